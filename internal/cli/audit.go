@@ -44,7 +44,8 @@ func (a *app) auditCommand() *cobra.Command {
 func auditListing(events []api.Event) listing {
 	l := listing{
 		header: []string{"TIME", "ACTOR", "CALL", "OBJECT", "ANSWER"}, wideHeader: []string{"TOOK", "REQUEST", "ID"},
-		empty: "no calls are kept that match",
+		empty:  "no calls are kept that match",
+		narrow: narrowing{drop: []string{"OBJECT", "TIME", "ACTOR"}, cut: []string{"CALL"}, brief: agesOf(events, time.Now())},
 	}
 	for _, e := range events {
 		var d api.AuditData

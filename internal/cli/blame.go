@@ -51,6 +51,7 @@ func blameListing(owners []api.FieldOwner, now time.Time) listing {
 		header:     []string{"FIELD", "VALUE", "MANAGER", "BY", "AGE"},
 		wideHeader: []string{"AT"},
 		empty:      "the spec has no fields",
+		narrow:     narrowing{drop: []string{"AGE", "BY"}, cut: []string{"VALUE"}},
 	}
 	for _, o := range owners {
 		old := age(o.At, now)

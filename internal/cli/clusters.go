@@ -102,6 +102,7 @@ func writeRegistration(w io.Writer, r api.ClusterRegistration) error {
 var clusterTable = table{
 	header: []string{"STATE", "HEARD", "AGE"},
 	wide:   []string{"REGISTERED", "OPERATOR", "MESSAGE"},
+	narrow: narrowing{drop: []string{"AGE", "HEARD"}},
 	row: func(object api.Object, now time.Time) (cells, wide []string) {
 		status, _ := api.DecodeStatus[api.ClusterStatus](object)
 		heard, operator, message, registered := "-", "-", "-", "-"
@@ -125,6 +126,7 @@ var clusterTable = table{
 var deliveredTable = table{
 	header: []string{"CLUSTER", "READY", "STATE", "AGE"},
 	wide:   []string{"GENERATION", "OUTCOME", "MESSAGE"},
+	narrow: narrowing{drop: []string{"AGE", "CLUSTER"}},
 	row: func(object api.Object, now time.Time) (cells, wide []string) {
 		status, _ := api.DecodeStatus[api.DeliveredStatus](object)
 		ready, outcome := "Unknown", "-"

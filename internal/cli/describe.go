@@ -105,7 +105,12 @@ func (a *app) describe(d described) error {
 	if err != nil {
 		return err
 	}
-	now, w := time.Now(), plain{a.out}
+	return a.composed(func(a *app) error { return a.describeAll(d, status, time.Now()) })
+}
+
+// describeAll writes every section of a description.
+func (a *app) describeAll(d described, status api.WorkloadStatus, now time.Time) error {
+	w := plain{a.out}
 	switch {
 	case d.Object.Kind.HasSlots():
 		describeHead(w, d.Object, status, now)
@@ -143,7 +148,10 @@ func (a *app) describe(d described) error {
 
 // briefEvents lists events of one object.
 func briefEvents(events []api.Event, now time.Time) listing {
-	l := listing{header: []string{"AGE", "EVENT", "WHAT", "BY"}}
+	l := listing{
+		header: []string{"AGE", "EVENT", "WHAT", "BY"},
+		narrow: narrowing{drop: []string{"BY", "AGE"}, cut: []string{"WHAT"}},
+	}
 	for _, e := range events {
 		d := eventData(e)
 		l.rows = append(l.rows, []string{age(e.Time, now), string(actionOf(e, d)), dash(cut(whatHappened(e, d), 80)), dash(eventBy(d))})
@@ -185,12 +193,13 @@ func (a *app) section(title string, l listing) error {
 	if len(l.rows) == 0 {
 		return nil
 	}
+	const prefix = "  "
 	var table strings.Builder
-	if err := l.write(streams{out: &table, err: a.err}, "table"); err != nil {
+	if err := l.write(streams{out: &table, err: a.err, columns: max(a.width()-len(prefix), 0)}, "table"); err != nil {
 		return err
 	}
 	fmt.Fprintln(a.out, "\n"+title)
-	indent(a.out, "  ", strings.TrimRight(table.String(), "\n"))
+	indent(a.out, prefix, strings.TrimRight(table.String(), "\n"))
 	return nil
 }
 

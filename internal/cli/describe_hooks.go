@@ -12,7 +12,10 @@ import (
 const maxDeliveries = 10
 
 func deliveryListing(deliveries []api.Delivery, now time.Time) listing {
-	l := listing{header: []string{"WEBHOOK", "STATE", "ATTEMPTS", "ANSWER", "EVENT", "AGE"}, empty: "no webhook calls"}
+	l := listing{
+		header: []string{"WEBHOOK", "STATE", "ATTEMPTS", "ANSWER", "EVENT", "AGE"}, empty: "no webhook calls",
+		narrow: narrowing{drop: []string{"ATTEMPTS", "AGE", "EVENT"}, cut: []string{"ANSWER"}},
+	}
 	for _, d := range deliveries[:min(len(deliveries), maxDeliveries)] {
 		answer := "-"
 		switch {

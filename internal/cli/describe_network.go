@@ -4,7 +4,10 @@ import "tend.dev/tend/api"
 
 // networkListing lists the nodes of a network; none of other objects.
 func networkListing(object api.Object) listing {
-	out := listing{header: []string{"NODE", "SUBNET", "ADDRESS", "CONNECTED", "MESSAGE"}}
+	out := listing{
+		header: []string{"NODE", "SUBNET", "ADDRESS", "CONNECTED", "MESSAGE"},
+		narrow: narrowing{drop: []string{"ADDRESS", "SUBNET"}, cut: []string{"MESSAGE"}},
+	}
 	if object.Kind != api.KindNetwork {
 		return out
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -32,7 +33,13 @@ func (a *app) showNode(node api.NodeInfo) error {
 	if a.structured() || a.output == "name" {
 		return listing{value: node, names: []string{node.ID}}.write(a.streams, a.output)
 	}
-	now, w := time.Now(), plain{a.out}
+	return a.composed(func(a *app) error {
+		writeNode(plain{a.out}, node, time.Now())
+		return nil
+	})
+}
+
+func writeNode(w io.Writer, node api.NodeInfo, now time.Time) {
 	fmt.Fprintf(w, "%s  %s\n", node.ID, nodeState(node))
 	for _, fact := range [][2]string{
 		{"host", node.Hostname},
@@ -54,7 +61,6 @@ func (a *app) showNode(node api.NodeInfo) error {
 		fmt.Fprintf(w, "\n  %s%s\n", node.Message, nextLine("  ", nodeStep(node)))
 	}
 	describeConditions(w, node.Conditions, now)
-	return nil
 }
 
 // nodeStep returns what helps against a node that isn't ready.

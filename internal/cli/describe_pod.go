@@ -15,7 +15,13 @@ func (a *app) describePod(pod api.Pod) error {
 	if a.structured() || a.output == "name" {
 		return listing{value: pod, names: []string{pod.Name}}.write(a.streams, a.output)
 	}
-	now, w := time.Now(), plain{a.out}
+	return a.composed(func(a *app) error {
+		writePod(plain{a.out}, pod, time.Now())
+		return nil
+	})
+}
+
+func writePod(w io.Writer, pod api.Pod, now time.Time) {
 	fmt.Fprintf(w, "%s  %s\n", pod.Name, podState(pod))
 	for _, fact := range podFacts(pod, now) {
 		if fact[1] != "" && fact[1] != "-" {
@@ -24,7 +30,6 @@ func (a *app) describePod(pod api.Pod) error {
 	}
 	describeProbes(w, pod, now)
 	describeTrouble(w, pod)
-	return nil
 }
 
 func podFacts(pod api.Pod, now time.Time) [][2]string {

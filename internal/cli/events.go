@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"tend.dev/tend/api"
@@ -178,31 +179,34 @@ func (a *app) printEvent(event api.Event, list func([]api.Event) listing) error 
 		_, err := fmt.Fprintln(a.out, l.names[0])
 		return err
 	}
-	widths := []int{20, 34, 24}
-	return printColumns(a.out, l.rows[0], widths)
+	return printColumns(a.streams, l.rows[0], []int{20, 34, 24})
 }
 
-// printColumns prints a row whose first cells have a width, because the rows to come are not known.
-func printColumns(w io.Writer, cells []string, widths []int) error {
-	var line strings.Builder
-	for i, cell := range cells {
-		cell = printable(cell, "")
-		if i < len(widths) {
-			cell = fmt.Sprintf("%-*s", widths[i], cell)
+// printColumns prints a row whose first cells have a width, because the rows to come are not known. On a terminal that is
+// too narrow the cells stand side by side without it.
+func printColumns(s streams, cells []string, widths []int) error {
+	line := func(pad bool) string {
+		padded := slices.Clone(cells)
+		for i, cell := range cells {
+			if padded[i] = printable(cell, ""); pad && i < len(widths) {
+				padded[i] = fmt.Sprintf("%-*s", widths[i], padded[i])
+			}
 		}
-		if i > 0 {
-			line.WriteString("  ")
-		}
-		line.WriteString(cell)
+		return strings.TrimRight(strings.Join(padded, "  "), " ")
 	}
-	_, err := fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+	text, width := line(true), s.width()
+	if width > 0 && ansi.StringWidth(text) > width {
+		text = line(false)
+	}
+	_, err := fmt.Fprintln(s.out, wrapped(text, width))
 	return err
 }
 
 func eventListing(events []api.Event) listing {
 	l := listing{
 		header: []string{"TIME", "TYPE", "OBJECT", "WHAT", "BY"}, wideHeader: []string{"ID"},
-		empty: "no events are kept that match",
+		empty:  "no events are kept that match",
+		narrow: narrowing{drop: []string{"BY", "TIME"}, cut: []string{"WHAT"}, brief: agesOf(events, time.Now())},
 	}
 	for _, e := range events {
 		d := eventData(e)
@@ -211,6 +215,15 @@ func eventListing(events []api.Event) listing {
 		l.wideRows = append(l.wideRows, []string{e.ID})
 	}
 	return l
+}
+
+// agesOf returns the shorter form of the times of events.
+func agesOf(events []api.Event, now time.Time) map[string]column {
+	ages := column{title: "AGE"}
+	for _, e := range events {
+		ages.cells = append(ages.cells, age(e.Time, now))
+	}
+	return map[string]column{"TIME": ages}
 }
 
 // eventData returns the data of an event about an object; what can't be read is empty.

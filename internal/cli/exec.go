@@ -72,7 +72,7 @@ func commandOf(wanted address, rest []string) ([]string, error) {
 
 // exec connects this terminal with the command's.
 func (a *app) exec(ctx context.Context, c *client.Client, pod string, request api.ExecRequest) (int, error) {
-	streams := client.ExecIO{Stdout: a.out, Stderr: a.err}
+	streams := client.ExecIO{Stdout: a.out, Stderr: verbatim(a.err)}
 	if request.Stdin {
 		streams.Stdin = a.in
 	}

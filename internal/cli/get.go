@@ -84,7 +84,7 @@ func (a *app) watching(ctx context.Context, list func(*app) error) error {
 	for {
 		var text bytes.Buffer
 		once := *a
-		once.out = &text
+		once.out, once.columns = &text, a.width()
 		err := list(&once)
 		if err != nil && (last == "" || ctx.Err() != nil || !serverAway(err)) {
 			return err

@@ -13,6 +13,7 @@ import (
 // table defines how the objects of a kind are listed: the columns after their name, and those of -o wide.
 type table struct {
 	header, wide []string
+	narrow       narrowing
 	row          func(object api.Object, now time.Time) (cells, wide []string)
 }
 
@@ -52,7 +53,7 @@ func objectListing(objects []api.Object, now time.Time) listing {
 	if len(objects) > 0 {
 		t = tableOf(objects[0].Kind)
 	}
-	l := listing{header: append([]string{"OBJECT"}, t.header...), wideHeader: slices.Clone(t.wide)}
+	l := listing{header: append([]string{"OBJECT"}, t.header...), wideHeader: slices.Clone(t.wide), narrow: t.narrow}
 	for _, object := range objects {
 		l.names = append(l.names, object.Ref().String())
 		cells, wide := t.row(object, now)
@@ -73,6 +74,7 @@ func shortName(ref api.Ref) string {
 var workloadTable = table{
 	header: []string{"READY", "UPDATED", "RELEASE", "STATE", "AGE"},
 	wide:   []string{"IMAGE", "GENERATION", "AUTOSCALE", "MESSAGE"},
+	narrow: narrowing{drop: []string{"UPDATED", "AGE", "RELEASE"}},
 	row: func(object api.Object, now time.Time) (cells, wide []string) {
 		status, _ := api.DecodeStatus[api.WorkloadStatus](object)
 		state, message := stateOf(object, status)
@@ -87,6 +89,7 @@ var workloadTable = table{
 var ingressTable = table{
 	header: []string{"URL", "SERVICE", "PODS", "STATE", "AGE"},
 	wide:   []string{"GENERATION", "MESSAGE"},
+	narrow: narrowing{drop: []string{"AGE", "SERVICE", "PODS"}},
 	row: func(object api.Object, now time.Time) (cells, wide []string) {
 		spec, _ := api.DecodeSpec[api.IngressSpec](object)
 		status, _ := api.DecodeStatus[api.IngressStatus](object)
@@ -103,6 +106,7 @@ var ingressTable = table{
 var plainTable = table{
 	header: []string{"STATE", "AGE"},
 	wide:   []string{"GENERATION", "MESSAGE"},
+	narrow: narrowing{drop: []string{"AGE"}},
 	row: func(object api.Object, now time.Time) (cells, wide []string) {
 		status, _ := api.DecodeStatus[api.WorkloadStatus](object)
 		state, message := stateOf(object, status)
@@ -114,6 +118,7 @@ var plainTable = table{
 var assetTable = table{
 	header: []string{"FILES", "AGE"},
 	wide:   []string{"GENERATION"},
+	narrow: narrowing{drop: []string{"AGE", "FILES"}},
 	row: func(object api.Object, now time.Time) (cells, wide []string) {
 		spec, _ := api.DecodeSpec[api.AssetSpec](object)
 		return []string{fmt.Sprint(len(spec.Files)), age(object.Metadata.CreatedAt, now)},
@@ -124,6 +129,7 @@ var assetTable = table{
 var registryTable = table{
 	header: []string{"URL", "LOGIN", "AGE"},
 	wide:   []string{"GENERATION"},
+	narrow: narrowing{drop: []string{"AGE", "LOGIN"}},
 	row: func(object api.Object, now time.Time) (cells, wide []string) {
 		spec, _ := api.DecodeSpec[api.RegistrySpec](object)
 		login := spec.Username

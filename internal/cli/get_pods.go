@@ -13,6 +13,7 @@ func podListing(pods []api.Pod, now time.Time) listing {
 	l := listing{
 		header:     []string{"POD", "READY", "STATE", "RELEASE", "STARTS", "PORTS", "AGE"},
 		wideHeader: []string{"NODE", "IMAGE", "ADDRESS", "TASK", "MESSAGE"},
+		narrow:     narrowing{drop: []string{"STARTS", "AGE", "PORTS", "NODE", "RELEASE"}},
 	}
 	several := slices.ContainsFunc(pods, func(p api.Pod) bool { return p.Node != pods[0].Node })
 	if several { // then it matters

@@ -130,7 +130,8 @@ func actionOf(e api.Event, d api.EventData) api.EventAction {
 func historyListing(all []chapter) listing {
 	l := listing{
 		value: all, header: []string{"TIME", "BY", "CHANGE", "RELEASE", "OUTCOME"}, wideHeader: []string{"GENERATION"},
-		empty: "the log has nothing about it",
+		empty:  "the log has nothing about it",
+		narrow: narrowing{drop: []string{"BY", "TIME", "RELEASE"}, cut: []string{"CHANGE", "OUTCOME"}},
 	}
 	for _, c := range all {
 		first, rest := c.pending(), []outcomeThen(nil)

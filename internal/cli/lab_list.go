@@ -12,6 +12,7 @@ import (
 var labTable = table{
 	header: []string{"PHASE", "OWNER", "STARTS", "ENDS", "STATE", "AGE"},
 	wide:   []string{"NODE", "URL", "CLASS", "IMAGE", "MESSAGE"},
+	narrow: narrowing{drop: []string{"AGE", "STARTS", "OWNER", "ENDS"}},
 	row: func(object api.Object, now time.Time) (cells, wide []string) {
 		spec, _ := api.DecodeSpec[api.LabSpec](object)
 		status, _ := api.DecodeStatus[api.LabStatus](object)

@@ -147,7 +147,7 @@ func (a *app) printLogs(stream *client.LogStream, screen *logScreen) error {
 		case line.Error != nil:
 			_, err = fmt.Fprintf(a.err, "%s: %s\n", line.Pod, printable(fmt.Sprint(line.Error), "\n"))
 		case line.Stream == "stderr" && screen.split:
-			_, err = io.WriteString(a.err, screen.text(line, terminal(a.err)))
+			_, err = io.WriteString(verbatim(a.err), screen.text(line, terminal(a.err)))
 		default:
 			_, err = io.WriteString(a.out, screen.text(line, terminal(a.out)))
 		}

@@ -12,9 +12,10 @@ func Main(ctx context.Context, args []string) int {
 	restoreHome()
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	root := newRoot(streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	messages := prose{os.Stderr}
+	root := newRoot(streams{in: os.Stdin, out: os.Stdout, err: messages})
 	root.SetArgs(withPlugins(root, inOurWords(args)))
-	return report(root.ExecuteContext(ctx), os.Stderr)
+	return report(root.ExecuteContext(ctx), messages)
 }
 
 // interruptedError is the error of a command that a signal ended.

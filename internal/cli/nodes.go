@@ -72,17 +72,8 @@ func (a *app) getNodes(ctx context.Context, c *client.Client) error {
 	if err != nil {
 		return err
 	}
-	l := listing{
-		value: nodes, empty: "no nodes",
-		header: []string{"NODE", "STATE", "RUNTIME", "CPUS", "MEMORY", "PODS"}, wideHeader: []string{"LABELS", "MESSAGE"},
-	}
-	for _, node := range nodes.Items {
-		l.names = append(l.names, node.ID)
-		l.rows = append(l.rows, []string{
-			node.ID, nodeState(node), node.Runtime + " " + node.RuntimeVersion, fmt.Sprint(node.CPUs), bytesText(node.MemoryBytes), fmt.Sprint(node.Pods),
-		})
-		l.wideRows = append(l.wideRows, []string{dash(labelsText(node)), dash(node.Message)})
-	}
+	l := nodeListing(nodes.Items)
+	l.value = nodes
 	if err := l.write(a.streams, a.output); err != nil {
 		return err
 	}
@@ -102,6 +93,22 @@ func (a *app) getNodes(ctx context.Context, c *client.Client) error {
 		}
 	}
 	return nil
+}
+
+func nodeListing(nodes []api.NodeInfo) listing {
+	l := listing{
+		header: []string{"NODE", "STATE", "RUNTIME", "CPUS", "MEMORY", "PODS"}, wideHeader: []string{"LABELS", "MESSAGE"},
+		narrow: narrowing{drop: []string{"RUNTIME", "MEMORY", "CPUS", "PODS"}},
+		empty:  "no nodes",
+	}
+	for _, node := range nodes {
+		l.names = append(l.names, node.ID)
+		l.rows = append(l.rows, []string{
+			node.ID, nodeState(node), node.Runtime + " " + node.RuntimeVersion, fmt.Sprint(node.CPUs), bytesText(node.MemoryBytes), fmt.Sprint(node.Pods),
+		})
+		l.wideRows = append(l.wideRows, []string{dash(labelsText(node)), dash(node.Message)})
+	}
+	return l
 }
 
 func nodeState(node api.NodeInfo) string {

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"sigs.k8s.io/yaml"
 )
@@ -14,6 +14,8 @@ import (
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
+	// columns is how wide a line of out may be where out is memory that is printed later; 0 means that out knows.
+	columns int
 }
 
 // listing is something to print in the requested format.
@@ -27,6 +29,8 @@ type listing struct {
 	// wideHeader and wideRows are columns added by -o wide, row by row.
 	wideHeader []string
 	wideRows   [][]string
+	// narrow says what goes on a terminal that is too narrow for the table. Other outputs and -o wide have all of it.
+	narrow narrowing
 	// empty is printed on stderr instead of a table without rows.
 	empty string
 }
@@ -57,28 +61,38 @@ func (l listing) table(s streams, wide bool) error {
 		fmt.Fprintln(s.err, l.empty)
 		return nil
 	}
-	w := tabwriter.NewWriter(s.out, 0, 4, 3, ' ', 0)
-	line := func(cells, more []string) {
-		if wide {
-			cells = append(append([]string{}, cells...), more...)
+	columns := l.columns(wide)
+	if width := s.width(); width > 0 && !wide {
+		columns = l.narrow.fit(columns, width)
+	}
+	_, err := io.WriteString(s.out, wrapped(aligned(columns), s.width()))
+	return err
+}
+
+// columns returns the table by columns.
+func (l listing) columns(wide bool) []column {
+	header, rows := l.header, l.rows
+	if wide {
+		header = slices.Concat(header, l.wideHeader)
+		rows = slices.Clone(rows)
+		for i := range min(len(rows), len(l.wideRows)) {
+			rows[i] = slices.Concat(rows[i], l.wideRows[i])
 		}
-		for i, cell := range cells {
-			if i > 0 {
-				fmt.Fprint(w, "\t")
+	}
+	var out []column
+	for y, row := range append([][]string{header}, rows...) {
+		for x, cell := range row {
+			if x == len(out) {
+				out = append(out, column{cells: make([]string, len(rows))})
 			}
-			fmt.Fprint(w, printable(cell, ""))
+			if cell = printable(strings.ReplaceAll(cell, "\t", " "), ""); y == 0 {
+				out[x].title = cell
+			} else {
+				out[x].cells[y-1] = cell
+			}
 		}
-		fmt.Fprintln(w)
 	}
-	line(l.header, l.wideHeader)
-	for i, row := range l.rows {
-		var more []string
-		if i < len(l.wideRows) {
-			more = l.wideRows[i]
-		}
-		line(row, more)
-	}
-	return w.Flush()
+	return out
 }
 
 func writeJSON(w io.Writer, value any) error {

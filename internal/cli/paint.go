@@ -30,6 +30,6 @@ func (p paint) cyan(text string) string   { return p.in("36", text) }
 
 // terminal reports whether a stream is a terminal.
 func terminal(stream any) bool {
-	file, ok := stream.(*os.File)
+	file, ok := stream.(interface{ Fd() uintptr })
 	return ok && term.IsTerminal(int(file.Fd()))
 }

@@ -21,7 +21,7 @@ func (a *app) runLocally(ctx context.Context, command []string) error {
 		return nil
 	}
 	local := exec.CommandContext(ctx, command[0], command[1:]...)
-	local.Stdin, local.Stdout, local.Stderr = a.in, a.out, a.err
+	local.Stdin, local.Stdout, local.Stderr = a.in, a.out, verbatim(a.err)
 	local.Cancel = func() error { return local.Process.Signal(os.Interrupt) }
 	err := local.Run()
 	var exit *exec.ExitError

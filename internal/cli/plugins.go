@@ -35,8 +35,11 @@ func (a *app) listPlugins(ctx context.Context, c *client.Client, _ []string) err
 	if err != nil {
 		return err
 	}
-	out := listing{value: listed, header: []string{"NAME", "VERSION", "ALIASES", "COMMANDS"}, wideHeader: []string{"SOURCE", "PINNED"},
-		empty: "no plugins: `tend plugins install SOURCE` installs one"}
+	out := listing{
+		value: listed, header: []string{"NAME", "VERSION", "ALIASES", "COMMANDS"}, wideHeader: []string{"SOURCE", "PINNED"},
+		narrow: narrowing{drop: []string{"ALIASES", "VERSION"}, cut: []string{"COMMANDS"}},
+		empty:  "no plugins: `tend plugins install SOURCE` installs one",
+	}
 	for _, p := range listed.Items {
 		var commands []string
 		for _, command := range p.Commands {

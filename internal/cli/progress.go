@@ -26,7 +26,7 @@ func (a *app) newProgress(waits []wait) progress {
 	case a.structured() || a.output == "name":
 		return silent{}
 	case terminal(a.err) && os.Getenv("TERM") != "dumb" && !slices.ContainsFunc(waits, func(w wait) bool { return w.build != "" }): // what a build prints would be drawn over
-		return &block{out: a.err, paint: paintFor(a.err)}
+		return &block{out: verbatim(a.err), paint: paintFor(a.err)}
 	}
 	return &lines{out: plain{a.err}, said: map[api.Ref]string{}, pods: map[string]string{}}
 }

@@ -46,11 +46,11 @@ func (b *block) draw(note string) {
 	var rows []string
 	for _, s := range b.last {
 		for _, row := range b.rows(s) {
-			rows = append(rows, wrapped(row, width-1)...)
+			rows = append(rows, broken(row, width-1)...)
 		}
 	}
 	if note != "" {
-		rows = append(rows, wrapped(b.paint.yellow(note), width-1)...)
+		rows = append(rows, broken(b.paint.yellow(note), width-1)...)
 	}
 	if len(rows) > height-1 { // what scrolled off can't be redrawn
 		rows = append(rows[:height-2], fmt.Sprintf("    … and %d more lines", len(rows)-height+2))
@@ -143,17 +143,7 @@ func (b *block) mark(o api.OutcomeState) string {
 	return b.paint.cyan(string(spinner[b.frame/4%len(spinner)]))
 }
 
-// wrapped breaks a row at the width of the screen. Continuation lines are indented a little more than the row.
-func wrapped(row string, width int) []string {
-	indent := len(row) - len(strings.TrimLeft(row, " ")) + 4
-	lines := strings.Split(ansi.Wrap(row, width, ""), "\n")
-	if len(lines) == 1 {
-		return lines
-	}
-	rest := strings.TrimLeft(strings.TrimPrefix(row, lines[0]), " ")
-	out := []string{lines[0]}
-	for line := range strings.SplitSeq(ansi.Wrap(rest, max(width-indent, 20), ""), "\n") {
-		out = append(out, strings.Repeat(" ", indent)+strings.TrimLeft(line, " "))
-	}
-	return out
+// broken breaks a row into the lines that it takes on the screen: between words, and within words that are too long.
+func broken(row string, width int) []string {
+	return strings.Split(ansi.Hardwrap(wrapped(row, width), width, true), "\n")
 }

@@ -41,7 +41,10 @@ func (a *app) rebalanceCommand() *cobra.Command {
 
 // showMoves prints the plan of a rebalance on stdout, and what becomes of it on stderr.
 func (a *app) showMoves(result api.RebalanceResult) error {
-	l := listing{value: result, empty: "nothing to move: the nodes are level, as far as the rules allow", header: []string{"POD", "FROM", "TO", "WHY"}}
+	l := listing{
+		value: result, empty: "nothing to move: the nodes are level, as far as the rules allow",
+		header: []string{"POD", "FROM", "TO", "WHY"}, narrow: narrowing{cut: []string{"WHY"}},
+	}
 	if result.Moving > 0 {
 		l.empty = "nothing more to move"
 	}

@@ -72,6 +72,7 @@ func releaseListing(releases []api.ReleaseInfo, now time.Time) listing {
 		header:     []string{"RELEASE", "STATE", "IMAGE", "PODS", "CHANGED", "BY", "AGE"},
 		wideHeader: []string{"REASON", "HASH", "IMAGE ID", "GENERATION"},
 		empty:      "no releases yet",
+		narrow:     narrowing{drop: []string{"BY", "AGE", "PODS", "COMMANDS", "IMAGE"}, cut: []string{"STATE", "CHANGED"}},
 	}
 	commands := slices.ContainsFunc(releases, func(r api.ReleaseInfo) bool { return len(r.Runs) > 0 })
 	if commands {

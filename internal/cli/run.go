@@ -231,7 +231,7 @@ func (f *following) show(line api.LogLine) error {
 	}
 	out := f.out
 	if line.Stream == "stderr" {
-		out = f.err
+		out = verbatim(f.err)
 	}
 	_, err := io.WriteString(out, f.screen.text(line, terminal(out)))
 	return err

@@ -51,6 +51,7 @@ func runListing(runs []api.Run, owners bool, now time.Time) listing {
 		header:     []string{"RUN", "STATE", "EXIT", "ATTEMPTS", "TRIGGER", "TOOK", "AGE"},
 		wideHeader: []string{"RELEASE", "POD", "BY", "MESSAGE"},
 		empty:      "no runs are kept: `tend run` starts one",
+		narrow:     narrowing{drop: []string{"ATTEMPTS", "TRIGGER", "TOOK", "AGE", "EXIT"}},
 	}
 	if owners {
 		l.header = append([]string{"OBJECT"}, l.header...)
@@ -92,12 +93,14 @@ func tookText(run api.Run, now time.Time) string {
 var jobTable = table{
 	header: []string{"LAST RUN", "LAST STATE", "ACTIVE", "STATE", "AGE"},
 	wide:   []string{"IMAGE", "GENERATION", "MESSAGE"},
+	narrow: narrowing{drop: []string{"AGE", "LAST RUN", "ACTIVE", "LAST STATE"}},
 	row:    jobRow,
 }
 
 var cronJobTable = table{
 	header: []string{"SCHEDULE", "NEXT RUN", "LAST RUN", "LAST STATE", "ACTIVE", "MISSED", "STATE", "AGE"},
 	wide:   []string{"IMAGE", "GENERATION", "MESSAGE"},
+	narrow: narrowing{drop: []string{"AGE", "LAST RUN", "MISSED", "ACTIVE", "SCHEDULE", "LAST STATE", "NEXT RUN"}},
 	row: func(object api.Object, now time.Time) (cells, wide []string) {
 		spec, _ := api.DecodeSpec[api.CronJobSpec](object)
 		status, _ := api.DecodeStatus[api.JobStatus](object)

@@ -51,6 +51,7 @@ func (a *app) printServers(servers api.Servers) error {
 	l := listing{
 		value: servers, empty: "no servers",
 		header: []string{"SERVER", "STATE", "LEADS", "ADDRESS", "AGE"}, wideHeader: []string{"STORE", "VERSION"},
+		narrow: narrowing{drop: []string{"AGE", "ADDRESS", "LEADS"}},
 	}
 	for _, s := range servers.Items {
 		leads := ""

@@ -68,6 +68,7 @@ func (a *app) testSinkCommand() *cobra.Command {
 var sinkTable = table{
 	header: []string{"TYPE", "STATE", "BEHIND", "SENT", "FAILED", "DEAD", "LAST ERROR"},
 	wide:   []string{"RECEIVER", "GAPS", "LAST SENT", "AGE"},
+	narrow: narrowing{drop: []string{"TYPE", "SENT", "FAILED", "DEAD", "BEHIND"}, cut: []string{"LAST ERROR"}},
 	row: func(object api.Object, now time.Time) (cells, wide []string) {
 		status, _ := api.DecodeStatus[api.SinkStatus](object)
 		var p api.SinkProgress

@@ -94,6 +94,7 @@ func statsListing(stats api.ListResult[api.PodStats]) listing {
 		value: stats, empty: "no running pods",
 		header:     []string{"POD", "CPU%", "MEMORY", "LIMIT", "PROCESSES"},
 		wideHeader: []string{"RECEIVED", "SENT", "READ", "WRITTEN", "NODE"},
+		narrow:     narrowing{drop: []string{"LIMIT"}},
 	}
 	for _, s := range stats.Items {
 		l.names = append(l.names, s.Pod)

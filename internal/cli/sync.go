@@ -71,6 +71,7 @@ func readyOf(object api.Object) *api.Condition {
 var syncTable = table{
 	header: []string{"SOURCE", "REVISION", "STATE", "AGE"},
 	wide:   []string{"OBJECTS", "APPLIED", "MESSAGE"},
+	narrow: narrowing{drop: []string{"AGE", "REVISION"}, cut: []string{"SOURCE"}},
 	row: func(object api.Object, now time.Time) (cells, wide []string) {
 		spec, _ := api.DecodeSpec[api.SyncSpec](object)
 		status, _ := api.DecodeStatus[api.SyncStatus](object)

@@ -38,12 +38,12 @@ var rules = []struct {
 // events is the section of the events of an object: which there are depends on how soon its pods were seen.
 var events = regexp.MustCompile(`(?m)^Events\r?\n(.+\n)*\r?\n?`)
 
-// normal is an output without what differs from run to run. Equal lines in a row, such as those of attempts that failed
-// alike, stand there once.
+// normal is an output without what differs from run to run, and wrapped again. Equal lines in a row, such as those of
+// attempts that failed alike, stand there once.
 func normal(text string, words *strings.Replacer) string {
 	var out []string
 	took, logged := false, map[string]bool{}
-	for line := range strings.SplitSeq(events.ReplaceAllString(words.Replace(text), ""), "\n") {
+	for line := range strings.SplitSeq(events.ReplaceAllString(words.Replace(unwrapped(text)), ""), "\n") {
 		line = strings.TrimRight(line, " \r")
 		for _, rule := range rules {
 			line = rule.find.ReplaceAllString(line, rule.put)
@@ -63,7 +63,10 @@ func normal(text string, words *strings.Replacer) string {
 		}
 		out = append(out, line)
 	}
-	return folded(strings.TrimRight(strings.Join(out, "\n"), "\n"))
+	for i, line := range out {
+		out[i] = rewrapped(line)
+	}
+	return strings.TrimRight(strings.Join(out, "\n"), "\n") + "\n"
 }
 
 var (

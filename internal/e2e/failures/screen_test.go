@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const columns = 80
-
-// onScreen runs a command on a terminal of 80 columns, types the answer, and returns what stands there at its end.
+// onScreen runs a command on a terminal of 80 columns, types the answer to its question, and returns what stands there at
+// its end: the lines as the command wrote them.
 func onScreen(command *exec.Cmd, answer string) (text string, code int, err error) {
 	master, slave, err := terminal()
 	if err != nil {
@@ -27,9 +26,6 @@ func onScreen(command *exec.Cmd, answer string) (text string, code int, err erro
 	if err != nil {
 		return "", 0, err
 	}
-	if _, err := master.WriteString(answer); err != nil {
-		return "", 0, err
-	}
 	screen := &screen{}
 	read := make(chan struct{})
 	go func() {
@@ -38,6 +34,10 @@ func onScreen(command *exec.Cmd, answer string) (text string, code int, err erro
 		for {
 			n, err := master.Read(buffer)
 			screen.write(string(buffer[:n]))
+			if answer != "" && screen.asks() {
+				_, _ = master.WriteString(answer) // a command that gets no answer fails
+				answer = ""
+			}
 			if err != nil { // EIO: the last writer is gone
 				return
 			}
@@ -70,7 +70,8 @@ func terminal() (master, slave *os.File, err error) {
 	return master, slave, err
 }
 
-// screen is a terminal that is wide enough for every line; folded breaks them afterwards, once ids have been replaced.
+// screen is a terminal that is wide enough for every line, so that a line is what the command wrote. brokenLine tells
+// where a real one breaks it.
 type screen struct {
 	lines    []string
 	row      int
@@ -132,18 +133,9 @@ func (s *screen) at() {
 
 func (s *screen) String() string { return strings.TrimRight(strings.Join(s.lines, "\n"), "\n") + "\n" }
 
-// folded breaks lines as a terminal does.
-func folded(text string) string {
-	var out strings.Builder
-	for line := range strings.Lines(text) {
-		runes := []rune(strings.TrimSuffix(line, "\n"))
-		for len(runes) > columns {
-			out.WriteString(string(runes[:columns]) + "\n")
-			runes = runes[columns:]
-		}
-		out.WriteString(strings.TrimRight(string(runes), " ") + "\n")
-	}
-	return out.String()
+// asks reports whether the last line is a question.
+func (s *screen) asks() bool {
+	return s.row < len(s.lines) && strings.HasSuffix(s.lines[s.row], "[y/N] ")
 }
 
 // TestScreen: a block that is drawn again stands there once.

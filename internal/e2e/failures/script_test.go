@@ -152,6 +152,7 @@ func screenCmd(ts *testscript.TestScript, _ bool, args []string) {
 	s := storyOf(ts)
 	text, code, err := onScreen(s.command(ts, args[2:]), ts.Getenv("ANSWER"))
 	ts.Check(err)
+	whole(ts, text)
 	got := normal(text, s.words)
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit code %d, want %s:\n%s", code, args[0], got)
@@ -162,12 +163,20 @@ func screenCmd(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+// whole refuses a screen on which the terminal breaks a word, so that none is recorded.
+func whole(ts *testscript.TestScript, text string) {
+	if line := brokenLine(text); line != "" {
+		ts.Fatalf("the terminal breaks a word of this line:\n%s", line)
+	}
+}
+
 // showsCmd runs `shows FILE tend …` until it prints what FILE holds.
 func showsCmd(ts *testscript.TestScript, _ bool, args []string) {
 	s, got, last := storyOf(ts), "", ""
 	for range ticks(300 * time.Millisecond) {
 		text, _, err := onScreen(s.command(ts, args[1:]), "")
 		ts.Check(err)
+		whole(ts, text)
 		if got = normal(text, s.words); got == s.want(ts, args[0]) {
 			return
 		}

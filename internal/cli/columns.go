@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+const (
+	// columnGap separates the columns of a table.
+	columnGap = 3
+	// cutWidth is the room that a column whose cells may be cut has before any optional column, and minCutWidth the least
+	// that it is cut to if the other columns leave no more.
+	cutWidth    = 24
+	minCutWidth = 10
+)
+
+// column is one column of a table.
+type column struct {
+	title string
+	cells []string
+}
+
+// width returns the width of the widest cell.
+func (c column) width() int {
+	width := ansi.StringWidth(c.title)
+	for _, cell := range c.cells {
+		width = max(width, ansi.StringWidth(cell))
+	}
+	return width
+}
+
+// empty reports whether the column has no values.
+func (c column) empty() bool {
+	return !slices.ContainsFunc(c.cells, func(cell string) bool { return cell != "" && cell != "-" })
+}
+
+// narrowing says how a table fits a terminal that is too narrow for all of it. Only columns named here are changed.
+type narrowing struct {
+	// drop are columns that may be left out, in the order in which they go.
+	drop []string
+	// cut are columns whose long cells may be cut, because the whole text is in -o wide or -o json.
+	cut []string
+	// brief replaces a column of drop where the column doesn't fit, but its shorter form does.
+	brief map[string]column
+}
+
+// fit returns the columns that fit the width. It starts with the columns that always stay and adds the others, the most
+// important first, as long as there is room. Columns without values come last. A table that is still too wide keeps all
+// columns that always stay.
+func (n narrowing) fit(all []column, width int) []column {
+	needs := func(c column) int {
+		if slices.Contains(n.cut, c.title) {
+			return min(c.width(), cutWidth) + columnGap
+		}
+		return c.width() + columnGap
+	}
+	room := width + columnGap
+	for _, c := range all {
+		room -= c.width() + columnGap
+	}
+	if room >= 0 {
+		return all
+	}
+	room = width + columnGap
+	var optional []int
+	for i, c := range all {
+		if slices.Contains(n.drop, c.title) {
+			optional = append(optional, i)
+		} else {
+			room -= needs(c)
+		}
+	}
+	slices.SortStableFunc(optional, func(i, j int) int { return n.rank(all[j]) - n.rank(all[i]) })
+	shown := slices.Clone(all)
+	dropped := map[int]bool{}
+	for _, i := range optional {
+		if short, ok := n.brief[all[i].title]; ok && needs(shown[i]) > room {
+			shown[i] = short
+		}
+		if dropped[i] = needs(shown[i]) > room; !dropped[i] {
+			room -= needs(shown[i])
+		}
+	}
+	var out []column
+	for i, c := range shown {
+		if dropped[i] {
+			continue
+		}
+		if slices.Contains(n.cut, c.title) {
+			width := cutWidth
+			if cutWidth+room >= minCutWidth {
+				width += room
+			}
+			room -= min(c.width(), width) - min(c.width(), cutWidth)
+			c.cells = cutCells(c.cells, width)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// rank orders the columns that may be left out: those with the lowest rank go first.
+func (n narrowing) rank(c column) int {
+	if c.empty() {
+		return -1
+	}
+	return slices.Index(n.drop, c.title)
+}
+
+func cutCells(cells []string, width int) []string {
+	out := make([]string, len(cells))
+	for i, cell := range cells {
+		out[i] = ansi.Truncate(cell, width, "…")
+	}
+	return out
+}
+
+// aligned writes columns as lines.
+func aligned(columns []column) string {
+	if len(columns) == 0 {
+		return ""
+	}
+	lines := make([]strings.Builder, 1+len(columns[0].cells))
+	for i, c := range columns {
+		width := c.width() + columnGap
+		for row, cell := range append([]string{c.title}, c.cells...) {
+			lines[row].WriteString(cell)
+			if i < len(columns)-1 {
+				lines[row].WriteString(strings.Repeat(" ", width-ansi.StringWidth(cell)))
+			}
+		}
+	}
+	var out strings.Builder
+	for i := range lines {
+		out.WriteString(lines[i].String() + "\n")
+	}
+	return out.String()
+}

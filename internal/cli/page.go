@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+	"golang.org/x/term"
+)
+
+const (
+	// minWidth is the width below which a terminal is left to break lines itself: no table or sentence reads well there.
+	minWidth = 20
+	// hanging is how much deeper continuation lines are indented than the line they continue.
+	hanging = 4
+)
+
+// columnsOf returns how wide a line on a stream may be. It returns 0 if the stream is not a terminal, or the terminal
+// doesn't tell its width: then nothing is wrapped, cut or left out. The last column of the terminal stays free, because
+// erasing to the end of a full line erases its last character.
+func columnsOf(stream any) int {
+	if file, ok := stream.(interface{ Fd() uintptr }); ok {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width >= minWidth {
+			return width - 1
+		}
+	}
+	return 0
+}
+
+// width returns how wide a line of the output may be; 0 means any width.
+func (s streams) width() int {
+	if s.columns > 0 {
+		return s.columns
+	}
+	return columnsOf(s.out)
+}
+
+// composed has write print into memory, and prints the result with its lines wrapped.
+func (a *app) composed(write func(a *app) error) error {
+	var text strings.Builder
+	inner := *a
+	inner.out, inner.columns = &text, a.width()
+	failed := write(&inner)
+	if _, err := io.WriteString(a.out, wrapped(text.String(), a.width())); err != nil {
+		return err
+	}
+	return failed
+}
+
+// prose is a stream of messages. On a terminal, it wraps their lines.
+type prose struct{ to *os.File }
+
+func (p prose) Fd() uintptr { return p.to.Fd() }
+
+func (p prose) Write(data []byte) (int, error) {
+	if _, err := io.WriteString(p.to, wrapped(string(data), columnsOf(p.to))); err != nil {
+		return 0, err
+	}
+	return len(data), nil
+}
+
+// verbatim returns the stream without the wrapping, for the output of other programs and for what is redrawn.
+func verbatim(w io.Writer) io.Writer {
+	if p, ok := w.(prose); ok {
+		return p.to
+	}
+	return w
+}
+
+// wrapped breaks the lines of a text between words, so that none is wider than width. A word that is wider than a line
+// stays whole: the terminal breaks it, and it can be copied as one. A width of 0 means any width.
+func wrapped(text string, width int) string {
+	if width == 0 {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = wrappedLine(strings.ReplaceAll(line, "\t", "    "), width)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func wrappedLine(line string, width int) string {
+	if ansi.StringWidth(line) <= width {
+		return line
+	}
+	indent := min(len(line)-len(strings.TrimLeft(line, " "))+hanging, width/2)
+	var out strings.Builder
+	for column := 0; line != ""; {
+		body := strings.TrimLeft(line, " ")
+		word, _, _ := strings.Cut(body, " ")
+		gap := len(line) - len(body)
+		if line = body[len(word):]; column > 0 && word != "" && column+gap+ansi.StringWidth(word) > width {
+			out.WriteString("\n")
+			column, gap = 0, indent
+		}
+		out.WriteString(strings.Repeat(" ", gap) + word)
+		column += gap + ansi.StringWidth(word)
+	}
+	return out.String()
+}
