@@ -195,14 +195,30 @@ bench-kube: $(BIN)/kube-apiserver ## measure the operator with 1,000 instances o
 .PHONY: beside-tests
 beside-tests:
 	nice -n 19 $(MAKE) lint
+	nice -n 19 $(MAKE) vulncheck
 	nice -n 19 $(MAKE) cross
 	nice -n 19 $(MAKE) race-packages QUICK=1
 
-# Nothing of the command line may need Linux: people deploy from their laptops.
+# Where the vulnerability database can't be reached, the log says so: that is no pass.
+.PHONY: vulncheck
+vulncheck: ## look for known vulnerabilities in what the binaries call (govulncheck, from tools/govulncheck/go.mod)
+	@tool="$$(go tool -modfile=tools/govulncheck/go.mod -n govulncheck)" || exit 1; \
+	said="$$($(STEP) vulncheck "$$tool" ./cmd/... 2>&1)"; status=$$?; echo "$$said"; \
+	case "$$status:$$said" in 0:*) ;; \
+	*'fetching vulnerabilities: Get '*) echo 'NOT CHECKED for vulnerabilities: the database could not be reached' ;; *) exit 1 ;; esac
+
+# Nothing of the command line may need Linux: people deploy from their laptops. To compile all it is made of for another system
+# takes minutes of both processors, so CI checks its types.
+TARGETS := darwin/arm64 linux/arm64
+
 .PHONY: cross
-cross: ## build the command line for other machines than this one, and throw it away
-	$(STEP) cross-darwin-arm64 env GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/tend
-	$(STEP) cross-linux-arm64 env GOOS=linux GOARCH=arm64 go build -o /dev/null ./cmd/tend
+cross: ## type-check the command line for macOS and Linux on arm64
+	$(STEP) cross go run ./internal/ci/portable $(TARGETS)
+
+.PHONY: cross-build
+cross-build: ## build the command line for macOS and Linux on arm64, and throw it away
+	@for target in $(TARGETS); do \
+		$(STEP) cross-build-$$target env GOOS=$${target%/*} GOARCH=$${target#*/} go build -o /dev/null ./cmd/tend || exit 1; done
 
 .PHONY: format
 format:
@@ -211,7 +227,7 @@ format:
 
 .PHONY: tidy-tools
 tidy-tools: ## check that the modules of tools/ are tidy
-	@for module in promcheck otlpcheck helmrelease kubegen kuberender kube-apiserver; do go -C tools/$$module mod tidy -diff || exit 1; done
+	@for module in promcheck otlpcheck helmrelease kubegen kuberender kube-apiserver govulncheck; do go -C tools/$$module mod tidy -diff || exit 1; done
 
 # These build large trees of dependencies. In CI each runs only if its inputs (internal/ci/inputs) differ from those that it
 # last passed with, which .ci/verified records; commit the record with the change.
@@ -237,7 +253,7 @@ check: ## what CI runs: format, modules, every test, lint, the race detector, an
 check-all: ## check, and everything that CI leaves out: hours
 	rm -f .ci/verified
 	$(MAKE) check
-	$(MAKE) test-long race mutants histories fuzz
+	$(MAKE) cross-build test-long race mutants histories fuzz
 	$(MAKE) simulate TIME=10m
 
 .PHONY: timings

@@ -18,6 +18,6 @@ var checks = map[string]check{
 	},
 	"tidy-tools": {paths: []string{
 		"tools/go.mod", "tools/go.sum", "tools/promcheck", "tools/otlpcheck", "tools/helmrelease", "tools/kubegen",
-		"tools/kuberender", "tools/kube-apiserver", "tools/nfpm",
+		"tools/kuberender", "tools/kube-apiserver", "tools/nfpm", "tools/govulncheck",
 	}},
 }
