@@ -42,6 +42,8 @@ type harness struct {
 	imageID string
 	// digest is the one that the image of releases has in a registry, if it has one.
 	digest string
+	// build is what the image of releases was built from; nil if it was not built.
+	build *api.ImageBuild
 
 	// deaf is set while events are lost on their way to the agent.
 	deaf atomic.Bool
@@ -150,7 +152,7 @@ func (l *harness) deploy(id string, change func(*api.Task, *api.DeploymentSpec))
 	raw, _ := json.Marshal(spec)
 	release := api.Release{
 		ID: task.Release, Kind: task.Kind, Scope: task.Scope, Name: task.Name, Spec: raw, Image: spec.Image,
-		ImageID: l.imageID, ImageDigest: l.digest, Env: []byte(l.env),
+		ImageID: l.imageID, ImageDigest: l.digest, Build: l.build, Env: []byte(l.env),
 	}
 	l.commit(records.NewTxn("test").Put(records.ReleaseKey(task.Owner(), release.ID), release).CreateTask(task))
 	return task

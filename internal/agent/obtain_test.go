@@ -81,6 +81,19 @@ func TestAnImageOfAnotherNodeIsFetchedOnce(t *testing.T) {
 	})
 }
 
+// TestABuiltImageIsFetched: no registry has what a node built, so none is asked.
+func TestABuiltImageIsFetched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, o := newHarness(t), &other{}
+		l.build = &api.ImageBuild{ID: "0123456789ab"}
+		l.wantImage(obtains(t, l, o, "", 1)[0], elsewhere)
+		if calls := l.engine.Calls(); o.reads != 1 || calls["pull"] != 0 {
+			t.Errorf("%d reads, calls %v", o.reads, calls)
+		}
+		l.close()
+	})
+}
+
 // A copy that was cut goes on where it was, and leaves nothing behind.
 func TestACutCopyGoesOnWhereItWas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

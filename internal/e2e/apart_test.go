@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bytes"
 	"net"
 	"os"
 	"os/exec"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tend.dev/tend/internal/testimage"
 )
 
 // apartVariable is set for the process whose machines have their agent in a process of its own.
@@ -20,7 +23,6 @@ var apart = os.Getenv(apartVariable) != ""
 // apartStories run a second time with `tend server --no-agent` and `tend agent`, which meet over TLS.
 var apartStories = []string{
 	"TestDeploy", "TestHealsInPlace", "TestAssetChanges", "TestSecretFiles", "TestBuildFromADockerfile", "TestAJobIsTriedAgain",
-	"TestALabTimesOut",
 }
 
 // TestDeploymentsOverTheNetwork runs the tests of deployments again, with the agent as a process of its own.
@@ -121,31 +123,44 @@ func twoAgents(t *testing.T) (m *machine, other string) {
 	return m, other
 }
 
-// TestABuiltImageTravels: what one node built runs on another, which fetches it; it is built once.
-func TestABuiltImageTravels(t *testing.T) {
-	m, _ := twoAgents(t)
-	folder := t.TempDir()
-	for name, text := range map[string]string{
-		"go.mod": "module x\n\ngo 1.26\n", "tend.hcl": strings.ReplaceAll(sourceManifest, "SCOPE", m.scope),
-		"main.go": "package main\n\nimport \"time\"\n\nfunc main() {\n\tprintln(\"built once\")\n\ttime.Sleep(time.Hour)\n}\n",
-	} {
-		if err := os.WriteFile(folder+"/"+name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+// TestAnImageOfOneNodeTravels: an image that no registry has, and that only one node has, runs on both.
+func TestAnImageOfOneNodeTravels(t *testing.T) {
+	m, other := twoAgents(t)
+	program, err := testimage.Binary(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := filepath.Join(other, "only-here")
+	if err := os.Mkdir(image, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(image, "server"), content, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	manifest := filepath.Join(t.TempDir(), "tend.hcl")
+	text := "deployment \"" + m.scope + "\" \"app\" {\n  image = \"only-here\"\n  command = [\"/server\", \"sleep\", \"1h\"]\n  replicas = 2\n}\n"
+	if err := os.WriteFile(manifest, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
 	}
 	defer m.delete("app") // processes outlive their server
-	m.wantSaid(m.tend("apply", "-f", folder+"/tend.hcl"), 0, "1 of 1 replicas run v1")
-	m.wantSaid(m.tend("scale", m.scope+"/app", "2"), 0)
-	nodes := map[string]bool{}
+	m.wantSaid(m.tend("apply", "-f", manifest), 0, "2 of 2 replicas run v1")
+	images := map[string]string{}
 	for _, pod := range m.pods("app") {
-		nodes[pod.Node] = true
-		m.until(pod.Name+" says what it is", func() bool { return strings.Contains(m.tend("logs", pod.Name).output, "built once") })
+		images[pod.Node] = pod.ImageID
 	}
-	if len(nodes) != 2 {
-		t.Errorf("the pods are on %v", nodes)
+	if len(images) != 2 || images["second"] == "" {
+		t.Fatalf("the pods' images by node: %v", images)
 	}
-	if releases := m.tend("releases", m.scope+"/app").output; strings.Contains(releases, "v2") {
-		t.Errorf("it was built again: %s", releases)
+	copied := filepath.Join(m.agentRoot, "process", "images", strings.TrimPrefix(images["second"], "sha256:"), "server")
+	if got, err := os.ReadFile(copied); !bytes.Equal(got, content) {
+		t.Errorf("the first node runs %d other bytes: %v", len(got), err)
+	}
+	if _, err := os.Stat(filepath.Join(m.agentRoot, "only-here")); !os.IsNotExist(err) {
+		t.Errorf("the first node has a folder of that name: %v", err)
 	}
 }
 

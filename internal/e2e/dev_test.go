@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"slices"
 	"testing"
+
+	"tend.dev/tend/client"
 )
 
 // TestDevBesideAServer: two instances on one machine, with the same scope and name, and neither touches the other's. The
@@ -39,8 +41,11 @@ func TestDevBesideAServer(t *testing.T) {
 	if _, err := dev.client.Delete(t.Context(), dev.ref("app")); err != nil {
 		t.Fatal(err)
 	}
-	dev.until("dev's is gone", func() bool { return len(dev.pods("app")) == 0 && len(m.running("app")) == 2 })
-	if now := m.containers("app"); !slices.Equal(now, mine) {
+	dev.until("dev's is gone", func() bool {
+		_, err := dev.client.Object(t.Context(), dev.ref("app"))
+		return client.IsNotFound(err)
+	})
+	if now := m.containers("app"); !slices.Equal(now, mine) || len(m.running("app")) != 2 {
 		t.Errorf("the other instance touched ours: %v -> %v", mine, now)
 	}
 	dev.terminate()

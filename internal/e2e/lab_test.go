@@ -94,7 +94,7 @@ func TestAClassOfLabs(t *testing.T) {
 // was given before it began counts. Meanwhile the server is killed.
 func TestALabTimesOut(t *testing.T) {
 	m := newMachine(t).start()
-	start := time.Now().Add(10 * time.Second).UTC().Format(time.RFC3339)
+	start := time.Now().Add(15 * time.Second).UTC().Format(time.RFC3339)
 	m.wantSaid(m.tend("apply", "--no-wait", "-f", m.file("brief.hcl", `lab "SCOPE" "brief" {
   image    = "IMAGE"
   command  = ["/server", "ignore-term"]
