@@ -124,6 +124,7 @@ var layers = []layer{
 	{"cmd", []string{"internal/cli", "internal/runtime/process"}, "main hands over; the process runtime's shim is the same binary"},
 	{"examples", []string{"api", "client"}, "an example shows what a user could write"},
 	{"internal/simulation", []string{"api", "client", "internal"}, "a simulated world stands around the whole server; nothing of the product knows it"},
+	{"internal/mutants", nil, "it breaks the sources of other packages and runs their tests, as programs"},
 	{"bench", []string{"api", "client", "internal"}, "benchmarks measure every part"},
 	{"internal/e2e", nil, "it is tests alone: of the binary, through its commands and the API"},
 	{"internal/distribution/manpages", []string{"internal/cli"}, "it describes the commands and runs none"},
