@@ -3,7 +3,7 @@
 // Decide is a function of what is declared, what is observed and the time. It returns the phase after this step, the
 // actions as data, and when to decide again if nothing happens before. It never acts, never waits and reads no clock.
 //
-// The moves, and no others (phase.go):
+// The moves, and no others:
 //
 //	PENDING ──→ PROVISIONING ──→ RUNNING ──→ COMPLETED   the container ended with 0, or a person stopped the lab
 //	                       │           ├───→ FAILED      the container ended otherwise, or its node was lost

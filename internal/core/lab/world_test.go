@@ -93,7 +93,15 @@ func (w *world) settled(plan Plan) {
 		w.blame("it runs, and its time was over at %s", end.Sub(epoch))
 	case w.stored.Phase == api.LabPending && plan.After == 0 && w.now.Before(w.desired.Start):
 		w.blame("nothing brings it back at its start")
+	case w.starting() && (plan.After <= 0 || plan.After > 30*time.Second):
+		w.blame("its container is not there yet, and it is checked again after %s", plan.After)
 	}
+}
+
+// starting reports whether a container was made for the lab, and no node says yet that it runs.
+func (w *world) starting() bool {
+	return w.stored.Phase == api.LabProvisioning &&
+		slices.ContainsFunc(w.tasks, func(c *container) bool { return c.Desired == api.DesiredRunning })
 }
 
 // carryOut commits the status and the first n actions, and reports whether anything was written.
