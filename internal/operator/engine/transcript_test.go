@@ -101,6 +101,9 @@ func objectOf(t *testing.T, d *datadriven.TestData) string {
 	if err != nil || subject.Name != object.GetName() || subject.Namespace != object.GetNamespace() || subject.GroupVersionKind != object.GroupVersionKind() || !subject.Owned {
 		d.Fatalf(t, "the subject %v (%v) is not the object", subject, err)
 	}
+	if !slices.Contains(Kinds(), object.GroupVersionKind()) {
+		d.Fatalf(t, "no change of a %s is seen: Kinds doesn't have it", object.GetKind())
+	}
 	if again, _ := made.Object(req); !slices.Equal(asYAML(t, again), asYAML(t, object)) {
 		d.Fatalf(t, "a repeated call makes another object")
 	}

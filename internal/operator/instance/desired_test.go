@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 	"tend.dev/tend/internal/operator/identity"
@@ -74,6 +75,41 @@ func TestDesiredOfHelmRepository(t *testing.T) {
 	}
 	if _, labelled := children[0].GetLabels()[identity.LabelClusterID]; labelled {
 		t.Error("a cluster without an identity has the label of one")
+	}
+}
+
+// TestValuesAreReadWhereTheyAre: Flux reads values of a Secret and of a ConfigMap there; inline ones are in the release.
+func TestValuesAreReadWhereTheyAre(t *testing.T) {
+	ref := &appsv1alpha1.KeyRef{Name: "web-values", Key: "values.yaml"}
+	tests := map[string]struct {
+		values *appsv1alpha1.Values
+		from   any
+		inline any
+	}{
+		"secret": {
+			&appsv1alpha1.Values{Source: appsv1alpha1.ValuesSecret, SecretRef: ref},
+			[]any{map[string]any{"kind": "Secret", "name": "web-values", "valuesKey": "values.yaml"}}, nil,
+		},
+		"config map": {
+			&appsv1alpha1.Values{Source: appsv1alpha1.ValuesConfigMap, ConfigMapRef: ref},
+			[]any{map[string]any{"kind": "ConfigMap", "name": "web-values", "valuesKey": "values.yaml"}}, nil,
+		},
+		"inline": {
+			&appsv1alpha1.Values{Source: appsv1alpha1.ValuesInline, Inline: &runtime.RawExtension{Raw: []byte(`{"a":"b"}`)}},
+			nil, map[string]any{"a": "b"},
+		},
+	}
+	for name, tt := range tests {
+		instance := web()
+		instance.Spec.Values = tt.values
+		children, err := desired(instance, &Observed{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := children[1].Object["spec"].(map[string]any)
+		if diff := cmp.Diff([]any{tt.from, tt.inline}, []any{spec["valuesFrom"], spec["values"]}); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
 	}
 }
 
