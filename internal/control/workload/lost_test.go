@@ -105,6 +105,40 @@ func TestALostPodIsReplacedElsewhere(t *testing.T) {
 	}
 }
 
+// A node that was down and answers again takes pods as any other does.
+func TestANodeThatReturnsGetsPods(t *testing.T) {
+	l := onNodes(t, replicas(2, "web:1"), "n2")
+	l.silence("n2")
+	l.now = l.now.Add(30 * time.Second)
+	l.apply(replicas(4, "web:1"))
+	l.settle()
+	if got := l.spread(); !maps.Equal(got, map[string]int{"n1": 4}) {
+		t.Errorf("%v while it is down", got)
+	}
+	l.returns("n2")
+	l.apply(replicas(8, "web:1"))
+	l.settle()
+	if got := l.spread(); !maps.Equal(got, map[string]int{"n1": 4, "n2": 4}) {
+		t.Errorf("%v once it is back", got)
+	}
+}
+
+// The pods of a node that was removed are replaced on the nodes that are left.
+func TestThePodsOfARemovedNodeMove(t *testing.T) {
+	l := onNodes(t, replicas(4, "web:1"), "n2")
+	l.cut["n2"] = true
+	l.write(func(txn *records.Txn) { txn.Delete(records.NodeKey("n2")).Delete(records.AliveKey("n2")) })
+	l.looks()
+	l.now = l.now.Add(30 * time.Second)
+	l.settle()
+	if got := l.spread(); !maps.Equal(got, map[string]int{"n1": 4}) {
+		t.Errorf("%v once it is removed", got)
+	}
+	if c := l.condition(api.ConditionReady); c.Status != api.ConditionTrue {
+		t.Errorf("%+v", c)
+	}
+}
+
 // With nowhere to go, a pod stays as it is, and when its node is back nothing has changed.
 func TestOnOneMachineNothingIsReplaced(t *testing.T) {
 	l := onNodes(t, replicas(2, "web:1"))
