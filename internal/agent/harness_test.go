@@ -64,6 +64,8 @@ type harness struct {
 	edge *gate
 	// reading is called, if set, after a task was read and before the agent has it.
 	reading func(task string)
+	// beating is called, if set, for each heartbeat that the agent sends, with how long it is to last.
+	beating func(lasts time.Duration)
 	view    *view.View
 	agent   *agent.Agent
 	stop    func()
@@ -266,6 +268,13 @@ func taskID(i int) string { return fmt.Sprintf("%08x", i) }
 type slow struct {
 	nodeapi.Control
 	harness *harness
+}
+
+func (s *slow) Alive(ctx context.Context, lasts time.Duration) error {
+	if s.harness.beating != nil {
+		s.harness.beating(lasts)
+	}
+	return s.Control.Alive(ctx, lasts)
 }
 
 func (s *slow) Task(id string) (node.Assignment, bool) {

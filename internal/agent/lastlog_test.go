@@ -47,6 +47,16 @@ func TestFailureIsReportedWithItsLines(t *testing.T) {
 	})
 }
 
+// TestAFailureSaysWhy in words, with the exit code.
+func TestAFailureSaysWhy(t *testing.T) {
+	failedTask(t, 0, func(l *harness, task api.Task) {
+		l.want(task, api.TaskFailed, false, "Exited")
+		if got := l.status(task); got.Message != "the container ended with exit code 3" || got.ExitCode == nil || *got.ExitCode != 3 {
+			t.Errorf("%q, exit code %v", got.Message, got.ExitCode)
+		}
+	})
+}
+
 // TestFailureIsReportedWithoutItsLines: the wait for the lines is bounded, and they follow.
 func TestFailureIsReportedWithoutItsLines(t *testing.T) {
 	failedTask(t, 15*time.Second, func(l *harness, task api.Task) {

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/records"
@@ -36,6 +38,27 @@ func TestNodeReportsItself(t *testing.T) {
 		l.pass(5 * time.Minute)
 		if !l.snapshot().Alive(nodeID) || l.view.Revision() != before {
 			t.Errorf("an idle node writes nothing and stays alive: revision %d → %d", before, l.view.Revision())
+		}
+	})
+}
+
+// TestANodeSendsAHeartbeatEveryFiveSeconds unless it is told another interval, and each lasts half a minute.
+func TestANodeSendsAHeartbeatEveryFiveSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newHarness(t)
+		began := time.Now()
+		var sent []time.Duration
+		l.beating = func(lasts time.Duration) {
+			if sent = append(sent, time.Since(began)); lasts != 30*time.Second {
+				t.Errorf("a heartbeat lasts %s", lasts)
+			}
+		}
+		l.start()
+		defer l.close()
+		l.pass(21 * time.Second)
+		want := []time.Duration{0, 5 * time.Second, 10 * time.Second, 15 * time.Second, 20 * time.Second}
+		if diff := cmp.Diff(want, sent); diff != "" {
+			t.Error(diff)
 		}
 	})
 }

@@ -74,8 +74,8 @@ func TestContact(t *testing.T) {
 	}{
 		"invited":          {&api.ClusterAccess{UID: "u1", Registration: access.Registration}, nil, noon, api.ClusterPending},
 		"registered":       {&access, nil, noon, api.ClusterConnected},
-		"heard of":         {&access, &contact, noon.Add(time.Minute + ContactGrace - time.Second), api.ClusterConnected},
-		"silent":           {&access, &contact, noon.Add(time.Minute + ContactGrace), api.ClusterDisconnected},
+		"heard of":         {&access, &contact, noon.Add(6*time.Minute - time.Second), api.ClusterConnected},
+		"silent":           {&access, &contact, noon.Add(6 * time.Minute), api.ClusterDisconnected},
 		"another's tokens": {&api.ClusterAccess{UID: "u0", Token: access.Token}, &contact, noon, api.ClusterPending},
 	} {
 		status := Status(object, 3, tc.access, tc.contact, api.ClusterStatus{}, tc.now)

@@ -99,7 +99,7 @@ func TestLives(t *testing.T) {
 		w.desired.Duration = rapid.SampledFrom([]time.Duration{time.Second, time.Minute, time.Hour}).Draw(t, "duration")
 		w.desired.Start = epoch.Add(rapid.SampledFrom([]time.Duration{-time.Hour, 0, time.Minute, time.Hour}).Draw(t, "start"))
 		steps := rapid.SliceOfN(rapid.SampledFrom([]string{
-			"tick", "tick", "tick", "down", "extend", "stop", "lose", "return", "fill", "free", "change", "move", "unknown", "known", "delete",
+			"tick", "tick", "tick", "down", "extend", "stop", "stop", "stop", "lose", "return", "fill", "free", "change", "move", "unknown", "known", "delete",
 		}), 1, 30).Draw(t, "steps")
 		for _, step := range steps {
 			w.live(t, step)
