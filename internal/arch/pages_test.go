@@ -57,14 +57,17 @@ func toolTests(t *testing.T) (out []*source) {
 }
 
 // proof is a test, as file:name, or a file of a test's data.
-var proof = regexp.MustCompile("`((?:api|client|cmd|internal|tools)/[^`:]+)(?::(Test\\w+))?`")
+var proof = regexp.MustCompile("`((?:api|client|cmd|internal|tools)/[^`:]+)(?::((?:Test|Fuzz)\\w+))?`")
+
+// testAlone is the name of a test without its file, which nothing can look for.
+var testAlone = regexp.MustCompile("`(?:Test|Fuzz)\\w+`")
 
 // conformanceFaults finds rows that prove nothing and tests that aren't there.
 func conformanceFaults(all []*source, page string, exists func(name string) bool) []string {
 	tests := map[string]bool{}
 	for _, s := range all {
 		for _, declaration := range s.ast.Decls {
-			if function, ok := declaration.(*ast.FuncDecl); ok && s.test && strings.HasPrefix(function.Name.Name, "Test") {
+			if function, ok := declaration.(*ast.FuncDecl); ok && s.test {
 				tests[s.name+":"+function.Name.Name] = true
 			}
 		}
@@ -80,9 +83,15 @@ func conformanceFaults(all []*source, page string, exists func(name string) bool
 		if len(found) == 0 && !strings.Contains(last, "**later**: ") {
 			faults = append(faults, "no test, and not later: "+line)
 		}
+		for _, alone := range testAlone.FindAllString(last, -1) {
+			faults = append(faults, fmt.Sprintf("%s: say which file it is in: %s", alone, line))
+		}
 		for _, ref := range found {
 			if there := ref[2] != "" && tests[ref[1]+":"+ref[2]] || ref[2] == "" && exists(ref[1]); !there {
 				faults = append(faults, fmt.Sprintf("%s is not there: %s", strings.Trim(ref[0], "`"), line))
+			}
+			if extension := filepath.Ext(ref[1]); ref[2] == "" && (extension == ".go" || extension == "") {
+				faults = append(faults, fmt.Sprintf("%s: say which test it is: %s", ref[1], line))
 			}
 		}
 	}
@@ -171,7 +180,7 @@ func TestPageChecksBite(t *testing.T) {
 		return []*source{s}
 	}
 	tests := tree("internal/x/a_test.go", "package x\nfunc TestThere() {}")
-	none := func(string) bool { return false }
+	none, all := func(string) bool { return false }, func(string) bool { return true }
 	code := tree("internal/agent/a.go", `package agent; const a = "PortTaken"`)
 	for name, test := range map[string]struct {
 		faults []string
@@ -180,6 +189,11 @@ func TestPageChecksBite(t *testing.T) {
 		"a test that is there":   {conformanceFaults(tests, "| s | `internal/x/a_test.go:TestThere` |", none), 0},
 		"a test that isn't":      {conformanceFaults(tests, "| s | `internal/x/a_test.go:TestGone` |", none), 1},
 		"a file that isn't":      {conformanceFaults(tests, "| s | `internal/x/gone.txt` |", none), 1},
+		"a fuzz test":            {conformanceFaults(tests, "| s | `internal/x/a_test.go:FuzzGone` |", none), 1},
+		"a test without a file":  {conformanceFaults(tests, "| s | `internal/x/a_test.go:TestThere`, `TestThere` |", none), 1},
+		"a file of tests alone":  {conformanceFaults(tests, "| s | `internal/x/a_test.go` |", all), 1},
+		"a folder alone":         {conformanceFaults(tests, "| s | `internal/x` |", all), 1},
+		"a transcript":           {conformanceFaults(tests, "| s | `internal/x/testdata/a.txt` |", all), 0},
 		"a promise without test": {conformanceFaults(tests, "| s | surely |", none), 1},
 		"later":                  {conformanceFaults(tests, "| s | **later**: jobs |", none), 0},
 		"a heading":              {conformanceFaults(tests, "| statement | proof |\n| --- | --- |", none), 0},

@@ -85,15 +85,20 @@ func Run(ctx context.Context, o Options) error {
 	ctx, fatal := context.WithCancelCause(ctx)
 	defer fatal(nil)
 	d := &daemon{Options: o, fatal: fatal}
-	for _, start := range []func(context.Context) error{
-		d.prepareRoot, d.openStore, d.claim, d.openFiles, d.build, d.openHost, d.openGate, d.listen,
-	} {
+	for _, start := range d.opening() {
 		if err := start(ctx); err != nil {
 			return errors.Join(err, d.close())
 		}
 	}
 	d.Logger.Info("starting", "root", d.Root, "node", d.Node, "cluster", d.cluster.UID, "runtime", d.Runtime)
 	return errors.Join(d.serve(ctx, began), d.close())
+}
+
+// opening returns the steps that make the parts, in their order.
+func (d *daemon) opening() []func(context.Context) error {
+	return []func(context.Context) error{
+		d.prepareRoot, d.openStore, d.claim, d.openFiles, d.build, d.openHost, d.openGate, d.listen,
+	}
 }
 
 // prepareRoot creates the folders, readable only by their owner.
