@@ -27,8 +27,8 @@ import (
 	"tend.dev/tend/internal/store/memory"
 )
 
-// reached says, for each option that is a time, a size or a number, in which fields of the server's parts its value must
-// be. Those without a field are read by the server itself whenever it needs them, from the options.
+// reached says, for each option that is a time, a size or a number, in which fields of the server's parts its value
+// must be. Those without a field are read by the server itself whenever it needs them, from the options.
 var reached = map[string][]string{
 	"CallbackPort":      {"host.callbacks.port"},
 	"Starts":            {"host.agent.opts.Workers", "host.agent.tasks.opts.Workers"},
@@ -50,7 +50,7 @@ var reached = map[string][]string{
 	"AuditLog.Bytes":    nil,
 }
 
-// numbers returns the fields of options that are numbers, by their path; those of embedded options go by their own name.
+// numbers returns the fields of options that are numbers, by their path. Those of embedded options have no prefix.
 func numbers(options reflect.Value, path string) map[string]reflect.Value {
 	out := map[string]reflect.Value{}
 	for i := range options.NumField() {
@@ -83,8 +83,8 @@ func at(part reflect.Value, path string) (reflect.Value, error) {
 	return part, nil
 }
 
-// TestOptionsReachTheirParts: each time, size and number that a flag sets is passed on to what needs it. Every option has
-// another value, so that none stands for another.
+// TestOptionsReachTheirParts: each time, size and number that a flag sets is passed on to what needs it. Every option
+// has another value, so that none stands for another.
 func TestOptionsReachTheirParts(t *testing.T) {
 	m := newMachine(t)
 	if err := os.Mkdir(filepath.Join(m.root, "plugins"), 0o755); err != nil {
@@ -134,8 +134,9 @@ func TestOptionsReachTheirParts(t *testing.T) {
 			}
 		}
 	}
-	if ttl, _ := at(reflect.ValueOf(d), "host.agent.opts.HeartbeatTTL"); ttl.Int()+int64(d.plane.NodeGather) != int64(o.NodeTimeout) {
-		t.Errorf("a heartbeat lasts %v, and the server gathers for %s: together not %s", ttl, d.plane.NodeGather, o.NodeTimeout)
+	lasts, err := at(reflect.ValueOf(d), "host.agent.opts.HeartbeatTTL")
+	if gather := d.plane.NodeGather; err != nil || lasts.Int()+int64(gather) != int64(o.NodeTimeout) {
+		t.Errorf("a heartbeat lasts %v, %v, and the server gathers for %s: together not %s", lasts, err, gather, o.NodeTimeout)
 	}
 }
 
@@ -213,7 +214,8 @@ func TestOneSubscriptionFeedsAllHandlers(t *testing.T) {
 
 // TestResyncIsTheFlag: each controller, and the agent, passes over everything once in each interval.
 func TestResyncIsTheFlag(t *testing.T) {
-	inBubble(t, func(o *Options) { o.Resync = 47 * time.Second }, func(t *testing.T, _ *counting, registry *prometheus.Registry) {
+	edit := func(o *Options) { o.Resync = 47 * time.Second }
+	inBubble(t, edit, func(t *testing.T, _ *counting, registry *prometheus.Registry) {
 		time.Sleep(48 * time.Second * 10)
 		families, err := registry.Gather()
 		if err != nil {

@@ -3,6 +3,7 @@
 package mutants
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"os"
@@ -19,7 +20,7 @@ var mutantFlag = flag.String("mutant", "", "try the mutants whose name holds thi
 // mutantWorlds is how many worlds a mutant may live through unseen, beside the kept ones.
 const mutantWorlds = "400"
 
-// worlds is the simulation, whose worlds catch the mutants that name no test. The kept ones are tried first: they are few.
+// worlds is the simulation, which catches the mutants that name no test. The kept worlds are tried first: they are few.
 var worlds = []test{
 	{tags: []string{"simulate"}, folder: "./internal/simulation", name: "TestKeptSeeds"},
 	{tags: []string{"simulate"}, folder: "./internal/simulation", name: "TestFresh"},
@@ -36,10 +37,14 @@ func TestMutants(t *testing.T) {
 			}
 			overlay := m.overlay(t)
 			binary := compile(t, overlay, tests[0])
+			if help, _ := exec.Command(binary, "-help").CombinedOutput(); bytes.Contains(help, []byte("rapid.nofailfile")) {
+				arguments = append(arguments, "-rapid.nofailfile") // a failure is what is wanted, and no finding to keep
+			}
 			var output []byte
 			for _, each := range tests {
 				pattern := "^" + strings.ReplaceAll(each.name, "/", "$/^") + "$"
-				command := exec.Command(binary, append([]string{"-test.v", "-test.timeout=10m", "-test.run", pattern}, arguments...)...)
+				flags := append([]string{"-test.v", "-test.timeout=10m", "-test.run", pattern}, arguments...)
+				command := exec.Command(binary, flags...)
 				command.Dir = filepath.Join(module, each.folder)
 				// Tests that build a program build it with the defect.
 				command.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay)
@@ -91,7 +96,8 @@ func (m mutant) overlay(t *testing.T) string {
 func compile(t *testing.T, overlay string, of test) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "mutant.test")
-	command := exec.Command("go", "test", "-c", "-tags", strings.Join(of.tags, ","), "-overlay", overlay, "-o", binary, of.folder)
+	command := exec.Command("go", "test", "-c", "-tags", strings.Join(of.tags, ","), "-overlay", overlay,
+		"-ldflags=-s -w", "-o", binary, of.folder)
 	command.Dir = module
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, output)

@@ -55,7 +55,8 @@ func readMutants(t *testing.T, some string) (out []mutant) {
 		}
 		m := mutant{name: strings.TrimSuffix(filepath.Base(path), ".txtar"), caught: caught(t, path, string(archive.Comment))}
 		for pair := range slices.Chunk(archive.Files, 2) {
-			m.parts = append(m.parts, part{file: filepath.Join(module, pair[0].Name), old: string(pair[0].Data), new: string(pair[1].Data)})
+			source := filepath.Join(module, pair[0].Name)
+			m.parts = append(m.parts, part{file: source, old: string(pair[0].Data), new: string(pair[1].Data)})
 		}
 		if strings.Contains(m.name, some) {
 			out = append(out, m)
@@ -133,8 +134,8 @@ func (c test) exists(t *testing.T) bool {
 	return false
 }
 
-// TestMutantsFit: each mutant still has a place in the sources, and the test that it names is there. `make mutants` shows
-// that the test finds it.
+// TestMutantsFit: each mutant still has a place in the sources, and the test that it names is there. `make mutants`
+// shows that the test finds it.
 func TestMutantsFit(t *testing.T) {
 	for _, m := range readMutants(t, "") {
 		t.Run(m.name, func(t *testing.T) {
