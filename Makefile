@@ -138,8 +138,8 @@ else
 endif
 
 .PHONY: mutants
-mutants: ## break Tend in each of the ways of internal/simulation/mutants, and demand that the simulation sees it
-	go test -tags simulate ./internal/simulation -run 'TestMutants$$' -v -count=1 -timeout 3h
+mutants: ## break Tend in each of the ways of internal/mutants, and demand that a test sees it: MUTANT=lab for those named so
+	go test -tags mutants ./internal/mutants -run 'TestMutants$$' -v -count=1 -timeout 6h -mutant '$(MUTANT)'
 
 N ?= 1000
 .PHONY: histories

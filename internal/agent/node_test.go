@@ -42,7 +42,7 @@ func TestNodeReportsItself(t *testing.T) {
 	})
 }
 
-// TestANodeSendsAHeartbeatEveryFiveSeconds unless it is told another interval, and each lasts half a minute.
+// TestANodeSendsAHeartbeatEveryFiveSeconds: that is the default interval, and each heartbeat lasts half a minute.
 func TestANodeSendsAHeartbeatEveryFiveSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t)

@@ -18,6 +18,7 @@ var forTests = map[string]string{
 	"internal/e2e/hosts":        "tests alone",
 	"internal/e2e/packages":     "tests alone",
 	"internal/histories":        "tests alone",
+	"internal/mutants":          "tests alone",
 	"internal/race":             "a constant for tests",
 	"internal/runtime/hollow":   "the simulated runtime",
 	"internal/simulation":       "the simulated world",
