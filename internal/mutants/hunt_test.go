@@ -97,7 +97,7 @@ func compile(t *testing.T, overlay string, of test) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "mutant.test")
 	command := exec.Command("go", "test", "-c", "-tags", strings.Join(of.tags, ","), "-overlay", overlay,
-		"-ldflags=-s -w", "-o", binary, of.folder)
+		"-vet=off", "-ldflags=-s -w", "-o", binary, of.folder)
 	command.Dir = module
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, output)
