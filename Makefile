@@ -68,25 +68,22 @@ LONGEST := daemon simulation histories store/etcd agent
 MEMORY_PACKAGES := $$({ printf '$(MODULE)/internal/%s\n' $(LONGEST); go list -tags integration ./... | grep -vE '$(SHARED)|$(MACHINE)'; } | awk '!seen[$$0]++' | xargs)
 MACHINE_PACKAGES := $$(go list -tags integration ./... | grep -vE '$(SHARED)' | grep -E '$(MACHINE)' | xargs)
 SHARED_PACKAGES := $$(go list -tags integration ./... | grep -E '$(SHARED)' | xargs)
-# Most tests wait more than they compute, so more of a package run at a time than there are processors.
+# Stories wait more than they compute, so more of a package run at a time than there are processors.
 WAITING := -parallel 5
 
+# The groups run one after the other. Side by side they starve each other: an etcd that gets no processor for seconds loses its leases.
 .PHONY: test
 test: ## run every test, those that need Docker included
 	@$(STEP) compile-tests go list -export -test -tags integration ./... >/dev/null
-	@MAKEFLAGS= $(MAKE) --no-print-directory -k -j 2 test-alone test-shared
-
-.PHONY: test-alone
-test-alone:
-	@status=0; for group in test-memory test-machine; do $(MAKE) --no-print-directory $$group || status=1; done; exit $$status
+	@status=0; for group in memory machine shared; do $(MAKE) --no-print-directory test-$$group || status=1; done; exit $$status
 
 .PHONY: test-memory
 test-memory: ## run the tests that are pure or in memory, without a second try
-	@$(call gotestsum,test-memory,$(MEMORY_PACKAGES),,-p 3 $(WAITING) -tags integration)
+	@$(call gotestsum,test-memory,$(MEMORY_PACKAGES),,-p 2 -tags integration)
 
 .PHONY: test-machine
 test-machine: ## run the tests that consist of connections and programs of this machine
-	@$(call gotestsum,test-machine,$(MACHINE_PACKAGES),$(SECOND_TRY),-p 2 $(WAITING) -tags integration)
+	@$(call gotestsum,test-machine,$(MACHINE_PACKAGES),$(SECOND_TRY),-p 2 -tags integration)
 
 .PHONY: test-shared
 test-shared: ## run the tests that share the Docker engine, hosts and disks of this machine, one package at a time
@@ -191,13 +188,14 @@ test-helm: ## test with Helm's own library that the operator reads releases as H
 bench-kube: $(BIN)/kube-apiserver ## measure the operator with 1,000 instances on a real Kubernetes API server
 	go test -vet=off -tags kube -run '^$$' -bench Instances -benchtime 1x ./cmd/tend-operator
 
-# Most tests wait more than they compute: beside them, lint and the compiler take what is left of the processors.
+# Many tests wait: beside them, lint, the compiler and the race detector take what is left of the processors.
 .PHONY: beside-tests
 beside-tests:
 	nice -n 19 $(MAKE) lint
 	nice -n 19 $(MAKE) vulncheck
 	nice -n 19 $(MAKE) cross
 	nice -n 19 $(MAKE) race-packages QUICK=1
+	nice -n 5 $(MAKE) race QUICK=1
 
 # Where the vulnerability database can't be reached, the log says so: that is no pass.
 .PHONY: vulncheck
@@ -244,7 +242,6 @@ check: ## what CI runs: format, modules, every test, lint, the race detector, an
 	@rm -rf $(RECORD)
 	@$(MAKE) format
 	@$(MAKE) -j 2 test beside-tests
-	@$(MAKE) race QUICK=1
 	@$(MAKE) $(KEYED:%=if-changed-%)
 	@$(MAKE) -s timings
 	@grep -h '^DONE ' $(RECORD)/*.log
