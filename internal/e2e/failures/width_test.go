@@ -36,14 +36,16 @@ func brokenLine(text string) string {
 
 // unwrapped joins the lines that tend has wrapped, so that what is replaced in them may have another length. rewrapped
 // wraps them again. A line that was joined by mistake is broken again at the same place, because its first word doesn't
-// fit on the line before.
+// fit on the line before. The head of a condition is never joined with the message below it: it ends with an age, whose
+// length varies.
 func unwrapped(text string) string {
 	var out []string
 	previous, indent := "", -1
 	for line := range strings.SplitSeq(text, "\n") {
 		body := strings.TrimLeft(line, " ")
 		word, _, _ := strings.Cut(body, " ")
-		if body != "" && len(line)-len(body) == indent && width(previous)+1+width(word) > lineWidth {
+		hangs := body != "" && len(line)-len(body) == indent && !conditionHead.MatchString(previous)
+		if hangs && width(previous)+1+width(word) > lineWidth {
 			out[len(out)-1] += " " + body
 		} else {
 			out = append(out, line)
@@ -53,6 +55,8 @@ func unwrapped(text string) string {
 	}
 	return strings.Join(out, "\n")
 }
+
+var conditionHead = regexp.MustCompile(`, for [0-9smhd]+$`)
 
 var spacedWord = regexp.MustCompile(` *[^ ]+`)
 
@@ -155,6 +159,9 @@ func TestRewrapped(t *testing.T) {
 				t.Errorf("%q became %q", text, got)
 			}
 		})
+	}
+	if head := "  Degraded True Unresolved, for 64s\n      " + strings.Repeat("x", 60); unwrapped(head) != head {
+		t.Error("a message is joined with the head of its condition")
 	}
 	if got := unwrapped("error: " + sixty + "and then\n    paused"); strings.Contains(got, "\n") {
 		t.Errorf("it stays apart: %q", got)
