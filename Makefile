@@ -55,17 +55,23 @@ set -o pipefail; mkdir -p $(RECORD); $(STEP) $(1) go run gotest.tools/gotestsum@
 	--jsonfile $(RECORD)/$(1).json $(3) --packages="$(2)" -- -vet=off -timeout 30m $(4) | tee $(RECORD)/$(1).log
 endef
 
-# Three groups of packages. What is pure or in memory (store, engine, agent, daemon, histories and simulation among them) has no
-# second try: there a test that fails once has found a defect. Of what consists of connections and programs of this machine, and
-# of what shares its Docker engine, hosts and disks, up to 3 tests that fail run once more, and the summary names them as failures
-# of the first run; a test that fails twice fails. Only the last group runs one package at a time.
+# Four groups of packages. What is pure or in memory has no second try, in the first two groups: there a test that fails once has
+# found a defect. Of what consists of connections and programs of this machine, and of what shares its Docker engine, hosts and
+# disks, up to 3 tests that fail run once more, and the summary names them as failures of the first run; a test that fails twice
+# fails. Only the last group runs one package at a time.
+#
+# The first group (simulation, controllers, engine) links all that it tests, so Go may take its result from the cache where
+# nothing has changed. All others run each time (-count=1): the cache doesn't know the programs that they run. internal/arch sees
+# to it that tests which run a program stand in one of them.
 MODULE := $(shell go list -m)
 SHARED := ^$(MODULE)/(examples/cluster|internal/(e2e|runtime/docker|testimage))(/|$$)
 MACHINE := ^$(MODULE)/internal/(build|cli|gitcmd|host|ingress|member|messenger|netpolicy|nodeapi/remote|nodeapi/session|overlay|peer|plugin|portowner|resolver|runtime|server|subprocess|syncer)(/|$$)
 SECOND_TRY := --rerun-fails=1 --rerun-fails-max-failures=3
+PROCESSES := ^$(MODULE)/(api/kube|cmd/tend-operator|internal/(agent|arch|backup/restore|ci/inputs|ci/portable|daemon|distribution/manpages|distribution/notices|fault|histories|mutants|operator|store/etcd))$$
+PURE_PACKAGES := $$(go list -tags integration ./... | grep -vE '$(SHARED)|$(MACHINE)|$(PROCESSES)' | xargs)
 # Packages that take longest begin first.
-LONGEST := daemon simulation histories store/etcd agent
-MEMORY_PACKAGES := $$({ printf '$(MODULE)/internal/%s\n' $(LONGEST); go list -tags integration ./... | grep -vE '$(SHARED)|$(MACHINE)'; } | awk '!seen[$$0]++' | xargs)
+LONGEST := daemon histories store/etcd agent
+MEMORY_PACKAGES := $$({ printf '$(MODULE)/internal/%s\n' $(LONGEST); go list -tags integration ./... | grep -E '$(PROCESSES)'; } | awk '!seen[$$0]++' | xargs)
 MACHINE_PACKAGES := $$(go list -tags integration ./... | grep -vE '$(SHARED)' | grep -E '$(MACHINE)' | xargs)
 SHARED_PACKAGES := $$(go list -tags integration ./... | grep -E '$(SHARED)' | xargs)
 # Stories wait more than they compute, so more of a package run at a time than there are processors.
@@ -75,26 +81,30 @@ WAITING := -parallel 5
 .PHONY: test
 test: ## run every test, those that need Docker included
 	@$(STEP) compile-tests go list -export -test -tags integration ./... >/dev/null
-	@status=0; for group in memory machine shared; do $(MAKE) --no-print-directory test-$$group || status=1; done; exit $$status
+	@status=0; for group in pure memory machine shared; do $(MAKE) --no-print-directory test-$$group || status=1; done; exit $$status
+
+.PHONY: test-pure
+test-pure: ## run the tests that run no program, without a second try; unchanged ones from the cache
+	@$(call gotestsum,test-pure,$(PURE_PACKAGES),,-p 2 -tags integration)
 
 .PHONY: test-memory
-test-memory: ## run the tests that are pure or in memory, without a second try
-	@$(call gotestsum,test-memory,$(MEMORY_PACKAGES),,-p 2 -tags integration)
+test-memory: ## run the tests of the server, the agent and the store, and those that run programs, without a second try
+	@$(call gotestsum,test-memory,$(MEMORY_PACKAGES),,-p 2 -count=1 -tags integration)
 
 .PHONY: test-machine
 test-machine: ## run the tests that consist of connections and programs of this machine
-	@$(call gotestsum,test-machine,$(MACHINE_PACKAGES),$(SECOND_TRY),-p 2 -tags integration)
+	@$(call gotestsum,test-machine,$(MACHINE_PACKAGES),$(SECOND_TRY),-p 2 -count=1 -tags integration)
 
 .PHONY: test-shared
 test-shared: ## run the tests that share the Docker engine, hosts and disks of this machine, one package at a time
-	@$(call gotestsum,test-shared,$(SHARED_PACKAGES),$(SECOND_TRY),-p 1 $(WAITING) -tags integration)
+	@$(call gotestsum,test-shared,$(SHARED_PACKAGES),$(SECOND_TRY),-p 1 -count=1 $(WAITING) -tags integration)
 
 # Stories that need much time, and the later parts of others.
 LONG_PACKAGES := $$(git ls-files -z '*_test.go' | xargs -0 grep -lE '^//go:build .*\blong\b' | xargs -n 1 dirname | sort -u | sed 's|^|./|' | xargs)
 
 .PHONY: test-long
 test-long: ## run the packages that have tests with the build tag long, these included
-	@$(call gotestsum,test-long,$(LONG_PACKAGES),$(SECOND_TRY),-p 1 $(WAITING) -tags integration$(comma)long)
+	@$(call gotestsum,test-long,$(LONG_PACKAGES),$(SECOND_TRY),-p 1 -count=1 $(WAITING) -tags integration$(comma)long)
 
 .PHONY: test-unit
 test-unit: ## run the tests that need nothing but Go
@@ -178,7 +188,7 @@ KUBE := ./api/kube/... ./internal/operator/... ./cmd/tend-operator/...
 
 .PHONY: test-kube
 test-kube: $(BIN)/kube-apiserver ## test the operator on a real Kubernetes API server
-	@$(call gotestsum,test-kube,$(KUBE),,-tags kube -p 1)
+	@$(call gotestsum,test-kube,$(KUBE),,-tags kube -p 1 -count=1)
 
 .PHONY: test-helm
 test-helm: ## test with Helm's own library that the operator reads releases as Helm does

@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -119,6 +120,11 @@ func TestEveryCheckBites(t *testing.T) {
 				"cmd/a/a.go":      "package main\nimport \"tend.dev/tend/internal/a\"",
 				"internal/a/a.go": "package a", "internal/b/b.go": "package b", "internal/c/c.go": "package c",
 			}, "no program links internal/b"},
+		"Program in a cached test": {"the cache doesn't know it", func(s []*source) []string { return cachedPrograms(s, regexp.MustCompile(`^internal/a$`)) },
+			map[string]string{
+				"internal/a/a_test.go": "package a\nimport \"os/exec\"\nvar a = exec.Command(\"go\")",
+				"internal/b/b_test.go": "package b\nimport \"os/exec\"\nvar b = exec.CommandContext(nil, \"go\")",
+			}, "internal/b/b_test.go:3 runs a program"},
 		"Pointer to nothing": {"a reader follows it", func(s []*source) []string { return missingPlaces(s, func(string) bool { return false }) },
 			map[string]string{
 				"internal/core/a/a.go": "// Package a decides; internal/b/b.go and internal/b carry out, see x.io/internal/c.\npackage a",

@@ -20,6 +20,7 @@ import (
 // another one answers the authority's challenge, all serve the same certificate, and a node that is started again does too, without
 // another order.
 func TestACertificateIsOrderedOnce(t *testing.T) {
+	t.Parallel()
 	httpPort, tlsPort := acmetest.Port(t), acmetest.Port(t)
 	authority := acmetest.Start(t, httpPort, tlsPort)
 	var orders atomic.Int32

@@ -339,6 +339,7 @@ func (o *fakeOperator) finish(t *testing.T) {
 // TestAClusterOfServersFeedsAClusterOfKubernetes: each step of the protocol at another server, with the one that has the controllers
 // lost in the middle.
 func TestAClusterOfServersFeedsAClusterOfKubernetes(t *testing.T) {
+	t.Parallel()
 	s := newSeveral(t, "a", "b", "c")
 	a := s.start("a", "")
 	b := s.start("b", "a")

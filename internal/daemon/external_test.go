@@ -40,6 +40,7 @@ func (s *several) startOn(c *etcdtest.Cluster, name, through string) *running {
 // TestServersOnAnExternalEtcd: two servers share an etcd that neither runs. Each takes writes and shows pods of every node; the
 // loss of the one whose controllers run goes on at the other. Without etcd writes are refused, and go on with it.
 func TestServersOnAnExternalEtcd(t *testing.T) {
+	t.Parallel()
 	shared := etcdtest.Start(t, etcdtest.Options{})
 	s := newSeveral(t, "a", "b")
 	a := s.startOn(shared, "a", "")
@@ -109,6 +110,7 @@ func (s *several) refuseMembers(r *running) {
 
 // TestBackupOfAnExternalEtcd: it becomes a root with a store of its own, in which what runs goes on.
 func TestBackupOfAnExternalEtcd(t *testing.T) {
+	t.Parallel()
 	shared := etcdtest.Start(t, etcdtest.Options{})
 	m := newMachine(t)
 	m.engine.AddImage("web:1")
@@ -148,6 +150,7 @@ func (r *running) ended() error {
 
 // TestARootKeepsItsStore: a root that has a cluster is not silently started with another one.
 func TestARootKeepsItsStore(t *testing.T) {
+	t.Parallel()
 	shared, other := etcdtest.Start(t, etcdtest.Options{}), etcdtest.Start(t, etcdtest.Options{})
 	external := func(c *etcdtest.Cluster) func(*Options) {
 		return func(o *Options) { o.Store, o.MinFree, o.External = nil, -1, reach(c) }

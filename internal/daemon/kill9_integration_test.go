@@ -23,6 +23,7 @@ var killedAt = []string{
 // TestKilledProcess is TestEveryFailpoint on real parts: the built binary, its embedded etcd and plain processes,
 // killed by SIGKILL at points chosen from every stage of a deployment's life.
 func TestKilledProcess(t *testing.T) {
+	t.Parallel()
 	binary := buildTend(t)
 	work := make(chan string)
 	var workers sync.WaitGroup

@@ -18,6 +18,7 @@ import (
 // TestRestoredEtcd is TestRestoredStoreStartsPaused on real parts: an older copy of etcd's folder, and plain processes.
 // A server that was killed does not count as restored.
 func TestRestoredEtcd(t *testing.T) {
+	t.Parallel()
 	s := newSurvivor(t, buildTend(t), "store.cluster.found.before:99")
 	roll := func(version string) {
 		s.declare("apply", func(ctx context.Context) error {

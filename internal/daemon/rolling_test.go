@@ -86,6 +86,7 @@ func (c *calls) insist(stop <-chan struct{}, call func() error) error {
 // TestServersRestartedOneByOne: each of three servers is stopped and started again while calls go on, as in an upgrade. A caller that asks
 // another server when one takes no connection, and repeats what wasn't served, gets every answer, and no other error.
 func TestServersRestartedOneByOne(t *testing.T) {
+	t.Parallel()
 	names := []string{"a", "b", "c"}
 	s := newSeveral(t, names...)
 	s.start("a", "")

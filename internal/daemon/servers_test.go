@@ -101,6 +101,7 @@ func (s *several) leader(asked string) string {
 // all have. The loss of the server whose controllers run, in the middle of a rollout, continues it elsewhere; without a quorum
 // writes are refused, and with it they go on.
 func TestThreeServers(t *testing.T) {
+	t.Parallel()
 	s := newSeveral(t, "a", "b", "c")
 	old := s.machines["a"].startWith(func(o *Options) { o.Store, o.Name, o.Node, o.MinFree = nil, "a", "node-a", -1 }).ready()
 	old.converged(web, old.apply(manifestOf(web, replicas(2))))

@@ -33,6 +33,7 @@ func memberAddress(i int) string { return fmt.Sprintf("127.111.23.%d:2380", i+1)
 // and each from a stop, while callers read and write. While one is away, the others answer; no write that was acknowledged is lost; all
 // have the same in the end, and what the earlier version stored and ran is as it was.
 func TestAnUpgradeOfThreeServers(t *testing.T) {
+	t.Parallel()
 	if *recordMembers != "" {
 		recordThree(t, filepath.Join(membersFolder, *recordMembers))
 		return
