@@ -120,7 +120,7 @@ func (w wideTable) at(t *testing.T, width int) string {
 	t.Helper()
 	var out strings.Builder
 	s := streams{out: &out, columns: width}
-	err := error(nil)
+	var err error
 	if w.section {
 		err = (&app{streams: s}).section("Pods", w.listing)
 	} else {

@@ -31,16 +31,6 @@ func neverReady(s *api.DeploymentSpec) {
 	s.Strategy.Deadline = "4s"
 }
 
-// readiness is what /v1/pods/{pod}/ready says.
-func (m *machine) readiness(pod api.Pod) api.PodReadiness {
-	m.Helper()
-	got, err := m.client.PodReadiness(m.Context(), pod.Name)
-	if err != nil {
-		m.Fatal(err)
-	}
-	return got
-}
-
 // readyCount follows the pods of an object and remembers the fewest that were ready at once.
 type readyCount struct {
 	mu     sync.Mutex

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -16,8 +17,8 @@ import (
 )
 
 // digest returns the digest of the inputs of a check of the repository in root.
-func digest(root string, c check) (string, error) {
-	files, err := c.files(root)
+func digest(ctx context.Context, root string, c check) (string, error) {
+	files, err := c.files(ctx, root)
 	if err != nil {
 		return "", err
 	}
@@ -40,7 +41,7 @@ func add(to io.Writer, root, file string) error {
 	} else if err != nil {
 		return err
 	}
-	content := []byte{}
+	var content []byte
 	if info.Mode()&fs.ModeSymlink != 0 {
 		var link string
 		link, err = os.Readlink(path)
@@ -57,21 +58,21 @@ func add(to io.Writer, root, file string) error {
 }
 
 // files returns the inputs of the check, sorted, from the root of the repository.
-func (c check) files(root string) ([]string, error) {
+func (c check) files(ctx context.Context, root string) ([]string, error) {
 	named := c.paths
 	if len(c.packages) > 0 {
 		named = append(slices.Clone(named), "go.mod", "go.sum")
 	}
-	files, err := tracked(root, named...)
+	files, err := tracked(ctx, root, named...)
 	if err != nil {
 		return nil, err
 	}
-	folders, err := c.folders(root)
+	folders, err := c.folders(ctx, root)
 	if err != nil {
 		return nil, err
 	}
 	if len(folders) > 0 {
-		below, err := tracked(root, folders...)
+		below, err := tracked(ctx, root, folders...)
 		if err != nil {
 			return nil, err
 		}
@@ -96,12 +97,12 @@ func belongs(file string, folders []string) bool {
 }
 
 // folders returns the folders of the packages and of all packages of this module that they and their tests import.
-func (c check) folders(root string) ([]string, error) {
+func (c check) folders(ctx context.Context, root string) ([]string, error) {
 	if len(c.packages) == 0 {
 		return nil, nil
 	}
 	const folder = `{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}`
-	list := exec.Command("go", append([]string{"list", "-deps", "-test", "-tags", c.tags, "-f", folder}, c.packages...)...)
+	list := exec.CommandContext(ctx, "go", append([]string{"list", "-deps", "-test", "-tags", c.tags, "-f", folder}, c.packages...)...)
 	list.Dir, list.Stderr = root, os.Stderr
 	output, err := list.Output()
 	if err != nil {
@@ -124,8 +125,8 @@ func (c check) folders(root string) ([]string, error) {
 }
 
 // tracked returns the files below paths that git tracks or would add.
-func tracked(root string, paths ...string) ([]string, error) {
-	list := exec.Command("git", append([]string{"ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"}, paths...)...)
+func tracked(ctx context.Context, root string, paths ...string) ([]string, error) {
+	list := exec.CommandContext(ctx, "git", append([]string{"ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"}, paths...)...)
 	list.Dir, list.Stderr = root, os.Stderr
 	output, err := list.Output()
 	if err != nil {

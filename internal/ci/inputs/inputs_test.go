@@ -36,13 +36,13 @@ func TestAPassedCheckRunsAgainAfterAChange(t *testing.T) {
 	c := check{packages: []string{"./a"}, paths: []string{"deploy"}}
 	of := func() string {
 		t.Helper()
-		sum, err := digest(root, c)
+		sum, err := digest(t.Context(), root, c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return sum
 	}
-	files, err := c.files(root)
+	files, err := c.files(t.Context(), root)
 	if want := []string{"a/a.go", "a/testdata/deep/golden.txt", "b/b.go", "b/b_test.go", "deploy/rules.yml", "go.mod"}; err != nil || !slices.Equal(files, want) {
 		t.Errorf("files: %q, %v; want %q", files, err, want)
 	}
@@ -90,7 +90,7 @@ func TestRecord(t *testing.T) {
 	if r, err := readRecord(path); err != nil || r["test-kube"] != "12" || r["test-helm"] != "ab" {
 		t.Errorf("read again: %v, %v", r, err)
 	}
-	if err := run(t.TempDir(), []string{"state", "test-nothing"}, io.Discard); err == nil {
+	if err := run(t.Context(), t.TempDir(), []string{"state", "test-nothing"}, io.Discard); err == nil {
 		t.Error("the state of an unknown target has no error")
 	}
 }

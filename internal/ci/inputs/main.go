@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,13 +13,13 @@ import (
 const verified = ".ci/verified"
 
 func main() {
-	if err := run(".", os.Args[1:], os.Stdout); err != nil {
+	if err := run(context.Background(), ".", os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "inputs:", err)
 		os.Exit(1)
 	}
 }
 
-func run(root string, args []string, out io.Writer) error {
+func run(ctx context.Context, root string, args []string, out io.Writer) error {
 	if len(args) != 2 || (args[0] != "state" && args[0] != "record") {
 		return errors.New("usage: inputs state|record TARGET")
 	}
@@ -27,7 +28,7 @@ func run(root string, args []string, out io.Writer) error {
 	if !known {
 		return fmt.Errorf("no inputs are known of %s: add them to internal/ci/inputs/checks.go", target)
 	}
-	now, err := digest(root, c)
+	now, err := digest(ctx, root, c)
 	if err != nil {
 		return err
 	}

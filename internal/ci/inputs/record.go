@@ -34,5 +34,5 @@ func (r record) write(path string) error {
 	for _, target := range slices.Sorted(maps.Keys(r)) {
 		fmt.Fprintln(&text, target, r[target])
 	}
-	return os.WriteFile(path, text.Bytes(), 0o644) //nolint:gosec // a file of the repository
+	return os.WriteFile(path, text.Bytes(), 0o644)
 }
