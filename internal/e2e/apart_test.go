@@ -20,10 +20,9 @@ const apartVariable = "TEND_TEST_APART"
 
 var apart = os.Getenv(apartVariable) != ""
 
-// apartStories run a second time with `tend server --no-agent` and `tend agent`, which meet over TLS.
-var apartStories = []string{
-	"TestDeploy", "TestHealsInPlace", "TestAssetChanges", "TestSecretFiles", "TestBuildFromADockerfile", "TestAJobIsTriedAgain",
-}
+// apartStories run a second time with `tend server --no-agent` and `tend agent`, which meet over TLS. The build tag long adds
+// others.
+var apartStories = []string{"TestDeploy", "TestSecretFiles"}
 
 // TestDeploymentsOverTheNetwork runs the tests of deployments again, with the agent as a process of its own.
 func TestDeploymentsOverTheNetwork(t *testing.T) {

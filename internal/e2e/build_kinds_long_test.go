@@ -1,21 +1,8 @@
-//go:build integration
+//go:build integration && long
 
 package e2e
 
-import (
-	"strings"
-	"testing"
-)
-
-// built is how often the server built an image of an object.
-func (m *machine) built(name string) (n int) {
-	for line := range strings.Lines(m.process.output.String()) {
-		if strings.Contains(line, `"image built"`) && strings.Contains(line, "image="+m.scope+"-"+name+":") {
-			n++
-		}
-	}
-	return n
-}
+import "testing"
 
 // TestBuildOfEveryKind: a statefulset, a job and a cron job are built as a deployment is, each an image of its own.
 func TestBuildOfEveryKind(t *testing.T) {
