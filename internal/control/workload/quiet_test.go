@@ -132,7 +132,8 @@ func names(keys []engine.Key) map[string]bool {
 }
 
 // fresh returns a controller that has only just begun, over a scheduler that has; nil while a node is silent, since it would
-// not know for how long, and while it can't decrypt what another one has decrypted before.
+// not know for how long, and while it can't decrypt what another one has decrypted before. A silent node whose record is gone
+// counts while a task is on it.
 func (l *crowd) fresh(c *Controller) *Controller {
 	s := l.snapshot()
 	if l.sealer.lost {
@@ -140,6 +141,11 @@ func (l *crowd) fresh(c *Controller) *Controller {
 	}
 	for _, node := range s.Nodes() {
 		if !s.Alive(node.Value.ID) {
+			return nil
+		}
+	}
+	for _, task := range s.Tasks() {
+		if node := task.Value.Node; node != "" && !s.Alive(node) {
 			return nil
 		}
 	}
