@@ -12,6 +12,9 @@ const ManagerApply = "apply"
 // ManagerAvailability is the role of cordon, drain and uncordon.
 const ManagerAvailability = "availability"
 
+// ManagerIngress is the role of tend nodes ingress.
+const ManagerIngress = "ingress"
+
 // FieldOwner says who set a leaf of a spec to the value it has. A leaf several managers set alike has one for each.
 type FieldOwner struct {
 	// Path is in the manifest's own words: strategy.order, env.PORT. A list is one leaf.

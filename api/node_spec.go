@@ -14,6 +14,9 @@ type NodeSpec struct {
 	// Availability is "active", "cordoned" (the node keeps its pods and gets no more) or "drained" (its pods move to other
 	// nodes, under the strategies of their workloads). Default active.
 	Availability string `json:"availability,omitempty" hcl:"availability,optional"`
+	// Ingress says whether the machine serves ingresses, and so gets the keys of their certificates. Default: what the token
+	// said with which it joined (tend nodes add --ingress); the node of a server does.
+	Ingress *bool `json:"ingress,omitempty" hcl:"ingress,optional"`
 }
 
 // The values of NodeSpec.Availability.

@@ -168,7 +168,9 @@ type NodeDownResult struct {
 	// Pods are those that count as ended; others take their places.
 	Pods []string `json:"pods,omitempty"`
 	// Volumes are those whose data was on a node that was removed.
-	Volumes  []string `json:"volumes,omitempty"`
+	Volumes []string `json:"volumes,omitempty"`
+	// Rotate is what a node that was forced out could read.
+	Rotate   []string `json:"rotate,omitempty"`
 	Revision int64    `json:"revision"`
 }
 

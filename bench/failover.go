@@ -112,7 +112,7 @@ func (c *trio) launch(ctx context.Context, i int, known *server) error {
 	flags := []string{"server", "--root", root, "--name", "s" + strconv.Itoa(i), "--no-agent", "--http", "off", "--ingress-http", "off", "--ingress-https", "off",
 		"--peer-listen", c.address(i, 2380), "--node-listen", c.address(i, 8688)}
 	if known == nil && i > 0 {
-		token, err := c.servers[0].client.JoinToken(ctx, time.Hour, true)
+		token, err := c.servers[0].client.JoinToken(ctx, api.JoinTokenRequest{Role: api.JoinAsServer})
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"time"
 
 	"tend.dev/tend/api"
 )
@@ -133,9 +132,24 @@ func (c *Client) Nodes(ctx context.Context) (api.ListResult[api.NodeInfo], error
 	return call[api.ListResult[api.NodeInfo]](ctx, c, request{method: http.MethodGet, path: "/v1/nodes"})
 }
 
-// JoinToken makes a token with which machines join as nodes, or as servers, valid for a while.
-func (c *Client) JoinToken(ctx context.Context, ttl time.Duration, server bool) (api.JoinToken, error) {
-	return call[api.JoinToken](ctx, c, request{method: http.MethodPost, path: "/v1/nodes/tokens", query: queryWith("ttl", ttl.String(), "server", flag(server))})
+// JoinToken makes a token with which machines join as nodes, or as servers.
+func (c *Client) JoinToken(ctx context.Context, asked api.JoinTokenRequest) (api.JoinToken, error) {
+	body, err := json.Marshal(asked)
+	if err != nil {
+		return api.JoinToken{}, err
+	}
+	return call[api.JoinToken](ctx, c, request{method: http.MethodPost, path: "/v1/nodes/tokens", body: body, contentType: "application/json"})
+}
+
+// JoinTokens lists the tokens with which machines join, without their secrets.
+func (c *Client) JoinTokens(ctx context.Context) (api.ListResult[api.JoinTokenInfo], error) {
+	return call[api.ListResult[api.JoinTokenInfo]](ctx, c, request{method: http.MethodGet, path: "/v1/nodes/tokens"})
+}
+
+// RevokeJoinToken revokes a token: nothing joins with it any more.
+func (c *Client) RevokeJoinToken(ctx context.Context, id string) error {
+	_, err := call[api.JoinTokenInfo](ctx, c, request{method: http.MethodDelete, path: "/v1/nodes/tokens/" + url.PathEscape(id)})
+	return err
 }
 
 // Servers lists the servers that hold the cluster's store.
@@ -154,6 +168,12 @@ func (c *Client) SetAvailability(ctx context.Context, node, availability string,
 		query: queryWith("availability", availability, "force_conflicts", flag(forceConflicts))})
 }
 
+// SetNodeIngress says whether a node serves ingresses, and so gets the keys of their certificates.
+func (c *Client) SetNodeIngress(ctx context.Context, node string, serves, forceConflicts bool) (api.VerbResult, error) {
+	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/nodes/" + url.PathEscape(node) + "/ingress",
+		query: queryWith("serves", strconv.FormatBool(serves), "force_conflicts", flag(forceConflicts))})
+}
+
 // Rebalance moves pods of deployments so that the nodes are level: of one deployment, of a scope, or of all. A dry run
 // only plans.
 func (c *Client) Rebalance(ctx context.Context, scope, name string, dryRun bool) (api.RebalanceResult, error) {
@@ -166,9 +186,9 @@ func (c *Client) ConfirmNodeDown(ctx context.Context, node string) (api.NodeDown
 	return call[api.NodeDownResult](ctx, c, request{method: http.MethodPost, path: "/v1/nodes/" + url.PathEscape(node) + "/down"})
 }
 
-// RemoveNode takes a silent node out of the cluster.
-func (c *Client) RemoveNode(ctx context.Context, node string) (api.NodeDownResult, error) {
-	return call[api.NodeDownResult](ctx, c, request{method: http.MethodDelete, path: "/v1/nodes/" + url.PathEscape(node)})
+// RemoveNode takes a silent node out of the cluster; with force also one that answers, which is cut off at once.
+func (c *Client) RemoveNode(ctx context.Context, node string, force bool) (api.NodeDownResult, error) {
+	return call[api.NodeDownResult](ctx, c, request{method: http.MethodDelete, path: "/v1/nodes/" + url.PathEscape(node), query: queryWith("force", flag(force))})
 }
 
 // Version is what the server is.

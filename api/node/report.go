@@ -21,6 +21,15 @@ type Report struct {
 	Node         *api.NodeStatus `json:"node,omitempty"`
 }
 
+// Parts returns how many parts a report has.
+func (r Report) Parts() int {
+	parts := len(r.Tasks) + len(r.Forget) + len(r.Images) + len(r.ForgetImages)
+	if r.Node != nil {
+		parts++
+	}
+	return parts
+}
+
 // The errors between a server and its nodes.
 var (
 	// ErrForbidden: a node spoke of what isn't its own, or asked for it.

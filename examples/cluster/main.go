@@ -81,7 +81,7 @@ func (c *cluster) added(server int, flags ...string) ([]string, error) {
 func (c *cluster) startNodes(ctx context.Context) error {
 	say("Three nodes join, each with a proxy of its own")
 	for i := range 3 {
-		words, err := c.added(0)
+		words, err := c.added(0, "--ingress")
 		if err != nil {
 			return err
 		}

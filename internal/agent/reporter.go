@@ -235,13 +235,18 @@ func (r *reporter) flush(ctx context.Context) error {
 	}
 }
 
-// unsay makes the stored status count again for the tasks of a refused report, unless there is a newer status.
+// unsay makes the stored status count again for the tasks and images of a refused report, unless there is a newer status.
 func (r *reporter) unsay(report node.Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, status := range report.Tasks {
 		if _, newer := r.pending["task/"+status.ID]; !newer {
 			delete(r.tasks, status.ID)
+		}
+	}
+	for _, status := range report.Images {
+		if _, newer := r.pending["image/"+status.Owner.String()]; !newer {
+			delete(r.images, status.Owner)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,44 +17,7 @@ func (a *app) nodesCommand() *cobra.Command {
 		Use: "nodes", Short: "list nodes, add and remove them", Args: takes(0, 0), Example: "  tend nodes\n  tend nodes -o wide\n  tend nodes add",
 		RunE: a.connected(func(ctx context.Context, c *client.Client, _ []string) error { return a.getNodes(ctx, c) }),
 	}
-	command.AddCommand(a.addNodeCommand(), a.nodeDownCommand(), a.removeNodeCommand())
-	return command
-}
-
-func (a *app) addNodeCommand() *cobra.Command {
-	var ttl time.Duration
-	var server bool
-	command := &cobra.Command{
-		Use: "add", Short: "print the command with which a machine joins", Args: takes(0, 0),
-		Long: "Print the command with which a machine joins as a node, or with --server as one more server. Its token is a secret: with\n" +
-			"it a node gets what its pods need, and a server gets everything, the keys of the cluster too. It serves for any number\n" +
-			"of machines until it expires.",
-		Example: "  tend nodes add\n  tend nodes add --ttl 10m\n  tend nodes add --server",
-		RunE: a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
-			token, err := c.JoinToken(ctx, ttl, server)
-			if err != nil {
-				return err
-			}
-			if a.output != "" && a.output != "table" {
-				return (&listing{value: token}).write(a.streams, a.output)
-			}
-			fmt.Fprintf(a.err, "run this on the machine, within %s:\n", ttl)
-			if server && len(token.EtcdEndpoints) > 0 {
-				fmt.Fprintln(a.err, "with --etcd-ca, --etcd-cert, --etcd-key and --etcd-user as the other servers have them, if they do:")
-				fmt.Fprintf(a.out, "tend server --join %s --token %s --etcd-endpoints %s%s --node-listen :8688\n",
-					token.Address, token.Token, strings.Join(token.EtcdEndpoints, ","), prefixFlag(token.EtcdPrefix))
-				return nil
-			}
-			if server {
-				fmt.Fprintf(a.out, "tend server --join %s --token %s --peer-listen $(hostname -I | cut -d' ' -f1):2380 --node-listen :8688\n", token.Address, token.Token)
-				return nil
-			}
-			fmt.Fprintf(a.out, "tend agent --join %s --token %s\n", token.Address, token.Token)
-			return nil
-		}),
-	}
-	command.Flags().BoolVar(&server, "server", false, "for a server, which holds the store and answers the API")
-	command.Flags().DurationVar(&ttl, "ttl", time.Hour, "how long the token is valid, up to 24h")
+	command.AddCommand(a.addNodeCommand(), a.tokensCommand(), a.nodeIngressCommand(), a.nodeDownCommand(), a.removeNodeCommand())
 	return command
 }
 

@@ -117,13 +117,19 @@ func (a *app) nodeDownCommand() *cobra.Command {
 }
 
 func (a *app) removeNodeCommand() *cobra.Command {
-	return a.downCommand(&cobra.Command{
-		Use: "remove NODE", Short: "take a node that is gone for good out of the cluster",
-		Long: "Take a node that is gone for good out of the cluster. Its pods are replaced on other nodes, its certificate is refused from\n" +
-			"now on, and what its volumes held is given up: pods that kept data there begin with empty volumes. A node that answers is\n" +
-			"refused: `tend drain` it and stop its agent first.",
-		Example: "  tend nodes remove worker-1",
-	}, (*client.Client).RemoveNode, "%s is removed")
+	var force bool
+	command := a.downCommand(&cobra.Command{
+		Use: "remove NODE", Short: "take a node that is gone for good, or hostile, out of the cluster",
+		Long: "Take a node that is gone for good out of the cluster. Its pods are replaced on other nodes, its certificate is refused and\n" +
+			"its connections are closed from now on, and what its volumes held is given up: pods that kept data there begin with empty\n" +
+			"volumes. A node that answers is refused: `tend drain` it and stop its agent first. With --force it is cut off at once,\n" +
+			"though its containers run on there; what it could read is named, so that you can replace it.",
+		Example: "  tend nodes remove worker-1\n  tend nodes remove worker-1 --force",
+	}, func(c *client.Client, ctx context.Context, node string) (api.NodeDownResult, error) {
+		return c.RemoveNode(ctx, node, force)
+	}, "%s is removed")
+	command.Flags().BoolVar(&force, "force", false, "also a node that answers, such as one that an attacker has")
+	return command
 }
 
 func (a *app) downCommand(command *cobra.Command, do func(*client.Client, context.Context, string) (api.NodeDownResult, error), did string) *cobra.Command {
@@ -136,7 +142,7 @@ func (a *app) downCommand(command *cobra.Command, do func(*client.Client, contex
 		for _, part := range []struct {
 			what  string
 			names []string
-		}{{"replaced: ", result.Pods}, {"data given up: ", result.Volumes}} {
+		}{{"replaced: ", result.Pods}, {"data given up: ", result.Volumes}, {"rotate: ", result.Rotate}} {
 			if len(part.names) > 0 {
 				fmt.Fprintln(a.err, part.what+printable(strings.Join(part.names, ", "), "\n"))
 			}

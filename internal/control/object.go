@@ -104,7 +104,7 @@ func (d Deps) Finalize(ctx context.Context, s records.Snapshot, object records.R
 			txn.Delete(record.Key)
 		}
 	}
-	txn.Delete(records.ObjectKey(ref)).Delete(records.StatusKey(ref)).Delete(records.ImageKey(ref)).
+	txn.Delete(records.ObjectKey(ref)).Delete(records.StatusKey(ref)).Delete(records.ImageKey(ref)).Delete(records.UnansweredKey(ref)).
 		Delete(records.MovesKey(ref)).Delete(records.AutoscaleKey(ref)).Delete(records.LabKey(ref))
 	if claim := s.NameOwner(ref); claim.Exists() && *claim.Value == ref {
 		key := records.NameKey(ref)

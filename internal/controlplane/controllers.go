@@ -17,6 +17,7 @@ import (
 	"tend.dev/tend/internal/control/scheduler"
 	"tend.dev/tend/internal/control/sink"
 	"tend.dev/tend/internal/control/syncs"
+	"tend.dev/tend/internal/control/unanswered"
 	"tend.dev/tend/internal/control/workload"
 	"tend.dev/tend/internal/core/webhook"
 	"tend.dev/tend/internal/records"
@@ -40,6 +41,7 @@ func (p *Plane) controllers(commits records.Committer) []control.Controller {
 	out := []control.Controller{
 		nodes,
 		flapping.New(deps, p.liveness),
+		unanswered.New(deps),
 		delivery.New(delivery.Deps{
 			Deps: deps, Call: p.Call, Blob: p.Blob, Agent: "tend-webhook/" + version.Version, Count: p.Delivered,
 		}),

@@ -39,7 +39,7 @@ func TestACertificateIsOrderedOnce(t *testing.T) {
 			o.Ingress.HTTP, o.Ingress.HTTPS, o.Ingress.Directory, o.Ingress.Roots = address(i, httpPort), address(i, tlsPort), directory, roots
 			o.PeerListen = loopback()
 			if i > 0 {
-				token, err := s.running["a"].client.JoinToken(t.Context(), time.Hour, true)
+				token, err := s.running["a"].client.JoinToken(t.Context(), api.JoinTokenRequest{Role: api.JoinAsServer, Uses: 1000})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -227,7 +227,7 @@ func (b *between) start() {
 }
 
 func (b *between) address() string {
-	token, err := b.r.client.JoinToken(context.Background(), time.Hour, false)
+	token, err := b.r.client.JoinToken(context.Background(), api.JoinTokenRequest{Uses: 1000})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -346,7 +346,7 @@ func TestAClusterOfServersFeedsAClusterOfKubernetes(t *testing.T) {
 	c := s.start("c", "b")
 	addresses := map[*running]string{}
 	for _, r := range []*running{a, b, c} {
-		token, err := r.client.JoinToken(t.Context(), time.Hour, false)
+		token, err := r.client.JoinToken(t.Context(), api.JoinTokenRequest{Uses: 1000})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/eventlog"
 	"tend.dev/tend/internal/host"
+	"tend.dev/tend/internal/ingress/certs"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/nodeapi/local"
 	"tend.dev/tend/internal/peer"
@@ -67,6 +68,7 @@ type daemon struct {
 	server    *server.Server
 	endpoints []server.Endpoint
 	gate      *gate // nil without a listener for nodes
+	links     links // the connections of nodes
 	clusters  *clusterapi.Handler
 
 	// fatal ends the server with a reason.
@@ -118,9 +120,16 @@ func (d *daemon) build(context.Context) error {
 	stopCounting := census.Register(d.Registry, d.view)
 	d.onStop(func() error { stopCounting(); return nil })
 	d.plane = d.newPlane()
+	certificates := certstore.New(d.store, d.keys)
+	own := d.Node
+	if d.NoAgent {
+		own = ""
+	}
 	d.nodes = local.New(local.Options{
-		Store: d.store, View: d.view, Keys: d.keys, Blobs: d.files.open, ImageOf: d.image, Certificates: certstore.New(d.store, d.keys), CallbackPath: d.callbackPath,
+		Store: d.store, View: d.view, Keys: d.keys, Blobs: d.files.open, ImageOf: d.image, CallbackPath: d.callbackPath,
+		Own: own, Timeout: d.NodeTimeout, Certificates: certificates, Sign: certs.Authority{Storage: certificates}.Sign,
 	})
+	d.view.OnChange(d.watchMembers)
 	return d.buildServer()
 }
 

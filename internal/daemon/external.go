@@ -81,7 +81,7 @@ func (d *daemon) joinExternal(ctx context.Context) error {
 		return err
 	}
 	d.Logger.InfoContext(ctx, "joining the servers of a cluster", "through", server, "server", d.Name)
-	given, err := join.JoinServer(ctx, nil, server, d.Token, join.Applicant{Name: d.Name})
+	given, err := join.JoinServer(ctx, nil, server, d.Token, join.Server{Name: d.Name})
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (d *daemon) joinExternal(ctx context.Context) error {
 }
 
 // admitExternal gives another server what it needs to use the same external etcd.
-func (d *daemon) admitExternal(ctx context.Context, who join.Applicant) (given join.Admission, err error) {
+func (d *daemon) admitExternal(ctx context.Context, who join.Server) (given join.Admission, err error) {
 	if who.URL != "" {
 		return given, &api.Problem{Title: "ServerRefused", Status: http.StatusConflict, Detail: "the store of this cluster is an external etcd: its servers have no store of their own",
 			Next: "join without --peer-listen, and with --etcd-endpoints as the other servers have it"}

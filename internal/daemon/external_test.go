@@ -29,7 +29,7 @@ func (s *several) startOn(c *etcdtest.Cluster, name, through string) *running {
 		if through == "" {
 			return
 		}
-		token, err := s.running[through].client.JoinToken(s.t.Context(), time.Hour, true)
+		token, err := s.running[through].client.JoinToken(s.t.Context(), api.JoinTokenRequest{Role: api.JoinAsServer, Uses: 1000})
 		if err != nil || token.EtcdEndpoints[0] != c.Endpoints[0] {
 			s.t.Fatalf("%+v, %v", token, err)
 		}

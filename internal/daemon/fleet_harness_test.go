@@ -124,7 +124,7 @@ func startMembers(b *testing.B, nodes int) fleet {
 		}
 		return sum
 	}
-	token, err := f.client.JoinToken(ctx, time.Hour, false)
+	token, err := f.client.JoinToken(ctx, api.JoinTokenRequest{Uses: 1000})
 	if err != nil {
 		b.Fatal(err)
 	}

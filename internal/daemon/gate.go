@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
 	"tend.dev/tend/internal/connlimit"
 	"tend.dev/tend/internal/nodeapi/authority"
@@ -55,9 +54,9 @@ func (d *daemon) openGate(ctx context.Context) error {
 		}
 		d.onStop(func() error { _ = listener.Close(); return nil })
 	}
-	g := &gate{desk: join.Desk{Authority: ca, Cluster: d.cluster.UID, MAC: d.keys.HMAC, Now: d.Now, Alive: d.taken, Enter: d.enter, Member: d.member, Joined: d.auditJoin}}
+	g := &gate{desk: join.Desk{Authority: ca, Cluster: d.cluster.UID, Enter: d.enter, Member: d.member, Joined: d.auditJoin}}
 	if d.several() {
-		g.desk.Admit = d.admit
+		g.desk.Use, g.desk.Admit = d.useToken, d.admit
 	}
 	mux := http.NewServeMux()
 	g.desk.Register(mux)
@@ -74,6 +73,7 @@ func (d *daemon) openGate(ctx context.Context) error {
 		Handler: mux, Protocols: protocols,
 		HTTP2:             &http.HTTP2Config{MaxDecoderHeaderTableSize: session.HeaderTable, MaxEncoderHeaderTableSize: session.HeaderTable},
 		ReadHeaderTimeout: nodeHeaderTime, MaxHeaderBytes: 64 << 10,
+		ConnContext: d.links.inContext, ConnState: d.links.ended,
 		TLSConfig: ca.TLS(renewing(d.Now, ca.Server), session.Protocol),
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){
 			session.Protocol: session.Accept(&d.fleet, d.memberOn, d.Logger),
@@ -156,28 +156,6 @@ func renewing(now func() time.Time, issue func(life time.Duration) (tls.Certific
 		current, ends = &issued, now().Add(serverLife)
 		return current, nil
 	}
-}
-
-// joinToken makes a token for machines that join as nodes, or as servers, and returns where they connect.
-func (d *daemon) joinToken(ttl time.Duration, server bool) (api.JoinToken, error) {
-	if d.gate == nil {
-		return api.JoinToken{}, &api.Problem{Status: http.StatusConflict, Detail: "this server has no listener for nodes",
-			Next: "start it with --node-listen :8688"}
-	}
-	if server && !d.several() {
-		return api.JoinToken{}, &api.Problem{Status: http.StatusConflict, Detail: "this server's store has no listener for other servers",
-			Next: "start it again with --peer-listen HOST:PORT; what runs goes on meanwhile"}
-	}
-	make := d.gate.desk.Token
-	if server {
-		make = d.gate.desk.ServerToken
-	}
-	token, ends := make(ttl)
-	made := api.JoinToken{Token: token, ExpiresAt: ends, Address: d.nodeAddress()}
-	if server && d.external != nil {
-		made.EtcdEndpoints, made.EtcdPrefix = d.External.Endpoints, d.External.Prefix
-	}
-	return made, nil
 }
 
 // nodeAddress returns where nodes, and other servers, reach the listener for nodes.

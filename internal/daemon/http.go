@@ -37,7 +37,8 @@ func (d *daemon) buildServer() error {
 		// etcd, the Go runtime and the process are in the library's default registry; Tend's own metrics have one of
 		// their own.
 		View: d.view, Events: d.events, Audit: d.audit, Auditor: d.auditor, Missing: d.missing, Node: d.Node, Full: d.full, Registry: d.Registry, Gather: prometheus.DefaultGatherer, Token: token, Version: version.Version, Logger: d.Logger, Tracer: d.Tracer,
-		Decode: manifest.Decode, Nodes: &d.fleet, Blobs: d.files.blobs, MaxBlob: d.Build.MaxTar(), Join: d.joinToken, InviteCluster: d.inviteCluster, Servers: d.servers, RemoveServer: d.removeServer, Authority: d.authority(),
+		Decode: manifest.Decode, Nodes: &d.fleet, Blobs: d.files.blobs, MaxBlob: d.Build.MaxTar(), Join: d.joinToken, JoinTokens: d.joinTokens, RevokeToken: d.revokeToken,
+		InviteCluster: d.inviteCluster, Servers: d.servers, RemoveServer: d.removeServer, Authority: d.authority(),
 		Verbs: d.verbs, Plugins: d.plugins, MAC: d.keys.HMAC, Paused: d.pause.why, Resume: d.resume,
 		TestSink: d.testSink, Fresh: d.fresh(), Backup: d.backUp, BackupStatus: d.backupStatus,
 	})

@@ -5,29 +5,26 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
-	"strings"
 
-	"tend.dev/tend/api"
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
 
-// taken reports whether a node's name can't be joined under: it is this machine's own, or its node answers.
-func (d *daemon) taken(node string) bool {
-	snap := d.snapshot()
-	return d.host != nil && node == d.Node || snap.Alive(node) || strings.HasPrefix(uidOf(snap, node), ofServer)
-}
-
 // ofServer begins what stands for the machine of a server, whose node doesn't join.
 const ofServer = "server:"
 
-// uidOf returns the machine that a node's name is of; empty if it has none.
-func uidOf(snap records.Snapshot, node string) string {
-	record, _ := snap.Get(records.MemberKey(node))
-	uid, _ := record.Value.([]byte)
-	return string(uid)
+// machineOf returns the machine that a node's name is of; empty if it has none.
+func machineOf(member records.Read[records.Member]) string {
+	switch {
+	case !member.Exists():
+		return ""
+	case member.Value.Server != "":
+		return ofServer + member.Value.Server
+	}
+	return member.Value.UID
 }
 
 // enterSelf records that the node of this server is this machine, among several servers: two agents of one name would run the
@@ -36,37 +33,34 @@ func (d *daemon) enterSelf(ctx context.Context) error {
 	if !d.several() {
 		return nil
 	}
-	key, own := records.MemberKey(d.Node), ofServer+d.Name
-	known, err := d.store.Get(ctx, key)
+	key, own := records.MemberKey(d.Node), records.Member{Server: d.Name, JoinedAt: d.Now().UTC()}
+	member, err := readStored[records.Member](ctx, d.store, key)
 	switch {
-	case errors.Is(err, store.ErrNotFound):
 	case err != nil:
 		return fmt.Errorf("record this machine: %w", err)
-	case string(known.Value) == own:
+	case machineOf(member) == ofServer+d.Name:
 		return nil
-	case string(known.Value) != records.RemovedMember:
+	case member.Exists() && !member.Value.Removed:
 		return fmt.Errorf("another machine is node %s of this cluster: choose another name with --node, in an empty --root", d.Node)
 	}
-	if _, err := records.NewTxn("member.enter").If(key, known.Modified).Put(key, own).Commit(ctx, d.store); err != nil {
+	if _, err := records.NewTxn("member.enter").If(key, member.Modified).Put(key, own).Commit(ctx, d.store); err != nil {
 		return fmt.Errorf("record this machine: %w", err)
 	}
 	return nil
 }
 
-// enter records the machine that a name is of. The one that had it before is refused from then on: two would run the same
-// tasks.
-func (d *daemon) enter(ctx context.Context, m authority.Machine) error {
-	key := records.MemberKey(m.Node)
-	known, _ := d.snapshot().Get(key)
-	revision, err := records.NewTxn("member.enter").If(key, known.Modified).Put(key, m.UID).Commit(ctx, guarded{d.store, d.pause})
-	if errors.Is(err, store.ErrConflict) {
-		return &api.Problem{Title: "NodeName", Status: http.StatusConflict, Detail: "another machine joins as " + m.Node + " at this moment",
-			Next: "choose another name with --node"}
+// readStored reads a record from the store itself: a server's view may be behind the others.
+func readStored[T any](ctx context.Context, s store.Store, key string) (records.Read[T], error) {
+	entry, err := s.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return records.Read[T]{}, nil
 	}
 	if err != nil {
-		return fmt.Errorf("record the machine: %w", err)
+		return records.Read[T]{}, err
 	}
-	return d.view.WaitFor(ctx, revision)
+	value, err := records.Decode(key, entry.Value)
+	record, _ := value.(*T)
+	return records.Read[T]{Value: record, Modified: entry.Modified}, err
 }
 
 // member returns the machine of a connection, if its name is still its own. A name without a record, which a restored
@@ -76,25 +70,42 @@ func (d *daemon) member(state tls.ConnectionState) (authority.Machine, error) {
 	if err != nil {
 		return m, err
 	}
-	switch uidOf(d.snapshot(), m.Node) {
-	case "", m.UID:
+	member := d.snapshot().Member(m.Node)
+	switch {
+	case !member.Exists() || machineOf(member) == m.UID:
 		return m, nil
-	case records.RemovedMember:
+	case member.Value.Removed:
 		return m, fmt.Errorf("node %s was removed from the cluster: join again (tend nodes add)", m.Node)
 	}
 	return m, fmt.Errorf("another machine has joined as %s since: join again under another name (tend nodes add)", m.Node)
 }
 
-// memberOn returns the node of a connection.
-func (d *daemon) memberOn(state tls.ConnectionState) (string, error) {
-	m, err := d.member(state)
-	return m.Node, err
+// memberOn returns the node of a connection, which is closed once its machine is no longer the one of its name; left is to be
+// called when the connection has ended.
+func (d *daemon) memberOn(conn *tls.Conn) (node string, left func(), err error) {
+	state := conn.ConnectionState()
+	m, err := authority.MachineOf(state)
+	if err != nil {
+		return "", func() {}, err
+	}
+	left = d.links.add(m, conn)
+	if _, err = d.member(state); err != nil {
+		left()
+		return "", func() {}, err
+	}
+	return m.Node, left, nil
 }
 
-// memberOf returns the node of a request.
+// memberOf returns the node of a request, whose connection is closed once its machine is no longer the one of its name.
 func (d *daemon) memberOf(r *http.Request) (string, error) {
 	if r.TLS == nil {
 		return "", fmt.Errorf("%s: no TLS", r.RemoteAddr)
 	}
-	return d.memberOn(*r.TLS)
+	if conn, ok := r.Context().Value(connection{}).(net.Conn); ok {
+		if m, err := authority.MachineOf(*r.TLS); err == nil {
+			d.links.add(m, conn)
+		}
+	}
+	m, err := d.member(*r.TLS)
+	return m.Node, err
 }

@@ -19,12 +19,12 @@ import (
 // Joins are in the audit: who, with which answer. Those without a valid token are counted.
 func TestJoinsAreAudited(t *testing.T) {
 	r := newMachine(t).startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()
-	token, err := r.client.JoinToken(t.Context(), time.Hour, false)
+	token, err := r.client.JoinToken(t.Context(), api.JoinTokenRequest{Uses: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, node := range []string{"worker", "n1"} {
-		_, _ = join.Join(t.Context(), nil, "https://"+token.Address, token.Token, node) // n1 is the server's own name
+		_, _ = joins(t, token, node) // n1 is the server's own name
 	}
 	var got []string
 	r.untilWithin(time.Minute, "the joins are in the audit", func() bool {
@@ -47,18 +47,26 @@ func TestJoinsAreAudited(t *testing.T) {
 	}
 }
 
-// A name is of one machine at a time: of two clones of one disk that join, the second has it, and the first is refused
-// whatever it asks for. The server's own name can't be taken.
-func TestANameIsOfOneMachine(t *testing.T) {
-	r := newMachine(t).startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()
-	token, err := r.client.JoinToken(t.Context(), time.Hour, false)
+// joins joins as a new machine.
+func joins(t *testing.T, token api.JoinToken, node string) (join.Membership, error) {
+	t.Helper()
+	machine, err := join.NewMachine()
 	if err != nil {
 		t.Fatal(err)
 	}
-	as := func(node string) (join.Membership, error) {
-		return join.Join(t.Context(), nil, "https://"+token.Address, token.Token, node)
+	return machine.Join(t.Context(), nil, "https://"+token.Address, token.Token, node)
+}
+
+// A name is of one machine at a time: a second that joins under it while it is away needs the operator's word. It has the name then, and
+// the first is refused whatever it asks for. The server's own name can't be taken.
+func TestANameIsOfOneMachine(t *testing.T) {
+	r := newMachine(t).startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()
+	token, err := r.client.JoinToken(t.Context(), api.JoinTokenRequest{Uses: 1000})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := as("n1"); err == nil || !strings.Contains(err.Error(), "connected already") {
+	as := func(node string) (join.Membership, error) { return joins(t, token, node) }
+	if _, err := as("n1"); err == nil || !strings.Contains(err.Error(), "n1 is the node of a server") {
 		t.Errorf("the server's own name: %v", err)
 	}
 	first, err := as("worker")
@@ -67,6 +75,15 @@ func TestANameIsOfOneMachine(t *testing.T) {
 	}
 	if err := asks(t, first); err != nil {
 		t.Errorf("the first, alone: %v", err)
+	}
+	if _, err := as("worker"); err == nil || !strings.Contains(err.Error(), "--replace") {
+		t.Errorf("a second machine, unasked: %v", err)
+	}
+	if err := asks(t, first); err != nil {
+		t.Errorf("the first, after another tried: %v", err)
+	}
+	if token, err = r.client.JoinToken(t.Context(), api.JoinTokenRequest{Node: "worker", Replace: true}); err != nil {
+		t.Fatal(err)
 	}
 	second, err := as("worker")
 	if err != nil {

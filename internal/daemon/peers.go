@@ -169,7 +169,7 @@ func (d *daemon) joinServers(ctx context.Context, settings *peerSettings) error 
 		return err
 	}
 	d.Logger.InfoContext(ctx, "joining the servers of a cluster", "through", server, "server", settings.Name, "store", settings.URL)
-	given, err := join.JoinServer(ctx, nil, server, d.Token, join.Applicant{Name: settings.Name, URL: settings.URL})
+	given, err := join.JoinServer(ctx, nil, server, d.Token, join.Server{Name: settings.Name, URL: settings.URL})
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (d *daemon) joinServers(ctx context.Context, settings *peerSettings) error 
 }
 
 // admit adds another server to the store's, and gives it what it needs.
-func (d *daemon) admit(ctx context.Context, who join.Applicant) (given join.Admission, err error) {
+func (d *daemon) admit(ctx context.Context, who join.Server) (given join.Admission, err error) {
 	if d.external != nil {
 		return d.admitExternal(ctx, who)
 	}

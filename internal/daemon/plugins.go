@@ -41,5 +41,5 @@ func (d *daemon) authority() func(context.Context) ([]byte, error) {
 	if !d.NoAgent && (d.Edge != nil || !d.Ingress.Wanted()) {
 		return nil
 	}
-	return func(ctx context.Context) ([]byte, error) { return certs.Root(ctx, d.nodes.Certificates) }
+	return certs.Authority{Storage: d.nodes.Options.Certificates}.Root
 }

@@ -52,7 +52,7 @@ func (s *several) start(name, through string) *running {
 			return
 		}
 		o.PeerListen = loopback()
-		token, err := s.running[through].client.JoinToken(s.t.Context(), time.Hour, true)
+		token, err := s.running[through].client.JoinToken(s.t.Context(), api.JoinTokenRequest{Role: api.JoinAsServer, Uses: 1000})
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -24,7 +24,7 @@ func TestAJoinStorm(t *testing.T) {
 	listens := loopback()
 	edit := func(o *Options) { o.NodeListen, o.NodeTimeout, o.Heartbeat = listens, 20*time.Second, time.Second }
 	r := m.startWith(edit).ready()
-	token, err := r.client.JoinToken(t.Context(), time.Hour, false)
+	token, err := r.client.JoinToken(t.Context(), api.JoinTokenRequest{Uses: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

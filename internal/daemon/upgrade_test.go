@@ -249,7 +249,7 @@ func recordThree(t *testing.T, folder string) {
 		s.startWith(name, func(o *Options) {
 			o.PeerListen = memberAddress(i)
 			if i > 0 {
-				token, err := s.running["a"].client.JoinToken(t.Context(), patience, true)
+				token, err := s.running["a"].client.JoinToken(t.Context(), api.JoinTokenRequest{Role: api.JoinAsServer, Uses: 1000})
 				if err != nil {
 					t.Fatal(err)
 				}

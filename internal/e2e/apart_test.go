@@ -64,7 +64,7 @@ func (m *machine) startAgent() {
 	}
 	args := []string{"agent", "--root", m.agentRoot, "--network", m.network}
 	if _, err := os.Stat(m.agentRoot + "/joined"); err != nil {
-		token, err := m.client.JoinToken(m.Context(), time.Minute, false)
+		token, err := m.client.JoinToken(m.Context(), api.JoinTokenRequest{Role: api.JoinAsIngress, Uses: 10})
 		if err != nil {
 			m.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func twoAgents(t *testing.T) (m *machine, other string) {
 		}
 	}
 	m.start()
-	token, err := m.client.JoinToken(t.Context(), time.Minute, false)
+	token, err := m.client.JoinToken(t.Context(), api.JoinTokenRequest{Role: api.JoinAsIngress, Uses: 10})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func newTrio(t testing.TB, edit func(*role)) *trio {
 		}
 		t.Cleanup(func() { s.remove() })
 		if i > 0 {
-			token, err := c.servers["a"].client.JoinToken(t.Context(), time.Hour, true)
+			token, err := c.servers["a"].client.JoinToken(t.Context(), api.JoinTokenRequest{Role: api.JoinAsServer, Uses: 1000})
 			if err != nil {
 				t.Fatal(err)
 			}

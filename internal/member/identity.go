@@ -111,10 +111,14 @@ const (
 
 // enter joins. Where many machines do so at once, a server ends the connections that it gets no time for: those are tried again.
 func enter(ctx context.Context, o Options) (join.Membership, error) {
+	machine, err := join.NewMachine()
+	if err != nil {
+		return join.Membership{}, err
+	}
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.MaxInterval, wait.Multiplier = firstWait, longWait, 2
 	return backoff.Retry(ctx, func() (join.Membership, error) {
-		known, err := join.Join(ctx, o.Dial, o.Server, o.Token, o.Node)
+		known, err := machine.Join(ctx, o.Dial, o.Server, o.Token, o.Node)
 		if err != nil && !join.Cut(err) {
 			err = backoff.Permanent(err)
 		}

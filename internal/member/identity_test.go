@@ -18,6 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/host"
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/nodeapi/join"
@@ -28,7 +29,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // server is a cluster's server that machines join.
 type server struct {
 	desk join.Desk
-	url  string
+	// token is what machines join with.
+	token  string
+	secret join.Secret
+	url    string
 	// renewals counts the requests for another certificate.
 	renewals atomic.Int64
 }
@@ -43,10 +47,17 @@ func newServer(t *testing.T) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{desk: join.Desk{
-		Authority: ca, Cluster: "c1", Now: time.Now, Alive: func(string) bool { return false }, MAC: func([]byte) string { return "mac" },
-		Enter: func(context.Context, authority.Machine) error { return nil }, Member: authority.MachineOf,
-	}}
+	s := &server{}
+	s.desk = join.Desk{
+		Authority: ca, Cluster: "c1", Member: authority.MachineOf,
+		Enter: func(_ context.Context, a join.Applicant) (authority.Machine, error) {
+			if !bytes.Equal(a.Secret.Hash, s.secret.Hash) {
+				return authority.Machine{}, &api.Problem{Status: http.StatusUnauthorized, Detail: "not the token"}
+			}
+			return authority.Machine{Node: a.Name, UID: "1"}, nil
+		},
+	}
+	s.token, s.secret = join.NewToken(api.JoinAsNode, ca.Fingerprint())
 	mux := http.NewServeMux()
 	s.desk.Register(mux)
 	web := &http.Server{
@@ -82,8 +93,7 @@ func options(root, server, token string) Options {
 func joined(t *testing.T, s *server) (string, *identity) {
 	t.Helper()
 	root := t.TempDir()
-	token, _ := s.desk.Token(time.Hour)
-	i, err := identify(t.Context(), options(root, s.url, token))
+	i, err := identify(t.Context(), options(root, s.url, s.token))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,17 +103,16 @@ func joined(t *testing.T, s *server) (string, *identity) {
 // TestJoinOfABusyServer: a join whose connection is cut is tried again; one that is refused, or finds no server, is not.
 func TestJoinOfABusyServer(t *testing.T) {
 	s := newServer(t)
-	token, _ := s.desk.Token(time.Hour)
 	for name, c := range map[string]struct {
 		server, token string
 		cut           int32
 		dials         int32
 		joins         bool
 	}{
-		"cut twice":    {s.url, token, 2, 3, true},
-		"token ended":  {s.url, token[:len(token)-1], 0, 1, false},
-		"nobody there": {"https://127.0.0.1:1", token, 0, 1, false},
-		"another's":    {newServer(t).url, token, 0, 1, false},
+		"cut twice":     {s.url, s.token, 2, 3, true},
+		"no such token": {s.url, s.token[:len(s.token)-1], 0, 1, false},
+		"nobody there":  {"https://127.0.0.1:1", s.token, 0, 1, false},
+		"another's":     {newServer(t).url, s.token, 0, 1, false},
 	} {
 		o := options(t.TempDir(), c.server, c.token)
 		var dials atomic.Int32
@@ -185,9 +194,8 @@ func TestAChangedAddress(t *testing.T) {
 // TestNotJoined: without a membership, and without what it takes to get one.
 func TestNotJoined(t *testing.T) {
 	s := newServer(t)
-	token, _ := s.desk.Token(time.Hour)
 	for name, o := range map[string]Options{
-		"nothing": options(t.TempDir(), "", ""), "no token": options(t.TempDir(), s.url, ""), "no server": options(t.TempDir(), "", token),
+		"nothing": options(t.TempDir(), "", ""), "no token": options(t.TempDir(), s.url, ""), "no server": options(t.TempDir(), "", s.token),
 	} {
 		if _, err := identify(t.Context(), o); !errors.Is(err, errNotJoined) {
 			t.Errorf("%s: %v", name, err)
@@ -205,13 +213,12 @@ func TestNotJoined(t *testing.T) {
 // TestADamagedFile is an error that names it, and isn't joined over.
 func TestADamagedFile(t *testing.T) {
 	s := newServer(t)
-	token, _ := s.desk.Token(time.Hour)
 	for _, content := range []string{"", "{", `{"node":"n1"}`} {
 		root := t.TempDir()
 		if err := os.WriteFile(filepath.Join(root, file), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := identify(t.Context(), options(root, s.url, token)); err == nil || !strings.Contains(err.Error(), filepath.Join(root, file)) {
+		if _, err := identify(t.Context(), options(root, s.url, s.token)); err == nil || !strings.Contains(err.Error(), filepath.Join(root, file)) {
 			t.Errorf("%q: %v", content, err)
 		}
 		if kept, err := os.ReadFile(filepath.Join(root, file)); err != nil || string(kept) != content {

@@ -55,8 +55,11 @@ type ImageRequests interface {
 type Ingresses interface {
 	// Served returns what the proxy should serve now.
 	Served() node.Served
-	// Certificates returns the storage of the certificates that the proxy obtained.
+	// Certificates returns the storage of the certificates that the proxy obtained, as far as the node serves their hosts.
 	Certificates() certmagic.Storage
+	// Sign returns a certificate by the cluster's own authority, in PEM, for a request (a PKCS #10 in DER) for names of hosts that
+	// are declared to have such ones.
+	Sign(ctx context.Context, request []byte) ([]byte, error)
 	// ReportIngress stores the state of the proxy.
 	ReportIngress(ctx context.Context, status api.IngressNodeStatus) error
 }
@@ -87,6 +90,6 @@ type Reports interface {
 	// Report writes at most 100 parts at once. A part about something that is gone is dropped silently; a
 	// *node.RefusedError says which parts must not be sent again.
 	Report(ctx context.Context, report node.Report) error
-	// Alive renews the node's heartbeat, which ends ttl after the last renewal.
+	// Alive renews the node's heartbeat, which ends ttl after the last renewal, or earlier if the server allows less.
 	Alive(ctx context.Context, ttl time.Duration) error
 }

@@ -9,6 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/core/boundary"
 )
 
 // Wanted is what should be. Without a driver, or without a subnet, nothing should.
@@ -168,6 +169,8 @@ func pathsOf(wanted Wanted, others []Route) (map[netip.Prefix]Path, []string) {
 		peer := wanted.Peers[name]
 		at := slices.IndexFunc(others, func(r Route) bool { return r.To.Overlaps(peer.Subnet) })
 		switch {
+		case !boundary.Private(peer.Subnet):
+			faults = append(faults, fmt.Sprintf("node %s has %s, which is no private network", name, peer.Subnet))
 		case at >= 0:
 			faults = append(faults, fmt.Sprintf("node %s has %s, which %s of this machine is in (%s)", name, peer.Subnet, others[at].Device, others[at].To))
 		case wanted.Driver == api.DriverWireGuard && peer.Key == "":

@@ -24,6 +24,7 @@ const (
 	ActualIngressPrefix = "/actual/ingress/"   // proxies: that agent
 	ActualNetworkPrefix = "/actual/network/"   // how nodes are connected to each other: that agent
 	CertsPrefix         = "/certs/"            // certificates and their keys, encrypted, and their locks: the proxies
+	UnansweredPrefix    = "/unanswered/"       // nodes that were asked for an image in vain: the controller of unanswered requests
 	LossesPrefix        = "/losses/"           // when a node was lost lately: the controller of flapping nodes
 	AlivePrefix         = "/alive/"            // heartbeats, bound to a lease: that agent
 	ConfigPrefix        = "/config/"           // buckets, encrypted: the API
@@ -42,6 +43,7 @@ const (
 	HomesPrefix         = "/homes/"            // which node has a volume's data: the scheduler; gone with the volume
 	GuardKey            = "/guards/verbs"      // compared and written by every verb, so that only one decides from a state: the API
 	MembersPrefix       = "/members/"          // which machine a node's name is of: the server where it joins
+	JoinTokensPrefix    = "/tokens/join/"      // tokens with which machines join: the server that made one, and where it is used
 	ServersPrefix       = "/servers/"          // servers that run, bound to a lease: each its own
 	SubnetsKey          = "/network/subnets"   // which part of the network is each node's: the network's controller
 	BackupKey           = "/backups/scheduled" // what has become of scheduled backups: the server that leads
@@ -148,6 +150,9 @@ func ClusterReportKey(r api.Ref) string { return ActualObjectsPrefix + refPath(r
 // LabKey returns the key of what people have asked of a lab.
 func LabKey(r api.Ref) string { return LabsPrefix + refPath(r) }
 
+// UnansweredKey returns the key of which nodes were asked in vain for an object's image.
+func UnansweredKey(r api.Ref) string { return UnansweredPrefix + refPath(r) }
+
 // NameKey returns the key of the claim of <scope>-<name>. Its value is the Ref of the owner.
 func NameKey(r api.Ref) string { return NamesPrefix + r.AppID() }
 
@@ -160,8 +165,8 @@ func MemberKey(node string) string { return MembersPrefix + node }
 // ServerKey returns the key of what a running server says of itself.
 func ServerKey(name string) string { return ServersPrefix + name }
 
-// RemovedMember is the value at MemberKey of a node that was removed: its certificate is refused.
-const RemovedMember = "removed"
+// JoinTokenKey returns the key of a token with which machines join.
+func JoinTokenKey(id string) string { return JoinTokensPrefix + id }
 
 // HomeKey returns the key that says which node has the data of a volume, or of a folder of the host. Its value is the node.
 func HomeKey(volume string) string { return HomesPrefix + volume }

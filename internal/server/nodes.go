@@ -25,16 +25,39 @@ func (s *Server) setAvailability(ctx context.Context, in *availabilityQuery) (ap
 	return result, err
 }
 
+type ingressNodeQuery struct {
+	Node           string `path:"node"`
+	Serves         bool   `query:"serves" required:"true"`
+	ForceConflicts bool   `query:"force_conflicts"`
+}
+
+func (s *Server) setNodeIngress(ctx context.Context, in *ingressNodeQuery) (api.VerbResult, error) {
+	result, err := s.Verbs.SetIngress(ctx, in.Node, in.Serves, verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts})
+	if err == nil {
+		s.settle(ctx, result.Revision)
+	}
+	return result, err
+}
+
 func (s *Server) confirmNodeDown(ctx context.Context, in *nodePath) (api.NodeDownResult, error) {
-	return s.nodeDown(ctx, in.Node, false)
+	return s.nodeDown(ctx, in.Node, verbs.ConfirmDown)
 }
 
-func (s *Server) removeNode(ctx context.Context, in *nodePath) (api.NodeDownResult, error) {
-	return s.nodeDown(ctx, in.Node, true)
+type removeQuery struct {
+	Node  string `path:"node"`
+	Force bool   `query:"force"`
 }
 
-func (s *Server) nodeDown(ctx context.Context, node string, remove bool) (api.NodeDownResult, error) {
-	result, err := s.Verbs.NodeDown(ctx, node, remove, actorOf(ctx))
+func (s *Server) removeNode(ctx context.Context, in *removeQuery) (api.NodeDownResult, error) {
+	how := verbs.RemoveNode
+	if in.Force {
+		how = verbs.ForceNodeOut
+	}
+	return s.nodeDown(ctx, in.Node, how)
+}
+
+func (s *Server) nodeDown(ctx context.Context, node string, how verbs.Down) (api.NodeDownResult, error) {
+	result, err := s.Verbs.NodeDown(ctx, node, how, actorOf(ctx))
 	if err == nil {
 		s.settle(ctx, result.Revision)
 	}

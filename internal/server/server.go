@@ -39,8 +39,11 @@ type Options struct {
 	MaxBlob int64
 	// Plugins expand macros and run commands. Default: there are none.
 	Plugins *broker.Broker
-	// Join makes a token with which machines join as nodes, or as servers, and returns where they connect. Default: none can.
-	Join func(ttl time.Duration, server bool) (api.JoinToken, error)
+	// Join makes a token with which machines join, valid for ttl, and returns where they connect. Default: none can.
+	Join func(ctx context.Context, asked api.JoinTokenRequest, ttl time.Duration, by string) (api.JoinToken, error)
+	// JoinTokens lists them, and RevokeToken deletes one. Both are required if Join is set.
+	JoinTokens  func() []api.JoinTokenInfo
+	RevokeToken func(ctx context.Context, id string) error
 	// InviteCluster makes a token with which the operator of a Kubernetes cluster registers. Default: none can.
 	InviteCluster func(ctx context.Context, name string, ttl time.Duration) (api.ClusterRegistration, error)
 	// Servers returns the servers of the cluster, RemoveServer takes one out. Default: there is this one.

@@ -11,6 +11,23 @@ import (
 // SetAvailability says what a node takes. It is a field of the node's object, which is created if there is none, and
 // belongs to a manager of its own: applying the object's manifest again leaves it as it is.
 func (s *Service) SetAvailability(ctx context.Context, node, availability string, by FieldManager) (api.VerbResult, error) {
+	by.Manager = api.ManagerAvailability
+	result, err := s.setNode(ctx, node, api.NodeSpec{Availability: availability}, by)
+	if err != nil || availability != api.NodeActive {
+		return result, err
+	}
+	cleared, err := s.forgetLosses(ctx, node)
+	result.Changed = result.Changed || cleared
+	return result, err
+}
+
+// SetIngress says whether a node serves ingresses, as SetAvailability does.
+func (s *Service) SetIngress(ctx context.Context, node string, serves bool, by FieldManager) (api.VerbResult, error) {
+	by.Manager = api.ManagerIngress
+	return s.setNode(ctx, node, api.NodeSpec{Ingress: &serves}, by)
+}
+
+func (s *Service) setNode(ctx context.Context, node string, fields api.NodeSpec, by FieldManager) (api.VerbResult, error) {
 	snap, err := s.opts.Reader.Fresh(ctx)
 	if err != nil {
 		return api.VerbResult{}, err
@@ -19,23 +36,16 @@ func (s *Service) SetAvailability(ctx context.Context, node, availability string
 	if !snap.Node(node).Exists() && !snap.Object(ref).Exists() {
 		return api.VerbResult{}, noNode(node)
 	}
-	spec, err := json.Marshal(api.NodeSpec{Availability: availability})
+	spec, err := json.Marshal(fields)
 	if err != nil {
 		return api.VerbResult{}, err
 	}
-	by.Manager = api.ManagerAvailability
 	applied, err := s.Apply(ctx, []api.Object{{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Spec: spec}}, ApplyOptions{FieldManager: by})
 	if err != nil {
 		return api.VerbResult{}, err
 	}
-	cleared := false
-	if availability == api.NodeActive {
-		if cleared, err = s.forgetLosses(ctx, node); err != nil {
-			return api.VerbResult{}, err
-		}
-	}
 	object := applied.Objects[0]
-	return api.VerbResult{Object: ref, Changed: applied.Changed() || cleared, Generation: object.Generation, Revision: applied.Revision}, nil
+	return api.VerbResult{Object: ref, Changed: applied.Changed(), Generation: object.Generation, Revision: applied.Revision}, nil
 }
 
 type forgetDecision struct{ txn *records.Txn }
@@ -69,16 +79,26 @@ type downDecision struct {
 
 func (d *downDecision) transaction() *records.Txn { return d.txn }
 
+// Down is what an operator says of a node.
+type Down int
+
+// What an operator says: it is off and comes back, it is gone for good, it is to be cut off although it answers.
+const (
+	ConfirmDown Down = iota
+	RemoveNode
+	ForceNodeOut
+)
+
 // NodeDown records that a silent node is off: its tasks have ended, so that others take their places, in statefulsets too.
-// With remove the node is no longer of the cluster: its certificate is refused, and what its volumes held is given up.
-// A node that answers is refused.
-func (s *Service) NodeDown(ctx context.Context, node string, remove bool, actor string) (api.NodeDownResult, error) {
-	verb := "confirm-down"
-	if remove {
-		verb = "remove"
+// One that is removed is no longer of the cluster: its certificate is refused, its connections are closed, and what its volumes
+// held is given up. A node that answers is refused, unless it is forced out: what it could read is named then.
+func (s *Service) NodeDown(ctx context.Context, node string, how Down, actor string) (api.NodeDownResult, error) {
+	verb := "remove"
+	if how == ConfirmDown {
+		verb = "confirm-down"
 	}
 	decided, revision, err := decide(FieldManager{Actor: actor}.asks(ctx, verb), s, func(snap records.Snapshot) (*downDecision, error) {
-		return s.prepareDown(snap, node, remove)
+		return s.prepareDown(snap, node, how)
 	})
 	if err != nil {
 		return api.NodeDownResult{}, err
@@ -88,17 +108,28 @@ func (s *Service) NodeDown(ctx context.Context, node string, remove bool, actor 
 	return decided.result, nil
 }
 
-func (s *Service) prepareDown(snap records.Snapshot, node string, remove bool) (*downDecision, error) {
-	if !snap.Node(node).Exists() && !snap.Object(nodeRef(node)).Exists() {
+func (s *Service) prepareDown(snap records.Snapshot, node string, how Down) (*downDecision, error) {
+	member := snap.Member(node)
+	if !snap.Node(node).Exists() && !snap.Object(nodeRef(node)).Exists() && (!member.Exists() || member.Value.Removed) {
 		return nil, noNode(node)
 	}
-	if snap.Alive(node) {
+	d := &downDecision{txn: records.NewTxn("node.down"), result: api.NodeDownResult{Node: node}}
+	switch {
+	case how == ForceNodeOut && member.Exists() && member.Value.Server != "":
+		return nil, &Error{Reason: InUse, Detail: "node " + node + " is that of server " + member.Value.Server,
+			Next: "take the server out first: tend servers remove " + member.Value.Server}
+	case how == ForceNodeOut:
+		d.txn.Delete(records.AliveKey(node))
+		d.result.Rotate = exposed(snap, node)
+	case snap.Alive(node):
 		return nil, &Error{Reason: InUse, Detail: "node " + node + " answers",
-			Next: "stop Tend on it first (systemctl stop tend-agent) and wait for the node timeout; `tend drain " + node + "` moves its pods before"}
+			Next: "stop Tend on it first (systemctl stop tend-agent) and wait for the node timeout; `tend drain " + node + "` moves its pods before; " +
+				"--force cuts a node off that can't be stopped"}
+	default:
+		d.txn.If(records.AliveKey(node), 0)
 	}
-	d := &downDecision{txn: records.NewTxn("node.down").If(records.AliveKey(node), 0), result: api.NodeDownResult{Node: node}}
-	s.end(d, snap, node, remove)
-	if remove {
+	s.end(d, snap, node, how != ConfirmDown)
+	if how != ConfirmDown {
 		removeNode(d, snap, node)
 	}
 	return d, nil
@@ -129,7 +160,8 @@ func (s *Service) end(d *downDecision, snap records.Snapshot, node string, remov
 
 // removeNode deletes what the store knows of a node.
 func removeNode(d *downDecision, snap records.Snapshot, node string) {
-	d.txn.Put(records.MemberKey(node), records.RemovedMember)
+	member := snap.Member(node)
+	d.txn.If(records.MemberKey(node), member.Modified).Put(records.MemberKey(node), records.Member{Removed: true})
 	d.txn.Delete(records.NodeKey(node)).Delete(records.IngressNodeKey(node)).Delete(records.NetworkNodeKey(node))
 	if object := snap.Object(nodeRef(node)); object.Exists() {
 		key := records.ObjectKey(nodeRef(node))

@@ -71,7 +71,7 @@ func offline(t *testing.T) *world {
 
 func TestANodeThatIsOff(t *testing.T) {
 	w := offline(t)
-	result, err := w.service.NodeDown(t.Context(), "n1", false, "ann")
+	result, err := w.service.NodeDown(t.Context(), "n1", ConfirmDown, "ann")
 	if err != nil || !slices.Equal(result.Pods, []string{"prod-web.runs"}) {
 		t.Fatalf("%+v, %v", result, err)
 	}
@@ -94,31 +94,62 @@ func TestANodeThatIsOff(t *testing.T) {
 func TestANodeThatIsRemoved(t *testing.T) {
 	w := offline(t)
 	w.mustApply(nodeObject("n1", `{"labels":{"zone":"eu"}}`))
-	result, err := w.service.NodeDown(t.Context(), "n1", true, "ann")
+	result, err := w.service.NodeDown(t.Context(), "n1", RemoveNode, "ann")
 	if err != nil || !slices.Equal(result.Volumes, []string{"data-of-n1"}) {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	snap := w.snapshot()
-	member, _ := snap.Get(records.MemberKey("n1"))
-	if text, _ := member.Value.([]byte); snap.Node("n1").Exists() || snap.NodeSpec("n1").Labels != nil || string(text) != records.RemovedMember {
-		t.Errorf("n1 is still there: %q", text)
+	if member := snap.Member("n1"); snap.Node("n1").Exists() || snap.NodeSpec("n1").Labels != nil || !member.Exists() || !member.Value.Removed {
+		t.Errorf("n1 is still there: %+v", member.Value)
 	}
 	if homes := snap.Homes(); len(homes) != 1 || homes["data-of-n2"] != "n2" {
 		t.Errorf("%v", homes)
 	}
-	_, err = w.service.NodeDown(t.Context(), "n1", true, "ann")
+	_, err = w.service.NodeDown(t.Context(), "n1", RemoveNode, "ann")
 	wantReason(t, err, NotFound)
+}
+
+// TestANodeThatIsForcedOut: one that answers is out at once, and what it could read is named: the environments of its pods, the
+// registries of their images, and the keys of the hosts that it served.
+func TestANodeThatIsForcedOut(t *testing.T) {
+	w := offline(t)
+	web := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
+	w.put(records.TaskKey("more"), api.Task{ID: "more", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "m", Release: "v1", Node: "n2", Desired: api.DesiredRunning})
+	w.put(records.ReleaseKey(web, "v1"), api.Release{ID: "v1", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Image: "ghcr.example/shop/web:1", Env: []byte("sealed")})
+	w.put(records.MemberKey("n2"), records.Member{UID: "2", Ingress: true})
+	for _, object := range []api.Object{
+		{Kind: api.KindRegistry, Scope: api.Unscoped, Name: "ghcr", Spec: []byte(`{"url":"ghcr.example"}`)},
+		{Kind: api.KindRegistry, Scope: api.Unscoped, Name: "other", Spec: []byte(`{"url":"other.example"}`)},
+		{Kind: api.KindIngress, Scope: "prod", Name: "web", Spec: []byte(`{"host":"Shop.example","tls":{}}`)},
+	} {
+		w.put(records.ObjectKey(object.Ref()), object)
+	}
+	result, err := w.service.NodeDown(t.Context(), "n2", ForceNodeOut, "ann")
+	want := []string{"the TLS key of shop.example", "the credentials of registry/_/ghcr", "the environment of deployment/prod/web"}
+	if err != nil || !slices.Equal(result.Rotate, want) {
+		t.Errorf("%q, %v", result.Rotate, err)
+	}
+	snap := w.snapshot()
+	if member := snap.Member("n2"); snap.Alive("n2") || snap.Node("n2").Exists() || !member.Value.Removed || snap.TaskStatus("more").Value.State != api.TaskFailed {
+		t.Errorf("n2 is still there: %+v", member.Value)
+	}
+	w.put(records.NodeKey("n3"), api.NodeStatus{ID: "n3"})
+	w.put(records.MemberKey("n3"), records.Member{Server: "b"})
+	_, err = w.service.NodeDown(t.Context(), "n3", ForceNodeOut, "ann")
+	if refused := wantReason(t, err, InUse); !strings.Contains(refused.Next, "tend servers remove b") {
+		t.Errorf("the node of a server: %+v", refused)
+	}
 }
 
 // A node that answers is refused, also if it begins to answer between the decision and its commit.
 func TestANodeThatAnswersIsNotOff(t *testing.T) {
 	w := offline(t)
-	_, err := w.service.NodeDown(t.Context(), "n2", true, "ann")
+	_, err := w.service.NodeDown(t.Context(), "n2", RemoveNode, "ann")
 	if refused := wantReason(t, err, InUse); !strings.Contains(refused.Next, "tend drain n2") {
 		t.Errorf("next: %s", refused.Next)
 	}
 	w.before = func() { w.put(records.AliveKey("n1"), "now") }
-	_, err = w.service.NodeDown(t.Context(), "n1", false, "ann")
+	_, err = w.service.NodeDown(t.Context(), "n1", ConfirmDown, "ann")
 	wantReason(t, err, InUse)
 	if s := w.snapshot().TaskStatus("runs").Value; s.State != api.TaskRunning {
 		t.Errorf("%+v", s)

@@ -65,7 +65,7 @@ func (o observed) progress(a assessment) api.Condition {
 
 func (o observed) imageProgress() string {
 	name, _ := o.wanted()
-	return owner.ImageProgress(o.image(), name, o.nodes)
+	return owner.ImageProgress(o.image(), name, o.resolver, o.nodes)
 }
 
 // trouble returns the Degraded condition: the manifest can't be run, or the run that ended last failed.

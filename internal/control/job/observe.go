@@ -24,7 +24,9 @@ type observed struct {
 	images   []records.Read[api.ImageStatus]
 	// candidates are the nodes that may have the image.
 	candidates []string
-	nodes      []records.Read[api.NodeStatus]
+	// resolver is the node that was asked for the image and gave no sign yet.
+	resolver string
+	nodes    []records.Read[api.NodeStatus]
 	// silent is the time until the first silent node that has a task is lost; 0 if there is none.
 	silent time.Duration
 }
@@ -36,8 +38,9 @@ func (c *Controller) observe(s records.Snapshot, object records.Read[api.Object]
 	nodes := c.liveness.Nodes.At(s)
 	o := observed{
 		ref: ref, object: object, status: s.JobStatus(ref), runs: s.Runs(ref), releases: s.Releases(ref),
-		request: s.ImageRequest(ref), images: s.ImageStatuses(ref), candidates: nodes.Candidates, nodes: nodes.All,
+		request: s.ImageRequest(ref), images: s.ImageStatuses(ref), candidates: owner.Candidates(s, ref, nodes.Candidates), nodes: nodes.All,
 	}
+	o.resolver = owner.Asked(s, o.request, o.images)
 	o.tasks, o.silent = c.liveness.Tasks(s, ref)
 	var err error
 	if o.declared, err = c.declared.of(object); err != nil && !o.deleting() {

@@ -22,7 +22,7 @@ func (o observed) why(a assessment) (reason, message string) {
 		return api.ReasonScheduled, "begins at " + stampOf(o.spec.StartsAt())
 	case p.Waits == lab.ForRelease:
 		name, _ := o.object.Value.WantedImage(o.spec.Container)
-		return control.ImageReason(o.image(), api.ReasonResolvingImage), owner.ImageProgress(o.image(), name, o.nodes)
+		return control.ImageReason(o.image(), api.ReasonResolvingImage), owner.ImageProgress(o.image(), name, o.resolver, o.nodes)
 	case p.Waits == lab.ForNode && a.unplaced.Message != "":
 		return api.ReasonNoNode, a.unplaced.Message
 	case p.Phase == api.LabProvisioning && p.Failures > 0 && p.Waits != lab.ForNeed: // also while the next one is made

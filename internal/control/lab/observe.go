@@ -27,7 +27,9 @@ type observed struct {
 	images   []records.Read[api.ImageStatus]
 	// candidates are the nodes that may have the image.
 	candidates []string
-	nodes      []records.Read[api.NodeStatus]
+	// resolver is the node that was asked for the image and gave no sign yet.
+	resolver string
+	nodes    []records.Read[api.NodeStatus]
 	// silent is the time until the first silent node that has a task is lost; 0 if there is none.
 	silent time.Duration
 }
@@ -38,8 +40,9 @@ func (c *Controller) observe(s records.Snapshot, object records.Read[api.Object]
 	ref, nodes := object.Value.Ref(), c.Liveness.Nodes.At(s)
 	o := observed{
 		ref: ref, object: object, status: s.LabStatus(ref), orders: s.LabOrders(ref), releases: s.Releases(ref),
-		request: s.ImageRequest(ref), images: s.ImageStatuses(ref), candidates: nodes.Candidates, nodes: nodes.All,
+		request: s.ImageRequest(ref), images: s.ImageStatuses(ref), candidates: owner.Candidates(s, ref, nodes.Candidates), nodes: nodes.All,
 	}
+	o.resolver = owner.Asked(s, o.request, o.images)
 	o.tasks, o.silent = c.Liveness.Tasks(s, ref)
 	var err error
 	if o.spec, err = api.DecodeSpec[api.LabSpec](*object.Value); err != nil && !o.deleting() {

@@ -8,6 +8,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/core/boundary"
 	"tend.dev/tend/internal/core/subnet"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
@@ -88,9 +89,6 @@ func (c *Controller) subnets(s records.Snapshot) *records.Txn {
 	return txn.If(records.SubnetsKey, had.Modified).If(records.ObjectKey(api.NetworkRef), s.Object(api.NetworkRef).Modified)
 }
 
-// widest is the shortest prefix that a node's own network of containers may have.
-const widest = 8
-
 // assign decides on the subnets of all nodes that others reach, or once did; none without a network.
 func assign(s records.Snapshot) (map[string]netip.Prefix, map[string]string) {
 	object := s.Object(api.NetworkRef)
@@ -106,19 +104,37 @@ func assign(s records.Snapshot) (map[string]netip.Prefix, map[string]string) {
 	if err != nil {
 		return nil, nil
 	}
-	nodes := map[string]subnet.Node{}
-	for _, reported := range s.NetworkNodes() {
+	nodes, claims := map[string]subnet.Node{}, map[string]string{}
+	reports := s.NetworkNodes()
+	for _, reported := range reports {
 		node, had := reported.Value, subnetOf(s, reported.Value.Node)
 		if !s.Node(node.Node).Exists() || !node.Address.IsValid() && !had.IsValid() {
 			continue
 		}
-		uses := node.Subnet
-		if uses.IsValid() && (!uses.Addr().Is4() || uses.Bits() < widest) {
-			uses = netip.Prefix{} // as if a node claimed all addresses for its own
+		if node.Subnet.IsValid() {
+			if claims[node.Node] = boundary.Subnet(node.Subnet, within, others(reports, node.Node)); claims[node.Node] != "" {
+				continue
+			}
 		}
-		nodes[node.Node] = subnet.Node{Has: had, Uses: uses, Taken: node.Taken}
+		nodes[node.Node] = subnet.Node{Has: had, Uses: node.Subnet, Taken: node.Taken}
 	}
-	return subnet.Assign(within, spec.SubnetBits, nodes)
+	given, refused := subnet.Assign(within, spec.SubnetBits, nodes)
+	for name, why := range claims {
+		if why != "" {
+			refused[name] = why
+		}
+	}
+	return given, refused
+}
+
+// others returns the addresses of the other nodes.
+func others(reports []records.Read[api.NetworkNodeStatus], name string) (out []netip.Addr) {
+	for _, other := range reports {
+		if other.Value.Node != name && other.Value.Address.IsValid() {
+			out = append(out, other.Value.Address)
+		}
+	}
+	return out
 }
 
 // subnetOf returns the subnet of a node; invalid if it has none.

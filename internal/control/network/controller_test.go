@@ -118,9 +118,16 @@ func TestSubnets(t *testing.T) {
 	if status, _ = h.settle(); api.FindCondition(status.Conditions, api.ConditionReady).Status != api.ConditionTrue {
 		t.Errorf("all are connected: %+v", status)
 	}
-	h.node("d", "0.0.0.0/0", true)
-	if _, given = h.settle(); given["d"].String() != "10.80.4.0/22" {
-		t.Errorf("a node that claims all addresses: %v", given)
+	for claim, why := range map[string]string{
+		"0.0.0.0/0": "wider than a /16", "8.0.0.0/8": "wider than a /16", "172.16.0.0/12": "wider than a /16",
+		"8.8.0.0/16": "outside of the network's range", "192.0.2.0/24": "outside of the network's range", "10.0.0.0/16": "outside of the network's range",
+		"127.0.0.0/16": "outside of the network's range", "fd00::/64": "no IPv4 network",
+	} {
+		h.node("d", claim, true)
+		status, given = h.settle()
+		if message := api.FindCondition(status.Conditions, api.ConditionDegraded).Message; given["d"].IsValid() || !strings.Contains(message, why) || len(given) != 2 {
+			t.Errorf("a node that claims %s: %v, %s", claim, given, message)
+		}
 	}
 	h.commit(records.NewTxn("test").Delete(records.NodeKey("d")).Delete(records.NetworkNodeKey("d")))
 	h.node("c", "172.18.0.0/16", true)

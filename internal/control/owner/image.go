@@ -8,6 +8,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/core/placement"
+	"tend.dev/tend/internal/imageask"
 	"tend.dev/tend/internal/records"
 )
 
@@ -42,9 +43,28 @@ func Image(answers []records.Read[api.ImageStatus], asked api.ImageRequest, cand
 	return best
 }
 
+// Candidates returns those of the nodes whose answer about an owner's image is waited for: one that was asked in vain is none.
+func Candidates(s records.Snapshot, ref api.Ref, all []string) []string {
+	request, vain := s.ImageRequest(ref), s.Unanswered(ref)
+	if !request.Exists() || !vain.Exists() || !vain.Value.Of(*request.Value) {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(node string) bool { return slices.Contains(vain.Value.Nodes, node) })
+}
+
+// Asked returns the node that an owner's image was asked of, if it gave no sign yet.
+func Asked(s records.Snapshot, request records.Read[api.ImageRequest], answers []records.Read[api.ImageStatus]) string {
+	if !request.Exists() || slices.ContainsFunc(answers, func(a records.Read[api.ImageStatus]) bool {
+		return a.Value.Answers(*request.Value) && a.Value.State != api.ImageFailed
+	}) {
+		return ""
+	}
+	return imageask.Waiting(s, *request.Value)
+}
+
 // ImageProgress says what an owner waits for while it has no image yet. name is the image that it asks for; empty means
-// that its source was never sent.
-func ImageProgress(image api.ImageStatus, name string, nodes []records.Read[api.NodeStatus]) string {
+// that its source was never sent. asked is the node that was asked for it and gave no sign yet.
+func ImageProgress(image api.ImageStatus, name, asked string, nodes []records.Read[api.NodeStatus]) string {
 	switch {
 	case name == "":
 		return control.NoTree
@@ -57,6 +77,9 @@ func ImageProgress(image api.ImageStatus, name string, nodes []records.Read[api.
 	}
 	if message := control.NodesDown(nodes); message != "" {
 		return message
+	}
+	if asked != "" {
+		return "waiting for node " + asked + " to look for image " + name
 	}
 	return "waiting for a node to look for image " + name
 }

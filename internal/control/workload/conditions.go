@@ -98,7 +98,7 @@ func (o observed) imageProgress() string {
 		return withLog(image.Message, image.Log)
 	}
 	name, _ := o.wanted()
-	return owner.ImageProgress(image, name, o.nodes)
+	return owner.ImageProgress(image, name, o.resolver, o.nodes)
 }
 
 // waitsForNode are the reasons of a plan that only a node can go on with.

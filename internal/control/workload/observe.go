@@ -32,8 +32,10 @@ type observed struct {
 	images   []records.Read[api.ImageStatus]
 	// candidates are the nodes that may have the image.
 	candidates []string
-	frozen     []records.Read[api.Frozen]
-	nodes      []records.Read[api.NodeStatus]
+	// resolver is the node that was asked for the image and gave no sign yet.
+	resolver string
+	frozen   []records.Read[api.Frozen]
+	nodes    []records.Read[api.NodeStatus]
 	// refusals say why a task without a node can't be placed, by task id.
 	refusals map[string]placement.Refusal
 	env      map[string]string
@@ -63,12 +65,13 @@ func (c *Controller) observeAs(s records.Snapshot, object records.Read[api.Objec
 	o := observed{
 		ref: ref, object: object, since: c.since(),
 		status: s.WorkloadStatus(ref), releases: s.Releases(ref), request: s.ImageRequest(ref),
-		images: s.ImageStatuses(ref), candidates: nodes.Candidates, frozen: s.Frozen(ref), nodes: nodes.All, runs: s.Runs(ref),
+		images: s.ImageStatuses(ref), candidates: owner.Candidates(s, ref, nodes.Candidates), frozen: s.Frozen(ref), nodes: nodes.All, runs: s.Runs(ref),
 		dependency: control.Dependencies(s),
 		recorded:   func(call string) bool { return s.Delivery(ref, call).Exists() },
 		misplaced:  map[string]string{},
 		slot:       func(id string) records.Read[string] { return s.Slot(ref, id) },
 	}
+	o.resolver = owner.Asked(s, o.request, o.images)
 	if waiting := c.readTasks(s, &o); waiting && c.nodes.Refusals != nil {
 		o.refusals = c.nodes.Refusals(s)
 	}

@@ -24,6 +24,9 @@ type Resolver struct {
 	Progress Progress
 	// Runs is set if the node has tasks of the image's owner.
 	Runs bool
+	// Silent is set if the node was asked for a while and gave no sign, Aside if an operator wants nothing new on it: such ones
+	// are asked if there is no other.
+	Silent, Aside bool
 }
 
 // Resolvers returns the nodes that answer the request for an owner's image. One is enough, and where it has answered, it
@@ -61,11 +64,17 @@ func Answer(owner string, present []string) string {
 	return ""
 }
 
-// before reports whether n is asked rather than other: the one that has come further, then one that runs the owner's
-// tasks; a rendezvous hash spreads the owners over the rest. Of those that have the image it is always the same one.
+// before reports whether n is asked rather than other: the one that has come further, then one that hasn't been asked in vain,
+// one that isn't set aside, and one that runs the owner's tasks; a rendezvous hash spreads the owners over the rest. Of those that have the image it is always the same one.
 func (n Resolver) before(other Resolver, owner string) bool {
 	if n.Progress != other.Progress {
 		return n.Progress > other.Progress
+	}
+	if n.Progress == Untried && n.Silent != other.Silent {
+		return other.Silent
+	}
+	if n.Progress == Untried && n.Aside != other.Aside {
+		return other.Aside
 	}
 	if n.Runs != other.Runs && n.Progress != Present {
 		return n.Runs

@@ -12,7 +12,8 @@ import (
 type Node struct {
 	// Has is its part as it was decided before, Uses the subnet of its containers' network; invalid if there is none.
 	Has, Uses netip.Prefix
-	// Taken are networks that its machine reaches otherwise.
+	// Taken are networks that its machine reaches otherwise. Its own part has nothing of them; those of others only if there is no
+	// room elsewhere: a node can't claim the whole range.
 	Taken []netip.Prefix
 }
 
@@ -31,13 +32,22 @@ func Assign(within netip.Prefix, bits int, nodes map[string]Node) (map[string]ne
 			a.keep(name, node.Uses)
 		}
 	}
+	all := map[netip.Prefix]bool{}
 	for _, node := range nodes {
-		a.taken = append(a.taken, node.Taken...)
+		for _, taken := range node.Taken {
+			all[taken] = true
+		}
 	}
+	a.taken = slices.Collect(maps.Keys(all))
 	from := within.Masked()
 	for _, name := range names {
-		if !nodes[name].Uses.IsValid() && !a.given[name].IsValid() {
-			from = a.choose(name, from, within, bits)
+		if nodes[name].Uses.IsValid() || a.given[name].IsValid() {
+			continue
+		}
+		if from = a.choose(name, from, within, bits); !a.given[name].IsValid() {
+			a.taken = nodes[name].Taken
+			a.choose(name, within.Masked(), within, bits)
+			a.taken = slices.Collect(maps.Keys(all))
 		}
 	}
 	return a.given, a.refused
@@ -75,7 +85,7 @@ func (a *assignment) choose(name string, from, within netip.Prefix, bits int) ne
 		}
 		candidate = next
 	}
-	a.refused[name] = fmt.Sprintf("no /%d in %s is free of other nodes and of what machines reach otherwise", bits, within)
+	a.refused[name] = fmt.Sprintf("no /%d in %s is free of other nodes and of what its machine reaches otherwise", bits, within)
 	return candidate
 }
 

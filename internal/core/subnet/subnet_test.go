@@ -41,7 +41,7 @@ func TestAssign(t *testing.T) {
 		{"what a machine is in is left out", map[string]Node{"a": {}, "b": {Taken: []netip.Prefix{prefix("10.80.1.0/24")}}}, map[string]string{"a": "10.80.4.0/22", "b": "10.80.8.0/22"}, nil},
 		{
 			"none is left", map[string]Node{"a": {}, "b": {}, "c": {}, "d": {}, "e": {}},
-			map[string]string{"a": "10.80.0.0/22", "b": "10.80.4.0/22", "c": "10.80.8.0/22", "d": "10.80.12.0/22"}, map[string]string{"e": "no /22 in 10.80.0.0/20 is free of other nodes and of what machines reach otherwise"},
+			map[string]string{"a": "10.80.0.0/22", "b": "10.80.4.0/22", "c": "10.80.8.0/22", "d": "10.80.12.0/22"}, map[string]string{"e": "no /22 in 10.80.0.0/20 is free of other nodes and of what its machine reaches otherwise"},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -236,7 +236,7 @@ func (h *host) startAgent() {
 	h.lab.Helper()
 	args := []string{"agent", "--root", h.root(), "--node", h.name}
 	if _, err := os.Stat(filepath.Join(h.root(), "joined")); err != nil {
-		args = append(args, h.lab.joining("nodes", "add")...)
+		args = append(args, h.lab.joining("nodes", "add", "--ingress")...)
 	}
 	h.start(args)
 }

@@ -32,17 +32,13 @@ const (
 	rootKey         = "internal/root.key"
 )
 
-// authority is the cluster's own certificate authority: one root for all servers, in the storage.
-type authority struct {
-	storage certmagic.Storage
-	now     func() time.Time
+// Authority is the cluster's own certificate authority: one root for all servers, in their storage. Its key never leaves them.
+type Authority struct {
+	Storage certmagic.Storage
 }
 
-// IssuerKey implements certmagic.Issuer.
-func (a *authority) IssuerKey() string { return Internal }
-
-// Issue implements certmagic.Issuer.
-func (a *authority) Issue(ctx context.Context, request *x509.CertificateRequest) (*certmagic.IssuedCertificate, error) {
+// Sign returns a certificate for the names of a request, in PEM. The caller says that they may have one.
+func (a Authority) Sign(ctx context.Context, request *x509.CertificateRequest) ([]byte, error) {
 	root, key, err := a.root(ctx)
 	if err != nil {
 		return nil, err
@@ -51,7 +47,7 @@ func (a *authority) Issue(ctx context.Context, request *x509.CertificateRequest)
 	if err != nil {
 		return nil, err
 	}
-	now := a.now()
+	now := time.Now()
 	leaf := &x509.Certificate{
 		SerialNumber: serial, DNSNames: request.DNSNames, NotBefore: now.Add(-skew), NotAfter: now.Add(leafLife),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
@@ -60,27 +56,47 @@ func (a *authority) Issue(ctx context.Context, request *x509.CertificateRequest)
 	if err != nil {
 		return nil, fmt.Errorf("sign a certificate: %w", err)
 	}
-	return &certmagic.IssuedCertificate{Certificate: block("CERTIFICATE", signed)}, nil
+	return block("CERTIFICATE", signed), nil
 }
 
-// Root returns the certificate of the cluster's own authority, in PEM, from the storage of its certificates.
-func Root(ctx context.Context, storage certmagic.Storage) ([]byte, error) {
-	root, _, err := (&authority{storage: storage, now: time.Now}).root(ctx)
+// Root returns the authority's certificate, in PEM.
+func (a Authority) Root(ctx context.Context) ([]byte, error) {
+	root, _, err := a.root(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return block("CERTIFICATE", root.Raw), nil
 }
 
+// signer has the servers sign a node's certificates.
+type signer struct {
+	sign func(ctx context.Context, request []byte) ([]byte, error)
+}
+
+// IssuerKey implements certmagic.Issuer.
+func (signer) IssuerKey() string { return Internal }
+
+// Issue implements certmagic.Issuer.
+func (s signer) Issue(ctx context.Context, request *x509.CertificateRequest) (*certmagic.IssuedCertificate, error) {
+	if s.sign == nil {
+		return nil, errors.New("there is no authority of the cluster's own")
+	}
+	certificate, err := s.sign(ctx, request.Raw)
+	if err != nil {
+		return nil, err
+	}
+	return &certmagic.IssuedCertificate{Certificate: certificate}, nil
+}
+
 // root reads the root, and makes it if there is none: under the storage's lock, so that two servers have the same.
-func (a *authority) root(ctx context.Context) (*x509.Certificate, crypto.Signer, error) {
+func (a Authority) root(ctx context.Context) (*x509.Certificate, crypto.Signer, error) {
 	if certificate, key, err := a.load(ctx); !errors.Is(err, fs.ErrNotExist) {
 		return certificate, key, err
 	}
-	if err := a.storage.Lock(ctx, "internal-root"); err != nil {
+	if err := a.Storage.Lock(ctx, "internal-root"); err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = a.storage.Unlock(context.WithoutCancel(ctx), "internal-root") }()
+	defer func() { _ = a.Storage.Unlock(context.WithoutCancel(ctx), "internal-root") }()
 	if certificate, key, err := a.load(ctx); !errors.Is(err, fs.ErrNotExist) {
 		return certificate, key, err
 	}
@@ -90,12 +106,12 @@ func (a *authority) root(ctx context.Context) (*x509.Certificate, crypto.Signer,
 	return a.load(ctx)
 }
 
-func (a *authority) load(ctx context.Context) (*x509.Certificate, crypto.Signer, error) {
-	certificatePEM, err := a.storage.Load(ctx, rootCertificate)
+func (a Authority) load(ctx context.Context) (*x509.Certificate, crypto.Signer, error) {
+	certificatePEM, err := a.Storage.Load(ctx, rootCertificate)
 	if err != nil {
 		return nil, nil, err
 	}
-	keyPEM, err := a.storage.Load(ctx, rootKey)
+	keyPEM, err := a.Storage.Load(ctx, rootKey)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -116,12 +132,12 @@ func (a *authority) load(ctx context.Context) (*x509.Certificate, crypto.Signer,
 }
 
 // make writes a new root. It writes the key first: a certificate without a key would be taken for damage.
-func (a *authority) make(ctx context.Context) error {
+func (a Authority) make(ctx context.Context) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
 	}
-	now := a.now()
+	now := time.Now()
 	root := &x509.Certificate{
 		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "Tend internal root " + now.UTC().Format("2006-01-02")},
 		NotBefore: now.Add(-skew), NotAfter: now.Add(rootLife), IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
@@ -135,10 +151,10 @@ func (a *authority) make(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.storage.Store(ctx, rootKey, block("EC PRIVATE KEY", encoded)); err != nil {
+	if err := a.Storage.Store(ctx, rootKey, block("EC PRIVATE KEY", encoded)); err != nil {
 		return err
 	}
-	return a.storage.Store(ctx, rootCertificate, block("CERTIFICATE", signed))
+	return a.Storage.Store(ctx, rootCertificate, block("CERTIFICATE", signed))
 }
 
 func block(kind string, data []byte) []byte {

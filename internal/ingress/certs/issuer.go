@@ -26,7 +26,7 @@ func (m *Manager) issuer(g group) *issuer {
 	}
 	made.config = certmagic.New(m.cache, config)
 	if g.provider == Internal {
-		made.config.Issuers = []certmagic.Issuer{&authority{storage: m.opts.Storage, now: time.Now}}
+		made.config.Issuers = []certmagic.Issuer{signer{m.opts.Sign}}
 	} else {
 		made.acme = certmagic.NewACMEIssuer(made.config, m.acmeOf(g))
 		made.config.Issuers = []certmagic.Issuer{made.acme}

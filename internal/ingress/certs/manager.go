@@ -18,6 +18,8 @@ import (
 // Options make a Manager. Storage is needed.
 type Options struct {
 	Storage certmagic.Storage
+	// Sign has the cluster's own authority sign a request (a PKCS #10 in DER); it returns PEM. Default: there is none.
+	Sign func(ctx context.Context, request []byte) ([]byte, error)
 	// Directory is the ACME directory. Default Let's Encrypt's.
 	Directory string
 	// Roots are the authorities the directory's own certificate is checked against. Default the system's.

@@ -36,6 +36,7 @@ func newHarness(t *testing.T, opts Options) *harness {
 	if opts.Storage == nil {
 		opts.Storage = &certmagic.FileStorage{Path: t.TempDir()}
 	}
+	opts.Sign = Authority{opts.Storage}.signDER
 	opts.Changed = func() {
 		select {
 		case l.changed <- struct{}{}:
@@ -52,7 +53,7 @@ func newHarness(t *testing.T, opts Options) *harness {
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
 	l.address = listener.Addr().String()
-	root, err := Root(t.Context(), opts.Storage)
+	root, err := Authority{opts.Storage}.Root(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,4 +239,13 @@ func selfSigned(t *testing.T, host string) (certificate, key []byte) {
 		t.Fatal(err)
 	}
 	return block("CERTIFICATE", signed), block("EC PRIVATE KEY", encoded)
+}
+
+// signDER signs as the servers do.
+func (a Authority) signDER(ctx context.Context, der []byte) ([]byte, error) {
+	request, err := x509.ParseCertificateRequest(der)
+	if err != nil {
+		return nil, err
+	}
+	return a.Sign(ctx, request)
 }

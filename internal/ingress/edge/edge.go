@@ -28,6 +28,8 @@ type Options struct {
 	// Sockets are listeners that are open already; see Inherited.
 	Sockets []*os.File
 	Storage certmagic.Storage
+	// Sign has the cluster's own authority sign a request (a PKCS #10 in DER); it returns PEM. Default: there is none.
+	Sign func(ctx context.Context, request []byte) ([]byte, error)
 	// Directory is the ACME directory, Roots are the authorities its certificate is checked against. Default Let's
 	// Encrypt's, the system's.
 	Directory string
@@ -58,7 +60,7 @@ func New(o Options) *Edge {
 		Hold: o.Hold, SecurePort: portOf(o.HTTPS), Registry: o.Registry, Access: o.Access, Logger: o.Logger,
 	})
 	e.certs = certs.New(certs.Options{
-		Storage: o.Storage, Directory: o.Directory, Roots: o.Roots, DNS: o.DNS, Resolver: o.Resolver, Changed: o.Changed,
+		Storage: o.Storage, Sign: o.Sign, Directory: o.Directory, Roots: o.Roots, DNS: o.DNS, Resolver: o.Resolver, Changed: o.Changed,
 	})
 	e.listeners = ingress.NewListeners(ingress.ListenOptions{
 		HTTP: o.HTTP, HTTPS: o.HTTPS, Handler: e.certs.Challenges(e.proxy), Secure: e.proxy, TLS: e.certs.TLSConfig(),

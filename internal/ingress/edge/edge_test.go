@@ -28,6 +28,13 @@ func TestFromPlainToSecure(t *testing.T) {
 	changed, storage := make(chan struct{}, 100), &certmagic.FileStorage{Path: t.TempDir()}
 	e := New(Options{
 		HTTP: "127.0.0.1:0", HTTPS: "127.0.0.1:0", Storage: storage,
+		Sign: func(ctx context.Context, der []byte) ([]byte, error) {
+			request, err := x509.ParseCertificateRequest(der)
+			if err != nil {
+				return nil, err
+			}
+			return certs.Authority{Storage: storage}.Sign(ctx, request)
+		},
 		Changed: func() { changed <- struct{}{} },
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -73,7 +80,7 @@ func (e *Edge) serves(host string) bool {
 // own authority.
 func (e *Edge) client(t *testing.T, storage certmagic.Storage) *http.Client {
 	t.Helper()
-	root, err := certs.Root(t.Context(), storage)
+	root, err := certs.Authority{Storage: storage}.Root(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -156,15 +156,34 @@ func IsServer(state *tls.ConnectionState) bool {
 // Machine is who a node's certificate is of. UID tells machines apart that joined under one name, one after the other.
 type Machine struct{ Node, UID string }
 
-// Node issues the certificate of a node for its request (a PKCS #10 in DER), in PEM. It uses only the key of the
-// request.
-func (a *Authority) Node(of Machine, request []byte) ([]byte, error) {
+// parseRequest reads a request for a certificate (a PKCS #10 in DER) that is signed with its key.
+func parseRequest(request []byte) (*x509.CertificateRequest, error) {
 	asked, err := x509.ParseCertificateRequest(request)
 	if err != nil {
 		return nil, fmt.Errorf("the certificate request can't be read: %w", err)
 	}
 	if err := asked.CheckSignature(); err != nil {
 		return nil, fmt.Errorf("the certificate request isn't signed with its key: %w", err)
+	}
+	return asked, nil
+}
+
+// KeyOf returns SHA-256 of the public key of a request, in hex.
+func KeyOf(request []byte) (string, error) {
+	asked, err := parseRequest(request)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(asked.RawSubjectPublicKeyInfo)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// Node issues the certificate of a node for its request (a PKCS #10 in DER), in PEM. It uses only the key of the
+// request.
+func (a *Authority) Node(of Machine, request []byte) ([]byte, error) {
+	asked, err := parseRequest(request)
+	if err != nil {
+		return nil, err
 	}
 	template := template(pkix.Name{CommonName: of.Node, SerialNumber: of.UID, Organization: []string{nodes}}, a.now(), NodeLife)
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}

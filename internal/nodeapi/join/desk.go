@@ -2,12 +2,10 @@ package join
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/tls"
 	"fmt"
 	"net/http"
 	"regexp"
-	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/nodeapi/authority"
@@ -20,31 +18,22 @@ const (
 	renewPath = "/node/v1/renew"
 )
 
-// Desk is the server's half. All its fields but Admit are required.
+// Desk is the server's half. Authority, Cluster, Enter and Member are required.
 type Desk struct {
 	Authority *authority.Authority
 	// Cluster is the store's uid.
 	Cluster string
-	// MAC is a keyed hash of the cluster.
-	MAC func([]byte) string
-	// Alive reports whether a node of that name answers: its name can't be taken.
-	Alive func(node string) bool
-	// Enter records that a machine is the one of its name from now on.
-	Enter func(ctx context.Context, m authority.Machine) error
+	// Enter decides whether a machine may join, and records that it is the one of its name from now on: see Decide.
+	Enter func(ctx context.Context, a Applicant) (authority.Machine, error)
 	// Member returns the machine of a connection if it is still the one of its name.
 	Member func(state tls.ConnectionState) (authority.Machine, error)
-	Now    func() time.Time
 	// Joined is called when a join of a machine, or of a server, is answered: with its name, and the problem of a refusal.
 	// Default: no call.
 	Joined func(r *http.Request, name string, server bool, refused *api.Problem)
-	// Admit adds a server to the store's. Default: none can join.
-	Admit func(ctx context.Context, who Applicant) (Admission, error)
-}
-
-// Token returns a token that is valid for a while, and when it ends.
-func (d Desk) Token(ttl time.Duration) (string, time.Time) {
-	ends := d.Now().Add(ttl).Truncate(time.Second)
-	return newToken(forNodes, d.Authority.Fingerprint(), ends, d.MAC), ends
+	// Use decides whether a server may join, and records that its token is used: see Decide. Admit adds it to the store's.
+	// Default: none can join.
+	Use   func(ctx context.Context, a Applicant) error
+	Admit func(ctx context.Context, who Server) (Admission, error)
 }
 
 // request is what a machine sends: its certificate request in DER, and to join also its token and its name.
@@ -106,24 +95,28 @@ func answering[Request, Answer any](decide func(*http.Request, Request) (Answer,
 var nodeName = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9._-]{0,61}[a-zA-Z0-9])?$`)
 
 func (d Desk) join(r *http.Request, asked request) (answer, error) {
-	if err := checkToken(forNodes, asked.Token, d.Now(), d.MAC); err != nil {
-		return answer{}, &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized, Detail: err.Error(), Next: "tend nodes add prints the command with a new token"}
+	secret, _, err := parse(asked.Token)
+	if err != nil {
+		return answer{}, &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized, Detail: err.Error(), Next: nextToken(false)}
+	}
+	if secret.Server {
+		return answer{}, &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized, Detail: ErrRole.Error(), Next: nextToken(false)}
 	}
 	if !nodeName.MatchString(asked.Node) {
 		return answer{}, &api.Problem{Title: "NodeName", Status: http.StatusBadRequest,
 			Detail: fmt.Sprintf("%.80q can't be the name of a node: letters, digits, dots and hyphens, at most 63", asked.Node), Next: "choose another with --node"}
 	}
-	if d.Alive(asked.Node) {
-		return answer{}, &api.Problem{Title: "NodeName", Status: http.StatusConflict,
-			Detail: "a node called " + asked.Node + " is connected already", Next: "choose another name with --node"}
-	}
-	machine := authority.Machine{Node: asked.Node, UID: rand.Text()}
-	certificate, err := d.Authority.Node(machine, asked.Request)
+	key, err := authority.KeyOf(asked.Request)
 	if err != nil {
 		return answer{}, fmt.Errorf("%w: %w", wire.ErrBadRequest, err)
 	}
-	if err := d.Enter(r.Context(), machine); err != nil {
+	machine, err := d.Enter(r.Context(), Applicant{Secret: secret, Name: asked.Node, Key: key})
+	if err != nil {
 		return answer{}, err
+	}
+	certificate, err := d.Authority.Node(machine, asked.Request)
+	if err != nil {
+		return answer{}, fmt.Errorf("%w: %w", wire.ErrBadRequest, err)
 	}
 	return answer{Cluster: d.Cluster, Authority: d.Authority.PEM(), Certificate: certificate}, nil
 }

@@ -3,6 +3,7 @@ package join
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -66,23 +67,31 @@ func Cut(err error) bool {
 	return !ok || failed.Op == "read" || failed.Op == "write"
 }
 
-// Join makes this machine a node of the cluster that the token is of. It may be repeated.
-func Join(ctx context.Context, dial Dial, server, token, node string) (Membership, error) {
-	fingerprint, err := pinned(token)
-	if err != nil {
-		return Membership{}, err
-	}
-	key, der, err := authority.NewRequest()
+// Machine is a machine that joins: the key of its certificate, and the request for it.
+type Machine struct {
+	key     *ecdsa.PrivateKey
+	request []byte
+}
+
+// NewMachine makes the key of a machine.
+func NewMachine() (Machine, error) {
+	key, request, err := authority.NewRequest()
+	return Machine{key, request}, err
+}
+
+// Join makes this machine a node of the cluster that the token is of. The same machine may repeat it, if the answer was lost.
+func (m Machine) Join(ctx context.Context, dial Dial, server, token, node string) (Membership, error) {
+	_, fingerprint, err := parse(token)
 	if err != nil {
 		return Membership{}, err
 	}
 	transport := &http.Transport{TLSClientConfig: authority.JoinTLS(fingerprint), ForceAttemptHTTP2: true, DialContext: dial}
 	defer transport.CloseIdleConnections()
-	given, err := ask[answer](ctx, &http.Client{Transport: transport}, server+joinPath, request{Token: token, Node: node, Request: der})
+	given, err := ask[answer](ctx, &http.Client{Transport: transport}, server+joinPath, request{Token: token, Node: node, Request: m.request})
 	if err != nil {
 		return Membership{}, fmt.Errorf("join the cluster at %s: %w", server, err)
 	}
-	private, err := authority.EncodeKey(key)
+	private, err := authority.EncodeKey(m.key)
 	return Membership{Server: server, Cluster: given.Cluster, Node: node, Authority: given.Authority, Certificate: given.Certificate, Key: private}, err
 }
 

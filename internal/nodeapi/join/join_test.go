@@ -3,6 +3,7 @@ package join_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -31,17 +32,28 @@ type place struct {
 	url  string
 	// requests counts what was asked of the server.
 	requests atomic.Int64
+	now      func() time.Time
 	// ahead is how far its clock is ahead of this machine's.
 	ahead atomic.Int64
-	// names has the uid of the machine that each name is of.
-	names sync.Map
+	mu    sync.Mutex
+	// names has the machine that each name is of; tokens are those that were made.
+	names  map[string]entered
+	tokens map[string]*made
 	// own is the certificate that the server presents.
 	own atomic.Pointer[tls.Certificate]
 }
 
+// entered is a machine that has joined, and made a token with the hash of its secret.
+type entered struct{ uid, token, key string }
+
+type made struct {
+	api.JoinTokenInfo
+	hash []byte
+}
+
 func newPlace(t *testing.T) *place {
 	t.Helper()
-	p := &place{}
+	p := &place{names: map[string]entered{}, tokens: map[string]*made{}}
 	now := func() time.Time { return time.Now().Add(time.Duration(p.ahead.Load())) }
 	ca, err := authority.Found("test", now)
 	if err != nil {
@@ -52,22 +64,65 @@ func newPlace(t *testing.T) *place {
 		t.Fatal(err)
 	}
 	p.own.Store(&own)
-	p.desk = join.Desk{
-		Authority: ca, Cluster: "c1", Now: now, Alive: func(node string) bool { return node == "taken" },
-		MAC: mac("secret of the cluster"), Enter: p.enter, Member: p.member,
-	}
+	p.desk = join.Desk{Authority: ca, Cluster: "c1", Enter: p.enter, Use: p.use, Member: p.member}
+	p.now = now
 	p.serve(t)
 	return p
 }
 
-func (p *place) enter(_ context.Context, m authority.Machine) error {
-	p.names.Store(m.Node, m.UID)
+// token makes a token for an hour, which any number of machines may use.
+func (p *place) token(role string, change ...func(*api.JoinTokenInfo)) string {
+	token, secret := join.NewToken(role, p.desk.Authority.Fingerprint())
+	info := api.JoinTokenInfo{ID: secret.ID, Role: role, Uses: 1000, ExpiresAt: p.now().Add(time.Hour)}
+	for _, each := range change {
+		each(&info)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tokens[secret.ID] = &made{info, secret.Hash}
+	return token
+}
+
+func (p *place) standing(a join.Applicant) join.Standing {
+	held, is := p.names[a.Name], join.Standing{Alive: a.Name == "taken", Server: a.Name == "server"}
+	is.Held, is.HeldToken, is.HeldKey = held.uid != "", held.token, held.key
+	if token := p.tokens[a.Secret.ID]; token != nil {
+		is.Token, is.Hash = &token.JoinTokenInfo, token.hash
+	}
+	return is
+}
+
+func (p *place) enter(ctx context.Context, a join.Applicant) (authority.Machine, error) {
+	if err := p.use(ctx, a); err != nil {
+		return authority.Machine{}, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if held := p.names[a.Name]; held.token == a.Secret.ID && held.key == a.Key {
+		return authority.Machine{Node: a.Name, UID: held.uid}, nil
+	}
+	p.names[a.Name] = entered{rand.Text(), a.Secret.ID, a.Key}
+	return authority.Machine{Node: a.Name, UID: p.names[a.Name].uid}, nil
+}
+
+func (p *place) use(_ context.Context, a join.Applicant) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	again, refused := join.Decide(p.standing(a), a, p.now())
+	if refused != nil {
+		return refused
+	}
+	if !again {
+		p.tokens[a.Secret.ID].Used = append(p.tokens[a.Secret.ID].Used, a.Name)
+	}
 	return nil
 }
 
 func (p *place) member(state tls.ConnectionState) (authority.Machine, error) {
 	m, err := authority.MachineOf(state)
-	if uid, _ := p.names.Load(m.Node); err == nil && uid != m.UID {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err == nil && p.names[m.Node].uid != m.UID {
 		err = errors.New("no longer its name")
 	}
 	return m, err
@@ -134,23 +189,29 @@ func (p *place) me(t *testing.T, m join.Membership) (string, error) {
 
 func (p *place) join(t *testing.T, node string) join.Membership {
 	t.Helper()
-	token, _ := p.desk.Token(time.Hour)
-	m, err := join.Join(t.Context(), nil, p.url, token, node)
+	m, err := joinAs(t, p, p.token(api.JoinAsNode, func(i *api.JoinTokenInfo) { i.Node, i.Replace = node, true }), node)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
 }
 
+// joinAs joins as a new machine.
+func joinAs(t *testing.T, p *place, token, node string) (join.Membership, error) {
+	t.Helper()
+	machine, err := join.NewMachine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return machine.Join(t.Context(), nil, p.url, token, node)
+}
+
 // TestJoin: a token makes machines nodes, several of them, each with a certificate of its own name.
 func TestJoin(t *testing.T) {
 	p := newPlace(t)
-	token, ends := p.desk.Token(time.Hour)
-	if left := ends.Sub(p.desk.Now()); left > time.Hour || left < 50*time.Minute {
-		t.Errorf("a token for an hour ends in %v", left)
-	}
+	token := p.token(api.JoinAsNode)
 	for _, node := range []string{"n1", "n2.example_a-B", strings.Repeat("n", 63)} {
-		m, err := join.Join(t.Context(), nil, p.url, token, node)
+		m, err := joinAs(t, p, token, node)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,30 +227,39 @@ func TestJoin(t *testing.T) {
 // TestRefusals: what the desk refuses, and why.
 func TestRefusals(t *testing.T) {
 	p := newPlace(t)
-	valid, _ := p.desk.Token(time.Hour)
-	expired, _ := p.desk.Token(0)
-	foreign := p.desk
-	foreign.MAC = mac("another secret")
-	forged, _ := foreign.Token(time.Hour)
-	parts := strings.Split(expired, ".")
-	parts[2] = "99999999999"
+	valid := p.token(api.JoinAsNode)
+	expired := p.token(api.JoinAsNode, func(i *api.JoinTokenInfo) { i.ExpiresAt = p.now() })
+	once := p.token(api.JoinAsNode, func(i *api.JoinTokenInfo) { i.Uses, i.Used = 1, []string{"n7"} })
+	bound := p.token(api.JoinAsNode, func(i *api.JoinTokenInfo) { i.Node = "n8" })
+	revoked := p.token(api.JoinAsNode)
+	delete(p.tokens, strings.Split(revoked, ".")[2])
+	foreign, _ := join.NewToken(api.JoinAsNode, p.desk.Authority.Fingerprint())
+	guessed := strings.Split(valid, ".")
+	guessed[3] = "AAAAAAAAAAAAAAAAAAAAAAAAAA"
+	p.join(t, "away")
 	for name, test := range map[string]struct {
 		token, node string
 		status      int
 		says        string
 	}{
-		"expired":                  {expired, "n1", 401, join.ErrExpired.Error()},
-		"foreign":                  {forged, "n1", 401, join.ErrForeign.Error()},
-		"made to last longer":      {strings.Join(parts, "."), "n1", 401, join.ErrForeign.Error()},
-		"a name that is taken":     {valid, "taken", 409, "connected already"},
-		"no name":                  {valid, "", 400, "name of a node"},
-		"a name with a slash":      {valid, "a/b", 400, "name of a node"},
-		"a name that is too long":  {valid, strings.Repeat("n", 64), 400, "name of a node"},
-		"a name that ends in a -":  {valid, "n-", 400, "name of a node"},
-		"a name of several lines":  {valid, "n1\nn2", 400, "name of a node"},
-		"expired, with a bad name": {expired, "taken", 401, join.ErrExpired.Error()},
+		"expired":                        {expired, "n1", 401, join.ErrExpired.Error()},
+		"foreign":                        {foreign, "n1", 401, join.ErrUnknown.Error()},
+		"revoked":                        {revoked, "n1", 401, join.ErrUnknown.Error()},
+		"a secret that was guessed":      {strings.Join(guessed, "."), "n1", 401, join.ErrUnknown.Error()},
+		"used":                           {once, "n1", 401, "used already, by n7"},
+		"used, by the name that it had":  {once, "n7", 401, "used already, by n7"},
+		"for another name":               {bound, "n1", 403, "for the name n8 alone"},
+		"a name that is taken":           {valid, "taken", 409, "connected already"},
+		"the name of a server's node":    {valid, "server", 409, "node of a server"},
+		"the name of one that is away":   {valid, "away", 409, "away"},
+		"no name":                        {valid, "", 400, "name of a node"},
+		"a name with a slash":            {valid, "a/b", 400, "name of a node"},
+		"a name that is too long":        {valid, strings.Repeat("n", 64), 400, "name of a node"},
+		"a name that ends in a -":        {valid, "n-", 400, "name of a node"},
+		"a name of several lines":        {valid, "n1\nn2", 400, "name of a node"},
+		"expired, and the name is taken": {expired, "taken", 401, join.ErrExpired.Error()},
 	} {
-		m, err := join.Join(t.Context(), nil, p.url, test.token, test.node)
+		m, err := joinAs(t, p, test.token, test.node)
 		var problem *api.Problem
 		if !errors.As(err, &problem) || problem.Status != test.status || !strings.Contains(problem.Detail, test.says) || len(m.Certificate) != 0 {
 			t.Errorf("%s: %v, want %d %s", name, err, test.status, test.says)
@@ -197,12 +267,34 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestALostAnswer: a machine that asks again because no answer came is the same one; another machine has used no token.
+func TestALostAnswer(t *testing.T) {
+	p := newPlace(t)
+	token := p.token(api.JoinAsNode, func(i *api.JoinTokenInfo) { i.Uses = 1 })
+	machine, err := join.NewMachine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		m, err := machine.Join(t.Context(), nil, p.url, token, "n1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := p.me(t, m); got != "n1" || err != nil {
+			t.Errorf("%q %v", got, err)
+		}
+	}
+	if _, err := joinAs(t, p, token, "n1"); !refusedFor(err, errors.New("used already")) {
+		t.Errorf("another machine: %v", err)
+	}
+}
+
 // TestMalformedTokens are refused before anything is dialled.
 func TestMalformedTokens(t *testing.T) {
 	p := newPlace(t)
-	valid, _ := p.desk.Token(time.Hour)
-	for _, token := range []string{"", "x", valid[:20], "tend0" + valid[5:], valid + ".x"} {
-		if _, err := join.Join(t.Context(), nil, p.url, token, "n1"); !errors.Is(err, join.ErrMalformed) {
+	valid := p.token(api.JoinAsNode)
+	for _, token := range []string{"", "x", valid[:20], "tend0" + valid[5:], valid + ".x", "tend1..a.b"} {
+		if _, err := joinAs(t, p, token, "n1"); !errors.Is(err, join.ErrMalformed) {
 			t.Errorf("%q: %v", token, err)
 		}
 	}
@@ -214,13 +306,13 @@ func TestMalformedTokens(t *testing.T) {
 // TestATokenEnds by the server's clock.
 func TestATokenEnds(t *testing.T) {
 	p := newPlace(t)
-	token, _ := p.desk.Token(time.Hour)
+	token := p.token(api.JoinAsNode)
 	p.ahead.Store(int64(59 * time.Minute))
-	if _, err := join.Join(t.Context(), nil, p.url, token, "n1"); err != nil {
+	if _, err := joinAs(t, p, token, "n1"); err != nil {
 		t.Errorf("before its end: %v", err)
 	}
 	p.ahead.Store(int64(time.Hour))
-	if _, err := join.Join(t.Context(), nil, p.url, token, "n2"); err == nil || !strings.Contains(err.Error(), join.ErrExpired.Error()) {
+	if _, err := joinAs(t, p, token, "n2"); err == nil || !strings.Contains(err.Error(), join.ErrExpired.Error()) {
 		t.Errorf("at its end: %v", err)
 	}
 }
@@ -228,7 +320,7 @@ func TestATokenEnds(t *testing.T) {
 // TestWrongServers get no token: they aren't of the authority that it pins.
 func TestWrongServers(t *testing.T) {
 	p := newPlace(t)
-	token, _ := p.desk.Token(time.Hour)
+	token := p.token(api.JoinAsNode)
 	genuine := p.own.Load()
 	root := genuine.Certificate[1]
 	node, err := p.join(t, "n1").Pair()
@@ -245,7 +337,7 @@ func TestWrongServers(t *testing.T) {
 	} {
 		liar := newPlace(t)
 		liar.own.Store(&own)
-		if _, err := join.Join(t.Context(), nil, liar.url, token, "n2"); err == nil {
+		if _, err := joinAs(t, liar, token, "n2"); err == nil {
 			t.Errorf("%s: joined", name)
 		}
 		if got := liar.requests.Load(); got != 0 {
@@ -296,7 +388,7 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-// TestANameIsOfOneMachine: a second that joins under it takes it over, and the first gets no certificate any more.
+// TestANameIsOfOneMachine: a second that takes it over, as its token says, has it, and the first gets no certificate any more.
 func TestANameIsOfOneMachine(t *testing.T) {
 	p := newPlace(t)
 	first := p.join(t, "n1")

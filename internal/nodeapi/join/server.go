@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/nodeapi/authority"
@@ -13,9 +12,9 @@ import (
 // serverPath is where servers join.
 const serverPath = "/server/v1/join"
 
-// Applicant is a server that joins: its name, and the URL where the other servers reach its store; none if that is an
+// Server is a server that joins: its name, and the URL where the other servers reach its store; none if that is an
 // external etcd.
-type Applicant struct {
+type Server struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
 }
@@ -33,19 +32,16 @@ type Admission struct {
 
 type serverRequest struct {
 	Token string `json:"token"`
-	Applicant
-}
-
-// ServerToken returns a token with which servers join, and when it ends.
-func (d Desk) ServerToken(ttl time.Duration) (string, time.Time) {
-	ends := d.Now().Add(ttl).Truncate(time.Second)
-	return newToken(forServers, d.Authority.Fingerprint(), ends, d.MAC), ends
+	Server
 }
 
 func (d Desk) joinServer(r *http.Request, asked serverRequest) (Admission, error) {
-	if err := checkToken(forServers, asked.Token, d.Now(), d.MAC); err != nil {
-		return Admission{}, &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized, Detail: err.Error(),
-			Next: "tend nodes add --server prints the command with a new token"}
+	secret, _, err := parse(asked.Token)
+	if err == nil && !secret.Server {
+		err = ErrRole
+	}
+	if err != nil {
+		return Admission{}, &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized, Detail: err.Error(), Next: nextToken(true)}
 	}
 	if !nodeName.MatchString(asked.Name) {
 		return Admission{}, &api.Problem{Title: "ServerName", Status: http.StatusBadRequest,
@@ -55,12 +51,15 @@ func (d Desk) joinServer(r *http.Request, asked serverRequest) (Admission, error
 		return Admission{}, &api.Problem{Title: "NoPeers", Status: http.StatusConflict, Detail: "this server's store has no listener for other servers",
 			Next: "start it again with --peer-listen HOST:PORT; what runs goes on meanwhile"}
 	}
-	return d.Admit(r.Context(), asked.Applicant)
+	if err := d.Use(r.Context(), Applicant{Secret: secret, Name: asked.Name}); err != nil {
+		return Admission{}, err
+	}
+	return d.Admit(r.Context(), asked.Server)
 }
 
 // JoinServer asks a server to add another one to the cluster. It may be repeated. It returns a Problem if it is refused.
-func JoinServer(ctx context.Context, dial Dial, server, token string, who Applicant) (Admission, error) {
-	fingerprint, err := pinned(token)
+func JoinServer(ctx context.Context, dial Dial, server, token string, who Server) (Admission, error) {
+	_, fingerprint, err := parse(token)
 	if err != nil {
 		return Admission{}, err
 	}

@@ -12,10 +12,10 @@ import (
 )
 
 // admitting is a place that servers join, and what they said.
-func admitting(t *testing.T, admit func(join.Applicant) error) *place {
+func admitting(t *testing.T, admit func(join.Server) error) *place {
 	t.Helper()
 	p := newPlace(t)
-	p.desk.Admit = func(_ context.Context, who join.Applicant) (join.Admission, error) {
+	p.desk.Admit = func(_ context.Context, who join.Server) (join.Admission, error) {
 		return join.Admission{Keys: []byte("keys"), Peers: []byte("peers"), Members: map[string]string{who.Name: who.URL}}, admit(who)
 	}
 	p.serve(t)
@@ -24,28 +24,37 @@ func admitting(t *testing.T, admit func(join.Applicant) error) *place {
 
 // TestJoinServer: a token for servers gives a server the cluster's keys; a token for nodes does not, and the other way round.
 func TestJoinServer(t *testing.T) {
-	p := admitting(t, func(join.Applicant) error { return nil })
-	token, _ := p.desk.ServerToken(time.Hour)
-	who := join.Applicant{Name: "b", URL: "https://10.0.0.2:2380"}
+	p := admitting(t, func(join.Server) error { return nil })
+	token := p.token(api.JoinAsServer)
+	who := join.Server{Name: "b", URL: "https://10.0.0.2:2380"}
 	given, err := join.JoinServer(t.Context(), nil, p.url, token, who)
 	if err != nil || string(given.Keys) != "keys" || string(given.Peers) != "peers" || given.Members["b"] != who.URL {
 		t.Errorf("%+v, %v", given, err)
 	}
-	ofNode, _ := p.desk.Token(time.Hour)
+	ofNode := p.token(api.JoinAsNode)
 	if _, err := join.JoinServer(t.Context(), nil, p.url, ofNode, who); !refusedFor(err, join.ErrRole) {
 		t.Errorf("a server with the token of a node: %v", err)
 	}
-	if _, err := join.Join(t.Context(), nil, p.url, token, "n1"); !refusedFor(err, join.ErrRole) {
+	if _, err := joinAs(t, p, token, "n1"); !refusedFor(err, join.ErrRole) {
 		t.Errorf("a node with the token of a server: %v", err)
 	}
 	posing := "tendserver1" + strings.TrimPrefix(ofNode, "tend1")
-	if _, err := join.JoinServer(t.Context(), nil, p.url, posing, who); !refusedFor(err, join.ErrForeign) {
+	if _, err := join.JoinServer(t.Context(), nil, p.url, posing, who); !refusedFor(err, join.ErrRole) {
 		t.Errorf("the token of a node that poses as a server's: %v", err)
 	}
 	for _, name := range []string{"", "a/b", "b-"} {
-		if _, err := join.JoinServer(t.Context(), nil, p.url, token, join.Applicant{Name: name, URL: who.URL}); err == nil || !strings.Contains(err.Error(), "name of a server") {
+		if _, err := join.JoinServer(t.Context(), nil, p.url, token, join.Server{Name: name, URL: who.URL}); err == nil || !strings.Contains(err.Error(), "name of a server") {
 			t.Errorf("a server called %q: %v", name, err)
 		}
+	}
+	once := p.token(api.JoinAsServer, func(i *api.JoinTokenInfo) { i.Uses = 1 })
+	for range 2 {
+		if _, err := join.JoinServer(t.Context(), nil, p.url, once, join.Server{Name: "c"}); err != nil {
+			t.Errorf("c, again if the answer was lost: %v", err)
+		}
+	}
+	if _, err := join.JoinServer(t.Context(), nil, p.url, once, join.Server{Name: "d"}); !refusedFor(err, errors.New("used already, by c")) {
+		t.Errorf("another server with a token that was used: %v", err)
 	}
 	p.ahead.Store(int64(2 * time.Hour))
 	if _, err := join.JoinServer(t.Context(), nil, p.url, token, who); !refusedFor(err, join.ErrExpired) {
@@ -61,8 +70,8 @@ func refusedFor(err, reason error) bool {
 // TestNoServersHere: a server whose store is its own says how it takes others.
 func TestNoServersHere(t *testing.T) {
 	p := newPlace(t)
-	token, _ := p.desk.ServerToken(time.Hour)
-	if _, err := join.JoinServer(t.Context(), nil, p.url, token, join.Applicant{Name: "b"}); err == nil || !strings.Contains(err.Error(), "no listener for other servers") {
+	token := p.token(api.JoinAsServer)
+	if _, err := join.JoinServer(t.Context(), nil, p.url, token, join.Server{Name: "b"}); err == nil || !strings.Contains(err.Error(), "no listener for other servers") {
 		t.Errorf("%v", err)
 	}
 }

@@ -2,12 +2,15 @@ package join
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
-	"fmt"
-	"strconv"
+	"net/http"
+	"slices"
 	"strings"
 	"time"
+
+	"tend.dev/tend/api"
 )
 
 // The beginnings of tokens: of which form they are, and what joins with them. A server gets every secret of the cluster, so the
@@ -21,47 +24,121 @@ const (
 var (
 	ErrMalformed = errors.New("that is not a token of tend nodes add")
 	ErrExpired   = errors.New("the token has expired: make another with tend nodes add")
-	ErrForeign   = errors.New("the token is of another cluster")
+	ErrUnknown   = errors.New("the token is of another cluster, or was revoked")
 	ErrRole      = errors.New("a server joins with a token of tend nodes add --server, an agent with one of tend nodes add")
 )
 
-// newToken returns a token for what joins that ends at a time: its form, the authority's fingerprint, the end in Unix seconds, random
-// text, and the hash of all that.
-func newToken(form, fingerprint string, ends time.Time, mac func([]byte) string) string {
-	head := strings.Join([]string{form, fingerprint, strconv.FormatInt(ends.Unix(), 10), rand.Text()}, ".")
-	return head + "." + mac(signed(head))
+// Secret is a token in the hands of a machine: its id, the hash of its secret, and what it is for.
+type Secret struct {
+	ID     string
+	Hash   []byte
+	Server bool
 }
 
-func signed(head string) []byte { return []byte("join\x00" + head) }
+// NewToken returns a token for what joins in a role: its form, the authority's fingerprint, its id and a secret, with dots
+// between. The store keeps the hash of the secret alone, so that nobody who reads it, or holds the cluster's keys, can make one.
+func NewToken(role, fingerprint string) (token string, of Secret) {
+	of = Secret{ID: strings.ToLower(rand.Text()[:10]), Server: role == api.JoinAsServer}
+	form, secret := forNodes, rand.Text()
+	if of.Server {
+		form = forServers
+	}
+	of.Hash = hash(secret)
+	return strings.Join([]string{form, fingerprint, of.ID, secret}, "."), of
+}
 
-// checkToken returns the error of a token that isn't valid now.
-func checkToken(form, token string, now time.Time, mac func([]byte) string) error {
+func hash(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
+}
+
+// parse returns the secret of a token, and the fingerprint of the authority that it names.
+func parse(token string) (of Secret, fingerprint string, err error) {
 	parts := strings.Split(token, ".")
+	if len(parts) != 4 || parts[0] != forNodes && parts[0] != forServers || slices.Contains(parts, "") {
+		return of, "", ErrMalformed
+	}
+	return Secret{ID: parts[2], Hash: hash(parts[3]), Server: parts[0] == forServers}, parts[1], nil
+}
+
+// Applicant asks to join.
+type Applicant struct {
+	Secret Secret
+	// Name is the node's, or the server's.
+	Name string
+	// Key is the hash of the public key with which a node asks.
+	Key string
+}
+
+// Standing is what the store knows of an applicant's token and name.
+type Standing struct {
+	// Token is nil if there is none of the applicant's id.
+	Token *api.JoinTokenInfo
+	Hash  []byte
+	// Held is set if a machine has the node's name; Alive if it answers, Server if it is a server's own. Token and key are those
+	// with which it joined.
+	Held, Alive, Server bool
+	HeldToken, HeldKey  string
+}
+
+// Decide returns whether an applicant may join. again is set for one that has joined already, and asks once more because the
+// answer was lost.
+func Decide(is Standing, a Applicant, now time.Time) (again bool, refused *api.Problem) {
+	if err := checkToken(is, a, now); err != nil {
+		return false, &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized, Detail: err.Error(), Next: nextToken(a.Secret.Server)}
+	}
+	if a.Secret.Server {
+		again = slices.Contains(is.Token.Used, a.Name)
+	} else {
+		again = is.Held && is.HeldToken == a.Secret.ID && is.HeldKey == a.Key
+	}
 	switch {
-	case len(parts) != 5 || parts[0] != forNodes && parts[0] != forServers:
-		return ErrMalformed
-	case parts[0] != form:
+	case again:
+		return true, nil
+	case len(is.Token.Used) >= is.Token.Uses:
+		return false, &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized,
+			Detail: "the token was used already, by " + strings.Join(is.Token.Used, ", "), Next: nextToken(a.Secret.Server)}
+	case is.Token.Node != "" && is.Token.Node != a.Name:
+		return false, &api.Problem{Title: "NodeName", Status: http.StatusForbidden,
+			Detail: "the token is for the name " + is.Token.Node + " alone", Next: "join with --node " + is.Token.Node}
+	case a.Secret.Server:
+		return false, nil
+	}
+	return false, checkName(is, a.Name)
+}
+
+func nextToken(server bool) string {
+	if server {
+		return "tend nodes add --server prints the command with a new token"
+	}
+	return "tend nodes add prints the command with a new token"
+}
+
+func checkToken(is Standing, a Applicant, now time.Time) error {
+	switch {
+	case is.Token == nil || subtle.ConstantTimeCompare(is.Hash, a.Secret.Hash) != 1:
+		return ErrUnknown
+	case a.Secret.Server != (is.Token.Role == api.JoinAsServer):
 		return ErrRole
-	}
-	head := strings.Join(parts[:4], ".")
-	if subtle.ConstantTimeCompare([]byte(parts[4]), []byte(mac(signed(head)))) != 1 {
-		return ErrForeign
-	}
-	ends, err := strconv.ParseInt(parts[2], 10, 64)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrMalformed, err)
-	}
-	if now.Unix() >= ends {
+	case !now.Before(is.Token.ExpiresAt):
 		return ErrExpired
 	}
 	return nil
 }
 
-// pinned returns the fingerprint of the authority that a token names.
-func pinned(token string) (string, error) {
-	parts := strings.Split(token, ".")
-	if len(parts) != 5 || parts[0] != forNodes && parts[0] != forServers {
-		return "", ErrMalformed
+// checkName refuses a node's name that another machine has, unless the token says that it takes that one's place.
+func checkName(is Standing, name string) *api.Problem {
+	refused := &api.Problem{Title: "NodeName", Status: http.StatusConflict, Next: "choose another name with --node"}
+	switch {
+	case is.Server:
+		refused.Detail = name + " is the node of a server"
+	case is.Alive:
+		refused.Detail = "a node called " + name + " is connected already"
+	case is.Held && !is.Token.Replace:
+		refused.Detail = "another machine is node " + name + ", and is away"
+		refused.Next = "choose another name with --node; to let this machine take its place: tend nodes add --node " + name + " --replace"
+	default:
+		return nil
 	}
-	return parts[1], nil
+	return refused
 }

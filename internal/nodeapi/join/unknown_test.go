@@ -2,27 +2,16 @@ package join_test
 
 import (
 	"bytes"
-	"crypto/hmac"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
 	"net/http"
 	"testing"
-	"time"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/nodeapi/authority"
 )
-
-func mac(secret string) func([]byte) string {
-	return func(text []byte) string {
-		h := hmac.New(sha256.New, []byte(secret))
-		h.Write(text)
-		return hex.EncodeToString(h.Sum(nil))
-	}
-}
 
 // nameIn returns whose certificate it is.
 func nameIn(t *testing.T, text []byte) string {
@@ -41,7 +30,7 @@ func nameIn(t *testing.T, text []byte) string {
 // TestUnknownClients: without a node's certificate nothing is renewed, and a request must be one.
 func TestUnknownClients(t *testing.T) {
 	p := newPlace(t)
-	token, _ := p.desk.Token(time.Hour)
+	token := p.token(api.JoinAsNode)
 	_, request, err := authority.NewRequest()
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"io"
 	"iter"
 
-	"github.com/caddyserver/certmagic"
 	"github.com/distribution/reference"
 
 	"tend.dev/tend/api"
@@ -104,6 +103,3 @@ func (c *Control) Referred(_ context.Context, names []string) (map[string]bool, 
 	}
 	return used, nil
 }
-
-// Certificates implements nodeapi.Control.
-func (c *Control) Certificates() certmagic.Storage { return c.Options.Certificates }

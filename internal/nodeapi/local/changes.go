@@ -84,9 +84,15 @@ func (s *Service) effects(change view.Change) []effect {
 	case *api.LabStatus:
 		return s.labMoved(change)
 	case *api.Object:
-		return objectChanged(change, record)
+		return objectChanged(s.snapshot(), change, record)
 	case *api.NetworkNodeStatus, *api.Subnets:
 		return networkChanged(change)
+	case *records.Unanswered:
+		if owner, _, ok := records.ParseRef(strings.TrimPrefix(change.Key, records.UnansweredPrefix)); ok {
+			return []effect{{image: owner}}
+		}
+	case *records.Member:
+		return []effect{{table: true}} // it may serve ingresses now, or no longer
 	case []byte:
 		switch {
 		case strings.HasPrefix(change.Key, records.ConfigPrefix): // certificates of a user's own
@@ -212,10 +218,12 @@ func (s *Service) released(key string) (out []effect) {
 	return out
 }
 
-func objectChanged(change view.Change, object *api.Object) []effect {
+func objectChanged(snap records.Snapshot, change view.Change, object *api.Object) []effect {
 	switch {
 	case object.Kind == api.KindIngress:
 		return []effect{{table: true}}
+	case object.Kind == api.KindNode:
+		return nodeDeclared(snap)
 	case object.Kind.TimeBoxed():
 		return []effect{{service: object.Scope + "/" + object.Name, table: hadRoute(change)}}
 	case object.Kind.HasSlots():
@@ -226,6 +234,16 @@ func objectChanged(change view.Change, object *api.Object) []effect {
 		return registryChanged(change)
 	}
 	return nil
+}
+
+// nodeDeclared returns the effects of what an operator says of a node: it may serve ingresses or no longer, and another one may be
+// asked for images.
+func nodeDeclared(snap records.Snapshot) []effect {
+	out := []effect{{table: true}}
+	for _, request := range snap.ImageRequests() {
+		out = append(out, effect{image: request.Value.Owner})
+	}
+	return out
 }
 
 // hadRoute reports whether a lab that changed has a route, or had one.

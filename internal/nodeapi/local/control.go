@@ -15,7 +15,8 @@ import (
 // Control is what one node may read and report. Create it with Service.Node.
 type Control struct {
 	*Service
-	node string
+	node         string
+	certificates *certificates
 
 	mu          sync.Mutex
 	subscribers []func(node.Change)

@@ -9,6 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/core/boundary"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
 )
@@ -82,6 +83,9 @@ func networkChanged(change view.Change) (out []effect) {
 			}
 		}
 	}
+	if _, subnets := valueOf(change).(*api.Subnets); subnets {
+		out = append(out, effect{table: true}) // a pod is reached in its node's subnet alone
+	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		out = append(out, effect{node: name, network: true}, effect{all: true, peer: name})
 	}
@@ -92,6 +96,13 @@ func networkChanged(change view.Change) (out []effect) {
 func (c *Control) ReportNetwork(ctx context.Context, status api.NetworkNodeStatus) error {
 	if status.Node != c.node {
 		return fmt.Errorf("the network of node %s: %w", status.Node, node.ErrForbidden)
+	}
+	switch {
+	case !status.Address.IsValid(): // it isn't known yet
+	case !boundary.Address(status.Address):
+		return fmt.Errorf("the address %s of node %s, which others can't reach: %w", status.Address, c.node, node.ErrForbidden)
+	case slices.Contains(nodeAddresses(c.snapshot(), c.node), status.Address):
+		return fmt.Errorf("the address %s of node %s is that of another node: %w", status.Address, c.node, node.ErrForbidden)
 	}
 	return c.put(ctx, "agent.network", records.NetworkNodeKey(c.node), status)
 }

@@ -77,7 +77,7 @@ func podsOn(snap records.Snapshot, on string) node.Pods {
 		if !status.Exists() {
 			continue
 		}
-		if address := ownAddress(status.Value); address.IsValid() {
+		if address := ownAddress(status.Value); address.IsValid() && mayHave(snap, on, address) {
 			out[address] = task.Value.Scope
 		}
 	}

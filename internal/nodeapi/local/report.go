@@ -2,12 +2,14 @@ package local
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/core/boundary"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
@@ -25,11 +27,14 @@ func (c *Control) Report(ctx context.Context, report node.Report) error {
 // report is as it was read and every observed half as last written. It returns when the view has it. What a report is about that
 // the store doesn't have is left out; a view that is behind is no proof of that.
 func (c *Control) Write(ctx context.Context, report node.Report) (int64, error) {
+	if parts := report.Parts(); parts > node.MaxReport {
+		return 0, &node.RefusedError{Parts: []string{fmt.Sprintf("a report of %d parts, more than %d", parts, node.MaxReport)}, Cause: node.ErrForbidden}
+	}
 	var err error
 	caughtUp := false
 	for range maxTries {
 		snap := c.snapshot()
-		w := writer{node: c.node, snap: snap, txn: records.NewTxn("agent.report")}
+		w := writer{node: c.node, snap: snap, txn: records.NewTxn("agent.report"), asked: c.resolves, own: c.node == c.Own}
 		w.write(report)
 		if w.unknown && !caughtUp {
 			if caughtUp, err = true, c.catchUp(ctx); err != nil {
@@ -72,6 +77,9 @@ type writer struct {
 	snap    records.Snapshot
 	txn     *records.Txn
 	refused []string
+	// asked reports whether the node is asked for an image; own is set for the node of this server.
+	asked func(records.Snapshot, api.ImageRequest) bool
+	own   bool
 	// unknown is set if the report is about something that the snapshot doesn't have.
 	unknown bool
 }
@@ -131,8 +139,21 @@ func (w *writer) task(status api.TaskStatus) {
 		w.refuse("task " + status.ID + " is reported for node " + status.Node)
 		return
 	}
+	if w.tooLarge("the status of task "+status.ID, status) {
+		return
+	}
 	key := records.TaskStatusKey(status.ID)
 	w.txn.If(records.TaskKey(status.ID), task.Modified).If(key, stored.Modified).Put(key, status)
+}
+
+// tooLarge refuses a record that takes more of the store than a node may fill.
+func (w *writer) tooLarge(what string, record any) bool {
+	text, err := json.Marshal(record)
+	if err != nil || len(text) > boundary.MaxStatus {
+		w.refuse(fmt.Sprintf("%s has %d bytes, more than %d", what, len(text), boundary.MaxStatus))
+		return true
+	}
+	return false
 }
 
 // another reports whether a container is another one than the first; neither is none.
@@ -166,14 +187,36 @@ func (w *writer) image(status api.ImageStatus) {
 		w.refuse("image of " + status.Owner.String() + " is reported for node " + status.Node)
 		return
 	}
-	key := records.ImageStatusKey(w.node, status.Owner)
 	stored := w.snap.ImageStatus(w.node, status.Owner)
+	switch {
+	case !status.Answers(*request.Value):
+		return // it is about an earlier request
+	case !w.asked(w.snap, *request.Value):
+		w.refuse("node " + w.node + " isn't asked for the image of " + status.Owner.String())
+		return
+	case !w.own && repinned(stored, status, *request.Value):
+		w.refuse("the image of " + status.Owner.String() + " is " + stored.Value.ImageID + " until it is asked for again")
+		return
+	case w.tooLarge("the answer about the image of "+status.Owner.String(), status):
+		return
+	}
+	key := records.ImageStatusKey(w.node, status.Owner)
 	w.txn.If(records.ImageKey(status.Owner), request.Modified).If(key, stored.Modified).Put(key, status)
+}
+
+// repinned reports whether an answer names another image than the one that the same request was answered with before. What a
+// registry's tag named once holds until it is asked for again; what is built may be built again.
+func repinned(stored records.Read[api.ImageStatus], status api.ImageStatus, request api.ImageRequest) bool {
+	return stored.Exists() && stored.Value.Answers(request) && request.Build == nil && stored.Value.Digest != "" &&
+		stored.Value.State == api.ImagePresent && status.ImageID != stored.Value.ImageID
 }
 
 func (w *writer) facts(status api.NodeStatus) {
 	if status.ID != w.node {
 		w.refuse("facts of node " + status.ID)
+		return
+	}
+	if w.tooLarge("the facts of node "+w.node, status) {
 		return
 	}
 	key := records.NodeKey(w.node)
@@ -189,10 +232,13 @@ func (w *writer) refusal() error {
 	return &node.RefusedError{Parts: w.refused, Cause: node.ErrForbidden}
 }
 
-// Alive implements nodeapi.Control: the key is written once per lease; renewing the lease writes nothing. The key is
+// Alive implements nodeapi.Control: the heartbeat lasts no longer than the server's own node timeout. The key is written once per lease; renewing the lease writes nothing. The key is
 // written on the condition that it is as it was read: a write that got no answer and came late would bind it to a lease
 // that is no longer renewed.
 func (c *Control) Alive(ctx context.Context, ttl time.Duration) error {
+	if ttl <= 0 || ttl > c.Timeout {
+		ttl = c.Timeout
+	}
 	c.mu.Lock()
 	lease, bound := c.lease, c.bound
 	c.mu.Unlock()

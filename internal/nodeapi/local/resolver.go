@@ -3,57 +3,16 @@ package local
 import (
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/core/placement"
+	"tend.dev/tend/internal/imageask"
 	"tend.dev/tend/internal/records"
 )
 
-var progressOf = map[api.ImageState]placement.Progress{
-	api.ImageFailed: placement.Failed, api.ImagePulling: placement.Working, api.ImageBuilding: placement.Working, api.ImagePresent: placement.Present,
-}
-
-// resolvers returns the nodes that answer a request for an image, and whether one of them has it. self counts as alive, even
-// if its heartbeat isn't stored yet: a node that asks is.
-func resolvers(snap records.Snapshot, request api.ImageRequest, self string) (asked []string, present bool) {
-	at := map[string]*placement.Resolver{}
-	of := func(node string) *placement.Resolver {
-		if at[node] == nil {
-			at[node] = &placement.Resolver{Node: node, Alive: node == self}
-		}
-		return at[node]
-	}
-	for _, status := range snap.ImageStatuses(request.Owner) {
-		if status.Value.Answers(request) {
-			of(status.Value.Node).Progress = progressOf[status.Value.State]
-			present = present || status.Value.State == api.ImagePresent
-		}
-	}
-	if !present { // else the others don't matter
-		for record := range snap.Prefix(records.AlivePrefix) {
-			of(strings.TrimPrefix(record.Key, records.AlivePrefix)).Alive = true
-		}
-		for _, task := range snap.TasksOf(request.Owner) {
-			if task.Value.Node != "" && task.Value.Desired == api.DesiredRunning {
-				of(task.Value.Node).Runs = true
-			}
-		}
-		if self != "" {
-			of(self)
-		}
-	}
-	nodes := make([]placement.Resolver, 0, len(at))
-	for _, n := range at {
-		nodes = append(nodes, *n)
-	}
-	return placement.Resolvers(request.Owner.String(), nodes), present
-}
-
 // resolves reports whether the node is one of those that answer a request for an image.
 func (c *Control) resolves(snap records.Snapshot, request api.ImageRequest) bool {
-	asked, _ := resolvers(snap, request, c.node)
+	asked, _ := imageask.Nodes(snap, request, c.node)
 	return slices.Contains(asked, c.node)
 }
 
@@ -143,7 +102,7 @@ func (s *Service) askedFor(owner api.Ref, requested bool) (out []string) {
 	var now []string
 	if request := snap.ImageRequest(owner); request.Exists() {
 		var present bool
-		if now, present = resolvers(snap, *request.Value, ""); !present {
+		if now, present = imageask.Nodes(snap, *request.Value, ""); !present {
 			out = s.withoutHeartbeat(snap) // to itself, each of them is alive
 		}
 	}

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -10,6 +11,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/core/boundary"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
@@ -30,8 +32,11 @@ func (c *Control) Served() node.Served {
 	return out
 }
 
-// table returns what is served except for the workloads.
+// table returns what is served except for the workloads; nothing to a node that may serve no ingress.
 func (c *Control) table(snap records.Snapshot) (out node.Table) {
+	if !c.servesIngress(snap) {
+		return out
+	}
 	for object := range snap.Objects(api.KindIngress) {
 		spec, err := api.DecodeSpec[api.IngressSpec](*object.Value)
 		if err != nil || object.Value.Metadata.Deleting() {
@@ -90,23 +95,55 @@ func (c *Control) pod(snap records.Snapshot, assigned node.Assignment) node.Pod 
 		Task: assigned.Task.ID, Node: assigned.Task.Node, Name: assigned.Task.ContainerName(),
 		Address: assigned.Status.Address, Ports: assigned.Status.Ports, Ready: assigned.Serves(assigned.Status),
 	}
-	if outside := outsideAddress(snap, out); out.Node != c.node && outside.IsValid() {
+	if out.Node == c.node {
+		return out
+	}
+	if outside := outsideAddress(snap, out); outside.IsValid() {
 		out.Address = outside.String()
+	} else {
+		out.Address, out.Ready = "", false
 	}
 	return out
 }
 
 // outsideAddress returns where other machines, and containers with addresses of their own, reach a pod: one that shares its node's
-// network at the node's address. Invalid if that is not known.
+// network at the node's address. Invalid if that is not known, or if the node may not have pods there: see boundary.Pod.
 func outsideAddress(snap records.Snapshot, pod node.Pod) netip.Addr {
 	address, err := netip.ParseAddr(pod.Address)
-	if err == nil && !address.IsLoopback() {
-		return address
+	switch {
+	case err != nil:
+		return netip.Addr{}
+	case address.IsLoopback():
+		if at := snap.NetworkNode(pod.Node); at.Exists() && boundary.Address(at.Value.Address) {
+			return at.Value.Address
+		}
+		return netip.Addr{}
+	case !mayHave(snap, pod.Node, address):
+		return netip.Addr{}
 	}
-	if at := snap.NetworkNode(pod.Node); err == nil && at.Exists() {
-		return at.Value.Address
+	return address
+}
+
+// mayHave reports whether a node may have pods at an address.
+func mayHave(snap records.Snapshot, name string, address netip.Addr) bool {
+	if own := snap.NetworkNode(name); own.Exists() && own.Value.Address == address {
+		return true // it shares its node's network
 	}
-	return netip.Addr{}
+	given := snap.Subnets()
+	if snap.Object(api.NetworkRef).Exists() && given.Exists() {
+		return boundary.Pod(address, given.Value.Nodes[name], true, nil)
+	}
+	return boundary.Pod(address, netip.Prefix{}, false, nodeAddresses(snap, name))
+}
+
+// nodeAddresses returns those of the other nodes.
+func nodeAddresses(snap records.Snapshot, name string) (out []netip.Addr) {
+	for _, other := range snap.NetworkNodes() {
+		if other.Value.Node != name && other.Value.Address.IsValid() {
+			out = append(out, other.Value.Address)
+		}
+	}
+	return out
 }
 
 // ReportIngress implements nodeapi.Control.
@@ -114,11 +151,17 @@ func (c *Control) ReportIngress(ctx context.Context, status api.IngressNodeStatu
 	if status.Node != c.node {
 		return fmt.Errorf("the ingress of node %s: %w", status.Node, node.ErrForbidden)
 	}
+	if !c.servesIngress(c.snapshot()) {
+		return fmt.Errorf("the ingress of node %s, which serves none: %w", status.Node, node.ErrForbidden)
+	}
 	return c.put(ctx, "agent.ingress", records.IngressNodeKey(c.node), status)
 }
 
 // put writes a record that this node alone writes, and returns once it can be read.
 func (c *Control) put(ctx context.Context, site, key string, record any) error {
+	if text, err := json.Marshal(record); err != nil || len(text) > boundary.MaxStatus {
+		return fmt.Errorf("%s has %d bytes, more than %d: %w", key, len(text), boundary.MaxStatus, node.ErrForbidden)
+	}
 	for {
 		stored, _ := c.snapshot().Get(key)
 		revision, err := records.NewTxn(site).If(key, stored.Modified).Put(key, record).Commit(ctx, c.Store)

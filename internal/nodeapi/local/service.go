@@ -3,9 +3,11 @@ package local
 import (
 	"context"
 	"crypto/rand"
+	"crypto/x509"
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/caddyserver/certmagic"
 
@@ -31,12 +33,21 @@ type Options struct {
 	Blobs func(digest string) (io.ReadCloser, error)
 	// ImageOf reads an image of a node as nodeapi.Node's SaveImage does; nil if images don't travel.
 	ImageOf func(ctx context.Context, on, image string, has node.Part) (io.ReadCloser, error)
+	// Own is the node of this server itself; empty if it has none.
+	Own string
+	// Timeout is how long a node may be silent: a heartbeat lasts no longer, whatever a node asks for. Default 30 s.
+	Timeout time.Duration
 	// Certificates stores what proxies obtained; nil if no node has a proxy.
 	Certificates certmagic.Storage
+	// Sign signs a certificate for names that an ingress declares, in PEM, by the cluster's own authority. Default: there is none.
+	Sign func(ctx context.Context, request *x509.CertificateRequest) ([]byte, error)
 	// CallbackPath returns the path at which the containers of an object call the server back, empty if they don't. Default:
 	// none does.
 	CallbackPath func(object api.Object) string
 }
+
+// defaultTimeout is how long a node may be silent if nothing else is set.
+const defaultTimeout = 30 * time.Second
 
 // Service is the control plane's side of the node protocol. Create it with New.
 type Service struct {
@@ -56,6 +67,9 @@ type Service struct {
 
 // New returns a Service. It subscribes to the view, so it must be called before the view runs.
 func New(o Options) *Service {
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
+	}
 	s := &Service{Options: o, epoch: rand.Text(), controls: map[string][]*Control{}}
 	o.View.OnChange(s.changed)
 	return s
@@ -64,6 +78,7 @@ func New(o Options) *Service {
 // Node returns what a node of that id may read and report, until it is closed.
 func (s *Service) Node(id string) *Control {
 	c := &Control{Service: s, node: id}
+	c.certificates = &certificates{c: c, all: s.Options.Certificates}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.controls[id] = append(s.controls[id], c)

@@ -2,37 +2,44 @@ package nodeapitest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/caddyserver/certmagic"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/nodeapi"
+	"tend.dev/tend/internal/records"
 )
 
 // certificates checks that there is one storage for all nodes, with locks that only one holds at a time.
 func certificates(t *testing.T, here, there certmagic.Storage) {
 	ctx := t.Context()
-	if _, err := here.Load(ctx, "acme/a.key"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := here.Load(ctx, "acme/ca/a.key"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("nothing is there: %v", err)
 	}
-	if err := here.Store(ctx, "acme/a.key", []byte("key")); err != nil {
+	if err := here.Store(ctx, "acme/ca/a.key", []byte("key")); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := there.Load(ctx, "acme/a.key"); err != nil || string(got) != "key" {
+	if got, err := there.Load(ctx, "acme/ca/a.key"); err != nil || string(got) != "key" {
 		t.Errorf("%q %v", got, err)
 	}
-	if !there.Exists(ctx, "acme/a.key") || there.Exists(ctx, "acme/b.key") {
+	if !there.Exists(ctx, "acme/ca/a.key") || there.Exists(ctx, "acme/ca/b.key") {
 		t.Error("exists")
 	}
-	if got, err := there.List(ctx, "acme", true); err != nil || !slices.Equal(got, []string{"acme/a.key"}) {
+	if got, err := there.List(ctx, "acme/ca", true); err != nil || !slices.Equal(got, []string{"acme/ca/a.key"}) {
 		t.Errorf("%v %v", got, err)
 	}
-	if got, err := there.Stat(ctx, "acme/a.key"); err != nil || got.Size != 3 || !got.IsTerminal || got.Modified.IsZero() {
+	if got, err := there.Stat(ctx, "acme/ca/a.key"); err != nil || got.Size != 3 || !got.IsTerminal || got.Modified.IsZero() {
 		t.Errorf("%+v %v", got, err)
 	}
-	if err := there.Delete(ctx, "acme/a.key"); err != nil || here.Exists(ctx, "acme/a.key") {
+	if err := there.Delete(ctx, "acme/ca/a.key"); err != nil || here.Exists(ctx, "acme/ca/a.key") {
 		t.Errorf("deleted: %v", err)
 	}
 	if err := here.Lock(ctx, "issue a/b"); err != nil {
@@ -57,4 +64,54 @@ func certificates(t *testing.T, here, there certmagic.Storage) {
 	if err := there.Unlock(ctx, "issue a/b"); err == nil {
 		t.Error("what isn't held was unlocked")
 	}
+}
+
+// signs: the servers sign for the names of hosts that are declared to have certificates of the cluster's own authority.
+func signs(t *testing.T, w *World, c nodeapi.Control) {
+	w.Object(api.KindIngress, "inside", api.IngressSpec{Host: "*.Inside.example", TLS: &api.IngressTLS{Provider: "internal"}})
+	for _, names := range [][]string{{"*.inside.example"}, {"a.inside.example"}} {
+		got, err := c.Sign(t.Context(), requestFor(t, names))
+		if err != nil || string(got) != fmt.Sprint("signed for ", names) {
+			t.Errorf("%v: %q %v", names, got, err)
+		}
+	}
+}
+
+// noIngress: a node that may serve no ingress learns nothing of them, until an operator lets it.
+func noIngress(t *testing.T, w *World, c nodeapi.Control) {
+	changes := listen(t, c)
+	w.Object(api.KindIngress, "shop", api.IngressSpec{Host: "shop.example", TLS: &api.IngressTLS{Certificate: "CRT", Key: "KEY"}})
+	w.Object(api.KindIngress, "inside", api.IngressSpec{Host: "inside.example", TLS: &api.IngressTLS{Provider: "internal"}})
+	served := func(want int) {
+		t.Helper()
+		eventually(t, changes, func() (any, bool) {
+			got := c.Served()
+			return got, len(got.Ingresses) == want && len(got.Certificates) == want
+		})
+	}
+	served(2)
+	w.Commit(records.NewTxn("test").Put(records.MemberKey(Here), records.Member{UID: Here}))
+	served(0)
+	key := "certificates/internal/inside.example/inside.example.key"
+	for name, tell := range map[string]func() error{
+		"loads":   func() error { _, err := c.Certificates().Load(t.Context(), key); return err },
+		"stores":  func() error { return c.Certificates().Store(t.Context(), key, []byte("x")) },
+		"lists":   func() error { _, err := c.Certificates().List(t.Context(), "acme/ca", true); return err },
+		"locks":   func() error { return c.Certificates().Lock(t.Context(), "issue") },
+		"signs":   func() error { _, err := c.Sign(t.Context(), requestFor(t, []string{"inside.example"})); return err },
+		"reports": func() error { return c.ReportIngress(t.Context(), api.IngressNodeStatus{Node: Here}) },
+		"accounts": func() error {
+			_, err := c.Certificates().Load(t.Context(), "acme/ca/users/default/default.key")
+			return err
+		},
+	} {
+		if err := tell(); !errors.Is(err, node.ErrForbidden) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	yes := true
+	spec, _ := json.Marshal(api.NodeSpec{Ingress: &yes})
+	declared := api.Object{Kind: api.KindNode, Scope: api.Unscoped, Name: Here, Spec: spec}
+	w.Commit(records.NewTxn("test").Put(records.ObjectKey(declared.Ref()), declared))
+	served(2)
 }

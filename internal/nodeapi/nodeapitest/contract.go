@@ -39,6 +39,10 @@ func Run(t *testing.T, connect Connect) {
 		"PodsOfOthers":     podsOfOthers,
 		"ReportsOfNetwork": reportsOfNetwork,
 		"Resolves":         resolves,
+		"Liar":             liar,
+		"LongHeartbeat":    longHeartbeat,
+		"Signs":            signs,
+		"NoIngress":        noIngress,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := NewWorld(t)

@@ -3,6 +3,7 @@ package nodeapitest
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/caddyserver/certmagic"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
@@ -35,9 +38,37 @@ type World struct {
 	View    *view.View
 	Blobs   map[string]string
 	// Images are those of nodes: the content by node/image.
-	Images  map[string]string
-	settled int
-	t       *testing.T
+	Images map[string]string
+	// certificates is the whole storage of certificates; leases knows how long each lease lasts.
+	certificates certmagic.Storage
+	leases       *leases
+	settled      int
+	t            *testing.T
+}
+
+// timeout is the server's node timeout.
+const timeout = 30 * time.Second
+
+// leases is a store that knows how long its leases last.
+type leases struct {
+	store.Store
+	mu   sync.Mutex
+	ttls map[store.LeaseID]time.Duration
+}
+
+// Grant implements store.Store.
+func (l *leases) Grant(ctx context.Context, ttl time.Duration) (store.LeaseID, error) {
+	id, err := l.Store.Grant(ctx, ttl)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ttls[id] = ttl
+	return id, err
+}
+
+func (l *leases) granted(id store.LeaseID) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ttls[id]
 }
 
 // sealer is a sealer whose effect is visible.
@@ -64,12 +95,18 @@ func sealed(token string) string {
 // NewWorld returns a World that ends with the test.
 func NewWorld(t *testing.T) *World {
 	t.Helper()
-	s := memory.New()
-	w := &World{Store: s, View: view.New(s, view.Options{Decode: records.Decode, Indexes: records.Indexes}), Blobs: map[string]string{}, Images: map[string]string{}, t: t}
-	w.Service = local.New(local.Options{Store: s, View: w.View, Keys: sealer{}, Certificates: certstore.New(s, sealer{}), Blobs: w.blob, ImageOf: w.image})
+	s := &leases{Store: memory.New(), ttls: map[store.LeaseID]time.Duration{}}
+	w := &World{Store: s, leases: s, certificates: certstore.New(s, sealer{}), View: view.New(s, view.Options{Decode: records.Decode, Indexes: records.Indexes}), Blobs: map[string]string{}, Images: map[string]string{}, t: t}
+	w.Service = local.New(local.Options{Store: s, View: w.View, Keys: sealer{}, Certificates: w.certificates, Timeout: timeout, Blobs: w.blob, ImageOf: w.image,
+		Sign: func(_ context.Context, asked *x509.CertificateRequest) ([]byte, error) {
+			return fmt.Append(nil, "signed for ", asked.DNSNames), nil
+		}})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = w.View.Run(ctx) })
+	for _, node := range []string{Here, There} {
+		w.Commit(records.NewTxn("test").Put(records.MemberKey(node), records.Member{UID: node, Ingress: true}))
+	}
 	t.Cleanup(func() {
 		cancel()
 		running.Wait()

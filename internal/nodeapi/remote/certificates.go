@@ -53,6 +53,24 @@ func (h *Handler) certificates(c *local.Control, w http.ResponseWriter, r *http.
 	return wire.Write(w, answer)
 }
 
+// signed is a request for a certificate by the cluster's own authority, in DER, and its answer, in PEM.
+type signed struct {
+	Request     []byte `json:"request,omitempty"`
+	Certificate []byte `json:"certificate,omitempty"`
+}
+
+func (h *Handler) sign(c *local.Control, w http.ResponseWriter, r *http.Request) error {
+	var asked signed
+	if err := wire.Read(w, r, &asked); err != nil {
+		return err
+	}
+	certificate, err := c.Sign(r.Context(), asked.Request)
+	if err != nil {
+		return err
+	}
+	return wire.Write(w, signed{Certificate: certificate})
+}
+
 // lock holds a lock while its request lasts, so that it is released with the connection of a node that died. The answer
 // begins once the lock is held.
 func (h *Handler) lock(c *local.Control, w http.ResponseWriter, r *http.Request) error {

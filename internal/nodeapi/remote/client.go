@@ -231,3 +231,10 @@ func (c *Client) read(ctx context.Context, path string) (io.ReadCloser, error) {
 
 // Certificates implements nodeapi.Control.
 func (c *Client) Certificates() certmagic.Storage { return c.storage }
+
+// Sign implements nodeapi.Control.
+func (c *Client) Sign(ctx context.Context, request []byte) ([]byte, error) {
+	var answer signed
+	err := c.caller.Post(ctx, "sign", signed{Request: request}, &answer)
+	return answer.Certificate, err
+}

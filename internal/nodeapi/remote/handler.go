@@ -79,7 +79,7 @@ func NewHandler(o HandlerOptions) *Handler {
 		"GET follow": h.follow, "GET state": h.state, "POST report": h.report, "POST alive": h.alive, "POST release": h.release, "GET registry": h.registry,
 		"POST build-secrets": h.buildSecrets, "GET blobs/{digest}": h.blob, "GET release-images/{task}": h.releaseImage, "POST referred": h.referred,
 		"POST ingress": h.ingress, "POST network": h.network, "GET resolve": h.resolve,
-		"POST certificates/{do}": h.certificates, "POST locks/{name...}": h.lock,
+		"POST certificates/{do}": h.certificates, "POST sign": h.sign, "POST locks/{name...}": h.lock,
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
 		h.mux.HandleFunc(method+" "+Prefix+path, h.traced("node "+pattern, h.answer(answer)))

@@ -187,7 +187,7 @@ func (c *client) lines(ctx context.Context, path string) (*lines, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &lines{body: answer.Body, decoder: json.NewDecoder(answer.Body)}, nil
+	return newLines(answer.Body), nil
 }
 
 // BuildLog implements nodeapi.Node.

@@ -45,9 +45,9 @@ func newCluster(t *testing.T) *cluster {
 	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
-	accept := session.Accept(&c.fleet, func(state tls.ConnectionState) (string, error) {
-		machine, err := authority.MachineOf(state)
-		return machine.Node, err
+	accept := session.Accept(&c.fleet, func(conn *tls.Conn) (string, func(), error) {
+		machine, err := authority.MachineOf(conn.ConnectionState())
+		return machine.Node, func() {}, err
 	}, quiet)
 	server := &http.Server{
 		Handler: http.NotFoundHandler(), Protocols: protocols, ErrorLog: slog.NewLogLogger(quiet.Handler(), slog.LevelDebug),

@@ -42,15 +42,25 @@ type step struct {
 	Fault *api.Problem     `json:"fault,omitempty"`
 }
 
+// maxStep bounds a line in transit: runtimes return lines, or parts of them, of 64 KiB at most, of which a byte takes up to six in JSON.
+const maxStep = 4 << 20
+
 // lines reads steps. It implements runtime.LogReader.
 type lines struct {
 	body    io.Closer
+	bounded *wire.Limited
 	decoder *json.Decoder
+}
+
+func newLines(body io.ReadCloser) *lines {
+	bounded := wire.Bounded(body, maxStep)
+	return &lines{body: body, bounded: bounded, decoder: json.NewDecoder(bounded)}
 }
 
 // Next implements runtime.LogReader.
 func (l *lines) Next() (runtime.LogLine, error) {
 	var next step
+	l.bounded.Renew(maxStep)
 	if err := l.decoder.Decode(&next); err != nil {
 		return runtime.LogLine{}, fmt.Errorf("the connection to the node was cut: %w", noEOF(err))
 	}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,8 +10,38 @@ import (
 	"tend.dev/tend/api"
 )
 
-// maxBody bounds the body of a request: agents bound each of their parts.
-const maxBody = 16 << 20
+// maxBody bounds the body of a request: agents bound each of their parts. maxAnswer bounds an answer that is one value, as the
+// containers of a node, and maxProblem one that is an error.
+const (
+	maxBody    = 16 << 20
+	maxAnswer  = 32 << 20
+	maxProblem = 1 << 20
+)
+
+// ErrTooLong means that the other end sends more than fits what it answers.
+var ErrTooLong = errors.New("the answer is too long")
+
+// Limited reads from another reader until its bound, and returns ErrTooLong then.
+type Limited struct {
+	from io.Reader
+	left int
+}
+
+// Bounded returns a reader of at most some bytes.
+func Bounded(from io.Reader, bytes int) *Limited { return &Limited{from, bytes} }
+
+// Renew sets the bound of what comes from now on.
+func (l *Limited) Renew(bytes int) { l.left = bytes }
+
+// Read implements io.Reader.
+func (l *Limited) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, ErrTooLong
+	}
+	n, err := l.from.Read(p[:min(len(p), l.left)])
+	l.left -= n
+	return n, err
+}
 
 // Read reads the body of a request.
 func Read(w http.ResponseWriter, r *http.Request, into any) error {

@@ -56,7 +56,7 @@ func (c Caller) ask(ctx context.Context, method, path string, body io.Reader, in
 		return err
 	}
 	defer answer.Body.Close()
-	if err := json.NewDecoder(answer.Body).Decode(into); err != nil {
+	if err := json.NewDecoder(Bounded(answer.Body, maxAnswer)).Decode(into); err != nil {
 		return fmt.Errorf("read the answer to %s: %w", path, err)
 	}
 	return nil

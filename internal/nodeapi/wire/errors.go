@@ -116,7 +116,7 @@ func Answer(answer *http.Response) error {
 		return nil
 	}
 	var problem api.Problem
-	if err := json.NewDecoder(io.LimitReader(answer.Body, maxBody)).Decode(&problem); err != nil {
+	if err := json.NewDecoder(io.LimitReader(answer.Body, maxProblem)).Decode(&problem); err != nil {
 		return fmt.Errorf("the answer is %s", answer.Status)
 	}
 	return ErrorOf(problem)

@@ -1,0 +1,101 @@
+package boundary
+
+import (
+	"slices"
+	"strings"
+)
+
+// Bounds of what an ingress node stores of certificates. A chain with its key has less than 20 KiB.
+const (
+	MaxCertificateValue = 64 << 10
+	MaxCertificateKey   = 512
+	MaxLocks            = 64
+)
+
+// Host is a host that an ingress declares with TLS.
+type Host struct {
+	// Name is in lower case; it may begin with "*.".
+	Name string
+	// OnDemand is set if names below a wildcard get certificates of their own.
+	OnDemand bool
+	// Internal is set if the cluster's own authority signs its certificates.
+	Internal bool
+}
+
+// covers reports whether a name is the host's, or directly below its wildcard.
+func (h Host) covers(name string) bool {
+	if h.Name == name {
+		return true
+	}
+	label, parent, found := strings.Cut(name, ".")
+	return found && label != "*" && label != "" && h.Name == "*."+parent
+}
+
+// SignsFor reports whether the cluster's own authority signs a certificate for names that an ingress node asks for: each of them
+// must be that of a declared host whose certificates it signs.
+func SignsFor(hosts []Host, names []string) bool {
+	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool {
+		return !slices.ContainsFunc(hosts, func(h Host) bool { return h.Internal && h.covers(name) })
+	})
+}
+
+// CertificateKey reports whether an ingress node may read and write a key of the storage of certificates:
+// certificates/ISSUER/SITE/SITE.crt, .key and .json of the hosts it serves, staples of their certificates (ocsp/SITE-HASH), and
+// what belongs to accounts at authorities (acme/…). Keys of the cluster's own authority are none of them.
+func CertificateKey(hosts []Host, key string) bool {
+	parts := strings.Split(key, "/")
+	if len(key) > MaxCertificateKey || slices.ContainsFunc(parts, odd) {
+		return false
+	}
+	switch {
+	case parts[0] == "acme":
+		return len(parts) > 2
+	case parts[0] == "certificates" && len(parts) == 4:
+		file, known := cutEnding(parts[3])
+		return known && file == parts[2] && ofSite(hosts, parts[2])
+	case parts[0] == "ocsp" && len(parts) == 2:
+		site, _, found := cutLast(parts[1], '-')
+		return found && ofSite(hosts, site)
+	}
+	return false
+}
+
+// CertificateFolder reports whether an ingress node may list a folder of the storage.
+func CertificateFolder(hosts []Host, folder string) bool {
+	parts := strings.Split(folder, "/")
+	if len(folder) > MaxCertificateKey || slices.ContainsFunc(parts, odd) {
+		return false
+	}
+	return parts[0] == "acme" && len(parts) > 1 || parts[0] == "certificates" && len(parts) == 3 && ofSite(hosts, parts[2])
+}
+
+func odd(part string) bool { return part == "" || part == "." || part == ".." }
+
+func cutEnding(file string) (name string, known bool) {
+	for _, ending := range []string{".crt", ".key", ".json"} {
+		if name, found := strings.CutSuffix(file, ending); found {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+func cutLast(text string, at byte) (before, after string, found bool) {
+	i := strings.LastIndexByte(text, at)
+	if i < 0 {
+		return "", "", false
+	}
+	return text[:i], text[i+1:], true
+}
+
+// wildcard stands for "*" in the storage's keys.
+const wildcard = "wildcard_"
+
+// ofSite reports whether a site's name in the storage is that of a host, or on demand of a name below one.
+func ofSite(hosts []Host, site string) bool {
+	name := site
+	if parent, found := strings.CutPrefix(site, wildcard+"."); found {
+		name = "*." + parent
+	}
+	return slices.ContainsFunc(hosts, func(h Host) bool { return h.Name == name || h.OnDemand && h.covers(name) })
+}

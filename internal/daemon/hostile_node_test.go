@@ -1,0 +1,125 @@
+package daemon
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/nodeapi/authority"
+	"tend.dev/tend/internal/nodeapi/join"
+	"tend.dev/tend/internal/nodeapi/session"
+	"tend.dev/tend/internal/records"
+)
+
+// TestAHostileNodeIsCutOff: a node that answers, and wants to stay, is out at once: its heartbeat, its stream, its session and its
+// certificate end, what it could read is named, and nothing comes back until an operator lets the machine join again.
+func TestAHostileNodeIsCutOff(t *testing.T) {
+	r := newMachine(t).startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()
+	token, err := r.client.JoinToken(t.Context(), api.JoinTokenRequest{Role: api.JoinAsIngress})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hostile, err := joins(t, token, "evil")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := says(t, hostile, "report", `{"node":{"id":"evil","ready":true,"runtime":"docker"}}`); err != nil {
+		t.Fatal(err)
+	}
+	if err := says(t, hostile, "alive", "3153600000000000000"); err != nil {
+		t.Fatal(err)
+	}
+	ended := []<-chan struct{}{streams(t, hostile), keepsSession(t, hostile)}
+	if _, err := r.client.RemoveNode(t.Context(), "evil", false); err == nil || !strings.Contains(err.Error(), "answers") {
+		t.Errorf("without --force: %v", err)
+	}
+	result, err := r.client.RemoveNode(t.Context(), "evil", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.Contains(result.Rotate, "") {
+		t.Errorf("to rotate: %q", result.Rotate)
+	}
+	for i, end := range ended {
+		select {
+		case <-end:
+		case <-time.After(time.Minute):
+			t.Errorf("connection %d is still open", i)
+		}
+	}
+	for _, path := range []string{"alive", "report", "certificates/list"} {
+		if err := says(t, hostile, path, `1`); err == nil || !strings.Contains(err.Error(), "removed from the cluster") {
+			t.Errorf("%s after its end: %v", path, err)
+		}
+	}
+	if _, err := hostile.Renew(t.Context(), webOf(t, hostile)); err == nil || !strings.Contains(err.Error(), "removed") {
+		t.Errorf("renews: %v", err)
+	}
+	if _, err := r.store.Get(t.Context(), records.AliveKey("evil")); err == nil {
+		t.Error("its heartbeat stands")
+	}
+	if _, err := joins(t, token, "evil"); err == nil || !strings.Contains(err.Error(), "used already") {
+		t.Errorf("joins with its token: %v", err)
+	}
+}
+
+// says makes a request of a node in its own words.
+func says(t *testing.T, m join.Membership, path, body string) error {
+	t.Helper()
+	answer, err := webOf(t, m).Post(m.Server+"/node/v1/"+path, "application/json", strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	text, _ := io.ReadAll(answer.Body)
+	if answer.StatusCode >= http.StatusBadRequest {
+		return &api.Problem{Status: answer.StatusCode, Detail: string(text)}
+	}
+	return nil
+}
+
+// streams follows what the node may see, and says when that ends.
+func streams(t *testing.T, m join.Membership) <-chan struct{} {
+	t.Helper()
+	answer, err := webOf(t, m).Get(m.Server + "/node/v1/follow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer answer.Body.Close()
+		_, _ = io.Copy(io.Discard, answer.Body)
+	}()
+	return ended
+}
+
+// keepsSession opens the connection on which the server asks the node, and says when it ends.
+func keepsSession(t *testing.T, m join.Membership) <-chan struct{} {
+	t.Helper()
+	pair, err := m.Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := authority.NodeTLS(m.Authority, func() (*tls.Certificate, error) { return &pair, nil }, session.Protocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := (&tls.Dialer{Config: config}).DialContext(context.Background(), "tcp", strings.TrimPrefix(m.Server, "https://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = io.Copy(io.Discard, conn)
+	}()
+	return ended
+}

@@ -1,0 +1,167 @@
+package daemon
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/nodeapi/authority"
+	"tend.dev/tend/internal/nodeapi/join"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store"
+)
+
+// keepTokens is how long a token that has expired stays listed.
+const keepTokens = 24 * time.Hour
+
+// joinToken makes a token for machines that join as nodes, or as servers, and returns where they connect.
+func (d *daemon) joinToken(ctx context.Context, asked api.JoinTokenRequest, ttl time.Duration, by string) (api.JoinToken, error) {
+	if d.gate == nil {
+		return api.JoinToken{}, &api.Problem{Status: http.StatusConflict, Detail: "this server has no listener for nodes",
+			Next: "start it with --node-listen :8688"}
+	}
+	server := asked.Role == api.JoinAsServer
+	if server && !d.several() {
+		return api.JoinToken{}, &api.Problem{Status: http.StatusConflict, Detail: "this server's store has no listener for other servers",
+			Next: "start it again with --peer-listen HOST:PORT; what runs goes on meanwhile"}
+	}
+	token, secret := join.NewToken(asked.Role, d.gate.desk.Authority.Fingerprint())
+	now := d.Now().UTC()
+	record := records.JoinToken{Hash: secret.Hash, JoinTokenInfo: api.JoinTokenInfo{
+		ID: secret.ID, Role: asked.Role, Node: asked.Node, Replace: asked.Replace, Uses: asked.Uses, MadeBy: by, MadeAt: now,
+		ExpiresAt: now.Add(ttl).Truncate(time.Second),
+	}}
+	txn := records.NewTxn("token.make").If(records.JoinTokenKey(secret.ID), 0).Put(records.JoinTokenKey(secret.ID), record)
+	for _, old := range d.snapshot().JoinTokens() {
+		if now.Sub(old.Value.ExpiresAt) > keepTokens {
+			txn.Delete(records.JoinTokenKey(old.Value.ID))
+		}
+	}
+	revision, err := txn.Commit(ctx, guarded{d.store, d.pause})
+	if err != nil {
+		return api.JoinToken{}, fmt.Errorf("store the token: %w", err)
+	}
+	if err := d.view.WaitFor(ctx, revision); err != nil {
+		return api.JoinToken{}, err
+	}
+	made := api.JoinToken{JoinTokenInfo: record.JoinTokenInfo, Token: token, Address: d.nodeAddress()}
+	if server && d.external != nil {
+		made.EtcdEndpoints, made.EtcdPrefix = d.External.Endpoints, d.External.Prefix
+	}
+	return made, nil
+}
+
+// joinTokens lists the tokens, the newest first.
+func (d *daemon) joinTokens() []api.JoinTokenInfo {
+	out := []api.JoinTokenInfo{}
+	for _, token := range d.snapshot().JoinTokens() {
+		out = append(out, token.Value.JoinTokenInfo)
+	}
+	slices.SortFunc(out, func(a, b api.JoinTokenInfo) int { return b.MadeAt.Compare(a.MadeAt) })
+	return out
+}
+
+// revokeToken deletes a token. What has joined with it stays.
+func (d *daemon) revokeToken(ctx context.Context, id string) error {
+	key := records.JoinTokenKey(id)
+	known, err := readStored[records.JoinToken](ctx, d.store, key)
+	if err != nil {
+		return err
+	}
+	if !known.Exists() {
+		return &api.Problem{Status: http.StatusNotFound, Detail: "there is no token " + id, Next: "tend nodes tokens"}
+	}
+	revision, err := records.NewTxn("token.revoke").If(key, known.Modified).Delete(key).Commit(ctx, guarded{d.store, d.pause})
+	if err != nil {
+		return fmt.Errorf("revoke the token: %w", err)
+	}
+	return d.view.WaitFor(ctx, revision)
+}
+
+// enter records that a machine is the one of its name from now on, and a use of its token: the machine that had the name before is
+// refused, for two would run the same tasks.
+func (d *daemon) enter(ctx context.Context, a join.Applicant) (authority.Machine, error) {
+	token, err := readStored[records.JoinToken](ctx, d.store, records.JoinTokenKey(a.Secret.ID))
+	if err != nil {
+		return authority.Machine{}, err
+	}
+	memberKey := records.MemberKey(a.Name)
+	member, err := readStored[records.Member](ctx, d.store, memberKey)
+	if err != nil {
+		return authority.Machine{}, err
+	}
+	again, refused := join.Decide(d.standing(token, member, a.Name), a, d.Now())
+	switch {
+	case refused != nil:
+		return authority.Machine{}, refused
+	case again:
+		return authority.Machine{Node: a.Name, UID: member.Value.UID}, nil
+	}
+	machine := authority.Machine{Node: a.Name, UID: rand.Text()}
+	txn := used(records.NewTxn("member.enter"), token, a.Name).If(memberKey, member.Modified).Put(memberKey, records.Member{
+		UID: machine.UID, Ingress: token.Value.Role == api.JoinAsIngress, Token: a.Secret.ID, Key: a.Key, JoinedAt: d.Now().UTC(),
+	})
+	return machine, d.record(ctx, txn, a.Name)
+}
+
+// standing is what is known of a token and of a node's name.
+func (d *daemon) standing(token records.Read[records.JoinToken], member records.Read[records.Member], node string) join.Standing {
+	snap := d.snapshot()
+	is := join.Standing{
+		Held: snap.Node(node).Exists(), Alive: snap.Alive(node),
+		Server: d.host != nil && node == d.Node || strings.HasPrefix(machineOf(member), ofServer),
+	}
+	if token.Exists() {
+		is.Token, is.Hash = &token.Value.JoinTokenInfo, token.Value.Hash
+	}
+	if member.Exists() {
+		is.Held, is.HeldToken, is.HeldKey = !member.Value.Removed, member.Value.Token, member.Value.Key
+	}
+	return is
+}
+
+// used adds that a token was used to a transaction.
+func used(txn *records.Txn, token records.Read[records.JoinToken], by string) *records.Txn {
+	record, key := *token.Value, records.JoinTokenKey(token.Value.ID)
+	record.Used = append(slices.Clone(record.Used), by)
+	return txn.If(key, token.Modified).Put(key, record)
+}
+
+// record commits the entry of a machine.
+func (d *daemon) record(ctx context.Context, txn *records.Txn, name string) error {
+	revision, err := txn.Commit(ctx, guarded{d.store, d.pause})
+	if errors.Is(err, store.ErrConflict) {
+		return &api.Problem{Title: "NodeName", Status: http.StatusConflict, Detail: "another machine joins as " + name + ", or with this token, at this moment",
+			Next: "try once more"}
+	}
+	if err != nil {
+		return fmt.Errorf("record the machine: %w", err)
+	}
+	return d.view.WaitFor(ctx, revision)
+}
+
+// useToken records that a server joins with its token.
+func (d *daemon) useToken(ctx context.Context, a join.Applicant) error {
+	token, err := readStored[records.JoinToken](ctx, d.store, records.JoinTokenKey(a.Secret.ID))
+	if err != nil {
+		return err
+	}
+	is := join.Standing{}
+	if token.Exists() {
+		is.Token, is.Hash = &token.Value.JoinTokenInfo, token.Value.Hash
+	}
+	again, refused := join.Decide(is, a, d.Now())
+	if refused != nil {
+		return refused
+	}
+	if again {
+		return nil
+	}
+	return d.record(ctx, used(records.NewTxn("server.token"), token, a.Name), a.Name)
+}

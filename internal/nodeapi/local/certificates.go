@@ -1,0 +1,182 @@
+package local
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/caddyserver/certmagic"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/core/boundary"
+	"tend.dev/tend/internal/records"
+)
+
+// internalProvider is the tls.provider of hosts whose certificates the cluster's own authority signs.
+const internalProvider = "internal"
+
+// maxCertificates bounds how many certificates the store holds: names on demand are without number.
+const maxCertificates = 10_000
+
+// ingressHosts returns the hosts whose certificates the node keeps. It returns node.ErrForbidden if the node may serve no ingress.
+func (c *Control) ingressHosts() ([]boundary.Host, error) {
+	snap := c.snapshot()
+	if !c.servesIngress(snap) {
+		return nil, fmt.Errorf("node %s serves no ingresses (an operator lets it: tend nodes ingress %s on): %w", c.node, c.node, node.ErrForbidden)
+	}
+	var hosts []boundary.Host
+	for object := range snap.Objects(api.KindIngress) {
+		spec, err := api.DecodeSpec[api.IngressSpec](*object.Value)
+		if err != nil || object.Value.Metadata.Deleting() || !spec.Secure() || spec.TLS.Certificate != "" {
+			continue
+		}
+		hosts = append(hosts, boundary.Host{Name: strings.ToLower(spec.Host), OnDemand: spec.TLS.OnDemand, Internal: spec.TLS.Provider == internalProvider})
+	}
+	return hosts, nil
+}
+
+// servesIngress reports whether the node may serve ingresses. This server's own node may, unless it is declared otherwise.
+func (c *Control) servesIngress(snap records.Snapshot) bool {
+	if c.node == c.Own && snap.NodeSpec(c.node).Ingress == nil {
+		return true
+	}
+	return snap.ServesIngress(c.node)
+}
+
+// Sign implements nodeapi.Control.
+func (c *Control) Sign(ctx context.Context, request []byte) ([]byte, error) {
+	hosts, err := c.ingressHosts()
+	if err != nil {
+		return nil, err
+	}
+	asked, err := x509.ParseCertificateRequest(request)
+	if err == nil {
+		err = asked.CheckSignature()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the certificate request can't be read: %w: %w", err, node.ErrForbidden)
+	}
+	if !boundary.SignsFor(hosts, asked.DNSNames) {
+		return nil, fmt.Errorf("no ingress declares %.200q with provider %q: %w", asked.DNSNames, internalProvider, node.ErrForbidden)
+	}
+	if c.Options.Sign == nil {
+		return nil, errors.New("this server has no authority for ingresses")
+	}
+	return c.Options.Sign(ctx, asked)
+}
+
+// Certificates implements nodeapi.Control.
+func (c *Control) Certificates() certmagic.Storage { return c.certificates }
+
+// certificates is the part of the storage of certificates that a node may use: see boundary.CertificateKey.
+type certificates struct {
+	c     *Control
+	all   certmagic.Storage
+	locks atomic.Int64 // that are held or waited for
+}
+
+// check returns node.ErrForbidden for a key that isn't the node's.
+func (s *certificates) check(key string) error {
+	hosts, err := s.c.ingressHosts()
+	if err != nil {
+		return err
+	}
+	if s.all == nil || !boundary.CertificateKey(hosts, key) {
+		return fmt.Errorf("the stored %.200q: %w", key, node.ErrForbidden)
+	}
+	return nil
+}
+
+// Store implements certmagic.Storage.
+func (s *certificates) Store(ctx context.Context, key string, value []byte) error {
+	if err := s.check(key); err != nil {
+		return err
+	}
+	if len(value) > boundary.MaxCertificateValue {
+		return fmt.Errorf("%s has %d bytes, more than %d: %w", key, len(value), boundary.MaxCertificateValue, node.ErrForbidden)
+	}
+	if !s.all.Exists(ctx, key) {
+		folder, _, _ := strings.Cut(key, "/")
+		if known, err := s.all.List(ctx, folder, true); err == nil && len(known) >= 3*maxCertificates { // a certificate has three files
+			return fmt.Errorf("the store holds %d certificates, and takes no more: %w", maxCertificates, node.ErrForbidden)
+		}
+	}
+	return s.all.Store(ctx, key, value)
+}
+
+// Load implements certmagic.Storage.
+func (s *certificates) Load(ctx context.Context, key string) ([]byte, error) {
+	if err := s.check(key); err != nil {
+		return nil, err
+	}
+	return s.all.Load(ctx, key)
+}
+
+// Delete implements certmagic.Storage.
+func (s *certificates) Delete(ctx context.Context, key string) error {
+	if err := s.check(key); err != nil {
+		return err
+	}
+	return s.all.Delete(ctx, key)
+}
+
+// Exists implements certmagic.Storage.
+func (s *certificates) Exists(ctx context.Context, key string) bool {
+	return s.check(key) == nil && s.all.Exists(ctx, key)
+}
+
+// Stat implements certmagic.Storage.
+func (s *certificates) Stat(ctx context.Context, key string) (certmagic.KeyInfo, error) {
+	if err := s.check(key); err != nil {
+		return certmagic.KeyInfo{}, err
+	}
+	return s.all.Stat(ctx, key)
+}
+
+// List implements certmagic.Storage: it shows the keys that the node may read.
+func (s *certificates) List(ctx context.Context, folder string, recursive bool) ([]string, error) {
+	hosts, err := s.c.ingressHosts()
+	if err != nil {
+		return nil, err
+	}
+	if s.all == nil || !boundary.CertificateFolder(hosts, folder) {
+		return nil, fmt.Errorf("the folder %.200q: %w", folder, node.ErrForbidden)
+	}
+	return s.all.List(ctx, folder, recursive)
+}
+
+// Lock implements certmagic.Storage.
+func (s *certificates) Lock(ctx context.Context, name string) error {
+	if _, err := s.c.ingressHosts(); err != nil {
+		return err
+	}
+	if s.all == nil || len(name) > boundary.MaxCertificateKey || slices.Contains([]string{"", internalLock}, name) {
+		return fmt.Errorf("the lock %.200q: %w", name, node.ErrForbidden)
+	}
+	if s.locks.Add(1) > boundary.MaxLocks {
+		s.locks.Add(-1)
+		return fmt.Errorf("node %s holds %d locks: %w", s.c.node, boundary.MaxLocks, node.ErrForbidden)
+	}
+	err := s.all.Lock(ctx, name)
+	if err != nil {
+		s.locks.Add(-1)
+	}
+	return err
+}
+
+// internalLock is held while the cluster's own authority is founded.
+const internalLock = "internal-root"
+
+// Unlock implements certmagic.Storage.
+func (s *certificates) Unlock(ctx context.Context, name string) error {
+	err := s.all.Unlock(ctx, name)
+	if err == nil {
+		s.locks.Add(-1)
+	}
+	return err
+}

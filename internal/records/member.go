@@ -1,0 +1,52 @@
+package records
+
+import (
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// Member says which machine a node's name is of. Certificates of others are refused.
+type Member struct {
+	// UID is the machine's; empty for the node of a server, and once the node was removed.
+	UID string `json:"uid,omitempty"`
+	// Server is the server whose node it is.
+	Server string `json:"server,omitempty"`
+	// Removed is set once an operator took the node out of the cluster.
+	Removed bool `json:"removed,omitempty"`
+	// Ingress is set if the token with which it joined lets it serve ingresses.
+	Ingress bool `json:"ingress,omitempty"`
+	// Token is the id of that token, and Key the hash of the public key with which it was used: a machine that repeats the join because
+	// the answer was lost has the same key.
+	Token    string    `json:"token,omitempty"`
+	Key      string    `json:"key,omitempty"`
+	JoinedAt time.Time `json:"joinedAt,omitzero"`
+}
+
+// JoinToken is a token as the store has it: without its secret.
+type JoinToken struct {
+	api.JoinTokenInfo
+	// Hash is SHA-256 of the secret.
+	Hash []byte `json:"hash"`
+}
+
+// Member reads which machine a node's name is of.
+func (s Snapshot) Member(node string) Read[Member] { return get[Member](s, MemberKey(node)) }
+
+// JoinToken reads a token with which machines join.
+func (s Snapshot) JoinToken(id string) Read[JoinToken] { return get[JoinToken](s, JoinTokenKey(id)) }
+
+// JoinTokens returns all of them, also those that have expired.
+func (s Snapshot) JoinTokens() []Read[JoinToken] {
+	return collect[JoinToken](s.Prefix(JoinTokensPrefix))
+}
+
+// ServesIngress reports whether a node may serve ingresses, and so read the keys of their certificates: what is declared of the
+// node, else what its token said. The node of a server may, unless it is declared otherwise.
+func (s Snapshot) ServesIngress(node string) bool {
+	if declared := s.NodeSpec(node).Ingress; declared != nil {
+		return *declared
+	}
+	member := s.Member(node)
+	return !member.Exists() || member.Value.Ingress || member.Value.Server != ""
+}
