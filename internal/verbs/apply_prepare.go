@@ -82,6 +82,7 @@ func (s *Service) prepareApply(snap records.Snapshot, objects []api.Object, m ma
 	if err := checkObjects(decided.merged(), s.opts.Validate); err != nil {
 		return nil, err
 	}
+	decided.stampHosts(snap, pruned, now)
 	decided.stampAssets(snap, m, pruned, found)
 	decided.stampBuilds(snap, opts, now, found)
 	for i := range decided.placed {
