@@ -6,8 +6,10 @@ type AppSpec struct {
 	DeploymentSpec
 	// Host is a DNS name; *.example.org takes every name one level below.
 	Host string `json:"host" hcl:"host"`
-	// TLS, Locations and LB are the ingress's.
+	// TLS, Locations, LB and SharedWith are the ingress's.
 	TLS       *IngressTLS       `json:"tls,omitempty" hcl:"tls,block"`
 	Locations []IngressLocation `json:"locations,omitempty" hcl:"location,block"`
 	LB        *IngressLB        `json:"lb,omitempty" hcl:"lb,block"`
+	// SharedWith are scopes whose ingresses may serve other paths of the host.
+	SharedWith []string `json:"shared_with,omitempty" hcl:"shared_with,optional"`
 }

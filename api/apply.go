@@ -51,6 +51,8 @@ type ObjectResult struct {
 	// Conflicts are the fields another manager had set to another value: taken over by force, or in a dry run what the
 	// apply would be refused for without it.
 	Conflicts []FieldConflict `json:"conflicts,omitempty"`
+	// Kept are the fields that other managers set and the apply does not name: they stay as they are.
+	Kept []FieldOwner `json:"kept,omitempty"`
 	// Build is the id of the build the object is made of; empty where its image is declared.
 	Build string `json:"build,omitempty"`
 	// Warnings are for a person to read; nothing was refused for them.
@@ -63,6 +65,9 @@ type ApplyResult struct {
 	Objects []ObjectResult `json:"objects"`
 	// Pruned are the objects whose deletion was asked for because the set no longer holds them.
 	Pruned []Ref `json:"pruned,omitempty"`
+	// Withdrawn are objects of others whose fields the sync that applies had set, and took back: its source no longer
+	// has the objects.
+	Withdrawn []Ref `json:"withdrawn,omitempty"`
 	// Plan lists what the controllers will do about it. It is complete in a dry run, empty otherwise.
 	Plan []PlannedAction `json:"plan,omitempty"`
 	// Macros says what each macro of the apply stands for.

@@ -9,10 +9,15 @@ type IngressSpec struct {
 	// Service names the deployment. Default: the ingress's own name.
 	Service string `json:"service,omitempty" hcl:"service,optional"`
 	// Port of the containers. Default: the container side of the workload's first port, else 80.
-	Port      int               `json:"port,omitempty" hcl:"port,optional"`
+	Port int `json:"port,omitempty" hcl:"port,optional"`
+	// TLS is the policy of the whole host. Without it the ingress takes that of the host, if another ingress declares
+	// one.
 	TLS       *IngressTLS       `json:"tls,omitempty" hcl:"tls,block"`
 	Locations []IngressLocation `json:"locations,omitempty" hcl:"location,block"`
 	LB        *IngressLB        `json:"lb,omitempty" hcl:"lb,block"`
+	// SharedWith are scopes whose ingresses may serve other paths of the host. Only the scope that claimed the host
+	// first shares it. Default: none.
+	SharedWith []string `json:"shared_with,omitempty" hcl:"shared_with,optional"`
 }
 
 // IngressTLS asks for HTTPS.

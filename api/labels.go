@@ -1,6 +1,9 @@
 package api
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Labels on every container an agent makes. An agent touches only containers whose LabelCluster is its own.
 const (
@@ -52,3 +55,27 @@ func IsIdentity(name string) bool {
 
 // Zones are those under which <name>.<scope> also resolves.
 var Zones = []string{"tend", "voodu"}
+
+// publicZones are the top-level domains that every program asks for; those of two letters are the countries'. Later
+// ones (dev, app, shop) are not among them: they are what scopes are called.
+var publicZones = []string{"arpa", "biz", "com", "edu", "gov", "info", "int", "mil", "net", "org"}
+
+// PublicZone reports whether a scope is called like a top-level domain of the public DNS. Its workloads have names in
+// Zones alone: a deployment com/github must not answer for github.com.
+func PublicZone(scope string) bool {
+	country := len(scope) == 2 && !strings.ContainsFunc(scope, func(r rune) bool { return r < 'a' || r > 'z' })
+	return country || slices.Contains(publicZones, scope)
+}
+
+// ServiceNames returns the names by which containers reach a workload, or an ordinal of one, the shortest first.
+func ServiceNames(name, scope string) []string {
+	base := strings.ToLower(name + "." + scope)
+	var out []string
+	if !PublicZone(scope) {
+		out = append(out, base)
+	}
+	for _, zone := range Zones {
+		out = append(out, base+"."+zone)
+	}
+	return out
+}

@@ -111,7 +111,23 @@ const (
 	StampSync = "sync"
 	// StampApplySet names the set (a hash of the sources' identity) whose --prune may remove the object.
 	StampApplySet = "applyset"
+	// StampCreator is the field manager that created the object; absent for `apply`. See Object.Creator.
+	StampCreator = "creator"
+	// StampConfined marks an object that a sync created that is not trusted: what the server, or an ingress, calls for
+	// it is never on the caller's own machine. See Object.Confined.
+	StampConfined = "confined"
+	// StampMacro is the macro (kind/scope/name) that a plugin made the object of: its containers may run that plugin's
+	// commands. The broker of plugins alone sets it.
+	StampMacro = "macro"
+	// StampDotted is the name that a plugin gave the object with dots (main.bk.b001). The object's own has dashes in
+	// their place; its containers are called <scope>-<dotted name>.<slot>, for plugins search for them so.
+	StampDotted = "dotted-name"
+	// StampHost is the host that an ingress or a lab claims, and since when: see Object.HostSince.
+	StampHost = "host"
 )
+
+// Confined reports whether calls that are made for the object must stay away from the caller's own machine.
+func (o Object) Confined() bool { return o.Metadata.Stamps[StampConfined] != "" }
 
 // FinalizerTasks keeps a workload until its tasks are gone.
 const FinalizerTasks = "tend/tasks"

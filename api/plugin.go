@@ -3,19 +3,34 @@ package api
 import (
 	"encoding/json"
 	"regexp"
+	"strings"
 )
 
-// LabelMacro is the label of objects that stand for a macro: <kind>/<scope>/<name> of the block a plugin expanded.
+// LabelMacro shows StampMacro, so that objects can be selected by it. It grants nothing.
 const LabelMacro = "tend.macro"
 
-// LabelDotted is the label of an object that a plugin named with dots (main.bk.b001): that name. The object's own has
-// dashes in their place; its containers are called <scope>-<dotted name>.<slot>, for plugins search for them so.
-const LabelDotted = "tend.dotted-name"
+// labelDotted had the value of StampDotted in earlier versions of Tend.
+const labelDotted = "tend.dotted-name"
+
+// Dotted returns the name that a plugin gave the object with dots; empty if none did.
+func (o Object) Dotted() string {
+	if dotted := o.Metadata.Stamps[StampDotted]; dotted != "" {
+		return dotted
+	}
+	return o.Metadata.Labels[labelDotted]
+}
+
+// MacroKind returns the kind of the macro that a plugin made the object of, which is a name of the plugin; empty if
+// none did.
+func (o Object) MacroKind() string {
+	kind, _, _ := strings.Cut(o.Metadata.Stamps[StampMacro], "/")
+	return kind
+}
 
 // CallsBack reports whether the containers of an object are given a URL to call the server back at: those of every
 // statefulset, and of every workload whose manifest a plugin wrote.
 func (o Object) CallsBack() bool {
-	return o.Kind == KindStatefulSet || o.Kind.HasSlots() && o.Metadata.Labels[LabelMacro] != ""
+	return o.Kind == KindStatefulSet || o.Kind.HasSlots() && o.MacroKind() != ""
 }
 
 // EnvController is the variable that says where containers reach the server; see CallsBack.

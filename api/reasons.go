@@ -137,6 +137,8 @@ const (
 	ReasonImageAway = "ImageAway"
 	// ReasonVolumeNotRemoved: a volume that is to be emptied can't be removed yet.
 	ReasonVolumeNotRemoved = "VolumeNotRemoved"
+	// ReasonVolumeTaken: the volume of an ordinal is that of another statefulset's claim.
+	ReasonVolumeTaken = "VolumeTaken"
 	// ReasonOlderVolume: the predecessor's volume holds the ordinal's data, which a new empty volume would hide.
 	ReasonOlderVolume = "OlderVolume"
 )
@@ -195,6 +197,8 @@ const (
 	ReasonNotConnected = "NotConnected"
 	// ReasonServed: requests reach a pod.
 	ReasonServed = "Served"
+	// ReasonHostTaken: another scope claimed the host first, and does not share it.
+	ReasonHostTaken = "HostTaken"
 	// ReasonNoService: there is no workload of that name in the scope.
 	ReasonNoService = "NoService"
 	// ReasonNoReadyPods: the workload has no pod that may serve.

@@ -22,7 +22,11 @@ type SyncSpec struct {
 	Interval Duration `json:"interval,omitempty" hcl:"interval,optional"`
 	// Prune deletes what the sync created and the source has no more.
 	Prune bool `json:"prune,omitempty" hcl:"prune,optional"`
-	// Trusted allows manifests that reach the host: host folders, devices, docker_options, and other syncs.
+	// Scopes are those whose objects the source may declare and refer to. Required unless the source is trusted, which
+	// may then declare objects of every scope.
+	Scopes []string `json:"scopes,omitempty" hcl:"scopes,optional"`
+	// Trusted allows what internal/core/source calls privileges: host folders, devices, docker_options, ports for other
+	// machines, objects that the sync did not create, other syncs.
 	Trusted bool `json:"trusted,omitempty" hcl:"trusted,optional"`
 	// Checksum is the one content that an HTTP source may have: sha256:<hex>.
 	Checksum string `json:"checksum,omitempty" hcl:"checksum,optional"`
@@ -136,7 +140,7 @@ type SyncStatus struct {
 // SyncChange is an object that a sync changed.
 type SyncChange struct {
 	Object Ref `json:"object"`
-	// Action is created, configured or pruned.
+	// Action is created, configured, pruned or withdrawn.
 	Action string `json:"action"`
 }
 
@@ -164,6 +168,21 @@ func InApplySet(object Object, set string) bool {
 	of := object.Metadata.Stamps[StampApplySet]
 	return of == set || set == SyncManager(ServerSync) && strings.HasPrefix(of, set+"/")
 }
+
+// Creator returns the field manager that created the object. Of an object that an earlier version of Tend stored, only
+// a sync is known, until a user applies the object.
+func (o Object) Creator() string {
+	if by := o.Metadata.Stamps[StampCreator]; by != "" {
+		return by
+	}
+	if by, _, _ := strings.Cut(o.Metadata.Stamps[StampApplySet], "/"); strings.HasPrefix(by, SyncManager("")) {
+		return by
+	}
+	return ManagerApply
+}
+
+// ActionWithdrawn is the action of a SyncChange that took back the fields that the sync had set on an object of others.
+const ActionWithdrawn = "withdrawn"
 
 // ServerSync is the sync of the folder that `tend server --manifests` names, and ManagerServer the field manager that
 // declares it.

@@ -10,9 +10,12 @@ import (
 	"time"
 )
 
+// DefaultTLSProvider is the default of IngressTLS.Provider.
+const DefaultTLSProvider = "letsencrypt"
+
 // The values of IngressTLS.Provider and IngressLB.Policy; the first ones are the defaults.
 var (
-	tlsProviders = []string{"letsencrypt", "internal"}
+	tlsProviders = []string{DefaultTLSProvider, "internal"}
 	lbPolicies   = []string{"round_robin", "random", "least_conn", "ip_hash"}
 )
 
@@ -24,6 +27,9 @@ func (c *checker) ingress(s IngressSpec) {
 	c.between("port", s.Port, 0, 65535)
 	if s.TLS != nil {
 		c.tls(*s.TLS)
+	}
+	for i, scope := range s.SharedWith {
+		c.name(index("shared_with", i), scope)
 	}
 	var paths []string
 	for i, location := range s.Locations {

@@ -49,7 +49,19 @@ func (c *checker) sync(s SyncSpec) {
 	if s.Checksum != "" && !checksum.MatchString(s.Checksum) {
 		c.add("checksum", "%q is not sha256: and 64 hex digits", s.Checksum)
 	}
+	c.syncScopes(s)
 	c.syncBelongs(s)
+}
+
+// syncScopes checks which scopes the source is limited to.
+func (c *checker) syncScopes(s SyncSpec) {
+	if len(s.Scopes) == 0 && !s.Trusted {
+		c.add("scopes", "is required: name the scopes that the source may change, such as scopes = [\"shop\"]; or set trusted, "+
+			"if everyone who can change the source may use this machine")
+	}
+	for i, scope := range s.Scopes {
+		c.name(index("scopes", i), scope)
+	}
 }
 
 // syncBelongs checks that each field has the source it is for.

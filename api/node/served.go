@@ -58,6 +58,8 @@ type Certificate struct {
 	// OnDemand gets certificates when the first request comes, for names that Ask answers 200 for.
 	OnDemand bool   `json:"onDemand,omitempty"`
 	Ask      string `json:"ask,omitempty"`
+	// Confined: Ask must not be on the machine that asks, nor on its link.
+	Confined bool `json:"confined,omitempty"`
 	// Certificate and Key are PEM, where the user has a certificate of their own.
 	Certificate []byte `json:"certificate,omitempty"`
 	Key         []byte `json:"key,omitempty"`

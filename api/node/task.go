@@ -29,7 +29,7 @@ type Release struct {
 	// Fingerprint is api.Release.Fingerprint.
 	Fingerprint string             `json:"fingerprint"`
 	Spec        api.DeploymentSpec `json:"spec"`
-	// Dotted is what the containers are called in place of the object's name: see api.LabelDotted. Default: that name.
+	// Dotted is what the containers are called in place of the object's name: see api.StampDotted. Default: that name.
 	Dotted string `json:"dotted,omitempty"`
 	// Claims are the volumes of a statefulset's ordinals.
 	Claims      []api.VolumeClaim `json:"claims,omitempty"`

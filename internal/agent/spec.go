@@ -2,7 +2,6 @@ package agent
 
 import (
 	"maps"
-	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
@@ -65,18 +64,9 @@ func labels(task api.Task, release node.Release) map[string]string {
 func aliases(task api.Task) []string {
 	var names []string
 	if _, ok := task.Ordinal(); ok {
-		names = inZones(task.Name + "-" + task.Slot + "." + task.Scope)
+		names = api.ServiceNames(task.Name+"-"+task.Slot, task.Scope)
 	}
-	return append(names, inZones(task.Name+"."+task.Scope)...)
-}
-
-func inZones(base string) []string {
-	base = strings.ToLower(base)
-	names := []string{base}
-	for _, zone := range api.Zones {
-		names = append(names, base+"."+zone)
-	}
-	return names
+	return append(names, api.ServiceNames(task.Name, task.Scope)...)
 }
 
 // environment returns the configured variables, overridden by those that identify the container.

@@ -105,7 +105,7 @@ func TestEveryReasonIsDocumented(t *testing.T) {
 // reasonFolders are the packages whose reasons reach a deployment's conditions or its pods.
 var reasonFolders = []string{
 	"internal/control/workload", "internal/control/environment", "internal/core/gate", "internal/core/healing", "internal/core/rollout", "internal/agent", "internal/agent/builder", "internal/control",
-	"internal/runtime/docker", "internal/runtime/process", "internal/runtime/process/shim",
+	"internal/runtime", "internal/runtime/docker", "internal/runtime/process", "internal/runtime/process/shim",
 }
 
 // notReasons are words of that form that are none: what the engine says of a pull, and operations of a disk.

@@ -21,6 +21,7 @@ type cache struct{ folder string }
 
 // remembered is what is known of a URL.
 type remembered struct {
+	// URL is the URL, behind "confined " if only confined fetches know it.
 	URL          string    `json:"url"`
 	Digest       string    `json:"digest"`
 	ETag         string    `json:"etag,omitempty"`

@@ -5,5 +5,5 @@
 // internal/verbs stamps that on the objects.
 //
 //	library := asset.NewLibrary(asset.Options{Blobs: blobs, Cache: root + "/cache"})
-//	digest, warning, err := library.Fetch(ctx, file, false)
+//	digest, warning, err := library.Fetch(ctx, file, false, false)
 package asset

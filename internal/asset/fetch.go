@@ -19,10 +19,15 @@ import (
 const DefaultTimeout = 30 * time.Second
 
 // Fetch returns the digest of what a URL gives now. What it gave last is asked for again only if it changed. Where it
-// gives nothing, its last bytes count with a warning, unless the file's on_failure is "error" or there are none. A dry
-// run downloads, and keeps nothing.
-func (l *Library) Fetch(ctx context.Context, file api.AssetFile, dry bool) (digest, warning string, err error) {
-	known, remembered := l.cache.read(file.URL)
+// gives nothing, its last bytes count with a warning, unless the file's on_failure is "error" or there are none. A
+// confined fetch may not reach this machine, and knows only what confined ones have fetched. A dry run downloads, and
+// keeps nothing.
+func (l *Library) Fetch(ctx context.Context, file api.AssetFile, confined, dry bool) (digest, warning string, err error) {
+	from := origin{client: l.opts.HTTP, address: file.URL, key: file.URL}
+	if confined {
+		from.client, from.key = l.opts.Confined, "confined "+file.URL
+	}
+	known, remembered := l.cache.read(from.key)
 	if remembered {
 		if remembered, err = l.Has(known.Digest, dry); err != nil {
 			return "", "", err
@@ -34,7 +39,7 @@ func (l *Library) Fetch(ctx context.Context, file api.AssetFile, dry bool) (dige
 	}
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	digest, err = l.download(bounded, file.URL, known, remembered, dry)
+	digest, err = l.download(bounded, from, known, remembered, dry)
 	switch {
 	case err == nil:
 		return digest, "", nil
@@ -56,9 +61,15 @@ func (l *Library) Fetch(ctx context.Context, file api.AssetFile, dry bool) (dige
 		known.FetchedAt.UTC().Format(time.RFC3339)), nil
 }
 
+// origin is a URL with the client that asks for it, and the key under which its last bytes are known.
+type origin struct {
+	client       *http.Client
+	address, key string
+}
+
 // download asks for a URL, and for its bytes only if they aren't those that are known.
-func (l *Library) download(ctx context.Context, address string, known remembered, conditional, dry bool) (string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+func (l *Library) download(ctx context.Context, from origin, known remembered, conditional, dry bool) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from.address, nil)
 	if err != nil {
 		return "", plain(err)
 	}
@@ -69,7 +80,7 @@ func (l *Library) download(ctx context.Context, address string, known remembered
 	if conditional && known.LastModified != "" {
 		request.Header.Set("If-Modified-Since", known.LastModified)
 	}
-	response, err := l.opts.HTTP.Do(request)
+	response, err := from.client.Do(request)
 	if err != nil {
 		return "", plain(err)
 	}
@@ -86,11 +97,11 @@ func (l *Library) download(ctx context.Context, address string, known remembered
 	if err != nil {
 		return "", plain(err)
 	}
-	return digest, l.cache.write(rememberedOf(address, digest, response.Header, l.opts.Now()))
+	return digest, l.cache.write(rememberedOf(from.key, digest, response.Header, l.opts.Now()))
 }
 
-func rememberedOf(address, digest string, header http.Header, now time.Time) remembered {
-	return remembered{URL: address, Digest: digest, ETag: header.Get("ETag"), LastModified: header.Get("Last-Modified"),
+func rememberedOf(key, digest string, header http.Header, now time.Time) remembered {
+	return remembered{URL: key, Digest: digest, ETag: header.Get("ETag"), LastModified: header.Get("Last-Modified"),
 		FetchedAt: now.UTC()}
 }
 

@@ -77,7 +77,7 @@ func (s *site) fetchAs(dry bool, change ...func(*api.AssetFile)) (digest, warnin
 	for _, c := range change {
 		c(&file)
 	}
-	return s.library.Fetch(s.t.Context(), file, dry)
+	return s.library.Fetch(s.t.Context(), file, false, dry)
 }
 
 func (s *site) want(text string, change ...func(*api.AssetFile)) (warning string) {
@@ -147,6 +147,19 @@ func TestWhatAFailingURLComesTo(t *testing.T) {
 	}
 }
 
+// TestConfined: the server is on this machine. What another fetch got from it is not known to a confined one either.
+func TestConfined(t *testing.T) {
+	s := newSite(t)
+	s.want("one")
+	file := api.AssetFile{Source: api.AssetURL, URL: s.url}
+	for _, timeout := range []api.Duration{"", "1ns"} {
+		file.Timeout = timeout
+		if digest, _, err := s.library.Fetch(t.Context(), file, true, false); err == nil || s.sent != 1 {
+			t.Errorf("timeout %q: fetched %s, sent %d times", timeout, digest, s.sent)
+		}
+	}
+}
+
 func TestASilentServerIsGivenUp(t *testing.T) {
 	s := newSite(t)
 	s.want("one")
@@ -161,7 +174,7 @@ func TestASilentServerIsGivenUp(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := s.library.Fetch(ended, api.AssetFile{URL: s.url}, false); err == nil {
+	if _, _, err := s.library.Fetch(ended, api.AssetFile{URL: s.url}, false, false); err == nil {
 		t.Error("an apply that was given up got the last bytes")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tend.dev/tend/internal/blob"
+	"tend.dev/tend/internal/confine"
 	"tend.dev/tend/internal/retention"
 )
 
@@ -18,8 +19,9 @@ type Options struct {
 	Ledger *retention.Ledger
 	// Cache is the folder for records of what was fetched.
 	Cache string
-	// HTTP is the client for fetches; default: one without a timeout of its own that uses the environment's proxy.
-	HTTP *http.Client
+	// HTTP is the client for fetches, and Confined that for those which may not reach this machine; default: one
+	// without a timeout of its own that uses the environment's proxy.
+	HTTP, Confined *http.Client
 	// Now is the clock; default time.Now.
 	Now func() time.Time
 	// Logger defaults to slog.Default().
@@ -36,6 +38,9 @@ type Library struct {
 func NewLibrary(o Options) *Library {
 	if o.HTTP == nil {
 		o.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	}
+	if o.Confined == nil {
+		o.Confined = &http.Client{Transport: confine.Transport(http.DefaultTransport.(*http.Transport))}
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -143,6 +143,9 @@ func (a *app) describeAll(d described, status api.WorkloadStatus, now time.Time)
 	if err := a.section("Events", briefEvents(d.Events, now)); err != nil {
 		return err
 	}
+	if err := a.section("Set by others", othersListing(d.Object, now)); err != nil {
+		return err
+	}
 	return describeSpec(w, d.Object)
 }
 

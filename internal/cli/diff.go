@@ -153,6 +153,10 @@ func (a *app) printChanges(p paint, object api.ObjectResult) {
 			fmt.Fprintln(a.out, p.yellow(fmt.Sprintf("    ~ %s: %s -> %s", change.Path, change.Old, change.New)))
 		}
 	}
+	for _, kept := range object.Kept {
+		fmt.Fprintf(a.out, "    = %s: %s (%s set it at %s; it stays)\n", kept.Path, cut(string(kept.Value), 60), kept.Manager,
+			kept.At.UTC().Format(time.RFC3339))
+	}
 	for _, c := range object.Conflicts {
 		fmt.Fprintln(a.out, p.red(fmt.Sprintf("    ! %s: %s set it to %s at %s", c.Path, c.Manager, cut(string(c.Value), 60),
 			c.At.UTC().Format(time.RFC3339))))
@@ -160,9 +164,9 @@ func (a *app) printChanges(p paint, object api.ObjectResult) {
 }
 
 func (a *app) printPlan(p paint, result api.ApplyResult) {
-	warned := func(o api.ObjectResult) bool { return len(o.Warnings) > 0 }
+	differs := func(o api.ObjectResult) bool { return len(o.Warnings)+len(o.Kept) > 0 } // from what is declared, or may
 	switch {
-	case len(result.Plan) == 0 && slices.ContainsFunc(result.Objects, warned): // which may say what doesn't run
+	case len(result.Plan) == 0 && slices.ContainsFunc(result.Objects, differs):
 		fmt.Fprintln(a.out, "\nno actions")
 		return
 	case len(result.Plan) == 0:

@@ -17,7 +17,7 @@ func (a *app) syncCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use: "sync", Short: "keep the manifests of a repository, a URL or a folder applied", Args: takes(0, 0),
 		Long:    "Keep the manifests of a repository, a URL or a folder of the server applied. Without a word behind it: the syncs there are.",
-		Example: "  tend sync add shop --git https://git.example.org/team/shop.git --path deploy --prune\n  tend sync list\n  tend sync now shop",
+		Example: "  tend sync add shop --scope shop --git https://git.example.org/team/shop.git --path deploy --prune\n  tend sync list\n  tend sync now shop",
 		RunE:    a.connected(a.listSyncs),
 	}
 	command.AddCommand(a.addSyncCommand(), a.listSyncsCommand(), a.syncNowCommand(), a.removeSyncCommand())

@@ -34,9 +34,9 @@ func (a *app) addSyncCommand() *cobra.Command {
 		Use: "add NAME --git URL | --http URL | --dir PATH", Short: "declare a sync, or declare it otherwise", Args: takes(1, 1),
 		Long: "Declare a sync, and wait until its first revision is applied or refused. To change one, add it again with all its flags.\n\n" +
 			"Exit status: 0 applied, 1 error or refused (the sync is stored, and goes on), 3 timed out.",
-		Example: "  tend sync add shop --git https://git.example.org/team/shop.git --path deploy/prod --prune\n" +
-			"  tend sync add shop --git git@git.example.org:team/shop.git --ssh-key ./deploy_key --known-hosts ./known_hosts\n" +
-			"  tend sync add shop --http https://releases.example.org/shop.yaml --interval 10m",
+		Example: "  tend sync add shop --scope shop --git https://git.example.org/team/shop.git --path deploy/prod --prune\n" +
+			"  tend sync add shop --scope shop --git git@git.example.org:team/shop.git --ssh-key ./deploy_key --known-hosts ./known_hosts\n" +
+			"  tend sync add shop --scope shop --http https://releases.example.org/shop.yaml --interval 10m",
 		RunE: a.connected(func(ctx context.Context, c *client.Client, args []string) error {
 			if err := n.wait.check(); err != nil {
 				return err
@@ -68,7 +68,8 @@ func (n *newSync) flags(command *cobra.Command) {
 	f.StringVar(&n.spec.Path, "path", "", "`FOLDER` of the source that holds the manifests (default all of it)")
 	f.DurationVar(&n.interval, "interval", api.DefaultSyncInterval, "time between two polls of the source, 5s to 24h")
 	f.BoolVar(&n.spec.Prune, "prune", false, "delete what the sync created and the source has no more")
-	f.BoolVar(&n.spec.Trusted, "trusted", false, "allow manifests that reach the host: host folders, devices, docker_options; and node, network, registry, sync")
+	f.StringSliceVar(&n.spec.Scopes, "scope", nil, "`SCOPE` that the source may change; several with commas, or by repeating it")
+	f.BoolVar(&n.spec.Trusted, "trusted", false, "allow every scope, and manifests that reach the host or the cluster: host folders, devices, public ports, docker_options; and node, network, registry, sync")
 	f.StringVar(&n.spec.Checksum, "checksum", "", "the one content of --http, a `DIGEST` sha256:…")
 	f.StringVar(&n.signers, "allowed-signers", "", "`FILE` of ssh's allowed signers: who may sign the commits of --git")
 	f.StringVar(&n.spec.Username, "username", "", "login `NAME` of an https or http source")
@@ -76,6 +77,7 @@ func (n *newSync) flags(command *cobra.Command) {
 	f.StringVar(&n.key, "ssh-key", "", "`FILE` with a private key for --git over ssh")
 	f.StringVar(&n.known, "known-hosts", "", "`FILE` with the host keys that are accepted for --git over ssh")
 	command.MarkFlagsOneRequired("git", "http", "dir")
+	command.MarkFlagsOneRequired("scope", "trusted")
 	command.MarkFlagsMutuallyExclusive("git", "http", "dir")
 	n.wait.flags(command)
 }

@@ -48,7 +48,7 @@ func TestCallbackPath(t *testing.T) {
 	} {
 		object := api.Object{Kind: tc.kind, Scope: "prod", Name: "db", Metadata: api.Metadata{UID: "u"}}
 		if tc.macro != "" {
-			object.Metadata.Labels = map[string]string{api.LabelMacro: tc.macro}
+			object.Metadata.Stamps = map[string]string{api.StampMacro: tc.macro}
 		}
 		path := d.callbackPath(object)
 		if got := strings.HasPrefix(path, "/t/prod.db."); got != tc.want || !got && path != "" {

@@ -75,7 +75,7 @@ func TestARepositoryIsKeptApplied(t *testing.T) {
 	first := repo.push("web.hcl", deploymentText("web", "web:1"))
 	repo.git(repo.work, "tag", "v1")
 	repo.git(repo.work, "push", "-q", repo.bare, "v1")
-	r.sync("shop", api.SyncSpec{Git: repo.bare, Interval: "24h", Prune: true})
+	r.sync("shop", api.SyncSpec{Git: repo.bare, Scopes: []string{"shop"}, Interval: "24h", Prune: true})
 	if status := r.wantSynced("shop", "a commit", api.ReasonApplied, "1 object"); status.Revision != first {
 		t.Errorf("revision %s, want %s", status.Revision, first)
 	}
@@ -86,12 +86,12 @@ func TestARepositoryIsKeptApplied(t *testing.T) {
 		t.Errorf("%+v, want %s", status, third)
 	}
 	r.wantDeployed("two more commits", "api=api:1 web=web:2")
-	r.sync("shop", api.SyncSpec{Git: repo.bare, Interval: "24h", Prune: true, Ref: "v1"})
+	r.sync("shop", api.SyncSpec{Git: repo.bare, Scopes: []string{"shop"}, Interval: "24h", Prune: true, Ref: "v1"})
 	r.wantSynced("shop", "a tag", api.ReasonApplied)
 	r.wantDeployed("a tag: what came later is pruned", "web=web:1")
 	repo.git(repo.work, "reset", "-q", "--hard", first)
 	repo.push("web.hcl", deploymentText("web", "web:3"))
-	r.sync("shop", api.SyncSpec{Git: repo.bare, Interval: "24h", Prune: true})
+	r.sync("shop", api.SyncSpec{Git: repo.bare, Scopes: []string{"shop"}, Interval: "24h", Prune: true})
 	r.wantSynced("shop", "a forced push", api.ReasonApplied)
 	r.wantDeployed("a forced push", "web=web:3")
 
@@ -121,7 +121,7 @@ func TestARepositoryIsKeptApplied(t *testing.T) {
 	r.until("the sync is gone", func() bool { _, err := r.client.Object(t.Context(), syncRef("shop")); return client.IsNotFound(err) })
 	r.wantDeployed("what it applied stays", "api=api:1 web=web:1")
 	repo.push("api.hcl", "")
-	r.sync("shop", api.SyncSpec{Git: repo.bare, Interval: "24h", Prune: true})
+	r.sync("shop", api.SyncSpec{Git: repo.bare, Scopes: []string{"shop"}, Interval: "24h", Prune: true})
 	r.wantSynced("shop", "another sync of the name", api.ReasonApplied, "1 object")
 	r.wantDeployed("it prunes nothing that another one created", "api=api:1 web=web:1")
 }

@@ -106,6 +106,7 @@ var prelude = map[api.Kind][][2]string{
 	api.KindLab:         {{"image", `"app"`}, {"owner", `"ada@example.org"`}, {"duration", `"90m"`}},
 	api.KindIngress:     {{"host", `"app.example.org"`}},
 	api.KindNode:        {},
+	api.KindSync:        {{"scopes", `["shop"]`}},
 	api.KindRegistry:    {{"url", `"ghcr.io"`}, {"helper", `"secret"`}},
 }
 

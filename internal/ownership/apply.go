@@ -34,6 +34,8 @@ type Outcome struct {
 	// Spec is the declared one with the fields that others own; Added says whether there are any.
 	Spec  Tree
 	Added bool
+	// Kept are those fields with who set them.
+	Kept []api.FieldOwner
 	// Fields is the stored text if no manager's fields change.
 	Fields json.RawMessage
 	// Conflicts are the fields that Spec and Fields take from another manager, by path. A caller that may not take them
@@ -72,6 +74,7 @@ func Apply(stored Stored, declared Tree, change Change) (Outcome, error) {
 	all := c.declared
 	if left := others.Difference(taken).Difference(c.declared); !left.Empty() {
 		out.Spec, out.Added = c.with(left), true
+		out.Kept = before.owners(stored.Spec, left.Has)
 		all = leaves(out.Spec)
 	}
 	if after := before.after(c, change, taken, all); !after.equal(before) {

@@ -58,12 +58,12 @@ func (p *Plugin) environ(added, call map[string]string) []string {
 	return lines(env)
 }
 
-// mayAdd reports whether the caller may set a variable: those meant for plugins and those plugin.yml sets, but none
-// that changes which program runs (PATH, LD_PRELOAD).
+// mayAdd reports whether the caller may set a variable: one that is meant for plugins, and that plugin.yml does not
+// set. So no caller chooses which program runs (PATH, LD_PRELOAD), or changes what the author decided.
 func (p *Plugin) mayAdd(name, value string) bool {
 	_, own := p.Env[name]
 	meant := strings.HasPrefix(name, "VOODU_") || strings.HasPrefix(name, "TEND_PLUGIN_")
-	return (own || meant) && envName.MatchString(name) && !strings.ContainsRune(value, 0)
+	return meant && !own && envName.MatchString(name) && !strings.ContainsRune(value, 0)
 }
 
 func lines(env map[string]string) []string {

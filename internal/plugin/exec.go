@@ -11,7 +11,7 @@ func (p *Plugin) Exec(ctx context.Context, command string, args []string, env ma
 	for name, value := range env {
 		if !p.mayAdd(name, value) {
 			return Envelope{}, &Error{Reason: Refused, Plugin: p.Folder(), Command: command, Detail: fmt.Sprintf("the variable %.100q can't be set for it", name),
-				Next: "a caller sets variables that begin with VOODU_ or TEND_PLUGIN_, and those in the plugin's plugin.yml"}
+				Next: "a caller sets variables that begin with VOODU_ or TEND_PLUGIN_, and none that the plugin's plugin.yml sets"}
 		}
 	}
 	return p.do(ctx, Call{Command: command, Args: args, Env: env, Endpoint: endpoint})

@@ -94,3 +94,16 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// What plugin.yml sets is the author's: a caller, which may be a container, sets none of it. The plugin says what it
+// saw.
+func TestCallersSetNoVariableOfThePlugin(t *testing.T) {
+	r := open(t, map[string]string{"p/plugin.yml": "name: p\nenv: {PATH: '/usr/bin:/bin', MINE: author, VOODU_MODE: author}\n", "p/bin/env*": script("env")})
+	p := r.must(t, "p")
+	for name, allowed := range map[string]bool{"VOODU_APP": true, "TEND_PLUGIN_APP": true, "PATH": false, "MINE": false, "VOODU_MODE": false, "LD_PRELOAD": false} {
+		said, err := p.Exec(t.Context(), "env", nil, map[string]string{name: "/tmp/caller"}, nil)
+		if saw := strings.Contains(said.Text, name+"=/tmp/caller"); saw != allowed || (err == nil) != allowed {
+			t.Errorf("%s: the plugin saw it: %v, %v", name, saw, err)
+		}
+	}
+}

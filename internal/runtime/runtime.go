@@ -30,7 +30,7 @@ type Runtime interface {
 	// nameless ones (an image's VOLUME) go with their container.
 	Remove(ctx context.Context, id string) error
 	// EnsureVolume creates a volume of that name with labels, and leaves an existing one unchanged. It returns a
-	// RejectedError if the runtime has no volumes.
+	// RejectedError if the runtime has no volumes, or if CheckVolume refuses the existing one.
 	EnsureVolume(ctx context.Context, name string, labels map[string]string) error
 	// RemoveVolume removes a volume with all that it holds; a missing one is not an error, one in use is.
 	RemoveVolume(ctx context.Context, name string) error

@@ -77,9 +77,8 @@ func (s *Server) containerGrant(token string) (grant, bool) {
 		if !kind.HasSlots() || !object.Exists() || object.Value.Metadata.Deleting() {
 			continue
 		}
-		macro, _, _ := strings.Cut(object.Value.Metadata.Labels[api.LabelMacro], "/")
 		if object.Value.CallsBack() && same(token, ContainerToken(s.MAC, *object.Value)) {
-			return grant{scopes: []string{scope}, name: name, plugin: macro, actor: "containers of " + object.Value.Ref().String()}, true
+			return grant{scopes: []string{scope}, name: name, plugin: object.Value.MacroKind(), actor: "containers of " + object.Value.Ref().String()}, true
 		}
 	}
 	return grant{}, false

@@ -214,7 +214,7 @@ func describedTo(snap records.Snapshot, object api.Object) described {
 	if status := withStatus(snap, object).Status; len(status) > 0 {
 		out.Status = status
 	}
-	dotted := object.Metadata.Labels[api.LabelDotted]
+	dotted := object.Dotted()
 	m.Name = cmp.Or(dotted, m.Name)
 	for _, pod := range podsOf(snap, podFilter{kind: object.Kind, scope: object.Scope, name: object.Name}) {
 		out.Pods = append(out.Pods, wirePod{

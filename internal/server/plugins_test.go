@@ -77,7 +77,7 @@ func ask(t *testing.T, method, url, body string) (int, api.Envelope) {
 // made returns a statefulset that a plugin wrote the manifest of.
 func made(name, uid, macro string) api.Object {
 	return api.Object{Kind: api.KindStatefulSet, Scope: "prod", Name: name, Spec: json.RawMessage(`{"image":"kv:1","replicas":1}`),
-		Metadata: api.Metadata{UID: uid, Labels: map[string]string{api.LabelMacro: macro}, Stamps: map[string]string{api.StampAssets: `{"prod.conf.main":"sha256:00"}`}}}
+		Metadata: api.Metadata{UID: uid, Stamps: map[string]string{api.StampMacro: macro, api.StampAssets: `{"prod.conf.main":"sha256:00"}`}}}
 }
 
 func TestContainerCallbacks(t *testing.T) {

@@ -56,6 +56,9 @@ func (s *Syncer) Apply(ctx context.Context, through records.Committer, object ap
 	for _, ref := range result.Pruned {
 		applied.Changes = append(applied.Changes, api.SyncChange{Object: ref, Action: api.ActionPruned})
 	}
+	for _, ref := range result.Withdrawn {
+		applied.Changes = append(applied.Changes, api.SyncChange{Object: ref, Action: api.ActionWithdrawn})
+	}
 	return applied
 }
 
@@ -72,8 +75,9 @@ func load(f *fetched, spec api.SyncSpec) (manifest.Result, error) {
 	if err != nil {
 		return loaded, err
 	}
+	rights := source.RightsOf(spec)
 	for _, object := range loaded.Objects {
-		if fault := source.Refuse(object, spec.Trusted); fault != nil {
+		if fault := rights.Refuse(object); fault != nil {
 			fault.Message = f.shown(loaded.Origin[object.Ref()].String()) + ": " + fault.Message
 			return loaded, fault
 		}

@@ -129,7 +129,7 @@ func TestSignatures(t *testing.T) {
 func TestAHostileRepository(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	w, o := newWorld(t), newOrigin(t)
-	spec := api.SyncSpec{Git: o.bare}
+	spec := api.SyncSpec{Git: o.bare, Scopes: []string{"a"}}
 	if err := os.Symlink("/etc/passwd", filepath.Join(o.work, "link")); err != nil {
 		t.Fatal(err)
 	}

@@ -70,6 +70,9 @@ func sealed(secret string) string {
 
 func syncOf(spec api.SyncSpec) api.Object {
 	spec.Password, spec.SSHKey = sealed(spec.Password), sealed(spec.SSHKey)
+	if !spec.Trusted && spec.Scopes == nil {
+		spec.Scopes = []string{"shop"}
+	}
 	raw, err := json.Marshal(spec)
 	if err != nil {
 		panic(err)

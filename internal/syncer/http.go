@@ -3,6 +3,7 @@ package syncer
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -46,6 +47,32 @@ func newClient() *http.Client {
 			return nil
 		},
 	}
+}
+
+// client returns the client for a URL. A source that is not trusted redirects neither to this machine nor to its link,
+// unless that is where its URL is.
+func (s *Syncer) client(spec api.SyncSpec, host string) *http.Client {
+	if spec.Trusted {
+		return s.HTTP
+	}
+	client := *s.HTTP
+	own := cmp.Or[http.RoundTripper](client.Transport, http.DefaultTransport)
+	client.Transport = redirecting{host: host, own: own, others: s.outside}
+	return &client
+}
+
+// redirecting sends requests to one host by own, and those to others by others.
+type redirecting struct {
+	host        string
+	own, others http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (r redirecting) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.URL.Host == r.host {
+		return r.own.RoundTrip(request)
+	}
+	return r.others.RoundTrip(request)
 }
 
 // answer is what is kept of the last good answer, beside its body.
@@ -112,7 +139,7 @@ func (s *Syncer) get(ctx context.Context, f *fetched, spec api.SyncSpec, last an
 	if last.LastModified != "" {
 		request.Header.Set("If-Modified-Since", last.LastModified)
 	}
-	response, err := s.HTTP.Do(request)
+	response, err := s.client(spec, request.URL.Host).Do(request)
 	if err != nil {
 		return answer{}, plain(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/confine"
 	"tend.dev/tend/internal/core/redact"
 	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/records"
@@ -59,8 +60,10 @@ type Options struct {
 // Syncer fetches and applies. Create it with New.
 type Syncer struct {
 	Options
-	mu    sync.Mutex
-	known map[string]*fetched // by the uid of the sync
+	// outside sends what may not reach this machine.
+	outside http.RoundTripper
+	mu      sync.Mutex
+	known   map[string]*fetched // by the uid of the sync
 }
 
 // fetched is what is known of a source in this process. mu is held while the source is polled or applied.
@@ -102,7 +105,8 @@ func New(o Options) *Syncer {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Syncer{Options: o, known: map[string]*fetched{}}
+	outside := confine.Transport(http.DefaultTransport.(*http.Transport))
+	return &Syncer{Options: o, outside: outside, known: map[string]*fetched{}}
 }
 
 var uidForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,63}$`)

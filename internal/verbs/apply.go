@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/records"
 )
 
@@ -20,7 +21,21 @@ type ApplyOptions struct {
 	// Sync is the sync that applies, as it was read: the apply is refused once that was changed otherwise, or is gone.
 	// Default: no sync applies.
 	Sync *api.Object
+	// Made are the objects that a plugin made. The broker of plugins alone sets it: an object that is not in it loses
+	// what its containers may do as those of a plugin.
+	Made map[api.Ref]Made
 	FieldManager
+
+	// rights are what the source of Sync may do.
+	rights source.Rights
+}
+
+// Made says how a plugin made an object.
+type Made struct {
+	// Macro is the macro that it stands for, as api.StampMacro has it; empty if it stands for none.
+	Macro string
+	// Dotted is the name that the plugin gave it with dots, if it has any.
+	Dotted string
 }
 
 // Apply stores all the objects or none. Objects that are unchanged are not written.
@@ -31,13 +46,16 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 	if err := opts.check(); err != nil {
 		return api.ApplyResult{}, err
 	}
+	if err := opts.setRights(); err != nil {
+		return api.ApplyResult{}, err
+	}
 	if checkObjects(objects, api.CheckDeclared) != nil {
 		return api.ApplyResult{}, checkObjects(objects, s.declared) // with all other errors
 	}
 	if err := s.holdTrees(objects, opts.DryRun); err != nil {
 		return api.ApplyResult{}, err
 	}
-	objects, gathered, err := s.materialize(ctx, objects, opts.DryRun)
+	objects, gathered, err := s.materialize(ctx, objects, opts.confined(), opts.DryRun)
 	if err != nil {
 		return api.ApplyResult{}, err
 	}

@@ -44,11 +44,13 @@ func merge(stored records.Read[api.Object], declared api.Object, opts ApplyOptio
 	}
 	next = owned.object
 	next.Metadata.Stamps = stampsAfter(old, owned.changes, opts, now)
+	opts.stampOrigin(old, &next)
 	if !scaled && opts.manager() == api.ManagerApply {
 		delete(next.Metadata.Stamps, api.StampScaled)
 	}
 	if len(owned.changes) > 0 || !stored.Exists() {
 		next.Metadata.Generation++
 	}
-	return next, api.ObjectResult{Ref: next.Ref(), Changes: owned.changes, Conflicts: owned.conflicts, Generation: next.Metadata.Generation, Revision: stored.Modified}, nil
+	return next, api.ObjectResult{Ref: next.Ref(), Changes: owned.changes, Conflicts: owned.conflicts, Kept: owned.kept,
+		Generation: next.Metadata.Generation, Revision: stored.Modified}, nil
 }

@@ -28,6 +28,8 @@ type placed struct {
 	result api.ObjectResult
 	// tree is the source that came with it; empty if none did.
 	tree string
+	// withdrawn: the apply does not name it, and takes back the fields that its manager set.
+	withdrawn bool
 }
 
 func (d *applyDecision) merged() []api.Object {
@@ -63,32 +65,30 @@ func (s *Service) prepareApply(snap records.Snapshot, objects []api.Object, m ma
 			continue
 		}
 		claimed.check(snap, object.Ref(), found)
-		object, err := s.sealSecrets(stored, object, found)
+		p, err := s.place(stored, object, opts, now, found)
 		if err != nil {
 			return nil, err
 		}
-		next, result, err := merge(stored, object, opts, now, s.opts.NewUID)
-		if err != nil {
-			return nil, err
-		}
-		checkFixed(snap, stored, next, found)
-		decided.placed = append(decided.placed, placed{stored: stored, next: next, result: result, tree: object.Tree()})
-		if !opts.DryRun {
-			opts.refuse(object.Ref(), result.Conflicts, found)
-		}
-	}
-	if err := checkObjects(decided.merged(), s.opts.Validate); err != nil {
-		return nil, err
+		checkFixed(snap, p.stored, p.next, found)
+		decided.placed = append(decided.placed, p)
 	}
 	var pruned []records.Read[api.Object]
 	if opts.Prune {
 		pruned = prunable(snap, objects, opts.Set)
 	}
+	if err := decided.withdraw(snap, objects, pruned, opts, now); err != nil {
+		return nil, err
+	}
+	if err := checkObjects(decided.merged(), s.opts.Validate); err != nil {
+		return nil, err
+	}
+	decided.stampHosts(snap, pruned, now)
 	decided.stampAssets(snap, m, pruned, found)
 	decided.stampBuilds(snap, opts, now, found)
 	for i := range decided.placed {
 		decided.placed[i].warnOfHooks(snap)
 		decided.placed[i].warnOfPorts()
+		decided.placed[i].warnOfZone()
 		decided.placed[i].warnOfLab(snap)
 	}
 	decided.put(now, opts.Actor)
@@ -107,6 +107,35 @@ func (s *Service) prepareApply(snap records.Snapshot, objects []api.Object, m ma
 	return decided, nil
 }
 
+// place returns what becomes of one object, as far as that is its manager's to say.
+func (s *Service) place(
+	stored records.Read[api.Object], object api.Object, opts ApplyOptions, now time.Time, found *faults,
+) (placed, error) {
+	if stored.Exists() {
+		if fault := opts.rights.RefuseChange(*stored.Value, opts.manager()); fault != nil {
+			return placed{}, fault
+		}
+	}
+	checkReserved(stored.Value, object, found)
+	object, err := s.sealSecrets(stored, object, found)
+	if err != nil {
+		return placed{}, err
+	}
+	next, result, err := merge(stored, object, opts, now, s.opts.NewUID)
+	if err != nil {
+		return placed{}, err
+	}
+	if opts.confined() && len(result.Changes) > 0 { // what a user added to it must not run another program
+		if fault := opts.rights.Refuse(next); fault != nil {
+			return placed{}, fault
+		}
+	}
+	if !opts.DryRun {
+		opts.refuse(object.Ref(), result.Conflicts, found)
+	}
+	return placed{stored: stored, next: next, result: result, tree: object.Tree()}, nil
+}
+
 // put adds the result of each object to the decision, and the write unless it is stored like that already.
 func (d *applyDecision) put(now time.Time, actor string) {
 	for _, p := range d.placed {
@@ -123,7 +152,15 @@ func (d *applyDecision) put(now time.Time, actor string) {
 		for i, conflict := range p.result.Conflicts {
 			p.result.Conflicts[i].Value = shownValue(p.next.Kind, conflict.Path, conflict.Value)
 		}
-		d.result.Objects = append(d.result.Objects, p.result)
+		for i, kept := range p.result.Kept {
+			p.result.Kept[i].Value = shownValue(p.next.Kind, kept.Path, kept.Value)
+		}
+		switch {
+		case !p.withdrawn:
+			d.result.Objects = append(d.result.Objects, p.result)
+		case written:
+			d.result.Withdrawn = append(d.result.Withdrawn, p.next.Ref())
+		}
 		if !written {
 			continue
 		}

@@ -17,9 +17,9 @@ type Assets interface {
 	Keep(content []byte) (digest string, err error)
 	// Has reports whether the bytes of a digest are stored. Unless it is for a dry run, they are kept for a while.
 	Has(digest string, dry bool) (bool, error)
-	// Fetch returns the digest of what a URL returns, with a warning if an earlier content is used instead. A dry run
-	// stores nothing.
-	Fetch(ctx context.Context, file api.AssetFile, dry bool) (digest, warning string, err error)
+	// Fetch returns the digest of what a URL returns, with a warning if an earlier content is used instead. A confined
+	// one reaches only what core/source.Reachable allows. A dry run stores nothing.
+	Fetch(ctx context.Context, file api.AssetFile, confined, dry bool) (digest, warning string, err error)
 }
 
 // fetchesAtOnce bounds how many URLs are asked at a time.
@@ -35,7 +35,7 @@ type material struct {
 
 // materialize stores the bytes that came with assets, puts their digests in their place, and fetches URLs. It copies
 // the objects and doesn't change them.
-func (s *Service) materialize(ctx context.Context, objects []api.Object, dry bool) ([]api.Object, material, error) {
+func (s *Service) materialize(ctx context.Context, objects []api.Object, confined, dry bool) ([]api.Object, material, error) {
 	m := material{fetched: map[string]string{}, warnings: map[api.Ref][]string{}}
 	if !slices.ContainsFunc(objects, func(o api.Object) bool { return o.Kind == api.KindAsset }) {
 		return objects, m, nil
@@ -43,7 +43,7 @@ func (s *Service) materialize(ctx context.Context, objects []api.Object, dry boo
 	if s.opts.Assets == nil {
 		return nil, m, invalid("start the server with a folder for its files", "this server keeps no assets")
 	}
-	g := gathering{service: s, dry: dry, material: m, found: &faults{}}
+	g := gathering{service: s, confined: confined, dry: dry, material: m, found: &faults{}}
 	objects = slices.Clone(objects)
 	for i, object := range objects {
 		if object.Kind != api.KindAsset || len(checkObject(object, s.opts.Validate)) > 0 {
@@ -61,8 +61,8 @@ func (s *Service) materialize(ctx context.Context, objects []api.Object, dry boo
 
 // gathering is a materialize under way.
 type gathering struct {
-	service *Service
-	dry     bool
+	service       *Service
+	confined, dry bool
 	material
 	found *faults
 	urls  []urlFile
@@ -138,7 +138,7 @@ func (g *gathering) fetch(ctx context.Context) error {
 			turns <- struct{}{}
 			defer func() { <-turns }()
 			a := &answers[i]
-			a.digest, a.warning, a.err = g.service.opts.Assets.Fetch(ctx, url.file, g.dry)
+			a.digest, a.warning, a.err = g.service.opts.Assets.Fetch(ctx, url.file, g.confined, g.dry)
 		})
 	}
 	wait.Wait()

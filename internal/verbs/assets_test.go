@@ -43,7 +43,7 @@ func (s *shelf) Has(digest string, _ bool) (bool, error) {
 	return s.files[digest], nil
 }
 
-func (s *shelf) Fetch(_ context.Context, file api.AssetFile, dry bool) (string, string, error) {
+func (s *shelf) Fetch(_ context.Context, file api.AssetFile, _, dry bool) (string, string, error) {
 	s.fetching()
 	content, ok := s.urls[file.URL]
 	if !ok {

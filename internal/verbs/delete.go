@@ -23,7 +23,7 @@ func (d *deleteDecision) transaction() *records.Txn { return d.txn }
 // DeleteOptions say what is deleted besides the object. The zero value keeps its bucket and its volumes.
 type DeleteOptions struct {
 	// Prune removes the config of the object's own bucket. It is refused while another object reads it by env_from. Of a
-	// sync it removes the objects that it created.
+	// sync it removes the objects that it created, and the fields that it set on others.
 	Prune bool
 	// Volumes removes the volumes of a statefulset's ordinals that have a pod, with all their data.
 	Volumes bool
@@ -46,6 +46,9 @@ func (s *Service) Delete(ctx context.Context, target Target, actor string) (api.
 func (s *Service) DeleteWith(ctx context.Context, target Target, opts DeleteOptions) (api.DeleteResult, error) {
 	decided, revision, err := decideThrough(FieldManager{Actor: opts.Actor}.asks(ctx, "delete"), s, opts.Through, func(snap records.Snapshot) (*deleteDecision, error) {
 		decided, err := prepareDelete(snap, target, opts, s.opts.Now())
+		if err == nil && opts.Prune && decided.result.Object.Kind == api.KindSync {
+			err = s.withdrawAll(snap, decided, opts)
+		}
 		if err == nil && opts.DryRun {
 			decided.txn, decided.result.DryRun = records.NewTxn("delete.dryrun"), true
 		}

@@ -21,7 +21,7 @@ const (
 	NameTaken Reason = "NameTaken"
 	// PortTaken: two containers would publish the same port of the host.
 	PortTaken Reason = "PortTaken"
-	// RouteTaken: two ingresses would serve the same host and path.
+	// RouteTaken: two ingresses would serve the same host and path, or a host belongs to another scope.
 	RouteTaken Reason = "RouteTaken"
 	// RegistryTaken: two registries would define the login to one host.
 	RegistryTaken Reason = "RegistryTaken"

@@ -50,6 +50,8 @@ type owned struct {
 	object    api.Object
 	changes   []api.FieldChange
 	conflicts []api.FieldConflict
+	// kept are the fields of others that the change does not name.
+	kept []api.FieldOwner
 }
 
 // own merges what next declares with the stored object. It returns next with the merged spec and the record of who set
@@ -82,7 +84,7 @@ func (s FieldManager) own(old, next api.Object, now time.Time, about func(field 
 		}
 	}
 	next.Metadata.Fields = outcome.Fields
-	return owned{object: next, changes: changes, conflicts: withoutLapsed(next, outcome.Conflicts)}, nil
+	return owned{object: next, changes: changes, conflicts: withoutLapsed(next, outcome.Conflicts), kept: outcome.Kept}, nil
 }
 
 // refuse adds the conflicts that the manager may not take over.

@@ -1,37 +1,39 @@
 package verbs
 
 import (
+	"iter"
+	"slices"
+	"time"
+
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/hosts"
 	"tend.dev/tend/internal/records"
 )
 
-// checkRoutes refuses written ingresses that claim a host and path another ingress has. Objects that are being deleted
-// don't count.
+// checkRoutes refuses written ingresses that claim a host of another scope, another TLS policy than the host has, or a
+// host and path that another ingress has. Objects that are being deleted don't count.
 func checkRoutes(snap records.Snapshot, written []api.Object, going []records.Read[api.Object], found *faults) {
-	skip := map[api.Ref]bool{}
-	asking := false
-	for _, object := range written {
-		skip[object.Ref()] = true
-		asking = asking || len(routesOf(object)) > 0
-	}
-	if !asking {
+	if !slices.ContainsFunc(written, claimsHost) {
 		return
 	}
-	for _, object := range going {
-		skip[object.Value.Ref()] = true
+	others := slices.Collect(routedBeside(snap, written, going))
+	all := slices.Clone(others)
+	for i := range written {
+		all = append(all, &written[i])
 	}
-	taken := map[string]api.Ref{}
-	for _, kind := range []api.Kind{api.KindIngress, api.KindLab} {
-		for object := range snap.Objects(kind) {
-			if !skip[object.Value.Ref()] && !object.Value.Metadata.Deleting() && !over(snap, object.Value.Ref()) {
-				for _, route := range routesOf(*object.Value) {
-					taken[route] = object.Value.Ref()
-				}
-			}
+	table, taken := hosts.TableOf(slices.Values(all)), map[string]api.Ref{}
+	for _, object := range others {
+		for _, route := range hosts.Routes(*object) {
+			taken[route] = object.Ref()
 		}
 	}
 	for _, object := range written {
-		for _, route := range routesOf(object) {
+		if claim, asks := hosts.ClaimOf(object); asks {
+			if refusal := table.Refuse(claim); refusal != nil {
+				found.add(RouteTaken, object.Ref(), refusal.Field, refusal.Next, "%s", refusal.Detail)
+			}
+		}
+		for _, route := range hosts.Routes(object) {
 			if owner, has := taken[route]; has && owner != object.Ref() {
 				found.add(RouteTaken, object.Ref(), "host", "choose another host or another path, or delete the other ingress first",
 					"%s is served by %s already", route, owner)
@@ -41,27 +43,37 @@ func checkRoutes(snap records.Snapshot, written []api.Object, going []records.Re
 	}
 }
 
-// over reports whether an object is a lab that has ended: its host is free.
-func over(snap records.Snapshot, ref api.Ref) bool {
-	return ref.Kind == api.KindLab && snap.LabStatus(ref).Exists() && snap.LabStatus(ref).Value.Phase.Ended()
+func claimsHost(object api.Object) bool {
+	_, asks := hosts.ClaimOf(object)
+	return asks
 }
 
-// routesOf returns the hosts with paths an object claims; only ingresses, and labs with a host, claim any.
-func routesOf(object api.Object) []string {
-	switch object.Kind {
-	case api.KindLab:
-		spec, _ := api.DecodeSpec[api.LabSpec](object) // validation reports what can't be read
-		if route, routed := spec.Route(); routed {
-			return route.Routes()
+// routedBeside returns what is stored and claims hosts, without what is written and what goes.
+func routedBeside(snap records.Snapshot, written []api.Object, going []records.Read[api.Object]) iter.Seq[*api.Object] {
+	skip := map[api.Ref]bool{}
+	for _, object := range written {
+		skip[object.Ref()] = true
+	}
+	for _, object := range going {
+		skip[object.Value.Ref()] = true
+	}
+	return func(yield func(*api.Object) bool) {
+		for object := range snap.Routed() {
+			if !skip[object.Ref()] && !yield(object) {
+				return
+			}
 		}
-		return nil
-	case api.KindIngress:
-	default:
-		return nil
 	}
-	spec, err := api.DecodeSpec[api.IngressSpec](object)
-	if err != nil {
-		return nil // validation reports it
+}
+
+// stampHosts stamps on the objects of an apply which host each claims, and since when.
+func (d *applyDecision) stampHosts(snap records.Snapshot, going []records.Read[api.Object], now time.Time) {
+	if !slices.ContainsFunc(d.merged(), claimsHost) {
+		return
 	}
-	return spec.Routes()
+	table := hosts.TableOf(routedBeside(snap, nil, going))
+	for i := range d.placed {
+		next := &d.placed[i].next
+		next.Metadata.Stamps = stamped(next.Metadata.Stamps, api.StampHost, table.Stamp(d.placed[i].stored.Value, *next, now))
+	}
 }

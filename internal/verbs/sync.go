@@ -5,8 +5,23 @@ import (
 	"maps"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/records"
 )
+
+// setRights sets the rights of the source that applies; a user has all.
+func (o *ApplyOptions) setRights() error {
+	o.rights = source.Rights{Trusted: true}
+	if o.Sync == nil {
+		return nil
+	}
+	spec, err := api.DecodeSpec[api.SyncSpec](*o.Sync)
+	o.rights = source.RightsOf(spec)
+	return err
+}
+
+// confined reports whether what is called for the objects must stay away from this machine.
+func (o ApplyOptions) confined() bool { return !o.rights.Trusted }
 
 // checkSync refuses the apply of a sync that is gone, or was declared otherwise since it was read. The transaction compares
 // the sync too: none that is decided before its end is applied after it.

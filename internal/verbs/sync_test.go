@@ -148,8 +148,8 @@ func TestAnApplyInFlightEndsWithItsSync(t *testing.T) {
 		want      Reason
 	}{
 		"removed":            {remove, NotFound},
-		"made again":         {func(t *testing.T, s *Service) { remove(t, s); declare(t, s, `{"dir":"/a"}`) }, NotFound},
-		"declared otherwise": {func(t *testing.T, s *Service) { declare(t, s, `{"dir":"/b"}`) }, Busy},
+		"made again":         {func(t *testing.T, s *Service) { remove(t, s); declare(t, s, `{"dir":"/a","scopes":["shop"]}`) }, NotFound},
+		"declared otherwise": {func(t *testing.T, s *Service) { declare(t, s, `{"dir":"/b","scopes":["shop"]}`) }, Busy},
 		"polled at once": {func(t *testing.T, s *Service) {
 			if _, err := s.SyncNow(t.Context(), "shop", "ann"); err != nil {
 				t.Fatal(err)
@@ -158,7 +158,7 @@ func TestAnApplyInFlightEndsWithItsSync(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.mustApply(syncObject(`{"dir":"/a"}`))
+			w.mustApply(syncObject(`{"dir":"/a","scopes":["shop"]}`))
 			sync := w.object(syncObject("").Ref())
 			opts := ApplyOptions{Set: api.SyncSet(*sync), Prune: true, Sync: sync, FieldManager: FieldManager{Manager: api.SyncManager("shop")}}
 			if _, err := w.apply(opts, deployment("shop", "a", `{"image":"a"}`)); err != nil {

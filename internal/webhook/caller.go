@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"tend.dev/tend/internal/confine"
 	"tend.dev/tend/internal/core/webhook"
 )
 
@@ -20,7 +21,7 @@ const (
 )
 
 // Caller makes calls. Safe for concurrent use.
-type Caller struct{ client *http.Client }
+type Caller struct{ client, confined *http.Client }
 
 // New returns a Caller that uses the proxies of the server's environment.
 func New() *Caller {
@@ -28,11 +29,17 @@ func New() *Caller {
 		Proxy: http.ProxyFromEnvironment, MaxIdleConns: 64, MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second,
 		TLSHandshakeTimeout: webhook.AttemptTime, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
 	}
-	return &Caller{client: &http.Client{Transport: transport, CheckRedirect: sameAgain}}
+	return &Caller{
+		client:   &http.Client{Transport: transport, CheckRedirect: sameAgain},
+		confined: &http.Client{Transport: confine.Transport(transport), CheckRedirect: sameAgain},
+	}
 }
 
 // Close frees idle connections.
-func (c *Caller) Close() { c.client.CloseIdleConnections() }
+func (c *Caller) Close() {
+	c.client.CloseIdleConnections()
+	c.confined.CloseIdleConnections()
+}
 
 // Call makes one attempt. It ends with ctx.
 func (c *Caller) Call(ctx context.Context, r webhook.Request) webhook.Answer {
@@ -46,9 +53,13 @@ func (c *Caller) Call(ctx context.Context, r webhook.Request) webhook.Answer {
 	if host := call.Header.Get("Host"); host != "" {
 		call.Host = host
 	}
-	response, err := c.client.Do(call)
+	client := c.client
+	if r.Confined {
+		client = c.confined
+	}
+	response, err := client.Do(call)
 	if err != nil {
-		return webhook.Answer{Err: shown(r, err)}
+		return webhook.Answer{Final: errors.Is(err, confine.ErrRefused), Err: shown(r, err)}
 	}
 	defer response.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxRead))

@@ -96,3 +96,17 @@ func TestNoAnswer(t *testing.T) {
 		t.Errorf("an address that is none: %+v", answer)
 	}
 }
+
+// TestConfined: the receiver on this machine is not called, and there is no use in another try.
+func TestConfined(t *testing.T) {
+	reached := 0
+	address := serve(t, func(http.ResponseWriter, *http.Request) { reached++ })
+	call := request(address)
+	for _, confined := range []bool{true, false} {
+		call.Confined = confined
+		answer := caller(t).Call(t.Context(), call)
+		if refused := answer.Err != nil && answer.Final; refused != confined || (reached == 0) != confined {
+			t.Errorf("confined %v: %+v, reached %d times", confined, answer, reached)
+		}
+	}
+}

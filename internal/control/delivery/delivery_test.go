@@ -246,3 +246,21 @@ func TestAnAnswerCountsOnlyForItsOwnDelivery(t *testing.T) {
 		}
 	})
 }
+
+// TestCallsForAnUntrustedSourceAreConfined: what the sync created says so itself.
+func TestCallsForAnUntrustedSourceAreConfined(t *testing.T) {
+	inHarness(t, func(l *harness) {
+		l.receive["ok.example"] = answers(200)
+		l.object(api.Webhook{URL: "https://ok.example"})
+		l.deliver("a", 0)
+		l.after(time.Second)
+		object := *records.Snapshot{Reader: l.view.Snapshot()}.Object(web).Value
+		object.Metadata.Stamps = map[string]string{api.StampConfined: "true"}
+		l.write(func(txn *records.Txn) { txn.Put(records.ObjectKey(web), object) })
+		l.deliver("b", 0)
+		l.after(time.Second)
+		if calls := l.calls(); len(calls) != 2 || calls[0].request.Confined || !calls[1].request.Confined {
+			t.Errorf("called %+v", calls)
+		}
+	})
+}

@@ -36,7 +36,7 @@ func (c *Controller) request(s records.Snapshot, d api.Delivery) (webhook.Reques
 		}
 	}
 	return webhook.Call{
-		Hook: *hook, Delivery: d, File: file, Key: object.Metadata.UID + "-" + d.ID, Agent: c.Agent,
+		Hook: *hook, Delivery: d, File: file, Key: object.Metadata.UID + "-" + d.ID, Agent: c.Agent, Confined: object.Confined(),
 		Spaces: c.environments.Spaces(s, object.Ref(), spec.EnvFrom),
 	}.Request()
 }

@@ -37,7 +37,7 @@ func fact(s records.Snapshot, consumer api.Ref, r api.Reference) (string, error)
 
 // workloadFact returns a field of a workload. Host and port come from the spec, so they exist before anything runs.
 func workloadFact(target api.Ref, field string, spec api.WorkloadSpec, status *api.WorkloadStatus) (string, error) {
-	host := target.Name + "." + target.Scope
+	host := api.ServiceNames(target.Name, target.Scope)[0]
 	switch field {
 	case "host":
 		return host, nil
@@ -56,7 +56,7 @@ func workloadFact(target api.Ref, field string, spec api.WorkloadSpec, status *a
 		return status.Release, nil
 	}
 	// The address of one ordinal: Reference.CheckFact lets no other field through.
-	return target.Name + strings.TrimPrefix(field, "host") + "." + target.Scope, nil
+	return api.ServiceNames(target.Name+strings.TrimPrefix(field, "host"), target.Scope)[0], nil
 }
 
 // firstPort returns the container's side of the first port.

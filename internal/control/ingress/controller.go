@@ -23,15 +23,15 @@ var Kind = control.Kind{
 
 // New returns the controller of ingresses.
 func New(deps control.Deps) *Controller {
-	return &Controller{control.Reporter[api.IngressStatus]{Deps: deps.Defaults(), Kind: api.KindIngress, Status: status}}
+	return &Controller{control.Reporter[api.IngressStatus]{Deps: deps.Defaults(), Kind: api.KindIngress, Status: new(claims).status}}
 }
 
-func status(s records.Snapshot, object records.Read[api.Object], before api.IngressStatus, now time.Time) api.IngressStatus {
-	return observe(s, object).status(before, now)
+func (c *claims) status(s records.Snapshot, object records.Read[api.Object], before api.IngressStatus, now time.Time) api.IngressStatus {
+	return observe(s, object, c.of(s)).status(before, now)
 }
 
-// Affected returns the ingresses a change may concern: the changed one, those that a changed workload serves, or all if
-// a proxy reported.
+// Affected returns the ingresses a change may concern: the changed one and those whose host it may decide about, those
+// that a changed workload serves, or all if a proxy reported.
 func (c *Controller) Affected(s records.Snapshot, change view.Change) []engine.Key {
 	value := change.New
 	if value == nil {
@@ -40,7 +40,7 @@ func (c *Controller) Affected(s records.Snapshot, change view.Change) []engine.K
 	switch record := value.(type) {
 	case *api.Object:
 		if record.Kind == api.KindIngress {
-			return []engine.Key{control.Key(record.Ref())}
+			return routedWith(s, change)
 		}
 		return servedBy(s, record.Ref())
 	case *api.Task:
@@ -53,6 +53,23 @@ func (c *Controller) Affected(s records.Snapshot, change view.Change) []engine.K
 		return control.Keys(s, api.KindIngress)
 	}
 	return nil
+}
+
+// routedWith returns the ingress that changed, and those that share its host, as it is and as it was.
+func routedWith(s records.Snapshot, change view.Change) []engine.Key {
+	var changed []*api.Object
+	for _, value := range []any{change.Old, change.New} {
+		if object, ok := value.(*api.Object); ok && object != nil {
+			changed = append(changed, object)
+		}
+	}
+	out := []engine.Key{control.Key(changed[0].Ref())}
+	for _, ref := range related(s, changed...) {
+		if key := control.Key(ref); key != out[0] {
+			out = append(out, key)
+		}
+	}
+	return out
 }
 
 func servedBy(s records.Snapshot, workload api.Ref) []engine.Key {

@@ -263,3 +263,40 @@ func TestAffected(t *testing.T) {
 		}
 	}
 }
+
+// TestAHostOfAnotherScope: it says whose the host is, and is served once the owner shares it, by the owner's policy.
+func TestAHostOfAnotherScope(t *testing.T) {
+	l := newHarness(t)
+	l.proxy(nil)
+	l.object(web, api.DeploymentSpec{}, nil)
+	l.pod("w1", true)
+	owner := api.Ref{Kind: api.KindIngress, Scope: "bank", Name: "web"}
+	const first, later = "2026-01-01T00:00:00Z shop.example", "2026-01-02T00:00:00Z shop.example"
+	l.object(owner, api.IngressSpec{Host: "shop.example", TLS: &api.IngressTLS{}}, map[string]string{api.StampHost: first})
+	l.object(shop, api.IngressSpec{Host: "shop.example", Service: "web"}, map[string]string{api.StampHost: later})
+	look := func() api.IngressStatus {
+		t.Helper()
+		result, err := l.c.Reconcile(t.Context(), control.Key(owner))
+		if err == nil {
+			err = l.view.WaitFor(t.Context(), result.Revision)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l.look()
+	}
+	status := look()
+	for _, condition := range []string{api.ConditionReady, api.ConditionDegraded} {
+		if c := api.FindCondition(status.Conditions, condition); c.Reason != api.ReasonHostTaken || !strings.Contains(c.Message, "belongs to the scope bank") {
+			t.Errorf("%+v", c)
+		}
+	}
+	change := view.Change{New: l.snapshot().Object(owner).Value}
+	if keys := l.c.Affected(l.snapshot(), change); len(keys) != 2 || keys[1] != control.Key(shop) {
+		t.Errorf("a change of the owner concerns %v", keys)
+	}
+	l.object(owner, api.IngressSpec{Host: "shop.example", TLS: &api.IngressTLS{}, SharedWith: []string{"prod"}}, map[string]string{api.StampHost: first})
+	if status = look(); !status.TLS || status.URL != "https://shop.example" {
+		t.Errorf("shared: %+v", status)
+	}
+}

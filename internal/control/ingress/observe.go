@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/hosts"
 	"tend.dev/tend/internal/records"
 )
 
@@ -13,6 +14,8 @@ type observed struct {
 	object records.Read[api.Object]
 	spec   api.IngressSpec
 	broken error // why the spec can't be read
+	// taken is why the host is another scope's; nil if it is not.
+	taken *hosts.Refusal
 	// serves reports whether the workload exists.
 	serves   bool
 	workload api.DeploymentSpec
@@ -24,9 +27,10 @@ type observed struct {
 	now      time.Time
 }
 
-func observe(s records.Snapshot, object records.Read[api.Object]) observed {
+func observe(s records.Snapshot, object records.Read[api.Object], claims hosts.Table) observed {
 	o := observed{object: object, nodes: s.IngressNodes()}
 	o.spec, o.broken = api.DecodeSpec[api.IngressSpec](*object.Value)
+	o.route(claims)
 	o.traffic, o.message, _ = strings.Cut(object.Value.Metadata.Stamps[api.StampTraffic], ":")
 	name := o.spec.ServiceName(object.Value.Name)
 	for _, kind := range api.KindsThat(api.Kind.Serves) {
@@ -39,6 +43,21 @@ func observe(s records.Snapshot, object records.Read[api.Object]) observed {
 		}
 	}
 	return o
+}
+
+// route sets the TLS policy that the host is served by, or why it is not served.
+func (o *observed) route(claims hosts.Table) {
+	claim, asks := hosts.ClaimOf(*o.object.Value)
+	if !asks {
+		return
+	}
+	policy, _, served := claims.Served(claim)
+	switch {
+	case served:
+		o.spec.TLS = policy
+	case !o.object.Value.Metadata.Deleting():
+		o.taken = claims.Refuse(claim)
+	}
 }
 
 func (o *observed) count(s records.Snapshot, workload api.Ref) {

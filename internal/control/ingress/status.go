@@ -58,6 +58,8 @@ func (o observed) notReadyReason() (reason, message string) {
 	switch {
 	case o.broken != nil:
 		return api.ReasonInvalidSpec, o.broken.Error() + ": apply a corrected manifest"
+	case o.taken != nil:
+		return api.ReasonHostTaken, o.taken.Detail
 	case listener.Error != "":
 		return api.ReasonNotListening, fmt.Sprintf("%s: stop what holds the port, or choose another (--ingress-http, --ingress-https)", listener.Error)
 	case listener.Address == "":
@@ -89,7 +91,7 @@ func (o observed) trouble() api.Condition {
 	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionTrue}
 	c.Reason, c.Message = o.notReadyReason()
 	switch c.Reason {
-	case api.ReasonInvalidSpec, api.ReasonNotListening, api.ReasonNoService, api.ReasonNoReadyPods, api.ReasonCertificateFailed:
+	case api.ReasonInvalidSpec, api.ReasonHostTaken, api.ReasonNotListening, api.ReasonNoService, api.ReasonNoReadyPods, api.ReasonCertificateFailed:
 		c.Next = o.nextStep(c.Reason)
 		return c
 	}
@@ -105,6 +107,8 @@ func (o observed) trouble() api.Condition {
 func (o observed) nextStep(reason string) string {
 	service := o.object.Value.Scope + "/" + o.spec.ServiceName(o.object.Value.Name)
 	switch reason {
+	case api.ReasonHostTaken:
+		return o.taken.Next
 	case api.ReasonNoService:
 		return "apply a deployment " + service + ", or correct `service`"
 	case api.ReasonNoReadyPods:

@@ -19,6 +19,8 @@ type Request struct {
 	// Header is set in this order: of two with the same name the later counts.
 	Header []Field
 	Body   []byte
+	// Confined: the receiver may not be on the caller's own machine or link.
+	Confined bool
 	// secretHost is set if the host of the address is a secret too.
 	secretHost bool
 }
@@ -60,6 +62,8 @@ type Call struct {
 	File []byte
 	// Key identifies the delivery to its receiver, the same for every attempt.
 	Key string
+	// Confined is the request's.
+	Confined bool
 	// Agent is the User-Agent.
 	Agent string
 	// Spaces resolve the references of the hook. The errors of Request contain none of their values.
@@ -68,7 +72,7 @@ type Call struct {
 
 // Request builds the request.
 func (c Call) Request() (Request, error) {
-	r := Request{Method: c.Hook.Method, Header: []Field{{"Content-Type", "application/json"}}}
+	r := Request{Method: c.Hook.Method, Confined: c.Confined, Header: []Field{{"Content-Type", "application/json"}}}
 	if r.Method == "" {
 		r.Method = "POST"
 	}

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/caddyserver/certmagic"
 )
 
 // answering is a client whose server is the test.
@@ -101,4 +104,20 @@ func TestAFloodOfNames(t *testing.T) {
 			t.Errorf("%d are still under way", hanging.asking)
 		}
 	})
+}
+
+// TestAskOnThisMachine: the URL of an untrusted source's ingress is not asked there.
+func TestAskOnThisMachine(t *testing.T) {
+	questions := 0
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { questions++ }))
+	defer server.Close()
+	m := New(Options{Storage: &certmagic.FileStorage{Path: t.TempDir()}})
+	defer m.Close()
+	for _, confined := range []bool{true, false} {
+		p := Policy{Host: "*.test", Provider: Internal, OnDemand: true, Ask: server.URL, Confined: confined}
+		err := m.issuer(p.group()).config.OnDemand.DecisionFunc(t.Context(), "a.test")
+		if (err != nil) != confined || (questions == 0) != confined {
+			t.Errorf("confined %v: %v, asked %d times", confined, err, questions)
+		}
+	}
 }

@@ -22,7 +22,11 @@ func (m *Manager) issuer(g group) *issuer {
 	made := &issuer{}
 	config := certmagic.Config{Storage: m.opts.Storage, Logger: zap.NewNop(), OnEvent: m.event}
 	if g.ask != "" {
-		config.OnDemand = &certmagic.OnDemandConfig{DecisionFunc: func(ctx context.Context, name string) error { return m.asked.allowed(ctx, g.ask, name) }}
+		asked := m.asked
+		if g.confined {
+			asked = m.confined
+		}
+		config.OnDemand = &certmagic.OnDemandConfig{DecisionFunc: func(ctx context.Context, name string) error { return asked.allowed(ctx, g.ask, name) }}
 	}
 	made.config = certmagic.New(m.cache, config)
 	if g.provider == Internal {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/caddyserver/certmagic"
 	"go.uber.org/zap"
+
+	"tend.dev/tend/internal/confine"
 )
 
 // Options make a Manager. Storage is needed.
@@ -36,8 +38,10 @@ type Options struct {
 
 // Manager finds certificates. Safe for concurrent use.
 type Manager struct {
-	opts   Options
-	asked  *asked
+	opts Options
+	// asked asks for the policies that aren't confined, confined for those that are.
+	asked, confined *asked
+
 	cache  *certmagic.Cache
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -85,6 +89,9 @@ func New(opts Options) *Manager {
 	m := &Manager{opts: opts, issuers: map[group]*issuer{}, owned: map[string]*tls.Certificate{}, states: map[string]State{},
 		efforts: map[string]effort{}}
 	m.asked = newAsked(opts.Client, time.Now)
+	outside := *opts.Client
+	outside.Transport = confine.Transport(http.DefaultTransport.(*http.Transport))
+	m.confined = newAsked(&outside, time.Now)
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.cache = certmagic.NewCache(certmagic.CacheOptions{
 		GetConfigForCert: func(c certmagic.Certificate) (*certmagic.Config, error) { return m.configOf(c.Names) },

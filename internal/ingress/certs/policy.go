@@ -23,6 +23,8 @@ type Policy struct {
 	// OnDemand obtains a certificate at the first handshake, for names that Ask answers 200 for.
 	OnDemand bool
 	Ask      string
+	// Confined: Ask must not be on this machine or its link.
+	Confined bool
 	// Certificate and Key are PEM, if the user provides the certificate.
 	Certificate, Key []byte
 	// Fault is why the policy can't be followed, if that is known already.
@@ -30,7 +32,10 @@ type Policy struct {
 }
 
 // group are the policies that share an issuer.
-type group struct{ provider, email, ask string }
+type group struct {
+	provider, email, ask string
+	confined             bool
+}
 
 func (p Policy) group() group {
 	g := group{provider: p.Provider, email: p.Email}
@@ -38,7 +43,7 @@ func (p Policy) group() group {
 		g.provider = ACME
 	}
 	if p.OnDemand {
-		g.ask = p.Ask
+		g.ask, g.confined = p.Ask, p.Confined
 	}
 	return g
 }

@@ -14,6 +14,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/boundary"
+	"tend.dev/tend/internal/core/hosts"
 	"tend.dev/tend/internal/records"
 )
 
@@ -29,15 +30,19 @@ func (c *Control) ingressHosts() ([]boundary.Host, error) {
 	if !c.servesIngress(snap) {
 		return nil, fmt.Errorf("node %s serves no ingresses (an operator lets it: tend nodes ingress %s on): %w", c.node, c.node, node.ErrForbidden)
 	}
-	var hosts []boundary.Host
+	var out []boundary.Host
+	claims := hosts.TableOf(snap.Routed())
 	for object := range snap.Objects(api.KindIngress) {
 		spec, err := api.DecodeSpec[api.IngressSpec](*object.Value)
-		if err != nil || object.Value.Metadata.Deleting() || !spec.Secure() || spec.TLS.Certificate != "" {
+		if err != nil || object.Value.Metadata.Deleting() {
 			continue
 		}
-		hosts = append(hosts, boundary.Host{Name: strings.ToLower(spec.Host), OnDemand: spec.TLS.OnDemand, Internal: spec.TLS.Provider == internalProvider})
+		if _, served := takesPolicy(claims, *object.Value, &spec); !served || !spec.Secure() || spec.TLS.Certificate != "" {
+			continue
+		}
+		out = append(out, boundary.Host{Name: strings.ToLower(spec.Host), OnDemand: spec.TLS.OnDemand, Internal: spec.TLS.Provider == internalProvider})
 	}
-	return hosts, nil
+	return out, nil
 }
 
 // servesIngress reports whether the node may serve ingresses. This server's own node may, unless it is declared otherwise.

@@ -7,6 +7,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/core/hosts"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
 )
@@ -34,10 +35,13 @@ func labRoute(object *api.Object) (api.IngressSpec, bool) {
 }
 
 // labRoutes returns the routes of the labs that run: there is none before a lab runs, and none after its end.
-func labRoutes(snap records.Snapshot) (out []node.Ingress) {
+func labRoutes(snap records.Snapshot, claims hosts.Table) (out []node.Ingress) {
 	for object, route := range routedLabs(snap) {
 		status := snap.LabStatus(object.Ref())
-		if !object.Metadata.Deleting() && status.Exists() && status.Value.Phase == api.LabRunning {
+		if object.Metadata.Deleting() || !status.Exists() || status.Value.Phase != api.LabRunning {
+			continue
+		}
+		if _, served := takesPolicy(claims, *object, &route); served {
 			out = append(out, node.Ingress{Ref: object.Ref(), Spec: route})
 		}
 	}

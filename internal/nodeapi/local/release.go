@@ -104,7 +104,7 @@ func (c *Control) addIdentity(owner api.Ref, release *node.Release) {
 	if !object.Exists() {
 		return
 	}
-	release.Dotted = object.Value.Metadata.Labels[api.LabelDotted]
+	release.Dotted = object.Value.Dotted()
 	if c.CallbackPath != nil {
 		release.CallbackPath = c.CallbackPath(*object.Value)
 	}

@@ -13,8 +13,9 @@ import (
 // Resolve implements nodeapi.Control.
 func (c *Control) Resolve(_ context.Context, name string) (node.Names, error) {
 	snap := c.snapshot()
-	workload, scope, ok := strings.Cut(withoutZone(name), ".")
-	if !ok || strings.Contains(scope, ".") {
+	bare, zoned := withoutZone(name)
+	workload, scope, ok := strings.Cut(bare, ".")
+	if !ok || strings.Contains(scope, ".") || !zoned && api.PublicZone(scope) {
 		return node.Names{}, nil
 	}
 	if found, ok := c.service(snap, scope+"/"+workload); ok {
@@ -33,15 +34,16 @@ func (c *Control) Resolve(_ context.Context, name string) (node.Names, error) {
 	return c.addresses(snap, of), nil
 }
 
-// withoutZone returns a DNS name in lower case, without the zone that may follow the scope.
-func withoutZone(name string) string {
+// withoutZone returns a DNS name in lower case, without the zone that may follow the scope; zoned says whether one
+// does.
+func withoutZone(name string) (bare string, zoned bool) {
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	for _, zone := range api.Zones {
 		if before, in := strings.CutSuffix(name, "."+zone); in && strings.Contains(before, ".") {
-			return before
+			return before, true
 		}
 	}
-	return name
+	return name, false
 }
 
 func (c *Control) addresses(snap records.Snapshot, pods []node.Pod) node.Names {

@@ -12,6 +12,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/boundary"
+	"tend.dev/tend/internal/core/hosts"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
@@ -32,25 +33,43 @@ func (c *Control) Served() node.Served {
 	return out
 }
 
-// table returns what is served except for the workloads; nothing to a node that may serve no ingress.
+// table returns what is served except for the workloads; nothing to a node that may serve no ingress. A host is served for the
+// scope that it belongs to, and by one policy.
 func (c *Control) table(snap records.Snapshot) (out node.Table) {
 	if !c.servesIngress(snap) {
 		return out
 	}
+	claims := hosts.TableOf(snap.Routed())
 	for object := range snap.Objects(api.KindIngress) {
 		spec, err := api.DecodeSpec[api.IngressSpec](*object.Value)
 		if err != nil || object.Value.Metadata.Deleting() {
 			continue // its controller says why it isn't served
 		}
+		by, served := takesPolicy(claims, *object.Value, &spec)
+		if !served {
+			continue
+		}
 		declared := node.Ingress{Ref: object.Value.Ref(), Spec: spec}
 		declared.Traffic, declared.Message, _ = strings.Cut(object.Value.Metadata.Stamps[api.StampTraffic], ":")
 		out.Ingresses = append(out.Ingresses, declared)
-		if policy, wanted := c.certificate(snap, object.Value.Ref(), spec); wanted {
+		if policy, wanted := c.certificate(snap, object.Value.Ref(), spec); wanted && by == object.Value.Ref() {
+			policy.Confined = object.Value.Confined()
 			out.Certificates = append(out.Certificates, policy)
 		}
 	}
-	out.Ingresses = append(out.Ingresses, labRoutes(snap)...)
+	out.Ingresses = append(out.Ingresses, labRoutes(snap, claims)...)
 	return out
+}
+
+// takesPolicy sets the policy of an object's host in what it serves by, and returns which object declares it; false if
+// the host belongs to another scope.
+func takesPolicy(claims hosts.Table, object api.Object, spec *api.IngressSpec) (by api.Ref, served bool) {
+	claim, asks := hosts.ClaimOf(object)
+	if !asks {
+		return by, false
+	}
+	spec.TLS, by, served = claims.Served(claim)
+	return by, served
 }
 
 // service returns the workload of a scope/name that serves: a deployment, a statefulset or a lab.

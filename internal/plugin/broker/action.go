@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,14 +112,18 @@ func (b *Broker) applyOne(ctx context.Context, manifest plugin.Manifest, scope, 
 	if err != nil {
 		return 0, err
 	}
+	opts := verbs.ApplyOptions{Made: map[api.Ref]verbs.Made{}, FieldManager: verbs.FieldManager{Actor: actor}}
 	for i, object := range objects {
+		how := verbs.Made{Dotted: manifest.Dotted}
 		if stored := b.Snapshot().Object(object.Ref()); stored.Exists() {
 			objects[i].Metadata.Labels = maps.Clone(stored.Value.Metadata.Labels)
 			objects[i].Metadata.Annotations = maps.Clone(stored.Value.Metadata.Annotations)
+			how.Macro = stored.Value.Metadata.Stamps[api.StampMacro]
+			how.Dotted = cmp.Or(how.Dotted, stored.Value.Dotted())
 		}
-		nameDotted(&objects[i], manifest)
+		opts.Made[object.Ref()] = how
 	}
-	result, err := b.Verbs.Apply(ctx, objects, verbs.ApplyOptions{FieldManager: verbs.FieldManager{Actor: actor}})
+	result, err := b.Verbs.Apply(ctx, objects, opts)
 	return result.Revision, err
 }
 

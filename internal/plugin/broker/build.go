@@ -22,8 +22,9 @@ func (e *TreesError) Error() string {
 
 // stampTrees stamps the objects of a macro with the source trees that the macro's stamps name, and records the built
 // objects without one.
-func (e *expanding) stampTrees(macro api.Object, made []api.Object) {
-	for i, object := range made {
+func (e *expanding) stampTrees(macro api.Object, all []made) {
+	for i := range all {
+		object := &all[i].object
 		if !object.Kind.HasContainers() {
 			continue
 		}
@@ -32,7 +33,7 @@ func (e *expanding) stampTrees(macro api.Object, made []api.Object) {
 			continue // validation reports what can't be read
 		}
 		if tree := macro.Metadata.Stamps[api.StampBuildOf+object.Ref().String()]; tree != "" {
-			made[i].Metadata.Stamps = map[string]string{api.StampBuild: tree}
+			object.Metadata.Stamps = map[string]string{api.StampBuild: tree}
 			continue
 		}
 		e.trees = append(e.trees, api.MacroBuild{Macro: macro.Ref(), Object: object.Ref(), Build: *spec.Build})

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"tend.dev/tend/api"
@@ -30,6 +29,7 @@ func (b *Broker) Apply(ctx context.Context, objects []api.Object, opts verbs.App
 	if !slices.ContainsFunc(objects, isMacro) {
 		return b.Verbs.Apply(ctx, objects, opts)
 	}
+	opts.Made = map[api.Ref]verbs.Made{}
 	e := &expanding{Broker: b, opts: opts, endpoint: endpoint, plugins: map[api.Kind]chosen{}, pending: map[verbs.Bucket]map[string]*string{}, from: map[string]api.Ref{}}
 	for _, object := range objects {
 		if err := e.add(ctx, object); err != nil {
@@ -42,7 +42,7 @@ func (b *Broker) Apply(ctx context.Context, objects []api.Object, opts verbs.App
 	if err := e.perform(ctx); err != nil {
 		return api.ApplyResult{}, e.explain(err)
 	}
-	result, err := b.Verbs.Apply(ctx, e.objects, opts)
+	result, err := b.Verbs.Apply(ctx, e.objects, e.opts)
 	result.Macros = e.results
 	return result, e.explain(err)
 }
@@ -152,14 +152,16 @@ func actorOf(actor, name string) string { return actor + " through the plugin " 
 
 // take adds the objects a macro stands for.
 func (e *expanding) take(ctx context.Context, macro api.Object, p *plugin.Plugin, expansion plugin.Expansion, result api.MacroResult) error {
-	made, err := e.objectsOf(macro, p, expansion.Manifests, &result)
+	all, err := e.objectsOf(macro, p, expansion.Manifests, &result)
 	if err != nil {
 		return err
 	}
-	e.stampTrees(macro, made)
-	for _, object := range made {
-		result.To = append(result.To, object.Ref())
-		e.from[object.Ref().String()] = macro.Ref()
+	e.stampTrees(macro, all)
+	for _, one := range all {
+		result.To = append(result.To, one.object.Ref())
+		e.from[one.object.Ref().String()] = macro.Ref()
+		e.objects = append(e.objects, one.object)
+		e.opts.Made[one.object.Ref()] = verbs.Made{Macro: macro.Ref().String(), Dotted: one.dotted}
 	}
 	for _, action := range expansion.Actions {
 		if scope, _ := action.Target(); macro.Scope != "" && scope != macro.Scope {
@@ -177,7 +179,6 @@ func (e *expanding) take(ctx context.Context, macro api.Object, p *plugin.Plugin
 		e.actions = append(e.actions, action)
 		result.Actions = append(result.Actions, action.String())
 	}
-	e.objects = append(e.objects, made...)
 	e.results = append(e.results, result)
 	return nil
 }
@@ -253,14 +254,4 @@ func (e *expanding) explain(err error) error {
 		}
 	}
 	return &described
-}
-
-// labelled returns a macro's labels, and which macro it is.
-func labelled(macro api.Object) map[string]string {
-	labels := maps.Clone(macro.Metadata.Labels)
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	labels[api.LabelMacro] = macro.Ref().String()
-	return labels
 }

@@ -17,13 +17,20 @@ import (
 // sets.
 const assetDigests = "_asset_digests"
 
+// made is an object that a plugin wrote, and its name as the plugin wrote it, if that has dots: by it the plugin
+// searches for the containers.
+type made struct {
+	object api.Object
+	dotted string
+}
+
 // objectsOf makes objects of the manifests a macro's plugin wrote: core kinds, in the macro's scope.
-func (b *Broker) objectsOf(macro api.Object, p *plugin.Plugin, manifests []plugin.Manifest, result *api.MacroResult) ([]api.Object, error) {
+func (b *Broker) objectsOf(macro api.Object, p *plugin.Plugin, manifests []plugin.Manifest, result *api.MacroResult) ([]made, error) {
 	probes, err := probesOf(macro.Spec)
 	if err != nil {
 		return nil, err
 	}
-	var out []api.Object
+	var out []made
 	for i, manifest := range manifests {
 		if manifest.Scope == "" && api.Kind(manifest.Kind).Info().Scope != api.ScopeNone {
 			manifest.Scope = macro.Scope
@@ -32,15 +39,14 @@ func (b *Broker) objectsOf(macro api.Object, p *plugin.Plugin, manifests []plugi
 			return nil, foreign(p, fmt.Sprintf("manifests[%d] (%.40s %.80s/%.80s) is in another scope", i, manifest.Kind, manifest.Scope, manifest.Name), macro)
 		}
 		b.dropPassedOn(macro, &manifest, result)
-		made, err := b.objectOf(manifest, probes)
+		objects, err := b.objectOf(manifest, probes)
 		if err != nil {
 			return nil, &plugin.Error{Reason: plugin.Nonsense, Plugin: p.Folder(), Command: plugin.ExpandCommand, Err: err,
 				Detail: fmt.Sprintf("manifests[%d] can't be used: %s", i, flat(err)), Next: "report it to the plugin's author; nothing was stored"}
 		}
-		for _, object := range made {
-			object.Metadata.Labels, object.Metadata.Annotations = labelled(macro), maps.Clone(macro.Metadata.Annotations)
-			nameDotted(&object, manifest)
-			out = append(out, object)
+		for _, object := range objects {
+			object.Metadata.Labels, object.Metadata.Annotations = maps.Clone(macro.Metadata.Labels), maps.Clone(macro.Metadata.Annotations)
+			out = append(out, made{object, manifest.Dotted})
 		}
 	}
 	return out, nil
@@ -115,17 +121,6 @@ func (b *Broker) dropPassedOn(macro api.Object, manifest *plugin.Manifest, resul
 	if raw, err := json.Marshal(spec); err == nil {
 		manifest.Spec = raw
 	}
-}
-
-// nameDotted keeps the name a plugin wrote with dots: by it the plugin searches for the containers.
-func nameDotted(object *api.Object, manifest plugin.Manifest) {
-	if manifest.Dotted == "" {
-		return
-	}
-	if object.Metadata.Labels == nil {
-		object.Metadata.Labels = map[string]string{}
-	}
-	object.Metadata.Labels[api.LabelDotted] = manifest.Dotted
 }
 
 // flat returns an error on one line.

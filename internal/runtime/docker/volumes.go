@@ -9,18 +9,22 @@ import (
 	"github.com/moby/moby/client"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/runtime"
 )
 
 // EnsureVolume creates a volume of the local driver. Like the engine, it leaves an existing one unchanged, because a
-// user may have created it.
+// user may have created it, and refuses that of another claim.
 func (r *Runtime) EnsureVolume(ctx context.Context, name string, labels map[string]string) error {
 	labels = maps.Clone(labels)
 	if labels == nil {
 		labels = map[string]string{}
 	}
 	labels[api.LabelCluster], labels[api.LabelNode] = r.options.Cluster, r.options.Node
-	_, err := r.client.VolumeCreate(ctx, client.VolumeCreateOptions{Name: name, Labels: labels})
-	return fault("make volume "+name, err)
+	made, err := r.client.VolumeCreate(ctx, client.VolumeCreateOptions{Name: name, Labels: labels})
+	if err != nil {
+		return fault("make volume "+name, err)
+	}
+	return runtime.CheckVolume(name, made.Volume.Labels, labels)
 }
 
 // OlderVolume returns the predecessor's volume of a claim (voodu-… for tend-…) if it exists and Tend's own volume of

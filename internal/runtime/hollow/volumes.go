@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+
+	"tend.dev/tend/internal/runtime"
 )
 
 // EnsureVolume implements runtime.Runtime.
@@ -16,7 +18,7 @@ func (r *Runtime) EnsureVolume(ctx context.Context, name string, labels map[stri
 		if _, there := e.volumes[name]; !there {
 			e.volumes[name] = maps.Clone(labels)
 		}
-		return nil
+		return runtime.CheckVolume(name, e.volumes[name], labels)
 	})
 }
 

@@ -1,0 +1,20 @@
+package api_test
+
+import (
+	"strings"
+	"testing"
+
+	"tend.dev/tend/api"
+)
+
+func TestServiceNames(t *testing.T) {
+	for scope, want := range map[string]string{
+		"prod": "web.prod web.prod.tend web.prod.voodu", "com": "web.com.tend web.com.voodu", "io": "web.io.tend web.io.voodu",
+		"arpa": "web.arpa.tend web.arpa.voodu", "t": "web.t web.t.tend web.t.voodu", "t1": "web.t1 web.t1.tend web.t1.voodu",
+		"dev": "web.dev web.dev.tend web.dev.voodu",
+	} {
+		if got := strings.Join(api.ServiceNames("Web", scope), " "); got != want {
+			t.Errorf("%s: %s, want %s", scope, got, want)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package hosts
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// Table is who claims which host: the claims of each, the first one first.
+type Table map[string][]Claim
+
+// TableOf returns the claims of objects.
+func TableOf(objects iter.Seq[*api.Object]) Table {
+	t := Table{}
+	for object := range objects {
+		if claim, asks := ClaimOf(*object); asks {
+			t[claim.Host] = append(t[claim.Host], claim)
+		}
+	}
+	for _, claims := range t {
+		slices.SortFunc(claims, func(a, b Claim) int {
+			return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Ref.String(), b.Ref.String()))
+		})
+	}
+	return t
+}
+
+// Stamp returns the value of api.StampHost for an object that replaces old, which is nil for a new one; empty if it
+// claims no host. A claim keeps its time while its host stays, and a new one comes after those there are, whatever the
+// clock says.
+func (t Table) Stamp(old *api.Object, next api.Object, now time.Time) string {
+	claim, asks := ClaimOf(next)
+	if !asks {
+		return ""
+	}
+	if old != nil {
+		if before, asked := ClaimOf(*old); asked && before.Host == claim.Host {
+			return before.stamp()
+		}
+	}
+	claim.Since = now
+	for _, host := range []string{claim.Host, above(claim.Host)} {
+		for _, other := range t[host] {
+			if !other.Since.Before(claim.Since) {
+				claim.Since = other.Since.Add(1)
+			}
+		}
+	}
+	return claim.stamp()
+}
+
+// above returns the wildcard that a host is under; empty for a wildcard.
+func above(host string) string {
+	label, rest, found := strings.Cut(host, ".")
+	if label == "*" || !found {
+		return ""
+	}
+	return "*." + rest
+}
+
+// owner returns the claim that a host belongs to.
+func (t Table) owner(host string) (owner Claim, owned bool) {
+	for _, name := range []string{host, above(host)} {
+		if claims := t[name]; len(claims) > 0 && (!owned || claims[0].Since.Before(owner.Since)) {
+			owner, owned = claims[0], true
+		}
+	}
+	return owner, owned
+}
+
+// holds reports whether a claim is the owner's, or of a scope that the owner shares the host with.
+func (t Table) holds(c, owner Claim) bool {
+	return c.Ref.Scope == owner.Ref.Scope || slices.ContainsFunc(t[owner.Host], func(other Claim) bool {
+		return other.Ref.Scope == owner.Ref.Scope && slices.Contains(other.SharedWith, c.Ref.Scope)
+	})
+}
+
+// Served returns by which policy a claim of the table is served, and the object that declares it: a nil policy for
+// plain HTTP. It is not served if it does not hold.
+func (t Table) Served(c Claim) (policy *api.IngressTLS, by api.Ref, served bool) {
+	owner, owned := t.owner(c.Host)
+	if !owned || !t.holds(c, owner) {
+		return nil, api.Ref{}, false
+	}
+	policy, by = t.tls(c.Host, owner)
+	return policy, by, true
+}
+
+// tls returns the policy of a host, and the object that declares it.
+func (t Table) tls(host string, owner Claim) (*api.IngressTLS, api.Ref) {
+	scope := ""
+	for _, c := range t[host] {
+		if t.holds(c, owner) && (scope == "" || c.Ref.Scope == owner.Ref.Scope) {
+			scope = c.Ref.Scope // of the owner; under a wildcard of the owner, of the first that it is shared with
+		}
+	}
+	for _, c := range t[host] {
+		if c.Ref.Scope == scope && c.TLS != nil {
+			return c.TLS, c.Ref
+		}
+	}
+	return nil, api.Ref{}
+}
+
+// Refusal is why a claim does not hold.
+type Refusal struct {
+	// Field is that of the claim, Detail says what is wrong with it, and Next is the next step.
+	Field, Detail, Next string
+}
+
+// Refuse returns why a claim of the table does not hold; nil if it does.
+func (t Table) Refuse(c Claim) *Refusal {
+	owner, _ := t.owner(c.Host)
+	if !t.holds(c, owner) {
+		return &Refusal{
+			Field: "host",
+			Detail: fmt.Sprintf("%s belongs to the scope %s, whose %s claimed %s first",
+				c.Host, owner.Ref.Scope, owner.Ref, owner.Host),
+			Next: fmt.Sprintf("choose another host; or have the owner share it: shared_with = [%q] in %s",
+				c.Ref.Scope, owner.Ref),
+		}
+	}
+	policy, by := t.tls(c.Host, owner)
+	if c.TLS == nil || by == c.Ref || alike(policy, c.TLS) {
+		return nil
+	}
+	declared := "no tls is declared for it"
+	if policy != nil {
+		declared = by.String() + " declares it"
+	}
+	return &Refusal{
+		Field: "tls", Detail: fmt.Sprintf("%s is served by one TLS policy, and %s", c.Host, declared),
+		Next: "leave tls out, which takes the policy of the host; or declare the same one",
+	}
+}
+
+// alike reports whether two policies serve a host alike.
+func alike(a, b *api.IngressTLS) bool { return reflect.DeepEqual(normal(a), normal(b)) }
+
+// normal returns a policy with its defaults; a zero one serves without TLS.
+func normal(tls *api.IngressTLS) api.IngressTLS {
+	if !(api.IngressSpec{TLS: tls}).Secure() {
+		return api.IngressTLS{}
+	}
+	out, on := *tls, true
+	out.Enabled = &on
+	if out.Provider == "" && out.Certificate == "" {
+		out.Provider = api.DefaultTLSProvider
+	}
+	return out
+}

@@ -1,0 +1,90 @@
+package source
+
+import (
+	"slices"
+
+	"tend.dev/tend/api"
+)
+
+// Rights are what the source of a sync may do. Whatever a sync is refused, it is refused here; docs/security.md lists
+// it.
+//
+// A source that is not trusted is changed by people who need not be users of the host. It reaches neither the host nor
+// the cluster, declares and names only what lies in its scopes, and changes only what it created.
+type Rights struct {
+	Trusted bool
+	// Scopes are those that the source is limited to; a trusted one may have none, which allows all.
+	Scopes []string
+}
+
+// RightsOf returns the rights that a sync gives its source.
+func RightsOf(spec api.SyncSpec) Rights { return Rights{Trusted: spec.Trusted, Scopes: spec.Scopes} }
+
+const (
+	nextTrust  = "leave it out of the source, or set trusted if everyone who can change the source may use this machine"
+	nextScopes = "name its scopes: scopes = [\"shop\"], or tend sync add --scope shop; or set trusted"
+)
+
+// notAllowed returns the fault of what the source may not do; next is the next step.
+func notAllowed(next, format string, args ...any) *Error {
+	return NewFault(api.ReasonNotAllowed, next, format, args...)
+}
+
+// Refuse returns why the source may not declare an object; nil if it may.
+func (r Rights) Refuse(object api.Object) *Error {
+	if fault := r.refuseKind(object); fault != nil {
+		return fault
+	}
+	var spec api.WorkloadSpec
+	if object.Kind.HasContainers() {
+		var err error
+		if spec, err = api.DecodeWorkload(object.Kind, object.Spec); err != nil {
+			return NewFault(api.ReasonInvalidManifests, "correct the manifest", "%s: %s", object.Ref(), err)
+		}
+		if spec.Build != nil || spec.Image == "" {
+			return notAllowed("build the image elsewhere, push it to a registry, and name it in image",
+				"%s is built from source, and a sync builds nothing", object.Ref())
+		}
+	}
+	if r.Trusted {
+		return nil
+	}
+	for _, p := range privileges {
+		if p.uses(spec, object.Scope) {
+			const format = "%s: %s %s, and the source is not trusted"
+			return notAllowed(p.next, format, object.Ref(), p.field, p.does)
+		}
+	}
+	return r.refuseForeign(object, spec)
+}
+
+// refuseKind decides by the kind and the scope of an object.
+func (r Rights) refuseKind(object api.Object) *Error {
+	ref, unscoped := object.Ref(), object.Kind.Info().Scope == api.ScopeNone
+	switch {
+	case !object.Kind.Core():
+		return notAllowed("put the objects that it stands for into the source (tend diff shows them)",
+			"%s is a macro, and a sync runs no plugin", ref)
+	case !r.Trusted && unscoped:
+		return notAllowed(nextTrust, "%s concerns the whole cluster, and the source is not trusted", ref)
+	case !r.Trusted && object.Kind.Delivered():
+		return notAllowed(nextTrust, "%s changes a Kubernetes cluster, and the source is not trusted", ref)
+	case !r.Trusted && len(r.Scopes) == 0:
+		return notAllowed(nextScopes, "%s: the source is not trusted, and its sync names no scopes", ref)
+	case len(r.Scopes) > 0 && !unscoped && !slices.Contains(r.Scopes, ref.Scope):
+		return notAllowed("leave it out of the source, or add the scope to scopes of the sync",
+			"%s is outside of the source's scopes", ref)
+	}
+	return nil
+}
+
+// RefuseChange returns why a sync, as the field manager that it is, may not change an object that is stored; nil if it
+// may.
+func (r Rights) RefuseChange(stored api.Object, manager string) *Error {
+	if r.Trusted || stored.Creator() == manager {
+		return nil
+	}
+	return notAllowed("leave it out of the source; or delete the object, and the sync creates it; or set trusted",
+		"%s was created by %s, and a source that is not trusted changes only what it created",
+		stored.Ref(), stored.Creator())
+}

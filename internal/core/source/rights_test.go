@@ -1,0 +1,140 @@
+package source
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"tend.dev/tend/api"
+)
+
+// TestRefuse: what an untrusted source of the scope prod, a trusted one of it, and a trusted one without scopes may
+// declare.
+func TestRefuse(t *testing.T) {
+	const builds, macro, cluster = "a sync builds nothing", "a sync runs no plugin", "concerns the whole cluster"
+	const host, foreign, elsewhere = "reaches the host", "mounts a volume that may be another's", "not trusted with it"
+	for name, tc := range map[string]struct {
+		object       api.Object
+		plain, trust string
+	}{
+		"plain":            {deployment(`"volumes":["prod.data:/data"],"network_mode":"bridge","networks":["tend0"]`), "", ""},
+		"host folder":      {deployment(`"volumes":["/etc:/x:ro"]`), "volumes " + host, ""},
+		"job":              {declared(api.KindJob, "prod", `{"image":"a","volumes":["/:/x"]}`), "volumes " + host, ""},
+		"lab":              {declared(api.KindLab, "prod", `{"image":"a","volumes":["/:/x"]}`), "volumes " + host, ""},
+		"lab, build":       {declared(api.KindLab, "prod", `{"build":{}}`), builds, builds},
+		"lab, port":        {declared(api.KindLab, "prod", `{"image":"a","ports":["0.0.0.0:80:80"]}`), "ports publishes", ""},
+		"devices":          {declared(api.KindStatefulSet, "prod", `{"image":"a","devices":["/dev/kvm"]}`), "devices " + host, ""},
+		"capability":       {deployment(`"cap_add":["SYS_ADMIN"]`), "cap_add " + host, ""},
+		"host network":     {deployment(`"network_mode":"host"`), "network_mode " + host, ""},
+		"security":         {deployment(`"security_opt":["seccomp=unconfined"]`), "security_opt " + host, ""},
+		"docker options":   {declared(api.KindCronJob, "prod", `{"image":"a","docker_options":["--privileged"]}`), "docker_options " + host, ""},
+		"init":             {deployment(`"inits":[{"name":"i","docker_options":["--privileged"]}]`), "init.docker_options " + host, ""},
+		"image folder":     {declared(api.KindDeployment, "prod", `{"image":"/srv/app"}`), "image " + host, ""},
+		"init image":       {deployment(`"inits":[{"name":"i","image":"/srv/app"}]`), "init.image " + host, ""},
+		"build":            {declared(api.KindDeployment, "prod", `{"build":{}}`), builds, builds},
+		"no image":         {declared(api.KindDeployment, "prod", `{}`), builds, builds},
+		"macro":            {declared("postgres", "prod", `{}`), macro, macro},
+		"node":             {declared(api.KindNode, api.Unscoped, `{}`), cluster, ""},
+		"sync":             {declared(api.KindSync, api.Unscoped, `{"dir":"/etc"}`), cluster, ""},
+		"operation":        {declared(api.KindOperation, "prod", `{}`), "changes a Kubernetes cluster", ""},
+		"ingress":          {declared(api.KindIngress, "prod", `{"host":"a.example"}`), "", ""},
+		"other scope":      {declared(api.KindIngress, "bank", `{"host":"a.example"}`), "outside of the source's scopes", "outside of the source's scopes"},
+		"asset for all":    {declared(api.KindAsset, api.Unscoped, `{"files":{"a":"x"}}`), "outside of the source's scopes", "outside of the source's scopes"},
+		"a file's text":    {declared(api.KindAsset, "prod", `{"files":{"a":"${config.bank.vault.KEY}"}}`), "", ""},
+		"any volume":       {deployment(`"volumes":["data:/data"]`), foreign, ""},
+		"claim of another": {deployment(`"volumes":["tend-bank-db-data-0:/data"]`), foreign, ""},
+		"longer scope":     {deployment(`"volumes":["prod-b.data:/data"]`), foreign, ""},
+		"own asset":        {deployment(`"volumes":["${asset.conf.main}:/etc/x:ro"]`), "", ""},
+		"asset of all":     {deployment(`"volumes":["${asset._.ca.pem}:/etc/x"]`), "", ""},
+		"foreign asset":    {deployment(`"volumes":["${asset.bank.conf.main}:/etc/x"]`), elsewhere, ""},
+		"folder of asset":  {deployment(`"volumes":["${asset.conf.main}/../..:/x"]`), "volumes " + host, ""},
+		"escaped":          {deployment(`"command":["$${asset.bank.conf.main}"]`), "", ""},
+		"foreign env":      {deployment(`"env_from":["web","bank/vault"]`), "env_from[1] names the scope bank", ""},
+		"own env":          {deployment(`"env_from":["web","prod/api"]`), "", ""},
+		"foreign value":    {deployment(`"env":{"A":"${config.bank.vault.KEY}"}`), "env.A names the scope bank", ""},
+		"foreign fact":     {deployment(`"env":{"A":"${ref.deployment.bank.vault.host}"}`), "env.A names the scope bank", ""},
+		"own value":        {deployment(`"env":{"A":"${config.KEY}${config.web.KEY}${config.prod.web.KEY}"}`), "", ""},
+		"in a webhook":     {deployment(`"on_deploy":{"success":[{"url":"https://a/${config.bank.vault.KEY}"}]}`), "on_deploy.success[0].url names the scope bank", ""},
+		"waits for":        {deployment(`"depends_on":{"workloads":["deployment/bank/vault"]}`), "depends_on.workloads[0] names the scope bank", ""},
+		"rolls with":       {deployment(`"depends_on":{"assets":["bank.conf.main"]}`), "depends_on.assets[0] names the scope bank", ""},
+		"any network":      {deployment(`"networks":["tend0","bank_default"]`), "networks joins", ""},
+		"older network":    {deployment(`"network":"bank_default"`), "networks joins", ""},
+		"local port":       {deployment(`"ports":["80","8080:80","127.0.0.1:8081:80","[::1]:8082:80"]`), "", ""},
+		"open port":        {deployment(`"ports":["0.0.0.0:80:80"]`), "ports publishes", ""},
+		"open IPv6 port":   {deployment(`"ports":["[::]:80:80"]`), "ports publishes", ""},
+		"port in a LAN":    {deployment(`"ports":["192.168.1.2:80:80"]`), "ports publishes", ""},
+	} {
+		for _, rights := range []struct {
+			Rights
+			want string
+		}{
+			{Rights{Scopes: []string{"prod"}}, tc.plain}, {Rights{Trusted: true, Scopes: []string{"prod"}}, tc.trust},
+		} {
+			wantRefused(t, name, rights.Rights, tc.object, rights.want)
+		}
+	}
+	anywhere := declared(api.KindIngress, "bank", `{"host":"a.example"}`)
+	wantRefused(t, "trusted, without scopes", Rights{Trusted: true}, anywhere, "")
+	wantRefused(t, "of an earlier version", Rights{}, anywhere, "names no scopes")
+}
+
+func declared(kind api.Kind, scope, spec string) api.Object {
+	return api.Object{Kind: kind, Scope: scope, Name: "x", Spec: []byte(spec)}
+}
+
+func deployment(fields string) api.Object {
+	return declared(api.KindDeployment, "prod", `{"image":"a",`+fields+`}`)
+}
+
+func wantRefused(t *testing.T, name string, rights Rights, object api.Object, want string) {
+	t.Helper()
+	got := ""
+	if fault := rights.Refuse(object); fault != nil {
+		if got = fault.Message; fault.Reason != api.ReasonNotAllowed || fault.Next == "" {
+			t.Errorf("%s: %+v", name, fault)
+		}
+	}
+	if want == "" && got != "" || !strings.Contains(got, want) {
+		t.Errorf("%s, %+v: %q, want %q", name, rights, got, want)
+	}
+}
+
+func TestRefuseChange(t *testing.T) {
+	stamped := func(key, value string) api.Object {
+		object := deployment(`"user":"1"`)
+		object.Metadata.Stamps = map[string]string{key: value}
+		return object
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		stored api.Object
+		want   bool
+	}{
+		"own":              {"it created it", stamped(api.StampCreator, "sync:shop"), false},
+		"a user's":         {"it may hold what only that user may read", deployment(`"user":"1"`), true},
+		"of another sync":  {"another team's", stamped(api.StampCreator, "sync:bank"), true},
+		"stored earlier":   {"a sync of the name created it, in this life or an earlier one", stamped(api.StampApplySet, "sync:shop/uid-1"), false},
+		"earlier, another": {"the name is longer", stamped(api.StampApplySet, "sync:shop-b/uid-1"), true},
+		"a user since":     {"whatever set it names", stamped(api.StampApplySet, "laptop"), true},
+	} {
+		if fault := (Rights{Scopes: []string{"prod"}}).RefuseChange(tc.stored, "sync:shop"); (fault != nil) != tc.want {
+			t.Errorf("%s: %s: %v", name, tc.reason, fault)
+		}
+		if fault := (Rights{Trusted: true}).RefuseChange(tc.stored, "sync:shop"); fault != nil {
+			t.Errorf("%s: trusted: %v", name, fault)
+		}
+	}
+}
+
+func TestReachable(t *testing.T) {
+	for address, want := range map[string]bool{
+		"203.0.113.7": true, "10.0.0.7": true, "2001:db8::7": true, "fd00::7": true,
+		"127.0.0.1": false, "127.8.9.1": false, "::1": false, "::ffff:127.0.0.1": false, "0.0.0.0": false, "::": false,
+		"169.254.169.254": false, "::ffff:169.254.169.254": false, "fe80::1": false, "fe80::1%eth0": false, "224.0.0.1": false,
+		"255.255.255.255": false,
+	} {
+		if got := Reachable(netip.MustParseAddr(address)); got != want {
+			t.Errorf("%s: %v", address, got)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package local
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/view"
+)
+
+// nodeOver returns what a node sees of a store with some objects.
+func nodeOver(t *testing.T, objects ...api.Object) *Control {
+	t.Helper()
+	store := memory.New()
+	t.Cleanup(func() { _ = store.Close() })
+	txn := records.NewTxn("test")
+	for _, object := range objects {
+		txn.Put(records.ObjectKey(object.Ref()), object)
+	}
+	if _, err := txn.Commit(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	v := view.New(store, view.Options{Decode: records.Decode, Indexes: records.Indexes})
+	go func() { _ = v.Run(t.Context()) }()
+	<-v.Synced()
+	return New(Options{Store: store, View: v, Keys: plain{}}).Node("n1")
+}
+
+func route(scope, name, since, spec string) api.Object {
+	object := api.Object{Kind: api.KindIngress, Scope: scope, Name: name, Spec: []byte(spec)}
+	object.Metadata.Stamps = map[string]string{api.StampHost: since}
+	return object
+}
+
+// TestAHostIsServedForItsScope: by one policy. What is stored beside it, and would take a path of it or its TLS, is not
+// served.
+func TestAHostIsServedForItsScope(t *testing.T) {
+	const first, later = "2026-01-01T00:00:00Z bank.example", "2026-01-02T00:00:00Z bank.example"
+	confined := route("bank", "ask", "2026-01-01T00:00:00Z ask.example", `{"host":"ask.example","tls":{"on_demand":true,"ask":"http://127.0.0.1/"}}`)
+	confined.Metadata.Stamps[api.StampConfined] = "true"
+	served := nodeOver(t,
+		route("bank", "web", first, `{"host":"bank.example","tls":{"email":"ops@bank.example"},"shared_with":["shop"]}`),
+		route("a", "thief", later, `{"host":"bank.example","tls":{"email":"me@a.example"},"locations":[{"path":"/login"}]}`),
+		route("shop", "guest", later, `{"host":"bank.example","tls":{"enabled":false},"locations":[{"path":"/shop"}]}`),
+		confined,
+	).Served()
+	var got []string
+	for _, in := range served.Ingresses {
+		got = append(got, fmt.Sprintf("%s/%s secure %v", in.Ref.Scope, in.Ref.Name, in.Spec.Secure()))
+	}
+	for _, policy := range served.Certificates {
+		got = append(got, fmt.Sprintf("%s for %q confined %v", policy.Host, policy.Email, policy.Confined))
+	}
+	want := `bank/ask secure true, bank/web secure true, shop/guest secure true, ask.example for "" confined true, bank.example for "ops@bank.example" confined false`
+	if strings.Join(got, ", ") != want {
+		t.Errorf("served are\n%s, want\n%s", strings.Join(got, ", "), want)
+	}
+}
+
+// TestPublicNamesAreNotAnswered: a deployment com/github has its name below Tend's own zones.
+func TestPublicNamesAreNotAnswered(t *testing.T) {
+	var objects []api.Object
+	for _, name := range []string{"com/github", "de/web", "prod/web"} {
+		scope, name, _ := strings.Cut(name, "/")
+		objects = append(objects, api.Object{Kind: api.KindStatefulSet, Scope: scope, Name: name, Spec: []byte(`{"image":"a"}`)})
+	}
+	node := nodeOver(t, objects...)
+	for name, want := range map[string]bool{
+		"github.com.": false, "GitHub.Com": false, "github-0.com": false, "web.de": false,
+		"github.com.tend.": true, "github.com.voodu": true, "github-0.com.tend": true, "web.de.tend": true,
+		"web.prod.": true, "web.prod.tend": true, "web-0.prod": true,
+	} {
+		if found, err := node.Resolve(t.Context(), name); err != nil || found.Known != want {
+			t.Errorf("%s: %+v, %v, want known %v", name, found, err, want)
+		}
+	}
+}
