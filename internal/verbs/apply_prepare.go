@@ -49,7 +49,9 @@ func (d *applyDecision) written() []api.Ref {
 }
 
 // prepareApply decides an apply of objects whose form is checked already.
-func (s *Service) prepareApply(snap records.Snapshot, objects []api.Object, m material, opts ApplyOptions) (*applyDecision, error) {
+func (s *Service) prepareApply(
+	snap records.Snapshot, objects []api.Object, valid map[api.Ref]string, m material, opts ApplyOptions,
+) (*applyDecision, error) {
 	decided, now := &applyDecision{txn: records.NewTxn("apply")}, s.opts.Now()
 	if err := opts.checkSync(snap, decided.txn); err != nil {
 		return nil, err
@@ -77,7 +79,7 @@ func (s *Service) prepareApply(snap records.Snapshot, objects []api.Object, m ma
 			opts.refuse(object.Ref(), result.Conflicts, found)
 		}
 	}
-	if err := checkObjects(decided.merged(), s.opts.Validate); err != nil {
+	if err := checkObjects(decided.merged(), unless(valid, s.opts.Validate)); err != nil {
 		return nil, err
 	}
 	var pruned []records.Read[api.Object]
