@@ -15,6 +15,10 @@ const (
 	MaxAppIDBytes = 54
 	// MaxSpecBytes bounds a spec.
 	MaxSpecBytes = 1 << 20
+	// MaxListEntries bounds each list in a spec, and MaxPublishedPorts the ports that `ports`, or the -p flags, publish
+	// together: a range counts with its length.
+	MaxListEntries    = 1000
+	MaxPublishedPorts = 4096
 	// MaxReplicas bounds replicas.
 	MaxReplicas = 10000
 )
@@ -35,6 +39,10 @@ func ValidateObject(o Object) []FieldError {
 	}
 	if len(o.Spec) > MaxSpecBytes {
 		c.add("spec", "is larger than %d bytes", MaxSpecBytes)
+		return c.errors
+	}
+	if field := longList(o.Spec); field != "" {
+		c.add(field, "has more than %d entries: split it among several objects, or leave out what is not needed", MaxListEntries)
 		return c.errors
 	}
 	c.spec(o)

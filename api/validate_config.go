@@ -33,7 +33,7 @@ func (c *checker) config(s Container) {
 
 func (c *checker) secretFiles(files map[string]string) {
 	paths := slices.Sorted(maps.Keys(files))
-	for i, path := range paths {
+	for _, path := range paths {
 		field := key("secret_files", path)
 		c.addError(field, checkTarget(path))
 		if strings.HasSuffix(path, "/") || path != strings.ReplaceAll(path, "//", "/") {
@@ -42,9 +42,9 @@ func (c *checker) secretFiles(files map[string]string) {
 		if strings.ContainsAny(path, ":,\x00") {
 			c.add(field, "holds a colon, a comma or a NUL, which no mount can")
 		}
-		for _, other := range paths[:i] {
-			if strings.HasPrefix(path, other+"/") {
-				c.add(field, "lies below %s, which is a file", other)
+		for end := strings.LastIndexByte(path, '/'); end > 0; end = strings.LastIndexByte(path[:end], '/') {
+			if _, file := files[path[:end]]; file {
+				c.add(field, "lies below %s, which is a file", path[:end])
 			}
 		}
 		c.addError(field, CheckConfigKey(files[path]))

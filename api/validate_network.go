@@ -86,9 +86,10 @@ func checkNetworkName(name string) error {
 	return nil
 }
 
-// ports checks each entry, and that no two want the same port of the host.
+// ports checks each entry, that no two want the same port of the host, and how many there are.
 func (c *checker) ports(s DeploymentSpec) {
-	var taken []PortSpec
+	var taken HostPorts[string]
+	total := 0
 	for i, entry := range s.Ports {
 		if hasReference(entry) {
 			continue
@@ -98,24 +99,20 @@ func (c *checker) ports(s DeploymentSpec) {
 			c.add(index("ports", i), "%q: %s", entry, err)
 			continue
 		}
-		for _, other := range taken {
-			if port.overlaps(other) {
+		if total += max(port.Host.Len(), port.Container.Len()); total > MaxPublishedPorts {
+			c.add("ports", "publish more than %d ports: name fewer, or use network_mode host", MaxPublishedPorts)
+			return
+		}
+		for number := port.Host.First; number != 0 && number <= port.Host.Last; number++ {
+			if other, clash := taken.Owner(port.HostIP, number, port.Protocol); clash {
 				c.add(index("ports", i), "%q wants a port of the host that %s has already", entry, other)
+				break
 			}
 		}
-		taken = append(taken, port)
+		for number := port.Host.First; number != 0 && number <= port.Host.Last; number++ {
+			taken.Take(port.HostIP, number, port.Protocol, port.String())
+		}
 	}
-}
-
-// overlaps says whether two fixed host ports can't be bound together.
-func (p PortSpec) overlaps(other PortSpec) bool {
-	if p.Protocol != other.Protocol || p.Host.Len() == 0 || other.Host.Len() == 0 {
-		return false
-	}
-	if p.Host.Last < other.Host.First || other.Host.Last < p.Host.First {
-		return false
-	}
-	return p.HostIP == other.HostIP || anyAddress(p.HostIP) || anyAddress(other.HostIP)
 }
 
 func anyAddress(ip string) bool { return ip == "" || ip == "0.0.0.0" || ip == "::" }

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/tracing"
 )
 
@@ -19,7 +20,7 @@ type operations struct {
 	mu      sync.Mutex
 	running map[string]bool
 	closed  bool
-	wait    sync.WaitGroup
+	wait    recovery.Group
 }
 
 func newOperations(atOnce int) *operations {
@@ -51,7 +52,7 @@ func (o *operations) begin(from context.Context, key string, do func(ctx context
 	o.running[key] = true
 	joined := tracing.Join(o.ctx, from)
 	o.wait.Go(func() {
-		err := o.limited(joined, do)
+		err := recovery.Call(func() error { return o.limited(joined, do) }, "action", key)
 		o.mu.Lock()
 		delete(o.running, key)
 		o.mu.Unlock()

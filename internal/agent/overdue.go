@@ -7,6 +7,7 @@ import (
 
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/healing"
+	"tend.dev/tend/internal/recovery"
 )
 
 // overdueTime is how long the engine may take to create or start a container before the task's status says so. Both take a moment,
@@ -24,7 +25,7 @@ func (a *Agent) sayOverdue(assigned node.Assignment, decision healing.Decision) 
 	status.Next = "check the disk and the container engine of the node; it goes on once they do"
 	var mu sync.Mutex
 	over, said := false, false
-	timer := time.AfterFunc(overdueTime, func() {
+	timer := recovery.AfterFunc(overdueTime, func() {
 		mu.Lock()
 		defer mu.Unlock()
 		if !over {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -36,14 +37,18 @@ func (a *Agent) Load(ctx context.Context, tasks []string) []runtime.Usage {
 func (a *Agent) sample(ctx context.Context, s *sampler, tasks []string) []runtime.Usage {
 	out := make([]runtime.Usage, len(tasks))
 	s.prune()
-	var wait sync.WaitGroup
+	var wait recovery.Group
 	for i, task := range tasks {
 		seen, _ := a.containers.known(task)
 		if seen == nil || seen.container.State != runtime.StateRunning {
 			out[i].Err = fmt.Errorf("task %s: %w that runs", task, node.ErrNoPod)
 			continue
 		}
-		wait.Go(func() { out[i] = s.of(ctx, seen.container) })
+		wait.Go(func() {
+			if err := recovery.Call(func() error { out[i] = s.of(ctx, seen.container); return nil }, "task", task); err != nil {
+				out[i].Err = err
+			}
+		})
 	}
 	wait.Wait()
 	return out

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -27,7 +28,7 @@ type watcher struct {
 	found atomic.Bool
 	// unguard ends the watch over processes; nil while the engine's events report them.
 	unguard func()
-	guards  sync.WaitGroup
+	guards  recovery.Group
 	// trouble says why the engine doesn't answer; nil while it does.
 	trouble atomic.Pointer[string]
 }
@@ -165,7 +166,7 @@ func (a *Agent) handleEvent(event runtime.Event) {
 // lister compares with the engine's full list, one list at a time in parallel to the events.
 type lister struct {
 	agent *Agent
-	wait  sync.WaitGroup
+	wait  recovery.Group
 	busy  atomic.Bool
 }
 

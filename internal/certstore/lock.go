@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/store"
 )
 
@@ -83,7 +84,7 @@ func (s *Storage) freed(ctx context.Context, key string) error {
 func (s *Storage) keep(lease store.LeaseID) *lock {
 	ctx, cancel := context.WithCancel(context.Background())
 	held := &lock{lease: lease, cancel: cancel, ended: make(chan struct{})}
-	go func() {
+	recovery.Go(func() {
 		defer close(held.ended)
 		tick := time.NewTicker(lockLife / 3)
 		defer tick.Stop()
@@ -97,7 +98,7 @@ func (s *Storage) keep(lease store.LeaseID) *lock {
 				}
 			}
 		}
-	}()
+	})
 	return held
 }
 

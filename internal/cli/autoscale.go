@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"time"
 
 	"tend.dev/tend/api"
@@ -33,26 +32,26 @@ func autoscaleText(object api.Object, status api.WorkloadStatus) string {
 	return fmt.Sprintf("%s/%d%% %d-%d", use, a.CPUTarget, a.Min, a.Max)
 }
 
-func describeAutoscale(w io.Writer, object api.Object, status *api.AutoscaleStatus, now time.Time) {
+func describeAutoscale(w plain, object api.Object, status *api.AutoscaleStatus, now time.Time) {
 	a := autoscaleOf(object)
 	if a == nil {
 		return
 	}
-	fmt.Fprintf(w, "  autoscale %d to %d replicas, target %d %% CPU per pod", a.Min, a.Max, a.CPUTarget)
+	w.printf("  autoscale %d to %d replicas, target %d %% CPU per pod", a.Min, a.Max, a.CPUTarget)
 	if status == nil {
-		fmt.Fprintln(w, "; not evaluated yet")
+		w.printf("; not evaluated yet\n")
 		return
 	}
-	fmt.Fprintf(w, "; %s: %s\n", status.Reason, status.Message)
+	w.printf("; %s: %s\n", status.Reason, status.Message)
 	if status.Pods > 0 {
-		fmt.Fprintf(w, "    %.1f %% over %d pods %s ago\n", status.CPUPercent, status.Pods, age(status.At, now))
+		w.printf("    %.1f %% over %d pods %s ago\n", status.CPUPercent, status.Pods, age(status.At, now))
 	}
 	for _, last := range []struct {
 		what string
 		at   time.Time
 	}{{"up", status.LastUp}, {"down", status.LastDown}} {
 		if !last.at.IsZero() {
-			fmt.Fprintf(w, "    scaled %s %s ago\n", last.what, age(last.at, now))
+			w.printf("    scaled %s %s ago\n", last.what, age(last.at, now))
 		}
 	}
 }

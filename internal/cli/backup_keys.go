@@ -40,7 +40,7 @@ func (f *sealFlags) recipients(ctx context.Context, a *app) (out secret.Recipien
 	case f.unencrypted:
 		return out, nil
 	case f.passphrase != "":
-		text, err := passphraseIn(f.passphrase)
+		text, err := a.passphraseIn(f.passphrase)
 		if err != nil {
 			return out, err
 		}
@@ -131,13 +131,14 @@ func (f *openFlags) open(ctx context.Context, a *app, path string) (io.Reader, f
 // keys returns what opens a backup; it asks for a passphrase if that may be asked for.
 func (f *openFlags) keys(ctx context.Context, a *app, byPassphrase, mayAsk bool) (secret.Identities, error) {
 	if f.passphrase != "" {
-		text, err := passphraseIn(f.passphrase)
+		text, err := a.passphraseIn(f.passphrase)
 		if err != nil {
 			return secret.Identities{}, err
 		}
 		return secret.PassphraseIdentity(text)
 	}
 	if len(f.identities) > 0 {
+		a.warnShared(f.identities...)
 		var all bytes.Buffer
 		for _, path := range f.identities {
 			text, err := os.ReadFile(path)
@@ -163,7 +164,8 @@ func (f *openFlags) keys(ctx context.Context, a *app, byPassphrase, mayAsk bool)
 }
 
 // passphraseIn reads a passphrase: the first line of a file.
-func passphraseIn(path string) (string, error) {
+func (a *app) passphraseIn(path string) (string, error) {
+	a.warnShared(path)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return "", err

@@ -144,36 +144,36 @@ var deliveredTable = table{
 }
 
 // describeDelivered writes what became of the delivery of an object to its cluster.
-func describeDelivered(w io.Writer, object api.Object, now time.Time) {
+func describeDelivered(w plain, object api.Object, now time.Time) {
 	status, _ := api.DecodeStatus[api.DeliveredStatus](object)
-	fmt.Fprintf(w, "  cluster %s, %s, which has generation %d\n", cluster.ClusterOf(object), dash(status.Phase), status.ObservedGeneration)
+	w.printf("  cluster %s, %s, which has generation %d\n", cluster.ClusterOf(object), dash(status.Phase), status.ObservedGeneration)
 	if d := status.Delivery; d != nil {
-		fmt.Fprintf(w, "  %s of generation %d, attempt %d, made %s ago", d.Action, d.Generation, d.Attempt, age(d.CreatedAt, now))
+		w.printf("  %s of generation %d, attempt %d, made %s ago", d.Action, d.Generation, d.Attempt, age(d.CreatedAt, now))
 		if !d.AcknowledgedAt.IsZero() {
-			fmt.Fprintf(w, ", taken %s ago", age(d.AcknowledgedAt, now))
+			w.printf(", taken %s ago", age(d.AcknowledgedAt, now))
 		}
 		if d.Outcome != "" {
-			fmt.Fprintf(w, ", %s %s ago", d.Outcome, age(d.EndedAt, now))
+			w.printf(", %s %s ago", d.Outcome, age(d.EndedAt, now))
 		}
-		fmt.Fprintln(w)
+		w.printf("\n")
 		if d.Resource != nil {
-			fmt.Fprintf(w, "  %s %s/%s, generation %d in the cluster\n", d.Resource.Kind, d.Resource.Namespace, d.Resource.Name, d.Resource.Generation)
+			w.printf("  %s %s/%s, generation %d in the cluster\n", d.Resource.Kind, d.Resource.Namespace, d.Resource.Name, d.Resource.Generation)
 		}
 	}
 	for _, e := range status.Endpoints {
-		fmt.Fprintf(w, "  %s %s\n", printable(e.Name, ""), printable(e.URL, ""))
+		w.printf("  %s %s\n", e.Name, e.URL)
 	}
 }
 
 // describeCluster writes when a cluster's operator was heard of.
-func describeCluster(w io.Writer, object api.Object, now time.Time) {
+func describeCluster(w plain, object api.Object, now time.Time) {
 	status, _ := api.DecodeStatus[api.ClusterStatus](object)
-	fmt.Fprintf(w, "  %s", dash(status.Phase))
+	w.printf("  %s", dash(status.Phase))
 	if !status.RegisteredAt.IsZero() {
-		fmt.Fprintf(w, ", registered %s ago", age(status.RegisteredAt, now))
+		w.printf(", registered %s ago", age(status.RegisteredAt, now))
 	}
 	if c := status.Contact; c != nil {
-		fmt.Fprintf(w, ", heard of %s ago (%s)", age(c.At, now), printable(dash(c.Operator), ""))
+		w.printf(", heard of %s ago (%s)", age(c.At, now), dash(c.Operator))
 	}
-	fmt.Fprintln(w)
+	w.printf("\n")
 }

@@ -162,19 +162,19 @@ func briefEvents(events []api.Event, now time.Time) listing {
 	return l
 }
 
-func describeSpec(w io.Writer, object api.Object) error {
+func describeSpec(w plain, object api.Object) error {
 	var spec strings.Builder
 	if err := writeYAML(&spec, object.Spec); err != nil {
 		return err
 	}
-	fmt.Fprintln(w, "\nSpec")
-	indent(w, "  ", strings.TrimRight(spec.String(), "\n"))
+	w.printf("\nSpec\n")
+	w.indent("  ", strings.TrimRight(spec.String(), "\n"))
 	return nil
 }
 
 // describePlain writes the head of an object without slots: what its table says, one line each.
-func describePlain(w io.Writer, object api.Object, now time.Time) {
-	fmt.Fprintf(w, "%s\n  generation %d, created %s ago\n", object.Ref(), object.Metadata.Generation, age(object.Metadata.CreatedAt, now))
+func describePlain(w plain, object api.Object, now time.Time) {
+	w.printf("%s\n  generation %d, created %s ago\n", object.Ref(), object.Metadata.Generation, age(object.Metadata.CreatedAt, now))
 	switch object.Kind {
 	case api.KindIngress:
 		describeIngress(w, object, now)
@@ -187,7 +187,7 @@ func describePlain(w io.Writer, object api.Object, now time.Time) {
 		describeDelivered(w, object, now)
 	}
 	if object.Kind == api.KindSync {
-		fmt.Fprint(w, describeSync(object, now))
+		describeSync(w, object, now)
 	}
 }
 
@@ -206,38 +206,38 @@ func (a *app) section(title string, l listing) error {
 	return nil
 }
 
-func describeHead(w io.Writer, object api.Object, status api.WorkloadStatus, now time.Time) {
+func describeHead(w plain, object api.Object, status api.WorkloadStatus, now time.Time) {
 	state, _ := stateOf(object, status)
-	fmt.Fprintf(w, "%s  %s\n", object.Ref(), state)
-	fmt.Fprintf(w, "  generation %d (observed %d), created %s ago\n", object.Metadata.Generation, status.ObservedGeneration, age(object.Metadata.CreatedAt, now))
+	w.printf("%s  %s\n", object.Ref(), state)
+	w.printf("  generation %d (observed %d), created %s ago\n", object.Metadata.Generation, status.ObservedGeneration, age(object.Metadata.CreatedAt, now))
 	if status.Image != "" {
-		fmt.Fprintf(w, "  image %s\n        %s\n", status.Image, status.ImageID)
+		w.printf("  image %s\n        %s\n", status.Image, status.ImageID)
 	}
-	fmt.Fprintf(w, "  replicas %d wanted, %d running, %d ready, %d updated", status.Replicas, status.Running, status.Ready, status.Updated)
+	w.printf("  replicas %d wanted, %d running, %d ready, %d updated", status.Replicas, status.Running, status.Ready, status.Updated)
 	if status.Frozen > 0 {
-		fmt.Fprintf(w, ", %d frozen", status.Frozen)
+		w.printf(", %d frozen", status.Frozen)
 	}
-	fmt.Fprintln(w)
+	w.printf("\n")
 }
 
-func describeRollout(w io.Writer, r *api.RolloutStatus, now time.Time) {
+func describeRollout(w plain, r *api.RolloutStatus, now time.Time) {
 	if r == nil {
 		return
 	}
-	fmt.Fprintf(w, "  rollout to %s %s", r.TargetRelease, r.Phase)
+	w.printf("  rollout to %s %s", r.TargetRelease, r.Phase)
 	switch {
 	case !r.EndedAt.IsZero():
-		fmt.Fprintf(w, ", took %s, ended %s ago", r.EndedAt.Sub(r.StartedAt).Round(time.Millisecond), age(r.EndedAt, now))
+		w.printf(", took %s, ended %s ago", r.EndedAt.Sub(r.StartedAt).Round(time.Millisecond), age(r.EndedAt, now))
 	case !r.StartedAt.IsZero():
-		fmt.Fprintf(w, ", began %s ago", age(r.StartedAt, now))
+		w.printf(", began %s ago", age(r.StartedAt, now))
 	}
 	if r.LastGoodRelease != "" && r.LastGoodRelease != r.TargetRelease {
-		fmt.Fprintf(w, ", last good %s", r.LastGoodRelease)
+		w.printf(", last good %s", r.LastGoodRelease)
 	}
-	fmt.Fprintln(w)
+	w.printf("\n")
 }
 
-func describeConditions(w io.Writer, conditions []api.Condition, now time.Time) {
+func describeConditions(w plain, conditions []api.Condition, now time.Time) {
 	if len(conditions) == 0 {
 		return
 	}
@@ -245,15 +245,15 @@ func describeConditions(w io.Writer, conditions []api.Condition, now time.Time) 
 	if degraded := api.FindCondition(conditions, api.ConditionDegraded); degraded != nil && degraded.Status == api.ConditionTrue {
 		cause, _, _ = strings.Cut(degraded.Message, "\n")
 	}
-	fmt.Fprintln(w, "\nConditions")
+	w.printf("\nConditions\n")
 	for _, c := range conditions {
-		fmt.Fprintf(w, "  %-12s %-8s %s, for %s\n", c.Type, c.Status, c.Reason, age(c.LastTransitionTime, now))
+		w.printf("  %-12s %-8s %s, for %s\n", c.Type, c.Status, c.Reason, age(c.LastTransitionTime, now))
 		head, _, _ := strings.Cut(c.Message, "\n")                            // the pods' section shows the log lines behind it
 		if head != "" && (head != cause || c.Type == api.ConditionDegraded) { // print a cause once
-			indent(w, "      ", head)
+			w.indent("      ", head)
 		}
 		if c.Next != "" {
-			fmt.Fprintf(w, "      Next: %s\n", c.Next)
+			w.printf("      Next: %s\n", c.Next)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -39,8 +38,8 @@ func (a *app) showNode(node api.NodeInfo) error {
 	})
 }
 
-func writeNode(w io.Writer, node api.NodeInfo, now time.Time) {
-	fmt.Fprintf(w, "%s  %s\n", node.ID, nodeState(node))
+func writeNode(w plain, node api.NodeInfo, now time.Time) {
+	w.printf("%s  %s\n", node.ID, nodeState(node))
 	for _, fact := range [][2]string{
 		{"host", node.Hostname},
 		{"platform", strings.Trim(node.OS+"/"+node.Arch, "/")},
@@ -54,11 +53,14 @@ func writeNode(w io.Writer, node api.NodeInfo, now time.Time) {
 		{"unknown", strings.Join(node.Quarantined, ", ")},
 	} {
 		if fact[1] != "" {
-			fmt.Fprintf(w, "  %-9s %s\n", fact[0], fact[1])
+			w.printf("  %-9s %s\n", fact[0], fact[1])
 		}
 	}
 	if node.Message != "" && !node.Ready {
-		fmt.Fprintf(w, "\n  %s%s\n", node.Message, nextLine("  ", nodeStep(node)))
+		w.printf("\n  %s\n", node.Message)
+		if step := nodeStep(node); step != "" {
+			w.printf("  Next: %s\n", step)
+		}
 	}
 	describeConditions(w, node.Conditions, now)
 }

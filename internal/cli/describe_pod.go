@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -21,11 +20,11 @@ func (a *app) describePod(pod api.Pod) error {
 	})
 }
 
-func writePod(w io.Writer, pod api.Pod, now time.Time) {
-	fmt.Fprintf(w, "%s  %s\n", pod.Name, podState(pod))
+func writePod(w plain, pod api.Pod, now time.Time) {
+	w.printf("%s  %s\n", pod.Name, podState(pod))
 	for _, fact := range podFacts(pod, now) {
 		if fact[1] != "" && fact[1] != "-" {
-			fmt.Fprintf(w, "  %-10s %s\n", fact[0], fact[1])
+			w.printf("  %-10s %s\n", fact[0], fact[1])
 		}
 	}
 	describeProbes(w, pod, now)
@@ -57,7 +56,7 @@ func podFacts(pod api.Pod, now time.Time) [][2]string {
 }
 
 // describeProbes writes the state of each probe, since when, and why its last failure was one.
-func describeProbes(w io.Writer, pod api.Pod, now time.Time) {
+func describeProbes(w plain, pod api.Pod, now time.Time) {
 	for _, kind := range []string{"startup", "liveness", "readiness"} {
 		probe, declared := pod.Probes[kind]
 		if !declared {
@@ -67,10 +66,10 @@ func describeProbes(w io.Writer, pod api.Pod, now time.Time) {
 		if probe.Message != "" {
 			line += ": " + probe.Message
 		}
-		fmt.Fprintf(w, "  %-10s %s\n", kind, line)
+		w.printf("  %-10s %s\n", kind, line)
 	}
 	if n := len(pod.LivenessRestarts); n > 0 {
-		fmt.Fprintf(w, "  %-10s by its probes, %d in all, last %s\n", "given up", n, ago(pod.LivenessRestarts[n-1], now))
+		w.printf("  %-10s by its probes, %d in all, last %s\n", "given up", n, ago(pod.LivenessRestarts[n-1], now))
 	}
 }
 
@@ -82,22 +81,26 @@ func ago(at, now time.Time) string {
 }
 
 // describeTrouble writes why a pod isn't ready, with the last lines of its output. For a ready pod it writes nothing.
-func describeTrouble(w io.Writer, pod api.Pod) {
+func describeTrouble(w plain, pod api.Pod) {
 	if pod.Ready || pod.Message == "" && len(pod.LastLog) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\n  %s: %s\n", pod.Name, pod.Message)
+	head, rest, more := strings.Cut(pod.Message, "\n")
+	w.printf("\n  %s: %s\n", pod.Name, head)
+	if more {
+		w.indent("    | ", rest)
+	}
 	if pod.Next != "" {
-		fmt.Fprintf(w, "    Next: %s\n", pod.Next)
+		w.printf("    Next: %s\n", pod.Next)
 	}
 	for _, line := range pod.LastLog {
-		indent(w, "    | ", line)
+		w.indent("    | ", line)
 	}
 }
 
 // describeTroubles calls describeTrouble for an object's pods, newest first. It does not repeat a cause that the
 // conditions or another pod gave.
-func describeTroubles(w io.Writer, pods []api.Pod, conditions []api.Condition) {
+func describeTroubles(w plain, pods []api.Pod, conditions []api.Condition) {
 	said := map[string]bool{}
 	pods = slices.Clone(pods)
 	slices.SortStableFunc(pods, func(x, y api.Pod) int { return y.CreatedAt.Compare(x.CreatedAt) })

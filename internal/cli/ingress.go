@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -61,21 +60,21 @@ func (a *app) trafficCommand(traffic, short, done string) *cobra.Command {
 }
 
 // describeIngress writes an ingress's URL, the pods that serve it, and when its certificate expires.
-func describeIngress(w io.Writer, object api.Object, now time.Time) {
+func describeIngress(w plain, object api.Object, now time.Time) {
 	status, _ := api.DecodeStatus[api.IngressStatus](object)
-	fmt.Fprintf(w, "  %s, by %d of %d pods of %s", dash(status.URL), status.ReadyPods, status.Pods, dash(status.Service))
+	w.printf("  %s, by %d of %d pods of %s", dash(status.URL), status.ReadyPods, status.Pods, dash(status.Service))
 	if status.Port > 0 {
-		fmt.Fprintf(w, " at port %d", status.Port)
+		w.printf(" at port %d", status.Port)
 	}
-	fmt.Fprintln(w)
+	w.printf("\n")
 	if status.Traffic != "" {
-		fmt.Fprintf(w, "  requests: %s\n", status.Traffic)
+		w.printf("  requests: %s\n", status.Traffic)
 	}
 	if c := status.Certificate; c != nil && !c.NotAfter.IsZero() {
-		fmt.Fprintln(w, "  certificate "+expiry(object, c.NotAfter, now))
+		w.printf("  certificate %s\n", expiry(object, c.NotAfter, now))
 	}
 	if c := status.Certificate; c != nil && c.Error != "" {
-		fmt.Fprintf(w, "  certificate: tried %s ago: %s\n", age(c.At, now), c.Error)
+		w.printf("  certificate: tried %s ago: %s\n", age(c.At, now), c.Error)
 	}
 }
 

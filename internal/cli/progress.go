@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -39,7 +38,7 @@ func (silent) away(string)   {}
 
 // lines prints a line whenever the state of a slot, or what its object waits for, changes.
 type lines struct {
-	out io.Writer
+	out plain
 	// said is the last reason printed for each object, pods the last state printed for each pod.
 	said map[api.Ref]string
 	pods map[string]string
@@ -48,7 +47,7 @@ type lines struct {
 
 func (l *lines) away(server string) {
 	if !l.gone {
-		fmt.Fprintf(l.out, "the server at %s does not answer; waiting for it\n", server)
+		l.out.printf("the server at %s does not answer; waiting for it\n", server)
 	}
 	l.gone = true
 }
@@ -57,7 +56,7 @@ func (l *lines) tick() {}
 
 func (l *lines) update(all []seen) {
 	if l.gone {
-		fmt.Fprintln(l.out, "the server answers again")
+		l.out.printf("the server answers again\n")
 	}
 	l.gone = false
 	for _, s := range all {
@@ -77,7 +76,7 @@ func (l *lines) printPods(s seen) {
 		if last == state || !known && old {
 			continue
 		}
-		fmt.Fprintf(l.out, "  %s %s %s\n", pod.Name, pod.Release, state)
+		l.out.printf("  %s %s %s\n", pod.Name, pod.Release, state)
 	}
 }
 
@@ -91,9 +90,9 @@ func (l *lines) printObject(s seen) {
 	l.said[s.Ref] = key
 	if s.State == api.OutcomeConverged || s.State == api.OutcomePending && s.Reason != "Unseen" {
 		head, _, _ := strings.Cut(s.Message, "\n")
-		fmt.Fprintf(l.out, "%s: %s\n", s.Ref, head)
+		l.out.printf("%s: %s\n", s.Ref, head)
 		if s.State == api.OutcomePending && s.Next != "" {
-			fmt.Fprintf(l.out, "  Next: %s\n", s.Next)
+			l.out.printf("  Next: %s\n", s.Next)
 		}
 	}
 }

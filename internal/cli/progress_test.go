@@ -24,7 +24,7 @@ func outcomeOf(o api.OutcomeState, reason, message string, pods ...api.Pod) []se
 // TestLines: one line for every change, none for what stays, none for what existed before.
 func TestLines(t *testing.T) {
 	var out strings.Builder
-	l := &lines{out: &out, said: map[api.Ref]string{}, pods: map[string]string{}}
+	l := &lines{out: plain{&out}, said: map[api.Ref]string{}, pods: map[string]string{}}
 	old, fresh := podAt("old", written.Add(-time.Hour), api.TaskRunning), podAt("new", written.Add(time.Second), api.TaskStarting)
 	stopping, running := old, podAt("new", fresh.CreatedAt, api.TaskRunning)
 	stopping.Desired = api.DesiredShutdown

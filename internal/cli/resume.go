@@ -38,7 +38,7 @@ func (a *app) resumeCommand() *cobra.Command {
 				what  string
 			}{{result.Adopted, "adopted"}, {result.Stopped, "stopped"}, {result.Unknown, "left running, quarantined"}} {
 				if len(part.names) > 0 {
-					fmt.Fprintf(a.out, "%s: %s\n", part.what, printable(strings.Join(part.names, ", "), "\n"))
+					fmt.Fprintf(a.out, "%s: %s\n", part.what, printable(strings.Join(part.names, ", "), ""))
 				}
 			}
 			fmt.Fprintln(a.out, "resumed")

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -139,21 +138,21 @@ func nextText(spec api.CronJobSpec, status api.JobStatus, now time.Time) string 
 }
 
 // describeJob writes the head of a job's description.
-func describeJob(w io.Writer, object api.Object, now time.Time) {
+func describeJob(w plain, object api.Object, now time.Time) {
 	status, _ := api.DecodeStatus[api.JobStatus](object)
 	state, _ := stateOf(object, api.WorkloadStatus{Conditions: status.Conditions})
-	fmt.Fprintf(w, "%s  %s\n", object.Ref(), state)
-	fmt.Fprintf(w, "  generation %d (observed %d), created %s ago\n", object.Metadata.Generation, status.ObservedGeneration, age(object.Metadata.CreatedAt, now))
+	w.printf("%s  %s\n", object.Ref(), state)
+	w.printf("  generation %d (observed %d), created %s ago\n", object.Metadata.Generation, status.ObservedGeneration, age(object.Metadata.CreatedAt, now))
 	if status.Image != "" {
-		fmt.Fprintf(w, "  image %s\n        %s\n", status.Image, status.ImageID)
+		w.printf("  image %s\n        %s\n", status.Image, status.ImageID)
 	}
 	if object.Kind == api.KindCronJob {
 		spec, _ := api.DecodeSpec[api.CronJobSpec](object)
-		fmt.Fprintf(w, "  schedule %s, next run %s", scheduleText(spec), nextText(spec, status, now))
+		w.printf("  schedule %s, next run %s", scheduleText(spec), nextText(spec, status, now))
 		if status.Missed > 0 {
-			fmt.Fprintf(w, ", %d missed (last %s ago: %s)", status.Missed, age(status.LastMissed, now), status.MissedReason)
+			w.printf(", %d missed (last %s ago: %s)", status.Missed, age(status.LastMissed, now), status.MissedReason)
 		}
-		fmt.Fprintln(w)
+		w.printf("\n")
 	}
-	fmt.Fprintf(w, "  runs %d active, %d succeeded, %d failed\n", status.Active, status.Succeeded, status.Failed)
+	w.printf("  runs %d active, %d succeeded, %d failed\n", status.Active, status.Succeeded, status.Failed)
 }

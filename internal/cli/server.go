@@ -68,6 +68,7 @@ func (a *app) serverCommand() *cobra.Command {
 			if err := fromEnvironment(cmd.LocalFlags()); err != nil {
 				return err
 			}
+			a.warnShared(flags.options.External.PasswordFile, flags.options.External.Key)
 			return flags.run(cmd.Context())
 		},
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -102,24 +101,24 @@ func since(at, now time.Time) string {
 }
 
 // describeSink writes how far a sink is.
-func describeSink(w io.Writer, object api.Object, now time.Time) {
+func describeSink(w plain, object api.Object, now time.Time) {
 	status, _ := api.DecodeStatus[api.SinkStatus](object)
-	fmt.Fprintf(w, "  %s %s\n", status.Type, status.Receiver)
+	w.printf("  %s %s\n", status.Type, status.Receiver)
 	p := status.Progress
 	if p == nil {
 		return
 	}
-	fmt.Fprintf(w, "  position %s, %d sent, %d attempts failed, %d given up, %d gaps\n", p.Position, p.Sent, p.Failed, p.Dead, p.Gaps)
+	w.printf("  position %s, %d sent, %d attempts failed, %d given up, %d gaps\n", p.Position, p.Sent, p.Failed, p.Dead, p.Gaps)
 	if !p.BehindSince.IsZero() {
-		fmt.Fprintf(w, "  behind since %s ago\n", age(p.BehindSince, now))
+		w.printf("  behind since %s ago\n", age(p.BehindSince, now))
 	}
 	if t := p.Trying; t != nil {
-		fmt.Fprintf(w, "  trying %s for the time %d, since %s ago\n", t.ID, t.Attempts+1, age(t.Since, now))
+		w.printf("  trying %s for the time %d, since %s ago\n", t.ID, t.Attempts+1, age(t.Since, now))
 	}
 	if p.LastError != "" {
-		fmt.Fprintf(w, "  last error %s\n", lastError(*p, now))
+		w.printf("  last error %s\n", lastError(*p, now))
 	}
 	for _, r := range p.Refusals {
-		fmt.Fprintf(w, "  refused %s: %s lost since %s ago: %s\n", r.Address, countOf(int(r.Lost), "message"), age(r.At, now), printable(r.Error, ""))
+		w.printf("  refused %s: %s lost since %s ago: %s\n", r.Address, countOf(int(r.Lost), "message"), age(r.At, now), r.Error)
 	}
 }

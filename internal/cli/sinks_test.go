@@ -25,7 +25,7 @@ func TestSinksSayHowOldTheirLastErrorIs(t *testing.T) {
 		t.Errorf("the last error is %q", got)
 	}
 	var described strings.Builder
-	describeSink(&described, object, now)
+	describeSink(plain{&described}, object, now)
 	for _, want := range []string{"last error 2h ago: the receiver answered 503", "refused ops@example.org: 3 messages lost since 3h ago: 550 no such address"} {
 		if !strings.Contains(described.String(), want) {
 			t.Errorf("%q is not in %q", want, described.String())

@@ -66,7 +66,7 @@ func (s *sources) load(ctx context.Context, a *app, args []string) (manifest.Res
 	}
 	files := append(slices.Clone(s.files), args...)
 	loaded, err := manifest.Load(manifest.Options{
-		Files: files, Stdin: a.in, Format: s.format, App: s.app, Image: s.image, Bucket: a.bucketValue(ctx),
+		Files: files, Stdin: a.in, Format: s.format, App: s.app, Image: s.image, Bucket: a.bucketValue(ctx), Context: ctx,
 	})
 	for _, warning := range loaded.Warnings {
 		fmt.Fprintln(a.err, "warning:", warning)

@@ -87,23 +87,21 @@ var syncTable = table{
 }
 
 // describeSync writes what a sync has applied, and what its last apply changed.
-func describeSync(object api.Object, now time.Time) string {
+func describeSync(w plain, object api.Object, now time.Time) {
 	status, _ := api.DecodeStatus[api.SyncStatus](object)
-	var text strings.Builder
-	fmt.Fprintf(&text, "  %s\n", dash(status.Source))
+	w.printf("  %s\n", dash(status.Source))
 	if status.Revision != "" {
-		fmt.Fprintf(&text, "  revision %s, applied %s ago: %s\n", status.Revision, age(status.AppliedAt, now), countOf(status.Objects, "object"))
+		w.printf("  revision %s, applied %s ago: %s\n", status.Revision, age(status.AppliedAt, now), countOf(status.Objects, "object"))
 	}
 	if status.Fetched != "" {
-		fmt.Fprintf(&text, "  not applied: %s\n", status.Fetched)
+		w.printf("  not applied: %s\n", status.Fetched)
 	}
 	for _, change := range status.Changes {
-		fmt.Fprintf(&text, "    %-10s %s\n", change.Action, change.Object)
+		w.printf("    %-10s %s\n", change.Action, change.Object)
 	}
 	if status.More > 0 {
-		fmt.Fprintf(&text, "    and %d more\n", status.More)
+		w.printf("    and %d more\n", status.More)
 	}
-	return text.String()
 }
 
 func (a *app) syncNowCommand() *cobra.Command {

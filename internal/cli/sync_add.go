@@ -99,6 +99,7 @@ func (n *newSync) object(a *app, name string) (api.Object, error) {
 		}
 		*location = absolute
 	}
+	a.warnShared(n.password, n.key)
 	for _, file := range []struct {
 		name string
 		text *string

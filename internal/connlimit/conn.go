@@ -1,14 +1,24 @@
 package connlimit
 
 import (
+	"container/list"
 	"errors"
 	"net"
+	"net/http"
+	"net/netip"
+	"sync/atomic"
 )
 
 // conn is a connection that counts until it is closed.
 type conn struct {
 	net.Conn
 	release func()
+	// listener and client are set if it counts for an address.
+	listener *Listener
+	client   netip.Prefix
+	// waits is set while its server waits for the first request's head; then place is its place among those of its address.
+	waits atomic.Bool
+	place *list.Element // guarded by the listener's mu
 }
 
 // Close implements net.Conn.
@@ -27,3 +37,76 @@ func (c *conn) CloseWrite() error {
 
 // NetConn returns the connection that was accepted, as tls.Conn's does.
 func (c *conn) NetConn() net.Conn { return c.Conn }
+
+// Note tracks whether a connection has sent the head of a request; it is used as http.Server.ConnState. A connection that
+// has not makes way for the next one of its address, once that has its share: so slow connections of one client don't shut
+// out the others behind its address.
+func Note(c net.Conn, state http.ConnState) {
+	own := limited(c)
+	switch {
+	case own == nil || own.listener == nil:
+	case state == http.StateNew:
+		own.listener.await(own)
+	case own.waits.Load():
+		own.listener.heard(own)
+	}
+}
+
+// limited returns the connection of a Listener below what wraps it; nil if there is none.
+func limited(c net.Conn) *conn {
+	for {
+		switch wrapped := c.(type) {
+		case *conn:
+			return wrapped
+		case interface{ NetConn() net.Conn }: // TLS
+			c = wrapped.NetConn()
+		case interface{ Raw() net.Conn }: // the PROXY protocol
+			c = wrapped.Raw()
+		default:
+			return nil
+		}
+	}
+}
+
+// await puts a connection behind those of its address that have sent no request yet.
+func (l *Listener) await(c *conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.waiting[c.client] == nil {
+		l.waiting[c.client] = list.New()
+	}
+	c.place = l.waiting[c.client].PushBack(c)
+	c.waits.Store(true)
+}
+
+// heard takes a connection off them.
+func (l *Listener) heard(c *conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.heardLocked(c)
+}
+
+func (l *Listener) heardLocked(c *conn) {
+	if !c.waits.Swap(false) {
+		return
+	}
+	if l.waiting[c.client].Remove(c.place); l.waiting[c.client].Len() == 0 {
+		delete(l.waiting, c.client)
+	}
+}
+
+// makeWay closes the oldest connection of an address that has sent no request yet. It returns false if there is none.
+func (l *Listener) makeWay(client netip.Prefix) bool {
+	l.mu.Lock()
+	var oldest *conn
+	if waiting := l.waiting[client]; waiting != nil {
+		oldest = waiting.Front().Value.(*conn)
+		l.heardLocked(oldest)
+	}
+	l.mu.Unlock()
+	if oldest == nil {
+		return false
+	}
+	_ = oldest.Close()
+	return true
+}

@@ -1,6 +1,7 @@
 package connlimit
 
 import (
+	"container/list"
 	"log/slog"
 	"net"
 	"net/http"
@@ -39,7 +40,8 @@ type Listener struct {
 	once   sync.Once
 
 	mu        sync.Mutex
-	held      map[netip.Prefix]int // open connections of each address; no entry is 0
+	held      map[netip.Prefix]int        // open connections of each address; no entry is 0
+	waiting   map[netip.Prefix]*list.List // those that have sent no request yet, the oldest first; see Note
 	warned    time.Time
 	reclaimed time.Time
 }
@@ -56,7 +58,7 @@ func New(l net.Listener, opts Options) *Listener {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Listener{Listener: l, opts: opts, places: make(chan struct{}, max(opts.Total, 1)), closed: make(chan struct{}),
-		held: map[netip.Prefix]int{}}
+		held: map[netip.Prefix]int{}, waiting: map[netip.Prefix]*list.List{}}
 }
 
 // Accept implements net.Listener.
@@ -71,18 +73,19 @@ func (l *Listener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		client, counted := l.client(accepted)
-		if counted && !l.admit(client) {
+		if !counted {
+			return &conn{Conn: accepted, release: sync.OnceFunc(func() { <-l.places })}, nil
+		}
+		if !l.admit(client) && !(l.makeWay(client) && l.admit(client)) {
 			_ = accepted.Close()
 			<-l.places
+			l.warn("an address has its share of the listener's connections: its next ones are closed", "client", client.String())
 			l.reclaim()
 			continue
 		}
-		return &conn{Conn: accepted, release: sync.OnceFunc(func() {
-			if counted {
-				l.leave(client)
-			}
-			<-l.places
-		})}, nil
+		made := &conn{Conn: accepted, listener: l, client: client}
+		made.release = sync.OnceFunc(func() { l.leave(made); <-l.places })
+		return made, nil
 	}
 }
 
@@ -129,24 +132,20 @@ func (l *Listener) client(c net.Conn) (netip.Prefix, bool) {
 // admit counts a connection of client, and reports whether its share permits it. The connection has its place already.
 func (l *Listener) admit(client netip.Prefix) bool {
 	l.mu.Lock()
-	held, free := l.held[client], cap(l.places)-len(l.places)
-	if held <= free {
-		l.held[client]++
-	}
-	l.mu.Unlock()
-	if held > free {
-		l.warn("an address has its share of the listener's connections: its next ones are closed", "client", client.String(),
-			"held", held)
+	defer l.mu.Unlock()
+	if held, free := l.held[client], cap(l.places)-len(l.places); held > free {
 		return false
 	}
+	l.held[client]++
 	return true
 }
 
-func (l *Listener) leave(client netip.Prefix) {
+func (l *Listener) leave(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.held[client]--; l.held[client] == 0 {
-		delete(l.held, client)
+	l.heardLocked(c)
+	if l.held[c.client]--; l.held[c.client] == 0 {
+		delete(l.held, c.client)
 	}
 }
 

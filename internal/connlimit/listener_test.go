@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"sync"
@@ -100,6 +101,43 @@ func TestAnAddressGetsHalf(t *testing.T) {
 		t.Errorf("127.0.0.1 counts %d connections", got)
 	}
 }
+
+// TestSlowHeadsMakeWay: connections of an address that has its share close for its next ones as long as they have sent no
+// request, the oldest first; none does after its first request.
+func TestSlowHeadsMakeWay(t *testing.T) {
+	b := newBench(t, Options{Total: 8})
+	var slow []net.Conn
+	for range 4 {
+		slow = append(slow, b.open("127.0.0.1"))
+		Note(tlsLike{slow[len(slow)-1]}, http.StateNew)
+	}
+	Note(tlsLike{slow[1]}, http.StateActive)
+	for _, oldest := range []int{0, 2, 3} {
+		next := b.open("127.0.0.1")
+		Note(next, http.StateNew)
+		Note(next, http.StateActive)
+		if _, err := slow[oldest].Read(make([]byte, 1)); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("connection %d did not make way: %v", oldest, err)
+		}
+	}
+	b.refused("127.0.0.1")
+	b.listener.mu.Lock()
+	if len(b.listener.waiting) > 0 || b.listener.held[netip.MustParsePrefix("127.0.0.1/32")] != 4 {
+		t.Errorf("held %v, waiting %v", b.listener.held, b.listener.waiting)
+	}
+	b.listener.mu.Unlock()
+	slow[1].Close()
+	waits := b.open("127.0.0.1")
+	Note(waits, http.StateNew)
+	waits.Close() // it waits no more, and makes way for none
+	b.open("127.0.0.1")
+	b.refused("127.0.0.1")
+}
+
+// tlsLike wraps a connection as tls.Conn does.
+type tlsLike struct{ net.Conn }
+
+func (c tlsLike) NetConn() net.Conn { return c.Conn }
 
 func TestAnExemptAddressGetsAll(t *testing.T) {
 	b := newBench(t, Options{Total: 4, Exempt: func(a netip.Addr) bool { return a == netip.MustParseAddr("127.0.0.9") }})

@@ -40,12 +40,13 @@ func KeysAndStatuses(s records.Snapshot, kind api.Kind) []engine.Key {
 	return out
 }
 
-// Dirty returns the keys of those objects of a kind that have something to do.
+// Dirty returns the keys of those objects of a kind that have something to do, as Due does.
 func Dirty(s records.Snapshot, kind api.Kind, now time.Time, dirty func(records.Snapshot, records.Read[api.Object], time.Time) bool) []engine.Key {
 	var out []engine.Key
 	for object := range s.Objects(kind) {
-		if dirty(s, object, now) {
-			out = append(out, Key(object.Value.Ref()))
+		key := Key(object.Value.Ref())
+		if isDue(key, func() bool { return dirty(s, object, now) }) {
+			out = append(out, key)
 		}
 	}
 	return out

@@ -34,8 +34,8 @@ type Verdict struct {
 	Until time.Time
 }
 
-// Dirty returns the keys of those objects of a kind that have something to do. judge must read all that it depends on, but
-// the time and the object, from the snapshot that it is given.
+// Dirty returns the keys of those objects of a kind that have something to do, as Due does. judge must read all that it
+// depends on, but the time and the object, from the snapshot that it is given.
 func (q *Quiet) Dirty(s records.Snapshot, kind api.Kind, now time.Time,
 	judge func(records.Snapshot, records.Read[api.Object], time.Time) Verdict,
 ) []engine.Key {
@@ -54,8 +54,8 @@ func (q *Quiet) Dirty(s records.Snapshot, kind api.Kind, now time.Time,
 		}
 		delete(q.known, ref)
 		next := &quiet{object: object.Modified, from: wall(now)}
-		verdict := judge(s.Into(&next.read), object, now)
-		if verdict.Dirty {
+		var verdict Verdict
+		if isDue(Key(ref), func() bool { verdict = judge(s.Into(&next.read), object, now); return verdict.Dirty }) {
 			out = append(out, Key(ref))
 			continue
 		}

@@ -32,14 +32,10 @@ func (r *Reporter[S]) Keys() []engine.Key { return KeysAndStatuses(r.Snapshot(),
 
 // Dirty returns the objects for which a reconcile would write something.
 func (r *Reporter[S]) Dirty(now time.Time) []engine.Key {
-	var out []engine.Key
-	for _, key := range r.Keys() {
+	return Due(r.Keys(), func(key engine.Key) bool {
 		txn, err := r.step(r.Snapshot(), r.ref(key), now)
-		if err != nil || !txn.Empty() {
-			out = append(out, key)
-		}
-	}
-	return out
+		return err != nil || !txn.Empty()
+	})
 }
 
 // Affected returns the changed object, if it is of the kind.

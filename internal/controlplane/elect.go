@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/view"
 )
@@ -91,25 +92,32 @@ func giveBack(ctx context.Context, s store.Store, lease store.LeaseID) {
 func (t *Term) keep(renewed time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.keeping.Go(func() {
-		ticker := time.NewTicker(ElectionTTL / 6)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-t.lost:
-				return
-			case <-ticker.C:
-			}
-			asked := time.Now()
-			if err := t.keepAlive(ctx, renewed); err == nil {
-				renewed = asked
-			} else if errors.Is(err, store.ErrLeaseNotFound) || ctx.Err() == nil && time.Since(renewed) > ElectionTTL*2/3 {
-				t.lose()
-			}
+		if recovery.Call(func() error { return t.renewLease(ctx, renewed) }) != nil {
+			t.lose()
 		}
 	})
 	t.release = cancel
+}
+
+// renewLease renews the lease until ctx ends or the term is lost.
+func (t *Term) renewLease(ctx context.Context, renewed time.Time) error {
+	ticker := time.NewTicker(ElectionTTL / 6)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.lost:
+			return nil
+		case <-ticker.C:
+		}
+		asked := time.Now()
+		if err := t.keepAlive(ctx, renewed); err == nil {
+			renewed = asked
+		} else if errors.Is(err, store.ErrLeaseNotFound) || ctx.Err() == nil && time.Since(renewed) > ElectionTTL*2/3 {
+			t.lose()
+		}
+	}
 }
 
 // keepAlive renews the lease once, within what is left of it.

@@ -12,6 +12,7 @@ import (
 	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/view"
 	"tend.dev/tend/internal/tracing"
@@ -48,6 +49,9 @@ type Options struct {
 // Plane runs controllers, one term at a time. Create it with New.
 type Plane struct {
 	Options
+	// snapshot returns the newest snapshot of the store, and make the controllers of a term: tests put what panics into them.
+	snapshot func() records.Snapshot
+	make     func(commits records.Committer) []control.Controller
 	previews map[api.Kind]control.Previewer
 	// liveness is shared by the controllers of a term, and by those that preview: a dry run must see the same nodes lost.
 	liveness *owner.Liveness
@@ -63,7 +67,12 @@ func New(o Options) *Plane {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	p := &Plane{Options: o, liveness: owner.NewLiveness(o.NodeTimeout, o.NodeGather, nil), ready: make(chan struct{}), previews: map[api.Kind]control.Previewer{}}
+	p := &Plane{
+		Options: o, liveness: owner.NewLiveness(o.NodeTimeout, o.NodeGather, nil), ready: make(chan struct{}),
+		previews: map[api.Kind]control.Previewer{},
+		snapshot: func() records.Snapshot { return records.Snapshot{Reader: o.View.Snapshot()} },
+	}
+	p.make = p.controllers
 	for _, c := range p.controllers(readOnly{}) {
 		if previewer, ok := c.(control.Previewer); ok {
 			p.previews[api.Kind(c.Name())] = previewer
@@ -91,8 +100,6 @@ func (p *Plane) Preview(snapshot records.Snapshot, object api.Object) ([]api.Pla
 	return previewer.Preview(snapshot, object)
 }
 
-func (p *Plane) snapshot() records.Snapshot { return records.Snapshot{Reader: p.View.Snapshot()} }
-
 // Ready returns a channel that is closed once every key was reconciled for the first time.
 func (p *Plane) Ready() <-chan struct{} { return p.ready }
 
@@ -104,14 +111,15 @@ func (p *Plane) Run(ctx context.Context, term *Term) error {
 	p.liveness.Begin()
 	var members []engine.Member
 	var notify []func(records.Snapshot, view.Change)
-	for _, c := range p.controllers(term) {
+	for _, c := range p.make(term) {
 		work := engine.New(p.engineOptions(c, term))
 		if source, ok := c.(control.Source); ok {
 			members = append(members, running(func(ctx context.Context) error { return source.Source(ctx, work.Enqueue) }))
 		}
 		members = append(members, work)
 		notify = append(notify, func(snapshot records.Snapshot, change view.Change) {
-			work.Enqueue(c.Affected(snapshot, change)...)
+			affected := func() error { work.Enqueue(c.Affected(snapshot, change)...); return nil }
+			_ = recovery.Call(affected, "controller", c.Name(), "store_key", change.Key) // the next pass finds what it missed
 		})
 	}
 	group := engine.NewGroup(engine.GroupOptions{}, members...)
@@ -129,7 +137,7 @@ func (p *Plane) Run(ctx context.Context, term *Term) error {
 	if election, ok := p.View.Snapshot().Get(ElectionKey); ok {
 		term.observe(election.Value, election.Modified)
 	}
-	var watching sync.WaitGroup
+	var watching recovery.Group
 	watching.Go(func() { p.watch(ctx, cancel, term, group.Ready()) })
 	err := group.Run(ctx)
 	cancel()

@@ -9,6 +9,7 @@ import (
 
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/store"
 )
 
@@ -41,7 +42,7 @@ type Term struct {
 	once sync.Once
 	// lease is what the key is bound to among several servers; keeping renews it until release is called.
 	lease   store.LeaseID
-	keeping sync.WaitGroup
+	keeping recovery.Group
 	release func()
 }
 

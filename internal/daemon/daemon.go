@@ -21,6 +21,7 @@ import (
 	"tend.dev/tend/internal/peer"
 	"tend.dev/tend/internal/plugin/broker"
 	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/secret"
 	"tend.dev/tend/internal/server"
 	"tend.dev/tend/internal/servicemanager"
@@ -115,6 +116,7 @@ func (d *daemon) prepareRoot(context.Context) (err error) {
 // build creates the parts above the store; nothing runs yet.
 func (d *daemon) build(context.Context) error {
 	d.metrics = engine.NewMetrics(d.Registry)
+	d.Registry.MustRegister(recovery.Metric())
 	d.openView()
 	d.storeMetrics.Follow(d.view.Revision)
 	stopCounting := census.Register(d.Registry, d.view)
@@ -179,7 +181,7 @@ func (d *daemon) serve(ctx context.Context, began time.Time) error {
 		running[i] = p.start(cancel)
 	}
 	servicemanager.Notify(ctx, d.Logger, notifyStarted)
-	go d.announce(ctx, began)
+	recovery.Go(func() { d.announce(ctx, began) })
 	<-ctx.Done()
 	d.Logger.Info("stopping")
 	servicemanager.Notify(ctx, d.Logger, notifyStopping)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"tend.dev/tend/internal/controlplane"
+	"tend.dev/tend/internal/recovery"
 )
 
 // several reports whether other servers may have the store at the same time.
@@ -66,10 +66,12 @@ func (d *daemon) abdicate(ctx context.Context) {
 // term lasts.
 func (d *daemon) leadFor(ctx context.Context, term *controlplane.Term) error {
 	within, end := context.WithCancel(ctx)
-	var beside sync.WaitGroup
-	beside.Go(func() { d.keepBackups(within, term) })
-	beside.Go(func() { d.keepLogs(within, term) })
-	beside.Go(func() { d.keepManifests(within, term) })
+	var beside recovery.Group
+	for _, keep := range []func(context.Context, *controlplane.Term){d.keepBackups, d.keepLogs, d.keepManifests} {
+		beside.Go(func() {
+			_ = recovery.Keep(within, func(ctx context.Context) error { keep(ctx, term); return nil })
+		})
+	}
 	defer func() { end(); beside.Wait() }()
 	return d.plane.Run(ctx, term)
 }

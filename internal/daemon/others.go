@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"tend.dev/tend/api"
@@ -17,6 +16,7 @@ import (
 	"tend.dev/tend/internal/nodeapi/session"
 	"tend.dev/tend/internal/peer"
 	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/store"
 )
 
@@ -100,7 +100,7 @@ const lookEvery = 3 * time.Second
 // answerOthers keeps a connection to every other server on which this one's own node answers, until ctx ends: any server may be
 // asked for its logs.
 func (d *daemon) answerOthers(ctx context.Context) error {
-	var running sync.WaitGroup
+	var running recovery.Group
 	defer running.Wait()
 	kept := map[string]bool{}
 	ticker := time.NewTicker(lookEvery)
@@ -113,7 +113,9 @@ func (d *daemon) answerOthers(ctx context.Context) error {
 			kept[address] = true
 			running.Go(func() {
 				dial := func(ctx context.Context) (net.Conn, error) { return d.dialOther(ctx, address) }
-				_ = session.Keep(ctx, dial, func(error) bool { return false }, d.host.Access(), d.host.Ready(), d.Logger)
+				_ = recovery.Keep(ctx, func(ctx context.Context) error {
+					return session.Keep(ctx, dial, func(error) bool { return false }, d.host.Access(), d.host.Ready(), d.Logger)
+				})
 			})
 		}
 		select {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"tend.dev/tend/internal/recovery"
 )
 
 // part runs until its context ends.
@@ -22,17 +24,17 @@ type runningPart struct {
 // stopWait bounds how long a part may take to stop: more than any part's own drain time.
 const stopWait = 20 * time.Second
 
-// start runs the part. If it ends before it was asked to, the whole server ends.
+// start runs the part, again after a panic. If it ends before it was asked to, the whole server ends.
 func (p part) start(failed context.CancelCauseFunc) *runningPart {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &runningPart{part: p, cancel: cancel, done: make(chan error, 1)}
-	go func() {
-		err := p.run(ctx)
+	recovery.Go(func() {
+		err := recovery.Keep(ctx, p.run)
 		if ctx.Err() == nil {
 			failed(fmt.Errorf("%s ended: %w", p.name, errors.Join(err, errEndedEarly)))
 		}
 		r.done <- err
-	}()
+	})
 	return r
 }
 

@@ -19,6 +19,7 @@ import (
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/nodeapi/join"
 	"tend.dev/tend/internal/peer"
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/secret"
 	"tend.dev/tend/internal/store/etcd"
 )
@@ -224,7 +225,9 @@ const promoteEvery = 500 * time.Millisecond
 // promote gives servers a vote when their stores have caught up, and keeps this one's certificate for them, until ctx ends.
 func (d *daemon) promote(ctx context.Context) error {
 	renewed := make(chan error, 1)
-	go func() { renewed <- d.peers.Renew(ctx, d.Logger) }()
+	recovery.Go(func() {
+		renewed <- recovery.Keep(ctx, func(ctx context.Context) error { return d.peers.Renew(ctx, d.Logger) })
+	})
 	ticker := time.NewTicker(promoteEvery)
 	defer ticker.Stop()
 	for {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 )
 
@@ -11,6 +12,9 @@ type Key struct{ Kind, Scope, Name string }
 
 // String returns kind/scope/name.
 func (k Key) String() string { return k.Kind + "/" + k.Scope + "/" + k.Name }
+
+// LogValue implements slog.LogValuer.
+func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
 // Reconciler reconciles a key: it reads the current state and does the smallest thing that closes the difference.
 type Reconciler interface {

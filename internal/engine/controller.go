@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
+
+	"tend.dev/tend/internal/recovery"
 )
 
 // cutGrace is the time for reconciles to return after their context was cancelled.
@@ -110,17 +112,22 @@ func (c *Controller) Run(ctx context.Context) error {
 
 	working, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(ErrStopping)
-	var workers, watchers sync.WaitGroup
+	var workers, watchers recovery.Group
 	for range c.opts.Workers {
-		workers.Go(func() { c.work(working) })
+		workers.Go(func() { c.keep(working, c.work) })
 	}
 	for _, watch := range []func(context.Context){c.watchClock, c.watchView, c.watchOutcomes, c.watchDrift} {
-		watchers.Go(func() { watch(ctx) })
+		watchers.Go(func() { c.keep(ctx, watch) })
 	}
 	<-ctx.Done()
 	c.stop()
 	watchers.Wait()
 	return c.drain(&workers, cut)
+}
+
+// keep runs a loop until it returns, also if it panics.
+func (c *Controller) keep(ctx context.Context, loop func(context.Context)) {
+	_ = recovery.Keep(ctx, func(ctx context.Context) error { loop(ctx); return nil }, "controller", c.opts.Name)
 }
 
 func (c *Controller) start() bool {
@@ -142,10 +149,7 @@ func (c *Controller) synced() <-chan struct{} {
 
 // replay enqueues every key once. Workers start after it, so what was enqueued before isn't reconciled twice.
 func (c *Controller) replay() {
-	var keys []Key
-	if c.opts.Replay != nil {
-		keys = c.opts.Replay()
-	}
+	keys := c.keys()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.untried = 1 // this function itself
@@ -158,6 +162,14 @@ func (c *Controller) replay() {
 		c.eventLocked(rec)
 	}
 	c.triedLocked()
+}
+
+// keys returns every key there is; none if Replay panics.
+func (c *Controller) keys() (keys []Key) {
+	if c.opts.Replay != nil {
+		_ = recovery.Call(func() error { keys = c.opts.Replay(); return nil }, "controller", c.opts.Name)
+	}
+	return keys
 }
 
 func (c *Controller) triedLocked() {
@@ -174,12 +186,12 @@ func (c *Controller) stop() {
 	c.queue.ShutDown()
 }
 
-func (c *Controller) drain(workers *sync.WaitGroup, cut context.CancelCauseFunc) error {
+func (c *Controller) drain(workers *recovery.Group, cut context.CancelCauseFunc) error {
 	done := make(chan struct{})
-	go func() {
+	recovery.Go(func() {
 		defer close(done)
 		workers.Wait()
-	}()
+	})
 	if closedWithin(done, c.opts.DrainTime) {
 		return nil
 	}

@@ -35,14 +35,6 @@ func (e *StuckError) Error() string {
 	return fmt.Sprintf("stop %s: reconciles ignore their cut context: %s", e.Name, strings.Join(names, ", "))
 }
 
-// PanicError reports a reconcile that panicked; the engine recovers, counts and retries it.
-type PanicError struct {
-	Value any
-	Stack []byte
-}
-
-func (e *PanicError) Error() string { return fmt.Sprintf("reconcile panicked: %v", e.Value) }
-
 // cutError keeps the error that the reconcile returned when it was cancelled at its deadline.
 type cutError struct {
 	after time.Duration

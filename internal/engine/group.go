@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
+
+	"tend.dev/tend/internal/recovery"
 )
 
 // Member is what a Group runs: a Controller, another Group, or anything that runs until its context ends.
@@ -55,7 +56,7 @@ func (g *Group) Run(ctx context.Context) error {
 		started = append(started, launch(ctx, member, cancel))
 		g.awaitReady(ctx, member)
 	}
-	var waiter sync.WaitGroup
+	var waiter recovery.Group
 	waiter.Go(func() { g.signalReady(ctx) })
 	<-ctx.Done()
 	waiter.Wait()
@@ -95,15 +96,16 @@ type launched struct {
 	err    error // valid once done is closed
 }
 
-// launch starts a member; over is called when it returns, so that one that ends by itself ends the group.
+// launch starts a member; over is called when it returns, so that one that ends by itself ends the group. A member that
+// panics runs again.
 func launch(ctx context.Context, member Member, over func()) *launched {
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	l := &launched{member: member, cancel: cancel, done: make(chan struct{})}
-	go func() {
+	recovery.Go(func() {
 		defer over()
 		defer close(l.done)
-		l.err = member.Run(own)
-	}()
+		l.err = recovery.Keep(own, member.Run)
+	})
 	return l
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,16 @@ var (
 	web      = Key{Kind: "deployment", Scope: "prod", Name: "web"}
 	api      = Key{Kind: "deployment", Scope: "prod", Name: "api"}
 )
+
+// hear returns what is logged by default from now on, until the test ends.
+func hear(t *testing.T) *bytes.Buffer {
+	t.Helper()
+	var out bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	return &out
+}
 
 // call is one call of the Reconciler, at a time since the harness began.
 type call struct {

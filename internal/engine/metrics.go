@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"tend.dev/tend/internal/recovery"
 )
 
 // How a reconcile ended, as a label of the metrics.
@@ -101,7 +103,7 @@ func (m *meter) observe(out outcome) {
 	default:
 		result = resultSuccessful
 	}
-	var panicked *PanicError
+	var panicked *recovery.PanicError
 	if errors.As(out.err, &panicked) {
 		m.panics.Inc()
 	}

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/store"
 )
 
 // unsettleLocked holds a key back after a reconcile one of whose commits may still be applied. A reconcile that was
 // cancelled or panicked may have made such a commit without returning its error.
 func (c *Controller) unsettleLocked(rec *record, err error) {
-	var panicked *PanicError
+	var panicked *recovery.PanicError
 	doubtful := errors.Is(err, store.ErrUnknownOutcome) || errors.Is(err, ErrDeadline) || errors.As(err, &panicked)
 	if !doubtful || c.opts.Settle == nil {
 		return

@@ -6,6 +6,8 @@ import (
 	"hash/fnv"
 	"slices"
 	"time"
+
+	"tend.dev/tend/internal/recovery"
 )
 
 // resyncStep is the least time between two batches of a full pass, so that many keys don't wake the process all the time.
@@ -60,7 +62,7 @@ func (c *Controller) watchDrift(ctx context.Context) {
 func (c *Controller) resync() {
 	c.signalIn(c.opts.Resync, c.sweep.resync)
 	began := time.Now()
-	dirty := c.opts.Dirty(c.opts.Now())
+	dirty := c.dirty()
 	took := time.Since(began)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,10 +74,20 @@ func (c *Controller) resync() {
 	c.meter.cycle(len(dirty), took)
 }
 
+// dirty returns the keys that Dirty finds. If Dirty panics it returns all keys: each is reconciled, and only those that
+// can't be reconciled fail.
+func (c *Controller) dirty() (keys []Key) {
+	found := func() error { keys = c.opts.Dirty(c.opts.Now()); return nil }
+	if recovery.Call(found, "controller", c.opts.Name) != nil {
+		return c.keys()
+	}
+	return keys
+}
+
 // beginRound lists the keys again. They are ordered by hash: a key keeps about its place from round to round while
 // others come and go, and neighbours by name are far apart.
 func (c *Controller) beginRound() {
-	keys := slices.Clone(c.opts.Replay())
+	keys := slices.Clone(c.keys())
 	slices.SortFunc(keys, func(a, b Key) int { return cmp.Compare(a.hash(), b.hash()) })
 	seen := c.seen()
 

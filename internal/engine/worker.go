@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/store"
 )
 
@@ -25,11 +25,11 @@ func (c *Controller) work(ctx context.Context) {
 			return
 		}
 		c.process(ctx, key)
-		c.queue.Done(key)
 	}
 }
 
 func (c *Controller) process(ctx context.Context, key Key) {
+	defer c.queue.Done(key)
 	rec := c.begin(key)
 	if rec == nil {
 		return
@@ -77,17 +77,15 @@ func (c *Controller) reconcile(ctx context.Context, key Key) (out outcome) {
 	start := time.Now()
 	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.Deadline, ErrDeadline)
 	defer cancel()
-	defer func() {
-		if value := recover(); value != nil {
-			out.err = &PanicError{Value: value, Stack: debug.Stack()}
-		}
-		// Whatever a cancelled reconcile returned, it may have been cancelled half way: it is reconciled again.
-		if errors.Is(context.Cause(ctx), ErrDeadline) {
-			out.err = &cutError{after: c.opts.Deadline, cause: out.err}
-		}
-		out.took = time.Since(start)
-	}()
-	out.result, out.err = c.opts.Reconciler.Reconcile(ctx, key)
+	out.err = recovery.Call(func() (err error) {
+		out.result, err = c.opts.Reconciler.Reconcile(ctx, key)
+		return err
+	}, "object", key)
+	// Whatever a cancelled reconcile returned, it may have been cancelled half way: it is reconciled again.
+	if errors.Is(context.Cause(ctx), ErrDeadline) {
+		out.err = &cutError{after: c.opts.Deadline, cause: out.err}
+	}
+	out.took = time.Since(start)
 	return out
 }
 
@@ -102,10 +100,6 @@ func (c *Controller) report(rec record, next time.Time, out outcome) {
 		return
 	}
 	attrs = append(attrs, "error", out.err, "failures", rec.failures)
-	var panicked *PanicError
-	if errors.As(out.err, &panicked) {
-		c.log.Error("reconcile panicked", append(attrs, "stack", string(panicked.Stack))...)
-	}
 	switch {
 	case rec.terminal:
 		c.log.Error("reconcile needs a change by a person, not retried", attrs...)

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -119,22 +118,22 @@ func TestDeadlineCutsAndCountsAsFailed(t *testing.T) {
 
 func TestPanicIsRecoveredLoggedCountedRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
+		log := hear(t)
 		registry := prometheus.NewRegistry()
-		o := Options{Metrics: NewMetrics(registry), Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		o := Options{Metrics: NewMetrics(registry), Logger: slog.Default()}
 		l := newHarness(t, o, func(_ context.Context, key Key) (Result, error) {
 			panic("no such slot")
 		})
 		l.Enqueue(web)
 		synctest.Wait()
 		retrying := l.Snapshot().Retrying
-		if len(retrying) != 1 || retrying[0].Err.Error() != "reconcile panicked: no such slot" {
+		if len(retrying) != 1 || retrying[0].Err.Error() != "panic in internal/engine.TestPanicIsRecoveredLoggedCountedRetried: no such slot" {
 			t.Errorf("retrying %+v, want the panicked key", retrying)
 		}
 		l.pass(2 * time.Second)
 		l.wantCount(t, web, 2, "a panic is retried like a failure")
 		l.stop(t)
-		for _, want := range []string{"reconcile panicked", "no such slot", "worker_test.go", "name=web", "scope=prod"} {
+		for _, want := range []string{"panic recovered", "no such slot", "worker_test.go", "object=deployment/prod/web", "name=web", "scope=prod"} {
 			if !strings.Contains(log.String(), want) {
 				t.Errorf("log lacks %q:\n%s", want, log.String())
 			}

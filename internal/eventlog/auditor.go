@@ -135,15 +135,7 @@ func (a *Auditor) Run(ctx context.Context) error {
 // outlasting returns a context that ends some seconds after ctx: a call that is being written then is written.
 func outlasting(ctx context.Context) (context.Context, func()) {
 	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		timer := time.NewTimer(auditEnd)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			cancel()
-		case <-out.Done():
-		}
-	})
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(auditEnd, cancel) })
 	return out, func() { stop(); cancel() }
 }
 

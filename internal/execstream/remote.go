@@ -10,6 +10,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client/execwire"
+	"tend.dev/tend/internal/recovery"
 	container "tend.dev/tend/internal/runtime"
 )
 
@@ -35,19 +36,22 @@ func NewRemote(conn Conn, stdin bool, errorOf func(api.Problem) error) *Remote {
 	var stdout, stderr *io.PipeWriter
 	r.stdout, stdout = io.Pipe()
 	r.stderr, stderr = io.Pipe()
-	go func() {
+	recovery.Go(func() {
 		defer close(r.done)
 		defer stdout.Close()
 		defer stderr.Close()
 		defer r.end() // nothing reads what is still written to the command
-		r.code, r.err = execwire.Output(context.Background(), conn, lenient{stdout}, lenient{stderr})
+		r.err = recovery.Call(func() (err error) {
+			r.code, err = execwire.Output(context.Background(), conn, lenient{stdout}, lenient{stderr})
+			return err
+		})
 		var problem *api.Problem
 		if errors.As(r.err, &problem) {
 			r.err = errorOf(*problem)
 		} else if r.err != nil {
 			r.err = fmt.Errorf("the node: %w", r.err)
 		}
-	}()
+	})
 	return r
 }
 

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/coder/websocket"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client/execwire"
+	"tend.dev/tend/internal/recovery"
 	container "tend.dev/tend/internal/runtime"
 )
 
@@ -53,10 +53,10 @@ func Serve(ctx context.Context, cancel context.CancelCauseFunc, conn Conn, start
 	e.writes, endWrites = context.WithCancel(context.WithoutCancel(ctx))
 	defer endWrites()
 	reading := make(chan struct{})
-	go func() {
+	recovery.Go(func() {
 		defer close(reading)
 		e.readInput(ctx)
-	}()
+	})
 	code, err := e.run(ctx, start, endWrites)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -85,7 +85,7 @@ func (e *session) run(ctx context.Context, start func(context.Context) (containe
 		running.Close()
 		time.AfterFunc(exitGrace, endWrites)
 	})()
-	var outputs sync.WaitGroup
+	var outputs recovery.Group
 	outputs.Go(func() { e.copyOutput(execwire.Stdout, running.Stdout()) })
 	outputs.Go(func() { e.copyOutput(execwire.Stderr, running.Stderr()) })
 	outputs.Wait()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/subprocess"
 )
 
@@ -73,7 +74,7 @@ func Run(ctx context.Context, program string, c Call) (subprocess.Output, error)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	measured := make(chan struct{})
-	go func() { defer close(measured); measure(ctx, c.TooLarge, cancel) }()
+	recovery.Go(func() { defer close(measured); measure(ctx, c.TooLarge, cancel) })
 	out, err := subprocess.Process{
 		Argv: argv, Dir: c.Dir, Env: lines, Limit: c.Limit, Stdout: max(c.Stdout, maxWords), Stderr: maxWords,
 	}.Run(ctx)

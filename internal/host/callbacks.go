@@ -14,6 +14,7 @@ import (
 
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/connlimit"
+	"tend.dev/tend/internal/recovery"
 )
 
 // nodeName is the host name under which a container reaches its node.
@@ -90,7 +91,7 @@ const (
 func (h *Host) serveContainers(ctx context.Context, listener net.Listener) error {
 	served := &http.Server{
 		Handler: h.Callbacks, ReadHeaderTimeout: callHeaderTime, ReadTimeout: callTime, WriteTimeout: callTime, IdleTimeout: callIdleTime,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(h.Logger.Handler(), slog.LevelDebug),
+		MaxHeaderBytes: 64 << 10, ConnState: connlimit.Note, ErrorLog: slog.NewLogLogger(h.Logger.Handler(), slog.LevelDebug),
 	}
 	stop := context.AfterFunc(ctx, func() { _ = served.Close() })
 	defer stop()
@@ -147,11 +148,11 @@ func (c *callbacks) listen(ctx context.Context, address netip.Addr) (shut func()
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
-	go func() {
+	recovery.Go(func() {
 		defer close(done)
 		if err := c.serve(ctx, listener); err != nil && !errors.Is(err, net.ErrClosed) {
 			c.warn("serving containers ended", "error", err)
 		}
-	}()
+	})
 	return func() { cancel(); <-done }, nil
 }

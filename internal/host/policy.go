@@ -9,6 +9,7 @@ import (
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/agent"
 	"tend.dev/tend/internal/netpolicy"
+	"tend.dev/tend/internal/recovery"
 )
 
 // newPolicy makes what keeps the scopes of this machine's containers apart; nil if its containers have no network of their own.
@@ -45,13 +46,13 @@ func (h *Host) localPods(ctx context.Context) (node.Pods, error) {
 func (h *Host) watchUnsynced(ctx context.Context) error {
 	unsynced, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() {
+	recovery.Go(func() {
 		select {
 		case <-h.Control.Synced():
 			cancel()
 		case <-unsynced.Done():
 		}
-	}()
+	})
 	for unsynced.Err() == nil {
 		events, err := h.runtime.Events(unsynced)
 		for open := err == nil; open; {

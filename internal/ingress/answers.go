@@ -8,6 +8,19 @@ import (
 	"strings"
 )
 
+// refusal returns the status and the reason with which a request is refused whatever its route; 0 for one that is not.
+func refusal(r *http.Request) (status int, why string) {
+	switch {
+	case r.Method == http.MethodConnect:
+		return http.StatusMethodNotAllowed, "this is no forward proxy"
+	case !validHost(r.Host):
+		return http.StatusBadRequest, "the Host header is neither a name nor an address, with a port or without"
+	case dotted(r.URL.Path): // a pod that resolves the path would serve it though another route owns it
+		return http.StatusBadRequest, "the path has segments of dots: resolve them before asking"
+	}
+	return 0, ""
+}
+
 // redirect sends a plain request to its secure form. 308 keeps the method and the body.
 func (p *Proxy) redirect(w http.ResponseWriter, r *http.Request) {
 	host := hostname(r.Host)

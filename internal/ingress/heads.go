@@ -1,6 +1,10 @@
 package ingress
 
-import "strings"
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+)
 
 // dotted reports whether a path has a segment of one dot or two: a server that resolves them gets another path. Some
 // servers treat a backslash as a slash, and ignore what follows a semicolon in a segment.
@@ -20,8 +24,11 @@ func dotted(path string) bool {
 	}
 }
 
-// claimed are the header fields in which a proxy says where a request came from.
-var claimed = []string{"forwarded", "x-forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-prefix", "x-real-ip"}
+// claimed are the header fields in which a proxy says where a request came from, and what it asked for, before the proxy
+// changed it. One that ends in a hyphen stands for all that begin so.
+var claimed = []string{
+	"forwarded", "front-end-https", "x-forwarded", "x-forwarded-", "x-original-", "x-real-ip", "x-rewrite-", "x-scheme", "x-url-scheme",
+}
 
 // claims reports whether a field is one of claimed. From a client such a field can't be trusted; nor can one with
 // underscores, which many servers take for hyphens.
@@ -30,11 +37,41 @@ func claims(name string) bool {
 		return false
 	}
 	for _, known := range claimed {
-		if len(known) == len(name) && sameField(name, known) {
+		whole := len(name) == len(known) || len(name) > len(known) && strings.HasSuffix(known, "-")
+		if whole && sameField(name[:len(known)], known) {
 			return true
 		}
 	}
 	return false
+}
+
+// validHost reports whether a Host header is a name or an address, with a port behind it or without. Servers differ in what
+// they make of anything else: the table would read raw.test:abc as raw.test, and the pod perhaps not.
+func validHost(host string) bool {
+	name, port, hasPort := host, "", false
+	if strings.HasPrefix(host, "[") {
+		address, rest, closed := strings.Cut(host[1:], "]")
+		ip, err := netip.ParseAddr(address)
+		if !closed || err != nil || !ip.Is6() || ip.Zone() != "" || rest != "" && rest[0] != ':' {
+			return false
+		}
+		return rest == "" || validPort(rest[1:])
+	}
+	if name, port, hasPort = strings.Cut(host, ":"); hasPort && !validPort(port) {
+		return false
+	}
+	return strings.IndexFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-._", r)
+	}) < 0
+}
+
+// validPort reports whether a text is a port's number, or empty, which stands for the default.
+func validPort(text string) bool {
+	if text == "" {
+		return true
+	}
+	_, err := strconv.ParseUint(text, 10, 16)
+	return err == nil
 }
 
 // sameField compares a name with a lower-case name of the same length.

@@ -18,6 +18,7 @@ import (
 
 	"tend.dev/tend/internal/connlimit"
 	"tend.dev/tend/internal/portowner"
+	"tend.dev/tend/internal/recovery"
 )
 
 // ListenOptions make Listeners.
@@ -102,7 +103,7 @@ func (l *Listeners) States() (plain, secure ListenerState) { return l.plain.stat
 
 // Run serves until ctx ends; then requests under way have up to ten seconds.
 func (l *Listeners) Run(ctx context.Context) error {
-	var both sync.WaitGroup
+	var both recovery.Group
 	for _, d := range []*listener{l.plain, l.tls} {
 		both.Go(func() { d.run(ctx) })
 	}
@@ -210,7 +211,10 @@ func (d *listener) open() (*serving, error) {
 		ErrorLog: slog.NewLogLogger(d.Logger.Handler(), slog.LevelDebug), Protocols: protocols(), TLSConfig: d.secure,
 	}
 	made := &serving{Server: server, done: make(chan struct{}), first: newcomers{waiting: map[net.Conn]bool{}}}
-	server.ConnState = made.first.note
+	server.ConnState = func(conn net.Conn, state http.ConnState) {
+		made.first.note(conn, state)
+		connlimit.Note(conn, state)
+	}
 	serve := server.Serve
 	if d.secure != nil {
 		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
@@ -222,12 +226,12 @@ func (d *listener) open() (*serving, error) {
 		listener = announcing{&proxyproto.Listener{Listener: listener, ConnPolicy: d.policy, ReadHeaderTimeout: d.head}}
 	}
 	made.listener = listener
-	go func() {
+	recovery.Go(func() {
 		defer close(made.done)
 		if err := serve(listener); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 			d.Logger.Error("ingress stopped serving", "address", address, "error", err)
 		}
-	}()
+	})
 	d.note(true, address, nil)
 	return made, nil
 }

@@ -149,13 +149,12 @@ func (p *Proxy) Drained(ctx context.Context, name string) error {
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := p.opts.Now()
 	seen := &watched{ResponseWriter: w}
-	if r.Method == http.MethodConnect {
-		problem(seen, http.StatusMethodNotAllowed, "this is no forward proxy")
-		p.recordExchange(r, seen, nil, began)
-		return
+	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 && r.Header.Get("Upgrade") == "" {
+		// A Content-Length beside chunks is how requests are smuggled, and net/http drops it without a word.
+		seen.Header().Set("Connection", "close")
 	}
-	if dotted(r.URL.Path) { // a pod that resolves the path would serve it though another route owns it
-		problem(seen, http.StatusBadRequest, "the path has segments of dots: resolve them before asking")
+	if status, why := refusal(r); status != 0 {
+		problem(seen, status, why)
 		p.recordExchange(r, seen, nil, began)
 		return
 	}

@@ -85,9 +85,10 @@ func parseAppFile(src *source, find lookup, f *faults) appFile {
 func replaceIn(n *node, src *source, find lookup, f *faults) {
 	if n.kind == textNode {
 		n.text = variableIn.ReplaceAllStringFunc(n.text, func(found string) string {
-			value, _, ok := expand(variable.FindSubmatch([]byte(found)), find)
+			v, _ := bracedIn([]byte(found), closingIn([]byte(found)))
+			value, _, ok := v.expand(find)
 			if !ok {
-				addMissing(f, src, n.at, string(variable.FindSubmatch([]byte(found))[1]))
+				addMissing(f, src, n.at, v.name)
 			}
 			return value
 		})

@@ -16,7 +16,9 @@ type bucketValues struct {
 
 	buckets [][2]string
 	read    bool
+	// known are the variables that were found, missing those that no bucket has.
 	known   map[string]string
+	missing map[string]bool
 	err     error
 }
 
@@ -27,6 +29,9 @@ func (b *bucketValues) lookup(name string) (string, bool) {
 	}
 	if value, found := b.known[name]; found {
 		return value, true
+	}
+	if b.ask == nil || b.missing[name] {
+		return "", false
 	}
 	if !b.read {
 		b.read, b.buckets = true, bucketsOf(b.src, b.format)
@@ -43,6 +48,7 @@ func (b *bucketValues) lookup(name string) (string, bool) {
 			return value, true
 		}
 	}
+	b.missing[name] = true
 	return "", false
 }
 
@@ -65,8 +71,10 @@ func bucketsOf(src *source, format string) (buckets [][2]string) {
 			scopes = append(scopes, [2]string{scope, ""})
 		}
 	}
+	listed := map[[2]string]bool{{}: true}
 	for _, bucket := range slices.Concat(own, others, scopes) {
-		if bucket[0] != "" && !slices.Contains(buckets, bucket) {
+		if bucket[0] != "" && !listed[bucket] {
+			listed[bucket] = true
 			buckets = append(buckets, bucket)
 		}
 	}

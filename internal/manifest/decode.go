@@ -21,6 +21,9 @@ type decoder struct {
 }
 
 func (d *decoder) fail(at span, path, next, format string, args ...any) {
+	if d.faults.full() {
+		return
+	}
 	fault := d.src.diagnostic(at, fmt.Sprintf(format, args...), next)
 	fault.Object, fault.Field = d.object, path
 	d.faults.add(fault)

@@ -86,6 +86,9 @@ func (d *decoder) labels(n *node, known []property, path string, out map[string]
 }
 
 func (d *decoder) unknown(f field, known []property, path string) {
+	if d.faults.full() {
+		return
+	}
 	var names []string
 	for _, p := range known {
 		if !(d.native && p.label) {

@@ -120,8 +120,20 @@ func (f *faults) add(d Diagnostic) {
 	f.list = append(f.list, d)
 }
 
+// full counts an error that is not listed, and reports whether the list is full: what it says need not be found out then.
+func (f *faults) full() bool {
+	full := len(f.list) >= maxDiagnostics
+	if full {
+		f.more++
+	}
+	return full
+}
+
 // at adds an error at a span of a source.
 func (f *faults) at(src *source, s span, next, format string, args ...any) {
+	if f.full() {
+		return
+	}
 	f.add(src.diagnostic(s, fmt.Sprintf(format, args...), next))
 }
 

@@ -263,13 +263,3 @@ func readFile(path string, limit int64) ([]byte, error) {
 	defer file.Close()
 	return readBounded(file, path, limit)
 }
-
-// readInput reads a file that the user named, which may be a pipe such as a shell's <(…).
-func readInput(path string, limit int64) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read manifest: %w", err)
-	}
-	defer file.Close()
-	return readBounded(file, path, limit)
-}

@@ -10,13 +10,17 @@ import (
 
 // parseHCL reads a whole file: an object whose fields are its blocks, in order.
 func parseHCL(src *source, find lookup, f *faults) *node {
+	if len(src.text) > maxHCL {
+		f.at(src, span{}, "split it into several files", "the file is longer than %d bytes", maxHCL)
+		return nil
+	}
 	before := f.count()
 	text := substitute(src, find, f)
 	if f.count() > before {
 		return nil // errors that follow from an unset variable are not worth reporting
 	}
-	if at := tooDeep(text); at >= 0 {
-		f.at(src, span{src.written(at), src.written(at) + 1}, "", "expressions nest too deep here")
+	if over := beyondBounds(text); over != nil {
+		f.at(src, span{src.written(over.at), src.written(over.at) + 1}, over.next, "%s", over.what)
 		return nil
 	}
 	file, diags := hclsyntax.ParseConfig(text, src.name, hclStart)
@@ -102,28 +106,21 @@ func (r *hclReader) expr(expr hclsyntax.Expression) *node {
 		name := e.Traversal.RootName()
 		return r.fail(e.Range(), fmt.Sprintf("for text write %q; for a variable of your environment \"${%s}\"", name, name), "%s is not a value", name)
 	}
+	if loop := loopIn(expr); loop != nil {
+		return r.fail(loop.Range(), "write the values themselves", "there are no loops in manifests")
+	}
+	if e := zeroDivisionIn(expr); e != nil {
+		return r.fail(e.Range(), "", "it divides by 0")
+	}
 	value, diags := expr.Value(nil)
 	if diags.HasErrors() {
-		if at := functionIn(expr); at != nil {
-			return r.fail(*at, "", "there are no functions in manifests")
+		if call := within(expr, func(*hclsyntax.FunctionCallExpr) bool { return true }); call != nil {
+			return r.fail(call.Range(), "", "there are no functions in manifests")
 		}
 		r.diagnostics(diags)
 		return nil
 	}
 	return r.scalar(value, r.span(expr.Range()))
-}
-
-// functionIn finds a function call within an expression.
-func functionIn(expr hclsyntax.Expression) *hcl.Range {
-	var found *hcl.Range
-	_ = hclsyntax.VisitAll(expr, func(n hclsyntax.Node) hcl.Diagnostics {
-		if call, ok := n.(*hclsyntax.FunctionCallExpr); ok && found == nil {
-			at := call.Range()
-			found = &at
-		}
-		return nil
-	})
-	return found
 }
 
 // call keeps a function for the decoder, which knows where one is permitted.
@@ -151,6 +148,7 @@ func (r *hclReader) list(e *hclsyntax.TupleConsExpr) *node {
 
 func (r *hclReader) object(e *hclsyntax.ObjectConsExpr) *node {
 	n := &node{kind: objectNode, at: r.span(e.Range())}
+	given := map[string]bool{}
 	for _, item := range e.Items {
 		key, diags := item.KeyExpr.Value(nil)
 		if diags.HasErrors() {
@@ -162,10 +160,11 @@ func (r *hclReader) object(e *hclsyntax.ObjectConsExpr) *node {
 			r.fail(item.KeyExpr.Range(), "", "a key is text")
 			continue
 		}
-		if n.find(name.text) != nil {
+		if given[name.text] {
 			r.fail(item.KeyExpr.Range(), "keep one of them", "%q is given twice", name.text)
 			continue
 		}
+		given[name.text] = true
 		if value := r.expr(item.ValueExpr); value != nil {
 			n.fields = append(n.fields, field{key: name.text, at: name.at, value: value})
 		}

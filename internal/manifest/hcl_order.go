@@ -38,6 +38,10 @@ func (r *hclReader) scalar(value cty.Value, at span) *node {
 		r.faults.at(r.src, at, "write the value itself", "a computed list or object is not supported")
 		return nil
 	}
+	if value.Type() == cty.Number && !inRange(value) {
+		r.faults.at(r.src, at, "", "the number is too large, or too close to 0")
+		return nil
+	}
 	kind := map[cty.Type]nodeKind{cty.Bool: boolNode, cty.Number: numberNode, cty.String: textNode}[value.Type()]
 	text, err := convert.Convert(value, cty.String)
 	if err != nil {

@@ -128,6 +128,10 @@ func (r *jsonReader) value(depth int) *node {
 	case string:
 		return &node{kind: textNode, text: v, at: at}
 	case json.Number:
+		if err := checkNumber(v.String()); err != nil {
+			r.fail(at, err.Error())
+			return nil
+		}
 		return &node{kind: numberNode, text: v.String(), at: at}
 	case bool:
 		return &node{kind: boolNode, text: strconv.FormatBool(v), at: at}

@@ -2,9 +2,11 @@ package manifest
 
 import (
 	"cmp"
+	"context"
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"tend.dev/tend/api"
 )
@@ -33,6 +35,11 @@ type Options struct {
 	Image string
 	// MaxBytes bounds each file. Default 16 MiB.
 	MaxBytes int64
+	// Context ends the loading, also the wait for a pipe that nobody writes to; its cause is then the error. Default: nothing
+	// does.
+	Context context.Context //nolint:containedctx // one of many options of a single call
+	// PipeWait is how long a pipe may have no writer. Default 10 s.
+	PipeWait time.Duration
 }
 
 // DefaultMaxBytes bounds a file unless Options does.
@@ -63,14 +70,17 @@ func Load(o Options) (Result, error) {
 	if o.Lookup == nil {
 		o.Lookup = os.LookupEnv
 	}
-	if o.Bucket == nil {
-		o.Bucket = func(string, string, string) (string, bool, error) { return "", false, nil }
-	}
 	if o.Stdin == nil {
 		o.Stdin = os.Stdin
 	}
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultMaxBytes
+	}
+	if o.Context == nil {
+		o.Context = context.Background()
+	}
+	if o.PipeWait <= 0 {
+		o.PipeWait = pipeWait
 	}
 	found, err := inputs(o)
 	if err != nil {
@@ -103,11 +113,14 @@ func (l *loader) read(in input) error {
 	if in.format == formatProcfile {
 		return l.procfile(src)
 	}
-	values := &bucketValues{src: src, format: in.format, find: l.options.Lookup, ask: l.options.Bucket, known: map[string]string{}}
+	values := &bucketValues{src: src, format: in.format, find: l.options.Lookup, ask: l.options.Bucket, known: map[string]string{}, missing: map[string]bool{}}
 	for _, d := range parse(src, in.format, values.lookup, &l.faults) {
+		if l.options.Context.Err() != nil {
+			return context.Cause(l.options.Context)
+		}
 		l.add(d)
 	}
-	return values.err
+	return cmp.Or(values.err, context.Cause(l.options.Context))
 }
 
 // procfile reads a Procfile with the app.json of its folder.
@@ -136,10 +149,10 @@ func (l *loader) procfile(src *source) error {
 
 func (l *loader) source(in input) (*source, error) {
 	if in.stdin {
-		text, err := readBounded(l.options.Stdin, "standard input", l.options.MaxBytes)
+		text, err := l.unlessEnded(func() ([]byte, error) { return readBounded(l.options.Stdin, "standard input", l.options.MaxBytes) })
 		return newSource("<stdin>", l.options.Dir, text), err
 	}
-	text, err := readInput(in.path, l.options.MaxBytes)
+	text, err := l.readInput(in.path)
 	return newSource(in.path, filepath.Dir(in.path), text), err
 }
 

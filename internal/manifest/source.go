@@ -21,6 +21,8 @@ type source struct {
 	lines []int
 	// edits map the text that was parsed back to the text that was written.
 	edits []edit
+	// runes are the offsets of the characters of long lines that were asked for, by the line's own offset.
+	runes map[int][]int
 }
 
 // edit says that [newStart,newEnd) of the parsed text replaces [start,end) of the written one.
@@ -55,18 +57,44 @@ func (s *source) written(offset int) int {
 // offset returns where a line and column (in characters, both from 1) lie in the text.
 func (s *source) offset(line, column int) int {
 	line = min(max(line, 1), len(s.lines))
-	at := s.lines[line-1]
-	for ; column > 1 && at < len(s.text) && s.text[at] != '\n'; column-- {
-		_, size := utf8.DecodeRune(s.text[at:])
-		at += size
-	}
-	return at
+	characters := s.characters(line)
+	return characters[min(max(column, 1), len(characters))-1]
 }
 
 func (s *source) position(offset int) Position {
 	offset = min(max(offset, 0), len(s.text))
 	line := sort.SearchInts(s.lines, offset+1)
-	return Position{File: s.name, Line: line, Column: utf8.RuneCount(s.text[s.lines[line-1]:offset]) + 1}
+	return Position{File: s.name, Line: line, Column: sort.SearchInts(s.characters(line), offset) + 1}
+}
+
+// longText is the length from which on the characters of a line are remembered: a place in it is found without reading the
+// line again for each.
+const longText = 256
+
+// characters returns the offsets of the characters of a line, and that of its end.
+func (s *source) characters(line int) []int {
+	begin := s.lines[line-1]
+	if known := s.runes[begin]; known != nil {
+		return known
+	}
+	end := len(s.text)
+	if line < len(s.lines) {
+		end = s.lines[line] - 1
+	}
+	var out []int
+	for at := begin; at < end; {
+		out = append(out, at)
+		_, size := utf8.DecodeRune(s.text[at:end])
+		at += size
+	}
+	out = append(out, end)
+	if end-begin >= longText {
+		if s.runes == nil {
+			s.runes = map[int][]int{}
+		}
+		s.runes[begin] = out
+	}
+	return out
 }
 
 func (s *source) diagnostic(at span, summary, next string) Diagnostic {

@@ -8,26 +8,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// lookup finds a variable's value.
-type lookup func(name string) (string, bool)
-
-var (
-	// variable matches ${NAME} or ${NAME:-default}; the default ends at the next brace.
-	variable = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}\n]*))?\}`)
-	// dotted matches a reference that the server resolves later: it stays unchanged.
-	dotted = regexp.MustCompile(`^\$\{[A-Za-z0-9_-]+\.[^}\n]*\}`)
-)
-
-// expand returns the text for one variable. raw says that it is a default, which is the author's own text; else it is a
-// value from outside.
-func expand(match [][]byte, find lookup) (value string, raw, ok bool) {
-	value, found := find(string(match[1]))
-	if found && (value != "" || match[2] == nil) {
-		return value, false, true
-	}
-	return string(match[3]), true, match[2] != nil
-}
-
 // substituter reads HCL text once and replaces variables. It knows just enough of HCL to know where it is, because the
 // same ${NAME} means nothing in a comment and must not end a string it stands in.
 type substituter struct {
@@ -37,6 +17,8 @@ type substituter struct {
 	out    bytes.Buffer
 	at     int
 	stack  []frame
+	// closing is the offset of the first brace or line end from closingFrom on, if it is not 0.
+	closing, closingFrom int
 }
 
 // frame is the context of the current position.
@@ -75,6 +57,16 @@ func (s *substituter) top() *frame       { return &s.stack[len(s.stack)-1] }
 func (s *substituter) rest() []byte      { return s.src.text[s.at:] }
 func (s *substituter) has(p string) bool { return bytes.HasPrefix(s.rest(), []byte(p)) }
 
+// nextClosing returns the offset of the next brace or line end, from an offset behind at on. It reads a text once, however
+// often it is asked.
+func (s *substituter) nextClosing(from int) int {
+	begin := s.at + from
+	if begin < s.closingFrom || begin > s.closing {
+		s.closingFrom, s.closing = begin, begin+closingIn(s.src.text[begin:])(0)
+	}
+	return s.closing - s.at
+}
+
 func (s *substituter) push(f frame) { s.stack = append(s.stack, f) }
 
 func (s *substituter) pop() {
@@ -102,6 +94,11 @@ func (s *substituter) keepThrough(mark string) {
 
 // replace writes text for the next n bytes.
 func (s *substituter) replace(n int, text string) {
+	if s.out.Len()+len(text) > maxHCL {
+		s.faults.at(s.src, span{s.at, s.at + n}, "use fewer or shorter variables", "with the values of its variables, the file is longer than %d bytes", maxHCL)
+		s.at = len(s.src.text) // the rest is not looked at
+		return
+	}
 	start := s.out.Len()
 	s.out.WriteString(text)
 	s.src.edits = append(s.src.edits, edit{start: s.at, end: s.at + n, newStart: start, newEnd: s.out.Len()})
@@ -124,8 +121,7 @@ func (s *substituter) stepBare() {
 		match := heredocStart.FindSubmatch(s.rest())
 		s.push(frame{mode: heredoc, marker: string(match[1])})
 		s.keep(len(match[0]))
-	case c == '$' && variable.Match(s.rest()):
-		s.variable(bareLiteral)
+	case c == '$' && s.variable(bareLiteral):
 	case c == '{' && inTemplate:
 		s.top().braces++
 		s.keep(1)
@@ -169,9 +165,8 @@ func (s *substituter) stepString(render func(string) (string, bool)) {
 	switch {
 	case s.has("$${"), s.has("%%{"):
 		s.keep(3)
-	case s.has("${") && variable.Match(s.rest()):
-		s.variable(render)
-	case s.has("${") && dotted.Match(s.rest()):
+	case s.has("${") && s.variable(render):
+	case s.has("${") && referenceIn(s.rest(), s.nextClosing):
 		s.replace(1, "$$") // the escape that keeps HCL from evaluating it
 	case s.has("${"), s.has("%{"):
 		s.push(frame{mode: template, braces: 1})
@@ -181,28 +176,31 @@ func (s *substituter) stepString(render func(string) (string, bool)) {
 	}
 }
 
-// variable replaces the ${NAME} that begins here.
-func (s *substituter) variable(render func(string) (string, bool)) {
-	match := variable.FindSubmatch(s.rest())
-	here := span{s.at, s.at + len(match[0])}
-	name := string(match[1])
-	value, raw, ok := expand(match, s.find)
+// variable replaces the ${NAME} that begins here; it returns false if none does.
+func (s *substituter) variable(render func(string) (string, bool)) bool {
+	v, found := bracedIn(s.rest(), s.nextClosing)
+	if !found {
+		return false
+	}
+	here := span{s.at, s.at + v.length}
+	value, raw, ok := v.expand(s.find)
 	switch {
-	case bytes.Contains(match[3], []byte("${")):
-		s.faults.at(s.src, here, "write the inner variable's own default in its place", "the default of ${%s} holds another variable; defaults don't nest", name)
-		s.keep(len(match[0]))
+	case v.nested():
+		s.faults.at(s.src, here, "write the inner variable's own default in its place", "the default of ${%s} holds another variable; defaults don't nest", v.name)
+		s.keep(v.length)
 	case !ok:
-		s.missing(here, name)
+		s.missing(here, v.name)
 	case raw:
-		s.replace(len(match[0]), value)
+		s.replace(v.length, value)
 	default:
 		text, fits := render(value)
 		if !fits {
-			s.faults.at(s.src, here, `put it in quotes, "${`+name+`}", for text`, "the value of ${%s} is not a number, true, false, a quoted text or a list of them", name)
+			s.faults.at(s.src, here, `put it in quotes, "${`+v.name+`}", for text`, "the value of ${%s} is not a number, true, false, a quoted text or a list of them", v.name)
 			text = "null"
 		}
-		s.replace(len(match[0]), text)
+		s.replace(v.length, text)
 	}
+	return true
 }
 
 func (s *substituter) missing(here span, name string) {
@@ -231,7 +229,7 @@ func heredocLiteral(value string) (string, bool) {
 // bareLiteral returns a value outside of quotes. It must be a complete literal by itself, so that no value can add an
 // attribute or a block. bareLiteral formats it again from what was parsed.
 func bareLiteral(value string) (string, bool) {
-	if tooDeep([]byte(value)) >= 0 {
+	if beyondBounds([]byte(value)) != nil {
 		return "", false
 	}
 	expr, diags := hclsyntax.ParseExpression([]byte(value), "", hclStart)

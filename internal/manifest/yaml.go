@@ -183,6 +183,9 @@ func (r *yamlReader) scalar(n *yaml.Node) *node {
 	case "!!bool":
 		out.kind = boolNode
 	case "!!int", "!!float":
+		if err := checkNumber(n.Value); err != nil {
+			return r.fail(n, "", "%s", err)
+		}
 		out.kind = numberNode
 	case "!!str", "!!timestamp":
 		r.variables(out, n)
@@ -203,15 +206,13 @@ func (r *yamlReader) variables(out *node, n *yaml.Node) {
 		if found == "$${" {
 			return "${"
 		}
-		match := variable.FindSubmatch([]byte(found))
-		here := r.locate(out.at.start, found)
-		if bytes.Contains(match[3], []byte("${")) {
-			r.faults.at(r.src, here, "", "the default of ${%s} holds another variable; defaults don't nest", match[1])
-			return found
-		}
-		value, _, ok := expand(match, r.find)
-		if !ok {
-			addMissing(r.faults, r.src, here, string(match[1]))
+		v, _ := bracedIn([]byte(found), closingIn([]byte(found)))
+		value, _, ok := v.expand(r.find)
+		switch {
+		case v.nested() && !r.faults.full():
+			r.faults.at(r.src, r.locate(out.at.start, found), "", "the default of ${%s} holds another variable; defaults don't nest", v.name)
+		case !ok && !r.faults.full():
+			addMissing(r.faults, r.src, r.locate(out.at.start, found), v.name)
 		}
 		return value
 	})

@@ -4,12 +4,12 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
-	"sync"
 	"time"
 
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/nodeapi/remote"
 	"tend.dev/tend/internal/nodeapi/session"
+	"tend.dev/tend/internal/recovery"
 )
 
 // askEvery is the interval between two questions for the servers there are; askFirst before the first answer: a server may be
@@ -32,7 +32,7 @@ type sessions struct {
 // run works until ctx ends, or a connection must not be made again: this is the error then.
 func (s *sessions) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	var running sync.WaitGroup
+	var running recovery.Group
 	defer running.Wait()
 	defer cancel(nil)
 	kept := map[string]bool{}
@@ -45,7 +45,8 @@ func (s *sessions) run(ctx context.Context) error {
 			}
 			kept[address] = true
 			running.Go(func() {
-				if err := s.keep(ctx, s.dialer(address)); err != nil && ctx.Err() == nil {
+				keep := func(ctx context.Context) error { return s.keep(ctx, s.dialer(address)) }
+				if err := recovery.Keep(ctx, keep); err != nil && ctx.Err() == nil {
 					cancel(err)
 				}
 			})

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -64,7 +65,7 @@ func (f *Fleet) Sample(ctx context.Context, pods []Placed, sample func(n Node, c
 		places[pod.Node] = append(places[pod.Node], i)
 	}
 	out := make([]runtime.Usage, len(pods))
-	var wait sync.WaitGroup
+	var wait recovery.Group
 	for id, indices := range places {
 		n, err := f.Node(id)
 		if err != nil {
@@ -78,7 +79,11 @@ func (f *Fleet) Sample(ctx context.Context, pods []Placed, sample func(n Node, c
 			names[i] = pods[index].Pod
 		}
 		wait.Go(func() {
-			for i, usage := range sample(n, ctx, names) {
+			var usages []runtime.Usage
+			if err := recovery.Call(func() error { usages = sample(n, ctx, names); return nil }, "node", id); err != nil {
+				usages = slices.Repeat([]runtime.Usage{{Err: err}}, len(indices))
+			}
+			for i, usage := range usages {
 				out[indices[i]] = usage
 			}
 		})

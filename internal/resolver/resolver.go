@@ -15,6 +15,7 @@ import (
 	"github.com/miekg/dns"
 
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/recovery"
 )
 
 // Options are the options of a Resolver. Ask is required.
@@ -77,16 +78,18 @@ func (r *Resolver) Listen(at netip.Addr) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("answer the name queries of containers: %w: end what listens there", err), packets.Close())
 	}
-	handler := dns.HandlerFunc(r.serve)
+	handler := dns.HandlerFunc(func(w dns.ResponseWriter, query *dns.Msg) {
+		_ = recovery.Call(func() error { r.serve(w, query); return nil }) // the library's goroutines don't recover
+	})
 	r.servers = []*dns.Server{{PacketConn: packets, Handler: handler}, {Listener: streams, Handler: handler}}
 	for _, server := range r.servers {
 		started := make(chan struct{})
 		server.NotifyStartedFunc = func() { close(started) }
-		go func() {
+		recovery.Go(func() {
 			if err := server.ActivateAndServe(); err != nil {
 				r.Logger.Warn("answering name queries ended", "address", address, "error", err)
 			}
-		}()
+		})
 		<-started
 	}
 	r.at = at

@@ -112,6 +112,7 @@ func (s *Server) callbacks(resolve func(token string) (grant, bool)) http.Handle
 	granted("POST /plugins/exec", s.callbackExec)
 	return identified(s.recovered(http.HandlerFunc(func(writer http.ResponseWriter, r *http.Request) {
 		began, w, panics := time.Now(), &answer{ResponseWriter: writer, status: http.StatusOK}, true
+		closeAfterChunks(w, r)
 		token, path, found := strings.Cut(strings.TrimPrefix(r.URL.Path, "/t/"), "/")
 		g, known := resolve(token)
 		defer func() { // without the token

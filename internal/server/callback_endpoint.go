@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/connlimit"
 	"tend.dev/tend/internal/plugin"
 	"tend.dev/tend/internal/plugin/broker"
+	"tend.dev/tend/internal/recovery"
 )
 
 // loopbackEndpoint opens callback listeners for running plugins: each has its own port on loopback and its own token, and
@@ -35,7 +37,7 @@ func (s *Server) loopbackEndpoint(actor string, dry bool) broker.Endpoint {
 		served.BaseContext = func(net.Listener) context.Context { return within }
 		done := make(chan struct{})
 		limited := s.limited(listener, served, min(s.MaxConnections, maxPluginConnections), "plugin callbacks")
-		go func() { defer close(done); _ = served.Serve(limited) }()
+		recovery.Go(func() { defer close(done); _ = served.Serve(limited) })
 		return "http://" + listener.Addr().String() + "/t/" + token, func() { _ = served.Close(); <-done }, nil
 	}
 }
@@ -48,7 +50,7 @@ func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byt
 func (s *Server) callbackServer(resolve func(token string) (grant, bool)) *http.Server {
 	return &http.Server{
 		Handler: s.callbacks(resolve), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: commandTime,
-		WriteTimeout: commandTime, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
+		WriteTimeout: commandTime, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10, ConnState: connlimit.Note,
 		ErrorLog: slog.NewLogLogger(s.Logger.Handler(), slog.LevelDebug),
 	}
 }

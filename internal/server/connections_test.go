@@ -51,3 +51,32 @@ func TestOneAddressLeavesConnections(t *testing.T) {
 	}
 	response.Body.Close()
 }
+
+// TestSlowHeadsShutOutNobody: one process of this machine that sends its requests' heads slowly leaves room for the others,
+// which have the same address.
+func TestSlowHeadsShutOutNobody(t *testing.T) {
+	const total = 8
+	endpoint := newWorld(t, func(o *server.Options) { o.MaxConnections = total }).http + "/healthz"
+	at, err := url.Parse(endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 * total {
+		conn, err := net.Dial("tcp", at.Host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_, _ = conn.Write([]byte("GET /healthz HT"))
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, endpoint, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Close = true
+	response, err := (&http.Client{Timeout: 5 * time.Second}).Do(request)
+	if err != nil {
+		t.Fatalf("another process: %v", err)
+	}
+	response.Body.Close()
+}

@@ -40,6 +40,10 @@ func problemOfHuma(status int, message string, errs []error) shownProblem {
 		if err == nil {
 			continue
 		}
+		var broken *bodyError
+		if errors.As(err, &broken) {
+			return shownProblem{problemOf(broken)}
+		}
 		fault := api.FieldError{Detail: err.Error()}
 		var detailer huma.ErrorDetailer
 		if errors.As(err, &detailer) {

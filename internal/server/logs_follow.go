@@ -6,6 +6,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/recovery"
 	container "tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/store/view"
 )
@@ -134,10 +135,10 @@ func (f *logFollower) read(ctx context.Context, from source) {
 		}
 	}
 	pod.source, pod.reading, pod.cut = from, true, false
-	go func() {
+	recovery.Go(func() {
+		defer func() { f.ended <- pod }()
 		pod.copy(ctx, f.server, from, f.out, opts)
-		f.ended <- pod
-	}()
+	})
 }
 
 // copy sends the lines of one incarnation until it ends.

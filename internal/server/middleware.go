@@ -84,9 +84,10 @@ func (s *Server) timed(next http.Handler) http.Handler {
 		_, route := s.mux.Handler(r)
 		r, work := s.traced(r, route)
 		// A client that is refused half-way through its body would see a broken pipe instead of the reason. So the rest
-		// is read, and handlers can't close it before. The http.Server closes the body it passed in.
+		// is read, and handlers can't close it before.
 		body := r.Body
-		r.Body = io.NopCloser(body)
+		r.Body = received{body}
+		closeAfterChunks(w, r)
 		if why := s.Paused(); why != "" {
 			w.Header().Set(api.HeaderPaused, why)
 		}

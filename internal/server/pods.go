@@ -7,6 +7,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/verbs"
 )
 
@@ -176,7 +177,7 @@ func (s *Server) stop(ctx context.Context, ref api.Ref, tasks []*api.Task) (api.
 		result.Pods = append(result.Pods, task.ContainerName())
 	}
 	for _, task := range tasks {
-		go func() { errs <- s.stopTask(ctx, task) }()
+		recovery.Go(func() { errs <- recovery.Call(func() error { return s.stopTask(ctx, task) }) })
 	}
 	var failure error
 	for range tasks {

@@ -78,6 +78,7 @@ func problemOf(err error) *api.Problem {
 	var problem *api.Problem
 	var refused *verbs.Error
 	var tooLong *http.MaxBytesError
+	var broken *bodyError
 	var malformed *manifest.Error
 	var unknown *verbs.UnknownOutcomeError
 	if fromPlugin := problemOfPlugin(err); fromPlugin != nil {
@@ -97,6 +98,8 @@ func problemOf(err error) *api.Problem {
 	case errors.As(err, &tooLong):
 		problem = &api.Problem{Status: http.StatusRequestEntityTooLarge, Next: "send it in smaller parts",
 			Detail: "the body is larger than " + strconv.FormatInt(tooLong.Limit, 10) + " bytes; nothing was stored"}
+	case errors.As(err, &broken):
+		problem = broken.problem()
 	case errors.As(err, &malformed):
 		problem = &api.Problem{Type: api.ProblemType + "Malformed", Status: http.StatusBadRequest, Errors: malformed.Fields(),
 			Detail: "the manifests can't be read; nothing was stored", Next: "correct them and apply again"}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tend.dev/tend/internal/connlimit"
+	"tend.dev/tend/internal/recovery"
 )
 
 // Endpoint is a listener and whether its clients are trusted already, by the unix socket's permissions.
@@ -26,7 +27,8 @@ func (s *Server) Serve(ctx context.Context, endpoints ...Endpoint) error {
 	servers := make([]*http.Server, len(endpoints))
 	for i, endpoint := range endpoints {
 		servers[i] = s.serverFor(endpoint)
-		go func() { errs <- servers[i].Serve(s.limited(endpoint.Listener, servers[i], s.MaxConnections, "api")) }()
+		limited := s.limited(endpoint.Listener, servers[i], s.MaxConnections, "api")
+		recovery.Go(func() { errs <- recovery.Call(func() error { return servers[i].Serve(limited) }) })
 	}
 	var failure error
 	running := len(endpoints)
@@ -50,7 +52,7 @@ func (s *Server) shutdown(servers []*http.Server) error {
 	defer time.AfterFunc(s.Drain*4/5, cut).Stop() // streams that are cut have the rest of the time to say so
 	ctx, cancel := context.WithTimeout(context.Background(), s.Drain)
 	defer cancel()
-	var wait sync.WaitGroup
+	var wait recovery.Group
 	faults := make([]error, len(servers))
 	for i, server := range servers {
 		wait.Go(func() {
@@ -64,7 +66,7 @@ func (s *Server) shutdown(servers []*http.Server) error {
 	// Upgraded connections no longer belong to the http.Server: they end by themselves, at the latest once cutting is
 	// closed.
 	done := make(chan struct{})
-	go func() { s.open.Wait(); close(done) }()
+	recovery.Go(func() { s.open.Wait(); close(done) })
 	select {
 	case <-done:
 	case <-ctx.Done():
@@ -78,6 +80,7 @@ func (s *Server) serverFor(endpoint Endpoint) *http.Server {
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
+		ConnState:         connlimit.Note,
 		ErrorLog:          slog.NewLogLogger(s.Logger.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			if limited, ok := conn.(interface{ NetConn() net.Conn }); ok {

@@ -7,6 +7,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/nodeapi"
+	"tend.dev/tend/internal/recovery"
 	container "tend.dev/tend/internal/runtime"
 )
 
@@ -42,13 +43,13 @@ func (s *Server) stats(ctx context.Context, in *podsQuery) (api.ListResult[api.P
 // untilClosing returns a context that ends after a while, and when the server does.
 func (s *Server) untilClosing(ctx context.Context, limit time.Duration) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
-	go func() {
+	recovery.Go(func() {
 		select {
 		case <-s.closing:
 			cancel()
 		case <-ctx.Done():
 		}
-	}()
+	})
 	return ctx, cancel
 }
 

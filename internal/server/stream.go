@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/recovery"
 )
 
 // isDrained lists the streams that may continue while the server drains: a half-done command, and its output.
@@ -31,13 +32,13 @@ func (s *Server) openStream(r *http.Request, kind string) (context.Context, func
 	if isDrained[kind] {
 		ending = s.cutting
 	}
-	go func() {
+	recovery.Go(func() {
 		select {
 		case <-ending:
 			cancel(errClosing)
 		case <-ctx.Done():
 		}
-	}()
+	})
 	return ctx, func() {
 		cancel(nil)
 		s.metrics.streams.WithLabelValues(kind).Dec()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/source"
@@ -31,7 +32,7 @@ func (s *Syncer) Apply(ctx context.Context, through records.Committer, object ap
 		applied.Fault = refused(nil, f, err)
 		return applied
 	}
-	loaded, err := load(f, spec)
+	loaded, err := load(ctx, f, spec)
 	if err == nil {
 		err = s.upload(loaded.Uploads)
 	}
@@ -62,11 +63,19 @@ func (s *Syncer) Apply(ctx context.Context, through records.Committer, object ap
 	return applied
 }
 
+// loadTime bounds the reading of a source's manifests.
+const loadTime = 30 * time.Second
+
+var errLoadTime = fmt.Errorf("its manifests take longer to read than %s", loadTime)
+
 // load reads the manifests of a tree and refuses what a sync may not apply. Variables have no values: those of the server
 // are none of the source's business.
-func load(f *fetched, spec api.SyncSpec) (manifest.Result, error) {
+func load(ctx context.Context, f *fetched, spec api.SyncSpec) (manifest.Result, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, loadTime, errLoadTime)
+	defer cancel()
 	loaded, err := manifest.Load(manifest.Options{
-		Files: []string{filepath.Join(f.tree(), filepath.FromSlash(spec.Path))}, Within: f.tree(), MaxBytes: maxSource,
+		Context: ctx,
+		Files:   []string{filepath.Join(f.tree(), filepath.FromSlash(spec.Path))}, Within: f.tree(), MaxBytes: maxSource,
 		Lookup: func(string) (string, bool) { return "", false },
 	})
 	if err == nil && len(loaded.Objects) == 0 {
@@ -118,6 +127,8 @@ func refused(loaded *manifest.Result, f *fetched, err error) *source.Error {
 		return fault
 	case errors.As(err, &wrong):
 		return source.NewFault(api.ReasonInvalidManifests, nextManifest, "%s", f.places(wrong))
+	case errors.Is(err, errLoadTime):
+		return source.NewFault(api.ReasonInvalidManifests, "name a folder with fewer manifests in path, or split them among several syncs", "%s", err)
 	case errors.Is(err, manifest.ErrNoManifest):
 		return source.NewFault(api.ReasonInvalidManifests, "put a manifest into the source; to delete what it had: tend sync remove --prune",
 			"the source has no manifest, and nothing was pruned")

@@ -59,26 +59,59 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 	if err != nil {
 		return api.ApplyResult{}, err
 	}
-	decided, revision, err := decideThrough(opts.asks(ctx, "apply"), s, opts.Through, func(snap records.Snapshot) (*applyDecision, error) {
-		decided, err := s.prepareApply(snap, objects, gathered, opts)
-		if err != nil || !opts.DryRun {
-			return decided, err
+	valid := s.valid(objects)
+	if opts.DryRun {
+		decided, _, err := consider(ctx, s, func(snap records.Snapshot) (*applyDecision, error) {
+			decided, err := s.prepareApply(snap, objects, valid, gathered, opts)
+			if err != nil {
+				return nil, err
+			}
+			return decided, s.preview(snap, decided)
+		})
+		if err != nil {
+			return api.ApplyResult{}, err
 		}
-		decided.txn = records.NewTxn("apply.dryrun")
-		return decided, s.preview(snap, decided)
+		decided.result.DryRun = true
+		return decided.result, nil
+	}
+	decided, revision, err := decideThrough(opts.asks(ctx, "apply"), s, opts.Through, func(snap records.Snapshot) (*applyDecision, error) {
+		return s.prepareApply(snap, objects, valid, gathered, opts)
 	})
 	if err != nil {
 		return api.ApplyResult{}, err
 	}
 	result := decided.result
-	result.DryRun, result.Revision = opts.DryRun, revision
+	result.Revision = revision
 	for i := range result.Objects {
-		if result.Objects[i].Action != api.ActionUnchanged && !opts.DryRun {
+		if result.Objects[i].Action != api.ActionUnchanged {
 			result.Objects[i].Revision = revision
 		}
 	}
 	s.note(ctx, "apply", opts.Actor, revision, decided.written()...)
 	return result, nil
+}
+
+// valid returns the specs of the objects in which no error was found, before the verb has its turn: an object that is stored
+// as it was declared is not checked again within it.
+func (s *Service) valid(objects []api.Object) map[api.Ref]string {
+	out := make(map[api.Ref]string, len(objects))
+	for _, object := range objects {
+		object.Spec = normalSpec(object.Spec)
+		if len(checkObject(object, s.opts.Validate)) == 0 {
+			out[object.Ref()] = string(object.Spec)
+		}
+	}
+	return out
+}
+
+// unless returns validate for the objects that are not known to be valid.
+func unless(valid map[api.Ref]string, validate func(api.Object) []api.FieldError) func(api.Object) []api.FieldError {
+	return func(object api.Object) []api.FieldError {
+		if spec, known := valid[object.Ref()]; known && spec == string(object.Spec) {
+			return nil
+		}
+		return validate(object)
+	}
 }
 
 func (s *Service) preview(snap records.Snapshot, decided *applyDecision) error {

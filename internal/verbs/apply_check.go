@@ -35,20 +35,22 @@ func checkRequest(objects []api.Object, opts ApplyOptions) error {
 // form: the stored object may have what a manager leaves out.
 func checkObjects(objects []api.Object, validate func(api.Object) []api.FieldError) error {
 	var all []api.FieldError
+	count := 0
 	seen := make(map[api.Ref]bool, len(objects))
 	for _, object := range objects {
 		ref := object.Ref()
-		if seen[ref] {
-			all = append(all, api.FieldError{Object: ref.String(), Detail: "is declared twice"})
-			continue
+		found := []api.FieldError{{Object: ref.String(), Detail: "is declared twice"}}
+		if !seen[ref] {
+			found = checkObject(object, validate)
 		}
 		seen[ref] = true
-		all = append(all, checkObject(object, validate)...)
+		count += len(found)
+		all = append(all, found[:min(len(found), mostFaults-len(all))]...)
 	}
-	if len(all) == 0 {
+	if count == 0 {
 		return nil
 	}
-	return &Error{Reason: Invalid, Detail: plural(len(all), "fault") + " found; nothing was stored",
+	return &Error{Reason: Invalid, Detail: plural(count, "fault") + " found; nothing was stored" + listed(count),
 		Next: "correct the manifests and apply again", Errors: all}
 }
 

@@ -51,7 +51,9 @@ func (d *applyDecision) written() []api.Ref {
 }
 
 // prepareApply decides an apply of objects whose form is checked already.
-func (s *Service) prepareApply(snap records.Snapshot, objects []api.Object, m material, opts ApplyOptions) (*applyDecision, error) {
+func (s *Service) prepareApply(
+	snap records.Snapshot, objects []api.Object, valid map[api.Ref]string, m material, opts ApplyOptions,
+) (*applyDecision, error) {
 	decided, now := &applyDecision{txn: records.NewTxn("apply")}, s.opts.Now()
 	if err := opts.checkSync(snap, decided.txn); err != nil {
 		return nil, err
@@ -79,7 +81,7 @@ func (s *Service) prepareApply(snap records.Snapshot, objects []api.Object, m ma
 	if err := decided.withdraw(snap, objects, pruned, opts, now); err != nil {
 		return nil, err
 	}
-	if err := checkObjects(decided.merged(), s.opts.Validate); err != nil {
+	if err := checkObjects(decided.merged(), unless(valid, s.opts.Validate)); err != nil {
 		return nil, err
 	}
 	decided.stampHosts(snap, pruned, now)

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/recovery"
 )
 
 // Assets keep the bytes of assets.
@@ -56,7 +56,7 @@ func (s *Service) materialize(ctx context.Context, objects []api.Object, confine
 	if err := g.fetch(ctx); err != nil {
 		return nil, m, err
 	}
-	return objects, m, g.found.err(plural(len(g.found.errors), "file") + " can't be had; nothing was stored")
+	return objects, m, g.found.err(plural(g.found.count, "file") + " can't be had; nothing was stored")
 }
 
 // gathering is a materialize under way.
@@ -132,13 +132,16 @@ func (g *gathering) fetch(ctx context.Context) error {
 	}
 	answers := make([]answer, len(g.urls))
 	turns := make(chan struct{}, fetchesAtOnce)
-	var wait sync.WaitGroup
+	var wait recovery.Group
 	for i, url := range g.urls {
 		wait.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
 			a := &answers[i]
-			a.digest, a.warning, a.err = g.service.opts.Assets.Fetch(ctx, url.file, g.confined, g.dry)
+			a.err = recovery.Call(func() (err error) {
+				a.digest, a.warning, err = g.service.opts.Assets.Fetch(ctx, url.file, g.confined, g.dry)
+				return err
+			})
 		})
 	}
 	wait.Wait()

@@ -44,16 +44,22 @@ func (s *Service) Delete(ctx context.Context, target Target, actor string) (api.
 
 // DeleteWith is Delete with options.
 func (s *Service) DeleteWith(ctx context.Context, target Target, opts DeleteOptions) (api.DeleteResult, error) {
-	decided, revision, err := decideThrough(FieldManager{Actor: opts.Actor}.asks(ctx, "delete"), s, opts.Through, func(snap records.Snapshot) (*deleteDecision, error) {
+	prepare := func(snap records.Snapshot) (*deleteDecision, error) {
 		decided, err := prepareDelete(snap, target, opts, s.opts.Now())
 		if err == nil && opts.Prune && decided.result.Object.Kind == api.KindSync {
 			err = s.withdrawAll(snap, decided, opts)
 		}
-		if err == nil && opts.DryRun {
-			decided.txn, decided.result.DryRun = records.NewTxn("delete.dryrun"), true
-		}
 		return decided, err
-	})
+	}
+	if opts.DryRun {
+		decided, _, err := consider(ctx, s, prepare)
+		if err != nil {
+			return api.DeleteResult{}, err
+		}
+		decided.result.DryRun = true
+		return decided.result, nil
+	}
+	decided, revision, err := decideThrough(FieldManager{Actor: opts.Actor}.asks(ctx, "delete"), s, opts.Through, prepare)
 	if err != nil {
 		return api.DeleteResult{}, err
 	}

@@ -58,10 +58,15 @@ func (e *Error) Error() string {
 	return text
 }
 
+// mostFaults bounds how many faults an error lists.
+const mostFaults = 100
+
 // faults collects refusals, so that a user sees all of them at once. The first one gives the reason.
 type faults struct {
 	reason Reason
 	next   string
+	count  int
+	// errors are the first mostFaults.
 	errors []api.FieldError
 }
 
@@ -69,7 +74,9 @@ func (f *faults) add(reason Reason, ref api.Ref, field, next, format string, arg
 	if f.reason == "" {
 		f.reason, f.next = reason, next
 	}
-	f.errors = append(f.errors, api.FieldError{Object: ref.String(), Field: field, Detail: fmt.Sprintf(format, args...)})
+	if f.count++; f.count <= mostFaults {
+		f.errors = append(f.errors, api.FieldError{Object: ref.String(), Field: field, Detail: fmt.Sprintf(format, args...)})
+	}
 }
 
 func (f *faults) err(detail string) error {
@@ -80,7 +87,15 @@ func (f *faults) err(detail string) error {
 }
 
 func conflictsText(found *faults) string {
-	return plural(len(found.errors), "conflict") + " with what is stored; nothing was stored"
+	return plural(found.count, "conflict") + " with what is stored; nothing was stored" + listed(found.count)
+}
+
+// listed says how many of the faults are listed, if not all are.
+func listed(count int) string {
+	if count <= mostFaults {
+		return ""
+	}
+	return fmt.Sprintf("; the first %d are", mostFaults)
 }
 
 func notFound(next, format string, args ...any) error {

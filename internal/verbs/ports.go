@@ -38,9 +38,11 @@ func refuseShared(object api.Object, found *faults) {
 
 // checkPorts refuses written objects that fix a port of the host that another container publishes: one of another
 // object, or of the same one if it has several replicas. Objects that are being deleted don't count, because their
-// ports become free.
+// ports become free. It costs a few lookups for each port, and bounds how many ports one apply asks for.
 func checkPorts(snap records.Snapshot, written []api.Object, going []records.Read[api.Object], found *faults) {
 	asked := map[api.Ref][]ports.Port{}
+	numbers := map[int]bool{}
+	total := 0
 	skip := map[api.Ref]bool{}
 	for _, object := range written {
 		skip[object.Ref()] = true
@@ -48,32 +50,41 @@ func checkPorts(snap records.Snapshot, written []api.Object, going []records.Rea
 			continue
 		}
 		refuseShared(object, found)
-		if fixed := fixedPorts(object); len(fixed) > 0 {
-			asked[object.Ref()] = fixed
+		fixed := fixedPorts(object)
+		if total += len(fixed); total > maxAskedPorts {
+			found.add(TooLarge, object.Ref(), "ports", "apply in smaller parts", "one apply asks for more than %d ports of the host", maxAskedPorts)
+			return
+		}
+		asked[object.Ref()] = fixed
+		for _, port := range fixed {
+			numbers[port.Number] = true
 		}
 	}
-	if len(asked) == 0 {
+	if total == 0 {
 		return
 	}
 	for _, object := range going {
 		skip[object.Value.Ref()] = true
 	}
-	taken := publishers{}
+	var taken publishers
 	for _, kind := range api.KindsThat(api.Kind.HasSlots) {
 		for object := range snap.Objects(kind) {
 			if !skip[object.Value.Ref()] && !object.Value.Metadata.Deleting() {
-				taken.add(object.Value.Ref(), fixedPorts(*object.Value))
+				taken.add(object.Value.Ref(), fixedPorts(*object.Value), numbers)
 			}
 		}
 	}
 	for _, object := range written {
 		ref := object.Ref()
-		refusePorts(object, asked[ref], taken, found)
-		taken.add(ref, asked[ref])
+		refusePorts(object, asked[ref], &taken, found)
+		taken.add(ref, asked[ref], numbers)
 	}
 }
 
-func refusePorts(object api.Object, fixed []ports.Port, taken publishers, found *faults) {
+// maxAskedPorts bounds the ports of the host that the objects of one apply publish together.
+const maxAskedPorts = 1 << 16
+
+func refusePorts(object api.Object, fixed []ports.Port, taken *publishers, found *faults) {
 	spec, err := api.DecodeSpec[api.DeploymentSpec](object)
 	if err != nil {
 		return
@@ -91,25 +102,18 @@ func refusePorts(object api.Object, fixed []ports.Port, taken publishers, found 
 	}
 }
 
-type publisher struct {
-	ports.Port
-	owner api.Ref
-}
+// publishers are the ports of hosts that containers publish.
+type publishers struct{ api.HostPorts[api.Ref] }
 
-// publishers maps port numbers to the containers that publish them.
-type publishers map[int][]publisher
-
-func (p publishers) add(owner api.Ref, fixed []ports.Port) {
+// add adds those of an owner's ports whose number is asked for.
+func (p *publishers) add(owner api.Ref, fixed []ports.Port, numbers map[int]bool) {
 	for _, port := range fixed {
-		p[port.Number] = append(p[port.Number], publisher{port, owner})
-	}
-}
-
-func (p publishers) owner(port ports.Port) (api.Ref, bool) {
-	for _, other := range p[port.Number] {
-		if other.Clashes(port) {
-			return other.owner, true
+		if numbers[port.Number] {
+			p.Take(port.Address(), port.Number, port.Protocol, owner)
 		}
 	}
-	return api.Ref{}, false
+}
+
+func (p *publishers) owner(port ports.Port) (api.Ref, bool) {
+	return p.Owner(port.Address(), port.Number, port.Protocol)
 }

@@ -33,15 +33,11 @@ type RebalanceOptions struct {
 func (s *Service) Rebalance(ctx context.Context, opts RebalanceOptions) (api.RebalanceResult, error) {
 	prepare := func(snap records.Snapshot) (*rebalanceDecision, error) { return s.prepareRebalance(snap, opts) }
 	if opts.DryRun {
-		snap, err := s.opts.Reader.Fresh(ctx)
+		decided, revision, err := consider(ctx, s, prepare)
 		if err != nil {
 			return api.RebalanceResult{}, err
 		}
-		decided, err := prepare(snap)
-		if err != nil {
-			return api.RebalanceResult{}, err
-		}
-		decided.result.Revision = snap.Revision()
+		decided.result.Revision = revision
 		return decided.result, nil
 	}
 	decided, revision, err := decide(FieldManager{Actor: opts.Actor}.asks(ctx, "rebalance"), s, prepare)

@@ -147,6 +147,16 @@ func decideThrough[D decision](ctx context.Context, s *Service, through records.
 		Next: "try again"}
 }
 
+// consider decides from a fresh snapshot and stores nothing. A dry run waits for no verb, and no verb waits for it.
+func consider[D any](ctx context.Context, s *Service, prepare func(records.Snapshot) (D, error)) (decided D, revision int64, err error) {
+	snap, err := s.opts.Reader.Fresh(ctx)
+	if err != nil {
+		return decided, 0, err
+	}
+	decided, err = prepare(snap)
+	return decided, snap.Revision(), err
+}
+
 // guarded adds the guard to a transaction that writes.
 func guarded(snap records.Snapshot, txn *records.Txn) *records.Txn {
 	if txn.Empty() {

@@ -35,10 +35,10 @@ var alerts = map[string]alerting{
 		`tend_resting_keys{kind="deployment",instance="a"} 0x90 2x30`,
 		`tend_resting_keys{kind="deployment",instance="a"} 0x110 2x10`, // for less than 10 minutes
 		"2 deployment keys"},
-	"TendReconcilePanics": {
-		`tend_reconcile_panics_total{kind="task"} 0x60 1x60`,
-		`tend_reconcile_panics_total{kind="task"} 1x120`, // long ago
-		"of kind task"},
+	"TendPanics": {
+		`tend_recovered_panics_total{instance="a"} 0x60 1x60`,
+		`tend_recovered_panics_total{instance="a"} 1x120`, // long ago
+		"a recovered from a panic"},
 	"TendQueueStuck": {
 		`tend_queue_oldest_seconds{kind="job",instance="a"} 0x80 70+30x40`,
 		`tend_queue_oldest_seconds{kind="job",instance="a"} 50x120`,

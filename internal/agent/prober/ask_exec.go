@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -81,7 +82,7 @@ type tail struct {
 	mu   sync.Mutex
 	kept []byte
 	cut  bool // something came before the kept part
-	work sync.WaitGroup
+	work recovery.Group
 }
 
 func follow(command runtime.Exec) *tail {

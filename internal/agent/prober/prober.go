@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tend.dev/tend/internal/core/probe"
+	"tend.dev/tend/internal/recovery"
 )
 
 // idle is how long the loop sleeps when nothing is due; any change wakes it.
@@ -20,7 +21,7 @@ type Prober struct {
 	// life ends every attempt.
 	life context.Context //nolint:containedctx // attempts begin in calls that have ended when they are made
 	end  context.CancelFunc
-	work sync.WaitGroup
+	work recovery.Group
 
 	mu                sync.Mutex
 	pods              map[string]*pod // by task
@@ -182,8 +183,10 @@ func (p *Prober) attempt(one *pod, a Attempt, lane *lane) {
 	result := probe.Result{Void: true}
 	if one.life.Err() == nil {
 		began := p.opts.Now()
-		result = p.opts.Ask(one.life, a)
-		p.opts.Metrics.attempted(a, result, p.opts.Now().Sub(began))
+		ask := func() error { result = p.opts.Ask(one.life, a); return nil }
+		if recovery.Call(ask, "task", a.Task) == nil { // else the attempt says nothing, and the next one is made in its time
+			p.opts.Metrics.attempted(a, result, p.opts.Now().Sub(began))
+		}
 	}
 	if p.answered(one, a.Kind, result, lane) {
 		p.opts.Changed(a.Task)

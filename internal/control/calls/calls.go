@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/recovery"
 )
 
 // MaxPerHost is the most calls to one host at a time, so that a host that doesn't answer takes no more than this.
@@ -16,6 +17,7 @@ const MaxPerHost = 8
 // Calls holds the calls under way, and the answers of ended ones until they are recorded. Create it with New.
 type Calls[Answer any] struct {
 	limit  time.Duration
+	failed func(error) Answer
 	ctx    context.Context
 	cancel context.CancelFunc
 
@@ -27,7 +29,7 @@ type Calls[Answer any] struct {
 	going   map[ID]bool
 	answers map[ID]Answer
 	hosts   map[string]*host
-	wait    sync.WaitGroup
+	wait    recovery.Group
 }
 
 // ID identifies what a call is made for. Created is the revision that created its record: one that was deleted and
@@ -45,10 +47,10 @@ type host struct {
 	waiting map[engine.Key]bool
 }
 
-// New returns Calls that make none before Run. limit bounds each call.
-func New[Answer any](limit time.Duration) *Calls[Answer] {
+// New returns Calls that make none before Run. limit bounds each call; failed returns the answer of one that panicked.
+func New[Answer any](limit time.Duration, failed func(error) Answer) *Calls[Answer] {
 	c := &Calls[Answer]{
-		limit: limit, early: map[engine.Key]bool{}, going: map[ID]bool{}, answers: map[ID]Answer{}, hosts: map[string]*host{},
+		limit: limit, failed: failed, early: map[engine.Key]bool{}, going: map[ID]bool{}, answers: map[ID]Answer{}, hosts: map[string]*host{},
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
@@ -104,7 +106,10 @@ func (c *Calls[Answer]) Begin(id ID, name string, call func(context.Context) Ans
 	c.wait.Go(func() {
 		ctx, cancel := context.WithTimeout(c.ctx, c.limit)
 		defer cancel()
-		answer := call(ctx)
+		var answer Answer
+		if err := recovery.Call(func() error { answer = call(ctx); return nil }, "object", id.Key); err != nil {
+			answer = c.failed(err)
+		}
 		if c.ctx.Err() == nil {
 			wake(c.ended(id, name, answer)...)
 		}

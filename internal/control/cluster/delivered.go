@@ -39,15 +39,11 @@ func (c *Controller) Keys() []engine.Key { return control.KeysAndStatuses(c.Snap
 
 // Dirty returns the objects for which a reconcile would write something.
 func (c *Controller) Dirty(now time.Time) []engine.Key {
-	var out []engine.Key
 	s := c.Snapshot()
-	for _, key := range c.Keys() {
+	return control.Due(c.Keys(), func(key engine.Key) bool {
 		txn, _, err := c.step(s, c.ref(key), now)
-		if err != nil || !txn.Empty() {
-			out = append(out, key)
-		}
-	}
-	return out
+		return err != nil || !txn.Empty()
+	})
 }
 
 // Affected returns the objects that a change may concern: the changed one, one that its cluster reported, or all of a cluster that

@@ -57,7 +57,8 @@ func New(deps Deps) *Controller {
 	if deps.Agent == "" {
 		deps.Agent = "tend-webhook"
 	}
-	return &Controller{Deps: deps, calls: calls.New[webhook.Answer](webhook.AttemptTime), environments: environment.New(deps.Sealer)}
+	failed := func(err error) webhook.Answer { return webhook.Answer{Err: err} }
+	return &Controller{Deps: deps, calls: calls.New(webhook.AttemptTime, failed), environments: environment.New(deps.Sealer)}
 }
 
 // Name implements control.Controller.
@@ -174,26 +175,28 @@ func (c *Controller) Affected(_ records.Snapshot, change view.Change) []engine.K
 
 // Keys returns the keys of all deliveries.
 func (c *Controller) Keys() []engine.Key {
-	return c.which(func(records.Read[api.Delivery]) bool { return true })
-}
-
-// Dirty returns the keys of the deliveries that are due.
-func (c *Controller) Dirty(now time.Time) []engine.Key {
-	return c.which(func(read records.Read[api.Delivery]) bool {
-		d := read.Value
-		if d.State == api.DeliveryPending {
-			return !now.Before(d.NextTryAt) && !c.calls.Running(calls.ID{Key: Key(d), Created: read.Created, Attempt: d.Attempts})
-		}
-		return forgettable(*d, now)
-	})
-}
-
-func (c *Controller) which(wanted func(records.Read[api.Delivery]) bool) []engine.Key {
 	var out []engine.Key
 	for record := range c.Snapshot().Prefix(records.DeliveriesPrefix) {
-		if d, ok := record.Value.(*api.Delivery); ok && wanted(records.Read[api.Delivery]{Value: d, Created: record.Created, Modified: record.Modified}) {
+		if d, ok := record.Value.(*api.Delivery); ok {
 			out = append(out, Key(d))
 		}
 	}
 	return out
+}
+
+// Dirty returns the keys of the deliveries that are due.
+func (c *Controller) Dirty(now time.Time) []engine.Key {
+	s := c.Snapshot()
+	return control.Due(c.Keys(), func(key engine.Key) bool {
+		ref, id, _ := parse(key)
+		read := s.Delivery(ref, id)
+		switch d := read.Value; {
+		case d == nil:
+			return false
+		case d.State == api.DeliveryPending:
+			return !now.Before(d.NextTryAt) && !c.calls.Running(calls.ID{Key: key, Created: read.Created, Attempt: d.Attempts})
+		default:
+			return forgettable(*d, now)
+		}
+	})
 }

@@ -48,14 +48,12 @@ func (c *Controller) Keys() []engine.Key {
 func keyOf(node string) engine.Key { return engine.Key{Kind: kind, Name: node} }
 
 // Dirty returns the nodes whose record changes.
-func (c *Controller) Dirty(now time.Time) (out []engine.Key) {
+func (c *Controller) Dirty(now time.Time) []engine.Key {
 	s := c.Snapshot()
-	for _, key := range c.Keys() {
-		if _, _, changes := c.decide(s, key.Name, now); changes {
-			out = append(out, key)
-		}
-	}
-	return out
+	return control.Due(c.Keys(), func(key engine.Key) bool {
+		_, _, changes := c.decide(s, key.Name, now)
+		return changes
+	})
 }
 
 // Affected returns the node whose heartbeat or record changes.

@@ -8,6 +8,7 @@ import (
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/core/ports"
 	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/recovery"
 )
 
 // demand is what the tasks of a release require of a node, and where they keep data.
@@ -43,8 +44,10 @@ func (d *demands) of(snapshot records.Snapshot, task *api.Task) demand {
 	if len(d.known) > 100_000 {
 		clear(d.known)
 	}
-	d.known[key] = demandOf(release.Value, object.Value)
-	return d.known[key]
+	read := demand{Demand: &placement.Demand{}, quiet: &placement.Demand{}} // of a release that panics: it stops no other task
+	_ = recovery.Call(func() error { read = demandOf(release.Value, object.Value); return nil }, "object", task.Owner().String())
+	d.known[key] = read
+	return read
 }
 
 // demandOf reads what the containers of a release require, and what its object says of their placement. Both were

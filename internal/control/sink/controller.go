@@ -84,13 +84,10 @@ func (c *Controller) Affected(s records.Snapshot, change view.Change) []engine.K
 
 // Dirty returns the sinks for which a reconcile would write or start something.
 func (c *Controller) Dirty(now time.Time) []engine.Key {
-	out := c.Reporter.Dirty(now)
-	for object := range c.Snapshot().Objects(api.KindSink) {
-		if !c.pumps.settled(object.Value.Metadata, now) {
-			out = append(out, control.Key(object.Value.Ref()))
-		}
+	unsettled := func(_ records.Snapshot, object records.Read[api.Object], now time.Time) bool {
+		return !c.pumps.settled(object.Value.Metadata, now)
 	}
-	return out
+	return append(c.Reporter.Dirty(now), control.Dirty(c.Snapshot(), api.KindSink, now, unsettled)...)
 }
 
 // Reconcile starts and stops the sink's pump, writes its progress where it is time, and then its status.

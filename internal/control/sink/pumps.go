@@ -8,6 +8,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/recovery"
 )
 
 // runner sends until ctx ends, or until the receiver is gone for good.
@@ -17,7 +18,7 @@ type runner func(ctx context.Context)
 type pumps struct {
 	ctx    context.Context
 	cancel context.CancelFunc
-	wait   sync.WaitGroup
+	wait   recovery.Group
 
 	mu sync.Mutex
 	// enqueue is nil before open and after close, when no pump may run.
@@ -86,7 +87,7 @@ func (p *pumps) ensure(object *api.Object, begin api.SinkProgress, pump func(*tr
 	p.wait.Go(func() {
 		defer close(next.done)
 		<-before
-		run(ctx)
+		_ = recovery.Keep(ctx, func(ctx context.Context) error { run(ctx); return nil }, "object", next.ref.String())
 	})
 	return next.track
 }

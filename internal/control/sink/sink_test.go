@@ -3,6 +3,7 @@ package sink
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -325,6 +326,33 @@ func TestProgressIsWrittenAtABoundedRate(t *testing.T) {
 		}
 		if n := len(h.calls("in.example")); n != 300 {
 			t.Errorf("%d calls", n)
+		}
+	})
+}
+
+// TestASenderThatPanicsSendsAgain: the other sink gets everything at once, and what panicked is sent by a later attempt.
+func TestASenderThatPanicsSendsAgain(t *testing.T) {
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	inHarness(t, func(h *harness) {
+		h.receive["live.example"] = answers(200)
+		h.receive["bad.example"] = func(_ context.Context, nth int) webhook.Answer {
+			if nth < 3 {
+				panic("an answer like no other")
+			}
+			return webhook.Answer{Status: 200}
+		}
+		h.sink("live", 1, toHTTP("live.example"))
+		h.sink("bad", 1, toHTTP("bad.example"))
+		h.happen("a", "b")
+		if got := events(h.calls("live.example")); got != "deployment.created prod/a, deployment.created prod/b" {
+			t.Errorf("the other sink got %s", got)
+		}
+		h.after(time.Minute)
+		want := "deployment.created prod/a, deployment.created prod/a, deployment.created prod/a, deployment.created prod/b"
+		if got := events(h.calls("bad.example")); got != want {
+			t.Errorf("sent %s\nwant %s", got, want)
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/store/view"
 	"tend.dev/tend/internal/watcher"
 )
@@ -65,14 +66,17 @@ type Controller struct {
 	swept bool
 	// attempts counts the applies, so that no two have one id.
 	attempts int
-	running  sync.WaitGroup
+	running  recovery.Group
 }
 
 // New returns a controller. It polls only while its Source runs.
 func New(deps Deps) *Controller {
 	deps.Deps = deps.Defaults()
+	failed := func(err error) source.Applied {
+		return source.Applied{Fault: source.NewFault(api.ReasonApplyRefused, nextFetch, "%s", err)}
+	}
 	return &Controller{
-		Deps: deps, calls: calls.New[source.Applied](applyTime), turns: newTurns(), watched: map[engine.Key]*watched{}, last: map[engine.Key]calls.ID{},
+		Deps: deps, calls: calls.New(applyTime, failed), turns: newTurns(), watched: map[engine.Key]*watched{}, last: map[engine.Key]calls.ID{},
 	}
 }
 
@@ -87,22 +91,18 @@ func (c *Controller) Keys() []engine.Key { return control.KeysAndStatuses(c.Snap
 
 // Dirty returns the syncs that are to be watched, applied or forgotten, and those whose status is not what it should be.
 func (c *Controller) Dirty(now time.Time) []engine.Key {
-	var out []engine.Key
 	s := c.Snapshot()
-	for _, key := range c.Keys() {
+	return control.Due(c.Keys(), func(key engine.Key) bool {
 		object := s.Object(refOf(key))
 		w := c.lookup(key)
 		if !object.Exists() || w == nil || !w.of(object) {
-			out = append(out, key)
-			continue
+			return true
 		}
 		state := c.state(s, w)
 		before, next := status(s, object, state, now)
-		if differs, err := control.Differs(&before, next); state.Apply() || differs || err != nil {
-			out = append(out, key)
-		}
-	}
-	return out
+		differs, err := control.Differs(&before, next)
+		return state.Apply() || differs || err != nil
+	})
 }
 
 // Affected returns the sync that changed.

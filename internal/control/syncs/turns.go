@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tend.dev/tend/internal/core/source"
+	"tend.dev/tend/internal/recovery"
 )
 
 // The time that a poll may take: among the quick sources, and among the slow ones; and how long after that it may take to end.
@@ -98,7 +99,14 @@ func (p *polling) turn(ctx context.Context, places chan struct{}, most time.Dura
 	defer cancel()
 	answer, ended := make(chan fetched, 1), make(chan struct{})
 	p.ended = ended
-	go func() { defer close(ended); answer <- poll(within) }()
+	recovery.Go(func() {
+		defer close(ended)
+		var found fetched
+		if err := recovery.Call(func() error { found = poll(within); return nil }); err != nil {
+			found = fetched{err: err}
+		}
+		answer <- found
+	})
 	var patience <-chan time.Time
 	for over := within.Done(); ; {
 		select {

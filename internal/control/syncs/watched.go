@@ -10,6 +10,7 @@ import (
 	"tend.dev/tend/internal/core/watch"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/watcher"
 )
 
@@ -66,7 +67,7 @@ func (c *Controller) watch(key engine.Key, object records.Read[api.Object]) *wat
 		c.sweep()
 	}
 	poll := c.watcher(w)
-	c.running.Go(func() { defer close(w.ended); _ = poll.Run(ctx) })
+	c.running.Go(func() { defer close(w.ended); _ = recovery.Keep(ctx, poll.Run, "object", key) })
 	return w
 }
 

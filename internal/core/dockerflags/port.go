@@ -13,6 +13,13 @@ func addPublish(o *Options, v string) error {
 	if err != nil {
 		return fmt.Errorf("has a wrong value %q: %w", v, err)
 	}
+	total := max(p.Host.Len(), p.Container.Len())
+	for _, other := range o.Publish {
+		total += max(other.Host.Len(), other.Container.Len())
+	}
+	if total > api.MaxPublishedPorts {
+		return fmt.Errorf("publishes more than %d ports: name fewer, or use network_mode host", api.MaxPublishedPorts)
+	}
 	o.Publish = append(o.Publish, p)
 	return nil
 }

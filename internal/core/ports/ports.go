@@ -24,6 +24,14 @@ func (p Port) String() string {
 	return netip.AddrPortFrom(p.IP, uint16(p.Number)).String() + "/" + p.Protocol
 }
 
+// Address returns the host's address; empty for every address.
+func (p Port) Address() string {
+	if p.IP.IsUnspecified() {
+		return ""
+	}
+	return p.IP.String()
+}
+
 // Clashes reports whether p and other can't be published at the same time. Every address includes each single one.
 func (p Port) Clashes(other Port) bool {
 	return p.Number == other.Number && p.Protocol == other.Protocol &&

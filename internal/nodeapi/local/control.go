@@ -9,6 +9,7 @@ import (
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/store"
 )
 
@@ -42,7 +43,7 @@ func (c *Control) notify(change node.Change) {
 	subscribers := c.subscribers
 	c.mu.Unlock()
 	for _, notify := range subscribers {
-		notify(change)
+		_ = recovery.Call(func() error { notify(change); return nil }, "node", c.node)
 	}
 }
 

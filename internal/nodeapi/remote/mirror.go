@@ -13,6 +13,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/recovery"
 )
 
 // errSilent means that the server sent nothing, not even a heartbeat.
@@ -82,7 +83,7 @@ func (m *mirror) apply(frame node.Frame) {
 	m.mu.Unlock()
 	for _, change := range changes {
 		for _, notify := range subscribers {
-			notify(change)
+			_ = recovery.Call(func() error { notify(change); return nil })
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"tend.dev/tend/internal/nodeapi/local"
 	"tend.dev/tend/internal/nodeapi/wire"
+	"tend.dev/tend/internal/recovery"
 )
 
 // A node gives a server up after silentTime without a sign of life: a frame of the stream, or the answer to one of its
@@ -44,7 +45,7 @@ func newPulse(every time.Duration, send func()) *pulse {
 	p := &pulse{every: every, send: send, sent: time.Now()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.timer = time.AfterFunc(every, p.beat)
+	p.timer = recovery.AfterFunc(every, p.beat)
 	return p
 }
 

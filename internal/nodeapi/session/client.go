@@ -21,6 +21,7 @@ import (
 	"tend.dev/tend/internal/execstream"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/nodeapi/wire"
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -79,7 +80,7 @@ func open(conn net.Conn) (*client, error) {
 	if c.conn.Err() != nil {
 		c.end()
 	}
-	go c.awaitReady(ctx)
+	recovery.Go(func() { c.awaitReady(ctx) })
 	return c, nil
 }
 

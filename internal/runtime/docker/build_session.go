@@ -12,6 +12,8 @@ import (
 	"github.com/moby/moby/api/types/build"
 	"github.com/moby/moby/client"
 	"google.golang.org/grpc"
+
+	"tend.dev/tend/internal/recovery"
 )
 
 // buildSession is the connection over which BuildKit asks for credentials and secrets during a build.
@@ -36,14 +38,20 @@ func (r *Runtime) openSession(ctx context.Context, secrets map[string]string) (*
 	opened.Allow(secretsprovider.FromMap(values))
 	opened.Allow(credentials{provider: r.options.Auth})
 	s, dialled := &buildSession{Session: opened, ended: make(chan struct{})}, make(chan error, 1)
-	go func() {
+	recovery.Go(func() {
 		defer close(s.ended)
-		_ = opened.Run(ctx, func(ctx context.Context, proto string, meta map[string][]string) (net.Conn, error) {
-			conn, err := r.client.DialHijack(ctx, "/session", proto, meta)
-			dialled <- err
-			return conn, err
-		}) // it fails by what the dialer returns, alone
-	}()
+		err := recovery.Call(func() error {
+			return opened.Run(ctx, func(ctx context.Context, proto string, meta map[string][]string) (net.Conn, error) {
+				conn, err := r.client.DialHijack(ctx, "/session", proto, meta)
+				dialled <- err
+				return conn, err
+			}) // it fails by what the dialer returns, alone
+		})
+		select {
+		case dialled <- err: // it panicked before it dialled
+		default:
+		}
+	})
 	switch err := <-dialled; {
 	case err == nil:
 		return s, nil

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -52,11 +53,11 @@ func (r *Runtime) Events(ctx context.Context) (<-chan runtime.Event, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	stream := r.client.Events(ctx, client.EventsListOptions{Filters: filters})
 	out := make(chan runtime.Event, eventBacklog)
-	go func() {
+	recovery.Go(func() {
 		defer close(out)
 		defer cancel()
 		r.forward(ctx, stream, out)
-	}()
+	})
 	return out, nil
 }
 

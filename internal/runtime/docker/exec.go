@@ -9,6 +9,7 @@ import (
 	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/client"
 
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -38,7 +39,7 @@ func (r *Runtime) Exec(ctx context.Context, id string, opts runtime.ExecOptions)
 		runtime: r, id: created.ID, stream: attached.HijackedResponse,
 		stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{}),
 	}
-	go running.copy(opts.TTY)
+	recovery.Go(func() { running.copy(opts.TTY) })
 	if opts.TTY && size != (client.ConsoleSize{}) {
 		// Engines before API 1.42 don't accept the size at the start.
 		_ = running.Resize(ctx, opts.Width, opts.Height)
@@ -57,12 +58,14 @@ type execution struct {
 
 func (e *execution) copy(tty bool) {
 	defer close(e.ended)
-	var err error
-	if tty {
-		_, err = io.Copy(e.stdout, e.stream.Reader)
-	} else {
-		_, err = stdcopy.StdCopy(e.stdout, e.stderr, e.stream.Reader)
-	}
+	err := recovery.Call(func() (err error) {
+		if tty {
+			_, err = io.Copy(e.stdout, e.stream.Reader)
+		} else {
+			_, err = stdcopy.StdCopy(e.stdout, e.stderr, e.stream.Reader)
+		}
+		return err
+	})
 	if errors.Is(err, errOutputClosed) {
 		err = nil
 	}

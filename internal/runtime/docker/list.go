@@ -2,12 +2,12 @@ package docker
 
 import (
 	"context"
-	"sync"
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -47,18 +47,12 @@ func (r *Runtime) inspectAll(ctx context.Context, ids []string, found []*runtime
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan int)
-	var group sync.WaitGroup
+	var group recovery.Group
 	for range min(inspectors, len(ids)) {
 		group.Go(func() {
 			for i := range next {
-				inspected, err := r.client.ContainerInspect(ctx, ids[i], client.ContainerInspectOptions{})
-				switch {
-				case cerrdefs.IsNotFound(err):
-				case err != nil:
-					cancel(fault("inspect container "+short(ids[i]), err))
-				default:
-					container := r.read(inspected.Container)
-					found[i] = &container
+				if err := recovery.Call(func() error { return r.inspectInto(ctx, ids[i], &found[i]) }, "container", ids[i]); err != nil {
+					cancel(err)
 				}
 			}
 		})
@@ -69,6 +63,20 @@ func (r *Runtime) inspectAll(ctx context.Context, ids []string, found []*runtime
 	close(next)
 	group.Wait()
 	return context.Cause(ctx)
+}
+
+// inspectInto sets found to a container; one that was removed meanwhile stays nil.
+func (r *Runtime) inspectInto(ctx context.Context, id string, found **runtime.Container) error {
+	inspected, err := r.client.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+	if cerrdefs.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fault("inspect container "+short(id), err)
+	}
+	container := r.read(inspected.Container)
+	*found = &container
+	return nil
 }
 
 // Inspect returns one container.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/process/rootfs"
 )
@@ -104,8 +105,9 @@ func streamed(ctx context.Context, command *exec.Cmd, output func(line string)) 
 	reader, writer := io.Pipe()
 	command.Stdout, command.Stderr = writer, writer
 	read := make(chan struct{})
-	go func() {
+	recovery.Go(func() {
 		defer close(read)
+		defer reader.Close() // else the command would wait for a reader that ended
 		lines := bufio.NewReaderSize(reader, maxBuildLine)
 		for {
 			line, _, err := lines.ReadLine()
@@ -114,7 +116,7 @@ func streamed(ctx context.Context, command *exec.Cmd, output func(line string)) 
 			}
 			output(string(line))
 		}
-	}()
+	})
 	goruntime.LockOSThread() // whose end Pdeathsig means
 	err := command.Run()
 	goruntime.UnlockOSThread()

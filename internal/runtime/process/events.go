@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/process/shim"
 )
@@ -90,7 +91,7 @@ func (r *Runtime) watch(dir string, record shim.Record, conn *shim.Conn, reap fu
 			if err != nil {
 				break
 			}
-			r.pass(record, message)
+			_ = recovery.Call(func() error { r.pass(record, message); return nil }, "container", record.ID)
 		}
 		_ = conn.Close()
 		if r.ctx.Err() != nil {

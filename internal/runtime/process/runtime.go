@@ -9,10 +9,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/retention"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/process/rootfs"
@@ -31,7 +31,7 @@ type Runtime struct {
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
-	work   sync.WaitGroup
+	work   recovery.Group
 }
 
 var _ runtime.Runtime = (*Runtime)(nil)

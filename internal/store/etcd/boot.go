@@ -7,6 +7,8 @@ import (
 
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+
+	"tend.dev/tend/internal/recovery"
 )
 
 // boot starts the member and waits until it serves.
@@ -45,7 +47,7 @@ type started struct {
 // If it returns too late, that goroutine closes the result.
 func (s *Store) start(ctx context.Context, cfg *embed.Config) (*embed.Etcd, error) {
 	answer, abandoned := make(chan started), make(chan struct{})
-	go func() {
+	recovery.Go(func() {
 		a := s.startEtcd(cfg)
 		select {
 		case answer <- a:
@@ -55,7 +57,7 @@ func (s *Store) start(ctx context.Context, cfg *embed.Config) (*embed.Etcd, erro
 			}
 			_ = s.release()
 		}
-	}()
+	})
 	select {
 	case a := <-answer:
 		return a.member, a.err

@@ -7,6 +7,7 @@ import (
 
 	"go.etcd.io/etcd/client/pkg/v3/types"
 
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/store"
 )
 
@@ -68,7 +69,7 @@ func (s *Store) Close() error {
 
 func (s *Store) stop() error {
 	done := make(chan error, 1)
-	go func() {
+	recovery.Go(func() {
 		s.running.Wait()
 		if s.client != nil {
 			_ = s.client.Close() // its context is the only thing it holds
@@ -78,7 +79,7 @@ func (s *Store) stop() error {
 			_ = s.markClosed() // if the mark stays, the next start checks the database
 		}
 		done <- s.release()
-	}()
+	})
 	timer := time.NewTimer(s.opts.CloseTimeout)
 	defer timer.Stop()
 	select {

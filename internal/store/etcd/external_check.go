@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -16,6 +15,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
 
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/store"
 )
 
@@ -32,7 +32,7 @@ type answer struct {
 // turn out to be another cluster's. It returns an error if none answers, or they are of several clusters.
 func (e *External) checkEndpoints(ctx context.Context) (usable []string, err error) {
 	answers := make([]answer, len(e.opts.Endpoints))
-	var asking sync.WaitGroup
+	var asking recovery.Group
 	for i, endpoint := range e.opts.Endpoints {
 		asking.Go(func() { answers[i].cluster, answers[i].err = e.opts.askEndpoint(ctx, endpoint) })
 	}

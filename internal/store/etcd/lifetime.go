@@ -6,6 +6,8 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"tend.dev/tend/internal/recovery"
 )
 
 // calls are the methods of a store that need nothing of etcd but its client.
@@ -22,7 +24,7 @@ type calls struct {
 	lifetime context.Context
 	end      context.CancelCauseFunc
 	// running counts the goroutines of watches and supervision; starting is locked to add one, and to prevent more.
-	running  sync.WaitGroup
+	running  recovery.Group
 	starting sync.Mutex
 }
 

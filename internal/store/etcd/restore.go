@@ -9,6 +9,8 @@ import (
 	"go.etcd.io/etcd/etcdutl/v3/snapshot"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"tend.dev/tend/internal/recovery"
 )
 
 // RevisionRaise is how much higher the revision of a restored store is than its snapshot's: higher than any that the lost
@@ -24,14 +26,14 @@ func Restore(path, dataDir, name string, logger *slog.Logger) error {
 	done := make(chan error, 1)
 	hook := handOver{done}
 	log := zap.New(&core{level: zap.WarnLevel, log: logger, phase: func() phase { return opening }}, zap.WithFatalHook(hook), zap.WithPanicHook(hook))
-	go func() {
+	recovery.Go(func() {
 		defer hook.recovered()
 		done <- snapshot.NewV3(log).Restore(snapshot.RestoreConfig{
 			SnapshotPath: path, Name: name, OutputDataDir: dataDir, PeerURLs: []string{nominal.String()},
 			InitialCluster: name + "=" + nominal.String(), InitialClusterToken: "tend-etcd-" + hex.EncodeToString(token),
 			RevisionBump: RevisionRaise, MarkCompacted: true,
 		})
-	}()
+	})
 	if err := <-done; err != nil {
 		return fmt.Errorf("restore the store in %s: %w", dataDir, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/store"
 )
 
@@ -78,7 +79,7 @@ func (d *stall) probe(ended <-chan struct{}, write func() <-chan struct{}) {
 // write begins to write a byte and returns what is closed once the disk has it, or has refused it.
 func (d *stall) write() <-chan struct{} {
 	written := make(chan struct{})
-	go func() {
+	recovery.Go(func() {
 		defer close(written)
 		file, err := os.OpenFile(filepath.Join(d.dir, "probe"), os.O_CREATE|os.O_WRONLY, 0o600)
 		if err != nil {
@@ -88,6 +89,6 @@ func (d *stall) write() <-chan struct{} {
 		if _, err := file.WriteAt([]byte{'.'}, 0); err == nil {
 			_ = file.Sync()
 		}
-	}()
+	})
 	return written
 }

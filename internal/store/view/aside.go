@@ -3,6 +3,7 @@ package view
 import (
 	"strings"
 
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/store"
 )
 
@@ -12,11 +13,14 @@ func (v *View) aside(event store.Event) bool {
 		if !strings.HasPrefix(event.Key, a.Prefix) {
 			continue
 		}
-		if event.Deleted {
-			a.Reader.Delete(event.Key)
-		} else {
-			a.Reader.Put(event.Entry)
-		}
+		_ = recovery.Call(func() error {
+			if event.Deleted {
+				a.Reader.Delete(event.Key)
+			} else {
+				a.Reader.Put(event.Entry)
+			}
+			return nil
+		}, "store_key", event.Key) // a reader that panics misses this event alone
 		return true
 	}
 	return false

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/store"
 )
 
@@ -117,7 +118,7 @@ func (v *View) publish(revision int64, changes []Change) {
 	}
 	for _, change := range changes {
 		for _, l := range listeners {
-			l.fn(change)
+			_ = recovery.Call(func() error { l.fn(change); return nil }, "store_key", change.Key)
 		}
 	}
 }

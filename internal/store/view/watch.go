@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"sync"
+
+	"tend.dev/tend/internal/recovery"
 )
 
 // WatchOptions select what to watch. The zero value is everything from now on.
@@ -12,7 +14,7 @@ type WatchOptions struct {
 	From   int64
 	Prefix string
 	// Match selects the changes; nil takes all. The feeding goroutine calls it, and the watch's own for changes in the
-	// past: it must be quick and pure.
+	// past: it must be quick and pure. One that panics ends the watch with ErrGone.
 	Match func(Change) bool
 	// Buffer is how many commits may wait for the reader before the watch ends with ErrGone; default 1024.
 	Buffer int
@@ -50,14 +52,14 @@ func (v *View) Watch(ctx context.Context, o WatchOptions) *Watch {
 		}
 	}
 	v.mu.Unlock()
-	go func() {
+	recovery.Go(func() {
 		err := w.deliver(ctx)
 		v.mu.Lock()
 		v.watches.remove(w)
 		v.mu.Unlock()
 		w.err = err
 		close(w.changes)
-	}()
+	})
 	return w
 }
 
@@ -175,7 +177,11 @@ func (w *Watch) matching(changes []Change) []Change {
 	if w.options.Match == nil {
 		return changes
 	}
-	return some(changes, w.options.Match)
+	var matched []Change
+	if recovery.Call(func() error { matched = some(changes, w.options.Match); return nil }) != nil {
+		w.end(ErrGone)
+	}
+	return matched
 }
 
 func under(prefix string, changes []Change) []Change {

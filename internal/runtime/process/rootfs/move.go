@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"tend.dev/tend/internal/recovery"
 )
 
 // An archive of an image is a tar: its configuration, then the entries of its folder below rootPrefix.
@@ -33,9 +35,10 @@ func (s *Store) Save(ctx context.Context, id string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	reader, writer := io.Pipe()
-	go func() {
-		_ = writer.CloseWithError(pack(ctx, tar.NewWriter(writer), image.Root, config, entries)) // always nil
-	}()
+	recovery.Go(func() {
+		err := recovery.Call(func() error { return pack(ctx, tar.NewWriter(writer), image.Root, config, entries) })
+		_ = writer.CloseWithError(err) // always nil
+	})
 	return reader, nil
 }
 

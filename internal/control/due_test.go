@@ -1,0 +1,95 @@
+package control_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/view"
+)
+
+// TestOneBadObjectHidesNoOther: of three objects one needs something, one panics and one needs nothing. The first two are
+// due, in each loop that passes over objects.
+func TestOneBadObjectHidesNoOther(t *testing.T) {
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	s := deployments(t, "bad", "clean", "due")
+	now := time.Now()
+	judge := func(name string) bool {
+		if name == "bad" {
+			panic("cannot judge")
+		}
+		return name == "due"
+	}
+	var quiet control.Quiet
+	passes := map[string]func() []engine.Key{
+		"Due": func() []engine.Key {
+			return control.Due(control.Keys(s, api.KindDeployment), func(key engine.Key) bool { return judge(key.Name) })
+		},
+		"Dirty": func() []engine.Key {
+			return control.Dirty(s, api.KindDeployment, now, func(_ records.Snapshot, object records.Read[api.Object], _ time.Time) bool {
+				return judge(object.Value.Name)
+			})
+		},
+		"Quiet": func() []engine.Key {
+			return quiet.Dirty(s, api.KindDeployment, now, func(_ records.Snapshot, object records.Read[api.Object], _ time.Time) control.Verdict {
+				return control.Verdict{Dirty: judge(object.Value.Name)}
+			})
+		},
+		"Reporter": func() []engine.Key {
+			reporter := control.Reporter[api.WorkloadStatus]{
+				Deps: control.Deps{Snapshot: func() records.Snapshot { return s }}, Kind: api.KindDeployment,
+				Status: func(_ records.Snapshot, object records.Read[api.Object], before api.WorkloadStatus, _ time.Time) api.WorkloadStatus {
+					if judge(object.Value.Name) {
+						before.Ready++
+					}
+					return before
+				},
+			}
+			return reporter.Dirty(now)
+		},
+	}
+	for name, pass := range passes {
+		for round := range 2 {
+			var names []string
+			for _, key := range pass() {
+				names = append(names, key.Name)
+			}
+			if diff := cmp.Diff([]string{"bad", "due"}, names); diff != "" {
+				t.Errorf("%s, pass %d (-want +got):\n%s", name, round, diff)
+			}
+		}
+	}
+}
+
+// deployments returns a snapshot with deployments that have a status.
+func deployments(t *testing.T, names ...string) records.Snapshot {
+	t.Helper()
+	s := memory.New()
+	txn := records.NewTxn("test")
+	for _, name := range names {
+		ref := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: name}
+		txn.Put(records.ObjectKey(ref), api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: name, Spec: []byte(fmt.Sprintf(`{"image":%q}`, name))})
+		txn.Put(records.StatusKey(ref), api.WorkloadStatus{})
+	}
+	if _, err := txn.Commit(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	v := view.New(s, view.Options{Decode: records.Decode, Indexes: records.Indexes})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = v.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-ended; _ = s.Close() })
+	<-v.Synced()
+	return records.Snapshot{Reader: v.Snapshot()}
+}

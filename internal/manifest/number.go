@@ -1,0 +1,41 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// maxNumber bounds the text of a number: what has more digits is no quantity, and costs more than it looks.
+const maxNumber = 100
+
+// checkNumber returns an error for a number that no field can hold, in any of the languages: one that is too long, or too
+// large or too small for a floating-point number. Other forms (0x1F, .inf) are the fields' to refuse.
+func checkNumber(text string) error {
+	if len(text) > maxNumber {
+		return fmt.Errorf("the number is longer than %d characters", maxNumber)
+	}
+	value, err := strconv.ParseFloat(text, 64)
+	switch mantissa, _, _ := strings.Cut(strings.ToLower(text), "e"); {
+	case errors.Is(err, strconv.ErrRange):
+		return fmt.Errorf("the number %s is too large", text)
+	case err == nil && value == 0 && strings.ContainsAny(mantissa, "123456789"):
+		return fmt.Errorf("the number %s is too close to 0", text)
+	}
+	return nil
+}
+
+func isZero(value cty.Value) bool {
+	return !value.IsNull() && value.IsKnown() && value.Type() == cty.Number && value.AsBigFloat().Sign() == 0
+}
+
+// inRange reports whether a computed number can be written in full.
+func inRange(value cty.Value) bool {
+	number := value.AsBigFloat()
+	const most = 1 << 10 // binary digits: as much as a floating-point number
+	exponent := number.MantExp(nil)
+	return !number.IsInf() && (number.Sign() == 0 || -most < exponent && exponent < most)
+}

@@ -1,0 +1,46 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+
+	"tend.dev/tend/api"
+)
+
+// received is a request's body. What keeps it from being read is the client's fault, or its connection's: a malformed
+// chunk, an end too early, a client that sends nothing. The http.Server closes the body that it passed in.
+type received struct{ io.Reader }
+
+func (b received) Read(into []byte) (int, error) {
+	n, err := b.Reader.Read(into)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = &bodyError{err}
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (received) Close() error { return nil }
+
+// bodyError is why a request's body could not be read.
+type bodyError struct{ error }
+
+func (e *bodyError) Unwrap() error { return e.error }
+
+// problem returns what the client gets to see of it.
+func (e *bodyError) problem() *api.Problem {
+	if errors.Is(e.error, os.ErrDeadlineExceeded) {
+		return &api.Problem{Status: http.StatusRequestTimeout, Detail: "the body did not come in time", Next: "send it again"}
+	}
+	return &api.Problem{Status: http.StatusBadRequest, Detail: "the body can't be read: " + e.Error(), Next: "send it again, whole"}
+}
+
+// closeAfterChunks closes a connection of HTTP/1 after a request whose body came in chunks. One with a Content-Length beside
+// them is how requests are smuggled past a proxy, and net/http drops that header without a word.
+func closeAfterChunks(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
+		w.Header().Set("Connection", "close")
+	}
+}
