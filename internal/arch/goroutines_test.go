@@ -48,7 +48,8 @@ func bareGoroutines(all []*source, roots []string, except map[string]string) (fa
 			case *ast.GoStmt:
 				bare = true
 			case *ast.CallExpr:
-				bare = groups && called(n) == "Go" && !s.calls(n, "recovery") || called(n) == "AfterFunc" && !s.calls(n, "recovery") && !brief(n)
+				starts := groups && called(n) == "Go" || called(n) == "AfterFunc" && !brief(n)
+				bare = starts && !s.calls(n, "recovery")
 			}
 			if bare {
 				faults = append(faults, fmt.Sprintf("%s starts a goroutine: %s", s.at(node), why))

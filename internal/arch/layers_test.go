@@ -155,7 +155,8 @@ func wrongImports(all []*source, table []layer) []string {
 		}
 		for _, imported := range s.imports {
 			own, ours := strings.CutPrefix(imported, module+"/")
-			if !ours || own == everywhere && within(rule.folder, "internal") && rule.folder != "internal/core" || allowed(own, rule, table) {
+			free := own == everywhere && within(rule.folder, "internal") && rule.folder != "internal/core"
+			if !ours || free || allowed(own, rule, table) {
 				continue
 			}
 			faults = append(faults, fmt.Sprintf("%s imports %s, but %s may import %v: %s", s.name, own, rule.folder, rule.may, rule.why))

@@ -5,12 +5,14 @@ import (
 	"os"
 )
 
-// warnShared warns of files with a secret that others than their owner may read. A missing one is reported where it is read.
+// warnShared warns of files with a secret that others than their owner may read. A missing file is reported where it is
+// read.
 func (a *app) warnShared(paths ...string) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
-			fmt.Fprintf(a.err, "warning: others may read %s (mode %#o): chmod 600 %s\n", printable(path, ""), info.Mode().Perm(), printable(path, ""))
+			name := printable(path, "")
+			fmt.Fprintf(a.err, "warning: others may read %s (mode %#o): chmod 600 %s\n", name, info.Mode().Perm(), name)
 		}
 	}
 }

@@ -45,7 +45,8 @@ func (d *demands) of(snapshot records.Snapshot, task *api.Task) demand {
 		clear(d.known)
 	}
 	read := demand{Demand: &placement.Demand{}, quiet: &placement.Demand{}} // of a release that panics: it stops no other task
-	_ = recovery.Call(func() error { read = demandOf(release.Value, object.Value); return nil }, "object", task.Owner().String())
+	reads := func() error { read = demandOf(release.Value, object.Value); return nil }
+	_ = recovery.Call(reads, "object", task.Owner().String())
 	d.known[key] = read
 	return read
 }

@@ -3,9 +3,11 @@ package syncs
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tend.dev/tend/internal/records"
@@ -89,6 +91,25 @@ func TestPollsThatCantBeEnded(t *testing.T) {
 		after(time.Hour)
 		if got := h.status("stuck00"); got != "Applied r1" {
 			t.Errorf("status %s once the disk answers", got)
+		}
+	})
+}
+
+// TestAPollThatPanicsHasFailed, and the source has its turn again.
+func TestAPollThatPanicsHasFailed(t *testing.T) {
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	synctest.Test(t, func(t *testing.T) {
+		turns, p := newTurns(), &polling{}
+		for range 2 * pollsAtOnce {
+			if got := turns.take(t.Context(), p, func(context.Context) fetched { panic("a source like no other") }); got.err == nil {
+				t.Fatal("it has no error")
+			}
+		}
+		got := turns.take(t.Context(), p, func(context.Context) fetched { return fetched{revision: "1"} })
+		if got.err != nil || got.revision != "1" {
+			t.Errorf("the next poll: %+v", got)
 		}
 	})
 }
