@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/host"
 	"tend.dev/tend/internal/member"
 	"tend.dev/tend/internal/race"

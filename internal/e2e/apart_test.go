@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/testimage"
 )
 

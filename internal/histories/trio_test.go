@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/client"
 )
 
