@@ -186,6 +186,9 @@ func (v *victim) put(kind, name string) {
 		txn.Put(records.TaskKey(name), api.Task{ID: name, Kind: api.KindDeployment, Scope: "prod", Name: name, Desired: api.DesiredRunning})
 	case "flapping":
 		txn.Put(records.LossesKey(name), api.NodeLosses{At: []time.Time{time.Now()}})
+	case "unanswered":
+		ref.Kind = api.KindDeployment
+		txn.Put(records.AliveKey("n1"), "n1").Put(records.ImageKey(ref), api.ImageRequest{Owner: ref, Image: "web:1"})
 	case "delivery":
 		ref.Kind = api.KindDeployment
 		d := api.Delivery{ID: name, Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, State: api.DeliveryPending}

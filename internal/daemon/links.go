@@ -9,6 +9,7 @@ import (
 
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/store/view"
 )
 
@@ -61,7 +62,7 @@ func (l *links) cut(node, machine string) {
 	defer l.mu.Unlock()
 	for conn, uid := range l.of[node] {
 		if uid != machine {
-			go func() { _ = conn.Close() }() // it may wait for what is being written
+			recovery.Go(func() { _ = conn.Close() }) // it may wait for what is being written
 		}
 	}
 }

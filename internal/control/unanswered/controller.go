@@ -66,15 +66,12 @@ func ownerOf(key engine.Key) api.Ref {
 }
 
 // Dirty returns the owners whose record changes, or who wait for a node that nobody watches yet.
-func (c *Controller) Dirty(now time.Time) (out []engine.Key) {
+func (c *Controller) Dirty(now time.Time) []engine.Key {
 	s := c.Snapshot()
-	for _, key := range c.Keys() {
-		ref := ownerOf(key)
-		if _, after, changes := c.decide(s, ref, now); changes || after == patience {
-			out = append(out, key)
-		}
-	}
-	return out
+	return control.Due(c.Keys(), func(key engine.Key) bool {
+		_, after, changes := c.decide(s, ownerOf(key), now)
+		return changes || after == patience
+	})
 }
 
 // Affected returns the owner whose request, answers or record change; the heartbeats of nodes, a pass finds.
