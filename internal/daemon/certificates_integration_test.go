@@ -3,6 +3,7 @@
 package daemon
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/client"
 	"tend.dev/tend/internal/ingress/acmetest"
 )
 
@@ -83,7 +85,10 @@ func (s *several) served(r *running, address string, roots *x509.CertPool) (leaf
 	var last error
 	defer func() {
 		if s.t.Failed() {
-			s.t.Logf("%s: %v", address, last)
+			list, _ := r.client.Objects(context.Background(), api.KindIngress, client.ObjectFilter{})
+			for _, object := range list.Items {
+				s.t.Logf("%s: %v: %s", address, last, object.Status)
+			}
 		}
 	}()
 	r.untilWithin(patience, address+" serves a certificate of the authority", func() bool {

@@ -48,7 +48,6 @@ func claims(name string) bool {
 // validHost reports whether a Host header is a name or an address, with a port behind it or without. Servers differ in what
 // they make of anything else: the table would read raw.test:abc as raw.test, and the pod perhaps not.
 func validHost(host string) bool {
-	name, port, hasPort := host, "", false
 	if strings.HasPrefix(host, "[") {
 		address, rest, closed := strings.Cut(host[1:], "]")
 		ip, err := netip.ParseAddr(address)
@@ -57,7 +56,8 @@ func validHost(host string) bool {
 		}
 		return rest == "" || validPort(rest[1:])
 	}
-	if name, port, hasPort = strings.Cut(host, ":"); hasPort && !validPort(port) {
+	name, port, hasPort := strings.Cut(host, ":")
+	if hasPort && !validPort(port) {
 		return false
 	}
 	return strings.IndexFunc(name, func(r rune) bool {

@@ -121,10 +121,10 @@ func zeroDivisionIn(expr hclsyntax.Expression) *hclsyntax.BinaryOpExpr {
 
 // within returns the first expression of a type within another that holds.
 func within[E hclsyntax.Node](expr hclsyntax.Expression, holds func(E) bool) (found E) {
-	any := false
+	known := false
 	_ = hclsyntax.VisitAll(expr, func(n hclsyntax.Node) hcl.Diagnostics {
-		if e, ok := n.(E); ok && !any && holds(e) {
-			found, any = e, true
+		if e, ok := n.(E); ok && !known && holds(e) {
+			found, known = e, true
 		}
 		return nil
 	})

@@ -36,7 +36,7 @@ var codecs = []struct {
 	{RunsPrefix, decodeAs[api.Run]},
 	{DeliveriesPrefix, decodeAs[api.Delivery]},
 	{ServersPrefix, decodeAs[api.ServerPresence]},
-	{MembersPrefix, decodeAs[Member]},
+	{MembersPrefix, decodeMember},
 	{JoinTokensPrefix, decodeAs[JoinToken]},
 	{BackupKey, decodeAs[api.BackupRecord]},
 	{LabsPrefix, decodeAs[api.LabOrders]},

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"strings"
 	"time"
 
 	"tend.dev/tend/api"
@@ -21,6 +22,20 @@ type Member struct {
 	Token    string    `json:"token,omitempty"`
 	Key      string    `json:"key,omitempty"`
 	JoinedAt time.Time `json:"joinedAt,omitzero"`
+}
+
+// decodeMember reads a member; earlier servers stored a machine's uid, "server:NAME" or "removed" as plain text.
+func decodeMember(_ string, value []byte) (any, error) {
+	text := string(value)
+	switch server, of := strings.CutPrefix(text, "server:"); {
+	case strings.HasPrefix(text, "{"):
+		return decodeAs[Member]("", value)
+	case of:
+		return &Member{Server: server}, nil
+	case text == "removed":
+		return &Member{Removed: true}, nil
+	}
+	return &Member{UID: text}, nil
 }
 
 // JoinToken is a token as the store has it: without its secret.

@@ -20,12 +20,12 @@ func TestReadingEnds(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(f.tree(), "web.hcl"), []byte("deployment \"a\" \"b\" {\n  image = \"x\"\n}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := load(t.Context(), f, api.SyncSpec{}); err != nil {
+	if _, err := load(t.Context(), f, api.SyncSpec{Trusted: true}); err != nil {
 		t.Fatalf("in time: %v", err)
 	}
 	late, cancel := context.WithCancelCause(t.Context())
 	cancel(errLoadTime)
-	_, err := load(late, f, api.SyncSpec{})
+	_, err := load(late, f, api.SyncSpec{Trusted: true})
 	if !errors.Is(err, errLoadTime) {
 		t.Fatalf("too late: %v", err)
 	}

@@ -31,6 +31,12 @@ func (h Host) covers(name string) bool {
 	return found && label != "*" && label != "" && h.Name == "*."+parent
 }
 
+// Trial reports whether a key is one that certmagic writes, reads and deletes to try a storage before it relies on it.
+func Trial(key string) bool {
+	digits, found := strings.CutPrefix(key, "rw_test_")
+	return found && digits != "" && len(digits) < 32 && strings.Trim(digits, "0123456789") == ""
+}
+
 // SignsFor reports whether the cluster's own authority signs a certificate for names that an ingress node asks for: each of them
 // must be that of a declared host whose certificates it signs.
 func SignsFor(hosts []Host, names []string) bool {

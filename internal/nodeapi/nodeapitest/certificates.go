@@ -42,6 +42,16 @@ func certificates(t *testing.T, here, there certmagic.Storage) {
 	if err := there.Delete(ctx, "acme/ca/a.key"); err != nil || here.Exists(ctx, "acme/ca/a.key") {
 		t.Errorf("deleted: %v", err)
 	}
+	trial := "rw_test_3037110154203569587"
+	if err := here.Store(ctx, trial, []byte("x")); err != nil {
+		t.Errorf("certmagic can't try the storage: %v", err)
+	}
+	if got, err := here.Load(ctx, trial); err != nil || string(got) != "x" || here.Delete(ctx, trial) != nil {
+		t.Errorf("certmagic can't try the storage: %q %v", got, err)
+	}
+	if _, err := here.Load(ctx, trial); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the trial stays: %v", err)
+	}
 	if err := here.Lock(ctx, "issue a/b"); err != nil {
 		t.Fatal(err)
 	}

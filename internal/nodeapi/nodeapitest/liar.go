@@ -191,7 +191,7 @@ var foreignKeys = []string{
 	"certificates/acme/other.example/other.example.key", "certificates/acme/shop.example/other.example.key",
 	"certificates/acme/shop.example/../other.example/other.example.key", "certificates/acme/shop.example/shop.example.pem",
 	"certificates/acme/a.inside.example/a.inside.example.key", "certificates/acme/shop.example", "certificates", "acme", "", "/",
-	"ocsp/other.example-1", "acme//x", "acme/" + strings.Repeat("x", 600),
+	"ocsp/other.example-1", "acme//x", "rw_test_", "rw_test_x", "rw_test_1/2", "rw_test_" + strings.Repeat("1", 40), "acme/" + strings.Repeat("x", 600),
 }
 
 func liesAboutCertificates(t *testing.T) (out []lie) {
