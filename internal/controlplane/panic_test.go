@@ -53,8 +53,8 @@ func panicInAffected(t *testing.T, kind string) {
 	v.put(kind, "bad")
 	v.put(kind, "good")
 	synctest.Wait()
-	if !v.reconciled("good") || v.panics == 0 {
-		t.Errorf("after %d panics in Affected the keys %v were reconciled", v.panics, v.keys())
+	if !v.reconciled("good") || v.count() == 0 {
+		t.Errorf("after %d panics in Affected the keys %v were reconciled", v.count(), v.keys())
 	}
 	v.goesOn()
 }
@@ -67,8 +67,8 @@ func panicInDirty(t *testing.T, kind string) {
 	v.run()
 	v.forget()
 	time.Sleep(v.Resync + time.Second)
-	if v.panics == 0 || kind != autoscaler.Kind && !v.reconciled("good") {
-		t.Errorf("after %d panics in Dirty the keys %v were reconciled", v.panics, v.keys())
+	if v.count() == 0 || kind != autoscaler.Kind && !v.reconciled("good") {
+		t.Errorf("after %d panics in Dirty the keys %v were reconciled", v.count(), v.keys())
 	}
 	v.goesOn()
 }
@@ -88,8 +88,8 @@ func panicInOne(t *testing.T, kind string) {
 	v.run()
 	v.forget()
 	time.Sleep(v.Resync + time.Second)
-	if !alone[kind] && (v.panics == 0 || !v.reconciled("good") || !v.reconciled("bad")) {
-		t.Errorf("after %d panics about one object the keys %v were reconciled", v.panics, v.keys())
+	if !alone[kind] && (v.count() == 0 || !v.reconciled("good") || !v.reconciled("bad")) {
+		t.Errorf("after %d panics about one object the keys %v were reconciled", v.count(), v.keys())
 	}
 	v.goesOn()
 }
@@ -221,6 +221,12 @@ func (v *victim) panicked() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.panics++
+}
+
+func (v *victim) count() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.panics
 }
 
 func (v *victim) keys() (out []string) {

@@ -98,21 +98,21 @@ func TestALoopThatPanicsRunsAgain(t *testing.T) {
 func TestAMemberThatPanicsRunsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hear(t)
-		runs, beside := 0, 0
+		var runs, beside atomic.Int32
 		broken := NewMember(func(ctx context.Context) error {
-			if runs++; runs < 3 {
+			if runs.Add(1) < 3 {
 				panic("broken")
 			}
 			<-ctx.Done()
 			return nil
 		})
-		sound := NewMember(func(ctx context.Context) error { beside++; <-ctx.Done(); return nil })
+		sound := NewMember(func(ctx context.Context) error { beside.Add(1); <-ctx.Done(); return nil })
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- NewGroup(GroupOptions{}, sound, broken).Run(ctx) }()
 		time.Sleep(time.Minute)
-		if runs != 3 || beside != 1 {
-			t.Errorf("the broken member ran %d times and the other %d times, want 3 and 1", runs, beside)
+		if runs.Load() != 3 || beside.Load() != 1 {
+			t.Errorf("the broken member ran %d times and the other %d times, want 3 and 1", runs.Load(), beside.Load())
 		}
 		cancel()
 		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
