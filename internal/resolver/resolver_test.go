@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -81,14 +82,26 @@ func upstream(t *testing.T) string {
 	return port
 }
 
+// free returns a port that is free for UDP and TCP at both addresses that tests listen at: connections of other tests have many.
 func free(t *testing.T) int {
 	t.Helper()
-	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		port, taken := conn.LocalAddr().(*net.UDPAddr).Port, false
+		_ = conn.Close()
+		for _, host := range []string{"127.0.0.1", "127.0.0.2"} {
+			stream, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+			if taken = taken || err != nil; err == nil {
+				_ = stream.Close()
+			}
+		}
+		if !taken {
+			return port
+		}
 	}
-	defer conn.Close()
-	return conn.LocalAddr().(*net.UDPAddr).Port
 }
 
 func newResolver(t *testing.T, w *world, servers string) *Resolver {
