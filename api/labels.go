@@ -56,16 +56,21 @@ func IsIdentity(name string) bool {
 // Zones are those under which <name>.<scope> also resolves.
 var Zones = []string{"tend", "voodu"}
 
-// publicZones are the top-level domains that every program asks for; those of two letters are the countries'. Later
-// ones (dev, app, shop) are not among them: they are what scopes are called.
-var publicZones = []string{"arpa", "biz", "com", "edu", "gov", "info", "int", "mil", "net", "org"}
+// publicZones are the top-level domains that every program asks for: the old generic ones, and those of countries as IANA lists
+// them. Later ones (dev, app, shop) are not among them: they are what scopes are called.
+var publicZones = strings.Fields("arpa biz com edu gov info int mil net org " +
+	"ac ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bm bn bo br bs bt bv " +
+	"bw by bz ca cc cd cf cg ch ci ck cl cm cn co cr cu cv cw cx cy cz de dj dk dm do dz ec ee eg er es " +
+	"et eu fi fj fk fm fo fr ga gb gd ge gf gg gh gi gl gm gn gp gq gr gs gt gu gw gy hk hm hn hr ht hu " +
+	"id ie il im in io iq ir is it je jm jo jp ke kg kh ki km kn kp kr kw ky kz la lb lc li lk lr ls lt " +
+	"lu lv ly ma mc md me mg mh mk ml mm mn mo mp mq mr ms mt mu mv mw mx my mz na nc ne nf ng ni nl no " +
+	"np nr nu nz om pa pe pf pg ph pk pl pm pn pr ps pt pw py qa re ro rs ru rw sa sb sc sd se sg sh si " +
+	"sj sk sl sm sn so sr ss st su sv sx sy sz tc td tf tg th tj tk tl tm tn to tr tt tv tw tz ua ug uk " +
+	"us uy uz va vc ve vg vi vn vu wf ws ye yt za zm zw")
 
 // PublicZone reports whether a scope is called like a top-level domain of the public DNS. Its workloads have names in
 // Zones alone: a deployment com/github must not answer for github.com.
-func PublicZone(scope string) bool {
-	country := len(scope) == 2 && !strings.ContainsFunc(scope, func(r rune) bool { return r < 'a' || r > 'z' })
-	return country || slices.Contains(publicZones, scope)
-}
+func PublicZone(scope string) bool { return slices.Contains(publicZones, scope) }
 
 // ServiceNames returns the names by which containers reach a workload, or an ordinal of one, the shortest first.
 func ServiceNames(name, scope string) []string {
