@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,8 +42,8 @@ func TestAHostileNodeIsCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if slices.Contains(result.Rotate, "") {
-		t.Errorf("to rotate: %q", result.Rotate)
+	if len(result.Rotate) > 0 {
+		t.Errorf("to rotate, of a node that could read nothing: %q", result.Rotate)
 	}
 	for i, end := range ended {
 		select {

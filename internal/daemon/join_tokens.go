@@ -15,6 +15,7 @@ import (
 	"tend.dev/tend/internal/nodeapi/join"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/etcd"
 )
 
 // keepTokens is how long a token that has expired stays listed.
@@ -160,8 +161,20 @@ func (d *daemon) useToken(ctx context.Context, a join.Applicant) error {
 	if refused != nil {
 		return refused
 	}
+	if again && d.started(a.Name) { // its answer came: another machine has the token
+		return &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized, Detail: "the token was used already, by " + a.Name + ", which has started",
+			Next: "tend nodes add --server prints the command with a new token"}
+	}
 	if again {
 		return nil
 	}
 	return d.record(ctx, used(records.NewTxn("server.token"), token, a.Name), a.Name)
+}
+
+// started reports whether a server of a name has begun to work.
+func (d *daemon) started(name string) bool {
+	if d.presences()[name] != nil {
+		return true
+	}
+	return d.etcd != nil && slices.ContainsFunc(d.etcd.Members(), func(m etcd.Member) bool { return m.Name == name })
 }
