@@ -52,7 +52,7 @@ STEP := .ci/step
 # gotestsum GROUP,PACKAGES,OPTIONS,FLAGS: runs the tests of a group, and keeps the summary with which the runner closes.
 define gotestsum
 set -o pipefail; mkdir -p $(RECORD); $(STEP) $(1) go run gotest.tools/gotestsum@v1.13.0 --format pkgname --format-hide-empty-pkg \
-	--jsonfile $(RECORD)/$(1).json $(3) --packages="$(2)" -- -vet=off -timeout 30m $(4) | tee $(RECORD)/$(1).log
+	--jsonfile $(RECORD)/$(1).json $(3) --packages="$(2)" -- -vet=off -ldflags=-w -timeout 30m $(4) | tee $(RECORD)/$(1).log
 endef
 
 # Four groups of packages. What is pure or in memory has no second try, in the first two groups: there a test that fails once has
@@ -68,8 +68,8 @@ SHARED := ^$(MODULE)/(examples/cluster|internal/(e2e|runtime/docker|testimage))(
 MACHINE := ^$(MODULE)/internal/(build|cli|gitcmd|host|ingress|member|messenger|netpolicy|nodeapi/remote|nodeapi/session|overlay|peer|plugin|portowner|resolver|runtime|server|subprocess|syncer)(/|$$)
 SECOND_TRY := --rerun-fails=1 --rerun-fails-max-failures=3
 PROCESSES := ^$(MODULE)/(api/kube|cmd/tend-operator|internal/(agent|arch|backup/restore|ci/inputs|ci/portable|daemon|distribution/manpages|distribution/notices|fault|histories|mutants|operator|store/etcd))$$
-PURE_PACKAGES := $$(go list -tags integration ./... | grep -vE '$(SHARED)|$(MACHINE)|$(PROCESSES)' | xargs)
-# Packages that take longest begin first.
+# Packages that take longest begin first. The simulation uses one processor.
+PURE_PACKAGES := $$({ echo $(MODULE)/internal/simulation; go list -tags integration ./... | grep -vE '$(SHARED)|$(MACHINE)|$(PROCESSES)'; } | awk '!seen[$$0]++' | xargs)
 LONGEST := daemon histories store/etcd agent
 MEMORY_PACKAGES := $$({ printf '$(MODULE)/internal/%s\n' $(LONGEST); go list -tags integration ./... | grep -E '$(PROCESSES)'; } | awk '!seen[$$0]++' | xargs)
 MACHINE_PACKAGES := $$(go list -tags integration ./... | grep -vE '$(SHARED)' | grep -E '$(MACHINE)' | xargs)
@@ -77,11 +77,14 @@ SHARED_PACKAGES := $$(go list -tags integration ./... | grep -E '$(SHARED)' | xa
 # Stories wait more than they compute, so more of a package run at a time than there are processors.
 WAITING := -parallel 5
 
-# The groups run one after the other. Side by side they starve each other: an etcd that gets no processor for seconds loses its leases.
+# What waits runs one group after the other: side by side they starve each other, and an etcd that gets no processor for seconds
+# loses its leases. What computes takes what the second group leaves of the processors.
 .PHONY: test
 test: ## run every test, those that need Docker included
 	@$(STEP) compile-tests go list -export -test -tags integration ./... >/dev/null
-	@status=0; for group in pure memory machine shared; do $(MAKE) --no-print-directory test-$$group || status=1; done; exit $$status
+	@status=0; nice -n 10 $(MAKE) --no-print-directory test-pure & pure=$$!; \
+		for group in memory machine; do $(MAKE) --no-print-directory test-$$group || status=1; done; wait $$pure || status=1; \
+		$(MAKE) --no-print-directory test-shared || status=1; exit $$status
 
 .PHONY: test-pure
 test-pure: ## run the tests that run no program, without a second try; unchanged ones from the cache
@@ -158,7 +161,7 @@ histories: ## record N histories (default 1000) of three servers under kills and
 
 .PHONY: lint
 lint: ## run golangci-lint, built from the version in tools/go.mod
-	$(STEP) lint env GOGC=400 $(GOLANGCI) run
+	env GOGC=400 $(GOLANGCI) run
 
 TIME ?= 1m
 
@@ -201,12 +204,14 @@ test-helm: ## test with Helm's own library that the operator reads releases as H
 bench-kube: $(BIN)/kube-apiserver ## measure the operator with 1,000 instances on a real Kubernetes API server
 	go test -vet=off -tags kube -run '^$$' -bench Instances -benchtime 1x ./cmd/tend-operator
 
+# These two look at all sources: whoever changes one runs them before the commit that CI sees (make if-changed-lint if-changed-cross).
+BESIDE := lint cross
+
 # Many tests wait: beside them, lint, the compiler and the race detector take what is left of the processors.
 .PHONY: beside-tests
 beside-tests:
-	nice -n 19 $(MAKE) lint
+	nice -n 19 $(MAKE) $(BESIDE:%=if-changed-%)
 	nice -n 19 $(MAKE) vulncheck
-	nice -n 19 $(MAKE) cross
 	nice -n 19 $(MAKE) race-packages QUICK=1
 	nice -n 5 $(MAKE) race QUICK=1
 
@@ -224,7 +229,7 @@ TARGETS := darwin/arm64 linux/arm64
 
 .PHONY: cross
 cross: ## type-check the command line for macOS and Linux on arm64
-	$(STEP) cross go run ./internal/ci/portable $(TARGETS)
+	go run ./internal/ci/portable $(TARGETS)
 
 .PHONY: cross-build
 cross-build: ## build the command line for macOS and Linux on arm64, and throw it away
@@ -244,8 +249,8 @@ tidy-tools: ## check that the modules of tools/ are tidy
 # last passed with, which .ci/verified records; commit the record with the change.
 KEYED := tidy-tools test-monitoring test-helm test-otlp test-kube
 
-.PHONY: $(KEYED:%=if-changed-%)
-$(KEYED:%=if-changed-%): if-changed-%:
+.PHONY: $(KEYED:%=if-changed-%) $(BESIDE:%=if-changed-%)
+$(KEYED:%=if-changed-%) $(BESIDE:%=if-changed-%): if-changed-%:
 	@state="$$(go run ./internal/ci/inputs state $*)" && if [ "$$state" = unchanged ]; then \
 		echo '$*: unchanged since it passed, see .ci/verified (to run it: make $*)'; \
 	else $(STEP) $* $(MAKE) $* && go run ./internal/ci/inputs record $*; fi

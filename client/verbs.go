@@ -152,6 +152,16 @@ func (c *Client) RevokeJoinToken(ctx context.Context, id string) error {
 	return err
 }
 
+// Keys lists the cluster's keys that can be rotated, and how far their rotations have got.
+func (c *Client) Keys(ctx context.Context) (api.Keys, error) {
+	return call[api.Keys](ctx, c, request{method: http.MethodGet, path: "/v1/keys"})
+}
+
+// RotateKey begins the rotation of a key; one that is rotated already goes on.
+func (c *Client) RotateKey(ctx context.Context, name string) (api.Keys, error) {
+	return call[api.Keys](ctx, c, request{method: http.MethodPost, path: "/v1/keys/" + url.PathEscape(name) + "/rotate"})
+}
+
 // Servers lists the servers that hold the cluster's store.
 func (c *Client) Servers(ctx context.Context) (api.Servers, error) {
 	return call[api.Servers](ctx, c, request{method: http.MethodGet, path: "/v1/servers"})

@@ -1,7 +1,6 @@
 package backup
 
 import (
-	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -77,16 +76,11 @@ func (c *Contents) Blobs() []string {
 
 // Cluster returns the uid of the cluster, and the fingerprint of its keys. It returns an error if the snapshot has none.
 func (c *Contents) Cluster() (uid, fingerprint string, err error) {
-	var known struct{ UID, KeyFingerprint string }
-	record, ok := c.Get(records.ClusterKey)
-	raw, isText := record.Value.([]byte)
-	if !ok || !isText {
+	known := (records.Snapshot{Reader: c}).Identity()
+	if !known.Exists() || known.Value.UID == "" {
 		return "", "", fmt.Errorf("%w: its store belongs to no cluster", ErrDamaged)
 	}
-	if err := json.Unmarshal(raw, &known); err != nil || known.UID == "" {
-		return "", "", fmt.Errorf("%w: its store's cluster can't be read", ErrDamaged)
-	}
-	return known.UID, known.KeyFingerprint, nil
+	return known.Value.UID, known.Value.KeyFingerprint, nil
 }
 
 // Count returns how many records there are below a prefix.

@@ -70,7 +70,7 @@ func (a *app) addCommands(root *cobra.Command) {
 		}
 	}
 	add("declare", "Declare:", a.applyCommand(), a.diffCommand(), a.deleteCommand(), a.initCommand(), a.importCommand(), a.fmtCommand(), a.configCommand(), a.syncCommand())
-	add("inspect", "Inspect:", a.getCommand(), a.describeCommand(), a.logsCommand(), a.releasesCommand(), a.runsCommand(), a.eventsCommand(), a.historyCommand(), a.auditCommand(), a.blameCommand(), a.statsCommand(), a.nodesCommand(), a.serversCommand(), a.clustersCommand(), a.sinksCommand())
+	add("inspect", "Inspect:", a.getCommand(), a.describeCommand(), a.logsCommand(), a.releasesCommand(), a.runsCommand(), a.eventsCommand(), a.historyCommand(), a.auditCommand(), a.blameCommand(), a.statsCommand(), a.nodesCommand(), a.serversCommand(), a.keysCommand(), a.clustersCommand(), a.sinksCommand())
 	add("act", "Act:", a.scaleCommand(), a.restartCommand(), a.stopCommand(), a.startCommand(), a.rollbackCommand(), a.rebootstrapCommand(), a.resumeCommand(), a.ingressCommand(), a.execCommand(), a.runCommand(), a.labCommand(),
 		a.cordonCommand(), a.drainCommand(), a.uncordonCommand(), a.rebalanceCommand())
 	add("run", "Run Tend:", a.serverCommand(), a.agentCommand(), a.devCommand(), a.backupCommand(), a.restoreCommand(), a.pluginsCommand(), a.receivePackCommand(), a.dialStdioCommand(), a.sendMessageCommand(), a.versionCommand(), schemaCommand(a.streams))

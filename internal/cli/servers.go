@@ -42,6 +42,7 @@ func (a *app) removeServerCommand() *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(a.out, "%s is removed\n", args[0])
+			fmt.Fprintln(a.err, "Its disk has the cluster's keys: erase it, or, if others may have it, rotate them (tend keys rotate secrets, nodes, servers).")
 			return nil
 		}),
 	}

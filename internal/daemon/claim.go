@@ -22,6 +22,9 @@ func (d *daemon) claim(ctx context.Context) error {
 	if d.cluster, d.keys, err = identify(ctx, d.store, d.Root); err != nil {
 		return d.explainKeys(err)
 	}
+	if err := d.openMachineKeys(); err != nil {
+		return err
+	}
 	if err := d.rememberExternal(); err != nil {
 		return err
 	}

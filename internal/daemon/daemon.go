@@ -22,6 +22,7 @@ import (
 	"tend.dev/tend/internal/plugin/broker"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/rotation"
 	"tend.dev/tend/internal/secret"
 	"tend.dev/tend/internal/server"
 	"tend.dev/tend/internal/servicemanager"
@@ -41,12 +42,14 @@ type daemon struct {
 	// pause prevents all changes after an older store was restored; resuming is held while a resume runs.
 	pause    *standstill
 	resuming sync.Mutex
-	cluster  cluster
+	cluster  records.Cluster
 	keys     *secret.Keys
-	store    store.Store
-	etcd     *etcd.Store    // nil if the store is a test's, or external
-	external *etcd.External // nil if the store is not external
-	peers    *peer.Identity // nil for a server that is alone, or whose store is external
+	// machineKeys seal what this machine alone reads.
+	machineKeys *secret.Keys
+	store       store.Store
+	etcd        *etcd.Store    // nil if the store is a test's, or external
+	external    *etcd.External // nil if the store is not external
+	peers       *peer.Identity // nil for a server that is alone, or whose store is external
 	// peerHost is where the other servers reach this one.
 	peerHost string
 	// term is nil while another server has the controllers.
@@ -70,6 +73,7 @@ type daemon struct {
 	endpoints []server.Endpoint
 	gate      *gate // nil without a listener for nodes
 	links     links // the connections of nodes
+	rotation  *rotation.Service
 	clusters  *clusterapi.Handler
 
 	// fatal ends the server with a reason.
@@ -100,7 +104,7 @@ func Run(ctx context.Context, o Options) error {
 // opening returns the steps that make the parts, in their order.
 func (d *daemon) opening() []func(context.Context) error {
 	return []func(context.Context) error{
-		d.prepareRoot, d.openStore, d.claim, d.openFiles, d.build, d.openHost, d.openGate, d.listen,
+		d.prepareRoot, d.openStore, d.claim, d.openFiles, d.build, d.openHost, d.openGate, d.openKeys, d.listen,
 	}
 }
 
@@ -145,7 +149,7 @@ func (d *daemon) openHost(ctx context.Context) error {
 	}
 	var err error
 	d.host, err = host.Open(ctx, d.Options.Options, host.Link{
-		Cluster: d.cluster.UID, Control: d.nodes.Node(d.Node), Assets: d.files, Seal: d.keys.Encrypt, Open: d.keys.Decrypt,
+		Cluster: d.cluster.UID, Control: d.nodes.Node(d.Node), Assets: d.files, Seal: d.machineKeys.Encrypt, Open: d.openSealed,
 		Registry: d.Registry, Metrics: d.metrics, Hold: d.pause.resumed, Paused: d.pause.why, Callbacks: d.server.Callbacks(), Outside: d.outside,
 	})
 	if err != nil {
@@ -169,7 +173,7 @@ func (d *daemon) serve(ctx context.Context, began time.Time) error {
 	if d.host != nil {
 		parts = append(parts, part{"agent", d.host.Run})
 	}
-	parts = append(parts, part{"files", d.pause.after(d.collect)}, part{"progress", d.keepProgress})
+	parts = append(parts, part{"keys", d.pause.after(d.followKeys)}, part{"files", d.pause.after(d.collect)}, part{"progress", d.keepProgress})
 	if d.gate != nil {
 		parts = append(parts, part{"nodes", d.gate.run})
 	}

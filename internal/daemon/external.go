@@ -118,7 +118,7 @@ func (d *daemon) checkExternalCluster(ctx context.Context, record store.Entry) e
 	if err != nil {
 		return err
 	}
-	var found cluster
+	var found records.Cluster
 	if record.Value != nil {
 		if err := json.Unmarshal(record.Value, &found); err != nil {
 			return fmt.Errorf("decode the cluster's record: %w", err)

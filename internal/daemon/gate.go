@@ -62,7 +62,7 @@ func (d *daemon) openGate(ctx context.Context) error {
 	g.desk.Register(mux)
 	mux.Handle(remote.Prefix, remote.NewHandler(remote.HandlerOptions{
 		Service: d.nodes, Node: d.memberOf, Callbacks: d.server.Callbacks(), Paused: d.pause.why, Logger: d.Logger,
-		Current: d.current, Fresh: d.caughtUp, Servers: d.addresses, Tracer: d.Tracer,
+		Current: d.current, Fresh: d.caughtUp, Servers: d.addresses, Roots: d.roots, Tracer: d.Tracer,
 	}))
 	d.clusters = d.newClusters()
 	mux.Handle(pull.Prefix, d.clusters)
@@ -74,7 +74,7 @@ func (d *daemon) openGate(ctx context.Context) error {
 		HTTP2:             &http.HTTP2Config{MaxDecoderHeaderTableSize: session.HeaderTable, MaxEncoderHeaderTableSize: session.HeaderTable},
 		ReadHeaderTimeout: nodeHeaderTime, MaxHeaderBytes: 64 << 10,
 		ConnContext: d.links.inContext, ConnState: d.links.ended,
-		TLSConfig: ca.TLS(renewing(d.Now, ca.Server), session.Protocol),
+		TLSConfig: ca.TLS(renewing(d.Now, ca.Fingerprint, ca.Server), session.Protocol),
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){
 			session.Protocol: session.Accept(&d.fleet, d.memberOn, d.Logger),
 		},
@@ -138,22 +138,24 @@ const (
 	serverRenew = 30 * 24 * time.Hour
 )
 
-// renewing returns a certificate for each handshake: the last one issued until it has to be renewed.
-func renewing(now func() time.Time, issue func(life time.Duration) (tls.Certificate, error)) func() (*tls.Certificate, error) {
+// renewing returns a certificate for each handshake: the last one issued until it has to be renewed, or another issuer has its place.
+func renewing(now func() time.Time, issuer func() string, issue func(life time.Duration) (tls.Certificate, error)) func() (*tls.Certificate, error) {
 	var mu sync.Mutex
 	var current *tls.Certificate
 	var ends time.Time
+	var issuedBy string
 	return func() (*tls.Certificate, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		if current != nil && ends.Sub(now()) > serverRenew {
+		if current != nil && ends.Sub(now()) > serverRenew && issuedBy == issuer() {
 			return current, nil
 		}
+		by := issuer()
 		issued, err := issue(serverLife)
 		if err != nil {
 			return nil, err
 		}
-		current, ends = &issued, now().Add(serverLife)
+		current, ends, issuedBy = &issued, now().Add(serverLife), by
 		return current, nil
 	}
 }

@@ -13,42 +13,34 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// cluster is the record under records.ClusterKey: the permanent identity of this store.
-type cluster struct {
-	// UID is a label of every container: an agent touches only those of its own cluster.
-	UID string `json:"uid"`
-	// KeyFingerprint identifies the right key file.
-	KeyFingerprint string `json:"keyFingerprint"`
-}
-
 // identify reads the store's identity, or creates one on its first boot, and opens the keys that belong to it.
-func identify(ctx context.Context, s store.Store, root string) (cluster, *secret.Keys, error) {
+func identify(ctx context.Context, s store.Store, root string) (records.Cluster, *secret.Keys, error) {
 	path := filepath.Join(root, "secret.key")
 	entry, err := s.Get(ctx, records.ClusterKey)
 	if errors.Is(err, store.ErrNotFound) {
 		return founded(ctx, s, path)
 	}
 	if err != nil {
-		return cluster{}, nil, fmt.Errorf("read the cluster's record: %w", err)
+		return records.Cluster{}, nil, fmt.Errorf("read the cluster's record: %w", err)
 	}
-	known := cluster{}
+	known := records.Cluster{}
 	if err := json.Unmarshal(entry.Value, &known); err != nil {
-		return cluster{}, nil, fmt.Errorf("decode the cluster's record: %w", err)
+		return records.Cluster{}, nil, fmt.Errorf("decode the cluster's record: %w", err)
 	}
 	keys, err := secret.Open(path, known.KeyFingerprint)
 	return known, keys, err
 }
 
-func founded(ctx context.Context, s store.Store, path string) (cluster, *secret.Keys, error) {
+func founded(ctx context.Context, s store.Store, path string) (records.Cluster, *secret.Keys, error) {
 	keys, err := secret.Open(path, "")
 	if err != nil {
-		return cluster{}, nil, err
+		return records.Cluster{}, nil, err
 	}
-	fresh := cluster{UID: control.RandomHex(8), KeyFingerprint: keys.Fingerprint()}
+	fresh := records.Cluster{UID: control.RandomHex(8), KeyFingerprint: keys.Fingerprint()}
 	_, err = records.NewTxn("cluster.found").If(records.ClusterKey, 0).
 		Put(records.ClusterKey, fresh).Put(records.SchemaKey, schemaVersion).Commit(ctx, s)
 	if err != nil {
-		return cluster{}, nil, fmt.Errorf("write the cluster's record: %w", err)
+		return records.Cluster{}, nil, fmt.Errorf("write the cluster's record: %w", err)
 	}
 	return fresh, keys, nil
 }

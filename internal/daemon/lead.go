@@ -62,12 +62,12 @@ func (d *daemon) abdicate(ctx context.Context) {
 	}
 }
 
-// leadFor runs the controllers, declares the folder of manifests, takes the backups that are due and trims the logs, while a
-// term lasts.
+// leadFor runs the controllers, declares the folder of manifests, takes the backups that are due, trims the logs and rotates keys,
+// while a term lasts.
 func (d *daemon) leadFor(ctx context.Context, term *controlplane.Term) error {
 	within, end := context.WithCancel(ctx)
 	var beside recovery.Group
-	for _, keep := range []func(context.Context, *controlplane.Term){d.keepBackups, d.keepLogs, d.keepManifests} {
+	for _, keep := range []func(context.Context, *controlplane.Term){d.keepBackups, d.keepLogs, d.keepManifests, d.keepKeys} {
 		beside.Go(func() {
 			_ = recovery.Keep(within, func(ctx context.Context) error { keep(ctx, term); return nil })
 		})

@@ -67,6 +67,17 @@ func (l *links) cut(node, machine string) {
 	}
 }
 
+// cutAll closes the connections of all machines: each comes back with its present certificate, if that is still taken.
+func (l *links) cutAll() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, conns := range l.of {
+		for conn := range conns {
+			recovery.Go(func() { _ = conn.Close() })
+		}
+	}
+}
+
 // watchMembers closes the connections of machines that are no longer the ones of their names.
 func (d *daemon) watchMembers(change view.Change) {
 	node, ok := strings.CutPrefix(change.Key, records.MembersPrefix)

@@ -183,6 +183,10 @@ func (d *daemon) joinServers(ctx context.Context, settings *peerSettings) error 
 
 // admit adds another server to the store's, and gives it what it needs.
 func (d *daemon) admit(ctx context.Context, who join.Server) (given join.Admission, err error) {
+	if rotated := d.rotation.Running(); rotated != "" {
+		return given, &api.Problem{Title: "ServerRefused", Status: http.StatusConflict, Detail: "the key " + rotated + " is being rotated: no server joins meanwhile",
+			Next: "wait for its end: tend keys"}
+	}
 	if d.external != nil {
 		return d.admitExternal(ctx, who)
 	}

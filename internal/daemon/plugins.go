@@ -33,7 +33,7 @@ func (d *daemon) callbackPath(object api.Object) string {
 	if !object.CallsBack() {
 		return ""
 	}
-	return "/t/" + server.ContainerToken(d.keys.HMAC, object)
+	return "/t/" + server.ContainerToken(d.keys.CallbackMAC, object)
 }
 
 // authority returns what gives out the certificate of the ingresses' own authority; nil if there is no proxy.

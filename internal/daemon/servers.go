@@ -140,6 +140,9 @@ func (d *daemon) removeServer(ctx context.Context, name string) error {
 	case errors.Is(err, store.ErrNotFound):
 		return &api.Problem{Status: http.StatusNotFound, Detail: err.Error(), Next: "tend servers lists them"}
 	}
+	if err == nil {
+		_, err = records.NewTxn("server.removed").Delete(records.HoldingsKey(name)).Commit(ctx, guarded{d.store, d.pause})
+	}
 	return err
 }
 

@@ -123,7 +123,7 @@ func (o *Options) keepOutOfGit() error {
 
 // ours are the names of Tend's entries in a root: what this start has created, and what may have been put there to
 // restore a server.
-var ours = []string{"node", "runtime", "secret.key", "token", "plugins", "blobs", "cache", "assets", "process", "builds", "transfers", "quarantine", "clusters", "joined", "overlay.key", "network.json", "peers", "backup.partial", "restore.partial", "restore.ready", "replaced", "tend.sock", "lost+found"}
+var ours = []string{"node", "runtime", "secret.key", "machine.key", "token", "plugins", "blobs", "cache", "assets", "process", "builds", "transfers", "quarantine", "clusters", "joined", "overlay.key", "network.json", "peers", "backup.partial", "restore.partial", "restore.ready", "replaced", "tend.sock", "lost+found"}
 
 // holdsOnlyOurs reports whether the root has no entries but Tend's.
 func (o *Options) holdsOnlyOurs() bool {

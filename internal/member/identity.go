@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/nodeapi/join"
+	"tend.dev/tend/internal/nodeapi/remote"
 )
 
 // file holds the membership below a root.
@@ -150,6 +152,25 @@ func (i *identity) certificate() (*tls.Certificate, error) {
 	return &i.pair, nil
 }
 
+// roots returns the authorities by which servers are judged, for the handshake of a connection.
+func (i *identity) roots() []byte { return i.membership().Authority }
+
+// trust returns which of the cluster's authorities this machine has.
+func (i *identity) trust() remote.Trust {
+	known := i.membership()
+	has := remote.Trust{Roots: authority.FingerprintsOf(known.Authority)}
+	if own, err := i.leaf(); err == nil {
+		has.Issuer = authority.IssuerOf(own, known.Authority)
+	}
+	return has
+}
+
+func (i *identity) leaf() (*x509.Certificate, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return x509.ParseCertificate(i.pair.Certificate[0])
+}
+
 // checkEvery is the interval between two checks of the certificate.
 const checkEvery = time.Hour
 
@@ -170,15 +191,24 @@ func (i *identity) renew(ctx context.Context, client *http.Client) error {
 }
 
 func (i *identity) renewDue(ctx context.Context, client *http.Client) error {
-	i.mu.Lock()
-	leaf, err := x509.ParseCertificate(i.pair.Certificate[0])
-	i.mu.Unlock()
-	if err != nil {
+	leaf, err := i.leaf()
+	if err != nil || leaf.NotAfter.Sub(i.now()) > authority.NodeLife/3 {
 		return err
 	}
-	if leaf.NotAfter.Sub(i.now()) > authority.NodeLife/3 {
-		return nil
+	return i.renewNow(ctx, client)
+}
+
+// renewFor renews the certificate if the cluster's authorities are no longer those that this machine has: one is being rotated.
+// It reports whether it did.
+func (i *identity) renewFor(ctx context.Context, client *http.Client, roots []string) (bool, error) {
+	has := i.trust()
+	if len(roots) == 0 || slices.Equal(roots, has.Roots) && has.Issuer == roots[0] {
+		return false, nil
 	}
+	return true, i.renewNow(ctx, client)
+}
+
+func (i *identity) renewNow(ctx context.Context, client *http.Client) error {
 	i.writing.Lock()
 	defer i.writing.Unlock()
 	known, err := i.membership().Renew(ctx, client)

@@ -77,7 +77,7 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error
 	if known.Node != o.Node {
 		return fmt.Errorf("this root joined as %s, not as %s: use another --root", known.Node, o.Node)
 	}
-	config, err := authority.NodeTLS(known.Authority, who.certificate, "h2")
+	config, err := authority.FollowingTLS(who.roots, who.certificate, "h2")
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error
 	if err != nil {
 		return errors.Join(err, scraped.close())
 	}
-	answering := &sessions{Options: o, who: who, client: client, servers: to,
+	answering := &sessions{Options: o, who: who, client: client, web: web, servers: to,
 		keep: func(ctx context.Context, dial func(context.Context) (net.Conn, error)) error {
 			return session.Keep(ctx, dial, restored, machine.Access(), machine.Ready(), o.Logger)
 		}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"net/http"
 	"time"
 
 	"tend.dev/tend/internal/nodeapi/authority"
@@ -17,6 +18,8 @@ import (
 const (
 	askEvery = 10 * time.Second
 	askFirst = 500 * time.Millisecond
+	// askRotating is the interval while the authority is being rotated.
+	askRotating = 2 * time.Second
 )
 
 // sessions keep a connection to every server, on which this machine answers it: any of them may be asked for logs.
@@ -24,6 +27,7 @@ type sessions struct {
 	Options
 	who     *identity
 	client  *remote.Client
+	web     *http.Client
 	servers *servers
 	// keep answers the requests of a server until ctx ends.
 	keep func(ctx context.Context, dial func(context.Context) (net.Conn, error)) error
@@ -59,19 +63,32 @@ func (s *sessions) run(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		if s.ask(ctx) {
+		switch {
+		case !s.ask(ctx):
+		case len(s.who.trust().Roots) > 1:
+			ticker.Reset(askRotating)
+		default:
 			ticker.Reset(askEvery)
 		}
 	}
 }
 
-// ask learns which servers there are; it reports whether one has answered.
+// ask learns which servers there are, and renews the certificate if their authority is being rotated; it reports whether one has
+// answered.
 func (s *sessions) ask(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, askEvery)
 	defer cancel()
-	known, err := s.client.Servers(ctx)
+	known, roots, err := s.client.Servers(ctx, s.who.trust())
 	if err == nil && s.servers.learn(known) {
 		err = s.who.learn(s.servers.known())
+	}
+	renewed := false
+	if err == nil {
+		renewed, err = s.who.renewFor(ctx, s.web, roots)
+	}
+	if renewed && err == nil {
+		s.Logger.InfoContext(ctx, "the certificate was renewed: the cluster's authority is rotated")
+		_, _, err = s.client.Servers(ctx, s.who.trust()) // so that the server knows
 	}
 	if err != nil {
 		s.Logger.DebugContext(ctx, "the servers are not known; asked again", "error", err)
@@ -83,7 +100,7 @@ func (s *sessions) ask(ctx context.Context) bool {
 // still works on what it knew before.
 func (s *sessions) dialer(address string) func(context.Context) (net.Conn, error) {
 	return func(ctx context.Context) (net.Conn, error) {
-		config, err := authority.NodeTLS(s.who.membership().Authority, s.who.certificate, session.Protocol)
+		config, err := authority.FollowingTLS(s.who.roots, s.who.certificate, session.Protocol)
 		if err != nil {
 			return nil, err
 		}

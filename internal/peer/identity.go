@@ -11,6 +11,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/renameio/v2"
@@ -21,7 +23,7 @@ import (
 // The files of a folder.
 const (
 	authorityFile   = "authority.pem" // with its key
-	rootFile        = "root.pem"      // the same without its key
+	rootFile        = "root.pem"      // the certificates of those that are trusted: the authority's own, and another one while it is rotated
 	certificateFile = "peer.pem"
 	keyFile         = "peer.key"
 )
@@ -36,6 +38,10 @@ const (
 type Identity struct {
 	folder string
 	now    func() time.Time
+	// trusted are the fingerprints of the roots when the folder was opened: the store's connections are judged by those.
+	trusted []string
+
+	mu     sync.Mutex
 	issuer *authority.Authority
 }
 
@@ -61,10 +67,12 @@ func Open(folder string, now func() time.Time) (*Identity, error) {
 	if i.issuer, err = authority.Open(text, now); err != nil {
 		return nil, fmt.Errorf("%s: %w: restore it from another server", i.path(authorityFile), err)
 	}
-	if err := i.write(rootFile, i.issuer.PEM()); err != nil {
-		return nil, err
+	roots, err := os.ReadFile(i.path(rootFile))
+	if err != nil || !slices.Contains(authority.FingerprintsOf(roots), i.issuer.Fingerprint()) {
+		roots = i.issuer.PEM()
 	}
-	return i, i.renewDue()
+	i.trusted = authority.FingerprintsOf(roots)
+	return i, errors.Join(i.write(rootFile, roots), i.renewDue())
 }
 
 // Keep stores the authority of a cluster that a server joins. It returns errors of the disk.
@@ -90,7 +98,13 @@ func (i *Identity) Files() (certificate, key, authority string) {
 }
 
 // Authority returns the authority with its key, in PEM: a secret, which a server that joins gets.
-func (i *Identity) Authority() ([]byte, error) { return i.issuer.Encode() }
+func (i *Identity) Authority() ([]byte, error) { return i.issuing().Encode() }
+
+func (i *Identity) issuing() *authority.Authority {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.issuer
+}
 
 // Renew issues another certificate whenever it is due, until ctx ends.
 func (i *Identity) Renew(ctx context.Context, log *slog.Logger) error {
@@ -112,7 +126,7 @@ func (i *Identity) renewDue() error {
 	if i.left() > life/3 {
 		return nil
 	}
-	certificate, key, err := i.issuer.Peer(life)
+	certificate, key, err := i.issuing().Peer(life)
 	if err != nil {
 		return err
 	}
@@ -140,7 +154,7 @@ func (i *Identity) left() time.Duration {
 // fits reports whether a certificate is of this authority and of the key beside it: a crash may have come between the two.
 func (i *Identity) fits(leaf *x509.Certificate) bool {
 	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(i.issuer.PEM())
+	pool.AppendCertsFromPEM(i.issuing().PEM())
 	_, err := leaf.Verify(x509.VerifyOptions{Roots: pool, DNSName: authority.PeerName, CurrentTime: i.now()})
 	_, unpaired := tls.LoadX509KeyPair(i.path(certificateFile), i.path(keyFile))
 	return err == nil && unpaired == nil

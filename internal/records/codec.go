@@ -38,6 +38,8 @@ var codecs = []struct {
 	{ServersPrefix, decodeAs[api.ServerPresence]},
 	{MembersPrefix, decodeMember},
 	{JoinTokensPrefix, decodeAs[JoinToken]},
+	{RotationsPrefix, decodeAs[Rotation]},
+	{HoldingsPrefix, decodeAs[Holdings]},
 	{BackupKey, decodeAs[api.BackupRecord]},
 	{LabsPrefix, decodeAs[api.LabOrders]},
 	{AutoscalePrefix, decodeAs[api.AutoscaleStatus]},
@@ -48,6 +50,7 @@ var codecs = []struct {
 	{SinksPrefix, decodeAs[api.SinkProgress]},
 	{SlotsPrefix, decodeText},
 	{HomesPrefix, decodeText},
+	{ClusterKey, decodeCluster}, // the last one: other prefixes begin with it
 }
 
 // Decode turns a stored value into its record: a pointer to the type named in codecs or in the table of kinds, a string
@@ -63,6 +66,13 @@ func Decode(key string, value []byte) (any, error) {
 		}
 	}
 	return value, nil
+}
+
+func decodeCluster(key string, value []byte) (any, error) {
+	if key != ClusterKey {
+		return value, nil
+	}
+	return decodeAs[Cluster](key, value)
 }
 
 // decodeStatus decodes a status by the kind that its key names.

@@ -44,11 +44,13 @@ const (
 	GuardKey            = "/guards/verbs"      // compared and written by every verb, so that only one decides from a state: the API
 	MembersPrefix       = "/members/"          // which machine a node's name is of: the server where it joins
 	JoinTokensPrefix    = "/tokens/join/"      // tokens with which machines join: the server that made one, and where it is used
+	RotationsPrefix     = "/keys/rotations/"   // keys that are replaced: the API begins one, the leading server goes on
+	HoldingsPrefix      = "/keys/servers/"     // which keys a server has and uses: each its own
 	ServersPrefix       = "/servers/"          // servers that run, bound to a lease: each its own
 	SubnetsKey          = "/network/subnets"   // which part of the network is each node's: the network's controller
 	BackupKey           = "/backups/scheduled" // what has become of scheduled backups: the server that leads
-	AuthorityKey        = "/authority/nodes"   // what issues the certificates of nodes, encrypted: the first server that listens for them
-	ClusterKey          = "/cluster"           // the store's uid and key material's fingerprint: the first boot
+	AuthorityKey        = "/authority/nodes"   // what issues the certificates of nodes, encrypted: the first server that listens for them, then who rotates it
+	ClusterKey          = "/cluster"           // the store's uid and key material's fingerprint: the first boot, then who rotates the key
 	SchemaKey           = "/schema"            // the layout's version: the server that boots
 )
 
@@ -164,6 +166,12 @@ func MemberKey(node string) string { return MembersPrefix + node }
 
 // ServerKey returns the key of what a running server says of itself.
 func ServerKey(name string) string { return ServersPrefix + name }
+
+// RotationKey returns the key of the replacement of a key.
+func RotationKey(key string) string { return RotationsPrefix + key }
+
+// HoldingsKey returns the key of what a server says of its keys.
+func HoldingsKey(server string) string { return HoldingsPrefix + server }
 
 // JoinTokenKey returns the key of a token with which machines join.
 func JoinTokenKey(id string) string { return JoinTokensPrefix + id }

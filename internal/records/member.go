@@ -22,6 +22,10 @@ type Member struct {
 	Token    string    `json:"token,omitempty"`
 	Key      string    `json:"key,omitempty"`
 	JoinedAt time.Time `json:"joinedAt,omitzero"`
+	// Roots are the fingerprints of the authorities that the machine says it trusts, and Issuer is that of its certificate: the
+	// rotation of the authority goes by them.
+	Roots  []string `json:"roots,omitempty"`
+	Issuer string   `json:"issuer,omitempty"`
 }
 
 // decodeMember reads a member; earlier servers stored a machine's uid, "server:NAME" or "removed" as plain text.
@@ -47,6 +51,17 @@ type JoinToken struct {
 
 // Member reads which machine a node's name is of.
 func (s Snapshot) Member(node string) Read[Member] { return get[Member](s, MemberKey(node)) }
+
+// Members reads which machines the names of nodes are of.
+func (s Snapshot) Members() map[string]Member {
+	out := map[string]Member{}
+	for record := range s.Prefix(MembersPrefix) {
+		if member, ok := record.Value.(*Member); ok {
+			out[strings.TrimPrefix(record.Key, MembersPrefix)] = *member
+		}
+	}
+	return out
+}
 
 // JoinToken reads a token with which machines join.
 func (s Snapshot) JoinToken(id string) Read[JoinToken] { return get[JoinToken](s, JoinTokenKey(id)) }

@@ -72,7 +72,12 @@ func readPrivate(path string) ([]byte, error) {
 
 // writePrivate creates a file of mode 0600 atomically, and never overwrites one: after a crash there is either no key
 // or the whole key.
-func writePrivate(path string, content []byte) error {
+func writePrivate(path string, content []byte) error { return storePrivate(path, content, os.Link) }
+
+// replacePrivate does the same, and replaces the file that is there: after a crash there are the old keys or the new ones.
+func replacePrivate(path string, content []byte) error { return storePrivate(path, content, os.Rename) }
+
+func storePrivate(path string, content []byte, place func(from, to string) error) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return fmt.Errorf("create %s: %w", path, err)
@@ -85,7 +90,7 @@ func writePrivate(path string, content []byte) error {
 	if err := temp.Sync(); err != nil {
 		return fmt.Errorf("create %s: %w", path, err)
 	}
-	if err := os.Link(temp.Name(), path); err != nil {
+	if err := place(temp.Name(), path); err != nil {
 		return fmt.Errorf("create %s: %w", path, err)
 	}
 	return syncFolder(filepath.Dir(path))

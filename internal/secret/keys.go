@@ -10,25 +10,34 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"strings"
+	"sync"
 
 	"filippo.io/age"
 )
 
-const (
-	hmacPrefix = "HMAC-SHA256-KEY-"
-	// maxPlain bounds decrypted data: the values are environments, not files.
-	maxPlain = 16 << 20
-)
+// maxPlain bounds decrypted data: the values are environments, not files.
+const maxPlain = 16 << 20
 
-// Keys encrypt, decrypt and authenticate under one cluster's key material. Safe for concurrent use.
+// Keys encrypt, decrypt and authenticate under one cluster's key material. While that is rotated, they hold the old and the new
+// pair: one is in use, and what either sealed can be opened. Safe for concurrent use.
 type Keys struct {
+	path string
+	mu   sync.RWMutex
+	// pairs are all that are held. The first is in use.
+	pairs []pair
+}
+
+// pair is what a cluster uses at one time.
+type pair struct {
 	identity *age.X25519Identity
-	mac      []byte
+	// mac compares values without revealing them. It stays when the keys are rotated: else each environment would seem another one.
+	mac []byte
+	// callback authenticates the containers of plugins; empty before the first rotation, when mac does.
+	callback []byte
 }
 
 // Open reads the key file. fingerprint is the one in the store's cluster record. If it is empty, as on the first boot,
-// Open creates a missing file. Else the file must exist and match: a new key would leave every stored secret
+// Open creates a missing file. Else the file must exist and hold that key: a new key would leave every stored secret
 // unreadable.
 func Open(path, fingerprint string) (*Keys, error) {
 	content, err := readPrivate(path)
@@ -41,30 +50,69 @@ func Open(path, fingerprint string) (*Keys, error) {
 	case err != nil:
 		return nil, err
 	}
-	keys, err := parse(content)
+	pairs, err := parse(content)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w: %w: restore it from a backup", path, ErrKeyFile, err)
 	}
-	if fingerprint != "" && fingerprint != keys.Fingerprint() {
-		return nil, fmt.Errorf("open %s: %w: the store names %s, the file is %s: restore the right file or data folder",
+	keys := &Keys{path: path, pairs: pairs}
+	if fingerprint != "" && !keys.prefer(fingerprint) {
+		return nil, fmt.Errorf("open %s: %w: the store names %s, the file holds %s: restore the right file or data folder; "+
+			"a server that was off while the keys were rotated joins again, with an empty --root",
 			path, ErrKeyMismatch, fingerprint, keys.Fingerprint())
 	}
 	return keys, nil
 }
 
-// Fingerprint identifies both keys without revealing either.
-func (k *Keys) Fingerprint() string {
+func create(path string) (*Keys, error) {
+	mac := make([]byte, 32)
+	if _, err := rand.Read(mac); err != nil {
+		return nil, fmt.Errorf("make a key: %w", err)
+	}
+	first, err := newPair(mac)
+	if err != nil {
+		return nil, err
+	}
+	if err := writePrivate(path, format(first)); err != nil {
+		return nil, err
+	}
+	return &Keys{path: path, pairs: []pair{first}}, nil
+}
+
+func newPair(mac []byte) (pair, error) {
+	identity, err := age.GenerateX25519Identity()
+	if err != nil {
+		return pair{}, fmt.Errorf("make a key: %w", err)
+	}
+	return pair{identity: identity, mac: mac}, nil
+}
+
+func (k *Keys) current() pair {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.pairs[0]
+}
+
+// Fingerprint identifies the keys in use without revealing any.
+func (k *Keys) Fingerprint() string { return k.current().fingerprint() }
+
+func (p pair) fingerprint() string {
 	hash := sha256.New()
-	fmt.Fprintln(hash, k.identity.Recipient().String())
-	macID := sha256.Sum256(append([]byte("tend hmac key\n"), k.mac...))
+	fmt.Fprintln(hash, p.identity.Recipient().String())
+	macID := sha256.Sum256(append([]byte("tend hmac key\n"), p.mac...))
 	hash.Write(macID[:])
+	if len(p.callback) > 0 {
+		callbackID := sha256.Sum256(append([]byte("tend callback key\n"), p.callback...))
+		hash.Write(callbackID[:])
+	}
 	return hex.EncodeToString(hash.Sum(nil))[:32]
 }
 
 // Encrypt encrypts data so that only this cluster's key decrypts it.
-func (k *Keys) Encrypt(plain []byte) ([]byte, error) {
+func (k *Keys) Encrypt(plain []byte) ([]byte, error) { return seal(plain, k.current()) }
+
+func seal(plain []byte, p pair) ([]byte, error) {
 	var out bytes.Buffer
-	writer, err := age.Encrypt(&out, k.identity.Recipient())
+	writer, err := age.Encrypt(&out, p.identity.Recipient())
 	if err != nil {
 		return nil, fmt.Errorf("encrypt: %w", err)
 	}
@@ -77,9 +125,19 @@ func (k *Keys) Encrypt(plain []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Decrypt opens what Encrypt sealed. ErrDecrypt if it was sealed under another key or changed.
+// Decrypt opens what Encrypt sealed under any of the keys that are held. ErrDecrypt if it was sealed under another key or changed.
 func (k *Keys) Decrypt(sealed []byte) ([]byte, error) {
-	reader, err := age.Decrypt(bytes.NewReader(sealed), k.identity)
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return open(sealed, k.pairs)
+}
+
+func open(sealed []byte, with []pair) ([]byte, error) {
+	identities := make([]age.Identity, len(with))
+	for i, p := range with {
+		identities[i] = p.identity
+	}
+	reader, err := age.Decrypt(bytes.NewReader(sealed), identities...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDecrypt, err)
 	}
@@ -94,72 +152,18 @@ func (k *Keys) Decrypt(sealed []byte) ([]byte, error) {
 }
 
 // HMAC returns a keyed hash: equal for equal data, and useless for guessing the data without the key.
-func (k *Keys) HMAC(data []byte) string {
-	hash := hmac.New(sha256.New, k.mac)
+func (k *Keys) HMAC(data []byte) string { return keyedHash(k.current().mac, data) }
+
+// CallbackMAC is HMAC for what authenticates containers: it changes when the keys are rotated.
+func (k *Keys) CallbackMAC(data []byte) string {
+	if used := k.current(); len(used.callback) > 0 {
+		return keyedHash(used.callback, data)
+	}
+	return k.HMAC(data)
+}
+
+func keyedHash(key, data []byte) string {
+	hash := hmac.New(sha256.New, key)
 	hash.Write(data)
 	return hex.EncodeToString(hash.Sum(nil))
-}
-
-func create(path string) (*Keys, error) {
-	identity, err := age.GenerateX25519Identity()
-	if err != nil {
-		return nil, fmt.Errorf("make a key: %w", err)
-	}
-	mac := make([]byte, 32)
-	if _, err := rand.Read(mac); err != nil {
-		return nil, fmt.Errorf("make a key: %w", err)
-	}
-	content := "# Tend's cluster keys. Keep a copy: without this file stored secrets can't be read.\n" +
-		identity.String() + "\n" + hmacPrefix + hex.EncodeToString(mac) + "\n"
-	if err := writePrivate(path, []byte(content)); err != nil {
-		return nil, err
-	}
-	return &Keys{identity: identity, mac: mac}, nil
-}
-
-func parse(content []byte) (*Keys, error) {
-	keys := &Keys{}
-	for _, line := range strings.Split(string(content), "\n") {
-		line = strings.TrimSpace(line)
-		switch {
-		case line == "" || strings.HasPrefix(line, "#"):
-		case strings.HasPrefix(line, hmacPrefix):
-			mac, err := hex.DecodeString(strings.TrimPrefix(line, hmacPrefix))
-			if err != nil || len(mac) != 32 {
-				return nil, errors.New("malformed hmac key")
-			}
-			keys.mac = mac
-		default:
-			identity, err := age.ParseX25519Identity(line)
-			if err != nil {
-				// The library's error may quote the line, which is the key.
-				return nil, errors.New("malformed age identity")
-			}
-			keys.identity = identity
-		}
-	}
-	if keys.identity == nil || keys.mac == nil {
-		return nil, errors.New("it must hold an age identity and an hmac key")
-	}
-	return keys, nil
-}
-
-// ErrOther means that a root has the keys of another cluster.
-var ErrOther = errors.New("this root has the keys of another cluster")
-
-// Keep stores the key file of a cluster that a server joins. It returns ErrOther if the root has another one.
-func Keep(path string, content []byte) error {
-	if _, err := parse(content); err != nil {
-		return fmt.Errorf("the keys of the cluster: %w", err)
-	}
-	known, err := readPrivate(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return writePrivate(path, content)
-	case err != nil:
-		return err
-	case !bytes.Equal(known, content):
-		return fmt.Errorf("%s: %w: join with an empty --root", path, ErrOther)
-	}
-	return nil
 }

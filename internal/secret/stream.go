@@ -93,12 +93,3 @@ func IsSealed(head []byte) (sealed, passphrase bool) {
 	first, rest, _ := strings.Cut(string(head), "\n")
 	return first == "age-encryption.org/v1", strings.HasPrefix(rest, "-> scrypt ")
 }
-
-// FingerprintOf returns the fingerprint of a key file's content. It returns ErrKeyFile.
-func FingerprintOf(content []byte) (string, error) {
-	keys, err := parse(content)
-	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrKeyFile, err)
-	}
-	return keys.Fingerprint(), nil
-}

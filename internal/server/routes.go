@@ -99,6 +99,8 @@ func (s *Server) nodeRoutes() {
 	typed(s, "POST", "/v1/rebalance", "Move pods of deployments so that the nodes are level; with dry_run only plan it", s.rebalance)
 	typed(s, "GET", "/v1/servers", "List the servers that hold the store", s.servers)
 	typed(s, "DELETE", "/v1/servers/{name}", "Take a server out of the cluster", s.removeServer)
+	typed(s, "GET", "/v1/keys", "List the cluster's keys that can be rotated, and how far their rotations have got", s.keys)
+	typed(s, "POST", "/v1/keys/{name}/rotate", "Replace a key while everything goes on", s.rotateKey)
 }
 
 func (s *Server) podRoutes() {

@@ -49,6 +49,9 @@ type Options struct {
 	// Servers returns the servers of the cluster, RemoveServer takes one out. Default: there is this one.
 	Servers      func() api.Servers
 	RemoveServer func(ctx context.Context, name string) error
+	// Keys returns the keys that can be rotated, RotateKey begins to. Default: there are none.
+	Keys      func() []api.Key
+	RotateKey func(ctx context.Context, name, by string) error
 	// MAC is a keyed hash that makes the tokens of containers. Default: containers have no access.
 	MAC func(plain []byte) string
 	// Authority is the certificate of the cluster's own authority, in PEM. Nil on a server without an ingress.

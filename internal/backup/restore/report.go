@@ -96,7 +96,7 @@ func belongs(manifest backup.Manifest, contents *backup.Contents, key []byte) er
 	if len(key) == 0 {
 		return fmt.Errorf("%w: it holds no secret.key", ErrIncomplete)
 	}
-	if found, err := secret.FingerprintOf(key); err != nil || found != want {
+	if holds, err := secret.HoldsKey(key, want); err != nil || !holds {
 		return fmt.Errorf("%w: its secret.key is not that of its store", ErrIncomplete)
 	}
 	inside := manifest.Blobs()

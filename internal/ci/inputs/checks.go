@@ -8,6 +8,9 @@ type check struct {
 }
 
 var checks = map[string]check{
+	// What these two find is a function of the sources, and of the version of the tool.
+	"lint":            {paths: []string{"*.go", ".golangci.yml", "go.mod", "go.sum", "tools/go.mod", "tools/go.sum"}},
+	"cross":           {paths: []string{"*.go", "go.mod", "go.sum"}},
 	"test-helm":       {paths: []string{"tools/helmrelease", "internal/operator/engine/testdata/helm"}},
 	"test-monitoring": {paths: []string{"tools/promcheck", "deploy/prometheus", "deploy/grafana"}},
 	// The story runs the whole binary; its inputs are what makes, carries and exports spans.

@@ -30,70 +30,8 @@ const nodes = "tend:nodes"
 // servers is the organization in the certificates with which servers ask each other for files.
 const servers = "tend:servers"
 
-// Authority issues the certificates of a cluster's servers and nodes. It is safe for concurrent use.
-type Authority struct {
-	root *x509.Certificate
-	key  *ecdsa.PrivateKey
-	now  func() time.Time
-}
-
-// Found creates a new authority of a name. It returns errors of the random source alone.
-func Found(name string, now func() time.Time) (*Authority, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	template := template(pkix.Name{CommonName: name}, now(), rootLife)
-	template.IsCA, template.BasicConstraintsValid, template.MaxPathLenZero = true, true, true
-	template.KeyUsage = x509.KeyUsageCertSign
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return nil, err
-	}
-	root, err := x509.ParseCertificate(der)
-	return &Authority{root: root, key: key, now: now}, err
-}
-
-// Open parses what Encode returned.
-func Open(text []byte, now func() time.Time) (*Authority, error) {
-	certificate, rest := pem.Decode(text)
-	key, _ := pem.Decode(rest)
-	if certificate == nil || key == nil {
-		return nil, errors.New("the authority of nodes isn't a certificate and a key in PEM")
-	}
-	root, err := x509.ParseCertificate(certificate.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("the authority of nodes: %w", err)
-	}
-	private, err := x509.ParseECPrivateKey(key.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("the authority of nodes: %w", err)
-	}
-	return &Authority{root: root, key: private, now: now}, nil
-}
-
-// Encode returns the certificate and its key, in PEM. It is a secret.
-func (a *Authority) Encode() ([]byte, error) {
-	key, err := x509.MarshalECPrivateKey(a.key)
-	if err != nil {
-		return nil, err
-	}
-	return append(a.PEM(), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: key})...), nil
-}
-
-// PEM returns the certificate.
-func (a *Authority) PEM() []byte { return encode(a.root.Raw) }
-
 func encode(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-}
-
-// Fingerprint returns what join tokens pin: SHA-256 of the certificate, in hex.
-func (a *Authority) Fingerprint() string { return fingerprint(a.root) }
-
-func fingerprint(c *x509.Certificate) string {
-	sum := sha256.Sum256(c.Raw)
-	return hex.EncodeToString(sum[:])
 }
 
 // ServerName is the name in the certificates of all servers of a cluster. Nodes ask for it whatever address they dial:
@@ -103,19 +41,20 @@ const ServerName = "tend"
 // Server issues the certificate of a server. Its chain includes the root, so that a joining machine can compare it with
 // its token.
 func (a *Authority) Server(life time.Duration) (tls.Certificate, error) {
-	der, key, err := a.issue(pkix.Name{CommonName: ServerName}, life, []string{ServerName}, x509.ExtKeyUsageServerAuth)
-	return tls.Certificate{Certificate: [][]byte{der, a.root.Raw}, PrivateKey: key}, err
+	by := a.held()[0]
+	der, key, err := a.issue(by, pkix.Name{CommonName: ServerName}, life, []string{ServerName}, x509.ExtKeyUsageServerAuth)
+	return tls.Certificate{Certificate: [][]byte{der, by.root.Raw}, PrivateKey: key}, err
 }
 
 // issue makes a key and its certificate, in DER.
-func (a *Authority) issue(subject pkix.Name, life time.Duration, names []string, usage ...x509.ExtKeyUsage) ([]byte, *ecdsa.PrivateKey, error) {
+func (a *Authority) issue(by issuer, subject pkix.Name, life time.Duration, names []string, usage ...x509.ExtKeyUsage) ([]byte, *ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err
 	}
 	template := template(subject, a.now(), life)
 	template.ExtKeyUsage, template.DNSNames = usage, names
-	der, err := x509.CreateCertificate(rand.Reader, template, a.root, key.Public(), a.key)
+	der, err := x509.CreateCertificate(rand.Reader, template, by.root, key.Public(), by.key)
 	return der, key, err
 }
 
@@ -125,7 +64,7 @@ const PeerName = "tend-peer"
 // Peer issues such a certificate, with its key, both in PEM. The authority should be one that issues no others: with
 // such a certificate the whole store can be written.
 func (a *Authority) Peer(life time.Duration) (certificate, key []byte, err error) {
-	der, private, err := a.issue(pkix.Name{CommonName: PeerName}, life, []string{PeerName}, x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth)
+	der, private, err := a.issue(a.held()[0], pkix.Name{CommonName: PeerName}, life, []string{PeerName}, x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -140,7 +79,7 @@ func (a *Authority) Client(of Machine, life time.Duration) (tls.Certificate, err
 	if of == (Machine{}) {
 		subject = pkix.Name{CommonName: ServerName, Organization: []string{servers}}
 	}
-	der, key, err := a.issue(subject, life, nil, x509.ExtKeyUsageClientAuth)
+	der, key, err := a.issue(a.held()[0], subject, life, nil, x509.ExtKeyUsageClientAuth)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }
 
@@ -187,7 +126,8 @@ func (a *Authority) Node(of Machine, request []byte) ([]byte, error) {
 	}
 	template := template(pkix.Name{CommonName: of.Node, SerialNumber: of.UID, Organization: []string{nodes}}, a.now(), NodeLife)
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.root, asked.PublicKey, a.key)
+	by := a.held()[0]
+	der, err := x509.CreateCertificate(rand.Reader, template, by.root, asked.PublicKey, by.key)
 	if err != nil {
 		return nil, err
 	}
@@ -201,20 +141,22 @@ func template(subject pkix.Name, now time.Time, life time.Duration) *x509.Certif
 	}
 }
 
-func (a *Authority) pool() *x509.CertPool {
-	pool := x509.NewCertPool()
-	pool.AddCert(a.root)
-	return pool
-}
-
 // TLS returns the configuration of a server's listener for nodes. A joining machine has no certificate yet; MachineOf
-// distinguishes the two. protocols are those that the listener speaks beside HTTP/2.
+// distinguishes the two. protocols are those that the listener speaks beside HTTP/2. Each connection is judged by the issuers of
+// its moment: a resumed session would be judged by those of an earlier one.
 func (a *Authority) TLS(server func() (*tls.Certificate, error), protocols ...string) *tls.Config {
-	return &tls.Config{
-		MinVersion: tls.VersionTLS13, ClientCAs: a.pool(), ClientAuth: tls.VerifyClientCertIfGiven, Time: a.now,
+	config := &tls.Config{
+		MinVersion: tls.VersionTLS13, ClientAuth: tls.VerifyClientCertIfGiven, Time: a.now, SessionTicketsDisabled: true,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return server() },
 		NextProtos:     append([]string{"h2"}, protocols...),
 	}
+	outer := config.Clone()
+	outer.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		now := config.Clone()
+		now.ClientCAs = a.pool()
+		return now, nil
+	}
+	return outer
 }
 
 var errNoCertificate = errors.New("the connection has no certificate of a node: tend agent --join")

@@ -43,7 +43,7 @@ type request struct {
 	Request []byte `json:"request"`
 }
 
-// answer is what it gets: its certificate, in PEM, and to join also the cluster.
+// answer is what it gets: its certificate and the authorities that it is to trust, in PEM, and to join also the cluster.
 type answer struct {
 	Cluster     string `json:"cluster,omitempty"`
 	Authority   []byte `json:"authority,omitempty"`
@@ -135,5 +135,5 @@ func (d Desk) renew(r *http.Request, asked request) (answer, error) {
 	if err != nil {
 		return answer{}, fmt.Errorf("%w: %w", wire.ErrBadRequest, err)
 	}
-	return answer{Certificate: certificate}, nil
+	return answer{Authority: d.Authority.PEM(), Certificate: certificate}, nil
 }

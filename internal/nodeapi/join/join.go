@@ -110,6 +110,9 @@ func (m Membership) Renew(ctx context.Context, client *http.Client) (Membership,
 		return m, err
 	}
 	m.Certificate, m.Key = given.Certificate, private
+	if len(given.Authority) > 0 { // servers of earlier versions don't send it
+		m.Authority = given.Authority
+	}
 	return m, nil
 }
 

@@ -81,11 +81,12 @@ func (c *Client) Current(ctx context.Context) error {
 	return nil
 }
 
-// Servers returns the addresses of the servers that take nodes, as the connected one knows them.
-func (c *Client) Servers(ctx context.Context) ([]string, error) {
+// Servers returns the addresses of the servers that take nodes, as the connected one knows them, and the fingerprints of the
+// cluster's authorities: the first is the one that issues. It says which of them the node has.
+func (c *Client) Servers(ctx context.Context, has Trust) (servers, roots []string, err error) {
 	var now state
-	err := c.caller.Get(ctx, "state", &now)
-	return now.Servers, err
+	err = c.caller.Get(ctx, "state?"+has.query(), &now)
+	return now.Servers, now.Roots, err
 }
 
 // Run follows the server until ctx ends, and reconnects whenever the connection is lost. It returns ErrRestored if it must

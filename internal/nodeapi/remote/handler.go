@@ -37,6 +37,9 @@ type HandlerOptions struct {
 	Fresh func(ctx context.Context) error
 	// Servers returns the addresses of the servers that take nodes. Default: none but this one is known.
 	Servers func() []string
+	// Roots takes what a node says that it trusts, and returns the fingerprints of the authorities that it is to trust: the first
+	// is the one that issues. Default: none is known.
+	Roots func(ctx context.Context, node string, has Trust) []string
 	// Tracer exports traces. Default: nothing does.
 	Tracer *tracing.Tracer
 	// Logger defaults to slog.Default().
@@ -73,6 +76,9 @@ func NewHandler(o HandlerOptions) *Handler {
 	}
 	if o.Servers == nil {
 		o.Servers = func() []string { return nil }
+	}
+	if o.Roots == nil {
+		o.Roots = func(context.Context, string, Trust) []string { return nil }
 	}
 	h := &Handler{HandlerOptions: o, mux: http.NewServeMux(), controls: map[string]*local.Control{}}
 	for pattern, answer := range map[string]func(*local.Control, http.ResponseWriter, *http.Request) error{
@@ -166,18 +172,6 @@ func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Reques
 		h.Logger.Debug("a node is followed no longer", "node", c.ID(), "error", err)
 	}
 	return nil
-}
-
-// state is what a node asks before it answers the server's requests.
-type state struct {
-	// Paused is why the server changes nothing; empty if it isn't paused.
-	Paused string `json:"paused,omitempty"`
-	// Servers are the addresses of the servers that take nodes.
-	Servers []string `json:"servers,omitempty"`
-}
-
-func (h *Handler) state(_ *local.Control, w http.ResponseWriter, _ *http.Request) error {
-	return wire.Write(w, state{h.Paused(), h.Servers()})
 }
 
 // reported is the answer to a report: the revision that shows it, and what was refused of it.

@@ -1,0 +1,57 @@
+package api
+
+import "time"
+
+// The keys of a cluster that can be rotated.
+const (
+	// KeySecrets encrypts secrets in the store: ROOT/secret.key.
+	KeySecrets = "secrets"
+	// KeyNodes is the authority that issues the certificates of nodes, and those that servers show to nodes.
+	KeyNodes = "nodes"
+	// KeyServers is the authority of the certificates with which the stores of servers reach each other.
+	KeyServers = "servers"
+)
+
+// KeyPhase is how far the rotation of a key has got.
+type KeyPhase string
+
+// The phases, in their order.
+const (
+	// KeySpreads: every party learns the new key, and uses the old one.
+	KeySpreads KeyPhase = "Spreading"
+	// KeyMoves: every party uses the new key; what the old one made is made again.
+	KeyMoves KeyPhase = "Moving"
+	// KeyIsForgotten: every party forgets the old key.
+	KeyIsForgotten KeyPhase = "Forgetting"
+)
+
+// Key is a key of the cluster.
+type Key struct {
+	Name string `json:"name"`
+	// What says what it is for.
+	What string `json:"what"`
+	// Fingerprint is that of the key in use, of which it reveals nothing.
+	Fingerprint string       `json:"fingerprint,omitempty"`
+	Rotation    *KeyRotation `json:"rotation,omitempty"`
+	// Note says why there is none.
+	Note string `json:"note,omitempty"`
+	// After says what remains to be done by people once it is rotated.
+	After string `json:"after,omitempty"`
+}
+
+// Keys are the keys of a cluster.
+type Keys struct {
+	Items []Key `json:"items"`
+}
+
+// KeyRotation is the replacement of a key, while it lasts.
+type KeyRotation struct {
+	Old        string    `json:"old"`
+	New        string    `json:"new"`
+	Phase      KeyPhase  `json:"phase"`
+	StartedAt  time.Time `json:"startedAt"`
+	PhaseSince time.Time `json:"phaseSince"`
+	By         string    `json:"by,omitempty"`
+	// Waits are what the phase waits for.
+	Waits []string `json:"waits,omitempty"`
+}

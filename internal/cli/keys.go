@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+)
+
+func (a *app) keysCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use: "keys", Short: "list the cluster's keys, and rotate them", Args: takes(0, 0),
+		Long: "List the cluster's keys, and how far the rotation of one has got and what it waits for. Whoever has a server's disk, or a\n" +
+			"backup that isn't encrypted, has them all.",
+		Example: "  tend keys\n  tend keys rotate secrets",
+		RunE: a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
+			keys, err := c.Keys(ctx)
+			if err != nil {
+				return err
+			}
+			return a.printKeys(keys)
+		}),
+	}
+	command.AddCommand(a.rotateKeyCommand())
+	return command
+}
+
+func (a *app) rotateKeyCommand() *cobra.Command {
+	var noWait bool
+	command := &cobra.Command{
+		Use: "rotate KEY", Short: "replace a key while everything goes on", Args: takes(1, 1),
+		Long: "Replace a key while everything goes on: secrets (what encrypts the store), nodes or servers (the authorities of their\n" +
+			"certificates). First every server, and node, learns the new key; then all use it and what the old one made is made again;\n" +
+			"then they forget the old one. The command follows this. It may be ended and begun again at any time: the servers go on.",
+		Example: "  tend keys rotate secrets\n  tend keys rotate nodes --no-wait",
+		RunE: a.connected(func(ctx context.Context, c *client.Client, args []string) error {
+			keys, err := c.RotateKey(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			at := slices.IndexFunc(keys.Items, func(k api.Key) bool { return k.Name == args[0] })
+			if noWait || at < 0 {
+				return a.printKeys(keys)
+			}
+			return a.followRotation(ctx, c, keys.Items[at].Name)
+		}),
+	}
+	command.Flags().BoolVar(&noWait, "no-wait", false, "begin, and return at once")
+	return command
+}
+
+// followEvery is the time between two looks at a rotation.
+const followEvery = time.Second
+
+// followRotation prints each step of a rotation until it is over.
+func (a *app) followRotation(ctx context.Context, c *client.Client, name string) error {
+	shown := ""
+	for {
+		keys, err := c.Keys(ctx)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(keys.Items, func(k api.Key) bool { return k.Name == name })
+		if at < 0 {
+			return fmt.Errorf("the cluster has no key %s any more: tend keys", name)
+		}
+		key := keys.Items[at]
+		if key.Rotation == nil {
+			fmt.Fprintf(a.out, "%s is rotated: %s\n", name, shortKey(key.Fingerprint))
+			if key.After != "" {
+				fmt.Fprintf(a.err, "Left to do: %s.\n", printable(key.After, ""))
+			}
+			return nil
+		}
+		if step := rotationStep(*key.Rotation); step != shown {
+			shown = step
+			fmt.Fprintln(a.err, step)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(followEvery):
+		}
+	}
+}
+
+// rotationStep says which phase a rotation is in, and what it waits for.
+func rotationStep(r api.KeyRotation) string {
+	text := map[api.KeyPhase]string{
+		api.KeySpreads: "1/3 the new key spreads", api.KeyMoves: "2/3 the new key is used", api.KeyIsForgotten: "3/3 the old key is forgotten",
+	}[r.Phase]
+	for _, wait := range r.Waits {
+		text += "\n  waits: " + printable(wait, "")
+	}
+	return text
+}
+
+func (a *app) printKeys(keys api.Keys) error {
+	l := listing{
+		value: keys, empty: "no keys", header: []string{"KEY", "IN USE", "STATE"}, wideHeader: []string{"WHAT"},
+	}
+	for _, key := range keys.Items {
+		state := "in use"
+		switch {
+		case key.Rotation != nil:
+			state = strings.ReplaceAll(rotationStep(*key.Rotation), "\n ", ";")
+		case key.Fingerprint == "":
+			state = key.Note
+		}
+		l.names = append(l.names, key.Name)
+		l.rows = append(l.rows, []string{key.Name, dash(shortKey(key.Fingerprint)), state})
+		l.wideRows = append(l.wideRows, []string{key.What})
+	}
+	return l.write(a.streams, a.output)
+}
+
+// shortKey shortens a fingerprint.
+func shortKey(fingerprint string) string { return fingerprint[:min(len(fingerprint), 12)] }

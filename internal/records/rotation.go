@@ -1,0 +1,51 @@
+package records
+
+import (
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// Cluster is the permanent identity of a store.
+type Cluster struct {
+	// UID is a label of every container: an agent touches only those of its own cluster.
+	UID string `json:"uid"`
+	// KeyFingerprint identifies the keys in use.
+	KeyFingerprint string `json:"keyFingerprint"`
+}
+
+// Identity reads the identity of the store.
+func (s Snapshot) Identity() Read[Cluster] { return get[Cluster](s, ClusterKey) }
+
+// Rotation is the replacement of a key, from when someone asks for it until every party has forgotten the old key.
+type Rotation struct {
+	api.KeyRotation
+	// Sealed is the new key, encrypted under the old cluster keys, until every server has it.
+	Sealed []byte `json:"sealed,omitempty"`
+}
+
+// Holding is what a party says of a key.
+type Holding struct {
+	// Knows are the fingerprints of the keys that it takes; Uses is of the one that it uses itself.
+	Knows []string `json:"knows"`
+	Uses  string   `json:"uses"`
+	// Next says what to do, if it gets no further by itself.
+	Next string `json:"next,omitempty"`
+}
+
+// Holdings are what a server says of each key, by its name.
+type Holdings map[string]Holding
+
+// Rotation reads the replacement of a key.
+func (s Snapshot) Rotation(key string) Read[Rotation] { return get[Rotation](s, RotationKey(key)) }
+
+// Holdings reads what the servers say of their keys, by server.
+func (s Snapshot) Holdings() map[string]Holdings {
+	out := map[string]Holdings{}
+	for record := range s.Prefix(HoldingsPrefix) {
+		if said, ok := record.Value.(*Holdings); ok {
+			out[strings.TrimPrefix(record.Key, HoldingsPrefix)] = *said
+		}
+	}
+	return out
+}

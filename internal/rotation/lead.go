@@ -1,0 +1,91 @@
+package rotation
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/rekey"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store"
+)
+
+// Lead begins the next phase of every rotation when it is its time, until ctx ends. It runs on the server that leads, and commits
+// by its term.
+func (s *Service) Lead(ctx context.Context, term Store) {
+	used := map[string]time.Time{}
+	ticker := time.NewTicker(LookEvery)
+	defer ticker.Stop()
+	for {
+		for _, key := range s.Keys {
+			if err := s.leadOnce(ctx, term, key, used); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrConflict) {
+				s.Logger.WarnContext(ctx, "the rotation of a key doesn't get on; it is tried again", "key", key.Info(s.Snapshot()).Name, "backoff", LookEvery, "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// leadOnce takes a rotation one step further, if it can go. used is since when every party has been seen to use its new key.
+func (s *Service) leadOnce(ctx context.Context, term Store, key Key, used map[string]time.Time) error {
+	snap := s.Snapshot()
+	name := key.Info(snap).Name
+	record := snap.Rotation(name)
+	if !record.Exists() {
+		delete(used, name)
+		return nil
+	}
+	r := *record.Value
+	state := rekey.State{KeyRotation: r.KeyRotation, Parties: s.parties(snap, name, key), Left: -1, UsedSince: used[name], Now: s.Now()}
+	if r.Phase == api.KeyMoves && !slices.ContainsFunc(state.Parties, func(p rekey.Party) bool { return p.Uses != r.New }) {
+		if state.UsedSince.IsZero() {
+			used[name] = state.Now
+			state.UsedSince = state.Now
+		}
+		left, err := key.Renew(ctx, term, r)
+		if err != nil {
+			return err
+		}
+		state.Left = left
+	}
+	next, waits := rekey.Plan(state)
+	txn := records.NewTxn("key.phase").If(records.RotationKey(name), record.Modified)
+	switch {
+	case next == "":
+		s.Logger.InfoContext(ctx, "a key was rotated", "key", name, "from", r.Old, "to", r.New)
+		_, err := txn.Delete(records.RotationKey(name)).Commit(ctx, term)
+		return err
+	case next == r.Phase && slices.Equal(waits, r.Waits):
+		return nil
+	case next != r.Phase:
+		r.Phase, r.PhaseSince = next, state.Now.UTC()
+		if err := key.Advance(snap, &r, txn); err != nil {
+			return err
+		}
+		s.Logger.InfoContext(ctx, "the rotation of a key gets on", "key", name, "phase", next)
+	}
+	r.Waits = waits
+	_, err := txn.Put(records.RotationKey(name), r).Commit(ctx, term)
+	return err
+}
+
+// parties returns who must do its part: every server, and what the key has besides.
+func (s *Service) parties(snap records.Snapshot, name string, key Key) []rekey.Party {
+	said := snap.Holdings()
+	var out []rekey.Party
+	for _, server := range s.Servers() {
+		holds := said[server.Name][name]
+		p := rekey.Party{Name: "server " + server.Name, Knows: holds.Knows, Uses: holds.Uses, Next: holds.Next}
+		if server.State != api.ServerUp {
+			p.Next = "it is away: start it, or tend servers remove " + server.Name
+		}
+		out = append(out, p)
+	}
+	return append(out, key.Parties(snap)...)
+}

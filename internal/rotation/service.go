@@ -1,0 +1,117 @@
+package rotation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/rekey"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store"
+)
+
+// Options are what a Service works with. All of them are required.
+type Options struct {
+	Store    Store
+	Snapshot func() records.Snapshot
+	// Server is the name of this one; Servers are all that must do their part.
+	Server  string
+	Servers func() []api.Server
+	Keys    []Key
+	Now     func() time.Time
+	Logger  *slog.Logger
+}
+
+// Store is the part of the store that rotations use.
+type Store interface {
+	records.Committer
+	Get(ctx context.Context, key string) (store.Entry, error)
+	List(ctx context.Context, prefix string, opts store.ListOptions) (store.Page, error)
+}
+
+// Key is one that can be rotated.
+type Key interface {
+	// Info returns its name, what it is for, and the fingerprint of the one in use; Note says what else is to be known.
+	Info(snap records.Snapshot) api.Key
+	// Begin makes a new key, adds what it stores besides the record to the transaction, and returns the fingerprints of both.
+	Begin(snap records.Snapshot, r *records.Rotation, txn *records.Txn) error
+	// Follow does this server's part of what is stored, and returns what it has then.
+	Follow(snap records.Snapshot, r *records.Rotation) (records.Holding, error)
+	// Advance adds what begins a phase to the transaction.
+	Advance(snap records.Snapshot, r *records.Rotation, txn *records.Txn) error
+	// Parties returns those besides the servers.
+	Parties(snap records.Snapshot) []rekey.Party
+	// Renew makes again what the old key made. It returns how much is left.
+	Renew(ctx context.Context, by Store, r records.Rotation) (left int, err error)
+}
+
+// Service rotates keys.
+type Service struct {
+	Options
+	said records.Holdings
+}
+
+// New returns a Service.
+func New(o Options) *Service { return &Service{Options: o} }
+
+// List returns the keys, and how far their rotations have got.
+func (s *Service) List() []api.Key {
+	snap := s.Snapshot()
+	out := make([]api.Key, 0, len(s.Keys))
+	for _, key := range s.Keys {
+		info := key.Info(snap)
+		if r := snap.Rotation(info.Name); r.Exists() {
+			info.Rotation = &r.Value.KeyRotation
+		}
+		out = append(out, info)
+	}
+	return out
+}
+
+// Begin begins the rotation of a key, unless it is rotated already.
+func (s *Service) Begin(ctx context.Context, name, by string) error {
+	snap := s.Snapshot()
+	for _, key := range s.Keys {
+		info := key.Info(snap)
+		switch {
+		case info.Name != name:
+			continue
+		case info.Fingerprint == "":
+			return &api.Problem{Status: http.StatusConflict, Title: "NoSuchKey", Detail: "this cluster has no key " + name + ": " + info.Note, Next: "tend keys"}
+		}
+		record := records.RotationKey(name)
+		running := snap.Rotation(name)
+		if running.Exists() {
+			return nil
+		}
+		now := s.Now().UTC()
+		r := &records.Rotation{KeyRotation: api.KeyRotation{Phase: api.KeySpreads, StartedAt: now, PhaseSince: now, By: by}}
+		txn := records.NewTxn("key.rotate").If(record, 0)
+		if err := key.Begin(snap, r, txn); err != nil {
+			return err
+		}
+		_, err := txn.Put(record, *r).Commit(ctx, s.Store)
+		if errors.Is(err, store.ErrConflict) {
+			return &api.Problem{Status: http.StatusConflict, Title: "Conflict", Detail: "the keys were changed at this moment", Next: "try once more"}
+		}
+		if err != nil {
+			return fmt.Errorf("rotate the key %s: %w", name, err)
+		}
+		return nil
+	}
+	return &api.Problem{Status: http.StatusNotFound, Title: "NoSuchKey", Detail: "there is no key " + name, Next: "tend keys lists them"}
+}
+
+// Running returns the name of a key that is being rotated; empty if none is.
+func (s *Service) Running() string {
+	for _, key := range s.List() {
+		if key.Rotation != nil {
+			return key.Name
+		}
+	}
+	return ""
+}
