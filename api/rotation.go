@@ -10,6 +10,8 @@ const (
 	KeyNodes = "nodes"
 	// KeyServers is the authority of the certificates with which the stores of servers reach each other.
 	KeyServers = "servers"
+	// KeyIngress is the cluster's own authority for ingresses (provider = "internal").
+	KeyIngress = "ingress"
 )
 
 // KeyPhase is how far the rotation of a key has got.

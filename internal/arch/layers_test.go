@@ -47,7 +47,7 @@ var layers = []layer{
 	{"internal/controlplane", []string{"api", "internal/control", "internal/core", "internal/engine", "internal/eventlog", "internal/records", "internal/store", "internal/version", "internal/tracing", "internal/watcher"},
 		"the controllers of a term as one unit; what they do outside of the store is given to it"},
 	{"internal/nodeapi/authority", nil, "certificates of servers and nodes; what a node may do is for others to decide"},
-	{"internal/rotation", []string{"api", "internal/core", "internal/nodeapi/authority", "internal/peer", "internal/records", "internal/secret", "internal/store"}, "what each phase of a rotation does; core/rekey decides when one is over, the server gives it a term"},
+	{"internal/rotation", []string{"api", "internal/certstore", "internal/core", "internal/ingress/certs", "internal/nodeapi/authority", "internal/peer", "internal/records", "internal/secret", "internal/store"}, "what each phase of a rotation does; core/rekey decides when one is over, the server gives it a term"},
 	{"internal/peer", []string{"api", "internal/nodeapi/authority", "internal/nodeapi/wire"}, "what servers are to each other: certificates and files; what is written is the store's concern"},
 	{"internal/nodeapi/wire", []string{"api", "internal/build", "internal/runtime", "internal/tracing"}, "how values and errors travel between a server and a node"},
 	{"internal/nodeapi/remote", []string{"api", "internal/nodeapi", "internal/nodeapi/local", "internal/nodeapi/wire", "internal/tracing"}, "the node protocol over HTTP/2: a server's half and an agent's"},

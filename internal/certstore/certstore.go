@@ -56,16 +56,20 @@ type file struct {
 
 // Store implements certmagic.Storage.
 func (s *Storage) Store(ctx context.Context, key string, value []byte) error {
+	record, err := s.Record(value)
+	if err == nil {
+		_, err = s.store.Commit(ctx, store.Txn{Site: "certs.store", Do: []store.Op{{Key: Path(key), Value: record}}})
+	}
+	return err
+}
+
+// Record returns what the store has for a value, below its Path.
+func (s *Storage) Record(value []byte) ([]byte, error) {
 	sealed, err := s.sealer.Encrypt(value)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	record, err := json.Marshal(file{Sealed: sealed, Size: int64(len(value)), Modified: time.Now().UTC()})
-	if err != nil {
-		return err
-	}
-	_, err = s.store.Commit(ctx, store.Txn{Site: "certs.store", Do: []store.Op{{Key: path(key), Value: record}}})
-	return err
+	return json.Marshal(file{Sealed: sealed, Size: int64(len(value)), Modified: time.Now().UTC()})
 }
 
 // Load implements certmagic.Storage.
@@ -83,7 +87,7 @@ func (s *Storage) Load(ctx context.Context, key string) ([]byte, error) {
 
 func (s *Storage) read(ctx context.Context, key string) (file, error) {
 	var found file
-	entry, err := s.store.Get(ctx, path(key))
+	entry, err := s.store.Get(ctx, Path(key))
 	if errors.Is(err, store.ErrNotFound) {
 		return found, fmt.Errorf("%s: %w", key, fs.ErrNotExist)
 	}
@@ -101,11 +105,11 @@ const deletedAtOnce = 1000
 
 // Delete implements certmagic.Storage: it deletes a key with all keys below it, however many there are.
 func (s *Storage) Delete(ctx context.Context, key string) error {
-	page, err := s.store.List(ctx, path(key)+"/", store.ListOptions{})
+	page, err := s.store.List(ctx, Path(key)+"/", store.ListOptions{})
 	if err != nil {
 		return err
 	}
-	gone := []store.Op{{Key: path(key), Delete: true}}
+	gone := []store.Op{{Key: Path(key), Delete: true}}
 	for _, entry := range page.Entries {
 		gone = append(gone, store.Op{Key: entry.Key, Delete: true})
 	}
@@ -119,10 +123,10 @@ func (s *Storage) Delete(ctx context.Context, key string) error {
 
 // Exists implements certmagic.Storage: as a file, or as a folder of files.
 func (s *Storage) Exists(ctx context.Context, key string) bool {
-	if _, err := s.store.Get(ctx, path(key)); err == nil {
+	if _, err := s.store.Get(ctx, Path(key)); err == nil {
 		return true
 	}
-	page, err := s.store.List(ctx, path(key)+"/", store.ListOptions{Limit: 1})
+	page, err := s.store.List(ctx, Path(key)+"/", store.ListOptions{Limit: 1})
 	return err == nil && len(page.Entries) > 0
 }
 
@@ -166,6 +170,7 @@ func (s *Storage) Stat(ctx context.Context, key string) (certmagic.KeyInfo, erro
 	return certmagic.KeyInfo{}, err
 }
 
-func path(key string) string { return filesPrefix + clean(key) }
+// Path returns the key of the store below which a value is.
+func Path(key string) string { return filesPrefix + clean(key) }
 
 func clean(key string) string { return strings.Trim(key, "/") }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/certstore"
 	"tend.dev/tend/internal/controlplane"
 	"tend.dev/tend/internal/nodeapi/remote"
 	"tend.dev/tend/internal/records"
@@ -25,6 +26,7 @@ func (d *daemon) openKeys(context.Context) error {
 		Keys: []rotation.Key{
 			rotation.Secrets{Keys: d.keys, Retire: d.machineKeys.Add}, nodes,
 			rotation.Servers{Identity: d.peers, Encrypt: d.keys.Encrypt, Decrypt: d.keys.Decrypt, Now: d.Now},
+			&rotation.Ingress{Certificates: certstore.New(d.store, d.keys), Encrypt: d.keys.Encrypt, Decrypt: d.keys.Decrypt, Now: d.Now},
 		},
 	})
 	return nil

@@ -3,6 +3,7 @@ package rotation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -15,14 +16,12 @@ import (
 // Lead begins the next phase of every rotation when it is its time, until ctx ends. It runs on the server that leads, and commits
 // by its term.
 func (s *Service) Lead(ctx context.Context, term Store) {
-	used := map[string]time.Time{}
+	s.used = map[string]time.Time{} // another server may have led meanwhile
 	ticker := time.NewTicker(LookEvery)
 	defer ticker.Stop()
 	for {
-		for _, key := range s.Keys {
-			if err := s.leadOnce(ctx, term, key, used); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrConflict) {
-				s.Logger.WarnContext(ctx, "the rotation of a key doesn't get on; it is tried again", "key", key.Info(s.Snapshot()).Name, "backoff", LookEvery, "error", err)
-			}
+		if err := s.LeadOnce(ctx, term); err != nil && ctx.Err() == nil {
+			s.Logger.WarnContext(ctx, "the rotation of a key doesn't get on; it is tried again", "backoff", LookEvery, "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -32,20 +31,30 @@ func (s *Service) Lead(ctx context.Context, term Store) {
 	}
 }
 
-// leadOnce takes a rotation one step further, if it can go. used is since when every party has been seen to use its new key.
-func (s *Service) leadOnce(ctx context.Context, term Store, key Key, used map[string]time.Time) error {
+// LeadOnce takes every rotation one step further, if it can go.
+func (s *Service) LeadOnce(ctx context.Context, term Store) error {
+	var faults []error
+	for _, key := range s.Keys {
+		if err := s.leadKey(ctx, term, key); err != nil && !errors.Is(err, store.ErrConflict) {
+			faults = append(faults, fmt.Errorf("the key %s: %w", key.Info(s.Snapshot()).Name, err))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (s *Service) leadKey(ctx context.Context, term Store, key Key) error {
 	snap := s.Snapshot()
 	name := key.Info(snap).Name
 	record := snap.Rotation(name)
 	if !record.Exists() {
-		delete(used, name)
+		delete(s.used, name)
 		return nil
 	}
 	r := *record.Value
-	state := rekey.State{KeyRotation: r.KeyRotation, Parties: s.parties(snap, name, key), Left: -1, UsedSince: used[name], Now: s.Now()}
+	state := rekey.State{KeyRotation: r.KeyRotation, Parties: s.parties(snap, name, key), Left: -1, What: key.Made(), UsedSince: s.used[name], Now: s.Now()}
 	if r.Phase == api.KeyMoves && !slices.ContainsFunc(state.Parties, func(p rekey.Party) bool { return p.Uses != r.New }) {
 		if state.UsedSince.IsZero() {
-			used[name] = state.Now
+			s.used[name] = state.Now
 			state.UsedSince = state.Now
 		}
 		left, err := key.Renew(ctx, term, r)

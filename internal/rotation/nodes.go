@@ -161,5 +161,8 @@ func (k *Nodes) Parties(snap records.Snapshot) (out []rekey.Party) {
 	return out
 }
 
+// Made implements Key.
+func (*Nodes) Made() string { return "" }
+
 // Renew implements Key: nodes ask for their certificates themselves.
 func (*Nodes) Renew(context.Context, Store, records.Rotation) (int, error) { return 0, nil }

@@ -95,6 +95,9 @@ func (k Secrets) Advance(snap records.Snapshot, r *records.Rotation, txn *record
 // Parties implements Key: only servers have these keys.
 func (Secrets) Parties(records.Snapshot) []rekey.Party { return nil }
 
+// Made implements Key.
+func (Secrets) Made() string { return "values still sealed with the old key" }
+
 // Renew implements Key: it seals again all that the old keys sealed, wherever it is in the store.
 func (k Secrets) Renew(ctx context.Context, by Store, _ records.Rotation) (left int, err error) {
 	batch := batch{by: by}

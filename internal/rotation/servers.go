@@ -88,5 +88,8 @@ func (Servers) Advance(_ records.Snapshot, r *records.Rotation, _ *records.Txn) 
 // Parties implements Key: only servers have such certificates.
 func (Servers) Parties(records.Snapshot) []rekey.Party { return nil }
 
+// Made implements Key.
+func (Servers) Made() string { return "" }
+
 // Renew implements Key: each server makes its certificate itself.
 func (Servers) Renew(context.Context, Store, records.Rotation) (int, error) { return 0, nil }

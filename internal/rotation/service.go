@@ -45,6 +45,8 @@ type Key interface {
 	Advance(snap records.Snapshot, r *records.Rotation, txn *records.Txn) error
 	// Parties returns those besides the servers.
 	Parties(snap records.Snapshot) []rekey.Party
+	// Made says what the old key made.
+	Made() string
 	// Renew makes again what the old key made. It returns how much is left.
 	Renew(ctx context.Context, by Store, r records.Rotation) (left int, err error)
 }
@@ -53,10 +55,12 @@ type Key interface {
 type Service struct {
 	Options
 	said records.Holdings
+	// used is since when every party has been seen to use the new key of a rotation, by the name of the key.
+	used map[string]time.Time
 }
 
 // New returns a Service.
-func New(o Options) *Service { return &Service{Options: o} }
+func New(o Options) *Service { return &Service{Options: o, used: map[string]time.Time{}} }
 
 // List returns the keys, and how far their rotations have got.
 func (s *Service) List() []api.Key {

@@ -26,8 +26,9 @@ type Party struct {
 type State struct {
 	api.KeyRotation
 	Parties []Party
-	// Left is how many things the old key made; -1 if that wasn't looked for yet.
+	// Left is how many of what the old key made are left; -1 if that wasn't looked for yet. What says what they are.
 	Left int
+	What string
 	// UsedSince is since when every party has been seen to use the new key; zero if one doesn't.
 	UsedSince, Now time.Time
 }
@@ -70,7 +71,7 @@ func leftovers(s State) []string {
 	case s.Left < 0:
 		return []string{"what the old key made is looked for"}
 	case s.Left > 0:
-		return []string{fmt.Sprintf("%d values are still sealed with the old key", s.Left)}
+		return []string{fmt.Sprintf("%s: %d", s.What, s.Left)}
 	case s.UsedSince.IsZero() || s.Now.Before(settled):
 		return []string{fmt.Sprintf("a last look at %s for what was written late", settled.UTC().Format(time.TimeOnly))}
 	}

@@ -32,14 +32,14 @@ func TestPlan(t *testing.T) {
 		"all know it":               {api.KeySpreads, []rekey.Party{party("a", "old", "old", "new")}, -1, -1, api.KeyMoves, ""},
 		"one uses the old one":      {api.KeyMoves, []rekey.Party{party("a", "new", "new", "old"), party("b", "old", "old", "new")}, 0, -1, api.KeyMoves, "b does not use the new key: start it"},
 		"not looked for":            {api.KeyMoves, []rekey.Party{party("a", "new", "new", "old")}, -1, 0, api.KeyMoves, "what the old key made is looked for"},
-		"values are left":           {api.KeyMoves, []rekey.Party{party("a", "new", "new", "old")}, 3, time.Hour, api.KeyMoves, "3 values are still sealed with the old key"},
+		"values are left":           {api.KeyMoves, []rekey.Party{party("a", "new", "new", "old")}, 3, time.Hour, api.KeyMoves, "values still sealed with the old key: 3"},
 		"a late write may come":     {api.KeyMoves, []rekey.Party{party("a", "new", "new", "old")}, 0, rekey.SettleTime - time.Second, api.KeyMoves, "a last look at 12:00:01 for what was written late"},
 		"nothing is left":           {api.KeyMoves, []rekey.Party{party("a", "new", "new", "old")}, 0, rekey.SettleTime, api.KeyIsForgotten, ""},
 		"one still takes it":        {api.KeyIsForgotten, []rekey.Party{party("a", "new", "new"), party("b", "new", "new", "old")}, 0, time.Hour, api.KeyIsForgotten, "b still takes the old key: start it"},
 		"it is forgotten":           {api.KeyIsForgotten, []rekey.Party{party("a", "new", "new")}, 0, time.Hour, "", ""},
 		"there is no party to wait": {api.KeySpreads, nil, -1, -1, api.KeyMoves, ""},
 	} {
-		s := rekey.State{KeyRotation: api.KeyRotation{Phase: c.phase, Old: "old", New: "new"}, Parties: c.parties, Left: c.left, Now: began}
+		s := rekey.State{KeyRotation: api.KeyRotation{Phase: c.phase, Old: "old", New: "new"}, Parties: c.parties, Left: c.left, What: "values still sealed with the old key", Now: began}
 		if c.used >= 0 {
 			s.UsedSince = began.Add(-c.used)
 		}

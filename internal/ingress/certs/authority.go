@@ -27,9 +27,11 @@ const (
 	skew = time.Hour
 )
 
+// The keys of the root in the storage. FormerRoot is there while the root is rotated: certificates that it signed are still served.
 const (
-	rootCertificate = "internal/root.crt"
-	rootKey         = "internal/root.key"
+	RootCertificate = "internal/root.crt"
+	RootKey         = "internal/root.key"
+	FormerRoot      = "internal/former.crt"
 )
 
 // Authority is the cluster's own certificate authority: one root for all servers, in their storage. Its key never leaves them.
@@ -59,13 +61,17 @@ func (a Authority) Sign(ctx context.Context, request *x509.CertificateRequest) (
 	return block("CERTIFICATE", signed), nil
 }
 
-// Root returns the authority's certificate, in PEM.
+// Root returns the authority's certificate, in PEM, and below it the former one's while it is rotated.
 func (a Authority) Root(ctx context.Context) ([]byte, error) {
 	root, _, err := a.root(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return block("CERTIFICATE", root.Raw), nil
+	former, err := a.Storage.Load(ctx, FormerRoot)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return append(block("CERTIFICATE", root.Raw), former...), nil
 }
 
 // signer has the servers sign a node's certificates.
@@ -107,11 +113,11 @@ func (a Authority) root(ctx context.Context) (*x509.Certificate, crypto.Signer, 
 }
 
 func (a Authority) load(ctx context.Context) (*x509.Certificate, crypto.Signer, error) {
-	certificatePEM, err := a.Storage.Load(ctx, rootCertificate)
+	certificatePEM, err := a.Storage.Load(ctx, RootCertificate)
 	if err != nil {
 		return nil, nil, err
 	}
-	keyPEM, err := a.Storage.Load(ctx, rootKey)
+	keyPEM, err := a.Storage.Load(ctx, RootKey)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -133,28 +139,33 @@ func (a Authority) load(ctx context.Context) (*x509.Certificate, crypto.Signer, 
 
 // make writes a new root. It writes the key first: a certificate without a key would be taken for damage.
 func (a Authority) make(ctx context.Context) error {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	certificate, key, err := NewRoot(time.Now())
 	if err != nil {
 		return err
 	}
-	now := time.Now()
+	if err := a.Storage.Store(ctx, RootKey, key); err != nil {
+		return err
+	}
+	return a.Storage.Store(ctx, RootCertificate, certificate)
+}
+
+// NewRoot makes a root that signs from a time on: its certificate and its key, in PEM.
+func NewRoot(now time.Time) (certificate, key []byte, err error) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
 	root := &x509.Certificate{
 		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "Tend internal root " + now.UTC().Format("2006-01-02")},
 		NotBefore: now.Add(-skew), NotAfter: now.Add(rootLife), IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
-	signed, err := x509.CreateCertificate(rand.Reader, root, root, key.Public(), key)
+	signed, err := x509.CreateCertificate(rand.Reader, root, root, private.Public(), private)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	encoded, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return err
-	}
-	if err := a.Storage.Store(ctx, rootKey, block("EC PRIVATE KEY", encoded)); err != nil {
-		return err
-	}
-	return a.Storage.Store(ctx, rootCertificate, block("CERTIFICATE", signed))
+	encoded, err := x509.MarshalECPrivateKey(private)
+	return block("CERTIFICATE", signed), block("EC PRIVATE KEY", encoded), err
 }
 
 func block(kind string, data []byte) []byte {
