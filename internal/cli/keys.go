@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,11 +59,11 @@ const followEvery = time.Second
 
 // followRotation prints each step of a rotation until it is over.
 func (a *app) followRotation(ctx context.Context, c *client.Client, name string) error {
-	shown := ""
+	var shown api.KeyRotation
 	for {
 		keys, err := c.Keys(ctx)
 		if err != nil {
-			return err
+			return a.leftRotation(ctx, err)
 		}
 		at := slices.IndexFunc(keys.Items, func(k api.Key) bool { return k.Name == name })
 		if at < 0 {
@@ -78,27 +77,33 @@ func (a *app) followRotation(ctx context.Context, c *client.Client, name string)
 			}
 			return nil
 		}
-		if step := rotationStep(*key.Rotation); step != shown {
-			shown = step
-			fmt.Fprintln(a.err, step)
+		if key.Rotation.Phase != shown.Phase {
+			fmt.Fprintln(a.err, phaseText[key.Rotation.Phase])
 		}
+		for _, wait := range key.Rotation.Waits {
+			if !slices.Contains(shown.Waits, wait) {
+				fmt.Fprintln(a.err, "  waits: "+printable(wait, ""))
+			}
+		}
+		shown = *key.Rotation
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return a.leftRotation(ctx, ctx.Err())
 		case <-time.After(followEvery):
 		}
 	}
 }
 
-// rotationStep says which phase a rotation is in, and what it waits for.
-func rotationStep(r api.KeyRotation) string {
-	text := map[api.KeyPhase]string{
-		api.KeySpreads: "1/3 the new key spreads", api.KeyMoves: "2/3 the new key is used", api.KeyIsForgotten: "3/3 the old key is forgotten",
-	}[r.Phase]
-	for _, wait := range r.Waits {
-		text += "\n  waits: " + printable(wait, "")
+// leftRotation says that a rotation goes on if the person leaves.
+func (a *app) leftRotation(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		fmt.Fprintln(a.err, "The rotation goes on: tend keys shows how far it has got.")
 	}
-	return text
+	return err
+}
+
+var phaseText = map[api.KeyPhase]string{
+	api.KeySpreads: "1/3 the new key spreads", api.KeyMoves: "2/3 the new key is used", api.KeyIsForgotten: "3/3 the old key is forgotten",
 }
 
 func (a *app) printKeys(keys api.Keys) error {
@@ -109,7 +114,10 @@ func (a *app) printKeys(keys api.Keys) error {
 		state := "in use"
 		switch {
 		case key.Rotation != nil:
-			state = strings.ReplaceAll(rotationStep(*key.Rotation), "\n ", ";")
+			state = phaseText[key.Rotation.Phase]
+			for _, wait := range key.Rotation.Waits {
+				state += "; waits: " + wait
+			}
 		case key.Fingerprint == "":
 			state = key.Note
 		}

@@ -73,7 +73,11 @@ func (d *daemon) openGate(ctx context.Context) error {
 		Handler: mux, Protocols: protocols,
 		HTTP2:             &http.HTTP2Config{MaxDecoderHeaderTableSize: session.HeaderTable, MaxEncoderHeaderTableSize: session.HeaderTable},
 		ReadHeaderTimeout: nodeHeaderTime, MaxHeaderBytes: 64 << 10,
-		ConnContext: d.links.inContext, ConnState: d.links.ended,
+		ConnContext: d.links.inContext,
+		ConnState: func(conn net.Conn, state http.ConnState) {
+			connlimit.Note(conn, state)
+			d.links.ended(conn, state)
+		},
 		TLSConfig: ca.TLS(renewing(d.Now, ca.Fingerprint, ca.Server), session.Protocol),
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){
 			session.Protocol: session.Accept(&d.fleet, d.memberOn, d.Logger),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -121,4 +122,37 @@ func keepsSession(t *testing.T, m join.Membership) <-chan struct{} {
 		_, _ = io.Copy(io.Discard, conn)
 	}()
 	return ended
+}
+
+// TestSlowConnectionsShutOutNoNode: one machine that opens connections to the listener for nodes and says nothing takes no place from
+// the others, which may have its address; a session that is open stays.
+func TestSlowConnectionsShutOutNoNode(t *testing.T) {
+	r := newMachine(t).startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()
+	token, err := r.client.JoinToken(t.Context(), api.JoinTokenRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	honest, err := joins(t, token, "honest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := keepsSession(t, honest)
+	address := strings.TrimPrefix(honest.Server, "https://")
+	for range maxNodeConns/2 + 100 {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	for range 5 {
+		if err := asks(t, honest); err != nil {
+			t.Fatalf("another machine: %v", err)
+		}
+	}
+	select {
+	case <-session:
+		t.Error("the session of a node was closed for it")
+	default:
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 
+	"tend.dev/tend/internal/connlimit"
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
@@ -88,6 +89,7 @@ func (d *daemon) memberOn(conn *tls.Conn) (node string, left func(), err error) 
 	if err != nil {
 		return "", func() {}, err
 	}
+	connlimit.Note(conn, http.StateActive) // it makes way for nobody: it sends no request
 	left = d.links.add(m, conn)
 	if _, err = d.member(state); err != nil {
 		left()

@@ -52,7 +52,7 @@ func (s *Service) leadKey(ctx context.Context, term Store, key Key) error {
 	}
 	r := *record.Value
 	state := rekey.State{KeyRotation: r.KeyRotation, Parties: s.parties(snap, name, key), Left: -1, What: key.Made(), UsedSince: s.used[name], Now: s.Now()}
-	if r.Phase == api.KeyMoves && !slices.ContainsFunc(state.Parties, func(p rekey.Party) bool { return p.Uses != r.New }) {
+	if state.What != "" && r.Phase == api.KeyMoves && !slices.ContainsFunc(state.Parties, func(p rekey.Party) bool { return p.Uses != r.New }) {
 		if state.UsedSince.IsZero() {
 			s.used[name] = state.Now
 			state.UsedSince = state.Now

@@ -26,9 +26,10 @@ type Party struct {
 type State struct {
 	api.KeyRotation
 	Parties []Party
-	// Left is how many of what the old key made are left; -1 if that wasn't looked for yet. What says what they are.
-	Left int
+	// What says what the old key made and nobody makes again by itself; empty if there is no such thing. Left is how many are left, -1
+	// if that wasn't looked for yet.
 	What string
+	Left int
 	// UsedSince is since when every party has been seen to use the new key; zero if one doesn't.
 	UsedSince, Now time.Time
 }
@@ -56,7 +57,7 @@ func Plan(s State) (next api.KeyPhase, waits []string) {
 			waits = append(waits, p.Name+" "+lack+nextStep(p.Next))
 		}
 	}
-	if s.Phase == api.KeyMoves && len(waits) == 0 {
+	if s.Phase == api.KeyMoves && len(waits) == 0 && s.What != "" {
 		waits = leftovers(s)
 	}
 	if len(waits) > 0 {
