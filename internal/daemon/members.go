@@ -65,7 +65,7 @@ func readStored[T any](ctx context.Context, s store.Store, key string) (records.
 }
 
 // member returns the machine of a connection, if its name is still its own. A name without a record, which a restored
-// store may have lost, is that of any machine with a certificate.
+// store may have lost, is that of any machine with a certificate, unless it is the one of this server's own node.
 func (d *daemon) member(state tls.ConnectionState) (authority.Machine, error) {
 	m, err := authority.MachineOf(state)
 	if err != nil {
@@ -73,6 +73,8 @@ func (d *daemon) member(state tls.ConnectionState) (authority.Machine, error) {
 	}
 	member := d.snapshot().Member(m.Node)
 	switch {
+	case d.host != nil && m.Node == d.Node && m.UID != ofServer+d.Name:
+		return m, fmt.Errorf("node %s is this server's own: join again under another name (tend nodes add)", m.Node)
 	case !member.Exists() || machineOf(member) == m.UID:
 		return m, nil
 	case member.Value.Removed:
