@@ -24,7 +24,7 @@ import (
 // For whom a path of the listener for nodes is.
 const (
 	forNodes    = "nodes"    // machines that have joined, with their certificate
-	forJoining  = "joining"  // whoever has a join token
+	forJoining  = "joining"  // machines with a join token
 	forServers  = "servers"  // the servers of the cluster, with their certificate
 	forClusters = "clusters" // the operators of Kubernetes clusters, with their token
 )
@@ -72,8 +72,8 @@ func TestEveryPathHasItsRow(t *testing.T) {
 	}
 }
 
-// stranger is someone who connects to the listener for nodes.
-type stranger struct {
+// caller is someone who connects to the listener for nodes.
+type caller struct {
 	name string
 	// certificate is what it shows; none if it is empty.
 	certificate tls.Certificate
@@ -83,7 +83,7 @@ type stranger struct {
 	shut bool
 }
 
-// TestEveryPathOfTheListenerForNodes: whoever a path isn't for is refused there before anything else is looked at, and changes nothing.
+// TestEveryPathOfTheListenerForNodes: a caller whom a path is not for is refused there before anything else is looked at, and changes nothing.
 func TestEveryPathOfTheListenerForNodes(t *testing.T) {
 	r := newMachine(t).startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()
 	token, err := r.client.JoinToken(t.Context(), api.JoinTokenRequest{Uses: 3})
@@ -119,7 +119,7 @@ func TestEveryPathOfTheListenerForNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	strangers := []stranger{
+	callers := []caller{
 		{name: "nobody"},
 		{name: "a node", certificate: member, allowed: []string{forNodes}},
 		{name: "a node that was removed", certificate: removed},
@@ -132,7 +132,7 @@ func TestEveryPathOfTheListenerForNodes(t *testing.T) {
 		{name: "who shows the certificate that a server shows to nodes", certificate: serverOf, shut: true},
 	}
 	address, cases := strings.TrimPrefix(token.Address, "https://"), 0
-	for _, s := range strangers {
+	for _, s := range callers {
 		client := s.client(t)
 		for pattern, audience := range pathsOfNodes {
 			if slices.Contains(s.allowed, audience) {
@@ -161,7 +161,7 @@ func TestEveryPathOfTheListenerForNodes(t *testing.T) {
 	speaksNoTLS(t, address)
 }
 
-func (s stranger) client(t *testing.T) *http.Client {
+func (s caller) client(t *testing.T) *http.Client {
 	config := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}} //nolint:gosec // it doesn't care whom it talks to
 	if len(s.certificate.Certificate) > 0 {
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &s.certificate, nil }
