@@ -62,6 +62,9 @@ func (w *World) settleMachines() {
 	for n := range w.machines() {
 		w.agents = append(w.agents, &machine{w: w, node: fmt.Sprintf("n%d", n+1), cable: newCable()})
 	}
+	if w.lied() {
+		w.liar = &liar{w: w, cable: newCable()}
+	}
 }
 
 // root is the folder of the agent's own files.
@@ -165,6 +168,9 @@ func (w *World) mishap(step int) {
 		return
 	}
 	w.besideMishap(step)
+	if w.liar != nil {
+		w.liar.lie(step)
+	}
 	random := rand.New(rand.NewPCG(w.opts.Seed, 9<<32+uint64(step)))
 	d := span(random, 70*time.Second)
 	what := random.IntN(20)

@@ -50,6 +50,9 @@ func (w *World) start() {
 		for _, m := range w.agents {
 			m.cable.plug(0, s.nodes)
 		}
+		if w.liar != nil {
+			w.liar.cable.plug(0, s.nodes)
+		}
 	}
 	go func() {
 		defer close(s.done)

@@ -83,6 +83,7 @@ type World struct {
 	engine  *hollow.Engine
 	server  *server
 	agents  []*machine // none while the agent is within the server
+	liar    *liar      // nil in most worlds
 	drained string     // the node that is drained in the end
 	client  *client.Client
 	lives   int
@@ -141,6 +142,7 @@ func Run(opts Options) Result {
 	if !w.failed() {
 		w.converge()
 	}
+	w.liar.leave()
 	for _, m := range w.agents {
 		m.stop(false)
 	}
