@@ -36,7 +36,8 @@ func (a *app) rotateKeyCommand() *cobra.Command {
 		Use: "rotate KEY", Short: "replace a key while everything goes on", Args: takes(1, 1),
 		Long: "Replace a key while everything goes on: secrets (what encrypts the store), nodes, servers or ingress (the authorities of\n" +
 			"their certificates). First every server, and node, learns the new key; then all use it and what the old one made is made again;\n" +
-			"then they forget the old one. The command follows this. It may be ended and begun again at any time: the servers go on.",
+			"then they forget the old one. The command follows this. It may be ended and begun again at any time: the servers go on.\n" +
+			"After a leak, begin with servers, and end with secrets.",
 		Example: "  tend keys rotate secrets\n  tend keys rotate nodes --no-wait",
 		RunE: a.connected(func(ctx context.Context, c *client.Client, args []string) error {
 			keys, err := c.RotateKey(ctx, args[0])

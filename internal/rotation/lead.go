@@ -16,7 +16,7 @@ import (
 // Lead begins the next phase of every rotation when it is its time, until ctx ends. It runs on the server that leads, and commits
 // by its term.
 func (s *Service) Lead(ctx context.Context, term Store) {
-	s.used = map[string]time.Time{} // another server may have led meanwhile
+	s.used, s.clean = map[string]time.Time{}, map[string]bool{} // another server may have led meanwhile
 	ticker := time.NewTicker(LookEvery)
 	defer ticker.Stop()
 	for {
@@ -48,20 +48,13 @@ func (s *Service) leadKey(ctx context.Context, term Store, key Key) error {
 	record := snap.Rotation(name)
 	if !record.Exists() {
 		delete(s.used, name)
+		delete(s.clean, name)
 		return nil
 	}
 	r := *record.Value
 	state := rekey.State{KeyRotation: r.KeyRotation, Parties: s.parties(snap, name, key), Left: -1, What: key.Made(), UsedSince: s.used[name], Now: s.Now()}
-	if state.What != "" && r.Phase == api.KeyMoves && !slices.ContainsFunc(state.Parties, func(p rekey.Party) bool { return p.Uses != r.New }) {
-		if state.UsedSince.IsZero() {
-			s.used[name] = state.Now
-			state.UsedSince = state.Now
-		}
-		left, err := key.Renew(ctx, term, r)
-		if err != nil {
-			return err
-		}
-		state.Left = left
+	if err := s.look(ctx, term, key, name, &state, r); err != nil {
+		return err
 	}
 	next, waits := rekey.Plan(state)
 	txn := records.NewTxn("key.phase").If(records.RotationKey(name), record.Modified)
@@ -84,6 +77,26 @@ func (s *Service) leadKey(ctx context.Context, term Store, key Key) error {
 	return err
 }
 
+// look fills in how many of what the old key made are left, once every party uses the new one. When nothing was, it looks again at
+// the end alone.
+func (s *Service) look(ctx context.Context, term Store, key Key, name string, state *rekey.State, r records.Rotation) error {
+	used := !slices.ContainsFunc(state.Parties, func(p rekey.Party) bool { return p.Uses != r.New })
+	if state.What == "" || r.Phase != api.KeyMoves || !used {
+		return nil
+	}
+	if state.UsedSince.IsZero() {
+		s.used[name] = state.Now
+		state.UsedSince = state.Now
+	}
+	if state.Left = 0; s.clean[name] && state.Now.Before(state.UsedSince.Add(rekey.SettleTime)) {
+		return nil
+	}
+	var err error
+	state.Left, err = key.Renew(ctx, term, r)
+	s.clean[name] = state.Left == 0
+	return err
+}
+
 // parties returns who must do its part: every server, and what the key has besides.
 func (s *Service) parties(snap records.Snapshot, name string, key Key) []rekey.Party {
 	said := snap.Holdings()
@@ -91,8 +104,11 @@ func (s *Service) parties(snap records.Snapshot, name string, key Key) []rekey.P
 	for _, server := range s.Servers() {
 		holds := said[server.Name][name]
 		p := rekey.Party{Name: "server " + server.Name, Knows: holds.Knows, Uses: holds.Uses, Next: holds.Next}
-		if server.State != api.ServerUp {
+		switch {
+		case server.State != api.ServerUp:
 			p.Next = "it is away: start it, or tend servers remove " + server.Name
+		case said[server.Name] == nil:
+			p.Next = "it may run an earlier version: update it"
 		}
 		out = append(out, p)
 	}

@@ -102,7 +102,7 @@ func (Secrets) Made() string { return "values still sealed with the old key" }
 func (k Secrets) Renew(ctx context.Context, by Store, _ records.Rotation) (left int, err error) {
 	batch := batch{by: by}
 	for page, after := (store.Page{More: true}), ""; page.More; {
-		if page, err = by.List(ctx, "/", store.ListOptions{After: after, Limit: 500}); err != nil {
+		if page, err = by.List(ctx, "/", store.ListOptions{After: after, Limit: 100}); err != nil {
 			return 0, err
 		}
 		for _, entry := range page.Entries {

@@ -57,10 +57,14 @@ type Service struct {
 	said records.Holdings
 	// used is since when every party has been seen to use the new key of a rotation, by the name of the key.
 	used map[string]time.Time
+	// clean has the keys whose old one was seen to have made nothing that is left.
+	clean map[string]bool
 }
 
 // New returns a Service.
-func New(o Options) *Service { return &Service{Options: o, used: map[string]time.Time{}} }
+func New(o Options) *Service {
+	return &Service{Options: o, used: map[string]time.Time{}, clean: map[string]bool{}}
+}
 
 // List returns the keys, and how far their rotations have got.
 func (s *Service) List() []api.Key {

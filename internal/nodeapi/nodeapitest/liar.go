@@ -36,7 +36,7 @@ func liar(t *testing.T, w *World, c nodeapi.Control) {
 	for _, some := range [][]lie{liesAboutTasks(), liesAboutImages(), liesAboutNetworks(), liesAboutCertificates(t), liesAboutOthers()} {
 		lies = append(lies, some...)
 	}
-	if len(lies) < 80 {
+	if len(lies) < 130 {
 		t.Errorf("only %d lies", len(lies))
 	}
 	for _, l := range lies {
