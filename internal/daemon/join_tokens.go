@@ -122,7 +122,9 @@ func (d *daemon) standing(token records.Read[records.JoinToken], member records.
 		is.Token, is.Hash = &token.Value.JoinTokenInfo, token.Value.Hash
 	}
 	if member.Exists() {
-		is.Held, is.HeldToken, is.HeldKey = !member.Value.Removed, member.Value.Token, member.Value.Key
+		// A machine that has never said anything has nothing that another one could take: it may have died while it joined.
+		is.Held = is.Held && !member.Value.Removed
+		is.HeldToken, is.HeldKey = member.Value.Token, member.Value.Key
 	}
 	return is
 }

@@ -58,7 +58,8 @@ func joins(t *testing.T, token api.JoinToken, node string) (join.Membership, err
 }
 
 // A name is of one machine at a time: a second that joins under it while it is away needs the operator's word. It has the name then, and
-// the first is refused whatever it asks for. The server's own name can't be taken.
+// the first is refused whatever it asks for. One that has never said anything may have died while it joined: its name is free. The
+// server's own name can't be taken.
 func TestANameIsOfOneMachine(t *testing.T) {
 	r := newMachine(t).startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()
 	token, err := r.client.JoinToken(t.Context(), api.JoinTokenRequest{Uses: 1000})
@@ -75,6 +76,9 @@ func TestANameIsOfOneMachine(t *testing.T) {
 	}
 	if err := asks(t, first); err != nil {
 		t.Errorf("the first, alone: %v", err)
+	}
+	if err := says(t, first, "report", `{"node":{"id":"worker","ready":true,"runtime":"docker"}}`); err != nil {
+		t.Fatal(err)
 	}
 	if _, err := as("worker"); err == nil || !strings.Contains(err.Error(), "--replace") {
 		t.Errorf("a second machine, unasked: %v", err)
@@ -97,6 +101,17 @@ func TestANameIsOfOneMachine(t *testing.T) {
 	}
 	if err := asks(t, second); err != nil {
 		t.Errorf("the second: %v", err)
+	}
+	if _, err := as("mute"); err == nil {
+		t.Error("a token for one name is good for another")
+	}
+	if token, err = r.client.JoinToken(t.Context(), api.JoinTokenRequest{Uses: 2}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := as("mute"); err != nil {
+			t.Errorf("a machine that died while it joined: %v", err)
+		}
 	}
 	renewed, err := second.Renew(t.Context(), webOf(t, second))
 	if err != nil {
