@@ -73,7 +73,11 @@ func (d *daemon) awaitView(ctx context.Context) bool {
 
 // rotateKey begins the rotation of a key.
 func (d *daemon) rotateKey(ctx context.Context, name, by string) error {
-	return d.rotation.Begin(ctx, name, by)
+	revision, err := d.rotation.Begin(ctx, name, by)
+	if err != nil {
+		return err
+	}
+	return d.view.WaitFor(ctx, revision)
 }
 
 // keyList returns the keys of the cluster.

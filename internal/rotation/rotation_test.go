@@ -146,11 +146,11 @@ func TestSecretsAreRotated(t *testing.T) {
 	w.commit(records.NewTxn("test").Put("/config/prod/web/PASSWORD", sealed).Put("/certs/files/x", map[string][]byte{"sealed": sealed}))
 	late, _ := b.keys.Encrypt([]byte("late"))
 	w.follow(a)
-	if err := a.Begin(t.Context(), api.KeySecrets, "root"); err != nil {
+	if _, err := a.Begin(t.Context(), api.KeySecrets, "root"); err != nil {
 		t.Fatal(err)
 	}
 	w.see()
-	if err := a.Begin(t.Context(), api.KeySecrets, "root"); err != nil || a.Running() != api.KeySecrets {
+	if _, err := a.Begin(t.Context(), api.KeySecrets, "root"); err != nil || a.Running() != api.KeySecrets {
 		t.Errorf("begun again: %v, running %q", err, a.Running())
 	}
 	w.follow(a)
@@ -206,10 +206,10 @@ func TestSecretsAreRotated(t *testing.T) {
 	if len(a.keys.Fingerprints()) != 1 || len(b.keys.Fingerprints()) != 1 || len(a.retired) == 0 {
 		t.Error("servers hold more than the key in use, or kept nothing for what they alone sealed")
 	}
-	if err := a.Begin(t.Context(), "nothing", "root"); !errors.As(err, new(*api.Problem)) {
+	if _, err := a.Begin(t.Context(), "nothing", "root"); !errors.As(err, new(*api.Problem)) {
 		t.Errorf("an unknown key: %v", err)
 	}
-	if err := a.Begin(t.Context(), api.KeyIngress, "root"); err == nil || !strings.Contains(err.Error(), "no ingress uses") {
+	if _, err := a.Begin(t.Context(), api.KeyIngress, "root"); err == nil || !strings.Contains(err.Error(), "no ingress uses") {
 		t.Errorf("a key that the cluster doesn't have: %v", err)
 	}
 }
@@ -241,7 +241,7 @@ func TestTheIngressAuthorityIsRotated(t *testing.T) {
 	former, _ := own.Root(t.Context())
 	w.see()
 	w.follow(a)
-	if err := a.Begin(t.Context(), api.KeyIngress, "root"); err != nil {
+	if _, err := a.Begin(t.Context(), api.KeyIngress, "root"); err != nil {
 		t.Fatal(err)
 	}
 	w.see()

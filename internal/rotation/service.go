@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"tend.dev/tend/api"
@@ -80,38 +81,33 @@ func (s *Service) List() []api.Key {
 	return out
 }
 
-// Begin begins the rotation of a key, unless it is rotated already.
-func (s *Service) Begin(ctx context.Context, name, by string) error {
+// Begin begins the rotation of a key, unless it is rotated already. It returns the revision that shows it.
+func (s *Service) Begin(ctx context.Context, name, by string) (int64, error) {
 	snap := s.Snapshot()
-	for _, key := range s.Keys {
-		info := key.Info(snap)
-		switch {
-		case info.Name != name:
-			continue
-		case info.Fingerprint == "":
-			return &api.Problem{Status: http.StatusConflict, Title: "NoSuchKey", Detail: "this cluster has no key " + name + ": " + info.Note, Next: "tend keys"}
-		}
-		record := records.RotationKey(name)
-		running := snap.Rotation(name)
-		if running.Exists() {
-			return nil
-		}
-		now := s.Now().UTC()
-		r := &records.Rotation{KeyRotation: api.KeyRotation{Phase: api.KeySpreads, StartedAt: now, PhaseSince: now, By: by}}
-		txn := records.NewTxn("key.rotate").If(record, 0)
-		if err := key.Begin(snap, r, txn); err != nil {
-			return err
-		}
-		_, err := txn.Put(record, *r).Commit(ctx, s.Store)
-		if errors.Is(err, store.ErrConflict) {
-			return &api.Problem{Status: http.StatusConflict, Title: "Conflict", Detail: "the keys were changed at this moment", Next: "try once more"}
-		}
-		if err != nil {
-			return fmt.Errorf("rotate the key %s: %w", name, err)
-		}
-		return nil
+	at := slices.IndexFunc(s.Keys, func(k Key) bool { return k.Info(snap).Name == name })
+	if at < 0 {
+		return 0, &api.Problem{Status: http.StatusNotFound, Title: "NoSuchKey", Detail: "there is no key " + name, Next: "tend keys lists them"}
 	}
-	return &api.Problem{Status: http.StatusNotFound, Title: "NoSuchKey", Detail: "there is no key " + name, Next: "tend keys lists them"}
+	if info := s.Keys[at].Info(snap); info.Fingerprint == "" {
+		return 0, &api.Problem{Status: http.StatusConflict, Title: "NoSuchKey", Detail: "this cluster has no key " + name + ": " + info.Note, Next: "tend keys"}
+	}
+	if running := snap.Rotation(name); running.Exists() {
+		return running.Modified, nil
+	}
+	now := s.Now().UTC()
+	r := &records.Rotation{KeyRotation: api.KeyRotation{Phase: api.KeySpreads, StartedAt: now, PhaseSince: now, By: by}}
+	txn := records.NewTxn("key.rotate").If(records.RotationKey(name), 0)
+	if err := s.Keys[at].Begin(snap, r, txn); err != nil {
+		return 0, err
+	}
+	revision, err := txn.Put(records.RotationKey(name), *r).Commit(ctx, s.Store)
+	if errors.Is(err, store.ErrConflict) {
+		return 0, &api.Problem{Status: http.StatusConflict, Title: "Conflict", Detail: "the keys were changed at this moment", Next: "try once more"}
+	}
+	if err != nil {
+		return 0, fmt.Errorf("rotate the key %s: %w", name, err)
+	}
+	return revision, nil
 }
 
 // Running returns the name of a key that is being rotated; empty if none is.
