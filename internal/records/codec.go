@@ -38,6 +38,7 @@ var codecs = []struct {
 	{ServersPrefix, decodeAs[api.ServerPresence]},
 	{MembersPrefix, decodeMember},
 	{JoinTokensPrefix, decodeAs[JoinToken]},
+	{AccessTokensPrefix, decodeAs[AccessToken]},
 	{BackupKey, decodeAs[api.BackupRecord]},
 	{LabsPrefix, decodeAs[api.LabOrders]},
 	{AutoscalePrefix, decodeAs[api.AutoscaleStatus]},

@@ -44,6 +44,7 @@ const (
 	GuardKey            = "/guards/verbs"      // compared and written by every verb, so that only one decides from a state: the API
 	MembersPrefix       = "/members/"          // which machine a node's name is of: the server where it joins
 	JoinTokensPrefix    = "/tokens/join/"      // tokens with which machines join: the server that made one, and where it is used
+	AccessTokensPrefix  = "/tokens/access/"    // tokens of people and programs: the API
 	ServersPrefix       = "/servers/"          // servers that run, bound to a lease: each its own
 	SubnetsKey          = "/network/subnets"   // which part of the network is each node's: the network's controller
 	BackupKey           = "/backups/scheduled" // what has become of scheduled backups: the server that leads
@@ -167,6 +168,9 @@ func ServerKey(name string) string { return ServersPrefix + name }
 
 // JoinTokenKey returns the key of a token with which machines join.
 func JoinTokenKey(id string) string { return JoinTokensPrefix + id }
+
+// AccessTokenKey returns the key of a person's or a program's token.
+func AccessTokenKey(name string) string { return AccessTokensPrefix + name }
 
 // HomeKey returns the key that says which node has the data of a volume, or of a folder of the host. Its value is the node.
 func HomeKey(volume string) string { return HomesPrefix + volume }
