@@ -68,6 +68,7 @@ type daemon struct {
 	backups   backups
 	server    *server.Server
 	endpoints []server.Endpoint
+	remote    remoteListener
 	gate      *gate // nil without a listener for nodes
 	links     links // the connections of nodes
 	clusters  *clusterapi.Handler
