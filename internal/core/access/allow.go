@@ -37,15 +37,15 @@ func Allow(g Grant, c Call) *api.Problem {
 	case rank(g.Role) < rank(rule.Least):
 		return refusal(g, rule.Does+" needs "+string(rule.Least), nextRole(rule.Least, c.Scope, g))
 	case rule.Bound == Whole && g.Limited():
-		return refusal(g, rule.Does+" is about the whole cluster", nextRole(g.Role, "", Grant{}))
+		return refusal(g, rule.Does+" needs a token without scopes", nextRole(g.Role, "", Grant{}))
 	case rule.Bound == OfPod && g.Limited() && (c.Scope == "" || !g.Covers(c.Scope)): // whether another scope has it, is its own affair
 		return refusal(g, "there is no such pod in these scopes", "`tend get pods` lists those there are")
 	case rule.Bound == Named && c.Scope == "" && g.Limited():
-		return refusal(g, rule.Does+" needs one of these scopes", "name it: scope/name, or the parameter scope")
+		return refusal(g, rule.Does+" needs the name of a scope", "name one of these: scope/name, or the parameter scope")
 	case c.Scope != "" && !g.Covers(c.Scope):
 		return refusal(g, c.Scope+" is another scope", nextRole(rule.Least, c.Scope, Grant{}))
 	case rule.Least == api.Deployer && (c.Scope == api.Unscoped || c.Kind.Delivered()):
-		return refusal(g, rule.Does+" of what has no scope, or lies in a Kubernetes cluster, needs admin", nextRole(api.Admin, "", Grant{}))
+		return refusal(g, rule.Does+" needs admin, for what is in no scope or in a Kubernetes cluster", nextRole(api.Admin, "", Grant{}))
 	}
 	return nil
 }
