@@ -72,10 +72,9 @@ func (r Rights) untrusted(next, format string, args ...any) *Error {
 	return notAllowed(next, format+", and the source is not trusted", args...)
 }
 
-// covers reports whether a scope is one of those that the source is limited to. A person without limits has all, but not
-// what is for all scopes.
+// covers reports whether a scope is one of those that the source is limited to. A person without limits has all.
 func (r Rights) covers(scope string) bool {
-	return slices.Contains(r.Scopes, scope) || r.Person != "" && len(r.Scopes) == 0 && scope != api.Unscoped
+	return slices.Contains(r.Scopes, scope) || r.Person != "" && len(r.Scopes) == 0
 }
 
 // refuseKind decides by the kind and the scope of an object, whatever is in it.
