@@ -11,7 +11,8 @@ type AuditData struct {
 	// Method and Path are the request's.
 	Method string `json:"method"`
 	Path   string `json:"path"`
-	// Actor is who asked: a user of the machine with the process, or the address of one with a token.
+	// Actor is who asked: a user of the machine with the process, the name of an access token with the address, or the address
+	// alone of one with the server's own token.
 	Actor string `json:"actor,omitempty"`
 	// Kind, Scope and Name are the object that was named, as far as it was. Objects are those of an apply with what it pruned,
 	// of a deletion that prunes, or of a class of labs: at most MaxAuditObjects, and MoreObjects counts the others.
@@ -40,9 +41,11 @@ type AuditData struct {
 // MaxAuditObjects bounds the objects that one audited call lists: all of an apply can be found.
 const MaxAuditObjects = MaxApplyObjects
 
-// ActorName returns an actor without what differs from one call to the next: the process of a user, the port of an address.
+// ActorName returns an actor without what differs from one call to the next: the process of a user, the address of an
+// access token, the port of any other address.
 func ActorName(actor string) string {
 	actor, _, _ = strings.Cut(actor, " (pid ")
+	actor, _, _ = strings.Cut(actor, " (token from ")
 	words := strings.Split(actor, " ")
 	for i, word := range words {
 		if address, err := netip.ParseAddrPort(word); err == nil {

@@ -11,6 +11,7 @@ func TestActorName(t *testing.T) {
 		"ada (pid 4711)":                      "ada",
 		"ada (pid 4711) through a plugin":     "ada",
 		"uid 1000":                            "uid 1000",
+		"alice (token from 10.0.0.7)":         "alice",
 		"token from 10.0.0.7:41234":           "token from 10.0.0.7",
 		"token from [fd00::7]:41234":          "token from fd00::7",
 		"10.0.0.7:41234 through a plugin":     "10.0.0.7 through a plugin",

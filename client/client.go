@@ -18,9 +18,11 @@ import (
 
 // Options say which server to call.
 type Options struct {
-	// Server is unix:///path/to/tend.sock, http://host:port, or ssh://user@host[:port][/path/to/tend.sock].
+	// Server is unix:///path/to/tend.sock, https://host:port, http://127.0.0.1:port, or
+	// ssh://user@host[:port][/path/to/tend.sock].
 	Server string
-	// Token is sent to http servers; the unix socket, also one reached over SSH, needs none.
+	// Token is sent to http and https servers; the unix socket, also one reached over SSH, needs none. An access token may name
+	// the authority of the https server's certificate.
 	Token string
 	// TokenFrom says where Token is from, or where none was found, for the error of a server that refuses it. Default: it is
 	// called the client's.
@@ -83,10 +85,15 @@ func New(opts Options) (*Client, error) {
 		if transport.DialContext, err = sshDialer(parsed); err != nil {
 			return nil, err
 		}
+	case parsed.Scheme == "http" && parsed.Host != "" && opts.Token != "" && opts.Dial == nil && !isLoopback(parsed):
+		return nil, fmt.Errorf("server %q: http would show the token to the network: use https://%s or ssh://user@host", opts.Server, parsed.Host)
 	case parsed.Scheme == "http" && parsed.Host != "":
 		c.base = "http://" + parsed.Host
+	case parsed.Scheme == "https" && parsed.Host != "":
+		c.base = "https://" + parsed.Host
+		transport.TLSClientConfig, transport.TLSHandshakeTimeout = tlsFor(opts.Token), 20*time.Second
 	default:
-		return nil, fmt.Errorf("server %q: use unix:///path/to/tend.sock, http://127.0.0.1:8686 or ssh://user@host", opts.Server)
+		return nil, fmt.Errorf("server %q: use unix:///path/to/tend.sock, https://host:8685, http://127.0.0.1:8686 or ssh://user@host", opts.Server)
 	}
 	if opts.Dial != nil {
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return opts.Dial(ctx) }
@@ -179,7 +186,7 @@ func (c *Client) perform(send func(*http.Request) (*http.Response, error), call 
 	}
 	if response.StatusCode == http.StatusUnauthorized {
 		defer response.Body.Close()
-		return nil, c.refused()
+		return nil, c.refused(response)
 	}
 	if why := response.Header.Get(api.HeaderPaused); why != "" && c.paused != nil {
 		c.paused(why)
@@ -202,6 +209,9 @@ func (c *Client) failure(ctx context.Context, err error) error {
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" {
 		return &UnreachableError{Server: c.server, Err: dial.Err}
+	}
+	if fault := certificateFault(c.server, err); fault != nil {
+		return fault
 	}
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {

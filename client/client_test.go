@@ -115,7 +115,7 @@ func TestDiscoverDev(t *testing.T) {
 }
 
 func TestNewRefusesOtherAddresses(t *testing.T) {
-	for _, address := range []string{"", "tend.sock", "unix://", "unix://host/path", "https://x", "ssh://", "http://", ":\x00"} {
+	for _, address := range []string{"", "tend.sock", "unix://", "unix://host/path", "https://", "ftp://x", "ssh://", "http://", ":\x00"} {
 		if _, err := New(Options{Server: address}); err == nil {
 			t.Errorf("%q was taken for a server", address)
 		}

@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +19,8 @@ const (
 )
 
 // Discover finds the server: TEND_SERVER; else the socket in TEND_ROOT; else the system's socket if it is there; else
-// the one of the user's own server; else that of a `tend dev` in the working directory, if the user started it. The token of an http server is TEND_TOKEN, else the file in the same roots.
+// the one of the user's own server; else that of a `tend dev` in the working directory, if the user started it. The token of an http or
+// https server is TEND_TOKEN; of one on this machine else the file in the same roots.
 func Discover(getenv func(string) string) Options {
 	opts := Options{Server: getenv("TEND_SERVER"), Token: getenv("TEND_TOKEN"), PluginCall: getenv("TEND_PLUGIN_CALL"), Traceparent: getenv("TRACEPARENT")}
 	roots := roots(getenv)
@@ -43,10 +45,17 @@ func Discover(getenv func(string) string) Options {
 	case !strings.HasPrefix(opts.Server, "http"):
 	case opts.Token != "":
 		opts.TokenFrom = "TEND_TOKEN"
+	case !onThisMachine(opts.Server): // its token is not in a file here, and another's is none of its business
+		opts.TokenFrom = "--token, TEND_TOKEN"
 	default:
 		opts.Token, opts.TokenFrom = tokenIn(roots)
 	}
 	return opts
+}
+
+func onThisMachine(server string) bool {
+	parsed, err := url.Parse(server)
+	return err == nil && isLoopback(parsed)
 }
 
 // DevRoot is the folder of `tend dev`'s files, in the folder it is started in.

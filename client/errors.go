@@ -2,6 +2,7 @@ package client
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -60,12 +61,51 @@ func IsConflict(err error) bool { return StatusOf(err) == http.StatusConflict }
 // IsGone says whether a watch can't go on from where it was: list again.
 func IsGone(err error) bool { return StatusOf(err) == http.StatusGone }
 
+// CertificateError is a server whose certificate this client does not trust: nothing was sent to it.
+type CertificateError struct {
+	Server string
+	Err    error
+}
+
+func (e *CertificateError) Error() string {
+	next := "is it the right server? ask an admin for a token that names its authority (tend tokens add), or give it a certificate that this machine trusts (--tls-cert)"
+	if errors.Is(e.Err, errOtherAuthority) {
+		next = "is it the right server? if it has another certificate now, ask an admin for a new token (tend tokens add)"
+	}
+	return fmt.Sprintf("the server at %s is not trusted: %v\n  %s", e.Server, e.Err, next)
+}
+
+// Unwrap is the error of the handshake.
+func (e *CertificateError) Unwrap() error { return e.Err }
+
+// certificateFault returns the error of a handshake that failed for the server's certificate, or because the server speaks no
+// TLS; nil for any other error.
+func certificateFault(server string, err error) error {
+	var untrusted *tls.CertificateVerificationError
+	var plain tls.RecordHeaderError
+	switch {
+	case errors.Is(err, errOtherAuthority):
+		return &CertificateError{server, errOtherAuthority}
+	case errors.As(err, &untrusted):
+		return &CertificateError{server, untrusted.Err}
+	case errors.As(err, &plain):
+		return &CertificateError{server, errors.New("it speaks no TLS")}
+	}
+	return nil
+}
+
 // refused is the error of a server that takes no call with this client's token.
-func (c *Client) refused() error {
+func (c *Client) refused(response *http.Response) error {
+	if strings.HasPrefix(c.token, api.AccessTokenPrefix+".") {
+		return problemFrom(response)
+	}
 	problem := &api.Problem{
 		Status: http.StatusUnauthorized, Title: http.StatusText(http.StatusUnauthorized),
 		Detail: fmt.Sprintf("the server at %s refuses the token from %s: it is another server's", c.server, cmp.Or(c.from, "this client")),
 		Next:   "use the content of <root>/token of that server (--token, TEND_TOKEN), or its socket: --server unix://<root>/tend.sock",
+	}
+	if strings.HasPrefix(c.server, "https:") {
+		problem.Next = "ask an admin for a token (tend tokens add NAME), and set TEND_TOKEN"
 	}
 	if c.token == "" {
 		problem.Detail = fmt.Sprintf("the server at %s asks for a token, and there is none in %s", c.server, cmp.Or(c.from, "this client's options"))

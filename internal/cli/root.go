@@ -53,8 +53,8 @@ func newRoot(s streams) *cobra.Command {
 		return fmt.Errorf("%w\n  `%s --help` lists the flags", err, cmd.CommandPath())
 	})
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.server, "server", "", "server to talk to, a `URL`: unix:///path, http://host:port or ssh://user@host (TEND_SERVER; default the socket of this machine)")
-	flags.StringVar(&a.token, "token", "", "`TOKEN` for an http server (TEND_TOKEN; default the token file of the same user)")
+	flags.StringVar(&a.server, "server", "", "server to talk to, a `URL`: unix:///path, https://host:port, http://127.0.0.1:port or ssh://user@host (TEND_SERVER; default the socket of this machine)")
+	flags.StringVar(&a.token, "token", "", "`TOKEN` for an http or https server (TEND_TOKEN; default the token file of the same user)")
 	flags.StringVarP(&a.output, "output", "o", "", "output `FORMAT`: "+strings.Join(formats, ", "))
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	a.addCommands(root)
@@ -70,7 +70,7 @@ func (a *app) addCommands(root *cobra.Command) {
 		}
 	}
 	add("declare", "Declare:", a.applyCommand(), a.diffCommand(), a.deleteCommand(), a.initCommand(), a.importCommand(), a.fmtCommand(), a.configCommand(), a.syncCommand())
-	add("inspect", "Inspect:", a.getCommand(), a.describeCommand(), a.logsCommand(), a.releasesCommand(), a.runsCommand(), a.eventsCommand(), a.historyCommand(), a.auditCommand(), a.blameCommand(), a.statsCommand(), a.nodesCommand(), a.serversCommand(), a.keysCommand(), a.clustersCommand(), a.sinksCommand())
+	add("inspect", "Inspect:", a.getCommand(), a.describeCommand(), a.logsCommand(), a.releasesCommand(), a.runsCommand(), a.eventsCommand(), a.historyCommand(), a.auditCommand(), a.blameCommand(), a.statsCommand(), a.nodesCommand(), a.serversCommand(), a.keysCommand(), a.accessTokensCommand(), a.clustersCommand(), a.sinksCommand())
 	add("act", "Act:", a.scaleCommand(), a.restartCommand(), a.stopCommand(), a.startCommand(), a.rollbackCommand(), a.rebootstrapCommand(), a.resumeCommand(), a.ingressCommand(), a.execCommand(), a.runCommand(), a.labCommand(),
 		a.cordonCommand(), a.drainCommand(), a.uncordonCommand(), a.rebalanceCommand())
 	add("run", "Run Tend:", a.serverCommand(), a.agentCommand(), a.devCommand(), a.backupCommand(), a.restoreCommand(), a.pluginsCommand(), a.receivePackCommand(), a.dialStdioCommand(), a.sendMessageCommand(), a.versionCommand(), schemaCommand(a.streams))

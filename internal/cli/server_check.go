@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -22,6 +24,11 @@ func (f *serverFlags) check() error {
 		checkHTTP(o.HTTP),
 		checkListen("node-listen", o.NodeListen),
 		flagFault("no-agent", o.NoAgent, !o.NoAgent || o.NodeListen != "", "also --node-listen: without it no machine can join"),
+		checkListen("listen", o.Listen),
+		flagFault("tls-cert", o.TLSCert, o.TLSCert == "" || o.TLSKey != "", "also --tls-key: the key of the certificate"),
+		flagFault("tls-key", o.TLSKey, o.TLSKey == "" || o.TLSCert != "", "also --tls-cert: the certificate of the key"),
+		flagFault("tls-cert", o.TLSCert, o.TLSCert == "" || o.Listen != "", "also --listen: it is the certificate there"),
+		checkHostMounts(o.HostMounts),
 		checkURL("etcd-client", o.EtcdClient),
 		checkURL("etcd-peer", o.EtcdPeer),
 		flagFault("name", o.Name, o.Name == "" || memberName.MatchString(o.Name), "letters, digits, dots and dashes"),
@@ -68,8 +75,24 @@ func checkHTTP(address string) error {
 		return fmt.Errorf("--http %s: %q is not a port: want 0 to 65535", address, port)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("--http %s: want a loopback address: a listener that others reach demands TLS, which this version does not have; "+
+		return fmt.Errorf("--http %s: want a loopback address: --listen is the listener that others reach, with TLS; "+
 			"the unix socket can be reached over SSH", address)
+	}
+	return nil
+}
+
+// checkHostMounts accepts absolute folders, none of which lies in another: who may write to the outer one could put a
+// symbolic link in the place of the inner one.
+func checkHostMounts(folders []string) error {
+	for i, folder := range folders {
+		if !filepath.IsAbs(folder) || filepath.Clean(folder) != folder || folder == "/" {
+			return flagFault("allow-host-mounts", folder, false, "absolute paths of folders, such as /srv/data")
+		}
+		for j, other := range folders {
+			if i != j && strings.HasPrefix(folder+"/", other+"/") {
+				return flagFault("allow-host-mounts", folder, false, "folders that don't lie in each other: it lies in "+other)
+			}
+		}
 	}
 	return nil
 }

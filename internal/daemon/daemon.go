@@ -71,9 +71,11 @@ type daemon struct {
 	backups   backups
 	server    *server.Server
 	endpoints []server.Endpoint
+	remote    remoteListener
 	gate      *gate // nil without a listener for nodes
 	links     links // the connections of nodes
 	rotation  *rotation.Service
+	joining   sync.Mutex // held while a machine joins
 	clusters  *clusterapi.Handler
 
 	// fatal ends the server with a reason.
@@ -104,7 +106,7 @@ func Run(ctx context.Context, o Options) error {
 // opening returns the steps that make the parts, in their order.
 func (d *daemon) opening() []func(context.Context) error {
 	return []func(context.Context) error{
-		d.prepareRoot, d.openStore, d.claim, d.openFiles, d.build, d.openHost, d.openGate, d.openKeys, d.listen,
+		d.prepareRoot, d.openStore, d.claim, d.openFiles, d.build, d.openHost, d.openGate, d.openRemoteAuthority, d.openKeys, d.listen,
 	}
 }
 

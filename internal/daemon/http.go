@@ -40,6 +40,7 @@ func (d *daemon) buildServer() error {
 		Decode: manifest.Decode, Nodes: &d.fleet, Blobs: d.files.blobs, MaxBlob: d.Build.MaxTar(), Join: d.joinToken, JoinTokens: d.joinTokens, RevokeToken: d.revokeToken,
 		InviteCluster: d.inviteCluster, Servers: d.servers, RemoveServer: d.removeServer, Authority: d.authority(),
 		Verbs: d.verbs, Plugins: d.plugins, MAC: d.keys.CallbackMAC, Keys: d.keyList, RotateKey: d.rotateKey, Paused: d.pause.why, Resume: d.resume,
+		HostPaths: d.HostMounts, Remote: d.remoteAccess,
 		TestSink: d.testSink, Fresh: d.fresh(), Backup: d.backUp, BackupStatus: d.backupStatus,
 	})
 	return nil
@@ -83,8 +84,9 @@ func (d *daemon) preview(snap records.Snapshot, next []api.Object, deleted []api
 	return out, nil
 }
 
-// listen opens the listeners: the unix socket, which its permissions protect, and loopback, which requires a token.
-func (d *daemon) listen(context.Context) error {
+// listen opens the listeners: the unix socket, which its permissions protect, loopback, which requires a token, and the one
+// for other machines, which requires TLS too.
+func (d *daemon) listen(ctx context.Context) error {
 	if d.Listener != nil {
 		d.endpoints = append(d.endpoints, server.Endpoint{Listener: d.Listener, Trusted: true})
 		return nil
@@ -95,6 +97,9 @@ func (d *daemon) listen(context.Context) error {
 	}
 	d.endpoints = append(d.endpoints, server.Endpoint{Listener: socket, Trusted: true})
 	d.onStop(func() error { _ = socket.Close(); return nil }) // closed already if the server ran
+	if err := d.listenRemote(ctx); err != nil {
+		return err
+	}
 	if d.HTTP == "off" {
 		return nil
 	}

@@ -85,9 +85,24 @@ func (d *daemon) revokeToken(ctx context.Context, id string) error {
 	return d.view.WaitFor(ctx, revision)
 }
 
+// mostTries is how often a join is decided again because one at another server used the same token, or name, at that moment. Those
+// at this server wait for each other.
+const mostTries = 10
+
 // enter records that a machine is the one of its name from now on, and a use of its token: the machine that had the name before is
 // refused, for two would run the same tasks.
-func (d *daemon) enter(ctx context.Context, a join.Applicant) (authority.Machine, error) {
+func (d *daemon) enter(ctx context.Context, a join.Applicant) (machine authority.Machine, err error) {
+	d.joining.Lock()
+	defer d.joining.Unlock()
+	for range mostTries {
+		if machine, err = d.enterOnce(ctx, a); !errors.Is(err, store.ErrConflict) {
+			return machine, err
+		}
+	}
+	return machine, busy(a.Name)
+}
+
+func (d *daemon) enterOnce(ctx context.Context, a join.Applicant) (authority.Machine, error) {
 	token, err := readStored[records.JoinToken](ctx, d.store, records.JoinTokenKey(a.Secret.ID))
 	if err != nil {
 		return authority.Machine{}, err
@@ -108,7 +123,7 @@ func (d *daemon) enter(ctx context.Context, a join.Applicant) (authority.Machine
 	txn := used(records.NewTxn("member.enter"), token, a.Name).If(memberKey, member.Modified).Put(memberKey, records.Member{
 		UID: machine.UID, Ingress: token.Value.Role == api.JoinAsIngress, Token: a.Secret.ID, Key: a.Key, JoinedAt: d.Now().UTC(),
 	})
-	return machine, d.record(ctx, txn, a.Name)
+	return machine, d.record(ctx, txn)
 }
 
 // standing is what is known of a token and of a node's name.
@@ -136,21 +151,34 @@ func used(txn *records.Txn, token records.Read[records.JoinToken], by string) *r
 	return txn.If(key, token.Modified).Put(key, record)
 }
 
-// record commits the entry of a machine.
-func (d *daemon) record(ctx context.Context, txn *records.Txn, name string) error {
+// record commits the entry of a machine. It returns store.ErrConflict if another one came before it.
+func (d *daemon) record(ctx context.Context, txn *records.Txn) error {
 	revision, err := txn.Commit(ctx, guarded{d.store, d.pause})
-	if errors.Is(err, store.ErrConflict) {
-		return &api.Problem{Title: "NodeName", Status: http.StatusConflict, Detail: "another machine joins as " + name + ", or with this token, at this moment",
-			Next: "try once more"}
-	}
 	if err != nil {
 		return fmt.Errorf("record the machine: %w", err)
 	}
 	return d.view.WaitFor(ctx, revision)
 }
 
+// busy is the refusal of a machine that always came after another one.
+func busy(name string) error {
+	return &api.Problem{Title: "NodeName", Status: http.StatusConflict, Detail: "many machines join as " + name + ", or with this token, at this moment",
+		Next: "try once more"}
+}
+
 // useToken records that a server joins with its token.
-func (d *daemon) useToken(ctx context.Context, a join.Applicant) error {
+func (d *daemon) useToken(ctx context.Context, a join.Applicant) (err error) {
+	d.joining.Lock()
+	defer d.joining.Unlock()
+	for range mostTries {
+		if err = d.useOnce(ctx, a); !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+	return busy(a.Name)
+}
+
+func (d *daemon) useOnce(ctx context.Context, a join.Applicant) error {
 	token, err := readStored[records.JoinToken](ctx, d.store, records.JoinTokenKey(a.Secret.ID))
 	if err != nil {
 		return err
@@ -170,7 +198,7 @@ func (d *daemon) useToken(ctx context.Context, a join.Applicant) error {
 	if again {
 		return nil
 	}
-	return d.record(ctx, used(records.NewTxn("server.token"), token, a.Name), a.Name)
+	return d.record(ctx, used(records.NewTxn("server.token"), token, a.Name))
 }
 
 // started reports whether a server of a name has begun to work.

@@ -17,7 +17,7 @@ import (
 // openKeys makes what rotates the cluster's keys.
 func (d *daemon) openKeys(context.Context) error {
 	nodes := &rotation.Nodes{Cluster: d.cluster.UID, Encrypt: d.keys.Encrypt, Decrypt: d.keys.Decrypt, Cut: d.links.cutAll, Now: d.Now}
-	if d.gate != nil {
+	if nodes.Authority = d.remote.authority; d.gate != nil {
 		nodes.Authority = d.gate.desk.Authority
 	}
 	d.rotation = rotation.New(rotation.Options{

@@ -32,6 +32,13 @@ type Options struct {
 	Manifests string
 	// HTTP is the TCP listener. Default 127.0.0.1:8686; "off" is none. It must be a loopback address.
 	HTTP string
+	// Listen is the TCP address where people on other machines reach the API, with TLS, as in :8685. Default: there is none.
+	Listen string
+	// TLSCert and TLSKey are the files of the certificate there, in PEM; they are read again when they change. Default: the
+	// cluster's own authority issues one, which access tokens pin.
+	TLSCert, TLSKey string
+	// HostMounts are the folders of the host that people who are no admins may mount. Default: none.
+	HostMounts []string
 	// EtcdClient and EtcdPeer open etcd on TCP; by default it listens only on unix sockets inside Data.
 	EtcdClient string
 	EtcdPeer   string

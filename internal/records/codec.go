@@ -40,6 +40,7 @@ var codecs = []struct {
 	{JoinTokensPrefix, decodeAs[JoinToken]},
 	{RotationsPrefix, decodeAs[Rotation]},
 	{HoldingsPrefix, decodeAs[Holdings]},
+	{AccessTokensPrefix, decodeAs[AccessToken]},
 	{BackupKey, decodeAs[api.BackupRecord]},
 	{LabsPrefix, decodeAs[api.LabOrders]},
 	{AutoscalePrefix, decodeAs[api.AutoscaleStatus]},

@@ -46,6 +46,7 @@ const (
 	JoinTokensPrefix    = "/tokens/join/"      // tokens with which machines join: the server that made one, and where it is used
 	RotationsPrefix     = "/keys/rotations/"   // keys that are replaced: the API begins one, the leading server goes on
 	HoldingsPrefix      = "/keys/servers/"     // which keys a server has and uses: each its own
+	AccessTokensPrefix  = "/tokens/access/"    // tokens of people and programs: the API
 	ServersPrefix       = "/servers/"          // servers that run, bound to a lease: each its own
 	SubnetsKey          = "/network/subnets"   // which part of the network is each node's: the network's controller
 	BackupKey           = "/backups/scheduled" // what has become of scheduled backups: the server that leads
@@ -175,6 +176,9 @@ func HoldingsKey(server string) string { return HoldingsPrefix + server }
 
 // JoinTokenKey returns the key of a token with which machines join.
 func JoinTokenKey(id string) string { return JoinTokensPrefix + id }
+
+// AccessTokenKey returns the key of a person's or a program's token.
+func AccessTokenKey(name string) string { return AccessTokensPrefix + name }
 
 // HomeKey returns the key that says which node has the data of a volume, or of a folder of the host. Its value is the node.
 func HomeKey(volume string) string { return HomesPrefix + volume }

@@ -35,11 +35,11 @@ var _ Key = (*Nodes)(nil)
 // Info implements Key.
 func (k *Nodes) Info(records.Snapshot) api.Key {
 	out := api.Key{
-		Name: api.KeyNodes, What: "issues the certificates of nodes, and those that servers show them",
-		After: "join tokens that were made before are refused: make new ones (tend nodes add)",
+		Name: api.KeyNodes, What: "issues the certificates of nodes, and those that servers show to them and to people",
+		After: "tokens that were made before and name the old authority are refused: make others (tend nodes add; tend tokens add, for people who reach a server without a certificate of its own)",
 	}
 	if k.Authority == nil {
-		out.Note = "this server has no listener for nodes"
+		out.Note = "this server has no listener for nodes or people"
 		return out
 	}
 	out.Fingerprint = k.Authority.Fingerprint()

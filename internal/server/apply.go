@@ -24,6 +24,10 @@ func (s *Server) apply(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	noteObjects(r.Context(), objects)
+	if err := verbs.CheckRights(r.Context(), objects); err != nil { // before a plugin is asked what a macro stands for
+		s.fail(w, r, err)
+		return
+	}
 	takesTime(w, applyTime(objects))
 	result, err := s.applyObjects(r.Context(), objects, opts)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/access"
 	"tend.dev/tend/internal/core/outcome"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
@@ -17,6 +18,11 @@ type awaiting struct{ Body api.AwaitRequest }
 func (s *Server) await(ctx context.Context, in *awaiting) (api.AwaitResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, longestWait)
 	defer cancel()
+	for _, wanted := range in.Body.Objects {
+		if refused := access.AllowScope(callerOf(ctx).grant, wanted.Scope); refused != nil {
+			return api.AwaitResult{}, refused
+		}
+	}
 	snap, err := s.snapshot()
 	if err != nil {
 		return api.AwaitResult{}, err
@@ -26,6 +32,9 @@ func (s *Server) await(ctx context.Context, in *awaiting) (api.AwaitResult, erro
 		select {
 		case <-changes.Changes(): // also if it ended: then the state is to be read anyway
 		case <-s.closing:
+		}
+		if ended := endOf(ctx); ended != nil {
+			return api.AwaitResult{}, ended
 		}
 		if snap, err = s.snapshot(); err != nil {
 			return api.AwaitResult{}, err

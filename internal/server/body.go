@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -11,9 +12,15 @@ import (
 
 // received is a request's body. What keeps it from being read is the client's fault, or its connection's: a malformed
 // chunk, an end too early, a client that sends nothing. The http.Server closes the body that it passed in.
-type received struct{ io.Reader }
+type received struct {
+	io.Reader
+	ctx context.Context
+}
 
 func (b received) Read(into []byte) (int, error) {
+	if ended := endOf(b.ctx); ended != nil {
+		return 0, ended
+	}
 	n, err := b.Reader.Read(into)
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = &bodyError{err}

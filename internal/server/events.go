@@ -29,6 +29,8 @@ type eventFilter struct {
 	// types are whole types, or the actions behind the kind. None takes all.
 	types []string
 	actor string
+	// visible are the scopes that the caller sees; nil is all.
+	visible []string
 }
 
 func (f eventFilter) wants(e api.Event) bool {
@@ -37,11 +39,14 @@ func (f eventFilter) wants(e api.Event) bool {
 	}) {
 		return false
 	}
-	if f.scope == "" && f.name == "" && f.kind == "" && f.actor == "" {
+	if f.scope == "" && f.name == "" && f.kind == "" && f.actor == "" && f.visible == nil {
 		return true
 	}
 	var about api.AuditData // an event about an object has the same names
 	if json.Unmarshal(e.Data, &about) != nil || !f.by(about.Actor) {
+		return false
+	}
+	if f.visible != nil && !slices.Contains(f.visible, about.Scope) {
 		return false
 	}
 	return f.names(api.Ref{Kind: about.Kind, Scope: about.Scope, Name: about.Name}) || slices.ContainsFunc(about.Objects, func(text string) bool {
@@ -92,7 +97,7 @@ func (s *Server) serveLog(w http.ResponseWriter, r *http.Request, log Log) {
 func (s *Server) eventRequest(r *http.Request, log Log) (eventRequest, error) {
 	q := queryOf(r)
 	request := eventRequest{log: log, follow: true}
-	request.wanted = eventFilter{scope: q.text("scope"), name: q.text("name"), actor: q.text("actor")}
+	request.wanted = eventFilter{scope: q.text("scope"), name: q.text("name"), actor: q.text("actor"), visible: visible(r.Context())}
 	if types := q.text("type"); types != "" {
 		request.wanted.types = strings.Split(types, ",")
 	}

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"time"
 
@@ -24,8 +23,8 @@ func (s *Server) followEvents(w http.ResponseWriter, r *http.Request, request ev
 	heartbeat := time.NewTicker(s.Heartbeat)
 	defer heartbeat.Stop()
 	if err := stream.follow(ctx, heartbeat.C); err != nil {
-		if errors.Is(context.Cause(ctx), errClosing) {
-			err = errClosing
+		if ended := endOf(ctx); ended != nil {
+			err = ended
 		}
 		if !stream.out.begun {
 			s.fail(w, r, err)

@@ -79,6 +79,9 @@ func (s *Server) execTarget(r *http.Request) (*api.Task, nodeapi.Node, error) {
 	if task.Desired != api.DesiredRunning {
 		return nil, nil, notLive(task.ContainerName())
 	}
+	if err := checkCommand(r.Context(), snap, task); err != nil {
+		return nil, nil, err
+	}
 	on, err := s.Nodes.Node(task.Node)
 	return task, on, err
 }

@@ -2,26 +2,43 @@ package server
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/access"
 )
 
-// openPaths need no token.
+// listenerKind is how the clients of a listener are known.
+type listenerKind int
+
+const (
+	// socketListener: the permissions of the unix socket let nobody else in.
+	socketListener listenerKind = iota
+	// loopbackListener: this machine alone connects, and asks with a token.
+	loopbackListener
+	// remoteListener: other machines connect, over TLS, and ask with a token.
+	remoteListener
+)
+
+// openPaths need no token. Metrics need one of other machines.
 var openPaths = map[string]bool{"/healthz": true, "/readyz": true, "/version": true, "/metrics": true}
 
-// guard lets requests of an untrusted listener pass if they carry the token. The Host must be a loopback name, so that
-// no web page reaches the server through a name of its own that resolves to this machine. A page's Origin must be the
-// server's own.
-func (s *Server) guard(next http.Handler) http.Handler {
+// isOpen reports whether a path needs no token.
+func (on listenerKind) isOpen(path string) bool {
+	return openPaths[path] && (on == loopbackListener || path != "/metrics")
+}
+
+// guard lets requests of a listener that is not trusted pass if they carry a token. On loopback the Host must be a loopback
+// name, so that no web page reaches the server through a name of its own that resolves to this machine. A page's Origin must
+// be the server's own.
+func (s *Server) guard(on listenerKind, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who := callerOf(r.Context())
 		switch {
-		case !loopbackHost(r.Host):
+		case on == loopbackListener && !loopbackHost(r.Host):
 			s.foreign(r, http.StatusMisdirectedRequest)
 			writeProblem(w, problemOf(&api.Problem{Status: http.StatusMisdirectedRequest,
 				Detail: "this server answers to loopback names only, not to " + clip(r.Host),
@@ -29,26 +46,28 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		case !sameOrigin(r):
 			s.foreign(r, http.StatusForbidden)
 			writeProblem(w, problemOf(foreignOrigin(r)))
-		case !openPaths[r.URL.Path] && !s.hasToken(r):
-			s.foreign(r, http.StatusUnauthorized)
-			w.Header().Set("WWW-Authenticate", `Bearer realm="tend"`)
-			writeProblem(w, problemOf(&api.Problem{Status: http.StatusUnauthorized,
-				Detail: "the token is missing or wrong",
-				Next:   "send Authorization: Bearer with the content of <root>/token (TEND_TOKEN for the CLI), or use the unix socket"}))
+		case on.isOpen(r.URL.Path):
+			next.ServeHTTP(w, r.WithContext(withCaller(r.Context(), caller{grant: access.Grant{Role: api.Viewer}})))
+		case !who.known():
+			s.refuseToken(on, w, r, who.fault)
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
 }
 
-func (s *Server) hasToken(r *http.Request) bool {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if s.Token == "" || !strings.EqualFold(scheme, "bearer") {
-		return false
+// refuseToken answers a request without a token that counts. Other machines wait for the answer, so that nobody tries many.
+func (s *Server) refuseToken(on listenerKind, w http.ResponseWriter, r *http.Request, fault *api.Problem) {
+	if fault == nil {
+		fault = errWrongToken
 	}
-	// Hashes have one length, so the comparison doesn't reveal the token's.
-	want, have := sha256.Sum256([]byte(s.Token)), sha256.Sum256([]byte(strings.TrimSpace(token)))
-	return subtle.ConstantTimeCompare(want[:], have[:]) == 1
+	s.foreign(r, fault.Status)
+	if on == remoteListener {
+		delay(r.Context(), wrongTokenTime)
+		w.Header().Set("Connection", "close")
+	}
+	w.Header().Set("WWW-Authenticate", `Bearer realm="tend"`)
+	writeProblem(w, problemOf(fault))
 }
 
 func loopbackHost(host string) bool {
@@ -69,8 +88,12 @@ func sameOrigin(r *http.Request) bool {
 	if len(origins) == 0 {
 		return true
 	}
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
 	parsed, err := url.Parse(origins[0])
-	return err == nil && len(origins) == 1 && parsed.Scheme == "http" && strings.EqualFold(parsed.Host, r.Host)
+	return err == nil && len(origins) == 1 && parsed.Scheme == scheme && strings.EqualFold(parsed.Host, r.Host)
 }
 
 func foreignOrigin(r *http.Request) *api.Problem {

@@ -42,6 +42,8 @@ type world struct {
 	containers *fakeContainers
 	socket     string
 	http       string
+	// https is the address of the listener for other machines, and pin the fingerprint of its authority.
+	https, pin string
 	client     *client.Client
 	stop       func() error
 }
@@ -79,10 +81,11 @@ func newWorld(t testing.TB, change ...func(*server.Options)) *world {
 		t.Fatal(err)
 	}
 	w.http = "http://" + tcp.Addr().String()
+	remote := w.remote()
 	served := make(chan error, 1)
 	serving, end := context.WithCancel(ctx)
 	go func() {
-		served <- w.server.Serve(serving, server.Endpoint{Listener: unix, Trusted: true}, server.Endpoint{Listener: tcp})
+		served <- w.server.Serve(serving, server.Endpoint{Listener: unix, Trusted: true}, server.Endpoint{Listener: tcp}, remote)
 	}()
 	w.stop = sync.OnceValue(func() error { end(); return <-served })
 	w.client = w.dial("unix://"+w.socket, "")

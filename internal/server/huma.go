@@ -55,7 +55,7 @@ func problemOfHuma(status int, message string, errs []error) shownProblem {
 	return shownProblem{problemOf(problem)}
 }
 
-func newHuma(mux *http.ServeMux, version string) huma.API {
+func newHuma(mux humago.Mux, version string) huma.API {
 	return humago.New(mux, huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
@@ -64,7 +64,7 @@ func newHuma(mux *http.ServeMux, version string) huma.API {
 			Components: &huma.Components{
 				Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName),
 				SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer",
-					Description: "The content of <root>/token. The unix socket asks for none."}},
+					Description: "The content of <root>/token, or a token of `tend tokens add`. The unix socket asks for none."}},
 			},
 			Security: []map[string][]string{{"token": {}}},
 		},
@@ -111,7 +111,7 @@ func (s *Server) documented(method, path, summary string, parameters []string, h
 			Schema: &huma.Schema{Type: huma.TypeString}})
 	}
 	s.api.OpenAPI().AddOperation(operation)
-	s.mux.HandleFunc(method+" "+path, handle)
+	checkedMux{s}.HandleFunc(method+" "+path, handle)
 }
 
 // operationID returns, for example, get-v1-pods-pod-logs for GET /v1/pods/{pod}/logs.

@@ -17,7 +17,7 @@ var (
 	// ErrInUse: another server answers there.
 	ErrInUse = errors.New("another server is running there")
 	// ErrNotLoopback: an address that others could reach.
-	ErrNotLoopback = errors.New("any listener beyond loopback demands TLS, which this version does not have")
+	ErrNotLoopback = errors.New("a listener beyond loopback demands TLS")
 )
 
 // maxSocketPath is the kernel's limit, less the length of the temporary suffix.
@@ -102,7 +102,7 @@ func ListenLoopback(address string) (net.Listener, error) {
 		return nil, fmt.Errorf("listen on %q: %w: use address:port, as in 127.0.0.1:8686", address, err)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("listen on %s: %w: use 127.0.0.1, or reach the unix socket over SSH", address, ErrNotLoopback)
+		return nil, fmt.Errorf("listen on %s: %w: use 127.0.0.1; other machines reach the server by --listen, or its unix socket over SSH", address, ErrNotLoopback)
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

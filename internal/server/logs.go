@@ -107,8 +107,8 @@ func (s *Server) streamLogs(w http.ResponseWriter, r *http.Request, snap records
 		err = s.mergeLogs(ctx, out, snap, wanted)
 	}
 	switch {
-	case errors.Is(context.Cause(ctx), errClosing):
-		_ = out.send("", api.LogLine{Error: errClosing})
+	case endOf(ctx) != nil:
+		_ = out.send("", api.LogLine{Error: problemOf(endOf(ctx))})
 	case err != nil && !out.begun:
 		s.fail(w, r, err)
 	case err == nil:

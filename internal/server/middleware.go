@@ -17,13 +17,20 @@ const requestTime = time.Minute
 // drainBytes is how much of a refused body is still read.
 const drainBytes = 16 << 20
 
-// Handler returns the handler for the requests of a listener.
+// Handler returns the handler for the requests of a listener on this machine.
 func (s *Server) Handler(trusted bool) http.Handler {
-	handler := s.audited(http.HandlerFunc(s.dispatch))
-	if !trusted {
-		handler = s.guard(handler)
+	if trusted {
+		return s.handler(socketListener)
 	}
-	return identified(s.recovered(s.timed(handler)))
+	return s.handler(loopbackListener)
+}
+
+func (s *Server) handler(on listenerKind) http.Handler {
+	handler := s.audited(http.HandlerFunc(s.dispatch))
+	if on != socketListener {
+		handler = s.guard(on, handler)
+	}
+	return identified(s.recovered(s.recognized(on, s.timed(handler))))
 }
 
 // dispatch passes a request to its route. It turns the mux's own refusals into problems.
@@ -86,7 +93,7 @@ func (s *Server) timed(next http.Handler) http.Handler {
 		// A client that is refused half-way through its body would see a broken pipe instead of the reason. So the rest
 		// is read, and handlers can't close it before.
 		body := r.Body
-		r.Body = received{body}
+		r.Body = received{body, r.Context()}
 		closeAfterChunks(w, r)
 		if why := s.Paused(); why != "" {
 			w.Header().Set(api.HeaderPaused, why)

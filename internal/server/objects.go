@@ -15,7 +15,7 @@ import (
 // objects lists or watches the objects of a kind.
 func (s *Server) objects(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
-	wanted := objectFilter{scope: q.text("scope")}
+	wanted := objectFilter{scope: q.text("scope"), visible: visible(r.Context())}
 	selector, err := parseSelector(q.text("selector"))
 	watch, since := q.boolean("watch"), q.integer("since", 0, 0)
 	if fault := q.done(); fault != nil {
@@ -46,13 +46,20 @@ func (s *Server) objects(w http.ResponseWriter, r *http.Request) {
 
 // objectFilter chooses objects.
 type objectFilter struct {
-	kind     api.Kind
-	scope    string
+	kind  api.Kind
+	scope string
+	// visible are the scopes that the caller sees; nil is all.
+	visible  []string
 	selector selector
 }
 
+// within reports whether a scope is wanted.
+func (f objectFilter) within(scope string) bool {
+	return (f.scope == "" || f.scope == scope) && (f.visible == nil || slices.Contains(f.visible, scope))
+}
+
 func (f objectFilter) wants(o api.Object) bool {
-	return o.Kind == f.kind && (f.scope == "" || f.scope == o.Scope) && f.selector.matches(o.Metadata.Labels)
+	return o.Kind == f.kind && f.within(o.Scope) && f.selector.matches(o.Metadata.Labels)
 }
 
 func (f objectFilter) list(snap records.Snapshot) []api.Object {

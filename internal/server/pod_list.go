@@ -14,11 +14,14 @@ import (
 type podFilter struct {
 	kind              api.Kind
 	scope, name, node string
+	// visible are the scopes that the caller sees; nil is all.
+	visible []string
 }
 
 func (f podFilter) wants(t *api.Task) bool {
 	return (f.kind == "" || f.kind == t.Kind) && (f.scope == "" || f.scope == t.Scope) &&
-		(f.name == "" || f.name == t.Name) && (f.node == "" || f.node == t.Node)
+		(f.name == "" || f.name == t.Name) && (f.node == "" || f.node == t.Node) &&
+		(f.visible == nil || slices.Contains(f.visible, t.Scope))
 }
 
 // podsOf lists pods, sorted by scope, name, ordinal if they have one, and age.

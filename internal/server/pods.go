@@ -16,8 +16,8 @@ type podsQuery struct {
 	Node string `query:"node"`
 }
 
-func (q podsQuery) filter() (podFilter, error) {
-	filter := podFilter{scope: q.Scope, name: q.Name, node: q.Node}
+func (q podsQuery) filter(ctx context.Context) (podFilter, error) {
+	filter := podFilter{scope: q.Scope, name: q.Name, node: q.Node, visible: visible(ctx)}
 	if q.Kind == "" {
 		return filter, nil
 	}
@@ -29,8 +29,8 @@ func (q podsQuery) filter() (podFilter, error) {
 	return filter, err
 }
 
-func (s *Server) pods(_ context.Context, in *podsQuery) (api.ListResult[api.Pod], error) {
-	filter, err := in.filter()
+func (s *Server) pods(ctx context.Context, in *podsQuery) (api.ListResult[api.Pod], error) {
+	filter, err := in.filter(ctx)
 	if err != nil {
 		return api.ListResult[api.Pod]{}, err
 	}

@@ -35,6 +35,7 @@ var intentStatus = map[verbs.Reason]int{
 	verbs.LabNotRunning: http.StatusConflict,
 	verbs.TooLarge:      http.StatusRequestEntityTooLarge,
 	verbs.Busy:          http.StatusConflict,
+	verbs.Forbidden:     http.StatusForbidden,
 }
 
 // known are errors of other packages with their status and next step.

@@ -19,7 +19,7 @@ func schemaName(t reflect.Type, hint string) string { return huma.DefaultSchemaN
 
 // routes registers every path of the API.
 func (s *Server) routes() {
-	s.api = newHuma(s.mux, s.Version)
+	s.api = newHuma(checkedMux{s}, s.Version)
 
 	s.documented("POST", "/v1/apply", "Store manifests (JSON or YAML, one or a list), all or none",
 		[]string{"dry_run", "prune", "force", "force_conflicts", "set"}, s.apply)
@@ -65,6 +65,7 @@ func (s *Server) routes() {
 	typed(s, "POST", "/v1/builds", "Have an object built from a source that was sent as a blob", s.setBuild)
 	s.documented("GET", "/v1/builds/{scope}/{name}/{id}/log", "What a build prints, a JSON line each", []string{"follow"}, s.buildLog)
 	s.nodeRoutes()
+	s.tokenRoutes()
 	typed(s, "POST", "/v1/sinks/{name}/test", "Send a test to a sink's receiver and say what came back", s.testSink)
 	typed(s, "GET", "/v1/stats", "One sample of the pods' use", s.stats)
 
@@ -112,7 +113,7 @@ func (s *Server) podRoutes() {
 	s.documented("GET", "/v1/logs", "The output of all pods of an object, a JSON line each",
 		[]string{"kind", "scope", "name", "run", "init", "follow", "tail", "since"}, s.logs)
 	s.documented("GET", "/v1/pods/{pod}/exec", "Run a command in a pod: a WebSocket of "+execwire.Protocol, nil, s.exec)
-	s.mux.HandleFunc("POST /v1/pods/{pod}/exec", s.execWithoutWebSocket)
+	checkedMux{s}.HandleFunc("POST /v1/pods/{pod}/exec", s.execWithoutWebSocket)
 	typed(s, "POST", "/v1/pods/{pod}/stop", "Stop a pod; with freeze it stays stopped", s.stopPod)
 	typed(s, "POST", "/v1/pods/{pod}/start", "Let a frozen pod run again", s.startPod)
 }

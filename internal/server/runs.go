@@ -36,13 +36,13 @@ func (s *Server) startRun(ctx context.Context, kind api.Kind, in RunQuery) (api.
 }
 
 // runs lists the runs of an object, or of all that match.
-func (s *Server) runs(_ context.Context, in *TargetQuery) (api.ListResult[api.Run], error) {
+func (s *Server) runs(ctx context.Context, in *TargetQuery) (api.ListResult[api.Run], error) {
 	var none api.ListResult[api.Run]
 	snap, err := s.snapshot()
 	if err != nil {
 		return none, err
 	}
-	wanted := podFilter{scope: in.Scope, name: in.Name}
+	wanted := podFilter{scope: in.Scope, name: in.Name, visible: visible(ctx)}
 	if in.Kind != "" {
 		if wanted.kind, err = kindOf(in.Kind); err != nil {
 			return none, err
@@ -85,6 +85,9 @@ func (s *Server) run(ctx context.Context, in *runQuery) (api.Run, error) {
 		}
 		select {
 		case _, open := <-changes.Changes():
+			if ended := endOf(ctx); ended != nil {
+				return api.Run{}, ended
+			}
 			if !open {
 				return s.findRun(ref, in.ID)
 			}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,10 +15,23 @@ import (
 	"tend.dev/tend/internal/recovery"
 )
 
-// Endpoint is a listener and whether its clients are trusted already, by the unix socket's permissions.
+// Endpoint is a listener of the server.
 type Endpoint struct {
 	Listener net.Listener
-	Trusted  bool
+	// Trusted is set if the clients are trusted already, by the unix socket's permissions.
+	Trusted bool
+	// TLS is set for a listener that other machines reach: nothing is answered there without it.
+	TLS *tls.Config
+}
+
+func (e Endpoint) kind() listenerKind {
+	switch {
+	case e.TLS != nil:
+		return remoteListener
+	case e.Trusted:
+		return socketListener
+	}
+	return loopbackListener
 }
 
 // Serve answers on the listeners until ctx ends. Then it accepts no more, ends watches, and waits at most the drain
@@ -28,7 +42,7 @@ func (s *Server) Serve(ctx context.Context, endpoints ...Endpoint) error {
 	for i, endpoint := range endpoints {
 		servers[i] = s.serverFor(endpoint)
 		limited := s.limited(endpoint.Listener, servers[i], s.MaxConnections, "api")
-		recovery.Go(func() { errs <- recovery.Call(func() error { return servers[i].Serve(limited) }) })
+		recovery.Go(func() { errs <- recovery.Call(func() error { return serveOn(servers[i], limited) }) })
 	}
 	var failure error
 	running := len(endpoints)
@@ -74,9 +88,21 @@ func (s *Server) shutdown(servers []*http.Server) error {
 	return errors.Join(faults...)
 }
 
+// serveOn answers on a listener, over TLS if the server has a certificate.
+func serveOn(server *http.Server, listener net.Listener) error {
+	if server.TLSConfig != nil {
+		return server.ServeTLS(listener, "", "")
+	}
+	return server.Serve(listener)
+}
+
 func (s *Server) serverFor(endpoint Endpoint) *http.Server {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true) // as on the other listeners: a WebSocket needs it
 	return &http.Server{
-		Handler:           s.Handler(endpoint.Trusted),
+		Handler:           s.handler(endpoint.kind()),
+		Protocols:         protocols,
+		TLSConfig:         endpoint.TLS,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,

@@ -78,8 +78,13 @@ type Options struct {
 	Registry *prometheus.Registry
 	// Gather adds the metrics of others in the process (etcd's families). Default: nothing more.
 	Gather prometheus.Gatherer
-	// Token is required on listeners that are not trusted. Without one they serve only the paths that need no token.
+	// Token is that of an admin, for listeners that are not trusted; beside it access tokens count. Default: only those do.
 	Token string
+	// HostPaths are the folders of the host that people who are no admins may mount. Default: none.
+	HostPaths []string
+	// Remote returns the URL at which other machines reach the server, and the fingerprint of the cluster's own authority if
+	// that issues the certificate there; empty texts if there is no such listener. Default: there is none.
+	Remote func() (url, fingerprint string)
 	// Version is reported at /version.
 	Version string
 	Commit  string
@@ -100,9 +105,13 @@ type Options struct {
 // Server answers the API. Make one with New.
 type Server struct {
 	Options
-	mux     *http.ServeMux
-	api     huma.API
-	metrics *metrics
+	mux *http.ServeMux
+	api huma.API
+	// patterns are the routes of mux.
+	patterns []string
+	// sessions are the open requests with access tokens.
+	sessions sessions
+	metrics  *metrics
 	// events are those of watches that were encoded lately.
 	events encoded
 	// streams counts open ones. closing ends those that a client opens again; cutting ends those that are drained
@@ -159,6 +168,9 @@ func New(opts Options) *Server {
 	s := &Server{Options: opts, mux: http.NewServeMux(), metrics: newMetrics(opts.Registry),
 		streams: make(chan struct{}, opts.MaxStreams), closing: make(chan struct{}), cutting: make(chan struct{})}
 	s.routes()
+	if s.View != nil {
+		s.View.OnChange(s.sessions.follow)
+	}
 	return s
 }
 

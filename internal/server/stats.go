@@ -18,7 +18,7 @@ const statsTime = 10 * time.Second
 // stats samples the live pods once. A pod that can't be sampled says why; the others are reported all the same.
 func (s *Server) stats(ctx context.Context, in *podsQuery) (api.ListResult[api.PodStats], error) {
 	var none api.ListResult[api.PodStats]
-	filter, err := in.filter()
+	filter, err := in.filter(ctx)
 	if err != nil {
 		return none, err
 	}

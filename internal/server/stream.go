@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -45,6 +46,15 @@ func (s *Server) openStream(r *http.Request, kind string) (context.Context, func
 		s.open.Done()
 		<-s.streams
 	}, nil
+}
+
+// endOf returns why the server ends a request: it shuts down, or the request's token has ended. Nil if it doesn't.
+func endOf(ctx context.Context) error {
+	var problem *api.Problem
+	if errors.As(context.Cause(ctx), &problem) {
+		return problem
+	}
+	return nil
 }
 
 // errClosing is the error a stream ends with when the server shuts down.

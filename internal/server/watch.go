@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -62,7 +61,7 @@ func (f objectFilter) refOf(key string) (api.Ref, bool) {
 			continue
 		}
 		ref, rest, ok := records.ParseRef(path)
-		return ref, ok && rest == "" && (f.scope == "" || f.scope == ref.Scope)
+		return ref, ok && rest == "" && f.within(ref.Scope)
 	}
 	return api.Ref{}, false
 }
@@ -160,8 +159,8 @@ func (t *watchStream) sendObject(snap records.Snapshot, ref api.Ref, change view
 
 // finish sends the client the reason why the stream ends. If the stream hasn't begun, the caller answers instead.
 func (t *watchStream) finish(ctx context.Context, err error) error {
-	if errors.Is(context.Cause(ctx), errClosing) {
-		err = errClosing
+	if ended := endOf(ctx); ended != nil {
+		err = ended
 	}
 	if t.out.begun {
 		_ = t.send(api.WatchEvent{Type: api.WatchError, Problem: problemOf(err)})

@@ -26,7 +26,7 @@ type ApplyOptions struct {
 	Made map[api.Ref]Made
 	FieldManager
 
-	// rights are what the source of Sync may do.
+	// rights are what the source of Sync, or else the person who applies, may do.
 	rights source.Rights
 }
 
@@ -46,7 +46,10 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 	if err := opts.check(); err != nil {
 		return api.ApplyResult{}, err
 	}
-	if err := opts.setRights(); err != nil {
+	if err := opts.setRights(ctx); err != nil {
+		return api.ApplyResult{}, err
+	}
+	if err := CheckRights(ctx, objects); err != nil {
 		return api.ApplyResult{}, err
 	}
 	if checkObjects(objects, api.CheckDeclared) != nil {

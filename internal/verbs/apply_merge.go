@@ -44,7 +44,7 @@ func merge(stored records.Read[api.Object], declared api.Object, opts ApplyOptio
 	}
 	next = owned.object
 	next.Metadata.Stamps = stampsAfter(old, owned.changes, opts, now)
-	opts.stampOrigin(old, &next)
+	opts.stampOrigin(old, &next, len(owned.changes) > 0)
 	if !scaled && opts.manager() == api.ManagerApply {
 		delete(next.Metadata.Stamps, api.StampScaled)
 	}

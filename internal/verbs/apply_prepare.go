@@ -77,6 +77,9 @@ func (s *Service) prepareApply(
 	var pruned []records.Read[api.Object]
 	if opts.Prune {
 		pruned = prunable(snap, objects, opts.Set)
+		if err := opts.checkPruned(pruned); err != nil {
+			return nil, err
+		}
 	}
 	if err := decided.withdraw(snap, objects, pruned, opts, now); err != nil {
 		return nil, err
@@ -127,9 +130,10 @@ func (s *Service) place(
 	if err != nil {
 		return placed{}, err
 	}
-	if opts.confined() && len(result.Changes) > 0 { // what a user added to it must not run another program
+	changed := len(result.Changes) > 0 || object.Tree() != "" && object.Tree() != next.Tree()
+	if opts.confined() && changed { // what a user, or an admin, added to it must not run another program
 		if fault := opts.rights.Refuse(next); fault != nil {
-			return placed{}, fault
+			return placed{}, opts.refused(fault)
 		}
 	}
 	if !opts.DryRun {

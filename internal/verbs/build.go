@@ -139,6 +139,9 @@ func (s *Service) SetBuild(ctx context.Context, target Target, tree string, forc
 		if _, built := buildOf(*object.Value); !built {
 			return nil, invalid("apply a manifest with build { } first", "%s is not built from source", object.Value.Ref())
 		}
+		if err := checkProgram(ctx, *object.Value); err != nil {
+			return nil, err
+		}
 		p := placed{stored: object, next: *object.Value, tree: tree}
 		p.stampBuild(snap, force, s.opts.Now(), found)
 		decided := unchanged("build", object)

@@ -10,12 +10,12 @@ import (
 
 // stampOrigin stamps who made an object, as far as that decides what the object may do: nobody declares it. What can be
 // read of it in labels follows the stamps.
-func (o ApplyOptions) stampOrigin(old api.Object, next *api.Object) {
+func (o ApplyOptions) stampOrigin(old api.Object, next *api.Object, changed bool) {
 	created, stamps := old.Metadata.UID == "", next.Metadata.Stamps
 	if created && o.manager() != api.ManagerApply {
 		stamps = with(stamps, api.StampCreator, o.manager())
 	}
-	if created || o.Sync != nil && old.Creator() == o.manager() {
+	if created || o.Sync != nil && old.Creator() == o.manager() || o.Sync == nil && changed && o.decidesConfinement(old) {
 		confined := ""
 		if o.confined() {
 			confined = "true"
@@ -28,6 +28,12 @@ func (o ApplyOptions) stampOrigin(old api.Object, next *api.Object) {
 		next.Metadata.Labels = labelled(next.Metadata.Labels, made)
 	}
 	next.Metadata.Stamps = stamps
+}
+
+// decidesConfinement reports whether a person's change decides if calls for an object are confined: that of one who is no
+// admin always, that of an admin for what people declare.
+func (o ApplyOptions) decidesConfinement(old api.Object) bool {
+	return o.manager() == api.ManagerApply && (o.confined() || old.Creator() == api.ManagerApply)
 }
 
 // stamped returns stamps with one of them set, or without it if the value is empty.

@@ -21,11 +21,11 @@ func (s *Service) Rollback(ctx context.Context, target Target, release string, b
 		return api.VerbResult{}, err
 	}
 	return s.verb(ctx, "rollback", by, func(snap records.Snapshot) (*verbDecision, error) {
-		return s.prepareRollback(snap, target, release, by)
+		return s.prepareRollback(ctx, snap, target, release, by)
 	})
 }
 
-func (s *Service) prepareRollback(snap records.Snapshot, target Target, wanted string, by FieldManager) (*verbDecision, error) {
+func (s *Service) prepareRollback(ctx context.Context, snap records.Snapshot, target Target, wanted string, by FieldManager) (*verbDecision, error) {
 	object, err := target.findSlotted(snap, "rolled back")
 	if err != nil {
 		return nil, err
@@ -42,6 +42,9 @@ func (s *Service) prepareRollback(snap records.Snapshot, target Target, wanted s
 	}
 	if sameRelease(object.Value.Spec, next.Spec) && next.Metadata.Stamps[api.StampRollback] == release.ID {
 		return decided, nil
+	}
+	if err := checkProgram(ctx, next); err != nil {
+		return nil, err
 	}
 	next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps)
 	if next.Metadata.Stamps == nil {

@@ -9,10 +9,10 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// setRights sets the rights of the source that applies; a user has all.
-func (o *ApplyOptions) setRights() error {
-	o.rights = source.Rights{Trusted: true}
+// setRights sets the rights of the source, or of the person, that applies.
+func (o *ApplyOptions) setRights(ctx context.Context) error {
 	if o.Sync == nil {
+		o.rights = RightsOf(ctx)
 		return nil
 	}
 	spec, err := api.DecodeSpec[api.SyncSpec](*o.Sync)

@@ -3,7 +3,6 @@ package source
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
@@ -14,7 +13,11 @@ import (
 // would read, or which it would keep from being deleted. Assets without a scope are for all.
 func (r Rights) refuseForeign(object api.Object, spec api.WorkloadSpec) *Error {
 	for _, named := range namedBy(object, spec) {
-		if !slices.Contains(r.Scopes, named.scope) && !(named.asset && named.scope == api.Unscoped) {
+		switch {
+		case r.covers(named.scope) || named.asset && named.scope == api.Unscoped:
+		case r.Person != "":
+			return r.untrusted("", "%s: %s names the scope %s", object.Ref(), named.field, named.scope)
+		default:
 			return notAllowed("refer only to the source's own scopes; or add the scope to scopes of the sync, or set trusted",
 				"%s: %s names the scope %s, and the source is not trusted with it",
 				object.Ref(), named.field, named.scope)

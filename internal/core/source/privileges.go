@@ -17,9 +17,12 @@ type privilege struct {
 	next string
 }
 
-const reachesHost = "reaches the host"
+const (
+	reachesHost = "reaches the host"
+	fieldPorts  = "ports"
+)
 
-// privileges are those of workloads that only a trusted source has.
+// privileges are those of workloads that only a trusted source, or an admin, has.
 var privileges = []privilege{
 	{"image", reachesHost, func(s api.WorkloadSpec, _ string) bool { return isFolder(s.Image) }, nextTrust},
 	{
@@ -44,7 +47,7 @@ var privileges = []privilege{
 		nextTrust,
 	},
 	{
-		"ports", "publishes on an address of the host that others reach",
+		fieldPorts, "publishes on an address of the host that others reach",
 		func(s api.WorkloadSpec, _ string) bool { return slices.ContainsFunc(s.Ports, isPublic) },
 		"leave the address out, which publishes on 127.0.0.1; declare an ingress; or set trusted",
 	},

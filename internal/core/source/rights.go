@@ -6,21 +6,28 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Rights are what the source of a sync may do. Whatever a sync is refused, it is refused here; docs/security.md lists
-// it.
+// Rights are what the source of a sync, or a person, may do. Whatever a sync is refused, it is refused here;
+// docs/security.md lists it.
 //
 // A source that is not trusted is changed by people who need not be users of the host. It reaches neither the host nor
-// the cluster, declares and names only what lies in its scopes, and changes only what it created.
+// the cluster, declares and names only what lies in its scopes, and changes only what it created. A person who is no admin
+// has the same rights, but builds images, and changes what others created too.
 type Rights struct {
 	Trusted bool
-	// Scopes are those that the source is limited to; a trusted one may have none, which allows all.
+	// Scopes are those that the source is limited to. A trusted one, and a person, may have none, which allows all.
 	Scopes []string
+	// Person says whose rights they are, as in "alice is deployer"; empty for a sync.
+	Person string
+	// HostPaths are the folders of the host that a person's objects may mount: exactly these, since a container could put
+	// a symbolic link below one.
+	HostPaths []string
 }
 
 // RightsOf returns the rights that a sync gives its source.
 func RightsOf(spec api.SyncSpec) Rights { return Rights{Trusted: spec.Trusted, Scopes: spec.Scopes} }
 
 const (
+	nextAdmin  = "leave it out; or have an admin apply it"
 	nextTrust  = "leave it out of the source, or set trusted if everyone who can change the source may use this machine"
 	nextScopes = "name its scopes: scopes = [\"shop\"], or tend sync add --scope shop; or set trusted"
 )
@@ -41,7 +48,7 @@ func (r Rights) Refuse(object api.Object) *Error {
 		if spec, err = api.DecodeWorkload(object.Kind, object.Spec); err != nil {
 			return NewFault(api.ReasonInvalidManifests, "correct the manifest", "%s: %s", object.Ref(), err)
 		}
-		if spec.Build != nil || spec.Image == "" {
+		if r.Person == "" && (spec.Build != nil || spec.Image == "") {
 			return notAllowed("build the image elsewhere, push it to a registry, and name it in image",
 				"%s is built from source, and a sync builds nothing", object.Ref())
 		}
@@ -50,28 +57,42 @@ func (r Rights) Refuse(object api.Object) *Error {
 		return nil
 	}
 	for _, p := range privileges {
-		if p.uses(spec, object.Scope) {
-			const format = "%s: %s %s, and the source is not trusted"
-			return notAllowed(p.next, format, object.Ref(), p.field, p.does)
+		if p.uses(r.withoutHostPaths(spec), object.Scope) {
+			return r.untrusted(p.next, "%s: %s %s", object.Ref(), p.field, p.does)
 		}
 	}
 	return r.refuseForeign(object, spec)
 }
 
-// refuseKind decides by the kind and the scope of an object.
+// untrusted returns the fault of what only a trusted source, or an admin, may do.
+func (r Rights) untrusted(next, format string, args ...any) *Error {
+	if r.Person != "" {
+		return notAllowed(nextAdmin, format+", and "+r.Person, args...)
+	}
+	return notAllowed(next, format+", and the source is not trusted", args...)
+}
+
+// covers reports whether a scope is one of those that the source is limited to. A person without limits has all.
+func (r Rights) covers(scope string) bool {
+	return slices.Contains(r.Scopes, scope) || r.Person != "" && len(r.Scopes) == 0
+}
+
+// refuseKind decides by the kind and the scope of an object, whatever is in it.
 func (r Rights) refuseKind(object api.Object) *Error {
 	ref, unscoped := object.Ref(), object.Kind.Info().Scope == api.ScopeNone
 	switch {
+	case r.Person != "":
+		return r.refuseToPerson(object)
 	case !object.Kind.Core():
 		return notAllowed("put the objects that it stands for into the source (tend diff shows them)",
 			"%s is a macro, and a sync runs no plugin", ref)
 	case !r.Trusted && unscoped:
-		return notAllowed(nextTrust, "%s concerns the whole cluster, and the source is not trusted", ref)
+		return r.untrusted(nextTrust, "%s concerns the whole cluster", ref)
 	case !r.Trusted && object.Kind.Delivered():
-		return notAllowed(nextTrust, "%s changes a Kubernetes cluster, and the source is not trusted", ref)
+		return r.untrusted(nextTrust, "%s changes a Kubernetes cluster", ref)
 	case !r.Trusted && len(r.Scopes) == 0:
 		return notAllowed(nextScopes, "%s: the source is not trusted, and its sync names no scopes", ref)
-	case len(r.Scopes) > 0 && !unscoped && !slices.Contains(r.Scopes, ref.Scope):
+	case len(r.Scopes) > 0 && !unscoped && !r.covers(ref.Scope):
 		return notAllowed("leave it out of the source, or add the scope to scopes of the sync",
 			"%s is outside of the source's scopes", ref)
 	}
@@ -81,7 +102,7 @@ func (r Rights) refuseKind(object api.Object) *Error {
 // RefuseChange returns why a sync, as the field manager that it is, may not change an object that is stored; nil if it
 // may.
 func (r Rights) RefuseChange(stored api.Object, manager string) *Error {
-	if r.Trusted || stored.Creator() == manager {
+	if r.Trusted || r.Person != "" || stored.Creator() == manager {
 		return nil
 	}
 	return notAllowed("leave it out of the source; or delete the object, and the sync creates it; or set trusted",

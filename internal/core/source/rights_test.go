@@ -73,6 +73,29 @@ func TestRefuse(t *testing.T) {
 			wantRefused(t, name, rights.Rights, tc.object, rights.want)
 		}
 	}
+	person := Rights{Person: "carol is deployer of prod", Scopes: []string{"prod"}, HostPaths: []string{"/srv/data"}}
+	for name, tc := range map[string]struct {
+		object api.Object
+		want   string
+	}{
+		"plain":                 {deployment(`"volumes":["prod.data:/data"]`), ""},
+		"builds":                {declared(api.KindDeployment, "prod", `{"build":{}}`), ""},
+		"builds as root":        {declared(api.KindDeployment, "prod", `{"build":{},"cap_add":["SYS_ADMIN"]}`), "cap_add reaches the host, and carol is deployer of prod"},
+		"an allowed folder":     {deployment(`"volumes":["/srv/data:/x:ro"]`), ""},
+		"below it":              {deployment(`"volumes":["/srv/data/sub:/x"]`), "volumes reaches the host"},
+		"above it":              {deployment(`"volumes":["/srv:/x"]`), "volumes reaches the host"},
+		"by a value":            {deployment(`"volumes":["${config.DIR}:/x"]`), "volumes reaches the host"},
+		"another scope":         {declared(api.KindJob, "bank", `{"image":"a"}`), "is in another scope"},
+		"another scope's value": {deployment(`"env":{"A":"${config.bank.vault.KEY}"}`), "names the scope bank"},
+		"the cluster":           {declared(api.KindNode, api.Unscoped, `{}`), "concerns the whole cluster"},
+		"a macro":               {declared("postgres", "prod", `{}`), "runs a plugin"},
+	} {
+		wantRefused(t, "a person, "+name, person, tc.object, tc.want)
+	}
+	everywhere := Rights{Person: "dora is deployer"}
+	wantRefused(t, "a person of all scopes", everywhere, declared(api.KindJob, "bank", `{"image":"a","env_from":["prod/web"]}`), "")
+	wantRefused(t, "a person of all scopes, the cluster", everywhere, declared(api.KindSync, api.Unscoped, `{}`), "concerns the whole cluster")
+	wantRefused(t, "a person of all scopes, files for all", everywhere, declared(api.KindAsset, api.Unscoped, `{"files":{"a":"x"}}`), "is for all scopes")
 	anywhere := declared(api.KindIngress, "bank", `{"host":"a.example"}`)
 	wantRefused(t, "trusted, without scopes", Rights{Trusted: true}, anywhere, "")
 	wantRefused(t, "of an earlier version", Rights{}, anywhere, "names no scopes")

@@ -1,0 +1,53 @@
+package api
+
+import "time"
+
+// AccessRole says what a person, or a program, may do with an access token. docs/people.md has the table.
+type AccessRole string
+
+// The roles, the least first. A viewer reads; a deployer also changes the objects of its scopes; an admin may do everything.
+const (
+	Viewer   AccessRole = "viewer"
+	Deployer AccessRole = "deployer"
+	Admin    AccessRole = "admin"
+)
+
+// AccessRoles are all roles, the least first.
+var AccessRoles = []AccessRole{Viewer, Deployer, Admin}
+
+// AccessTokenRequest says whose token is made, what it allows, and until when.
+type AccessTokenRequest struct {
+	// Name is the person's or the program's: lower-case letters, digits and dashes.
+	Name string     `json:"name"`
+	Role AccessRole `json:"role"`
+	// Scopes are those that the token is limited to. Default: all of them. An admin has none.
+	Scopes []string `json:"scopes,omitempty"`
+	// TTL is how long it is valid, in days or as a duration: 90d, 12h. From 1m to 366d. Default 90d.
+	TTL string `json:"ttl,omitempty"`
+}
+
+// AccessTokenInfo is what is known of an access token, without its secret.
+type AccessTokenInfo struct {
+	Name   string     `json:"name"`
+	Role   AccessRole `json:"role"`
+	Scopes []string   `json:"scopes,omitempty"`
+	// ID differs for each token of the name, one after the other.
+	ID        string    `json:"id"`
+	MadeBy    string    `json:"madeBy,omitempty"`
+	MadeAt    time.Time `json:"madeAt"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// AccessToken is a new token.
+type AccessToken struct {
+	AccessTokenInfo
+	// Token is the secret, which is shown once.
+	Token string `json:"token"`
+	// Server is the URL at which this server answers other machines. Empty if it has no listener for them (--listen).
+	Server string `json:"server,omitempty"`
+}
+
+// AccessTokenPrefix begins every access token: tendaccess1.NAME.SECRET, or tendaccess1.NAME.SECRET.FINGERPRINT. The
+// fingerprint is SHA-256, in hex, of the certificate of the cluster's own authority: a client that finds it there trusts a
+// server with a certificate of that authority, and no other.
+const AccessTokenPrefix = "tendaccess1"

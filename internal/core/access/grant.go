@@ -1,0 +1,42 @@
+package access
+
+import (
+	"slices"
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// Grant is what a caller may do.
+type Grant struct {
+	// Name is that of the caller's token.
+	Name string
+	Role api.AccessRole
+	// Scopes are those that the caller is limited to. None is no limit.
+	Scopes []string
+}
+
+// Limited reports whether the grant is for some scopes alone.
+func (g Grant) Limited() bool { return g.Role != api.Admin && len(g.Scopes) > 0 }
+
+// Covers reports whether the grant is for a scope.
+func (g Grant) Covers(scope string) bool { return !g.Limited() || slices.Contains(g.Scopes, scope) }
+
+// Only returns the one scope of a grant that is limited to one; else the empty text.
+func (g Grant) Only() string {
+	if g.Limited() && len(g.Scopes) == 1 {
+		return g.Scopes[0]
+	}
+	return ""
+}
+
+// String describes the caller: alice is viewer of prod.
+func (g Grant) String() string {
+	if len(g.Scopes) == 0 {
+		return g.Name + " is " + string(g.Role)
+	}
+	return g.Name + " is " + string(g.Role) + " of " + strings.Join(g.Scopes, ", ")
+}
+
+// rank orders the roles; one that is not known is below all.
+func rank(role api.AccessRole) int { return slices.Index(api.AccessRoles, role) }

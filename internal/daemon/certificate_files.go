@@ -1,0 +1,59 @@
+package daemon
+
+import (
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+)
+
+// certificateFiles is a certificate in two files, which are read again when they have changed: what renews it need not
+// restart the server. Files that can't be read, or don't fit together, leave the last certificate in use.
+type certificateFiles struct {
+	certificate, key string
+	logger           *slog.Logger
+
+	mu     sync.Mutex
+	loaded *tls.Certificate
+	// read is when the files that were read last had changed.
+	read [2]time.Time
+}
+
+// current returns the certificate as the files have it now.
+func (f *certificateFiles) current() (*tls.Certificate, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	changed, err := f.changed()
+	if err == nil && changed == f.read && f.loaded != nil {
+		return f.loaded, nil
+	}
+	var pair tls.Certificate
+	if err == nil {
+		pair, err = tls.LoadX509KeyPair(f.certificate, f.key)
+	}
+	switch {
+	case err == nil:
+		f.loaded, f.read = &pair, changed
+	case f.loaded == nil:
+		return nil, err
+	case changed != f.read:
+		f.read = changed // it is said once
+		f.logger.Warn("the changed certificate can't be used", "path", f.certificate, "error", err)
+	}
+	return f.loaded, nil
+}
+
+// changed returns when the files have changed.
+func (f *certificateFiles) changed() (at [2]time.Time, err error) {
+	for i, path := range []string{f.certificate, f.key} {
+		info, fault := os.Stat(path)
+		if fault != nil {
+			err = errors.Join(err, fault)
+			continue
+		}
+		at[i] = info.ModTime()
+	}
+	return at, err
+}

@@ -1,0 +1,147 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/access"
+	coresource "tend.dev/tend/internal/core/source"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/verbs"
+)
+
+// checkedMux registers the routes of the API, each behind the check of the caller's rights: nothing can be registered
+// without it.
+type checkedMux struct{ *Server }
+
+// HandleFunc registers a route.
+func (m checkedMux) HandleFunc(route string, handle func(http.ResponseWriter, *http.Request)) {
+	m.patterns = append(m.patterns, route)
+	m.mux.HandleFunc(route, m.allowed(route, handle))
+}
+
+// ServeHTTP answers a request.
+func (m checkedMux) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.mux.ServeHTTP(w, r) }
+
+// Routes returns the routes of the API, as package access has them.
+func (s *Server) Routes() []string { return s.patterns }
+
+// allowed answers the calls of a route that the caller may make, and refuses the others.
+func (s *Server) allowed(route string, next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		grant := callerOf(r.Context()).grant
+		if grant.Role == api.Admin {
+			next(w, r)
+			return
+		}
+		r, call, err := s.callOf(route, grant, r)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		if refused := access.Allow(grant, call); refused != nil {
+			s.fail(w, r, refused)
+			return
+		}
+		rights := coresource.Rights{Person: grant.String(), Scopes: grant.Scopes, HostPaths: s.HostPaths}
+		next(w, r.WithContext(verbs.WithRights(r.Context(), rights)))
+	}
+}
+
+// callOf returns what a request asks for. A call of a grant for one scope that names none is about that scope: the request
+// that is returned says so.
+func (s *Server) callOf(route string, grant access.Grant, r *http.Request) (*http.Request, access.Call, error) {
+	query, err := plainQuery(r.URL.RawQuery)
+	if err != nil {
+		return r, access.Call{}, err
+	}
+	call := access.Call{Route: route, Scope: r.PathValue("scope")}
+	call.Kind, _ = api.ParseKind(r.PathValue("kind")) // the handler refuses one that is unknown
+	bound := access.Rules[route].Bound
+	switch {
+	case bound == access.OfPod:
+		call.Scope = s.scopeOfPod(r.PathValue("pod"))
+	case call.Scope == "" && (bound == access.Named || bound == access.Filtered):
+		if only := grant.Only(); only != "" && query.Get("scope") == "" {
+			query.Set("scope", only)
+		}
+		call.Scope = query.Get("scope")
+	}
+	for name := range query {
+		call.Parameters = append(call.Parameters, name)
+	}
+	address := *r.URL
+	address.RawQuery = query.Encode()
+	r = r.WithContext(r.Context()) // a copy
+	r.URL = &address
+	return r, call, nil
+}
+
+// plainQuery returns a query that every parser reads alike: each parameter is there once, has a value, and is escaped as
+// usual. What decides about a call must be what the call's handler reads.
+func plainQuery(raw string) (url.Values, error) {
+	parsed, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, badRequest("escape the parameters", "malformed query: %v", err)
+	}
+	out := url.Values{}
+	for name, values := range parsed {
+		if len(values) > 1 {
+			return nil, badRequest("give it once", "parameter %s is given %d times", clip(name), len(values))
+		}
+		if values[0] != "" {
+			out.Set(name, values[0])
+		}
+	}
+	for part := range strings.SplitSeq(raw, "&") {
+		if name, err := url.QueryUnescape(part); err == nil && part != "" && !strings.Contains(part, "=") {
+			out.Set(name, "true") // ?follow is ?follow=true
+		}
+	}
+	return out, nil
+}
+
+// scopeOfPod returns the scope of a pod's object; empty if there is no such pod.
+func (s *Server) scopeOfPod(pod string) string {
+	snap, err := s.snapshot()
+	if err != nil {
+		return ""
+	}
+	owner, _, err := slotOf(snap, pod)
+	if err != nil {
+		return ""
+	}
+	return owner.Scope
+}
+
+// checkCommand returns why a caller may not run a command in a pod; nil if the caller may. The command has what the pod
+// has.
+func checkCommand(ctx context.Context, snap records.Snapshot, task *api.Task) error {
+	rights := verbs.RightsOf(ctx)
+	if rights.Trusted {
+		return nil
+	}
+	if refused := access.AllowScope(callerOf(ctx).grant, task.Scope); refused != nil {
+		return refused
+	}
+	object := snap.Object(task.Owner())
+	if !object.Exists() {
+		return notLive(task.ContainerName())
+	}
+	inside := []api.Object{*object.Value}
+	if release := snap.Release(task.Owner(), task.Release); release.Exists() {
+		made := *object.Value
+		made.Spec = release.Value.Spec
+		inside = append(inside, made)
+	}
+	for _, object := range inside {
+		if fault := rights.RefuseCommand(object); fault != nil {
+			return &api.Problem{Type: api.ProblemType + "Forbidden", Title: "Forbidden", Status: http.StatusForbidden,
+				Detail: fault.Message, Next: "ask an admin to run it"}
+		}
+	}
+	return nil
+}

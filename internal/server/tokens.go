@@ -1,0 +1,77 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+func (s *Server) tokenRoutes() {
+	typed(s, "GET", "/v1/tokens", "List the tokens of people and programs", s.tokens)
+	typed(s, "POST", "/v1/tokens", "Make a token of a person or a program, with a role and scopes", s.addToken)
+	typed(s, "DELETE", "/v1/tokens/{name}", "Revoke a token: what is open with it ends", s.endToken)
+}
+
+// tokenBody says whose token is made.
+type tokenBody struct{ Body api.AccessTokenRequest }
+
+// addToken makes the token of a person or a program. Its secret is in this answer alone.
+func (s *Server) addToken(ctx context.Context, in *tokenBody) (api.AccessToken, error) {
+	made, revision, err := s.Verbs.AddToken(ctx, in.Body, actorOf(ctx))
+	if err != nil {
+		return api.AccessToken{}, err
+	}
+	s.settle(ctx, revision)
+	if s.Remote != nil {
+		var fingerprint string
+		if made.Server, fingerprint = s.Remote(); fingerprint != "" {
+			made.Token += "." + fingerprint
+		}
+	}
+	s.Logger.InfoContext(ctx, "access token made", "token", made.Name, "role", string(made.Role), "scopes", made.Scopes, "actor", actorOf(ctx),
+		"expires", made.ExpiresAt)
+	return made, nil
+}
+
+// tokens lists the tokens by name, also those that have expired.
+func (s *Server) tokens(context.Context, *struct{}) (api.ListResult[api.AccessTokenInfo], error) {
+	out := api.ListResult[api.AccessTokenInfo]{Items: []api.AccessTokenInfo{}}
+	snap, err := s.snapshot()
+	if err != nil {
+		return out, err
+	}
+	for _, token := range snap.AccessTokens() {
+		out.Items = append(out.Items, token.Value.AccessTokenInfo)
+	}
+	out.Revision = snap.Revision()
+	return out, nil
+}
+
+type tokenName struct {
+	Name string `path:"name"`
+}
+
+// endToken revokes a token. What is open with it ends when the view has the change: at the latest with this answer.
+func (s *Server) endToken(ctx context.Context, in *tokenName) (api.AccessTokenInfo, error) {
+	ended, revision, err := s.Verbs.RevokeToken(ctx, in.Name)
+	if err != nil {
+		return api.AccessTokenInfo{}, err
+	}
+	s.settle(ctx, revision)
+	s.Logger.InfoContext(ctx, "access token revoked", "token", ended.Name, "role", string(ended.Role), "actor", actorOf(ctx))
+	return ended, nil
+}
+
+// wrongTokenTime is how long an answer to a wrong token is kept back on the listener for other machines.
+const wrongTokenTime = time.Second
+
+// delay waits, unless the client leaves.
+func delay(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
