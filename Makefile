@@ -211,9 +211,9 @@ BESIDE := lint cross
 .PHONY: beside-tests
 beside-tests:
 	nice -n 19 $(MAKE) $(BESIDE:%=if-changed-%)
-	nice -n 19 $(MAKE) vulncheck
 	nice -n 19 $(MAKE) race-packages QUICK=1
 	nice -n 5 $(MAKE) race QUICK=1
+	nice -n 19 $(MAKE) vulncheck
 
 # Where the vulnerability database can't be reached, the log says so: that is no pass.
 .PHONY: vulncheck
