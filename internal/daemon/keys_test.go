@@ -221,6 +221,7 @@ func (c *rotating) rotate(name string, meanwhile func(api.KeyRotation)) {
 // TestKeysAreRotated: with what a thief has of a server's disk, nothing of the store is read once the keys are rotated, no node's
 // and no server's certificate is taken; and meanwhile no pod is replaced, every secret is read, and servers and nodes go on.
 func TestKeysAreRotated(t *testing.T) {
+	t.Parallel()
 	c := &rotating{several: newSeveral(t, "a", "b"), gates: map[string]string{}, stores: map[string]string{}}
 	c.boot("a", nil)
 	a := c.running["a"]

@@ -11,6 +11,7 @@ import (
 // TestAServersTokenIsSpent: once the server that used a token has started, nobody gets the cluster's keys with it, under that
 // server's name and address neither.
 func TestAServersTokenIsSpent(t *testing.T) {
+	t.Parallel()
 	s := newSeveral(t, "a", "b")
 	a := s.start("a", "")
 	token, err := a.client.JoinToken(t.Context(), api.JoinTokenRequest{Role: api.JoinAsServer})
