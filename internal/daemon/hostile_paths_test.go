@@ -221,7 +221,7 @@ func foreignAuthority(t *testing.T) *authority.Authority {
 	return out
 }
 
-// dumpOf returns all that a store holds but what the servers write by themselves: leases, heartbeats, statuses, the audit.
+// dumpOf returns all that a store holds but what the servers write by themselves: leases, heartbeats, statuses, their keys, the audit.
 func dumpOf(t *testing.T, s store.Store) []byte {
 	t.Helper()
 	page, err := s.List(t.Context(), "/", store.ListOptions{})
@@ -230,7 +230,7 @@ func dumpOf(t *testing.T, s store.Store) []byte {
 	}
 	var out bytes.Buffer
 	for _, entry := range page.Entries {
-		if slices.ContainsFunc([]string{records.LeasesPrefix, records.AlivePrefix, records.StatusPrefix, records.AuditPrefix, records.EventsPrefix, records.ActualNodesPrefix, records.LossesPrefix},
+		if slices.ContainsFunc([]string{records.LeasesPrefix, records.AlivePrefix, records.StatusPrefix, records.AuditPrefix, records.EventsPrefix, records.ActualNodesPrefix, records.LossesPrefix, records.HoldingsPrefix},
 			func(prefix string) bool { return strings.HasPrefix(entry.Key, prefix) }) {
 			continue
 		}
