@@ -2,7 +2,8 @@ package rotation
 
 import (
 	"context"
-	"maps"
+	"errors"
+	"fmt"
 	"reflect"
 	"time"
 
@@ -28,9 +29,10 @@ func (s *Service) Follow(ctx context.Context) error {
 	}
 }
 
-// FollowOnce does what is to be done now.
+// FollowOnce does what is to be done now. A key that can't be followed keeps none of the others from it.
 func (s *Service) FollowOnce(ctx context.Context) error {
 	snap, said := s.Snapshot(), records.Holdings{}
+	var faults []error
 	for _, key := range s.Keys {
 		info := key.Info(snap)
 		if info.Fingerprint == "" {
@@ -38,20 +40,13 @@ func (s *Service) FollowOnce(ctx context.Context) error {
 		}
 		holding, err := key.Follow(snap, snap.Rotation(info.Name).Value)
 		if err != nil {
-			return err
+			faults = append(faults, fmt.Errorf("the key %s: %w", info.Name, err))
 		}
 		said[info.Name] = holding
 	}
-	stored := snap.Holdings()[s.Server]
-	if s.said == nil {
-		s.said = stored
+	if !reflect.DeepEqual(said, snap.Holdings()[s.Server]) {
+		_, err := records.NewTxn("key.hold").Put(records.HoldingsKey(s.Server), said).Commit(ctx, s.Store)
+		faults = append(faults, err)
 	}
-	if reflect.DeepEqual(said, s.said) && stored != nil {
-		return nil
-	}
-	if _, err := records.NewTxn("key.hold").Put(records.HoldingsKey(s.Server), said).Commit(ctx, s.Store); err != nil {
-		return err
-	}
-	s.said = maps.Clone(said)
-	return nil
+	return errors.Join(faults...)
 }

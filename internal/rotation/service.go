@@ -55,7 +55,6 @@ type Key interface {
 // Service rotates keys.
 type Service struct {
 	Options
-	said records.Holdings
 	// used is since when every party has been seen to use the new key of a rotation, by the name of the key.
 	used map[string]time.Time
 	// clean has the keys whose old one was seen to have made nothing that is left.
