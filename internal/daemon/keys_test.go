@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -146,6 +147,41 @@ func (had thief) forges(with *authority.Authority, address string) error {
 	return nil
 }
 
+// waits keeps a connection with a certificate that the thief made. It returns what asks on it: with the status, 0 if it is closed.
+func (had thief) waits(with *authority.Authority, address string) func(method, path string) int {
+	had.t.Helper()
+	own, err := with.Client(authority.Machine{Node: "forged", UID: "u"}, time.Hour)
+	if err != nil {
+		had.t.Fatal(err)
+	}
+	config := &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{own}, NextProtos: []string{"h2"}}
+	var dialled atomic.Bool
+	transport := &http.Transport{ForceAttemptHTTP2: true, DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		if dialled.Swap(true) {
+			return nil, errors.New("the connection is closed")
+		}
+		return (&tls.Dialer{Config: config}).DialContext(ctx, network, address)
+	}}
+	had.t.Cleanup(transport.CloseIdleConnections)
+	ask := func(method, path string) int {
+		request, err := http.NewRequest(method, "https://"+address+path, strings.NewReader("{}"))
+		if err != nil {
+			had.t.Fatal(err)
+		}
+		answer, err := (&http.Client{Transport: transport}).Do(request)
+		if err != nil {
+			return 0
+		}
+		defer answer.Body.Close()
+		_, _ = io.Copy(io.Discard, answer.Body)
+		return answer.StatusCode
+	}
+	if status := ask("POST", "/node/v1/join"); status != http.StatusUnauthorized {
+		had.t.Fatalf("a join without a token: answered %d", status)
+	}
+	return ask
+}
+
 // reachesStore connects to the listener of a server's store with a certificate that the thief made for a server.
 func (had thief) reachesStore(address string) error {
 	had.t.Helper()
@@ -261,7 +297,11 @@ func TestKeysAreRotated(t *testing.T) {
 	if err := had.forges(nodes, c.gates["a"]); err != nil {
 		t.Errorf("before its authority is rotated, a forged certificate is refused: %v", err)
 	}
+	waiting := had.waits(nodes, c.gates["a"]) // on a connection that nothing knows a node by
 	c.rotate(api.KeyNodes, nil)
+	if status := waiting("GET", "/node/v1/state"); status != http.StatusUnauthorized && status != 0 {
+		t.Errorf("a connection that is older than the authority: answered %d", status)
+	}
 	for _, name := range []string{"a", "b"} {
 		if err := had.forges(nodes, c.gates[name]); err == nil {
 			t.Errorf("%s takes a node's certificate of the old authority", name)

@@ -93,7 +93,10 @@ func (d *daemon) memberOn(conn *tls.Conn) (node string, left func(), err error) 
 	}
 	connlimit.Note(conn, http.StateActive) // it makes way for nobody: it sends no request
 	left = d.links.add(m, conn)
-	if _, err = d.member(state); err != nil {
+	if _, err = d.member(state); err == nil && !d.gate.desk.Authority.Takes(&state) {
+		err = errors.New("the certificate is of an authority that is no longer taken")
+	}
+	if err != nil {
 		left()
 		return "", func() {}, err
 	}

@@ -6,12 +6,14 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -139,4 +141,15 @@ func (a *Authority) pool() *x509.CertPool {
 		pool.AddCert(i.root)
 	}
 	return pool
+}
+
+// Takes reports whether the certificate that a connection came with, if it did, is of an issuer whose certificates are taken now: a
+// connection may be older than the issuers.
+func (a *Authority) Takes(state *tls.ConnectionState) bool {
+	if state == nil || len(state.VerifiedChains) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(state.VerifiedChains, func(chain []*x509.Certificate) bool {
+		return slices.Contains(a.Fingerprints(), fingerprint(chain[len(chain)-1]))
+	})
 }

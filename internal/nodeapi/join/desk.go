@@ -65,6 +65,19 @@ func (d Desk) Register(mux *http.ServeMux) {
 	}))
 }
 
+// Guard refuses requests on connections that are older than the authority: they came with a certificate of a former one.
+func (d Desk) Guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if d.Authority.Takes(r.TLS) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Connection", "close")
+		wire.Fail(w, &api.Problem{Status: http.StatusUnauthorized, Title: "FormerAuthority", Detail: "the certificate is of an authority that is no longer taken",
+			Next: "connect again with a present certificate, or join again: tend nodes add"})
+	})
+}
+
 func (d Desk) joined(r *http.Request, name string, server bool, err error) {
 	var refused *api.Problem
 	if err != nil {
