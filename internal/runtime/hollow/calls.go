@@ -15,8 +15,9 @@ func (r *Runtime) Stop(ctx context.Context, id string, grace time.Duration) erro
 		return err
 	}
 	var stopped *container
+	var incarnation int
 	err := r.with(ctx, id, func(e *Engine, c *container) error {
-		stopped = c
+		stopped, incarnation = c, c.generation
 		e.stopLocked(c, grace)
 		return nil
 	})
@@ -26,7 +27,8 @@ func (r *Runtime) Stop(ctx context.Context, id string, grace time.Duration) erro
 	if err != nil {
 		return err
 	}
-	return r.engine.await(ctx, stopped, func() bool { return !stopped.active() })
+	// It may be started again before this goroutine looks.
+	return r.engine.await(ctx, stopped, func() bool { return !stopped.active() || stopped.generation != incarnation })
 }
 
 // Remove implements runtime.Runtime.

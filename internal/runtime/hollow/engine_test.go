@@ -246,3 +246,30 @@ func TestThousands(t *testing.T) {
 		}
 	}
 }
+
+// TestStopOfWhatIsStartedAgainAtOnce: a stop ends with the incarnation that it stopped, whatever follows it.
+func TestStopOfWhatIsStartedAgainAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engine, rt := machine(t, Options{Behaviour: func(runtime.ContainerSpec) Behaviour { return Behaviour{IgnoresStop: true} }})
+		c := run(t, rt, spec("a", "no"))
+		ended := make(chan error, 1)
+		go func() { ended <- rt.Stop(t.Context(), c.ID, time.Minute) }()
+		engine.mu.Lock()
+		held := engine.containers[c.ID]
+		engine.mu.Unlock()
+		synctest.Wait()
+		engine.mu.Lock()
+		engine.dieLocked(held, 0)
+		err := engine.startLocked(held)
+		engine.mu.Unlock()
+		synctest.Wait()
+		select {
+		case stopErr := <-ended:
+			if err != nil || stopErr != nil {
+				t.Errorf("started again: %v, stopped: %v", err, stopErr)
+			}
+		default:
+			t.Error("the stop waits for the incarnation after its own")
+		}
+	})
+}
