@@ -9,6 +9,8 @@ type IngressNodeStatus struct {
 	HTTPS ListenerStatus `json:"https"`
 	// Certificates are how those of the hosts are, by host.
 	Certificates map[string]CertificateStatus `json:"certificates,omitempty"`
+	// Unreached are the nodes with pods of these hosts that the proxy doesn't reach, and why.
+	Unreached map[string]string `json:"unreached,omitempty"`
 }
 
 // ListenerStatus is how one listener is.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"net/netip"
 	"reflect"
 	"time"
 )
@@ -18,11 +19,14 @@ type NodeStatus struct {
 	Runtime        string `json:"runtime"`
 	RuntimeVersion string `json:"runtimeVersion,omitempty"`
 	// Ready says whether the runtime answers; Reason and Message why not.
-	Ready       bool    `json:"ready"`
-	Reason      string  `json:"reason,omitempty"`
-	Message     string  `json:"message,omitempty"`
-	CPUs        float64 `json:"cpus,omitempty"`
-	MemoryBytes int64   `json:"memoryBytes,omitempty"`
+	Ready   bool   `json:"ready"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Address is where other nodes reach the machine, RelayPort the TCP port at which it takes their connections to its pods; 0 is none.
+	Address     netip.Addr `json:"address,omitzero"`
+	RelayPort   uint16     `json:"relayPort,omitempty"`
+	CPUs        float64    `json:"cpus,omitempty"`
+	MemoryBytes int64      `json:"memoryBytes,omitempty"`
 	// Quarantined lists what the node leaves alone: containers that carry this cluster's labels but whose task the store
 	// doesn't know, and the paths of files below the root that aren't Tend's or can't be read.
 	Quarantined []string    `json:"quarantined,omitempty"`

@@ -201,6 +201,8 @@ const (
 	ReasonHostTaken = "HostTaken"
 	// ReasonNoService: there is no workload of that name in the scope.
 	ReasonNoService = "NoService"
+	// ReasonPodsUnreached: a node that serves the ingress can't reach all nodes with its pods.
+	ReasonPodsUnreached = "PodsUnreached"
 	// ReasonNoReadyPods: the workload has no pod that may serve.
 	ReasonNoReadyPods = "NoReadyPods"
 	// ReasonNotListening: no proxy could open its listener.

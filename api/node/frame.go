@@ -24,13 +24,15 @@ type Frame struct {
 	Pods map[string]Pods `json:"pods,omitempty"`
 	// Moved are the addresses that changed, by node: the scope that has one now, empty if none has. It stands for Pods where little changes.
 	Moved map[string]Pods `json:"moved,omitempty"`
+	// Relays are those of other nodes that changed: nil is one that is none of the node's business. A listing has all of them.
+	Relays map[string]*Relay `json:"relays,omitempty"`
 	// Changes are what to reconcile for this.
 	Changes []Change `json:"changes,omitempty"`
 }
 
 // Empty says that a frame holds nothing but a revision.
 func (f Frame) Empty() bool {
-	return !f.Reset && len(f.Tasks) == 0 && len(f.Images) == 0 && f.Table == nil && len(f.Services) == 0 && f.Network == nil && len(f.Peers) == 0 && len(f.Pods) == 0 && len(f.Moved) == 0 && len(f.Changes) == 0
+	return !f.Reset && len(f.Tasks) == 0 && len(f.Images) == 0 && f.Table == nil && len(f.Services) == 0 && f.Network == nil && len(f.Peers) == 0 && len(f.Pods) == 0 && len(f.Moved) == 0 && len(f.Relays) == 0 && len(f.Changes) == 0
 }
 
 // TaskEntry is a task of the node, or one that isn't any more.

@@ -47,3 +47,13 @@ type Names struct {
 func PeerOf(subnet netip.Prefix, status api.NetworkNodeStatus) (Peer, bool) {
 	return Peer{Address: status.Address, Key: status.Key, Subnet: subnet}, subnet.IsValid() && status.Address.IsValid()
 }
+
+// Relay is where another node takes connections to its pods, and whether it may ask for connections to those of others.
+type Relay struct {
+	// Address is invalid if the node takes none, or has not said so yet.
+	Address netip.AddrPort `json:"address,omitzero"`
+	// UID is that of the machine in its certificate.
+	UID string `json:"uid,omitempty"`
+	// Asks is set for a node that serves ingresses.
+	Asks bool `json:"asks,omitempty"`
+}

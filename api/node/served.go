@@ -5,6 +5,7 @@ import "tend.dev/tend/api"
 // Served is what a node's proxy serves: ingresses, and the workloads they name by scope/name.
 type Served struct {
 	Table
+	// Services are those that the ingresses name. A node without a proxy gets those of its own pods alone, without their Pods.
 	Services map[string]Service
 }
 
@@ -32,7 +33,9 @@ type Service struct {
 	// Ports and NetworkMode are those of the spec.
 	Ports       []string `json:"ports,omitempty"`
 	NetworkMode string   `json:"networkMode,omitempty"`
-	Pods        []Pod    `json:"pods,omitempty"`
+	// At are the ports of its containers that ingresses lead to: a node takes connections of other nodes for no others.
+	At   []int `json:"at,omitempty"`
+	Pods []Pod `json:"pods,omitempty"`
 }
 
 // Pod is one that may serve.
@@ -40,7 +43,8 @@ type Pod struct {
 	Task string `json:"task"`
 	Node string `json:"node"`
 	Name string `json:"name"`
-	// Address is the container's, Ports what it publishes, as its node reported.
+	// Address is the container's, Ports what it publishes, as its node reported. Pods of other nodes have neither: they are reached
+	// through their node's relay.
 	Address string            `json:"address,omitempty"`
 	Ports   []api.PortBinding `json:"ports,omitempty"`
 	// Ready says that it is wanted, runs, and that its probes pass.

@@ -115,8 +115,7 @@ func (a *Agent) remove(ctx context.Context, id string) error {
 func (a *Agent) stop(from context.Context, of api.Task, container string, action healing.Action, drain time.Duration) {
 	task := of.ID
 	a.stops.begin(from, container, func(ctx context.Context) error {
-		a.serving.drain(ctx, of, drain)
-		a.drainOthers(ctx, of, drain)
+		a.drain(ctx, of, drain)
 		a.containers.ending(container)
 		return a.runtime.Stop(ctx, container, action.Grace)
 	}, func(err error) {
@@ -129,7 +128,7 @@ func (a *Agent) stop(from context.Context, of api.Task, container string, action
 // drainTime returns how long a pod that is going away may finish its requests. It is 0 for a pod that is to run again:
 // it keeps its place, so requests would keep coming.
 func (a *Agent) drainTime(ctx context.Context, task api.Task, frozen bool) time.Duration {
-	if a.serving == nil || task.Desired == api.DesiredRunning && !frozen {
+	if task.Desired == api.DesiredRunning && !frozen {
 		return 0
 	}
 	release, err := a.releases.of(ctx, task)

@@ -38,6 +38,7 @@ type Agent struct {
 	machine    *machine
 	prober     *prober.Prober
 	serving    *serving // nil where the node has no proxy
+	services   services
 	releases   *releases
 	secrets    *secrets
 	successors *waiters
@@ -114,6 +115,7 @@ func (a *Agent) changed(change node.Change) {
 		a.retryImages(change.Registry)
 	}
 	if change.Served {
+		a.services.changed()
 		a.serving.changed()
 	}
 }

@@ -45,19 +45,26 @@ func (n *machine) refresh() {
 func (n *machine) run(ctx context.Context) error {
 	n.facts.Hostname, _ = os.Hostname()
 	n.facts.Arch, n.facts.OS = goruntime.GOARCH, goruntime.GOOS
+	synced := n.agent.control.Synced() // the way to the servers is known then, and so where others reach this machine
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-synced:
+			synced = nil
 		case <-n.wake:
-			n.agent.reports.reportNode(n.status(ctx))
 		}
+		n.agent.reports.reportNode(n.status(ctx))
 	}
 }
 
 func (n *machine) status(ctx context.Context) api.NodeStatus {
 	status := n.facts
 	status.ID, status.Labels, status.StartedAt = n.agent.opts.Node, n.agent.opts.Labels, n.started
+	if outside := n.agent.opts.Outside; outside != nil {
+		at := outside()
+		status.Address, status.RelayPort = at.Addr(), at.Port()
+	}
 	if trouble := n.agent.watcher.trouble.Load(); trouble != nil {
 		return unready(status, *trouble)
 	}

@@ -1,12 +1,15 @@
 package agent
 
 import (
+	"context"
 	"log/slog"
+	"net/netip"
 	"time"
 
 	"tend.dev/tend/internal/agent/prober"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/nodeapi"
+	"tend.dev/tend/internal/relay"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/tracing"
 )
@@ -53,6 +56,12 @@ type Options struct {
 	// Edge creates the node's proxy, which calls changed when a listener or a certificate changed. Default: the node
 	// has none.
 	Edge func(changed func()) Edge
+	// Outside returns where other nodes reach this machine, and its relay; port 0 if there is none. Default: they don't.
+	Outside func() netip.AddrPort
+	// Reach returns why the relay of another node can't be asked; nil if it can. Default: it isn't tried.
+	Reach func(ctx context.Context, to relay.Target, at netip.AddrPort) error
+	// Drained waits until no connection of another node leads to a task any more, or until ctx ends. Default: none ever does.
+	Drained func(ctx context.Context, task string) error
 	// DrainTime is how long running reconciles may take to finish when the agent stops; default 10 s.
 	DrainTime time.Duration
 	// Hold keeps the agent from touching containers until it is closed; default: it is closed. Paused says why
@@ -94,6 +103,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Quarantined == nil {
 		o.Quarantined = func() []string { return nil }
+	}
+	if o.Drained == nil {
+		o.Drained = func(context.Context, string) error { return nil }
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -12,6 +12,7 @@ import (
 	"tend.dev/tend/internal/ingress"
 	"tend.dev/tend/internal/ingress/certs"
 	"tend.dev/tend/internal/nodeapi"
+	"tend.dev/tend/internal/relay"
 )
 
 // Edge is the node's proxy with its listeners and certificates; see internal/ingress/edge.
@@ -35,6 +36,8 @@ type serving struct {
 	// refreshed requests a report.
 	refreshed chan struct{}
 
+	reach *reach
+
 	mu    sync.Mutex // one table at a time
 	hosts []string   // the hosts with certificates
 }
@@ -46,6 +49,7 @@ func newServing(a *Agent) *serving {
 	}
 	s := &serving{a: a, control: a.control, wake: make(chan struct{}, 1), refreshed: make(chan struct{}, 1)}
 	s.edge = a.opts.Edge(s.changed)
+	s.reach = newReach(a.opts.Reach, s.reportSoon)
 	return s
 }
 
@@ -66,7 +70,7 @@ func (s *serving) members() []engine.Member {
 	if s == nil {
 		return nil
 	}
-	return []engine.Member{engine.NewMember(s.edge.Run), engine.NewMember(s.follow), engine.NewMember(s.report)}
+	return []engine.Member{engine.NewMember(s.edge.Run), engine.NewMember(s.follow), engine.NewMember(s.report), engine.NewMember(s.reach.run)}
 }
 
 // follow refreshes the proxy on each change, until ctx ends.
@@ -84,10 +88,15 @@ func (s *serving) follow(ctx context.Context) error {
 		case <-s.wake:
 		}
 		s.refresh()
-		select {
-		case s.refreshed <- struct{}{}:
-		default:
-		}
+		s.reportSoon()
+	}
+}
+
+// reportSoon requests a report. It never blocks.
+func (s *serving) reportSoon() {
+	select {
+	case s.refreshed <- struct{}{}:
+	default:
 	}
 }
 
@@ -133,10 +142,12 @@ func (s *serving) refresh() {
 	for i, certificate := range served.Certificates {
 		policies[i] = certs.Policy(certificate)
 	}
+	relays := s.control.Relays()
 	routes := ingress.Compile(declared, func(scope, name string) (ingress.Service, bool) {
 		found, ok := served.Services[scope+"/"+name]
-		return s.service(found), ok
+		return s.service(found, relays), ok
 	})
+	s.reach.want(s.a.opts.Node, served, relays)
 	s.edge.Update(routes, policies)
 	s.hosts = nil
 	for _, policy := range policies {
@@ -160,13 +171,16 @@ func (a *Agent) Observed(task string) bool {
 }
 
 // service says which pods may serve: of this node those whose container this process has observed. While the engine is
-// away, the last observation counts; without one, requests wait for it.
-func (s *serving) service(from node.Service) ingress.Service {
+// away, the last observation counts; without one, requests wait for it. Those of other nodes are reached through their relays.
+func (s *serving) service(from node.Service, relays map[string]node.Relay) ingress.Service {
 	out := ingress.Service{}
 	out.Spec.Ports, out.Spec.NetworkMode = from.Ports, from.NetworkMode
 	for _, pod := range from.Pods {
-		next := ingress.Candidate{Name: pod.Name, Address: pod.Address, Ports: pod.Ports, Ready: pod.Ready}
-		if pod.Node == s.a.opts.Node {
+		next := ingress.Candidate{Name: pod.Name, Ready: pod.Ready}
+		if pod.Node != s.a.opts.Node {
+			to := relays[pod.Node]
+			next.Relay, next.Via = to.Address, relay.Target{Node: pod.Node, UID: to.UID, Task: pod.Task}
+		} else {
 			assigned, known := s.a.control.Task(pod.Task)
 			status := s.a.reports.task(assigned)
 			next.Address, next.Ports = status.Address, status.Ports
@@ -177,22 +191,30 @@ func (s *serving) service(from node.Service) ingress.Service {
 	return out
 }
 
-// drain removes a pod from the table and waits until it has no requests in flight, for at most its drain time.
-func (s *serving) drain(ctx context.Context, task api.Task, limit time.Duration) {
-	if s == nil || limit <= 0 {
+// drain waits until a pod has no requests in flight, for at most its drain time: of this node's proxy, which forgets it first, and of those of
+// other nodes.
+func (a *Agent) drain(ctx context.Context, task api.Task, limit time.Duration) {
+	if limit <= 0 {
 		return
 	}
-	s.refresh()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if err := s.edge.Drained(ctx, task.ContainerName()); errors.Is(err, context.DeadlineExceeded) {
-		s.a.log.Warn("requests were still under way when the drain time was over", "pod", task.ContainerName(), "drain", limit)
+	var err error
+	if a.serving != nil {
+		a.serving.refresh()
+		err = a.serving.edge.Drained(ctx, task.ContainerName())
+	}
+	if err == nil {
+		err = a.opts.Drained(ctx, task.ID)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		a.log.Warn("requests were still under way when the drain time was over", "pod", task.ContainerName(), "drain", limit)
 	}
 }
 
 func (s *serving) status() api.IngressNodeStatus {
 	plain, secure := s.edge.States()
-	out := api.IngressNodeStatus{Node: s.a.opts.Node, HTTP: api.ListenerStatus(plain), HTTPS: api.ListenerStatus(secure)}
+	out := api.IngressNodeStatus{Node: s.a.opts.Node, HTTP: api.ListenerStatus(plain), HTTPS: api.ListenerStatus(secure), Unreached: s.reach.unreached()}
 	for _, host := range s.certified() {
 		if state, known := s.edge.Certificate(host); known {
 			if out.Certificates == nil {

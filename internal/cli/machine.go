@@ -38,6 +38,7 @@ func (f *machineFlags) add(command *cobra.Command) {
 	flags.StringVar(&o.Runtime, "runtime", "", "what runs containers, a `RUNTIME`: docker or process (default: what the root was first used with, else docker)")
 	flags.StringVar(&o.Network, "network", "", "`NAME` of the platform network (default tend0)")
 	flags.StringVar(&o.Advertise, "advertise", "", "the `ADDRESS` at which other nodes reach this machine (default: the one it reaches the server from)")
+	flags.StringVar(&o.RelayListen, "relay-listen", host.DefaultRelayListen, "`ADDRESS` where other nodes' ingresses ask for connections to this machine's pods (TCP, certificates of nodes), or off")
 	flags.StringVar(&o.DockerHost, "docker-host", "", "the engine's `ADDRESS` (default the one that docker's own command uses)")
 	flags.IntVar(&o.Starts, "starts", 8, "`NUMBER` of containers started at a time")
 	flags.DurationVar(&o.Resync, "resync", 10*time.Second, "time between two resyncs of every plan")
@@ -140,6 +141,7 @@ func (f *machineFlags) check() error {
 		flagFault("runtime", o.Runtime, o.Runtime == "" || o.Runtime == "docker" || o.Runtime == "process", "docker or process"),
 		flagFault("node", o.Node, o.Node == "" || memberName.MatchString(o.Node), "letters, digits, dots and dashes"),
 		flagFault("advertise", o.Advertise, o.Advertise == "" || isAddress(o.Advertise), "an IP address"),
+		checkListen("relay-listen", o.RelayListen),
 		flagFault("starts", o.Starts, o.Starts > 0, "1 or more"),
 		flagFault("callback-port", o.CallbackPort, o.CallbackPort >= 0 && o.CallbackPort <= 65535, "0 to 65535"),
 		flagFault("resync", o.Resync, o.Resync >= 100*time.Millisecond, "100ms or more"),

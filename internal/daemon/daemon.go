@@ -153,6 +153,7 @@ func (d *daemon) openHost(ctx context.Context) error {
 	d.host, err = host.Open(ctx, d.Options.Options, host.Link{
 		Cluster: d.cluster.UID, Control: d.nodes.Node(d.Node), Assets: d.files, Seal: d.machineKeys.Encrypt, Open: d.openSealed,
 		Registry: d.Registry, Metrics: d.metrics, Hold: d.pause.resumed, Paused: d.pause.why, Callbacks: d.server.Callbacks(), Outside: d.outside,
+		Own: d.ownNode(),
 	})
 	if err != nil {
 		return err

@@ -167,6 +167,18 @@ func renewing(now func() time.Time, issuer func() string, issue func(life time.D
 // nodeAddress returns where nodes, and other servers, reach the listener for nodes.
 func (d *daemon) nodeAddress() string { return reachable(d.gate.listener.Addr().String(), d.peerHost) }
 
+// ownNode returns the certificate of this server's own node; nil if the server takes no other nodes.
+func (d *daemon) ownNode() *authority.Own {
+	if d.Nodes == nil && d.NodeListen == "" {
+		return nil
+	}
+	issuer := func() string { return d.gate.desk.Authority.Fingerprint() } // the gate is opened after the host, and before anything runs
+	issue := func(life time.Duration) (tls.Certificate, error) {
+		return d.gate.desk.Authority.Client(authority.Machine{Node: d.Node}, life)
+	}
+	return &authority.Own{Certificate: renewing(d.Now, issuer, issue), Roots: func() []byte { return d.gate.desk.Authority.PEM() }, Now: d.Now}
+}
+
 // outside returns where other nodes reach this machine: where it listens for them, or has the default route. Invalid if no other
 // machine does.
 func (d *daemon) outside() netip.Addr {

@@ -18,6 +18,7 @@ import (
 	"tend.dev/tend/internal/fault"
 	"tend.dev/tend/internal/netpolicy"
 	"tend.dev/tend/internal/nodeapi"
+	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/overlay"
 	"tend.dev/tend/internal/resolver"
 	"tend.dev/tend/internal/retention"
@@ -43,6 +44,8 @@ type Link struct {
 	// Outside returns where other nodes reach this machine, unless Options.Advertise says it; invalid if they don't. Default: they
 	// don't.
 	Outside func() netip.Addr
+	// Own is the machine's certificate as a node. Default: it has none, and neither asks other nodes for connections nor takes any.
+	Own *authority.Own
 	// Callbacks answers containers that call the server back. Default: they can't.
 	Callbacks http.Handler
 }
@@ -63,6 +66,7 @@ type Host struct {
 	overlay     *overlay.Overlay // nil for a runtime of tests
 	resolver    *resolver.Resolver
 	policy      *netpolicy.Keeper // nil where containers have no network of their own
+	relay       *relaying         // nil if the machine takes no connections of other nodes
 	group       *engine.Group
 	// stops are called in reverse order.
 	stops []func() error
@@ -82,6 +86,9 @@ func Open(ctx context.Context, o Options, l Link) (*Host, error) {
 	if err := h.openBuilds(); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
+	if err := h.openRelay(); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
 	serving, err := h.openEdge()
 	if err != nil {
 		return nil, errors.Join(err, h.Close())
@@ -93,6 +100,7 @@ func Open(ctx context.Context, o Options, l Link) (*Host, error) {
 		Control: h.Control, Assets: h.Assets, Builder: h.builder, Builds: h.Build.AtOnce, Memory: h.memory, Edge: serving,
 		Ask: h.Ask, Now: h.Now, Hold: h.Hold, Paused: h.Paused, Controller: h.controllerURL(),
 		Spool: filepath.Join(h.Root, "transfers"), Quarantined: func() []string { return h.quarantined }, Moved: h.podsMoved,
+		Outside: h.relayAddress, Reach: h.reach(), Drained: h.relay.drained,
 	})
 	members := []engine.Member{engine.NewMember(h.held(h.collectBuilds))}
 	if h.cache != nil {
@@ -106,6 +114,9 @@ func Open(ctx context.Context, o Options, l Link) (*Host, error) {
 	}
 	if h.policy = h.newPolicy(); h.policy != nil {
 		members = append(members, engine.NewMember(h.policy.Run), engine.NewMember(h.watchUnsynced))
+	}
+	if h.relay != nil {
+		members = append(members, engine.NewMember(h.relay.run))
 	}
 	h.group = engine.NewGroup(engine.GroupOptions{}, append(members, h.agent)...)
 	return h, nil

@@ -115,7 +115,7 @@ func (h *Host) openEdge() (func(changed func()) agent.Edge, error) {
 	return func(changed func()) agent.Edge {
 		return edge.New(edge.Options{
 			HTTP: address(o.HTTP), HTTPS: address(o.HTTPS), Sockets: edge.Inherited(), Balancers: networks, Storage: h.Control.Certificates(), Sign: h.Control.Sign,
-			Directory: o.Directory, Roots: roots, DNS: dns, Registry: h.Registry, Access: access, Logger: h.Logger, Changed: changed,
+			Directory: o.Directory, Roots: roots, DNS: dns, Registry: h.Registry, Access: access, Logger: h.Logger, Changed: changed, Relayed: h.relayed(),
 		})
 	}, nil
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
@@ -59,11 +60,15 @@ type Options struct {
 	// Engine and Faults are for tests: a runtime that outlives the process, and failpoints.
 	Engine func(cluster, node string) (runtime.Runtime, error)
 	Faults *fault.Points
-	// Edge, Ask and Now are for simulations, which have no sockets and a clock of their own: the node's proxy, the
-	// function that answers probes, and the wall clock. Zero values mean the real ones.
+	// RelayListen is where other nodes ask for connections to this one's pods: a TCP address, or off. Empty is off.
+	RelayListen string
+	// Edge, Ask, Relay and Now are for simulations, which have no sockets and a clock of their own: the node's proxy, the
+	// function that answers probes, the node's relay, and the wall clock. Zero values mean the real ones.
 	Edge func(changed func()) agent.Edge
 	Ask  prober.Asker
 	Now  func() time.Time
+	// Relay gets the function that answers other nodes, and returns where they reach it.
+	Relay func(endpoint func(task string, port int) (string, error)) netip.AddrPort
 }
 
 // DefaultRoot returns the folder where Tend keeps its files by default: TEND_ROOT, /var/lib/tend for root, and the XDG

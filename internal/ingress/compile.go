@@ -3,10 +3,12 @@ package ingress
 import (
 	"cmp"
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/relay"
 )
 
 // Declared is an ingress as it is stored.
@@ -29,6 +31,10 @@ type Candidate struct {
 	// Address is the container's, Ports what it publishes, as its node reported.
 	Address string
 	Ports   []api.PortBinding
+	// Relay is where the pod's node takes connections to it, and Via what it is asked for, without the port; zero for a pod that is
+	// reached at its own address.
+	Relay netip.AddrPort
+	Via   relay.Target
 	// Ready reports whether it may get requests: it is wanted, runs, and its probes pass.
 	Ready bool
 }
@@ -64,17 +70,28 @@ func Compile(declared []Declared, service func(scope, name string) (Service, boo
 func (s Service) ready(port int) []Pod {
 	var out []Pod
 	for _, c := range s.Pods {
-		if address := c.endpoint(port, s.Spec.NetworkMode); c.Ready && address != "" {
-			out = append(out, Pod{Name: c.Name, Address: address})
+		if pod := c.pod(port, s.Spec.NetworkMode); c.Ready && pod.Address != "" {
+			out = append(out, pod)
 		}
 	}
 	slices.SortFunc(out, func(a, b Pod) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 
-// endpoint returns where a pod listens: its own address, or the host's where it shares the host's network or is a plain
-// process, which has its ports there.
-func (c Candidate) endpoint(port int, networkMode string) string {
+func (c Candidate) pod(port int, networkMode string) Pod {
+	if c.Via == (relay.Target{}) {
+		return Pod{Name: c.Name, Address: c.Endpoint(port, networkMode)}
+	}
+	out := Pod{Name: c.Name, Via: c.Via}
+	if out.Via.Port = port; c.Relay.IsValid() {
+		out.Address = c.Relay.String()
+	}
+	return out
+}
+
+// Endpoint returns where a pod listens: its own address, or the host's where it shares the host's network or is a plain
+// process, which has its ports there. On its own node alone.
+func (c Candidate) Endpoint(port int, networkMode string) string {
 	host := c.Address
 	switch {
 	case networkMode == "host":

@@ -37,23 +37,23 @@ func TestCompile(t *testing.T) {
 	}{
 		"the workload's first port": {
 			api.IngressSpec{Host: "Shop.org"}, "shop",
-			[]Route{{Host: "shop.org", Path: "/", Pods: []Pod{{"prod-shop.a", "172.18.0.2:8080"}, {"prod-shop.b", "172.18.0.3:8080"}}}},
+			[]Route{{Host: "shop.org", Path: "/", Pods: []Pod{{Name: "prod-shop.a", Address: "172.18.0.2:8080"}, {Name: "prod-shop.b", Address: "172.18.0.3:8080"}}}},
 		},
 		"a port of its own": {
 			api.IngressSpec{Host: "shop.org", Service: "bare", Port: 3000}, "shop",
-			[]Route{{Host: "shop.org", Path: "/", Pods: []Pod{{"prod-bare.a", "172.18.0.9:3000"}}}},
+			[]Route{{Host: "shop.org", Path: "/", Pods: []Pod{{Name: "prod-bare.a", Address: "172.18.0.9:3000"}}}},
 		},
 		"no port anywhere": {
 			api.IngressSpec{Host: "shop.org"}, "bare",
-			[]Route{{Host: "shop.org", Path: "/", Pods: []Pod{{"prod-bare.a", "172.18.0.9:80"}}}},
+			[]Route{{Host: "shop.org", Path: "/", Pods: []Pod{{Name: "prod-bare.a", Address: "172.18.0.9:80"}}}},
 		},
 		"the host's network": {
 			api.IngressSpec{Host: "shop.org"}, "host",
-			[]Route{{Host: "shop.org", Path: "/", Pods: []Pod{{"prod-host.a", "127.0.0.1:80"}}}},
+			[]Route{{Host: "shop.org", Path: "/", Pods: []Pod{{Name: "prod-host.a", Address: "127.0.0.1:80"}}}},
 		},
 		"plain processes": {
 			api.IngressSpec{Host: "shop.org"}, "process",
-			[]Route{{Host: "shop.org", Path: "/", Pods: []Pod{{"prod-process.a", "127.0.0.1:23456"}, {"prod-process.b", "127.0.0.1:8080"}}}},
+			[]Route{{Host: "shop.org", Path: "/", Pods: []Pod{{Name: "prod-process.a", Address: "127.0.0.1:23456"}, {Name: "prod-process.b", Address: "127.0.0.1:8080"}}}},
 		},
 		"nobody": {api.IngressSpec{Host: "shop.org"}, "missing", []Route{{Host: "shop.org", Path: "/"}}},
 		"locations, a policy and TLS": {

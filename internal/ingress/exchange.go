@@ -59,7 +59,10 @@ func (x *exchange) first() bool {
 // request itself may end the connections. So at the second one connected closes the kept ones; what follows is a new
 // connection, and the last.
 func (x *exchange) connected(got httptrace.GotConnInfo) {
-	if kept, ok := got.Conn.(*line); ok && got.Reused && !kept.silent() {
+	if kept, ok := got.Conn.(interface {
+		io.Closer
+		silent() bool
+	}); ok && got.Reused && !kept.silent() {
 		_ = kept.Close()
 	}
 	if x.connections++; x.connections > 1 {

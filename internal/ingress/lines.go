@@ -26,14 +26,15 @@ type lines struct {
 	h2c   *http.Transport // HTTP/2 without TLS, which gRPC needs
 }
 
-func newLines(answer time.Duration) *lines {
+// newLines returns those to one pod; open follows each new connection, unless it is nil.
+func newLines(answer time.Duration, open opening) *lines {
 	l := &lines{
 		plain: &http.Transport{
-			DialContext: dialLine, MaxIdleConnsPerHost: maxIdleLines, IdleConnTimeout: idleLineLife, DisableCompression: true,
+			DialContext: open.after(dialLine), MaxIdleConnsPerHost: maxIdleLines, IdleConnTimeout: idleLineLife, DisableCompression: true,
 			ExpectContinueTimeout: time.Second, ResponseHeaderTimeout: answer, MaxResponseHeaderBytes: maxAnswerHead,
 		},
 		h2c: &http.Transport{
-			DialContext: dialer.DialContext, IdleConnTimeout: idleLineLife, DisableCompression: true, MaxResponseHeaderBytes: maxAnswerHead,
+			DialContext: open.after(dialer.DialContext), IdleConnTimeout: idleLineLife, DisableCompression: true, MaxResponseHeaderBytes: maxAnswerHead,
 			Protocols: new(http.Protocols),
 		},
 	}

@@ -4,14 +4,12 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/pires/go-proxyproto"
@@ -242,7 +240,7 @@ func (d *listener) listen() (net.Listener, error) {
 	socket := d.inherited()
 	if socket == nil {
 		listener, err := config.Listen(context.Background(), "tcp", d.state().Address)
-		return listener, withOwner(err)
+		return listener, portowner.Named(err)
 	}
 	if raw, err := socket.SyscallConn(); err == nil && config.Control != nil {
 		if err := config.Control("", "", raw); err != nil { // another kind of socket, such as multipath TCP
@@ -250,20 +248,6 @@ func (d *listener) listen() (net.Listener, error) {
 		}
 	}
 	return net.FileListener(socket)
-}
-
-// withOwner adds to the error of an occupied port which process listens there, if that can be found out.
-func withOwner(err error) error {
-	var failed *net.OpError
-	if !errors.Is(err, syscall.EADDRINUSE) || !errors.As(err, &failed) {
-		return err
-	}
-	if address, ok := failed.Addr.(*net.TCPAddr); ok {
-		if owner, found := portowner.Of(address.Port); found {
-			return fmt.Errorf("%w by %s", err, owner)
-		}
-	}
-	return err
 }
 
 // serving is the server of an open listener.

@@ -2,9 +2,13 @@ package ingress
 
 import (
 	"context"
+	"crypto/tls"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"tend.dev/tend/internal/relay"
 )
 
 // How long a pod whose connections fail gets no requests: doubled with each failure in a row, reset by a success.
@@ -112,8 +116,24 @@ func (p *pod) drained(ctx context.Context) error {
 // pods are all pods that are in the table or still have a request in flight, by name and address.
 type pods struct {
 	answer time.Duration // how long one may take to begin its answer
-	mu     sync.Mutex
-	known  map[Pod]*pod
+	// relayed opens the way to a pod of another node.
+	relayed Relayed
+	mu      sync.Mutex
+	known   map[Pod]*pod
+}
+
+// opening returns what follows a new connection to a pod of another node; nil if the pod itself is at its address.
+func (p *pods) opening(to Pod) opening {
+	if to.Via == (relay.Target{}) {
+		return nil
+	}
+	return func(ctx context.Context, conn net.Conn) (*tls.Conn, error) {
+		if p.relayed == nil {
+			_ = conn.Close()
+			return nil, errNoRelay
+		}
+		return p.relayed(ctx, conn, to.Via)
+	}
 }
 
 // update adds the pods of a new table and forgets those that left it and have no requests. The caller calls markRemoved on
@@ -126,7 +146,7 @@ func (p *pods) update(routes []Route) (wanted map[Pod]*pod, left []*pod) {
 		for _, served := range route.Pods {
 			known := p.known[served]
 			if known == nil {
-				known = &pod{Pod: served, lines: newLines(p.answer)}
+				known = &pod{Pod: served, lines: newLines(p.answer, p.opening(served))}
 			}
 			wanted[served] = known
 		}

@@ -3,7 +3,9 @@ package ingress
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httputil"
 	"sync"
@@ -11,6 +13,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"tend.dev/tend/internal/relay"
 )
 
 // DefaultHold is how long a request waits for a pod if none is ready, or while its route is paused.
@@ -36,6 +40,9 @@ type Options struct {
 	// Answer is how long a pod may take to begin its answer to a request. It doesn't apply to gRPC, whose clients set
 	// their own deadlines. Default DefaultAnswer.
 	Answer time.Duration
+	// Relayed opens the way to a pod of another node over a new connection to that node's relay, which it closes if it fails. Default:
+	// such pods aren't reached.
+	Relayed Relayed
 	// SecurePort is where plain requests of routes with TLS are sent. Default 443.
 	SecurePort int
 	// Registry gets the proxy's metrics; nil exports none.
@@ -46,6 +53,9 @@ type Options struct {
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
 }
+
+// Relayed is relay.Open with the node's own certificate.
+type Relayed func(ctx context.Context, conn net.Conn, to relay.Target) (*tls.Conn, error)
 
 // Proxy serves requests by the newest table. Safe for concurrent use.
 type Proxy struct {
@@ -95,7 +105,7 @@ func New(opts Options) *Proxy {
 		ErrorLog:     slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo), // the access log has these errors
 		BufferPool:   &buffers{},
 	}
-	p.pods.answer = opts.Answer
+	p.pods.answer, p.pods.relayed = opts.Answer, opts.Relayed
 	p.Update(nil)
 	return p
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/relay"
 )
 
 // Route says which pods serve the requests of one host below one path.
@@ -43,8 +44,10 @@ const (
 type Pod struct {
 	// Name is the pod's name: unique on the node.
 	Name string
-	// Address is its ip:port.
+	// Address is its ip:port, or that of the relay of its node.
 	Address string
+	// Via is what the relay is asked for. The zero value is none: the pod itself is at Address.
+	Via relay.Target
 }
 
 // Table finds routes. It is immutable: a change makes a new table.

@@ -68,6 +68,8 @@ type Ingresses interface {
 type Networks interface {
 	// Network returns how the others are reached now. It is not to be written to.
 	Network() node.Network
+	// Relays returns the relays of other nodes: those that ask, and to a node that serves ingresses all. It is not to be written to.
+	Relays() map[string]node.Relay
 	// Pods returns those of other nodes by node, if there is a network. It is not to be written to.
 	Pods() map[string]node.Pods
 	// ReportNetwork stores how the node itself is reached.

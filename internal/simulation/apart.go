@@ -91,7 +91,7 @@ func (m *machine) start() {
 				Engine: func(cluster, node string) (runtime.Runtime, error) {
 					return w.engineFor(cluster, node), nil
 				},
-				Ask: w.answerProbe, Now: w.now,
+				Ask: w.answerProbe, Now: w.now, Relay: proxy.relay,
 			},
 			Server: "https://server:8688", Token: token, Dial: m.cable.dial,
 		})
@@ -205,4 +205,14 @@ func (w *World) mishap(step int) {
 func (w *World) faultf(format string, args ...any) {
 	w.count.faults.Add(1)
 	w.storyf(format, args...)
+}
+
+// machine returns the one of a name; nil if there is none with an agent.
+func (w *World) machine(name string) *machine {
+	for _, m := range w.agents {
+		if m.node == name {
+			return m
+		}
+	}
+	return nil
 }

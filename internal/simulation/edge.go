@@ -2,12 +2,14 @@ package simulation
 
 import (
 	"context"
+	"net/netip"
 	"slices"
 	"sync"
 
 	"tend.dev/tend/internal/agent"
 	"tend.dev/tend/internal/ingress"
 	"tend.dev/tend/internal/ingress/certs"
+	"tend.dev/tend/internal/relay"
 )
 
 // edge is the node's proxy as far as routing goes: it keeps the table the agent gives it, and chooses pods from it. Routes
@@ -16,6 +18,8 @@ type edge struct {
 	mu     sync.Mutex
 	routes []ingress.Route
 	turn   int
+	// endpoint is what the node's relay asks; nil while the agent doesn't run.
+	endpoint func(task string, port int) (string, error)
 }
 
 var _ agent.Edge = (*edge)(nil)
@@ -43,7 +47,30 @@ func (e *edge) Certificate(string) (certs.State, bool) { return certs.State{}, f
 func (e *edge) Run(ctx context.Context) error {
 	<-ctx.Done()
 	e.Update(nil, nil)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.endpoint = nil
 	return nil
+}
+
+// relay takes the function that answers other nodes. Nothing listens at the address: see ask.
+func (e *edge) relay(endpoint func(task string, port int) (string, error)) netip.AddrPort {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.endpoint = endpoint
+	return netip.MustParseAddrPort("192.0.2.1:8690")
+}
+
+// ask asks the node where a pod listens, as another node's proxy does; false if the node names none.
+func (e *edge) ask(to relay.Target) (address string, ok bool) {
+	e.mu.Lock()
+	endpoint := e.endpoint
+	e.mu.Unlock()
+	if endpoint == nil {
+		return "", false
+	}
+	address, err := endpoint(to.Task, to.Port)
+	return address, err == nil
 }
 
 // route returns the pod that the next request for a host goes to; false where the host has no pod.

@@ -80,8 +80,3 @@ func (w *World) remaining() []string {
 	slices.Sort(out)
 	return out
 }
-
-// runsOn reports whether a node has a container of that name.
-func (w *World) runsOn(name, node string) bool {
-	return slices.ContainsFunc(w.engine.Containers(), func(c runtime.Container) bool { return c.Name == name && c.Labels[api.LabelNode] == node })
-}

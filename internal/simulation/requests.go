@@ -4,6 +4,9 @@ import (
 	"net"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/ingress"
+	"tend.dev/tend/internal/relay"
+	"tend.dev/tend/internal/runtime"
 )
 
 // requests sends some to every host, and checks who answers.
@@ -27,17 +30,9 @@ func (w *World) request(name string) bool {
 		return false
 	}
 	w.count.requests.Add(1)
-	address, _, err := net.SplitHostPort(pod.Address)
-	if err != nil {
-		w.fail("pod %s has the address %q", pod.Name, pod.Address)
-		return false
-	}
-	container, alive := w.engine.At(address)
-	if !alive {
+	container, reached := w.reached(pod)
+	if !reached {
 		return false // connection refused: another pod is tried
-	}
-	if w.several() && !w.runsOn(pod.Name, w.agents[0].node) {
-		return container.Name == pod.Name // of an address that another machine deals out again, the node hears late
 	}
 	if got := container.Labels[api.LabelName]; got != name {
 		w.fail("a request for %s.test was answered by %s", name, container.Name)
@@ -50,4 +45,27 @@ func (w *World) request(name string) bool {
 		w.fail("a request for %s.test was answered by %s, which isn't ready", name, container.Name)
 	}
 	return true
+}
+
+// reached returns the container that answers where a pod is said to be: on this node at its address, on another one where that node
+// connects to.
+func (w *World) reached(pod ingress.Pod) (runtime.Container, bool) {
+	on, at := "n1", pod.Address
+	if pod.Via != (relay.Target{}) {
+		other := w.machine(pod.Via.Node)
+		if other == nil || other.off.Load() {
+			return runtime.Container{}, false
+		}
+		var named bool
+		if at, named = other.edge.ask(pod.Via); !named {
+			return runtime.Container{}, false
+		}
+		on = pod.Via.Node
+	}
+	address, _, err := net.SplitHostPort(at)
+	if err != nil {
+		w.fail("pod %s has the address %q", pod.Name, at)
+		return runtime.Container{}, false
+	}
+	return w.engine.At(on, address)
 }

@@ -1,6 +1,7 @@
 package ingress
 
 import (
+	"strings"
 	"time"
 
 	"tend.dev/tend/api"
@@ -31,11 +32,14 @@ func (c *claims) status(s records.Snapshot, object records.Read[api.Object], bef
 }
 
 // Affected returns the ingresses a change may concern: the changed one and those whose host it may decide about, those
-// that a changed workload serves, or all if a proxy reported.
+// that a changed workload serves, or all if a proxy reported, or a node is silent or answers again.
 func (c *Controller) Affected(s records.Snapshot, change view.Change) []engine.Key {
 	value := change.New
 	if value == nil {
 		value = change.Old
+	}
+	if strings.HasPrefix(change.Key, records.AlivePrefix) && (change.Old == nil || change.Deleted) {
+		return control.Keys(s, api.KindIngress)
 	}
 	switch record := value.(type) {
 	case *api.Object:

@@ -77,6 +77,7 @@ func (l *harness) pod(id string, ready bool) {
 	l.put(records.TaskKey(id), api.Task{
 		ID: id, Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: id, Node: "n1", Desired: api.DesiredRunning, CreatedAt: epoch,
 	})
+	l.put(records.AliveKey("n1"), "n1")
 	l.put(records.TaskStatusKey(id), api.TaskStatus{ID: id, Node: "n1", State: api.TaskRunning, Ready: ready})
 }
 
@@ -183,6 +184,20 @@ func TestStatus(t *testing.T) {
 		"on demand": {
 			spec: api.IngressSpec{Host: "*.shop.org", Service: "web", TLS: &api.IngressTLS{OnDemand: true, Ask: "http://x"}},
 			pods: []bool{true}, ready: "Served", url: "https://*.shop.org",
+		},
+		"on a node that is not reached": {
+			spec: plain, pods: []bool{true}, ready: "PodsUnreached", degraded: "PodsUnreached",
+			proxy: func(n *api.IngressNodeStatus) { n.Unreached = map[string]string{"n1": "connection refused"} },
+		},
+		"another node is not reached": {
+			spec: plain, pods: []bool{true}, ready: "Served",
+			proxy: func(n *api.IngressNodeStatus) { n.Unreached = map[string]string{"n7": "connection refused"} },
+		},
+		"the port is taken, and no node is reached": {
+			spec: plain, pods: []bool{true}, ready: "NotListening", degraded: "NotListening",
+			proxy: func(n *api.IngressNodeStatus) {
+				n.HTTP, n.Unreached = api.ListenerStatus{Address: ":80", Wanted: true, Error: "in use"}, map[string]string{"n1": "connection refused"}
+			},
 		},
 		"paused":      {spec: plain, pods: []bool{true}, stamps: map[string]string{api.StampTraffic: "paused"}, ready: "Paused"},
 		"maintenance": {spec: plain, pods: []bool{true}, stamps: map[string]string{api.StampTraffic: "maintenance:back soon"}, ready: "Maintenance"},

@@ -1,6 +1,8 @@
 package ingress
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,8 +21,10 @@ type observed struct {
 	// serves reports whether the workload exists.
 	serves   bool
 	workload api.DeploymentSpec
-	pods     int // wanted and not ended
-	ready    int
+	pods     int            // wanted and not ended
+	readyOn  map[string]int // by node; a node that is silent has none
+	ready    int            // at least so many are reached by each node that serves the ingress
+	gaps     []gap
 	nodes    []records.Read[api.IngressNodeStatus]
 	traffic  string
 	message  string
@@ -28,7 +32,7 @@ type observed struct {
 }
 
 func observe(s records.Snapshot, object records.Read[api.Object], claims hosts.Table) observed {
-	o := observed{object: object, nodes: s.IngressNodes()}
+	o := observed{object: object, nodes: s.IngressNodes(), readyOn: map[string]int{}}
 	o.spec, o.broken = api.DecodeSpec[api.IngressSpec](*object.Value)
 	o.route(claims)
 	o.traffic, o.message, _ = strings.Cut(object.Value.Metadata.Stamps[api.StampTraffic], ":")
@@ -42,7 +46,41 @@ func observe(s records.Snapshot, object records.Read[api.Object], claims hosts.T
 			break
 		}
 	}
+	o.compare(s)
 	return o
+}
+
+// gap is a node whose proxy doesn't reach the pods of another one.
+type gap struct{ from, to, reason string }
+
+// compare counts the pods that each node that serves the ingress reaches, and finds what keeps it from others.
+func (o *observed) compare(s records.Snapshot) {
+	all := 0
+	for _, ready := range o.readyOn {
+		all += ready
+	}
+	o.ready = all
+	for _, node := range o.nodes {
+		if !s.Alive(node.Value.Node) || !o.listens(*node.Value).Open {
+			continue
+		}
+		reached := all
+		for _, to := range slices.Sorted(maps.Keys(node.Value.Unreached)) {
+			if o.readyOn[to] > 0 {
+				o.gaps = append(o.gaps, gap{from: node.Value.Node, to: to, reason: node.Value.Unreached[to]})
+				reached -= o.readyOn[to]
+			}
+		}
+		o.ready = min(o.ready, reached)
+	}
+}
+
+// listens returns the state of the listener that the host needs on a node.
+func (o observed) listens(node api.IngressNodeStatus) api.ListenerStatus {
+	if o.spec.Secure() {
+		return node.HTTPS
+	}
+	return node.HTTP
 }
 
 // route sets the TLS policy that the host is served by, or why it is not served.
@@ -70,8 +108,8 @@ func (o *observed) count(s records.Snapshot, workload api.Ref) {
 			continue
 		}
 		o.pods++
-		if status.Exists() && status.Value.State == api.TaskRunning && status.Value.Ready {
-			o.ready++
+		if status.Exists() && status.Value.State == api.TaskRunning && status.Value.Ready && s.Alive(task.Value.Node) {
+			o.readyOn[task.Value.Node]++
 		}
 	}
 }
@@ -80,10 +118,7 @@ func (o *observed) count(s records.Snapshot, workload api.Ref) {
 func (o observed) listener() api.ListenerStatus {
 	var best api.ListenerStatus
 	for _, node := range o.nodes {
-		listener := node.Value.HTTP
-		if o.spec.Secure() {
-			listener = node.Value.HTTPS
-		}
+		listener := o.listens(*node.Value)
 		if best.Address == "" || listener.Open && !best.Open {
 			best = listener
 		}

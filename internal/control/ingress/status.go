@@ -72,6 +72,8 @@ func (o observed) notReadyReason() (reason, message string) {
 		return api.ReasonPaused, "requests wait; `tend ingress resume` lets them through"
 	case !o.serves:
 		return api.ReasonNoService, fmt.Sprintf("there is no deployment or statefulset %s/%s", o.object.Value.Scope, service)
+	case o.ready == 0 && len(o.gaps) > 0:
+		return api.ReasonPodsUnreached, o.unreached()
 	case o.ready == 0:
 		return api.ReasonNoReadyPods, fmt.Sprintf("none of the %d pods of %s/%s is ready", o.pods, o.object.Value.Scope, service)
 	case o.spec.Secure() && !o.spec.TLS.OnDemand && (certificate == nil || certificate.NotAfter.IsZero()):
@@ -91,8 +93,13 @@ func (o observed) trouble() api.Condition {
 	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionTrue}
 	c.Reason, c.Message = o.notReadyReason()
 	switch c.Reason {
-	case api.ReasonInvalidSpec, api.ReasonHostTaken, api.ReasonNotListening, api.ReasonNoService, api.ReasonNoReadyPods, api.ReasonCertificateFailed:
+	case api.ReasonInvalidSpec, api.ReasonHostTaken, api.ReasonNotListening, api.ReasonNoService, api.ReasonNoReadyPods, api.ReasonPodsUnreached,
+		api.ReasonCertificateFailed:
 		c.Next = o.nextStep(c.Reason)
+		return c
+	}
+	if len(o.gaps) > 0 {
+		c.Reason, c.Message, c.Next = api.ReasonPodsUnreached, o.unreached(), o.nextStep(api.ReasonPodsUnreached)
 		return c
 	}
 	if certificate := o.certificate(); certificate != nil && certificate.Error != "" {
@@ -113,8 +120,20 @@ func (o observed) nextStep(reason string) string {
 		return "apply a deployment " + service + ", or correct `service`"
 	case api.ReasonNoReadyPods:
 		return "tend describe " + service
+	case api.ReasonPodsUnreached:
+		return "let TCP connections through between the nodes, to the port of --relay-listen (8690)"
 	}
 	return ""
+}
+
+// unreached says which node doesn't reach which.
+func (o observed) unreached() string {
+	first := o.gaps[0]
+	text := fmt.Sprintf("node %s can't reach the pods on node %s: %s", first.from, first.to, first.reason)
+	if more := len(o.gaps) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return text
 }
 
 // certificateFault returns why the last attempt failed, and what to do.

@@ -48,8 +48,14 @@ func Subnet(uses, declared netip.Prefix, others []netip.Addr) string {
 
 // Address reports whether a node can be reached at an address by others: it is one machine's, and not the asking machine's own.
 func Address(address netip.Addr) bool {
-	return address.IsValid() && !address.IsUnspecified() && !address.IsLoopback() && !address.IsMulticast() &&
-		!address.IsLinkLocalUnicast() && address != netip.AddrFrom4([4]byte{255, 255, 255, 255})
+	return Relay(address) && !address.IsLoopback()
+}
+
+// Relay reports whether others may go to an address for a node's relay. They go by its certificate, so the address proves
+// nothing; it only must not be one that a service of the cloud or several machines answer.
+func Relay(address netip.Addr) bool {
+	return address.IsValid() && !address.IsUnspecified() && !address.IsMulticast() && !address.IsLinkLocalUnicast() &&
+		address != netip.AddrFrom4([4]byte{255, 255, 255, 255})
 }
 
 // Pod reports whether a pod's address, as its node reports it, may be asked by others. With a network it lies in the subnet that

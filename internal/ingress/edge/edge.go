@@ -38,6 +38,8 @@ type Options struct {
 	// server for the checks around DNS-01. Default the system's.
 	DNS      certmagic.DNSProvider
 	Resolver string
+	// Relayed opens the way to a pod of another node; see ingress.Options.
+	Relayed  ingress.Relayed
 	Registry prometheus.Registerer
 	// Access gets a line for each request; nil writes none.
 	Access *slog.Logger
@@ -57,7 +59,7 @@ type Edge struct {
 func New(o Options) *Edge {
 	e := &Edge{}
 	e.proxy = ingress.New(ingress.Options{
-		Hold: o.Hold, SecurePort: portOf(o.HTTPS), Registry: o.Registry, Access: o.Access, Logger: o.Logger,
+		Hold: o.Hold, SecurePort: portOf(o.HTTPS), Registry: o.Registry, Access: o.Access, Logger: o.Logger, Relayed: o.Relayed,
 	})
 	e.certs = certs.New(certs.Options{
 		Storage: o.Storage, Sign: o.Sign, Directory: o.Directory, Roots: o.Roots, DNS: o.DNS, Resolver: o.Resolver, Changed: o.Changed,

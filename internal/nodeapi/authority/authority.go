@@ -166,7 +166,12 @@ func MachineOf(state tls.ConnectionState) (Machine, error) {
 	if len(state.VerifiedChains) == 0 {
 		return Machine{}, errNoCertificate
 	}
-	subject := state.VerifiedChains[0][0].Subject
+	return machineIn(state.VerifiedChains[0][0])
+}
+
+// machineIn returns the machine that a node's certificate is of.
+func machineIn(leaf *x509.Certificate) (Machine, error) {
+	subject := leaf.Subject
 	if len(subject.Organization) != 1 || subject.Organization[0] != nodes || subject.CommonName == "" {
 		return Machine{}, errors.New("the certificate of the connection is not a node's")
 	}

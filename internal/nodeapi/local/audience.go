@@ -16,8 +16,9 @@ type audience struct {
 	asked    map[effect][]string // by effect that asks nodes for an image
 
 	mu sync.Mutex
-	// served are the workloads that ingresses name, as scope/name; nil if they are to be read again. version counts how often.
-	served  map[string]bool
+	// served are the ports to which ingresses lead, 0 for the default, by the scope/name of the workloads that they name; nil if they
+	// are to be read again. version counts how often.
+	served  map[string][]int
 	version int
 }
 
@@ -100,28 +101,36 @@ func (s *Service) routes(e effect) bool {
 	if e.table || e.service == "" {
 		return e.table
 	}
+	_, named := s.served()[e.service]
+	return named
+}
+
+// served returns the ports to which ingresses lead, by workload. It is not to be written to.
+func (s *Service) served() map[string][]int {
 	s.audience.mu.Lock()
 	served := s.audience.served
 	s.audience.mu.Unlock()
 	if served == nil {
 		served = s.readServed()
 	}
-	return served[e.service]
+	return served
 }
 
 // readServed reads which workloads ingresses name, and which labs have a host.
-func (s *Service) readServed() map[string]bool {
+func (s *Service) readServed() map[string][]int {
 	s.audience.mu.Lock()
 	version := s.audience.version
 	s.audience.mu.Unlock()
-	served := map[string]bool{}
+	served := map[string][]int{}
 	for object := range s.snapshot().Objects(api.KindIngress) {
 		if spec, err := api.DecodeSpec[api.IngressSpec](*object.Value); err == nil {
-			served[object.Value.Scope+"/"+spec.ServiceName(object.Value.Name)] = true
+			key := object.Value.Scope + "/" + spec.ServiceName(object.Value.Name)
+			served[key] = append(served[key], spec.Port)
 		}
 	}
-	for object := range routedLabs(s.snapshot()) {
-		served[object.Scope+"/"+object.Name] = true
+	for object, route := range routedLabs(s.snapshot()) {
+		key := object.Scope + "/" + object.Name
+		served[key] = append(served[key], route.Port)
 	}
 	s.audience.mu.Lock()
 	defer s.audience.mu.Unlock()

@@ -49,10 +49,7 @@ func (c *Control) ingressHosts() ([]boundary.Host, error) {
 
 // servesIngress reports whether the node may serve ingresses. This server's own node may, unless it is declared otherwise.
 func (c *Control) servesIngress(snap records.Snapshot) bool {
-	if c.node == c.Own && snap.NodeSpec(c.node).Ingress == nil {
-		return true
-	}
-	return snap.ServesIngress(c.node)
+	return c.asksOthers(snap, c.node)
 }
 
 // Sign implements nodeapi.Control.

@@ -29,6 +29,8 @@ type effect struct {
 	// network is set if the network changed as a whole, or the node's own part of it; peer is a node whose part changed.
 	network bool
 	peer    string
+	// relay is a node that takes connections elsewhere now, or may ask for some now, or no longer.
+	relay string
 	// pods is a node one of whose pods had the first of these addresses, and has the second now.
 	pods  string
 	moved [2]netip.Addr
@@ -64,7 +66,10 @@ func (e effect) notice() node.Change {
 	if e.quiet {
 		return node.Change{}
 	}
-	return node.Change{Task: e.task, Image: e.image, Registry: e.registry, Network: e.network || e.peer != "", Pods: e.network || e.pods != ""}
+	return node.Change{
+		Task: e.task, Image: e.image, Registry: e.registry, Network: e.network || e.peer != "", Pods: e.network || e.pods != "",
+		Served: e.relay != "",
+	}
 }
 
 func (s *Service) effects(change view.Change) []effect {
@@ -87,12 +92,15 @@ func (s *Service) effects(change view.Change) []effect {
 		return objectChanged(s.snapshot(), change, record)
 	case *api.NetworkNodeStatus, *api.Subnets:
 		return networkChanged(change)
+	case *api.NodeStatus:
+		return relayMoved(change, record)
 	case *records.Unanswered:
 		if owner, _, ok := records.ParseRef(strings.TrimPrefix(change.Key, records.UnansweredPrefix)); ok {
 			return []effect{{image: owner}}
 		}
 	case *records.Member:
-		return []effect{{table: true}} // it may serve ingresses now, or no longer
+		// it may serve ingresses now, or no longer
+		return []effect{{table: true}, {all: true, relay: strings.TrimPrefix(change.Key, records.MembersPrefix)}}
 	case []byte:
 		switch {
 		case strings.HasPrefix(change.Key, records.ConfigPrefix): // certificates of a user's own
@@ -223,7 +231,7 @@ func objectChanged(snap records.Snapshot, change view.Change, object *api.Object
 	case object.Kind == api.KindIngress:
 		return []effect{{table: true}}
 	case object.Kind == api.KindNode:
-		return nodeDeclared(snap)
+		return nodeDeclared(snap, object.Name)
 	case object.Kind.TimeBoxed():
 		return []effect{{service: object.Scope + "/" + object.Name, table: hadRoute(change)}}
 	case object.Kind.HasSlots():
@@ -238,8 +246,8 @@ func objectChanged(snap records.Snapshot, change view.Change, object *api.Object
 
 // nodeDeclared returns the effects of what an operator says of a node: it may serve ingresses or no longer, and another one may be
 // asked for images.
-func nodeDeclared(snap records.Snapshot) []effect {
-	out := []effect{{table: true}}
+func nodeDeclared(snap records.Snapshot, name string) []effect {
+	out := []effect{{table: true}, {all: true, relay: name}}
 	for _, request := range snap.ImageRequests() {
 		out = append(out, effect{image: request.Value.Owner})
 	}

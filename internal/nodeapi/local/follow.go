@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"tend.dev/tend/api"
@@ -48,7 +49,7 @@ func (c *Control) Follow(ctx context.Context, epoch string, since int64, send fu
 // list sends everything, and returns the revision it is complete up to.
 func (c *Control) list(send func(node.Frame) error) (int64, error) {
 	revision := c.View.Revision()
-	all := pending{tasks: map[string]bool{}, images: map[api.Ref]bool{}, table: true, network: true}
+	all := pending{tasks: map[string]bool{}, images: map[api.Ref]bool{}, table: true, network: true, relays: map[string]bool{c.node: true}}
 	for _, id := range c.Tasks() {
 		all.tasks[id] = true
 	}
@@ -74,7 +75,7 @@ func (c *Control) list(send func(node.Frame) error) (int64, error) {
 			return 0, err
 		}
 	}
-	return revision, send(node.Frame{Revision: revision, Epoch: c.epoch, Table: frame.Table, Services: frame.Services, Network: frame.Network})
+	return revision, send(node.Frame{Revision: revision, Epoch: c.epoch, Table: frame.Table, Services: frame.Services, Network: frame.Network, Relays: frame.Relays})
 }
 
 // follow sends changes after a revision.
@@ -88,7 +89,7 @@ func (c *Control) follow(ctx context.Context, since int64, send func(node.Frame)
 	}})
 	began.Store(c.View.Revision())
 	for changes := range watch.Changes() {
-		next := pending{tasks: map[string]bool{}, images: map[api.Ref]bool{}, services: map[string]bool{}, peers: map[string]bool{}, pods: map[string]map[netip.Addr]bool{}}
+		next := pending{tasks: map[string]bool{}, images: map[api.Ref]bool{}, services: map[string]bool{}, peers: map[string]bool{}, relays: map[string]bool{}, pods: map[string]map[netip.Addr]bool{}}
 		own := false
 		for _, change := range changes {
 			next.add(c, c.effects(change))
@@ -114,17 +115,20 @@ type pending struct {
 	table    bool
 	network  bool
 	peers    map[string]bool
+	relays   map[string]bool
 	pods     map[string]map[netip.Addr]bool // addresses by node
 	changes  []node.Change
 }
 
 func (p *pending) add(c *Control, effects []effect) {
-	served := false
+	served, proxies := false, sync.OnceValue(func() bool { return c.servesIngress(c.snapshot()) })
 	for _, e := range effects {
-		served = served || c.routes(e)
 		p.table = p.table || e.table
-		if e.service != "" && c.routes(e) {
-			p.services[e.service] = true
+		if c.routes(e) && (e.table || e.node == "" || e.node == c.node || proxies()) {
+			served = true
+			if e.service != "" {
+				p.services[e.service] = true
+			}
 		}
 		if !e.concerns(c.node) {
 			continue
@@ -132,6 +136,9 @@ func (p *pending) add(c *Control, effects []effect) {
 		p.network = p.network || e.network
 		if e.peer != "" {
 			p.peers[e.peer] = true
+		}
+		if e.relay != "" {
+			p.relays[e.relay] = true
 		}
 		if e.pods != "" && e.pods != c.node { // its own it knows itself
 			p.move(e)
@@ -182,6 +189,7 @@ func (c *Control) frame(p pending) node.Frame {
 	}
 	c.serving(snap, p, &out)
 	c.connecting(snap, p, &out)
+	c.relaying(snap, p, &out)
 	return out
 }
 
@@ -223,8 +231,7 @@ func (c *Control) serving(snap records.Snapshot, p pending, out *node.Frame) {
 	if p.table {
 		out.Table = &table
 	}
-	for _, in := range table.Ingresses {
-		key := in.Service()
+	for key := range c.named(snap, table) {
 		if !p.table && !p.services[key] {
 			continue
 		}

@@ -216,6 +216,10 @@ func (w *writer) facts(status api.NodeStatus) {
 		w.refuse("facts of node " + status.ID)
 		return
 	}
+	if status.Address.IsValid() && !boundary.Relay(status.Address) {
+		w.refuse(fmt.Sprintf("the address %s of node %s, which others can't reach", status.Address, w.node))
+		return
+	}
 	if w.tooLarge("the facts of node "+w.node, status) {
 		return
 	}

@@ -14,24 +14,23 @@ import (
 func (c *Control) Resolve(_ context.Context, name string) (node.Names, error) {
 	snap := c.snapshot()
 	bare, zoned := withoutZone(name)
-	workload, scope, ok := strings.Cut(bare, ".")
+	name, scope, ok := strings.Cut(bare, ".")
 	if !ok || strings.Contains(scope, ".") || !zoned && api.PublicZone(scope) {
 		return node.Names{}, nil
 	}
-	if found, ok := c.service(snap, scope+"/"+workload); ok {
-		return c.addresses(snap, found.Pods), nil
+	if ref, _, found := workload(snap, scope+"/"+name); found {
+		return c.addresses(snap, c.podsOf(snap, ref)), nil
 	}
-	cut := strings.LastIndexByte(workload, '-')
-	if cut < 0 || !snap.Object(api.Ref{Kind: api.KindStatefulSet, Scope: scope, Name: workload[:cut]}).Exists() {
+	cut := strings.LastIndexByte(name, '-')
+	if cut < 0 || !snap.Object(api.Ref{Kind: api.KindStatefulSet, Scope: scope, Name: name[:cut]}).Exists() {
 		return node.Names{}, nil
 	}
-	found, ok := c.service(snap, scope+"/"+workload[:cut])
-	if !ok {
+	ref, _, found := workload(snap, scope+"/"+name[:cut])
+	if !found {
 		return node.Names{}, nil
 	}
-	container := scope + "-" + workload[:cut] + "." + workload[cut+1:]
-	of := slices.DeleteFunc(found.Pods, func(p node.Pod) bool { return p.Name != container })
-	return c.addresses(snap, of), nil
+	container := scope + "-" + name[:cut] + "." + name[cut+1:]
+	return c.addresses(snap, slices.DeleteFunc(c.podsOf(snap, ref), func(p node.Pod) bool { return p.Name != container })), nil
 }
 
 // withoutZone returns a DNS name in lower case, without the zone that may follow the scope; zoned says whether one

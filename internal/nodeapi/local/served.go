@@ -21,13 +21,24 @@ import (
 func (c *Control) Served() node.Served {
 	snap := c.snapshot()
 	out := node.Served{Table: c.table(snap), Services: map[string]node.Service{}}
-	for _, in := range out.Ingresses {
-		key := in.Service()
-		if _, known := out.Services[key]; known {
-			continue
-		}
+	for key := range c.named(snap, out.Table) {
 		if found, ok := c.service(snap, key); ok {
 			out.Services[key] = found
+		}
+	}
+	return out
+}
+
+// named returns the workloads that concern the node of those that ingresses name: all that its own table does, and those of which it has
+// pods itself, for which other nodes may ask.
+func (c *Control) named(snap records.Snapshot, table node.Table) map[string]bool {
+	out, served := map[string]bool{}, c.served()
+	for _, in := range table.Ingresses {
+		out[in.Service()] = true
+	}
+	for _, task := range snap.TasksOn(c.node) {
+		if key := serviceOf(task.Value); served[key] != nil {
+			out[key] = true
 		}
 	}
 	return out
@@ -72,29 +83,55 @@ func takesPolicy(claims hosts.Table, object api.Object, spec *api.IngressSpec) (
 	return by, served
 }
 
-// service returns the workload of a scope/name that serves: a deployment, a statefulset or a lab.
+// service returns what proxies need to know of a workload; its pods are for nodes that serve ingresses.
 func (c *Control) service(snap records.Snapshot, key string) (node.Service, bool) {
-	scope, name, _ := strings.Cut(key, "/")
-	for _, kind := range api.KindsThat(api.Kind.Serves) {
-		ref := api.Ref{Kind: kind, Scope: scope, Name: name}
-		object := snap.Object(ref)
-		if !object.Exists() {
-			continue
-		}
-		spec, err := api.DecodeWorkload(kind, object.Value.Spec)
-		if err != nil {
-			return node.Service{}, false
-		}
-		out := node.Service{Ports: spec.Ports, NetworkMode: spec.NetworkMode}
-		for _, task := range snap.TasksOf(ref) {
-			if task.Value.Run == "" && task.Value.Role == api.RoleMain {
-				out.Pods = append(out.Pods, c.pod(snap, assignment(snap, *task.Value)))
-			}
-		}
-		c.leaveOutSilent(snap, out.Pods)
+	ref, spec, found := workload(snap, key)
+	if !found {
+		return node.Service{}, false
+	}
+	out := node.Service{Ports: spec.Ports, NetworkMode: spec.NetworkMode}
+	for _, port := range c.served()[key] {
+		out.At = append(out.At, api.IngressSpec{Port: port}.PortOf(spec.DeploymentSpec))
+	}
+	if !c.servesIngress(snap) {
 		return out, true
 	}
-	return node.Service{}, false
+	out.Pods = c.podsOf(snap, ref)
+	for i := range out.Pods {
+		if pod := &out.Pods[i]; pod.Node != c.node {
+			pod.Address, pod.Ports = "", nil // it is reached through its node, which alone knows where it is
+		}
+	}
+	return out, true
+}
+
+// workload finds the one of a scope/name that serves: a deployment, a statefulset or a lab.
+func workload(snap records.Snapshot, key string) (ref api.Ref, spec api.WorkloadSpec, found bool) {
+	scope, name, _ := strings.Cut(key, "/")
+	for _, kind := range api.KindsThat(api.Kind.Serves) {
+		ref = api.Ref{Kind: kind, Scope: scope, Name: name}
+		if object := snap.Object(ref); object.Exists() {
+			spec, err := api.DecodeWorkload(kind, object.Value.Spec)
+			return ref, spec, err == nil
+		}
+	}
+	return ref, spec, false
+}
+
+// podsOf returns the pods of a workload that may serve, as their nodes report them.
+func (c *Control) podsOf(snap records.Snapshot, workload api.Ref) (out []node.Pod) {
+	for _, task := range snap.TasksOf(workload) {
+		if task.Value.Run != "" || task.Value.Role != api.RoleMain {
+			continue
+		}
+		assigned := assignment(snap, *task.Value)
+		out = append(out, node.Pod{
+			Task: task.Value.ID, Node: task.Value.Node, Name: task.Value.ContainerName(),
+			Address: assigned.Status.Address, Ports: assigned.Status.Ports, Ready: assigned.Serves(assigned.Status),
+		})
+	}
+	c.leaveOutSilent(snap, out)
+	return out
 }
 
 // leaveOutSilent counts the pods of other nodes that are silent as not ready: such a pod may be one too many. If no other pod is
@@ -107,22 +144,6 @@ func (c *Control) leaveOutSilent(snap records.Snapshot, pods []node.Pod) {
 	for i := range pods {
 		pods[i].Ready = pods[i].Ready && answers(pods[i])
 	}
-}
-
-func (c *Control) pod(snap records.Snapshot, assigned node.Assignment) node.Pod {
-	out := node.Pod{
-		Task: assigned.Task.ID, Node: assigned.Task.Node, Name: assigned.Task.ContainerName(),
-		Address: assigned.Status.Address, Ports: assigned.Status.Ports, Ready: assigned.Serves(assigned.Status),
-	}
-	if out.Node == c.node {
-		return out
-	}
-	if outside := outsideAddress(snap, out); outside.IsValid() {
-		out.Address = outside.String()
-	} else {
-		out.Address, out.Ready = "", false
-	}
-	return out
 }
 
 // outsideAddress returns where other machines, and containers with addresses of their own, reach a pod: one that shares its node's

@@ -42,6 +42,8 @@ func Run(t *testing.T, connect Connect) {
 		"Liar":             liar,
 		"LongHeartbeat":    longHeartbeat,
 		"Signs":            signs,
+		"Relays":           relays,
+		"OwnServices":      ownServices,
 		"NoIngress":        noIngress,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -29,7 +29,7 @@ func labs(t *testing.T, w *World, c nodeapi.Control) {
 			got := c.Served()
 			pods := got.Services["prod/linux"].Pods
 			return reason, len(got.Ingresses) == want && (want == 0 || got.Ingresses[0].Ref == ref && got.Ingresses[0].Spec.Port == 8080 &&
-				len(pods) == 1 && pods[0].Ready && pods[0].Address == "10.0.0.9")
+				len(pods) == 1 && pods[0].Ready && pods[0].Task == "l")
 		})
 	}
 	served("it waits for its start", api.LabPending, 0)

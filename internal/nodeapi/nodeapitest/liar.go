@@ -119,6 +119,8 @@ func liesAboutTasks() []lie {
 		reporting("says who another node is", node.Report{Node: &api.NodeStatus{ID: There, Ready: true}}),
 		reporting("a task's message that fills the store", node.Report{Tasks: []api.TaskStatus{{ID: "own", Node: Here, State: api.TaskRunning, Message: big}}}),
 		reporting("an address that fills the store", node.Report{Tasks: []api.TaskStatus{{ID: "own", Node: Here, State: api.TaskRunning, Address: big}}}),
+		reporting("a relay at every machine's address", node.Report{Node: &api.NodeStatus{ID: Here, Address: netip.MustParseAddr("0.0.0.0"), RelayPort: 1}}),
+		reporting("a relay at the cloud's own service", node.Report{Node: &api.NodeStatus{ID: Here, Address: netip.MustParseAddr("169.254.169.254"), RelayPort: 80}}),
 		reporting("facts that fill the store", node.Report{Node: &api.NodeStatus{ID: Here, Message: big}}),
 		reporting("labels that fill the store", node.Report{Node: &api.NodeStatus{ID: Here, Labels: map[string]string{"a": big}}}),
 		reporting("more parts than a report has", many),

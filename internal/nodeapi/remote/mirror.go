@@ -33,11 +33,12 @@ type contents struct {
 	services map[string]node.Service
 	network  node.Network
 	pods     map[string]node.Pods
+	relays   map[string]node.Relay
 }
 
 func newContents() contents {
 	return contents{
-		tasks: map[string]node.Assignment{}, images: map[api.Ref]node.ImageAssignment{}, services: map[string]node.Service{},
+		tasks: map[string]node.Assignment{}, images: map[api.Ref]node.ImageAssignment{}, services: map[string]node.Service{}, relays: map[string]node.Relay{},
 	}
 }
 

@@ -16,6 +16,9 @@ func (c *contents) connect(frame node.Frame) {
 	case len(frame.Peers) > 0:
 		c.network.Peers = changed(c.network.Peers, frame.Peers)
 	}
+	if len(frame.Relays) > 0 {
+		c.relays = changed(c.relays, frame.Relays)
+	}
 	if len(frame.Pods)+len(frame.Moved) == 0 {
 		return
 	}
@@ -50,20 +53,27 @@ func movedIn(pods, moved node.Pods) node.Pods {
 	return next
 }
 
-// changed returns a copy of peers with changes: Network returned the old one.
-func changed(peers map[string]node.Peer, changes map[string]*node.Peer) map[string]node.Peer {
-	next := maps.Clone(peers)
+// changed returns a copy of what is known of nodes with changes: callers may still have the old one.
+func changed[T any](known map[string]T, changes map[string]*T) map[string]T {
+	next := maps.Clone(known)
 	if next == nil {
-		next = map[string]node.Peer{}
+		next = map[string]T{}
 	}
-	for name, peer := range changes {
-		if peer == nil {
+	for name, change := range changes {
+		if change == nil {
 			delete(next, name)
 		} else {
-			next[name] = *peer
+			next[name] = *change
 		}
 	}
 	return next
+}
+
+// Relays implements nodeapi.Control.
+func (m *mirror) Relays() map[string]node.Relay {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.known.relays
 }
 
 // Pods implements nodeapi.Control. Those that come before their network, after which all of them come, count with it.

@@ -3,7 +3,6 @@ package hollow
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -43,6 +42,7 @@ type container struct {
 
 func (c *container) task() string    { return c.labels[api.LabelTask] }
 func (c *container) cluster() string { return c.labels[api.LabelCluster] }
+func (c *container) node() string    { return c.labels[api.LabelNode] }
 
 // alive reports whether its process runs.
 func (c *container) alive() bool {
@@ -109,7 +109,7 @@ func (e *Engine) addLocked(spec runtime.ContainerSpec, labels map[string]string,
 	c := &container{
 		id: digestOf("container %d %s", n, spec.Name), name: spec.Name, spec: spec, labels: labels, policy: policy,
 		imageID: imageID, created: time.Now(), state: runtime.StateCreated, changed: make(chan struct{}),
-		address: "10." + strconv.Itoa(n>>16&255) + "." + strconv.Itoa(n>>8&255) + "." + strconv.Itoa(n&255),
+		address: e.dealLocked(labels[api.LabelNode]),
 	}
 	e.containers[c.id], e.names[e.nameOn(labels[api.LabelNode], c.name)] = c, c
 	e.emitLocked(c, runtime.Event{Kind: runtime.EventCreate})

@@ -18,6 +18,7 @@ type Engine struct {
 	down       bool
 	containers map[string]*container // by id
 	names      map[string]*container
+	dealt      map[string]int    // how many addresses each machine has dealt out
 	images     map[string]string // normal reference → id
 	imageIDs   map[string]bool
 	registry   map[string]published
@@ -34,7 +35,7 @@ type Engine struct {
 // NewEngine returns an empty machine. At most one Options is read.
 func NewEngine(opts ...Options) *Engine {
 	e := &Engine{
-		containers: map[string]*container{},
+		containers: map[string]*container{}, dealt: map[string]int{},
 		names:      map[string]*container{},
 		images:     map[string]string{},
 		imageIDs:   map[string]bool{},

@@ -1,0 +1,150 @@
+//go:build integration
+
+package hosts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Each deployment is on one host, so that the containers of both hosts have the same addresses; the last one has none of its own.
+const equalRanges = `
+%s
+%s
+%s
+ingress "shop" "web" { host = "web.example" }
+ingress "bank" "api" { host = "api.example" }
+ingress "bank" "own" {
+  host = "own.example"
+  port = 8081
+}
+`
+
+func pinned(scope, name, host, more string, replicas int) string {
+	return fmt.Sprintf(`deployment %q %q {
+  image    = "web:1"
+  replicas = %d
+  ports    = ["8080"]
+  placement { constraints = ["node.id == %s"] }
+  %s
+}
+`, scope, name, replicas, host, more)
+}
+
+// asked counts the requests for a host, and who answered them.
+type asked struct {
+	answered, failed, wrong atomic.Int64
+	last                    atomic.Value
+}
+
+// ask sends requests for a host to the ingress of another one, over connections that are kept, until stop is closed.
+func (h *host) ask(name, answers string, a *asked, stop <-chan struct{}) {
+	transport := &http.Transport{MaxIdleConnsPerHost: 2, DialContext: func(context.Context, string, string) (conn net.Conn, err error) {
+		return conn, errors.Join(err, in(h.space, func() error {
+			conn, err = net.DialTimeout("tcp", h.address+":80", 3*time.Second)
+			return err
+		}))
+	}}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Timeout: 15 * time.Second, Transport: transport}
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		answer, err := client.Get("http://" + name + "/")
+		if err != nil {
+			a.failed.Add(1)
+			a.last.Store(err.Error())
+			continue
+		}
+		text, _ := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		switch {
+		case answer.StatusCode == http.StatusOK && strings.Contains(string(text), answers):
+			a.answered.Add(1)
+		case answer.StatusCode == http.StatusOK:
+			a.wrong.Add(1)
+			a.last.Store(string(text))
+		default:
+			a.failed.Add(1)
+			a.last.Store(fmt.Sprint(answer.StatusCode, " ", string(text)))
+		}
+	}
+}
+
+// TestARequestReachesItsPod: without a network object, on engines that give the same addresses, with pods that move, addresses that change
+// hands and an agent that is killed, each request is answered by the workload that its host names, on every node.
+func TestARequestReachesItsPod(t *testing.T) {
+	l := newLab(t, 2)
+	l.hosts[0].startServer()
+	l.hosts[1].startAgent()
+	l.until("both have joined", func() bool { return strings.Count(l.command("nodes").output, "ready") == 2 })
+	declare := func(web, api int) {
+		t.Helper()
+		file := filepath.Join(l.folder, "apart.hcl")
+		text := fmt.Sprintf(equalRanges, pinned("shop", "web", "h2", "", web), pinned("bank", "api", "h1", "", api),
+			pinned("bank", "own", "h2", `network_mode = "host"
+  env          = { PORT = "8081", VERSION = "its-own" }`, 1))
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		l.must("apply", "-f", file)
+	}
+	declare(3, 3)
+	total, stop := map[string]*asked{}, make(chan struct{})
+	var running sync.WaitGroup
+	for name, answers := range map[string]string{"web.example": "from shop-web.", "api.example": "from bank-api.", "own.example": "hello its-own from "} {
+		total[name] = &asked{}
+		for _, h := range l.hosts {
+			l.until("the ingress of "+h.name+" serves "+name, func() bool {
+				code, err := h.get("http://"+name+"/", h.address+":80")
+				return err == nil && code == 200
+			})
+			running.Go(func() { h.ask(name, answers, total[name], stop) })
+		}
+	}
+	rounds := 1
+	if whole {
+		rounds = 12
+	}
+	for i := range rounds {
+		l.must("restart", "shop/web")
+		l.must("restart", "bank/api")
+		declare(2+i%2, 4-i%2)
+		for _, h := range l.hosts { // what leaves its address to the others
+			for _, id := range h.containers(map[bool]string{true: "api", false: "web"}[h == l.hosts[0]]) {
+				h.docker("kill", id)
+			}
+		}
+		l.hosts[1].tend.end(syscall.SIGKILL)
+		l.hosts[1].startAgent()
+		l.until("all is ready again", func() bool { pods := l.pods(); return len(pods["h1"])+len(pods["h2"]) == 7 })
+	}
+	close(stop)
+	running.Wait()
+	answered := int64(0)
+	for name, a := range total {
+		answered += a.answered.Load()
+		t.Logf("%s: %d answered, %d failed, %d by another; %v", name, a.answered.Load(), a.failed.Load(), a.wrong.Load(), a.last.Load())
+		if a.wrong.Load() > 0 || a.answered.Load() == 0 {
+			t.Errorf("%s: %d requests were answered by another workload, the last one by %v", name, a.wrong.Load(), a.last.Load())
+		}
+	}
+	if want := int64(100_000); whole && answered < want {
+		t.Errorf("only %d requests were answered, want %d", answered, want)
+	}
+}

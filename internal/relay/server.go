@@ -1,0 +1,245 @@
+package relay
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"tend.dev/tend/internal/connlimit"
+	"tend.dev/tend/internal/nodeapi/authority"
+	"tend.dev/tend/internal/recovery"
+)
+
+// Options make a Relay. All but Logger are required.
+type Options struct {
+	Own authority.Own
+	// May returns why a machine may not ask; nil if it may.
+	May func(authority.Machine) error
+	// Endpoint returns where a pod of this node listens now, for a task and a port. Its errors go to the caller.
+	Endpoint func(task string, port int) (string, error)
+	Logger   *slog.Logger
+}
+
+// Relay takes connections of other nodes to the pods of this one. Create it with New; it runs once.
+type Relay struct {
+	Options
+	limit int // of connections
+
+	mu    sync.Mutex
+	open  map[*link]bool
+	tasks map[string]*led
+}
+
+// led is a task that connections lead to.
+type led struct {
+	links int
+	over  chan struct{} // closed once there is none any more
+}
+
+// link is a connection of another node.
+type link struct {
+	of   authority.Machine
+	task string // empty before it leads to one
+	conn net.Conn
+}
+
+// Limits. The file of a connection to a pod belongs to each that another node makes.
+const (
+	mostLinks = 16 << 10
+	headTime  = 5 * time.Second
+	dialTime  = 1500 * time.Millisecond
+)
+
+// New returns a Relay.
+func New(o Options) *Relay {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Relay{
+		Options: o, limit: connlimit.Within(connlimit.Files(), 4, mostLinks), open: map[*link]bool{}, tasks: map[string]*led{},
+	}
+}
+
+// Run takes connections until ctx ends; then it closes all of them. It closes the listener.
+func (r *Relay) Run(ctx context.Context, listener net.Listener) error {
+	listener = connlimit.New(listener, connlimit.Options{Total: r.limit, Name: "relay", Logger: r.Logger})
+	var running recovery.Group
+	defer running.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
+	defer stop()
+	config := r.Own.Between(Protocol, func(authority.Machine) error { return nil }) // who may not ask gets the reason as an answer: see admit
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		running.Go(func() { r.serve(ctx, tls.Server(conn, config)) })
+	}
+}
+
+// serve answers one caller.
+func (r *Relay) serve(ctx context.Context, conn *tls.Conn) {
+	own := &link{conn: conn}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { _ = conn.NetConn().Close() })
+	defer stop()
+	to, err := r.admit(ctx, own, conn)
+	if err != nil {
+		r.Logger.Debug("a connection of another node was refused", "node", own.of.Node, "task", own.task, "error", err)
+		return
+	}
+	if to == nil { // it only asked whether it may
+		return
+	}
+	defer r.end(own)
+	defer to.Close()
+	join(conn, to.(*net.TCPConn))
+}
+
+// admit reads what a caller asks for, answers it, and returns the connection to the pod.
+func (r *Relay) admit(ctx context.Context, own *link, conn *tls.Conn) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, headTime)
+	defer cancel()
+	if err := conn.SetDeadline(time.Now().Add(headTime)); err != nil {
+		return nil, err
+	}
+	if err := conn.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	var err error
+	if own.of, err = authority.MachineOn(conn.ConnectionState()); err != nil {
+		return nil, err
+	}
+	var asked request
+	if err := readHead(conn, &asked); err != nil {
+		return nil, err
+	}
+	err = r.May(own.of)
+	if err == nil && asked.Task == "" {
+		return nil, writeHead(conn, answer{})
+	}
+	var to net.Conn
+	if err == nil {
+		to, err = r.connect(ctx, own, asked)
+	}
+	if err != nil {
+		return nil, errors.Join(err, writeHead(conn, answer{Error: short(err)}))
+	}
+	err = writeHead(conn, answer{})
+	if err == nil {
+		err = conn.SetDeadline(time.Time{})
+	}
+	if err != nil {
+		r.end(own)
+		_ = to.Close()
+		return nil, err
+	}
+	return to, nil
+}
+
+// maxReason bounds the error in an answer, in bytes.
+const maxReason = 512
+
+func short(err error) string {
+	text := err.Error()
+	return text[:min(len(text), maxReason)]
+}
+
+// connect connects to the pod of a task. The link counts before the task is looked up: Drained, called once the task gets
+// no more requests, misses none.
+func (r *Relay) connect(ctx context.Context, own *link, asked request) (net.Conn, error) {
+	own.task = asked.Task
+	r.begin(own)
+	address, err := r.Endpoint(asked.Task, asked.Port)
+	if err == nil {
+		err = r.May(own.of) // once more: Recheck closes the link from here on
+	}
+	if err != nil {
+		r.end(own)
+		return nil, err
+	}
+	dialer := net.Dialer{Timeout: dialTime, KeepAlive: 30 * time.Second}
+	to, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		r.end(own)
+		return nil, err
+	}
+	return to, nil
+}
+
+func (r *Relay) begin(l *link) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.open[l] = true
+	if r.tasks[l.task] == nil {
+		r.tasks[l.task] = &led{over: make(chan struct{})}
+	}
+	r.tasks[l.task].links++
+}
+
+func (r *Relay) end(l *link) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.open, l)
+	to := r.tasks[l.task]
+	if to.links--; to.links == 0 {
+		close(to.over)
+		delete(r.tasks, l.task)
+	}
+}
+
+// Drained waits until no connection of another node leads to a task any more, or until ctx ends. Other nodes close theirs once they know
+// that the task gets no more requests, and the last request is answered.
+func (r *Relay) Drained(ctx context.Context, task string) error {
+	r.mu.Lock()
+	to := r.tasks[task]
+	r.mu.Unlock()
+	if to == nil {
+		return nil
+	}
+	select {
+	case <-to.over:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Recheck closes the connections of machines that may not ask any more.
+func (r *Relay) Recheck() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for l := range r.open {
+		if r.May(l.of) != nil {
+			_ = l.conn.Close()
+		}
+	}
+}
+
+// join copies between a caller and a pod until both have sent everything, or one is gone.
+func join(caller *tls.Conn, pod *net.TCPConn) {
+	var both recovery.Group
+	both.Go(func() {
+		_, err := io.Copy(pod, caller)
+		if err != nil || pod.CloseWrite() != nil {
+			_ = pod.Close()
+		}
+	})
+	both.Go(func() {
+		_, err := io.Copy(caller, pod)
+		if err != nil || caller.CloseWrite() != nil {
+			_ = caller.NetConn().Close()
+		}
+	})
+	both.Wait()
+}

@@ -1,0 +1,54 @@
+package relay
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// Protocol is the name by which the two sides agree on what they speak.
+const Protocol = "tend-relay/1"
+
+// maxHead bounds a head, in bytes.
+const maxHead = 4 << 10
+
+// request is what a caller asks for. Without a task it only asks whether it may.
+type request struct {
+	Task string `json:"task,omitempty"`
+	Port int    `json:"port,omitempty"`
+}
+
+// answer is empty if the connection leads to the pod from here on.
+type answer struct {
+	Error string `json:"error,omitempty"`
+}
+
+func writeHead(to io.Writer, head any) error {
+	text, err := json.Marshal(head)
+	if err != nil {
+		return err
+	}
+	if len(text) > maxHead {
+		return fmt.Errorf("a head of %d bytes, more than %d", len(text), maxHead)
+	}
+	_, err = to.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(text))), text...))
+	return err
+}
+
+// readHead reads no byte of what follows the head.
+func readHead(from io.Reader, head any) error {
+	var length [2]byte
+	if _, err := io.ReadFull(from, length[:]); err != nil {
+		return err
+	}
+	n := binary.BigEndian.Uint16(length[:])
+	if n > maxHead {
+		return fmt.Errorf("a head of %d bytes, more than %d", n, maxHead)
+	}
+	text := make([]byte, n)
+	if _, err := io.ReadFull(from, text); err != nil {
+		return err
+	}
+	return json.Unmarshal(text, head)
+}
