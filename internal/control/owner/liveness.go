@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/liveness"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
@@ -14,8 +15,8 @@ import (
 const defaultTimeout = 30 * time.Second
 
 // Liveness records since when each node has had no heartbeat. All controllers of a term share one, so that they agree on
-// which nodes are lost. A server that begins a term waits a whole timeout before it treats a node as lost: it can't know
-// how long the heartbeat has been missing.
+// which nodes are lost. A server that begins a term waits a whole timeout before it treats a node as lost, because it can't know
+// how long the heartbeat has been missing; except that a node that was lost in an earlier term, and has not returned, still is.
 type Liveness struct {
 	Nodes           Nodes
 	tasks           taskSets
@@ -26,7 +27,8 @@ type Liveness struct {
 	revision int64 // of the newest snapshot that was read
 	nodes    int
 	silent   map[string]time.Time
-	began    time.Time // of the term; zero before the first one
+	known    map[string]bool // those of them that were lost in an earlier term
+	began    time.Time       // of the term; zero before the first one
 	verdict  liveness.Verdict
 	judged   time.Time // when; zero after a change
 	next     time.Time // when time alone changes the verdict; zero is never
@@ -45,7 +47,7 @@ func NewLiveness(timeout, gather time.Duration, now func() time.Time) *Liveness 
 	if gather <= 0 || gather > timeout {
 		gather = timeout
 	}
-	return &Liveness{timeout: timeout, gather: gather, now: now, silent: map[string]time.Time{}}
+	return &Liveness{timeout: timeout, gather: gather, now: now, silent: map[string]time.Time{}, known: map[string]bool{}}
 }
 
 // Begin forgets what was seen so far: a new term begins.
@@ -53,6 +55,7 @@ func (l *Liveness) Begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.silent)
+	clear(l.known)
 	l.revision, l.judged, l.began = 0, time.Time{}, l.now()
 }
 
@@ -106,13 +109,24 @@ func (l *Liveness) read(s records.Snapshot) {
 	if l.revision != 0 && s.Revision() <= l.revision {
 		return
 	}
-	nodes := s.Nodes()
+	nodes, first := s.Nodes(), l.revision == 0
 	if l.revision = s.Revision(); l.nodes != len(nodes) {
 		l.nodes, l.judged = len(nodes), time.Time{}
 	}
 	for _, node := range nodes {
-		l.mark(node.Value.ID, s.Alive(node.Value.ID))
+		if l.mark(node.Value.ID, s.Alive(node.Value.ID)); first {
+			l.remember(node.Value.ID, s.Losses(node.Value.ID))
+		}
 	}
+}
+
+// remember lets a term begin where the one before it was: a node that was lost by then is lost, and didn't go with those that this term
+// sees go.
+func (l *Liveness) remember(node string, losses records.Read[api.NodeLosses]) {
+	if _, silent := l.silent[node]; !silent || !losses.Exists() || !losses.Value.Lost {
+		return
+	}
+	l.known[node], l.judged = true, time.Time{}
 }
 
 func (l *Liveness) mark(node string, alive bool) {
@@ -120,6 +134,7 @@ func (l *Liveness) mark(node string, alive bool) {
 	switch {
 	case alive && marked:
 		delete(l.silent, node)
+		delete(l.known, node)
 	case !alive && !marked:
 		l.silent[node] = l.now()
 	default:
@@ -134,7 +149,7 @@ func (l *Liveness) judge() {
 	if !l.judged.IsZero() && (l.next.IsZero() || now.Before(l.next)) {
 		return
 	}
-	l.verdict = liveness.Judge(liveness.Input{Nodes: l.nodes, Silent: l.silent, Timeout: l.timeout}, now)
+	l.verdict = liveness.Judge(liveness.Input{Nodes: l.nodes, Silent: l.silent, Known: l.known, Timeout: l.timeout}, now)
 	l.judged, l.next = now, time.Time{}
 	for _, left := range l.verdict.Left {
 		if at := now.Add(left); l.next.IsZero() || at.Before(l.next) {

@@ -162,3 +162,40 @@ func TestAMassIsHeld(t *testing.T) {
 		t.Errorf("%+v after b is back", got)
 	}
 }
+
+// A new leader knows which nodes were lost before: those that go now are not held because of them.
+func TestATermRemembersWhatWasLost(t *testing.T) {
+	h := newHarness(t, "a", "b", "c", "d", "e")
+	for _, node := range []string{"a", "b"} {
+		h.alive(node, false)
+		h.now = h.now.Add(time.Minute)
+		h.write(func(txn *records.Txn) {
+			txn.Put(records.LossesKey(node), api.NodeLosses{At: []time.Time{h.now}, Lost: true})
+		})
+	}
+	h.write(func(txn *records.Txn) { txn.Put(records.LossesKey("c"), api.NodeLosses{At: []time.Time{h.now}}) })
+	h.l.Begin()
+	for node, want := range map[string]Absence{"a": {Lost: true}, "b": {Lost: true}, "c": {}, "d": {}} {
+		if got := h.of(node); got != want {
+			t.Errorf("%s as the term begins: %+v, want %+v", node, got, want)
+		}
+	}
+	h.alive("c", false)
+	h.now = h.now.Add(defaultTimeout)
+	if got := h.of("c"); got != (Absence{Lost: true}) {
+		t.Errorf("%+v of one that goes afterwards: want it replaced", got)
+	}
+	h.alive("a", true)
+	if got := h.of("a"); got != (Absence{}) {
+		t.Errorf("%+v of one that is back", got)
+	}
+	h.alive("a", false)
+	if got := h.of("a"); got.Lost {
+		t.Errorf("%+v of one that was back: want the whole timeout", got)
+	}
+	h.now = h.now.Add(-time.Hour) // the next leader's clock is behind
+	h.l.Begin()
+	if got := h.of("b"); got != (Absence{Lost: true}) {
+		t.Errorf("%+v by a clock that is behind", got)
+	}
+}

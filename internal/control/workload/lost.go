@@ -100,7 +100,7 @@ func (o observed) loss(t owner.Task) (elsewhere bool, reason, message, next stri
 			task.ContainerName(), task.Node), next
 	case t.Absence.Together > 0:
 		return false, api.ReasonEvictionPaused, fmt.Sprintf("%d of %d nodes stopped answering at about the same time: their pods are not replaced until more of them answer",
-			t.Absence.Together, len(o.nodes)), next
+			t.Absence.Together, len(o.nodes)), "bring the nodes, or the network between them, back; if the machine is off: tend nodes confirm-down " + task.Node
 	case data != "":
 		return false, api.ReasonNodeLost, fmt.Sprintf("%s; its pods wait for it, since their data (%s) is there", silent, data), next
 	case homeless && len(o.nodes) > 1:

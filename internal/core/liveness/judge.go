@@ -1,7 +1,6 @@
 package liveness
 
 import (
-	"maps"
 	"slices"
 	"time"
 )
@@ -12,6 +11,8 @@ type Input struct {
 	Nodes int
 	// Silent is since when each silent node has had no heartbeat.
 	Silent map[string]time.Time
+	// Known are those of them that were lost in an earlier term and have not returned: they went before the others.
+	Known map[string]bool
 	// Timeout is how long a node may be silent before it is lost.
 	Timeout time.Duration
 }
@@ -34,6 +35,10 @@ func Judge(in Input, now time.Time) Verdict {
 	v := Verdict{Lost: map[string]bool{}, Held: map[string]int{}, Left: map[string]time.Duration{}}
 	together := windows(in)
 	for node, since := range in.Silent {
+		if in.Known[node] {
+			v.Lost[node] = true
+			continue
+		}
 		if left := in.Timeout - now.Sub(since); left > 0 {
 			v.Left[node] = left
 			continue
@@ -48,7 +53,13 @@ func Judge(in Input, now time.Time) Verdict {
 
 // windows returns a function that says how many nodes at most went silent within one timeout that contains a time.
 func windows(in Input) func(since time.Time) int {
-	times := slices.SortedFunc(maps.Values(in.Silent), time.Time.Compare)
+	var times []time.Time
+	for node, since := range in.Silent {
+		if !in.Known[node] {
+			times = append(times, since)
+		}
+	}
+	slices.SortFunc(times, time.Time.Compare)
 	counts := make([]int, len(times)) // that went silent within a timeout from times[i] on
 	for first, end := 0, 0; first < len(times); first++ {
 		for end < len(times) && times[end].Sub(times[first]) <= in.Timeout {
