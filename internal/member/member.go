@@ -89,7 +89,7 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error
 	}
 	defer transport.CloseIdleConnections()
 	web := &http.Client{Transport: transport}
-	client := remote.New(remote.Options{Server: known.Server, HTTP: web, Lost: to.next, Logger: o.Logger})
+	client := remote.New(remote.Options{Server: known.Server, HTTP: web, Lost: to.next, Several: to.several, Logger: o.Logger})
 	callbacks, err := client.Callbacks()
 	if err != nil {
 		return err

@@ -102,6 +102,9 @@ func (s *servers) learn(running []string) bool {
 	return true
 }
 
+// several reports whether there is more than one server.
+func (s *servers) several() bool { return len(s.known()) > 1 }
+
 func (s *servers) known() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -27,6 +27,8 @@ type Options struct {
 	HTTP *http.Client
 	// Lost is called when the server has ended the stream, or can't be reached: another one may. Default: nothing is.
 	Lost func(error)
+	// Several reports whether Lost may lead to another server. Default: it doesn't.
+	Several func() bool
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 }
@@ -40,6 +42,7 @@ type Client struct {
 	log     *slog.Logger
 	storage *storage
 	lost    func(error)
+	several func() bool
 	silent  atomic.Pointer[time.Timer] // ends the stream; nil while there is none
 	terse   atomic.Bool                // the server takes heartbeats without a body
 }
@@ -54,7 +57,10 @@ func New(o Options) *Client {
 	if o.Lost == nil {
 		o.Lost = func(error) {}
 	}
-	c := &Client{lost: o.Lost, mirror: newMirror(), server: o.Server, http: o.HTTP, log: o.Logger, caller: wire.Caller{Base: o.Server + Prefix, Do: o.HTTP.Do}}
+	if o.Several == nil {
+		o.Several = func() bool { return false }
+	}
+	c := &Client{lost: o.Lost, several: o.Several, mirror: newMirror(), server: o.Server, http: o.HTTP, log: o.Logger, caller: wire.Caller{Base: o.Server + Prefix, Do: o.HTTP.Do}}
 	c.storage = &storage{client: c, locks: map[string]func(){}}
 	return c
 }

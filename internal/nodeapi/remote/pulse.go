@@ -90,14 +90,30 @@ func (c *Client) heard() {
 // body, each of which would be a message more. Servers that don't know the parameter read the body and answer with one.
 const withTTL = "ttl"
 
-// Alive implements nodeapi.Control.
+// Alive implements nodeapi.Control. A server that gives no answer within a third of what the heartbeat lasts is given up, if there are
+// others: it may be cut off while its connections seem to live, and the rest of the time is for another one.
 func (c *Client) Alive(ctx context.Context, ttl time.Duration) error {
-	terse, err := c.beat(ctx, ttl)
+	within, cancel := ctx, context.CancelFunc(func() {})
+	if ttl > 0 {
+		within, cancel = context.WithTimeout(ctx, ttl/3)
+	}
+	defer cancel()
+	terse, err := c.beat(within, ttl)
 	c.terse.Store(err == nil && terse)
-	if err == nil {
+	switch {
+	case err == nil:
 		c.heard()
+	case within.Err() != nil && ctx.Err() == nil && c.several():
+		c.giveUp()
 	}
 	return err
+}
+
+// giveUp ends the stream as if the server had been silent.
+func (c *Client) giveUp() {
+	if silent := c.silent.Load(); silent != nil {
+		silent.Reset(0)
+	}
 }
 
 // beat sends a heartbeat. It reports whether the server would have taken it without a body.

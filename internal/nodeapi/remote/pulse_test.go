@@ -20,6 +20,9 @@ import (
 type piped struct {
 	client          *Client
 	frames, streams atomic.Int32
+	// others are whether there is another server, lost how often this one was given up.
+	others bool
+	lost   atomic.Int32
 	// deaf: the server sends nothing on a stream; hung: it answers nothing at all.
 	deaf, hung atomic.Bool
 }
@@ -73,7 +76,8 @@ func pipe(t *testing.T, as func(*http.Request)) *piped {
 		dialled <- far
 		return near, nil
 	}}
-	p.client = New(Options{Server: "http://server", HTTP: &http.Client{Transport: transport}, Logger: log})
+	p.client = New(Options{Server: "http://server", HTTP: &http.Client{Transport: transport}, Logger: log,
+		Lost: func(error) { p.lost.Add(1) }, Several: func() bool { return p.others }})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = server.Serve(dialled) })
@@ -191,4 +195,37 @@ func TestHeartbeatBodies(t *testing.T) {
 		beat(2)
 		expect("it is upgraded", 5, 5, 1)
 	})
+}
+
+// TestAServerThatAnswersNoHeartbeat: with others beside it, it is given up after a third of what a heartbeat lasts; alone, as late as one that
+// is silent. A server that is slow, but answers in that time, is kept.
+func TestAServerThatAnswersNoHeartbeat(t *testing.T) {
+	const lasts = 24 * time.Second
+	for name, c := range map[string]struct {
+		others bool
+		after  time.Duration // from the heartbeat that isn't answered
+	}{"others": {true, lasts / 3}, "alone": {false, silentTime}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := pipe(t, nil)
+				p.others = c.others
+				if err := p.client.Alive(t.Context(), lasts); err != nil {
+					t.Fatal(err)
+				}
+				p.deaf.Store(true)
+				p.hung.Store(true)
+				go func() { _ = p.client.Alive(t.Context(), lasts) }()
+				time.Sleep(c.after - time.Millisecond)
+				synctest.Wait()
+				if p.lost.Load() != 0 {
+					t.Errorf("it is given up before %s", c.after)
+				}
+				time.Sleep(2 * time.Millisecond)
+				synctest.Wait()
+				if p.lost.Load() == 0 {
+					t.Errorf("it isn't given up after %s", c.after)
+				}
+			})
+		})
+	}
 }
