@@ -98,7 +98,7 @@ var layers = []layer{
 		"a host as a process of its own, with a connection to its server"},
 	{"internal/daemon", []string{"api", "internal/asset", "internal/backup", "internal/backup/restore", "internal/blob", "internal/certstore", "internal/clusterapi", "internal/connlimit", "internal/control", "internal/controlplane", "internal/core", "internal/engine", "internal/eventlog",
 		"internal/fault", "internal/host", "internal/ingress", "internal/verbs", "internal/records", "internal/manifest", "internal/messenger", "internal/nodeapi", "internal/nodeapi/authority", "internal/nodeapi/join",
-		"internal/nodeapi/local", "internal/nodeapi/remote", "internal/nodeapi/session", "internal/peer", "internal/plugin", "internal/plugin/broker", "internal/retention", "internal/rotation", "internal/runtime", "internal/secret",
+		"internal/nodeapi/local", "internal/nodeapi/remote", "internal/nodeapi/session", "internal/nodeapi/wire", "internal/peer", "internal/plugin", "internal/plugin/broker", "internal/retention", "internal/rotation", "internal/runtime", "internal/secret",
 		"internal/server", "internal/servicemanager", "internal/store", "internal/syncer", "internal/version", "internal/watcher", "internal/webhook", "internal/telemetry", "internal/telemetry/census"}, "the one place where parts of a server are put together; commands come above it"},
 	{"internal/cli", []string{"api", "client", "internal/backup", "internal/backup/restore", "internal/build", "internal/compose", "internal/core", "internal/daemon", "internal/eventlog", "internal/fault", "internal/host", "internal/manifest", "internal/member", "internal/messenger", "internal/ownership",
 		"internal/secret", "internal/version", "internal/tracing"},

@@ -70,7 +70,7 @@ func (d *daemon) openGate(ctx context.Context) error {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
 	g.server = &http.Server{
-		Handler: g.desk.Guard(mux), Protocols: protocols,
+		Handler: g.desk.Guard(d.whenRead(mux)), Protocols: protocols,
 		HTTP2:             &http.HTTP2Config{MaxDecoderHeaderTableSize: session.HeaderTable, MaxEncoderHeaderTableSize: session.HeaderTable},
 		ReadHeaderTimeout: nodeHeaderTime, MaxHeaderBytes: 64 << 10,
 		ConnContext: d.links.inContext,

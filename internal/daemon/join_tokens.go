@@ -112,7 +112,11 @@ func (d *daemon) enterOnce(ctx context.Context, a join.Applicant) (authority.Mac
 	if err != nil {
 		return authority.Machine{}, err
 	}
-	again, refused := join.Decide(d.standing(token, member, a.Name), a, d.Now())
+	is, err := d.standing(ctx, token, member, a.Name)
+	if err != nil {
+		return authority.Machine{}, err
+	}
+	again, refused := join.Decide(is, a, d.Now())
 	switch {
 	case refused != nil:
 		return authority.Machine{}, refused
@@ -126,11 +130,19 @@ func (d *daemon) enterOnce(ctx context.Context, a join.Applicant) (authority.Mac
 	return machine, d.record(ctx, txn)
 }
 
-// standing is what is known of a token and of a node's name.
-func (d *daemon) standing(token records.Read[records.JoinToken], member records.Read[records.Member], node string) join.Standing {
-	snap := d.snapshot()
+// standing is what the store knows of a token and of a node's name.
+func (d *daemon) standing(ctx context.Context, token records.Read[records.JoinToken], member records.Read[records.Member], node string,
+) (join.Standing, error) {
+	facts, err := readStored[api.NodeStatus](ctx, d.store, records.NodeKey(node))
+	if err != nil {
+		return join.Standing{}, err
+	}
+	_, err = d.store.Get(ctx, records.AliveKey(node))
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return join.Standing{}, err
+	}
 	is := join.Standing{
-		Held: snap.Node(node).Exists(), Alive: snap.Alive(node),
+		Held: facts.Exists(), Alive: err == nil,
 		Server: d.host != nil && node == d.Node || strings.HasPrefix(machineOf(member), ofServer),
 	}
 	if token.Exists() {
@@ -141,7 +153,7 @@ func (d *daemon) standing(token records.Read[records.JoinToken], member records.
 		is.Held = is.Held && !member.Value.Removed
 		is.HeldToken, is.HeldKey = member.Value.Token, member.Value.Key
 	}
-	return is
+	return is, nil
 }
 
 // used adds that a token was used to a transaction.

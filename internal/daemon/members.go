@@ -8,8 +8,10 @@ import (
 	"net"
 	"net/http"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/connlimit"
 	"tend.dev/tend/internal/nodeapi/authority"
+	"tend.dev/tend/internal/nodeapi/wire"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
@@ -93,7 +95,9 @@ func (d *daemon) memberOn(conn *tls.Conn) (node string, left func(), err error) 
 	}
 	connlimit.Note(conn, http.StateActive) // it makes way for nobody: it sends no request
 	left = d.links.add(m, conn)
-	if _, err = d.member(state); err == nil && !d.gate.desk.Authority.Takes(&state) {
+	if !d.read(context.Background()) {
+		err = errors.New(errNotRead.Detail)
+	} else if _, err = d.member(state); err == nil && !d.gate.desk.Authority.Takes(&state) {
 		err = errors.New("the certificate is of an authority that is no longer taken")
 	}
 	if err != nil {
@@ -101,6 +105,35 @@ func (d *daemon) memberOn(conn *tls.Conn) (node string, left func(), err error) 
 		return "", func() {}, err
 	}
 	return m.Node, left, nil
+}
+
+// errNotRead is the refusal of a server that doesn't know yet who is a member.
+var errNotRead = &api.Problem{Status: http.StatusServiceUnavailable, Title: "Behind", Detail: "this server has not read its store yet",
+	Next: "try again in a moment, or ask another server"}
+
+// read reports whether this server has read its store: before that, those who were removed look like members, and names that are
+// taken look free. It waits a moment for it, so that nodes are back at once after a restart.
+func (d *daemon) read(ctx context.Context) bool {
+	select {
+	case <-d.view.Synced():
+		return true
+	default:
+	}
+	ctx, cancel := context.WithTimeout(ctx, behindTime)
+	defer cancel()
+	return d.awaitView(ctx)
+}
+
+// whenRead answers nothing before this server has read its store.
+func (d *daemon) whenRead(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if d.read(r.Context()) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Retry-After", "1")
+		wire.Fail(w, errNotRead)
+	})
 }
 
 // memberOf returns the node of a request, whose connection is closed once its machine is no longer the one of its name.

@@ -102,13 +102,17 @@ func (h *Handler) answer(answer func(*local.Control, http.ResponseWriter, *http.
 		w.Header()["Date"] = nil // no node reads it, and a new one each second fills the tables of headers
 		id, err := h.Node(r)
 		if err != nil {
-			wire.Fail(w, &api.Problem{Status: http.StatusUnauthorized, Title: "NotANode", Detail: err.Error()})
+			wire.Fail(w, notANode(err))
 			return
 		}
 		if err := answer(h.control(id), w, r); err != nil {
 			wire.Fail(w, wire.ProblemOf(err))
 		}
 	}
+}
+
+func notANode(err error) *api.Problem {
+	return &api.Problem{Status: http.StatusUnauthorized, Title: "NotANode", Detail: err.Error()}
 }
 
 // control returns what a node may read and report.
@@ -138,6 +142,14 @@ func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Reques
 		if err := h.Fresh(r.Context()); err != nil {
 			return err
 		}
+	}
+	select {
+	case <-c.Synced():
+	case <-r.Context().Done():
+		return r.Context().Err()
+	}
+	if _, err := h.Node(r); err != nil { // it may have been removed during what was waited for
+		return notANode(err)
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	out, encoder := http.NewResponseController(w), json.NewEncoder(w)
