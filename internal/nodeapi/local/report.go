@@ -204,11 +204,14 @@ func (w *writer) image(status api.ImageStatus) {
 	w.txn.If(records.ImageKey(status.Owner), request.Modified).If(key, stored.Modified).Put(key, status)
 }
 
-// repinned reports whether an answer names another image than the one that the same request was answered with before. What a
-// registry's tag named once holds until it is asked for again; what is built may be built again.
+// repinned reports whether an answer differs from the one that the same request was answered with before. What a registry's tag
+// named once holds until it is asked for again, also while the node doesn't have it: else it could name another image in two steps.
+// What is built may be built again, and what no registry has is what the node has.
 func repinned(stored records.Read[api.ImageStatus], status api.ImageStatus, request api.ImageRequest) bool {
-	return stored.Exists() && stored.Value.Answers(request) && request.Build == nil && stored.Value.Digest != "" &&
-		stored.Value.State == api.ImagePresent && status.ImageID != stored.Value.ImageID
+	if !stored.Exists() || !stored.Value.Answers(request) || request.Build != nil || stored.Value.State != api.ImagePresent || stored.Value.Digest == "" {
+		return false
+	}
+	return status.State != api.ImagePresent || status.ImageID != stored.Value.ImageID || status.Digest != stored.Value.Digest
 }
 
 func (w *writer) facts(status api.NodeStatus) {
