@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -70,6 +71,15 @@ const DefaultReleaseTimeout = 10 * time.Minute
 
 // Owner names the workload the release belongs to.
 func (r Release) Owner() Ref { return Ref{Kind: r.Kind, Scope: r.Scope, Name: r.Name} }
+
+// PinnedDigest returns the digest that an image reference names itself (web@sha256:…); empty if it names none, or is a folder.
+func PinnedDigest(image string) string {
+	if strings.HasPrefix(image, "/") {
+		return ""
+	}
+	_, digest, _ := strings.Cut(image, "@")
+	return digest
+}
 
 // RequiredArch returns the architecture that a node must have; empty is any. What a registry has may be there for several
 // architectures, with one digest and another id on each, so it requires none.

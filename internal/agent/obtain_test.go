@@ -138,6 +138,69 @@ func TestAnImageIsFetchedWhereItsRegistryFails(t *testing.T) {
 	})
 }
 
+// TestAnImageThatIsPinned: what the manifest pins by its digest is what runs, whatever another node said that its digest and its id
+// are: the id of another image that is here too, of one that only that node has, or the digest of another.
+func TestAnImageThatIsPinned(t *testing.T) {
+	good, evil := "sha256:"+strings.Repeat("d", 64), "sha256:"+strings.Repeat("6", 64)
+	for name, test := range map[string]struct {
+		id     func(l *harness) string
+		digest string
+		fails  bool // the registry
+		runs   bool
+	}{
+		"the id of another image here":      {id: func(l *harness) string { return l.engine.AddImage("debug:1") }, digest: good, runs: true},
+		"an id that only that node has":     {digest: good, runs: true},
+		"another digest":                    {digest: evil, runs: true},
+		"no digest":                         {runs: true},
+		"the registry fails":                {digest: good, fails: true},
+		"the registry fails, another id":    {id: func(l *harness) string { return l.engine.AddImage("debug:1") }, digest: evil, fails: true},
+		"the registry fails, and no digest": {fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, o := newHarness(t), &other{}
+				here := l.engine.PublishImage("pinned@" + good)
+				l.engine.PublishImage("pinned@" + evil)
+				if test.fails {
+					l.engine.FailPulls("pinned@"+good, errors.New("no route to host"))
+				}
+				l.imageOf, l.imageID, l.digest = o.image, elsewhere, test.digest
+				if test.id != nil {
+					l.imageID = test.id(l)
+				}
+				l.start()
+				l.commit(records.NewTxn("test").Put(records.AliveKey("n2"), "n2"))
+				task := l.deploy(taskID(1), func(_ *api.Task, spec *api.DeploymentSpec) { spec.Image = "pinned@" + good })
+				l.pass(5 * time.Second)
+				if test.runs {
+					l.wantImage(task, here)
+				} else if got := l.container(task); got.ID != "" {
+					t.Errorf("it runs %s", got.ImageID)
+				}
+				if o.reads != 0 {
+					t.Errorf("it was read from another node %d times", o.reads)
+				}
+				l.close()
+			})
+		})
+	}
+}
+
+// TestAPinnedImageIsCopiedByItsDigest: where the engine's ids are digests of a registry, a copy is checked against the manifest.
+func TestAPinnedImageIsCopiedByItsDigest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, o := newHarness(t), &other{}
+		l.engine.FailPulls("pinned@"+elsewhere, errors.New("no route to host"))
+		l.imageOf, l.imageID, l.digest = o.image, elsewhere, elsewhere
+		l.start()
+		l.commit(records.NewTxn("test").Put(records.AliveKey("n2"), "n2"))
+		task := l.deploy(taskID(1), func(_ *api.Task, spec *api.DeploymentSpec) { spec.Image = "pinned@" + elsewhere })
+		l.pass(5 * time.Second)
+		l.wantImage(task, elsewhere)
+		l.close()
+	})
+}
+
 // TestAnImageThatIsNowhere: the task says why, and what helps.
 func TestAnImageThatIsNowhere(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/distribution/reference"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/healing"
 	"tend.dev/tend/internal/runtime"
@@ -164,6 +165,19 @@ func (p *pulls) state(release node.Release) healing.ImageState {
 		return healing.ImageMissing
 	}
 	return healing.ImageAssumed
+}
+
+// asDeclared returns a release whose image is the one of the digest that its manifest names, if it names one: what another node said
+// of its id counts only where the engine's ids are such digests, for nothing else shows that an id is one's.
+func asDeclared(release node.Release) node.Release {
+	digest := api.PinnedDigest(release.Image)
+	if digest == "" {
+		return release
+	}
+	if release.ImageDigest = digest; release.ImageID != digest {
+		release.ImageID = ""
+	}
+	return release
 }
 
 // identity identifies the image a release runs.

@@ -49,6 +49,7 @@ func (r *releases) of(ctx context.Context, task api.Task) (node.Release, error) 
 		return node.Release{}, err
 	}
 	r.addController(&release)
+	release = asDeclared(release)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.known) >= maxReleases {

@@ -197,11 +197,20 @@ func (w *writer) image(status api.ImageStatus) {
 	case !w.own && repinned(stored, status, *request.Value):
 		w.refuse("the image of " + status.Owner.String() + " is " + stored.Value.ImageID + " until it is asked for again")
 		return
+	case !w.own && status.State == api.ImagePresent && mispinned(status.Digest, request.Value.Image):
+		w.refuse(fmt.Sprintf("the image of %s is pinned by its digest, %s, and the answer has %q", status.Owner, api.PinnedDigest(request.Value.Image), status.Digest))
+		return
 	case w.tooLarge("the answer about the image of "+status.Owner.String(), status):
 		return
 	}
 	key := records.ImageStatusKey(w.node, status.Owner)
 	w.txn.If(records.ImageKey(status.Owner), request.Modified).If(key, stored.Modified).Put(key, status)
+}
+
+// mispinned reports whether an answer has another digest than the one that the manifest names.
+func mispinned(digest, image string) bool {
+	pinned := api.PinnedDigest(image)
+	return pinned != "" && digest != pinned
 }
 
 // repinned reports whether an answer differs from the one that the same request was answered with before. What a registry's tag

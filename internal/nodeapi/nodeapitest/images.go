@@ -31,6 +31,16 @@ func images(t *testing.T, w *World, c nodeapi.Control) {
 	if got := c.Image(web); !got.Answered || got.Status.ImageID != "sha256:1" {
 		t.Errorf("%+v", got)
 	}
+	pinned := api.Ref{Kind: web.Kind, Scope: web.Scope, Name: "pinned"}
+	w.Commit(records.NewTxn("test").Put(records.ImageKey(pinned), api.ImageRequest{Owner: pinned, Image: exactImage}))
+	answer = api.ImageStatus{Owner: pinned, Node: Here, Image: exactImage, State: api.ImagePresent, ImageID: "sha256:1", Digest: api.PinnedDigest(exactImage)}
+	if err := c.Report(t.Context(), node.Report{Images: []api.ImageStatus{answer}}); err != nil {
+		t.Fatal(err)
+	}
+	w.Commit(records.NewTxn("test").Delete(records.ImageKey(pinned)))
+	if err := c.Report(t.Context(), node.Report{ForgetImages: []api.Ref{pinned}}); err != nil {
+		t.Fatal(err)
+	}
 	changes = listen(t, c)
 	w.Commit(records.NewTxn("test").Delete(records.ImageKey(web)))
 	changes.want(node.Change{Image: web})

@@ -65,6 +65,9 @@ func (w *World) victims(t *testing.T) {
 	pinned := api.ImageStatus{Owner: mine, OwnerUID: "u2", Node: Here, Image: "mine:1", State: api.ImagePresent, ImageID: "sha256:good", Digest: "sha256:d"}
 	w.Commit(records.NewTxn("test").Put(records.ImageKey(mine), api.ImageRequest{Owner: mine, OwnerUID: "u2", Image: "mine:1"}).
 		Put(records.ImageStatusKey(Here, mine), pinned))
+	exact := api.ImageRequest{Owner: api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "exact"}, OwnerUID: "u4", Image: exactImage}
+	w.Commit(records.NewTxn("test").Put(records.ImageKey(exact.Owner), exact).Put(records.ImageStatusKey(There, exact.Owner),
+		api.ImageStatus{Owner: exact.Owner, OwnerUID: "u4", Node: There, Image: exactImage, State: api.ImageFailed}))
 	w.Object(api.KindIngress, "shop", api.IngressSpec{Host: "shop.example", TLS: &api.IngressTLS{}})
 	w.Object(api.KindIngress, "inside", api.IngressSpec{Host: "*.inside.example", TLS: &api.IngressTLS{Provider: "internal"}})
 	w.Commit(records.NewTxn("test").Put(records.NetworkNodeKey(There), api.NetworkNodeStatus{Node: There, Address: netip.MustParseAddr("192.0.2.2")}))

@@ -9,6 +9,9 @@ import (
 	"tend.dev/tend/internal/nodeapi"
 )
 
+// exactImage is an image that a manifest pins by its digest.
+const exactImage = "exact@sha256:dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd"
+
 func liesAboutImages() []lie {
 	answer := func(name string, quiet bool, change func(*api.ImageStatus)) lie {
 		status := api.ImageStatus{Owner: web, OwnerUID: "u1", Node: Here, Image: "web:1", State: api.ImagePresent, ImageID: "sha256:evil"}
@@ -27,6 +30,11 @@ func liesAboutImages() []lie {
 		answer("another image than before, of one request", false, mine),
 		answer("the image is gone after all", false, func(s *api.ImageStatus) { mine(s); s.State, s.ImageID = api.ImageFailed, "" }),
 		answer("a registry has another image as this one", false, func(s *api.ImageStatus) { mine(s); s.ImageID, s.Digest = "sha256:good", "sha256:evil" }),
+	}
+	for _, digest := range []string{"", "sha256:evil", exactImage} {
+		out = append(out, answer("an image that is pinned has the digest "+digest, false, func(s *api.ImageStatus) {
+			s.Owner.Name, s.OwnerUID, s.Image, s.Digest = "exact", "u4", exactImage, digest
+		}))
 	}
 	for name, first := range map[string]func(*api.ImageStatus){
 		"no registry has it":  func(*api.ImageStatus) {},

@@ -29,23 +29,29 @@ func (r *Runtime) Resolve(ctx context.Context, ref string) (runtime.Image, error
 	return image, nil
 }
 
-// repositoryDigest returns the digest the image has in the repository of the reference: one image may have several
-// names.
-func repositoryDigest(ref string, digests []string) string {
+// repositoryDigest returns the digest the image has in the repository of the reference: one image may have several names, and
+// several digests under one. It is the reference's own if it names one.
+func repositoryDigest(ref string, digests []string) (first string) {
 	wanted, err := reference.ParseNormalizedNamed(ref)
 	if err != nil {
 		return "" // an id names no repository
 	}
+	pinned, _ := wanted.(reference.Digested)
 	for _, text := range digests {
 		parsed, err := reference.ParseNormalizedNamed(text)
 		if err != nil || parsed.Name() != wanted.Name() {
 			continue
 		}
-		if digested, ok := parsed.(reference.Digested); ok {
+		digested, ok := parsed.(reference.Digested)
+		switch {
+		case !ok:
+		case pinned != nil && digested.Digest() == pinned.Digest():
 			return digested.Digest().String()
+		case first == "":
+			first = digested.Digest().String()
 		}
 	}
-	return ""
+	return first
 }
 
 func invalidReference(ref string, err error) error {

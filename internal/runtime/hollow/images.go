@@ -112,6 +112,9 @@ func (e *Engine) resolveLocked(reference string) (runtime.Image, error) {
 	if e.registry[normal(reference)].id == id {
 		image.Digest = id
 	}
+	if _, digest, pinned := strings.Cut(reference, "@"); pinned {
+		image.Digest = digest
+	}
 	return image, nil
 }
 
