@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
@@ -30,11 +29,15 @@ func (c *Control) Write(ctx context.Context, report node.Report) (int64, error) 
 	if parts := report.Parts(); parts > node.MaxReport {
 		return 0, &node.RefusedError{Parts: []string{fmt.Sprintf("a report of %d parts, more than %d", parts, node.MaxReport)}, Cause: node.ErrForbidden}
 	}
-	var err error
-	caughtUp := false
+	var conflict *store.ConflictError
+	caughtUp, by := false, c.author()
 	for range maxTries {
 		snap := c.snapshot()
-		w := writer{node: c.node, snap: snap, txn: records.NewTxn("agent.report"), asked: c.resolves, own: c.node == c.Own}
+		txn, err := by.txn(snap, "agent.report")
+		if err != nil {
+			return 0, err
+		}
+		w := writer{node: c.node, snap: snap, txn: txn, asked: c.resolves, own: c.node == c.Own}
 		w.write(report)
 		if w.unknown && !caughtUp {
 			if caughtUp, err = true, c.catchUp(ctx); err != nil {
@@ -42,9 +45,7 @@ func (c *Control) Write(ctx context.Context, report node.Report) (int64, error) 
 			}
 			continue
 		}
-		var revision int64
-		revision, err = w.txn.Commit(ctx, c.Store)
-		var conflict *store.ConflictError
+		revision, err := w.txn.Commit(ctx, c.Store)
 		switch {
 		case err == nil:
 			if waited := c.View.WaitFor(ctx, revision); waited != nil {
@@ -58,7 +59,7 @@ func (c *Control) Write(ctx context.Context, report node.Report) (int64, error) 
 			return 0, waited
 		}
 	}
-	return 0, fmt.Errorf("report of node %s: %w", c.node, err)
+	return 0, fmt.Errorf("report of node %s: %w", c.node, conflict)
 }
 
 // catchUp waits until the view has all that was in the store when it was called. The node may know more than this server: it
@@ -246,50 +247,4 @@ func (w *writer) refusal() error {
 		return nil
 	}
 	return &node.RefusedError{Parts: w.refused, Cause: node.ErrForbidden}
-}
-
-// Alive implements nodeapi.Control: the heartbeat lasts no longer than the server's own node timeout. The key is written once per lease; renewing the lease writes nothing. The key is
-// written on the condition that it is as it was read: a write that got no answer and came late would bind it to a lease
-// that is no longer renewed.
-func (c *Control) Alive(ctx context.Context, ttl time.Duration) error {
-	if ttl <= 0 || ttl > c.Timeout {
-		ttl = c.Timeout
-	}
-	c.mu.Lock()
-	lease, bound := c.lease, c.bound
-	c.mu.Unlock()
-	if lease != 0 && c.stillBound(bound) {
-		err := c.Store.KeepAlive(ctx, lease)
-		if !errors.Is(err, store.ErrLeaseNotFound) {
-			return err
-		}
-	}
-	stored, err := c.Store.Get(ctx, records.AliveKey(c.node))
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
-	}
-	lease, err = c.Store.Grant(ctx, ttl)
-	if err != nil {
-		return err
-	}
-	txn := records.NewTxn("agent.alive").If(records.AliveKey(c.node), stored.Modified).PutLeased(records.AliveKey(c.node), c.node, lease)
-	revision, err := txn.Commit(ctx, c.Store)
-	if err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.lease, c.bound = lease, revision
-	return nil
-}
-
-// stillBound reports whether the heartbeat's key is as this server wrote it: meanwhile the node may have been connected to
-// another one, to whose lease the key was bound then.
-func (c *Control) stillBound(bound int64) bool {
-	snap := c.snapshot()
-	if snap.Revision() < bound {
-		return true // the write is yet to be seen
-	}
-	entry, ok := snap.Get(records.AliveKey(c.node))
-	return ok && entry.Modified == bound
 }

@@ -202,9 +202,15 @@ func (c *Control) put(ctx context.Context, site, key string, record any) error {
 	if text, err := json.Marshal(record); err != nil || len(text) > boundary.MaxStatus {
 		return fmt.Errorf("%s has %d bytes, more than %d: %w", key, len(text), boundary.MaxStatus, node.ErrForbidden)
 	}
+	by := c.author()
 	for {
-		stored, _ := c.snapshot().Get(key)
-		revision, err := records.NewTxn(site).If(key, stored.Modified).Put(key, record).Commit(ctx, c.Store)
+		snap := c.snapshot()
+		txn, err := by.txn(snap, site)
+		if err != nil {
+			return err
+		}
+		stored, _ := snap.Get(key)
+		revision, err := txn.If(key, stored.Modified).Put(key, record).Commit(ctx, c.Store)
 		if err == nil {
 			return c.View.WaitFor(ctx, revision)
 		}
