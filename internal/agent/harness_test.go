@@ -87,6 +87,7 @@ func (l *harness) start() {
 	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf, mute: &l.mute, outputDelay: &l.outputDelay}
 	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder, Builder: l.builder, Ask: l.asker, Spool: l.spool}
 	if l.edge != nil {
+		l.commit(records.NewTxn("test").Put(records.MemberKey(nodeID), records.Member{UID: "here", Ingress: true}))
 		opts.Edge = func(func()) agent.Edge { return l.edge }
 	}
 	l.agent = agent.New(opts)

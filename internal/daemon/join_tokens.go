@@ -141,8 +141,13 @@ func (d *daemon) standing(ctx context.Context, token records.Read[records.JoinTo
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return join.Standing{}, err
 	}
+	alive := err == nil
+	declared, err := readStored[api.Object](ctx, d.store, records.ObjectKey(api.Ref{Kind: api.KindNode, Scope: api.Unscoped, Name: node}))
+	if err != nil {
+		return join.Standing{}, err
+	}
 	is := join.Standing{
-		Held: facts.Exists(), Alive: err == nil,
+		Held: facts.Exists(), Alive: alive, Ingress: declaresIngress(declared),
 		Server: d.host != nil && node == d.Node || strings.HasPrefix(machineOf(member), ofServer),
 	}
 	if token.Exists() {
@@ -154,6 +159,15 @@ func (d *daemon) standing(ctx context.Context, token records.Read[records.JoinTo
 		is.HeldToken, is.HeldKey = member.Value.Token, member.Value.Key
 	}
 	return is, nil
+}
+
+// declaresIngress reports whether a node is declared to serve ingresses.
+func declaresIngress(object records.Read[api.Object]) bool {
+	if !object.Exists() || object.Value.Metadata.Deleting() {
+		return false
+	}
+	spec, err := api.DecodeSpec[api.NodeSpec](*object.Value)
+	return err != nil || spec.Ingress != nil && *spec.Ingress
 }
 
 // used adds that a token was used to a transaction.

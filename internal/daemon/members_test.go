@@ -14,6 +14,7 @@ import (
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/nodeapi/join"
 	"tend.dev/tend/internal/nodeapi/remote"
+	"tend.dev/tend/internal/records"
 )
 
 // Joins are in the audit: who, with which answer. Those without a valid token are counted.
@@ -120,6 +121,42 @@ func TestANameIsOfOneMachine(t *testing.T) {
 	if err := asks(t, renewed); err != nil {
 		t.Errorf("the second with its next certificate: %v", err)
 	}
+}
+
+// A token for nodes gives no right to serve ingresses by the name of a node that is declared to: it needs a word of the operator. What
+// is declared of a name before a machine has it gives nothing to one that joined under it without a record.
+func TestADeclaredNameGivesNoRight(t *testing.T) {
+	r := newMachine(t).startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()
+	r.apply(api.Object{Kind: api.KindNode, Scope: api.Unscoped, Name: "edge", Spec: json.RawMessage(`{"ingress":true}`)})
+	token, err := r.client.JoinToken(t.Context(), api.JoinTokenRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := joins(t, token, "edge"); err == nil || !strings.Contains(err.Error(), "tend nodes add --node edge") {
+		t.Errorf("with a token for any node: %v", err)
+	}
+	if token, err = r.client.JoinToken(t.Context(), api.JoinTokenRequest{Node: "edge"}); err != nil {
+		t.Fatal(err)
+	}
+	edge, err := joins(t, token, "edge")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const list = "certificates/list"
+	if err := says(t, edge, list, `{"key":"acme/ca"}`); err != nil && strings.Contains(err.Error(), "Forbidden") {
+		t.Errorf("with a token for its name: %v", err)
+	}
+	entry, err := r.store.Get(t.Context(), records.MemberKey("edge"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := records.NewTxn("test").If(entry.Key, entry.Modified).Delete(entry.Key).Commit(t.Context(), r.store); err != nil {
+		t.Fatal(err)
+	}
+	r.until("a name without a record reads no certificates", func() bool {
+		err := says(t, edge, list, `{"key":"acme/ca"}`)
+		return err != nil && strings.Contains(err.Error(), "serves no ingresses")
+	})
 }
 
 // webOf returns a client that a membership authenticates.

@@ -72,11 +72,15 @@ func (s Snapshot) JoinTokens() []Read[JoinToken] {
 }
 
 // ServesIngress reports whether a node may serve ingresses, and so read the keys of their certificates: what is declared of the
-// node, else what its token said. The node of a server may, unless it is declared otherwise.
+// node, else what its token said. The node of a server may, unless it is declared otherwise. A name that isn't known to be of a
+// machine may not: it is that of any with a certificate.
 func (s Snapshot) ServesIngress(node string) bool {
+	member := s.Member(node)
+	if !member.Exists() || member.Value.Removed {
+		return false
+	}
 	if declared := s.NodeSpec(node).Ingress; declared != nil {
 		return *declared
 	}
-	member := s.Member(node)
-	return !member.Exists() || member.Value.Ingress || member.Value.Server != ""
+	return member.Value.Ingress || member.Value.Server != ""
 }

@@ -84,7 +84,7 @@ func (p *place) token(role string, change ...func(*api.JoinTokenInfo)) string {
 }
 
 func (p *place) standing(a join.Applicant) join.Standing {
-	held, is := p.names[a.Name], join.Standing{Alive: a.Name == "taken", Server: a.Name == "server"}
+	held, is := p.names[a.Name], join.Standing{Alive: a.Name == "taken", Server: a.Name == "server", Ingress: a.Name == "edge"}
 	is.Held, is.HeldToken, is.HeldKey = held.uid != "", held.token, held.key
 	if token := p.tokens[a.Secret.ID]; token != nil {
 		is.Token, is.Hash = &token.JoinTokenInfo, token.hash
@@ -237,6 +237,14 @@ func TestRefusals(t *testing.T) {
 	guessed := strings.Split(valid, ".")
 	guessed[3] = "AAAAAAAAAAAAAAAAAAAAAAAAAA"
 	p.join(t, "away")
+	if _, err := joinAs(t, p, p.token(api.JoinAsIngress), "edge"); err != nil {
+		t.Errorf("a node that is declared to serve ingresses, with a token for those: %v", err)
+	}
+	delete(p.names, "edge")
+	if _, err := joinAs(t, p, p.token(api.JoinAsNode, func(i *api.JoinTokenInfo) { i.Node = "edge" }), "edge"); err != nil {
+		t.Errorf("a node that is declared to serve ingresses, with a token for its name: %v", err)
+	}
+	delete(p.names, "edge")
 	for name, test := range map[string]struct {
 		token, node string
 		status      int
@@ -252,6 +260,7 @@ func TestRefusals(t *testing.T) {
 		"a name that is taken":           {valid, "taken", 409, "connected already"},
 		"the name of a server's node":    {valid, "server", 409, "node of a server"},
 		"the name of one that is away":   {valid, "away", 409, "away"},
+		"the name of an ingress node":    {valid, "edge", 403, "declared to serve ingresses"},
 		"no name":                        {valid, "", 400, "name of a node"},
 		"a name with a slash":            {valid, "a/b", 400, "name of a node"},
 		"a name that is too long":        {valid, strings.Repeat("n", 64), 400, "name of a node"},

@@ -79,6 +79,8 @@ type Standing struct {
 	// with which it joined.
 	Held, Alive, Server bool
 	HeldToken, HeldKey  string
+	// Ingress is set if the node of that name is declared to serve ingresses.
+	Ingress bool
 }
 
 // Decide returns whether an applicant may join. again is set for one that has joined already, and asks once more because the
@@ -137,6 +139,10 @@ func checkName(is Standing, name string) *api.Problem {
 	case is.Held && !is.Token.Replace:
 		refused.Detail = "another machine is node " + name + ", and is away"
 		refused.Next = "choose another name with --node; to let this machine take its place: tend nodes add --node " + name + " --replace"
+	case is.Ingress && is.Token.Role != api.JoinAsIngress && is.Token.Node != name: // a machine would take the right to read TLS keys by its name
+		refused.Status = http.StatusForbidden
+		refused.Detail = "node " + name + " is declared to serve ingresses, and the token is neither for those nor for that name"
+		refused.Next = "choose another name with --node; to let this machine serve ingresses: tend nodes add --ingress, or tend nodes add --node " + name
 	default:
 		return nil
 	}

@@ -26,7 +26,7 @@ func nodeOver(t *testing.T, objects ...api.Object) *Control {
 	v := view.New(store, view.Options{Decode: records.Decode, Indexes: records.Indexes})
 	go func() { _ = v.Run(t.Context()) }()
 	<-v.Synced()
-	return New(Options{Store: store, View: v, Keys: plain{}}).Node("n1")
+	return New(Options{Store: store, View: v, Keys: plain{}, Own: "n1"}).Node("n1")
 }
 
 func route(scope, name, since, spec string) api.Object {

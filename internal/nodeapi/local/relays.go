@@ -55,7 +55,10 @@ func (c *Control) relay(snap records.Snapshot, name string) *node.Relay {
 // asksOthers reports whether a node serves ingresses, and so asks others for connections to their pods: that of this server unless it is
 // declared otherwise.
 func (c *Control) asksOthers(snap records.Snapshot, name string) bool {
-	return name == c.Own && snap.NodeSpec(name).Ingress == nil || snap.ServesIngress(name)
+	if declared := snap.NodeSpec(name).Ingress; name == c.Own {
+		return declared == nil || *declared
+	}
+	return snap.ServesIngress(name)
 }
 
 // relayMoved returns the effect of a node's facts on those that ask it.

@@ -45,7 +45,7 @@ func TestACertificateOfOnesOwnThatIsMissing(t *testing.T) {
 				t.Fatal(err)
 			}
 			v := view.New(store, view.Options{Decode: records.Decode, Indexes: records.Indexes})
-			c := New(Options{Store: store, View: v, Keys: plain{}}).Node("n1")
+			c := New(Options{Store: store, View: v, Keys: plain{}, Own: "n1"}).Node("n1")
 			go func() { _ = v.Run(t.Context()) }()
 			<-v.Synced()
 			policies := c.Served().Certificates

@@ -124,4 +124,6 @@ func noIngress(t *testing.T, w *World, c nodeapi.Control) {
 	declared := api.Object{Kind: api.KindNode, Scope: api.Unscoped, Name: Here, Spec: spec}
 	w.Commit(records.NewTxn("test").Put(records.ObjectKey(declared.Ref()), declared))
 	served(2)
+	w.Commit(records.NewTxn("test").Delete(records.MemberKey(Here)))
+	served(0) // a name that no machine is known to have is that of any with a certificate
 }
