@@ -56,7 +56,7 @@ var layers = []layer{
 		"a server's requests to a node, over the node's own connection"},
 	{"internal/nodeapi/join", []string{"api", "internal/nodeapi/authority", "internal/nodeapi/wire"}, "how a machine becomes a node, before it has a certificate"},
 	{"internal/execstream", []string{"api", "client/execwire", "internal/runtime"}, "the two ends of a command's connection"},
-	{"internal/nodeapi/nodeapitest", []string{"api", "internal/certstore", "internal/records", "internal/nodeapi", "internal/nodeapi/authority", "internal/nodeapi/local", "internal/store"},
+	{"internal/nodeapi/nodeapitest", []string{"api", "internal/certstore", "internal/core", "internal/records", "internal/nodeapi", "internal/nodeapi/authority", "internal/nodeapi/local", "internal/store"},
 		"the contract that every transport of the node protocol keeps"},
 	{"internal/runtime", []string{"api", "internal/core", "internal/portowner", "internal/retention"}, "a runtime does single steps and decides nothing"},
 	{"internal/messenger", []string{"api", "internal/core"}, "messages to people that others decided on; controllers reach it through a function"},

@@ -24,6 +24,7 @@ const (
 	ActualIngressPrefix = "/actual/ingress/"   // proxies: that agent
 	ActualNetworkPrefix = "/actual/network/"   // how nodes are connected to each other: that agent
 	CertsPrefix         = "/certs/"            // certificates and their keys, encrypted, and their locks: the proxies
+	CertFilesPrefix     = "/certs/files/"      // of these those without locks
 	UnansweredPrefix    = "/unanswered/"       // nodes that were asked for an image in vain: the controller of unanswered requests
 	LossesPrefix        = "/losses/"           // when a node was lost lately: the controller of flapping nodes
 	AlivePrefix         = "/alive/"            // heartbeats, bound to a lease: that agent

@@ -36,6 +36,26 @@ func TestCertificateKey(t *testing.T) {
 	}
 }
 
+// TestCertificateRoom: no bound can be passed, also not with files in folders of their own.
+func TestCertificateRoom(t *testing.T) {
+	full := CertificateRoom{Files: MaxCertificateFiles, Accounts: MaxAccountFiles, Bytes: MaxCertificateBytes}
+	if why := full.Full(); why != "" {
+		t.Error(why)
+	}
+	for key, want := range map[string]string{"ocsp/a-1": "30001 files of certificates", "certificates/any/a/a.crt": "30001 files", "acme/a/b": "30001 files"} {
+		over := full
+		if over.Add(key, 0); !strings.HasPrefix(over.Full(), want) {
+			t.Errorf("%s: %s", key, over.Full())
+		}
+	}
+	accounts, bytes := CertificateRoom{Accounts: MaxAccountFiles}, CertificateRoom{Bytes: MaxCertificateBytes}
+	accounts.Add("acme/a/b", 1)
+	bytes.Add("ocsp/a-1", 1)
+	if accounts.Full() != "301 files of accounts at authorities, of 300" || !strings.HasPrefix(bytes.Full(), "134217729 bytes") {
+		t.Errorf("%s; %s", accounts.Full(), bytes.Full())
+	}
+}
+
 func TestSignsFor(t *testing.T) {
 	for names, want := range map[string]bool{
 		"in.example": true, "a.in.example": true, "*.in.example": true, "in.example a.in.example": true,

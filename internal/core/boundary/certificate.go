@@ -1,16 +1,49 @@
 package boundary
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
 
-// Bounds of what an ingress node stores of certificates. A chain with its key has less than 20 KiB.
+// Bounds of what ingress nodes store of certificates. A chain with its key has less than 20 KiB; names on demand are without number.
 const (
 	MaxCertificateValue = 64 << 10
 	MaxCertificateKey   = 512
 	MaxLocks            = 64
+	// MaxCertificateFiles and MaxCertificateBytes bound what all of them store together: a certificate has three files. Of
+	// accounts at authorities, and what belongs to them, there are MaxAccountFiles at most.
+	MaxCertificateFiles = 30_000
+	MaxCertificateBytes = 128 << 20
+	MaxAccountFiles     = 300
 )
+
+// CertificateRoom is what is stored of certificates: how many files, of accounts among them, and how many bytes.
+type CertificateRoom struct{ Files, Accounts, Bytes int }
+
+// Add counts a file.
+func (r *CertificateRoom) Add(key string, bytes int) {
+	r.Files, r.Bytes = r.Files+1, r.Bytes+bytes
+	if strings.HasPrefix(key, "acme/") {
+		r.Accounts++
+	}
+}
+
+// Full returns what there is too much of; empty if nothing is.
+func (r CertificateRoom) Full() string {
+	for _, of := range []struct {
+		what      string
+		has, most int
+	}{
+		{"files of certificates", r.Files, MaxCertificateFiles}, {"files of accounts at authorities", r.Accounts, MaxAccountFiles},
+		{"bytes of certificates", r.Bytes, MaxCertificateBytes},
+	} {
+		if of.has > of.most {
+			return fmt.Sprintf("%d %s, of %d", of.has, of.what, of.most)
+		}
+	}
+	return ""
+}
 
 // Host is a host that an ingress declares with TLS.
 type Host struct {

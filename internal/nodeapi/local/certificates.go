@@ -23,9 +23,6 @@ import (
 // internalProvider is the tls.provider of hosts whose certificates the cluster's own authority signs.
 const internalProvider = "internal"
 
-// maxCertificates bounds how many certificates the store holds: names on demand are without number.
-const maxCertificates = 10_000
-
 // ingressHosts returns the hosts whose certificates the node keeps. It returns node.ErrForbidden if the node may serve no ingress.
 func (c *Control) ingressHosts() ([]boundary.Host, error) {
 	snap := c.snapshot()
@@ -133,13 +130,26 @@ func (s *certificates) Store(ctx context.Context, key string, value []byte) erro
 	if err := s.check(key); err != nil {
 		return err
 	}
-	if !s.all.Exists(ctx, key) {
-		folder, _, _ := strings.Cut(key, "/")
-		if known, err := s.all.List(ctx, folder, true); err == nil && len(known) >= 3*maxCertificates { // a certificate has three files
-			return fmt.Errorf("the store holds %d certificates, and takes no more: %w", maxCertificates, node.ErrForbidden)
-		}
+	s.c.storing.Lock()
+	defer s.c.storing.Unlock()
+	if err := s.c.catchUp(ctx); err != nil { // with what was stored just before, here and by another server
+		return err
+	}
+	if why := room(s.c.snapshot(), key, len(value)).Full(); why != "" {
+		return fmt.Errorf("%.200q has no room: there would be %s: %w", key, why, node.ErrForbidden)
 	}
 	return s.all.Store(ctx, key, value)
+}
+
+// room returns what is stored of certificates once a value is, from what the view has of their records.
+func room(snap records.Snapshot, key string, size int) (out boundary.CertificateRoom) {
+	for record := range snap.Prefix(records.CertFilesPrefix) {
+		if text, ok := record.Value.([]byte); ok && record.Key != records.CertFilesPrefix+key {
+			out.Add(strings.TrimPrefix(record.Key, records.CertFilesPrefix), len(text))
+		}
+	}
+	out.Add(key, size*3/2) // it is sealed, as text
+	return out
 }
 
 // Load implements certmagic.Storage.

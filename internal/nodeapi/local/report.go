@@ -67,7 +67,7 @@ func (c *Control) Write(ctx context.Context, report node.Report) (int64, error) 
 func (c *Control) catchUp(ctx context.Context) error {
 	page, err := c.Store.List(ctx, records.ClusterKey, store.ListOptions{Limit: 1})
 	if err != nil {
-		return fmt.Errorf("report of node %s: read the store's revision: %w", c.node, err)
+		return fmt.Errorf("request of node %s: read the store's revision: %w", c.node, err)
 	}
 	return c.View.WaitFor(ctx, page.Revision)
 }

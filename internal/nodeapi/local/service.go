@@ -55,6 +55,7 @@ type Service struct {
 
 	epoch string // names this life of the server
 
+	storing  sync.Mutex // held while a file of a certificate is stored
 	audience audience
 	asked    asked
 

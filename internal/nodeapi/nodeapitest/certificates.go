@@ -14,6 +14,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/core/boundary"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/records"
 )
@@ -84,6 +85,27 @@ func signs(t *testing.T, w *World, c nodeapi.Control) {
 		if err != nil || string(got) != fmt.Sprint("signed for ", names) {
 			t.Errorf("%v: %q %v", names, got, err)
 		}
+	}
+}
+
+// roomForAccounts: what belongs to accounts at authorities has no names that are declared, so there is a bound to it, which counts all
+// folders. What is stored can be stored again, and there is room for one more once another is gone.
+func roomForAccounts(t *testing.T, w *World, c nodeapi.Control) {
+	ctx, all := t.Context(), c.Certificates()
+	full := records.NewTxn("test")
+	for i := range boundary.MaxAccountFiles - 1 {
+		full.Put(fmt.Sprintf("%sacme/ca%d/a.key", records.CertFilesPrefix, i), "x")
+	}
+	w.Commit(full)
+	store := func(key string) error { return all.Store(ctx, key, []byte("x")) }
+	if err := errors.Join(store("acme/last/a.key"), store("acme/last/a.key")); err != nil {
+		t.Errorf("while there is room: %v", err)
+	}
+	if err := store("acme/more/a.key"); !errors.Is(err, node.ErrForbidden) {
+		t.Errorf("without room: %v", err)
+	}
+	if err := errors.Join(all.Delete(ctx, "acme/ca0/a.key"), store("acme/more/a.key")); err != nil {
+		t.Errorf("once there is room again: %v", err)
 	}
 }
 

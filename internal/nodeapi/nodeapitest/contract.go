@@ -44,6 +44,7 @@ func Run(t *testing.T, connect Connect) {
 		"Signs":            signs,
 		"Relays":           relays,
 		"OwnServices":      ownServices,
+		"RoomForAccounts":  roomForAccounts,
 		"NoIngress":        noIngress,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,12 +1,15 @@
 package remote
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"sync"
+	"time"
 
 	"github.com/caddyserver/certmagic"
 
@@ -71,8 +74,11 @@ func (h *Handler) sign(c *local.Control, w http.ResponseWriter, r *http.Request)
 	return wire.Write(w, signed{Certificate: certificate})
 }
 
-// lock holds a lock while its request lasts, so that it is released with the connection of a node that died. The answer
-// begins once the lock is held.
+// maxLockTime is how long a node holds a lock: the others wait for it.
+const maxLockTime = 15 * time.Minute
+
+// lock holds a lock while its request lasts, so that it is released with the connection of a node that died, and no longer than
+// maxLockTime. The answer begins once the lock is held.
 func (h *Handler) lock(c *local.Control, w http.ResponseWriter, r *http.Request) error {
 	storage, name := c.Certificates(), r.PathValue("name")
 	if err := storage.Lock(r.Context(), name); err != nil {
@@ -84,7 +90,8 @@ func (h *Handler) lock(c *local.Control, w http.ResponseWriter, r *http.Request)
 		}
 	}()
 	w.WriteHeader(http.StatusOK)
-	if err := http.NewResponseController(w).Flush(); err != nil {
+	stream := http.NewResponseController(w)
+	if err := errors.Join(stream.Flush(), stream.SetReadDeadline(time.Now().Add(cmp.Or(h.lockTime, maxLockTime)))); err != nil {
 		return nil
 	}
 	_, _ = io.Copy(io.Discard, r.Body) // the node keeps its end open as long as it wants the lock

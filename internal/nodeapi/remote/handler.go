@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
@@ -44,6 +45,8 @@ type HandlerOptions struct {
 	Tracer *tracing.Tracer
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
+
+	lockTime time.Duration // default maxLockTime
 }
 
 // Handler is the server's half. Create it with NewHandler.

@@ -20,6 +20,24 @@ import (
 	"tend.dev/tend/internal/nodeapi/nodeapitest"
 )
 
+// TestALockEnds: a node that keeps a lock keeps the others from it for a while, not for ever; so does one that goes on sending.
+func TestALockEnds(t *testing.T) {
+	w := nodeapitest.NewWorld(t)
+	short := func(o *HandlerOptions) { o.lockTime = 50 * time.Millisecond }
+	here, there := connect(t, w, nodeapitest.Here, short).client, connect(t, w, nodeapitest.There, short).client
+	if err := here.Certificates().Lock(t.Context(), "issue"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := there.Certificates().Lock(ctx, "issue"); err != nil {
+		t.Errorf("the other never gets it: %v", err)
+	}
+	if err := errors.Join(here.Certificates().Unlock(t.Context(), "issue"), there.Certificates().Unlock(t.Context(), "issue")); err != nil {
+		t.Error(err)
+	}
+}
+
 // link is a connection to a server over TLS on loopback that a test can cut.
 type link struct {
 	client *Client
