@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,8 +33,8 @@ type Ingress struct {
 	at [2]int64 // the revisions of the records that the roots were read from
 	// roots are the fingerprints of the root and of the former one; empty if there is none.
 	roots [2]string
-	// left is what Renew counted at looked.
-	left   int
+	// left are the hosts whose certificates Renew found to be left at looked, sorted.
+	left   []string
 	looked time.Time
 }
 
@@ -142,41 +144,50 @@ func (k *Ingress) Advance(_ records.Snapshot, r *records.Rotation, txn *records.
 // Parties implements Key: proxies have the servers sign.
 func (*Ingress) Parties(records.Snapshot) []rekey.Party { return nil }
 
+// mostHosts is how many hosts are named whose certificates are left.
+const mostHosts = 10
+
 // Made implements Key.
-func (*Ingress) Made() string {
-	return "certificates of the former root, each renewed within five days (have your clients trust the new one meanwhile: tend ingress ca)"
+func (k *Ingress) Made() string {
+	of := ""
+	if len(k.left) > 0 {
+		of = " for " + strings.Join(k.left[:min(len(k.left), mostHosts)], ", ") + ","
+	}
+	return "certificates of the former root" + of + " each renewed within five days (have your clients trust the new one meanwhile: tend ingress ca)"
 }
 
 // Renew implements Key: proxies renew their certificates by themselves. It counts those that are left.
 func (k *Ingress) Renew(ctx context.Context, _ Store, _ records.Rotation) (int, error) {
 	if now := k.Now(); now.Sub(k.looked).Abs() >= countEvery {
-		left, err := k.count(ctx)
+		left, err := k.find(ctx)
 		if err != nil {
 			return 0, err
 		}
 		k.left, k.looked = left, now
 	}
-	return k.left, nil
+	return len(k.left), nil
 }
 
-func (k *Ingress) count(ctx context.Context) (left int, err error) {
-	names, err := k.Certificates.List(ctx, "certificates/"+certs.Internal, true)
+// find returns the hosts whose certificates the former root signed. What a node stored without having it signed holds nothing up.
+func (k *Ingress) find(ctx context.Context) (left []string, err error) {
+	text, err := k.Certificates.Load(ctx, certs.FormerRoot)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
+		return nil, nil
 	}
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	text, err := k.Certificates.Load(ctx, certs.RootCertificate)
+	former, err := certificateOf(text)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	root, err := certificateOf(text)
-	if err != nil {
-		return 0, err
+	names, err := k.Certificates.List(ctx, "certificates/"+certs.Internal, true)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
 	for _, name := range names {
-		if !strings.HasSuffix(name, ".crt") {
+		site, found := strings.CutSuffix(path.Base(name), ".crt")
+		if !found {
 			continue
 		}
 		text, err := k.Certificates.Load(ctx, name)
@@ -184,12 +195,13 @@ func (k *Ingress) count(ctx context.Context) (left int, err error) {
 			continue
 		}
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		if leaf, err := certificateOf(text); err == nil && leaf.NotAfter.After(k.Now()) && leaf.CheckSignatureFrom(root) != nil {
-			left++
+		if leaf, err := certificateOf(text); err == nil && leaf.NotAfter.After(k.Now()) && leaf.CheckSignatureFrom(former) == nil {
+			left = append(left, site)
 		}
 	}
+	slices.Sort(left)
 	return left, nil
 }
 

@@ -93,6 +93,7 @@ func (s *Service) look(ctx context.Context, term Store, key Key, name string, st
 	}
 	var err error
 	state.Left, err = key.Renew(ctx, term, r)
+	state.What = key.Made()
 	s.clean[name] = state.Left == 0
 	return err
 }

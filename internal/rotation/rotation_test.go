@@ -238,6 +238,13 @@ func TestTheIngressAuthorityIsRotated(t *testing.T) {
 	if err := storage.Store(t.Context(), "certificates/internal/web.test/web.test.crt", leaf()); err != nil {
 		t.Fatal(err)
 	}
+	foreign, err := authority.Found("planted by a node", func() time.Time { return w.now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := storage.Store(t.Context(), "certificates/internal/evil.test/evil.test.crt", foreign.PEM()); err != nil { // it is valid for years
+		t.Fatal(err)
+	}
 	former, _ := own.Root(t.Context())
 	w.see()
 	w.follow(a)
@@ -262,7 +269,7 @@ func TestTheIngressAuthorityIsRotated(t *testing.T) {
 		t.Errorf("given out: %q", got)
 	}
 	for range 2 {
-		if phase, waits := state(); phase != api.KeyMoves || !strings.Contains(waits, "certificates of the former root") || !strings.HasSuffix(waits, ": 1") {
+		if phase, waits := state(); phase != api.KeyMoves || !strings.Contains(waits, "certificates of the former root for web.test, ") || !strings.HasSuffix(waits, ": 1") {
 			t.Fatalf("while the former one is served: %s, %s", phase, waits)
 		}
 		w.now = w.now.Add(time.Hour)

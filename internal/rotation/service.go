@@ -46,7 +46,7 @@ type Key interface {
 	Advance(snap records.Snapshot, r *records.Rotation, txn *records.Txn) error
 	// Parties returns those besides the servers.
 	Parties(snap records.Snapshot) []rekey.Party
-	// Made says what the old key made and nobody makes again by itself; empty if there is no such thing.
+	// Made says what the old key made and nobody makes again by itself, as Renew saw it last; empty if there is no such thing.
 	Made() string
 	// Renew makes again what the old key made. It returns how much is left.
 	Renew(ctx context.Context, by Store, r records.Rotation) (left int, err error)
