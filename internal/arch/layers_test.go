@@ -35,7 +35,7 @@ var layers = []layer{
 	{"internal/backup", []string{"api", "internal/records", "internal/store"}, "what a backup's file holds and how it is read; it encrypts nothing, and no root is its business"},
 	{"internal/backup/restore", []string{"api", "internal/backup", "internal/records", "internal/retention", "internal/secret", "internal/store"},
 		"a root is made from a file, without a server"},
-	{"internal/verbs", []string{"api", "internal/core", "internal/records", "internal/ownership", "internal/store", "internal/secret", "internal/tracing"},
+	{"internal/verbs", []string{"api", "internal/core", "internal/imageask", "internal/records", "internal/ownership", "internal/store", "internal/secret", "internal/tracing"},
 		"the verbs write what is desired; that anything runs is none of their business"},
 	{"internal/eventlog", []string{"api", "internal/core", "internal/records", "internal/store"}, "events in the store: written beside what they are of, and read; what is sent anywhere is others' affair"},
 	{"internal/engine", []string{"internal/store"}, "when a key is reconciled, never what is done about it"},

@@ -43,7 +43,11 @@ func TestNothingIsAnsweredBeforeTheStoreIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hostile, err := joins(t, token, "evil")
+	its, err := r.client.JoinToken(t.Context(), api.JoinTokenRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hostile, err := joins(t, its, "evil")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,6 +121,7 @@ func (s *Service) prepareDown(snap records.Snapshot, node string, how Down) (*do
 	case how == ForceNodeOut:
 		d.txn.Delete(records.AliveKey(node))
 		d.result.Rotate = exposed(snap, node)
+		d.revokeToken(snap, node, s)
 	case snap.Alive(node):
 		return nil, &Error{Reason: InUse, Detail: "node " + node + " answers",
 			Next: "stop Tend on it first (systemctl stop tend-agent) and wait for the node timeout; `tend drain " + node + "` moves its pods before; " +

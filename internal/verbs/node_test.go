@@ -115,8 +115,12 @@ func TestANodeThatIsForcedOut(t *testing.T) {
 	w := offline(t)
 	web := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 	w.put(records.TaskKey("more"), api.Task{ID: "more", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "m", Release: "v1", Node: "n2", Desired: api.DesiredRunning})
-	w.put(records.ReleaseKey(web, "v1"), api.Release{ID: "v1", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Image: "ghcr.example/shop/web:1", Env: []byte("sealed")})
-	w.put(records.MemberKey("n2"), records.Member{UID: "2", Ingress: true})
+	w.put(records.ReleaseKey(web, "v1"), api.Release{ID: "v1", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Image: "ghcr.example/shop/web:1", Env: []byte("sealed"),
+		AssetDigests: map[string]string{"prod.conf.a": "sha256:a"}})
+	w.put(records.MemberKey("n2"), records.Member{UID: "2", Ingress: true, Token: "t1"})
+	w.put(records.JoinTokenKey("t1"), records.JoinToken{JoinTokenInfo: api.JoinTokenInfo{ID: "t1", Uses: 5, Used: []string{"n2"}, ExpiresAt: testTime.Add(time.Hour)}})
+	w.put(records.JoinTokenKey("t2"), records.JoinToken{JoinTokenInfo: api.JoinTokenInfo{ID: "t2", Uses: 5, ExpiresAt: testTime.Add(time.Hour)}})
+	w.put(records.CertFilesPrefix+"acme/ca/users/default/default.key", "x")
 	for _, object := range []api.Object{
 		{Kind: api.KindRegistry, Scope: api.Unscoped, Name: "ghcr", Spec: []byte(`{"url":"ghcr.example"}`)},
 		{Kind: api.KindRegistry, Scope: api.Unscoped, Name: "other", Spec: []byte(`{"url":"other.example"}`)},
@@ -125,7 +129,10 @@ func TestANodeThatIsForcedOut(t *testing.T) {
 		w.put(records.ObjectKey(object.Ref()), object)
 	}
 	result, err := w.service.NodeDown(t.Context(), "n2", ForceNodeOut, "ann")
-	want := []string{"the TLS key of shop.example", "the credentials of registry/_/ghcr", "the environment of deployment/prod/web"}
+	want := []string{
+		"the TLS key of shop.example", "the accounts at certificate authorities (ACME)", "the asset files of deployment/prod/web", "the credentials of registry/_/ghcr",
+		"the environment of deployment/prod/web", "the join token t1, which is revoked now: tend nodes add makes another for the machines that have not joined yet",
+	}
 	if err != nil || !slices.Equal(result.Rotate, want) {
 		t.Errorf("%q, %v", result.Rotate, err)
 	}
@@ -133,11 +140,49 @@ func TestANodeThatIsForcedOut(t *testing.T) {
 	if member := snap.Member("n2"); snap.Alive("n2") || snap.Node("n2").Exists() || !member.Value.Removed || snap.TaskStatus("more").Value.State != api.TaskFailed {
 		t.Errorf("n2 is still there: %+v", member.Value)
 	}
+	if snap.JoinToken("t1").Exists() || !snap.JoinToken("t2").Exists() {
+		t.Error("its token is valid, or another's is not")
+	}
 	w.put(records.NodeKey("n3"), api.NodeStatus{ID: "n3"})
 	w.put(records.MemberKey("n3"), records.Member{Server: "b"})
 	_, err = w.service.NodeDown(t.Context(), "n3", ForceNodeOut, "ann")
 	if refused := wantReason(t, err, InUse); !strings.Contains(refused.Next, "tend servers remove b") {
 		t.Errorf("the node of a server: %+v", refused)
+	}
+}
+
+// TestWhatABuilderCouldRead: a node that was asked for a build could read its source, its secrets and the credentials of every
+// registry; one that was asked for an image without a host in its name, those of Docker Hub. Who was asked for neither read neither.
+func TestWhatABuilderCouldRead(t *testing.T) {
+	w := offline(t)
+	ref := func(name string) api.Ref { return api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: name} }
+	for name, url := range map[string]string{"hub": "https://index.docker.io/v1/", "ghcr": "ghcr.example"} {
+		object := api.Object{Kind: api.KindRegistry, Scope: api.Unscoped, Name: name, Spec: []byte(`{"url":"` + url + `"}`)}
+		w.put(records.ObjectKey(object.Ref()), object)
+	}
+	w.put(records.ImageKey(ref("plain")), api.ImageRequest{Owner: ref("plain"), Image: "nginx:1"})
+	built := api.ImageRequest{Owner: ref("built"), Image: "tend/built", Build: &api.ImageBuild{Tree: "sha256:t", Build: api.Build{Secrets: []string{"NPM", "PIP"}}}}
+	w.put(records.ImageKey(built.Owner), built)
+	asked := func(node, name string) {
+		w.put(records.ImageStatusKey(node, ref(name)), api.ImageStatus{Owner: ref(name), Node: node, Image: "x", State: api.ImagePresent})
+	}
+	for _, node := range []string{"hub", "builder", "idle"} {
+		w.put(records.NodeKey(node), api.NodeStatus{ID: node})
+		w.put(records.MemberKey(node), records.Member{UID: node})
+	}
+	for _, name := range []string{"plain", "built"} { // of the present requests others have the image
+		w.put(records.ImageStatusKey("n2", ref(name)), api.ImageStatus{Owner: ref(name), Node: "n2", Image: w.snapshot().ImageRequest(ref(name)).Value.Image, State: api.ImagePresent})
+	}
+	asked("hub", "plain")
+	asked("builder", "built")
+	for node, want := range map[string][]string{
+		"hub":     {"the credentials of registry/_/hub"},
+		"builder": {"the build secrets of deployment/prod/built: NPM PIP", "the credentials of registry/_/ghcr", "the credentials of registry/_/hub", "the source of deployment/prod/built"},
+		"idle":    nil,
+	} {
+		if result, err := w.service.NodeDown(t.Context(), node, ForceNodeOut, "ann"); err != nil || !slices.Equal(result.Rotate, want) {
+			t.Errorf("%s: %q, %v", node, result.Rotate, err)
+		}
 	}
 }
 

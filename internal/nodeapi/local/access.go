@@ -6,10 +6,9 @@ import (
 	"io"
 	"iter"
 
-	"github.com/distribution/reference"
-
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/imageask"
 	"tend.dev/tend/internal/records"
 )
 
@@ -28,24 +27,16 @@ func (c *Control) releases(snap records.Snapshot) iter.Seq[*api.Release] {
 // registry.
 func (c *Control) pullsFrom(snap records.Snapshot, host string) bool {
 	for _, request := range snap.ImageRequests() {
-		if (request.Value.Build != nil || registryOf(request.Value.Image) == host) && c.resolves(snap, *request.Value) {
+		if (request.Value.Build != nil || imageask.Registry(request.Value.Image) == host) && c.resolves(snap, *request.Value) {
 			return true
 		}
 	}
 	for release := range c.releases(snap) {
-		if registryOf(release.Image) == host {
+		if imageask.Registry(release.Image) == host {
 			return true
 		}
 	}
 	return false
-}
-
-func registryOf(image string) string {
-	named, err := reference.ParseNormalizedNamed(image)
-	if err != nil {
-		return ""
-	}
-	return reference.Domain(named)
 }
 
 // Blob implements nodeapi.Control.
