@@ -11,6 +11,9 @@ import (
 // MaxReport is how many parts a report may have.
 const MaxReport = 100
 
+// MaxReferred is how many names a node may ask about at once, whether something refers to them.
+const MaxReferred = 1000
+
 // Report is a batch of observed halves.
 type Report struct {
 	Tasks  []api.TaskStatus  `json:"tasks,omitempty"`

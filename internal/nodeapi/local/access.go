@@ -87,6 +87,9 @@ func (c *Control) BuildSecrets(_ context.Context, owner api.Ref) (map[string]str
 
 // Referred implements nodeapi.Control.
 func (c *Control) Referred(_ context.Context, names []string) (map[string]bool, error) {
+	if len(names) > node.MaxReferred && c.node != c.Own {
+		return nil, fmt.Errorf("%d names at once, more than %d: %w", len(names), node.MaxReferred, node.ErrForbidden)
+	}
 	snap, used := c.snapshot(), map[string]bool{}
 	files, images := snap.ReferredFiles(), snap.ReferredImages()
 	for _, name := range names {

@@ -1,15 +1,30 @@
 package local
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/view"
 )
+
+// TestManyNamesAtOnce: a node asks about a bounded number of names; this server's own about all it has.
+func TestManyNamesAtOnce(t *testing.T) {
+	own := nodeOver(t)
+	for names, want := range map[int]error{node.MaxReferred: nil, node.MaxReferred + 1: node.ErrForbidden} {
+		if _, err := own.Service.Node("n2").Referred(t.Context(), make([]string, names)); !errors.Is(err, want) {
+			t.Errorf("%d names: %v", names, err)
+		}
+		if _, err := own.Referred(t.Context(), make([]string, names)); err != nil {
+			t.Errorf("%d names of its own: %v", names, err)
+		}
+	}
+}
 
 // nodeOver returns what a node sees of a store with some objects.
 func nodeOver(t *testing.T, objects ...api.Object) *Control {

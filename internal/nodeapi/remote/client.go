@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -214,8 +215,14 @@ func (c *Client) BuildSecrets(ctx context.Context, owner api.Ref) (values map[st
 }
 
 // Referred implements nodeapi.Control.
-func (c *Client) Referred(ctx context.Context, names []string) (used map[string]bool, err error) {
-	return used, c.caller.Post(ctx, "referred", names, &used)
+func (c *Client) Referred(ctx context.Context, names []string) (map[string]bool, error) {
+	used := map[string]bool{}
+	for some := range slices.Chunk(names, node.MaxReferred) {
+		if err := c.caller.Post(ctx, "referred", some, &used); err != nil { // what was there stays
+			return nil, err
+		}
+	}
+	return used, nil
 }
 
 // Blob implements nodeapi.Control.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -140,6 +141,21 @@ func (l *link) requests() []string {
 
 func TestContract(t *testing.T) {
 	nodeapitest.Run(t, func(t *testing.T, w *nodeapitest.World, id string) nodeapi.Control { return connect(t, w, id).client })
+}
+
+// TestManyNamesAreAskedInParts: a server answers a bounded number of names at once.
+func TestManyNamesAreAskedInParts(t *testing.T) {
+	w := nodeapitest.NewWorld(t)
+	l := connect(t, w, nodeapitest.Here)
+	w.Deploy("a", nodeapitest.Here)
+	names := []string{"sha256:a"}
+	for i := range 2 * node.MaxReferred {
+		names = append(names, fmt.Sprint(i))
+	}
+	used, err := l.client.Referred(t.Context(), names)
+	if err != nil || len(used) != len(names) || !used["sha256:a"] || used["7"] {
+		t.Errorf("%d names, %v", len(used), err)
+	}
 }
 
 // TestACutConnection: changes during the cut are received, from the known revision on; nothing is listed again.
