@@ -158,6 +158,35 @@ func TestManyNamesAreAskedInParts(t *testing.T) {
 	}
 }
 
+// TestANodeThatIsRemovedWhileItWaits: a stream waits until its server has caught up; a node that was removed meanwhile gets nothing.
+func TestANodeThatIsRemovedWhileItWaits(t *testing.T) {
+	w := nodeapitest.NewWorld(t)
+	var removed atomic.Bool
+	refused := make(chan struct{}, 100)
+	l := connect(t, w, nodeapitest.Here, func(o *HandlerOptions) {
+		o.Fresh = func(context.Context) error { removed.Store(true); return nil }
+		o.Node = func(r *http.Request) (string, error) {
+			if removed.Load() {
+				refused <- struct{}{}
+				return "", errors.New("removed")
+			}
+			return nodeapitest.NodeOf(r)
+		}
+	})
+	for range 2 { // the stream that waited has ended before the next one is refused
+		select {
+		case <-refused:
+		case <-time.After(10 * time.Second):
+			t.Fatal("it is followed on")
+		}
+	}
+	select {
+	case <-l.client.Synced():
+		t.Error("it knows what there is")
+	default:
+	}
+}
+
 // TestACutConnection: changes during the cut are received, from the known revision on; nothing is listed again.
 func TestACutConnection(t *testing.T) {
 	w := nodeapitest.NewWorld(t)
