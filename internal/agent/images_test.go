@@ -69,6 +69,35 @@ func TestAbsentImageIsPulled(t *testing.T) {
 	})
 }
 
+// TestAnImageThatIsLostIsPulledAgain: an answer about a registry's image stays while the node has lost it, and the node pulls it again
+// with the backoff of any other.
+func TestAnImageThatIsLostIsPulledAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newHarness(t, hollow.Options{PullDelay: hollow.Delay(time.Second)})
+		want := l.engine.PublishImage("far:1")
+		l.start()
+		defer l.close()
+		l.request("far:1", "")
+		l.pass(2 * time.Second)
+		l.engine.FailPulls("far:1", errors.New("no route to host"))
+		l.engine.RemoveImage("far:1")
+		l.pass(time.Minute)
+		if n := l.engine.Calls()["pull"]; n < 3 || n > 5 {
+			t.Errorf("%d pulls in a minute", n)
+		}
+		if got := l.answer(); got.State != api.ImagePresent || got.ImageID != want {
+			t.Errorf("answer %+v", got)
+		}
+		l.engine.FailPulls("far:1", nil)
+		l.pass(5 * time.Minute)
+		before := l.engine.Calls()["pull"]
+		l.pass(time.Hour)
+		if n := l.engine.Calls()["pull"]; n != before {
+			t.Errorf("%d pulls of what is there again", n-before)
+		}
+	})
+}
+
 func TestFailedPullIsReportedAndRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t)

@@ -195,7 +195,9 @@ func (w *writer) image(status api.ImageStatus) {
 	case !w.asked(w.snap, *request.Value):
 		w.refuse("node " + w.node + " isn't asked for the image of " + status.Owner.String())
 		return
-	case !w.own && repinned(stored, status, *request.Value):
+	case !w.own && pinned(stored, *request.Value) && status.State != api.ImagePresent:
+		return // the node has lost it, and gets it again
+	case !w.own && pinned(stored, *request.Value) && (status.ImageID != stored.Value.ImageID || status.Digest != stored.Value.Digest):
 		w.refuse("the image of " + status.Owner.String() + " is " + stored.Value.ImageID + " until it is asked for again")
 		return
 	case !w.own && status.State == api.ImagePresent && mispinned(status.Digest, request.Value.Image):
@@ -214,14 +216,11 @@ func mispinned(digest, image string) bool {
 	return pinned != "" && digest != pinned
 }
 
-// repinned reports whether an answer differs from the one that the same request was answered with before. What a registry's tag
-// named once holds until it is asked for again, also while the node doesn't have it: else it could name another image in two steps.
-// What is built may be built again, and what no registry has is what the node has.
-func repinned(stored records.Read[api.ImageStatus], status api.ImageStatus, request api.ImageRequest) bool {
-	if !stored.Exists() || !stored.Value.Answers(request) || request.Build != nil || stored.Value.State != api.ImagePresent || stored.Value.Digest == "" {
-		return false
-	}
-	return status.State != api.ImagePresent || status.ImageID != stored.Value.ImageID || status.Digest != stored.Value.Digest
+// pinned reports whether a request has an answer that stands. What a registry's tag named once holds until it is asked for again, also
+// while the node doesn't have it: else it could name another image in two steps. What is built may be built again, and what no
+// registry has is what the node has.
+func pinned(stored records.Read[api.ImageStatus], request api.ImageRequest) bool {
+	return stored.Exists() && stored.Value.Answers(request) && request.Build == nil && stored.Value.State == api.ImagePresent && stored.Value.Digest != ""
 }
 
 func (w *writer) facts(status api.NodeStatus) {

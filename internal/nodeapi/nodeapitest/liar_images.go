@@ -28,13 +28,16 @@ func liesAboutImages() []lie {
 		answer("of another image than was asked for", true, func(s *api.ImageStatus) { s.Image = "web:2" }),
 		answer("of another try", true, func(s *api.ImageStatus) { s.Nonce = "n" }),
 		answer("another image than before, of one request", false, mine),
-		answer("the image is gone after all", false, func(s *api.ImageStatus) { mine(s); s.State, s.ImageID = api.ImageFailed, "" }),
+		answer("the image is gone after all", true, func(s *api.ImageStatus) { mine(s); s.State, s.ImageID = api.ImageFailed, "" }),
 		answer("a registry has another image as this one", false, func(s *api.ImageStatus) { mine(s); s.ImageID, s.Digest = "sha256:good", "sha256:evil" }),
 	}
 	for _, digest := range []string{"", "sha256:evil", exactImage} {
 		out = append(out, answer("an image that is pinned has the digest "+digest, false, func(s *api.ImageStatus) {
 			s.Owner.Name, s.OwnerUID, s.Image, s.Digest = "exact", "u4", exactImage, digest
 		}))
+	}
+	for _, state := range []api.ImageState{api.ImagePulling, api.ImageFailed} {
+		out = append(out, answer("it is "+string(state)+" after all", true, func(s *api.ImageStatus) { mine(s); s.State, s.ImageID = state, "sha256:good" }))
 	}
 	for name, first := range map[string]func(*api.ImageStatus){
 		"no registry has it":  func(*api.ImageStatus) {},
