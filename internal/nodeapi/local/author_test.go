@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/caddyserver/certmagic"
+
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/records"
@@ -31,6 +33,51 @@ func (o *overtaken) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 		return 0, err
 	}
 	return o.Store.Commit(ctx, txn)
+}
+
+// listed is a store in which something is committed before its first list of a prefix.
+type listed struct {
+	store.Store
+	once   sync.Once
+	prefix string
+	by     *records.Txn
+}
+
+func (l *listed) List(ctx context.Context, prefix string, opts store.ListOptions) (store.Page, error) {
+	if prefix == l.prefix {
+		l.once.Do(func() { _, _ = l.by.Commit(ctx, l.Store) })
+	}
+	return l.Store.List(ctx, prefix, opts)
+}
+
+// TestACertificateThatComesLate: a node that is removed while it stores a certificate stores none.
+func TestACertificateThatComesLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New()
+		defer s.Close()
+		begin := records.NewTxn("test").Put(records.ClusterKey, records.Cluster{UID: "c"}).Put(records.MemberKey("n1"), records.Member{UID: "a", Ingress: true})
+		if _, err := begin.Commit(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		over := &listed{Store: s, prefix: records.ClusterKey, by: records.NewTxn("test").Put(records.MemberKey("n1"), records.Member{Removed: true})}
+		v := view.New(over, view.Options{Decode: records.Decode, Indexes: records.Indexes})
+		all := certmagic.FileStorage{Path: t.TempDir()}
+		c := New(Options{Store: over, View: v, Certificates: &all}).Node("n1")
+		defer c.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = v.Run(ctx)
+		}()
+		<-v.Synced()
+		const key = "acme/ca/a.key"
+		if err := c.Certificates().Store(t.Context(), key, []byte("x")); !errors.Is(err, node.ErrForbidden) || all.Exists(t.Context(), key) {
+			t.Errorf("%v, and it is stored: %v", err, all.Exists(t.Context(), key))
+		}
+		cancel()
+		<-ended
+	})
 }
 
 // TestARequestThatIsOvertaken: what a node wrote in a request that was under way when it was removed, or when another machine got its

@@ -135,6 +135,9 @@ func (s *certificates) Store(ctx context.Context, key string, value []byte) erro
 	if err := s.c.catchUp(ctx); err != nil { // with what was stored just before, here and by another server
 		return err
 	}
+	if err := s.check(key); err != nil { // it may have been removed meanwhile
+		return err
+	}
 	if why := room(s.c.snapshot(), key, len(value)).Full(); why != "" {
 		return fmt.Errorf("%.200q has no room: there would be %s: %w", key, why, node.ErrForbidden)
 	}
