@@ -100,6 +100,7 @@ func (a *Agent) start(ctx context.Context, id string) error {
 		return nil
 	}
 	a.containers.touch(id)
+	a.containers.started(id, err != nil && ctx.Err() == nil && !errors.Is(err, runtime.ErrUnavailable))
 	return err
 }
 

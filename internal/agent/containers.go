@@ -31,6 +31,8 @@ type entry struct {
 	container runtime.Container
 	// stale is set if something happened since the last inspection; died if that included its end.
 	stale, died bool
+	// failedStarts is how many of its starts failed in a row.
+	failedStarts int
 	// touched is the clock at the last event or call by this agent about it; inspectedAt is when it was last inspected.
 	touched     int64
 	inspectedAt time.Time
@@ -50,6 +52,8 @@ type observation struct {
 	exit        *healing.Exit
 	watched     bool
 	inspectedAt time.Time
+	// failedStarts is how many of its starts failed in a row.
+	failedStarts int
 }
 
 func newContainers(rt runtime.Runtime, now func() time.Time) *containers {
@@ -113,7 +117,7 @@ func (c *containers) known(task string) (*observation, string) {
 }
 
 func (e *entry) observation() *observation {
-	return &observation{container: e.container, cause: e.endedBy(), exit: e.exit, watched: e.watched, inspectedAt: e.inspectedAt}
+	return &observation{container: e.container, cause: e.endedBy(), exit: e.exit, watched: e.watched, inspectedAt: e.inspectedAt, failedStarts: e.failedStarts}
 }
 
 // endedBy returns the cause of the last end. A container may be observed as stopped before the event of its end was
@@ -220,6 +224,20 @@ func (c *containers) touch(id string) {
 	c.clock++
 	if e := c.entries[id]; e != nil {
 		e.stale, e.touched = true, c.clock
+	}
+}
+
+// started records how a start of a container ended.
+func (c *containers) started(id string, failed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[id]
+	switch {
+	case e == nil:
+	case failed:
+		e.failedStarts++
+	default:
+		e.failedStarts = 0
 	}
 }
 

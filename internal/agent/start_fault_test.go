@@ -42,3 +42,33 @@ func TestAFailingStartShows(t *testing.T) {
 		l.want(task, api.TaskRunning, true, "")
 	})
 }
+
+// TestAContainerThatTheEngineCantStartAgain: after its engine has been restarted, another container is made in its place, and what ran once
+// isn't made again.
+func TestAContainerThatTheEngineCantStartAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newHarness(t)
+		var cursed atomic.Pointer[string]
+		l.engine.Before(func(verb, id string) error {
+			if known := cursed.Load(); verb == "start" && known != nil && *known == id {
+				return errors.New("task already exists")
+			}
+			return nil
+		})
+		l.start()
+		defer l.close()
+		task := l.deploy(taskID(1), nil)
+		l.settle()
+		before := l.container(task).ID
+		cursed.Store(&before)
+		l.must(l.engine.StopByHand(task.ContainerName()))
+		l.pass(time.Minute)
+		l.want(task, api.TaskRunning, true, "")
+		if after := l.container(task).ID; after == before {
+			t.Error("the container that can't be started is still there")
+		}
+		if calls := l.engine.Calls(); calls["create"] != 2 || calls["remove"] != 1 {
+			t.Errorf("calls %v", calls)
+		}
+	})
+}

@@ -46,6 +46,8 @@ type Input struct {
 	Probes *Probing
 	// Log is the reading of last lines that the last decision asked for; nil if there is none.
 	Log *LogReading
+	// FailedStarts is how many starts of the container failed in a row.
+	FailedStarts int
 	// Fault is the failure of the last action, nil if it succeeded or was not tried yet.
 	Fault *Fault
 }

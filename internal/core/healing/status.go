@@ -82,9 +82,20 @@ func (p *planner) start(reason, message string) {
 	if p.unrecorded() || p.Container.State == Created && !p.initialized() {
 		return
 	}
+	if p.unstartable() {
+		p.down(reason, "the engine failed to start the container again twice; it is made again")
+		p.out.Action.Verb = Remove
+		return
+	}
 	p.advance(api.TaskStarting)
 	p.down(reason, message)
 	p.out.Action.Verb = Start
+}
+
+// unstartable reports whether a container that ran before is given up, because the engine can't start it: after a restart some keep a
+// remnant of it in the way, which a new container doesn't meet. What runs once has one container.
+func (p *planner) unstartable() bool {
+	return p.FailedStarts >= 2 && p.Task.Class != api.ClassOnce && !p.Container.StartedAt.IsZero()
 }
 
 // unrecorded reports whether the container must not start yet. A command that runs once waits until the store names its
