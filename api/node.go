@@ -22,6 +22,8 @@ type NodeStatus struct {
 	Ready   bool   `json:"ready"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Version is Tend's on the machine.
+	Version string `json:"version,omitempty"`
 	// Address is where other nodes reach the machine, RelayPort the TCP port at which it takes their connections to its pods; 0 is none.
 	Address     netip.Addr `json:"address,omitzero"`
 	RelayPort   uint16     `json:"relayPort,omitempty"`

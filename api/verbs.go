@@ -160,7 +160,16 @@ type NodeInfo struct {
 	Alive bool `json:"alive"`
 	// Pods counts the live pods on it.
 	Pods int `json:"pods"`
+	// Role is server, ingress (it serves ingresses) or worker.
+	Role string `json:"role,omitempty"`
 }
+
+// The roles of nodes. One of a server serves ingresses too, unless it is declared otherwise.
+const (
+	NodeOfServer = "server"
+	NodeIngress  = "ingress"
+	NodeWorker   = "worker"
+)
 
 // NodeDownResult says what became of the pods of a node that is off.
 type NodeDownResult struct {

@@ -11,6 +11,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/version"
 )
 
 // infoTime bounds the call for the engine's facts.
@@ -60,6 +61,7 @@ func (n *machine) run(ctx context.Context) error {
 
 func (n *machine) status(ctx context.Context) api.NodeStatus {
 	status := n.facts
+	status.Version = version.Version
 	status.ID, status.Labels, status.StartedAt = n.agent.opts.Node, n.agent.opts.Labels, n.started
 	if outside := n.agent.opts.Outside; outside != nil {
 		at := outside()

@@ -43,6 +43,9 @@ func writeNode(w plain, node api.NodeInfo, now time.Time) {
 	for _, fact := range [][2]string{
 		{"host", node.Hostname},
 		{"platform", strings.Trim(node.OS+"/"+node.Arch, "/")},
+		{"role", node.Role},
+		{"address", strings.Trim(addressText(node), "-")},
+		{"version", node.Version},
 		{"labels", labelsText(node)},
 		{"takes", takesText(node)},
 		{"runtime", strings.TrimSpace(node.Runtime + " " + node.RuntimeVersion)},
@@ -50,6 +53,7 @@ func writeNode(w plain, node api.NodeInfo, now time.Time) {
 		{"memory", bytesText(node.MemoryBytes)},
 		{"pods", fmt.Sprint(node.Pods)},
 		{"started", ago(node.StartedAt, now)},
+		{"silent", silentText(node, now)},
 		{"unknown", strings.Join(node.Quarantined, ", ")},
 	} {
 		if fact[1] != "" {
@@ -63,6 +67,14 @@ func writeNode(w plain, node api.NodeInfo, now time.Time) {
 		}
 	}
 	describeConditions(w, node.Conditions, now)
+}
+
+// silentText says since when a node counts as lost; empty if it doesn't.
+func silentText(node api.NodeInfo, now time.Time) string {
+	if node.Alive || node.Losses == nil || !node.Losses.Lost || len(node.Losses.At) == 0 {
+		return ""
+	}
+	return "lost " + ago(node.Losses.At[len(node.Losses.At)-1], now)
 }
 
 // nodeStep returns what helps against a node that isn't ready.

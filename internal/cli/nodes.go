@@ -59,18 +59,26 @@ func (a *app) getNodes(ctx context.Context, c *client.Client) error {
 
 func nodeListing(nodes []api.NodeInfo) listing {
 	l := listing{
-		header: []string{"NODE", "STATE", "RUNTIME", "CPUS", "MEMORY", "PODS"}, wideHeader: []string{"LABELS", "MESSAGE"},
-		narrow: narrowing{drop: []string{"RUNTIME", "MEMORY", "CPUS", "PODS"}},
-		empty:  "no nodes",
+		header:     []string{"NODE", "STATE", "ROLE", "ADDRESS", "RUNTIME", "CPUS", "MEMORY", "PODS"},
+		wideHeader: []string{"VERSION", "LABELS", "MESSAGE"},
+		narrow:     narrowing{drop: []string{"RUNTIME", "MEMORY", "CPUS", "PODS", "ROLE", "ADDRESS"}},
+		empty:      "no nodes",
 	}
 	for _, node := range nodes {
 		l.names = append(l.names, node.ID)
 		l.rows = append(l.rows, []string{
-			node.ID, nodeState(node), node.Runtime + " " + node.RuntimeVersion, fmt.Sprint(node.CPUs), bytesText(node.MemoryBytes), fmt.Sprint(node.Pods),
+			node.ID, nodeState(node), dash(node.Role), addressText(node), node.Runtime + " " + node.RuntimeVersion, fmt.Sprint(node.CPUs), bytesText(node.MemoryBytes), fmt.Sprint(node.Pods),
 		})
-		l.wideRows = append(l.wideRows, []string{dash(labelsText(node)), dash(node.Message)})
+		l.wideRows = append(l.wideRows, []string{dash(node.Version), dash(labelsText(node)), dash(node.Message)})
 	}
 	return l
+}
+
+func addressText(node api.NodeInfo) string {
+	if !node.Address.IsValid() {
+		return "-"
+	}
+	return node.Address.String()
 }
 
 func nodeState(node api.NodeInfo) string {

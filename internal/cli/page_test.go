@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"os"
 	"strings"
 	"testing"
@@ -194,6 +195,8 @@ func longNodes() []api.NodeInfo {
 	nodes := []api.NodeInfo{{Alive: true, Pods: 3}, {Alive: true, Pods: 117}}
 	nodes[0].ID, nodes[0].Ready, nodes[0].Runtime, nodes[0].RuntimeVersion = "n1", true, "docker", "29.1.0"
 	nodes[0].CPUs, nodes[0].MemoryBytes = 4, 8<<30
+	nodes[0].Role, nodes[0].Address = api.NodeOfServer, netip.MustParseAddr("10.0.0.1")
+	nodes[1].Role, nodes[1].Address = api.NodeIngress, netip.MustParseAddr("192.168.177.201")
 	nodes[1].ID, nodes[1].Reason, nodes[1].Runtime = "worker-eu-central-1b.internal", "EngineUnavailable", "docker"
 	nodes[1].RuntimeVersion, nodes[1].CPUs, nodes[1].MemoryBytes = "29.1.0-ce-rc.2+build.7", 128, 512<<30
 	return nodes

@@ -62,6 +62,17 @@ func podsOfReleases(snap records.Snapshot, ref api.Ref, current string) map[stri
 	return pods
 }
 
+// roleOf returns what a node is for. That of a server that is alone has no record.
+func roleOf(snap records.Snapshot, node string) string {
+	switch member := snap.Member(node); {
+	case !member.Exists() || member.Value.Server != "":
+		return api.NodeOfServer
+	case snap.ServesIngress(node):
+		return api.NodeIngress
+	}
+	return api.NodeWorker
+}
+
 func (s *Server) nodes(context.Context, *struct{}) (api.ListResult[api.NodeInfo], error) {
 	snap, err := s.snapshot()
 	if err != nil {
@@ -70,7 +81,7 @@ func (s *Server) nodes(context.Context, *struct{}) (api.ListResult[api.NodeInfo]
 	out := []api.NodeInfo{}
 	for _, read := range snap.Nodes() {
 		info := api.NodeInfo{NodeStatus: *read.Value, Spec: snap.NodeSpec(read.Value.ID), Alive: snap.Alive(read.Value.ID),
-			Losses: snap.Losses(read.Value.ID).Value}
+			Losses: snap.Losses(read.Value.ID).Value, Role: roleOf(snap, read.Value.ID)}
 		if why := s.Full(); why != "" && info.ID == s.Node { // the store refuses its reports, and its heartbeat too
 			info.Alive, info.Ready, info.Reason, info.Message = true, false, api.ReasonDiskFull, why
 		}

@@ -36,15 +36,15 @@ type Engine struct {
 func NewEngine(opts ...Options) *Engine {
 	e := &Engine{
 		containers: map[string]*container{}, dealt: map[string]int{},
-		names:      map[string]*container{},
-		images:     map[string]string{},
-		imageIDs:   map[string]bool{},
-		registry:   map[string]published{},
-		built:      map[string]runtime.BuiltImage{},
-		volumes:    map[string]map[string]string{},
-		streams:    map[*stream]struct{}{},
-		watches:    map[*processWatch]struct{}{},
-		log:        newHistory(),
+		names:    map[string]*container{},
+		images:   map[string]string{},
+		imageIDs: map[string]bool{},
+		registry: map[string]published{},
+		built:    map[string]runtime.BuiltImage{},
+		volumes:  map[string]map[string]string{},
+		streams:  map[*stream]struct{}{},
+		watches:  map[*processWatch]struct{}{},
+		log:      newHistory(),
 	}
 	if len(opts) > 0 {
 		e.opts = opts[0]
