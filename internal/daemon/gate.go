@@ -15,6 +15,7 @@ import (
 
 	"tend.dev/tend/api/pull"
 	"tend.dev/tend/internal/connlimit"
+	"tend.dev/tend/internal/core/boundary"
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/nodeapi/join"
 	"tend.dev/tend/internal/nodeapi/remote"
@@ -36,6 +37,8 @@ type gate struct {
 const (
 	nodeHeaderTime = 10 * time.Second
 	maxNodeConns   = 4096
+	// unreadBody is what a connection takes of bodies that nobody reads yet.
+	unreadBody = 128 << 10
 )
 
 // openGate opens the listener for nodes, if there is to be one.
@@ -71,7 +74,10 @@ func (d *daemon) openGate(ctx context.Context) error {
 	protocols.SetHTTP2(true)
 	g.server = &http.Server{
 		Handler: g.desk.Guard(d.whenRead(mux)), Protocols: protocols,
-		HTTP2:             &http.HTTP2Config{MaxDecoderHeaderTableSize: session.HeaderTable, MaxEncoderHeaderTableSize: session.HeaderTable},
+		HTTP2: &http.HTTP2Config{
+			MaxDecoderHeaderTableSize: session.HeaderTable, MaxEncoderHeaderTableSize: session.HeaderTable,
+			MaxConcurrentStreams: boundary.Streams, MaxReceiveBufferPerConnection: unreadBody, MaxReceiveBufferPerStream: unreadBody,
+		},
 		ReadHeaderTimeout: nodeHeaderTime, MaxHeaderBytes: 64 << 10,
 		ConnContext: d.links.inContext,
 		ConnState: func(conn net.Conn, state http.ConnState) {

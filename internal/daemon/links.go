@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"tend.dev/tend/internal/core/boundary"
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/recovery"
@@ -20,20 +21,43 @@ type connection struct{}
 // itself, but a stream lasts. The zero value is ready to use.
 type links struct {
 	mu sync.Mutex
-	of map[string]map[net.Conn]string // the uid of the machine, by node and connection
+	of map[string]map[net.Conn]link // by node
+	// added counts connections.
+	added int
 }
 
-// add records a connection of a machine until it has left.
+// link is a connection of a machine: its uid, and the how manyth it is.
+type link struct {
+	uid string
+	nth int
+}
+
+// add records a connection of a machine until it has left. The oldest of a node that has boundary.Connections makes way: it may have
+// broken without a word.
 func (l *links) add(m authority.Machine, conn net.Conn) (left func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.of == nil {
-		l.of = map[string]map[net.Conn]string{}
+		l.of = map[string]map[net.Conn]link{}
 	}
 	if l.of[m.Node] == nil {
-		l.of[m.Node] = map[net.Conn]string{}
+		l.of[m.Node] = map[net.Conn]link{}
 	}
-	l.of[m.Node][conn] = m.UID
+	conns := l.of[m.Node]
+	if _, known := conns[conn]; !known {
+		l.added++
+		conns[conn] = link{m.UID, l.added}
+	}
+	if len(conns) > boundary.Connections {
+		oldest := conn
+		for other := range conns {
+			if conns[other].nth < conns[oldest].nth {
+				oldest = other
+			}
+		}
+		delete(conns, oldest)
+		closeSoon(oldest)
+	}
 	return func() { l.remove(m.Node, conn) }
 }
 
@@ -60,9 +84,9 @@ func (l *links) gone(conn net.Conn) {
 func (l *links) cut(node, machine string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for conn, uid := range l.of[node] {
-		if uid != machine {
-			recovery.Go(func() { _ = conn.Close() }) // it may wait for what is being written
+	for conn, link := range l.of[node] {
+		if link.uid != machine {
+			closeSoon(conn)
 		}
 	}
 }
@@ -73,9 +97,14 @@ func (l *links) cutAll() {
 	defer l.mu.Unlock()
 	for _, conns := range l.of {
 		for conn := range conns {
-			recovery.Go(func() { _ = conn.Close() })
+			closeSoon(conn)
 		}
 	}
+}
+
+// closeSoon closes a connection, which may wait for what is being written.
+func closeSoon(conn net.Conn) {
+	recovery.Go(func() { _ = conn.Close() })
 }
 
 // watchMembers closes the connections of machines that are no longer the ones of their names.

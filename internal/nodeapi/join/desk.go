@@ -52,13 +52,14 @@ type answer struct {
 
 // Register adds the desk's paths to a mux.
 func (d Desk) Register(mux *http.ServeMux) {
-	mux.HandleFunc("POST "+joinPath, answering(func(r *http.Request, asked request) (answer, error) {
+	q := newQueue()
+	mux.HandleFunc("POST "+joinPath, answering(q, func(r *http.Request, asked request) (answer, error) {
 		given, err := d.join(r, asked)
 		d.joined(r, asked.Node, false, err)
 		return given, err
 	}))
-	mux.HandleFunc("POST "+renewPath, answering(d.renew))
-	mux.HandleFunc("POST "+serverPath, answering(func(r *http.Request, asked serverRequest) (Admission, error) {
+	mux.HandleFunc("POST "+renewPath, answering(q, d.renew))
+	mux.HandleFunc("POST "+serverPath, answering(q, func(r *http.Request, asked serverRequest) (Admission, error) {
 		given, err := d.joinServer(r, asked)
 		d.joined(r, asked.Name, true, err)
 		return given, err
@@ -88,32 +89,16 @@ func (d Desk) joined(r *http.Request, name string, server bool, err error) {
 	}
 }
 
-func answering[Request, Answer any](decide func(*http.Request, Request) (Answer, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		var asked Request
-		err := wire.Read(w, r, &asked)
-		var given Answer
-		if err == nil {
-			given, err = decide(r, asked)
-		}
-		if err != nil {
-			wire.Fail(w, wire.ProblemOf(err))
-			return
-		}
-		_ = wire.Write(w, given)
-	}
-}
-
 // nodeName is what nodes may be called: names end up in keys, labels and the host part of addresses.
 var nodeName = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9._-]{0,61}[a-zA-Z0-9])?$`)
 
 func (d Desk) join(r *http.Request, asked request) (answer, error) {
 	secret, _, err := parse(asked.Token)
 	if err != nil {
-		return answer{}, &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized, Detail: err.Error(), Next: nextToken(false)}
+		return answer{}, &api.Problem{Title: tokenRefused, Status: http.StatusUnauthorized, Detail: err.Error(), Next: nextToken(false)}
 	}
 	if secret.Server {
-		return answer{}, &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized, Detail: ErrRole.Error(), Next: nextToken(false)}
+		return answer{}, &api.Problem{Title: tokenRefused, Status: http.StatusUnauthorized, Detail: ErrRole.Error(), Next: nextToken(false)}
 	}
 	if !nodeName.MatchString(asked.Node) {
 		return answer{}, &api.Problem{Title: "NodeName", Status: http.StatusBadRequest,

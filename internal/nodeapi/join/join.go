@@ -130,7 +130,7 @@ func ask[Answer any](ctx context.Context, client *http.Client, url string, asked
 	if err != nil {
 		return given, err
 	}
-	response, err := client.Do(request)
+	response, err := wire.Patient(client.Do)(request)
 	if err != nil {
 		return given, err
 	}

@@ -41,7 +41,7 @@ func (d Desk) joinServer(r *http.Request, asked serverRequest) (Admission, error
 		err = ErrRole
 	}
 	if err != nil {
-		return Admission{}, &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized, Detail: err.Error(), Next: nextToken(true)}
+		return Admission{}, &api.Problem{Title: tokenRefused, Status: http.StatusUnauthorized, Detail: err.Error(), Next: nextToken(true)}
 	}
 	if !nodeName.MatchString(asked.Name) {
 		return Admission{}, &api.Problem{Title: "ServerName", Status: http.StatusBadRequest,

@@ -20,6 +20,9 @@ const (
 	forServers = "tendserver1"
 )
 
+// tokenRefused is the title of the refusal of a token.
+const tokenRefused = "TokenRefused"
+
 // Errors about tokens.
 var (
 	ErrMalformed = errors.New("that is not a token of tend nodes add")
@@ -87,7 +90,7 @@ type Standing struct {
 // answer was lost.
 func Decide(is Standing, a Applicant, now time.Time) (again bool, refused *api.Problem) {
 	if err := checkToken(is, a, now); err != nil {
-		return false, &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized, Detail: err.Error(), Next: nextToken(a.Secret.Server)}
+		return false, &api.Problem{Title: tokenRefused, Status: http.StatusUnauthorized, Detail: err.Error(), Next: nextToken(a.Secret.Server)}
 	}
 	if a.Secret.Server {
 		again = slices.Contains(is.Token.Used, a.Name)
@@ -98,7 +101,7 @@ func Decide(is Standing, a Applicant, now time.Time) (again bool, refused *api.P
 	case again:
 		return true, nil
 	case len(is.Token.Used) >= is.Token.Uses:
-		return false, &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized,
+		return false, &api.Problem{Title: tokenRefused, Status: http.StatusUnauthorized,
 			Detail: "the token was used already, by " + strings.Join(is.Token.Used, ", "), Next: nextToken(a.Secret.Server)}
 	case is.Token.Node != "" && is.Token.Node != a.Name:
 		return false, &api.Problem{Title: "NodeName", Status: http.StatusForbidden,

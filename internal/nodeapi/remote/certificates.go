@@ -29,7 +29,7 @@ type stored struct {
 
 func (h *Handler) certificates(c *local.Control, w http.ResponseWriter, r *http.Request) error {
 	var asked, answer stored
-	if err := wire.Read(w, r, &asked); err != nil {
+	if err := readBody(w, r, &asked); err != nil {
 		return err
 	}
 	storage, ctx := c.Certificates(), r.Context()
@@ -64,7 +64,7 @@ type signed struct {
 
 func (h *Handler) sign(c *local.Control, w http.ResponseWriter, r *http.Request) error {
 	var asked signed
-	if err := wire.Read(w, r, &asked); err != nil {
+	if err := readBody(w, r, &asked); err != nil {
 		return err
 	}
 	certificate, err := c.Sign(r.Context(), asked.Request)

@@ -13,6 +13,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/limit"
 	"tend.dev/tend/internal/nodeapi/local"
 	"tend.dev/tend/internal/nodeapi/wire"
 	"tend.dev/tend/internal/tracing"
@@ -47,6 +48,7 @@ type HandlerOptions struct {
 	Logger *slog.Logger
 
 	lockTime time.Duration // default maxLockTime
+	bounds *bounds // a test's
 }
 
 // Handler is the server's half. Create it with NewHandler.
@@ -83,6 +85,9 @@ func NewHandler(o HandlerOptions) *Handler {
 	if o.Roots == nil {
 		o.Roots = func(context.Context, string, Trust) []string { return nil }
 	}
+	if o.bounds == nil {
+		o.bounds = newBounds()
+	}
 	h := &Handler{HandlerOptions: o, mux: http.NewServeMux(), controls: map[string]*local.Control{}}
 	for pattern, answer := range map[string]func(*local.Control, http.ResponseWriter, *http.Request) error{
 		"GET follow": h.follow, "GET state": h.state, "POST report": h.report, "POST alive": h.alive, "POST release": h.release, "GET registry": h.registry,
@@ -91,16 +96,16 @@ func NewHandler(o HandlerOptions) *Handler {
 		"POST certificates/{do}": h.certificates, "POST sign": h.sign, "POST locks/{name...}": h.lock,
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
-		h.mux.HandleFunc(method+" "+Prefix+path, h.traced("node "+pattern, h.answer(answer)))
+		h.mux.HandleFunc(method+" "+Prefix+path, h.traced("node "+pattern, h.answer(h.bounds.of(pattern), answer)))
 	}
-	h.mux.HandleFunc(Prefix+callbackPath, h.answer(h.callback))
+	h.mux.HandleFunc(Prefix+callbackPath, h.answer(h.bounds.of(callbackPath), h.callback))
 	return h
 }
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
 
-func (h *Handler) answer(answer func(*local.Control, http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+func (h *Handler) answer(places *limit.Places, answer func(*local.Control, http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Date"] = nil // no node reads it, and a new one each second fills the tables of headers
 		id, err := h.Node(r)
@@ -108,7 +113,7 @@ func (h *Handler) answer(answer func(*local.Control, http.ResponseWriter, *http.
 			wire.Fail(w, notANode(err))
 			return
 		}
-		if err := answer(h.control(id), w, r); err != nil {
+		if err := h.bounds.within(places, id, w, r, func(r *http.Request) error { return answer(h.control(id), w, r) }); err != nil {
 			wire.Fail(w, wire.ProblemOf(err))
 		}
 	}
@@ -132,17 +137,26 @@ func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Reques
 	if why := h.Paused(); why != "" {
 		return fmt.Errorf("%w: %s", node.ErrPaused, why)
 	}
-	var since int64
-	if text := r.URL.Query().Get("since"); text != "" {
-		if _, err := fmt.Sscan(text, &since); err != nil {
-			return fmt.Errorf("since=%q: %w", text, wire.ErrBadRequest)
-		}
+	since, err := sinceIn(r.URL.Query())
+	if err != nil {
+		return err
 	}
-	if err := h.Current(r.Context(), since); err != nil {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	out, encoder := http.NewResponseController(w), json.NewEncoder(w)
+	leave, err := h.bounds.follow(ctx, c.ID(), func() {
+		cancel()
+		_ = out.SetWriteDeadline(time.Unix(1, 0)) // what it doesn't read is given up
+	})
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := h.Current(ctx, since); err != nil {
 		return err
 	}
 	if since == 0 {
-		if err := h.Fresh(r.Context()); err != nil {
+		if err := h.Fresh(ctx); err != nil {
 			return err
 		}
 	}
@@ -155,17 +169,16 @@ func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Reques
 		return notANode(err)
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	out, encoder := http.NewResponseController(w), json.NewEncoder(w)
 	var sending sync.Mutex
 	send := inFull(c, r, func(frame node.Frame) error {
 		sending.Lock()
 		defer sending.Unlock()
+		defer wire.Await(out)()
 		if err := encoder.Encode(frame); err != nil {
 			return err
 		}
 		return out.Flush()
 	})
-	ctx, cancel := context.WithCancel(r.Context())
 	spares, every := r.URL.Query().Has(countsAnswers), heartbeatEvery
 	if spares {
 		every = answerTime
@@ -197,7 +210,7 @@ type reported struct {
 
 func (h *Handler) report(c *local.Control, w http.ResponseWriter, r *http.Request) error {
 	var report node.Report
-	if err := wire.Read(w, r, &report); err != nil {
+	if err := h.bounds.readReport(c.ID(), w, r, &report); err != nil {
 		return err
 	}
 	revision, err := c.Write(r.Context(), report)
@@ -214,7 +227,7 @@ func (h *Handler) report(c *local.Control, w http.ResponseWriter, r *http.Reques
 
 func (h *Handler) ingress(c *local.Control, w http.ResponseWriter, r *http.Request) error {
 	var status api.IngressNodeStatus
-	if err := wire.Read(w, r, &status); err != nil {
+	if err := readBody(w, r, &status); err != nil {
 		return err
 	}
 	if err := c.ReportIngress(r.Context(), status); err != nil {
@@ -225,7 +238,7 @@ func (h *Handler) ingress(c *local.Control, w http.ResponseWriter, r *http.Reque
 
 func (h *Handler) release(c *local.Control, w http.ResponseWriter, r *http.Request) error {
 	var task api.Task
-	if err := wire.Read(w, r, &task); err != nil {
+	if err := readBody(w, r, &task); err != nil {
 		return err
 	}
 	release, err := c.Release(r.Context(), task)
@@ -251,7 +264,7 @@ func (h *Handler) registry(c *local.Control, w http.ResponseWriter, r *http.Requ
 
 func (h *Handler) buildSecrets(c *local.Control, w http.ResponseWriter, r *http.Request) error {
 	var owner api.Ref
-	if err := wire.Read(w, r, &owner); err != nil {
+	if err := readBody(w, r, &owner); err != nil {
 		return err
 	}
 	values, err := c.BuildSecrets(r.Context(), owner)
@@ -263,7 +276,7 @@ func (h *Handler) buildSecrets(c *local.Control, w http.ResponseWriter, r *http.
 
 func (h *Handler) referred(c *local.Control, w http.ResponseWriter, r *http.Request) error {
 	var names []string
-	if err := wire.Read(w, r, &names); err != nil {
+	if err := readBody(w, r, &names); err != nil {
 		return err
 	}
 	used, err := c.Referred(r.Context(), names)

@@ -1,13 +1,25 @@
 package remote
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/nodeapi/local"
 	"tend.dev/tend/internal/nodeapi/wire"
 )
+
+// sinceIn returns the revision that a node has followed to; 0 if it begins.
+func sinceIn(query url.Values) (since int64, err error) {
+	if text := query.Get("since"); text != "" {
+		if _, err := fmt.Sscan(text, &since); err != nil {
+			return 0, fmt.Errorf("since=%q: %w", text, wire.ErrBadRequest)
+		}
+	}
+	return since, nil
+}
 
 // inFull has an agent that doesn't ask for what moved, which is older, sent all pods of a node where one has.
 func inFull(c *local.Control, r *http.Request, send func(node.Frame) error) func(node.Frame) error {
@@ -19,7 +31,7 @@ func inFull(c *local.Control, r *http.Request, send func(node.Frame) error) func
 
 func (h *Handler) network(c *local.Control, w http.ResponseWriter, r *http.Request) error {
 	var status api.NetworkNodeStatus
-	if err := wire.Read(w, r, &status); err != nil {
+	if err := readBody(w, r, &status); err != nil {
 		return err
 	}
 	if err := c.ReportNetwork(r.Context(), status); err != nil {

@@ -37,7 +37,7 @@ func TestOnlyWhatMovedIsSent(t *testing.T) {
 				pod(id, at)
 			}
 			l := connect(t, w, nodeapitest.Here)
-			answer, err := l.client.caller.Send(t.Context(), http.MethodGet, test.path, nil)
+			answer, err := hostileTo(t, l).ask(t.Context(), http.MethodGet, test.path, nil) // a node has one stream: another one asks
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -133,7 +133,7 @@ func (h *Handler) alive(c *local.Control, w http.ResponseWriter, r *http.Request
 	var ttl time.Duration
 	text := r.URL.Query().Get(withTTL)
 	if text == "" {
-		if err := wire.Read(w, r, &ttl); err != nil {
+		if err := readBody(w, r, &ttl); err != nil {
 			return err
 		}
 	} else if parsed, err := time.ParseDuration(text); err != nil {

@@ -42,6 +42,7 @@ func TestALockEnds(t *testing.T) {
 // link is a connection to a server over TLS on loopback that a test can cut.
 type link struct {
 	client *Client
+	ca     *authority.Authority
 
 	mu    sync.Mutex
 	conns []net.Conn
@@ -56,6 +57,7 @@ func connect(t *testing.T, w *nodeapitest.World, id string, set ...func(*Handler
 	if err != nil {
 		t.Fatal(err)
 	}
+	l.ca = ca
 	own, err := ca.Server(time.Hour)
 	if err != nil {
 		t.Fatal(err)

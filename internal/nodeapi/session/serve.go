@@ -29,6 +29,8 @@ type server struct {
 // buffers of streams that aren't read fill up: they are small, for what all share must not be full of them.
 const (
 	maxStreams = 4096
+	// maxAsked bounds what a server asks for: the names of pods.
+	maxAsked = 16 << 20
 	// inputBuffer is what a command's unread input may take at the node, inputsBuffer what those of all may.
 	inputBuffer  = 64 << 10
 	inputsBuffer = 4<<20 - 1 // the most that net/http takes
@@ -131,7 +133,7 @@ func (s *server) list(w http.ResponseWriter, r *http.Request) error {
 func (s *server) sampler(sample func(context.Context, []string) []runtime.Usage) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var pods []string
-		if err := wire.Read(w, r, &pods); err != nil {
+		if err := (wire.Body{Most: maxAsked}).Read(w, r, &pods); err != nil {
 			return err
 		}
 		usages := sample(r.Context(), pods)

@@ -2,12 +2,15 @@ package session_test
 
 import (
 	"context"
+	"io"
 	"net"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/core/boundary"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/nodeapi/session"
 )
@@ -50,5 +53,58 @@ func TestASilentConnection(t *testing.T) {
 			t.Error(err)
 		}
 		<-served
+	})
+}
+
+// endlessImage is a node whose image has no end.
+type endlessImage struct {
+	nodeapi.Node
+	ended chan struct{}
+}
+
+// SaveImage implements nodeapi.Node.
+func (e endlessImage) SaveImage(context.Context, string, node.Part) (io.ReadCloser, error) {
+	return unread{e.ended}, nil
+}
+
+type unread struct{ ended chan struct{} }
+
+func (unread) Read(p []byte) (int, error) { return len(p), nil }
+func (u unread) Close() error             { close(u.ended); return nil }
+
+// TestAnAnswerThatIsNotRead ends, and what it is made from is closed; one that is read slowly goes on.
+func TestAnAnswerThatIsNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var fleet nodeapi.Fleet
+		here, there := net.Pipe()
+		attached := goes(func() error { return session.Attach(&fleet, "n1", here) })
+		ended := make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		served := goes(func() error { session.Serve(ctx, there, endlessImage{named("a"), ended}, nil, quiet); return nil })
+		synctest.Wait()
+		on, err := fleet.Node("n1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := on.SaveImage(t.Context(), "sha256:a", node.Part{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 10 {
+			time.Sleep(boundary.ReadTime / 2)
+			if _, err := io.CopyN(io.Discard, content, 1<<20); err != nil {
+				t.Fatalf("read slowly: %v", err)
+			}
+		}
+		time.Sleep(2 * boundary.ReadTime)
+		select {
+		case <-ended:
+		default:
+			t.Error("what nobody reads is still being sent")
+		}
+		_ = content.Close()
+		cancel()
+		<-served
+		<-attached
 	})
 }

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/boundary"
 )
 
-// maxBody bounds the body of a request: agents bound each of their parts. maxAnswer bounds an answer that is one value, as the
-// containers of a node, and maxProblem one that is an error.
+// maxAnswer bounds an answer that is one value, as the containers of a node, and maxProblem one that is an error.
 const (
-	maxBody    = 16 << 20
 	maxAnswer  = 32 << 20
 	maxProblem = 1 << 20
 )
@@ -43,12 +43,72 @@ func (l *Limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Read reads the body of a request.
-func Read(w http.ResponseWriter, r *http.Request, into any) error {
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(into); err != nil {
-		return fmt.Errorf("the body can't be read: %w: %w", err, ErrBadRequest)
+// Body is how much of a request's body is read. Most is required.
+type Body struct {
+	// Most bounds its bytes.
+	Most int64
+	// Within is the time in which it must have come. Default: it isn't bounded.
+	Within time.Duration
+	// Hold is asked before memory is taken for it; an error refuses it. Default: nothing is.
+	Hold func(bytes int) error
+}
+
+// Read reads the body of a request, which is one value.
+func (b Body) Read(w http.ResponseWriter, r *http.Request, into any) error {
+	if b.Hold == nil {
+		b.Hold = func(int) error { return nil }
 	}
-	return nil
+	if b.Within > 0 {
+		control := http.NewResponseController(w)
+		_ = control.SetReadDeadline(time.Now().Add(b.Within)) // it fails where there is no connection
+		defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+	}
+	text, err := io.ReadAll(holding{http.MaxBytesReader(w, r.Body, b.Most), b.Hold})
+	if err == nil {
+		err = b.Hold(values(text) * boundary.ValueBytes)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if _, refused := errors.AsType[*api.Problem](err); refused || err == nil {
+		return err
+	}
+	return fmt.Errorf("the body can't be read: %w: %w", err, ErrBadRequest)
+}
+
+// holding asks before it gives bytes on.
+type holding struct {
+	io.Reader
+	hold func(bytes int) error
+}
+
+// Read implements io.Reader.
+func (h holding) Read(p []byte) (int, error) {
+	n, err := h.Reader.Read(p)
+	if n > 0 {
+		if refused := h.hold(n); refused != nil {
+			return n, refused
+		}
+	}
+	return n, err
+}
+
+// values returns about how many values a text in JSON has: each but the first stands behind one of these signs.
+func values(text []byte) (n int) {
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			quoted = !quoted
+		case ',', '[', '{':
+			if !quoted {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // Write answers with a value.
@@ -58,13 +118,31 @@ func Write(w http.ResponseWriter, value any) error {
 }
 
 // Copy answers with bytes. The length isn't announced: if they end early, so does the connection's stream, for a normal end
-// would be taken for theirs.
+// would be taken for theirs. So it does if the other end stops reading.
 func Copy(w http.ResponseWriter, content io.Reader) {
 	w.Header().Set("Content-Type", "application/octet-stream")
-	if _, err := io.Copy(w, content); err != nil {
+	if _, err := io.Copy(read{w, http.NewResponseController(w)}, content); err != nil {
 		_ = http.NewResponseController(w).Flush() // a reader may go on after what came
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// read writes what the other end is to read.
+type read struct {
+	io.Writer
+	control *http.ResponseController
+}
+
+// Write implements io.Writer.
+func (r read) Write(p []byte) (int, error) {
+	defer Await(r.control)()
+	return r.Writer.Write(p)
+}
+
+// Await bounds the time in which the other end reads what is written until the function is called that it returns.
+func Await(control *http.ResponseController) (written func()) {
+	_ = control.SetWriteDeadline(time.Now().Add(boundary.ReadTime)) // it fails where there is no connection
+	return func() { _ = control.SetWriteDeadline(time.Time{}) }
 }
 
 // Fail answers with a problem.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -127,7 +128,7 @@ func serve(t *testing.T, handler http.HandlerFunc) wire.Caller {
 func TestValuesCross(t *testing.T) {
 	caller := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		var sent []string
-		err := wire.Read(w, r, &sent)
+		err := wire.Body{Most: 16 << 20}.Read(w, r, &sent)
 		if err == nil {
 			err = wire.Write(w, append(sent, r.Method, r.URL.Path))
 		}
@@ -175,5 +176,57 @@ func TestABodyThatBreaks(t *testing.T) {
 		if (err == nil) != test.whole {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestABodyThatStops is given up, over HTTP/2 too; what was held for it was asked for before.
+func TestABodyThatStops(t *testing.T) {
+	for _, version := range []int{1, 2} {
+		held := 0
+		web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var sent []string
+			body := wire.Body{Most: 1 << 20, Within: 50 * time.Millisecond, Hold: func(bytes int) error { held += bytes; return nil }}
+			wire.Fail(w, wire.ProblemOf(body.Read(w, r, &sent)))
+		}))
+		web.EnableHTTP2 = version == 2
+		web.StartTLS()
+		defer web.Close()
+		body, in := io.Pipe()
+		go func() { _, _ = io.WriteString(in, `["a"`) }()
+		answer, err := web.Client().Post(web.URL, "application/json", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := wire.Answer(answer); answer.ProtoMajor != version || !errors.Is(err, wire.ErrBadRequest) || held != len(`["a"`) {
+			t.Errorf("HTTP/%d: %v, %d bytes were held", answer.ProtoMajor, err, held)
+		}
+		_ = answer.Body.Close()
+		_ = in.Close()
+	}
+}
+
+// TestABusyServer is asked once more when it says, unless the body is gone.
+func TestABusyServer(t *testing.T) {
+	asked := 0
+	caller := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		var sent string
+		err := wire.Body{Most: 100}.Read(w, r, &sent)
+		if asked++; err == nil && asked < 3 {
+			err = wire.Busy(w, 0, "busy")
+		}
+		if err != nil {
+			wire.Fail(w, wire.ProblemOf(err))
+			return
+		}
+		_ = wire.Write(w, sent)
+	})
+	caller.Do = wire.Patient(caller.Do)
+	var got string
+	if err := caller.Post(t.Context(), "x", "a", &got); err != nil || got != "a" || asked != 3 {
+		t.Errorf("%q, %v after %d requests", got, err, asked)
+	}
+	asked = 0
+	if _, err := caller.Send(t.Context(), http.MethodPost, "x", io.NopCloser(strings.NewReader(`"a"`))); err == nil || asked != 1 {
+		t.Errorf("a body that is gone: %v after %d requests", err, asked)
 	}
 }

@@ -1,0 +1,40 @@
+package boundary
+
+import "time"
+
+// What a machine without a certificate may have of a server: one that joins.
+const (
+	// MaxJoin bounds the body of a machine that joins, or renews its certificate: a token, a name and a request have 2 KiB.
+	MaxJoin = 64 << 10
+	// JoinTime is in what time it must have come.
+	JoinTime = 10 * time.Second
+	// Joins is how many machines of one address join at once, AllJoins those of all. As many again wait, for JoinWait.
+	Joins, AllJoins = 16, 256
+	JoinWait        = 10 * time.Second
+	// A second's and the first wrong tokens of an address; after them it waits.
+	WrongTokenRate, WrongTokenBurst = 0.2, 20.0
+)
+
+// What a node may have of a server at once. An agent has one stream, one report, one request for each of the tasks that it starts
+// at the moment (eight) and for each image or file that it fetches: far less than this.
+const (
+	// Requests is how many short requests of a node are answered at once, Reports how many reports, Downloads how many files and
+	// images, Callbacks how many calls of its containers, and Locks how many locks it holds or waits for. As many again wait for
+	// RequestWait; the others come again later.
+	Requests, Reports, Downloads, Callbacks, Locks = 64, 4, 64, 64, 2 * MaxLocks
+	RequestWait                                    = 10 * time.Second
+	// Streams is how many requests of one connection are open, Connections how many connections a machine has: the oldest makes
+	// way for the next.
+	Streams, Connections = 250, 16
+	// MaxReport bounds the body of a report, MaxRequest that of any other request. BodyTime is in what time one must have come.
+	MaxReport, MaxRequest = 16 << 20, 1 << 20
+	BodyTime              = 2 * time.Minute
+	// AllBodies is the memory that the bodies of all nodes' requests take at a server while they are answered, Bodies that of one
+	// node's. A value in a body counts for ValueBytes besides its text: a list of empty values takes much more than its text.
+	AllBodies, Bodies = 512 << 20, 64 << 20
+	ValueBytes        = 256
+	// ReportRate is how many bytes a node may report in a second, ReportBurst how many before that counts.
+	ReportRate, ReportBurst = 4 << 20, 64 << 20
+	// ReadTime is how long a node may read nothing of an answer.
+	ReadTime = time.Minute
+)
