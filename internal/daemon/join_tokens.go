@@ -217,8 +217,8 @@ func (d *daemon) useOnce(ctx context.Context, a join.Applicant) error {
 	if refused != nil {
 		return refused
 	}
-	if again && d.started(a.Name) { // its answer came: another machine has the token
-		return &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized, Detail: "the token was used already, by " + a.Name + ", which has started",
+	if again && (slices.Contains(token.Value.Spent, a.Name) || d.started(a.Name)) { // its answer came: another machine has the token
+		return &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized, Detail: "the token was used already, by " + a.Name + ", which has started or was removed",
 			Next: "tend nodes add --server prints the command with a new token"}
 	}
 	if again {

@@ -39,6 +39,7 @@ func (d *daemon) besideOthers() (parts []part) {
 func (d *daemon) bePresent(ctx context.Context) error {
 	since := d.Now().UTC()
 	var lease store.LeaseID
+	spent := false
 	ticker := time.NewTicker(controlplane.ElectionTTL / 3)
 	defer ticker.Stop()
 	for {
@@ -47,6 +48,9 @@ func (d *daemon) bePresent(ctx context.Context) error {
 			if lease, err = d.announcePresence(ctx, since); err != nil && ctx.Err() == nil {
 				d.Logger.DebugContext(ctx, "this server could not say that it runs; tried again", "error", err)
 			}
+		}
+		if lease != 0 && !spent {
+			spent = d.spendTokens(ctx, func(server string) bool { return server == d.Name }) == nil
 		}
 		select {
 		case <-ctx.Done():
@@ -128,9 +132,10 @@ func (d *daemon) removeServer(ctx context.Context, name string) error {
 		return &api.Problem{Status: http.StatusConflict, Detail: "the store is an external etcd, which knows no servers: one that is stopped is in no list any more",
 			Next: "stop tend server on that machine; for its node: tend drain, then tend nodes remove"}
 	}
+	spent := func(server string) bool { return server == name }
 	for _, m := range d.etcd.Members() {
-		if nameOf(m) == name && m.Name == "" {
-			name = m.URL
+		if nameOf(m) == name && m.Name == "" { // it has never started: it is one of those that nothing else is known of
+			name, spent = m.URL, func(server string) bool { return !d.started(server) }
 		}
 	}
 	err := d.etcd.RemoveMember(ctx, name)
@@ -139,6 +144,9 @@ func (d *daemon) removeServer(ctx context.Context, name string) error {
 		return &api.Problem{Status: http.StatusConflict, Title: "ServerRefused", Detail: err.Error(), Next: "tend servers"}
 	case errors.Is(err, store.ErrNotFound):
 		return &api.Problem{Status: http.StatusNotFound, Detail: err.Error(), Next: "tend servers lists them"}
+	}
+	if err == nil {
+		err = d.spendTokens(ctx, spent)
 	}
 	if err == nil {
 		_, err = records.NewTxn("server.removed").Delete(records.HoldingsKey(name)).Commit(ctx, guarded{d.store, d.pause})

@@ -1,0 +1,49 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store"
+)
+
+// spendTokens records that servers need no answer to their joins any more: their tokens would give the keys of the cluster to anyone who
+// finds them.
+func (d *daemon) spendTokens(ctx context.Context, by func(server string) bool) error {
+	page, err := d.store.List(ctx, records.JoinTokensPrefix, store.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, entry := range page.Entries {
+		if err := d.spendToken(ctx, entry.Key, by); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *daemon) spendToken(ctx context.Context, key string, by func(server string) bool) error {
+	for range mostTries {
+		token, err := readStored[records.JoinToken](ctx, d.store, key)
+		if err != nil || !token.Exists() || token.Value.Role != api.JoinAsServer {
+			return err
+		}
+		record, known := *token.Value, len(token.Value.Spent)
+		for _, name := range record.Used {
+			if by(name) && !slices.Contains(record.Spent, name) {
+				record.Spent = append(slices.Clone(record.Spent), name)
+			}
+		}
+		if len(record.Spent) == known {
+			return nil
+		}
+		_, err = records.NewTxn("token.spent").If(key, token.Modified).Put(key, record).Commit(ctx, guarded{d.store, d.pause})
+		if !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+	return store.ErrConflict
+}
