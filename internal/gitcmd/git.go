@@ -29,6 +29,8 @@ type Access struct {
 	Username, Password string
 	// KeyFile holds the private key for ssh, KnownHosts the host keys that are accepted. Default: those of the user.
 	KeyFile, KnownHosts string
+	// Direct is set if the repository's server may not send git elsewhere: who answers there might be this machine itself.
+	Direct bool
 }
 
 // Call is one call of git.
@@ -58,7 +60,7 @@ func Run(ctx context.Context, program string, c Call) (subprocess.Output, error)
 	if web, query := strings.HasPrefix(repository, "http"), strings.Contains(repository, "?"); web && query {
 		return subprocess.Output{}, ErrQuery
 	}
-	argv := slices.Concat([]string{program, "-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false"}, access, c.Options, c.Args(repository))
+	argv := slices.Concat([]string{program, "-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false"}, c.redirects(), access, c.Options, c.Args(repository))
 	env := map[string]string{"GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": c.ssh(), "GIT_CONFIG_NOSYSTEM": "1",
 		"GIT_ALLOW_PROTOCOL": "https:http:git:ssh:file", "GIT_LFS_SKIP_SMUDGE": "1"}
 	maps.Copy(env, credentials)
@@ -81,6 +83,14 @@ func Run(ctx context.Context, program string, c Call) (subprocess.Output, error)
 	cancel(nil)
 	<-measured
 	return out, err
+}
+
+// redirects returns the option that refuses them.
+func (a Access) redirects() []string {
+	if a.Direct {
+		return []string{"-c", "http.followRedirects=false"}
+	}
+	return nil
 }
 
 // ssh returns the command line of the program that git reaches ssh repositories with.

@@ -73,7 +73,7 @@ func (s *Syncer) pollGit(ctx context.Context, f *fetched, spec api.SyncSpec) err
 // repository opens the copy of a repository, and writes the files that ssh needs.
 func (s *Syncer) repository(f *fetched, spec api.SyncSpec) (*repository, error) {
 	r := &repository{s: s, of: f, spec: spec, folder: filepath.Join(f.folder, "git")}
-	r.access = gitcmd.Access{URL: spec.Git, Username: spec.Username, Password: spec.Password}
+	r.access = gitcmd.Access{URL: spec.Git, Username: spec.Username, Password: spec.Password, Direct: !spec.Trusted}
 	for _, file := range []struct {
 		name, text string
 		path       *string
@@ -182,6 +182,9 @@ func (r *repository) git(ctx context.Context, stdout int64, options []string, ar
 		return nil, r.s.tooLarge()
 	case err != nil:
 		return nil, fmt.Errorf("git: %w", err)
+	case out.Code != 0 && r.access.Direct && redirected.Match(out.Stderr):
+		return nil, source.NewFault(api.ReasonFetchFailed, "write the URL to which it redirects (git ls-remote shows it), or set trusted = true",
+			"the server of the repository redirects, which git doesn't follow for a source that is not trusted: git: %s", r.shown(string(out.Stderr)))
 	case out.Code != 0:
 		return nil, errors.New("git: " + r.shown(string(out.Stderr)))
 	}
@@ -201,6 +204,9 @@ func (r *repository) shown(text string) string {
 	}
 	return text
 }
+
+// redirected is what git says of a redirect that it doesn't follow.
+var redirected = regexp.MustCompile(`returned error: 30[0-9]`)
 
 // passed are the variables of the server that git gets.
 var passed = []string{

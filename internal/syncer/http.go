@@ -14,6 +14,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"path"
@@ -25,6 +26,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/build/tree"
+	"tend.dev/tend/internal/confine"
 	"tend.dev/tend/internal/core/source"
 )
 
@@ -49,16 +51,28 @@ func newClient() *http.Client {
 	}
 }
 
-// client returns the client for a URL. A source that is not trusted redirects neither to this machine nor to its link,
-// unless that is where its URL is.
+// client returns the client for a URL. A source that is not trusted leads neither to this machine nor to its link, by a redirect or
+// by the address of its name, unless its URL itself says that it is there.
 func (s *Syncer) client(spec api.SyncSpec, host string) *http.Client {
 	if spec.Trusted {
 		return s.HTTP
 	}
 	client := *s.HTTP
+	if !here(host) {
+		client.Transport = s.outside
+		return &client
+	}
 	own := cmp.Or[http.RoundTripper](client.Transport, http.DefaultTransport)
 	client.Transport = redirecting{host: host, own: own, others: s.outside}
 	return &client
+}
+
+// here reports whether a host, with its port or without, is written as an address of this machine or its link: what a name leads to
+// changes as its owner likes.
+func here(host string) bool {
+	name := (&url.URL{Host: host}).Hostname()
+	address, err := netip.ParseAddr(name)
+	return err == nil && !source.Reachable(address) || strings.EqualFold(name, "localhost")
 }
 
 // redirecting sends requests to one host by own, and those to others by others.
@@ -140,6 +154,9 @@ func (s *Syncer) get(ctx context.Context, f *fetched, spec api.SyncSpec, last an
 		request.Header.Set("If-Modified-Since", last.LastModified)
 	}
 	response, err := s.client(spec, request.URL.Host).Do(request)
+	if errors.Is(err, confine.ErrRefused) {
+		return answer{}, source.NewFault(api.ReasonFetchFailed, "write that address in the URL if it is meant, or set trusted = true", "%s", plain(err))
+	}
 	if err != nil {
 		return answer{}, plain(err)
 	}

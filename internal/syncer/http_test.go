@@ -4,7 +4,9 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -230,4 +232,37 @@ func TestRedirects(t *testing.T) {
 	}
 	s.header = map[string]string{"Location": s.URL + "/shop.hcl"}
 	w.wantFault("in a circle", api.SyncSpec{HTTP: s.URL + "/shop.hcl"}, api.ReasonFetchFailed, "redirects more than 5 times")
+}
+
+// TestANameOfThisMachine: what the name of a source that is not trusted leads to is looked at with each connection; its owner could
+// have it lead here.
+func TestANameOfThisMachine(t *testing.T) {
+	w, s := newWorld(t), newWeb(t)
+	s.answer(200, manifestOf("web", "web:1"))
+	w.syncer.HTTP.Transport = &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) { // every name leads here
+		return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
+	}}
+	named := "http://shop.invalid"
+	w.wantFault("untrusted", api.SyncSpec{HTTP: named + "/shop.hcl"}, api.ReasonFetchFailed)
+	if len(s.seen) > 0 {
+		t.Errorf("%d requests came", len(s.seen))
+	}
+	w.want("trusted", api.SyncSpec{HTTP: named + "/shop.hcl", Trusted: true}, "web=web:1")
+	w.want("by its address", api.SyncSpec{HTTP: s.URL + "/shop.hcl"}, "web=web:1")
+	w.want("by the name of this machine", api.SyncSpec{HTTP: strings.Replace(s.URL, "127.0.0.1", "LOCALHOST", 1) + "/shop.hcl"}, "web=web:1")
+}
+
+// TestARepositoryThatRedirects: git follows it for a source that is trusted alone.
+func TestARepositoryThatRedirects(t *testing.T) {
+	w, s, inside := newWorld(t), newWeb(t), newWeb(t)
+	inside.answer(404, "")
+	s.answer(302, "")
+	s.header = map[string]string{"Location": inside.URL + "/x/info/refs?service=git-upload-pack"}
+	w.wantFault("untrusted", api.SyncSpec{Git: s.URL + "/shop.git"}, api.ReasonFetchFailed, "the server of the repository redirects")
+	if len(s.seen) == 0 || len(inside.seen) > 0 {
+		t.Errorf("%d requests came, and %d where it redirects", len(s.seen), len(inside.seen))
+	}
+	if _, fault := w.poll(api.SyncSpec{Git: s.URL + "/shop.git", Trusted: true}); len(inside.seen) == 0 {
+		t.Errorf("trusted, it isn't followed: %s", fault)
+	}
 }
