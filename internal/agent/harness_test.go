@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -60,6 +61,8 @@ type harness struct {
 	imageOf func(ctx context.Context, on, image string, has node.Part) (io.ReadCloser, error)
 	// spool is the folder of images that are on their way; empty for none.
 	spool string
+	// room is what their disk has free; nil for that of the machine.
+	room func(*os.File) (int64, error)
 	// edge is the node's proxy; nil if it has none.
 	edge *gate
 	// reading is called, if set, after a task was read and before the agent has it.
@@ -85,7 +88,7 @@ func (l *harness) start() {
 	l.view = view.New(l.store, view.Options{Decode: records.Decode, Indexes: records.Indexes, Logger: logger})
 	control, disconnect := l.connect(local.New(local.Options{Store: l.store, View: l.view, Keys: plain{}, ImageOf: l.imageOf}), logger)
 	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf, mute: &l.mute, outputDelay: &l.outputDelay}
-	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder, Builder: l.builder, Ask: l.asker, Spool: l.spool}
+	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder, Builder: l.builder, Ask: l.asker, Spool: l.spool, Room: l.room}
 	if l.edge != nil {
 		l.commit(records.NewTxn("test").Put(records.MemberKey(nodeID), records.Member{UID: "here", Ingress: true}))
 		opts.Edge = func(func()) agent.Edge { return l.edge }

@@ -30,6 +30,8 @@ type other struct {
 	// cuts are after how many bytes the first connections end; parts is what had come before each.
 	cuts  []int64
 	parts []int64
+	// endless is set if the archive has no end.
+	endless bool
 }
 
 func (o *other) image(_ context.Context, on, id string, has node.Part) (io.ReadCloser, error) {
@@ -38,6 +40,9 @@ func (o *other) image(_ context.Context, on, id string, has node.Part) (io.ReadC
 		return nil, errors.Join(o.err, runtime.ErrNotFound)
 	}
 	o.parts = append(o.parts, has.Size)
+	if o.endless {
+		return nodeapi.SendFrom(func() (io.ReadCloser, error) { return io.NopCloser(without{}), nil }, node.Part{})
+	}
 	content, err := nodeapi.SendFrom(func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(id)), nil }, has)
 	if o.reads > len(o.cuts) || err != nil {
 		return content, err
@@ -109,6 +114,35 @@ func TestACutCopyGoesOnWhereItWas(t *testing.T) {
 		l.close()
 	})
 }
+
+// TestAnImageThatTheDiskHasNoRoomFor: of one without an end no more is written than the disk has room for, and that doesn't stay.
+func TestAnImageThatTheDiskHasNoRoomFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, most := newHarness(t), int64(0)
+		l.spool = filepath.Join(t.TempDir(), "transfers")
+		l.room = func(file *os.File) (int64, error) {
+			info, err := file.Stat()
+			if err == nil {
+				most = max(most, info.Size())
+			}
+			return 1<<20 - info.Size(), err
+		}
+		o := &other{endless: true}
+		l.want(obtains(t, l, o, "", 1)[0], api.TaskPreparing, false, "DiskFull")
+		if most > 1<<20 {
+			t.Errorf("%d bytes were written", most)
+		}
+		if left, err := os.ReadDir(l.spool); len(left) != 0 || err != nil {
+			t.Errorf("%v was left: %v", left, err)
+		}
+		l.close()
+	})
+}
+
+// without is an archive without an end.
+type without struct{}
+
+func (without) Read(p []byte) (int, error) { return len(p), nil }
 
 // What a registry has comes from there. It may be another image than on the node that resolved it, as on another
 // architecture: its digest is the same.

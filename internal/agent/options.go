@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/netip"
+	"os"
 	"time"
 
 	"tend.dev/tend/internal/agent/prober"
@@ -32,6 +33,8 @@ type Options struct {
 	Memory func(make bool) (string, error)
 	// Spool is the folder of images that are on their way from another node. Default: one that was cut begins again.
 	Spool string
+	// Room returns how many bytes of such an image's file may still be written; default: those that leave the disk some room.
+	Room func(*os.File) (int64, error)
 	// Builder builds the images of requests with a build. Default: such requests fail.
 	Builder Builder
 	// Workers is how many tasks are created or started at once; default 8. More only increases the tail latency.
@@ -81,6 +84,9 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
+	if o.Room == nil {
+		o.Room = room
+	}
 	o.Workers = orDefault(o.Workers, 8)
 	o.Stops = orDefault(o.Stops, 32)
 	o.Pulls = orDefault(o.Pulls, 4)

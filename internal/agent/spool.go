@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/nodeapi"
@@ -62,7 +64,11 @@ func (a *Agent) receive(ctx context.Context, task api.Task, release node.Release
 		err = errors.Join(file.Truncate(from), seek)
 	}
 	if err == nil {
-		_, err = io.Copy(file, content)
+		_, err = io.Copy(&roomy{file: file, room: a.opts.Room}, content)
+	}
+	if errors.Is(err, errNoRoom) {
+		_ = os.Remove(file.Name()) // what came so far is what takes the room
+		return &runtime.TransientError{Reason: "DiskFull", Detail: fmt.Sprintf("copy image %s from another node: %v", release.Image, err), Next: "free space on the node"}
 	}
 	if err != nil {
 		return &runtime.TransientError{
@@ -70,6 +76,47 @@ func (a *Agent) receive(ctx context.Context, task api.Task, release node.Release
 		}
 	}
 	return nil
+}
+
+// minFree is the room that an image on its way leaves free on its disk, and roomEvery after how many bytes that is looked at again.
+const (
+	minFree   = 256 << 20
+	roomEvery = 32 << 20
+)
+
+var errNoRoom = fmt.Errorf("it is larger than what the disk has free but for %d MiB", minFree>>20)
+
+// room returns how many bytes more a file may have.
+func room(file *os.File) (int64, error) {
+	var disk unix.Statfs_t
+	if err := unix.Fstatfs(int(file.Fd()), &disk); err != nil {
+		return 0, err
+	}
+	return int64(disk.Bavail)*int64(disk.Bsize) - minFree, nil //nolint:unconvert // narrower elsewhere
+}
+
+// roomy writes a file while there is room for it: another node may send bytes without an end.
+type roomy struct {
+	file *os.File
+	room func(*os.File) (int64, error)
+	left int64
+}
+
+// Write implements io.Writer.
+func (r *roomy) Write(p []byte) (int, error) {
+	if r.left < int64(len(p)) {
+		free, err := r.room(r.file)
+		if err != nil {
+			return 0, fmt.Errorf("how much room its disk has: %w", err)
+		}
+		if free < int64(len(p)) {
+			return 0, errNoRoom
+		}
+		r.left = min(free, roomEvery)
+	}
+	n, err := r.file.Write(p)
+	r.left -= int64(n)
+	return n, err
 }
 
 // openSpool opens the file of an image's archive, with what came of it so far, and removes old ones of others.

@@ -52,7 +52,7 @@ var layers = []layer{
 	{"internal/peer", []string{"api", "internal/nodeapi/authority", "internal/nodeapi/wire"}, "what servers are to each other: certificates and files; what is written is the store's concern"},
 	{"internal/nodeapi/wire", []string{"api", "internal/build", "internal/core", "internal/runtime", "internal/tracing"}, "how values and errors travel between a server and a node"},
 	{"internal/nodeapi/remote", []string{"api", "internal/core", "internal/limit", "internal/nodeapi", "internal/nodeapi/local", "internal/nodeapi/wire", "internal/tracing"}, "the node protocol over HTTP/2: a server's half and an agent's"},
-	{"internal/nodeapi/session", []string{"api", "internal/execstream", "internal/nodeapi", "internal/nodeapi/wire", "internal/runtime"},
+	{"internal/nodeapi/session", []string{"api", "internal/core", "internal/execstream", "internal/nodeapi", "internal/nodeapi/wire", "internal/runtime"},
 		"a server's requests to a node, over the node's own connection"},
 	{"internal/nodeapi/join", []string{"api", "internal/core", "internal/limit", "internal/nodeapi/authority", "internal/nodeapi/wire"}, "how a machine becomes a node, before it has a certificate"},
 	{"internal/execstream", []string{"api", "client/execwire", "internal/runtime"}, "the two ends of a command's connection"},

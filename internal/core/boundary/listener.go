@@ -38,3 +38,13 @@ const (
 	// ReadTime is how long a node may read nothing of an answer.
 	ReadTime = time.Minute
 )
+
+// What a node may have of those that wait for an image of it.
+const (
+	// ImageBytes must come in each ImageTime in which nothing else is waited for.
+	ImageBytes = 64 << 10
+	ImageTime  = 30 * time.Second
+	// ImageRate is how many bytes of the part that was sent before it reads again in a second, ImagePartTime for how long at most.
+	ImageRate     = 16 << 20
+	ImagePartTime = 10 * time.Minute
+)

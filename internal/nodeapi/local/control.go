@@ -18,6 +18,7 @@ type Control struct {
 	*Service
 	node         string
 	certificates *certificates
+	tried        tried
 
 	mu          sync.Mutex
 	subscribers []func(node.Change)

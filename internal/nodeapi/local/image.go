@@ -1,12 +1,14 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
@@ -14,8 +16,8 @@ import (
 )
 
 // ReleaseImage implements nodeapi.Control. The nodes that run the release or have reported its image are asked first, then all
-// others: an image that was loaded stays on its node when its name moves on. If one of the first is away, it isn't known that
-// the image is gone.
+// others: an image that was loaded stays on its node when its name moves on. Those that sent something already, which can't have been
+// it, come last. If one of the first is away, it isn't known that the image is gone.
 func (c *Control) ReleaseImage(ctx context.Context, task api.Task, has node.Part) (io.ReadCloser, error) {
 	snap := c.snapshot()
 	known := snap.Task(task.ID)
@@ -29,15 +31,15 @@ func (c *Control) ReleaseImage(ctx context.Context, task api.Task, has node.Part
 	var away error
 	missing := fmt.Errorf("image %s of release %s: %w", release.Value.ImageID, release.Value.ID, node.ErrNoImage)
 	holders := c.holders(snap, *release.Value)
-	for i, id := range append(holders, c.others(snap, holders)...) {
+	for _, id := range c.tried.last(release.Value.ImageID, slices.Concat(holders, c.others(snap, holders))) {
 		if c.ImageOf == nil {
 			break
 		}
 		content, err := c.ImageOf(ctx, id, release.Value.ImageID, has)
 		if err == nil {
-			return content, nil
+			return &sent{ReadCloser: content, ctx: ctx, ended: func() { c.tried.add(release.Value.ImageID, id) }}, nil
 		}
-		if i < len(holders) && errors.Is(err, node.ErrNotConnected) {
+		if slices.Contains(holders, id) && errors.Is(err, node.ErrNotConnected) {
 			away = err
 		}
 		missing = fmt.Errorf("%w; node %s: %s", missing, id, err.Error()) // that a node is away doesn't make the image so
@@ -46,6 +48,52 @@ func (c *Control) ReleaseImage(ctx context.Context, task api.Task, has node.Part
 		return nil, fmt.Errorf("the image %s of release %s can't be fetched: %w", release.Value.Image, release.Value.ID, away)
 	}
 	return nil, missing
+}
+
+// maxTried bounds what is remembered of nodes that sent an image.
+const maxTried = 1000
+
+// tried are the nodes that sent an image, to its end or until they sent no more. The zero value is ready to use.
+type tried struct {
+	mu    sync.Mutex
+	count int
+	when  map[[2]string]int // by image and node
+}
+
+func (t *tried) add(image, node string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.when == nil || len(t.when) >= maxTried {
+		t.when = map[[2]string]int{}
+	}
+	t.count++
+	t.when[[2]string{image, node}] = t.count
+}
+
+// last returns nodes with those that were tried for an image at the end, the first of them first.
+func (t *tried) last(image string, nodes []string) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	slices.SortStableFunc(nodes, func(a, b string) int {
+		return cmp.Compare(t.when[[2]string{image, a}], t.when[[2]string{image, b}])
+	})
+	return nodes
+}
+
+// sent is an image that a node sends. ended is called when it sends no more, and not if nobody waits for it any longer.
+type sent struct {
+	io.ReadCloser
+	ctx   context.Context
+	ended func()
+}
+
+// Read implements io.Reader.
+func (s *sent) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	if err != nil && s.ctx.Err() == nil {
+		s.ended()
+	}
+	return n, err
 }
 
 // suits reports whether the image that the release was made with is the node's: what a registry has for several architectures is

@@ -218,4 +218,3 @@ func TestTheRateOfReports(t *testing.T) {
 		t.Errorf("waits after %d bytes", sent)
 	}
 }
-

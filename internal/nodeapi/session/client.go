@@ -212,15 +212,6 @@ func (c *client) BuildLog(ctx context.Context, called string, follow bool, each 
 	}
 }
 
-// SaveImage implements nodeapi.Node.
-func (c *client) SaveImage(ctx context.Context, id string, has node.Part) (io.ReadCloser, error) {
-	answer, err := c.caller.Send(ctx, http.MethodGet, "images/"+url.PathEscape(id)+wire.QueryOf(has), nil)
-	if err != nil {
-		return nil, err
-	}
-	return answer.Body, nil
-}
-
 // Exec implements nodeapi.Node.
 func (c *client) Exec(ctx context.Context, pod string, opts runtime.ExecOptions) (runtime.Exec, error) {
 	head, err := json.Marshal(opts)

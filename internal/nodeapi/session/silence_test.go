@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -71,6 +72,72 @@ type unread struct{ ended chan struct{} }
 
 func (unread) Read(p []byte) (int, error) { return len(p), nil }
 func (u unread) Close() error             { close(u.ended); return nil }
+
+// slowImage is a node that sends some bytes of its image at once, and then one in each while.
+type slowImage struct {
+	nodeapi.Node
+	opens bool
+	some  int
+	while time.Duration
+}
+
+// SaveImage implements nodeapi.Node.
+func (s slowImage) SaveImage(ctx context.Context, _ string, _ node.Part) (io.ReadCloser, error) {
+	if !s.opens {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	out, in := io.Pipe()
+	context.AfterFunc(ctx, func() { _ = out.Close() })
+	go func() {
+		_, err := in.Write(make([]byte, s.some))
+		for err == nil {
+			time.Sleep(s.while)
+			_, err = in.Write([]byte{0})
+		}
+	}()
+	return out, nil
+}
+
+// TestAnImageThatComesTooSlowly: it ends for the one that waits for it, who asks another node.
+func TestAnImageThatComesTooSlowly(t *testing.T) {
+	for name, from := range map[string]slowImage{
+		"never":                {},
+		"stops":                {opens: true, some: 1 << 20, while: time.Hour},
+		"stops at once":        {opens: true, some: 100, while: time.Hour},
+		"a byte in each while": {opens: true, some: 1 << 20, while: 9 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var fleet nodeapi.Fleet
+				here, there := net.Pipe()
+				attached := goes(func() error { return session.Attach(&fleet, "n1", here) })
+				ctx, cancel := context.WithCancel(t.Context())
+				served := goes(func() error { session.Serve(ctx, there, from, nil, quiet); return nil })
+				synctest.Wait()
+				on, err := fleet.Node("n1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				waits, stop := context.WithTimeout(t.Context(), 20*boundary.ImageTime)
+				defer stop()
+				began := time.Now()
+				content, err := on.SaveImage(waits, "sha256:a", node.Part{})
+				if err == nil {
+					_, err = io.Copy(io.Discard, content)
+					_ = content.Close()
+				}
+				if took := time.Since(began); !errors.Is(err, node.ErrNotConnected) || took > 2*boundary.ImageTime {
+					t.Errorf("after %v: %v", took, err)
+				}
+				cancel()
+				<-served
+				<-attached
+				time.Sleep(2 * time.Hour) // what it sends has ended
+			})
+		})
+	}
+}
 
 // TestAnAnswerThatIsNotRead ends, and what it is made from is closed; one that is read slowly goes on.
 func TestAnAnswerThatIsNotRead(t *testing.T) {
