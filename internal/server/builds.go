@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/build/journal"
+	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/verbs"
 )
 
@@ -32,7 +34,11 @@ func (s *Server) buildLog(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	app := api.Ref{Scope: r.PathValue("scope"), Name: r.PathValue("name")}.AppID()
+	built, err := s.builtAs(r.PathValue("scope"), r.PathValue("name"), r.PathValue("id"))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
 	ctx, end, err := s.openStream(r, "builds")
 	if err != nil {
 		s.fail(w, r, err)
@@ -45,7 +51,7 @@ func (s *Server) buildLog(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	err = s.readBuild(ctx, journal.Name(app, r.PathValue("id")), follow, func(line string) error {
+	err = s.readBuild(ctx, built, follow, func(line string) error {
 		return out.send("", api.BuildLine{Text: line})
 	})
 	switch {
@@ -56,17 +62,73 @@ func (s *Server) buildLog(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// built is a build of an object: what its output is called, and the nodes that may have it.
+type built struct {
+	called string
+	nodes  []string
+}
+
+// builtAs finds a build. Its output is on the node that says that it builds, or has built, the image; that of an earlier one on one
+// that was asked for an image of the object. Objects whose scope and name join to the same text have different nodes.
+func (s *Server) builtAs(scope, name, id string) (built, error) {
+	snap, err := s.snapshot()
+	if err != nil {
+		return built{}, err
+	}
+	for _, kind := range api.KindsThat(api.Kind.HasContainers) {
+		ref := api.Ref{Kind: kind, Scope: scope, Name: name}
+		if !snap.Object(ref).Exists() {
+			continue
+		}
+		out, earlier := built{called: journal.Name(ref.AppID(), id)}, []string(nil)
+		for _, status := range snap.ImageStatuses(ref) {
+			earlier = append(earlier, status.Value.Node)
+			if status.Value.Image == (api.ImageBuild{ID: id}).Image(ref) {
+				out.nodes = append(out.nodes, status.Value.Node)
+			}
+		}
+		if len(out.nodes) == 0 {
+			out.nodes = earlier
+		}
+		return out, nil
+	}
+	return built{}, &api.Problem{Status: http.StatusNotFound, Detail: "there is no object " + scope + "/" + name + " that is built", Next: "tend get"}
+}
+
+// quietTime is how long a node may take for the next line of output that is there already.
+const quietTime = 30 * time.Second
+
 // readBuild reads the output of a build from the node that has it.
-func (s *Server) readBuild(ctx context.Context, called string, follow bool, each func(line string) error) error {
+func (s *Server) readBuild(ctx context.Context, of built, follow bool, each func(line string) error) error {
 	err := error(&api.Problem{Status: http.StatusServiceUnavailable, Detail: "no node is connected that could have built it", Next: "tend nodes"})
-	for _, id := range s.Nodes.Connected() {
+	for _, id := range of.nodes {
 		on, gone := s.Nodes.Node(id)
 		if gone != nil {
 			continue
 		}
-		if err = on.BuildLog(ctx, called, follow, each); !errors.Is(err, journal.ErrNotFound) {
+		if err = readLines(ctx, on, of.called, follow, each); !errors.Is(err, journal.ErrNotFound) {
 			return err
 		}
+	}
+	return err
+}
+
+func readLines(ctx context.Context, on nodeapi.Node, called string, follow bool, each func(line string) error) error {
+	if follow {
+		return on.BuildLog(ctx, called, true, each)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	quiet := time.AfterFunc(quietTime, func() {
+		cancel(&api.Problem{Status: http.StatusGatewayTimeout, Detail: "the node that built it gives no answer", Next: "see with tend nodes whether it is there, and try again"})
+	})
+	defer quiet.Stop()
+	err := on.BuildLog(ctx, called, false, func(line string) error {
+		quiet.Reset(quietTime)
+		return each(line)
+	})
+	if err != nil && context.Cause(ctx) != nil {
+		return context.Cause(ctx)
 	}
 	return err
 }
