@@ -75,7 +75,7 @@ type daemon struct {
 	gate      *gate // nil without a listener for nodes
 	links     links // the connections of nodes
 	rotation  *rotation.Service
-	joining   sync.Mutex // held while a machine joins
+	joining   chan struct{} // holds an element while a machine joins
 	clusters  *clusterapi.Handler
 
 	// fatal ends the server with a reason.

@@ -57,6 +57,7 @@ func (d *daemon) openGate(ctx context.Context) error {
 		}
 		d.onStop(func() error { _ = listener.Close(); return nil })
 	}
+	d.joining = make(chan struct{}, 1)
 	g := &gate{desk: join.Desk{Authority: ca, Cluster: d.cluster.UID, Enter: d.enter, Member: d.member, Joined: d.auditJoin}}
 	if d.several() {
 		g.desk.Use, g.desk.Admit = d.useToken, d.admit

@@ -92,14 +92,42 @@ const mostTries = 10
 // enter records that a machine is the one of its name from now on, and a use of its token: the machine that had the name before is
 // refused, for two would run the same tasks.
 func (d *daemon) enter(ctx context.Context, a join.Applicant) (machine authority.Machine, err error) {
-	d.joining.Lock()
-	defer d.joining.Unlock()
+	err = d.inTurn(ctx, a, func() error {
+		machine, err = d.enterOnce(ctx, a)
+		return err
+	})
+	return machine, err
+}
+
+// inTurn has machines join one after the other. One whose token is none waits for nobody, and nobody for it.
+func (d *daemon) inTurn(ctx context.Context, a join.Applicant, enter func() error) error {
+	token, err := readStored[records.JoinToken](ctx, d.store, records.JoinTokenKey(a.Secret.ID))
+	if err != nil {
+		return err
+	}
+	if refused := join.Check(ofToken(token), a, d.Now()); refused != nil {
+		return refused
+	}
+	select {
+	case d.joining <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-d.joining }()
 	for range mostTries {
-		if machine, err = d.enterOnce(ctx, a); !errors.Is(err, store.ErrConflict) {
-			return machine, err
+		if err := enter(); !errors.Is(err, store.ErrConflict) {
+			return err
 		}
 	}
-	return machine, busy(a.Name)
+	return busy(a.Name)
+}
+
+// ofToken is what is known of a token alone.
+func ofToken(token records.Read[records.JoinToken]) (is join.Standing) {
+	if token.Exists() {
+		is.Token, is.Hash = &token.Value.JoinTokenInfo, token.Value.Hash
+	}
+	return is
 }
 
 func (d *daemon) enterOnce(ctx context.Context, a join.Applicant) (authority.Machine, error) {
@@ -146,13 +174,9 @@ func (d *daemon) standing(ctx context.Context, token records.Read[records.JoinTo
 	if err != nil {
 		return join.Standing{}, err
 	}
-	is := join.Standing{
-		Held: facts.Exists(), Alive: alive, Ingress: declaresIngress(declared),
-		Server: d.host != nil && node == d.Node || strings.HasPrefix(machineOf(member), ofServer),
-	}
-	if token.Exists() {
-		is.Token, is.Hash = &token.Value.JoinTokenInfo, token.Value.Hash
-	}
+	is := ofToken(token)
+	is.Held, is.Alive, is.Ingress = facts.Exists(), alive, declaresIngress(declared)
+	is.Server = d.host != nil && node == d.Node || strings.HasPrefix(machineOf(member), ofServer)
 	if member.Exists() {
 		// A machine that has never said anything has nothing that another one could take: it may have died while it joined.
 		is.Held = is.Held && !member.Value.Removed
@@ -193,15 +217,8 @@ func busy(name string) error {
 }
 
 // useToken records that a server joins with its token.
-func (d *daemon) useToken(ctx context.Context, a join.Applicant) (err error) {
-	d.joining.Lock()
-	defer d.joining.Unlock()
-	for range mostTries {
-		if err = d.useOnce(ctx, a); !errors.Is(err, store.ErrConflict) {
-			return err
-		}
-	}
-	return busy(a.Name)
+func (d *daemon) useToken(ctx context.Context, a join.Applicant) error {
+	return d.inTurn(ctx, a, func() error { return d.useOnce(ctx, a) })
 }
 
 func (d *daemon) useOnce(ctx context.Context, a join.Applicant) error {
@@ -209,11 +226,7 @@ func (d *daemon) useOnce(ctx context.Context, a join.Applicant) error {
 	if err != nil {
 		return err
 	}
-	is := join.Standing{}
-	if token.Exists() {
-		is.Token, is.Hash = &token.Value.JoinTokenInfo, token.Value.Hash
-	}
-	again, refused := join.Decide(is, a, d.Now())
+	again, refused := join.Decide(ofToken(token), a, d.Now())
 	if refused != nil {
 		return refused
 	}

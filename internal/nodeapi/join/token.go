@@ -89,8 +89,8 @@ type Standing struct {
 // Decide returns whether an applicant may join. again is set for one that has joined already, and asks once more because the
 // answer was lost.
 func Decide(is Standing, a Applicant, now time.Time) (again bool, refused *api.Problem) {
-	if err := checkToken(is, a, now); err != nil {
-		return false, &api.Problem{Title: tokenRefused, Status: http.StatusUnauthorized, Detail: err.Error(), Next: nextToken(a.Secret.Server)}
+	if refused := Check(is, a, now); refused != nil {
+		return false, refused
 	}
 	if a.Secret.Server {
 		again = slices.Contains(is.Token.Used, a.Name)
@@ -110,6 +110,14 @@ func Decide(is Standing, a Applicant, now time.Time) (again bool, refused *api.P
 		return false, nil
 	}
 	return false, checkName(is, a.Name)
+}
+
+// Check refuses a token that is none, whatever the name is and however often it was used.
+func Check(is Standing, a Applicant, now time.Time) *api.Problem {
+	if err := checkToken(is, a, now); err != nil {
+		return &api.Problem{Title: tokenRefused, Status: http.StatusUnauthorized, Detail: err.Error(), Next: nextToken(a.Secret.Server)}
+	}
+	return nil
 }
 
 func nextToken(server bool) string {
