@@ -60,7 +60,7 @@ func TestADeposedServerAppliesNothing(t *testing.T) {
 	web := api.Object{Kind: api.KindIngress, Scope: "shop", Name: "web", Spec: json.RawMessage(`{"host":"a.example"}`)}
 	other := web
 	other.Name, other.Spec = "other", json.RawMessage(`{"host":"b.example"}`)
-	through := verbs.ApplyOptions{Set: "sync:shop/uid", Prune: true, FieldManager: verbs.FieldManager{Through: term}}
+	through := verbs.ApplyOptions{Set: "sync:shop/uid", Prune: true, FieldManager: verbs.FieldManager{Manager: api.SyncManager("shop"), Through: term}}
 	if _, err := service.Apply(t.Context(), []api.Object{web}, through); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
+	"strings"
 
 	"tend.dev/tend/api"
 )
@@ -27,8 +28,16 @@ func checkRequest(objects []api.Object, opts ApplyOptions) error {
 			"prune removes only what the same set applied before, and no set is named")
 	case opts.Set != "" && !setName.MatchString(opts.Set):
 		return invalid("use letters, digits and . _ : / -, at most 128", "%q is no name of a set", opts.Set)
+	case !ownSet(opts):
+		return invalid("name the set otherwise", "the set %q is that of a sync, which alone applies as it", opts.Set)
 	}
 	return nil
+}
+
+// ownSet reports whether who applies may name its set so: that of a sync says which sync has created an object.
+func ownSet(opts ApplyOptions) bool {
+	of, _, _ := strings.Cut(opts.Set, "/")
+	return !strings.HasPrefix(of, api.SyncManager("")) || of == opts.manager()
 }
 
 // checkObjects finds every error in the objects that doesn't depend on the store. Without validate it checks only the

@@ -42,6 +42,23 @@ func TestSecretsOfASyncAreSealed(t *testing.T) {
 	}
 }
 
+// TestASetOfASync: who isn't the sync doesn't apply as its set, which would say that the sync created the objects.
+func TestASetOfASync(t *testing.T) {
+	w := newWorld(t)
+	web := api.Object{Kind: api.KindDeployment, Scope: "shop", Name: "web", Spec: json.RawMessage(`{"image":"a"}`)}
+	for _, set := range []string{"sync:shop/uid", "sync:shop", "sync:"} {
+		for _, manager := range []string{"", "autoscaler", api.SyncManager("shop-b")} {
+			_, err := w.apply(ApplyOptions{Set: set, FieldManager: FieldManager{Manager: manager}}, web)
+			if err == nil || !strings.Contains(err.Error(), "is that of a sync") {
+				t.Errorf("%s by %q: %v", set, manager, err)
+			}
+		}
+	}
+	if _, err := w.apply(ApplyOptions{Set: "synced"}, web); err != nil {
+		t.Errorf("another set: %v", err)
+	}
+}
+
 // TestAnotherManagerPrunesOnlyWhatItCreated: what existed before, and what a user applied since, is not of its set. Labels
 // follow the source for what is.
 func TestAnotherManagerPrunesOnlyWhatItCreated(t *testing.T) {
