@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -134,28 +133,25 @@ func (i *Identity) renewDue() error {
 	return errors.Join(i.write(keyFile, key), i.write(certificateFile, certificate))
 }
 
-// left returns how long the certificate is valid; nothing if there is none that fits.
+// left returns how long the certificate is valid; nothing if there is none of this authority.
 func (i *Identity) left() time.Duration {
-	text, err := os.ReadFile(i.path(certificateFile))
-	if err != nil {
+	leaf := i.leaf()
+	if leaf == nil {
 		return 0
 	}
-	block, _ := pem.Decode(text)
-	if block == nil {
-		return 0
-	}
-	leaf, err := x509.ParseCertificate(block.Bytes)
-	if err != nil || !i.fits(leaf) {
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(i.issuing().PEM())
+	if _, err := leaf.Verify(x509.VerifyOptions{Roots: pool, DNSName: authority.PeerName, CurrentTime: i.now()}); err != nil {
 		return 0
 	}
 	return leaf.NotAfter.Sub(i.now())
 }
 
-// fits reports whether a certificate is of this authority and of the key beside it: a crash may have come between the two.
-func (i *Identity) fits(leaf *x509.Certificate) bool {
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(i.issuing().PEM())
-	_, err := leaf.Verify(x509.VerifyOptions{Roots: pool, DNSName: authority.PeerName, CurrentTime: i.now()})
-	_, unpaired := tls.LoadX509KeyPair(i.path(certificateFile), i.path(keyFile))
-	return err == nil && unpaired == nil
+// leaf returns the certificate; nil if there is none, or not of the key beside it: a crash may have come between the two.
+func (i *Identity) leaf() *x509.Certificate {
+	pair, err := tls.LoadX509KeyPair(i.path(certificateFile), i.path(keyFile))
+	if err != nil {
+		return nil
+	}
+	return pair.Leaf
 }

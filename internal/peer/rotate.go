@@ -14,8 +14,18 @@ import (
 // trusted when it started.
 func (i *Identity) Trusted() []string { return i.trusted }
 
-// Issuer returns the fingerprint of the authority of this server's own certificate.
+// Issuer returns the fingerprint of the authority that issues this server's next certificate.
 func (i *Identity) Issuer() string { return i.issuing().Fingerprint() }
+
+// Uses returns the fingerprint of the authority of the certificate that this server shows; empty if it has none that is trusted.
+func (i *Identity) Uses() string {
+	leaf := i.leaf()
+	roots, err := os.ReadFile(i.path(rootFile))
+	if leaf == nil || err != nil {
+		return ""
+	}
+	return authority.IssuerOf(leaf, roots)
+}
 
 // Trust has the next start of this server trust these authorities, in PEM and with or without their keys, besides the one that
 // issued its certificate.
@@ -51,7 +61,7 @@ func (i *Identity) Issue(text []byte) error {
 		return err
 	}
 	if next.Fingerprint() == i.Issuer() {
-		return nil
+		return i.renewDue() // the certificate may not have been written
 	}
 	if err := i.write(authorityFile, text); err != nil {
 		return err
