@@ -11,6 +11,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
+	"tend.dev/tend/internal/core/boundary"
+	"tend.dev/tend/internal/limit"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
 )
@@ -36,9 +38,11 @@ type Options struct {
 // Handler answers operators. Create it with New.
 type Handler struct {
 	Options
-	mux     *http.ServeMux
-	limits  *limits
-	waiting *waiting
+	mux    *http.ServeMux
+	limits *limits
+	// registering are the places of those that have no credential yet.
+	registering *limit.Places
+	waiting     *waiting
 }
 
 // New returns a Handler.
@@ -57,7 +61,7 @@ func New(o Options) *Handler {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	h := &Handler{Options: o, mux: http.NewServeMux(), limits: newLimits(o.Now), waiting: newWaiting()}
+	h := &Handler{Options: o, mux: http.NewServeMux(), limits: newLimits(o.Now), registering: limit.NewPlaces(boundary.Joins, boundary.JoinWait), waiting: newWaiting()}
 	h.mux.HandleFunc("POST "+pull.RegisterPath, h.answer(h.register))
 	h.mux.HandleFunc("GET "+pull.JobsPath, h.answer(h.known(h.jobs)))
 	h.mux.HandleFunc("POST "+pull.JobsPath+"/{id}/ack", h.answer(h.known(h.acknowledge)))
@@ -81,6 +85,10 @@ func (h *Handler) answer(handle func(*http.Request) (any, error)) http.HandlerFu
 		r = r.WithContext(context.WithValue(r.Context(), callerKey{}, asked))
 		w.Header().Set("X-Request-Id", id)
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		if r.URL.Path == pull.RegisterPath { // anyone may ask
+			r.Body = http.MaxBytesReader(w, r.Body, boundary.MaxJoin)
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(boundary.JoinTime)) // it fails where there is no connection
+		}
 		value, err := h.checked(r, handle)
 		status := http.StatusOK
 		switch {

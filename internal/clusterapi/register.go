@@ -10,6 +10,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
 	"tend.dev/tend/internal/core/cluster"
+	"tend.dev/tend/internal/limit"
 	"tend.dev/tend/internal/records"
 )
 
@@ -45,6 +46,11 @@ func (h *Handler) register(r *http.Request) (any, error) {
 	if wait := h.limits.refused(addressOf(r)); wait > 0 {
 		return nil, &failure{http.StatusTooManyRequests, "TooManyRequests", "too many requests with wrong tokens", wait}
 	}
+	leave, ok := h.registering.Enter(r.Context(), limit.Client(r.RemoteAddr))
+	if !ok {
+		return nil, &failure{http.StatusTooManyRequests, "TooManyRequests", "too many requests to register come from this address at this moment", time.Second}
+	}
+	defer leave()
 	var asked pull.Registration
 	if err := read(r, &asked); err != nil {
 		return nil, err

@@ -20,7 +20,10 @@ type places struct {
 	users int // those that have a place, or wait for one
 }
 
-// NewPlaces returns Places: most for each key. As many again wait for one, each for a time at most.
+// waiting is how many wait for each place.
+const waiting = 4
+
+// NewPlaces returns Places: most for each key. Four times as many wait for one, each for a time at most.
 func NewPlaces(most int, wait time.Duration) *Places {
 	return &Places{most: most, wait: wait, of: map[string]*places{}}
 }
@@ -57,7 +60,7 @@ func (p *Places) join(key string) *places {
 		mine = &places{taken: make(chan struct{}, p.most)}
 		p.of[key] = mine
 	}
-	if mine.users >= 2*p.most {
+	if mine.users >= (1+waiting)*p.most {
 		return nil
 	}
 	mine.users++

@@ -126,7 +126,7 @@ func enter(ctx context.Context, o Options) (join.Membership, error) {
 		}
 		return known, err
 	}, backoff.WithBackOff(wait), backoff.WithMaxTries(mostTries), backoff.WithNotify(func(err error, wait time.Duration) {
-		o.Logger.WarnContext(ctx, "the server ended the connection before its answer; tried again", "backoff", wait, "error", err)
+		o.Logger.WarnContext(ctx, "the server ended the connection before its answer, or has no room at the moment; tried again", "backoff", wait, "error", err)
 	}))
 }
 

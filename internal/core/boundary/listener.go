@@ -8,7 +8,7 @@ const (
 	MaxJoin = 64 << 10
 	// JoinTime is in what time it must have come.
 	JoinTime = 10 * time.Second
-	// Joins is how many machines of one address join at once, AllJoins those of all. As many again wait, for JoinWait.
+	// Joins is how many machines of one address join at once, AllJoins those of all. Four times as many wait, for JoinWait.
 	Joins, AllJoins = 16, 256
 	JoinWait        = 10 * time.Second
 	// A second's and the first wrong tokens of an address; after them it waits.
@@ -19,7 +19,7 @@ const (
 // at the moment (eight) and for each image or file that it fetches: far less than this.
 const (
 	// Requests is how many short requests of a node are answered at once, Reports how many reports, Downloads how many files and
-	// images, Callbacks how many calls of its containers, and Locks how many locks it holds or waits for. As many again wait for
+	// images, Callbacks how many calls of its containers, and Locks how many locks it holds or waits for. Four times as many wait for
 	// RequestWait; the others come again later.
 	Requests, Reports, Downloads, Callbacks, Locks = 64, 4, 64, 64, 2 * MaxLocks
 	RequestWait                                    = 10 * time.Second

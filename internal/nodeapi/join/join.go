@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/nodeapi/wire"
 )
@@ -55,8 +56,11 @@ const joinTime = 30 * time.Second
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 // Cut reports whether an error of Join says that a connection ended, or took too long, before the answer, as those of a busy
-// server do. The same may be asked again.
+// server do, or that it has no room for more at the moment. The same may be asked again.
 func Cut(err error) bool {
+	if problem, refused := errors.AsType[*api.Problem](err); refused {
+		return problem.Status == http.StatusTooManyRequests
+	}
 	if _, asked := errors.AsType[*url.Error](err); !asked {
 		return false // it was answered
 	}

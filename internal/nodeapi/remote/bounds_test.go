@@ -140,7 +140,7 @@ func TestReportsOfANodeAtOnce(t *testing.T) {
 	defer asking.Wait()
 	defer cancel()
 	busy := make(chan string)
-	for range 2*boundary.Reports + 1 {
+	for range 5*boundary.Reports + 1 {
 		h := hostileTo(t, l)
 		body, in := io.Pipe()
 		defer in.Close()
