@@ -230,7 +230,7 @@ func (d *daemon) useOnce(ctx context.Context, a join.Applicant) error {
 	if refused != nil {
 		return refused
 	}
-	if again && (slices.Contains(token.Value.Spent, a.Name) || d.started(a.Name)) { // its answer came: another machine has the token
+	if again && (slices.Contains(token.Value.Settled, a.Name) || d.started(a.Name)) { // its answer came: another machine has the token
 		return &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized, Detail: "the token was used already, by " + a.Name + ", which has started or was removed",
 			Next: "tend nodes add --server prints the command with a new token"}
 	}

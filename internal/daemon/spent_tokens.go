@@ -31,13 +31,13 @@ func (d *daemon) spendToken(ctx context.Context, key string, by func(server stri
 		if err != nil || !token.Exists() || token.Value.Role != api.JoinAsServer {
 			return err
 		}
-		record, known := *token.Value, len(token.Value.Spent)
+		record, known := *token.Value, len(token.Value.Settled)
 		for _, name := range record.Used {
-			if by(name) && !slices.Contains(record.Spent, name) {
-				record.Spent = append(slices.Clone(record.Spent), name)
+			if by(name) && !slices.Contains(record.Settled, name) {
+				record.Settled = append(slices.Clone(record.Settled), name)
 			}
 		}
-		if len(record.Spent) == known {
+		if len(record.Settled) == known {
 			return nil
 		}
 		_, err = records.NewTxn("token.spent").If(key, token.Modified).Put(key, record).Commit(ctx, guarded{d.store, d.pause})

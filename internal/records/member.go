@@ -47,8 +47,8 @@ type JoinToken struct {
 	api.JoinTokenInfo
 	// Hash is SHA-256 of the secret.
 	Hash []byte `json:"hash"`
-	// Spent are the servers of Used that have started, or were removed: none gets an answer again.
-	Spent []string `json:"spent,omitempty"`
+	// Settled are the servers of Used that have started, or were removed: none gets an answer again.
+	Settled []string `json:"settled,omitempty"`
 }
 
 // Member reads which machine a node's name is of.
