@@ -5,6 +5,10 @@ import "time"
 // Duration is a length of time as people write it ("2s", "5m"). It is kept as text so that a spec stays as written.
 type Duration string
 
+// Storable reports whether a time that a user gave can be stored and added to: RFC 3339 ends with the year 9999, in any
+// zone.
+func Storable(at time.Time) bool { return at.UTC().Year() >= 1 && at.UTC().Year() <= 9998 }
+
 // Or parses the duration; an empty or unparseable one is the fallback (validation refuses the latter beforehand).
 func (d Duration) Or(fallback time.Duration) time.Duration {
 	if d == "" {

@@ -9,8 +9,11 @@ func (c *checker) lab(s LabSpec) {
 	c.deployment(s.Workload())
 	c.labOwner(s.Owner)
 	if s.Start != "" {
-		if _, err := time.Parse(time.RFC3339, s.Start); err != nil {
+		switch at, err := time.Parse(time.RFC3339, s.Start); {
+		case err != nil:
 			c.add("start", "%q is not a time with its zone, such as 2026-12-01T09:00:00+01:00", s.Start)
+		case !Storable(at):
+			c.add("start", "%s is outside the years 1 to 9998", s.Start)
 		}
 	}
 	if s.Duration == "" {

@@ -29,7 +29,7 @@ func (f Func) Reconcile(ctx context.Context, key Key) (Result, error) { return f
 
 // Result is the outcome of a reconcile that did not fail.
 type Result struct {
-	// After requeues the key after this long, at most 60 s at a time. 0 means done until the next event.
+	// After requeues the key after this long, however long that is. 0 means done until the next event.
 	After time.Duration
 	// Revision is the newest revision the reconcile committed: the key is not reconciled again before the view has it.
 	Revision int64

@@ -1,6 +1,9 @@
 package engine
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // jumpSize is how far wall and monotonic time must diverge before it counts as a jump rather than as clock discipline.
 const jumpSize = time.Second
@@ -36,6 +39,12 @@ func (c *clock) now() time.Duration {
 		c.parted += jump
 	}
 	return mono + c.added
+}
+
+// in returns the engine time that comes after d, or the last one there is.
+func (c *clock) in(d time.Duration) time.Duration {
+	now := c.now()
+	return now + min(d, math.MaxInt64-now)
 }
 
 func systemTime() func() (wall, mono time.Duration) {

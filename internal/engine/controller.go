@@ -81,7 +81,7 @@ func (c *Controller) EnqueueAfter(key Key, d time.Duration) {
 		return
 	}
 	rec := c.recordLocked(key)
-	due := c.clock.now() + d
+	due := c.clock.in(d)
 	if rec.event != nil && rec.event.due <= due {
 		return
 	}

@@ -125,7 +125,7 @@ func (c *Controller) settleLocked(rec *record, out outcome) {
 	} else {
 		rec.failures, rec.err, rec.terminal, rec.hurried = 0, nil, false, false
 		if rec.phase = idle; out.result.After > 0 {
-			c.requeueLocked(rec, waiting, c.clock.now()+out.result.After)
+			c.requeueLocked(rec, waiting, c.clock.in(out.result.After))
 		}
 	}
 	if again {

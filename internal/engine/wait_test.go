@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -48,6 +49,26 @@ func TestNewestResultReplacesAPendingWait(t *testing.T) {
 		l.Enqueue(web)
 		l.pass(time.Hour)
 		l.wantCount(t, web, 2, "the second reconcile found nothing to wait for")
+		l.stop(t)
+	})
+}
+
+// A wait that is longer than engine time lasts ends with it, not at once.
+func TestTheLongestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int64
+		l := newHarness(t, Options{}, func(context.Context, Key) (Result, error) {
+			if calls.Add(1) >= 5 {
+				return Result{}, nil // it would go round for ever
+			}
+			return Result{After: math.MaxInt64}, nil
+		})
+		l.pass(time.Hour)
+		l.Enqueue(web)
+		l.EnqueueAfter(api, math.MaxInt64)
+		l.pass(24 * time.Hour)
+		l.wantCount(t, web, 1, "it is due in 292 years")
+		l.wantCount(t, api, 0, "it is due in 292 years")
 		l.stop(t)
 	})
 }

@@ -65,6 +65,7 @@ func TestRefusals(t *testing.T) {
 		"unknown pod's ready":   {"GET", "/v1/pods/x/ready", "", "", 404, "x"},
 		"unknown pod's logs":    {"GET", "/v1/pods/x/logs", "", "", 404, "x"},
 		"bad tail":              {"GET", "/v1/pods/prod-web.aaaaaaaa/logs?tail=few", "", "", 400, "tail"},
+		"since no year":         {"GET", "/v1/pods/prod-web.aaaaaaaa/logs?since=9999-12-31T23:59:59-12:00", "", "", 400, "since"},
 		"bad since":             {"GET", "/v1/pods/prod-web.aaaaaaaa/logs?since=yesterday", "", "", 400, "since"},
 		"no container yet":      {"GET", "/v1/pods/prod-web.aaaaaaaa/logs", "", "", 404, ""},
 		"logs of nothing":       {"GET", "/v1/logs", "", "", 400, "object"},

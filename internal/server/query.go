@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"tend.dev/tend/api"
 )
 
 // query reads the parameters of a request that huma does not read. A parameter that the handler did not read is an
@@ -71,7 +73,7 @@ func (q *query) moment(name string) time.Time {
 		return time.Now().Add(-ago)
 	}
 	at, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil && q.fault == nil {
+	if (err != nil || !api.Storable(at)) && q.fault == nil {
 		q.fault = badRequest("use a length (10m) or a time (2006-01-02T15:04:05Z)", "parameter %s is %q", name, text)
 	}
 	return at
