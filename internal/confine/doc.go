@@ -1,4 +1,4 @@
 // Package confine makes HTTP transports for calls on behalf of people who may not use this machine: they reach neither
-// it nor its link. Which addresses these are, core/source decides; every connection is checked, so no name and no
-// redirect leads there.
+// it, at whichever address of its interfaces, nor its link. Which addresses these are, core/source decides; every
+// connection is checked, so no name and no redirect leads there.
 package confine

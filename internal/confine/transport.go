@@ -15,30 +15,53 @@ import (
 )
 
 // ErrRefused is the error of a call that would reach this machine or its link.
-var ErrRefused = errors.New("is on the caller's own machine or link, which a source that is not trusted may not reach")
+var ErrRefused = errors.New("is on the caller's own machine or link, which a source that is not trusted may not reach: name another machine, or have an admin apply it")
 
 // transport sends requests itself or, as the environment says, through a proxy.
 type transport struct {
 	direct, proxied *http.Transport
 	proxy           func(*http.Request) (*url.URL, error)
+	own             func() ([]net.Addr, error)
 }
 
 // Transport returns a transport like from that refuses to reach this machine and its link.
-func Transport(from *http.Transport) http.RoundTripper {
+func Transport(from *http.Transport) http.RoundTripper { return newTransport(from, net.InterfaceAddrs) }
+
+// newTransport returns a transport for a machine with the addresses of own, which may change.
+func newTransport(from *http.Transport, own func() ([]net.Addr, error)) *transport {
 	direct := from.Clone()
+	t := &transport{direct: direct, proxied: from.Clone(), proxy: from.Proxy, own: own}
 	direct.Proxy, direct.DialTLSContext = nil, nil
-	dialer := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: control}
+	dialer := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: t.control}
 	direct.DialContext = dialer.DialContext
-	return &transport{direct: direct, proxied: from.Clone(), proxy: from.Proxy}
+	return t
 }
 
 // control refuses a connection before it is made.
-func control(_, address string, _ syscall.RawConn) error {
+func (t *transport) control(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
-	if err == nil && source.Reachable(at.Addr()) {
-		return nil
+	if err != nil {
+		return fmt.Errorf("%s %w", address, ErrRefused)
 	}
-	return fmt.Errorf("%s %w", address, ErrRefused)
+	return t.check(at.Addr())
+}
+
+// check returns an error for an address that may not be reached.
+func (t *transport) check(address netip.Addr) error {
+	listed, err := t.own()
+	if err != nil {
+		return fmt.Errorf("read the addresses of this machine: %w", err)
+	}
+	var own []netip.Addr
+	for _, entry := range listed {
+		if prefix, err := netip.ParsePrefix(entry.String()); err == nil {
+			own = append(own, prefix.Addr())
+		}
+	}
+	if !source.Reachable(address, own) {
+		return fmt.Errorf("%s %w", address, ErrRefused)
+	}
+	return nil
 }
 
 // RoundTrip implements http.RoundTripper. A proxy finds names itself, so only what is written as an address is checked
@@ -53,9 +76,12 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	case err != nil:
 	case through == nil:
 		return t.direct.RoundTrip(request)
-	case parsed == nil && !source.Reachable(address), strings.EqualFold(host, "localhost"):
+	case strings.EqualFold(host, "localhost"):
 		err = fmt.Errorf("%s %w", host, ErrRefused)
-	default:
+	case parsed == nil:
+		err = t.check(address)
+	}
+	if err == nil {
 		return t.proxied.RoundTrip(request)
 	}
 	if request.Body != nil {

@@ -43,6 +43,35 @@ func TestOwnMachine(t *testing.T) {
 	}
 }
 
+// TestOwnAddresses: what listens on all addresses of this machine answers at those of its interfaces too.
+func TestOwnAddresses(t *testing.T) {
+	own := []net.Addr{
+		&net.IPNet{IP: net.ParseIP("192.0.2.2"), Mask: net.CIDRMask(24, 32)},
+		&net.IPNet{IP: net.ParseIP("fd00::2"), Mask: net.CIDRMask(64, 128)},
+	}
+	var failure error
+	tr := newTransport(&http.Transport{}, func() ([]net.Addr, error) { return own, failure })
+	for address, refused := range map[string]bool{
+		"192.0.2.2:18999": true, "[::ffff:192.0.2.2]:80": true, "[fd00::2]:80": true, "192.0.2.3:80": false, "[fd00::3]:80": false,
+	} {
+		if err := tr.control("tcp", address, nil); errors.Is(err, ErrRefused) != refused {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	own = append(own, &net.IPNet{IP: net.ParseIP("172.17.0.1"), Mask: net.CIDRMask(16, 32)})
+	if err := tr.control("tcp", "172.17.0.1:80", nil); !errors.Is(err, ErrRefused) {
+		t.Errorf("an address of a bridge that came later: %v", err)
+	}
+	if failure = errors.New("no netlink"); tr.control("tcp", "192.0.2.3:80", nil) == nil {
+		t.Error("connected although it is not known which addresses are this machine's")
+	}
+	if tr, known := Transport(&http.Transport{}).(*transport); !known || tr.own == nil {
+		t.Error("a transport without the machine's addresses")
+	} else if listed, err := tr.own(); err != nil || len(listed) == 0 {
+		t.Errorf("addresses of this machine: %v, %v", listed, err)
+	}
+}
+
 // TestProxy: a proxy may be on this machine, since the operator chose it; what is asked of it may not.
 func TestProxy(t *testing.T) {
 	var asked []string
@@ -52,9 +81,12 @@ func TestProxy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := &http.Client{Transport: Transport(&http.Transport{Proxy: http.ProxyURL(at)})}
+	own := func() ([]net.Addr, error) {
+		return []net.Addr{&net.IPNet{IP: net.ParseIP("192.0.2.2"), Mask: net.CIDRMask(24, 32)}}, nil
+	}
+	client := &http.Client{Transport: newTransport(&http.Transport{Proxy: http.ProxyURL(at)}, own)}
 	defer client.CloseIdleConnections()
-	for _, host := range []string{"assets.example", "127.0.0.1", "169.254.169.254", "LOCALHOST"} {
+	for _, host := range []string{"assets.example", "127.0.0.1", "169.254.169.254", "LOCALHOST", "192.0.2.2"} {
 		request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "http://"+host+"/", strings.NewReader("x"))
 		if err != nil {
 			t.Fatal(err)

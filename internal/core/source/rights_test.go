@@ -154,9 +154,10 @@ func TestReachable(t *testing.T) {
 		"203.0.113.7": true, "10.0.0.7": true, "2001:db8::7": true, "fd00::7": true,
 		"127.0.0.1": false, "127.8.9.1": false, "::1": false, "::ffff:127.0.0.1": false, "0.0.0.0": false, "::": false,
 		"169.254.169.254": false, "::ffff:169.254.169.254": false, "fe80::1": false, "fe80::1%eth0": false, "224.0.0.1": false,
-		"255.255.255.255": false,
+		"255.255.255.255": false, "192.0.2.3": true, "192.0.2.2": false, "::ffff:192.0.2.2": false, "fd00::2": false, "172.17.0.1": false,
 	} {
-		if got := Reachable(netip.MustParseAddr(address)); got != want {
+		own := []netip.Addr{netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("fd00::2%eth0"), netip.MustParseAddr("::ffff:172.17.0.1")}
+		if got := Reachable(netip.MustParseAddr(address), own); got != want {
 			t.Errorf("%s: %v", address, got)
 		}
 	}
