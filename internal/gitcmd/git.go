@@ -45,6 +45,8 @@ type Call struct {
 	// Limit bounds its time, Stdout its output. Default of Stdout 1 MiB.
 	Limit  time.Duration
 	Stdout int64
+	// Memory bounds what each process of git allocates. Default: no bound.
+	Memory int64
 	// TooLarge returns an error, which ends the call, once what it writes is too large. Default: it is not measured.
 	TooLarge func() error
 }
@@ -79,6 +81,7 @@ func Run(ctx context.Context, program string, c Call) (subprocess.Output, error)
 	recovery.Go(func() { defer close(measured); measure(ctx, c.TooLarge, cancel) })
 	out, err := subprocess.Process{
 		Argv: argv, Dir: c.Dir, Env: lines, Limit: c.Limit, Stdout: max(c.Stdout, maxWords), Stderr: maxWords,
+		Memory: c.Memory,
 	}.Run(ctx)
 	cancel(nil)
 	<-measured

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os/exec"
 	"syscall"
 	"time"
@@ -20,6 +21,8 @@ type Process struct {
 	// Limit bounds its time, Stdout and Stderr what it may write.
 	Limit          time.Duration
 	Stdout, Stderr int64
+	// Memory bounds what each of its processes may allocate, on Linux. Default: no bound.
+	Memory int64
 }
 
 // Output is what a program wrote and how it ended.
@@ -52,7 +55,13 @@ func (p Process) Run(parent context.Context) (Output, error) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return p.kill(command.Process.Pid) }
 	command.WaitDelay = lingering
-	err := command.Run()
+	err := command.Start()
+	if err == nil {
+		if failed := limitMemory(command.Process.Pid, p.Memory); failed != nil {
+			cancel(fmt.Errorf("limit the memory of %s: %w", p.Argv[0], failed))
+		}
+		err = command.Wait()
+	}
 	out := Output{Stdout: stdout.kept.Bytes(), Stderr: stderr.kept.Bytes()}
 	if errors.Is(err, exec.ErrWaitDelay) {
 		_ = p.kill(command.Process.Pid) // it left something behind that holds the pipes

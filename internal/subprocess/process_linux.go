@@ -6,7 +6,18 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
+
+// limitMemory bounds what a process that was just started may allocate; what it starts inherits that. Files that it maps to
+// read don't count.
+func limitMemory(pid int, most int64) error {
+	if most == 0 {
+		return nil
+	}
+	return unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: uint64(most), Max: uint64(most)}, nil)
+}
 
 // sweeps bounds how often processes are searched for: one may start another between two searches.
 const sweeps = 20

@@ -151,11 +151,15 @@ func (r *repository) verify(ctx context.Context, commit string) error {
 
 // unpack writes the files of a commit into a folder: those below path, or all. Links that lead out are refused.
 func (r *repository) unpack(ctx context.Context, commit, folder string) error {
+	if err := r.measure(ctx, commit); err != nil {
+		return err
+	}
 	args := []string{"archive", "--format=tar", commit}
 	if r.spec.Path != "" {
 		args = append(args, "--", path.Clean(r.spec.Path))
 	}
-	out, err := r.git(ctx, r.s.MaxBytes+tarRoom, nil, func(string) []string { return args })
+	// The path is no pattern: what it names was measured.
+	out, err := r.git(ctx, r.s.MaxBytes+tarRoom, []string{"--literal-pathspecs"}, func(string) []string { return args })
 	if err != nil {
 		return err
 	}
@@ -175,6 +179,7 @@ func (r *repository) git(ctx context.Context, stdout int64, options []string, ar
 	options = append([]string{"-c", "gc.auto=0", "-c", "maintenance.auto=false"}, options...) // nothing of git outlives the call
 	out, err := gitcmd.Run(ctx, r.s.Git, gitcmd.Call{
 		Access: r.access, Options: options, Args: args, Dir: r.folder, Env: env, Limit: fetchTime, Stdout: stdout,
+		Memory:   maxMemory,
 		TooLarge: r.large,
 	})
 	switch {
