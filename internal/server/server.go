@@ -92,7 +92,8 @@ type Options struct {
 	Drain time.Duration
 	// Heartbeat is how often an idle stream sends a sign of life. Default 15 s.
 	Heartbeat time.Duration
-	// MaxStreams bounds concurrent watches, logs and execs. Default 1000.
+	// MaxStreams bounds concurrent watches, logs and execs. Default 1000. One access token has a tenth of them, all
+	// together leave a tenth free.
 	MaxStreams int
 	// MaxConnections bounds the open connections of each listener; one address gets half of them (package connlimit).
 	// Default 4096, or an eighth of the files that the process may open if that is fewer.
@@ -116,7 +117,7 @@ type Server struct {
 	events encoded
 	// streams counts open ones. closing ends those that a client opens again; cutting ends those that are drained
 	// first.
-	streams chan struct{}
+	streams streams
 	closing chan struct{}
 	cutting chan struct{}
 	once    sync.Once
@@ -166,7 +167,7 @@ func New(opts Options) *Server {
 		opts.Logger = slog.Default()
 	}
 	s := &Server{Options: opts, mux: http.NewServeMux(), metrics: newMetrics(opts.Registry),
-		streams: make(chan struct{}, opts.MaxStreams), closing: make(chan struct{}), cutting: make(chan struct{})}
+		closing: make(chan struct{}), cutting: make(chan struct{})}
 	s.routes()
 	if s.View != nil {
 		s.View.OnChange(s.sessions.follow)

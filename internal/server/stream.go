@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -20,11 +19,9 @@ var isDrained = map[string]bool{"exec": true, "logs": true}
 // openStream counts a stream and gives it a context that also ends when the server does. The returned function must be
 // called at the end.
 func (s *Server) openStream(r *http.Request, kind string) (context.Context, func(), error) {
-	select {
-	case s.streams <- struct{}{}:
-	default:
-		return nil, nil, &api.Problem{Status: http.StatusServiceUnavailable,
-			Detail: fmt.Sprintf("%d streams are open already", s.MaxStreams), Next: "close some, or try again"}
+	token := callerOf(r.Context()).grant.Name
+	if err := s.streams.begin(token, s.MaxStreams); err != nil {
+		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	s.open.Add(1)
@@ -42,9 +39,9 @@ func (s *Server) openStream(r *http.Request, kind string) (context.Context, func
 	})
 	return ctx, func() {
 		cancel(nil)
+		s.streams.end(token)
 		s.metrics.streams.WithLabelValues(kind).Dec()
 		s.open.Done()
-		<-s.streams
 	}, nil
 }
 

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
@@ -144,6 +146,41 @@ func TestStreamsAreBounded(t *testing.T) {
 	response, body := w.raw("GET", "/v1/objects/deployment?watch=1", "", "")
 	wantProblem(t, response, body, 503)
 	first.Close()
+}
+
+// TestStreamsOfOneToken: it has a tenth, all tokens together leave a tenth, and what is closed is free again.
+func TestStreamsOfOneToken(t *testing.T) {
+	w := newWorld(t, func(o *server.Options) { o.MaxStreams = 20 })
+	w.apply("web", `{"image":"a"}`)
+	const watch = "/v1/objects/deployment?watch=1"
+	open := func(token string) *followed {
+		f := w.follow(token, watch)
+		f.until(`"web"`)
+		return f
+	}
+	ann := w.person("ann", api.Viewer, time.Hour)
+	open(ann)
+	open(ann)
+	response, body := w.ask(ann, "GET", watch, "")
+	if problem := wantProblem(t, response, body, 429); !strings.Contains(problem.Detail, "the token ann has 2 watches") {
+		t.Errorf("the third of one token: %s", body)
+	}
+	for n := range 8 {
+		name := "bob-" + strconv.Itoa(n)
+		of := w.person(name, api.Viewer, time.Hour)
+		open(of)
+		open(of)
+	}
+	cid := w.person("cid", api.Admin, time.Hour)
+	response, body = w.ask(cid, "GET", watch, "")
+	wantProblem(t, response, body, 503)
+	open(token)
+	open(token)
+	response, body = w.ask(token, "GET", watch, "")
+	wantProblem(t, response, body, 503)
+	w.ask(token, "DELETE", "/v1/tokens/ann", "")
+	w.untilOpen(`"watch"} 18`)
+	open(cid)
 }
 
 func TestShutdownEndsStreams(t *testing.T) {

@@ -1,0 +1,59 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+
+	"tend.dev/tend/api"
+)
+
+// tokenPart is the part of all streams that one access token may have open, and the part that access tokens leave to the
+// socket and the server's own token: whoever operates the server finds out with it who has the others.
+const tokenPart = 10
+
+// streams counts what is open.
+type streams struct {
+	mu sync.Mutex
+	// all are open, named those of access tokens, by their names.
+	all, named int
+	of         map[string]int
+}
+
+// begin counts a stream of an access token, or without a name one of the operator, unless there are too many.
+func (s *streams) begin(token string, most int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	share := max(most/tokenPart, 1)
+	switch {
+	case token != "" && s.of[token] >= share:
+		return &api.Problem{Status: http.StatusTooManyRequests,
+			Detail: fmt.Sprintf("the token %s has %d watches, logs and commands open already", token, share),
+			Next:   "close some, or use a token of its own for each program"}
+	case s.all >= most, token != "" && s.named >= max(most-share, 1):
+		return &api.Problem{Status: http.StatusServiceUnavailable,
+			Detail: fmt.Sprintf("%d watches, logs and commands are open already", s.all), Next: "close some, or try again"}
+	}
+	s.all++
+	if token != "" {
+		if s.of == nil {
+			s.of = map[string]int{}
+		}
+		s.named++
+		s.of[token]++
+	}
+	return nil
+}
+
+// end takes back what begin counted.
+func (s *streams) end(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all--
+	if token != "" {
+		s.named--
+		if s.of[token]--; s.of[token] == 0 {
+			delete(s.of, token)
+		}
+	}
+}
