@@ -38,7 +38,7 @@ func (c *Control) Write(ctx context.Context, report node.Report) (int64, error) 
 			return 0, err
 		}
 		w := writer{node: c.node, snap: snap, txn: txn, asked: c.resolves, own: c.node == c.Own}
-		w.write(report)
+		w.write(timely(report))
 		if w.unknown && !caughtUp {
 			if caughtUp, err = true, c.catchUp(ctx); err != nil {
 				return 0, err

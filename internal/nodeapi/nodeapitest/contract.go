@@ -40,6 +40,7 @@ func Run(t *testing.T, connect Connect) {
 		"ReportsOfNetwork": reportsOfNetwork,
 		"Resolves":         resolves,
 		"Liar":             liar,
+		"WildTimes":        wildTimes,
 		"LongHeartbeat":    longHeartbeat,
 		"Signs":            signs,
 		"Relays":           relays,

@@ -66,6 +66,22 @@ func TestLogs(t *testing.T) {
 	}
 }
 
+// TestALineOfTheYear9999: the server could not pass its time on.
+func TestALineOfTheYear9999(t *testing.T) {
+	wild := time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -12*3600))
+	n, _ := serve(t, &fake{logs: func(ctx context.Context, _ string, _ runtime.LogOptions) (runtime.LogReader, error) {
+		return newOutput(ctx, io.EOF, runtime.LogLine{Stream: "stdout", At: wild, Text: "x"}), nil
+	}})
+	reader, err := n.Logs(t.Context(), "p", runtime.LogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if got, _ := drain(reader); len(got) != 1 || time.Since(got[0].At).Abs() > time.Hour || got[0].Text != "x" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestLogOptions: what the server asks for arrives, also for names that need escaping.
 func TestLogOptions(t *testing.T) {
 	type request struct {

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/boundary"
 	"tend.dev/tend/internal/nodeapi/wire"
 	"tend.dev/tend/internal/runtime"
 )
@@ -66,6 +68,7 @@ func (l *lines) Next() (runtime.LogLine, error) {
 	}
 	switch {
 	case next.Line != nil:
+		next.Line.At = boundary.Time(next.Line.At, time.Now())
 		return *next.Line, nil
 	case next.Fault != nil:
 		return runtime.LogLine{}, wire.ErrorOf(*next.Fault)
