@@ -60,7 +60,7 @@ func (s *Server) keepBlob(digest string, r *http.Request, body io.Reader) error 
 	default:
 		return &api.Problem{Status: http.StatusUnsupportedMediaType, Detail: "Content-Encoding " + encoding + " is not known", Next: "send gzip, or none"}
 	}
-	err := s.Blobs.PutAs(digest, body, s.MaxBlob)
+	err := s.putCounted(r.Context(), digest, body)
 	var hostile *tree.HostileError
 	if errors.As(err, &hostile) {
 		return &api.Problem{Status: http.StatusRequestEntityTooLarge, Detail: hostile.Error(), Next: "send it without Content-Encoding, and smaller"}

@@ -92,6 +92,9 @@ type Options struct {
 	Drain time.Duration
 	// Heartbeat is how often an idle stream sends a sign of life. Default 15 s.
 	Heartbeat time.Duration
+	// MaxUploads bounds the bytes of files that one access token has stored and nothing refers to. Default 1 GiB, and room
+	// for two of the largest.
+	MaxUploads int64
 	// MaxStreams bounds concurrent watches, logs and execs. Default 1000. One access token has a tenth of them, all
 	// together leave a tenth free.
 	MaxStreams int
@@ -118,6 +121,7 @@ type Server struct {
 	// streams counts open ones. closing ends those that a client opens again; cutting ends those that are drained
 	// first.
 	streams streams
+	uploads uploads
 	closing chan struct{}
 	cutting chan struct{}
 	once    sync.Once
@@ -156,6 +160,9 @@ func New(opts Options) *Server {
 	}
 	if opts.Heartbeat <= 0 {
 		opts.Heartbeat = 15 * time.Second
+	}
+	if opts.MaxUploads == 0 {
+		opts.MaxUploads = maxUploads
 	}
 	if opts.MaxStreams <= 0 {
 		opts.MaxStreams = 1000
