@@ -9,7 +9,7 @@ import (
 )
 
 // tokenPart is the part of all streams that one access token may have open, and the part that access tokens leave to the
-// socket and the server's own token: whoever operates the server finds out with it who has the others.
+// socket and the server's own token, so that an operator can always see what goes on.
 const tokenPart = 10
 
 // streams counts what is open.
