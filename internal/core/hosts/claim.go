@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/publicsuffix"
+
 	"tend.dev/tend/api"
 )
 
@@ -69,6 +71,18 @@ func Routes(object api.Object) []string {
 		return spec.Routes()
 	}
 	return nil
+}
+
+// Broad returns the host of an object that is a wildcard directly below a public suffix, such as *.com or *.co.uk: it would
+// claim the names of all who have one there. Else it is empty. A top-level domain that nobody knows, such as of a network
+// of one's own, is one too.
+func Broad(object api.Object) string {
+	claim, _ := ClaimOf(object)
+	zone, wildcard := strings.CutPrefix(claim.Host, "*.")
+	if suffix, _ := publicsuffix.PublicSuffix(zone); wildcard && suffix == zone {
+		return claim.Host
+	}
+	return ""
 }
 
 // stamp returns the value of api.StampHost for a claim.

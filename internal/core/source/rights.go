@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/hosts"
 )
 
 // Rights are what the source of a sync, or a person, may do. Whatever a sync is refused, it is refused here;
@@ -60,6 +61,10 @@ func (r Rights) Refuse(object api.Object) *Error {
 		if p.uses(r.withoutHostPaths(spec), object.Scope) {
 			return r.untrusted(p.next, "%s: %s %s", object.Ref(), p.field, p.does)
 		}
+	}
+	if host := hosts.Broad(object); host != "" {
+		return r.untrusted("name the domain that is yours, such as *.shop"+host[1:]+"; or have an admin apply it",
+			"%s: host %s claims the names of a whole public domain", object.Ref(), host)
 	}
 	return r.refuseForeign(object, spec)
 }
