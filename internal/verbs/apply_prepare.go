@@ -66,7 +66,7 @@ func (s *Service) prepareApply(
 			found.add(Terminating, object.Ref(), "", nextTerminating, "is being deleted")
 			continue
 		}
-		claimed.check(snap, object.Ref(), found)
+		claimed.check(snap, object.Ref(), opts.rights, found)
 		p, err := s.place(stored, object, opts, now, found)
 		if err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/records"
 )
 
@@ -228,6 +229,11 @@ func TestNameIsOwned(t *testing.T) {
 	_, err := w.apply(ApplyOptions{}, deployment("a-b", "c", `{}`))
 	if refused := wantReason(t, err, NameTaken); !strings.Contains(refused.Error(), "deployment/a/b-c") {
 		t.Errorf("the owner isn't named: %v", err)
+	}
+	carol := WithRights(t.Context(), source.Rights{Person: "carol is deployer of a-b", Scopes: []string{"a-b"}})
+	_, err = w.service.Apply(carol, []api.Object{deployment("a-b", "c", `{}`)}, ApplyOptions{})
+	if refused := wantReason(t, err, NameTaken); strings.Contains(refused.Error(), "a/b-c") || !strings.Contains(refused.Error(), "another scope") {
+		t.Errorf("a person without that scope learns of the owner: %v", err)
 	}
 	owner := w.snapshot().NameOwner(ref("a-b", "c"))
 	if !owner.Exists() || *owner.Value != ref("a", "b-c") {

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/records"
 )
 
@@ -20,13 +21,18 @@ func finalizersOf(kind api.Kind) []string {
 // claims are the names an apply asks for, with the object that asks.
 type claims map[string]api.Ref
 
-// check refuses a name that another object owns, stored or in the same apply: `a`+`b-c` and `a-b`+`c` are one name.
-func (c claims) check(snap records.Snapshot, ref api.Ref, found *faults) {
+// check refuses a name that another object owns, stored or in the same apply: `a`+`b-c` and `a-b`+`c` are one name. Who
+// may not know the other object isn't told about it.
+func (c claims) check(snap records.Snapshot, ref api.Ref, rights source.Rights, found *faults) {
 	if !ownsName(ref.Kind) {
 		return
 	}
 	const next = "choose another name, or delete the other object first"
 	if owner := snap.NameOwner(ref); owner.Exists() && *owner.Value != ref {
+		if !rights.Sees(owner.Value.Scope) {
+			found.add(NameTaken, ref, "name", "choose another name", "the name %s is taken in another scope", ref.AppID())
+			return
+		}
 		if object := snap.Object(*owner.Value); object.Exists() && object.Value.Metadata.Deleting() {
 			found.add(NameTaken, ref, "name", "apply again once it is gone: tend get "+owner.Value.Scope+"/"+owner.Value.Name,
 				"the name %s belongs to %s, which is being deleted", ref.AppID(), owner.Value)

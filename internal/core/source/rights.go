@@ -82,6 +82,9 @@ func (r Rights) covers(scope string) bool {
 	return slices.Contains(r.Scopes, scope) || r.Person != "" && len(r.Scopes) == 0
 }
 
+// Sees reports whether the source, or the person, may know what is in a scope.
+func (r Rights) Sees(scope string) bool { return r.Trusted || r.covers(scope) }
+
 // refuseKind decides by the kind and the scope of an object, whatever is in it.
 func (r Rights) refuseKind(object api.Object) *Error {
 	ref, unscoped := object.Ref(), object.Kind.Info().Scope == api.ScopeNone
