@@ -179,18 +179,25 @@ type logScreen struct {
 	open struct{ pod, stream string }
 }
 
+// oneLine replaces what would begin a line without the pod's name or its time, which a pod could forge then.
+var oneLine = strings.NewReplacer("\n", `\x0a`, "\r", `\x0d`)
+
 // text returns a line of a pod: as it was written for a program, without control characters for a terminal.
 func (s *logScreen) text(line api.LogLine, screen bool) string {
 	text := line.Text
 	if screen {
 		text = printable(strings.TrimSuffix(text, "\r"), "")
 	}
+	named := s.all || s.pod != "" && line.Pod != s.pod
+	if named || s.timestamps {
+		text = oneLine.Replace(strings.TrimSuffix(text, "\r"))
+	}
 	here := struct{ pod, stream string }{line.Pod, line.Stream}
 	if s.open != here {
 		if s.timestamps {
 			text = line.At.Format(time.RFC3339Nano) + " " + text
 		}
-		if s.all || s.pod != "" && line.Pod != s.pod {
+		if named {
 			text = "[" + line.Pod + "] " + text
 		}
 		if s.open.pod != "" {

@@ -53,6 +53,18 @@ func TestForeignText(t *testing.T) {
 			}
 		})
 	}
+	for _, forged := range []string{"a\n[other] b", "a\r[other] b"} {
+		line := api.LogLine{Pod: "p", Text: forged}
+		if got := (&logScreen{all: true}).text(line, false); !strings.HasPrefix(got, "[p] a\\x0") || strings.Count(got, "\n") != 1 || strings.Contains(got, "\r") {
+			t.Errorf("in a file: %q", got)
+		}
+		if got := (&logScreen{timestamps: true}).text(line, false); strings.Count(got, "\n") != 1 {
+			t.Errorf("in a file, with times: %q", got)
+		}
+	}
+	if got := (&logScreen{all: true}).text(api.LogLine{Pod: "p", Text: "a\r"}, false); got != "[p] a\n" {
+		t.Errorf("the line of a program for Windows: %q", got)
+	}
 	if raw := (&logScreen{}).text(api.LogLine{Text: evil}, false); raw != evil+"\n" {
 		t.Errorf("a pipe gets %q", raw)
 	}
