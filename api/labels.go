@@ -57,8 +57,9 @@ func IsIdentity(name string) bool {
 var Zones = []string{"tend", "voodu"}
 
 // publicZones are the top-level domains that every program asks for: the old generic ones, and those of countries as IANA lists
-// them. Later ones (dev, app, shop) are not among them: they are what scopes are called.
-var publicZones = strings.Fields("arpa biz com edu gov info int mil net org " +
+// them. Later ones (dev, app, shop) are not among them: they are what scopes are called. local, localdomain and internal are
+// those of machines nearby: of multicast DNS, of a host's own names, and of clouds.
+var publicZones = strings.Fields("arpa biz com edu gov info int mil net org local localdomain internal " +
 	"ac ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bm bn bo br bs bt bv " +
 	"bw by bz ca cc cd cf cg ch ci ck cl cm cn co cr cu cv cw cx cy cz de dj dk dm do dz ec ee eg er es " +
 	"et eu fi fj fk fm fo fr ga gb gd ge gf gg gh gi gl gm gn gp gq gr gs gt gu gw gy hk hm hn hr ht hu " +
@@ -68,7 +69,7 @@ var publicZones = strings.Fields("arpa biz com edu gov info int mil net org " +
 	"sj sk sl sm sn so sr ss st su sv sx sy sz tc td tf tg th tj tk tl tm tn to tr tt tv tw tz ua ug uk " +
 	"us uy uz va vc ve vg vi vn vu wf ws ye yt za zm zw")
 
-// PublicZone reports whether a scope is called like a top-level domain of the public DNS. Its workloads have names in
+// PublicZone reports whether a scope is called like a top-level domain that programs ask for. Its workloads have names in
 // Zones alone: a deployment com/github must not answer for github.com.
 func PublicZone(scope string) bool { return slices.Contains(publicZones, scope) }
 
