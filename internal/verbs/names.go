@@ -21,8 +21,8 @@ func finalizersOf(kind api.Kind) []string {
 // claims are the names an apply asks for, with the object that asks.
 type claims map[string]api.Ref
 
-// check refuses a name that another object owns, stored or in the same apply: `a`+`b-c` and `a-b`+`c` are one name. Who
-// may not know the other object isn't told about it.
+// check refuses a name that another object owns, stored or in the same apply: `a`+`b-c` and `a-b`+`c` are one name. The
+// message names the other object only where the rights reach its scope.
 func (c claims) check(snap records.Snapshot, ref api.Ref, rights source.Rights, found *faults) {
 	if !ownsName(ref.Kind) {
 		return

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"strings"
 	"time"
 
 	"tend.dev/tend/api"
@@ -134,6 +135,12 @@ func (o observed) strategy() api.ResolvedStrategy {
 	return resolved
 }
 
+// endedByItself reports whether nobody had asked for the end of a task that has ended. A node that says that it was shut
+// down would have its place filled without a wait, again and again.
+func endedByItself(task api.Task) bool {
+	return task.EndedAt.IsZero() || strings.HasPrefix(task.Reason, rollout.Ended)
+}
+
 // slots converts tasks to the planner's slots.
 func (o observed) slots() []rollout.Slot {
 	out := make([]rollout.Slot, 0, len(o.tasks))
@@ -157,6 +164,9 @@ func (o observed) slots() []rollout.Slot {
 			slot.Monitored, slot.Steady = task.Monitor != "", s.Steady
 			slot.Reason, slot.Message, slot.Next = s.Reason, s.Message, s.Next
 			slot.StartedAt, slot.RunningAt, slot.ReadyAt = s.StartedAt, s.RunningAt, s.ReadyAt
+			if s.State == api.TaskShutdown && endedByItself(*task) {
+				slot.State = api.TaskFailed
+			}
 			if s.State.Terminal() && !s.FinishedAt.IsZero() {
 				slot.EndedAt = s.FinishedAt
 			}

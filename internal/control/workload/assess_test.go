@@ -159,6 +159,22 @@ func TestSlots(t *testing.T) {
 	if diff := cmp.Diff([]rollout.Slot{base, observedSlot}, o.slots()); diff != "" {
 		t.Error(diff)
 	}
+	for name, tc := range map[string]struct {
+		endedAt time.Time
+		reason  string
+		want    api.TaskState
+	}{
+		"as it was asked to":             {at, "scaled down", api.TaskShutdown},
+		"though nobody asked":            {time.Time{}, "", api.TaskFailed},
+		"though nobody asked, and later": {at, rollout.Ended + "failed", api.TaskFailed},
+	} {
+		shut := placed
+		shut.EndedAt, shut.Reason = tc.endedAt, tc.reason
+		one := observed{tasks: []owner.Task{{Desired: records.Read[api.Task]{Value: &shut}, Status: &api.TaskStatus{State: api.TaskShutdown}}}}
+		if got := one.slots()[0].State; got != tc.want {
+			t.Errorf("shut down %s: %s, want %s", name, got, tc.want)
+		}
+	}
 	o.refusals["t"] = placement.Refusal{Task: "t", Message: "no room", Crowded: true}
 	if got := o.slots()[0]; !got.Unplaceable || !got.Crowded || got.Reason != api.ReasonNoNode || got.Message != "no room" {
 		t.Errorf("refused: %+v", got)

@@ -23,7 +23,10 @@ func (p *planner) backoff(failed *Slot) time.Duration {
 	return min(max(2*failed.CreatedAt.Sub(before.EndedAt), 2*minBackoff), maxBackoff)
 }
 
-func ranLong(s *Slot) bool { return !s.RunningAt.IsZero() && s.EndedAt.Sub(s.RunningAt) >= maxBackoff }
+// ranLong reports whether a task lasted. No container ran for it before it was made, whatever its node says.
+func ranLong(s *Slot) bool {
+	return !s.RunningAt.IsZero() && s.EndedAt.Sub(s.RunningAt) >= maxBackoff && s.EndedAt.Sub(s.CreatedAt) >= maxBackoff
+}
 
 // tryBefore returns the failed attempt of the same version that preceded a slot in its place; nil if there is none.
 func (p *planner) tryBefore(s *Slot) *Slot {

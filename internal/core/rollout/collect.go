@@ -2,6 +2,9 @@ package rollout
 
 import "tend.dev/tend/api"
 
+// Ended begins the reason of a stop that follows the end of a task.
+const Ended = "ended: "
+
 // collect removes what is left of ended slots: those that were stopped at once, those that failed beyond the newest
 // KeepDead. The remains of a frozen slot stay, as do those that a backoff is still computed from.
 func (p *planner) collect() {
@@ -14,7 +17,7 @@ func (p *planner) collect() {
 		}
 		switch {
 		case s.wanted():
-			p.stop(s, "ended: "+string(s.State)) // one step at a time: a desired state rises once per plan
+			p.stop(s, Ended+string(s.State)) // one step at a time: a desired state rises once per plan
 		case !keep:
 			p.clear(s, "")
 		}

@@ -70,7 +70,7 @@ func (p *planner) sort(slots []Slot) {
 	own, all := slices.Clone(slots), make([]*Slot, len(slots))
 	for i := range own {
 		all[i] = &own[i]
-		if own[i].EndedAt.IsZero() {
+		if own[i].EndedAt.Before(own[i].CreatedAt) { // it has none, or the clock of its node is behind, or it lies
 			own[i].EndedAt = own[i].CreatedAt
 		}
 		if !own[i].live() && p.ahead(own[i].EndedAt) {

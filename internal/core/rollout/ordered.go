@@ -102,7 +102,7 @@ func (o *ordered) scaleDown() {
 // plan.
 func (o *ordered) collectOrdinal(s *Slot) {
 	if s.wanted() {
-		o.retire(s, "ended: "+string(s.State), o.afterEnd(s))
+		o.retire(s, Ended+string(s.State), o.afterEnd(s))
 		return
 	}
 	o.clear(s, "")

@@ -38,7 +38,7 @@ func (o *ordered) fill() {
 // rest keeps what a frozen ordinal left behind, for inspection.
 func (o *ordered) rest(s *Slot) {
 	if s != nil && s.State.Terminal() && s.wanted() {
-		o.stop(s, "ended: "+string(s.State))
+		o.stop(s, Ended+string(s.State))
 	}
 }
 
