@@ -14,7 +14,13 @@ import (
 // TestOwnMachine: by its address, by a name, by a redirect. The server counts who came.
 func TestOwnMachine(t *testing.T) {
 	reached := 0
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached++ }))
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached++ }))
+	_ = server.Listener.Close()
+	var err error
+	if server.Listener, err = net.Listen("tcp", ":0"); err != nil {
+		t.Fatal(err)
+	}
+	server.Start()
 	defer server.Close()
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
 	if err != nil {
@@ -22,7 +28,15 @@ func TestOwnMachine(t *testing.T) {
 	}
 	client := &http.Client{Transport: Transport(&http.Transport{})}
 	defer client.CloseIdleConnections()
-	for _, address := range []string{"127.0.0.1", "localhost", "0.0.0.0", "[::ffff:127.0.0.1]", "127.1.2.3"} {
+	addresses := []string{"127.0.0.1", "localhost", "0.0.0.0", "[::ffff:127.0.0.1]", "127.1.2.3"}
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range own {
+		addresses = append(addresses, entry.(*net.IPNet).IP.String())
+	}
+	for _, address := range addresses {
 		response, err := client.Get("http://" + net.JoinHostPort(strings.Trim(address, "[]"), port))
 		if err == nil {
 			response.Body.Close()
@@ -36,7 +50,7 @@ func TestOwnMachine(t *testing.T) {
 	}
 	free := &http.Client{Transport: &http.Transport{}}
 	defer free.CloseIdleConnections()
-	if response, err := free.Get(server.URL); err != nil || reached != 1 {
+	if response, err := free.Get("http://127.0.0.1:" + port); err != nil || reached != 1 {
 		t.Errorf("without confinement: %v, reached %d times", err, reached)
 	} else {
 		response.Body.Close()
