@@ -46,9 +46,14 @@ func (t *transport) control(_, address string, _ syscall.RawConn) error {
 	return t.check(at.Addr())
 }
 
+// Check returns an error for an address of this machine or its link.
+func Check(address netip.Addr) error { return check(address, net.InterfaceAddrs) }
+
 // check returns an error for an address that may not be reached.
-func (t *transport) check(address netip.Addr) error {
-	listed, err := t.own()
+func (t *transport) check(address netip.Addr) error { return check(address, t.own) }
+
+func check(address netip.Addr, addresses func() ([]net.Addr, error)) error {
+	listed, err := addresses()
 	if err != nil {
 		return fmt.Errorf("read the addresses of this machine: %w", err)
 	}

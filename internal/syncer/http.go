@@ -72,7 +72,7 @@ func (s *Syncer) client(spec api.SyncSpec, host string) *http.Client {
 func here(host string) bool {
 	name := (&url.URL{Host: host}).Hostname()
 	address, err := netip.ParseAddr(name)
-	return err == nil && !source.Reachable(address) || strings.EqualFold(name, "localhost")
+	return err == nil && errors.Is(confine.Check(address), confine.ErrRefused) || strings.EqualFold(name, "localhost")
 }
 
 // redirecting sends requests to one host by own, and those to others by others.

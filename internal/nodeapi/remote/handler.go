@@ -2,9 +2,7 @@ package remote
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -48,7 +46,7 @@ type HandlerOptions struct {
 	Logger *slog.Logger
 
 	lockTime time.Duration // default maxLockTime
-	bounds *bounds // a test's
+	bounds   *bounds       // a test's
 }
 
 // Handler is the server's half. Create it with NewHandler.
@@ -131,75 +129,6 @@ func (h *Handler) control(id string) *local.Control {
 		h.controls[id] = h.Service.Node(id)
 	}
 	return h.controls[id]
-}
-
-func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Request) error {
-	if why := h.Paused(); why != "" {
-		return fmt.Errorf("%w: %s", node.ErrPaused, why)
-	}
-	since, err := sinceIn(r.URL.Query())
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	out, encoder := http.NewResponseController(w), json.NewEncoder(w)
-	leave, err := h.bounds.follow(ctx, c.ID(), func() {
-		cancel()
-		_ = out.SetWriteDeadline(time.Unix(1, 0)) // what it doesn't read is given up
-	})
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if err := h.Current(ctx, since); err != nil {
-		return err
-	}
-	if since == 0 {
-		if err := h.Fresh(ctx); err != nil {
-			return err
-		}
-	}
-	select {
-	case <-c.Synced():
-	case <-r.Context().Done():
-		return r.Context().Err()
-	}
-	if _, err := h.Node(r); err != nil { // it may have been removed during what was waited for
-		return notANode(err)
-	}
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	var sending sync.Mutex
-	send := inFull(c, r, func(frame node.Frame) error {
-		sending.Lock()
-		defer sending.Unlock()
-		defer wire.Await(out)()
-		if err := encoder.Encode(frame); err != nil {
-			return err
-		}
-		return out.Flush()
-	})
-	spares, every := r.URL.Query().Has(countsAnswers), heartbeatEvery
-	if spares {
-		every = answerTime
-	}
-	beats := newPulse(every, func() {
-		if h.Current(ctx, 0) != nil { // another server may know more
-			cancel()
-			return
-		}
-		_ = send(node.Frame{})
-	})
-	if spares {
-		h.spared.Store(c.ID(), beats)
-		defer h.spared.CompareAndDelete(c.ID(), beats)
-	}
-	defer beats.stop() // who writes to an answer after its handler returned panics
-	defer cancel()
-	if err := c.Follow(ctx, r.URL.Query().Get("epoch"), since, send); err != nil && r.Context().Err() == nil {
-		h.Logger.Debug("a node is followed no longer", "node", c.ID(), "error", err)
-	}
-	return nil
 }
 
 // reported is the answer to a report: the revision that shows it, and what was refused of it.
