@@ -48,6 +48,8 @@ const (
 	LabelBuildCluster = "tend.build.cluster"
 	// LabelBuildOwner is the repository of the image: <scope>-<name>.
 	LabelBuildOwner = "tend.build.owner"
+	// LabelBuildScope is the scope of the object: a-b-c may be b-c of a, or c of a-b.
+	LabelBuildScope = "tend.build.scope"
 	LabelBuildID    = "tend.build.id"
 	LabelBuildTree  = "tend.build.tree"
 )

@@ -38,6 +38,8 @@ type Release struct {
 	ImageDigest string            `json:"imageDigest,omitempty"`
 	// Built: the image was made from source; no registry has it.
 	Built bool `json:"built,omitempty"`
+	// Scope is that of the tasks. The node sets it.
+	Scope string `json:"-"`
 	// AssetDigests are the digests of the files the spec refers to, by api.AssetReference.
 	AssetDigests map[string]string `json:"assetDigests,omitempty"`
 	// Env is the merged environment in plain text.

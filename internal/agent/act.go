@@ -67,6 +67,17 @@ func (a *Agent) createFrom(ctx context.Context, release node.Release, spec runti
 	if err := a.releases.link(ctx, release); err != nil {
 		return err
 	}
+	if spec.ImageID == "" {
+		image, err := a.pulls.local(ctx, release)
+		if errors.Is(err, runtime.ErrNotFound) {
+			a.pulls.miss(release)
+			return nil // the next plan pulls it
+		}
+		if err != nil {
+			return err
+		}
+		spec.ImageID = image.ID
+	}
 	spec.Files = a.secrets.mounts(spec.Labels[api.LabelTask], release.SecretFiles)
 	made, err := a.runtime.Create(ctx, spec)
 	if spec.ImageID != "" && imageMissing(err) {

@@ -162,10 +162,13 @@ func (a *Agent) buildFailed(last, next api.ImageStatus, cause error) engine.Resu
 	return a.imageFailed(last, next, cause)
 }
 
-// nameLatest tags the object's current image as <scope>-<name>:latest, even if it was built long ago.
+// nameLatest tags the object's current image as <scope>-<name>:latest, even if it was built long ago. A name that the
+// engine has for another image than a build of the scope stays: it was pulled.
 func (a *Agent) nameLatest(ctx context.Context, owner api.Ref, image runtime.Image) {
 	latest := owner.AppID() + ":latest"
-	if found, err := a.runtime.Resolve(ctx, latest); err == nil && found.ID == image.ID {
+	found, err := a.runtime.Resolve(ctx, latest)
+	pulled := found.Origin == (runtime.Origin{}) || found.Origin.Scope != owner.Scope && found.Origin.Scope != ""
+	if err == nil && (found.ID == image.ID || pulled) {
 		return
 	}
 	if err := a.runtime.Tag(ctx, image.Reference, latest); err != nil {

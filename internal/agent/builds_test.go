@@ -66,8 +66,10 @@ func (w *workshop) Build(ctx context.Context, owner api.Ref, build api.ImageBuil
 	if err := w.ending(); err != nil {
 		return &agent.BuildError{Err: err, Log: []string{"no such file"}}
 	}
-	w.l.engine.AddImage(image)
-	return nil
+	_, err := w.l.engine.Client(cluster, nodeID).Build(ctx, runtime.BuildSpec{
+		Tags: []string{image}, Labels: map[string]string{api.LabelBuildScope: owner.Scope},
+	}, step)
+	return err
 }
 
 func newBuildHarness(t *testing.T) (*harness, *workshop) {

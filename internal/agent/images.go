@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -39,7 +40,7 @@ func (a *Agent) reconcileImage(ctx context.Context, key engine.Key) (engine.Resu
 	}
 	last, this := a.reports.image(assigned, owner), requestOf(assigned.Request)
 	next := answer(last, assigned.Request, a.opts.Node)
-	image, err := a.runtime.Resolve(ctx, next.Image)
+	image, err := a.resolve(ctx, assigned.Request)
 	switch {
 	case err == nil:
 		_ = a.imageEnds.take(owner) // the image exists, whatever the result of its last attempt
@@ -58,6 +59,24 @@ func (a *Agent) reconcileImage(ctx context.Context, key engine.Key) (engine.Resu
 		return a.build(ctx, assigned.Request, last, next), nil
 	}
 	return a.fetch(ctx, this, last, next), nil
+}
+
+// resolve returns the local image that a request names. A build that the request's object may not use counts as absent:
+// the image is pulled, or built.
+func (a *Agent) resolve(ctx context.Context, request api.ImageRequest) (runtime.Image, error) {
+	image, err := a.runtime.Resolve(ctx, request.Image)
+	if err != nil {
+		return image, err
+	}
+	scope, origin := request.Owner.Scope, image.Origin
+	open := image.OpenTo(scope, request.Image)
+	if build := request.Build; build != nil { // an earlier version of Tend left no scope
+		open = origin == (runtime.Origin{}) || origin.Build == build.ID && (origin.Scope == scope || origin.Scope == "")
+	}
+	if !open {
+		return image, fmt.Errorf("image %s is a build of %s: %w", request.Image, origin.Owner, runtime.ErrNotFound)
+	}
+	return image, nil
 }
 
 // imageRequest identifies the request that a pull or a build was started for. The owner's uid is part of it: an object

@@ -131,6 +131,9 @@ func (p *pulls) found(release node.Release) {
 // or with another kind of engine.
 func (p *pulls) local(ctx context.Context, release node.Release) (runtime.Image, error) {
 	image, err := p.runtime.Resolve(ctx, identity(release))
+	if err == nil && release.ImageID == "" && !image.OpenTo(release.Scope, release.Image) {
+		err = fmt.Errorf("image %s is a build of %s: %w", release.Image, image.Origin.Owner, runtime.ErrNotFound)
+	}
 	if release.ImageDigest != "" && errors.Is(err, runtime.ErrNotFound) {
 		return p.runtime.Resolve(ctx, pinned(release))
 	}

@@ -50,6 +50,7 @@ func (r *releases) of(ctx context.Context, task api.Task) (node.Release, error) 
 	}
 	r.addController(&release)
 	release = asDeclared(release)
+	release.Scope = task.Scope
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.known) >= maxReleases {

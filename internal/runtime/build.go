@@ -48,7 +48,14 @@ type BuildSpec struct {
 // BuiltImage is an image that was built here.
 type BuiltImage struct {
 	ID string
-	// Owner and Build are its labels: the repository (<scope>-<name>) and the build's id.
+	Origin
+	Tags []string
+}
+
+// Origin says which build an image is of: what its labels say. The zero value is that of an image that no Tend built.
+type Origin struct {
+	// Owner is the repository (<scope>-<name>), Build the build's id.
 	Owner, Build string
-	Tags         []string
+	// Scope is that of the object; empty if another cluster, or an earlier version of Tend, built the image.
+	Scope string
 }

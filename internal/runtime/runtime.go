@@ -3,7 +3,10 @@ package runtime
 import (
 	"context"
 	"io"
+	"strings"
 	"time"
+
+	"github.com/distribution/reference"
 
 	"tend.dev/tend/api"
 )
@@ -188,6 +191,19 @@ type Image struct {
 	// User is the user its containers run as unless the spec names one: a name or number, with :group or without. Empty
 	// means root.
 	User string
+	// Origin is set for an image that was built from source.
+	Origin Origin
+}
+
+// OpenTo reports whether an object of a scope may use the image by a reference. Names and ids of what was built on a node
+// lie beside those of registries, so that the build of one scope would be taken for another's image: a build is open to
+// its own scope alone. What has the name of a registry or of an account there, was pulled or named by an operator.
+func (i Image) OpenTo(scope, ref string) bool {
+	if i.Origin == (Origin{}) || i.Origin.Scope == scope {
+		return true
+	}
+	named, err := reference.ParseNormalizedNamed(ref)
+	return err == nil && strings.Contains(reference.FamiliarName(named), "/")
 }
 
 // LogOptions choose lines of a log.

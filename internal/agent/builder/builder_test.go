@@ -65,7 +65,9 @@ func (e *engine) Build(ctx context.Context, spec runtime.BuildSpec, output func(
 		return runtime.Image{}, ctx.Err()
 	}
 	if e.fail == nil {
-		e.built = append(e.built, runtime.BuiltImage{ID: "sha256:1", Owner: spec.Labels[api.LabelBuildOwner], Build: spec.Labels[api.LabelBuildID], Tags: spec.Tags})
+		e.built = append(e.built, runtime.BuiltImage{ID: "sha256:1", Origin: runtime.Origin{
+			Owner: spec.Labels[api.LabelBuildOwner], Scope: spec.Labels[api.LabelBuildScope], Build: spec.Labels[api.LabelBuildID],
+		}, Tags: spec.Tags})
 	}
 	return runtime.Image{ID: "sha256:1"}, e.fail
 }
@@ -203,8 +205,8 @@ func TestAWrittenDockerfileComesBeforeTheTree(t *testing.T) {
 	got, image := b.engine.spec, of.Image(web)
 	want := runtime.BuildSpec{
 		Dockerfile: ".tend.Dockerfile", Bases: []string{"golang:1.26-alpine", "alpine:3"}, Language: "go", Source: ".", Target: "cmd/api",
-		Args: map[string]string{"A": "1"}, Tags: []string{image, "prod-web:latest"},
-		Labels: map[string]string{"tend.build.owner": "prod-web", "tend.build.id": of.ID, "tend.build.tree": of.Tree},
+		Args: map[string]string{"A": "1"}, Tags: []string{image},
+		Labels: map[string]string{"tend.build.owner": "prod-web", "tend.build.scope": "prod", "tend.build.id": of.ID, "tend.build.tree": of.Tree},
 	}
 	got.Tree, got.Folder = nil, ""
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -295,7 +297,7 @@ func TestCollectWaitsADayAndLeavesWhatIsInUse(t *testing.T) {
 	b := newBench(t)
 	ledger, now := retention.Open(t.TempDir(), "images", "a"), time.Now()
 	b.builder.opts.Images, b.builder.opts.Now = ledger, func() time.Time { return now }
-	b.engine.built = []runtime.BuiltImage{{ID: "1", Owner: "prod-web", Build: "a1", Tags: []string{"prod-web:a1", "prod-web:latest"}}}
+	b.engine.built = []runtime.BuiltImage{{ID: "1", Origin: runtime.Origin{Owner: "prod-web", Build: "a1"}, Tags: []string{"prod-web:a1", "prod-web:latest"}}}
 	b.engine.inUse = "prod-web:latest"
 	collect := func() {
 		if err := b.builder.Collect(t.Context(), func(context.Context, []string) (map[string]bool, error) { return nil, nil }); err != nil {

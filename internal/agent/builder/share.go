@@ -9,12 +9,12 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Objects with the same tree and the same build block share an image: a web server, its worker and its migration are
+// Objects of a scope with the same tree and the same build block share an image: a web server, its worker and its migration are
 // usually one program. It is built for the first of them; the others wait and add their names to it.
 
 // once builds an image, or reuses one with the same build of another object. Its caller has the turn.
 func (b *Builder) once(ctx context.Context, owner api.Ref, build api.ImageBuild, output *output) error {
-	from, err := b.builtAlike(ctx, build)
+	from, err := b.builtAlike(ctx, owner.Scope, build)
 	if err != nil {
 		return err
 	}
@@ -22,23 +22,18 @@ func (b *Builder) once(ctx context.Context, owner api.Ref, build api.ImageBuild,
 		return b.run(ctx, owner, build, output)
 	}
 	output.Line("the image is that of " + from + ", which is built alike")
-	for _, name := range []string{build.Image(owner), owner.AppID() + ":latest"} {
-		if err := b.opts.Runtime.Tag(ctx, from, name); err != nil {
-			return err
-		}
-	}
-	return nil
+	return b.opts.Runtime.Tag(ctx, from, build.Image(owner))
 }
 
-// builtAlike returns the name of an image of the same build; empty if there is none.
-func (b *Builder) builtAlike(ctx context.Context, build api.ImageBuild) (string, error) {
+// builtAlike returns the name of an image of the same build in the scope; empty if there is none.
+func (b *Builder) builtAlike(ctx context.Context, scope string, build api.ImageBuild) (string, error) {
 	built, err := b.opts.Runtime.Built(ctx)
 	if err != nil {
 		return "", err
 	}
 	for _, image := range built {
 		of := func(name string) bool { return strings.HasSuffix(name, ":"+build.ID) }
-		if i := slices.IndexFunc(image.Tags, of); i >= 0 && image.Build == build.ID {
+		if i := slices.IndexFunc(image.Tags, of); i >= 0 && image.Build == build.ID && image.Scope == scope {
 			return image.Tags[i], nil
 		}
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // TestObjectsThatAreBuiltAlikeShareOneBuild: three objects request one build at once; the engine builds once, and each
-// has its names. Another tree, or other arguments, are another build.
+// has its name. Another tree, other arguments, or another scope are another build.
 func TestObjectsThatAreBuiltAlikeShareOneBuild(t *testing.T) {
 	b := newBench(t)
 	files := map[string]string{"Dockerfile": "FROM scratch\n"}
@@ -40,6 +40,10 @@ func TestObjectsThatAreBuiltAlikeShareOneBuild(t *testing.T) {
 		if err := b.builder.Build(t.Context(), web, other, func(string) {}); err != nil || b.engine.builds != 2 {
 			t.Errorf("with other arguments: %d builds, %v", b.engine.builds, err)
 		}
+		elsewhere := api.Ref{Kind: api.KindDeployment, Scope: "bank", Name: "web"}
+		if err := b.builder.Build(t.Context(), elsewhere, of, func(string) {}); err != nil || b.engine.builds != 3 {
+			t.Errorf("in another scope: %d builds, %v", b.engine.builds, err)
+		}
 	})
 }
 
@@ -52,7 +56,7 @@ func wantNames(b *bench, names []string, of api.ImageBuild) {
 	}
 	var want []string
 	for _, name := range names {
-		want = append(want, "prod-"+name+":"+of.ID, "prod-"+name+":latest")
+		want = append(want, "prod-"+name+":"+of.ID)
 	}
 	slices.Sort(named)
 	slices.Sort(want)
@@ -78,12 +82,12 @@ func TestAFailedBuildIsNotShared(t *testing.T) {
 
 func TestSurplus(t *testing.T) {
 	built := []runtime.BuiltImage{
-		{ID: "1", Owner: "prod-web", Build: "a1", Tags: []string{"prod-web:a1"}},
-		{ID: "2", Owner: "prod-web", Build: "b2", Tags: []string{"prod-web:b2", "prod-web:latest"}},
-		{ID: "3", Owner: "prod-old", Build: "c3", Tags: []string{"prod-old:c3", "prod-old:latest"}},
-		{ID: "4", Owner: "prod-job", Build: "d4", Tags: []string{"prod-job:d4"}},
-		{ID: "4", Owner: "prod-job", Build: "d4", Tags: []string{"prod-job:latest"}},
-		{ID: "5", Owner: "prod-gone", Build: "e5", Tags: []string{"prod-gone:e5", "prod-shares:e5"}},
+		{ID: "1", Origin: runtime.Origin{Owner: "prod-web", Build: "a1"}, Tags: []string{"prod-web:a1"}},
+		{ID: "2", Origin: runtime.Origin{Owner: "prod-web", Build: "b2"}, Tags: []string{"prod-web:b2", "prod-web:latest"}},
+		{ID: "3", Origin: runtime.Origin{Owner: "prod-old", Build: "c3"}, Tags: []string{"prod-old:c3", "prod-old:latest"}},
+		{ID: "4", Origin: runtime.Origin{Owner: "prod-job", Build: "d4"}, Tags: []string{"prod-job:d4"}},
+		{ID: "4", Origin: runtime.Origin{Owner: "prod-job", Build: "d4"}, Tags: []string{"prod-job:latest"}},
+		{ID: "5", Origin: runtime.Origin{Owner: "prod-gone", Build: "e5"}, Tags: []string{"prod-gone:e5", "prod-shares:e5"}},
 	}
 	used := map[string]bool{"prod-web:b2": true, "prod-job:d4": true, "prod-other:a1": true, "prod-shares:e5": true}
 	if diff := cmp.Diff([]string{"prod-web:a1", "prod-old:c3", "prod-old:latest", "prod-gone:e5"}, Surplus(built, used)); diff != "" {

@@ -21,9 +21,9 @@ func specOf(owner api.Ref, build api.ImageBuild, how recipe.Recipe) runtime.Buil
 	spec := runtime.BuildSpec{
 		Dockerfile: how.Dockerfile, Bases: how.Bases, Language: how.Language, Source: how.Folder, Target: how.Target,
 		Args: build.Build.Args, NoCache: build.Nonce != "",
-		Tags: []string{build.Image(owner), owner.AppID() + ":latest"},
+		Tags: []string{build.Image(owner)}, // the agent names it latest, unless the engine has something else of that name
 		Labels: map[string]string{
-			api.LabelBuildOwner: owner.AppID(), api.LabelBuildID: build.ID, api.LabelBuildTree: build.Tree,
+			api.LabelBuildOwner: owner.AppID(), api.LabelBuildScope: owner.Scope, api.LabelBuildID: build.ID, api.LabelBuildTree: build.Tree,
 		},
 	}
 	if build.Build.Lang != nil {

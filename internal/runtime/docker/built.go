@@ -22,18 +22,26 @@ func (r *Runtime) Built(ctx context.Context) ([]runtime.BuiltImage, error) {
 	}
 	var out []runtime.BuiltImage
 	for _, image := range list.Items {
-		owner, id := image.Labels[api.LabelBuildOwner], image.Labels[api.LabelBuildID]
-		built := runtime.BuiltImage{ID: image.ID, Owner: owner, Build: id}
+		built := runtime.BuiltImage{ID: image.ID, Origin: r.origin(image.Labels)}
 		for _, tag := range image.RepoTags {
-			if strings.HasSuffix(tag, ":"+id) || strings.HasSuffix(tag, ":latest") { // also those of objects that share it
+			if strings.HasSuffix(tag, ":"+built.Build) || strings.HasSuffix(tag, ":latest") { // also those of objects that share it
 				built.Tags = append(built.Tags, tag)
 			}
 		}
-		if owner != "" && len(built.Tags) > 0 {
+		if built.Owner != "" && len(built.Tags) > 0 {
 			out = append(out, built)
 		}
 	}
 	return out, nil
+}
+
+// origin returns what an image's labels say of its build.
+func (r *Runtime) origin(labels map[string]string) runtime.Origin {
+	origin := runtime.Origin{Owner: labels[api.LabelBuildOwner], Build: labels[api.LabelBuildID]}
+	if labels[api.LabelBuildCluster] == r.options.Cluster {
+		origin.Scope = labels[api.LabelBuildScope]
+	}
+	return origin
 }
 
 // Tag gives an image another name.

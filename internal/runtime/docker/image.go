@@ -24,7 +24,7 @@ func (r *Runtime) Resolve(ctx context.Context, ref string) (runtime.Image, error
 	}
 	image := runtime.Image{ID: found.ID, Reference: ref, Digest: repositoryDigest(ref, found.RepoDigests), Arch: found.Architecture}
 	if found.Config != nil {
-		image.User = found.Config.User
+		image.User, image.Origin = found.Config.User, r.origin(found.Config.Labels)
 	}
 	return image, nil
 }

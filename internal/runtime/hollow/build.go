@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -40,7 +41,7 @@ func (r *Runtime) Build(ctx context.Context, spec runtime.BuildSpec, output func
 		e.setImageLocked(tag, id)
 	}
 	if owner, build, found := strings.Cut(spec.Tags[0], ":"); found {
-		e.built[id] = runtime.BuiltImage{ID: id, Owner: owner, Build: build}
+		e.built[id] = runtime.BuiltImage{ID: id, Origin: runtime.Origin{Owner: owner, Build: build, Scope: spec.Labels[api.LabelBuildScope]}}
 	}
 	return runtime.Image{ID: id, Reference: spec.Tags[0]}, nil
 }

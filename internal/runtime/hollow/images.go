@@ -99,7 +99,7 @@ func (r *Runtime) Resolve(ctx context.Context, reference string) (runtime.Image,
 
 func (e *Engine) resolveLocked(reference string) (runtime.Image, error) {
 	if e.imageIDs[reference] {
-		return runtime.Image{ID: reference, Reference: reference}, nil
+		return runtime.Image{ID: reference, Reference: reference, Origin: e.built[reference].Origin}, nil
 	}
 	id, ok := e.images[normal(reference)]
 	if !ok && e.opts.AnyImage {
@@ -108,7 +108,7 @@ func (e *Engine) resolveLocked(reference string) (runtime.Image, error) {
 	if !ok {
 		return runtime.Image{}, fmt.Errorf("image %s: %w", reference, runtime.ErrNotFound)
 	}
-	image := runtime.Image{ID: id, Reference: reference}
+	image := runtime.Image{ID: id, Reference: reference, Origin: e.built[id].Origin}
 	if e.registry[normal(reference)].id == id {
 		image.Digest = id
 	}
@@ -147,6 +147,9 @@ func (e *Engine) pull(reference string) (runtime.Image, error) {
 	case ok && image.failure != nil:
 		return runtime.Image{}, fmt.Errorf("pull %s: %w", reference, image.failure)
 	case !ok && e.opts.AnyImage:
+		if _, built := e.built[e.images[normal(reference)]]; built {
+			e.imageLocked(reference) // a registry has another image of the name
+		}
 		return e.resolveLocked(reference)
 	case !ok:
 		return runtime.Image{}, &runtime.RejectedError{

@@ -55,8 +55,11 @@ func (r *Runtime) Build(ctx context.Context, spec runtime.BuildSpec, output func
 	if err != nil {
 		return runtime.Image{}, diskFull(err)
 	}
+	of := built{
+		ID: image.ID, Owner: spec.Labels[api.LabelBuildOwner], Scope: spec.Labels[api.LabelBuildScope], Build: spec.Labels[api.LabelBuildID],
+	}
 	for _, tag := range spec.Tags {
-		if err := r.remember(tag, built{ID: image.ID, Owner: spec.Labels[api.LabelBuildOwner], Build: spec.Labels[api.LabelBuildID]}); err != nil {
+		if err := r.remember(tag, of); err != nil {
 			return runtime.Image{}, err
 		}
 	}

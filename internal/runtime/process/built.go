@@ -23,7 +23,12 @@ import (
 type built struct {
 	ID    string `json:"id"`
 	Owner string `json:"owner"`
+	Scope string `json:"scope,omitempty"`
 	Build string `json:"build"`
+}
+
+func (b built) origin() runtime.Origin {
+	return runtime.Origin{Owner: b.Owner, Scope: b.Scope, Build: b.Build}
 }
 
 // builtName matches the names of built images. Such a name is safe as a file name.
@@ -79,7 +84,7 @@ func (r *Runtime) Built(ctx context.Context) ([]runtime.BuiltImage, error) {
 		image, ok := r.recall(entry.Name())
 		_, tag, _ := strings.Cut(entry.Name(), ":")
 		if ok && image.Owner != "" && (tag == image.Build || tag == "latest") { // also of objects that share it
-			out = append(out, runtime.BuiltImage{ID: image.ID, Owner: image.Owner, Build: image.Build, Tags: []string{entry.Name()}})
+			out = append(out, runtime.BuiltImage{ID: image.ID, Origin: image.origin(), Tags: []string{entry.Name()}})
 		}
 	}
 	return out, nil
