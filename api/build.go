@@ -63,6 +63,8 @@ type ImageBuild struct {
 	// Nonce is set where it was asked to be built again; nothing of an earlier build is used then.
 	Nonce string `json:"nonce,omitempty"`
 	Build Build  `json:"build"`
+	// Confined is the object's: see Object.Confined. It isn't part of the ID.
+	Confined bool `json:"confined,omitempty"`
 }
 
 // NewImageBuild makes the build of an object's spec from its stamp; nil where no tree is known.
@@ -120,6 +122,7 @@ func (o Object) WantedImage(c Container) (image string, build *ImageBuild) {
 	if build = NewImageBuild(o.Metadata.Stamps[StampBuild], *c.Build); build == nil {
 		return "", nil
 	}
+	build.Confined = o.Confined()
 	return build.Image(o.Ref()), build
 }
 

@@ -113,8 +113,8 @@ const (
 	StampApplySet = "applyset"
 	// StampCreator is the field manager that created the object; absent for `apply`. See Object.Creator.
 	StampCreator = "creator"
-	// StampConfined marks an object that a sync created that is not trusted: what the server, or an ingress, calls for
-	// it is never on the caller's own machine. See Object.Confined.
+	// StampConfined marks an object that a sync created that is not trusted, or that a deployer declared or changed last:
+	// what the server, or an ingress, calls for it is never on the caller's own machine. See Object.Confined.
 	StampConfined = "confined"
 	// StampMacro is the macro (kind/scope/name) that a plugin made the object of: its containers may run that plugin's
 	// commands. The broker of plugins alone sets it.
@@ -126,7 +126,8 @@ const (
 	StampHost = "host"
 )
 
-// Confined reports whether calls that are made for the object must stay away from the caller's own machine.
+// Confined reports whether calls that are made for the object, and its builds, must stay away from the caller's own machine,
+// and whether its programs run in containers alone.
 func (o Object) Confined() bool { return o.Metadata.Stamps[StampConfined] != "" }
 
 // FinalizerTasks keeps a workload until its tasks are gone.

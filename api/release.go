@@ -33,6 +33,8 @@ type Release struct {
 	ImageArch string `json:"imageArch,omitempty"`
 	// Build is what the image was made from; nil for one that was pulled.
 	Build *ImageBuild `json:"build,omitempty"`
+	// Confined was the object's: see Object.Confined.
+	Confined bool `json:"confined,omitempty"`
 	// AssetDigests are the digests of the assets the spec mounts.
 	AssetDigests map[string]string `json:"assetDigests,omitempty"`
 	// RolledBackFrom is the release whose snapshot this one repeats, if it came from a rollback.

@@ -38,6 +38,8 @@ type Release struct {
 	ImageDigest string            `json:"imageDigest,omitempty"`
 	// Built: the image was made from source; no registry has it.
 	Built bool `json:"built,omitempty"`
+	// Confined: it runs only where a runtime isolates it from the machine.
+	Confined bool `json:"confined,omitempty"`
 	// Scope is that of the tasks. The node sets it.
 	Scope string `json:"-"`
 	// AssetDigests are the digests of the files the spec refers to, by api.AssetReference.

@@ -27,6 +27,8 @@ func containerSpec(task api.Task, release node.Release) runtime.ContainerSpec {
 		Env:     environment(task, release.Env),
 		Spec:    withClaims(task, release),
 		Restart: release.Spec.Restart,
+
+		Confined: release.Confined,
 	}
 	if spec.Restart == "" {
 		spec.Restart = api.DefaultRestart

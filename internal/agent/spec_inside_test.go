@@ -19,3 +19,11 @@ func TestPortsOnTheHostsNetwork(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsConfinedStaysSo: the runtime learns it for the container and its init containers.
+func TestWhatIsConfinedStaysSo(t *testing.T) {
+	release := node.Release{Confined: true}
+	if !containerSpec(api.Task{}, release).Confined || !initSpec(api.Task{}, release, api.Init{}, "", 0).Confined {
+		t.Error("a confined release has a container that is not")
+	}
+}

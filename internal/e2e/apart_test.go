@@ -129,7 +129,7 @@ func TestAnImageOfOneNodeTravels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	image := filepath.Join(other, "only-here")
+	image := filepath.Join(other, "images", "only-here")
 	if err := os.Mkdir(image, 0o755); err != nil {
 		t.Fatal(err)
 	}

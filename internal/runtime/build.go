@@ -41,6 +41,8 @@ type BuildSpec struct {
 	BuildKit error
 	Labels   map[string]string
 	Tags     []string
+	// Confined: the source may be hostile, and may neither reach the engine's own machine nor the images of others.
+	Confined bool
 	// NoCache builds without the results of earlier builds.
 	NoCache bool
 }

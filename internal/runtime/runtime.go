@@ -139,6 +139,8 @@ type ContainerSpec struct {
 	Aliases []string
 	// Private: publish no port and give no DNS name, whatever Spec and its docker_options say.
 	Private bool
+	// Confined: the container may have no part of the host; a runtime that can't see to that refuses it.
+	Confined bool
 	// Spec is the release's spec: every field that reaches the container is read from here.
 	Spec api.DeploymentSpec
 	// Restart overrides Spec.Restart ("no" for restart class once and for frozen slots).

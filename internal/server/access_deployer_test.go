@@ -102,6 +102,11 @@ func TestADeployerRunsCommandsWhereNoHostIs(t *testing.T) {
 	w.apply("agent", `{"image":"a:1"}`) // since its pod was made with release v1
 	w.running("agent", "bbbbbbbb", true)
 	w.put(records.ReleaseKey(ref("agent"), "v1"), api.Release{ID: "v1", Spec: []byte(`{"image":"a:1","volumes":["/:/host"]}`)})
+	w.apply("plain", `{"image":"a:1"}`)
+	task := w.running("plain", "cccccccc", true)
+	task.Node = "n2"
+	w.put(records.TaskKey(task.ID), task)
+	w.put(records.NodeKey("n2"), api.NodeStatus{ID: "n2", Runtime: "process", Ready: true})
 	carol := w.person("carol", api.Deployer, time.Hour, "prod")
 	c := w.dial(w.http, carol)
 	run := func(pod string) error {
@@ -113,6 +118,9 @@ func TestADeployerRunsCommandsWhereNoHostIs(t *testing.T) {
 	}
 	if err := run("prod-agent.bbbbbbbb"); err == nil || !strings.Contains(err.Error(), "volumes reaches the host, and carol is deployer of prod") {
 		t.Errorf("where the host is mounted: %v", err)
+	}
+	if err := run("prod-plain.cccccccc"); err == nil || !strings.Contains(err.Error(), "prod-plain.cccccccc is a plain process of its node, which reaches the host") {
+		t.Errorf("where nothing is isolated: %v", err)
 	}
 }
 

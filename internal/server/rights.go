@@ -131,6 +131,9 @@ func checkCommand(ctx context.Context, snap records.Snapshot, task *api.Task) er
 	if !object.Exists() {
 		return notLive(task.ContainerName())
 	}
+	if node := snap.Node(task.Node); node.Exists() && node.Value.Runtime == "process" {
+		return commandRefused(task.ContainerName() + " is a plain process of its node, which reaches the host")
+	}
 	inside := []api.Object{*object.Value}
 	if release := snap.Release(task.Owner(), task.Release); release.Exists() {
 		made := *object.Value
@@ -139,9 +142,13 @@ func checkCommand(ctx context.Context, snap records.Snapshot, task *api.Task) er
 	}
 	for _, object := range inside {
 		if fault := rights.RefuseCommand(object); fault != nil {
-			return &api.Problem{Type: api.ProblemType + "Forbidden", Title: "Forbidden", Status: http.StatusForbidden,
-				Detail: fault.Message, Next: "ask an admin to run it"}
+			return commandRefused(fault.Message)
 		}
 	}
 	return nil
+}
+
+func commandRefused(detail string) error {
+	return &api.Problem{Type: api.ProblemType + "Forbidden", Title: "Forbidden", Status: http.StatusForbidden,
+		Detail: detail, Next: "ask an admin to run it"}
 }

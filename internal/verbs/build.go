@@ -50,11 +50,13 @@ func (s *Service) holdTree(ref api.Ref, tree string, dry bool, found *faults) er
 // stampBuilds stamps each object that is built with its source tree.
 func (d *applyDecision) stampBuilds(snap records.Snapshot, opts ApplyOptions, now time.Time, found *faults) {
 	for i := range d.placed {
-		d.placed[i].stampBuild(snap, opts.Force, now, found)
+		d.placed[i].stampBuild(snap, opts.Force, opts.confined(), now, found)
 	}
 }
 
-func (p *placed) stampBuild(snap records.Snapshot, force bool, now time.Time, found *faults) {
+// stampBuild stamps an object with the tree it is built from. confined: no admin sends it, and the object is
+// confined from then on.
+func (p *placed) stampBuild(snap records.Snapshot, force, confined bool, now time.Time, found *faults) {
 	build, built := buildOf(p.next)
 	before := p.next.Metadata.Stamps[api.StampBuild]
 	if !built {
@@ -72,6 +74,9 @@ func (p *placed) stampBuild(snap records.Snapshot, force bool, now time.Time, fo
 		return
 	}
 	stamps := with(p.next.Metadata.Stamps, api.StampBuild, stampOfTree(before, tree, force, now))
+	if confined && p.next.Tree() != tree {
+		stamps[api.StampConfined] = "true"
+	}
 	if p.stored.Exists() && p.next.Tree() != tree {
 		p.result.Changes = append(p.result.Changes,
 			api.FieldChange{Path: "build.source", Old: text(orNil(p.next.Tree())), New: text(tree)})
@@ -143,7 +148,7 @@ func (s *Service) SetBuild(ctx context.Context, target Target, tree string, forc
 			return nil, err
 		}
 		p := placed{stored: object, next: *object.Value, tree: tree}
-		p.stampBuild(snap, force, s.opts.Now(), found)
+		p.stampBuild(snap, force, !RightsOf(ctx).Trusted, s.opts.Now(), found)
 		decided := unchanged("build", object)
 		decided.result.Build = p.result.Build
 		if !maps.Equal(object.Value.Metadata.Stamps, p.next.Metadata.Stamps) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/records"
 )
 
@@ -119,6 +120,32 @@ func TestSetBuild(t *testing.T) {
 	wantReason(t, err, Invalid)
 	_, err = w.service.SetBuild(t.Context(), TargetOf(ref("prod", "pulled")), two, false, "")
 	wantReason(t, err, Invalid)
+}
+
+// TestASourceOfADeployerIsConfined: whether it comes with an apply or alone. The same source again is still the admin's.
+func TestASourceOfADeployerIsConfined(t *testing.T) {
+	w, s := newAssetWorld(t)
+	one, two := digest("one"), digest("two")
+	s.files[one], s.files[two] = true, true
+	carol := WithRights(t.Context(), source.Rights{Person: "carol is deployer of prod", Scopes: []string{"prod"}})
+	for name, send := range map[string]func(object api.Object, tree string) error{
+		"applied": func(object api.Object, tree string) error {
+			_, err := w.service.Apply(carol, []api.Object{built(object.Name, tree)}, ApplyOptions{})
+			return err
+		},
+		"alone": func(object api.Object, tree string) error {
+			_, err := w.service.SetBuild(carol, TargetOf(object.Ref()), tree, false, "carol")
+			return err
+		},
+	} {
+		web := built(name, one)
+		w.mustApply(web)
+		for _, tree := range []string{one, two} {
+			if err := send(web, tree); err != nil || w.object(web.Ref()).Confined() != (tree == two) {
+				t.Errorf("%s: %s is confined %v: %v", name, tree, w.object(web.Ref()).Confined(), err)
+			}
+		}
+	}
 }
 
 func TestARollbackReturnsToItsTree(t *testing.T) {

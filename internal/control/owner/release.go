@@ -80,7 +80,7 @@ func (r Recipe) release(env *environment.Environments, container api.Container, 
 		Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name,
 		HashVersion: spechash.Version, AssetDigests: r.Object.AssetDigests(),
 		ImageID: r.Image.ImageID, ImageDigest: r.Image.Digest, ImageArch: r.Image.Arch,
-		Generation: r.Object.Metadata.Generation, CreatedAt: now,
+		Generation: r.Object.Metadata.Generation, CreatedAt: now, Confined: r.Object.Confined(),
 	}
 	if r.Newest != nil {
 		next.ID = r.Newest.ID

@@ -175,11 +175,12 @@ func (c *Controller) mint(o observed, id identity) (*api.Release, error) {
 		SpecHash: id.hash, HashVersion: id.version, EnvHash: id.envHash,
 		ImageID: id.imageID, ImageDigest: id.digest, ImageArch: id.arch, AssetDigests: id.assets,
 		Generation: o.object.Value.Metadata.Generation, Reason: o.reasonForRelease(id), CreatedAt: c.Now(),
-		Restart: o.asked(), Change: o.object.Value.Metadata.Change,
+		Restart: o.asked(), Change: o.object.Value.Metadata.Change, Confined: o.object.Value.Confined(),
 	}
 	release.Image, release.Build = o.wanted()
 	if id.pinned != nil {
 		release.Build = id.pinned.Build
+		release.Confined = release.Confined || id.pinned.Confined
 		release.RolledBackFrom, release.Image, release.EnvOver = id.pinned.ID, id.pinned.Image, id.over
 	}
 	if !o.returns(id) {

@@ -78,7 +78,7 @@ func tasks(t *testing.T, w *World, c nodeapi.Control) {
 		t.Errorf("%+v, want %+v", got, task)
 	}
 	release, err := c.Release(t.Context(), task)
-	if err != nil || release.Env["SECRET"] != "of a" || release.Image != "a.example/app:1" {
+	if err != nil || release.Env["SECRET"] != "of a" || release.Image != "a.example/app:1" || !release.Confined {
 		t.Errorf("%+v, %v", release, err)
 	}
 	unknown := task

@@ -153,7 +153,7 @@ func (w *World) Deploy(id, on string) api.Task {
 	env, _ := sealer{}.Encrypt([]byte(`{"SECRET":"of ` + id + `"}`))
 	release := api.Release{
 		ID: "v1", Kind: task.Kind, Scope: task.Scope, Name: task.Name, Image: id + ".example/app:1", Env: env,
-		Spec: json.RawMessage(`{"image":"` + id + `.example/app:1"}`), AssetDigests: map[string]string{"prod.conf.a": "sha256:" + id},
+		Confined: true, Spec: json.RawMessage(`{"image":"` + id + `.example/app:1"}`), AssetDigests: map[string]string{"prod.conf.a": "sha256:" + id},
 	}
 	w.Blobs["sha256:"+id] = "file of " + id
 	w.Commit(records.NewTxn("test").Put(records.ReleaseKey(task.Owner(), "v1"), release).CreateTask(task))

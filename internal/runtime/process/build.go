@@ -37,6 +37,9 @@ func (r *Runtime) Build(ctx context.Context, spec runtime.BuildSpec, output func
 	if err := r.check(ctx); err != nil {
 		return runtime.Image{}, err
 	}
+	if spec.Confined {
+		return runtime.Image{}, confined("builds")
+	}
 	if spec.Language != languageGo {
 		return runtime.Image{}, &runtime.RejectedError{
 			Reason: api.ReasonBuildFailed, Detail: "plain processes are built from Go programs alone, and this source is built by: " + spec.Language,

@@ -172,7 +172,7 @@ func TestPinned(t *testing.T) {
 	if again, err := b.rt.Resolve(t.Context(), "hello"); err != nil || again != old {
 		t.Errorf("resolved again: %+v, %v", again, err)
 	}
-	if err := os.WriteFile(filepath.Join(b.root, "hello", "server"), []byte("#!/bin/sh\necho changed\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(b.root, "images", "hello", "server"), []byte("#!/bin/sh\necho changed\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	changed, err := b.rt.Resolve(t.Context(), "hello")

@@ -8,7 +8,8 @@ type Options struct {
 	Root string
 	// Cluster and Node are the labels of every container.
 	Cluster, Node string
-	// Images is the folder that relative image references are relative to. Default Root.
+	// Images is the folder that relative image references are relative to. Default: the
+	// folder "images" of Root, which has nothing else.
 	Images string
 	// Seal and Open encrypt the environments of containers, which are stored in files until the containers are removed.
 	// Default: they are stored in plain text, in files of mode 0600.

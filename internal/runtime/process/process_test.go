@@ -39,7 +39,7 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// image puts the test program into a folder of the root and returns the reference to it.
+// image puts the test program into a folder of the root's images and returns the reference to it.
 func image(t *testing.T, root, name string) string {
 	t.Helper()
 	binary, err := testimage.Binary(t.Context())
@@ -48,10 +48,10 @@ func image(t *testing.T, root, name string) string {
 	}
 	program, err := os.ReadFile(binary)
 	if err == nil {
-		err = os.MkdirAll(filepath.Join(root, name), 0o755)
+		err = os.MkdirAll(filepath.Join(root, "images", name), 0o755)
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(root, name, "server"), program, 0o755)
+		err = os.WriteFile(filepath.Join(root, "images", name, "server"), program, 0o755)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,8 @@ package process
 import (
 	"errors"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -82,6 +84,7 @@ func TestRefusals(t *testing.T) {
 		"limit":         {"it is none", func(s *runtime.ContainerSpec) { s.Spec.Ulimits = map[string]string{"files": "1"} }, "InvalidOption"},
 		"limit order":   {"soft above hard", func(s *runtime.ContainerSpec) { s.Spec.Ulimits = map[string]string{"nofile": "2:1"} }, "InvalidOption"},
 		"restart":       {"no such policy", func(s *runtime.ContainerSpec) { s.Restart = "sometimes" }, "InvalidOption"},
+		"confined":      {"it would have the host", func(s *runtime.ContainerSpec) { s.Confined = true }, "UnsupportedByProcessRuntime"},
 		"port held":     {"another has it", func(s *runtime.ContainerSpec) { s.Spec.Ports = []string{portOf(holder) + ":80"} }, "PortTaken"},
 	}
 	for name, tc := range tests {
@@ -97,6 +100,34 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%s: %v, want %s", tc.reason, err, tc.word)
 			}
 		})
+	}
+}
+
+// TestAConfinedBuildIsRefused: it would run as an account of the host.
+func TestAConfinedBuildIsRefused(t *testing.T) {
+	b := newBench(t)
+	_, err := b.rt.Build(t.Context(), runtime.BuildSpec{Language: languageGo, Confined: true, Folder: t.TempDir(), Tags: []string{"prod-web:a1"}}, func(string) {})
+	var rejected *runtime.RejectedError
+	if !errors.As(err, &rejected) || rejected.Reason != "UnsupportedByProcessRuntime" || rejected.Next == "" {
+		t.Error(err)
+	}
+}
+
+// TestRelativeImagesAreOfTheImagesAlone: nothing else of the root is an image, and nothing above it.
+func TestRelativeImagesAreOfTheImagesAlone(t *testing.T) {
+	b := newBench(t)
+	for _, name := range []string{"state", "images/app"} {
+		if err := os.MkdirAll(filepath.Join(b.root, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for reference, there := range map[string]bool{
+		"app": true, "./app": true, "state": false, "../state": false, "process": false, "app/../../state": false, "..": false, ".": false, "": false,
+		"images/app": false, "../../../../etc": false,
+	} {
+		if _, err := b.rt.Resolve(t.Context(), reference); there != (err == nil) || err != nil && !errors.Is(err, runtime.ErrNotFound) {
+			t.Errorf("%q: %v", reference, err)
+		}
 	}
 }
 

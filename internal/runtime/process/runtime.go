@@ -47,12 +47,12 @@ func New(opts Options) (*Runtime, error) {
 		opts.Logger = slog.Default()
 	}
 	if opts.Images == "" {
-		opts.Images = root
+		opts.Images = filepath.Join(root, "images")
 	}
 	r := &Runtime{opts: opts, dir: filepath.Join(root, "process", "containers"), events: newEvents(),
 		ledger: retention.Open(root, "process-images", opts.Cluster)}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	if err := os.MkdirAll(r.dir, 0o711); err != nil {
+	if err := errors.Join(os.MkdirAll(r.dir, 0o711), os.MkdirAll(opts.Images, 0o711)); err != nil {
 		return nil, fmt.Errorf("open process runtime: %w", err)
 	}
 	if r.images, err = rootfs.Open(filepath.Join(root, "process", "images"), opts.Images); err != nil {

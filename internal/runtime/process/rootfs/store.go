@@ -98,13 +98,16 @@ func (s *Store) Resolve(ctx context.Context, reference string) (Image, error) {
 	return s.folder(ctx, path)
 }
 
-// locate finds the folder: PATH, or PATH:TAG for a layout that holds several images.
+// locate finds the folder: PATH, or PATH:TAG for a layout that holds several images. A relative one lies in the base.
 func (s *Store) locate(reference string) (path, tag string, err error) {
 	absolute := func(path string) string {
 		if filepath.IsAbs(path) {
 			return filepath.Clean(path)
 		}
 		return filepath.Join(s.base, path)
+	}
+	if !filepath.IsAbs(reference) && (!filepath.IsLocal(reference) || filepath.Clean(reference) == ".") {
+		return "", "", fmt.Errorf("image %s: %w in %s", reference, ErrNotFound, s.base)
 	}
 	if path := absolute(reference); reference != "" && isFolder(path) {
 		return path, "", nil
