@@ -30,6 +30,16 @@ const (
 	LabelInitAttempt = "tend.init-attempt"
 )
 
+// Labels are all labels of Tend. An image, or a manifest, may have labels of the same names: on a container, those that Tend
+// doesn't set are empty.
+func Labels() []string {
+	return []string{
+		LabelCluster, LabelKind, LabelScope, LabelName, LabelSlot, LabelTask, LabelRelease, LabelFingerprint, LabelNode,
+		LabelClaim, LabelOrdinal, LabelRole, LabelInit, LabelInitFor, LabelInitAttempt, LabelMacro,
+		LabelBuildCluster, LabelBuildOwner, LabelBuildScope, LabelBuildID, LabelBuildTree,
+	}
+}
+
 // RoleInit is the LabelRole of init containers.
 const RoleInit = "init"
 

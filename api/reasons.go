@@ -133,6 +133,8 @@ const (
 	ReasonImageNotFound = "ImageNotFound"
 	// ReasonImageGone: an image that was built is on no node any more.
 	ReasonImageGone = "ImageGone"
+	// ReasonUnsupportedByProcessRuntime: a plain process can't be what the spec, or who declared it, asks for.
+	ReasonUnsupportedByProcessRuntime = "UnsupportedByProcessRuntime"
 	// ReasonImageAway: an image that no registry has is on a node that isn't connected.
 	ReasonImageAway = "ImageAway"
 	// ReasonVolumeNotRemoved: a volume that is to be emptied can't be removed yet.

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"io"
+	"maps"
 	"strings"
 	"time"
 
@@ -145,6 +146,19 @@ type ContainerSpec struct {
 	Spec api.DeploymentSpec
 	// Restart overrides Spec.Restart ("no" for restart class once and for frozen slots).
 	Restart string
+}
+
+// AllLabels returns the container's labels on a node: those that it declares, and Tend's own. An engine adds an image's
+// labels to them, so each label of Tend that the container doesn't have is there, and empty.
+func (s ContainerSpec) AllLabels(declared map[string]string, cluster, node string) map[string]string {
+	labels := map[string]string{}
+	maps.Copy(labels, declared)
+	for _, name := range api.Labels() {
+		labels[name] = ""
+	}
+	maps.Copy(labels, s.Labels)
+	labels[api.LabelCluster], labels[api.LabelNode] = cluster, node
+	return labels
 }
 
 // File is a file of the host and its place in the container.

@@ -291,3 +291,27 @@ func TestClassicBuilder(t *testing.T) {
 		}
 	}
 }
+
+// TestLabelsOfAnImageAreNotTends: a container of an image that calls itself an init container of another task is none.
+func TestLabelsOfAnImageAreNotTends(t *testing.T) {
+	b := newEngineBuilding(t)
+	b.made(b.spec("FROM scratch\nCOPY server /server\nLABEL tend.role=init tend.init=x tend.init-for=abc tend.init-attempt=1 mine=1\n"))
+	c := newCluster(t)
+	spec := container(api.DeploymentSpec{}, "sleep", "1h")
+	spec.Image = b.tag
+	made, err := c.Create(t.Context(), spec)
+	if err == nil {
+		made, err = c.Inspect(t.Context(), made.ID)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made.Labels["mine"] != "1" {
+		t.Errorf("the image's own labels are gone: %v", made.Labels)
+	}
+	for _, name := range []string{api.LabelRole, api.LabelInit, api.LabelInitFor, api.LabelInitAttempt} {
+		if made.Labels[name] != "" {
+			t.Errorf("%s is the image's: %q", name, made.Labels[name])
+		}
+	}
+}

@@ -89,12 +89,12 @@ func invalid(field string, err error) error {
 }
 
 func (m *mapping) identity() error {
-	labels := map[string]string{}
-	maps.Copy(labels, m.options.Labels)
-	maps.Copy(labels, m.declared.Labels)
-	maps.Copy(labels, m.spec.Labels)
-	labels[api.LabelCluster], labels[api.LabelNode] = m.machine.cluster, m.machine.node
-	m.Config.Labels = labels
+	declared := maps.Clone(m.options.Labels)
+	if declared == nil {
+		declared = map[string]string{}
+	}
+	maps.Copy(declared, m.declared.Labels)
+	m.Config.Labels = m.spec.AllLabels(declared, m.machine.cluster, m.machine.node)
 	m.Config.Image = m.spec.Image
 	if m.spec.ImageID != "" {
 		m.Config.Image = m.spec.ImageID

@@ -58,6 +58,21 @@ func TestOptions(t *testing.T) {
 	wantComplete(t, reflect.TypeFor[dockerflags.Options](), used, nil)
 }
 
+// TestNoLabelOfAnImageIsTends: the engine adds an image's labels to those of a container, unless it has them.
+func TestNoLabelOfAnImageIsTends(t *testing.T) {
+	spec := testSpec(api.DeploymentSpec{})
+	request, err := newRequest(spec, testMachine())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range api.Labels() {
+		value, there := request.Config.Labels[name]
+		if ours := spec.Labels[name] != "" || name == api.LabelCluster || name == api.LabelNode; !there || ours != (value != "") {
+			t.Errorf("%s is %q, there: %v", name, value, there)
+		}
+	}
+}
+
 func golden(t *testing.T, file string, read func(input string) api.DeploymentSpec) {
 	text, err := os.ReadFile(file)
 	if err != nil {

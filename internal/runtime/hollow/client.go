@@ -3,7 +3,6 @@ package hollow
 import (
 	"context"
 	"fmt"
-	"maps"
 	"time"
 
 	"tend.dev/tend/api"
@@ -142,13 +141,7 @@ func (r *Runtime) createLocked(spec runtime.ContainerSpec) (*container, error) {
 }
 
 func (r *Runtime) labels(spec runtime.ContainerSpec) map[string]string {
-	labels := maps.Clone(spec.Spec.Labels)
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	maps.Copy(labels, spec.Labels)
-	labels[api.LabelCluster], labels[api.LabelNode] = r.cluster, r.node
-	return labels
+	return spec.AllLabels(spec.Spec.Labels, r.cluster, r.node)
 }
 
 func policyOf(spec runtime.ContainerSpec) (restart.Policy, error) {

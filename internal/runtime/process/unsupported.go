@@ -9,12 +9,10 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-const reasonUnsupported = "UnsupportedByProcessRuntime"
-
 // confined refuses what must stay away from the host: a plain process reads and runs whatever its account may.
 func confined(does string) error {
 	return &runtime.RejectedError{
-		Reason: reasonUnsupported,
+		Reason: api.ReasonUnsupportedByProcessRuntime,
 		Detail: "the process runtime isolates nothing: what a deployer, or a sync that is not trusted, declared never " + does + " there",
 		Next:   "run it on a node with Docker; or have it deleted, and an admin apply it",
 	}
@@ -57,7 +55,7 @@ func unsupported(spec runtime.ContainerSpec) error {
 		return nil
 	}
 	return &runtime.RejectedError{
-		Reason: reasonUnsupported,
+		Reason: api.ReasonUnsupportedByProcessRuntime,
 		Detail: fmt.Sprintf("plain processes can't honour %s", strings.Join(names, ", ")),
 		Next:   "leave them out, or run on a node with Docker",
 	}
