@@ -154,6 +154,11 @@ func (b *Builder) run(ctx context.Context, owner api.Ref, build api.ImageBuild, 
 	if err != nil {
 		return &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: err.Error()}
 	}
+	if build.Confined {
+		if err := how.Confine(root.FS(), build.Build.Args); err != nil {
+			return &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: err.Error(), Next: "write it otherwise, or have an admin apply it"}
+		}
+	}
 	output.Line(announcement(how))
 	from, err := b.opts.Trees(ctx, build.Tree)
 	if err != nil {

@@ -325,3 +325,24 @@ func TestCollectWaitsADayAndLeavesWhatIsInUse(t *testing.T) {
 		t.Errorf("gone: %v", b.engine.gone)
 	}
 }
+
+// TestAConfinedBuildFetchesNoURL: the engine would fetch it from its own machine. An admin's may.
+func TestAConfinedBuildFetchesNoURL(t *testing.T) {
+	b := newBench(t)
+	of := b.pack(api.Build{}, map[string]string{"Dockerfile": "FROM scratch\nADD http://127.0.0.1:2379/x /x\n"})
+	of.Confined = true
+	_, err := b.build(of)
+	var rejected *runtime.RejectedError
+	if !errors.As(err, &rejected) || rejected.Reason != api.ReasonBuildFailed || !strings.Contains(rejected.Detail, "line 2: ADD fetches no URL") || rejected.Next == "" || b.engine.builds != 0 {
+		t.Errorf("%d builds: %v", b.engine.builds, err)
+	}
+	of.Confined = false
+	if _, err := b.build(of); err != nil || b.engine.builds != 1 || b.engine.spec.Confined {
+		t.Errorf("an admin's: %d builds, %v", b.engine.builds, err)
+	}
+	plain := b.pack(api.Build{}, map[string]string{"Dockerfile": "FROM scratch\nCOPY . /\n"})
+	plain.Confined = true
+	if _, err := b.build(plain); err != nil || !b.engine.spec.Confined {
+		t.Errorf("the engine isn't told: %v", err)
+	}
+}

@@ -35,7 +35,7 @@ type Recipe struct {
 	// Dockerfile is the name of the one in the tree, or empty if Text is one that was written.
 	Dockerfile string
 	Text       string
-	// Bases are the base images of its stages, except those that depend on an argument.
+	// Bases are the base images of its stages and those that it copies from, except those that depend on a stage's argument.
 	Bases []string
 	// BuildKit is why only BuildKit can build it; nil if the classic builder can as well.
 	BuildKit *BuildKitError
@@ -110,7 +110,7 @@ func Decide(tree fs.FS, build api.Build, registry string) (Recipe, error) {
 		}
 	}
 	recipe.Text = write(s, tree, recipe)
-	recipe.Bases = bases(recipe.Text)
+	recipe.Bases = bases(recipe.Text, build)
 	return recipe, nil
 }
 
@@ -120,14 +120,14 @@ func ownDockerfile(tree fs.FS, build api.Build) (Recipe, bool, error) {
 		if !isFile(tree, "Dockerfile") {
 			return Recipe{}, false, nil
 		}
-		return own(tree, "Dockerfile", "the folder has a Dockerfile"), true, nil
+		return own(tree, build, "Dockerfile", "the folder has a Dockerfile"), true, nil
 	}
 	name := path.Clean(build.Dockerfile)
 	if !fs.ValidPath(name) || !isFile(tree, name) {
 		return Recipe{}, false, fmt.Errorf("there is no file %s in the folder: correct build.dockerfile, which is relative to build.context",
 			build.Dockerfile)
 	}
-	return own(tree, name, "the manifest names "+name), true, nil
+	return own(tree, build, name, "the manifest names "+name), true, nil
 }
 
 // language returns the language of a tree: the declared one, or that of the file closest to the top.

@@ -26,6 +26,11 @@ func (r *Runtime) Build(ctx context.Context, spec runtime.BuildSpec, output func
 		Tags: spec.Tags, Dockerfile: spec.Dockerfile, BuildArgs: pointers(spec.Args), Labels: labels,
 		NoCache: spec.NoCache, Remove: true, ForceRemove: true,
 	}
+	pulls, err := r.pullsBases(ctx, spec)
+	if err != nil {
+		return runtime.Image{}, err
+	}
+	options.PullParent = pulls
 	end, err := r.chooseBuilder(ctx, spec, &options)
 	if err != nil {
 		return runtime.Image{}, err
@@ -65,6 +70,27 @@ func (r *Runtime) chooseBuilder(ctx context.Context, spec runtime.BuildSpec, opt
 	options.Version = build.BuilderV1
 	options.AuthConfigs, err = r.baseAuths(ctx, spec.Bases)
 	return func() {}, err
+}
+
+// pullsBases reports whether base images must come from their registries though the engine has images of these names: what
+// another scope built, and for a source that may be hostile, whatever the engine has. Else a name would be enough to read
+// what another scope built, or to have its image in that of others.
+func (r *Runtime) pullsBases(ctx context.Context, spec runtime.BuildSpec) (bool, error) {
+	if spec.Confined {
+		return true, nil
+	}
+	for _, base := range spec.Bases {
+		image, err := r.Resolve(ctx, base)
+		var rejected *runtime.RejectedError
+		switch {
+		case errors.Is(err, runtime.ErrNotFound), errors.As(err, &rejected): // the engine says what is wrong with it, and where
+		case err != nil:
+			return false, err
+		case !image.OpenTo(spec.Labels[api.LabelBuildScope], base):
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 func pointers(args map[string]string) map[string]*string {

@@ -315,3 +315,43 @@ func TestLabelsOfAnImageAreNotTends(t *testing.T) {
 		}
 	}
 }
+
+// TestABuildTakesNoBuildOfAnotherScope: as its base, or to copy from. Of its own scope it does, unless its source may be
+// hostile: then all base images come from registries.
+func TestABuildTakesNoBuildOfAnotherScope(t *testing.T) {
+	private := newEngineBuilding(t)
+	labelled := func(b *building, dockerfile, scope string) runtime.BuildSpec {
+		spec := b.spec(dockerfile)
+		spec.Labels = map[string]string{api.LabelBuildOwner: scope + "-built", api.LabelBuildScope: scope, api.LabelBuildID: "built"}
+		return spec
+	}
+	private.made(labelled(private, "FROM scratch\nCOPY page /secret\nLABEL tend.build.scope=nats\n", "bank"))
+	if image, err := private.Builder.(runtime.Runtime).Resolve(t.Context(), private.tag); err != nil || image.Origin.Scope != "bank" || image.OpenTo("nats", private.tag) {
+		t.Errorf("%+v, %v", image, err)
+	}
+	from, copied := "FROM "+private.tag+"\n", "FROM scratch\nCOPY --from="+private.tag+" /secret /stolen\n"
+	for name, tc := range map[string]struct {
+		dockerfile, scope string
+		confined, works   bool
+	}{
+		"the scope's own":        {from, "bank", false, true},
+		"another's":              {from, "nats", false, false},
+		"copied from another's":  {copied, "nats", false, false},
+		"confined":               {from, "bank", true, false},
+		"confined, copied":       {copied, "nats", true, false},
+		"confined, by variables": {"ARG A\nFROM scratch AS x\nFROM ${A:-" + private.tag + "}\n", "nats", true, false},
+		"confined, from nothing": {"FROM scratch\nCOPY page /page\n", "nats", true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newEngineBuilding(t)
+			spec := labelled(b, tc.dockerfile, tc.scope)
+			spec.Confined, spec.Bases = tc.confined, nil
+			if !tc.confined {
+				spec.Bases = []string{private.tag}
+			}
+			if _, err := b.build(t.Context(), spec); (err == nil) != tc.works {
+				t.Errorf("%v\n%s", err, strings.Join(b.said, "\n"))
+			}
+		})
+	}
+}

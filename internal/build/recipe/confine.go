@@ -1,0 +1,89 @@
+package recipe
+
+import (
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/moby/buildkit/frontend/dockerfile/command"
+
+	"tend.dev/tend/api"
+)
+
+// Which parser reads a Dockerfile depends on the engine, and they differ: in what continues a line, in here-documents, in
+// which comments are directives. So what follows judges each line by itself, and refuses what it can't judge.
+
+// splitADD is the beginning of ADD where the line is continued.
+var splitADD = regexp.MustCompile("(?i)^A(DD?)?[\\\\`]+$")
+
+// syntax is a directive that names who reads the Dockerfile, in one of its forms.
+var syntax = regexp.MustCompile(`(?i)^(?:#|//)\s*syntax\s*=(.*)$`)
+
+// ownSyntax is the language's own.
+var ownSyntax = regexp.MustCompile(`^(docker\.io/)?docker/dockerfile(:[\w.-]+)?(@sha256:[0-9a-f]+)?$`)
+
+// Confine returns why a tree may not be built by this recipe where it may not reach the engine's own machine: the engine
+// itself fetches what ADD names, and lets the image that a syntax line names tell it what to fetch. nil: it may.
+func (r Recipe) Confine(tree fs.FS, args map[string]string) error {
+	text := r.Text
+	if r.Dockerfile != "" {
+		text = (&contents{FS: tree}).text(r.Dockerfile)
+	}
+	const next = ": no admin declared this build"
+	for name := range args {
+		if strings.HasPrefix(strings.ToUpper(name), "BUILDKIT_") {
+			return fmt.Errorf("args: %s is an option of the engine%s", name, next)
+		}
+	}
+	if len(text) >= maxRead || text == "" || strings.HasPrefix(strings.TrimSpace(text), "{") {
+		return fmt.Errorf("the Dockerfile is empty, larger than 1 MiB, or JSON%s", next)
+	}
+	number := 0
+	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
+		number++
+		line = strings.TrimSpace(line)
+		if named := syntax.FindStringSubmatch(line); named != nil && !ownSyntax.MatchString(strings.TrimSpace(named[1])) {
+			return fmt.Errorf("line %d: the syntax is %.100s: use docker/dockerfile:1, or leave the line out%s", number, strings.TrimSpace(named[1]), next)
+		}
+		words := strings.FieldsFunc(line, unicode.IsSpace)
+		for len(words) > 0 && strings.EqualFold(words[0], command.Onbuild) {
+			words = words[1:]
+		}
+		switch {
+		case len(words) == 0:
+		case splitADD.MatchString(words[0]):
+			return fmt.Errorf("line %d: write ADD and what it adds in one line%s", number, next)
+		case strings.EqualFold(words[0], command.Add) && slices.ContainsFunc(words[1:], notPlain):
+			return fmt.Errorf("line %d: ADD fetches no URL here, and takes no variables: fetch it in RUN, or COPY a file of the source%s", number, next)
+		}
+	}
+	return nil
+}
+
+// notPlain reports whether an argument of ADD may be a URL, or become one.
+func notPlain(word string) bool {
+	return !strings.HasPrefix(word, "--") && strings.ContainsAny(word, ":$\\`")
+}
+
+// globals returns the arguments that a Dockerfile declares before its first stage, with their values.
+func globals(text string, build api.Build) []string {
+	var out []string
+	for _, node := range instructions(text) {
+		switch {
+		case strings.EqualFold(node.Value, command.From):
+			return out
+		case strings.EqualFold(node.Value, command.Arg):
+			for word := node.Next; word != nil; word = word.Next {
+				name, value, _ := strings.Cut(word.Value, "=")
+				if given, there := build.Args[name]; there {
+					value = given
+				}
+				out = append(out, name+"="+strings.Trim(value, `"'`))
+			}
+		}
+	}
+	return out
+}
