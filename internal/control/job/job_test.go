@@ -131,6 +131,21 @@ func TestAnExitBeforeTheStopCounts(t *testing.T) {
 	}
 }
 
+// TestARunOfADeployersJobIsConfined: its release says so.
+func TestARunOfADeployersJobIsConfined(t *testing.T) {
+	inHarness(t, func(l *harness) {
+		l.Put(jobOf("mail:1"), mail)
+		object := *l.Snapshot().Object(mail).Value
+		object.Metadata.Stamps = map[string]string{api.StampConfined: "true"}
+		l.Write(func(txn *records.Txn) { txn.Put(records.ObjectKey(mail), object) })
+		l.ask(mail, "m-1")
+		l.Pass(20 * time.Second)
+		if release := l.Snapshot().Release(mail, l.run(mail, "m-1").Release); !release.Exists() || !release.Value.Confined {
+			t.Errorf("%+v", release.Value)
+		}
+	})
+}
+
 func TestAReleaseIsMintedWhenSomethingChanged(t *testing.T) {
 	inHarness(t, func(l *harness) {
 		release := func(id string) string {
