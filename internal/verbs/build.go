@@ -54,8 +54,8 @@ func (d *applyDecision) stampBuilds(snap records.Snapshot, opts ApplyOptions, no
 	}
 }
 
-// stampBuild stamps an object with the tree it is built from. confined: no admin sends it, and the object is
-// confined from then on.
+// stampBuild stamps an object with the tree it is built from. confined: no admin sends it, and the object is confined until
+// an admin sends one.
 func (p *placed) stampBuild(snap records.Snapshot, force, confined bool, now time.Time, found *faults) {
 	build, built := buildOf(p.next)
 	before := p.next.Metadata.Stamps[api.StampBuild]
@@ -74,7 +74,7 @@ func (p *placed) stampBuild(snap records.Snapshot, force, confined bool, now tim
 		return
 	}
 	stamps := with(p.next.Metadata.Stamps, api.StampBuild, stampOfTree(before, tree, force, now))
-	if confined && p.next.Tree() != tree {
+	if confined && p.next.Tree() != tree || p.tree == "" && p.stored.Exists() && p.stored.Value.Confined() {
 		stamps[api.StampConfined] = "true"
 	}
 	if p.stored.Exists() && p.next.Tree() != tree {

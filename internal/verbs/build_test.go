@@ -148,6 +148,37 @@ func TestASourceOfADeployerIsConfined(t *testing.T) {
 	}
 }
 
+// TestWhatADeployerDeclaredStaysConfined: once an admin rolls back to it, or applies other fields without a source.
+func TestWhatADeployerDeclaredStaysConfined(t *testing.T) {
+	w, s := newAssetWorld(t)
+	one, two := digest("one"), digest("two")
+	s.files[one], s.files[two] = true, true
+	web := ref("prod", "web")
+	w.mustApply(built("web", one))
+	for _, release := range []api.Release{{ID: "v1", Number: 1, Confined: true}, {ID: "v2", Number: 2}} {
+		release.Kind, release.Scope, release.Name = web.Kind, web.Scope, web.Name
+		release.Spec, release.Build = json.RawMessage(`{"build":{}}`), api.NewImageBuild(one, api.Build{})
+		w.put(records.ReleaseKey(web, release.ID), release)
+	}
+	back := func(release string, want bool) {
+		t.Helper()
+		if _, err := w.service.Rollback(t.Context(), TargetOf(web), release, FieldManager{}); err != nil || w.object(web).Confined() != want {
+			t.Errorf("%s: confined %v: %v", release, w.object(web).Confined(), err)
+		}
+	}
+	back("v2", false)
+	back("v1", true)
+	other := built("web", "")
+	other.Spec = json.RawMessage(`{"build":{},"user":"1"}`)
+	if w.mustApply(other); !w.object(web).Confined() {
+		t.Error("an admin's apply without a source frees the source of a deployer")
+	}
+	other.Metadata.Stamps, other.Spec = map[string]string{api.StampBuild: two}, json.RawMessage(`{"build":{},"user":"2"}`)
+	if w.mustApply(other); w.object(web).Confined() {
+		t.Error("what an admin sends whole is confined")
+	}
+}
+
 func TestARollbackReturnsToItsTree(t *testing.T) {
 	w, s := newAssetWorld(t)
 	one, two := digest("one"), digest("two")

@@ -67,6 +67,9 @@ func stampRollback(snap records.Snapshot, next *api.Object, release *api.Release
 		delete(next.Metadata.Stamps, name)
 	}
 	maps.Copy(next.Metadata.Stamps, stamps)
+	if release.Confined { // no admin answers for it because one returns to it
+		next.Metadata.Stamps[api.StampConfined] = "true"
+	}
 	delete(next.Metadata.Stamps, api.StampBuild)
 	if release.Build != nil {
 		next.Metadata.Stamps[api.StampBuild] = release.Build.Stamp()

@@ -158,11 +158,7 @@ func (o observed) stamp(name string) string { return o.object.Value.Metadata.Sta
 
 // wanted returns the image of the slots, and how it is built if it is built.
 func (o observed) wanted() (string, *api.ImageBuild) {
-	image, build := o.object.Value.WantedImage(o.spec.Container)
-	if pinned := o.release(o.stamp(api.StampRollback)); build != nil && pinned != nil && pinned.Confined {
-		build.Confined = true // a rollback makes no one else's source of it
-	}
-	return image, build
+	return o.object.Value.WantedImage(o.spec.Container)
 }
 
 // image returns the nodes' report on the image the spec asks for.

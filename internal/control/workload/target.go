@@ -180,7 +180,6 @@ func (c *Controller) mint(o observed, id identity) (*api.Release, error) {
 	release.Image, release.Build = o.wanted()
 	if id.pinned != nil {
 		release.Build = id.pinned.Build
-		release.Confined = release.Confined || id.pinned.Confined
 		release.RolledBackFrom, release.Image, release.EnvOver = id.pinned.ID, id.pinned.Image, id.over
 	}
 	if !o.returns(id) {
