@@ -71,7 +71,7 @@ func TestNothingIsAnsweredBeforeTheStoreIsRead(t *testing.T) {
 	token.Address = listener.Addr().String()
 	honest.Server, hostile.Server = "https://"+token.Address, "https://"+token.Address
 	until := make(chan struct{})
-	r = m.startWith(func(o *Options) { o.Nodes, o.Store = listener, unread{m.store, until} })
+	m.startWith(func(o *Options) { o.Nodes, o.Store = listener, unread{m.store, until} })
 	const why = "has not read its store yet"
 	session := keepsSession(t, hostile)
 	done := make(chan struct{})

@@ -20,8 +20,8 @@ func TestRates(t *testing.T) {
 		t.Error("a doesn't wait alone")
 	}
 	now = now.Add(time.Second)
-	if r.Ask("a") != 0 || r.Ask("a") != 0 || r.Ask("a") == 0 {
-		t.Error("not two after a second")
+	if first, second, third := r.Ask("a"), r.Ask("a"), r.Ask("a"); first != 0 || second != 0 || third == 0 {
+		t.Errorf("after a second they wait for %v, %v and %v; want the third alone to wait", first, second, third)
 	}
 	if r.Take("a", 21); r.Wait("a") != 11*time.Second {
 		t.Errorf("after too many it waits for %v", r.Wait("a"))

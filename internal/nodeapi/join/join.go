@@ -134,7 +134,7 @@ func ask[Answer any](ctx context.Context, client *http.Client, url string, asked
 	if err != nil {
 		return given, err
 	}
-	response, err := wire.Patient(client.Do)(request)
+	response, err := wire.Patient(client.Do)(request) //nolint:bodyclose // closed below
 	if err != nil {
 		return given, err
 	}

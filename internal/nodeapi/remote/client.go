@@ -61,7 +61,8 @@ func New(o Options) *Client {
 	if o.Several == nil {
 		o.Several = func() bool { return false }
 	}
-	c := &Client{lost: o.Lost, several: o.Several, mirror: newMirror(), server: o.Server, http: o.HTTP, log: o.Logger, caller: wire.Caller{Base: o.Server + Prefix, Do: wire.Patient(o.HTTP.Do)}}
+	c := &Client{lost: o.Lost, several: o.Several, mirror: newMirror(), server: o.Server, http: o.HTTP, log: o.Logger}
+	c.caller = wire.Caller{Base: o.Server + Prefix, Do: wire.Patient(o.HTTP.Do)} //nolint:bodyclose // who calls it closes it
 	c.storage = &storage{client: c, locks: map[string]func(){}}
 	return c
 }

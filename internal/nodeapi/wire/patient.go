@@ -22,10 +22,8 @@ func Patient(do func(*http.Request) (*http.Response, error)) func(*http.Request)
 			if err != nil || answer.StatusCode != http.StatusTooManyRequests || try == mostTries || request.Body != nil && request.GetBody == nil {
 				return answer, err
 			}
-			seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
-			wait := time.Duration(seconds) * time.Second
-			ends, limited := request.Context().Deadline()
-			if err != nil || wait > longestWait || limited && time.Until(ends) < wait {
+			wait, said := retryAfter(answer)
+			if ends, limited := request.Context().Deadline(); !said || wait > longestWait || limited && time.Until(ends) < wait {
 				return answer, nil
 			}
 			_ = answer.Body.Close()
@@ -43,6 +41,12 @@ func Patient(do func(*http.Request) (*http.Response, error)) func(*http.Request)
 			}
 		}
 	}
+}
+
+// retryAfter returns when a server says to come again.
+func retryAfter(answer *http.Response) (wait time.Duration, said bool) {
+	seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
+	return time.Duration(seconds) * time.Second, err == nil
 }
 
 // Busy returns why a request isn't taken now; the answer says when it may be.
