@@ -31,8 +31,9 @@ type entry struct {
 	container runtime.Container
 	// stale is set if something happened since the last inspection; died if that included its end.
 	stale, died bool
-	// failedStarts is how many of its starts failed in a row.
+	// failedStarts is how many of its starts failed in a row, failedSince when the first did.
 	failedStarts int
+	failedSince  time.Time
 	// touched is the clock at the last event or call by this agent about it; inspectedAt is when it was last inspected.
 	touched     int64
 	inspectedAt time.Time
@@ -52,8 +53,9 @@ type observation struct {
 	exit        *healing.Exit
 	watched     bool
 	inspectedAt time.Time
-	// failedStarts is how many of its starts failed in a row.
+	// failedStarts is how many of its starts failed in a row, failedSince when the first did.
 	failedStarts int
+	failedSince  time.Time
 }
 
 func newContainers(rt runtime.Runtime, now func() time.Time) *containers {
@@ -117,7 +119,7 @@ func (c *containers) known(task string) (*observation, string) {
 }
 
 func (e *entry) observation() *observation {
-	return &observation{container: e.container, cause: e.endedBy(), exit: e.exit, watched: e.watched, inspectedAt: e.inspectedAt, failedStarts: e.failedStarts}
+	return &observation{container: e.container, cause: e.endedBy(), exit: e.exit, watched: e.watched, inspectedAt: e.inspectedAt, failedStarts: e.failedStarts, failedSince: e.failedSince}
 }
 
 // endedBy returns the cause of the last end. A container may be observed as stopped before the event of its end was
@@ -235,7 +237,9 @@ func (c *containers) started(id string, failed bool) {
 	switch {
 	case e == nil:
 	case failed:
-		e.failedStarts++
+		if e.failedStarts++; e.failedStarts == 1 {
+			e.failedSince = c.now()
+		}
 	default:
 		e.failedStarts = 0
 	}

@@ -126,7 +126,7 @@ func setObserved(in *healing.Input, seen *observation) {
 		return
 	}
 	in.Container = containerOf(seen.container)
-	in.FailedStarts = seen.failedStarts
+	in.FailedStarts, in.FailedSince = seen.failedStarts, seen.failedSince
 	in.Cause, in.LastExit, in.Watched, in.InspectedAt = seen.cause, seen.exit, seen.watched, seen.inspectedAt
 }
 

@@ -109,9 +109,9 @@ func livePods(ctx context.Context, c *client.Client, node string) (left []string
 func (a *app) nodeDownCommand() *cobra.Command {
 	return a.downCommand(&cobra.Command{
 		Use: "confirm-down NODE", Short: "say that a silent node is off: its pods are replaced at once",
-		Long: "Say that a silent node is off. Its pods count as ended, so that others take their places at once, those of statefulsets\n" +
-			"too. If the machine runs after all, a statefulset's pod runs twice until it answers again: be sure. A node that answers\n" +
-			"is refused.",
+		Long: "Say that a silent node is off. Its pods count as ended, so that others take their places at once; an ordinal of a\n" +
+			"statefulset waits for its machine, or until that is removed. If the machine runs after all, its pods run twice until it\n" +
+			"answers again: be sure. A node that answers is refused.",
 		Example: "  tend nodes confirm-down worker-1",
 	}, (*client.Client).ConfirmNodeDown, "the pods of %s count as ended")
 }

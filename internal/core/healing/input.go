@@ -46,8 +46,9 @@ type Input struct {
 	Probes *Probing
 	// Log is the reading of last lines that the last decision asked for; nil if there is none.
 	Log *LogReading
-	// FailedStarts is how many starts of the container failed in a row.
+	// FailedStarts is how many starts of the container failed in a row, FailedSince when the first of them did.
 	FailedStarts int
+	FailedSince  time.Time
 	// Fault is the failure of the last action, nil if it succeeded or was not tried yet.
 	Fault *Fault
 }
