@@ -18,6 +18,8 @@ const (
 	tryWorking = 30 * time.Second
 	// atOnce is how many are tried at the same time.
 	atOnce = 8
+	// maxReason bounds what is reported of one node, in bytes.
+	maxReason = 512
 )
 
 // errNoRelay is why a node isn't reached that takes no connections.
@@ -138,6 +140,7 @@ func (r *reach) attempt(ctx context.Context, due map[string]node.Relay) {
 				reason = ""
 				if err := r.try(ctx, relay.Target{Node: name, UID: to.UID}, to.Address); err != nil {
 					reason = err.Error()
+					reason = reason[:min(len(reason), maxReason)] // the other node may have made it up
 				}
 			}
 			r.note(name, to, reason)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"sync"
 	"syscall"
 	"time"
 
@@ -51,20 +52,57 @@ func (h *Host) openRelay() error {
 		return fmt.Errorf("listen for other nodes: %w: choose another --relay-listen", portowner.Named(err))
 	}
 	h.onStop(func() error { _ = listener.Close(); return nil }) // closed already if it ran
+	others := &askers{read: h.Control.Relays}
+	may := func(machine authority.Machine) error {
+		select {
+		case <-h.Control.Synced(): // what is known before is nothing, and its change isn't announced
+			return h.mayAsk(others.known(), machine)
+		default:
+			return errNotSynced
+		}
+	}
 	h.relay = &relaying{listener: listener, Relay: relay.New(relay.Options{
-		Own: *h.Own, May: h.mayAsk, Endpoint: func(task string, port int) (string, error) { return h.agent.Endpoint(task, port) }, Logger: h.Logger,
+		Own: *h.Own, May: may, Endpoint: func(task string, port int) (string, error) { return h.agent.Endpoint(task, port) }, Logger: h.Logger,
 	})}
 	h.Control.Subscribe(func(change node.Change) {
 		if change.Served {
+			others.changed()
 			h.relay.Recheck()
 		}
 	})
 	return nil
 }
 
+var errNotSynced = errors.New("the node does not know yet who may ask it")
+
+// askers are the other nodes as they were when the last change was announced.
+type askers struct {
+	read func() map[string]node.Relay
+
+	mu    sync.Mutex
+	nodes map[string]node.Relay
+	fresh bool
+}
+
+func (a *askers) changed() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.fresh = false
+}
+
+func (a *askers) known() map[string]node.Relay {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.fresh {
+		a.fresh = true // before the look: a change after it is announced after it
+		a.nodes = a.read()
+	}
+	return a.nodes
+}
+
 // mayAsk returns why a machine may not ask for connections to the pods of this one; nil if it may. The servers say who may.
-func (h *Host) mayAsk(machine authority.Machine) error {
-	known, is := h.Control.Relays()[machine.Node]
+func (h *Host) mayAsk(others map[string]node.Relay, machine authority.Machine) error {
+	known, is := others[machine.Node]
 	switch {
 	case !is || known.UID != machine.UID:
 		return fmt.Errorf("%s does not know the machine as node %s of the cluster", h.Node, machine.Node)

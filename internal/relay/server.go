@@ -53,6 +53,8 @@ const (
 	mostLinks = 16 << 10
 	headTime  = 5 * time.Second
 	dialTime  = 1500 * time.Millisecond
+	// acceptPause follows a connection that could not be taken.
+	acceptPause = 200 * time.Millisecond
 )
 
 // New returns a Relay.
@@ -77,11 +79,19 @@ func (r *Relay) Run(ctx context.Context, listener net.Listener) error {
 	config := r.Own.Between(Protocol, func(authority.Machine) error { return nil }) // who may not ask gets the reason as an answer: see admit
 	for {
 		conn, err := listener.Accept()
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, net.ErrClosed):
 			return err
+		default: // such as too many open files: it passes
+			r.Logger.Warn("a connection of another node could not be taken", "error", err)
+			select {
+			case <-time.After(acceptPause):
+			case <-ctx.Done():
+			}
+			continue
 		}
 		running.Go(func() { r.serve(ctx, tls.Server(conn, config)) })
 	}
@@ -219,8 +229,12 @@ func (r *Relay) Drained(ctx context.Context, task string) error {
 func (r *Relay) Recheck() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	may := map[authority.Machine]bool{}
 	for l := range r.open {
-		if r.May(l.of) != nil {
+		if _, judged := may[l.of]; !judged {
+			may[l.of] = r.May(l.of) == nil
+		}
+		if !may[l.of] {
 			_ = l.conn.Close()
 		}
 	}
