@@ -6,6 +6,7 @@ import (
 	"net"
 	"runtime"
 	"testing"
+	"time"
 )
 
 // BenchmarkPassing measures the cost of one request: 32 clients that keep their connections, and a pod that does
@@ -32,6 +33,37 @@ func BenchmarkPassing(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkAcross compares a request to a pod through its node's relay with one to a pod at its own address, in one run: as a ratio of the two.
+func BenchmarkAcross(b *testing.B) {
+	near := parrot(b)
+	there := newFar(b, near)
+	var conns [2]net.Conn
+	var readers [2]*bufio.Reader
+	for i, pod := range []Pod{near, there.pod(near.Name)} {
+		proxy := New(Options{Relayed: there.relayed})
+		proxy.Update([]Route{{Ingress: shop, Host: "shop.org", Pods: []Pod{pod}}})
+		l, until := listeners(b, ListenOptions{HTTP: "127.0.0.1:0", Handler: proxy, Connections: 256})
+		l.Want(true, false)
+		conn, err := net.Dial("tcp", until("it opens", isOpen).Address)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer conn.Close()
+		conns[i], readers[i] = conn, bufio.NewReader(conn)
+	}
+	var took [2]time.Duration
+	for b.Loop() {
+		for i := range conns {
+			began := time.Now()
+			if err := askInBytes(conns[i], readers[i]); err != nil {
+				b.Fatal(err)
+			}
+			took[i] += time.Since(began)
+		}
+	}
+	b.ReportMetric(took[1].Seconds()/took[0].Seconds(), "x-direct")
 }
 
 var (

@@ -22,12 +22,24 @@ import (
 // across is another node with pods, and a proxy here that reaches them through its relay.
 type across struct {
 	*front
+	*far
+}
+
+// far is another node.
+type far struct {
 	address string
+	relayed Relayed           // with the certificate of this node
 	pods    map[string]string // by task; not to be written to once the relay is asked
 	opened  atomic.Int64      // connections to pods
 }
 
-func newAcross(t *testing.T, pods ...Pod) *across {
+func newAcross(t *testing.T, pods ...Pod) across {
+	t.Helper()
+	there := newFar(t, pods...)
+	return across{newFrontWith(t, Options{Hold: 5 * time.Second, Relayed: there.relayed}), there}
+}
+
+func newFar(t testing.TB, pods ...Pod) *far {
 	t.Helper()
 	ca, err := authority.Found("test", time.Now)
 	if err != nil {
@@ -40,7 +52,7 @@ func newAcross(t *testing.T, pods ...Pod) *across {
 		}
 		return authority.Own{Certificate: func() (*tls.Certificate, error) { return &pair, nil }, Roots: ca.PEM}
 	}
-	a := &across{pods: map[string]string{}}
+	a := &far{pods: map[string]string{}}
 	for _, pod := range pods {
 		a.pods[pod.Name] = pod.Address
 	}
@@ -69,14 +81,14 @@ func newAcross(t *testing.T, pods ...Pod) *across {
 		}
 	})
 	here := own("here")
-	a.front = newFrontWith(t, Options{Hold: 5 * time.Second, Relayed: func(ctx context.Context, conn net.Conn, to relay.Target) (*tls.Conn, error) {
+	a.relayed = func(ctx context.Context, conn net.Conn, to relay.Target) (*tls.Conn, error) {
 		return relay.Open(ctx, here, conn, to)
-	}})
+	}
 	return a
 }
 
 // pod is one that the other node has, or had.
-func (a *across) pod(name string) Pod {
+func (a *far) pod(name string) Pod {
 	return Pod{Name: name, Address: a.address, Via: relay.Target{Node: "there", Task: name, Port: 80}}
 }
 
