@@ -66,6 +66,9 @@ const slowAnswer = 20 * time.Minute
 
 // New makes a client; nothing is sent yet.
 func New(opts Options) (*Client, error) {
+	if opts.Server != "" && !strings.Contains(opts.Server, "://") {
+		return nil, fmt.Errorf("server %q names no protocol: write https://%s, unix:///PATH or ssh://user@host", opts.Server, opts.Server)
+	}
 	parsed, err := url.Parse(opts.Server)
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", opts.Server, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -27,7 +28,10 @@ func (a *app) dial() (*client.Client, error) {
 		return os.Getenv(name)
 	})
 	if a.token != "" {
-		options.TokenFrom = "--token"
+		if options.TokenFrom = "--token"; !strings.HasPrefix(options.Server, "http") {
+			return nil, fmt.Errorf("--token says nothing to %s: who may use the socket may do everything there\n"+
+				"  name the server by a URL, as in --server http://127.0.0.1:8686", options.Server)
+		}
 	}
 	var once, stale sync.Once
 	options.OnPaused = func(reason string) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -103,6 +104,9 @@ func (a *app) callPlugin(ctx context.Context, c *client.Client, args []string, u
 	var away *client.UnreachableError
 	if errors.As(err, &away) {
 		return errors.Join(unknown, err)
+	}
+	if client.StatusOf(err) == http.StatusForbidden { // who may not list plugins has none to call
+		return unknown
 	}
 	if err != nil {
 		return err

@@ -118,6 +118,9 @@ func (s *Service) prepareDown(snap records.Snapshot, node string, how Down) (*do
 	case how == ForceNodeOut && member.Exists() && member.Value.Server != "":
 		return nil, &Error{Reason: InUse, Detail: "node " + node + " is that of server " + member.Value.Server,
 			Next: "take the server out first: tend servers remove " + member.Value.Server}
+	case how == ForceNodeOut && !member.Exists() && snap.Alive(node): // that of a server that is alone has no record
+		return nil, &Error{Reason: InUse, Detail: "node " + node + " is that of the server itself",
+			Next: "a server without containers is started with --no-agent; `tend drain " + node + "` moves its pods to other nodes before"}
 	case how == ForceNodeOut:
 		d.txn.Delete(records.AliveKey(node))
 		d.result.Rotate = exposed(snap, node)

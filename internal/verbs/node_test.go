@@ -149,6 +149,12 @@ func TestANodeThatIsForcedOut(t *testing.T) {
 	if refused := wantReason(t, err, InUse); !strings.Contains(refused.Next, "tend servers remove b") {
 		t.Errorf("the node of a server: %+v", refused)
 	}
+	w.put(records.NodeKey("n4"), api.NodeStatus{ID: "n4"})
+	w.put(records.AliveKey("n4"), "n4")
+	_, err = w.service.NodeDown(t.Context(), "n4", ForceNodeOut, "ann")
+	if refused := wantReason(t, err, InUse); !strings.Contains(refused.Next, "--no-agent") {
+		t.Errorf("the node of a server that is alone: %+v", refused)
+	}
 }
 
 // TestWhatABuilderCouldRead: a node that was asked for a build could read its source, its secrets and the credentials of every
