@@ -80,7 +80,7 @@ func (d *daemon) member(state tls.ConnectionState) (authority.Machine, error) {
 	case !member.Exists() || machineOf(member) == m.UID:
 		return m, nil
 	case member.Value.Removed:
-		return m, fmt.Errorf("node %s was removed from the cluster: join again (tend nodes add)", m.Node)
+		return m, fmt.Errorf("node %s was removed from the cluster: to join again, run the command of `tend nodes add` on this machine", m.Node)
 	}
 	return m, fmt.Errorf("another machine has joined as %s since: join again under another name (tend nodes add)", m.Node)
 }

@@ -1,6 +1,7 @@
 package member
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -87,6 +88,14 @@ func (i *identity) keep(known join.Membership) error {
 func identify(ctx context.Context, o Options) (*identity, error) {
 	i := &identity{path: filepath.Join(o.Root, file), now: o.Now, log: o.Logger}
 	switch err := i.read(); {
+	case err == nil && o.Token != "" && i.refused(ctx, o):
+		o.Server = cmp.Or(o.Server, i.known.Server)
+		known, err := enter(ctx, o)
+		if err != nil {
+			return nil, fmt.Errorf("the cluster takes this machine for none of its nodes any more, and it can't join again: %w", err)
+		}
+		o.Logger.InfoContext(ctx, "joined again: the node was removed, or the cluster's authority is another one now")
+		return i, i.keep(known)
 	case err == nil && o.Server != "" && o.Server != i.known.Server:
 		known := i.known
 		known.Server, known.Servers = o.Server, nil
@@ -102,6 +111,32 @@ func identify(ctx context.Context, o Options) (*identity, error) {
 		return nil, err
 	}
 	return i, i.keep(known)
+}
+
+// askTime bounds the question whether the machine is still a node.
+const askTime = 10 * time.Second
+
+// refused asks a server whether it takes the machine for a node. It reports whether it doesn't, or has an authority that the machine
+// doesn't know; not if no server answers.
+func (i *identity) refused(ctx context.Context, o Options) bool {
+	config, err := authority.FollowingTLS(i.roots, i.certificate, "h2")
+	if err != nil {
+		return false
+	}
+	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true, DialContext: o.Dial}
+	defer transport.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, cmp.Or(o.Server, i.known.Server)+remote.Prefix+"state", nil)
+	if err != nil {
+		return false
+	}
+	answer, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		return errors.As(err, new(x509.UnknownAuthorityError))
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode == http.StatusUnauthorized
 }
 
 // The backoff between two attempts to join: doubling, with jitter. All of them take about a minute.

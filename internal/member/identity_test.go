@@ -33,6 +33,8 @@ type server struct {
 	token  string
 	secret join.Secret
 	url    string
+	// removed: the server takes no machine for a node any more.
+	removed atomic.Bool
 	// renewals counts the requests for another certificate.
 	renewals atomic.Int64
 }
@@ -65,6 +67,10 @@ func newServer(t *testing.T) *server {
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "/renew") {
 				s.renewals.Add(1)
+			}
+			if s.removed.Load() && strings.HasSuffix(r.URL.Path, "/state") {
+				w.WriteHeader(http.StatusUnauthorized)
+				return
 			}
 			mux.ServeHTTP(w, r)
 		}),
@@ -172,6 +178,49 @@ func TestJoinOnce(t *testing.T) {
 		if pair, err := again.certificate(); err != nil || len(pair.Certificate) != 1 {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestJoinAgain: a machine whose node was removed, or whose cluster has another authority now, joins again with a token, in the same root. With
+// one that is refused, or without, it keeps what it has.
+func TestJoinAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		removed, other bool // another authority
+		token          bool // one that is valid
+		again          bool
+		want           string
+	}{
+		"removed, with a token":           {removed: true, token: true, again: true},
+		"removed, with a used token":      {removed: true, want: "can't join again"},
+		"another authority, with a token": {other: true, token: true, again: true},
+		"still a node, with a token":      {token: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			root, first := joined(t, s)
+			s.removed.Store(test.removed)
+			if test.other {
+				s = newServer(t)
+			}
+			token := s.token
+			if !test.token {
+				token = s.token[:len(s.token)-1]
+			}
+			o := options(root, s.url, token)
+			i, err := identify(t.Context(), o)
+			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Fatalf("%v, want %q", err, test.want)
+			}
+			if err != nil {
+				i = &identity{path: filepath.Join(root, file)}
+				if err := i.read(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if again := !bytes.Equal(i.membership().Certificate, first.membership().Certificate); again != test.again {
+				t.Errorf("it joined again: %v", again)
+			}
+		})
 	}
 }
 
