@@ -55,16 +55,17 @@ set -o pipefail; mkdir -p $(RECORD); $(STEP) $(1) go run gotest.tools/gotestsum@
 	--jsonfile $(RECORD)/$(1).json $(3) --packages="$(2)" -- -vet=off -ldflags=-w -timeout 30m $(4) | tee $(RECORD)/$(1).log
 endef
 
-# Four groups of packages. What is pure or in memory has no second try, in the first two groups: there a test that fails once has
+# Five groups of packages. What is pure or in memory has no second try, in the first two groups: there a test that fails once has
 # found a defect. Of what consists of connections and programs of this machine, and of what shares its Docker engine, hosts and
 # disks, up to 3 tests that fail run once more, and the summary names them as failures of the first run; a test that fails twice
-# fails. Only the last group runs one package at a time.
+# fails. What shares this machine's engine runs one package at a time, beside the hosts that have engines of their own.
 #
 # The first group (simulation, controllers, engine) links all that it tests, so Go may take its result from the cache where
 # nothing has changed. All others run each time (-count=1): the cache doesn't know the programs that they run. internal/arch sees
 # to it that tests which run a program stand in one of them.
 MODULE := $(shell go list -m)
 SHARED := ^$(MODULE)/(examples/cluster|internal/(e2e|runtime/docker|testimage))(/|$$)
+HOSTS := ^$(MODULE)/internal/e2e/hosts$$
 MACHINE := ^$(MODULE)/internal/(build|cli|gitcmd|host|ingress|member|messenger|netpolicy|nodeapi/remote|nodeapi/session|overlay|peer|plugin|portowner|resolver|runtime|server|subprocess|syncer)(/|$$)
 SECOND_TRY := --rerun-fails=1 --rerun-fails-max-failures=3
 PROCESSES := ^$(MODULE)/(api/kube|cmd/tend-operator|internal/(agent|arch|backup/restore|ci/inputs|ci/portable|daemon|distribution/manpages|distribution/notices|fault|histories|mutants|operator|store/etcd))$$
@@ -73,7 +74,8 @@ PURE_PACKAGES := $$({ echo $(MODULE)/internal/simulation; go list -tags integrat
 LONGEST := daemon histories store/etcd agent
 MEMORY_PACKAGES := $$({ printf '$(MODULE)/internal/%s\n' $(LONGEST); go list -tags integration ./... | grep -E '$(PROCESSES)'; } | awk '!seen[$$0]++' | xargs)
 MACHINE_PACKAGES := $$(go list -tags integration ./... | grep -vE '$(SHARED)' | grep -E '$(MACHINE)' | xargs)
-SHARED_PACKAGES := $$(go list -tags integration ./... | grep -E '$(SHARED)' | xargs)
+SHARED_PACKAGES := $$(go list -tags integration ./... | grep -E '$(SHARED)' | grep -vE '$(HOSTS)' | xargs)
+HOSTS_PACKAGES := $$(go list -tags integration ./... | grep -E '$(HOSTS)' | xargs)
 # Stories wait more than they compute, so more of a package run at a time than there are processors.
 WAITING := -parallel 5
 
@@ -84,7 +86,8 @@ test: ## run every test, those that need Docker included
 	@$(STEP) compile-tests go list -export -test -tags integration ./... >/dev/null
 	@status=0; nice -n 10 $(MAKE) --no-print-directory test-pure & pure=$$!; \
 		for group in memory machine; do $(MAKE) --no-print-directory test-$$group || status=1; done; wait $$pure || status=1; \
-		$(MAKE) --no-print-directory test-shared || status=1; exit $$status
+		$(MAKE) --no-print-directory test-hosts & hosts=$$!; \
+		$(MAKE) --no-print-directory test-shared || status=1; wait $$hosts || status=1; exit $$status
 
 .PHONY: test-pure
 test-pure: ## run the tests that run no program, without a second try; unchanged ones from the cache
@@ -101,6 +104,10 @@ test-machine: ## run the tests that consist of connections and programs of this 
 .PHONY: test-shared
 test-shared: ## run the tests that share the Docker engine, hosts and disks of this machine, one package at a time
 	@$(call gotestsum,test-shared,$(SHARED_PACKAGES),$(SECOND_TRY),-p 1 -count=1 $(WAITING) -tags integration)
+
+.PHONY: test-hosts
+test-hosts: ## run the tests whose hosts and engines are their own, in network namespaces
+	@$(call gotestsum,test-hosts,$(HOSTS_PACKAGES),$(SECOND_TRY),-count=1 $(WAITING) -tags integration)
 
 # Stories that need much time, and the later parts of others.
 LONG_PACKAGES := $$(git ls-files -z '*_test.go' | xargs -0 grep -lE '^//go:build .*\blong\b' | xargs -n 1 dirname | sort -u | sed 's|^|./|' | xargs)
