@@ -4,11 +4,16 @@ import "strings"
 
 // IngressSpec declares which requests a workload of the same scope serves.
 type IngressSpec struct {
-	// Host is a DNS name; *.example.org takes every name one level below.
-	Host string `json:"host" hcl:"host"`
+	// Host is a DNS name; *.example.org takes every name one level below. An ingress has a host or Listen.
+	Host string `json:"host,omitempty" hcl:"host,optional"`
+	// Listen is a port of every node whose connections (TCP) or datagrams (UDP) go to the pods as they are: see ParseListen.
+	Listen string `json:"listen,omitempty" hcl:"listen,optional"`
+	// ProxyProtocol says to the pods where each connection, or datagram, comes from, by a header of the PROXY protocol 2
+	// before it. It belongs to Listen. Default: false.
+	ProxyProtocol bool `json:"proxy_protocol,omitempty" hcl:"proxy_protocol,optional"`
 	// Service names the deployment. Default: the ingress's own name.
 	Service string `json:"service,omitempty" hcl:"service,optional"`
-	// Port of the containers. Default: the container side of the workload's first port, else 80.
+	// Port of the containers. Default: the container side of the workload's first port, else the port of Listen, else 80.
 	Port int `json:"port,omitempty" hcl:"port,optional"`
 	// TLS is the policy of the whole host. Without it the ingress takes that of the host, if another ingress declares
 	// one.

@@ -1,5 +1,7 @@
 package api
 
+import "cmp"
+
 // DefaultIngressPort is asked where neither the ingress nor the workload names one.
 const DefaultIngressPort = 80
 
@@ -16,7 +18,7 @@ func (s IngressSpec) ServiceName(own string) string {
 	return s.Service
 }
 
-// PortOf is Port with its default: the container side of the workload's first port, else 80.
+// PortOf is Port with its default: the container side of the workload's first port, else the port of Listen, else 80.
 func (s IngressSpec) PortOf(workload DeploymentSpec) int {
 	if s.Port != 0 {
 		return s.Port
@@ -26,5 +28,23 @@ func (s IngressSpec) PortOf(workload DeploymentSpec) int {
 			return port.Container.First
 		}
 	}
+	if at := s.ListensAt(); at.Port != 0 {
+		return at.Port
+	}
 	return DefaultIngressPort
+}
+
+// Protocol is what the pods are asked by: tcp or udp.
+func (s IngressSpec) Protocol() string { return cmp.Or(s.ListensAt().Protocol, ProtocolTCP) }
+
+// ListensAt is Listen as the proxies take it; the zero value for an ingress with a host, and for what can't be read.
+func (s IngressSpec) ListensAt() Listen {
+	if s.Listen == "" {
+		return Listen{}
+	}
+	at, err := ParseListen(s.Listen)
+	if err != nil {
+		return Listen{}
+	}
+	return at
 }

@@ -7,6 +7,8 @@ type IngressNodeStatus struct {
 	Node  string         `json:"node"`
 	HTTP  ListenerStatus `json:"http"`
 	HTTPS ListenerStatus `json:"https"`
+	// Ports are how the ports are that ingresses listen at, by Listen.String.
+	Ports map[string]ListenerStatus `json:"ports,omitempty"`
 	// Certificates are how those of the hosts are, by host.
 	Certificates map[string]CertificateStatus `json:"certificates,omitempty"`
 	// Unreached are the nodes with pods of these hosts that the proxy doesn't reach, and why.
@@ -41,6 +43,8 @@ type IngressStatus struct {
 	URL  string `json:"url,omitempty"`
 	Host string `json:"host,omitempty"`
 	TLS  bool   `json:"tls,omitempty"`
+	// Listen is the port of every node, such as 5432/tcp, in place of a host.
+	Listen string `json:"listen,omitempty"`
 	// Service is the workload that serves, Port the containers'; ReadyPods of Pods get requests now.
 	Service   string `json:"service,omitempty"`
 	Port      int    `json:"port,omitempty"`

@@ -20,7 +20,14 @@ var (
 )
 
 func (c *checker) ingress(s IngressSpec) {
-	c.addError("host", CheckHost(s.Host))
+	if s.Listen != "" {
+		c.listens(s)
+	} else {
+		c.addError("host", CheckHost(s.Host))
+		if s.ProxyProtocol {
+			c.add("proxy_protocol", "belongs to listen: over HTTP a pod is told the client's address in X-Forwarded-For")
+		}
+	}
 	if s.Service != "" {
 		c.name("service", s.Service)
 	}
@@ -43,6 +50,23 @@ func (c *checker) ingress(s IngressSpec) {
 	if s.LB != nil {
 		c.oneOf("lb.policy", s.LB.Policy, lbPolicies...)
 		c.duration("lb.interval", s.LB.Interval, 100*time.Millisecond, time.Hour)
+	}
+}
+
+// listens checks an ingress that leads a port of the nodes to its pods, and leaves what is sent there as it is.
+func (c *checker) listens(s IngressSpec) {
+	if _, err := ParseListen(s.Listen); err != nil {
+		c.addError("listen", err)
+	}
+	for _, field := range []struct {
+		name  string
+		given bool
+	}{
+		{"host", s.Host != ""}, {"tls", s.TLS != nil}, {"locations", len(s.Locations) > 0}, {"shared_with", len(s.SharedWith) > 0},
+	} {
+		if field.given {
+			c.add(field.name, "is not with listen: what comes in at a port goes to the pods as it is")
+		}
 	}
 }
 
@@ -111,6 +135,9 @@ func checkLocation(path string) error {
 
 // Routes are what an ingress claims for itself: its host, and each location's path below it ("/" where it has none).
 func (s IngressSpec) Routes() []string {
+	if s.Host == "" {
+		return nil
+	}
 	host := strings.ToLower(s.Host)
 	if len(s.Locations) == 0 {
 		return []string{host + "/"}

@@ -34,8 +34,14 @@ type Service struct {
 	Ports       []string `json:"ports,omitempty"`
 	NetworkMode string   `json:"networkMode,omitempty"`
 	// At are the ports of its containers that ingresses lead to: a node takes connections of other nodes for no others.
-	At   []int `json:"at,omitempty"`
+	At   []At  `json:"at,omitempty"`
 	Pods []Pod `json:"pods,omitempty"`
+}
+
+// At is a port of a container. Protocol is tcp or udp.
+type At struct {
+	Port     int    `json:"port"`
+	Protocol string `json:"protocol"`
 }
 
 // Pod is one that may serve.

@@ -40,8 +40,8 @@ var (
 )
 
 // Endpoint returns where a pod of this node listens at a port of its container, for the proxies of other nodes. It returns an error unless the
-// pod gets requests now, and an ingress leads to that port.
-func (a *Agent) Endpoint(task string, port int) (string, error) {
+// pod gets requests now, and an ingress leads to that port by that protocol.
+func (a *Agent) Endpoint(task string, port int, protocol string) (string, error) {
 	select {
 	case <-a.control.Synced():
 	default:
@@ -52,15 +52,15 @@ func (a *Agent) Endpoint(task string, port int) (string, error) {
 		return "", errors.New("the node has no such task")
 	}
 	service, served := a.services.of(a, assigned.Task.Scope+"/"+assigned.Task.Name)
-	if !served || !slices.Contains(service.At, port) {
-		return "", fmt.Errorf("no ingress leads to port %d of %s", port, assigned.Task.Owner())
+	if !served || !slices.Contains(service.At, node.At{Port: port, Protocol: protocol}) {
+		return "", fmt.Errorf("no ingress leads to port %d/%s of %s", port, protocol, assigned.Task.Owner())
 	}
 	status := a.reports.task(assigned)
 	if !a.containers.serves(status) || !assigned.Serves(status) {
 		return "", errNotReady
 	}
 	pod := ingress.Candidate{Address: status.Address, Ports: status.Ports}
-	if address := pod.Endpoint(port, service.NetworkMode); address != "" {
+	if address := pod.Endpoint(port, protocol, service.NetworkMode); address != "" {
 		return address, nil
 	}
 	return "", errNotReady

@@ -19,7 +19,7 @@ func TestEndpoint(t *testing.T) {
 		defer l.close()
 		leads := func(reason, id string, port int, want string) {
 			t.Helper()
-			got, err := l.agent.Endpoint(id, port)
+			got, err := l.agent.Endpoint(id, port, "tcp")
 			if err != nil {
 				got = err.Error()
 			}
@@ -29,11 +29,14 @@ func TestEndpoint(t *testing.T) {
 		}
 		address := l.container(task).Address
 		leads("its port", task.ID, 80, address+":80")
-		leads("another port", task.ID, 22, "no ingress leads to port 22 of deployment/shop/web")
+		leads("another port", task.ID, 22, "no ingress leads to port 22/tcp of deployment/shop/web")
+		if _, err := l.agent.Endpoint(task.ID, 80, "udp"); err == nil || !strings.Contains(err.Error(), "no ingress leads to port 80/udp") {
+			t.Errorf("another protocol: %v", err)
+		}
 		leads("no task of the node", "nobody's", 80, "no such task")
 		private := l.deploy(taskID(2), func(task *api.Task, _ *api.DeploymentSpec) { task.Name = "db" })
 		l.settle()
-		leads("a workload that no ingress names", private.ID, 80, "no ingress leads to port 80 of deployment/shop/db")
+		leads("a workload that no ingress names", private.ID, 80, "no ingress leads to port 80/tcp of deployment/shop/db")
 
 		l.store.failing(errors.New("the store is away"))
 		l.must(l.engine.Exit(task.ContainerName(), 1))
@@ -45,7 +48,7 @@ func TestEndpoint(t *testing.T) {
 
 		l.commit(records.NewTxn("test").Delete(records.ObjectKey(api.Ref{Kind: api.KindIngress, Scope: "shop", Name: "web"})))
 		l.settle()
-		leads("the ingress is gone", task.ID, 80, "no ingress leads to port 80")
+		leads("the ingress is gone", task.ID, 80, "no ingress leads to port 80/tcp")
 		l.route(api.DeploymentSpec{Container: api.Container{Image: image}})
 		l.settle()
 		leads("it is back", task.ID, 80, ":80")

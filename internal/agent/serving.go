@@ -21,6 +21,8 @@ type Edge interface {
 	// Drained waits until a pod that was removed from the routing table has no requests in flight, or until ctx ends.
 	Drained(ctx context.Context, pod string) error
 	States() (plain, secure ingress.ListenerState)
+	// Ports are the states of the ports that routes listen at, by Listen.String.
+	Ports() map[string]ingress.ListenerState
 	Certificate(host string) (certs.State, bool)
 	// Run serves until ctx ends.
 	Run(ctx context.Context) error
@@ -215,6 +217,12 @@ func (a *Agent) drain(ctx context.Context, task api.Task, limit time.Duration) {
 func (s *serving) status() api.IngressNodeStatus {
 	plain, secure := s.edge.States()
 	out := api.IngressNodeStatus{Node: s.a.opts.Node, HTTP: api.ListenerStatus(plain), HTTPS: api.ListenerStatus(secure), Unreached: s.reach.unreached()}
+	for at, state := range s.edge.Ports() {
+		if out.Ports == nil {
+			out.Ports = map[string]api.ListenerStatus{}
+		}
+		out.Ports[at] = api.ListenerStatus(state)
+	}
 	for _, host := range s.certified() {
 		if state, known := s.edge.Certificate(host); known {
 			if out.Certificates == nil {

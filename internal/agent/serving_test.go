@@ -69,6 +69,8 @@ func (g *gate) States() (plain, secure ingress.ListenerState) {
 	return ingress.ListenerState{}, ingress.ListenerState{}
 }
 
+func (g *gate) Ports() map[string]ingress.ListenerState { return nil }
+
 // Certificate implements agent.Edge.
 func (g *gate) Certificate(string) (certs.State, bool) { return certs.State{}, false }
 

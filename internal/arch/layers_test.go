@@ -46,7 +46,7 @@ var layers = []layer{
 		"controllers write what should be; they reach no container, no socket and no agent"},
 	{"internal/controlplane", []string{"api", "internal/control", "internal/core", "internal/engine", "internal/eventlog", "internal/records", "internal/store", "internal/version", "internal/tracing", "internal/watcher"},
 		"the controllers of a term as one unit; what they do outside of the store is given to it"},
-	{"internal/relay", []string{"internal/connlimit", "internal/nodeapi/authority"}, "connections between nodes; which pod is where, and who may ask, is for its caller to say"},
+	{"internal/relay", []string{"api", "internal/connlimit", "internal/nodeapi/authority"}, "connections between nodes; which pod is where, and who may ask, is for its caller to say"},
 	{"internal/nodeapi/authority", nil, "certificates of servers and nodes; what a node may do is for others to decide"},
 	{"internal/rotation", []string{"api", "internal/certstore", "internal/core", "internal/ingress/certs", "internal/nodeapi/authority", "internal/peer", "internal/records", "internal/secret", "internal/store"}, "what each phase of a rotation does; core/rekey decides when one is over, the server gives it a term"},
 	{"internal/peer", []string{"api", "internal/nodeapi/authority", "internal/nodeapi/wire"}, "what servers are to each other: certificates and files; what is written is the store's concern"},

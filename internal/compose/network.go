@@ -3,7 +3,9 @@ package compose
 import (
 	"fmt"
 	"maps"
+	"net"
 	"slices"
+	"strings"
 
 	"github.com/compose-spec/compose-go/v2/types"
 
@@ -100,4 +102,34 @@ func portOf(p types.ServicePortConfig) string {
 		entry += "/" + p.Protocol
 	}
 	return entry
+}
+
+// sharedPorts takes single ports of the host out of those of a service with several replicas. The proxies listen there for all of them.
+func sharedPorts(service string, ports []string) (shared []api.IngressSpec, rest []string) {
+	for _, entry := range ports {
+		port, err := api.NormalizePort(entry)
+		if err != nil || port.Host.Len() != 1 || port.Container.Len() != 1 || len(service)+len("-65535-udp") > api.MaxNameBytes {
+			rest = append(rest, entry)
+			continue
+		}
+		listen := strings.TrimPrefix(net.JoinHostPort(port.HostIP, port.Host.String()), "0.0.0.0:")
+		if port.Protocol != api.ProtocolTCP {
+			listen += "/" + port.Protocol
+		}
+		if _, err := api.ParseListen(listen); err != nil {
+			rest = append(rest, entry)
+			continue
+		}
+		shared = append(shared, api.IngressSpec{Listen: listen, Service: service, Port: port.Container.First})
+	}
+	return shared, rest
+}
+
+// portName returns what the ingress of a port is called.
+func portName(service string, at api.Listen) string {
+	name := fmt.Sprintf("%s-%d", service, at.Port)
+	if at.Protocol == api.ProtocolUDP {
+		name += "-udp"
+	}
+	return name
 }

@@ -50,10 +50,25 @@ func (c *converter) service(s types.ServiceConfig) error {
 	if len(s.Profiles) > 0 {
 		c.report.lost(at+".profiles", "what is applied runs; leave the block out to keep it from that")
 	}
-	if n := spec.ReplicaCount(); n > 1 && slices.ContainsFunc(spec.Ports, api.FixedHostPort) {
-		c.report.note(at+".ports", "%d replicas can't all have one port of the host: take the host's port out, or set replicas to 1", n)
+	var shared []api.IngressSpec
+	if n := spec.ReplicaCount(); n > 1 {
+		shared, spec.Ports = sharedPorts(u.name, spec.Ports)
+		if slices.ContainsFunc(spec.Ports, api.FixedHostPort) {
+			c.report.note(at+".ports", "%d replicas can't all have one port of the host: take the host's port out, or set replicas to 1", n)
+		}
 	}
-	return c.add(api.KindDeployment, u, spec)
+	if err := c.add(api.KindDeployment, u, spec); err != nil {
+		return err
+	}
+	for _, in := range shared {
+		own := *u
+		own.name = portName(u.name, in.ListensAt())
+		c.report.note(at+".ports", "ingress/%s/%s listens at %s of every node, for all replicas", c.scope, own.name, in.ListensAt())
+		if err := c.add(api.KindIngress, &own, in); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // runsOnce returns why a service can't be a deployment, or "".

@@ -68,7 +68,7 @@ type Options struct {
 	Ask  prober.Asker
 	Now  func() time.Time
 	// Relay gets the function that answers other nodes, and returns where they reach it.
-	Relay func(endpoint func(task string, port int) (string, error)) netip.AddrPort
+	Relay func(endpoint func(task string, port int, protocol string) (string, error)) netip.AddrPort
 }
 
 // DefaultRoot returns the folder where Tend keeps its files by default: TEND_ROOT, /var/lib/tend for root, and the XDG

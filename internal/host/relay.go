@@ -62,7 +62,10 @@ func (h *Host) openRelay() error {
 		}
 	}
 	h.relay = &relaying{listener: listener, Relay: relay.New(relay.Options{
-		Own: *h.Own, May: may, Endpoint: func(task string, port int) (string, error) { return h.agent.Endpoint(task, port) }, Logger: h.Logger,
+		Own: *h.Own, May: may, Logger: h.Logger,
+		Endpoint: func(task string, port int, protocol string) (string, error) {
+			return h.agent.Endpoint(task, port, protocol)
+		},
 	})}
 	h.Control.Subscribe(func(change node.Change) {
 		if change.Served {

@@ -10,17 +10,17 @@ import (
 )
 
 // policy accepts the PROXY protocol only from load balancers: any other client could claim any address with it.
-func (d *listener) policy(options proxyproto.ConnPolicyOptions) (proxyproto.Policy, error) {
+func (o ListenOptions) policy(options proxyproto.ConnPolicyOptions) (proxyproto.Policy, error) {
 	from, err := netip.ParseAddrPort(options.Upstream.String())
-	if err == nil && d.isBalancer(from.Addr().Unmap()) {
+	if err == nil && o.isBalancer(from.Addr().Unmap()) {
 		return proxyproto.USE, nil
 	}
 	return proxyproto.SKIP, nil
 }
 
 // isBalancer reports whether an address is a load balancer's.
-func (d *listener) isBalancer(address netip.Addr) bool {
-	return slices.ContainsFunc(d.Balancers, func(network netip.Prefix) bool { return network.Contains(address) })
+func (o ListenOptions) isBalancer(address netip.Addr) bool {
+	return slices.ContainsFunc(o.Balancers, func(network netip.Prefix) bool { return network.Contains(address) })
 }
 
 // announcing accepts connections on which a load balancer announces the client's address.

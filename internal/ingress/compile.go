@@ -49,11 +49,17 @@ func Compile(declared []Declared, service func(scope, name string) (Service, boo
 		route := Route{
 			Ingress: d.Ref, Host: hostname(d.Spec.Host), Path: "/", Secure: d.Spec.Secure(), Mode: d.Mode, Message: d.Message,
 		}
+		if d.Spec.Listen != "" {
+			if route.Listen = d.Spec.ListensAt(); route.Listen.Port == 0 {
+				continue // its controller says that the spec can't be read
+			}
+			route.Path, route.Announce = "", d.Spec.ProxyProtocol
+		}
 		if d.Spec.LB != nil {
 			route.Policy = d.Spec.LB.Policy
 		}
 		if serves, found := service(d.Ref.Scope, d.Spec.ServiceName(d.Ref.Name)); found {
-			route.Pods = serves.ready(d.Spec.PortOf(serves.Spec))
+			route.Pods = serves.ready(d.Spec.PortOf(serves.Spec), d.Spec.Protocol())
 		}
 		if len(d.Spec.Locations) == 0 {
 			out = append(out, route)
@@ -67,10 +73,10 @@ func Compile(declared []Declared, service func(scope, name string) (Service, boo
 }
 
 // ready returns the pods that may get requests, by name.
-func (s Service) ready(port int) []Pod {
+func (s Service) ready(port int, protocol string) []Pod {
 	var out []Pod
 	for _, c := range s.Pods {
-		if pod := c.pod(port, s.Spec.NetworkMode); c.Ready && pod.Address != "" {
+		if pod := c.pod(port, protocol, s.Spec.NetworkMode); c.Ready && pod.Address != "" {
 			out = append(out, pod)
 		}
 	}
@@ -78,11 +84,14 @@ func (s Service) ready(port int) []Pod {
 	return out
 }
 
-func (c Candidate) pod(port int, networkMode string) Pod {
+func (c Candidate) pod(port int, protocol, networkMode string) Pod {
 	if c.Via == (relay.Target{}) {
-		return Pod{Name: c.Name, Address: c.Endpoint(port, networkMode)}
+		return Pod{Name: c.Name, Address: c.Endpoint(port, protocol, networkMode)}
 	}
 	out := Pod{Name: c.Name, Via: c.Via}
+	if protocol == api.ProtocolUDP {
+		out.Via.Protocol = protocol
+	}
 	if out.Via.Port = port; c.Relay.IsValid() {
 		out.Address = c.Relay.String()
 	}
@@ -91,13 +100,13 @@ func (c Candidate) pod(port int, networkMode string) Pod {
 
 // Endpoint returns where a pod listens: its own address, or the host's where it shares the host's network or is a plain
 // process, which has its ports there. On its own node alone.
-func (c Candidate) Endpoint(port int, networkMode string) string {
+func (c Candidate) Endpoint(port int, protocol, networkMode string) string {
 	host := c.Address
 	switch {
 	case networkMode == "host":
 		host = api.Loopback
 	case host == api.Loopback:
-		port = c.published(port)
+		port = c.published(port, protocol)
 	}
 	if host == "" {
 		return ""
@@ -106,9 +115,9 @@ func (c Candidate) Endpoint(port int, networkMode string) string {
 }
 
 // published returns the host's port for a container's; a process that declared none was given one.
-func (c Candidate) published(port int) int {
+func (c Candidate) published(port int, protocol string) int {
 	for _, binding := range c.Ports {
-		if binding.Container == port {
+		if binding.Container == port && cmp.Or(binding.Protocol, api.ProtocolTCP) == protocol {
 			return binding.HostPort
 		}
 	}

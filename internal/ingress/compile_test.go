@@ -4,9 +4,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tend.dev/tend/api"
 )
+
+// equated has routes compared.
+var equated = cmpopts.EquateComparable(api.Listen{})
 
 func TestCompile(t *testing.T) {
 	services := map[string]Service{
@@ -28,6 +32,9 @@ func TestCompile(t *testing.T) {
 			{Name: "prod-process.a", Address: "127.0.0.1", Ready: true, Ports: []api.PortBinding{{Container: 23456, HostPort: 23456}}},
 			{Name: "prod-process.b", Address: "127.0.0.1", Ready: true, Ports: []api.PortBinding{{Container: 80, HostPort: 8080}, {Container: 81, HostPort: 8081}}},
 		}},
+		"prod/both": {Pods: []Candidate{{Name: "prod-both.a", Address: "127.0.0.1", Ready: true, Ports: []api.PortBinding{
+			{Container: 53, HostPort: 9053, Protocol: "tcp"}, {Container: 53, HostPort: 9054, Protocol: "udp"},
+		}}}},
 	}
 	off := false
 	for name, test := range map[string]struct {
@@ -55,6 +62,14 @@ func TestCompile(t *testing.T) {
 			api.IngressSpec{Host: "shop.org"}, "process",
 			[]Route{{Host: "shop.org", Path: "/", Pods: []Pod{{Name: "prod-process.a", Address: "127.0.0.1:23456"}, {Name: "prod-process.b", Address: "127.0.0.1:8080"}}}},
 		},
+		"a port of every node": {
+			api.IngressSpec{Listen: "53/udp", Service: "bare", ProxyProtocol: true}, "shop",
+			[]Route{{Listen: api.Listen{Port: 53, Protocol: "udp"}, Announce: true, Pods: []Pod{{Name: "prod-bare.a", Address: "172.18.0.9:53"}}}},
+		},
+		"the process's port of the protocol": {
+			api.IngressSpec{Listen: "7000/udp", Port: 53}, "both",
+			[]Route{{Listen: api.Listen{Port: 7000, Protocol: "udp"}, Pods: []Pod{{Name: "prod-both.a", Address: "127.0.0.1:9054"}}}},
+		},
 		"nobody": {api.IngressSpec{Host: "shop.org"}, "missing", []Route{{Host: "shop.org", Path: "/"}}},
 		"locations, a policy and TLS": {
 			api.IngressSpec{
@@ -78,7 +93,7 @@ func TestCompile(t *testing.T) {
 			found, ok := services[scope+"/"+name]
 			return found, ok
 		})
-		if diff := cmp.Diff(test.want, got); diff != "" {
+		if diff := cmp.Diff(test.want, got, equated); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", name, diff)
 		}
 	}
@@ -90,7 +105,7 @@ func TestTheOrderOfIngressesDoesNotMatter(t *testing.T) {
 	}
 	none := func(string, string) (Service, bool) { return Service{}, false }
 	one, other := Compile([]Declared{of("a"), of("b")}, none), Compile([]Declared{of("b"), of("a")}, none)
-	if diff := cmp.Diff(one, other); diff != "" {
+	if diff := cmp.Diff(one, other, equated); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -173,11 +173,10 @@ func gathered(t *testing.T, registry *prometheus.Registry, name string) map[stri
 func TestClosingAListener(t *testing.T) {
 	inside, leave := make(chan struct{}), make(chan struct{})
 	proxy := New(Options{})
-	l := NewListeners(ListenOptions{HTTP: "127.0.0.1:0", Handler: proxy})
+	opened := make(chan struct{}, 8)
+	l := NewListeners(ListenOptions{HTTP: "127.0.0.1:0", Handler: proxy, Changed: func() { opened <- struct{}{} }})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	opened := make(chan struct{}, 8)
-	l.plain.Changed = func() { opened <- struct{}{} }
 	go func() { done <- l.Run(ctx) }()
 	l.Want(true, false)
 	<-opened

@@ -17,7 +17,7 @@ func TestAClientThatReadsNothing(t *testing.T) {
 	l := NewListeners(ListenOptions{HTTP: "127.0.0.1:0", Handler: proxy})
 	l.plain.stall = 300 * time.Millisecond
 	opened := make(chan struct{}, 8)
-	l.plain.Changed = func() { opened <- struct{}{} }
+	l.plain.changed = func() { opened <- struct{}{} }
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- l.Run(ctx) }()

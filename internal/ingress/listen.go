@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/pires/go-proxyproto"
@@ -52,9 +51,6 @@ const (
 // stallTime is how long a client may accept nothing of what it is sent.
 const stallTime = 2 * time.Minute
 
-// retryBind is the interval between attempts to open a listener that could not be opened.
-const retryBind = 5 * time.Second
-
 // Listeners are the listeners of a proxy, one plain and one with TLS. They are opened when there is something to serve,
 // and retried if another program holds the port. Create them with NewListeners; they run once.
 type Listeners struct {
@@ -63,31 +59,26 @@ type Listeners struct {
 	tls   *listener
 }
 
-// ListenerState is the state of one listener.
-type ListenerState struct {
-	// Address is the configured address, and once the listener is open the actual one.
-	Address string
-	Wanted  bool
-	Open    bool
-	// Error is why it is not open.
-	Error string
-}
-
 // NewListeners returns listeners that are closed and not wanted.
 func NewListeners(opts ListenOptions) *Listeners {
-	if opts.Changed == nil {
-		opts.Changed = func() {}
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
-	if opts.Connections == 0 {
-		opts.Connections = connlimit.Within(connlimit.Files(), 4, maxConnections)
-	}
+	opts.fill()
 	l := &Listeners{opts: opts}
 	l.plain = newListener(opts, opts.HTTP, opts.Handler, nil)
 	l.tls = newListener(opts, opts.HTTPS, opts.Secure, opts.TLS)
 	return l
+}
+
+// fill sets the defaults.
+func (o *ListenOptions) fill() {
+	if o.Changed == nil {
+		o.Changed = func() {}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Connections == 0 {
+		o.Connections = connlimit.Within(connlimit.Files(), 4, maxConnections)
+	}
 }
 
 // Want sets which listeners should be open.
@@ -112,26 +103,18 @@ func (l *Listeners) Run(ctx context.Context) error {
 // listener is one listener with its server.
 type listener struct {
 	ListenOptions
+	*kept
 	asked   string // the configured address
 	handler http.Handler
 	secure  *tls.Config
-	wake    chan struct{}
 	stall   time.Duration
 	head    time.Duration
-
-	mu  sync.Mutex
-	now ListenerState
 }
 
 func newListener(opts ListenOptions, address string, handler http.Handler, secure *tls.Config) *listener {
-	return &listener{ListenOptions: opts, asked: address, handler: handler, secure: secure, wake: make(chan struct{}, 1), stall: stallTime, head: headTime,
-		now: ListenerState{Address: address}}
-}
-
-func (d *listener) state() ListenerState {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.now
+	d := &listener{ListenOptions: opts, asked: address, handler: handler, secure: secure, stall: stallTime, head: headTime}
+	d.kept = newKept(address, opts, func(context.Context, string) (opened, string, error) { return d.open() })
+	return d
 }
 
 func (d *listener) want(wanted bool) {
@@ -140,68 +123,14 @@ func (d *listener) want(wanted bool) {
 	} else if d.inherited() != nil { // it stays open anyway: a client gets the answer that its host is not served
 		wanted = true
 	}
-	d.mu.Lock()
-	d.now.Wanted = wanted
-	d.mu.Unlock()
-	select {
-	case d.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (d *listener) note(open bool, address string, err error) {
-	d.mu.Lock()
-	before := d.now
-	d.now.Open, d.now.Error = open, ""
-	if err != nil {
-		d.now.Error = err.Error()
-	}
-	if open {
-		d.now.Address = address
-	}
-	changed := before != d.now
-	d.mu.Unlock()
-	if changed {
-		d.Changed()
-	}
-}
-
-// run opens and closes the listener whenever Want changes, until ctx ends.
-func (d *listener) run(ctx context.Context) {
-	var server *serving
-	retry := time.NewTimer(0)
-	defer retry.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			d.shut(server)
-			return
-		case <-d.wake:
-		case <-retry.C:
-		}
-		switch wanted := d.state().Wanted; {
-		case wanted && server == nil:
-			var err error
-			if server, err = d.open(); err != nil {
-				d.Logger.Warn("ingress can't listen", "address", d.state().Address, "error", err)
-				retry.Reset(retryBind)
-			}
-		case !wanted && server != nil:
-			d.shut(server)
-			server = nil
-			d.note(false, "", nil)
-		case !wanted:
-			d.note(false, "", nil)
-		}
-	}
+	d.kept.want(wanted)
 }
 
 // open opens the listener and begins to serve.
-func (d *listener) open() (*serving, error) {
+func (d *listener) open() (*serving, string, error) {
 	listener, err := d.listen()
 	if err != nil {
-		d.note(false, "", err)
-		return nil, err
+		return nil, "", err
 	}
 	address := listener.Addr().String()
 	server := &http.Server{
@@ -230,8 +159,7 @@ func (d *listener) open() (*serving, error) {
 			d.Logger.Error("ingress stopped serving", "address", address, "error", err)
 		}
 	})
-	d.note(true, address, nil)
-	return made, nil
+	return made, address, nil
 }
 
 // listen uses an inherited socket, or opens one.
@@ -258,10 +186,7 @@ type serving struct {
 	done     chan struct{} // closed once no more connections are accepted
 }
 
-func (d *listener) shut(server *serving) {
-	if server == nil {
-		return
-	}
+func (server *serving) shut() {
 	_ = server.listener.Close()
 	<-server.done
 	server.SetKeepAlivesEnabled(false) // this closes idle connections

@@ -15,6 +15,8 @@ type metrics struct {
 	duration *prometheus.HistogramVec
 	active   *prometheus.GaugeVec
 	failures *prometheus.CounterVec
+	// connections are those of ports.
+	connections *prometheus.CounterVec
 
 	mu    sync.Mutex
 	known map[string]*series // by ingress
@@ -31,14 +33,17 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"ingress"}),
 		active: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "tend_ingress_requests_active", Help: "Requests under way.",
+			Name: "tend_ingress_requests_active", Help: "Requests under way, and connections and UDP clients of ports.",
 		}, []string{"ingress"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "tend_ingress_pod_failures_total", Help: "Tries that reached no pod, or ended before an answer began.",
 		}, []string{"ingress"}),
+		connections: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "tend_ingress_connections_total", Help: "Connections and UDP clients of ports that have ended, by ingress and result: passed or failed.",
+		}, []string{"ingress", "result"}),
 	}
 	if registry != nil {
-		registry.MustRegister(m.requests, m.duration, m.active, m.failures)
+		registry.MustRegister(m.requests, m.duration, m.active, m.failures, m.connections)
 	}
 	return m
 }
@@ -76,7 +81,7 @@ func (m *metrics) keep(ingresses map[string]bool) {
 	for ingress := range m.known {
 		if ingress != "" && !ingresses[ingress] {
 			delete(m.known, ingress)
-			for _, vec := range []interface{ DeletePartialMatch(prometheus.Labels) int }{m.requests, m.duration, m.active, m.failures} {
+			for _, vec := range []interface{ DeletePartialMatch(prometheus.Labels) int }{m.requests, m.duration, m.active, m.failures, m.connections} {
 				vec.DeletePartialMatch(prometheus.Labels{"ingress": ingress})
 			}
 		}
@@ -95,6 +100,20 @@ func (s *series) served(status int, took time.Duration) {
 	} else if made := s.first(status); made != nil {
 		s.codes[status].Store(&made)
 	}
+}
+
+// connected counts the end of a connection of a port.
+func (s *series) connected(failure error) {
+	s.all.mu.Lock()
+	defer s.all.mu.Unlock()
+	if s.all.known[s.ingress] != s {
+		return
+	}
+	result := "passed"
+	if failure != nil {
+		result = "failed"
+	}
+	s.all.connections.WithLabelValues(s.ingress, result).Inc()
 }
 
 // first creates the counter for a status, counts one answer and returns the counter. It returns nil if the ingress no

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/relay"
 )
 
@@ -134,6 +135,14 @@ func (p *pods) opening(to Pod) opening {
 		}
 		return p.relayed(ctx, conn, to.Via)
 	}
+}
+
+// dial opens a connection to a pod: over TCP to the relay of its node, by whatever protocol the pod is asked there.
+func (p *pods) dial(ctx context.Context, protocol string, to Pod) (net.Conn, error) {
+	if to.Via != (relay.Target{}) {
+		protocol = api.ProtocolTCP
+	}
+	return p.opening(to).after(dialer.DialContext)(ctx, protocol, to.Address)
 }
 
 // update adds the pods of a new table and forgets those that left it and have no requests. The caller calls markRemoved on

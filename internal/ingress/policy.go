@@ -5,6 +5,9 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/relay"
 )
 
 // The policies of IngressLB.Policy.
@@ -50,6 +53,9 @@ func (b *backend) choose(client string, tried []*pod, now time.Time) *pod {
 	if len(candidates) == 0 {
 		candidates = ejected
 	}
+	if b.Listen != (api.Listen{}) {
+		candidates = nearest(candidates)
+	}
 	switch {
 	case len(candidates) == 0:
 		return nil
@@ -65,6 +71,21 @@ func (b *backend) choose(client string, tried []*pod, now time.Time) *pod {
 		return rendezvous(candidates, client)
 	}
 	return candidates[(b.turn.Add(1)-1)%uint64(len(candidates))]
+}
+
+// nearest returns the pods of this node, or all if it has none: what comes in at a port goes over to another node only then.
+func nearest(candidates []*pod) []*pod {
+	var room [16]*pod
+	own := room[:0]
+	for _, p := range candidates {
+		if p.Via == (relay.Target{}) {
+			own = append(own, p)
+		}
+	}
+	if len(own) == 0 {
+		return candidates
+	}
+	return own
 }
 
 func contains(list []*pod, p *pod) bool {

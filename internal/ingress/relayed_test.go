@@ -58,7 +58,7 @@ func newFar(t testing.TB, pods ...Pod) *far {
 	}
 	there := relay.New(relay.Options{
 		Own: own("there"), May: func(authority.Machine) error { return nil },
-		Endpoint: func(task string, _ int) (string, error) {
+		Endpoint: func(task string, _ int, _ string) (string, error) {
 			if address, runs := a.pods[task]; runs {
 				a.opened.Add(1)
 				return address, nil

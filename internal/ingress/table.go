@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/relay"
 )
 
-// Route says which pods serve the requests of one host below one path.
+// Route says which pods serve the requests of one host below one path, or what comes in at one port.
 type Route struct {
 	// Ingress is the object that declares it: for logs and metrics, and as the key of the round-robin's position.
 	Ingress api.Ref
@@ -17,6 +17,10 @@ type Route struct {
 	Host string
 	// Path is "/" or a path without a trailing slash. It matches itself and everything below it.
 	Path string
+	// Listen is the port whose connections or datagrams are passed on as they are; such a route has neither host nor path.
+	Listen api.Listen
+	// Announce tells the pods where each comes from, by the PROXY protocol.
+	Announce bool
 	// Strip removes Path before the request is passed on.
 	Strip bool
 	// Secure is set if the host is served with TLS: plain requests are redirected there.
@@ -54,13 +58,20 @@ type Pod struct {
 type Table struct {
 	exact    map[string][]*Route // by host, longest path first
 	wildcard map[string][]*Route // by what follows "*."
+	ports    map[api.Listen]*Route
 }
 
-// NewTable sorts routes. Of two routes with the same host and path, the first counts.
+// NewTable sorts routes. Of two routes with the same host and path, or the same port, the first counts.
 func NewTable(routes []Route) *Table {
-	t := &Table{exact: map[string][]*Route{}, wildcard: map[string][]*Route{}}
+	t := &Table{exact: map[string][]*Route{}, wildcard: map[string][]*Route{}, ports: map[api.Listen]*Route{}}
 	for i := range routes {
 		route := routes[i]
+		if route.Listen != (api.Listen{}) {
+			if t.ports[route.Listen] == nil {
+				t.ports[route.Listen] = &route
+			}
+			continue
+		}
 		if route.Path == "" {
 			route.Path = "/"
 		}
@@ -136,6 +147,9 @@ func hostname(host string) string {
 
 // each calls fn for every route.
 func (t *Table) each(fn func(*Route)) {
+	for _, route := range t.ports {
+		fn(route)
+	}
 	for _, hosts := range []map[string][]*Route{t.exact, t.wildcard} {
 		for _, list := range hosts {
 			for _, route := range list {

@@ -115,7 +115,7 @@ func outcomeOf(t *testing.T, kind api.Kind, body string) string {
 	t.Helper()
 	var added []string
 	for _, need := range prelude[kind] {
-		if !givesField(body, need[0]) {
+		if needs(body, need[0]) {
 			body += " ⏎ " + need[0] + " = " + need[1]
 			added = append(added, need[0])
 		}
@@ -134,6 +134,11 @@ func outcomeOf(t *testing.T, kind api.Kind, body string) string {
 		parts = parts[1:] // the deployment of an app whose line is about its ingress
 	}
 	return strings.Join(parts, " + ")
+}
+
+// needs reports whether a line of the body has neither a required field nor what stands in its place.
+func needs(body, name string) bool {
+	return !givesField(body, name) && (name != "host" || !givesField(body, "listen"))
 }
 
 // givesField reports whether a line of the body sets the field.

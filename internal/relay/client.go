@@ -10,10 +10,11 @@ import (
 	"tend.dev/tend/internal/nodeapi/authority"
 )
 
-// Target is a port of a pod on another node. UID is that of the node's machine.
+// Target is a port of a pod on another node. UID is that of the node's machine. Protocol is api.ProtocolUDP, or empty for TCP.
 type Target struct {
 	Node, UID, Task string
 	Port            int
+	Protocol        string
 }
 
 // RefusedError is the answer of a node that leads to no pod: nothing of what was to be sent was.
@@ -29,7 +30,8 @@ func (e *RefusedError) Error() string {
 // openTime bounds what Open takes: two round trips, and a connection on the other node.
 const openTime = 5 * time.Second
 
-// Open asks over a new connection to a relay for the target, and returns the connection to it. It closes conn if it fails.
+// Open asks over a new connection to a relay for the target, and returns the connection to it, over which Packets sends datagrams. It
+// closes conn if it fails.
 func Open(ctx context.Context, own authority.Own, conn net.Conn, to Target) (*tls.Conn, error) {
 	secure := tls.Client(conn, own.Between(Protocol, func(is authority.Machine) error {
 		if want := (authority.Machine{Node: to.Node, UID: to.UID}); is != want {
@@ -64,7 +66,7 @@ func ask(ctx context.Context, conn *tls.Conn, to Target) error {
 		return fmt.Errorf("node %s: %w", to.Node, err)
 	}
 	var got answer
-	err := writeHead(conn, request{Task: to.Task, Port: to.Port})
+	err := writeHead(conn, request{Task: to.Task, Port: to.Port, Protocol: to.Protocol})
 	if err == nil {
 		err = readHead(conn, &got)
 	}

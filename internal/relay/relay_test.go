@@ -107,10 +107,10 @@ func (f *far) set(machine authority.Machine, why error) {
 	f.may[machine] = why
 }
 
-func (f *far) endpoint(task string, port int) (string, error) {
+func (f *far) endpoint(task string, port int, protocol string) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if address, runs := f.pods[task]; runs && port == 8080 {
+	if address, runs := f.pods[task]; runs && port == 8080 && protocol == "tcp" || protocol == "udp" && port == 53 {
 		return address, nil
 	}
 	return "", fmt.Errorf("no ingress leads to port %d of %s", port, task)
@@ -210,6 +210,8 @@ func TestWhoIsRefused(t *testing.T) {
 		"a node that may ask":                     {c.own(here), target("web", 8080), ""},
 		"whether it may":                          {c.own(here), target("", 0), ""},
 		"another port":                            {c.own(here), target("web", 22), "no ingress leads to port 22 of web"},
+		"another protocol":                        {c.own(here), relay.Target{Node: "there", UID: "u2", Task: "web", Port: 8080, Protocol: "sctp"}, "a relay carries tcp and udp"},
+		"UDP where TCP is served":                 {c.own(here), relay.Target{Node: "there", UID: "u2", Task: "web", Port: 8080, Protocol: "udp"}, "no ingress leads to port 8080 of web"},
 		"a task that isn't there":                 {c.own(here), target("gone", 8080), "of gone"},
 		"a node that serves no ingresses":         {c.own(authority.Machine{Node: "plain", UID: "u3"}), target("web", 8080), "serves no ingresses"},
 		"a node that serves none, whether it may": {c.own(authority.Machine{Node: "plain", UID: "u3"}), target("", 0), "serves no ingresses"},
@@ -232,6 +234,65 @@ func TestWhoIsRefused(t *testing.T) {
 				_ = conn.Close()
 			}
 		})
+	}
+}
+
+// TestDatagrams: each arrives whole and alone, in both directions, and the session ends with its caller.
+func TestDatagrams(t *testing.T) {
+	c := newCluster(t)
+	f := c.far()
+	pod, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pod.Close()
+	f.mu.Lock()
+	f.pods["dns"] = pod.LocalAddr().String()
+	f.mu.Unlock()
+	go func() {
+		buffer := make([]byte, relay.MaxPacket)
+		for {
+			n, from, err := pod.ReadFrom(buffer)
+			if err != nil {
+				return
+			}
+			_, _ = pod.WriteTo(append([]byte("got "), buffer[:n]...), from)
+		}
+	}()
+	to := target("dns", 53)
+	to.Protocol = "udp"
+	conn, err := relay.Open(t.Context(), c.own(here), c.dial(f.address), to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	datagrams := relay.Packets(conn)
+	buffer := make([]byte, 65535)
+	for _, text := range []string{"one", "", strings.Repeat("x", 30_000), "two"} {
+		if _, err := datagrams.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := datagrams.Read(buffer); err != nil || string(buffer[:n]) != "got "+text {
+			t.Fatalf("%d bytes, %v; want those of %d", n, err, len(text))
+		}
+	}
+	if _, err := datagrams.Write([]byte("longer than the buffer")); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := datagrams.Read(buffer[:7]); err != nil || string(buffer[:n]) != "got lon" {
+		t.Errorf("%q, %v", buffer[:n], err)
+	}
+	if _, err := datagrams.Write([]byte("next")); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := datagrams.Read(buffer); err != nil || string(buffer[:n]) != "got next" {
+		t.Errorf("%q, %v: what was left of the last one", buffer[:n], err)
+	}
+	if n, err := datagrams.Write(make([]byte, relay.MaxPacket+1)); err == nil {
+		t.Errorf("%d bytes were sent as one datagram", n)
+	}
+	_ = datagrams.Close()
+	if err := f.Drained(t.Context(), "dns"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -1,15 +1,17 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
-	"io"
+	"fmt"
 	"log/slog"
 	"net"
 	"sync"
 	"time"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/connlimit"
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/recovery"
@@ -20,8 +22,8 @@ type Options struct {
 	Own authority.Own
 	// May returns why a machine may not ask; nil if it may.
 	May func(authority.Machine) error
-	// Endpoint returns where a pod of this node listens now, for a task and a port. Its errors go to the caller.
-	Endpoint func(task string, port int) (string, error)
+	// Endpoint returns where a pod of this node listens now, for a task, a port and a protocol. Its errors go to the caller.
+	Endpoint func(task string, port int, protocol string) (string, error)
 	Logger   *slog.Logger
 }
 
@@ -113,7 +115,11 @@ func (r *Relay) serve(ctx context.Context, conn *tls.Conn) {
 	}
 	defer r.end(own)
 	defer to.Close()
-	join(conn, to.(*net.TCPConn))
+	if pod, ok := to.(*net.TCPConn); ok {
+		Join(conn, pod)
+	} else {
+		exchange(Packets(conn), to)
+	}
 }
 
 // admit reads what a caller asks for, answers it, and returns the connection to the pod.
@@ -170,7 +176,12 @@ func short(err error) string {
 func (r *Relay) connect(ctx context.Context, own *link, asked request) (net.Conn, error) {
 	own.task = asked.Task
 	r.begin(own)
-	address, err := r.Endpoint(asked.Task, asked.Port)
+	protocol := cmp.Or(asked.Protocol, api.ProtocolTCP)
+	if protocol != api.ProtocolTCP && protocol != api.ProtocolUDP {
+		r.end(own)
+		return nil, fmt.Errorf("it is asked for %q: a relay carries tcp and udp", protocol)
+	}
+	address, err := r.Endpoint(asked.Task, asked.Port, protocol)
 	if err == nil {
 		err = r.May(own.of) // once more: Recheck closes the link from here on
 	}
@@ -179,7 +190,7 @@ func (r *Relay) connect(ctx context.Context, own *link, asked request) (net.Conn
 		return nil, err
 	}
 	dialer := net.Dialer{Timeout: dialTime, KeepAlive: 30 * time.Second}
-	to, err := dialer.DialContext(ctx, "tcp", address)
+	to, err := dialer.DialContext(ctx, protocol, address)
 	if err != nil {
 		r.end(own)
 		return nil, err
@@ -238,22 +249,4 @@ func (r *Relay) Recheck() {
 			_ = l.conn.Close()
 		}
 	}
-}
-
-// join copies between a caller and a pod until both have sent everything, or one is gone.
-func join(caller *tls.Conn, pod *net.TCPConn) {
-	var both recovery.Group
-	both.Go(func() {
-		_, err := io.Copy(pod, caller)
-		if err != nil || pod.CloseWrite() != nil {
-			_ = pod.Close()
-		}
-	})
-	both.Go(func() {
-		_, err := io.Copy(caller, pod)
-		if err != nil || caller.CloseWrite() != nil {
-			_ = caller.NetConn().Close()
-		}
-	})
-	both.Wait()
 }

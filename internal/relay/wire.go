@@ -17,6 +17,8 @@ const maxHead = 4 << 10
 type request struct {
 	Task string `json:"task,omitempty"`
 	Port int    `json:"port,omitempty"`
+	// Protocol is tcp (also where it is empty) or udp: then what follows the heads are datagrams, as Packets writes them.
+	Protocol string `json:"protocol,omitempty"`
 }
 
 // answer is empty if the connection leads to the pod from here on.

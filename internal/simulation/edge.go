@@ -1,11 +1,13 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"slices"
 	"sync"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/agent"
 	"tend.dev/tend/internal/ingress"
 	"tend.dev/tend/internal/ingress/certs"
@@ -19,7 +21,7 @@ type edge struct {
 	routes []ingress.Route
 	turn   int
 	// endpoint is what the node's relay asks; nil while the agent doesn't run.
-	endpoint func(task string, port int) (string, error)
+	endpoint func(task string, port int, protocol string) (string, error)
 }
 
 var _ agent.Edge = (*edge)(nil)
@@ -39,6 +41,19 @@ func (e *edge) States() (plain, secure ingress.ListenerState) {
 	return ingress.ListenerState{}, ingress.ListenerState{}
 }
 
+// Ports implements agent.Edge: all are open.
+func (e *edge) Ports() map[string]ingress.ListenerState {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := map[string]ingress.ListenerState{}
+	for _, r := range e.routes {
+		if r.Listen.Port != 0 {
+			out[r.Listen.String()] = ingress.ListenerState{Address: r.Listen.Address(), Wanted: true, Open: true}
+		}
+	}
+	return out
+}
+
 // Certificate implements agent.Edge.
 func (e *edge) Certificate(string) (certs.State, bool) { return certs.State{}, false }
 
@@ -54,7 +69,7 @@ func (e *edge) Run(ctx context.Context) error {
 }
 
 // relay takes the function that answers other nodes. Nothing listens at the address: see ask.
-func (e *edge) relay(endpoint func(task string, port int) (string, error)) netip.AddrPort {
+func (e *edge) relay(endpoint func(task string, port int, protocol string) (string, error)) netip.AddrPort {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.endpoint = endpoint
@@ -69,7 +84,7 @@ func (e *edge) ask(to relay.Target) (address string, ok bool) {
 	if endpoint == nil {
 		return "", false
 	}
-	address, err := endpoint(to.Task, to.Port)
+	address, err := endpoint(to.Task, to.Port, cmp.Or(to.Protocol, api.ProtocolTCP))
 	return address, err == nil
 }
 

@@ -7,8 +7,12 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// fixedPorts returns the ports of the host that the containers of an object occupy: none while it has no replicas.
+// fixedPorts returns the ports of the host that the containers of an object occupy, none while it has no replicas; and of an ingress the
+// one at which the proxies of all nodes listen for it.
 func fixedPorts(object api.Object) []ports.Port {
+	if object.Kind == api.KindIngress {
+		return ports.Listened(object)
+	}
 	spec, err := api.DecodeSpec[api.DeploymentSpec](object)
 	if err != nil || spec.ReplicaCount() == 0 {
 		return nil
@@ -46,10 +50,12 @@ func checkPorts(snap records.Snapshot, written []api.Object, going []records.Rea
 	skip := map[api.Ref]bool{}
 	for _, object := range written {
 		skip[object.Ref()] = true
-		if !object.Kind.HasSlots() {
+		if !occupiesPorts(object.Kind) {
 			continue
 		}
-		refuseShared(object, found)
+		if object.Kind.HasSlots() {
+			refuseShared(object, found)
+		}
 		fixed := fixedPorts(object)
 		if total += len(fixed); total > maxAskedPorts {
 			found.add(TooLarge, object.Ref(), "ports", "apply in smaller parts", "one apply asks for more than %d ports of the host", maxAskedPorts)
@@ -67,7 +73,7 @@ func checkPorts(snap records.Snapshot, written []api.Object, going []records.Rea
 		skip[object.Value.Ref()] = true
 	}
 	var taken publishers
-	for _, kind := range api.KindsThat(api.Kind.HasSlots) {
+	for _, kind := range api.KindsThat(occupiesPorts) {
 		for object := range snap.Objects(kind) {
 			if !skip[object.Value.Ref()] && !object.Value.Metadata.Deleting() {
 				taken.add(object.Value.Ref(), fixedPorts(*object.Value), numbers)
@@ -85,21 +91,35 @@ func checkPorts(snap records.Snapshot, written []api.Object, going []records.Rea
 const maxAskedPorts = 1 << 16
 
 func refusePorts(object api.Object, fixed []ports.Port, taken *publishers, found *faults) {
-	spec, err := api.DecodeSpec[api.DeploymentSpec](object)
-	if err != nil {
-		return
+	replicas := 1
+	if object.Kind.HasSlots() {
+		spec, err := api.DecodeSpec[api.DeploymentSpec](object)
+		if err != nil {
+			return
+		}
+		replicas = spec.MostReplicas()
 	}
 	for _, port := range fixed {
 		if owner, ok := taken.owner(port); ok {
-			found.add(PortTaken, object.Ref(), port.Field, "choose another port of the host, or none to get a free one",
-				"the host's port %s is published by %s already", port, owner)
+			found.add(PortTaken, object.Ref(), port.Field, nextFree(object.Kind), "the host's port %s is published by %s already", port, owner)
 		}
-		if spec.MostReplicas() > 1 {
+		if replicas > 1 {
 			found.add(PortTaken, object.Ref(), port.Field,
-				"leave the host's port out (\"80\" instead of \"3000:80\") or set replicas to 1",
-				"%d replicas can't all publish the host's port %s", spec.MostReplicas(), port)
+				"leave the host's port out (\"80\" instead of \"3000:80\") and declare an ingress with listen, or set replicas to 1",
+				"%d replicas can't all publish the host's port %s", replicas, port)
 		}
 	}
+}
+
+// occupiesPorts reports whether objects of a kind can have ports of hosts for themselves.
+func occupiesPorts(kind api.Kind) bool { return kind.HasSlots() || kind == api.KindIngress }
+
+// nextFree returns what to do where the port of an object is taken.
+func nextFree(kind api.Kind) string {
+	if kind == api.KindIngress {
+		return "choose another port in listen, or take it from the other object first"
+	}
+	return "choose another port of the host, or none to get a free one"
 }
 
 // publishers are the ports of hosts that containers publish.

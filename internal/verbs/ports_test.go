@@ -1,7 +1,10 @@
 package verbs
 
 import (
+	"encoding/json"
 	"testing"
+
+	"tend.dev/tend/api"
 )
 
 func TestPorts(t *testing.T) {
@@ -83,5 +86,41 @@ func TestFlagsOfSeveralReplicas(t *testing.T) {
 		if refused := wantReason(t, err, tc.want); refused.Errors[0].Field != "docker_options" {
 			t.Errorf("%s: %s: the fault is at %q", name, tc.reason, refused.Errors[0].Field)
 		}
+	}
+}
+
+// TestPortsOfProxies: a port at which all proxies listen belongs to no other object, on any node, in whichever order they come.
+func TestPortsOfProxies(t *testing.T) {
+	listens := func(name, spec string) api.Object {
+		return api.Object{Kind: api.KindIngress, Scope: "prod", Name: name, Spec: json.RawMessage(spec)}
+	}
+	publishes := deployment("prod", "db", `{"ports":["0.0.0.0:5432:5432"]}`)
+	cases := map[string]struct {
+		stored, written api.Object
+		field           string // empty: it is accepted
+	}{
+		"a container has it":       {publishes, listens("db", `{"listen":"5432"}`), "listen"},
+		"a proxy has it":           {listens("db", `{"listen":"5432"}`), publishes, "ports[0]"},
+		"another ingress has it":   {listens("db", `{"listen":"5432"}`), listens("other", `{"listen":"10.0.0.1:5432"}`), "listen"},
+		"the other protocol":       {listens("db", `{"listen":"53"}`), listens("other", `{"listen":"53/udp"}`), ""},
+		"one address, another one": {listens("db", `{"listen":"10.0.0.1:53"}`), listens("other", `{"listen":"10.0.0.2:53"}`), ""},
+		"the same object again":    {listens("db", `{"listen":"5432"}`), listens("db", `{"listen":"5432/tcp"}`), ""},
+		"a container without it":   {listens("db", `{"listen":"5432"}`), deployment("prod", "db", `{"ports":["5432"],"replicas":3}`), ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.mustApply(tc.stored)
+			_, err := w.apply(ApplyOptions{}, tc.written)
+			if tc.field == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if refused := wantReason(t, err, PortTaken); refused.Errors[0].Field != tc.field {
+				t.Errorf("the fault is at %q", refused.Errors[0].Field)
+			}
+		})
 	}
 }

@@ -75,9 +75,12 @@ func (o *observed) compare(s records.Snapshot) {
 	}
 }
 
-// listens returns the state of the listener that the host needs on a node.
+// listens returns the state of the listener that the ingress needs on a node.
 func (o observed) listens(node api.IngressNodeStatus) api.ListenerStatus {
-	if o.spec.Secure() {
+	switch {
+	case o.spec.Listen != "":
+		return node.Ports[o.spec.ListensAt().String()]
+	case o.spec.Secure():
 		return node.HTTPS
 	}
 	return node.HTTP

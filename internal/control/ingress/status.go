@@ -17,6 +17,9 @@ func (o observed) status(before api.IngressStatus, now time.Time) api.IngressSta
 		Host: strings.ToLower(o.spec.Host), TLS: o.spec.Secure(), Service: o.spec.ServiceName(object.Name),
 		ReadyPods: o.ready, Pods: o.pods, Traffic: o.traffic, Certificate: o.certificate(), Conditions: before.Conditions,
 	}
+	if at := o.spec.ListensAt(); at.Port != 0 {
+		next.Listen = at.String()
+	}
 	if o.serves {
 		next.Port = o.spec.PortOf(o.workload)
 	}
@@ -30,6 +33,9 @@ func (o observed) status(before api.IngressStatus, now time.Time) api.IngressSta
 
 // url returns the address that users open. It includes the port unless it is the default one.
 func (o observed) url() string {
+	if at := o.spec.ListensAt(); at.Port != 0 {
+		return at.URL()
+	}
 	scheme, usual := "http", "80"
 	if o.spec.Secure() {
 		scheme, usual = "https", "443"
@@ -61,9 +67,9 @@ func (o observed) notReadyReason() (reason, message string) {
 	case o.taken != nil:
 		return api.ReasonHostTaken, o.taken.Detail
 	case listener.Error != "":
-		return api.ReasonNotListening, fmt.Sprintf("%s: stop what holds the port, or choose another (--ingress-http, --ingress-https)", listener.Error)
+		return api.ReasonNotListening, fmt.Sprintf("%s: stop what holds the port, or choose another (%s)", listener.Error, o.chosenBy())
 	case listener.Address == "":
-		return api.ReasonNotListening, "no node has a proxy for it: start the server with --ingress-http and --ingress-https"
+		return api.ReasonNotListening, "no node has a proxy for it: start the server with --ingress-http and --ingress-https, which turn it on"
 	case !listener.Open:
 		return api.ReasonOpening, "the proxy is about to listen at " + listener.Address
 	case o.traffic == api.TrafficMaintenance:
@@ -85,6 +91,14 @@ func (o observed) notReadyReason() (reason, message string) {
 		return api.ReasonCertificateFailed, o.certificateFault(certificate)
 	}
 	return "", ""
+}
+
+// chosenBy names what says at which port the proxies listen.
+func (o observed) chosenBy() string {
+	if o.spec.Listen != "" {
+		return "listen"
+	}
+	return "--ingress-http, --ingress-https"
 }
 
 // trouble returns the Degraded condition: what a person must fix. It leaves out what an operator asked for and what

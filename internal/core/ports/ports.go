@@ -61,6 +61,20 @@ func Fixed(spec api.DeploymentSpec) []Port {
 	return out
 }
 
+// Listened returns the port of all hosts at which proxies listen for an ingress; none if it has a host instead.
+func Listened(object api.Object) []Port {
+	spec, err := api.DecodeSpec[api.IngressSpec](object)
+	at := spec.ListensAt()
+	if err != nil || at.Port == 0 {
+		return nil
+	}
+	ip := at.IP
+	if !ip.IsValid() {
+		ip = netip.IPv4Unspecified()
+	}
+	return []Port{{IP: ip, Number: at.Port, Protocol: at.Protocol, Field: "listen"}}
+}
+
 // publishes reports whether the engine publishes ports in a network mode: not in that of the host, of another container,
 // or in none.
 func publishes(mode string) bool { return mode == "" || mode == "bridge" || mode == "default" }

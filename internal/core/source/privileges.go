@@ -101,6 +101,18 @@ func isPublic(entry string) bool {
 	return err != nil || !address.Unmap().IsLoopback()
 }
 
+// publicListen returns what an ingress listens at beyond loopback, and "" for any other object.
+func publicListen(object api.Object) string {
+	if object.Kind != api.KindIngress {
+		return ""
+	}
+	spec, err := api.DecodeSpec[api.IngressSpec](object)
+	if err != nil || spec.Listen == "" || spec.ListensAt().IP.IsLoopback() {
+		return "" // validation reports a spec that can't be read
+	}
+	return spec.Listen
+}
+
 // Reachable reports whether a call for an object that a source declared, which is not trusted, may go to an address:
 // neither to the caller's own machine nor to its link, where clouds answer with the machine's credentials. own are the
 // addresses of the machine's interfaces, such as those of its bridges: what listens on all addresses answers there too.

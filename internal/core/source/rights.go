@@ -66,6 +66,10 @@ func (r Rights) Refuse(object api.Object) *Error {
 		return r.untrusted("name the domain that is yours, such as *.shop"+host[1:]+"; or have an admin apply it",
 			"%s: host %s claims the names of a whole public domain", object.Ref(), host)
 	}
+	if at := publicListen(object); at != "" {
+		return r.untrusted("listen at 127.0.0.1; declare a host instead of listen; or set trusted",
+			"%s: listen %s takes a port that others reach of every node", object.Ref(), at)
+	}
 	return r.refuseForeign(object, spec)
 }
 

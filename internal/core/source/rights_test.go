@@ -39,6 +39,8 @@ func TestRefuse(t *testing.T) {
 		"operation":        {declared(api.KindOperation, "prod", `{}`), "changes a Kubernetes cluster", ""},
 		"ingress":          {declared(api.KindIngress, "prod", `{"host":"a.example"}`), "", ""},
 		"a wildcard":       {declared(api.KindIngress, "prod", `{"host":"*.shop.co.uk"}`), "", ""},
+		"a port":           {declared(api.KindIngress, "prod", `{"listen":"5432"}`), "listen 5432 takes a port that others reach of every node", ""},
+		"a port inside":    {declared(api.KindIngress, "prod", `{"listen":"127.0.0.1:5432"}`), "", ""},
 		"all of com":       {declared(api.KindIngress, "prod", `{"host":"*.COM"}`), "host *.com claims the names of a whole public domain", ""},
 		"all of co.uk":     {declared(api.KindIngress, "prod", `{"host":"*.co.uk"}`), "host *.co.uk claims", ""},
 		"all of github.io": {declared(api.KindLab, "prod", `{"image":"a","host":"*.github.io"}`), "host *.github.io claims", ""},

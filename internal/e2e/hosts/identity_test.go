@@ -4,7 +4,6 @@ package hosts
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -30,6 +29,15 @@ ingress "bank" "own" {
   host = "own.example"
   port = 8081
 }
+ingress "shop" "web-port" {
+  listen  = "7000"
+  service = "web"
+}
+ingress "bank" "api-port" {
+  listen  = "7053/udp"
+  service = "api"
+  port    = 5353
+}
 `
 
 func pinned(scope, name, host, more string, replicas int) string {
@@ -49,14 +57,21 @@ type asked struct {
 	last                    atomic.Value
 }
 
-// ask sends requests for a host to the ingress of another one, over connections that are kept, until stop is closed.
-func (h *host) ask(name, answers string, a *asked, stop <-chan struct{}) {
-	transport := &http.Transport{MaxIdleConnsPerHost: 2, DialContext: func(context.Context, string, string) (conn net.Conn, err error) {
-		return conn, errors.Join(err, in(h.space, func() error {
-			conn, err = net.DialTimeout("tcp", h.address+":80", 3*time.Second)
-			return err
-		}))
-	}}
+// dial opens a connection from the machine to one of its own ports.
+func (h *host) dial(protocol, port string) (conn net.Conn, err error) {
+	err = in(h.space, func() (err error) {
+		conn, err = net.DialTimeout(protocol, net.JoinHostPort(h.address, port), 3*time.Second)
+		return err
+	})
+	return conn, err
+}
+
+// ask sends requests for a host to a port of a machine until stop is closed: to its ingress over connections that are kept.
+func (h *host) ask(name, port, answers string, a *asked, stop <-chan struct{}) {
+	transport := &http.Transport{
+		MaxIdleConnsPerHost: 2, DisableKeepAlives: port != "80",
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return h.dial("tcp", port) },
+	}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Timeout: 15 * time.Second, Transport: transport}
 	for {
@@ -86,8 +101,41 @@ func (h *host) ask(name, answers string, a *asked, stop <-chan struct{}) {
 	}
 }
 
+// askDatagrams sends datagrams to a port of a machine until stop is closed, each from another port of the client.
+func (h *host) askDatagrams(port, answers string, a *asked, stop <-chan struct{}) {
+	buffer := make([]byte, 1<<10)
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		conn, err := h.dial("udp", port)
+		if err != nil {
+			a.failed.Add(1)
+			a.last.Store(err.Error())
+			continue
+		}
+		_ = conn.SetDeadline(time.Now().Add(3 * time.Second))
+		_, _ = io.WriteString(conn, "who")
+		n, err := conn.Read(buffer)
+		_ = conn.Close()
+		switch {
+		case err != nil:
+			a.failed.Add(1)
+			a.last.Store(err.Error())
+		case strings.Contains(string(buffer[:n]), answers):
+			a.answered.Add(1)
+		default:
+			a.wrong.Add(1)
+			a.last.Store(string(buffer[:n]))
+		}
+	}
+}
+
 // TestARequestReachesItsPod: without a network object, on engines that give the same addresses, with pods that move, addresses that change
-// hands and an agent that is killed, each request is answered by the workload that its host names, on every node.
+// hands and an agent that is killed, each request is answered by the workload that its host names, on every node; and so is what comes in at
+// a port of the nodes, over TCP and UDP.
 func TestARequestReachesItsPod(t *testing.T) {
 	l := newLab(t, 2)
 	l.hosts[0].startServer()
@@ -96,7 +144,7 @@ func TestARequestReachesItsPod(t *testing.T) {
 	declare := func(web, api int) {
 		t.Helper()
 		file := filepath.Join(l.folder, "apart.hcl")
-		text := fmt.Sprintf(equalRanges, pinned("shop", "web", "h2", "", web), pinned("bank", "api", "h1", "", api),
+		text := fmt.Sprintf(equalRanges, pinned("shop", "web", "h2", "", web), pinned("bank", "api", "h1", `env = { UDP = "5353" }`, api),
 			pinned("bank", "own", "h2", `network_mode = "host"
   env          = { PORT = "8081", VERSION = "its-own" }`, 1))
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
@@ -114,8 +162,22 @@ func TestARequestReachesItsPod(t *testing.T) {
 				code, err := h.get("http://"+name+"/", h.address+":80")
 				return err == nil && code == 200
 			})
-			running.Go(func() { h.ask(name, answers, total[name], stop) })
+			running.Go(func() { h.ask(name, "80", answers, total[name], stop) })
 		}
+	}
+	total["port 7000/tcp"], total["port 7053/udp"] = &asked{}, &asked{}
+	for _, h := range l.hosts {
+		for _, port := range []struct{ protocol, number string }{{"tcp", "7000"}, {"udp", "7053"}} {
+			l.until("a port answers on "+h.name, func() bool {
+				conn, err := h.dial(port.protocol, port.number)
+				if err == nil {
+					_ = conn.Close()
+				}
+				return err == nil
+			})
+		}
+		running.Go(func() { h.ask("any.example", "7000", "from shop-web.", total["port 7000/tcp"], stop) })
+		running.Go(func() { h.askDatagrams("7053", "from bank-api.", total["port 7053/udp"], stop) })
 	}
 	rounds := 1
 	if whole {

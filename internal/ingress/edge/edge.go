@@ -13,8 +13,10 @@ import (
 	"github.com/caddyserver/certmagic"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/ingress"
 	"tend.dev/tend/internal/ingress/certs"
+	"tend.dev/tend/internal/recovery"
 )
 
 // Options make an Edge. Storage is needed if a route wants TLS.
@@ -53,6 +55,7 @@ type Edge struct {
 	proxy     *ingress.Proxy
 	certs     *certs.Manager
 	listeners *ingress.Listeners
+	ports     *ingress.Ports
 }
 
 // New makes an Edge that serves nothing yet.
@@ -64,6 +67,7 @@ func New(o Options) *Edge {
 	e.certs = certs.New(certs.Options{
 		Storage: o.Storage, Sign: o.Sign, Directory: o.Directory, Roots: o.Roots, DNS: o.DNS, Resolver: o.Resolver, Changed: o.Changed,
 	})
+	e.ports = ingress.NewPorts(e.proxy, ingress.ListenOptions{Balancers: o.Balancers, Changed: o.Changed, Logger: o.Logger})
 	e.listeners = ingress.NewListeners(ingress.ListenOptions{
 		HTTP: o.HTTP, HTTPS: o.HTTPS, Handler: e.certs.Challenges(e.proxy), Secure: e.proxy, TLS: e.certs.TLSConfig(),
 		Balancers: o.Balancers, Sockets: o.Sockets, Changed: o.Changed, Logger: o.Logger,
@@ -75,7 +79,16 @@ func New(o Options) *Edge {
 func (e *Edge) Update(routes []ingress.Route, policies []certs.Policy) {
 	e.proxy.Update(routes)
 	e.certs.Update(policies)
-	e.listeners.Want(len(routes) > 0, len(policies) > 0)
+	ports, hosts := map[api.Listen]bool{}, false
+	for _, route := range routes {
+		if route.Listen == (api.Listen{}) {
+			hosts = true
+		} else {
+			ports[route.Listen] = true
+		}
+	}
+	e.listeners.Want(hosts, len(policies) > 0)
+	e.ports.Want(ports)
 }
 
 // Drained waits until a pod that left the routes has no request in flight, or until ctx ends.
@@ -84,12 +97,18 @@ func (e *Edge) Drained(ctx context.Context, pod string) error { return e.proxy.D
 // Listeners returns the states of the plain and the secure listener.
 func (e *Edge) States() (plain, secure ingress.ListenerState) { return e.listeners.States() }
 
+// Ports returns the states of the ports, by Listen.String.
+func (e *Edge) Ports() map[string]ingress.ListenerState { return e.ports.States() }
+
 // Certificate returns the state of a host's certificate, and false if none is known yet.
 func (e *Edge) Certificate(host string) (certs.State, bool) { return e.certs.State(host) }
 
 // Run serves until ctx ends.
 func (e *Edge) Run(ctx context.Context) error {
 	defer e.certs.Close()
+	var both recovery.Group
+	both.Go(func() { _ = e.ports.Run(ctx) })
+	defer both.Wait()
 	return e.listeners.Run(ctx)
 }
 

@@ -16,9 +16,9 @@ type audience struct {
 	asked    map[effect][]string // by effect that asks nodes for an image
 
 	mu sync.Mutex
-	// served are the ports to which ingresses lead, 0 for the default, by the scope/name of the workloads that they name; nil if they
+	// served are the ingresses by the scope/name of the workloads that they name, and those that hosts of labs stand for; nil if they
 	// are to be read again. version counts how often.
-	served  map[string][]int
+	served  map[string][]api.IngressSpec
 	version int
 }
 
@@ -105,8 +105,8 @@ func (s *Service) routes(e effect) bool {
 	return named
 }
 
-// served returns the ports to which ingresses lead, by workload. It is not to be written to.
-func (s *Service) served() map[string][]int {
+// served returns the ingresses that lead to each workload. It is not to be written to.
+func (s *Service) served() map[string][]api.IngressSpec {
 	s.audience.mu.Lock()
 	served := s.audience.served
 	s.audience.mu.Unlock()
@@ -117,20 +117,20 @@ func (s *Service) served() map[string][]int {
 }
 
 // readServed reads which workloads ingresses name, and which labs have a host.
-func (s *Service) readServed() map[string][]int {
+func (s *Service) readServed() map[string][]api.IngressSpec {
 	s.audience.mu.Lock()
 	version := s.audience.version
 	s.audience.mu.Unlock()
-	served := map[string][]int{}
+	served := map[string][]api.IngressSpec{}
 	for object := range s.snapshot().Objects(api.KindIngress) {
 		if spec, err := api.DecodeSpec[api.IngressSpec](*object.Value); err == nil {
 			key := object.Value.Scope + "/" + spec.ServiceName(object.Value.Name)
-			served[key] = append(served[key], spec.Port)
+			served[key] = append(served[key], spec)
 		}
 	}
 	for object, route := range routedLabs(s.snapshot()) {
 		key := object.Scope + "/" + object.Name
-		served[key] = append(served[key], route.Port)
+		served[key] = append(served[key], route)
 	}
 	s.audience.mu.Lock()
 	defer s.audience.mu.Unlock()

@@ -57,7 +57,7 @@ func (c *Control) table(snap records.Snapshot) (out node.Table) {
 			continue // its controller says why it isn't served
 		}
 		by, served := takesPolicy(claims, *object.Value, &spec)
-		if !served {
+		if !served && spec.Listen == "" {
 			continue
 		}
 		declared := node.Ingress{Ref: object.Value.Ref(), Spec: spec}
@@ -90,8 +90,8 @@ func (c *Control) service(snap records.Snapshot, key string) (node.Service, bool
 		return node.Service{}, false
 	}
 	out := node.Service{Ports: spec.Ports, NetworkMode: spec.NetworkMode}
-	for _, port := range c.served()[key] {
-		out.At = append(out.At, api.IngressSpec{Port: port}.PortOf(spec.DeploymentSpec))
+	for _, in := range c.served()[key] {
+		out.At = append(out.At, node.At{Port: in.PortOf(spec.DeploymentSpec), Protocol: in.Protocol()})
 	}
 	if !c.servesIngress(snap) {
 		return out, true

@@ -67,13 +67,14 @@ func ownServices(t *testing.T, w *World, c nodeapi.Control) {
 		status := api.TaskStatus{ID: id, Node: on, State: api.TaskRunning, Ready: true, Address: "10.0.0.9"}
 		w.Commit(records.NewTxn("test").CreateTask(task).Put(records.TaskStatusKey(id), status))
 	}
-	becomes := func(reason, service string, want []int) {
+	becomes := func(reason, service string, want ...node.At) {
 		t.Helper()
 		eventually(t, changes, func() (any, bool) {
 			got, known := c.Served().Services[service]
-			return map[string]any{reason: c.Served()}, known == (want != nil) && slices.Equal(got.At, want) && len(got.Pods) == 0
+			return map[string]any{reason: c.Served()}, known == (len(want) > 0) && slices.Equal(got.At, want) && len(got.Pods) == 0
 		})
 	}
+	tcp := func(port int) node.At { return node.At{Port: port, Protocol: "tcp"} }
 	for _, name := range []string{"web", "db", "far"} {
 		w.Object(api.KindDeployment, name, map[string]any{"image": "x:1", "ports": []string{"8080"}})
 	}
@@ -82,15 +83,19 @@ func ownServices(t *testing.T, w *World, c nodeapi.Control) {
 	pod("far", "c", There)
 	w.Object(api.KindIngress, "web", api.IngressSpec{Host: "web.example"})
 	w.Object(api.KindIngress, "far", api.IngressSpec{Host: "far.example"})
-	becomes("an ingress leads to its default port", "prod/web", []int{8080})
-	becomes("none leads there", "prod/db", nil)
-	becomes("it has no pod of it", "prod/far", nil)
+	becomes("an ingress leads to its default port", "prod/web", tcp(8080))
+	becomes("none leads there", "prod/db")
+	becomes("it has no pod of it", "prod/far")
 	w.Object(api.KindIngress, "web", api.IngressSpec{Host: "web.example", Port: 9000})
-	becomes("it leads elsewhere now", "prod/web", []int{9000})
+	becomes("it leads elsewhere now", "prod/web", tcp(9000))
 	pod("far", "d", Here)
-	becomes("it has a pod of it now", "prod/far", []int{8080})
-	w.Commit(records.NewTxn("test").Delete(records.ObjectKey(api.Ref{Kind: api.KindIngress, Scope: "prod", Name: "web"})))
-	becomes("the ingress is gone", "prod/web", nil)
+	becomes("it has a pod of it now", "prod/far", tcp(8080))
+	w.Object(api.KindIngress, "web-port", api.IngressSpec{Listen: "53/udp", Service: "web"})
+	becomes("a port leads there too", "prod/web", tcp(9000), node.At{Port: 8080, Protocol: "udp"})
+	for _, name := range []string{"web", "web-port"} {
+		w.Commit(records.NewTxn("test").Delete(records.ObjectKey(api.Ref{Kind: api.KindIngress, Scope: "prod", Name: name})))
+	}
+	becomes("the ingresses are gone", "prod/web")
 	if got := c.Served(); len(got.Ingresses)+len(got.Certificates) > 0 {
 		t.Errorf("a node without a proxy learns %+v", got.Table)
 	}

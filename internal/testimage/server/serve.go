@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -17,6 +18,7 @@ func serve(args []string) int {
 	flags := flag.NewFlagSet("server", flag.ExitOnError)
 	port := flags.String("port", envOr("PORT", "8080"), "port to listen on ($PORT)")
 	version := flags.String("version", envOr("VERSION", "v0"), "version to answer with ($VERSION)")
+	datagrams := flags.String("udp", envOr("UDP", ""), "port whose datagrams are answered with the version and the host name; default none ($UDP)")
 	exitAfter := flags.Duration("exit-after", envDuration("EXIT_AFTER"), "end by itself after this long ($EXIT_AFTER)")
 	exitCode := flags.Int("exit-code", 0, "exit code of -exit-after ($EXIT_CODE)")
 	ignore := flags.Bool("ignore-term", os.Getenv("IGNORE_TERM") != "", "ignore SIGTERM ($IGNORE_TERM)")
@@ -26,11 +28,14 @@ func serve(args []string) int {
 	_ = flags.Parse(args)
 
 	printLines([]string{fmt.Sprint(*lines)})
-	ended := make(chan int, 3)
+	ended := make(chan int, 4)
 	go func() {
 		fmt.Printf("version %s listens on port %s\n", *version, *port)
 		ended <- code(http.ListenAndServe(":"+*port, handler(*version, time.Now().Add(*readyAfter))))
 	}()
+	if *datagrams != "" {
+		go func() { ended <- code(answerDatagrams(":"+*datagrams, *version)) }()
+	}
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	go func() {
@@ -45,6 +50,23 @@ func serve(args []string) int {
 		time.AfterFunc(*exitAfter, func() { ended <- *exitCode })
 	}
 	return <-ended
+}
+
+// answerDatagrams answers each datagram as / is answered.
+func answerDatagrams(address, version string) error {
+	socket, err := net.ListenPacket("udp", address)
+	if err != nil {
+		return err
+	}
+	host, _ := os.Hostname()
+	buffer := make([]byte, 1<<16)
+	for {
+		_, from, err := socket.ReadFrom(buffer)
+		if err != nil {
+			return err
+		}
+		_, _ = socket.WriteTo(fmt.Appendf(nil, "hello %s from %s\n", version, host), from)
+	}
 }
 
 func handler(version string, ready time.Time) http.Handler {
