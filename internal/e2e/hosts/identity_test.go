@@ -57,8 +57,8 @@ type asked struct {
 	last                    atomic.Value
 }
 
-// dial opens a connection from the machine to one of its own ports.
-func (h *host) dial(protocol, port string) (conn net.Conn, err error) {
+// open opens a connection from the machine to one of its own ports.
+func (h *host) open(protocol, port string) (conn net.Conn, err error) {
 	err = in(h.space, func() (err error) {
 		conn, err = net.DialTimeout(protocol, net.JoinHostPort(h.address, port), 3*time.Second)
 		return err
@@ -70,7 +70,7 @@ func (h *host) dial(protocol, port string) (conn net.Conn, err error) {
 func (h *host) ask(name, port, answers string, a *asked, stop <-chan struct{}) {
 	transport := &http.Transport{
 		MaxIdleConnsPerHost: 2, DisableKeepAlives: port != "80",
-		DialContext: func(context.Context, string, string) (net.Conn, error) { return h.dial("tcp", port) },
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return h.open("tcp", port) },
 	}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Timeout: 15 * time.Second, Transport: transport}
@@ -110,7 +110,7 @@ func (h *host) askDatagrams(port, answers string, a *asked, stop <-chan struct{}
 			return
 		default:
 		}
-		conn, err := h.dial("udp", port)
+		conn, err := h.open("udp", port)
 		if err != nil {
 			a.failed.Add(1)
 			a.last.Store(err.Error())
@@ -169,7 +169,7 @@ func TestARequestReachesItsPod(t *testing.T) {
 	for _, h := range l.hosts {
 		for _, port := range []struct{ protocol, number string }{{"tcp", "7000"}, {"udp", "7053"}} {
 			l.until("a port answers on "+h.name, func() bool {
-				conn, err := h.dial(port.protocol, port.number)
+				conn, err := h.open(port.protocol, port.number)
 				if err == nil {
 					_ = conn.Close()
 				}
