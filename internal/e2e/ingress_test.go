@@ -233,7 +233,7 @@ func (c *clients) talk() error {
 }
 
 // TestNoRequestIsLostInRollouts: while a deployment is replaced over and over, nothing that clients ask for fails: new
-// connections, kept ones, upgraded ones, and bodies that come slowly. The pods end at once when they are asked to: what
+// connections, kept ones, upgraded ones, and bodies that come slowly, by host and at a port of the node. The pods end at once when they are asked to: what
 // keeps requests whole is that they were drained before.
 func TestNoRequestIsLostInRollouts(t *testing.T) {
 	const rollouts = 3
@@ -247,6 +247,11 @@ func TestNoRequestIsLostInRollouts(t *testing.T) {
 	c.run(2, func() error { return c.get(keep, false) })
 	c.run(2, func() error { return c.slowly(keep) })
 	c.run(2, c.talk)
+	port := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	f.serve("app-port", api.IngressSpec{Listen: port, Service: "app", Port: 8080})
+	direct := f.asks(port, nil)
+	c.run(2, func() error { return c.get(direct, true) })
+	c.run(1, func() error { return c.slowly(f.asks(port, nil)) })
 	for n := range rollouts {
 		f.deploy(f.manifest("app", replicas(3), runs([]string{"v2", "v1"}[n%2])))
 	}
