@@ -3,10 +3,14 @@ package ingress
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"net"
+	"net/netip"
 	"runtime"
 	"testing"
 	"time"
+
+	"tend.dev/tend/api"
 )
 
 // BenchmarkPassing measures the cost of one request: 32 clients that keep their connections, and a pod that does
@@ -54,6 +58,43 @@ func BenchmarkAcross(b *testing.B) {
 		conns[i], readers[i] = conn, bufio.NewReader(conn)
 	}
 	var took [2]time.Duration
+	for b.Loop() {
+		for i := range conns {
+			began := time.Now()
+			if err := askInBytes(conns[i], readers[i]); err != nil {
+				b.Fatal(err)
+			}
+			took[i] += time.Since(began)
+		}
+	}
+	b.ReportMetric(took[1].Seconds()/took[0].Seconds(), "x-direct")
+}
+
+// BenchmarkPort compares an exchange over a connection that a port leads to a pod with one over a connection to the pod itself, in one run.
+func BenchmarkPort(b *testing.B) {
+	pod := parrot(b)
+	at := api.Listen{IP: netip.MustParseAddr("127.0.0.1"), Protocol: "tcp"}
+	proxy := New(Options{})
+	proxy.Update([]Route{{Ingress: shop, Listen: at, Pods: []Pod{pod}}})
+	opened := make(chan struct{}, 8)
+	ports := NewPorts(proxy, ListenOptions{Changed: func() { opened <- struct{}{} }})
+	ctx, cancel := context.WithCancel(b.Context())
+	done := make(chan error, 1)
+	go func() { done <- ports.Run(ctx) }()
+	defer func() { cancel(); <-done }()
+	ports.Want(map[api.Listen]bool{at: true})
+	<-opened
+	var took [2]time.Duration
+	var conns [2]net.Conn
+	var readers [2]*bufio.Reader
+	for i, address := range []string{pod.Address, ports.States()[at.String()].Address} {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer conn.Close()
+		conns[i], readers[i] = conn, bufio.NewReader(conn)
+	}
 	for b.Loop() {
 		for i := range conns {
 			began := time.Now()
