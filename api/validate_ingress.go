@@ -20,13 +20,16 @@ var (
 )
 
 func (c *checker) ingress(s IngressSpec) {
-	if s.Listen != "" {
+	switch {
+	case s.Listen != "":
 		c.listens(s)
-	} else {
+	case s.Host == "":
+		c.add("host", "is required; an ingress that leads a port to its pods has listen instead")
+	default:
 		c.addError("host", CheckHost(s.Host))
-		if s.ProxyProtocol {
-			c.add("proxy_protocol", "belongs to listen: over HTTP a pod is told the client's address in X-Forwarded-For")
-		}
+	}
+	if s.Listen == "" && s.ProxyProtocol {
+		c.add("proxy_protocol", "belongs to listen: over HTTP a pod gets the client's address in X-Forwarded-For")
 	}
 	if s.Service != "" {
 		c.name("service", s.Service)

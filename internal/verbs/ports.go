@@ -101,7 +101,7 @@ func refusePorts(object api.Object, fixed []ports.Port, taken *publishers, found
 	}
 	for _, port := range fixed {
 		if owner, ok := taken.owner(port); ok {
-			found.add(PortTaken, object.Ref(), port.Field, nextFree(object.Kind), "the host's port %s is published by %s already", port, owner)
+			found.add(PortTaken, object.Ref(), port.Field, nextFree(object.Kind), "the host's port %s is taken by %s already", port, owner)
 		}
 		if replicas > 1 {
 			found.add(PortTaken, object.Ref(), port.Field,

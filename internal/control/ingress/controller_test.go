@@ -148,6 +148,24 @@ func TestStatus(t *testing.T) {
 			spec: plain, pods: []bool{true}, ready: "Opening",
 			proxy: func(n *api.IngressNodeStatus) { n.HTTP = api.ListenerStatus{Address: ":80"} },
 		},
+		"a port": {
+			spec: api.IngressSpec{Listen: "5432", Service: "web"}, pods: []bool{true}, ready: "Served", url: "tcp://*:5432",
+			proxy: func(n *api.IngressNodeStatus) {
+				n.Ports = map[string]api.ListenerStatus{"5432/tcp": {Address: "[::]:5432", Wanted: true, Open: true}}
+			},
+		},
+		"a port that no proxy has heard of": {
+			spec: api.IngressSpec{Listen: "53/udp", Service: "web"}, pods: []bool{true}, ready: "Opening", url: "udp://*:53",
+			proxy: func(n *api.IngressNodeStatus) {
+				n.Ports = map[string]api.ListenerStatus{"53/tcp": {Address: "[::]:53", Wanted: true, Open: true}}
+			},
+		},
+		"a port that is taken": {
+			spec: api.IngressSpec{Listen: "5432", Service: "web"}, pods: []bool{true}, ready: "NotListening", degraded: "NotListening",
+			proxy: func(n *api.IngressNodeStatus) {
+				n.Ports = map[string]api.ListenerStatus{"5432/tcp": {Address: ":5432", Wanted: true, Error: "address already in use"}}
+			},
+		},
 		"no proxy at all":     {spec: plain, pods: []bool{true}, noProxy: true, ready: "NotListening", degraded: "NotListening"},
 		"certificate awaited": {spec: tls, pods: []bool{true}, ready: "CertificatePending", url: "https://shop.org"},
 		"certificate refused": {

@@ -79,7 +79,11 @@ func (o *observed) compare(s records.Snapshot) {
 func (o observed) listens(node api.IngressNodeStatus) api.ListenerStatus {
 	switch {
 	case o.spec.Listen != "":
-		return node.Ports[o.spec.ListensAt().String()]
+		at := o.spec.ListensAt()
+		if known, reported := node.Ports[at.String()]; reported {
+			return known
+		}
+		return api.ListenerStatus{Address: at.Address(), Wanted: true} // the node has not heard of it
 	case o.spec.Secure():
 		return node.HTTPS
 	}
