@@ -11,7 +11,7 @@ type Network struct {
 	// Driver and Port are those of the network's spec, with their defaults.
 	Driver string `json:"driver,omitempty"`
 	Port   int    `json:"port,omitempty"`
-	// Subnet is the node's own; invalid if it has none yet.
+	// Subnet is the node's own, also without a driver; invalid if it has none yet.
 	Subnet netip.Prefix `json:"subnet,omitzero"`
 	// Peers are the other nodes that can be reached, by name.
 	Peers map[string]Peer `json:"peers,omitempty"`

@@ -101,6 +101,12 @@ func others(device netlink.Link, bridge netip.Prefix) (out []Route, err error) {
 	return out, nil
 }
 
+// networks lists the networks that the machine reaches otherwise than by its containers' own.
+func networks(bridge netip.Prefix) ([]netip.Prefix, error) {
+	routes, err := others(nil, bridge)
+	return taken(routes), err
+}
+
 func prefixOf(n *net.IPNet) (netip.Prefix, bool) {
 	if n == nil {
 		return netip.Prefix{}, false

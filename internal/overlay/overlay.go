@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/renameio/v2"
@@ -20,6 +21,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/core/boundary"
 )
 
 // Options are the options of an Overlay. All but Bridge are required.
@@ -54,6 +56,9 @@ type Overlay struct {
 
 	reported *api.NetworkNodeStatus
 	failed   string
+	// refused is set while the servers take no report of this node: they give it no subnet. asked is when one was needed first.
+	refused atomic.Bool
+	asked   atomic.Pointer[time.Time]
 }
 
 // New returns an Overlay.
@@ -105,25 +110,39 @@ func (o *Overlay) fail(text string) {
 	o.failed = text
 }
 
-// ErrNoSubnet means that a network is declared, and that this node's part of it isn't known yet.
-var ErrNoSubnet = errors.New("the network's controller has not given this node a subnet yet: tend describe network tend0")
+// ErrNoSubnet means that this node's part of the network isn't known yet.
+var ErrNoSubnet = errors.New("the servers have not given this node a subnet yet: if that stays so, tend describe network tend0")
 
-// Subnet returns the subnet with which the containers' network is to be created, and the MTU of the way to other nodes. Without a
-// network there is none, and the container engine chooses.
+// Subnet returns the subnet with which the containers' network is to be created, and the MTU of the way to other nodes. A node that others
+// reach has one before a network is declared. Where it gets none, the container engine chooses.
 func (o *Overlay) Subnet() (netip.Prefix, int, error) {
 	network := o.Network()
 	switch {
-	case network.Driver == "":
-		return netip.Prefix{}, 0, nil
-	case !network.Subnet.IsValid():
+	case network.Subnet.IsValid():
+		return network.Subnet, 1500 - headers[network.Driver], nil
+	case network.Driver != "" || o.awaits():
 		return netip.Prefix{}, 0, ErrNoSubnet
 	}
-	return network.Subnet, 1500 - headers[network.Driver], nil
+	return netip.Prefix{}, 0, nil
+}
+
+// patience is how long the first container waits for the node's subnet, where no network is declared that needs it.
+const patience = 10 * time.Second
+
+// awaits reports whether the node is about to get a subnet.
+func (o *Overlay) awaits() bool {
+	if o.Bridge == nil || !boundary.Address(o.Address()) || o.refused.Load() {
+		return false
+	}
+	now := time.Now()
+	o.asked.CompareAndSwap(nil, &now)
+	return now.Sub(*o.asked.Load()) < patience
 }
 
 // pass takes all steps that are due, and reports what has become of them.
 func (o *Overlay) pass(ctx context.Context) error {
 	if !o.Used() {
+		o.announce(ctx)
 		return nil
 	}
 	if err := o.open(); err != nil {
@@ -156,6 +175,24 @@ func (o *Overlay) pass(ctx context.Context) error {
 	}
 	status.Connected = wanted.Subnet.IsValid() && status.Message == ""
 	return o.report(ctx, status)
+}
+
+// announce reports where the node is, and which networks it has, before a network is declared: it gets a subnet that no other node has.
+func (o *Overlay) announce(ctx context.Context) {
+	status := api.NetworkNodeStatus{Address: o.Address()}
+	if o.Bridge == nil || !boundary.Address(status.Address) {
+		return
+	}
+	var err error
+	if status.Subnet, err = o.Bridge(ctx); err == nil {
+		status.Taken, err = networks(status.Subnet)
+	}
+	if err == nil {
+		err = o.store(ctx, status)
+	}
+	if o.refused.Store(err != nil); err != nil && ctx.Err() == nil {
+		o.Logger.Debug("this node gets no subnet of its own", "error", err)
+	}
 }
 
 // observe returns what is, and completes a status by it.
@@ -208,9 +245,16 @@ func taken(others []Route) (out []netip.Prefix) {
 
 // report stores the status if it changed.
 func (o *Overlay) report(ctx context.Context, status api.NetworkNodeStatus) error {
-	status.Node = o.Node
 	o.fail(status.Message)
-	if o.Network().Driver == "" || o.reported != nil && reflect.DeepEqual(*o.reported, status) {
+	if o.Network().Driver == "" {
+		return nil
+	}
+	return o.store(ctx, status)
+}
+
+func (o *Overlay) store(ctx context.Context, status api.NetworkNodeStatus) error {
+	status.Node = o.Node
+	if o.reported != nil && reflect.DeepEqual(*o.reported, status) {
 		return nil
 	}
 	if err := o.Report(ctx, status); err != nil {

@@ -53,7 +53,7 @@ func (c *Controller) Affected(s records.Snapshot, change view.Change) []engine.K
 	return []engine.Key{control.Key(api.NetworkRef)}
 }
 
-// Keys returns the network, whether it is declared or not: without it, the subnets of nodes are to be forgotten.
+// Keys returns the network, whether it is declared or not: nodes have their subnets before.
 func (c *Controller) Keys() []engine.Key { return []engine.Key{control.Key(api.NetworkRef)} }
 
 // Dirty returns the network if a reconcile would write something.
@@ -74,30 +74,26 @@ func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Resu
 	return engine.Result{Revision: revision}, err
 }
 
-// subnets returns the commit that gives each node its subnet, or takes them all back without a network.
+// subnets returns the commit that gives each node its subnet. It has one before a network is declared: the network of its containers is made
+// with it, and no other node's has the same.
 func (c *Controller) subnets(s records.Snapshot) *records.Txn {
 	txn, had := records.NewTxn("network.subnets"), s.Subnets()
 	given, _ := assign(s)
-	switch {
-	case had.Exists() && !s.Object(api.NetworkRef).Exists():
-		txn.Delete(records.SubnetsKey)
-	case had.Exists() && maps.Equal(had.Value.Nodes, given), !had.Exists() && len(given) == 0:
+	if had.Exists() && maps.Equal(had.Value.Nodes, given) || !had.Exists() && len(given) == 0 {
 		return txn
-	default:
-		txn.Put(records.SubnetsKey, api.Subnets{Nodes: given})
 	}
+	txn.Put(records.SubnetsKey, api.Subnets{Nodes: given})
 	return txn.If(records.SubnetsKey, had.Modified).If(records.ObjectKey(api.NetworkRef), s.Object(api.NetworkRef).Modified)
 }
 
-// assign decides on the subnets of all nodes that others reach, or once did; none without a network.
+// assign decides on the subnets of all nodes that others reach, or once did. Until a network is declared they are in its default range.
 func assign(s records.Snapshot) (map[string]netip.Prefix, map[string]string) {
-	object := s.Object(api.NetworkRef)
-	if !object.Exists() {
-		return nil, nil
-	}
-	spec, err := api.DecodeSpec[api.NetworkSpec](*object.Value)
-	if err != nil {
-		return nil, nil
+	var spec api.NetworkSpec
+	if object := s.Object(api.NetworkRef); object.Exists() {
+		var err error
+		if spec, err = api.DecodeSpec[api.NetworkSpec](*object.Value); err != nil {
+			return nil, nil
+		}
 	}
 	spec = spec.WithDefaults()
 	within, err := netip.ParsePrefix(spec.Range)
@@ -111,7 +107,7 @@ func assign(s records.Snapshot) (map[string]netip.Prefix, map[string]string) {
 		if !s.Node(node.Node).Exists() || !node.Address.IsValid() && !had.IsValid() {
 			continue
 		}
-		if node.Subnet.IsValid() {
+		if node.Subnet.IsValid() && node.Subnet != had {
 			if claims[node.Node] = boundary.Subnet(node.Subnet, within, others(reports, node.Node)); claims[node.Node] != "" {
 				continue
 			}

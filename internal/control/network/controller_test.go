@@ -101,8 +101,8 @@ func (h *harness) settle() (api.NetworkStatus, map[string]netip.Prefix) {
 func TestSubnets(t *testing.T) {
 	h := newHarness(t)
 	h.node("a", "", false)
-	if _, given := h.settle(); given != nil {
-		t.Errorf("without a network: %v", given)
+	if _, given := h.settle(); len(given) != 1 || given["a"].String() != "10.80.0.0/22" {
+		t.Errorf("before a network is declared: %v", given)
 	}
 	h.declare(api.NetworkSpec{})
 	h.node("b", "172.18.0.0/16", true)
@@ -144,7 +144,21 @@ func TestSubnets(t *testing.T) {
 		t.Errorf("after the other node was removed: %v", given)
 	}
 	h.commit(records.NewTxn("test").Delete(records.ObjectKey(api.NetworkRef)))
-	if status, given = h.settle(); given != nil || len(status.Nodes) > 0 {
-		t.Errorf("after it was deleted: %v %+v", given, status)
+	if status, given = h.settle(); len(given) != 2 || len(status.Nodes) > 0 {
+		t.Errorf("after it was deleted the subnets are still in use: %v %+v", given, status)
+	}
+}
+
+// TestASubnetFromBeforeTheNetwork: containers keep the subnet that their node was given when it joined, whatever range the network is declared
+// with later; a node without containers gets one of that range.
+func TestASubnetFromBeforeTheNetwork(t *testing.T) {
+	h := newHarness(t)
+	h.node("a", "", false)
+	h.node("b", "", false)
+	h.settle()
+	h.node("a", "10.80.0.0/22", false) // it has made the network of its containers since
+	h.declare(api.NetworkSpec{Range: "10.99.0.0/16"})
+	if status, given := h.settle(); given["a"].String() != "10.80.0.0/22" || given["b"].String() != "10.99.0.0/22" {
+		t.Errorf("%v %+v", given, status)
 	}
 }

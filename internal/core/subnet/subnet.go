@@ -22,8 +22,8 @@ type Node struct {
 func Assign(within netip.Prefix, bits int, nodes map[string]Node) (map[string]netip.Prefix, map[string]string) {
 	a := &assignment{given: map[string]netip.Prefix{}, refused: map[string]string{}}
 	names := slices.Sorted(maps.Keys(nodes))
-	for _, name := range names { // what is in use as it was decided
-		if node := nodes[name]; node.Has.IsValid() && (node.Uses == node.Has || !node.Uses.IsValid()) {
+	for _, name := range names { // what is in use as it was decided, or may still be
+		if node := nodes[name]; node.Has.IsValid() && (node.Uses == node.Has || !node.Uses.IsValid() && inside(within, node.Has)) {
 			a.keep(name, node.Has)
 		}
 	}
@@ -51,6 +51,11 @@ func Assign(within netip.Prefix, bits int, nodes map[string]Node) (map[string]ne
 		}
 	}
 	return a.given, a.refused
+}
+
+// inside reports whether a subnet lies in the range: one that was given before another range was declared doesn't.
+func inside(within, subnet netip.Prefix) bool {
+	return within.Bits() <= subnet.Bits() && within.Contains(subnet.Addr())
 }
 
 type assignment struct {

@@ -138,6 +138,11 @@ func (h *host) askDatagrams(port, answers string, a *asked, stop <-chan struct{}
 // a port of the nodes, over TCP and UDP.
 func TestARequestReachesItsPod(t *testing.T) {
 	l := newLab(t, 2)
+	for _, h := range l.hosts { // as a Tend of before made them, whose nodes were given no subnets when they joined
+		if made := h.docker("network", "create", "--subnet", "172.18.0.0/16", "tend0"); made.err != nil {
+			t.Fatal(made.output)
+		}
+	}
 	l.hosts[0].startServer()
 	l.hosts[1].startAgent()
 	l.until("both have joined", func() bool { return strings.Count(l.command("nodes").output, "ready") == 2 })

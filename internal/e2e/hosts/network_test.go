@@ -116,13 +116,27 @@ func TestContainersOfAllHosts(t *testing.T) {
 		h.startAgent()
 	}
 	l.until("all have joined", func() bool { return strings.Count(l.command("nodes").output, "ready") == 3 })
-	l.apply("wireguard")
 	spread := func() map[string][]pod {
 		t.Helper()
 		var pods map[string][]pod
 		l.until("each host has a pod", func() bool { pods = l.pods(); return len(pods) == 3 })
 		return pods
 	}
+	early := filepath.Join(l.folder, "early.hcl")
+	if err := os.WriteFile(early, []byte("deployment \"prod\" \"early\" {\n  image    = \"web:1\"\n  replicas = 3\n}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	l.must("apply", "-f", early)
+	before := addresses(spread())
+	l.must("apply", "-f", l.declare("wireguard", 1, 0))
+	t.Run("FromBefore", func(t *testing.T) { // what ran before the network was declared: each host had a subnet of its own since it joined
+		l.reach()
+		if after := addresses(l.pods()); after != before {
+			t.Errorf("the pods have moved from %s to %s", before, after)
+		}
+	})
+	l.must("delete", "-f", early)
+	l.apply("wireguard")
 	pods := spread()
 	t.Run("Reach", func(*testing.T) { l.reach() })
 	t.Run("Names", func(t *testing.T) {

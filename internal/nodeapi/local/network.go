@@ -32,19 +32,20 @@ func (c *Control) Network() node.Network {
 
 // networkHead returns the network without the peers.
 func (c *Control) networkHead(snap records.Snapshot) node.Network {
-	object := snap.Object(api.NetworkRef)
-	if !object.Exists() || object.Value.Metadata.Deleting() {
-		return node.Network{}
-	}
-	spec, err := api.DecodeSpec[api.NetworkSpec](*object.Value)
-	if err != nil {
-		return node.Network{}
-	}
-	spec = spec.WithDefaults()
-	out := node.Network{Driver: spec.Driver, Port: spec.Port, Policy: &node.Policy{Allow: spec.Allow}}
+	var out node.Network
 	if given := snap.Subnets(); given.Exists() {
 		out.Subnet = given.Value.Nodes[c.node]
 	}
+	object := snap.Object(api.NetworkRef)
+	if !object.Exists() || object.Value.Metadata.Deleting() {
+		return out
+	}
+	spec, err := api.DecodeSpec[api.NetworkSpec](*object.Value)
+	if err != nil {
+		return out
+	}
+	spec = spec.WithDefaults()
+	out.Driver, out.Port, out.Policy = spec.Driver, spec.Port, &node.Policy{Allow: spec.Allow}
 	return out
 }
 
