@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tend.dev/tend/internal/nodeapi/local"
@@ -91,7 +92,8 @@ func (c *Client) heard() {
 const withTTL = "ttl"
 
 // Alive implements nodeapi.Control. A server that gives no answer within a third of what the heartbeat lasts is given up, if there are
-// others: it may be cut off while its connections seem to live, and the rest of the time is for another one.
+// others: it may be cut off while its connections seem to live, and the rest of the time is for another one. So is one that refuses the
+// heartbeat, such as one that has no quorum; but not more often than that, because all may refuse.
 func (c *Client) Alive(ctx context.Context, ttl time.Duration) error {
 	within, cancel := ctx, context.CancelFunc(func() {})
 	if ttl > 0 {
@@ -103,10 +105,19 @@ func (c *Client) Alive(ctx context.Context, ttl time.Duration) error {
 	switch {
 	case err == nil:
 		c.heard()
-	case within.Err() != nil && ctx.Err() == nil && c.several():
+	case ctx.Err() == nil && c.several() && (within.Err() != nil || c.left.passed(time.Now(), ttl/3)):
 		c.giveUp()
 	}
 	return err
+}
+
+// instant is when something was done last. The zero value is never.
+type instant struct{ at atomic.Int64 }
+
+// passed sets it to now, and reports true, unless it was less than a time ago.
+func (i *instant) passed(now time.Time, apart time.Duration) bool {
+	before := i.at.Load()
+	return now.UnixNano()-before >= int64(apart) && i.at.CompareAndSwap(before, now.UnixNano())
 }
 
 // giveUp ends the stream as if the server had been silent.

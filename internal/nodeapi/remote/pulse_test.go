@@ -23,8 +23,8 @@ type piped struct {
 	// others are whether there is another server, lost how often this one was given up.
 	others bool
 	lost   atomic.Int32
-	// deaf: the server sends nothing on a stream; hung: it answers nothing at all.
-	deaf, hung atomic.Bool
+	// deaf: the server sends nothing on a stream; hung: it answers nothing at all; refusing: it takes no heartbeat.
+	deaf, hung, refusing atomic.Bool
 }
 
 // counted counts what is written.
@@ -59,6 +59,10 @@ func pipe(t *testing.T, as func(*http.Request)) *piped {
 		if p.hung.Load() {
 			_, _ = io.Copy(io.Discard, r.Body) // only then its end is noticed
 			<-r.Context().Done()
+			return
+		}
+		if p.refusing.Load() && strings.HasSuffix(r.URL.Path, "/alive") {
+			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
 		if as != nil {
@@ -224,6 +228,34 @@ func TestAServerThatAnswersNoHeartbeat(t *testing.T) {
 				synctest.Wait()
 				if p.lost.Load() == 0 {
 					t.Errorf("it isn't given up after %s", c.after)
+				}
+			})
+		})
+	}
+}
+
+// TestAServerThatRefusesHeartbeats: with others beside it, it is given up at once, and the next one that refuses not before a third of what a
+// heartbeat lasts has passed; alone it is kept.
+func TestAServerThatRefusesHeartbeats(t *testing.T) {
+	const lasts = 24 * time.Second
+	for name, others := range map[string]bool{"others": true, "alone": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := pipe(t, nil)
+				p.others = others
+				p.refusing.Store(true)
+				for beat, want := range []int32{1, 1, 2, 2} { // at 0 s, 5 s, 10 s and 15 s
+					if err := p.client.Alive(t.Context(), lasts); err == nil {
+						t.Fatal("it was taken")
+					}
+					synctest.Wait()
+					if !others {
+						want = 0
+					}
+					if got := p.lost.Load(); got != want {
+						t.Errorf("heartbeat %d: servers were given up %d times, want %d", beat, got, want)
+					}
+					time.Sleep(5 * time.Second)
 				}
 			})
 		})
