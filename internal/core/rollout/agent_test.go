@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"slices"
 	"time"
 
 	"tend.dev/tend/api"
@@ -18,8 +19,10 @@ func (w *world) next(s *Slot) (step, bool) {
 	switch {
 	case w.stuck[s.ID] || w.cut[w.node[s.Task]]:
 		return step{}, false
+	case s.Off && w.boxes[s.Task]:
+		return step{w.now, func() { delete(w.boxes, s.Task) }}, true
 	case s.Desired == api.DesiredRemoved:
-		return step{stoppedAt.Add(dropTakes), func() { s.Observed, s.State = false, api.TaskPending }}, s.Observed
+		return step{stoppedAt.Add(dropTakes), func() { s.Observed, s.Off, s.State = false, false, api.TaskPending }}, s.Observed
 	case s.Desired == api.DesiredShutdown:
 		return step{stoppedAt.Add(stopTakes), func() { w.end(s, api.TaskShutdown, "stopped") }}, s.Placed && !s.State.Terminal()
 	case s.State.Terminal():
@@ -50,6 +53,9 @@ func (w *world) starting(s *Slot) (step, bool) {
 			return step{}, false
 		}
 	}
+	if slices.ContainsFunc(w.leftovers, func(old Slot) bool { return old.ID == s.ID && w.node[old.Task] == w.node[s.Task] }) {
+		return step{}, false
+	}
 	if w.since[s.ID].IsZero() {
 		w.since[s.ID] = w.now
 	}
@@ -64,6 +70,7 @@ func (w *world) start(s *Slot) {
 	if !w.desired.Probed {
 		s.Ready, s.ReadyAt = true, w.now
 	}
+	w.boxed(s)
 	w.log("  %s runs", s.ID)
 }
 
@@ -90,6 +97,7 @@ func (w *world) crashLoop(s *Slot) {
 
 // end ends a slot's task.
 func (w *world) end(s *Slot, state api.TaskState, word string) {
+	delete(w.boxes, s.Task)
 	s.Observed, s.Ready, s.Steady, s.CrashLoop, s.State = true, false, false, false, state
 	if s.EndedAt.IsZero() || s.wanted() {
 		s.EndedAt = w.now
@@ -101,6 +109,11 @@ func (w *world) end(s *Slot, state api.TaskState, word string) {
 func (w *world) earliest() (step, bool) {
 	var first step
 	found := false
+	for i, old := range w.leftovers {
+		if !w.cut[w.node[old.Task]] { // its agent stops and removes it before anything else
+			return step{w.now, func() { w.clear(i) }}, true
+		}
+	}
 	for _, s := range w.sorted() {
 		if next, ok := w.next(s); ok && (!found || next.at.Before(first.at)) {
 			first, found = next, true

@@ -17,7 +17,7 @@ func (p *planner) collect() {
 		}
 		switch {
 		case s.wanted():
-			p.stop(s, Ended+string(s.State)) // one step at a time: a desired state rises once per plan
+			p.stop(s, Ended+s.end()) // one step at a time: a desired state rises once per plan
 		case !keep:
 			p.clear(s, "")
 		}

@@ -75,7 +75,7 @@ func checkEnd(t *rapid.T, d Desired, slots []Slot, wanted int) {
 			t.Fatalf("slot %s is not as wanted: %+v", s.ID, s)
 		case s.live():
 			live++
-		case !d.Frozen[s.ID] && !s.Lost:
+		case !d.Frozen[s.ID] && !s.Lost && !s.Away:
 			dead++
 		}
 	}

@@ -31,7 +31,12 @@
 //
 // A slot is lost while its node has been silent for too long. Lost is derived for each decision and never recorded. A
 // deployment's slot is replaced on another node if one takes it. An ordinal waits for its node, since its container may
-// still run there; that holds the rollout and the scaling of the others as an ordinal that is not ready does.
+// still run there; that holds the rollout of the others as an ordinal that is not ready does. Scaling holds only for one
+// that never came up.
+//
+// Once a person says that the node is off, its tasks have ended. That is no failure, so nothing is held and nothing backs
+// off: a deployment's place is filled, and an ordinal is created where another node takes it. The caller keeps the old
+// task until the node has cleared it.
 //
 // An ordinal is replaced in steps that each survive a crash: stop, remove the container, and then one step that forgets
 // the old task and creates the new one.
@@ -45,9 +50,11 @@
 //   - stop-first never starts a container before the one it takes over from has stopped;
 //   - a desired state only rises, and one plan acts on a task once;
 //   - a lost slot is given up only together with the one that takes its place, and never if no node takes that;
-//   - an ordinal never has two tasks, and a new one only once the old container is gone, lost or not;
+//   - an ordinal never has two tasks, and a new one only once the old container is gone, or a person said that its node is
+//     off;
+//   - an ordinal never has two live containers, unless that person was wrong;
 //   - a scale-up never creates an ordinal before those below have settled, a scale-down never stops one before those
-//     above have stopped;
+//     above have stopped, except for those that can't answer;
 //   - a rollout takes down one serving ordinal at a time, the highest outdated one, and ordinal 0 last;
 //   - an up-to-date state plans nothing, and any state gets there when faults end;
 //   - time changes a plan only at the moment the plan named;

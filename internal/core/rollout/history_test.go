@@ -62,6 +62,7 @@ func randomWorld(t *rapid.T) *world {
 	w.desired.Strategy = randomStrategy(t)
 	w.nodes = []string{"n1", "n2", "n3"}[:rapid.IntRange(1, 3).Draw(t, "nodes")]
 	w.byClock = rapid.Bool().Draw(t, "by the clock")
+	w.pinned = rapid.Bool().Draw(t, "pinned")
 	return w
 }
 
@@ -100,7 +101,8 @@ func (h *history) events() map[string]func(*rapid.T) {
 			h.cut[rapid.SampledFrom(h.nodes).Draw(t, "node")] = true
 			h.held = rapid.IntRange(0, 3).Draw(t, "held") == 0
 		},
-		"mend": func(t *rapid.T) { h.cut[rapid.SampledFrom(h.nodes).Draw(t, "node")] = false },
+		"confirm": h.confirm,
+		"mend":    func(t *rapid.T) { h.cut[rapid.SampledFrom(h.nodes).Draw(t, "node")] = false },
 		"drain": func(t *rapid.T) {
 			h.drained[rapid.SampledFrom(h.nodes).Draw(t, "node")] = rapid.Bool().Draw(t, "drained")
 		},

@@ -1,6 +1,10 @@
 package rollout
 
-import "tend.dev/tend/api"
+import (
+	"strconv"
+
+	"tend.dev/tend/api"
+)
 
 // replaceLost replaces the slots whose node is lost, if another node would take the new one. The new one doesn't wait for
 // the end of the old one: whether its container still runs is unknown, and may stay so. That is why only slots that are
@@ -16,7 +20,7 @@ func (p *planner) replaceLost() {
 			continue // its last successor failed: not before the backoff has passed
 		}
 		place, after := s.ID, ""
-		if p.waiting(s) && !p.abandoned(s.After) {
+		if p.waiting(s) && !p.forsaken(s) {
 			after = s.After // it never started, and what it waits for runs still
 		}
 		if old := p.byID[s.Replaces]; old != nil && p.successor[old.ID] == s && !p.stopped[old.ID] {
@@ -29,7 +33,13 @@ func (p *planner) replaceLost() {
 
 // stranded reports whether nothing but a new slot in its place helps a slot, and there is a node for that.
 func (p *planner) stranded(s *Slot) bool {
-	return s.Lost && s.Elsewhere || p.waiting(s) && p.abandoned(s.After)
+	return s.Lost && s.Elsewhere || p.forsaken(s)
+}
+
+// forsaken reports whether a slot waits for a container that may never answer, and needn't: the slots that follow that one
+// run elsewhere, or this slot is none of them.
+func (p *planner) forsaken(s *Slot) bool {
+	return p.waiting(s) && (p.abandoned(s.After) || s.Replaces == "" && !s.Lost && p.unstopped[s.After].Lost)
 }
 
 // abandoned reports whether a task may run on a lost node, and the slots that follow it run elsewhere. Nothing waits for
@@ -39,18 +49,18 @@ func (p *planner) abandoned(task string) bool {
 	return s != nil && s.Lost && s.Elsewhere
 }
 
-// awaitedLost returns the lost slot to report: one that can't be replaced now, or else one that is about to be. An
-// ordinal that was stopped is awaited too: the next task of its place waits for its end.
+// awaitedLost returns the lost slot to report: one that can't be replaced now, or else one that is about to be. A wanted
+// ordinal that was stopped, or whose node is off, is awaited too: the next task of its place waits for its end.
 func (p *planner) awaitedLost() *Slot {
 	var first *Slot
 	for _, list := range [][]*Slot{p.live, p.ended} {
 		for _, s := range list {
-			awaited := s.live() || p.desired.Ordered
+			awaited := s.live() || p.wantedOrdinal(s)
 			if s.live() && p.waiting(s) && p.unstopped[s.After].Lost {
 				s = p.unstopped[s.After]
 			}
 			switch {
-			case !s.Lost || !awaited:
+			case !s.Lost && !s.Away || !awaited:
 			case !s.Elsewhere:
 				return s
 			case first == nil:
@@ -59,4 +69,10 @@ func (p *planner) awaitedLost() *Slot {
 		}
 	}
 	return first
+}
+
+// wantedOrdinal reports whether a slot is an ordinal that is wanted.
+func (p *planner) wantedOrdinal(s *Slot) bool {
+	n, err := strconv.Atoi(s.ID)
+	return p.desired.Ordered && err == nil && n < p.desired.Replicas && !p.frozen[s.ID]
 }

@@ -84,7 +84,8 @@ func (o *ordered) findSurplus() {
 // thawed reports whether an ordinal is to run.
 func (o *ordered) thawed(n int) bool { return !o.frozen[strconv.Itoa(n)] }
 
-// scaleDown stops surplus ordinals from the top: the next one once the container above it has stopped.
+// scaleDown stops surplus ordinals from the top: the next one once the container above it has stopped. It doesn't wait for
+// a lost one, which may never answer.
 func (o *ordered) scaleDown() {
 	for _, s := range o.surplus {
 		if s.live() {
@@ -92,7 +93,7 @@ func (o *ordered) scaleDown() {
 		} else {
 			o.collectOrdinal(s)
 		}
-		if !s.stopped() && !o.atOnce {
+		if !s.stopped() && !s.Lost && !o.atOnce {
 			return
 		}
 	}
@@ -102,7 +103,7 @@ func (o *ordered) scaleDown() {
 // plan.
 func (o *ordered) collectOrdinal(s *Slot) {
 	if s.wanted() {
-		o.retire(s, Ended+string(s.State), o.afterEnd(s))
+		o.retire(s, Ended+s.end(), o.afterEnd(s))
 		return
 	}
 	o.clear(s, "")
@@ -117,7 +118,9 @@ func (o *ordered) retire(s *Slot, reason string, next int) {
 	o.actions[len(o.actions)-1].NextAttempt = next
 }
 
-// gone reports whether nothing is left of the ordinal's container, so that its name is free.
+// gone reports whether nothing keeps the ordinal's next task from being created: nothing is left of its container, so that
+// its name is free; or a person said that its node is off, and another node takes the next task.
 func gone(s *Slot) bool {
-	return !s.wanted() && (!s.Placed || s.Desired == api.DesiredRemoved && !s.Observed)
+	cleared := !s.Placed || s.Desired == api.DesiredRemoved && !s.Observed
+	return !s.wanted() && (cleared || s.Away && s.Elsewhere)
 }

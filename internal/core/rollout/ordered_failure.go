@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"tend.dev/tend/api"
@@ -42,10 +43,10 @@ func (o *ordered) heldOrdered() bool {
 	return o.desired.Strategy.OnFailure != api.OnFailureContinue && (o.failure != nil || o.unprovenOrdinal() != nil)
 }
 
-// afterEnd returns the number of the attempt that follows a task that ended by itself. After one that lasted, the count
-// starts over.
+// afterEnd returns the number of the attempt that follows a task that has ended. After one that lasted, or whose node is
+// off, the count starts over.
 func (o *ordered) afterEnd(s *Slot) int {
-	if ranLong(s) {
+	if s.Off || ranLong(s) {
 		return 1
 	}
 	return max(s.Attempt, 1) + 1
@@ -75,6 +76,12 @@ func (o *ordered) summarizeOrdered() Plan {
 		plan.Message = fmt.Sprintf("attempt %d is not ready yet", max(s.Attempt, s.NextAttempt))
 		return plan
 	}
-	complete := len(o.surplus) == 0 && len(o.stopped) == 0 && o.complete(plan.Counts) // an ordinal to recreate is still up
+	complete := !o.shrinks() && len(o.stopped) == 0 && o.complete(plan.Counts) // an ordinal to recreate is still up
 	return o.soundPlan(plan, complete)
+}
+
+// shrinks reports whether a surplus ordinal has yet to go. Nothing but its node can clear one that is lost, or whose node is
+// off.
+func (o *ordered) shrinks() bool {
+	return slices.ContainsFunc(o.surplus, func(s *Slot) bool { return !s.Lost && !s.Away })
 }

@@ -20,7 +20,7 @@ func (o *ordered) renew() {
 // down or frozen before, comes up once every ordinal below has settled. One that failed, or was stopped to be replaced,
 // comes back without waiting: those below may need it to become ready again.
 func (o *ordered) fill() {
-	below := true // every ordinal below has settled
+	below := true // every ordinal below has settled, or can't answer
 	for n, s := range o.places {
 		switch {
 		case !o.thawed(n):
@@ -31,14 +31,20 @@ func (o *ordered) fill() {
 		case s != nil && !s.live():
 			o.refill(n, s, below || o.atOnce)
 		}
-		below = below && s != nil && s.live() && !o.stopped[s.ID] && o.settled(s)
+		below = below && s != nil && (s.live() && !o.stopped[s.ID] && o.settled(s) || o.unreachable(s))
 	}
+}
+
+// unreachable reports whether an ordinal that had come up is on a node that doesn't answer. Those above don't wait for it:
+// it may never answer.
+func (o *ordered) unreachable(s *Slot) bool {
+	return (s.Lost || s.Away) && (!s.ReadyAt.IsZero() || o.heedless() && !s.RunningAt.IsZero())
 }
 
 // rest keeps what a frozen ordinal left behind, for inspection.
 func (o *ordered) rest(s *Slot) {
 	if s != nil && s.State.Terminal() && s.wanted() {
-		o.stop(s, Ended+string(s.State))
+		o.stop(s, Ended+s.end())
 	}
 }
 

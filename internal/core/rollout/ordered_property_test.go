@@ -44,8 +44,8 @@ func (h *history) orderedEvents() map[string]func(*rapid.T) {
 
 func randomOrdinal(t *rapid.T) string { return strconv.Itoa(rapid.IntRange(0, 6).Draw(t, "ordinal")) }
 
-// An ordinal has at most one task: a new one is created only when nothing is left of the previous container, and it
-// replaces its record.
+// An ordinal has at most one task: a new one is created only when nothing is left of the previous container, or its node is
+// off, and it takes the place of the previous task.
 func TestAnOrdinalHasOneTask(t *testing.T) {
 	alwaysInOrder(t, func(t *rapid.T, l look) {
 		made := map[string]bool{}
@@ -59,7 +59,7 @@ func TestAnOrdinalHasOneTask(t *testing.T) {
 				t.Fatalf("slot %s is made twice", a.Slot)
 			case before == nil && a.Task != "", before != nil && a.Task != before.Task:
 				t.Fatalf("%v takes the place of task %q: %+v", a, a.Task, before)
-			case before != nil && !(before.stopped() && (!before.Placed || !before.Observed)):
+			case before != nil && !(before.stopped() && (!before.Placed || !before.Observed || before.Away && before.Elsewhere)):
 				t.Fatalf("%v, although its container may be there: %+v", a, *before)
 			}
 			if n, err := strconv.Atoi(a.Slot); err != nil || n < 0 || n >= l.desired.Replicas || l.desired.Frozen[a.Slot] {
@@ -70,7 +70,8 @@ func TestAnOrdinalHasOneTask(t *testing.T) {
 	})
 }
 
-// A scale-up never creates an ordinal before every one below, except frozen ones, has settled.
+// A scale-up never creates an ordinal before every one below, except frozen ones, has settled, or had done so before its node
+// stopped answering.
 func TestScaleUpIsBottomUp(t *testing.T) {
 	alwaysInOrder(t, func(t *rapid.T, l look) {
 		o := observeOrdered(l.desired, l.before, l.now)
@@ -82,6 +83,9 @@ func TestScaleUpIsBottomUp(t *testing.T) {
 			n, _ := strconv.Atoi(a.Slot)
 			for below := range n {
 				s := o.places[below]
+				if s != nil && (s.Lost || s.Away) && !o.settledAt(s).IsZero() {
+					continue
+				}
 				if o.thawed(below) && (s == nil || !s.live() || !o.settled(s) || stops(l.plan, s.ID)) {
 					t.Fatalf("%v, although ordinal %d below has not settled: %+v", a, below, s)
 				}
@@ -90,7 +94,8 @@ func TestScaleUpIsBottomUp(t *testing.T) {
 	})
 }
 
-// A scale-down never stops an ordinal before the container of every one above has stopped.
+// A scale-down never stops an ordinal before the container of every one above has stopped, except those on nodes that don't
+// answer.
 func TestScaleDownIsTopDown(t *testing.T) {
 	alwaysInOrder(t, func(t *rapid.T, l look) {
 		for _, a := range l.plan.Actions {
@@ -99,7 +104,7 @@ func TestScaleDownIsTopDown(t *testing.T) {
 				continue
 			}
 			for _, s := range l.before {
-				if above, _ := strconv.Atoi(s.ID); above > n && !s.stopped() {
+				if above, _ := strconv.Atoi(s.ID); above > n && !s.stopped() && !s.Lost {
 					t.Fatalf("%v, although ordinal %d has not stopped: %+v", a, above, s)
 				}
 			}
@@ -230,7 +235,7 @@ func TestOrderedForecastEnds(t *testing.T) {
 			t.Fatalf("%d actions for %d slots", len(actions), len(l.before))
 		}
 		for _, s := range l.before {
-			if s.CrashLoop || s.Rebootstrap || s.Lost {
+			if s.CrashLoop || s.Rebootstrap || s.Lost || s.Away {
 				return // taken as it is
 			}
 		}

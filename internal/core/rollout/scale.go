@@ -40,7 +40,8 @@ func (p *planner) fill(missing int) {
 }
 
 // stopping returns the containers that may still hold what the next one needs exclusively (stop-first), and that no
-// slot waits for yet; the one that was stopped first comes first.
+// slot waits for yet; the one that was stopped first comes first. One on a lost node may never answer, and holds nothing
+// that another node has.
 func (p *planner) stopping() []*Slot {
 	if p.desired.Strategy.Order != api.OrderStopFirst {
 		return nil
@@ -51,7 +52,7 @@ func (p *planner) stopping() []*Slot {
 	}
 	var out []*Slot
 	for _, s := range slices.Backward(p.ended) {
-		if !s.stopped() && !p.waiting(s) && !awaited[s.Task] && !p.frozen[s.ID] && !p.abandoned(s.Task) {
+		if !s.stopped() && !p.waiting(s) && !awaited[s.Task] && !p.frozen[s.ID] && !s.Lost {
 			out = append(out, s)
 		}
 	}

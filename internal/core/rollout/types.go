@@ -63,11 +63,14 @@ type Slot struct {
 	// Lost is set while the slot's node has been silent for the whole timeout and the task has not ended: whether its
 	// container runs is unknown. Reason, Message and Next are about the node then.
 	Lost bool
+	// Off is set once a person said that the slot's node is off, and so that its task has ended: that is no failure of what
+	// it ran. Away is set with it until the node answers again. Reason, Message and Next are about the node then.
+	Off, Away bool
 	// Misplaced says why the slot's node may not keep it, though it runs there: it was drained, or no longer meets the
 	// constraints. Empty if it may.
 	Misplaced string
-	// Elsewhere is set with Lost and Misplaced if another node would take a new pod in its place now. A lost ordinal is never
-	// replaced so. Otherwise Stays says of a misplaced slot why none would.
+	// Elsewhere is set with Lost, Misplaced and Away if another node would take a new pod in its place now. A lost ordinal is
+	// never replaced so. Otherwise Stays says of a misplaced slot why none would.
 	Elsewhere bool
 	Stays     string
 	// Observed reports whether the agent's half exists.
@@ -97,7 +100,15 @@ func (s *Slot) wanted() bool { return s.Desired == api.DesiredRunning || s.Desir
 
 // failed reports whether the task ended by itself, or could not start.
 func (s *Slot) failed() bool {
-	return s.State == api.TaskFailed || s.State == api.TaskRejected || s.State == api.TaskComplete
+	return !s.Off && (s.State == api.TaskFailed || s.State == api.TaskRejected || s.State == api.TaskComplete)
+}
+
+// end says how a task ended.
+func (s *Slot) end() string {
+	if s.Off {
+		return "its node is off"
+	}
+	return string(s.State)
 }
 
 // stopped reports whether no container of the slot runs, and none will.

@@ -47,6 +47,11 @@ type world struct {
 	node      map[string]string    // the nodes of tasks, by task
 	strayed   map[string]bool      // slots that were lost once: what they do since is not the planner's doing
 	byClock   bool                 // agents are from before they reported which slots are steady
+	pinned    bool                 // ordinals keep data where they are
+	boxes     map[string]bool      // tasks whose container runs, whatever is known of it
+	wrong     map[string]bool      // tasks that a person said had ended while their container ran
+	leftovers []Slot               // tasks that lost their ordinal before their node cleared them
+	overlap   string               // the first two containers of one ordinal that ran at once
 	made      int
 	phase     string // the last one printed
 	log       func(format string, args ...any)
@@ -58,6 +63,7 @@ func newWorld() *world {
 	return &world{
 		now: epoch, slots: map[string]*Slot{}, stoppedAt: map[string]time.Time{}, since: map[string]time.Time{},
 		nodes: []string{"n1"}, cut: map[string]bool{}, drained: map[string]bool{}, node: map[string]string{}, strayed: map[string]bool{},
+		boxes: map[string]bool{}, wrong: map[string]bool{},
 		fates: map[string]fate{}, stuck: map[string]bool{}, log: func(string, ...any) {},
 		desired: Desired{KeepDead: 3, Frozen: map[string]bool{}, Strategy: defaultStrategy()},
 	}
@@ -76,7 +82,8 @@ func (w *world) list() []Slot {
 	for _, s := range w.sorted() {
 		s.Lost = s.Placed && !s.State.Terminal() && w.cut[w.node[s.Task]]
 		room := !w.noNode && w.choose() != ""
-		s.Elsewhere = s.Lost && !w.desired.Ordered && !w.held && room
+		s.Away = s.Off && w.cut[w.node[s.Task]]
+		s.Elsewhere = room && (s.Lost && !w.desired.Ordered && !w.held || s.Away && !w.pinned)
 		w.misplace(s, room)
 		seen := *s
 		if s.Lost {
@@ -141,6 +148,9 @@ func (w *world) perform(a Action) {
 			delete(w.since, name)
 		}
 		w.made++
+		if before := w.slots[name]; before != nil && before.Off && before.Observed {
+			w.leftovers = append(w.leftovers, *before)
+		}
 		w.slots[name] = &Slot{
 			ID: name, Task: task, Replaces: a.Replaces, After: a.After, Version: a.Version,
 			Desired: api.DesiredRunning, State: api.TaskPending, CreatedAt: w.now, Attempt: a.Attempt,
