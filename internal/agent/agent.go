@@ -36,6 +36,7 @@ type Agent struct {
 	lastLogs   *lastLogs
 	watcher    *watcher
 	machine    *machine
+	former     *former
 	prober     *prober.Prober
 	serving    *serving // nil where the node has no proxy
 	services   services
@@ -77,6 +78,7 @@ func New(o Options) *Agent {
 	a.watcher = newWatcher(a)
 	a.prober = newProber(a)
 	a.machine = newMachine(a)
+	a.former = newFormer(a)
 	a.serving = newServing(a)
 	a.reports.served = a.serving.changed
 	a.tasks = engine.New(engine.Options{
@@ -90,7 +92,7 @@ func New(o Options) *Agent {
 	members := []engine.Member{
 		a.reports, a.stops, a.pulls.operations, a.builds.operations, a.lastLogs.operations, engine.NewMember(a.beat), a.machine, a.watcher, engine.NewMember(a.prober.Run),
 	}
-	members = append(members, a.heldBack(engine.NewMember(a.sweepSecrets), a.images, a.tasks)...)
+	members = append(members, a.heldBack(engine.NewMember(a.sweepSecrets), a.former, a.images, a.tasks)...)
 	a.group = engine.NewGroup(engine.GroupOptions{}, append(members, a.serving.members()...)...)
 	a.control.Subscribe(a.changed)
 	return a

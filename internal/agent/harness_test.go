@@ -69,6 +69,9 @@ type harness struct {
 	reading func(task string)
 	// beating is called, if set, for each heartbeat that the agent sends, with how long it is to last.
 	beating func(lasts time.Duration)
+	// former are the names of the machine's node in ended memberships; cleared counts how often nothing was left of them.
+	former  []string
+	cleared atomic.Int64
 	view    *view.View
 	agent   *agent.Agent
 	stop    func()
@@ -88,7 +91,8 @@ func (l *harness) start() {
 	l.view = view.New(l.store, view.Options{Decode: records.Decode, Indexes: records.Indexes, Logger: logger})
 	control, disconnect := l.connect(local.New(local.Options{Store: l.store, View: l.view, Keys: plain{}, ImageOf: l.imageOf}), logger)
 	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf, mute: &l.mute, outputDelay: &l.outputDelay}
-	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder, Builder: l.builder, Ask: l.asker, Spool: l.spool, Room: l.room}
+	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder, Builder: l.builder, Ask: l.asker, Spool: l.spool, Room: l.room,
+		Former: l.former, Cleared: func() error { l.cleared.Add(1); return nil }}
 	if l.edge != nil {
 		l.commit(records.NewTxn("test").Put(records.MemberKey(nodeID), records.Member{UID: "here", Ingress: true}))
 		opts.Edge = func(func()) agent.Edge { return l.edge }

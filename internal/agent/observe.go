@@ -29,6 +29,7 @@ func (a *Agent) observe(ctx context.Context, assigned node.Assignment) (healing.
 		return in, err
 	}
 	setObserved(&in, seen)
+	in.Occupied = seen == nil && a.occupied(assigned.Task)
 	in.Log = a.lastLogs.of(assigned.Task.ID)
 	return in, a.observeInits(ctx, &in)
 }
@@ -48,6 +49,7 @@ func (a *Agent) drifted(now time.Time) []engine.Key {
 			Probes: a.probing(assigned.Task),
 		}
 		setObserved(&in, seen)
+		in.Occupied = seen == nil && a.occupied(assigned.Task)
 		unknown := a.knownInits(&in) || stale != ""
 		if next := healing.Plan(in, now); unknown || next.Inspect || next.Action.Verb != healing.None {
 			keys = append(keys, taskKey(id))

@@ -75,6 +75,10 @@ type Options struct {
 	Moved func()
 	// Quarantined returns the paths of the node's files that were set aside; default none.
 	Quarantined func() []string
+	// Former are names under which this machine was a node of the cluster until it was taken out, if containers of that time may
+	// be left: those that the store doesn't know are stopped and removed. Cleared is called once none is left. Default: none.
+	Former  []string
+	Cleared func() error
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 	// Metrics of the engine; may be nil.
@@ -109,6 +113,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Quarantined == nil {
 		o.Quarantined = func() []string { return nil }
+	}
+	if o.Cleared == nil {
+		o.Cleared = func() error { return nil }
 	}
 	if o.Drained == nil {
 		o.Drained = func(context.Context, string) error { return nil }

@@ -11,6 +11,7 @@ import (
 // The indexes of the view.
 const (
 	IndexTasksByOwner  = "tasks.owner"  // Ref.String() → tasks
+	IndexLeftovers     = "tasks.left"   // Ref.String() → tasks whose slot another task has
 	IndexTasksByNode   = "tasks.node"   // node id → tasks
 	IndexTasksAfter    = "tasks.after"  // task id → tasks that start after its end
 	IndexImagesByOwner = "images.owner" // Ref.String() → image states of every node
@@ -20,7 +21,13 @@ const (
 var Indexes = []view.Index{
 	dependents,
 	{Name: IndexTasksByOwner, Keys: func(_ string, value any) []string {
-		if task, ok := value.(*api.Task); ok {
+		if task, ok := value.(*api.Task); ok && !task.Leftover {
+			return []string{task.Owner().String()}
+		}
+		return nil
+	}},
+	{Name: IndexLeftovers, Keys: func(_ string, value any) []string {
+		if task, ok := value.(*api.Task); ok && task.Leftover {
 			return []string{task.Owner().String()}
 		}
 		return nil
@@ -110,34 +117,6 @@ func (s Snapshot) NodeSpec(node string) api.NodeSpec {
 func (s Snapshot) WorkloadStatus(ref api.Ref) Read[api.WorkloadStatus] {
 	return get[api.WorkloadStatus](s, StatusKey(ref))
 }
-
-// Task reads the desired half of a task.
-func (s Snapshot) Task(id string) Read[api.Task] { return get[api.Task](s, TaskKey(id)) }
-
-// TaskStatus reads the observed half of a task.
-func (s Snapshot) TaskStatus(id string) Read[api.TaskStatus] {
-	return get[api.TaskStatus](s, TaskStatusKey(id))
-}
-
-// TasksOf returns the tasks of a workload, oldest first.
-func (s Snapshot) TasksOf(ref api.Ref) []Read[api.Task] {
-	tasks := collect[api.Task](s.Index(IndexTasksByOwner, ref.String()))
-	slices.SortStableFunc(tasks, func(a, b Read[api.Task]) int { return a.Value.CreatedAt.Compare(b.Value.CreatedAt) })
-	return tasks
-}
-
-// TasksOn returns the tasks assigned to a node.
-func (s Snapshot) TasksOn(node string) []Read[api.Task] {
-	return collect[api.Task](s.Index(IndexTasksByNode, node))
-}
-
-// TasksAfter returns the tasks that start after the end of a task.
-func (s Snapshot) TasksAfter(id string) []Read[api.Task] {
-	return collect[api.Task](s.Index(IndexTasksAfter, id))
-}
-
-// Tasks returns all tasks.
-func (s Snapshot) Tasks() []Read[api.Task] { return collect[api.Task](s.Prefix(TasksPrefix)) }
 
 // Releases returns the releases of a workload, oldest first.
 func (s Snapshot) Releases(ref api.Ref) []Read[api.Release] {

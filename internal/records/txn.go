@@ -82,11 +82,29 @@ func (t *Txn) ReplaceTask(old Read[api.Task], slot Read[string], task api.Task) 
 	return t.If(SlotKey(task.Owner(), task.Slot), slot.Modified).Put(SlotKey(task.Owner(), task.Slot), task.ID)
 }
 
+// SupersedeTask gives the slot of an ended task to a new one, as ReplaceTask does, and keeps the record of the old one as a
+// leftover: its node is off, and has to remove the container when it returns. Volumes stay.
+func (t *Txn) SupersedeTask(old Read[api.Task], slot Read[string], task api.Task, now time.Time) *Txn {
+	if !slot.Exists() || *slot.Value != old.Value.ID {
+		t.err = fmt.Errorf("task %s: slot %s is not its own", old.Value.ID, old.Value.Slot)
+		return t
+	}
+	leftover := *old.Value
+	leftover.Leftover, leftover.Wipe = true, false
+	old.Value = &leftover
+	t.RaiseTask(old, api.DesiredRemoved, "its node is off", now)
+	t.If(TaskKey(task.ID), 0).Put(TaskKey(task.ID), task)
+	return t.If(SlotKey(task.Owner(), task.Slot), slot.Modified).Put(SlotKey(task.Owner(), task.Slot), task.ID)
+}
+
 // ForgetTask deletes an ended task: the place in its slot, and what its node may have left of the observed half where that was
 // removed from the cluster. It is on the condition that the task was not written since it was read.
 func (t *Txn) ForgetTask(old Read[api.Task]) *Txn {
 	id := old.Value.ID
 	t.If(TaskKey(id), old.Modified).Delete(TaskKey(id)).Delete(TaskStatusKey(id))
+	if old.Value.Leftover { // its slot is another task's
+		return t
+	}
 	return t.Delete(SlotKey(old.Value.Owner(), old.Value.Slot))
 }
 

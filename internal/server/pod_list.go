@@ -29,7 +29,7 @@ func podsOf(snap records.Snapshot, wanted podFilter) []api.Pod {
 	out := []api.Pod{}
 	frozen := map[api.Ref]map[string]bool{}
 	for _, task := range snap.Tasks() {
-		if !wanted.wants(task.Value) {
+		if task.Value.Leftover || !wanted.wants(task.Value) {
 			continue
 		}
 		owner := task.Value.Owner()

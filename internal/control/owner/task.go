@@ -16,7 +16,12 @@ type Task struct {
 	Status *api.TaskStatus
 	// Absence is that of its node; zero once the task has ended.
 	Absence Absence
+	// Away is set if the task has ended because a person said that its node is off, and the node hasn't answered since.
+	Away bool
 }
+
+// Off reports whether the task has ended because a person said that its node is off. No node can say so itself.
+func (t Task) Off() bool { return t.Ended() && t.Status.Reason == api.ReasonNodeDown }
 
 // Ended reports whether its node has reported its end.
 func (t Task) Ended() bool { return t.Status != nil && t.Status.State.Terminal() }
@@ -46,15 +51,33 @@ func (l *Liveness) Tasks(s records.Snapshot, ref api.Ref) (tasks []Task, left ti
 	for i := range tasks {
 		task := &tasks[i]
 		desired := task.Desired.Value
-		if desired.Desired == api.DesiredRemoved && desired.Node != "" && !s.Node(desired.Node).Exists() {
-			task.Status = nil // the node was removed from the cluster: nothing of it is left to remove
+		if cleared(s, *desired) {
+			task.Status = nil
 		}
+		task.Away = task.Off() && !nodes.Alive[desired.Node]
 		if !task.Ended() && !nodes.Alive[desired.Node] {
 			task.Absence = l.Of(s, desired.Node)
 			left = Sooner(left, task.Absence.Left)
 		}
 	}
 	return tasks, left
+}
+
+// cleared reports whether a task is to be removed, and its node was removed from the cluster: nothing of it is left to
+// remove.
+func cleared(s records.Snapshot, task api.Task) bool {
+	return task.Desired == api.DesiredRemoved && task.Node != "" && !s.Node(task.Node).Exists()
+}
+
+// Leftovers returns the tasks of an owner whose slots other tasks have. gone are those of which nothing is left.
+func Leftovers(s records.Snapshot, ref api.Ref) (all, gone []records.Read[api.Task]) {
+	all = s.LeftoversOf(ref)
+	for _, task := range all {
+		if !s.TaskStatus(task.Value.ID).Exists() || cleared(s, *task.Value) {
+			gone = append(gone, task)
+		}
+	}
+	return all, gone
 }
 
 // Sooner returns the earlier of two waits; 0 is never.
@@ -65,11 +88,11 @@ func Sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
-// Guard makes a transaction that was decided with lost tasks fail if one of their nodes has a heartbeat again.
+// Guard makes a transaction that was decided with tasks on silent nodes fail if one of these nodes has a heartbeat again.
 func Guard(txn *records.Txn, tasks []Task) {
 	guarded := map[string]bool{}
 	for _, t := range tasks {
-		if node := t.Desired.Value.Node; t.Absence.Lost && !guarded[node] {
+		if node := t.Desired.Value.Node; (t.Absence.Lost || t.Away) && !guarded[node] {
 			guarded[node] = true
 			txn.If(records.AliveKey(node), 0)
 		}

@@ -85,7 +85,7 @@ func (o observed) wait(a assessment, now time.Time, more bool) time.Duration {
 
 // due reports whether act would write anything.
 func (o observed) due(a assessment, now time.Time) (bool, error) {
-	if len(a.plan.Actions) > 0 || a.target.mint || len(a.gone) > 0 || !a.runs.empty() {
+	if len(a.plan.Actions) > 0 || a.target.mint || len(a.gone)+len(o.cleared) > 0 || !a.runs.empty() {
 		return true, nil
 	}
 	if _, wanted := o.wantedImage(); wanted {

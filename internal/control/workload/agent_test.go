@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,7 +18,7 @@ func (l *harness) runAgent() bool {
 	l.reconcilesAt = time.Time{}
 	txn := records.NewTxn("agent")
 	l.answerImage(txn)
-	for _, task := range l.snapshot().TasksOf(l.ref) {
+	for _, task := range slices.Concat(l.snapshot().TasksOf(l.ref), l.snapshot().LeftoversOf(l.ref)) {
 		switch {
 		case task.Value.Node == "" || l.cut[task.Value.Node]:
 		case task.Value.Role != api.RoleMain:

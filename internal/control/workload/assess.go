@@ -153,7 +153,7 @@ func (o observed) slots() []rollout.Slot {
 			CreatedAt: task.CreatedAt, EndedAt: task.EndedAt,
 		}
 		slot.After = task.After
-		slot.Lost = t.Absence.Lost
+		slot.Lost, slot.Off, slot.Away = t.Absence.Lost, t.Off(), t.Away
 		slot.Attempt, slot.NextAttempt, slot.Rebootstrap = task.Attempt, task.NextAttempt, o.rebootstraps(*task)
 		if refusal, refused := o.refusals[task.ID]; refused {
 			slot.Unplaceable, slot.Crowded, slot.Reason, slot.Message = true, refusal.Crowded, api.ReasonNoNode, refusal.Message
@@ -172,8 +172,11 @@ func (o observed) slots() []rollout.Slot {
 			}
 		}
 		slot.Misplaced, slot.Elsewhere, slot.Stays = o.misplacement(task)
-		if slot.Lost {
+		switch {
+		case slot.Lost:
 			slot.Elsewhere, slot.Reason, slot.Message, slot.Next = o.loss(t)
+		case slot.Away && o.ordered():
+			slot.Elsewhere, slot.Message, slot.Next = o.off(*task)
 		}
 		out = append(out, slot)
 	}

@@ -102,5 +102,8 @@ func (o observed) usedReleases(a assessment) map[string]bool {
 	for _, t := range o.tasks {
 		used[t.Desired.Value.Release] = true
 	}
+	for _, t := range o.leftovers {
+		used[t.Value.Release] = true
+	}
 	return used
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // readLeaving finds out which tasks are lost or misplaced, and which of them could be replaced on another node. A lost
-// ordinal never is.
+// ordinal is only once a person says that its node is off.
 func (c *Controller) readLeaving(s records.Snapshot, o *observed) {
 	var leaving []*api.Task
 	var misplaced func(node string) string
@@ -29,7 +29,7 @@ func (c *Controller) readLeaving(s records.Snapshot, o *observed) {
 				o.misplaced[task.ID] = why
 			}
 		}
-		if t.Absence.Lost && !o.ordered() || o.misplaced[task.ID] != "" {
+		if t.Absence.Lost && !o.ordered() || t.Away && o.ordered() || o.misplaced[task.ID] != "" {
 			leaving = append(leaving, task)
 		}
 	}
@@ -72,11 +72,14 @@ func (o observed) dataVolume(task *api.Task) string {
 	if o.spec.Placement != nil && o.spec.Placement.SharedStorage || o.spec.Global() {
 		return ""
 	}
-	volumes := slices.Clone(o.spec.Volumes)
+	volumes, claims := slices.Clone(o.spec.Volumes), slices.Clone(o.spec.Claims)
 	if release := o.release(task.Release); release != nil {
 		if spec, err := api.DecodeWorkload(o.ref.Kind, release.Spec); err == nil {
-			volumes = append(volumes, spec.Volumes...)
+			volumes, claims = append(volumes, spec.Volumes...), append(claims, spec.Claims...)
 		}
+	}
+	if n, ok := task.Ordinal(); ok && len(claims) > 0 {
+		return api.ClaimVolume(o.ref, claims[0].Name, n)
 	}
 	for _, entry := range volumes {
 		v, err := api.ParseVolume(entry)
@@ -96,6 +99,9 @@ func (o observed) loss(t owner.Task) (elsewhere bool, reason, message, next stri
 	data := o.dataVolume(task)
 	switch {
 	case o.ordered():
+		if data == "" {
+			next += "; if the machine is off, tend nodes confirm-down " + task.Node + " lets the pod start on another one"
+		}
 		return false, api.ReasonNodeLost, fmt.Sprintf("pod %s waits for node %s, which does not answer: its container may run there still, so no second one is started",
 			task.ContainerName(), task.Node), next
 	case t.Absence.Together > 0:
@@ -109,4 +115,19 @@ func (o observed) loss(t owner.Task) (elsewhere bool, reason, message, next stri
 		return false, api.ReasonNodeLost, silent + "; its pods may run there still", next
 	}
 	return true, api.ReasonNodeLost, silent + "; its pods are replaced on other nodes", next
+}
+
+// off says whether an ordinal whose node is off can start on another node, and what to report of it.
+func (o observed) off(task api.Task) (elsewhere bool, message, next string) {
+	refusal, homeless := o.homeless[task.ID]
+	pod, node := task.ContainerName(), task.Node
+	if !homeless {
+		return true, fmt.Sprintf("node %s is off; pod %s starts on another node", node, pod), ""
+	}
+	data := o.dataVolume(&task)
+	if data == "" {
+		return false, fmt.Sprintf("pod %s waits: node %s is off, and no other node takes it: %s", pod, node, refusal.Message), refusal.Next
+	}
+	return false, fmt.Sprintf("pod %s waits for node %s, which is off: its data (%s) is there", pod, node, data),
+		fmt.Sprintf("switch the machine on and start Tend there; or give the data up: tend nodes remove %s lets the pod begin with empty volumes on another node", node)
 }

@@ -20,6 +20,8 @@ type observed struct {
 	status records.Read[api.WorkloadStatus]
 	// tasks fill slots; runTasks run a release's commands, which runs record.
 	tasks, runTasks []owner.Task
+	// leftovers are the tasks whose slots others have, cleared those of which nothing is left.
+	leftovers, cleared []records.Read[api.Task]
 	// silent is the time until the first silent node that has a task is lost; 0 if there is none.
 	silent time.Duration
 	// misplaced says why a task's node may not keep it, by the task's id.
@@ -72,6 +74,7 @@ func (c *Controller) observeAs(s records.Snapshot, object records.Read[api.Objec
 		slot:       func(id string) records.Read[string] { return s.Slot(ref, id) },
 	}
 	o.resolver = owner.Asked(s, o.request, o.images)
+	o.leftovers, o.cleared = owner.Leftovers(s, ref)
 	if waiting := c.readTasks(s, &o); waiting && c.nodes.Refusals != nil {
 		o.refusals = c.nodes.Refusals(s)
 	}
@@ -90,14 +93,15 @@ func (c *Controller) observeAs(s records.Snapshot, object records.Read[api.Objec
 	return o, nil
 }
 
-// readPlaces counts the pods of a global deployment: one for each node that has one or may get one.
+// readPlaces counts the pods of a global deployment: one for each node that has one or may get one. Nodes that are lost keep
+// theirs if too many are.
 func (c *Controller) readPlaces(s records.Snapshot, o *observed) {
 	if !o.spec.Global() || c.nodes.Places == nil {
 		return
 	}
 	hosts := map[string]bool{}
 	for _, t := range o.tasks {
-		if t.Desired.Value.Desired == api.DesiredRunning && !t.Ended() && !t.Absence.Lost {
+		if t.Desired.Value.Desired == api.DesiredRunning && !t.Ended() && (!t.Absence.Lost || t.Absence.Together > 0) {
 			hosts[t.Desired.Value.Node] = true
 		}
 	}
@@ -125,7 +129,9 @@ func (c *Controller) readTasks(s records.Snapshot, o *observed) (waiting bool) {
 func (o observed) deleting() bool { return o.object.Value.Metadata.Deleting() }
 
 // vanished reports whether the object is being deleted and no task of it is left.
-func (o observed) vanished() bool { return o.deleting() && len(o.tasks)+len(o.runTasks) == 0 }
+func (o observed) vanished() bool {
+	return o.deleting() && len(o.tasks)+len(o.runTasks)+len(o.leftovers) == 0
+}
 
 func (o observed) release(id string) *api.Release {
 	for _, r := range o.releases {

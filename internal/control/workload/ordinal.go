@@ -61,7 +61,8 @@ func (s *step) wiping(read records.Read[api.Task]) records.Read[api.Task] {
 	return read
 }
 
-// createOrdinal fills an ordinal. If it already had a task, the old and the new one change hands in one step.
+// createOrdinal fills an ordinal. If it already had a task, the old and the new one change hands in one step. A task whose
+// node is off stays as a leftover, without the volumes' removal: a request for that is carried out on the new one.
 func (s *step) createOrdinal(action rollout.Action) {
 	ref := s.o.ref
 	task := api.Task{
@@ -75,8 +76,13 @@ func (s *step) createOrdinal(action rollout.Action) {
 		return
 	}
 	old := s.tasks[action.Task]
-	if !old.Value.Wipe && !s.o.keepsVolumes(action.Slot) {
+	away := s.away[action.Task]
+	if (away || !old.Value.Wipe) && !s.o.keepsVolumes(action.Slot) {
 		task.Bootstrap = old.Value.Bootstrap // the request is still to be carried out
+	}
+	if away {
+		s.txn.SupersedeTask(old, s.o.slot(action.Slot), task, s.now)
+		return
 	}
 	s.txn.ReplaceTask(old, s.o.slot(action.Slot), task)
 }

@@ -83,5 +83,5 @@ func (o observed) refusalDue(cause error, now time.Time) bool {
 	}
 	a := o.standing(unworkable, now)
 	changed, err := o.statusChanged(o.refusedStatus(a, unworkable, now))
-	return changed || err != nil || len(a.plan.Actions) > 0
+	return changed || err != nil || len(a.plan.Actions)+len(o.cleared) > 0
 }

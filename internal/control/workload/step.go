@@ -19,6 +19,7 @@ type step struct {
 	now     time.Time
 	tasks   map[string]records.Read[api.Task] // by id; nil while nothing is to be done
 	slots   *owner.Slots
+	away    map[string]bool // the tasks whose node is off, by id
 }
 
 func (c *Controller) begin(o observed, a assessment, now time.Time) *step {
@@ -26,12 +27,16 @@ func (c *Controller) begin(o observed, a assessment, now time.Time) *step {
 	s.txn = records.NewTxn(string(o.ref.Kind)+"."+a.site()).If(records.ObjectKey(o.ref), o.object.Modified)
 	owner.Guard(s.txn, o.tasks)
 	owner.Guard(s.txn, o.runTasks)
+	for _, task := range o.cleared {
+		s.txn.ForgetTask(task)
+	}
 	if len(a.plan.Actions) == 0 {
 		return s
 	}
-	s.tasks, s.slots = make(map[string]records.Read[api.Task], len(o.tasks)), owner.NewSlots(c.NewSlot, o.tasks)
+	s.tasks, s.slots, s.away = make(map[string]records.Read[api.Task], len(o.tasks)), owner.NewSlots(c.NewSlot, o.tasks), map[string]bool{}
 	for _, t := range o.tasks {
 		s.tasks[t.Desired.Value.ID] = t.Desired
+		s.away[t.Desired.Value.ID] = t.Away
 	}
 	return s
 }

@@ -27,6 +27,8 @@ type Input struct {
 	Watched bool
 	// Held is set if the task named by Task.After may still run.
 	Held bool
+	// Occupied is set while another container of the ordinal is on the node, which is about to go: it has the name.
+	Occupied bool
 	// Frozen is set if an operator stopped the slot on purpose.
 	Frozen bool
 	// PluginAtWork is set if a plugin's call works on the task's object: a container that is stopped or removed by hand

@@ -11,6 +11,8 @@ const (
 	removingRecheck = time.Second
 	// recordedRecheck is when a container that is to be recorded is inspected again, in case the wake-up is missed.
 	recordedRecheck = time.Second
+	// occupiedRecheck is when a task waits no longer for the container before it, in case the wake-up is missed.
+	occupiedRecheck = time.Second
 )
 
 // planner holds one decision while it is made.
@@ -161,6 +163,9 @@ func (p *planner) absent() {
 		p.end(api.TaskFailed, api.ReasonContainerRemoved, "the container was removed before its end was seen")
 	case p.PluginAtWork && p.Status.Container != "":
 		p.down(api.ReasonPluginAtWork, "the pod was removed while a plugin's command works on it; it is made again when the command ends")
+	case p.Occupied:
+		p.prepare(None, api.ReasonWaitingForPredecessor, "is made when its former container on this node is gone")
+		p.out.After = occupiedRecheck
 	case p.Image == ImageMissing:
 		p.prepare(Pull, api.ReasonPullingImage, "the image is not on this node; it is being pulled")
 	case p.Status.Container != "":

@@ -133,6 +133,8 @@ func (p *planner) provisioning() {
 		p.move(api.LabFailed, api.ReasonStopped, "stopped by "+p.StoppedBy+" before it ran")
 	case t != nil && p.unknown(t.CreatedAt), t == nil && p.unknown(p.out.RetryAt):
 		p.move(api.LabFailed, api.ReasonRestored, "restored from a backup: it may have run since")
+	case t != nil && t.wanted() && t.Terminal() && t.Status.Reason == api.ReasonNodeDown:
+		p.move(api.LabFailed, api.ReasonNodeDown, "its node is off, and it may have run there")
 	case t != nil && t.wanted() && t.Terminal() && t.Status.Reason == api.ReasonContainerRemoved:
 		p.move(api.LabFailed, api.ReasonContainerRemoved, "its container was removed, and may have run")
 	case t != nil && t.wanted() && t.Terminal():

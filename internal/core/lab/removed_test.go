@@ -22,8 +22,8 @@ func TestNoContainerBeforeItsStart(t *testing.T) {
 	}
 }
 
-// TestARemovedContainerMayHaveRun: a lab whose container was removed before it was seen to run has failed. Another container would
-// let it run twice. One that was refused certainly didn't run.
+// TestARemovedContainerMayHaveRun: a lab whose container was removed, or whose machine was said to be off, before it was seen to run
+// has failed. Another container would let it run twice. One that was refused certainly didn't run.
 func TestARemovedContainerMayHaveRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		state  api.TaskState
@@ -32,6 +32,7 @@ func TestARemovedContainerMayHaveRun(t *testing.T) {
 		why    string
 	}{
 		"removed": {api.TaskFailed, api.ReasonContainerRemoved, api.LabFailed, api.ReasonContainerRemoved},
+		"off":     {api.TaskFailed, api.ReasonNodeDown, api.LabFailed, api.ReasonNodeDown},
 		"refused": {api.TaskRejected, "InvalidMount", api.LabProvisioning, api.ReasonProvisioningFailed},
 	} {
 		t.Run(name, func(t *testing.T) {

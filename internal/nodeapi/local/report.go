@@ -140,6 +140,10 @@ func (w *writer) task(status api.TaskStatus) {
 		w.refuse("task " + status.ID + " is reported for node " + status.Node)
 		return
 	}
+	if down := api.ReasonNodeDown; status.Reason == down && (!stored.Exists() || stored.Value.Reason != down) {
+		w.refuse("task " + status.ID + " is reported as " + down + ", which only an operator says")
+		return
+	}
 	if w.tooLarge("the status of task "+status.ID, status) {
 		return
 	}

@@ -175,8 +175,8 @@ func refusals(t *testing.T, w *World, c nodeapi.Control) {
 	}
 	again := first
 	again.Container = "c2"
-	back := ended
-	back.State = api.TaskRunning
+	back, off := ended, ended
+	back.State, off.Reason = api.TaskRunning, api.ReasonNodeDown
 	for name, report := range map[string]node.Report{
 		"another node's task": {Tasks: []api.TaskStatus{{ID: "foreign", Node: Here, State: api.TaskRunning}}},
 		"another node's name": {Tasks: []api.TaskStatus{{ID: "own", Node: There, State: api.TaskFailed}}},
@@ -184,6 +184,7 @@ func refusals(t *testing.T, w *World, c nodeapi.Control) {
 		"a task that is kept": {Forget: []string{"own"}},
 		"a step back":         {Tasks: []api.TaskStatus{back}},
 		"another container":   {Tasks: []api.TaskStatus{again}},
+		"an operator's word":  {Tasks: []api.TaskStatus{off}},
 	} {
 		var refused *node.RefusedError
 		if err := c.Report(t.Context(), report); !errors.Is(err, node.ErrForbidden) || !errors.As(err, &refused) || len(refused.Parts) != 1 {

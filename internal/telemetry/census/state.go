@@ -85,6 +85,9 @@ func countPods(s records.Snapshot) (pods, ready map[series]int) {
 		ready[series{a: string(kind)}] = 0
 	}
 	for _, task := range s.Tasks() {
+		if task.Value.Leftover {
+			continue // another task has its slot
+		}
 		kind, state := string(task.Value.Kind), api.TaskPending
 		if task.Value.Node != "" {
 			state = api.TaskAssigned

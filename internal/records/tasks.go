@@ -1,0 +1,40 @@
+package records
+
+import (
+	"slices"
+
+	"tend.dev/tend/api"
+)
+
+// Task reads the desired half of a task.
+func (s Snapshot) Task(id string) Read[api.Task] { return get[api.Task](s, TaskKey(id)) }
+
+// TaskStatus reads the observed half of a task.
+func (s Snapshot) TaskStatus(id string) Read[api.TaskStatus] {
+	return get[api.TaskStatus](s, TaskStatusKey(id))
+}
+
+// LeftoversOf returns the tasks of a workload whose slots other tasks have, and that their nodes have yet to clear.
+func (s Snapshot) LeftoversOf(ref api.Ref) []Read[api.Task] {
+	return collect[api.Task](s.Index(IndexLeftovers, ref.String()))
+}
+
+// TasksOf returns the tasks of a workload, oldest first, without leftovers.
+func (s Snapshot) TasksOf(ref api.Ref) []Read[api.Task] {
+	tasks := collect[api.Task](s.Index(IndexTasksByOwner, ref.String()))
+	slices.SortStableFunc(tasks, func(a, b Read[api.Task]) int { return a.Value.CreatedAt.Compare(b.Value.CreatedAt) })
+	return tasks
+}
+
+// TasksOn returns the tasks assigned to a node.
+func (s Snapshot) TasksOn(node string) []Read[api.Task] {
+	return collect[api.Task](s.Index(IndexTasksByNode, node))
+}
+
+// TasksAfter returns the tasks that start after the end of a task.
+func (s Snapshot) TasksAfter(id string) []Read[api.Task] {
+	return collect[api.Task](s.Index(IndexTasksAfter, id))
+}
+
+// Tasks returns all tasks.
+func (s Snapshot) Tasks() []Read[api.Task] { return collect[api.Task](s.Prefix(TasksPrefix)) }
