@@ -46,6 +46,9 @@ type Link struct {
 	Outside func() netip.Addr
 	// Own is the machine's certificate as a node. Default: it has none, and neither asks other nodes for connections nor takes any.
 	Own *authority.Own
+	// Former and Cleared are the agent's: see agent.Options.
+	Former  []string
+	Cleared func() error
 	// Callbacks answers containers that call the server back. Default: they can't.
 	Callbacks http.Handler
 }
@@ -100,7 +103,7 @@ func Open(ctx context.Context, o Options, l Link) (*Host, error) {
 		Control: h.Control, Assets: h.Assets, Builder: h.builder, Builds: h.Build.AtOnce, Memory: h.memory, Edge: serving,
 		Ask: h.Ask, Now: h.Now, Hold: h.Hold, Paused: h.Paused, Controller: h.controllerURL(),
 		Spool: filepath.Join(h.Root, "transfers"), Quarantined: func() []string { return h.quarantined }, Moved: h.podsMoved,
-		Outside: h.relayAddress, Reach: h.reach(), Drained: h.relay.drained,
+		Outside: h.relayAddress, Reach: h.reach(), Drained: h.relay.drained, Former: h.Former, Cleared: h.Cleared,
 	})
 	members := []engine.Member{engine.NewMember(h.held(h.collectBuilds))}
 	if h.cache != nil {

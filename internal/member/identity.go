@@ -87,12 +87,19 @@ func (i *identity) keep(known join.Membership) error {
 // identify reads the membership of a root, or joins. An address that was given replaces the server's that is known.
 func identify(ctx context.Context, o Options) (*identity, error) {
 	i := &identity{path: filepath.Join(o.Root, file), now: o.Now, log: o.Logger}
-	switch err := i.read(); {
-	case err == nil && o.Token != "" && i.refused(ctx, o):
+	err, again := i.read(), stays
+	if err == nil && o.Token != "" {
+		again = i.standing(ctx, o)
+	}
+	switch {
+	case again != stays:
 		o.Server = cmp.Or(o.Server, i.known.Server)
 		known, err := enter(ctx, o)
 		if err != nil {
 			return nil, fmt.Errorf("the cluster takes this machine for none of its nodes any more, and it can't join again: %w", err)
+		}
+		if known.Former = i.known.Former; again == removed {
+			known.Former = slices.Compact(slices.Sorted(slices.Values(append(known.Former, i.known.Node, known.Node))))
 		}
 		o.Logger.InfoContext(ctx, "joined again: the node was removed, or the cluster's authority is another one now")
 		return i, i.keep(known)
@@ -110,18 +117,30 @@ func identify(ctx context.Context, o Options) (*identity, error) {
 	if err != nil {
 		return nil, err
 	}
+	known.Former = []string{known.Node} // the root may be new, and the machine not
 	return i, i.keep(known)
 }
 
 // askTime bounds the question whether the machine is still a node.
 const askTime = 10 * time.Second
 
-// refused asks a server whether it takes the machine for a node. It reports whether it doesn't, or has an authority that the machine
-// doesn't know; not if no server answers.
-func (i *identity) refused(ctx context.Context, o Options) bool {
+// standing is what the cluster takes a machine for that has joined.
+type standing int
+
+const (
+	// stays: for one of its nodes, as far as is known.
+	stays standing = iota
+	// removed: for none; the node was taken out.
+	removed
+	// strange: its authority is one that the machine doesn't know.
+	strange
+)
+
+// standing asks a server what it takes the machine for.
+func (i *identity) standing(ctx context.Context, o Options) standing {
 	config, err := authority.FollowingTLS(i.roots, i.certificate, "h2")
 	if err != nil {
-		return false
+		return stays
 	}
 	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true, DialContext: o.Dial}
 	defer transport.CloseIdleConnections()
@@ -129,14 +148,20 @@ func (i *identity) refused(ctx context.Context, o Options) bool {
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, cmp.Or(o.Server, i.known.Server)+remote.Prefix+"state", nil)
 	if err != nil {
-		return false
+		return stays
 	}
 	answer, err := (&http.Client{Transport: transport}).Do(request)
+	if errors.As(err, new(x509.UnknownAuthorityError)) {
+		return strange
+	}
 	if err != nil {
-		return errors.As(err, new(x509.UnknownAuthorityError))
+		return stays
 	}
 	_ = answer.Body.Close()
-	return answer.StatusCode == http.StatusUnauthorized
+	if answer.StatusCode == http.StatusUnauthorized {
+		return removed
+	}
+	return stays
 }
 
 // The backoff between two attempts to join: doubling, with jitter. All of them take about a minute.
@@ -177,6 +202,15 @@ func (i *identity) learn(servers []string) error {
 	defer i.writing.Unlock()
 	known := i.membership()
 	known.Servers = servers
+	return i.keep(known)
+}
+
+// cleared records that nothing is left of what ran under ended memberships.
+func (i *identity) cleared() error {
+	i.writing.Lock()
+	defer i.writing.Unlock()
+	known := i.membership()
+	known.Former = nil
 	return i.keep(known)
 }
 

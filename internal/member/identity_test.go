@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -198,6 +199,9 @@ func TestJoinAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t)
 			root, first := joined(t, s)
+			if err := first.cleared(); err != nil {
+				t.Fatal(err)
+			}
 			s.removed.Store(test.removed)
 			if test.other {
 				s = newServer(t)
@@ -219,6 +223,9 @@ func TestJoinAgain(t *testing.T) {
 			}
 			if again := !bytes.Equal(i.membership().Certificate, first.membership().Certificate); again != test.again {
 				t.Errorf("it joined again: %v", again)
+			}
+			if former := i.membership().Former; slices.Equal(former, []string{"n1"}) != (test.removed && test.again) {
+				t.Errorf("it stops what it ran as %v", former)
 			}
 		})
 	}

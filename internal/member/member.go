@@ -102,6 +102,7 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error
 	machine, err := host.Open(ctx, o.Options, host.Link{
 		Cluster: known.Cluster, Control: client, Seal: keys.Encrypt, Open: keys.Decrypt, Registry: registry, Metrics: engine.NewMetrics(registry),
 		Callbacks: callbacks, Outside: to.outside, Own: &authority.Own{Certificate: who.certificate, Roots: who.roots, Now: o.Now},
+		Former: known.Former, Cleared: who.cleared,
 	})
 	if err != nil {
 		return errors.Join(err, scraped.close())

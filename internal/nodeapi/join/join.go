@@ -31,6 +31,8 @@ type Membership struct {
 	Authority   []byte `json:"authority"`
 	Certificate []byte `json:"certificate"`
 	Key         []byte `json:"key"`
+	// Former are the machine's names in memberships that have ended, until what ran under them is stopped.
+	Former []string `json:"former,omitempty"`
 }
 
 // ServerURL completes the HOST:PORT of a server's listener for nodes to a URL; an empty one stays so. It returns an error for
