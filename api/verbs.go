@@ -178,9 +178,18 @@ type NodeDownResult struct {
 	Pods []string `json:"pods,omitempty"`
 	// Volumes are those whose data was on a node that was removed.
 	Volumes []string `json:"volumes,omitempty"`
+	// Data are the pods whose data is on the node. They wait for it; if it was removed, they begin with empty volumes elsewhere.
+	Data []PodVolumes `json:"data,omitempty"`
 	// Rotate is what a node that was forced out could read.
 	Rotate   []string `json:"rotate,omitempty"`
 	Revision int64    `json:"revision"`
+}
+
+// PodVolumes is a pod with the volumes that have its data.
+type PodVolumes struct {
+	Pod     string   `json:"pod"`
+	Object  Ref      `json:"object"`
+	Volumes []string `json:"volumes"`
 }
 
 // Version is the answer of /version.

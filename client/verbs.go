@@ -191,14 +191,25 @@ func (c *Client) Rebalance(ctx context.Context, scope, name string, dryRun bool)
 		query: queryWith("scope", scope, "name", name, "dry_run", flag(dryRun))})
 }
 
-// ConfirmNodeDown says that a silent node is off, so that its pods are replaced at once.
-func (c *Client) ConfirmNodeDown(ctx context.Context, node string) (api.NodeDownResult, error) {
-	return call[api.NodeDownResult](ctx, c, request{method: http.MethodPost, path: "/v1/nodes/" + url.PathEscape(node) + "/down"})
+// ConfirmNodeDown says that a silent node is off, so that its pods are replaced at once. A dry run only says what becomes of
+// them.
+func (c *Client) ConfirmNodeDown(ctx context.Context, node string, dryRun bool) (api.NodeDownResult, error) {
+	return call[api.NodeDownResult](ctx, c, request{method: http.MethodPost, path: "/v1/nodes/" + url.PathEscape(node) + "/down",
+		query: queryWith("dry_run", flag(dryRun))})
 }
 
-// RemoveNode takes a silent node out of the cluster; with force also one that answers, which is cut off at once.
-func (c *Client) RemoveNode(ctx context.Context, node string, force bool) (api.NodeDownResult, error) {
-	return call[api.NodeDownResult](ctx, c, request{method: http.MethodDelete, path: "/v1/nodes/" + url.PathEscape(node), query: queryWith("force", flag(force))})
+// RemoveOptions say how a node is removed.
+type RemoveOptions struct {
+	// Force takes out a node that answers, too: it is cut off at once.
+	Force bool
+	// DryRun only says what becomes of its pods and their data.
+	DryRun bool
+}
+
+// RemoveNode takes a silent node out of the cluster.
+func (c *Client) RemoveNode(ctx context.Context, node string, o RemoveOptions) (api.NodeDownResult, error) {
+	return call[api.NodeDownResult](ctx, c, request{method: http.MethodDelete, path: "/v1/nodes/" + url.PathEscape(node),
+		query: queryWith("force", flag(o.Force), "dry_run", flag(o.DryRun))})
 }
 
 // Version is what the server is.

@@ -24,11 +24,16 @@ func (a *app) completePods(cmd *cobra.Command, args []string, _ string) ([]strin
 }
 
 // completeNodes offers the names of nodes.
-func (a *app) completeNodes(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	const none = cobra.ShellCompDirectiveNoFileComp
+func (a *app) completeNodes(cmd *cobra.Command, args []string, text string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
-		return nil, none
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
+	return a.completeMoreNodes(cmd, args, text)
+}
+
+// completeMoreNodes offers the nodes that are not named yet.
+func (a *app) completeMoreNodes(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	const none = cobra.ShellCompDirectiveNoFileComp
 	c, err := a.dial()
 	if err != nil {
 		return nil, none
@@ -39,7 +44,9 @@ func (a *app) completeNodes(cmd *cobra.Command, args []string, _ string) ([]stri
 	nodes, _ := c.Nodes(ctx)
 	var names []string
 	for _, node := range nodes.Items {
-		names = append(names, node.ID)
+		if !slices.Contains(args, node.ID) {
+			names = append(names, node.ID)
+		}
 	}
 	return names, none
 }

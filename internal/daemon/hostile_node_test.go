@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/client"
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/nodeapi/join"
 	"tend.dev/tend/internal/nodeapi/session"
@@ -36,10 +37,10 @@ func TestAHostileNodeIsCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := []<-chan struct{}{streams(t, hostile), keepsSession(t, hostile)}
-	if _, err := r.client.RemoveNode(t.Context(), "evil", false); err == nil || !strings.Contains(err.Error(), "answers") {
+	if _, err := r.client.RemoveNode(t.Context(), "evil", client.RemoveOptions{}); err == nil || !strings.Contains(err.Error(), "answers") {
 		t.Errorf("without --force: %v", err)
 	}
-	result, err := r.client.RemoveNode(t.Context(), "evil", true)
+	result, err := r.client.RemoveNode(t.Context(), "evil", client.RemoveOptions{Force: true})
 	if err != nil {
 		t.Fatal(err)
 	}

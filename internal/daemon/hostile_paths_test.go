@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/client"
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/secret"
@@ -103,7 +104,7 @@ func TestEveryPathOfTheListenerForNodes(t *testing.T) {
 		return pair
 	}
 	member, removed := pairOf("worker"), pairOf("gone")
-	if _, err := r.client.RemoveNode(t.Context(), "gone", true); err != nil {
+	if _, err := r.client.RemoveNode(t.Context(), "gone", client.RemoveOptions{Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	own, foreign := r.authority(), foreignAuthority(t)

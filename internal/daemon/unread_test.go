@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/client"
 	"tend.dev/tend/internal/store"
 )
 
@@ -57,7 +58,7 @@ func TestNothingIsAnsweredBeforeTheStoreIsRead(t *testing.T) {
 	if err := says(t, honest, "alive", "30000000000"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.client.RemoveNode(t.Context(), "evil", true); err != nil {
+	if _, err := r.client.RemoveNode(t.Context(), "evil", client.RemoveOptions{Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.stop(); err != nil {

@@ -39,13 +39,19 @@ func (s *Server) setNodeIngress(ctx context.Context, in *ingressNodeQuery) (api.
 	return result, err
 }
 
-func (s *Server) confirmNodeDown(ctx context.Context, in *nodePath) (api.NodeDownResult, error) {
-	return s.nodeDown(ctx, in.Node, verbs.ConfirmDown)
+type downQuery struct {
+	Node   string `path:"node"`
+	DryRun bool   `query:"dry_run"`
+}
+
+func (s *Server) confirmNodeDown(ctx context.Context, in *downQuery) (api.NodeDownResult, error) {
+	return s.nodeDown(ctx, in.Node, verbs.ConfirmDown, in.DryRun)
 }
 
 type removeQuery struct {
-	Node  string `path:"node"`
-	Force bool   `query:"force"`
+	Node   string `path:"node"`
+	Force  bool   `query:"force"`
+	DryRun bool   `query:"dry_run"`
 }
 
 func (s *Server) removeNode(ctx context.Context, in *removeQuery) (api.NodeDownResult, error) {
@@ -53,10 +59,13 @@ func (s *Server) removeNode(ctx context.Context, in *removeQuery) (api.NodeDownR
 	if in.Force {
 		how = verbs.ForceNodeOut
 	}
-	return s.nodeDown(ctx, in.Node, how)
+	return s.nodeDown(ctx, in.Node, how, in.DryRun)
 }
 
-func (s *Server) nodeDown(ctx context.Context, node string, how verbs.Down) (api.NodeDownResult, error) {
+func (s *Server) nodeDown(ctx context.Context, node string, how verbs.Down, dryRun bool) (api.NodeDownResult, error) {
+	if dryRun {
+		return s.Verbs.WouldBeDown(ctx, node, how)
+	}
 	result, err := s.Verbs.NodeDown(ctx, node, how, actorOf(ctx))
 	if err == nil {
 		s.settle(ctx, result.Revision)
