@@ -197,6 +197,14 @@ func (w *World) mishap(step int) {
 		m.start()
 	case 5, 6:
 		w.powerCut(m, 2*d)
+	case 10:
+		w.powerCut(m, confirmAfter+d)
+		w.confirmDown(m)
+	case 11:
+		w.faultf("for %s, the cable to the agent of %s is cut", confirmAfter+d, m.node)
+		m.cable.cut()
+		w.lasting(confirmAfter+d, m.cable.repair)
+		w.confirmDown(m)
 	case 7, 8, 9:
 		w.make(m.node, anyOf(random, []string{api.NodeActive, api.NodeCordoned, api.NodeDrained}))
 	}

@@ -26,6 +26,7 @@ type archive struct {
 	beats    map[string]time.Time // by node: the last heartbeat
 	given    map[string]bool      // runs that were given up with their node, by key
 	runs     int                  // made by hand
+	said     said
 }
 
 // identity is which object of a name there is.
@@ -44,19 +45,21 @@ type taskRecord struct {
 	owner   string
 	// exclusive says that it may not overlap with another run.
 	exclusive bool
-	// silent are the nodes that may count as lost when it was made.
+	// silent are the nodes that may count as lost, or are said to be off, when it was made.
 	silent map[string]bool
 }
 
 func newArchive(w *World) *archive {
 	return &archive{w: w, tasks: map[string]taskRecord{}, releases: map[string]api.Release{}, objects: map[string]identity{}, last: map[api.Ref]time.Time{},
-		nodes: map[string]string{}, leases: map[store.LeaseID]string{}, renewed: map[store.LeaseID]time.Time{}, beats: map[string]time.Time{}, given: map[string]bool{}}
+		nodes: map[string]string{}, leases: map[store.LeaseID]string{}, renewed: map[store.LeaseID]time.Time{}, beats: map[string]time.Time{}, given: map[string]bool{},
+		said: said{off: map[string]bool{}, wrong: map[string]time.Time{}}}
 }
 
 // commit takes in a transaction that was applied.
 func (a *archive) commit(txn store.Txn, revision int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.said.commit(a.w, txn)
 	for _, op := range txn.Do { // what tasks refer to comes first
 		switch {
 		case strings.HasPrefix(op.Key, records.ReleasesPrefix):
@@ -159,7 +162,7 @@ func (a *archive) silent(node string) bool {
 func (a *archive) silentNodes() map[string]bool {
 	out := map[string]bool{}
 	for node := range a.beats {
-		out[node] = a.silent(node)
+		out[node] = a.silent(node) || a.said.off[node]
 	}
 	return out
 }

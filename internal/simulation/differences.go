@@ -65,6 +65,9 @@ func (w *World) differs(object api.Object) []string {
 			continue
 		}
 		if task, known := w.archive.of(c.Task()); known && task.task.Role == api.RoleMain {
+			if other, twice := running[c.Labels[api.LabelSlot]]; twice {
+				out = append(out, fmt.Sprintf("%s runs on %s and on %s", c.Name, c.Labels[api.LabelNode], other.Labels[api.LabelNode]))
+			}
 			running[c.Labels[api.LabelSlot]] = c
 		} else {
 			out = append(out, c.Name+" still runs")

@@ -18,13 +18,14 @@ type watched struct {
 	mu      sync.Mutex
 	alive   map[string]string // by task: the container's id
 	places  map[string]string // by ordinal of a statefulset: the container's id
+	homes   map[string]string // by id of a container: its node
 	starts  map[string]int    // of what runs once, by task
 	guarded map[string]string // containers that may not end, by id
 	steps   map[string]int    // of the commands of a release, by owner and container
 }
 
 func newWatched(w *World) *watched {
-	return &watched{w: w, alive: map[string]string{}, places: map[string]string{}, starts: map[string]int{}, steps: map[string]int{}}
+	return &watched{w: w, alive: map[string]string{}, places: map[string]string{}, homes: map[string]string{}, starts: map[string]int{}, steps: map[string]int{}}
 }
 
 // happened is called with the engine locked.
@@ -135,10 +136,10 @@ func (o *watched) started(record hollow.Record) {
 	o.alive[task] = record.ID
 	if api.Kind(record.Labels[api.LabelKind]) == api.KindStatefulSet && record.Spec.Restart != "no" || o.isOrdinal(task) {
 		place := record.Labels[api.LabelScope] + "/" + record.Labels[api.LabelName] + "/" + record.Labels[api.LabelSlot]
-		if other := o.places[place]; other != "" && other != record.ID {
+		if other := o.places[place]; other != "" && other != record.ID && !o.doubles(o.homes[other], record.Labels[api.LabelNode]) {
 			o.w.fail("ordinal %s has two live containers: %s started beside another", place, record.Container)
 		}
-		o.places[place] = record.ID
+		o.places[place], o.homes[record.ID] = record.ID, record.Labels[api.LabelNode]
 	}
 	o.sameFiles(record)
 	known, ok := o.w.archive.of(task)
@@ -158,6 +159,11 @@ func (o *watched) started(record hollow.Record) {
 			}
 		}
 	}
+}
+
+// doubles reports whether two containers of an ordinal may run, one on each of two nodes.
+func (o *watched) doubles(one, other string) bool {
+	return o.w.archive.mayDouble(one) || o.w.archive.mayDouble(other)
 }
 
 // alone: where runs may not overlap, no other runs, but on a node that is cut off.
