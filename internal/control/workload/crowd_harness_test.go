@@ -55,10 +55,15 @@ func (l *crowd) events() map[string]func(*rapid.T) {
 		"silence": func(rt *rapid.T) { l.fallsSilent(l.node(rt)) },
 		"notice":  func(*rapid.T) { l.notices() },
 		"return":  func(rt *rapid.T) { l.returns(l.node(rt)) },
-		"node":    l.nodeChanges,
-		"config":  l.config,
-		"freeze":  l.freezes,
-		"move":    l.moves,
+		"confirm": func(rt *rapid.T) {
+			if node := l.node(rt); !l.snapshot().Alive(node) {
+				l.confirmDown(node)
+			}
+		},
+		"node":   l.nodeChanges,
+		"config": l.config,
+		"freeze": l.freezes,
+		"move":   l.moves,
 		"image": func(rt *rapid.T) {
 			l.images["web:1"] = rapid.SampledFrom([]string{"sha256:1", "sha256:9", ""}).Draw(rt, "id")
 		},
