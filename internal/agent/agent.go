@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -53,6 +54,11 @@ type Agent struct {
 	group      *engine.Group
 }
 
+// backoff are the waits before a step of a task that failed is tried again: 1, 2, 4, 8, 16 s, then 30 s each for an hour. What it
+// waits for, such as a node that has the image, may come back without a sign.
+var backoff = append([]time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second},
+	slices.Repeat([]time.Duration{30 * time.Second}, 120)...)
+
 // New returns an Agent. It subscribes to its Control at once.
 func New(o Options) *Agent {
 	o = o.withDefaults()
@@ -83,7 +89,7 @@ func New(o Options) *Agent {
 	a.reports.served = a.serving.changed
 	a.tasks = engine.New(engine.Options{
 		Name: kindTask, Reconciler: engine.Func(a.tracedTask), Workers: o.Workers, Replay: a.taskKeys,
-		Synced: a.watcher.listed, Dirty: a.drifted, Resync: o.Resync, DrainTime: o.DrainTime, Logger: a.log, Metrics: o.Metrics,
+		Synced: a.watcher.listed, Dirty: a.drifted, Resync: o.Resync, Backoff: backoff, DrainTime: o.DrainTime, Logger: a.log, Metrics: o.Metrics,
 	})
 	a.images = engine.New(engine.Options{
 		Name: kindImage, Reconciler: engine.Func(a.tracedImage), Replay: a.imageKeys, Synced: a.watcher.listed,

@@ -104,7 +104,9 @@ func TestACutCopyGoesOnWhereItWas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, o := newHarness(t), &other{cuts: []int64{30, 0, 20}}
 		l.spool = filepath.Join(t.TempDir(), "transfers")
-		l.wantImage(obtains(t, l, o, "", 1)[0], elsewhere)
+		task := obtains(t, l, o, "", 1)[0]
+		l.pass(5 * time.Second) // the third one waits for 4 s
+		l.wantImage(task, elsewhere)
 		if want := []int64{0, 30, 30, 50}; !slices.Equal(o.parts, want) {
 			t.Errorf("there were %v bytes, want %v", o.parts, want)
 		}
@@ -259,4 +261,20 @@ func TestAnImageThatIsNowhere(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAnImageThatCantBeFetchedIsTriedLessAndLess: each attempt runs outside of the workers, and none of them resets the backoff.
+func TestAnImageThatCantBeFetchedIsTriedLessAndLess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, o := newHarness(t), &other{cuts: slices.Repeat([]int64{0}, 10_000)}
+		task := obtains(t, l, o, "", 1)[0]
+		defer l.close()
+		l.pass(5 * time.Minute)
+		if o.reads < 6 || o.reads > 20 {
+			t.Errorf("it was asked for %d times within five minutes, want 1, 2, 4, 8, 16 and then 30 s between", o.reads)
+		}
+		o.cuts = nil
+		l.pass(time.Minute)
+		l.wantImage(task, elsewhere)
+	})
 }

@@ -91,7 +91,7 @@ func (a *Agent) runSteps(ctx context.Context, assigned node.Assignment) (engine.
 			return a.failed(ctx, assigned, in, err)
 		}
 		if waits {
-			return engine.Result{}, nil
+			return engine.Result{Unfinished: true}, nil
 		}
 		if in, err = a.observe(ctx, assigned); err != nil {
 			return engine.Result{}, err

@@ -123,7 +123,9 @@ func (c *Controller) settleLocked(rec *record, out outcome) {
 		c.unsettleLocked(rec, out.err)
 		c.settleFailureLocked(rec, out)
 	} else {
-		rec.failures, rec.err, rec.terminal, rec.hurried = 0, nil, false, false
+		if !out.result.Unfinished {
+			rec.failures, rec.err, rec.terminal, rec.hurried = 0, nil, false, false
+		}
 		if rec.phase = idle; out.result.After > 0 {
 			c.requeueLocked(rec, waiting, c.clock.in(out.result.After))
 		}
@@ -145,7 +147,7 @@ func (c *Controller) settleFailureLocked(rec *record, out outcome) {
 
 // forgetLocked drops the record of a key if there is nothing to remember. seen is the view's revision.
 func (c *Controller) forgetLocked(rec *record, seen int64) {
-	if rec.phase == idle && rec.event == nil && rec.revision <= seen {
+	if rec.phase == idle && rec.event == nil && rec.revision <= seen && rec.failures == 0 {
 		delete(c.records, rec.key)
 	}
 }

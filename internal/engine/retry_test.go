@@ -73,6 +73,26 @@ func TestSuccessClearsTheFailures(t *testing.T) {
 	})
 }
 
+// TestUnfinishedKeepsTheFailures: a reconcile that only begins what fails later, outside of it, backs off like one that fails itself.
+func TestUnfinishedKeepsTheFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l *harness
+		var ended atomic.Bool // what it began has failed
+		l = newHarness(t, Options{}, func(_ context.Context, key Key) (Result, error) {
+			if ended.Swap(false) {
+				return Result{}, errFlaky
+			}
+			time.AfterFunc(time.Millisecond, func() { ended.Store(true); l.Enqueue(key) })
+			return Result{Unfinished: true}, nil
+		})
+		l.Enqueue(web)
+		l.pass(40 * time.Second)
+		// Two reconciles for each of the attempts at 0, 1, 3, 7, 15 and 31 s.
+		l.wantCount(t, web, 12, "the backoff grows over attempts that each began without a failure")
+		l.stop(t)
+	})
+}
+
 func TestEventDuringBackoffReconcilesAtOnceAndKeepsTheCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t, Options{}, always(errFlaky))
