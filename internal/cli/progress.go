@@ -2,7 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -27,7 +29,14 @@ func (a *app) newProgress(waits []wait) progress {
 	case terminal(a.err) && os.Getenv("TERM") != "dumb" && !slices.ContainsFunc(waits, func(w wait) bool { return w.build != "" }): // what a build prints would be drawn over
 		return &block{out: verbatim(a.err), paint: paintFor(a.err)}
 	}
-	return &lines{out: plain{a.err}, said: map[api.Ref]string{}, pods: map[string]string{}}
+	return newLines(a.err)
+}
+
+func newLines(out io.Writer) *lines {
+	return &lines{
+		out: plain{out}, said: map[api.Ref]string{}, pods: map[string]string{},
+		times: map[line]int{}, most: map[line]int{}, closed: map[api.Ref]bool{},
+	}
 }
 
 type silent struct{}
@@ -42,8 +51,45 @@ type lines struct {
 	// said is the last reason printed for each object, pods the last state printed for each pod.
 	said map[api.Ref]string
 	pods map[string]string
-	gone bool
+	// times counts the lines that say the same of the same object, most is how many pods of a release there were at once, and closed
+	// are the objects whose repeats are left out.
+	times, most map[line]int
+	closed      map[api.Ref]bool
+	gone        bool
 }
+
+// line is what a line says of an object, or of a pod of one of its releases; numbers in it don't count.
+type line struct {
+	ref           api.Ref
+	release, text string
+}
+
+// repeats is how many lines may say the same, besides one for each pod there is: what is tried again and again says the same each
+// time, and may go on for days.
+const repeats = 3
+
+// fresh counts a line, and reports whether it is to be printed.
+func (l *lines) fresh(s seen, release, text string) bool {
+	live := 0
+	for _, pod := range s.Pods {
+		if release == pod.Release && pod.Desired == api.DesiredRunning && !pod.State.Terminal() {
+			live++
+		}
+	}
+	pods, key := line{ref: s.Ref, release: release}, line{s.Ref, release, numbers.ReplaceAllString(text, "0")}
+	l.most[pods] = max(l.most[pods], live)
+	l.times[key]++
+	if l.times[key] <= l.most[pods]+repeats {
+		return true
+	}
+	if !l.closed[s.Ref] {
+		l.closed[s.Ref] = true
+		l.out.printf("  %s: more of the same is not shown; it goes on: tend get pods %s/%s\n", s.Ref, s.Ref.Scope, s.Ref.Name)
+	}
+	return false
+}
+
+var numbers = regexp.MustCompile(`[0-9]+`)
 
 func (l *lines) away(server string) {
 	if !l.gone {
@@ -76,7 +122,9 @@ func (l *lines) printPods(s seen) {
 		if last == state || !known && old {
 			continue
 		}
-		l.out.printf("  %s %s %s\n", pod.Name, pod.Release, state)
+		if l.fresh(s, pod.Release, state) {
+			l.out.printf("  %s %s %s\n", pod.Name, pod.Release, state)
+		}
 	}
 }
 
@@ -90,6 +138,9 @@ func (l *lines) printObject(s seen) {
 	l.said[s.Ref] = key
 	if s.State == api.OutcomeConverged || s.State == api.OutcomePending && s.Reason != "Unseen" {
 		head, _, _ := strings.Cut(s.Message, "\n")
+		if s.State == api.OutcomePending && !l.fresh(s, "", head) {
+			return
+		}
 		l.out.printf("%s: %s\n", s.Ref, head)
 		if s.State == api.OutcomePending && s.Next != "" {
 			l.out.printf("  Next: %s\n", s.Next)

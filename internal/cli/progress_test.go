@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +26,7 @@ func outcomeOf(o api.OutcomeState, reason, message string, pods ...api.Pod) []se
 // TestLines: one line for every change, none for what stays, none for what existed before.
 func TestLines(t *testing.T) {
 	var out strings.Builder
-	l := &lines{out: plain{&out}, said: map[api.Ref]string{}, pods: map[string]string{}}
+	l := newLines(&out)
 	old, fresh := podAt("old", written.Add(-time.Hour), api.TaskRunning), podAt("new", written.Add(time.Second), api.TaskStarting)
 	stopping, running := old, podAt("new", fresh.CreatedAt, api.TaskRunning)
 	stopping.Desired = api.DesiredShutdown
@@ -46,6 +48,40 @@ deployment/prod/web: 1 of 1 replicas run v2
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestLinesEnd: what is tried again for days takes a bounded number of lines, and those of many pods are all there.
+func TestLinesEnd(t *testing.T) {
+	var out strings.Builder
+	l := newLines(&out)
+	for attempt := range 1000 {
+		pod := podAt(fmt.Sprint("try", attempt), written.Add(time.Duration(attempt)*time.Second), api.TaskStarting)
+		l.update(outcomeOf(api.OutcomePending, "Progressing", "0 of 1", pod))
+		pod.State, pod.Reason, pod.Message = api.TaskRejected, "ImageNotFound", fmt.Sprint("attempt ", attempt)
+		l.update(outcomeOf(api.OutcomePending, "ImageNotFound", fmt.Sprintf("attempt %d failed", attempt), pod))
+	}
+	if n := strings.Count(out.String(), "\n"); n > 20 || !strings.Contains(out.String(), "more of the same is not shown") {
+		t.Errorf("%d lines:\n%s", n, out.String())
+	}
+	out.Reset()
+	l = newLines(&out)
+	var old, pods []api.Pod
+	for i := range 50 {
+		old = append(old, podAt(fmt.Sprint("old", i), written.Add(-time.Hour), api.TaskRunning))
+		old[i].Release = "v1"
+	}
+	l.update(outcomeOf(api.OutcomePending, "Progressing", "0 of 50", old...))
+	for i := range 50 {
+		pods = append(pods, podAt(fmt.Sprint("new", i), written.Add(time.Second), api.TaskStarting))
+		old[i].Desired = api.DesiredShutdown
+		l.update(outcomeOf(api.OutcomePending, "Progressing", "0 of 50", append(slices.Clone(pods), old...)...))
+	}
+	if n := strings.Count(out.String(), "v1 stopping\n"); n != 50 {
+		t.Errorf("%d of 50 old pods are shown", n)
+	}
+	if n := strings.Count(out.String(), "v2 starting\n"); n != 50 {
+		t.Errorf("%d of 50 new pods are shown", n)
 	}
 }
 
