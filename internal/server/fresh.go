@@ -10,13 +10,22 @@ import (
 	"tend.dev/tend/api"
 )
 
-// freshTime bounds how long a read waits for what other servers have stored.
-const freshTime = time.Second
+// freshTime bounds how long a read waits for what other servers have stored. After one has waited in vain, others don't wait for as
+// long: a command that reads several things waits once.
+const (
+	freshTime = time.Second
+	freshText = "1s"
+)
 
 // freshen waits until the view has all that any server has stored before a read was asked. If that can't be known in time, the
 // read is answered from what is known, and the answer says so.
 func (s *Server) freshen(w http.ResponseWriter, r *http.Request) {
 	if s.Fresh == nil || !readsView(r) {
+		return
+	}
+	const silent = "the store did not answer within " + freshText
+	if time.Now().UnixNano() < s.silentUntil.Load() {
+		w.Header().Set(api.HeaderStale, silent)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), freshTime)
@@ -25,7 +34,8 @@ func (s *Server) freshen(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err == nil:
 	case errors.Is(err, context.DeadlineExceeded):
-		w.Header().Set(api.HeaderStale, "the store did not answer within "+freshTime.String())
+		s.silentUntil.Store(time.Now().Add(freshTime).UnixNano())
+		w.Header().Set(api.HeaderStale, silent)
 	default:
 		w.Header().Set(api.HeaderStale, strings.Join(strings.Fields(err.Error()), " "))
 	}

@@ -47,6 +47,12 @@ func TestReadsAreFresh(t *testing.T) {
 			t.Errorf("%q, want %q: %s", got, test.want, body)
 		}
 	}
+	for range 5 { // what a command reads besides
+		before := asked.Load()
+		if response, _ := w.raw("GET", path, "", ""); response.Header.Get(api.HeaderStale) == "" || asked.Load() != before {
+			t.Errorf("it waits again: %q", response.Header.Get(api.HeaderStale))
+		}
+	}
 	before := asked.Load()
 	for _, other := range []string{"/v1/pods/prod-web.0a/ready", "/v1/servers", "/healthz", "/v1/blobs/sha256:0"} {
 		w.raw("GET", other, "", "")

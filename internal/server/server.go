@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -108,6 +109,8 @@ type Options struct {
 
 // Server answers the API. Make one with New.
 type Server struct {
+	// silentUntil is until when reads don't wait for the store, which one did in vain: nanoseconds since 1970.
+	silentUntil atomic.Int64
 	Options
 	mux *http.ServeMux
 	api huma.API
