@@ -167,8 +167,7 @@ func (c *converter) topLevel() {
 		case bool(network.External), name == "default":
 			r.carry(at, at+".name", at+".external")
 		default:
-			r.lost(at, "Tend makes no network but its own, on which all of a machine's workloads meet; "+
-				"make it with `docker network create %s` and write networks = [%q] where it matters", network.Name, network.Name)
+			r.lost(at, "%s", networkAdvice(network))
 		}
 	}
 }

@@ -133,3 +133,13 @@ func portName(service string, at api.Listen) string {
 	}
 	return name
 }
+
+// networkAdvice says what stands in the place of a network that the Compose file makes. The network between nodes is one for the whole
+// cluster, with what other scopes may reach, so it is no part of what one application declares.
+func networkAdvice(network types.NetworkConfig) string {
+	advice := `all workloads meet on tend0; declare network "tend0" for several nodes, and to keep scopes apart (docs/kinds/network.md)`
+	if network.Driver == "overlay" {
+		return advice
+	}
+	return fmt.Sprintf("%s; or, on one machine alone, make it with `docker network create %s` and write networks = [%q] where it matters", advice, network.Name, network.Name)
+}
