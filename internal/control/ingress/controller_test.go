@@ -333,3 +333,34 @@ func TestAHostOfAnotherScope(t *testing.T) {
 		t.Errorf("shared: %+v", status)
 	}
 }
+
+// TestANodeThatCantListenIsNamed: the others serve the host, and a person has to look at that one.
+func TestANodeThatCantListenIsNamed(t *testing.T) {
+	l := newHarness(t)
+	l.object(shop, api.IngressSpec{Host: "shop.org", Service: "web"}, nil)
+	l.object(web, api.DeploymentSpec{}, nil)
+	l.pod("a", true)
+	l.proxy(nil)
+	deaf := func(node, fault string) {
+		l.put(records.AliveKey(node), node)
+		l.put(records.IngressNodeKey(node), api.IngressNodeStatus{
+			Node: node, HTTP: api.ListenerStatus{Address: "[::]:80", Wanted: true, Error: fault},
+		})
+	}
+	wants := func(status api.ConditionStatus, reason, message string) {
+		t.Helper()
+		s := l.look()
+		ready, degraded := api.FindCondition(s.Conditions, api.ConditionReady), api.FindCondition(s.Conditions, api.ConditionDegraded)
+		if ready.Reason != "Served" || degraded.Status != status || degraded.Reason != reason || degraded.Message != message || (degraded.Next == "") != (reason == "AsExpected") {
+			t.Errorf("%+v, %+v", ready, degraded)
+		}
+	}
+	wants(api.ConditionFalse, "AsExpected", "")
+	deaf("n2", "port 80 is held by nginx (pid 7)")
+	wants(api.ConditionTrue, "NotListening", "node n2 can't listen: port 80 is held by nginx (pid 7)")
+	deaf("n3", "another fault")
+	wants(api.ConditionTrue, "NotListening", "nodes n2, n3 can't listen: port 80 is held by nginx (pid 7)")
+	deaf("n2", "")
+	deaf("n3", "")
+	wants(api.ConditionFalse, "AsExpected", "")
+}

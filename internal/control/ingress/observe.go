@@ -26,6 +26,7 @@ type observed struct {
 	ready    int            // at least so many are reached by each node that serves the ingress
 	gaps     []gap
 	nodes    []records.Read[api.IngressNodeStatus]
+	deaf     []api.IngressNodeStatus // those that answer and can't listen where they should
 	traffic  string
 	message  string
 	now      time.Time
@@ -61,6 +62,9 @@ func (o *observed) compare(s records.Snapshot) {
 	}
 	o.ready = all
 	for _, node := range o.nodes {
+		if listener := o.listens(*node.Value); s.Alive(node.Value.Node) && listener.Wanted && !listener.Open && listener.Error != "" {
+			o.deaf = append(o.deaf, *node.Value)
+		}
 		if !s.Alive(node.Value.Node) || !o.listens(*node.Value).Open {
 			continue
 		}

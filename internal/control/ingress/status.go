@@ -66,6 +66,8 @@ func (o observed) notReadyReason() (reason, message string) {
 		return api.ReasonInvalidSpec, o.broken.Error() + ": apply a corrected manifest"
 	case o.taken != nil:
 		return api.ReasonHostTaken, o.taken.Detail
+	case listener.Error != "" && len(o.deaf) > 0:
+		return api.ReasonNotListening, fmt.Sprintf("%s: stop what holds the port, or choose another (%s)", o.notListening(), o.chosenBy())
 	case listener.Error != "":
 		return api.ReasonNotListening, fmt.Sprintf("%s: stop what holds the port, or choose another (%s)", listener.Error, o.chosenBy())
 	case listener.Address == "":
@@ -116,6 +118,10 @@ func (o observed) trouble() api.Condition {
 		c.Reason, c.Message, c.Next = api.ReasonPodsUnreached, o.unreached(), o.nextStep(api.ReasonPodsUnreached)
 		return c
 	}
+	if len(o.deaf) > 0 {
+		c.Reason, c.Message, c.Next = api.ReasonNotListening, o.notListening(), o.nextStep(api.ReasonNotListening)
+		return c
+	}
 	if certificate := o.certificate(); certificate != nil && certificate.Error != "" {
 		c.Reason, c.Message = api.ReasonCertificateFailed, o.certificateFault(certificate)
 		return c
@@ -134,10 +140,27 @@ func (o observed) nextStep(reason string) string {
 		return "apply a deployment " + service + ", or correct `service`"
 	case api.ReasonNoReadyPods:
 		return "tend describe " + service
+	case api.ReasonNotListening:
+		if o.listener().Open {
+			return "stop what holds the port on that node, or start its agent with another (--ingress-http, --ingress-https); requests to the other nodes are served"
+		}
 	case api.ReasonPodsUnreached:
 		return "let TCP connections through between the nodes, to the port of --relay-listen (8690)"
 	}
 	return ""
+}
+
+// notListening says which nodes can't listen, and why the first can't.
+func (o observed) notListening() string {
+	names := make([]string, len(o.deaf))
+	for i, node := range o.deaf {
+		names[i] = node.Node
+	}
+	noun := "node "
+	if len(names) > 1 {
+		noun = "nodes "
+	}
+	return noun + strings.Join(names, ", ") + " can't listen: " + o.listens(o.deaf[0]).Error
 }
 
 // unreached says which node doesn't reach which.
