@@ -56,6 +56,9 @@ type ImageRequest struct {
 	Image    string `json:"image"`
 	// Nonce changes to ask for another attempt at the same reference.
 	Nonce string `json:"nonce,omitempty"`
+	// Runtime is the kind of runtime that the pods need: containers or processes; empty is any. Only nodes of that kind are
+	// asked.
+	Runtime string `json:"runtime,omitempty"`
 	// Build says how the image is made where it isn't there; it is pulled from nowhere then.
 	Build *ImageBuild `json:"build,omitempty"`
 	// Trace is that of the request.
@@ -64,7 +67,8 @@ type ImageRequest struct {
 
 // Equal says whether two requests ask for the same.
 func (r ImageRequest) Equal(other ImageRequest) bool {
-	return r.Owner == other.Owner && r.OwnerUID == other.OwnerUID && r.Image == other.Image && r.Nonce == other.Nonce && reflect.DeepEqual(r.Build, other.Build)
+	return r.Owner == other.Owner && r.OwnerUID == other.OwnerUID && r.Image == other.Image && r.Nonce == other.Nonce &&
+		r.Runtime == other.Runtime && reflect.DeepEqual(r.Build, other.Build)
 }
 
 // ImageState says how far a node is with an image.
@@ -93,6 +97,8 @@ type ImageStatus struct {
 	Digest   string     `json:"digest,omitempty"`
 	// Arch is the image's architecture as Go names it; empty where it isn't known.
 	Arch string `json:"arch,omitempty"`
+	// Runtime is the name of the node's runtime, as NodeStatus has it. An image of a container engine is none of plain processes.
+	Runtime string `json:"runtime,omitempty"`
 	// Reason and Message say why a pull failed.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
@@ -113,6 +119,9 @@ type ImageStatus struct {
 func (s ImageStatus) Answers(request ImageRequest) bool {
 	return s.OwnerUID == request.OwnerUID && s.Image == request.Image && s.Nonce == request.Nonce
 }
+
+// FoundBy returns the name of the runtime that has the image; empty is unknown.
+func (s ImageStatus) FoundBy() string { return runtimeOf(s.Runtime, s.Arch, s.Digest) }
 
 // Frozen marks a slot an operator stopped on purpose. Key /frozen/<kind>/<scope>/<name>/<slot>; the API writes it.
 type Frozen struct {

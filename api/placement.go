@@ -69,6 +69,12 @@ const (
 	NodeLabels   = "node.labels."
 )
 
+// The runtimes that nodes report: Docker's engine, and plain processes.
+const (
+	RuntimeDocker  = "docker"
+	RuntimeProcess = "process"
+)
+
 // NodeAttributes are the attributes of a node, with the labels of its object beside those that its agent has.
 func NodeAttributes(status NodeStatus, labels map[string]string) map[string]string {
 	out := map[string]string{

@@ -31,6 +31,8 @@ type Release struct {
 	ImageDigest string `json:"imageDigest,omitempty"`
 	// ImageArch is the architecture of ImageID as Go names it; empty where it isn't known.
 	ImageArch string `json:"imageArch,omitempty"`
+	// ImageRuntime is the runtime of the node that found the image; empty in releases of earlier versions. See RequiredRuntime.
+	ImageRuntime string `json:"imageRuntime,omitempty"`
 	// Build is what the image was made from; nil for one that was pulled.
 	Build *ImageBuild `json:"build,omitempty"`
 	// Confined was the object's: see Object.Confined.
@@ -90,6 +92,20 @@ func (r Release) RequiredArch() string {
 		return ""
 	}
 	return r.ImageArch
+}
+
+// RequiredRuntime returns the name of the runtime that has the image; empty is unknown.
+func (r Release) RequiredRuntime() string {
+	return runtimeOf(r.ImageRuntime, r.ImageArch, r.ImageDigest)
+}
+
+// runtimeOf returns the name of the runtime that has an image. Where an earlier version didn't record it, an architecture or a digest
+// says so: plain processes report neither.
+func runtimeOf(recorded, arch, digest string) string {
+	if recorded == "" && arch+digest != "" {
+		return RuntimeDocker
+	}
+	return recorded
 }
 
 // Fingerprint is the same for releases whose containers are the same.
@@ -195,6 +211,8 @@ type WorkloadStatus struct {
 	// LastReleaseNumber is the highest number ever used, so that numbers are never used again.
 	LastReleaseNumber int            `json:"lastReleaseNumber,omitempty"`
 	Rollout           *RolloutStatus `json:"rollout,omitempty"`
+	// Staying are pods that should leave their node, such as one that is drained, and that no other node takes; 100 at most.
+	Staying []StayingPod `json:"staying,omitempty"`
 	// Notified is the last outcome that on_deploy was notified of, or would have been if it named a target.
 	Notified *NotifiedOutcome `json:"notified,omitempty"`
 	// Outcomes are how the rollouts of the kept releases ended, by release.
@@ -204,6 +222,14 @@ type WorkloadStatus struct {
 	Conditions []Condition    `json:"conditions,omitempty"`
 	// Autoscale is the autoscaler's record, laid beside the rest when a status is read; it is not stored here.
 	Autoscale *AutoscaleStatus `json:"autoscale,omitempty"`
+}
+
+// StayingPod is a pod that stays where it should not be.
+type StayingPod struct {
+	Pod string `json:"pod"`
+	// Message says why it should leave, and why no other node takes it; Next is the step that helps.
+	Message string `json:"message"`
+	Next    string `json:"next,omitempty"`
 }
 
 // NotifiedOutcome is how a rollout ended. Each is notified once: again when another release, restart or outcome follows.

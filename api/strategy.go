@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// DefaultMonitor is how long a container must run without an exit to count as healthy, if it has no probes.
+const DefaultMonitor = 5 * time.Second
+
 // Strategy says how outdated pods are replaced. Every field is optional.
 type Strategy struct {
 	// Order is "stop-first" or "start-first". Default: start-first where no host port is fixed and no volume that can be
@@ -64,7 +67,7 @@ func (s DeploymentSpec) ResolvedStrategy() ResolvedStrategy {
 		Order:       declared.Order,
 		MaxParallel: max(declared.MaxParallel, 1),
 		Pause:       declared.Pause.Or(2 * time.Second),
-		Monitor:     declared.Monitor.Or(5 * time.Second),
+		Monitor:     declared.Monitor.Or(DefaultMonitor),
 		Deadline:    declared.Deadline.Or(5 * time.Minute),
 		Drain:       declared.Drain.Or(DefaultDrain),
 		OnFailure:   declared.OnFailure,

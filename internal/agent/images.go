@@ -41,10 +41,14 @@ func (a *Agent) reconcileImage(ctx context.Context, key engine.Key) (engine.Resu
 	last, this := a.reports.image(assigned, owner), requestOf(assigned.Request)
 	next := answer(last, assigned.Request, a.opts.Node)
 	image, err := a.resolve(ctx, assigned.Request)
+	name := ""
+	if err == nil {
+		name, err = a.machine.runtimeName(ctx)
+	}
 	switch {
 	case err == nil:
 		_ = a.imageEnds.take(owner) // the image exists, whatever the result of its last attempt
-		present(&next, image)
+		present(&next, image, name)
 		if assigned.Request.Build != nil {
 			a.nameLatest(ctx, owner, image)
 		}
@@ -124,10 +128,10 @@ func answer(last api.ImageStatus, request api.ImageRequest, node string) api.Ima
 	}
 }
 
-func present(status *api.ImageStatus, image runtime.Image) {
+func present(status *api.ImageStatus, image runtime.Image, runtimeName string) {
 	*status = api.ImageStatus{
 		Owner: status.Owner, OwnerUID: status.OwnerUID, Node: status.Node, Image: status.Image, Nonce: status.Nonce, UpdatedAt: status.UpdatedAt,
-		State: api.ImagePresent, ImageID: image.ID, Digest: image.Digest, Arch: image.Arch,
+		State: api.ImagePresent, ImageID: image.ID, Digest: image.Digest, Arch: image.Arch, Runtime: runtimeName,
 	}
 }
 

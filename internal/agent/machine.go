@@ -6,6 +6,7 @@ import (
 	goruntime "runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"tend.dev/tend/api"
@@ -27,6 +28,8 @@ type machine struct {
 	wake    chan struct{}
 	started time.Time
 	facts   api.NodeStatus // of the last time the engine answered; run's alone
+	// name is that of the runtime, once it has answered.
+	name atomic.Pointer[string]
 }
 
 func newMachine(a *Agent) *machine {
@@ -87,6 +90,7 @@ func (n *machine) status(ctx context.Context) api.NodeStatus {
 
 func (n *machine) take(status *api.NodeStatus, info runtime.Info) {
 	status.Ready, status.Reason, status.Message = true, "", ""
+	n.name.Store(&info.Name)
 	status.Runtime, status.RuntimeVersion = info.Name, info.Version
 	status.CPUs, status.MemoryBytes = info.CPUs, info.MemoryBytes
 	limited := api.Condition{Type: conditionLimited, Status: api.ConditionFalse, Reason: api.ReasonAsExpected}
@@ -100,6 +104,20 @@ func (n *machine) take(status *api.NodeStatus, info runtime.Info) {
 	for _, condition := range []api.Condition{limited, disk} {
 		status.Conditions = api.SetCondition(status.Conditions, condition, n.agent.now())
 	}
+}
+
+// runtimeName returns the name of the runtime, which it asks only once.
+func (n *machine) runtimeName(ctx context.Context) (string, error) {
+	if name := n.name.Load(); name != nil {
+		return *name, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, infoTime)
+	defer cancel()
+	info, err := n.agent.runtime.Info(ctx)
+	if err == nil {
+		n.name.Store(&info.Name)
+	}
+	return info.Name, err
 }
 
 func unready(status api.NodeStatus, message string) api.NodeStatus {

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,14 +15,21 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write docs/reasons.md again")
 
-// TestReasonsPage: docs/reasons.md is made from api/reasons.go.
+// declaresReasons reports whether a file is one of those that declare reasons: api/reasons.go, and those whose names go on from there.
+func declaresReasons(name string) bool {
+	return name == "api/reasons.go" || strings.HasPrefix(name, "api/reasons_")
+}
+
+// TestReasonsPage: docs/reasons.md is made from api/reasons.go and the files beside it.
 func TestReasonsPage(t *testing.T) {
-	var page string
+	var declared []*source
 	for _, s := range sources(t) {
-		if s.name == "api/reasons.go" {
-			page = reasonsPage(s)
+		if declaresReasons(s.name) && !s.test {
+			declared = append(declared, s)
 		}
 	}
+	slices.SortFunc(declared, func(a, b *source) int { return strings.Compare(a.name, b.name) })
+	page := reasonsPage(declared)
 	if *rewrite {
 		if err := os.WriteFile(filepath.Join(root, "docs/reasons.md"), []byte(page), 0o644); err != nil {
 			t.Fatal(err)
@@ -33,12 +41,16 @@ func TestReasonsPage(t *testing.T) {
 }
 
 // reasonsPage returns the page: a table for each block of constants.
-func reasonsPage(s *source) string {
+func reasonsPage(declared []*source) string {
 	var page strings.Builder
 	page.WriteString("# Reasons\n\nThe words that say in a condition, or of a pod, a run or a node, why it is as it is. Programs may compare them.\n" +
 		"[What to do about those of a deployment](kinds/deployment.md#conditions), and about [errors](errors/README.md).\n")
-	for _, declared := range s.ast.Decls {
-		block, ok := declared.(*ast.GenDecl)
+	var all []ast.Decl
+	for _, s := range declared {
+		all = append(all, s.ast.Decls...)
+	}
+	for _, each := range all {
+		block, ok := each.(*ast.GenDecl)
 		if !ok || block.Tok != token.CONST {
 			continue
 		}
@@ -71,7 +83,7 @@ func declaredReasonFaults(all []*source) (faults []string) {
 			if !ok || literal.Kind != token.STRING {
 				return true
 			}
-			if word, _ := strconv.Unquote(literal.Value); reasonWord.MatchString(word) && (s.name != "api/reasons.go" || value.Names[0].Name != "Reason"+word) {
+			if word, _ := strconv.Unquote(literal.Value); reasonWord.MatchString(word) && (!declaresReasons(s.name) || value.Names[0].Name != "Reason"+word) {
 				faults = append(faults, fmt.Sprintf("%s declares the reason %s: declare Reason%s in api/reasons.go", s.at(value), word, word))
 			}
 			return true

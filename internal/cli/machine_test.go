@@ -52,7 +52,7 @@ func setup(env *testscript.Env) error {
 		StartDelay: hollow.Delay(250 * time.Millisecond),
 	})}
 	m.engine.Behave(behaviour)
-	for _, image := range []string{"web:1", "web:2", "crash:1"} {
+	for _, image := range []string{"web:1", "web:2", "crash:1", "crash:late"} {
 		m.engine.AddImage(image)
 	}
 	if m.client, err = client.New(client.Options{Server: "unix://" + filepath.Join(root, "tend.sock")}); err != nil {
@@ -76,10 +76,14 @@ func setup(env *testscript.Env) error {
 	return m.start()
 }
 
-// behaviour returns what containers do, by their image: crash ends at once, the others print their image and run on.
+// behaviour returns what containers do, by their image: crash ends at once or a little later, the others print their image and run on.
 func behaviour(spec runtime.ContainerSpec) hollow.Behaviour {
 	if strings.HasPrefix(spec.Image, "crash") {
-		return hollow.Behaviour{Exits: true, ExitCode: 3, Output: []string{"fatal: DATABASE_URL is not set"}}
+		does := hollow.Behaviour{Exits: true, ExitCode: 3, Output: []string{"fatal: DATABASE_URL is not set"}}
+		if spec.Image == "crash:late" {
+			does.ExitAfter = time.Second
+		}
+		return does
 	}
 	return hollow.Behaviour{Output: []string{"serving " + spec.Image}, Exec: command}
 }

@@ -78,12 +78,18 @@ func (a *app) drainCommand() *cobra.Command {
 func (a *app) awaitDrained(ctx context.Context, c *client.Client, node string, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	said := ""
+	said, printed := "", map[string]bool{}
 	for {
-		left, err := livePods(ctx, c, node)
-		if err == nil && len(left) == 0 {
+		pods, err := livePods(ctx, c, node)
+		if err == nil && len(pods) == 0 {
 			return nil
 		}
+		stuck := a.tellStaying(ctx, c, pods, printed)
+		if err == nil && stuck == len(pods) {
+			return &exitStatus{code: exitPaused, text: fmt.Sprintf("%s is drained, and %d of its pods stay: no other node takes them (see above); "+
+				"they move once one does\n  to let them stay: tend uncordon %s", node, stuck, node)}
+		}
+		left := names(pods)
 		if text := strings.Join(left, ", "); err == nil && text != said {
 			said = text
 			fmt.Fprintf(a.err, "waiting for %d of its pods: %s\n", len(left), printable(text, "\n"))
@@ -95,13 +101,59 @@ func (a *app) awaitDrained(ctx context.Context, c *client.Client, node string, t
 	}
 }
 
-func livePods(ctx context.Context, c *client.Client, node string) (left []string, err error) {
+// tellStaying prints which of the pods no other node takes, why, and what to do, each once; and returns how many they are.
+func (a *app) tellStaying(ctx context.Context, c *client.Client, pods []api.Pod, printed map[string]bool) (count int) {
+	staying := map[string]api.StayingPod{}
+	asked := map[api.Ref]bool{}
+	for _, pod := range pods {
+		if owner := pod.Owner(); owner.Kind.HasSlots() && pod.Run == "" && !asked[owner] {
+			asked[owner] = true
+			for _, stays := range stayingOf(ctx, c, owner) {
+				staying[stays.Pod] = stays
+			}
+		}
+	}
+	for _, pod := range pods {
+		stays, is := staying[pod.Name]
+		if !is {
+			continue
+		}
+		count++
+		if text := stays.Pod + " can't move: " + printable(stays.Message, "") + nextLine("  ", printable(stays.Next, "")); !printed[text] {
+			printed[text] = true
+			fmt.Fprintln(a.err, text)
+		}
+	}
+	return count
+}
+
+// stayingOf returns the pods of an object that no other node takes; none if that can't be read now.
+func stayingOf(ctx context.Context, c *client.Client, owner api.Ref) []api.StayingPod {
+	object, err := c.Object(ctx, owner)
+	if err != nil {
+		return nil
+	}
+	status, err := api.DecodeStatus[api.WorkloadStatus](object)
+	if err != nil {
+		return nil
+	}
+	return status.Staying
+}
+
+func livePods(ctx context.Context, c *client.Client, node string) (left []api.Pod, err error) {
 	pods, err := c.Pods(ctx, client.PodFilter{Node: node})
 	for _, pod := range pods.Items {
 		if pod.Live() {
-			left = append(left, pod.Name)
+			left = append(left, pod)
 		}
 	}
-	slices.Sort(left)
 	return left, err
+}
+
+func names(pods []api.Pod) (out []string) {
+	for _, pod := range pods {
+		out = append(out, pod.Name)
+	}
+	slices.Sort(out)
+	return out
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -171,6 +172,23 @@ type following struct {
 	// last is the time of the newest line; reading continues from there after a broken stream.
 	last   time.Time
 	screen logScreen
+	// pod is the one whose output came last, printed how many attempts' ends were printed.
+	pod  string
+	printed int
+}
+
+// tell prints how the attempts before the newest ended, each once: the output of the next one follows without a sign else.
+func (f *following) tell(run api.Run) {
+	for ; f.printed < len(run.Attempts)-1; f.printed++ {
+		ended := run.Attempts[f.printed]
+		why := cmp.Or(ended.Message, ended.Reason)
+		if why == "" {
+			return // its end is not recorded yet
+		}
+		if !f.structured() {
+			fmt.Fprintf(f.err, "attempt %d of run %s failed: %s; attempt %d follows\n", f.printed+1, run.ID, printable(why, ""), f.printed+2)
+		}
+	}
 }
 
 func (f *following) toEnd(ctx context.Context) (api.Run, error) {
@@ -185,8 +203,10 @@ func (f *following) toEnd(ctx context.Context) (api.Run, error) {
 			return run, fmt.Errorf("run %s of %s is gone: it was deleted, or pruned by the history limits", f.run, f.ref)
 		case err != nil && !transient(err):
 			return run, err
-		case err == nil && run.State.Ended() && whole:
-			return run, nil
+		case err == nil:
+			if f.tell(run); run.State.Ended() && whole {
+				return run, nil
+			}
 		}
 		if err := pause(ctx, rest); err != nil {
 			return run, err
@@ -219,6 +239,12 @@ func (f *following) read(ctx context.Context) (whole bool, err error) {
 			continue
 		}
 		f.last = line.At
+		if f.pod != line.Pod {
+			if run, err := f.client.RunOf(ctx, f.ref, f.run); f.pod != "" && err == nil {
+				f.tell(run)
+			}
+			f.pod = line.Pod
+		}
 		if err := f.show(line); err != nil {
 			return false, err
 		}

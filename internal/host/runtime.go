@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/docker"
 	"tend.dev/tend/internal/runtime/process"
@@ -14,8 +15,8 @@ import (
 
 // The runtimes a server may use.
 const (
-	runtimeDocker  = "docker"
-	runtimeProcess = "process"
+	runtimeDocker  = api.RuntimeDocker
+	runtimeProcess = api.RuntimeProcess
 )
 
 func (h *Host) newRuntime(ctx context.Context, cluster, node string) (runtime.Runtime, error) {

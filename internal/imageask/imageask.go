@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/fit"
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/records"
 )
@@ -24,7 +25,7 @@ func Nodes(snap records.Snapshot, request api.ImageRequest, self string) (asked 
 		return at[node]
 	}
 	for _, status := range snap.ImageStatuses(request.Owner) {
-		if status.Value.Answers(request) {
+		if status.Value.Answers(request) && fit.Kind(request.Runtime).Takes(status.Value.Runtime) {
 			of(status.Value.Node).Progress = progressOf[status.Value.State]
 			present = present || status.Value.State == api.ImagePresent
 		}
@@ -44,10 +45,20 @@ func Nodes(snap records.Snapshot, request api.ImageRequest, self string) (asked 
 		reluctant(snap, request, at)
 	}
 	nodes := make([]placement.Resolver, 0, len(at))
-	for _, n := range at {
-		nodes = append(nodes, *n)
+	for name, n := range at {
+		if n.Plain = fit.KindOf(runtimeOf(snap, name)) == fit.Processes; fit.Kind(request.Runtime).Takes(runtimeOf(snap, name)) {
+			nodes = append(nodes, *n)
+		}
 	}
 	return placement.Resolvers(request.Owner.String(), nodes), present
+}
+
+// runtimeOf returns the runtime that a node reports; empty if it has reported none.
+func runtimeOf(snap records.Snapshot, name string) string {
+	if node := snap.Node(name); node.Exists() {
+		return node.Value.Runtime
+	}
+	return ""
 }
 
 // reluctant marks the nodes that are asked only if no other is: those that an operator set aside, and those that were asked

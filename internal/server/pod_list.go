@@ -88,6 +88,7 @@ func podOf(snap records.Snapshot, t *api.Task, frozen bool) api.Pod {
 	}
 	if status := snap.TaskStatus(t.ID); status.Exists() {
 		observe(&pod, status.Value)
+		pod.Settling = t.Kind.TimeBoxed() && t.Monitor != "" && t.Desired == api.DesiredRunning && !status.Value.Steady
 	}
 	if pod.Live() && snap.Node(t.Node).Exists() && !snap.Alive(t.Node) {
 		pod.Ready, pod.Reason, pod.Message = false, api.ReasonNodeLost, "node "+t.Node+" does not answer; this is what it said last"

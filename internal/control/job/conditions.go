@@ -78,7 +78,9 @@ func (o observed) trouble(a assessment, runs []api.Run) api.Condition {
 	case last != nil && last.State == api.RunFailed:
 		c.Status, c.Reason = api.ConditionTrue, api.ReasonRunFailed
 		c.Message = strings.Join(append([]string{fmt.Sprintf("run %s failed: %s", last.ID, last.Message)}, last.LastLog...), "\n")
-		c.Next = fmt.Sprintf("tend logs %s/%s --run %s", o.ref.Scope, o.ref.Name, last.ID)
+		if c.Next = fmt.Sprintf("tend logs %s/%s --run %s", o.ref.Scope, o.ref.Name, last.ID); last.StartedAt.IsZero() { // it has no output
+			c.Next = fmt.Sprintf("correct the cause and run it again: tend run %s/%s", o.ref.Scope, o.ref.Name)
+		}
 	}
 	return c
 }

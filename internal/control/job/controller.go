@@ -89,6 +89,6 @@ func (c *Controller) dirty(s records.Snapshot, object records.Read[api.Object], 
 	case err != nil:
 		return false // the status already reports it
 	}
-	plan := timetable.Decide(o.desired(owner.Target{}, "", nil), o.timetable(), now)
+	plan := timetable.Decide(o.desired(owner.Target{}, "", nil), o.timetable(nil), now)
 	return len(plan.Actions) > 0 || plan.Waiting != "" || o.deleting() && len(o.tasks) == 0
 }

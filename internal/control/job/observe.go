@@ -7,6 +7,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/owner"
+	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/core/timetable"
 	"tend.dev/tend/internal/records"
 )
@@ -27,6 +28,7 @@ type observed struct {
 	// resolver is the node that was asked for the image and gave no sign yet.
 	resolver string
 	nodes    []records.Read[api.NodeStatus]
+	set      owner.NodeSet // the same nodes
 	// silent is the time until the first silent node that has a task is lost; 0 if there is none.
 	silent time.Duration
 }
@@ -38,7 +40,7 @@ func (c *Controller) observe(s records.Snapshot, object records.Read[api.Object]
 	nodes := c.liveness.Nodes.At(s)
 	o := observed{
 		ref: ref, object: object, status: s.JobStatus(ref), runs: s.Runs(ref), releases: s.Releases(ref),
-		request: s.ImageRequest(ref), images: s.ImageStatuses(ref), candidates: owner.Candidates(s, ref, nodes.Candidates), nodes: nodes.All,
+		request: s.ImageRequest(ref), images: s.ImageStatuses(ref), candidates: owner.Candidates(s, ref, nodes), nodes: nodes.All, set: nodes,
 	}
 	o.resolver = owner.Asked(s, o.request, o.images)
 	o.tasks, o.silent = c.liveness.Tasks(s, ref)
@@ -56,8 +58,8 @@ func (o observed) uid() string { return o.object.Value.Metadata.UID }
 
 func (o observed) stamp(name string) string { return o.object.Value.Metadata.Stamps[name] }
 
-// timetable returns the observed state in the planner's types.
-func (o observed) timetable() timetable.Observed {
+// timetable returns the observed state in the planner's types. refusals say why tasks without a node fit on none.
+func (o observed) timetable(refusals map[string]placement.Refusal) timetable.Observed {
 	out := timetable.Observed{Timeline: o.timeline()}
 	for _, run := range o.runs {
 		out.Runs = append(out.Runs, *run.Value)
@@ -66,6 +68,7 @@ func (o observed) timetable() timetable.Observed {
 		task := t.Desired.Value
 		out.Tasks = append(out.Tasks, timetable.Task{
 			Attempt: t.Attempt(), ID: task.ID, Pod: task.ContainerName(), Run: task.Run, Number: max(task.Attempt, 1), CreatedAt: task.CreatedAt,
+			Unplaced: refusals[task.ID].Message,
 		})
 	}
 	return out
@@ -112,10 +115,16 @@ func (o observed) image() api.ImageStatus {
 	}
 	wanted, _ := o.wanted()
 	asked := *o.request.Value
+	asked.Runtime = o.runtimeKind()
 	if asked.OwnerUID != o.uid() || asked.Image != wanted {
 		return api.ImageStatus{}
 	}
 	return owner.Image(o.images, asked, o.candidates)
+}
+
+// runtimeKind returns the kind of runtime that its pods need, as far as the manifest says.
+func (o observed) runtimeKind() string {
+	return string(owner.Need(*o.object.Value, api.DeploymentSpec{Container: o.declared.job.Container}).Kind())
 }
 
 // wantedImage returns the image request; due reports whether it has yet to be written. A run that was created after the
@@ -125,7 +134,7 @@ func (o observed) wantedImage() (want api.ImageRequest, due bool) {
 		return want, false
 	}
 	stamp := o.stamp(api.StampPull)
-	want = api.ImageRequest{Owner: o.ref, OwnerUID: o.uid(), Nonce: stamp}
+	want = api.ImageRequest{Owner: o.ref, OwnerUID: o.uid(), Nonce: stamp, Runtime: o.runtimeKind()}
 	if want.Image, want.Build = o.wanted(); want.Image == "" {
 		return want, false
 	}

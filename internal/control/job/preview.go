@@ -29,7 +29,7 @@ func (c *Controller) Preview(s records.Snapshot, object api.Object) ([]api.Plann
 	if !stored.Exists() || !o.deleting() {
 		return out, nil
 	}
-	for _, action := range timetable.Decide(o.desired(owner.Target{}, "", nil), o.timetable(), now).Actions {
+	for _, action := range timetable.Decide(o.desired(owner.Target{}, "", nil), o.timetable(nil), now).Actions {
 		if action.Verb == timetable.RemoveTask {
 			out = append(out, api.PlannedAction{Object: ref, Verb: string(action.Verb), Task: action.Task, Reason: action.Reason, Text: action.String()})
 		}

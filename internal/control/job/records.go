@@ -23,7 +23,7 @@ type history struct {
 // newHistory returns the runs, updated from the status of their tasks.
 func newHistory(o observed) *history {
 	r := &history{ref: o.ref, read: map[string]records.Read[api.Run]{}, next: map[string]api.Run{}}
-	tasks := o.timetable().Tasks
+	tasks := o.timetable(nil).Tasks
 	for _, run := range o.runs {
 		r.read[run.Value.ID] = run
 		r.next[run.Value.ID] = timetable.Record(*run.Value, tasks)

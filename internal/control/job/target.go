@@ -35,7 +35,7 @@ func (c *Controller) assess(s records.Snapshot, o observed, now time.Time) (a as
 		}
 	}
 	a.desired = o.desired(a.target, held, a.refused)
-	a.plan = timetable.Decide(a.desired, o.timetable(), now)
+	a.plan = timetable.Decide(a.desired, o.timetable(owner.Refusals(s, o.tasks, c.refusals)), now)
 	a.unplaced = owner.Unplaced(s, o.tasks, c.refusals)
 	return a, nil
 }
@@ -44,7 +44,7 @@ func (c *Controller) assess(s records.Snapshot, o observed, now time.Time) (a as
 func (c *Controller) choose(s records.Snapshot, o observed, now time.Time) (owner.Target, *timetable.Refusal, error) {
 	recipe := owner.Recipe{
 		Object: *o.object.Value, Declared: api.DeploymentSpec{Container: o.declared.job.Container}, Image: o.image(),
-		Newest: owner.Newest(o.releases), First: "first run",
+		Newest: owner.Newest(o.releases), First: "first run", Runtimes: o.set.Runtimes,
 		Spec: func(resolved api.Container) any { return api.JobSpec{Container: resolved} },
 	}
 	if o.status.Value != nil {

@@ -104,6 +104,7 @@ func (s *step) start(a lab.Action, status *api.LabStatus) {
 	task := api.Task{
 		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, OwnerUID: s.o.object.Value.Metadata.UID, Slot: s.slots.Next(),
 		Release: a.Release, Attempt: a.Number, Class: api.ClassOnce, Desired: api.DesiredRunning, CreatedAt: s.now,
+		Monitor: api.Duration(api.DefaultMonitor.String()),
 	}
 	status.Task, status.Pod = task.ID, task.ContainerName()
 	s.txn.CreateTask(task)

@@ -24,7 +24,7 @@ func (o observed) why(a assessment) (reason, message string) {
 		name, _ := o.object.Value.WantedImage(o.spec.Container)
 		return control.ImageReason(o.image(), api.ReasonResolvingImage), owner.ImageProgress(o.image(), name, o.resolver, o.nodes)
 	case p.Waits == lab.ForNode && a.unplaced.Message != "":
-		return api.ReasonNoNode, a.unplaced.Message
+		return a.unplaced.Reason(), a.unplaced.Message
 	case p.Phase == api.LabProvisioning && p.Failures > 0 && p.Waits != lab.ForNeed: // also while the next one is made
 		return api.ReasonProvisioningFailed, o.failing(a)
 	case p.Waits == lab.ForNode:
@@ -74,6 +74,11 @@ func progressOf(t *lab.Task) string {
 	return "its container is being made on node " + t.Node
 }
 
+// noPlace reports whether a lab waits for a node that takes it.
+func noPlace(s api.LabStatus) bool {
+	return s.Reason == api.ReasonNoNode || s.Reason == api.ReasonNoRuntime
+}
+
 // next returns the step that helps, if something is wrong.
 func (o observed) next(a assessment, s api.LabStatus) string {
 	p := a.plan
@@ -84,7 +89,7 @@ func (o observed) next(a assessment, s api.LabStatus) string {
 		return ""
 	case a.refused != nil && a.refused.Next != "":
 		return a.refused.Next
-	case s.Reason == api.ReasonNoNode:
+	case noPlace(s):
 		return a.unplaced.Next
 	case s.Reason == api.ReasonProvisioningFailed && p.Failures > o.before().Failures:
 		return p.Current.Status.Next
@@ -108,7 +113,7 @@ func (o observed) conditions(a assessment, s api.LabStatus) []api.Condition {
 	case s.Phase.Ended() && len(o.tasks) > 0 && !allForgotten(a.plan):
 		progressing.Status, progressing.Reason, progressing.Message = api.ConditionTrue, api.ReasonCleaningUp, "its container is being removed"
 	case s.Phase.Ended():
-	case a.plan.Waits == lab.ForStart || a.refused != nil || a.plan.Waits == lab.ForPerson || s.Reason == api.ReasonNoNode && a.patience == 0:
+	case a.plan.Waits == lab.ForStart || a.refused != nil || a.plan.Waits == lab.ForPerson || noPlace(s) && a.patience == 0:
 		progressing.Reason = s.Reason
 	default:
 		progressing.Status, progressing.Reason = api.ConditionTrue, s.Reason
@@ -118,7 +123,7 @@ func (o observed) conditions(a assessment, s api.LabStatus) []api.Condition {
 		degraded.Status, degraded.Reason = api.ConditionTrue, api.ReasonLabFailed
 		degraded.Message = strings.Join(append([]string{s.Message}, s.LastLog...), "\n")
 	case s.Phase.Ended():
-	case a.refused != nil, s.Reason == api.ReasonNoNode, s.Reason == api.ReasonProvisioningFailed, a.plan.Waits == lab.ForPerson:
+	case a.refused != nil, noPlace(s), s.Reason == api.ReasonProvisioningFailed, a.plan.Waits == lab.ForPerson:
 		degraded.Status, degraded.Reason, degraded.Message, ready.Message = api.ConditionTrue, s.Reason, s.Message, ""
 	}
 	if degraded.Status == api.ConditionTrue {

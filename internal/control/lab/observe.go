@@ -30,6 +30,7 @@ type observed struct {
 	// resolver is the node that was asked for the image and gave no sign yet.
 	resolver string
 	nodes    []records.Read[api.NodeStatus]
+	set      owner.NodeSet // the same nodes
 	// silent is the time until the first silent node that has a task is lost; 0 if there is none.
 	silent time.Duration
 }
@@ -40,7 +41,7 @@ func (c *Controller) observe(s records.Snapshot, object records.Read[api.Object]
 	ref, nodes := object.Value.Ref(), c.Liveness.Nodes.At(s)
 	o := observed{
 		ref: ref, object: object, status: s.LabStatus(ref), orders: s.LabOrders(ref), releases: s.Releases(ref),
-		request: s.ImageRequest(ref), images: s.ImageStatuses(ref), candidates: owner.Candidates(s, ref, nodes.Candidates), nodes: nodes.All,
+		request: s.ImageRequest(ref), images: s.ImageStatuses(ref), candidates: owner.Candidates(s, ref, nodes), nodes: nodes.All, set: nodes,
 	}
 	o.resolver = owner.Asked(s, o.request, o.images)
 	o.tasks, o.silent = c.Liveness.Tasks(s, ref)
@@ -114,6 +115,7 @@ func (o observed) wantedImage() api.ImageRequest {
 	meta := o.object.Value.Metadata
 	want := api.ImageRequest{Owner: o.ref, OwnerUID: meta.UID, Nonce: meta.Stamps[api.StampPull]}
 	want.Image, want.Build = o.object.Value.WantedImage(o.spec.Container)
+	want.Runtime = string(owner.Need(*o.object.Value, o.spec.Workload()).Kind())
 	return want
 }
 
@@ -168,7 +170,7 @@ func (o observed) begins() bool {
 func (c *Controller) choose(s records.Snapshot, o observed, now time.Time) (owner.Target, *owner.Refusal, error) {
 	return owner.Choose(s, c.env, owner.Recipe{
 		Object: *o.object.Value, Declared: o.spec.Workload(), Image: o.image(), Newest: owner.Newest(o.releases),
-		LastNumber: o.before().LastReleaseNumber, First: "first start",
+		LastNumber: o.before().LastReleaseNumber, First: "first start", Runtimes: o.set.Runtimes,
 		Spec: func(resolved api.Container) any {
 			return api.LabSpec{Container: resolved, Ports: o.spec.Ports}
 		},

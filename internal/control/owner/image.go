@@ -7,6 +7,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/core/fit"
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/imageask"
 	"tend.dev/tend/internal/records"
@@ -19,7 +20,7 @@ func Image(answers []records.Read[api.ImageStatus], asked api.ImageRequest, cand
 	best, first, present, tried := api.ImageStatus{}, api.ImageStatus{}, map[string]api.ImageStatus{}, map[string]bool{}
 	for _, answer := range answers {
 		s := *answer.Value
-		if !s.Answers(asked) {
+		if !s.Answers(asked) || !fit.Kind(asked.Runtime).Takes(s.Runtime) {
 			continue
 		}
 		tried[s.Node] = true
@@ -43,9 +44,14 @@ func Image(answers []records.Read[api.ImageStatus], asked api.ImageRequest, cand
 	return best
 }
 
-// Candidates returns those of the nodes whose answer about an owner's image is waited for: one that was asked in vain is none.
-func Candidates(s records.Snapshot, ref api.Ref, all []string) []string {
-	request, vain := s.ImageRequest(ref), s.Unanswered(ref)
+// Candidates returns those of the nodes whose answer about an owner's image is waited for: one that was asked in vain is none,
+// nor is one of another kind of runtime than is asked for.
+func Candidates(s records.Snapshot, ref api.Ref, nodes NodeSet) []string {
+	request, vain, all := s.ImageRequest(ref), s.Unanswered(ref), nodes.Candidates
+	if request.Exists() && request.Value.Runtime != "" {
+		kind := fit.Kind(request.Value.Runtime)
+		all = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !kind.Takes(nodes.runtimes[name]) })
+	}
 	if !request.Exists() || !vain.Exists() || !vain.Value.Of(*request.Value) {
 		return all
 	}

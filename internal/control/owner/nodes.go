@@ -1,10 +1,13 @@
 package owner
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/fit"
+	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/records"
 )
 
@@ -23,6 +26,11 @@ type NodeSet struct {
 	Candidates []string
 	// Alive are those that answer, also those that never reported.
 	Alive map[string]bool
+	// Runtimes are the names of the runtimes that the nodes report, each once, an empty one of a node whose engine never answered; Plain are the nodes that run plain processes.
+	Runtimes []string
+	Plain    []placement.Node
+	// runtimes are the same names, by node.
+	runtimes map[string]string
 }
 
 // At returns the nodes of a snapshot, or those of a newer one.
@@ -56,15 +64,19 @@ func (n *Nodes) stale(s records.Snapshot) bool {
 		return true
 	}
 	for change := range changes {
-		if strings.HasPrefix(change.Key, records.ActualNodesPrefix) || strings.HasPrefix(change.Key, records.AlivePrefix) {
+		if strings.HasPrefix(change.Key, records.ActualNodesPrefix) || strings.HasPrefix(change.Key, records.AlivePrefix) ||
+			strings.HasPrefix(change.Key, nodeObjects) {
 			return true
 		}
 	}
 	return false
 }
 
+// nodeObjects is the prefix of the objects of nodes, which have labels.
+const nodeObjects = records.DesiredPrefix + string(api.KindNode) + "/"
+
 func nodesOf(s records.Snapshot) *NodeSet {
-	set := &NodeSet{All: s.Nodes(), Alive: map[string]bool{}}
+	set := &NodeSet{All: s.Nodes(), Alive: map[string]bool{}, runtimes: map[string]string{}}
 	for heartbeat := range s.Prefix(records.AlivePrefix) {
 		set.Alive[strings.TrimPrefix(heartbeat.Key, records.AlivePrefix)] = true
 	}
@@ -72,6 +84,27 @@ func nodesOf(s records.Snapshot) *NodeSet {
 		if node.Value.Ready && set.Alive[node.Value.ID] {
 			set.Candidates = append(set.Candidates, node.Value.ID)
 		}
+		set.runtimes[node.Value.ID] = node.Value.Runtime
+		if name := node.Value.Runtime; !slices.Contains(set.Runtimes, name) {
+			set.Runtimes = append(set.Runtimes, name)
+		}
+		if fit.KindOf(node.Value.Runtime) == fit.Processes {
+			labels := s.NodeSpec(node.Value.ID).Labels
+			set.Plain = append(set.Plain, placement.Node{ID: node.Value.ID, Runtime: node.Value.Runtime, Attributes: api.NodeAttributes(*node.Value, labels)})
+		}
 	}
 	return set
+}
+
+// MayBePlain reports whether pods with such a need and such a placement may be plain processes, which share the ports of their
+// node.
+func (n NodeSet) MayBePlain(need fit.Need, block *api.Placement) bool {
+	if len(n.Plain) == 0 {
+		return false
+	}
+	var rules placement.Rules
+	if block != nil {
+		rules.Constraints = placement.Constraints(block.Constraints)
+	}
+	return slices.ContainsFunc(n.Plain, func(node placement.Node) bool { return placement.Allowed(node, need, rules) })
 }

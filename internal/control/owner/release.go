@@ -10,6 +10,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/environment"
+	"tend.dev/tend/internal/core/fit"
 	"tend.dev/tend/internal/core/spechash"
 	"tend.dev/tend/internal/records"
 )
@@ -28,6 +29,8 @@ type Recipe struct {
 	LastNumber int
 	// First is the reason of the first release.
 	First string
+	// Runtimes are those of the nodes.
+	Runtimes []string
 }
 
 // Target is the release that is used if something starts now.
@@ -53,6 +56,9 @@ func Choose(s records.Snapshot, env *environment.Environments, r Recipe, now tim
 		refused, err := refusedEnv(err, now)
 		return Target{}, refused, err
 	}
+	if refused := r.noRuntime(now); refused != nil {
+		return Target{}, refused, nil
+	}
 	switch r.Image.State {
 	case api.ImageFailed:
 		message := strings.Join(append([]string{r.Image.Message}, r.Image.Log...), "\n")
@@ -73,13 +79,28 @@ func Choose(s records.Snapshot, env *environment.Environments, r Recipe, now tim
 	return Target{ID: next.ID, Fresh: &next}, nil, err
 }
 
+// Need returns what the pods of something that runs once need of a runtime, as far as its manifest says.
+func Need(object api.Object, declared api.DeploymentSpec) fit.Need {
+	spec := api.WorkloadSpec{DeploymentSpec: declared}
+	return fit.Of(spec, fit.Facts{Confined: object.Confined()}).Within(declared.Placement)
+}
+
+// noRuntime returns the refusal where no node has the runtime that its pods need. A node that has may join at any time.
+func (r Recipe) noRuntime(now time.Time) *Refusal {
+	message, next := Need(r.Object, r.Declared).Missing(r.Runtimes)
+	if message == "" {
+		return nil
+	}
+	return &Refusal{Reason: api.ReasonNoRuntime, Message: message, Next: next, At: now}
+}
+
 // release returns what a new release would be. Its id is that of the newest one, and its spec and environment are empty.
 func (r Recipe) release(env *environment.Environments, container api.Container, variables map[string]string, now time.Time) (api.Release, error) {
 	ref := r.Object.Ref()
 	next := api.Release{
 		Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name,
 		HashVersion: spechash.Version, AssetDigests: r.Object.AssetDigests(),
-		ImageID: r.Image.ImageID, ImageDigest: r.Image.Digest, ImageArch: r.Image.Arch,
+		ImageID: r.Image.ImageID, ImageDigest: r.Image.Digest, ImageArch: r.Image.Arch, ImageRuntime: r.Image.Runtime,
 		Generation: r.Object.Metadata.Generation, CreatedAt: now, Confined: r.Object.Confined(),
 	}
 	if r.Newest != nil {

@@ -5,6 +5,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/dockerflags"
+	"tend.dev/tend/internal/core/fit"
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/core/ports"
 	"tend.dev/tend/internal/records"
@@ -64,7 +65,7 @@ func demandOf(release *api.Release, object *api.Object) demand {
 		}
 	}
 	if release != nil {
-		out.Arch = release.RequiredArch()
+		out.Arch, out.Need = release.RequiredArch(), fit.Release(*release)
 		if spec, err := api.DecodeWorkload(release.Kind, release.Spec); err == nil {
 			if flags, err := dockerflags.Parse(spec.DockerOptions); err == nil && flags.Platform != "" {
 				out.Arch = "" // it is emulated on purpose
@@ -113,18 +114,9 @@ func rules(ref api.Ref, spec api.WorkloadSpec) placement.Rules {
 	if block == nil {
 		return out
 	}
-	out.Constraints, out.Preferences, out.Spread = constraints(block.Constraints), constraints(block.Preferences), block.Spread
+	out.Constraints, out.Preferences, out.Spread = placement.Constraints(block.Constraints), placement.Constraints(block.Preferences), block.Spread
 	out.Beside = workloads(block.Affinity, ref.Scope)
 	out.Apart = append(out.Apart, workloads(block.AntiAffinity, ref.Scope)...)
-	return out
-}
-
-func constraints(entries []string) (out []placement.Constraint) {
-	for _, entry := range entries {
-		if c, err := api.ParseNodeConstraint(entry); err == nil {
-			out = append(out, placement.Constraint(c))
-		}
-	}
 	return out
 }
 

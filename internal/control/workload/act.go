@@ -96,8 +96,7 @@ func (o observed) due(a assessment, now time.Time) (bool, error) {
 
 // wantedImage returns the image request, and whether it has yet to be written.
 func (o observed) wantedImage() (api.ImageRequest, bool) {
-	want := api.ImageRequest{Owner: o.ref, OwnerUID: o.uid(), Nonce: o.stamp(api.StampPull)}
-	want.Image, want.Build = o.wanted()
+	want := o.asks()
 	there := o.request.Exists() && o.request.Value.Equal(want)
 	return want, want.Image != "" && !there && !o.deleting()
 }

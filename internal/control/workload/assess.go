@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/fit"
 	"tend.dev/tend/internal/core/gate"
 	"tend.dev/tend/internal/core/rollout"
 )
@@ -56,10 +57,11 @@ const keepDead = 3
 
 func (o observed) desired(t target) rollout.Desired {
 	o.spec.Probes = o.probes(t)
+	need := o.needs(t)
 	d := rollout.Desired{
 		Replicas: o.replicas(t),
 		Target:   rollout.Version{Release: t.release.ID, Restart: o.stamp(api.StampRestart)},
-		Strategy: o.strategy(),
+		Strategy: o.strategy(need),
 		Probed:   o.spec.Probes.DecideReadiness(),
 		Frozen:   map[string]bool{},
 		KeepDead: keepDead,
@@ -69,6 +71,7 @@ func (o observed) desired(t target) rollout.Desired {
 		Superseded: t.superseded,
 		Ordered:    o.ordered(),
 	}
+	d.Missing.Message, d.Missing.Next = need.Missing(o.set.Runtimes)
 	if good := o.release(o.rollout().LastGoodRelease); good != nil {
 		d.LastGood = good.ID
 		if t.release.Repeats(*good) {
@@ -84,7 +87,7 @@ func (o observed) desired(t target) rollout.Desired {
 // probes returns the probes of a target's slots. If the release in force isn't what the spec asks for, they come from
 // that release.
 func (o observed) probes(t target) *api.Probes {
-	if t.turned == nil && !t.awaits && !t.superseded && t.pending == nil {
+	if t.isOfSpec() {
 		return o.spec.EffectiveProbes()
 	}
 	was, err := api.DecodeWorkload(o.ref.Kind, t.release.Spec)
@@ -118,8 +121,17 @@ func (o observed) runningTasks() (running int) {
 	return running
 }
 
-// strategy resolves the spec's strategy. Plain processes share the host's ports, so the old one stops first.
-func (o observed) strategy() api.ResolvedStrategy {
+// needs returns what the pods of a target need of a runtime.
+func (o observed) needs(t target) fit.Need {
+	if t.isOfSpec() {
+		return o.need(t.release.RequiredRuntime())
+	}
+	return fit.Release(*t.release).Within(o.spec.Placement)
+}
+
+// strategy resolves the spec's strategy. Plain processes share the ports of their node, so where pods may be such the old one stops
+// first.
+func (o observed) strategy(need fit.Need) api.ResolvedStrategy {
 	resolved := o.spec.ResolvedStrategy()
 	if o.ordered() {
 		resolved.Order = api.OrderStopFirst
@@ -127,10 +139,8 @@ func (o observed) strategy() api.ResolvedStrategy {
 	if o.spec.Strategy != nil && o.spec.Strategy.Order != "" {
 		return resolved
 	}
-	for _, node := range o.nodes {
-		if node.Value.Runtime == "process" {
-			resolved.Order = api.OrderStopFirst
-		}
+	if o.set.MayBePlain(need, o.spec.Placement) {
+		resolved.Order = api.OrderStopFirst
 	}
 	return resolved
 }
@@ -156,7 +166,7 @@ func (o observed) slots() []rollout.Slot {
 		slot.Lost, slot.Off, slot.Away = t.Absence.Lost, t.Off(), t.Away
 		slot.Attempt, slot.NextAttempt, slot.Rebootstrap = task.Attempt, task.NextAttempt, o.rebootstraps(*task)
 		if refusal, refused := o.refusals[task.ID]; refused {
-			slot.Unplaceable, slot.Crowded, slot.Reason, slot.Message = true, refusal.Crowded, api.ReasonNoNode, refusal.Message
+			slot.Unplaceable, slot.Crowded, slot.Reason, slot.Message = true, refusal.Crowded, refusal.Reason(), refusal.Message
 			slot.Next = refusal.Next
 		}
 		if s := t.Status; s != nil {

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -19,23 +20,41 @@ func TestStrategyOrder(t *testing.T) {
 		reason   string
 		declared string
 		runtimes []string
-		volumes  []string
+		edit     func(*api.DeploymentSpec)
+		image    string // the runtime that has it
 		want     string
 	}{
-		"docker":            {"containers have ports of their own", "", []string{"docker"}, nil, api.OrderStartFirst},
-		"no node yet":       {"nothing is known against it", "", nil, nil, api.OrderStartFirst},
-		"process":           {"plain processes share the host's ports", "", []string{"process"}, nil, api.OrderStopFirst},
-		"both":              {"a slot may come to lie on either", "", []string{"docker", "process"}, nil, api.OrderStopFirst},
-		"process, declared": {"a strategy that says so is followed", api.OrderStartFirst, []string{"process"}, nil, api.OrderStartFirst},
-		"volume":            {"two would write into it", "", []string{"docker"}, []string{"data:/data"}, api.OrderStopFirst},
+		"docker":            {"containers have ports of their own", "", []string{"docker"}, nil, "docker", api.OrderStartFirst},
+		"no node yet":       {"nothing is known against it", "", nil, nil, "", api.OrderStartFirst},
+		"process":           {"plain processes share the host's ports", "", []string{"process"}, nil, "process", api.OrderStopFirst},
+		"both":              {"a slot may come to lie on either", "", []string{"docker", "process"}, nil, "", api.OrderStopFirst},
+		"both, of Docker":   {"no plain process can be of it", "", []string{"docker", "process"}, nil, "docker", api.OrderStartFirst},
+		"both, of a folder": {"only a plain process can be of it", "", []string{"docker", "process"}, nil, "process", api.OrderStopFirst},
+		"both, by a field": {"no plain process honours it", "", []string{"docker", "process"}, func(s *api.DeploymentSpec) { s.ReadOnly = true },
+			"", api.OrderStartFirst},
+		"both, placed apart": {"its nodes run containers", "", []string{"docker", "process"}, func(s *api.DeploymentSpec) {
+			s.Placement = &api.Placement{Constraints: []string{"node.labels.zone == eu"}}
+		}, "", api.OrderStartFirst},
+		"process, declared": {"a strategy that says so is followed", api.OrderStartFirst, []string{"process"}, nil, "process", api.OrderStartFirst},
+		"volume": {"two would write into it", "", []string{"docker"}, func(s *api.DeploymentSpec) { s.Volumes = []string{"data:/data"} },
+			"docker", api.OrderStopFirst},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := scene{spec: replicas(1, "web:1")}.observed()
-			o.spec.Strategy, o.spec.Volumes = &api.Strategy{Order: test.declared}, test.volumes
-			for _, runtime := range test.runtimes {
-				o.nodes = append(o.nodes, records.Read[api.NodeStatus]{Value: &api.NodeStatus{Runtime: runtime}})
+			o.spec.Strategy = &api.Strategy{Order: test.declared}
+			if test.edit != nil {
+				test.edit(&o.spec.DeploymentSpec)
 			}
-			if got := o.strategy().Order; got != test.want {
+			l := newHarness(t)
+			l.write(func(txn *records.Txn) {
+				txn.Delete(records.NodeKey("n1"))
+				for i, runtime := range test.runtimes {
+					id := fmt.Sprint("m", i)
+					txn.Put(records.NodeKey(id), api.NodeStatus{ID: id, Runtime: runtime})
+				}
+			})
+			o.set = new(owner.Nodes).At(l.snapshot())
+			if got := o.strategy(o.need(test.image)).Order; got != test.want {
 				t.Errorf("%s: %s, want %s", test.reason, got, test.want)
 			}
 		})

@@ -49,6 +49,8 @@ func (o observed) readiness(a assessment, progressing, degraded api.Condition) a
 func (o observed) progress(a assessment) api.Condition {
 	c := api.Condition{Type: api.ConditionProgressing, Status: api.ConditionTrue, Reason: a.plan.Reason, Message: a.plan.Message}
 	switch {
+	case a.target.awaits && o.noRuntime() != "":
+		c.Status, c.Reason, c.Message = api.ConditionFalse, api.ReasonNoRuntime, o.noRuntime()
 	case a.target.awaits:
 		c.Reason, c.Message = control.ImageReason(o.image(), api.ReasonResolvingImage), o.imageProgress()
 		if o.image().State == api.ImageFailed {
@@ -92,6 +94,12 @@ func (o observed) stopping() (count int) {
 	return count
 }
 
+// noRuntime says that no node has the runtime that the pods need; empty if one has.
+func (o observed) noRuntime() string {
+	message, _ := o.need("").Missing(o.set.Runtimes)
+	return message
+}
+
 func (o observed) imageProgress() string {
 	image := o.image()
 	if image.State == api.ImageFailed {
@@ -102,7 +110,7 @@ func (o observed) imageProgress() string {
 }
 
 // waitsForNode are the reasons of a plan that only a node can go on with.
-var waitsForNode = []string{api.ReasonNoNode, api.ReasonNodeLost, api.ReasonNodeDown, api.ReasonEvictionPaused}
+var waitsForNode = []string{api.ReasonNoNode, api.ReasonNoRuntime, api.ReasonNodeLost, api.ReasonNodeDown, api.ReasonEvictionPaused}
 
 // trouble returns the Degraded condition: what a person must fix.
 func (o observed) trouble(a assessment) api.Condition {
@@ -111,6 +119,9 @@ func (o observed) trouble(a assessment) api.Condition {
 	switch {
 	case control.NodesDown(o.nodes) != "":
 		c.Reason, c.Message, c.Next = api.ReasonEngineUnavailable, control.NodesDown(o.nodes), control.EngineStep
+	case a.target.awaits && o.noRuntime() != "":
+		c.Reason = api.ReasonNoRuntime
+		c.Message, c.Next = o.need("").Missing(o.set.Runtimes)
 	case image.State == api.ImageFailed && a.target.awaits:
 		c.Reason, c.Message, c.Next = image.Reason, withLog(image.Message, image.Log), image.Next
 	case a.target.pending != nil && a.target.pending.gate.State == gate.Failed:

@@ -9,6 +9,7 @@ import (
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/environment"
 	"tend.dev/tend/internal/control/owner"
+	"tend.dev/tend/internal/core/fit"
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
@@ -35,8 +36,9 @@ type Nodes struct {
 	Misplaced func(records.Snapshot, *api.Task) func(node string) string
 	// Destination returns the node that a rebalance moves a task to, and whether that takes it now; empty if nothing moves it.
 	Destination func(records.Snapshot, *api.Task) (node string, takes bool)
-	// Places counts the nodes that have a pod of a global deployment, or may get one. hosts are those that have one.
-	Places func(s records.Snapshot, object api.Object, hosts map[string]bool) int
+	// Places counts the nodes that have a pod of a global deployment, or may get one. need is what the pods need of a runtime, hosts
+	// are the nodes that have one.
+	Places func(s records.Snapshot, object api.Object, need fit.Need, hosts map[string]bool) int
 	// Liveness says which nodes are lost. Default one of its own, with a timeout of 30 s.
 	Liveness *owner.Liveness
 }

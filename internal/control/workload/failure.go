@@ -28,10 +28,22 @@ func (o observed) nextStep(plan rollout.Plan) string {
 		return plan.Next
 	case !slices.Contains(readLogs, plan.Reason):
 		return ""
+	case !o.started(plan.Slot): // it has no output
+		return fmt.Sprintf("tend describe %s/%s", o.ref.Scope, o.ref.Name)
 	case o.ordered() && plan.Slot != "":
 		return fmt.Sprintf("tend logs %s.%s", o.ref.AppID(), plan.Slot)
 	}
 	return fmt.Sprintf("tend logs %s/%s", o.ref.Scope, o.ref.Name)
+}
+
+// started reports whether a container of a slot has run, or one of its init containers; true if nothing is known of the slot.
+func (o observed) started(slot string) bool {
+	for _, t := range o.tasks {
+		if s := t.Status; t.Desired.Value.Slot == slot && s != nil {
+			return !s.RunningAt.IsZero() || s.Inits != nil || len(s.LastLog) > 0
+		}
+	}
+	return true
 }
 
 // lastLog returns the last output lines of the container that filled a slot.

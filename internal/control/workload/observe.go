@@ -7,6 +7,7 @@ import (
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/dependency"
+	"tend.dev/tend/internal/core/fit"
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/records"
 )
@@ -38,6 +39,7 @@ type observed struct {
 	resolver string
 	frozen   []records.Read[api.Frozen]
 	nodes    []records.Read[api.NodeStatus]
+	set      owner.NodeSet // the same nodes
 	// refusals say why a task without a node can't be placed, by task id.
 	refusals map[string]placement.Refusal
 	env      map[string]string
@@ -67,7 +69,7 @@ func (c *Controller) observeAs(s records.Snapshot, object records.Read[api.Objec
 	o := observed{
 		ref: ref, object: object, since: c.since(),
 		status: s.WorkloadStatus(ref), releases: s.Releases(ref), request: s.ImageRequest(ref),
-		images: s.ImageStatuses(ref), candidates: owner.Candidates(s, ref, nodes.Candidates), frozen: s.Frozen(ref), nodes: nodes.All, runs: s.Runs(ref),
+		images: s.ImageStatuses(ref), candidates: owner.Candidates(s, ref, nodes), frozen: s.Frozen(ref), nodes: nodes.All, set: nodes, runs: s.Runs(ref),
 		dependency: control.Dependencies(s),
 		recorded:   func(call string) bool { return s.Delivery(ref, call).Exists() },
 		misplaced:  map[string]string{},
@@ -105,7 +107,7 @@ func (c *Controller) readPlaces(s records.Snapshot, o *observed) {
 			hosts[t.Desired.Value.Node] = true
 		}
 	}
-	places := c.nodes.Places(s, *o.object.Value, hosts)
+	places := c.nodes.Places(s, *o.object.Value, o.need(o.imageRuntime()), hosts)
 	o.spec.Replicas = &places
 }
 
@@ -167,9 +169,29 @@ func (o observed) wanted() (string, *api.ImageBuild) {
 	return o.object.Value.WantedImage(o.spec.Container)
 }
 
-// image returns the nodes' report on the image the spec asks for.
-func (o observed) image() api.ImageStatus {
-	asked := api.ImageRequest{Owner: o.ref, OwnerUID: o.uid(), Nonce: o.stamp(api.StampPull)}
+// asks returns the request for the image that the spec asks for.
+func (o observed) asks() api.ImageRequest {
+	asked := api.ImageRequest{Owner: o.ref, OwnerUID: o.uid(), Nonce: o.stamp(api.StampPull), Runtime: string(o.need("").Kind())}
 	asked.Image, asked.Build = o.wanted()
-	return owner.Image(o.images, asked, o.candidates)
+	return asked
+}
+
+// image returns the nodes' report on the image the spec asks for.
+func (o observed) image() api.ImageStatus { return owner.Image(o.images, o.asks(), o.candidates) }
+
+// need returns what the pods that the spec asks for need of a runtime. runtime is the one that has their image, empty while that
+// is unknown.
+func (o observed) need(runtime string) fit.Need {
+	return fit.Of(o.spec, fit.Facts{Confined: o.object.Value.Confined(), Runtime: runtime}).Within(o.spec.Placement)
+}
+
+// imageRuntime returns the runtime that has the image of the spec, or until that is known of the newest release.
+func (o observed) imageRuntime() string {
+	if image := o.image(); image.State == api.ImagePresent {
+		return image.FoundBy()
+	}
+	if newest := o.newestRelease(); newest != nil {
+		return newest.RequiredRuntime()
+	}
+	return ""
 }

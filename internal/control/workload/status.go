@@ -3,6 +3,7 @@ package workload
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,7 @@ func (o observed) nextStatus(a assessment, now time.Time) api.WorkloadStatus {
 	if release := a.target.minted(); release != nil {
 		s.LastReleaseNumber = max(s.LastReleaseNumber, release.Number)
 	}
+	s.Staying = o.staying(a)
 	s.Notified, s.Outcomes = o.notified(a, now), o.outcomes(a)
 	_, s.Unhealthy = o.transitions(now)
 	for _, condition := range o.conditions(a) {
@@ -37,6 +39,25 @@ func (o observed) nextStatus(a assessment, now time.Time) api.WorkloadStatus {
 	}
 	s.Conditions = o.withAfter(s.Conditions, a, now)
 	return s
+}
+
+// mostStaying bounds the pods that a status lists.
+const mostStaying = 100
+
+// staying returns the pods that stay where they should not be.
+func (o observed) staying(a assessment) (out []api.StayingPod) {
+	for _, t := range o.tasks {
+		task := t.Desired.Value
+		refusal, homeless := o.homeless[task.ID]
+		if homeless && slices.Contains(a.plan.Staying, task.Slot) && len(out) < mostStaying {
+			message := o.misplaced[task.ID]
+			if refusal.Message != message {
+				message += "; " + refusal.Message
+			}
+			out = append(out, api.StayingPod{Pod: task.ContainerName(), Message: message, Next: refusal.Next})
+		}
+	}
+	return out
 }
 
 // nextRollout returns the updated state of the rollout.

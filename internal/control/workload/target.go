@@ -17,6 +17,7 @@ type identity struct {
 	imageID string // empty while nothing is known of the image
 	digest  string
 	arch    string
+	runtime string
 	build   *api.ImageBuild
 	pinned  *api.Release // the release a rollback repeats
 	// assets are the digests of the files that the spec uses.
@@ -50,6 +51,11 @@ type target struct {
 	turned *api.FailedRollout
 }
 
+// isOfSpec reports whether the release in force is what the spec asks for.
+func (t target) isOfSpec() bool {
+	return t.turned == nil && !t.awaits && !t.superseded && t.pending == nil
+}
+
 // identify computes the identity of what the spec asks for now.
 func (c *Controller) identify(o observed) (identity, error) {
 	envHash, err := c.env.Hash(o.env)
@@ -62,11 +68,11 @@ func (c *Controller) identify(o observed) (identity, error) {
 		id := identity{
 			quiet: quiet, renews: renews,
 			hash: pinned.SpecHash, version: pinned.HashVersion, envHash: o.pinnedEnv(pinned, envHash), over: envHash,
-			imageID: pinned.ImageID, digest: pinned.ImageDigest, arch: pinned.ImageArch, pinned: pinned, assets: pinned.AssetDigests,
+			imageID: pinned.ImageID, digest: pinned.ImageDigest, arch: pinned.ImageArch, runtime: pinned.ImageRuntime, pinned: pinned, assets: pinned.AssetDigests,
 			build: pinned.Build,
 		}
 		if image := o.image(); pinned.Build != nil && image.Image == pinned.Image && image.State == api.ImagePresent {
-			id.imageID, id.arch = image.ImageID, image.Arch // it was removed from the node, and the same tree was built again
+			id.imageID, id.arch, id.runtime = image.ImageID, image.Arch, image.Runtime // it was removed from the node, and the same tree was built again
 		}
 		return id, nil
 	}
@@ -74,7 +80,7 @@ func (c *Controller) identify(o observed) (identity, error) {
 	id := identity{hash: spechash.Workload(o.spec, assets), version: spechash.Version, envHash: envHash, quiet: quiet, renews: renews, assets: assets}
 	_, id.build = o.wanted()
 	if image := o.image(); image.State == api.ImagePresent {
-		id.imageID, id.digest, id.arch = image.ImageID, image.Digest, image.Arch
+		id.imageID, id.digest, id.arch, id.runtime = image.ImageID, image.Digest, image.Arch, image.Runtime
 	}
 	return id, nil
 }
@@ -173,7 +179,7 @@ func (c *Controller) mint(o observed, id identity) (*api.Release, error) {
 	release := &api.Release{
 		ID: fmt.Sprintf("v%d", number), Number: number, Kind: o.ref.Kind, Scope: o.ref.Scope, Name: o.ref.Name,
 		SpecHash: id.hash, HashVersion: id.version, EnvHash: id.envHash,
-		ImageID: id.imageID, ImageDigest: id.digest, ImageArch: id.arch, AssetDigests: id.assets,
+		ImageID: id.imageID, ImageDigest: id.digest, ImageArch: id.arch, ImageRuntime: id.runtime, AssetDigests: id.assets,
 		Generation: o.object.Value.Metadata.Generation, Reason: o.reasonForRelease(id), CreatedAt: c.Now(),
 		Restart: o.asked(), Change: o.object.Value.Metadata.Change, Confined: o.object.Value.Confined(),
 	}

@@ -72,6 +72,8 @@ func ending(s judged) string {
 	switch {
 	case s.State == api.OutcomeHeld && s.Ref.Kind.TimeBoxed() && len(s.needs) == 0:
 		return "it waits for room: "
+	case s.State == api.OutcomeHeld && s.Reason == api.ReasonNoRuntime:
+		return "it waits for a node: "
 	case s.State != api.OutcomeHeld || s.Reason == api.ReasonNoReadyPods || len(s.needs) > 0:
 		return ""
 	case s.Reason == api.ReasonRolledBack:

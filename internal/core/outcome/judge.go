@@ -49,6 +49,8 @@ func judge(w api.Awaited, object api.Object, status api.WorkloadStatus) judged {
 		s.State = api.OutcomeConverged
 	case w.Counts && progressing.Reason == api.ReasonReleaseCommandFailed && counted(status):
 		return s.scaled(status, *progressing)
+	case progressing.Reason == api.ReasonNoRuntime: // it goes on when a node with that runtime joins
+		s.State = api.OutcomeHeld
 	case progressing.Status != api.ConditionFalse: // under way
 		s.needs = needs(object, *progressing)
 	case progressing.Reason == api.ReasonResolvingImage:
@@ -66,10 +68,15 @@ func judge(w api.Awaited, object api.Object, status api.WorkloadStatus) judged {
 	s.judgeFrozen(status, ready, progressing)
 	s.blame(status, *ready, *progressing)
 	if w.Generation > 0 && object.Metadata.Generation > w.Generation {
-		head, rest, _ := strings.Cut(s.Message, "\n")
-		s.Message = strings.TrimSuffix(fmt.Sprintf("%s (of a newer change, generation %d)\n%s", head, object.Metadata.Generation, rest), "\n")
+		s.ofNewer(object.Metadata.Generation)
 	}
 	return s
+}
+
+// ofNewer adds that what the message says is of a newer change.
+func (s *judged) ofNewer(generation int64) {
+	head, rest, _ := strings.Cut(s.Message, "\n")
+	s.Message = strings.TrimSuffix(fmt.Sprintf("%s (of a newer change, generation %d)\n%s", head, generation, rest), "\n")
 }
 
 // deleting returns what the deletion of an object waits for.

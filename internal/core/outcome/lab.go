@@ -16,7 +16,7 @@ func (s judged) judgeLab(object api.Object, ready, progressing api.Condition, de
 	if troubled {
 		s.Reason, s.Message, s.Next = degraded.Reason, degraded.Message, degraded.Next
 	}
-	passing := []string{api.ReasonNoNode, api.ReasonProvisioningFailed}
+	passing := []string{api.ReasonNoNode, api.ReasonNoRuntime, api.ReasonProvisioningFailed}
 	switch {
 	case troubled && !slices.Contains(passing, degraded.Reason), troubled && failures(object) >= manyFailures:
 		s.State = api.OutcomeFailed
@@ -28,6 +28,15 @@ func (s judged) judgeLab(object api.Object, ready, progressing api.Condition, de
 		s.State = api.OutcomeConverged
 	}
 	return s
+}
+
+// awaitSettled keeps a lab pending that runs, until its node has seen that its container stays up. One that ends at once was running too,
+// for a moment.
+func (s *judged) awaitSettled() {
+	settling := slices.ContainsFunc(s.Pods, func(pod api.Pod) bool { return pod.Settling })
+	if s.State == api.OutcomeConverged && s.Reason == api.ReasonRunning && settling && !s.Gone {
+		s.State, s.Message = api.OutcomePending, "it runs; waiting a moment to see that it stays up"
+	}
 }
 
 // failures returns how many containers of a lab could not be started.

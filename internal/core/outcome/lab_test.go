@@ -60,3 +60,38 @@ func TestALabsOutcome(t *testing.T) {
 		})
 	}
 }
+
+// TestALabSettles: one that was seen to run for a moment may be about to crash. Once its node has seen that it stays up, or it is over,
+// the wait ends.
+func TestALabSettles(t *testing.T) {
+	ref := api.Ref{Kind: api.KindLab, Scope: "school", Name: "linux"}
+	for name, c := range map[string]struct {
+		reason   string
+		ready    api.ConditionStatus
+		settling bool
+		want     api.OutcomeState
+	}{
+		"a moment": {"it may end at once", api.ConditionTrue, true, api.OutcomePending},
+		"settled":  {"its node has looked again", api.ConditionTrue, false, api.OutcomeConverged},
+		"over":     {"nothing is waited for", api.ConditionFalse, true, api.OutcomeConverged},
+	} {
+		status := api.LabStatus{ObservedRevision: 10, Conditions: []api.Condition{
+			{Type: api.ConditionReady, Status: c.ready, Reason: map[api.ConditionStatus]string{api.ConditionTrue: "Running", api.ConditionFalse: "TimedOut"}[c.ready]},
+			{Type: api.ConditionProgressing, Status: api.ConditionFalse, Reason: "Complete"},
+			{Type: api.ConditionDegraded, Status: api.ConditionFalse, Reason: "AsExpected"},
+		}}
+		raw, err := json.Marshal(status)
+		if err != nil {
+			t.Fatal(err)
+		}
+		object := api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Metadata: api.Metadata{Revision: 10}, Status: raw}
+		seen := Observed{Found: true, Object: object, Pods: []api.Pod{{Name: "school-linux.1", Settling: c.settling}}}
+		all, err := Judge([]api.Awaited{{Ref: ref, Revision: 10}}, func(api.Ref) Observed { return seen })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[0].State != c.want {
+			t.Errorf("%s (%s): %+v", name, c.reason, all[0])
+		}
+	}
+}

@@ -63,6 +63,9 @@ func judgeOne(a api.Awaited, o Observed) (judged, error) {
 	}
 	j := judge(a, o.Object, status)
 	j.Pods = o.Pods
+	if o.Object.Kind.TimeBoxed() {
+		j.awaitSettled()
+	}
 	if a.Kind != api.KindIngress {
 		return j, nil
 	}

@@ -18,6 +18,7 @@ type filter struct {
 
 // filters are applied in this order; a node is counted for the first one it fails.
 var filters = []*filter{
+	runtimeFilter, // first: a node of another runtime never takes the task, however it is otherwise
 	{
 		fails: func(_ *cluster, s *site, _ Task) bool { return !s.Alive },
 		alone: func(_ *cluster, s *site, _ Task) string { return "node " + s.ID + " does not answer" },
@@ -45,15 +46,6 @@ var filters = []*filter{
 		next: "tend uncordon NODE, for a node that is to take pods again",
 	},
 	flapFilter,
-	{
-		fails: func(_ *cluster, s *site, t Task) bool { return t.Runtime != "" && t.Runtime != s.Runtime },
-		alone: func(_ *cluster, s *site, t Task) string {
-			return fmt.Sprintf("node %s runs %s, not %s", s.ID, s.Runtime, t.Runtime)
-		},
-		one:  func(_ *cluster, t Task) string { return "does not run " + t.Runtime },
-		many: func(_ *cluster, t Task) string { return "do not run " + t.Runtime },
-		next: "tend nodes",
-	},
 	archFilter,
 	homeFilter,
 	constraintFilter,

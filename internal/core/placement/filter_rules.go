@@ -6,6 +6,25 @@ import (
 	"strings"
 )
 
+// runtimeFilter keeps a task where a runtime can run it.
+var runtimeFilter = &filter{
+	fails: func(_ *cluster, s *site, t Task) bool { return !t.Need.Takes(s.Runtime) },
+	alone: func(_ *cluster, s *site, t Task) string { return "node " + s.ID + " " + t.Need.Refuses(s.Runtime) },
+	one:   func(c *cluster, t Task) string { return "runs " + c.otherRuntime(t) },
+	many:  func(c *cluster, t Task) string { return "run " + c.otherRuntime(t) },
+	next:  "tend nodes",
+}
+
+// otherRuntime says what the nodes run that can't run a task.
+func (c *cluster) otherRuntime(t Task) string {
+	for _, s := range c.sites {
+		if refuses := t.Need.Refuses(s.Runtime); refuses != "" {
+			return strings.TrimPrefix(refuses, "runs ")
+		}
+	}
+	return ""
+}
+
 // archFilter keeps an image off nodes that can't run it.
 var archFilter = &filter{
 	fails: func(_ *cluster, s *site, t Task) bool { return t.foreign(s) },

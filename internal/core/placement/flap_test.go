@@ -3,6 +3,8 @@ package placement
 import (
 	"testing"
 	"time"
+
+	"tend.dev/tend/internal/core/fit"
 )
 
 func TestAFlappingNodeGetsNothing(t *testing.T) {
@@ -24,10 +26,10 @@ func TestAFlappingNodeGetsNothing(t *testing.T) {
 			if len(placed) > 0 || len(refused) != 1 || refused[0].Message != test.want {
 				t.Errorf("%v, %+v", placed, refused)
 			}
-			if n := Places(test.nodes, Rules{}, map[string]bool{}); n != 0 {
+			if n := Places(test.nodes, fit.Need{}, Rules{}, map[string]bool{}); n != 0 {
 				t.Errorf("%d places for a pod on each node", n)
 			}
-			if n := Places(test.nodes, Rules{}, map[string]bool{"a": true}); n != 1 {
+			if n := Places(test.nodes, fit.Need{}, Rules{}, map[string]bool{"a": true}); n != 1 {
 				t.Errorf("%d places where one has its pod, which stays", n)
 			}
 		})

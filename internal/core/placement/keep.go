@@ -1,10 +1,17 @@
 package placement
 
-import "fmt"
+import (
+	"fmt"
+
+	"tend.dev/tend/internal/core/fit"
+)
 
 // Misplaced returns why a node may not keep a task that runs there; empty if it may. What else a node lacks for new tasks,
 // memory or a place in an anti-affinity, moves none away.
-func Misplaced(n Node, rules Rules) string {
+func Misplaced(n Node, need fit.Need, rules Rules) string {
+	if refuses := need.Refuses(n.Runtime); refuses != "" {
+		return "node " + n.ID + " " + refuses
+	}
 	if n.Draining {
 		return "node " + n.ID + " is drained"
 	}
@@ -18,11 +25,17 @@ func Misplaced(n Node, rules Rules) string {
 
 // Places counts the nodes for the tasks of a workload that has one on each node: those in hosts, which have one, and those
 // that may get one.
-func Places(nodes []Node, rules Rules, hosts map[string]bool) (places int) {
+func Places(nodes []Node, need fit.Need, rules Rules, hosts map[string]bool) (places int) {
 	for _, n := range nodes {
-		if Misplaced(n, rules) == "" && (hosts[n.ID] || n.Alive && !n.Cordoned && n.Losses == 0) {
+		if Misplaced(n, need, rules) == "" && (hosts[n.ID] || n.Alive && !n.Cordoned && n.Losses == 0) {
 			places++
 		}
 	}
 	return places
+}
+
+// Allowed reports whether tasks with such a need and such rules may ever be on a node, apart from how it is now.
+func Allowed(n Node, need fit.Need, rules Rules) bool {
+	n.Draining = false
+	return Misplaced(n, need, rules) == ""
 }

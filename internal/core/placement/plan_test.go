@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/fit"
 	"tend.dev/tend/internal/core/ports"
 )
 
@@ -72,8 +73,9 @@ func TestPlan(t *testing.T) {
 		},
 		"another runtime": {
 			reason: "containers are not processes",
-			tasks:  []Task{{ID: "a", Demand: &Demand{Runtime: "docker"}}}, nodes: []Node{vm(func(n *Node) { n.Runtime = "process" })},
-			refused: []Refusal{{Task: "a", Message: "node vm runs process, not docker", Next: "tend nodes"}},
+			tasks:  []Task{{ID: "a", Demand: &Demand{Need: fit.Need{Containers: "it has networks"}}}}, nodes: []Node{vm(func(n *Node) { n.Runtime = "process" })},
+			refused: []Refusal{{Task: "a", NoRuntime: true, Message: "no node runs containers, which it needs: it has networks",
+				Next: "add a node with Docker (tend nodes add)"}},
 		},
 		"another architecture": {
 			reason: "the image can't run there; a node of an unknown architecture may",

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tend.dev/tend/internal/core/fit"
 	"tend.dev/tend/internal/core/ports"
 )
 
@@ -34,7 +35,7 @@ func randomNodes(t *rapid.T) []Node {
 
 func randomDemand(t *rapid.T) *Demand {
 	d := &Demand{
-		Runtime:     rapid.SampledFrom([]string{"", "docker"}).Draw(t, "runtime"),
+		Need:        rapid.SampledFrom([]fit.Need{{}, {Containers: "it does"}, {Processes: "it does"}}).Draw(t, "need"),
 		Arch:        rapid.SampledFrom([]string{"", "", "amd64"}).Draw(t, "arch"),
 		MemoryBytes: rapid.Int64Range(0, 4).Draw(t, "memory"), CPUs: float64(rapid.IntRange(0, 3).Draw(t, "cores")),
 		ReservedMemory: rapid.Int64Range(0, 2).Draw(t, "reserved memory"), ReservedCPUs: float64(rapid.IntRange(0, 2).Draw(t, "reserved cores")) / 2,
@@ -137,7 +138,7 @@ func TestPlacesOnlyWhereItFits(t *testing.T) {
 
 // suits checks a node without its ports, in the simplest way.
 func suits(t Task, n Node) bool {
-	return n.Alive && n.Ready && !n.Draining && !n.Cordoned && (t.Runtime == "" || t.Runtime == n.Runtime) &&
+	return n.Alive && n.Ready && !n.Draining && !n.Cordoned && (t.Need.Containers == "" || n.Runtime != "process") && (t.Need.Processes == "" || n.Runtime == "process") &&
 		(t.Arch == "" || n.Arch == "" || t.Arch == n.Arch) &&
 		(n.MemoryBytes == 0 || t.MemoryBytes <= n.MemoryBytes) && (n.CPUs == 0 || t.CPUs <= n.CPUs) && n.FailedImages[t.Workload] == ""
 }

@@ -27,12 +27,30 @@ func (c *cluster) explain(t Task) Refusal {
 	case 0:
 		r.Message, r.Next = "no node has joined yet", "wait a moment: a server joins as a node when it starts; else see its log"
 	case 1:
+		if r.noRuntime(c, t) {
+			break
+		}
 		failed := c.refuses(c.sites[0], t)
 		r.Message, r.Next = failed.alone(c, c.sites[0], t), failed.next
 	default:
-		r.Message, r.Next = c.counts(t)
+		if !r.noRuntime(c, t) {
+			r.Message, r.Next = c.counts(t)
+		}
 	}
 	return r
+}
+
+// noRuntime fills in the refusal of a task whose runtime no node has, and reports whether it is one.
+func (r *Refusal) noRuntime(c *cluster, t Task) bool {
+	runtimes := make([]string, len(c.sites))
+	for i, s := range c.sites {
+		runtimes[i] = s.Runtime
+	}
+	message, next := t.Need.Missing(runtimes)
+	if message != "" {
+		r.NoRuntime, r.Message, r.Next = true, message, next
+	}
+	return message != ""
 }
 
 // counts says how many nodes fail each filter, in the filters' order, and returns the next step for the filter that

@@ -27,6 +27,9 @@ type Resolver struct {
 	// Silent is set if the node was asked for a while and gave no sign, Aside if an operator wants nothing new on it: such ones
 	// are asked if there is no other.
 	Silent, Aside bool
+	// Plain is set if the node runs plain processes: it is asked for what may run on either kind only if no node with
+	// containers is.
+	Plain bool
 }
 
 // Resolvers returns the nodes that answer the request for an owner's image. One is enough, and where it has answered, it
@@ -65,7 +68,7 @@ func Answer(owner string, present []string) string {
 }
 
 // before reports whether n is asked rather than other: the one that has come further, then one that hasn't been asked in vain,
-// one that isn't set aside, and one that runs the owner's tasks; a rendezvous hash spreads the owners over the rest. Of those that have the image it is always the same one.
+// one that isn't set aside, one that runs the owner's tasks, and one with containers; a rendezvous hash spreads the owners over the rest. Of those that have the image it is always the same one.
 func (n Resolver) before(other Resolver, owner string) bool {
 	if n.Progress != other.Progress {
 		return n.Progress > other.Progress
@@ -78,6 +81,9 @@ func (n Resolver) before(other Resolver, owner string) bool {
 	}
 	if n.Runs != other.Runs && n.Progress != Present {
 		return n.Runs
+	}
+	if n.Progress == Untried && n.Plain != other.Plain {
+		return other.Plain
 	}
 	return n.weight(owner) > other.weight(owner)
 }

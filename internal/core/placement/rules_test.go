@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tend.dev/tend/internal/core/fit"
 )
 
 func zone(name string) func(*Node) {
@@ -137,9 +139,10 @@ func TestMisplaced(t *testing.T) {
 	for want, n := range map[string]Node{
 		"":                   named("n1", zone("eu")),
 		"node n2 is drained": named("n2", func(n *Node) { zone("eu")(n); n.Draining = true }),
+		"node n4 runs plain processes, not containers: it has networks": named("n4", func(n *Node) { n.Runtime = "process" }),
 		"node n3 no longer meets the constraint node.labels.zone == eu": named("n3", zone("us")),
 	} {
-		if got := Misplaced(n, rules); got != want {
+		if got := Misplaced(n, fit.Need{Containers: "it has networks"}, rules); got != want {
 			t.Errorf("%s: %q, want %q", n.ID, got, want)
 		}
 	}

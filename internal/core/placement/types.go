@@ -3,6 +3,8 @@ package placement
 import (
 	"time"
 
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/fit"
 	"tend.dev/tend/internal/core/ports"
 )
 
@@ -36,8 +38,8 @@ type Task struct {
 
 // Demand is what a task requires of a node.
 type Demand struct {
-	// Runtime is the required runtime; empty takes any.
-	Runtime string
+	// Need is what it needs of a runtime.
+	Need fit.Need
 	// Arch is the architecture of the image; empty takes any.
 	Arch string
 	// MemoryBytes and CPUs are limits: what a node must have in all.
@@ -71,6 +73,16 @@ type Constraint struct {
 // Holds reports whether a node meets the constraint.
 func (c Constraint) Holds(n Node) bool { return (n.Attributes[c.Attribute] == c.Value) != c.Not }
 
+// Constraints reads the constraints of a placement block. What can't be read holds nothing back.
+func Constraints(entries []string) (out []Constraint) {
+	for _, entry := range entries {
+		if c, err := api.ParseNodeConstraint(entry); err == nil {
+			out = append(out, Constraint(c))
+		}
+	}
+	return out
+}
+
 func (c Constraint) String() string {
 	if c.Not {
 		return c.Attribute + " != " + c.Value
@@ -95,7 +107,7 @@ type Node struct {
 	Until  time.Time
 	// Attributes are what constraints compare: node.id, node.arch, node.labels.zone.
 	Attributes  map[string]string
-	Runtime     string
+	Runtime     string  // as it reports it; empty is unknown, and every task fits
 	Arch        string  // as Go names it; empty is unknown, and every image fits
 	MemoryBytes int64   // in total; 0 is unknown, and everything fits
 	CPUs        float64 // the same
@@ -108,12 +120,22 @@ type Assignment struct {
 	Task, Node string
 }
 
+// Reason returns the word for it in conditions.
+func (r Refusal) Reason() string {
+	if r.NoRuntime {
+		return api.ReasonNoRuntime
+	}
+	return api.ReasonNoNode
+}
+
 // Refusal says why a task fits on no node.
 type Refusal struct {
 	Task    string
 	Message string
 	// Next is the step that helps against what most of the nodes lack.
 	Next string
+	// NoRuntime is set if the task needs a runtime that no node has, whatever else becomes of the nodes.
+	NoRuntime bool
 	// Crowded is set if only the task that it replaces is in the way: it would fit if that were gone.
 	Crowded bool
 }

@@ -31,5 +31,10 @@ func (p *planner) plan() Plan {
 	if !p.due.IsZero() {
 		plan.After = p.due.Sub(p.now)
 	}
+	for _, s := range p.live {
+		if s.Misplaced != "" && !p.moves(s) && !s.Lost {
+			plan.Staying = append(plan.Staying, s.ID)
+		}
+	}
 	return plan
 }

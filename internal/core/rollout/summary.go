@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 
 	"tend.dev/tend/api"
@@ -66,6 +67,9 @@ func (p *planner) complete(c Counts) bool {
 }
 
 func (p *planner) progress(c Counts, wanted int) (reason, message, next string) {
+	if missing := p.desired.Missing; missing.Message != "" {
+		return api.ReasonNoRuntime, missing.Message, missing.Next
+	}
 	if s := p.awaitedLost(); s != nil {
 		return s.Reason, s.Message, s.Next
 	}
@@ -74,7 +78,7 @@ func (p *planner) progress(c Counts, wanted int) (reason, message, next string) 
 			return "NoSurge", "a new pod does not fit beside the one it replaces, which stops first", ""
 		}
 		if s.Unplaceable {
-			return "NoNode", s.Message, s.Next
+			return cmp.Or(s.Reason, api.ReasonNoNode), s.Message, s.Next
 		}
 	}
 	message = fmt.Sprintf("%d of %d pods run %s", min(c.Updated, wanted), wanted, p.desired.Target.Release)

@@ -32,6 +32,9 @@ type Desired struct {
 	// Frozen are the slots an operator stopped on purpose. A mark without an observed slot is ignored; for ordered
 	// slots, one beyond the replicas.
 	Frozen map[string]bool
+	// Missing says which runtime the pods of the target need that no node has; its zero value if they need none such. No slot
+	// that serves makes room for them.
+	Missing Missing
 	// Deleting removes every slot.
 	Deleting bool
 	// WatchedSince is when slots began to be observed: after a server was away, or paused, older slots get their whole
@@ -40,6 +43,9 @@ type Desired struct {
 	// KeepDead is how many failed slots stay for inspection. Ordered ones each stay until their next attempt.
 	KeepDead int
 }
+
+// Missing is what no node has, and the step that helps.
+type Missing struct{ Message, Next string }
 
 // Slot is one slot with its task, as observed.
 type Slot struct {
@@ -136,8 +142,9 @@ type Plan struct {
 	Reason  string
 	Message string
 	Next    string
-	// Stays says of a complete rollout which slot is not where it should be, and why.
-	Stays string
+	// Stays says of a complete rollout which slot is not where it should be, and why. Staying are all such slots, of any rollout.
+	Stays   string
+	Staying []string
 	// Slot is the one that failed; empty while nothing fails.
 	Slot   string
 	Counts Counts

@@ -134,8 +134,12 @@ func (p *planner) wait(what string) {
 	}
 }
 
-// watch stops an attempt that exceeds its timeout.
+// watch stops an attempt that exceeds its timeout, or that no node took in time.
 func (p *planner) watch(r *run, task *Task) {
+	if !task.Placed && task.Desired == api.DesiredRunning && p.Schedule != nil {
+		p.await(r, task)
+		return
+	}
 	if p.Timeout == 0 || task.Status == nil || task.Status.StartedAt.IsZero() {
 		return
 	}
@@ -146,6 +150,22 @@ func (p *planner) watch(r *run, task *Task) {
 	case after > 0:
 		p.look(limit.At)
 	}
+}
+
+// await ends a run whose attempt no node took within the starting deadline: under Forbid it would keep all others from beginning. It
+// has no container, so nothing of it can run; another attempt would wait for the same node.
+func (p *planner) await(r *run, task *Task) {
+	wait := max(p.StartingDeadline, punctual)
+	if at := task.CreatedAt.Add(wait); p.now.Before(at) && at.Sub(p.now) <= wait+clockSkew {
+		p.look(at)
+		return
+	}
+	message := fmt.Sprintf("no node took it within %s (starting_deadline)", wait)
+	if task.Unplaced != "" {
+		message += ": " + task.Unplaced
+	}
+	p.do(Action{Verb: StopAttempt, Run: r.ID, Task: task.ID, Reason: api.ReasonNoNode})
+	p.finish(r, api.RunFailed, nil, api.ReasonNoNode, message)
 }
 
 // judge decides what follows the end of an attempt.

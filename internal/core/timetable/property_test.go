@@ -57,6 +57,7 @@ func TestSafety(t *testing.T) {
 			},
 			"containers": func(t *rapid.T) { w.drawContainers(t) },
 			"suspend":    func(t *rapid.T) { w.desired.Suspend = !w.desired.Suspend; w.decide() },
+			"room":       func(t *rapid.T) { w.full = !w.full; w.work(); w.decide() },
 			"node":       func(t *rapid.T) { w.lost = !w.lost; w.work(); w.decide() },
 			"image": func(t *rapid.T) {
 				w.desired.Release = rapid.SampledFrom([]string{"", "v1", "v2"}).Draw(t, "release")
@@ -112,6 +113,7 @@ func (w *world) safe(t *rapid.T, states map[string]api.RunState) {
 
 // converges lets everything settle: all runs end, limits hold, and nothing is left to do.
 func (w *world) converges(t *rapid.T) {
+	w.full = false
 	w.desired.Schedule, w.desired.Release, w.lost, w.lasts, w.stopping, w.code = nil, "v9", false, time.Second, 0, 0
 	for _, task := range w.tasks { // containers end by the node's clock
 		if s := task.Status; s != nil {

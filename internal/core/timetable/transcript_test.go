@@ -25,7 +25,7 @@ import (
 //	down D               time passes without decisions
 //	clock D              the clock is set forward, or back
 //	look                 decisions are made until there is nothing to decide
-//	node lost|back · delete
+//	node lost|back|full · delete
 //	crash N              carry out the first N actions of the plan, and forget the rest
 //	plan · state
 func TestTranscripts(t *testing.T) {
@@ -97,7 +97,7 @@ func (s *story) command(d *datadriven.TestData) (err error) {
 	case "look":
 		s.decide()
 	case "node":
-		s.lost = arg == "lost"
+		s.lost, s.full = arg == "lost", arg == "full"
 		s.work()
 		s.decide()
 	case "delete":

@@ -23,7 +23,8 @@ type Desired struct {
 	Suspend bool
 	// Concurrency is Allow, Forbid or Replace.
 	Concurrency string
-	// StartingDeadline is how late a due time may start a run.
+	// StartingDeadline is how late a due time may start a run, and how long an attempt of what has a schedule waits for
+	// a node.
 	StartingDeadline time.Duration
 	// Timeout bounds an attempt, counted from its container's start; 0 is no bound.
 	Timeout time.Duration
@@ -85,6 +86,8 @@ type Task struct {
 	Run       string
 	Number    int // of the attempt, from 1
 	CreatedAt time.Time
+	// Unplaced says why no node takes it; empty if one does, or while that is unknown.
+	Unplaced string
 }
 
 // Plan is the result of Decide.

@@ -26,6 +26,7 @@ type world struct {
 	code     int
 	stopping time.Duration // how long a stop takes
 	lost     bool
+	full     bool            // no node takes another container
 	mute     bool            // the last lines of failures are not reported with their end
 	cut      map[string]bool // the tasks whose node was down for a while
 	// due is when the plan may change without an event; zero is never.
@@ -155,7 +156,7 @@ func (w *world) start(a Action) {
 	id := fmt.Sprintf("t%d", w.drawn)
 	w.tasks[id] = &Task{
 		ID: id, Pod: "pod-" + id, Run: a.Run, Number: a.Attempt, CreatedAt: w.now,
-		Attempt: once.Attempt{Desired: api.DesiredRunning, Placed: true},
+		Attempt: once.Attempt{Desired: api.DesiredRunning, Placed: !w.full},
 	}
 }
 
@@ -192,6 +193,13 @@ func (w *world) work() (happened bool) {
 func (w *world) advance(task *Task) bool {
 	s := task.Status
 	switch {
+	case !task.Placed && task.Desired == api.DesiredRunning:
+		if task.Placed = !w.full; w.full && task.Unplaced == "" {
+			task.Unplaced = "no node has room"
+		}
+		return task.Placed
+	case !task.Placed:
+		return false
 	case task.Desired == api.DesiredRemoved:
 		task.Status = nil
 		return s != nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/moby/moby/client"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -17,7 +18,7 @@ func (r *Runtime) Info(ctx context.Context) (runtime.Info, error) {
 		return runtime.Info{}, fault("ask the engine about itself", err)
 	}
 	info := runtime.Info{
-		Name: "docker", Version: result.Info.ServerVersion,
+		Name: api.RuntimeDocker, Version: result.Info.ServerVersion,
 		CPUs: float64(result.Info.NCPU), MemoryBytes: result.Info.MemTotal,
 	}
 	for _, warning := range result.Info.Warnings {

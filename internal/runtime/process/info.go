@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/process/shim"
 )
@@ -24,7 +25,7 @@ func (r *Runtime) Info(ctx context.Context) (runtime.Info, error) {
 		return runtime.Info{}, err
 	}
 	return runtime.Info{
-		Name: "process", Version: version, CPUs: float64(goruntime.NumCPU()), MemoryBytes: totalMemory(),
+		Name: api.RuntimeProcess, Version: version, CPUs: float64(goruntime.NumCPU()), MemoryBytes: totalMemory(),
 		Warnings: r.warnings(), DiskPressure: runtime.DiskPressure(r.dir), Quarantined: r.damaged(),
 	}, nil
 }
