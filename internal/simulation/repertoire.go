@@ -50,6 +50,7 @@ var repertoire = []action{
 	{"restart the engine", 2, restartEngine},
 	{"crash the engine", 1, crashEngine},
 	{"slow down the engine", 2, slowEngine},
+	{"an engine keeps a remnant", 2, curse},
 	{"set the clock", 2, jumpClock},
 	{"kill the server", 3, killServer},
 	{"kill the server soon", 3, killSoon},

@@ -49,7 +49,11 @@ func (s *strain) draw() (lost bool, slow time.Duration) {
 
 func (w *World) engineFor(cluster, node string) runtime.Runtime {
 	w.cluster.Store(&cluster)
-	return &shaky{Runtime: w.engine.Client(cluster, node), w: w}
+	var made runtime.Runtime = w.engine.Client(cluster, node)
+	if node == w.plainNode() {
+		made = &plain{Runtime: made, w: w, node: node}
+	}
+	return &shaky{Runtime: made, w: w}
 }
 
 // call makes one call of the engine.

@@ -90,6 +90,7 @@ type World struct {
 	weather weather
 	rate    rate
 	strain  strain
+	curses  curses
 	skew    atomic.Int64           // of the wall clock
 	cluster atomic.Pointer[string] // the cluster's uid as the server last gave it to the engine
 	images  images
@@ -168,7 +169,7 @@ func found(opts Options) (*World, error) {
 	w.archive, w.watched, w.labs = newArchive(w), newWatched(w), newLabs(w)
 	w.engine = hollow.NewEngine(hollow.Options{
 		Behaviour: w.behave, StartDelay: hollow.Delay(20 * time.Millisecond), StopDelay: hollow.Delay(30 * time.Millisecond),
-		Apart: w.several(),
+		Apart: w.several(), Before: w.starts,
 	})
 	w.engine.Observe(w.watched.happened)
 	w.stock()

@@ -12,7 +12,7 @@ var runtimeFilter = &filter{
 	alone: func(_ *cluster, s *site, t Task) string { return "node " + s.ID + " " + t.Need.Refuses(s.Runtime) },
 	one:   func(c *cluster, t Task) string { return "runs " + c.otherRuntime(t) },
 	many:  func(c *cluster, t Task) string { return "run " + c.otherRuntime(t) },
-	next:  "tend nodes",
+	next:  "see which nodes have the runtime (tend nodes), or add one that has it (tend nodes add)",
 }
 
 // otherRuntime says what the nodes run that can't run a task.
