@@ -173,7 +173,7 @@ type following struct {
 	last   time.Time
 	screen logScreen
 	// pod is the one whose output came last, printed how many attempts' ends were printed.
-	pod  string
+	pod     string
 	printed int
 }
 
