@@ -11,8 +11,8 @@ const DefaultMonitor = 5 * time.Second
 
 // Strategy says how outdated pods are replaced. Every field is optional.
 type Strategy struct {
-	// Order is "stop-first" or "start-first". Default: start-first where no host port is fixed and no volume that can be
-	// written to is held.
+	// Order is "stop-first" or "start-first". Default: start-first where no host port is fixed, no volume that can be
+	// written to is held, and no node that pods may be on runs plain processes.
 	Order string `json:"order,omitempty" hcl:"order,optional"`
 	// MaxParallel is how many pods are replaced at once. Default 1.
 	MaxParallel int `json:"max_parallel,omitempty" hcl:"max_parallel,optional"`

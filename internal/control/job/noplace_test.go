@@ -40,6 +40,10 @@ func TestAForbiddenRunThatNoNodeTakesEnds(t *testing.T) {
 						t.Errorf("%s: %+v", c.reason, run)
 					}
 				}
+				c := api.FindCondition(l.status(backup).Conditions, api.ConditionDegraded)
+				if c.Next == "" || strings.HasPrefix(c.Next, "tend logs") {
+					t.Errorf("of runs that never had a container it says %q next", c.Next)
+				}
 				if s := l.status(backup); s.Missed > 0 || s.Active > 0 {
 					t.Errorf("%d due times were missed, %d runs are on", s.Missed, s.Active)
 				}
