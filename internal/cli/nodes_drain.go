@@ -49,8 +49,8 @@ func (a *app) drainCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use: "drain NODE", Short: "move a node's pods to other nodes", Args: takes(1, 1), ValidArgsFunction: a.completeNodes,
 		Long: "Move a node's pods to other nodes, one after another under the strategies of their workloads, and wait until it has none.\n" +
-			"Jobs run to their end there. A pod whose data is on the node, or that no other node takes, stays. The node takes no\n" +
-			"new pods until `tend uncordon`.",
+			"Jobs run to their end there. A pod whose data is on the node, or that no other node takes, stays: it is named at once, with\n" +
+			"the cause, and the command ends with exit status 2 when no others are left. The node takes no new pods until `tend uncordon`.",
 		Example: "  tend drain worker-1\n  tend drain worker-1 --no-wait",
 		RunE: a.connected(func(ctx context.Context, c *client.Client, args []string) error {
 			if err := wait.check(); err != nil {
