@@ -43,7 +43,7 @@ func (d *daemon) claim(ctx context.Context) error {
 		return err
 	}
 	if d.pause.why() == "" {
-		if err := d.writeProgress(progress{Revision: d.term.Load().Revision()}); err != nil {
+		if err := d.writeProgress(progress{Revision: d.term.Load().Revision(), Pause: d.lastPause}); err != nil {
 			d.Logger.WarnContext(ctx, "how far the cluster got could not be written", "error", err)
 		}
 	}
@@ -56,7 +56,6 @@ func (d *daemon) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	term.Store = guarded{term.Store, d.pause}
 	d.term.Store(term)
 	return nil
 }

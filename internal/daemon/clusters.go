@@ -15,7 +15,7 @@ import (
 // newClusters creates what answers the operators of Kubernetes clusters.
 func (d *daemon) newClusters() *clusterapi.Handler {
 	return clusterapi.New(clusterapi.Options{
-		Store: guarded{d.store, d.pause}, View: d.view, Fresh: verbs.FromView{Store: d.store, View: d.view}.Fresh, MAC: d.keys.HMAC, Paused: d.pause.why,
+		Store: d.store, View: d.view, Fresh: verbs.FromView{Store: d.store, View: d.view}.Fresh, MAC: d.keys.HMAC, Paused: d.pause.why,
 		Audit: d.auditor.Record, Foreign: d.auditor.RecordForeign, Now: d.Now, Logger: d.Logger,
 	})
 }

@@ -39,11 +39,13 @@ type daemon struct {
 	Options
 	// used reports whether the root had been used before this start.
 	used bool
-	// pause prevents all changes after an older store was restored; resuming is held while a resume runs.
-	pause    *standstill
-	resuming sync.Mutex
-	cluster  records.Cluster
-	keys     *secret.Keys
+	// pause prevents all changes after an older store was restored; resuming is held while a resume runs. lastPause is the
+	// number of the last pause that was over when this server started.
+	pause     *standstill
+	resuming  sync.Mutex
+	lastPause int64
+	cluster   records.Cluster
+	keys      *secret.Keys
 	// machineKeys seal what this machine alone reads.
 	machineKeys *secret.Keys
 	store       store.Store
@@ -138,6 +140,11 @@ func (d *daemon) build(context.Context) error {
 		Own: own, Timeout: d.NodeTimeout, Certificates: certificates, Sign: certs.Authority{Storage: certificates}.Sign,
 	})
 	d.view.OnChange(d.watchMembers)
+	d.view.OnChange(func(change view.Change) {
+		if change.Key == records.PauseKey {
+			d.followPause(context.Background())
+		}
+	})
 	return d.buildServer()
 }
 
@@ -152,7 +159,7 @@ func (d *daemon) openHost(ctx context.Context) error {
 	var err error
 	d.host, err = host.Open(ctx, d.Options.Options, host.Link{
 		Cluster: d.cluster.UID, Control: d.nodes.Node(d.Node), Assets: d.files, Seal: d.machineKeys.Encrypt, Open: d.openSealed,
-		Registry: d.Registry, Metrics: d.metrics, Hold: d.pause.resumed, Paused: d.pause.why, Callbacks: d.server.Callbacks(), Outside: d.outside,
+		Registry: d.Registry, Metrics: d.metrics, Hold: d.pause.hold(), Paused: d.pause.why, Callbacks: d.server.Callbacks(), Outside: d.outside,
 		Own: d.ownNode(),
 	})
 	if err != nil {
@@ -176,7 +183,7 @@ func (d *daemon) serve(ctx context.Context, began time.Time) error {
 	if d.host != nil {
 		parts = append(parts, part{"agent", d.host.Run})
 	}
-	parts = append(parts, part{"keys", d.pause.after(d.followKeys)}, part{"files", d.pause.after(d.collect)}, part{"progress", d.keepProgress})
+	parts = append(parts, part{"keys", d.pause.after(d.followKeys)}, part{"files", d.pause.after(d.collect)}, part{"progress", d.pause.after(d.keepProgress)}, part{"pause", d.keepPause})
 	if d.gate != nil {
 		parts = append(parts, part{"nodes", d.gate.run})
 	}

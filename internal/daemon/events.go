@@ -53,7 +53,7 @@ func (d *daemon) auditJoin(r *http.Request, name string, server bool, refused *a
 
 // newAuditor returns what writes the audit. While the server is paused it changes nothing: its log has the calls then.
 func (d *daemon) newAuditor() *eventlog.Auditor {
-	return eventlog.NewAuditor(guarded{d.store, d.pause}, d.view.Revision, d.Now, d.Logger)
+	return eventlog.NewAuditor(d.store, d.view.Revision, d.Now, d.Logger)
 }
 
 // known returns what the view knows of the store; nil before there is a view.

@@ -49,7 +49,7 @@ func (d *daemon) buildServer() error {
 // newVerbs creates the verbs that write the desired state.
 func (d *daemon) newVerbs() *verbs.Service {
 	return verbs.New(verbs.Options{
-		Store: guarded{d.store, d.pause}, Leases: d.store, Reader: verbs.FromView{Store: d.store, View: d.view}, Validate: manifest.Validate,
+		Store: d.store, Leases: d.store, Reader: verbs.FromView{Store: d.store, View: d.view}, Validate: manifest.Validate,
 		Preview: d.preview, Seal: d.keys.Encrypt, Open: d.keys.Decrypt, EnvHash: environment.New(d.keys).HashAfter, Logger: d.Logger,
 		MAC: d.keys.HMAC, Assets: d.files.library, Now: d.Now,
 		Rebalance: scheduler.New(control.Deps{Snapshot: d.snapshot}).Rebalance,

@@ -44,7 +44,7 @@ func (d *daemon) joinToken(ctx context.Context, asked api.JoinTokenRequest, ttl 
 			txn.Delete(records.JoinTokenKey(old.Value.ID))
 		}
 	}
-	revision, err := txn.Commit(ctx, guarded{d.store, d.pause})
+	revision, err := txn.Commit(ctx, d.store)
 	if err != nil {
 		return api.JoinToken{}, fmt.Errorf("store the token: %w", err)
 	}
@@ -78,7 +78,7 @@ func (d *daemon) revokeToken(ctx context.Context, id string) error {
 	if !known.Exists() {
 		return &api.Problem{Status: http.StatusNotFound, Detail: "there is no token " + id, Next: "tend nodes tokens"}
 	}
-	revision, err := records.NewTxn("token.revoke").If(key, known.Modified).Delete(key).Commit(ctx, guarded{d.store, d.pause})
+	revision, err := records.NewTxn("token.revoke").If(key, known.Modified).Delete(key).Commit(ctx, d.store)
 	if err != nil {
 		return fmt.Errorf("revoke the token: %w", err)
 	}
@@ -203,7 +203,7 @@ func used(txn *records.Txn, token records.Read[records.JoinToken], by string) *r
 
 // record commits the entry of a machine. It returns store.ErrConflict if another one came before it.
 func (d *daemon) record(ctx context.Context, txn *records.Txn) error {
-	revision, err := txn.Commit(ctx, guarded{d.store, d.pause})
+	revision, err := txn.Commit(ctx, d.store)
 	if err != nil {
 		return fmt.Errorf("record the machine: %w", err)
 	}

@@ -21,7 +21,7 @@ func (d *daemon) openKeys(context.Context) error {
 		nodes.Authority = d.gate.desk.Authority
 	}
 	d.rotation = rotation.New(rotation.Options{
-		Store: guarded{d.store, d.pause}, Snapshot: d.snapshot, Server: d.Name,
+		Store: d.store, Snapshot: d.snapshot, Server: d.Name,
 		Servers: func() []api.Server { return d.servers().Items }, Now: d.Now, Logger: d.Logger,
 		Keys: []rotation.Key{
 			rotation.Secrets{Keys: d.keys, Retire: d.machineKeys.Add}, nodes,
@@ -89,7 +89,7 @@ func (d *daemon) roots(ctx context.Context, node string, has remote.Trust) []str
 	if len(has.Roots) > 0 && member.Exists() && (member.Value.Issuer != has.Issuer || !slices.Equal(member.Value.Roots, has.Roots)) {
 		next, key := *member.Value, records.MemberKey(node)
 		next.Roots, next.Issuer = has.Roots, has.Issuer
-		if _, err := records.NewTxn("member.trust").If(key, member.Modified).Put(key, next).Commit(ctx, guarded{d.store, d.pause}); err != nil {
+		if _, err := records.NewTxn("member.trust").If(key, member.Modified).Put(key, next).Commit(ctx, d.store); err != nil {
 			d.Logger.DebugContext(ctx, "what a node trusts was not recorded; it says so again", "node", node, "error", err)
 		}
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/controlplane"
 	"tend.dev/tend/internal/recovery"
 )
@@ -78,7 +80,7 @@ func (d *daemon) leadFor(ctx context.Context, term *controlplane.Term) error {
 
 // claimed makes sure that no other server has the controllers while this one settles what it resumes with. It claims them
 // again each time: a commit of an earlier resume that got no answer is seen then, or can no longer be applied. It returns
-// false if nothing is to be settled: this server is not paused, or another one works with the store already.
+// false if nothing is to be settled, because the cluster is not paused.
 func (d *daemon) claimed(ctx context.Context) (bool, error) {
 	switch {
 	case d.pause.why() == "":
@@ -95,12 +97,15 @@ func (d *daemon) claimed(ctx context.Context) (bool, error) {
 	if err == nil {
 		return true, d.view.WaitFor(ctx, term.Revision())
 	}
-	holder, unread := d.store.Get(ctx, controlplane.ElectionKey)
-	if unread != nil || controlplane.Leader(holder.Value) == d.Name {
-		return false, fmt.Errorf("claim the controllers: %w", err)
+	if d.followPause(ctx); d.pause.why() == "" { // another server has resumed meanwhile
+		return false, nil
 	}
-	d.Logger.InfoContext(ctx, "nothing is left to settle: another server has the controllers", "server", controlplane.Leader(holder.Value))
-	return false, d.view.WaitFor(ctx, holder.Modified)
+	holder, unread := d.store.Get(ctx, controlplane.ElectionKey)
+	if other := controlplane.Leader(holder.Value); unread == nil && other != "" && other != d.Name {
+		return false, &api.Problem{Status: http.StatusConflict, Detail: "server " + other + " resumes at this moment",
+			Next: "wait a moment; if tend get still says that it is paused: tend resume"}
+	}
+	return false, fmt.Errorf("claim the controllers: %w", err)
 }
 
 // unclaimed gives the controllers back after a resume that failed.

@@ -11,7 +11,6 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/controlplane"
 	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/syncer"
 	"tend.dev/tend/internal/verbs"
 )
@@ -21,9 +20,6 @@ func (d *daemon) newSyncer() *syncer.Syncer {
 	return syncer.New(syncer.Options{
 		Folder: filepath.Join(d.Root, "syncs"), Open: d.keys.Decrypt, Now: d.Now,
 		Apply: func(ctx context.Context, objects []api.Object, opts verbs.ApplyOptions) (api.ApplyResult, error) {
-			if why := d.pause.why(); why != "" {
-				return api.ApplyResult{}, fmt.Errorf("%w: %s", store.ErrPaused, why)
-			}
 			return d.verbs.Apply(ctx, objects, opts)
 		},
 		PutBlob: func(content io.Reader, digest string) error {
@@ -46,7 +42,7 @@ func (d *daemon) keepManifests(ctx context.Context, term *controlplane.Term) {
 	tick := time.NewTicker(retryManifests)
 	defer tick.Stop()
 	for {
-		err := d.declareManifests(ctx, guarded{term, d.pause})
+		err := d.declareManifests(ctx, term)
 		if err == nil || ctx.Err() != nil {
 			return
 		}

@@ -2,101 +2,164 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/store"
 )
 
-// standstill keeps a server from changing anything until an operator resumes. Create it with newPause.
-type standstill struct {
-	once    sync.Once
-	resumed chan struct{}
-	reason  string
+// pausable is the store of a server. Every commit of the server passes it: while the cluster is paused, it refuses those that
+// are not in allowedSites. The store itself decides, in the commit: no server has to have heard of the pause.
+type pausable struct{ store.Store }
+
+// allowedSites are the commits that a paused cluster takes, by their site or the beginning of it: what resumes it, what nodes
+// and servers report about themselves, and the entry of machines, whose containers a resume compares with the store.
+var allowedSites = []string{
+	"pause.", "resume.", "election", "cluster.found", "authority.found",
+	"agent.", "certs.", "server.", "member.enter", "token.make", "token.revoke", "token.spent",
 }
 
-// newPause returns a standstill for a reason; without a reason, one that has ended.
-func newPause(reason string) *standstill {
-	p := &standstill{resumed: make(chan struct{}), reason: reason}
+// Commit implements store.Store.
+func (p pausable) Commit(ctx context.Context, txn store.Txn) (int64, error) {
+	for _, site := range allowedSites {
+		if strings.HasPrefix(txn.Site, site) {
+			return p.Store.Commit(ctx, txn)
+		}
+	}
+	txn.If = append([]store.Condition{{Key: records.PauseKey}}, txn.If...)
+	revision, err := p.Store.Commit(ctx, txn)
+	var conflict *store.ConflictError
+	if !errors.As(err, &conflict) || conflict.Key != records.PauseKey {
+		return revision, err
+	}
+	pause, unread := readStored[records.Pause](ctx, p.Store, records.PauseKey)
+	if unread != nil || !pause.Exists() { // it has just ended: the caller tries again
+		return 0, errors.Join(err, unread)
+	}
+	return 0, fmt.Errorf("%w: %s", store.ErrPaused, pause.Value.Reason)
+}
+
+// standstill is what this server knows of the cluster's pause. It keeps the server's parts from working meanwhile; commits
+// are refused by the store. Create it with newStandstill.
+type standstill struct {
+	mu     sync.Mutex
+	reason string
+	// resumed is closed while the cluster is not paused, begun while it is.
+	resumed, begun chan struct{}
+}
+
+// newStandstill returns the standstill of a cluster that is paused for a reason, or isn't paused if there is none.
+func newStandstill(reason string) *standstill {
+	p := &standstill{resumed: make(chan struct{}), begun: make(chan struct{}), reason: reason}
 	if reason == "" {
-		p.resume()
+		close(p.resumed)
+	} else {
+		close(p.begun)
 	}
 	return p
 }
 
-func (p *standstill) resume() { p.once.Do(func() { close(p.resumed) }) }
+// follow takes over why the cluster is paused. It reads under its lock, so that an older reading never replaces a newer one.
+func (p *standstill) follow(read func() string) (changed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.reason
+	p.reason = read()
+	switch {
+	case before == "" && p.reason != "":
+		p.resumed = make(chan struct{})
+		close(p.begun)
+		return true
+	case before != "" && p.reason == "":
+		p.begun = make(chan struct{})
+		close(p.resumed)
+		return true
+	}
+	return false
+}
 
-// why returns the reason while the server is paused.
+// why returns the reason while the cluster is paused.
 func (p *standstill) why() string {
-	select {
-	case <-p.resumed:
-		return ""
-	default:
-		return p.reason
-	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reason
 }
 
-// wait blocks until the server is resumed; it returns false if ctx ends first.
-func (p *standstill) wait(ctx context.Context) bool {
-	select {
-	case <-p.resumed:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
+// hold returns a channel that is closed once the cluster is not paused.
+func (p *standstill) hold() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.resumed
 }
 
-// after returns a part that begins to run when the server is resumed.
+// interrupted returns a channel that is closed once the cluster is paused.
+func (p *standstill) interrupted() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.begun
+}
+
+// after returns a part that works while the cluster is not paused: a pause ends its context, and a resume begins it again.
 func (p *standstill) after(run func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
-		if !p.wait(ctx) {
-			return nil
+		for {
+			select {
+			case <-p.hold():
+			case <-ctx.Done():
+				return nil
+			}
+			paused, err := p.during(ctx, run)
+			if !paused || ctx.Err() != nil {
+				return err
+			}
 		}
-		return run(ctx)
 	}
 }
 
-// guarded is a store that refuses commits while the server is paused.
-type guarded struct {
-	store.Store
-	pause *standstill
-}
-
-// Commit implements store.Store.
-func (g guarded) Commit(ctx context.Context, txn store.Txn) (int64, error) {
-	if why := g.pause.why(); why != "" {
-		return 0, fmt.Errorf("%w: %s", store.ErrPaused, why)
-	}
-	return g.Store.Commit(ctx, txn)
-}
-
-// checkRestored compares the store's revision with the last one this cluster is known to have reached, before anything
-// is written. A store that is behind was restored from a backup: acting on it would start containers that already run.
-// It saves the finding first: this start's own writes could bring the store to a revision that no longer seems to be
-// behind.
-func (d *daemon) checkRestored(ctx context.Context) error {
-	page, err := d.store.List(ctx, records.ClusterKey, store.ListOptions{Limit: 1})
-	if err != nil {
-		return fmt.Errorf("read the store's revision: %w", err)
-	}
-	known := d.readProgress()
-	switch {
-	case page.Revision < known.Revision:
-		d.pause = newPause(fmt.Sprintf("the store is at revision %d and this cluster was at %d: an older store was restored", page.Revision, known.Revision))
-	case known.Restored && known.Backup != "":
-		d.pause = newPause("restored from the backup of " + known.Backup)
-	case known.Restored:
-		d.pause = newPause("an older store was restored")
-	case d.Paused:
-		d.pause = newPause("the server was started with --paused")
+// during runs a part until it ends or the cluster is paused, and reports whether that was why.
+func (p *standstill) during(ctx context.Context, run func(context.Context) error) (paused bool, err error) {
+	begun := p.interrupted()
+	within, end := context.WithCancel(ctx)
+	var watching recovery.Group
+	watching.Go(func() {
+		select {
+		case <-begun:
+			end()
+		case <-within.Done():
+		}
+	})
+	err = run(within)
+	end()
+	watching.Wait()
+	select {
+	case <-begun:
+		return true, err
 	default:
-		d.pause = newPause("")
-		return nil
+		return false, err
 	}
-	d.Logger.WarnContext(ctx, "paused: nothing is changed until tend resume", "reason", d.pause.why())
-	if known.Restored {
-		return nil
+}
+
+// followPause takes over from the view whether the cluster is paused. The view must have been read once.
+func (d *daemon) followPause(ctx context.Context) {
+	changed := d.pause.follow(func() string { return d.snapshot().PauseReason() })
+	switch why := d.pause.why(); {
+	case !changed:
+	case why != "":
+		d.Logger.WarnContext(ctx, "paused: nothing is changed until tend resume", "reason", why)
+	default:
+		d.Logger.InfoContext(ctx, "the pause of the cluster is over")
 	}
-	return d.writeProgress(progress{Revision: max(known.Revision, page.Revision), Restored: true})
+}
+
+// keepPause follows the cluster's pause until ctx ends.
+func (d *daemon) keepPause(ctx context.Context) error {
+	if d.awaitView(ctx) {
+		d.followPause(ctx)
+	}
+	<-ctx.Done()
+	return nil
 }

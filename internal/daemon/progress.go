@@ -17,8 +17,11 @@ import (
 // restored. It is never ahead of what the store has on disk.
 type progress struct {
 	Revision int64 `json:"revision"`
-	// Restored is set from the start that found the store behind until an operator resumes.
+	// Restored is set by tend restore, and by the start that found the store behind, until an operator has resumed.
 	Restored bool `json:"restored,omitempty"`
+	// Pause is the number of the pause for which Restored is set, else of the last one that was over. It is 0 in the file
+	// that tend restore writes.
+	Pause int64 `json:"pause,omitempty"`
 	// Backup is when the backup was taken that tend restore made the store from.
 	Backup string `json:"backup,omitempty"`
 }
@@ -67,16 +70,13 @@ func (d *daemon) writeProgress(p progress) error {
 
 // keepProgress writes the view's revision, which is never ahead of what the store has on disk, until ctx ends.
 func (d *daemon) keepProgress(ctx context.Context) error {
-	if !d.pause.wait(ctx) {
-		return nil
-	}
 	written := int64(0)
 	keep := func() {
 		seen := d.view.Revision()
 		if seen <= written {
 			return
 		}
-		if err := d.writeProgress(progress{Revision: seen}); err != nil {
+		if err := d.writeProgress(progress{Revision: seen, Pause: d.lastPauseSeen()}); err != nil {
 			d.Logger.Warn("how far the cluster got could not be written; it is tried again", "error", err)
 			return
 		}
@@ -93,4 +93,12 @@ func (d *daemon) keepProgress(ctx context.Context) error {
 			keep()
 		}
 	}
+}
+
+// lastPauseSeen returns the number of the last pause that is over, as far as this server knows.
+func (d *daemon) lastPauseSeen() int64 {
+	if last := d.snapshot().LastPause(); last.Exists() {
+		return max(d.lastPause, last.Value.Number)
+	}
+	return d.lastPause
 }

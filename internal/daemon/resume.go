@@ -19,18 +19,16 @@ import (
 // resumeTime bounds a resume, which continues if its caller leaves.
 const resumeTime = 5 * time.Minute
 
-// resume ends a pause. Containers that match a task of the store take its place; unknown says what happens to the
-// others. If there are others and unknown says nothing, resume returns an error before it changes anything. After a
-// crash during a resume the server is still paused, and the next resume continues.
+// resume ends the pause of the cluster. Containers that match a task of the store take its place; unknown says what happens
+// to the others. If there are others and unknown says nothing, resume returns an error before it changes anything. Its last
+// commit ends the pause: after a crash before it the cluster is still paused, and the next resume, by any server, continues.
 func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api.ResumeResult, error) {
 	d.resuming.Lock()
 	defer d.resuming.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resumeTime)
 	defer cancel()
-	select {
-	case <-d.view.Synced(): // before, every container seems unknown
-	case <-ctx.Done():
-		return api.ResumeResult{}, fmt.Errorf("read the store: %w", ctx.Err())
+	if err := d.catchUp(ctx); err != nil {
+		return api.ResumeResult{}, err
 	}
 	settles, err := d.claimed(ctx)
 	defer d.unclaimed(ctx)
@@ -66,21 +64,38 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 		}
 		result.Stopped, result.Unknown = result.Unknown, nil
 	}
-	if d.pause.why() == "" {
+	if !settles {
 		return result, nil
 	}
-	if settles {
-		if err := d.settle(ctx); err != nil {
-			return result, err
-		}
+	if err := d.settle(ctx); err != nil {
+		return result, err
 	}
-	// From now on the lower revision counts.
-	if err := d.writeProgress(progress{Revision: d.view.Revision()}); err != nil {
+	if err := d.endPause(ctx); err != nil {
 		return result, err
 	}
 	d.Logger.InfoContext(ctx, "resumed", "adopted", result.Adopted, "stopped", result.Stopped, "kept", result.Unknown)
-	d.pause.resume()
+	d.followPause(ctx)
 	return result, nil
+}
+
+// resumeTxn begins a commit of a resume: it is applied only while this server has the controllers.
+func (d *daemon) resumeTxn(site string) *records.Txn {
+	return records.NewTxn(site).If(controlplane.ElectionKey, d.term.Load().Revision())
+}
+
+// catchUp waits until this server knows what is stored. Before, every container seems unknown; and another server may have
+// paused the cluster, or resumed it.
+func (d *daemon) catchUp(ctx context.Context) error {
+	if !d.awaitView(ctx) {
+		return fmt.Errorf("read the store: %w", ctx.Err())
+	}
+	if fresh := d.fresh(); fresh != nil {
+		if err := fresh(ctx); err != nil {
+			return err
+		}
+	}
+	d.followPause(ctx)
+	return nil
 }
 
 // nodesAbsent is the error of a resume while nodes are not connected.
@@ -211,7 +226,7 @@ func (d *daemon) adopt(ctx context.Context, snap records.Snapshot, adopted []ado
 		return nil
 	}
 	taken := map[string]bool{}
-	txn := records.NewTxn("resume.adopt").If(controlplane.ElectionKey, d.term.Load().Revision())
+	txn := d.resumeTxn("resume.adopt")
 	for _, a := range adopted {
 		old, slot := snap.Task(a.Old.ID), snap.Slot(a.Old.Owner(), a.Old.Slot)
 		switch {

@@ -149,7 +149,7 @@ func (d *daemon) removeServer(ctx context.Context, name string) error {
 		err = d.spendTokens(ctx, spent)
 	}
 	if err == nil {
-		_, err = records.NewTxn("server.removed").Delete(records.HoldingsKey(name)).Commit(ctx, guarded{d.store, d.pause})
+		_, err = records.NewTxn("server.removed").Delete(records.HoldingsKey(name)).Commit(ctx, d.store)
 	}
 	return err
 }

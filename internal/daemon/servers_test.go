@@ -63,25 +63,45 @@ func (s *several) start(name, through string) *running {
 // startWith starts a server with options of the test's own, and waits until it and its node are ready: pods may be placed there.
 func (s *several) startWith(name string, edit func(*Options)) *running {
 	s.t.Helper()
+	s.boot(name, edit)
+	s.ready(name)
+	return s.running[name]
+}
+
+// boot starts a server with options of the test's own.
+func (s *several) boot(name string, edit func(*Options)) {
+	s.t.Helper()
 	s.running[name] = s.machines[name].startWith(func(o *Options) {
 		o.Store, o.Name, o.Node, o.NodeListen = nil, name, "node-"+name, "127.0.0.1:0"
 		o.MinFree, o.NodeTimeout, o.Heartbeat = -1, 10*time.Second, time.Second
 		edit(o)
 	})
-	s.running[name].untilWithin(patience, name+" is ready", func() bool {
-		select {
-		case err := <-s.running[name].done:
-			s.running[name].done <- err
-			s.t.Fatalf("%s ended: %v", name, err)
-		default:
-		}
+}
+
+// ready waits until a server and its node are ready.
+func (s *several) ready(name string) {
+	s.t.Helper()
+	s.untilUp(name, name+" is ready", func() bool {
 		readiness, err := s.running[name].client.Readiness(context.Background())
 		nodes, unknown := s.running[name].client.Nodes(context.Background())
 		return err == nil && readiness.Ready && unknown == nil && slices.ContainsFunc(nodes.Items, func(node api.NodeInfo) bool {
 			return node.ID == "node-"+name && node.Ready && node.Alive
 		})
 	})
-	return s.running[name]
+}
+
+// untilUp waits for a condition of a server that runs.
+func (s *several) untilUp(name, what string, holds func() bool) {
+	s.t.Helper()
+	s.running[name].untilWithin(patience, what, func() bool {
+		select {
+		case err := <-s.running[name].done:
+			s.running[name].done <- err
+			s.t.Fatalf("%s ended: %v", name, err)
+		default:
+		}
+		return holds()
+	})
 }
 
 // leader returns the server whose controllers run, as another one knows it.

@@ -40,7 +40,7 @@ func (d *daemon) spendToken(ctx context.Context, key string, by func(server stri
 		if len(record.Settled) == known {
 			return nil
 		}
-		_, err = records.NewTxn("token.spent").If(key, token.Modified).Put(key, record).Commit(ctx, guarded{d.store, d.pause})
+		_, err = records.NewTxn("token.spent").If(key, token.Modified).Put(key, record).Commit(ctx, d.store)
 		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}

@@ -23,6 +23,6 @@ func (d *daemon) openStore(ctx context.Context) error {
 	d.storeMetrics = telemetry.NewStoreMetrics(d.Registry)
 	recorder := eventlog.Record(fault.Store(telemetry.Store(d.Store, d.storeMetrics), d.Faults), d.known, d.Now)
 	recorder.Published = telemetry.NewEvents(d.Registry).Published
-	d.store = recorder
+	d.store = pausable{recorder}
 	return nil
 }

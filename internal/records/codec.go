@@ -42,6 +42,8 @@ var codecs = []struct {
 	{HoldingsPrefix, decodeAs[Holdings]},
 	{AccessTokensPrefix, decodeAs[AccessToken]},
 	{BackupKey, decodeAs[api.BackupRecord]},
+	{PauseKey, decodeAs[Pause]},
+	{LastPauseKey, decodeAs[Pause]},
 	{LabsPrefix, decodeAs[api.LabOrders]},
 	{AutoscalePrefix, decodeAs[api.AutoscaleStatus]},
 	{ClusterJobsPrefix, decodeAs[api.ClusterJob]},

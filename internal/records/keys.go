@@ -53,6 +53,8 @@ const (
 	BackupKey           = "/backups/scheduled" // what has become of scheduled backups: the server that leads
 	AuthorityKey        = "/authority/nodes"   // what issues the certificates of nodes, encrypted: the first server that listens for them, then who rotates it
 	ClusterKey          = "/cluster"           // the store's uid and key material's fingerprint: the first boot, then who rotates the key
+	PauseKey            = "/pause/now"         // why nothing is changed, while the cluster is paused: the server that finds an older store; the one that resumes deletes it
+	LastPauseKey        = "/pause/last"        // the last pause that is over: the server that resumed
 	SchemaKey           = "/schema"            // the layout's version: the server that boots
 )
 

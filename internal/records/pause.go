@@ -1,0 +1,27 @@
+package records
+
+import "time"
+
+// Pause keeps every server from changing anything, after an older store was restored, until an operator resumes.
+type Pause struct {
+	// Number is one more than that of the pause before: by it a server knows which pause is over.
+	Number int64 `json:"number"`
+	// Reason says why, for people; Server is the server that found it.
+	Reason string    `json:"reason"`
+	Server string    `json:"server,omitempty"`
+	Since  time.Time `json:"since"`
+}
+
+// Pause reads the pause of the cluster; it doesn't exist while the cluster is not paused.
+func (s Snapshot) Pause() Read[Pause] { return get[Pause](s, PauseKey) }
+
+// LastPause reads the last pause that is over.
+func (s Snapshot) LastPause() Read[Pause] { return get[Pause](s, LastPauseKey) }
+
+// PauseReason returns why the cluster is paused; empty if it isn't.
+func (s Snapshot) PauseReason() string {
+	if pause := s.Pause(); pause.Exists() {
+		return pause.Value.Reason
+	}
+	return ""
+}
