@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/deadline"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/runtime"
 )
@@ -123,7 +124,7 @@ func (a *Agent) build(ctx context.Context, request api.ImageRequest, last, next 
 		if next.RetryAt.IsZero() {
 			return engine.Result{}
 		}
-		if backoff := next.RetryAt.Sub(a.now()); backoff > 0 {
+		if backoff := deadline.Left(next.RetryAt, a.now(), lastPullBackoff); backoff > 0 {
 			return engine.Result{After: min(backoff, maxWait)}
 		}
 	}

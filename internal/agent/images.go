@@ -12,6 +12,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/core/deadline"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/runtime"
@@ -145,7 +146,7 @@ func (a *Agent) fetch(ctx context.Context, this imageRequest, last, next api.Ima
 	if of, again := a.retries.LoadAndDelete(owner); again && of == this && next.State == api.ImageFailed {
 		next.RetryAt, next.Attempts = time.Time{}, 0
 	}
-	if backoff := next.RetryAt.Sub(a.now()); !running && next.State == api.ImageFailed && backoff > 0 {
+	if backoff := deadline.Left(next.RetryAt, a.now(), lastPullBackoff); !running && next.State == api.ImageFailed && backoff > 0 {
 		return engine.Result{After: min(backoff, maxWait)}
 	}
 	if !running {
@@ -182,8 +183,8 @@ func (a *Agent) imageFailed(last, next api.ImageStatus, cause error) engine.Resu
 	if next.Attempts < 5 {
 		backoff = min(firstPullBackoff<<next.Attempts, lastPullBackoff)
 	}
-	if next.State == api.ImageFailed && next.RetryAt.After(a.now()) {
-		return engine.Result{After: min(next.RetryAt.Sub(a.now()), maxWait)}
+	if left := deadline.Left(next.RetryAt, a.now(), lastPullBackoff); next.State == api.ImageFailed && left > 0 {
+		return engine.Result{After: min(left, maxWait)}
 	}
 	built := next.State == api.ImageBuilding
 	next.State, next.Progress = api.ImageFailed, 0

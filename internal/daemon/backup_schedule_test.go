@@ -25,14 +25,16 @@ func TestNextBackup(t *testing.T) {
 		reason string
 		last   *api.BackupRecord
 		want   time.Time
+		now    time.Time
 	}{
-		"the first":      {"it shows at once whether it works", nil, at(23, 12, 0)},
-		"after a good":   {"the next date", &api.BackupRecord{At: at(23, 3, 0)}, at(24, 3, 0)},
-		"missed":         {"one is due, however many were missed", &api.BackupRecord{At: at(1, 3, 0)}, at(2, 3, 0)},
-		"after a failed": {"it is tried again", &api.BackupRecord{At: at(23, 3, 0), Error: "x"}, at(23, 3, 15)},
-		"failed late":    {"the date comes first", &api.BackupRecord{At: at(24, 2, 50), Error: "x"}, at(24, 3, 0)},
+		"the first":        {"it shows at once whether it works", nil, at(23, 12, 0), at(23, 12, 0)},
+		"after a good":     {"the next date", &api.BackupRecord{At: at(23, 3, 0)}, at(24, 3, 0), at(23, 12, 0)},
+		"missed":           {"one is due, however many were missed", &api.BackupRecord{At: at(1, 3, 0)}, at(2, 3, 0), at(23, 12, 0)},
+		"after a failed":   {"it is tried again", &api.BackupRecord{At: at(23, 3, 0), Error: "x"}, at(23, 3, 15), at(23, 12, 0)},
+		"failed late":      {"the date comes first", &api.BackupRecord{At: at(24, 2, 50), Error: "x"}, at(24, 3, 0), at(24, 2, 51)},
+		"by a wrong clock": {"it silences nothing", &api.BackupRecord{At: at(29, 3, 0)}, at(23, 12, 0), at(23, 12, 0)},
 	} {
-		if got, ok := nextBackup(schedule, tc.last, at(23, 12, 0)); !ok || !got.Equal(tc.want) {
+		if got, ok := nextBackup(schedule, tc.last, tc.now); !ok || !got.Equal(tc.want) {
 			t.Errorf("%s: %s: %s, want %s", name, tc.reason, got, tc.want)
 		}
 	}

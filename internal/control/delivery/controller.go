@@ -112,8 +112,8 @@ func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Resu
 		return c.forget(ctx, read)
 	case d.State != api.DeliveryPending || c.calls.Running(call):
 		return engine.Result{}, nil
-	case now.Before(d.NextTryAt):
-		return engine.Result{After: d.NextTryAt.Sub(now)}, nil
+	case webhook.Rests(d, now) > 0:
+		return engine.Result{After: webhook.Rests(d, now)}, nil
 	case d.Attempts == 0 && now.Sub(d.CreatedAt) > webhook.Stale:
 		return c.record(ctx, call, read, webhook.GiveUp(d, "it could not be delivered within "+webhook.Stale.String(), now))
 	}
@@ -194,7 +194,7 @@ func (c *Controller) Dirty(now time.Time) []engine.Key {
 		case d == nil:
 			return false
 		case d.State == api.DeliveryPending:
-			return !now.Before(d.NextTryAt) && !c.calls.Running(calls.ID{Key: key, Created: read.Created, Attempt: d.Attempts})
+			return webhook.Rests(*d, now) == 0 && !c.calls.Running(calls.ID{Key: key, Created: read.Created, Attempt: d.Attempts})
 		default:
 			return forgettable(*d, now)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/deadline"
 	"tend.dev/tend/internal/core/notify"
 	core "tend.dev/tend/internal/core/sink"
 	"tend.dev/tend/internal/eventlog"
@@ -123,7 +124,7 @@ func (p *pump) people(ctx context.Context) bool {
 func (p *pump) send(ctx context.Context, content core.Content, id string, done func(*api.SinkProgress)) bool {
 	if t := p.track.progress().Trying; t != nil && t.ID == id {
 		content.To = p.known(t.Left)
-		if !p.wait(ctx, t.NextAt.Sub(p.deps.Now())) {
+		if !p.wait(ctx, deadline.Left(t.NextAt, p.deps.Now(), core.MaxWait*6/5)) {
 			return false
 		}
 	}

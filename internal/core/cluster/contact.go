@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/deadline"
 )
 
 // The times of a cluster's contact.
@@ -23,7 +24,7 @@ func Heard(stored *api.ClusterContact, uid, operator string, conditions []api.Co
 	next := api.ClusterContact{UID: uid}
 	fresh := false
 	if stored != nil && stored.UID == uid {
-		next, fresh = *stored, now.Sub(stored.At) < ContactEvery
+		next, fresh = *stored, deadline.Left(stored.At.Add(ContactEvery), now, ContactEvery) > 0
 	}
 	next.At = now.UTC()
 	operator = short(operator, maxWord)
@@ -64,7 +65,7 @@ func Status(object api.Object, revision int64, access *api.ClusterAccess, contac
 			since = contact.At
 		}
 		next.Phase, c.Status, c.Reason, c.Message, c.Next = api.ClusterConnected, api.ConditionTrue, api.ReasonRoundTripOK, "", ""
-		if now.Sub(since) >= ContactGrace {
+		if deadline.Left(since.Add(ContactGrace), now, ContactGrace) == 0 {
 			next.Phase, c.Status, c.Reason = api.ClusterDisconnected, api.ConditionFalse, api.ReasonNoRecentRoundTrip
 			c.Message = fmt.Sprintf("its operator was heard of last at %s", since.UTC().Format(time.RFC3339))
 			c.Next = "see that the operator runs and reaches this server; what is applied in the cluster goes on"

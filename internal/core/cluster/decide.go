@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/deadline"
 )
 
 // Known is what is known of an object's cluster.
@@ -91,10 +92,10 @@ func (in Input) job(action string) (job *api.ClusterJob, retry time.Time, err er
 		job, err = newJob(in.Object, action, key, 1, in.Now)
 		return job, time.Time{}, err
 	}
-	again := !in.Now.Before(stored.ExpiresAt)
+	again := over(*stored, in.Now)
 	if result := resultOf(stored, in.Report); result != nil {
 		retry = retryAt(*stored, *result)
-		again = !retry.IsZero() && !in.Now.Before(retry)
+		again = !retry.IsZero() && deadline.Left(retry, in.Now, lastRetry) == 0
 	}
 	if !again {
 		return stored, retry, nil

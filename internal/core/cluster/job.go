@@ -8,6 +8,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
+	"tend.dev/tend/internal/core/deadline"
 )
 
 // The times of jobs.
@@ -50,7 +51,7 @@ func ObjectOf(id string) (api.Ref, bool) {
 
 // Due reports whether a job is to be sent, and otherwise when it may be; never if that is zero.
 func Due(job api.ClusterJob, report *api.ClusterReport, now time.Time) (due bool, at time.Time) {
-	if !now.Before(job.ExpiresAt) {
+	if over(job, now) {
 		return false, time.Time{}
 	}
 	if report == nil || report.UID != job.UID || report.Job != job.ID {
@@ -60,13 +61,16 @@ func Due(job api.ClusterJob, report *api.ClusterReport, now time.Time) (due bool
 		return false, time.Time{}
 	}
 	at = report.RenewedAt.Add(Lease)
-	return !now.Before(at), at
+	return deadline.Left(at, now, Lease) == 0, at
 }
+
+// over reports whether a job is no longer valid.
+func over(job api.ClusterJob, now time.Time) bool { return deadline.Left(job.ExpiresAt, now, Life) == 0 }
 
 // Unfinished reports whether a job was acknowledged and has no result: an operator that has just started may have left it in the
 // middle.
 func Unfinished(job api.ClusterJob, report *api.ClusterReport, now time.Time) bool {
-	return now.Before(job.ExpiresAt) && report != nil && report.UID == job.UID && report.Job == job.ID && report.Result == nil
+	return !over(job, now) && report != nil && report.UID == job.UID && report.Job == job.ID && report.Result == nil
 }
 
 // retryAt returns when a job that ended is to be followed by another for the same thing; zero if never.

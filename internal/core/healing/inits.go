@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/deadline"
 )
 
 // initRetryDelay is the time between the end of a failed attempt and the next one.
@@ -96,7 +97,7 @@ func (p *planner) runInit(init Init, at *InitContainer, progress *api.InitProgre
 
 // makeInit creates the next attempt's container. One that vanished unobserved is created again and doesn't count.
 func (p *planner) makeInit(init Init, progress *api.InitProgress) {
-	if backoff := progress.RetryAt.Sub(p.now); backoff > 0 {
+	if backoff := deadline.Left(progress.RetryAt, p.now, initRetryDelay); backoff > 0 {
 		p.awaitRetry(init, progress, backoff)
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/deadline"
 )
 
 // logWait is how long the report of a failure waits for the last lines of its container. Readers store a failure once
@@ -44,8 +45,8 @@ func (p *planner) read(request LogRequest) (lines []string, pending bool) {
 	if p.Log.Done {
 		return p.Log.Lines, false
 	}
-	left := p.Log.Since.Add(logWait).Sub(p.now)
-	if left <= 0 || left > logWait { // beyond: the clock was set back
+	left := deadline.Left(p.Log.Since.Add(logWait), p.now, logWait)
+	if left == 0 {
 		return nil, false
 	}
 	p.recheckAfter(left)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/deadline"
 	"tend.dev/tend/internal/core/once"
 )
 
@@ -148,7 +149,7 @@ func (p *planner) provisioning() {
 	case p.Release != "" && p.Release != p.tried: // what was wrong may be corrected
 		p.out.Failures, p.out.RetryAt = 0, time.Time{}
 		p.make()
-	case p.now.Before(p.out.RetryAt) && p.Release != "":
+	case deadline.Left(p.out.RetryAt, p.now, lastBackoff) > 0 && p.Release != "":
 		p.wait(ForRetry, api.ReasonProvisioningFailed, "", p.out.RetryAt.Sub(p.now))
 	default:
 		p.make()

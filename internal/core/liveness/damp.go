@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/deadline"
 )
 
 // The losses of a node count for an hour. From the third on, the node gets no pods for a while after it has returned: 30 s,
@@ -34,10 +35,8 @@ func Damp(before api.NodeLosses, lost, alive bool, now time.Time) (next api.Node
 			next.Until = now.Add(pause)
 		}
 	}
-	if left := next.Until.Sub(now); left <= 0 || left > longestPause { // it is over, or the clock was set back
+	if after = deadline.Left(next.Until, now, longestPause); after == 0 {
 		next.Until = time.Time{}
-	} else {
-		after = left
 	}
 	if len(next.At) > 0 {
 		if left := next.At[0].Add(remembered).Sub(now); after == 0 || left < after {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/deadline"
 )
 
 // Message is one message to people. Failed are causes that fail, or failed and are resolved already; Resolved those of which
@@ -58,13 +59,13 @@ func later(a, b time.Time) time.Time {
 
 // Next returns the message to send now. Once one is due, everything that waits and may be said is part of it.
 func Next(known api.SinkCauses, set Settings, now time.Time) (Message, bool) {
-	if due := Due(known, set); due.IsZero() || due.After(now) {
+	if due := Due(known, set); due.IsZero() || deadline.Left(due, now, max(set.Gather, set.Pause, set.Quiet)) > 0 {
 		return Message{}, false
 	}
 	m := Message{More: known.More}
 	for _, c := range known.Open {
 		switch {
-		case c.WaitingSince.IsZero() || heldUntil(c, set).After(now):
+		case c.WaitingSince.IsZero() || deadline.Left(heldUntil(c, set), now, set.Quiet) > 0:
 		case c.Recovery:
 			m.Resolved = append(m.Resolved, c)
 		default:

@@ -2,9 +2,11 @@ package webhook
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/deadline"
 )
 
 // The times of a delivery.
@@ -47,6 +49,11 @@ func Next(d api.Delivery, a Answer, now time.Time, spread float64) api.Delivery 
 		d.State, d.EndedAt = api.DeliveryFailed, now
 	}
 	return d
+}
+
+// Rests returns for how long a delivery is not tried again; 0 if it may be now.
+func Rests(d api.Delivery, now time.Time) time.Duration {
+	return deadline.Left(d.NextTryAt, now, slices.Max(waits[:])*6/5)
 }
 
 // GiveUp returns a delivery that is not retried, with the reason.
