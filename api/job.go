@@ -87,12 +87,20 @@ type JobStatus struct {
 	ScheduleHash string `json:"scheduleHash,omitempty"`
 	// LastScheduled is the newest due time that was dealt with, NextRun the next one. Missed counts due times that began
 	// no run since the schedule was last changed; LastMissed is the newest of them, and MissedReason says why. LastAhead is
-	// set while the clock has not reached the newest due time on record: the clock was ahead, or was set back.
+	// set while the clock has not reached the newest due time on record: the clock was ahead, or was set back. Skipped are
+	// the times whose due times were passed over: they run if the clock comes to them again.
 	LastScheduled time.Time   `json:"lastScheduled,omitzero"`
 	LastAhead     time.Time   `json:"lastAhead,omitzero"`
+	Skipped       []TimeSpan  `json:"skipped,omitempty"`
 	NextRun       time.Time   `json:"nextRun,omitzero"`
 	Missed        int         `json:"missed,omitempty"`
 	LastMissed    time.Time   `json:"lastMissed,omitzero"`
 	MissedReason  string      `json:"missedReason,omitempty"`
 	Conditions    []Condition `json:"conditions,omitempty"`
+}
+
+// TimeSpan is the time between two instants, without them.
+type TimeSpan struct {
+	After  time.Time `json:"after,omitzero"`
+	Before time.Time `json:"before"`
 }

@@ -95,6 +95,8 @@ func (s *step) write(a timetable.Action, t owner.Target) {
 		s.txn.RaiseTask(s.tasks[a.Task], api.DesiredShutdown, a.Reason, s.now)
 	case timetable.FinishRun:
 		s.runs.finish(a, s.now)
+	case timetable.CorrectRun:
+		s.runs.correct(a)
 	case timetable.PruneRun:
 		s.runs.prune(a.Run)
 	case timetable.RemoveTask:

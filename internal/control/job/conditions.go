@@ -139,8 +139,6 @@ func clockBehind(a assessment) api.Condition {
 	return api.Condition{
 		Type: ConditionClockBehind, Status: api.ConditionTrue, Reason: api.ReasonClockSetBack,
 		Message: fmt.Sprintf("the due time %s was dealt with already, and the server's clock has not reached it: "+
-			"due times up to %s begin no run. Check the clock of the server", stampOf(line.Ahead), stampOf(line.Last)),
+			"what has run up to then runs no second time. Check the clocks of the servers", line.Ahead.UTC().Format(time.RFC3339)),
 	}
 }
-
-func stampOf(t time.Time) string { return t.UTC().Format(time.RFC3339) }

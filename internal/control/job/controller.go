@@ -90,5 +90,5 @@ func (c *Controller) dirty(s records.Snapshot, object records.Read[api.Object], 
 		return false // the status already reports it
 	}
 	plan := timetable.Decide(o.desired(owner.Target{}, "", nil), o.timetable(nil), now)
-	return len(plan.Actions) > 0 || plan.Waiting != "" || o.deleting() && len(o.tasks) == 0
+	return len(plan.Actions) > 0 || !plan.Timeline.Ahead.Equal(status.LastAhead) || plan.Waiting != "" || o.deleting() && len(o.tasks) == 0
 }

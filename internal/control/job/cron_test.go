@@ -209,15 +209,15 @@ func TestDirtyNamesWhatIsDue(t *testing.T) {
 	})
 }
 
-// TestAClockThatWasAheadSilencesNothing: the status holds a due time of tomorrow. Runs start again after an hour at
-// most, and a condition says why none does until then.
+// TestAClockThatWasAheadSilencesNothing: the status holds a due time of tomorrow, and, as an older version wrote it, nothing
+// of those that were passed over. Runs start again after an hour at most, and a condition says why none does until then.
 func TestAClockThatWasAheadSilencesNothing(t *testing.T) {
 	inHarness(t, func(l *harness) {
 		l.Put(cronOf("*/10 * * * *"), backup)
 		l.Pass(time.Minute)
 		l.condition(backup, ConditionClockBehind, api.ReasonOnTime, api.ConditionFalse)
 		status := l.status(backup)
-		status.LastScheduled = time.Now().Add(24 * time.Hour).UTC()
+		status.LastScheduled, status.Skipped = time.Now().Add(24*time.Hour).UTC(), nil
 		status.ObservedRevision = 0 // it is reconciled again
 		l.Write(func(txn *records.Txn) { txn.Put(records.StatusKey(backup), status) })
 		l.Pass(time.Minute)

@@ -40,6 +40,10 @@ func (r *history) finish(a timetable.Action, now time.Time) {
 	r.next[a.Run] = timetable.Finish(r.next[a.Run], a, now)
 }
 
+func (r *history) correct(a timetable.Action) {
+	r.next[a.Run] = timetable.Correct(r.next[a.Run], a)
+}
+
 func (r *history) prune(id string) { delete(r.next, id) }
 
 // sorted returns the remaining runs, oldest first.

@@ -2,6 +2,8 @@ package timetable
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"tend.dev/tend/api"
 )
@@ -19,6 +21,8 @@ const (
 	StopAttempt Verb = "stop-attempt"
 	// FinishRun gives a run its last state.
 	FinishRun Verb = "finish-run"
+	// CorrectRun replaces the outcome of a run whose node was lost by the one that the node reported when it was back.
+	CorrectRun Verb = "correct-run"
 	// PruneRun deletes a run's record; its tasks are removed with it.
 	PruneRun Verb = "prune-run"
 	// RemoveTask removes the container of a task that belongs to no run.
@@ -41,12 +45,13 @@ type Action struct {
 	Attempt   int
 	Release   string
 	Exclusive bool
-	// State, ExitCode, Reason and Message are the outcome that FinishRun records; Reason also goes with StopAttempt and
-	// MarkMissed.
+	// State, ExitCode, Reason and Message are the outcome that FinishRun and CorrectRun record; Reason also goes with
+	// StopAttempt and MarkMissed. At is when the corrected run ended.
 	State    api.RunState
 	ExitCode *int
 	Reason   string
 	Message  string
+	At       time.Time
 	// Count is how many due times MarkMissed counts.
 	Count int
 }
@@ -60,8 +65,9 @@ func (a Action) String() string {
 		return fmt.Sprintf("start attempt %d of run %s with %s", a.Attempt, a.Run, a.Release)
 	case StopAttempt:
 		return fmt.Sprintf("stop task %s of run %s (%s)", a.Task, a.Run, a.Reason)
-	case FinishRun:
-		text := fmt.Sprintf("finish run %s: %s", a.Run, a.State)
+	case FinishRun, CorrectRun:
+		verb, _, _ := strings.Cut(string(a.Verb), "-")
+		text := fmt.Sprintf("%s run %s: %s", verb, a.Run, a.State)
 		if a.Reason != "" {
 			text += " (" + a.Reason + ")"
 		}

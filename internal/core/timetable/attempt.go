@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/deadline"
 	"tend.dev/tend/internal/core/once"
 )
 
@@ -13,6 +14,7 @@ import (
 func (p *planner) attempt(r *run) {
 	if !r.active() {
 		p.stopAll(r, api.ReasonReplaced)
+		p.correct(r)
 		return
 	}
 	if r.StoppedBy != "" {
@@ -156,7 +158,7 @@ func (p *planner) watch(r *run, task *Task) {
 // has no container, so nothing of it can run; another attempt would wait for the same node.
 func (p *planner) await(r *run, task *Task) {
 	wait := max(p.StartingDeadline, punctual)
-	if at := task.CreatedAt.Add(wait); p.now.Before(at) && at.Sub(p.now) <= wait+clockSkew {
+	if at := task.CreatedAt.Add(wait); deadline.Left(at, p.now, wait) > 0 {
 		p.look(at)
 		return
 	}
@@ -182,19 +184,37 @@ func (p *planner) judge(r *run, task *Task) {
 	}
 }
 
+// correct gives a run that failed because its node was lost the outcome that the node reported since: that it was lost was a
+// guess about its last attempt, and nothing followed it.
+func (p *planner) correct(r *run) {
+	task := r.newest()
+	if r.ended || !guessed(r.Run) || task == nil || !task.Terminal() {
+		return
+	}
+	v := verdictOf(*task)
+	a := Action{Verb: CorrectRun, Run: r.ID, State: api.RunFailed, ExitCode: v.ExitCode, Reason: v.Reason, Message: v.Message, At: v.at}
+	switch {
+	case v.OK:
+		a.State, a.Message = api.RunSucceeded, "its node was lost, and reported later that it had succeeded"
+	case v.Reason == api.ReasonNodeLost:
+		return // it still ran when the node returned, and was stopped
+	}
+	r.State = a.State
+	p.do(a)
+}
+
+// guessed reports whether a run failed although nobody knows how its last attempt ended.
+func guessed(r api.Run) bool { return r.State == api.RunFailed && r.Reason == api.ReasonNodeLost }
+
 func (p *planner) retry(r *run, task *Task, v verdict) {
 	rest := Backoff(task.Number)
-	if at := v.at.Add(rest); p.now.Before(at) && at.Sub(p.now) <= rest+clockSkew {
+	if at := v.at.Add(rest); deadline.Left(at, p.now, rest) > 0 {
 		p.look(at)
 		p.wait(fmt.Sprintf("attempt %d of run %s", task.Number+1, r.ID))
 		return
 	}
 	p.start(r, task.Number+1, r.Release)
 }
-
-// clockSkew is how far a node's clock may be ahead. An end that lies further in the future was reported before the
-// clock was set back, and delays nothing.
-const clockSkew = 30 * time.Second
 
 // Backoff returns the wait after the n-th attempt: 1, 2, 4, 8, 16, then 30 s.
 func Backoff(n int) time.Duration {

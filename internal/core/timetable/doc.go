@@ -11,6 +11,7 @@
 // The rules, one file each:
 //
 //	due.go      the newest of the due times that passed starts a run, if it isn't too late; the others are missed
+//	clock.go    which due times were dealt with when the clock is behind what is on record
 //	attempt.go  a run is attempted until an attempt succeeds, or its retries are used up; core/once judges each
 //	history.go  a number of ended runs is kept of each outcome; what belongs to no run goes
 //	record.go   what a run's record contains of its attempts
@@ -26,8 +27,10 @@
 //
 //   - a run never has two live attempts; under Forbid and Replace no two runs have;
 //   - no attempt of a run starts after a request to stop it;
-//   - a due time starts at most one run, also when the clock is set back by up to an hour;
-//   - a run's state only moves forward, and an ended run doesn't change until it is deleted;
+//   - a due time starts at most one run, whatever the clock says;
+//   - a clock that was ahead silences no due time that it passed over;
+//   - a run's state only moves forward, and an ended run doesn't change until it is deleted, except that one that failed with
+//     its lost node gets the outcome that the node reports when it is back;
 //   - no more ended runs are kept than configured, except those that ended a moment ago;
 //   - an up-to-date state plans nothing, and time changes a plan only at the moment the plan named;
 //   - whatever prefix of a plan is carried out before a crash, the end is the same.

@@ -10,11 +10,6 @@ import (
 // needs a moment to restart.
 const punctual = 10 * time.Second
 
-// maxAhead bounds how far ahead of the clock the newest recorded due time may lie. Within it a clock that was set back
-// starts no run twice. Beyond it the clock was wrong when the due time was recorded, and waiting for it would skip
-// runs.
-const maxAhead = time.Hour
-
 // RunID returns the id of a due time's run.
 func RunID(due time.Time) string { return due.UTC().Format("20060102T150405Z") }
 
@@ -30,18 +25,20 @@ func (p *planner) due() {
 		if p.Since.Before(begin) && !p.Since.IsZero() {
 			begin = p.Since
 		}
-		*line = Timeline{ScheduleHash: p.ScheduleHash, Last: begin, Ahead: line.Ahead}
+		*line = Timeline{ScheduleHash: p.ScheduleHash, Last: begin, Skipped: []api.TimeSpan{{Before: begin}}}
 	}
+	p.followClock()
 	if p.Over.After(line.Last) && !p.Over.After(p.now) { // later than now, it is of a clock that was set back since
 		line.Last = p.Over
 	}
-	p.followClock()
-	next, comes := p.Schedule.Next(line.Last)
-	if comes && !next.After(p.now) {
-		newest, count := p.Schedule.Between(line.Last, p.now)
-		line.Last = newest
-		p.settle(newest, count)
-		next, comes = p.Schedule.Next(newest)
+	next, comes := p.next()
+	if !line.Ahead.IsZero() || comes && !next.After(p.now) {
+		if newest, count := p.open(); count > 0 {
+			p.advance(newest)
+			p.settle(newest, count)
+		}
+		p.reachAhead()
+		next, comes = p.next()
 	}
 	if comes {
 		p.plan.NextRun = next
@@ -49,27 +46,9 @@ func (p *planner) due() {
 	}
 }
 
-// followClock aligns the newest due time with the runs and with the clock. Runs up to Ahead were started while the
-// clock was wrong; they say nothing about the current due times.
-func (p *planner) followClock() {
-	line := &p.plan.Timeline
-	if !line.Ahead.After(p.now) {
-		line.Ahead = time.Time{}
-	}
-	for i := range p.runs { // a run whose creation is all that was stored of a decision
-		if at := p.runs[i].ScheduledAt; at.After(line.Last) && at.After(line.Ahead) {
-			line.Last = at
-		}
-	}
-	if line.Last.After(p.now.Add(punctual)) && line.Last.After(line.Ahead) {
-		line.Ahead = line.Last
-	}
-	if limit := p.now.Add(maxAhead); line.Last.After(limit) {
-		line.Last = limit
-	}
-	if !line.Ahead.IsZero() {
-		p.look(line.Ahead)
-	}
+// tooLate reports whether a due time may no longer begin a run.
+func (p *planner) tooLate(due time.Time) bool {
+	return p.now.Sub(due) > max(p.StartingDeadline, punctual)
 }
 
 // settle starts the run of the newest of several due times, or records why not.
@@ -77,7 +56,7 @@ func (p *planner) settle(newest time.Time, count int) {
 	switch {
 	case p.Suspend:
 		p.miss(newest, count, MissedSuspended)
-	case p.now.Sub(newest) > max(p.StartingDeadline, punctual):
+	case p.tooLate(newest):
 		p.miss(newest, count, MissedLate)
 	case p.Concurrency == api.ConcurrencyForbid && p.anyActive():
 		p.miss(newest, count, MissedForbidden)

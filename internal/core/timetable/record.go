@@ -8,7 +8,8 @@ import (
 )
 
 // Record returns a run's record, updated from its tasks: the attempts and their outcomes. Known facts are never
-// removed, and an ended run's outcome doesn't change; the end of a container that was stopped late is still recorded.
+// removed, and an ended run's outcome doesn't change; the end of a container that was stopped late is still recorded, and
+// so is that of one whose node was lost.
 func Record(run api.Run, tasks []Task) api.Run {
 	run.Attempts = slices.Clone(run.Attempts)
 	for _, task := range tasks {
@@ -35,12 +36,12 @@ func note(run *api.Run, task Task) {
 	switch {
 	case !task.Ended():
 		return
-	case !attempt.FinishedAt.IsZero():
+	case !attempt.FinishedAt.IsZero() && !(attempt.Reason == api.ReasonNodeLost && attempt.ExitCode == nil && task.Terminal()):
 		lateLog(run, task)
 		return
 	}
 	v := verdictOf(task)
-	attempt.FinishedAt, attempt.ExitCode = v.at, v.ExitCode
+	attempt.FinishedAt, attempt.ExitCode, attempt.Reason, attempt.Message = v.at, v.ExitCode, "", ""
 	if !v.OK {
 		attempt.Reason, attempt.Message = v.Reason, v.Message
 		if s := task.Status; s != nil && len(s.LastLog) > 0 {
@@ -63,6 +64,18 @@ func Finish(run api.Run, a Action, now time.Time) api.Run {
 		return run
 	}
 	run.State, run.ExitCode, run.Reason, run.Message, run.FinishedAt = a.State, a.ExitCode, a.Reason, a.Message, now
+	if a.State == api.RunSucceeded {
+		run.LastLog = nil
+	}
+	return run
+}
+
+// Correct returns the record of a run whose outcome was a guess with the one that is known now.
+func Correct(run api.Run, a Action) api.Run {
+	if !guessed(run) {
+		return run
+	}
+	run.State, run.ExitCode, run.Reason, run.Message, run.FinishedAt = a.State, a.ExitCode, a.Reason, a.Message, a.At
 	if a.State == api.RunSucceeded {
 		run.LastLog = nil
 	}

@@ -25,7 +25,7 @@ import (
 //	down D               time passes without decisions
 //	clock D              the clock is set forward, or back
 //	look                 decisions are made until there is nothing to decide
-//	node lost|back|full · delete
+//	node dark|lost|back|full · delete               a dark node is down, and not judged to be
 //	crash N              carry out the first N actions of the plan, and forget the rest
 //	plan · state
 func TestTranscripts(t *testing.T) {
@@ -97,7 +97,7 @@ func (s *story) command(d *datadriven.TestData) (err error) {
 	case "look":
 		s.decide()
 	case "node":
-		s.lost, s.full = arg == "lost", arg == "full"
+		s.lost, s.dark, s.full = arg == "lost", arg == "dark", arg == "full"
 		s.work()
 		s.decide()
 	case "delete":
@@ -178,7 +178,9 @@ func (s *story) plans() {
 func (s *story) state() {
 	plan := s.world.plan()
 	fmt.Fprintf(&s.out, "active %d, succeeded %d, failed %d", plan.Active, plan.Succeeded, plan.Failed)
-	if plan.Timeline.Missed > 0 {
+	if plan.Timeline.Missed > 0 && plan.Timeline.Why == "" {
+		fmt.Fprintf(&s.out, ", missed %d", plan.Timeline.Missed)
+	} else if plan.Timeline.Missed > 0 {
 		fmt.Fprintf(&s.out, ", missed %d (%s at %s)", plan.Timeline.Missed, plan.Timeline.Why, plan.Timeline.LastMissed.Format(time.TimeOnly))
 	}
 	if plan.Waiting != "" {
@@ -188,7 +190,7 @@ func (s *story) state() {
 		fmt.Fprintf(&s.out, ", next %s", plan.NextRun.Format(time.DateTime))
 	}
 	if !plan.Timeline.Ahead.IsZero() {
-		fmt.Fprintf(&s.out, ", ahead %s, none before %s", plan.Timeline.Ahead.Format(time.DateTime), plan.Timeline.Last.Format(time.DateTime))
+		fmt.Fprintf(&s.out, ", ahead %s", plan.Timeline.Ahead.Format(time.DateTime))
 	}
 	fmt.Fprintln(&s.out)
 	for _, run := range s.sortedRuns() {

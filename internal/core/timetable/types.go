@@ -58,11 +58,12 @@ type Observed struct {
 // Timeline records how far the due times were handled. It is stored in the object's status.
 type Timeline struct {
 	ScheduleHash string
-	// Last is the newest due time that was handled, or when the schedule began. It only grows, unless it lies more than
-	// maxAhead ahead of the clock: then it is set to maxAhead after the clock.
+	// Last is the newest due time that was handled, or when the schedule began. It only grows, unless the clock is behind it.
 	Last time.Time
 	// Ahead is the newest recorded due time while the clock has not reached it: the clock was ahead, or was set back.
 	Ahead time.Time
+	// Skipped are spans whose due times were passed over, or lie before the schedule began; the newest last.
+	Skipped []api.TimeSpan
 	// Missed counts the due times since the schedule began that started no run; LastMissed is the newest of them, and Why
 	// the reason.
 	Missed     int

@@ -16,7 +16,6 @@ var epoch = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // world is a store, a node and a clock, for one job.
 type world struct {
 	now      time.Time
-	latest   time.Time // the latest time of the clock at any decision
 	desired  Desired
 	line     Timeline
 	runs     map[string]api.Run
@@ -27,6 +26,7 @@ type world struct {
 	stopping time.Duration // how long a stop takes
 	lost     bool
 	full     bool            // no node takes another container
+	dark     bool            // the node is down, and not lost yet
 	mute     bool            // the last lines of failures are not reported with their end
 	cut      map[string]bool // the tasks whose node was down for a while
 	// due is when the plan may change without an event; zero is never.
@@ -59,9 +59,6 @@ func (w *world) observed() Observed {
 }
 
 func (w *world) plan() Plan {
-	if w.now.After(w.latest) {
-		w.latest = w.now
-	}
 	return Decide(w.desired, w.observed(), w.now)
 }
 
@@ -115,6 +112,8 @@ func (w *world) perform(a Action) {
 			w.broken("run %s ends twice", a.Run)
 		}
 		w.runs[a.Run] = Finish(w.runs[a.Run], a, w.now)
+	case CorrectRun:
+		w.runs[a.Run] = Correct(w.runs[a.Run], a)
 	case PruneRun:
 		delete(w.runs, a.Run)
 		for _, task := range w.tasks {
@@ -183,7 +182,7 @@ func (w *world) work() (happened bool) {
 			task.Lost, happened = w.lost, true
 			w.cut[task.ID] = true
 		}
-		if !w.lost {
+		if !w.lost && !w.dark {
 			happened = w.advance(task) || happened
 		}
 	}
@@ -209,6 +208,9 @@ func (w *world) advance(task *Task) bool {
 		task.Status = &api.TaskStatus{State: api.TaskShutdown, FinishedAt: w.now}
 	case s.State.Terminal():
 		return false
+	case task.Desired == api.DesiredShutdown && w.cut[task.ID] && s.ReadyAt.IsZero() && s.StartedAt.Add(w.lasts).Before(w.now):
+		w.end(task, api.TaskShutdown, w.code) // it ended by itself while the node was down
+		task.Status.FinishedAt = s.StartedAt.Add(w.lasts)
 	case task.Desired == api.DesiredShutdown:
 		if s.ReadyAt.IsZero() { // when its stop was requested
 			s.ReadyAt = w.now
