@@ -47,6 +47,28 @@ type NodeLosses struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
+// The states of a node, as the control plane judges them.
+const (
+	NodeUp   = "up"
+	NodeLost = "lost"
+)
+
+// NodeState is what the control plane knows of a node. Each change of it is an event. Key /nodes/<node>; the controller of
+// flapping nodes writes it.
+type NodeState struct {
+	// State is NodeUp, or NodeLost once the node has not answered for the node timeout; ChangedAt is since when.
+	State     string    `json:"state"`
+	ChangedAt time.Time `json:"changedAt"`
+	// Ready, Reason, Version and Address are those of its last report.
+	Ready   bool       `json:"ready"`
+	Reason  string     `json:"reason,omitempty"`
+	Version string     `json:"version,omitempty"`
+	Address netip.Addr `json:"address,omitzero"`
+	// Losses is how often it was lost within the last hour, if it gets no pods for that until Until.
+	Losses int       `json:"losses,omitempty"`
+	Until  time.Time `json:"until,omitzero"`
+}
+
 // ImageRequest asks agents to resolve, and if absent pull, the image of a workload. Key /images/<kind>/<scope>/<name>;
 // the workload's controller writes it.
 type ImageRequest struct {

@@ -156,8 +156,9 @@ type NodeInfo struct {
 	NodeStatus
 	// Spec is that of the node's object, where there is one.
 	Spec NodeSpec `json:"spec,omitzero"`
-	// Alive says whether its heartbeat stands.
-	Alive bool `json:"alive"`
+	// Alive says whether its heartbeat stands, and Since from when on it has, or has not; zero if that is not known yet.
+	Alive bool      `json:"alive"`
+	Since time.Time `json:"since,omitzero"`
 	// Pods counts the live pods on it.
 	Pods int `json:"pods"`
 	// Role is server, ingress (it serves ingresses) or worker.

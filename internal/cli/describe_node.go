@@ -71,6 +71,9 @@ func writeNode(w plain, node api.NodeInfo, now time.Time) {
 
 // silentText says since when a node counts as lost; empty if it doesn't.
 func silentText(node api.NodeInfo, now time.Time) string {
+	if !node.Alive && !node.Since.IsZero() {
+		return "lost " + ago(node.Since, now)
+	}
 	if node.Alive || node.Losses == nil || !node.Losses.Lost || len(node.Losses.At) == 0 {
 		return ""
 	}

@@ -13,8 +13,10 @@ func whatHappened(e api.Event, d api.EventData) string {
 	switch actionOf(e, d) {
 	case api.EventCreated:
 		return fmt.Sprintf("generation %d", d.Generation)
-	case api.EventUpdated:
+	case api.EventUpdated, api.EventJoined:
 		return changedFields(d)
+	case api.EventLost, api.EventReturned, api.EventFlapping:
+		return d.Message
 	case api.EventReconciled:
 		if d.Message != "" {
 			return strings.ToLower(d.Phase) + ": " + d.Message

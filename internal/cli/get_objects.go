@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,6 +32,8 @@ func tableOf(kind api.Kind) table {
 		return assetTable
 	case api.KindRegistry:
 		return registryTable
+	case api.KindNode:
+		return nodeTable
 	case api.KindSink:
 		return sinkTable
 	case api.KindSync:
@@ -159,5 +162,24 @@ func stateOf(object api.Object, status api.WorkloadStatus) (state, message strin
 	if c := api.FindCondition(status.Conditions, api.ConditionReady); c != nil {
 		return c.Reason, c.Message
 	}
+	if object.Kind.Info().Status == nil {
+		return api.ReasonDeclared, "" // nothing reconciles it
+	}
 	return "New", "not reconciled yet"
+}
+
+// nodeTable lists what is declared of nodes; `tend nodes` lists how they are.
+var nodeTable = table{
+	header: []string{"AVAILABILITY", "INGRESS", "AGE"},
+	wide:   []string{"GENERATION"},
+	narrow: narrowing{drop: []string{"AGE", "INGRESS"}},
+	row: func(object api.Object, now time.Time) (cells, wide []string) {
+		spec, _ := api.DecodeSpec[api.NodeSpec](object)
+		ingress := "-"
+		if spec.Ingress != nil {
+			ingress = strconv.FormatBool(*spec.Ingress)
+		}
+		return []string{cmp.Or(spec.Availability, api.NodeActive), ingress, age(object.Metadata.CreatedAt, now)},
+			[]string{fmt.Sprint(object.Metadata.Generation)}
+	},
 }

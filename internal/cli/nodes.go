@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -59,15 +60,15 @@ func (a *app) getNodes(ctx context.Context, c *client.Client) error {
 
 func nodeListing(nodes []api.NodeInfo) listing {
 	l := listing{
-		header:     []string{"NODE", "STATE", "ROLE", "ADDRESS", "RUNTIME", "CPUS", "MEMORY", "PODS"},
+		header:     []string{"NODE", "STATE", "ROLE", "ADDRESS", "RUNTIME", "CPUS", "MEMORY", "PODS", "SINCE"},
 		wideHeader: []string{"VERSION", "LABELS", "MESSAGE"},
-		narrow:     narrowing{drop: []string{"RUNTIME", "MEMORY", "CPUS", "PODS", "ROLE", "ADDRESS"}},
+		narrow:     narrowing{drop: []string{"RUNTIME", "MEMORY", "CPUS", "PODS", "ROLE", "ADDRESS", "SINCE"}},
 		empty:      "no nodes",
 	}
 	for _, node := range nodes {
 		l.names = append(l.names, node.ID)
 		l.rows = append(l.rows, []string{
-			node.ID, nodeState(node), dash(node.Role), addressText(node), node.Runtime + " " + node.RuntimeVersion, fmt.Sprint(node.CPUs), bytesText(node.MemoryBytes), fmt.Sprint(node.Pods),
+			node.ID, nodeState(node), dash(node.Role), addressText(node), node.Runtime + " " + node.RuntimeVersion, fmt.Sprint(node.CPUs), bytesText(node.MemoryBytes), fmt.Sprint(node.Pods), sinceText(node),
 		})
 		l.wideRows = append(l.wideRows, []string{dash(node.Version), dash(labelsText(node)), dash(node.Message)})
 	}
@@ -79,6 +80,14 @@ func addressText(node api.NodeInfo) string {
 		return "-"
 	}
 	return node.Address.String()
+}
+
+// sinceText returns for how long a node has answered, or has not.
+func sinceText(node api.NodeInfo) string {
+	if node.Since.IsZero() {
+		return "-"
+	}
+	return age(node.Since, time.Now())
 }
 
 func nodeState(node api.NodeInfo) string {

@@ -66,7 +66,11 @@ func (a *app) drainCommand() *cobra.Command {
 			if err := a.awaitDrained(ctx, c, args[0], wait.timeout); err != nil {
 				return err
 			}
-			return a.say(result, args[0], args[0]+" is drained: it has no pods")
+			text, err := drained(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			return a.say(result, args[0], text)
 		}),
 	}
 	forceConflicts(command, &force)
@@ -138,6 +142,39 @@ func stayingOf(ctx context.Context, c *client.Client, owner api.Ref) []api.Stayi
 		return nil
 	}
 	return status.Staying
+}
+
+// drained says how a node is that is to have no pods.
+func drained(ctx context.Context, c *client.Client, node string) (string, error) {
+	nodes, err := c.Nodes(ctx)
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(nodes.Items, func(n api.NodeInfo) bool { return n.ID == node })
+	if i < 0 {
+		return node + " is drained: it has no pods", nil
+	}
+	pods, err := c.Pods(ctx, client.PodFilter{Node: node})
+	return drainedText(nodes.Items[i], pods.Items), err
+}
+
+// drainedText says of a node that answers that it has no pods, and of one that doesn't what it ran when it did.
+func drainedText(node api.NodeInfo, pods []api.Pod) string {
+	if node.Alive {
+		return node.ID + " is drained: it has no pods"
+	}
+	var may []string
+	for _, pod := range pods {
+		if !pod.State.Terminal() && !pod.StartedAt.IsZero() {
+			may = append(may, pod.Name)
+		}
+	}
+	slices.Sort(may)
+	text := node.ID + " gets no pods, and does not answer: "
+	if len(may) == 0 {
+		return text + "it had none when it last reported"
+	}
+	return text + "what it ran when it last reported may run there still: " + printable(strings.Join(may, ", "), "")
 }
 
 func livePods(ctx context.Context, c *client.Client, node string) (left []api.Pod, err error) {

@@ -231,7 +231,7 @@ func dumpOf(t *testing.T, s store.Store) []byte {
 	}
 	var out bytes.Buffer
 	for _, entry := range page.Entries {
-		if slices.ContainsFunc([]string{records.LeasesPrefix, records.AlivePrefix, records.StatusPrefix, records.AuditPrefix, records.EventsPrefix, records.ActualNodesPrefix, records.LossesPrefix, records.HoldingsPrefix},
+		if slices.ContainsFunc([]string{records.LeasesPrefix, records.AlivePrefix, records.StatusPrefix, records.AuditPrefix, records.EventsPrefix, records.ActualNodesPrefix, records.LossesPrefix, records.NodeStatesPrefix, records.HoldingsPrefix},
 			func(prefix string) bool { return strings.HasPrefix(entry.Key, prefix) }) {
 			continue
 		}

@@ -57,7 +57,7 @@ func (r *Recorder) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 
 func concernsObjects(txn store.Txn) bool {
 	for _, op := range txn.Do {
-		for _, prefix := range []string{records.DesiredPrefix, records.StatusPrefix, records.LabsPrefix} {
+		for _, prefix := range []string{records.DesiredPrefix, records.StatusPrefix, records.LabsPrefix, records.NodeStatesPrefix} {
 			if strings.HasPrefix(op.Key, prefix) {
 				return true
 			}
@@ -85,6 +85,8 @@ func (d *draft) events(ctx context.Context) ([]change.Event, error) {
 			found, err = d.status(ctx, op)
 		case strings.HasPrefix(op.Key, records.LabsPrefix) && !op.Delete:
 			found, err = d.orders(ctx, op)
+		case strings.HasPrefix(op.Key, records.NodeStatesPrefix):
+			found, err = d.node(ctx, op)
 		}
 		if err != nil {
 			return nil, err
@@ -157,6 +159,22 @@ func (d *draft) orders(ctx context.Context, op store.Op) ([]change.Event, error)
 	}
 	old, _ := value.(*api.LabOrders)
 	return change.Orders(*object, old, next), nil
+}
+
+// node returns the events of what changes of a node.
+func (d *draft) node(ctx context.Context, op store.Op) ([]change.Event, error) {
+	value, err := d.before(ctx, op.Key)
+	if err != nil {
+		return nil, err
+	}
+	var next *api.NodeState
+	if !op.Delete {
+		if decoded, err := records.Decode(op.Key, op.Value); err == nil {
+			next, _ = decoded.(*api.NodeState)
+		}
+	}
+	old, _ := value.(*api.NodeState)
+	return change.Node(strings.TrimPrefix(op.Key, records.NodeStatesPrefix), old, next), nil
 }
 
 // before returns the record that a key has when the transaction is applied: the one that its condition names. If the

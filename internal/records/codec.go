@@ -22,6 +22,7 @@ var codecs = []struct {
 	{ImagesPrefix, decodeAs[api.ImageRequest]},
 	{FrozenPrefix, decodeAs[api.Frozen]},
 	{LossesPrefix, decodeAs[api.NodeLosses]},
+	{NodeStatesPrefix, decodeAs[api.NodeState]},
 	{UnansweredPrefix, decodeAs[Unanswered]},
 	{MovesPrefix, decodeAs[api.Moves]},
 	{HoldsPrefix, decodeAs[api.Hold]},

@@ -28,6 +28,7 @@ const (
 	UnansweredPrefix    = "/unanswered/"       // nodes that were asked for an image in vain: the controller of unanswered requests
 	LossesPrefix        = "/losses/"           // when a node was lost lately: the controller of flapping nodes
 	AlivePrefix         = "/alive/"            // heartbeats, bound to a lease: that agent
+	NodeStatesPrefix    = "/nodes/"            // which nodes are lost, and what they last said: the controller of flapping nodes
 	ConfigPrefix        = "/config/"           // buckets, encrypted: the API
 	RunsPrefix          = "/runs/"             // runs: created by their trigger, then written by their owner's controller
 	DeliveriesPrefix    = "/deliveries/"       // webhook calls: created with their data, then the delivery controller
@@ -194,6 +195,9 @@ func NetworkNodeKey(node string) string { return ActualNetworkPrefix + node }
 
 // LossesKey returns the key of a node's losses within the last hour.
 func LossesKey(node string) string { return LossesPrefix + node }
+
+// NodeStateKey returns the key of what the control plane knows of a node.
+func NodeStateKey(node string) string { return NodeStatesPrefix + node }
 
 // AliveKey returns the key of a node's heartbeat.
 func AliveKey(id string) string { return AlivePrefix + id }

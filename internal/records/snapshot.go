@@ -219,11 +219,6 @@ func (s Snapshot) Nodes() []Read[api.NodeStatus] {
 	return collect[api.NodeStatus](s.Prefix(ActualNodesPrefix))
 }
 
-// Losses returns a node's losses within the last hour.
-func (s Snapshot) Losses(node string) Read[api.NodeLosses] {
-	return get[api.NodeLosses](s, LossesKey(node))
-}
-
 // Alive reports whether a node's heartbeat exists.
 func (s Snapshot) Alive(node string) bool {
 	_, ok := s.Get(AliveKey(node))

@@ -82,6 +82,9 @@ func (s *Server) nodes(context.Context, *struct{}) (api.ListResult[api.NodeInfo]
 	for _, read := range snap.Nodes() {
 		info := api.NodeInfo{NodeStatus: *read.Value, Spec: snap.NodeSpec(read.Value.ID), Alive: snap.Alive(read.Value.ID),
 			Losses: snap.Losses(read.Value.ID).Value, Role: roleOf(snap, read.Value.ID)}
+		if state := snap.NodeState(info.ID); state.Exists() && (state.Value.State == api.NodeUp) == info.Alive {
+			info.Since = state.Value.ChangedAt
+		}
 		if why := s.Full(); why != "" && info.ID == s.Node { // the store refuses its reports, and its heartbeat too
 			info.Alive, info.Ready, info.Reason, info.Message = true, false, api.ReasonDiskFull, why
 		}

@@ -2,6 +2,7 @@ package flapping
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,9 +38,11 @@ func (c *Controller) Keys() []engine.Key {
 	for _, node := range s.Nodes() {
 		out = append(out, keyOf(node.Value.ID))
 	}
-	for record := range s.Prefix(records.LossesPrefix) {
-		if node := strings.TrimPrefix(record.Key, records.LossesPrefix); !s.Node(node).Exists() {
-			out = append(out, keyOf(node))
+	for _, prefix := range []string{records.LossesPrefix, records.NodeStatesPrefix} {
+		for record := range s.Prefix(prefix) {
+			if node := strings.TrimPrefix(record.Key, prefix); !s.Node(node).Exists() && !slices.Contains(out, keyOf(node)) {
+				out = append(out, keyOf(node))
+			}
 		}
 	}
 	return out
@@ -51,15 +54,14 @@ func keyOf(node string) engine.Key { return engine.Key{Kind: kind, Name: node} }
 func (c *Controller) Dirty(now time.Time) []engine.Key {
 	s := c.Snapshot()
 	return control.Due(c.Keys(), func(key engine.Key) bool {
-		_, _, changes := c.decide(s, key.Name, now)
-		return changes
+		return c.decide(s, key.Name, now).changes()
 	})
 }
 
-// Affected returns the node whose heartbeat or record changes.
+// Affected returns the node whose heartbeat, report or record changes.
 func (c *Controller) Affected(_ records.Snapshot, change view.Change) []engine.Key {
 	c.liveness.Notice(change)
-	for _, prefix := range []string{records.AlivePrefix, records.LossesPrefix, records.ActualNodesPrefix} {
+	for _, prefix := range []string{records.AlivePrefix, records.LossesPrefix, records.NodeStatesPrefix, records.ActualNodesPrefix} {
 		if node, ok := strings.CutPrefix(change.Key, prefix); ok {
 			return []engine.Key{keyOf(node)}
 		}
@@ -67,43 +69,70 @@ func (c *Controller) Affected(_ records.Snapshot, change view.Change) []engine.K
 	return nil
 }
 
-// Reconcile brings the record of one node up to date.
+// Reconcile brings the records of one node up to date.
 func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Result, error) {
-	s := c.Snapshot()
-	next, after, changes := c.decide(s, key.Name, c.Now())
-	if !changes {
-		return engine.Result{After: after}, nil
+	d := c.decide(c.Snapshot(), key.Name, c.Now())
+	if !d.changes() {
+		return engine.Result{After: d.after}, nil
 	}
-	at := records.LossesKey(key.Name)
-	txn := records.NewTxn("flapping").If(at, s.Losses(key.Name).Modified)
+	losses, state := records.LossesKey(key.Name), records.NodeStateKey(key.Name)
+	txn := records.NewTxn("flapping").If(losses, d.had.Modified).If(state, d.was.Modified)
 	switch {
-	case len(next.At) == 0:
-		txn.Delete(at)
-	default:
-		txn.Put(at, next)
+	case len(d.losses.At) > 0:
+		txn.Put(losses, d.losses)
+	case d.had.Exists():
+		txn.Delete(losses)
 	}
-	revision, err := c.Commit(ctx, txn, at)
-	if err == nil && liveness.Damped(next) {
-		c.Logger.Info("flapping node", "node", key.Name, "losses", len(next.At), "until", next.Until)
+	if d.state == nil {
+		txn.Delete(state)
+	} else {
+		txn.Put(state, *d.state)
 	}
-	return engine.Result{Revision: revision, After: after}, err
+	revision, err := c.Commit(ctx, txn, state)
+	if err == nil && liveness.Damped(d.losses) {
+		c.Logger.Info("flapping node", "node", key.Name, "losses", len(d.losses.At), "until", d.losses.Until)
+	}
+	return engine.Result{Revision: revision, After: d.after}, err
 }
 
-// decide returns the next record of a node, when to look again, and whether the record changes.
-func (c *Controller) decide(s records.Snapshot, node string, now time.Time) (next api.NodeLosses, after time.Duration, changes bool) {
-	var before api.NodeLosses
-	read := s.Losses(node)
-	if read.Exists() {
-		before = *read.Value
+// decision is what to store of a node, beside what is stored.
+type decision struct {
+	had    records.Read[api.NodeLosses]
+	losses api.NodeLosses
+	was    records.Read[api.NodeState]
+	state  *api.NodeState // nil if the node is gone
+	// after is when to look again; 0 is never.
+	after time.Duration
+}
+
+// changes reports whether anything is to be written.
+func (d decision) changes() bool {
+	var had api.NodeLosses
+	if d.had.Exists() {
+		had = *d.had.Value
 	}
-	if !s.Node(node).Exists() {
-		return next, 0, read.Exists()
+	same := d.was.Exists() == (d.state != nil) && (d.state == nil || sameState(*d.was.Value, *d.state))
+	return !same || !liveness.SameLosses(had, d.losses)
+}
+
+// decide returns what is to be known of a node.
+func (c *Controller) decide(s records.Snapshot, node string, now time.Time) decision {
+	d := decision{had: s.Losses(node), was: s.NodeState(node)}
+	facts := s.Node(node)
+	if !facts.Exists() {
+		return d
+	}
+	var had api.NodeLosses
+	if d.had.Exists() {
+		had = *d.had.Value
 	}
 	absence := c.liveness.Of(s, node)
 	lost := absence.Lost && absence.Together == 0 && len(s.Nodes()) > 1
-	next, after = liveness.Damp(before, lost, s.Alive(node), now)
-	if len(next.At) == 0 {
-		next = api.NodeLosses{}
+	d.losses, d.after = liveness.Damp(had, lost, s.Alive(node), now)
+	if len(d.losses.At) == 0 {
+		d.losses = api.NodeLosses{}
 	}
-	return next, owner.Sooner(after, absence.Left), !liveness.SameLosses(before, next)
+	d.after = owner.Sooner(d.after, absence.Left)
+	d.state = stateOf(d.was.Value, *facts.Value, s.Alive(node), absence.Lost, d.losses, now)
+	return d
 }

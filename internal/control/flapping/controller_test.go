@@ -65,6 +65,8 @@ func TestAFlappingNodeIsDamped(t *testing.T) {
 	if look(); snapshot().Losses("n1").Exists() {
 		t.Fatal("a node that was never lost beside another has a record")
 	}
+	second, err := c.Reconcile(t.Context(), keyOf("n2"))
+	await(second.Revision, err)
 	for range 3 {
 		lost()
 		if after := look(); after <= 0 || after > 30*time.Second {

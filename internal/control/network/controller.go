@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/netip"
+	"strings"
 	"time"
 
 	"tend.dev/tend/api"
@@ -36,6 +37,9 @@ func (c *Controller) Affected(s records.Snapshot, change view.Change) []engine.K
 	value := change.New
 	if value == nil {
 		value = change.Old
+	}
+	if strings.HasPrefix(change.Key, records.AlivePrefix) && (change.Old == nil || change.Deleted) {
+		return []engine.Key{control.Key(api.NetworkRef)}
 	}
 	switch record := value.(type) {
 	case *api.Object:

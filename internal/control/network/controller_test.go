@@ -67,7 +67,8 @@ func (h *harness) node(name, uses string, connected bool) {
 	if uses != "" {
 		status.Subnet = netip.MustParsePrefix(uses)
 	}
-	h.commit(records.NewTxn("test").Put(records.NodeKey(name), api.NodeStatus{ID: name}).Put(records.NetworkNodeKey(name), status))
+	h.commit(records.NewTxn("test").Put(records.NodeKey(name), api.NodeStatus{ID: name}).Put(records.NetworkNodeKey(name), status).
+		Put(records.AliveKey(name), name))
 }
 
 // settle reconciles until nothing is written any more.
@@ -161,4 +162,33 @@ func TestASubnetFromBeforeTheNetwork(t *testing.T) {
 	if status, given := h.settle(); given["a"].String() != "10.80.0.0/22" || given["b"].String() != "10.99.0.0/22" {
 		t.Errorf("%v %+v", given, status)
 	}
+}
+
+// TestANodeThatIsDownIsNotConnected: what it said last doesn't count, as soon as its heartbeat ends and until it answers again.
+func TestANodeThatIsDownIsNotConnected(t *testing.T) {
+	h := newHarness(t)
+	noticed := 0
+	t.Cleanup(h.view.OnChange(func(change view.Change) { noticed += len(h.c.Affected(h.snapshot(), change)) }))
+	h.declare(api.NetworkSpec{})
+	h.node("a", "10.80.0.0/22", true)
+	h.node("b", "10.80.4.0/22", true)
+	connected := func(what, message, degraded string) {
+		t.Helper()
+		status, _ := h.settle()
+		if c := api.FindCondition(status.Conditions, api.ConditionReady); c.Status != api.ConditionTrue || c.Message != message {
+			t.Errorf("%s: %s %q, want %q", what, c.Status, c.Message, message)
+		}
+		if c := api.FindCondition(status.Conditions, api.ConditionDegraded); c.Message != degraded {
+			t.Errorf("%s, it is degraded: %q", what, c.Message)
+		}
+		if noticed == 0 {
+			t.Errorf("%s: nobody noticed", what)
+		}
+		noticed = 0
+	}
+	connected("both answer", "2 of 2 nodes are connected", "")
+	h.commit(records.NewTxn("test").Delete(records.AliveKey("b")))
+	connected("b is down", "1 of 2 nodes are connected; no answer comes from b", "")
+	h.commit(records.NewTxn("test").Put(records.AliveKey("b"), "b"))
+	connected("b is back", "2 of 2 nodes are connected", "")
 }

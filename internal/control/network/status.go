@@ -32,8 +32,11 @@ func nodes(s records.Snapshot) (out []api.NetworkNode) {
 		name := known.Value.ID
 		is := reported[name]
 		entry := api.NetworkNode{Node: name, Address: is.Address, Connected: is.Connected, Message: is.Message, Subnet: subnetOf(s, name)}
-		if refused[name] != "" {
+		switch {
+		case refused[name] != "":
 			entry.Connected, entry.Message = false, refused[name]
+		case !s.Alive(name): // what it said last is no news
+			entry.Connected, entry.Message = false, silent
 		}
 		out = append(out, entry)
 	}
@@ -41,12 +44,17 @@ func nodes(s records.Snapshot) (out []api.NetworkNode) {
 	return out
 }
 
+// silent is the message of a node that doesn't answer.
+const silent = "it does not answer"
+
 // judge says whether all nodes are connected, and whether those that are not need a person to act, or only a moment.
 func judge(nodes []api.NetworkNode) (ready, degraded api.Condition) {
-	var waiting, apart []string
+	var waiting, apart, gone []string
 	for _, node := range nodes {
 		switch {
 		case node.Connected:
+		case node.Message == silent:
+			gone = append(gone, node.Node)
 		case node.Message == "":
 			waiting = append(waiting, node.Node)
 		default:
@@ -55,9 +63,12 @@ func judge(nodes []api.NetworkNode) (ready, degraded api.Condition) {
 	}
 	ready = api.Condition{
 		Type: api.ConditionReady, Status: api.ConditionTrue, Reason: api.ReasonConnected,
-		Message: fmt.Sprintf("%d of %d nodes are connected", len(nodes)-len(apart)-len(waiting), len(nodes)),
+		Message: fmt.Sprintf("%d of %d nodes are connected", len(nodes)-len(apart)-len(waiting)-len(gone), len(nodes)),
 	}
 	degraded = api.Condition{Type: api.ConditionDegraded, Status: api.ConditionFalse, Reason: "AsExpected"}
+	if len(gone) > 0 { // it is the nodes that are wrong, not the network
+		ready.Message += "; no answer comes from " + strings.Join(gone, ", ")
+	}
 	if len(waiting) > 0 {
 		ready.Status, ready.Reason = api.ConditionFalse, api.ReasonNotConnected
 		ready.Message += ", and waiting for " + strings.Join(waiting, ", ")

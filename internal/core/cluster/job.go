@@ -65,7 +65,9 @@ func Due(job api.ClusterJob, report *api.ClusterReport, now time.Time) (due bool
 }
 
 // over reports whether a job is no longer valid.
-func over(job api.ClusterJob, now time.Time) bool { return deadline.Left(job.ExpiresAt, now, Life) == 0 }
+func over(job api.ClusterJob, now time.Time) bool {
+	return deadline.Left(job.ExpiresAt, now, Life) == 0
+}
 
 // Unfinished reports whether a job was acknowledged and has no result: an operator that has just started may have left it in the
 // middle.

@@ -1,0 +1,32 @@
+package flapping
+
+import (
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// stateOf returns what to know of a node. A node that was lost stays so until it answers: a new term, which can't tell yet,
+// makes nothing of it.
+func stateOf(was *api.NodeState, facts api.NodeStatus, alive, lost bool, losses api.NodeLosses, now time.Time) *api.NodeState {
+	next := api.NodeState{
+		State: api.NodeUp, ChangedAt: now.UTC(), Ready: facts.Ready, Reason: facts.Reason, Version: facts.Version, Address: facts.Address,
+	}
+	if !losses.Until.IsZero() {
+		next.Losses, next.Until = len(losses.At), losses.Until
+	}
+	if lost || !alive && was != nil && was.State == api.NodeLost {
+		next.State = api.NodeLost
+	}
+	if was != nil && was.State == next.State {
+		next.ChangedAt = was.ChangedAt
+	}
+	return &next
+}
+
+// sameState reports whether two records say the same.
+func sameState(a, b api.NodeState) bool {
+	same := a.ChangedAt.Equal(b.ChangedAt) && a.Until.Equal(b.Until)
+	a.ChangedAt, a.Until = b.ChangedAt, b.Until
+	return same && a == b
+}

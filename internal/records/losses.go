@@ -1,0 +1,13 @@
+package records
+
+import "tend.dev/tend/api"
+
+// Losses returns a node's losses within the last hour.
+func (s Snapshot) Losses(node string) Read[api.NodeLosses] {
+	return get[api.NodeLosses](s, LossesKey(node))
+}
+
+// NodeState reads what the control plane knows of a node.
+func (s Snapshot) NodeState(node string) Read[api.NodeState] {
+	return get[api.NodeState](s, NodeStateKey(node))
+}
