@@ -311,6 +311,41 @@ func TestARunFailsWithItsNode(t *testing.T) {
 	})
 }
 
+// TestARunThatEndedOnALostNode: what the node reports when it is back is how the run ended, be it a success or a failure.
+func TestARunThatEndedOnALostNode(t *testing.T) {
+	for code, want := range map[int]api.RunState{0: api.RunSucceeded, 7: api.RunFailed} {
+		inHarness(t, func(l *harness) {
+			l.Node.Set(func(n *controltest.Node) { n.Lasts, n.Code = 20*time.Second, code })
+			l.Put(jobOf("mail:1"), mail)
+			l.ask(mail, "m-1")
+			l.Pass(10 * time.Second)
+			l.Node.Set(func(n *controltest.Node) { n.Cut = true })
+			l.SetNode("n1", false)
+			l.Pass(time.Minute)
+			if run := l.run(mail, "m-1"); run.State != api.RunFailed || run.Reason != api.ReasonNodeLost {
+				t.Errorf("while nobody knows: %+v", run)
+			}
+			l.Node.Set(func(n *controltest.Node) { n.Cut = false })
+			l.SetNode("n1", true)
+			l.Pass(time.Minute)
+			run := l.run(mail, "m-1")
+			if run.State != want || run.Reason == api.ReasonNodeLost || len(run.Attempts) != 1 || l.Node.Made(mail) != 1 {
+				t.Fatalf("once its node is back: %+v", run)
+			}
+			attempt := run.Attempts[0]
+			if attempt.ExitCode == nil || *attempt.ExitCode != code || attempt.FinishedAt.Sub(attempt.StartedAt).Round(time.Second) != 20*time.Second {
+				t.Errorf("the attempt: %+v", attempt)
+			}
+			if !run.FinishedAt.Equal(attempt.FinishedAt) {
+				t.Errorf("it ended at %s, its attempt at %s", run.FinishedAt, attempt.FinishedAt)
+			}
+			if status := l.status(mail); status.LastState != want {
+				t.Errorf("the job says %s", status.LastState)
+			}
+		})
+	}
+}
+
 // TestALapseCountsFromItsOwnBegin: a heartbeat between two lapses counts, even if no reconcile came between them.
 // Changes of the wall clock don't count.
 func TestALapseCountsFromItsOwnBegin(t *testing.T) {
