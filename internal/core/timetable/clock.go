@@ -71,7 +71,7 @@ func (p *planner) reachAhead() {
 // open returns the newest due time after Last that has come and was not dealt with, and how many there are. Those that the
 // clock once passed over count as missed already: only the newest matters, and only while it may still begin a run.
 func (p *planner) open() (newest time.Time, count int) {
-	line := p.plan.Timeline
+	line := &p.plan.Timeline
 	if from := later(line.Last, line.Ahead); from.Before(p.now) {
 		newest, count = p.Schedule.Between(from, p.now)
 	}
@@ -90,11 +90,11 @@ func (p *planner) open() (newest time.Time, count int) {
 
 // next returns the first due time to come that was not dealt with.
 func (p *planner) next() (next time.Time, comes bool) {
-	line := p.plan.Timeline
-	next, comes = p.Schedule.Next(later(line.Last, line.Ahead))
+	line := &p.plan.Timeline
 	if line.Ahead.IsZero() {
-		return next, comes
+		return p.Schedule.Next(line.Last)
 	}
+	next, comes = p.Schedule.Next(later(line.Last, line.Ahead))
 	for _, span := range line.Skipped {
 		at, ok := p.Schedule.Next(later(later(line.Last, p.now), span.After))
 		if ok && at.Before(span.Before) && (!comes || at.Before(next)) {
