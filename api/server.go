@@ -13,7 +13,11 @@ type Server struct {
 	// unknown while the servers have no quorum.
 	State ServerState `json:"state"`
 	// Leads is set for the server whose controllers run.
-	Leads   bool      `json:"leads,omitempty"`
+	Leads bool `json:"leads,omitempty"`
+	// Vote is voter, or learner for one that joins: it counts for no quorum. Empty if the store is an etcd of your own.
+	Vote ServerVote `json:"vote,omitempty"`
+	// Lag is how many revisions of the store it has not seen that another server has; absent if it doesn't answer.
+	Lag     *int64    `json:"lag,omitempty"`
 	Version string    `json:"version,omitempty"`
 	Since   time.Time `json:"since,omitzero"`
 }
@@ -30,6 +34,15 @@ const (
 	ServerUnknown ServerState = "unknown"
 )
 
+// ServerVote says whether a server counts for the quorum.
+type ServerVote string
+
+// The votes of servers.
+const (
+	VotesAsServer ServerVote = "voter"
+	LearnsToVote  ServerVote = "learner"
+)
+
 // Servers is the list of a cluster's servers.
 type Servers struct {
 	Items []Server `json:"items"`
@@ -42,4 +55,7 @@ type ServerPresence struct {
 	Address string    `json:"address,omitempty"`
 	Version string    `json:"version"`
 	Since   time.Time `json:"since"`
+	// Member is the id of its store among the members; empty if that is elsewhere. A server that joins under the name of a former one is
+	// not taken for that.
+	Member string `json:"member,omitempty"`
 }

@@ -23,7 +23,7 @@ const (
 
 // RootFiles are the files of a root that a backup holds, if they are there: keys, the token, and what the machine was as
 // a node, which its containers are tied to.
-var RootFiles = []string{"secret.key", "token", "node", "runtime"}
+var RootFiles = []string{"secret.key", "token", "node", "server", "runtime"}
 
 // partName is what a part may be called. Nothing else is read: a name can't lead out of a folder.
 var partName = regexp.MustCompile(`^(state/snapshot\.db|root/[a-z]+(\.[a-z]+)?|blobs/sha256/[0-9a-f]{64})$`)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tend.dev/tend/internal/core/membership"
 	"tend.dev/tend/internal/fault"
 	"tend.dev/tend/internal/host"
 	"tend.dev/tend/internal/tracing"
@@ -139,7 +140,7 @@ func (f *machineFlags) check() error {
 		flagFault("log-level", f.logLevel, level.UnmarshalText([]byte(f.logLevel)) == nil, "debug, info, warn or error"),
 		flagFault("log-format", f.logFormat, f.logFormat == "text" || f.logFormat == "json", "text or json"),
 		flagFault("runtime", o.Runtime, o.Runtime == "" || o.Runtime == "docker" || o.Runtime == "process", "docker or process"),
-		flagFault("node", o.Node, o.Node == "" || memberName.MatchString(o.Node), "letters, digits, dots and dashes"),
+		flagFault("node", o.Node, o.Node == "" || membership.ValidName(o.Node), membership.NameRule),
 		flagFault("advertise", o.Advertise, o.Advertise == "" || isAddress(o.Advertise), "an IP address"),
 		checkListen("relay-listen", o.RelayListen),
 		flagFault("starts", o.Starts, o.Starts > 0, "1 or more"),

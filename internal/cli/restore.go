@@ -41,7 +41,7 @@ func (a *app) restoreCommand() *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&o.Root, "root", host.DefaultRoot(), "`FOLDER` of all of Tend's files (TEND_ROOT)")
 	flags.StringVar(&o.Data, "data", "", "etcd data `FOLDER` (default ROOT/state)")
-	flags.StringVar(&o.Name, "name", "tend-0", "etcd member `NAME`")
+	flags.StringVar(&o.Name, "name", "", "`NAME` of the server (default the one in the backup)")
 	flags.BoolVar(&o.Force, "force", false, "also into a used root: what the backup replaces is moved to ROOT/replaced, nothing is deleted")
 	return command
 }

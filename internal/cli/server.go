@@ -42,7 +42,7 @@ func (f *serverFlags) add(command *cobra.Command) {
 	flags.StringVar(&o.PeerAddress, "peer-address", "", "`ADDRESS` of --peer-listen as the other servers see it, if it is another")
 	flags.StringVar(&o.Join, "join", "", "`ADDRESS` of a running server's --node-listen, to become one of its cluster's servers")
 	flags.StringVar(&o.Token, "token", "", "`TOKEN` of tend nodes add --server, to join with")
-	flags.StringVar(&o.Name, "name", "", "`NAME` of the server, and of its etcd member (default tend-0; one that joins: its machine's name)")
+	flags.StringVar(&o.Name, "name", "", "`NAME` of the server, and of its etcd member (default the one that its root had, else that of --node)")
 	flags.BoolVar(&o.QuietEtcd, "quiet-etcd", true, "keep etcd's own log to warnings")
 	flags.DurationVar(&o.AutoscaleInterval, "autoscale-interval", 15*time.Second, "time between two evaluations of a deployment by the autoscaler")
 }

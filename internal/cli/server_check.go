@@ -6,14 +6,12 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
-)
 
-// memberName matches the names a node or an etcd member may have.
-var memberName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?$`)
+	"tend.dev/tend/internal/core/membership"
+)
 
 // check lists every flag that is wrong.
 func (f *serverFlags) check() error {
@@ -31,7 +29,7 @@ func (f *serverFlags) check() error {
 		checkHostMounts(o.HostMounts),
 		checkURL("etcd-client", o.EtcdClient),
 		checkURL("etcd-peer", o.EtcdPeer),
-		flagFault("name", o.Name, o.Name == "" || memberName.MatchString(o.Name), "letters, digits, dots and dashes"),
+		flagFault("name", o.Name, o.Name == "" || membership.ValidName(o.Name), membership.NameRule),
 		checkListen("peer-listen", o.PeerListen),
 		checkListen("peer-address", o.PeerAddress),
 		flagFault("peer-listen", o.PeerListen, o.PeerListen == "" || o.EtcdPeer == "", "no --etcd-peer beside it"),

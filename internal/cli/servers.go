@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,8 +16,9 @@ func (a *app) serversCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use: "servers", Short: "list the servers that hold the store, and remove them", Args: takes(0, 0),
 		Long: "List the servers of the cluster: each has a copy of the store and answers the API, and one of them leads: its controllers\n" +
-			"run. More than half of them must be up for anything to be written. `tend nodes add --server` prints the command that\n" +
-			"adds one.",
+			"run. More than half of those that vote must be up for anything to be written; one that joins is a learner, and counts for\n" +
+			"nothing until it votes. LAG is how many revisions of the store a server has not seen that another one has. `tend nodes add\n" +
+			"--server` prints the command that adds one.",
 		Example: "  tend servers\n  tend servers -o wide\n  tend servers remove tend-2",
 		RunE: a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
 			servers, err := c.Servers(ctx)
@@ -34,8 +36,9 @@ func (a *app) removeServerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove SERVER", Short: "take a server out of the cluster", Args: takes(1, 1),
 		Long: "Take a server out of the cluster, whether it is up or lost for good. What is written from now on is not written there, and\n" +
-			"its process ends. To have it join again, empty its --root first. Its containers belong to its node: tend drain and tend\n" +
-			"nodes remove.",
+			"its process ends. To have it join again, empty its --root first. Its containers belong to its node, which stays in the\n" +
+			"cluster: tend agent --join with the same --root goes on with it (tend nodes add prints the command); or tend drain and tend\n" +
+			"nodes remove it.",
 		Example: "  tend servers remove tend-2",
 		RunE: a.connected(func(ctx context.Context, c *client.Client, args []string) error {
 			if _, err := c.RemoveServer(ctx, args[0]); err != nil {
@@ -51,16 +54,19 @@ func (a *app) removeServerCommand() *cobra.Command {
 func (a *app) printServers(servers api.Servers) error {
 	l := listing{
 		value: servers, empty: "no servers",
-		header: []string{"SERVER", "STATE", "LEADS", "ADDRESS", "AGE"}, wideHeader: []string{"STORE", "VERSION"},
-		narrow: narrowing{drop: []string{"AGE", "ADDRESS", "LEADS"}},
+		header: []string{"SERVER", "STATE", "LEADS", "VOTE", "LAG", "ADDRESS", "AGE"}, wideHeader: []string{"STORE", "VERSION"},
+		narrow: narrowing{drop: []string{"AGE", "ADDRESS", "LAG", "LEADS"}},
 	}
 	for _, s := range servers.Items {
-		leads := ""
+		leads, lag := "", ""
 		if s.Leads {
 			leads = "yes"
 		}
+		if s.Lag != nil {
+			lag = strconv.FormatInt(*s.Lag, 10)
+		}
 		l.names = append(l.names, s.Name)
-		l.rows = append(l.rows, []string{s.Name, string(s.State), dash(leads), dash(s.Address), age(s.Since, time.Now())})
+		l.rows = append(l.rows, []string{s.Name, string(s.State), dash(leads), dash(string(s.Vote)), dash(lag), dash(s.Address), age(s.Since, time.Now())})
 		l.wideRows = append(l.wideRows, []string{dash(s.Store), dash(s.Version)})
 	}
 	if err := l.write(a.streams, a.output); err != nil {

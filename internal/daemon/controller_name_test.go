@@ -21,10 +21,10 @@ func TestPluginsGetTheControllersName(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "ami"), []byte(program), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	r := m.start(nil).ready()
+	r := m.startWith(func(o *Options) { o.Name = "s1" }).ready()
 	answer, err := r.client.CallPlugin(t.Context(), "who", "ami", nil)
 	said := strings.ReplaceAll(string(answer.Data), `\`, "")
-	if err != nil || !strings.Contains(said, `"tend-0 tend-0 `) || !strings.Contains(said, `"node_name":"tend-0"`) {
+	if err != nil || !strings.Contains(said, `"s1 s1 `) || !strings.Contains(said, `"node_name":"s1"`) {
 		t.Errorf("%s, %v", said, err)
 	}
 }

@@ -98,8 +98,15 @@ func Run(ctx context.Context, o Options) error {
 	d := &daemon{Options: o, fatal: fatal}
 	for _, start := range d.opening() {
 		if err := start(ctx); err != nil {
-			return errors.Join(err, d.close())
+			empty := d.abandon(ctx)
+			if err = errors.Join(err, d.close()); empty {
+				err = errors.Join(err, d.emptyRoot())
+			}
+			return err
 		}
+	}
+	if d.opened != nil {
+		d.opened(d)
 	}
 	d.Logger.Info("starting", "root", d.Root, "node", d.Node, "cluster", d.cluster.UID, "runtime", d.Runtime)
 	return errors.Join(d.serve(ctx, began), d.close())
@@ -108,7 +115,7 @@ func Run(ctx context.Context, o Options) error {
 // opening returns the steps that make the parts, in their order.
 func (d *daemon) opening() []func(context.Context) error {
 	return []func(context.Context) error{
-		d.prepareRoot, d.openStore, d.claim, d.openFiles, d.build, d.openHost, d.openGate, d.openRemoteAuthority, d.openKeys, d.listen,
+		d.prepareRoot, d.openStore, d.claim, d.openFiles, d.build, d.openHost, d.openGate, d.openRemoteAuthority, d.openKeys, d.listen, d.awaitVote,
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/controlplane"
 	"tend.dev/tend/internal/nodeapi/join"
+	"tend.dev/tend/internal/peer"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/secret"
 	"tend.dev/tend/internal/store"
@@ -40,8 +40,11 @@ func (d *daemon) openExternal(ctx context.Context) error {
 	}
 	if d.Join != "" && !known {
 		if err := d.joinExternal(ctx); err != nil {
-			return err
+			return errors.Join(err, d.forget())
 		}
+	}
+	if err := d.rememberName(); err != nil {
+		return err
 	}
 	d.External.Logger = d.Logger
 	s, err := etcd.Connect(ctx, d.External)
@@ -54,7 +57,7 @@ func (d *daemon) openExternal(ctx context.Context) error {
 }
 
 // checkExternalRoot returns an error if the root belongs to a cluster whose store was in its servers.
-func (d *daemon) checkExternalRoot(settings peerSettings, known bool) error {
+func (d *daemon) checkExternalRoot(settings peer.Settings, known bool) error {
 	clusters, _ := os.ReadDir(filepath.Join(d.Root, "clusters"))
 	if d.hasMember() || settings.Cluster == "" && (known || len(clusters) > 0) {
 		return fmt.Errorf("--etcd-endpoints: the cluster of %s is in the etcd inside tend server: "+
@@ -63,14 +66,14 @@ func (d *daemon) checkExternalRoot(settings peerSettings, known bool) error {
 	return nil
 }
 
-// hasMember reports whether the root holds a store.
+// hasMember reports whether the root holds a store: its log, without which the rest is nothing.
 func (d *daemon) hasMember() bool {
-	_, err := os.Stat(filepath.Join(d.Data, "member"))
-	return err == nil
+	found, _ := filepath.Glob(filepath.Join(d.Data, "member", "wal", "*.wal"))
+	return len(found) > 0
 }
 
 // errExternalRoot is the error of a root whose cluster is in an external etcd, started without it.
-func (d *daemon) errExternalRoot(settings peerSettings) error {
+func (d *daemon) errExternalRoot(settings peer.Settings) error {
 	return fmt.Errorf("%s belongs to the cluster %s in an external etcd: give --etcd-endpoints as before, or start a new cluster with an empty --root", d.Root, settings.Cluster)
 }
 
@@ -81,31 +84,14 @@ func (d *daemon) joinExternal(ctx context.Context) error {
 		return err
 	}
 	d.Logger.InfoContext(ctx, "joining the servers of a cluster", "through", server, "server", d.Name)
-	given, err := join.JoinServer(ctx, nil, server, d.Token, join.Server{Name: d.Name})
+	given, err := join.JoinServer(ctx, nil, server, d.Token, join.Server{Name: d.Name, Node: d.ownName(), Keys: keysSum(d.Root)})
 	if err != nil {
 		return err
 	}
 	if err := secret.Keep(filepath.Join(d.Root, "secret.key"), given.Keys); err != nil {
 		return err
 	}
-	return d.writePeers(peerSettings{Name: d.Name, Cluster: given.Cluster})
-}
-
-// admitExternal gives another server what it needs to use the same external etcd.
-func (d *daemon) admitExternal(ctx context.Context, who join.Server) (given join.Admission, err error) {
-	if who.URL != "" {
-		return given, &api.Problem{Title: "ServerRefused", Status: http.StatusConflict, Detail: "the store of this cluster is an external etcd: its servers have no store of their own",
-			Next: "join without --peer-listen, and with --etcd-endpoints as the other servers have it"}
-	}
-	if d.presences()[who.Name] != nil || who.Name == d.Name {
-		return given, &api.Problem{Title: "ServerRefused", Status: http.StatusConflict, Detail: "a server called " + who.Name + " runs already", Next: "choose another --name"}
-	}
-	given.Cluster = d.cluster.UID
-	if given.Keys, err = os.ReadFile(filepath.Join(d.Root, "secret.key")); err != nil {
-		return given, fmt.Errorf("read the cluster's keys: %w", err)
-	}
-	d.Logger.InfoContext(ctx, "a server joins", "server", who.Name)
-	return given, nil
+	return d.writePeers(peer.Settings{Name: d.Name, Cluster: given.Cluster})
 }
 
 // checkExternalCluster returns an error if the external etcd doesn't hold the cluster that this root belongs to, before a new
@@ -161,7 +147,7 @@ func (d *daemon) rememberExternal() error {
 	if d.external == nil {
 		return nil
 	}
-	return d.writePeers(peerSettings{Name: d.Name, Cluster: d.cluster.UID})
+	return d.writePeers(peer.Settings{Name: d.Name, Cluster: d.cluster.UID})
 }
 
 // explainKeys adds the next step to keys that are not those of the cluster in an external etcd.

@@ -188,7 +188,7 @@ func TestARootKeepsItsStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := twin.startWith(external(shared)).ended(); err == nil || !strings.Contains(err.Error(), "another server called tend-0") {
+	if err := twin.startWith(external(shared)).ended(); err == nil || !strings.Contains(err.Error(), "another server called n1") {
 		t.Errorf("a second server of a name: %v", err)
 	}
 	if err := again.stop(); err != nil {

@@ -60,7 +60,7 @@ func (d *daemon) openGate(ctx context.Context) error {
 	d.joining = make(chan struct{}, 1)
 	g := &gate{desk: join.Desk{Authority: ca, Cluster: d.cluster.UID, Enter: d.enter, Member: d.member, Joined: d.auditJoin}}
 	if d.several() {
-		g.desk.Use, g.desk.Admit = d.useToken, d.admit
+		g.desk.Admit = d.admit
 	}
 	mux := http.NewServeMux()
 	g.desk.Register(mux)
@@ -71,6 +71,7 @@ func (d *daemon) openGate(ctx context.Context) error {
 	d.clusters = d.newClusters()
 	mux.Handle(pull.Prefix, d.clusters)
 	mux.Handle(peer.FilesPath, peer.Files(d.files.open))
+	mux.Handle("GET "+peer.RevisionPath, peer.Revision(d.view.Revision))
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
 	g.server = &http.Server{

@@ -38,8 +38,8 @@ var pathsOfNodes = map[string]string{
 	"GET /node/v1/resolve": forNodes, "POST /node/v1/certificates/{do}": forNodes, "POST /node/v1/sign": forNodes, "POST /node/v1/locks/{name...}": forNodes,
 	"POST /node/v1/callbacks/": forNodes, "POST /node/v1/renew": forNodes,
 	"POST /node/v1/join": forJoining, "POST /server/v1/join": forJoining,
-	"GET /server/v1/blobs/{digest}": forServers,
-	"POST /api/agent/register":      forClusters, "GET /api/agent/jobs": forClusters, "POST /api/agent/jobs/{id}/ack": forClusters,
+	"GET /server/v1/blobs/{digest}": forServers, "GET /server/v1/revision": forServers,
+	"POST /api/agent/register": forClusters, "GET /api/agent/jobs": forClusters, "POST /api/agent/jobs/{id}/ack": forClusters,
 	"POST /api/agent/jobs/{id}/status": forClusters, "POST /api/agent/jobs/{id}/result": forClusters, "POST /api/agent/events": forClusters,
 	"POST /api/agent/credentials/rotate": forClusters,
 }
@@ -52,6 +52,7 @@ func TestEveryPathHasItsRow(t *testing.T) {
 		"../nodeapi/join/desk.go":      {`Path += "(/node/v1/[a-z]+)"`, "POST %[2]s"},
 		"../nodeapi/join/server.go":    {`Path += "(/server/v1/[a-z]+)"`, "POST %[2]s"},
 		"../peer/files.go":             {`HandleFunc\("GET "\+FilesPath\+"([^"]+)"`, "GET /server/v1/blobs/%[2]s"},
+		"../peer/revision.go":          {`Path = "(/server/v1/[a-z]+)"`, "GET %[2]s"},
 	} {
 		text, err := os.ReadFile(file)
 		if err != nil {

@@ -38,7 +38,7 @@ func (d *daemon) buildServer() error {
 		// their own.
 		View: d.view, Events: d.events, Audit: d.audit, Auditor: d.auditor, Missing: d.missing, Node: d.Node, Full: d.full, Registry: d.Registry, Gather: prometheus.DefaultGatherer, Token: token, Version: version.Version, Logger: d.Logger, Tracer: d.Tracer,
 		Decode: manifest.Decode, Nodes: &d.fleet, Blobs: d.files.blobs, MaxBlob: d.Build.MaxTar(), Join: d.joinToken, JoinTokens: d.joinTokens, RevokeToken: d.revokeToken,
-		InviteCluster: d.inviteCluster, Servers: d.servers, RemoveServer: d.removeServer, Authority: d.authority(),
+		InviteCluster: d.inviteCluster, Servers: d.serversAsked, RemoveServer: d.removeServer, Authority: d.authority(),
 		Verbs: d.verbs, Plugins: d.plugins, MAC: d.keys.CallbackMAC, Keys: d.keyList, RotateKey: d.rotateKey, Paused: d.pause.why, Resume: d.resume,
 		HostPaths: d.HostMounts, Remote: d.remoteAccess,
 		TestSink: d.testSink, Fresh: d.fresh(), Backup: d.backUp, BackupStatus: d.backupStatus,

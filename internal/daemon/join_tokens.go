@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/membership"
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/nodeapi/join"
 	"tend.dev/tend/internal/records"
@@ -176,10 +176,17 @@ func (d *daemon) standing(ctx context.Context, token records.Read[records.JoinTo
 	}
 	is := ofToken(token)
 	is.Held, is.Alive, is.Ingress = facts.Exists(), alive, declaresIngress(declared)
-	is.Server = d.host != nil && node == d.Node || strings.HasPrefix(machineOf(member), ofServer)
+	named := nodeOf(node, member)
+	if d.host != nil && node == d.Node {
+		named.Server, named.Agent = d.Name, false
+	}
+	is.Server = membership.CheckAgent(named, d.serverList())
 	if member.Exists() {
-		// A machine that has never said anything has nothing that another one could take: it may have died while it joined.
-		is.Held = is.Held && !member.Value.Removed
+		// A machine that has never said anything has nothing that another one could take: it may have died while it joined. The node of a
+		// server that was removed is free for the machine, which goes on as an agent.
+		former := member.Value.Server != "" && is.Server == nil
+		is.Alive = is.Alive && !former
+		is.Held = is.Held && !member.Value.Removed && !former
 		is.HeldToken, is.HeldKey = member.Value.Token, member.Value.Key
 	}
 	return is, nil
@@ -216,28 +223,56 @@ func busy(name string) error {
 		Next: "try once more"}
 }
 
-// useToken records that a server joins with its token.
-func (d *daemon) useToken(ctx context.Context, a join.Applicant) error {
-	return d.inTurn(ctx, a, func() error { return d.useOnce(ctx, a) })
+// useToken records that a server joins with its token. It reports whether it had not before.
+func (d *daemon) useToken(ctx context.Context, a join.Applicant) (fresh bool, err error) {
+	err = d.inTurn(ctx, a, func() error {
+		token, again, err := d.mayUse(ctx, a)
+		if err != nil || again {
+			return err
+		}
+		fresh = true
+		return d.record(ctx, used(records.NewTxn("server.token"), token, a.Name))
+	})
+	return fresh && err == nil, err
 }
 
-func (d *daemon) useOnce(ctx context.Context, a join.Applicant) error {
-	token, err := readStored[records.JoinToken](ctx, d.store, records.JoinTokenKey(a.Secret.ID))
+// mayUse returns an error if a server may not join with its token. again is set for one that asks once more because its answer was lost.
+func (d *daemon) mayUse(ctx context.Context, a join.Applicant) (token records.Read[records.JoinToken], again bool, err error) {
+	token, err = readStored[records.JoinToken](ctx, d.store, records.JoinTokenKey(a.Secret.ID))
 	if err != nil {
-		return err
+		return token, false, err
 	}
 	again, refused := join.Decide(ofToken(token), a, d.Now())
 	if refused != nil {
-		return refused
+		return token, false, refused
 	}
 	if again && (slices.Contains(token.Value.Settled, a.Name) || d.started(a.Name)) { // its answer came: another machine has the token
-		return &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized, Detail: "the token was used already, by " + a.Name + ", which has started or was removed",
-			Next: "tend nodes add --server prints the command with a new token"}
+		return token, false, &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized,
+			Detail: "the token was used already, by " + a.Name + ", which has started or was removed",
+			Next:   "tend nodes add --server prints the command with a new token"}
 	}
-	if again {
-		return nil
+	return token, again, nil
+}
+
+// returnToken takes back that a server has used its token, because it could not join.
+func (d *daemon) returnToken(ctx context.Context, a join.Applicant) {
+	key := records.JoinTokenKey(a.Secret.ID)
+	err := d.inTurn(ctx, a, func() error {
+		token, err := readStored[records.JoinToken](ctx, d.store, key)
+		if err != nil || !token.Exists() {
+			return err
+		}
+		record := *token.Value
+		i := slices.Index(record.Used, a.Name)
+		if i < 0 {
+			return nil
+		}
+		record.Used = slices.Delete(slices.Clone(record.Used), i, i+1)
+		return d.record(ctx, records.NewTxn("server.token").If(key, token.Modified).Put(key, record))
+	})
+	if err != nil {
+		d.Logger.WarnContext(ctx, "a token stays used, though the server could not join with it", "server", a.Name, "error", err)
 	}
-	return d.record(ctx, used(records.NewTxn("server.token"), token, a.Name))
 }
 
 // started reports whether a server of a name has begun to work.

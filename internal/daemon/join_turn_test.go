@@ -33,7 +33,7 @@ func TestWrongTokensWaitForNobody(t *testing.T) {
 		if _, err := d.enter(ctx, join.Applicant{Secret: unknown, Name: "n"}); !errors.As(err, &problem) || problem.Title != "TokenRefused" {
 			t.Errorf("a node: %v", err)
 		}
-		if err := d.useToken(ctx, join.Applicant{Secret: ofServer, Name: "s"}); !errors.As(err, &problem) || problem.Title != "TokenRefused" {
+		if _, err := d.useToken(ctx, join.Applicant{Secret: ofServer, Name: "s"}); !errors.As(err, &problem) || problem.Title != "TokenRefused" {
 			t.Errorf("a server: %v", err)
 		}
 		if ctx.Err() != nil {

@@ -10,6 +10,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/connlimit"
+	"tend.dev/tend/internal/core/membership"
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/nodeapi/wire"
 	"tend.dev/tend/internal/records"
@@ -43,8 +44,9 @@ func (d *daemon) enterSelf(ctx context.Context) error {
 		return fmt.Errorf("record this machine: %w", err)
 	case machineOf(member) == ofServer+d.Name:
 		return nil
-	case member.Exists() && !member.Value.Removed:
-		return fmt.Errorf("another machine is node %s of this cluster: choose another name with --node, in an empty --root", d.Node)
+	}
+	if refused := membership.CheckNode(d.Name, nodeOf(d.Node, member), d.serverList()); refused != nil {
+		return refused
 	}
 	if _, err := records.NewTxn("member.enter").If(key, member.Modified).Put(key, own).Commit(ctx, d.store); err != nil {
 		return fmt.Errorf("record this machine: %w", err)

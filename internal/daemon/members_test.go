@@ -68,7 +68,7 @@ func TestANameIsOfOneMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	as := func(node string) (join.Membership, error) { return joins(t, token, node) }
-	if _, err := as("n1"); err == nil || !strings.Contains(err.Error(), "n1 is the node of a server") {
+	if _, err := as("n1"); err == nil || !strings.Contains(err.Error(), "n1 is the node of server n1") {
 		t.Errorf("the server's own name: %v", err)
 	}
 	first, err := as("worker")

@@ -49,7 +49,7 @@ type Options struct {
 	PeerListen, PeerAddress string
 	// Join is the address of a running server's listener for nodes; the first start joins it with Token.
 	Join, Token string
-	// Name is the server's name, and its etcd member's. Default tend-0; a server that joins is called like its machine.
+	// Name is the server's name, and its etcd member's. Default: the one that its root remembers, else that of its node.
 	Name string
 	// QuietEtcd limits etcd's own log to warnings.
 	QuietEtcd bool
@@ -68,6 +68,8 @@ type Options struct {
 	MailRoots *x509.CertPool
 	// Shared says that other servers have the Store too. It is for simulations: with a store of its own a server knows that.
 	Shared bool
+	// opened is for tests: it gets the server before it serves.
+	opened func(*daemon)
 	// Listener and Nodes are for simulations, which have no sockets: the trusted listener instead of the unix socket, and
 	// the listener for nodes. Zero values mean the real ones.
 	Listener net.Listener

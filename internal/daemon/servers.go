@@ -10,6 +10,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/controlplane"
+	"tend.dev/tend/internal/core/membership"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/etcd"
@@ -45,7 +46,7 @@ func (d *daemon) bePresent(ctx context.Context) error {
 	for {
 		if lease == 0 || errors.Is(d.store.KeepAlive(ctx, lease), store.ErrLeaseNotFound) {
 			var err error
-			if lease, err = d.announcePresence(ctx, since); err != nil && ctx.Err() == nil {
+			if lease, err = d.announcePresence(ctx, since, d.gateAddress()); err != nil && ctx.Err() == nil {
 				d.Logger.DebugContext(ctx, "this server could not say that it runs; tried again", "error", err)
 			}
 		}
@@ -65,10 +66,19 @@ func (d *daemon) bePresent(ctx context.Context) error {
 	}
 }
 
-func (d *daemon) announcePresence(ctx context.Context, since time.Time) (store.LeaseID, error) {
-	presence := api.ServerPresence{Version: version.Version, Since: since}
-	if d.gate != nil {
-		presence.Address = d.nodeAddress()
+// gateAddress returns where nodes reach this server; empty if it has no listener for them.
+func (d *daemon) gateAddress() string {
+	if d.gate == nil {
+		return ""
+	}
+	return d.nodeAddress()
+}
+
+// announcePresence says that this server runs, and where nodes reach it; nowhere if the address is empty.
+func (d *daemon) announcePresence(ctx context.Context, since time.Time, address string) (store.LeaseID, error) {
+	presence := api.ServerPresence{Address: address, Version: version.Version, Since: since}
+	if d.etcd != nil {
+		presence.Member = idOf(d.etcd.Self())
 	}
 	lease, err := d.store.Grant(ctx, controlplane.ElectionTTL)
 	if err != nil {
@@ -84,7 +94,7 @@ func (d *daemon) announcePresence(ctx context.Context, since time.Time) (store.L
 // servers returns the servers of the cluster.
 func (d *daemon) servers() api.Servers {
 	if !d.several() {
-		return api.Servers{Items: []api.Server{{Name: d.Name, State: api.ServerUp, Leads: true, Version: version.Version}}}
+		return api.Servers{Items: []api.Server{{Name: d.Name, State: api.ServerUp, Leads: true, Vote: api.VotesAsServer, Version: version.Version}}}
 	}
 	if d.etcd == nil {
 		return d.externalServers()
@@ -108,7 +118,10 @@ func (d *daemon) servers() api.Servers {
 
 // serverOf returns what is known of a server whose store is one of the members.
 func (d *daemon) serverOf(m etcd.Member, presence *api.ServerPresence) api.Server {
-	s := api.Server{Name: nameOf(m), Store: m.URL, State: api.ServerDown}
+	s := api.Server{Name: nameOf(m), Store: m.URL, State: api.ServerDown, Vote: api.VotesAsServer}
+	if !m.Voting {
+		s.Vote = api.LearnsToVote
+	}
 	switch {
 	case m.Name == "":
 		s.State = api.ServerAdded
@@ -132,25 +145,34 @@ func (d *daemon) removeServer(ctx context.Context, name string) error {
 		return &api.Problem{Status: http.StatusConflict, Detail: "the store is an external etcd, which knows no servers: one that is stopped is in no list any more",
 			Next: "stop tend server on that machine; for its node: tend drain, then tend nodes remove"}
 	}
-	spent := func(server string) bool { return server == name }
-	for _, m := range d.etcd.Members() {
-		if nameOf(m) == name && m.Name == "" { // it has never started: it is one of those that nothing else is known of
-			name, spent = m.URL, func(server string) bool { return !d.started(server) }
-		}
+	members := d.etcd.Members()
+	i := slices.IndexFunc(members, func(m etcd.Member) bool { return name == nameOf(m) || name == m.URL && m.Name == "" })
+	state := membership.Absent
+	if i >= 0 {
+		state = membership.StateOf(serversOf(members), nameOr(members[i]))
 	}
-	err := d.etcd.RemoveMember(ctx, name)
+	if _, refused := membership.Decide(membership.Remove, state, membership.Subject{Server: name}); refused != nil {
+		if state == membership.Absent {
+			return &api.Problem{Status: http.StatusNotFound, Detail: refused.Why, Next: refused.Next}
+		}
+		return ofRefusal(refused)
+	}
+	err := d.takeOut(ctx, members[i])
 	switch {
 	case errors.Is(err, etcd.ErrMember):
-		return &api.Problem{Status: http.StatusConflict, Title: "ServerRefused", Detail: err.Error(), Next: "tend servers"}
+		return refusedServer(err.Error(), "tend servers")
 	case errors.Is(err, store.ErrNotFound):
 		return &api.Problem{Status: http.StatusNotFound, Detail: err.Error(), Next: "tend servers lists them"}
 	}
-	if err == nil {
-		err = d.spendTokens(ctx, spent)
+	return err
+}
+
+// forgetServer deletes what is kept for a server that was removed, and spends the tokens that it has used.
+func (d *daemon) forgetServer(ctx context.Context, name string, spent func(server string) bool) error {
+	if err := d.spendTokens(ctx, spent); err != nil {
+		return err
 	}
-	if err == nil {
-		_, err = records.NewTxn("server.removed").Delete(records.HoldingsKey(name)).Commit(ctx, d.store)
-	}
+	_, err := records.NewTxn("server.removed").Delete(records.HoldingsKey(name)).Delete(records.ServerKey(name)).Commit(ctx, d.store)
 	return err
 }
 

@@ -17,6 +17,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
+	"tend.dev/tend/internal/host"
+	"tend.dev/tend/internal/peer"
 )
 
 var loopbacks atomic.Int32
@@ -236,18 +238,32 @@ func TestReachable(t *testing.T) {
 	}
 }
 
-// TestAServerKeepsItsName: the others know it by that.
+// TestAServerKeepsItsName: the others know it by that, and its root remembers it.
 func TestAServerKeepsItsName(t *testing.T) {
-	for _, test := range []struct {
-		given, join, kept, want string
+	root := t.TempDir()
+	name := func(flag string, settings peer.Settings) (string, error) {
+		d := &daemon{Options: Options{Options: host.Options{Root: root, Data: filepath.Join(root, "state"), Node: "h1"}, Name: flag}}
+		err := d.chooseName(settings, settings.Name != "")
+		if err == nil {
+			err = d.rememberName()
+		}
+		return d.Name, err
+	}
+	for _, step := range []struct {
+		reason, flag string
+		settings     peer.Settings
+		want         string
 	}{
-		{want: "tend-0"}, {given: "a", want: "a"}, {kept: "a", want: "a"}, {given: "a", kept: "a", want: "a"}, {given: "b", join: "10.0.0.1:8688", want: "b"},
-		{given: "b", kept: "a"},
+		{reason: "the first start", want: "h1"},
+		{reason: "alone it may be renamed", flag: "a", want: "a"},
+		{reason: "and is called so from then on", want: "a"},
+		{reason: "beside others too", settings: peer.Settings{Name: "a"}, want: "a"},
+		{reason: "the name that it has", flag: "a", settings: peer.Settings{Name: "a"}, want: "a"},
+		{reason: "another name, beside others", flag: "b", settings: peer.Settings{Name: "a"}},
 	} {
-		d := &daemon{Options: Options{Name: test.given, Join: test.join}}
-		err := d.chooseName(peerSettings{Name: test.kept}, test.kept != "")
-		if test.want == "" && (err == nil || !strings.Contains(err.Error(), "--root")) || test.want != "" && (err != nil || d.Name != test.want) {
-			t.Errorf("%+v: %q, %v", test, d.Name, err)
+		got, err := name(step.flag, step.settings)
+		if step.want == "" && (err == nil || !strings.Contains(err.Error(), "--root")) || step.want != "" && (err != nil || got != step.want) {
+			t.Errorf("%s: %q, %v, want %q", step.reason, got, err, step.want)
 		}
 	}
 }

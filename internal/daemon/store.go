@@ -19,7 +19,7 @@ func (d *daemon) openStore(ctx context.Context) error {
 			return err
 		}
 	}
-	orString(&d.Name, firstName)
+	orString(&d.Name, d.Node)
 	d.storeMetrics = telemetry.NewStoreMetrics(d.Registry)
 	recorder := eventlog.Record(fault.Store(telemetry.Store(d.Store, d.storeMetrics), d.Faults), d.known, d.Now)
 	recorder.Published = telemetry.NewEvents(d.Registry).Published

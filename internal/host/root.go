@@ -123,7 +123,7 @@ func (o *Options) keepOutOfGit() error {
 
 // ours are the names of Tend's entries in a root: what this start has created, and what may have been put there to
 // restore a server.
-var ours = []string{"node", "runtime", "secret.key", "machine.key", "token", "plugins", "blobs", "cache", "assets", "process", "builds", "transfers", "quarantine", "clusters", "joined", "overlay.key", "network.json", "peers", "backup.partial", "restore.partial", "restore.ready", "replaced", "tend.sock", "lost+found"}
+var ours = []string{"node", "server", "runtime", "secret.key", "machine.key", "token", "plugins", "blobs", "cache", "assets", "process", "builds", "transfers", "quarantine", "clusters", "joined", "overlay.key", "network.json", "peers", "backup.partial", "restore.partial", "restore.ready", "replaced", "tend.sock", "lost+found"}
 
 // holdsOnlyOurs reports whether the root has no entries but Tend's.
 func (o *Options) holdsOnlyOurs() bool {
@@ -157,6 +157,12 @@ func remembered(root, file, asked, fallback string) (string, error) {
 		return "", fmt.Errorf("write %s: %w", path, err)
 	}
 	return asked, nil
+}
+
+// Forget removes what Prepare has remembered in a root that was not used before, where the machine could not join: it may do so under
+// another name.
+func (o *Options) Forget() error {
+	return errors.Join(os.RemoveAll(filepath.Join(o.Root, "node")), os.RemoveAll(filepath.Join(o.Root, "runtime")))
 }
 
 // rememberedOr returns the runtime a root was first used with, or the fallback where it is new.

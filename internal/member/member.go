@@ -47,14 +47,28 @@ func Run(ctx context.Context, o Options) error {
 	if o.Dial == nil {
 		o.Dial = (&net.Dialer{Timeout: dialTime, KeepAlive: dialTime}).DialContext
 	}
-	if _, err := o.Prepare(); err != nil {
-		return err
-	}
-	keys, err := secret.Open(filepath.Join(o.Root, "secret.key"), "")
+	used, err := o.Prepare()
 	if err != nil {
 		return err
 	}
+	if err := checkRoot(o.Root); err != nil {
+		return err
+	}
 	who, err := identify(ctx, o)
+	if err != nil && !used {
+		return errors.Join(err, o.Forget())
+	}
+	if err != nil {
+		return err
+	}
+	aside, err := setAside(o.Root, o.Now())
+	if err != nil {
+		return fmt.Errorf("set aside what the server of this machine has left: %w", err)
+	}
+	if aside != "" {
+		o.Logger.WarnContext(ctx, "the server of this machine was removed: its store and the cluster's keys were set aside; erase them", "folder", aside)
+	}
+	keys, err := secret.Open(filepath.Join(o.Root, "secret.key"), "")
 	if err != nil {
 		return err
 	}

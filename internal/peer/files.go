@@ -18,11 +18,7 @@ const FilesPath = "/server/v1/blobs/"
 // Files answers other servers that ask for a file by its digest.
 func Files(open func(digest string) (io.ReadCloser, error)) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+FilesPath+"{digest}", func(w http.ResponseWriter, r *http.Request) {
-		if !authority.IsServer(r.TLS) {
-			wire.Fail(w, &api.Problem{Status: http.StatusUnauthorized, Title: "NotAServer", Detail: "files are sent to the servers of the cluster alone"})
-			return
-		}
+	mux.HandleFunc("GET "+FilesPath+"{digest}", ofServers(func(w http.ResponseWriter, r *http.Request) {
 		content, err := open(r.PathValue("digest"))
 		if err != nil {
 			wire.Fail(w, wire.ProblemOf(err))
@@ -30,8 +26,19 @@ func Files(open func(digest string) (io.ReadCloser, error)) http.Handler {
 		}
 		defer content.Close()
 		wire.Copy(w, content)
-	})
+	}))
 	return mux
+}
+
+// ofServers answers the servers of the cluster alone.
+func ofServers(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !authority.IsServer(r.TLS) {
+			wire.Fail(w, &api.Problem{Status: http.StatusUnauthorized, Title: "NotAServer", Detail: "that is for the servers of the cluster alone"})
+			return
+		}
+		next(w, r)
+	}
 }
 
 // Fetch reads a file of the server at an address. It returns that server's problem, or the error of keep.

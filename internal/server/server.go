@@ -48,7 +48,7 @@ type Options struct {
 	// InviteCluster makes a token with which the operator of a Kubernetes cluster registers. Default: none can.
 	InviteCluster func(ctx context.Context, name string, ttl time.Duration) (api.ClusterRegistration, error)
 	// Servers returns the servers of the cluster, RemoveServer takes one out. Default: there is this one.
-	Servers      func() api.Servers
+	Servers      func(ctx context.Context) api.Servers
 	RemoveServer func(ctx context.Context, name string) error
 	// Keys returns the keys that can be rotated, RotateKey begins to. Default: there are none.
 	Keys      func() []api.Key

@@ -6,11 +6,11 @@ import (
 	"tend.dev/tend/api"
 )
 
-func (s *Server) servers(context.Context, *struct{}) (api.Servers, error) {
+func (s *Server) servers(ctx context.Context, _ *struct{}) (api.Servers, error) {
 	if s.Servers == nil {
 		return api.Servers{Items: []api.Server{}}, nil
 	}
-	return s.Servers(), nil
+	return s.Servers(ctx), nil
 }
 
 type serverPath struct {

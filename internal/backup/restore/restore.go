@@ -31,7 +31,7 @@ type Options struct {
 	Root string
 	// Data is the folder of the store. Default ROOT/state.
 	Data string
-	// Name is the name of the store's member. Default tend-0.
+	// Name is the name of the server. Default: the one in the backup.
 	Name string
 	// Force moves aside what the root holds of what the backup replaces; by default a used root is refused.
 	Force bool
@@ -50,9 +50,6 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Data, err = filepath.Abs(o.Data); err != nil {
 		return o, err
-	}
-	if o.Name == "" {
-		o.Name = "tend-0"
 	}
 	if o.Now.IsZero() {
 		o.Now = time.Now()
@@ -146,12 +143,21 @@ func (o Options) stage(ctx context.Context, in io.Reader) (Report, error) {
 	if err != nil {
 		return checked, err
 	}
+	if o.Name != "" {
+		path := filepath.Join(folder, "root", "server")
+		if err := errors.Join(os.RemoveAll(path), writeFile(path, strings.NewReader(o.Name+"\n"))); err != nil {
+			return checked, err
+		}
+	}
 	return checked, o.stageStore(snapshot, manifest)
 }
 
+// memberName is what the restored store calls its member until the server has started.
+const memberName = "restored"
+
 // stageStore makes the store's folder, and the file by which the server knows that its store is a restored one.
 func (o Options) stageStore(snapshot string, manifest backup.Manifest) error {
-	if err := etcd.Restore(snapshot, filepath.Join(o.Data, member), o.Name, o.Logger); err != nil {
+	if err := etcd.Restore(snapshot, filepath.Join(o.Data, member), memberName, o.Logger); err != nil {
 		return err
 	}
 	text, err := json.Marshal(map[string]any{

@@ -5,9 +5,9 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net/http"
-	"regexp"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/membership"
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/nodeapi/wire"
 )
@@ -30,10 +30,9 @@ type Desk struct {
 	// Joined is called when a join of a machine, or of a server, is answered: with its name, and the problem of a refusal.
 	// Default: no call.
 	Joined func(r *http.Request, name string, server bool, refused *api.Problem)
-	// Use decides whether a server may join, and records that its token is used: see Decide. Admit adds it to the store's.
-	// Default: none can join.
-	Use   func(ctx context.Context, a Applicant) error
-	Admit func(ctx context.Context, who Server) (Admission, error)
+	// Admit decides whether a server may join, records that its token is used (see Decide), and adds it to the store's. Default: none can
+	// join.
+	Admit func(ctx context.Context, a Applicant, who Server) (Admission, error)
 }
 
 // request is what a machine sends: its certificate request in DER, and to join also its token and its name.
@@ -89,9 +88,6 @@ func (d Desk) joined(r *http.Request, name string, server bool, err error) {
 	}
 }
 
-// nodeName is what nodes may be called: names end up in keys, labels and the host part of addresses.
-var nodeName = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9._-]{0,61}[a-zA-Z0-9])?$`)
-
 func (d Desk) join(r *http.Request, asked request) (answer, error) {
 	secret, _, err := parse(asked.Token)
 	if err != nil {
@@ -100,9 +96,9 @@ func (d Desk) join(r *http.Request, asked request) (answer, error) {
 	if secret.Server {
 		return answer{}, &api.Problem{Title: tokenRefused, Status: http.StatusUnauthorized, Detail: ErrRole.Error(), Next: nextToken(false)}
 	}
-	if !nodeName.MatchString(asked.Node) {
+	if !membership.ValidName(asked.Node) {
 		return answer{}, &api.Problem{Title: "NodeName", Status: http.StatusBadRequest,
-			Detail: fmt.Sprintf("%.80q can't be the name of a node: letters, digits, dots and hyphens, at most 63", asked.Node), Next: "choose another with --node"}
+			Detail: fmt.Sprintf("%.80q can't be the name of a node: %s", asked.Node, membership.NameRule), Next: "choose another with --node"}
 	}
 	key, err := authority.KeyOf(asked.Request)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/membership"
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/nodeapi/join"
 )
@@ -64,7 +65,7 @@ func newPlace(t *testing.T) *place {
 		t.Fatal(err)
 	}
 	p.own.Store(&own)
-	p.desk = join.Desk{Authority: ca, Cluster: "c1", Enter: p.enter, Use: p.use, Member: p.member}
+	p.desk = join.Desk{Authority: ca, Cluster: "c1", Enter: p.enter, Member: p.member}
 	p.now = now
 	p.serve(t)
 	return p
@@ -84,7 +85,10 @@ func (p *place) token(role string, change ...func(*api.JoinTokenInfo)) string {
 }
 
 func (p *place) standing(a join.Applicant) join.Standing {
-	held, is := p.names[a.Name], join.Standing{Alive: a.Name == "taken", Server: a.Name == "server", Ingress: a.Name == "edge"}
+	held, is := p.names[a.Name], join.Standing{Alive: a.Name == "taken", Ingress: a.Name == "edge"}
+	if a.Name == "server" {
+		is.Server = &membership.Refusal{Why: "it is the node of a server", Next: "choose another name"}
+	}
 	is.Held, is.HeldToken, is.HeldKey = held.uid != "", held.token, held.key
 	if token := p.tokens[a.Secret.ID]; token != nil {
 		is.Token, is.Hash = &token.JoinTokenInfo, token.hash

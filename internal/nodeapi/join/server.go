@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/membership"
 	"tend.dev/tend/internal/nodeapi/authority"
 )
 
@@ -17,6 +18,14 @@ const serverPath = "/server/v1/join"
 type Server struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
+	// Node is the name of the node that it will run; empty without an agent.
+	Node string `json:"node,omitempty"`
+	// Echo is what the machine answers at URL while it asks: that shows that others reach it there. Empty if it answers nothing.
+	Echo string `json:"echo,omitempty"`
+	// Keys is the hash of the keys that its root has; empty if it has none.
+	Keys []byte `json:"keys,omitempty"`
+	// Asks is set for a server that says when it is ready for its vote; JoinServer sets it. Those of earlier versions don't.
+	Asks bool `json:"asks,omitempty"`
 }
 
 // Admission is what a server gets when it joins. All of it but the URLs and the uid is secret.
@@ -43,18 +52,15 @@ func (d Desk) joinServer(r *http.Request, asked serverRequest) (Admission, error
 	if err != nil {
 		return Admission{}, &api.Problem{Title: tokenRefused, Status: http.StatusUnauthorized, Detail: err.Error(), Next: nextToken(true)}
 	}
-	if !nodeName.MatchString(asked.Name) {
+	if !membership.ValidName(asked.Name) {
 		return Admission{}, &api.Problem{Title: "ServerName", Status: http.StatusBadRequest,
-			Detail: fmt.Sprintf("%.80q can't be the name of a server: letters, digits, dots and hyphens, at most 63", asked.Name), Next: "choose another with --name"}
+			Detail: fmt.Sprintf("%.80q can't be the name of a server: %s", asked.Name, membership.NameRule), Next: "choose another with --name"}
 	}
 	if d.Admit == nil {
 		return Admission{}, &api.Problem{Title: "NoPeers", Status: http.StatusConflict, Detail: "this server's store has no listener for other servers",
 			Next: "start it again with --peer-listen HOST:PORT; what runs goes on meanwhile"}
 	}
-	if err := d.Use(r.Context(), Applicant{Secret: secret, Name: asked.Name}); err != nil {
-		return Admission{}, err
-	}
-	return d.Admit(r.Context(), asked.Server)
+	return d.Admit(r.Context(), Applicant{Secret: secret, Name: asked.Name}, asked.Server)
 }
 
 // JoinServer asks a server to add another one to the cluster. It may be repeated. It returns a Problem if it is refused.
@@ -63,6 +69,7 @@ func JoinServer(ctx context.Context, dial Dial, server, token string, who Server
 	if err != nil {
 		return Admission{}, err
 	}
+	who.Asks = true
 	transport := &http.Transport{TLSClientConfig: authority.JoinTLS(fingerprint), ForceAttemptHTTP2: true, DialContext: dial}
 	defer transport.CloseIdleConnections()
 	given, err := ask[Admission](ctx, &http.Client{Transport: transport}, server+serverPath, serverRequest{token, who})

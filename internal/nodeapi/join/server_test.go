@@ -15,7 +15,10 @@ import (
 func admitting(t *testing.T, admit func(join.Server) error) *place {
 	t.Helper()
 	p := newPlace(t)
-	p.desk.Admit = func(_ context.Context, who join.Server) (join.Admission, error) {
+	p.desk.Admit = func(ctx context.Context, a join.Applicant, who join.Server) (join.Admission, error) {
+		if err := p.use(ctx, a); err != nil {
+			return join.Admission{}, err
+		}
 		return join.Admission{Keys: []byte("keys"), Peers: []byte("peers"), Members: map[string]string{who.Name: who.URL}}, admit(who)
 	}
 	p.serve(t)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/membership"
 )
 
 // The beginnings of tokens: of which form they are, and what joins with them. A server gets every secret of the cluster, so the
@@ -78,10 +79,11 @@ type Standing struct {
 	// Token is nil if there is none of the applicant's id.
 	Token *api.JoinTokenInfo
 	Hash  []byte
-	// Held is set if a machine has the node's name; Alive if it answers, Server if it is a server's own. Token and key are those
-	// with which it joined.
-	Held, Alive, Server bool
-	HeldToken, HeldKey  string
+	// Held is set if a machine has the node's name; Alive if it answers. Token and key are those with which it joined.
+	Held, Alive        bool
+	HeldToken, HeldKey string
+	// Server refuses a name that a server has; nil if none does.
+	Server *membership.Refusal
 	// Ingress is set if the node of that name is declared to serve ingresses.
 	Ingress bool
 }
@@ -143,8 +145,8 @@ func checkToken(is Standing, a Applicant, now time.Time) error {
 func checkName(is Standing, name string) *api.Problem {
 	refused := &api.Problem{Title: "NodeName", Status: http.StatusConflict, Next: "choose another name with --node"}
 	switch {
-	case is.Server:
-		refused.Detail = name + " is the node of a server"
+	case is.Server != nil:
+		refused.Detail, refused.Next = is.Server.Why, is.Server.Next
 	case is.Alive:
 		refused.Detail = "a node called " + name + " is connected already"
 	case is.Held && !is.Token.Replace:

@@ -31,12 +31,12 @@ func (s *Store) supervise() {
 }
 
 // ErrRemoved means that the other servers have removed this member.
-var ErrRemoved = errors.New("this server was removed from its cluster (tend servers remove): what its node runs goes on; to join again, start it with an empty --root")
+var ErrRemoved = errors.New("this server was removed from its cluster")
 
 // whyStopped returns why the member has stopped by itself.
 func (s *Store) whyStopped(otherwise error) error {
 	members, ok := s.member.Server.Cluster().(interface{ IsIDRemoved(id types.ID) bool })
-	if ok && members.IsIDRemoved(s.member.Server.MemberID()) {
+	if s.removed.Load() || ok && members.IsIDRemoved(s.member.Server.MemberID()) {
 		return ErrRemoved
 	}
 	return otherwise

@@ -29,6 +29,8 @@ type Store struct {
 	gaveUp atomic.Bool
 	// serving is set once Open has succeeded.
 	serving atomic.Bool
+	// removed is set once another member has said that this one was removed.
+	removed atomic.Bool
 
 	closeOnce sync.Once
 	closeErr  error

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -15,7 +16,7 @@ func (s *Store) logger() *zap.Logger {
 	if s.opts.Verbose {
 		lowest = zapcore.InfoLevel
 	}
-	return zap.New(&core{level: lowest, log: s.opts.Logger, phase: s.phase}, zap.WithFatalHook(surrender{s}), zap.WithPanicHook(surrender{s}))
+	return zap.New(&core{level: lowest, log: s.opts.Logger, phase: s.phase, removed: &s.removed}, zap.WithFatalHook(surrender{s}), zap.WithPanicHook(surrender{s}))
 }
 
 // phase is the phase of the store's life. It decides the severity of etcd's log lines.
@@ -42,7 +43,12 @@ type core struct {
 	log   *slog.Logger
 	phase func() phase
 	with  []zapcore.Field
+	// removed is set by the line in which etcd says that other members refuse this one: it says it nowhere else. Nil for none.
+	removed *atomic.Bool
 }
+
+// removedLine is that line.
+const removedLine = "data-dir used by this member must be removed"
 
 var _ zapcore.Core = (*core)(nil)
 
@@ -50,7 +56,7 @@ func (c *core) Enabled(level zapcore.Level) bool { return level >= c.level }
 
 func (c *core) With(fields []zapcore.Field) zapcore.Core {
 	more := append(append([]zapcore.Field{}, c.with...), fields...)
-	return &core{level: c.level, log: c.log, phase: c.phase, with: more}
+	return &core{level: c.level, log: c.log, phase: c.phase, with: more, removed: c.removed}
 }
 
 // deliberate are warnings about deliberate settings (one port is a private socket, requests are bounded by this store's
@@ -71,6 +77,9 @@ func (c *core) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcor
 }
 
 func (c *core) Write(entry zapcore.Entry, fields []zapcore.Field) error {
+	if c.removed != nil && entry.Message == removedLine {
+		c.removed.Store(true)
+	}
 	encoder := zapcore.NewMapObjectEncoder()
 	for _, field := range append(append([]zapcore.Field{}, c.with...), fields...) {
 		field.AddTo(encoder)

@@ -41,28 +41,25 @@ func (s *Store) Members() []Member {
 // ErrMember means that the members can't be changed like that.
 var ErrMember = errors.New("the members of the store")
 
-// AddMember adds a member that is reached at a URL. It gets a vote when it has caught up (PromoteMembers). Repeating it for a
-// member that has not started yet changes nothing. It waits a while for a member that was added just before. It returns ErrMember if another one has the name or URL, or if the
-// members that there are have to be healthy first.
-func (s *Store) AddMember(ctx context.Context, name, url string) error {
+// AddMember adds a member that is reached at a URL, without a vote: PromoteMembers gives it one. check looks at the members that there
+// are, right before it is added: add is false if it is among them already. It waits a while for members that have to be healthy first, and
+// while check returns ErrMember.
+func (s *Store) AddMember(ctx context.Context, url string, check func([]Member) (add bool, err error)) error {
 	ctx, done, err := s.within(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	for _, m := range s.Members() {
-		switch {
-		case m.URL == url && (m.Name == "" || m.Name == name):
-			return nil
-		case m.URL == url:
-			return fmt.Errorf("%w: %s is the address of server %s: remove it first (tend servers remove %s)", ErrMember, url, m.Name, m.Name)
-		case m.Name == name:
-			return fmt.Errorf("%w: a server called %s is there already, at %s: choose another --name, or remove that one (tend servers remove %s)", ErrMember, name, m.URL, name)
+	return s.onceHealthy(ctx, "add "+url, func(ctx context.Context) error {
+		add, err := check(s.Members())
+		if err != nil || !add {
+			return err
 		}
-	}
-	return s.onceHealthy(ctx, "add "+name, func(ctx context.Context) error {
-		_, err := s.client.MemberAddAsLearner(ctx, []string{url})
-		return err
+		_, err = s.client.MemberAddAsLearner(ctx, []string{url})
+		if errors.Is(err, rpctypes.ErrMemberNotFound) { // one of this URL that was added within this second, and so has its id, was removed
+			return fmt.Errorf("%w: add %s: %w", ErrMember, url, err)
+		}
+		return s.translateMember("add "+url, err)
 	})
 }
 
@@ -80,7 +77,7 @@ func (s *Store) onceHealthy(ctx context.Context, doing string, change func(conte
 		if err := s.led(ctx); err != nil {
 			return fmt.Errorf("%s: %w", doing, err)
 		}
-		err := s.translateMember(doing, change(wait))
+		err := change(wait)
 		if quorum := s.Quorum(); err != nil && quorum != nil {
 			return fmt.Errorf("%s: %w; it may still be done once they do", doing, quorum)
 		}
@@ -95,8 +92,8 @@ func (s *Store) onceHealthy(ctx context.Context, doing string, change func(conte
 	}
 }
 
-// PromoteMembers gives those a vote that have caught up with the others.
-func (s *Store) PromoteMembers(ctx context.Context) error {
+// PromoteMembers gives a vote to those of the members without one that are ready for it, once they have caught up with the others.
+func (s *Store) PromoteMembers(ctx context.Context, ready func(Member) bool) error {
 	ctx, done, err := s.within(ctx)
 	if err != nil {
 		return err
@@ -104,7 +101,7 @@ func (s *Store) PromoteMembers(ctx context.Context) error {
 	defer done()
 	var faults []error
 	for _, m := range s.Members() {
-		if m.Voting || m.Name == "" {
+		if m.Voting || !ready(m) {
 			continue
 		}
 		_, err := s.client.MemberPromote(ctx, m.ID)
@@ -115,25 +112,20 @@ func (s *Store) PromoteMembers(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// RemoveMember removes a member by its name, or by its URL if it never started. It returns store.ErrNotFound if there is
-// none, ErrMember if the others would lose their quorum.
-func (s *Store) RemoveMember(ctx context.Context, name string) error {
+// RemoveMember removes a member. It returns store.ErrNotFound if there is none of its id, ErrMember if the others would lose their quorum.
+func (s *Store) RemoveMember(ctx context.Context, m Member) error {
 	ctx, done, err := s.within(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	members := s.Members()
-	i := slices.IndexFunc(members, func(m Member) bool { return m.Name == name || m.Name == "" && m.URL == name })
-	if i < 0 {
-		return fmt.Errorf("no server is called %s: %w", name, store.ErrNotFound)
-	}
-	if len(members) == 1 {
-		return fmt.Errorf("%w: %s is the only one", ErrMember, name)
-	}
-	return s.onceHealthy(ctx, "remove "+name, func(ctx context.Context) error {
-		_, err := s.client.MemberRemove(ctx, members[i].ID)
-		return err
+	doing := "remove " + m.Name
+	return s.onceHealthy(ctx, doing, func(ctx context.Context) error {
+		_, err := s.client.MemberRemove(ctx, m.ID)
+		if errors.Is(err, rpctypes.ErrMemberNotFound) {
+			return fmt.Errorf("%s: %w", doing, store.ErrNotFound)
+		}
+		return s.translateMember(doing, err)
 	})
 }
 
@@ -146,37 +138,20 @@ func (s *Store) translateMember(doing string, err error) error {
 	return s.translate(doing, err)
 }
 
-// enter waits until this member has a vote, and makes its URL known if it has changed.
+// enter makes this member's URL known if it has changed.
 func (s *Store) enter(ctx context.Context) error {
 	if s.opts.Peers == nil {
 		return nil
 	}
-	ticker := time.NewTicker(s.opts.ReadyTimeout / 1000)
-	defer ticker.Stop()
-	for waited := false; ; waited = true {
-		self := s.self()
-		if self.Voting {
-			break
-		}
-		if !waited {
-			s.opts.Logger.InfoContext(ctx, "catching up with the other servers", "server", s.opts.Name)
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-s.member.Server.StopNotify():
-			return s.whyStopped(errors.New("stopped while it caught up"))
-		case <-ticker.C:
-		}
-	}
-	if self := s.self(); self.URL != s.opts.Peers.URL {
+	if self := s.Self(); self.Voting && self.URL != s.opts.Peers.URL {
 		_, err := s.client.MemberUpdate(ctx, self.ID, []string{s.opts.Peers.URL})
 		return s.translateMember("change the address of this server", err)
 	}
 	return nil
 }
 
-func (s *Store) self() Member {
+// Self returns this member. It has no vote yet if it was added and not promoted: it reads and writes as the others do.
+func (s *Store) Self() Member {
 	members := s.Members()
 	i := slices.IndexFunc(members, func(m Member) bool { return m.Self })
 	if i < 0 {

@@ -71,7 +71,7 @@ func (s *servers) start(name string, members map[string]string) *etcd.Store {
 // join adds a member through another one, and starts it.
 func (s *servers) join(by *etcd.Store, name string) *etcd.Store {
 	s.t.Helper()
-	eventually(s.t, "add "+name, func() error { return by.AddMember(s.t.Context(), name, s.urls[name]) })
+	eventually(s.t, "add "+name, func() error { return add(s.t.Context(), by, s.urls[name]) })
 	all := map[string]string{name: s.urls[name]}
 	for _, m := range by.Members() {
 		if m.Name != "" {
@@ -82,10 +82,35 @@ func (s *servers) join(by *etcd.Store, name string) *etcd.Store {
 	defer cancel()
 	go func() {
 		for range each(ctx, 50*time.Millisecond) {
-			_ = by.PromoteMembers(ctx)
+			_ = by.PromoteMembers(ctx, func(m etcd.Member) bool { return m.Name == name })
 		}
 	}()
-	return s.start(name, all)
+	started := s.start(name, all)
+	if err := write(s.t.Context(), started, "/by-a-learner/"+name); err != nil {
+		s.t.Errorf("%s writes without a vote: %v", name, err)
+	}
+	eventually(s.t, name+" gets its vote", func() error {
+		if !started.Self().Voting {
+			return errors.New("it has none")
+		}
+		return nil
+	})
+	return started
+}
+
+// add adds a member that has never been one.
+func add(ctx context.Context, by *etcd.Store, url string) error {
+	return by.AddMember(ctx, url, func([]etcd.Member) (bool, error) { return true, nil })
+}
+
+// remove removes a member by its name.
+func remove(ctx context.Context, by *etcd.Store, name string) error {
+	for _, m := range by.Members() {
+		if m.Name == name {
+			return by.RemoveMember(ctx, m)
+		}
+	}
+	return fmt.Errorf("no member is called %s", name)
 }
 
 func eventually(t *testing.T, what string, try func() error) {
@@ -160,10 +185,10 @@ func TestOneServerBecomesThree(t *testing.T) {
 			}
 		}
 	}
-	if err := a.AddMember(t.Context(), "b", "https://127.0.0.1:1"); !errors.Is(err, etcd.ErrMember) {
-		t.Errorf("a second server of a name: %v", err)
+	if err := a.AddMember(t.Context(), "https://127.0.0.1:1", func([]etcd.Member) (bool, error) { return true, errors.New("refused") }); err == nil || len(a.Members()) != 3 {
+		t.Errorf("a member that the check refuses: %v", err)
 	}
-	if err := a.RemoveMember(t.Context(), "nobody"); !errors.Is(err, store.ErrNotFound) {
+	if err := a.RemoveMember(t.Context(), etcd.Member{ID: 1, Name: "nobody"}); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("removing what isn't there: %v", err)
 	}
 	_ = c.Close()
@@ -177,14 +202,17 @@ func TestOneServerBecomesThree(t *testing.T) {
 	})
 	b = s.start("b", nil)
 	eventually(t, "write after the quorum is back", func() error { return write(t.Context(), a, "/two-again") })
-	eventually(t, "remove the lost one", func() error { return a.RemoveMember(t.Context(), "c") })
-	eventually(t, "remove the other", func() error { return a.RemoveMember(t.Context(), "b") })
+	eventually(t, "remove the lost one", func() error { return remove(t.Context(), a, "c") })
+	eventually(t, "remove the other", func() error { return remove(t.Context(), a, "b") })
 	if err := <-s.ended; !errors.Is(err, etcd.ErrRemoved) {
 		t.Errorf("a member that was removed ended: %v", err)
 	}
 	_ = b.Close()
-	if again, err := etcd.Open(t.Context(), s.options("b", nil)); !errors.Is(err, etcd.ErrRemoved) {
-		t.Errorf("a member that was removed starts again: %v, %v", again, err)
+	for name, how := range map[string]string{"b": "it ran then", "c": "it was off then, and only the others know"} {
+		again, err := etcd.Open(t.Context(), s.options(name, nil))
+		if !errors.Is(err, etcd.ErrRemoved) {
+			t.Errorf("a member that was removed starts again (%s): %v, %v", how, again, err)
+		}
 	}
 	eventually(t, "write alone", func() error { return write(t.Context(), a, "/alone") })
 	for _, key := range []string{"/before", "/by/0", "/by/1", "/by/2", "/two", "/two-again", "/alone"} {
@@ -198,7 +226,7 @@ func TestOneServerBecomesThree(t *testing.T) {
 func TestANodeIsNoPeer(t *testing.T) {
 	s := newServers(t, "a", "b")
 	a := s.start("a", nil)
-	if err := a.AddMember(t.Context(), "b", s.urls["b"]); err != nil {
+	if err := add(t.Context(), a, s.urls["b"]); err != nil {
 		t.Fatal(err)
 	}
 	var err error

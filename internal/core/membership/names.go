@@ -1,0 +1,83 @@
+package membership
+
+import (
+	"cmp"
+	"regexp"
+)
+
+// name is what servers and nodes may be called: names end up in keys, labels and the host part of addresses.
+var name = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9._-]{0,61}[a-zA-Z0-9])?$`)
+
+// ValidName reports whether a server or a node may have a name.
+func ValidName(text string) bool { return name.MatchString(text) }
+
+// NameRule says which names are valid, for messages.
+const NameRule = "letters, digits, dots, hyphens and underscores, at most 63, the first and last a letter or a digit"
+
+// earlyName is what earlier versions called the first server of a cluster.
+const earlyName = "tend-0"
+
+// NameOf returns what a server is called: the flag counts, then what its root remembers, then the machine's name. A root that has a
+// store and remembers no name is of an earlier version.
+func NameOf(flag, remembered string, store bool, machine string) string {
+	if store {
+		machine = earlyName
+	}
+	return cmp.Or(flag, remembered, machine, "server")
+}
+
+// Node is a node's name, and the machine that has it.
+type Node struct {
+	Name string
+	// Server is set for the node of a server, Agent for one that joined by itself; neither if it is free.
+	Server string
+	Agent  bool
+}
+
+// holder returns the server that has a node's name. A server that is in the cluster no more has none.
+func (n Node) holder(servers []Server) string {
+	for _, s := range servers {
+		if n.Server != "" && s.Name == n.Server {
+			return n.Server
+		}
+	}
+	return ""
+}
+
+// CheckServer refuses the names of a server and of its node if another machine has one of them. A name is one machine's: its server and
+// its node may both have it. byName is the node that is called like the server, byNode the one that is called like the server's node;
+// a server without an agent has none.
+func CheckServer(server string, byName, byNode Node, servers []Server) *Refusal {
+	if byName.Agent || byName.Server != server && byName.holder(servers) != "" {
+		return &Refusal{"another machine is node " + server + " of this cluster", "choose another --name; if it is this machine: tend drain " + server +
+			", tend nodes remove " + server + ", then join again"}
+	}
+	return CheckNode(server, byNode, servers)
+}
+
+// CheckNode refuses the name of a server's own node if another machine has it.
+func CheckNode(server string, node Node, servers []Server) *Refusal {
+	switch holder := node.holder(servers); {
+	case node.Name == "":
+		return nil
+	case node.Agent:
+		return &Refusal{"another machine is node " + node.Name + " of this cluster", "choose another --node; if it is this machine: tend drain " + node.Name +
+			", tend nodes remove " + node.Name + ", then join again"}
+	case holder != "" && holder != server:
+		return &Refusal{node.Name + " is the node of server " + holder, "choose another --node"}
+	case node.Name != server && StateOf(servers, node.Name) != Absent:
+		return &Refusal{"a server of this cluster is called " + node.Name, "choose another --node"}
+	}
+	return nil
+}
+
+// CheckAgent refuses the name of a node that joins by itself if a server has it. own is what is known of that name.
+func CheckAgent(own Node, servers []Server) *Refusal {
+	switch holder := own.holder(servers); {
+	case holder != "":
+		return &Refusal{own.Name + " is the node of server " + holder, "choose another name with --node; if this machine was that server: tend servers remove " + holder}
+	case StateOf(servers, own.Name) != Absent && !own.Agent:
+		return &Refusal{"a server of this cluster is called " + own.Name, "choose another name with --node"}
+	}
+	return nil
+}

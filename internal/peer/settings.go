@@ -1,0 +1,66 @@
+package peer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+
+	"tend.dev/tend/internal/core/membership"
+)
+
+// Settings are what a root remembers of a server beside others: a store with several members finds no quorum without them.
+type Settings struct {
+	Name string `json:"name"`
+	// Listen is where its store listens for the others, URL where they reach it.
+	Listen string `json:"listen"`
+	URL    string `json:"url"`
+	// Members are those of the cluster that this server joined.
+	Members map[string]string `json:"members,omitempty"`
+	// Cluster is the uid of the cluster in an external etcd; empty if the store is in this server.
+	Cluster string `json:"cluster,omitempty"`
+	// State is the state in which the server was last: added before its store is first opened, joining until it has a vote. Earlier
+	// versions wrote none; they vote.
+	State membership.State `json:"state,omitempty"`
+}
+
+// settingsFile is in the folder of the certificates.
+const settingsFile = "server.json"
+
+// ReadSettings reads the settings in a folder. known is false if there are none.
+func ReadSettings(folder string) (settings Settings, known bool, err error) {
+	path := filepath.Join(folder, settingsFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return settings, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &settings)
+	}
+	if err != nil {
+		return settings, false, fmt.Errorf("read %s: %w", path, err)
+	}
+	if settings.State == "" {
+		settings.State = membership.Voting
+	}
+	return settings, true, nil
+}
+
+// WriteSettings stores the settings in a folder, whole or not at all.
+func WriteSettings(folder string, settings Settings) error {
+	text, err := json.Marshal(settings)
+	if err == nil {
+		err = os.MkdirAll(folder, 0o700)
+	}
+	if err == nil {
+		err = renameio.WriteFile(filepath.Join(folder, settingsFile), append(text, '\n'), 0o600, renameio.WithTempDir(folder))
+	}
+	if err != nil {
+		return fmt.Errorf("remember the other servers: %w", err)
+	}
+	return nil
+}
