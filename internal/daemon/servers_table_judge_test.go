@@ -16,33 +16,36 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// becomesAgent starts an agent with the root of the server that commands are about, until its node works.
-func (w *membersWorld) becomesAgent() error {
+// agent runs an agent with the root of the server that commands are about, until ctx ends.
+func (w *membersWorld) agent(ctx context.Context) chan error {
+	w.t.Helper()
 	token, err := w.running["a"].client.JoinToken(w.t.Context(), api.JoinTokenRequest{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	m := w.machines[w.about]
-	ctx, cancel := context.WithCancel(w.t.Context())
-	defer cancel()
-	done := make(chan error, 1)
+	m, done := w.machines[w.about], make(chan error, 1)
 	go func() {
 		done <- member.Run(ctx, member.Options{Server: token.Address, Token: token.Token, Options: host.Options{
 			Root: m.root, Node: "node-" + w.about, Runtime: "hollow", Logger: w.a.Logger,
 			Engine: func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil },
 		}})
 	}()
-	w.running["a"].untilWithin(patience, "the node works, or its agent ends", func() bool {
+	return done
+}
+
+// becomesAgent starts an agent with the root of the server that commands are about, until its node is connected.
+func (w *membersWorld) becomesAgent() (err error) {
+	m := w.machines[w.about]
+	ctx, cancel := context.WithCancel(w.t.Context())
+	defer cancel()
+	done := w.agent(ctx)
+	w.running["a"].untilWithin(patience, "the node is connected, or its agent ends", func() bool {
 		select {
 		case err = <-done:
 			return true
 		default:
 		}
-		if _, err := os.Stat(filepath.Join(m.root, "joined")); err != nil {
-			return false // the node that is alive may still be the server's
-		}
-		nodes, unknown := w.running["a"].client.Nodes(w.t.Context())
-		return unknown == nil && slices.ContainsFunc(nodes.Items, func(n api.NodeInfo) bool { return n.ID == "node-b" && n.Ready && n.Alive })
+		return slices.Contains(w.a.fleet.Connected(), "node-b") && w.joined()
 	})
 	if err != nil {
 		return err
@@ -53,6 +56,12 @@ func (w *membersWorld) becomesAgent() error {
 	}
 	w.hasNoKeys(m.root)
 	return nil
+}
+
+// joined reports whether b's machine is a node of its own.
+func (w *membersWorld) joined() bool {
+	_, err := os.Stat(filepath.Join(w.machines["b"].root, "joined"))
+	return err == nil
 }
 
 // hasNoKeys demands that the root of an agent has no keys of the cluster outside of what was set aside.
