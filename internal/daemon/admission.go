@@ -84,8 +84,7 @@ func (d *daemon) checkApplicant(ctx context.Context, a join.Applicant, who join.
 	if own := keysSum(d.Root); len(who.Keys) > 0 && subtle.ConstantTimeCompare(own, who.Keys) != 1 {
 		return refusedServer("the root of the server that joins has the keys of another cluster", "join with an empty --root")
 	}
-	servers := d.serverList()
-	if err := mayJoin(servers, who); err != nil && !errors.Is(err, etcd.ErrMember) {
+	if err := mayJoin(d.serverList(), who); err != nil && !errors.Is(err, etcd.ErrMember) {
 		return err
 	}
 	byName, err := d.nodeNamed(ctx, who.Name)
@@ -98,7 +97,7 @@ func (d *daemon) checkApplicant(ctx context.Context, a join.Applicant, who join.
 			return err
 		}
 	}
-	if refused := membership.CheckServer(who.Name, byName, byNode, servers); refused != nil {
+	if refused := membership.CheckServer(who.Name, byName, byNode, d.serverList(byName, byNode)); refused != nil {
 		return ofRefusal(refused)
 	}
 	return d.reaches(ctx, who)
@@ -117,13 +116,19 @@ func mayJoin(servers []membership.Server, who join.Server) error {
 	return ofRefusal(refused)
 }
 
-// serverList returns the servers as the members of the store know them; over an external etcd those that run.
-func (d *daemon) serverList() (out []membership.Server) {
+// serverList returns the servers as the members of the store know them. Over an external etcd, which has no members, they are those that
+// run, and those that have one of the nodes: they may be off.
+func (d *daemon) serverList(nodes ...membership.Node) (out []membership.Server) {
 	if d.etcd == nil {
 		out = append(out, membership.Server{Name: d.Name, Voting: true})
 		for name, presence := range d.presences() {
 			if name != d.Name {
 				out = append(out, membership.Server{Name: name, Address: presence.Address, Voting: true})
+			}
+		}
+		for _, node := range nodes {
+			if node.Server != "" {
+				out = append(out, membership.Server{Name: node.Server, Voting: true})
 			}
 		}
 		return out

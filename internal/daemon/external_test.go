@@ -13,6 +13,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
 	"tend.dev/tend/internal/backup/restore"
+	"tend.dev/tend/internal/nodeapi/join"
 	"tend.dev/tend/internal/store/etcd"
 	"tend.dev/tend/internal/store/etcd/etcdtest"
 )
@@ -77,7 +78,27 @@ func TestServersOnAnExternalEtcd(t *testing.T) {
 		status, ok := left.status(web)
 		return ok && status.ObservedRevision >= revision
 	})
+	s.keepsNode(left, "node-"+first)
 	s.losesEtcd(shared, left)
+}
+
+// keepsNode demands that nobody gets the node of a server that is off: nothing but that says that it will be back.
+func (s *several) keepsNode(left *running, node string) {
+	s.t.Helper()
+	for _, role := range []string{api.JoinAsServer, api.JoinAsNode} {
+		token, err := left.client.JoinToken(s.t.Context(), api.JoinTokenRequest{Role: role})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if role == api.JoinAsServer {
+			_, err = join.JoinServer(s.t.Context(), nil, "https://"+token.Address, token.Token, join.Server{Name: "c", Node: node})
+		} else {
+			_, err = joins(s.t, token, node)
+		}
+		if err == nil || !strings.Contains(err.Error(), node+" is the node of server") {
+			s.t.Errorf("a %s called like the node of a server that is off: %v", role, err)
+		}
+	}
 }
 
 // losesEtcd stops etcd under a server, and starts it again.

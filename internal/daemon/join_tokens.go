@@ -180,7 +180,7 @@ func (d *daemon) standing(ctx context.Context, token records.Read[records.JoinTo
 	if d.host != nil && node == d.Node {
 		named.Server, named.Agent = d.Name, false
 	}
-	is.Server = membership.CheckAgent(named, d.serverList())
+	is.Server = membership.CheckAgent(named, d.serverList(named))
 	if member.Exists() {
 		// A machine that has never said anything has nothing that another one could take: it may have died while it joined. The node of a
 		// server that was removed is free for the machine, which goes on as an agent.

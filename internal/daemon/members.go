@@ -45,7 +45,8 @@ func (d *daemon) enterSelf(ctx context.Context) error {
 	case machineOf(member) == ofServer+d.Name:
 		return nil
 	}
-	if refused := membership.CheckNode(d.Name, nodeOf(d.Node, member), d.serverList()); refused != nil {
+	node := nodeOf(d.Node, member)
+	if refused := membership.CheckNode(d.Name, node, d.serverList(node)); refused != nil {
 		return refused
 	}
 	if _, err := records.NewTxn("member.enter").If(key, member.Modified).Put(key, own).Commit(ctx, d.store); err != nil {

@@ -111,6 +111,29 @@ func TestBackupOfARestoredStore(t *testing.T) {
 	wantRestored(t, again, from)
 }
 
+// TestTheServersName: a restored server is called as the one that the backup was taken at, or as is asked for; one of a backup without a name
+// has none.
+func TestTheServersName(t *testing.T) {
+	from := newSource(t)
+	for reason, test := range map[string]struct {
+		of         source
+		name, want string
+	}{
+		"as it was":                        {from, "", "h1\n"},
+		"as asked":                         {from, "h2", "h2\n"},
+		"a backup of an earlier version":   {from.with("root/server", nil), "", ""},
+		"one of an earlier version, asked": {from.with("root/server", nil), "h2", "h2\n"},
+	} {
+		root := filepath.Join(t.TempDir(), "root")
+		if _, err := Restore(t.Context(), bytes.NewReader(test.of.file(t)), Options{Root: root, Name: test.name}); err != nil {
+			t.Fatalf("%s: %v", reason, err)
+		}
+		if got, err := os.ReadFile(filepath.Join(root, "server")); string(got) != test.want || err != nil && test.want != "" {
+			t.Errorf("%s: %q, %v, want %q", reason, got, err, test.want)
+		}
+	}
+}
+
 // TestWhatIsRefusedChangesNothing: a used root with --force and an empty one are as they were, whatever is wrong.
 func TestWhatIsRefusedChangesNothing(t *testing.T) {
 	from := newSource(t)

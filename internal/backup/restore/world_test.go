@@ -93,6 +93,7 @@ func newSource(t *testing.T) source {
 		parts: []part{
 			{backup.Store, snapshot.String()}, {"root/secret.key", string(key)}, {"root/token", "tend_0123456789abcdef\n"}, {"root/node", "n1\n"},
 			{backup.BlobFolder + strings.TrimPrefix(digestOf("hello"), "sha256:"), "hello"},
+			{"root/server", "h1\n"},
 		},
 	}
 }

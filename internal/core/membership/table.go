@@ -57,11 +57,11 @@ type Rule struct {
 // The refusals.
 var (
 	lostStore = Rule{Refused, "it is there already",
-		"server {holder} at {at} is in the cluster already, and this machine has not its store: it would vote without what it had promised to keep",
-		"start it with the root that it had; if that is lost: tend servers remove {holder}, then join again"}
+		"server {server} at {at} is in the cluster already, and this machine does not have its store: it would vote without what it had promised to keep",
+		"start it with the root that it had; if that is lost: tend servers remove {server}, then join again"}
 	taken = Rule{Refused, "its name is taken",
 		"a server called {server} is there already, at {at}",
-		"choose another --name; if that server is lost: tend servers remove {holder}, then join again"}
+		"choose another --name; if that server is lost: tend servers remove {server}, then join again"}
 	busy = Rule{Refused, "one at a time",
 		"another server joins at this moment, at {at}, and has no vote yet",
 		"wait until tend servers shows that it votes; if it never started: tend servers remove its name there"}
