@@ -91,6 +91,9 @@ func (w *membersWorld) reach(state membership.State) {
 		w.hold = make(chan struct{})
 		w.begin(nil)
 		w.running["a"].until("b's store has started", func() bool {
+			if w.state() == membership.Voting {
+				w.t.Fatal("b votes before it has opened all that it needs")
+			}
 			return w.state() == membership.Joining && w.remembers() == membership.Joining
 		})
 		return
