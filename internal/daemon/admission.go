@@ -87,18 +87,14 @@ func (d *daemon) checkApplicant(ctx context.Context, a join.Applicant, who join.
 	if err := mayJoin(d.serverList(), who); err != nil && !errors.Is(err, etcd.ErrMember) {
 		return err
 	}
-	byName, err := d.nodeNamed(ctx, who.Name)
-	if err != nil {
-		return err
-	}
-	byNode := membership.Node{}
 	if who.Node != "" {
-		if byNode, err = d.nodeNamed(ctx, who.Node); err != nil {
+		node, err := d.nodeNamed(ctx, who.Node)
+		if err != nil {
 			return err
 		}
-	}
-	if refused := membership.CheckServer(who.Name, byName, byNode, d.serverList(byName, byNode)); refused != nil {
-		return ofRefusal(refused)
+		if refused := membership.CheckNode(who.Name, node, d.serverList(node)); refused != nil {
+			return ofRefusal(refused)
+		}
 	}
 	return d.reaches(ctx, who)
 }

@@ -40,7 +40,6 @@ func TestAJoinThatFailsLeavesNothing(t *testing.T) {
 		edit         func(*Options)
 	}{
 		{"its name is another server's", "a server called a is there already", func(o *Options) { o.Name = "a" }},
-		{"its name is another machine's node", "another machine is node worker", func(o *Options) { o.Name = "worker" }},
 		{"its node is another server's", "node-a is the node of server a", func(o *Options) { o.Node = "node-a" }},
 		{"its node is another machine's", "another machine is node worker", func(o *Options) { o.Node = "worker" }},
 		{"nothing answers at its address", "does not reach the one that joins", func(o *Options) { o.PeerAddress = loopback() }},

@@ -44,18 +44,8 @@ func (n Node) holder(servers []Server) string {
 	return ""
 }
 
-// CheckServer refuses the names of a server and of its node if another machine has one of them. A name is one machine's: its server and
-// its node may both have it. byName is the node that is called like the server, byNode the one that is called like the server's node;
-// a server without an agent has none.
-func CheckServer(server string, byName, byNode Node, servers []Server) *Refusal {
-	if byName.Agent || byName.Server != server && byName.holder(servers) != "" {
-		return &Refusal{"another machine is node " + server + " of this cluster", "choose another --name; if it is this machine: tend drain " + server +
-			", tend nodes remove " + server + ", then join again"}
-	}
-	return CheckNode(server, byNode, servers)
-}
-
-// CheckNode refuses the name of a server's own node if another machine has it.
+// CheckNode refuses the name of a server's own node if another machine's node has it. No two servers have one name, and no two nodes; a
+// server and a node may: on one machine they do, also where the node is an agent of its own. A server without an agent has no node.
 func CheckNode(server string, node Node, servers []Server) *Refusal {
 	switch holder := node.holder(servers); {
 	case node.Name == "":
@@ -65,19 +55,14 @@ func CheckNode(server string, node Node, servers []Server) *Refusal {
 			", tend nodes remove " + node.Name + ", then join again"}
 	case holder != "" && holder != server:
 		return &Refusal{node.Name + " is the node of server " + holder, "choose another --node"}
-	case node.Name != server && StateOf(servers, node.Name) != Absent:
-		return &Refusal{"a server of this cluster is called " + node.Name, "choose another --node"}
 	}
 	return nil
 }
 
-// CheckAgent refuses the name of a node that joins by itself if a server has it. own is what is known of that name.
-func CheckAgent(own Node, servers []Server) *Refusal {
-	switch holder := own.holder(servers); {
-	case holder != "":
-		return &Refusal{own.Name + " is the node of server " + holder, "choose another name with --node; if this machine was that server: tend servers remove " + holder}
-	case StateOf(servers, own.Name) != Absent && !own.Agent:
-		return &Refusal{"a server of this cluster is called " + own.Name, "choose another name with --node"}
+// CheckAgent refuses the name of a node that joins by itself if it is that of a server's own node.
+func CheckAgent(node Node, servers []Server) *Refusal {
+	if holder := node.holder(servers); holder != "" {
+		return &Refusal{node.Name + " is the node of server " + holder, "choose another name with --node; if this machine was that server: tend servers remove " + holder}
 	}
 	return nil
 }
