@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/client"
 	"tend.dev/tend/internal/core/membership"
 	"tend.dev/tend/internal/host"
 	"tend.dev/tend/internal/member"
@@ -144,6 +145,6 @@ func (w *membersWorld) away() {
 	if w.running["b"] != nil {
 		_ = w.running["b"].stop()
 	}
-	_, _ = w.running["a"].client.RemoveNode(w.t.Context(), "node-b", true)
+	_, _ = w.running["a"].client.RemoveNode(w.t.Context(), "node-b", client.RemoveOptions{Force: true})
 	w.running["a"].until("b is away", func() bool { return len(w.members()) == 1 })
 }
