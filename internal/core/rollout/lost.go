@@ -24,6 +24,9 @@ func (p *planner) replaceLost() {
 			after = s.After // it never started, and what it waits for runs still
 		}
 		if old := p.byID[s.Replaces]; old != nil && p.successor[old.ID] == s && !p.stopped[old.ID] {
+			if s.CrashLoop && p.desired.Strategy.OnFailure != api.OnFailureContinue {
+				continue // it is a failure of its release, wherever it runs, and the one that it was to replace goes on
+			}
 			place = old.ID
 		}
 		p.stop(s, api.ReasonNodeLost)
