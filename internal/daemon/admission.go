@@ -27,7 +27,9 @@ func refusedServer(why, next string) *api.Problem {
 	return &api.Problem{Title: "ServerRefused", Status: http.StatusConflict, Detail: why, Next: next}
 }
 
-func ofRefusal(refused *membership.Refusal) error { return refusedServer(refused.Why, refused.Next) }
+func ofRefusal(refused *membership.RefusalError) error {
+	return refusedServer(refused.Why, refused.Next)
+}
 
 // admit adds another server to the store's, without a vote yet, and gives it what it needs. All is checked before anything is changed.
 func (d *daemon) admit(ctx context.Context, a join.Applicant, who join.Server) (given join.Admission, err error) {

@@ -131,6 +131,14 @@ func (w *membersWorld) takeOut() {
 	}
 }
 
+// letGo has b open its engine, if it is held.
+func (w *membersWorld) letGo() {
+	if w.hold != nil {
+		close(w.hold)
+		w.hold = nil
+	}
+}
+
 // away takes b out of the world.
 func (w *membersWorld) away() {
 	w.t.Helper()
@@ -138,10 +146,7 @@ func (w *membersWorld) away() {
 		return
 	}
 	w.takeOut()
-	if w.hold != nil {
-		close(w.hold)
-		w.hold = nil
-	}
+	w.letGo()
 	if w.running["b"] != nil {
 		_ = w.running["b"].stop()
 	}

@@ -90,6 +90,7 @@ func (w *membersWorld) reach(state membership.State) {
 	case membership.Joining:
 		w.hold = make(chan struct{})
 		w.begin(nil)
+		w.parent.Cleanup(w.letGo) // before b is stopped, which waits for it to open
 		w.running["a"].until("b's store has started", func() bool {
 			if w.state() == membership.Voting {
 				w.t.Fatal("b votes before it has opened all that it needs")

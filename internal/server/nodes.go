@@ -7,10 +7,6 @@ import (
 	"tend.dev/tend/internal/verbs"
 )
 
-type nodePath struct {
-	Node string `path:"node"`
-}
-
 type availabilityQuery struct {
 	Node           string `path:"node"`
 	Availability   string `query:"availability" required:"true"`

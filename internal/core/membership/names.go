@@ -46,23 +46,23 @@ func (n Node) holder(servers []Server) string {
 
 // CheckNode refuses the name of a server's own node if another machine's node has it. No two servers have one name, and no two nodes; a
 // server and a node may: on one machine they do, also where the node is an agent of its own. A server without an agent has no node.
-func CheckNode(server string, node Node, servers []Server) *Refusal {
+func CheckNode(server string, node Node, servers []Server) *RefusalError {
 	switch holder := node.holder(servers); {
 	case node.Name == "":
 		return nil
 	case node.Agent:
-		return &Refusal{"another machine is node " + node.Name + " of this cluster", "choose another --node; if it is this machine: tend drain " + node.Name +
+		return &RefusalError{"another machine is node " + node.Name + " of this cluster", "choose another --node; if it is this machine: tend drain " + node.Name +
 			", tend nodes remove " + node.Name + ", then join again"}
 	case holder != "" && holder != server:
-		return &Refusal{node.Name + " is the node of server " + holder, "choose another --node"}
+		return &RefusalError{node.Name + " is the node of server " + holder, "choose another --node"}
 	}
 	return nil
 }
 
 // CheckAgent refuses the name of a node that joins by itself if it is that of a server's own node.
-func CheckAgent(node Node, servers []Server) *Refusal {
+func CheckAgent(node Node, servers []Server) *RefusalError {
 	if holder := node.holder(servers); holder != "" {
-		return &Refusal{node.Name + " is the node of server " + holder, "choose another name with --node; if this machine was that server: tend servers remove " + holder}
+		return &RefusalError{node.Name + " is the node of server " + holder, "choose another name with --node; if this machine was that server: tend servers remove " + holder}
 	}
 	return nil
 }

@@ -122,18 +122,18 @@ type Subject struct {
 	Root   string
 }
 
-// Refusal is an error that says why a command is refused, and what to do instead.
-type Refusal struct{ Why, Next string }
+// RefusalError is an error that says why a command is refused, and what to do instead.
+type RefusalError struct{ Why, Next string }
 
 // Error implements error.
-func (r *Refusal) Error() string { return r.Why + ": " + r.Next }
+func (r *RefusalError) Error() string { return r.Why + ": " + r.Next }
 
-// Decide returns what a command does to a server in a state. It returns a Refusal if it does nothing.
-func Decide(command Command, state State, about Subject) (Effect, *Refusal) {
+// Decide returns what a command does to a server in a state. It returns a RefusalError if it does nothing.
+func Decide(command Command, state State, about Subject) (Effect, *RefusalError) {
 	rule := Table[command][state]
 	if rule.Effect != Refused {
 		return rule.Effect, nil
 	}
 	fill := strings.NewReplacer("{server}", about.Server, "{address}", about.Address, "{holder}", about.Holder.Name, "{at}", about.Holder.Address, "{root}", about.Root)
-	return Refused, &Refusal{Why: fill.Replace(rule.Why), Next: fill.Replace(rule.Next)}
+	return Refused, &RefusalError{Why: fill.Replace(rule.Why), Next: fill.Replace(rule.Next)}
 }

@@ -87,7 +87,7 @@ func (p *place) token(role string, change ...func(*api.JoinTokenInfo)) string {
 func (p *place) standing(a join.Applicant) join.Standing {
 	held, is := p.names[a.Name], join.Standing{Alive: a.Name == "taken", Ingress: a.Name == "edge"}
 	if a.Name == "server" {
-		is.Server = &membership.Refusal{Why: "it is the node of a server", Next: "choose another name"}
+		is.Server = &membership.RefusalError{Why: "it is the node of a server", Next: "choose another name"}
 	}
 	is.Held, is.HeldToken, is.HeldKey = held.uid != "", held.token, held.key
 	if token := p.tokens[a.Secret.ID]; token != nil {

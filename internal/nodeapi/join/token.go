@@ -83,7 +83,7 @@ type Standing struct {
 	Held, Alive        bool
 	HeldToken, HeldKey string
 	// Server refuses a name that a server has; nil if none does.
-	Server *membership.Refusal
+	Server *membership.RefusalError
 	// Ingress is set if the node of that name is declared to serve ingresses.
 	Ingress bool
 }

@@ -68,8 +68,8 @@ func (s *servers) start(name string, members map[string]string) *etcd.Store {
 	return opened
 }
 
-// join adds a member through another one, and starts it.
-func (s *servers) join(by *etcd.Store, name string) *etcd.Store {
+// join adds a member through another one, starts it, and has it get its vote. Before that it calls the functions with it.
+func (s *servers) join(by *etcd.Store, name string, asLearner ...func(*etcd.Store)) *etcd.Store {
 	s.t.Helper()
 	eventually(s.t, "add "+name, func() error { return add(s.t.Context(), by, s.urls[name]) })
 	all := map[string]string{name: s.urls[name]}
@@ -78,20 +78,14 @@ func (s *servers) join(by *etcd.Store, name string) *etcd.Store {
 			all[m.Name] = m.URL
 		}
 	}
-	ctx, cancel := context.WithCancel(s.t.Context())
-	defer cancel()
-	go func() {
-		for range each(ctx, 50*time.Millisecond) {
-			_ = by.PromoteMembers(ctx, func(m etcd.Member) bool { return m.Name == name })
-		}
-	}()
 	started := s.start(name, all)
-	if err := write(s.t.Context(), started, "/by-a-learner/"+name); err != nil {
-		s.t.Errorf("%s writes without a vote: %v", name, err)
+	for _, do := range asLearner {
+		do(started)
 	}
 	eventually(s.t, name+" gets its vote", func() error {
+		err := by.PromoteMembers(s.t.Context(), func(m etcd.Member) bool { return m.Name == name })
 		if !started.Self().Voting {
-			return errors.New("it has none")
+			return errors.Join(errors.New("it has none"), err)
 		}
 		return nil
 	})
@@ -166,7 +160,11 @@ func TestOneServerBecomesThree(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := s.start("a", nil)
-	b := s.join(a, "b")
+	b := s.join(a, "b", func(b *etcd.Store) {
+		if err := write(t.Context(), b, "/by-a-learner"); err != nil || b.Self().Voting {
+			t.Errorf("b writes without a vote: %v", err)
+		}
+	})
 	c := s.join(b, "c")
 	all := []*etcd.Store{a, b, c}
 	for i, one := range all {
