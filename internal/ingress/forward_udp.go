@@ -183,15 +183,18 @@ func (s *session) pass(ctx context.Context, led *led, to net.Conn) error {
 		own := &net.UDPAddr{IP: s.flow.at.AsSlice(), Port: s.socket.LocalAddr().(*net.UDPAddr).Port}
 		announced, _ = header(net.UDPAddrFromAddrPort(s.flow.client), own).Format()
 	}
-	lasts := s.port.idle
+	lasts, leaving := s.port.idle, false
 	timer := time.NewTimer(lasts)
 	defer timer.Stop()
+	leave := func() { // what is queued is passed on still
+		s.leave()
+		lasts, leaving = udpLeft, true
+		timer.Reset(lasts)
+	}
 	routing := led.proxy.routing.Load()
 	for {
-		if lasts > udpLeft && !routing.leads(led.at, led.pod) {
-			s.leave()
-			lasts = udpLeft
-			timer.Reset(lasts)
+		if !leaving && !routing.leads(led.at, led.pod) {
+			leave()
 		}
 		select {
 		case datagram := <-s.queue:
@@ -205,10 +208,14 @@ func (s *session) pass(ctx context.Context, led *led, to net.Conn) error {
 			routing = led.proxy.routing.Load()
 		case <-timer.C:
 			left := lasts - time.Since(time.Unix(0, s.used.Load()))
-			if left <= 0 {
+			switch {
+			case left > 0:
+				timer.Reset(left)
+			case leaving:
 				return nil
+			default:
+				leave()
 			}
-			timer.Reset(left)
 		case <-ctx.Done():
 			return nil
 		}
