@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -25,6 +26,7 @@ var elsewhere = "sha256:" + strings.Repeat("e", 64)
 
 // other is another node. It counts how often its image is read.
 type other struct {
+	mu    sync.Mutex // held while a test with attempts under way reads or sets the fields
 	reads int
 	err   error
 	// cuts are after how many bytes the first connections end; parts is what had come before each.
@@ -35,6 +37,8 @@ type other struct {
 }
 
 func (o *other) image(_ context.Context, on, id string, has node.Part) (io.ReadCloser, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.reads++
 	if o.err != nil || on != "n2" || id != elsewhere {
 		return nil, errors.Join(o.err, runtime.ErrNotFound)
@@ -270,10 +274,12 @@ func TestAnImageThatCantBeFetchedIsTriedLessAndLess(t *testing.T) {
 		task := obtains(t, l, o, "", 1)[0]
 		defer l.close()
 		l.pass(5 * time.Minute)
+		o.mu.Lock()
 		if o.reads < 6 || o.reads > 20 {
 			t.Errorf("it was asked for %d times within five minutes, want 1, 2, 4, 8, 16 and then 30 s between", o.reads)
 		}
 		o.cuts = nil
+		o.mu.Unlock()
 		l.pass(time.Minute)
 		l.wantImage(task, elsewhere)
 	})
