@@ -121,12 +121,18 @@ func (l *Listener) client(c net.Conn) (netip.Prefix, bool) {
 	if !address.IsValid() || l.opts.Exempt(address) {
 		return netip.Prefix{}, false
 	}
+	return Network(address), true
+}
+
+// Network returns what an address counts as: an IPv6 client its /64 network, which one host is usually given.
+func Network(address netip.Addr) netip.Prefix {
+	address = address.Unmap().WithZone("")
 	bits := address.BitLen()
 	if address.Is6() {
 		bits = 64
 	}
-	network, err := address.Prefix(bits)
-	return network, err == nil
+	network, _ := address.Prefix(bits)
+	return network
 }
 
 // admit counts a connection of client, and reports whether its share permits it. The connection has its place already.

@@ -137,9 +137,8 @@ func (w *membersWorld) do(command membership.Command) error {
 			if w.state() != membership.Joining {
 				w.t.Error("b votes before it has opened all that it needs")
 			}
-			close(w.hold)
+			w.letGo()
 			w.votes()
-			w.hold = nil
 		}
 		w.look(10)
 		return nil
@@ -195,10 +194,7 @@ func (w *membersWorld) again(wiped bool) error {
 	voted := w.state() == membership.Voting || w.state() == membership.Only
 	if r := w.running[w.about]; r != nil && w.ends() == nil {
 		r.cancel()
-		if w.hold != nil {
-			close(w.hold)
-			w.hold = nil
-		}
+		w.letGo()
 		if err := r.stop(); err != nil && !errors.Is(err, context.Canceled) {
 			w.t.Fatal(err)
 		}

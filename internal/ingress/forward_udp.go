@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/connlimit"
 	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/relay"
 )
@@ -88,7 +89,7 @@ func (u *udpPort) take(ctx context.Context, socket packets, from flow, datagram 
 	defer u.mu.Unlock()
 	known := u.sessions[from]
 	if known == nil {
-		network := networkOf(from.client.Addr())
+		network := connlimit.Network(from.client.Addr())
 		if u.held[network] >= u.opts.Connections-len(u.sessions) { // half of the port at most, as connections have
 			u.warnLocked(network)
 			return
@@ -111,17 +112,6 @@ func (u *udpPort) warnLocked(network netip.Prefix) {
 		u.opts.Logger.Warn("an address has its share of the listener's connections: its next ones are closed",
 			"client", network.String(), "name", "ingress "+u.at.String())
 	}
-}
-
-// networkOf returns what an address counts as: an IPv6 client its /64 network, which is what one host is usually given.
-func networkOf(client netip.Addr) netip.Prefix {
-	client = client.Unmap().WithZone("")
-	bits := client.BitLen()
-	if client.Is6() {
-		bits = 64
-	}
-	network, _ := client.Prefix(bits)
-	return network
 }
 
 // session is one client of a port, and its pod.

@@ -34,11 +34,11 @@ type Relay struct {
 
 	mu    sync.Mutex
 	open  map[*link]bool
-	tasks map[string]*led
+	tasks map[string]*destination
 }
 
-// led is a task that connections lead to.
-type led struct {
+// destination is a task that connections lead to.
+type destination struct {
 	links int
 	over  chan struct{} // closed once there is none any more
 }
@@ -65,7 +65,7 @@ func New(o Options) *Relay {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Relay{
-		Options: o, limit: connlimit.Within(connlimit.Files(), 4, mostLinks), open: map[*link]bool{}, tasks: map[string]*led{},
+		Options: o, limit: connlimit.Within(connlimit.Files(), 4, mostLinks), open: map[*link]bool{}, tasks: map[string]*destination{},
 	}
 }
 
@@ -203,7 +203,7 @@ func (r *Relay) begin(l *link) {
 	defer r.mu.Unlock()
 	r.open[l] = true
 	if r.tasks[l.task] == nil {
-		r.tasks[l.task] = &led{over: make(chan struct{})}
+		r.tasks[l.task] = &destination{over: make(chan struct{})}
 	}
 	r.tasks[l.task].links++
 }
