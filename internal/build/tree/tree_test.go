@@ -241,25 +241,29 @@ func tarOf(t testing.TB, entries ...entry) []byte {
 
 func TestUnpackRefuses(t *testing.T) {
 	for name, entries := range map[string][]entry{
-		"an absolute name":        {{name: "/etc/x"}},
-		"a parent folder":         {{name: "../x"}},
-		"a parent folder within":  {{name: "a/../../x"}},
-		"a name that isn't clean": {{name: "a//b"}},
-		"a backslash":             {{name: `a\..\b`}},
-		"a link to a path":        {{name: "l", link: "/etc", kind: tar.TypeSymlink}},
-		"a link to a parent":      {{name: "a/l", link: "../..", kind: tar.TypeSymlink}},
-		"a file through a link":   {{name: "d", kind: tar.TypeDir}, {name: "d/l", link: "..", kind: tar.TypeSymlink}, {name: "d/l/d/l/x"}, {name: "d/l/x/../../y"}},
-		"a chain of links":        {{name: "a", kind: tar.TypeDir}, {name: "a/b", link: "..", kind: tar.TypeSymlink}, {name: "c", link: "a/b/..", kind: tar.TypeSymlink}, {name: "c/x"}},
-		"a hard link":             {{name: "x", content: "1"}, {name: "h", link: "x", kind: tar.TypeLink}},
-		"a device":                {{name: "null", kind: tar.TypeChar}},
-		"a pipe":                  {{name: "p", kind: tar.TypeFifo}},
-		"the same name twice":     {{name: "x"}, {name: "x"}},
-		"a file over a link":      {{name: "l", link: "x", kind: tar.TypeSymlink}, {name: "l"}},
-		"a file in a file":        {{name: "x"}, {name: "x/y"}},
-		"too deep":                {{name: strings.Repeat("a/", 70) + "x"}},
-		"too large":               {{name: "x", content: strings.Repeat("x", 600)}, {name: "y", content: strings.Repeat("x", 600)}},
-		"too many":                many(11),
-		"too many folders":        {{name: "a/b/c/d/e/x"}, {name: "f/g/h/i/j/x"}},
+		"an absolute name":                    {{name: "/etc/x"}},
+		"a parent folder":                     {{name: "../x"}},
+		"a parent folder within":              {{name: "a/../../x"}},
+		"a name that isn't clean":             {{name: "a//b"}},
+		"a backslash":                         {{name: `a\..\b`}},
+		"a link to a path":                    {{name: "l", link: "/etc", kind: tar.TypeSymlink}},
+		"a link to a parent":                  {{name: "a/l", link: "../..", kind: tar.TypeSymlink}},
+		"a file through a link":               {{name: "d", kind: tar.TypeDir}, {name: "d/l", link: "..", kind: tar.TypeSymlink}, {name: "d/l/d/l/x"}, {name: "d/l/x/../../y"}},
+		"a chain of links":                    {{name: "a", kind: tar.TypeDir}, {name: "a/b", link: "..", kind: tar.TypeSymlink}, {name: "c", link: "a/b/..", kind: tar.TypeSymlink}, {name: "c/x"}},
+		"a hard link to what comes later":     {{name: "h", link: "x", kind: tar.TypeLink}, {name: "x", content: "1"}},
+		"a hard link to a folder":             {{name: "d", kind: tar.TypeDir}, {name: "h", link: "d", kind: tar.TypeLink}},
+		"a hard link to a link":               {{name: "x"}, {name: "l", link: "x", kind: tar.TypeSymlink}, {name: "h", link: "l", kind: tar.TypeLink}},
+		"a hard link out of the tree":         {{name: "h", link: "../x", kind: tar.TypeLink}},
+		"hard links that make much of little": {{name: "x", content: strings.Repeat("x", 600)}, {name: "h", link: "x", kind: tar.TypeLink}},
+		"a device":                            {{name: "null", kind: tar.TypeChar}},
+		"a pipe":                              {{name: "p", kind: tar.TypeFifo}},
+		"the same name twice":                 {{name: "x"}, {name: "x"}},
+		"a file over a link":                  {{name: "l", link: "x", kind: tar.TypeSymlink}, {name: "l"}},
+		"a file in a file":                    {{name: "x"}, {name: "x/y"}},
+		"too deep":                            {{name: strings.Repeat("a/", 70) + "x"}},
+		"too large":                           {{name: "x", content: strings.Repeat("x", 600)}, {name: "y", content: strings.Repeat("x", 600)}},
+		"too many":                            many(11),
+		"too many folders":                    {{name: "a/b/c/d/e/x"}, {name: "f/g/h/i/j/x"}},
 	} {
 		outside := t.TempDir()
 		to := filepath.Join(outside, "in")
@@ -273,6 +277,29 @@ func TestUnpackRefuses(t *testing.T) {
 		if left, _ := os.ReadDir(outside); len(left) != 1 {
 			t.Errorf("%s left something outside: %v", name, left)
 		}
+	}
+}
+
+// TestAFileWithTwoNames, as GNU tar packs it, is a file under each of them, and the tree is that of two equal files.
+func TestAFileWithTwoNames(t *testing.T) {
+	folder := t.TempDir()
+	packed := tarOf(t, entry{name: "./x", content: "1"}, entry{name: "./d/h", link: "./x", kind: tar.TypeLink}, entry{name: "g", link: "d/h", kind: tar.TypeLink})
+	if err := Unpack(t.Context(), bytes.NewReader(packed), folder, Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"x", "d/h", "g"} {
+		file := filepath.Join(folder, name)
+		text, err := os.ReadFile(file)
+		about, _ := os.Stat(file)
+		if err != nil || string(text) != "1" || about.Mode().Perm()&0o111 == 0 {
+			t.Errorf("%s: %q, %v, %v", name, text, about, err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(folder, "g"), []byte("2"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := os.ReadFile(filepath.Join(folder, "x")); string(text) != "1" {
+		t.Errorf("a write to one is a write to all: %s", text)
 	}
 }
 

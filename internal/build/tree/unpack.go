@@ -35,8 +35,8 @@ func (e *HostileError) Error() string {
 }
 
 // Unpack writes a tar into an empty folder. It refuses the whole tar if an entry could lead out of the folder or is not
-// part of a valid tree: absolute names, parent folders, links that lead elsewhere, hard links, devices, duplicate
-// names.
+// part of a valid tree: absolute names, parent folders, links that lead elsewhere, devices, duplicate
+// names. A hard link to a file that came before, which tar writes for a file with two names, is a copy of it.
 func Unpack(ctx context.Context, from io.Reader, folder string, limits Limits) error {
 	if limits.Bytes <= 0 {
 		limits.Bytes = DefaultMaxBytes
@@ -49,7 +49,7 @@ func Unpack(ctx context.Context, from io.Reader, folder string, limits Limits) e
 		return fmt.Errorf("open %s: %w", folder, err)
 	}
 	defer root.Close()
-	u := &unpacker{root: root, left: limits.Bytes, limits: limits, seen: map[string]bool{}, implied: map[string]bool{}}
+	u := &unpacker{root: root, left: limits.Bytes, limits: limits, seen: map[string]bool{}, files: map[string]int64{}, implied: map[string]bool{}}
 	tail := &zeros{from: from}
 	reader := tar.NewReader(tail)
 	for {
@@ -107,6 +107,7 @@ type unpacker struct {
 	left   int64
 	limits Limits
 	seen   map[string]bool
+	files  map[string]int64 // the modes of the files that came, by their names
 	// implied are folders that were needed before an entry named them.
 	implied map[string]bool
 }
@@ -115,7 +116,7 @@ func (u *unpacker) entry(h *tar.Header, content io.Reader) error {
 	if h.Typeflag == tar.TypeXGlobalHeader {
 		return nil // a comment of who packed it; git writes one
 	}
-	name := strings.TrimPrefix(strings.TrimSuffix(h.Name, "/"), "./")
+	name := within(h.Name)
 	if why := u.refused(h, name); why != "" {
 		return &HostileError{Entry: h.Name, Why: why}
 	}
@@ -138,8 +139,33 @@ func (u *unpacker) entry(h *tar.Header, content io.Reader) error {
 	case tar.TypeSymlink:
 		return u.failed(name, u.root.Symlink(h.Linkname, name))
 	}
+	if h.Typeflag == tar.TypeLink {
+		return u.again(name, h)
+	}
+	u.files[name] = h.Mode
 	return u.file(name, h, content)
 }
+
+// again writes a file that came before under a second name: a copy of it.
+func (u *unpacker) again(name string, h *tar.Header) error {
+	first := within(h.Linkname)
+	content, err := u.root.Open(first)
+	if err != nil {
+		return u.failed(name, err)
+	}
+	defer content.Close()
+	about, err := content.Stat()
+	if err != nil {
+		return u.failed(name, err)
+	}
+	same := *h
+	same.Mode, same.Size = u.files[first], about.Size()
+	u.files[name] = same.Mode
+	return u.file(name, &same, content)
+}
+
+// within returns the name that a tar gives to what lies in the tree.
+func within(name string) string { return strings.TrimPrefix(strings.TrimSuffix(name, "/"), "./") }
 
 // room counts the folders that an entry needs without naming them: they count towards the limit too.
 func (u *unpacker) room(folder string) bool {
@@ -181,6 +207,10 @@ func (u *unpacker) refused(h *tar.Header, name string) string {
 	case tar.TypeSymlink:
 		if len(h.Linkname) > maxPath || strings.ContainsRune(h.Linkname, 0) || !staysInside(name, h.Linkname) {
 			return fmt.Sprintf("is a link to %.100q, out of the tree", h.Linkname)
+		}
+	case tar.TypeLink:
+		if _, there := u.files[within(h.Linkname)]; !there {
+			return fmt.Sprintf("is a hard link to %.100q, which is no file that came before", h.Linkname)
 		}
 	default:
 		return "is neither a file, a folder nor a symbolic link"
