@@ -22,7 +22,7 @@ const (
 	// may take.
 	pollsAtOnce = 8
 	applyTime   = 5 * time.Minute
-	// slowest bounds the time between polls of a source that fails, and listTime that of a poll with the wait for its turn.
+	// slowest bounds the time between polls of a remote source that fails, and listTime that of a poll with the wait for its turn.
 	slowest  = 15 * time.Minute
 	listTime = time.Hour
 )

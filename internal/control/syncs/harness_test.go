@@ -1,6 +1,7 @@
 package syncs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -120,7 +121,8 @@ func (h *harness) behaviour(object api.Object) (name string, poll func(context.C
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return spec.Dir, h.polls[spec.Dir], h.applies[spec.Dir]
+	name = cmp.Or(spec.Dir, spec.Git)
+	return name, h.polls[name], h.applies[name]
 }
 
 // Poll implements Sources.

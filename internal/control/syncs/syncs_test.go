@@ -58,12 +58,22 @@ func TestTheInterval(t *testing.T) {
 	})
 }
 
+// TestAFolderThatFails is polled as often as one that doesn't: who mends it waits for no longer than the interval.
+func TestAFolderThatFails(t *testing.T) {
+	inHarness(t, func(h *harness) {
+		h.behave("/a", fails(errors.New("line 3: what is this?")), nil)
+		h.declare("a", "uid-a")
+		after(5*time.Minute + time.Second)
+		h.want("failing", "[0s keep [uid-a] 0s poll /a 1m0s poll /a 2m0s poll /a 3m0s poll /a 4m0s poll /a 5m0s poll /a]")
+	})
+}
+
 // TestFailures: a source that can't be read is polled less often, and one that can't be applied is tried with each poll.
 // What is applied stays.
 func TestFailures(t *testing.T) {
 	inHarness(t, func(h *harness) {
 		h.behave("/a", has("r1"), applies("r1", nil))
-		h.declare("a", "uid-a")
+		h.declareSpec("a", "uid-a", api.SyncSpec{Git: "/a"})
 		after(time.Second)
 		h.take()
 		h.behave("/a", fails(source.NewFault(api.ReasonNotVerified, "sign it", "no signature")), nil)

@@ -3,6 +3,7 @@ package syncs
 import (
 	"context"
 	"errors"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/calls"
@@ -109,7 +110,7 @@ func (c *Controller) watcher(w *watched) *watcher.Watcher[source.File] {
 	log := c.Logger.With("object", w.object.Ref().String())
 	var revision string
 	poll := watcher.New(watcher.Options[source.File]{
-		Name: string(api.KindSync), Interval: spec.Poll(), Backoff: min(10*spec.Poll(), max(slowest, spec.Poll())), Logger: log, Metrics: c.Metrics, Timeout: listTime,
+		Name: string(api.KindSync), Interval: spec.Poll(), Backoff: backoff(spec), Logger: log, Metrics: c.Metrics, Timeout: listTime,
 		List: func(ctx context.Context, _ watch.Selector) ([]source.File, error) {
 			got := c.turns.take(ctx, &w.polling, func(ctx context.Context) (f fetched) {
 				f.revision, f.files, f.err = c.Sources.Poll(ctx, w.object)
@@ -219,4 +220,13 @@ func faultOf(err error) *source.Error {
 		return fault
 	}
 	return source.NewFault(api.ReasonFetchFailed, nextFetch, "%s", err)
+}
+
+// backoff returns the most time between polls of a source that fails. A folder of this machine costs nobody anything, and who mends it looks
+// on: it is polled as often as ever.
+func backoff(spec api.SyncSpec) time.Duration {
+	if spec.Dir != "" {
+		return spec.Poll()
+	}
+	return min(10*spec.Poll(), max(slowest, spec.Poll()))
 }
