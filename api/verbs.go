@@ -227,6 +227,12 @@ const HeaderStale = "Tend-Stale"
 // HeaderPaused is set on every answer of a paused server, with the reason.
 const HeaderPaused = "Tend-Paused"
 
+// Health is the body of /healthz.
+type Health struct {
+	// Status is "ok".
+	Status string `json:"status"`
+}
+
 // Readiness is the body of /readyz: with 200 when Ready, with 503 when not.
 type Readiness struct {
 	Ready bool `json:"ready"`

@@ -8,7 +8,7 @@ import (
 )
 
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+	writeJSON(w, http.StatusOK, api.Health{Status: "ok"})
 }
 
 type resumeQuery struct {

@@ -81,7 +81,7 @@ type bodyOf[T any] struct{ Body T }
 // typed registers a plain function as an endpoint. In's fields are tagged path, query or Body.
 func typed[In, Out any](s *Server, method, path, summary string, handle func(context.Context, *In) (Out, error)) {
 	operation := huma.Operation{Method: method, Path: path, Summary: summary, OperationID: operationID(method, path),
-		MaxBodyBytes: maxSmallBody, Errors: []int{400, 401, 404, 409, 422, 500, 503}}
+		MaxBodyBytes: maxSmallBody, Errors: usualErrors}
 	huma.Register(s.api, operation, func(ctx context.Context, in *In) (*bodyOf[Out], error) {
 		out, err := handle(ctx, in)
 		if err == nil {
@@ -94,24 +94,6 @@ func typed[In, Out any](s *Server, method, path, summary string, handle func(con
 		}
 		return nil, shownProblem{identify(ctx, problem)}
 	})
-}
-
-// documented registers a net/http handler and describes it in the OpenAPI document.
-func (s *Server) documented(method, path, summary string, parameters []string, handle http.HandlerFunc) {
-	operation := &huma.Operation{Method: method, Path: path, Summary: summary, OperationID: operationID(method, path),
-		Responses: map[string]*huma.Response{"200": {Description: "see the summary"}}}
-	for _, segment := range strings.Split(path, "/") {
-		if name, ok := strings.CutPrefix(segment, "{"); ok {
-			operation.Parameters = append(operation.Parameters, &huma.Param{Name: strings.TrimSuffix(name, "}"), In: "path",
-				Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
-		}
-	}
-	for _, name := range parameters {
-		operation.Parameters = append(operation.Parameters, &huma.Param{Name: name, In: "query",
-			Schema: &huma.Schema{Type: huma.TypeString}})
-	}
-	s.api.OpenAPI().AddOperation(operation)
-	checkedMux{s}.HandleFunc(method+" "+path, handle)
 }
 
 // operationID returns, for example, get-v1-pods-pod-logs for GET /v1/pods/{pod}/logs.

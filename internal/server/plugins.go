@@ -32,9 +32,12 @@ func takesTime(w http.ResponseWriter, d time.Duration) {
 // pluginRoutes registers the plugins' paths.
 func (s *Server) pluginRoutes() {
 	typed(s, "GET", "/v1/plugins", "List plugins, those that can't be used among them", s.plugins)
-	s.documented("POST", "/v1/plugins", "Install a plugin, or replace it", nil, s.installPlugin)
-	s.documented("DELETE", "/v1/plugins/{name}", "Remove a plugin; what its macros stand for stays", nil, s.removePlugin)
-	s.documented("POST", "/plugin/{name}/{command}", "Run a plugin's command and do what it asks for", nil, s.callPlugin)
+	s.documented("POST", "/v1/plugins", "Install a plugin, or replace it",
+		shape{takes: inJSON[api.PluginInstall](s), answers: replies("the plugin", inJSON[api.Plugin](s))}, s.installPlugin)
+	s.documented("DELETE", "/v1/plugins/{name}", "Remove a plugin; what its macros stand for stays",
+		shape{answers: replies("what was removed", inJSON[api.PluginRemoval](s))}, s.removePlugin)
+	s.documented("POST", "/plugin/{name}/{command}", "Run a plugin's command and do what it asks for",
+		shape{takes: inJSON[api.PluginCall](s), answers: replies("what the command said", inJSON[api.Envelope](s))}, s.callPlugin)
 }
 
 func (s *Server) broker() (*broker.Broker, error) {

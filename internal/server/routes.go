@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/client/execwire"
 )
 
@@ -22,16 +23,18 @@ func (s *Server) routes() {
 	s.api = newHuma(checkedMux{s}, s.Version)
 
 	s.documented("POST", "/v1/apply", "Store manifests (JSON or YAML, one or a list), all or none",
-		[]string{"dry_run", "prune", "force", "force_conflicts", "set"}, s.apply)
+		shape{query: queryOfTexts("dry_run?", "prune?", "force?", "force_conflicts?", "set"), takes: s.manifests(),
+			answers: replies("what was stored, and what will be done", inJSON[api.ApplyResult](s))}, s.apply)
 	s.documented("GET", "/v1/objects/{kind}", "List or, with watch, follow the objects of a kind",
-		[]string{"scope", "selector", "watch", "since"}, s.objects)
+		shape{query: queryOfTexts("scope", "selector", "watch?", "since#"), answers: replies("a list, or with watch a line for each change",
+			map[string]*huma.Schema{"application/json": of[api.ListResult[api.Object]](s), jsonLines: of[api.WatchEvent](s)})}, s.objects)
 	typed(s, "GET", "/v1/objects/{kind}/{scope}/{name}", "One object with its status", s.object)
 	typed(s, "DELETE", "/v1/objects/{kind}/{scope}/{name}", "Ask that an object go", s.deleteObject)
 
 	s.documented("GET", "/v1/events", "Follow what happens to objects as CloudEvents, a JSON line or a server-sent event each; with follow=0 a bounded list",
-		[]string{"since", "kind", "scope", "name", "type", "actor", "limit", "last", "follow"}, s.readEvents)
+		s.follows(), s.readEvents)
 	s.documented("GET", "/v1/audit", "Follow the calls that may change something, and how they were answered, in the same forms",
-		[]string{"since", "kind", "scope", "name", "type", "actor", "limit", "last", "follow"}, s.readAudit)
+		s.follows(), s.readAudit)
 
 	typed(s, "POST", "/v1/await", "What has become of writes; with since the answer comes when something has changed, after 25 s at the latest", s.await)
 
@@ -41,7 +44,8 @@ func (s *Server) routes() {
 	typed(s, "POST", "/v1/rebootstrap", "Recreate one ordinal of a statefulset with empty volumes", s.rebootstrap)
 	typed(s, "POST", "/v1/resume", "End the pause after an older store was restored", s.resume)
 	typed(s, "GET", "/v1/backup", "What has become of scheduled backups", s.backupStatus)
-	s.documented("POST", "/v1/backup", "A backup of the cluster, with its keys and not encrypted: whoever has it has the cluster", nil, s.backup)
+	s.documented("POST", "/v1/backup", "A backup of the cluster, with its keys and not encrypted: whoever has it has the cluster",
+		shape{answers: replies("a tar, compressed", raw(zstdBytes))}, s.backup)
 	typed(s, "POST", "/v1/rollback", "Return to an earlier release", s.rollback)
 	typed(s, "POST", "/v1/stop", "Stop all pods of an object; with freeze they stay stopped", s.stopObject)
 	typed(s, "POST", "/v1/start", "Let all frozen pods of an object run again", s.startObject)
@@ -57,25 +61,54 @@ func (s *Server) routes() {
 	typed(s, "GET", "/v1/config", "The keys of a bucket, and of a scope's the apps that have keys; with key that one's value, and who asked is logged", s.config)
 	typed(s, "POST", "/v1/config", "Set and remove keys of a bucket; with restart=false nothing that runs is replaced", s.setConfig)
 	typed(s, "POST", "/v1/ingress/{traffic}", "Say what becomes of an ingress's requests: pause, resume or maintenance", s.setTraffic)
-	s.documented("GET", "/v1/ingress/ca", "The certificate of the cluster's own authority, in PEM", nil, s.authority)
-	s.documented("PUT", "/v1/blobs/{digest}", "Keep a file's bytes, which an asset will refer to by their digest", nil, s.blob(s.putBlob))
-	s.documented("GET", "/v1/blobs/{digest}", "A file's bytes", nil, s.blob(s.getBlob))
-	s.documented("HEAD", "/v1/blobs/{digest}", "Whether a file's bytes are here; 404 when not", nil, s.blob(s.getBlob))
+	s.documented("GET", "/v1/ingress/ca", "The certificate of the cluster's own authority, in PEM",
+		shape{answers: replies("one certificate", raw(pemText))}, s.authority)
+	s.blobRoutes()
 	s.pluginRoutes()
 	typed(s, "POST", "/v1/builds", "Have an object built from a source that was sent as a blob", s.setBuild)
-	s.documented("GET", "/v1/builds/{scope}/{name}/{id}/log", "What a build prints, a JSON line each", []string{"follow"}, s.buildLog)
+	s.documented("GET", "/v1/builds/{scope}/{name}/{id}/log", "What a build prints, a JSON line each",
+		shape{query: queryOfTexts("follow?"), answers: replies("a line for each line", eachLine[api.BuildLine](s))}, s.buildLog)
 	s.nodeRoutes()
 	s.tokenRoutes()
 	typed(s, "POST", "/v1/sinks/{name}/test", "Send a test to a sink's receiver and say what came back", s.testSink)
 	typed(s, "GET", "/v1/stats", "One sample of the pods' use", s.stats)
+	s.ownRoutes()
+}
 
-	s.documented("GET", "/healthz", "200 while the process answers", nil, s.healthz)
-	s.documented("GET", "/readyz", "200 once the server is ready; 503 says what is missing", nil, s.readyz)
-	s.documented("GET", "/version", "What the server is", nil, func(w http.ResponseWriter, r *http.Request) {
+func (s *Server) blobRoutes() {
+	s.documented("PUT", "/v1/blobs/{digest}", "Keep a file's bytes, which an asset will refer to by their digest", shape{takes: raw(fileBytes),
+		answers: map[int]reply{http.StatusNoContent: {text: "they are kept"}}}, s.blob(s.putBlob))
+	s.documented("GET", "/v1/blobs/{digest}", "A file's bytes", shape{answers: replies("the bytes", raw(fileBytes))}, s.blob(s.getBlob))
+	s.documented("HEAD", "/v1/blobs/{digest}", "Whether a file's bytes are here; 404 when not", shape{answers: replies("they are here", nil)}, s.blob(s.getBlob))
+}
+
+// ownRoutes are about the server itself.
+func (s *Server) ownRoutes() {
+	s.documented("GET", "/healthz", "200 while the process answers",
+		shape{answers: replies("it answers", inJSON[api.Health](s))}, s.healthz)
+	s.documented("GET", "/readyz", "200 once the server is ready; 503 says what is missing", shape{answers: map[int]reply{
+		http.StatusOK: {"it is ready", inJSON[api.Readiness](s)}, http.StatusServiceUnavailable: {"what is missing", inJSON[api.Readiness](s)},
+	}}, s.readyz)
+	s.documented("GET", "/version", "What the server is", shape{answers: replies("its version", inJSON[api.Version](s))}, func(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusOK, s.version())
 	})
 	metrics := promhttp.HandlerFor(prometheus.Gatherers{s.Registry, s.Gather}, promhttp.HandlerOpts{})
-	s.documented("GET", "/metrics", "Prometheus metrics", nil, metrics.ServeHTTP)
+	s.documented("GET", "/metrics", "Prometheus metrics", shape{answers: replies("the text format", raw(plainText))}, metrics.ServeHTTP)
+}
+
+// manifests is the body of an apply: one manifest or a list, as JSON or YAML.
+func (s *Server) manifests() map[string]*huma.Schema {
+	one := of[api.Object](s)
+	either := &huma.Schema{OneOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: one}}}
+	return map[string]*huma.Schema{"application/json": either, "application/yaml": either}
+}
+
+// follows describes the two operations that follow events.
+func (s *Server) follows() shape {
+	return shape{query: queryOfTexts("since", "kind", "scope", "name", "type", "actor", "limit#", "last?", "follow?"),
+		answers: replies("an event each line, or with follow=0 a page", map[string]*huma.Schema{
+			"application/json": of[api.EventPage](s), jsonLines: of[api.Event](s), "text/event-stream": {Type: huma.TypeString},
+		})}
 }
 
 func (s *Server) runRoutes() {
@@ -107,12 +140,16 @@ func (s *Server) nodeRoutes() {
 func (s *Server) podRoutes() {
 	typed(s, "GET", "/v1/pods", "List pods", s.pods)
 	typed(s, "GET", "/v1/pods/{pod}", "One pod", s.pod)
-	s.documented("GET", "/v1/pods/{pod}/ready", "200 when the pod is ready, 503 when not", nil, s.podReady)
+	s.documented("GET", "/v1/pods/{pod}/ready", "200 when the pod is ready, 503 when not", shape{answers: map[int]reply{
+		http.StatusOK: {"the pod is ready", inJSON[api.PodReadiness](s)}, http.StatusServiceUnavailable: {"why it isn't", inJSON[api.PodReadiness](s)},
+	}}, s.podReady)
 	s.documented("GET", "/v1/pods/{pod}/logs", "A pod's output, a JSON line each",
-		[]string{"init", "follow", "tail", "since"}, s.podLogs)
+		shape{query: queryOfTexts("init", "follow?", "tail#", "since"), answers: replies("a line for each line", eachLine[api.LogLine](s))}, s.podLogs)
 	s.documented("GET", "/v1/logs", "The output of all pods of an object, a JSON line each",
-		[]string{"kind", "scope", "name", "run", "init", "follow", "tail", "since"}, s.logs)
-	s.documented("GET", "/v1/pods/{pod}/exec", "Run a command in a pod: a WebSocket of "+execwire.Protocol, nil, s.exec)
+		shape{query: queryOfTexts("kind", "scope", "name", "run", "init", "follow?", "tail#", "since"),
+			answers: replies("a line for each line", eachLine[api.LogLine](s))}, s.logs)
+	s.documented("GET", "/v1/pods/{pod}/exec", "Run a command in a pod: a WebSocket of "+execwire.Protocol,
+		shape{answers: map[int]reply{http.StatusSwitchingProtocols: {text: "the WebSocket is open"}}}, s.exec)
 	checkedMux{s}.HandleFunc("POST /v1/pods/{pod}/exec", s.execWithoutWebSocket)
 	typed(s, "POST", "/v1/pods/{pod}/stop", "Stop a pod; with freeze it stays stopped", s.stopPod)
 	typed(s, "POST", "/v1/pods/{pod}/start", "Let a frozen pod run again", s.startPod)

@@ -1,0 +1,77 @@
+package server_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// describedOperation is what a client's generator reads of an operation.
+type describedOperation struct {
+	Parameters  []struct{ Name, In string }
+	RequestBody *struct{ Content map[string]describedBody }
+	Responses   map[string]struct{ Content map[string]describedBody }
+}
+
+type describedBody struct{ Schema map[string]any }
+
+// TestEveryOperationIsDescribed: a generator finds what each operation takes and answers, and what an error is.
+func TestEveryOperationIsDescribed(t *testing.T) {
+	w := newWorld(t)
+	var document struct {
+		Paths      map[string]map[string]describedOperation
+		Components struct{ Schemas map[string]any }
+	}
+	_, text := w.raw("GET", "/openapi.json", "", "")
+	if err := json.Unmarshal([]byte(text), &document); err != nil {
+		t.Fatal(err)
+	}
+	// These ask for something by their path and query alone.
+	bare := []string{"/v1/backup", "/v1/resume"}
+	for path, operations := range document.Paths {
+		for method, o := range operations {
+			name := strings.ToUpper(method) + " " + path
+			inQuery := slices.ContainsFunc(o.Parameters, func(p struct{ Name, In string }) bool { return p.In == "query" || p.In == "path" })
+			if method == "post" || method == "put" {
+				if o.RequestBody == nil && !inQuery && !slices.Contains(bare, path) {
+					t.Errorf("%s: what does it take?", name)
+				}
+				if o.RequestBody != nil && !haveSchemas(o.RequestBody.Content) {
+					t.Errorf("%s: its body has no schema", name)
+				}
+			}
+			answers := 0
+			for status, answer := range o.Responses {
+				switch {
+				case status >= "400" || status == "default":
+					if status != "503" && answer.Content["application/problem+json"].Schema == nil {
+						t.Errorf("%s: %s is no problem", name, status)
+					}
+				case status == "204" || status == "101" || method == "head":
+					answers++
+				case haveSchemas(answer.Content):
+					answers++
+				}
+			}
+			if answers == 0 || len(o.Responses) == answers {
+				t.Errorf("%s: it answers %v", name, slices.Sorted(maps.Keys(o.Responses)))
+			}
+		}
+	}
+	for _, reference := range strings.Split(text, `"$ref":"#/components/schemas/`)[1:] {
+		if name, _, _ := strings.Cut(reference, `"`); document.Components.Schemas[name] == nil {
+			t.Errorf("nothing describes the schema %s", name)
+		}
+	}
+}
+
+func haveSchemas(content map[string]describedBody) bool {
+	for _, body := range content {
+		if len(body.Schema) == 0 {
+			return false
+		}
+	}
+	return len(content) > 0
+}
