@@ -295,7 +295,7 @@ generate: ## rewrite generated files (JSON schema, deep copies, CRDs and roles o
 	go generate ./...
 
 UNITDIR ?= /etc/systemd/system
-UNITS := tend.service tend.socket tend-agent.service
+UNITS := tend.service tend-agent.service
 
 .PHONY: install
 install: ## install what `make build` made, its docs and the systemd units (PREFIX, default /usr/local)

@@ -51,6 +51,7 @@ func (f *machineFlags) add(command *cobra.Command) {
 	flags.StringVar(&o.Ingress.HTTP, "ingress-http", plain, "`ADDRESS` the ingress listens at once an ingress needs it, or off")
 	flags.StringVar(&o.Ingress.HTTPS, "ingress-https", secure, "the same with TLS, an `ADDRESS` or off")
 	flags.StringSliceVar(&o.Ingress.Balancers, "ingress-proxy-protocol", nil, "`NETWORKS` of load balancers that speak the PROXY protocol to the ingress")
+	flags.StringSliceVar(&o.Ingress.Trusted, "ingress-trusted-proxies", nil, "`NETWORKS` of proxies in front of the ingress, such as a CDN's, whose X-Forwarded-* headers it believes")
 	flags.StringVar(&o.Ingress.AccessLog, "ingress-access-log", "", "`FILE` that gets a JSON line for each request, - for standard error (default none)")
 	flags.StringVar(&o.Ingress.Directory, "acme-directory", "", "`URL` of the ACME directory (default Let's Encrypt's)")
 	flags.StringVar(&o.Ingress.Roots, "acme-roots", "", "PEM `FILE` of who the ACME directory's own certificate is checked against")

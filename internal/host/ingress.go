@@ -13,6 +13,7 @@ import (
 
 	"tend.dev/tend/internal/agent"
 	"tend.dev/tend/internal/ingress/edge"
+	"tend.dev/tend/internal/servicemanager"
 )
 
 // off turns a listener off.
@@ -24,6 +25,8 @@ type IngressOptions struct {
 	HTTP, HTTPS string
 	// Balancers are networks (CIDR) of load balancers that speak the PROXY protocol to it.
 	Balancers []string
+	// Trusted are networks (CIDR) or addresses of proxies in front of it, whose X-Forwarded-* headers it believes.
+	Trusted []string
 	// AccessLog is a file that gets a JSON line for each request, "-" for standard error. Default none.
 	AccessLog string
 	// Directory is the ACME directory. Default Let's Encrypt's. Roots is a PEM file with the authorities its
@@ -35,14 +38,20 @@ type IngressOptions struct {
 	DNSServer, DNSKey string
 }
 
-func (o IngressOptions) networks() ([]netip.Prefix, error) {
+// networks reads networks and addresses that a flag names.
+func networks(flag string, texts []string) ([]netip.Prefix, error) {
 	var out []netip.Prefix
-	for _, text := range o.Balancers {
+	for _, text := range texts {
 		network, err := netip.ParsePrefix(text)
-		if err != nil {
-			return nil, fmt.Errorf("%q is no network such as 10.0.0.0/8: correct --ingress-proxy-protocol", text)
+		if err == nil {
+			out = append(out, network.Masked())
+			continue
 		}
-		out = append(out, network)
+		address, err := netip.ParseAddr(text)
+		if err != nil || address.Zone() != "" {
+			return nil, fmt.Errorf("%q is neither a network such as 10.0.0.0/8 nor an address: correct %s", text, flag)
+		}
+		out = append(out, netip.PrefixFrom(address, address.BitLen()))
 	}
 	return out, nil
 }
@@ -90,7 +99,11 @@ func (h *Host) openEdge() (func(changed func()) agent.Edge, error) {
 	if !o.Wanted() {
 		return nil, nil
 	}
-	networks, err := o.networks()
+	balancers, err := networks("--ingress-proxy-protocol", o.Balancers)
+	if err != nil {
+		return nil, err
+	}
+	trusted, err := networks("--ingress-trusted-proxies", o.Trusted)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +127,7 @@ func (h *Host) openEdge() (func(changed func()) agent.Edge, error) {
 	}
 	return func(changed func()) agent.Edge {
 		return edge.New(edge.Options{
-			HTTP: address(o.HTTP), HTTPS: address(o.HTTPS), Sockets: edge.Inherited(), Balancers: networks, Storage: h.Control.Certificates(), Sign: h.Control.Sign,
+			HTTP: address(o.HTTP), HTTPS: address(o.HTTPS), Sockets: servicemanager.Inherited(h.Logger), Balancers: balancers, Trusted: trusted, Storage: h.Control.Certificates(), Sign: h.Control.Sign,
 			Directory: o.Directory, Roots: roots, DNS: dns, Registry: h.Registry, Access: access, Logger: h.Logger, Changed: changed, Relayed: h.relayed(),
 		})
 	}, nil

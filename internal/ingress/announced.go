@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"slices"
 
 	"github.com/pires/go-proxyproto"
 )
@@ -20,7 +19,12 @@ func (o ListenOptions) policy(options proxyproto.ConnPolicyOptions) (proxyproto.
 
 // isBalancer reports whether an address is a load balancer's.
 func (o ListenOptions) isBalancer(address netip.Addr) bool {
-	return slices.ContainsFunc(o.Balancers, func(network netip.Prefix) bool { return network.Contains(address) })
+	return oneHas(o.Balancers, address)
+}
+
+// manyBehind reports whether many clients stand behind an address.
+func (o ListenOptions) manyBehind(address netip.Addr) bool {
+	return o.isBalancer(address) || oneHas(o.Trusted, address)
 }
 
 // announcing accepts connections on which a load balancer announces the client's address.

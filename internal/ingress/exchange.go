@@ -13,10 +13,10 @@ type exchange struct {
 	proxy      *Proxy
 	host, path string // as the client asked
 	backend    *backend
-	client     string // its address
-	pod        *pod   // who answered
-	asking     *pod   // who is asked
-	offered    bool   // whether it was offered to a pod
+	from       origin
+	pod        *pod // who answered
+	asking     *pod // who is asked
+	offered    bool // whether it was offered to a pod
 	// connections counts the connections that the transport gave the request.
 	connections int
 	answer      io.Closer
@@ -36,7 +36,7 @@ func (x *exchange) refresh() {
 // meanwhile.
 func (x *exchange) take(tried []*pod, now time.Time) *pod {
 	for {
-		p := x.backend.choose(x.client, tried, now)
+		p := x.backend.choose(x.from.client, tried, now)
 		if p == nil || p.acquire() {
 			return p
 		}

@@ -11,10 +11,10 @@ import (
 // await finds the backend of a request. Where its route is paused, or has no pod that is ready, the request waits for a
 // table that serves it: a replacement without a second pod is a delay then, not an error. It is nil if no route
 // fits.
-func (p *Proxy) await(r *http.Request) *backend {
+func (p *Proxy) await(r *http.Request, secure bool) *backend {
 	now := p.routing.Load()
 	b := now.find(r)
-	if b == nil || b.serves() || b.Secure && r.TLS == nil || p.opts.Hold < 0 {
+	if b == nil || b.serves() || b.Secure && !secure || p.opts.Hold < 0 {
 		return b
 	}
 	return p.holds(r.Context(), now, b, func(v *routing) *backend { return v.find(r) })

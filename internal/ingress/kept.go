@@ -29,7 +29,9 @@ type opened interface {
 // kept is a listener that is open as long as it is wanted, and is tried again while it can't be opened.
 type kept struct {
 	// open opens it, and returns its actual address.
-	open    func(ctx context.Context, address string) (opened, string, error)
+	open func(ctx context.Context, address string) (opened, string, error)
+	// left, if set, is called once it was closed because it isn't wanted any more: not at the end of the process.
+	left    func()
 	changed func()
 	log     *slog.Logger
 	wake    chan struct{}
@@ -107,6 +109,9 @@ func (k *kept) run(ctx context.Context) {
 		case !wanted && now != nil:
 			now.shut()
 			now = nil
+			if k.left != nil {
+				k.left()
+			}
 			k.note(false, "", nil)
 		case !wanted:
 			k.note(false, "", nil)

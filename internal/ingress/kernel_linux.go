@@ -19,6 +19,3 @@ func letGo(after time.Duration) func(network, address string, conn syscall.RawCo
 		return errors.Join(failed, err)
 	}
 }
-
-// keepToOneself keeps a file from being inherited when the process starts another.
-func keepToOneself(fd int) { unix.CloseOnExec(fd) }

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"time"
 
 	"github.com/pires/go-proxyproto"
@@ -16,6 +15,7 @@ import (
 	"tend.dev/tend/internal/connlimit"
 	"tend.dev/tend/internal/portowner"
 	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/servicemanager"
 )
 
 // ListenOptions make Listeners.
@@ -28,8 +28,10 @@ type ListenOptions struct {
 	// Balancers are the networks of load balancers that announce the client's address by the PROXY protocol (1 or 2).
 	// Connections from elsewhere are used as they are.
 	Balancers []netip.Prefix
-	// Sockets are already open and listening. A listener uses the one that has its address. See Inherited.
-	Sockets []*os.File
+	// Trusted are the networks of proxies behind which many clients stand: each may use a whole listener.
+	Trusted []netip.Prefix
+	// Sockets outlive the process. A listener uses the one that has its address, or has it kept from then on. Default: none do.
+	Sockets *servicemanager.Sockets
 	// Connections is the maximum number of connections of a listener; further ones wait to be accepted. Default:
 	// maxConnections, or a quarter of the files that the process may open if that is fewer. There are two listeners,
 	// and each connection may need another one to a pod.
@@ -114,13 +116,14 @@ type listener struct {
 func newListener(opts ListenOptions, address string, handler http.Handler, secure *tls.Config) *listener {
 	d := &listener{ListenOptions: opts, asked: address, handler: handler, secure: secure, stall: stallTime, head: headTime}
 	d.kept = newKept(address, opts, func(context.Context, string) (opened, string, error) { return d.open() })
+	d.left = func() { opts.Sockets.DropAddress(d.state().Address) }
 	return d
 }
 
 func (d *listener) want(wanted bool) {
 	if d.asked == "" {
 		wanted = false
-	} else if d.inherited() != nil { // it stays open anyway: a client gets the answer that its host is not served
+	} else if d.Sockets.Lent(d.asked) { // it stays open anyway: a client gets the answer that its host is not served
 		wanted = true
 	}
 	d.kept.want(wanted)
@@ -147,7 +150,7 @@ func (d *listener) open() (*serving, string, error) {
 		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
 	}
 	listener = connlimit.New(listener, connlimit.Options{
-		Total: d.Connections, Exempt: d.isBalancer, Reclaim: func() { connlimit.CloseIdle(server) }, Name: "ingress", Logger: d.Logger,
+		Total: d.Connections, Exempt: d.manyBehind, Reclaim: func() { connlimit.CloseIdle(server) }, Name: "ingress", Logger: d.Logger,
 	})
 	if len(d.Balancers) > 0 {
 		listener = announcing{&proxyproto.Listener{Listener: listener, ConnPolicy: d.policy, ReadHeaderTimeout: d.head}}
@@ -165,9 +168,12 @@ func (d *listener) open() (*serving, string, error) {
 // listen uses an inherited socket, or opens one.
 func (d *listener) listen() (net.Listener, error) {
 	config := net.ListenConfig{Control: letGo(d.stall)}
-	socket := d.inherited()
+	socket := d.Sockets.Find(d.asked)
 	if socket == nil {
 		listener, err := config.Listen(context.Background(), "tcp", d.state().Address)
+		if err == nil {
+			d.Sockets.Keep(d.asked, listener)
+		}
 		return listener, portowner.Named(err)
 	}
 	if raw, err := socket.SyscallConn(); err == nil && config.Control != nil {

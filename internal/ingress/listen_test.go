@@ -41,7 +41,7 @@ func listeners(t testing.TB, opts ListenOptions) (*Listeners, func(what string, 
 	}
 }
 
-func whoAmI(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, clientAddress(r)) }
+func whoAmI(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, addressOf(r.RemoteAddr)) }
 
 func isOpen(d ListenerState) bool { return d.Open }
 func isShut(d ListenerState) bool { return !d.Open }

@@ -46,7 +46,7 @@ type port struct {
 	ended  chan struct{}
 }
 
-// NewPorts returns those of a proxy: none yet. Of the options it takes Balancers, Connections, Changed and Logger.
+// NewPorts returns those of a proxy: none yet. Of the options it takes Balancers, Connections, Sockets, Changed and Logger.
 func NewPorts(proxy *Proxy, opts ListenOptions) *Ports {
 	opts.fill()
 	opts.Connections = min(opts.Connections, connlimit.Within(connlimit.Files(), partOfFiles, maxPortConnections))
@@ -109,6 +109,9 @@ func (p *Ports) follow(ctx context.Context) {
 	for _, old := range gone {
 		old.cancel()
 		<-old.ended
+		if ctx.Err() == nil && old.left != nil {
+			old.left()
+		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,6 +131,9 @@ func (p *Ports) start(ctx context.Context, at api.Listen) *port {
 	own, cancel := context.WithCancel(ctx)
 	made := &port{cancel: cancel, ended: make(chan struct{})}
 	made.kept = newKept(at.Address(), p.opts, func(context.Context, string) (opened, string, error) { return open(ctx, at) })
+	if at.Protocol != api.ProtocolUDP {
+		made.left = func() { p.opts.Sockets.DropAddress(at.Address()) }
+	}
 	made.want(true)
 	recovery.Go(func() {
 		defer close(made.ended)
@@ -138,7 +144,7 @@ func (p *Ports) start(ctx context.Context, at api.Listen) *port {
 
 // openTCP opens a port for connections.
 func (p *Ports) openTCP(ctx context.Context, at api.Listen) (opened, string, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", at.Address())
+	listener, err := p.listen(ctx, at.Address())
 	if err != nil {
 		return nil, "", portowner.Named(err)
 	}
@@ -155,6 +161,18 @@ func (p *Ports) openTCP(ctx context.Context, at api.Listen) (opened, string, err
 		p.accept(ctx, listener, at)
 	})
 	return made, address, nil
+}
+
+// listen uses the socket that has an address, or opens one and has it kept.
+func (p *Ports) listen(ctx context.Context, address string) (net.Listener, error) {
+	if socket := p.opts.Sockets.Find(address); socket != nil {
+		return net.FileListener(socket)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err == nil {
+		p.opts.Sockets.Keep(address, listener)
+	}
+	return listener, err
 }
 
 // tcpPort is an open port for connections.

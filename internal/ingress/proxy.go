@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,6 +44,8 @@ type Options struct {
 	// Relayed opens the way to a pod of another node over a new connection to that node's relay, which it closes if it fails. Default:
 	// such pods aren't reached.
 	Relayed Relayed
+	// Trusted are the networks of proxies in front of this one, which say in X-Forwarded-* who asked and how. Default: none is.
+	Trusted []netip.Prefix
 	// SecurePort is where plain requests of routes with TLS are sent. Default 443.
 	SecurePort int
 	// Registry gets the proxy's metrics; nil exports none.
@@ -157,7 +160,7 @@ func (p *Proxy) Drained(ctx context.Context, name string) error {
 
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	began := p.opts.Now()
+	began, from := p.opts.Now(), p.originOf(r)
 	seen := &watched{ResponseWriter: w}
 	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 && r.Header.Get("Upgrade") == "" {
 		// A Content-Length beside chunks is how requests are smuggled, and net/http drops it without a word.
@@ -165,21 +168,21 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if status, why := refusal(r); status != 0 {
 		problem(seen, status, why)
-		p.recordExchange(r, seen, nil, began)
+		p.recordExchange(r, seen, from, nil, began)
 		return
 	}
-	b := p.await(r)
+	b := p.await(r, from.secure)
 	if b == nil {
 		problem(seen, http.StatusNotFound, "no ingress serves "+hostname(r.Host)+" here")
-		p.recordExchange(r, seen, nil, began)
+		p.recordExchange(r, seen, from, nil, began)
 		return
 	}
-	x := &exchange{Context: r.Context(), proxy: p, host: r.Host, path: r.URL.Path, backend: b, client: clientAddress(r)}
+	x := &exchange{Context: r.Context(), proxy: p, host: r.Host, path: r.URL.Path, backend: b, from: from}
 	b.series.active.Inc()
 	defer b.series.active.Dec()
-	defer func() { p.recordExchange(r, seen, x, began) }() // also if the copying was aborted
+	defer func() { p.recordExchange(r, seen, from, x, began) }() // also if the copying was aborted
 	switch {
-	case b.Secure && r.TLS == nil:
+	case b.Secure && !from.secure:
 		p.redirect(seen, r)
 	case b.Mode == ModeMaintenance:
 		seen.Header().Set("Retry-After", "60")

@@ -16,14 +16,12 @@ type record struct {
 }
 
 // recordExchange records an exchange that net/http read.
-func (p *Proxy) recordExchange(r *http.Request, w *watched, x *exchange, began time.Time) {
+func (p *Proxy) recordExchange(r *http.Request, w *watched, from origin, x *exchange, began time.Time) {
 	seen := record{
-		host: r.Host, method: r.Method, path: r.URL.Path, proto: r.Proto, status: w.status, bytes: w.bytes,
+		client: from.client, host: r.Host, method: r.Method, path: r.URL.Path, proto: r.Proto, status: w.status, bytes: w.bytes,
 	}
-	if x == nil {
-		seen.client = clientAddress(r)
-	} else {
-		seen.client, seen.backend, seen.pod, seen.failure = x.client, x.backend, x.pod, x.failure
+	if x != nil {
+		seen.backend, seen.pod, seen.failure = x.backend, x.pod, x.failure
 	}
 	p.write(seen, began)
 }

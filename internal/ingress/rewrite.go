@@ -1,7 +1,6 @@
 package ingress
 
 import (
-	"net"
 	"net/http"
 	"net/http/httputil"
 	"strings"
@@ -23,22 +22,22 @@ func rewrite(r *httputil.ProxyRequest) {
 	r.Out.Host = r.In.Host
 	r.Out.URL.Scheme, r.Out.URL.Host = "http", x.backend.Host
 	r.Out.URL.RawQuery = r.In.URL.RawQuery // httputil drops what servers parse differently; the pod is to parse it
-	setForwarded(r, x.client)
+	setForwarded(r.Out.Header, x.from)
 	if prefix := x.backend.Path; x.backend.Strip && prefix != "/" {
 		strip(r.Out, prefix)
 		r.Out.Header.Set("X-Forwarded-Prefix", prefix)
 	}
 }
 
-// setForwarded does what ProxyRequest.SetXForwarded does, and sets X-Real-Ip, with the values in one allocation.
-func setForwarded(r *httputil.ProxyRequest, client string) {
+// setForwarded sets the fields of ProxyRequest.SetXForwarded and X-Real-Ip, with the values in one allocation.
+func setForwarded(header http.Header, from origin) {
 	proto := "http"
-	if r.In.TLS != nil {
+	if from.secure {
 		proto = "https"
 	}
-	values := []string{client, r.In.Host, proto, client}
+	values := []string{from.client, from.host, proto, from.client}
 	for i, name := range [...]string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"} {
-		r.Out.Header[name] = values[i : i+1 : i+1]
+		header[name] = values[i : i+1 : i+1]
 	}
 }
 
@@ -54,17 +53,4 @@ func strip(r *http.Request, prefix string) {
 	if r.URL.RawPath != "" {
 		r.URL.RawPath = rooted(r.URL.RawPath)
 	}
-}
-
-func clientAddress(r *http.Request) string {
-	return addressOf(r.RemoteAddr)
-}
-
-// addressOf returns an address without its port.
-func addressOf(address string) string {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return address
-	}
-	return host
 }

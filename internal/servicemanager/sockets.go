@@ -1,48 +1,192 @@
-package ingress
+package servicemanager
 
 import (
+	"errors"
+	"log/slog"
 	"net"
 	"os"
 	"strconv"
+	"strings"
+	"sync"
+	"syscall"
 )
 
 // firstInherited is the first file descriptor that a service manager passes (sd_listen_fds).
 const firstInherited = 3
 
-// Inherited returns the sockets that a service manager opened for this process and keeps open while it is restarted:
-// who connects meanwhile waits, instead of being refused. It takes them out of the environment, so that no child
-// believes them its own.
-func Inherited() []*os.File {
-	pid, count := os.Getenv("LISTEN_PID"), os.Getenv("LISTEN_FDS")
+// own begins the names of sockets that this program had the service manager keep (FDNAME). Others are a socket unit's.
+const own = "tend_"
+
+// Sockets are listening sockets that outlive this process: the service manager holds a copy of each, and hands it to the next
+// process of the service. Who connects meanwhile waits, instead of being refused. Nil keeps none. Safe for concurrent use.
+type Sockets struct {
+	log *slog.Logger
+
+	mu   sync.Mutex
+	held []held
+}
+
+// held is a socket that the service manager holds too.
+type held struct {
+	name    string
+	address string
+	file    *os.File
+}
+
+// Inherited returns the sockets that the service manager hands to this process. It takes them out of the environment, so that
+// no child believes them its own.
+func Inherited(log *slog.Logger) *Sockets {
+	pid, count, names := os.Getenv("LISTEN_PID"), os.Getenv("LISTEN_FDS"), strings.Split(os.Getenv("LISTEN_FDNAMES"), ":")
 	for _, name := range []string{"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"} {
 		_ = os.Unsetenv(name)
 	}
-	n, err := strconv.Atoi(count)
-	if pid != strconv.Itoa(os.Getpid()) || err != nil {
-		return nil
+	var files []*os.File
+	if n, err := strconv.Atoi(count); err == nil && pid == strconv.Itoa(os.Getpid()) {
+		for fd := firstInherited; fd < firstInherited+n; fd++ {
+			syscall.CloseOnExec(fd)
+			files = append(files, os.NewFile(uintptr(fd), "inherited"))
+		}
 	}
-	var out []*os.File
-	for fd := firstInherited; fd < firstInherited+n; fd++ {
-		keepToOneself(fd)
-		out = append(out, os.NewFile(uintptr(fd), "inherited"))
-	}
-	return out
+	return Handed(log, names, files)
 }
 
-// inherited returns the socket that has the listener's address, or nil if there is none. The caller need not hold mu.
-func (d *listener) inherited() *os.File {
-	for _, file := range d.Sockets {
+// Handed returns sockets that the service manager holds too, by their names. One without a name is a socket unit's.
+func Handed(log *slog.Logger, names []string, files []*os.File) *Sockets {
+	s := &Sockets{log: log}
+	for i, file := range files {
+		next := held{file: file}
+		if i < len(names) {
+			next.name = names[i]
+		}
 		listener, err := net.FileListener(file)
 		if err != nil {
 			continue
 		}
-		at := listener.Addr().String()
+		next.address = listener.Addr().String()
 		_ = listener.Close() // a copy: the socket stays open
-		if fits(d.asked, at) {
-			return file
+		s.held = append(s.held, next)
+	}
+	return s
+}
+
+// Find returns the socket that has an address such as :80, or nil if there is none. The file stays Sockets'.
+func (s *Sockets) Find(address string) *os.File {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.held {
+		if fits(address, h.address) {
+			return h.file
 		}
 	}
 	return nil
+}
+
+// Lent reports whether a socket unit keeps an address open, whatever this process does.
+func (s *Sockets) Lent(address string) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.held {
+		if fits(address, h.address) && !strings.HasPrefix(h.name, own) {
+			return true
+		}
+	}
+	return false
+}
+
+// Keep has the service manager hold a listener that was opened for an address. Where there is none, nothing is held.
+func (s *Sockets) Keep(address string, listener net.Listener) {
+	socket, ok := listener.(*net.TCPListener)
+	if s == nil || !ok || os.Getenv("NOTIFY_SOCKET") == "" {
+		return
+	}
+	next := held{name: nameOf(address), address: listener.Addr().String()}
+	var err error
+	if next.file, err = socket.File(); err == nil {
+		err = send("FDSTORE=1\nFDNAME="+next.name, next.file)
+	}
+	if err != nil {
+		s.log.Warn("can't hand a listener to the service manager: a restart of this process refuses connections", "address", address, "error", err)
+		if next.file != nil {
+			_ = next.file.Close()
+		}
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = append(s.held, next)
+}
+
+// Drop ends the sockets of this program that no wanted address fits: from then on their ports are free. The listeners that use them must be
+// closed already.
+func (s *Sockets) Drop(wanted func(fits func(address string) bool) bool) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var kept []held
+	for _, h := range s.held {
+		if !strings.HasPrefix(h.name, own) || wanted(func(address string) bool { return fits(address, h.address) }) {
+			kept = append(kept, h)
+			continue
+		}
+		// The service manager takes its time to close its copy: this ends all of them at once.
+		raw, err := h.file.SyscallConn()
+		if err == nil {
+			err = raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) })
+		}
+		if err := errors.Join(err, send("FDSTOREREMOVE=1\nFDNAME="+h.name), h.file.Close()); err != nil {
+			s.log.Warn("can't end a listener that the service manager keeps", "address", h.address, "error", err)
+		}
+	}
+	s.held = kept
+}
+
+// DropAddress ends the socket of one address.
+func (s *Sockets) DropAddress(address string) {
+	s.Drop(func(fits func(string) bool) bool { return !fits(address) })
+}
+
+// nameOf names a socket. sd_pid_notify_with_fds(3) forbids colons.
+func nameOf(address string) string { return own + strings.ReplaceAll(address, ":", "_") }
+
+// send sends a message with files to the service manager.
+func send(state string, files ...*os.File) error {
+	path := os.Getenv("NOTIFY_SOCKET")
+	if path == "" {
+		return nil
+	}
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	var rights []byte
+	for _, file := range files {
+		raw, err := file.SyscallConn()
+		if err == nil {
+			err = raw.Control(func(fd uintptr) { rights = append(rights, syscall.UnixRights(int(fd))...) })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var sent error // net.UnixConn sends no files over a connected socket of datagrams
+	err = raw.Write(func(fd uintptr) bool {
+		sent = syscall.Sendmsg(int(fd), []byte(state), rights, nil, 0)
+		return !errors.Is(sent, syscall.EAGAIN)
+	})
+	return errors.Join(err, sent)
 }
 
 // fits reports whether a socket's address at is the one that was asked for: the same port, and the same host if one was

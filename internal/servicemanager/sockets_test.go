@@ -1,63 +1,13 @@
-package ingress
+package servicemanager
 
 import (
-	"bufio"
-	"context"
-	"fmt"
+	"log/slog"
 	"net"
-	"net/http"
 	"os"
+	"path/filepath"
+	"syscall"
 	"testing"
 )
-
-// TestASocketThatIsKeptOpen: a client that connects between two servers waits for the second, and is not refused.
-func TestASocketThatIsKeptOpen(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	socket, err := listener.(*net.TCPListener).File()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer socket.Close()
-	listener.Close()
-	proxy := New(Options{Hold: -1})
-	serve := func() (stop func()) {
-		changed := make(chan struct{}, 16)
-		l := NewListeners(ListenOptions{
-			HTTP: address, HTTPS: "127.0.0.1:0", Handler: proxy, Sockets: []*os.File{socket}, Changed: func() { changed <- struct{}{} },
-		})
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- l.Run(ctx) }()
-		l.Want(false, false) // nothing to serve: the socket is open all the same
-		for plain, _ := l.States(); !plain.Open; plain, _ = l.States() {
-			<-changed
-		}
-		if _, secure := l.States(); secure.Wanted {
-			t.Error("another listener is wanted")
-		}
-		return func() { cancel(); <-done }
-	}
-	stop := serve()
-	if got := get(t, address, ""); got != "404" {
-		t.Errorf("no pod serves the host: %q", got)
-	}
-	stop()
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	fmt.Fprint(conn, plainGet)
-	proxy.Update([]Route{{Ingress: shop, Host: "shop.org", Pods: []Pod{podOf(t, "p", says("hello"))}}})
-	defer serve()()
-	if response, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || response.StatusCode != 200 {
-		t.Errorf("who waited: %v %v", response, err)
-	}
-}
 
 func TestWhichSocketFits(t *testing.T) {
 	for _, test := range []struct {
@@ -77,10 +27,86 @@ func TestSocketsOfAnotherProcess(t *testing.T) {
 	t.Setenv("LISTEN_PID", "1")
 	t.Setenv("LISTEN_FDS", "2")
 	t.Setenv("LISTEN_FDNAMES", "a:b")
-	if got := Inherited(); len(got) > 0 {
+	if got := Inherited(slog.New(slog.DiscardHandler)); len(got.held) > 0 {
 		t.Errorf("%v", got)
 	}
 	if _, left := os.LookupEnv("LISTEN_FDS"); left {
 		t.Error("children know of them")
+	}
+}
+
+// TestTheManagerHoldsASocket: it gets the listener itself, under a name that it takes; what is dropped ends there too.
+func TestTheManagerHoldsASocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "notify")
+	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer manager.Close()
+	t.Setenv("NOTIFY_SOCKET", path)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	s := Handed(slog.New(slog.DiscardHandler), nil, nil)
+	s.Keep(address, listener)
+
+	text, rights := make([]byte, 1024), make([]byte, 1024)
+	n, m, _, _, err := manager.ReadMsgUnix(text, rights)
+	if want := "FDSTORE=1\nFDNAME=tend_127.0.0.1_" + address[len("127.0.0.1:"):]; err != nil || string(text[:n]) != want {
+		t.Fatalf("%q, %v; want %q", text[:n], err, want)
+	}
+	messages, err := syscall.ParseSocketControlMessage(rights[:m])
+	if err != nil || len(messages) != 1 {
+		t.Fatal(messages, err)
+	}
+	files, err := syscall.ParseUnixRights(&messages[0])
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	file := os.NewFile(uintptr(files[0]), "handed")
+	defer file.Close()
+
+	_ = listener.Close()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal("the process's own end closed what the manager holds:", err)
+	}
+	_ = conn.Close()
+	next := Handed(slog.New(slog.DiscardHandler), []string{nameOf(address)}, []*os.File{file})
+	if next.Find(address) == nil || next.Lent(address) || next.Find("127.0.0.1:1") != nil {
+		t.Error("the next process doesn't find it")
+	}
+	s.DropAddress("127.0.0.1:1")
+	if s.Find(address) == nil {
+		t.Error("another one's end ended it")
+	}
+	s.DropAddress(address)
+	if conn, err := net.Dial("tcp", address); err == nil {
+		_ = conn.Close()
+		t.Error("the manager's copy takes connections that nobody answers")
+	}
+	if n, err = manager.Read(text); err != nil || string(text[:n]) != "FDSTOREREMOVE=1\nFDNAME="+nameOf(address) || s.Find(address) != nil {
+		t.Errorf("%q, %v", text[:n], err)
+	}
+}
+
+// TestASocketUnitsSocket isn't this program's to end.
+func TestASocketUnitsSocket(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	file, err := listener.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	s := Handed(slog.New(slog.DiscardHandler), []string{"tend.socket"}, []*os.File{file})
+	s.DropAddress(listener.Addr().String())
+	if !s.Lent(listener.Addr().String()) || s.Find(listener.Addr().String()) == nil {
+		t.Error("it is gone")
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/caddyserver/certmagic"
@@ -17,6 +17,7 @@ import (
 	"tend.dev/tend/internal/ingress"
 	"tend.dev/tend/internal/ingress/certs"
 	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/servicemanager"
 )
 
 // Options make an Edge. Storage is needed if a route wants TLS.
@@ -27,8 +28,10 @@ type Options struct {
 	Hold time.Duration
 	// Balancers are networks whose connections begin with the PROXY protocol.
 	Balancers []netip.Prefix
-	// Sockets are listeners that are open already; see Inherited.
-	Sockets []*os.File
+	// Trusted are networks of proxies in front of this one; see ingress.Options.
+	Trusted []netip.Prefix
+	// Sockets are listeners that outlive the process. Default: none do.
+	Sockets *servicemanager.Sockets
 	Storage certmagic.Storage
 	// Sign has the cluster's own authority sign a request (a PKCS #10 in DER); it returns PEM. Default: there is none.
 	Sign func(ctx context.Context, request []byte) ([]byte, error)
@@ -56,21 +59,24 @@ type Edge struct {
 	certs     *certs.Manager
 	listeners *ingress.Listeners
 	ports     *ingress.Ports
+	opts      Options
+	// first is done with the first routes: sockets that an earlier process had kept for other addresses are in the way from then on.
+	first sync.Once
 }
 
 // New makes an Edge that serves nothing yet.
 func New(o Options) *Edge {
-	e := &Edge{}
+	e := &Edge{opts: o}
 	e.proxy = ingress.New(ingress.Options{
-		Hold: o.Hold, SecurePort: portOf(o.HTTPS), Registry: o.Registry, Access: o.Access, Logger: o.Logger, Relayed: o.Relayed,
+		Hold: o.Hold, Trusted: o.Trusted, SecurePort: portOf(o.HTTPS), Registry: o.Registry, Access: o.Access, Logger: o.Logger, Relayed: o.Relayed,
 	})
 	e.certs = certs.New(certs.Options{
 		Storage: o.Storage, Sign: o.Sign, Directory: o.Directory, Roots: o.Roots, DNS: o.DNS, Resolver: o.Resolver, Changed: o.Changed,
 	})
-	e.ports = ingress.NewPorts(e.proxy, ingress.ListenOptions{Balancers: o.Balancers, Changed: o.Changed, Logger: o.Logger})
+	e.ports = ingress.NewPorts(e.proxy, ingress.ListenOptions{Balancers: o.Balancers, Sockets: o.Sockets, Changed: o.Changed, Logger: o.Logger})
 	e.listeners = ingress.NewListeners(ingress.ListenOptions{
 		HTTP: o.HTTP, HTTPS: o.HTTPS, Handler: e.certs.Challenges(e.proxy), Secure: e.proxy, TLS: e.certs.TLSConfig(),
-		Balancers: o.Balancers, Sockets: o.Sockets, Changed: o.Changed, Logger: o.Logger,
+		Balancers: o.Balancers, Trusted: o.Trusted, Sockets: o.Sockets, Changed: o.Changed, Logger: o.Logger,
 	})
 	return e
 }
@@ -87,8 +93,26 @@ func (e *Edge) Update(routes []ingress.Route, policies []certs.Policy) {
 			ports[route.Listen] = true
 		}
 	}
+	if len(routes) > 0 {
+		e.first.Do(func() {
+			e.opts.Sockets.Drop(func(fits func(string) bool) bool { return e.listens(fits, ports) })
+		})
+	}
 	e.listeners.Want(hosts, len(policies) > 0)
 	e.ports.Want(ports)
+}
+
+// listens reports whether one of the listeners is at an address that fits.
+func (e *Edge) listens(fits func(address string) bool, ports map[api.Listen]bool) bool {
+	if fits(e.opts.HTTP) || fits(e.opts.HTTPS) {
+		return true
+	}
+	for at := range ports {
+		if at.Protocol != api.ProtocolUDP && fits(at.Address()) {
+			return true
+		}
+	}
+	return false
 }
 
 // Drained waits until a pod that left the routes has no request in flight, or until ctx ends.
@@ -111,9 +135,6 @@ func (e *Edge) Run(ctx context.Context) error {
 	defer both.Wait()
 	return e.listeners.Run(ctx)
 }
-
-// Inherited returns the sockets that a service manager opened for this process. They are handed over once.
-func Inherited() []*os.File { return ingress.Inherited() }
 
 func portOf(address string) int {
 	_, text, _ := net.SplitHostPort(address)

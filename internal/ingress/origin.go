@@ -1,0 +1,92 @@
+package ingress
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// origin says where a request came from: the address of its client, and the scheme and the Host that the client used.
+type origin struct {
+	client, host string
+	secure       bool
+}
+
+// originOf returns the origin of a request. A trusted proxy says it in X-Forwarded-For, -Proto and -Host; what anyone else
+// says there counts for nothing.
+func (p *Proxy) originOf(r *http.Request) origin {
+	o := origin{client: addressOf(r.RemoteAddr), host: r.Host, secure: r.TLS != nil}
+	if len(p.opts.Trusted) == 0 || !oneHas(p.opts.Trusted, addrOf(o.client)) {
+		return o
+	}
+	// Each proxy adds the address that it was asked from at the end. Where the chain of trusted proxies ends, the client begins:
+	// what stands before it is what that client says.
+	for said := range backwards(r.Header["X-Forwarded-For"]) {
+		address := addrOf(addressOf(said))
+		if !address.IsValid() {
+			break
+		}
+		o.client = address.String()
+		if !oneHas(p.opts.Trusted, address) {
+			break
+		}
+	}
+	switch strings.ToLower(last(r.Header["X-Forwarded-Proto"])) {
+	case "https", "wss":
+		o.secure = true
+	case "http", "ws":
+		o.secure = false
+	}
+	if said := last(r.Header["X-Forwarded-Host"]); said != "" && validHost(said) {
+		o.host = said
+	}
+	return o
+}
+
+// last returns the last element of a list: it is the nearest proxy's, while those before it may be the client's own. It is empty if
+// there is none.
+func last(fields []string) string {
+	for said := range backwards(fields) {
+		return said
+	}
+	return ""
+}
+
+// backwards yields the elements of a list that stands in one field or in several, the last one first.
+func backwards(fields []string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for _, field := range slices.Backward(fields) {
+			for more := true; more; {
+				at := strings.LastIndexByte(field, ',')
+				if !yield(strings.TrimSpace(field[at+1:])) {
+					return
+				}
+				if more = at >= 0; more {
+					field = field[:at]
+				}
+			}
+		}
+	}
+}
+
+// oneHas reports whether one of the networks has an address.
+func oneHas(networks []netip.Prefix, address netip.Addr) bool {
+	return slices.ContainsFunc(networks, func(network netip.Prefix) bool { return network.Contains(address) })
+}
+
+// addrOf reads an address, without the zone that it may have; invalid text gives the zero Addr.
+func addrOf(text string) netip.Addr {
+	address, _ := netip.ParseAddr(strings.Trim(text, "[]"))
+	return address.Unmap().WithZone("")
+}
+
+// addressOf returns an address without its port, if it has one.
+func addressOf(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	return host
+}
