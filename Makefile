@@ -211,6 +211,12 @@ test-helm: ## test with Helm's own library that the operator reads releases as H
 bench-kube: $(BIN)/kube-apiserver ## measure the operator with 1,000 instances on a real Kubernetes API server
 	go test -vet=off -tags kube -run '^$$' -bench Instances -benchtime 1x ./cmd/tend-operator
 
+.PHONY: test-openapi
+test-openapi: ## test that a Go client can be generated from the OpenAPI document, and compiles
+	@mkdir -p $(BIN)
+	go test -vet=off -count=1 -run TestEveryOperationIsDescribed ./internal/server -args -document $(abspath $(BIN))/openapi.json
+	OPENAPI=$(abspath $(BIN))/openapi.json go -C tools/apiclient test -vet=off -count=1 ./...
+
 # These two look at all sources: whoever changes one runs them before the commit that CI sees (make if-changed-lint if-changed-cross).
 BESIDE := lint cross
 
@@ -250,11 +256,11 @@ format:
 
 .PHONY: tidy-tools
 tidy-tools: ## check that the modules of tools/ are tidy
-	@for module in promcheck otlpcheck helmrelease kubegen kuberender kube-apiserver govulncheck; do go -C tools/$$module mod tidy -diff || exit 1; done
+	@for module in promcheck otlpcheck helmrelease kubegen kuberender kube-apiserver govulncheck apiclient; do go -C tools/$$module mod tidy -diff || exit 1; done
 
 # These build large trees of dependencies. In CI each runs only if its inputs (internal/ci/inputs) differ from those that it
 # last passed with, which .ci/verified records; commit the record with the change.
-KEYED := tidy-tools test-monitoring test-helm test-otlp test-kube
+KEYED := tidy-tools test-monitoring test-helm test-otlp test-openapi test-kube
 
 .PHONY: $(KEYED:%=if-changed-%) $(BESIDE:%=if-changed-%)
 $(KEYED:%=if-changed-%) $(BESIDE:%=if-changed-%): if-changed-%:

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
-
-	"tend.dev/tend/api"
 )
 
 // Media types of bodies that aren't one JSON value.
@@ -92,7 +90,7 @@ func (s *Server) documented(method, path, summary string, d shape, handle http.H
 	}
 	for _, status := range usualErrors {
 		operation.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status),
-			Content: contentOf(map[string]*huma.Schema{"application/problem+json": of[api.Problem](s)})}
+			Content: contentOf(map[string]*huma.Schema{"application/problem+json": of[shownProblem](s)})}
 	}
 	for status, said := range d.answers {
 		operation.Responses[strconv.Itoa(status)] = &huma.Response{Description: said.text, Content: contentOf(said.body)}

@@ -2,11 +2,15 @@ package server_test
 
 import (
 	"encoding/json"
+	"flag"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 )
+
+var documentFile = flag.String("document", "", "a file to write the OpenAPI document to, for make test-openapi")
 
 // describedOperation is what a client's generator reads of an operation.
 type describedOperation struct {
@@ -27,6 +31,11 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 	_, text := w.raw("GET", "/openapi.json", "", "")
 	if err := json.Unmarshal([]byte(text), &document); err != nil {
 		t.Fatal(err)
+	}
+	if *documentFile != "" {
+		if err := os.WriteFile(*documentFile, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	// These ask for something by their path and query alone.
 	bare := []string{"/v1/backup", "/v1/resume"}

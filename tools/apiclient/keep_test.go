@@ -1,0 +1,3 @@
+package apiclient
+
+import _ "github.com/oapi-codegen/runtime" // what it generates imports it
