@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/moby/moby/client"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/runtime"
@@ -78,7 +79,9 @@ func New(_ context.Context, options Options) (*Runtime, error) {
 	if err != nil {
 		return nil, fmt.Errorf("docker runtime: engine address: %w", err)
 	}
-	engine, err := client.New(append([]client.Opt{client.WithHTTPClient(newHTTPClient()), client.WithHost(client.DefaultDockerHost)}, address...)...)
+	engine, err := client.New(append([]client.Opt{client.WithHTTPClient(newHTTPClient()), client.WithHost(client.DefaultDockerHost),
+		client.WithTraceProvider(noop.NewTracerProvider()), // the library's own spans: one for each read of the engine
+	}, address...)...)
 	if err != nil {
 		return nil, fmt.Errorf("docker runtime: engine address: %w", err)
 	}
