@@ -119,6 +119,20 @@ type EventData struct {
 	// Reason and Message say why something failed, or how a lab ended.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Lab is what a lab's consumers need to know of it, so that they needn't ask.
+	Lab *EventLab `json:"lab,omitempty"`
+}
+
+// EventLab is whose a lab is, and how it is after the change.
+type EventLab struct {
+	Owner string `json:"owner,omitempty"`
+	Class string `json:"class,omitempty"`
+	// EndsAt is when its time is over; absent before it runs.
+	EndsAt time.Time `json:"endsAt,omitzero"`
+	// AccessURL is where it can be reached while it runs.
+	AccessURL string `json:"accessUrl,omitempty"`
+	// ExitCode is its container's, once it has ended.
+	ExitCode *int `json:"exitCode,omitempty"`
 }
 
 // Ref names the object of the event.

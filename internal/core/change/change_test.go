@@ -163,3 +163,29 @@ func TestPrivateKindsShowNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestALabsEvents say whose it is, where it is and how it ended: who gets them needn't ask.
+func TestALabsEvents(t *testing.T) {
+	lab := object(`{"owner":"ada@example.org","class":"course","duration":"1h","image":"a"}`)
+	lab.Kind = api.KindLab
+	created := change.Object(nil, lab)
+	if diff := cmp.Diff(&api.EventLab{Owner: "ada@example.org", Class: "course"}, created[0].Data.Lab); diff != "" {
+		t.Error(diff)
+	}
+	end, code := time.Date(2026, 11, 28, 9, 0, 0, 0, time.UTC), 3
+	running := json.RawMessage(`{"phase":"RUNNING","endsAt":"2026-11-28T09:00:00Z","accessUrl":"https://l.example.org"}`)
+	failed := json.RawMessage(`{"phase":"FAILED","reason":"Exited","message":"exit code 3","endsAt":"2026-11-28T09:00:00Z","exitCode":3}`)
+	want := []*api.EventLab{
+		{Owner: "ada@example.org", Class: "course", EndsAt: end, AccessURL: "https://l.example.org"}, {Owner: "ada@example.org", Class: "course", EndsAt: end, ExitCode: &code},
+	}
+	for i, events := range [][]change.Event{change.Status(*lab, nil, running), change.Status(*lab, running, failed)} {
+		for _, e := range events {
+			if diff := cmp.Diff(want[i], e.Data.Lab); diff != "" {
+				t.Errorf("%s: %s", e.Action, diff)
+			}
+		}
+	}
+	if other := change.Object(nil, object(`{}`)); other[0].Data.Lab != nil {
+		t.Errorf("a deployment: %+v", other[0].Data.Lab)
+	}
+}

@@ -51,7 +51,13 @@ func Object(old, next *api.Object) []Event {
 
 // About returns what every event of an object says.
 func About(o api.Object) api.EventData {
-	return api.EventData{UID: o.Metadata.UID, Kind: o.Kind, Scope: o.Scope, Name: o.Name, Generation: o.Metadata.Generation}
+	data := api.EventData{UID: o.Metadata.UID, Kind: o.Kind, Scope: o.Scope, Name: o.Name, Generation: o.Metadata.Generation}
+	if o.Kind.TimeBoxed() {
+		var spec api.LabSpec
+		_ = json.Unmarshal(o.Spec, &spec) // of another version: what can be read of it counts
+		data.Lab = &api.EventLab{Owner: Cut(spec.Owner, maxMessage), Class: Cut(spec.Class, maxMessage)}
+	}
+	return data
 }
 
 // same compares what an object's write may change beside its spec.

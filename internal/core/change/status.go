@@ -76,6 +76,11 @@ func Status(object api.Object, old, next json.RawMessage) []Event {
 	if before.release() != data.Release {
 		data.OldRelease = before.release()
 	}
+	if data.Lab != nil {
+		var lab api.LabStatus
+		_ = json.Unmarshal(next, &lab)
+		data.Lab.EndsAt, data.Lab.AccessURL, data.Lab.ExitCode = lab.EndsAt, Cut(lab.AccessURL, maxMessage), lab.ExitCode
+	}
 	data.Conditions = conditions(before.Conditions, after.Conditions)
 	ends := outcomes(data, before, after)
 	found := &leaves{shows: statusShows, skip: "status.conditions"}
