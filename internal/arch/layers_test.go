@@ -79,7 +79,7 @@ var layers = []layer{
 	{"internal/operator/agent", []string{"api"}, "the pull protocol on a cluster's side; what a resource is, and where things are kept, its user knows"},
 	{"internal/ingress", []string{"api", "internal/confine", "internal/connlimit", "internal/core", "internal/portowner", "internal/relay", "internal/servicemanager"}, "a proxy serves the table it is given; callers say which pods are ready"},
 	{"internal/certstore", []string{"internal/store"}, "bytes of certificates in the store; what they are is the proxy's affair"},
-	{"internal/build", []string{"api", "internal/core"}, "from a folder of source to what an image is made from; engines and stores are others' affairs"},
+	{"internal/build", []string{"api", "internal/core", "internal/gitcmd"}, "from a folder of source to what an image is made from; engines and stores are others' affairs"},
 	{"internal/subprocess", nil, "a program is run within bounds; which one, and what for, is its user's concern"},
 	{"internal/gitcmd", []string{"internal/subprocess"}, "git is called within bounds; what is fetched is its user's concern"},
 	{"internal/plugin", []string{"api", "internal/core", "internal/build", "internal/gitcmd", "internal/subprocess"}, "programs are run and their answers read; what is stored of them is the broker's affair"},

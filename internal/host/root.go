@@ -99,21 +99,28 @@ func (o *Options) closeRoot() error {
 // manifests.
 func (o *Options) isProjects() bool { return filepath.Base(o.Root) == ".tend" }
 
-// keepOutOfGit makes git ignore what a server keeps in a project's folder, such as the key, but not the manifests
-// there.
+// formerGitignore begins the .gitignore of earlier versions, which named what they kept one by one.
+const formerGitignore = "# what `tend dev` keeps here; the manifests are yours to commit\n"
+
+// keepOutOfGit makes git ignore all that lies in a project's folder, such as the key, but not the manifests there.
 func (o *Options) keepOutOfGit() error {
 	path := filepath.Join(o.Root, ".gitignore")
-	if info, err := os.Stat(path); !o.isProjects() || err == nil && info.Size() > 0 {
+	before, err := os.ReadFile(path)
+	switch {
+	case !o.isProjects():
+		return nil
+	case err == nil && len(before) > 0 && !isFormerGitignore(string(before)):
 		return nil
 	}
 	var text strings.Builder
-	text.WriteString("# what `tend dev` keeps here; the manifests are yours to commit\n/.gitignore\n")
-	names := ours
-	if o.Data != "" {
-		names = append([]string{filepath.Base(o.Data)}, ours...)
+	text.WriteString("# `tend dev` keeps its keys and its state here. The manifests are yours to commit; add !/NAME for another file.\n*\n")
+	for _, ending := range manifests {
+		text.WriteString("!/*" + ending + "\n")
 	}
-	for _, name := range names {
-		text.WriteString("/" + name + "\n")
+	for _, name := range ours {
+		if slices.Contains(manifests, filepath.Ext(name)) {
+			text.WriteString("/" + name + "\n")
+		}
 	}
 	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
 		return fmt.Errorf("keep the state out of git: %w", err)
@@ -121,9 +128,26 @@ func (o *Options) keepOutOfGit() error {
 	return nil
 }
 
+// manifests are the endings of the files that internal/manifest reads.
+var manifests = []string{".hcl", ".tend", ".voodu", ".vdu", ".vd", ".yaml", ".yml", ".json"}
+
+// isFormerGitignore reports whether an earlier version wrote a .gitignore and nobody changed it but by adding names.
+func isFormerGitignore(text string) bool {
+	names, former := strings.CutPrefix(text, formerGitignore)
+	if !former {
+		return false
+	}
+	for line := range strings.Lines(names) {
+		if !strings.HasPrefix(line, "/") {
+			return false
+		}
+	}
+	return true
+}
+
 // ours are the names of Tend's entries in a root: what this start has created, and what may have been put there to
 // restore a server.
-var ours = []string{"node", "server", "runtime", "secret.key", "machine.key", "token", "plugins", "blobs", "cache", "assets", "process", "builds", "transfers", "quarantine", "clusters", "joined", "overlay.key", "network.json", "peers", "backup.partial", "restore.partial", "restore.ready", "replaced", "tend.sock", "lost+found"}
+var ours = []string{"node", "server", "runtime", "secret.key", "machine.key", "token", "plugins", "blobs", "cache", "assets", "process", "builds", "transfers", "syncs", "quarantine", "clusters", "joined", "overlay.key", "network.json", "peers", "backup.partial", "restore.partial", "restore.ready", "replaced", "tend.sock", "lost+found"}
 
 // holdsOnlyOurs reports whether the root has no entries but Tend's.
 func (o *Options) holdsOnlyOurs() bool {

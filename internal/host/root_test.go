@@ -2,10 +2,13 @@ package host
 
 import (
 	"bytes"
+	"errors"
 	"io/fs"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -77,16 +80,48 @@ func TestARootInAProject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left, err := os.ReadDir(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, entry := range left {
-		kept := strings.Contains(string(ignored), "\n/"+entry.Name()+"\n")
-		if manifest := entry.Name() == "site.hcl"; kept == manifest {
-			t.Errorf("git leaves %s out: %v", entry.Name(), kept)
+	for _, name := range append([]string{"syncs/web/token", "state/wal"}, append(slices.Clone(ours), "what.comes", "app.json", "site.hcl", "web.yaml")...) {
+		at := filepath.Join(root, name)
+		if _, err := os.Lstat(at); err == nil {
+			continue
+		}
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, nil, 0o600)); err != nil {
+			t.Fatal(err)
 		}
 	}
+	if got, want := tracked(t, filepath.Dir(root)), ".tend/app.json .tend/site.hcl .tend/web.yaml"; got != want {
+		t.Errorf("git takes %s, want %s", got, want)
+	}
+
+	// What an earlier version wrote named what there was then, so it is written again. What a person wrote stays.
+	for before, kept := range map[string]bool{formerGitignore + "/.gitignore\n/node\n": false, formerGitignore + "!/mine\n": true, "/node\n": true} {
+		if err := os.WriteFile(filepath.Join(root, ".gitignore"), []byte(before), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.Prepare(); err != nil {
+			t.Fatal(err)
+		}
+		after, _ := os.ReadFile(filepath.Join(root, ".gitignore"))
+		if want := before; kept && string(after) != want || !kept && string(after) != string(ignored) {
+			t.Errorf("%q became %q", before, after)
+		}
+	}
+}
+
+// tracked returns what git would add of a folder.
+func tracked(t *testing.T, folder string) string {
+	t.Helper()
+	run := func(args ...string) string {
+		command := exec.Command("git", args...)
+		command.Dir, command.Env = folder, append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+		out, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	run("init", "-q")
+	return strings.Join(strings.Fields(run("ls-files", "--others", "--exclude-standard")), " ")
 }
 
 func TestRememberedKeepsTheFirstAnswer(t *testing.T) {

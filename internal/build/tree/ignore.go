@@ -1,10 +1,12 @@
 package tree
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -13,55 +15,88 @@ import (
 )
 
 // always is ignored in every tree. A .dockerignore may include it again with "!".
-var always = []string{".git", ".gitignore", "**/node_modules", ".tend", ".voodu", "**/.DS_Store"}
+var always = []string{"**/.git", ".gitignore", "**/node_modules", ".voodu", "**/.DS_Store"}
 
-// ignoreFiles are the files with patterns: the first one that exists counts.
-var ignoreFiles = []string{".dockerignore", ".gitignore"}
+// state is the folder in which `tend dev` keeps its keys. It is part of no tree, wherever it lies.
+const state = ".tend"
 
-// ignored decides what is left out of a tree.
+// ignored decides what is left out of a tree: what .dockerignore names by the rules of Docker, or without one, what git
+// ignores.
 type ignored struct {
+	root     *os.Root
 	patterns *patternmatcher.PatternMatcher
+	git      gitRules // nil beside a .dockerignore
 	keep     []string
 }
 
-func readIgnored(root *os.Root, keep []string) (*ignored, error) {
-	patterns := slices.Clone(always)
-	for _, name := range ignoreFiles {
-		file, err := root.Open(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", name, err)
-		}
-		defer file.Close()
-		more, err := ignorefile.ReadAll(file)
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", name, err)
-		}
-		for _, pattern := range more {
-			patterns = append(patterns, strings.TrimPrefix(pattern, "/"))
-		}
-		break
-	}
-	matcher, err := patternmatcher.New(patterns)
+// gitRules are the rules of git. They are asked about a folder before what is in it.
+type gitRules interface {
+	ignores(name string, folder bool) (bool, error)
+}
+
+func readIgnored(ctx context.Context, root *os.Root, keep []string) (*ignored, error) {
+	patterns, found, err := dockerPatterns(root)
 	if err != nil {
-		return nil, fmt.Errorf("the patterns of what to ignore: %w", err)
+		return nil, err
 	}
-	return &ignored{patterns: matcher, keep: keep}, nil
+	out := &ignored{root: root, keep: keep}
+	if out.patterns, err = patternmatcher.New(append(slices.Clone(always), patterns...)); err != nil {
+		return nil, fmt.Errorf("the patterns of .dockerignore: %w", err)
+	}
+	if !found {
+		out.git, err = readGit(ctx, root)
+	}
+	return out, err
+}
+
+func dockerPatterns(root *os.Root) (patterns []string, found bool, err error) {
+	file, err := root.Open(".dockerignore")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, true, fmt.Errorf("read .dockerignore: %w", err)
+	}
+	defer file.Close()
+	if patterns, err = ignorefile.ReadAll(file); err != nil {
+		return nil, true, fmt.Errorf("read .dockerignore: %w", err)
+	}
+	for i, pattern := range patterns {
+		patterns[i] = strings.TrimPrefix(pattern, "/")
+	}
+	return patterns, true, nil
 }
 
 // match reports whether a path is left out, and for a folder whether something in it may still be included.
-func (i *ignored) match(name string) (out, inside bool, err error) {
-	out, err = i.patterns.MatchesOrParentMatches(name)
-	if err != nil {
-		return false, false, fmt.Errorf("match %s: %w", name, err)
+func (i *ignored) match(name string, folder bool) (out, inside bool, err error) {
+	secret := path.Base(name) == state || folder && i.keepsKeys(name)
+	switch {
+	case secret:
+		out = true
+	case i.git != nil:
+		if out, err = i.git.ignores(name, folder); err != nil || out {
+			break
+		}
+		fallthrough
+	default:
+		if out, err = i.patterns.MatchesOrParentMatches(name); err != nil {
+			err = fmt.Errorf("match %s: %w", name, err)
+		}
+		inside = out && i.patterns.Exclusions()
 	}
-	if !out || slices.Contains(i.keep, name) {
-		return false, false, nil
+	if err != nil || !out || slices.Contains(i.keep, name) {
+		return false, false, err
 	}
-	if slices.ContainsFunc(i.keep, func(kept string) bool { return strings.HasPrefix(kept, name+"/") }) {
-		return true, true, nil
+	kept := slices.ContainsFunc(i.keep, func(kept string) bool { return strings.HasPrefix(kept, name+"/") })
+	return true, inside || kept, nil
+}
+
+// keepsKeys reports whether a folder is the root of a server, which has its keys.
+func (i *ignored) keepsKeys(name string) bool {
+	for _, file := range []string{"secret.key", "node"} {
+		if info, err := i.root.Lstat(path.Join(name, file)); err != nil || !info.Mode().IsRegular() {
+			return false
+		}
 	}
-	return true, i.patterns.Exclusions(), nil
+	return true
 }

@@ -58,7 +58,7 @@ func Pack(ctx context.Context, folder string, to io.Writer, opts PackOptions) (P
 		return Packed{}, fmt.Errorf("open the source folder: %w", err)
 	}
 	defer root.Close()
-	ignored, err := readIgnored(root, opts.Keep)
+	ignored, err := readIgnored(ctx, root, opts.Keep)
 	if err != nil {
 		return Packed{}, err
 	}
@@ -94,7 +94,7 @@ func (p *packer) visit(name string, entry fs.DirEntry, err error) error {
 	case name == ".":
 		return nil
 	}
-	out, inside, err := p.ignored.match(name)
+	out, inside, err := p.ignored.match(name, entry.IsDir())
 	switch {
 	case err != nil:
 		return err

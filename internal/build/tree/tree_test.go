@@ -123,7 +123,7 @@ func TestWhatIsIgnored(t *testing.T) {
 		want string
 	}{
 		"by itself":     {nil, nil, "Dockerfile debug.log deploy/ deploy/Dockerfile logs/ logs/a.log logs/keep.log main.go secret/ secret/key web/"},
-		".gitignore":    {map[string]string{".gitignore": "*.log\n/secret\n"}, nil, "Dockerfile deploy/ deploy/Dockerfile logs/ logs/a.log logs/keep.log main.go web/"},
+		".gitignore":    {map[string]string{".gitignore": "*.log\n/secret\n"}, nil, "Dockerfile deploy/ deploy/Dockerfile logs/ main.go web/"},
 		".dockerignore": {map[string]string{".dockerignore": "**/*.log\n!logs/keep.log\nsecret\n# a comment\n", ".gitignore": "main.go"}, nil, ".dockerignore Dockerfile deploy/ deploy/Dockerfile logs/ logs/keep.log main.go web/"},
 		"all but one":   {map[string]string{".dockerignore": "*\n!main.go\n"}, []string{"deploy/Dockerfile"}, "deploy/Dockerfile main.go"},
 		"taken back in": {map[string]string{".dockerignore": "!node_modules\nlogs\nsecret\n*.log\ndeploy\nweb"}, nil, ".dockerignore Dockerfile main.go node_modules/ node_modules/y.js"},
