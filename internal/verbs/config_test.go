@@ -38,7 +38,7 @@ func withKeys(o *Options) {
 		if err != nil {
 			return "", err
 		}
-		merged, err := env.Merge(object.Ref(), spec.Container, func(b env.Bucket) (map[string]string, error) {
+		merged, err := env.Merge(object.Ref(), spec.Container, env.Buckets{Values: func(b env.Bucket) (map[string]string, error) {
 			values := map[string]string{}
 			for _, key := range ConfigKeys(snap, Bucket(b)) {
 				record, _ := snap.Get(Bucket(b).prefix() + key)
@@ -49,7 +49,7 @@ func withKeys(o *Options) {
 				values[key] = string(plain)
 			}
 			return change.Over(b, values), nil
-		})
+		}})
 		raw, _ := json.Marshal(merged)
 		return string(raw), err
 	}

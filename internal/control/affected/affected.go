@@ -1,11 +1,14 @@
 package affected
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/environment"
+	"tend.dev/tend/internal/core/env"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
@@ -23,7 +26,7 @@ func By(s records.Snapshot, kind api.Kind, change view.Change, byNode func(recor
 		if record.Kind == api.KindNode {
 			return byNode(s)
 		}
-		return append(around(s, kind, record.Ref()), only(kind, record.Ref())...)
+		return append(append(around(s, kind, record.Ref()), only(kind, record.Ref())...), certificates(s, kind, change)...)
 	case *api.WorkloadStatus, *api.JobStatus:
 		if ref, _, ok := records.ParseRef(strings.TrimPrefix(change.Key, records.StatusPrefix)); ok {
 			return around(s, kind, ref)
@@ -59,6 +62,21 @@ func By(s records.Snapshot, kind api.Kind, change view.Change, byNode func(recor
 		return bucket(s, kind, change.Key)
 	}
 	return nil
+}
+
+// certificates returns the keys of the objects whose environment lacks or has what an ingress names as its certificate, if
+// that changed.
+func certificates(s records.Snapshot, kind api.Kind, change view.Change) (out []engine.Key) {
+	before, _ := change.Old.(*api.Object)
+	after, _ := change.New.(*api.Object)
+	if slices.Equal(environment.CertificateKeys(before), environment.CertificateKeys(after)) {
+		return nil
+	}
+	scope := cmp.Or(before, after).Scope // either bucket of it
+	for _, object := range environment.Consumers(s, kind, env.Bucket{Scope: scope}) {
+		out = append(out, control.Key(object.Value.Ref()))
+	}
+	return out
 }
 
 // around returns the keys of the objects that refer to ref or wait for it, whether it exists or not.

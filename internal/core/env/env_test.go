@@ -13,8 +13,8 @@ import (
 
 var web = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 
-func values(buckets map[Bucket]map[string]string) func(Bucket) (map[string]string, error) {
-	return func(b Bucket) (map[string]string, error) { return buckets[b], nil }
+func values(buckets map[Bucket]map[string]string) Buckets {
+	return Buckets{Values: func(b Bucket) (map[string]string, error) { return buckets[b], nil }}
 }
 
 func TestMerge(t *testing.T) {
@@ -77,8 +77,37 @@ func TestMergeRefuses(t *testing.T) {
 		t.Errorf("a key that no bucket has: %v", err)
 	}
 	broken := errors.New("broken")
-	if _, err := Merge(web, api.Container{}, func(Bucket) (map[string]string, error) { return nil, broken }); !errors.Is(err, broken) {
+	if _, err := Merge(web, api.Container{}, Buckets{Values: func(Bucket) (map[string]string, error) { return nil, broken }}); !errors.Is(err, broken) {
 		t.Errorf("an unreadable bucket: %v", err)
+	}
+}
+
+// What a bucket withholds is no variable, whichever object reads it, and can be a secret file. A value of the same key in
+// another bucket is not meant.
+func TestWithheld(t *testing.T) {
+	buckets := values(map[Bucket]map[string]string{
+		{Scope: "prod"}:                    {"KEY": "scope", "SHARED": "scope"},
+		{Scope: "prod", Name: "web"}:       {"CRT": "app", "B": "app"},
+		{Scope: "prod", Name: "db"}:        {"KEY": "db"},
+		{Scope: "shared", Name: "ingress"}: {"CRT": "far"},
+	})
+	buckets.Withheld = func(b Bucket) []string {
+		return map[Bucket][]string{{Scope: "prod"}: {"KEY", "CRT"}, {Scope: "prod", Name: "web"}: {"KEY", "CRT"}, {Scope: "shared", Name: "ingress"}: {"CRT"}}[b]
+	}
+	for name, tc := range map[string]struct {
+		reason   string
+		declared api.Container
+		want     map[string]string
+	}{
+		"own":         {"neither its own nor its scope's", api.Container{}, map[string]string{"SHARED": "scope", "B": "app"}},
+		"env_from":    {"nor another's, which its scope's would hide anyway", api.Container{EnvFrom: []string{"db", "shared/ingress"}}, map[string]string{"SHARED": "scope", "B": "app"}},
+		"secret file": {"who names it has it", api.Container{SecretFiles: map[string]string{"/run/crt": "CRT"}}, map[string]string{"SHARED": "scope", "B": "app", "=/run/crt": "app"}},
+		"manifest":    {"its own text stays", api.Container{Env: map[string]string{"KEY": "spec"}}, map[string]string{"SHARED": "scope", "B": "app", "KEY": "spec"}},
+	} {
+		got, err := Merge(web, tc.declared, buckets)
+		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %s: %v\n%s", name, tc.reason, err, diff)
+		}
 	}
 }
 

@@ -8,15 +8,32 @@ import (
 	"tend.dev/tend/api"
 )
 
+// Buckets are the buckets as they are stored.
+type Buckets struct {
+	// Values returns those of a bucket, in plain text.
+	Values func(Bucket) (map[string]string, error)
+	// Withheld returns the keys of a bucket that are no variables: the certificates of ingresses and their private keys. They
+	// can still be secret files. Default: none.
+	Withheld func(Bucket) []string
+}
+
+func (b Buckets) withheld(bucket Bucket) []string {
+	if b.Withheld == nil {
+		return nil
+	}
+	return b.Withheld(bucket)
+}
+
 // Merge builds the environment of an object from its spec, with references resolved, and from the values of buckets.
 // The result also holds the contents of the secret files, under names that no variable can have; Split separates them.
 // So code that stores, hashes or encrypts an environment handles the files with it.
-func Merge(ref api.Ref, declared api.Container, values func(Bucket) (map[string]string, error)) (map[string]string, error) {
-	configured, err := stack(ref, declared.EnvFrom, values)
+func Merge(ref api.Ref, declared api.Container, buckets Buckets) (map[string]string, error) {
+	configured, withheld, err := stack(ref, declared.EnvFrom, buckets)
 	if err != nil {
 		return nil, err
 	}
 	out := maps.Clone(configured)
+	maps.DeleteFunc(out, func(key, _ string) bool { return withheld[key] })
 	var missing []string
 	for _, path := range slices.Sorted(maps.Keys(declared.SecretFiles)) {
 		key := declared.SecretFiles[path]
@@ -40,24 +57,31 @@ func Merge(ref api.Ref, declared api.Container, values func(Bucket) (map[string]
 	return out, nil
 }
 
-// stack overlays the buckets.
-func stack(ref api.Ref, envFrom []string, values func(Bucket) (map[string]string, error)) (map[string]string, error) {
-	out := map[string]string{}
+// stack overlays the buckets. withheld are the keys whose value comes from a bucket that withholds it.
+func stack(ref api.Ref, envFrom []string, buckets Buckets) (out map[string]string, withheld map[string]bool, err error) {
+	out, withheld = map[string]string{}, map[string]bool{}
 	resolved := len(envFrom) == 0
 	for _, source := range Sources(ref, envFrom) {
 		for _, bucket := range source.Buckets {
-			bucketed, err := values(bucket)
+			bucketed, err := buckets.Values(bucket)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			maps.Copy(out, bucketed)
+			for key := range bucketed {
+				delete(withheld, key)
+			}
+			for _, key := range buckets.withheld(bucket) {
+				_, found := bucketed[key]
+				withheld[key] = withheld[key] || found
+			}
 			resolved = resolved || source.Entry != "" && len(bucketed) > 0
 		}
 	}
 	if !resolved {
-		return nil, &EmptyError{Entries: envFrom}
+		return nil, nil, &EmptyError{Entries: envFrom}
 	}
-	return out, nil
+	return out, withheld, nil
 }
 
 // filePrefix marks the content of a secret file: no variable's name contains =.
