@@ -22,6 +22,8 @@ type Reporter[S any] struct {
 	Kind api.Kind
 	// Status returns the status of an object, made from the one before. It is pure.
 	Status func(s records.Snapshot, object records.Read[api.Object], before S, now time.Time) S
+	// After returns how long it takes until time alone changes a status; 0 for never. Default: never.
+	After func(s records.Snapshot, object records.Read[api.Object], now time.Time) time.Duration
 }
 
 // Name implements Controller.
@@ -58,7 +60,11 @@ func (r *Reporter[S]) Reconcile(ctx context.Context, key engine.Key) (engine.Res
 		return engine.Result{}, err
 	}
 	revision, err := r.Commit(ctx, txn, records.StatusKey(ref))
-	return engine.Result{Revision: revision}, err
+	result := engine.Result{Revision: revision}
+	if object := r.Snapshot().Object(ref); r.After != nil && object.Exists() {
+		result.After = r.After(r.Snapshot(), object, r.Now())
+	}
+	return result, err
 }
 
 func (r *Reporter[S]) ref(key engine.Key) api.Ref {

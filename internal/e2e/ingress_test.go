@@ -117,7 +117,7 @@ func TestIngress(t *testing.T) {
 	f.until("it is back", func() bool { status, _ := f.body(secure, "https://app.test/"); return status == 200 })
 
 	f.deploy(f.manifest("app", replicas(0)))
-	f.until("it says that no pod serves", func() bool { return f.ingress("app", "Degraded").Reason == "NoReadyPods" })
+	f.until("it says that no pod serves", func() bool { return f.ingress("app", "Ready").Reason == "NoReadyPods" })
 	f.wantSaid(f.tend("delete", "ingress", f.scope+"/app"), 0)
 	f.until("the listener is closed", func() bool {
 		conn, err := net.Dial("tcp", f.plain)

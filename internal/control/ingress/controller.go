@@ -24,7 +24,21 @@ var Kind = control.Kind{
 
 // New returns the controller of ingresses.
 func New(deps control.Deps) *Controller {
-	return &Controller{control.Reporter[api.IngressStatus]{Deps: deps.Defaults(), Kind: api.KindIngress, Status: new(claims).status}}
+	known := new(claims)
+	return &Controller{control.Reporter[api.IngressStatus]{Deps: deps.Defaults(), Kind: api.KindIngress, Status: known.status, After: known.after}}
+}
+
+// after returns how long an outage still passes as one that may end by itself.
+func (c *claims) after(s records.Snapshot, object records.Read[api.Object], now time.Time) time.Duration {
+	o := observe(s, object, c.of(s))
+	if status := s.IngressStatus(object.Value.Ref()).Value; status != nil {
+		o.unreadySince(status.Conditions, now)
+	}
+	if o.ready > 0 || !o.serves {
+		return 0
+	}
+	left, _ := o.excused()
+	return left
 }
 
 func (c *claims) status(s records.Snapshot, object records.Read[api.Object], before api.IngressStatus, now time.Time) api.IngressStatus {
@@ -32,7 +46,7 @@ func (c *claims) status(s records.Snapshot, object records.Read[api.Object], bef
 }
 
 // Affected returns the ingresses a change may concern: the changed one and those whose host it may decide about, those
-// that a changed workload serves, or all if a proxy reported, or a node is silent or answers again.
+// that a changed workload serves (its status says whether it is on its way), or all if a proxy reported, or a node is silent or answers again.
 func (c *Controller) Affected(s records.Snapshot, change view.Change) []engine.Key {
 	value := change.New
 	if value == nil {
@@ -52,6 +66,10 @@ func (c *Controller) Affected(s records.Snapshot, change view.Change) []engine.K
 	case *api.TaskStatus:
 		if task := s.Task(record.ID); task.Exists() {
 			return servedBy(s, task.Value.Owner())
+		}
+	case *api.WorkloadStatus:
+		if ref, _, ok := records.ParseRef(strings.TrimPrefix(change.Key, records.StatusPrefix)); ok {
+			return servedBy(s, ref)
 		}
 	case *api.IngressNodeStatus:
 		return control.Keys(s, api.KindIngress)

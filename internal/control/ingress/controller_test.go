@@ -129,8 +129,8 @@ func TestStatus(t *testing.T) {
 		url      string
 	}{
 		"served":        {spec: plain, pods: []bool{true, false}, ready: "Served", url: "http://shop.org"},
-		"no pod yet":    {spec: plain, ready: "NoReadyPods", degraded: "NoReadyPods", url: "http://shop.org"},
-		"none is ready": {spec: plain, pods: []bool{false}, ready: "NoReadyPods", degraded: "NoReadyPods"},
+		"no pod yet":    {spec: plain, ready: "NoReadyPods", url: "http://shop.org"},
+		"none is ready": {spec: plain, pods: []bool{false}, ready: "NoReadyPods"},
 		"no such deployment": {
 			spec: api.IngressSpec{Host: "shop.org", Service: "nobody"}, pods: []bool{true}, ready: "NoService", degraded: "NoService",
 		},
@@ -284,6 +284,7 @@ func TestAffected(t *testing.T) {
 		"its workload":         {view.Change{New: &api.Object{Kind: web.Kind, Scope: web.Scope, Name: web.Name}}, own},
 		"one of its name":      {view.Change{New: &api.Object{Kind: other.Kind, Scope: other.Scope, Name: other.Name}}, nil},
 		"a pod":                {view.Change{New: &api.TaskStatus{ID: "a"}}, own},
+		"how its workload is":  {view.Change{Key: records.StatusKey(web), New: &api.WorkloadStatus{}}, own},
 		"a pod of no task":     {view.Change{New: &api.TaskStatus{ID: "z"}}, nil},
 		"a proxy":              {view.Change{New: &api.IngressNodeStatus{}}, own},
 		"what it wrote":        {view.Change{New: &api.IngressStatus{}}, nil},

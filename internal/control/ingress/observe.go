@@ -21,9 +21,12 @@ type observed struct {
 	// serves reports whether the workload exists.
 	serves   bool
 	workload api.DeploymentSpec
-	pods     int            // wanted and not ended
-	readyOn  map[string]int // by node; a node that is silent has none
-	ready    int            // at least so many are reached by each node that serves the ingress
+	rollout  *api.WorkloadStatus // nil while nothing is known of it
+	pods     int                 // wanted and not ended
+	starting int                 // of them, those that have never been ready
+	unready  time.Duration       // for so long no request has reached a pod
+	readyOn  map[string]int      // by node; a node that is silent has none
+	ready    int                 // at least so many are reached by each node that serves the ingress
 	gaps     []gap
 	nodes    []records.Read[api.IngressNodeStatus]
 	deaf     []api.IngressNodeStatus // those that answer and can't listen where they should
@@ -43,6 +46,7 @@ func observe(s records.Snapshot, object records.Read[api.Object], claims hosts.T
 		if workload := s.Object(ref); workload.Exists() {
 			spec, err := api.DecodeWorkload(kind, workload.Value.Spec)
 			o.serves, o.workload = err == nil, spec.DeploymentSpec
+			o.rollout = s.WorkloadStatus(ref).Value
 			o.count(s, ref)
 			break
 		}
@@ -119,6 +123,9 @@ func (o *observed) count(s records.Snapshot, workload api.Ref) {
 			continue
 		}
 		o.pods++
+		if !status.Exists() || status.Value.ReadyAt.IsZero() {
+			o.starting++
+		}
 		if status.Exists() && status.Value.State == api.TaskRunning && status.Value.Ready && s.Alive(task.Value.Node) {
 			o.readyOn[task.Value.Node]++
 		}

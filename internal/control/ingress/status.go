@@ -25,6 +25,7 @@ func (o observed) status(before api.IngressStatus, now time.Time) api.IngressSta
 	}
 	next.URL = o.url()
 	o.now = now
+	o.unreadySince(before.Conditions, now)
 	ready, degraded := o.readiness(), o.trouble()
 	next.Conditions = api.SetCondition(next.Conditions, ready, now)
 	next.Conditions = api.SetCondition(next.Conditions, degraded, now)
@@ -51,6 +52,9 @@ func (o observed) url() string {
 func (o observed) readiness() api.Condition {
 	c := api.Condition{Type: api.ConditionReady, Status: api.ConditionFalse}
 	c.Reason, c.Message = o.notReadyReason()
+	if c.Reason == api.ReasonNoReadyPods {
+		c.Next = o.nextStep(c.Reason)
+	}
 	if c.Reason == "" {
 		c.Status, c.Reason = api.ConditionTrue, api.ReasonServed
 		c.Message = fmt.Sprintf("%s is served by %d of %d pods of %s", o.url(), o.ready, o.pods, o.spec.ServiceName(o.object.Value.Name))
@@ -108,6 +112,9 @@ func (o observed) chosenBy() string {
 func (o observed) trouble() api.Condition {
 	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionTrue}
 	c.Reason, c.Message = o.notReadyReason()
+	if _, excused := o.excused(); excused && c.Reason == api.ReasonNoReadyPods {
+		c.Reason = ""
+	}
 	switch c.Reason {
 	case api.ReasonInvalidSpec, api.ReasonHostTaken, api.ReasonNotListening, api.ReasonNoService, api.ReasonNoReadyPods, api.ReasonPodsUnreached,
 		api.ReasonCertificateFailed:

@@ -22,7 +22,7 @@ func judgeReady(s judged, ready api.Condition, degraded *api.Condition) judged {
 // judgeIngress returns what has become of an ingress, by its Ready condition. The ingress is observed already, and
 // not being deleted.
 func judgeIngress(s judged, ready api.Condition, degraded *api.Condition) judged {
-	s.Reason, s.Message = ready.Reason, ready.Message
+	s.Reason, s.Message, s.Next = ready.Reason, ready.Message, ready.Next
 	if degraded != nil && degraded.Status == api.ConditionTrue && ready.Status != api.ConditionTrue {
 		s.Message, s.Next = degraded.Message, degraded.Next
 	}

@@ -94,7 +94,7 @@ func (b Builder) Build(c Content) (Parcel, error) {
 	case s.Mail != nil:
 		return b.mail(*s.Mail, c, subject, text)
 	case s.Slack != nil:
-		return b.post("slack", s.Slack.URL, c.ID(), "", map[string]any{"text": strings.TrimSpace("*" + slackText.Replace(subject) + "*\n" + slackText.Replace(text))})
+		return b.post("slack", s.Slack.URL, c.ID(), "", map[string]any{"text": strings.TrimSpace("*" + slackText.Replace(subject) + "*\n" + slackText.Replace(below(subject, text)))})
 	case s.Ntfy != nil:
 		return b.ntfy(*s.Ntfy, c, subject, text)
 	case s.Shoutrrr != nil:
@@ -153,6 +153,15 @@ func (b Builder) post(field, url, id, token string, body map[string]any) (Parcel
 	return Parcel{Request: &request, Timeout: webhook.AttemptTime, Receiver: request.Receiver()}, nil
 }
 
+// below returns the text under a title that is shown above it: without its first line, if that says the same.
+func below(subject, text string) string {
+	first, rest, _ := strings.Cut(text, "\n")
+	if strings.Join(strings.Fields(first), " ") == subject {
+		return rest
+	}
+	return text
+}
+
 // slackText escapes what Slack would take for a link or a mention.
 var slackText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
@@ -185,6 +194,7 @@ func (b Builder) ntfy(s api.SinkNtfy, c Content, subject, text string) (Parcel, 
 	case len(c.Message.Failed)+c.Message.More == 0:
 		priority, tag = min(priority, ntfyLow), ntfyRecovered
 	}
+	text = below(subject, text)
 	return b.post("ntfy", url, c.ID(), s.Token, map[string]any{
 		"topic": topic, "title": subject, "message": strings.ToValidUTF8(text[:min(len(text), maxNtfyText)], ""), "priority": priority, "tags": []string{tag},
 	})

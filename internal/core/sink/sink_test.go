@@ -176,6 +176,9 @@ func TestMessages(t *testing.T) {
 	if body := string(p.Request.Body); !strings.Contains(body, `deployment prod/web failed: NoNode`) || strings.Contains(body, "<!channel>") {
 		t.Errorf("Slack gets %s", body)
 	}
+	if body := string(p.Request.Body); strings.Count(body, "deployment prod/web failed: NoNode") != 1 || !strings.Contains(body, "tend describe deployment prod/web") {
+		t.Errorf("Slack shows the title above the text, and gets %s", body)
+	}
 	p = build(api.SinkSpec{Ntfy: &api.SinkNtfy{Topic: "ops", Token: ref("TOKEN")}}, m)
 	var body struct {
 		Topic, Title, Message string
