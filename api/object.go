@@ -92,8 +92,12 @@ const (
 	// StampKeepVolumes is the beginning of keys that end in an ordinal; the value is the rebootstrap nonce under which the
 	// ordinal is made again and keeps its volumes.
 	StampKeepVolumes = "keepvolumes/"
-	// StampRollback names the release whose image and env a rollback pinned; the next change of the spec clears it.
+	// StampRollback names the release whose image a rollback pinned; the next change of the spec clears it.
 	StampRollback = "rollback"
+	// StampRollbackConfig is set beside StampRollback: RollbackKeepsConfig, or for a rollback that returns to the release's
+	// environment too, the keyed hash of what the buckets gave when it was asked for. Absent where an earlier version wrote
+	// StampRollback: its rollbacks took the environment along.
+	StampRollbackConfig = "rollbackconfig"
 	// StampAssets is a JSON object of the assets a consumer refers to: reference (scope.name.key) → digest (sha256:<hex>).
 	// An apply of an asset restamps all its consumers in the same transaction.
 	StampAssets = "assets"

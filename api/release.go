@@ -41,8 +41,8 @@ type Release struct {
 	AssetDigests map[string]string `json:"assetDigests,omitempty"`
 	// RolledBackFrom is the release whose snapshot this one repeats, if it came from a rollback.
 	RolledBackFrom string `json:"rolledBackFrom,omitempty"`
-	// EnvOver is set beside RolledBackFrom: the keyed hash of what the buckets and the spec gave when it was made. Once
-	// they give something else, the environment is theirs again.
+	// EnvOver is set beside RolledBackFrom: the keyed hash of what the buckets and the spec gave when it was made. It differs
+	// from EnvHash where the rollback returned to the release's environment too; see StampRollbackConfig.
 	EnvOver string `json:"envOver,omitempty"`
 	// EnvironmentOf is set on a release that only took over the buckets as they were when an ordinal was made again: the
 	// release whose other pods count as updated, though their environment is an earlier one.
@@ -183,6 +183,8 @@ type FailedRollout struct {
 	Pull       string `json:"pull,omitempty"` // StampPull
 	Reason     string `json:"reason"`
 	Message    string `json:"message,omitempty"`
+	// Config are the values that differ between the release that was returned to, whose environment came back, and this one.
+	Config ConfigDifferences `json:"config,omitempty"`
 	// Next is the step that helps, where it is known; Slot the one that failed.
 	Next string `json:"next,omitempty"`
 	Slot string `json:"slot,omitempty"`

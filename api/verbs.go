@@ -46,8 +46,14 @@ type VerbResult struct {
 	// PreviousReplicas is the count before a scale.
 	PreviousReplicas *int `json:"previousReplicas,omitempty"`
 	Replicas         *int `json:"replicas,omitempty"`
-	// Release is the one a rollback returns to.
-	Release string `json:"release,omitempty"`
+	// Release is the one a rollback returns to. Config are the values that were changed since that was made; they stay as
+	// they are unless WithConfig is set: then the environment of the release comes back.
+	Release    string            `json:"release,omitempty"`
+	Config     ConfigDifferences `json:"config,omitempty"`
+	WithConfig bool              `json:"withConfig,omitempty"`
+	// DryRun is set where nothing was stored; Plan are the actions that would run then.
+	DryRun bool            `json:"dryRun,omitempty"`
+	Plan   []PlannedAction `json:"plan,omitempty"`
 	// Restart is the new nonce of a restart: pods whose task carries it are new.
 	Restart string `json:"restart,omitempty"`
 	// Retries: a release whose command had failed is tried again, and no pod was made outdated. Empty where there is none.

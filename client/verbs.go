@@ -33,6 +33,12 @@ type Option string
 // ForceConflicts takes over the fields that another manager set to another value, instead of being refused.
 const ForceConflicts Option = "force_conflicts"
 
+// WithConfig has a rollback return to the config of the release too.
+const WithConfig Option = "with_config"
+
+// DryRun has a rollback only say what it would do.
+const DryRun Option = "dry_run"
+
 // NoRestart lets a change of a bucket reach containers with their workload's next release or restart alone.
 const NoRestart Option = "no_restart"
 
@@ -72,7 +78,8 @@ func (c *Client) Rebootstrap(ctx context.Context, target Target, ordinal int) (a
 		query: target.query("ordinal", strconv.Itoa(ordinal))})
 }
 
-// Rollback returns to a release; an empty one is the newest before the current that was good.
+// Rollback returns to a release; an empty one is the newest before the current that was good. Config stays as it is, unless
+// WithConfig is given; the answer names what changed.
 func (c *Client) Rollback(ctx context.Context, target Target, release string, options ...Option) (api.VerbResult, error) {
 	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/rollback",
 		query: target.queryOf(options, "release", release)})

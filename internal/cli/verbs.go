@@ -37,7 +37,7 @@ func (a *app) verb(v verb) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := a.say(result, ref.String(), said); err != nil || w.none {
+		if err := a.say(result, ref.String(), said); err != nil || w.none || result.DryRun {
 			return err
 		}
 		return a.await(ctx, c, []wait{{Awaited: api.Awaited{Ref: ref, Revision: result.Revision, Generation: result.Generation, Counts: v.counts}}}, w.timeout)
@@ -111,22 +111,4 @@ func (a *app) restartCommand() *cobra.Command {
 			return result, fmt.Sprintf("%s restarting", ref), err
 		},
 	})
-}
-
-func (a *app) rollbackCommand() *cobra.Command {
-	var force bool
-	return forcing(a.verb(verb{
-		use: "rollback [KIND] SCOPE/NAME [RELEASE]", short: "return to an earlier release: spec, image and environment; not replicas", extra: 1,
-		long: "Return to an earlier release: its spec, image and environment, not its replicas. Without RELEASE it is the newest good\n" +
-			"one before the current. `tend releases` lists them." + exitStatusOfVerbs,
-		example: "  tend rollback prod/web\n  tend rollback prod/web v3",
-		act: func(ctx context.Context, c *client.Client, ref api.Ref, rest []string) (api.VerbResult, string, error) {
-			release := ""
-			if len(rest) > 0 {
-				release = rest[0]
-			}
-			result, err := c.Rollback(ctx, client.TargetOf(ref), release, optionsOf(force)...)
-			return result, fmt.Sprintf("%s rolling back to %s", ref, result.Release), err
-		},
-	}), &force)
 }

@@ -48,9 +48,10 @@ func (d *daemon) buildServer() error {
 
 // newVerbs creates the verbs that write the desired state.
 func (d *daemon) newVerbs() *verbs.Service {
+	environments := environment.New(d.keys)
 	return verbs.New(verbs.Options{
 		Store: d.store, Leases: d.store, Reader: verbs.FromView{Store: d.store, View: d.view}, Validate: manifest.Validate,
-		Preview: d.preview, Seal: d.keys.Encrypt, Open: d.keys.Decrypt, EnvHash: environment.New(d.keys).HashAfter, Logger: d.Logger,
+		Preview: d.preview, Seal: d.keys.Encrypt, Open: d.keys.Decrypt, EnvHash: environments.HashAfter, ConfigSince: environments.Since, Logger: d.Logger,
 		MAC: d.keys.HMAC, Assets: d.files.library, Now: d.Now,
 		Rebalance: scheduler.New(control.Deps{Snapshot: d.snapshot}).Rebalance,
 	})

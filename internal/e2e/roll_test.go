@@ -82,7 +82,7 @@ func freePort(t *testing.T) int {
 	return 0
 }
 
-// TestRollback returns image, spec and environment, and leaves the count alone.
+// TestRollback returns image and spec, leaves the count alone, and config unless that is asked for.
 func TestRollback(t *testing.T) {
 	m := newMachine(t).start()
 	m.deploy(m.manifest("app", replicas(2), env(map[string]string{"MODE": "one"})))
@@ -96,19 +96,24 @@ func TestRollback(t *testing.T) {
 	}
 	m.until("the second environment is rolled out", func() bool { return m.status("app").Release == "v4" && m.status("app").Updated == 3 })
 
-	m.wantSaid(m.tend("rollback", m.scope+"/app", "v2"), 0)
-	m.exactly("app", 3, "v1")
-	for name := range m.running("app") {
-		seen := m.inspect(name)
-		if seen.Config.Hostname == "changed" {
-			t.Errorf("%s kept the hostname of what was rolled back", name)
-		}
-		for _, want := range []string{"MODE=one", "COLOR=blue"} {
-			if !slices.Contains(seen.Config.Env, want) {
-				t.Errorf("%s lacks %s: %v", name, want, seen.Config.Env)
+	wantEnv := func(color string) {
+		m.exactly("app", 3, "v1")
+		for name := range m.running("app") {
+			seen := m.inspect(name)
+			if seen.Config.Hostname == "changed" {
+				t.Errorf("%s kept the hostname of what was rolled back", name)
+			}
+			for _, want := range []string{"MODE=one", "COLOR=" + color} {
+				if !slices.Contains(seen.Config.Env, want) {
+					t.Errorf("%s lacks %s: %v", name, want, seen.Config.Env)
+				}
 			}
 		}
 	}
+	m.wantSaid(m.tend("rollback", m.scope+"/app", "v2"), 0, "config stays as it is today; changed since v2: COLOR changed")
+	wantEnv("red")
+	m.wantSaid(m.tend("rollback", m.scope+"/app", "v2", "--with-config"), 0, "with the config of v2")
+	wantEnv("blue")
 	releases, err := m.client.Releases(t.Context(), client.TargetOf(m.ref("app")))
 	if err != nil {
 		t.Fatal(err)

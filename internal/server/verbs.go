@@ -71,12 +71,17 @@ func (s *Server) rebootstrap(ctx context.Context, in *rebootstrapQuery) (api.Ver
 type rollbackQuery struct {
 	TargetQuery
 	Release        string `query:"release"`
+	WithConfig     bool   `query:"with_config"`
+	DryRun         bool   `query:"dry_run"`
 	ForceConflicts bool   `query:"force_conflicts"`
 }
 
 func (s *Server) rollback(ctx context.Context, in *rollbackQuery) (api.VerbResult, error) {
 	return s.verb(ctx, in.TargetQuery, func(target verbs.Target) (api.VerbResult, error) {
-		return s.Verbs.Rollback(ctx, target, in.Release, verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts})
+		return s.Verbs.Rollback(ctx, target, verbs.RollbackOptions{
+			Release: in.Release, WithConfig: in.WithConfig, DryRun: in.DryRun,
+			FieldManager: verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts},
+		})
 	})
 }
 

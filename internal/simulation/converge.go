@@ -72,8 +72,7 @@ func (w *World) calmDown() {
 // suspend keeps cron jobs from running on, so that the world can come to rest, starts what people stopped, and sets a key
 // that all have, so that no environment is one that a rollback pinned.
 func (w *World) suspend() {
-	w.ask(api.Ref{Kind: "config", Scope: scope}, input{verb: "config"},
-		w.setting("", api.ConfigRequest{Set: map[string]string{"CALM": w.people.fresh()}}))
+	w.calm()
 	for _, object := range w.declaredObjects() {
 		switch {
 		case object.Metadata.Deleting():
@@ -87,6 +86,12 @@ func (w *World) suspend() {
 		}
 	}
 	w.people.wait.Wait()
+}
+
+// calm sets a key that all workloads have.
+func (w *World) calm() {
+	w.ask(api.Ref{Kind: "config", Scope: scope}, input{verb: "config"},
+		w.setting("", api.ConfigRequest{Set: map[string]string{"CALM": w.people.fresh()}}))
 }
 
 // never is a schedule that isn't due during a run.

@@ -16,7 +16,7 @@
 //   - a file that a container mounts exists and holds the declared bytes;
 //   - a request is answered by a pod of the app it was for, which is ready;
 //   - no more pods are made of a deployment than are declared, and what was stopped for good stays stopped;
-//   - a rollback brings back the image, command, environment and files that ran before;
+//   - a rollback with config brings back the image, command, environment and files that ran before;
 //   - of several servers, only the one that has the controllers writes what they write;
 //   - a lab runs at most once, not before its start, and is gone after every end;
 //   - verbs are linearizable per object, and what was answered as done is never undone;

@@ -197,12 +197,16 @@ func scaleSomething(w *World, random *rand.Rand) {
 
 func rollBackSomething(w *World, random *rand.Rand) {
 	ref := anySlotted(random)
-	w.ask(ref, input{verb: "rollback"}, w.rollingBack(ref, ""))
+	var options []client.Option
+	if random.IntN(2) == 0 {
+		options = append(options, client.WithConfig)
+	}
+	w.ask(ref, input{verb: "rollback"}, w.rollingBack(ref, "", options...))
 }
 
-func (w *World) rollingBack(ref api.Ref, release string) func(ctx context.Context) error {
+func (w *World) rollingBack(ref api.Ref, release string, options ...client.Option) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
-		_, err := w.client.Rollback(ctx, client.TargetOf(ref), release)
+		_, err := w.client.Rollback(ctx, client.TargetOf(ref), release, options...)
 		return err
 	}
 }

@@ -9,12 +9,13 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/client"
 	"tend.dev/tend/internal/runtime"
 )
 
 // returns has a workload mount a file, which outlives a server that knows of nothing. Then it builds the image again under its
-// tag and changes the file: that has to be noticed. Then it rolls back: what runs has to be what ran before, the older
-// build and the older file too.
+// tag and changes the file and config: that has to be noticed. Then it rolls back, config too: what runs has to be what ran
+// before, the older build and the older file too.
 func (w *World) returns() {
 	random := rand.New(rand.NewPCG(w.opts.Seed, 6<<32))
 	for _, object := range w.declaredObjects() {
@@ -35,8 +36,10 @@ func (w *World) returns() {
 		w.becomes("an image moved")
 		w.renewFiles()
 		w.becomes("a file changed")
+		w.calm()
+		w.becomes("config changed")
 		w.storyf("-- %s returns to %s", ref, release)
-		w.askNow(ref, input{verb: "rollback"}, w.rollingBack(ref, release))
+		w.askNow(ref, input{verb: "rollback"}, w.rollingBack(ref, release, client.WithConfig))
 		w.await(correctTime, func() []string {
 			if now, _ := w.runsNow(ref); now != ran {
 				return []string{now}

@@ -193,7 +193,7 @@ func stampsAfter(old api.Object, changes []api.FieldChange, opts ApplyOptions, n
 	}
 	if opts.Force || asksForRelease(changes) {
 		// A rollback's pin holds until the spec changes; a change of replicas doesn't count.
-		delete(stamps, api.StampRollback)
+		unpin(stamps)
 	}
 	if len(stamps) == 0 {
 		return nil

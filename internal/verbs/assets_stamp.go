@@ -97,7 +97,7 @@ func (p *placed) stampUses(there files, found *faults) {
 	p.stamp(stamps)
 	if after := p.next.AssetDigests(); p.stored.Exists() && !maps.Equal(before, after) {
 		p.changed("assets", before, after)
-		delete(p.next.Metadata.Stamps, api.StampRollback) // it asks for something new
+		unpin(p.next.Metadata.Stamps) // it asks for something new
 	}
 }
 
@@ -170,6 +170,6 @@ func (p *placed) stampAgain(there files) {
 	p.stamp(stamps)
 	if after := p.next.AssetDigests(); !maps.Equal(before, after) {
 		p.changed("assets", before, after)
-		delete(p.next.Metadata.Stamps, api.StampRollback)
+		unpin(p.next.Metadata.Stamps)
 	}
 }

@@ -247,7 +247,7 @@ func TestARollbackIsStampedAsWhatItReturnsTo(t *testing.T) {
 	if _, err := w.service.Delete(t.Context(), Target{Kind: api.KindAsset, Scope: "prod", Name: "old"}, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.service.Rollback(t.Context(), TargetOf(ref("prod", "web")), "v1", FieldManager{}); err != nil {
+	if _, err := w.service.Rollback(t.Context(), TargetOf(ref("prod", "web")), RollbackOptions{Release: "v1"}); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{"prod.conf.a": digest("two"), "prod.old.a": digest("gone soon")}

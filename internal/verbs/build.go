@@ -80,7 +80,7 @@ func (p *placed) stampBuild(snap records.Snapshot, force, confined bool, now tim
 	if p.stored.Exists() && p.next.Tree() != tree {
 		p.result.Changes = append(p.result.Changes,
 			api.FieldChange{Path: "build.source", Old: text(orNil(p.next.Tree())), New: text(tree)})
-		delete(stamps, api.StampRollback) // it asks for something new
+		unpin(stamps) // it asks for something new
 	}
 	p.next.Metadata.Stamps = stamps
 	wanted := api.NewImageBuild(stamps[api.StampBuild], build)

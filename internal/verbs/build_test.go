@@ -162,7 +162,7 @@ func TestWhatADeployerDeclaredStaysConfined(t *testing.T) {
 	}
 	back := func(release string, want bool) {
 		t.Helper()
-		if _, err := w.service.Rollback(t.Context(), TargetOf(web), release, FieldManager{}); err != nil || w.object(web).Confined() != want {
+		if _, err := w.service.Rollback(t.Context(), TargetOf(web), RollbackOptions{Release: release}); err != nil || w.object(web).Confined() != want {
 			t.Errorf("%s: confined %v: %v", release, w.object(web).Confined(), err)
 		}
 	}
@@ -187,7 +187,7 @@ func TestARollbackReturnsToItsTree(t *testing.T) {
 	w.put(records.ReleaseKey(ref("prod", "web"), "v1"), api.Release{ID: "v1", Number: 1, Kind: api.KindDeployment, Scope: "prod", Name: "web",
 		Spec: json.RawMessage(`{"build":{}}`), Build: api.NewImageBuild(one, api.Build{})})
 	w.mustApply(built("web", two))
-	if _, err := w.service.Rollback(t.Context(), TargetOf(ref("prod", "web")), "v1", FieldManager{}); err != nil {
+	if _, err := w.service.Rollback(t.Context(), TargetOf(ref("prod", "web")), RollbackOptions{Release: "v1"}); err != nil {
 		t.Fatal(err)
 	}
 	if web := w.object(ref("prod", "web")); web.Tree() != one || web.Metadata.Stamps[api.StampRollback] != "v1" {

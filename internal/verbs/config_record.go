@@ -33,13 +33,16 @@ func (s *Service) record(d *configDecision, snap records.Snapshot, object record
 	next.Metadata.Change = &api.Change{Verb: "config", Actor: by.Actor}
 	next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps)
 	delete(next.Metadata.Stamps, api.StampQuietEnv)
-	if by.Quiet && after != "" && runsOn(snap, *object.Value, before) {
+	switch {
+	case by.Quiet && after != "" && runsOn(snap, *object.Value, before):
 		if next.Metadata.Stamps == nil {
 			next.Metadata.Stamps = map[string]string{}
 		}
 		next.Metadata.Stamps[api.StampQuietEnv] = after
 		// A release made meanwhile may carry another environment: then the verb decides again.
 		d.txn.If(records.ReleaseKey(next.Ref(), nextRelease(snap, next.Ref())), 0)
+	case next.Metadata.Stamps[api.StampRollbackConfig] != "": // what a rollback brought back gives way to what is set now
+		next.Metadata.Stamps[api.StampRollbackConfig] = api.RollbackKeepsConfig
 	}
 	key := records.ObjectKey(next.Ref())
 	d.txn.If(key, object.Modified).Put(key, next)

@@ -168,16 +168,16 @@ func TestRollbackKeepsReplicasAndTheirOwner(t *testing.T) {
 	w := scaled(t, 4)
 	w.release(1, "web:0", "a")
 	w.release(2, "web:1", "b")
-	if _, err := w.service.Rollback(t.Context(), Target{Name: "web"}, "v1", FieldManager{Actor: "ann"}); err != nil {
+	if _, err := w.service.Rollback(t.Context(), Target{Name: "web"}, RollbackOptions{Release: "v1", FieldManager: FieldManager{Actor: "ann"}}); err != nil {
 		t.Fatal(err)
 	}
 	w.wantOwners("replicas stay whose they are", `image="web:0" apply`, `replicas=4 scaler`)
 	if _, err := w.apply(ApplyOptions{FieldManager: FieldManager{Manager: "updater", ForceConflicts: true}}, deployment("prod", "web", `{"image":"web:9"}`)); err != nil {
 		t.Fatal(err)
 	}
-	_, err := w.service.Rollback(t.Context(), Target{Name: "web"}, "v2", FieldManager{})
+	_, err := w.service.Rollback(t.Context(), Target{Name: "web"}, RollbackOptions{Release: "v2"})
 	wantReason(t, err, FieldOwned)
-	if _, err := w.service.Rollback(t.Context(), Target{Name: "web"}, "v2", FieldManager{ForceConflicts: true}); err != nil {
+	if _, err := w.service.Rollback(t.Context(), Target{Name: "web"}, RollbackOptions{Release: "v2", FieldManager: FieldManager{ForceConflicts: true}}); err != nil {
 		t.Fatal(err)
 	}
 	w.wantOwners("by force", `image="web:1" apply`, `replicas=4 scaler`)

@@ -70,7 +70,7 @@ func TestWhoChanged(t *testing.T) {
 	}
 	want("restart", "dan")
 	w.release(1, "web:1", "a")
-	if _, err := w.service.Rollback(t.Context(), target, "v1", FieldManager{Actor: "eve"}); err != nil {
+	if _, err := w.service.Rollback(t.Context(), target, RollbackOptions{Release: "v1", FieldManager: FieldManager{Actor: "eve"}}); err != nil {
 		t.Fatal(err)
 	}
 	want("rollback", "eve")

@@ -13,47 +13,79 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// Rollback writes the spec of an earlier release as a new generation, leaves replicas and their owners untouched, and
-// pins that release's image and environment by a stamp. Without a release it returns to the newest good one that would
-// run something else than the current one.
-func (s *Service) Rollback(ctx context.Context, target Target, release string, by FieldManager) (api.VerbResult, error) {
-	if err := by.check(); err != nil {
-		return api.VerbResult{}, err
-	}
-	return s.verb(ctx, "rollback", by, func(snap records.Snapshot) (*verbDecision, error) {
-		return s.prepareRollback(ctx, snap, target, release, by)
-	})
+// RollbackOptions are the options of a rollback.
+type RollbackOptions struct {
+	// Release is the one to return to. Default: the newest good one that would run something else than the current one.
+	Release string
+	// WithConfig returns to the environment of the release too. Default: config stays as it is today.
+	WithConfig bool
+	// DryRun decides and answers, but stores nothing.
+	DryRun bool
+	FieldManager
 }
 
-func (s *Service) prepareRollback(ctx context.Context, snap records.Snapshot, target Target, wanted string, by FieldManager) (*verbDecision, error) {
+// Rollback writes the spec of an earlier release as a new generation, leaves replicas and their owners untouched, and
+// pins that release's image by a stamp. Config is what people set since for every release: a rollback leaves it alone,
+// unless it is asked to return to the release's own.
+func (s *Service) Rollback(ctx context.Context, target Target, opts RollbackOptions) (api.VerbResult, error) {
+	if err := opts.check(); err != nil {
+		return api.VerbResult{}, err
+	}
+	prepare := func(snap records.Snapshot) (*verbDecision, error) { return s.prepareRollback(ctx, snap, target, opts) }
+	if !opts.DryRun {
+		return s.verb(ctx, "rollback", opts.FieldManager, prepare)
+	}
+	decided, _, err := consider(ctx, s, func(snap records.Snapshot) (*verbDecision, error) {
+		decided, err := prepare(snap)
+		if err == nil && decided.next != nil && s.opts.Preview != nil {
+			decided.result.Plan, err = s.opts.Preview(snap, []api.Object{*decided.next}, nil)
+		}
+		return decided, err
+	})
+	if err != nil {
+		return api.VerbResult{}, err
+	}
+	decided.result.DryRun = true
+	return decided.result, nil
+}
+
+func (s *Service) prepareRollback(ctx context.Context, snap records.Snapshot, target Target, opts RollbackOptions) (*verbDecision, error) {
 	object, err := target.findSlotted(snap, "rolled back")
 	if err != nil {
 		return nil, err
 	}
-	release, err := rollbackTarget(snap, object.Value.Ref(), wanted)
+	release, err := rollbackTarget(snap, object.Value.Ref(), opts.Release)
 	if err != nil {
 		return nil, err
 	}
 	decided := unchanged("rollback", object)
-	decided.result.Release = release.ID
+	decided.result.Release, decided.result.WithConfig = release.ID, opts.WithConfig
 	next := *object.Value
 	if next.Spec, err = specOfRelease(release.Spec, next.Spec); err != nil {
 		return nil, err
 	}
-	if sameRelease(object.Value.Spec, next.Spec) && next.Metadata.Stamps[api.StampRollback] == release.ID {
-		return decided, nil
+	config, err := s.configOfRollback(snap, next, release, opts, &decided.result)
+	if err != nil {
+		return nil, err
+	}
+	if sameRelease(object.Value.Spec, next.Spec) {
+		if object.Value.Metadata.Stamps[api.StampRollback] == release.ID && object.Value.Metadata.Stamps[api.StampRollbackConfig] == config {
+			return decided, nil
+		}
+		if err := onlyConfig(snap, object.Value.Ref(), release, opts, decided.result.Config); err != nil {
+			return nil, err
+		}
 	}
 	if err := checkProgram(ctx, next); err != nil {
 		return nil, err
 	}
-	next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps)
-	if next.Metadata.Stamps == nil {
-		next.Metadata.Stamps = map[string]string{}
+	next.Metadata.Stamps = with(with(next.Metadata.Stamps, api.StampRollback, release.ID), api.StampRollbackConfig, config)
+	if opts.WithConfig {
+		delete(next.Metadata.Stamps, api.StampQuietEnv) // it would keep the pods that run on another environment
 	}
-	next.Metadata.Stamps[api.StampRollback] = release.ID
-	next.Metadata.Change = &api.Change{Verb: "rollback", Actor: by.Actor}
+	next.Metadata.Change = &api.Change{Verb: "rollback", Actor: opts.Actor}
 	stampRollback(snap, &next, release)
-	return decided, s.amend(snap, decided, object, next, by, func(field string) bool { return !isReplicas(field) })
+	return decided, s.amend(snap, decided, object, next, opts.FieldManager, func(field string) bool { return !isReplicas(field) })
 }
 
 // stampRollback stamps the returned spec as an apply of it would: it pins the release's own digests, but later changes

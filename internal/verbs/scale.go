@@ -17,6 +17,7 @@ const MaxReplicas = 10_000
 type verbDecision struct {
 	txn    *records.Txn
 	result api.VerbResult
+	next   *api.Object // what is written; nil for nothing
 }
 
 func (d *verbDecision) transaction() *records.Txn { return d.txn }

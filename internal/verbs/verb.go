@@ -34,7 +34,7 @@ func unchanged(site string, object records.Read[api.Object]) *verbDecision {
 func (d *verbDecision) write(read records.Read[api.Object], next api.Object, now time.Time) {
 	next.Metadata.Revision = 0
 	next.Metadata.UpdatedAt = now
-	d.result.Changed = true
+	d.result.Changed, d.next = true, &next
 	d.result.Generation = next.Metadata.Generation
 	key := records.ObjectKey(next.Ref())
 	d.txn.If(key, read.Modified).Put(key, next)

@@ -27,7 +27,7 @@ func TestRollbackToWhatLooksLikeAReference(t *testing.T) {
 	w.put(records.ReleaseKey(ref("prod", "web"), "v1"), api.Release{ID: "v1", Number: 1, Kind: api.KindDeployment,
 		Scope: "prod", Name: "web", Spec: json.RawMessage(spec), SpecHash: "a"})
 	w.release(2, "web:2", "b")
-	if _, err := w.service.Rollback(t.Context(), Target{Name: "web"}, "v1", FieldManager{}); err != nil {
+	if _, err := w.service.Rollback(t.Context(), Target{Name: "web"}, RollbackOptions{Release: "v1"}); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"command":["run","$$${ref.a}"],"env":{"LIVE":"api.prod:80","RAW":"$${ref.deployment.gone.host}"},"image":"web:1","replicas":3,"working_dir":"/x"}`
@@ -71,7 +71,7 @@ func TestRollbackTarget(t *testing.T) {
 			if tc.rollout != nil {
 				w.put(records.StatusKey(ref("prod", "web")), api.WorkloadStatus{Rollout: tc.rollout, Outcomes: tc.outcomes})
 			}
-			got, err := w.service.Rollback(t.Context(), Target{Name: "web"}, tc.wanted, FieldManager{})
+			got, err := w.service.Rollback(t.Context(), Target{Name: "web"}, RollbackOptions{Release: tc.wanted})
 			if tc.want == "" {
 				wantReason(t, err, NotFound)
 				return
@@ -83,7 +83,7 @@ func TestRollbackTarget(t *testing.T) {
 			if spec.ReplicaCount() != 4 {
 				t.Errorf("%s: replicas became %d", tc.reason, spec.ReplicaCount())
 			}
-			again, err := w.service.Rollback(t.Context(), Target{Name: "web"}, tc.want, FieldManager{})
+			again, err := w.service.Rollback(t.Context(), Target{Name: "web"}, RollbackOptions{Release: tc.want})
 			if err != nil || again.Changed || again.Generation != 2 {
 				t.Errorf("%s: the same again changed something: %+v, %v", tc.reason, again, err)
 			}
@@ -186,7 +186,7 @@ func TestVerbsOnADeletedObject(t *testing.T) {
 	target := Target{Name: "web"}
 	_, scale := w.service.Scale(t.Context(), target, 3, FieldManager{})
 	_, restart := w.service.Restart(t.Context(), target, "")
-	_, rollback := w.service.Rollback(t.Context(), target, "", FieldManager{})
+	_, rollback := w.service.Rollback(t.Context(), target, RollbackOptions{})
 	_, freeze := w.service.Freeze(t.Context(), target, nil, "")
 	_, thaw := w.service.Thaw(t.Context(), target, nil, "")
 	for verb, err := range map[string]error{"scale": scale, "restart": restart, "rollback": rollback, "freeze": freeze, "thaw": thaw} {

@@ -30,7 +30,7 @@ func (c *Controller) act(ctx context.Context, o observed, a assessment, now time
 	status := o.nextStatus(a, now)
 	for _, action := range actions {
 		if action.Verb == rollout.RollBack {
-			o.turnBack(&status, a, action.Version.Release, now)
+			c.turnBack(o, &status, a, action.Version.Release, now)
 			more = true // no event follows: the next reconcile chooses the release
 			continue
 		}
@@ -53,12 +53,15 @@ func (c *Controller) act(ctx context.Context, o observed, a assessment, now time
 
 // turnBack records that the release in force is given up for a good one. If the spec asks for a newer release that
 // isn't in force yet, that one hasn't failed and keeps its chance.
-func (o observed) turnBack(status *api.WorkloadStatus, a assessment, good string, now time.Time) {
+func (c *Controller) turnBack(o observed, status *api.WorkloadStatus, a assessment, good string, now time.Time) {
 	if a.target.superseded {
 		status.Rollout.TargetRelease = good
 		return
 	}
 	status.Rollout.Failed = o.failedRollout(a, now)
+	if release := o.release(good); release != nil { // its environment comes back with it, in which the cause may lie
+		status.Rollout.Failed.Config, _ = c.env.Between(*release, *a.target.release) // unreadable: no key is named
+	}
 }
 
 // firstActions returns the actions of one commit. It never separates a stop from the creation of the replacement.

@@ -89,10 +89,17 @@ func (c *Controller) observeAs(s records.Snapshot, object records.Read[api.Objec
 		return o, nil
 	}
 	c.readPlaces(s, &o)
-	if o.spec.Container, o.env, err = c.env.Resolve(s, ref, o.spec.Container); err != nil {
+	if o.spec.Container, o.env, err = c.env.Resolve(s, ref, o.spec.Container); err != nil && !c.bringsEnvironment(o) {
 		return o, owner.WithoutEnvironment(ref, err)
 	}
 	return o, nil
+}
+
+// bringsEnvironment reports whether a rollback returned to a release's environment while that of the buckets could not be
+// built: until they change it needs nothing from them.
+func (c *Controller) bringsEnvironment(o observed) bool {
+	unbuilt, err := c.env.Unbuilt()
+	return err == nil && o.stamp(api.StampRollbackConfig) == unbuilt && o.release(o.stamp(api.StampRollback)) != nil
 }
 
 // readPlaces counts the pods of a global deployment: one for each node that has one or may get one. Nodes that are lost keep

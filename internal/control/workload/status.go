@@ -99,7 +99,11 @@ func (o observed) nextRollout(a assessment, now time.Time) api.RolloutStatus {
 }
 
 func rolledBackMessage(t target) string {
-	message := fmt.Sprintf("%s failed, back on %s: %s", t.turned.Release, t.release.ID, t.turned.Message)
+	back := t.release.ID
+	if since := t.turned.Config.String(); since != "" {
+		back += " and the config it ran with (since then: " + since + ")"
+	}
+	message := fmt.Sprintf("%s failed, back on %s: %s", t.turned.Release, back, t.turned.Message)
 	return strings.Join(append([]string{message}, t.turned.LastLog...), "\n")
 }
 

@@ -22,7 +22,7 @@ type identity struct {
 	pinned  *api.Release // the release a rollback repeats
 	// assets are the digests of the files that the spec uses.
 	assets map[string]string
-	// over is the hash of the environment from the buckets and the spec, if a rollback runs with another environment.
+	// over is the hash of the environment from the buckets and the spec, under a rollback, which may run with another one.
 	over string
 	// quiet is set if the buckets came to this environment by changes that don't replace running pods.
 	quiet bool
@@ -85,14 +85,21 @@ func (c *Controller) identify(o observed) (identity, error) {
 	return id, nil
 }
 
-// pinnedEnv returns the environment under a rollback: that of the release it returned to, until a bucket changes.
+// pinnedEnv returns the environment under a rollback: that of now, or if the release's was to come back too, that one
+// until a bucket changes.
 func (o observed) pinnedEnv(pinned *api.Release, now string) string {
-	made := o.release(o.rollout().TargetRelease)
+	made, quiet := o.release(o.rollout().TargetRelease), o.stamp(api.StampQuietEnv) == now
+	follows := made != nil && made.RolledBackFrom == pinned.ID
+	over := o.stamp(api.StampRollbackConfig)
 	switch {
-	case made == nil || made.RolledBackFrom != pinned.ID:
+	case over == api.RollbackKeepsConfig:
+		return now
+	case over == "" && !follows:
 		return pinned.EnvHash
-	case made.EnvOver == "" || made.EnvOver == now || o.stamp(api.StampQuietEnv) == now:
+	case over == "" && (made.EnvOver == "" || made.EnvOver == now), quiet && follows:
 		return made.EnvHash
+	case over == now, quiet:
+		return pinned.EnvHash
 	}
 	return now
 }
@@ -209,11 +216,14 @@ func snapshotSpec(spec api.WorkloadSpec) (json.RawMessage, error) {
 	return json.Marshal(api.StatefulSetSpec{DeploymentSpec: spec.DeploymentSpec, VolumeClaims: spec.Claims}) // claims only if there are any
 }
 
-// returns reports whether a new release is the return to an earlier one. It then waits for nothing and runs no
-// commands: they ran when the earlier release was first rolled out.
+// returns reports whether a new release is the return to an earlier one, or to its environment. It then waits for nothing
+// and runs no commands: they ran when the earlier release was first rolled out.
 func (o observed) returns(id identity) bool {
 	newest := o.newestRelease()
-	return id.pinned != nil && newest != nil && newest.RolledBackFrom != id.pinned.ID
+	if id.pinned == nil || newest == nil {
+		return false
+	}
+	return newest.RolledBackFrom != id.pinned.ID || !id.ownEnv() && newest.EnvHash != id.envHash
 }
 
 func (o observed) reasonForRelease(id identity) string {
