@@ -15,6 +15,10 @@ const ManagerAvailability = "availability"
 // ManagerIngress is the role of tend nodes ingress.
 const ManagerIngress = "ingress"
 
+// ManagerReleased has what a manager set that no longer declares it: whoever declares it next takes it over. Its actor is
+// that manager.
+const ManagerReleased = "released"
+
 // FieldOwner says who set a leaf of a spec to the value it has. A leaf several managers set alike has one for each.
 type FieldOwner struct {
 	// Path is in the manifest's own words: strategy.order, env.PORT. A list is one leaf.

@@ -11,26 +11,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
+	"tend.dev/tend/internal/core/change"
 )
-
-// chapter is a change of an object and what came of it.
-type chapter struct {
-	At time.Time `json:"at"`
-	// Kind of event that began it; empty for what the log has of the time before its first change.
-	Type string `json:"type,omitempty"`
-	api.EventData
-	// Outcomes are how reconciles ended until the next change, in order.
-	Outcomes []outcomeThen `json:"outcomes,omitempty"`
-}
-
-type outcomeThen struct {
-	At      time.Time `json:"at"`
-	Phase   string    `json:"phase,omitempty"`
-	Failed  bool      `json:"failed,omitempty"`
-	Release string    `json:"release,omitempty"`
-	Reason  string    `json:"reason,omitempty"`
-	Message string    `json:"message,omitempty"`
-}
 
 func (a *app) historyCommand() *cobra.Command {
 	last := 0
@@ -64,7 +46,7 @@ func (a *app) historyCommand() *cobra.Command {
 				return &classError{class: named.name, labs: labs}
 			}
 		}
-		return historyListing(chapters(events)).write(a.streams, a.output)
+		return historyListing(change.History(events)).write(a.streams, a.output)
 	})
 	return command
 }
@@ -95,55 +77,28 @@ func ofOneKind(events []api.Event) ([]api.Event, error) {
 	return chosen, nil
 }
 
-// chapters tells events as changes and their outcomes.
-func chapters(events []api.Event) []chapter {
-	var out []chapter
-	for _, e := range events {
-		d := eventData(e)
-		switch action := actionOf(e, d); action {
-		case api.EventCreated, api.EventUpdated, api.EventDeleted:
-			out = append(out, chapter{At: e.Time, Type: e.Type, EventData: d})
-			continue
-		default:
-			if len(out) == 0 {
-				out = append(out, chapter{At: e.Time, EventData: api.EventData{Kind: d.Kind, Scope: d.Scope, Name: d.Name, UID: d.UID}})
-			}
-			now := &out[len(out)-1]
-			if d.Release != "" {
-				now.Release = d.Release
-			}
-			if action != api.EventStatusUpdated {
-				now.Outcomes = append(now.Outcomes, outcomeThen{
-					At: e.Time, Failed: action == api.EventFailed, Phase: d.Phase, Release: d.Release, Reason: d.Reason, Message: d.Message,
-				})
-			}
-		}
-	}
-	return out
-}
-
 // actionOf returns the part of an event's type after its kind.
 func actionOf(e api.Event, d api.EventData) api.EventAction {
 	return api.EventAction(strings.TrimPrefix(e.Type, api.EventType(d.Kind, "")))
 }
 
-func historyListing(all []chapter) listing {
+func historyListing(all []change.Chapter) listing {
 	l := listing{
 		value: all, header: []string{"TIME", "BY", "CHANGE", "RELEASE", "OUTCOME"}, wideHeader: []string{"GENERATION"},
 		empty:  "the log has nothing about it",
 		narrow: narrowing{drop: []string{"BY", "TIME", "RELEASE"}, cut: []string{"CHANGE", "OUTCOME"}},
 	}
 	for _, c := range all {
-		first, rest := c.pending(), []outcomeThen(nil)
+		first, rest := fates[c.Fate], []change.Outcome(nil)
 		switch {
-		case len(c.Outcomes) > 0 && c.Outcomes[0].over(): // no outcome of the change
+		case len(c.Outcomes) > 0 && isOver(c.Outcomes[0]): // no outcome of the change
 			first, rest = "", c.Outcomes
 		case len(c.Outcomes) > 0:
-			first, rest = c.Outcomes[0].text(c.At), c.Outcomes[1:]
+			first, rest = outcomeText(c.Outcomes[0], c.At), c.Outcomes[1:]
 		}
-		l.add(c.At, eventBy(c.EventData), c.change(), c.Release, first, c.Generation)
+		l.add(c.At, eventBy(c.EventData), changeText(c), c.Release, first, c.Generation)
 		for _, o := range rest {
-			l.add(o.At, "", "", o.Release, o.text(time.Time{}), c.Generation)
+			l.add(o.At, "", "", o.Release, outcomeText(o, time.Time{}), c.Generation)
 		}
 	}
 	return l
@@ -156,8 +111,14 @@ func (l *listing) add(at time.Time, by, change, release, outcome string, generat
 	l.wideRows = append(l.wideRows, []string{fmt.Sprint(generation)})
 }
 
-// change says what was changed.
-func (c chapter) change() string {
+// fates says what became of a change that has no outcome.
+var fates = map[change.Fate]string{
+	change.FateUnderWay: "under way", change.FateSuperseded: "superseded by the next change", change.FateJoined: "went on with the next change",
+	change.FateQuiet: "comes with the next release", change.FateUnchanged: "nothing to do", change.FateDeleted: "deleted before it was done",
+}
+
+// changeText says what was changed.
+func changeText(c change.Chapter) string {
 	if c.Type == "" {
 		return "(before the log begins)"
 	}
@@ -172,19 +133,11 @@ func (c chapter) change() string {
 	}
 }
 
-// pending says that there is no outcome yet, where one is to come. Of a change of a lab none may come.
-func (c chapter) pending() string {
-	if c.Type == api.EventType(c.Kind, api.EventDeleted) || !c.Kind.HasController() || c.Kind.TimeBoxed() && c.Type == api.EventType(c.Kind, api.EventUpdated) {
-		return ""
-	}
-	return "under way"
-}
+// isOver reports whether it is the end of a lab, which comes whenever it comes.
+func isOver(o change.Outcome) bool { return api.LabPhase(o.Phase).Ended() }
 
-// over reports whether it is the end of a lab, which comes whenever it comes.
-func (o outcomeThen) over() bool { return api.LabPhase(o.Phase).Ended() }
-
-// text says how it ended, and how long that took since a change.
-func (o outcomeThen) text(since time.Time) string {
+// outcomeText says how it ended, and how long that took since a change.
+func outcomeText(o change.Outcome, since time.Time) string {
 	took := ""
 	if !since.IsZero() {
 		took = " after " + o.At.Sub(since).Round(100*time.Millisecond).String()

@@ -159,6 +159,9 @@ func (r record) after(c comparison, change Change, taken, all *fieldpath.Set) re
 		} else {
 			w.fields = w.fields.Difference(taken)
 		}
+		if w.manager == api.ManagerReleased { // it waits for the next who declares it
+			w.fields = w.fields.Difference(c.declared)
+		}
 		w.fields = w.fields.Intersection(all)
 		out = append(out, w)
 	}

@@ -30,6 +30,8 @@ type placed struct {
 	tree string
 	// withdrawn: the apply does not name it, and takes back the fields that its manager set.
 	withdrawn bool
+	// released: the apply does not name it, and its manager gives up the fields that it set; they stay.
+	released bool
 }
 
 func (d *applyDecision) merged() []api.Object {
@@ -67,7 +69,7 @@ func (s *Service) prepareApply(
 			continue
 		}
 		claimed.check(snap, object.Ref(), opts.rights, found)
-		p, err := s.place(stored, object, opts, now, found)
+		p, err := s.place(snap, stored, object, opts, now, found)
 		if err != nil {
 			return nil, err
 		}
@@ -76,12 +78,17 @@ func (s *Service) prepareApply(
 	}
 	var pruned []records.Read[api.Object]
 	if opts.Prune {
-		pruned = prunable(snap, objects, opts.Set)
+		var spared []placed
+		var err error
+		if pruned, spared, err = s.spare(snap, prunable(snap, objects, opts.Set), opts.FieldManager, now); err != nil {
+			return nil, err
+		}
 		if err := opts.checkPruned(pruned); err != nil {
 			return nil, err
 		}
+		decided.placed = append(decided.placed, spared...)
 	}
-	if err := decided.withdraw(snap, objects, pruned, opts, now); err != nil {
+	if err := decided.withdraw(snap, pruned, opts, now); err != nil {
 		return nil, err
 	}
 	if err := checkObjects(decided.merged(), unless(valid, s.opts.Validate)); err != nil {
@@ -114,7 +121,7 @@ func (s *Service) prepareApply(
 
 // place returns what becomes of one object, as far as that is its manager's to say.
 func (s *Service) place(
-	stored records.Read[api.Object], object api.Object, opts ApplyOptions, now time.Time, found *faults,
+	snap records.Snapshot, stored records.Read[api.Object], object api.Object, opts ApplyOptions, now time.Time, found *faults,
 ) (placed, error) {
 	if stored.Exists() {
 		if fault := opts.rights.RefuseChange(*stored.Value, opts.manager()); fault != nil {
@@ -130,6 +137,7 @@ func (s *Service) place(
 	if err != nil {
 		return placed{}, err
 	}
+	result.Conflicts = lasting(snap, result.Conflicts)
 	changed := len(result.Changes) > 0 || object.Tree() != "" && object.Tree() != next.Tree()
 	if opts.confined() && changed { // what a user, or an admin, added to it must not run another program
 		if fault := opts.rights.Refuse(next); fault != nil {
@@ -162,6 +170,7 @@ func (d *applyDecision) put(now time.Time, actor string) {
 			p.result.Kept[i].Value = shownValue(p.next.Kind, kept.Path, kept.Value)
 		}
 		switch {
+		case p.released:
 		case !p.withdrawn:
 			d.result.Objects = append(d.result.Objects, p.result)
 		case written:

@@ -46,8 +46,8 @@ func (s *Service) Delete(ctx context.Context, target Target, actor string) (api.
 func (s *Service) DeleteWith(ctx context.Context, target Target, opts DeleteOptions) (api.DeleteResult, error) {
 	prepare := func(snap records.Snapshot) (*deleteDecision, error) {
 		decided, err := prepareDelete(snap, target, opts, s.opts.Now())
-		if err == nil && opts.Prune && decided.result.Object.Kind == api.KindSync {
-			err = s.withdrawAll(snap, decided, opts)
+		if err == nil && decided.result.Object.Kind == api.KindSync {
+			err = s.endSync(snap, decided, opts)
 		}
 		return decided, err
 	}
@@ -84,7 +84,7 @@ func prepareDelete(snap records.Snapshot, target Target, opts DeleteOptions, now
 		if opts.Orphan && object.Value.Kind.Delivered() && object.Value.Metadata.Stamps[api.StampOrphan] == "" {
 			removeObject(decided.txn, orphaned(object), *at)
 		}
-		return decided, decided.prune(snap, *object.Value, opts, now)
+		return decided, decided.prune(snap, *object.Value, opts)
 	}
 	if err := checkUnused(snap, object.Value.Ref()); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func prepareDelete(snap records.Snapshot, target Target, opts DeleteOptions, now
 		return nil, err
 	}
 	removeObject(decided.txn, object, now)
-	return decided, decided.prune(snap, *object.Value, opts, now)
+	return decided, decided.prune(snap, *object.Value, opts)
 }
 
 // removeVolumes marks the volumes of an object's pods for removal with them. Those of ordinals without a pod stay,
@@ -129,17 +129,9 @@ func (d *deleteDecision) removeVolumes(snap records.Snapshot, object records.Rea
 	return object
 }
 
-// prune removes what was made under the object's name: of a sync the objects that it created, else the keys of the
-// object's own bucket. Kinds without containers have no bucket: one of their name belongs
-// to another object.
-func (d *deleteDecision) prune(snap records.Snapshot, object api.Object, opts DeleteOptions, now time.Time) error {
-	if opts.Prune && object.Kind == api.KindSync {
-		for _, created := range prunable(snap, nil, api.SyncSet(object)) {
-			d.result.Pruned = append(d.result.Pruned, created.Value.Ref())
-			removeObject(d.txn, created, now)
-		}
-		return nil
-	}
+// prune removes the keys of the object's own bucket. Kinds without containers have none: one of their name belongs to
+// another object. What a sync created is removed by endSync.
+func (d *deleteDecision) prune(snap records.Snapshot, object api.Object, opts DeleteOptions) error {
 	if !opts.Prune || !object.Kind.HasContainers() {
 		return nil
 	}

@@ -1,0 +1,138 @@
+package change
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// Chapter is a change of an object and what became of it.
+type Chapter struct {
+	At time.Time `json:"at"`
+	// Type of the event that began it; empty for what the log has of the time before its first change.
+	Type string `json:"type,omitempty"`
+	api.EventData
+	// Outcomes are how reconciles ended until the next change, in order.
+	Outcomes []Outcome `json:"outcomes,omitempty"`
+	// Fate is what became of a change that has no outcome; empty where none is to come.
+	Fate Fate `json:"fate,omitempty"`
+}
+
+// Outcome is how a reconcile ended.
+type Outcome struct {
+	At      time.Time `json:"at"`
+	Phase   string    `json:"phase,omitempty"`
+	Failed  bool      `json:"failed,omitempty"`
+	Release string    `json:"release,omitempty"`
+	Reason  string    `json:"reason,omitempty"`
+	Message string    `json:"message,omitempty"`
+}
+
+// Fate is what became of a change without an outcome of its own.
+type Fate string
+
+// The values of Fate.
+const (
+	FateUnderWay Fate = "under-way"
+	// FateSuperseded: the next change set the same to something else before it was done.
+	FateSuperseded Fate = "superseded"
+	// FateJoined: the next change came before it was done, and both went on together.
+	FateJoined Fate = "joined"
+	// FateQuiet: it was asked to replace nothing, and comes with the next release.
+	FateQuiet Fate = "quiet"
+	// FateUnchanged: there was nothing to do for it.
+	FateUnchanged Fate = "unchanged"
+	// FateDeleted: the object was deleted before it was done.
+	FateDeleted Fate = "deleted"
+)
+
+// History returns the changes of one object and what became of each, from its events in their order.
+func History(events []api.Event) []Chapter {
+	var out []Chapter
+	settled := false           // the object is as it should be
+	observed := map[int]bool{} // chapters that a settled status is about
+	for _, e := range events {
+		var d api.EventData
+		_ = json.Unmarshal(e.Data, &d) // what can't be read has no details
+		action := api.EventAction(strings.TrimPrefix(e.Type, api.EventType(d.Kind, "")))
+		switch action {
+		case api.EventCreated, api.EventUpdated, api.EventDeleted:
+			out = append(out, Chapter{At: e.Time, Type: e.Type, EventData: d})
+			continue
+		}
+		if len(out) == 0 {
+			out = append(out, Chapter{At: e.Time, EventData: api.EventData{Kind: d.Kind, Scope: d.Scope, Name: d.Name, UID: d.UID}})
+		}
+		now := &out[len(out)-1]
+		if d.Release != "" {
+			now.Release = d.Release
+		}
+		settled = settledAfter(settled, action, d)
+		if action != api.EventStatusUpdated {
+			now.Outcomes = append(now.Outcomes, Outcome{
+				At: e.Time, Failed: action == api.EventFailed, Phase: d.Phase, Release: d.Release, Reason: d.Reason, Message: d.Message,
+			})
+		} else if settled && d.ObservedGeneration >= now.Generation {
+			observed[len(out)-1] = true
+		}
+	}
+	for i := range out {
+		var next *Chapter
+		if i+1 < len(out) {
+			next = &out[i+1]
+		}
+		out[i].Fate = out[i].fate(observed[i], next)
+	}
+	return out
+}
+
+// settledAfter reports whether the object is as it should be after an event about its status.
+func settledAfter(before bool, action api.EventAction, d api.EventData) bool {
+	switch {
+	case action == api.EventReconciled:
+		return true
+	case action == api.EventFailed:
+		return false
+	}
+	settled := before || d.Phase == string(api.RolloutComplete)
+	for _, c := range d.Conditions {
+		switch is := c.Status == api.ConditionTrue; c.Type {
+		case api.ConditionReady:
+			settled = is
+		case api.ConditionProgressing, api.ConditionDegraded:
+			settled = settled && !is
+		}
+	}
+	return settled
+}
+
+func (c Chapter) fate(observed bool, next *Chapter) Fate {
+	deleted := api.EventType(c.Kind, api.EventDeleted)
+	switch {
+	case len(c.Outcomes) > 0 || c.Type == "" || c.Type == deleted || !c.Kind.HasController():
+		return ""
+	case c.Kind.TimeBoxed() && c.Type == api.EventType(c.Kind, api.EventUpdated):
+		return "" // of a change of a lab none may come
+	case observed && c.touches("metadata.stamps."+api.StampQuietEnv):
+		return FateQuiet
+	case observed:
+		return FateUnchanged
+	case next == nil:
+		return FateUnderWay
+	case next.Type == deleted || next.touches("metadata.deletedAt"):
+		return FateDeleted
+	case c.MoreChanges+next.MoreChanges > 0 || slices.ContainsFunc(c.Changes, func(change api.EventChange) bool { return next.touches(change.Path) }):
+		return FateSuperseded
+	}
+	return FateJoined
+}
+
+// touches reports whether a change is about a field, or about one in it or around it.
+func (c Chapter) touches(path string) bool {
+	return slices.ContainsFunc(c.Changes, func(change api.EventChange) bool {
+		return change.Path == path || strings.HasPrefix(change.Path, path+".") || strings.HasPrefix(path, change.Path+".")
+	})
+}

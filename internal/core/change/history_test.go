@@ -1,0 +1,104 @@
+package change_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/change"
+)
+
+// writes are the events of writes, in their order.
+type writes struct {
+	events []api.Event
+	object *api.Object
+	status json.RawMessage
+}
+
+func (w *writes) add(events []change.Event) {
+	for _, e := range events {
+		raw, _ := json.Marshal(e.Data)
+		w.events = append(w.events, api.Event{Type: api.EventType(e.Data.Kind, e.Action), Time: time.Unix(int64(len(w.events)), 0), Data: raw})
+	}
+}
+
+// declare writes the object; a spec that differs makes a generation.
+func (w *writes) declare(spec string, stamps ...string) *writes {
+	next := object(spec)
+	if w.object != nil {
+		next.Metadata = w.object.Metadata
+		if string(w.object.Spec) != spec {
+			next.Metadata.Generation++
+		}
+	}
+	next.Metadata.UpdatedAt = time.Unix(int64(len(w.events)), 0)
+	if len(stamps) > 0 {
+		next.Metadata.Stamps = map[string]string{stamps[0]: stamps[1]}
+	}
+	w.add(change.Object(w.object, next))
+	w.object = next
+	return w
+}
+
+// observes writes a status about the object as it is.
+func (w *writes) observes(phase api.RolloutPhase, release string, revision int) *writes {
+	done := phase == api.RolloutComplete
+	is := map[bool]api.ConditionStatus{true: api.ConditionTrue, false: api.ConditionFalse}
+	next, _ := json.Marshal(map[string]any{
+		"observedGeneration": w.object.Metadata.Generation, "observedRevision": revision, "release": release,
+		"rollout":    map[string]any{"phase": phase, "targetRelease": release},
+		"conditions": []api.Condition{condition("Ready", is[done], "R", ""), condition("Progressing", is[!done], "P", "")},
+	})
+	w.add(change.Status(*w.object, w.status, next))
+	w.status = next
+	return w
+}
+
+func (w *writes) gone() *writes {
+	w.add(change.Object(w.object, nil))
+	return w
+}
+
+// TestWhatBecameOfAChange: no change is under way for ever.
+func TestWhatBecameOfAChange(t *testing.T) {
+	begun := func() *writes {
+		return new(writes).declare(`{"image":"a:1"}`).observes(api.RolloutProgressing, "v1", 1).observes(api.RolloutComplete, "v1", 1)
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		of     *writes
+		want   string // of each change: its fate, or its outcome
+	}{
+		"done":         {"it has its outcome", begun(), "worked"},
+		"under way":    {"the newest may still come", begun().declare(`{"image":"a:2"}`).observes(api.RolloutProgressing, "v2", 2), "worked under-way"},
+		"just written": {"nobody has observed it yet", begun().declare(`{"image":"a:2"}`), "worked under-way"},
+		"superseded": {"another image came first",
+			begun().declare(`{"image":"a:2"}`).observes(api.RolloutProgressing, "v2", 2).declare(`{"image":"a:3"}`).observes(api.RolloutProgressing, "v3", 3).observes(api.RolloutComplete, "v3", 3),
+			"worked superseded worked"},
+		"joined": {"the count changed meanwhile, and both are done",
+			begun().declare(`{"image":"a:2"}`).observes(api.RolloutProgressing, "v2", 2).declare(`{"image":"a:2","replicas":2}`).observes(api.RolloutProgressing, "v2", 3).observes(api.RolloutComplete, "v2", 3),
+			"worked joined worked"},
+		"no restart":    {"config that waits for the next release", begun().declare(`{"image":"a:1"}`, api.StampQuietEnv, "h").observes(api.RolloutComplete, "v1", 2), "worked quiet"},
+		"nothing to do": {"only a note of Tend's changed", begun().declare(`{"image":"a:1"}`, api.StampApplySet, "s").observes(api.RolloutComplete, "v1", 2), "worked unchanged"},
+		"deleted":       {"it went before it was done", begun().declare(`{"image":"a:2"}`).gone(), "worked deleted -"},
+	} {
+		var got []string
+		for _, c := range change.History(tc.of.events) {
+			text := string(c.Fate)
+			for _, o := range c.Outcomes {
+				text += map[bool]string{true: "failed", false: "worked"}[o.Failed]
+			}
+			if text == "" {
+				text = "-"
+			}
+			got = append(got, text)
+		}
+		if diff := cmp.Diff(tc.want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%s: %s:\n%s", name, tc.reason, diff)
+		}
+	}
+}
