@@ -67,7 +67,7 @@ func (a *app) applyCommand() *cobra.Command {
 				if err != nil {
 					return located(err, loaded)
 				}
-				return a.applied(ctx, c, ask, result)
+				return a.applied(ctx, c, ask, args, result)
 			})(cmd, args)
 		},
 	}
@@ -164,8 +164,9 @@ func isTerminating(err error) bool {
 }
 
 // applied prints what was stored, then waits for it.
-func (a *app) applied(ctx context.Context, c *client.Client, ask applying, result api.ApplyResult) error {
+func (a *app) applied(ctx context.Context, c *client.Client, ask applying, args []string, result api.ApplyResult) error {
 	a.warn(result)
+	a.noteLeft(result, ask.from, args)
 	switch {
 	case a.structured():
 		if err := (listing{value: result}).write(a.streams, a.output); err != nil {

@@ -45,6 +45,7 @@ func (a *app) diffCommand() *cobra.Command {
 					return located(err, loaded)
 				}
 				a.warn(result)
+				a.noteLeft(result, from, args)
 				return a.differs(result, detailed, request.ForceConflicts)
 			})(cmd, args)
 		},

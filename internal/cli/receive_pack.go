@@ -122,7 +122,7 @@ func (a *app) receiveProcfile(ctx context.Context, c *client.Client, received re
 	if err != nil {
 		return located(err, loaded)
 	}
-	return a.applied(ctx, c, ask, result)
+	return a.applied(ctx, c, ask, nil, result)
 }
 
 // repack unpacks the tar on standard input and packs its content again, so that the digest depends only on the content:

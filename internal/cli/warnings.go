@@ -45,3 +45,26 @@ func words(refs []api.Ref) (text string) {
 	}
 	return text
 }
+
+// noteLeft says what the same files applied before and no longer hold: a renamed object runs on under its old name. Of
+// stdin nothing says which objects are of one project.
+func (a *app) noteLeft(result api.ApplyResult, from sources, args []string) {
+	if from.prunable(args) != nil {
+		return
+	}
+	files := "it was in these files before"
+	if len(from.files)+len(args) == 1 {
+		files = "it was in this file before"
+	}
+	for _, ref := range result.Left {
+		is := "there"
+		if ref.Kind.HasContainers() {
+			is = "running"
+		}
+		fmt.Fprintf(a.err, "note: %s %s/%s is still %s; %s (tend delete %s %s/%s, or tend apply --prune)\n",
+			ref.Kind, ref.Scope, ref.Name, is, files, ref.Kind, ref.Scope, ref.Name)
+	}
+	if result.MoreLeft > 0 {
+		fmt.Fprintf(a.err, "note: so are %d more\n", result.MoreLeft)
+	}
+}

@@ -3,6 +3,8 @@ package manifest
 import (
 	"slices"
 	"strings"
+
+	"tend.dev/tend/api"
 )
 
 // bucketValues looks up variables that the environment doesn't have in the buckets of the objects in a source: those of
@@ -73,7 +75,7 @@ func bucketsOf(src *source, format string) (buckets [][2]string) {
 	}
 	listed := map[[2]string]bool{{}: true}
 	for _, bucket := range slices.Concat(own, others, scopes) {
-		if bucket[0] != "" && !listed[bucket] {
+		if bucket[0] != "" && bucket[0] != api.Unscoped && !listed[bucket] { // an object without a scope has no bucket
 			listed[bucket] = true
 			buckets = append(buckets, bucket)
 		}

@@ -76,17 +76,9 @@ func (s *Service) prepareApply(
 		checkFixed(snap, p.stored, p.next, found)
 		decided.placed = append(decided.placed, p)
 	}
-	var pruned []records.Read[api.Object]
-	if opts.Prune {
-		var spared []placed
-		var err error
-		if pruned, spared, err = s.spare(snap, prunable(snap, objects, opts.Set), opts.FieldManager, now); err != nil {
-			return nil, err
-		}
-		if err := opts.checkPruned(pruned); err != nil {
-			return nil, err
-		}
-		decided.placed = append(decided.placed, spared...)
+	pruned, err := s.prune(snap, decided, objects, opts, now)
+	if err != nil {
+		return nil, err
 	}
 	if err := decided.withdraw(snap, pruned, opts, now); err != nil {
 		return nil, err

@@ -28,8 +28,38 @@ func prunable(snap records.Snapshot, keep []api.Object, set string) []records.Re
 	return out
 }
 
-// spare divides what a set no longer holds into what is deleted and what somebody else still declares: of that the manager
-// takes back its own fields, and the other one has created it from now on.
+// prune returns what an apply deletes, and adds what it takes its fields back from.
+func (s *Service) prune(snap records.Snapshot, d *applyDecision, objects []api.Object, opts ApplyOptions, now time.Time) ([]records.Read[api.Object], error) {
+	if !opts.Prune {
+		d.nameLeft(snap, objects, opts)
+		return nil, nil
+	}
+	gone, spared, err := s.spare(snap, prunable(snap, objects, opts.Set), opts.FieldManager, now)
+	if err != nil {
+		return nil, err
+	}
+	d.placed = append(d.placed, spared...)
+	return gone, opts.checkPruned(gone)
+}
+
+// nameLeft adds what the set of a person's apply no longer holds to the result: a renamed object runs on under its old name.
+func (d *applyDecision) nameLeft(snap records.Snapshot, objects []api.Object, opts ApplyOptions) {
+	if opts.Set == "" || opts.manager() != api.ManagerApply {
+		return
+	}
+	for _, object := range prunable(snap, objects, opts.Set) {
+		switch ref := object.Value.Ref(); {
+		case !opts.rights.Sees(ref.Scope):
+		case len(d.result.Left) == api.MaxLeft:
+			d.result.MoreLeft++
+		default:
+			d.result.Left = append(d.result.Left, ref)
+		}
+	}
+}
+
+// spare divides what a set no longer holds into what is deleted and what another manager still declares: of that the pruning
+// one takes back its own fields, and the other one has created it from now on.
 func (s *Service) spare(snap records.Snapshot, pruned []records.Read[api.Object], by FieldManager, now time.Time,
 ) (gone []records.Read[api.Object], spared []placed, err error) {
 	for _, object := range pruned {
