@@ -69,6 +69,8 @@ type harness struct {
 	reading func(task string)
 	// beating is called, if set, for each heartbeat that the agent sends, with how long it is to last.
 	beating func(lasts time.Duration)
+	// lease is how long the server says a heartbeat lasts; 0 for a server that doesn't say.
+	lease time.Duration
 	// former are the names of the machine's node in ended memberships; cleared counts how often nothing was left of them.
 	former  []string
 	cleared atomic.Int64
@@ -277,6 +279,8 @@ type slow struct {
 	nodeapi.Control
 	harness *harness
 }
+
+func (s *slow) Lease() time.Duration { return s.harness.lease }
 
 func (s *slow) Alive(ctx context.Context, lasts time.Duration) error {
 	if s.harness.beating != nil {

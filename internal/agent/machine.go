@@ -11,6 +11,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/version"
 )
@@ -147,11 +148,16 @@ func (a *Agent) quarantined() []string {
 // beat renews the heartbeat until ctx ends. It does not end the lease: that expires by itself, as a restart must not
 // look like a lost node.
 func (a *Agent) beat(ctx context.Context) error {
-	ticker := time.NewTicker(a.opts.Heartbeat)
+	every, _ := a.pace()
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
 		if err := a.alive(ctx); err != nil && ctx.Err() == nil {
 			a.log.Warn("heartbeat was not taken", "error", err)
+		}
+		if next, _ := a.pace(); next != every {
+			every = next
+			ticker.Reset(every)
 		}
 		select {
 		case <-ctx.Done():
@@ -162,7 +168,19 @@ func (a *Agent) beat(ctx context.Context) error {
 }
 
 func (a *Agent) alive(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, a.opts.HeartbeatTTL/2)
+	_, lasts := a.pace()
+	ctx, cancel := context.WithTimeout(ctx, lasts/2)
 	defer cancel()
-	return a.control.Alive(ctx, a.opts.HeartbeatTTL)
+	return a.control.Alive(ctx, lasts)
+}
+
+// pace returns the time between two heartbeats, and how long one lasts. The server's word counts: it is what finds the node
+// lost. The agent's own options count until it has said so.
+func (a *Agent) pace() (every, lasts time.Duration) {
+	if server, ok := a.control.(nodeapi.Leaser); ok {
+		if lease := server.Lease(); lease > 0 {
+			return min(a.opts.Heartbeat, lease/nodeapi.Beats), lease
+		}
+	}
+	return a.opts.Heartbeat, a.opts.HeartbeatTTL
 }

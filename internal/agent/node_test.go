@@ -63,6 +63,34 @@ func TestANodeSendsAHeartbeatEveryFiveSeconds(t *testing.T) {
 	})
 }
 
+// TestTheServerSaysHowLongAHeartbeatLasts: by its own node timeout. An agent sends them often enough for that, and no more often
+// than it was going to.
+func TestTheServerSaysHowLongAHeartbeatLasts(t *testing.T) {
+	for lease, want := range map[time.Duration]time.Duration{55 * time.Second: 5 * time.Second, 12 * time.Second: 4 * time.Second, 2 * time.Second: 2 * time.Second / 3} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newHarness(t)
+			l.lease = lease
+			var sent []time.Time
+			l.beating = func(lasts time.Duration) {
+				if sent = append(sent, time.Now()); lasts != lease {
+					t.Errorf("the agent counts on %s, the server says %s", lasts, lease)
+				}
+			}
+			l.start()
+			defer l.close()
+			l.pass(21 * time.Second)
+			for i := 1; i < len(sent); i++ {
+				if apart := sent[i].Sub(sent[i-1]); apart != want {
+					t.Errorf("of %s, heartbeats are %s apart, want %s", lease, apart, want)
+				}
+			}
+			if len(sent) < 4 {
+				t.Errorf("%d heartbeats", len(sent))
+			}
+		})
+	}
+}
+
 func TestHeartbeatEndsWithTheAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t)

@@ -9,13 +9,14 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// Alive implements nodeapi.Control: the heartbeat lasts no longer than the server's own node timeout. The key is written once per lease; renewing the lease writes nothing. The key is
-// written on the condition that it is as it was read: a write that got no answer and came late would bind it to a lease
-// that is no longer renewed.
-func (c *Control) Alive(ctx context.Context, ttl time.Duration) error {
-	if ttl <= 0 || ttl > c.Timeout {
-		ttl = c.Timeout
-	}
+// Lease returns how long a heartbeat lasts.
+func (c *Control) Lease() time.Duration { return c.Options.Lease }
+
+// Alive implements nodeapi.Control: the heartbeat lasts as long as the server says. What a node asks for, by its own flags,
+// would have the server find it lost too early or too late. The key is written once per lease; renewing the lease writes
+// nothing. The key is written on the condition that it is as it was read: a write that got no answer and came late would
+// bind it to a lease that is no longer renewed.
+func (c *Control) Alive(ctx context.Context, _ time.Duration) error {
 	c.mu.Lock()
 	lease, bound := c.lease, c.bound
 	c.mu.Unlock()
@@ -38,7 +39,7 @@ func (c *Control) Alive(ctx context.Context, ttl time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if lease, err = c.Store.Grant(ctx, ttl); err != nil {
+	if lease, err = c.Store.Grant(ctx, c.Lease()); err != nil {
 		return err
 	}
 	txn.If(records.AliveKey(c.node), stored.Modified).PutLeased(records.AliveKey(c.node), c.node, lease)

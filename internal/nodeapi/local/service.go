@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/x509"
@@ -35,8 +36,10 @@ type Options struct {
 	ImageOf func(ctx context.Context, on, image string, has node.Part) (io.ReadCloser, error)
 	// Own is the node of this server itself; empty if it has none.
 	Own string
-	// Timeout is how long a node may be silent: a heartbeat lasts no longer, whatever a node asks for. Default 30 s.
+	// Timeout is how long a node may be silent. Default 30 s.
 	Timeout time.Duration
+	// Lease is how long a heartbeat lasts, whatever a node asks for: Timeout without nodeapi.Gather. Default Timeout.
+	Lease time.Duration
 	// Certificates stores what proxies obtained; nil if no node has a proxy.
 	Certificates certmagic.Storage
 	// Sign signs a certificate for names that an ingress declares, in PEM, by the cluster's own authority. Default: there is none.
@@ -68,6 +71,9 @@ type Service struct {
 
 // New returns a Service. It subscribes to the view, so it must be called before the view runs.
 func New(o Options) *Service {
+	if o.Lease <= 0 {
+		o.Lease = cmp.Or(max(o.Timeout, 0), defaultTimeout)
+	}
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout
 	}

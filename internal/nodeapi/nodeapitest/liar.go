@@ -252,7 +252,7 @@ func liesAboutOthers() []lie {
 
 // longHeartbeat: a heartbeat lasts as long as the server says, whatever the node asks for.
 func longHeartbeat(t *testing.T, w *World, c nodeapi.Control) {
-	for _, ttl := range []time.Duration{100 * 365 * 24 * time.Hour, 0, -time.Hour} {
+	for _, ttl := range []time.Duration{100 * 365 * 24 * time.Hour, 25 * time.Second, time.Second, 0, -time.Hour} {
 		if err := c.Alive(t.Context(), ttl); err != nil {
 			t.Fatal(err)
 		}
@@ -260,8 +260,11 @@ func longHeartbeat(t *testing.T, w *World, c nodeapi.Control) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if granted := w.leases.granted(entry.Lease); granted <= 0 || granted > timeout {
+		if granted := w.leases.granted(entry.Lease); granted != lease {
 			t.Errorf("asked for %s: the lease lasts %s", ttl, granted)
+		}
+		if server, ok := c.(nodeapi.Leaser); !ok || server.Lease() != lease {
+			t.Errorf("asked for %s: the node doesn't hear how long it lasts", ttl)
 		}
 		w.Commit(records.NewTxn("test").Delete(records.AliveKey(Here)))
 	}

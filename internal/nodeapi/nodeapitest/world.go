@@ -46,8 +46,11 @@ type World struct {
 	t            *testing.T
 }
 
-// timeout is the server's node timeout.
-const timeout = 30 * time.Second
+// timeout is the server's node timeout, lease how long a heartbeat lasts by it.
+const (
+	timeout = 60 * time.Second
+	lease   = 55 * time.Second
+)
 
 // leases is a store that knows how long its leases last.
 type leases struct {
@@ -97,7 +100,7 @@ func NewWorld(t *testing.T) *World {
 	t.Helper()
 	s := &leases{Store: memory.New(), ttls: map[store.LeaseID]time.Duration{}}
 	w := &World{Store: s, leases: s, certificates: certstore.New(s, sealer{}), View: view.New(s, view.Options{Decode: records.Decode, Indexes: records.Indexes}), Blobs: map[string]string{}, Images: map[string]string{}, t: t}
-	w.Service = local.New(local.Options{Store: s, View: w.View, Keys: sealer{}, Certificates: w.certificates, Timeout: timeout, Blobs: w.blob, ImageOf: w.image,
+	w.Service = local.New(local.Options{Store: s, View: w.View, Keys: sealer{}, Certificates: w.certificates, Timeout: timeout, Lease: lease, Blobs: w.blob, ImageOf: w.image,
 		Sign: func(_ context.Context, asked *x509.CertificateRequest) ([]byte, error) {
 			return fmt.Append(nil, "signed for ", asked.DNSNames), nil
 		}})

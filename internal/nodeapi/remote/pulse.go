@@ -91,6 +91,19 @@ func (c *Client) heard() {
 // body, each of which would be a message more. Servers that don't know the parameter read the body and answer with one.
 const withTTL = "ttl"
 
+// leaseHeader says in the answer to a heartbeat how long it lasts.
+const leaseHeader = "Tend-Lease"
+
+// Lease implements nodeapi.Leaser: what the server has said last. Servers of earlier versions say nothing.
+func (c *Client) Lease() time.Duration { return time.Duration(c.lease.Load()) }
+
+// learn takes note of how long the server lets a heartbeat last.
+func (c *Client) learn(answer *http.Response) {
+	if lease, err := time.ParseDuration(answer.Header.Get(leaseHeader)); err == nil && lease > 0 {
+		c.lease.Store(int64(lease))
+	}
+}
+
 // Alive implements nodeapi.Control. A server that gives no answer within a third of what the heartbeat lasts is given up, if there are
 // others: it may be cut off while its connections seem to live, and the rest of the time is for another one. So is one that refuses the
 // heartbeat, such as one that has no quorum; but not more often than that, because all may refuse.
@@ -137,6 +150,7 @@ func (c *Client) beat(ctx context.Context, ttl time.Duration) (terse bool, err e
 	if err != nil {
 		return false, err
 	}
+	c.learn(answer)
 	return answer.StatusCode == http.StatusNoContent, answer.Body.Close()
 }
 
@@ -158,6 +172,7 @@ func (h *Handler) alive(c *local.Control, w http.ResponseWriter, r *http.Request
 	if stream, ok := h.spared.Load(c.ID()); ok {
 		stream.(*pulse).answered()
 	}
+	w.Header().Set(leaseHeader, c.Lease().String())
 	if text != "" {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
