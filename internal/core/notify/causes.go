@@ -69,6 +69,11 @@ func Observe(known api.SinkCauses, set Settings, s Signal) api.SinkCauses {
 		known.Open[at] = again(known.Open[at], set, s)
 		return known
 	}
+	unsaid := func(c api.SinkCause) bool { return c.UID == s.Cause.UID && failureWaits(c) && c.MessageAt.IsZero() }
+	if at := slices.IndexFunc(known.Open, unsaid); at >= 0 { // an object is named once: what failed first led to this
+		known.Open[at] = instead(known.Open[at], s)
+		return known
+	}
 	if known.Open = room(known.Open, set, s.At); len(known.Open) >= MaxCauses {
 		known.More++
 		if known.MoreSince.IsZero() {
@@ -111,6 +116,13 @@ func again(c api.SinkCause, set Settings, s Signal) api.SinkCause {
 		c.WaitingSince = time.Time{}
 	}
 	return c
+}
+
+// instead returns a cause of which no message was sent yet, with the reason that followed it.
+func instead(c api.SinkCause, s Signal) api.SinkCause {
+	next := s.Cause
+	next.Since, next.Count, next.WaitingSince = c.Since, c.Count+1, c.WaitingSince
+	return next
 }
 
 // since returns when the failure of a signal happened, which may be long before it is seen.
