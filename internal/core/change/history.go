@@ -52,7 +52,7 @@ const (
 // History returns the changes of one object and what became of each, from its events in their order.
 func History(events []api.Event) []Chapter {
 	var out []Chapter
-	settled := false           // the object is as it should be
+	var state settling
 	observed := map[int]bool{} // chapters that a settled status is about
 	for _, e := range events {
 		var d api.EventData
@@ -70,12 +70,12 @@ func History(events []api.Event) []Chapter {
 		if d.Release != "" {
 			now.Release = d.Release
 		}
-		settled = settledAfter(settled, action, d)
+		state.after(action, d)
 		if action != api.EventStatusUpdated {
 			now.Outcomes = append(now.Outcomes, Outcome{
 				At: e.Time, Failed: action == api.EventFailed, Phase: d.Phase, Release: d.Release, Reason: d.Reason, Message: d.Message,
 			})
-		} else if settled && d.ObservedGeneration >= now.Generation {
+		} else if state.settled && d.ObservedGeneration >= now.Generation {
 			observed[len(out)-1] = true
 		}
 	}
@@ -89,24 +89,27 @@ func History(events []api.Event) []Chapter {
 	return out
 }
 
-// settledAfter reports whether the object is as it should be after an event about its status.
-func settledAfter(before bool, action api.EventAction, d api.EventData) bool {
-	switch {
-	case action == api.EventReconciled:
-		return true
-	case action == api.EventFailed:
-		return false
+// settling is whether the object is as it should be. Until a condition has said so, its phase does: the log may begin late.
+type settling struct{ known, settled bool }
+
+// after takes note of an event about the status.
+func (s *settling) after(action api.EventAction, d api.EventData) {
+	switch action {
+	case api.EventReconciled, api.EventFailed:
+		s.known, s.settled = true, action == api.EventReconciled
+		return
 	}
-	settled := before || d.Phase == string(api.RolloutComplete)
+	if !s.known {
+		s.settled = d.Phase == string(api.RolloutComplete)
+	}
 	for _, c := range d.Conditions {
 		switch is := c.Status == api.ConditionTrue; c.Type {
 		case api.ConditionReady:
-			settled = is
+			s.known, s.settled = true, is
 		case api.ConditionProgressing, api.ConditionDegraded:
-			settled = settled && !is
+			s.known, s.settled = true, s.settled && !is
 		}
 	}
-	return settled
 }
 
 func (c Chapter) fate(observed bool, next *Chapter) Fate {

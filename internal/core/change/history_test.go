@@ -58,6 +58,18 @@ func (w *writes) observes(phase api.RolloutPhase, release string, revision int) 
 	return w
 }
 
+// pulls writes a status while the image of a newer release is looked for: the rollout in force is complete.
+func (w *writes) pulls(revision int) *writes {
+	next, _ := json.Marshal(map[string]any{
+		"observedGeneration": w.object.Metadata.Generation, "observedRevision": revision, "release": "v1",
+		"rollout":    map[string]any{"phase": api.RolloutComplete, "targetRelease": "v1"},
+		"conditions": []api.Condition{condition("Ready", "False", "Pulling", ""), condition("Progressing", "True", "Pulling", "")},
+	})
+	w.add(change.Status(*w.object, w.status, next))
+	w.status = next
+	return w
+}
+
 func (w *writes) gone() *writes {
 	w.add(change.Object(w.object, nil))
 	return w
@@ -78,6 +90,9 @@ func TestWhatBecameOfAChange(t *testing.T) {
 		"just written": {"nobody has observed it yet", begun().declare(`{"image":"a:2"}`), "worked under-way"},
 		"superseded": {"another image came first",
 			begun().declare(`{"image":"a:2"}`).observes(api.RolloutProgressing, "v2", 2).declare(`{"image":"a:3"}`).observes(api.RolloutProgressing, "v3", 3).observes(api.RolloutComplete, "v3", 3),
+			"worked superseded worked"},
+		"superseded by a pull": {"its image was being looked for",
+			begun().declare(`{"image":"a:2"}`).pulls(2).pulls(3).declare(`{"image":"a:3"}`).observes(api.RolloutProgressing, "v3", 4).observes(api.RolloutComplete, "v3", 4),
 			"worked superseded worked"},
 		"joined": {"the count changed meanwhile, and both are done",
 			begun().declare(`{"image":"a:2"}`).observes(api.RolloutProgressing, "v2", 2).declare(`{"image":"a:2","replicas":2}`).observes(api.RolloutProgressing, "v2", 3).observes(api.RolloutComplete, "v2", 3),
