@@ -163,7 +163,7 @@ func (p *planted) story(base, change, fails func(*api.DeploymentSpec)) {
 		return isTrue(p.status("app"), api.ConditionDegraded) && p.status("app").Rollout.Phase == api.RolloutPaused
 	})
 	p.everywhere()
-	if _, err := p.client.Rollback(p.Context(), client.TargetOf(p.ref("app")), "v1"); err != nil {
+	if _, err := p.client.Rollback(p.Context(), client.TargetOf(p.ref("app")), "v1", client.WithConfig); err != nil {
 		p.Fatal(err)
 	}
 	p.until("it is rolled back", func() bool { s := p.status("app"); return isTrue(s, api.ConditionReady) && s.Release == "v5" })
