@@ -26,6 +26,8 @@ type DeploymentSpec struct {
 	Mode string `json:"mode,omitempty" hcl:"mode,optional"`
 	// Ports are published as docker writes them; without an address they are bound to 127.0.0.1.
 	Ports []string `json:"ports,omitempty" hcl:"ports,optional"`
+	// Aliases are further names by which containers reach the workload: <alias>.<scope>, as <name>.<scope>.
+	Aliases []string `json:"aliases,omitempty" hcl:"aliases,optional"`
 	// Restart is the engine's restart policy: no, always, unless-stopped, on-failure[:N]. Default unless-stopped.
 	Restart string `json:"restart,omitempty" hcl:"restart,optional"`
 	// HealthCheck is a path that the workload answers while it can serve; see EffectiveProbes. Default: none.

@@ -13,9 +13,13 @@ const (
 	DefaultStartingDeadline = 5 * time.Minute
 )
 
-// JobSpec declares a container that runs to its end when it is asked to: applying it runs nothing.
+// JobSpec declares a container that runs to its end when it is asked to. Applying it runs nothing, except with
+// RunOnRelease.
 type JobSpec struct {
 	Container
+	// RunOnRelease runs each release of the job once by itself: when the job is first applied, and when its spec,
+	// environment or image has changed. Default: it runs when it is asked to. A cron job has none.
+	RunOnRelease bool `json:"run_on_release,omitempty" hcl:"run_on_release,optional"`
 	// Timeout is how long one attempt may run before it is stopped and failed. Default: as long as it takes.
 	Timeout Duration `json:"timeout,omitempty" hcl:"timeout,optional"`
 	// Retries is how often a failed attempt is followed by another, 0 to 10, after 1, 2, 4 … 30 s. Default 0.

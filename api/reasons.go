@@ -161,6 +161,8 @@ const (
 	ReasonRunning = "Running"
 	// ReasonWaiting: a run can't begin, or go on, yet.
 	ReasonWaiting = "Waiting"
+	// ReasonRunSucceeded: the run of its newest release succeeded.
+	ReasonRunSucceeded = "RunSucceeded"
 	// ReasonRunFailed: the run that ended last failed.
 	ReasonRunFailed = "RunFailed"
 	// ReasonOnTime: the newest due time started its run.

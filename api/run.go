@@ -22,6 +22,7 @@ const (
 	TriggerSchedule = "schedule" // a cron job's due time
 	TriggerManual   = "manual"   // a person asked
 	TriggerRelease  = "release"  // a release's command
+	TriggerDeclared = "declared" // a job with run_on_release was declared or changed
 )
 
 // Run is one execution of a job, of a cron job's due time, or of a release's command. It is created, if absent, before
@@ -29,7 +30,7 @@ const (
 // controller of its owner alone does, but for StoppedBy.
 type Run struct {
 	// ID is unique under the owner: the due time (20261121T143000Z), m-<8 hex> for one asked for by hand, or
-	// <release>-pre, -command, -post or -deploy.
+	// <release>-pre, -command, -post, -deploy, or -run for a job's own.
 	ID    string `json:"id"`
 	Kind  Kind   `json:"kind"`
 	Scope string `json:"scope"`

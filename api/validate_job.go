@@ -12,6 +12,9 @@ func (c *checker) job(s JobSpec) {
 
 func (c *checker) cronJob(s CronJobSpec) {
 	c.job(s.JobSpec)
+	if s.RunOnRelease {
+		c.add("run_on_release", "is of jobs; a cron job runs when it is due")
+	}
 	if s.Schedule == "" {
 		c.add("schedule", "is required")
 	}

@@ -44,6 +44,7 @@ func (c *checker) network(s DeploymentSpec) {
 		seen[name] = i
 	}
 	c.ports(s)
+	c.aliases(s)
 	if s.Hostname != "" && (len(s.Hostname) > 63 || !hostName.MatchString(s.Hostname)) {
 		c.add("hostname", "%q is not a host name of at most 63 characters", s.Hostname)
 	}
@@ -59,6 +60,30 @@ func (c *checker) network(s DeploymentSpec) {
 		}
 		return nil
 	})
+}
+
+var aliasName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?$`)
+
+// CheckAlias checks a further name of a workload: one label of a DNS name, which may hold underscores.
+func CheckAlias(alias string) error {
+	if len(alias) > 63 || !aliasName.MatchString(alias) {
+		return fmt.Errorf("%q is not a name of a-z, 0-9, - and _ with at most 63 characters; containers reach it as <alias>.<scope>", alias)
+	}
+	return nil
+}
+
+func (c *checker) aliases(s DeploymentSpec) {
+	seen := map[string]int{}
+	for i, alias := range s.Aliases {
+		c.addError(index("aliases", i), CheckAlias(alias))
+		if first, twice := seen[alias]; twice {
+			c.add(index("aliases", i), "%q is at aliases[%d] already", alias, first)
+		}
+		seen[alias] = i
+	}
+	if len(s.Aliases) > 0 && (s.NetworkMode == "host" || s.NetworkMode == "none") {
+		c.add("aliases", "are names of the container's own address, and with network_mode %s it has none", s.NetworkMode)
+	}
 }
 
 func (c *checker) exclusiveNetwork(s DeploymentSpec) {

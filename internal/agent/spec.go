@@ -40,7 +40,7 @@ func containerSpec(task api.Task, release node.Release) runtime.ContainerSpec {
 		spec.Restart = neverback
 	}
 	if task.Class != api.ClassOnce || task.Kind.TimeBoxed() {
-		spec.Aliases = aliases(task)
+		spec.Aliases = aliases(task, release.Spec.Aliases)
 	}
 	return spec
 }
@@ -61,14 +61,18 @@ func labels(task api.Task, release node.Release) map[string]string {
 	}
 }
 
-// aliases returns the DNS names of the workload, those of the ordinal before those shared with the others. A task that
-// runs once serves no requests and has none, unless it is a lab.
-func aliases(task api.Task) []string {
+// aliases returns the DNS names of the workload, those of the ordinal before those shared with the others, and further ones last. A
+// task that runs once serves no requests and has none, unless it is a lab.
+func aliases(task api.Task, further []string) []string {
 	var names []string
 	if _, ok := task.Ordinal(); ok {
 		names = api.ServiceNames(task.Name+"-"+task.Slot, task.Scope)
 	}
-	return append(names, api.ServiceNames(task.Name, task.Scope)...)
+	names = append(names, api.ServiceNames(task.Name, task.Scope)...)
+	for _, alias := range further {
+		names = append(names, api.ServiceNames(alias, task.Scope)...)
+	}
+	return names
 }
 
 // environment returns the configured variables, overridden by those that identify the container.

@@ -82,8 +82,10 @@ func (a *app) importComposeCommand() *cobra.Command {
 		Use:   "compose [FILE...]",
 		Short: "write manifests from Compose files, and report what could not be carried",
 		Long: "Write manifests from Compose files: on standard output, or into the file -O names. Every key that is not carried,\n" +
-			"or is carried with another meaning, is reported on standard error, with its place.\n\n" +
-			"Exit status: 0, 1 a file that Compose or Tend could not run, 2 with --strict where something was not carried.",
+			"or is carried with another meaning, is reported on standard error with its place and its weight: what breaks, what\n" +
+			"changes behaviour, and trifles. The next steps follow, in order.\n\n" +
+			"Exit status: 0, 1 a file that Compose or Tend could not run, 2 where something breaks, with --strict also where\n" +
+			"something was not carried.",
 		Example: "  tend import compose > prod.hcl\n  tend import compose compose.yaml compose.prod.yaml --scope prod -O prod.hcl --strict",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			files, err := composeFiles(args)
@@ -99,7 +101,7 @@ func (a *app) importComposeCommand() *cobra.Command {
 	}
 	to.flags(command, "write the manifests into `FILE`")
 	command.Flags().StringVar(&scope, "scope", "", "`SCOPE` of the manifests (default: the project's name)")
-	command.Flags().BoolVar(&strict, "strict", false, "exit 2 where something was not carried")
+	command.Flags().BoolVar(&strict, "strict", false, "exit 2 where anything was not carried")
 	return command
 }
 
@@ -125,7 +127,7 @@ func (a *app) writeCompose(result compose.Result, to destination, strict bool) e
 	if err := to.write(a, text); err != nil {
 		return err
 	}
-	return a.reportImport(result, strict)
+	return a.reportImport(result, to, strict)
 }
 
 // composeFiles returns the files named, or the ones Compose itself would take.
@@ -148,13 +150,18 @@ func composeFiles(args []string) ([]string, error) {
 	return nil, fmt.Errorf("there is no compose.yaml here\n  name the file: tend import compose FILE")
 }
 
-func (a *app) reportImport(result compose.Result, strict bool) error {
-	for _, finding := range result.Findings {
-		fmt.Fprintln(a.err, printable(finding.String(), ""))
+// reportImport prints what became of the keys, the heaviest losses first, and the next steps.
+func (a *app) reportImport(result compose.Result, to destination, strict bool) error {
+	manifest := to.file
+	if manifest == "-" {
+		manifest = ""
 	}
-	lost := result.Lost()
-	fmt.Fprintf(a.err, "%s; %s not carried, %s\n", countOf(len(result.Sections), "object"), countOf(lost, "key"), countOf(len(result.Findings)-lost, "note"))
-	if strict && lost > 0 {
+	from, err := filepath.Abs(".")
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(a.err, printable(result.Report(compose.ReportOptions{From: from, Manifest: manifest}), "\n"))
+	if result.Count(compose.Breaks) > 0 || strict && result.Lost() > 0 {
 		return &exitStatus{code: exitChanges}
 	}
 	return nil

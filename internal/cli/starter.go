@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -167,10 +168,14 @@ func (a *app) startFromCompose(ctx context.Context, scope string) error {
 		return err
 	}
 	to := destination{file: filepath.Join(".tend", result.Scope+".hcl")}
-	if err := a.writeCompose(result, to, false); err != nil {
+	written := a.writeCompose(result, to, false)
+	if status := (*exitStatus)(nil); written != nil && !errors.As(written, &status) {
+		return written
+	}
+	if _, err := fmt.Fprintln(a.out, to.file); err != nil {
 		return err
 	}
-	return a.started(to)
+	return written // its status says that something breaks; the report has the next steps
 }
 
 // started prints the name of the new manifest, and the next step.

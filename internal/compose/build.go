@@ -17,7 +17,7 @@ func (c *converter) source(u *unit, out *api.Container) {
 	case u.Build == nil:
 		out.Image = u.Image
 	case remote(u.Build.Context) || u.Build.DockerfileInline != "":
-		r.lost(at, "Tend builds from a folder with a Dockerfile; build this image and push it, and name it in image")
+		r.lost(at, buildWeight(u), "Tend builds from a folder with a Dockerfile; build this image and push it, and name it in image")
 		out.Image = u.Image
 		if u.Image == "" {
 			out.Image = c.project.Name + "-" + strings.ToLower(lastKey(u.at))
@@ -26,9 +26,17 @@ func (c *converter) source(u *unit, out *api.Container) {
 	default:
 		out.Build = c.build(u)
 		if u.Image != "" {
-			r.note(u.at+".image", "is not used: Tend names what it builds itself")
+			r.note(u.at+".image", "is not used: Tend names what it builds")
 		}
 	}
+}
+
+// buildWeight says how much a build that is not carried matters: where an image is named it can be pulled.
+func buildWeight(u *unit) Weight {
+	if u.Image != "" {
+		return Changes
+	}
+	return Breaks
 }
 
 // build converts the keys that Tend has too; the report lists the others.
@@ -43,7 +51,7 @@ func (c *converter) build(u *unit) *api.Build {
 		value := u.Build.Args[name]
 		r.carry(join(at+".args", name))
 		if value == nil {
-			r.lost(join(at+".args", name), "it takes its value from the environment, which has no %s", name)
+			r.lost(join(at+".args", name), Changes, "it takes its value from the environment, which has no %s", name)
 			continue
 		}
 		if out.Args == nil {

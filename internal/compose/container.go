@@ -27,6 +27,7 @@ func (c *converter) container(u *unit) api.Container {
 	r.carryAll(at + ".label_file")
 	r.noteIfWritten(at+".label_file", "its labels were written into labels")
 	if u.StopGracePeriod != nil {
+		u.place("stop_grace_period", at+".stop_grace_period")
 		out.StopGracePeriod = duration(time.Duration(*u.StopGracePeriod))
 	}
 	r.carry(at + ".stop_grace_period")
@@ -44,10 +45,10 @@ func (c *converter) container(u *unit) api.Container {
 func (c *converter) argv(at string, argv []string) []string {
 	c.report.carryAll(at)
 	if argv != nil && len(argv) == 0 {
-		c.report.lost(at, "an empty list takes the image's own away, which Tend can't; write what is to run")
+		c.report.lost(at, Changes, "an empty list takes the image's own away, which Tend can't; write what is to run")
 	}
 	if len(argv) > 0 && argv[0] == "" {
-		c.report.lost(at, "its first word is empty")
+		c.report.lost(at, Breaks, "its first word is empty")
 		return nil
 	}
 	return argv
@@ -65,9 +66,9 @@ func (c *converter) environment(u *unit) map[string]string {
 		value := u.Environment[name]
 		switch {
 		case value == nil:
-			r.lost(join(at, name), "it takes its value from the environment, which has no %s", name)
+			r.lost(join(at, name), Changes, "it takes its value from the environment, which has no %s", name)
 		case api.CheckEnv(name, *value) != nil:
-			r.lost(join(at, name), "%s", api.CheckEnv(name, *value))
+			r.lost(join(at, name), Changes, "%s", api.CheckEnv(name, *value))
 		default:
 			env[name] = literal(*value)
 		}
@@ -93,6 +94,8 @@ func literal(text string) string {
 func (c *converter) rights(u *unit, out *api.Container) {
 	r, at := c.report, u.at
 	r.carryAll(at+".cap_add", at+".cap_drop")
+	u.list("cap_add", "cap_add", len(u.CapAdd))
+	u.list("cap_drop", "cap_drop", len(u.CapDrop))
 	out.CapAdd, out.CapDrop = u.CapAdd, u.CapDrop
 	r.carry(at+".devices", at+".devices[*]", at+".devices[*].source", at+".devices[*].target", at+".devices[*].permissions")
 	for i, device := range u.Devices {
@@ -104,9 +107,10 @@ func (c *converter) rights(u *unit, out *api.Container) {
 			entry += ":" + device.Permissions
 		}
 		if !strings.HasPrefix(entry, "/") {
-			r.lost(fmt.Sprintf("%s.devices[%d]", at, i), "%q is no path of a device", entry)
+			r.lost(fmt.Sprintf("%s.devices[%d]", at, i), Breaks, "%q is no path of a device", entry)
 			continue
 		}
+		u.from("devices", fmt.Sprintf("%s.devices[%d]", at, i))
 		out.Devices = append(out.Devices, entry)
 	}
 	r.carry(at+".security_opt", at+".security_opt[*]")
@@ -116,9 +120,10 @@ func (c *converter) rights(u *unit, out *api.Container) {
 			entry = key + "=" + value
 		}
 		if err := api.CheckSecurityOpt(entry); err != nil {
-			r.lost(fmt.Sprintf("%s.security_opt[%d]", at, i), "%s", err)
+			r.lost(fmt.Sprintf("%s.security_opt[%d]", at, i), Changes, "%s", err)
 			continue
 		}
+		u.from("security_opt", fmt.Sprintf("%s.security_opt[%d]", at, i))
 		out.SecurityOpt = append(out.SecurityOpt, entry)
 	}
 }
@@ -145,9 +150,11 @@ func (c *converter) limits(u *unit, out *api.Container) {
 	}
 	if u.CPUS > 0 {
 		limitsOf(out).CPU = cores(u.CPUS)
+		u.place("resources.limits.cpu", at+".cpus")
 	}
 	if u.MemLimit > 0 {
 		limitsOf(out).Memory = strconv.FormatInt(int64(u.MemLimit), 10)
+		u.place("resources.limits.memory", at+".mem_limit")
 	}
 	c.logs(u, out)
 }
@@ -172,7 +179,7 @@ func (c *converter) logs(u *unit, out *api.Container) {
 	case "", "json-file", "local":
 		r.carry(at + ".driver")
 	default:
-		r.lost(at+".driver", "logs are kept in json-file, where `tend logs` finds them")
+		r.lost(at+".driver", Changes, "logs are kept in json-file, where `tend logs` finds them")
 		return
 	}
 	logs := &api.Logs{}
@@ -181,12 +188,14 @@ func (c *converter) logs(u *unit, out *api.Container) {
 		switch n, err := strconv.Atoi(value); {
 		case name == "max-size":
 			logs.MaxSize = value
+			u.place("logs.max_size", here)
 			r.carry(here)
 		case name == "max-file" && err == nil:
 			logs.MaxFiles = &n
+			u.place("logs.max_files", here)
 			r.carry(here)
 		default:
-			r.lost(here, "Tend sets max-size and max-file alone")
+			r.lost(here, Trifle, "Tend sets max-size and max-file alone")
 		}
 	}
 	if *logs != (api.Logs{}) {

@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// dependsOn converts what a service waits for. Tend waits for Ready: a service with a healthcheck is ready once it
-// passes, one without after it has run for a while.
+// dependsOn converts what a service waits for. Tend waits for Ready: a service with a healthcheck, of the file or of its
+// image, is ready once it passes, one without after it has run for a while. A job is ready once its newest run succeeded.
 func (c *converter) dependsOn(u *unit) *api.DependsOn {
 	r, at := c.report, u.at+".depends_on"
 	r.carry(at, at+"[*]")
@@ -18,28 +18,43 @@ func (c *converter) dependsOn(u *unit) *api.DependsOn {
 	for _, name := range slices.Sorted(maps.Keys(u.DependsOn)) {
 		d, here := u.DependsOn[name], join(at, name)
 		other, known := c.project.Services[name]
+		once := c.once[name]
 		r.carry(here, here+".condition")
 		switch {
 		case !known:
-			r.lost(here, "it is no service of the file")
+			r.lost(here, Changes, "it is no service of the file")
 			continue
-		case d.Condition == types.ServiceConditionCompletedSuccessfully || c.runsOnce(other) != "":
-			r.lost(here, "a job runs when it is asked to: make it an init block of this one, or its release command, or name it in depends_on.workloads")
+		case other.Provider != nil:
+			r.lost(here, Changes, "Tend calls no providers, so nothing is waited for")
 			continue
-		case d.Condition == types.ServiceConditionStarted && other.HealthCheck != nil:
+		case c.proxies[name] != "":
+			r.lost(here, Trifle, "the proxy is left out: Tend's own is there before any container")
+			continue
+		case once.why != "" && !once.itself:
+			r.differs(here, "%s is a job that runs on request: this waits until tend run %s/%s has succeeded", name, c.scope, c.names[join("services", name)])
+		case once.why != "" && d.Condition != types.ServiceConditionCompletedSuccessfully:
+			r.note(here, "waits until the job has ended, not only started")
+		case once.why == "" && d.Condition == types.ServiceConditionStarted && other.HealthCheck != nil:
 			r.note(here, "waits until it is ready, not only started")
+		case d.Condition == types.ServiceConditionHealthy && other.HealthCheck == nil:
+			r.note(here, "waits until it is ready, by the image's own HEALTHCHECK")
 		}
 		if d.Required {
 			r.carry(here + ".required")
 		} else {
-			r.lostIfWritten(here+".required", "it is waited for whatever happens")
+			r.lostIfWritten(here+".required", Changes, "it is waited for whatever happens")
 		}
 		if d.Restart {
-			r.lostIfWritten(here+".restart", "nothing is restarted because something else was")
+			r.lostIfWritten(here+".restart", Changes, "nothing is restarted because something else was")
 		} else {
 			r.carry(here + ".restart")
 		}
-		out = append(out, string(api.KindDeployment)+"/"+c.names[join("services", name)])
+		kind := api.KindDeployment
+		if once.why != "" {
+			kind = api.KindJob
+		}
+		u.from("depends_on.workloads", here)
+		out = append(out, string(kind)+"/"+c.names[join("services", name)])
 	}
 	if len(out) == 0 {
 		return nil

@@ -19,16 +19,16 @@ func (c *converter) restart(u *unit, s types.ServiceConfig, out *api.DeploymentS
 	if s.Deploy == nil || s.Deploy.RestartPolicy == nil {
 		switch s.Restart {
 		case "":
-			r.note(u.at, "has no restart policy; Tend keeps it running, with unless-stopped")
+			r.note(u.at, "has no restart policy; Tend keeps it running")
 		case "no":
-			r.note(at, "the engine won't restart it, but Tend replaces a container that ended; what runs to an end is a job")
+			r.differs(at, "Tend replaces a container that ended; what runs to an end is a job")
 		}
 		return
 	}
 	policy, here := s.Deploy.RestartPolicy, u.at+".deploy.restart_policy"
 	r.carry(here, here+".condition", here+".max_attempts")
 	if s.Restart != "" {
-		r.lostIfWritten(at, "deploy.restart_policy says it too, and is taken")
+		r.lostIfWritten(at, Trifle, "deploy.restart_policy says it too, and is taken")
 	}
 	switch policy.Condition {
 	case "none":
@@ -61,7 +61,7 @@ func (c *converter) replicas(u *unit, s types.ServiceConfig, out *api.Deployment
 		r.carry(at + ".deploy.mode")
 		out.Mode, out.Replicas = api.ModeGlobal, nil
 	default:
-		r.lost(at+".deploy.mode", "%s is neither replicated nor global", s.Deploy.Mode)
+		r.lost(at+".deploy.mode", Changes, "%s is neither replicated nor global", s.Deploy.Mode)
 	}
 }
 
@@ -75,14 +75,16 @@ func (c *converter) deployLimits(u *unit, d *types.DeployConfig) {
 	limits := d.Resources.Limits
 	here := at + ".resources.limits"
 	c.report.carry(at+".resources", here, here+".cpus", here+".memory")
+	c.report.carry(here + ".pids")
 	if limits.Pids > 0 && u.PidsLimit == 0 {
 		u.flag(c, here+".pids", fmt.Sprintf("--pids-limit=%d", limits.Pids))
 	}
-	c.report.carry(here + ".pids")
 	if limits.NanoCPUs > 0 {
+		u.place("resources.limits.cpu", here+".cpus")
 		u.CPUS = float32(limits.NanoCPUs)
 	}
 	if limits.MemoryBytes > 0 {
+		u.place("resources.limits.memory", here+".memory")
 		u.MemLimit = limits.MemoryBytes
 	}
 }
@@ -94,6 +96,11 @@ func (c *converter) update(u *unit, d *types.DeployConfig, out *api.DeploymentSp
 	}
 	update, at := d.UpdateConfig, u.at+".deploy.update_config"
 	c.report.carry(at, at+".parallelism", at+".delay", at+".failure_action", at+".monitor", at+".order")
+	u.place("strategy.order", at+".order")
+	u.place("strategy.on_failure", at+".failure_action")
+	u.place("strategy.monitor", at+".monitor")
+	u.place("strategy.pause", at+".delay")
+	u.place("strategy.max_parallel", at+".parallelism")
 	s := &api.Strategy{Order: update.Order, OnFailure: update.FailureAction}
 	if update.Parallelism != nil {
 		s.MaxParallel = int(min(*update.Parallelism, 1000))

@@ -22,18 +22,22 @@ func (c *converter) assets() {
 	files := map[string]api.AssetFile{}
 	for _, name := range slices.Sorted(maps.Keys(c.project.Configs)) {
 		config, at := c.project.Configs[name], join("configs", name)
+		key := c.assetKeys[name]
 		c.report.carry(at, at+".name", at+".file", at+".content", at+".environment")
+		if key != assetKey(name) {
+			c.report.note(at, "is the key %s of the asset: %s is another config", key, assetKey(name))
+		}
 		switch {
 		case bool(config.External):
-			c.report.lost(at, "what an external config holds is not in the file; write an asset")
+			c.report.lost(at, Breaks, "what an external config holds is not in the file; write an asset, and mount it where this was")
 		case config.File != "":
-			files[assetKey(name)] = api.AssetFile{Source: api.AssetLocal, Filename: c.relative(config.File), Content: []byte{}}
+			files[key] = api.AssetFile{Source: api.AssetLocal, Filename: c.relative(config.File), Content: []byte{}}
 			c.report.note(at, "is read from %s at each apply", c.relative(config.File))
 		case config.Environment != "":
-			files[assetKey(name)] = api.AssetFile{Text: c.project.Environment[config.Environment]}
-			c.report.note(at, "holds the value %s has today", config.Environment)
+			files[key] = api.AssetFile{Text: c.project.Environment[config.Environment]}
+			c.report.differs(at, "holds the value that %s has today", config.Environment)
 		default:
-			files[assetKey(name)] = api.AssetFile{Text: config.Content}
+			files[key] = api.AssetFile{Text: config.Content}
 		}
 	}
 	if len(files) > 0 {
@@ -54,8 +58,14 @@ func (c *converter) assets() {
 		if len(users) == 0 {
 			c.report.note(at, "no service uses it")
 		}
+		key := c.secretKeys[name]
+		if key != configKey(name) {
+			c.report.note(at, "is the config key %s: %s is another secret", key, configKey(name))
+		}
 		for _, user := range users {
-			c.report.note(at, "set it for the app that uses it: tend config set %s/%s %s=%s", c.scope, user, configKey(name), value)
+			command := fmt.Sprintf("tend config set %s/%s %s=%s", c.scope, user, key, value)
+			c.report.note(at, "its value isn't read; store it: %s", command)
+			c.steps.secrets = append(c.steps.secrets, command)
 		}
 	}
 }
@@ -79,15 +89,6 @@ func (c *converter) usersOf(secret string) (users []string) {
 	return users
 }
 
-func assetKey(name string) string {
-	return strings.Map(func(r rune) rune {
-		if plainKey.MatchString(string(r)) {
-			return r
-		}
-		return '_'
-	}, name)
-}
-
 // files mounts configs and secrets at the paths that Compose uses.
 func (c *converter) files(u *unit, out *api.Container) {
 	r := c.report
@@ -98,16 +99,17 @@ func (c *converter) files(u *unit, out *api.Container) {
 	for i, mounted := range u.Configs {
 		config, known := c.project.Configs[mounted.Source]
 		if !known || bool(config.External) {
-			r.lost(fmt.Sprintf("%s.configs[%d]", u.at, i), "what an external config holds is not in the file; write an asset")
+			r.lost(fmt.Sprintf("%s.configs[%d]", u.at, i), Breaks, "what an external config holds is not in the file; write an asset")
 			continue
 		}
 		target := mounted.Target
 		if !path.IsAbs(target) {
 			target = "/" + strings.TrimPrefix(orText(target, mounted.Source), "/")
 		}
-		out.Volumes = append(out.Volumes, "${asset."+configAsset+"."+assetKey(mounted.Source)+"}:"+target+":ro")
+		u.from("volumes", fmt.Sprintf("%s.configs[%d]", u.at, i))
+		out.Volumes = append(out.Volumes, "${asset."+configAsset+"."+c.assetKeys[mounted.Source]+"}:"+target+":ro")
 	}
-	for _, mounted := range u.Secrets {
+	for i, mounted := range u.Secrets {
 		target := mounted.Target
 		if !path.IsAbs(target) {
 			target = "/run/secrets/" + orText(target, mounted.Source)
@@ -115,7 +117,8 @@ func (c *converter) files(u *unit, out *api.Container) {
 		if out.SecretFiles == nil {
 			out.SecretFiles = map[string]string{}
 		}
-		out.SecretFiles[target] = configKey(mounted.Source)
+		u.place("secret_files."+target, fmt.Sprintf("%s.secrets[%d]", u.at, i))
+		out.SecretFiles[target] = c.secretKeys[mounted.Source]
 	}
 }
 

@@ -26,7 +26,7 @@ func (u *unit) flags() []string {
 
 // dropConflicting removes the flags that repeat what a field says, and reports each. It returns false if no single flag
 // conflicts.
-func (u *unit) dropConflicting(c *converter, fields map[string]json.RawMessage) bool {
+func (u *unit) dropConflicting(c *converter, fields map[string]any) bool {
 	whole, _ := json.Marshal(fields)                           // it was read from JSON
 	spec, err := api.DecodeWorkload(api.KindDeployment, whole) // what flags can contradict has one form in every kind
 	if err != nil {
@@ -43,11 +43,11 @@ func (u *unit) dropConflicting(c *converter, fields map[string]json.RawMessage) 
 			kept = append(kept, o)
 			continue
 		}
-		c.report.lost(o.at, "%s", err)
+		c.report.lost(o.at, Changes, "%s", err)
 	}
 	dropped := len(kept) < len(u.options)
 	u.options = kept
-	fields["docker_options"], _ = json.Marshal(u.flags()) // texts: always JSON
+	fields["docker_options"] = u.flags()
 	if len(kept) == 0 {
 		delete(fields, "docker_options")
 	}
@@ -57,7 +57,7 @@ func (u *unit) dropConflicting(c *converter, fields map[string]json.RawMessage) 
 // flag adds a flag of docker run, or reports that docker_options doesn't accept it.
 func (u *unit) flag(c *converter, at, flag string) {
 	if _, err := dockerflags.Parse([]string{flag}); err != nil {
-		c.report.lost(at, "%s", err)
+		c.report.lost(at, Changes, "%s", err)
 		return
 	}
 	c.report.carry(at)

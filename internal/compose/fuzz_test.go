@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -14,7 +15,7 @@ import (
 
 // FuzzImport: whatever the file, an error, or manifests that Tend reads.
 func FuzzImport(f *testing.F) {
-	for _, name := range archives(f) {
+	for _, name := range slices.Concat(archives(f), corpus(f)) {
 		archive, err := txtar.ParseFile(name)
 		if err != nil {
 			f.Fatal(err)

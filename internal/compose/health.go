@@ -25,7 +25,7 @@ func (c *converter) health(u *unit, out *api.DeploymentSpec) {
 	r := c.report
 	r.carry(at, at+".disable", at+".interval", at+".timeout", at+".retries")
 	r.carry(at + ".start_period")
-	r.noteIfWritten(at+".start_period", "has nothing to hold back: a readiness probe that fails restarts nothing")
+	r.noteIfWritten(at+".start_period", "a readiness probe needs none: one that fails restarts nothing")
 	r.carryAll(at + ".test")
 	command := healthCommand(h.Test)
 	switch {
@@ -33,7 +33,7 @@ func (c *converter) health(u *unit, out *api.DeploymentSpec) {
 		u.flag(c, at+".disable", "--no-healthcheck")
 		return
 	case len(command) == 0:
-		r.lost(at, "it changes the image's own check, which Tend doesn't ask; write its test")
+		r.lost(at, Changes, "it changes how the image's own check is asked; write the test too")
 		return
 	}
 	readiness := api.Probe{
@@ -44,7 +44,7 @@ func (c *converter) health(u *unit, out *api.DeploymentSpec) {
 		readiness.FailureThreshold = int(min(*h.Retries, 1000))
 	}
 	out.Probes = &api.Probes{Readiness: &readiness}
-	r.note(at, "became a readiness probe, which restarts nothing, as with Compose; a liveness probe that asks the same would")
+	r.note(at, "became a readiness probe: it restarts nothing, as with Compose")
 }
 
 func healthCommand(test types.HealthCheckTest) []string {

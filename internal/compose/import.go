@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/compose-spec/compose-go/v2/cli"
 	"github.com/compose-spec/compose-go/v2/loader"
@@ -31,6 +32,8 @@ type Options struct {
 
 	// valid says that the files are known to be valid: it saves time in a test that reads one file a hundred times.
 	valid bool
+	// filled says that variables without a value were given one, to see whether they are the cause of a failure.
+	filled bool
 }
 
 // Result is the result of importing a Compose file.
@@ -41,6 +44,8 @@ type Result struct {
 	Sections []manifest.Section
 	// Findings say what was lost and what changed, in the order of the files.
 	Findings []Finding
+
+	steps steps
 }
 
 // Lost counts the findings that were not converted.
@@ -63,13 +68,14 @@ func Import(ctx context.Context, o Options) (Result, error) {
 		return Result{}, errors.New("no Compose file is named")
 	}
 	var heard warnings
-	project, err := load(ctx, o, &heard)
-	if err != nil {
-		return Result{}, err
-	}
-	raw, err := readRaw(o.Files)
-	if err != nil {
-		return Result{}, err
+	project, environment, err := load(ctx, o, &heard)
+	raw, unread := readRaw(o.Files)
+	unset, first := unsetVariables(raw, environment)
+	switch {
+	case err != nil:
+		return Result{}, blame(ctx, o, unset, err)
+	case unread != nil:
+		return Result{}, unread
 	}
 	scope := o.Scope
 	if scope == "" {
@@ -80,17 +86,20 @@ func Import(ctx context.Context, o Options) (Result, error) {
 		return Result{}, fmt.Errorf("%s: %w", o.Files[0], ErrNoServices)
 	}
 	if err := c.convert(); err != nil {
-		return Result{}, err
+		return Result{}, blame(ctx, o, unset, err)
 	}
 	c.report.variables(raw)
+	c.report.unset(o.Files[0], unset, first)
 	for _, text := range heard.texts {
 		c.report.add(Finding{File: o.Files[0], Path: "compose", Text: text})
 	}
-	return Result{Scope: scope, Sections: c.sections, Findings: c.report.finish(raw)}, nil
+	c.steps.variables, c.steps.project = unset, project.Name
+	return Result{Scope: scope, Sections: c.sections, Findings: c.report.finish(raw), steps: c.steps}, nil
 }
 
-// load reads the project as `docker compose` would, all profiles included.
-func load(ctx context.Context, o Options, heard *warnings) (project *types.Project, err error) {
+// load reads the project as `docker compose` would, all profiles included. It returns the variables with it, as far as it
+// came to know them.
+func load(ctx context.Context, o Options, heard *warnings) (project *types.Project, environment map[string]string, err error) {
 	defer heard.listen()()
 	defer func() {
 		if failed := recover(); failed != nil {
@@ -99,18 +108,18 @@ func load(ctx context.Context, o Options, heard *warnings) (project *types.Proje
 	}()
 	dir, err := filepath.Abs(filepath.Dir(o.Files[0]))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	options, err := cli.NewProjectOptions(o.Files, cli.WithWorkingDirectory(dir), cli.WithEnv(o.Environment), cli.WithEnvFiles(), cli.WithDotEnv,
 		cli.WithProfiles([]string{"*"}), cli.WithResolvedPaths(true), cli.WithDiscardEnvFile,
 		cli.WithLoadOptions(func(l *loader.Options) { l.SkipValidation = o.valid }))
 	if err != nil {
-		return nil, fmt.Errorf("read Compose file: %w", err)
+		return nil, nil, fmt.Errorf("read Compose file: %w", err)
 	}
 	if project, err = options.LoadProject(ctx); err != nil {
-		return nil, fmt.Errorf("read Compose file: %w", err)
+		return nil, options.Environment, fmt.Errorf("read Compose file: %w", err)
 	}
-	return project, nil
+	return project, options.Environment, nil
 }
 
 // converter turns a project into manifests.
@@ -126,14 +135,27 @@ type converter struct {
 	sections []manifest.Section
 	// names are the objects' names by service or job.
 	names map[string]string
-	// once are the services that others wait for to complete.
-	once map[string]bool
+	// assetKeys and secretKeys are the keys of configs and secrets by the names that the file gives them.
+	assetKeys, secretKeys map[string]string
+	// once are the services that run to their end.
+	once map[string]oneShot
+	// called are the further names of services.
+	called map[string][]naming
+	// routes are what labels say of how a service is reached, and proxies the services that routed the requests, with why they
+	// are left out.
+	routes  map[string]*siteRoutes
+	proxies map[string]string
+	// ingresses are the names of ingresses that are taken.
+	ingresses map[string]bool
+	steps     steps
 }
 
 func (c *converter) convert() error {
 	c.topLevel()
 	c.nameAll()
 	c.findOnce()
+	c.findAliases()
+	c.findRoutes()
 	c.assets()
 	for _, name := range slices.Sorted(maps.Keys(c.project.Services)) {
 		if err := c.service(c.project.Services[name]); err != nil {
@@ -157,55 +179,43 @@ func (c *converter) topLevel() {
 	if label(c.project.Name) != c.scope {
 		r.note("name", "the manifests are of scope %s", c.scope)
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.project.Volumes)) {
-		at := join("volumes", name)
-		r.carry(at, at+".name", at+".external")
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.project.Networks)) {
-		at, network := join("networks", name), c.project.Networks[name]
-		switch {
-		case bool(network.External), name == "default":
-			r.carry(at, at+".name", at+".external")
-		default:
-			r.lost(at, "%s", networkAdvice(network))
-		}
-	}
+	c.declaredVolumes()
+	c.declaredNetworks()
 }
 
-// nameAll gives each service and job a unique name that is valid in Tend.
+// nameAll gives each service and job, each config and each secret a name that is valid in Tend and no other one's.
 func (c *converter) nameAll() {
 	c.names = map[string]string{}
-	taken := map[string]bool{}
-	var all []string
+	all := slices.Collect(maps.Keys(c.project.Services))
+	for name := range c.project.Jobs {
+		if _, service := c.project.Services[name]; !service {
+			all = append(all, name)
+		}
+	}
+	names := distinct(all, label, dashed)
 	for _, name := range slices.Sorted(maps.Keys(c.project.Services)) {
-		all = append(all, join("services", name))
+		c.name(join("services", name), name, names[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.project.Jobs)) {
-		all = append(all, join("jobs", name))
-	}
-	for _, at := range all {
-		name := lastKey(at)
-		wanted := label(name)
-		unique := wanted
-		for i := 2; taken[unique]; i++ {
-			unique = fmt.Sprintf("%s-%d", wanted, i)
-		}
-		taken[unique] = true
-		c.names[at] = unique
-		if unique != name {
-			c.report.note(at, "is called %s: names are a-z, 0-9 and dashes, each once", unique)
-		}
-	}
-}
-
-// findOnce finds the services that run to completion, because others wait for that.
-func (c *converter) findOnce() {
-	c.once = map[string]bool{}
-	for _, service := range c.project.Services {
-		for name, d := range service.DependsOn {
-			if d.Condition == types.ServiceConditionCompletedSuccessfully {
-				c.once[name] = true
+		unique := names[name]
+		if _, service := c.project.Services[name]; service {
+			for n := 2; slices.Contains(slices.Collect(maps.Values(names)), unique); n++ {
+				unique = dashed(names[name], n)
 			}
 		}
+		c.name(join("jobs", name), name, unique)
+	}
+	c.assetKeys = distinct(slices.Collect(maps.Keys(c.project.Configs)), assetKey, underscored)
+	c.secretKeys = distinct(slices.Collect(maps.Keys(c.project.Secrets)), configKey, underscored)
+}
+
+func (c *converter) name(at, name, unique string) {
+	c.names[at] = unique
+	switch {
+	case unique == name:
+	case unique == strings.ToLower(name), strings.HasPrefix(at, "jobs"):
+		c.report.note(at, "is called %s here", unique)
+	default:
+		c.report.note(at, "is called %s here: names are a-z, 0-9 and dashes; others reach it as %s, too", unique, name)
 	}
 }

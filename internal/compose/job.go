@@ -17,14 +17,16 @@ func (c *converter) job(j types.JobConfig) error {
 	spec.DockerOptions = u.flags()
 	c.report.carry(at, at+".profiles", at+".profiles[*]", at+".triggers", at+".triggers.manual", at+".triggers.schedule")
 	if j.Triggers != nil && j.Triggers.Manual != nil && !*j.Triggers.Manual {
-		c.report.lost(at+".triggers.manual", "a user who may run commands may run a job")
+		c.report.lost(at+".triggers.manual", Trifle, "a user who may run commands may run a job")
 	}
 	if j.Triggers == nil || len(j.Triggers.Schedule) == 0 {
+		c.steps.runs = append(c.steps.runs, "tend run "+c.scope+"/"+u.name)
 		return c.add(api.KindJob, u, spec)
 	}
 	for i := range j.Triggers.Schedule[1:] {
-		c.report.lost(fmt.Sprintf("%s.triggers.schedule[%d]", at, i+1), "a cron job has one schedule; write another cron job")
+		c.report.lost(fmt.Sprintf("%s.triggers.schedule[%d]", at, i+1), Changes, "a cron job has one schedule; write another cron job")
 	}
+	u.place("schedule", at+".triggers.schedule[0].cron")
 	return c.add(api.KindCronJob, u, c.schedule(at+".triggers.schedule[0]", spec, j.Triggers.Schedule[0]))
 }
 
@@ -35,10 +37,10 @@ func (c *converter) schedule(at string, spec api.JobSpec, s types.ScheduleConfig
 	r.carry(at, at+".cron", at+".timezone", at+".concurrency", at+".missed_fires")
 	cron := api.CronJobSpec{JobSpec: spec, Schedule: s.Cron, Timezone: s.Timezone, ConcurrencyPolicy: api.ConcurrencyForbid}
 	if s.Timezone == "" {
-		r.note(at, "its times are UTC; write timezone for another")
+		r.differs(at, "its times are UTC, where Compose takes the machine's zone; write timezone for another")
 	}
 	if s.Concurrency == "queue" {
-		r.lost(at+".concurrency", "runs are not queued; one that is due while another runs is left out")
+		r.lost(at+".concurrency", Changes, "runs are not queued; one that is due while another runs is left out")
 	}
 	switch s.MissedFires {
 	case "skip":

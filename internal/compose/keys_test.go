@@ -34,10 +34,37 @@ var silent = map[string]string{
 	"secrets.far.name":                 "the bucket's key goes by the name in the file",
 }
 
+// quiet are values of the corpus whose absence changes nothing, by archive and path, each with the reason.
+var quiet = map[string]string{}
+
 // TestNoKeyIsSilent: remove any one value from the file with every key, and the manifests or the report change: nothing
 // in the file is ignored. A value within something that is reported as a whole need not be reported again.
 func TestNoKeyIsSilent(t *testing.T) {
-	dir, file := everything(t)
+	checked := noKeyIsSilent(t, "testdata/everything.txtar", silent)
+	if checked < 120 {
+		t.Errorf("only %d values were taken out", checked)
+	}
+}
+
+// TestNoKeyOfTheCorpusIsSilent: the same of each file of the corpus.
+func TestNoKeyOfTheCorpusIsSilent(t *testing.T) {
+	checked := 0
+	for _, name := range corpus(t) {
+		excused := map[string]string{}
+		for path, reason := range quiet {
+			if rest, of := strings.CutPrefix(path, nameOf(name)+" "); of {
+				excused[rest] = reason
+			}
+		}
+		t.Run(nameOf(name), func(t *testing.T) { checked += noKeyIsSilent(t, name, excused) })
+	}
+	if checked < 400 {
+		t.Errorf("only %d values were taken out", checked)
+	}
+}
+
+func noKeyIsSilent(t *testing.T, name string, excuses map[string]string) (checked int) {
+	dir, file := project(t, name)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +74,6 @@ func TestNoKeyIsSilent(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := wholeReport(t, dir, file)
-	checked := 0
 	eachCut(document.Content[0], "", lostIn(whole), func(path string) {
 		if checked++; checked%race.Few != 0 {
 			return
@@ -59,21 +85,20 @@ func TestNoKeyIsSilent(t *testing.T) {
 		if err := os.WriteFile(file, cut, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, excused := silent[path]
+		_, excused := excuses[path]
 		if same := wholeReport(t, dir, file) == whole; same && !excused {
 			t.Errorf("%s: it is in the file, and no report mentions it", path)
 		} else if !same && excused {
 			t.Errorf("%s: it is reported; take it off the list", path)
 		}
 	})
-	if checked < 120 {
-		t.Errorf("only %d values were taken out", checked)
-	}
+	return checked
 }
 
-func everything(t *testing.T) (dir, file string) {
+// project unpacks an archive and returns its first file.
+func project(t *testing.T, name string) (dir, file string) {
 	t.Helper()
-	archive, err := txtar.ParseFile("testdata/everything.txtar")
+	archive, err := txtar.ParseFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +110,7 @@ var position = regexp.MustCompile(`\.yaml:\d+:\d+`)
 
 // wholeReport returns everything an import reports, without the positions: these change when something is removed.
 func wholeReport(t *testing.T, dir, file string) string {
-	text, report := outcome(t, dir, Options{Files: []string{file}, Environment: []string{"FROM_SHELL=x"}, valid: true})
+	_, text, report := imported(t, dir, Options{Files: []string{file}, Environment: []string{"FROM_SHELL=x"}, valid: true})
 	lines := strings.Split(position.ReplaceAllString(report, ".yaml"), "\n")
 	slices.Sort(lines)
 	return text + strings.Join(lines, "\n")
@@ -124,7 +149,7 @@ func eachCut(n *yaml.Node, path string, lost map[string]bool, visit func(path st
 
 // TestEveryKeyIsThere: the file with every key has every key compose-go knows, so that a new one is noticed.
 func TestEveryKeyIsThere(t *testing.T) {
-	_, file := everything(t)
+	_, file := project(t, "testdata/everything.txtar")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -1,11 +1,47 @@
 package compose
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"tend.dev/tend/api"
 )
+
+// distinct gives each name what fold makes of it, with a number behind it where another name has that already. Names that
+// fold leaves alone come first: they keep theirs.
+func distinct(names []string, fold func(string) string, number func(folded string, n int) string) map[string]string {
+	out, taken := map[string]string{}, map[string]bool{}
+	give := func(near func(name, folded string) bool) {
+		for _, name := range slices.Sorted(slices.Values(names)) {
+			folded := fold(name)
+			if _, given := out[name]; given || !near(name, folded) {
+				continue
+			}
+			unique := folded
+			for n := 2; taken[unique]; n++ {
+				unique = number(folded, n)
+			}
+			out[name], taken[unique] = unique, true
+		}
+	}
+	give(func(name, folded string) bool { return name == folded })
+	give(strings.EqualFold)
+	give(func(string, string) bool { return true })
+	return out
+}
+
+func underscored(folded string, n int) string { return fmt.Sprintf("%s_%d", folded, n) }
+
+// dashed numbers a DNS label within its length.
+func dashed(folded string, n int) string {
+	suffix := fmt.Sprintf("-%d", n)
+	if len(folded)+len(suffix) > api.MaxNameBytes {
+		folded = strings.TrimRight(folded[:api.MaxNameBytes-len(suffix)], "-")
+	}
+	return folded + suffix
+}
 
 // label returns a DNS label for any name: lower case, with dashes in place of invalid characters.
 func label(name string) string {
@@ -43,6 +79,15 @@ func configKey(name string) string {
 		text = "_" + text
 	}
 	return text
+}
+
+func assetKey(name string) string {
+	return strings.Map(func(r rune) rune {
+		if plainKey.MatchString(string(r)) {
+			return r
+		}
+		return '_'
+	}, name)
 }
 
 // lastKey returns the author's name at the end of a path.

@@ -16,54 +16,62 @@ import (
 func (c *converter) network(u *unit, out *api.Container) {
 	r, at := c.report, u.at
 	r.carry(at + ".network_mode")
-	switch u.NetworkMode {
-	case "", "bridge", "default":
-	case "host", "none":
+	kind, of, shares := strings.Cut(u.NetworkMode, ":")
+	switch {
+	case u.NetworkMode == "", u.NetworkMode == "bridge", u.NetworkMode == "default":
+	case u.NetworkMode == "host", u.NetworkMode == "none":
 		out.NetworkMode = u.NetworkMode
+	case shares && kind == "container":
+		r.differs(at+".network_mode", "it shares the network of the container %s, which is no part of the manifests", of)
+		u.flag(c, at+".network_mode", "--network="+u.NetworkMode)
+		return // it has that one's names, hosts and addresses too
+	case shares && kind == "service":
+		r.lost(at+".network_mode", Breaks, "it had the network of %s: its traffic went out there, and its ports were published there. Here it has one of its own; "+
+			"put both programs into one image, or give %s a proxy that others go through", of, of)
 	default:
-		r.lost(at+".network_mode", "Tend knows host and none")
+		r.lost(at+".network_mode", Breaks, "Tend knows host and none; make the network with `docker network create` and write networks = [%q]", u.NetworkMode)
 	}
 	c.networks(u, out)
 	r.carryAll(at+".extra_hosts", at+".dns")
 	for _, host := range slices.Sorted(maps.Keys(u.ExtraHosts)) {
 		for _, address := range u.ExtraHosts[host] {
+			u.from("extra_hosts", at+".extra_hosts")
 			out.ExtraHosts = append(out.ExtraHosts, host+":"+address)
 		}
 	}
+	u.list("dns", "dns", len(u.DNS))
 	out.DNS = u.DNS
 	// Compose's containers find each other by the service's name. Tend's are called <name>.<scope>; with the scope as a
 	// search domain the short name works too.
-	if out.NetworkMode == "" && len(c.project.Services) > 1 {
-		u.flag(c, u.at+".networks.default", "--dns-search="+c.scope)
+	if out.NetworkMode == "" && len(c.project.Services)+len(c.project.Jobs) > 1 {
+		u.flag(c, u.at+".networks.default", "--dns-search="+c.searchDomain())
 		u.flag(c, u.at+".networks.default", "--dns-option=ndots:1")
 	}
+}
+
+// searchDomain returns the domain in which the names of the scope's workloads are whole.
+func (c *converter) searchDomain() string {
+	_, domain, _ := strings.Cut(api.ServiceNames("name", c.scope)[0], ".")
+	return domain
 }
 
 // networks converts the joined networks that exist already. Every container joins tend0 anyway.
 func (c *converter) networks(u *unit, out *api.Container) {
 	r, at := c.report, u.at+".networks"
-	r.carry(at)
-	index := map[string]int{}
-	for i, name := range slices.Sorted(maps.Keys(u.Networks)) {
-		index[name] = i
-	}
-	r.carry(at + "[*]")
+	r.carry(at, at+"[*]")
 	for _, name := range slices.Sorted(maps.Keys(u.Networks)) {
 		here, joined, network := join(at, name), u.Networks[name], c.project.Networks[name]
 		r.carry(here)
 		switch {
 		case name == "default" && !bool(network.External):
 		case bool(network.External):
+			u.from("networks", here)
 			out.Networks = append(out.Networks, network.Name)
 		default:
-			r.note(at, "%s is not joined; all containers meet on tend0", name)
+			r.note(at, "%s is not joined: all containers meet on tend0", name)
 		}
-		if joined == nil {
-			continue
-		}
-		r.carryAll(here + ".aliases")
-		for _, alias := range joined.Aliases {
-			u.flag(c, here+".aliases", "--network-alias="+alias)
+		if joined != nil && len(joined.Aliases) > 0 {
+			r.carryAll(here + ".aliases")
 		}
 	}
 }
@@ -72,21 +80,30 @@ func (c *converter) networks(u *unit, out *api.Container) {
 func (c *converter) ports(u *unit) []string {
 	r, at := c.report, u.at+".ports"
 	r.carry(at, at+"[*]", at+"[*].target", at+"[*].published", at+"[*].host_ip", at+"[*].protocol", at+"[*].mode")
-	r.carry(u.at+".expose", u.at+".expose[*]") // containers on one network reach every port of each other
+	c.exposed(u)
 	var out []string
 	for i, port := range u.Ports {
 		entry := portOf(port)
 		if _, err := api.NormalizePort(entry); err != nil {
-			r.lost(fmt.Sprintf("%s[%d]", at, i), "%s: %s", entry, err)
+			r.lost(fmt.Sprintf("%s[%d]", at, i), Breaks, "%s: %s", entry, err)
 			continue
 		}
+		u.from("ports", fmt.Sprintf("%s[%d]", at, i))
 		out = append(out, entry)
 	}
 	if u.NetworkMode == "host" && len(out) > 0 {
-		r.lost(at, "with network_mode host the container has the machine's ports itself")
+		r.lost(at, Trifle, "with network_mode host the container has the machine's ports itself")
 		return nil
 	}
 	return out
+}
+
+// exposed reports ports that other containers reach: they reach every port of each other.
+func (c *converter) exposed(u *unit) {
+	c.report.carry(u.at+".expose", u.at+".expose[*]")
+	if len(u.Expose) > 0 {
+		c.report.note(u.at+".expose", "needs nothing: containers reach every port of each other")
+	}
 }
 
 func portOf(p types.ServicePortConfig) string {
@@ -132,14 +149,4 @@ func portName(service string, at api.Listen) string {
 		name += "-udp"
 	}
 	return name
-}
-
-// networkAdvice says what stands in the place of a network that the Compose file makes. The network between nodes is one for the whole
-// cluster, with what other scopes may reach, so it is no part of what one application declares.
-func networkAdvice(network types.NetworkConfig) string {
-	advice := `all workloads meet on tend0; declare network "tend0" for several nodes, and to keep scopes apart (docs/kinds/network.md)`
-	if network.Driver == "overlay" {
-		return advice
-	}
-	return fmt.Sprintf("%s; or, on one machine alone, make it with `docker network create %s` and write networks = [%q] where it matters", advice, network.Name, network.Name)
 }

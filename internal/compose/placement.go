@@ -17,6 +17,8 @@ func (c *converter) reservations(u *unit, d *types.DeployConfig, out *api.Contai
 	}
 	reserved, here := d.Resources.Reservations, u.at+".deploy.resources.reservations"
 	c.report.carry(u.at+".deploy.resources", here, here+".cpus", here+".memory")
+	u.place("resources.reservations.cpu", here+".cpus")
+	u.place("resources.reservations.memory", here+".memory")
 	next := &api.ResourceReservations{}
 	if reserved.NanoCPUs > 0 {
 		next.CPU = cores(float32(reserved.NanoCPUs))
@@ -44,10 +46,11 @@ func (c *converter) placement(u *unit, d *types.DeployConfig, own string, out *a
 		at := fmt.Sprintf("%s.constraints[%d]", here, i)
 		constraint, err := nodeConstraint(text)
 		if err != nil {
-			c.report.lost(at, "%v", err)
+			c.report.lost(at, Changes, "%v", err)
 			continue
 		}
 		c.report.carry(here, here+".constraints", at)
+		u.from("placement.constraints", at)
 		next.Constraints = append(next.Constraints, constraint)
 	}
 	c.spread(here, placed.Preferences, next)
@@ -56,7 +59,7 @@ func (c *converter) placement(u *unit, d *types.DeployConfig, own string, out *a
 		c.report.carry(here, at)
 		next.AntiAffinity = []string{own}
 	case placed.MaxReplicas > 0:
-		c.report.lost(at, "Tend has 1, as an anti-affinity of the workload with itself, or no bound")
+		c.report.lost(at, Changes, "Tend has 1, as an anti-affinity of the workload with itself, or no bound")
 	}
 	if next.Constraints != nil || next.Spread != "" || next.AntiAffinity != nil {
 		out.Placement = next
@@ -68,11 +71,11 @@ func (c *converter) spread(here string, preferences []types.PlacementPreferences
 		at := fmt.Sprintf("%s.preferences[%d]", here, i)
 		attribute := nodeAttribute(preference.Spread)
 		if _, err := api.ParseNodeConstraint(attribute + " == x"); err != nil {
-			c.report.lost(at+".spread", "%v", err)
+			c.report.lost(at+".spread", Changes, "%v", err)
 			continue
 		}
 		if out.Spread != "" {
-			c.report.lost(at+".spread", "one spread is possible")
+			c.report.lost(at+".spread", Changes, "one spread is possible")
 			continue
 		}
 		c.report.carry(here, here+".preferences", at, at+".spread")

@@ -18,19 +18,26 @@ type Finding struct {
 	Path string
 	// Lost: it is not in the manifests. Otherwise it is, but changed, or needs a further step.
 	Lost bool
-	Text string
+	// Weight says whether someone has to act on it.
+	Weight Weight
+	Text   string
 }
 
 // String returns file:line:column: path: what.
 func (f Finding) String() string {
-	text := f.Path + ": " + f.Text
-	if f.Lost {
-		text = f.Path + ": not carried: " + f.Text
-	}
+	text := f.Path + ": " + f.sentence()
 	if f.Line > 0 {
 		text = fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, text)
 	}
 	return text
+}
+
+// sentence returns what happened to the value.
+func (f Finding) sentence() string {
+	if f.Lost {
+		return "not carried: " + f.Text
+	}
+	return f.Text
 }
 
 // report records what was converted. What is in a file and not recorded here was not converted.
@@ -69,19 +76,24 @@ func (r *report) carryAll(paths ...string) {
 }
 
 // lost reports that the value at the path, with everything below, is not in the manifests.
-func (r *report) lost(path, format string, args ...any) {
-	r.findings[path] = append(r.findings[path], Finding{Path: path, Lost: true, Text: fmt.Sprintf(format, args...)})
+func (r *report) lost(path string, weight Weight, format string, args ...any) {
+	r.findings[path] = append(r.findings[path], Finding{Path: path, Lost: true, Weight: weight, Text: fmt.Sprintf(format, args...)})
 }
 
 // lostIfWritten is lost for values that compose-go may have filled in.
-func (r *report) lostIfWritten(path, format string, args ...any) {
+func (r *report) lostIfWritten(path string, weight Weight, format string, args ...any) {
 	r.implied[path] = true
-	r.lost(path, format, args...)
+	r.lost(path, weight, format, args...)
 }
 
-// note reports what changed in a converted value.
+// note reports how a value was converted, where that changes nothing.
 func (r *report) note(path, format string, args ...any) {
 	r.findings[path] = append(r.findings[path], Finding{Path: path, Text: fmt.Sprintf(format, args...)})
+}
+
+// differs reports a value that was converted and does something else than under Compose.
+func (r *report) differs(path, format string, args ...any) {
+	r.findings[path] = append(r.findings[path], Finding{Path: path, Weight: Changes, Text: fmt.Sprintf(format, args...)})
 }
 
 // noteIfWritten adds a note where a file contains the path; compose-go applies the value without a trace.
@@ -164,7 +176,8 @@ func (r *report) visit(file string, n, at *yaml.Node, path string, placed map[st
 		return
 	}
 	if path != "" && !r.carried[path] && !r.carried[general] {
-		r.add(Finding{File: file, Line: at.Line, Column: at.Column, Path: path, Lost: true, Text: why(general)})
+		weight, text := why(general)
+		r.add(Finding{File: file, Line: at.Line, Column: at.Column, Path: path, Lost: true, Weight: weight, Text: text})
 	}
 }
 
@@ -178,7 +191,7 @@ func (r *report) visitKeys(file string, n *yaml.Node, path string, placed map[st
 		here := join(path, key.Value)
 		if strings.HasPrefix(key.Value, "x-") && !r.userKeys(path) {
 			r.add(Finding{File: file, Line: key.Line, Column: key.Column, Path: here, Lost: true,
-				Text: "an extension means something to other programs alone; what it anchors is used where it is referred to"})
+				Text: "an extension is for other programs; what it anchors is used where it is referred to"})
 			continue
 		}
 		r.visit(file, value, key, here, placed, depth+1)

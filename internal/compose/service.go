@@ -1,9 +1,6 @@
 package compose
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -11,7 +8,6 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/manifest"
 )
 
 // unit is a service or a job: its path, and what both have.
@@ -22,6 +18,9 @@ type unit struct {
 	*types.WorkloadSpec
 	// options are flags of docker run for keys without a field, with the keys they come from.
 	options []option
+	// origins are the keys of the file that the entries of lists come from, and places those of single fields.
+	origins map[string][]string
+	places  map[string]string
 }
 
 // service turns a service into a deployment, or into a job if it runs to completion.
@@ -29,41 +28,75 @@ func (c *converter) service(s types.ServiceConfig) error {
 	at := join("services", s.Name)
 	u := &unit{at: at, name: c.names[at], ContainerSpec: &s.ContainerSpec, WorkloadSpec: &s.WorkloadSpec}
 	c.report.carry(at, at+".extends", at+".extends.file", at+".extends.service")
-	if s.Provider != nil {
-		c.report.lost(at, "%s", reasons["services.*.provider"])
+	switch {
+	case s.Provider != nil:
+		why := reasons["services.*.provider"]
+		c.report.lost(at, why.weight, "%s", why.text)
 		return nil
-	}
-	if reason := c.runsOnce(s); reason != "" {
-		return c.serviceJob(u, s, reason)
+	case c.proxies[s.Name] != "":
+		c.report.lost(at, Changes, "%s", c.proxies[s.Name])
+		return nil
+	case c.once[s.Name].why != "":
+		return c.serviceJob(u, s, c.once[s.Name])
 	}
 	c.deployLimits(u, s.Deploy)
 	spec := api.DeploymentSpec{Container: c.container(u)}
 	c.reservations(u, s.Deploy, &spec.Container)
 	c.placement(u, s.Deploy, "deployment/"+u.name, &spec.Container)
+	c.gpus(u, s.Deploy)
 	spec.Ports = c.ports(u)
 	c.restart(u, s, &spec)
 	c.replicas(u, s, &spec)
 	c.health(u, &spec)
 	c.update(u, s.Deploy, &spec)
+	c.aliases(u, s, &spec)
 	spec.DependsOn = c.dependsOn(u)
 	spec.DockerOptions = u.flags()
 	if len(s.Profiles) > 0 {
-		c.report.lost(at+".profiles", "what is applied runs; leave the block out to keep it from that")
+		c.report.lost(at+".profiles", Changes, "what is applied runs; leave the block out to keep it from running")
 	}
-	var shared []api.IngressSpec
-	if n := spec.ReplicaCount(); n > 1 {
-		shared, spec.Ports = sharedPorts(u.name, spec.Ports)
-		if slices.ContainsFunc(spec.Ports, api.FixedHostPort) {
-			c.report.note(at+".ports", "%d replicas can't all have one port of the host: take the host's port out, or set replicas to 1", n)
-		}
-	}
+	c.takeRouteLabels(u, &spec)
+	shared := c.sharePorts(u, &spec)
 	if err := c.add(api.KindDeployment, u, spec); err != nil {
 		return err
 	}
+	if err := c.addShared(u, shared); err != nil {
+		return err
+	}
+	return c.addRoutes(u, s.Name)
+}
+
+// sharePorts takes the ports of the host that several replicas can't have out of a deployment; ingresses listen there.
+func (c *converter) sharePorts(u *unit, spec *api.DeploymentSpec) (shared []api.IngressSpec) {
+	n := spec.ReplicaCount()
+	if n <= 1 {
+		return nil
+	}
+	var kept []string
+	shared, kept = sharedPorts(u.name, spec.Ports)
+	if len(kept) < len(spec.Ports) {
+		var origins []string
+		for i, entry := range spec.Ports {
+			if slices.Contains(kept, entry) && i < len(u.origins["ports"]) {
+				origins = append(origins, u.origins["ports"][i])
+			}
+		}
+		spec.Ports = kept
+		if u.origins != nil {
+			u.origins["ports"] = origins
+		}
+	}
+	if slices.ContainsFunc(spec.Ports, api.FixedHostPort) {
+		c.report.differs(u.at+".ports", "%d replicas can't all have one port of the host: take the host's port out, or set replicas to 1", n)
+	}
+	return shared
+}
+
+func (c *converter) addShared(u *unit, shared []api.IngressSpec) error {
 	for _, in := range shared {
 		own := *u
-		own.name = portName(u.name, in.ListensAt())
-		c.report.note(at+".ports", "ingress/%s/%s listens at %s of every node, for all replicas", c.scope, own.name, in.ListensAt())
+		own.name = c.ingressName(portName(u.name, in.ListensAt()))
+		c.report.note(u.at+".ports", "ingress/%s/%s listens at %s of every node, for all replicas", c.scope, own.name, in.ListensAt())
 		if err := c.add(api.KindIngress, &own, in); err != nil {
 			return err
 		}
@@ -71,77 +104,17 @@ func (c *converter) service(s types.ServiceConfig) error {
 	return nil
 }
 
-// runsOnce returns why a service can't be a deployment, or "".
-func (c *converter) runsOnce(s types.ServiceConfig) string {
-	switch {
-	case s.Deploy != nil && strings.HasSuffix(s.Deploy.Mode, "-job"):
-		return "deploy.mode is " + s.Deploy.Mode
-	case c.once[s.Name]:
-		return "others wait for it to complete"
-	case len(s.Profiles) > 0 && (s.Restart == "no" || s.Restart == "") && s.HealthCheck == nil && len(s.Ports) == 0:
-		return "it has a profile, and nothing that serves or restarts"
+// ingressName returns a name that no other ingress of the import has.
+func (c *converter) ingressName(wanted string) string {
+	if c.ingresses == nil {
+		c.ingresses = map[string]bool{}
 	}
-	return ""
-}
-
-func (c *converter) serviceJob(u *unit, s types.ServiceConfig, reason string) error {
-	c.deployLimits(u, s.Deploy)
-	spec := api.JobSpec{Container: c.container(u)}
-	c.reservations(u, s.Deploy, &spec.Container)
-	c.placement(u, s.Deploy, "", &spec.Container)
-	spec.DependsOn = c.dependsOn(u)
-	spec.DockerOptions = u.flags()
-	c.report.carry(u.at+".profiles", u.at+".profiles[*]", u.at+".restart", u.at+".deploy.mode")
-	c.report.note(u.at, "became a job, because %s; applying it runs nothing: `tend run %s/%s` does", reason, c.scope, u.name)
-	return c.add(api.KindJob, u, spec)
-}
-
-// add adds the object, without the fields that Tend would refuse.
-func (c *converter) add(kind api.Kind, u *unit, spec any) error {
-	raw, err := json.Marshal(spec)
-	if err != nil {
-		return err
+	unique := wanted
+	for n := 2; c.ingresses[unique]; n++ {
+		unique = dashed(wanted, n)
 	}
-	object := api.Object{Kind: kind, Scope: c.scope, Name: u.name, Spec: raw}
-	for range 16 {
-		faults := manifest.Validate(object)
-		if len(faults) == 0 {
-			c.sections = append(c.sections, manifest.Section{Object: object})
-			return nil
-		}
-		if object.Spec, err = c.dropRefused(u, object.Spec, faults); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("%s: can't be carried", u.at)
-}
-
-// errRequired is an error that leaving the field out does not fix.
-var errRequired = errors.New("Tend can't run it")
-
-// dropRefused removes the fields that validation refuses, and reports each.
-func (c *converter) dropRefused(u *unit, raw json.RawMessage, faults []api.FieldError) (json.RawMessage, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &fields); err != nil {
-		return nil, err
-	}
-	before := len(fields)
-	for _, fault := range faults {
-		top, _, _ := strings.Cut(fault.Field, ".")
-		top, _, _ = strings.Cut(top, "[")
-		if top == "docker_options" && u.dropConflicting(c, fields) {
-			return json.Marshal(fields)
-		}
-		if top == "image" || top == "schedule" || top == "name" || top == "scope" || top == "" {
-			return nil, fmt.Errorf("%s: %w: %s: %s", u.at, errRequired, fault.Field, fault.Detail)
-		}
-		delete(fields, top)
-		c.report.lost(u.at+"."+top, "%s: %s", fault.Field, fault.Detail)
-	}
-	if len(fields) == before {
-		return nil, fmt.Errorf("%s: %w: %s", u.at, errRequired, faults[0].Error())
-	}
-	return json.Marshal(fields)
+	c.ingresses[unique] = true
+	return unique
 }
 
 // duration returns a duration in the form of manifests.

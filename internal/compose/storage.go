@@ -1,7 +1,9 @@
 package compose
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -22,25 +24,17 @@ func (c *converter) storage(u *unit, out *api.Container) {
 		c.mount(u, fmt.Sprintf("%s[%d]", at, i), v, out)
 	}
 	r.carryAll(u.at + ".tmpfs")
+	u.list("tmpfs", "tmpfs", len(u.Tmpfs))
 	out.Tmpfs = append(out.Tmpfs, u.Tmpfs...)
 }
 
 func (c *converter) mount(u *unit, at string, v types.ServiceVolumeConfig, out *api.Container) {
 	switch {
 	case v.Type == types.VolumeTypeTmpfs:
+		u.from("tmpfs", at)
 		out.Tmpfs = append(out.Tmpfs, tmpfs(v))
 	case v.Type == types.VolumeTypeBind:
-		if !filepath.IsAbs(v.Source) {
-			c.report.lost(at, "%q is no absolute path", v.Source)
-			return
-		}
-		if strings.HasPrefix(v.Source, c.dir+string(filepath.Separator)) || v.Source == c.dir {
-			c.report.note(at, "the source is %s, on the machine that runs the container", v.Source)
-		}
-		out.Volumes = append(out.Volumes, v.Source+":"+v.Target+modes(v))
-		if v.Bind != nil && !bool(v.Bind.CreateHostPath) {
-			c.report.lostIfWritten(at+".bind.create_host_path", "a folder that is not there is made")
-		}
+		c.bind(u, at, v, out)
 	case v.Type == types.VolumeTypeVolume && v.Source == "":
 		u.flag(c, at, "--volume="+v.Target)
 	case v.Type == types.VolumeTypeVolume:
@@ -48,9 +42,40 @@ func (c *converter) mount(u *unit, at string, v types.ServiceVolumeConfig, out *
 		if volume, declared := c.project.Volumes[v.Source]; declared && volume.Name != "" {
 			name = volume.Name
 		}
+		u.from("volumes", at)
 		out.Volumes = append(out.Volumes, name+":"+v.Target+modes(v))
 	default:
-		c.report.lost(at, "Tend mounts no %s", v.Type)
+		c.report.lost(at, Breaks, "Tend mounts no %s", v.Type)
+	}
+}
+
+// bind mounts a folder or a file of the machine. Compose makes a folder where nothing is; Tend refuses what isn't there, since
+// a wrong path would look like an empty folder.
+func (c *converter) bind(u *unit, at string, v types.ServiceVolumeConfig, out *api.Container) {
+	if !filepath.IsAbs(v.Source) {
+		c.report.lost(at, Breaks, "%q is no absolute path", v.Source)
+		return
+	}
+	u.from("volumes", at)
+	out.Volumes = append(out.Volumes, v.Source+":"+v.Target+modes(v))
+	if v.Source != c.dir && !strings.HasPrefix(v.Source, c.dir+string(filepath.Separator)) {
+		return
+	}
+	shown := relativeTo(c.from, v.Source)
+	_, err := os.Stat(v.Source)
+	made := v.Bind == nil || bool(v.Bind.CreateHostPath)
+	switch {
+	case !errors.Is(err, os.ErrNotExist):
+		c.report.note(at, "the source is %s, on the machine that runs the container", shown)
+	case made && filepath.Ext(v.Source) != "":
+		c.report.differs(at, "%s isn't there: Compose would make a folder of this name, and Tend waits for what it is", shown)
+		c.steps.files = append(c.steps.files, shown)
+	case made:
+		c.report.differs(at, "%s isn't there: Compose would make the folder, and Tend waits for it", shown)
+		c.steps.folders = append(c.steps.folders, shown)
+	default:
+		c.report.note(at, "%s isn't there, and Compose would refuse it as Tend does", shown)
+		c.steps.files = append(c.steps.files, shown)
 	}
 }
 

@@ -1,15 +1,82 @@
 package compose
 
 import (
+	"context"
+	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/compose-spec/compose-go/v2/template"
 	"go.yaml.in/yaml/v3"
 )
 
 // variable matches $NAME or ${NAME…}; $$ is a dollar sign.
 var variable = regexp.MustCompile(`\$\$|\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
+
+// UnsetError is the error of an import that fails because variables of the file have no value.
+type UnsetError struct {
+	File string
+	// Variables are all that have no value, whether the failure is of one of them or not.
+	Variables []string
+	// Cause is the failure.
+	Cause error
+}
+
+func (e *UnsetError) Error() string {
+	noun, object := "variables have", "them one"
+	if len(e.Variables) == 1 {
+		noun, object = "variable has", "it one"
+	}
+	return fmt.Sprintf("%s: %d %s no value: %s\n  without it: %s\n  give %s, in .env beside the file or in the environment, and import again",
+		e.File, len(e.Variables), noun, strings.Join(e.Variables, ", "), strings.TrimPrefix(e.Cause.Error(), "read Compose file: "), object)
+}
+
+func (e *UnsetError) Unwrap() error { return e.Cause }
+
+// unsetVariables returns the variables of files that have neither a value nor a default, and where the first is.
+func unsetVariables(pieces []piece, environment map[string]string) (names []string, first *yaml.Node) {
+	seen := map[string]bool{}
+	for _, p := range pieces {
+		eachScalar(p.node, 0, func(n *yaml.Node) {
+			if !strings.Contains(n.Value, "$") {
+				return
+			}
+			for name, v := range template.ExtractVariables(map[string]any{"": n.Value}, nil) {
+				if _, set := environment[name]; set || v.DefaultValue != "" || v.PresenceValue != "" || defaulted(n.Value, name) {
+					continue
+				}
+				if seen[name] = true; first == nil {
+					first = n
+				}
+			}
+		})
+	}
+	return slices.Sorted(maps.Keys(seen)), first
+}
+
+// defaulted reports whether a text gives a variable an empty default: ${NAME:-} and ${NAME-}.
+func defaulted(text, name string) bool {
+	return strings.Contains(text, "${"+name+":-") || strings.Contains(text, "${"+name+"-")
+}
+
+// blame returns the error of an import, as that of the variables without a value if the import gets further with them.
+func blame(ctx context.Context, o Options, unset []string, cause error) error {
+	if len(unset) == 0 || o.filled {
+		return cause
+	}
+	again := o
+	again.filled = true
+	again.Environment = slices.Clone(o.Environment)
+	for _, name := range unset {
+		again.Environment = append(again.Environment, name+"=1") // a tag, a port, a path and a number
+	}
+	if _, err := Import(ctx, again); err != nil && err.Error() == cause.Error() {
+		return cause
+	}
+	return &UnsetError{File: o.Files[0], Variables: unset, Cause: cause}
+}
 
 // variables reports once per file which variables were replaced: the manifests have their current values.
 func (r *report) variables(pieces []piece) {
@@ -34,14 +101,18 @@ func (r *report) variables(pieces []piece) {
 		if first == nil {
 			continue
 		}
-		sorted := make([]string, 0, len(names))
-		for name := range names {
-			sorted = append(sorted, name)
-		}
-		slices.Sort(sorted)
 		r.add(Finding{File: p.file, Line: first.Line, Column: first.Column, Path: "variables",
-			Text: "the values of today were written for " + strings.Join(sorted, ", ")})
+			Text: "the values of today were written for " + strings.Join(slices.Sorted(maps.Keys(names)), ", ")})
 	}
+}
+
+// unset reports the variables without a value, all of them at once. Compose takes them as empty, too.
+func (r *report) unset(file string, names []string, first *yaml.Node) {
+	if len(names) == 0 {
+		return
+	}
+	r.add(Finding{File: file, Line: first.Line, Column: first.Column, Path: "variables", Weight: Changes,
+		Text: "no value, so empty, as with Compose: " + strings.Join(names, ", ")})
 }
 
 // eachScalar visits values, not keys. It visits the target of an alias where that is written.

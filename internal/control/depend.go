@@ -2,6 +2,7 @@ package control
 
 import (
 	"fmt"
+	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/dependency"
@@ -41,9 +42,14 @@ func workloadState(s records.Snapshot, object records.Read[api.Object]) dependen
 func jobState(s records.Snapshot, object records.Read[api.Object]) dependency.State {
 	ref := object.Value.Ref()
 	status := s.JobStatus(ref).Value
-	switch {
-	case status == nil || status.ObservedGeneration < object.Value.Metadata.Generation:
+	if status == nil || status.ObservedRevision < object.Modified {
 		return dependency.State{Why: "its newest manifest is not reconciled yet"}
+	}
+	// While the image of its newest manifest is looked for, its last run is of an older release.
+	if ready := api.FindCondition(status.Conditions, api.ConditionReady); ready != nil && ready.Status != api.ConditionTrue {
+		return dependency.State{Why: strings.TrimSuffix(ready.Reason+": "+ready.Message, ": ")}
+	}
+	switch {
 	case status.LastRun == "":
 		return dependency.State{Why: "it never ran; start it with `tend run`"}
 	case status.LastState != api.RunSucceeded:

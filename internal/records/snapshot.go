@@ -92,6 +92,17 @@ func (s Snapshot) Objects(kind api.Kind) iter.Seq[Read[api.Object]] {
 	}
 }
 
+// ObjectsIn returns the objects of a kind in one scope.
+func (s Snapshot) ObjectsIn(kind api.Kind, scope string) iter.Seq[Read[api.Object]] {
+	return func(yield func(Read[api.Object]) bool) {
+		for record := range s.Prefix(DesiredPrefix + string(kind) + "/" + scope + "/") {
+			if !yield(withRevision(asRead[api.Object](record))) {
+				return
+			}
+		}
+	}
+}
+
 // Homes returns which node has the data of each volume.
 func (s Snapshot) Homes() map[string]string {
 	out := map[string]string{}

@@ -41,6 +41,8 @@ func (o observed) readiness(a assessment) api.Condition {
 		c.Status, c.Reason = api.ConditionFalse, a.refused.Reason
 	case a.target.ID == "":
 		c.Status, c.Reason, c.Message = api.ConditionFalse, control.ImageReason(o.image(), api.ReasonResolvingImage), o.imageProgress()
+	case o.declared.job.RunOnRelease:
+		c.Reason, c.Message = api.ReasonDeclared, "runs each of its releases once, by itself; again: tend run "+o.ref.Scope+"/"+o.ref.Name
 	case cron == nil:
 		c.Reason, c.Message = api.ReasonDeclared, fmt.Sprintf("runs when asked to: tend run %s/%s", o.ref.Scope, o.ref.Name)
 	case cron.Suspend:
@@ -59,6 +61,13 @@ func (o observed) progress(a assessment) api.Condition {
 		c.Reason = api.ReasonResolvingImage
 	case a.target.ID == "":
 		c.Status, c.Reason, c.Message = api.ConditionTrue, control.ImageReason(o.image(), api.ReasonResolvingImage), o.imageProgress()
+	case o.declared.job.RunOnRelease && a.plan.Active > 0:
+		c.Status, c.Reason, c.Message = api.ConditionTrue, api.ReasonRunning, "it runs"
+		if a.plan.Waiting != "" {
+			c.Message = "waiting for " + a.plan.Waiting
+		}
+	case a.desired.Unrun && a.desired.Held != "":
+		c.Status, c.Reason, c.Message = api.ConditionTrue, api.ReasonWaitingForDependency, "waiting for "+a.desired.Held
 	}
 	return c
 }

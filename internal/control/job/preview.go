@@ -8,7 +8,7 @@ import (
 )
 
 // Preview returns what the controller will do once an object is stored. It writes nothing. Declaring a job runs
-// nothing: its image is looked up. Deleting a job stops its runs.
+// nothing, unless it runs each release by itself: its image is looked up. Deleting a job stops its runs.
 func (c *Controller) Preview(s records.Snapshot, object api.Object) ([]api.PlannedAction, error) {
 	ref, now := object.Ref(), c.Now()
 	stored := s.Object(ref)
@@ -19,6 +19,15 @@ func (c *Controller) Preview(s records.Snapshot, object api.Object) ([]api.Plann
 	var out []api.PlannedAction
 	if want, due := o.wantedImage(); due {
 		out = append(out, api.PlannedAction{Object: ref, Verb: "resolve", Text: "resolve image " + want.Image})
+	}
+	if o.declared.job.RunOnRelease && !o.deleting() {
+		target, refused, err := c.choose(s, o, now)
+		if err != nil {
+			return nil, err
+		}
+		if refused == nil && (target.ID == "" || target.Fresh != nil) {
+			out = append(out, api.PlannedAction{Object: ref, Verb: "run", Text: "run it once"})
+		}
 	}
 	if cron := o.declared.cron; cron != nil && !cron.Suspend && !o.deleting() && o.timeline().ScheduleHash != o.declared.scheduleHash {
 		if next, ok := o.declared.schedule.Next(now); ok {

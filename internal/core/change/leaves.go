@@ -81,7 +81,7 @@ func nothing(string) bool { return false }
 var public = map[string]bool{
 	"replicas": true, "image": true, "mode": true, "ports": true, "restart": true, "keep_releases": true, "strategy": true,
 	"autoscale": true, "placement": true, "resources": true, "schedule": true, "timezone": true, "suspend": true,
-	"concurrency_policy": true, "starting_deadline": true, "timeout": true, "retries": true, "successful_history_limit": true,
+	"concurrency_policy": true, "starting_deadline": true, "timeout": true, "retries": true, "run_on_release": true, "successful_history_limit": true,
 	"failed_history_limit": true, "host": true, "service": true, "port": true, "availability": true, "duration": true,
 	"start": true, "stop_grace_period": true, "network_mode": true, "read_only": true, "subnet": true, "mtu": true,
 }

@@ -96,6 +96,7 @@ func (s *judged) judgeStored(object api.Object, status api.WorkloadStatus, ready
 	case object.Kind.HasRuns() && status.ObservedRevision >= s.Revision:
 		s.State, s.Reason, s.Message = api.OutcomeConverged, "Registered", "registered"
 		s.judgeBuild(ready, progressing)
+		s.judgeRun(object, status, ready, progressing)
 		return true
 	case object.Kind == api.KindCluster && status.ObservedRevision >= s.Revision: // its operator may register at any later time
 		s.State, s.Reason, s.Message = api.OutcomeConverged, "Registered", "declared"

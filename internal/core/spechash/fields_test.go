@@ -60,6 +60,7 @@ func setters() map[string]func(s *api.DeploymentSpec, n int) {
 		"stop_signal":       func(s *api.DeploymentSpec, n int) { s.StopSignal = text(n) },
 		"stop_grace_period": func(s *api.DeploymentSpec, n int) { s.StopGracePeriod = api.Duration(fmt.Sprintf("%ds", n+1)) },
 		"ports":             func(s *api.DeploymentSpec, n int) { s.Ports = texts(n) },
+		"aliases":           func(s *api.DeploymentSpec, n int) { s.Aliases = texts(n) },
 		"volumes":           func(s *api.DeploymentSpec, n int) { s.Volumes = texts(n) },
 		"network":           func(s *api.DeploymentSpec, n int) { s.Networks, s.Network = nil, text(n) },
 		"networks":          func(s *api.DeploymentSpec, n int) { s.Networks, s.Network = texts(n), "" },

@@ -12,6 +12,7 @@
 //
 //	due.go      the newest of the due times that passed starts a run, if it isn't too late; the others are missed
 //	clock.go    which due times were dealt with when the clock is behind what is on record
+//	release.go  a release of a job that runs each by itself starts one run, once nothing else runs
 //	attempt.go  a run is attempted until an attempt succeeds, or its retries are used up; core/once judges each
 //	history.go  a number of ended runs is kept of each outcome; what belongs to no run goes
 //	record.go   what a run's record contains of its attempts
@@ -28,6 +29,7 @@
 //   - a run never has two live attempts; under Forbid and Replace no two runs have;
 //   - no attempt of a run starts after a request to stop it;
 //   - a due time starts at most one run, whatever the clock says;
+//   - a release starts at most one run by itself;
 //   - a clock that was ahead silences no due time that it passed over;
 //   - a run's state only moves forward, and an ended run doesn't change until it is deleted, except that one that failed with
 //     its lost node gets the outcome that the node reports when it is back;

@@ -17,6 +17,7 @@ func Decide(desired Desired, observed Observed, now time.Time) Plan {
 		return p.plan
 	}
 	p.due()
+	p.runRelease()
 	for i := range p.runs {
 		p.attempt(&p.runs[i])
 	}

@@ -15,7 +15,7 @@ import (
 // TestTranscripts replays the transcripts of testdata. Run with -rewrite to write what the planner does now, and read
 // the difference.
 //
-//	job [schedule=… zone=… concurrency=… timeout=… retries=… succeeded=… failed=… deadline=… suspend=… release=… held=…]
+//	job [schedule=… zone=… concurrency=… timeout=… retries=… succeeded=… failed=… deadline=… suspend=… release=… held=… each=…]
 //	containers DURATION CODE [stopping=…] [mute]    how long containers run from now on, and how they end
 //	ask RUN              a run is requested
 //	stop RUN             a stop of a run is requested
@@ -141,6 +141,8 @@ func (s *story) job(d *datadriven.TestData) error {
 			s.desired.Suspend, err = strconv.ParseBool(value)
 		case "release":
 			s.desired.Release = value
+		case "each":
+			s.each, err = strconv.ParseBool(value)
 		case "held":
 			s.desired.Held = strings.ReplaceAll(value, "_", " ")
 		default:

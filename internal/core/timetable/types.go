@@ -34,6 +34,8 @@ type Desired struct {
 	KeepSucceeded, KeepFailed int
 	// Release is what a run that starts now executes; empty while that is unknown.
 	Release string
+	// Unrun is set if the job runs each of its releases by itself and Release has had no run yet.
+	Unrun bool
 	// Held says what a run has to wait for before its first attempt, and Refused why it can't have one at all.
 	Held    string
 	Refused *Refusal

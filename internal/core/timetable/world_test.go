@@ -29,6 +29,8 @@ type world struct {
 	dark     bool            // the node is down, and not lost yet
 	mute     bool            // the last lines of failures are not reported with their end
 	cut      map[string]bool // the tasks whose node was down for a while
+	each     bool            // each release runs by itself
+	minted   map[string]bool // the releases that are stored
 	// due is when the plan may change without an event; zero is never.
 	due time.Time
 	// begun holds every run there ever was: none may come twice.
@@ -39,7 +41,7 @@ type world struct {
 
 func newWorld() *world {
 	return &world{
-		now: epoch, runs: map[string]api.Run{}, tasks: map[string]*Task{}, begun: map[string]bool{}, cut: map[string]bool{}, lasts: 10 * time.Second,
+		now: epoch, runs: map[string]api.Run{}, tasks: map[string]*Task{}, begun: map[string]bool{}, cut: map[string]bool{}, minted: map[string]bool{}, lasts: 10 * time.Second,
 		desired: Desired{
 			Concurrency: api.ConcurrencyAllow, KeepSucceeded: 3, KeepFailed: 1, Release: "v1", StartingDeadline: 5 * time.Minute, Since: epoch,
 		},
@@ -59,7 +61,7 @@ func (w *world) observed() Observed {
 }
 
 func (w *world) plan() Plan {
-	return Decide(w.desired, w.observed(), w.now)
+	return Decide(w.wants(), w.observed(), w.now)
 }
 
 // decide carries out plans until one is empty.
@@ -85,6 +87,9 @@ func (w *world) decide() {
 func (w *world) crash(n int) {
 	w.record()
 	plan := w.plan()
+	if n > 0 && n < len(plan.Actions) && plan.Actions[n-1].Due != nil && plan.Actions[n-1].Due.Trigger == api.TriggerDeclared {
+		n++ // a release's own run is created when it begins: one commit
+	}
 	for _, a := range plan.Actions[:min(n, len(plan.Actions))] {
 		w.perform(a)
 	}
@@ -142,6 +147,7 @@ func (w *world) stop(id string) {
 }
 
 func (w *world) start(a Action) {
+	w.minted[a.Release] = true
 	run := w.runs[a.Run]
 	if run.StoppedBy != "" {
 		w.broken("an attempt of run %s starts though it was stopped", a.Run)

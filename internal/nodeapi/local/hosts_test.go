@@ -93,3 +93,21 @@ func TestPublicNamesAreNotAnswered(t *testing.T) {
 		}
 	}
 }
+
+// TestAliasesAreAnswered: an alias is a name in the scope of its workload, and no other.
+func TestAliasesAreAnswered(t *testing.T) {
+	spec := []byte(`{"image":"a","aliases":["my_db","db"]}`)
+	node := nodeOver(t,
+		api.Object{Kind: api.KindDeployment, Scope: "prod", Name: "my-db", Spec: spec},
+		api.Object{Kind: api.KindStatefulSet, Scope: "com", Name: "store", Spec: spec},
+		api.Object{Kind: api.KindJob, Scope: "prod", Name: "once", Spec: []byte(`{"image":"a","aliases":["once_more"]}`)},
+	)
+	for name, want := range map[string]bool{
+		"my_db.prod.": true, "MY_DB.prod": true, "db.prod.tend": true, "my-db.prod": true, "my_db.other": false, "once_more.prod": false,
+		"db.com": false, "db.com.tend": true,
+	} {
+		if found, err := node.Resolve(t.Context(), name); err != nil || found.Known != want {
+			t.Errorf("%s: %+v, %v, want known %v", name, found, err, want)
+		}
+	}
+}

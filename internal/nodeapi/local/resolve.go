@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -18,19 +19,44 @@ func (c *Control) Resolve(_ context.Context, name string) (node.Names, error) {
 	if !ok || strings.Contains(scope, ".") || !zoned && api.PublicZone(scope) {
 		return node.Names{}, nil
 	}
-	if ref, _, found := workload(snap, scope+"/"+name); found {
-		return c.addresses(snap, c.podsOf(snap, ref)), nil
+	var pods []node.Pod
+	ref, _, found := workload(snap, scope+"/"+name)
+	if found {
+		pods = c.podsOf(snap, ref)
+	}
+	for _, other := range withAlias(snap, scope, name) {
+		if found = true; other != ref {
+			pods = append(pods, c.podsOf(snap, other)...)
+		}
+	}
+	if found {
+		return c.addresses(snap, pods), nil
 	}
 	cut := strings.LastIndexByte(name, '-')
 	if cut < 0 || !snap.Object(api.Ref{Kind: api.KindStatefulSet, Scope: scope, Name: name[:cut]}).Exists() {
 		return node.Names{}, nil
 	}
-	ref, _, found := workload(snap, scope+"/"+name[:cut])
-	if !found {
+	if ref, _, found = workload(snap, scope+"/"+name[:cut]); !found {
 		return node.Names{}, nil
 	}
 	container := scope + "-" + name[:cut] + "." + name[cut+1:]
 	return c.addresses(snap, slices.DeleteFunc(c.podsOf(snap, ref), func(p node.Pod) bool { return p.Name != container })), nil
+}
+
+// withAlias returns the workloads of a scope that have a name among their aliases.
+func withAlias(snap records.Snapshot, scope, name string) (out []api.Ref) {
+	for _, kind := range api.KindsThat(api.Kind.Serves) {
+		for object := range snap.ObjectsIn(kind, scope) {
+			if !bytes.Contains(object.Value.Spec, []byte(`"aliases"`)) {
+				continue // most have none, and a spec is long
+			}
+			spec, err := api.DecodeWorkload(kind, object.Value.Spec)
+			if err == nil && slices.Contains(spec.Aliases, name) {
+				out = append(out, object.Value.Ref())
+			}
+		}
+	}
+	return out
 }
 
 // withoutZone returns a DNS name in lower case, without the zone that may follow the scope; zoned says whether one

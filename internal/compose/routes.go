@@ -1,0 +1,191 @@
+package compose
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// siteGone is what is said of labels that no ingress could be made of.
+const siteGone = "this label said at which address the site is served, and now nothing does; write an ingress (docs/kinds/ingress.md)"
+
+// siteRoutes is what the labels of one service say of how it is reached.
+type siteRoutes struct {
+	sites []site
+	// used are the labels that became part of an ingress, by the key of the file they stand under.
+	used map[string]bool
+}
+
+// site is one host of a service.
+type site struct {
+	host  string
+	at    string // the label that names it
+	port  int
+	tls   *api.IngressTLS
+	paths []api.IngressLocation
+}
+
+// labelled is a label with the key of the file it stands under.
+type labelled struct{ name, value, at string }
+
+// findRoutes reads the labels by which Traefik and caddy-docker-proxy know how services are reached, and finds those
+// proxies themselves: once ingresses do what they did, they are left out, since both want the same ports.
+func (c *converter) findRoutes() {
+	c.routes, c.proxies = map[string]*siteRoutes{}, map[string]string{}
+	emails := c.certificateEmails()
+	made := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(c.project.Services)) {
+		labels := c.labelsOf(name)
+		routes := &siteRoutes{used: map[string]bool{}}
+		c.traefik(name, labels, routes, emails)
+		if len(routes.sites) > 0 {
+			made["traefik"] = true
+		}
+		before := len(routes.sites)
+		c.caddy(labels, routes)
+		if len(routes.sites) > before {
+			made["caddy-docker-proxy"] = true
+		}
+		if len(routes.used) > 0 {
+			c.routes[name] = routes
+		}
+		if at := join("services", name) + ".deploy.labels"; routes.uses(at) {
+			c.report.carryAll(at)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.project.Services)) {
+		s := c.project.Services[name]
+		if proxy := imageBase(s.Image); made[proxy] && s.Build == nil {
+			c.proxies[name] = "left out: Tend's own proxy serves the ingresses made of its labels, at the same ports. What it was told elsewhere (files, plugins) isn't carried"
+			delete(c.routes, name)
+		}
+	}
+}
+
+// labelsOf returns the labels of a service's containers, and those that Swarm gives the service.
+func (c *converter) labelsOf(name string) (out []labelled) {
+	s, at := c.project.Services[name], join("services", name)
+	for _, key := range slices.Sorted(maps.Keys(s.Labels)) {
+		out = append(out, labelled{key, s.Labels[key], at + ".labels"})
+	}
+	if s.Deploy != nil {
+		for _, key := range slices.Sorted(maps.Keys(s.Deploy.Labels)) {
+			out = append(out, labelled{key, s.Deploy.Labels[key], at + ".deploy.labels"})
+		}
+	}
+	return out
+}
+
+// add adds a place to a service's sites; one host is one site.
+func (r *siteRoutes) add(host string, next site, location *api.IngressLocation) {
+	at := slices.IndexFunc(r.sites, func(s site) bool { return s.host == host })
+	if at < 0 {
+		next.host = host
+		r.sites = append(r.sites, next)
+		at = len(r.sites) - 1
+	}
+	s := &r.sites[at]
+	if s.tls == nil {
+		s.tls = next.tls
+	}
+	if s.port == 0 {
+		s.port = next.port
+	}
+	if location == nil {
+		location = &api.IngressLocation{Path: "/"}
+	}
+	same := func(l api.IngressLocation) bool { return l.Path == location.Path }
+	if i := slices.IndexFunc(s.paths, same); i >= 0 {
+		s.paths[i].Strip = s.paths[i].Strip || location.Strip
+		return
+	}
+	s.paths = append(s.paths, *location)
+}
+
+// takeRouteLabels takes the labels that became ingresses off a deployment.
+func (c *converter) takeRouteLabels(u *unit, out *api.DeploymentSpec) {
+	routes := c.routes[lastKey(u.at)]
+	if routes == nil {
+		return
+	}
+	kept := map[string]string{}
+	for name, value := range out.Labels {
+		if !routes.used[u.at+".labels\x00"+name] {
+			kept[name] = value
+		}
+	}
+	if out.Labels = kept; len(kept) == 0 {
+		out.Labels = nil
+	}
+}
+
+// addRoutes adds the ingresses of a service.
+func (c *converter) addRoutes(u *unit, service string) error {
+	routes := c.routes[service]
+	if routes == nil {
+		return nil
+	}
+	for _, s := range routes.sites {
+		own := *u
+		own.name = c.ingressName(u.name)
+		spec := api.IngressSpec{Host: s.host, Service: u.name, Port: s.port, TLS: s.tls}
+		if own.name == u.name {
+			spec.Service = "" // an ingress leads to the workload of its own name
+		}
+		if len(s.paths) != 1 || s.paths[0].Path != "/" {
+			spec.Locations = s.paths
+		}
+		own.place("host", s.at)
+		own.place("locations", s.at)
+		scheme := "http"
+		if s.tls != nil {
+			scheme = "https"
+		}
+		if err := api.CheckHost(s.host); err != nil {
+			c.report.lost(s.at, Breaks, "%s: %s", err, siteGone)
+			continue
+		}
+		c.report.note(s.at, "became ingress/%s/%s, at %s://%s", c.scope, own.name, scheme, s.host)
+		c.steps.hosts = append(c.steps.hosts, s.host)
+		if err := c.add(api.KindIngress, &own, spec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noRoute reports a label that no ingress could be made of.
+func (c *converter) noRoute(l labelled, weight Weight, format string, args ...any) {
+	c.report.findings[l.at] = append(c.report.findings[l.at], Finding{Path: l.at, Weight: weight,
+		Text: l.name + "=" + l.value + ": " + fmt.Sprintf(format, args...)})
+}
+
+// use marks labels as part of an ingress.
+func (r *siteRoutes) use(labels ...labelled) {
+	for _, l := range labels {
+		r.used[l.at+"\x00"+l.name] = true
+	}
+}
+
+// uses reports whether a label under a key of the file became part of an ingress.
+func (r *siteRoutes) uses(at string) bool {
+	for key := range r.used {
+		if strings.HasPrefix(key, at+"\x00") {
+			return true
+		}
+	}
+	return false
+}
+
+// hasPrefix returns the labels whose names begin with one of some words.
+func hasPrefix(labels []labelled, prefixes ...string) (out []labelled) {
+	for _, l := range labels {
+		if slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(strings.ToLower(l.name), p) }) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
