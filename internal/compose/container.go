@@ -67,6 +67,7 @@ func (c *converter) environment(u *unit) map[string]string {
 		switch {
 		case value == nil:
 			r.lost(join(at, name), Changes, "it takes its value from the environment, which has no %s", name)
+			c.steps.variables = append(c.steps.variables, name)
 		case api.CheckEnv(name, *value) != nil:
 			r.lost(join(at, name), Changes, "%s", api.CheckEnv(name, *value))
 		default:
@@ -179,7 +180,7 @@ func (c *converter) logs(u *unit, out *api.Container) {
 	case "", "json-file", "local":
 		r.carry(at + ".driver")
 	default:
-		r.lost(at+".driver", Changes, "logs are kept in json-file, where `tend logs` finds them")
+		r.lost(at, Changes, "logs are kept in json-file, where `tend logs` finds them")
 		return
 	}
 	logs := &api.Logs{}

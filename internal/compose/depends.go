@@ -28,7 +28,7 @@ func (c *converter) dependsOn(u *unit) *api.DependsOn {
 			r.lost(here, Changes, "Tend calls no providers, so nothing is waited for")
 			continue
 		case c.proxies[name] != "":
-			r.lost(here, Trifle, "the proxy is left out: Tend's own is there before any container")
+			r.lost(here, Trifle, "Tend's own proxy is there before any container")
 			continue
 		case once.why != "" && !once.itself:
 			r.differs(here, "%s is a job that runs on request: this waits until tend run %s/%s has succeeded", name, c.scope, c.names[join("services", name)])

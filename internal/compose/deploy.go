@@ -21,7 +21,7 @@ func (c *converter) restart(u *unit, s types.ServiceConfig, out *api.DeploymentS
 		case "":
 			r.note(u.at, "has no restart policy; Tend keeps it running")
 		case "no":
-			r.differs(at, "Tend replaces a container that ended; what runs to an end is a job")
+			r.differs(at, "Tend replaces a container that ends, whatever restart says; make it a job if it is to end")
 		}
 		return
 	}

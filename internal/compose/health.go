@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/compose-spec/compose-go/v2/types"
@@ -25,15 +26,17 @@ func (c *converter) health(u *unit, out *api.DeploymentSpec) {
 	r := c.report
 	r.carry(at, at+".disable", at+".interval", at+".timeout", at+".retries")
 	r.carry(at + ".start_period")
-	r.noteIfWritten(at+".start_period", "a readiness probe needs none: one that fails restarts nothing")
 	r.carryAll(at + ".test")
 	command := healthCommand(h.Test)
+	if len(command) > 0 {
+		r.noteIfWritten(at+".start_period", "a readiness probe needs none: one that fails restarts nothing")
+	}
 	switch {
 	case h.Disable || len(h.Test) > 0 && h.Test[0] == "NONE":
 		u.flag(c, at+".disable", "--no-healthcheck")
 		return
 	case len(command) == 0:
-		r.lost(at, Changes, "it changes how the image's own check is asked; write the test too")
+		c.imageHealth(u, at, *h)
 		return
 	}
 	readiness := api.Probe{
@@ -45,6 +48,21 @@ func (c *converter) health(u *unit, out *api.DeploymentSpec) {
 	}
 	out.Probes = &api.Probes{Readiness: &readiness}
 	r.note(at, "became a readiness probe: it restarts nothing, as with Compose")
+}
+
+// imageHealth changes how the image's own check is asked.
+func (c *converter) imageHealth(u *unit, at string, h types.HealthCheckConfig) {
+	for _, d := range []struct {
+		key, flag string
+		value     *types.Duration
+	}{{"interval", "health-interval", h.Interval}, {"timeout", "health-timeout", h.Timeout}, {"start_period", "health-start-period", h.StartPeriod}} {
+		if d.value != nil {
+			u.flag(c, at+"."+d.key, "--"+d.flag+"="+time.Duration(*d.value).String())
+		}
+	}
+	if h.Retries != nil {
+		u.flag(c, at+".retries", fmt.Sprintf("--health-retries=%d", *h.Retries))
+	}
 }
 
 func healthCommand(test types.HealthCheckTest) []string {

@@ -93,7 +93,7 @@ func Import(ctx context.Context, o Options) (Result, error) {
 	for _, text := range heard.texts {
 		c.report.add(Finding{File: o.Files[0], Path: "compose", Text: text})
 	}
-	c.steps.variables, c.steps.project = unset, project.Name
+	c.steps.variables, c.steps.project = unique(append(c.steps.variables, unset...)), project.Name
 	return Result{Scope: scope, Sections: c.sections, Findings: c.report.finish(raw), steps: c.steps}, nil
 }
 

@@ -59,6 +59,7 @@ func (c *converter) searchDomain() string {
 func (c *converter) networks(u *unit, out *api.Container) {
 	r, at := c.report, u.at+".networks"
 	r.carry(at, at+"[*]")
+	var own []string
 	for _, name := range slices.Sorted(maps.Keys(u.Networks)) {
 		here, joined, network := join(at, name), u.Networks[name], c.project.Networks[name]
 		r.carry(here)
@@ -68,11 +69,14 @@ func (c *converter) networks(u *unit, out *api.Container) {
 			u.from("networks", here)
 			out.Networks = append(out.Networks, network.Name)
 		default:
-			r.note(at, "%s is not joined: all containers meet on tend0", name)
+			own = append(own, name)
 		}
 		if joined != nil && len(joined.Aliases) > 0 {
 			r.carryAll(here + ".aliases")
 		}
+	}
+	if len(own) > 0 {
+		r.note(at, "%s: not joined, all containers meet on tend0", strings.Join(own, ", "))
 	}
 }
 
@@ -102,7 +106,7 @@ func (c *converter) ports(u *unit) []string {
 func (c *converter) exposed(u *unit) {
 	c.report.carry(u.at+".expose", u.at+".expose[*]")
 	if len(u.Expose) > 0 {
-		c.report.note(u.at+".expose", "needs nothing: containers reach every port of each other")
+		c.report.note(u.at+".expose", "%s: nothing to do, containers reach every port of each other", strings.Join(u.Expose, ", "))
 	}
 }
 

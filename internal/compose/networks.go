@@ -11,7 +11,7 @@ import (
 
 // tendNetwork says what stands in the place of a network that the Compose file makes. The network between nodes is one for
 // the whole cluster, with what other scopes may reach, so it is no part of what one application declares.
-const tendNetwork = `all containers meet on tend0. To keep scopes apart, declare the network "tend0" (docs/kinds/network.md)`
+const tendNetwork = `not made: all containers meet on tend0, so those that shared no network can reach each other, too`
 
 // declaredNetworks reports what the networks of the file lose. One that is only there so that services meet loses nothing.
 func (c *converter) declaredNetworks() {

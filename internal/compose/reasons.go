@@ -21,6 +21,7 @@ var reasons = map[string]reason{
 	"services.*.build.entitlements":                              {Changes, "a build has no rights beyond the engine's own"},
 	"services.*.build.extra_hosts":                               {Changes, "a build resolves names as its engine does"},
 	"services.*.build.no_cache":                                  {Trifle, "the engine's cache is used"},
+	"services.*.build.args":                                      {Changes, "it takes its value from the environment, which has none"},
 	"services.*.build":                                           {Trifle, "Tend builds without it"},
 	"services.*.annotations":                                     {Trifle, "the engine's `docker run` has none"},
 	"services.*.attach":                                          {Trifle, "`tend logs` shows what you ask for"},

@@ -59,9 +59,18 @@ func (c *converter) dropRefused(u *unit, raw json.RawMessage, faults []api.Field
 				return nil, fmt.Errorf("%s: %w: %s", u.at, errRequired, cut.fault.Error())
 			}
 		}
-		c.report.lost(u.origin(cut.path), weightOf(top), "%s: %s", top, cut.fault.Detail)
+		c.report.lost(u.origin(cut.path), weightOf(top), "%s", sentence(top, cut.fault.Detail))
 	}
 	return json.Marshal(spec)
+}
+
+// sentence returns what is wrong with a field; validation begins some details with the verb.
+func sentence(field, detail string) string {
+	first, _, _ := strings.Cut(detail, " ")
+	if slices.Contains([]string{"and", "is", "are", "can't", "has", "have", "holds", "excludes", "exclude", "lies", "wants", "contains", "publish"}, first) {
+		return field + " " + detail
+	}
+	return detail
 }
 
 func decodeSpec(raw json.RawMessage) (map[string]any, error) {

@@ -54,13 +54,18 @@ type report struct {
 	found   []Finding
 	// seen keeps an anchor that is used twice from being reported twice.
 	seen map[Finding]bool
+	// positions are those of the values that were visited.
+	positions map[string]Finding
 	// around are the paths with a converted value or a finding below them. A value whose path isn't among them is
 	// reported as a whole.
 	around map[string]bool
 }
 
 func newReport() *report {
-	return &report{carried: map[string]bool{}, whole: map[string]bool{}, findings: map[string][]Finding{}, asides: map[string]string{}, implied: map[string]bool{}, seen: map[Finding]bool{}}
+	return &report{
+		carried: map[string]bool{}, whole: map[string]bool{}, findings: map[string][]Finding{}, asides: map[string]string{},
+		implied: map[string]bool{}, seen: map[Finding]bool{}, positions: map[string]Finding{},
+	}
 }
 
 func (r *report) carry(paths ...string) {
@@ -107,14 +112,30 @@ func (r *report) finish(pieces []piece) []Finding {
 		r.walk(p.file, p.node, p.path, placed)
 	}
 	for path, findings := range r.findings {
-		if !placed[path] && !r.implied[path] { // it comes from a file that is not here
-			r.found = append(r.found, findings...)
+		if placed[path] || r.implied[path] {
+			continue
+		}
+		for _, f := range findings { // it was written in another form, or in a file that isn't here
+			near := r.nearest(path)
+			f.File, f.Line, f.Column = near.File, near.Line, near.Column
+			r.found = append(r.found, f)
 		}
 	}
 	slices.SortStableFunc(r.found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column, cmp.Compare(a.Path, b.Path), cmp.Compare(a.Text, b.Text))
 	})
 	return r.found
+}
+
+// nearest returns where the value around a path stands.
+func (r *report) nearest(path string) Finding {
+	for path != "" {
+		if at, known := r.positions[path]; known {
+			return at
+		}
+		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
+	}
+	return Finding{}
 }
 
 // surround marks the paths above each record.
@@ -151,6 +172,9 @@ func (r *report) visit(file string, n, at *yaml.Node, path string, placed map[st
 		return
 	}
 	general := anyIndex.ReplaceAllString(path, "[*]")
+	if _, known := r.positions[path]; !known {
+		r.positions[path] = Finding{File: file, Line: at.Line, Column: at.Column}
+	}
 	lost := false
 	for _, finding := range r.findings[path] {
 		finding.File, finding.Line, finding.Column = file, at.Line, at.Column

@@ -10,7 +10,7 @@ import (
 )
 
 // siteGone is what is said of labels that no ingress could be made of.
-const siteGone = "this label said at which address the site is served, and now nothing does; write an ingress (docs/kinds/ingress.md)"
+const siteGone = "This label said at which address the site is served, and now nothing does; write an ingress (docs/kinds/ingress.md)"
 
 // siteRoutes is what the labels of one service say of how it is reached.
 type siteRoutes struct {
@@ -59,7 +59,7 @@ func (c *converter) findRoutes() {
 	for _, name := range slices.Sorted(maps.Keys(c.project.Services)) {
 		s := c.project.Services[name]
 		if proxy := imageBase(s.Image); made[proxy] && s.Build == nil {
-			c.proxies[name] = "left out: Tend's own proxy serves the ingresses made of its labels, at the same ports. What it was told elsewhere (files, plugins) isn't carried"
+			c.proxies[name] = "Tend's own proxy serves the ingresses made of the labels, at the same ports. What this one was told elsewhere (files, plugins) is lost"
 			delete(c.routes, name)
 		}
 	}

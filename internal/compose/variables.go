@@ -25,12 +25,12 @@ type UnsetError struct {
 }
 
 func (e *UnsetError) Error() string {
-	noun, object := "variables have", "them one"
+	noun, object, empty := "variables have", "them one", "with them empty"
 	if len(e.Variables) == 1 {
-		noun, object = "variable has", "it one"
+		noun, object, empty = "variable has", "it one", "with it empty"
 	}
-	return fmt.Sprintf("%s: %d %s no value: %s\n  without it: %s\n  give %s, in .env beside the file or in the environment, and import again",
-		e.File, len(e.Variables), noun, strings.Join(e.Variables, ", "), strings.TrimPrefix(e.Cause.Error(), "read Compose file: "), object)
+	return fmt.Sprintf("%s: %d %s no value: %s\n  %s: %s\n  give %s, in .env beside the file or in the environment, and import again",
+		e.File, len(e.Variables), noun, strings.Join(e.Variables, ", "), empty, strings.TrimPrefix(e.Cause.Error(), "read Compose file: "), object)
 }
 
 func (e *UnsetError) Unwrap() error { return e.Cause }
