@@ -8,39 +8,46 @@ import (
 	"tend.dev/tend/api"
 )
 
-// ParseDotenv parses a .env file: the lines of an env_file, and also values between quotes that span several lines. It
-// replaces and escapes nothing, so a certificate between quotes stays unchanged. Its errors name lines, but never their
-// content, which may be a secret.
+// ParseDotenv parses a .env file: lines of NAME=value, blank ones, and comments. It takes a file as Compose does: a comment
+// behind a value is none of it, and a value between quotes may span several lines. Unlike Compose it replaces and escapes
+// nothing, so a certificate between quotes stays unchanged. Its errors name lines, but never their content, which may be a
+// secret.
 func ParseDotenv(text string) (map[string]string, error) {
+	return parsePairs(text, errors.New("want KEY=VALUE"), func(name, value string) error {
+		if err := api.CheckEnv(name, value); err != nil {
+			return err
+		}
+		return api.CheckConfigKey(name)
+	})
+}
+
+// parsePairs parses the lines of a .env file or an env_file. noPair is the error for a line that is not a pair.
+func parsePairs(text string, noPair error, check func(name, value string) error) (map[string]string, error) {
 	env := map[string]string{}
 	lines := strings.Split(strings.ReplaceAll(strings.TrimPrefix(text, "\uFEFF"), "\r\n", "\n"), "\n")
 	for i := 0; i < len(lines); i++ {
-		line, number := strings.TrimSpace(lines[i]), i+1
-		if line == "" || strings.HasPrefix(line, "#") {
+		line, number := strings.TrimLeft(lines[i], " \t"), i+1
+		if strings.TrimSpace(line) == "" || line[0] == '#' {
 			continue
 		}
-		quote := openQuote(line)
-		if quote != 0 {
-			line = lines[i] // spaces at its end are the value's
+		if rest, found := strings.CutPrefix(line, "export "); found {
+			line = strings.TrimLeft(rest, " \t")
 		}
-		for quote != 0 && i+1 < len(lines) {
-			i++
-			line += "\n" + lines[i]
-			if strings.HasSuffix(strings.TrimRight(lines[i], " \t"), string(quote)) {
-				quote = 0
+		name, value, found := strings.Cut(line, "=")
+		if !found {
+			return nil, fmt.Errorf("%d: %w", number, noPair)
+		}
+		value = strings.TrimLeft(value, " \t")
+		if value != "" && (value[0] == '"' || value[0] == '\'') {
+			var closed bool
+			if value, i, closed = quotedValue(value, lines, i); !closed {
+				return nil, fmt.Errorf("%d: the value's quote is not closed", number)
 			}
+		} else {
+			value = bareValue(value)
 		}
-		if quote != 0 {
-			return nil, fmt.Errorf("%d: the value's quote is not closed", number)
-		}
-		name, value, err := parseEnvLine(line)
-		if errors.Is(err, errNoPair) {
-			return nil, fmt.Errorf("%d: want KEY=VALUE", number)
-		}
-		if err == nil {
-			err = api.CheckConfigKey(name)
-		}
-		if err != nil {
+		name = strings.TrimSpace(name)
+		if err := check(name, value); err != nil {
 			return nil, fmt.Errorf("%d: %w", number, err)
 		}
 		env[name] = value
@@ -48,12 +55,41 @@ func ParseDotenv(text string) (map[string]string, error) {
 	return env, nil
 }
 
-// openQuote returns the quote that a line's value begins with and doesn't end with; 0 if there is none.
-func openQuote(line string) byte {
-	_, value, _ := strings.Cut(line, "=")
-	value = strings.TrimSpace(value)
-	if value == "" || value[0] != '"' && value[0] != '\'' || len(value) > 1 && value[len(value)-1] == value[0] {
-		return 0
+// bareValue takes the comment off a value without quotes: it begins with a # behind a space.
+func bareValue(value string) string {
+	value, _, _ = strings.Cut(value, " #")
+	return strings.TrimSpace(value)
+}
+
+// quotedValue returns the value between the quote that first begins with and the one that closes it, which may be on a later
+// one of the lines; last is the line of that. A quote closes where nothing but spaces and a comment follows on its line.
+func quotedValue(first string, lines []string, at int) (value string, last int, closed bool) {
+	var out strings.Builder
+	rest := first[1:]
+	for {
+		if end := closing(rest, first[0]); end >= 0 {
+			out.WriteString(rest[:end])
+			return out.String(), at, true
+		}
+		if at++; at >= len(lines) {
+			return "", at, false
+		}
+		out.WriteString(rest + "\n")
+		rest = lines[at]
 	}
-	return value[0]
+}
+
+// closing returns where a quote closes a line; -1 if none does.
+func closing(line string, quote byte) int {
+	for i := range len(line) {
+		if line[i] != quote {
+			continue
+		}
+		tail := line[i+1:]
+		rest := strings.TrimLeft(tail, " \t")
+		if rest == "" || rest[0] == '#' && len(rest) < len(tail) {
+			return i
+		}
+	}
+	return -1
 }

@@ -1,10 +1,12 @@
 package manifest
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/compose-spec/compose-go/v2/dotenv"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -29,6 +31,38 @@ func TestParseDotenv(t *testing.T) {
 		_, err := ParseDotenv(text)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: %v, want %q without the value", text, err, want)
+		}
+	}
+}
+
+// TestDotenvAsCompose: a file means what it means to Compose, as long as nothing in it is replaced or escaped.
+func TestDotenvAsCompose(t *testing.T) {
+	for name, text := range map[string]string{
+		"comment":          "A=1 # one\nB=2\n",
+		"no comment":       "A=a#b\n",
+		"empty, comment":   "A= # nothing\nB=1\n",
+		"quoted":           "A=\"one # two\"\nB='three # four'\n",
+		"quoted, comment":  "A=\"one\" # it's \"said\"\nB='two' # three\n",
+		"lines":            "A=\"one\ntwo\"\nB=3\n",
+		"lines, comment":   "A='one # in\n two' # out\nB=3\n",
+		"exported":         "export A=1\nexport B = 2\n",
+		"spaces":           "  A =  one two  \n",
+		"empty":            "A=\nB=''\nC=\"\"\n",
+		"equals":           "A=b=c==\n",
+		"carriage returns": "A=1 # x\r\nB=\"a\"\r\n",
+		"comments between": "# one\n\n   # two\nA=1\n",
+		"quotes within":    "A=say \"hi\" # c\n",
+	} {
+		want, err := dotenv.Parse(strings.NewReader(text))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, err := ParseDotenv(text)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-Compose +Tend)\n%s", name, err, diff)
+		}
+		if file, err := parseEnv(text); err != nil || !maps.Equal(file, got) {
+			t.Errorf("%s: an env_file means %v, %v", name, file, err)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package manifest
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"tend.dev/tend/api"
 )
@@ -56,42 +55,10 @@ func readEnvFile(path string, into map[string]any) error {
 	return nil
 }
 
-// parseEnv parses lines of NAME=value. It skips blank lines and those that begin with #, ignores `export ` before a
-// name, and removes spaces and one pair of quotes around the value. It replaces and escapes nothing.
-func parseEnv(text string) (map[string]string, error) {
-	env := map[string]string{}
-	number := 0
-	for line := range strings.Lines(strings.TrimPrefix(text, "\uFEFF")) {
-		number++
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		name, value, err := parseEnvLine(line)
-		if err != nil {
-			return nil, fmt.Errorf("%d: %w", number, err)
-		}
-		env[name] = value
-	}
-	return env, nil
-}
-
 var errNoPair = errors.New("the line is not NAME=value")
 
-func parseEnvLine(line string) (name, value string, err error) {
-	if rest, found := strings.CutPrefix(line, "export "); found {
-		line = strings.TrimSpace(rest)
-	}
-	name, value, found := strings.Cut(line, "=")
-	if !found {
-		return "", "", errNoPair
-	}
-	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-	if len(value) >= 2 && (value[0] == '"' || value[0] == '\'') && value[len(value)-1] == value[0] {
-		value = value[1 : len(value)-1]
-	}
-	return name, value, api.CheckEnv(name, value)
-}
+// parseEnv parses an env_file; see ParseDotenv.
+func parseEnv(text string) (map[string]string, error) { return parsePairs(text, errNoPair, api.CheckEnv) }
 
 // envOf returns the environment of a decoded spec.
 func envOf(spec map[string]any) map[string]any {
