@@ -15,6 +15,9 @@ const (
 	SpaceConfig = "config"
 )
 
+// FilterURL percent-encodes a value for a URL: ${config.PASSWORD|urlencode}.
+const FilterURL = "urlencode"
+
 // Reference is one ${space.a.b} in a text of a spec. What it stands for is looked up when a container is made; the stored
 // spec keeps the text. Written $${space.a.b} it stands for itself.
 type Reference struct {
@@ -23,6 +26,8 @@ type Reference struct {
 	// Space is SpaceRef, SpaceAsset or SpaceConfig; Path are the parts behind it.
 	Space string
 	Path  []string
+	// Filter is what stands behind a | and changes the value: FilterURL, or empty.
+	Filter string
 	// Start and End are where it lies in the text. Escaped ones begin at the first $.
 	Start, End int
 	// Escaped: it was written with a second $ and stands for itself.
@@ -45,9 +50,13 @@ func References(text string) []Reference {
 	for _, at := range referenceForm.FindAllStringIndex(text, -1) {
 		written := text[at[0]:at[1]]
 		bare := "${" + strings.TrimLeft(written, "${")
-		parts := strings.Split(strings.TrimSuffix(bare[2:], "}"), ".")
+		path, filter, filtered := strings.Cut(strings.TrimSuffix(bare[2:], "}"), "|")
+		if filtered && filter == "" {
+			filter = "|" // Check refuses it
+		}
+		parts := strings.Split(path, ".")
 		found = append(found, Reference{
-			Text: bare, Space: strings.TrimSuffix(strings.ToLower(parts[0]), "s"), Path: parts[1:],
+			Text: bare, Space: strings.TrimSuffix(strings.ToLower(parts[0]), "s"), Path: parts[1:], Filter: filter,
 			Start: at[0], End: at[1], Escaped: strings.HasPrefix(written, "$$"),
 		})
 	}
@@ -58,6 +67,9 @@ func References(text string) []Reference {
 func (r Reference) Check() error {
 	if !strings.HasPrefix(r.Text, "${"+r.Space+".") {
 		return fmt.Errorf("%s: write ${%s.…; or $$%s for the characters themselves (in JSON one $ less)", r.Text, r.Space, r.Text)
+	}
+	if r.Filter != "" && (r.Filter != FilterURL || r.Space == SpaceAsset) {
+		return fmt.Errorf("%s: only |%s may stand behind a value; write $$%s for the characters themselves (in JSON one $ less)", r.Text, FilterURL, r.Text)
 	}
 	for _, part := range r.Path {
 		if !referencePart.MatchString(part) {

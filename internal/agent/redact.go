@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -87,6 +88,7 @@ func Hide(values ...string) func(string) string {
 // place of each ${config.…} of text.
 func configParts(text, value string) []string {
 	var pattern strings.Builder
+	var encoded []bool // whether each part is percent-encoded
 	at := 0
 	for _, r := range api.References(text) {
 		if r.Space != api.SpaceConfig {
@@ -97,6 +99,7 @@ func configParts(text, value string) []string {
 			pattern.WriteString(regexp.QuoteMeta(r.Text))
 		} else {
 			pattern.WriteString("(.*)")
+			encoded = append(encoded, r.Filter == api.FilterURL)
 		}
 	}
 	if at == 0 {
@@ -110,7 +113,16 @@ func configParts(text, value string) []string {
 	if len(found) == 0 {
 		return nil
 	}
-	return slices.DeleteFunc(found[1:], func(part string) bool { return len(part) < shortestSecret })
+	var parts []string
+	for i, part := range found[1:] {
+		parts = append(parts, part)
+		if encoded[i] {
+			if plain, err := url.PathUnescape(part); err == nil && plain != part {
+				parts = append(parts, plain) // a program that decodes it may print it
+			}
+		}
+	}
+	return slices.DeleteFunc(parts, func(part string) bool { return len(part) < shortestSecret })
 }
 
 // linesOf returns the lines of a value with several lines, if they are long enough to be hidden.

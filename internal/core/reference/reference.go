@@ -3,6 +3,7 @@ package reference
 import (
 	"errors"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,8 +70,15 @@ func resolve(r api.Reference, lookup Lookup) (string, error) {
 	if err := r.Check(); err != nil {
 		return "", err
 	}
-	return lookup(r)
+	value, err := lookup(r)
+	if err == nil && r.Filter == api.FilterURL {
+		value = Encoded(value)
+	}
+	return value, err
 }
+
+// Encoded percent-encodes a value for any part of a URL, a user's password too.
+func Encoded(value string) string { return strings.ReplaceAll(url.QueryEscape(value), "+", "%20") }
 
 // ExpandAll expands the texts of a list into a new list.
 func ExpandAll(texts []string, spaces Spaces) ([]string, error) {

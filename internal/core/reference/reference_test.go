@@ -3,6 +3,7 @@ package reference
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -51,6 +52,33 @@ func TestExpand(t *testing.T) {
 		case tc.fault != "" && (err == nil || !strings.Contains(err.Error(), tc.fault)):
 			t.Errorf("%s: %q: %v; want %q", tc.reason, text, err, tc.fault)
 		}
+	}
+}
+
+// TestEncoded: a value of any characters stands in a URL, and comes back from it.
+func TestEncoded(t *testing.T) {
+	const password = "p@ss/w:rd %&+?#é"
+	spaces := Spaces{api.SpaceConfig: func(api.Reference) (string, error) { return password, nil }}
+	got, err := Expand("postgres://app:${config.db.PASSWORD|urlencode}@db/app?x=${config.PASSWORD|urlencode}", spaces)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := url.Parse(got)
+	if err != nil {
+		t.Fatalf("%s: %v", got, err)
+	}
+	if plain, _ := parsed.User.Password(); plain != password || parsed.Host != "db" || parsed.Query().Get("x") != password {
+		t.Errorf("%s became %q at %s, %q", got, plain, parsed.Host, parsed.Query().Get("x"))
+	}
+	for text, fault := range map[string]string{
+		"${config.KEY|upper}": "only |urlencode", "${config.KEY|}": "only |urlencode", "${asset.a.b|urlencode}": "only |urlencode",
+	} {
+		if _, err := Expand(text, Spaces{api.SpaceConfig: spaces[api.SpaceConfig], api.SpaceAsset: spaces[api.SpaceConfig]}); err == nil || !strings.Contains(err.Error(), fault) {
+			t.Errorf("%s: %v, want %q", text, err, fault)
+		}
+	}
+	if got, err := Expand("$${config.KEY|urlencode}", spaces); err != nil || got != "${config.KEY|urlencode}" {
+		t.Errorf("escaped it became %q, %v", got, err)
 	}
 }
 
