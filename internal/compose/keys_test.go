@@ -60,16 +60,10 @@ var quiet = map[string]string{
 	"network_own networks.front.driver":                                                "bridge is the default",
 	"ports_long services.web.ports[0].protocol":                                        "tcp is the default",
 	"ports_long services.web.ports[0].mode":                                            "one machine has one way to publish a port",
-	"traefik_host services.web.labels[0]":                                              "a service with a rule is meant to be reached",
-	"traefik_host services.web.labels[2]":                                              "the certificate resolver asks for TLS, too",
-	"traefik_host services.web.labels[3]":                                              "the entry point asks for TLS, too",
-	"traefik_redirect services.web.labels[1]":                                          "a host with TLS redirects plain requests",
-	"traefik_redirect services.web.labels[5]":                                          "tls asks for it, too",
-	"traefik_redirect services.web.labels[6]":                                          "the entry point asks for TLS, too",
-	"version version":                       "Compose itself ignores it",
-	"volume_external volumes.data.external": "a volume is mounted by its name, its maker doesn't matter",
-	"volume_local volumes.data.driver":      "local is the default",
-	"volume_nfs volumes.data.driver":        "local is the default",
+	"version version":                                                                  "Compose itself ignores it",
+	"volume_external volumes.data.external":                                            "a volume is mounted by its name, its maker doesn't matter",
+	"volume_local volumes.data.driver":                                                 "local is the default",
+	"volume_nfs volumes.data.driver":                                                   "local is the default",
 }
 
 // TestNoKeyIsSilent: remove any one value from the file with every key, and the manifests or the report change: nothing

@@ -17,6 +17,8 @@ type siteRoutes struct {
 	sites []site
 	// used are the labels that became part of an ingress, by the key of the file they stand under.
 	used map[string]bool
+	// outside is the proxy that reads the labels, if it isn't in the file: it goes on by them until it ends.
+	outside string
 }
 
 // site is one host of a service.
@@ -36,18 +38,23 @@ type labelled struct{ name, value, at string }
 func (c *converter) findRoutes() {
 	c.routes, c.proxies = map[string]*siteRoutes{}, map[string]string{}
 	emails := c.certificateEmails()
-	made := map[string]bool{}
+	made, there := map[string]bool{}, map[string]bool{}
+	for _, s := range c.project.Services {
+		there[imageBase(s.Image)] = true
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.project.Services)) {
 		labels := c.labelsOf(name)
 		routes := &siteRoutes{used: map[string]bool{}}
 		c.traefik(name, labels, routes, emails)
-		if len(routes.sites) > 0 {
-			made["traefik"] = true
+		if len(routes.used) > 0 {
+			routes.outside = outside(there, "traefik", "Traefik")
 		}
+		made["traefik"] = made["traefik"] || len(routes.sites) > 0
 		before := len(routes.sites)
 		c.caddy(labels, routes)
 		if len(routes.sites) > before {
 			made["caddy-docker-proxy"] = true
+			routes.outside = outside(there, "caddy-docker-proxy", "Caddy")
 		}
 		if len(routes.used) > 0 {
 			c.routes[name] = routes
@@ -63,6 +70,14 @@ func (c *converter) findRoutes() {
 			delete(c.routes, name)
 		}
 	}
+}
+
+// outside returns the proxy that reads labels, if it isn't in the file.
+func outside(there map[string]bool, image, name string) string {
+	if there[image] {
+		return ""
+	}
+	return name
 }
 
 // labelsOf returns the labels of a service's containers, and those that Swarm gives the service.
@@ -108,7 +123,7 @@ func (r *siteRoutes) add(host string, next site, location *api.IngressLocation) 
 // takeRouteLabels takes the labels that became ingresses off a deployment.
 func (c *converter) takeRouteLabels(u *unit, out *api.DeploymentSpec) {
 	routes := c.routes[lastKey(u.at)]
-	if routes == nil {
+	if routes == nil || routes.outside != "" {
 		return
 	}
 	kept := map[string]string{}
@@ -148,7 +163,11 @@ func (c *converter) addRoutes(u *unit, service string) error {
 			c.report.lost(s.at, Breaks, "%s: %s", err, siteGone)
 			continue
 		}
-		c.report.note(s.at, "became ingress/%s/%s, at %s://%s", c.scope, own.name, scheme, s.host)
+		stay := ""
+		if routes.outside != "" && !strings.HasSuffix(s.at, ".deploy.labels") {
+			stay = "; the labels stay, for a " + routes.outside + " outside of the file"
+		}
+		c.report.note(s.at, "became ingress/%s/%s, at %s://%s%s", c.scope, own.name, scheme, s.host, stay)
 		c.steps.hosts = append(c.steps.hosts, s.host)
 		if err := c.add(api.KindIngress, &own, spec); err != nil {
 			return err

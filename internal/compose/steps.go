@@ -46,7 +46,7 @@ func (s steps) list(breaks int, apply string) (out []Step) {
 		add("Where Compose runs it on this machine, end that first, without -v, so that its volumes stay:", "docker compose -p "+s.project+" down")
 	}
 	if len(s.hosts) > 0 {
-		add("Free ports 80 and 443 for Tend's proxy, and let these names lead to this machine: " + strings.Join(unique(s.hosts), ", "))
+		add("End the proxy that has ports 80 and 443, and let these names lead to this machine: " + strings.Join(unique(s.hosts), ", "))
 	}
 	add("Apply:", apply)
 	if len(s.runs) > 0 {

@@ -68,10 +68,10 @@ func (c *converter) bind(u *unit, at string, v types.ServiceVolumeConfig, out *a
 	case !errors.Is(err, os.ErrNotExist):
 		c.report.note(at, "the source is %s, on the machine that runs the container", shown)
 	case made && filepath.Ext(v.Source) != "":
-		c.report.differs(at, "%s isn't there: Compose would make a folder of this name, and Tend waits for what it is", shown)
+		c.report.differs(at, "%s isn't there: Compose would make a folder of this name, and Tend mounts nothing that isn't there", shown)
 		c.steps.files = append(c.steps.files, shown)
 	case made:
-		c.report.differs(at, "%s isn't there: Compose would make the folder, and Tend waits for it", shown)
+		c.report.differs(at, "%s isn't there: Compose would make the folder, and Tend mounts nothing that isn't there", shown)
 		c.steps.folders = append(c.steps.folders, shown)
 	default:
 		c.report.note(at, "%s isn't there, and Compose would refuse it as Tend does", shown)
