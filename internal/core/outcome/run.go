@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"tend.dev/tend/api"
@@ -15,7 +16,7 @@ func (s *judged) judgeRun(object api.Object, status api.WorkloadStatus, ready, p
 	degraded := api.FindCondition(status.Conditions, api.ConditionDegraded)
 	switch {
 	case progressing.Status == api.ConditionTrue:
-		s.State, s.Reason, s.Message = api.OutcomePending, progressing.Reason, progressing.Message
+		s.State, s.Reason, s.Message = api.OutcomePending, progressing.Reason, cmp.Or(progressing.Message, ready.Message)
 		s.needs = needs(object, *progressing)
 	case ready.Status == api.ConditionFalse:
 		s.State, s.Reason, s.Message = api.OutcomeFailed, ready.Reason, ready.Message

@@ -31,8 +31,10 @@ func TestJudgeRun(t *testing.T) {
 		message string
 		needs   int
 	}{
-		"asked":   {"a job that runs when asked to is only stored", object(`{}`), failed, api.OutcomeConverged, "registered", 0},
-		"image":   {"its image is looked for", itself, statusOf(10, api.Condition{Status: api.ConditionFalse}, under("PullingImage")), api.OutcomePending, "PullingImage", 0},
+		"asked": {"a job that runs when asked to is only stored", object(`{}`), failed, api.OutcomeConverged, "registered", 0},
+		"image": {"its image is looked for", itself, statusOf(10, api.Condition{Status: api.ConditionFalse}, under("PullingImage")), api.OutcomePending, "PullingImage", 0},
+		"asked for": {"a cause is given once, in the other condition", itself,
+			statusOf(10, api.Condition{Status: api.ConditionFalse, Message: "waiting for node n1"}, api.Condition{Status: api.ConditionTrue}), api.OutcomePending, "waiting for node n1", 0},
 		"running": {"its run goes on", itself, statusOf(10, ready, under(api.ReasonRunning)), api.OutcomePending, "Running", 0},
 		"held":    {"it waits for what it depends on", itself, statusOf(10, ready, under(api.ReasonWaitingForDependency)), api.OutcomePending, "WaitingForDependency", 1},
 		"failed":  {"its run failed", itself, failed, api.OutcomeFailed, "run v1-run failed", 0},
