@@ -152,8 +152,8 @@ type converter struct {
 
 func (c *converter) convert() error {
 	c.topLevel()
-	c.nameAll()
 	c.findOnce()
+	c.nameAll()
 	c.findAliases()
 	c.findRoutes()
 	c.assets()
@@ -213,7 +213,7 @@ func (c *converter) name(at, name, unique string) {
 	c.names[at] = unique
 	switch {
 	case unique == name:
-	case unique == strings.ToLower(name), strings.HasPrefix(at, "jobs"):
+	case unique == strings.ToLower(name), strings.HasPrefix(at, "jobs"), c.once[name].why != "":
 		c.report.note(at, "is called %s here", unique)
 	default:
 		c.report.note(at, "is called %s here: names are a-z, 0-9 and dashes; others reach it as %s, too", unique, name)

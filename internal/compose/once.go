@@ -95,6 +95,9 @@ func (c *converter) serviceJob(u *unit, s types.ServiceConfig, once oneShot) err
 		r.note(u.at, "became a job, because %s; it runs on request: tend run %s", once.why, ref)
 		c.steps.runs = append(c.steps.runs, "tend run "+ref)
 	}
+	if once.itself && len(s.Profiles) > 0 {
+		r.differs(u.at+".profiles", "it runs whichever profiles are asked for")
+	}
 	if c.routes[s.Name] != nil {
 		r.differs(u.at+".labels", "a job serves no requests: no ingress was made of its labels")
 	}

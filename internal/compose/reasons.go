@@ -60,6 +60,8 @@ var reasons = map[string]reason{
 	"services.*.configs.uid":                                     {Changes, "the file belongs to root"},
 	"services.*.configs.gid":                                     {Changes, "the file belongs to root"},
 	"services.*.configs.mode":                                    {Changes, "the file can be read, and not written"},
+	"services.*.container_name":                                  {Trifle, "a job's containers are called <scope>-<name>.<slot>"},
+	"services.*.external_links":                                  {Breaks, "they lead to containers outside the file; import those too, and reach them as <name>.<scope>"},
 	"services.*.cpu_count":                                       {Trifle, "only Windows containers have it"},
 	"services.*.cpu_percent":                                     {Trifle, "only Windows containers have it"},
 	"services.*.networks.ipv4_address":                           {Changes, addressFixed},

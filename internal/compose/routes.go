@@ -160,7 +160,7 @@ func (c *converter) addRoutes(u *unit, service string) error {
 			scheme = "https"
 		}
 		if err := api.CheckHost(s.host); err != nil {
-			c.report.lost(s.at, Breaks, "%s: %s", err, siteGone)
+			c.report.lost(s.at, Breaks, "%s. %s", err, siteGone)
 			continue
 		}
 		stay := ""
