@@ -204,7 +204,10 @@ func (a *app) importProcfileCommand() *cobra.Command {
 			if err := to.write(a, text); err != nil || to.file == "-" {
 				return err
 			}
-			_, err = fmt.Fprintln(a.out, to.file)
+			if _, err = fmt.Fprintln(a.out, to.file); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.err, "next: tend apply -f %s\n", to.file) // without -f it is the Procfile
 			return err
 		},
 	}

@@ -145,11 +145,7 @@ func (a *app) start(ctx context.Context, scope string) error {
 	}
 	to := destination{file: filepath.Join(".tend", scope+".hcl")}
 	if found.what == "a Procfile" {
-		if err := execute(ctx, a.importProcfileCommand(), "-O", to.file, "--app", scope); err != nil {
-			return err
-		}
-		fmt.Fprintf(a.err, "next: tend apply -f %s\n", to.file) // without -f it is the Procfile
-		return nil                                              // the import names the file
+		return execute(ctx, a.importProcfileCommand(), "-O", to.file, "--app", scope)
 	}
 	if err := to.write(a, []byte(found.text(scope))); err != nil {
 		return err
