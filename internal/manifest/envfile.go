@@ -58,7 +58,9 @@ func readEnvFile(path string, into map[string]any) error {
 var errNoPair = errors.New("the line is not NAME=value")
 
 // parseEnv parses an env_file; see ParseDotenv.
-func parseEnv(text string) (map[string]string, error) { return parsePairs(text, errNoPair, api.CheckEnv) }
+func parseEnv(text string) (map[string]string, error) {
+	return parsePairs(text, errNoPair, api.CheckEnv)
+}
 
 // envOf returns the environment of a decoded spec.
 func envOf(spec map[string]any) map[string]any {
