@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"testing"
 
 	"tend.dev/tend/api"
@@ -25,5 +26,22 @@ func TestWhatIsConfinedStaysSo(t *testing.T) {
 	release := node.Release{Confined: true}
 	if !containerSpec(api.Task{}, release).Confined || !initSpec(api.Task{}, release, api.Init{}, "", 0).Confined {
 		t.Error("a confined release has a container that is not")
+	}
+}
+
+// TestFurtherNames: a pod has the aliases of its workload as names in its scope; what runs once, and an init, has none.
+func TestFurtherNames(t *testing.T) {
+	release := node.Release{Spec: api.DeploymentSpec{Aliases: []string{"my_db"}}}
+	task := api.Task{Kind: api.KindDeployment, Scope: "prod", Name: "my-db", Slot: "a"}
+	want := []string{"my-db.prod", "my-db.prod.tend", "my-db.prod.voodu", "my_db.prod", "my_db.prod.tend", "my_db.prod.voodu"}
+	if got := containerSpec(task, release).Aliases; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := initSpec(task, release, api.Init{}, "", 0).Aliases; len(got) > 0 {
+		t.Errorf("an init is called %q", got)
+	}
+	task.Class = api.ClassOnce
+	if got := containerSpec(task, release).Aliases; len(got) > 0 {
+		t.Errorf("what runs once is called %q", got)
 	}
 }

@@ -37,7 +37,7 @@ func TestFields(t *testing.T) {
 		return spec
 	})
 	notInContainer := []string{
-		"Image", "Env", "SecretFiles", // given resolved, in ContainerSpec
+		"Image", "Env", "SecretFiles", "Aliases", // given resolved, in ContainerSpec
 		"Replicas", "Mode", "Placement", "EnvFile", "EnvFrom", "HealthCheck", "PostDeploy", "KeepReleases", "Strategy", "DependsOn", "Build",
 		"Release", "Autoscale", "Probes", "OnDeploy", "OnProbe", "Inits", "DockerOptions",
 	}
