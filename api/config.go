@@ -16,6 +16,8 @@ type ConfigResult struct {
 	Removed   []string `json:"removed,omitempty"`
 	// Warnings are for a person to read; nothing was refused for them.
 	Warnings []string `json:"warnings,omitempty"`
+	// Notes are what a person may want to know, though it is often on purpose.
+	Notes []string `json:"notes,omitempty"`
 	// Affected are the deployments and statefulsets whose environment differs by it.
 	Affected []Ref `json:"affected,omitempty"`
 	// Revision to wait for in the status.observedRevision of what is affected; 0 where nothing was written.

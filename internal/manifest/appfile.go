@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/suggest"
 )
 
 // appName is the file beside a Procfile, in .tend or .voodu, with what a Procfile can't contain: the scope, the image,
@@ -75,7 +76,7 @@ func parseAppFile(src *source, find lookup, f *faults) appFile {
 				app.routes[name], app.places[name] = route.value, route.at
 			}
 		default:
-			f.at(src, entry.at, didYouMean(entry.key, appKeys), "%q is no field of app.json, or has the wrong type", entry.key)
+			f.at(src, entry.at, suggest.Question(entry.key, appKeys), "%q is no field of app.json, or has the wrong type", entry.key)
 		}
 	}
 	return app

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/suggest"
 )
 
 // asset decodes an asset's body: in HCL its files are the attributes themselves, in the other languages they are in
@@ -15,7 +16,7 @@ func (d *decoder) asset(n *node) map[string]any {
 	if !d.native {
 		for _, f := range n.fields {
 			if f.key != "files" {
-				d.fail(f.at, f.key, didYouMean(f.key, []string{"files"}), "there is no field %q", f.key)
+				d.fail(f.at, f.key, suggest.Question(f.key, []string{"files"}), "there is no field %q", f.key)
 			}
 		}
 		found := n.find("files")
@@ -112,7 +113,7 @@ func (d *decoder) fileFields(n *node, path string, allowed []string, out map[str
 		switch {
 		case f.key == "_source":
 		case !slices.Contains(allowed, f.key):
-			d.fail(f.at, here, didYouMean(f.key, allowed), "there is no %q here; there are %s", f.key, strings.Join(allowed, ", "))
+			d.fail(f.at, here, suggest.Question(f.key, allowed), "there is no %q here; there are %s", f.key, strings.Join(allowed, ", "))
 		case f.value.kind != nullNode:
 			d.places[here] = f.value.at
 			if text := d.text(f.value, here); text != nil {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+
+	"tend.dev/tend/internal/core/suggest"
 )
 
 // structure decodes the fields of one api struct.
@@ -102,7 +104,7 @@ func (d *decoder) unknown(f field, known []property, path string) {
 			what = "block"
 		}
 	}
-	d.fail(f.at, joinKey(path, f.key), didYouMean(f.key, names), "there is no %s %q", what, f.key)
+	d.fail(f.at, joinKey(path, f.key), suggest.Question(f.key, names), "there is no %s %q", what, f.key)
 }
 
 func join(path, name string) string {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/suggest"
 )
 
 // draftsOfValues decodes YAML and JSON: each value is an object, or a list of them.
@@ -35,7 +36,7 @@ func draftOfValue(src *source, n *node, f *faults) *draft {
 	}
 	for _, entry := range n.fields {
 		if !slices.Contains(envelopeKeys, entry.key) {
-			f.at(src, entry.at, didYouMean(entry.key, envelopeKeys), "a manifest has no field %q", entry.key)
+			f.at(src, entry.at, suggest.Question(entry.key, envelopeKeys), "a manifest has no field %q", entry.key)
 		}
 	}
 	d := &draft{src: src, at: n.at, places: map[string]span{}}
@@ -111,7 +112,7 @@ func (d *draft) metadata(entry *field, f *faults) {
 	}
 	for _, m := range entry.value.fields {
 		if !slices.Contains(metadataKeys, m.key) {
-			f.at(d.src, m.at, didYouMean(m.key, metadataKeys), "metadata has no field %q", m.key)
+			f.at(d.src, m.at, suggest.Question(m.key, metadataKeys), "metadata has no field %q", m.key)
 		}
 	}
 	d.object.Metadata.Labels = d.table(entry.value, "labels", f)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/suggest"
 )
 
 // bodies decode the bodies that aren't simply the fields of the kind's spec.
@@ -32,7 +33,7 @@ func kindNames() []string {
 
 // closestKind returns the next step for a word that is no kind.
 func closestKind(word string) string {
-	if next := didYouMean(word, kindNames()); next != "" {
+	if next := suggest.Question(word, kindNames()); next != "" {
 		return next
 	}
 	return "the kinds of today: " + strings.Join(kindNames(), ", ")

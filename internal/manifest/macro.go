@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/suggest"
 )
 
 // A block of a kind that isn't Tend's own is a macro: the plugin of that name says which objects it stands for. Its
@@ -30,7 +31,7 @@ func macroKind(word string) bool {
 // slipOf reports whether a word is one of Tend's longer kinds with up to two wrong letters.
 func slipOf(word string) bool {
 	for _, kind := range api.Kinds {
-		if len(kind) >= 6 && editDistance(word, string(kind)) <= 2 {
+		if len(kind) >= 6 && suggest.Distance(word, string(kind)) <= 2 {
 			return true
 		}
 	}
@@ -108,7 +109,7 @@ func (d *decoder) pluginBlock(n *node, path string) map[string]any {
 	rest := *n
 	rest.fields = nil
 	for _, f := range n.fields {
-		slip := func(p property) bool { return editDistance(p.name, f.key) <= 2 } // of the pen: it is reported
+		slip := func(p property) bool { return suggest.Distance(p.name, f.key) <= 2 } // of the pen: it is reported
 		if slices.ContainsFunc(properties(knownInMacros[api.MacroPlugin]), slip) {
 			ours.fields = append(ours.fields, f)
 		} else {

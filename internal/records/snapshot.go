@@ -103,6 +103,23 @@ func (s Snapshot) ObjectsIn(kind api.Kind, scope string) iter.Seq[Read[api.Objec
 	}
 }
 
+// Refs returns the objects of a scope, of all kinds; with an empty scope those of all scopes.
+func (s Snapshot) Refs(scope string) iter.Seq[api.Ref] {
+	return func(yield func(api.Ref) bool) {
+		for _, kind := range api.Kinds {
+			prefix := DesiredPrefix + string(kind) + "/"
+			if scope != "" {
+				prefix += scope + "/"
+			}
+			for record := range s.Prefix(prefix) {
+				if read := asRead[api.Object](record); read.Exists() && !yield(read.Value.Ref()) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Homes returns which node has the data of each volume.
 func (s Snapshot) Homes() map[string]string {
 	out := map[string]string{}

@@ -11,6 +11,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/rekey"
+	"tend.dev/tend/internal/core/suggest"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
@@ -85,7 +86,11 @@ func (s *Service) Begin(ctx context.Context, name, by string) (int64, error) {
 	snap := s.Snapshot()
 	at := slices.IndexFunc(s.Keys, func(k Key) bool { return k.Info(snap).Name == name })
 	if at < 0 {
-		return 0, &api.Problem{Status: http.StatusNotFound, Title: "NoSuchKey", Detail: "there is no key " + name, Next: "tend keys lists them"}
+		detail := "there is no key " + name
+		if question := suggest.Question(name, s.names(snap)); question != "" {
+			detail += "; " + question
+		}
+		return 0, &api.Problem{Status: http.StatusNotFound, Title: "NoSuchKey", Detail: detail, Next: "tend keys lists them"}
 	}
 	if info := s.Keys[at].Info(snap); info.Fingerprint == "" {
 		return 0, &api.Problem{Status: http.StatusConflict, Title: "NoSuchKey", Detail: "this cluster has no key " + name + ": " + info.Note, Next: "tend keys"}
@@ -107,6 +112,13 @@ func (s *Service) Begin(ctx context.Context, name, by string) (int64, error) {
 		return 0, fmt.Errorf("rotate the key %s: %w", name, err)
 	}
 	return revision, nil
+}
+
+func (s *Service) names(snap records.Snapshot) (names []string) {
+	for _, key := range s.Keys {
+		names = append(names, key.Info(snap).Name)
+	}
+	return names
 }
 
 // Running returns the name of a key that is being rotated; empty if none is.

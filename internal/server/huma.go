@@ -88,11 +88,7 @@ func typed[In, Out any](s *Server, method, path, summary string, handle func(con
 			noteAnswer(ctx, out)
 			return &bodyOf[Out]{out}, nil
 		}
-		problem := problemOf(err)
-		if problem.Status == http.StatusInternalServerError {
-			s.Logger.ErrorContext(ctx, "request failed", "method", method, "path", path, "error", err)
-		}
-		return nil, shownProblem{identify(ctx, problem)}
+		return nil, shownProblem{s.problemFor(ctx, method, path, err)}
 	})
 }
 

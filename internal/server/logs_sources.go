@@ -11,6 +11,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/core/suggest"
 	"tend.dev/tend/internal/records"
 	container "tend.dev/tend/internal/runtime"
 )
@@ -107,7 +108,11 @@ func (l logsOf) checkInit(snap records.Snapshot) error {
 	if names = slices.Compact(names); len(names) > 0 {
 		next = "there is " + strings.Join(names, ", ")
 	}
-	return &api.Problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("no pod of %s has an init called %s", l.owner, clip(l.init)), Next: next}
+	detail := fmt.Sprintf("no pod of %s has an init called %s", l.owner, clip(l.init))
+	if question := suggest.Question(l.init, names); question != "" {
+		detail += "; " + question
+	}
+	return &api.Problem{Status: http.StatusNotFound, Detail: detail, Next: next}
 }
 
 // nothing returns an error that says why there is no output at all.

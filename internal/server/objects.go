@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/suggest"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/verbs"
 )
@@ -158,7 +159,11 @@ func kindOf(text string) (api.Kind, error) {
 			names[i] = string(k)
 		}
 		slices.Sort(names)
-		return "", &api.Problem{Status: http.StatusNotFound, Detail: err.Error(), Next: "kinds are " + strings.Join(names, ", ")}
+		detail := err.Error()
+		if hint := suggest.Question(text, names); hint != "" {
+			detail += "; " + hint
+		}
+		return "", &api.Problem{Status: http.StatusNotFound, Detail: detail, Next: "kinds are " + strings.Join(names, ", ")}
 	}
 	return kind, nil
 }

@@ -140,11 +140,32 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 // problem returns what a client gets to see of an error. It logs errors of the server, but not those of the client.
 func (s *Server) problem(r *http.Request, err error) *api.Problem {
+	return s.problemFor(r.Context(), r.Method, r.URL.Path, err)
+}
+
+// problemFor returns the problem of one request, with what is known of who asked.
+func (s *Server) problemFor(ctx context.Context, method, path string, err error) *api.Problem {
 	problem := problemOf(err)
 	if problem.Status == http.StatusInternalServerError {
-		s.Logger.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "error", err)
+		s.Logger.ErrorContext(ctx, "request failed", "method", method, "path", path, "error", err)
 	}
-	return identify(r.Context(), problem)
+	if meant := s.meantBy(ctx, err); meant != "" {
+		problem.Detail += "; did you mean " + meant + "?"
+	}
+	return identify(ctx, problem)
+}
+
+// meantBy returns the address of the object that was probably meant where an error says that there is none.
+func (s *Server) meantBy(ctx context.Context, err error) string {
+	var refused *verbs.Error
+	if !errors.As(err, &refused) || refused.Reason != verbs.NotFound {
+		return ""
+	}
+	snap, err := s.snapshot()
+	if err != nil {
+		return ""
+	}
+	return verbs.Suggestion(ctx, snap, refused)
 }
 
 func writeProblem(w http.ResponseWriter, problem *api.Problem) {

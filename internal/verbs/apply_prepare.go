@@ -89,12 +89,7 @@ func (s *Service) prepareApply(
 	decided.stampHosts(snap, pruned, now)
 	decided.stampAssets(snap, m, pruned, found)
 	decided.stampBuilds(snap, opts, now, found)
-	for i := range decided.placed {
-		decided.placed[i].warnOfHooks(snap)
-		decided.placed[i].warnOfPorts()
-		decided.placed[i].warnOfZone()
-		decided.placed[i].warnOfLab(snap)
-	}
+	decided.warn(snap, pruned)
 	decided.put(now, opts.Actor)
 	checkRegistries(snap, decided.next, pruned, found)
 	checkPorts(snap, decided.next, pruned, found)

@@ -13,6 +13,17 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
+// warn adds what a person should know of each object, though nothing is refused for it.
+func (d *applyDecision) warn(snap records.Snapshot, pruned []records.Read[api.Object]) {
+	for i := range d.placed {
+		d.placed[i].warnOfHooks(snap)
+		d.placed[i].warnOfPorts()
+		d.placed[i].warnOfZone()
+		d.placed[i].warnOfLab(snap)
+	}
+	warnOfReferences(snap, d.placed, d.merged(), pruned)
+}
+
 // warnOfPorts warns of ports that aren't published because the container has the host's network.
 func (p *placed) warnOfPorts() {
 	if !p.next.Kind.HasContainers() {

@@ -65,7 +65,11 @@ func (s *Service) SetConfig(ctx context.Context, bucket Bucket, change ConfigCha
 		return api.ConfigResult{}, err
 	}
 	decided, revision, err := decide(FieldManager{Actor: change.Actor}.asks(ctx, "config"), s, func(snap records.Snapshot) (*configDecision, error) {
-		return s.prepareConfig(snap, bucket, change, sealed)
+		d, err := s.prepareConfig(snap, bucket, change, sealed)
+		if err == nil && len(d.result.Created) > 0 && len(d.result.Affected) == 0 {
+			d.result.Notes = absentNotes(snap, bucket, RightsOf(ctx))
+		}
+		return d, err
 	})
 	if err != nil {
 		return api.ConfigResult{}, err

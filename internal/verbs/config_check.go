@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/source"
+	"tend.dev/tend/internal/core/suggest"
 	"tend.dev/tend/internal/records"
 )
 
@@ -44,6 +46,34 @@ func checkConfig(bucket Bucket, set map[string]string, unset []string) error {
 	return nil
 }
 
+// absentNotes says that nothing reads a bucket yet, with the one that was probably meant, of what the person may know of.
+// Setting values before the first apply is fine; a slip of the pen is not.
+func absentNotes(snap records.Snapshot, bucket Bucket, rights source.Rights) []string {
+	var known []string
+	for ref := range snap.Refs("") {
+		if ref.Scope == bucket.Scope && (bucket.Name == "" || ref.Name == bucket.Name) {
+			return nil
+		}
+		switch {
+		case bucket.Name != "" && ref.Scope == bucket.Scope:
+			known = append(known, ref.Name)
+		case bucket.Name == "" && rights.Sees(ref.Scope):
+			known = append(known, ref.Scope)
+		}
+	}
+	text, near := "there is no scope "+bucket.Scope+" yet", suggest.Nearest(bucket.Scope, known)
+	if bucket.Name != "" {
+		text = "there is no " + bucket.String() + " yet"
+		if near = suggest.Nearest(bucket.Name, known); near != "" {
+			near = bucket.Scope + "/" + near
+		}
+	}
+	if near != "" {
+		text += " (did you mean " + near + "?)"
+	}
+	return []string{text + "; stored all the same"}
+}
+
 // noKey returns an error that says that a bucket lacks a key, and which other bucket has it.
 func noKey(snap records.Snapshot, bucket Bucket, key string) error {
 	if bucket.Name != "" {
@@ -51,5 +81,5 @@ func noKey(snap records.Snapshot, bucket Bucket, key string) error {
 			return notFound("name the scope alone to reach it", "%s has no key %s of its own; it is in the bucket of the scope", bucket, key)
 		}
 	}
-	return notFound("`tend config list` shows the keys there are", "there is no key %s", key)
+	return notFound("`tend config list` shows the keys there are", "there is no key %s%s", key, meant(key, ConfigKeys(snap, bucket)))
 }

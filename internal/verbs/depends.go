@@ -1,30 +1,26 @@
 package verbs
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/dependency"
+	"tend.dev/tend/internal/core/suggest"
 	"tend.dev/tend/internal/records"
 )
 
 // checkDependencies refuses objects that would wait forever: for a workload that neither the apply nor the store has,
 // or, in a cycle, for themselves. It doesn't check unchanged objects.
 func checkDependencies(snap records.Snapshot, next []api.Object, pruned []records.Read[api.Object], found *faults) {
-	world := dependencyWorld{snap: snap, next: map[api.Ref]api.Object{}, gone: map[api.Ref]bool{}}
-	for _, object := range pruned {
-		world.gone[object.Value.Ref()] = true
-	}
-	for _, object := range next {
-		world.next[object.Ref()] = object
-	}
+	world := worldOf(snap, next, pruned)
 	for _, object := range next {
 		for i, needed := range api.Dependencies(object) {
 			if !world.has(needed) {
 				found.add(Invalid, object.Ref(), "depends_on.workloads["+strconv.Itoa(i)+"]",
-					"apply it first or in the same apply, or leave it out", "%s does not exist%s", needed, world.hint(needed))
+					"apply it first or in the same apply, or leave it out", "%s does not exist%s", needed, world.hint(object.Ref(), needed))
 			}
 		}
 	}
@@ -45,11 +41,46 @@ func checkDependencies(snap records.Snapshot, next []api.Object, pruned []record
 	}
 }
 
+// warnOfReferences warns of references to an object that is nowhere, where another one of the scope was probably meant. They
+// are no fault: what they name may be applied later.
+func warnOfReferences(snap records.Snapshot, all []placed, next []api.Object, pruned []records.Read[api.Object]) {
+	world := worldOf(snap, next, pruned)
+	for i := range all {
+		p := &all[i]
+		var warnings []string
+		for _, r := range api.References(string(p.next.Spec)) {
+			if r.Escaped || r.Space != api.SpaceRef || r.Check() != nil {
+				continue
+			}
+			target, _ := r.Target(p.next.Scope)
+			if target.Scope != p.next.Scope || world.has(target) {
+				continue
+			}
+			if hint := world.hint(p.next.Ref(), target); hint != "" {
+				warnings = append(warnings, fmt.Sprintf("%s: there is no %s%s", r.Text, target, hint))
+			}
+		}
+		slices.Sort(warnings)
+		p.result.Warnings = append(p.result.Warnings, slices.Compact(warnings)...)
+	}
+}
+
 // dependencyWorld is the store as it will be after the apply.
 type dependencyWorld struct {
 	snap records.Snapshot
 	next map[api.Ref]api.Object
 	gone map[api.Ref]bool
+}
+
+func worldOf(snap records.Snapshot, next []api.Object, pruned []records.Read[api.Object]) dependencyWorld {
+	world := dependencyWorld{snap: snap, next: map[api.Ref]api.Object{}, gone: map[api.Ref]bool{}}
+	for _, object := range pruned {
+		world.gone[object.Value.Ref()] = true
+	}
+	for _, object := range next {
+		world.next[object.Ref()] = object
+	}
+	return world
 }
 
 func (w dependencyWorld) has(ref api.Ref) bool {
@@ -85,13 +116,27 @@ func (w dependencyWorld) object(ref api.Ref) api.Object {
 	return api.Object{}
 }
 
-// hint names an object with the same name and another kind.
-func (w dependencyWorld) hint(ref api.Ref) string {
-	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet, api.KindJob} {
-		other := api.Ref{Kind: kind, Scope: ref.Scope, Name: ref.Name}
-		if w.has(other) {
-			return "; did you mean " + other.String() + "?"
+// hint asks whether another workload of the scope was meant, of those that an object can refer to.
+func (w dependencyWorld) hint(by, ref api.Ref) string {
+	near, ok := suggest.Object(ref, func(yield func(api.Ref) bool) {
+		for other := range w.next {
+			if other.Scope == ref.Scope && awaitable(other.Kind) && other != by && !yield(other) {
+				return
+			}
 		}
+		for other := range w.snap.Refs(ref.Scope) {
+			if awaitable(other.Kind) && other != by && w.has(other) && !yield(other) {
+				return
+			}
+		}
+	})
+	if !ok {
+		return ""
 	}
-	return ""
+	return "; did you mean " + near.String() + "?"
+}
+
+// awaitable reports whether others can wait for an object of a kind.
+func awaitable(kind api.Kind) bool {
+	return slices.Contains([]api.Kind{api.KindDeployment, api.KindStatefulSet, api.KindJob}, kind)
 }

@@ -50,6 +50,8 @@ type Error struct {
 	Next   string
 	// Errors lists every fault if there are several.
 	Errors []api.FieldError
+	// Wanted is the object that nothing is, for NotFound. Suggestion says which one was probably meant.
+	Wanted Target
 }
 
 func (e *Error) Error() string {

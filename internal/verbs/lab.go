@@ -199,7 +199,8 @@ func (t Target) findLabs(snap records.Snapshot) ([]records.Read[api.Object], err
 	}
 	switch {
 	case len(found) == 0:
-		return nil, notFound("`tend get labs` lists what there is", "there is no lab and no class %s", Target{Scope: t.Scope, Name: t.Name})
+		return nil, &Error{Reason: NotFound, Detail: "there is no lab and no class " + Target{Scope: t.Scope, Name: t.Name}.String(),
+			Next: "`tend get labs` lists what there is", Wanted: Target{Kind: api.KindLab, Scope: t.Scope, Name: t.Name}}
 	case slices.ContainsFunc(found, func(r records.Read[api.Object]) bool { return r.Value.Scope != found[0].Value.Scope }):
 		return nil, &Error{Reason: Ambiguous, Detail: "several scopes have a lab or a class " + t.Name, Next: "name it as SCOPE/NAME"}
 	}

@@ -34,7 +34,7 @@ func (s *Service) setNode(ctx context.Context, node string, fields api.NodeSpec,
 	}
 	ref := nodeRef(node)
 	if !snap.Node(node).Exists() && !snap.Object(ref).Exists() {
-		return api.VerbResult{}, noNode(node)
+		return api.VerbResult{}, noNode(snap, node)
 	}
 	spec, err := json.Marshal(fields)
 	if err != nil {
@@ -68,6 +68,10 @@ func nodeRef(node string) api.Ref {
 	return api.Ref{Kind: api.KindNode, Scope: api.Unscoped, Name: node}
 }
 
-func noNode(node string) error {
-	return notFound("`tend nodes` lists what there is", "there is no node %s", node)
+func noNode(snap records.Snapshot, node string) error {
+	var known []string
+	for _, status := range snap.Nodes() {
+		known = append(known, status.Value.ID)
+	}
+	return notFound("`tend nodes` lists what there is", "there is no node %s%s", node, meant(node, known))
 }

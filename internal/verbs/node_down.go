@@ -61,7 +61,7 @@ func (s *Service) WouldBeDown(ctx context.Context, node string, how Down) (api.N
 func (s *Service) prepareDown(snap records.Snapshot, node string, how Down) (*downDecision, error) {
 	member := snap.Member(node)
 	if !snap.Node(node).Exists() && !snap.Object(nodeRef(node)).Exists() && (!member.Exists() || member.Value.Removed) {
-		return nil, noNode(node)
+		return nil, noNode(snap, node)
 	}
 	d := &downDecision{txn: records.NewTxn("node.down"), result: api.NodeDownResult{Node: node}}
 	switch {

@@ -116,7 +116,7 @@ func (t Target) findLive(snap records.Snapshot) (records.Read[api.Object], error
 }
 
 func (t Target) missing() error {
-	return notFound("`tend get` lists what there is", "there is no object %s", t)
+	return &Error{Reason: NotFound, Detail: "there is no object " + t.String(), Next: "`tend get` lists what there is", Wanted: t}
 }
 
 func plural(n int, noun string) string {

@@ -65,7 +65,7 @@ func (s *Service) RevokeToken(ctx context.Context, name string) (api.AccessToken
 	decided, revision, err := decide(ctx, s, func(snap records.Snapshot) (*tokenDecision, error) {
 		stored := snap.AccessToken(name)
 		if !stored.Exists() {
-			return nil, notFound("`tend tokens` lists those there are", "there is no token %.80q", name)
+			return nil, notFound("`tend tokens` lists those there are", "there is no token %.80q%s", name, meant(name, tokenNames(snap)))
 		}
 		key := records.AccessTokenKey(name)
 		return &tokenDecision{records.NewTxn("token.end").If(key, stored.Modified).Delete(key), stored.Value.AccessTokenInfo}, nil
@@ -74,6 +74,13 @@ func (s *Service) RevokeToken(ctx context.Context, name string) (api.AccessToken
 		return api.AccessTokenInfo{}, 0, err
 	}
 	return decided.info, revision, nil
+}
+
+func tokenNames(snap records.Snapshot) (names []string) {
+	for _, token := range snap.AccessTokens() {
+		names = append(names, token.Value.Name)
+	}
+	return names
 }
 
 func hashOf(secret string) []byte {

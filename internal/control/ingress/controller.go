@@ -6,6 +6,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/core/suggest"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
@@ -60,7 +61,7 @@ func (c *Controller) Affected(s records.Snapshot, change view.Change) []engine.K
 		if record.Kind == api.KindIngress {
 			return routedWith(s, change)
 		}
-		return servedBy(s, record.Ref())
+		return append(servedBy(s, record.Ref()), mayMean(s, record.Ref(), change)...)
 	case *api.Task:
 		return servedBy(s, record.Owner())
 	case *api.TaskStatus:
@@ -89,6 +90,25 @@ func routedWith(s records.Snapshot, change view.Change) []engine.Key {
 	for _, ref := range related(s, changed...) {
 		if key := control.Key(ref); key != out[0] {
 			out = append(out, key)
+		}
+	}
+	return out
+}
+
+// mayMean returns the ingresses whose service is not there, and that may have meant a workload that comes or goes: their
+// status names it.
+func mayMean(s records.Snapshot, workload api.Ref, change view.Change) []engine.Key {
+	if !workload.Kind.Serves() || change.Old != nil && change.New != nil {
+		return nil
+	}
+	var out []engine.Key
+	for object := range s.Objects(api.KindIngress) {
+		if object.Value.Scope != workload.Scope {
+			continue
+		}
+		spec, err := api.DecodeSpec[api.IngressSpec](*object.Value)
+		if err == nil && suggest.Near(spec.ServiceName(object.Value.Name), workload.Name) {
+			out = append(out, control.Key(object.Value.Ref()))
 		}
 	}
 	return out

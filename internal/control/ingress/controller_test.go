@@ -249,6 +249,58 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// TestWhatAnIngressWaitsFor: it says what is missing, and which workload was probably meant.
+func TestWhatAnIngressWaitsFor(t *testing.T) {
+	none := 0
+	for name, test := range map[string]struct {
+		spec     api.IngressSpec
+		replicas *int
+		pods     []bool
+		want     string
+	}{
+		"no pod yet":   {api.IngressSpec{Service: "web"}, nil, nil, "waits for deployment/prod/web"},
+		"one pod":      {api.IngressSpec{Service: "web"}, nil, []bool{false}, "the pod of prod/web isn't ready"},
+		"pods":         {api.IngressSpec{Service: "web"}, nil, []bool{false, false}, "none of the 2 pods of prod/web is ready"},
+		"scaled to 0":  {api.IngressSpec{Service: "web"}, &none, nil, "deployment/prod/web is scaled to 0"},
+		"another name": {api.IngressSpec{Service: "wbe"}, nil, nil, "there is no deployment or statefulset prod/wbe; did you mean prod/web?"},
+		"nothing near": {api.IngressSpec{Service: "database"}, nil, nil, "there is no deployment or statefulset prod/database"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newHarness(t)
+			l.object(web, api.DeploymentSpec{Ports: []string{"8000"}, Replicas: test.replicas}, nil)
+			test.spec.Host = "shop.org"
+			l.object(shop, test.spec, nil)
+			l.proxy(nil)
+			for i, ready := range test.pods {
+				l.pod(string(rune('a'+i)), ready)
+			}
+			status := l.look()
+			if c := api.FindCondition(status.Conditions, api.ConditionReady); c.Message != test.want {
+				t.Errorf("it says %q, want %q", c.Message, test.want)
+			}
+		})
+	}
+}
+
+// TestANameThatNobodyCertifies: for shop.localhost the next step is the cluster's own authority.
+func TestANameThatNobodyCertifies(t *testing.T) {
+	for host, want := range map[string]string{
+		"shop.localhost": `use tls { provider = "internal" } for it`, "shop.org": "the name must resolve to this server",
+	} {
+		l := newHarness(t)
+		l.object(web, api.DeploymentSpec{Ports: []string{"8000"}}, nil)
+		l.object(shop, api.IngressSpec{Host: host, Service: "web", TLS: &api.IngressTLS{}}, nil)
+		l.proxy(func(n *api.IngressNodeStatus) {
+			n.Certificates = map[string]api.CertificateStatus{host: {Error: "rejected", At: epoch}}
+		})
+		l.pod("a", true)
+		status := l.look()
+		if c := api.FindCondition(status.Conditions, api.ConditionReady); !strings.Contains(c.Message, want) {
+			t.Errorf("%s: %s", host, c.Message)
+		}
+	}
+}
+
 // TestAnIngressThatIsGone: its status is deleted too, even if the ingress was deleted while no controller ran.
 func TestAnIngressThatIsGone(t *testing.T) {
 	l := newHarness(t)
@@ -280,16 +332,17 @@ func TestAffected(t *testing.T) {
 		change view.Change
 		want   []engine.Key
 	}{
-		"its object":           {view.Change{New: &api.Object{Kind: shop.Kind, Scope: shop.Scope, Name: shop.Name}}, own},
-		"its workload":         {view.Change{New: &api.Object{Kind: web.Kind, Scope: web.Scope, Name: web.Name}}, own},
-		"one of its name":      {view.Change{New: &api.Object{Kind: other.Kind, Scope: other.Scope, Name: other.Name}}, nil},
-		"a pod":                {view.Change{New: &api.TaskStatus{ID: "a"}}, own},
-		"how its workload is":  {view.Change{Key: records.StatusKey(web), New: &api.WorkloadStatus{}}, own},
-		"a pod of no task":     {view.Change{New: &api.TaskStatus{ID: "z"}}, nil},
-		"a proxy":              {view.Change{New: &api.IngressNodeStatus{}}, own},
-		"what it wrote":        {view.Change{New: &api.IngressStatus{}}, nil},
-		"a job":                {view.Change{New: &api.Object{Kind: api.KindJob, Scope: "prod", Name: "web"}}, nil},
-		"something unreadable": {view.Change{}, nil},
+		"its object":            {view.Change{New: &api.Object{Kind: shop.Kind, Scope: shop.Scope, Name: shop.Name}}, own},
+		"its workload":          {view.Change{New: &api.Object{Kind: web.Kind, Scope: web.Scope, Name: web.Name}}, own},
+		"one of its name":       {view.Change{New: &api.Object{Kind: other.Kind, Scope: other.Scope, Name: other.Name}}, nil},
+		"a pod":                 {view.Change{New: &api.TaskStatus{ID: "a"}}, own},
+		"how its workload is":   {view.Change{Key: records.StatusKey(web), New: &api.WorkloadStatus{}}, own},
+		"a pod of no task":      {view.Change{New: &api.TaskStatus{ID: "z"}}, nil},
+		"a proxy":               {view.Change{New: &api.IngressNodeStatus{}}, own},
+		"what it wrote":         {view.Change{New: &api.IngressStatus{}}, nil},
+		"one it may have meant": {view.Change{New: &api.Object{Kind: web.Kind, Scope: web.Scope, Name: "wbe"}}, own},
+		"a job":                 {view.Change{New: &api.Object{Kind: api.KindJob, Scope: "prod", Name: "web"}}, nil},
+		"something unreadable":  {view.Change{}, nil},
 	} {
 		got := l.c.Affected(l.snapshot(), test.change)
 		if len(got) != len(test.want) || len(got) > 0 && got[0] != test.want[0] {

@@ -8,6 +8,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/hosts"
+	"tend.dev/tend/internal/core/suggest"
 	"tend.dev/tend/internal/records"
 )
 
@@ -20,6 +21,8 @@ type observed struct {
 	taken *hosts.Refusal
 	// serves reports whether the workload exists.
 	serves   bool
+	leads    api.Ref // the workload; its kind is empty if there is none
+	meant    string  // where there is none: the one of the scope that was probably meant
 	workload api.DeploymentSpec
 	rollout  *api.WorkloadStatus // nil while nothing is known of it
 	pods     int                 // wanted and not ended
@@ -45,14 +48,32 @@ func observe(s records.Snapshot, object records.Read[api.Object], claims hosts.T
 		ref := api.Ref{Kind: kind, Scope: object.Value.Scope, Name: name}
 		if workload := s.Object(ref); workload.Exists() {
 			spec, err := api.DecodeWorkload(kind, workload.Value.Spec)
-			o.serves, o.workload = err == nil, spec.DeploymentSpec
+			o.serves, o.workload, o.leads = err == nil, spec.DeploymentSpec, ref
 			o.rollout = s.WorkloadStatus(ref).Value
 			o.count(s, ref)
 			break
 		}
 	}
+	if o.leads.Kind == "" {
+		o.meant = nearTo(s, api.Ref{Scope: object.Value.Scope, Name: name})
+	}
 	o.compare(s)
 	return o
+}
+
+// nearTo returns the workload of a scope that a name was probably meant to be; empty if none is near.
+func nearTo(s records.Snapshot, service api.Ref) string {
+	near, ok := suggest.Object(service, func(yield func(api.Ref) bool) {
+		for ref := range s.Refs(service.Scope) {
+			if ref.Kind.Serves() && !yield(ref) {
+				return
+			}
+		}
+	})
+	if !ok {
+		return ""
+	}
+	return near.Scope + "/" + near.Name
 }
 
 // gap is a node whose proxy doesn't reach the pods of another one.

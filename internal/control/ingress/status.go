@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/hosts"
 )
 
 // status returns the status of an ingress.
@@ -83,11 +84,11 @@ func (o observed) notReadyReason() (reason, message string) {
 	case o.traffic == api.TrafficPaused:
 		return api.ReasonPaused, "requests wait; `tend ingress resume` lets them through"
 	case !o.serves:
-		return api.ReasonNoService, fmt.Sprintf("there is no deployment or statefulset %s/%s", o.object.Value.Scope, service)
+		return api.ReasonNoService, o.noService(service)
 	case o.ready == 0 && len(o.gaps) > 0:
 		return api.ReasonPodsUnreached, o.unreached()
 	case o.ready == 0:
-		return api.ReasonNoReadyPods, fmt.Sprintf("none of the %d pods of %s/%s is ready", o.pods, o.object.Value.Scope, service)
+		return api.ReasonNoReadyPods, o.notReady()
 	case o.spec.Secure() && !o.spec.TLS.OnDemand && (certificate == nil || certificate.NotAfter.IsZero()):
 		if certificate != nil && certificate.Error != "" {
 			return api.ReasonCertificateFailed, o.certificateFault(certificate)
@@ -97,6 +98,28 @@ func (o observed) notReadyReason() (reason, message string) {
 		return api.ReasonCertificateFailed, o.certificateFault(certificate)
 	}
 	return "", ""
+}
+
+// noService says that the workload is missing, and which one was probably meant.
+func (o observed) noService(service string) string {
+	text := fmt.Sprintf("there is no deployment or statefulset %s/%s", o.object.Value.Scope, service)
+	if o.meant != "" {
+		text += "; did you mean " + o.meant + "?"
+	}
+	return text
+}
+
+// notReady says what the ingress waits for: pods that are yet to be made, or to get ready.
+func (o observed) notReady() string {
+	switch {
+	case o.pods > 1:
+		return fmt.Sprintf("none of the %d pods of %s/%s is ready", o.pods, o.leads.Scope, o.leads.Name)
+	case o.pods == 1:
+		return fmt.Sprintf("the pod of %s/%s isn't ready", o.leads.Scope, o.leads.Name)
+	case o.workload.ReplicaCount() == 0:
+		return o.leads.String() + " is scaled to 0"
+	}
+	return "waits for " + o.leads.String()
 }
 
 // chosenBy names what says at which port the proxies listen.
@@ -192,6 +215,8 @@ func (o observed) certificateFault(c *api.CertificateStatus) string {
 		text += "; set the config keys again"
 	case tls.Provider == "internal":
 		text += "; it is tried again by itself"
+	case !hosts.Certifiable(o.spec.Host):
+		text += "; no public authority certifies such a name: use tls { provider = \"internal\" } for it"
 	default:
 		text += "; the name must resolve to this server, and ports 80 and 443 be reachable from outside; it is tried again by itself"
 	}

@@ -1,0 +1,71 @@
+package suggest
+
+import (
+	"iter"
+
+	"tend.dev/tend/api"
+)
+
+// Object returns the object that an address was probably meant to name; ok is false if none is near. Of the address, kind
+// and scope may be empty. An object of another kind is only near if it has the very name.
+//
+// Of objects that are equally near, one in the scope that was asked for wins, then one that runs containers, then the first
+// by name.
+func Object(asked api.Ref, there iter.Seq[api.Ref]) (found api.Ref, ok bool) {
+	best := cost{letters: most}
+	for ref := range there {
+		if ref == asked {
+			return api.Ref{}, false // it is there
+		}
+		c, near := costOf(asked, ref)
+		if near && (c.less(best) || c == best && ref.String() < found.String()) {
+			found, ok, best = ref, true, c
+		}
+	}
+	return found, ok
+}
+
+// cost says how far an object is from what was asked for.
+type cost struct {
+	letters int
+	kind    bool // another kind than the one that was asked for
+	scope   bool // another scope
+	service bool // it runs no containers
+}
+
+func (c cost) less(other cost) bool {
+	switch {
+	case c.letters != other.letters:
+		return c.letters < other.letters
+	case c.kind != other.kind:
+		return !c.kind
+	case c.scope != other.scope:
+		return !c.scope
+	}
+	return !c.service && other.service
+}
+
+// costOf compares an object with an address. One is near if scope and name each are what was asked for, or nearly.
+func costOf(asked, ref api.Ref) (cost, bool) {
+	c := cost{kind: asked.Kind != "" && asked.Kind != ref.Kind, scope: asked.Scope != "" && asked.Scope != ref.Scope,
+		service: !ref.Kind.HasContainers()}
+	if asked.Name != ref.Name {
+		if !within(asked.Name, ref.Name) || c.kind {
+			return c, false
+		}
+		c.letters += Distance(asked.Name, ref.Name)
+	}
+	if c.scope {
+		if !within(asked.Scope, ref.Scope) {
+			return c, false
+		}
+		c.letters += Distance(asked.Scope, ref.Scope)
+	}
+	return c, c != cost{service: c.service} // the very object that was asked for is no suggestion
+}
+
+// within reports whether two words are near each other, without comparing those of very different lengths.
+func within(word, name string) bool {
+	bound := allowed(word)
+	return len(name)-len(word) <= 4*bound && len(word)-len(name) <= 4*bound && Distance(word, name) <= bound
+}
