@@ -25,6 +25,8 @@ const (
 	ReasonRolledBack = "RolledBack"
 	// ReasonNoNode: a pod fits on no node.
 	ReasonNoNode = "NoNode"
+	// ReasonTooLarge: a pod asks for more memory or cores than any node has in all.
+	ReasonTooLarge = "TooLarge"
 	// ReasonNoRuntime: the pods need a kind of runtime that no node has.
 	ReasonNoRuntime = "NoRuntime"
 	// ReasonNodeDown: an operator said that its node is off, or removed the node.

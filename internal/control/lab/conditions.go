@@ -76,7 +76,7 @@ func progressOf(t *lab.Task) string {
 
 // noPlace reports whether a lab waits for a node that takes it.
 func noPlace(s api.LabStatus) bool {
-	return s.Reason == api.ReasonNoNode || s.Reason == api.ReasonNoRuntime
+	return s.Reason == api.ReasonNoNode || s.Reason == api.ReasonTooLarge || s.Reason == api.ReasonNoRuntime
 }
 
 // next returns the step that helps, if something is wrong.

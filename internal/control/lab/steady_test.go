@@ -103,10 +103,10 @@ func TestALabWithoutRoomIsUnderWayForAMoment(t *testing.T) {
 		big.Resources = &api.Resources{Reservations: &api.ResourceReservations{Memory: "100Gi"}}
 		l.Put(big, linux)
 		l.Pass(4 * time.Second)
-		l.condition(linux, api.ConditionProgressing, api.ConditionTrue, api.ReasonNoNode)
+		l.condition(linux, api.ConditionProgressing, api.ConditionTrue, api.ReasonTooLarge)
 		l.Pass(2 * time.Second)
-		l.condition(linux, api.ConditionProgressing, api.ConditionFalse, api.ReasonNoNode)
-		l.condition(linux, api.ConditionDegraded, api.ConditionTrue, api.ReasonNoNode)
+		l.condition(linux, api.ConditionProgressing, api.ConditionFalse, api.ReasonTooLarge)
+		l.condition(linux, api.ConditionDegraded, api.ConditionTrue, api.ReasonTooLarge)
 	})
 }
 

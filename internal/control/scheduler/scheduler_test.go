@@ -111,11 +111,11 @@ func TestRefusals(t *testing.T) {
 		"memory": {"a limit is kept free", func(l *harness) {
 			l.node("n1", true)
 			l.release("v1", api.DeploymentSpec{Container: api.Container{Resources: &api.Resources{Limits: &api.ResourceLimits{Memory: "8Gi"}}}})
-		}, "node n1 lacks memory: 8Gi asked, 4Gi in all"},
+		}, "no node has 8Gi of memory; n1 has 4Gi"},
 		"cores": {"so are cores", func(l *harness) {
 			l.node("n1", true)
 			l.release("v1", api.DeploymentSpec{Container: api.Container{Resources: &api.Resources{Limits: &api.ResourceLimits{CPU: "8"}}}})
-		}, "node n1 lacks cores: 8 asked, 4 in all"},
+		}, "no node has 8 cores; n1 has 4"},
 		"port": {"a fixed port is held by one container a node", func(l *harness) {
 			l.node("n1", true)
 			l.release("v1", api.DeploymentSpec{Ports: []string{"8080:80"}})

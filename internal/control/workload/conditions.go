@@ -110,7 +110,7 @@ func (o observed) imageProgress() string {
 }
 
 // waitsForNode are the reasons of a plan that only a node can go on with.
-var waitsForNode = []string{api.ReasonNoNode, api.ReasonNoRuntime, api.ReasonNodeLost, api.ReasonNodeDown, api.ReasonEvictionPaused}
+var waitsForNode = []string{api.ReasonNoNode, api.ReasonTooLarge, api.ReasonNoRuntime, api.ReasonNodeLost, api.ReasonNodeDown, api.ReasonEvictionPaused}
 
 // trouble returns the Degraded condition: what a person must fix.
 func (o observed) trouble(a assessment) api.Condition {

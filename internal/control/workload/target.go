@@ -190,6 +190,9 @@ func (c *Controller) mint(o observed, id identity) (*api.Release, error) {
 		Generation: o.object.Value.Metadata.Generation, Reason: o.reasonForRelease(id), CreatedAt: c.Now(),
 		Restart: o.asked(), Change: o.object.Value.Metadata.Change, Confined: o.object.Value.Confined(),
 	}
+	if release.Reason == tagMoved {
+		release.Change = nil // nobody asked for it
+	}
 	release.Image, release.Build = o.wanted()
 	if id.pinned != nil {
 		release.Build = id.pinned.Build
@@ -226,6 +229,9 @@ func (o observed) returns(id identity) bool {
 	return newest.RolledBackFrom != id.pinned.ID || !id.ownEnv() && newest.EnvHash != id.envHash
 }
 
+// tagMoved is the reason of a release that nobody asked for: the same name stands for another image now.
+const tagMoved = "the tag moved"
+
 func (o observed) reasonForRelease(id identity) string {
 	newest := o.newestRelease()
 	switch {
@@ -242,6 +248,9 @@ func (o observed) reasonForRelease(id identity) string {
 	}
 	if newest.Build.Name() != id.build.Name() {
 		return "source changed"
+	}
+	if id.build == nil && !o.object.Value.Metadata.UpdatedAt.After(newest.CreatedAt) {
+		return tagMoved
 	}
 	return "image changed"
 }

@@ -38,7 +38,7 @@ func TestMint(t *testing.T) {
 		"bucket":       {reason: "a bucket reaches the container", change: func(l *harness) { l.config("apps/prod/web/A", "1") }, release: "v2", why: "environment changed"},
 		"scope bucket": {reason: "so does the scope's", change: func(l *harness) { l.config("scopes/prod/A", "1") }, release: "v2", why: "environment changed"},
 		"other bucket": {reason: "another app's doesn't", change: func(l *harness) { l.config("apps/prod/api/A", "1") }, release: "v1"},
-		"image":        {reason: "the tag moved", change: func(l *harness) { l.images["web:1"] = "sha256:moved" }, release: "v2", why: "image changed"},
+		"image":        {reason: "the tag moved", change: func(l *harness) { l.images["web:1"] = "sha256:moved" }, release: "v2", why: "the tag moved"},
 		"restart":      {reason: "a restart replaces slots under the same release", change: func(l *harness) { l.stamp(api.StampRestart, "1") }, release: "v1"},
 		"another image reference": {reason: "the image is in the hash", change: func(l *harness) {
 			l.apply(replicas(2, "web:2"))

@@ -89,7 +89,7 @@ func TestPlan(t *testing.T) {
 				named("n1", func(n *Node) { n.Arch = "arm64" }), named("n2", func(n *Node) { n.Arch = "amd64" }), named("n3", nil),
 			},
 			refused: []Refusal{{
-				Task: "a", Message: "1 of 3 nodes is arm64; the image is amd64; 2 of 3 nodes lack memory (1048576Gi asked)",
+				Task: "a", TooLarge: true, Message: "no node has 1048576Gi of memory; n1 has 4Gi",
 				Next: "lower resources.limits.memory to what a node has",
 			}},
 		},
@@ -101,7 +101,7 @@ func TestPlan(t *testing.T) {
 		"too little memory": {
 			reason: "what no node has in all can't be had",
 			tasks:  []Task{{ID: "a", Demand: &Demand{MemoryBytes: 8 << 30}}}, nodes: []Node{vm(nil)},
-			refused: []Refusal{{Task: "a", Message: "node vm lacks memory: 8Gi asked, 4Gi in all", Next: "lower resources.limits.memory to what a node has"}},
+			refused: []Refusal{{Task: "a", TooLarge: true, Message: "no node has 8Gi of memory; vm has 4Gi", Next: "lower resources.limits.memory to what a node has"}},
 		},
 		"all of the memory": {
 			reason: "limits are not reservations: each task may ask for the whole node",
@@ -113,10 +113,22 @@ func TestPlan(t *testing.T) {
 			tasks:  []Task{{ID: "a", Demand: &Demand{MemoryBytes: 8 << 30, CPUs: 9}}}, nodes: []Node{vm(func(n *Node) { n.MemoryBytes, n.CPUs = 0, 0 })},
 			placed: []Assignment{{"a", "vm"}},
 		},
+		"too much to reserve": {
+			reason: "what is reserved counts like a limit",
+			tasks:  []Task{{ID: "a", Demand: &Demand{ReservedMemory: 8 << 30}}}, nodes: []Node{vm(nil)},
+			refused: []Refusal{{Task: "a", TooLarge: true, Message: "no node has 8Gi of memory; vm has 4Gi", Next: "lower resources.reservations.memory to what a node has"}},
+		},
+		"a node of unknown size": {
+			reason: "it may be large enough once it answers",
+			tasks:  []Task{{ID: "a", Demand: &Demand{MemoryBytes: 8 << 30}}},
+			nodes:  []Node{vm(nil), named("n2", func(n *Node) { n.MemoryBytes, n.Alive = 0, false })},
+			refused: []Refusal{{Task: "a", Message: "1 of 2 nodes does not answer; 1 of 2 nodes lacks memory (8Gi asked)",
+				Next: "start Tend on the node (systemctl start tend); Tend goes on by itself"}},
+		},
 		"too few cores": {
 			reason: "the same for cores",
 			tasks:  []Task{{ID: "a", Demand: &Demand{CPUs: 2.5}}}, nodes: []Node{vm(nil)},
-			refused: []Refusal{{Task: "a", Message: "node vm lacks cores: 2.5 asked, 2 in all", Next: "lower resources.limits.cpu to what a node has"}},
+			refused: []Refusal{{Task: "a", TooLarge: true, Message: "no node has 2.5 cores; vm has 2", Next: "lower resources.limits.cpu to what a node has"}},
 		},
 		"port taken": {
 			reason: "a port belongs to one task, the older one",

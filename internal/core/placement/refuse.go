@@ -27,13 +27,13 @@ func (c *cluster) explain(t Task) Refusal {
 	case 0:
 		r.Message, r.Next = "no node has joined yet", "wait a moment: a server joins as a node when it starts; else see its log"
 	case 1:
-		if r.noRuntime(c, t) {
+		if r.noRuntime(c, t) || r.tooLarge(c, t) {
 			break
 		}
 		failed := c.refuses(c.sites[0], t)
 		r.Message, r.Next = failed.alone(c, c.sites[0], t), failed.next
 	default:
-		if !r.noRuntime(c, t) {
+		if !r.noRuntime(c, t) && !r.tooLarge(c, t) {
 			r.Message, r.Next = c.counts(t)
 		}
 	}
@@ -51,6 +51,43 @@ func (r *Refusal) noRuntime(c *cluster, t Task) bool {
 		r.NoRuntime, r.Message, r.Next = true, message, next
 	}
 	return message != ""
+}
+
+// tooLarge fills in the refusal of a task that asks for more than any node has in all, and reports whether it is one. A
+// node that didn't report its size may be large enough.
+func (r *Refusal) tooLarge(c *cluster, t Task) bool {
+	memory, cpus := c.sites[0], c.sites[0]
+	for _, s := range c.sites {
+		if s.MemoryBytes == 0 || s.CPUs == 0 {
+			return false
+		}
+		if s.MemoryBytes > memory.MemoryBytes {
+			memory = s
+		}
+		if s.CPUs > cpus.CPUs {
+			cpus = s
+		}
+	}
+	switch {
+	case max(t.MemoryBytes, t.ReservedMemory) > memory.MemoryBytes:
+		r.Message = fmt.Sprintf("no node has %s of memory; %s has %s", size(max(t.MemoryBytes, t.ReservedMemory)), memory.ID, size(memory.MemoryBytes))
+		r.Next = "lower resources." + largest(float64(t.MemoryBytes), float64(t.ReservedMemory)) + ".memory to what a node has"
+	case max(t.CPUs, t.ReservedCPUs) > cpus.CPUs+rounding:
+		r.Message = fmt.Sprintf("no node has %g cores; %s has %g", max(t.CPUs, t.ReservedCPUs), cpus.ID, cpus.CPUs)
+		r.Next = "lower resources." + largest(t.CPUs, t.ReservedCPUs) + ".cpu to what a node has"
+	default:
+		return false
+	}
+	r.TooLarge = true
+	return true
+}
+
+// largest names the block of resources that asks for more.
+func largest(limit, reserved float64) string {
+	if reserved > limit {
+		return "reservations"
+	}
+	return "limits"
 }
 
 // counts says how many nodes fail each filter, in the filters' order, and returns the next step for the filter that

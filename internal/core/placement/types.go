@@ -122,8 +122,11 @@ type Assignment struct {
 
 // Reason returns the word for it in conditions.
 func (r Refusal) Reason() string {
-	if r.NoRuntime {
+	switch {
+	case r.NoRuntime:
 		return api.ReasonNoRuntime
+	case r.TooLarge:
+		return api.ReasonTooLarge
 	}
 	return api.ReasonNoNode
 }
@@ -136,6 +139,8 @@ type Refusal struct {
 	Next string
 	// NoRuntime is set if the task needs a runtime that no node has, whatever else becomes of the nodes.
 	NoRuntime bool
+	// TooLarge is set if the task asks for more than any node has in all.
+	TooLarge bool
 	// Crowded is set if only the task that it replaces is in the way: it would fit if that were gone.
 	Crowded bool
 }
