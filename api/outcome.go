@@ -33,12 +33,14 @@ type AwaitResult struct {
 // OutcomeState is how far a write has come.
 type OutcomeState string
 
-// The states of a write. Nothing changes in the last three without another write, or the end of what is waited for.
+// The states of a write. Nothing changes in the last four without another write, or the end of what is waited for.
 const (
 	OutcomePending   OutcomeState = "Pending"
 	OutcomeConverged OutcomeState = "Converged"
 	OutcomeFailed    OutcomeState = "Failed"
-	OutcomeHeld      OutcomeState = "Held" // rolled back, paused, or waiting: a lab for room, an object for one that is in trouble
+	// OutcomeReplaced: a newer change took the place of what was written, before it was complete.
+	OutcomeReplaced OutcomeState = "Replaced"
+	OutcomeHeld     OutcomeState = "Held" // rolled back, paused, or waiting: a lab for room, an object for one that is in trouble
 )
 
 // Outcome is what has become of a write.

@@ -31,8 +31,7 @@ func (a *app) applyCommand() *cobra.Command {
 		Aliases: []string{"up", "deploy"},
 		Long: "Store manifests, all or none, and wait until every pod is ready. Without -f it is what this folder has: its Procfile,\n" +
 			"else the manifests in .tend or .voodu.\n\n" +
-			"Exit status: 0 converged, 1 error, 2 rolled back or paused, or nothing progresses: a lab waits for room, or an object\n" +
-			"for another one that is in trouble (both go on by themselves), 3 timed out (Tend goes on working at it).",
+			exitStatusOfApply,
 		Example: "  tend apply -f web.hcl\n  tend apply -f deploy/ --prune\n  cat web.yaml | tend apply -f - --format yaml\n" +
 			"  tend apply -f web.hcl --no-wait -o json\n  tend apply --image ghcr.io/example/app:1     # the Procfile here",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -82,6 +81,10 @@ func (a *app) applyCommand() *cobra.Command {
 	ask.wait.flags(command)
 	return command
 }
+
+const exitStatusOfApply = "Exit status: 0 converged, 1 error, 2 rolled back or paused, or nothing progresses: a lab waits for room, or an object\n" +
+	"for another one that is in trouble (both go on by themselves), 3 timed out (Tend goes on working at it), 4 replaced by a\n" +
+	"newer change before it was complete."
 
 const forceConflictsUsage = "take over fields that another manager set to another value"
 

@@ -9,11 +9,12 @@ import (
 
 // The exit codes scripts rely on. `tend exec` ends with the command's own instead.
 const (
-	exitOK      = 0
-	exitError   = 1
-	exitPaused  = 2 // what was asked for did not last, rolled back or paused, or waits: for room, or for another object
-	exitChanges = 2 // diff --detailed-exitcode: there are changes
-	exitTimeout = 3
+	exitOK       = 0
+	exitError    = 1
+	exitPaused   = 2 // what was asked for did not last, rolled back or paused, or waits: for room, or for another object
+	exitChanges  = 2 // diff --detailed-exitcode: there are changes
+	exitTimeout  = 3
+	exitReplaced = 4 // a newer change took the place of what was applied, before it was complete
 )
 
 // exitStatus ends the process with a code. An empty text means that everything is printed already.
@@ -30,10 +31,14 @@ func (e *exitStatus) Error() string {
 }
 
 // missingError is an address that matches nothing.
-type missingError struct{ what string }
+type missingError struct {
+	what string
+	// meant is what was probably meant; empty if nothing is near.
+	meant string
+}
 
 func (e *missingError) Error() string {
-	return fmt.Sprintf("there is no %s\n  `tend get` lists what there is", e.what)
+	return fmt.Sprintf("there is no %s%s\n  `tend get` lists what there is", e.what, questionOf(e.meant))
 }
 
 // report prints an error and returns the process's exit code.

@@ -31,8 +31,12 @@ func verdict(all []seen) error {
 		case api.OutcomeFailed:
 			worst = exitError
 		case api.OutcomeHeld:
-			if worst == exitOK {
+			if worst != exitError {
 				worst = exitPaused
+			}
+		case api.OutcomeReplaced:
+			if worst == exitOK {
+				worst = exitReplaced
 			}
 		default:
 			continue
@@ -48,7 +52,8 @@ func verdict(all []seen) error {
 // trouble says why a write came to nothing, with the last lines of the failed container and the next step.
 func trouble(s seen) string {
 	text := fmt.Sprintf("%s: %s", s.Ref, s.Cause)
-	for _, line := range s.Log {
+	said, _ := lastTry(s.Log)
+	for _, line := range said {
 		text += "\n  | " + line
 	}
 	return text + nextLine("  ", s.Next)

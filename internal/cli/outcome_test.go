@@ -23,6 +23,7 @@ func TestVerdict(t *testing.T) {
 	}
 	good, bad := at(api.OutcomeConverged, ""), at(api.OutcomeFailed, "no such image")
 	paused := at(api.OutcomeHeld, "paused: it ended", "last line")
+	replaced := at(api.OutcomeReplaced, "your v4 was replaced by root's apply")
 	cases := map[string]struct {
 		reason string
 		all    []seen
@@ -33,6 +34,9 @@ func TestVerdict(t *testing.T) {
 		"Failed":        {"an error with the next step", []seen{good, bad}, exitError, []string{"deployment/prod/web: no such image\n  Next: tend describe prod/web"}},
 		"Paused":        {"held, with the last lines", []seen{paused}, exitPaused, []string{"paused: it ended\n  | last line\n  Next: "}},
 		"ErrorWins":     {"an error weighs more than a pause, both are reported", []seen{bad, paused}, exitError, []string{"no such image", "it ended"}},
+		"Replaced":      {"a newer change came", []seen{good, replaced}, exitReplaced, []string{"deployment/prod/web: your v4 was replaced"}},
+		"PauseWins":     {"what needs a person weighs more", []seen{replaced, paused}, exitPaused, []string{"your v4 was replaced", "it ended"}},
+		"ErrorWinsMore": {"and an error the most", []seen{replaced, bad, paused}, exitError, []string{"no such image"}},
 		"ErrorWinsLast": {"whatever the order", []seen{paused, bad}, exitError, []string{"no such image", "it ended"}},
 	}
 	for name, tc := range cases {

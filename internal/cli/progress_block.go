@@ -137,7 +137,7 @@ func (b *block) mark(o api.OutcomeState) string {
 		return b.paint.green("✓")
 	case api.OutcomeFailed:
 		return b.paint.red("✗")
-	case api.OutcomeHeld:
+	case api.OutcomeHeld, api.OutcomeReplaced:
 		return b.paint.yellow("!")
 	}
 	return b.paint.cyan(string(spinner[b.frame/4%len(spinner)]))

@@ -52,7 +52,7 @@ func (a *app) verb(v verb) *cobra.Command {
 	return command
 }
 
-const exitStatusOfVerbs = "\n\nExit status: 0 converged, 1 error, 2 rolled back or paused, 3 timed out (Tend goes on working at it)."
+const exitStatusOfVerbs = "\n\nExit status: 0 converged, 1 error, 2 rolled back or paused, 3 timed out (Tend goes on working at it),\n4 replaced by a newer change."
 
 // forcing adds --force-conflicts to a verb's command.
 func forcing(command *cobra.Command, force *bool) *cobra.Command {

@@ -31,6 +31,10 @@ func (s *judged) blame(status api.WorkloadStatus, ready, progressing api.Conditi
 // explain completes the outcome of a write that came to nothing: the cause, the last lines of the container that failed,
 // and the next step.
 func (s *judged) explain() {
+	if s.State == api.OutcomeReplaced {
+		s.Cause = s.Message
+		return
+	}
 	if s.State != api.OutcomeFailed && s.State != api.OutcomeHeld {
 		s.Cause = ""
 		return
@@ -72,7 +76,7 @@ func ending(s judged) string {
 	switch {
 	case s.State == api.OutcomeHeld && s.Ref.Kind.TimeBoxed() && len(s.needs) == 0:
 		return "it waits for room: "
-	case s.State == api.OutcomeHeld && s.Reason == api.ReasonNoRuntime:
+	case s.State == api.OutcomeHeld && (s.Reason == api.ReasonNoRuntime || s.Reason == api.ReasonTooLarge):
 		return "it waits for a node: "
 	case s.State != api.OutcomeHeld || s.Reason == api.ReasonNoReadyPods || len(s.needs) > 0:
 		return ""

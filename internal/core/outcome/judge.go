@@ -49,7 +49,7 @@ func judge(w api.Awaited, object api.Object, status api.WorkloadStatus) judged {
 		s.State = api.OutcomeConverged
 	case w.Counts && progressing.Reason == api.ReasonReleaseCommandFailed && counted(status):
 		return s.scaled(status, *progressing)
-	case progressing.Reason == api.ReasonNoRuntime: // it goes on when a node with that runtime joins
+	case progressing.Reason == api.ReasonNoRuntime || progressing.Reason == api.ReasonTooLarge: // it goes on when such a node joins
 		s.State = api.OutcomeHeld
 	case progressing.Status != api.ConditionFalse: // under way
 		s.needs = needs(object, *progressing)

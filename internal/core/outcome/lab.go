@@ -16,7 +16,7 @@ func (s judged) judgeLab(object api.Object, ready, progressing api.Condition, de
 	if troubled {
 		s.Reason, s.Message, s.Next = degraded.Reason, degraded.Message, degraded.Next
 	}
-	passing := []string{api.ReasonNoNode, api.ReasonNoRuntime, api.ReasonProvisioningFailed}
+	passing := []string{api.ReasonNoNode, api.ReasonTooLarge, api.ReasonNoRuntime, api.ReasonProvisioningFailed}
 	switch {
 	case troubled && !slices.Contains(passing, degraded.Reason), troubled && failures(object) >= manyFailures:
 		s.State = api.OutcomeFailed

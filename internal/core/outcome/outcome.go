@@ -10,6 +10,8 @@ type Observed struct {
 	Found  bool
 	Object api.Object
 	Pods   []api.Pod
+	// Releases are those of the object that are kept, in the order of their numbers.
+	Releases []api.Release
 }
 
 // judged is one outcome while all are judged.
@@ -63,6 +65,8 @@ func judgeOne(a api.Awaited, o Observed) (judged, error) {
 	}
 	j := judge(a, o.Object, status)
 	j.Pods = o.Pods
+	j.judgeRecovering(status)
+	j.judgeReplaced(o, status)
 	if o.Object.Kind.TimeBoxed() {
 		j.awaitSettled()
 	}
