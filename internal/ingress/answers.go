@@ -52,8 +52,19 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		problem(w, http.StatusGatewayTimeout, "the pod did not answer in time")
 	default:
-		problem(w, http.StatusBadGateway, "the pod could not be reached")
+		problem(w, http.StatusBadGateway, unanswered(x, err))
 	}
+}
+
+// unanswered says why there is no answer of a pod: the request didn't reach it, or it went away with the request.
+func unanswered(x *exchange, err error) string {
+	switch {
+	case unsent(err) || x.asking == nil:
+		return "the pod could not be reached"
+	case x.asking.removed.Load():
+		return "the pod was stopped before it had answered: the request took longer than the drain time of its deployment (strategy.drain)"
+	}
+	return "the pod ended the connection without an answer"
 }
 
 func unready(w http.ResponseWriter, x *exchange) {

@@ -42,6 +42,40 @@ func TestAClientThatLeaves(t *testing.T) {
 	}
 }
 
+// TestAPodThatEndsWithoutAnAnswer: the answer says whether it was not reached, ended by itself, or was stopped once its time
+// to finish was over.
+func TestAPodThatEndsWithoutAnAnswer(t *testing.T) {
+	for name, test := range map[string]struct {
+		stopped bool
+		want    string
+	}{
+		"by itself": {false, "502 the pod ended the connection without an answer\n"},
+		"stopped":   {true, "502 the pod was stopped before it had answered: the request took longer than the drain time of its deployment (strategy.drain)\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFront(t)
+			inside, over := make(chan struct{}), make(chan struct{})
+			f.serve(podOf(t, "p", func(w http.ResponseWriter, _ *http.Request) {
+				inside <- struct{}{}
+				<-over
+				if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+					conn.Close()
+				}
+			}))
+			_, reader := f.dial("POST / HTTP/1.1\r\nHost: shop.org\r\nContent-Length: 5\r\n\r\nwhole")
+			<-inside
+			if test.stopped {
+				f.Update(nil)
+			}
+			close(over)
+			response, text := f.read(reader, "POST")
+			if response.StatusCode != http.StatusBadGateway || text != test.want {
+				t.Errorf("%s %q, want %q", response.Status, text, test.want)
+			}
+		})
+	}
+}
+
 // TestAPodThatClosesKeptConnections costs no request.
 func TestAPodThatClosesKeptConnections(t *testing.T) {
 	f := newFront(t)
