@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/term"
 )
 
 // nodeTimeout is how long a node may be silent here: the default is 30 s.
@@ -54,7 +56,15 @@ func (*cluster) node(i int) string   { return "node-" + strconv.Itoa(i+1) }
 // address returns a loopback address that only this run uses.
 func address(i, port int) string { return fmt.Sprintf("127.71.%d.%d:%d", os.Getpid()&0xff, i+1, port) }
 
-func say(format string, args ...any) { fmt.Printf("\n\033[1m# "+format+"\033[0m\n", args...) }
+func say(format string, args ...any) { fmt.Print(heading(os.Stdout, fmt.Sprintf(format, args...))) }
+
+// heading returns a line in bold, or plain where the output is no terminal.
+func heading(out *os.File, text string) string {
+	if !term.IsTerminal(int(out.Fd())) {
+		return "\n# " + text + "\n"
+	}
+	return "\n\033[1m# " + text + "\033[0m\n"
+}
 
 func (c *cluster) root(name string) string { return filepath.Join(c.dir, name) }
 

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/term"
+
 	"tend.dev/tend/api"
 )
 
@@ -58,7 +60,15 @@ func (d *demo) root() string { return filepath.Join(d.dir, "state") }
 func (d *demo) network() string { return fmt.Sprintf("tend-demo-%d", os.Getpid()) }
 
 func (d *demo) say(format string, args ...any) {
-	fmt.Printf("\n\033[1m# "+format+"\033[0m\n", args...)
+	fmt.Print(heading(os.Stdout, fmt.Sprintf(format, args...)))
+}
+
+// heading returns a line in bold, or plain where the output is no terminal.
+func heading(out *os.File, text string) string {
+	if !term.IsTerminal(int(out.Fd())) {
+		return "\n# " + text + "\n"
+	}
+	return "\n\033[1m# " + text + "\033[0m\n"
 }
 
 // startServer starts a private Tend and waits until it answers.

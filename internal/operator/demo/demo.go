@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/term"
+
 	"tend.dev/tend/internal/operator/kubetest"
 )
 
@@ -60,7 +62,15 @@ func newDemo(tend, operator string) (*demo, error) {
 	return d, err
 }
 
-func say(format string, args ...any) { fmt.Printf("\n\033[1m# "+format+"\033[0m\n", args...) }
+func say(format string, args ...any) { fmt.Print(heading(os.Stdout, fmt.Sprintf(format, args...))) }
+
+// heading returns a line in bold, or plain where the output is no terminal.
+func heading(out *os.File, text string) string {
+	if !term.IsTerminal(int(out.Fd())) {
+		return "\n# " + text + "\n"
+	}
+	return "\n\033[1m# " + text + "\033[0m\n"
+}
 
 func (d *demo) root(name string) string { return filepath.Join(d.dir, name) }
 
