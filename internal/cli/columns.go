@@ -42,6 +42,8 @@ type narrowing struct {
 	drop []string
 	// cut are columns whose long cells may be cut, because the whole text is in -o wide or -o json.
 	cut []string
+	// squeeze are columns that are cut only where those that stay don't fit otherwise, and do then.
+	squeeze []string
 	// brief replaces a column of drop where the column doesn't fit, but its shorter form does.
 	brief map[string]column
 }
@@ -74,6 +76,11 @@ func (n narrowing) fit(all []column, width int) []column {
 	}
 	slices.SortStableFunc(optional, func(i, j int) int { return n.rank(all[j]) - n.rank(all[i]) })
 	shown := slices.Clone(all)
+	for i, c := range shown {
+		if narrower := c.width() + room; room < 0 && narrower >= minCutWidth && slices.Contains(n.squeeze, c.title) {
+			shown[i].cells, room = cutCells(c.cells, narrower), 0
+		}
+	}
 	dropped := map[int]bool{}
 	for _, i := range optional {
 		if short, ok := n.brief[all[i].title]; ok && needs(shown[i]) > room {

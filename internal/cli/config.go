@@ -25,7 +25,7 @@ func (a *app) configCommand() *cobra.Command {
 			"  tend config list prod/web\n  tend config get prod/web DATABASE_URL\n  tend config unset prod LOG_LEVEL",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("unknown config command %q: want list, get, set, unset or import", args[0])
+				return unknownSubcommand(cmd, args[0])
 			}
 			return cmd.Help()
 		},

@@ -57,6 +57,9 @@ func (a *app) changeBucket(ctx context.Context, c *client.Client, b bucket, chan
 	for _, warning := range result.Warnings {
 		fmt.Fprintf(a.err, "warning: %s\n", warning)
 	}
+	for _, note := range result.Notes {
+		fmt.Fprintf(a.err, "note: %s\n", printable(note, ""))
+	}
 	if err := a.say(result, b.String(), changedText(b, result, quiet)); err != nil || w.none {
 		return err
 	}

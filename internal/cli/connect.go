@@ -89,6 +89,8 @@ func takes(least, most int) cobra.PositionalArgs {
 		switch {
 		case len(args) < least:
 			return fmt.Errorf("something is missing: want %s\n  `%s --help` has examples", cmd.UseLine(), cmd.CommandPath())
+		case len(args) > most && cmd.HasAvailableSubCommands():
+			return unknownSubcommand(cmd, args[most])
 		case len(args) > most:
 			return fmt.Errorf("%q is too much: want %s\n  `%s --help` has examples", args[most], cmd.UseLine(), cmd.CommandPath())
 		}

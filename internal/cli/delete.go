@@ -120,8 +120,8 @@ func (a *app) toDelete(ctx context.Context, c *client.Client, ask deletion, args
 			continue
 		}
 		more, err := deleted(ctx, c, wanted)
-		var missing *missingError
-		if errors.As(err, &missing) && ask.tolerant {
+		var absent *missingError
+		if errors.As(err, &absent) && ask.tolerant {
 			continue
 		}
 		if err != nil {
@@ -137,7 +137,7 @@ func deleted(ctx context.Context, c *client.Client, wanted address) ([]api.Ref, 
 	ref, err := resolveExactly(ctx, c, wanted)
 	if err == nil && ref.Kind == api.KindLab {
 		if _, err = c.Object(ctx, ref); client.IsNotFound(err) {
-			err = unlessClass(ctx, c, wanted, &missingError{what: wanted.String()})
+			err = unlessClass(ctx, c, wanted, missing(ctx, c, wanted))
 		}
 	}
 	var class *classError
@@ -177,7 +177,7 @@ func usedByOthers(ref api.Ref) int {
 func (a *app) deleteAll(ctx context.Context, c *client.Client, ask deletion, refs []api.Ref) error {
 	var (
 		waits   []wait
-		missing error
+		absent  error
 		results []api.DeleteResult
 	)
 	for _, ref := range refs {
@@ -186,7 +186,7 @@ func (a *app) deleteAll(ctx context.Context, c *client.Client, ask deletion, ref
 		case client.IsNotFound(err) && ask.tolerant:
 			continue
 		case client.IsNotFound(err):
-			missing = errors.Join(missing, &missingError{what: string(ref.Kind) + " " + ref.Scope + "/" + ref.Name})
+			absent = errors.Join(absent, missing(ctx, c, address{kind: ref.Kind, scope: ref.Scope, name: ref.Name}))
 			continue
 		case err != nil:
 			return err
@@ -204,7 +204,7 @@ func (a *app) deleteAll(ctx context.Context, c *client.Client, ask deletion, ref
 		}
 	}
 	if ask.wait.none {
-		return missing
+		return absent
 	}
-	return errors.Join(a.await(ctx, c, waits, ask.wait.timeout), missing)
+	return errors.Join(a.await(ctx, c, waits, ask.wait.timeout), absent)
 }

@@ -32,7 +32,7 @@ func (a *app) deleteScope(ctx context.Context, c *client.Client, ask deletion, a
 		if ask.tolerant {
 			return nil
 		}
-		return &missingError{what: "scope " + ask.scope + ", nor config of one"}
+		return &missingError{what: "scope " + ask.scope + ", nor config of one", meant: nearScope(ctx, c, ask.scope)}
 	}
 	prune := ask.with.Prune
 	ask.with.Prune, ask.tolerant = false, true // an object that another command deletes meanwhile is fine

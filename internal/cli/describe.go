@@ -33,7 +33,7 @@ func (a *app) describeCommand() *cobra.Command {
 		Args:              takes(1, 2),
 		ValidArgsFunction: a.completePods,
 		RunE: a.orNode(a.addressed(func(ctx context.Context, c *client.Client, wanted address, rest []string) error {
-			if err := tooMuch("describe", rest); err != nil {
+			if err := wanted.tooMuch("describe", rest); err != nil {
 				return err
 			}
 			if wanted.pod != "" {
@@ -152,12 +152,12 @@ func (a *app) describeAll(d described, status api.WorkloadStatus, now time.Time)
 // briefEvents lists events of one object.
 func briefEvents(events []api.Event, now time.Time) listing {
 	l := listing{
-		header: []string{"AGE", "EVENT", "WHAT", "BY"},
+		header: []string{"AGE", "WHAT", "BY"},
 		narrow: narrowing{drop: []string{"BY", "AGE"}, cut: []string{"WHAT"}},
 	}
 	for _, e := range events {
 		d := eventData(e)
-		l.rows = append(l.rows, []string{age(e.Time, now), string(actionOf(e, d)), dash(cut(whatHappened(e, d), 80)), dash(eventBy(d))})
+		l.rows = append(l.rows, []string{age(e.Time, now), dash(cut(whatHappened(e, d), 80)), dash(eventBy(d))})
 	}
 	return l
 }

@@ -9,6 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
+	"tend.dev/tend/internal/core/suggest"
 )
 
 // describeNode shows one node: its state, why it isn't ready, and its unknown containers.
@@ -20,12 +21,14 @@ func (a *app) describeNode(ctx context.Context, c *client.Client, names []string
 	if err != nil {
 		return err
 	}
+	var known []string
 	for _, node := range nodes.Items {
 		if node.ID == names[0] {
 			return a.showNode(node)
 		}
+		known = append(known, node.ID)
 	}
-	return fmt.Errorf("there is no node %s\n  `tend nodes` lists what there is", names[0])
+	return fmt.Errorf("there is no node %s%s\n  `tend nodes` lists what there is", names[0], questionOf(suggest.Nearest(names[0], known)))
 }
 
 func (a *app) showNode(node api.NodeInfo) error {

@@ -93,7 +93,8 @@ func describeTrouble(w plain, pod api.Pod) {
 	if pod.Next != "" {
 		w.printf("    Next: %s\n", pod.Next)
 	}
-	for _, line := range pod.LastLog {
+	said, _ := lastTry(pod.LastLog)
+	for _, line := range said {
 		w.indent("    | ", line)
 	}
 }
@@ -106,11 +107,13 @@ func describeTroubles(w plain, pods []api.Pod, conditions []api.Condition) {
 	slices.SortStableFunc(pods, func(x, y api.Pod) int { return y.CreatedAt.Compare(x.CreatedAt) })
 	degraded, ready := api.FindCondition(conditions, api.ConditionDegraded), api.FindCondition(conditions, api.ConditionReady)
 	for _, pod := range pods {
-		log := strings.Join(pod.LastLog, "\n")
-		if pod.Ready || pod.Message == "" && log == "" || said[pod.Message+"\n"+log] {
+		tried, _ := lastTry(pod.LastLog)
+		log := strings.Join(tried, "\n")
+		about := unnumbered(pod.Message + "\n" + log)
+		if pod.Ready || pod.Message == "" && log == "" || said[about] {
 			continue
 		}
-		said[pod.Message+"\n"+log] = true
+		said[about] = true
 		known := degraded != nil && pod.Message != "" && strings.Contains(degraded.Message, pod.Message)
 		switch {
 		case known && log == "":

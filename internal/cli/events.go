@@ -144,6 +144,9 @@ func (a *app) showEvents(ctx context.Context, c *client.Client, f eventFlags, op
 	}
 	l := list(all.Events)
 	l.value = all
+	if len(all.Events) == 0 && opts.Name != "" && !a.structured() {
+		l.empty += questionOf(meantBy(ctx, c, address{kind: opts.Kind, scope: opts.Scope, name: opts.Name}))
+	}
 	return l.write(a.streams, a.output)
 }
 
@@ -179,7 +182,7 @@ func (a *app) printEvent(event api.Event, list func([]api.Event) listing) error 
 		_, err := fmt.Fprintln(a.out, l.names[0])
 		return err
 	}
-	return printColumns(a.streams, l.rows[0], []int{20, 34, 24})
+	return printColumns(a.streams, l.rows[0], []int{20, 32, 40})
 }
 
 // printColumns prints a row whose first cells have a width, because the rows to come are not known. On a terminal that is
@@ -204,17 +207,35 @@ func printColumns(s streams, cells []string, widths []int) error {
 
 func eventListing(events []api.Event) listing {
 	l := listing{
-		header: []string{"TIME", "TYPE", "OBJECT", "WHAT", "BY"}, wideHeader: []string{"ID"},
+		header: []string{"TIME", "OBJECT", "WHAT", "BY"}, wideHeader: []string{"TYPE", "ID"},
 		empty:  "no events are kept that match",
 		narrow: narrowing{drop: []string{"BY", "TIME"}, cut: []string{"WHAT"}, brief: agesOf(events, time.Now())},
+	}
+	if ofOneObject(events) { // the one that was asked for
+		l.narrow.drop = append([]string{"OBJECT"}, l.narrow.drop...)
 	}
 	for _, e := range events {
 		d := eventData(e)
 		l.names = append(l.names, e.ID)
-		l.rows = append(l.rows, []string{e.Time.UTC().Format(time.RFC3339), e.Type, e.Subject, dash(whatHappened(e, d)), dash(eventBy(d))})
-		l.wideRows = append(l.wideRows, []string{e.ID})
+		l.rows = append(l.rows, []string{e.Time.UTC().Format(time.RFC3339), eventObject(e, d), dash(whatHappened(e, d)), dash(eventBy(d))})
+		l.wideRows = append(l.wideRows, []string{e.Type, e.ID})
 	}
 	return l
+}
+
+// ofOneObject reports whether several events are about the same object.
+func ofOneObject(events []api.Event) bool {
+	return len(events) > 1 && !slices.ContainsFunc(events, func(e api.Event) bool {
+		return e.Subject != events[0].Subject || eventData(e).Kind != eventData(events[0]).Kind
+	})
+}
+
+// eventObject names the object of an event with its kind: an ingress often has the name of what it leads to.
+func eventObject(e api.Event, d api.EventData) string {
+	if d.Kind == "" {
+		return e.Subject
+	}
+	return string(d.Kind) + "/" + shortName(d.Ref())
 }
 
 // agesOf returns the shorter form of the times of events.

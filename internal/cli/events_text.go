@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,24 +11,27 @@ import (
 
 // whatHappened says in a few words what an event is about.
 func whatHappened(e api.Event, d api.EventData) string {
-	switch actionOf(e, d) {
-	case api.EventCreated:
-		return fmt.Sprintf("generation %d", d.Generation)
-	case api.EventUpdated, api.EventJoined:
-		return changedFields(d)
+	switch action := actionOf(e, d); action {
+	case api.EventUpdated:
+		return cmp.Or(changedFields(d), d.Verb, "changed")
+	case api.EventJoined:
+		return strings.TrimSuffix("joined: "+changedFields(d), ": ")
 	case api.EventLost, api.EventReturned, api.EventFlapping:
-		return d.Message
+		return cmp.Or(d.Message, string(action))
+	case api.EventFinalized:
+		return "all that was made for it is gone"
 	case api.EventReconciled:
 		if d.Message != "" {
 			return strings.ToLower(d.Phase) + ": " + d.Message
 		}
 		return strings.TrimSpace("as declared " + releaseText(d))
 	case api.EventFailed:
-		return strings.Trim(d.Reason+": "+d.Message, ": ")
+		return strings.TrimSuffix("failed: "+cmp.Or(d.Message, inWords(d.Reason)), ": ")
 	case api.EventStatusUpdated:
-		return statusText(d)
+		return cmp.Or(statusText(d), "status changed")
+	default:
+		return string(action)
 	}
-	return ""
 }
 
 func releaseText(d api.EventData) string {
@@ -38,24 +42,6 @@ func releaseText(d api.EventData) string {
 		return "(" + d.Release + ")"
 	}
 	return "(" + d.OldRelease + " → " + d.Release + ")"
-}
-
-// statusText says what changed of a status: its phase and release, its conditions, else its fields.
-func statusText(d api.EventData) string {
-	var parts []string
-	if d.OldPhase != "" {
-		parts = append(parts, strings.ToLower(d.OldPhase)+" → "+strings.ToLower(d.Phase))
-	}
-	if d.OldRelease != "" {
-		parts = append(parts, d.OldRelease+" → "+d.Release)
-	}
-	for _, c := range d.Conditions {
-		parts = append(parts, strings.TrimSpace(c.Type+" "+string(c.Status)+" "+c.Reason))
-	}
-	if len(parts) > 0 {
-		return strings.Join(parts, ", ")
-	}
-	return strings.ReplaceAll(changedFields(d), "status.", "")
 }
 
 // changedFields lists fields with their values as far as the event has them.

@@ -13,6 +13,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
+	"tend.dev/tend/internal/core/suggest"
 )
 
 // query holds the flags of `tend get`.
@@ -71,6 +72,9 @@ func (a *app) get(ctx context.Context, c *client.Client, q query, args []string)
 	case err == nil && len(args) == 1:
 		return a.getKinds(ctx, c, q, storedAs(kind))
 	case err != nil && !strings.ContainsAny(args[0], "/."):
+		if near := suggest.Nearest(strings.ToLower(args[0]), kindWords()); near != "" {
+			return fmt.Errorf("%w%s", err, questionOf(near))
+		}
 		return fmt.Errorf("%w: want a kind such as deployments, pods, nodes, or SCOPE/NAME", err)
 	}
 	return a.getOne(ctx, c, args)
@@ -110,7 +114,7 @@ func (a *app) getOne(ctx context.Context, c *client.Client, args []string) error
 	if err != nil {
 		return err
 	}
-	if err := tooMuch("get", rest); err != nil {
+	if err := wanted.tooMuch("get", rest); err != nil {
 		return err
 	}
 	if wanted.pod != "" {
@@ -150,7 +154,7 @@ func (a *app) getKinds(ctx context.Context, c *client.Client, q query, kinds []a
 		l.value = all
 		l.empty = "nothing is declared yet: `tend apply -f FILE` declares it"
 		if q != (query{}) || len(kinds) == 1 {
-			l.empty = "nothing matches"
+			l.empty = "nothing matches" + scopeHint(ctx, c, q.scope)
 		}
 		return l.write(a.streams, a.output)
 	}
@@ -203,7 +207,7 @@ func (a *app) getPods(ctx context.Context, c *client.Client, q query, args []str
 	if err != nil {
 		return err
 	}
-	if err := tooMuch("get", rest); err != nil {
+	if err := wanted.tooMuch("get", rest); err != nil {
 		return err
 	}
 	pods, err := podsOf(ctx, c, wanted)

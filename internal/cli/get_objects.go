@@ -57,6 +57,7 @@ func objectListing(objects []api.Object, now time.Time) listing {
 		t = tableOf(objects[0].Kind)
 	}
 	l := listing{header: append([]string{"OBJECT"}, t.header...), wideHeader: slices.Clone(t.wide), narrow: t.narrow}
+	l.narrow.squeeze = []string{"STATE"}
 	for _, object := range objects {
 		l.names = append(l.names, object.Ref().String())
 		cells, wide := t.row(object, now)
@@ -92,7 +93,7 @@ var workloadTable = table{
 var ingressTable = table{
 	header: []string{"URL", "SERVICE", "PODS", "STATE", "AGE"},
 	wide:   []string{"GENERATION", "MESSAGE"},
-	narrow: narrowing{drop: []string{"AGE", "SERVICE", "PODS"}},
+	narrow: narrowing{drop: []string{"AGE", "SERVICE", "PODS", "URL"}},
 	row: func(object api.Object, now time.Time) (cells, wide []string) {
 		spec, _ := api.DecodeSpec[api.IngressSpec](object)
 		status, _ := api.DecodeStatus[api.IngressStatus](object)

@@ -13,20 +13,16 @@ func podListing(pods []api.Pod, now time.Time) listing {
 	l := listing{
 		header:     []string{"POD", "READY", "STATE", "RELEASE", "STARTS", "PORTS", "AGE"},
 		wideHeader: []string{"NODE", "IMAGE", "ADDRESS", "TASK", "MESSAGE"},
-		narrow:     narrowing{drop: []string{"STARTS", "AGE", "PORTS", "NODE", "RELEASE"}},
+		narrow:     narrowing{drop: []string{"STARTS", "AGE", "PORTS", "NODE", "RELEASE"}, squeeze: []string{"STATE"}},
 	}
 	several := slices.ContainsFunc(pods, func(p api.Pod) bool { return p.Node != pods[0].Node })
 	if several { // then it matters
 		l.header, l.wideHeader = append(l.header, l.wideHeader[0]), l.wideHeader[1:]
 	}
 	for _, pod := range pods {
-		ready := "no"
-		if pod.Ready {
-			ready = "yes"
-		}
 		l.names = append(l.names, pod.Name)
 		l.rows = append(l.rows, []string{
-			pod.Name, ready, podState(pod), dash(pod.Release), fmt.Sprint(pod.Incarnations), portText(pod.Ports), age(pod.CreatedAt, now),
+			pod.Name, readyText(pod), podState(pod), dash(pod.Release), fmt.Sprint(pod.Incarnations), portText(pod.Ports), age(pod.CreatedAt, now),
 		})
 		message, _, _ := strings.Cut(pod.Message, "\n")
 		row := []string{dash(pod.Node), dash(pod.Image), dash(pod.Address), pod.Task, dash(message)}
@@ -37,6 +33,17 @@ func podListing(pods []api.Pod, now time.Time) listing {
 		l.wideRows = append(l.wideRows, row)
 	}
 	return l
+}
+
+// readyText says whether a pod is ready. What was to end and has ended is neither.
+func readyText(pod api.Pod) string {
+	switch {
+	case pod.Ready:
+		return "yes"
+	case pod.State.Terminal() && (pod.Run != "" || pod.Role != "" || pod.State == api.TaskShutdown || pod.State == api.TaskComplete):
+		return "-"
+	}
+	return "no"
 }
 
 // podState returns the state with what a person should know of it.

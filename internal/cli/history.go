@@ -46,7 +46,11 @@ func (a *app) historyCommand() *cobra.Command {
 				return &classError{class: named.name, labs: labs}
 			}
 		}
-		return historyListing(change.History(events)).write(a.streams, a.output)
+		l := historyListing(change.History(events))
+		if len(events) == 0 && !a.structured() {
+			l.empty += questionOf(meantBy(ctx, c, address{kind: opts.Kind, scope: opts.Scope, name: opts.Name}))
+		}
+		return l.write(a.streams, a.output)
 	})
 	return command
 }

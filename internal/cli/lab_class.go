@@ -24,8 +24,8 @@ func (e *classError) Error() string {
 
 // unlessClass returns err, or a classError if it says that nothing has the name and a class of labs has it.
 func unlessClass(ctx context.Context, c *client.Client, wanted address, err error) error {
-	var missing *missingError
-	if !errors.As(err, &missing) && !client.IsNotFound(err) {
+	var absent *missingError
+	if !errors.As(err, &absent) && !client.IsNotFound(err) {
 		return err
 	}
 	if labs := labsOfClass(ctx, c, wanted); len(labs) > 0 {

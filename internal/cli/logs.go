@@ -52,7 +52,7 @@ func (a *app) logsCommand() *cobra.Command {
 			return err
 		}
 		return a.addressed(func(ctx context.Context, c *client.Client, wanted address, rest []string) error {
-			if err := tooMuch("logs", rest); err != nil {
+			if err := wanted.tooMuch("logs", rest); err != nil {
 				return err
 			}
 			opts.Pod, opts.Run, opts.Init = wanted.pod, ask.run, ask.init

@@ -62,7 +62,7 @@ func nodeListing(nodes []api.NodeInfo) listing {
 	l := listing{
 		header:     []string{"NODE", "STATE", "ROLE", "ADDRESS", "RUNTIME", "CPUS", "MEMORY", "PODS", "SINCE"},
 		wideHeader: []string{"VERSION", "LABELS", "MESSAGE"},
-		narrow:     narrowing{drop: []string{"RUNTIME", "MEMORY", "CPUS", "PODS", "ROLE", "ADDRESS", "SINCE"}},
+		narrow:     narrowing{drop: []string{"RUNTIME", "MEMORY", "CPUS", "PODS", "ROLE", "ADDRESS", "SINCE"}, squeeze: []string{"STATE"}},
 		empty:      "no nodes",
 	}
 	for _, node := range nodes {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"tend.dev/tend/api"
 )
 
 // streams are the input and the outputs of a command.
@@ -118,10 +120,15 @@ func writeYAML(w io.Writer, value any) error {
 	return err
 }
 
-// countOf returns a number with its noun: 1 key, 2 keys.
+// countOf returns a number with its noun: 1 key, 2 keys, 3 ingresses.
 func countOf(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	if strings.HasSuffix(noun, "s") || strings.HasSuffix(noun, "y") && !strings.HasSuffix(noun, "ey") {
+		noun = api.Kind(noun).Plural()
+	} else {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }

@@ -10,22 +10,30 @@ import (
 )
 
 const (
+	// usualWidth is that of a terminal that doesn't tell its own.
+	usualWidth = 80
 	// minWidth is the width below which a terminal is left to break lines itself: no table or sentence reads well there.
 	minWidth = 20
 	// hanging is how much deeper continuation lines are indented than the line they continue.
 	hanging = 4
 )
 
-// columnsOf returns how wide a line on a stream may be. It returns 0 if the stream is not a terminal, or the terminal
-// doesn't tell its width: then nothing is wrapped, cut or left out. The last column of the terminal stays free, because
-// erasing to the end of a full line erases its last character.
+// columnsOf returns how wide a line on a stream may be. It returns 0 if the stream is not a terminal, or a very narrow one:
+// then nothing is wrapped, cut or left out. A terminal that doesn't tell its width counts as one of 80 columns. The last
+// column stays free, because erasing to the end of a full line erases its last character.
 func columnsOf(stream any) int {
-	if file, ok := stream.(interface{ Fd() uintptr }); ok {
-		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width >= minWidth {
-			return width - 1
-		}
+	file, ok := stream.(interface{ Fd() uintptr })
+	if !ok {
+		return 0
 	}
-	return 0
+	width, _, err := term.GetSize(int(file.Fd()))
+	switch {
+	case err != nil || width > 0 && width < minWidth:
+		return 0
+	case width == 0:
+		width = usualWidth
+	}
+	return width - 1
 }
 
 // width returns how wide a line of the output may be; 0 means any width.

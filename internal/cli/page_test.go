@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/netip"
 	"os"
 	"strings"
 	"testing"
@@ -11,8 +9,6 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
-
-	"tend.dev/tend/api"
 )
 
 func TestWrapped(t *testing.T) {
@@ -53,6 +49,9 @@ func TestTables(t *testing.T) {
 			text := table.at(t, width)
 			fmt.Fprintf(&found, "-- %s, %d columns --\n%s", table.name, width, text)
 			checkWidth(t, table.name, text, width)
+			if rows := strings.Count(strings.TrimPrefix(text, "\n"+table.title()), "\n"); width >= 80 && rows != 1+len(table.listing.rows) {
+				t.Errorf("%s at %d columns wraps rows: it has %d lines for %d rows", table.name, width, rows, len(table.listing.rows))
+			}
 			for _, title := range table.always {
 				if !strings.Contains(text, title) {
 					t.Errorf("%s at %d columns has no %s", table.name, width, title)
@@ -113,8 +112,15 @@ func cellsOf(l listing, column int) (cells []string) {
 type wideTable struct {
 	name    string
 	listing listing
-	section bool
+	section string
 	always  []string
+}
+
+func (w wideTable) title() string {
+	if w.section == "" {
+		return ""
+	}
+	return w.section + "\n"
 }
 
 func (w wideTable) at(t *testing.T, width int) string {
@@ -122,8 +128,8 @@ func (w wideTable) at(t *testing.T, width int) string {
 	var out strings.Builder
 	s := streams{out: &out, columns: width}
 	var err error
-	if w.section {
-		err = (&app{streams: s}).section("Pods", w.listing)
+	if w.section != "" {
+		err = (&app{streams: s}).section(w.section, w.listing)
 	} else {
 		err = w.listing.write(s, "table")
 	}
@@ -145,59 +151,22 @@ func (w wideTable) wide(t *testing.T, width int) string {
 func wideTables() []wideTable {
 	now := written.Add(5 * time.Minute)
 	pods := wideTable{name: "get pods", listing: podListing(longPods(), now), always: []string{"POD", "READY", "STATE"}}
-	described := wideTable{name: "describe", listing: podListing(longPods()[:1], now), section: true, always: pods.always}
-	events := wideTable{name: "events", listing: eventListing(longEvents()), always: []string{"TYPE", "OBJECT", "WHAT"}}
+	described := wideTable{name: "describe, pods", listing: podListing(longPods()[:2], now), section: "Pods", always: pods.always}
+	events := wideTable{name: "events", listing: eventListing(longEvents()), always: []string{"OBJECT", "WHAT"}}
 	events.listing.narrow.brief = agesOf(longEvents(), now)
+	own := wideTable{name: "events of one object", listing: eventListing(longEvents()[:3]), always: []string{"WHAT"}}
+	own.listing.narrow.brief = agesOf(longEvents()[:3], now)
+	history := wideTable{name: "history", listing: historyListing(chapters(longEvents()[:3])), always: []string{"CHANGE", "OUTCOME"}}
 	return []wideTable{
 		{name: "get", listing: objectListing(longObjects(), now), always: []string{"OBJECT", "READY", "STATE"}},
-		pods, described, events,
+		{name: "get ingresses", listing: objectListing(longIngresses(), now), always: []string{"OBJECT", "STATE"}},
+		{name: "get cronjobs", listing: objectListing(longCronJobs(), now), always: []string{"OBJECT", "STATE"}},
+		pods, described, events, own,
+		{name: "describe, events", listing: briefEvents(longEvents()[:3], now), section: "Events", always: []string{"WHAT"}},
+		history,
+		{name: "releases", listing: releaseListing(longReleases(), now), always: []string{"RELEASE", "STATE", "CHANGED"}},
+		{name: "describe, releases", listing: briefReleases(releaseListing(longReleases(), now)), section: "Releases", always: []string{"RELEASE", "STATE"}},
 		{name: "nodes", listing: nodeListing(longNodes()), always: []string{"NODE", "STATE"}},
+		{name: "servers", listing: serverListing(longServers(), now), always: []string{"SERVER", "STATE", "VOTE"}},
 	}
-}
-
-func longObjects() []api.Object {
-	status, _ := json.Marshal(api.WorkloadStatus{
-		Replicas: 3, Ready: 2, Updated: 1, Release: "v128",
-		Conditions: []api.Condition{{Type: api.ConditionDegraded, Status: api.ConditionTrue, Reason: "RegistryUnreachable"}},
-	})
-	meta := api.Metadata{CreatedAt: written, Generation: 7}
-	return []api.Object{
-		{Kind: api.KindDeployment, Scope: "prod", Name: "web", Metadata: meta, Status: status},
-		{Kind: api.KindDeployment, Scope: "production-eu", Name: "checkout-session-worker", Metadata: meta, Status: status},
-	}
-}
-
-func longPods() []api.Pod {
-	short := podAt("1a2b3c4d", written, api.TaskRunning)
-	short.Node, short.Incarnations = "n1", 1
-	short.Ports = []api.PortBinding{{Container: 8080, HostIP: "127.0.0.1", HostPort: 18080}}
-	code := 137
-	long := podAt("1a2b3c4d", written, api.TaskRejected)
-	long.Name, long.Node, long.Incarnations = "production-eu-checkout-worker.5e6f7a8b", "worker-eu-central-1b", 12
-	long.Reason, long.ExitCode = "CommandNotExecutable", &code
-	return []api.Pod{short, long}
-}
-
-func longEvents() []api.Event {
-	data, _ := json.Marshal(api.EventData{
-		Kind: api.KindDeployment, Verb: "apply", Manager: "continuous-delivery",
-		Changes: []api.EventChange{
-			{Path: "spec.image", Old: json.RawMessage(`"registry.example/web:1.2.3"`), New: json.RawMessage(`"registry.example/web:1.2.4"`)},
-		},
-	})
-	return []api.Event{
-		{Type: "deployment.updated", Subject: "prod/web", Time: written, Data: data},
-		{Type: "deployment.status_updated", Subject: "production-eu/checkout-worker", Time: written, Data: data},
-	}
-}
-
-func longNodes() []api.NodeInfo {
-	nodes := []api.NodeInfo{{Alive: true, Pods: 3}, {Alive: true, Pods: 117}}
-	nodes[0].ID, nodes[0].Ready, nodes[0].Runtime, nodes[0].RuntimeVersion = "n1", true, "docker", "29.1.0"
-	nodes[0].CPUs, nodes[0].MemoryBytes = 4, 8<<30
-	nodes[0].Role, nodes[0].Address = api.NodeOfServer, netip.MustParseAddr("10.0.0.1")
-	nodes[1].Role, nodes[1].Address = api.NodeIngress, netip.MustParseAddr("192.168.177.201")
-	nodes[1].ID, nodes[1].Reason, nodes[1].Runtime = "worker-eu-central-1b.internal", "EngineUnavailable", "docker"
-	nodes[1].RuntimeVersion, nodes[1].CPUs, nodes[1].MemoryBytes = "29.1.0-ce-rc.2+build.7", 128, 512<<30
-	return nodes
 }

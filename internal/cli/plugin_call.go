@@ -14,6 +14,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
+	"tend.dev/tend/internal/core/suggest"
 )
 
 // callPlugin is the hidden command that `tend <plugin> <command> …` becomes.
@@ -57,20 +58,12 @@ func isCommand(root *cobra.Command, word string) bool {
 	return err == nil && found != root || word == "help" || word == "completion"
 }
 
-// unknownCommand returns an error that says that a word is not a command of Tend's, with suggestions. It is never nil.
-func unknownCommand(root *cobra.Command, word string) error {
-	if _, _, err := root.Find([]string{word}); err != nil {
-		return err
-	}
-	return fmt.Errorf("unknown command %q for %q", word, root.CommandPath())
-}
-
 func (a *app) callPluginCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: callPlugin + " PLUGIN COMMAND [ARG...]", Hidden: true, Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = a.ownFlags(args)
-			unknown := unknownCommand(cmd.Root(), args[0])
+			unknown := unknownSubcommand(cmd.Root(), args[0])
 			return a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
 				return a.callPlugin(ctx, c, args, unknown)
 			})(cmd, nil)
@@ -117,7 +110,11 @@ func (a *app) callPlugin(ctx context.Context, c *client.Client, args []string, u
 	}
 	switch {
 	case at < 0:
-		return fmt.Errorf("%w\n  nor is there a plugin of that name: `tend plugins` lists them", unknown)
+		var names []string
+		for _, p := range listed.Items {
+			names = append(append(names, p.Name), p.Aliases...)
+		}
+		return fmt.Errorf("%w\n  nor is there a plugin of that name%s: `tend plugins` lists them", unknown, questionOf(suggest.Nearest(args[0], names)))
 	case len(args) == 1 || args[1] == "-h" || args[1] == "--help":
 		return a.offered(listed.Items[at])
 	}

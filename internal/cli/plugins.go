@@ -11,6 +11,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
+	"tend.dev/tend/internal/core/suggest"
 )
 
 func (a *app) pluginsCommand() *cobra.Command {
@@ -129,7 +130,11 @@ func (a *app) updatePluginCommand() *cobra.Command {
 			}
 		}
 		if !found && len(args) > 0 {
-			return fmt.Errorf("there is no plugin %s\n  `tend plugins` lists what there is", args[0])
+			var names []string
+			for _, p := range listed.Items {
+				names = append(names, p.Name)
+			}
+			return fmt.Errorf("there is no plugin %s%s\n  `tend plugins` lists what there is", args[0], questionOf(suggest.Nearest(args[0], names)))
 		}
 		return nil
 	})

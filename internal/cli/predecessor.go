@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -77,26 +76,6 @@ var hintsOfFlags = []struct{ command, flag, hint string }{
 	{"describe", "--show-env", "values are shown one by one: `tend config list SCOPE/NAME`, then `tend config get SCOPE/NAME KEY`"},
 	{"", "-r", "there are no remotes: name the server with --server ssh://user@host, or once with TEND_SERVER"},
 	{"", "--remote", "there are no remotes: name the server with --server ssh://user@host, or once with TEND_SERVER"},
-}
-
-var unknownFlag = regexp.MustCompile(`^unknown (?:shorthand flag: '(.)'|flag: (--[a-z-]+))`)
-
-// flagHint returns the hint for a flag that a command doesn't have; empty if there is none.
-func flagHint(command string, err error) string {
-	found := unknownFlag.FindStringSubmatch(err.Error())
-	if found == nil {
-		return ""
-	}
-	flag := found[2]
-	if found[1] != "" {
-		flag = "-" + found[1]
-	}
-	for _, h := range hintsOfFlags {
-		if h.flag == flag && (h.command == "" || h.command == command) {
-			return h.hint
-		}
-	}
-	return ""
 }
 
 // remoteCommand replaces the predecessor's remotes.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 // TestCommandsOfThePredecessor: commands with the same meaning here are rewritten, and nothing else.
@@ -52,7 +54,7 @@ func TestHintsForThePredecessorsWords(t *testing.T) {
 			t.Errorf("%q says %v, want %q", typed, err, want)
 		}
 	}
-	if hint := flagHint("apply", errors.New("unknown flag: --nonsense")); hint != "" {
+	if hint := flagHint(&cobra.Command{Use: "apply"}, errors.New("unknown flag: --nonsense")); hint != "" {
 		t.Errorf("a hint for nothing: %s", hint)
 	}
 }

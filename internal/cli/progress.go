@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -34,7 +33,7 @@ func (a *app) newProgress(waits []wait) progress {
 
 func newLines(out io.Writer) *lines {
 	return &lines{
-		out: plain{out}, said: map[api.Ref]string{}, pods: map[string]string{},
+		out: plain{out}, said: map[api.Ref]string{}, pods: map[[2]string]printed{},
 		times: map[line]int{}, most: map[line]int{}, closed: map[api.Ref]bool{},
 	}
 }
@@ -48,9 +47,10 @@ func (silent) away(string)   {}
 // lines prints a line whenever the state of a slot, or what its object waits for, changes.
 type lines struct {
 	out plain
-	// said is the last reason printed for each object, pods the last state printed for each pod.
+	// said is the last reason printed for each object, pods the last state printed for each pod: a task's id with its name,
+	// because the pods of an ordinal share one.
 	said map[api.Ref]string
-	pods map[string]string
+	pods map[[2]string]printed
 	// times counts the lines that say the same of the same object, most is how many pods of a release there were at once, and closed
 	// are the objects whose repeats are left out.
 	times, most map[line]int
@@ -76,7 +76,7 @@ func (l *lines) fresh(s seen, release, text string) bool {
 			live++
 		}
 	}
-	pods, key := line{ref: s.Ref, release: release}, line{s.Ref, release, numbers.ReplaceAllString(text, "0")}
+	pods, key := line{ref: s.Ref, release: release}, line{s.Ref, release, unnumbered(text)}
 	l.most[pods] = max(l.most[pods], live)
 	l.times[key]++
 	if l.times[key] <= l.most[pods]+repeats {
@@ -88,8 +88,6 @@ func (l *lines) fresh(s seen, release, text string) bool {
 	}
 	return false
 }
-
-var numbers = regexp.MustCompile(`[0-9]+`)
 
 func (l *lines) away(server string) {
 	if !l.gone {
@@ -115,17 +113,37 @@ func (l *lines) update(all []seen) {
 func (l *lines) printPods(s seen) {
 	_, before := l.said[s.Ref]
 	for _, pod := range s.Pods {
-		state := podState(pod)
-		last, known := l.pods[pod.Name]
-		l.pods[pod.Name] = state
+		key, state := [2]string{pod.Name, pod.Task}, printed{podState(pod), stageOf(pod)}
+		last, known := l.pods[key]
+		if state.stage < last.stage {
+			continue // its node has forgotten it already
+		}
+		l.pods[key] = state
 		old := !before && (pod.CreatedAt.Before(s.UpdatedAt) || s.State != api.OutcomePending)
 		if last == state || !known && old {
 			continue
 		}
-		if l.fresh(s, pod.Release, state) {
-			l.out.printf("  %s %s %s\n", pod.Name, pod.Release, state)
+		if l.fresh(s, pod.Release, state.text) {
+			l.out.printf("  %s %s %s\n", pod.Name, pod.Release, state.text)
 		}
 	}
+}
+
+// printed is what was printed of a pod, and how far it was.
+type printed struct {
+	text  string
+	stage int
+}
+
+// stageOf says how far a pod is in its life. None goes back.
+func stageOf(pod api.Pod) int {
+	switch {
+	case pod.State.Terminal():
+		return 2
+	case pod.Desired != api.DesiredRunning:
+		return 1
+	}
+	return 0
 }
 
 // printObject prints a line when an object's reason changes; the pods' lines already show changed counts. The verdict

@@ -37,6 +37,10 @@ func TestLines(t *testing.T) {
 	l.away("unix:///x")
 	l.away("unix:///x")
 	l.update(outcomeOf(api.OutcomePending, "Progressing", "1 of 1", stopping, running))
+	over := stopping
+	over.State = api.TaskShutdown
+	l.update(outcomeOf(api.OutcomePending, "Progressing", "1 of 1", over, running))
+	l.update(outcomeOf(api.OutcomePending, "Progressing", "1 of 1", stopping, running)) // its node has forgotten it
 	l.update(outcomeOf(api.OutcomeConverged, "Converged", "1 of 1 replicas run v2", running))
 	want := `  prod-web.new v2 starting
 deployment/prod/web: 0 of 1
@@ -44,6 +48,7 @@ the server at unix:///x does not answer; waiting for it
 the server answers again
   prod-web.old v2 stopping
   prod-web.new v2 running
+  prod-web.old v2 shutdown
 deployment/prod/web: 1 of 1 replicas run v2
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {

@@ -79,7 +79,7 @@ func releaseListing(releases []api.ReleaseInfo, now time.Time) listing {
 		l.header = slices.Insert(l.header, 4, "COMMANDS")
 	}
 	for _, r := range releases {
-		row := []string{r.ID, releaseState(r), r.Image, fmt.Sprint(r.Pods), releaseChanged(r), releaseBy(r), age(r.CreatedAt, now)}
+		row := []string{r.ID, releaseState(r, releases), r.Image, fmt.Sprint(r.Pods), releaseChanged(r), releaseBy(r), age(r.CreatedAt, now)}
 		if commands {
 			row = slices.Insert(row, 4, dash(commandsOf(r)))
 		}
@@ -103,10 +103,16 @@ func briefReleases(l listing) listing {
 	return l
 }
 
-func releaseState(r api.ReleaseInfo) string {
+// releaseState says where a release stands among all of its object. While the newest fails, an earlier one may serve.
+func releaseState(r api.ReleaseInfo, all []api.ReleaseInfo) string {
+	failing := slices.ContainsFunc(all, func(o api.ReleaseInfo) bool { return o.Current && o.Failed != "" })
+	serving := slices.ContainsFunc(all, func(o api.ReleaseInfo) bool { return !o.Current && o.Good && o.Pods > 0 })
 	var words []string
-	if r.Current {
+	switch {
+	case r.Current && !(failing && serving):
 		words = append(words, "current")
+	case failing && !r.Current && r.Good && r.Pods > 0:
+		words = append(words, "serves")
 	}
 	switch {
 	case r.Good:

@@ -58,7 +58,7 @@ func resolveAmong(ctx context.Context, c *client.Client, wanted address, choose 
 	case 1:
 		return found[0], nil
 	case 0:
-		return api.Ref{}, unlessClass(ctx, c, wanted, &missingError{what: wanted.String()})
+		return api.Ref{}, unlessClass(ctx, c, wanted, missing(ctx, c, wanted))
 	}
 	names := make([]string, len(found))
 	for i, ref := range found {

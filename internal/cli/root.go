@@ -47,7 +47,7 @@ func newRoot(s streams) *cobra.Command {
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if hint := flagHint(cmd.Name(), err); hint != "" {
+		if hint := flagHint(cmd, err); hint != "" {
 			return fmt.Errorf("%w\n  %s", err, hint)
 		}
 		return fmt.Errorf("%w\n  `%s --help` lists the flags", err, cmd.CommandPath())

@@ -52,12 +52,24 @@ func (a *app) removeServerCommand() *cobra.Command {
 }
 
 func (a *app) printServers(servers api.Servers) error {
+	l := serverListing(servers.Items, time.Now())
+	l.value = servers
+	if err := l.write(a.streams, a.output); err != nil {
+		return err
+	}
+	if servers.Quorum != "" {
+		fmt.Fprintf(a.err, "warning: nothing can be written: %s\n", printable(servers.Quorum, ""))
+	}
+	return nil
+}
+
+func serverListing(servers []api.Server, now time.Time) listing {
 	l := listing{
-		value: servers, empty: "no servers",
+		empty:  "no servers",
 		header: []string{"SERVER", "STATE", "LEADS", "VOTE", "LAG", "ADDRESS", "AGE"}, wideHeader: []string{"STORE", "VERSION"},
 		narrow: narrowing{drop: []string{"AGE", "ADDRESS", "LAG", "LEADS"}},
 	}
-	for _, s := range servers.Items {
+	for _, s := range servers {
 		leads, lag := "", ""
 		if s.Leads {
 			leads = "yes"
@@ -66,14 +78,8 @@ func (a *app) printServers(servers api.Servers) error {
 			lag = strconv.FormatInt(*s.Lag, 10)
 		}
 		l.names = append(l.names, s.Name)
-		l.rows = append(l.rows, []string{s.Name, string(s.State), dash(leads), dash(string(s.Vote)), dash(lag), dash(s.Address), age(s.Since, time.Now())})
+		l.rows = append(l.rows, []string{s.Name, string(s.State), dash(leads), dash(string(s.Vote)), dash(lag), dash(s.Address), age(s.Since, now)})
 		l.wideRows = append(l.wideRows, []string{dash(s.Store), dash(s.Version)})
 	}
-	if err := l.write(a.streams, a.output); err != nil {
-		return err
-	}
-	if servers.Quorum != "" {
-		fmt.Fprintf(a.err, "warning: nothing can be written: %s\n", printable(servers.Quorum, ""))
-	}
-	return nil
+	return l
 }

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"tend.dev/tend/api"
+)
+
+// statusText says in words what changed of a status: its release and phase, its conditions, else its fields.
+func statusText(d api.EventData) string {
+	var parts []string
+	add := func(text string) {
+		if text != "" && !slices.Contains(parts, text) {
+			parts = append(parts, text)
+		}
+	}
+	if d.OldRelease != "" {
+		add(d.OldRelease + " → " + d.Release)
+	}
+	if d.OldPhase != "" || d.Phase != "" && len(d.Conditions) == 0 {
+		add(rolloutText(d))
+	}
+	for _, c := range byWeight(d.Conditions) {
+		add(conditionText(c, d))
+	}
+	if len(parts) > 0 {
+		return strings.Join(parts, ", ")
+	}
+	return strings.ReplaceAll(changedFields(d), "status.", "")
+}
+
+// rolloutText says how far a rollout is, a run or a lab.
+func rolloutText(d api.EventData) string {
+	phase := strings.ToLower(d.Phase)
+	if !d.Kind.HasSlots() {
+		return phase
+	}
+	switch api.RolloutPhase(phase) {
+	case api.RolloutProgressing:
+		return "rollout begins"
+	case api.RolloutRollingBack:
+		return "rolling back"
+	case api.RolloutRolledBack:
+		return "rolled back"
+	}
+	return "rollout " + phase
+}
+
+// byWeight orders conditions as people ask for them: what is wrong, then whether it is ready, then the rest.
+func byWeight(conditions []api.EventCondition) []api.EventCondition {
+	order := []string{api.ConditionDegraded, api.ConditionReady}
+	weight := func(c api.EventCondition) int {
+		if at := slices.Index(order, c.Type); at >= 0 {
+			return at
+		}
+		return len(order)
+	}
+	return slices.SortedStableFunc(slices.Values(conditions), func(x, y api.EventCondition) int { return weight(x) - weight(y) })
+}
+
+// conditionText says a condition in words; empty if another part of the event says it.
+func conditionText(c api.EventCondition, d api.EventData) string {
+	holds, why := c.Status == api.ConditionTrue, inWords(c.Reason)
+	switch c.Type {
+	case api.ConditionDegraded:
+		switch {
+		case holds:
+			return "degraded: " + why
+		case c.OldStatus == api.ConditionTrue:
+			return "recovered"
+		}
+		return ""
+	case api.ConditionReady:
+		switch {
+		case holds:
+			return "ready"
+		case degradedFor(d, c.Reason):
+			return ""
+		}
+		return "not ready: " + why
+	case api.ConditionProgressing:
+		if d.OldPhase != "" || c.Reason == "Complete" || degradedFor(d, c.Reason) {
+			return "" // the phase says it
+		}
+		return why
+	}
+	text := inWords(c.Type)
+	if c.Status == api.ConditionFalse {
+		text = "not " + text
+	}
+	return strings.TrimSuffix(text+": "+why, ": ")
+}
+
+// degradedFor reports whether an event says already that its object is degraded for a reason.
+func degradedFor(d api.EventData, reason string) bool {
+	return slices.ContainsFunc(d.Conditions, func(c api.EventCondition) bool {
+		return c.Type == api.ConditionDegraded && c.Status == api.ConditionTrue && c.Reason == reason
+	})
+}
+
+// inWords returns a CamelCase word as words: CrashLoop is crash loop, and OOMKilled is OOM killed.
+func inWords(camel string) string {
+	letters := []rune(camel)
+	var out strings.Builder
+	for i, r := range letters {
+		begins := unicode.IsUpper(r) && i > 0 && (unicode.IsLower(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1]))
+		if begins {
+			out.WriteByte(' ')
+		}
+		acronym := unicode.IsUpper(r) && (i+1 < len(letters) && unicode.IsUpper(letters[i+1]) || i > 0 && unicode.IsUpper(letters[i-1]) && !begins)
+		if !acronym {
+			r = unicode.ToLower(r)
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
+}

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+	"tend.dev/tend/internal/core/suggest"
+)
+
+// missing returns the error of an address that names nothing, with what was probably meant.
+func missing(ctx context.Context, c *client.Client, wanted address) *missingError {
+	return &missingError{what: wanted.String(), meant: meantBy(ctx, c, wanted)}
+}
+
+// meantBy returns the address of the object that was probably meant, as a command takes it; of a bare word also a kind.
+// It is empty if none is near, or if the server doesn't answer.
+func meantBy(ctx context.Context, c *client.Client, wanted address) string {
+	near, ok := suggest.Object(api.Ref{Kind: wanted.kind, Scope: wanted.scope, Name: wanted.name}, slices.Values(objectsThere(ctx, c)))
+	switch {
+	case !ok && wanted.kind == "" && wanted.scope == "":
+		return suggest.Nearest(wanted.name, kindWords())
+	case !ok:
+		return ""
+	case wanted.kind != "":
+		return string(near.Kind) + " " + shortName(near)
+	}
+	return shortName(near)
+}
+
+// objectsThere returns all objects that the server shows; those it doesn't show are left out.
+func objectsThere(ctx context.Context, c *client.Client) []api.Ref {
+	var refs []api.Ref
+	for _, kind := range api.KindsThat(api.Kind.Stored) {
+		list, err := c.Objects(ctx, kind, client.ObjectFilter{})
+		if err != nil {
+			continue
+		}
+		for _, object := range list.Items {
+			refs = append(refs, object.Ref())
+		}
+	}
+	return refs
+}
+
+// scopeHint says, behind a message, that a scope has no objects; empty if it has, or if none is asked for.
+func scopeHint(ctx context.Context, c *client.Client, scope string) string {
+	if near := nearScope(ctx, c, scope); near != "" {
+		return "; there is nothing in " + scope + questionOf(near)
+	}
+	return ""
+}
+
+// nearScope returns the scope with objects that was probably meant; empty if the scope has objects, or none is near.
+func nearScope(ctx context.Context, c *client.Client, scope string) string {
+	var scopes []string
+	for _, ref := range objectsThere(ctx, c) {
+		if ref.Scope == scope {
+			return ""
+		}
+		scopes = append(scopes, ref.Scope)
+	}
+	return suggest.Nearest(scope, scopes)
+}
+
+// questionOf returns the question behind a message; empty if there is no suggestion.
+func questionOf(meant string) string {
+	if meant == "" {
+		return ""
+	}
+	return "; did you mean " + meant + "?"
+}
+
+// kindWords are the words for kinds that commands take.
+func kindWords() []string {
+	words := []string{"pods", "nodes"}
+	for _, kind := range api.KindsThat(api.Kind.Stored) {
+		words = append(words, string(kind), kind.Plural())
+	}
+	return words
+}
+
+// tooMuch refuses arguments behind an address. What was taken for a bare name may have been meant as a kind.
+func (a address) tooMuch(cmd string, rest []string) error {
+	if near := suggest.Nearest(a.name, kindWords()); len(rest) > 0 && a.kind == "" && a.scope == "" && near != "" {
+		return fmt.Errorf("unknown kind %q%s", a.name, questionOf(near))
+	}
+	return tooMuch(cmd, rest)
+}
+
+// unknownSubcommand returns the error of a word that is no command of its parent.
+func unknownSubcommand(parent *cobra.Command, word string) error {
+	var names, words []string
+	for _, command := range parent.Commands() {
+		if command.IsAvailableCommand() {
+			names = append(names, command.Name())
+			words = append(append(words, command.Name()), command.Aliases...)
+		}
+	}
+	question := questionOf(suggest.Nearest(word, words))
+	if !parent.HasParent() {
+		return fmt.Errorf("unknown command %q%s\n  `tend --help` lists the commands", word, question)
+	}
+	return fmt.Errorf("%s has no command %q%s\n  it has %s", parent.CommandPath(), word, question, strings.Join(names, ", "))
+}
+
+var unknownFlag = regexp.MustCompile(`^unknown (?:shorthand flag: '(.)'|flag: (--[a-z-]+))`)
+
+// flagHint returns the hint for a flag that a command doesn't have: what replaces one of the predecessor, or the flag that
+// was probably meant; empty if there is none.
+func flagHint(command *cobra.Command, err error) string {
+	found := unknownFlag.FindStringSubmatch(err.Error())
+	if found == nil {
+		return ""
+	}
+	flag := found[2]
+	if found[1] != "" {
+		flag = "-" + found[1]
+	}
+	for _, h := range hintsOfFlags {
+		if h.flag == flag && (h.command == "" || h.command == command.Name()) {
+			return h.hint
+		}
+	}
+	var absent *pflag.NotExistError
+	if !errors.As(err, &absent) || found[1] != "" {
+		return ""
+	}
+	var names []string
+	command.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	if near := suggest.Nearest(strings.TrimPrefix(flag, "--"), names); near != "" {
+		return "did you mean --" + near + "?"
+	}
+	return ""
+}

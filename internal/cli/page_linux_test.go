@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestWidthOfTerminals: a terminal that doesn't tell its width has 80 columns, and a pipe any number.
+func TestWidthOfTerminals(t *testing.T) {
+	screen, keyboard := openTerminal(t)
+	for width, want := range map[uint16]int{0: 79, 10: 0, 20: 19, 132: 131} {
+		if err := unix.IoctlSetWinsize(int(screen.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: width, Row: 24}); err != nil {
+			t.Fatal(err)
+		}
+		if got := columnsOf(keyboard); got != want {
+			t.Errorf("a terminal that says %d has lines of %d columns, want %d", width, got, want)
+		}
+	}
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	defer writer.Close()
+	if got := columnsOf(writer); got != 0 {
+		t.Errorf("a pipe has %d columns", got)
+	}
+}
