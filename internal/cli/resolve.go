@@ -113,11 +113,26 @@ func bestPod(ctx context.Context, c *client.Client, wanted address) (string, err
 	if err != nil {
 		return "", err
 	}
+	all := slices.Clone(pods)
 	running := slices.DeleteFunc(pods, func(pod api.Pod) bool { return !pod.Live() || pod.State != api.TaskRunning })
+	if newest := newestOf(all); len(running) == 0 && newest != nil {
+		return "", fmt.Errorf("%s isn't running (%s)\n  tend logs %s", newest.Name, podState(*newest), wanted)
+	}
 	if len(running) == 0 {
 		return "", fmt.Errorf("no pod of %s runs: `tend describe %s` says why", wanted, wanted)
 	}
 	return slices.MinFunc(running, readyThenNewest).Name, nil
+}
+
+// newestOf returns the newest pod that is wanted; nil if none is.
+func newestOf(pods []api.Pod) *api.Pod {
+	var newest *api.Pod
+	for i, pod := range pods {
+		if pod.Desired == api.DesiredRunning && pod.Role == api.RoleMain && (newest == nil || pod.CreatedAt.After(newest.CreatedAt)) {
+			newest = &pods[i]
+		}
+	}
+	return newest
 }
 
 func readyThenNewest(x, y api.Pod) int {

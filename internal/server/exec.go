@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -46,6 +47,8 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) {
 		running, err := on.Exec(ctx, task.ID, container.ExecOptions(request))
 		var refused *container.RejectedError
 		switch {
+		case errors.As(err, &refused) && refused.Reason == "NotRunning":
+			return nil, s.notRunning(task)
 		case errors.As(err, &refused):
 			return nil, &api.Problem{Status: http.StatusUnprocessableEntity, Title: refused.Reason, Detail: refused.Detail, Next: refused.Next}
 		case err != nil:
@@ -82,8 +85,40 @@ func (s *Server) execTarget(r *http.Request) (*api.Task, nodeapi.Node, error) {
 	if err := checkCommand(r.Context(), snap, task); err != nil {
 		return nil, nil, err
 	}
+	if status := snap.TaskStatus(task.ID); status.Exists() && (status.Value.CrashLoop || status.Value.State.Terminal()) {
+		return nil, nil, notRunning(task, status.Value)
+	}
 	on, err := s.Nodes.Node(task.Node)
 	return task, on, err
+}
+
+// notRunning returns the error of a command in a pod whose container is not running, by its newest status.
+func (s *Server) notRunning(task *api.Task) error {
+	snap, err := s.snapshot()
+	if err != nil {
+		return err
+	}
+	return notRunning(task, snap.TaskStatus(task.ID).Value)
+}
+
+func notRunning(task *api.Task, status *api.TaskStatus) error {
+	var why []string
+	switch {
+	case status == nil:
+	case status.CrashLoop:
+		why = append(why, "crash loop")
+	case status.State != api.TaskRunning:
+		why = append(why, string(status.State))
+	}
+	if status != nil && status.ExitCode != nil {
+		why = append(why, fmt.Sprintf("exit %d", *status.ExitCode))
+	}
+	detail := task.ContainerName() + " isn't running"
+	if len(why) > 0 {
+		detail += " (" + strings.Join(why, ", ") + ")"
+	}
+	owner := task.Owner()
+	return &api.Problem{Status: http.StatusConflict, Detail: detail, Next: "tend logs " + owner.Scope + "/" + owner.Name}
 }
 
 // errNoWebSocket also answers clients of the versions in which exec was a POST with a protocol of its own.

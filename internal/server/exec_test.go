@@ -13,6 +13,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/server"
 )
@@ -96,6 +97,35 @@ func TestExec(t *testing.T) {
 	}
 	if _, err := w.client.Exec(t.Context(), "prod-web.zzzzzzzz", command, client.ExecIO{}); !client.IsNotFound(err) {
 		t.Errorf("an unknown pod: %v, want 404", err)
+	}
+}
+
+// TestExecInAPodThatIsNotRunning: the answer says so, and where to read why.
+func TestExecInAPodThatIsNotRunning(t *testing.T) {
+	w := newWorld(t)
+	w.apply("web", `{"image":"a"}`)
+	pod := w.running("web", "aaaaaaaa", true)
+	one := 1
+	for name, tc := range map[string]struct {
+		reason string
+		status api.TaskStatus
+		exec   error
+		want   string
+	}{
+		"crash loop": {"between two starts", api.TaskStatus{State: api.TaskRunning, CrashLoop: true, ExitCode: &one}, nil, "prod-web.aaaaaaaa isn't running (crash loop, exit 1)"},
+		"failed":     {"given up", api.TaskStatus{State: api.TaskFailed, ExitCode: &one}, nil, "prod-web.aaaaaaaa isn't running (failed, exit 1)"},
+		"just now": {"its node doesn't know yet", api.TaskStatus{State: api.TaskRunning}, &runtime.RejectedError{Reason: "NotRunning", Detail: "container 1a2b is not running"},
+			"prod-web.aaaaaaaa isn't running"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.status.ID, tc.status.Node = pod.ID, pod.Node
+			w.put(records.TaskStatusKey(pod.ID), tc.status)
+			w.containers.execs = func(runtime.ExecOptions) (runtime.Exec, error) { return nil, tc.exec }
+			_, err := w.client.Exec(t.Context(), pod.ContainerName(), api.ExecRequest{Command: []string{"sh"}}, client.ExecIO{})
+			if client.StatusOf(err) != 409 || !strings.HasPrefix(err.Error(), tc.want+"\n") || !strings.HasSuffix(err.Error(), "tend logs prod/web") {
+				t.Errorf("%s: %v, want %q", tc.reason, err, tc.want)
+			}
+		})
 	}
 }
 

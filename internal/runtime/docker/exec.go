@@ -59,12 +59,13 @@ type execution struct {
 func (e *execution) copy(tty bool) {
 	defer close(e.ended)
 	err := recovery.Call(func() (err error) {
+		first := &firstWords{to: e.stdout}
 		if tty {
-			_, err = io.Copy(e.stdout, e.stream.Reader)
+			_, err = io.Copy(first, e.stream.Reader)
 		} else {
-			_, err = stdcopy.StdCopy(e.stdout, e.stderr, e.stream.Reader)
+			_, err = stdcopy.StdCopy(first, e.stderr, e.stream.Reader)
 		}
-		return err
+		return errors.Join(err, e.explain(first, tty))
 	})
 	if errors.Is(err, errOutputClosed) {
 		err = nil

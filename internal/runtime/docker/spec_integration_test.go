@@ -239,6 +239,34 @@ func TestFlagsOldEnginesReadElsewhere(t *testing.T) {
 	}
 }
 
+// TestExecOfNoProgram: what the engine writes in place of a command's output is said in a sentence.
+func TestExecOfNoProgram(t *testing.T) {
+	c := newCluster(t)
+	run := c.start(api.DeploymentSpec{Container: api.Container{NetworkMode: "none"}}, "wait")
+	for _, tty := range []bool{false, true} {
+		missing, err := c.Exec(t.Context(), run.ID, runtime.ExecOptions{Command: []string{"bash"}, TTY: tty})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer missing.Close()
+		stdout, err := io.ReadAll(missing.Stdout())
+		if err != nil {
+			t.Fatal(err)
+		}
+		stderr, err := io.ReadAll(missing.Stderr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, err := missing.Wait(t.Context())
+		if got, want := strings.TrimSpace(string(stdout)+string(stderr)), "error: the image has no program bash (built FROM scratch?)"; got != want || err != nil || code == 0 {
+			t.Errorf("terminal %v: %q, exit code %d, %v; want %q", tty, got, code, err, want)
+		}
+		if !tty && len(stdout) > 0 {
+			t.Errorf("it is in the command's output: %q", stdout)
+		}
+	}
+}
+
 func TestTerminal(t *testing.T) {
 	c := newCluster(t)
 	run := c.start(api.DeploymentSpec{Container: api.Container{NetworkMode: "none"}}, "wait")

@@ -1,0 +1,84 @@
+package docker
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/moby/moby/client"
+)
+
+// refusedPrefix begins what an engine writes into the output of a command that it could not start: no call of its API says
+// so.
+const refusedPrefix = "OCI runtime exec failed:"
+
+// refusedCodes are the exit codes that the engine then reports.
+var refusedCodes = []int{126, 127, 128, 255}
+
+// firstWords passes a command's output on, but for an engine's message that takes its place.
+type firstWords struct {
+	to     io.Writer
+	passes bool // the output is the command's own
+	said   bytes.Buffer
+}
+
+func (f *firstWords) Write(data []byte) (int, error) {
+	switch {
+	case f.passes:
+		return f.to.Write(data)
+	case f.said.Len() == 0 && !bytes.HasPrefix(data, []byte(refusedPrefix)):
+		f.passes = true
+		return f.to.Write(data)
+	case f.said.Len()+len(data) > maxBuffered: // no engine says so much
+		f.passes = true
+		if _, err := f.to.Write(f.said.Bytes()); err != nil {
+			return 0, err
+		}
+		return f.to.Write(data)
+	}
+	return f.said.Write(data)
+}
+
+// explain writes, at the end of the output, what the engine's message means to a person. If the command wrote it, as its
+// exit code shows, it is passed on as it is.
+func (e *execution) explain(first *firstWords, tty bool) error {
+	if first.said.Len() == 0 || first.passes {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	inspected, err := e.runtime.client.ExecInspect(ctx, e.id, client.ExecInspectOptions{})
+	if err != nil || !slices.Contains(refusedCodes, inspected.ExitCode) {
+		_, err := first.to.Write(first.said.Bytes())
+		return err
+	}
+	to, end := io.Writer(e.stderr), "\n"
+	if tty {
+		to, end = first.to, "\r\n"
+	}
+	_, err = io.WriteString(to, "error: "+refusedText(first.said.String())+end)
+	return err
+}
+
+// shells are the programs that people ask for without a thought, and that an image made from nothing lacks.
+var shells = []string{"sh", "bash", "ash", "/bin/sh", "/bin/bash", "/bin/ash"}
+
+// refusedText says in a sentence why a command could not be started.
+func refusedText(engine string) string {
+	detail := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(engine), refusedPrefix))
+	if containsAll(detail, []string{"setns"}) || containsAll(detail, []string{"stopped"}) {
+		return "the container isn't running: it has ended just now"
+	}
+	refused := rejection("exec", detail)
+	if refused == nil {
+		return detail
+	}
+	program := programIn.FindStringSubmatch(detail)
+	if refused.Reason == "CommandNotFound" && program != nil && slices.Contains(shells, program[1]) {
+		return refused.Detail + " (built FROM scratch?)"
+	}
+	return refused.Detail
+}
