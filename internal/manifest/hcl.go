@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -59,9 +60,37 @@ func (r *hclReader) diagnostics(diags hcl.Diagnostics) {
 		if d.Subject != nil {
 			at = *d.Subject
 		}
+		if unclosedQuote[d.Summary] {
+			r.faults.at(r.src, r.quote(at), "", "the quote opened here isn't closed on this line")
+			return
+		}
 		r.faults.at(r.src, r.span(at), "", "%s: %s", strings.ToLower(d.Summary), d.Detail)
 		return
 	}
+}
+
+// unclosedQuote are HCL's names for a text whose quote isn't closed.
+var unclosedQuote = map[string]bool{"Invalid multi-line string": true, "Unterminated template string": true}
+
+// quote returns the place of the quote that opens the text which a fault is in: the last one of its line that is open.
+func (r *hclReader) quote(at hcl.Range) span {
+	found := r.span(at)
+	begin := bytes.LastIndexByte(r.src.text[:min(found.start, len(r.src.text))], '\n') + 1
+	open, end := -1, begin
+	for ; end < len(r.src.text) && r.src.text[end] != '\n'; end++ {
+		switch {
+		case r.src.text[end] == '\\':
+			end++
+		case r.src.text[end] == '"' && open < 0:
+			open = end
+		case r.src.text[end] == '"':
+			open = -1
+		}
+	}
+	if open < 0 {
+		return found
+	}
+	return span{open, open + 1}
 }
 
 // body reads attributes and blocks in the order they are written.

@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"strconv"
@@ -69,8 +70,27 @@ func (r *yamlReader) syntax(err error) {
 	if rest, _, _ := bytes.Cut(r.src.text[start:], []byte("\n")); bytes.Contains(rest, []byte("${")) {
 		next = `inside [ ] and { }, put ${…} in quotes`
 	}
+	if above := r.above(line); next == "" && above != "" && strings.Contains(text, "mapping values are not allowed") {
+		next = fmt.Sprintf("line %d is indented deeper than %s", line, above)
+	}
 	r.faults.at(r.src, span{at, at}, next, "this is not YAML: %s", text)
 }
+
+// above returns the key of the line before one that is indented deeper, if that key has a value already; else nothing.
+func (r *yamlReader) above(line int) string {
+	lines := strings.Split(string(r.src.text), "\n")
+	if line < 2 || line > len(lines) {
+		return ""
+	}
+	before := lines[line-2]
+	key, value, pair := strings.Cut(strings.TrimLeft(strings.TrimSpace(before), "- "), ":")
+	if !pair || strings.TrimSpace(value) == "" || indentOf(lines[line-1]) <= indentOf(before) {
+		return ""
+	}
+	return key
+}
+
+func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
 func (r *yamlReader) span(n *yaml.Node) span {
 	at := r.src.offset(n.Line, n.Column)
