@@ -26,16 +26,16 @@ func (r *Runtime) Pull(ctx context.Context, ref string, report func(percent int)
 	}
 	stream, err := r.client.ImagePull(ctx, ref, client.ImagePullOptions{RegistryAuth: header})
 	if err != nil {
-		return runtime.Image{}, pullFault(named, err)
+		return runtime.Image{}, r.pullFault(ctx, named, err)
 	}
 	defer stream.Close()
 	progress := newPullProgress(report)
 	for message, err := range stream.JSONMessages(ctx) {
 		if err != nil {
-			return runtime.Image{}, pullFault(named, err)
+			return runtime.Image{}, r.pullFault(ctx, named, err)
 		}
 		if message.Error != nil {
-			return runtime.Image{}, pullFault(named, message.Error)
+			return runtime.Image{}, r.pullFault(ctx, named, message.Error)
 		}
 		progress.add(message)
 	}

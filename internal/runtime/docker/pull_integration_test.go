@@ -292,3 +292,12 @@ func TestPullBrokenInMidLayer(t *testing.T) {
 		t.Errorf("%d fetches: nothing was cut", cuts.Load())
 	}
 }
+
+// TestATagThatIsNotHere: of an image that is made here the other tags are named, whatever its registry answers.
+func TestATagThatIsNotHere(t *testing.T) {
+	repository, tag, _ := strings.Cut(image, ":")
+	_, err := newCluster(t).Pull(t.Context(), repository+":v99", func(int) {})
+	if want := "no image " + repository + ":v99 here (" + tag + " is); docker.io "; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
