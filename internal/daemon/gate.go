@@ -21,6 +21,7 @@ import (
 	"tend.dev/tend/internal/nodeapi/remote"
 	"tend.dev/tend/internal/nodeapi/session"
 	"tend.dev/tend/internal/peer"
+	"tend.dev/tend/internal/portowner"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/secret"
 	"tend.dev/tend/internal/store"
@@ -53,7 +54,7 @@ func (d *daemon) openGate(ctx context.Context) error {
 	}
 	if listener == nil {
 		if listener, err = net.Listen("tcp", d.NodeListen); err != nil {
-			return fmt.Errorf("listen for nodes: %w: choose another --node-listen", err)
+			return fmt.Errorf("listen for nodes: %w: choose another --node-listen", portowner.Named(err))
 		}
 		d.onStop(func() error { _ = listener.Close(); return nil })
 	}

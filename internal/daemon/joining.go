@@ -16,6 +16,7 @@ import (
 	"tend.dev/tend/internal/core/membership"
 	"tend.dev/tend/internal/nodeapi/join"
 	"tend.dev/tend/internal/peer"
+	"tend.dev/tend/internal/portowner"
 	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/secret"
 	"tend.dev/tend/internal/store"
@@ -72,7 +73,7 @@ func (d *daemon) ownName() string {
 func echo(address string, who *join.Server) (stop func(), err error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen for other servers: %w: choose another --peer-listen", err)
+		return nil, fmt.Errorf("listen for other servers: %w: choose another --peer-listen", portowner.Named(err))
 	}
 	who.Echo = rand.Text()
 	recovery.Go(func() {

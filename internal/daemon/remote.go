@@ -7,6 +7,7 @@ import (
 	"net"
 
 	"tend.dev/tend/internal/nodeapi/authority"
+	"tend.dev/tend/internal/portowner"
 	"tend.dev/tend/internal/server"
 )
 
@@ -36,7 +37,7 @@ func (d *daemon) listenRemote(context.Context) error {
 	}
 	listener, err := net.Listen("tcp", d.Listen)
 	if err != nil {
-		return fmt.Errorf("listen for people: %w: choose another --listen", err)
+		return fmt.Errorf("listen for people: %w: choose another --listen", portowner.Named(err))
 	}
 	d.onStop(func() error { _ = listener.Close(); return nil }) // closed already if the server ran
 	d.remote.url = "https://" + reachable(listener.Addr().String(), d.peerHost)

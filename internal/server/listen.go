@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"tend.dev/tend/internal/portowner"
 )
 
 // The errors of listening. Each is wrapped with the address and the next step.
@@ -106,7 +108,7 @@ func ListenLoopback(address string) (net.Listener, error) {
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w: choose another --http", address, err)
+		return nil, fmt.Errorf("listen on %s: %w: choose another --http", address, portowner.Named(err))
 	}
 	return listener, nil
 }

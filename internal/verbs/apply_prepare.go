@@ -132,7 +132,7 @@ func (s *Service) place(
 		}
 	}
 	if !opts.DryRun {
-		opts.refuse(object.Ref(), result.Conflicts, found)
+		opts.refuse(object.Ref(), object.Spec, result.Conflicts, found)
 	}
 	return placed{stored: stored, next: next, result: result, tree: object.Tree()}, nil
 }

@@ -2,7 +2,10 @@ package verbs
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"tend.dev/tend/api"
@@ -88,7 +91,7 @@ func (s FieldManager) own(old, next api.Object, now time.Time, about func(field 
 }
 
 // refuse adds the conflicts that the manager may not take over.
-func (s FieldManager) refuse(ref api.Ref, conflicts []api.FieldConflict, found *faults) {
+func (s FieldManager) refuse(ref api.Ref, declared json.RawMessage, conflicts []api.FieldConflict, found *faults) {
 	if s.ForceConflicts {
 		return
 	}
@@ -97,9 +100,19 @@ func (s FieldManager) refuse(ref api.Ref, conflicts []api.FieldConflict, found *
 		if c.Actor != "" {
 			by += " (" + c.Actor + ")"
 		}
-		found.add(FieldOwned, ref, c.Path, nextFieldOwned, "%s set it to %s at %s", by, brief(shownValue(ref.Kind, c.Path, c.Value)),
+		found.add(FieldOwned, ref, c.Path, nextFieldOwned+s.toAgree(ref, c.Path, declared), "%s set it to %s at %s", by, brief(shownValue(ref.Kind, c.Path, c.Value)),
 			c.At.UTC().Format(time.RFC3339))
 	}
+}
+
+// toAgree names the command that sets a count to what a sync declares: nobody can pass --force-conflicts to a sync.
+func (s FieldManager) toAgree(ref api.Ref, path string, declared json.RawMessage) string {
+	fields, err := fieldsOf(declared)
+	count, declares := fields["replicas"]
+	if err != nil || !isReplicas(path) || !declares || !strings.HasPrefix(s.manager(), api.SyncManager("")) {
+		return ""
+	}
+	return fmt.Sprintf("; to agree: tend scale %s/%s %s", ref.Scope, ref.Name, brief(count))
 }
 
 // brief returns a value short enough for a message.

@@ -59,6 +59,24 @@ func TestASetOfASync(t *testing.T) {
 	}
 }
 
+// TestASyncAndAScale: a sync that declares another count than a person has set says which command agrees with it.
+func TestASyncAndAScale(t *testing.T) {
+	w := newWorld(t)
+	web := func(count string) api.Object {
+		return api.Object{Kind: api.KindDeployment, Scope: "git", Name: "web", Spec: json.RawMessage(`{"image":"a","replicas":` + count + `}`)}
+	}
+	w.mustApply(web("5"))
+	opts := ApplyOptions{Set: "sync:shop/uid", FieldManager: FieldManager{Manager: api.SyncManager("shop")}}
+	_, err := w.apply(opts, web("3"))
+	if refused := wantReason(t, err, FieldOwned); !strings.HasSuffix(refused.Next, "; to agree: tend scale git/web 3") {
+		t.Errorf("the next step of a sync: %s", refused.Next)
+	}
+	_, err = w.apply(ApplyOptions{FieldManager: FieldManager{Manager: "ci"}}, web("3"))
+	if refused := wantReason(t, err, FieldOwned); strings.Contains(refused.Next, "to agree") {
+		t.Errorf("the next step of a manager that may force: %s", refused.Next)
+	}
+}
+
 // TestAnotherManagerPrunesOnlyWhatItCreated: what existed before, and what a user applied since, is not of its set. Labels
 // follow the source for what is.
 func TestAnotherManagerPrunesOnlyWhatItCreated(t *testing.T) {

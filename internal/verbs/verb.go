@@ -51,7 +51,7 @@ func (s *Service) amend(snap records.Snapshot, decided *verbDecision, object rec
 		return err
 	}
 	found := &faults{}
-	by.refuse(next.Ref(), lasting(snap, owned.conflicts), found)
+	by.refuse(next.Ref(), next.Spec, lasting(snap, owned.conflicts), found)
 	if err := found.err(conflictsText(found)); err != nil {
 		return err
 	}

@@ -128,6 +128,9 @@ func (o observed) trouble(a assessment) api.Condition {
 		failed := a.target.pending.gate
 		c.Reason, c.Message = failed.Reason, withLog(failed.Message, failed.Run.LastLog)
 		c.Next = "correct it and apply again; or run it again: " + o.again()
+		if failed.Run.Reason == api.ReasonReleaseTimeout {
+			c.Next = "raise release.timeout and apply again; or run it again: " + o.again()
+		}
 	case a.target.turned != nil:
 		c.Reason, c.Message, c.Next = api.ReasonRolledBack, rolledBackMessage(a.target), a.target.turned.Next
 	case a.plan.Phase == api.RolloutPaused, a.plan.Counts.Failing > 0, a.plan.Slot != "": // also while the next attempt has not proved itself

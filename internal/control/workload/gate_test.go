@@ -271,6 +271,9 @@ func TestACommandHasItsTime(t *testing.T) {
 		t.Errorf("the run is %s %s", run.State, run.Reason)
 	}
 	l.is(api.ConditionDegraded, api.ConditionTrue, api.ReasonReleaseCommandFailed, "30s")
+	if c := api.FindCondition(l.status().Conditions, api.ConditionDegraded); !strings.HasPrefix(c.Next, "raise release.timeout") {
+		t.Errorf("the next step is %q", c.Next)
+	}
 	l.ranOnce("v1-pre")
 }
 

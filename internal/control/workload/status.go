@@ -116,7 +116,7 @@ func (o observed) failedRollout(a assessment, now time.Time) *api.FailedRollout 
 	return &api.FailedRollout{
 		Release: release.ID, Hash: release.SpecHash, EnvHash: release.EnvHash, ImageID: release.ImageID,
 		Generation: o.object.Value.Metadata.Generation, Restart: o.stamp(api.StampRestart), Pull: o.stamp(api.StampPull),
-		Reason: a.plan.Reason, Message: a.plan.Message, Next: cmp.Or(a.plan.Next, "correct it and apply again; as it is: "+o.again()), Slot: a.plan.Slot,
+		Reason: a.plan.Reason, Message: a.plan.Message, Next: cmp.Or(a.plan.Next, "correct it and apply again; to try "+release.ID+" again unchanged: "+o.again()), Slot: a.plan.Slot,
 		LastLog: o.lastLog(a.plan.Slot), At: now,
 	}
 }

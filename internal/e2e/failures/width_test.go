@@ -34,6 +34,16 @@ func brokenLine(text string) string {
 	return ""
 }
 
+// wideLine returns the first line of several words that is wider than the terminal, or "".
+func wideLine(text string) string {
+	for line := range strings.SplitSeq(text, "\n") {
+		if width(line) > columns && len(strings.Fields(line)) > 1 {
+			return line
+		}
+	}
+	return ""
+}
+
 // unwrapped joins the lines that tend has wrapped, so that what is replaced in them may have another length. rewrapped
 // wraps them again. A line that was joined by mistake is broken again at the same place, because its first word doesn't
 // fit on the line before. The head of a condition is never joined with the message below it: it ends with an age, whose
@@ -98,6 +108,9 @@ func TestRecordedScreens(t *testing.T) {
 		for _, part := range archive.Files {
 			if line := brokenLine(string(part.Data)); recorded[part.Name] && line != "" {
 				t.Errorf("%s, screen %s: the terminal breaks a word of:\n%s", file, part.Name, line)
+			}
+			if line := wideLine(string(part.Data)); recorded[part.Name] && line != "" {
+				t.Errorf("%s, screen %s: a line of more than %d columns:\n%s", file, part.Name, columns, line)
 			}
 		}
 	}
