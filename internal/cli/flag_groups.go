@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// flagGroup are flags that belong together. Most commands have so few that they need no groups.
+type flagGroup struct {
+	title string
+	flags []string
+}
+
+// machineGroups are the groups of the flags of a server and an agent, those first that one machine needs.
+var machineGroups = []flagGroup{
+	{"One server", []string{"root", "runtime", "docker-host", "network", "http", "ingress-http", "ingress-https", "manifests",
+		"backup-to", "backup-schedule", "backup-recipient", "log-level", "log-format"}},
+	{"Serving hosts", []string{"ingress-proxy-protocol", "ingress-access-log", "acme-directory", "acme-roots", "acme-dns-server", "acme-dns-key"}},
+	{"Backups", []string{"backup-command", "backup-keep", "backup-recipients-file", "backup-unencrypted"}},
+	{"Builds and plugins", []string{"build-base", "build-timeout", "builds", "plugins", "plugin-timeout", "callback-port"}},
+	{"People on other machines", []string{"listen", "tls-cert", "tls-key", "allow-host-mounts"}},
+	{"Several machines", []string{"node", "label", "name", "join", "token", "no-agent", "node-listen", "peer-listen", "peer-address",
+		"advertise", "relay-listen", "server", "heartbeat", "node-timeout"}},
+	{"The store and its logs", []string{"data", "paused", "events-keep", "events-age", "events-bytes", "audit-keep", "audit-age", "audit-bytes",
+		"quiet-etcd", "etcd-client", "etcd-peer", "etcd-endpoints", "etcd-ca", "etcd-cert", "etcd-key", "etcd-user", "etcd-password-file", "etcd-prefix"}},
+	{"Tuning and tracing", []string{"starts", "resync", "autoscale-interval", "min-free-disk", "metrics-listen", "otlp-endpoint"}},
+}
+
+// groupedFlags marks a command's flags as grouped in its help.
+const groupedFlags = "grouped flags"
+
+// group has the help of a command show its flags in groups.
+func group(command *cobra.Command) *cobra.Command {
+	if command.Annotations == nil {
+		command.Annotations = map[string]string{}
+	}
+	command.Annotations[groupedFlags] = "true"
+	return command
+}
+
+// helpOfFlags returns the flags of a command for its help: in groups if it has them, wrapped to its terminal.
+func helpOfFlags(command *cobra.Command) string {
+	width := columnsOf(command.OutOrStdout())
+	usages := func(set *pflag.FlagSet) string { return strings.TrimRight(set.FlagUsagesWrapped(width), " \n") }
+	if command.Annotations[groupedFlags] == "" {
+		return "Flags:\n" + usages(command.LocalFlags())
+	}
+	var out []string
+	shown := map[string]bool{}
+	for _, g := range machineGroups {
+		set := pflag.NewFlagSet(g.title, pflag.ContinueOnError)
+		set.SortFlags = false
+		for _, name := range g.flags {
+			if flag := command.LocalFlags().Lookup(name); flag != nil {
+				set.AddFlag(flag)
+				shown[name] = true
+			}
+		}
+		if set.HasAvailableFlags() {
+			out = append(out, fmt.Sprintf("%s:\n%s", g.title, usages(set)))
+		}
+	}
+	rest := pflag.NewFlagSet("other", pflag.ContinueOnError)
+	command.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+		if !shown[flag.Name] {
+			rest.AddFlag(flag)
+		}
+	})
+	return strings.Join(append(out, "Other flags:\n"+usages(rest)), "\n\n")
+}
+
+// withFlagGroups has all commands below a root show their flags by helpOfFlags.
+func withFlagGroups(root *cobra.Command) {
+	const flags = "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}"
+	cobra.AddTemplateFunc("helpOfFlags", helpOfFlags)
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), flags, "{{helpOfFlags .}}", 1))
+}
