@@ -97,7 +97,17 @@ func (a *app) complete(cmd *cobra.Command, args []string, withPods bool) ([]stri
 			}
 		}
 	}
-	return names, none
+	return once(names), none
+}
+
+// once returns the names in their order, each once: an ingress often has the name of what it leads to.
+func once(names []string) []string {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(names, func(name string) bool {
+		before := seen[name]
+		seen[name] = true
+		return before
+	})
 }
 
 // completeInits offers the init containers of the named object or pod; without a name, those of all.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,7 +45,7 @@ func group(command *cobra.Command) *cobra.Command {
 // helpOfFlags returns the flags of a command for its help: in groups if it has them, wrapped to its terminal.
 func helpOfFlags(command *cobra.Command) string {
 	width := columnsOf(command.OutOrStdout())
-	usages := func(set *pflag.FlagSet) string { return strings.TrimRight(set.FlagUsagesWrapped(width), " \n") }
+	usages := func(set *pflag.FlagSet) string { return usagesIn(set, width) }
 	if command.Annotations[groupedFlags] == "" {
 		return "Flags:\n" + usages(command.LocalFlags())
 	}
@@ -72,9 +73,44 @@ func helpOfFlags(command *cobra.Command) string {
 	return strings.Join(append(out, "Other flags:\n"+usages(rest)), "\n\n")
 }
 
-// withFlagGroups has all commands below a root show their flags by helpOfFlags.
-func withFlagGroups(root *cobra.Command) {
-	const flags = "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}"
+// helpOfGlobalFlags returns the flags that a command shares with others.
+func helpOfGlobalFlags(command *cobra.Command) string {
+	return "Global Flags:\n" + usagesIn(command.InheritedFlags(), columnsOf(command.OutOrStdout()))
+}
+
+func usagesIn(set *pflag.FlagSet, width int) string {
+	return strings.TrimRight(set.FlagUsagesWrapped(width), " \n")
+}
+
+// withHelp has all commands below a root show their flags by helpOfFlags, and break the lines of their help between words.
+func withHelp(root *cobra.Command) {
+	const (
+		flags  = "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}"
+		global = "Global Flags:\n{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}"
+	)
 	cobra.AddTemplateFunc("helpOfFlags", helpOfFlags)
-	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), flags, "{{helpOfFlags .}}", 1))
+	cobra.AddTemplateFunc("helpOfGlobalFlags", helpOfGlobalFlags)
+	root.SetUsageTemplate(strings.NewReplacer(global, "{{helpOfGlobalFlags .}}", flags, "{{helpOfFlags .}}").Replace(root.UsageTemplate()))
+	usual := root.HelpFunc()
+	root.SetHelpFunc(func(command *cobra.Command, args []string) {
+		out := command.OutOrStdout()
+		page := &helpPage{reader: out}
+		command.SetOut(page)
+		usual(command, args)
+		command.SetOut(out)
+		_, _ = io.WriteString(out, wrapped(page.String(), columnsOf(out)))
+	})
+}
+
+// helpPage is a page of help while it is put together; it is as wide as the terminal that it is for.
+type helpPage struct {
+	strings.Builder
+	reader io.Writer
+}
+
+func (p *helpPage) Fd() uintptr {
+	if file, ok := p.reader.(interface{ Fd() uintptr }); ok {
+		return file.Fd()
+	}
+	return ^uintptr(0) // no file: it has no width
 }
