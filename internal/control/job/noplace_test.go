@@ -16,9 +16,9 @@ func TestAForbiddenRunThatNoNodeTakesEnds(t *testing.T) {
 		why    string
 		says   string
 	}{
-		"no room": {"others may end in time", func(s *api.CronJobSpec) {
+		"no room": {"a larger machine may join in time", func(s *api.CronJobSpec) {
 			s.Resources = &api.Resources{Reservations: &api.ResourceReservations{Memory: "4000Gi"}}
-		}, api.ReasonNoNode, "no node took it within 5m0s (starting_deadline): node n1 has too little memory left"},
+		}, api.ReasonNoNode, "no node took it within 5m0s (starting_deadline): no node has 4000Gi of memory; n1 has 64Gi"},
 		"no such runtime": {"none is there in any time", func(s *api.CronJobSpec) { s.Image = "/srv/mail" }, api.ReasonNoRuntime,
 			"no node runs plain processes, which it needs: its image is a folder (/srv/mail)"},
 	} {
