@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/suggest"
 	"tend.dev/tend/internal/records"
 )
 
@@ -116,19 +117,36 @@ func observe(pod *api.Pod, status *api.TaskStatus) {
 
 // findTask finds the task of a pod's name: of several that filled the slot, the one that fills it now.
 func findTask(snap records.Snapshot, pod string) (*api.Task, error) {
-	app, slot, found := cutLast(pod, ".")
-	if found {
-		if owner, ok := snap.Get(records.NamesPrefix + app); ok {
-			ref, _ := owner.Value.(*api.Ref)
-			if ref != nil {
-				if task := taskOfSlot(snap, *ref, slot); task != nil {
-					return task, nil
-				}
-			}
-		}
-	}
-	return nil, &api.Problem{Status: http.StatusNotFound, Detail: "there is no pod " + clip(pod),
+	problem := &api.Problem{Status: http.StatusNotFound, Detail: "there is no pod " + clip(pod),
 		Next: "`tend get pods` lists what there is; a pod is named scope-name.slot"}
+	app, slot, found := cutLast(pod, ".")
+	if !found {
+		return nil, problem
+	}
+	owner, _ := snap.Get(records.NamesPrefix + app)
+	ref, _ := owner.Value.(*api.Ref)
+	if ref == nil {
+		return nil, problem
+	}
+	if task := taskOfSlot(snap, *ref, slot); task != nil {
+		return task, nil
+	}
+	problem.Detail += podMeant(snap, *ref, pod)
+	problem.Next = "`tend get pods " + ref.Scope + "/" + ref.Name + "` lists those there are"
+	return nil, problem
+}
+
+// podMeant asks whether another pod of an object was meant, or says that it may be gone: each rollout makes new ones.
+func podMeant(snap records.Snapshot, owner api.Ref, pod string) string {
+	app, slot, _ := cutLast(pod, ".")
+	var slots []string
+	for _, task := range snap.TasksOf(owner) {
+		slots = append(slots, task.Value.Slot)
+	}
+	if near := suggest.Nearest(slot, slots); near != "" {
+		return "; did you mean " + app + "." + near + "?"
+	}
+	return " (any more)"
 }
 
 func taskOfSlot(snap records.Snapshot, owner api.Ref, slot string) *api.Task {
