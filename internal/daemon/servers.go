@@ -11,6 +11,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/controlplane"
 	"tend.dev/tend/internal/core/membership"
+	"tend.dev/tend/internal/core/suggest"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/etcd"
@@ -136,6 +137,18 @@ func (d *daemon) serverOf(m etcd.Member, presence *api.ServerPresence) api.Serve
 	return s
 }
 
+// serverMeant asks whether another server was meant; empty if no name is near.
+func serverMeant(name string, members []etcd.Member) string {
+	var names []string
+	for _, member := range members {
+		names = append(names, nameOr(member))
+	}
+	if question := suggest.Question(name, names); question != "" {
+		return "; " + question
+	}
+	return ""
+}
+
 // removeServer takes a server out of the cluster.
 func (d *daemon) removeServer(ctx context.Context, name string) error {
 	if !d.several() {
@@ -153,7 +166,7 @@ func (d *daemon) removeServer(ctx context.Context, name string) error {
 	}
 	if _, refused := membership.Decide(membership.Remove, state, membership.Subject{Server: name}); refused != nil {
 		if state == membership.Absent {
-			return &api.Problem{Status: http.StatusNotFound, Detail: refused.Why, Next: refused.Next}
+			return &api.Problem{Status: http.StatusNotFound, Detail: refused.Why + serverMeant(name, members), Next: refused.Next}
 		}
 		return ofRefusal(refused)
 	}
