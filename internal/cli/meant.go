@@ -96,8 +96,17 @@ func (a address) tooMuch(cmd string, rest []string) error {
 	return tooMuch(cmd, rest)
 }
 
+// unknownCommandError is a word that is no command.
+type unknownCommandError struct {
+	text string
+	// meant is the command that was probably meant; empty if none is near.
+	meant string
+}
+
+func (e *unknownCommandError) Error() string { return e.text }
+
 // unknownSubcommand returns the error of a word that is no command of its parent.
-func unknownSubcommand(parent *cobra.Command, word string) error {
+func unknownSubcommand(parent *cobra.Command, word string) *unknownCommandError {
 	var names, words []string
 	for _, command := range parent.Commands() {
 		if command.IsAvailableCommand() {
@@ -105,11 +114,12 @@ func unknownSubcommand(parent *cobra.Command, word string) error {
 			words = append(append(words, command.Name()), command.Aliases...)
 		}
 	}
-	question := questionOf(suggest.Nearest(word, words))
-	if !parent.HasParent() {
-		return fmt.Errorf("unknown command %q%s\n  `tend --help` lists the commands", word, question)
+	e := &unknownCommandError{meant: suggest.Nearest(word, words)}
+	e.text = fmt.Sprintf("unknown command %q%s\n  `tend --help` lists the commands", word, questionOf(e.meant))
+	if parent.HasParent() {
+		e.text = fmt.Sprintf("%s has no command %q%s\n  it has %s", parent.CommandPath(), word, questionOf(e.meant), strings.Join(names, ", "))
 	}
-	return fmt.Errorf("%s has no command %q%s\n  it has %s", parent.CommandPath(), word, question, strings.Join(names, ", "))
+	return e
 }
 
 var unknownFlag = regexp.MustCompile(`^unknown (?:shorthand flag: '(.)'|flag: (--[a-z-]+))`)

@@ -92,10 +92,13 @@ func (a *app) ownFlags(args []string) []string {
 
 // callPlugin runs a plugin's command, or says what the plugin offers if none is named. Unknown is what to say where
 // there is no such plugin.
-func (a *app) callPlugin(ctx context.Context, c *client.Client, args []string, unknown error) error {
+func (a *app) callPlugin(ctx context.Context, c *client.Client, args []string, unknown *unknownCommandError) error {
 	listed, err := c.Plugins(ctx)
 	var away *client.UnreachableError
-	if errors.As(err, &away) {
+	switch {
+	case errors.As(err, &away) && unknown.meant != "": // most likely no plugin is meant
+		return unknown
+	case errors.As(err, &away):
 		return errors.Join(unknown, err)
 	}
 	if client.StatusOf(err) == http.StatusForbidden { // who may not list plugins has none to call
