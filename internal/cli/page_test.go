@@ -9,6 +9,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
+
+	"tend.dev/tend/internal/core/change"
 )
 
 func TestWrapped(t *testing.T) {
@@ -156,7 +158,7 @@ func wideTables() []wideTable {
 	events.listing.narrow.brief = agesOf(longEvents(), now)
 	own := wideTable{name: "events of one object", listing: eventListing(longEvents()[:3]), always: []string{"WHAT"}}
 	own.listing.narrow.brief = agesOf(longEvents()[:3], now)
-	history := wideTable{name: "history", listing: historyListing(chapters(longEvents()[:3])), always: []string{"CHANGE", "OUTCOME"}}
+	history := wideTable{name: "history", listing: historyListing(change.History(longEvents()[:3])), always: []string{"CHANGE", "OUTCOME"}}
 	return []wideTable{
 		{name: "get", listing: objectListing(longObjects(), now), always: []string{"OBJECT", "READY", "STATE"}},
 		{name: "get ingresses", listing: objectListing(longIngresses(), now), always: []string{"OBJECT", "STATE"}},
