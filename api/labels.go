@@ -40,6 +40,10 @@ func Labels() []string {
 	}
 }
 
+// SharedVolumes is a label by which people name volumes, and folders of the host, that several programs may write to at
+// once: names and paths, with commas between them. It counts on Tend's container and on the other one alike.
+const SharedVolumes = "dev.tend.shared-volumes"
+
 // RoleInit is the LabelRole of init containers.
 const RoleInit = "init"
 

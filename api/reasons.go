@@ -145,6 +145,8 @@ const (
 	ReasonVolumeNotRemoved = "VolumeNotRemoved"
 	// ReasonVolumeTaken: the volume of an ordinal is that of another statefulset's claim.
 	ReasonVolumeTaken = "VolumeTaken"
+	// ReasonVolumeInUse: a running container that isn't Tend's writes to a volume, or a folder, of the pod.
+	ReasonVolumeInUse = "VolumeInUse"
 	// ReasonOlderVolume: the predecessor's volume holds the ordinal's data, which a new empty volume would hide.
 	ReasonOlderVolume = "OlderVolume"
 )

@@ -21,6 +21,9 @@ func (a *Agent) act(ctx context.Context, task api.Task, in healing.Input, action
 		if err := a.placeSecrets(ctx, task); err != nil {
 			return false, err
 		}
+		if err := a.checkWriters(ctx, task); err != nil {
+			return false, err
+		}
 	}
 	if action.Init != "" {
 		return a.actInit(ctx, task, in, action)

@@ -78,7 +78,7 @@ func New(o Options) *Agent {
 	a.stats = newSampler(o.Runtime, o.Now, samplerOptions{Fresh: statsFresh, Waits: true})
 	a.load = newSampler(o.Runtime, o.Now, samplerOptions{Fresh: o.LoadWindow / 2})
 	a.reports = newReporter(o.Control, a.log)
-	a.pulls = newPulls(o.Runtime, newOperations(o.Pulls), o.Now)
+	a.pulls = newPulls(o.Runtime, o.Puller, newOperations(o.Pulls), o.Now)
 	a.builds = newBuilds(o.Builder, newOperations(o.Builds))
 	a.lastLogs = newLastLogs(a)
 	a.watcher = newWatcher(a)

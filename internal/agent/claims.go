@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -65,6 +66,25 @@ func (a *Agent) checkOlder(ctx context.Context, task api.Task, volume string) er
 		Detail: fmt.Sprintf("the volume %s holds data of the predecessor, and %s would begin empty", found, volume),
 		Next: fmt.Sprintf("copy it: docker volume create %[2]s && docker run --rm -v %[1]s:/from:ro -v %[2]s:/to alpine cp -a /from/. /to; "+
 			"or, to begin empty, the first command alone", found, volume)}
+}
+
+// checkWriters refuses to create or start a container while somebody else's container writes to one of its volumes. It
+// asks before each start: the other one may have been started since the last one.
+func (a *Agent) checkWriters(ctx context.Context, task api.Task) error {
+	release, err := a.releases.of(ctx, task)
+	if errors.Is(err, node.ErrNoRelease) {
+		return nil // what is to be created fails for that; a container that exists may start
+	}
+	if err != nil {
+		return err
+	}
+	return runtime.CheckWriters(ctx, a.runtime, withClaims(task, release))
+}
+
+// SecondWriter returns why the containers of spec can't start on this node now: somebody else's container writes to one
+// of their volumes. It is nil if they can.
+func (a *Agent) SecondWriter(ctx context.Context, spec api.DeploymentSpec) error {
+	return runtime.CheckWriters(ctx, a.runtime, spec)
 }
 
 // ensureClaims creates the missing volumes, with labels that people find them by.

@@ -35,7 +35,7 @@ func (a *Agent) obtain(ctx context.Context, task api.Task, release node.Release,
 		return nil // another task's transfer has ended since this one looked
 	}
 	pull := func() error {
-		_, err := a.runtime.Pull(ctx, pinned(release), progress)
+		_, err := a.pulls.puller.Pull(ctx, pinned(release), progress)
 		return err
 	}
 	fetch := func() error { return a.copyImage(ctx, task, release) }

@@ -35,6 +35,8 @@ type Options struct {
 	Spool string
 	// Room returns how many bytes of such an image's file may still be written; default: those that leave the disk some room.
 	Room func(*os.File) (int64, error)
+	// Puller pulls images; default: the runtime.
+	Puller Puller
 	// Builder builds the images of requests with a build. Default: such requests fail.
 	Builder Builder
 	// Workers is how many tasks are created or started at once; default 8. More only increases the tail latency.

@@ -21,9 +21,15 @@ const (
 	progressTime = 2 * time.Second
 )
 
+// Puller pulls an image from a registry, as runtime.Runtime does.
+type Puller interface {
+	Pull(ctx context.Context, reference string, progress func(percent int)) (runtime.Image, error)
+}
+
 // pulls pulls images, each reference only once at a time for all its listeners.
 type pulls struct {
 	runtime    runtime.Runtime
+	puller     Puller
 	operations *operations
 	now        func() time.Time
 
@@ -46,14 +52,17 @@ type listener struct {
 	ended    func(error)
 }
 
-func newPulls(rt runtime.Runtime, operations *operations, now func() time.Time) *pulls {
-	return &pulls{runtime: rt, operations: operations, now: now, active: map[string]*pull{}, missing: map[string]bool{}}
+func newPulls(rt runtime.Runtime, puller Puller, operations *operations, now func() time.Time) *pulls {
+	if puller == nil {
+		puller = rt
+	}
+	return &pulls{runtime: rt, puller: puller, operations: operations, now: now, active: map[string]*pull{}, missing: map[string]bool{}}
 }
 
 // begin pulls a reference, or joins the pull under way. who identifies the listener, so that it is notified only once.
 func (p *pulls) begin(from context.Context, reference, who string, l listener) {
 	p.beginWith(from, reference, who, l, func(ctx context.Context, progress func(percent int)) error {
-		_, err := p.runtime.Pull(ctx, reference, progress)
+		_, err := p.puller.Pull(ctx, reference, progress)
 		return err
 	})
 }

@@ -135,17 +135,26 @@ func composeFiles(args []string) ([]string, error) {
 	if len(args) > 0 {
 		return args, nil
 	}
+	return composeFilesIn(".")
+}
+
+// composeFilesIn returns the files that Compose would take in a folder.
+func composeFilesIn(dir string) ([]string, error) {
 	for _, pair := range [][2]string{
 		{"compose.yaml", "compose.override.yaml"}, {"compose.yml", "compose.override.yml"},
 		{"docker-compose.yaml", "docker-compose.override.yaml"}, {"docker-compose.yml", "docker-compose.override.yml"},
 	} {
-		if _, err := os.Stat(pair[0]); err != nil {
+		main, override := filepath.Join(dir, pair[0]), filepath.Join(dir, pair[1])
+		if _, err := os.Stat(main); err != nil {
 			continue
 		}
-		if _, err := os.Stat(pair[1]); err == nil {
-			return pair[:], nil
+		if _, err := os.Stat(override); err == nil {
+			return []string{main, override}, nil
 		}
-		return pair[:1], nil
+		return []string{main}, nil
+	}
+	if dir != "." {
+		return nil, fmt.Errorf("there is no compose.yaml in %s", dir)
 	}
 	return nil, fmt.Errorf("there is no compose.yaml here\n  name the file: tend import compose FILE")
 }

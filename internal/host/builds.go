@@ -11,6 +11,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/agent/builder"
+	"tend.dev/tend/internal/agent/pulled"
 	"tend.dev/tend/internal/build/journal"
 	"tend.dev/tend/internal/runtime"
 )
@@ -41,6 +42,7 @@ func (h *Host) openBuilds() error {
 	if h.journal, err = journal.Open(filepath.Join(root, "logs")); err != nil {
 		return err
 	}
+	h.pulled = pulled.New(pulled.Options{Runtime: h.runtime, Ledger: h.ledger("pulled"), Now: h.Now, Logger: h.Logger})
 	h.builder, err = builder.New(builder.Options{
 		Runtime: h.runtime, Trees: h.openTree, Secrets: h.Control.BuildSecrets, Folder: root, Journal: h.journal,
 		Images: h.ledger("images"), Logs: h.ledger("build-logs"), Registry: h.Build.Base, Timeout: h.Build.Timeout,
@@ -58,11 +60,11 @@ func (h *Host) openTree(ctx context.Context, digest string) (io.ReadCloser, erro
 	return tree, err
 }
 
-// collectEvery is the interval between two collections of built images that nothing refers to.
+// collectEvery is the interval between two collections of images that nothing refers to.
 const collectEvery = 10 * time.Minute
 
-// collectBuilds removes images that were built and that nothing refers to any more, with their logs.
-func (h *Host) collectBuilds(ctx context.Context) error {
+// collectImages removes images that were built or pulled and that nothing refers to any more, with the logs of builds.
+func (h *Host) collectImages(ctx context.Context) error {
 	select {
 	case <-h.Control.Synced():
 	case <-ctx.Done():
@@ -71,9 +73,9 @@ func (h *Host) collectBuilds(ctx context.Context) error {
 	ticker := time.NewTicker(collectEvery)
 	defer ticker.Stop()
 	for {
-		err := h.builder.Collect(ctx, h.Control.Referred)
+		err := errors.Join(h.builder.Collect(ctx, h.Control.Referred), h.pulled.Collect(ctx, h.Control.Referred))
 		if err != nil && ctx.Err() == nil && !errors.Is(err, runtime.ErrUnavailable) {
-			h.Logger.WarnContext(ctx, "built images nothing refers to could not be removed", "error", err)
+			h.Logger.WarnContext(ctx, "images nothing refers to could not be removed", "error", err)
 		}
 		select {
 		case <-ticker.C:

@@ -10,9 +10,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/agent"
 	"tend.dev/tend/internal/agent/builder"
 	"tend.dev/tend/internal/agent/prober"
+	"tend.dev/tend/internal/agent/pulled"
 	"tend.dev/tend/internal/build/journal"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/fault"
@@ -63,6 +65,7 @@ type Host struct {
 	cache       *cache    // nil if Assets finds the files
 	journal     *journal.Journal
 	builder     *builder.Builder
+	pulled      *pulled.Images
 	agent       *agent.Agent
 	callbacks   *callbacks // nil if containers can't call back
 	quarantined []string
@@ -100,12 +103,12 @@ func Open(ctx context.Context, o Options, l Link) (*Host, error) {
 	h.agent = agent.New(agent.Options{
 		Node: h.Node, Labels: h.Labels, Runtime: h.runtime, Workers: h.Starts, Resync: h.Resync, Heartbeat: h.Heartbeat,
 		HeartbeatTTL: h.NodeTimeout - nodeapi.Gather(h.NodeTimeout, h.Heartbeat), LoadWindow: h.AutoscaleInterval, Logger: h.Logger, Tracer: h.Tracer, Metrics: h.Metrics, ProbeMetrics: prober.NewMetrics(h.Registry),
-		Control: h.Control, Assets: h.Assets, Builder: h.builder, Builds: h.Build.AtOnce, Memory: h.memory, Edge: serving,
+		Control: h.Control, Assets: h.Assets, Puller: h.pulled, Builder: h.builder, Builds: h.Build.AtOnce, Memory: h.memory, Edge: serving,
 		Ask: h.Ask, Now: h.Now, Hold: h.Hold, Paused: h.Paused, Controller: h.controllerURL(),
 		Spool: filepath.Join(h.Root, "transfers"), Quarantined: func() []string { return h.quarantined }, Moved: h.podsMoved,
 		Outside: h.relayAddress, Reach: h.reach(), Drained: h.relay.drained, Former: h.Former, Cleared: h.Cleared,
 	})
-	members := []engine.Member{engine.NewMember(h.held(h.collectBuilds))}
+	members := []engine.Member{engine.NewMember(h.held(h.collectImages))}
 	if h.cache != nil {
 		members = append(members, engine.NewMember(h.held(h.cache.run)))
 	}
@@ -130,6 +133,12 @@ func (h *Host) Run(ctx context.Context) error { return h.group.Run(ctx) }
 
 // Ready returns a channel that is closed when every task was reconciled once.
 func (h *Host) Ready() <-chan struct{} { return h.agent.Ready() }
+
+// SecondWriter returns why the pods of spec can't start on this machine now: somebody else's container writes to one of
+// their volumes. It is nil if they can.
+func (h *Host) SecondWriter(ctx context.Context, spec api.DeploymentSpec) error {
+	return h.agent.SecondWriter(ctx, spec)
+}
 
 // held makes run wait until containers may be touched.
 func (h *Host) held(run func(context.Context) error) func(context.Context) error {

@@ -1,6 +1,10 @@
 package records
 
-import "tend.dev/tend/api"
+import (
+	"strings"
+
+	"tend.dev/tend/api"
+)
 
 // ReferredFiles returns the digests something refers to: the files of assets, what consumers were stamped with, the
 // source they are built from, and what releases were made with, which are kept to return to.
@@ -32,28 +36,45 @@ func (s Snapshot) ReferredFiles() map[string]bool {
 	return used
 }
 
-// ReferredImages returns the names (<scope>-<name>:<build>) of the built images something refers to: what objects are to
-// be made from, what agents were asked for, and what releases were made with. Tasks refer to releases.
+// ReferredImages returns what images are referred to by: the names (<scope>-<name>:<build>) of built ones, and the
+// references, ids and registry digests of others. Referred to is what objects, and their init containers, are to be made
+// from, what agents were asked for, and what releases were made with. Tasks refer to releases.
 func (s Snapshot) ReferredImages() map[string]bool {
 	used := map[string]bool{}
 	for _, kind := range api.KindsThat(api.Kind.HasContainers) {
 		for object := range s.Objects(kind) {
 			if spec, err := api.DecodeWorkload(kind, object.Value.Spec); err == nil {
-				if image, build := object.Value.WantedImage(spec.Container); build != nil {
-					used[image] = true
-				}
+				image, _ := object.Value.WantedImage(spec.Container)
+				used[image] = true
+				addInits(used, spec.Inits)
 			}
 		}
 	}
 	for _, request := range s.ImageRequests() {
-		if request.Value.Build != nil {
-			used[request.Value.Image] = true
-		}
+		used[request.Value.Image] = true
 	}
 	for record := range s.Prefix(ReleasesPrefix) {
-		if release, ok := record.Value.(*api.Release); ok && release.Build != nil {
-			used[release.Build.Image(release.Owner())] = true
+		if release, ok := record.Value.(*api.Release); ok {
+			addRelease(used, release)
 		}
 	}
+	delete(used, "")
 	return used
+}
+
+func addRelease(used map[string]bool, release *api.Release) {
+	if release.Build != nil {
+		used[release.Build.Image(release.Owner())] = true
+	}
+	digest := release.ImageDigest[strings.LastIndex(release.ImageDigest, "@")+1:]
+	used[release.Image], used[release.ImageID], used[digest] = true, true, true
+	if spec, err := api.DecodeWorkload(release.Kind, release.Spec); err == nil {
+		addInits(used, spec.Inits)
+	}
+}
+
+func addInits(used map[string]bool, inits []api.Init) {
+	for _, init := range inits {
+		used[init.Image] = true
+	}
 }

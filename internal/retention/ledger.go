@@ -44,6 +44,51 @@ func (l *Ledger) Claim(name string) error {
 	return errors.Join(mark(filepath.Join(l.owners, l.cluster), name), unmark(l.waiting, name))
 }
 
+// Claimed returns the names of the files that the cluster owns.
+func (l *Ledger) Claimed() ([]string, error) {
+	if l == nil {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(filepath.Join(l.owners, l.cluster))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list what is claimed: %w", err)
+	}
+	names := make([]string, 0, len(entries))
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names, nil
+}
+
+// Waiting returns when a file's wait began, the zero time if it waits for nothing, and whether the cluster owns it alone.
+func (l *Ledger) Waiting(name string) (since time.Time, alone bool, err error) {
+	if l == nil {
+		return time.Time{}, false, nil
+	}
+	if alone, err = l.ownsAlone(name); err != nil {
+		return time.Time{}, false, err
+	}
+	info, err := os.Stat(filepath.Join(l.waiting, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return time.Time{}, alone, nil
+	}
+	if err != nil {
+		return time.Time{}, false, err
+	}
+	return info.ModTime(), alone, nil
+}
+
+// Await begins a file's wait.
+func (l *Ledger) Await(name string, now time.Time) error {
+	if l == nil {
+		return nil
+	}
+	if err := checkName(name); err != nil {
+		return err
+	}
+	return l.await(name, now)
+}
+
 // Due reports whether a file may be deleted now. A file that is used, or that the cluster doesn't own alone, is never
 // due. For an unused file the first call starts the wait.
 func (l *Ledger) Due(name string, used bool, now time.Time) (bool, error) {

@@ -20,6 +20,22 @@ type Builder interface {
 	Untag(ctx context.Context, reference string) error
 }
 
+// ImageStore is a runtime whose images others use too.
+type ImageStore interface {
+	// Images lists all images of the machine, also those of others.
+	Images(ctx context.Context) ([]StoredImage, error)
+}
+
+// StoredImage is an image on the machine.
+type StoredImage struct {
+	ID string
+	// Tags are its names, Digests those that registries know it by (sha256:…).
+	Tags, Digests []string
+	Bytes         int64
+	// InUse is whether a container of anybody, running or not, is made from it.
+	InUse bool
+}
+
 // BuildSpec is the complete input of a build.
 type BuildSpec struct {
 	// Tree is the source as a tar with the Dockerfile in it; Folder is the same source, unpacked and checked, which the

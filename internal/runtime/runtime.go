@@ -76,6 +76,8 @@ type Info struct {
 	Warnings []string
 	// DiskPressure says that the disk of containers and images is nearly full; empty if it isn't, or can't be seen from here.
 	DiskPressure string
+	// DiskShort is set while that disk has so little room that images nothing needs are removed early.
+	DiskShort bool
 	// Quarantined are the paths of unreadable entries among the containers' files. They are left unchanged.
 	Quarantined []string
 }

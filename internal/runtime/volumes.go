@@ -1,10 +1,32 @@
 package runtime
 
 import (
+	"context"
 	"fmt"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/volumes"
 )
+
+// Neighbours is a runtime whose volumes other programs than Tend use too.
+type Neighbours interface {
+	// SecondWriter returns a running container, not of this cluster, that writes to a volume or a folder that the
+	// containers of spec would write to.
+	SecondWriter(ctx context.Context, spec api.DeploymentSpec) (volumes.Writer, bool, error)
+}
+
+// CheckWriters returns a RejectedError if a container of spec would be the second one that writes to a volume.
+func CheckWriters(ctx context.Context, rt Runtime, spec api.DeploymentSpec) error {
+	neighbours, ok := As[Neighbours](rt)
+	if !ok {
+		return nil
+	}
+	writer, found, err := neighbours.SecondWriter(ctx, spec)
+	if err != nil || !found {
+		return err
+	}
+	return &RejectedError{Reason: api.ReasonVolumeInUse, Detail: writer.Detail(), Next: writer.Next()}
+}
 
 // CheckVolume returns a RejectedError if the labels of a volume that exists are those of another claim than the wanted
 // one: the names of claims of two scopes may be alike (a/b-c and a-b/c). What a user created has no such labels.

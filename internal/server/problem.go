@@ -29,6 +29,7 @@ var intentStatus = map[verbs.Reason]int{
 	verbs.FieldOwned: http.StatusConflict,
 	verbs.InUse:      http.StatusConflict,
 
+	verbs.VolumeInUse:   http.StatusConflict,
 	verbs.RegistryTaken: http.StatusConflict,
 	verbs.Terminating:   http.StatusConflict,
 	verbs.RunForbidden:  http.StatusConflict,

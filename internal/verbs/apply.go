@@ -62,6 +62,7 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 	if err != nil {
 		return api.ApplyResult{}, err
 	}
+	gathered.occupied = s.occupied(ctx, objects)
 	valid := s.valid(objects)
 	if opts.DryRun {
 		decided, _, err := consider(ctx, s, func(snap records.Snapshot) (*applyDecision, error) {

@@ -93,6 +93,7 @@ func (s *Service) prepareApply(
 	decided.put(now, opts.Actor)
 	checkRegistries(snap, decided.next, pruned, found)
 	checkPorts(snap, decided.next, pruned, found)
+	checkVolumes(decided.next, m, found)
 	checkDependencies(snap, decided.next, pruned, found)
 	checkExtended(snap, decided.next, found)
 	checkRoutes(snap, decided.next, pruned, found)

@@ -31,6 +31,8 @@ type material struct {
 	// fetched are the digests of URLs.
 	fetched  map[string]string
 	warnings map[api.Ref][]string
+	// occupied are the objects whose pods can't start now, because somebody else writes to their volumes.
+	occupied map[api.Ref]Occupied
 }
 
 // materialize stores the bytes that came with assets, puts their digests in their place, and fetches URLs. It copies

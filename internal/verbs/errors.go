@@ -21,6 +21,8 @@ const (
 	NameTaken Reason = "NameTaken"
 	// PortTaken: two containers would publish the same port of the host.
 	PortTaken Reason = "PortTaken"
+	// VolumeInUse: a container that isn't Tend's writes to a volume of the object.
+	VolumeInUse Reason = "VolumeInUse"
 	// RouteTaken: two ingresses would serve the same host and path, or a host belongs to another scope.
 	RouteTaken Reason = "RouteTaken"
 	// RegistryTaken: two registries would define the login to one host.

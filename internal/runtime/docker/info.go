@@ -27,6 +27,7 @@ func (r *Runtime) Info(ctx context.Context) (runtime.Info, error) {
 	info.Warnings = append(info.Warnings, limitWarnings(r.readLimits())...)
 	if _, local := r.local(); local {
 		info.DiskPressure = runtime.DiskPressure(result.Info.DockerRootDir)
+		info.DiskShort = runtime.DiskShort(result.Info.DockerRootDir)
 	}
 	return info, nil
 }

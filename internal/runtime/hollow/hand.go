@@ -111,14 +111,15 @@ func (e *Engine) Print(name, stream, text string) error {
 	})
 }
 
-// RunByHand is `docker run -d`: a container with the labels given and no others, running until it is stopped.
-func (e *Engine) RunByHand(name string, labels map[string]string) error {
+// RunByHand is `docker run -d`: a container with the labels and volumes given and no others, running until it is stopped.
+func (e *Engine) RunByHand(name string, labels map[string]string, volumes ...string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.names[name] != nil {
 		return fmt.Errorf("run %s: %w", name, runtime.ErrNameTaken)
 	}
 	spec := runtime.ContainerSpec{Name: name, Image: "by-hand", Labels: labels}
+	spec.Spec.Volumes = volumes
 	return e.startLocked(e.addLocked(spec, labels, restart.Policy{}, e.imageLocked("by-hand")))
 }
 

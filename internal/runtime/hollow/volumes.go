@@ -6,6 +6,8 @@ import (
 	"maps"
 	"strings"
 
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/volumes"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -51,6 +53,25 @@ func (r *Runtime) RemoveVolume(ctx context.Context, name string) error {
 		delete(e.volumes, name)
 		return nil
 	})
+}
+
+// SecondWriter implements runtime.Neighbours.
+func (r *Runtime) SecondWriter(ctx context.Context, spec api.DeploymentSpec) (writer volumes.Writer, found bool, err error) {
+	written := volumes.Written(spec)
+	if len(written) == 0 {
+		return writer, false, nil
+	}
+	err = r.inspect(ctx, func(e *Engine) error {
+		var others []volumes.Container
+		for _, c := range e.sortedLocked() {
+			if c.active() && c.cluster() != r.cluster {
+				others = append(others, volumes.Container{Name: c.name, Labels: c.labels, Writes: volumes.Written(c.spec.Spec)})
+			}
+		}
+		writer, found = volumes.SecondWriter(written, spec.Labels, others)
+		return nil
+	})
+	return writer, found, err
 }
 
 // Volumes returns the volumes there are, with their labels.

@@ -34,6 +34,7 @@ var commands = map[string]func(args []string) int{
 	"print":       printLines,
 	"eat":         eat,
 	"write":       write,
+	"append":      appendRows,
 	"cat":         cat,
 	"copy":        func([]string) int { _, err := io.Copy(os.Stdout, os.Stdin); return code(err) },
 	"id":          id,

@@ -1,0 +1,59 @@
+package agent_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/volumes"
+	"tend.dev/tend/internal/runtime"
+)
+
+// mounting makes the pod mount what is given.
+func mounting(entries ...string) func(*api.Task, *api.DeploymentSpec) {
+	return func(_ *api.Task, spec *api.DeploymentSpec) { spec.Volumes = entries }
+}
+
+// TestNoSecondWriter: while a container of somebody else writes to a volume, no pod that would write to it is created,
+// and none that was stopped is started. What only reads, or has another volume, starts.
+func TestNoSecondWriter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newHarness(t)
+		l.start()
+		defer l.close()
+		l.must(l.engine.RunByHand("shop-db-1",
+			map[string]string{volumes.LabelProject: "shop", volumes.LabelService: "db"}, "shop_db:/data", "shop_conf:/conf:ro"))
+
+		refused := l.deploy(taskID(1), mounting("shop_db:/data"))
+		l.settle()
+		l.want(refused, api.TaskRejected, false, api.ReasonVolumeInUse)
+		l.wantContainer(refused, "")
+		got := l.status(refused)
+		if !strings.Contains(got.Message, "shop-db-1 (service db of the Compose project shop)") || !strings.Contains(got.Next, "tend adopt compose") {
+			t.Errorf("it says %q, next %q", got.Message, got.Next)
+		}
+		for id, mounts := range map[string]string{taskID(2): "shop_db:/data:ro", taskID(3): "shop_conf:/conf", taskID(4): "other:/data"} {
+			task := l.deploy(id, mounting(mounts))
+			l.settle()
+			l.wantContainer(task, runtime.StateRunning)
+		}
+
+		l.must(l.engine.StopByHand("shop-db-1"))
+		l.pass(11 * time.Second)
+		task := l.deploy(taskID(5), mounting("shop_db:/data"))
+		l.settle()
+		l.wantContainer(task, runtime.StateRunning)
+		beside := l.deploy(taskID(6), mounting("shop_db:/data")) // pods of Tend's share a volume as before
+		l.settle()
+		l.wantContainer(beside, runtime.StateRunning)
+
+		l.must(l.engine.StartByHand("shop-db-1"))
+		l.must(l.engine.StopByHand(task.ContainerName()))
+		l.pass(11 * time.Second)
+		l.want(task, api.TaskRejected, false, api.ReasonVolumeInUse)
+		l.wantContainer(task, runtime.StateExited)
+		l.wantContainer(beside, runtime.StateRunning)
+	})
+}

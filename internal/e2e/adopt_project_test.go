@@ -1,0 +1,393 @@
+//go:build integration
+
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/testimage"
+)
+
+// shopFile is a Compose project of four services. What Compose makes of it, the test makes by hand.
+const shopFile = `
+name: PROJECT
+services:
+  db:
+    image: IMAGE
+    command: [/server, append, /data/rows]
+    volumes: [data:/data]
+    restart: always
+  cache:
+    image: IMAGE
+    restart: on-failure:3
+  web:
+    build: .
+    command: [WEB]
+    depends_on: [db, cache]
+    volumes: [uploads:/data]
+    ports: ["127.0.0.1::8080"]
+  my_worker:
+    image: IMAGE
+    depends_on: [db]
+    volumes: [uploads:/data]
+    restart: unless-stopped
+  console:
+    image: IMAGE
+volumes:
+  data:
+  uploads:
+`
+
+// shop is the project as it runs. Its name is the machine's scope.
+type shop struct {
+	*machine
+	dir   string
+	since int64
+}
+
+// newShop runs the project's containers as Compose would: with its labels, names, network, volumes and restart policies.
+func (m *machine) newShop() *shop {
+	m.Helper()
+	s := &shop{machine: m, dir: m.TempDir(), since: time.Now().Unix()}
+	s.write("[/server]")
+	m.afterwards(s.remove)
+	project := "com.docker.compose.project=" + m.scope
+	m.engine("network", "create", "--label", project, m.scope+"_default").must()
+	for _, volume := range []string{"data", "uploads"} {
+		m.engine("volume", "create", "--label", project, m.scope+"_"+volume).must()
+	}
+	m.engine("tag", image("v1"), m.scope+"-web").must()
+	s.run("db", image("v1"), []string{"--restart", "always", "-v", m.scope + "_data:/data"}, "append", "/data/rows")
+	s.run("cache", image("v1"), []string{"--restart", "on-failure:3", "-v", "/keep"})
+	s.run("web", m.scope+"-web", []string{"-v", m.scope + "_uploads:/data", "-p", "127.0.0.1::8080"})
+	s.run("my_worker", image("v1"), []string{"--restart", "unless-stopped", "-v", m.scope + "_uploads:/data"})
+	s.until("rows are written", func() bool { return len(s.rows()) > 10 })
+	return s
+}
+
+// write writes the Compose file; web is the command of its service.
+func (s *shop) write(web string) {
+	s.Helper()
+	text := strings.NewReplacer("PROJECT", s.scope, "IMAGE", image("v1"), "[WEB]", web).Replace(shopFile)
+	if err := os.WriteFile(filepath.Join(s.dir, "compose.yaml"), []byte(text), 0o600); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// name is what Compose calls the container of a service.
+func (s *shop) name(service string) string { return s.scope + "-" + service + "-1" }
+
+func (s *shop) run(service, from string, flags []string, command ...string) {
+	s.Helper()
+	args := append([]string{"run", "-d", "--name", s.name(service), "--network", s.scope + "_default", "--network-alias", service,
+		"--label", "com.docker.compose.project=" + s.scope, "--label", "com.docker.compose.service=" + service,
+		"--label", "com.docker.compose.oneoff=False", "--label", "com.docker.compose.container-number=1"}, flags...)
+	s.engine(append(append(args, from, testimage.Program), command...)...).must()
+}
+
+// remove removes what the project has left.
+func (s *shop) remove() {
+	s.removeContainers("com.docker.compose.project=" + s.scope)
+	for _, args := range [][]string{
+		{"network", "rm", s.scope + "_default"}, {"volume", "rm", s.scope + "_data", s.scope + "_uploads"}, {"rmi", s.scope + "-web"},
+	} {
+		if r := s.engine(args...); r.err != nil {
+			s.Errorf("docker %s: %s", strings.Join(args, " "), r.output)
+		}
+	}
+}
+
+// adopt runs the command in the project's folder.
+func (s *shop) adopt(args ...string) cliResult {
+	s.Helper()
+	return s.tend(append([]string{"adopt", "compose", s.dir, "--timeout", "60s"}, args...)...)
+}
+
+// rows are what was written to the database's volume.
+func (s *shop) rows() []string {
+	s.Helper()
+	output := s.engine("run", "--rm", "--network", "none", "-v", s.scope+"_data:/data:ro", image("v1"), testimage.Program, "cat", "/data/rows")
+	return strings.Split(strings.TrimSpace(output.output), "\n")
+}
+
+// wantRows asserts by the file that no row is lost, and that each writer ended before the next one began.
+func (s *shop) wantRows(writers int) {
+	s.Helper()
+	var order []string
+	last := map[string]int{}
+	ended := map[string]bool{}
+	for _, row := range s.rows() {
+		words := strings.Fields(row)
+		host := words[0]
+		if len(order) == 0 || order[len(order)-1] != host || ended[host] && words[1] == "1" {
+			if len(order) > 0 && !ended[order[len(order)-1]] {
+				s.Errorf("%s begins before %s has ended", host, order[len(order)-1])
+			}
+			order, last[host], ended[host] = append(order, host), 0, false
+		}
+		switch {
+		case words[1] == "second":
+			s.Errorf("%s is the second writer", host)
+		case words[1] == "end":
+			ended[host] = true
+			if n, _ := strconv.Atoi(words[2]); n != last[host] {
+				s.Errorf("%s wrote %d rows, %d are there", host, n, last[host])
+			}
+		default:
+			n, err := strconv.Atoi(words[1])
+			if err != nil || n != last[host]+1 {
+				s.Errorf("after row %d of %s comes %q", last[host], host, row)
+			}
+			last[host] = n
+		}
+	}
+	if len(order) != writers {
+		s.Errorf("the writers were %v, want %d", order, writers)
+	}
+}
+
+// event is one of the engine's, about a container.
+type event struct {
+	Action string
+	Actor  struct {
+		ID         string
+		Attributes map[string]string
+	}
+	TimeNano int64 `json:"timeNano"`
+}
+
+// wantOneWriter asserts by the engine's events that no two containers of the database ran at the same time.
+func (s *shop) wantOneWriter() {
+	s.Helper()
+	filters, _ := json.Marshal(map[string][]string{"type": {"container"}, "event": {"start", "die"}})
+	query := url.Values{"since": {strconv.FormatInt(s.since, 10)}, "until": {strconv.FormatInt(time.Now().Unix()+1, 10)}, "filters": {string(filters)}}
+	response, err := dockerHTTP.Get("http://docker/events?" + query.Encode())
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		s.Fatal(response.Status)
+	}
+	var running []string
+	starts := 0
+	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+		var e event
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			s.Fatal(err)
+		}
+		labels := e.Actor.Attributes
+		theirs := labels["com.docker.compose.project"] == s.scope && labels["com.docker.compose.service"] == "db"
+		if ours := labels[api.LabelScope] == s.scope && labels[api.LabelName] == "db"; !ours && !theirs {
+			continue
+		}
+		if e.Action == "die" {
+			running = slices.DeleteFunc(running, func(id string) bool { return id == e.Actor.ID })
+			continue
+		}
+		if starts++; len(running) > 0 {
+			s.Errorf("%s starts while %v runs", labels["name"], running)
+		}
+		running = append(running, e.Actor.ID)
+	}
+	if starts < 2 {
+		s.Errorf("the engine saw %d starts", starts)
+	}
+}
+
+// theirs are the project's containers by the name Compose gave them: their whole name, state and restart policy.
+func (s *shop) theirs() map[string]string {
+	s.Helper()
+	out := map[string]string{}
+	for _, b := range s.boxes("com.docker.compose.project=" + s.scope) {
+		original, _, _ := strings.Cut(b.name(), ".adopted-")
+		policy := s.inspect(b.ID).HostConfig["RestartPolicy"].(map[string]any)
+		out[strings.TrimSuffix(strings.TrimPrefix(original, s.scope+"-"), "-1")] = strings.TrimPrefix(b.name(), original) + " " + b.State + " " + policy["Name"].(string)
+	}
+	return out
+}
+
+// wantTheirs asserts the state of the project's containers.
+func (s *shop) wantTheirs(want map[string]string) {
+	s.Helper()
+	got := s.theirs()
+	for service, state := range want {
+		if got[service] != state {
+			s.Errorf("the container of %s is %q, want %q", service, got[service], state)
+		}
+	}
+	if len(got) != len(want) {
+		s.Errorf("the project has %v", got)
+	}
+}
+
+var (
+	inCompose = map[string]string{"db": " running always", "cache": " running on-failure", "web": " running no", "my_worker": " running unless-stopped"}
+	inTend    = map[string]string{"db": ".adopted-always exited no", "cache": ".adopted-on-failure-3 exited no", "web": ".adopted-no exited no",
+		"my_worker": ".adopted-unless-stopped exited no"}
+)
+
+// wantOurs asserts that each of the services has one running pod, or none.
+func (s *shop) wantOurs(pods int) {
+	s.Helper()
+	for _, name := range []string{"db", "cache", "web", "my-worker"} {
+		if got := s.machine.running(name); len(got) != pods {
+			s.Errorf("%s has the pods %v, want %d", name, got, pods)
+		}
+	}
+}
+
+// finds reports whether a container finds a host.
+func (s *shop) finds(container, host string) bool {
+	return s.engine("exec", container, testimage.Program, "lookup", host).err == nil
+}
+
+// TestSecondWriterIsRefused: beside a running project, its manifests are refused before anything is stored; a pod that was
+// stopped is not started while somebody's container writes to its volume.
+func TestSecondWriterIsRefused(t *testing.T) {
+	m := newMachine(t).start()
+	s := m.newShop()
+	manifest := m.file("db.hcl", `
+		deployment "SCOPE" "db" {
+		  image   = "IMAGE"
+		  command = ["/server", "append", "/data/rows"]
+		  volumes = ["SCOPE_data:/data"]
+		}`)
+	said := "the volume " + m.scope + "_data is in use: container " + s.name("db") + " (service db of the Compose project " + m.scope + ") writes to it"
+	for _, command := range []string{"apply", "diff"} {
+		m.wantSaid(m.tend(command, "-f", manifest), 1, "db.hcl:5", said, "docker compose -p "+m.scope+" down (without -v)", "tend adopt compose")
+	}
+	if objects := m.running("db"); len(objects) > 0 {
+		t.Errorf("it runs: %v", objects)
+	}
+	m.engine("stop", s.name("db")).must()
+	m.wantSaid(m.tend("apply", "-f", manifest), 0)
+	s.wantRows(2)
+
+	m.wantSaid(m.tend("scale", m.scope+"/db", "0"), 0)
+	m.until("it has stopped", func() bool { return len(m.running("db")) == 0 })
+	m.engine("start", s.name("db")).must()
+	m.wantSaid(m.tend("scale", m.scope+"/db", "1", "--no-wait"), 0)
+	m.until("the pod is refused", func() bool { return strings.Contains(m.tend("describe", m.scope+"/db").output, said) })
+	m.engine("stop", s.name("db")).must()
+	m.until("Tend has tried again", func() bool { return len(m.running("db")) == 1 })
+	s.wantRows(4)
+	s.wantOneWriter()
+}
+
+// TestAdoptCompose: a project is shown, taken over, given back, taken over again after a crash, and finished. No row of its
+// database is lost, and no two writers ever run at the same time.
+func TestAdoptCompose(t *testing.T) {
+	m := newMachine(t).start()
+	s := m.newShop()
+	shown := s.adopt("--dry-run")
+	m.wantSaid(shown, 0, "4 services to take over, in this order", "my_worker, web together: they write to the same volume",
+		"db: "+s.name("db")+" -> deployment/"+m.scope+"/db", "image is "+m.scope+"-web, which Compose built", "not taken over: console", "apply my_worker, web")
+	if at := strings.Index(shown.output, "apply db"); at < 0 || at > strings.Index(shown.output, "stop "+s.name("web")) {
+		t.Errorf("the database doesn't come first:\n%s", shown.output)
+	}
+	s.wantTheirs(inCompose)
+	m.wantSaid(s.adopt(), 1, "Add --yes to go on")
+	s.wantTheirs(inCompose)
+
+	m.wantSaid(s.adopt("--yes"), 0, "Tend runs "+m.scope, "tend adopt compose --undo", "tend adopt compose --finish")
+	s.wantTheirs(inTend)
+	s.wantOurs(1)
+	s.wantRows(2)
+	for web := range m.running("web") {
+		for _, host := range []string{"db", "cache", "my_worker"} {
+			if !s.finds(web, host) {
+				t.Errorf("web doesn't find %s", host)
+			}
+		}
+		if got := m.inspect(web).Image; got != m.imageID(m.scope+"-web") {
+			t.Errorf("web runs the image %s", got)
+		}
+	}
+	m.wantSaid(s.adopt("--yes"), 0, "Tend runs "+m.scope+" already")
+	m.wantSaid(m.tend("apply", "-f", filepath.Join(s.dir, ".tend")), 0, "deployment/"+m.scope+"/db unchanged")
+
+	m.wantSaid(s.adopt("--undo", "--yes"), 0, m.scope+" runs in Compose again")
+	s.wantTheirs(inCompose)
+	s.wantOurs(0)
+	m.until("the old database writes", func() bool { return strings.Contains(strings.Join(s.rows(), " "), "end") })
+
+	s.crashAfter("db: stop")
+	if !s.finds(s.name("web"), "cache") {
+		t.Error("web, in Compose, doesn't find cache, in Tend or not")
+	}
+	m.wantSaid(s.adopt("--yes"), 0, "Tend runs "+m.scope)
+	s.wantTheirs(inTend)
+	s.wantOurs(1)
+	s.wantOneWriter()
+
+	anonymous := s.anonymous()
+	m.wantSaid(s.adopt("--finish", "--yes"), 0, "are removed")
+	s.wantTheirs(nil)
+	s.wantOurs(1)
+	m.engine("volume", "inspect", anonymous).must()
+	m.afterwards(func() { m.engine("volume", "rm", anonymous).must() })
+	s.wantRows(4)
+}
+
+// crashAfter kills an adoption once it has said what it does.
+func (s *shop) crashAfter(said string) {
+	s.Helper()
+	p := spawn(s.T, []string{"adopt", "compose", s.dir, "--yes"}, "TEND_SERVER="+s.address(), "NO_COLOR=1")
+	s.Cleanup(p.kill)
+	s.until("it says: "+said, func() bool { return strings.Contains(p.output.String(), said) })
+	p.kill()
+}
+
+// anonymous is the volume without a name that the cache's pod has taken over.
+func (s *shop) anonymous() string {
+	s.Helper()
+	for id := range s.machine.running("cache") {
+		var seen struct {
+			Mounts []struct{ Name, Destination string }
+		}
+		s.ask("/containers/"+id+"/json", &seen)
+		for _, m := range seen.Mounts {
+			if m.Destination == "/keep" {
+				return m.Name
+			}
+		}
+	}
+	s.Fatal("the cache's pod has no volume at /keep")
+	return ""
+}
+
+// TestAdoptComposeGivesBack: a service that doesn't become good is given back with those that share its volume; what was
+// taken over before stays, and finds what is in Compose.
+func TestAdoptComposeGivesBack(t *testing.T) {
+	m := newMachine(t).start()
+	s := m.newShop()
+	s.write("[/server, exit, '3']")
+	r := s.adopt("--yes")
+	if r.code == 0 {
+		t.Errorf("exit code 0:\n%s", r.output)
+	}
+	m.wantSaid(r, r.code, "my_worker, web: not good; its old containers start again", "my_worker, web runs in Compose again", "--undo")
+	want := map[string]string{"db": inTend["db"], "cache": inTend["cache"], "web": inCompose["web"], "my_worker": inCompose["my_worker"]}
+	s.wantTheirs(want)
+	if !s.finds(s.name("web"), "db") {
+		t.Error("web, in Compose, doesn't find db, in Tend")
+	}
+	m.wantSaid(s.adopt("--finish", "--yes"), 1, "not taken over yet")
+	m.wantSaid(s.adopt("--undo", "--yes"), 0)
+	s.wantTheirs(inCompose)
+	s.wantOurs(0)
+	s.wantRows(3)
+	s.wantOneWriter()
+}

@@ -1,0 +1,102 @@
+//go:build integration
+
+package docker_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/volumes"
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/testimage"
+)
+
+// byHand runs a container as a person does, until the test ends, and returns its name.
+func byHand(t *testing.T, flags ...string) string {
+	t.Helper()
+	name := run + "-" + random()
+	args := append(append([]string{"run", "-d", "--name", name}, flags...), image, testimage.Program)
+	if output, err := exec.Command("docker", args...).CombinedOutput(); err != nil {
+		t.Fatalf("docker run: %v: %s", err, output)
+	}
+	t.Cleanup(func() {
+		if output, err := exec.Command("docker", "rm", "-f", "-v", name).CombinedOutput(); err != nil {
+			t.Errorf("docker rm: %v: %s", err, output)
+		}
+	})
+	return name
+}
+
+// TestSecondWriter: the engine's own containers show who writes to a volume or a folder, whichever way it was mounted.
+func TestSecondWriter(t *testing.T) {
+	cluster := "tendtest-" + random()
+	rt := newRuntime(t, cluster)
+	t.Cleanup(func() { _ = rt.Close() })
+	neighbours, ok := rt.(runtime.Neighbours)
+	if !ok {
+		t.Fatal("the runtime can't see other containers")
+	}
+	folder, err := os.MkdirTemp("/var/tmp", "tendtest-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	data, link, file := filepath.Join(folder, "data"), filepath.Join(folder, "link"), filepath.Join(folder, "file")
+	for _, err := range []error{os.Mkdir(data, 0o755), os.Symlink(data, link), os.WriteFile(file, nil, 0o644)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	volume, read := run+"-written", run+"-read"
+	t.Cleanup(func() {
+		if output, err := exec.Command("docker", "volume", "rm", volume, read).CombinedOutput(); err != nil {
+			t.Errorf("docker volume rm: %v: %s", err, output)
+		}
+	})
+	writer := byHand(t, "-v", volume+":/data", "-v", read+":/read:ro", "-v", data+":/folder", "-v", file+":/file",
+		"--label", volumes.LabelProject+"=shop", "--label", volumes.LabelService+"=db")
+	byHand(t, "--label", api.LabelCluster+"="+cluster, "-v", run+"-own:/own")
+	t.Cleanup(func() { _ = exec.Command("docker", "volume", "rm", run+"-own").Run() })
+
+	spec := func(entries ...string) api.DeploymentSpec {
+		return api.DeploymentSpec{Container: api.Container{Volumes: entries}}
+	}
+	byFlag := api.DeploymentSpec{Container: api.Container{DockerOptions: []string{"--mount", "type=volume,source=" + volume + ",target=/x"}}}
+	shared := spec(volume + ":/x")
+	shared.Labels = map[string]string{api.SharedVolumes: volume}
+	for name, tc := range map[string]struct {
+		reason string
+		spec   api.DeploymentSpec
+		want   string
+	}{
+		"volume":        {"it writes to it", spec(volume + ":/x"), volume},
+		"by flag":       {"a flag mounts as well", byFlag, volume},
+		"read here":     {"a reader may stand beside a writer", spec(volume + ":/x:ro"), ""},
+		"read there":    {"a writer may stand beside a reader", spec(read + ":/x"), ""},
+		"shared":        {"the manifest says so", shared, ""},
+		"folder":        {"a folder is data too", spec(data + ":/x"), data},
+		"by a link":     {"it is the same folder", spec(link + ":/x"), data},
+		"around it":     {"a folder inside of another one is another one", spec(folder + ":/x"), ""},
+		"file":          {"a file is no data folder", spec(file + ":/x"), ""},
+		"unused":        {"nobody has it", spec(run + "-unused:/x"), ""},
+		"of one's own":  {"pods of one cluster share volumes", spec(run + "-own:/x"), ""},
+		"second of two": {"each is asked for", spec(run+"-unused:/y", volume+":/x"), volume},
+	} {
+		got, found, err := neighbours.SecondWriter(t.Context(), tc.spec)
+		if err != nil || found != (tc.want != "") || got.Source != tc.want {
+			t.Errorf("%s: %s: %+v, %v, %v", name, tc.reason, got, found, err)
+		}
+		if found && (got.Container != writer || got.Project != "shop" || got.Service != "db") {
+			t.Errorf("%s: it names %+v, not %s", name, got, writer)
+		}
+	}
+	if output, err := exec.Command("docker", "stop", "-t", "0", writer).CombinedOutput(); err != nil {
+		t.Fatalf("docker stop: %v: %s", err, output)
+	}
+	if got, found, err := neighbours.SecondWriter(t.Context(), spec(volume+":/x")); found || err != nil {
+		t.Errorf("it has stopped, and is found: %+v, %v", got, err)
+	}
+}

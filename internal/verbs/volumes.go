@@ -1,0 +1,40 @@
+package verbs
+
+import (
+	"context"
+
+	"tend.dev/tend/api"
+)
+
+// Occupied says which container writes to a volume of an object, and what to do about it.
+type Occupied struct{ Detail, Next string }
+
+// occupied asks, before the verb has its turn, whether the pods of the objects could start.
+func (s *Service) occupied(ctx context.Context, objects []api.Object) map[api.Ref]Occupied {
+	if s.opts.Occupied == nil {
+		return nil
+	}
+	out := map[api.Ref]Occupied{}
+	for _, object := range objects {
+		if !object.Kind.HasSlots() {
+			continue // the pods of the other kinds start later than they are applied
+		}
+		spec, err := api.DecodeSpec[api.DeploymentSpec](object)
+		if err != nil || spec.ReplicaCount() == 0 {
+			continue
+		}
+		if in, found := s.opts.Occupied(ctx, spec); found {
+			out[object.Ref()] = in
+		}
+	}
+	return out
+}
+
+// checkVolumes refuses what would start a second writer on a volume. What an apply leaves as it is starts nothing.
+func checkVolumes(written []api.Object, m material, found *faults) {
+	for _, object := range written {
+		if in, refused := m.occupied[object.Ref()]; refused {
+			found.add(VolumeInUse, object.Ref(), "volumes", in.Next, "%s", in.Detail)
+		}
+	}
+}
