@@ -68,7 +68,7 @@ func (a *Agent) checkOlder(ctx context.Context, task api.Task, volume string) er
 			"or, to begin empty, the first command alone", found, volume)}
 }
 
-// checkWriters refuses to create or start a container while somebody else's container writes to one of its volumes. It
+// checkWriters refuses to create or start a container while another program's container writes to one of its volumes. It
 // asks before each start: the other one may have been started since the last one.
 func (a *Agent) checkWriters(ctx context.Context, task api.Task) error {
 	release, err := a.releases.of(ctx, task)
@@ -81,7 +81,7 @@ func (a *Agent) checkWriters(ctx context.Context, task api.Task) error {
 	return runtime.CheckWriters(ctx, a.runtime, withClaims(task, release))
 }
 
-// SecondWriter returns why the containers of spec can't start on this node now: somebody else's container writes to one
+// SecondWriter returns why the containers of spec can't start on this node now: another program's container writes to one
 // of their volumes. It is nil if they can.
 func (a *Agent) SecondWriter(ctx context.Context, spec api.DeploymentSpec) error {
 	return runtime.CheckWriters(ctx, a.runtime, spec)

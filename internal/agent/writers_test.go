@@ -16,7 +16,7 @@ func mounting(entries ...string) func(*api.Task, *api.DeploymentSpec) {
 	return func(_ *api.Task, spec *api.DeploymentSpec) { spec.Volumes = entries }
 }
 
-// TestNoSecondWriter: while a container of somebody else writes to a volume, no pod that would write to it is created,
+// TestNoSecondWriter: while a container of another program writes to a volume, no pod that would write to it is created,
 // and none that was stopped is started. What only reads, or has another volume, starts.
 func TestNoSecondWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -24,7 +24,7 @@ func (a *app) showProject(p *composeProject, services []takeover.Service) {
 	fmt.Fprintf(a.err, "Compose project %s: %s to take over, in this order\n", p.name, countOf(countTaken(services), "service"))
 	for _, unit := range takeover.Units(services) {
 		if len(unit) > 1 {
-			fmt.Fprintf(a.err, "  %s together: they write to the same volume\n", takeover.Names(unit))
+			fmt.Fprintf(a.err, "  %s: together, since they write to the same volume\n", takeover.Names(unit))
 		}
 		for _, s := range unit {
 			a.showService(p, s)
@@ -54,8 +54,8 @@ func (a *app) showService(p *composeProject, s takeover.Service) {
 		objects = append(objects, ref.String())
 	}
 	fmt.Fprintf(a.err, "  %s: %s -> %s\n", s.Name, join(containers), join(objects))
-	if len(s.Writes) > 0 {
-		fmt.Fprintf(a.err, "    keeps %s\n", join(s.Writes))
+	if keeps := p.keeps[s.Name]; len(keeps) > 0 {
+		fmt.Fprintf(a.err, "    keeps %s\n", join(keeps))
 	}
 	for _, note := range p.notes[s.Name] {
 		fmt.Fprintf(a.err, "    %s\n", note)

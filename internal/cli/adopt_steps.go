@@ -14,10 +14,9 @@ import (
 	"tend.dev/tend/client"
 	"tend.dev/tend/internal/core/takeover"
 	"tend.dev/tend/internal/manifest"
-	"tend.dev/tend/internal/runtime/docker"
 )
 
-// maxTakeoverSteps bounds a takeover: a container that somebody else starts again and again would make it endless.
+// maxTakeoverSteps bounds a takeover: a container that another program starts again and again would make it endless.
 const maxTakeoverSteps = 1000
 
 // takingOver carries out the steps of a takeover.
@@ -188,7 +187,7 @@ func (t *takingOver) reach(ctx context.Context, goal takeover.Goal) error {
 			return t.again(err)
 		}
 	}
-	return fmt.Errorf("not done after %d steps: something starts the containers of %s again", maxTakeoverSteps, t.project.name)
+	return fmt.Errorf("not done after %d steps: another program starts the containers of %s again", maxTakeoverSteps, t.project.name)
 }
 
 // again adds the ways on to the error of a step after which nothing was given back.
@@ -282,20 +281,4 @@ func (p *composeProject) write() error {
 		return err
 	}
 	return os.WriteFile(p.file, p.text, 0o644)
-}
-
-// byService groups containers.
-func byService(containers []docker.ComposeContainer) map[string][]docker.ComposeContainer {
-	out := map[string][]docker.ComposeContainer{}
-	for _, c := range containers {
-		out[c.Service] = append(out[c.Service], c)
-	}
-	return out
-}
-
-func plainContainers(of []docker.ComposeContainer) (out []takeover.Container) {
-	for _, c := range of {
-		out = append(out, c.Container)
-	}
-	return out
 }

@@ -49,17 +49,17 @@ volumes:
   uploads:
 `
 
-// shop is the project as it runs. Its name is the machine's scope.
-type shop struct {
+// composeShop is the project as it runs. Its name is the machine's scope.
+type composeShop struct {
 	*machine
 	dir   string
 	since int64
 }
 
 // newShop runs the project's containers as Compose would: with its labels, names, network, volumes and restart policies.
-func (m *machine) newShop() *shop {
+func (m *machine) newShop() *composeShop {
 	m.Helper()
-	s := &shop{machine: m, dir: m.TempDir(), since: time.Now().Unix()}
+	s := &composeShop{machine: m, dir: m.TempDir(), since: time.Now().Unix()}
 	s.write("[/server]")
 	m.afterwards(s.remove)
 	project := "com.docker.compose.project=" + m.scope
@@ -77,7 +77,7 @@ func (m *machine) newShop() *shop {
 }
 
 // write writes the Compose file; web is the command of its service.
-func (s *shop) write(web string) {
+func (s *composeShop) write(web string) {
 	s.Helper()
 	text := strings.NewReplacer("PROJECT", s.scope, "IMAGE", image("v1"), "[WEB]", web).Replace(shopFile)
 	if err := os.WriteFile(filepath.Join(s.dir, "compose.yaml"), []byte(text), 0o600); err != nil {
@@ -86,9 +86,9 @@ func (s *shop) write(web string) {
 }
 
 // name is what Compose calls the container of a service.
-func (s *shop) name(service string) string { return s.scope + "-" + service + "-1" }
+func (s *composeShop) name(service string) string { return s.scope + "-" + service + "-1" }
 
-func (s *shop) run(service, from string, flags []string, command ...string) {
+func (s *composeShop) run(service, from string, flags []string, command ...string) {
 	s.Helper()
 	args := append([]string{"run", "-d", "--name", s.name(service), "--network", s.scope + "_default", "--network-alias", service,
 		"--label", "com.docker.compose.project=" + s.scope, "--label", "com.docker.compose.service=" + service,
@@ -97,7 +97,7 @@ func (s *shop) run(service, from string, flags []string, command ...string) {
 }
 
 // remove removes what the project has left.
-func (s *shop) remove() {
+func (s *composeShop) remove() {
 	s.removeContainers("com.docker.compose.project=" + s.scope)
 	for _, args := range [][]string{
 		{"network", "rm", s.scope + "_default"}, {"volume", "rm", s.scope + "_data", s.scope + "_uploads"}, {"rmi", s.scope + "-web"},
@@ -109,20 +109,20 @@ func (s *shop) remove() {
 }
 
 // adopt runs the command in the project's folder.
-func (s *shop) adopt(args ...string) cliResult {
+func (s *composeShop) adopt(args ...string) cliResult {
 	s.Helper()
 	return s.tend(append([]string{"adopt", "compose", s.dir, "--timeout", "60s"}, args...)...)
 }
 
 // rows are what was written to the database's volume.
-func (s *shop) rows() []string {
+func (s *composeShop) rows() []string {
 	s.Helper()
 	output := s.engine("run", "--rm", "--network", "none", "-v", s.scope+"_data:/data:ro", image("v1"), testimage.Program, "cat", "/data/rows")
 	return strings.Split(strings.TrimSpace(output.output), "\n")
 }
 
 // wantRows asserts by the file that no row is lost, and that each writer ended before the next one began.
-func (s *shop) wantRows(writers int) {
+func (s *composeShop) wantRows(writers int) {
 	s.Helper()
 	var order []string
 	last := map[string]int{}
@@ -168,7 +168,7 @@ type event struct {
 }
 
 // wantOneWriter asserts by the engine's events that no two containers of the database ran at the same time.
-func (s *shop) wantOneWriter() {
+func (s *composeShop) wantOneWriter() {
 	s.Helper()
 	filters, _ := json.Marshal(map[string][]string{"type": {"container"}, "event": {"start", "die"}})
 	query := url.Values{"since": {strconv.FormatInt(s.since, 10)}, "until": {strconv.FormatInt(time.Now().Unix()+1, 10)}, "filters": {string(filters)}}
@@ -207,7 +207,7 @@ func (s *shop) wantOneWriter() {
 }
 
 // theirs are the project's containers by the name Compose gave them: their whole name, state and restart policy.
-func (s *shop) theirs() map[string]string {
+func (s *composeShop) theirs() map[string]string {
 	s.Helper()
 	out := map[string]string{}
 	for _, b := range s.boxes("com.docker.compose.project=" + s.scope) {
@@ -219,7 +219,7 @@ func (s *shop) theirs() map[string]string {
 }
 
 // wantTheirs asserts the state of the project's containers.
-func (s *shop) wantTheirs(want map[string]string) {
+func (s *composeShop) wantTheirs(want map[string]string) {
 	s.Helper()
 	got := s.theirs()
 	for service, state := range want {
@@ -239,7 +239,7 @@ var (
 )
 
 // wantOurs asserts that each of the services has one running pod, or none.
-func (s *shop) wantOurs(pods int) {
+func (s *composeShop) wantOurs(pods int) {
 	s.Helper()
 	for _, name := range []string{"db", "cache", "web", "my-worker"} {
 		if got := s.machine.running(name); len(got) != pods {
@@ -249,12 +249,12 @@ func (s *shop) wantOurs(pods int) {
 }
 
 // finds reports whether a container finds a host.
-func (s *shop) finds(container, host string) bool {
+func (s *composeShop) finds(container, host string) bool {
 	return s.engine("exec", container, testimage.Program, "lookup", host).err == nil
 }
 
 // TestSecondWriterIsRefused: beside a running project, its manifests are refused before anything is stored; a pod that was
-// stopped is not started while somebody's container writes to its volume.
+// stopped is not started while a person's container writes to its volume.
 func TestSecondWriterIsRefused(t *testing.T) {
 	m := newMachine(t).start()
 	s := m.newShop()
@@ -292,8 +292,8 @@ func TestAdoptCompose(t *testing.T) {
 	m := newMachine(t).start()
 	s := m.newShop()
 	shown := s.adopt("--dry-run")
-	m.wantSaid(shown, 0, "4 services to take over, in this order", "my_worker, web together: they write to the same volume",
-		"db: "+s.name("db")+" -> deployment/"+m.scope+"/db", "image is "+m.scope+"-web, which Compose built", "not taken over: console", "apply my_worker, web")
+	m.wantSaid(shown, 0, "4 services to take over, in this order", "my_worker, web: together, since they write to the same volume",
+		"db: "+s.name("db")+" -> deployment/"+m.scope+"/db", "keeps volume "+m.scope+"_data at /data, network "+m.scope+"_default", "port 127.0.0.1::8080", "image is "+m.scope+"-web, which Compose built", "not taken over: console", "apply my_worker, web")
 	if at := strings.Index(shown.output, "apply db"); at < 0 || at > strings.Index(shown.output, "stop "+s.name("web")) {
 		t.Errorf("the database doesn't come first:\n%s", shown.output)
 	}
@@ -342,7 +342,7 @@ func TestAdoptCompose(t *testing.T) {
 }
 
 // crashAfter kills an adoption once it has said what it does.
-func (s *shop) crashAfter(said string) {
+func (s *composeShop) crashAfter(said string) {
 	s.Helper()
 	p := spawn(s.T, []string{"adopt", "compose", s.dir, "--yes"}, "TEND_SERVER="+s.address(), "NO_COLOR=1")
 	s.Cleanup(p.kill)
@@ -351,7 +351,7 @@ func (s *shop) crashAfter(said string) {
 }
 
 // anonymous is the volume without a name that the cache's pod has taken over.
-func (s *shop) anonymous() string {
+func (s *composeShop) anonymous() string {
 	s.Helper()
 	for id := range s.machine.running("cache") {
 		var seen struct {

@@ -134,7 +134,7 @@ func (h *Host) Run(ctx context.Context) error { return h.group.Run(ctx) }
 // Ready returns a channel that is closed when every task was reconciled once.
 func (h *Host) Ready() <-chan struct{} { return h.agent.Ready() }
 
-// SecondWriter returns why the pods of spec can't start on this machine now: somebody else's container writes to one of
+// SecondWriter returns why the pods of spec can't start on this machine now: another program's container writes to one of
 // their volumes. It is nil if they can.
 func (h *Host) SecondWriter(ctx context.Context, spec api.DeploymentSpec) error {
 	return h.agent.SecondWriter(ctx, spec)

@@ -31,7 +31,7 @@ type material struct {
 	// fetched are the digests of URLs.
 	fetched  map[string]string
 	warnings map[api.Ref][]string
-	// occupied are the objects whose pods can't start now, because somebody else writes to their volumes.
+	// occupied are the objects whose pods can't start now, because another program writes to their volumes.
 	occupied map[api.Ref]Occupied
 }
 

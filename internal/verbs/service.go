@@ -50,7 +50,7 @@ type Options struct {
 	// same; the hash is empty if the release's own environment can't be read.
 	// Default: rollbacks name no values, and refuse to return to them.
 	ConfigSince func(snap records.Snapshot, object api.Object, release api.Release) (api.ConfigDifferences, string, error)
-	// Occupied returns why the pods of a spec can't start: somebody else's container writes to their volumes. Default: they
+	// Occupied returns why the pods of a spec can't start: another program's container writes to their volumes. Default: they
 	// can; the agents refuse the start.
 	Occupied func(ctx context.Context, spec api.DeploymentSpec) (Occupied, bool)
 	// Assets keep the bytes of assets. Default: assets are refused.

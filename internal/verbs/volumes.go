@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/records"
 )
 
 // Occupied says which container writes to a volume of an object, and what to do about it.
@@ -28,6 +29,12 @@ func (s *Service) occupied(ctx context.Context, objects []api.Object) map[api.Re
 		}
 	}
 	return out
+}
+
+// checkTaken refuses written objects that need what another container has: a port of the host, or a volume to itself.
+func checkTaken(snap records.Snapshot, written []api.Object, going []records.Read[api.Object], m material, found *faults) {
+	checkPorts(snap, written, going, found)
+	checkVolumes(written, m, found)
 }
 
 // checkVolumes refuses what would start a second writer on a volume. What an apply leaves as it is starts nothing.

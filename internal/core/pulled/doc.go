@@ -2,7 +2,7 @@
 //
 // An image goes once no object, no request, no kept release and no container refers to it, a day after that was first
 // seen, and sooner while the disk is short. Only what Tend itself brought to the node goes: an image that was there
-// before, or that somebody gave a name to, stays.
+// before, or that a person gave a name to, stays.
 //
 //	verdict := pulled.Decide(image, short, now)
 package pulled

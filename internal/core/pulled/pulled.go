@@ -36,7 +36,7 @@ const (
 	Await  Verdict = "await"  // the wait is not over
 	Untag  Verdict = "untag"  // remove its name, and with the last name the image
 	Remove Verdict = "remove" // remove the image, which has no name any more
-	Forget Verdict = "forget" // it is gone, or somebody else's
+	Forget Verdict = "forget" // it is gone, or another's
 )
 
 // Decide returns what becomes of an image.
@@ -49,7 +49,7 @@ func Decide(i Image, short bool, now time.Time) Verdict {
 	case !i.Present:
 		return Forget
 	case !i.Named && len(i.Tags) > 0:
-		return Forget // what is left of its names is somebody else's
+		return Forget // what is left of its names is another's
 	case i.Referred, i.InUse:
 		return Keep
 	case i.Since.IsZero():

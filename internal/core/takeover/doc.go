@@ -3,7 +3,7 @@
 //
 // Nothing else remembers how far a takeover is. Before a container of Compose is stopped it is renamed: the name says
 // that it was taken over, and which restart policy it had (shop-db-1.adopted-always). A container without such a name was
-// stopped by somebody else, and stays stopped. So the caller carries out the first step, observes again and plans again,
+// stopped by a person, and stays stopped. So the caller carries out the first step, observes again and plans again,
 // and a crash between any two steps needs no special case.
 //
 // A service's containers stop before its object is applied, and the object is gone before they start again. Their restart

@@ -94,7 +94,7 @@ func adopt(unit []Service) (steps []Step) {
 	return steps
 }
 
-// halt stops one container. What somebody else stopped stays as it is.
+// halt stops one container. What another program stopped stays as it is.
 func halt(service string, c Container) (steps []Step) {
 	if !c.Running && !c.Marked() {
 		return nil

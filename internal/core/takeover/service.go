@@ -49,7 +49,7 @@ type Service struct {
 }
 
 // Taken reports whether the service is taken over: one of its containers runs, or was stopped for that. Others were
-// stopped by somebody else, or never started.
+// stopped by a person, or never started.
 func (s Service) Taken() bool {
 	return slices.ContainsFunc(s.Containers, func(c Container) bool { return c.Running || c.Marked() })
 }

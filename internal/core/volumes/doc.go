@@ -1,5 +1,5 @@
 // Package volumes finds the programs that would write to one volume at the same time: a container that Tend is about to
-// start, and a running container that somebody else started, such as one of a Compose project.
+// start, and a running container that another program started, such as one of a Compose project.
 //
 // Two databases on one volume destroy it, so the start is refused. A volume that either of them mounts read-only is
 // shared safely, and so is one that a label names as made for several writers (api.SharedVolumes):

@@ -16,7 +16,7 @@ const (
 	LabelService = "com.docker.compose.service"
 )
 
-// Container is a running container of somebody else.
+// Container is a running container of another program.
 type Container struct {
 	Name   string
 	Labels map[string]string
