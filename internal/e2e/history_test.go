@@ -67,7 +67,7 @@ func (h *history) take(next engineEvent) {
 	switch attributes := next.Actor.Attributes; {
 	case next.Action == "tag":
 		h.marks[attributes["name"]] = true
-	case attributes["tend.scope"] == h.m.scope:
+	case attributes["tend.scope"] == h.m.scope, attributes["com.docker.compose.project"] == h.m.scope:
 		h.events = append(h.events, next)
 	}
 }
