@@ -238,7 +238,7 @@ func TestSecondWriterIsRefused(t *testing.T) {
 		}`)
 	said := "the volume " + m.scope + "_data is in use: container " + s.name("db") + " (service db of the Compose project " + m.scope + ") writes to it"
 	for _, command := range []string{"apply", "diff"} {
-		m.wantSaid(m.tend(command, "-f", manifest), 1, "db.hcl:5", said, "docker compose -p "+m.scope+" down (without -v)", "tend adopt compose")
+		m.wantSaid(m.tend(command, "-f", manifest), 1, "1 conflict with what runs on this machine", "db.hcl:5", said, "docker compose -p "+m.scope+" down (without -v)", "tend adopt compose")
 	}
 	if objects := m.running("db"); len(objects) > 0 {
 		t.Errorf("it runs: %v", objects)

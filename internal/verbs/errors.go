@@ -93,7 +93,11 @@ func (f *faults) err(detail string) error {
 }
 
 func conflictsText(found *faults) string {
-	return plural(found.count, "conflict") + " with what is stored; nothing was stored" + listed(found.count)
+	with := "what is stored"
+	if found.reason == VolumeInUse {
+		with = "what runs on this machine"
+	}
+	return plural(found.count, "conflict") + " with " + with + "; nothing was stored" + listed(found.count)
 }
 
 // listed says how many of the faults are listed, if not all are.
