@@ -139,6 +139,17 @@ func (c *Client) Nodes(ctx context.Context) (api.ListResult[api.NodeInfo], error
 	return call[api.ListResult[api.NodeInfo]](ctx, c, request{method: http.MethodGet, path: "/v1/nodes"})
 }
 
+// Disks says what lies on the disks of the nodes.
+func (c *Client) Disks(ctx context.Context) (api.ListResult[api.NodeDisk], error) {
+	return call[api.ListResult[api.NodeDisk]](ctx, c, request{method: http.MethodGet, path: "/v1/system/disk"})
+}
+
+// Prune removes the images that nothing refers to from all nodes. A dry run only lists them.
+func (c *Client) Prune(ctx context.Context, dryRun bool) (api.ListResult[api.NodeDisk], error) {
+	query := url.Values{"dry_run": {strconv.FormatBool(dryRun)}}
+	return call[api.ListResult[api.NodeDisk]](ctx, c, request{method: http.MethodPost, path: "/v1/system/prune", query: query})
+}
+
 // JoinToken makes a token with which machines join as nodes, or as servers.
 func (c *Client) JoinToken(ctx context.Context, asked api.JoinTokenRequest) (api.JoinToken, error) {
 	body, err := json.Marshal(asked)

@@ -51,10 +51,17 @@ func TestPulledImagesGo(t *testing.T) {
 	}
 	m.engine("rm", foreign).must()
 	m.delete("app")
-	m.collectsPulled(2) // foreign and v5
+	m.wantSaid(m.tend("system", "df", "-o", "wide"), 0, "RECLAIMABLE", repository+"foreign", repository+"v5")
+	m.wantSaid(m.tend("system", "prune", "--dry-run"), 0, repository+"v5", "would be removed")
+	m.engine("image", "inspect", repository+"v5").must()
+	pruned := m.tend("system", "prune")
+	m.wantSaid(pruned, 0, repository+"foreign", repository+"v5", "removed")
 	for _, tag := range []string{"foreign", "v5"} {
-		m.until(tag+" is gone", func() bool { return m.engine("image", "inspect", repository+tag).err != nil })
+		if m.engine("image", "inspect", repository+tag).err == nil {
+			t.Errorf("%s stays:\n%s", tag, pruned.output)
+		}
 	}
+	m.wantSaid(m.tend("system", "prune"), 0, "every image that Tend pulled or built is needed")
 	for _, tag := range []string{"before", "mine"} {
 		m.engine("image", "inspect", repository+tag).must()
 	}

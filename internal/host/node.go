@@ -4,20 +4,19 @@ import (
 	"context"
 
 	"tend.dev/tend/internal/agent"
-	"tend.dev/tend/internal/build/journal"
 	"tend.dev/tend/internal/nodeapi"
 )
 
 // access is the server's access to this machine.
 type access struct {
 	*agent.Agent
-	journal *journal.Journal
+	host *Host
 }
 
 // Access returns the server's access to this machine.
-func (h *Host) Access() nodeapi.Node { return access{h.agent, h.journal} }
+func (h *Host) Access() nodeapi.Node { return access{h.agent, h} }
 
 // BuildLog implements nodeapi.Node.
 func (a access) BuildLog(ctx context.Context, called string, follow bool, each func(line string) error) error {
-	return a.journal.Read(ctx, called, follow, each)
+	return a.host.journal.Read(ctx, called, follow, each)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/runtime"
 )
@@ -27,6 +28,8 @@ type Node interface {
 	BuildLog(ctx context.Context, called string, follow bool, each func(line string) error) error
 	// SaveImage reads an image so that the agent of another node, which may have a part of it, can add it: see SendFrom.
 	SaveImage(ctx context.Context, id string, has node.Part) (io.ReadCloser, error)
+	// Disk says what lies on the node's disk. With prune it first removes the images that nothing refers to.
+	Disk(ctx context.Context, prune bool) (api.NodeDisk, error)
 	// Observed reports whether the node's agent has observed a task's container since it started.
 	Observed(task string) bool
 }

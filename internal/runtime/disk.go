@@ -1,9 +1,12 @@
 package runtime
 
 import (
+	"context"
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"tend.dev/tend/api"
 )
 
 // scarceMiB is the free room below which a disk is nearly full.
@@ -15,13 +18,32 @@ const (
 	shortMiB   = 2 << 10
 )
 
-// DiskShort reports whether the disk of a folder has less than a tenth, or less than 2 GiB, free.
-func DiskShort(folder string) bool {
+// DiskUser is a runtime that knows how much room its parts take.
+type DiskUser interface {
+	DiskUse(ctx context.Context) (DiskUse, error)
+}
+
+// DiskUse is what a runtime has on its disk.
+type DiskUse struct {
+	// SizeBytes and FreeBytes are those of the disk; 0 where it can't be seen from here.
+	SizeBytes, FreeBytes int64
+	// Images and Volumes are all of the engine's, Logs those of the cluster's containers.
+	Images, Volumes, Logs api.DiskUse
+}
+
+// Room returns the size of the disk of a folder, and how much of it is free; zeros if it can't be read.
+func Room(folder string) (size, free int64) {
 	var disk unix.Statfs_t
 	if unix.Statfs(folder, &disk) != nil {
-		return false
+		return 0, 0
 	}
-	return disk.Bavail < disk.Blocks/shortShare || disk.Bavail*uint64(disk.Bsize) < shortMiB<<20
+	return int64(disk.Blocks) * disk.Bsize, int64(disk.Bavail) * disk.Bsize
+}
+
+// DiskShort reports whether the disk of a folder has less than a tenth, or less than 2 GiB, free.
+func DiskShort(folder string) bool {
+	size, free := Room(folder)
+	return size > 0 && (free < size/shortShare || free < shortMiB<<20)
 }
 
 // DiskPressure is what Info says of the disk of a folder. It doesn't say how much is free: what changes all the time would be

@@ -123,6 +123,8 @@ var calls = []struct{ route, query, body, who string }{
 	{"GET /v1/tokens", "", "", admins},
 	{"POST /v1/tokens", "", `{"name":"mine","role":"admin"}`, admins},
 	{"DELETE /v1/tokens/{name}", "", "", admins},
+	{"GET /v1/system/disk", "", "", wholeReaders},
+	{"POST /v1/system/prune", "dry_run=true", "", admins},
 	{"GET /v1/nodes/tokens", "", "", admins},
 	{"POST /v1/nodes/tokens", "", `{}`, admins},
 	{"DELETE /v1/nodes/tokens/{id}", "", "", admins},

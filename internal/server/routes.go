@@ -124,6 +124,8 @@ func (s *Server) runRoutes() {
 
 func (s *Server) nodeRoutes() {
 	typed(s, "GET", "/v1/nodes", "List nodes", s.nodes)
+	typed(s, "GET", "/v1/system/disk", "Say what lies on the disks of the nodes, and what nothing refers to", s.disks)
+	typed(s, "POST", "/v1/system/prune", "Remove the images that nothing refers to from all nodes; with dry_run only list them", s.prune)
 	typed(s, "GET", "/v1/nodes/tokens", "List the tokens with which machines join", s.joinTokens)
 	typed(s, "POST", "/v1/nodes/tokens", "Make a token with which machines join as nodes or servers", s.join)
 	typed(s, "DELETE", "/v1/nodes/tokens/{id}", "Revoke a token: nothing joins with it any more", s.revokeToken)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -55,14 +56,8 @@ func (b *Builder) Collect(ctx context.Context, referred Referred) error {
 		if !due {
 			continue
 		}
-		switch err := b.opts.Runtime.Untag(ctx, name); {
-		case errors.Is(err, runtime.ErrInUse):
-		case err != nil:
-			faults = append(faults, err)
-		default:
-			faults = append(faults, b.opts.Images.Forget(name))
-			b.opts.Logger.InfoContext(ctx, "built image removed that nothing refers to", "image", name)
-		}
+		_, err = b.untag(ctx, name)
+		faults = append(faults, err)
 	}
 	faults = append(faults, b.opts.Journal.Surplus(func(called string) bool {
 		due, err := b.opts.Logs.Due(called, needed[imageOfLog(called)], b.opts.Now())
@@ -72,6 +67,56 @@ func (b *Builder) Collect(ctx context.Context, referred Referred) error {
 		return !due
 	}, keptLogs))
 	return errors.Join(faults...)
+}
+
+// Surplus returns the images that this cluster built and that nothing refers to. stored are all images of the machine, for
+// their sizes. With prune it removes them now, whatever is left of their wait.
+func (b *Builder) Surplus(ctx context.Context, stored []runtime.StoredImage, referred Referred, prune bool) ([]api.SurplusImage, error) {
+	built, err := b.opts.Runtime.Built(ctx)
+	if err != nil {
+		return nil, err
+	}
+	needed, err := referred(ctx, imagesOf(built))
+	if err != nil {
+		return nil, err
+	}
+	surplus := Surplus(built, needed)
+	var out []api.SurplusImage
+	for _, image := range built {
+		var kept runtime.StoredImage
+		if i := slices.IndexFunc(stored, func(s runtime.StoredImage) bool { return s.ID == image.ID }); i >= 0 {
+			kept = stored[i]
+		}
+		for _, name := range image.Tags {
+			since, alone, err := b.opts.Images.Waiting(name)
+			if err != nil {
+				return out, err
+			}
+			if !alone || !slices.Contains(surplus, name) || kept.InUse {
+				continue
+			}
+			one := api.SurplusImage{Image: name, Bytes: kept.Bytes, Since: since}
+			if prune {
+				if one.Removed, err = b.untag(ctx, name); err != nil {
+					return out, err
+				}
+			}
+			out = append(out, one)
+		}
+	}
+	return out, nil
+}
+
+// untag removes a name of an image that was built, and reports whether it is gone: a container may be made from it.
+func (b *Builder) untag(ctx context.Context, name string) (bool, error) {
+	switch err := b.opts.Runtime.Untag(ctx, name); {
+	case errors.Is(err, runtime.ErrInUse):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	b.opts.Logger.InfoContext(ctx, "built image removed that nothing refers to", "image", name)
+	return true, b.opts.Images.Forget(name)
 }
 
 // claim records that a build belongs to this cluster. A claim that fails only costs disk space: nothing unclaimed is

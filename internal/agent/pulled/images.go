@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/pulled"
 	"tend.dev/tend/internal/retention"
@@ -115,6 +116,45 @@ func (m *Images) Collect(ctx context.Context, referred Referred) error {
 	return errors.Join(faults...)
 }
 
+// Surplus returns the images that nothing needs. With prune it removes them now, whatever is left of their wait.
+func (m *Images) Surplus(ctx context.Context, referred Referred, prune bool) ([]api.SurplusImage, error) {
+	store, ok := runtime.As[runtime.ImageStore](m.opts.Runtime)
+	if !ok {
+		return nil, nil
+	}
+	names, err := m.opts.Ledger.Claimed()
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	images, err := m.observe(ctx, store, names)
+	if err == nil {
+		err = refer(ctx, images, referred)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []api.SurplusImage
+	for _, image := range images {
+		since, alone, err := m.opts.Ledger.Waiting(entry{image.Reference, image.ID}.name())
+		if err != nil {
+			return out, err
+		}
+		image.Since = m.opts.Now().Add(-pulled.Wait)
+		verdict := pulled.Decide(image, false, m.opts.Now())
+		if !alone || verdict != pulled.Untag && verdict != pulled.Remove {
+			continue
+		}
+		one := api.SurplusImage{Image: image.Reference, Bytes: image.Bytes, Since: since}
+		if prune {
+			if one.Removed, err = m.carry(ctx, image, verdict); err != nil {
+				return out, err
+			}
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
 // observe returns the recorded images as the engine has them now.
 func (m *Images) observe(ctx context.Context, store runtime.ImageStore, names []string) ([]pulled.Image, error) {
 	images, err := store.Images(ctx)
@@ -135,7 +175,7 @@ func (m *Images) observe(ctx context.Context, store runtime.ImageStore, names []
 				return nil, err
 			}
 			image.Named = err == nil && found.ID == e.id
-			image.Digests = images[i].Digests
+			image.Digests, image.Bytes = images[i].Digests, images[i].Bytes
 		}
 		out = append(out, image)
 	}
@@ -182,27 +222,33 @@ func (m *Images) settle(ctx context.Context, image pulled.Image, short bool) err
 		return err
 	}
 	image.Since = since
-	target := image.Reference
 	//exhaustive:enforce
-	switch pulled.Decide(image, short, m.opts.Now()) {
+	switch verdict := pulled.Decide(image, short, m.opts.Now()); verdict {
 	case pulled.Keep:
 		return m.opts.Ledger.Claim(name)
 	case pulled.Begin:
 		return m.opts.Ledger.Await(name, m.opts.Now())
 	case pulled.Await:
-		return nil
 	case pulled.Forget:
 		return m.opts.Ledger.Forget(name)
-	case pulled.Remove:
+	case pulled.Remove, pulled.Untag:
+		_, err = m.carry(ctx, image, verdict)
+	}
+	return err
+}
+
+// carry removes an image, or its name, and reports whether it is gone: a container may have been made since.
+func (m *Images) carry(ctx context.Context, image pulled.Image, verdict pulled.Verdict) (bool, error) {
+	target := image.Reference
+	if verdict == pulled.Remove {
 		target = image.ID
-	case pulled.Untag:
 	}
 	switch err := m.opts.Runtime.Untag(ctx, target); {
-	case errors.Is(err, runtime.ErrInUse): // a container was made since
-		return nil
+	case errors.Is(err, runtime.ErrInUse):
+		return false, nil
 	case err != nil:
-		return err
+		return false, err
 	}
 	m.opts.Logger.InfoContext(ctx, "pulled image removed that nothing refers to", "image", image.Reference)
-	return m.opts.Ledger.Forget(name)
+	return true, m.opts.Ledger.Forget(entry{image.Reference, image.ID}.name())
 }

@@ -95,6 +95,8 @@ var Rules = map[string]Rule{
 	"GET /v1/tokens":                           {api.Admin, Whole, "tokens", ""},
 	"POST /v1/tokens":                          {api.Admin, Whole, "tokens add", ""},
 	"DELETE /v1/tokens/{name}":                 {api.Admin, Whole, "tokens revoke", ""},
+	"GET /v1/system/disk":                      {api.Viewer, Whole, "system df", ""},
+	"POST /v1/system/prune":                    {api.Admin, Whole, "system prune", ""},
 	"GET /v1/nodes/tokens":                     {api.Admin, Whole, "nodes tokens", ""},
 	"POST /v1/nodes/tokens":                    {api.Admin, Whole, "nodes add", ""},
 	"DELETE /v1/nodes/tokens/{id}":             {api.Admin, Whole, "nodes tokens revoke", ""},

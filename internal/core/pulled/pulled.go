@@ -17,6 +17,8 @@ type Image struct {
 	// Digests are those it has in registries.
 	Present       bool
 	Tags, Digests []string
+	// Bytes is its size, with the layers that it shares with others.
+	Bytes int64
 	// Named is whether Reference still names it.
 	Named bool
 	// Referred is whether an object, a request or a kept release refers to it, InUse whether a container of anybody is

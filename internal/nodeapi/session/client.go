@@ -169,6 +169,11 @@ func (c *client) Discard(ctx context.Context, container string) error {
 	return c.caller.Post(ctx, "discard/"+url.PathEscape(container), nil, &struct{}{})
 }
 
+// Disk implements nodeapi.Node.
+func (c *client) Disk(ctx context.Context, prune bool) (disk api.NodeDisk, err error) {
+	return disk, c.caller.Post(ctx, "disk?prune="+strconv.FormatBool(prune), nil, &disk)
+}
+
 // Logs implements nodeapi.Node.
 func (c *client) Logs(ctx context.Context, pod string, opts runtime.LogOptions) (runtime.LogReader, error) {
 	query := url.Values{"follow": {strconv.FormatBool(opts.Follow)}, "tail": {strconv.Itoa(opts.Tail)}}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"sync"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/runtime"
@@ -20,6 +21,7 @@ type fake struct {
 	sample   func(kind string, pods []string) []runtime.Usage
 	end      func(verb, name string) error
 	image    func(id string) (io.ReadCloser, error)
+	disk     func(prune bool) (api.NodeDisk, error)
 	buildLog func(ctx context.Context, called string, follow bool, each func(string) error) error
 }
 
@@ -42,6 +44,8 @@ func (f *fake) Load(_ context.Context, pods []string) []runtime.Usage { return f
 func (f *fake) Stop(_ context.Context, pod string) error { return f.end("stop", pod) }
 
 func (f *fake) Discard(_ context.Context, container string) error { return f.end("discard", container) }
+
+func (f *fake) Disk(_ context.Context, prune bool) (api.NodeDisk, error) { return f.disk(prune) }
 
 func (f *fake) SaveImage(_ context.Context, id string, _ node.Part) (io.ReadCloser, error) {
 	return f.image(id)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/runtime"
@@ -103,6 +104,33 @@ func TestStopAndDiscard(t *testing.T) {
 	slices.Sort(asked)
 	if diff := cmp.Diff([]string{"discard a/b", "discard gone", "stop a/b", "stop gone"}, asked); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestDisk(t *testing.T) {
+	want := api.NodeDisk{
+		Node: "n1", SizeBytes: 100, FreeBytes: 7, Short: true, Images: api.DiskUse{Count: 2, Bytes: 9},
+		Surplus: []api.SurplusImage{{Image: "web:1", Bytes: 4, Since: time.Date(2026, 11, 28, 7, 0, 0, 0, time.UTC)}, {Image: "web:2", Bytes: 5}},
+	}
+	n, _ := serve(t, &fake{disk: func(prune bool) (api.NodeDisk, error) {
+		answer := want
+		answer.Surplus = slices.Clone(want.Surplus)
+		answer.Surplus[1].Removed = prune
+		return answer, nil
+	}})
+	for _, prune := range []bool{false, true} {
+		got, err := n.Disk(t.Context(), prune)
+		if err != nil || got.Surplus[1].Removed != prune || got.Reclaimable() != 9 {
+			t.Errorf("prune %v: %+v, %v", prune, got, err)
+		}
+		got.Surplus[1].Removed = false
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	n, _ = serve(t, &fake{disk: func(bool) (api.NodeDisk, error) { return api.NodeDisk{}, runtime.ErrUnavailable }})
+	if _, err := n.Disk(t.Context(), false); !errors.Is(err, runtime.ErrUnavailable) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -50,7 +50,7 @@ func Serve(ctx context.Context, conn net.Conn, n nodeapi.Node, ready <-chan stru
 	for pattern, answer := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /ready": s.awaitReady, "GET /containers": s.list, "POST /stats": s.sampler(n.Stats), "POST /load": s.sampler(n.Load),
 		"POST /stop/{pod}": s.stop, "POST /discard/{pod}": s.discard, "GET /logs/{pod}": s.logs, "GET /builds/{name}": s.buildLog,
-		"POST /exec/{pod}": s.exec, "GET /images/{id}": s.image,
+		"POST /exec/{pod}": s.exec, "GET /images/{id}": s.image, "POST /disk": s.disk,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			if err := answer(w, r); err != nil {
@@ -157,6 +157,14 @@ func (s *server) discard(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return wire.Write(w, struct{}{})
+}
+
+func (s *server) disk(w http.ResponseWriter, r *http.Request) error {
+	disk, err := s.node.Disk(r.Context(), r.URL.Query().Get("prune") == "true")
+	if err != nil {
+		return err
+	}
+	return wire.Write(w, disk)
 }
 
 func (s *server) logs(w http.ResponseWriter, r *http.Request) error {
