@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/runtime"
 )
@@ -20,6 +21,7 @@ type fakeContainers struct {
 	stopped []string
 	execs   func(runtime.ExecOptions) (runtime.Exec, error)
 	stats   func(task string) runtime.Usage
+	disk    func(prune bool) (api.NodeDisk, error)
 	// hang, if set, is closed when Stats is called, which then waits for its context.
 	hang chan struct{}
 	// unobserved: nothing was observed since the server started.
@@ -28,6 +30,11 @@ type fakeContainers struct {
 
 // Observed implements what the server asks an agent for.
 func (f *fakeContainers) Observed(string) bool { return !f.unobserved.Load() }
+
+// Disk answers what the test says.
+func (f *fakeContainers) Disk(_ context.Context, prune bool) (api.NodeDisk, error) {
+	return f.disk(prune)
+}
 
 // fakeLog is the output of a task's container, one incarnation after the other.
 type fakeLog struct {

@@ -346,3 +346,35 @@ func TestAConfinedBuildFetchesNoURL(t *testing.T) {
 		t.Errorf("the engine isn't told: %v", err)
 	}
 }
+
+// TestSurplusIsListedAndPruned: what is listed is what nothing refers to, of this cluster alone; only a prune removes it, and no image that a
+// container is made from.
+func TestSurplusIsListedAndPruned(t *testing.T) {
+	b := newBench(t)
+	ledger := retention.Open(t.TempDir(), "images", "a")
+	b.builder.opts.Images = ledger
+	b.engine.built = []runtime.BuiltImage{
+		{ID: "1", Origin: runtime.Origin{Owner: "prod-web", Build: "a1"}, Tags: []string{"prod-web:a1"}},
+		{ID: "2", Origin: runtime.Origin{Owner: "prod-web", Build: "a2"}, Tags: []string{"prod-web:a2", "prod-web:latest"}},
+		{ID: "3", Origin: runtime.Origin{Owner: "prod-api", Build: "b1"}, Tags: []string{"prod-api:b1"}},
+		{ID: "4", Origin: runtime.Origin{Owner: "other-web", Build: "c1"}, Tags: []string{"other-web:c1"}},
+	}
+	for _, name := range []string{"prod-web:a1", "prod-web:a2", "prod-web:latest", "prod-api:b1"} {
+		if err := ledger.Claim(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stored := []runtime.StoredImage{{ID: "1", Bytes: 11}, {ID: "2", Bytes: 12}, {ID: "3", Bytes: 13, InUse: true}, {ID: "4", Bytes: 14}}
+	referred := func(context.Context, []string) (map[string]bool, error) {
+		return map[string]bool{"prod-web:a2": true}, nil
+	}
+	for _, prune := range []bool{false, true} {
+		got, err := b.builder.Surplus(t.Context(), stored, referred, prune)
+		if err != nil || len(got) != 1 || got[0].Image != "prod-web:a1" || got[0].Bytes != 11 || got[0].Removed != prune {
+			t.Errorf("prune %v: %+v, %v", prune, got, err)
+		}
+		if gone := len(b.engine.gone) > 0; gone != prune {
+			t.Errorf("prune %v: gone are %v", prune, b.engine.gone)
+		}
+	}
+}

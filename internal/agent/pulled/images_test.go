@@ -172,3 +172,39 @@ func TestPullFails(t *testing.T) {
 	}
 	b.collect("there is nothing", day)
 }
+
+// TestSurplus: what nothing needs is listed at once, and goes at once only by a prune.
+func TestSurplus(t *testing.T) {
+	b := newBench(t)
+	b.engine.tag("r/web:2", "two")
+	b.pull("r/web:1", "r/web:2")
+	surplus := func(prune bool) []string {
+		t.Helper()
+		got, err := b.images.Surplus(t.Context(), func(context.Context, []string) (map[string]bool, error) { return b.needed, nil }, prune)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, image := range got {
+			if image.Removed != prune {
+				t.Errorf("prune %v: %+v", prune, image)
+			}
+			names = append(names, image.Image)
+		}
+		return names
+	}
+	b.needed["r/web:1"] = true
+	if got := surplus(true); len(got) > 0 {
+		t.Errorf("it is needed: %v", got)
+	}
+	b.needed = nil
+	if got := surplus(false); !slices.Equal(got, []string{"r/web:1"}) || !slices.Equal(b.engine.have(), []string{"one", "two"}) {
+		t.Errorf("listed are %v of %v", got, b.engine.have())
+	}
+	if got := surplus(true); !slices.Equal(got, []string{"r/web:1"}) || !slices.Equal(b.engine.have(), []string{"two"}) {
+		t.Errorf("pruned are %v; it has %v", got, b.engine.have())
+	}
+	if got := surplus(false); len(got) > 0 {
+		t.Errorf("after the prune: %v", got)
+	}
+}
