@@ -14,56 +14,66 @@ import (
 
 // fit chooses the services that are taken over, and makes their objects go on from where the containers stop.
 func (p *composeProject) fit(containers []docker.ComposeContainer) error {
-	services := byService(containers)
-	sections := map[string]int{}
-	for i, s := range p.read.Sections {
-		if s.Object.Kind != api.KindIngress && s.Object.Kind != api.KindAsset {
-			sections[s.Object.Name] = i
+	grouped := byService(containers)
+	called := map[string]string{} // object to service
+	for _, service := range sortedKeys(grouped) {
+		if other, taken := called[objectName(service)]; taken {
+			return fmt.Errorf("the services %s and %s are both called %s in Tend: rename one of them", other, service, objectName(service))
 		}
+		called[objectName(service)] = service
 	}
-	drop := map[int]bool{}
-	kept := map[string]bool{}
-	names := sortedKeys(services)
-	for i, service := range names {
-		if same := slices.IndexFunc(names[:i], func(n string) bool { return objectName(n) == objectName(service) }); same >= 0 {
-			return fmt.Errorf("the services %s and %s are both called %s in Tend: rename one of them", names[same], service, objectName(service))
+	drop := map[string]bool{}
+	for i := range p.read.Sections {
+		object := &p.read.Sections[i].Object
+		if object.Kind == api.KindIngress || object.Kind == api.KindAsset {
+			continue
 		}
-		at, has := sections[objectName(service)]
+		service, has := called[object.Name]
 		if !has {
-			p.left = append(p.left, service+": the files have no such service, or it can't be carried")
-			continue
+			service = object.Name
 		}
-		section := &p.read.Sections[at]
-		kept[section.Object.Name] = true
-		taken := takeover.Service{Containers: plainContainers(services[service])}.Taken()
-		switch {
-		case section.Object.Kind != api.KindDeployment:
-			if taken {
-				p.left = append(p.left, service+": it became a job; its container is left alone")
-			}
-			useImage(&section.Object, services[service][0].Image)
-			continue
-		case !taken:
-			p.left = append(p.left, service+": none of its containers runs")
-			drop[at] = true
-			continue
-		}
-		if err := p.fitSection(section, service, services[service]); err != nil {
+		delete(called, object.Name)
+		why, err := p.choose(object, service, grouped)
+		if err != nil {
 			return err
 		}
-	}
-	for i, s := range p.read.Sections {
-		if s.Object.Kind == api.KindDeployment && !kept[s.Object.Name] {
-			p.left = append(p.left, s.Object.Name+": it has no container")
-			drop[i] = true
+		if why != "" {
+			p.left = append(p.left, service+": "+why)
+			drop[object.Name] = object.Kind == api.KindDeployment
 		}
 	}
-	return p.collect(names, sections, drop)
+	for _, name := range sortedKeys(called) {
+		p.left = append(p.left, called[name]+": the files have no such service, or it can't be carried")
+	}
+	if !slices.ContainsFunc(p.services, func(s composeService) bool { return !s.once }) {
+		p.services = nil // what runs once follows the others
+	}
+	return p.collect(drop)
 }
 
-// fitSection makes one service's manifest fit its containers.
-func (p *composeProject) fitSection(section *manifest.Section, service string, of []docker.ComposeContainer) error {
-	spec, err := api.DecodeSpec[api.DeploymentSpec](section.Object)
+// choose takes a service over, or says why not.
+func (p *composeProject) choose(object *api.Object, service string, grouped map[string][]docker.ComposeContainer) (why string, err error) {
+	of := grouped[service]
+	running := slices.ContainsFunc(of, func(c docker.ComposeContainer) bool { return c.Running })
+	taken := takeover.Service{Containers: plainContainers(of)}.Taken()
+	switch {
+	case object.Kind == api.KindJob && running:
+		return "it became a job; its container, which still runs, is left alone", nil
+	case object.Kind == api.KindJob:
+		return "", p.fitJob(object, service, grouped)
+	case object.Kind != api.KindDeployment:
+		return "", nil
+	case len(of) == 0:
+		return "it has no container", nil
+	case !taken:
+		return "none of its containers runs", nil
+	}
+	return "", p.fitDeployment(object, service, of)
+}
+
+// fitDeployment makes the manifest of a service fit its containers.
+func (p *composeProject) fitDeployment(object *api.Object, service string, of []docker.ComposeContainer) error {
+	spec, err := api.DecodeSpec[api.DeploymentSpec](*object)
 	if err != nil {
 		return err
 	}
@@ -74,10 +84,41 @@ func (p *composeProject) fitSection(section *manifest.Section, service string, o
 		}
 	}
 	runs.Containers = len(of)
-	spec, notes := takeover.Fit(spec, runs)
-	p.notes[service], p.keeps[service] = notes, keptOf(of[0], spec)
-	section.Object.Spec, err = json.Marshal(spec)
+	spec, p.notes[service] = takeover.Fit(spec, runs)
+	p.keeps[service] = keptOf(of[0], spec)
+	p.add(composeService{name: service, objects: []api.Ref{object.Ref()}}, spec.DependsOn)
+	object.Spec, err = json.Marshal(spec)
 	return err
+}
+
+// fitJob makes the manifest of what runs once fit its ended container. Without one it joins the networks of the others.
+func (p *composeProject) fitJob(object *api.Object, service string, grouped map[string][]docker.ComposeContainer) error {
+	spec, err := api.DecodeSpec[api.JobSpec](*object)
+	if err != nil {
+		return err
+	}
+	var runs takeover.Runs
+	if of := grouped[service]; len(of) > 0 {
+		runs = of[0].Runs
+		runs.Containers = len(of)
+	} else if names := sortedKeys(grouped); len(names) > 0 {
+		for _, network := range grouped[names[0]][0].Networks {
+			runs.Networks = append(runs.Networks, takeover.Network{Name: network.Name})
+		}
+	}
+	fitted, notes := takeover.Fit(api.DeploymentSpec{Container: spec.Container}, runs)
+	spec.Container, p.notes[service] = fitted.Container, notes
+	p.add(composeService{name: service, objects: []api.Ref{object.Ref()}, once: true}, spec.DependsOn)
+	object.Spec, err = json.Marshal(spec)
+	return err
+}
+
+// add adds a service with what it needs, by their objects until collect knows the services.
+func (p *composeProject) add(s composeService, depends *api.DependsOn) {
+	if depends != nil {
+		s.needs = depends.Workloads
+	}
+	p.services = append(p.services, s)
 }
 
 // keptOf says what of a service's containers stays as it is.
@@ -110,62 +151,40 @@ func common(network takeover.Network, others []takeover.Network) []string {
 	})
 }
 
-// useImage names the image that a job's container was made from, in place of its build.
-func useImage(object *api.Object, image string) {
-	var spec map[string]any
-	if json.Unmarshal(object.Spec, &spec) != nil || spec["build"] == nil {
-		return
+// collect writes the manifests that are kept, and says which ingresses and needs are whose.
+func (p *composeProject) collect(drop map[string]bool) error {
+	services := map[string]*composeService{}
+	for i := range p.services {
+		s := &p.services[i]
+		services[string(s.objects[0].Kind)+"/"+s.objects[0].Name] = s
 	}
-	delete(spec, "build")
-	spec["image"] = image
-	object.Spec, _ = json.Marshal(spec)
-}
-
-// collect writes the manifests that are kept, and says which objects are whose.
-func (p *composeProject) collect(services []string, at map[string]int, drop map[int]bool) error {
-	dropped := map[string]bool{}
-	for i := range drop {
-		dropped[p.read.Sections[i].Object.Name] = true
+	for i := range p.services {
+		var needs []string
+		for _, needed := range p.services[i].needs {
+			if other := services[needed]; other != nil {
+				needs = append(needs, other.name)
+			}
+		}
+		p.services[i].needs = needs
 	}
 	var sections []manifest.Section
-	ingresses := map[string][]api.Ref{}
-	for i, s := range p.read.Sections {
-		if s.Object.Kind == api.KindIngress {
-			spec, err := api.DecodeSpec[api.IngressSpec](s.Object)
+	for _, section := range p.read.Sections {
+		object := section.Object
+		if object.Kind == api.KindIngress {
+			spec, err := api.DecodeSpec[api.IngressSpec](object)
 			if err != nil {
 				return err
 			}
-			ingresses[spec.Service] = append(ingresses[spec.Service], s.Object.Ref())
-			drop[i] = dropped[spec.Service]
-		}
-		if !drop[i] {
-			sections = append(sections, s)
-		}
-	}
-	of := map[string]string{}
-	for _, service := range services {
-		i, has := at[objectName(service)]
-		if !has || drop[i] || p.read.Sections[i].Object.Kind != api.KindDeployment {
+			if s := services[string(api.KindDeployment)+"/"+spec.Service]; s != nil {
+				s.objects = append(s.objects, object.Ref())
+			}
+			if drop[spec.Service] {
+				continue
+			}
+		} else if drop[object.Name] && object.Kind == api.KindDeployment {
 			continue
 		}
-		object := p.read.Sections[i].Object
-		of[string(object.Kind)+"/"+object.Name] = service
-		spec, err := api.DecodeSpec[api.DeploymentSpec](object)
-		if err != nil {
-			return err
-		}
-		one := composeService{name: service, objects: append([]api.Ref{object.Ref()}, ingresses[object.Name]...)}
-		if spec.DependsOn != nil {
-			one.needs = spec.DependsOn.Workloads
-		}
-		p.services = append(p.services, one)
-	}
-	for i := range p.services {
-		needs := p.services[i].needs
-		p.services[i].needs = nil
-		for _, needed := range needs {
-			p.services[i].needs = append(p.services[i].needs, of[needed])
-		}
+		sections = append(sections, section)
 	}
 	if len(sections) > 0 {
 		sections[0].Comments = append([]string{adoptedLine + "The networks are those of the Compose project."}, sections[0].Comments...)

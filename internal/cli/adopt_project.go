@@ -35,6 +35,8 @@ type composeService struct {
 	name    string
 	objects []api.Ref
 	needs   []string
+	// once is set for a job: its container has ended, and nothing is stopped for it.
+	once bool
 }
 
 // adoptedLine begins a manifest that an adoption wrote: another run goes on with it as it is.

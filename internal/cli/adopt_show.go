@@ -53,6 +53,9 @@ func (a *app) showService(p *composeProject, s takeover.Service) {
 	for _, ref := range p.services[at].objects {
 		objects = append(objects, ref.String())
 	}
+	if s.Once {
+		containers = []string{"has run"}
+	}
 	fmt.Fprintf(a.err, "  %s: %s -> %s\n", s.Name, join(containers), join(objects))
 	if keeps := p.keeps[s.Name]; len(keeps) > 0 {
 		fmt.Fprintf(a.err, "    keeps %s\n", join(keeps))
@@ -92,6 +95,11 @@ func (a *app) sayReached(p *composeProject, goal takeover.Goal) {
 	switch goal {
 	case takeover.Undo:
 		fmt.Fprintf(a.out, "%s runs in Compose again; %s stays\n", p.name, p.file)
+		for _, s := range p.services {
+			if s.once {
+				fmt.Fprintf(a.err, "  %s stays declared, unless it went with the others: tend delete job %s/%s\n", s.objects[0], s.objects[0].Scope, s.objects[0].Name)
+			}
+		}
 	case takeover.Finish:
 		fmt.Fprintf(a.out, "the old containers of %s are removed\n", p.name)
 	default:

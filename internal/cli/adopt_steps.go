@@ -38,7 +38,7 @@ func (t *takingOver) observe(ctx context.Context) ([]takeover.Service, error) {
 	grouped := byService(containers)
 	var out []takeover.Service
 	for _, s := range t.project.services {
-		one := takeover.Service{Name: s.name, Needs: s.needs, Containers: plainContainers(grouped[s.name])}
+		one := takeover.Service{Name: s.name, Needs: s.needs, Once: s.once, Containers: plainContainers(grouped[s.name])}
 		for _, c := range grouped[s.name] {
 			for _, source := range c.Writes {
 				if (api.Volume{Source: source}).Data() {
@@ -205,7 +205,9 @@ func (t *takingOver) giveBack(ctx context.Context, services []takeover.Service, 
 			}
 		}
 	}
-	fmt.Fprintf(t.app.err, "%s: not good; its old containers start again\n", join(unit))
+	if t.inCompose(unit) {
+		fmt.Fprintf(t.app.err, "%s: not good; its old containers start again\n", join(unit))
+	}
 	for range maxTakeoverSteps {
 		all, err := t.observe(ctx)
 		if err != nil {
@@ -220,13 +222,21 @@ func (t *takingOver) giveBack(ctx context.Context, services []takeover.Service, 
 			return t.again(errors.Join(cause, err))
 		}
 	}
-	text := fmt.Sprintf("%s\n%s runs in Compose again", strings.TrimSpace(cause.Error()), join(unit))
+	text := strings.TrimSpace(cause.Error())
+	if t.inCompose(unit) {
+		text += fmt.Sprintf("\n%s runs in Compose again", join(unit))
+	}
 	code := exitError
 	var status *exitStatus
 	if errors.As(cause, &status) {
 		code = status.code
 	}
 	return &exitStatus{code: code, text: text + "\n  to go on once it is corrected, repeat the command; to give back the rest: tend adopt compose --undo"}
+}
+
+// inCompose reports whether one of the services is more than a job, and so has a container to go back to.
+func (t *takingOver) inCompose(services []string) bool {
+	return slices.ContainsFunc(t.project.services, func(s composeService) bool { return !s.once && slices.Contains(services, s.name) })
 }
 
 // carry carries out one step.

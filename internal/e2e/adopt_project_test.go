@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/testimage"
 )
 
-// shopFile is a Compose project of four services. What Compose makes of it, the test makes by hand.
+// shopFile is a Compose project of four services that run, one that has run, and one that was never started. What Compose makes of it, the test makes by hand.
 const shopFile = `
 name: PROJECT
 services:
@@ -29,7 +29,10 @@ services:
   web:
     build: .
     command: [WEB]
-    depends_on: [db, cache]
+    depends_on:
+      db: {condition: service_started}
+      cache: {condition: service_started}
+      migrate: {condition: service_completed_successfully}
     volumes: [uploads:/data]
     ports: ["127.0.0.1::8080"]
   my_worker:
@@ -37,6 +40,10 @@ services:
     depends_on: [db]
     volumes: [uploads:/data]
     restart: unless-stopped
+  migrate:
+    image: IMAGE
+    command: [/server, lookup, db]
+    depends_on: [db]
   console:
     image: IMAGE
 volumes:
@@ -66,6 +73,7 @@ func (m *machine) newShop() *composeShop {
 	m.engine("tag", image("v1"), m.scope+"-web").must()
 	s.run("db", image("v1"), []string{"--restart", "always", "-v", m.scope + "_data:/data"}, "append", "/data/rows")
 	s.run("cache", image("v1"), []string{"--restart", "on-failure:3", "-v", "/keep"})
+	s.run("migrate", image("v1"), nil, "lookup", "db")
 	s.run("web", m.scope+"-web", []string{"-v", m.scope + "_uploads:/data", "-p", "127.0.0.1::8080"})
 	s.run("my_worker", image("v1"), []string{"--restart", "unless-stopped", "-v", m.scope + "_uploads:/data"})
 	s.until("rows are written", func() bool { return len(s.rows()) > 10 })
@@ -205,8 +213,8 @@ func (s *composeShop) wantTheirs(want map[string]string) {
 }
 
 var (
-	inCompose = map[string]string{"db": " running always", "cache": " running on-failure", "web": " running no", "my_worker": " running unless-stopped"}
-	inTend    = map[string]string{"db": ".adopted-always exited no", "cache": ".adopted-on-failure-3 exited no", "web": ".adopted-no exited no",
+	inCompose = map[string]string{"migrate": " exited no", "db": " running always", "cache": " running on-failure", "web": " running no", "my_worker": " running unless-stopped"}
+	inTend    = map[string]string{"migrate": " exited no", "db": ".adopted-always exited no", "cache": ".adopted-on-failure-3 exited no", "web": ".adopted-no exited no",
 		"my_worker": ".adopted-unless-stopped exited no"}
 )
 
@@ -264,7 +272,7 @@ func TestAdoptCompose(t *testing.T) {
 	m := newMachine(t).start()
 	s := m.newShop()
 	shown := s.adopt("--dry-run")
-	m.wantSaid(shown, 0, "4 services to take over, in this order", "my_worker, web: together, since they write to the same volume",
+	m.wantSaid(shown, 0, "5 services to take over, in this order", "migrate: has run -> job/"+m.scope+"/migrate", "my_worker, web: together, since they write to the same volume",
 		"db: "+s.name("db")+" -> deployment/"+m.scope+"/db", "keeps volume "+m.scope+"_data at /data, network "+m.scope+"_default", "port 127.0.0.1::8080", "image is "+m.scope+"-web, which Compose built", "not taken over: console", "apply my_worker, web")
 	if at := strings.Index(shown.output, "apply db"); at < 0 || at > strings.Index(shown.output, "stop "+s.name("web")) {
 		t.Errorf("the database doesn't come first:\n%s", shown.output)
@@ -351,7 +359,7 @@ func TestAdoptComposeGivesBack(t *testing.T) {
 		t.Errorf("exit code 0:\n%s", r.output)
 	}
 	m.wantSaid(r, r.code, "my_worker, web: not good; its old containers start again", "my_worker, web runs in Compose again", "--undo")
-	want := map[string]string{"db": inTend["db"], "cache": inTend["cache"], "web": inCompose["web"], "my_worker": inCompose["my_worker"]}
+	want := map[string]string{"migrate": inTend["migrate"], "db": inTend["db"], "cache": inTend["cache"], "web": inCompose["web"], "my_worker": inCompose["my_worker"]}
 	s.wantTheirs(want)
 	if !s.finds(s.name("web"), "db") {
 		t.Error("web, in Compose, doesn't find db, in Tend")

@@ -81,8 +81,10 @@ func Plan(services []Service, goal Goal) []Step {
 func adopt(unit []Service) (steps []Step) {
 	var wanted []string
 	for _, s := range unit {
-		for _, c := range s.Containers {
-			steps = append(steps, halt(s.Name, c)...)
+		if !s.Once {
+			for _, c := range s.Containers {
+				steps = append(steps, halt(s.Name, c)...)
+			}
 		}
 		if s.State != Good {
 			wanted = append(wanted, s.Name)
@@ -119,7 +121,7 @@ func halt(service string, c Container) (steps []Step) {
 }
 
 // undo gives the containers of a unit back, once none of its objects is left. A unit without a container that was taken
-// over has nothing to give back.
+// over has nothing to give back: what runs once, alone, stays declared.
 func undo(unit []Service) (steps []Step) {
 	var stored []string
 	marked := false
@@ -162,7 +164,7 @@ func undo(unit []Service) (steps []Step) {
 func finish(unit []Service) (steps []Step) {
 	for _, s := range unit {
 		for _, c := range s.Containers {
-			if s.State == Good && c.Marked() && !c.Running {
+			if s.State == Good && (c.Marked() || s.Once) && !c.Running {
 				steps = append(steps, Step{Verb: Remove, Services: []string{s.Name}, Container: c})
 			}
 		}

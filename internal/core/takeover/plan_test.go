@@ -18,6 +18,8 @@ type machine struct {
 	services map[string]*takeover.Service
 	// broken are the services whose objects never become good.
 	broken map[string]bool
+	// applied is the service whose object is being applied.
+	applied string
 	// second counts the moments in which two programs wrote to a volume.
 	second int
 }
@@ -42,8 +44,9 @@ func (m *machine) do(step takeover.Step) error {
 	switch step.Verb {
 	case takeover.Apply:
 		for _, name := range step.Services {
-			m.services[name].State = takeover.Stored
+			m.services[name].State, m.applied = takeover.Stored, name
 			m.look()
+			m.applied = ""
 			if m.broken[name] {
 				return fmt.Errorf("%s is not good", name)
 			}
@@ -77,6 +80,9 @@ func (m *machine) do(step takeover.Step) error {
 // look counts a container of Compose that runs beside a pod, on a volume of both.
 func (m *machine) look() {
 	for _, ours := range m.services {
+		if ours.Once && ours.Name != m.applied {
+			continue // it has ended
+		}
 		for _, theirs := range m.services {
 			runs := slices.ContainsFunc(theirs.Containers, func(c takeover.Container) bool { return c.Running })
 			shared := slices.ContainsFunc(ours.Writes, func(v string) bool { return slices.Contains(theirs.Writes, v) })
@@ -102,6 +108,9 @@ func (m *machine) String() string {
 	var out strings.Builder
 	for _, s := range m.list() {
 		fmt.Fprintf(&out, "%s: %s", s.Name, s.State)
+		if s.Once {
+			out.WriteString(", runs once")
+		}
 		for _, c := range s.Containers {
 			state := "stopped"
 			if c.Running {
@@ -176,6 +185,8 @@ func (m *machine) add(t *testing.T, words []string) {
 	for _, word := range words[1:] {
 		key, value, _ := strings.Cut(word, "=")
 		switch key {
+		case "once":
+			s.Once = true
 		case "needs":
 			s.Needs = strings.Split(value, ",")
 		case "writes":
@@ -200,7 +211,14 @@ func someProject(t *rapid.T) *machine {
 		s := &takeover.Service{Name: name, State: takeover.None,
 			Needs:  rapid.SliceOfDistinct(rapid.SampledFrom(names), rapid.ID).Draw(t, "needs"),
 			Writes: rapid.SliceOfDistinct(rapid.SampledFrom([]string{"v1", "v2", "v3"}), rapid.ID).Draw(t, "writes")}
+		if rapid.IntRange(0, 3).Draw(t, "once") == 0 {
+			s.Once = true
+			s.Containers = []takeover.Container{{ID: name, Name: "p-" + name + "-1", Restart: "no"}}
+		}
 		for i := range rapid.IntRange(0, 2).Draw(t, "containers") {
+			if s.Once {
+				break
+			}
 			s.Containers = append(s.Containers, takeover.Container{
 				ID: fmt.Sprintf("%s%d", name, i), Name: fmt.Sprintf("p-%s-%d", name, i),
 				Running: rapid.Bool().Draw(t, "running"), Restart: rapid.SampledFrom(policies).Draw(t, "restart")})
@@ -250,6 +268,11 @@ func TestConverges(t *testing.T) {
 		}
 		if rapid.Bool().Draw(t, "undo") {
 			finish(takeover.Undo)
+			for _, s := range m.services {
+				if s.Once {
+					s.State = takeover.None // it may stay declared
+				}
+			}
 			if quiet && m.String() != before {
 				t.Fatalf("undone:\n%s\nit was:\n%s", m, before)
 			}

@@ -42,16 +42,19 @@ type Service struct {
 	Name       string
 	Containers []Container
 	State      State
+	// Once is set for a service that runs to its end, and whose containers have: nothing is stopped for it, and its object
+	// is applied in its turn.
+	Once bool
 	// Needs are the services that must run before it.
 	Needs []string
 	// Writes are the volumes and folders that it may write to.
 	Writes []string
 }
 
-// Taken reports whether the service is taken over: one of its containers runs, or was stopped for that. Others were
-// stopped by a person, or never started.
+// Taken reports whether the service is taken over: one of its containers runs, or was stopped for that, or it runs once.
+// Others were stopped by a person, or never started.
 func (s Service) Taken() bool {
-	return slices.ContainsFunc(s.Containers, func(c Container) bool { return c.Running || c.Marked() })
+	return s.Once || slices.ContainsFunc(s.Containers, func(c Container) bool { return c.Running || c.Marked() })
 }
 
 // Units returns the services that are taken over, those together that write to one volume, and each unit after those
