@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/records"
@@ -10,11 +11,16 @@ import (
 // Occupied says which container writes to a volume of an object, and what to do about it.
 type Occupied struct{ Detail, Next string }
 
+// occupiedTime bounds how long an apply asks for other writers. The agents ask again before each start.
+const occupiedTime = 5 * time.Second
+
 // occupied asks, before the verb has its turn, whether the pods of the objects could start.
 func (s *Service) occupied(ctx context.Context, objects []api.Object) map[api.Ref]Occupied {
 	if s.opts.Occupied == nil {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, occupiedTime)
+	defer cancel()
 	out := map[api.Ref]Occupied{}
 	for _, object := range objects {
 		if !object.Kind.HasSlots() {
