@@ -27,7 +27,7 @@ func TestWhatRefersToABuild(t *testing.T) {
 		records.ReleaseKey(web, "v1"): api.Release{ID: "v1", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Build: build("c")},
 		records.ReleaseKey(job, "v1"): api.Release{ID: "v1", Kind: job.Kind, Scope: job.Scope, Name: job.Name, Image: "busybox"},
 	})
-	want := map[string]bool{"prod-web:aaaaaaaaaaaa": true, "prod-web:bbbbbbbbbbbb": true, "prod-web:cccccccccccc": true}
+	want := map[string]bool{"prod-web:aaaaaaaaaaaa": true, "prod-web:bbbbbbbbbbbb": true, "prod-web:cccccccccccc": true, "busybox": true}
 	if diff := cmp.Diff(want, s.ReferredImages()); diff != "" {
 		t.Error(diff)
 	}
@@ -35,6 +35,22 @@ func TestWhatRefersToABuild(t *testing.T) {
 		if !s.ReferredFiles()[tree(letter)] {
 			t.Errorf("the source %s is not kept", letter)
 		}
+	}
+}
+
+// TestWhatRefersToAnImage: a pulled image is referred to by what objects and their inits name, by what was asked for, and by
+// the reference, the id and the digest of a release.
+func TestWhatRefersToAnImage(t *testing.T) {
+	gone := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "gone"}
+	s := recordsOf(t, map[string]any{
+		records.ObjectKey(web): api.Object{Kind: web.Kind, Scope: web.Scope, Name: web.Name, Spec: json.RawMessage(`{"image":"web:2","inits":[{"name":"i","image":"init:2"}]}`)},
+		records.ImageKey(web):  api.ImageRequest{Owner: web, Image: "web:3"},
+		records.ReleaseKey(gone, "v1"): api.Release{ID: "v1", Kind: gone.Kind, Scope: gone.Scope, Name: gone.Name, Image: "web:1", ImageID: "sha256:id",
+			ImageDigest: "example.org/web@sha256:digest", Spec: json.RawMessage(`{"image":"web:1","inits":[{"name":"i","image":"init:1"}]}`)},
+	})
+	want := map[string]bool{"web:1": true, "web:2": true, "web:3": true, "init:1": true, "init:2": true, "sha256:id": true, "sha256:digest": true}
+	if diff := cmp.Diff(want, s.ReferredImages()); diff != "" {
+		t.Error(diff)
 	}
 }
 
