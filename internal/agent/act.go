@@ -21,7 +21,7 @@ func (a *Agent) act(ctx context.Context, task api.Task, in healing.Input, action
 		if err := a.placeSecrets(ctx, task); err != nil {
 			return false, err
 		}
-		if err := a.checkWriters(ctx, task); err != nil {
+		if err := a.checkWriters(ctx, task, in.Container); err != nil {
 			return false, err
 		}
 	}

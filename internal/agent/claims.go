@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/core/healing"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/runtime"
 )
@@ -70,15 +70,18 @@ func (a *Agent) checkOlder(ctx context.Context, task api.Task, volume string) er
 
 // checkWriters refuses to create or start a container while another program's container writes to one of its volumes. It
 // asks before each start: the other one may have been started since the last one.
-func (a *Agent) checkWriters(ctx context.Context, task api.Task) error {
+//
+// A container that exists may start though its release can't be had, and is asked about itself then. What is to be created
+// without its release fails for that.
+func (a *Agent) checkWriters(ctx context.Context, task api.Task, container *healing.Container) error {
 	release, err := a.releases.of(ctx, task)
-	if errors.Is(err, node.ErrNoRelease) {
-		return nil // what is to be created fails for that; a container that exists may start
+	switch {
+	case err == nil:
+		return runtime.CheckWriters(ctx, a.runtime, withClaims(task, release))
+	case container != nil:
+		return runtime.CheckWritersOf(ctx, a.runtime, container.ID)
 	}
-	if err != nil {
-		return err
-	}
-	return runtime.CheckWriters(ctx, a.runtime, withClaims(task, release))
+	return nil
 }
 
 // SecondWriter returns why the containers of spec can't start on this node now: another program's container writes to one

@@ -8,6 +8,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/volumes"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -55,5 +56,30 @@ func TestNoSecondWriter(t *testing.T) {
 		l.want(task, api.TaskRejected, false, api.ReasonVolumeInUse)
 		l.wantContainer(task, runtime.StateExited)
 		l.wantContainer(beside, runtime.StateRunning)
+	})
+}
+
+// TestNoSecondWriterWithoutARelease: a container whose release is gone starts again, unless another program's container
+// writes to what it has mounted.
+func TestNoSecondWriterWithoutARelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newHarness(t)
+		l.start()
+		defer l.close()
+		task := l.deploy(taskID(1), mounting("shop_db:/data"))
+		l.settle()
+		l.wantContainer(task, runtime.StateRunning)
+		l.commit(records.NewTxn("test").Delete(records.ReleaseKey(task.Owner(), task.Release)))
+		l.stop()
+		l.start() // it has read no release yet
+		l.must(l.engine.StopByHand(task.ContainerName()))
+		l.pass(11 * time.Second)
+		l.wantContainer(task, runtime.StateRunning)
+
+		l.must(l.engine.RunByHand("db", nil, "shop_db:/data"))
+		l.must(l.engine.StopByHand(task.ContainerName()))
+		l.pass(11 * time.Second)
+		l.wantContainer(task, runtime.StateExited)
+		l.want(task, api.TaskRejected, false, api.ReasonVolumeInUse)
 	})
 }

@@ -13,6 +13,8 @@ type Neighbours interface {
 	// SecondWriter returns a running container, not of this cluster, that writes to a volume or a folder that the
 	// containers of spec would write to.
 	SecondWriter(ctx context.Context, spec api.DeploymentSpec) (volumes.Writer, bool, error)
+	// SecondWriterOf is SecondWriter for a container that exists.
+	SecondWriterOf(ctx context.Context, id string) (volumes.Writer, bool, error)
 }
 
 // CheckWriters returns a RejectedError if a container of spec would be the second one that writes to a volume.
@@ -21,7 +23,19 @@ func CheckWriters(ctx context.Context, rt Runtime, spec api.DeploymentSpec) erro
 	if !ok {
 		return nil
 	}
-	writer, found, err := neighbours.SecondWriter(ctx, spec)
+	return refuse(neighbours.SecondWriter(ctx, spec))
+}
+
+// CheckWritersOf is CheckWriters for a container that exists.
+func CheckWritersOf(ctx context.Context, rt Runtime, id string) error {
+	neighbours, ok := As[Neighbours](rt)
+	if !ok {
+		return nil
+	}
+	return refuse(neighbours.SecondWriterOf(ctx, id))
+}
+
+func refuse(writer volumes.Writer, found bool, err error) error {
 	if err != nil || !found {
 		return err
 	}

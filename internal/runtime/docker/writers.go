@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path"
 	"path/filepath"
@@ -21,7 +22,28 @@ var _ runtime.Neighbours = (*Runtime)(nil)
 // SecondWriter implements runtime.Neighbours. It takes one call, and none for a spec without volumes. What carries the
 // label of this cluster is Tend's own.
 func (r *Runtime) SecondWriter(ctx context.Context, spec api.DeploymentSpec) (volumes.Writer, bool, error) {
-	written := volumes.Written(spec)
+	return r.secondWriter(ctx, volumes.Written(spec), spec.Labels)
+}
+
+// SecondWriterOf implements runtime.Neighbours.
+func (r *Runtime) SecondWriterOf(ctx context.Context, id string) (volumes.Writer, bool, error) {
+	inspected, err := r.inspectOwn(ctx, id)
+	if errors.Is(err, runtime.ErrNotFound) {
+		return volumes.Writer{}, false, nil // the start finds that out
+	}
+	if err != nil {
+		return volumes.Writer{}, false, err
+	}
+	var written []string
+	for _, source := range writable(inspected.Container.Mounts, false) {
+		if (api.Volume{Source: source}).Data() {
+			written = append(written, source)
+		}
+	}
+	return r.secondWriter(ctx, written, inspected.Container.Config.Labels)
+}
+
+func (r *Runtime) secondWriter(ctx context.Context, written []string, labels map[string]string) (volumes.Writer, bool, error) {
 	_, local := r.local()
 	sources, folders := make([]string, 0, len(written)), false
 	for _, source := range written {
@@ -53,7 +75,7 @@ func (r *Runtime) SecondWriter(ctx context.Context, spec api.DeploymentSpec) (vo
 			Name: strings.TrimPrefix(item.Names[0], "/"), Labels: item.Labels, Writes: writable(item.Mounts, local),
 		})
 	}
-	writer, found := volumes.SecondWriter(sources, spec.Labels, others)
+	writer, found := volumes.SecondWriter(sources, labels, others)
 	return writer, found, nil
 }
 

@@ -52,14 +52,13 @@ func TestSecondWriter(t *testing.T) {
 	}
 	volume, read := run+"-written", run+"-read"
 	t.Cleanup(func() {
-		if output, err := exec.Command("docker", "volume", "rm", volume, read).CombinedOutput(); err != nil {
+		if output, err := exec.Command("docker", "volume", "rm", volume, read, run+"-own").CombinedOutput(); err != nil {
 			t.Errorf("docker volume rm: %v: %s", err, output)
 		}
 	})
 	writer := byHand(t, "-v", volume+":/data", "-v", read+":/read:ro", "-v", data+":/folder", "-v", file+":/file",
 		"--label", volumes.LabelProject+"=shop", "--label", volumes.LabelService+"=db")
-	byHand(t, "--label", api.LabelCluster+"="+cluster, "-v", run+"-own:/own")
-	t.Cleanup(func() { _ = exec.Command("docker", "volume", "rm", run+"-own").Run() })
+	own := byHand(t, "--label", api.LabelCluster+"="+cluster, "-v", run+"-own:/own", "-v", volume+":/data")
 
 	spec := func(entries ...string) api.DeploymentSpec {
 		return api.DeploymentSpec{Container: api.Container{Volumes: entries}}
@@ -93,10 +92,16 @@ func TestSecondWriter(t *testing.T) {
 			t.Errorf("%s: it names %+v, not %s", name, got, writer)
 		}
 	}
+	if got, found, err := neighbours.SecondWriterOf(t.Context(), own); !found || err != nil || got.Container != writer || got.Source != volume {
+		t.Errorf("of a container: %+v, %v, %v", got, found, err)
+	}
 	if output, err := exec.Command("docker", "stop", "-t", "0", writer).CombinedOutput(); err != nil {
 		t.Fatalf("docker stop: %v: %s", err, output)
 	}
 	if got, found, err := neighbours.SecondWriter(t.Context(), spec(volume+":/x")); found || err != nil {
 		t.Errorf("it has stopped, and is found: %+v, %v", got, err)
+	}
+	if got, found, err := neighbours.SecondWriterOf(t.Context(), own); found || err != nil {
+		t.Errorf("of a container: it has stopped, and is found: %+v, %v", got, err)
 	}
 }

@@ -57,21 +57,35 @@ func (r *Runtime) RemoveVolume(ctx context.Context, name string) error {
 
 // SecondWriter implements runtime.Neighbours.
 func (r *Runtime) SecondWriter(ctx context.Context, spec api.DeploymentSpec) (writer volumes.Writer, found bool, err error) {
-	written := volumes.Written(spec)
-	if len(written) == 0 {
+	if len(volumes.Written(spec)) == 0 {
 		return writer, false, nil
 	}
 	err = r.inspect(ctx, func(e *Engine) error {
-		var others []volumes.Container
-		for _, c := range e.sortedLocked() {
-			if c.active() && c.cluster() != r.cluster {
-				others = append(others, volumes.Container{Name: c.name, Labels: c.labels, Writes: volumes.Written(c.spec.Spec)})
-			}
-		}
-		writer, found = volumes.SecondWriter(written, spec.Labels, others)
+		writer, found = r.secondWriterLocked(e, spec)
 		return nil
 	})
 	return writer, found, err
+}
+
+// SecondWriterOf implements runtime.Neighbours.
+func (r *Runtime) SecondWriterOf(ctx context.Context, id string) (writer volumes.Writer, found bool, err error) {
+	err = r.inspect(ctx, func(e *Engine) error {
+		if c := e.containers[id]; c != nil {
+			writer, found = r.secondWriterLocked(e, c.spec.Spec)
+		}
+		return nil
+	})
+	return writer, found, err
+}
+
+func (r *Runtime) secondWriterLocked(e *Engine, spec api.DeploymentSpec) (volumes.Writer, bool) {
+	var others []volumes.Container
+	for _, c := range e.sortedLocked() {
+		if c.active() && c.cluster() != r.cluster {
+			others = append(others, volumes.Container{Name: c.name, Labels: c.labels, Writes: volumes.Written(c.spec.Spec)})
+		}
+	}
+	return volumes.SecondWriter(volumes.Written(spec), spec.Labels, others)
 }
 
 // Volumes returns the volumes there are, with their labels.
