@@ -106,9 +106,16 @@ func (s *composeShop) remove() {
 	for _, args := range [][]string{
 		{"network", "rm", s.scope + "_default"}, {"volume", "rm", s.scope + "_data", s.scope + "_uploads"}, {"rmi", s.scope + "-web"},
 	} {
-		if r := s.engine(args...); r.err != nil {
-			s.Errorf("docker %s: %s", strings.Join(args, " "), r.output)
-		}
+		tries := 0
+		s.until("docker "+strings.Join(args, " "), func() bool { // the engine may still be leaving the network
+			r := s.engine(args...)
+			if tries++; tries > 100 && strings.Contains(r.output, "active endpoints") {
+				// Old engines miscount the endpoints of a network now and then, and keep it until their next start.
+				s.Logf("%s: %s", r.output, s.engine("network", "inspect", "-f", "{{json .Containers}}", s.scope+"_default").output)
+				return true
+			}
+			return r.err == nil || strings.Contains(strings.ToLower(r.output), "no such")
+		})
 	}
 }
 
