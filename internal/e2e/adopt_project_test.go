@@ -102,6 +102,9 @@ func (s *composeShop) run(service, from string, flags []string, command ...strin
 
 // remove removes what the project has left.
 func (s *composeShop) remove() {
+	for _, b := range s.boxes("com.docker.compose.project=" + s.scope) {
+		s.engine("rm", "-f", "-v", b.ID).ignored() // with its volumes without a name
+	}
 	s.removeContainers("com.docker.compose.project=" + s.scope)
 	for _, args := range [][]string{
 		{"network", "rm", s.scope + "_default"}, {"volume", "rm", s.scope + "_data", s.scope + "_uploads"}, {"rmi", s.scope + "-web"},
