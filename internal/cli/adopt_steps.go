@@ -164,7 +164,8 @@ func (t *takingOver) apply(ctx context.Context, objects []api.Object) error {
 	if err != nil {
 		return located(err, t.loaded)
 	}
-	return t.app.applied(ctx, t.client, applying{wait: waiting{timeout: t.project.ask.timeout}}, result)
+	result.Left, result.MoreLeft = nil, 0 // the project's other services, which are applied in their turn
+	return t.app.applied(ctx, t.client, applying{wait: waiting{timeout: t.project.ask.timeout}}, nil, result)
 }
 
 // reach carries out steps until the goal is reached. A unit whose objects don't become good is given back.
