@@ -83,19 +83,17 @@ func (s Snapshot) Object(ref api.Ref) Read[api.Object] {
 
 // Objects returns the manifests of a kind, ordered by scope and name.
 func (s Snapshot) Objects(kind api.Kind) iter.Seq[Read[api.Object]] {
-	return func(yield func(Read[api.Object]) bool) {
-		for record := range s.Prefix(DesiredPrefix + string(kind) + "/") {
-			if !yield(withRevision(asRead[api.Object](record))) {
-				return
-			}
-		}
-	}
+	return s.below(DesiredPrefix + string(kind) + "/")
 }
 
 // ObjectsIn returns the objects of a kind in one scope.
 func (s Snapshot) ObjectsIn(kind api.Kind, scope string) iter.Seq[Read[api.Object]] {
+	return s.below(DesiredPrefix + string(kind) + "/" + scope + "/")
+}
+
+func (s Snapshot) below(prefix string) iter.Seq[Read[api.Object]] {
 	return func(yield func(Read[api.Object]) bool) {
-		for record := range s.Prefix(DesiredPrefix + string(kind) + "/" + scope + "/") {
+		for record := range s.Prefix(prefix) {
 			if !yield(withRevision(asRead[api.Object](record))) {
 				return
 			}
