@@ -19,7 +19,7 @@ type flagGroup struct {
 var machineGroups = []flagGroup{
 	{"One server", []string{"root", "runtime", "docker-host", "network", "http", "ingress-http", "ingress-https", "manifests",
 		"backup-to", "backup-schedule", "backup-recipient", "log-level", "log-format"}},
-	{"Serving hosts", []string{"ingress-proxy-protocol", "ingress-access-log", "acme-directory", "acme-roots", "acme-dns-server", "acme-dns-key"}},
+	{"Serving hosts", []string{"ingress-proxy-protocol", "ingress-trusted-proxies", "ingress-access-log", "acme-directory", "acme-roots", "acme-dns-server", "acme-dns-key"}},
 	{"Backups", []string{"backup-command", "backup-keep", "backup-recipients-file", "backup-unencrypted"}},
 	{"Builds and plugins", []string{"build-base", "build-timeout", "builds", "plugins", "plugin-timeout", "callback-port"}},
 	{"People on other machines", []string{"listen", "tls-cert", "tls-key", "allow-host-mounts"}},
