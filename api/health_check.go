@@ -6,8 +6,8 @@ import "strings"
 // from HealthCheck where it declares none. So a container whose health check fails gets no traffic. A HealthCheck that is no
 // path derives nothing, and neither does a workload without a TCP port to ask at.
 func (s DeploymentSpec) EffectiveProbes() *Probes {
-	if s.Probes != nil && *s.Probes == (Probes{}) {
-		return s.Probes // an empty block declares that there are none
+	if s.Probes.None() {
+		return s.Probes
 	}
 	path := strings.HasPrefix(s.HealthCheck, "/") && !strings.ContainsAny(s.HealthCheck, " \t\r\n#")
 	if !path || s.NetworkMode == "none" || s.Probes != nil && s.Probes.Readiness != nil {

@@ -27,8 +27,5 @@ func TestEffectiveProbes(t *testing.T) {
 		if diff := cmp.Diff(tc.want, tc.spec.EffectiveProbes()); diff != "" || tc.spec.Probes != before {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if wait := tc.spec.ResolvedStrategy().WaitReady; wait != tc.want.DecideReadiness() {
-			t.Errorf("%s: rollouts wait for readiness: %v", name, wait)
-		}
 	}
 }

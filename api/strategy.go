@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// DefaultMonitor is how long a container must run without an exit to count as healthy, if it has no probes.
+// DefaultMonitor is the default of Strategy.Monitor.
 const DefaultMonitor = 5 * time.Second
 
 // Strategy says how outdated pods are replaced. Every field is optional.
@@ -18,10 +18,11 @@ type Strategy struct {
 	MaxParallel int `json:"max_parallel,omitempty" hcl:"max_parallel,optional"`
 	// Pause is waited between two pods, not after the last. Default 2s.
 	Pause Duration `json:"pause,omitempty" hcl:"pause,optional"`
-	// WaitReady makes the next pod wait until this one is ready. Default: on where a readiness or startup probe exists.
+	// WaitReady makes the next pod wait until this one's probe passes. Default on. Off, the next one waits for Monitor alone:
+	// a version that runs and is never ready then replaces every pod.
 	WaitReady *bool `json:"wait_ready,omitempty" hcl:"wait_ready,optional"`
-	// Monitor is how long a pod without probes must run without an exit to count as healthy. Default 5s. It runs beside
-	// the next pod and delays none.
+	// Monitor is how long a pod must be up without an exit before it counts as good and the next one is touched. Default 5s.
+	// Pause runs beside it. 0s trusts a pod as soon as it is ready.
 	Monitor Duration `json:"monitor,omitempty" hcl:"monitor,optional"`
 	// Deadline is how long one pod may take to become healthy before it counts as failed. Default 5m. After the server was
 	// away, or paused, a pod has all of it again.
@@ -29,7 +30,8 @@ type Strategy struct {
 	// Drain is how long a pod that goes may finish the requests an ingress sent it, before the stop signal; it gets no new
 	// ones. Default 10s; 0s waits for none.
 	Drain Duration `json:"drain,omitempty" hcl:"drain,optional"`
-	// OnFailure is "pause", "rollback" or "continue". Default pause.
+	// OnFailure is "pause", "rollback" or "continue". Default: rollback where the order is stop-first, since a bad version
+	// leaves a gap there; pause otherwise, where the old pods serve on.
 	OnFailure string `json:"on_failure,omitempty" hcl:"on_failure,optional"`
 }
 
@@ -70,10 +72,6 @@ func (s DeploymentSpec) ResolvedStrategy() ResolvedStrategy {
 		Monitor:     declared.Monitor.Or(DefaultMonitor),
 		Deadline:    declared.Deadline.Or(5 * time.Minute),
 		Drain:       declared.Drain.Or(DefaultDrain),
-		OnFailure:   declared.OnFailure,
-	}
-	if out.OnFailure == "" {
-		out.OnFailure = OnFailurePause
 	}
 	if out.Order == "" {
 		out.Order = OrderStartFirst
@@ -81,11 +79,30 @@ func (s DeploymentSpec) ResolvedStrategy() ResolvedStrategy {
 			out.Order = OrderStopFirst
 		}
 	}
-	out.WaitReady = s.EffectiveProbes().DecideReadiness()
-	if declared.WaitReady != nil {
-		out.WaitReady = *declared.WaitReady
-	}
+	out.WaitReady = declared.WaitReady == nil || *declared.WaitReady
+	out.OnFailure = declared.onFailure(out.Order)
 	return out
+}
+
+// InOrder returns the strategy in an order that is known only where the pods run: what a failure leads to may depend on it.
+func (s DeploymentSpec) InOrder(r ResolvedStrategy, order string) ResolvedStrategy {
+	declared := Strategy{}
+	if s.Strategy != nil {
+		declared = *s.Strategy
+	}
+	r.Order, r.OnFailure = order, declared.onFailure(order)
+	return r
+}
+
+// onFailure returns what a failure leads to in an order.
+func (s Strategy) onFailure(order string) string {
+	switch {
+	case s.OnFailure != "":
+		return s.OnFailure
+	case order == OrderStopFirst:
+		return OnFailureRollback
+	}
+	return OnFailurePause
 }
 
 // HoldsExclusively says whether two containers of the spec can't run side by side on one node: a fixed host port, a

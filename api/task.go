@@ -159,7 +159,7 @@ type TaskStatus struct {
 	Exits []time.Time `json:"exits,omitempty"`
 	// EngineRestarts is the engine's own restart count as last seen, by which exits are found that no event reported.
 	EngineRestarts int `json:"engineRestarts,omitempty"`
-	// CrashLoop is set while 3 incarnations ended within a minute.
+	// CrashLoop is set once 3 incarnations ended within five minutes, until one has run for longer than those ends were apart.
 	CrashLoop bool          `json:"crashLoop,omitempty"`
 	ExitCode  *int          `json:"exitCode,omitempty"`
 	OOMKilled bool          `json:"oomKilled,omitempty"`
@@ -208,8 +208,12 @@ type ProbeStatus struct {
 	// Since is when the phase began; Transition counts its changes over the task's life, those to unknown too.
 	Since      time.Time `json:"since,omitzero"`
 	Transition int       `json:"transition,omitempty"`
-	// Message says why the last failed attempt failed.
-	Message string `json:"message,omitempty"`
+	// Message says why the last failed attempt failed; Failures is how many failed in a row when it was written: not every
+	// one is.
+	Message  string `json:"message,omitempty"`
+	Failures int    `json:"failures,omitempty"`
+	// Source says where the probe comes from, if no manifest declares it: the HEALTHCHECK of the image.
+	Source string `json:"source,omitempty"`
 }
 
 // InitProgress is how far a container's init containers are.

@@ -128,7 +128,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := api.ResolvedStrategy{
-		Order: api.OrderStartFirst, MaxParallel: 1, Pause: 2e9, Monitor: 5e9, Deadline: 300e9, Drain: 10e9, OnFailure: api.OnFailurePause,
+		Order: api.OrderStartFirst, MaxParallel: 1, Pause: 2e9, WaitReady: true, Monitor: 5e9, Deadline: 300e9, Drain: 10e9, OnFailure: api.OnFailurePause,
 	}
 	if diff := cmp.Diff(want, spec.ResolvedStrategy()); diff != "" {
 		t.Errorf("strategy (-want +got):\n%s", diff)

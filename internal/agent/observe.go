@@ -19,7 +19,6 @@ func (a *Agent) observe(ctx context.Context, assigned node.Assignment) (healing.
 		Frozen: assigned.Frozen, PluginAtWork: assigned.PluginAtWork,
 		Held: a.held(assigned), Grace: a.grace(ctx, assigned.Task), Image: a.imageOf(assigned.Task),
 	}
-	in.Probes = a.probing(assigned.Task) // the grace has read the release
 	in.MemoryLimit = a.memoryLimit(assigned.Task)
 	if err := a.settleDoubt(ctx, assigned.Task.ID); err != nil {
 		return in, err
@@ -29,6 +28,7 @@ func (a *Agent) observe(ctx context.Context, assigned node.Assignment) (healing.
 		return in, err
 	}
 	setObserved(&in, seen)
+	in.Probes = a.probing(assigned.Task, seen) // the grace has read the release
 	in.Occupied = seen == nil && a.occupied(assigned.Task)
 	in.Log = a.lastLogs.of(assigned.Task.ID)
 	return in, a.observeInits(ctx, &in)
@@ -46,7 +46,7 @@ func (a *Agent) drifted(now time.Time) []engine.Key {
 		in := healing.Input{
 			Task: assigned.Task, Status: a.reports.task(assigned), Recorded: assigned.Status.Container,
 			Frozen: assigned.Frozen, PluginAtWork: assigned.PluginAtWork, Held: assigned.PredecessorOpen,
-			Probes: a.probing(assigned.Task),
+			Probes: a.probing(assigned.Task, seen),
 		}
 		setObserved(&in, seen)
 		in.Occupied = seen == nil && a.occupied(assigned.Task)

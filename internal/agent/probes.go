@@ -4,12 +4,15 @@ import (
 	"context"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/agent/prober"
 	"tend.dev/tend/internal/core/healing"
+	"tend.dev/tend/internal/core/probe"
+	"tend.dev/tend/internal/portowner"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -25,20 +28,43 @@ func newProber(a *Agent) *prober.Prober {
 }
 
 // probing returns the known state of a task's probes, without any calls; nil while its release is unknown. A task that
-// runs once has none.
-func (a *Agent) probing(task api.Task) *healing.Probing {
+// runs once has none. Where the manifest has no readiness probe, the health check of the container's image is one.
+func (a *Agent) probing(task api.Task, seen *observation) *healing.Probing {
 	release, known := a.releases.cached(task)
 	if !known {
 		return nil
 	}
 	out := &healing.Probing{}
-	if probes := release.Spec.EffectiveProbes(); task.Class == api.ClassKeep && probes != nil {
-		out.Declared = *probes
+	if task.Class == api.ClassKeep {
+		check := checkOf(seen)
+		var derived bool
+		if out.Declared, derived = probe.WithImage(release.Spec.EffectiveProbes(), check); derived {
+			out.Source, out.Grace = sourceOf(release.Spec), check.StartPeriod
+		}
 	}
 	if target, ok := a.prober.Answers(task.ID); ok {
 		out.Container, out.StartedAt, out.Answers = target.Container, target.StartedAt, target.Status
 	}
 	return out
+}
+
+// checkOf returns the health check of a container; nil if it has none.
+func checkOf(seen *observation) *probe.Image {
+	if seen == nil || seen.container.Check == nil {
+		return nil
+	}
+	check := probe.Image(*seen.container.Check)
+	return &check
+}
+
+// sourceOf says where a health check comes from that the engine reports.
+func sourceOf(spec api.DeploymentSpec) string {
+	for _, option := range spec.DockerOptions {
+		if option == "--health-cmd" || strings.HasPrefix(option, "--health-cmd=") {
+			return "docker_options"
+		}
+	}
+	return "image"
 }
 
 // probe lets the prober follow the container if the decision says so, starting from the current state of its probes.
@@ -49,7 +75,7 @@ func (a *Agent) probe(in healing.Input, d healing.Decision) {
 	case in.Probes != nil:
 		a.prober.Follow(prober.Target{
 			Task: in.Task.ID, Container: in.Container.ID, StartedAt: in.Container.StartedAt,
-			Probes: in.Probes.Declared, Status: d.Status.Probes,
+			Probes: in.Probes.Declared, Status: d.Status.Probes, Grace: in.Probes.Grace,
 		})
 	}
 }
@@ -94,6 +120,15 @@ func reachedAt(c runtime.Container, port int) string {
 		return net.JoinHostPort(host, strconv.Itoa(given.HostPort))
 	}
 	return net.JoinHostPort(host, strconv.Itoa(port))
+}
+
+// Listening implements prober.Listening, for containers with a network of their own: the ports of the node's are not theirs.
+func (p probed) Listening(at prober.Attempt) (where []string, known bool) {
+	seen, _ := p.agent.containers.known(at.Task)
+	if seen == nil || seen.container.ID != at.Container || seen.container.PID == 0 || seen.container.Address == api.Loopback {
+		return nil, false
+	}
+	return portowner.Listening(seen.container.PID)
 }
 
 // Exec implements prober.Containers.

@@ -63,6 +63,9 @@ func describeProbes(w plain, pod api.Pod, now time.Time) {
 			continue
 		}
 		line := fmt.Sprintf("%s for %s", probe.Phase, age(probe.Since, now))
+		if probe.Source != "" {
+			line += fmt.Sprintf(" (source: %s)", probe.Source)
+		}
 		if probe.Message != "" {
 			line += ": " + probe.Message
 		}

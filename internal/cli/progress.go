@@ -113,7 +113,7 @@ func (l *lines) update(all []seen) {
 func (l *lines) printPods(s seen) {
 	_, before := l.said[s.Ref]
 	for _, pod := range s.Pods {
-		key, state := [2]string{pod.Name, pod.Task}, printed{podState(pod), stageOf(pod)}
+		key, state := [2]string{pod.Name, pod.Task}, printed{podState(pod) + answered(pod), stageOf(pod)}
 		last, known := l.pods[key]
 		if state.stage < last.stage {
 			continue // its node has forgotten it already
@@ -144,6 +144,17 @@ func stageOf(pod api.Pod) int {
 		return 1
 	}
 	return 0
+}
+
+// answered returns what the probe that keeps a pod from being ready answered last; empty if there is none, or it didn't answer.
+func answered(pod api.Pod) string {
+	for _, kind := range []string{"startup", "readiness"} {
+		if !pod.Ready && pod.Probes[kind].Message != "" && pod.Probes[kind].Phase != api.ProbeHealthy {
+			head, _, _ := strings.Cut(pod.Message, "\n")
+			return ": " + head
+		}
+	}
+	return ""
 }
 
 // printObject prints a line when an object's reason changes; the pods' lines already show changed counts. The verdict

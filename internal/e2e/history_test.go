@@ -12,8 +12,9 @@ import (
 
 // engineEvent is an event of the engine.
 type engineEvent struct {
-	Action string
-	Actor  struct {
+	Action   string
+	TimeNano int64
+	Actor    struct {
 		ID         string
 		Attributes map[string]string
 	}

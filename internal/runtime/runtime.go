@@ -119,6 +119,15 @@ type Container struct {
 	StartedAt  time.Time
 	FinishedAt time.Time
 	PID        int
+	// Check is the health check that its image or its options declare; nil if they declare none.
+	Check *HealthCheck
+}
+
+// HealthCheck is a command that exits with 0 in a container that is well. A zero value of a field is the engine's default.
+type HealthCheck struct {
+	Command                        []string
+	Interval, Timeout, StartPeriod time.Duration
+	Retries                        int
 }
 
 // Task returns the id of the task the container was made for.

@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// deploy rolls out what can't work onto a deployment that does, with pods that start before others stop: none of those that
-// serve may go. Then it is corrected.
+// deploy rolls out what can't work onto a deployment that does: it may cost at most a step. That is no pod that serves where
+// pods start before others stop, and as many as are replaced at once where they don't. Then it is corrected.
 func (w *World) deploy() {
 	random := rand.New(rand.NewPCG(w.opts.Seed, 4<<32))
 	for _, object := range w.declaredObjects() {
@@ -25,13 +25,16 @@ func (w *World) deploy() {
 			w.insist(ingressManifest(object.Name))
 		}
 		w.storyf("-- %s gets a release that doesn't work", object.Ref())
-		w.watched.guard(serving)
-		w.insist(w.unsound(random, object, len(serving)))
+		unsound, step := w.unsound(random, object, len(serving))
+		w.watched.guard(serving, step)
+		w.insist(unsound)
 		for range 36 {
 			w.pass(5 * time.Second)
-			w.requests(len(serving) + 1)
+			if step == 0 {
+				w.requests(len(serving) + 1)
+			}
 		}
-		w.watched.guard(nil)
+		w.watched.guard(nil, 0)
 		if w.verdict(object.Ref()) == well {
 			w.fail("%s is said to be well, although its newest release can't be", object.Ref())
 		}
@@ -52,13 +55,19 @@ func (w *World) servingOf(ref api.Ref) map[string]string {
 	return out
 }
 
-// unsound is a manifest of a release that never gets ready.
-func (w *World) unsound(random *rand.Rand, object api.Object, replicas int) api.Object {
+// unsound is a manifest of a release that never gets good, and how many pods that serve it may cost.
+func (w *World) unsound(random *rand.Rand, object api.Object, replicas int) (unsound api.Object, step int) {
+	tag := anyOf(random, []string{tagCrash, tagUnready, tagDies, tagDies, tagBad})
 	spec := api.DeploymentSpec{
-		Container: api.Container{Image: object.Name + ":" + anyOf(random, []string{tagCrash, tagUnready, tagBad})}, Replicas: &replicas,
-		Probes: &api.Probes{Readiness: readiness()},
-		Strategy: &api.Strategy{Order: api.OrderStartFirst, Deadline: "30s", Drain: "0s", MaxParallel: 1 + random.IntN(2),
-			OnFailure: anyOf(random, []string{"", api.OnFailureRollback})},
+		Container: api.Container{Image: object.Name + ":" + tag}, Replicas: &replicas,
+		Strategy: &api.Strategy{Order: anyOf(random, []string{api.OrderStartFirst, api.OrderStopFirst}), Deadline: "30s", Drain: "0s",
+			MaxParallel: 1 + random.IntN(2), OnFailure: anyOf(random, []string{"", api.OnFailurePause, api.OnFailureRollback})},
 	}
-	return objectOf(object.Ref(), spec)
+	if tag == tagUnready || chance(random, 2) {
+		spec.Probes = &api.Probes{Readiness: readiness()}
+	}
+	if spec.Strategy.Order == api.OrderStopFirst {
+		step = spec.Strategy.MaxParallel
+	}
+	return objectOf(object.Ref(), spec), step
 }

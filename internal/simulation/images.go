@@ -21,6 +21,7 @@ type images struct {
 const (
 	tagCrash   = "crash"   // ends at once with 1
 	tagUnready = "unready" // runs, and is never ready
+	tagDies    = "dies"    // ends with 1 before it has been up for the monitor time, ready by its probe or not
 	tagFail    = "fail"    // a job's: ends with 1
 	tagBad     = "bad"     // no container can be made of it
 	tagMissing = "missing" // is nowhere
@@ -28,14 +29,14 @@ const (
 
 var (
 	versions    = []string{"1", "2", "3"}
-	badVersions = []string{tagCrash, tagUnready, tagBad, tagMissing}
+	badVersions = []string{tagCrash, tagUnready, tagDies, tagBad, tagMissing}
 )
 
 // stock puts all images on the machine.
 func (w *World) stock() {
 	w.images.by = map[string]string{}
 	for _, name := range []string{"web", "api", "db", "swap", "task", "tick"} {
-		for _, tag := range append([]string{tagCrash, tagUnready, tagFail, tagBad}, versions...) {
+		for _, tag := range append([]string{tagCrash, tagUnready, tagDies, tagFail, tagBad}, versions...) {
 			w.addImage(name + ":" + tag)
 		}
 	}
@@ -60,6 +61,9 @@ func (w *World) knowImage(id, reference string) {
 	defer w.images.mu.Unlock()
 	w.images.by[id] = reference
 }
+
+// diesAfter is how long a version lives that dies.
+const diesAfter = 3 * time.Second
 
 // runTime is how long a good version of a job runs.
 var runTime = map[string]time.Duration{"1": time.Second, "2": 5 * time.Second, "3": 80 * time.Second}
@@ -90,6 +94,8 @@ func (w *World) behave(spec runtime.ContainerSpec) hollow.Behaviour {
 		return hollow.Behaviour{Exits: true, ExitAfter: runTime[tag]}
 	case tag == tagCrash:
 		return hollow.Behaviour{Exits: true, ExitAfter: 100 * time.Millisecond, ExitCode: 1, Output: []string{"crashing"}}
+	case tag == tagDies:
+		return hollow.Behaviour{Exits: true, ExitAfter: diesAfter, ExitCode: 1, Output: []string{"dying"}}
 	}
 	return hollow.Behaviour{}
 }

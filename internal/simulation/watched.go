@@ -21,6 +21,7 @@ type watched struct {
 	homes   map[string]string // by id of a container: its node
 	starts  map[string]int    // of what runs once, by task
 	guarded map[string]string // containers that may not end, by id
+	spare   int               // so many of them may
 	steps   map[string]int    // of the commands of a release, by owner and container
 }
 
@@ -176,11 +177,11 @@ func (o *watched) alone(record hollow.Record, mine taskRecord) {
 	}
 }
 
-// guard names the containers that may not end from now on.
-func (o *watched) guard(containers map[string]string) {
+// guard names the containers that may not end from now on, but for a number of them.
+func (o *watched) guard(containers map[string]string, spare int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.guarded = containers
+	o.guarded, o.spare = containers, spare
 }
 
 // restored: what ran since the copy was made may run again.
@@ -205,7 +206,10 @@ func (o *watched) died(record hollow.Record) {
 		o.w.labs.died(known.owner, record)
 	}
 	if o.guarded[record.ID] != "" {
-		o.w.fail("%s was taken down by a release that never got ready", record.Container)
+		delete(o.guarded, record.ID)
+		if o.spare--; o.spare < 0 {
+			o.w.fail("%s was taken down by a release that never got good, beyond a step", record.Container)
+		}
 	}
 	for _, where := range []map[string]string{o.alive, o.places} {
 		for key, id := range where {

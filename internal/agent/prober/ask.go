@@ -3,7 +3,9 @@ package prober
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -27,6 +29,11 @@ type Containers interface {
 	Exec(ctx context.Context, a Attempt, command []string) (runtime.Exec, error)
 	// Redact removes secrets from the output of a command.
 	Redact(a Attempt, text string) string
+}
+
+// Listening is implemented by Containers that know where the programs of the attempt's container listen.
+type Listening interface {
+	Listening(a Attempt) (where []string, known bool)
 }
 
 // ErrNotRunning means that the container doesn't run (any more), so its probes say nothing.
@@ -78,11 +85,34 @@ func (q *questions) reach(ctx context.Context, a Attempt, port int, at func(cont
 	if err != nil {
 		return err
 	}
-	if moved == address {
-		return failure
+	if moved != address {
+		failure = ask(moved)
 	}
-	return ask(moved)
+	if errors.Is(failure, syscall.ECONNREFUSED) {
+		return q.refused(a, port)
+	}
+	return failure
 }
+
+// refused says that a port refuses connections, and where something listens instead.
+func (q *questions) refused(a Attempt, port int) error {
+	text := fmt.Sprintf(":%d refuses connections", port)
+	listening, able := q.containers.(Listening)
+	if !able {
+		return errors.New(text)
+	}
+	where, known := listening.Listening(a)
+	switch {
+	case !known:
+		return errors.New(text)
+	case len(where) == 0:
+		return errors.New(text + "; nothing listens in the container")
+	}
+	return errors.New(text + "; the program listens on " + strings.Join(where[:min(len(where), maxListed)], ", "))
+}
+
+// maxListed bounds the ports that a message names.
+const maxListed = 4
 
 // address returns the address within engineTime; if the engine takes longer, that says nothing about the container.
 func (q *questions) address(ctx context.Context, a Attempt, port int, fresh bool) (string, error) {

@@ -48,6 +48,8 @@ type Target struct {
 	Probes    api.Probes
 	// Status is the state of its probes.
 	Status map[string]api.ProbeStatus
+	// Grace is the time after its start in which failures of the readiness probe don't count.
+	Grace time.Duration
 }
 
 // sameIncarnation reports whether two targets are the same run of a container, with the same probes.

@@ -62,7 +62,7 @@ func (p *Prober) Follow(t Target) {
 		p.leaveLocked(known)
 	}
 	one := &pod{target: t, place: -1, machine: probe.New(probe.Options{
-		Probes: t.Probes, Status: t.Status, StartedAt: t.StartedAt, Spread: p.spread,
+		Probes: t.Probes, Status: t.Status, StartedAt: t.StartedAt, Grace: t.Grace, Spread: p.spread,
 	})}
 	one.life, one.end = context.WithCancel(p.life)
 	p.pods[t.Task] = one

@@ -7,6 +7,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/fit"
 	"tend.dev/tend/internal/core/gate"
+	"tend.dev/tend/internal/core/healing"
 	"tend.dev/tend/internal/core/rollout"
 )
 
@@ -56,13 +57,11 @@ func (c *Controller) assess(o observed, now time.Time) (assessment, error) {
 const keepDead = 3
 
 func (o observed) desired(t target) rollout.Desired {
-	o.spec.Probes = o.probes(t)
 	need := o.needs(t)
 	d := rollout.Desired{
 		Replicas: o.replicas(t),
 		Target:   rollout.Version{Release: t.release.ID, Restart: o.stamp(api.StampRestart)},
 		Strategy: o.strategy(need),
-		Probed:   o.spec.Probes.DecideReadiness(),
 		Frozen:   map[string]bool{},
 		KeepDead: keepDead,
 
@@ -82,19 +81,6 @@ func (o observed) desired(t target) rollout.Desired {
 		d.Frozen[frozen.Value.Slot] = true
 	}
 	return d
-}
-
-// probes returns the probes of a target's slots. If the release in force isn't what the spec asks for, they come from
-// that release.
-func (o observed) probes(t target) *api.Probes {
-	if t.isOfSpec() {
-		return o.spec.EffectiveProbes()
-	}
-	was, err := api.DecodeWorkload(o.ref.Kind, t.release.Spec)
-	if err != nil {
-		return o.spec.EffectiveProbes()
-	}
-	return was.EffectiveProbes()
 }
 
 // replicas returns the number of wanted slots of a target. While something newer waits for its image or its commands, the
@@ -133,14 +119,9 @@ func (o observed) needs(t target) fit.Need {
 // first.
 func (o observed) strategy(need fit.Need) api.ResolvedStrategy {
 	resolved := o.spec.ResolvedStrategy()
-	if o.ordered() {
-		resolved.Order = api.OrderStopFirst
-	}
-	if o.spec.Strategy != nil && o.spec.Strategy.Order != "" {
-		return resolved
-	}
-	if o.set.MayBePlain(need, o.spec.Placement) {
-		resolved.Order = api.OrderStopFirst
+	declared := o.spec.Strategy != nil && o.spec.Strategy.Order != ""
+	if o.ordered() || !declared && o.set.MayBePlain(need, o.spec.Placement) {
+		return o.spec.InOrder(resolved, api.OrderStopFirst)
 	}
 	return resolved
 }
@@ -172,6 +153,9 @@ func (o observed) slots() []rollout.Slot {
 		if s := t.Status; s != nil {
 			slot.Observed, slot.State, slot.Ready, slot.CrashLoop = true, s.State, s.Ready, s.CrashLoop
 			slot.Monitored, slot.Steady = task.Monitor != "", s.Steady
+			if !s.Steady {
+				slot.Apart = healing.Apart(*s)
+			}
 			slot.Reason, slot.Message, slot.Next = s.Reason, s.Message, s.Next
 			slot.StartedAt, slot.RunningAt, slot.ReadyAt = s.StartedAt, s.RunningAt, s.ReadyAt
 			if s.State == api.TaskShutdown && endedByItself(*task) {

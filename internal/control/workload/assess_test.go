@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -71,7 +70,7 @@ func TestDesired(t *testing.T) {
 	o := s.observed()
 	got := o.desired(target{release: o.release("v2")})
 	want := rollout.Desired{
-		Replicas: 3, Target: rollout.Version{Release: "v2", Restart: "7"}, LastGood: "v1", Probed: true,
+		Replicas: 3, Target: rollout.Version{Release: "v2", Restart: "7"}, LastGood: "v1",
 		Frozen: map[string]bool{"a": true}, KeepDead: keepDead, Strategy: got.Strategy,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -83,37 +82,6 @@ func TestDesired(t *testing.T) {
 	s.rollout.LastGoodRelease = "v0"
 	if o := s.observed(); o.desired(target{release: o.release("v2")}).LastGood != "" {
 		t.Error("a release that is gone is nothing to return to")
-	}
-}
-
-// A release in force that isn't what the spec asks for is judged by its own probes.
-func TestDesiredProbesAreThoseOfTheTarget(t *testing.T) {
-	probed, bare := replicas(1, "web:1"), replicas(1, "web:1")
-	probed.Probes = &api.Probes{Readiness: &api.Probe{}}
-	for name, test := range map[string]struct {
-		reason     string
-		asked, was api.DeploymentSpec
-		target     target
-		want       bool
-	}{
-		"asked":              {"the target is what the spec asks for", probed, bare, target{}, true},
-		"turned to none":     {"nothing probes the earlier release: it would never be ready", probed, bare, target{turned: &api.FailedRollout{}}, false},
-		"turned to probes":   {"running isn't ready", bare, probed, target{turned: &api.FailedRollout{}}, true},
-		"awaits an image":    {"the release in force goes on", probed, bare, target{awaits: true}, false},
-		"superseded":         {"as is what it fills", bare, probed, target{superseded: true}, true},
-		"a command runs":     {"the pending release touches no slot", bare, probed, target{pending: &pending{}}, true},
-		"unreadable release": {"the spec must do", probed, api.DeploymentSpec{}, target{turned: &api.FailedRollout{}}, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := scene{spec: test.asked}.observed()
-			test.target.release = o.release("v1")
-			if test.was.Image != "" {
-				test.target.release.Spec, _ = json.Marshal(test.was)
-			}
-			if got := o.desired(test.target); got.Probed != test.want || got.Strategy.WaitReady != test.want {
-				t.Errorf("%s: probed %v, wait_ready %v, want %v", test.reason, got.Probed, got.Strategy.WaitReady, test.want)
-			}
-		})
 	}
 }
 

@@ -68,7 +68,7 @@ func (s *step) createOrdinal(action rollout.Action) {
 	task := api.Task{
 		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, OwnerUID: s.o.uid(), Slot: action.Slot,
 		Release: action.Version.Release, Restart: action.Version.Restart,
-		Class: api.ClassKeep, Monitor: s.monitor, Attempt: action.Attempt, Bootstrap: s.o.bootstrap(action.Slot),
+		Class: api.ClassKeep, Monitor: monitor(action), Attempt: action.Attempt, Bootstrap: s.o.bootstrap(action.Slot),
 		Desired: api.DesiredRunning, CreatedAt: s.now,
 	}
 	if action.Task == "" {

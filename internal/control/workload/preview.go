@@ -3,6 +3,9 @@ package workload
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/owner"
@@ -62,7 +65,11 @@ func (c *Controller) Preview(s records.Snapshot, object api.Object) ([]api.Plann
 		}
 		a.desired, a.slots = o.desired(target{release: p.release}), o.asOf(p.release, o.slots(), now)
 	}
-	for _, action := range rollout.Forecast(a.desired, a.slots, now) {
+	forecast := rollout.Forecast(a.desired, a.slots, now)
+	if risk := o.outage(a, forecast); risk != "" {
+		add("risk", a.desired.Target.Release, risk)
+	}
+	for _, action := range forecast {
 		if action.Verb == rollout.Forget || action.Verb == rollout.Remove {
 			continue // the remains of ended slots are removed anyway
 		}
@@ -72,6 +79,38 @@ func (c *Controller) Preview(s records.Snapshot, object api.Object) ([]api.Plann
 		})
 	}
 	return out, nil
+}
+
+// outage says what a bad release costs a workload whose pods all stop before the new ones start; empty if some go on.
+func (o observed) outage(a assessment, forecast []rollout.Action) string {
+	strategy, wanted := a.desired.Strategy, a.desired.Replicas
+	replaced := slices.ContainsFunc(forecast, func(next rollout.Action) bool {
+		return next.Verb == rollout.Shutdown && next.Version.Release != a.desired.Target.Release && next.Version.Release == a.desired.LastGood
+	})
+	if strategy.Order != api.OrderStopFirst || wanted == 0 || wanted > strategy.MaxParallel || !replaced {
+		return ""
+	}
+	pods := "1 replica"
+	if wanted > 1 {
+		pods = fmt.Sprintf("%d replicas at once", wanted)
+	}
+	back := fmt.Sprintf("up to %s (strategy.deadline), until %s is back", shortly(strategy.Deadline), a.desired.LastGood)
+	if strategy.OnFailure != api.OnFailureRollback {
+		back = fmt.Sprintf("its pods until you go back (on_failure = %q)", strategy.OnFailure)
+	}
+	return fmt.Sprintf("%s, stop-first: a bad release is an outage of %s", pods, back)
+}
+
+// shortly writes a duration without the units that are 0.
+func shortly(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 // lookFor returns the action that brings the image.

@@ -11,19 +11,17 @@ import (
 
 // step collects the writes of one reconcile into one transaction.
 type step struct {
-	c   *Controller
-	o   observed
-	txn *records.Txn
-	// monitor is how long the agent watches the tasks that this step creates.
-	monitor api.Duration
-	now     time.Time
-	tasks   map[string]records.Read[api.Task] // by id; nil while nothing is to be done
-	slots   *owner.Slots
-	away    map[string]bool // the tasks whose node is off, by id
+	c     *Controller
+	o     observed
+	txn   *records.Txn
+	now   time.Time
+	tasks map[string]records.Read[api.Task] // by id; nil while nothing is to be done
+	slots *owner.Slots
+	away  map[string]bool // the tasks whose node is off, by id
 }
 
 func (c *Controller) begin(o observed, a assessment, now time.Time) *step {
-	s := &step{c: c, o: o, now: now, monitor: a.monitor()}
+	s := &step{c: c, o: o, now: now}
 	s.txn = records.NewTxn(string(o.ref.Kind)+"."+a.site()).If(records.ObjectKey(o.ref), o.object.Modified)
 	owner.Guard(s.txn, o.tasks)
 	owner.Guard(s.txn, o.runTasks)
@@ -39,14 +37,6 @@ func (c *Controller) begin(o observed, a assessment, now time.Time) *step {
 		s.away[t.Desired.Value.ID] = t.Away
 	}
 	return s
-}
-
-// monitor returns how long agents watch the tasks of an assessment: as long as its strategy says, if nothing is probed.
-func (a assessment) monitor() api.Duration {
-	if a.desired.Probed || a.desired.Strategy.Monitor <= 0 {
-		return ""
-	}
-	return api.Duration(a.desired.Strategy.Monitor.String())
 }
 
 // site names the commit after its first part, so that there is a failpoint at each kind of step.
@@ -102,8 +92,16 @@ func (s *step) create(action rollout.Action) {
 		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, OwnerUID: s.o.uid(), Slot: s.slots.Next(),
 		Replaces: action.Replaces, After: action.After,
 		Release: action.Version.Release, Restart: action.Version.Restart,
-		Class: api.ClassKeep, Monitor: s.monitor, Desired: api.DesiredRunning, CreatedAt: s.now,
+		Class: api.ClassKeep, Monitor: monitor(action), Desired: api.DesiredRunning, CreatedAt: s.now,
 	})
+}
+
+// monitor returns how long the agent watches a task that is created; empty is not at all.
+func monitor(action rollout.Action) api.Duration {
+	if action.Monitor <= 0 {
+		return ""
+	}
+	return api.Duration(action.Monitor.String())
 }
 
 // putStatus writes the status; see owner.PutStatus.

@@ -9,12 +9,12 @@ import (
 	"tend.dev/tend/api"
 )
 
-// When a container that keeps exiting is called looping, and when its task is given up.
+// When a container that keeps exiting is called looping, for how long at least, and when its task is given up.
 const (
 	loopExits    = 3
-	loopWindow   = time.Minute
+	loopLasts    = time.Minute
 	giveUpExits  = 5
-	giveUpWindow = 5 * time.Minute
+	giveUpWindow = 5 * time.Minute // recent is what lies within it
 )
 
 // count counts ends and starts that no report contains yet. The engine's own restart count is authoritative for exits;
@@ -66,17 +66,63 @@ func (p *planner) addExits(ends int) {
 // countCrashes sets CrashLoop from the recorded ends, and reports whether to give up.
 func (p *planner) countCrashes() bool {
 	next := &p.out.Status
-	exits := next.Exits
-	next.CrashLoop = false
-	if len(exits) >= loopExits {
-		if left := loopWindow - p.now.Sub(exits[len(exits)-loopExits]); left > 0 {
-			next.CrashLoop = true
-			p.out.After = left
-		}
-	}
-	giveUp := givesUp(exits)
+	next.CrashLoop = p.loops()
+	giveUp := givesUp(next.Exits)
 	next.CrashLoop = next.CrashLoop || giveUp
 	return giveUp
+}
+
+// loops reports whether the container keeps exiting. It does so until it has run for longer than its exits were apart:
+// else it would look well between any two of them.
+func (p *planner) loops() bool {
+	exits := p.out.Status.Exits
+	if len(exits) < loopExits {
+		return false
+	}
+	first, last := exits[len(exits)-loopExits], exits[len(exits)-1]
+	if last.Sub(first) >= giveUpWindow {
+		return false
+	}
+	over := last.Add(giveUpWindow)
+	if c := p.Container; c != nil && c.State == Running {
+		over = c.StartedAt.Add(outlives(p.out.Status))
+		if over.Before(first.Add(loopLasts)) {
+			over = first.Add(loopLasts)
+		}
+	}
+	left := over.Sub(p.now)
+	if left <= 0 || left > giveUpWindow { // the clock was set back since
+		return false
+	}
+	p.recheckAfter(left)
+	return true
+}
+
+// Apart returns how far apart the last exits of a task's container were, at most; its first life counts like the others.
+// It is 0 if it didn't exit lately, and goes back to the last life that was long.
+func Apart(s api.TaskStatus) time.Duration {
+	exits := s.Exits
+	if n := len(exits); n == 0 || !s.FinishedAt.IsZero() && s.FinishedAt.Sub(exits[n-1]) > giveUpWindow {
+		return 0
+	}
+	if len(exits) < giveUpExits && !s.RunningAt.IsZero() {
+		exits = append([]time.Time{s.RunningAt}, exits...)
+	}
+	var most time.Duration
+	for i := len(exits) - 1; i > 0; i-- {
+		gap := exits[i].Sub(exits[i-1])
+		if gap > giveUpWindow {
+			break
+		}
+		most = max(most, gap)
+	}
+	return most
+}
+
+// outlives returns after which time a container has run for longer than its exits were apart.
+func outlives(s api.TaskStatus) time.Duration {
+	apart := Apart(s)
+	return min(apart+apart/4, giveUpWindow)
 }
 
 // givesUp depends only on the times of the ends, not on the time since: once given up, it stays so however long
@@ -96,7 +142,7 @@ func (p *planner) crashMessage() string {
 	if p.out.Status.OOMKilled {
 		return fmt.Sprintf("%s, %d times within %s", p.killedMessage(), len(exits), max(span, time.Second))
 	}
-	return fmt.Sprintf("ended %d times by itself within %s; last, %s", len(exits), max(span, time.Second), p.exitMessage())
+	return fmt.Sprintf("%d exits in %s; last, %s", len(exits), max(span, time.Second), p.exitMessage())
 }
 
 // endedByItself reports whether a container that the engine left stopped had exited by itself. The engine restarts what

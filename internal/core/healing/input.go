@@ -62,6 +62,10 @@ type Probing struct {
 	Answers   map[string]api.ProbeStatus
 	Container string
 	StartedAt time.Time
+	// Source says where the readiness probe comes from if no manifest declares it; see api.ProbeStatus.
+	Source string
+	// Grace is how long after its start failures of that probe don't count.
+	Grace time.Duration
 }
 
 // State is the state of a container.

@@ -161,11 +161,11 @@ func TestCrashLoop(t *testing.T) {
 	if !d.Status.CrashLoop || len(d.Status.LastLog) == 0 || d.Status.State != api.TaskRunning {
 		t.Fatalf("3 ends in a minute: CrashLoop %v, log %v, %s", d.Status.CrashLoop, d.Status.LastLog, d.Status.State)
 	}
-	if d.After != 10*time.Second {
-		t.Errorf("plans again after %s, want when the first end is a minute old", d.After)
+	if d = crash(t, true, 0, 40*time.Second, 80*time.Second); !d.Status.CrashLoop {
+		t.Error("3 ends in 80 s are a loop too")
 	}
-	if d = crash(t, true, 0, 40*time.Second, 80*time.Second); d.Status.CrashLoop {
-		t.Error("3 ends in 80 s are no loop")
+	if d = crash(t, true, 0, 150*time.Second, 300*time.Second); d.Status.CrashLoop {
+		t.Error("3 ends in 5 min are no loop")
 	}
 }
 
@@ -206,7 +206,7 @@ func TestGivesUpAfterFiveEnds(t *testing.T) {
 	if d.Status.State != api.TaskFailed || d.Status.Reason != api.ReasonCrashLoop || d.Status.LastLog[0] != "last words" {
 		t.Errorf("once stopped the task has failed, however long stopping took: %s", outcome(d))
 	}
-	if !strings.Contains(d.Status.Message, "ended 5 times") || !strings.Contains(d.Status.Message, "exit code 3") {
+	if !strings.Contains(d.Status.Message, "5 exits in 5m") || !strings.Contains(d.Status.Message, "exit code 3") {
 		t.Errorf("message %q", d.Status.Message)
 	}
 	d = crash(t, true, 0, time.Minute, 2*time.Minute, 3*time.Minute, 5*time.Minute+time.Second)

@@ -1,6 +1,7 @@
 package healing
 
 import (
+	"maps"
 	"time"
 
 	"tend.dev/tend/api"
@@ -19,7 +20,7 @@ const (
 // carryProbes copies the state of this incarnation's probes.
 func (p *planner) carryProbes() {
 	c, next := p.Container, &p.out.Status
-	same := c.ID == p.Status.Container && c.StartedAt.Equal(p.Status.StartedAt)
+	same := p.incarnation()
 	if p.Probes == nil {
 		next.Probes = probe.Carry(nil, p.Status.Probes, same, c.StartedAt)
 		return
@@ -28,7 +29,25 @@ func (p *planner) carryProbes() {
 	if same && p.Probes.Container == c.ID && p.Probes.StartedAt.Equal(c.StartedAt) {
 		last = p.Probes.Answers
 	}
+	if p.Probes.Source != "" {
+		last = p.adoptReady(last, same)
+	}
 	next.Probes = probe.Carry(&p.Probes.Declared, last, same, c.StartedAt)
+	if readiness, ok := next.Probes[string(probe.Readiness)]; ok {
+		readiness.Source = p.Probes.Source
+		next.Probes[string(probe.Readiness)] = readiness
+	}
+}
+
+// adoptReady begins a readiness probe of the image's as healthy if the container served before it was known, as after an
+// upgrade from a version that didn't ask it: what serves isn't taken out of service before it fails.
+func (p *planner) adoptReady(last map[string]api.ProbeStatus, same bool) map[string]api.ProbeStatus {
+	if _, known := last[string(probe.Readiness)]; known || !same || !p.Status.Ready {
+		return last
+	}
+	out := map[string]api.ProbeStatus{string(probe.Readiness): {Phase: api.ProbeHealthy, Since: p.Container.StartedAt}}
+	maps.Copy(out, last)
+	return out
 }
 
 // up handles a running container. Its probes decide the rest; without them it is ready.
@@ -43,7 +62,10 @@ func (p *planner) up() {
 		p.ready()
 	default:
 		p.out.Probe = true
+		steady := p.Status.Steady && p.incarnation()
 		p.unready(verdict.Reason, verdict.Message)
+		p.out.Status.Steady = steady
+		p.watchSteady()
 	}
 }
 

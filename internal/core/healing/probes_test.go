@@ -229,3 +229,35 @@ func TestRecoveryEndsTheRest(t *testing.T) {
 		t.Errorf("recovered: %s", outcome(d))
 	}
 }
+
+// TestTheImagesCheckTakesNothingOutOfService: a pod that serves when its image's check becomes known goes on serving until that
+// fails; a new container waits for its first pass.
+func TestTheImagesCheckTakesNothingOutOfService(t *testing.T) {
+	image := &healing.Probing{Declared: api.Probes{Readiness: &api.Probe{}}, Source: "image"}
+	in := healing.Input{Task: keepTask, Status: runningStatus(0), Container: running(), Probes: image}
+	d := healing.Plan(in, now)
+	if readiness := d.Status.Probes["readiness"]; !d.Status.Ready || readiness.Phase != api.ProbeHealthy || readiness.Source != "image" {
+		t.Errorf("it serves: %+v", d.Status)
+	}
+	in.Status = api.TaskStatus{ID: "t1", Node: "n1", State: api.TaskStarting}
+	if d = healing.Plan(in, now); d.Status.Ready || d.Status.Message != "the readiness (image) probe has not passed yet" {
+		t.Errorf("a new one: %+v", d.Status)
+	}
+}
+
+// TestUnreadyAndSteady: a container is steady though its probe fails, so that a probe that flaps resets nothing.
+func TestUnreadyAndSteady(t *testing.T) {
+	l := newLate()
+	l.in.Probes = answers(api.Probes{Readiness: &api.Probe{}}, &l.real, map[probe.Kind]api.ProbePhase{probe.Readiness: api.ProbeUnknown})
+	if d := l.plan(); d.Status.Steady || d.Status.Ready || d.After != monitor {
+		t.Fatalf("at its start: %+v, again in %s", d.Status, d.After)
+	}
+	l.pass(monitor)
+	if d := l.plan(); !d.Status.Steady || d.Status.Ready {
+		t.Errorf("after the monitor time: %+v", d.Status)
+	}
+	l.in.Probes = answers(api.Probes{Readiness: &api.Probe{}}, &l.real, map[probe.Kind]api.ProbePhase{probe.Readiness: api.ProbeHealthy})
+	if d := l.plan(); !d.Status.Steady || !d.Status.Ready {
+		t.Errorf("and ready: %+v", d.Status)
+	}
+}

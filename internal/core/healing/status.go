@@ -51,9 +51,10 @@ func (p *planner) advance(state api.TaskState) {
 // ready reports that the container runs and serves.
 func (p *planner) ready() {
 	next := &p.out.Status
-	if !next.Ready || !p.Container.StartedAt.Equal(p.Status.StartedAt) || p.Container.ID != p.Status.Container {
-		next.ReadyAt, next.Steady = p.now, false
+	if !next.Ready || !p.incarnation() {
+		next.ReadyAt = p.now
 	}
+	next.Steady = next.Steady && p.incarnation()
 	next.Ready, next.Reason, next.Message, next.Next = true, "", "", ""
 	if next.CrashLoop {
 		next.Reason, next.Message, next.Next = p.loopReason(), p.crashMessage(), p.nextStep(p.loopReason())

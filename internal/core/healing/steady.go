@@ -6,16 +6,16 @@ import "time"
 // last as long as the jump.
 const maxSkew = time.Minute
 
-// watchSteady sets Steady for a container that was created for a rollout without probes, once an inspection made after
-// the monitor time finds the same incarnation running. An earlier inspection is no proof, however long ago it was: the
-// engine may be late to report an end.
+// watchSteady sets Steady for a container of a rollout, ready or not, once an inspection made after the monitor time finds
+// the same incarnation running. An earlier inspection is no proof, however long ago it was: the engine may be late to report
+// an end. A container that exited lately must run for longer than its exits were apart.
 func (p *planner) watchSteady() {
 	next, started := &p.out.Status, p.Container.StartedAt
 	monitor := p.Task.Monitor.Or(0)
 	if monitor <= 0 || next.Steady || p.heldLoop {
 		return
 	}
-	due := started.Add(monitor)
+	due := started.Add(max(monitor, outlives(*next)))
 	switch left := due.Sub(p.now); {
 	case !p.InspectedAt.Before(due), started.Sub(p.now) > maxSkew:
 		next.Steady = true
@@ -24,4 +24,9 @@ func (p *planner) watchSteady() {
 	default:
 		p.out.Inspect = true
 	}
+}
+
+// incarnation reports whether the container that is observed is the one, and the start of it, that the status is about.
+func (p *planner) incarnation() bool {
+	return p.Container.ID == p.Status.Container && p.Container.StartedAt.Equal(p.Status.StartedAt)
 }

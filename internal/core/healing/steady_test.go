@@ -25,6 +25,7 @@ func newLate() *late {
 	l := &late{now: start, ran: map[time.Time]time.Duration{}}
 	l.real = healing.Container{ID: "c1", State: healing.Running, Restart: "unless-stopped", CreatedAt: start, StartedAt: start}
 	l.in.Task = api.Task{ID: "t1", Node: "n1", Class: api.ClassKeep, Monitor: "5s", Desired: api.DesiredRunning}
+	l.in.Watched = true
 	l.inspect()
 	return l
 }
@@ -152,7 +153,7 @@ func TestSteadyIsTrue(t *testing.T) {
 		l.maybeComeBack()
 		l.inspect()
 		l.plan()
-		l.pass(2 * time.Minute) // whatever loop there was is over
+		l.pass(6 * time.Minute) // whatever loop there was is over
 		if d := l.plan(); !d.Status.State.Terminal() && d.Action.Verb == healing.None && !d.Status.Steady {
 			t.Fatalf("it runs on and is not steady: %+v", d)
 		}
@@ -168,5 +169,76 @@ func (l *late) maybeCrash() {
 func (l *late) maybeComeBack() {
 	if l.real.State == healing.Restarting {
 		l.comeBack()
+	}
+}
+
+// TestWhatKeepsDyingLooksNeverWell: a program dies every 20 s. It is steady once, before its first end. From then on it isn't
+// until it has run for longer than its ends were apart; and from the third end to that moment it loops without a gap.
+func TestWhatKeepsDyingLooksNeverWell(t *testing.T) {
+	l := newLate()
+	second := func() healing.Decision {
+		l.pass(time.Second)
+		l.inspect()
+		d := l.plan()
+		if request := d.Log; request != (healing.LogRequest{}) {
+			l.in.Log = &healing.LogReading{Request: request, Since: l.now, Done: true, Lines: []string{"boom"}}
+			d = l.plan()
+		}
+		return d
+	}
+	for end := 1; end <= 4; end++ {
+		for range 20 {
+			d := second()
+			if end > 1 && d.Status.Steady {
+				t.Fatalf("steady %s after its start, after %d ends", l.now.Sub(l.real.StartedAt), end-1)
+			}
+			if end > loopExits && !d.Status.CrashLoop {
+				t.Fatalf("no loop %s after its start, after %d ends", l.now.Sub(l.real.StartedAt), end-1)
+			}
+		}
+		if end == 4 {
+			break
+		}
+		l.crash()
+		second()
+		l.comeBack()
+		l.real.RestartCount = end
+	}
+	for range 5 {
+		second()
+	}
+	if d := second(); !d.Status.CrashLoop {
+		t.Errorf("the loop is over %s after its start: its ends were 21 s apart", l.now.Sub(l.real.StartedAt))
+	}
+	l.pass(40 * time.Second)
+	if d := second(); d.Status.CrashLoop || !d.Status.Steady {
+		t.Errorf("it has outlived its lives: loop %v, steady %v", d.Status.CrashLoop, d.Status.Steady)
+	}
+}
+
+const loopExits = 3
+
+// TestApart: only recent ends count, and the first life like the others.
+func TestApart(t *testing.T) {
+	at := func(offsets ...time.Duration) (out []time.Time) {
+		for _, offset := range offsets {
+			out = append(out, start.Add(offset))
+		}
+		return out
+	}
+	for name, tc := range map[string]struct {
+		status api.TaskStatus
+		want   time.Duration
+	}{
+		"no end":             {api.TaskStatus{RunningAt: start}, 0},
+		"the first life":     {api.TaskStatus{RunningAt: start, Exits: at(20 * time.Second)}, 20 * time.Second},
+		"the longest":        {api.TaskStatus{RunningAt: start, Exits: at(20*time.Second, 50*time.Second, time.Minute)}, 30 * time.Second},
+		"a long life before": {api.TaskStatus{RunningAt: start, Exits: at(time.Hour)}, 0},
+		"lives since":        {api.TaskStatus{RunningAt: start, Exits: at(time.Minute, time.Hour, time.Hour+10*time.Second)}, 10 * time.Second},
+		"it ran on":          {api.TaskStatus{RunningAt: start, Exits: at(20 * time.Second), FinishedAt: start.Add(time.Hour)}, 0},
+	} {
+		if got := healing.Apart(tc.status); got != tc.want {
+			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
 	}
 }

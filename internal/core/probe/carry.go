@@ -24,7 +24,7 @@ func Carry(p *api.Probes, last map[string]api.ProbeStatus, same bool, at time.Ti
 			status = api.ProbeStatus{Phase: api.ProbeUnknown, Since: at}
 		case !same:
 			status = turn(status, api.ProbeUnknown, at)
-			status.Message = ""
+			status.Message, status.Failures = "", 0
 		}
 		out[string(kind)] = status
 	}

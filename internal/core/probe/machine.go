@@ -22,6 +22,8 @@ type Options struct {
 	Status map[string]api.ProbeStatus
 	// StartedAt is when the incarnation started.
 	StartedAt time.Time
+	// Grace is how long after its start failures of the readiness probe don't count, unless it has passed before.
+	Grace time.Duration
 	// Spread places probes within their periods: 0 to below 1, a different one each call. Nil puts all at their
 	// beginning.
 	Spread func() float64
@@ -33,16 +35,21 @@ type asked struct {
 	probe  api.Probe
 	rule   rule
 	status api.ProbeStatus
-	// passes and fails count answers in a row.
-	passes, fails int
-	messageAt     time.Time // the last change of the message
+	// passes and fails count answers in a row that count; failures counts all that failed in a row.
+	passes, fails, failures int
+	messageAt               time.Time // the last change of the message
 
-	begin  time.Time // the earliest first attempt; later for probes that the startup probe holds back
-	spread float64
-	asks   int       // number of attempts
-	last   time.Time // when the last attempt was due
-	away   bool      // an attempt is under way
-	early  bool      // … that came before its period was over
+	begin   time.Time // the earliest first attempt; later for probes that the startup probe holds back
+	lenient time.Time // until when failures don't count
+	spread  float64
+	asks    int           // number of attempts
+	last    time.Time     // when the last attempt was due
+	counted time.Time     // when the last attempt was due that passed, or could count as a failure
+	eager   bool          // it is asked at short intervals until it has passed
+	gap     time.Duration // the next of these intervals
+	placed  bool          // the second attempt after those was made at its place in the period
+	away    bool          // an attempt is under way
+	early   bool          // … that came before its period was over
 }
 
 // Ask is an attempt to make now.
@@ -73,8 +80,12 @@ func New(o Options) *Machine {
 		if !known {
 			status = api.ProbeStatus{Phase: api.ProbeUnknown, Since: o.StartedAt}
 		}
-		one := &asked{kind: kind, probe: *probe, rule: ruleOf(*probe), status: status}
+		one := &asked{kind: kind, probe: *probe, rule: ruleOf(*probe), status: status, gap: firstGap}
 		one.begin = o.StartedAt.Add(one.rule.delay)
+		one.eager = kind != Liveness && status.Phase != api.ProbeHealthy
+		if kind == Readiness {
+			one.lenient = o.StartedAt.Add(o.Grace)
+		}
 		if o.Spread != nil {
 			one.spread = o.Spread()
 		}
@@ -121,38 +132,57 @@ func (m *Machine) release(now time.Time) {
 func (a *asked) answer(result Result, now time.Time) (changed bool) {
 	early := a.early
 	a.away, a.early = false, false
+	if a.eager {
+		a.last = now // the next attempt follows the answer: one that takes long isn't repeated at once
+	}
 	switch {
 	case result.Void:
 		return false
 	case result.Pass:
+		a.counted = a.last
 		return a.pass(now)
-	case early:
-		return false
 	}
-	return a.fail(result.Message, now)
+	return a.fail(result.Message, early || a.eager && now.Before(a.lenient), now)
 }
 
 func (a *asked) pass(now time.Time) bool {
-	a.fails, a.passes = 0, min(a.passes+1, a.rule.passes)
+	a.fails, a.failures, a.passes, a.eager = 0, 0, min(a.passes+1, a.rule.passes), false
 	if a.passes < a.rule.passes || a.status.Phase == api.ProbeHealthy {
 		return false
 	}
 	a.status = turn(a.status, api.ProbeHealthy, now)
-	a.status.Message = ""
+	a.status.Message, a.status.Failures = "", 0
 	return true
 }
 
-func (a *asked) fail(message string, now time.Time) bool {
-	a.passes, a.fails = 0, min(a.fails+1, a.rule.fails)
-	if a.fails < a.rule.fails {
-		return false
+// fail records a failure; one that comes early is recorded and doesn't count.
+func (a *asked) fail(message string, early bool, now time.Time) bool {
+	a.failures++
+	if !early {
+		a.passes, a.fails = 0, min(a.fails+1, a.rule.fails)
 	}
-	turned := turn(a.status, api.ProbeUnhealthy, now)
-	messageDue := message != a.status.Message && now.Sub(a.messageAt) >= messageInterval
-	if turned.Phase == a.status.Phase && !messageDue {
+	turned := a.status
+	if a.fails >= a.rule.fails {
+		turned = turn(a.status, api.ProbeUnhealthy, now)
+	}
+	if turned.Phase == api.ProbeHealthy || turned.Phase == api.ProbeUnknown && a.kind == Liveness {
+		return false // it holds nothing back, and may be the only one
+	}
+	first := a.status.Message == "" || turned.Phase != a.status.Phase
+	if !first && !telling(a.failures) && (message == a.status.Message || now.Sub(a.messageAt) < messageInterval) {
 		return false
 	}
 	a.status = turned
-	a.status.Message, a.messageAt = message, now
+	a.status.Message, a.status.Failures, a.messageAt = message, a.failures, now
 	return true
+}
+
+// telling reports whether so many failures in a row are worth a write: 3, 10, 30, 100, …
+func telling(failures int) bool {
+	for n := 1; n <= failures; n *= 10 {
+		if failures == n || failures == 3*n {
+			return true
+		}
+	}
+	return false
 }

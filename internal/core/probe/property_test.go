@@ -1,6 +1,7 @@
 package probe_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -23,17 +24,28 @@ func drawProbe(t *rapid.T, label string) *api.Probe {
 	}
 }
 
-// dumb counts one probe's answers again, from their whole history.
+// dumb keeps every answer and counts anew each time.
 type dumb struct {
 	fails, passes int
 	delay, period time.Duration
-	history       []bool
+	history       []verdict
 	asks          []time.Time
+	counted       time.Time // the last attempt that passed, or counted as a failure
 	phase         api.ProbePhase
+	eager         bool // it is asked at short intervals until it has passed
+	after         int  // attempts since
 }
 
-func newDumb(p *api.Probe) *dumb {
-	d := &dumb{fails: p.FailureThreshold, passes: p.SuccessThreshold, phase: api.ProbeUnknown}
+type verdict int
+
+const (
+	passed verdict = iota
+	failed
+	early // a failure that came too early to count
+)
+
+func newDumb(kind probe.Kind, p *api.Probe) *dumb {
+	d := &dumb{fails: p.FailureThreshold, passes: p.SuccessThreshold, phase: api.ProbeUnknown, eager: kind != probe.Liveness}
 	d.delay, d.period = p.InitialDelay.Or(0), p.Period.Or(0)
 	if d.fails == 0 {
 		d.fails = 3
@@ -44,29 +56,57 @@ func newDumb(p *api.Probe) *dumb {
 	return d
 }
 
-func (d *dumb) ends(with bool, times int) bool {
-	if len(d.history) < times {
-		return false
-	}
-	for _, answer := range d.history[len(d.history)-times:] {
-		if answer != with {
-			return false
+// streak returns how many of the last answers are of a kind, apart from early failures.
+func (d *dumb) streak(of verdict) (n int) {
+	for _, answer := range slices.Backward(d.history) {
+		switch {
+		case answer == of:
+			n++
+		case answer == early:
+		default:
+			return n
 		}
 	}
-	return true
+	return n
 }
 
-// take records one answer. The second attempt comes early and can't fail.
 func (d *dumb) take(pass bool) {
+	at := d.asks[len(d.asks)-1]
+	answer := passed
+	switch {
+	case pass:
+		d.counted, d.eager = at, false
+	case len(d.asks) > 1 && at.Sub(d.counted) < d.period:
+		answer = early
+	default:
+		answer, d.counted = failed, at
+	}
+	d.history = append(d.history, answer)
+	if d.streak(passed) >= d.passes {
+		d.phase = api.ProbeHealthy
+	} else if d.streak(failed) >= d.fails {
+		d.phase = api.ProbeUnhealthy
+	}
+}
+
+// checkRhythm checks the time of the newest attempt.
+func (d *dumb) checkRhythm(t *rapid.T) {
 	n := len(d.asks)
-	if !pass && n == 2 && d.asks[1].Sub(d.asks[0]) < d.period {
+	if n == 1 {
+		if d.asks[0].Before(start.Add(d.delay)) {
+			t.Fatal("asked before its initial delay")
+		}
 		return
 	}
-	d.history = append(d.history, pass)
-	if d.ends(true, d.passes) {
-		d.phase = api.ProbeHealthy
-	} else if d.ends(false, d.fails) {
-		d.phase = api.ProbeUnhealthy
+	gap := d.asks[n-1].Sub(d.asks[n-2])
+	if d.eager {
+		if gap <= 0 || gap > d.period {
+			t.Fatalf("asked %s after the last, before its first pass; the period is %s", gap, d.period)
+		}
+		return
+	}
+	if d.after++; d.after > 1 && gap != d.period {
+		t.Fatalf("asked %s after the last, the period is %s", gap, d.period)
 	}
 }
 
@@ -78,7 +118,7 @@ func TestMachineAgreesWithACount(t *testing.T) {
 			probe.Startup: probes.Startup, probe.Liveness: probes.Liveness, probe.Readiness: probes.Readiness,
 		} {
 			if p != nil {
-				counts[kind] = newDumb(p)
+				counts[kind] = newDumb(kind, p)
 			}
 		}
 		m := probe.New(probe.Options{
@@ -115,11 +155,7 @@ func answer(t *rapid.T, m *probe.Machine, kind probe.Kind, counts map[probe.Kind
 	if masked := startup != nil && startup.phase != api.ProbeHealthy; masked != (kind == probe.Startup) && startup != nil {
 		t.Fatalf("%s is asked although startup is %s", kind, startup.phase)
 	}
-	if n := len(count.asks); n == 1 && now.Before(start.Add(count.delay)) {
-		t.Fatal("asked before its initial delay")
-	} else if n > 2 && now.Sub(count.asks[n-2]) != count.period {
-		t.Fatalf("asked %s after the last, the period is %s", now.Sub(count.asks[n-2]), count.period)
-	}
+	count.checkRhythm(t)
 	pass := rapid.IntRange(0, 2).Draw(t, "answer") > 0
 	count.take(pass)
 	changed := m.Answer(kind, probe.Result{Pass: pass, Message: "no"}, now)

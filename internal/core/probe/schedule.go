@@ -30,9 +30,7 @@ func (m *Machine) Due(now time.Time) []Ask {
 		if next.After(now) {
 			continue
 		}
-		one.away, one.early = true, one.asks == 1 && next.Before(one.last.Add(one.rule.period))
-		one.last = next
-		one.asks++
+		one.made(next)
 		out = append(out, Ask{Kind: one.kind, Probe: one.probe, Timeout: one.rule.timeout})
 	}
 	return out
@@ -57,19 +55,46 @@ func (a *asked) within(free float64) time.Duration {
 	return time.Duration((free + (1-free)*a.spread) * float64(a.rule.period))
 }
 
+// The intervals between the attempts of a readiness or startup probe until it has passed: firstGap, then half as long again
+// each time, up to its period.
+const firstGap = 100 * time.Millisecond
+
 // next returns when a probe runs next. The time stays the same until then, unless it is long past.
 func (a *asked) next(now time.Time) time.Time {
-	switch a.asks {
-	case 0:
+	switch {
+	case a.asks == 0:
 		if now.Sub(a.begin) < a.rule.period {
 			return a.begin
 		}
 		a.begin = now.Add(a.within(0)) // it has run for long: the agent is new, or was delayed
 		return a.begin
-	case 1:
+	case a.eager:
+		next := a.last.Add(min(a.gap, a.rule.period))
+		if counts := a.counted.Add(a.rule.period); counts.After(a.last) && counts.Before(next) {
+			return counts
+		}
+		return next
+	case !a.placed:
 		return a.kept(a.last.Add(a.within(earliest)), now)
 	}
 	return a.kept(a.last.Add(a.rule.period), now)
+}
+
+// made records that an attempt begins, which was due at a time.
+func (a *asked) made(due time.Time) {
+	a.away, a.early = true, a.asks > 0 && due.Before(a.counted.Add(a.rule.period))
+	if !a.early {
+		a.counted = due
+	}
+	switch {
+	case a.asks == 0:
+	case a.eager:
+		a.gap = min(a.gap+a.gap/2, a.rule.period)
+	default:
+		a.placed = true
+	}
+	a.last = due
+	a.asks++
 }
 
 // kept skips the attempts that were missed by whole periods.

@@ -40,6 +40,7 @@ type story struct {
 	started time.Time
 	now     time.Time
 	spread  float64
+	grace   time.Duration
 }
 
 func (s *story) do(t *testing.T, d *datadriven.TestData) string {
@@ -54,6 +55,10 @@ func (s *story) do(t *testing.T, d *datadriven.TestData) string {
 	}
 	switch d.Cmd {
 	case "start":
+		s.grace = 0
+		if d.HasArg("grace") {
+			d.ScanArgs(t, "grace", &s.grace)
+		}
 		s.probes = parseProbes(t, d.Input)
 		s.started = s.now
 		s.begin(probe.Carry(&s.probes, nil, false, s.now))
@@ -72,7 +77,7 @@ func (s *story) do(t *testing.T, d *datadriven.TestData) string {
 
 func (s *story) begin(status map[string]api.ProbeStatus) {
 	s.machine = probe.New(probe.Options{
-		Probes: s.probes, Status: status, StartedAt: s.started, Spread: func() float64 { return s.spread },
+		Probes: s.probes, Status: status, StartedAt: s.started, Grace: s.grace, Spread: func() float64 { return s.spread },
 	})
 	s.stored = s.machine.Status()
 }

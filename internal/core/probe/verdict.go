@@ -1,6 +1,10 @@
 package probe
 
-import "tend.dev/tend/api"
+import (
+	"fmt"
+
+	"tend.dev/tend/api"
+)
 
 // Verdict is the result of a running container's probes.
 type Verdict struct {
@@ -21,22 +25,34 @@ func Judge(probes map[string]api.ProbeStatus) Verdict {
 		case api.ProbeUnhealthy:
 			return failed(api.ReasonStartupFailed, Startup, startup)
 		case api.ProbeUnknown:
-			return Verdict{Reason: api.ReasonStartupPending, Message: "the startup probe has not passed yet"}
+			return Verdict{Reason: api.ReasonStartupPending, Message: answer(Startup, startup)}
 		}
 	}
 	if liveness := probes[string(Liveness)]; liveness.Phase == api.ProbeUnhealthy {
 		return failed(api.ReasonLivenessFailed, Liveness, liveness)
 	}
 	readiness, ok := probes[string(Readiness)]
-	switch {
-	case !ok || readiness.Phase == api.ProbeHealthy:
+	if !ok || readiness.Phase == api.ProbeHealthy {
 		return Verdict{Ready: true}
-	case readiness.Phase == api.ProbeUnknown:
-		return Verdict{Reason: api.ReasonUnready, Message: "the readiness probe has not passed yet"}
 	}
-	return Verdict{Reason: api.ReasonUnready, Message: "readiness probe: " + readiness.Message}
+	return Verdict{Reason: api.ReasonUnready, Message: answer(Readiness, readiness)}
 }
 
 func failed(reason string, kind Kind, status api.ProbeStatus) Verdict {
-	return Verdict{Failed: true, Reason: reason, Message: string(kind) + " probe: " + status.Message}
+	return Verdict{Failed: true, Reason: reason, Message: answer(kind, status)}
+}
+
+// answer says what a probe that doesn't pass answered last.
+func answer(kind Kind, status api.ProbeStatus) string {
+	name := string(kind)
+	if status.Source != "" {
+		name += " (" + status.Source + ")"
+	}
+	switch {
+	case status.Message == "":
+		return "the " + name + " probe has not passed yet"
+	case status.Failures > 1:
+		return fmt.Sprintf("%s: %s (%d times)", name, status.Message, status.Failures)
+	}
+	return name + ": " + status.Message
 }

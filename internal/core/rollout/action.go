@@ -1,5 +1,7 @@
 package rollout
 
+import "time"
+
 // Verb says what an action does.
 type Verb string
 
@@ -30,6 +32,8 @@ type Action struct {
 	// Replaces is the slot that a created one takes over from; After the task that must have stopped first.
 	Replaces string
 	After    string
+	// Monitor is how long the agent watches a created slot before it says that it is steady; 0 is not at all.
+	Monitor time.Duration
 	// Attempt is the attempt of a created ordinal; NextAttempt is recorded on one that is stopped.
 	Attempt, NextAttempt int
 	Reason               string

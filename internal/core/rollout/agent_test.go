@@ -67,27 +67,55 @@ func (w *world) starting(s *Slot) (step, bool) {
 
 func (w *world) start(s *Slot) {
 	s.State, s.StartedAt, s.RunningAt, s.Steady = api.TaskRunning, w.now, w.now, false
-	if !w.desired.Probed {
+	if !w.probed {
 		s.Ready, s.ReadyAt = true, w.now
 	}
 	w.boxed(s)
 	w.log("  %s runs", s.ID)
 }
 
-// running returns the next step for a container that runs.
-func (w *world) running(s *Slot) (step, bool) {
-	switch fate := w.fates[s.Version.Release]; {
-	case s.CrashLoop || fate == fateNeverReady:
-		return step{}, false
-	case fate == fateCrashes:
-		return step{s.StartedAt.Add(crashTakes), func() { w.crashLoop(s) }}, true
-	case s.Ready && s.Monitored:
-		return step{s.StartedAt.Add(w.desired.Strategy.Monitor), func() { s.Steady = true }}, !s.Steady
+// running returns the next step for a container that runs: what comes first of its end, its readiness, and the
+// inspection after the monitor time.
+func (w *world) running(s *Slot) (first step, found bool) {
+	consider := func(after time.Duration, what func()) {
+		if at := s.StartedAt.Add(after); !found || at.Before(first.at) {
+			first, found = step{at, what}, true
+		}
 	}
-	return step{s.StartedAt.Add(readyTakes), func() {
+	if s.CrashLoop {
+		return step{}, false
+	}
+	fate := w.fates[s.Version.Release]
+	switch fate {
+	case fateCrashes:
+		consider(crashTakes, func() { w.crashLoop(s) })
+	case fateDies:
+		consider(w.lives, func() { w.die(s) })
+	}
+	if s.Monitored && !s.Steady {
+		consider(max(w.monitor[s.Task], s.Apart+s.Apart/4), func() { s.Steady = true })
+	}
+	if !s.Ready && fate != fateCrashes && fate != fateNeverReady {
+		consider(readyTakes, func() {
+			s.Ready, s.ReadyAt = true, w.now
+			w.log("  %s ready", s.ID)
+		})
+	}
+	return first, found
+}
+
+// die ends the container, and the engine starts it again.
+func (w *world) die(s *Slot) {
+	w.exits[s.Task]++
+	s.Ready, s.Steady, s.Apart, s.StartedAt = false, false, w.lives, w.now
+	if w.exits[s.Task] == loopExits {
+		w.crashLoop(s)
+		return
+	}
+	w.log("  %s died and runs again", s.ID)
+	if !w.probed {
 		s.Ready, s.ReadyAt = true, w.now
-		w.log("  %s ready", s.ID)
-	}}, !s.Ready
+	}
 }
 
 func (w *world) crashLoop(s *Slot) {
@@ -141,6 +169,7 @@ func (w *world) work(until time.Time) {
 // with actions is followed by another decision at once, as after a controller's own commit.
 func (w *world) run(until time.Time) bool {
 	for range 100_000 {
+		w.earliest() // the scheduler says where there is no room
 		plan := w.plan()
 		w.tellPhase(plan)
 		w.performAll(plan)

@@ -19,30 +19,33 @@ func (p *planner) moves(s *Slot) bool {
 	return s.Elsewhere || next != nil && next.Misplaced == ""
 }
 
-// settled reports whether the next slot may be touched. If readiness is probed and not waited for, running is enough.
-func (p *planner) settled(s *Slot) bool {
+// good reports whether a slot has proved itself: it is ready by its probe, if it has one, and it has been up for the
+// monitor time without an exit. Every kind of workload counts a slot in this one way.
+func (p *planner) good(s *Slot) bool { return s.serves() && p.steady(s) }
+
+// settled reports whether the next slot may be touched: this one is good, or it has been up for the monitor time and
+// the strategy doesn't wait for its probe. So a bad version never costs more than the slots that are replaced at once.
+func (p *planner) settled(s *Slot) bool { return p.up(s) && p.steady(s) }
+
+// up reports whether a slot is ready, or runs if the strategy doesn't wait for its probe. An ordinal comes up once those
+// below are up: nothing is taken away for it, so nothing has to be proved.
+func (p *planner) up(s *Slot) bool {
 	if s.serves() {
 		return true
 	}
 	return p.heedless() && s.State == api.TaskRunning && !s.CrashLoop && !s.Lost && !s.RunningAt.IsZero()
 }
 
-// settledAt returns when a settled slot settled.
-func (p *planner) settledAt(s *Slot) time.Time {
+// upAt returns since when a slot is up.
+func (p *planner) upAt(s *Slot) time.Time {
 	if p.heedless() || s.ReadyAt.IsZero() {
 		return s.RunningAt
 	}
 	return s.ReadyAt
 }
 
-// heedless reports whether there are probes and the strategy does not wait for them.
-func (p *planner) heedless() bool { return p.desired.Probed && !p.desired.Strategy.WaitReady }
-
-// good reports whether the slot has proved itself: it is ready if that is probed, else it ran for the monitor time
-// without an exit.
-func (p *planner) good(s *Slot) bool {
-	return s.serves() && (p.desired.Probed || p.steady(s))
-}
+// heedless reports whether the strategy doesn't wait for a slot to be ready.
+func (p *planner) heedless() bool { return !p.desired.Strategy.WaitReady }
 
 // steady reports whether the container was seen running after it had run for the monitor time. An earlier inspection,
 // or the absence of events since, proves little: the event of its end may be late.

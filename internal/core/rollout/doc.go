@@ -7,8 +7,9 @@
 //
 // The words: a slot is a place a workload wants filled, with the one task that fills it. It is live while its task is
 // wanted and has not ended. A place is a live slot, or a pair of an outdated slot and the successor that is to take
-// over from it (start-first). A slot is settled when the next one may be touched, good when it has proved itself,
-// failing when it used up its chance, broken when it serves no requests and never did.
+// over from it (start-first). A slot is good when it is ready and has been up for the monitor time without an exit,
+// settled when the next one may be touched (it is good, or the strategy doesn't wait for its probe), failing when it used
+// up its chance, broken when it serves no requests and never did.
 //
 // The rules, one file each:
 //
@@ -18,6 +19,7 @@
 //	lost.go      the place of a slot on a lost node is filled on another one
 //	replace.go   outdated places take turns: max_parallel lanes, a pause, none while the target fails
 //	backoff.go   the place of a failed slot waits, longer each time
+//	monitor.go   how long a new slot has to stay up: longer where its release kept dying
 //	failure.go   what counts as a failure of the target, and the return to the last good release
 //	collect.go   ended slots are removed, except the last few failed ones
 //
@@ -47,13 +49,15 @@
 //   - start-first never takes a serving slot away before its successor is settled, nor lets fewer places serve than did
 //     and were wanted;
 //   - stop-first never has more than max_parallel serving slots down at once;
+//   - a version whose slots die within the monitor time, or are never ready, costs no serving slot with start-first, and
+//     max_parallel ones with stop-first;
 //   - stop-first never starts a container before the one it takes over from has stopped;
 //   - a desired state only rises, and one plan acts on a task once;
 //   - a lost slot is given up only together with the one that takes its place, and never if no node takes that;
 //   - an ordinal never has two tasks, and a new one only once the old container is gone, or a person said that its node is
 //     off;
 //   - an ordinal never has two live containers, unless that person was wrong;
-//   - a scale-up never creates an ordinal before those below have settled, a scale-down never stops one before those
+//   - a scale-up never creates an ordinal before those below are up, a scale-down never stops one before those
 //     above have stopped, except for those that can't answer;
 //   - a rollout takes down one serving ordinal at a time, the highest outdated one, and ordinal 0 last;
 //   - an up-to-date state plans nothing, and any state gets there when faults end;

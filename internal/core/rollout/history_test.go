@@ -58,7 +58,7 @@ func randomWorld(t *rapid.T) *world {
 	w.desired.Replicas = rapid.IntRange(0, 5).Draw(t, "replicas")
 	w.desired.Target.Release = "v1"
 	w.desired.KeepDead = rapid.IntRange(0, 3).Draw(t, "keep dead")
-	w.desired.Probed = rapid.Bool().Draw(t, "probed")
+	w.probed = rapid.Bool().Draw(t, "probed")
 	w.desired.Strategy = randomStrategy(t)
 	w.nodes = []string{"n1", "n2", "n3"}[:rapid.IntRange(1, 3).Draw(t, "nodes")]
 	w.byClock = rapid.Bool().Draw(t, "by the clock")
@@ -155,7 +155,7 @@ func (h *history) older(t *rapid.T) {
 }
 
 func (h *history) newFate(t *rapid.T) {
-	h.fates[h.desired.Target.Release] = rapid.SampledFrom([]fate{fateWell, fateWell, fateFails, fateCrashes, fateNeverReady}).Draw(t, "fate")
+	h.fates[h.desired.Target.Release] = rapid.SampledFrom([]fate{fateWell, fateWell, fateFails, fateCrashes, fateDies, fateNeverReady}).Draw(t, "fate")
 }
 
 // pick returns the name of a slot, or of none.

@@ -161,7 +161,8 @@ func nothingHappens(t *rapid.T, h *history, left string) {
 
 // Even a rollout that doesn't wait for readiness keeps the old slot while the new one is lost.
 func TestALostSuccessorIsNotSettled(t *testing.T) {
-	d := Desired{Replicas: 1, Target: Version{Release: "v2"}, Strategy: defaultStrategy(), Probed: true}
+	d := Desired{Replicas: 1, Target: Version{Release: "v2"}, Strategy: defaultStrategy()}
+	d.Strategy.WaitReady = false
 	old := Slot{ID: "a", Task: "a", Version: Version{Release: "v1"}, Placed: true, Observed: true, State: api.TaskRunning, Ready: true,
 		CreatedAt: epoch, StartedAt: epoch, RunningAt: epoch, ReadyAt: epoch}
 	next := Slot{ID: "b", Task: "b", Replaces: "a", Version: d.Target, Placed: true, Observed: true, State: api.TaskRunning,
@@ -170,7 +171,7 @@ func TestALostSuccessorIsNotSettled(t *testing.T) {
 		t.Errorf("%v", plan.Actions)
 	}
 	next.Lost = false
-	if plan := Decide(d, []Slot{old, next}, epoch.Add(time.Second)); len(plan.Actions) != 1 {
+	if plan := Decide(d, []Slot{old, next}, epoch.Add(d.Strategy.Monitor)); len(plan.Actions) != 1 {
 		t.Errorf("%v of one that is not lost", plan.Actions)
 	}
 }

@@ -17,10 +17,10 @@ func (o *ordered) renew() {
 }
 
 // fill creates a task for every ordinal that has none, from the bottom. An ordinal that never existed, or was scaled
-// down or frozen before, comes up once every ordinal below has settled. One that failed, or was stopped to be replaced,
+// down or frozen before, comes up once every ordinal below is up. One that failed, or was stopped to be replaced,
 // comes back without waiting: those below may need it to become ready again.
 func (o *ordered) fill() {
-	below := true // every ordinal below has settled, or can't answer
+	below := true // every ordinal below is up, or can't answer
 	for n, s := range o.places {
 		switch {
 		case !o.thawed(n):
@@ -31,7 +31,7 @@ func (o *ordered) fill() {
 		case s != nil && !s.live():
 			o.refill(n, s, below || o.atOnce)
 		}
-		below = below && s != nil && (s.live() && !o.stopped[s.ID] && o.settled(s) || o.unreachable(s))
+		below = below && s != nil && (s.live() && !o.stopped[s.ID] && o.up(s) || o.unreachable(s))
 	}
 }
 
@@ -65,7 +65,7 @@ func (o *ordered) refill(n int, s *Slot, below bool) {
 }
 
 func (o *ordered) createOrdinal(n int, before *Slot) {
-	a := Action{Verb: Create, Slot: strconv.Itoa(n), Version: o.desired.Target, Attempt: 1}
+	a := Action{Verb: Create, Slot: strconv.Itoa(n), Version: o.desired.Target, Attempt: 1, Monitor: o.monitorAfter(before)}
 	if before != nil {
 		a.Task = before.Task
 		if o.current(before) && !before.Rebootstrap {

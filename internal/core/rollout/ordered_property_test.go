@@ -70,7 +70,7 @@ func TestAnOrdinalHasOneTask(t *testing.T) {
 	})
 }
 
-// A scale-up never creates an ordinal before every one below, except frozen ones, has settled, or had done so before its node
+// A scale-up never creates an ordinal before every one below, except frozen ones, is up, or was up before its node
 // stopped answering.
 func TestScaleUpIsBottomUp(t *testing.T) {
 	alwaysInOrder(t, func(t *rapid.T, l look) {
@@ -83,11 +83,11 @@ func TestScaleUpIsBottomUp(t *testing.T) {
 			n, _ := strconv.Atoi(a.Slot)
 			for below := range n {
 				s := o.places[below]
-				if s != nil && (s.Lost || s.Away) && !o.settledAt(s).IsZero() {
+				if s != nil && (s.Lost || s.Away) && !o.upAt(s).IsZero() {
 					continue
 				}
-				if o.thawed(below) && (s == nil || !s.live() || !o.settled(s) || stops(l.plan, s.ID)) {
-					t.Fatalf("%v, although ordinal %d below has not settled: %+v", a, below, s)
+				if o.thawed(below) && (s == nil || !s.live() || !o.up(s) || stops(l.plan, s.ID)) {
+					t.Fatalf("%v, although ordinal %d below is not up: %+v", a, below, s)
 				}
 			}
 		}
@@ -136,7 +136,7 @@ func TestReplacementIsTopDown(t *testing.T) {
 				case m > n && other.live() && !o.current(other):
 					t.Fatalf("%v, although %d above is outdated too: %+v", a, m, *other)
 				case l.desired.Strategy.OnFailure == api.OnFailureContinue:
-				case other.live() && o.current(other) && !l.desired.Probed && !proved(l, other):
+				case other.live() && o.current(other) && !proved(l, other):
 					t.Fatalf("%v, although %d has not proved itself: %+v", a, m, *other)
 				case other.live() && o.current(other) && !o.settled(other), !other.live() && other.NextAttempt > 0:
 					t.Fatalf("%v, although %d is not up: %+v", a, m, *other)

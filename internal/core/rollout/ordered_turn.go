@@ -13,8 +13,7 @@ func (o *ordered) replaceBroken() {
 }
 
 // turn replaces the other outdated ordinals from the top, ordinal 0 last. Each waits until all that are on their way
-// have settled, or ran for the monitor time if nothing is probed, and the pause has passed. None is replaced while the
-// target fails.
+// have settled and the pause has passed. None is replaced while the target fails.
 func (o *ordered) turn() {
 	free, held := o.freeTurns(), o.heldOrdered()
 	for _, s := range o.outdatedOrdinals() {
@@ -66,15 +65,9 @@ func (o *ordered) onItsWay(s *Slot) bool {
 	case o.stopped[s.ID]:
 		return true
 	case s.live():
-		return s.Lost || o.current(s) && (o.inLane(s) || o.onTrial(s))
+		return s.Lost || o.current(s) && o.inLane(s)
 	case s.failed() && o.current(s):
 		return o.desired.Strategy.OnFailure != api.OnFailureContinue
 	}
 	return s.NextAttempt > 0 || s.wanted()
-}
-
-// onTrial reports whether only the monitor time can show that the ordinal is good. A deployment goes on meanwhile; here
-// the next ordinal may hold what the others can't do without.
-func (o *ordered) onTrial(s *Slot) bool {
-	return o.settled(s) && !o.desired.Probed && !o.steady(s)
 }

@@ -61,11 +61,11 @@ func desiredStatesRise(t *rapid.T, l look) {
 }
 
 // Start-first: stops by the planner never make fewer places serve than did before and were wanted. The strategy's
-// exceptions are missing room beside the old slot, and probes that are not waited for.
+// exceptions are missing room beside the old slot, and readiness that is not waited for.
 func TestStartFirstKeepsServing(t *testing.T) {
 	always(t, func(t *rapid.T, l look) {
 		d := l.desired
-		if d.Strategy.Order != api.OrderStartFirst || d.Probed && !d.Strategy.WaitReady {
+		if d.Strategy.Order != api.OrderStartFirst || !d.Strategy.WaitReady {
 			return
 		}
 		p := observe(d, l.before, l.now)

@@ -10,7 +10,7 @@ import (
 
 // replace moves outdated places to the target. A broken one is replaced at once, since nothing is lost by it: a bad
 // rollout can always be superseded. The others take turns: max_parallel lanes, each taken until the new slot has
-// settled and the pause has passed, and none of them while the target fails.
+// settled (which takes the monitor time) and the pause has passed, and none of them while the target fails.
 func (p *planner) replace() {
 	outdated := p.outdated()
 	if len(outdated) == 0 {
@@ -39,7 +39,7 @@ func (p *planner) replace() {
 }
 
 // outdated returns the places that run something other than the target and have no successor yet: the broken ones
-// first, then those that don't serve now, then the oldest.
+// first, then those that don't serve now, then those that have not proved themselves, then the oldest.
 func (p *planner) outdated() []*Slot {
 	var out []*Slot
 	for _, s := range p.places() {
@@ -53,8 +53,10 @@ func (p *planner) outdated() []*Slot {
 			return 0
 		case !s.serves():
 			return 1
+		case !p.steady(s):
+			return 2
 		}
-		return 2
+		return 3
 	}
 	slices.SortStableFunc(out, func(a, b *Slot) int { return cmp.Compare(rank(a), rank(b)) })
 	return out
@@ -81,7 +83,7 @@ func (p *planner) freeLanes() int {
 
 func (p *planner) inLane(s *Slot) bool {
 	if p.settled(s) {
-		return !p.passed(p.settledAt(s), p.desired.Strategy.Pause)
+		return !p.passed(p.upAt(s), p.desired.Strategy.Pause) // it runs beside the monitor time
 	}
 	givenUp := s.CrashLoop || p.overdue(s)
 	return !(givenUp && p.desired.Strategy.OnFailure == api.OnFailureContinue)

@@ -3,6 +3,7 @@ package rollout
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	"tend.dev/tend/api"
 )
@@ -87,7 +88,28 @@ func (p *planner) progress(c Counts, wanted int) (reason, message, next string) 
 			return "Progressing", message + " where they should: " + s.Misplaced, ""
 		}
 	}
+	if s := p.waitedFor(); s != nil && s.Message != "" {
+		return "Progressing", message + ": " + s.Message, ""
+	} else if s != nil {
+		again := fmt.Sprintf("a pod ended lately; it counts again once it has been up for longer than %s", s.Apart.Round(time.Second))
+		return "Progressing", message + ": " + again, ""
+	}
 	return "Progressing", message, ""
+}
+
+// waitedFor returns the first slot of the target that runs, isn't ready and says why; or else one that ended lately.
+func (p *planner) waitedFor() *Slot {
+	var ended *Slot
+	for _, s := range p.live {
+		switch {
+		case !p.current(s) || s.Lost || s.State != api.TaskRunning:
+		case !s.Ready && s.Message != "":
+			return s
+		case ended == nil && s.Apart > 0 && s.Monitored && !s.Steady:
+			ended = s
+		}
+	}
+	return ended
 }
 
 func (p *planner) count() Counts {

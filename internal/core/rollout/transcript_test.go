@@ -15,10 +15,11 @@ import (
 // TestTranscripts replays the transcripts of testdata: commands, and what the planner does about them. Run with
 // -rewrite to write what it does now, and read the difference.
 //
-//	deploy [replicas=N] [release=R] [order= max-parallel= pause= monitor= deadline= on-failure= probed wait-ready
+//	deploy [replicas=N] [release=R] [order= max-parallel= pause= monitor= deadline= on-failure= probed wait-ready=no
 //	  ordered]
 //	scale N · restart · delete · freeze SLOT · unfreeze SLOT
 //	release R fails|crash-loops|never-ready|ok     the fate of its tasks from now on
+//	release R dies lives=D     its containers live so long, again and again
 //	fail SLOT · crash-loop SLOT · unready SLOT · recover SLOT · rebootstrap SLOT     what happens to one
 //	nodes NAME…               the nodes that there are; without it, n1
 //	cut NODE · mend NODE      a node is silent, and counts as lost at once
@@ -73,6 +74,11 @@ func (s *story) command(d *datadriven.TestData) error {
 		delete(s.desired.Frozen, arg)
 	case "release":
 		s.fates[arg] = fate(d.CmdArgs[1].Key)
+		if lives, ok := d.Arg("lives"); ok {
+			var err error
+			s.lives, err = time.ParseDuration(lives.Vals[0])
+			return err
+		}
 	case "room":
 		s.full, s.noNode = arg == "full", arg == "none"
 	case "nodes":
@@ -179,13 +185,13 @@ func (s *story) deploy(d *datadriven.TestData) error {
 		case "keep-dead":
 			s.desired.KeepDead, err = strconv.Atoi(value)
 		case "wait-ready":
-			strategy.WaitReady = true
+			strategy.WaitReady = value != "no"
 		case "superseded":
 			s.desired.Superseded = value != "no"
 		case "ordered":
 			s.desired.Ordered, strategy.Order = true, api.OrderStopFirst
 		case "probed":
-			s.desired.Probed = true
+			s.probed = value != "no"
 		default:
 			err = fmt.Errorf("unknown argument %q", arg.Key)
 		}

@@ -27,8 +27,6 @@ type Desired struct {
 	// LastGood is the release an automatic rollback would return to; empty if there is none.
 	LastGood string
 	Strategy api.ResolvedStrategy
-	// Probed is set if the target has a readiness or startup probe, so that ready is more than running.
-	Probed bool
 	// Frozen are the slots an operator stopped on purpose. A mark without an observed slot is ignored; for ordered
 	// slots, one beyond the replicas.
 	Frozen map[string]bool
@@ -82,11 +80,13 @@ type Slot struct {
 	// Observed reports whether the agent's half exists.
 	Observed bool
 	State    api.TaskState
-	Ready    bool // the container runs, and its probes pass if there are any
+	Ready    bool // the container runs, and its probe passes if it has one
 	// Monitored is set if the slot's agent inspects the container after the monitor time, and sets Steady if it still
 	// runs. For a slot created before agents did so, only the clock counts.
 	Monitored bool
 	Steady    bool
+	// Apart is how far apart the last ends of its container were, at most; 0 if it didn't end lately.
+	Apart     time.Duration
 	CrashLoop bool
 	Reason    string
 	Message   string

@@ -14,6 +14,7 @@ const (
 	startTakes = time.Second
 	readyTakes = 2 * time.Second // after the start, where readiness is probed
 	crashTakes = 3 * time.Second // from a start to the crash loop
+	loopExits  = 3               // ends of one container until its agent calls it a crash loop
 	stopTakes  = time.Second
 	dropTakes  = time.Second
 )
@@ -26,6 +27,7 @@ const (
 	fateFails      fate = "fails"       // its container ends instead of starting
 	fateCrashes    fate = "crash-loops" // it starts, and ends over and over
 	fateNeverReady fate = "never-ready" // it runs and its probe never passes
+	fateDies       fate = "dies"        // it starts, is ready in its time, and ends after it lived; again and again
 )
 
 // world is a small model of the planner's surroundings: a store that does what a plan says, a scheduler, and an agent
@@ -34,24 +36,28 @@ type world struct {
 	now       time.Time
 	desired   Desired
 	slots     map[string]*Slot
-	stoppedAt map[string]time.Time // when a slot was stopped or removed
-	since     map[string]time.Time // when its container could begin to start
-	fates     map[string]fate      // by release
-	full      bool                 // no room for two halves of a pair
-	noNode    bool                 // no room for anything new
-	stuck     map[string]bool      // slots whose agent does nothing
-	nodes     []string             // those that there are
-	cut       map[string]bool      // nodes that are silent; they count as lost at once
-	drained   map[string]bool      // nodes that may keep nothing
-	held      bool                 // too many nodes are lost: nothing is moved
-	node      map[string]string    // the nodes of tasks, by task
-	strayed   map[string]bool      // slots that were lost once: what they do since is not the planner's doing
-	byClock   bool                 // agents are from before they reported which slots are steady
-	pinned    bool                 // ordinals keep data where they are
-	boxes     map[string]bool      // tasks whose container runs, whatever is known of it
-	wrong     map[string]bool      // tasks that a person said had ended while their container ran
-	leftovers []Slot               // tasks that lost their ordinal before their node cleared them
-	overlap   string               // the first two containers of one ordinal that ran at once
+	stoppedAt map[string]time.Time     // when a slot was stopped or removed
+	since     map[string]time.Time     // when its container could begin to start
+	fates     map[string]fate          // by release
+	lives     time.Duration            // how long a container lives that dies
+	probed    bool                     // readiness takes time and a probe
+	monitor   map[string]time.Duration // how long agents watch, by task
+	exits     map[string]int           // ends of the container that runs, by task
+	full      bool                     // no room for two halves of a pair
+	noNode    bool                     // no room for anything new
+	stuck     map[string]bool          // slots whose agent does nothing
+	nodes     []string                 // those that there are
+	cut       map[string]bool          // nodes that are silent; they count as lost at once
+	drained   map[string]bool          // nodes that may keep nothing
+	held      bool                     // too many nodes are lost: nothing is moved
+	node      map[string]string        // the nodes of tasks, by task
+	strayed   map[string]bool          // slots that were lost once: what they do since is not the planner's doing
+	byClock   bool                     // agents are from before they reported which slots are steady
+	pinned    bool                     // ordinals keep data where they are
+	boxes     map[string]bool          // tasks whose container runs, whatever is known of it
+	wrong     map[string]bool          // tasks that a person said had ended while their container ran
+	leftovers []Slot                   // tasks that lost their ordinal before their node cleared them
+	overlap   string                   // the first two containers of one ordinal that ran at once
 	made      int
 	phase     string // the last one printed
 	log       func(format string, args ...any)
@@ -64,6 +70,7 @@ func newWorld() *world {
 		now: epoch, slots: map[string]*Slot{}, stoppedAt: map[string]time.Time{}, since: map[string]time.Time{},
 		nodes: []string{"n1"}, cut: map[string]bool{}, drained: map[string]bool{}, node: map[string]string{}, strayed: map[string]bool{},
 		boxes: map[string]bool{}, wrong: map[string]bool{},
+		monitor: map[string]time.Duration{}, exits: map[string]int{}, lives: 4 * time.Second,
 		fates: map[string]fate{}, stuck: map[string]bool{}, log: func(string, ...any) {},
 		desired: Desired{KeepDead: 3, Frozen: map[string]bool{}, Strategy: defaultStrategy()},
 	}
@@ -72,7 +79,7 @@ func newWorld() *world {
 func defaultStrategy() api.ResolvedStrategy {
 	return api.ResolvedStrategy{
 		Order: api.OrderStartFirst, MaxParallel: 1, Pause: 2 * time.Second, Monitor: 5 * time.Second,
-		Deadline: 5 * time.Minute, OnFailure: api.OnFailurePause,
+		WaitReady: true, Deadline: 5 * time.Minute, OnFailure: api.OnFailurePause,
 	}
 }
 
@@ -154,9 +161,14 @@ func (w *world) perform(a Action) {
 		w.slots[name] = &Slot{
 			ID: name, Task: task, Replaces: a.Replaces, After: a.After, Version: a.Version,
 			Desired: api.DesiredRunning, State: api.TaskPending, CreatedAt: w.now, Attempt: a.Attempt,
-			Monitored: !w.byClock && !w.desired.Probed && w.desired.Strategy.Monitor > 0,
+			Monitored: !w.byClock && a.Monitor > 0,
 		}
-		w.log("create %s of %s%s", name, a.Version.Release, inPlace(a))
+		w.monitor[task] = a.Monitor
+		watched := ""
+		if a.Monitor > w.desired.Strategy.Monitor {
+			watched = fmt.Sprintf(", watched for %s", a.Monitor)
+		}
+		w.log("create %s of %s%s%s", name, a.Version.Release, inPlace(a), watched)
 	case Shutdown:
 		s.Desired, s.NextAttempt = api.DesiredShutdown, a.NextAttempt
 		w.stoppedAt[s.ID] = w.now

@@ -27,7 +27,7 @@ var rules = []struct {
 	{regexp.MustCompile(`  +[0-9]+[smhd]([0-9]+[smh])?$`), "  AGE"},
 	{regexp.MustCompile(`  BY +AGE$`), "  BY  AGE"},
 	{regexp.MustCompile(`  (apply|config|restart|rollback) \S+ +AGE$`), "  $1 USER  AGE"},
-	{regexp.MustCompile(`ended \d+ times by itself within \w+`), "ended N times by itself within TIME"},
+	{regexp.MustCompile(`\d+ exits in \w+`), "N exits in TIME"},
 	{regexp.MustCompile(`\(pid \d+\)`), "(pid 4711)"},
 	{regexp.MustCompile(`^[⠋⠙⠹⠸⠼⠴⠦⠧]`), "…"},
 	{regexp.MustCompile(`(  v\d+  +)\d+( +)`), "${1}N$2"},

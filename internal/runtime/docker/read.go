@@ -24,7 +24,7 @@ func (r *Runtime) read(from container.InspectResponse) runtime.Container {
 		CreatedAt:    readTime(from.Created),
 	}
 	if from.Config != nil {
-		out.Labels = from.Config.Labels
+		out.Labels, out.Check = from.Config.Labels, check(from.Config)
 	}
 	if from.HostConfig != nil {
 		out.Restart = restartText(from.HostConfig.RestartPolicy)
@@ -41,6 +41,30 @@ func (r *Runtime) read(from container.InspectResponse) runtime.Container {
 	out.Detached = out.State == runtime.StateRunning && detached(from)
 	if from.HostConfig != nil && from.HostConfig.NetworkMode.IsHost() && out.State == runtime.StateRunning {
 		out.Address = api.Loopback // it shares the node's
+	}
+	return out
+}
+
+// check returns the health check of a container: the engine has merged its image's and its own.
+func check(from *container.Config) *runtime.HealthCheck {
+	declared := from.Healthcheck
+	if declared == nil || len(declared.Test) < 2 {
+		return nil
+	}
+	out := &runtime.HealthCheck{
+		Interval: declared.Interval, Timeout: declared.Timeout, StartPeriod: declared.StartPeriod, Retries: declared.Retries,
+	}
+	switch declared.Test[0] {
+	case "CMD":
+		out.Command = declared.Test[1:]
+	case "CMD-SHELL":
+		shell := []string(from.Shell)
+		if len(shell) == 0 {
+			shell = []string{"/bin/sh", "-c"}
+		}
+		out.Command = append(slices.Clone(shell), declared.Test[1])
+	default:
+		return nil
 	}
 	return out
 }

@@ -80,7 +80,7 @@ func (c *container) view() runtime.Container {
 		ID: c.id, Name: c.name, Labels: maps.Clone(c.labels), State: c.state, Restart: c.policy.String(),
 		RestartCount: c.restarts, ExitCode: c.exitCode, OOMKilled: c.oom, Error: c.failure, ImageID: c.imageID,
 		Address: c.liveAddress(), Ports: c.livePorts(), CreatedAt: c.created, StartedAt: c.started,
-		FinishedAt: c.finished, PID: c.pid, Detached: c.detached && c.alive(),
+		FinishedAt: c.finished, PID: c.pid, Detached: c.detached && c.alive(), Check: c.behaviour.Check,
 	}
 }
 

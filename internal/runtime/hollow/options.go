@@ -57,6 +57,8 @@ type Behaviour struct {
 	Output []string
 	// Unhealthy: every exec in it returns 1, unless Exec is set.
 	Unhealthy bool
+	// Check is the health check that its image declares.
+	Check *runtime.HealthCheck
 	// Exec runs a command in it. Nil returns 0 and prints nothing.
 	Exec func(call ExecCall) int
 	// Stats are its samples. At is filled in, and CPUTime from CPUPercent (100 is one core) where it is 0.

@@ -30,3 +30,18 @@ func call(args []string) int {
 	fmt.Println(strings.TrimSpace(string(body)))
 	return code(err)
 }
+
+// check prints the answer of a URL and ends with 0 if its status is below 400, else with 1: what a HEALTHCHECK runs.
+func check(args []string) int {
+	response, err := (&http.Client{Timeout: 10 * time.Second}).Get(args[0])
+	if err != nil {
+		return code(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	fmt.Printf("%d %s\n", response.StatusCode, strings.TrimSpace(string(body)))
+	if err == nil && response.StatusCode >= 400 {
+		return 1
+	}
+	return code(err)
+}

@@ -31,6 +31,7 @@ var commands = map[string]func(args []string) int{
 	"await":       await,
 	"burn":        burn,
 	"call":        call,
+	"check":       check,
 	"print":       printLines,
 	"eat":         eat,
 	"write":       write,

@@ -1,0 +1,215 @@
+//go:build integration
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// cell is one case of a version that is bad: of how many replicas, how they are probed, in which order, and how it fails.
+type cell struct {
+	name          string
+	replicas      int
+	probes, order string
+	fails         string
+}
+
+// The ways to fail, as in the table of docs/kinds/deployment.md, and what makes the test server fail so.
+const (
+	exitsAtOnce   = "exits at once"
+	dies          = "dies within monitor"
+	isNeverReady  = "is never ready"
+	readyThenDies = "is ready, then dies within monitor"
+)
+
+var failing = map[string]map[string]string{
+	exitsAtOnce:   {"EXIT_AFTER": "1ms", "EXIT_CODE": "1"},
+	dies:          {"EXIT_AFTER": "1s", "EXIT_CODE": "1"},
+	isNeverReady:  {"READY_AFTER": "1h"},
+	readyThenDies: {"READY_AFTER": "200ms", "EXIT_AFTER": "1200ms", "EXIT_CODE": "1"},
+}
+
+const (
+	badMonitor  = 2 * time.Second
+	badDeadline = 8 * time.Second
+	// badLoad is how much longer a busy machine may take for the steps of a rollback.
+	badLoad = 40 * time.Second
+)
+
+func cells() (out []cell) {
+	for _, order := range []string{api.OrderStartFirst, api.OrderStopFirst} {
+		for _, probes := range []string{"none", "readiness", "image"} {
+			for _, fails := range []string{exitsAtOnce, dies, isNeverReady, readyThenDies} {
+				if probes == "none" && (fails == isNeverReady || fails == readyThenDies) {
+					continue // without a probe what runs is ready
+				}
+				for _, replicas := range []int{1, 3} {
+					out = append(out, cell{fmt.Sprintf("c%d", len(out)), replicas, probes, order, fails})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// manifest is the cell's object in a version, which is bad or isn't.
+func (c cell) manifest(m *machine, checked string, bad bool) api.Object {
+	return m.manifest(c.name, replicas(c.replicas), func(s *api.DeploymentSpec) {
+		s.Strategy = &api.Strategy{Order: c.order, Pause: "0s", Monitor: api.Duration(badMonitor.String()), Drain: "0s"}
+		s.StopGracePeriod = "1s"
+		switch c.probes {
+		case "readiness":
+			asked()(s)
+		case "image":
+			s.Image = checked
+		}
+		if bad {
+			s.Env = failing[c.fails]
+			s.Strategy.Deadline = api.Duration(badDeadline.String())
+		}
+	})
+}
+
+// checkedImage is the test server with a HEALTHCHECK: it asks /healthz five times a second.
+func (m *machine) checkedImage(command string) string {
+	m.Helper()
+	dir, tag := m.TempDir(), "tendtest-"+random()+"/checked:v1"
+	text := fmt.Sprintf("FROM %s\nHEALTHCHECK --interval=200ms --timeout=5s --retries=2 CMD %s\n", image("v1"), command)
+	if err := os.WriteFile(filepath.Join(dir, "Dockerfile"), []byte(text), 0o644); err != nil {
+		m.Fatal(err)
+	}
+	m.engine("build", "--quiet", "--tag", tag, dir).must()
+	m.afterwards(func() { m.engine("rmi", tag).ignored() })
+	return tag
+}
+
+// TestABadVersionCostsAStep walks every cell of the table at once: a good version, then a bad one. What it costs is read from
+// the engine's events alone: which containers of the good version ran when.
+func TestABadVersionCostsAStep(t *testing.T) {
+	m := newMachine(t).start()
+	checked := m.checkedImage(`["/server", "check", "http://127.0.0.1:8080/healthz"]`)
+	all := cells()
+	apply := func(bad bool) {
+		request := api.ApplyRequest{}
+		for _, c := range all {
+			request.Objects = append(request.Objects, c.manifest(m, checked, bad))
+		}
+		if _, err := m.client.Apply(t.Context(), request); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(false)
+	for _, c := range all {
+		m.converged(c.name, 0)
+	}
+	h := m.follow()
+	began := time.Now()
+	apply(true)
+	for _, c := range all {
+		m.until(fmt.Sprintf("%+v has failed", c), func() bool { return c.over(h) })
+	}
+	h.caughtUp()
+	for _, c := range all {
+		lost, down := c.cost(h, began)
+		want := 0
+		if c.order == api.OrderStopFirst {
+			want = 1
+		}
+		t.Logf("%-11s %-9s %d replicas, %-34s %d lost, down for %s", c.order, c.probes, c.replicas, c.fails, lost, down.Round(100*time.Millisecond))
+		if lost != want {
+			t.Errorf("%+v: %d pods of the good version were lost at once, want %d", c, lost, want)
+		}
+		if most := want * int(badDeadline+badLoad); down > time.Duration(most) {
+			t.Errorf("%+v: it was down for %s", c, down)
+		}
+	}
+}
+
+// over reports whether the bad version has had its chance: it ended three times, or it was not ready by its deadline; and
+// the good version is back where it had to stop.
+func (c cell) over(h *history) bool {
+	ends, back := 0, false
+	var started time.Time
+	for _, event := range h.of(c.name) {
+		bad, start := event.Actor.Attributes["tend.release"] != "v1", event.Action == "start"
+		switch at := time.Unix(0, event.TimeNano); {
+		case bad && start && started.IsZero():
+			started = at
+		case bad && !start:
+			ends++
+		case !bad && start:
+			back = true
+		}
+	}
+	if c.order == api.OrderStopFirst {
+		return back
+	}
+	return ends >= 3 || !started.IsZero() && time.Since(started) > badDeadline+badMonitor
+}
+
+// cost returns the most containers of the good version that were gone at once, and for how long all of them were.
+func (c cell) cost(h *history, began time.Time) (lost int, down time.Duration) {
+	good := c.replicas
+	since := began
+	for _, event := range h.of(c.name) {
+		if event.Actor.Attributes["tend.release"] != "v1" {
+			continue
+		}
+		at := time.Unix(0, event.TimeNano)
+		if good == 0 {
+			down += at.Sub(since)
+		}
+		since = at
+		if event.Action == "start" {
+			good++
+		} else {
+			good--
+		}
+		lost = max(lost, c.replicas-good)
+	}
+	if good == 0 {
+		down += time.Since(since)
+	}
+	return lost, down
+}
+
+// of returns the events of an object's containers.
+func (h *history) of(name string) (out []engineEvent) {
+	for _, event := range h.all() {
+		if event.Actor.Attributes["tend.name"] == name {
+			out = append(out, event)
+		}
+	}
+	return out
+}
+
+// TestTheImagesHealthcheckHoldsARollout: the image's own check always fails. The pod that serves isn't replaced, and apply says
+// why, in the words of the check. An empty block of probes switches it off.
+func TestTheImagesHealthcheckHoldsARollout(t *testing.T) {
+	m := newMachine(t).start()
+	m.deploy(m.manifest("app"))
+	before := m.containers("app")
+	sick := m.checkedImage(`["/server", "check", "http://127.0.0.1:8080/nothing-here"]`)
+	bad := func(s *api.DeploymentSpec) { s.Image, s.Strategy.Deadline = sick, "4s" }
+	file := m.file("sick.json", string(mustJSON(t, m.manifest("app", bad))))
+	m.wantSaid(m.tend("apply", "-f", file), 2, "readiness (image): exit code 1: 404 404 page not found", "not ready within 4s")
+	if now := m.containers("app"); len(now) != 2 || !slices.Contains(now, before[0]) {
+		t.Errorf("the containers are %v, %v served before", now, before)
+	}
+	for _, pod := range m.pods("app") {
+		if pod.Release == "v2" {
+			m.wantSaid(m.tend("describe", pod.Name), 0, "(source: image)", "404 page not found")
+		}
+	}
+	m.deploy(m.manifest("app", bad, func(s *api.DeploymentSpec) { s.Probes = &api.Probes{} }))
+	if pods := m.pods("app"); len(pods) != 1 || pods[0].Release != "v3" || !pods[0].Ready {
+		t.Errorf("with its check switched off: %+v", pods)
+	}
+}
