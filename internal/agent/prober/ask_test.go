@@ -174,7 +174,7 @@ func TestTCPSocket(t *testing.T) {
 	c := &container{address: "127.0.0.1"}
 	c.want(t, p, passes)
 	_ = listener.Close()
-	c.want(t, p, fails("connection refused"))
+	c.want(t, p, fails("refuses connections"))
 }
 
 // TestAsksWhereTheContainerMoved: the address is the current one, even if no event reported it.
@@ -186,7 +186,37 @@ func TestAsksWhereTheContainerMoved(t *testing.T) {
 	defer listener.Close()
 	p := api.Probe{TCPSocket: &api.TCPSocket{Port: listener.Addr().(*net.TCPAddr).Port}}
 	(&container{address: "127.0.0.1", moved: "127.0.0.2"}).want(t, p, passes)
-	(&container{address: "127.0.0.1"}).want(t, p, fails("connection refused"))
+	(&container{address: "127.0.0.1"}).want(t, p, fails("refuses connections"))
+}
+
+// listening is a container of which it is known where its programs listen.
+type listening struct {
+	container
+	where []string
+	known bool
+}
+
+func (l *listening) Listening(prober.Attempt) ([]string, bool) { return l.where, l.known }
+
+// TestARefusedPortSaysWhereTheProgramListens: as far as that is known.
+func TestARefusedPortSaysWhereTheProgramListens(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	_ = listener.Close()
+	attempt := prober.Attempt{Probe: api.Probe{HTTPGet: &api.HTTPGet{Path: "/", Port: port}}, Timeout: time.Second}
+	for text, l := range map[string]*listening{
+		" refuses connections":                                              {},
+		" refuses connections; nothing listens in the container":            {known: true},
+		" refuses connections; the program listens on 8080, 127.0.0.1:9090": {known: true, where: []string{"8080", "127.0.0.1:9090"}},
+	} {
+		l.address = "127.0.0.1"
+		if got := prober.Asking(l)(t.Context(), attempt); got.Message != ":"+strconv.Itoa(port)+text {
+			t.Errorf("%q, want %q", got.Message, text)
+		}
+	}
 }
 
 func TestWhatSaysNothingIsVoid(t *testing.T) {

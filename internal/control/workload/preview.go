@@ -3,8 +3,6 @@ package workload
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"tend.dev/tend/api"
@@ -65,52 +63,25 @@ func (c *Controller) Preview(s records.Snapshot, object api.Object) ([]api.Plann
 		}
 		a.desired, a.slots = o.desired(target{release: p.release}), o.asOf(p.release, o.slots(), now)
 	}
-	forecast := rollout.Forecast(a.desired, a.slots, now)
-	if risk := o.outage(a, forecast); risk != "" {
-		add("risk", a.desired.Target.Release, risk)
+	return append(out, o.forecast(a, now)...), nil
+}
+
+// forecast returns the planner's actions, and before them what a bad release would cost.
+func (o observed) forecast(a assessment, now time.Time) (out []api.PlannedAction) {
+	actions := rollout.Forecast(a.desired, a.slots, now)
+	if risk := outage(a, actions); risk != "" {
+		out = append(out, api.PlannedAction{Object: o.ref, Verb: "risk", Release: a.desired.Target.Release, Text: risk})
 	}
-	for _, action := range forecast {
+	for _, action := range actions {
 		if action.Verb == rollout.Forget || action.Verb == rollout.Remove {
 			continue // the remains of ended slots are removed anyway
 		}
 		out = append(out, api.PlannedAction{
-			Object: ref, Verb: string(action.Verb), Slot: action.Slot, Task: action.Task,
+			Object: o.ref, Verb: string(action.Verb), Slot: action.Slot, Task: action.Task,
 			Release: action.Version.Release, Reason: action.Reason, Text: action.String(),
 		})
 	}
-	return out, nil
-}
-
-// outage says what a bad release costs a workload whose pods all stop before the new ones start; empty if some go on.
-func (o observed) outage(a assessment, forecast []rollout.Action) string {
-	strategy, wanted := a.desired.Strategy, a.desired.Replicas
-	replaced := slices.ContainsFunc(forecast, func(next rollout.Action) bool {
-		return next.Verb == rollout.Shutdown && next.Version.Release != a.desired.Target.Release && next.Version.Release == a.desired.LastGood
-	})
-	if strategy.Order != api.OrderStopFirst || wanted == 0 || wanted > strategy.MaxParallel || !replaced {
-		return ""
-	}
-	pods := "1 replica"
-	if wanted > 1 {
-		pods = fmt.Sprintf("%d replicas at once", wanted)
-	}
-	back := fmt.Sprintf("up to %s (strategy.deadline), until %s is back", shortly(strategy.Deadline), a.desired.LastGood)
-	if strategy.OnFailure != api.OnFailureRollback {
-		back = fmt.Sprintf("its pods until you go back (on_failure = %q)", strategy.OnFailure)
-	}
-	return fmt.Sprintf("%s, stop-first: a bad release is an outage of %s", pods, back)
-}
-
-// shortly writes a duration without the units that are 0.
-func shortly(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
+	return out
 }
 
 // lookFor returns the action that brings the image.

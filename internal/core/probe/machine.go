@@ -169,7 +169,7 @@ func (a *asked) fail(message string, early bool, now time.Time) bool {
 		return false // it holds nothing back, and may be the only one
 	}
 	first := a.status.Message == "" || turned.Phase != a.status.Phase
-	if !first && !telling(a.failures) && (message == a.status.Message || now.Sub(a.messageAt) < messageInterval) {
+	if !first && !(a.eager && telling(a.failures)) && (message == a.status.Message || now.Sub(a.messageAt) < messageInterval) {
 		return false
 	}
 	a.status = turned
@@ -177,7 +177,7 @@ func (a *asked) fail(message string, early bool, now time.Time) bool {
 	return true
 }
 
-// telling reports whether so many failures in a row are worth a write: 3, 10, 30, 100, …
+// telling reports whether so many failures in a row, of a probe that has not passed yet, are worth a write: 3, 10, 30, 100, …
 func telling(failures int) bool {
 	for n := 1; n <= failures; n *= 10 {
 		if failures == n || failures == 3*n {

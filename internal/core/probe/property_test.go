@@ -24,7 +24,7 @@ func drawProbe(t *rapid.T, label string) *api.Probe {
 	}
 }
 
-// dumb keeps every answer and counts anew each time.
+// dumb keeps every answer and counts again each time.
 type dumb struct {
 	fails, passes int
 	delay, period time.Duration
