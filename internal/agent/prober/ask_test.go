@@ -208,7 +208,7 @@ func TestARefusedPortSaysWhereTheProgramListens(t *testing.T) {
 	_ = listener.Close()
 	attempt := prober.Attempt{Probe: api.Probe{HTTPGet: &api.HTTPGet{Path: "/", Port: port}}, Timeout: time.Second}
 	for text, l := range map[string]*listening{
-		" refuses connections":                                              {},
+		" refuses connections": {},
 		" refuses connections; nothing listens in the container":            {known: true},
 		" refuses connections; the program listens on 8080, 127.0.0.1:9090": {known: true, where: []string{"8080", "127.0.0.1:9090"}},
 	} {

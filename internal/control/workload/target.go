@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -110,11 +111,25 @@ func (o observed) same(r *api.Release, id identity) bool {
 	if r == nil || r.Build.Name() != id.build.Name() || r.EnvHash != id.envHash && !id.quiet || id.imageID != "" && r.ImageID != id.imageID {
 		return false
 	}
+	if id.pinned == nil && probesOff(r.Spec) != o.spec.Probes.None() {
+		return false // the hash takes an empty block for none, and it switches the image's check off
+	}
 	if r.HashVersion != id.version {
 		older, err := spechash.WorkloadVersion(r.HashVersion, o.spec, id.assets)
 		return err == nil && id.pinned == nil && r.SpecHash == older
 	}
 	return r.SpecHash == id.hash
+}
+
+// probesOff reports whether the spec of a release has an empty block of probes.
+func probesOff(spec json.RawMessage) bool {
+	if !bytes.Contains(spec, []byte(`"probes"`)) {
+		return false
+	}
+	var declared struct {
+		Probes *api.Probes `json:"probes"`
+	}
+	return json.Unmarshal(spec, &declared) == nil && declared.Probes.None()
 }
 
 // choose decides which release is wanted: the one in force or the newest if it is the same, else a new one. While the
@@ -241,7 +256,7 @@ func (o observed) reasonForRelease(id identity) string {
 		return "rollback to " + id.pinned.ID
 	case newest.Generation == o.object.Value.Metadata.Generation && !maps.Equal(newest.AssetDigests, id.assets):
 		return "asset changed"
-	case newest.SpecHash != id.hash:
+	case newest.SpecHash != id.hash, id.pinned == nil && probesOff(newest.Spec) != o.spec.Probes.None():
 		return "spec changed"
 	case newest.EnvHash != id.envHash:
 		return "environment changed"

@@ -30,6 +30,11 @@ func TestMint(t *testing.T) {
 			spec.Command = []string{"serve"}
 			l.apply(spec)
 		}, release: "v2", why: "spec changed"},
+		"probes off": {reason: "an empty block switches the image's check off, though the hash takes it for none", change: func(l *harness) {
+			spec := replicas(2, "web:1")
+			spec.Probes = &api.Probes{}
+			l.apply(spec)
+		}, release: "v2", why: "spec changed"},
 		"spec env": {reason: "env is in the hash", change: func(l *harness) {
 			spec := replicas(2, "web:1")
 			spec.Env = map[string]string{"A": "1"}
