@@ -103,7 +103,7 @@ func TestRolloutGatesOnReadiness(t *testing.T) {
 			t.Errorf("container %s of the old version was touched", id)
 		}
 	}
-	m.degraded("app", m.conditionReason("app"), "readiness probe", "answered 503")
+	m.degraded("app", m.conditionReason("app"), "readiness: GET :8080/healthz", "answered 503")
 	// The corrected version goes past it.
 	m.deploy(m.manifest("app", replicas(3), asked(), runs("v3")))
 	m.exactly("app", 3, "v3")
