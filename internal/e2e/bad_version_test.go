@@ -221,3 +221,19 @@ func TestTheImagesHealthcheckHoldsARollout(t *testing.T) {
 		t.Errorf("with its check switched off: %+v", pods)
 	}
 }
+
+// TestAWrongPortIsNamed: what the failing probe answered is in what apply prints while it waits, and says where the program
+// listens instead. Beforehand diff says what a bad release would cost.
+func TestAWrongPortIsNamed(t *testing.T) {
+	m := newMachine(t).start()
+	stopFirst := func(s *api.DeploymentSpec) { s.Strategy.Order = api.OrderStopFirst }
+	m.deploy(m.manifest("app", stopFirst))
+	wrong := m.file("wrong.json", string(mustJSON(t, m.manifest("app", stopFirst, func(s *api.DeploymentSpec) {
+		s.Probes = &api.Probes{Readiness: &api.Probe{HTTPGet: &api.HTTPGet{Path: "/ready", Port: 80}}}
+		s.Strategy.Deadline = "4s"
+	}))))
+	m.wantSaid(m.tend("diff", "-f", wrong), 0, "1 replica, stop-first: a bad release is an outage of up to 4s (strategy.deadline), until v1 is back")
+	m.wantSaid(m.tend("apply", "-f", wrong), 2, "running (Unready): readiness: :80 refuses connections", "the program listens on 8080",
+		"rolled back: v2 failed, back on v1: not ready within 4s")
+	m.until("the good version serves again", func() bool { return len(m.running("app")) == 1 && m.status("app").Ready == 1 })
+}
