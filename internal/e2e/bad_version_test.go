@@ -237,3 +237,29 @@ func TestAWrongPortIsNamed(t *testing.T) {
 		"rolled back: v2 failed, back on v1: not ready within 4s")
 	m.until("the good version serves again", func() bool { return len(m.running("app")) == 1 && m.status("app").Ready == 1 })
 }
+
+// TestWhatKeepsDyingIsNeverWell: a program that dies every three seconds outlives the monitor time of one. It counts as well once,
+// before its first end, and never again: neither between its ends, nor in the pod that takes its place.
+func TestWhatKeepsDyingIsNeverWell(t *testing.T) {
+	m := newMachine(t).start()
+	h := m.follow()
+	object := m.manifest("app", watched("1s"), func(s *api.DeploymentSpec) { s.Env = map[string]string{"EXIT_AFTER": "3s", "EXIT_CODE": "7"} })
+	m.deploy(object)
+	ends := func() (n int) {
+		for _, event := range h.of("app") {
+			if event.Action == "die" {
+				n++
+			}
+		}
+		return n
+	}
+	m.until("its first end is seen", func() bool { return ends() > 0 && !isTrue(m.status("app"), api.ConditionReady) })
+	m.until("it ended seven times, in two pods", func() bool {
+		if status := m.status("app"); isTrue(status, api.ConditionReady) {
+			t.Fatalf("it is said to be well after %d ends: %+v", ends(), status)
+		}
+		return ends() >= 7
+	})
+	file := m.file("dies.json", string(mustJSON(t, object)))
+	m.wantSaid(m.tend("apply", "-f", file), 2, "exits in", "exit code 7")
+}
