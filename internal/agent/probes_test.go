@@ -319,3 +319,38 @@ func TestAnEngineThatIsAwayCountsNothing(t *testing.T) {
 		}
 	})
 }
+
+// TestTheImagesCheckDecidesReadiness: where no readiness probe is declared the health check of the image is one: its failures are
+// shown from the first on and don't count in its start period. An empty block of probes switches it off.
+func TestTheImagesCheckDecidesReadiness(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPatient("check")
+		image := func(spec runtime.ContainerSpec) hollow.Behaviour {
+			behaviour := p.engine().Behaviour(spec)
+			behaviour.Check = &runtime.HealthCheck{Command: []string{"check"}, Interval: time.Second, StartPeriod: 20 * time.Second, Retries: 2}
+			return behaviour
+		}
+		l := newHarness(t, hollow.Options{Behaviour: image})
+		l.start()
+		defer l.close()
+		task := l.deploy(taskID(1), func(*api.Task, *api.DeploymentSpec) {})
+		off := l.deploy(taskID(2), func(_ *api.Task, spec *api.DeploymentSpec) { spec.Probes = &api.Probes{} })
+		l.pass(10 * time.Second)
+		readiness := l.status(task).Probes["readiness"]
+		if l.status(task).Ready || readiness.Phase != api.ProbeUnknown || readiness.Source != "image" || readiness.Message != "exit code 1" {
+			t.Errorf("in its start period: %+v", l.status(task))
+		}
+		if status := l.status(off); !status.Ready || len(status.Probes) > 0 {
+			t.Errorf("switched off: %+v", status)
+		}
+		l.pass(20 * time.Second)
+		if phase := l.status(task).Probes["readiness"].Phase; phase != api.ProbeUnhealthy {
+			t.Errorf("after its start period: %s", phase)
+		}
+		p.set(false, "check")
+		l.pass(2 * time.Second)
+		if status := l.status(task); !status.Ready || status.Probes["readiness"].Message != "" {
+			t.Errorf("well: %+v", status)
+		}
+	})
+}
