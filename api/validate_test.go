@@ -205,3 +205,31 @@ func TestCheckEnv(t *testing.T) {
 		}
 	}
 }
+
+// TestOnFailureByOrder: where pods stop before new ones start a failure is turned back, unless the user says otherwise.
+func TestOnFailureByOrder(t *testing.T) {
+	volume := api.Container{Volumes: []string{"data:/data"}}
+	for name, tc := range map[string]struct {
+		reason string
+		spec   api.DeploymentSpec
+		plain  string // on nodes that run plain processes
+		want   string
+	}{
+		"start-first":       {"the old pods serve on", api.DeploymentSpec{}, "", api.OnFailurePause},
+		"a volume":          {"one pod holds it at a time", api.DeploymentSpec{Container: volume}, "", api.OnFailureRollback},
+		"a fixed port":      {"and the port", api.DeploymentSpec{Ports: []string{"80:80"}}, "", api.OnFailureRollback},
+		"declared order":    {"it is stop-first", api.DeploymentSpec{Strategy: &api.Strategy{Order: api.OrderStopFirst}}, "", api.OnFailureRollback},
+		"start-first with":  {"a volume that is shared", api.DeploymentSpec{Container: volume, Strategy: &api.Strategy{Order: api.OrderStartFirst}}, "", api.OnFailurePause},
+		"declared":          {"the user decides", api.DeploymentSpec{Container: volume, Strategy: &api.Strategy{OnFailure: api.OnFailurePause}}, "", api.OnFailurePause},
+		"plain processes":   {"they share ports", api.DeploymentSpec{}, api.OrderStopFirst, api.OnFailureRollback},
+		"declared on plain": {"the user decides", api.DeploymentSpec{Strategy: &api.Strategy{OnFailure: api.OnFailureContinue}}, api.OrderStopFirst, api.OnFailureContinue},
+	} {
+		resolved := tc.spec.ResolvedStrategy()
+		if tc.plain != "" {
+			resolved = tc.spec.InOrder(resolved, tc.plain)
+		}
+		if resolved.OnFailure != tc.want {
+			t.Errorf("%s: %s: %s, want %s", name, tc.reason, resolved.OnFailure, tc.want)
+		}
+	}
+}
