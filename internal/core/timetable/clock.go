@@ -24,8 +24,12 @@ const maxAhead = time.Hour
 func (p *planner) followClock() {
 	line := &p.plan.Timeline
 	for i := range p.runs { // a run whose creation is all that was stored of a decision
-		if at := p.runs[i].ScheduledAt; at.After(line.Last) && at.After(line.Ahead) {
+		at := p.runs[i].ScheduledAt
+		if at.After(line.Last) && at.After(line.Ahead) {
 			p.advance(at)
+		}
+		if line.passedOver(at) {
+			p.take(at)
 		}
 	}
 	if !line.Last.After(p.now.Add(punctual)) {
@@ -137,6 +141,16 @@ func (p *planner) take(due time.Time) {
 		}
 	}
 	line.Skipped = kept[max(len(kept)-mostSkipped, 0):]
+}
+
+// passedOver reports whether the clock once passed over a due time.
+func (t Timeline) passedOver(due time.Time) bool {
+	return slices.ContainsFunc(t.Skipped, func(span api.TimeSpan) bool { return !span.After.IsZero() && holds(span, due) })
+}
+
+// awaits reports whether a due time was not dealt with, as far as the timeline says.
+func (t Timeline) awaits(due time.Time) bool {
+	return !due.IsZero() && (due.After(t.Last) && due.After(t.Ahead) || t.passedOver(due))
 }
 
 func holds(span api.TimeSpan, at time.Time) bool {

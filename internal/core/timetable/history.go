@@ -37,6 +37,10 @@ func (p *planner) prune() {
 		if slices.ContainsFunc(r.tasks, func(t Task) bool { return !t.Ended() || t.Desired == api.DesiredRunning && !t.Terminal() }) {
 			continue // it has yet to be stopped
 		}
+		if p.Schedule != nil && p.stored.awaits(r.ScheduledAt) && !p.plan.Timeline.awaits(r.ScheduledAt) {
+			p.look(p.now) // the run is all that says so until the timeline is stored: without it the due time would begin another
+			continue
+		}
 		r.pruned = true
 		p.do(Action{Verb: PruneRun, Run: r.ID})
 	}

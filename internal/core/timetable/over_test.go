@@ -1,6 +1,7 @@
 package timetable
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -29,5 +30,32 @@ func TestAClockThatWasAheadAtARestore(t *testing.T) {
 	plan := Decide(d, Observed{Timeline: Timeline{ScheduleHash: "s", Last: at(3, 0)}}, at(3, 30))
 	if plan = Decide(d, Observed{Timeline: plan.Timeline}, at(4, 0)); len(plan.Actions) == 0 || plan.Actions[0].Verb != CreateRun {
 		t.Errorf("at the next due time: %v, next %s", plan.Actions, plan.NextRun)
+	}
+}
+
+// TestARunStaysUntilItsDueTimeIsStored: after a crash the run may be all that says that its due time was dealt with. Were it deleted
+// by a plan whose timeline isn't stored either, the due time would begin another one.
+func TestARunStaysUntilItsDueTimeIsStored(t *testing.T) {
+	due := time.Date(2026, 11, 21, 11, 59, 0, 0, time.UTC)
+	desired := Desired{Schedule: parse(t, "* * * * *", "UTC"), ScheduleHash: "h", Release: "v1"}
+	for name, line := range map[string]Timeline{
+		"a clock that goes on":  {ScheduleHash: "h", Last: due.Add(-time.Minute)},
+		"one that was set back": {ScheduleHash: "h", Last: due.Add(-time.Minute), Ahead: due.Add(time.Hour), Skipped: []api.TimeSpan{{After: due.Add(-time.Second), Before: due.Add(time.Second)}}},
+	} {
+		observed := Observed{Timeline: line, Runs: []api.Run{{
+			ID: RunID(due), Trigger: api.TriggerSchedule, ScheduledAt: due, CreatedAt: due, FinishedAt: due.Add(time.Second), State: api.RunSucceeded,
+		}}}
+		now := due.Add(30 * time.Second)
+		prunes := func(plan Plan) bool {
+			return slices.ContainsFunc(plan.Actions, func(a Action) bool { return a.Verb == PruneRun })
+		}
+		first := Decide(desired, observed, now)
+		if prunes(first) || first.After > time.Second {
+			t.Errorf("%s: %v, again after %s", name, first.Actions, first.After)
+		}
+		observed.Timeline = first.Timeline
+		if second := Decide(desired, observed, now); !prunes(second) {
+			t.Errorf("%s: once it is stored: %v", name, second.Actions)
+		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // Decide compares the declared with the observed state and returns the next actions.
 func Decide(desired Desired, observed Observed, now time.Time) Plan {
-	p := &planner{Desired: desired, now: now, plan: Plan{Timeline: observed.Timeline}}
+	p := &planner{Desired: desired, now: now, stored: observed.Timeline, plan: Plan{Timeline: observed.Timeline}}
 	p.sort(observed)
 	if desired.Deleting {
 		p.removeAll(observed.Tasks)
@@ -30,9 +30,10 @@ func Decide(desired Desired, observed Observed, now time.Time) Plan {
 // planner holds one decision while it is made.
 type planner struct {
 	Desired
-	now  time.Time
-	runs []run // oldest first
-	plan Plan
+	now    time.Time
+	stored Timeline
+	runs   []run // oldest first
+	plan   Plan
 }
 
 // run is a run with its tasks, the newest attempt last. ended is set if this plan ends it, pruned if this plan deletes
