@@ -92,13 +92,17 @@ func TestTheTokenOfAServerThatIsOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := s.startWith("b", func(o *Options) { o.External, o.Join, o.Token = reach(shared), token.Address, token.Token })
+	lists := func(count int) func() bool {
+		return func() bool {
+			servers, err := a.client.Servers(t.Context())
+			return err == nil && len(servers.Items) == count
+		}
+	}
+	a.untilWithin(patience, "b is there", lists(2))
 	if err := b.stop(); err != nil {
 		t.Fatal(err)
 	}
-	a.untilWithin(patience, "b is off", func() bool {
-		servers, err := a.client.Servers(t.Context())
-		return err == nil && len(servers.Items) == 1
-	})
+	a.untilWithin(patience, "b is off", lists(1))
 	given, err := join.JoinServer(t.Context(), nil, "https://"+token.Address, token.Token, join.Server{Name: "b"})
 	if err == nil || !strings.Contains(err.Error(), "used already, by b") || len(given.Keys) > 0 {
 		t.Errorf("gets %d bytes of keys: %v", len(given.Keys), err)

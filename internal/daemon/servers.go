@@ -45,14 +45,14 @@ func (d *daemon) bePresent(ctx context.Context) error {
 	ticker := time.NewTicker(controlplane.ElectionTTL / 3)
 	defer ticker.Stop()
 	for {
+		if !spent { // before the others see this one: who finds its token gets nothing for it from then on
+			spent = d.spendTokens(ctx, func(server string) bool { return server == d.Name }) == nil
+		}
 		if lease == 0 || errors.Is(d.store.KeepAlive(ctx, lease), store.ErrLeaseNotFound) {
 			var err error
 			if lease, err = d.announcePresence(ctx, since, d.gateAddress()); err != nil && ctx.Err() == nil {
 				d.Logger.DebugContext(ctx, "this server could not say that it runs; tried again", "error", err)
 			}
-		}
-		if lease != 0 && !spent {
-			spent = d.spendTokens(ctx, func(server string) bool { return server == d.Name }) == nil
 		}
 		select {
 		case <-ctx.Done():

@@ -63,7 +63,7 @@ func TestRefusals(t *testing.T) {
 		"unknown pod":           {"GET", "/v1/pods/prod-web.zzzzzzzz", "", "", 404, "prod-web.zzzzzzzz"},
 		"mistyped pod":          {"GET", "/v1/pods/prod-web.aaaaaaab", "", "", 404, "did you mean prod-web.aaaaaaaa?"},
 		"former pod":            {"GET", "/v1/pods/prod-web.12345678", "", "", 404, "`tend get pods prod/web` lists those there are"},
-		"mistyped kind":         {"GET", "/v1/objects/deplyoment", "", "", 404, `did you mean \"deployment\"?`},
+		"mistyped kind":         {"GET", "/v1/objects/deploymnt", "", "", 404, `did you mean \"deployment\"?`},
 		"mistyped object":       {"GET", "/v1/objects/deployment/prod/wbe", "", "", 404, "did you mean deployment/prod/web?"},
 		"nameless pod":          {"GET", "/v1/pods/x", "", "", 404, "x"},
 		"unknown pod's ready":   {"GET", "/v1/pods/x/ready", "", "", 404, "x"},

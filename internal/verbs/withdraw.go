@@ -3,6 +3,7 @@ package verbs
 import (
 	"bytes"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,7 +121,7 @@ func (s *Service) endSync(snap records.Snapshot, d *deleteDecision, opts DeleteO
 		if err != nil {
 			return err
 		}
-		changed = append(spared, taken...)
+		changed = slices.Concat(spared, taken)
 	} else {
 		for object := range by.mentioned(snap) {
 			p, err := by.release(object, now)

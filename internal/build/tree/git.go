@@ -110,7 +110,7 @@ func (g *askedGit) ignores(name string, folder bool) (bool, error) {
 		return false, nil
 	}
 	if _, err := g.root.Lstat(path.Join(name, ".git")); err != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // no repository of its own, or one that can't be seen: the rules around it hold
 	}
 	_, err := g.list(name) // a repository within the repository, such as a submodule, has rules of its own
 	if errors.Is(err, errNoRepository) {

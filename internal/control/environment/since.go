@@ -19,15 +19,16 @@ func (e *Environments) Since(s records.Snapshot, object api.Object, release api.
 		return nil, "", err
 	}
 	then, unreadable := e.taken(release)
+	readable := unreadable == nil
 	_, merged, err := e.Resolve(s, object.Ref(), spec.Container)
 	if err != nil {
 		merged = nil
 	}
 	hash, hashErr := e.Hash(merged) // Unbuilt with an error
 	switch {
-	case err != nil && unreadable != nil, hashErr != nil:
+	case err != nil && !readable, hashErr != nil:
 		return nil, "", errors.Join(err, hashErr)
-	case unreadable != nil:
+	case !readable:
 		return nil, "", nil
 	case err != nil:
 		return nil, hash, err

@@ -84,7 +84,8 @@ func together(services []Service) [][]Service {
 			}
 		}
 		slices.SortFunc(unit, func(a, b Service) int { return cmp.Compare(a.Name, b.Name) })
-		units = append(rest, unit)
+		rest = append(rest, unit)
+		units = rest
 	}
 	slices.SortFunc(units, func(a, b []Service) int { return cmp.Compare(a[0].Name, b[0].Name) })
 	return units

@@ -58,7 +58,7 @@ func check(from *container.Config) *runtime.HealthCheck {
 	case "CMD":
 		out.Command = declared.Test[1:]
 	case "CMD-SHELL":
-		shell := []string(from.Shell)
+		shell := from.Shell
 		if len(shell) == 0 {
 			shell = []string{"/bin/sh", "-c"}
 		}

@@ -35,11 +35,16 @@ var ErrRemoved = errors.New("this server was removed from its cluster")
 
 // whyStopped returns why the member has stopped by itself.
 func (s *Store) whyStopped(otherwise error) error {
-	members, ok := s.member.Server.Cluster().(interface{ IsIDRemoved(id types.ID) bool })
-	if s.removed.Load() || ok && members.IsIDRemoved(s.member.Server.MemberID()) {
+	if s.Removed() {
 		return ErrRemoved
 	}
 	return otherwise
+}
+
+// Removed reports whether this member knows that it was removed.
+func (s *Store) Removed() bool {
+	members, ok := s.member.Server.Cluster().(interface{ IsIDRemoved(id types.ID) bool })
+	return s.removed.Load() || ok && members.IsIDRemoved(s.member.Server.MemberID())
 }
 
 // fail is called on goroutines of etcd, with its locks held: it only hands over the error.
