@@ -5,7 +5,7 @@ import "time"
 // NodeDisk says what lies on the disk of a node.
 type NodeDisk struct {
 	Node string `json:"node"`
-	// Message says why nothing is known of the node. The rest is empty then.
+	// Message says why the node could not be asked for all of it: what is empty is unknown.
 	Message string `json:"message,omitempty"`
 	// SizeBytes and FreeBytes are those of the disk with images and volumes; 0 where it can't be seen.
 	SizeBytes int64 `json:"sizeBytes,omitempty"`

@@ -117,7 +117,7 @@ func (a *app) printPrunedImages(disks api.ListResult[api.NodeDisk], dryRun bool)
 		return err
 	}
 	if len(missed) > 0 {
-		return fmt.Errorf("not asked: %s", strings.Join(missed, "; "))
+		return fmt.Errorf("not all could be asked: %s", strings.Join(missed, "; "))
 	}
 	return nil
 }

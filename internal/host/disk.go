@@ -18,14 +18,16 @@ func (a access) Disk(ctx context.Context, prune bool) (api.NodeDisk, error) {
 	}
 	disk := api.NodeDisk{Node: h.Node, Surplus: surplus, Root: folderUse(h.Root)}
 	info, err := h.runtime.Info(ctx)
-	if err != nil {
-		return api.NodeDisk{}, err
+	if err != nil { // what was removed counts all the same
+		disk.Message = err.Error()
+		return disk, nil
 	}
 	disk.Short = info.DiskShort
 	if user, ok := runtime.As[runtime.DiskUser](h.runtime); ok {
 		use, err := user.DiskUse(ctx)
 		if err != nil {
-			return api.NodeDisk{}, err
+			disk.Message = err.Error()
+			return disk, nil
 		}
 		disk.SizeBytes, disk.FreeBytes = use.SizeBytes, use.FreeBytes
 		disk.Images, disk.Volumes, disk.Logs = use.Images, use.Volumes, use.Logs

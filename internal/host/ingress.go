@@ -95,8 +95,9 @@ func (h *Host) openEdge() (func(changed func()) agent.Edge, error) {
 	if h.Edge != nil {
 		return h.Edge, nil
 	}
-	o := h.Ingress
+	o, sockets := h.Ingress, servicemanager.Inherited(h.Logger)
 	if !o.Wanted() {
+		sockets.Drop(func(func(string) bool) bool { return false })
 		return nil, nil
 	}
 	balancers, err := networks("--ingress-proxy-protocol", o.Balancers)
@@ -127,7 +128,7 @@ func (h *Host) openEdge() (func(changed func()) agent.Edge, error) {
 	}
 	return func(changed func()) agent.Edge {
 		return edge.New(edge.Options{
-			HTTP: address(o.HTTP), HTTPS: address(o.HTTPS), Sockets: servicemanager.Inherited(h.Logger), Balancers: balancers, Trusted: trusted, Storage: h.Control.Certificates(), Sign: h.Control.Sign,
+			HTTP: address(o.HTTP), HTTPS: address(o.HTTPS), Sockets: sockets, Balancers: balancers, Trusted: trusted, Storage: h.Control.Certificates(), Sign: h.Control.Sign,
 			Directory: o.Directory, Roots: roots, DNS: dns, Registry: h.Registry, Access: access, Logger: h.Logger, Changed: changed, Relayed: h.relayed(),
 		})
 	}, nil

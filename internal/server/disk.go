@@ -48,7 +48,7 @@ func (s *Server) askDisks(ctx context.Context, prune bool) (api.ListResult[api.N
 				return err
 			}, "node", id)
 			if err != nil {
-				out[i] = api.NodeDisk{Node: id, Message: err.Error()}
+				out[i].Node, out[i].Message = id, err.Error()
 			}
 		})
 	}

@@ -33,6 +33,17 @@ type held struct {
 	file    *os.File
 }
 
+// own reports whether this program had it kept.
+func (h held) own() bool { return strings.HasPrefix(h.name, own) }
+
+// fits reports whether a socket is the one of an address. A socket unit may open any address for one that names only a port; what this program
+// opened for such an address hears all of the machine's.
+func (h held) fits(address string) bool {
+	host, _, err := net.SplitHostPort(h.address)
+	asked, _, _ := net.SplitHostPort(address)
+	return fits(address, h.address) && (!h.own() || asked != "" || err == nil && net.ParseIP(host).IsUnspecified())
+}
+
 // Inherited returns the sockets that the service manager hands to this process. It takes them out of the environment, so that
 // no child believes them its own.
 func Inherited(log *slog.Logger) *Sockets {
@@ -77,7 +88,7 @@ func (s *Sockets) Find(address string) *os.File {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.held {
-		if fits(address, h.address) {
+		if h.fits(address) {
 			return h.file
 		}
 	}
@@ -92,7 +103,7 @@ func (s *Sockets) Lent(address string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.held {
-		if fits(address, h.address) && !strings.HasPrefix(h.name, own) {
+		if h.fits(address) && !h.own() {
 			return true
 		}
 	}
@@ -132,7 +143,7 @@ func (s *Sockets) Drop(wanted func(fits func(address string) bool) bool) {
 	defer s.mu.Unlock()
 	var kept []held
 	for _, h := range s.held {
-		if !strings.HasPrefix(h.name, own) || wanted(func(address string) bool { return fits(address, h.address) }) {
+		if !h.own() || wanted(h.fits) {
 			kept = append(kept, h)
 			continue
 		}

@@ -110,3 +110,18 @@ func TestASocketUnitsSocket(t *testing.T) {
 		t.Error("it is gone")
 	}
 }
+
+// TestWhichKeptSocketFits: one that this program opened for one address is none for all of them.
+func TestWhichKeptSocketFits(t *testing.T) {
+	for _, test := range []struct {
+		name, at, asked string
+		want            bool
+	}{
+		{"tend.socket", "127.0.0.1:80", ":80", true}, {own + "x", "127.0.0.1:80", ":80", false}, {own + "x", "[::]:80", ":80", true},
+		{own + "x", "0.0.0.0:80", ":80", true}, {own + "x", "127.0.0.1:80", "127.0.0.1:80", true},
+	} {
+		if got := (held{name: test.name, address: test.at}).fits(test.asked); got != test.want {
+			t.Errorf("%s at %s, asked for %s: %v", test.name, test.at, test.asked, got)
+		}
+	}
+}

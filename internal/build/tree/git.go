@@ -92,7 +92,7 @@ func (g *askedGit) list(folder string) (whole bool, err error) {
 
 // gitEnvironment is the user's, without what a hook of git has set for another repository.
 func gitEnvironment() map[string]string {
-	out := map[string]string{"LC_ALL": "C"}
+	out := map[string]string{"LC_ALL": "C", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""} // what a repository lacks isn't fetched
 	for _, entry := range os.Environ() {
 		name, value, _ := strings.Cut(entry, "=")
 		if name != "LC_ALL" && (!strings.HasPrefix(name, "GIT_") || name == "GIT_CONFIG_GLOBAL") {

@@ -102,6 +102,20 @@ func (e *Edge) Update(routes []ingress.Route, policies []certs.Policy) {
 	e.ports.Want(ports)
 }
 
+// unclaimed is how long sockets of an earlier process wait for the first routes: nobody answers who connects to them meanwhile.
+const unclaimed = 30 * time.Second
+
+// free ends the sockets of an earlier process if there are no routes.
+func (e *Edge) free(ctx context.Context) {
+	timer := time.NewTimer(unclaimed)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+		e.first.Do(func() { e.opts.Sockets.Drop(func(func(string) bool) bool { return false }) })
+	}
+}
+
 // listens reports whether one of the listeners is at an address that fits.
 func (e *Edge) listens(fits func(address string) bool, ports map[api.Listen]bool) bool {
 	if fits(e.opts.HTTP) || fits(e.opts.HTTPS) {
@@ -132,6 +146,7 @@ func (e *Edge) Run(ctx context.Context) error {
 	defer e.certs.Close()
 	var both recovery.Group
 	both.Go(func() { _ = e.ports.Run(ctx) })
+	both.Go(func() { e.free(ctx) })
 	defer both.Wait()
 	return e.listeners.Run(ctx)
 }

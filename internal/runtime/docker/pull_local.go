@@ -10,6 +10,7 @@ import (
 	"github.com/distribution/reference"
 	"github.com/moby/moby/client"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -41,6 +42,9 @@ func (r *Runtime) tags(ctx context.Context, named reference.Named) []string {
 	}
 	var tags []string
 	for _, image := range listed.Items {
+		if image.Labels[api.LabelBuildCluster] != "" {
+			continue // what was built here belongs to a scope, and no other one learns of it
+		}
 		for _, name := range image.RepoTags {
 			if tag, ok := strings.CutPrefix(name, repository+":"); ok && !slices.Contains(tags, tag) {
 				tags = append(tags, tag)
