@@ -23,10 +23,7 @@ func (a *app) configCommand() *cobra.Command {
 			"  tend config set prod/web TLS_KEY=@key.pem     # a file's content; KEY=- is stdin\n" +
 			"  tend config import prod/web secrets.env       # KEY=VALUE lines; - is stdin\n" +
 			"  tend config list prod/web\n  tend config get prod/web DATABASE_URL\n  tend config unset prod LOG_LEVEL",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownSubcommand(cmd, args[0])
-			}
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
 	}

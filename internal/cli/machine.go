@@ -143,7 +143,7 @@ func (f *machineFlags) check() error {
 		flagFault("runtime", o.Runtime, o.Runtime == "" || o.Runtime == "docker" || o.Runtime == "process", "docker or process"),
 		flagFault("node", o.Node, o.Node == "" || membership.ValidName(o.Node), membership.NameRule),
 		flagFault("advertise", o.Advertise, o.Advertise == "" || isAddress(o.Advertise), "an IP address"),
-		checkListen("relay-listen", o.RelayListen),
+		checkRelayListen(o.RelayListen),
 		flagFault("starts", o.Starts, o.Starts > 0, "1 or more"),
 		flagFault("callback-port", o.CallbackPort, o.CallbackPort >= 0 && o.CallbackPort <= 65535, "0 to 65535"),
 		flagFault("resync", o.Resync, o.Resync >= 100*time.Millisecond, "100ms or more"),
@@ -151,6 +151,13 @@ func (f *machineFlags) check() error {
 		flagFault("node-timeout", o.NodeTimeout, o.NodeTimeout >= max(3*time.Second, 2*o.Heartbeat),
 			fmt.Sprintf("%s or more: 3s, and two heartbeats of %s", max(3*time.Second, 2*o.Heartbeat), o.Heartbeat)),
 	)
+}
+
+func checkRelayListen(address string) error {
+	if address == "off" {
+		return nil
+	}
+	return checkListen("relay-listen", address)
 }
 
 func isAddress(text string) bool {

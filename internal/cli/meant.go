@@ -122,6 +122,25 @@ func unknownSubcommand(parent *cobra.Command, word string) *unknownCommandError 
 	return e
 }
 
+// refuseUnknown has the commands that only have others below them refuse a word that is none of these: a script would go on after the help.
+func refuseUnknown(parent *cobra.Command) {
+	for _, command := range parent.Commands() {
+		refuseUnknown(command)
+		if !command.HasSubCommands() || command.Args != nil {
+			continue
+		}
+		command.Args = func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownSubcommand(cmd, args[0])
+			}
+			return nil
+		}
+		if !command.Runnable() {
+			command.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
+}
+
 var unknownFlag = regexp.MustCompile(`^unknown (?:shorthand flag: '(.)'|flag: (--[a-z-]+))`)
 
 // flagHint returns the hint for a flag that a command doesn't have: what replaces one of the predecessor, or the flag that

@@ -58,6 +58,7 @@ func newRoot(s streams) *cobra.Command {
 	flags.StringVarP(&a.output, "output", "o", "", "output `FORMAT`: "+strings.Join(formats, ", "))
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	a.addCommands(root)
+	refuseUnknown(root)
 	withHelp(root)
 	a.completions(root)
 	return root

@@ -146,10 +146,17 @@ func (c *converter) portOfRouter(service string, r router, values map[string]lab
 	return c.onlyPort(service)
 }
 
-// onlyPort returns the port a service exposes where it publishes none: Traefik and Caddy take that one.
+// onlyPort returns the port that Traefik and Caddy take where none is named: the first that a service publishes, else the one it exposes. It is
+// 0 where the ingress itself finds it, in the ports of the deployment.
 func (c *converter) onlyPort(service string) int {
 	s := c.project.Services[service]
-	if len(s.Ports) > 0 || len(s.Expose) == 0 {
+	if len(s.Ports) > 0 {
+		if several := s.Deploy != nil && s.Deploy.Replicas != nil && *s.Deploy.Replicas > 1 || s.Scale != nil && *s.Scale > 1; several {
+			return int(s.Ports[0].Target) // the deployment has no ports then: an ingress listens there
+		}
+		return 0
+	}
+	if len(s.Expose) == 0 {
 		return 0
 	}
 	port, _, _ := strings.Cut(s.Expose[0], "/")
