@@ -51,6 +51,9 @@ func jobState(s records.Snapshot, object records.Read[api.Object]) dependency.St
 	}
 	switch {
 	case status.LastRun == "":
+		if spec, err := api.DecodeSpec[api.JobSpec](*object.Value); err == nil && spec.RunOnRelease {
+			return dependency.State{Why: "it has yet to run"}
+		}
 		return dependency.State{Why: "it never ran; start it with `tend run`"}
 	case status.LastState != api.RunSucceeded:
 		return dependency.State{Why: fmt.Sprintf("its run %s: %s", status.LastRun, status.LastState)}

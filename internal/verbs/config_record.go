@@ -3,6 +3,8 @@ package verbs
 import (
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
@@ -19,10 +21,24 @@ func (s *Service) updateConsumers(d *configDecision, snap records.Snapshot, chan
 			if object.Value.Metadata.Deleting() || !env.ReadBy(*object.Value, change.Bucket) {
 				continue
 			}
+			d.overruled(*object.Value, change)
 			before, after := s.envHash(snap, *object.Value, env.Change{}), s.envHash(snap, *object.Value, change)
 			if before != after || before == "" {
 				s.record(d, snap, object, before, after, by)
 			}
+		}
+	}
+}
+
+// overruled warns of keys that a reader's manifest sets itself: its value wins, so the change reaches no container of it.
+func (d *configDecision) overruled(object api.Object, change env.Change) {
+	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
+	if err != nil {
+		return // apply has refused it; a version to come may write what this one can't read
+	}
+	for _, key := range slices.Sorted(maps.Keys(change.Set)) {
+		if value, set := spec.Env[key]; set && !strings.Contains(value, "${config.") {
+			d.result.Warnings = append(d.result.Warnings, fmt.Sprintf("%s is in env of the manifest of %s, whose value wins: take it out there", key, object.Ref()))
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -160,7 +161,8 @@ func rollbackTarget(snap records.Snapshot, ref api.Ref, wanted string) (*api.Rel
 			}
 		}
 	}
-	return nil, notFound(keptReleases(releases), "%s has no release to return to but %s, which is current", ref, current.ID)
+	return nil, notFound(fmt.Sprintf("what has no release yet, such as an image that can't be had, is undone by name: tend rollback %s/%s %s", ref.Scope, ref.Name, current.ID),
+		"%s has no release to return to but %s, which is current", ref, current.ID)
 }
 
 // inForce returns the release to roll back from: the newest, unless an automatic rollback turned away from it already.
