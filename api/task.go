@@ -178,6 +178,7 @@ type TaskStatus struct {
 	StartedAt  time.Time `json:"startedAt,omitzero"`  // the current incarnation
 	RunningAt  time.Time `json:"runningAt,omitzero"`  // the first time the task ran
 	ReadyAt    time.Time `json:"readyAt,omitzero"`    // the last time it became ready
+	UnreadyAt  time.Time `json:"unreadyAt,omitzero"`  // since when it isn't ready any more; zero while it is, and before it was
 	FinishedAt time.Time `json:"finishedAt,omitzero"` // the task's end
 }
 

@@ -157,7 +157,7 @@ func (o observed) slots() []rollout.Slot {
 				slot.Apart = healing.Apart(*s)
 			}
 			slot.Reason, slot.Message, slot.Next = s.Reason, s.Message, s.Next
-			slot.StartedAt, slot.RunningAt, slot.ReadyAt = s.StartedAt, s.RunningAt, s.ReadyAt
+			slot.StartedAt, slot.RunningAt, slot.ReadyAt, slot.UnreadyAt = s.StartedAt, s.RunningAt, s.ReadyAt, s.UnreadyAt
 			if s.State == api.TaskShutdown && endedByItself(*task) {
 				slot.State = api.TaskFailed
 			}

@@ -99,6 +99,24 @@ func TestUnknownProbesStay(t *testing.T) {
 	}
 }
 
+// TestSinceWhenItIsUnready: the time stays while it isn't ready, and goes when it is again.
+func TestSinceWhenItIsUnready(t *testing.T) {
+	in := healing.Input{Task: keepTask, Status: runningStatus(0), Container: running()}
+	for i, step := range []struct {
+		phase api.ProbePhase
+		want  time.Time
+	}{
+		{api.ProbeHealthy, time.Time{}}, {api.ProbeUnhealthy, now.Add(time.Minute)}, {api.ProbeUnhealthy, now.Add(time.Minute)},
+		{api.ProbeHealthy, time.Time{}}, {api.ProbeUnhealthy, now.Add(4 * time.Minute)},
+	} {
+		in.Status.Probes = map[string]api.ProbeStatus{"readiness": {Phase: step.phase}}
+		d := healing.Plan(in, now.Add(time.Duration(i)*time.Minute))
+		if in.Status = d.Status; d.Status.Ready != step.want.IsZero() || !d.Status.UnreadyAt.Equal(step.want) {
+			t.Fatalf("step %d: ready %v, unready since %s, want %s", i, d.Status.Ready, d.Status.UnreadyAt, step.want)
+		}
+	}
+}
+
 // lifeless is a container that dies again and again, and is restarted as decided each time.
 type lifeless struct {
 	t   *testing.T

@@ -55,6 +55,7 @@ func (p *planner) ready() {
 		next.ReadyAt = p.now
 	}
 	next.Steady = next.Steady && p.incarnation()
+	next.UnreadyAt = time.Time{}
 	next.Ready, next.Reason, next.Message, next.Next = true, "", "", ""
 	if next.CrashLoop {
 		next.Reason, next.Message, next.Next = p.loopReason(), p.crashMessage(), p.nextStep(p.loopReason())
@@ -66,8 +67,12 @@ func (p *planner) ready() {
 
 // down reports that the task isn't ready, for a reason.
 func (p *planner) down(reason, message string) {
-	p.out.Status.Ready, p.out.Status.Steady = false, false
-	p.out.Status.Reason, p.out.Status.Message, p.out.Status.Next = reason, message, p.nextStep(reason)
+	next := &p.out.Status
+	if !next.ReadyAt.IsZero() && next.UnreadyAt.IsZero() {
+		next.UnreadyAt = p.now
+	}
+	next.Ready, next.Steady = false, false
+	next.Reason, next.Message, next.Next = reason, message, p.nextStep(reason)
 }
 
 func (p *planner) stop() {

@@ -95,26 +95,41 @@ func (w *world) running(s *Slot) (first step, found bool) {
 	if s.Monitored && !s.Steady {
 		consider(max(w.monitor[s.Task], s.Apart+s.Apart/4), func() { s.Steady = true })
 	}
-	if !s.Ready && fate != fateCrashes && fate != fateNeverReady {
+	once := fate == fateReadyOnce && !s.ReadyAt.IsZero()
+	if !s.Ready && fate != fateCrashes && fate != fateNeverReady && !once {
 		consider(readyTakes, func() {
-			s.Ready, s.ReadyAt = true, w.now
+			s.Ready, s.ReadyAt, s.UnreadyAt = true, w.now, time.Time{}
 			w.log("  %s ready", s.ID)
+		})
+	}
+	if s.Ready && once {
+		consider(s.ReadyAt.Sub(s.StartedAt)+readyFor, func() {
+			w.unready(s)
+			w.log("  %s isn't ready any more", s.ID)
 		})
 	}
 	return first, found
 }
 
+// unready takes a slot's readiness from it, while its container runs on.
+func (w *world) unready(s *Slot) {
+	if s.Ready {
+		s.Ready, s.Steady, s.UnreadyAt = false, false, w.now
+	}
+}
+
 // die ends the container, and the engine starts it again.
 func (w *world) die(s *Slot) {
 	w.exits[s.Task]++
-	s.Ready, s.Steady, s.Apart, s.StartedAt = false, false, w.lives, w.now
+	w.unready(s)
+	s.Steady, s.Apart, s.StartedAt = false, w.lives, w.now
 	if w.exits[s.Task] == loopExits {
 		w.crashLoop(s)
 		return
 	}
 	w.log("  %s died and runs again", s.ID)
 	if !w.probed {
-		s.Ready, s.ReadyAt = true, w.now
+		s.Ready, s.ReadyAt, s.UnreadyAt = true, w.now, time.Time{}
 	}
 }
 

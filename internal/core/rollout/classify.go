@@ -56,8 +56,8 @@ func (p *planner) steady(s *Slot) bool {
 	return p.passed(s.StartedAt, p.desired.Strategy.Monitor)
 }
 
-// failing reports whether the slot used up its chance. One that was ready before and no longer is fails by CrashLoop or
-// by ending. A lost one isn't late: what its node does says nothing about the target.
+// failing reports whether the slot used up its chance. A lost one isn't late: what its node does says nothing about the
+// target.
 func (p *planner) failing(s *Slot) bool {
 	switch {
 	case s.CrashLoop:
@@ -65,14 +65,26 @@ func (p *planner) failing(s *Slot) bool {
 	case s.Lost:
 		return false
 	}
-	late := !s.Ready && s.ReadyAt.IsZero()
-	return late && p.overdue(s)
+	return p.late(s)
 }
 
-// overdue reports whether the deadline of a slot has passed. It counts from WatchedSince if that is later than the
-// slot's creation.
-func (p *planner) overdue(s *Slot) bool {
-	from := s.CreatedAt
+// late reports whether the slot was not ready for the whole deadline: since its creation, or since it was last ready, as
+// long as its release was never good. What was good once fails by CrashLoop or by ending alone: its pods that no longer
+// answer say nothing about a rollout.
+func (p *planner) late(s *Slot) bool {
+	switch {
+	case s.Ready:
+		return false
+	case s.ReadyAt.IsZero():
+		return p.overdue(s.CreatedAt)
+	case s.UnreadyAt.IsZero() || p.desired.Target.Release == p.desired.LastGood:
+		return false
+	}
+	return p.overdue(s.UnreadyAt)
+}
+
+// overdue reports whether the deadline has passed since a time, or since WatchedSince if that is later.
+func (p *planner) overdue(from time.Time) bool {
 	if since := p.desired.WatchedSince; since.After(from) && !p.ahead(since) {
 		from = since
 	}

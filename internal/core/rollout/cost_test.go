@@ -63,6 +63,11 @@ func (c cell) cost(fail func(format string, args ...any), strategy api.ResolvedS
 	if plan := w.plan(); plan.Phase == api.RolloutComplete && w.desired.Target.Release == "v2" {
 		fail("a version that %s counts as rolled out: %+v", c.fate, plan)
 	}
+	w.run(w.now.Add(strategy.Deadline + time.Minute))
+	plan := w.plan()
+	if plan.Phase != api.RolloutPaused && (c.onFailure != api.OnFailureRollback || w.desired.Target.Release != "v1") {
+		fail("a version that %s is never given up: %+v", c.fate, plan)
+	}
 	return lost, down
 }
 
@@ -76,14 +81,15 @@ func TestABadVersionCostsAStep(t *testing.T) {
 			replicas: rapid.IntRange(1, 5).Draw(t, "replicas"), parallel: strategy.MaxParallel, order: strategy.Order,
 			ordered: rapid.Bool().Draw(t, "ordered"), probed: rapid.Bool().Draw(t, "probed"),
 			onFailure: rapid.SampledFrom([]string{api.OnFailurePause, api.OnFailureRollback}).Draw(t, "after a failure"),
-			fate:      rapid.SampledFrom([]fate{fateFails, fateDies, fateNeverReady}).Draw(t, "fate"),
+			fate:      rapid.SampledFrom([]fate{fateFails, fateDies, fateNeverReady, fateReadyOnce}).Draw(t, "fate"),
 		}
 		c.lives = time.Duration(rapid.IntRange(1, int(strategy.Monitor/time.Millisecond)-1).Draw(t, "lives, ms")) * time.Millisecond
 		if c.ordered {
 			c.order, c.parallel = api.OrderStopFirst, 1
 		}
-		if c.fate == fateNeverReady {
+		if c.fate == fateNeverReady || c.fate == fateReadyOnce {
 			c.probed, strategy.WaitReady = true, true // else it is good
+			strategy.Monitor = max(strategy.Monitor, readyTakes+2*readyFor)
 		}
 		if lost, _ := c.cost(t.Fatalf, strategy); lost > c.step() {
 			t.Fatalf("%d slots of the good version were lost, a step is %d", lost, c.step())
@@ -96,10 +102,11 @@ var fates = map[string]struct {
 	fate     fate
 	unprobed bool // it is possible without a probe
 }{
-	"exits at once":                        {fateFails, true},
-	"dies within `monitor`":                {fateDies, true},
-	"is never ready":                       {fateNeverReady, false},
-	"is ready, then dies within `monitor`": {fateDies, false},
+	"exits at once":                               {fateFails, true},
+	"dies within `monitor`":                       {fateDies, true},
+	"is never ready":                              {fateNeverReady, false},
+	"is ready, then dies within `monitor`":        {fateDies, false},
+	"is ready, and within `monitor` not any more": {fateReadyOnce, false},
 }
 
 // TestCostTable holds the table in docs/kinds/deployment.md against what the planner does, for some numbers of pods.

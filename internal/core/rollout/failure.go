@@ -102,6 +102,9 @@ func (p *planner) explain(s *Slot) (reason, message string) {
 	case s.CrashLoop:
 	case s.live():
 		late := fmt.Sprintf("not ready within %s (strategy.deadline)", p.desired.Strategy.Deadline)
+		if !s.UnreadyAt.IsZero() {
+			late = fmt.Sprintf("it was ready, and then not for %s (strategy.deadline)", p.desired.Strategy.Deadline)
+		}
 		if message == "" {
 			return "DeadlineExceeded", late
 		}

@@ -91,7 +91,7 @@ func (h *history) events() map[string]func(*rapid.T) {
 		"thaw":       func(t *rapid.T) { delete(h.desired.Frozen, h.pick(t)) },
 		"fail":       func(t *rapid.T) { h.befall(t, func(s *Slot) { h.end(s, api.TaskFailed, "failed") }) },
 		"crash loop": func(t *rapid.T) { h.befall(t, h.crashLoop) },
-		"unready":    func(t *rapid.T) { h.befall(t, func(s *Slot) { s.Ready = false }) },
+		"unready":    func(t *rapid.T) { h.befall(t, h.world.unready) },
 		"slow agent": func(t *rapid.T) { h.stuck[h.pick(t)] = true },
 		"well agent": func(t *rapid.T) { delete(h.stuck, h.pick(t)) },
 		"room": func(t *rapid.T) {

@@ -85,7 +85,7 @@ func (p *planner) inLane(s *Slot) bool {
 	if p.settled(s) {
 		return !p.passed(p.upAt(s), p.desired.Strategy.Pause) // it runs beside the monitor time
 	}
-	givenUp := s.CrashLoop || p.overdue(s)
+	givenUp := s.CrashLoop || p.overdue(s.CreatedAt)
 	return !(givenUp && p.desired.Strategy.OnFailure == api.OnFailureContinue)
 }
 

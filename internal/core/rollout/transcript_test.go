@@ -143,12 +143,14 @@ func (s *story) happens(what, id string, d *datadriven.TestData) error {
 	case "crash-loop":
 		s.crashLoop(slot)
 	case "unready":
-		s.stuck[id], slot.Ready, slot.Steady = true, false, false
+		s.stuck[id] = true
+		s.unready(slot)
 	case "rebootstrap":
 		slot.Rebootstrap = true
 	case "recover":
 		delete(s.stuck, id)
 		slot.Ready, slot.Steady, slot.CrashLoop, slot.StartedAt, slot.ReadyAt = true, false, false, s.now, s.now
+		slot.UnreadyAt = time.Time{}
 	case "agent":
 		s.stuck[id] = d.CmdArgs[1].Key == "stuck"
 	default:

@@ -12,9 +12,10 @@ import (
 // How long the agent of the test's world takes.
 const (
 	startTakes = time.Second
-	readyTakes = 2 * time.Second // after the start, where readiness is probed
-	crashTakes = 3 * time.Second // from a start to the crash loop
-	loopExits  = 3               // ends of one container until its agent calls it a crash loop
+	readyTakes = 2 * time.Second        // after the start, where readiness is probed
+	readyFor   = 500 * time.Millisecond // how long what is ready once is so
+	crashTakes = 3 * time.Second        // from a start to the crash loop
+	loopExits  = 3                      // ends of one container until its agent calls it a crash loop
 	stopTakes  = time.Second
 	dropTakes  = time.Second
 )
@@ -27,6 +28,7 @@ const (
 	fateFails      fate = "fails"       // its container ends instead of starting
 	fateCrashes    fate = "crash-loops" // it starts, and ends over and over
 	fateNeverReady fate = "never-ready" // it runs and its probe never passes
+	fateReadyOnce  fate = "ready-once"  // it is ready for a moment, never again, and runs on
 	fateDies       fate = "dies"        // it starts, is ready in its time, and ends after it lived; again and again
 )
 
