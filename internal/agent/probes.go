@@ -39,7 +39,7 @@ func (a *Agent) probing(task api.Task, seen *observation) *healing.Probing {
 		check := checkOf(seen)
 		var derived bool
 		if out.Declared, derived = probe.WithImage(release.Spec.EffectiveProbes(), check); derived {
-			out.Source, out.Grace = sourceOf(release.Spec), check.StartPeriod
+			out.Source, out.Grace = sourceOf(release.Spec), check.Grace()
 		}
 	}
 	if target, ok := a.prober.Answers(task.ID); ok {
