@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -205,7 +206,15 @@ func TestTheImagesHealthcheckHoldsARollout(t *testing.T) {
 	m.deploy(m.manifest("app"))
 	before := m.containers("app")
 	sick := m.checkedImage(`["/server", "check", "http://127.0.0.1:8080/nothing-here"]`)
-	bad := func(s *api.DeploymentSpec) { s.Image, s.Strategy.Deadline = sick, "4s" }
+	late := "5m" // until the check has answered, however long the container takes; then no longer
+	bad := func(s *api.DeploymentSpec) { s.Image, s.Strategy.Deadline = sick, api.Duration(late) }
+	if _, err := m.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{m.manifest("app", bad)}}); err != nil {
+		t.Fatal(err)
+	}
+	m.until("the check has answered", func() bool {
+		return slices.ContainsFunc(m.pods("app"), func(p api.Pod) bool { return strings.Contains(p.Message, "404 page not found") })
+	})
+	late = "4s"
 	file := m.file("sick.json", string(mustJSON(t, m.manifest("app", bad))))
 	m.wantSaid(m.tend("apply", "-f", file), 2, "readiness (image): exit code 1: 404 404 page not found", "not ready within 4s")
 	if now := m.containers("app"); len(now) != 2 || !slices.Contains(now, before[0]) {
@@ -230,11 +239,11 @@ func TestAWrongPortIsNamed(t *testing.T) {
 	m.deploy(m.manifest("app", stopFirst))
 	wrong := m.file("wrong.json", string(mustJSON(t, m.manifest("app", stopFirst, func(s *api.DeploymentSpec) {
 		s.Probes = &api.Probes{Readiness: &api.Probe{HTTPGet: &api.HTTPGet{Path: "/ready", Port: 80}}}
-		s.Strategy.Deadline = "4s"
+		s.Strategy.Deadline = "15s" // for a container that a busy machine is slow to create
 	}))))
-	m.wantSaid(m.tend("diff", "-f", wrong), 0, "1 replica, stop-first: a bad release is an outage of up to 4s (strategy.deadline), until v1 is back")
+	m.wantSaid(m.tend("diff", "-f", wrong), 0, "1 replica, stop-first: a bad release is an outage of up to 15s (strategy.deadline), until v1 is back")
 	m.wantSaid(m.tend("apply", "-f", wrong), 2, "running (Unready): readiness: :80 refuses connections", "the program listens on 8080",
-		"rolled back: v2 failed, back on v1: not ready within 4s")
+		"rolled back: v2 failed, back on v1: not ready within 15s")
 	m.until("the good version serves again", func() bool { return len(m.running("app")) == 1 && m.status("app").Ready == 1 })
 }
 
