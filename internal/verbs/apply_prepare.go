@@ -93,6 +93,7 @@ func (s *Service) prepareApply(
 	decided.put(now, opts.Actor)
 	checkRegistries(snap, decided.next, pruned, found)
 	checkTaken(snap, decided.next, pruned, m, found)
+	checkAliases(snap, decided.next, pruned, found)
 	checkDependencies(snap, decided.next, pruned, found)
 	checkExtended(snap, decided.next, found)
 	checkRoutes(snap, decided.next, pruned, found)

@@ -29,12 +29,18 @@ func TestManyNamesAtOnce(t *testing.T) {
 // nodeOver returns what a node sees of a store with some objects.
 func nodeOver(t *testing.T, objects ...api.Object) *Control {
 	t.Helper()
-	store := memory.New()
-	t.Cleanup(func() { _ = store.Close() })
 	txn := records.NewTxn("test")
 	for _, object := range objects {
 		txn.Put(records.ObjectKey(object.Ref()), object)
 	}
+	return nodeOf(t, txn)
+}
+
+// nodeOf returns what a node sees of a store with one commit.
+func nodeOf(t *testing.T, txn *records.Txn) *Control {
+	t.Helper()
+	store := memory.New()
+	t.Cleanup(func() { _ = store.Close() })
 	if _, err := txn.Commit(t.Context(), store); err != nil {
 		t.Fatal(err)
 	}
@@ -108,6 +114,37 @@ func TestAliasesAreAnswered(t *testing.T) {
 	} {
 		if found, err := node.Resolve(t.Context(), name); err != nil || found.Known != want {
 			t.Errorf("%s: %+v, %v, want known %v", name, found, err, want)
+		}
+	}
+}
+
+// TestOwnNamesWinOverAliases: an alias that is stored beside a workload of the name, or an ordinal, receives none of its connections.
+func TestOwnNamesWinOverAliases(t *testing.T) {
+	txn := records.NewTxn("test")
+	pod := func(kind api.Kind, name, slot, address string) {
+		id := name + slot
+		txn.CreateTask(api.Task{ID: id, Kind: kind, Scope: "prod", Name: name, Slot: slot, Class: api.ClassKeep, Role: api.RoleMain,
+			Node: "n1", Desired: api.DesiredRunning})
+		txn.Put(records.TaskStatusKey(id), api.TaskStatus{ID: id, Node: "n1", State: api.TaskRunning, Ready: true, Address: address})
+	}
+	for name, kind := range map[string]api.Kind{"db": api.KindStatefulSet, "thief": api.KindDeployment} {
+		object := api.Object{Kind: kind, Scope: "prod", Name: name, Spec: []byte(`{"image":"a","aliases":["db","db-0","db-9","db-x"]}`)}
+		if name == "db" {
+			object.Spec = []byte(`{"image":"a"}`)
+		}
+		txn.Put(records.ObjectKey(object.Ref()), object)
+	}
+	pod(api.KindStatefulSet, "db", "0", "10.0.0.2")
+	pod(api.KindStatefulSet, "db", "1", "10.0.0.3")
+	pod(api.KindDeployment, "thief", "abc", "10.0.0.66")
+	node := nodeOf(t, txn)
+	for name, want := range map[string]string{
+		"db.prod": "[10.0.0.2 10.0.0.3]", "db-0.prod": "[10.0.0.2]", "db-1.prod": "[10.0.0.3]", "db-9.prod": "[]",
+		"db-x.prod": "[10.0.0.66]", "thief.prod": "[10.0.0.66]",
+	} {
+		found, err := node.Resolve(t.Context(), name)
+		if got := fmt.Sprint(found.Addresses); err != nil || !found.Known || got != want {
+			t.Errorf("%s: %s, known %v, %v, want %s", name, got, found.Known, err, want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -19,28 +20,39 @@ func (c *Control) Resolve(_ context.Context, name string) (node.Names, error) {
 	if !ok || strings.Contains(scope, ".") || !zoned && api.PublicZone(scope) {
 		return node.Names{}, nil
 	}
-	var pods []node.Pod
-	ref, _, found := workload(snap, scope+"/"+name)
-	if found {
-		pods = c.podsOf(snap, ref)
-	}
-	for _, other := range withAlias(snap, scope, name) {
-		if found = true; other != ref {
-			pods = append(pods, c.podsOf(snap, other)...)
-		}
-	}
-	if found {
+	if pods, found := c.podsCalled(snap, scope, name); found {
 		return c.addresses(snap, pods), nil
 	}
-	cut := strings.LastIndexByte(name, '-')
-	if cut < 0 || !snap.Object(api.Ref{Kind: api.KindStatefulSet, Scope: scope, Name: name[:cut]}).Exists() {
+	var pods []node.Pod
+	others := withAlias(snap, scope, name)
+	for _, other := range others {
+		pods = append(pods, c.podsOf(snap, other)...)
+	}
+	if len(others) == 0 {
 		return node.Names{}, nil
 	}
-	if ref, _, found = workload(snap, scope+"/"+name[:cut]); !found {
-		return node.Names{}, nil
+	return c.addresses(snap, pods), nil
+}
+
+// podsCalled returns the pods that have a name by themselves: those of the workload that is called so, or an ordinal. Nobody's alias
+// adds to them.
+func (c *Control) podsCalled(snap records.Snapshot, scope, name string) (pods []node.Pod, found bool) {
+	if ref, _, is := workload(snap, scope+"/"+name); is {
+		return c.podsOf(snap, ref), true
+	}
+	cut := strings.LastIndexByte(name, '-')
+	if cut < 0 {
+		return nil, false
+	}
+	if _, err := strconv.ParseUint(name[cut+1:], 10, 32); err != nil {
+		return nil, false
+	}
+	ref := api.Ref{Kind: api.KindStatefulSet, Scope: scope, Name: name[:cut]}
+	if !snap.Object(ref).Exists() {
+		return nil, false
 	}
 	container := scope + "-" + name[:cut] + "." + name[cut+1:]
-	return c.addresses(snap, slices.DeleteFunc(c.podsOf(snap, ref), func(p node.Pod) bool { return p.Name != container })), nil
+	return slices.DeleteFunc(c.podsOf(snap, ref), func(p node.Pod) bool { return p.Name != container }), true
 }
 
 // withAlias returns the workloads of a scope that have a name among their aliases.
