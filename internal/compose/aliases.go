@@ -98,8 +98,12 @@ func (c *converter) aliases(u *unit, s types.ServiceConfig, out *api.DeploymentS
 		case n.at == u.at+".container_name":
 			r.note(n.at, "is an alias: the container is called %s-%s.<slot>, and others reach it as before", c.scope, u.name)
 		}
+		other := c.alsoCalled(s.Name, alias)
 		switch {
 		case slices.Contains(out.Aliases, alias) || alias == u.name:
+		case other != "":
+			r.lost(n.at, Breaks, "%s is a name of the service %s too, and a name leads to one workload; write %s or %s in the settings of who asks for it",
+				n.name, other, u.name, c.names[join("services", other)])
 		case api.CheckAlias(alias) == nil:
 			u.from("aliases", n.at)
 			out.Aliases = append(out.Aliases, alias)
@@ -108,4 +112,15 @@ func (c *converter) aliases(u *unit, s types.ServiceConfig, out *api.DeploymentS
 			u.flag(c, n.at, "--network-alias="+n.name)
 		}
 	}
+}
+
+// alsoCalled returns another service with a name, or a further name of its own that is the same; empty if none has it.
+func (c *converter) alsoCalled(service, alias string) string {
+	for _, other := range slices.Sorted(maps.Keys(c.project.Services)) {
+		same := func(n naming) bool { return strings.ToLower(n.name) == alias }
+		if other != service && (c.names[join("services", other)] == alias || slices.ContainsFunc(c.called[other], same)) {
+			return other
+		}
+	}
+	return ""
 }
