@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/records"
 )
 
 // TestAnAliasIsNobodyElsesName: a name of a scope leads to one workload.
@@ -62,5 +63,17 @@ func TestAPrunedNameIsFree(t *testing.T) {
 	}
 	if _, err := w.apply(ApplyOptions{Set: "s", Prune: true}, deployment("prod", "store", `{"image":"a","aliases":["db"]}`)); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestARollbackTakesNoName: the release has an alias that another workload is called since.
+func TestARollbackTakesNoName(t *testing.T) {
+	w := newWorld(t)
+	w.mustApply(deployment("prod", "web", `{"image":"web:2"}`), deployment("prod", "db", `{"image":"a"}`))
+	w.put(records.ReleaseKey(ref("prod", "web"), "v1"), api.Release{ID: "v1", Number: 1, Kind: api.KindDeployment, Scope: "prod", Name: "web",
+		Spec: []byte(`{"image":"web:1","aliases":["db"]}`), SpecHash: "a", ImageID: "web:1"})
+	_, err := w.service.Rollback(t.Context(), TargetOf(ref("prod", "web")), RollbackOptions{Release: "v1"})
+	if refused := wantReason(t, err, NameTaken); !strings.Contains(refused.Error(), "db.prod is that of deployment/prod/db") {
+		t.Errorf("it says %v", refused)
 	}
 }

@@ -80,6 +80,10 @@ func (s *Service) prepareRollback(ctx context.Context, snap records.Snapshot, ta
 	if err := checkProgram(ctx, next); err != nil {
 		return nil, err
 	}
+	found := &faults{} // another may have the name of an alias since
+	if checkAliases(snap, []api.Object{next}, nil, found); len(found.errors) > 0 {
+		return nil, found.err(conflictsText(found))
+	}
 	next.Metadata.Stamps = with(with(next.Metadata.Stamps, api.StampRollback, release.ID), api.StampRollbackConfig, config)
 	if opts.WithConfig {
 		delete(next.Metadata.Stamps, api.StampQuietEnv) // it would keep the pods that run on another environment
