@@ -17,24 +17,30 @@ func (a access) Disk(ctx context.Context, prune bool) (api.NodeDisk, error) {
 		return api.NodeDisk{}, err
 	}
 	disk := api.NodeDisk{Node: h.Node, Surplus: surplus, Root: folderUse(h.Root)}
+	if err := h.measure(ctx, &disk); err != nil {
+		disk.Message = err.Error() // what was removed counts all the same
+	}
+	return disk, nil
+}
+
+// measure adds what the engine says of its disk.
+func (h *Host) measure(ctx context.Context, disk *api.NodeDisk) error {
 	info, err := h.runtime.Info(ctx)
-	if err != nil { // what was removed counts all the same
-		disk.Message = err.Error()
-		return disk, nil
+	if err != nil {
+		return err
 	}
 	disk.Short = info.DiskShort
 	if user, ok := runtime.As[runtime.DiskUser](h.runtime); ok {
 		use, err := user.DiskUse(ctx)
 		if err != nil {
-			disk.Message = err.Error()
-			return disk, nil
+			return err
 		}
 		disk.SizeBytes, disk.FreeBytes = use.SizeBytes, use.FreeBytes
 		disk.Images, disk.Volumes, disk.Logs = use.Images, use.Volumes, use.Logs
 	} else {
 		disk.SizeBytes, disk.FreeBytes = runtime.Room(h.Root)
 	}
-	return disk, nil
+	return nil
 }
 
 // surplus returns the images that Tend brought here and that nothing refers to, and removes them with prune.

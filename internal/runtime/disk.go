@@ -37,7 +37,8 @@ func Room(folder string) (size, free int64) {
 	if unix.Statfs(folder, &disk) != nil {
 		return 0, 0
 	}
-	return int64(disk.Blocks) * disk.Bsize, int64(disk.Bavail) * disk.Bsize
+	block := int64(disk.Bsize) //nolint:unconvert // another type on macOS
+	return int64(disk.Blocks) * block, int64(disk.Bavail) * block
 }
 
 // DiskShort reports whether the disk of a folder has less than a tenth, or less than 2 GiB, free.
