@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/verbs"
 )
 
-// occupiedTime bounds what an apply waits for the engine: without an answer the agent decides, before it starts a pod.
-const occupiedTime = 2 * time.Second
+// askTime bounds how long the engine is asked for one object: without an answer the agent decides, before it starts a pod.
+const askTime = 2 * time.Second
 
 // occupied returns why the pods of a spec can't start, where it is known on which machine they would: in a cluster of one
 // node, the server's own.
@@ -22,7 +22,7 @@ func (d *daemon) occupied(ctx context.Context, spec api.DeploymentSpec) (verbs.O
 	if nodes := d.snapshot().Nodes(); len(nodes) != 1 || nodes[0].Value.ID != d.Node {
 		return verbs.Occupied{}, false
 	}
-	ctx, cancel := context.WithTimeout(ctx, occupiedTime)
+	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	var rejected *runtime.RejectedError
 	if !errors.As(d.host.SecondWriter(ctx, spec), &rejected) {
