@@ -43,8 +43,10 @@ func (a *app) adoptComposeCommand() *cobra.Command {
 			"stay as they are; services that write to one volume are taken over together. If an object doesn't become good, it is\n" +
 			"deleted, and the old containers start again.\n\n" +
 			"The manifests are written into .tend/SCOPE.hcl of DIR. The old containers stay, stopped, under a name that says so:\n" +
-			"--undo starts them again and deletes the objects, without volumes; --finish removes them. Each goes on where it was\n" +
-			"interrupted.\n\n" +
+			"--undo deletes the objects, without volumes, waits until their pods are gone, and then starts the containers again;\n" +
+			"--finish removes the containers. Each goes on where it was interrupted.\n\n" +
+			"A service that has run to its end becomes a job, which runs once more in its turn; its container keeps its name. --undo\n" +
+			"deletes a job only together with services that write to the same volume. One whose container still runs is left alone.\n\n" +
 			"Exit status: 0 done, 1 error or given back, 2 or 3 as `tend apply` has it for an object that was given back.",
 		Example: "  tend adopt compose --dry-run\n  tend adopt compose /srv/shop --scope prod\n  tend adopt compose -f compose.yaml -f compose.prod.yaml --yes\n" +
 			"  tend adopt compose --undo\n  tend adopt compose --finish",
@@ -96,10 +98,13 @@ func (a *app) adopt(ctx context.Context, c *client.Client, p *composeProject) er
 	if err != nil {
 		return err
 	}
-	steps := takeover.Plan(services, goal)
+	steps, err := takeover.Plan(p.read.Scope, services, goal)
+	if err != nil {
+		return p.explain(err)
+	}
 	if goal == takeover.Finish {
 		if left := takeover.Unfinished(services); len(left) > 0 {
-			return fmt.Errorf("not taken over yet: %s; nothing was removed\n  next: tend adopt compose", join(left))
+			return fmt.Errorf("not taken over yet: %s; nothing was removed\n  next: %s", join(left), p.command())
 		}
 	}
 	if goal == takeover.Adopt && len(steps) > 0 {
@@ -119,7 +124,7 @@ func (a *app) adopt(ctx context.Context, c *client.Client, p *composeProject) er
 		return err
 	}
 	if goal == takeover.Adopt {
-		if err := t.prepare(ctx); err != nil {
+		if err := t.prepare(ctx, services); err != nil {
 			return err
 		}
 	}

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/takeover"
+	"tend.dev/tend/internal/core/volumes"
 	"tend.dev/tend/internal/manifest"
 	"tend.dev/tend/internal/runtime/docker"
 )
@@ -22,7 +24,6 @@ func (p *composeProject) fit(containers []docker.ComposeContainer) error {
 		}
 		called[objectName(service)] = service
 	}
-	drop := map[string]bool{}
 	for i := range p.read.Sections {
 		object := &p.read.Sections[i].Object
 		if object.Kind == api.KindIngress || object.Kind == api.KindAsset {
@@ -39,7 +40,7 @@ func (p *composeProject) fit(containers []docker.ComposeContainer) error {
 		}
 		if why != "" {
 			p.left = append(p.left, service+": "+why)
-			drop[object.Name] = object.Kind == api.KindDeployment
+			p.dropped[object.Ref()] = true
 		}
 	}
 	for _, name := range sortedKeys(called) {
@@ -48,14 +49,14 @@ func (p *composeProject) fit(containers []docker.ComposeContainer) error {
 	if !slices.ContainsFunc(p.services, func(s composeService) bool { return !s.once }) {
 		p.services = nil // what runs once follows the others
 	}
-	return p.collect(drop)
+	return p.collect()
 }
 
 // choose takes a service over, or says why not.
 func (p *composeProject) choose(object *api.Object, service string, grouped map[string][]docker.ComposeContainer) (why string, err error) {
 	of := grouped[service]
 	running := slices.ContainsFunc(of, func(c docker.ComposeContainer) bool { return c.Running })
-	taken := takeover.Service{Containers: plainContainers(of)}.Taken()
+	live := slices.DeleteFunc(slices.Clone(of), func(c docker.ComposeContainer) bool { return !c.Live() })
 	switch {
 	case object.Kind == api.KindJob && running:
 		return "it became a job; its container, which still runs, is left alone", nil
@@ -65,13 +66,13 @@ func (p *composeProject) choose(object *api.Object, service string, grouped map[
 		return "", nil
 	case len(of) == 0:
 		return "it has no container", nil
-	case !taken:
+	case len(live) == 0:
 		return "none of its containers runs", nil
 	}
-	return "", p.fitDeployment(object, service, of)
+	return "", p.fitDeployment(object, service, live)
 }
 
-// fitDeployment makes the manifest of a service fit its containers.
+// fitDeployment makes the manifest of a service fit its containers that run, or ran until they were taken over.
 func (p *composeProject) fitDeployment(object *api.Object, service string, of []docker.ComposeContainer) error {
 	spec, err := api.DecodeSpec[api.DeploymentSpec](*object)
 	if err != nil {
@@ -79,6 +80,10 @@ func (p *composeProject) fitDeployment(object *api.Object, service string, of []
 	}
 	runs := of[0].Runs
 	for _, other := range of[1:] {
+		if one, two := dataOf(of[0]), dataOf(other); !slices.Equal(one, two) {
+			return fmt.Errorf("the containers of %s have different data: %s has %s, %s has %s; nothing was done\n"+
+				"  stop or remove those that are out of date, and repeat the command", service, of[0].Original(), orNothing(one), other.Original(), orNothing(two))
+		}
 		for i := range runs.Networks {
 			runs.Networks[i].Aliases = common(runs.Networks[i], other.Networks)
 		}
@@ -86,7 +91,7 @@ func (p *composeProject) fitDeployment(object *api.Object, service string, of []
 	runs.Containers = len(of)
 	spec, p.notes[service] = takeover.Fit(spec, runs)
 	p.keeps[service] = keptOf(of[0], spec)
-	p.add(composeService{name: service, objects: []api.Ref{object.Ref()}}, spec.DependsOn)
+	p.add(composeService{name: service, objects: []api.Ref{object.Ref()}, volumes: namedVolumes(spec)}, spec.DependsOn)
 	object.Spec, err = json.Marshal(spec)
 	return err
 }
@@ -108,7 +113,8 @@ func (p *composeProject) fitJob(object *api.Object, service string, grouped map[
 	}
 	fitted, notes := takeover.Fit(api.DeploymentSpec{Container: spec.Container}, runs)
 	spec.Container, p.notes[service] = fitted.Container, notes
-	p.add(composeService{name: service, objects: []api.Ref{object.Ref()}, once: true}, spec.DependsOn)
+	s := composeService{name: service, objects: []api.Ref{object.Ref()}, once: true, volumes: namedVolumes(fitted)}
+	p.add(s, spec.DependsOn)
 	object.Spec, err = json.Marshal(spec)
 	return err
 }
@@ -144,6 +150,34 @@ func keptOf(of docker.ComposeContainer, spec api.DeploymentSpec) (out []string) 
 	return out
 }
 
+// dataOf lists the volumes with a name, by where they are mounted, and the folders that a container writes to.
+func dataOf(of docker.ComposeContainer) (out []string) {
+	for _, mount := range of.Mounts {
+		if !takeover.Nameless(mount.Volume) {
+			out = append(out, mount.Volume+" at "+mount.Target)
+		}
+	}
+	for _, source := range of.Writes {
+		if filepath.IsAbs(source) {
+			out = append(out, source)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func orNothing(list []string) string {
+	if len(list) == 0 {
+		return "nothing"
+	}
+	return join(list)
+}
+
+// namedVolumes returns the volumes of the engine that a spec's pods may write to.
+func namedVolumes(spec api.DeploymentSpec) []string {
+	return slices.DeleteFunc(volumes.Written(spec), func(source string) bool { return strings.ContainsRune(source, '/') })
+}
+
 // common returns the names of a container on a network that another container of the service has too.
 func common(network takeover.Network, others []takeover.Network) []string {
 	return slices.DeleteFunc(slices.Clone(network.Aliases), func(alias string) bool {
@@ -152,7 +186,7 @@ func common(network takeover.Network, others []takeover.Network) []string {
 }
 
 // collect writes the manifests that are kept, and says which ingresses and needs are whose.
-func (p *composeProject) collect(drop map[string]bool) error {
+func (p *composeProject) collect() error {
 	services := map[string]*composeService{}
 	for i := range p.services {
 		s := &p.services[i]
@@ -178,19 +212,19 @@ func (p *composeProject) collect(drop map[string]bool) error {
 			if s := services[string(api.KindDeployment)+"/"+spec.Service]; s != nil {
 				s.objects = append(s.objects, object.Ref())
 			}
-			if drop[spec.Service] {
+			if p.dropped[api.Ref{Kind: api.KindDeployment, Scope: object.Scope, Name: spec.Service}] {
 				continue
 			}
-		} else if drop[object.Name] && object.Kind == api.KindDeployment {
+		} else if p.dropped[object.Ref()] {
 			continue
 		}
 		sections = append(sections, section)
 	}
 	if len(sections) > 0 {
-		sections[0].Comments = append([]string{adoptedLine + "The networks are those of the Compose project."}, sections[0].Comments...)
+		sections[0].Comments = append([]string{"The networks are those of the Compose project."}, sections[0].Comments...)
 	}
-	var err error
-	p.text, err = manifest.Write(sections)
+	text, err := manifest.Write(sections)
+	p.text = signed(text)
 	return err
 }
 

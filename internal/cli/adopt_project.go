@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/compose"
+	"tend.dev/tend/internal/core/takeover"
 	"tend.dev/tend/internal/manifest"
 	"tend.dev/tend/internal/runtime/docker"
 )
@@ -16,6 +18,7 @@ import (
 // composeProject is a Compose project on this machine, with what its files become.
 type composeProject struct {
 	ask    adoption
+	args   []string
 	name   string
 	engine *docker.Compose
 	// read is what the importer made of the files.
@@ -26,6 +29,8 @@ type composeProject struct {
 	// services are those with an object; keeps, by service, what stays as it is, and notes what differs from the files.
 	services     []composeService
 	keeps, notes map[string][]string
+	// dropped are the objects of the files that are not taken over.
+	dropped map[api.Ref]bool
 	// left says why what is in the files, or runs, is not taken over.
 	left []string
 }
@@ -37,14 +42,13 @@ type composeService struct {
 	needs   []string
 	// once is set for a job: its container has ended, and nothing is stopped for it.
 	once bool
+	// volumes are the named ones of its manifest that it may write to.
+	volumes []string
 }
-
-// adoptedLine begins a manifest that an adoption wrote: another run goes on with it as it is.
-const adoptedLine = "Made by `tend adopt compose`. "
 
 // readProject reads the files, and what the engine runs of them.
 func readProject(ctx context.Context, ask adoption, args []string) (*composeProject, error) {
-	p := &composeProject{ask: ask, keeps: map[string][]string{}, notes: map[string][]string{}}
+	p := &composeProject{ask: ask, keeps: map[string][]string{}, notes: map[string][]string{}, dropped: map[api.Ref]bool{}, args: args}
 	dir, files, err := ask.sources(args)
 	if err != nil {
 		return nil, err
@@ -59,6 +63,9 @@ func readProject(ctx context.Context, ask adoption, args []string) (*composeProj
 	if err == nil && len(containers) == 0 {
 		err = fmt.Errorf("this machine's engine has no container of the Compose project %s\n"+
 			"  name the project with -p, or, if nothing runs: tend init && tend apply", p.name)
+	}
+	if err == nil {
+		err = p.explain(takeover.InScope(plainContainers(containers), p.read.Scope))
 	}
 	if err == nil {
 		err = p.fit(containers)
@@ -150,4 +157,59 @@ func objectName(name string) string {
 		}
 		return '-'
 	}, strings.ToLower(name)), "-")
+}
+
+// named is what the project is called, here and in Tend.
+func (p *composeProject) named() takeover.Project {
+	return takeover.Project{Name: p.name, Scope: p.read.Scope}
+}
+
+// command returns the command for this project with other flags.
+func (p *composeProject) command(flags ...string) string { return p.commandIn(p.ask.scope, flags...) }
+
+func (p *composeProject) commandIn(scope string, flags ...string) string {
+	words := []string{"tend adopt compose"}
+	for _, dir := range p.args {
+		words = append(words, shellQuoted(dir))
+	}
+	for _, file := range p.ask.files {
+		words = append(words, "-f", shellQuoted(file))
+	}
+	if p.ask.project != "" {
+		words = append(words, "-p", shellQuoted(p.ask.project))
+	}
+	if scope != "" {
+		words = append(words, "--scope", shellQuoted(scope))
+	}
+	return strings.Join(append(words, flags...), " ")
+}
+
+// goal returns the flag of what was asked for.
+func (ask adoption) goal() (flags []string) {
+	switch {
+	case ask.undo:
+		return []string{"--undo"}
+	case ask.finish:
+		return []string{"--finish"}
+	}
+	return nil
+}
+
+// explain adds the next step to a refusal.
+func (p *composeProject) explain(err error) error {
+	var scope *takeover.ScopeError
+	var writer *takeover.WriterError
+	switch {
+	case errors.As(err, &scope):
+		return fmt.Errorf("%w, and this is about the scope %s; nothing was done\n  next: %s",
+			err, p.read.Scope, p.commandIn(scope.Scope, p.ask.goal()...))
+	case errors.As(err, &writer) && writer.Scope != "":
+		return fmt.Errorf("%w, a pod of the scope %s\n  if the project was taken over into that scope: %s\n  otherwise delete its object",
+			err, writer.Scope, p.commandIn(writer.Scope, p.ask.goal()...))
+	case errors.As(err, &writer) && writer.Waits:
+		return fmt.Errorf("%w\n  docker update --restart no %s, or docker rm it, and repeat the command", err, writer.Container)
+	case errors.As(err, &writer):
+		return fmt.Errorf("%w\n  docker stop %s, and repeat the command", err, writer.Container)
+	}
+	return err
 }

@@ -76,7 +76,7 @@ func nothingLeft(p *composeProject, goal takeover.Goal) string {
 	if len(p.services) == 0 {
 		return "nothing of " + p.name + " runs: tend init && tend apply starts it in Tend"
 	}
-	return "Tend runs " + p.name + " already; next: tend adopt compose --finish, or --undo"
+	return "Tend runs " + p.name + " already; next: " + p.command("--finish") + ", or --undo"
 }
 
 // question says what is about to happen.
@@ -104,7 +104,7 @@ func (a *app) sayReached(p *composeProject, goal takeover.Goal) {
 		fmt.Fprintf(a.out, "the old containers of %s are removed\n", p.name)
 	default:
 		fmt.Fprintf(a.out, "Tend runs %s; its manifests are in %s\n", p.name, p.file)
-		fmt.Fprint(a.err, "  the way back: tend adopt compose --undo\n  once all is well: tend adopt compose --finish\n"+
-			"  until then, no docker compose up or start in this project: it would start the old containers beside the pods\n")
+		fmt.Fprintf(a.err, "  the way back: %s\n  once all is well: %s\n", p.command("--undo"), p.command("--finish"))
+		fmt.Fprint(a.err, "  until then, no docker compose up or start in this project: it would start the old containers beside the pods\n")
 	}
 }

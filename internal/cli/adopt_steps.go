@@ -2,11 +2,8 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -38,10 +35,12 @@ func (t *takingOver) observe(ctx context.Context) ([]takeover.Service, error) {
 	grouped := byService(containers)
 	var out []takeover.Service
 	for _, s := range t.project.services {
-		one := takeover.Service{Name: s.name, Needs: s.needs, Once: s.once, Containers: plainContainers(grouped[s.name])}
+		one := takeover.Service{Name: s.name, Needs: s.needs, Once: s.once, Containers: plainContainers(grouped[s.name]),
+			Object: s.objects[0].Name, Writes: slices.Clone(s.volumes)}
 		for _, c := range grouped[s.name] {
+			one.Shared = c.Shared
 			for _, source := range c.Writes {
-				if (api.Volume{Source: source}).Data() {
+				if (api.Volume{Source: source}).Data() && !slices.Contains(one.Writes, source) {
 					one.Writes = append(one.Writes, source)
 				}
 			}
@@ -104,60 +103,6 @@ func (t *takingOver) objects(refs []api.Ref) (out []api.Object) {
 	return out
 }
 
-// prepare writes the manifests, checks all of them, and applies what starts nothing, before the first container stops.
-func (t *takingOver) prepare(ctx context.Context) error {
-	if err := t.project.write(); err != nil {
-		return err
-	}
-	from := sources{files: []string{t.project.file}}
-	var err error
-	if t.loaded, err = from.load(ctx, t.app, nil); err != nil {
-		return err
-	}
-	t.set = from.set(nil)
-	var taken []api.Ref
-	for _, s := range t.project.services {
-		taken = append(taken, s.objects...)
-	}
-	checked := slices.Clone(t.loaded.Objects)
-	var rest []api.Object
-	for i, object := range checked {
-		switch {
-		case object.Kind == api.KindDeployment:
-			if checked[i].Spec, err = withoutReplicas(object.Spec); err != nil {
-				return err
-			}
-		case !slices.Contains(taken, object.Ref()):
-			rest = append(rest, object)
-		}
-	}
-	trees, err := t.app.packTrees(ctx, t.loaded, true)
-	if err != nil {
-		return err
-	}
-	defer dropTrees(trees)
-	if err := errors.Join(t.app.upload(ctx, t.client, t.loaded.Uploads), t.app.sendTrees(ctx, t.client, trees)); err != nil {
-		return err
-	}
-	if _, err := t.client.Apply(ctx, api.ApplyRequest{Objects: checked, Set: t.set, DryRun: true}); err != nil {
-		return located(err, t.loaded)
-	}
-	if len(rest) == 0 {
-		return nil
-	}
-	return t.apply(ctx, rest)
-}
-
-// withoutReplicas returns the spec of a deployment that starts nothing: its ports and volumes are still Compose's.
-func withoutReplicas(spec json.RawMessage) (json.RawMessage, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(spec, &fields); err != nil {
-		return nil, err
-	}
-	fields["replicas"] = json.RawMessage("0")
-	return json.Marshal(fields)
-}
-
 // apply stores objects and waits until they are good.
 func (t *takingOver) apply(ctx context.Context, objects []api.Object) error {
 	result, err := applyRetrying(ctx, t.client, api.ApplyRequest{Objects: objects, Set: t.set})
@@ -175,11 +120,14 @@ func (t *takingOver) reach(ctx context.Context, goal takeover.Goal) error {
 		if err != nil {
 			return t.again(err)
 		}
-		steps := takeover.Plan(services, goal)
+		steps, err := takeover.Plan(t.project.read.Scope, services, goal)
+		if err != nil {
+			return t.project.explain(err)
+		}
 		if len(steps) == 0 {
 			return nil
 		}
-		err = t.carry(ctx, steps[0])
+		err = t.carry(ctx, services, steps[0])
 		switch {
 		case err == nil:
 		case steps[0].Verb == takeover.Apply && ctx.Err() == nil:
@@ -193,7 +141,7 @@ func (t *takingOver) reach(ctx context.Context, goal takeover.Goal) error {
 
 // again adds the ways on to the error of a step after which nothing was given back.
 func (t *takingOver) again(err error) error {
-	return fmt.Errorf("%w\n  to go on, repeat the command; to give the project back: tend adopt compose --undo", err)
+	return fmt.Errorf("%w\n  to go on, repeat the command; to give the project back: %s", err, t.project.command("--undo"))
 }
 
 // giveBack returns the unit of a failed step to Compose, and reports both.
@@ -215,11 +163,14 @@ func (t *takingOver) giveBack(ctx context.Context, services []takeover.Service, 
 			return t.again(errors.Join(cause, err))
 		}
 		of := slices.DeleteFunc(all, func(s takeover.Service) bool { return !slices.Contains(unit, s.Name) })
-		steps := takeover.Plan(of, takeover.Undo)
+		steps, err := takeover.Plan(t.project.read.Scope, of, takeover.Undo)
+		if err != nil {
+			return errors.Join(cause, t.project.explain(err))
+		}
 		if len(steps) == 0 {
 			break
 		}
-		if err := t.carry(ctx, steps[0]); err != nil {
+		if err := t.carry(ctx, all, steps[0]); err != nil {
 			return t.again(errors.Join(cause, err))
 		}
 	}
@@ -232,7 +183,7 @@ func (t *takingOver) giveBack(ctx context.Context, services []takeover.Service, 
 	if errors.As(cause, &status) {
 		code = status.code
 	}
-	return &exitStatus{code: code, text: text + "\n  to go on once it is corrected, repeat the command; to give back the rest: tend adopt compose --undo"}
+	return &exitStatus{code: code, text: text + "\n  to go on once it is corrected, repeat the command; to give back the rest: " + t.project.command("--undo")}
 }
 
 // inCompose reports whether one of the services is more than a job, and so has a container to go back to.
@@ -240,8 +191,18 @@ func (t *takingOver) inCompose(services []string) bool {
 	return slices.ContainsFunc(t.project.services, func(s composeService) bool { return !s.once && slices.Contains(services, s.name) })
 }
 
-// carry carries out one step.
-func (t *takingOver) carry(ctx context.Context, step takeover.Step) error {
+// carry carries out one step, unless something else writes to what it would let a container write to.
+func (t *takingOver) carry(ctx context.Context, services []takeover.Service, step takeover.Step) error {
+	switch step.Verb {
+	case takeover.Apply, takeover.Rearm, takeover.Start:
+		running, err := t.project.engine.Neighbours(ctx)
+		if err != nil {
+			return err
+		}
+		if err := t.project.named().Beside(services, step, running); err != nil {
+			return t.project.explain(err)
+		}
+	}
 	fmt.Fprintf(t.app.err, "%s: %s\n", join(step.Services), step)
 	engine, id := t.project.engine, step.Container.ID
 	//exhaustive:enforce
@@ -274,22 +235,4 @@ func (t *takingOver) refs(services []string) (out []api.Ref) {
 		}
 	}
 	return out
-}
-
-// write writes the manifests. A file that an adoption has written stays as it is, and one that `tend init` wrote is
-// replaced; any other is the user's.
-func (p *composeProject) write() error {
-	have, err := os.ReadFile(p.file)
-	switch {
-	case err == nil && strings.HasPrefix(string(have), "# "+adoptedLine):
-		return nil
-	case err == nil && !p.ask.force && string(have) != string(p.plain):
-		return fmt.Errorf("%s holds something else; nothing was done\n  move it away, or overwrite it with --force", p.file)
-	case err != nil && !errors.Is(err, os.ErrNotExist):
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(p.file), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(p.file, p.text, 0o644)
 }

@@ -58,7 +58,7 @@ func (d *destination) write(a *app, text []byte) error {
 	if !d.force {
 		flags |= os.O_EXCL
 	}
-	file, err := os.OpenFile(d.file, flags, 0o644)
+	file, err := os.OpenFile(d.file, flags, 0o600) // values of .env may be in it
 	if os.IsExist(err) {
 		return fmt.Errorf("%s is there already\n  write over it with --force, or name another file with -O", d.file)
 	}

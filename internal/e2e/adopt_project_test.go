@@ -203,7 +203,7 @@ func (s *composeShop) theirs() map[string]string {
 	for _, b := range s.boxes("com.docker.compose.project=" + s.scope) {
 		original, _, _ := strings.Cut(b.name(), ".adopted-")
 		policy := s.inspect(b.ID).HostConfig["RestartPolicy"].(map[string]any)
-		out[strings.TrimSuffix(strings.TrimPrefix(original, s.scope+"-"), "-1")] = strings.TrimPrefix(b.name(), original) + " " + b.State + " " + policy["Name"].(string)
+		out[strings.TrimSuffix(strings.TrimPrefix(original, s.scope+"-"), "-1")] = strings.TrimSuffix(strings.TrimPrefix(b.name(), original), "."+s.scope) + " " + b.State + " " + policy["Name"].(string)
 	}
 	return out
 }
@@ -291,7 +291,7 @@ func TestAdoptCompose(t *testing.T) {
 	m.wantSaid(s.adopt(), 1, "Add --yes to go on")
 	s.wantTheirs(inCompose)
 
-	m.wantSaid(s.adopt("--yes"), 0, "Tend runs "+m.scope, "tend adopt compose --undo", "tend adopt compose --finish")
+	m.wantSaid(s.adopt("--yes"), 0, "Tend runs "+m.scope, "tend adopt compose "+s.dir+" --undo", "tend adopt compose "+s.dir+" --finish")
 	s.wantTheirs(inTend)
 	s.wantOurs(1)
 	s.wantRows(2)
@@ -307,6 +307,11 @@ func TestAdoptCompose(t *testing.T) {
 	}
 	m.wantSaid(s.adopt("--yes"), 0, "Tend runs "+m.scope+" already")
 	m.wantSaid(m.tend("apply", "-f", filepath.Join(s.dir, ".tend")), 0, "deployment/"+m.scope+"/db unchanged")
+
+	if info, err := os.Stat(filepath.Join(s.dir, ".tend", m.scope+".hcl")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the manifests: %v, %v", info, err)
+	}
+	s.wantOtherScopeRefused()
 
 	m.wantSaid(s.adopt("--undo", "--yes"), 0, m.scope+" runs in Compose again")
 	s.wantTheirs(inCompose)
@@ -329,6 +334,28 @@ func TestAdoptCompose(t *testing.T) {
 	m.engine("volume", "inspect", anonymous).must()
 	m.afterwards(func() { m.engine("volume", "rm", anonymous).must() })
 	s.wantRows(4)
+}
+
+// wantOtherScopeRefused asserts that a command about another scope starts nothing: the containers' names say where they went,
+// and without that the engine shows the pod.
+func (s *composeShop) wantOtherScopeRefused() {
+	s.Helper()
+	other := []string{"--yes", "--scope", s.scope + "-b"}
+	for _, flags := range [][]string{other, append([]string{"--undo"}, other...)} {
+		s.wantSaid(s.adopt(flags...), 1, s.name("cache")+" was taken over into the scope "+s.scope, "--scope "+s.scope)
+	}
+	for service, state := range inTend {
+		if mark, _, _ := strings.Cut(state, " "); mark != "" {
+			name := s.name(service) + mark
+			s.engine("rename", name+"."+s.scope, name).must()
+			defer func() { s.engine("rename", name, name+"."+s.scope).must() }()
+		}
+	}
+	for _, flags := range [][]string{other, append([]string{"--undo"}, other...)} {
+		s.wantSaid(s.adopt(flags...), 1, "is in use: container ", "a pod of the scope "+s.scope, "--scope "+s.scope)
+	}
+	s.wantTheirs(inTend)
+	s.wantOurs(1)
 }
 
 // crashAfter kills an adoption once it has said what it does.
@@ -379,5 +406,8 @@ func TestAdoptComposeGivesBack(t *testing.T) {
 	s.wantTheirs(inCompose)
 	s.wantOurs(0)
 	s.wantRows(3)
+	s.write("[/server]") // it is corrected: what is applied is what the files say now
+	m.wantSaid(s.adopt("--yes"), 0, "Tend runs "+m.scope)
+	s.wantTheirs(inTend)
 	s.wantOneWriter()
 }

@@ -33,6 +33,9 @@ type Runs struct {
 // anonymous matches the names that the engine gives to volumes without one.
 var anonymous = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
+// Nameless reports whether the engine named a volume, since nobody else did.
+func Nameless(volume string) bool { return anonymous.MatchString(volume) }
+
 // Fit returns the spec with which Tend's pods go on from where a service's containers stopped, and what it changed that a
 // person should know.
 func Fit(spec api.DeploymentSpec, runs Runs) (api.DeploymentSpec, []string) {
@@ -70,7 +73,7 @@ func (f *fitting) image(runs string) {
 // volume mounts a volume of the container by its name, so that its data stays. A volume without a name of its own is
 // that of one container alone.
 func (f *fitting) volume(mount Mount, containers int) {
-	nameless := anonymous.MatchString(mount.Volume)
+	nameless := Nameless(mount.Volume)
 	for i, entry := range f.spec.Volumes {
 		parsed, err := api.ParseVolume(entry)
 		if err != nil || parsed.Target != mount.Target {

@@ -1,27 +1,42 @@
 package takeover
 
-import "strings"
-
-// mark stands in the name of a container that was taken over, between its own name and its restart policy.
-const mark = ".adopted-"
+import (
+	"regexp"
+	"strings"
+)
 
 // neverRestart is the restart policy of a container that Tend's pods replace.
 const neverRestart = "no"
 
-// markedName returns the name of a container that is taken over.
-func markedName(name, restart string) string {
-	return name + mark + strings.ReplaceAll(restart, ":", "-")
+// marked matches the name of a container that is taken over: its own name, whether it was stopped before, the restart
+// policy it had, and the scope of the objects that replace it. Names without a scope are read too.
+var marked = regexp.MustCompile(`^(.+)\.adopted-(stopped-)?(no|always|unless-stopped|on-failure)(?:-([0-9]+))?(?:\.([a-z0-9-]+))?$`)
+
+// mark is what the name of a container that is taken over says.
+type mark struct {
+	original, restart, scope string
+	// stopped is set for one that didn't run before: undo doesn't start it.
+	stopped bool
 }
 
-// parseName returns the name of a container before it was taken over, and the restart policy it had.
-func parseName(name string) (original, restart string, marked bool) {
-	at := strings.LastIndex(name, mark)
-	if at < 0 {
-		return name, "", false
+// markedName returns the name of a container that is taken over.
+func markedName(c Container, scope string) string {
+	name := c.Name + ".adopted-"
+	if !c.Running {
+		name += "stopped-"
 	}
-	original, restart = name[:at], name[at+len(mark):]
-	if tries, counted := strings.CutPrefix(restart, "on-failure-"); counted {
-		restart = "on-failure:" + tries
+	return name + strings.ReplaceAll(c.Restart, ":", "-") + "." + scope
+}
+
+// readMark reads the name of a container.
+func readMark(name string) (mark, bool) {
+	parts := marked.FindStringSubmatch(name)
+	if parts == nil {
+		return mark{original: name}, false
 	}
-	return original, restart, true
+	m := mark{original: parts[1], stopped: parts[2] != "", restart: parts[3], scope: parts[5]}
+	if parts[4] != "" {
+		m.restart += ":" + parts[4]
+	}
+	return m, true
 }

@@ -56,9 +56,14 @@ func (s Step) String() string {
 	return fmt.Sprintf("%s %s", s.Verb, s.Container.Name)
 }
 
-// Plan returns the steps that lead to the goal, in order; none if it is reached. Carry out the first one, observe again
-// and plan again.
-func Plan(services []Service, goal Goal) []Step {
+// Plan returns the steps that lead to the goal in a scope, in order; none if it is reached. Carry out the first one,
+// observe again and plan again. It is a *ScopeError if a container was taken over into another scope.
+func Plan(scope string, services []Service, goal Goal) ([]Step, error) {
+	for _, s := range services {
+		if err := InScope(s.Containers, scope); err != nil {
+			return nil, err
+		}
+	}
 	units := Units(services)
 	if goal == Undo {
 		slices.Reverse(units)
@@ -67,23 +72,23 @@ func Plan(services []Service, goal Goal) []Step {
 	for _, unit := range units {
 		switch goal {
 		case Adopt:
-			steps = append(steps, adopt(unit)...)
+			steps = append(steps, adopt(scope, unit)...)
 		case Undo:
 			steps = append(steps, undo(unit)...)
 		case Finish:
 			steps = append(steps, finish(unit)...)
 		}
 	}
-	return steps
+	return steps, nil
 }
 
 // adopt stops the containers of a unit, all of them before any of its objects is applied.
-func adopt(unit []Service) (steps []Step) {
+func adopt(scope string, unit []Service) (steps []Step) {
 	var wanted []string
 	for _, s := range unit {
 		if !s.Once {
 			for _, c := range s.Containers {
-				steps = append(steps, halt(s.Name, c)...)
+				steps = append(steps, halt(scope, s.Name, c)...)
 			}
 		}
 		if s.State != Good {
@@ -96,14 +101,11 @@ func adopt(unit []Service) (steps []Step) {
 	return steps
 }
 
-// halt stops one container. What another program stopped stays as it is.
-func halt(service string, c Container) (steps []Step) {
-	if !c.Running && !c.Marked() {
-		return nil
-	}
+// halt stops one container. One that is stopped is marked too: its restart policy may start it with the engine.
+func halt(scope, service string, c Container) (steps []Step) {
 	step := Step{Services: []string{service}}
 	if !c.Marked() {
-		step.Verb, step.Container, step.Name = Mark, c, markedName(c.Name, c.Restart)
+		step.Verb, step.Container, step.Name = Mark, c, markedName(c, scope)
 		steps = append(steps, step)
 		c.Name, step.Name = step.Name, ""
 	}
@@ -139,21 +141,21 @@ func undo(unit []Service) (steps []Step) {
 	}
 	for _, s := range unit {
 		for _, c := range s.Containers {
-			original, restart, marked := parseName(c.Name)
-			if !marked {
+			m, is := readMark(c.Name)
+			if !is {
 				continue
 			}
 			step := Step{Services: []string{s.Name}, Container: c}
-			if c.Restart != restart {
-				step.Verb, step.Restart = Rearm, restart
+			if c.Restart != m.restart {
+				step.Verb, step.Restart = Rearm, m.restart
 				steps = append(steps, step)
 				step.Restart = ""
 			}
-			if !c.Running {
+			if !c.Running && !m.stopped {
 				step.Verb = Start
 				steps = append(steps, step)
 			}
-			step.Verb, step.Name = Unmark, original
+			step.Verb, step.Name = Unmark, m.original
 			steps = append(steps, step)
 		}
 	}

@@ -2,7 +2,6 @@ package takeover_test
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -12,116 +11,6 @@ import (
 
 	"tend.dev/tend/internal/core/takeover"
 )
-
-// machine is an engine and a store that carry out steps.
-type machine struct {
-	services map[string]*takeover.Service
-	// broken are the services whose objects never become good.
-	broken map[string]bool
-	// applied is the service whose object is being applied.
-	applied string
-	// second counts the moments in which two programs wrote to a volume.
-	second int
-}
-
-func newMachine() *machine {
-	return &machine{services: map[string]*takeover.Service{}, broken: map[string]bool{}}
-}
-
-func (m *machine) list() []takeover.Service {
-	var out []takeover.Service
-	for _, name := range slices.Sorted(maps.Keys(m.services)) {
-		s := *m.services[name]
-		s.Containers = slices.Clone(s.Containers)
-		out = append(out, s)
-	}
-	return out
-}
-
-// do carries out one step; it fails only for what is broken.
-func (m *machine) do(step takeover.Step) error {
-	defer m.look()
-	switch step.Verb {
-	case takeover.Apply:
-		for _, name := range step.Services {
-			m.services[name].State, m.applied = takeover.Stored, name
-			m.look()
-			m.applied = ""
-			if m.broken[name] {
-				return fmt.Errorf("%s is not good", name)
-			}
-			m.services[name].State = takeover.Good
-		}
-		return nil
-	case takeover.Withdraw:
-		for _, name := range step.Services {
-			m.services[name].State = takeover.None
-		}
-		return nil
-	}
-	containers := m.services[step.Services[0]].Containers
-	at := slices.IndexFunc(containers, func(c takeover.Container) bool { return c.ID == step.Container.ID })
-	c := &containers[at]
-	switch step.Verb {
-	case takeover.Mark, takeover.Unmark:
-		c.Name = step.Name
-	case takeover.Disarm, takeover.Rearm:
-		c.Restart = step.Restart
-	case takeover.Stop:
-		c.Running = false
-	case takeover.Start:
-		c.Running = true
-	case takeover.Remove:
-		m.services[step.Services[0]].Containers = slices.Delete(containers, at, at+1)
-	}
-	return nil
-}
-
-// look counts a container of Compose that runs beside a pod, on a volume of both.
-func (m *machine) look() {
-	for _, ours := range m.services {
-		if ours.Once && ours.Name != m.applied {
-			continue // it has ended
-		}
-		for _, theirs := range m.services {
-			runs := slices.ContainsFunc(theirs.Containers, func(c takeover.Container) bool { return c.Running })
-			shared := slices.ContainsFunc(ours.Writes, func(v string) bool { return slices.Contains(theirs.Writes, v) })
-			if ours.State != takeover.None && runs && shared {
-				m.second++
-			}
-		}
-	}
-}
-
-// restart is the engine's restart: it starts what its policies cover.
-func (m *machine) restart() {
-	for _, s := range m.services {
-		for i := range s.Containers {
-			c := &s.Containers[i]
-			c.Running = c.Running || c.Restart == "always" || c.Restart == "on-failure:3"
-		}
-	}
-	m.look()
-}
-
-func (m *machine) String() string {
-	var out strings.Builder
-	for _, s := range m.list() {
-		fmt.Fprintf(&out, "%s: %s", s.Name, s.State)
-		if s.Once {
-			out.WriteString(", runs once")
-		}
-		for _, c := range s.Containers {
-			state := "stopped"
-			if c.Running {
-				state = "running"
-			}
-			fmt.Fprintf(&out, "; %s %s, restart %s", c.Name, state, c.Restart)
-		}
-		out.WriteString("\n")
-	}
-	return out.String()
-}
 
 // TestPlan replays takeovers. Rewrite testdata/plan.txt with -rewrite.
 func TestPlan(t *testing.T) {
@@ -143,12 +32,22 @@ func TestPlan(t *testing.T) {
 		case "broken":
 			m.broken[d.CmdArgs[0].Key] = !d.HasArg("mended")
 			return ""
+		case "turn": // to the other scope
+			m.turn()
+			return "scope " + m.scope + "\n" + m.String()
 		case "engine-restarts":
 			m.restart()
 			return m.String()
 		case "plan":
 			var out strings.Builder
-			for _, step := range takeover.Plan(m.list(), goal) {
+			steps, err := takeover.Plan(m.scope, m.list(), goal)
+			if err == nil {
+				err = m.begin(goal)
+			}
+			if err != nil {
+				return "refused: " + err.Error() + "\n"
+			}
+			for _, step := range steps {
 				fmt.Fprintln(&out, step)
 			}
 			if left := takeover.Unfinished(m.list()); len(left) > 0 {
@@ -159,13 +58,16 @@ func TestPlan(t *testing.T) {
 			var n int
 			d.ScanArgs(t, "n", &n)
 			var out strings.Builder
+			if err := m.begin(goal); err != nil {
+				return "refused: " + err.Error() + "\n"
+			}
 			for range n {
-				steps := takeover.Plan(m.list(), goal)
-				if len(steps) == 0 {
+				step, left, err := m.next(goal)
+				if !left {
 					break
 				}
-				fmt.Fprintln(&out, steps[0])
-				if err := m.do(steps[0]); err != nil {
+				fmt.Fprintln(&out, step)
+				if err != nil {
 					fmt.Fprintln(&out, "error:", err)
 				}
 			}
@@ -179,53 +81,41 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-func (m *machine) add(t *testing.T, words []string) {
-	t.Helper()
-	s := &takeover.Service{Name: words[0], State: takeover.None}
-	for _, word := range words[1:] {
-		key, value, _ := strings.Cut(word, "=")
-		switch key {
-		case "once":
-			s.Once = true
-		case "needs":
-			s.Needs = strings.Split(value, ",")
-		case "writes":
-			s.Writes = strings.Split(value, ",")
-		default:
-			state, policy, ok := strings.Cut(value, "/")
-			if !ok {
-				t.Fatalf("%s: want container=state/policy", word)
-			}
-			s.Containers = append(s.Containers, takeover.Container{ID: key, Name: key, Running: state == "running", Restart: policy})
+// finish carries out steps until none is left.
+func (m *machine) finish(t *rapid.T, goal takeover.Goal) {
+	for range 200 {
+		step, left, err := m.next(goal)
+		if err != nil {
+			t.Fatalf("%s failed: %s", step, err)
+		}
+		if !left {
+			return
 		}
 	}
-	m.services[s.Name] = s
+	t.Fatalf("%s never ends:\n%s", goal, m)
 }
 
-var policies = []string{"no", "always", "unless-stopped", "on-failure", "on-failure:3"}
-
-func someProject(t *rapid.T) *machine {
-	m := newMachine()
-	names := []string{"a", "b", "c", "d"}[:rapid.IntRange(1, 4).Draw(t, "services")]
-	for _, name := range names {
-		s := &takeover.Service{Name: name, State: takeover.None,
-			Needs:  rapid.SliceOfDistinct(rapid.SampledFrom(names), rapid.ID).Draw(t, "needs"),
-			Writes: rapid.SliceOfDistinct(rapid.SampledFrom([]string{"v1", "v2", "v3"}), rapid.ID).Draw(t, "writes")}
-		if rapid.IntRange(0, 3).Draw(t, "once") == 0 {
-			s.Once = true
-			s.Containers = []takeover.Container{{ID: name, Name: "p-" + name + "-1", Restart: "no"}}
+// wander begins adoptions and undos, leaves them, restarts the engine in between, and turns to the other scope.
+func (m *machine) wander(t *rapid.T) (restarted bool) {
+	for range rapid.IntRange(0, 4).Draw(t, "attempts") {
+		if rapid.IntRange(0, 3).Draw(t, "other scope") == 0 {
+			m.turn()
 		}
-		for i := range rapid.IntRange(0, 2).Draw(t, "containers") {
-			if s.Once {
+		goal := rapid.SampledFrom([]takeover.Goal{takeover.Adopt, takeover.Undo}).Draw(t, "goal")
+		if m.begin(goal) != nil {
+			continue
+		}
+		for range rapid.IntRange(0, 12).Draw(t, "steps before the crash") {
+			if _, left, err := m.next(goal); !left || err != nil {
 				break
 			}
-			s.Containers = append(s.Containers, takeover.Container{
-				ID: fmt.Sprintf("%s%d", name, i), Name: fmt.Sprintf("p-%s-%d", name, i),
-				Running: rapid.Bool().Draw(t, "running"), Restart: rapid.SampledFrom(policies).Draw(t, "restart")})
 		}
-		m.services[name] = s
+		if rapid.Bool().Draw(t, "engine restarts") {
+			m.restart()
+			restarted = true
+		}
 	}
-	return m
+	return restarted
 }
 
 // TestConverges: whatever was begun and left, and however often the engine restarts in between, an adoption ends with
@@ -233,63 +123,63 @@ func someProject(t *rapid.T) *machine {
 func TestConverges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := someProject(t)
-		before, ran := m.String(), map[string]bool{}
-		quiet := true // no container would be started by the engine's restart alone
+		was := newMachine()
+		for _, s := range m.list() {
+			was.services[s.Name] = &s
+		}
+		if m.begin(takeover.Adopt) != nil {
+			return
+		}
+		ran := map[string]bool{}
 		for _, s := range m.list() {
 			ran[s.Name] = s.Taken()
-			for _, c := range s.Containers {
-				quiet = quiet && (c.Running || c.Restart == "no" || c.Restart == "unless-stopped" || c.Restart == "on-failure")
-			}
 		}
-		finish := func(goal takeover.Goal) {
-			for range 200 {
-				steps := takeover.Plan(m.list(), goal)
-				if len(steps) == 0 {
-					return
-				}
-				if m.do(steps[0]) != nil {
-					t.Fatalf("%s failed", steps[0])
-				}
-			}
-			t.Fatalf("%s never ends:\n%s", goal, m)
-		}
-		for range rapid.IntRange(0, 4).Draw(t, "attempts") {
-			goal := rapid.SampledFrom([]takeover.Goal{takeover.Adopt, takeover.Undo}).Draw(t, "goal")
-			for range rapid.IntRange(0, 12).Draw(t, "steps before the crash") {
-				steps := takeover.Plan(m.list(), goal)
-				if len(steps) == 0 {
-					break
-				}
-				_ = m.do(steps[0])
-			}
-			if quiet && rapid.Bool().Draw(t, "engine restarts") {
-				m.restart()
-			}
+		restarted := m.wander(t)
+		if m.begin(takeover.Undo) != nil {
+			m.turn() // to the scope in which it was taken over
 		}
 		if rapid.Bool().Draw(t, "undo") {
-			finish(takeover.Undo)
+			m.finish(t, takeover.Undo)
 			for _, s := range m.services {
 				if s.Once {
 					s.State = takeover.None // it may stay declared
 				}
 			}
-			if quiet && m.String() != before {
-				t.Fatalf("undone:\n%s\nit was:\n%s", m, before)
+			if restarted { // which starts containers in Compose, too
+				was.restart()
+				m.restart()
 			}
-		} else {
-			finish(takeover.Adopt)
+			if m.String() != was.String() {
+				t.Fatalf("undone:\n%s\nit was:\n%s", m, was)
+			}
+		} else if m.begin(takeover.Adopt) == nil {
+			m.finish(t, takeover.Adopt)
 			for name, s := range m.services {
 				if ran[name] && s.State != takeover.Good {
 					t.Fatalf("%s is %s", name, s.State)
 				}
-				if slices.ContainsFunc(s.Containers, func(c takeover.Container) bool { return c.Running }) {
+				if ran[name] && slices.ContainsFunc(s.Containers, func(c takeover.Container) bool { return c.Running }) {
 					t.Fatalf("a container of %s runs beside Tend's", name)
 				}
 			}
 			if left := takeover.Unfinished(m.list()); len(left) > 0 {
 				t.Fatalf("unfinished: %v", left)
 			}
+			m.restart()
 		}
+		if m.second > 0 {
+			t.Fatalf("two programs wrote to a volume:\n%s", m)
+		}
+	})
+}
+
+// TestSecondScope: where the names of the containers don't say into which scope they were taken over, what the engine
+// shows keeps the pods of one scope from running beside those of another, or beside the old containers.
+func TestSecondScope(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := someProject(t)
+		m.nameless = true
+		m.wander(t)
 		if m.second > 0 {
 			t.Fatalf("two programs wrote to a volume:\n%s", m)
 		}

@@ -27,14 +27,20 @@ type Container struct {
 
 // Original returns the name that Compose gave it.
 func (c Container) Original() string {
-	name, _, _ := parseName(c.Name)
-	return name
+	m, _ := readMark(c.Name)
+	return m.original
 }
 
 // Marked reports whether it was taken over, or is about to be.
 func (c Container) Marked() bool {
-	_, _, marked := parseName(c.Name)
-	return marked
+	_, is := readMark(c.Name)
+	return is
+}
+
+// Live reports whether it runs, or ran until it was taken over.
+func (c Container) Live() bool {
+	m, is := readMark(c.Name)
+	return c.Running || is && !m.stopped
 }
 
 // Service is a service of a Compose project.
@@ -49,6 +55,8 @@ type Service struct {
 	Needs []string
 	// Writes are the volumes and folders that it may write to.
 	Writes []string
+	// Object is the name of its workload, and Shared the volumes that several programs may write to, as its label says.
+	Object, Shared string
 }
 
 // Taken reports whether the service is taken over: one of its containers runs, or was stopped for that, or it runs once.

@@ -12,6 +12,7 @@ import (
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/takeover"
 	"tend.dev/tend/internal/core/volumes"
 )
@@ -30,8 +31,9 @@ type ComposeContainer struct {
 	takeover.Container
 	Service string
 	takeover.Runs
-	// Writes are the volumes and folders it may write to.
+	// Writes are the volumes and folders it may write to, and Shared those that several programs may, as its label says.
 	Writes []string
+	Shared string
 }
 
 // OpenCompose connects to the engine that docker's own command uses here.
@@ -107,6 +109,7 @@ func composeContainer(from container.InspectResponse) ComposeContainer {
 	}
 	if from.Config != nil {
 		out.Service, out.Image = from.Config.Labels[volumes.LabelService], from.Config.Image
+		out.Shared = from.Config.Labels[api.SharedVolumes]
 	}
 	for _, m := range from.Mounts {
 		if m.Type == mount.TypeVolume {

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/takeover"
+	"tend.dev/tend/internal/manifest"
+	"tend.dev/tend/internal/runtime/docker"
+)
+
+// fitted fits a project of a database and a migration, which has an ingress' name for company.
+func fitted(t *testing.T, containers ...docker.ComposeContainer) (*composeProject, error) {
+	t.Helper()
+	p := &composeProject{keeps: map[string][]string{}, notes: map[string][]string{}, dropped: map[api.Ref]bool{}}
+	for name, kind := range map[string]api.Kind{"db": api.KindDeployment, "migrate": api.KindJob} {
+		p.read.Sections = append(p.read.Sections, manifest.Section{Object: api.Object{
+			Kind: kind, Scope: "shop", Name: name, Spec: json.RawMessage(`{"image":"i"}`)}})
+	}
+	return p, p.fit(containers)
+}
+
+func container(service, name string, running bool, volume string) docker.ComposeContainer {
+	return docker.ComposeContainer{Service: service, Writes: []string{volume},
+		Container: takeover.Container{ID: name, Name: name, Running: running, Restart: "no"},
+		Runs:      takeover.Runs{Image: "i", Mounts: []takeover.Mount{{Volume: volume, Target: "/data"}}}}
+}
+
+// TestFitLeavesRunningJob: what still runs once is not among what is applied.
+func TestFitLeavesRunningJob(t *testing.T) {
+	for _, running := range []bool{true, false} {
+		p, err := fitted(t, container("db", "shop-db-1", true, "shop_data"), container("migrate", "shop-migrate-1", running, "shop_data"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ref := api.Ref{Kind: api.KindJob, Scope: "shop", Name: "migrate"}
+		taken := slices.ContainsFunc(p.services, func(s composeService) bool { return s.name == "migrate" })
+		if declared := strings.Contains(string(p.text), "migrate"); declared == running || taken == running || p.dropped[ref] != running {
+			t.Errorf("running %v: taken %v, dropped %v, and the manifests are\n%s", running, taken, p.dropped, p.text)
+		}
+	}
+}
+
+// TestFitGoesByWhatRuns: the volume is that of the container that runs, or ran until it was taken over.
+func TestFitGoesByWhatRuns(t *testing.T) {
+	cases := map[string]struct {
+		reason     string
+		containers []docker.ComposeContainer
+		want       string
+	}{
+		"stopped": {"the stopped one is out of date", []docker.ComposeContainer{
+			container("db", "shop-db-1", false, "shop_old"), container("db", "shop-db-2", true, "shop_data")}, "shop_data:/data"},
+		"taken over": {"it ran", []docker.ComposeContainer{
+			container("db", "shop-db-1.adopted-stopped-no.shop", false, "shop_old"),
+			container("db", "shop-db-2.adopted-no.shop", false, "shop_data")}, "shop_data:/data"},
+		"two that run": {"which data is the right one, a person must say", []docker.ComposeContainer{
+			container("db", "shop-db-1", true, "shop_old"), container("db", "shop-db-2", true, "shop_data")}, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p, err := fitted(t, tc.containers...)
+			if tc.want == "" {
+				if err == nil || !strings.Contains(err.Error(), "shop-db-1 has shop_old at /data, shop-db-2 has shop_data at /data") {
+					t.Errorf("%s: %v", tc.reason, err)
+				}
+				return
+			}
+			if err != nil || !strings.Contains(string(p.text), tc.want) || strings.Contains(string(p.text), "shop_old") {
+				t.Errorf("%s: %v\n%s", tc.reason, err, p.text)
+			}
+		})
+	}
+}
