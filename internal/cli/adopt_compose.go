@@ -108,6 +108,9 @@ func (a *app) adopt(ctx context.Context, c *client.Client, p *composeProject) er
 		}
 	}
 	if goal == takeover.Adopt && len(steps) > 0 {
+		if p.refused != nil {
+			return p.refused
+		}
 		a.showProject(p, services)
 	}
 	if len(steps) == 0 {

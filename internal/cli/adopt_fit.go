@@ -40,7 +40,7 @@ func (p *composeProject) fit(containers []docker.ComposeContainer) error {
 		}
 		if why != "" {
 			p.left = append(p.left, service+": "+why)
-			p.dropped[object.Ref()] = true
+			p.dropped[object.Ref()] = why
 		}
 	}
 	for _, name := range sortedKeys(called) {
@@ -81,7 +81,7 @@ func (p *composeProject) fitDeployment(object *api.Object, service string, of []
 	runs := of[0].Runs
 	for _, other := range of[1:] {
 		if one, two := dataOf(of[0]), dataOf(other); !slices.Equal(one, two) {
-			return fmt.Errorf("the containers of %s have different data: %s has %s, %s has %s; nothing was done\n"+
+			p.refuse("the containers of %s have different data: %s has %s, %s has %s; nothing was done\n"+
 				"  stop or remove those that are out of date, and repeat the command", service, of[0].Original(), orNothing(one), other.Original(), orNothing(two))
 		}
 		for i := range runs.Networks {
@@ -117,6 +117,13 @@ func (p *composeProject) fitJob(object *api.Object, service string, grouped map[
 	p.add(s, spec.DependsOn)
 	object.Spec, err = json.Marshal(spec)
 	return err
+}
+
+// refuse notes why the project can't be taken over as it is. It can still be given back.
+func (p *composeProject) refuse(format string, args ...any) {
+	if p.refused == nil {
+		p.refused = fmt.Errorf(format, args...)
+	}
 }
 
 // add adds a service with what it needs, by their objects until collect knows the services.
@@ -198,6 +205,12 @@ func (p *composeProject) collect() error {
 			if other := services[needed]; other != nil {
 				needs = append(needs, other.name)
 			}
+			for ref := range p.dropped { // its pod would wait for it, and the old container be stopped
+				if needed == string(ref.Kind)+"/"+ref.Name {
+					p.refuse("%s waits for %s, which is not taken over: %s; nothing was done\n"+
+						"  start it, or wait for its end if it runs once, and repeat the command", p.services[i].name, ref.Name, p.dropped[ref])
+				}
+			}
 		}
 		p.services[i].needs = needs
 	}
@@ -212,10 +225,10 @@ func (p *composeProject) collect() error {
 			if s := services[string(api.KindDeployment)+"/"+spec.Service]; s != nil {
 				s.objects = append(s.objects, object.Ref())
 			}
-			if p.dropped[api.Ref{Kind: api.KindDeployment, Scope: object.Scope, Name: spec.Service}] {
+			if p.dropped[api.Ref{Kind: api.KindDeployment, Scope: object.Scope, Name: spec.Service}] != "" {
 				continue
 			}
-		} else if p.dropped[object.Ref()] {
+		} else if p.dropped[object.Ref()] != "" {
 			continue
 		}
 		sections = append(sections, section)

@@ -12,14 +12,17 @@ import (
 	"tend.dev/tend/internal/runtime/docker"
 )
 
-// fitted fits a project of a database and a migration, which has an ingress' name for company.
+// fitted fits a project of a database, a migration, and a web that waits for its end.
 func fitted(t *testing.T, containers ...docker.ComposeContainer) (*composeProject, error) {
 	t.Helper()
-	p := &composeProject{keeps: map[string][]string{}, notes: map[string][]string{}, dropped: map[api.Ref]bool{}}
-	for name, kind := range map[string]api.Kind{"db": api.KindDeployment, "migrate": api.KindJob} {
+	p := &composeProject{keeps: map[string][]string{}, notes: map[string][]string{}, dropped: map[api.Ref]string{}}
+	add := func(kind api.Kind, name, spec string) {
 		p.read.Sections = append(p.read.Sections, manifest.Section{Object: api.Object{
-			Kind: kind, Scope: "shop", Name: name, Spec: json.RawMessage(`{"image":"i"}`)}})
+			Kind: kind, Scope: "shop", Name: name, Spec: json.RawMessage(spec)}})
 	}
+	add(api.KindDeployment, "db", `{"image":"i"}`)
+	add(api.KindJob, "migrate", `{"image":"i"}`)
+	add(api.KindDeployment, "web", `{"image":"i","depends_on":{"workloads":["job/migrate"]}}`)
 	return p, p.fit(containers)
 }
 
@@ -38,7 +41,7 @@ func TestFitLeavesRunningJob(t *testing.T) {
 		}
 		ref := api.Ref{Kind: api.KindJob, Scope: "shop", Name: "migrate"}
 		taken := slices.ContainsFunc(p.services, func(s composeService) bool { return s.name == "migrate" })
-		if declared := strings.Contains(string(p.text), "migrate"); declared == running || taken == running || p.dropped[ref] != running {
+		if declared := strings.Contains(string(p.text), "migrate"); declared == running || taken == running || (p.dropped[ref] != "") != running {
 			t.Errorf("running %v: taken %v, dropped %v, and the manifests are\n%s", running, taken, p.dropped, p.text)
 		}
 	}
@@ -62,6 +65,9 @@ func TestFitGoesByWhatRuns(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p, err := fitted(t, tc.containers...)
+			if err == nil {
+				err = p.refused
+			}
 			if tc.want == "" {
 				if err == nil || !strings.Contains(err.Error(), "shop-db-1 has shop_old at /data, shop-db-2 has shop_data at /data") {
 					t.Errorf("%s: %v", tc.reason, err)
@@ -72,5 +78,16 @@ func TestFitGoesByWhatRuns(t *testing.T) {
 				t.Errorf("%s: %v\n%s", tc.reason, err, p.text)
 			}
 		})
+	}
+}
+
+// TestFitRefusesWaiting: a pod that waits for what is not taken over would never start, with its old container stopped.
+func TestFitRefusesWaiting(t *testing.T) {
+	web := container("web", "shop-web-1", true, "shop_web")
+	for _, running := range []bool{true, false} {
+		p, err := fitted(t, container("db", "shop-db-1", true, "shop_data"), container("migrate", "shop-migrate-1", running, "shop_data"), web)
+		if err != nil || (p.refused != nil) != running || running && !strings.Contains(p.refused.Error(), "web waits for migrate") {
+			t.Errorf("running %v: %v, %v", running, err, p.refused)
+		}
 	}
 }

@@ -86,7 +86,7 @@ func (t *takingOver) complete() (taken []api.Ref, err error) {
 	have := map[api.Ref]bool{}
 	for _, object := range t.loaded.Objects {
 		have[object.Ref()] = true
-		if t.project.dropped[object.Ref()] {
+		if t.project.dropped[object.Ref()] != "" {
 			return nil, fmt.Errorf("%s has %s, which is not taken over; nothing was done\n"+
 				"  remove it there, or write the file anew with --force", t.project.file, object.Ref())
 		}

@@ -74,7 +74,7 @@ func TestAdoptionIsComplete(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := &composeProject{services: []composeService{{name: "db", objects: []api.Ref{db}}}, dropped: map[api.Ref]bool{job: true}}
+			p := &composeProject{services: []composeService{{name: "db", objects: []api.Ref{db}}}, dropped: map[api.Ref]string{job: "it runs"}}
 			taking := &takingOver{project: p, loaded: manifest.Result{}}
 			for _, ref := range tc.loaded {
 				taking.loaded.Objects = append(taking.loaded.Objects, api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name})

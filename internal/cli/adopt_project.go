@@ -29,8 +29,9 @@ type composeProject struct {
 	// services are those with an object; keeps, by service, what stays as it is, and notes what differs from the files.
 	services     []composeService
 	keeps, notes map[string][]string
-	// dropped are the objects of the files that are not taken over.
-	dropped map[api.Ref]bool
+	// dropped says why objects of the files are not taken over; refused, why nothing can be as it is now.
+	dropped map[api.Ref]string
+	refused error
 	// left says why what is in the files, or runs, is not taken over.
 	left []string
 }
@@ -48,7 +49,7 @@ type composeService struct {
 
 // readProject reads the files, and what the engine runs of them.
 func readProject(ctx context.Context, ask adoption, args []string) (*composeProject, error) {
-	p := &composeProject{ask: ask, keeps: map[string][]string{}, notes: map[string][]string{}, dropped: map[api.Ref]bool{}, args: args}
+	p := &composeProject{ask: ask, keeps: map[string][]string{}, notes: map[string][]string{}, dropped: map[api.Ref]string{}, args: args}
 	dir, files, err := ask.sources(args)
 	if err != nil {
 		return nil, err
