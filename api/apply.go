@@ -8,8 +8,9 @@ const (
 	MaxApplyObjects = 2000
 )
 
-// StampPull is a key of Metadata.Stamps: a nonce that changes with every forced apply, by which the image is looked for
-// (and pulled) again although its reference did not change.
+// StampPull is a key of Metadata.Stamps: a nonce that changes with every forced apply, and with one that finds its
+// object unchanged and in trouble. The image is looked for (and pulled) again although its reference did not change, and
+// pods that failed before don't count any more.
 const StampPull = "pull"
 
 // ApplyRequest asks that objects be stored as they are. On the wire the objects are the body (JSON or YAML, a list or
@@ -48,6 +49,9 @@ type ObjectResult struct {
 	Revision int64 `json:"revision"`
 	// Changes are the spec's fields that differ from what was stored, ordered by path.
 	Changes []FieldChange `json:"changes,omitempty"`
+	// Retried is set on an unchanged object that was in trouble: what failed is tried again at once, so its revision is
+	// that of this apply.
+	Retried bool `json:"retried,omitempty"`
 	// Conflicts are the fields another manager had set to another value: taken over by force, or in a dry run what the
 	// apply would be refused for without it.
 	Conflicts []FieldConflict `json:"conflicts,omitempty"`

@@ -88,8 +88,10 @@ type Task struct {
 	// Release names the snapshot the container is made from.
 	Release string `json:"release"`
 	// Restart is the restart nonce the task was created under.
-	Restart string       `json:"restart,omitempty"`
-	Class   RestartClass `json:"class"`
+	Restart string `json:"restart,omitempty"`
+	// Pull is the StampPull the task was created under: what failed under an earlier one doesn't count against it.
+	Pull  string       `json:"pull,omitempty"`
+	Class RestartClass `json:"class"`
 	// Attempt counts the tasks that filled the slot, or ran for the run, one after another without lasting: 1, or 0, is
 	// the first. Backoffs are read from it.
 	Attempt int `json:"attempt,omitempty"`

@@ -243,6 +243,9 @@ func (a *app) printApplied(result api.ApplyResult) {
 		if text := changesText(object); object.Action == api.ActionConfigured && text != "" {
 			line += ": " + text
 		}
+		if object.Retried {
+			line += "; it was in trouble, and is tried again"
+		}
 		fmt.Fprintln(a.out, line)
 	}
 	for _, ref := range result.Pruned {

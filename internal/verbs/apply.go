@@ -87,7 +87,7 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 	result := decided.result
 	result.Revision = revision
 	for i := range result.Objects {
-		if result.Objects[i].Action != api.ActionUnchanged {
+		if result.Objects[i].Action != api.ActionUnchanged || result.Objects[i].Retried {
 			result.Objects[i].Revision = revision
 		}
 	}

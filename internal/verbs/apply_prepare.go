@@ -89,6 +89,9 @@ func (s *Service) prepareApply(
 	decided.stampHosts(snap, pruned, now)
 	decided.stampAssets(snap, m, pruned, found)
 	decided.stampBuilds(snap, opts, now, found)
+	if err := decided.retry(snap, opts, now); err != nil {
+		return nil, err
+	}
 	decided.warn(snap, pruned)
 	decided.put(now, opts.Actor)
 	checkRegistries(snap, decided.next, pruned, found)
@@ -145,7 +148,7 @@ func (d *applyDecision) put(now time.Time, actor string) {
 		switch {
 		case !p.stored.Exists():
 			p.result.Action = api.ActionCreated
-		case !written || sameButSet(*p.stored.Value, p.next):
+		case !written || p.result.Retried || sameButSet(*p.stored.Value, p.next):
 			p.result.Action = api.ActionUnchanged
 		default:
 			p.result.Action = api.ActionConfigured
@@ -168,7 +171,9 @@ func (d *applyDecision) put(now time.Time, actor string) {
 			continue
 		}
 		p.next.Metadata.UpdatedAt, p.next.Metadata.Change = now, &api.Change{Verb: "apply", Actor: actor}
-		d.next = append(d.next, p.next)
+		if !p.result.Retried { // what is as it was is not checked or planned again
+			d.next = append(d.next, p.next)
+		}
 		key := records.ObjectKey(p.next.Ref())
 		d.txn.If(key, p.stored.Modified).Put(key, p.next)
 		if !p.stored.Exists() && ownsName(p.next.Kind) {

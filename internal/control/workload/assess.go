@@ -62,6 +62,7 @@ func (o observed) desired(t target) rollout.Desired {
 		Replicas: o.replicas(t),
 		Target:   rollout.Version{Release: t.release.ID, Restart: o.stamp(api.StampRestart)},
 		Strategy: o.strategy(need),
+		Pull:     o.stamp(api.StampPull),
 		Frozen:   map[string]bool{},
 		KeepDead: keepDead,
 
@@ -139,7 +140,7 @@ func (o observed) slots() []rollout.Slot {
 		task := t.Desired.Value
 		slot := rollout.Slot{
 			ID: task.Slot, Task: task.ID, Replaces: task.Replaces,
-			Version: rollout.Version{Release: task.Release, Restart: task.Restart},
+			Version: rollout.Version{Release: task.Release, Restart: task.Restart}, Pull: task.Pull,
 			Desired: task.Desired, Placed: task.Node != "", State: api.TaskPending,
 			CreatedAt: task.CreatedAt, EndedAt: task.EndedAt,
 		}

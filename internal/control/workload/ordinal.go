@@ -67,7 +67,7 @@ func (s *step) createOrdinal(action rollout.Action) {
 	ref := s.o.ref
 	task := api.Task{
 		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, OwnerUID: s.o.uid(), Slot: action.Slot,
-		Release: action.Version.Release, Restart: action.Version.Restart,
+		Release: action.Version.Release, Restart: action.Version.Restart, Pull: s.o.stamp(api.StampPull),
 		Class: api.ClassKeep, Monitor: monitor(action), Attempt: action.Attempt, Bootstrap: s.o.bootstrap(action.Slot),
 		Desired: api.DesiredRunning, CreatedAt: s.now,
 	}

@@ -91,7 +91,7 @@ func (s *step) create(action rollout.Action) {
 	s.txn.CreateTask(api.Task{
 		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, OwnerUID: s.o.uid(), Slot: s.slots.Next(),
 		Replaces: action.Replaces, After: action.After,
-		Release: action.Version.Release, Restart: action.Version.Restart,
+		Release: action.Version.Release, Restart: action.Version.Restart, Pull: s.o.stamp(api.StampPull),
 		Class: api.ClassKeep, Monitor: monitor(action), Desired: api.DesiredRunning, CreatedAt: s.now,
 	})
 }

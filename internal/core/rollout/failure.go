@@ -55,6 +55,18 @@ func (p *planner) findUnfilled() {
 	}
 }
 
+// discount makes the failure of a slot that was created before the last try was asked for one of another version: that
+// is replaced at once, holds nothing, and no backoff is computed from it.
+func (p *planner) discount(s *Slot) {
+	if s.Pull == p.desired.Pull || s.Version != p.desired.Target {
+		return
+	}
+	s.Attempt, s.NextAttempt = min(s.Attempt, 1), min(s.NextAttempt, 1)
+	if s.live() && p.failing(s) || !s.live() && s.failed() {
+		s.Version = Version{}
+	}
+}
+
 // firstFailure returns the oldest live slot of the target that used up its chance, or else the newest failure of the
 // target that left a place behind.
 func (p *planner) firstFailure() *Slot {

@@ -78,6 +78,7 @@ func (p *planner) sort(slots []Slot) {
 			// it would stay the newest attempt of its place, whose wait is long over.
 			own[i].CreatedAt, own[i].EndedAt = time.Time{}, time.Time{}
 		}
+		p.discount(&own[i])
 	}
 	slices.SortFunc(all, func(a, b *Slot) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))

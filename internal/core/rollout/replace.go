@@ -125,8 +125,11 @@ func (p *planner) why(s *Slot) string {
 	if s.Version == p.desired.Target {
 		return s.Misplaced
 	}
-	if s.Version.Release == p.desired.Target.Release {
+	switch s.Version.Release {
+	case p.desired.Target.Release:
 		return "restart"
+	case "":
+		return "tried again"
 	}
 	return fmt.Sprintf("%s replaces %s", p.desired.Target.Release, s.Version.Release)
 }

@@ -28,6 +28,7 @@ import (
 //	room full|none|plenty · agent SLOT stuck|well
 //	plan                      what the planner would do now; nothing is done
 //	perform N                 do the first N actions of the plan, and "crash"
+//	again                     an apply without a change asks for another try
 //	away D                    the server is away for a while
 //	clock D                   the clock is set forward, or back
 //	tick D                    time passes and agents work; nothing is decided
@@ -66,6 +67,8 @@ func (s *story) command(d *datadriven.TestData) error {
 		return err
 	case "restart":
 		s.desired.Target.Restart += "'"
+	case "again":
+		s.desired.Pull += "'"
 	case "delete":
 		s.desired.Deleting = true
 	case "freeze":

@@ -27,6 +27,9 @@ type Desired struct {
 	// LastGood is the release an automatic rollback would return to; empty if there is none.
 	LastGood string
 	Strategy api.ResolvedStrategy
+	// Pull is the nonce of the last apply that asked for another try. What slots of an earlier one came to says nothing
+	// about it: their failures don't count, and their places are filled again at once.
+	Pull string
 	// Frozen are the slots an operator stopped on purpose. A mark without an observed slot is ignored; for ordered
 	// slots, one beyond the replicas.
 	Frozen map[string]bool
@@ -54,6 +57,8 @@ type Slot struct {
 	// After is the task that must have stopped before this one starts; see Action.After.
 	After   string
 	Version Version
+	// Pull is the Desired.Pull it was created under.
+	Pull    string
 	Desired api.DesiredState
 	// Attempt is an ordinal's api.Task.Attempt, NextAttempt its api.Task.NextAttempt.
 	Attempt, NextAttempt int

@@ -161,7 +161,7 @@ func (w *world) perform(a Action) {
 			w.leftovers = append(w.leftovers, *before)
 		}
 		w.slots[name] = &Slot{
-			ID: name, Task: task, Replaces: a.Replaces, After: a.After, Version: a.Version,
+			ID: name, Task: task, Replaces: a.Replaces, After: a.After, Version: a.Version, Pull: w.desired.Pull,
 			Desired: api.DesiredRunning, State: api.TaskPending, CreatedAt: w.now, Attempt: a.Attempt,
 			Monitored: !w.byClock && a.Monitor > 0,
 		}

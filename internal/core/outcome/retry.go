@@ -1,0 +1,40 @@
+package outcome
+
+import (
+	"slices"
+
+	"tend.dev/tend/api"
+)
+
+// lasting are the reasons of what has ended for good: Tend doesn't try it again by itself, and the message names the
+// command that does.
+var lasting = []string{api.ReasonRunFailed, api.ReasonReleaseCommandFailed, api.ReasonRolledBack}
+
+// Retry reports whether an apply that changes nothing of an object asks for another try: the last answer about it is a
+// failure, and that answer is older than the apply. An object that converged, or is on its way, needs none.
+func Retry(object api.Object) (bool, error) {
+	if object.Metadata.Deleting() || !object.Kind.HasController() {
+		return false, nil
+	}
+	status, err := api.DecodeStatus[api.WorkloadStatus](object)
+	if err != nil {
+		return false, err
+	}
+	awaited := api.Awaited{Ref: object.Ref(), Revision: object.Metadata.Revision, Built: object.Tree() != ""}
+	all, err := Judge([]api.Awaited{awaited}, func(api.Ref) Observed { return Observed{Found: true, Object: object} })
+	if err != nil {
+		return false, err
+	}
+	degraded := api.FindCondition(status.Conditions, api.ConditionDegraded)
+	troubled := degraded != nil && degraded.Status == api.ConditionTrue
+	if troubled && slices.Contains(lasting, degraded.Reason) {
+		return false, nil
+	}
+	switch all[0].State {
+	case api.OutcomeFailed, api.OutcomeHeld:
+		return true, nil
+	case api.OutcomePending: // a rollout that goes on after a failure waits for its next try
+		return troubled && object.Kind.HasSlots(), nil
+	}
+	return false, nil
+}

@@ -1,0 +1,53 @@
+package verbs
+
+import (
+	"encoding/json"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/outcome"
+	"tend.dev/tend/internal/records"
+)
+
+// retry asks for another try of the objects that an apply leaves as they are although they are in trouble: applying the
+// same again can only mean that. The write has a revision of its own, so no older status answers for this apply. A sync
+// applies again by itself and asks for nothing.
+func (d *applyDecision) retry(snap records.Snapshot, opts ApplyOptions, now time.Time) error {
+	if opts.Sync != nil || opts.manager() != api.ManagerApply {
+		return nil
+	}
+	for i := range d.placed {
+		p := &d.placed[i]
+		if p.withdrawn || p.released || !p.stored.Exists() || !sameButSet(*p.stored.Value, p.next) {
+			continue
+		}
+		object, err := statusOf(snap, p.stored)
+		if err != nil {
+			return err
+		}
+		if p.result.Retried, err = outcome.Retry(object); err != nil {
+			return err
+		}
+		if p.result.Retried {
+			p.next.Metadata.Stamps = with(p.next.Metadata.Stamps, api.StampPull, nonceOf(now))
+		}
+	}
+	return nil
+}
+
+// statusOf returns a stored object with its revision and its status.
+func statusOf(snap records.Snapshot, stored records.Read[api.Object]) (api.Object, error) {
+	object := *stored.Value
+	object.Metadata.Revision = stored.Modified
+	status, there := snap.Get(records.StatusKey(object.Ref()))
+	if !there {
+		return object, nil
+	}
+	if raw, ok := status.Value.([]byte); ok {
+		object.Status = raw
+		return object, nil
+	}
+	var err error
+	object.Status, err = json.Marshal(status.Value)
+	return object, err
+}
