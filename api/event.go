@@ -113,6 +113,8 @@ type EventData struct {
 	// Phase is that of a rollout, a run or a lab; OldPhase the one before, where it changed.
 	Phase    string `json:"phase,omitempty"`
 	OldPhase string `json:"oldPhase,omitempty"`
+	// Healing: the rollout is about pods that ended or stopped answering; nothing about the object was changed.
+	Healing bool `json:"healing,omitempty"`
 	// Release is the one the object is at or on its way to; OldRelease the one before, where it changed.
 	Release    string `json:"release,omitempty"`
 	OldRelease string `json:"oldRelease,omitempty"`

@@ -40,6 +40,8 @@ type Pod struct {
 	CrashLoop    bool          `json:"crashLoop,omitempty"`
 	ExitCode     *int          `json:"exitCode,omitempty"`
 	OOMKilled    bool          `json:"oomKilled,omitempty"`
+	// Exits are the times its container ended by itself, newest last, at most the last 5.
+	Exits []time.Time `json:"exits,omitempty"`
 	// Probes are where its probes stand, by kind: startup, liveness, readiness.
 	Probes map[string]ProbeStatus `json:"probes,omitempty"`
 	// LivenessRestarts are the times its liveness or startup probe gave the container up, newest last.

@@ -163,11 +163,15 @@ type RolloutStatus struct {
 	// Replicas is how many pods it runs. It may lag behind the spec while a newer spec's image is being looked for.
 	Replicas int `json:"replicas"`
 	// LastGoodRelease is the last one with which every pod was healthy.
-	LastGoodRelease string    `json:"lastGoodRelease,omitempty"`
-	StartedAt       time.Time `json:"startedAt,omitzero"`
-	EndedAt         time.Time `json:"endedAt,omitzero"`
-	Reason          string    `json:"reason,omitempty"`
-	Message         string    `json:"message,omitempty"`
+	LastGoodRelease string `json:"lastGoodRelease,omitempty"`
+	// GoodRestart is the StampRestart under which they were.
+	GoodRestart string `json:"goodRestart,omitempty"`
+	// Healing is set while pods are replaced or restarted that no change of the object asked to, until the next rollout.
+	Healing   bool      `json:"healing,omitempty"`
+	StartedAt time.Time `json:"startedAt,omitzero"`
+	EndedAt   time.Time `json:"endedAt,omitzero"`
+	Reason    string    `json:"reason,omitempty"`
+	Message   string    `json:"message,omitempty"`
 	// Failed marks what an automatic rollback turned away from. It is not tried again until one of its parts changes.
 	Failed *FailedRollout `json:"failed,omitempty"`
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/healing"
 )
 
 // describePod shows one pod.
@@ -52,7 +53,17 @@ func podFacts(pod api.Pod, now time.Time) [][2]string {
 		{"started", ago(pod.StartedAt, now)},
 		{"ready", ago(pod.ReadyAt, now)},
 		{"ended", ago(pod.FinishedAt, now)},
+		{"last end", lastEnd(pod, now)},
 	}
+}
+
+// lastEnd says how a pod's container ended before it was started again in place.
+func lastEnd(pod api.Pod, now time.Time) string {
+	how := healing.LastEnd(api.TaskStatus{Exits: pod.Exits, ExitCode: pod.ExitCode, OOMKilled: pod.OOMKilled})
+	if how == "" || !pod.FinishedAt.IsZero() { // then the message says it
+		return ""
+	}
+	return how + ", " + ago(pod.Exits[len(pod.Exits)-1], now)
 }
 
 // describeProbes writes the state of each probe, since when, and why its last failure was one.

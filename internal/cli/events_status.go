@@ -37,6 +37,9 @@ func rolloutText(d api.EventData) string {
 	if !d.Kind.HasSlots() {
 		return phase
 	}
+	if text := healingText(d); text != "" {
+		return text
+	}
 	switch api.RolloutPhase(phase) {
 	case api.RolloutProgressing:
 		return "rollout begins"
@@ -46,6 +49,24 @@ func rolloutText(d api.EventData) string {
 		return "rolled back"
 	}
 	return "rollout " + phase
+}
+
+// healingText says what became of pods that nobody asked to change; empty where a rollout says it.
+func healingText(d api.EventData) string {
+	switch {
+	case !d.Healing:
+		return ""
+	case d.Phase == string(api.RolloutComplete):
+		return "all pods ready again"
+	case d.Phase != string(api.RolloutProgressing):
+		return ""
+	}
+	for _, c := range d.Conditions {
+		if _, why, told := strings.Cut(c.Message, ": "); c.Type == api.ConditionProgressing && told {
+			return "being healed: " + why
+		}
+	}
+	return "a pod is being healed"
 }
 
 // byWeight orders conditions as people ask for them: what is wrong, then whether it is ready, then the rest.

@@ -72,10 +72,26 @@ func timedOut(all []seen, timeout time.Duration) error {
 	for _, s := range all {
 		if s.State != api.OutcomeConverged {
 			head, _, _ := strings.Cut(s.Message, "\n")
-			text += fmt.Sprintf("\n  %s: %s", s.Ref, head) + holdUps(s) + nextLine("    ", s.Next)
+			text += fmt.Sprintf("\n  %s: %s", s.Ref, head) + holdUps(s) + nextLine("    ", stepOf(s))
 		}
 	}
 	return &exitStatus{code: exitTimeout, text: text}
+}
+
+// stepOf returns what to do about a write that is still on its way: the step that the server names, or else the command
+// that shows why a pod isn't ready.
+func stepOf(s seen) string {
+	object := s.Ref.Scope + "/" + s.Ref.Name
+	for _, pod := range s.Pods {
+		switch {
+		case s.Next != "" || pod.Ready || !pod.Live() || pod.Next != "":
+		case pod.State == api.TaskRunning:
+			return "tend logs " + object
+		default:
+			return "tend describe " + object
+		}
+	}
+	return s.Next
 }
 
 // holdUps returns what the pods say that are not ready, the first few of them.

@@ -91,3 +91,42 @@ func TestTimedOut(t *testing.T) {
 		}
 	}
 }
+
+// TestTimedOutHasANextStep: a pod that isn't ready is looked at in its output, or in its description before it runs.
+func TestTimedOutHasANextStep(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		pod    api.Pod
+		next   string
+		want   string
+	}{
+		"runs":    {"it says why", api.Pod{State: api.TaskRunning}, "", "tend logs prod/web"},
+		"starts":  {"it has no output yet", api.Pod{State: api.TaskPreparing}, "", "tend describe prod/web"},
+		"known":   {"the server knows better", api.Pod{State: api.TaskRunning}, "wait", "wait"},
+		"pod's":   {"the pod knows better", api.Pod{State: api.TaskRunning, Message: "m", Next: "mount it"}, "", "mount it"},
+		"ready":   {"it is none of the trouble", api.Pod{State: api.TaskRunning, Ready: true}, "", ""},
+		"stopped": {"it is none of the trouble", api.Pod{State: api.TaskFailed}, "", ""},
+	} {
+		tc.pod.Desired = api.DesiredRunning
+		_, text := codeOf(timedOut([]seen{{asked, api.Outcome{State: api.OutcomePending, Message: "0 of 1", Next: tc.next, Pods: []api.Pod{tc.pod}}}}, time.Minute))
+		if got := strings.Count(text, "Next: "); tc.want == "" && got != 0 || tc.want != "" && (got != 1 || !strings.Contains(text, "Next: "+tc.want)) {
+			t.Errorf("%s: %s: %q, want the step %q", name, tc.reason, text, tc.want)
+		}
+	}
+}
+
+// TestHealingIsNoRollout: events of pods that nobody asked to change don't speak of a rollout, and say how one ended.
+func TestHealingIsNoRollout(t *testing.T) {
+	down := []api.EventCondition{{Type: api.ConditionProgressing, Status: api.ConditionTrue, Message: "0 of 1 pods run v1: a pod ended (exit code 3) and runs again"}}
+	for want, d := range map[string]api.EventData{
+		"being healed: a pod ended (exit code 3) and runs again": {Kind: api.KindDeployment, Healing: true, OldPhase: "complete", Phase: "progressing", Conditions: down},
+		"a pod is being healed":                                  {Kind: api.KindDeployment, Healing: true, OldPhase: "complete", Phase: "progressing"},
+		"all pods ready again":                                   {Kind: api.KindDeployment, Healing: true, OldPhase: "progressing", Phase: "complete"},
+		"rollout begins":                                         {Kind: api.KindDeployment, OldPhase: "complete", Phase: "progressing"},
+		"rollout paused":                                         {Kind: api.KindDeployment, Healing: true, OldPhase: "progressing", Phase: "paused"},
+	} {
+		if got := statusText(d); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

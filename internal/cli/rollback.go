@@ -53,6 +53,10 @@ func (a *app) rollbackText(ref api.Ref, result api.VerbResult) string {
 	default:
 		lines = append(lines, fmt.Sprintf("  config stays as it is today; changed since %s: %s (--with-config returns to it)", result.Release, since))
 	}
+	if !result.DryRun {
+		lines = append(lines, "  the manifest file still has what you return from: correct it before the next",
+			"  apply; tend diff shows what that would change")
+	}
 	p := paintFor(a.out)
 	for _, action := range result.Plan {
 		lines = append(lines, p.action(action))

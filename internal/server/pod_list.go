@@ -101,7 +101,7 @@ func observe(pod *api.Pod, status *api.TaskStatus) {
 	pod.State, pod.Ready = status.State, status.Ready && pod.Desired == api.DesiredRunning && !status.CrashLoop
 	pod.Container, pod.Address, pod.Ports = status.Container, status.Address, status.Ports
 	pod.Incarnations, pod.CrashLoop = status.Incarnations, status.CrashLoop
-	pod.ExitCode, pod.OOMKilled, pod.LastLog = status.ExitCode, status.OOMKilled, status.LastLog
+	pod.ExitCode, pod.OOMKilled, pod.Exits, pod.LastLog = status.ExitCode, status.OOMKilled, status.Exits, status.LastLog
 	pod.PID, pod.Probes, pod.LivenessRestarts = status.PID, status.Probes, status.LivenessRestarts
 	pod.StartedAt, pod.ReadyAt, pod.Message, pod.Next = status.StartedAt, status.ReadyAt, status.Message, status.Next
 	if pod.ImageID == "" {

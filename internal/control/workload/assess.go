@@ -73,7 +73,7 @@ func (o observed) desired(t target) rollout.Desired {
 	}
 	d.Missing.Message, d.Missing.Next = need.Missing(o.set.Runtimes)
 	if good := o.release(o.rollout().LastGoodRelease); good != nil {
-		d.LastGood = good.ID
+		d.LastGood, d.GoodRestart = good.ID, o.rollout().GoodRestart
 		if t.release.Repeats(*good) {
 			d.LastGood = t.release.ID // nothing to return to: it is the same release, or differs in the environment alone
 		}
@@ -155,7 +155,7 @@ func (o observed) slots() []rollout.Slot {
 			slot.Observed, slot.State, slot.Ready, slot.CrashLoop = true, s.State, s.Ready, s.CrashLoop
 			slot.Monitored, slot.Steady = task.Monitor != "", s.Steady
 			if !s.Steady {
-				slot.Apart = healing.Apart(*s)
+				slot.Apart, slot.LastEnd = healing.Apart(*s), healing.LastEnd(*s)
 			}
 			slot.Reason, slot.Message, slot.Next = s.Reason, s.Message, s.Next
 			slot.StartedAt, slot.RunningAt, slot.ReadyAt, slot.UnreadyAt = s.StartedAt, s.RunningAt, s.ReadyAt, s.UnreadyAt

@@ -284,7 +284,7 @@ func TestConditions(t *testing.T) {
 				},
 			},
 			line{"False", "RolledBack", "2 of 2 replicas ready"},
-			line{"True", "Progressing", "1 of 2 pods run v1"},
+			line{"True", "Progressing", "1 of 2 pods run v1: 1 ready, watched for 1ms (strategy.monitor)"},
 			line{"True", "RolledBack", "v2 failed, back on v1: exit code 1"},
 		},
 		"rolled back to what isn't ready": {

@@ -67,6 +67,12 @@ func (o observed) nextRollout(a assessment, now time.Time) api.RolloutStatus {
 	if r.TargetRelease != a.target.release.ID {
 		r.TurnedAt = now
 	}
+	switch {
+	case r.TargetRelease != a.target.release.ID || o.status.Value == nil || o.status.Value.ObservedRevision != o.object.Modified:
+		r.Healing = false
+	case again:
+		r.Healing = true
+	}
 	if r.TargetRelease != a.target.release.ID || r.StartedAt.IsZero() || again {
 		r.TargetRelease, r.StartedAt, r.EndedAt = a.target.release.ID, now, time.Time{}
 	}
@@ -88,7 +94,7 @@ func (o observed) nextRollout(a assessment, now time.Time) api.RolloutStatus {
 		}
 	}
 	if a.plan.Phase == api.RolloutComplete {
-		r.LastGoodRelease = a.target.release.ID
+		r.LastGoodRelease, r.GoodRestart = a.target.release.ID, o.stamp(api.StampRestart)
 		if r.EndedAt.IsZero() {
 			r.EndedAt = now
 		}

@@ -107,7 +107,8 @@ func TestStatus(t *testing.T) {
 	}{
 		"Same":           {"an equal status is no change", status(1, "complete", ready), status(1, "complete", ready), nil},
 		"Converged":      {"the first Ready is an outcome", status(1, "progressing", waiting), status(1, "complete", ready), []string{`status_updated status.rollout.phase:"progressing":"complete" Ready=True/Converged(1 of 1)`, "reconciled"}},
-		"Stays ready":    {"a message alone is no outcome", status(1, "complete", ready), status(1, "complete", condition("Ready", "True", "Converged", "2 of 2")), []string{"status_updated"}},
+		"Stays ready":    {"the same in other words is no event", status(1, "complete", ready), status(1, "complete", condition("Ready", "True", "Converged", "2 of 2")), nil},
+		"Other words":    {"so it is of what a release came to", json.RawMessage(`{"outcomes":{"v8":{"message":"1 exit"}}}`), json.RawMessage(`{"outcomes":{"v8":{"message":"2 exits","lastLog":["x"]}}}`), nil},
 		"Old generation": {"Ready of an older generation is no outcome", nil, status(0, "complete", ready), []string{`status_updated status.observedGeneration::0 status.rollout.phase::"complete" status.rollout.targetRelease::"v1" Ready=True/Converged(1 of 1)`}},
 		"Fails":          {"a failure is one, with the first line alone", status(1, "progressing", fine), status(1, "progressing", broken), []string{"status_updated Degraded=True/ImageMissing(image web:none is not there)", "reconciliation.failed because ImageMissing: image web:none is not there"}},
 		"Still fails":    {"and is one once", status(1, "progressing", broken), status(1, "paused", broken), []string{`status_updated status.rollout.phase:"progressing":"paused"`}},
@@ -131,6 +132,7 @@ func TestRunsAreOutcomes(t *testing.T) {
 		return raw
 	}
 	job := *object(`{}`)
+	job.Kind = api.KindJob
 	steps := []struct {
 		next json.RawMessage
 		want string

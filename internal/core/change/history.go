@@ -67,7 +67,7 @@ func History(events []api.Event) []Chapter {
 			out = append(out, Chapter{At: e.Time, EventData: api.EventData{Kind: d.Kind, Scope: d.Scope, Name: d.Name, UID: d.UID}})
 		}
 		now := &out[len(out)-1]
-		if d.Release != "" {
+		if d.Release != "" && !turnsBack(d.Phase) {
 			now.Release = d.Release
 		}
 		state.after(action, d)
@@ -87,6 +87,11 @@ func History(events []api.Event) []Chapter {
 		out[i].Fate = out[i].fate(observed[i], next)
 	}
 	return out
+}
+
+// turnsBack reports whether a rollout in this phase is on its way to an earlier release than the one that was asked for.
+func turnsBack(phase string) bool {
+	return phase == string(api.RolloutRollingBack) || phase == string(api.RolloutRolledBack)
 }
 
 // settling is whether the object is as it should be. Until a condition has said so, its phase does: the log may begin late.

@@ -117,3 +117,49 @@ func TestWhatBecameOfAChange(t *testing.T) {
 		}
 	}
 }
+
+// TestTheApplyThatMendsAJobWorked: while the run of the new release is on, the status still says that the one before failed.
+func TestTheApplyThatMendsAJobWorked(t *testing.T) {
+	w := new(writes).declare(`{"image":"a:1"}`)
+	w.object.Kind = api.KindJob
+	step := func(release, run, state string, failed bool) {
+		degraded := condition("Degraded", "False", "AsExpected", "")
+		if failed {
+			degraded = condition("Degraded", "True", "RunFailed", "run v1-run failed")
+		}
+		is := map[bool]api.ConditionStatus{true: api.ConditionTrue, false: api.ConditionFalse}
+		next, _ := json.Marshal(map[string]any{
+			"observedGeneration": w.object.Metadata.Generation, "release": release, "lastRun": run, "lastState": state,
+			"conditions": []api.Condition{condition("Ready", "True", "Declared", ""), condition("Progressing", is[state == "running"], "P", ""), degraded},
+		})
+		w.add(change.Status(*w.object, w.status, next))
+		w.status = next
+	}
+	step("v1", "v1-run", "running", false)
+	step("v1", "v1-run", "failed", true)
+	before := *w.object
+	next := before
+	next.Spec, next.Metadata.Generation = json.RawMessage(`{"image":"a:2"}`), 2
+	w.add(change.Object(&before, &next))
+	w.object = &next
+	step("v2", "v2-run", "running", true)
+	step("v2", "v2-run", "succeeded", false)
+	all := change.History(w.events)
+	if len(all) != 2 || len(all[0].Outcomes) != 1 || !all[0].Outcomes[0].Failed {
+		t.Fatalf("%+v", all)
+	}
+	if fixed := all[1]; len(fixed.Outcomes) != 1 || fixed.Outcomes[0].Failed || fixed.Release != "v2" {
+		t.Errorf("the apply that mends it: %+v", fixed)
+	}
+}
+
+// TestARolledBackChangeKeepsItsRelease: that the rollout went back to the one before makes it no change of that release.
+func TestARolledBackChangeKeepsItsRelease(t *testing.T) {
+	w := new(writes).declare(`{"image":"a:1"}`).observes(api.RolloutProgressing, "v1", 1).observes(api.RolloutComplete, "v1", 1)
+	w.declare(`{"image":"a:2"}`).observes(api.RolloutProgressing, "v2", 2).observes(api.RolloutRollingBack, "v2", 2)
+	w.observes(api.RolloutRollingBack, "v1", 2).observes(api.RolloutRolledBack, "v1", 2)
+	all := change.History(w.events)
+	if len(all) != 2 || all[0].Release != "v1" || all[1].Release != "v2" {
+		t.Errorf("%+v", all)
+	}
+}

@@ -3,6 +3,7 @@ package change
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -38,6 +39,7 @@ type status struct {
 		TargetRelease string           `json:"targetRelease"`
 		Reason        string           `json:"reason"`
 		Message       string           `json:"message"`
+		Healing       bool             `json:"healing"`
 	} `json:"rollout"`
 }
 
@@ -59,7 +61,7 @@ func (s status) release() string {
 }
 
 // Status returns the events of a write of the status of an object. An absent old is empty. The first event says what
-// changed; an outcome follows where the write records one. What can't be read as a status makes an event without details.
+// changed; an outcome follows where the write records one. One in which only texts differ makes none. What can't be read as a status makes an event without details.
 func Status(object api.Object, old, next json.RawMessage) []Event {
 	if string(old) == string(next) {
 		return nil
@@ -70,6 +72,7 @@ func Status(object api.Object, old, next json.RawMessage) []Event {
 	_ = json.Unmarshal(next, &after)
 	data := About(object)
 	data.ObservedGeneration, data.Phase, data.Release = after.ObservedGeneration, after.phase(), after.release()
+	data.Healing = after.Rollout.Healing
 	if before.phase() != data.Phase {
 		data.OldPhase = before.phase()
 	}
@@ -88,8 +91,20 @@ func Status(object api.Object, old, next json.RawMessage) []Event {
 		found.shows = nothing
 	}
 	found.compare("status", old, next)
+	if len(data.Conditions)+len(ends) == 0 && !slices.ContainsFunc(found.found, isState) {
+		return nil // the same, in other words
+	}
 	data.Changes, data.MoreChanges = found.list()
 	return append([]Event{{api.EventStatusUpdated, data}}, ends...)
+}
+
+// isState reports whether a changed field is more than a text that explains the others.
+func isState(c api.EventChange) bool {
+	switch c.Path[strings.LastIndex(c.Path, ".")+1:] {
+	case "message", "next", "lastLog":
+		return false
+	}
+	return true
 }
 
 func statusShows(path string) bool {

@@ -119,6 +119,23 @@ func Apart(s api.TaskStatus) time.Duration {
 	return most
 }
 
+// LastEnd says how a task's container ended last: its exit code, the signal that killed it, or that it ran out of memory. It
+// is empty if the container has not ended by itself.
+func LastEnd(s api.TaskStatus) string {
+	const signal = 128 // a shell's, and the engines': the code of a process that a signal ended is 128 more
+	switch {
+	case len(s.Exits) == 0:
+		return ""
+	case s.OOMKilled:
+		return "out of memory"
+	case s.ExitCode == nil:
+		return "exit code unknown"
+	case *s.ExitCode > signal && *s.ExitCode <= signal+64:
+		return fmt.Sprintf("exit code %d, signal %d", *s.ExitCode, *s.ExitCode-signal)
+	}
+	return fmt.Sprintf("exit code %d", *s.ExitCode)
+}
+
 // outlives returns after which time a container has run for longer than its exits were apart.
 func outlives(s api.TaskStatus) time.Duration {
 	apart := Apart(s)

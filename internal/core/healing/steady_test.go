@@ -242,3 +242,24 @@ func TestApart(t *testing.T) {
 		}
 	}
 }
+
+// TestLastEnd: how a container ended is said after it runs again.
+func TestLastEnd(t *testing.T) {
+	at, code := []time.Time{time.Unix(1, 0)}, func(n int) *int { return &n }
+	for name, tc := range map[string]struct {
+		reason string
+		status api.TaskStatus
+		want   string
+	}{
+		"none":    {"it never ended", api.TaskStatus{ExitCode: code(0)}, ""},
+		"code":    {"a program's own", api.TaskStatus{Exits: at, ExitCode: code(3)}, "exit code 3"},
+		"signal":  {"128 and the signal", api.TaskStatus{Exits: at, ExitCode: code(137)}, "exit code 137, signal 9"},
+		"memory":  {"the code would say less", api.TaskStatus{Exits: at, ExitCode: code(137), OOMKilled: true}, "out of memory"},
+		"unknown": {"the engine's event had none", api.TaskStatus{Exits: at}, "exit code unknown"},
+		"high":    {"no signal has the number", api.TaskStatus{Exits: at, ExitCode: code(255)}, "exit code 255"},
+	} {
+		if got := healing.LastEnd(tc.status); got != tc.want {
+			t.Errorf("%s: %s: %q, want %q", name, tc.reason, got, tc.want)
+		}
+	}
+}

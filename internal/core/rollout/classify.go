@@ -69,15 +69,15 @@ func (p *planner) failing(s *Slot) bool {
 }
 
 // late reports whether the slot was not ready for the whole deadline: since its creation, or since it was last ready, as
-// long as its release was never good. What was good once fails by CrashLoop or by ending alone: its pods that no longer
-// answer say nothing about a rollout.
+// long as its version was never good: the release, and the restart that made it. What was good once fails by CrashLoop or
+// by ending alone: its pods that no longer answer say nothing about a rollout.
 func (p *planner) late(s *Slot) bool {
 	switch {
 	case s.Ready:
 		return false
 	case s.ReadyAt.IsZero():
 		return p.overdue(s.CreatedAt)
-	case s.UnreadyAt.IsZero() || p.desired.Target.Release == p.desired.LastGood:
+	case s.UnreadyAt.IsZero() || p.desired.Target == Version{p.desired.LastGood, p.desired.GoodRestart}:
 		return false
 	}
 	return p.overdue(s.UnreadyAt)

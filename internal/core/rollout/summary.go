@@ -88,13 +88,38 @@ func (p *planner) progress(c Counts, wanted int) (reason, message, next string) 
 			return "Progressing", message + " where they should: " + s.Misplaced, ""
 		}
 	}
-	if s := p.waitedFor(); s != nil && s.Message != "" {
-		return "Progressing", message + ": " + s.Message, ""
-	} else if s != nil {
-		again := fmt.Sprintf("a pod ended lately; it counts again once it has been up for longer than %s", s.Apart.Round(time.Second))
-		return "Progressing", message + ": " + again, ""
+	switch s := p.waitedFor(); {
+	case s != nil && s.Message != "":
+		message += ": " + s.Message
+	case s != nil:
+		message += ": " + p.again(s)
+	case p.watched() > 0 && c.Updated+p.watched() == wanted:
+		message += fmt.Sprintf(": %d ready, watched for %s (strategy.monitor)", p.watched(), p.desired.Strategy.Monitor)
 	}
 	return "Progressing", message, ""
+}
+
+// again says how a pod ended that runs again, and when it counts.
+func (p *planner) again(s *Slot) string {
+	ended := "a pod ended lately"
+	if s.LastEnd != "" {
+		ended = "a pod ended (" + s.LastEnd + ") and runs again"
+	}
+	up := max(s.Apart, p.desired.Strategy.Monitor)
+	if up >= time.Second {
+		up = up.Round(time.Second)
+	}
+	return fmt.Sprintf("%s; it counts again once it has been up for longer than %s", ended, up)
+}
+
+// watched counts the slots of the target that are ready and have yet to prove that they stay up.
+func (p *planner) watched() (count int) {
+	for _, s := range p.live {
+		if p.current(s) && s.serves() && !p.steady(s) {
+			count++
+		}
+	}
+	return count
 }
 
 // waitedFor returns the first slot of the target that runs, isn't ready and says why; or else one that ended lately.
@@ -105,7 +130,7 @@ func (p *planner) waitedFor() *Slot {
 		case !p.current(s) || s.Lost || s.State != api.TaskRunning:
 		case !s.Ready && s.Message != "":
 			return s
-		case ended == nil && s.Apart > 0 && s.Monitored && !s.Steady:
+		case ended == nil && (s.Apart > 0 || s.LastEnd != "") && s.Monitored && !s.Steady:
 			ended = s
 		}
 	}

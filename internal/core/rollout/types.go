@@ -26,7 +26,9 @@ type Desired struct {
 	Superseded bool
 	// LastGood is the release an automatic rollback would return to; empty if there is none.
 	LastGood string
-	Strategy api.ResolvedStrategy
+	// GoodRestart is the restart nonce under which LastGood was complete last.
+	GoodRestart string
+	Strategy    api.ResolvedStrategy
 	// Pull is the nonce of the last apply that asked for another try. What slots of an earlier one came to says nothing
 	// about it: their failures don't count, and their places are filled again at once.
 	Pull string
@@ -91,7 +93,9 @@ type Slot struct {
 	Monitored bool
 	Steady    bool
 	// Apart is how far apart the last ends of its container were, at most; 0 if it didn't end lately.
-	Apart     time.Duration
+	Apart time.Duration
+	// LastEnd says how its container ended last, if that was lately.
+	LastEnd   string
 	CrashLoop bool
 	Reason    string
 	Message   string

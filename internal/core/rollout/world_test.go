@@ -197,7 +197,7 @@ func (w *world) performAll(plan Plan) {
 		w.perform(a)
 	}
 	if plan.Phase == api.RolloutComplete && !w.desired.Deleting {
-		w.desired.LastGood = w.desired.Target.Release
+		w.desired.LastGood, w.desired.GoodRestart = w.desired.Target.Release, w.desired.Target.Restart
 	}
 }
 

@@ -3,11 +3,13 @@ package docker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	"strconv"
 
 	"github.com/moby/moby/client"
 
+	"tend.dev/tend/internal/core/volumes"
 	"tend.dev/tend/internal/portowner"
 	"tend.dev/tend/internal/runtime"
 )
@@ -25,7 +27,7 @@ func (r *Runtime) withOwner(ctx context.Context, err error) error {
 	if found == nil {
 		return err
 	}
-	holder := r.publisher(ctx, found[1])
+	holder, next := r.publisher(ctx, found[1])
 	port, _ := strconv.Atoi(found[1])
 	if _, local := r.local(); holder == "" && local {
 		if owner, ok := portowner.Of(port); ok {
@@ -37,21 +39,36 @@ func (r *Runtime) withOwner(ctx context.Context, err error) error {
 	}
 	named := *rejected
 	named.Detail += " by " + holder
+	if next != "" {
+		named.Next = next
+	}
 	return &named
 }
 
-// publisher returns the running container that publishes a host port; empty if none is known.
-func (r *Runtime) publisher(ctx context.Context, port string) string {
+// publisher returns the running container that publishes a host port, and what to do about it if it is Compose's; empty if
+// none is known.
+func (r *Runtime) publisher(ctx context.Context, port string) (holder, next string) {
 	list, err := r.client.ContainerList(ctx, client.ContainerListOptions{Filters: make(client.Filters).Add("publish", port)})
 	if err != nil {
-		return "" // the message goes without
+		return "", "" // the message goes without
 	}
 	for _, c := range list.Items {
 		for _, published := range c.Ports {
 			if strconv.Itoa(int(published.PublicPort)) == port && len(c.Names) > 0 {
-				return "container " + c.Names[0][1:]
+				return holderOf(c.Names[0][1:], c.Labels)
 			}
 		}
 	}
-	return ""
+	return "", ""
+}
+
+// holderOf names a container and, if Compose made it, the step that takes its project over.
+func holderOf(name string, labels map[string]string) (holder, next string) {
+	holder = "container " + name
+	project, service := labels[volumes.LabelProject], labels[volumes.LabelService]
+	if project == "" || service == "" {
+		return holder, ""
+	}
+	return fmt.Sprintf("%s (service %s of the Compose project %s)", holder, service, project),
+		"take the project over: tend adopt compose; or stop it, or change `ports`; Tend retries"
 }
