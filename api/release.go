@@ -53,6 +53,9 @@ type Release struct {
 	Steps      *ReleaseSteps `json:"steps,omitempty"`
 	Generation int64         `json:"generation"`
 	Reason     string        `json:"reason"`
+	// Changed are the fields in which it differs from the release before, which may be gone by now. Earlier versions of
+	// Tend recorded none.
+	Changed []string `json:"changed,omitempty"`
 	// Change is the request that it was made after; nil where none is recorded.
 	Change    *Change   `json:"change,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`

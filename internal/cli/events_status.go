@@ -19,7 +19,7 @@ func statusText(d api.EventData) string {
 	if d.OldRelease != "" {
 		add(d.OldRelease + " → " + d.Release)
 	}
-	if d.OldPhase != "" || d.Phase != "" && len(d.Conditions) == 0 {
+	if d.OldPhase != "" || d.Phase != "" && len(d.Conditions) == 0 && !d.Healing {
 		add(rolloutText(d))
 	}
 	for _, c := range byWeight(d.Conditions) {
@@ -99,6 +99,8 @@ func conditionText(c api.EventCondition, d api.EventData) string {
 			return "ready"
 		case degradedFor(d, c.Reason):
 			return ""
+		case d.Healing && c.Reason == "Progressing":
+			return "not ready"
 		}
 		return "not ready: " + why
 	case api.ConditionProgressing:

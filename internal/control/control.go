@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/tracing"
 )
@@ -27,6 +28,8 @@ type Deps struct {
 	Store records.Committer
 	// Sealer encrypts environments.
 	Sealer Sealer
+	// Changes names the fields in which a release differs from the one before. Default: a release records none.
+	Changes func(before, after api.Release) []string
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
 	// NewSlot draws a fresh slot id: 8 hex digits. Default random.

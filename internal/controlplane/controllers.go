@@ -32,7 +32,7 @@ var Kinds = slices.Concat([]control.Kind{
 
 // controllers returns the controllers of a term, which commit through a store, in the order they are started.
 func (p *Plane) controllers(commits records.Committer) []control.Controller {
-	deps := control.Deps{Snapshot: p.snapshot, Store: commits, Sealer: p.Sealer, Now: p.Now, Logger: p.Logger}
+	deps := control.Deps{Snapshot: p.snapshot, Store: commits, Sealer: p.Sealer, Changes: p.Changes, Now: p.Now, Logger: p.Logger}
 	nodes := scheduler.New(deps)
 	onNodes := workload.Nodes{
 		Refusals: nodes.Refusals, Elsewhere: nodes.Elsewhere, Misplaced: nodes.Misplaced, Destination: nodes.Destination,

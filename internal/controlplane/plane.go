@@ -24,6 +24,8 @@ type Options struct {
 	View *view.View
 	// Sealer encrypts environments.
 	Sealer control.Sealer
+	// Changes names the fields in which a release differs from the one before. Default: releases record none.
+	Changes func(before, after api.Release) []string
 	Effects
 	// ReplicasHolder returns the field manager other than a person that sets the replicas of an object; see
 	// autoscaler.Options.

@@ -31,6 +31,7 @@ func (d *daemon) newPlane() *controlplane.Plane {
 			Delivered: d.counter("tend_webhook_deliveries_total", "Attempts to call a webhook, by outcome: delivered, failed or retried.",
 				"outcome", delivery.CountDelivered, delivery.CountFailed, delivery.CountRetried),
 		},
+		Changes:        func(before, after api.Release) []string { return d.verbs.ReleaseChanges(before, after) },
 		ReplicasHolder: verbs.ReplicasHolder, Logger: d.Logger, Metrics: d.metrics, Watchers: watcher.NewMetrics(d.Registry), Tracer: d.Tracer, Now: d.Now,
 	})
 }

@@ -35,7 +35,7 @@ func (s *Server) releaseInfos(snap records.Snapshot, ref api.Ref) []api.ReleaseI
 		if outcome := status.Outcomes[r.ID]; !info.Good {
 			info.Failed, info.Message = outcome.Reason, outcome.Message
 		}
-		if before != nil {
+		if info.Changed = r.Changed; before != nil && len(info.Changed) == 0 {
 			info.Changed = s.Verbs.ReleaseChanges(*before, *r)
 		}
 		out, before = append(out, info), r

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,5 +73,19 @@ func TestHealingIsTold(t *testing.T) {
 	l.looks()
 	if s := l.status(); s.Rollout.Healing || s.Rollout.Phase != api.RolloutProgressing {
 		t.Errorf("a restart was asked for: %+v", s.Rollout)
+	}
+}
+
+// TestAReleaseRecordsWhatItChanged: the one before it may be pruned, and then nothing is left to compare it with.
+func TestAReleaseRecordsWhatItChanged(t *testing.T) {
+	l := newHarness(t)
+	l.c.Changes = func(before, after api.Release) []string { return []string{before.ID + " to " + after.ID} }
+	l.apply(replicas(1, "web:1"))
+	l.settle()
+	l.apply(replicas(1, "web:2"))
+	l.settle()
+	releases := l.snapshot().Releases(l.ref)
+	if len(releases) != 2 || len(releases[0].Value.Changed) != 0 || !slices.Equal(releases[1].Value.Changed, []string{"v1 to v2"}) {
+		t.Errorf("%d releases, the first changed %v, the last %v", len(releases), releases[0].Value.Changed, releases[len(releases)-1].Value.Changed)
 	}
 }

@@ -220,11 +220,14 @@ func (c *Controller) mint(o observed, id identity) (*api.Release, error) {
 	if release.Spec, err = snapshotSpec(o.spec); err != nil {
 		return nil, err
 	}
-	if !id.ownEnv() {
+	if id.ownEnv() {
+		release.Env, err = c.env.Seal(o.env)
+	} else {
 		release.Env = id.pinned.Env
-		return release, nil
 	}
-	release.Env, err = c.env.Seal(o.env)
+	if before := o.newestRelease(); before != nil && c.Changes != nil && err == nil {
+		release.Changed = c.Changes(*before, *release)
+	}
 	return release, err
 }
 

@@ -3,6 +3,7 @@ package outcome
 import (
 	"cmp"
 	"encoding/json"
+	"strings"
 
 	"tend.dev/tend/api"
 )
@@ -24,10 +25,19 @@ func (s *judged) judgeRun(object api.Object, status api.WorkloadStatus, ready, p
 			s.Message, s.Next = degraded.Message, degraded.Next
 		}
 	case degraded != nil && degraded.Reason == api.ReasonRunFailed:
-		s.State, s.Reason, s.Message, s.Next = api.OutcomeFailed, degraded.Reason, degraded.Message, degraded.Next
+		s.State, s.Reason, s.Message = api.OutcomeFailed, degraded.Reason, degraded.Message
+		s.Next = again(degraded.Next, "tend run "+s.Ref.Scope+"/"+s.Ref.Name)
 	default:
 		s.Reason, s.Message = api.ReasonRunSucceeded, "it has run"
 	}
+}
+
+// again adds to a step the command that runs what failed once more, which no apply does.
+func again(step, command string) string {
+	if step == "" || strings.Contains(step, command) {
+		return step
+	}
+	return step + "; to run it again: " + command
 }
 
 // runsItself reports whether an object is a job that runs each of its releases by itself.

@@ -47,6 +47,9 @@ func TestJudgeRun(t *testing.T) {
 			t.Errorf("%s: %s: outcome %s, %q, needs %v", name, tc.reason, got.State, got.Message, got.needs)
 		}
 	}
+	if next := judge(migrate, itself, failed).Next; next != "tend logs prod/migrate; to run it again: tend run prod/migrate" {
+		t.Errorf("the step: %q", next)
+	}
 	// What depends on a run that failed can't go on.
 	web := judged{Awaited: asked, Outcome: api.Outcome{State: api.OutcomePending}, needs: []api.Ref{migrate.Ref}}
 	all := []judged{web, judge(migrate, itself, failed)}
