@@ -62,7 +62,7 @@ func healingText(d api.EventData) string {
 		return ""
 	}
 	for _, c := range d.Conditions {
-		if _, why, told := strings.Cut(c.Message, ": "); c.Type == api.ConditionProgressing && told {
+		if _, why, found := strings.Cut(c.Message, ": "); c.Type == api.ConditionProgressing && found {
 			return "being healed: " + why
 		}
 	}

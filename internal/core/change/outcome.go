@@ -13,7 +13,7 @@ func outcomes(about api.EventData, before, after status) []Event {
 	var out []Event
 	if reason, message, failed := after.failure(); failed {
 		was, _, failedBefore := before.failure()
-		if !failedBefore || was != reason || after.failsAnew(before, about.Kind) {
+		if !failedBefore || was != reason || after.failsAgain(before, about.Kind) {
 			about.Reason, about.Message = Cut(reason, maxPath), line(message)
 			out = append(out, Event{api.EventFailed, about})
 		}
@@ -31,9 +31,9 @@ func outcomes(about api.EventData, before, after status) []Event {
 	return out
 }
 
-// failsAnew reports whether a status that was failed for the same reason before fails once more. What a run came to stays in
+// failsAgain reports whether a status that was failed for the same reason before fails once more. What a run came to stays in
 // the status until another one has ended, also while a new release is at its own run.
-func (s status) failsAnew(before status, kind api.Kind) bool {
+func (s status) failsAgain(before status, kind api.Kind) bool {
 	ran := before.run() != s.run() && s.LastState == string(api.RunFailed)
 	return ran || !kind.HasRuns() && before.release() != s.release()
 }
