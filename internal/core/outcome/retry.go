@@ -11,9 +11,10 @@ import (
 var lasting = []string{api.ReasonRunFailed, api.ReasonReleaseCommandFailed, api.ReasonRolledBack}
 
 // Retry reports whether an apply that changes nothing of an object asks for another try: the last answer about it is a
-// failure, and that answer is older than the apply. An object that converged, or is on its way, needs none.
+// failure, and that answer is older than the apply. An object that converged, or is on its way, needs none. An operation is
+// carried out once, whatever it came to.
 func Retry(object api.Object) (bool, error) {
-	if object.Metadata.Deleting() || !object.Kind.HasController() {
+	if object.Metadata.Deleting() || !object.Kind.HasController() || object.Kind == api.KindOperation {
 		return false, nil
 	}
 	status, err := api.DecodeStatus[api.WorkloadStatus](object)

@@ -47,6 +47,7 @@ func TestRetry(t *testing.T) {
 		"release command": {"tend restart runs it again", api.KindDeployment, `{}`, trouble(api.ReasonReleaseCommandFailed), api.RolloutComplete, false},
 		"run":             {"tend run runs it again", api.KindJob, `{"run_on_release":true}`, ownRun, "", false},
 		"asked run":       {"an apply of it waits for no run", api.KindJob, `{}`, ownRun, "", false},
+		"operation":       {"it is carried out once", api.KindOperation, `{}`, trouble("Failed"), "", false},
 		"well":            {"nothing is to be done", api.KindDeployment, `{}`, well, api.RolloutComplete, false},
 		"new":             {"it is not seen yet", api.KindDeployment, `{}`, nil, "", false},
 	} {
