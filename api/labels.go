@@ -62,9 +62,29 @@ const (
 	EnvReplica = "TEND_REPLICA_ID"
 )
 
-// IsIdentity says whether a variable says who a container is: Tend sets it last, whatever else gives it a value.
-func IsIdentity(name string) bool {
-	return slices.Contains([]string{EnvScope, EnvName, EnvSlot, EnvOrdinal, EnvReplica}, name)
+// Variables that say who a container is, the predecessor's names among them.
+var (
+	identities = []string{EnvScope, EnvName, EnvSlot, "VOODU_SCOPE", "VOODU_NAME"}
+	ordinals   = []string{EnvOrdinal, EnvReplica, "VOODU_REPLICA_ORDINAL", "VOODU_REPLICA_ID"}
+)
+
+// IsIdentity reports whether Tend sets a variable in the containers of a kind, to say who they are. It sets it last,
+// whatever else gives it a value.
+func IsIdentity(kind Kind, name string) bool {
+	return slices.Contains(identities, name) || kind == KindStatefulSet && slices.Contains(ordinals, name)
+}
+
+// Identity returns the variables that say who the container of a task is.
+func (t Task) Identity() map[string]string {
+	out := map[string]string{
+		EnvScope: t.Scope, EnvName: t.Name, EnvSlot: t.Slot, "VOODU_SCOPE": t.Scope, "VOODU_NAME": t.Name,
+	}
+	if _, ok := t.Ordinal(); ok {
+		for _, name := range ordinals {
+			out[name] = t.Slot
+		}
+	}
+	return out
 }
 
 // Zones are those under which <name>.<scope> also resolves.

@@ -8,14 +8,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// The older names of the variables that identify a container to
-// itself.
-var (
-	oldScope  = "VOODU_SCOPE"
-	oldName   = "VOODU_NAME"
-	ordinals  = []string{api.EnvOrdinal, api.EnvReplica, "VOODU_REPLICA_ORDINAL", "VOODU_REPLICA_ID"}
-	neverback = "no"
-)
+const neverback = "no"
 
 // containerSpec returns the spec of a task's container.
 func containerSpec(task api.Task, release node.Release) runtime.ContainerSpec {
@@ -77,14 +70,10 @@ func aliases(task api.Task, further []string) []string {
 
 // environment returns the configured variables, overridden by those that identify the container.
 func environment(task api.Task, configured map[string]string) map[string]string {
-	env := make(map[string]string, len(configured)+5)
-	maps.Copy(env, configured)
-	env[api.EnvScope], env[api.EnvName], env[api.EnvSlot] = task.Scope, task.Name, task.Slot
-	env[oldScope], env[oldName] = task.Scope, task.Name
-	if _, ok := task.Ordinal(); ok {
-		for _, name := range ordinals {
-			env[name] = task.Slot
-		}
+	env := maps.Clone(configured)
+	if env == nil {
+		env = map[string]string{}
 	}
+	maps.Copy(env, task.Identity())
 	return env
 }

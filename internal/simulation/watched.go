@@ -117,8 +117,7 @@ func (o *watched) sameEnv(record hollow.Record, task taskRecord) {
 
 // addedByTend reports whether a variable is one that Tend itself adds.
 func addedByTend(name string) bool {
-	return api.IsIdentity(name) || len(name) > 6 && name[:7] == "VOODU_R" || name == "VOODU_SCOPE" || name == "VOODU_NAME" ||
-		name == api.EnvController || name == "VOODU_CONTROLLER_URL"
+	return api.IsIdentity(api.KindStatefulSet, name) || name == api.EnvController || name == "VOODU_CONTROLLER_URL"
 }
 
 // sameFiles: every file that is mounted exists.

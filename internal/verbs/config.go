@@ -117,8 +117,8 @@ func (s *Service) prepareConfig(snap records.Snapshot, bucket Bucket, change Con
 		default:
 			d.result.Changed = append(d.result.Changed, key)
 		}
-		if api.IsIdentity(key) {
-			d.result.Warnings = append(d.result.Warnings, key+" reaches no container that Tend sets it in, to say who it is")
+		if api.IsIdentity("", key) {
+			d.result.Warnings = append(d.result.Warnings, key+" is overruled: Tend sets it in every container, to say who it is")
 		}
 		effect.Set[key] = change.Set[key]
 		d.txn.If(bucket.prefix()+key, record.Modified).Put(bucket.prefix()+key, sealed[key])

@@ -30,13 +30,17 @@ func (s *Service) updateConsumers(d *configDecision, snap records.Snapshot, chan
 	}
 }
 
-// overruled warns of keys that a reader's manifest sets itself: its value wins, so the change reaches no container of it.
+// overruled warns of keys that a reader's manifest, or Tend, sets itself: that value wins, so the change reaches no
+// container of it.
 func (d *configDecision) overruled(object api.Object, change env.Change) {
 	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
 	if err != nil {
 		return // apply has refused it; a version to come may write what this one can't read
 	}
 	for _, key := range slices.Sorted(maps.Keys(change.Set)) {
+		if api.IsIdentity(object.Kind, key) && !api.IsIdentity("", key) {
+			d.result.Warnings = append(d.result.Warnings, fmt.Sprintf("%s is overruled: Tend sets it in the pods of %s, to say who they are", key, object.Ref()))
+		}
 		if value, set := spec.Env[key]; set && !strings.Contains(value, "${config.") {
 			d.result.Warnings = append(d.result.Warnings, fmt.Sprintf("%s is in env of the manifest of %s, whose value wins: take it out there", key, object.Ref()))
 		}

@@ -2,16 +2,28 @@ package verbs
 
 import (
 	"slices"
-	"strings"
 	"testing"
+
+	"tend.dev/tend/api"
 )
 
-// TestConfigWarnsOfIdentities: a name that Tend sets itself is stored, with a warning.
+// TestConfigWarnsOfIdentities: a name that Tend sets itself is stored, with a warning, and changes no workload.
 func TestConfigWarnsOfIdentities(t *testing.T) {
 	w := newWorld(t, withKeys)
-	result, err := w.service.SetConfig(t.Context(), Bucket{Scope: "prod"}, ConfigChange{Set: map[string]string{"TEND_SCOPE": "x", "TEND_TOKEN": "x"}})
-	if err != nil || len(result.Created) != 2 || len(result.Warnings) != 1 || !strings.HasPrefix(result.Warnings[0], "TEND_SCOPE reaches no container") {
-		t.Errorf("%+v, %v", result, err)
+	w.mustApply(deployment("prod", "web", `{"image":"a"}`), api.Object{Kind: api.KindStatefulSet, Scope: "prod", Name: "db", Spec: []byte(`{"image":"a"}`)})
+	for name, c := range map[string]struct {
+		key  string
+		want []string
+	}{
+		"everywhere":      {"TEND_SCOPE", []string{"TEND_SCOPE is overruled: Tend sets it in every container, to say who it is"}},
+		"the old name":    {"VOODU_NAME", []string{"VOODU_NAME is overruled: Tend sets it in every container, to say who it is"}},
+		"in statefulsets": {"TEND_REPLICA_ID", []string{"TEND_REPLICA_ID is overruled: Tend sets it in the pods of statefulset/prod/db, to say who they are"}},
+		"nowhere":         {"TEND_TOKEN", nil},
+	} {
+		result, err := w.service.SetConfig(t.Context(), Bucket{Scope: "prod"}, ConfigChange{Set: map[string]string{c.key: "x"}})
+		if err != nil || len(result.Created) != 1 || !slices.Equal(result.Warnings, c.want) {
+			t.Errorf("%s: %q, %v", name, result.Warnings, err)
+		}
 	}
 }
 

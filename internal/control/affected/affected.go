@@ -2,7 +2,6 @@ package affected
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -69,7 +68,7 @@ func By(s records.Snapshot, kind api.Kind, change view.Change, byNode func(recor
 func certificates(s records.Snapshot, kind api.Kind, change view.Change) (out []engine.Key) {
 	before, _ := change.Old.(*api.Object)
 	after, _ := change.New.(*api.Object)
-	if slices.Equal(environment.CertificateKeys(before), environment.CertificateKeys(after)) {
+	if environment.Withheld(before) == environment.Withheld(after) {
 		return nil
 	}
 	scope := cmp.Or(before, after).Scope // either bucket of it

@@ -63,7 +63,7 @@ func (e *Environments) resolve(s records.Snapshot, ref api.Ref, declared api.Con
 	if complete.Env, err = variables(s, ref, declared, values); err != nil {
 		return resolved, nil, unmerged(ref, err)
 	}
-	merged, err := env.Merge(ref, complete, env.Buckets{Values: values, Withheld: certificateKeys(s)})
+	merged, err := env.Merge(ref, complete, env.Buckets{Values: values, Withheld: certificateKeys(s, ref)})
 	if err != nil {
 		return resolved, nil, unmerged(ref, err)
 	}

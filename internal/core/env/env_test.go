@@ -82,31 +82,65 @@ func TestMergeRefuses(t *testing.T) {
 	}
 }
 
-// What a bucket withholds is no variable, whichever object reads it, and can be a secret file. A value of the same key in
-// another bucket is not meant.
+const (
+	pemCertificate = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+	pemKey         = "-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n"
+	pemPublic      = "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"
+)
+
+// A certificate or a private key that a bucket withholds is no variable, whichever object reads it, and can be a secret
+// file. A value of the same key in another bucket is not meant, nor is a value that is neither.
 func TestWithheld(t *testing.T) {
 	buckets := values(map[Bucket]map[string]string{
-		{Scope: "prod"}:                    {"KEY": "scope", "SHARED": "scope"},
-		{Scope: "prod", Name: "web"}:       {"CRT": "app", "B": "app"},
+		{Scope: "prod"}:                    {"KEY": pemKey, "SHARED": "scope", "URL": "db://", "PUBLIC": pemPublic},
+		{Scope: "prod", Name: "web"}:       {"CRT": pemCertificate, "B": "app"},
 		{Scope: "prod", Name: "db"}:        {"KEY": "db"},
-		{Scope: "shared", Name: "ingress"}: {"CRT": "far"},
+		{Scope: "shared", Name: "ingress"}: {"CRT": pemCertificate},
 	})
 	buckets.Withheld = func(b Bucket) []string {
-		return map[Bucket][]string{{Scope: "prod"}: {"KEY", "CRT"}, {Scope: "prod", Name: "web"}: {"KEY", "CRT"}, {Scope: "shared", Name: "ingress"}: {"CRT"}}[b]
+		return map[Bucket][]string{
+			{Scope: "prod"}: {"KEY", "CRT", "URL", "PUBLIC"}, {Scope: "prod", Name: "web"}: {"KEY", "CRT"}, {Scope: "shared", Name: "ingress"}: {"CRT"},
+		}[b]
 	}
 	for name, tc := range map[string]struct {
 		reason   string
 		declared api.Container
 		want     map[string]string
 	}{
-		"own":         {"neither its own nor its scope's", api.Container{}, map[string]string{"SHARED": "scope", "B": "app"}},
-		"env_from":    {"nor another's, which its scope's would hide anyway", api.Container{EnvFrom: []string{"db", "shared/ingress"}}, map[string]string{"SHARED": "scope", "B": "app"}},
-		"secret file": {"who names it has it", api.Container{SecretFiles: map[string]string{"/run/crt": "CRT"}}, map[string]string{"SHARED": "scope", "B": "app", "=/run/crt": "app"}},
-		"manifest":    {"its own text stays", api.Container{Env: map[string]string{"KEY": "spec"}}, map[string]string{"SHARED": "scope", "B": "app", "KEY": "spec"}},
+		"own":         {"neither its own nor its scope's", api.Container{}, nil},
+		"env_from":    {"nor another's, which its scope's would hide anyway", api.Container{EnvFrom: []string{"db", "shared/ingress"}}, nil},
+		"secret file": {"who names it has it", api.Container{SecretFiles: map[string]string{"/run/crt": "CRT"}}, map[string]string{"=/run/crt": pemCertificate}},
+		"manifest":    {"its own text stays", api.Container{Env: map[string]string{"KEY": "spec"}}, map[string]string{"KEY": "spec"}},
 	} {
+		want := map[string]string{"SHARED": "scope", "B": "app", "URL": "db://", "PUBLIC": pemPublic}
+		maps.Copy(want, tc.want)
 		got, err := Merge(web, tc.declared, buckets)
-		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: %s: %v\n%s", name, tc.reason, err, diff)
+		}
+	}
+}
+
+// What Tend sets in a container itself is no part of its environment here: a value of a bucket would change nothing but
+// the hash, and roll the pods. A secret file can have it, and the manifest's own text is part of the spec anyway.
+func TestIdentitiesAreNotMerged(t *testing.T) {
+	buckets := values(map[Bucket]map[string]string{{Scope: "prod"}: {
+		"TEND_NAME": "x", "TEND_SCOPE": "x", "TEND_SLOT": "x", "VOODU_SCOPE": "x", "VOODU_NAME": "x", "TEND_REPLICA_ORDINAL": "x", "VOODU_REPLICA_ID": "x", "A": "1",
+	}})
+	stateful := api.Ref{Kind: api.KindStatefulSet, Scope: "prod", Name: "db"}
+	for name, tc := range map[string]struct {
+		ref      api.Ref
+		declared api.Container
+		want     map[string]string
+	}{
+		"deployment":  {web, api.Container{}, map[string]string{"A": "1", "TEND_REPLICA_ORDINAL": "x", "VOODU_REPLICA_ID": "x"}},
+		"statefulset": {stateful, api.Container{}, map[string]string{"A": "1"}},
+		"secret file": {stateful, api.Container{SecretFiles: map[string]string{"/n": "TEND_NAME"}}, map[string]string{"A": "1", "=/n": "x"}},
+		"manifest":    {stateful, api.Container{Env: map[string]string{"TEND_NAME": "spec"}}, map[string]string{"A": "1", "TEND_NAME": "spec"}},
+	} {
+		got, err := Merge(tc.ref, tc.declared, buckets)
+		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v\n%s", name, err, diff)
 		}
 	}
 }

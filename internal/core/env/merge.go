@@ -12,8 +12,8 @@ import (
 type Buckets struct {
 	// Values returns those of a bucket, in plain text.
 	Values func(Bucket) (map[string]string, error)
-	// Withheld returns the keys of a bucket that are no variables: the certificates of ingresses and their private keys. They
-	// can still be secret files. Default: none.
+	// Withheld returns the keys that ingresses name as their certificate and its private key. A value that is one is no
+	// variable; it can still be a secret file. Default: none.
 	Withheld func(Bucket) []string
 }
 
@@ -26,14 +26,17 @@ func (b Buckets) withheld(bucket Bucket) []string {
 
 // Merge builds the environment of an object from its spec, with references resolved, and from the values of buckets.
 // The result also holds the contents of the secret files, under names that no variable can have; Split separates them.
-// So code that stores, hashes or encrypts an environment handles the files with it.
+// So code that stores, hashes or encrypts an environment handles the files with it. It lacks what Tend sets in containers
+// itself, so that a value of such a name rolls no pod.
 func Merge(ref api.Ref, declared api.Container, buckets Buckets) (map[string]string, error) {
 	configured, withheld, err := stack(ref, declared.EnvFrom, buckets)
 	if err != nil {
 		return nil, err
 	}
 	out := maps.Clone(configured)
-	maps.DeleteFunc(out, func(key, _ string) bool { return withheld[key] })
+	maps.DeleteFunc(out, func(key, value string) bool {
+		return withheld[key] && isCertificate(value) || api.IsIdentity(ref.Kind, key)
+	})
 	var missing []string
 	for _, path := range slices.Sorted(maps.Keys(declared.SecretFiles)) {
 		key := declared.SecretFiles[path]
