@@ -46,6 +46,8 @@ type VerbResult struct {
 	// PreviousReplicas is the count before a scale.
 	PreviousReplicas *int `json:"previousReplicas,omitempty"`
 	Replicas         *int `json:"replicas,omitempty"`
+	// Warnings are what a person should know of the outcome, though nothing was refused for it.
+	Warnings []string `json:"warnings,omitempty"`
 	// Release is the one a rollback returns to. Config are the values that were changed since that was made; they stay as
 	// they are unless WithConfig is set: then the environment of the release comes back.
 	Release    string            `json:"release,omitempty"`

@@ -30,6 +30,7 @@ type Agent struct {
 
 	containers *containers
 	doubts     doubts
+	beside     beside
 	reports    *reporter
 	stops      *operations
 	pulls      *pulls

@@ -92,7 +92,7 @@ func (n *machine) status(ctx context.Context) api.NodeStatus {
 func (n *machine) take(status *api.NodeStatus, info runtime.Info) {
 	status.Ready, status.Reason, status.Message = true, "", ""
 	n.name.Store(&info.Name)
-	status.Runtime, status.RuntimeVersion = info.Name, info.Version
+	status.Runtime, status.RuntimeVersion, status.EngineID = info.Name, info.Version, info.ID
 	status.CPUs, status.MemoryBytes = info.CPUs, info.MemoryBytes
 	limited := api.Condition{Type: conditionLimited, Status: api.ConditionFalse, Reason: api.ReasonAsExpected}
 	if len(info.Warnings) > 0 {

@@ -31,6 +31,7 @@ func (a *Agent) observe(ctx context.Context, assigned node.Assignment) (healing.
 	in.Probes = a.probing(assigned.Task, seen) // the grace has read the release
 	in.Occupied = seen == nil && a.occupied(assigned.Task)
 	in.Log = a.lastLogs.of(assigned.Task.ID)
+	in.Beside = a.beside.of(assigned.Task.ID)
 	return in, a.observeInits(ctx, &in)
 }
 

@@ -83,3 +83,32 @@ func TestNoSecondWriterWithoutARelease(t *testing.T) {
 		l.want(task, api.TaskRejected, false, api.ReasonVolumeInUse)
 	})
 }
+
+// TestAWriterThatComesLater: a container of another program that was started after the pod can't be refused. The pod goes
+// on, and says within one look which container it is and how to end it, until that has stopped.
+func TestAWriterThatComesLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newHarness(t)
+		l.start()
+		defer l.close()
+		task := l.deploy(taskID(1), mounting("shop_db:/data"))
+		reader := l.deploy(taskID(2), mounting("shop_db:/data:ro"))
+		l.settle()
+		l.want(task, api.TaskRunning, true, "")
+		l.must(l.engine.RunByHand("shop-db-1",
+			map[string]string{volumes.LabelProject: "shop", volumes.LabelService: "db"}, "shop_db:/data"))
+		l.pass(11 * time.Second)
+		l.want(task, api.TaskRunning, true, api.ReasonVolumeInUse)
+		l.want(reader, api.TaskRunning, true, "")
+		got := l.status(task)
+		if !strings.Contains(got.Message, "shop-db-1 (service db of the Compose project shop)") || !strings.Contains(got.Next, "docker compose -p shop down") {
+			t.Errorf("it says %q, next %q", got.Message, got.Next)
+		}
+		l.must(l.engine.StopByHand("shop-db-1"))
+		l.pass(11 * time.Second)
+		l.want(task, api.TaskRunning, true, "")
+		if got := l.status(task); got.Message != "" || got.Next != "" {
+			t.Errorf("it has stopped, and the pod says %q, next %q", got.Message, got.Next)
+		}
+	})
+}

@@ -37,6 +37,9 @@ func (a *app) verb(v verb) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		for _, warning := range result.Warnings {
+			fmt.Fprintf(a.err, "warning: %s: %s\n", ref, warning)
+		}
 		if err := a.say(result, ref.String(), said); err != nil || w.none || result.DryRun {
 			return err
 		}

@@ -68,8 +68,10 @@ type Runtime interface {
 
 // Info describes an engine and its machine.
 type Info struct {
-	Name        string // docker, process, hollow
-	Version     string
+	Name    string // docker, process, hollow
+	Version string
+	// ID is the engine's own id; empty where the runtime has none.
+	ID          string
 	CPUs        float64
 	MemoryBytes int64
 	// Warnings are limits of this machine a user should know about (a missing cgroup, a low limit of open files).

@@ -15,6 +15,9 @@ type Neighbours interface {
 	SecondWriter(ctx context.Context, spec api.DeploymentSpec) (volumes.Writer, bool, error)
 	// SecondWriterOf is SecondWriter for a container that exists.
 	SecondWriterOf(ctx context.Context, id string) (volumes.Writer, bool, error)
+	// SecondWriters returns the running container, not of this cluster, that writes to what a running container of it
+	// writes to, by the id of the latter. The engine may have started either since the last start was allowed.
+	SecondWriters(ctx context.Context) (map[string]volumes.Writer, error)
 }
 
 // CheckWriters returns a RejectedError if a container of spec would be the second one that writes to a volume.

@@ -10,6 +10,7 @@ import (
 	"tend.dev/tend/internal/core/env"
 	"tend.dev/tend/internal/core/lab"
 	"tend.dev/tend/internal/core/reference"
+	"tend.dev/tend/internal/core/volumes"
 	"tend.dev/tend/internal/records"
 )
 
@@ -18,6 +19,7 @@ func (d *applyDecision) warn(snap records.Snapshot, pruned []records.Read[api.Ob
 	for i := range d.placed {
 		d.placed[i].warnOfHooks(snap)
 		d.placed[i].warnOfPorts()
+		d.placed[i].warnOfReplicas()
 		d.placed[i].warnOfZone()
 		d.placed[i].warnOfLab(snap)
 	}
@@ -33,6 +35,20 @@ func (p *placed) warnOfPorts() {
 	if err == nil && spec.NetworkMode == "host" && len(spec.Ports) > 0 {
 		p.result.Warnings = append(p.result.Warnings,
 			"ports: not published: with network_mode host the container's ports are the host's; leave ports out, or network_mode")
+	}
+}
+
+// warnOfReplicas warns of replicas that write to one volume, as scale does.
+func (p *placed) warnOfReplicas() {
+	if !p.next.Kind.HasSlots() {
+		return
+	}
+	spec, err := api.DecodeSpec[api.DeploymentSpec](p.next)
+	if err != nil {
+		return
+	}
+	if warning := volumes.Several(spec, spec.MostReplicas()); warning != "" {
+		p.result.Warnings = append(p.result.Warnings, warning)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/volumes"
 	"tend.dev/tend/internal/records"
 )
 
@@ -64,6 +65,9 @@ func (s *Service) prepareScale(snap records.Snapshot, target Target, replicas in
 			next.Metadata.Stamps = map[string]string{}
 		}
 		next.Metadata.Stamps[api.StampScaled] = "true"
+	}
+	if warning := volumes.Several(spec, replicas); warning != "" && replicas > before {
+		decided.result.Warnings = append(decided.result.Warnings, warning)
 	}
 	return decided, s.amend(snap, decided, object, next, by, isReplicas)
 }

@@ -9,6 +9,7 @@ import (
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/gate"
+	"tend.dev/tend/internal/core/rollout"
 )
 
 // conditions returns the three conditions of a deployment: Ready, Progressing, Degraded.
@@ -115,7 +116,7 @@ var waitsForNode = []string{api.ReasonNoNode, api.ReasonTooLarge, api.ReasonNoRu
 // trouble returns the Degraded condition: what a person must fix.
 func (o observed) trouble(a assessment) api.Condition {
 	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionTrue}
-	image := o.image()
+	image, beside := o.image(), a.beside()
 	switch {
 	case control.NodesDown(o.nodes) != "":
 		c.Reason, c.Message, c.Next = api.ReasonEngineUnavailable, control.NodesDown(o.nodes), control.EngineStep
@@ -137,8 +138,20 @@ func (o observed) trouble(a assessment) api.Condition {
 		c.Reason, c.Message, c.Next = a.plan.Reason, withLog(o.failure(a.plan), o.lastLog(a.plan.Slot)), o.nextStep(a.plan)
 	case slices.Contains(waitsForNode, a.plan.Reason):
 		c.Reason, c.Message, c.Next = a.plan.Reason, a.plan.Message, a.plan.Next
+	case beside != nil:
+		c.Reason, c.Message, c.Next = beside.Reason, fmt.Sprintf("pod %s.%s: %s", o.ref.AppID(), beside.ID, beside.Message), beside.Next
 	default:
 		c.Status, c.Reason = api.ConditionFalse, api.ReasonAsExpected
 	}
 	return c
+}
+
+// beside returns the first pod that runs although another program writes to its volume; nil if there is none.
+func (a assessment) beside() *rollout.Slot {
+	for i, slot := range a.slots {
+		if slot.Ready && slot.Reason == api.ReasonVolumeInUse {
+			return &a.slots[i]
+		}
+	}
+	return nil
 }

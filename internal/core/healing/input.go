@@ -51,6 +51,8 @@ type Input struct {
 	// FailedStarts is how many starts of the container failed in a row, FailedSince when the first of them did.
 	FailedStarts int
 	FailedSince  time.Time
+	// Beside is what a running container reports though it is ready: another program writes to its volume. Nil if none does.
+	Beside *Fault
 	// Fault is the failure of the last action, nil if it succeeded or was not tried yet.
 	Fault *Fault
 }

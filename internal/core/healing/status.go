@@ -57,6 +57,9 @@ func (p *planner) ready() {
 	next.Steady = next.Steady && p.incarnation()
 	next.UnreadyAt = time.Time{}
 	next.Ready, next.Reason, next.Message, next.Next = true, "", "", ""
+	if p.Beside != nil {
+		next.Reason, next.Message, next.Next = p.Beside.Reason, p.Beside.Message, p.Beside.Next
+	}
 	if next.CrashLoop {
 		next.Reason, next.Message, next.Next = p.loopReason(), p.crashMessage(), p.nextStep(p.loopReason())
 	} else {

@@ -6,6 +6,8 @@
 //
 //	writer, found := volumes.SecondWriter(volumes.Written(spec), spec.Labels, running)
 //
-// It knows no engine: the caller lists the running containers, without those of its own cluster. It compares volumes by
-// name and folders by path; a folder inside of another one is a different folder.
+// It knows no engine: the caller lists the running containers, without those of its own cluster, and gives every volume
+// and folder one name, whichever link leads to it. A folder inside of another one is a different folder.
+//
+// Pods of one object may share a volume. Several warns where that is likely a mistake.
 package volumes

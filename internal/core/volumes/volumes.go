@@ -1,7 +1,6 @@
 package volumes
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -24,31 +23,68 @@ type Container struct {
 	Writes []string
 }
 
-// Writer is a container that writes to what Tend's container would write to.
-type Writer struct {
-	// Source is the name of the volume, or the folder of the host.
-	Source    string
-	Container string
-	// Project and Service are Compose's; empty for a container that Compose didn't make.
-	Project, Service string
+// Written returns what the containers of a spec may write to, its init containers among them, each once: named volumes,
+// and folders of the host that hold data. What docker_options mount counts too, but for the volumes of other containers
+// (From); malformed entries are left to validation.
+func Written(spec api.DeploymentSpec) []string {
+	found := writtenBy(spec)
+	for _, init := range inits(spec) {
+		found = append(found, writtenBy(init)...)
+	}
+	return once(found)
 }
 
-// Written returns what the containers of a spec may write to, each once: named volumes, and folders of the host that
-// hold data. What docker_options mount counts too; malformed entries are left to validation.
-func Written(spec api.DeploymentSpec) []string {
+// From returns the containers whose volumes the containers of a spec mount and may write to, by --volumes-from.
+func From(spec api.DeploymentSpec) []string {
+	var found []string
+	for _, of := range append([]api.DeploymentSpec{spec}, inits(spec)...) {
+		for _, entry := range optionsOf(of).VolumesFrom {
+			name, mode, _ := strings.Cut(entry, ":")
+			if !slices.Contains(strings.Split(mode, ","), "ro") {
+				found = append(found, name)
+			}
+		}
+	}
+	return once(found)
+}
+
+func inits(spec api.DeploymentSpec) (out []api.DeploymentSpec) {
+	for _, init := range spec.Inits {
+		out = append(out, spec.ForInit(init))
+	}
+	return out
+}
+
+// once returns a list without what it names again.
+func once(list []string) (out []string) {
+	for _, entry := range list {
+		if !slices.Contains(out, entry) {
+			out = append(out, entry)
+		}
+	}
+	return out
+}
+
+// optionsOf returns the docker_options of a spec; none if validation has to report them.
+func optionsOf(spec api.DeploymentSpec) dockerflags.Options {
+	options, err := dockerflags.Of(spec)
+	if err != nil {
+		return dockerflags.Options{}
+	}
+	return options
+}
+
+func writtenBy(spec api.DeploymentSpec) []string {
 	var found []string
 	add := func(v api.Volume) {
 		if !v.Named() {
 			v.Source = path.Clean(v.Source)
 		}
-		if v.Source != "" && v.Data() && !slices.Contains(found, v.Source) {
+		if v.Source != "" && v.Data() {
 			found = append(found, v.Source)
 		}
 	}
-	options, err := dockerflags.Of(spec)
-	if err != nil {
-		options = dockerflags.Options{}
-	}
+	options := optionsOf(spec)
 	for _, entry := range slices.Concat(spec.Volumes, options.Binds) {
 		if parsed, err := api.ParseVolume(entry); err == nil {
 			add(parsed)
@@ -87,25 +123,4 @@ func shares(labels map[string]string, source string) bool {
 		}
 	}
 	return false
-}
-
-// Detail says what is in use, and by which container.
-func (w Writer) Detail() string {
-	what := "volume " + w.Source
-	if path.IsAbs(w.Source) {
-		what = "folder " + w.Source
-	}
-	who := "container " + w.Container
-	if w.Project != "" {
-		who += fmt.Sprintf(" (service %s of the Compose project %s)", w.Service, w.Project)
-	}
-	return fmt.Sprintf("the %s is in use: %s writes to it", what, who)
-}
-
-// Next says how to get on.
-func (w Writer) Next() string {
-	if w.Project != "" {
-		return fmt.Sprintf("docker compose -p %s down (without -v), then apply again; or take the project over: tend adopt compose", w.Project)
-	}
-	return fmt.Sprintf("docker stop %s, then apply again; or mount it read-only (%s:…:ro)", w.Container, w.Source)
 }

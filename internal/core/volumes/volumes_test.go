@@ -81,6 +81,46 @@ func TestSecondWriter(t *testing.T) {
 	}
 }
 
+// TestWrittenByInits: an init container has the volumes of its pod, and docker_options of its own.
+func TestWrittenByInits(t *testing.T) {
+	spec := api.DeploymentSpec{
+		Container: api.Container{Volumes: []string{"db:/a"}, DockerOptions: []string{"-v", "cache:/c", "--volumes-from", "one", "--volumes-from=two:ro"}},
+		Inits: []api.Init{
+			{Name: "plain"},
+			{Name: "own", DockerOptions: []string{"-v", "seed:/s", "-v", "read:/r:ro", "--volumes-from", "three:z"}},
+		},
+	}
+	if got := strings.Join(volumes.Written(spec), " "); got != "db cache seed" {
+		t.Errorf("written: %q", got)
+	}
+	if got := strings.Join(volumes.From(spec), " "); got != "one three" {
+		t.Errorf("of other containers: %q", got)
+	}
+}
+
+// TestSeveral: replicas that write to one volume are warned of, unless the manifest says that several may.
+func TestSeveral(t *testing.T) {
+	shared := map[string]string{api.SharedVolumes: "db, /srv/media"}
+	for name, tc := range map[string]struct {
+		replicas int
+		volumes  []string
+		labels   map[string]string
+		want     string
+	}{
+		"one":       {1, []string{"db:/a"}, nil, ""},
+		"two":       {2, []string{"db:/a"}, nil, "volumes: 2 replicas write to the volume db at once"},
+		"read-only": {2, []string{"db:/a:ro"}, nil, ""},
+		"shared":    {2, []string{"db:/a", "/srv/media:/m"}, shared, ""},
+		"one isn't": {3, []string{"db:/a", "/srv/x:/x", "yy:/y"}, shared, "volumes: 3 replicas write to the folder /srv/x and the volume yy at once"},
+		"none":      {3, nil, nil, ""},
+	} {
+		got := volumes.Several(api.DeploymentSpec{Container: api.Container{Volumes: tc.volumes, Labels: tc.labels}}, tc.replicas)
+		if !strings.HasPrefix(got, tc.want) || (got == "") != (tc.want == "") {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
 // TestNoSecondWriterIsMissed: whatever runs, a start is refused exactly if a container writes to one of the sources and
 // neither side says that it is shared.
 func TestNoSecondWriterIsMissed(t *testing.T) {

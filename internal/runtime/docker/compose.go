@@ -70,6 +70,12 @@ func ComposeProjects(ctx context.Context) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
+// ID returns the engine's own id, by which it is told from another one.
+func (c *Compose) ID(ctx context.Context) (string, error) {
+	result, err := c.client.Info(ctx, client.InfoOptions{})
+	return result.Info.ID, fault("ask the engine about itself", err)
+}
+
 // Close frees the connections.
 func (c *Compose) Close() error { return c.client.Close() }
 
@@ -81,6 +87,10 @@ func (c *Compose) Containers(ctx context.Context) ([]ComposeContainer, error) {
 	if err != nil {
 		return nil, fault("list the containers of the Compose project "+c.project, err)
 	}
+	at, err := listPlaces(ctx, c.client, true)
+	if err != nil {
+		return nil, err
+	}
 	var out []ComposeContainer
 	for _, item := range list.Items {
 		if strings.EqualFold(item.Labels[labelOneOff], "true") || item.Labels[volumes.LabelService] == "" {
@@ -90,26 +100,27 @@ func (c *Compose) Containers(ctx context.Context) ([]ComposeContainer, error) {
 		if err != nil {
 			return nil, fault("inspect container "+short(item.ID), err)
 		}
-		out = append(out, composeContainer(found.Container))
+		out = append(out, composeContainer(found.Container, at))
 	}
 	slices.SortFunc(out, func(a, b ComposeContainer) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
-func composeContainer(from container.InspectResponse) ComposeContainer {
+func composeContainer(from container.InspectResponse, at places) ComposeContainer {
 	out := ComposeContainer{
 		Container: takeover.Container{ID: from.ID, Name: strings.TrimPrefix(from.Name, "/"), Restart: "no"},
-		Writes:    writable(from.Mounts, true),
+		Writes:    at.writable(from.Mounts),
 	}
 	if state := from.State; state != nil {
 		out.Running = state.Running || state.Restarting || state.Paused
 	}
+	out.Waits = !out.Running && startsWithEngine(from)
 	if from.HostConfig != nil {
 		out.Restart = first(restartText(from.HostConfig.RestartPolicy), "no")
 	}
 	if from.Config != nil {
 		out.Service, out.Image = from.Config.Labels[volumes.LabelService], from.Config.Image
-		out.Shared = from.Config.Labels[api.SharedVolumes]
+		out.Shared = at.shared(from.Config.Labels[api.SharedVolumes])
 	}
 	for _, m := range from.Mounts {
 		if m.Type == mount.TypeVolume {

@@ -15,18 +15,22 @@ import (
 // Neighbours returns all containers of the engine that may write to a volume or a folder, not only Compose's: those that
 // run, and those that the engine's next start would start.
 func (c *Compose) Neighbours(ctx context.Context) ([]takeover.Neighbour, error) {
+	at, err := listPlaces(ctx, c.client, true)
+	if err != nil {
+		return nil, err
+	}
 	list, err := c.client.ContainerList(ctx, client.ContainerListOptions{All: true})
 	if err != nil {
 		return nil, fault("list the containers of the engine", err)
 	}
 	var out []takeover.Neighbour
 	for _, item := range list.Items {
-		writes := writable(item.Mounts, true)
+		writes := at.writable(item.Mounts)
 		if len(writes) == 0 || len(item.Names) == 0 {
 			continue
 		}
 		n := takeover.Neighbour{ID: item.ID, Container: volumes.Container{
-			Name: strings.TrimPrefix(item.Names[0], "/"), Labels: item.Labels, Writes: writes,
+			Name: strings.TrimPrefix(item.Names[0], "/"), Labels: at.labels(item.Labels), Writes: writes,
 		}}
 		switch item.State {
 		case container.StateRunning, container.StateRestarting, container.StatePaused:

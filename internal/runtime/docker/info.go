@@ -18,7 +18,7 @@ func (r *Runtime) Info(ctx context.Context) (runtime.Info, error) {
 		return runtime.Info{}, fault("ask the engine about itself", err)
 	}
 	info := runtime.Info{
-		Name: api.RuntimeDocker, Version: result.Info.ServerVersion,
+		Name: api.RuntimeDocker, Version: result.Info.ServerVersion, ID: result.Info.ID,
 		CPUs: float64(result.Info.NCPU), MemoryBytes: result.Info.MemTotal,
 	}
 	for _, warning := range result.Info.Warnings {

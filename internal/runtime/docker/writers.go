@@ -3,13 +3,10 @@ package docker
 import (
 	"context"
 	"errors"
-	"os"
-	"path"
-	"path/filepath"
 	"strings"
 
+	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
-	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 
 	"tend.dev/tend/api"
@@ -19,10 +16,21 @@ import (
 
 var _ runtime.Neighbours = (*Runtime)(nil)
 
-// SecondWriter implements runtime.Neighbours. It takes one call, and none for a spec without volumes. What carries the
+// SecondWriter implements runtime.Neighbours. It takes two calls, and none for a spec without volumes. What carries the
 // label of this cluster is Tend's own.
 func (r *Runtime) SecondWriter(ctx context.Context, spec api.DeploymentSpec) (volumes.Writer, bool, error) {
-	return r.secondWriter(ctx, volumes.Written(spec), spec.Labels)
+	written := volumes.Written(spec)
+	for _, name := range volumes.From(spec) {
+		found, err := r.client.ContainerInspect(ctx, name, client.ContainerInspectOptions{})
+		if cerrdefs.IsNotFound(err) {
+			continue // the creation says so
+		}
+		if err != nil {
+			return volumes.Writer{}, false, fault("inspect container "+name, err)
+		}
+		written = append(written, places{}.writable(found.Container.Mounts)...)
+	}
+	return r.secondWriter(ctx, written, spec.Labels)
 }
 
 // SecondWriterOf implements runtime.Neighbours.
@@ -34,80 +42,77 @@ func (r *Runtime) SecondWriterOf(ctx context.Context, id string) (volumes.Writer
 	if err != nil {
 		return volumes.Writer{}, false, err
 	}
-	var written []string
-	for _, source := range writable(inspected.Container.Mounts, false) {
-		if (api.Volume{Source: source}).Data() {
-			written = append(written, source)
+	return r.secondWriter(ctx, places{}.writable(inspected.Container.Mounts), inspected.Container.Config.Labels)
+}
+
+// SecondWriters implements runtime.Neighbours. It takes one call, and another one if a container writes to a volume.
+func (r *Runtime) SecondWriters(ctx context.Context) (map[string]volumes.Writer, error) {
+	running, err := r.running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]volumes.Writer{}
+	var at *places
+	var others []volumes.Container
+	for _, item := range running {
+		if !r.owns(item) || len((places{}).writable(item.Mounts)) == 0 {
+			continue
+		}
+		if at == nil {
+			_, local := r.local()
+			listed, err := listPlaces(ctx, r.client, local)
+			if err != nil {
+				return nil, err
+			}
+			at, others = &listed, r.others(running, listed)
+		}
+		if writer, found := volumes.SecondWriter(at.data(at.writable(item.Mounts)), at.labels(item.Labels), others); found {
+			out[item.ID] = writer
 		}
 	}
-	return r.secondWriter(ctx, written, inspected.Container.Config.Labels)
+	return out, nil
 }
 
 func (r *Runtime) secondWriter(ctx context.Context, written []string, labels map[string]string) (volumes.Writer, bool, error) {
-	_, local := r.local()
-	sources, folders := make([]string, 0, len(written)), false
-	for _, source := range written {
-		if path.IsAbs(source) {
-			folders = true
-			if source = realFolder(source, local); source == "" {
-				continue
-			}
-		}
-		sources = append(sources, source)
-	}
-	if len(sources) == 0 {
+	if len(written) == 0 {
 		return volumes.Writer{}, false, nil
 	}
-	options := client.ContainerListOptions{Filters: make(client.Filters)}
-	if !folders { // of folders the engine would compare the paths as they were written
-		options.Filters.Add("volume", sources...)
-	}
-	list, err := r.client.ContainerList(ctx, options)
+	_, local := r.local()
+	at, err := listPlaces(ctx, r.client, local)
 	if err != nil {
-		return volumes.Writer{}, false, fault("list the containers that use its volumes", err)
+		return volumes.Writer{}, false, err
 	}
-	var others []volumes.Container
-	for _, item := range list.Items {
-		if item.Labels[api.LabelCluster] == r.options.Cluster || len(item.Names) == 0 {
-			continue
-		}
-		others = append(others, volumes.Container{
-			Name: strings.TrimPrefix(item.Names[0], "/"), Labels: item.Labels, Writes: writable(item.Mounts, local),
-		})
+	running, err := r.running(ctx)
+	if err != nil {
+		return volumes.Writer{}, false, err
 	}
-	writer, found := volumes.SecondWriter(sources, labels, others)
+	writer, found := volumes.SecondWriter(at.data(written), at.labels(labels), r.others(running, at))
 	return writer, found, nil
 }
 
-// writable returns the volumes and folders that a container may write to.
-func writable(mounts []container.MountPoint, local bool) []string {
-	var out []string
-	for _, m := range mounts {
-		switch {
-		case !m.RW:
-		case m.Type == mount.TypeVolume:
-			out = append(out, m.Name)
-		case m.Type == mount.TypeBind:
-			if folder := realFolder(m.Source, local); folder != "" {
-				out = append(out, folder)
-			}
-		}
+// running lists all containers of the engine that run: the engine's own filter compares neither the folders that volumes
+// are nor the links that lead to folders.
+func (r *Runtime) running(ctx context.Context) ([]container.Summary, error) {
+	list, err := r.client.ContainerList(ctx, client.ContainerListOptions{})
+	if err != nil {
+		return nil, fault("list the containers that use its volumes", err)
 	}
-	return out
+	return list.Items, nil
 }
 
-// realFolder returns the folder a path leads to; empty for a file, which holds no data folder. The folders of another
-// machine are taken by their paths.
-func realFolder(source string, local bool) string {
-	source = path.Clean(source)
-	if !local {
-		return source
+func (r *Runtime) owns(item container.Summary) bool {
+	return item.Labels[api.LabelCluster] == r.options.Cluster
+}
+
+// others returns the containers that other programs run.
+func (r *Runtime) others(running []container.Summary, at places) (out []volumes.Container) {
+	for _, item := range running {
+		if r.owns(item) || len(item.Names) == 0 {
+			continue
+		}
+		out = append(out, volumes.Container{
+			Name: strings.TrimPrefix(item.Names[0], "/"), Labels: at.labels(item.Labels), Writes: at.writable(item.Mounts),
+		})
 	}
-	if info, err := os.Stat(source); err == nil && !info.IsDir() {
-		return ""
-	}
-	if resolved, err := filepath.EvalSymlinks(source); err == nil {
-		return resolved
-	}
-	return source
+	return out
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"tend.dev/tend/api"
@@ -103,5 +104,95 @@ func TestSecondWriter(t *testing.T) {
 	}
 	if got, found, err := neighbours.SecondWriterOf(t.Context(), own); found || err != nil {
 		t.Errorf("of a container: it has stopped, and is found: %+v, %v", got, err)
+	}
+}
+
+// TestOnePlaceOfManyNames: a volume is the folder where the engine keeps it, a volume that binds a folder is the folder,
+// a link is what it leads to, and what another container has mounted is mounted too.
+func TestOnePlaceOfManyNames(t *testing.T) {
+	rt := newRuntime(t, "tendtest-"+random())
+	t.Cleanup(func() { _ = rt.Close() })
+	neighbours := rt.(runtime.Neighbours)
+	folder, err := os.MkdirTemp("/var/tmp", "tendtest-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	data, link := filepath.Join(folder, "data"), filepath.Join(folder, "link")
+	for _, err := range []error{os.Mkdir(data, 0o755), os.Symlink(data, link)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	volume, bound, free := run+"-kept-"+random(), run+"-bound-"+random(), run+"-free-"+random()
+	docker := func(args ...string) string {
+		t.Helper()
+		output, err := exec.Command("docker", args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("docker %v: %v: %s", args, err, output)
+		}
+		return strings.TrimSpace(string(output))
+	}
+	docker("volume", "create", volume)
+	docker("volume", "create", "-o", "type=none", "-o", "o=bind", "-o", "device="+link, bound)
+	docker("volume", "create", free)
+	t.Cleanup(func() { _ = exec.Command("docker", "volume", "rm", volume, bound, free).Run() })
+	kept := docker("volume", "inspect", "-f", "{{.Mountpoint}}", volume)
+	byVolume := byHand(t, "-v", volume+":/data")
+	byFolder := byHand(t, "-v", data+":/data")
+	holder := byHand(t, "-v", free+":/x:ro", "-v", volume+":/y:ro")
+
+	flags := func(options ...string) api.DeploymentSpec {
+		return api.DeploymentSpec{Container: api.Container{DockerOptions: options}}
+	}
+	mounts := func(entries ...string) api.DeploymentSpec {
+		return api.DeploymentSpec{Container: api.Container{Volumes: entries}}
+	}
+	shared := mounts(data + ":/x")
+	shared.Labels = map[string]string{api.SharedVolumes: link}
+	inits := api.DeploymentSpec{Inits: []api.Init{{Name: "seed", DockerOptions: []string{"-v", volume + ":/x"}}}}
+	for name, tc := range map[string]struct {
+		spec              api.DeploymentSpec
+		container, source string
+	}{
+		"the volume's folder":      {mounts(kept + ":/x"), byVolume, volume},
+		"by flag":                  {flags("-v", kept+":/x"), byVolume, volume},
+		"a volume that binds":      {mounts(bound + ":/x"), byFolder, data},
+		"an init's":                {inits, byVolume, volume},
+		"another container's":      {flags("--volumes-from", byVolume), byVolume, volume},
+		"another's, read-only":     {flags("--volumes-from", byVolume+":ro"), "", ""},
+		"what another reads":       {flags("--volumes-from", holder), "", ""},
+		"nobody's":                 {mounts(free + ":/x"), "", ""},
+		"shared, by another name":  {shared, "", ""},
+		"a folder inside of one's": {mounts(kept + "/sub:/x"), "", ""},
+	} {
+		got, found, err := neighbours.SecondWriter(t.Context(), tc.spec)
+		if err != nil || found != (tc.container != "") || got.Container != tc.container || got.Source != tc.source {
+			t.Errorf("%s: %+v, %v, %v", name, got, found, err)
+		}
+	}
+}
+
+// TestWritersBesideWhatRuns: a container that was started later is found beside the one of the cluster that runs.
+func TestWritersBesideWhatRuns(t *testing.T) {
+	cluster := "tendtest-" + random()
+	rt := newRuntime(t, cluster)
+	t.Cleanup(func() { _ = rt.Close() })
+	neighbours := rt.(runtime.Neighbours)
+	volume := run + "-beside-" + random()
+	t.Cleanup(func() { _ = exec.Command("docker", "volume", "rm", volume).Run() })
+	own := byHand(t, "--label", api.LabelCluster+"="+cluster, "-v", volume+":/data")
+	byHand(t, "--label", api.LabelCluster+"="+cluster, "-v", volume+":/data:ro")
+	if got, err := neighbours.SecondWriters(t.Context()); err != nil || len(got) != 0 {
+		t.Fatalf("nobody else runs: %v, %v", got, err)
+	}
+	later := byHand(t, "-v", volume+":/data")
+	got, err := neighbours.SecondWriters(t.Context())
+	if err != nil || len(got) != 1 {
+		t.Fatalf("%v, %v", got, err)
+	}
+	id, err := exec.Command("docker", "inspect", "-f", "{{.Id}}", own).Output()
+	if writer := got[strings.TrimSpace(string(id))]; err != nil || writer.Container != later || writer.Source != volume {
+		t.Errorf("%v, %v", got, err)
 	}
 }

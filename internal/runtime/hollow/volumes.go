@@ -78,6 +78,23 @@ func (r *Runtime) SecondWriterOf(ctx context.Context, id string) (writer volumes
 	return writer, found, err
 }
 
+// SecondWriters implements runtime.Neighbours.
+func (r *Runtime) SecondWriters(ctx context.Context) (map[string]volumes.Writer, error) {
+	out := map[string]volumes.Writer{}
+	err := r.inspect(ctx, func(e *Engine) error {
+		for _, c := range e.sortedLocked() {
+			if !c.active() || c.cluster() != r.cluster {
+				continue
+			}
+			if writer, found := r.secondWriterLocked(e, c.spec.Spec); found {
+				out[c.id] = writer
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
 func (r *Runtime) secondWriterLocked(e *Engine, spec api.DeploymentSpec) (volumes.Writer, bool) {
 	var others []volumes.Container
 	for _, c := range e.sortedLocked() {

@@ -1,0 +1,127 @@
+package docker
+
+import (
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/client"
+
+	"tend.dev/tend/api"
+)
+
+// places gives each place where data is one name, whichever way it is mounted: the folder in which the engine keeps a
+// volume is the volume, a volume of the local driver that binds a folder is the folder, and a link is what it leads to.
+type places struct {
+	// local says that the engine's folders are those of this machine.
+	local bool
+	// volumes are the volumes by the folder in which the engine keeps them.
+	volumes map[string]string
+	// folders are the folders that volumes bind, by the volume.
+	folders map[string]string
+}
+
+func listPlaces(ctx context.Context, engine *client.Client, local bool) (places, error) {
+	p := places{local: local, volumes: map[string]string{}, folders: map[string]string{}}
+	list, err := engine.VolumeList(ctx, client.VolumeListOptions{})
+	if err != nil {
+		return p, fault("list the volumes", err)
+	}
+	for _, v := range list.Items {
+		if device := v.Options["device"]; v.Driver == "local" && path.IsAbs(device) && binds(v.Options["o"]) {
+			p.folders[v.Name] = realFolder(device, local)
+		}
+		if v.Mountpoint != "" {
+			p.volumes[path.Clean(v.Mountpoint)] = v.Name
+			p.volumes[realFolder(v.Mountpoint, local)] = v.Name
+		}
+	}
+	return p, nil
+}
+
+// binds reports whether the mount options of a volume make it a folder of the host.
+func binds(options string) bool {
+	return slices.ContainsFunc(strings.Split(options, ","), func(o string) bool { return o == "bind" || o == "rbind" })
+}
+
+// of returns the one name of a volume, or of a folder; empty for a file, which holds no data folder.
+func (p places) of(source string) string {
+	if path.IsAbs(source) {
+		source = realFolder(source, p.local)
+		if name, is := p.volumes[source]; is {
+			source = name
+		}
+	}
+	if folder := p.folders[source]; folder != "" {
+		return folder
+	}
+	return source
+}
+
+// data returns the names of those of the sources that hold data.
+func (p places) data(sources []string) (out []string) {
+	for _, source := range sources {
+		if at := p.of(source); at != "" && (api.Volume{Source: at}).Data() {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// writable returns the volumes and folders that a container may write to.
+func (p places) writable(mounts []container.MountPoint) (out []string) {
+	for _, m := range mounts {
+		source := m.Source
+		if m.Type == mount.TypeVolume {
+			source = m.Name
+		}
+		if at := p.of(source); m.RW && at != "" && (m.Type == mount.TypeVolume || m.Type == mount.TypeBind) {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// labels returns labels whose shared volumes have the names that places have.
+func (p places) labels(labels map[string]string) map[string]string {
+	declared, there := labels[api.SharedVolumes]
+	if !there {
+		return labels
+	}
+	out := map[string]string{}
+	for key, value := range labels {
+		out[key] = value
+	}
+	out[api.SharedVolumes] = p.shared(declared)
+	return out
+}
+
+// shared returns the value of the label api.SharedVolumes with the names that places have.
+func (p places) shared(declared string) string {
+	var names []string
+	for source := range strings.SplitSeq(declared, ",") {
+		names = append(names, p.of(strings.TrimSpace(source)))
+	}
+	return strings.Join(names, ",")
+}
+
+// realFolder returns the folder a path leads to; empty for a file, which holds no data folder. The folders of another
+// machine are taken by their paths.
+func realFolder(source string, local bool) string {
+	source = path.Clean(source)
+	if !local {
+		return source
+	}
+	if info, err := os.Stat(source); err == nil && !info.IsDir() {
+		return ""
+	}
+	if resolved, err := filepath.EvalSymlinks(source); err == nil {
+		return resolved
+	}
+	return source
+}
