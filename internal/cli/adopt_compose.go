@@ -83,7 +83,7 @@ func (a *app) adoptComposeCommand() *cobra.Command {
 
 // adopt shows what is left to be done, asks, and does it.
 func (a *app) adopt(ctx context.Context, c *client.Client, p *composeProject) error {
-	if err := checkHere(ctx, c); err != nil {
+	if err := p.checkHere(ctx, c); err != nil {
 		return err
 	}
 	t := &takingOver{app: a, client: c, project: p}
@@ -110,6 +110,9 @@ func (a *app) adopt(ctx context.Context, c *client.Client, p *composeProject) er
 	if goal == takeover.Adopt && len(steps) > 0 {
 		if p.refused != nil {
 			return p.refused
+		}
+		if err := t.unblocked(ctx, services); err != nil {
+			return err
 		}
 		a.showProject(p, services)
 	}
@@ -138,8 +141,8 @@ func (a *app) adopt(ctx context.Context, c *client.Client, p *composeProject) er
 	return nil
 }
 
-// checkHere makes sure that pods run on this machine: volumes are of one machine.
-func checkHere(ctx context.Context, c *client.Client) error {
+// checkHere makes sure that pods run on this machine, and on the engine of the project: volumes are of one engine.
+func (p *composeProject) checkHere(ctx context.Context, c *client.Client) error {
 	nodes, err := c.Nodes(ctx)
 	if err != nil {
 		return err
@@ -152,8 +155,22 @@ func checkHere(ctx context.Context, c *client.Client) error {
 	if err != nil {
 		return err
 	}
-	if node := nodes.Items[0]; node.Hostname != here {
+	node := nodes.Items[0]
+	if node.Hostname != here {
 		return fmt.Errorf("the containers of %s are on %s, and this is %s\n  run it there", c.Server(), node.Hostname, here)
 	}
-	return nil
+	engine, err := p.engine.ID(ctx)
+	if err != nil {
+		return err
+	}
+	return checkEngine(p.name, c.Server(), engine, node.EngineID)
+}
+
+// checkEngine refuses an engine that isn't the node's. One without an id can't be told from it.
+func checkEngine(project, server, engine, node string) error {
+	if engine == "" || node == "" || engine == node {
+		return nil
+	}
+	return fmt.Errorf("%s runs on another engine than the pods of %s: its volumes aren't there\n"+
+		"  use that engine (DOCKER_HOST, docker context use), or start the server with this one", project, server)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/compose"
 	"tend.dev/tend/internal/core/takeover"
 	"tend.dev/tend/internal/core/volumes"
 	"tend.dev/tend/internal/manifest"
@@ -19,10 +20,10 @@ func (p *composeProject) fit(containers []docker.ComposeContainer) error {
 	grouped := byService(containers)
 	called := map[string]string{} // object to service
 	for _, service := range sortedKeys(grouped) {
-		if other, taken := called[objectName(service)]; taken {
-			return fmt.Errorf("the services %s and %s are both called %s in Tend: rename one of them", other, service, objectName(service))
+		if other, taken := called[compose.Label(service)]; taken {
+			return fmt.Errorf("the services %s and %s are both called %s in Tend: rename one of them", other, service, compose.Label(service))
 		}
-		called[objectName(service)] = service
+		called[compose.Label(service)] = service
 	}
 	for i := range p.read.Sections {
 		object := &p.read.Sections[i].Object

@@ -91,3 +91,34 @@ func TestFitRefusesWaiting(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckEngine: a project on another engine than the node's has its volumes there. An engine without an id can't be told.
+func TestCheckEngine(t *testing.T) {
+	for name, tc := range map[string]struct {
+		engine, node string
+		refused      bool
+	}{
+		"the same":       {"A", "A", false},
+		"another":        {"A", "B", true},
+		"an older agent": {"A", "", false},
+		"no id":          {"", "B", false},
+	} {
+		err := checkEngine("shop", "unix:///run/tend.sock", tc.engine, tc.node)
+		if (err != nil) != tc.refused || err != nil && !strings.Contains(err.Error(), "DOCKER_HOST") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestNothingLeft: what is said when there is nothing to do fits what was done before.
+func TestNothingLeft(t *testing.T) {
+	finished := &composeProject{name: "shop"}
+	for goal, want := range map[takeover.Goal]string{
+		takeover.Finish: "no old container of shop is left",
+		takeover.Undo:   "no container of shop is left to go back to: it was finished, or never ran on this engine",
+	} {
+		if got := nothingLeft(finished, goal); got != want {
+			t.Errorf("%s: %q", goal, got)
+		}
+	}
+}

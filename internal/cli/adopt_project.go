@@ -61,6 +61,9 @@ func readProject(ctx context.Context, ask adoption, args []string) (*composeProj
 		return nil, err
 	}
 	containers, err := p.engine.Containers(ctx)
+	if err == nil && len(containers) == 0 && (ask.undo || ask.finish) {
+		return p, nil // there is nothing to do, and nothingLeft says why
+	}
 	if err == nil && len(containers) == 0 {
 		err = fmt.Errorf("this machine's engine has no container of the Compose project %s\n"+
 			"  name the project with -p, or, if nothing runs: tend init && tend apply", p.name)
@@ -137,7 +140,7 @@ func projectName(ctx context.Context, given, scope string) (string, error) {
 	}
 	var named []string
 	for _, name := range all {
-		if objectName(name) == scope {
+		if compose.Label(name) == scope {
 			named = append(named, name)
 		}
 	}
@@ -148,16 +151,6 @@ func projectName(ctx context.Context, given, scope string) (string, error) {
 		return named[0], nil
 	}
 	return "", fmt.Errorf("the Compose projects %s are all called %s in Tend\n  name one with -p, and its scope with --scope", join(named), scope)
-}
-
-// objectName returns what the importer calls a project or a service, apart from those that would share a name.
-func objectName(name string) string {
-	return strings.Trim(strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '-'
-	}, strings.ToLower(name)), "-")
 }
 
 // named is what the project is called, here and in Tend.

@@ -69,6 +69,9 @@ func (a *app) showService(p *composeProject, s takeover.Service) {
 func nothingLeft(p *composeProject, goal takeover.Goal) string {
 	switch goal {
 	case takeover.Undo:
+		if len(p.services) == 0 {
+			return "no container of " + p.name + " is left to go back to: it was finished, or never ran on this engine"
+		}
 		return "nothing of " + p.name + " was taken over"
 	case takeover.Finish:
 		return "no old container of " + p.name + " is left"

@@ -79,7 +79,7 @@ func Import(ctx context.Context, o Options) (Result, error) {
 	}
 	scope := o.Scope
 	if scope == "" {
-		scope = label(project.Name)
+		scope = Label(project.Name)
 	}
 	c := &converter{project: project, scope: scope, dir: project.WorkingDir, beside: o.Dir, from: o.From, report: newReport()}
 	if len(project.Services)+len(project.Jobs) == 0 {
@@ -176,7 +176,7 @@ func (c *converter) topLevel() {
 	r.carry("name", "services", "jobs", "volumes", "networks", "secrets", "configs")
 	r.carryAll("include") // the files it names are converted themselves
 	r.carryAll("version") // Compose itself ignores it
-	if label(c.project.Name) != c.scope {
+	if Label(c.project.Name) != c.scope {
 		r.note("name", "the manifests are of scope %s", c.scope)
 	}
 	c.declaredVolumes()
@@ -192,7 +192,7 @@ func (c *converter) nameAll() {
 			all = append(all, name)
 		}
 	}
-	names := distinct(all, label, dashed)
+	names := distinct(all, Label, dashed)
 	for _, name := range slices.Sorted(maps.Keys(c.project.Services)) {
 		c.name(join("services", name), name, names[name])
 	}

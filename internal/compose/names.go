@@ -43,8 +43,9 @@ func dashed(folded string, n int) string {
 	return folded + suffix
 }
 
-// label returns a DNS label for any name: lower case, with dashes in place of invalid characters.
-func label(name string) string {
+// Label returns what the importer calls a project or a service, apart from those that would share a name: a DNS label,
+// lower case, with dashes in place of invalid characters.
+func Label(name string) string {
 	text := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':

@@ -106,6 +106,9 @@ func (m *machine) list() []takeover.Service {
 	for _, name := range slices.Sorted(maps.Keys(m.services)) {
 		s := *m.services[name]
 		s.Containers = slices.Clone(s.Containers)
+		for i, c := range s.Containers {
+			s.Containers[i].Waits = !c.Running && startsWithEngine(c)
+		}
 		out = append(out, s)
 	}
 	return out

@@ -86,8 +86,8 @@ func Plan(scope string, services []Service, goal Goal) ([]Step, error) {
 func adopt(scope string, unit []Service) (steps []Step) {
 	var wanted []string
 	for _, s := range unit {
-		if !s.Once {
-			for _, c := range s.Containers {
+		for _, c := range s.Containers {
+			if !s.Once || c.Waits {
 				steps = append(steps, halt(scope, s.Name, c)...)
 			}
 		}

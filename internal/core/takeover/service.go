@@ -23,6 +23,9 @@ type Container struct {
 	Running bool
 	// Restart is the engine's policy: no, always, unless-stopped, on-failure[:N].
 	Restart string
+	// Waits is set for one that doesn't run, and that its restart policy starts with the engine: one that failed, by
+	// on-failure.
+	Waits bool
 }
 
 // Original returns the name that Compose gave it.
