@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tend.dev/tend/internal/compose"
 	"tend.dev/tend/internal/core/takeover"
 )
 
@@ -16,6 +17,9 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 // showProject prints what becomes of each service, what differs from the files, and what stays with Compose.
 func (a *app) showProject(p *composeProject, services []takeover.Service) {
 	for _, finding := range p.read.Findings {
+		if finding.Text == compose.NamelessVolume {
+			continue // the service keeps it, as its own line says
+		}
 		fmt.Fprintln(a.err, printable(finding.String(), ""))
 	}
 	if len(p.read.Findings) > 0 {

@@ -72,8 +72,13 @@ func Import(ctx context.Context, o Options) (Result, error) {
 	raw, unread := readRaw(o.Files)
 	unset, first := unsetVariables(raw, environment)
 	switch {
+	case err != nil && o.filled:
+		return Result{}, err
 	case err != nil:
-		return Result{}, blame(ctx, o, unset, err)
+		if blamed := blame(ctx, o, unset, err); blamed != err {
+			return Result{}, blamed
+		}
+		return Result{}, explained(o, raw, err)
 	case unread != nil:
 		return Result{}, unread
 	}

@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// siteGone is what is said of labels that no ingress could be made of.
-const siteGone = "This label said at which address the site is served, and now nothing does; write an ingress (docs/kinds/ingress.md)"
+// siteGone is what is said of labels and variables that no ingress could be made of.
+const siteGone = "This said at which address the site is served, and now nothing does; write an ingress (docs/kinds/ingress.md)"
 
 // siteRoutes is what the labels of one service say of how it is reached.
 type siteRoutes struct {
@@ -33,8 +33,8 @@ type site struct {
 // labelled is a label with the key of the file it stands under.
 type labelled struct{ name, value, at string }
 
-// findRoutes reads the labels by which Traefik and caddy-docker-proxy know how services are reached, and finds those
-// proxies themselves: once ingresses do what they did, they are left out, since both want the same ports.
+// findRoutes reads the labels by which Traefik and caddy-docker-proxy know how services are reached, and the variables by
+// which nginx-proxy does, and finds those proxies themselves: once ingresses do what they did, they are left out, since both want the same ports.
 func (c *converter) findRoutes() {
 	c.routes, c.proxies = map[string]*siteRoutes{}, map[string]string{}
 	emails := c.certificateEmails()
@@ -56,6 +56,13 @@ func (c *converter) findRoutes() {
 			made["caddy-docker-proxy"] = true
 			routes.outside = outside(there, "caddy-docker-proxy", "Caddy")
 		}
+		before = len(routes.sites)
+		if c.nginxProxy(name, routes); len(routes.sites) > before {
+			for _, image := range nginxProxies {
+				made[image] = true
+			}
+			routes.outside = outside(there, nginxProxies[0], "nginx-proxy")
+		}
 		if len(routes.used) > 0 {
 			c.routes[name] = routes
 		}
@@ -66,7 +73,7 @@ func (c *converter) findRoutes() {
 	for _, name := range slices.Sorted(maps.Keys(c.project.Services)) {
 		s := c.project.Services[name]
 		if proxy := imageBase(s.Image); made[proxy] && s.Build == nil {
-			c.proxies[name] = "Tend's own proxy serves the ingresses made of the labels, at the same ports. What this one was told elsewhere (files, plugins) is lost"
+			c.proxies[name] = "Tend's own proxy serves the ingresses made of the labels and variables, at the same ports. What this one was told elsewhere (files, plugins) is lost"
 			delete(c.routes, name)
 		}
 	}
@@ -120,7 +127,7 @@ func (r *siteRoutes) add(host string, next site, location *api.IngressLocation) 
 	s.paths = append(s.paths, *location)
 }
 
-// takeRouteLabels takes the labels that became ingresses off a deployment.
+// takeRouteLabels takes the labels, and the variables of nginx-proxy, that became ingresses off a deployment.
 func (c *converter) takeRouteLabels(u *unit, out *api.DeploymentSpec) {
 	routes := c.routes[lastKey(u.at)]
 	if routes == nil || routes.outside != "" {
@@ -134,6 +141,10 @@ func (c *converter) takeRouteLabels(u *unit, out *api.DeploymentSpec) {
 	}
 	if out.Labels = kept; len(kept) == 0 {
 		out.Labels = nil
+	}
+	maps.DeleteFunc(out.Env, func(name, _ string) bool { return routes.used[u.at+".environment\x00"+name] })
+	if len(out.Env) == 0 {
+		out.Env = nil
 	}
 }
 
@@ -165,7 +176,11 @@ func (c *converter) addRoutes(u *unit, service string) error {
 		}
 		stay := ""
 		if routes.outside != "" && !strings.HasSuffix(s.at, ".deploy.labels") {
-			stay = "; the labels stay, for a " + routes.outside + " outside of the file"
+			what := "labels stay, for a "
+			if strings.HasSuffix(s.at, ".environment") {
+				what = "variables stay, for an "
+			}
+			stay = "; the " + what + routes.outside + " outside of the file"
 		}
 		c.report.note(s.at, "became ingress/%s/%s, at %s://%s%s", c.scope, own.name, scheme, s.host, stay)
 		c.steps.hosts = append(c.steps.hosts, s.host)

@@ -12,6 +12,10 @@ import (
 	"tend.dev/tend/api"
 )
 
+// NamelessVolume is what a finding says of a volume without a name. An adoption mounts the one that is there.
+const NamelessVolume = "a volume without a name: Compose hands it on to the next container, and here each new pod begins with " +
+	"an empty one, which goes with the pod; give it a name to keep what is in it"
+
 // storage converts mounts. Named volumes keep the names Compose gave them, so that their data stays.
 func (c *converter) storage(u *unit, out *api.Container) {
 	r, at := c.report, u.at+".volumes"
@@ -36,6 +40,7 @@ func (c *converter) mount(u *unit, at string, v types.ServiceVolumeConfig, out *
 	case v.Type == types.VolumeTypeBind:
 		c.bind(u, at, v, out)
 	case v.Type == types.VolumeTypeVolume && v.Source == "":
+		c.report.differs(at, NamelessVolume)
 		u.flag(c, at, "--volume="+v.Target)
 	case v.Type == types.VolumeTypeVolume:
 		name := v.Source

@@ -22,6 +22,7 @@ func Several(spec api.DeploymentSpec, replicas int) string {
 	if len(places) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("volumes: %d replicas write to the %s at once, which breaks a database: declare a statefulset with volume_claims; "+
-		"or say that several may: labels = { %q = %q }", replicas, strings.Join(places, " and the "), api.SharedVolumes, strings.Join(sources, ","))
+	return fmt.Sprintf("volumes: %d replicas write to the %s at once, which breaks a database: declare a statefulset with "+
+		"volume_claims; or say that several may: labels = { %q = %q }",
+		replicas, strings.Join(places, " and the "), api.SharedVolumes, strings.Join(sources, ","))
 }

@@ -1,0 +1,197 @@
+package compose
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/compose-spec/compose-go/v2/schema"
+	"go.yaml.in/yaml/v3"
+)
+
+// mostFaults bounds how many faults of a file are named.
+const mostFaults = 32
+
+// FileError says why Compose files can't be read: what is wrong, and where.
+type FileError struct {
+	// Faults are all that were found, in the order of the files; at least one.
+	Faults []Finding
+	// Cause is the reader's own error.
+	Cause error
+}
+
+func (e *FileError) Error() string {
+	var lines []string
+	for _, f := range e.Faults {
+		line := f.Text
+		if f.Path != "" {
+			line = f.Path + ": " + line
+		}
+		switch {
+		case f.Column > 0:
+			line = fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, line)
+		case f.Line > 0:
+			line = fmt.Sprintf("%s:%d: %s", f.File, f.Line, line)
+		default:
+			line = f.File + ": " + line
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(append(lines, "  correct it and import again; Compose itself refuses it too"), "\n")
+}
+
+func (e *FileError) Unwrap() error { return e.Cause }
+
+var (
+	ofLine    = regexp.MustCompile(`^(?:yaml: )?(?:.*\b)?line (\d+)(?:, column \d+)?: `)
+	ofService = regexp.MustCompile(`^service "([^"]+)" `)
+	unwanted  = regexp.MustCompile(`'([^']*)'`)
+)
+
+// explained returns the error of the reader in the words of Tend's other errors. The reader stops at the first fault; what
+// the schema of Compose refuses is found wherever it is.
+func explained(o Options, pieces []piece, cause error) error {
+	if strings.Contains(cause.Error(), "validating ") {
+		var faults []Finding
+		for _, p := range pieces {
+			if p.path == "" {
+				faults = append(faults, schemaFaults(p)...)
+			}
+		}
+		if len(faults) > 0 {
+			return &FileError{Faults: faults, Cause: cause}
+		}
+	}
+	text := strings.TrimPrefix(cause.Error(), "read Compose file: ")
+	text = strings.TrimSuffix(text, ": invalid compose project")
+	fault := Finding{File: o.Files[0], Text: text}
+	if at := ofLine.FindStringSubmatch(text); at != nil {
+		fault.Line, _ = strconv.Atoi(at[1])
+		fault.Text = text[len(at[0]):]
+	}
+	if named := ofService.FindStringSubmatch(text); named != nil {
+		for _, p := range pieces {
+			if key := keyAt(p.node, "services."+named[1]); p.path == "" && key != nil {
+				fault = Finding{File: p.file, Line: key.Line, Column: key.Column, Path: "services." + named[1], Text: text[len(named[0]):]}
+			}
+		}
+	}
+	return &FileError{Faults: []Finding{fault}, Cause: cause}
+}
+
+// schemaFaults returns what the schema of Compose refuses in one file. It takes out what is refused, and asks again.
+func schemaFaults(p piece) (out []Finding) {
+	var content map[string]any
+	if p.node.Decode(&content) != nil {
+		return nil
+	}
+	defer func() {
+		slices.SortStableFunc(out, func(a, b Finding) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
+	}()
+	for range mostFaults {
+		err := schema.Validate(content)
+		if err == nil {
+			return out
+		}
+		path, what, _ := strings.Cut(err.Error(), " ")
+		paths := []string{path}
+		if strings.HasPrefix(what, "additional propert") {
+			paths = nil
+			for _, name := range unwanted.FindAllStringSubmatch(what, -1) {
+				paths = append(paths, strings.TrimPrefix(path+"."+name[1], "."))
+			}
+			what = "Compose has no such key"
+		} else if what == "false schema" {
+			what = "Compose has no such key"
+		}
+		for _, path := range paths {
+			if !takeOut(content, path) {
+				return out
+			}
+			key := keyAt(p.node, path)
+			if key == nil {
+				continue
+			}
+			value := valueAt(p.node, path) // one with a variable may be right once that has a value
+			if value == nil || !strings.Contains(value.Value, "$") {
+				out = append(out, faultAt(p.file, key, path, what))
+			}
+		}
+	}
+	return out
+}
+
+// faultAt says what is wrong with a key, in words of YAML.
+func faultAt(file string, key *yaml.Node, path, what string) Finding {
+	if parent, empty := strings.CutSuffix(path, "."); empty {
+		path, what = parent, "a key is empty"
+	}
+	what = strings.NewReplacer("a array", "a list", "array", "list").Replace(what)
+	return Finding{File: file, Line: key.Line, Column: key.Column, Path: path, Text: what}
+}
+
+// takeOut removes the value at a path, whose keys may hold dots, and reports whether there was one.
+func takeOut(at any, path string) bool {
+	switch at := at.(type) {
+	case map[string]any:
+		if _, there := at[path]; there {
+			delete(at, path)
+			return true
+		}
+		for key, value := range at {
+			rest, below := strings.CutPrefix(path, key+".")
+			if list, is := value.([]any); is && below {
+				if n, err := strconv.Atoi(rest); err == nil && n < len(list) {
+					at[key] = slices.Delete(slices.Clone(list), n, n+1)
+					return true
+				}
+			}
+			if below && takeOut(value, rest) {
+				return true
+			}
+		}
+	case []any:
+		first, rest, _ := strings.Cut(path, ".")
+		if n, err := strconv.Atoi(first); err == nil && n < len(at) {
+			return takeOut(at[n], rest)
+		}
+	}
+	return false
+}
+
+// keyAt returns the node of the key at a path, or of the entry of a list; nil if there is none.
+func keyAt(n *yaml.Node, path string) *yaml.Node { key, _ := entryAt(n, path); return key }
+
+func valueAt(n *yaml.Node, path string) *yaml.Node { _, value := entryAt(n, path); return value }
+
+func entryAt(n *yaml.Node, path string) (key, value *yaml.Node) {
+	n = resolved(n)
+	if n == nil {
+		return nil, nil
+	}
+	if n.Kind == yaml.SequenceNode {
+		first, rest, below := strings.Cut(path, ".")
+		at, err := strconv.Atoi(first)
+		if err != nil || at >= len(n.Content) {
+			return nil, nil
+		}
+		if !below {
+			return n.Content[at], resolved(n.Content[at])
+		}
+		return entryAt(n.Content[at], rest)
+	}
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == path {
+			return n.Content[i], resolved(n.Content[i+1])
+		}
+		if rest, below := strings.CutPrefix(path, n.Content[i].Value+"."); below {
+			if key, value = entryAt(n.Content[i+1], rest); key != nil {
+				return key, value
+			}
+		}
+	}
+	return nil, nil
+}
