@@ -14,6 +14,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
+	"tend.dev/tend/internal/core/suggest"
 )
 
 // eventFlags choose events.
@@ -145,7 +146,7 @@ func (a *app) showEvents(ctx context.Context, c *client.Client, f eventFlags, op
 	l := list(all.Events)
 	l.value = all
 	if len(all.Events) == 0 && opts.Name != "" && !a.structured() {
-		l.empty += questionOf(meantBy(ctx, c, address{kind: opts.Kind, scope: opts.Scope, name: opts.Name}))
+		l.empty += suggest.Behind(meantBy(ctx, c, address{kind: opts.Kind, scope: opts.Scope, name: opts.Name}))
 	}
 	return l.write(a.streams, a.output)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"tend.dev/tend/internal/core/suggest"
 )
 
 // The exit codes scripts rely on. `tend exec` ends with the command's own instead.
@@ -38,7 +40,7 @@ type missingError struct {
 }
 
 func (e *missingError) Error() string {
-	return fmt.Sprintf("there is no %s%s\n  `tend get` lists what there is", e.what, questionOf(e.meant))
+	return fmt.Sprintf("there is no %s%s\n  `tend get` lists what there is", e.what, suggest.Behind(e.meant))
 }
 
 // report prints an error and returns the process's exit code.

@@ -73,7 +73,7 @@ func (a *app) get(ctx context.Context, c *client.Client, q query, args []string)
 		return a.getKinds(ctx, c, q, storedAs(kind))
 	case err != nil && !strings.ContainsAny(args[0], "/."):
 		if near := suggest.Nearest(strings.ToLower(args[0]), kindWords()); near != "" {
-			return fmt.Errorf("%w%s", err, questionOf(near))
+			return fmt.Errorf("%w%s", err, suggest.Behind(near))
 		}
 		return fmt.Errorf("%w: want a kind such as deployments, pods, nodes, or SCOPE/NAME", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
 	"tend.dev/tend/internal/core/change"
+	"tend.dev/tend/internal/core/suggest"
 )
 
 func (a *app) historyCommand() *cobra.Command {
@@ -48,7 +49,7 @@ func (a *app) historyCommand() *cobra.Command {
 		}
 		l := historyListing(change.History(events))
 		if len(events) == 0 && !a.structured() {
-			l.empty += questionOf(meantBy(ctx, c, address{kind: opts.Kind, scope: opts.Scope, name: opts.Name}))
+			l.empty += suggest.Behind(meantBy(ctx, c, address{kind: opts.Kind, scope: opts.Scope, name: opts.Name}))
 		}
 		return l.write(a.streams, a.output)
 	})

@@ -54,7 +54,7 @@ func objectsThere(ctx context.Context, c *client.Client) []api.Ref {
 // scopeHint says, behind a message, that a scope has no objects; empty if it has, or if none is asked for.
 func scopeHint(ctx context.Context, c *client.Client, scope string) string {
 	if near := nearScope(ctx, c, scope); near != "" {
-		return "; there is nothing in " + scope + questionOf(near)
+		return "; there is nothing in " + scope + suggest.Behind(near)
 	}
 	return ""
 }
@@ -71,14 +71,6 @@ func nearScope(ctx context.Context, c *client.Client, scope string) string {
 	return suggest.Nearest(scope, scopes)
 }
 
-// questionOf returns the question behind a message; empty if there is no suggestion.
-func questionOf(meant string) string {
-	if meant == "" {
-		return ""
-	}
-	return "; did you mean " + meant + "?"
-}
-
 // kindWords are the words for kinds that commands take.
 func kindWords() []string {
 	words := []string{"pods", "nodes"}
@@ -91,7 +83,7 @@ func kindWords() []string {
 // tooMuch refuses arguments behind an address. What was taken for a bare name may have been meant as a kind.
 func (a address) tooMuch(cmd string, rest []string) error {
 	if near := suggest.Nearest(a.name, kindWords()); len(rest) > 0 && a.kind == "" && a.scope == "" && near != "" {
-		return fmt.Errorf("unknown kind %q%s", a.name, questionOf(near))
+		return fmt.Errorf("unknown kind %q%s", a.name, suggest.Behind(near))
 	}
 	return tooMuch(cmd, rest)
 }
@@ -115,9 +107,9 @@ func unknownSubcommand(parent *cobra.Command, word string) *unknownCommandError 
 		}
 	}
 	e := &unknownCommandError{meant: suggest.Nearest(word, words)}
-	e.text = fmt.Sprintf("unknown command %q%s\n  `tend --help` lists the commands", word, questionOf(e.meant))
+	e.text = fmt.Sprintf("unknown command %q%s\n  `tend --help` lists the commands", word, suggest.Behind(e.meant))
 	if parent.HasParent() {
-		e.text = fmt.Sprintf("%s has no command %q%s\n  it has %s", parent.CommandPath(), word, questionOf(e.meant), strings.Join(names, ", "))
+		e.text = fmt.Sprintf("%s has no command %q%s\n  it has %s", parent.CommandPath(), word, suggest.Behind(e.meant), strings.Join(names, ", "))
 	}
 	return e
 }

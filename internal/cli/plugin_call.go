@@ -117,7 +117,7 @@ func (a *app) callPlugin(ctx context.Context, c *client.Client, args []string, u
 		for _, p := range listed.Items {
 			names = append(append(names, p.Name), p.Aliases...)
 		}
-		return fmt.Errorf("%w\n  nor is there a plugin of that name%s: `tend plugins` lists them", unknown, questionOf(suggest.Nearest(args[0], names)))
+		return fmt.Errorf("%w\n  nor is there a plugin of that name%s: `tend plugins` lists them", unknown, suggest.Behind(suggest.Nearest(args[0], names)))
 	case len(args) == 1 || args[1] == "-h" || args[1] == "--help":
 		return a.offered(listed.Items[at])
 	}

@@ -134,7 +134,7 @@ func (a *app) updatePluginCommand() *cobra.Command {
 			for _, p := range listed.Items {
 				names = append(names, p.Name)
 			}
-			return fmt.Errorf("there is no plugin %s%s\n  `tend plugins` lists what there is", args[0], questionOf(suggest.Nearest(args[0], names)))
+			return fmt.Errorf("there is no plugin %s%s\n  `tend plugins` lists what there is", args[0], suggest.Behind(suggest.Nearest(args[0], names)))
 		}
 		return nil
 	})

@@ -144,7 +144,7 @@ func podMeant(snap records.Snapshot, owner api.Ref, pod string) string {
 		slots = append(slots, task.Value.Slot)
 	}
 	if near := suggest.Nearest(slot, slots); near != "" {
-		return "; did you mean " + app + "." + near + "?"
+		return suggest.Behind(app + "." + near)
 	}
 	return " (any more)"
 }

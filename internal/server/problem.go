@@ -12,6 +12,7 @@ import (
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/blob"
 	"tend.dev/tend/internal/build/journal"
+	"tend.dev/tend/internal/core/suggest"
 	"tend.dev/tend/internal/manifest"
 	container "tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/store"
@@ -150,9 +151,7 @@ func (s *Server) problemFor(ctx context.Context, method, path string, err error)
 	if problem.Status == http.StatusInternalServerError {
 		s.Logger.ErrorContext(ctx, "request failed", "method", method, "path", path, "error", err)
 	}
-	if meant := s.meantBy(ctx, err); meant != "" {
-		problem.Detail += "; did you mean " + meant + "?"
-	}
+	problem.Detail += suggest.Behind(s.meantBy(ctx, err))
 	return identify(ctx, problem)
 }
 

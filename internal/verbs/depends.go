@@ -133,7 +133,7 @@ func (w dependencyWorld) hint(by, ref api.Ref) string {
 	if !ok {
 		return ""
 	}
-	return "; did you mean " + near.String() + "?"
+	return suggest.Behind(near.String())
 }
 
 // awaitable reports whether others can wait for an object of a kind.

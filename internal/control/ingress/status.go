@@ -8,6 +8,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/hosts"
+	"tend.dev/tend/internal/core/suggest"
 )
 
 // status returns the status of an ingress.
@@ -102,11 +103,7 @@ func (o observed) notReadyReason() (reason, message string) {
 
 // noService says that the workload is missing, and which one was probably meant.
 func (o observed) noService(service string) string {
-	text := fmt.Sprintf("there is no deployment or statefulset %s/%s", o.object.Value.Scope, service)
-	if o.meant != "" {
-		text += "; did you mean " + o.meant + "?"
-	}
-	return text
+	return fmt.Sprintf("there is no deployment or statefulset %s/%s%s", o.object.Value.Scope, service, suggest.Behind(o.meant))
 }
 
 // notReady says what the ingress waits for: pods that are yet to be made, or to get ready.

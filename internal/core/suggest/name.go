@@ -9,19 +9,25 @@ import (
 // most bounds the length of the words that are compared.
 const most = 64
 
-// Nearest returns the known name that a word was probably meant to be; empty if none is near. Of several it is the first
-// of the nearest.
+// Nearest returns the known name that a word was probably meant to be; empty if none is near, or several are equally near:
+// a guess among them would be wrong half of the time.
 func Nearest(word string, known []string) string {
-	best, distance := "", allowed(word)+1
+	best, distance, several := "", most, false
 	for _, name := range known {
-		if name == word {
+		if name == word || name == best || !Near(word, name) {
 			continue
 		}
-		if d := Distance(word, name); d < distance {
-			best, distance = name, d
+		switch d := Distance(word, name); {
+		case d < distance:
+			best, distance, several = name, d, false
+		case d == distance:
+			several = true
 		}
 	}
-	if best != "" {
+	switch {
+	case several:
+		return ""
+	case best != "":
 		return best
 	}
 	return begun(word, known)
@@ -54,8 +60,20 @@ func Question(word string, known []string) string {
 	return ""
 }
 
-// Near reports whether a name is probably what a word was meant to be.
-func Near(word, name string) bool { return word != name && Distance(word, name) <= allowed(word) }
+// Behind returns the question whether something was meant, to stand behind a message; empty if nothing was.
+func Behind(meant string) string {
+	if meant == "" {
+		return ""
+	}
+	return "; did you mean " + meant + "?"
+}
+
+// Near reports whether a name is probably what a word was meant to be. As many letters may be wrong as the shorter of the
+// two allows: run is no slip of prune.
+func Near(word, name string) bool {
+	bound := min(allowed(word), allowed(name))
+	return word != name && len(name)-len(word) <= 4*bound && len(word)-len(name) <= 4*bound && Distance(word, name) <= bound
+}
 
 // allowed returns how many letters of a word may be wrong: about every third, and never all of them.
 func allowed(word string) int {

@@ -9,18 +9,27 @@ import (
 // Object returns the object that an address was probably meant to name; ok is false if none is near. Of the address, kind
 // and scope may be empty. An object of another kind is only near if it has the very name.
 //
-// Of objects that are equally near, one in the scope that was asked for wins, then one that runs containers, then the first
-// by name.
+// Of objects that are equally near, one in the scope that was asked for wins, then one that runs containers. None is near
+// where names are equally near still: a command that follows a wrong guess would change another object.
 func Object(asked api.Ref, there iter.Seq[api.Ref]) (found api.Ref, ok bool) {
-	best := cost{letters: most}
+	best, several := cost{letters: most}, false
 	for ref := range there {
 		if ref == asked {
 			return api.Ref{}, false // it is there
 		}
 		c, near := costOf(asked, ref)
-		if near && (c.less(best) || c == best && ref.String() < found.String()) {
-			found, ok, best = ref, true, c
+		switch {
+		case !near:
+		case c.less(best):
+			found, ok, best, several = ref, true, c, false
+		case c == best && (ref.Scope != found.Scope || ref.Name != found.Name):
+			several = true
+		case c == best && ref.String() < found.String():
+			found = ref
 		}
+	}
+	if several {
+		return api.Ref{}, false
 	}
 	return found, ok
 }
@@ -50,22 +59,16 @@ func costOf(asked, ref api.Ref) (cost, bool) {
 	c := cost{kind: asked.Kind != "" && asked.Kind != ref.Kind, scope: asked.Scope != "" && asked.Scope != ref.Scope,
 		service: !ref.Kind.HasContainers()}
 	if asked.Name != ref.Name {
-		if !within(asked.Name, ref.Name) || c.kind {
+		if !Near(asked.Name, ref.Name) || c.kind {
 			return c, false
 		}
 		c.letters += Distance(asked.Name, ref.Name)
 	}
 	if c.scope {
-		if !within(asked.Scope, ref.Scope) {
+		if !Near(asked.Scope, ref.Scope) {
 			return c, false
 		}
 		c.letters += Distance(asked.Scope, ref.Scope)
 	}
 	return c, c != cost{service: c.service} // the very object that was asked for is no suggestion
-}
-
-// within reports whether two words are near each other, without comparing those of very different lengths.
-func within(word, name string) bool {
-	bound := allowed(word)
-	return len(name)-len(word) <= 4*bound && len(word)-len(name) <= 4*bound && Distance(word, name) <= bound
 }
