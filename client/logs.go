@@ -15,8 +15,10 @@ type LogsOptions struct {
 	// Run narrows the output of a job to one run.
 	Run string
 	// Init chooses an init container of each pod in place of the pod's own.
-	Init   string
-	Follow bool
+	Init string
+	// Previous chooses the output of the pods that ran before. It can't be followed.
+	Previous bool
+	Follow   bool
 	// Tail keeps the last n lines of each pod; nil keeps all.
 	Tail *int
 	// Since drops what is older; zero keeps all.
@@ -36,6 +38,9 @@ func (c *Client) Logs(ctx context.Context, opts LogsOptions) (*LogStream, error)
 	}
 	if opts.Init != "" {
 		r.query.Set("init", opts.Init)
+	}
+	if opts.Previous {
+		r.query.Set("previous", "1")
 	}
 	if opts.Follow {
 		r.query.Set("follow", "1")

@@ -38,6 +38,9 @@ func (a *Agent) act(ctx context.Context, task api.Task, in healing.Input, action
 		a.stop(ctx, task, in.Container.ID, action, a.drainTime(ctx, task, in.Frozen))
 		return true, nil
 	case healing.Remove:
+		if a.keeper.keep(ctx, task, in.Container) {
+			return true, nil
+		}
 		err := a.remove(ctx, in.Container.ID)
 		if err == nil {
 			a.secrets.drop(task.ID)

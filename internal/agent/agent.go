@@ -36,6 +36,7 @@ type Agent struct {
 	pulls      *pulls
 	builds     *builds
 	lastLogs   *lastLogs
+	keeper     *keeper
 	watcher    *watcher
 	machine    *machine
 	former     *former
@@ -82,6 +83,7 @@ func New(o Options) *Agent {
 	a.pulls = newPulls(o.Runtime, o.Puller, newOperations(o.Pulls), o.Now)
 	a.builds = newBuilds(o.Builder, newOperations(o.Builds))
 	a.lastLogs = newLastLogs(a)
+	a.keeper = newKeeper(a, o.KeptLogs)
 	a.watcher = newWatcher(a)
 	a.prober = newProber(a)
 	a.machine = newMachine(a)
@@ -97,7 +99,8 @@ func New(o Options) *Agent {
 		DrainTime: o.DrainTime, Logger: a.log, Metrics: o.Metrics,
 	})
 	members := []engine.Member{
-		a.reports, a.stops, a.pulls.operations, a.builds.operations, a.lastLogs.operations, engine.NewMember(a.beat), a.machine, a.watcher, engine.NewMember(a.prober.Run),
+		a.reports, a.stops, a.pulls.operations, a.builds.operations, a.lastLogs.operations, a.keeper.operations,
+		engine.NewMember(a.keeper.sweep), engine.NewMember(a.beat), a.machine, a.watcher, engine.NewMember(a.prober.Run),
 	}
 	members = append(members, a.heldBack(engine.NewMember(a.sweepSecrets), a.former, a.images, a.tasks)...)
 	a.group = engine.NewGroup(engine.GroupOptions{}, append(members, a.serving.members()...)...)

@@ -16,6 +16,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/internal/agent/keptlogs"
 	"tend.dev/tend/internal/nodeapi/local"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/runtime/docker"
@@ -35,6 +36,7 @@ type machine struct {
 	network string // its own, where containers have an address; made with the first
 	image   string
 	store   *memory.Store
+	kept    string // the folder of the logs of removed containers; empty for none
 
 	view    *view.View
 	agent   *agent.Agent
@@ -108,7 +110,13 @@ func (m *machine) start() {
 		}
 	})
 	control := local.New(local.Options{Store: m.store, View: m.view, Keys: plain{}}).Node(nodeID)
-	m.agent = agent.New(agent.Options{Node: nodeID, Control: control, Runtime: rt, Logger: logger})
+	opts := agent.Options{Node: nodeID, Control: control, Runtime: rt, Logger: logger}
+	if m.kept != "" {
+		if opts.KeptLogs, err = keptlogs.Open(keptlogs.Options{Dir: m.kept}); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	m.agent = agent.New(opts)
 	var running sync.WaitGroup
 	running.Go(func() { _ = m.view.Run(ctx) })
 	running.Go(func() { _ = m.agent.Run(ctx) })
@@ -133,7 +141,7 @@ func (m *machine) deploySpec(declared api.DeploymentSpec) api.Task {
 	m.t.Helper()
 	slot := random()
 	task := api.Task{
-		ID: slot, Kind: api.KindDeployment, Scope: m.cluster, Name: "web", Slot: slot, Release: "v-" + slot,
+		ID: slot, Kind: api.KindDeployment, Scope: m.cluster, Name: "web", OwnerUID: "uid-" + slot, Slot: slot, Release: "v-" + slot,
 		Class: api.ClassKeep, Node: nodeID, Desired: api.DesiredRunning, CreatedAt: time.Now(),
 	}
 	spec, _ := json.Marshal(declared)

@@ -18,6 +18,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/internal/agent/keptlogs"
 	"tend.dev/tend/internal/agent/prober"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/nodeapi/local"
@@ -61,6 +62,8 @@ type harness struct {
 	imageOf func(ctx context.Context, on, image string, has node.Part) (io.ReadCloser, error)
 	// spool is the folder of images that are on their way; empty for none.
 	spool string
+	// kept is the folder of the logs of removed containers; empty for none.
+	kept string
 	// room is what their disk has free; nil for that of the machine.
 	room func(*os.File) (int64, error)
 	// edge is the node's proxy; nil if it has none.
@@ -95,6 +98,13 @@ func (l *harness) start() {
 	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf, mute: &l.mute, outputDelay: &l.outputDelay}
 	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder, Builder: l.builder, Ask: l.asker, Spool: l.spool, Room: l.room,
 		Former: l.former, Cleared: func() error { l.cleared.Add(1); return nil }}
+	if l.kept != "" {
+		store, err := keptlogs.Open(keptlogs.Options{Dir: l.kept})
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		opts.KeptLogs = store
+	}
 	if l.edge != nil {
 		l.commit(records.NewTxn("test").Put(records.MemberKey(nodeID), records.Member{UID: "here", Ingress: true}))
 		opts.Edge = func(func()) agent.Edge { return l.edge }

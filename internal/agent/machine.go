@@ -95,8 +95,8 @@ func (n *machine) take(status *api.NodeStatus, info runtime.Info) {
 	status.Runtime, status.RuntimeVersion, status.EngineID = info.Name, info.Version, info.ID
 	status.CPUs, status.MemoryBytes = info.CPUs, info.MemoryBytes
 	limited := api.Condition{Type: conditionLimited, Status: api.ConditionFalse, Reason: api.ReasonAsExpected}
-	if len(info.Warnings) > 0 {
-		limited.Status, limited.Reason, limited.Message = api.ConditionTrue, "MachineLimits", strings.Join(info.Warnings, "; ")
+	if warnings := slices.Concat(info.Warnings, n.agent.opts.Warnings()); len(warnings) > 0 {
+		limited.Status, limited.Reason, limited.Message = api.ConditionTrue, "MachineLimits", strings.Join(warnings, "; ")
 	}
 	disk := api.Condition{Type: api.ConditionDiskPressure, Status: api.ConditionFalse, Reason: api.ReasonAsExpected}
 	if info.DiskPressure != "" {

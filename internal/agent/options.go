@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"tend.dev/tend/internal/agent/keptlogs"
 	"tend.dev/tend/internal/agent/prober"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/nodeapi"
@@ -35,6 +36,8 @@ type Options struct {
 	Spool string
 	// Room returns how many bytes of such an image's file may still be written; default: those that leave the disk some room.
 	Room func(*os.File) (int64, error)
+	// KeptLogs takes the last lines of containers before they are removed. Default: they go with their container.
+	KeptLogs *keptlogs.Store
 	// Puller pulls images; default: the runtime.
 	Puller Puller
 	// Builder builds the images of requests with a build. Default: such requests fail.
@@ -77,6 +80,8 @@ type Options struct {
 	Moved func()
 	// Quarantined returns the paths of the node's files that were set aside; default none.
 	Quarantined func() []string
+	// Warnings returns limits of the machine that the runtime doesn't know of; default none.
+	Warnings func() []string
 	// Former are names under which this machine was a node of the cluster until it was taken out, if containers of that time may
 	// be left: those that the store doesn't know are stopped and removed. Cleared is called once none is left. Default: none.
 	Former  []string
@@ -91,7 +96,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.Room == nil {
-		o.Room = room
+		o.Room = Room
 	}
 	o.Workers = orDefault(o.Workers, 8)
 	o.Stops = orDefault(o.Stops, 32)
@@ -115,6 +120,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Quarantined == nil {
 		o.Quarantined = func() []string { return nil }
+	}
+	if o.Warnings == nil {
+		o.Warnings = func() []string { return nil }
 	}
 	if o.Cleared == nil {
 		o.Cleared = func() error { return nil }

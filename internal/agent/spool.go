@@ -86,8 +86,8 @@ const (
 
 var errNoRoom = fmt.Errorf("it is larger than what the disk has free but for %d MiB", minFree>>20)
 
-// room returns how many bytes more a file may have.
-func room(file *os.File) (int64, error) {
+// Room returns how many bytes more a file may have: the disk must keep some.
+func Room(file *os.File) (int64, error) {
 	var disk unix.Statfs_t
 	if err := unix.Fstatfs(int(file.Fd()), &disk); err != nil {
 		return 0, err

@@ -18,6 +18,7 @@ import (
 // logging holds the options of `tend logs`.
 type logging struct {
 	follow, timestamps bool
+	previous           bool
 	since, tail, run   string
 	init               string
 	// split: what pods wrote to stderr goes to stderr.
@@ -40,7 +41,7 @@ func (a *app) logsCommand() *cobra.Command {
 			"time, stdout and stderr of the pods together. With -f it starts with the last 100 lines of each pod and goes on with\n" +
 			"new ones, also over a rollout, until the pod has ended or the object is gone. Without -f a terminal gets the last\n" +
 			"1000 lines of each pod, a pipe gets all. A pod that never ran yet shows the output of its init containers.",
-		Example: "  tend logs prod/web --init migrate\n" +
+		Example: "  tend logs prod/web --init migrate\n  tend logs prod/web --previous\n" +
 			"  tend logs prod/web -f\n  tend logs prod/web --since 10m --tail 100\n  tend logs prod/web | grep -i error\n" +
 			"  tend logs prod-web.1a2b3c4d\n  tend logs prod/web -o json | jq .text",
 		Args:              takes(1, 2),
@@ -55,9 +56,9 @@ func (a *app) logsCommand() *cobra.Command {
 			if err := wanted.tooMuch("logs", rest); err != nil {
 				return err
 			}
-			opts.Pod, opts.Run, opts.Init = wanted.pod, ask.run, ask.init
+			opts.Pod, opts.Run, opts.Init, opts.Previous = wanted.pod, ask.run, ask.init, ask.previous
 			opts.Target = client.Target{Kind: wanted.kind, Scope: wanted.scope, Name: wanted.name}
-			screen := logScreen{all: wanted.pod == "", timestamps: ask.timestamps, split: ask.split}
+			screen := logScreen{all: wanted.pod == "" || ask.previous, timestamps: ask.timestamps, split: ask.split}
 			if ask.init == "" {
 				screen.pod = wanted.pod
 			}
@@ -67,7 +68,7 @@ func (a *app) logsCommand() *cobra.Command {
 				return context.Cause(ctx)
 			case err != nil:
 				return unlessClass(ctx, c, wanted, err)
-			case len(screen.newest) == 0 && ask.init == "":
+			case len(screen.newest) == 0 && ask.init == "" && !ask.previous:
 				return a.sayLastLog(ctx, c, wanted)
 			}
 			if err == nil && !ask.follow && opts.Tail != nil && ask.tail == "" && screen.longest >= *opts.Tail {
@@ -82,6 +83,7 @@ func (a *app) logsCommand() *cobra.Command {
 	flags.StringVar(&ask.run, "run", "", "of a job only this `RUN` (default: the newest, and with -f those after it)")
 	flags.StringVar(&ask.init, "init", "", "of this `INIT` container of each pod, while it is there: until the pod runs, or it failed")
 	_ = command.RegisterFlagCompletionFunc("init", a.completeInits)
+	flags.BoolVarP(&ask.previous, "previous", "p", false, "the last output of the pods that ran before, whose containers are gone")
 	flags.StringVar(&ask.since, "since", "", "only what is newer than this `TIME`: a duration (10m) or a time (RFC 3339)")
 	flags.StringVarP(&ask.tail, "tail", "n", "", "only the last lines of each pod: a `NUMBER`, or all (default 100 with -f, else 1000 on a terminal and all in a pipe; all with --since)")
 	flags.BoolVar(&ask.split, "stderr", false, "write on stderr what pods wrote to stderr")

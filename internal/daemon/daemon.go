@@ -155,6 +155,12 @@ func (d *daemon) build(context.Context) error {
 	return d.buildServer()
 }
 
+// programs are those that the server runs.
+var programs = []host.Program{
+	{Name: "git", Package: "git", Off: "reading git repositories (syncs, plugins)"},
+	{Name: "ssh", Package: "openssh-client", Off: "reading git repositories by ssh"},
+}
+
 // openHost opens this machine as a node.
 func (d *daemon) openHost(ctx context.Context) error {
 	if d.NoAgent {
@@ -164,7 +170,9 @@ func (d *daemon) openHost(ctx context.Context) error {
 		return err
 	}
 	var err error
-	d.host, err = host.Open(ctx, d.Options.Options, host.Link{
+	machine := d.Options.Options
+	machine.Programs = programs
+	d.host, err = host.Open(ctx, machine, host.Link{
 		Cluster: d.cluster.UID, Control: d.nodes.Node(d.Node), Assets: d.files, Seal: d.machineKeys.Encrypt, Open: d.openSealed,
 		Registry: d.Registry, Metrics: d.metrics, Hold: d.pause.hold(), Paused: d.pause.why, Callbacks: d.server.Callbacks(), Outside: d.outside,
 		Own: d.ownNode(),

@@ -13,6 +13,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/agent"
 	"tend.dev/tend/internal/agent/builder"
+	"tend.dev/tend/internal/agent/keptlogs"
 	"tend.dev/tend/internal/agent/prober"
 	"tend.dev/tend/internal/agent/pulled"
 	"tend.dev/tend/internal/build/journal"
@@ -100,12 +101,16 @@ func Open(ctx context.Context, o Options, l Link) (*Host, error) {
 		return nil, errors.Join(err, h.Close())
 	}
 	h.reportStrays()
+	kept, err := keptlogs.Open(keptlogs.Options{Dir: filepath.Join(h.Root, "logs"), Room: agent.Room})
+	if err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
 	h.agent = agent.New(agent.Options{
 		Node: h.Node, Labels: h.Labels, Runtime: h.runtime, Workers: h.Starts, Resync: h.Resync, Heartbeat: h.Heartbeat,
 		HeartbeatTTL: h.NodeTimeout - nodeapi.Gather(h.NodeTimeout, h.Heartbeat), LoadWindow: h.AutoscaleInterval, Logger: h.Logger, Tracer: h.Tracer, Metrics: h.Metrics, ProbeMetrics: prober.NewMetrics(h.Registry),
 		Control: h.Control, Assets: h.Assets, Puller: h.pulled, Builder: h.builder, Builds: h.Build.AtOnce, Memory: h.memory, Edge: serving,
 		Ask: h.Ask, Now: h.Now, Hold: h.Hold, Paused: h.Paused, Controller: h.controllerURL(),
-		Spool: filepath.Join(h.Root, "transfers"), Quarantined: func() []string { return h.quarantined }, Moved: h.podsMoved,
+		Spool: filepath.Join(h.Root, "transfers"), KeptLogs: kept, Quarantined: func() []string { return h.quarantined }, Warnings: h.missingPrograms, Moved: h.podsMoved,
 		Outside: h.relayAddress, Reach: h.reach(), Drained: h.relay.drained, Former: h.Former, Cleared: h.Cleared,
 	})
 	members := []engine.Member{engine.NewMember(h.held(h.collectImages))}
@@ -121,6 +126,7 @@ func Open(ctx context.Context, o Options, l Link) (*Host, error) {
 	if h.policy = h.newPolicy(); h.policy != nil {
 		members = append(members, engine.NewMember(h.policy.Run), engine.NewMember(h.watchUnsynced))
 	}
+	h.reportPrograms()
 	if h.relay != nil {
 		members = append(members, engine.NewMember(h.relay.run))
 	}

@@ -53,7 +53,10 @@ type Options struct {
 	Build BuildOptions
 	// Ingress is the node's proxy.
 	Ingress IngressOptions
-	Logger  *slog.Logger
+	// Programs are those that features of this machine's process need, besides the network's. Those that are missing are logged
+	// and shown with the node.
+	Programs []Program
+	Logger   *slog.Logger
 	// Tracer exports traces. Default: nothing does.
 	Tracer *tracing.Tracer
 

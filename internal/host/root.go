@@ -147,7 +147,7 @@ func isFormerGitignore(text string) bool {
 
 // ours are the names of Tend's entries in a root: what this start has created, and what may have been put there to
 // restore a server.
-var ours = []string{"node", "server", "runtime", "secret.key", "machine.key", "token", "plugins", "blobs", "cache", "assets", "process", "builds", "transfers", "syncs", "quarantine", "clusters", "joined", "overlay.key", "network.json", "peers", "backup.partial", "restore.partial", "restore.ready", "replaced", "tend.sock", "lost+found"}
+var ours = []string{"node", "server", "runtime", "secret.key", "machine.key", "token", "plugins", "blobs", "cache", "assets", "process", "builds", "transfers", "logs", "syncs", "quarantine", "clusters", "joined", "overlay.key", "network.json", "peers", "backup.partial", "restore.partial", "restore.ready", "replaced", "tend.sock", "lost+found"}
 
 // holdsOnlyOurs reports whether the root has no entries but Tend's.
 func (o *Options) holdsOnlyOurs() bool {

@@ -34,6 +34,7 @@ var rootEntries = []entries{
 	{"plugins", nothing, unchecked},
 	{"clusters", regexp.MustCompile(`^[0-9a-f]{16}$`), nothing},
 	{"transfers", hexName, nothing},
+	{"logs", regexp.MustCompile(`^[0-9a-f]{64}\.log$`), nothing},
 	{"quarantine", nothing, regexp.MustCompile(`^(blobs|images|build-logs|process-images)$`)},
 	{"quarantine/*", nothing, regexp.MustCompile(`^(owners|waiting)$`)},
 	{"quarantine/*/owners", nothing, regexp.MustCompile(`^[0-9a-f]{16}$`)},

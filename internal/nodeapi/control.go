@@ -83,7 +83,8 @@ type Networks interface {
 type Files interface {
 	// Blob opens the content of a digest. It returns node.ErrNoBlob if it is gone.
 	Blob(ctx context.Context, digest string) (io.ReadCloser, error)
-	// Referred returns which of some digests, and names of built images, something refers to: the node may remove others.
+	// Referred returns which of some digests, names of built images and uids of objects something refers to, or exist: the
+	// node may remove what it keeps for others.
 	Referred(ctx context.Context, names []string) (map[string]bool, error)
 }
 

@@ -15,6 +15,10 @@ type Node interface {
 	// List returns every container of the cluster on the node, also those whose task is unknown.
 	List(ctx context.Context) ([]runtime.Container, error)
 	Logs(ctx context.Context, pod string, opts runtime.LogOptions) (runtime.LogReader, error)
+	// KeptLogs returns the logs that the node keeps of an object's removed containers, the newest first; KeptLog reads the
+	// one of a container.
+	KeptLogs(ctx context.Context, owner api.Ref) ([]node.KeptLog, error)
+	KeptLog(ctx context.Context, container string, opts runtime.LogOptions) (runtime.LogReader, error)
 	Exec(ctx context.Context, pod string, opts runtime.ExecOptions) (runtime.Exec, error)
 	// Stats samples pods at once, in their order; a failed sample carries its error. The rates are of the last moments,
 	// those of Load of the time since the last Load.

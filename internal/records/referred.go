@@ -78,3 +78,15 @@ func addInits(used map[string]bool, inits []api.Init) {
 		used[init.Image] = true
 	}
 }
+
+// ObjectUIDs returns the uids of the objects that have containers.
+func (s Snapshot) ObjectUIDs() map[string]bool {
+	uids := map[string]bool{}
+	for _, kind := range api.KindsThat(api.Kind.HasContainers) {
+		for object := range s.Objects(kind) {
+			uids[object.Value.Metadata.UID] = true
+		}
+	}
+	delete(uids, "")
+	return uids
+}

@@ -24,6 +24,8 @@ type logsOf struct {
 	// init chooses an init container of each pod instead of the pod's own container.
 	init string
 	opts container.LogOptions
+	// previous: that of the pods before.
+	previous bool
 }
 
 func (l logsOf) wants(t *api.Task) bool {
@@ -38,21 +40,19 @@ func (l logsOf) wants(t *api.Task) bool {
 
 func (s *Server) podLogs(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
-	wanted := logsOf{init: q.text("init"), opts: logOptions(q)}
-	err := q.done()
+	wanted := logsOf{init: q.text("init"), opts: logOptions(q), previous: q.boolean("previous")}
+	err := errors.Join(q.done(), wanted.checkPrevious())
 	var snap records.Snapshot
 	if err == nil {
 		snap, err = s.snapshot()
 	}
-	var task *api.Task
 	if err == nil {
-		task, err = findTask(snap, r.PathValue("pod"))
+		wanted.owner, wanted.slot, err = wanted.podOf(snap, r.PathValue("pod"))
 	}
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	wanted.owner, wanted.slot = task.Owner(), task.Slot
 	if err := wanted.checkInit(snap); err != nil {
 		s.fail(w, r, err)
 		return
@@ -63,8 +63,8 @@ func (s *Server) podLogs(w http.ResponseWriter, r *http.Request) {
 func (s *Server) logs(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
 	named := TargetQuery{Kind: q.text("kind"), Scope: q.text("scope"), Name: q.text("name")}
-	wanted := logsOf{run: q.text("run"), init: q.text("init"), opts: logOptions(q)}
-	err := q.done()
+	wanted := logsOf{run: q.text("run"), init: q.text("init"), opts: logOptions(q), previous: q.boolean("previous")}
+	err := errors.Join(q.done(), wanted.checkPrevious())
 	var target verbs.Target
 	if err == nil {
 		target, err = named.target()
@@ -76,7 +76,7 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		wanted.owner, err = target.Resolve(snap)
 	}
-	if err == nil {
+	if err == nil && !wanted.previous { // the record of a run may be gone before its output
 		err = wanted.chooseRun(snap)
 	}
 	if err == nil {
@@ -101,7 +101,9 @@ func (s *Server) streamLogs(w http.ResponseWriter, r *http.Request, snap records
 	}
 	defer end()
 	out := newLines(w, r)
-	if wanted.opts.Follow {
+	if wanted.previous {
+		err = s.previousLogs(ctx, out, snap, wanted)
+	} else if wanted.opts.Follow {
 		err = s.followLogs(ctx, out, wanted)
 	} else {
 		err = s.mergeLogs(ctx, out, snap, wanted)

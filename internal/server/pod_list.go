@@ -119,21 +119,28 @@ func observe(pod *api.Pod, status *api.TaskStatus) {
 func findTask(snap records.Snapshot, pod string) (*api.Task, error) {
 	problem := &api.Problem{Status: http.StatusNotFound, Detail: "there is no pod " + clip(pod),
 		Next: "`tend get pods` lists what there is; a pod is named scope-name.slot"}
-	app, slot, found := cutLast(pod, ".")
+	ref, slot, found := ownerOfPod(snap, pod)
 	if !found {
 		return nil, problem
 	}
-	owner, _ := snap.Get(records.NamesPrefix + app)
-	ref, _ := owner.Value.(*api.Ref)
-	if ref == nil {
-		return nil, problem
-	}
-	if task := taskOfSlot(snap, *ref, slot); task != nil {
+	if task := taskOfSlot(snap, ref, slot); task != nil {
 		return task, nil
 	}
-	problem.Detail += podMeant(snap, *ref, pod)
+	problem.Detail += podMeant(snap, ref, pod)
 	problem.Next = "`tend get pods " + ref.Scope + "/" + ref.Name + "` lists those there are"
 	return nil, problem
+}
+
+// ownerOfPod returns the object and the slot that the name of a pod names, which may be gone; false if there is no such
+// object.
+func ownerOfPod(snap records.Snapshot, pod string) (owner api.Ref, slot string, found bool) {
+	app, slot, _ := cutLast(pod, ".")
+	record, _ := snap.Get(records.NamesPrefix + app)
+	ref, _ := record.Value.(*api.Ref)
+	if ref == nil || slot == "" {
+		return api.Ref{}, "", false
+	}
+	return *ref, slot, true
 }
 
 // podMeant asks whether another pod of an object was meant, or says that it may be gone: each rollout makes new ones.

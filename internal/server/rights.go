@@ -110,10 +110,7 @@ func (s *Server) scopeOfPod(pod string) string {
 	if err != nil {
 		return ""
 	}
-	owner, _, err := slotOf(snap, pod)
-	if err != nil {
-		return ""
-	}
+	owner, _, _ := ownerOfPod(snap, pod) // the pod itself may be gone
 	return owner.Scope
 }
 

@@ -148,9 +148,9 @@ func (s *Server) podRoutes() {
 		http.StatusOK: {"the pod is ready", inJSON[api.PodReadiness](s)}, http.StatusServiceUnavailable: {"why it isn't", inJSON[api.PodReadiness](s)},
 	}}, s.podReady)
 	s.documented("GET", "/v1/pods/{pod}/logs", "A pod's output, a JSON line each",
-		shape{query: queryOfTexts("init", "follow?", "tail#", "since"), answers: replies("a line for each line", eachLine[api.LogLine](s))}, s.podLogs)
+		shape{query: queryOfTexts("init", "previous?", "follow?", "tail#", "since"), answers: replies("a line for each line", eachLine[api.LogLine](s))}, s.podLogs)
 	s.documented("GET", "/v1/logs", "The output of all pods of an object, a JSON line each",
-		shape{query: queryOfTexts("kind", "scope", "name", "run", "init", "follow?", "tail#", "since"),
+		shape{query: queryOfTexts("kind", "scope", "name", "run", "init", "previous?", "follow?", "tail#", "since"),
 			answers: replies("a line for each line", eachLine[api.LogLine](s))}, s.logs)
 	s.documented("GET", "/v1/pods/{pod}/exec", "Run a command in a pod: a WebSocket of "+execwire.Protocol,
 		shape{answers: map[int]reply{http.StatusSwitchingProtocols: {text: "the WebSocket is open"}}}, s.exec)

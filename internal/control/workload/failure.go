@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/rollout"
 )
 
@@ -28,12 +29,19 @@ func (o observed) nextStep(plan rollout.Plan) string {
 		return plan.Next
 	case !slices.Contains(readLogs, plan.Reason):
 		return ""
+	case plan.Slot != "" && !o.known(plan.Slot): // its container is gone
+		return fmt.Sprintf("tend logs %s/%s --previous", o.ref.Scope, o.ref.Name)
 	case !o.started(plan.Slot): // it has no output
 		return fmt.Sprintf("tend describe %s/%s", o.ref.Scope, o.ref.Name)
 	case o.ordered() && plan.Slot != "":
 		return fmt.Sprintf("tend logs %s.%s", o.ref.AppID(), plan.Slot)
 	}
 	return fmt.Sprintf("tend logs %s/%s", o.ref.Scope, o.ref.Name)
+}
+
+// known reports whether a task of a slot is left.
+func (o observed) known(slot string) bool {
+	return slices.ContainsFunc(o.tasks, func(t owner.Task) bool { return t.Desired.Value.Slot == slot })
 }
 
 // started reports whether a container of a slot has run, or one of its init containers; true if nothing is known of the slot.

@@ -28,4 +28,8 @@ func TestWhatNeverRanHasNoOutput(t *testing.T) {
 			t.Errorf("%s (%s): %q, want %q", name, c.reason, got, c.want)
 		}
 	}
+	gone := observed{ref: web}
+	if got, want := gone.nextStep(rollout.Plan{Reason: "SlotFailed", Slot: "a"}), "tend logs prod/web --previous"; got != want {
+		t.Errorf("the container is gone: %q, want %q", got, want)
+	}
 }

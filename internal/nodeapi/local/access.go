@@ -91,9 +91,9 @@ func (c *Control) Referred(_ context.Context, names []string) (map[string]bool, 
 		return nil, fmt.Errorf("%d names at once, more than %d: %w", len(names), node.MaxReferred, node.ErrForbidden)
 	}
 	snap, used := c.snapshot(), map[string]bool{}
-	files, images := snap.ReferredFiles(), snap.ReferredImages()
+	files, images, uids := snap.ReferredFiles(), snap.ReferredImages(), snap.ObjectUIDs()
 	for _, name := range names {
-		used[name] = files[name] || images[name]
+		used[name] = files[name] || images[name] || uids[name]
 	}
 	return used, nil
 }

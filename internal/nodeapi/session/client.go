@@ -176,11 +176,26 @@ func (c *client) Disk(ctx context.Context, prune bool) (disk api.NodeDisk, err e
 
 // Logs implements nodeapi.Node.
 func (c *client) Logs(ctx context.Context, pod string, opts runtime.LogOptions) (runtime.LogReader, error) {
+	return c.logs(ctx, "logs/", pod, opts)
+}
+
+// KeptLog implements nodeapi.Node.
+func (c *client) KeptLog(ctx context.Context, container string, opts runtime.LogOptions) (runtime.LogReader, error) {
+	return c.logs(ctx, "kept-logs/", container, opts)
+}
+
+// KeptLogs implements nodeapi.Node.
+func (c *client) KeptLogs(ctx context.Context, owner api.Ref) (kept []node.KeptLog, err error) {
+	err = c.caller.Post(ctx, "kept-logs", owner, &kept)
+	return kept[:min(len(kept), node.MaxKeptLogs)], err
+}
+
+func (c *client) logs(ctx context.Context, path, name string, opts runtime.LogOptions) (runtime.LogReader, error) {
 	query := url.Values{"follow": {strconv.FormatBool(opts.Follow)}, "tail": {strconv.Itoa(opts.Tail)}}
 	if !opts.Since.IsZero() {
 		query.Set("since", opts.Since.Format(time.RFC3339Nano))
 	}
-	reader, err := c.lines(ctx, "logs/"+url.PathEscape(pod)+"?"+query.Encode())
+	reader, err := c.lines(ctx, path+url.PathEscape(name)+"?"+query.Encode())
 	if err != nil {
 		return nil, err
 	}

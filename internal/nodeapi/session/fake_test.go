@@ -17,6 +17,8 @@ type fake struct {
 	nodeapi.Node
 	list     func(context.Context) ([]runtime.Container, error)
 	logs     func(ctx context.Context, pod string, opts runtime.LogOptions) (runtime.LogReader, error)
+	kept     func(owner api.Ref) ([]node.KeptLog, error)
+	keptLog  func(ctx context.Context, container string, opts runtime.LogOptions) (runtime.LogReader, error)
 	exec     func(ctx context.Context, pod string, opts runtime.ExecOptions) (runtime.Exec, error)
 	sample   func(kind string, pods []string) []runtime.Usage
 	end      func(verb, name string) error
@@ -29,6 +31,14 @@ func (f *fake) List(ctx context.Context) ([]runtime.Container, error) { return f
 
 func (f *fake) Logs(ctx context.Context, pod string, opts runtime.LogOptions) (runtime.LogReader, error) {
 	return f.logs(ctx, pod, opts)
+}
+
+func (f *fake) KeptLogs(_ context.Context, owner api.Ref) ([]node.KeptLog, error) {
+	return f.kept(owner)
+}
+
+func (f *fake) KeptLog(ctx context.Context, container string, opts runtime.LogOptions) (runtime.LogReader, error) {
+	return f.keptLog(ctx, container, opts)
 }
 
 func (f *fake) Exec(ctx context.Context, pod string, opts runtime.ExecOptions) (runtime.Exec, error) {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/build/journal"
 	"tend.dev/tend/internal/runtime"
@@ -274,5 +276,40 @@ func TestBuildLog(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestKeptLogs: the logs of removed containers are listed and read over the connection, and no node lists more than it may keep.
+func TestKeptLogs(t *testing.T) {
+	owner := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
+	log := node.KeptLog{Container: "c/1", Owner: owner, OwnerUID: "u1", Slot: "a", KeptAt: line("").At}
+	n, _ := serve(t, &fake{
+		kept: func(of api.Ref) ([]node.KeptLog, error) {
+			if of != owner {
+				return nil, errors.New("it was asked for another object")
+			}
+			return slices.Repeat([]node.KeptLog{log}, 2*node.MaxKeptLogs), nil
+		},
+		keptLog: func(ctx context.Context, container string, opts runtime.LogOptions) (runtime.LogReader, error) {
+			if container != log.Container || opts.Tail != 5 {
+				return nil, runtime.ErrNotFound
+			}
+			return newOutput(ctx, io.EOF, line("one")), nil
+		},
+	})
+	kept, err := n.KeptLogs(t.Context(), owner)
+	if err != nil || len(kept) != node.MaxKeptLogs || kept[0] != log {
+		t.Fatalf("%d logs, %v", len(kept), err)
+	}
+	reader, err := n.KeptLog(t.Context(), kept[0].Container, runtime.LogOptions{Tail: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if got, end := drain(reader); len(got) != 1 || got[0] != line("one") || !errors.Is(end, io.EOF) {
+		t.Errorf("%v, %v", got, end)
+	}
+	if _, err := n.KeptLog(t.Context(), "other", runtime.LogOptions{Tail: 5}); !errors.Is(err, runtime.ErrNotFound) {
+		t.Errorf("one that is not kept: %v", err)
 	}
 }

@@ -9,9 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strconv"
 	"sync"
-	"time"
 
 	"tend.dev/tend/internal/execstream"
 	"tend.dev/tend/internal/nodeapi"
@@ -49,7 +47,8 @@ func Serve(ctx context.Context, conn net.Conn, n nodeapi.Node, ready <-chan stru
 	mux := http.NewServeMux()
 	for pattern, answer := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /ready": s.awaitReady, "GET /containers": s.list, "POST /stats": s.sampler(n.Stats), "POST /load": s.sampler(n.Load),
-		"POST /stop/{pod}": s.stop, "POST /discard/{pod}": s.discard, "GET /logs/{pod}": s.logs, "GET /builds/{name}": s.buildLog,
+		"POST /stop/{pod}": s.stop, "POST /discard/{pod}": s.discard, "GET /builds/{name}": s.buildLog,
+		"GET /logs/{pod}": s.reader(n.Logs), "GET /kept-logs/{pod}": s.reader(n.KeptLog), "POST /kept-logs": s.keptLogs,
 		"POST /exec/{pod}": s.exec, "GET /images/{id}": s.image, "POST /disk": s.disk,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -165,39 +164,6 @@ func (s *server) disk(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return wire.Write(w, disk)
-}
-
-func (s *server) logs(w http.ResponseWriter, r *http.Request) error {
-	query := r.URL.Query()
-	opts := runtime.LogOptions{Follow: query.Get("follow") == "true"}
-	var err error
-	if opts.Tail, err = strconv.Atoi(query.Get("tail")); err != nil {
-		return fmt.Errorf("tail=%q: %w", query.Get("tail"), wire.ErrBadRequest)
-	}
-	if since := query.Get("since"); since != "" {
-		if opts.Since, err = time.Parse(time.RFC3339Nano, since); err != nil {
-			return fmt.Errorf("since=%q: %w", since, wire.ErrBadRequest)
-		}
-	}
-	reader, err := s.node.Logs(r.Context(), r.PathValue("pod"), opts)
-	if err != nil {
-		return err
-	}
-	defer reader.Close()
-	out := newWriter(w, opts.Follow)
-	if opts.Follow && out.control.Flush() != nil { // it is open, though its first line may come much later
-		return nil
-	}
-	for {
-		line, err := reader.Next()
-		if err != nil {
-			out.end(err)
-			return nil
-		}
-		if out.send(step{Line: &line}) != nil {
-			return nil
-		}
-	}
 }
 
 func (s *server) buildLog(w http.ResponseWriter, r *http.Request) error {

@@ -1,0 +1,187 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/recovery"
+	container "tend.dev/tend/internal/runtime"
+)
+
+// keptTime bounds what a node may take to say which logs it keeps.
+const keptTime = 10 * time.Second
+
+// earlier is the output of a pod that ended: of a container that is still there, or a log that its node keeps.
+type earlier struct {
+	source
+	// kept: the container is gone.
+	kept bool
+	slot string
+	run  string
+	at   time.Time
+}
+
+// previousLogs writes the output of the pods that ran before those of an object.
+func (s *Server) previousLogs(ctx context.Context, out *lines, snap records.Snapshot, wanted logsOf) error {
+	found, away := s.earlierPods(ctx, snap, wanted.owner)
+	var tasks []*api.Task
+	for _, task := range snap.TasksOf(wanted.owner) {
+		tasks = append(tasks, task.Value)
+	}
+	var heads []*head
+	defer func() {
+		for _, h := range heads {
+			h.reader.Close()
+		}
+	}()
+	for _, e := range wanted.choosePrevious(tasks, found) {
+		reader, err := s.readEarlier(ctx, e, wanted.opts)
+		if err != nil {
+			away = append(away, err)
+			continue
+		}
+		heads = append(heads, &head{pod: e.pod, reader: reader})
+	}
+	if len(heads) == 0 {
+		return wanted.noPrevious(away)
+	}
+	return drainByTime(out, heads)
+}
+
+func (s *Server) readEarlier(ctx context.Context, e earlier, opts container.LogOptions) (container.LogReader, error) {
+	if !e.kept {
+		return s.read(ctx, e.source, opts)
+	}
+	on, err := s.Nodes.Node(e.node)
+	if err != nil {
+		return nil, err
+	}
+	return on.KeptLog(ctx, e.id, opts)
+}
+
+// earlierPods returns the pods of an object that ended, the newest first, and why nodes could not be asked.
+func (s *Server) earlierPods(ctx context.Context, snap records.Snapshot, owner api.Ref) (found []earlier, away []error) {
+	for _, read := range snap.TasksOf(owner) {
+		if t := read.Value; t.Desired != api.DesiredRunning && t.Role == api.RoleMain {
+			found = append(found, earlier{source{id: t.ID, pod: t.ContainerName(), node: t.Node}, false, t.Slot, t.Run, t.EndedAt})
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, keptTime)
+	defer cancel()
+	uid := snap.Object(owner).Value.Metadata.UID
+	var mu sync.Mutex
+	var wait recovery.Group
+	for _, read := range snap.Nodes() {
+		id := read.Value.ID
+		wait.Go(func() {
+			kept, err := s.keptOn(ctx, id, owner)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				away = append(away, err)
+			}
+			for _, log := range kept {
+				if log.Owner == owner && log.OwnerUID == uid { // not those of an object that had the name before
+					found = append(found, earlier{source{id: log.Container, pod: log.Pod(), node: id}, true, log.Slot, log.Run, log.KeptAt})
+				}
+			}
+		})
+	}
+	wait.Wait()
+	slices.SortStableFunc(found, func(a, b earlier) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.id, b.id)) })
+	return found, away
+}
+
+// keptOn asks a node which logs it keeps.
+func (s *Server) keptOn(ctx context.Context, id string, owner api.Ref) (kept []node.KeptLog, err error) {
+	err = recovery.Call(func() error {
+		on, err := s.Nodes.Node(id)
+		if err == nil {
+			kept, err = on.KeptLogs(ctx, owner)
+		}
+		return err
+	}, "node", id)
+	return kept, err
+}
+
+// choosePrevious chooses from the pods that ended, the newest first. For each pod that is wanted it is the one that ran in
+// its slot before, or else in the slot that it replaced. A pod that is gone is its own. If none of an object's pods has
+// such a one, it is the newest of all.
+func (l logsOf) choosePrevious(tasks []*api.Task, found []earlier) (out []earlier) {
+	if l.run != "" {
+		return slices.DeleteFunc(found, func(e earlier) bool { return e.run != l.run || !e.kept })
+	}
+	known := false
+	for _, task := range tasks {
+		if l.slot == "" && task.Desired != api.DesiredRunning || l.slot != "" && l.slot != task.Slot || task.Role != api.RoleMain {
+			continue
+		}
+		known = true
+		before := func(slot string) bool {
+			i := slices.IndexFunc(found, func(e earlier) bool { return slot != "" && e.slot == slot && e.id != task.ID })
+			if i >= 0 && !slices.ContainsFunc(out, func(e earlier) bool { return e.id == found[i].id }) {
+				out = append(out, found[i])
+			}
+			return i >= 0
+		}
+		_ = before(task.Slot) || before(task.Replaces)
+	}
+	if len(out) > 0 || known && l.slot != "" {
+		return out
+	}
+	if i := slices.IndexFunc(found, func(e earlier) bool { return e.kept && (l.slot == "" || e.slot == l.slot) }); i >= 0 {
+		return found[i : i+1]
+	}
+	return nil
+}
+
+// checkPrevious refuses what doesn't go with earlier pods.
+func (l logsOf) checkPrevious() error {
+	if !l.previous || !l.opts.Follow && l.init == "" {
+		return nil
+	}
+	return &api.Problem{Status: http.StatusBadRequest, Detail: "previous output has ended: it can't be followed, and what an init printed isn't kept",
+		Next: "leave out follow and init"}
+}
+
+// podOf returns the object and the slot of a pod. Only a pod whose previous output is wanted may be gone.
+func (l logsOf) podOf(snap records.Snapshot, pod string) (api.Ref, string, error) {
+	if owner, slot, found := ownerOfPod(snap, pod); found && l.previous {
+		return owner, slot, nil
+	}
+	task, err := findTask(snap, pod)
+	if err != nil {
+		return api.Ref{}, "", err
+	}
+	return task.Owner(), task.Slot, nil
+}
+
+// noPrevious returns the error that says that nothing of earlier pods is left.
+func (l logsOf) noPrevious(causes []error) error {
+	what := l.owner.String()
+	if l.slot != "" {
+		what = "the pod " + clip(l.owner.AppID()+"."+l.slot)
+	}
+	problem := &api.Problem{Status: http.StatusNotFound, Detail: "no output is kept from before " + what,
+		Next: "`tend logs " + l.owner.Scope + "/" + l.owner.Name + "` shows its pods now; Tend keeps what a container it removes has printed"}
+	var reasons []string
+	for _, cause := range causes {
+		if !errors.Is(cause, container.ErrNotFound) {
+			reasons = append(reasons, cause.Error())
+		}
+	}
+	if len(reasons) > 0 {
+		problem.Status = http.StatusServiceUnavailable
+		problem.Detail += ", as far as can be asked: " + strings.Join(reasons, "; ")
+	}
+	return problem
+}
