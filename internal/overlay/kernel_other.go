@@ -19,6 +19,7 @@ func newKernel(wgtypes.Key) (*kernel, error) {
 func networks(netip.Prefix) ([]netip.Prefix, error) { return nil, nil }
 
 func (*kernel) close()                            {}
+func (*kernel) fault(bool) string                 { return "" }
 func (*kernel) mtu(netip.Addr) int                { return 0 }
 func (*kernel) state(netip.Prefix) (State, error) { return State{}, nil }
 func (*kernel) do(Action) error                   { return nil }

@@ -164,8 +164,10 @@ func (o *Overlay) pass(ctx context.Context) error {
 	}
 	actions, faults := Plan(wanted, state)
 	faults = append(faults, o.act(actions)...)
-	if fault := o.Fault(); fault != "" {
-		faults = append(faults, fault)
+	for _, fault := range []string{o.kernel.fault(wanted.Bridged), o.Fault()} {
+		if fault != "" {
+			faults = append(faults, fault)
+		}
 	}
 	if !declared {
 		return nil

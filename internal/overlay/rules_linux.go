@@ -14,19 +14,33 @@ import (
 // rules are the exceptions in the rules of the container engine: packets through the device keep their source, and those from
 // other nodes reach the containers. Both stand before the engine's own, which are put in front of others whenever it starts.
 type rules struct {
-	tables *iptables.IPTables // nil if the machine has none, and so no engine that would drop packets
+	tables *iptables.IPTables // nil while the machine has no such command
 	needed netip.Prefix       // what would be permitted there
 }
 
-func newRules() (*rules, error) {
+// open finds the command. One that is missing may be installed later.
+func (r *rules) open() error {
+	if r.tables != nil {
+		return nil
+	}
 	tables, err := iptables.New()
 	if errors.Is(err, exec.ErrNotFound) {
-		return &rules{}, nil
+		return nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("iptables: %w", err)
+		return fmt.Errorf("iptables: %w", err)
 	}
-	return &rules{tables: tables}, nil
+	r.tables = tables
+	return nil
+}
+
+// fault returns why packets of other nodes may not reach this one's containers. Those that share the machine's network pass
+// no engine's rules.
+func (r *rules) fault(bridged bool) string {
+	if r.tables != nil || !bridged {
+		return ""
+	}
+	return "the command iptables is missing, so the container engine may drop the packets of other nodes: install the package iptables"
 }
 
 // keepSource ends the translation of sources for what leaves through the device.
@@ -48,6 +62,9 @@ func (r *rules) chain() (string, error) {
 
 // permitted returns the subnet for which both exceptions stand where they have an effect.
 func (r *rules) permitted() (netip.Prefix, error) {
+	if err := r.open(); err != nil {
+		return netip.Prefix{}, err
+	}
 	if r.tables == nil {
 		return r.needed, nil
 	}

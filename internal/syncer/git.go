@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -185,8 +186,12 @@ func (r *repository) git(ctx context.Context, stdout int64, options []string, ar
 	switch {
 	case errors.Is(err, subprocess.ErrFlood) && stdout > 0:
 		return nil, r.s.tooLarge()
+	case errors.Is(err, exec.ErrNotFound):
+		return nil, noProgram("git", "git")
 	case err != nil:
 		return nil, fmt.Errorf("git: %w", err)
+	case out.Code != 0 && lacksSSH(out.Stderr):
+		return nil, noProgram("ssh", "openssh-client")
 	case out.Code != 0 && r.access.Direct && redirected.Match(out.Stderr):
 		return nil, source.NewFault(api.ReasonFetchFailed, "write the URL to which it redirects (git ls-remote shows it), or set trusted = true",
 			"the server of the repository redirects, which git doesn't follow for a source that is not trusted: git: %s", r.shown(string(out.Stderr)))
@@ -194,6 +199,18 @@ func (r *repository) git(ctx context.Context, stdout int64, options []string, ar
 		return nil, errors.New("git: " + r.shown(string(out.Stderr)))
 	}
 	return out.Stdout, nil
+}
+
+// noProgram is the fault of a source that can't be read without a program.
+func noProgram(name, pack string) error {
+	return source.NewFault(api.ReasonFetchFailed, "install "+pack+" where the server runs; in a container, use an image that has it",
+		"the source needs the program %s, which the server's machine lacks", name)
+}
+
+// lacksSSH reports whether a call of git failed because there is no ssh.
+func lacksSSH(said []byte) bool {
+	_, err := exec.LookPath("ssh")
+	return err != nil && bytes.Contains(said, []byte("ssh"))
 }
 
 // shown returns a message of git without what is of no use in it, or secret: that before it is cut.

@@ -92,6 +92,20 @@ func TestAFetchThatWasCutOff(t *testing.T) {
 	w.want("after a cut", spec, "web=web:2")
 }
 
+// TestMissingPrograms: a source that needs a program which the machine lacks says which one, and what to do.
+func TestMissingPrograms(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("PATH", folder)
+	w := newWorld(t)
+	w.syncer.Git = "git"
+	w.wantFault("no git", api.SyncSpec{Git: "https://example.com/x.git"}, api.ReasonFetchFailed, "needs the program git", "install git")
+	lay(t, folder, map[string]string{"git": "#!/bin/sh\necho 'error: cannot run ssh: No such file or directory' >&2\nexit 128\n"})
+	if err := os.Chmod(filepath.Join(folder, "git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.wantFault("no ssh", api.SyncSpec{Git: "ssh://git@example.com/x.git"}, api.ReasonFetchFailed, "needs the program ssh", "install openssh-client")
+}
+
 // TestSignatures: with allowed signers, a commit or the tag that names it has an ssh signature of one of them.
 func TestSignatures(t *testing.T) {
 	w, o := newWorld(t), newOrigin(t)
