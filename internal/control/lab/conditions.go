@@ -58,7 +58,7 @@ func (o observed) lastFailure(a assessment) string {
 func (o observed) runs(a assessment) string {
 	text := "ends at " + stampOf(a.plan.EndsAt)
 	if route, routed := o.spec.Route(); routed && a.url == "" {
-		text += "; no proxy listens, so " + route.Host + " is not served"
+		text += "; " + route.Host + " is not served: " + a.unserved.why
 	}
 	return text
 }
@@ -109,7 +109,7 @@ func (o observed) conditions(a assessment, s api.LabStatus) []api.Condition {
 	degraded := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionFalse, Reason: api.ReasonAsExpected}
 	switch {
 	case s.Phase == api.LabRunning:
-		ready.Status = api.ConditionTrue
+		ready.Status, ready.Next = api.ConditionTrue, a.unserved.next
 	case s.Phase.Ended() && len(o.tasks) > 0 && !allForgotten(a.plan):
 		progressing.Status, progressing.Reason, progressing.Message = api.ConditionTrue, api.ReasonCleaningUp, "its container is being removed"
 	case s.Phase.Ended():

@@ -128,8 +128,9 @@ type assessment struct {
 	unplaced placement.Refusal
 	// patience is for how much longer a task without a node counts as one that gets a node in a moment.
 	patience time.Duration
-	// url is where it can be reached, empty while it doesn't run.
-	url string
+	// url is where it can be reached, empty while it doesn't run; unserved says why it isn't served at its host.
+	url      string
+	unserved unserved
 }
 
 // roomPatience is how long a lab that no node takes counts as under way: a node may be about to connect, or to be free.
@@ -156,6 +157,9 @@ func (c *Controller) assess(s records.Snapshot, o observed, now time.Time) (a as
 	}
 	if a.plan.Phase == api.LabRunning {
 		a.url = accessURL(s, o, a.plan.Current)
+		if _, routed := o.spec.Route(); routed && a.url == "" {
+			a.unserved = whyUnserved(s.IngressNodes())
+		}
 	}
 	return a, nil
 }

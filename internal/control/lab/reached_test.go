@@ -30,7 +30,7 @@ func TestTheAccessURLFollowsTheProxies(t *testing.T) {
 			l.Pass(time.Second)
 			l.phase(linux, api.LabRunning, api.ReasonRunning)
 			s := l.status(linux)
-			if s.AccessURL != url || strings.Contains(s.Message, "no proxy listens") != (url == "") {
+			if s.AccessURL != url || strings.Contains(s.Message, "is not served") != (url == "") {
 				t.Errorf("it is at %q, want %q; %s", s.AccessURL, url, s.Message)
 			}
 		}
@@ -43,6 +43,40 @@ func TestTheAccessURLFollowsTheProxies(t *testing.T) {
 		wants("http://linux.example.org")
 		l.Write(func(txn *records.Txn) { txn.Delete(records.IngressNodeKey("n1")) })
 		wants("")
+	})
+}
+
+// TestALabThatNoProxyServesSaysWhy, and what to do, for as long as that is so.
+func TestALabThatNoProxyServesSaysWhy(t *testing.T) {
+	inHarness(t, func(l *harness) {
+		spec := labOf(0, time.Hour)
+		spec.Host = "linux.example.org"
+		l.Put(spec, linux)
+		for name, tt := range map[string]struct {
+			listener  *api.ListenerStatus
+			why, next string
+		}{
+			"no node":   {nil, "no node has a proxy", "--ingress-http :80"},
+			"off":       {&api.ListenerStatus{}, "the proxies are off", "--ingress-http :80"},
+			"taken":     {&api.ListenerStatus{Address: ":80", Wanted: true, Error: "nginx holds port 80"}, "node n1 can't listen: nginx holds port 80", "stop what holds the port"},
+			"not yet":   {&api.ListenerStatus{Address: ":80", Wanted: true}, "no proxy listens yet", "tend nodes"},
+			"it serves": {&api.ListenerStatus{Address: ":80", Wanted: true, Open: true}, "", ""},
+		} {
+			l.Write(func(txn *records.Txn) {
+				if tt.listener == nil {
+					txn.Delete(records.IngressNodeKey("n1"))
+					return
+				}
+				txn.Put(records.IngressNodeKey("n1"), api.IngressNodeStatus{Node: "n1", HTTP: *tt.listener})
+			})
+			l.Pass(time.Second)
+			s := l.status(linux)
+			ready := api.FindCondition(s.Conditions, api.ConditionReady)
+			if served := tt.why == ""; strings.Contains(s.Message, "is not served") == served || !strings.Contains(ready.Message, tt.why) ||
+				(ready.Next == "") != served || !strings.Contains(ready.Next, tt.next) {
+				t.Errorf("%s: %q, next %q", name, ready.Message, ready.Next)
+			}
+		}
 	})
 }
 

@@ -54,6 +54,32 @@ func listenerPort(s records.Snapshot) (port string, open bool) {
 	return "", false
 }
 
+// unserved says why no proxy serves the host of a lab, and the step that helps.
+type unserved struct{ why, next string }
+
+// whyUnserved explains that listenerPort finds no port.
+func whyUnserved(nodes []records.Read[api.IngressNodeStatus]) unserved {
+	off := 0
+	for _, node := range nodes {
+		switch listener := node.Value.HTTP; {
+		case listener.Open:
+			return unserved{}
+		case listener.Error != "":
+			return unserved{"the proxy of node " + node.Value.Node + " can't listen: " + listener.Error,
+				"stop what holds the port on that node, or start its agent with another (--ingress-http)"}
+		case listener.Address == "":
+			off++
+		}
+	}
+	switch {
+	case len(nodes) == 0:
+		return unserved{"no node has a proxy", "start a server or an agent with a proxy (--ingress-http :80), or use ports in place of host"}
+	case off == len(nodes):
+		return unserved{"the proxies are off (--ingress-http off)", "start a server or an agent with --ingress-http :80, or use ports in place of host"}
+	}
+	return unserved{"no proxy listens yet", "if that stays so: tend nodes shows which nodes are down"}
+}
+
 func hostAndPort(host, port string) string {
 	if port == "" || port == "0" || port == "80" {
 		return host
