@@ -32,7 +32,8 @@ func (d *daemon) newPlane() *controlplane.Plane {
 				"outcome", delivery.CountDelivered, delivery.CountFailed, delivery.CountRetried),
 		},
 		Changes:        func(before, after api.Release) []string { return d.verbs.ReleaseChanges(before, after) },
-		ReplicasHolder: verbs.ReplicasHolder, Logger: d.Logger, Metrics: d.metrics, Watchers: watcher.NewMetrics(d.Registry), Tracer: d.Tracer, Now: d.Now,
+		ReplicasHolder: verbs.ReplicasHolder, Logger: d.Logger, Metrics: d.metrics,
+		Watchers: watcher.NewMetrics(d.Registry, string(api.KindSync)), Tracer: d.Tracer, Now: d.Now,
 	})
 }
 

@@ -29,8 +29,9 @@ type sums struct {
 	compared, unchanged int
 }
 
-// NewMetrics returns the collectors after registering them. It panics if the registry already has them.
-func NewMetrics(registry prometheus.Registerer) *Metrics {
+// NewMetrics returns the collectors after registering them. Those of the named watchers are 0 from the beginning. It panics
+// if the registry already has them.
+func NewMetrics(registry prometheus.Registerer, watchers ...string) *Metrics {
 	m := &Metrics{
 		iterations: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "tend_watch_loop_iterations_total", Help: "Polls that ended, well or not.",
@@ -51,8 +52,22 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		}, []string{"watcher"}),
 		sums: map[string]*sums{},
 	}
+	for _, name := range watchers {
+		m.begin(name)
+	}
 	registry.MustRegister(m.iterations, m.changes, m.duration, m.ratio, m.average)
 	return m
+}
+
+// begin makes the metrics of a watcher that has not polled yet.
+func (m *Metrics) begin(name string) {
+	m.iterations.WithLabelValues(name)
+	m.duration.WithLabelValues(name)
+	m.ratio.WithLabelValues(name)
+	m.average.WithLabelValues(name)
+	for _, change := range []watch.Type{watch.Created, watch.Updated, watch.Deleted, watch.StatusUpdated} {
+		m.changes.WithLabelValues(name, string(change))
+	}
 }
 
 func (m *Metrics) polled(name string, took time.Duration) {

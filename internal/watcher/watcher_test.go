@@ -315,3 +315,25 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 }
+
+// TestMetricsBeginAtZero: those of a watcher are served before its first poll.
+func TestMetricsBeginAtZero(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	NewMetrics(registry, "sync")
+	answer := httptest.NewRecorder()
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	for _, line := range []string{
+		`tend_watch_loop_iterations_total{watcher="sync"} 0`,
+		`tend_changes_detected_total{type="CREATED",watcher="sync"} 0`,
+		`tend_changes_detected_total{type="UPDATED",watcher="sync"} 0`,
+		`tend_changes_detected_total{type="DELETED",watcher="sync"} 0`,
+		`tend_changes_detected_total{type="STATUS_UPDATED",watcher="sync"} 0`,
+		`tend_cache_hit_ratio{watcher="sync"} 0`,
+		`tend_watch_poll_duration_seconds_count{watcher="sync"} 0`,
+		`tend_average_poll_duration{watcher="sync"} 0`,
+	} {
+		if text := answer.Body.String(); !strings.Contains(text, line+"\n") {
+			t.Errorf("metrics lack %q:\n%s", line, text)
+		}
+	}
+}

@@ -2,7 +2,9 @@ package census
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -71,6 +73,30 @@ func (w *world) wants(name, help, kind, series string) {
 	}
 }
 
+// everyState has the record and the state of each transition that is counted, in the order of the metrics.
+var everyState = strings.Fields(`
+	lab COMPLETED lab FAILED lab PENDING lab PROVISIONING lab RUNNING lab TIMEOUT
+	pod accepted pod assigned pod complete pod failed pod pending pod preparing pod rejected pod running pod shutdown pod starting
+	rollout complete rollout paused rollout progressing rollout rolledback rollout rollingback
+	run failed run pending run replaced run running run succeeded`)
+
+// wantTransitions checks that each of some transitions was counted once, and no other.
+func (w *world) wantTransitions(once ...string) {
+	w.t.Helper()
+	series := "\n"
+	for state := range slices.Chunk(everyState, 2) {
+		count := 0
+		if slices.Contains(once, state[0]+" "+state[1]) {
+			count = 1
+		}
+		series += fmt.Sprintf("tend_state_transitions_total{record=%q,state=%q} %d\n", state[0], state[1], count)
+	}
+	w.wants("tend_state_transitions_total", "Changes of the state of a pod, a run, a lab or a rollout, by the state it has now.", "counter", series)
+}
+
+// TestWhatHasNotHappenedIsZero: on a fresh server each state's transitions are served, as 0.
+func TestWhatHasNotHappenedIsZero(t *testing.T) { newWorld(t).wantTransitions() }
+
 func task(id, node string) api.Task {
 	return api.Task{ID: id, Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: id, Node: node, Desired: api.DesiredRunning}
 }
@@ -107,10 +133,7 @@ tend_nodes{availability="drained",state="unready"} 0
 tend_pods{kind="deployment",state="assigned"} 1
 tend_pods{kind="deployment",state="failed"} 1
 `)
-	w.wants("tend_state_transitions_total", "Changes of the state of a pod, a run, a lab or a rollout, by the state it has now.", "counter", `
-tend_state_transitions_total{record="pod",state="failed"} 1
-tend_state_transitions_total{record="pod",state="running"} 1
-`)
+	w.wantTransitions("pod failed", "pod running")
 	w.wants("tend_cleanup_operations_total", "Records that were deleted because nothing needs them any more.", "counter", `
 tend_cleanup_operations_total{record="delivery"} 0
 tend_cleanup_operations_total{record="object"} 0
@@ -127,12 +150,7 @@ func TestMovesOfLabsAreCounted(t *testing.T) {
 	for _, phase := range []api.LabPhase{api.LabPending, api.LabPending, api.LabProvisioning, api.LabRunning, api.LabRunning, api.LabTimeout, api.LabTimeout} {
 		w.write(func(txn *records.Txn) { txn.Put(records.StatusKey(lab), api.LabStatus{Phase: phase}) })
 	}
-	w.wants("tend_state_transitions_total", "Changes of the state of a pod, a run, a lab or a rollout, by the state it has now.", "counter", `
-tend_state_transitions_total{record="lab",state="PENDING"} 1
-tend_state_transitions_total{record="lab",state="PROVISIONING"} 1
-tend_state_transitions_total{record="lab",state="RUNNING"} 1
-tend_state_transitions_total{record="lab",state="TIMEOUT"} 1
-`)
+	w.wantTransitions("lab PENDING", "lab PROVISIONING", "lab RUNNING", "lab TIMEOUT")
 }
 
 // A rollout is timed once, when it ends.
@@ -148,11 +166,7 @@ func TestRolloutsAreTimed(t *testing.T) {
 	status(api.RolloutPaused, time.Time{})
 	status(api.RolloutComplete, began.Add(20*time.Second))
 	status(api.RolloutComplete, began.Add(20*time.Second))
-	w.wants("tend_state_transitions_total", "Changes of the state of a pod, a run, a lab or a rollout, by the state it has now.", "counter", `
-tend_state_transitions_total{record="rollout",state="complete"} 1
-tend_state_transitions_total{record="rollout",state="paused"} 1
-tend_state_transitions_total{record="rollout",state="progressing"} 1
-`)
+	w.wantTransitions("rollout complete", "rollout paused", "rollout progressing")
 	families, err := w.registry.Gather()
 	if err != nil {
 		t.Fatal(err)

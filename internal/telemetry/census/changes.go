@@ -23,6 +23,22 @@ var cleaned = map[string]string{
 	records.DeliveriesPrefix: "delivery", records.DesiredPrefix: "object",
 }
 
+// moves are the states that records move to, so that a state to which none has moved yet counts 0.
+var moves = map[string][]string{
+	"pod": texts(api.TaskPending, api.TaskAssigned, api.TaskAccepted, api.TaskPreparing, api.TaskStarting, api.TaskRunning,
+		api.TaskComplete, api.TaskFailed, api.TaskRejected, api.TaskShutdown),
+	"run":     texts(api.RunPending, api.RunRunning, api.RunSucceeded, api.RunFailed, api.RunReplaced),
+	"lab":     texts(api.LabPending, api.LabProvisioning, api.LabRunning, api.LabCompleted, api.LabFailed, api.LabTimeout),
+	"rollout": texts(api.RolloutProgressing, api.RolloutComplete, api.RolloutPaused, api.RolloutRollingBack, api.RolloutRolledBack),
+}
+
+func texts[T ~string](states ...T) (out []string) {
+	for _, state := range states {
+		out = append(out, string(state))
+	}
+	return out
+}
+
 // Register registers the metrics of a view and counts until remove is called.
 func Register(registry prometheus.Registerer, v *view.View) (remove func()) {
 	c := &changes{
@@ -39,6 +55,11 @@ func Register(registry prometheus.Registerer, v *view.View) (remove func()) {
 	}
 	for _, record := range cleaned {
 		c.cleanups.WithLabelValues(record)
+	}
+	for record, to := range moves {
+		for _, state := range to {
+			c.transitions.WithLabelValues(record, state)
+		}
 	}
 	registry.MustRegister(c.transitions, c.cleanups, c.rollout, newStates(func() records.Snapshot { return records.Snapshot{Reader: v.Snapshot()} }))
 	return v.OnChange(c.observe)
