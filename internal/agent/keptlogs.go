@@ -53,7 +53,8 @@ func newKeeper(a *Agent, store *keptlogs.Store) *keeper {
 // requeued when the log was read.
 func (k *keeper) keep(from context.Context, task api.Task, container *healing.Container) (waits bool) {
 	// What goes with its object is not kept. The output of a release's command stays as long as its record.
-	if k.store == nil || task.OwnerUID == "" || task.Role != api.RoleMain || task.Reason == api.ReasonDeleted || container.StartedAt.IsZero() {
+	if k.store == nil || task.OwnerUID == "" || task.Role != api.RoleMain || task.Reason == api.ReasonDeleted ||
+		container.StartedAt.IsZero() {
 		return false
 	}
 	k.mu.Lock()
@@ -67,7 +68,9 @@ func (k *keeper) keep(from context.Context, task api.Task, container *healing.Co
 	default:
 		return true
 	}
-	log := node.KeptLog{Container: container.ID, Owner: task.Owner(), OwnerUID: task.OwnerUID, Slot: task.Slot, Run: task.Run, KeptAt: k.agent.now()}
+	log := node.KeptLog{
+		Container: container.ID, Owner: task.Owner(), OwnerUID: task.OwnerUID, Slot: task.Slot, Run: task.Run, KeptAt: k.agent.now(),
+	}
 	k.begin(from, container.ID, func(ctx context.Context) error { return k.read(ctx, log) }, func(err error) {
 		k.end(log, err)
 		k.agent.tasks.Enqueue(taskKey(task.ID))
