@@ -18,7 +18,7 @@ type NodeStatus struct {
 	// Runtime is docker, process or hollow; RuntimeVersion is the engine's own.
 	Runtime        string `json:"runtime"`
 	RuntimeVersion string `json:"runtimeVersion,omitempty"`
-	// EngineID is the engine's own id, by which it is told from another one; empty where the runtime has none.
+	// EngineID is the engine's own id, which no other engine has; empty where the runtime has none.
 	EngineID string `json:"engineID,omitempty"`
 	// Ready says whether the runtime answers; Reason and Message why not.
 	Ready   bool   `json:"ready"`

@@ -166,7 +166,7 @@ func (p *composeProject) checkHere(ctx context.Context, c *client.Client) error 
 	return checkEngine(p.name, c.Server(), engine, node.EngineID)
 }
 
-// checkEngine refuses an engine that isn't the node's. One without an id can't be told from it.
+// checkEngine refuses an engine that isn't the node's. One without an id passes.
 func checkEngine(project, server, engine, node string) error {
 	if engine == "" || node == "" || engine == node {
 		return nil

@@ -92,7 +92,7 @@ func TestFitRefusesWaiting(t *testing.T) {
 	}
 }
 
-// TestCheckEngine: a project on another engine than the node's has its volumes there. An engine without an id can't be told.
+// TestCheckEngine: a project on another engine than the node's has its volumes there. An engine without an id passes.
 func TestCheckEngine(t *testing.T) {
 	for name, tc := range map[string]struct {
 		engine, node string

@@ -68,10 +68,9 @@ type Runtime interface {
 
 // Info describes an engine and its machine.
 type Info struct {
-	Name    string // docker, process, hollow
-	Version string
-	// ID is the engine's own id; empty where the runtime has none.
-	ID          string
+	Name        string // docker, process, hollow
+	Version     string
+	ID          string // the engine's own; empty where the runtime has none
 	CPUs        float64
 	MemoryBytes int64
 	// Warnings are limits of this machine a user should know about (a missing cgroup, a low limit of open files).

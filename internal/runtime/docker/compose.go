@@ -70,7 +70,7 @@ func ComposeProjects(ctx context.Context) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// ID returns the engine's own id, by which it is told from another one.
+// ID returns the engine's own id, which no other engine has.
 func (c *Compose) ID(ctx context.Context) (string, error) {
 	result, err := c.client.Info(ctx, client.InfoOptions{})
 	return result.Info.ID, fault("ask the engine about itself", err)
