@@ -26,8 +26,10 @@ func (o observed) readiness(a assessment, progressing, degraded api.Condition) a
 	c := api.Condition{Type: api.ConditionReady, Status: api.ConditionFalse}
 	wanted := max(o.spec.ReplicaCount()-a.plan.Counts.Frozen, a.plan.Counts.Wanted) // there may be no plan yet
 	ready := a.plan.Counts.Ready
+	// A second writer on the volume of a complete rollout ends no pod.
+	serves := degraded.Status == api.ConditionFalse || degraded.Reason == api.ReasonVolumeInUse
 	switch {
-	case a.known && a.plan.Phase == api.RolloutComplete && degraded.Status == api.ConditionFalse && !a.target.awaits && a.target.pending == nil:
+	case a.known && a.plan.Phase == api.RolloutComplete && serves && !a.target.awaits && a.target.pending == nil:
 		c.Status, c.Reason = api.ConditionTrue, api.ReasonConverged
 		c.Message = fmt.Sprintf("%d of %d replicas run %s", ready, wanted, a.target.release.ID)
 		if a.plan.Stays != "" {
