@@ -65,6 +65,50 @@ func TestApplicationInstanceRules(t *testing.T) {
 	})
 }
 
+// TestReleaseOptionRules: what an instance passes on to Flux is checked where it is written.
+func TestReleaseOptionRules(t *testing.T) {
+	with := func(more string) string { return `{` + reference + helm + inline + `,` + more + `}` }
+	oci := func(more string) string {
+		return `{` + reference + `"chart":{"sourceType":"oci","url":"oci://r.example.org/c","name":"web","version":"1.2.3",` + more +
+			`},"release":{"name":"web","namespace":"NS"},` + inline + `}`
+	}
+	judge(t, "apps.vworkspace.io/v1alpha1", "ApplicationInstance", map[string]rule{
+		"all": {"every field", with(`"timeout":"1h30m","suspend":true,"serviceAccountName":"deployer",
+			"install":{"timeout":"20m","remediation":{"retries":3,"ignoreTestFailures":true,"remediateLastFailure":true}},
+			"upgrade":{"timeout":"20m","remediation":{"retries":-1,"ignoreTestFailures":false,"remediateLastFailure":false,"strategy":"uninstall"}},
+			"test":{"enable":true,"ignoreFailures":true},
+			"driftDetection":{"mode":"warn","ignore":[{"paths":["/spec/replicas",""],"target":{"kind":"Deployment","labelSelector":"a=b"}}]},
+			"postRenderers":[{"kustomize":{"patches":[{"patch":"a: b","target":{"kind":"Service"}}],"images":[{"name":"a","newTag":"1"}]}}],
+			"valuesFrom":[{"kind":"Secret","name":"a","valuesKey":"k","targetPath":"db.password","optional":true},{"kind":"ConfigMap","name":"b"}],
+			"dependsOn":[{"name":"db"}]`), "", ""},
+		"private":       {"a private registry", oci(`"secretRef":{"name":"a"},"certSecretRef":{"name":"b"},"verify":{"secretRef":{"name":"c"}}`), "", ""},
+		"keyless":       {"signed without a key", oci(`"verify":{"provider":"cosign","matchOIDCIdentity":[{"issuer":"^i$","subject":"^s$"}]}`), "", ""},
+		"anybody":       {"a signature is somebody's", oci(`"verify":{"provider":"cosign"}`), "", "anybody's signature would do"},
+		"both":          {"a key, or an identity", oci(`"verify":{"secretRef":{"name":"a"},"matchOIDCIdentity":[{"issuer":"i","subject":"s"}]}`), "", "not both"},
+		"notation":      {"notation has keys", oci(`"verify":{"provider":"notation","matchOIDCIdentity":[{"issuer":"i","subject":"s"}]}`), "", "secretRef is required: provider is notation"},
+		"other":         {"providers are an enum", oci(`"verify":{"provider":"gpg","secretRef":{"name":"a"}}`), "", "provider"},
+		"helm-verify":   {"Flux verifies none of an index", strings.Replace(with(`"test":{}`), `"version":"1.2.3"`, `"version":"1.2.3","verify":{"secretRef":{"name":"a"}}`, 1), "", "verify is for charts of an OCI registry"},
+		"nameless":      {"a reference has a name", oci(`"secretRef":{"name":""}`), "", "secretRef"},
+		"timeout":       {"a time has a unit", with(`"timeout":"10"`), "", "timeout"},
+		"no-time":       {"a time of 0 would fail every action", with(`"timeout":"0s"`), "", "less than a second"},
+		"blink":         {"as above", with(`"install":{"timeout":"10ms"}`), "", "less than a second"},
+		"days":          {"Flux knows no days", with(`"timeout":"1d"`), "", "timeout"},
+		"retries":       {"-1 is without end", with(`"install":{"remediation":{"retries":-2}}`), "", "retries"},
+		"strategy":      {"strategies are an enum", with(`"upgrade":{"remediation":{"strategy":"pray"}}`), "", "strategy"},
+		"mode":          {"modes are an enum", with(`"driftDetection":{"mode":"on"}`), "", "mode"},
+		"pointer":       {"a path is a JSON pointer", with(`"driftDetection":{"ignore":[{"paths":["spec.replicas"]}]}`), "", "paths"},
+		"pathless":      {"a rule ignores something", with(`"driftDetection":{"ignore":[{"paths":[]}]}`), "", "paths"},
+		"account":       {"a service account's name", with(`"serviceAccountName":"A b"`), "", "serviceAccountName"},
+		"kind":          {"values are in two kinds", with(`"valuesFrom":[{"kind":"Pod","name":"a"}]`), "", "kind"},
+		"key":           {"a key of data", with(`"valuesFrom":[{"kind":"Secret","name":"a","valuesKey":"a b"}]`), "", "valuesKey"},
+		"path":          {"a path of values", with(`"valuesFrom":[{"kind":"Secret","name":"a","targetPath":"a b"}]`), "", "targetPath"},
+		"itself":        {"nothing waits for itself", with(`"dependsOn":[{"name":"itself"}]`), "", "spec.dependsOn names the instance itself"},
+		"twice":         {"a list of names", with(`"dependsOn":[{"name":"a"},{"name":"a"}]`), "", "Duplicate value"},
+		"holder":        {"a placeholder has no release", `{` + reference + `"mode":"placeholder","dependsOn":[{"name":"a"}]}`, "", "a placeholder has no release: remove valuesFrom"},
+		"later-timeout": {"each can be changed", with(`"timeout":"10m"`), with(`"timeout":"20m"`), ""},
+	})
+}
+
 func TestOperationRules(t *testing.T) {
 	const target = `"targetRef":{"apiVersion":"apps.vworkspace.io/v1alpha1","kind":"ApplicationInstance","name":"web"},`
 	plain := `{` + target + `"type":"Backup","engine":"velero","parameters":{"ttl":"1h"}}`

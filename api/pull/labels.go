@@ -11,3 +11,6 @@ const (
 	// ManagedBy is the value of LabelManagedBy.
 	ManagedBy = "control-plane"
 )
+
+// AnnotationRequestedAt is Flux's annotation that asks for a reconcile now, with a value that it did not have before.
+const AnnotationRequestedAt = "reconcile.fluxcd.io/requestedAt"

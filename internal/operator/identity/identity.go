@@ -35,6 +35,14 @@ const (
 	AnnotationReconcile = "apps.vworkspace.io/reconcile"
 	// ReconcileDisabled is the value of AnnotationReconcile that pauses.
 	ReconcileDisabled = "disabled"
+	// AnnotationTakeOver, on an ApplicationInstance or an Operation, names field managers, separated by commas, whose fields the
+	// operator takes over once.
+	AnnotationTakeOver = "apps.vworkspace.io/take-over"
+	// AnnotationRequestedAt, with a value that it did not have before, asks Flux to reconcile now. It is Flux's own, and so are the
+	// next two: with the same value as the first, they force a release, and reset the count of failures.
+	AnnotationRequestedAt = pull.AnnotationRequestedAt
+	AnnotationForceAt     = "reconcile.fluxcd.io/forceAt"
+	AnnotationResetAt     = "reconcile.fluxcd.io/resetAt"
 	// AnnotationCancel on an Operation, with any value but "" and "false", ends it.
 	AnnotationCancel = "ops.vworkspace.io/cancel"
 	// AnnotationMaintenanceWindow on an ApplicationInstance says when it may be changed.

@@ -23,11 +23,15 @@ func desired(instance *appsv1alpha1.ApplicationInstance, observed *Observed) ([]
 	if observed.Upgrade != nil && observed.Upgrade.Version != "" {
 		chart.Version = observed.Upgrade.Version
 	}
-	release, err := helmRelease(instance, &chart, observed.Upgrade)
+	source, err := chartSource(instance, &chart)
 	if err != nil {
 		return nil, err
 	}
-	children := []*unstructured.Unstructured{chartSource(instance, &chart), release}
+	release, err := helmRelease(instance, &chart, observed)
+	if err != nil {
+		return nil, err
+	}
+	children := []*unstructured.Unstructured{source, release}
 	for _, child := range children {
 		if err := own(child, instance, observed.ClusterID); err != nil {
 			return nil, err
@@ -54,7 +58,7 @@ func own(child *unstructured.Unstructured, instance *appsv1alpha1.ApplicationIns
 }
 
 // chartSource returns the source of a chart. An OCIRepository is of one chart and version; a HelmRepository is of all.
-func chartSource(instance *appsv1alpha1.ApplicationInstance, chart *appsv1alpha1.Chart) *unstructured.Unstructured {
+func chartSource(instance *appsv1alpha1.ApplicationInstance, chart *appsv1alpha1.Chart) (*unstructured.Unstructured, error) {
 	source := object(sourceKind(chart), instance.Namespace, identity.ChartSource(instance.Spec.Release.Name))
 	spec := map[string]any{"interval": "1m0s", "url": chart.URL}
 	if chart.SourceType == appsv1alpha1.ChartSourceOCI {
@@ -63,12 +67,12 @@ func chartSource(instance *appsv1alpha1.ApplicationInstance, chart *appsv1alpha1
 		spec["layerSelector"] = map[string]any{"mediaType": "application/vnd.cncf.helm.chart.content.v1.tar+gzip", "operation": "copy"}
 	}
 	source.Object["spec"] = spec
-	return source
+	return source, setAccess(spec, chart)
 }
 
 // helmRelease returns the HelmRelease. Its chart comes from the source by chartRef if that is an OCIRepository: Flux takes
 // only repositories with an index in chart.spec.sourceRef.
-func helmRelease(instance *appsv1alpha1.ApplicationInstance, chart *appsv1alpha1.Chart, upgrade *Upgrade) (*unstructured.Unstructured, error) {
+func helmRelease(instance *appsv1alpha1.ApplicationInstance, chart *appsv1alpha1.Chart, observed *Observed) (*unstructured.Unstructured, error) {
 	name := instance.Spec.Release.Name
 	release := object(kindHelmRelease, instance.Namespace, name)
 	source := map[string]any{"kind": sourceKind(chart).Kind, "name": identity.ChartSource(name)}
@@ -84,29 +88,39 @@ func helmRelease(instance *appsv1alpha1.ApplicationInstance, chart *appsv1alpha1
 	} else {
 		spec["chart"] = map[string]any{"spec": map[string]any{"chart": chart.Name, "version": chart.Version, "sourceRef": source}}
 	}
-	if err := setValues(spec, instance.Spec.Values, upgrade); err != nil {
+	setDependencies(spec, instance, observed)
+	if err := setValues(spec, &instance.Spec, observed.Upgrade); err != nil {
 		return nil, err
 	}
-	release.Object["spec"] = spec
-	return release, nil
+	var err error
+	release.Object["spec"], err = withOptions(spec, &instance.Spec.ReleaseOptions)
+	return release, err
 }
 
 // setValues has Flux read values where they are, so that nothing of a Secret is copied. What an Upgrade wants is merged
-// over inline values here, and over others by Flux, to which values count more than valuesFrom.
-func setValues(spec map[string]any, values *appsv1alpha1.Values, upgrade *Upgrade) error {
+// over inline values here, and over others by Flux, to which values count more than valuesFrom, and the last of valuesFrom most.
+func setValues(spec map[string]any, declared *appsv1alpha1.ApplicationInstanceSpec, upgrade *Upgrade) error {
 	own := map[string]any{}
-	from := func(kind string, ref *appsv1alpha1.KeyRef) {
-		spec["valuesFrom"] = []any{map[string]any{"kind": kind, "name": ref.Name, "valuesKey": ref.Key}}
+	var from []any
+	for i := range declared.ValuesFrom {
+		reference, err := asMap(&declared.ValuesFrom[i])
+		if err != nil {
+			return err
+		}
+		from = append(from, reference)
 	}
-	switch values.Source {
+	switch values := declared.Values; values.Source {
 	case appsv1alpha1.ValuesSecret:
-		from("Secret", values.SecretRef)
+		from = append(from, map[string]any{"kind": "Secret", "name": values.SecretRef.Name, "valuesKey": values.SecretRef.Key})
 	case appsv1alpha1.ValuesConfigMap:
-		from("ConfigMap", values.ConfigMapRef)
+		from = append(from, map[string]any{"kind": "ConfigMap", "name": values.ConfigMapRef.Name, "valuesKey": values.ConfigMapRef.Key})
 	case appsv1alpha1.ValuesInline:
 		if err := json.Unmarshal(values.Inline.Raw, &own); err != nil {
 			return fmt.Errorf("values.inline: %w", err)
 		}
+	}
+	if len(from) > 0 {
+		spec["valuesFrom"] = from
 	}
 	if upgrade != nil {
 		own = merge(own, upgrade.Values)

@@ -18,6 +18,10 @@ type Observed struct {
 	Children []*unstructured.Unstructured
 	// Denied is why the operator may not work on the instance; nil if it may.
 	Denied *gate.RefusalError
+	// Dependencies are the releases of the instances that this one waits for, by the instances' names.
+	Dependencies map[string]string
+	// Unmet is why one of these can't be waited for; "" if all can.
+	Unmet string
 	// Upgrade is what an Operation wants installed instead of what the spec says; nil if there is none.
 	Upgrade *Upgrade
 	// Refused are the objects that could not be applied in this reconcile because of conflicts.
@@ -42,6 +46,8 @@ type Refusal struct {
 	Kind, Name string
 	// Conflicts are the fields in question.
 	Conflicts []Conflict
+	// GiveUp is the command by which their managers give them up; "" if it is not known.
+	GiveUp string
 }
 
 // Conflict is a field that another manager owns with another value.

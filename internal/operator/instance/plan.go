@@ -21,6 +21,10 @@ type Result struct {
 	Apply []*unstructured.Unstructured
 	// Delete are live objects to delete.
 	Delete []*unstructured.Unstructured
+	// TakeOver are the field managers whose fields Apply takes over.
+	TakeOver []string
+	// Request asks Flux to reconcile.
+	Request Request
 	// Status is what the status should be, from what was observed alone.
 	Status appsv1alpha1.ApplicationInstanceStatus
 	// Events are the transitions of conditions from the instance's status to Status.
@@ -98,6 +102,7 @@ func (p *planner) rest() {
 func (p *planner) placeholder() {
 	p.set(appsv1alpha1.ConditionReady, metav1.ConditionTrue, appsv1alpha1.ReadyPlaceholder, "")
 	p.result.Status.HelmReleaseRef, p.result.Status.LastAppliedChart, p.result.Status.Endpoints = nil, nil, nil
+	p.result.Status.Inventory, p.result.Status.InventoryCount = nil, 0
 	p.rest()
 }
 
@@ -113,6 +118,10 @@ func (p *planner) managed() {
 		p.blocked(appsv1alpha1.BlockedMissingDependencies, fmt.Sprintf("the cluster does not serve %s: install Flux", p.observed.Absent[0]))
 		return
 	}
+	if p.observed.Unmet != "" {
+		p.blocked(appsv1alpha1.BlockedMissingDependencies, p.observed.Unmet)
+		return
+	}
 	children, err := desired(p.instance, p.observed)
 	if err != nil {
 		p.blocked(appsv1alpha1.BlockedValidationFailed, err.Error())
@@ -124,13 +133,23 @@ func (p *planner) managed() {
 	}
 	switch {
 	case len(p.observed.Refused) > 0:
-		p.blocked(appsv1alpha1.BlockedFieldConflict, refusals(p.observed.Refused))
+		p.blocked(appsv1alpha1.BlockedFieldConflict, p.refusals(p.observed.Refused))
 	case p.observed.Failure != "":
 		p.failed(p.observed.Failure)
 	default:
 		p.apply(children)
+		p.takeOver(children)
 		p.replaced(children)
 		p.hold()
+		p.tookOver()
+		p.request(children)
+	}
+	live := fluxObject{p.observed.child(kindHelmRelease, children[1].GetName())}
+	p.result.Status.Inventory, p.result.Status.InventoryCount = inventoryOf(live)
+	p.dependencyNotReady(live)
+	p.missingReference(live)
+	if p.instance.Spec.Suspend && live.suspended() {
+		p.set(appsv1alpha1.ConditionSuspended, metav1.ConditionTrue, appsv1alpha1.SuspendedManually, "spec.suspend is true: set it to false to continue")
 	}
 	p.translate(children[0], children[1])
 }
@@ -166,18 +185,6 @@ func (p *planner) failed(message string) {
 	p.set(appsv1alpha1.ConditionReconciling, metav1.ConditionFalse, appsv1alpha1.ReconcilingStable, "")
 }
 
-// invalid returns what is wrong with a spec that the CRD's rules can't see.
-func invalid(instance *appsv1alpha1.ApplicationInstance) string {
-	spec := &instance.Spec
-	switch {
-	case spec.Chart == nil || spec.Release == nil || spec.Values == nil:
-		return "chart, release and values are required: mode is managed"
-	case spec.Release.Namespace != instance.Namespace:
-		return fmt.Sprintf("release.namespace is %s: it must be %s, the instance's own namespace", spec.Release.Namespace, instance.Namespace)
-	}
-	return ""
-}
-
 // foreign returns which child can't be applied because an object of its name has another controller.
 func (p *planner) foreign(children []*unstructured.Unstructured) string {
 	for _, child := range children {
@@ -198,17 +205,20 @@ func (p *planner) apply(children []*unstructured.Unstructured) {
 	p.result.Apply = append(p.result.Apply, p.outstanding(children)...)
 }
 
-// outstanding returns the children that are not applied as they should be. One that is being deleted is waited for.
+// outstanding returns the children that are not applied as they should be.
 func (p *planner) outstanding(children []*unstructured.Unstructured) (all []*unstructured.Unstructured) {
 	for _, child := range children {
-		live := p.observed.child(child.GroupVersionKind(), child.GetName())
-		switch {
-		case live != nil && live.GetDeletionTimestamp() != nil:
-		case live == nil || live.GetAnnotations()[annotationIntent] != child.GetAnnotations()[annotationIntent]:
+		if p.isOutstanding(child) {
 			all = append(all, child)
 		}
 	}
 	return all
+}
+
+// isOutstanding returns whether a child is not applied as it should be. One that is being deleted is waited for.
+func (p *planner) isOutstanding(child *unstructured.Unstructured) bool {
+	live := p.observed.child(child.GroupVersionKind(), child.GetName())
+	return live == nil || live.GetDeletionTimestamp() == nil && live.GetAnnotations()[annotationIntent] != child.GetAnnotations()[annotationIntent]
 }
 
 // replaced plans the deletion of the instance's own objects that it does not want any more: the source of another type. It
@@ -248,9 +258,4 @@ func (p *planner) hold() {
 	}
 	p.result.Apply, p.result.Delete = nil, nil
 	p.set(appsv1alpha1.ConditionSuspended, metav1.ConditionTrue, appsv1alpha1.SuspendedMaintenanceWindow, p.held)
-}
-
-func (p *planner) owns(live *unstructured.Unstructured) bool {
-	owner := metav1.GetControllerOf(live)
-	return owner != nil && owner.UID == p.instance.UID
 }

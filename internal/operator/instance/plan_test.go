@@ -79,7 +79,7 @@ func TestSpecialCases(t *testing.T) {
 			"Blocked=True/MissingDependencies Degraded=False/Recovered Ready=False/HelmReleaseFailed Reconciling=False/Stable Suspended=False/Active", 0},
 		"new": {"both children are applied", web(), &Observed{},
 			"Blocked=False/Unblocked Degraded=False/Recovered Ready=Unknown/Reconciling Reconciling=True/HelmReleaseInstalling Suspended=False/Active", 2},
-		"conflict": {"another manager is named", web(), &Observed{Refused: []Refusal{{"HelmRelease", "web", []Conflict{{Manager: "kubectl", Field: ".spec.interval"}}}}},
+		"conflict": {"another manager is named", web(), &Observed{Refused: []Refusal{{Kind: "HelmRelease", Name: "web", Conflicts: []Conflict{{Manager: "kubectl", Field: ".spec.interval"}}}}},
 			"Blocked=True/FieldConflict Degraded=False/Recovered Ready=False/HelmReleaseFailed Reconciling=False/Stable Suspended=False/Active", 0},
 	}
 	for name, test := range tests {
@@ -93,7 +93,7 @@ func TestSpecialCases(t *testing.T) {
 }
 
 func TestConflictNamesManagerAndField(t *testing.T) {
-	result := Plan(web(), &Observed{Refused: []Refusal{{"HelmRelease", "web", []Conflict{{Manager: "kubectl", Field: ".spec.interval"}}}}}, noon)
+	result := Plan(web(), &Observed{Refused: []Refusal{{Kind: "HelmRelease", Name: "web", Conflicts: []Conflict{{Manager: "kubectl", Field: ".spec.interval"}}}}}, noon)
 	c := meta.FindStatusCondition(result.Status.Conditions, "Blocked")
 	if !strings.Contains(c.Message, "kubectl") || !strings.Contains(c.Message, ".spec.interval of HelmRelease web") {
 		t.Errorf("Blocked says %q", c.Message)

@@ -32,10 +32,12 @@ import (
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 
-// Reconciler reconciles ApplicationInstances. All fields but Policy are required.
+// Reconciler reconciles ApplicationInstances. All fields but Policy and Live are required.
 type Reconciler struct {
 	// Client reads and writes. Instances and Flux's kinds are unstructured objects for it, in a cache that has its own writes.
 	Client client.Client
+	// Live reads from the API server. Without it, messages about conflicts lack a command.
+	Live client.Reader
 	// ClusterID is the identity of the cluster.
 	ClusterID clusterid.Source
 	// Policy says which instances may be worked on.
@@ -79,6 +81,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 			return reconcile.Result{}, fmt.Errorf("delete %s %s: %w", live.GetKind(), live.GetName(), err)
 		}
 	}
+	if err := r.ask(ctx, result.Request); err != nil {
+		return reconcile.Result{}, err
+	}
 	if err := r.report(ctx, instance, result); err != nil {
 		return reconcile.Result{}, err
 	}
@@ -104,12 +109,13 @@ func (r *Reconciler) read(ctx context.Context, request reconcile.Request) (*apps
 // apply applies objects in order and puts what they became into observed. It stops at the first that is refused.
 func (r *Reconciler) apply(ctx context.Context, result Result, observed *Observed) error {
 	for _, child := range result.Apply {
-		live, err := r.applyObject(ctx, child)
+		live, err := r.applyObject(ctx, child, result.TakeOver)
 		var refused *refusedError
 		switch {
 		case err == nil:
 			observed.put(live)
 		case errors.As(err, &refused):
+			refused.refusal.GiveUp = r.giveUp(ctx, child, refused.refusal.Conflicts)
 			observed.Refused = append(observed.Refused, refused.refusal)
 			return nil
 		case meta.IsNoMatchError(err), apierrors.IsNotFound(err):
@@ -135,7 +141,7 @@ func (r *Reconciler) report(ctx context.Context, instance *appsv1alpha1.Applicat
 		var refused *refusedError
 		if errors.As(err, &refused) {
 			r.Events.Eventf(instance, nil, corev1.EventTypeWarning, appsv1alpha1.BlockedFieldConflict, "Reconcile", "%s",
-				limit("the status can't be written: "+refusals([]Refusal{refused.refusal}), 1024))
+				limit("the status can't be written: "+err.Error(), 1024))
 		}
 		return err
 	}
@@ -193,6 +199,9 @@ func (r *Reconciler) observe(ctx context.Context, instance *appsv1alpha1.Applica
 		} else if !apierrors.IsNotFound(err) {
 			return nil, fmt.Errorf("read %s %s: %w", kind.Kind, name, err)
 		}
+	}
+	if err := r.dependencies(ctx, instance, observed); err != nil {
+		return nil, err
 	}
 	observed.Upgrade, err = r.upgrade(ctx, instance)
 	return observed, err

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
@@ -37,13 +38,17 @@ type Options struct {
 	Retry time.Duration
 }
 
-// Add adds the controller to a manager, with its watches: instances, Flux's kinds, operations (an upgrade changes what is
+// Add adds the controller to a manager, with its watches: instances (and those that wait for them), Flux's kinds, operations (an upgrade changes what is
 // installed), the Cluster (its identity is a label of every child), and the metadata of namespaces.
 func Add(mgr manager.Manager, opts Options) error {
 	w := &watches{reader: mgr.GetClient()}
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), object(kindInstance, "", ""), dependsOn, dependenciesOf); err != nil {
+		return fmt.Errorf("index the dependencies of ApplicationInstances: %w", err)
+	}
 	served := map[schema.GroupVersionKind]*downstream.Source{}
 	controlled := ctrl.NewControllerManagedBy(mgr).Named("applicationinstance").
 		For(object(kindInstance, "", "")).
+		Watches(object(kindInstance, "", ""), handler.EnqueueRequestsFromMapFunc(w.dependents), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&opsv1alpha1.Operation{}, handler.EnqueueRequestsFromMapFunc(toTarget)).
 		Watches(&opsv1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(w.all)).
 		WatchesMetadata(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(w.inNamespace), builder.WithPredicates(gate.Changed)).
@@ -56,7 +61,7 @@ func Add(mgr manager.Manager, opts Options) error {
 		controlled = controlled.WatchesRawSource(served[kind])
 	}
 	err := controlled.Complete(&Reconciler{
-		Client: mgr.GetClient(), ClusterID: opts.ClusterID, Policy: opts.Policy, Now: time.Now, Events: mgr.GetEventRecorder(identity.FieldManager),
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), ClusterID: opts.ClusterID, Policy: opts.Policy, Now: time.Now, Events: mgr.GetEventRecorder(identity.FieldManager),
 		Served: func(kind schema.GroupVersionKind) bool { return served[kind].Served() },
 	})
 	if err != nil {
@@ -92,12 +97,36 @@ func (w *watches) toInstance(ctx context.Context, event client.Object) []reconci
 	})
 }
 
+// dependsOn is the index of instances by those that they wait for.
+const dependsOn = "spec.dependsOn"
+
+// dependenciesOf returns the names of the instances that an instance waits for.
+func dependenciesOf(stored client.Object) (names []string) {
+	instance, ok := stored.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	list, _, _ := unstructured.NestedSlice(instance.Object, "spec", "dependsOn")
+	for _, one := range list {
+		values, _ := one.(map[string]any)
+		if name, ok := values["name"].(string); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// dependents returns the instances that wait for one.
+func (w *watches) dependents(ctx context.Context, instance client.Object) []reconcile.Request {
+	return w.matching(ctx, instance.GetNamespace(), func(*unstructured.Unstructured) bool { return true }, client.MatchingFields{dependsOn: instance.GetName()})
+}
+
 // matching returns the instances of a namespace, or of all, that match. An error can't be returned from here: the cache has
 // none but that it ends.
-func (w *watches) matching(ctx context.Context, namespace string, match func(*unstructured.Unstructured) bool) (requests []reconcile.Request) {
+func (w *watches) matching(ctx context.Context, namespace string, match func(*unstructured.Unstructured) bool, more ...client.ListOption) (requests []reconcile.Request) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kindInstance)
-	if err := w.reader.List(ctx, list, client.InNamespace(namespace)); err != nil {
+	if err := w.reader.List(ctx, list, append(more, client.InNamespace(namespace))...); err != nil {
 		return nil
 	}
 	for i := range list.Items {

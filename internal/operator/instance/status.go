@@ -63,13 +63,3 @@ func limit(text string, most int) string {
 	}
 	return strings.ToValidUTF8(text[:most-len(end)], "") + end
 }
-
-func refusals(all []Refusal) string {
-	var parts []string
-	for _, refused := range all {
-		for _, c := range refused.Conflicts {
-			parts = append(parts, fmt.Sprintf("%s of %s %s is set by %s", c.Field, refused.Kind, refused.Name, c.Manager))
-		}
-	}
-	return strings.Join(parts, "; ") + ": the operator takes no field over. Have that manager give it up, or set the same value in the spec"
-}

@@ -65,7 +65,7 @@ func TestTranslation(t *testing.T) {
 			"Blocked=False/Unblocked Degraded=True/ChartUnreachable Ready=True/HelmReleaseReady Reconciling=False/Stable" + rest},
 		"artifact failed": {"the release says so", flux("Ready=False/ArtifactFailed"), ready,
 			"Blocked=False/Unblocked Degraded=True/ChartUnreachable Ready=False/ChartUnreachable Reconciling=False/Stable" + rest},
-		"not ready": {"Ready=False is not Unknown", flux("Ready=False/DependencyNotReady"), ready,
+		"not ready": {"Ready=False is not Unknown", flux("Ready=False/TestFailed"), ready,
 			"Blocked=False/Unblocked Degraded=False/Recovered Ready=False/HelmReleaseFailed Reconciling=False/Stable" + rest},
 		"not ready any more": {"it was installed", installed(flux("Ready=False/ReconcileError")), ready,
 			"Blocked=False/Unblocked Degraded=True/HelmReleaseDegraded Ready=False/HelmReleaseFailed Reconciling=False/Stable" + rest},

@@ -35,11 +35,10 @@ func childNames(instance *appsv1alpha1.ApplicationInstance) map[schema.GroupVers
 	}
 }
 
-// applyObject applies an object and returns what it has become.
-func (r *Reconciler) applyObject(ctx context.Context, wanted *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// applyObject applies an object and returns what it has become. Fields of takeOver are taken over.
+func (r *Reconciler) applyObject(ctx context.Context, wanted *unstructured.Unstructured, takeOver []string) (*unstructured.Unstructured, error) {
 	live := wanted.DeepCopy()
-	err := r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(live), owner)
-	if err != nil {
+	if err := apply.Object(ctx, r.Client, live, takeOver); err != nil {
 		return nil, asRefused(fmt.Errorf("apply %s %s: %w", wanted.GetKind(), wanted.GetName(), err), wanted)
 	}
 	return live, nil

@@ -15,6 +15,7 @@ import (
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.spec.chart.version`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="metadata.name has more than 63 characters: it is the value of a label of every child"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.dependsOn) || self.spec.dependsOn.all(d, d.name != self.metadata.name)",message="spec.dependsOn names the instance itself: remove it"
 type ApplicationInstance struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
@@ -55,6 +56,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.mode == 'placeholder' || has(self.release)",message="release is required: mode is managed"
 // +kubebuilder:validation:XValidation:rule="self.mode == 'placeholder' || has(self.values)",message="values is required: mode is managed"
 // +kubebuilder:validation:XValidation:rule="self.mode != 'placeholder' || (!has(self.chart) && !has(self.release) && !has(self.values))",message="a placeholder has no chart, release or values: remove them, or set mode to managed"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'placeholder' || (!has(self.valuesFrom) && !has(self.dependsOn) && !has(self.postRenderers) && !has(self.install) && !has(self.upgrade) && !has(self.test) && !has(self.driftDetection))",message="a placeholder has no release: remove valuesFrom, dependsOn, install, upgrade, test, driftDetection and postRenderers, or set mode to managed"
 // +kubebuilder:validation:XValidation:rule="self.mode != 'placeholder' || oldSelf.mode == 'placeholder'",message="a managed instance can't become a placeholder: delete it and create the placeholder"
 type ApplicationInstanceSpec struct {
 	// appRef names the catalog entry this application comes from.
@@ -73,9 +75,22 @@ type ApplicationInstanceSpec struct {
 	// values are the chart's values. Required in mode managed, absent otherwise.
 	// +optional
 	Values *Values `json:"values,omitempty"`
+	// valuesFrom are more values, from Secrets and ConfigMaps. A later one counts more than an earlier one, and values count more
+	// than all of them; what has a targetPath counts most.
+	// +kubebuilder:validation:MaxItems=32
+	// +optional
+	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty"`
+	// dependsOn lists instances of the namespace that must be ready before this one is installed or upgraded.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	DependsOn []LocalRef `json:"dependsOn,omitempty"`
 	// integrations says which facilities of the cluster the application uses.
 	// +optional
 	Integrations *Integrations `json:"integrations,omitempty"`
+
+	ReleaseOptions `json:",inline"`
 }
 
 // AppRef names a catalog entry. The operator records it and looks nothing up.
@@ -105,6 +120,7 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="self.sourceType != 'oci' || self.url.startsWith('oci://')",message="url must begin with oci://: sourceType is oci"
 // +kubebuilder:validation:XValidation:rule="self.sourceType != 'helm' || self.url.startsWith('https://')",message="url must begin with https://: sourceType is helm"
+// +kubebuilder:validation:XValidation:rule="self.sourceType == 'oci' || !has(self.verify)",message="verify is for charts of an OCI registry: sourceType is helm"
 type Chart struct {
 	// sourceType is oci for an OCI registry, or helm for an HTTPS repository with an index.
 	// +required
@@ -125,6 +141,17 @@ type Chart struct {
 	// +kubebuilder:validation:Pattern=`^v?(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`
 	// +required
 	Version string `json:"version"`
+	// secretRef names a Secret with the login of a private repository: of type kubernetes.io/dockerconfigjson for oci, with username
+	// and password for helm.
+	// +optional
+	SecretRef *LocalRef `json:"secretRef,omitempty"`
+	// certSecretRef names a Secret with what TLS needs: ca.crt for a certificate authority of your own, tls.crt and tls.key for a
+	// client certificate.
+	// +optional
+	CertSecretRef *LocalRef `json:"certSecretRef,omitempty"`
+	// verify says whose signature the chart must have. For oci alone.
+	// +optional
+	Verify *Verify `json:"verify,omitempty"`
 }
 
 // Release identifies a Helm release. Neither part can be changed: another release is another instance.

@@ -22,6 +22,20 @@ type ApplicationInstanceStatus struct {
 	// lastReconcileTime is when this status last changed: a reconcile that finds nothing to change writes nothing.
 	// +optional
 	LastReconcileTime *metav1.Time `json:"lastReconcileTime,omitempty"`
+	// lastHandledReconcileAt is the value of the annotation reconcile.fluxcd.io/requestedAt that was passed on to Flux last.
+	// +optional
+	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
+	// lastHandledTakeOver is the value of the annotation apps.vworkspace.io/take-over that was acted on.
+	// +optional
+	LastHandledTakeOver string `json:"lastHandledTakeOver,omitempty"`
+	// inventory is what the release consists of, as Flux reports it: the first 100 objects, without hooks.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=100
+	// +optional
+	Inventory []InventoryEntry `json:"inventory,omitempty"`
+	// inventoryCount is how many objects the release consists of.
+	// +optional
+	InventoryCount int32 `json:"inventoryCount,omitempty"`
 	// endpoints are the addresses of a ready application, as spec.integrations.ingress declares them.
 	// +listType=map
 	// +listMapKey=name
@@ -35,6 +49,19 @@ type ObjectRef struct {
 	Name string `json:"name"`
 	// namespace is the object's namespace.
 	Namespace string `json:"namespace"`
+}
+
+// InventoryEntry names an object of a release.
+type InventoryEntry struct {
+	// apiVersion is the group and the version of the object's kind.
+	APIVersion string `json:"apiVersion"`
+	// kind is the object's kind.
+	Kind string `json:"kind"`
+	// namespace is the object's namespace; it is absent where the kind has none.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+	// name is the object's name.
+	Name string `json:"name"`
 }
 
 // AppliedChart is the chart that a HelmRelease was written with.

@@ -30,6 +30,8 @@ const (
 	ReadyReconciling = "Reconciling"
 	// ReadyHelmReleaseFailed: the HelmRelease is not ready, or could not be applied.
 	ReadyHelmReleaseFailed = "HelmReleaseFailed"
+	// ReadyDependencyNotReady: an instance of spec.dependsOn is not ready.
+	ReadyDependencyNotReady = "DependencyNotReady"
 	// ReadyChartUnreachable: the chart could not be fetched.
 	ReadyChartUnreachable = "ChartUnreachable"
 )
@@ -78,7 +80,7 @@ const (
 	BlockedFieldConflict = "FieldConflict"
 	// BlockedValidationFailed: the spec is not valid.
 	BlockedValidationFailed = "ValidationFailed"
-	// BlockedMissingDependencies: the kinds of Flux are not installed.
+	// BlockedMissingDependencies: the kinds of Flux are not installed, or an instance of spec.dependsOn does not exist.
 	BlockedMissingDependencies = "MissingDependencies"
 	// BlockedMissingSecret: the Secret with the values does not exist, or lacks the key.
 	BlockedMissingSecret = "MissingSecret"

@@ -1,0 +1,135 @@
+package api
+
+// ReleaseOptions are fields of Flux's HelmRelease that an application instance passes on under the same names.
+type ReleaseOptions struct {
+	// Timeout is how long one action of Helm may take. Default 5m.
+	Timeout string `json:"timeout,omitempty" hcl:"timeout,optional"`
+	// Suspend asks Flux to leave the release as it is.
+	Suspend bool `json:"suspend,omitempty" hcl:"suspend,optional"`
+	// ServiceAccountName is the service account of the namespace that the chart is installed as. Default Flux's own.
+	ServiceAccountName string `json:"serviceAccountName,omitempty" hcl:"service_account_name,optional"`
+	// Install says what happens when the first installation fails.
+	Install *HelmInstall `json:"install,omitempty" hcl:"install,block"`
+	// Upgrade says what happens when an upgrade fails.
+	Upgrade *HelmUpgrade `json:"upgrade,omitempty" hcl:"upgrade,block"`
+	// Test says whether the chart's tests are run.
+	Test *HelmTest `json:"test,omitempty" hcl:"test,block"`
+	// DriftDetection says what happens when an object of the chart is changed in the cluster.
+	DriftDetection *DriftDetection `json:"driftDetection,omitempty" hcl:"drift_detection,block"`
+	// PostRenderers change what the chart renders, in their order.
+	PostRenderers []PostRenderer `json:"postRenderers,omitempty" hcl:"post_renderers,block"`
+}
+
+// HelmInstall says what happens when the first installation fails.
+type HelmInstall struct {
+	// Timeout is how long it may take. Default the release's.
+	Timeout string `json:"timeout,omitempty" hcl:"timeout,optional"`
+	// Remediation says how often it is tried again.
+	Remediation *InstallRemediation `json:"remediation,omitempty" hcl:"remediation,block"`
+}
+
+// InstallRemediation says how often an installation is tried again, after what is there was uninstalled.
+type InstallRemediation struct {
+	// Retries is how often; -1 is without end. Default 0.
+	Retries *int `json:"retries,omitempty" hcl:"retries,optional"`
+	// IgnoreTestFailures: a failed test is no failure. Default test.ignoreFailures.
+	IgnoreTestFailures *bool `json:"ignoreTestFailures,omitempty" hcl:"ignore_test_failures,optional"`
+	// RemediateLastFailure: it is uninstalled after the last failure too. Default false.
+	RemediateLastFailure *bool `json:"remediateLastFailure,omitempty" hcl:"remediate_last_failure,optional"`
+}
+
+// HelmUpgrade says what happens when an upgrade fails.
+type HelmUpgrade struct {
+	// Timeout is how long it may take. Default the release's.
+	Timeout string `json:"timeout,omitempty" hcl:"timeout,optional"`
+	// Remediation says how often it is tried again, and what is done before.
+	Remediation *UpgradeRemediation `json:"remediation,omitempty" hcl:"remediation,block"`
+}
+
+// UpgradeRemediation says how often an upgrade is tried again, and what is done before.
+type UpgradeRemediation struct {
+	// Retries is how often; -1 is without end. Default 1.
+	Retries *int `json:"retries,omitempty" hcl:"retries,optional"`
+	// IgnoreTestFailures: a failed test is no failure. Default test.ignoreFailures.
+	IgnoreTestFailures *bool `json:"ignoreTestFailures,omitempty" hcl:"ignore_test_failures,optional"`
+	// RemediateLastFailure: it is rolled back after the last failure too. Default true.
+	RemediateLastFailure *bool `json:"remediateLastFailure,omitempty" hcl:"remediate_last_failure,optional"`
+	// Strategy is rollback (default) or uninstall.
+	Strategy string `json:"strategy,omitempty" hcl:"strategy,optional"`
+}
+
+// HelmTest says whether a chart's tests are run.
+type HelmTest struct {
+	// Enable runs them after an install and an upgrade.
+	Enable bool `json:"enable,omitempty" hcl:"enable,optional"`
+	// IgnoreFailures: a failed test is no failure of the release.
+	IgnoreFailures bool `json:"ignoreFailures,omitempty" hcl:"ignore_failures,optional"`
+}
+
+// DriftDetection says what happens when an object of a chart is changed in the cluster.
+type DriftDetection struct {
+	// Mode is enabled (the change is undone), warn (it is reported) or disabled (default).
+	Mode string `json:"mode,omitempty" hcl:"mode,optional"`
+	// Ignore is what may differ.
+	Ignore []IgnoreRule `json:"ignore,omitempty" hcl:"ignore,block"`
+}
+
+// IgnoreRule is a part of objects that may differ.
+type IgnoreRule struct {
+	// Paths are JSON pointers, as /spec/replicas.
+	Paths []string `json:"paths" hcl:"paths"`
+	// Target selects the objects; without it, all.
+	Target *ObjectSelector `json:"target,omitempty" hcl:"target,block"`
+}
+
+// ObjectSelector selects objects of a chart by all that is given. The first five are regular expressions.
+type ObjectSelector struct {
+	// Group is the group of the API.
+	Group string `json:"group,omitempty" hcl:"group,optional"`
+	// Version is the version of the API.
+	Version string `json:"version,omitempty" hcl:"version,optional"`
+	// Kind is the object's.
+	Kind string `json:"kind,omitempty" hcl:"kind,optional"`
+	// Name is the object's.
+	Name string `json:"name,omitempty" hcl:"name,optional"`
+	// Namespace is the object's.
+	Namespace string `json:"namespace,omitempty" hcl:"namespace,optional"`
+	// LabelSelector selects by labels, as app=web.
+	LabelSelector string `json:"labelSelector,omitempty" hcl:"label_selector,optional"`
+	// AnnotationSelector selects by annotations.
+	AnnotationSelector string `json:"annotationSelector,omitempty" hcl:"annotation_selector,optional"`
+}
+
+// PostRenderer changes what a chart renders.
+type PostRenderer struct {
+	// Kustomize changes it as Kustomize does.
+	Kustomize Kustomize `json:"kustomize" hcl:"kustomize,block"`
+}
+
+// Kustomize changes objects as Kustomize does.
+type Kustomize struct {
+	// Patches change objects.
+	Patches []KustomizePatch `json:"patches,omitempty" hcl:"patches,block"`
+	// Images replace images.
+	Images []KustomizeImage `json:"images,omitempty" hcl:"images,block"`
+}
+
+// KustomizePatch changes objects.
+type KustomizePatch struct {
+	// Patch is a strategic merge patch or a JSON patch, as YAML or JSON.
+	Patch string `json:"patch" hcl:"patch"`
+	// Target selects the objects; without it the patch names one.
+	Target *ObjectSelector `json:"target,omitempty" hcl:"target,block"`
+}
+
+// KustomizeImage replaces an image.
+type KustomizeImage struct {
+	// Name is the image as the chart names it, without its tag.
+	Name string `json:"name" hcl:"name"`
+	// NewName is the name in its place.
+	NewName string `json:"newName,omitempty" hcl:"new_name,optional"`
+	// NewTag is the tag in place of the chart's.
+	NewTag string `json:"newTag,omitempty" hcl:"new_tag,optional"`
+	// Digest is the digest in place of a tag.
+	Digest string `json:"digest,omitempty" hcl:"digest,optional"`
+}

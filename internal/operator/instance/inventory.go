@@ -1,0 +1,53 @@
+package instance
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
+)
+
+// maxInventory bounds what a status lists of a release. A chart of thousands of objects is no reason for a large status.
+const maxInventory = 100
+
+// inventoryOf returns what a release consists of, as Flux reports it, and how many objects that is.
+func inventoryOf(release fluxObject) (entries []appsv1alpha1.InventoryEntry, count int32) {
+	if release.absent() {
+		return nil, 0
+	}
+	list, _, _ := unstructured.NestedSlice(release.Object, "status", "inventory", "entries")
+	for _, one := range list {
+		values, _ := one.(map[string]any)
+		id, _ := values["id"].(string)
+		version, _ := values["v"].(string)
+		entry, ok := inventoryEntry(id, version)
+		if !ok {
+			continue
+		}
+		if count++; len(entries) < maxInventory {
+			entries = append(entries, entry)
+		}
+	}
+	return entries, count
+}
+
+// inventoryEntry reads Flux's form of an object: namespace_name_group_kind. A colon in a name is written as two underscores.
+func inventoryEntry(id, version string) (entry appsv1alpha1.InventoryEntry, ok bool) {
+	namespace, rest, found := strings.Cut(id, "_")
+	last := strings.LastIndexByte(rest, '_')
+	if !found || last < 0 {
+		return entry, false
+	}
+	entry.Namespace, entry.Kind = namespace, rest[last+1:]
+	rest = rest[:last]
+	last = strings.LastIndexByte(rest, '_')
+	if last < 0 {
+		return entry, false
+	}
+	entry.APIVersion, entry.Name = version, strings.ReplaceAll(rest[:last], "__", ":")
+	if group := rest[last+1:]; group != "" {
+		entry.APIVersion = group + "/" + version
+	}
+	return entry, entry.Name != "" && entry.Kind != ""
+}
