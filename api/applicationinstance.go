@@ -15,8 +15,14 @@ type ApplicationInstanceSpec struct {
 	Release *HelmRelease `json:"release,omitempty" hcl:"release,block"`
 	// Values are the chart's values. Needed unless the mode is placeholder.
 	Values *ChartValues `json:"values,omitempty" hcl:"values,block"`
+	// ValuesFrom are more values, from Secrets and ConfigMaps. A later one counts more than an earlier one, Values count more than all
+	// of them, and what has a target path counts most.
+	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty" hcl:"values_from,block"`
+	// DependsOn are application instances of the same cluster and scope that must be ready before this one is installed or upgraded.
+	DependsOn []LocalRef `json:"dependsOn,omitempty" hcl:"depends_on,block"`
 	// Integrations are what of the cluster it uses.
 	Integrations *Integrations `json:"integrations,omitempty" hcl:"integrations,block"`
+	ReleaseOptions
 }
 
 // The modes of an application instance.
@@ -41,6 +47,50 @@ type ChartSource struct {
 	Name string `json:"name" hcl:"name"`
 	// Version is an exact one, as 1.2.3; ranges and latest are refused.
 	Version string `json:"version" hcl:"version"`
+	// SecretRef is a Secret in the namespace with the login of a private repository.
+	SecretRef *LocalRef `json:"secretRef,omitempty" hcl:"secret_ref,block"`
+	// CertSecretRef is a Secret in the namespace with a certificate authority, or with a client's certificate.
+	CertSecretRef *LocalRef `json:"certSecretRef,omitempty" hcl:"cert_secret_ref,block"`
+	// Verify says whose signature the chart must have. For oci alone.
+	Verify *ChartVerify `json:"verify,omitempty" hcl:"verify,block"`
+}
+
+// LocalRef names an object of the same namespace.
+type LocalRef struct {
+	// Name is the object's.
+	Name string `json:"name" hcl:"name"`
+}
+
+// ChartVerify says whose signature a chart must have.
+type ChartVerify struct {
+	// Provider is cosign (default) or notation.
+	Provider string `json:"provider,omitempty" hcl:"provider,optional"`
+	// SecretRef is a Secret with public keys. Needed for notation; for cosign that, or MatchOIDCIdentity.
+	SecretRef *LocalRef `json:"secretRef,omitempty" hcl:"secret_ref,block"`
+	// MatchOIDCIdentity are those who may have signed without a key.
+	MatchOIDCIdentity []OIDCIdentity `json:"matchOIDCIdentity,omitempty" hcl:"match_oidc_identity,block"`
+}
+
+// OIDCIdentity is who signed a chart. Both fields are regular expressions.
+type OIDCIdentity struct {
+	// Issuer is the identity provider.
+	Issuer string `json:"issuer" hcl:"issuer"`
+	// Subject is the identity.
+	Subject string `json:"subject" hcl:"subject"`
+}
+
+// ValuesReference names values in a Secret or a ConfigMap of the same namespace.
+type ValuesReference struct {
+	// Kind is Secret or ConfigMap.
+	Kind string `json:"kind" hcl:"kind"`
+	// Name is the object's.
+	Name string `json:"name" hcl:"name"`
+	// ValuesKey is the key in it. Default values.yaml.
+	ValuesKey string `json:"valuesKey,omitempty" hcl:"values_key,optional"`
+	// TargetPath is where in the values the key's text goes, as db.password. Without it the key holds YAML or JSON.
+	TargetPath string `json:"targetPath,omitempty" hcl:"target_path,optional"`
+	// Optional: an object that does not exist has no values.
+	Optional bool `json:"optional,omitempty" hcl:"optional,optional"`
 }
 
 // The types of a chart's source.

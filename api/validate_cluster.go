@@ -27,19 +27,26 @@ func (c *checker) applicationInstance(s ApplicationInstanceSpec) {
 	c.name("cluster", s.Cluster)
 	c.needed("appRef.catalogId", s.AppRef.CatalogID)
 	c.oneOf("mode", s.Mode, ModeManaged, ModePlaceholder)
+	options := s.ReleaseOptions
 	for _, part := range []struct {
-		field string
-		given bool
-	}{{"chart", s.Chart != nil}, {"release", s.Release != nil}, {"values", s.Values != nil}} {
+		field           string
+		given, optional bool
+	}{
+		{"chart", s.Chart != nil, false}, {"release", s.Release != nil, false}, {"values", s.Values != nil, false},
+		{"valuesFrom", s.ValuesFrom != nil, true}, {"dependsOn", s.DependsOn != nil, true}, {"install", options.Install != nil, true},
+		{"upgrade", options.Upgrade != nil, true}, {"test", options.Test != nil, true},
+		{"driftDetection", options.DriftDetection != nil, true}, {"postRenderers", options.PostRenderers != nil, true},
+	} {
 		switch {
 		case part.given && s.IsPlaceholder():
 			c.add(part.field, "a placeholder has no release: leave it out, or leave out mode")
-		case !part.given && !s.IsPlaceholder():
+		case !part.given && !part.optional && !s.IsPlaceholder():
 			c.add(part.field, "is required; or set mode to placeholder")
 		}
 	}
 	if s.Chart != nil {
 		c.chart(*s.Chart)
+		c.chartAccess(*s.Chart)
 	}
 	if s.Release != nil {
 		c.name("release.name", s.Release.Name)
@@ -50,6 +57,8 @@ func (c *checker) applicationInstance(s ApplicationInstanceSpec) {
 	if s.Values != nil {
 		c.chartValues(*s.Values)
 	}
+	c.moreValues(s)
+	c.releaseOptions(options)
 	if i := s.Integrations; i != nil && i.Ingress != nil && i.Ingress.Enabled {
 		c.needed("integrations.ingress.host", i.Ingress.Host)
 	}
@@ -139,7 +148,15 @@ func (c *checker) inScope(o Object) {
 		return
 	}
 	spec, err := DecodeStrict[ApplicationInstanceSpec](o.Spec)
-	if err == nil && spec.Release != nil && spec.Release.Namespace != "" && spec.Release.Namespace != o.Scope {
+	if err != nil {
+		return
+	}
+	if spec.Release != nil && spec.Release.Namespace != "" && spec.Release.Namespace != o.Scope {
 		c.add("release.namespace", "%q is not the object's scope %q, which is its namespace: leave it out", spec.Release.Namespace, o.Scope)
+	}
+	for i, on := range spec.DependsOn {
+		if on.Name == o.Name {
+			c.add(index("dependsOn", i)+".name", "%q is the object itself: leave it out", on.Name)
+		}
 	}
 }

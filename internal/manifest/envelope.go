@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -127,13 +128,28 @@ func (d *draft) metadata(entry *field, f *faults) {
 	}
 }
 
+// nativeMetadata takes labels and annotations out of a block. The kinds that are delivered to a cluster have none in their specs,
+// and need them: what an operation may do is an annotation of its application.
+func (d *draft) nativeMetadata(body *node, f *faults) {
+	d.object.Metadata.Labels = d.table(body, "labels", f)
+	d.object.Metadata.Annotations = d.table(body, "annotations", f)
+	body.fields = slices.DeleteFunc(slices.Clone(body.fields), func(entry field) bool { return slices.Contains(metadataTables, entry.key) })
+}
+
+// metadataTables are the names of what a block has of an object's metadata.
+var metadataTables = []string{"labels", "annotations"}
+
 func (d *draft) table(n *node, key string, f *faults) map[string]string {
 	entry := n.find(key)
 	if entry == nil || entry.value.kind == nullNode {
 		return nil
 	}
-	if entry.value.kind != objectNode {
-		f.at(d.src, entry.value.at, "", "metadata.%s is a table of keys and values, not %s", key, entry.value.kind)
+	if entry.value.kind != objectNode || entry.value.block {
+		next := ""
+		if entry.value.block {
+			next = fmt.Sprintf("write %s = { … }", key)
+		}
+		f.at(d.src, entry.value.at, next, "metadata.%s is a table of keys and values, not %s", key, kindOf(entry.value))
 		return nil
 	}
 	out, size := map[string]string{}, 0

@@ -73,6 +73,9 @@ func (d *draft) decodeSpec(n *node, native bool, f *faults) bool {
 	root := *n
 	root.block = native
 	root.labels = nil
+	if native && d.object.Kind.Delivered() {
+		d.nativeMetadata(&root, f)
+	}
 	if !d.object.Kind.Core() {
 		d.spec = decoder.macro(&root, "")
 	} else if read := bodies[d.object.Kind]; read != nil && root.kind == objectNode {

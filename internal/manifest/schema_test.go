@@ -202,6 +202,9 @@ func (g *schemaMaker) structure(t reflect.Type, path string) *jsonschema.Schema 
 			if allowed := schemaEnums[here]; allowed != nil {
 				s.Type, s.Types, s.Enum = "string", nil, allowed
 			}
+			if strings.HasSuffix(here, ".remediation.retries") {
+				s.Minimum = pointerTo(-1.0) // without end
+			}
 			if p.name == "restart" {
 				s.Type, s.Types, s.Pattern = "string", nil, "^(no|always|unless-stopped|on-failure(:[0-9]+)?)$"
 			}
@@ -228,6 +231,8 @@ var schemaEnums = map[string][]any{
 	"strategy.order":      {api.OrderStopFirst, api.OrderStartFirst},
 	"strategy.on_failure": {api.OnFailurePause, api.OnFailureRollback, api.OnFailureContinue},
 	"network_mode":        {"host", "none", "bridge"},
+	"driftDetection.mode": {"enabled", "warn", "disabled"},
+	"valuesFrom.kind":     {"Secret", "ConfigMap"},
 	"build.lang.name":     {"go", "nodejs", "node", "javascript", "bun", "python", "ruby", "rails"},
 }
 

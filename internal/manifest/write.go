@@ -21,7 +21,8 @@ type Section struct {
 }
 
 // Write writes objects as HCL that loads to the same objects: fields in the order of their struct, keys of tables
-// sorted, texts escaped. HCL has no form for labels and annotations, so an object with any is an error.
+// sorted, texts escaped. HCL has a form for the labels and annotations of kinds that are delivered to a cluster; another object with
+// any is an error.
 func Write(sections []Section) ([]byte, error) {
 	var w writer
 	for i, section := range sections {
@@ -41,8 +42,8 @@ func Write(sections []Section) ([]byte, error) {
 type writer struct{ bytes.Buffer }
 
 func (w *writer) object(o api.Object) error {
-	if len(o.Metadata.Labels)+len(o.Metadata.Annotations) > 0 {
-		return fmt.Errorf("HCL has no form for labels and annotations; write it as YAML")
+	if len(o.Metadata.Labels)+len(o.Metadata.Annotations) > 0 && !o.Kind.Delivered() {
+		return fmt.Errorf("HCL has no form for labels and annotations of %s; write it as YAML", o.Kind)
 	}
 	labels := quote(o.Scope) + " " + quote(o.Name)
 	if o.Scope == api.Unscoped {
@@ -62,10 +63,24 @@ func (w *writer) object(o api.Object) error {
 		if err != nil {
 			return err
 		}
+		w.metadata(o.Metadata)
 		w.body(t, fields)
 	}
 	w.WriteString("}\n")
 	return nil
+}
+
+// metadata writes labels and annotations.
+func (w *writer) metadata(m api.Metadata) {
+	for i, table := range []map[string]string{m.Labels, m.Annotations} {
+		values := map[string]any{}
+		for key, value := range table {
+			values[key] = value
+		}
+		if len(values) > 0 {
+			w.WriteString(metadataTables[i] + " = " + expression(values) + "\n")
+		}
+	}
 }
 
 // readObject decodes an object and keeps numbers as they are written.
