@@ -60,6 +60,11 @@ func (c *Client) Restart(ctx context.Context, target Target) (api.VerbResult, er
 	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/restart", query: target.query()})
 }
 
+// Reconcile sends an application of a Kubernetes cluster there again, and has it reconciled there at once.
+func (c *Client) Reconcile(ctx context.Context, target Target) (api.VerbResult, error) {
+	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/reconcile", query: target.query()})
+}
+
 // SyncNow polls the source of a sync at once. Its status has the answer's revision as ObservedRevision when that is done.
 func (c *Client) SyncNow(ctx context.Context, name string) (api.VerbResult, error) {
 	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/syncs/now", query: queryWith("name", name)})

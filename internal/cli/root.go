@@ -74,7 +74,7 @@ func (a *app) addCommands(root *cobra.Command) {
 	}
 	add("declare", "Declare:", a.applyCommand(), a.diffCommand(), a.deleteCommand(), a.initCommand(), a.importCommand(), a.adoptCommand(), a.fmtCommand(), a.configCommand(), a.syncCommand())
 	add("inspect", "Inspect:", a.getCommand(), a.describeCommand(), a.logsCommand(), a.releasesCommand(), a.runsCommand(), a.eventsCommand(), a.historyCommand(), a.auditCommand(), a.blameCommand(), a.statsCommand(), a.systemCommand(), a.nodesCommand(), a.accessTokensCommand(), a.sinksCommand())
-	add("act", "Act:", a.scaleCommand(), a.restartCommand(), a.stopCommand(), a.startCommand(), a.rollbackCommand(), a.rebootstrapCommand(), a.resumeCommand(), a.ingressCommand(), a.execCommand(), a.runCommand())
+	add("act", "Act:", a.scaleCommand(), a.restartCommand(), a.reconcileCommand(), a.stopCommand(), a.startCommand(), a.rollbackCommand(), a.rebootstrapCommand(), a.resumeCommand(), a.ingressCommand(), a.execCommand(), a.runCommand())
 	add("run", "Run Tend:", group(a.devCommand()), group(a.serverCommand()), group(a.agentCommand()), a.backupCommand(), a.restoreCommand(), a.pluginsCommand(), a.receivePackCommand(), a.dialStdioCommand(), a.sendMessageCommand(), a.versionCommand(), schemaCommand(a.streams))
 	add("many", "Several machines, labs, Kubernetes:", a.serversCommand(), a.cordonCommand(), a.drainCommand(), a.uncordonCommand(), a.rebalanceCommand(), a.keysCommand(), a.labCommand(), a.clustersCommand())
 	root.AddCommand(a.callPluginCommand(), a.remoteCommand(), a.psCommand())

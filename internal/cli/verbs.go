@@ -100,6 +100,20 @@ func scaleText(ref api.Ref, result api.VerbResult, replicas int) string {
 	return fmt.Sprintf("%s scaled to %d", ref, replicas)
 }
 
+func (a *app) reconcileCommand() *cobra.Command {
+	return a.verb(verb{
+		use: "reconcile [KIND] SCOPE/NAME", short: "reconcile an application of a Kubernetes cluster now",
+		long: "Send an application to its Kubernetes cluster again, unchanged, and have Flux reconcile it at once: the chart is fetched,
+" +
+			"values are read again, and a release that has no retries left is tried again." + exitStatusOfVerbs,
+		example: "  tend reconcile appinst prod/web",
+		act: func(ctx context.Context, c *client.Client, ref api.Ref, _ []string) (api.VerbResult, string, error) {
+			result, err := c.Reconcile(ctx, client.TargetOf(ref))
+			return result, fmt.Sprintf("%s is sent to its cluster again", ref), err
+		},
+	})
+}
+
 func (a *app) restartCommand() *cobra.Command {
 	return a.verb(verb{
 		use: "restart [KIND] SCOPE/NAME", short: "restart all pods, following the rollout strategy; also restarts stopped pods",

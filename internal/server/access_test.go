@@ -89,6 +89,7 @@ var calls = []struct{ route, query, body, who string }{
 	{"DELETE /v1/objects/{kind}/{scope}/{name}", "", "", changers},
 	{"POST /v1/scale", ofWeb + "&replicas=3", "", changers},
 	{"POST /v1/restart", ofWeb, "", changers},
+	{"POST /v1/reconcile", ofWeb, "", changers},
 	{"POST /v1/rollback", ofWeb, "", changers},
 	{"POST /v1/rebootstrap", ofWeb + "&ordinal=0", "", changers},
 	{"POST /v1/stop", ofWeb + "&freeze=1", "", changers},

@@ -40,6 +40,7 @@ func (s *Server) routes() {
 
 	typed(s, "POST", "/v1/scale", "Set the replicas of a workload", s.scale)
 	typed(s, "POST", "/v1/restart", "Replace every pod, by the workload's strategy", s.restart)
+	typed(s, "POST", "/v1/reconcile", "Send an application of a Kubernetes cluster there again, and reconcile it there at once", s.reconcile)
 	typed(s, "POST", "/v1/syncs/now", "Poll the source of a sync at once", s.syncNow)
 	typed(s, "POST", "/v1/rebootstrap", "Recreate one ordinal of a statefulset with empty volumes", s.rebootstrap)
 	typed(s, "POST", "/v1/resume", "End the pause after an older store was restored", s.resume)

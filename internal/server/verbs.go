@@ -48,6 +48,12 @@ func (s *Server) restart(ctx context.Context, in *TargetQuery) (api.VerbResult, 
 	})
 }
 
+func (s *Server) reconcile(ctx context.Context, in *TargetQuery) (api.VerbResult, error) {
+	return s.verb(ctx, *in, func(target verbs.Target) (api.VerbResult, error) {
+		return s.Verbs.Reconcile(ctx, target, actorOf(ctx))
+	})
+}
+
 func (s *Server) syncNow(ctx context.Context, in *struct {
 	Name string `query:"name" required:"true"`
 },

@@ -87,3 +87,18 @@ func TestOrphans(t *testing.T) {
 		t.Errorf("of a cluster that is gone: deleting %v, orphaned %v", deleting, orphaned)
 	}
 }
+
+// TestReconcile: a nonce, and no new generation; what is no application in a cluster is refused with what to do instead.
+func TestReconcile(t *testing.T) {
+	w := newWorld(t)
+	w.mustApply(clusterObject("east"), instanceOf("east", "cloud"), deployment("prod", "web", `{"image":"web:1"}`))
+	ref := instanceOf("", "").Ref()
+	result, err := w.service.Reconcile(t.Context(), TargetOf(ref), "ann")
+	if err != nil || !result.Changed || w.object(ref).Metadata.Stamps[api.StampPull] == "" || w.object(ref).Metadata.Generation != 1 {
+		t.Errorf("%+v, %v: %+v", result, err, w.object(ref).Metadata)
+	}
+	_, err = w.service.Reconcile(t.Context(), Target{Name: "web"}, "ann")
+	if refused := wantReason(t, err, Invalid); !strings.Contains(refused.Next, "tend restart") {
+		t.Error(refused.Next)
+	}
+}

@@ -38,6 +38,7 @@ var nextCheck = map[string]string{
 	"config":      "set it again: a value that is stored already is left as it is",
 	"scale":       "scale again: a count that is stored already is left as it is",
 	"restart":     "check before you repeat: `tend get pods` shows whether pods are being replaced; a repeat replaces them again",
+	"reconcile":   "reconcile again: it changes nothing that is declared",
 	"rollback":    "check before you repeat: `tend releases` shows the release in force; a repeat may go back further",
 	"rebootstrap": "check before you repeat: `tend get pods` shows whether the pod is being replaced; a repeat empties its volumes again",
 }

@@ -70,6 +70,7 @@ var Rules = map[string]Rule{
 	"DELETE /v1/objects/{kind}/{scope}/{name}": {api.Deployer, Named, "delete", ""},
 	"POST /v1/scale":                           {api.Deployer, Named, "scale", ""},
 	"POST /v1/restart":                         {api.Deployer, Named, "restart", ""},
+	"POST /v1/reconcile":                       {api.Deployer, Named, "reconcile", ""},
 	"POST /v1/rollback":                        {api.Deployer, Named, "rollback", ""},
 	"POST /v1/rebootstrap":                     {api.Deployer, Named, "rebootstrap", ""},
 	"POST /v1/stop":                            {api.Deployer, Named, "stop", ""},

@@ -69,6 +69,9 @@ func Payload(object api.Object) (json.RawMessage, error) {
 	maps.Copy(out.Metadata.Annotations, object.Metadata.Annotations)
 	out.Metadata.Labels[pull.LabelManagedBy], out.Metadata.Labels[pull.LabelClusterID] = pull.ManagedBy, ClusterOf(object)
 	out.Metadata.Annotations[AnnotationVersion] = object.Metadata.UID + "." + strconv.FormatInt(object.Metadata.Generation, 10)
+	if nonce := object.Metadata.Stamps[api.StampPull]; nonce != "" && object.Kind == api.KindApplicationInstance {
+		out.Metadata.Annotations[pull.AnnotationRequestedAt] = nonce // what is sent again by force, Flux reconciles at once
+	}
 	var err error
 	if object.Kind == api.KindOperation {
 		err = out.operation(object)

@@ -63,3 +63,29 @@ func TestPayload(t *testing.T) {
 		})
 	}
 }
+
+// TestForcedPayloadAsksFlux: what is sent again by force asks Flux to reconcile, with another value each time; an operation does not.
+func TestForcedPayloadAsksFlux(t *testing.T) {
+	const spec = `{"cluster":"east","appRef":{"catalogId":"x"},"chart":{"sourceType":"oci","url":"oci://r/c","name":"x","version":"1.0.0"},` +
+		`"release":{"name":"cloud"},"values":{"source":"inline","inline":{}}}`
+	asked := func(kind api.Kind, spec, nonce string) any {
+		object := api.Object{Kind: kind, Scope: "org", Name: "cloud", Spec: []byte(spec), Metadata: api.Metadata{UID: "u1", Generation: 3}}
+		if nonce != "" {
+			object.Metadata.Stamps = map[string]string{api.StampPull: nonce}
+		}
+		payload, err := Payload(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		annotations := normal(t, payload).(map[string]any)["metadata"].(map[string]any)["annotations"].(map[string]any)
+		return annotations["reconcile.fluxcd.io/requestedAt"]
+	}
+	for nonce, want := range map[string]any{"": nil, "m1": "m1", "m2": "m2"} {
+		if got := asked(api.KindApplicationInstance, spec, nonce); got != want {
+			t.Errorf("nonce %q: %v is asked for", nonce, got)
+		}
+	}
+	if got := asked(api.KindOperation, `{"cluster":"east","targetRef":{"name":"cloud"},"type":"Backup","engine":"velero"}`, "m1"); got != nil {
+		t.Errorf("an operation asks for %v", got)
+	}
+}

@@ -56,10 +56,16 @@ var ErrPassing = errors.New("the API server could not say")
 type ConflictError struct {
 	Manager string
 	Field   string
+	// Next is what a person can do about it; "" if that is not known.
+	Next string
 }
 
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("field manager %s has set %s to another value", e.Manager, e.Field)
+	text := fmt.Sprintf("field manager %s has set %s to another value", e.Manager, e.Field)
+	if e.Next != "" {
+		text += ": " + e.Next
+	}
+	return text
 }
 
 // Credentials keep what the agent authenticates with.

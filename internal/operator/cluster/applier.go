@@ -50,9 +50,13 @@ func (a *applier) Apply(ctx context.Context, manifest json.RawMessage) (api.Clus
 	if err != nil {
 		return api.ClusterResource{}, err
 	}
-	if err := a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), owner); err != nil {
+	takeOver, err := a.takeOver(ctx, wanted)
+	if err != nil {
+		return api.ClusterResource{}, err
+	}
+	if err := apply.Object(ctx, a.Client, wanted, takeOver); err != nil {
 		if conflicts := apply.Conflicts(err); len(conflicts) > 0 {
-			return api.ClusterResource{}, conflictOf(conflicts)
+			return api.ClusterResource{}, a.conflictOf(ctx, wanted, conflicts)
 		}
 		return api.ClusterResource{}, fmt.Errorf("apply %s %s/%s: %w", wanted.GetKind(), wanted.GetNamespace(), wanted.GetName(), passing(err))
 	}
@@ -107,15 +111,39 @@ func allowed(kind schema.GroupVersionKind) error {
 	return fmt.Errorf("a control plane may write ApplicationInstances and Operations here, not %s %s", kind.GroupVersion(), kind.Kind)
 }
 
-// conflictOf returns the conflict of a job: its fields, and the first of their managers.
-func conflictOf(conflicts []apply.Conflict) error {
+// takeOver returns the managers whose fields a manifest asks to take over. It asks once: what it asks for is on the object then.
+func (a *applier) takeOver(ctx context.Context, wanted *unstructured.Unstructured) ([]string, error) {
+	asked := wanted.GetAnnotations()[identity.AnnotationTakeOver]
+	if asked == "" {
+		return nil, nil
+	}
+	live, err := a.live(ctx, api.ClusterResource{
+		APIVersion: wanted.GetAPIVersion(), Kind: wanted.GetKind(), Namespace: wanted.GetNamespace(), Name: wanted.GetName(),
+	})
+	if err != nil || live == nil || live.GetAnnotations()[identity.AnnotationTakeOver] == asked {
+		return nil, err
+	}
+	return apply.Managers(asked), nil
+}
+
+// conflictOf returns the conflict of a job: its fields, the first of their managers, and how they are had.
+func (a *applier) conflictOf(ctx context.Context, wanted *unstructured.Unstructured, conflicts []apply.Conflict) error {
 	var fields []string
 	for _, c := range conflicts {
 		if c.Manager == conflicts[0].Manager {
 			fields = append(fields, c.Field)
 		}
 	}
-	return &agent.ConflictError{Manager: conflicts[0].Manager, Field: strings.Join(fields, ", ")}
+	managers := apply.ManagersOf(conflicts)
+	next := fmt.Sprintf("to take the fields over, give the object the annotation %s = %q and apply it",
+		identity.AnnotationTakeOver, strings.Join(managers, ","))
+	live, err := a.live(ctx, api.ClusterResource{
+		APIVersion: wanted.GetAPIVersion(), Kind: wanted.GetKind(), Namespace: wanted.GetNamespace(), Name: wanted.GetName(),
+	})
+	if command := apply.GiveUp(live, managers); err == nil && command != "" {
+		next += "; to give them up in the cluster: " + command
+	}
+	return &agent.ConflictError{Manager: conflicts[0].Manager, Field: strings.Join(fields, ", "), Next: next}
 }
 
 // Delete asks that a resource go, if it is the control plane's.

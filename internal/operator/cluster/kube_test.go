@@ -151,6 +151,50 @@ func TestAConflictNamesManagerAndField(t *testing.T) {
 	}
 }
 
+// TestAManifestTakesOver: an annotation that names the manager has its fields taken over, once; then they are its own again.
+func TestAManifestTakesOver(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	theirs := func(catalog string) {
+		object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+			"appRef": map[string]any{"catalogId": catalog}, "mode": "placeholder",
+		}}}
+		object.SetGroupVersionKind(applicationInstance)
+		object.SetNamespace(w.namespace)
+		object.SetName("web")
+		if err := w.user.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("kubectl-of-a-person"), client.ForceOwnership); err != nil {
+			t.Fatal(err)
+		}
+	}
+	catalog := func(want string) {
+		t.Helper()
+		kubetest.Eventually(t, "catalogId "+want, func(ctx context.Context) error {
+			live, err := w.get(ctx, applicationInstance, "web")
+			if id, _, _ := unstructured.NestedString(live.Object, "spec", "appRef", "catalogId"); err == nil && id != want {
+				return fmt.Errorf("catalogId is %s", id)
+			}
+			return err
+		})
+	}
+	theirs("theirs")
+	object := web(w.name, w.namespace, 1)
+	w.tend.put(object)
+	conflict := func(status api.DeliveredStatus) bool {
+		return status.Phase == api.DeliveredConflict && strings.Contains(status.Delivery.Error, "kubectl patch applicationinstance web") &&
+			strings.Contains(status.Delivery.Error, `apps.vworkspace.io/take-over = "kubectl-of-a-person"`)
+	}
+	w.tend.says("conflict", object, conflict)
+	object.Metadata.Annotations = map[string]string{"apps.vworkspace.io/take-over": "kubectl-of-a-person"}
+	w.tend.put(object)
+	catalog("web")
+	theirs("again")
+	object = web(w.name, w.namespace, 2)
+	object.Metadata.Annotations = map[string]string{"apps.vworkspace.io/take-over": "kubectl-of-a-person"}
+	w.tend.put(object)
+	w.tend.says("conflict", object, conflict)
+	catalog("again")
+}
+
 // TestCredentials: their Secret belongs to the Cluster; rotation replaces the token, which works; nothing writes the spec.
 func TestCredentials(t *testing.T) {
 	w := newWorld(t)
