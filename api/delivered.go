@@ -17,6 +17,9 @@ type DeliveredStatus struct {
 	Delivery *DeliveryStatus `json:"delivery,omitempty"`
 	// Endpoints are where the application is reached, as the cluster says.
 	Endpoints []ClusterEndpoint `json:"endpoints,omitempty"`
+	// Objects are what the application consists of in the cluster, as Flux reports it: the first 100 of ObjectCount.
+	Objects     []ClusterResource `json:"objects,omitempty"`
+	ObjectCount int               `json:"objectCount,omitempty"`
 	// Conditions are Tend's own (Ready, Progressing, Degraded, Delivered), and those that the cluster reports.
 	Conditions []Condition `json:"conditions,omitempty"`
 }
@@ -118,6 +121,9 @@ type ClusterReport struct {
 	// Conditions are those of the resource, each as it was reported last.
 	Conditions []ReportedCondition `json:"conditions,omitempty"`
 	Endpoints  []ClusterEndpoint   `json:"endpoints,omitempty"`
+	// Objects are those of the release, the first 100 of ObjectCount.
+	Objects     []ClusterResource `json:"objects,omitempty"`
+	ObjectCount int               `json:"objectCount,omitempty"`
 	// Seen are the hashes of the last events, so that none is taken twice.
 	Seen []string `json:"seen,omitempty"`
 }

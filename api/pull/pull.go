@@ -138,8 +138,19 @@ type Event struct {
 	ResourceRef api.ClusterResource   `json:"resourceRef"`
 	Conditions  []Condition           `json:"conditions,omitempty"`
 	Endpoints   []api.ClusterEndpoint `json:"endpoints,omitempty"`
-	Timestamp   time.Time             `json:"timestamp"`
+	// Inventory is what an application consists of; nil says nothing of it.
+	Inventory *Inventory `json:"inventory,omitempty"`
+	Timestamp time.Time  `json:"timestamp"`
 }
+
+// Inventory is what an application consists of: the first MaxInventory objects of Count.
+type Inventory struct {
+	Count   int                   `json:"count"`
+	Objects []api.ClusterResource `json:"objects,omitempty"`
+}
+
+// MaxInventory bounds the objects of an Inventory.
+const MaxInventory = 100
 
 // Error is the body of an answer that is an error.
 type Error struct {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -162,6 +164,26 @@ func describeDelivered(w plain, object api.Object, now time.Time) {
 	}
 	for _, e := range status.Endpoints {
 		w.printf("  %s %s\n", e.Name, e.URL)
+	}
+	describeInventory(w, status)
+}
+
+// describeInventory lists what an application consists of in its cluster, kind by kind.
+func describeInventory(w plain, status api.DeliveredStatus) {
+	if status.ObjectCount == 0 {
+		return
+	}
+	byKind := map[string][]string{}
+	for _, o := range status.Objects {
+		byKind[o.Kind] = append(byKind[o.Kind], o.Name)
+	}
+	w.printf("  %d objects in the cluster", status.ObjectCount)
+	if shown := len(status.Objects); shown < status.ObjectCount {
+		w.printf(", of which the first %d are", shown)
+	}
+	w.printf(":\n")
+	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
+		w.printf("    %s %s\n", kind, strings.Join(byKind[kind], ", "))
 	}
 }
 

@@ -103,8 +103,7 @@ func scaleText(ref api.Ref, result api.VerbResult, replicas int) string {
 func (a *app) reconcileCommand() *cobra.Command {
 	return a.verb(verb{
 		use: "reconcile [KIND] SCOPE/NAME", short: "reconcile an application of a Kubernetes cluster now",
-		long: "Send an application to its Kubernetes cluster again, unchanged, and have Flux reconcile it at once: the chart is fetched,
-" +
+		long: "Send an application to its Kubernetes cluster again, unchanged, and have Flux reconcile it at once: the chart is fetched,\n" +
 			"values are read again, and a release that has no retries left is tried again." + exitStatusOfVerbs,
 		example: "  tend reconcile appinst prod/web",
 		act: func(ctx context.Context, c *client.Client, ref api.Ref, _ []string) (api.VerbResult, string, error) {

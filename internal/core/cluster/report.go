@@ -170,6 +170,9 @@ func TakeEvent(stored *api.ClusterReport, uid string, event pull.Event, now time
 		}
 		changed = true
 	}
+	if event.Inventory != nil && !next.isStale(event.ResourceRef.UID, event.ResourceRef.Generation) {
+		changed = next.inventory(*event.Inventory) || changed
+	}
 	if !changed {
 		return next.ClusterReport, Repeated
 	}
@@ -178,6 +181,21 @@ func TakeEvent(stored *api.ClusterReport, uid string, event pull.Event, now time
 		next.Seen = next.Seen[max(len(next.Seen)-maxSeen, 0):]
 	}
 	return next.ClusterReport, Taken
+}
+
+// inventory records what an application consists of. It reports whether that was not known.
+func (r *report) inventory(has pull.Inventory) bool {
+	var objects []api.ClusterResource
+	for _, o := range has.Objects[:min(len(has.Objects), pull.MaxInventory)] {
+		objects = append(objects, api.ClusterResource{
+			APIVersion: short(o.APIVersion, maxWord), Kind: short(o.Kind, maxWord), Namespace: short(o.Namespace, maxWord), Name: short(o.Name, 2*maxWord),
+		})
+	}
+	if slices.Equal(objects, r.Objects) && r.ObjectCount == has.Count {
+		return false
+	}
+	r.Objects, r.ObjectCount = objects, max(has.Count, len(objects))
+	return true
 }
 
 // at returns when something was reported: its own time, unless it has none or is in the future.

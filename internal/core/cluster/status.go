@@ -19,6 +19,7 @@ func (in Input) status(job *api.ClusterJob, retry time.Time) api.DeliveredStatus
 	next := api.DeliveredStatus{ObservedRevision: in.Revision, Delivery: in.delivery(job, retry)}
 	if in.Report != nil {
 		next.ObservedGeneration, next.Endpoints = in.Report.Observed, in.Report.Endpoints
+		next.Objects, next.ObjectCount = in.Report.Objects, in.Report.ObjectCount
 	}
 	delivered := in.delivered(job)
 	ready := in.ready(delivered)

@@ -30,6 +30,8 @@ type Observation struct {
 	// ObservedGeneration is the one that its conditions speak of.
 	ObservedGeneration int64
 	Conditions         []pull.Condition
+	// Inventory is what it consists of; nil if it consists of nothing.
+	Inventory *pull.Inventory
 }
 
 // settled reports whether the conditions are those of the present generation, and say that nothing is under way any more.

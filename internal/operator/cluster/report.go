@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"reflect"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,12 +43,26 @@ func observationOf(object client.Object) agent.Observation {
 		values, _, _ := unstructured.NestedMap(o.Object, "status")
 		// The API server has checked it by the schema; what can't be read says nothing.
 		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(values, &status)
+		seen.Inventory = inventoryOf(values)
 	}
 	seen.ObservedGeneration = status.ObservedGeneration
 	for _, c := range status.Conditions {
 		seen.Conditions = append(seen.Conditions, conditionOf(c, status.ObservedGeneration))
 	}
 	return seen
+}
+
+// inventoryOf returns what a status says that the application consists of.
+func inventoryOf(status map[string]any) *pull.Inventory {
+	var has struct {
+		Inventory      []api.ClusterResource `json:"inventory"`
+		InventoryCount int                   `json:"inventoryCount"`
+	}
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(status, &has) // as above
+	if has.InventoryCount == 0 {
+		return nil
+	}
+	return &pull.Inventory{Count: has.InventoryCount, Objects: has.Inventory}
 }
 
 func conditionOf(c metav1.Condition, observed int64) pull.Condition {
@@ -65,7 +80,8 @@ func isReported(object client.Object) bool {
 	return object.GetLabels()[identity.LabelManagedBy] == identity.ManagedBy
 }
 
-// changes returns an event for each condition that differs from what it was, and for each one if nothing was known before.
+// changes returns an event for each condition that differs from what it was, and for each one if nothing was known before; and one
+// for the inventory, if that differs.
 func changes(before, now agent.Observation, at time.Time) (events []pull.Event) {
 	known := map[string]pull.Condition{}
 	if before.Resource.UID == now.Resource.UID {
@@ -82,7 +98,18 @@ func changes(before, now agent.Observation, at time.Time) (events []pull.Event) 
 			Conditions: []pull.Condition{c}, Timestamp: at.UTC(),
 		})
 	}
-	return events
+	var was *pull.Inventory
+	if before.Resource.UID == now.Resource.UID {
+		was = before.Inventory
+	}
+	if reflect.DeepEqual(was, now.Inventory) {
+		return events
+	}
+	inventory := now.Inventory
+	if inventory == nil {
+		inventory = &pull.Inventory{} // it has lost what it had
+	}
+	return append(events, pull.Event{Kind: pull.EventConditionTransition, ResourceRef: now.Resource, Inventory: inventory, Timestamp: at.UTC()})
 }
 
 // eventKey identifies a transition: a condition that goes and returns in one generation has two.

@@ -149,7 +149,7 @@ func (c *Connection) snapshot(ctx context.Context, to *agent.Agent) error {
 		if err := waitForRoom(ctx, to); err != nil {
 			return err
 		}
-		to.Emit(pull.Event{Kind: pull.EventConditionTransition, ResourceRef: seen.Resource, Conditions: seen.Conditions, Timestamp: c.Now().UTC()})
+		to.Emit(pull.Event{Kind: pull.EventConditionTransition, ResourceRef: seen.Resource, Conditions: seen.Conditions, Inventory: seen.Inventory, Timestamp: c.Now().UTC()})
 	}
 	return nil
 }
