@@ -155,10 +155,8 @@ func TestAConflictNamesManagerAndField(t *testing.T) {
 func TestAManifestTakesOver(t *testing.T) {
 	w := newWorld(t)
 	w.connect()
-	theirs := func(catalog string) {
-		object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
-			"appRef": map[string]any{"catalogId": catalog}, "mode": "placeholder",
-		}}}
+	theirs := func(spec map[string]any) {
+		object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 		object.SetGroupVersionKind(applicationInstance)
 		object.SetNamespace(w.namespace)
 		object.SetName("web")
@@ -176,7 +174,7 @@ func TestAManifestTakesOver(t *testing.T) {
 			return err
 		})
 	}
-	theirs("theirs")
+	theirs(map[string]any{"appRef": map[string]any{"catalogId": "theirs"}, "mode": "placeholder"})
 	object := web(w.name, w.namespace, 1)
 	w.tend.put(object)
 	conflict := func(status api.DeliveredStatus) bool {
@@ -187,7 +185,7 @@ func TestAManifestTakesOver(t *testing.T) {
 	object.Metadata.Annotations = map[string]string{"apps.vworkspace.io/take-over": "kubectl-of-a-person"}
 	w.tend.put(object)
 	catalog("web")
-	theirs("again")
+	theirs(map[string]any{"appRef": map[string]any{"catalogId": "again"}})
 	object = web(w.name, w.namespace, 2)
 	object.Metadata.Annotations = map[string]string{"apps.vworkspace.io/take-over": "kubectl-of-a-person"}
 	w.tend.put(object)

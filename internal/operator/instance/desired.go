@@ -101,26 +101,29 @@ func helmRelease(instance *appsv1alpha1.ApplicationInstance, chart *appsv1alpha1
 // over inline values here, and over others by Flux, to which values count more than valuesFrom, and the last of valuesFrom most.
 func setValues(spec map[string]any, declared *appsv1alpha1.ApplicationInstanceSpec, upgrade *Upgrade) error {
 	own := map[string]any{}
-	var from []any
+	var all []any
+	from := func(kind string, ref *appsv1alpha1.KeyRef) {
+		all = append(all, map[string]any{"kind": kind, "name": ref.Name, "valuesKey": ref.Key})
+	}
 	for i := range declared.ValuesFrom {
 		reference, err := asMap(&declared.ValuesFrom[i])
 		if err != nil {
 			return err
 		}
-		from = append(from, reference)
+		all = append(all, reference)
 	}
 	switch values := declared.Values; values.Source {
 	case appsv1alpha1.ValuesSecret:
-		from = append(from, map[string]any{"kind": "Secret", "name": values.SecretRef.Name, "valuesKey": values.SecretRef.Key})
+		from("Secret", values.SecretRef)
 	case appsv1alpha1.ValuesConfigMap:
-		from = append(from, map[string]any{"kind": "ConfigMap", "name": values.ConfigMapRef.Name, "valuesKey": values.ConfigMapRef.Key})
+		from("ConfigMap", values.ConfigMapRef)
 	case appsv1alpha1.ValuesInline:
 		if err := json.Unmarshal(values.Inline.Raw, &own); err != nil {
 			return fmt.Errorf("values.inline: %w", err)
 		}
 	}
-	if len(from) > 0 {
-		spec["valuesFrom"] = from
+	if len(all) > 0 {
+		spec["valuesFrom"] = all
 	}
 	if upgrade != nil {
 		own = merge(own, upgrade.Values)
