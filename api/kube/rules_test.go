@@ -137,7 +137,7 @@ func TestClusterRules(t *testing.T) {
 	})
 }
 
-// TestStartedOperationIsFixed: parameters can't be changed once an operation runs, and a terminal phase never.
+// TestStartedOperationIsFixed: parameters can't be changed once an operation has started, and a terminal phase never.
 func TestStartedOperationIsFixed(t *testing.T) {
 	server := kubetest.Shared()
 	namespace, writer := server.Namespace(t), server.Client(t, "rules")
@@ -150,17 +150,18 @@ func TestStartedOperationIsFixed(t *testing.T) {
 		set(t, operation, name, "status", "phase")
 		return writer.Status().Update(t.Context(), operation)
 	}
-	if err := phase("Running"); err != nil {
+	set(t, operation, "2026-11-28T12:00:00Z", "status", "startedAt") // the engine has not begun, but its object was asked for
+	if err := phase("Pending"); err != nil {
 		t.Fatal(err)
 	}
 	set(t, operation, int64(2), "spec", "parameters", "ttl", "hours")
 	if err := writer.Update(t.Context(), operation); err == nil || !strings.Contains(err.Error(), "spec.parameters can't be changed") {
-		t.Errorf("change of a running operation's parameters: %v", err)
+		t.Errorf("change of a started operation's parameters: %v", err)
 	}
 	set(t, operation, int64(1), "spec", "parameters", "ttl", "hours")
 	operation.SetLabels(map[string]string{"a": "b"})
 	if err := writer.Update(t.Context(), operation); err != nil {
-		t.Errorf("change of a running operation's labels: %v", err)
+		t.Errorf("change of a started operation's labels: %v", err)
 	}
 	if err := phase("Succeeded"); err != nil {
 		t.Fatal(err)

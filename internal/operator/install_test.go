@@ -43,6 +43,7 @@ veleroNamespace: velero
 cluster: {name: berlin, endpoint: "https://tend.example.org:7700"}
 agent: {enabled: false, pollInterval: 1m, credentialsSecret: credentials}
 approvalClaimSecret: {name: approvals}
+runner: {namespaces: [elsewhere]}
 metrics: {port: 9090}
 nodeSelector: {disk: ssd}
 tolerations: [{key: a, operator: Exists, effect: NoSchedule}]
@@ -85,6 +86,10 @@ func TestInstallations(t *testing.T) {
 	}
 	other := render(t, everything, "helm", chart, "elsewhere")
 	install(t, server, other)
+	runner := &corev1.ServiceAccount{}
+	if err := admin.Get(t.Context(), client.ObjectKey{Namespace: "elsewhere", Name: "vworkspace-operation-runner"}, runner); err != nil {
+		t.Errorf("the account of operations: %v", err)
+	}
 	for _, objects := range [][]*unstructured.Unstructured{kustomized, plain, other} {
 		knowsFlags(t, objects)
 	}

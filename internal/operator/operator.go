@@ -49,7 +49,7 @@ type Options struct {
 	Policy gate.Policy
 	// Webhooks is where the admission webhooks are served; nil is nowhere.
 	Webhooks *Webhooks
-	// VeleroNamespace is where Velero's objects are created. Default: the namespace of the operation.
+	// VeleroNamespace is where Velero's objects are created. Default: where a BackupStorageLocation is.
 	VeleroNamespace string
 	// ApprovalSecret is what claims of approvals are checked with. Default: none, and no claim is valid.
 	ApprovalSecret []byte

@@ -46,7 +46,7 @@ func (w *Webhooks) add(made manager.Manager, namespace string, instances instanc
 		service := identity.ServiceWebhook + "." + namespace + ".svc"
 		names = []string{service, service + ".cluster.local"}
 	}
-	if err := servingcert.Add(made, servingcert.Options{Namespace: namespace, Names: names, Certificate: &w.certificate, Now: time.Now}); err != nil {
+	if err := servingcert.Add(made, servingcert.Options{Namespace: namespace, Names: names, Certificate: &w.certificate, ClusterID: operations.ClusterID, Now: time.Now}); err != nil {
 		return err
 	}
 	if err := instance.AddWebhook(made, instances); err != nil {

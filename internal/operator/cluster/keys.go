@@ -20,6 +20,8 @@ type appliedJobs struct {
 	Client    client.Client
 	Live      client.Reader
 	Namespace string
+	// ClusterID is the identity that the cluster is registered under.
+	ClusterID string
 }
 
 // Load returns the text as it is stored now; empty if there is none.
@@ -39,7 +41,11 @@ func (a *appliedJobs) Save(ctx context.Context, text []byte) error {
 	}}
 	wanted.SetNamespace(a.Namespace)
 	wanted.SetName(identity.ConfigMapAppliedJobs)
-	wanted.SetLabels(map[string]string{identity.LabelManagedBy: identity.ManagedBy})
+	labels := map[string]string{identity.LabelManagedBy: identity.ManagedBy}
+	if a.ClusterID != "" {
+		labels[identity.LabelClusterID] = a.ClusterID
+	}
+	wanted.SetLabels(labels)
 	if err := a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), owner); err != nil {
 		return fmt.Errorf("write the ConfigMap %s/%s: %w", a.Namespace, identity.ConfigMapAppliedJobs, err)
 	}

@@ -204,6 +204,10 @@ const jobDone = `{"status":{"startTime":"2026-11-25T12:00:00Z","completionTime":
 // runs has an operation run a Job to its end, and deletes the operation.
 func (w *world) runs() {
 	w.Helper()
+	runner := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: identity.RunnerServiceAccount}}
+	if err := w.user.Create(w.Context(), runner); err != nil {
+		w.Fatal(err)
+	}
 	op := &opsv1alpha1.Operation{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "run"},
 		Spec: opsv1alpha1.OperationSpec{

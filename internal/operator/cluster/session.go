@@ -174,7 +174,7 @@ func (c *Connection) newAgent(w Wanted, secret *store, http httpClient, health f
 		Endpoint: w.Link.Endpoint, HTTP: http, Credentials: secret, Wait: c.Wait, Health: health, UserAgent: c.UserAgent, Now: c.Now, Logger: c.Log,
 		Taken: c.Taken, Finished: c.Finished,
 		Applier: &applier{Client: c.Client, Live: c.Live, ClusterID: w.Link.ClusterID},
-		Keys:    agent.NewKeys(&appliedJobs{Client: c.Client, Live: c.Live, Namespace: c.Secret.Namespace}, c.Now),
+		Keys:    agent.NewKeys(&appliedJobs{Client: c.Client, Live: c.Live, Namespace: c.Secret.Namespace, ClusterID: w.Link.ClusterID}, c.Now),
 	})
 }
 

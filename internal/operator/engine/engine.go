@@ -22,6 +22,10 @@ type Request struct {
 	// VeleroNamespace is where Velero's objects are created. Default: the operation's namespace. A stock Velero looks
 	// only at the namespace it is installed in.
 	VeleroNamespace string
+	// SnapshotDriver is the driver of the VolumeSnapshotClass that a backup of Velero names. Default: it names none.
+	SnapshotDriver string
+	// Pods are those of the operation's Job. Default: none is known.
+	Pods []Pod
 	// Release is the target's deployed Helm release, for the engine helmHookJob. Nil means that there is none.
 	Release *Release
 }
@@ -68,6 +72,9 @@ var (
 	KindReplicationDestination = schema.GroupVersionKind{Group: "volsync.backube", Version: "v1alpha1", Kind: "ReplicationDestination"}
 	KindVolumeSnapshot         = schema.GroupVersionKind{Group: "snapshot.storage.k8s.io", Version: "v1", Kind: "VolumeSnapshot"}
 )
+
+// KindStorageLocation is the kind by which the namespace is found that Velero works in.
+var KindStorageLocation = schema.GroupVersionKind{Group: "velero.io", Version: "v1", Kind: "BackupStorageLocation"}
 
 // Kinds returns all kinds whose changes are progress of operations.
 func Kinds() []schema.GroupVersionKind {

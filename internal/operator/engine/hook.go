@@ -46,7 +46,7 @@ func (h hookJob) Object(req Request) (*unstructured.Unstructured, error) {
 	more[identity.LabelHookName] = params.HookName
 	template, _ := spec["template"].(map[string]any)
 	labelPods(template, more)
-	params.apply(spec)
+	params.apply(spec, Timeout(req.Operation))
 	made := object(req, subject, spec)
 	made.SetLabels(more)
 	made.SetAnnotations(map[string]string{annotationHook: params.HookName})
@@ -119,6 +119,6 @@ func integers(value any) any {
 	return value
 }
 
-func (hookJob) Observe(_ Request, observed *unstructured.Unstructured) Progress {
-	return jobProgress(observed, opsv1alpha1.RunningHelmHookJobActive, opsv1alpha1.SucceededHelmHookJob, opsv1alpha1.FailedHelmHookJob)
+func (hookJob) Observe(req Request, observed *unstructured.Unstructured) Progress {
+	return jobProgress(req, observed, opsv1alpha1.RunningHelmHookJobActive, opsv1alpha1.SucceededHelmHookJob, opsv1alpha1.FailedHelmHookJob)
 }

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"cmp"
+	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -35,10 +37,16 @@ type jobLimits struct {
 	TTL                   *int64 `json:"ttlSecondsAfterFinished"`
 }
 
-// apply sets the limits of a Job. A timeout is the Job's deadline, unless it has one of its own.
-func (l jobLimits) apply(spec map[string]any) {
+// apply sets the limits of a Job. The operation's timeout is the Job's deadline, unless it has one of its own.
+func (l jobLimits) apply(spec map[string]any, limit time.Duration) {
 	setPointer(spec, "backoffLimit", l.BackoffLimit)
-	setPointer(spec, "activeDeadlineSeconds", cmp.Or(l.ActiveDeadlineSeconds, l.TimeoutSeconds))
+	switch {
+	case l.ActiveDeadlineSeconds != nil:
+		spec["activeDeadlineSeconds"] = *l.ActiveDeadlineSeconds
+	case l.TimeoutSeconds == nil && spec["activeDeadlineSeconds"] != nil: // the chart's own
+	case limit > 0:
+		spec["activeDeadlineSeconds"] = int64(limit / time.Second)
+	}
 	spec["ttlSecondsAfterFinished"] = int64(jobTTL)
 	setPointer(spec, "ttlSecondsAfterFinished", l.TTL)
 }
@@ -81,7 +89,7 @@ func (j job) Object(req Request) (*unstructured.Unstructured, error) {
 	}}
 	labelPods(template, labels(req))
 	spec := map[string]any{"template": template}
-	params.apply(spec)
+	params.apply(spec, Timeout(req.Operation))
 	return object(req, subject, spec), nil
 }
 
@@ -95,40 +103,74 @@ func labelPods(template map[string]any, more map[string]string) {
 	addLabels(metadata, more)
 }
 
-func (job) Observe(_ Request, observed *unstructured.Unstructured) Progress {
-	return jobProgress(observed, opsv1alpha1.RunningJobPodActive, opsv1alpha1.SucceededJob, opsv1alpha1.FailedEngine)
+func (job) Observe(req Request, observed *unstructured.Unstructured) Progress {
+	return jobProgress(req, observed, opsv1alpha1.RunningJobPodActive, opsv1alpha1.SucceededJob, opsv1alpha1.FailedEngine)
 }
 
 // jobProgress reads the status of a Job. Of its conditions, Complete and Failed are final: they come when all its pods
 // have ended. The reason broken is that of failures which have none of their own.
-func jobProgress(observed *unstructured.Unstructured, active, complete, broken string) Progress {
-	return jobState(observed, active, complete, broken).
+func jobProgress(req Request, observed *unstructured.Unstructured, active, complete, broken string) Progress {
+	return jobState(observed, lastPod(req.Pods), active, complete, broken).
 		with("jobName", observed.GetName()).
 		with("succeeded", count(observed, "status", "succeeded")).
 		with("completionTime", text(observed, "status", "completionTime"))
 }
 
-func jobState(observed *unstructured.Unstructured, active, complete, broken string) Progress {
+func jobState(observed *unstructured.Unstructured, pod Pod, active, complete, broken string) Progress {
 	if done := conditionOf(observed, "Complete"); done.Status == "True" {
 		return succeeded(complete, cmp.Or(done.Message, "the Job has completed"))
 	}
 	if done := conditionOf(observed, "Failed"); done.Status == "True" {
-		reason := broken
-		switch done.Reason {
-		case "BackoffLimitExceeded":
-			reason = cmp.Or(hookReason(broken), opsv1alpha1.FailedJobBackoffExceeded)
-		case "DeadlineExceeded":
-			reason = opsv1alpha1.FailedJobDeadline
-		}
-		return failed(reason, cmp.Or(done.Message, done.Reason, "the Job has failed"))
+		return jobFailure(observed, done, pod, broken)
 	}
 	if held := conditionOf(observed, "Suspended"); held.Status == "True" {
-		return Progress{State: Suspended, Reason: active, Message: cmp.Or(held.Message, "the Job is suspended")}
+		return Progress{State: Suspended, Reason: opsv1alpha1.RunningPending, Message: cmp.Or(held.Message, "the Job is suspended")}
 	}
-	if text(observed, "status", "startTime") == "" {
-		return pending("the Job has not started")
+	now, ended := number(observed, "status", "active"), number(observed, "status", "failed")+number(observed, "status", "succeeded")
+	switch {
+	case now > 0 && number(observed, "status", "ready") > 0:
+		return running(active, "the Job's pod is active")
+	case now > 0:
+		return running(active, cmp.Or(pod.String(), "the Job's pod is active, and is not ready yet")).watched()
+	case ended > 0 || conditionOf(observed, "FailureTarget").Status == "True":
+		return running(opsv1alpha1.RunningEngineStarted, joined("no pod of the Job is active now", pod.String())).watched()
 	}
-	return running(active, "the Job's pod is active")
+	return pending(fmt.Sprintf("no pod of the Job exists yet; why: kubectl describe job %s -n %s", observed.GetName(), observed.GetNamespace()))
+}
+
+// jobFailure says why a Job failed. Kubernetes says only which of its limits was reached; the last pod says what went wrong.
+func jobFailure(observed *unstructured.Unstructured, done condition, pod Pod, broken string) Progress {
+	reason, message := broken, cmp.Or(done.Message, done.Reason, "the Job has failed")
+	switch done.Reason {
+	case "BackoffLimitExceeded":
+		reason = cmp.Or(hookReason(broken), opsv1alpha1.FailedJobBackoffExceeded)
+		if pod.Name != "" {
+			message = fmt.Sprintf("%s; pods that failed: %d. Its log: kubectl logs %s -n %s",
+				pod, number(observed, "status", "failed"), pod.Name, observed.GetNamespace())
+		}
+	case "DeadlineExceeded":
+		reason = opsv1alpha1.FailedJobDeadline
+		message += suffix(pod)
+	default:
+		message += suffix(pod)
+	}
+	return failed(reason, message).with("exitCode", pod.code())
+}
+
+// suffix returns what a pod says as the end of a message.
+func suffix(pod Pod) string {
+	if pod.String() == "" {
+		return ""
+	}
+	return "; " + pod.String()
+}
+
+// code returns the exit code as an output, or "" if the container did not exit.
+func (p Pod) code() string {
+	if !p.Exited {
+		return ""
+	}
+	return fmt.Sprint(p.ExitCode)
 }
 
 // hookReason returns the reason of a hook's Job, or "" for that of another Job.

@@ -44,10 +44,18 @@ type Progress struct {
 	Message string
 	// Outputs are the operation's results so far.
 	Outputs map[string]string
+	// Watch says that more can be known than changes of the subject tell: observe it again soon.
+	Watch bool
 }
 
 func pending(message string) Progress {
-	return Progress{State: Pending, Reason: opsv1alpha1.RunningEngineStarted, Message: message}
+	return Progress{State: Pending, Reason: opsv1alpha1.RunningPending, Message: message}
+}
+
+// watched returns the progress with Watch set.
+func (p Progress) watched() Progress {
+	p.Watch = true
+	return p
 }
 
 func running(reason, message string) Progress {

@@ -23,7 +23,7 @@ import (
 // TestTranscripts shows what each engine creates, and what it makes of a status. Run with -rewrite to write what it does
 // now, and read the difference.
 //
-//	object TYPE ENGINE [velero=NAMESPACE] [name=NAME] [release=none]   the input is the parameters in JSON
+//	object TYPE ENGINE [velero=NAMESPACE] [driver=DRIVER] [name=NAME] [release=none]   the input is the parameters in JSON
 //	observe TYPE ENGINE [oci]                                          the input is the object in YAML; parameters may follow ---
 //
 // Every object is a thing of the operation prod/nightly on the target web.
@@ -79,6 +79,8 @@ func objectOf(t *testing.T, d *datadriven.TestData) string {
 		switch arg.Key {
 		case "velero":
 			req.VeleroNamespace = arg.Vals[0]
+		case "driver":
+			req.SnapshotDriver = arg.Vals[0]
 		case "name":
 			req.Operation.Name = arg.Vals[0]
 		case "release":

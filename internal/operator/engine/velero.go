@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -54,7 +55,45 @@ func (v velero) Object(req Request) (*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	return object(req, subject, spec), nil
+	made := object(req, subject, spec)
+	if class := SnapshotClassOf(req.Operation); class != "" && req.SnapshotDriver != "" {
+		made.SetAnnotations(map[string]string{snapshotClassAnnotation + strings.ToLower(req.SnapshotDriver): class})
+	}
+	return made, nil
+}
+
+// snapshotClassAnnotation begins the annotation of a Backup by which Velero chooses a VolumeSnapshotClass. It ends in the
+// driver of the class: a Backup can have volumes of several drivers, and has no field for it.
+const snapshotClassAnnotation = "velero.io/csi-volumesnapshot-class_"
+
+// SnapshotClassOf returns the VolumeSnapshotClass that a backup of Velero names, or "".
+func SnapshotClassOf(op *opsv1alpha1.Operation) string {
+	if op.Spec.Engine != opsv1alpha1.EngineVelero || op.Spec.Type != opsv1alpha1.TypeBackup {
+		return ""
+	}
+	params, err := decode[backupParameters](Request{Operation: op})
+	if err != nil {
+		return ""
+	}
+	return cmp.Or(params.CSISnapshotClass, params.SnapshotClass)
+}
+
+// DefaultStorageLocation is the BackupStorageLocation of a backup that names none.
+const DefaultStorageLocation = "default"
+
+// VeleroNamespace returns where Velero works, from the namespaces that have a BackupStorageLocation: the operation's own, or
+// the only one there is.
+func VeleroNamespace(own string, withLocation []string) (string, error) {
+	all := slices.Compact(slices.Sorted(slices.Values(withLocation)))
+	switch {
+	case slices.Contains(all, own):
+		return own, nil
+	case len(all) == 1:
+		return all[0], nil
+	case len(all) == 0:
+		return "", errors.New("no namespace has a BackupStorageLocation, so Velero has nowhere to store backups: velero backup-location create")
+	}
+	return "", fmt.Errorf("the namespaces %s have a BackupStorageLocation: start the operator with --velero-namespace and one of them", strings.Join(all, ", "))
 }
 
 func (velero) spec(req Request) (map[string]any, error) {
@@ -67,7 +106,7 @@ func (velero) spec(req Request) (map[string]any, error) {
 	}
 	spec := map[string]any{
 		"includedNamespaces": []any{req.Operation.Namespace},
-		"storageLocation":    cmp.Or(params.StorageLocation, "default"),
+		"storageLocation":    cmp.Or(params.StorageLocation, DefaultStorageLocation),
 	}
 	if keep := cmp.Or(params.Retention, params.TTL); keep != "" {
 		ttl, err := Duration(keep)
@@ -77,7 +116,6 @@ func (velero) spec(req Request) (map[string]any, error) {
 		spec["ttl"] = ttl.String()
 	}
 	setPointer(spec, "snapshotVolumes", params.SnapshotVolumes)
-	set(spec, "csiSnapshotClassName", cmp.Or(params.CSISnapshotClass, params.SnapshotClass)) // not in every Velero's schema
 	setList(spec, "includedResources", params.IncludedResources)
 	setList(spec, "excludedResources", params.ExcludedResources)
 	return spec, nil
@@ -148,7 +186,7 @@ func (velero) progress(observed *unstructured.Unstructured, restore bool) Progre
 	}
 	switch phase := text(observed, "status", "phase"); phase {
 	case "", "New", "Queued", "ReadyToStart":
-		return pending("Velero has not begun")
+		return pending("Velero has not begun: does it run in the namespace " + observed.GetNamespace() + "?")
 	case "Completed":
 		return succeeded(completed, "Velero has completed")
 	case "PartiallyFailed":

@@ -149,7 +149,7 @@ func (volsync) progress(observed *unstructured.Unstructured) Progress {
 	message := cmp.Or(reconcileFault(observed), moverFault(observed), syncing.Message)
 	switch {
 	case syncing.Status == "" && synced == "" && message == "":
-		return pending("VolSync has not begun")
+		return pending("VolSync has not begun: does its controller run?")
 	case synced == "":
 		return running(opsv1alpha1.RunningVolSyncFirstSync, cmp.Or(message, "the first synchronization is in progress"))
 	case syncing.Status == "True":
@@ -187,7 +187,7 @@ func snapshotProgress(observed *unstructured.Unstructured) Progress {
 		return failed(opsv1alpha1.FailedVolumeSnapshot, fault)
 	}
 	if text(observed, "status", "boundVolumeSnapshotContentName") == "" {
-		return pending("the snapshot controller has not begun")
+		return pending("the snapshot controller has not begun: does it run?")
 	}
 	return running(opsv1alpha1.RunningEngineStarted, "the snapshot is being taken")
 }

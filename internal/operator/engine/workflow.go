@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -19,7 +20,6 @@ type workflowParameters struct {
 	Template           string            `json:"template"` // an older name of workflowTemplate
 	TemplateParameters map[string]string `json:"workflowTemplateParameters"`
 	ServiceAccount     string            `json:"serviceAccountName"`
-	TimeoutSeconds     *int64            `json:"timeoutSeconds"`
 	TargetChartVersion string            `json:"targetChartVersion"`
 	SnapshotClassName  string            `json:"snapshotClassName"`
 	FailureAction      string            `json:"failureAction"`
@@ -42,7 +42,9 @@ func (w workflow) Object(req Request) (*unstructured.Unstructured, error) {
 		"arguments":           map[string]any{"parameters": params.arguments(req)},
 		"podMetadata":         map[string]any{"labels": anyMap(labels(req))},
 	}
-	setPointer(spec, "activeDeadlineSeconds", params.TimeoutSeconds)
+	if limit := Timeout(req.Operation); limit > 0 {
+		spec["activeDeadlineSeconds"] = int64(limit / time.Second)
+	}
 	return object(req, subject, spec), nil
 }
 
@@ -83,7 +85,7 @@ func (workflow) progress(observed *unstructured.Unstructured) Progress {
 		return Progress{State: Suspended, Reason: opsv1alpha1.RunningWorkflowSuspended, Message: "the Workflow is suspended"}
 	}
 	if text(observed, "status", "phase") != "Running" {
-		return pending("Argo Workflows has not begun")
+		return pending("Argo Workflows has not begun: does its controller run?")
 	}
 	active, held := activeNodes(observed)
 	switch {

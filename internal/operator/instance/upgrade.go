@@ -22,7 +22,7 @@ func (r *Reconciler) upgrade(ctx context.Context, instance *appsv1alpha1.Applica
 	overlay := operation.OverlayOf(instance, operations.Items)
 	running := slices.ContainsFunc(operations.Items, func(op opsv1alpha1.Operation) bool {
 		return op.Spec.TargetRef.Name == instance.Name && op.Spec.Engine == opsv1alpha1.EngineHelm &&
-			op.Status.Phase == opsv1alpha1.PhaseRunning && op.Status.TargetGeneration == instance.Generation
+			operation.Underway(&op) && op.Status.TargetGeneration == instance.Generation
 	})
 	return &Upgrade{Version: overlay.Version, Values: overlay.Values, Running: running}, nil
 }

@@ -37,6 +37,14 @@ func readFolder(dir string) (objects []*unstructured.Unstructured, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if objects, err = readFiles(files...); err == nil && len(objects) == 0 {
+		err = fmt.Errorf("%s has no CRD", dir)
+	}
+	return objects, err
+}
+
+// readFiles returns the CRDs of YAML files.
+func readFiles(files ...string) (objects []*unstructured.Unstructured, err error) {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -54,9 +62,6 @@ func readFolder(dir string) (objects []*unstructured.Unstructured, err error) {
 				objects = append(objects, object)
 			}
 		}
-	}
-	if len(objects) == 0 {
-		return nil, fmt.Errorf("%s has no CRD", dir)
 	}
 	return objects, nil
 }

@@ -3,6 +3,7 @@
 package kubetest_test
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
@@ -45,16 +46,25 @@ func TestKindsAreServed(t *testing.T) {
 	server := kubetest.Shared()
 	namespace := server.Namespace(t)
 	writer := server.Client(t, "kinds")
-	for kind, version := range map[string]string{
-		"Backup": "velero.io/v1", "Workflow": "argoproj.io/v1alpha1", "ReplicationSource": "volsync.backube/v1alpha1",
-		"VolumeSnapshot": "snapshot.storage.k8s.io/v1",
+	for kind, given := range map[string]struct{ version, spec string }{
+		"Backup":                 {"velero.io/v1", `{"storageLocation":"default"}`},
+		"Workflow":               {"argoproj.io/v1alpha1", `{"workflowTemplateRef":{"name":"a"}}`},
+		"ReplicationSource":      {"volsync.backube/v1alpha1", `{"sourcePVC":"a","restic":{"repository":"b","retain":{"daily":1}}}`},
+		"ReplicationDestination": {"volsync.backube/v1alpha1", `{"restic":{"capacity":"1Gi","accessModes":["ReadWriteOnce"]}}`},
+		"VolumeSnapshot":         {"snapshot.storage.k8s.io/v1", `{"source":{"persistentVolumeClaimName":"a"}}`},
 	} {
-		object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"any": "thing"}}}
-		object.SetAPIVersion(version)
-		object.SetKind(kind)
+		object := &unstructured.Unstructured{}
+		if err := object.UnmarshalJSON(fmt.Appendf(nil, `{"apiVersion":%q,"kind":%q,"spec":%s}`, given.version, kind, given.spec)); err != nil {
+			t.Fatal(err)
+		}
 		object.SetNamespace(namespace)
 		object.SetName("a")
-		if err := writer.Create(t.Context(), object); err != nil {
+		odd := object.DeepCopy()
+		odd.Object["spec"].(map[string]any)["any"] = "thing"
+		if err := writer.Create(t.Context(), odd, client.FieldValidation("Strict")); err == nil {
+			t.Errorf("a %s with a field that the kind does not have was accepted", kind)
+		}
+		if err := writer.Create(t.Context(), object, client.FieldValidation("Strict")); err != nil {
 			t.Errorf("create %s: %v", kind, err)
 		}
 	}

@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/engine"
 	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/operation/approval"
@@ -50,9 +53,11 @@ func TestAdmit(t *testing.T) {
 			delete(w.target.Annotations, "ops.vworkspace.io/backup")
 		}, waits: "does not advertise Backup"},
 		"another runs": {change: func(w *world, _ *opsv1alpha1.Operation) {
-			w.operation("before", opsv1alpha1.TypeRestore, opsv1alpha1.EngineVelero, `{"backupName":"b"}`).Status.Phase = opsv1alpha1.PhaseRunning
+			w.operation("before", opsv1alpha1.TypeRestore, opsv1alpha1.EngineVelero, `{"backupName":"b"}`).Status.StartedAt = &metav1.Time{Time: w.now}
 		}, waits: "waits for the Restore before of the same target"},
-		"no Secret":     {input: func(in *Input) { in.MissingSecrets = []string{"keys"} }, waits: "has no Secret keys"},
+		"no Secret": {input: func(in *Input) {
+			in.Missing = []engine.Need{{GroupVersionKind: engine.KindSecret, Namespace: "prod", Name: "keys", Next: "create it"}}
+		}, waits: "has no Secret keys"},
 		"not installed": {input: func(in *Input) { in.NotInstalled = true }, waits: "the kinds of the engine velero are not installed"},
 		"window closed": {change: func(w *world, _ *opsv1alpha1.Operation) {
 			w.target.Annotations[identity.AnnotationMaintenanceWindow] = `{schedule: "0 2 * * 0", duration: 2h}`

@@ -49,7 +49,7 @@ func (d *decision) begin() {
 	}
 	now := metav1.NewTime(d.Now)
 	status := &d.plan.Status
-	status.Phase, status.StartedAt = opsv1alpha1.PhaseRunning, &now
+	status.Phase, status.StartedAt = opsv1alpha1.PhasePending, &now
 	status.EngineRef = &opsv1alpha1.EngineRef{
 		APIVersion: subject.GroupVersion().String(), Kind: subject.Kind, Name: subject.Name, Namespace: subject.Namespace,
 	}
@@ -58,7 +58,7 @@ func (d *decision) begin() {
 	}
 	status.TargetGeneration = d.Target.Generation
 	d.set(opsv1alpha1.ConditionAccepted, true, opsv1alpha1.AcceptedAdmissionPassed, "all preconditions are met")
-	d.set(opsv1alpha1.ConditionRunning, true, opsv1alpha1.RunningEngineStarted, "the engine "+string(d.op.Spec.Engine)+" has started")
+	d.set(opsv1alpha1.ConditionRunning, false, opsv1alpha1.RunningPending, "the engine "+string(d.op.Spec.Engine)+" has not begun")
 	d.set(opsv1alpha1.ConditionSucceeded, false, opsv1alpha1.SucceededNotYet, "")
 	d.set(opsv1alpha1.ConditionBlocked, false, opsv1alpha1.BlockedUnblocked, "")
 	d.plan.Apply = object
@@ -102,15 +102,26 @@ func (d *decision) obstacle() *obstacle {
 		return &obstacle{opsv1alpha1.AcceptedConflictingOperation, opsv1alpha1.BlockedConflictingOperation, fmt.Sprintf(
 			"waits for the %s %s of the same target", other.Spec.Type, other.Name)}
 	}
-	if len(d.MissingSecrets) > 0 {
-		return &obstacle{opsv1alpha1.BlockedMissingSecret, opsv1alpha1.BlockedMissingSecret, fmt.Sprintf(
-			"the namespace %s has no Secret %s, which spec.parameters names: create it", d.op.Namespace, strings.Join(d.MissingSecrets, ", "))}
-	}
 	if d.NotInstalled {
 		return &obstacle{opsv1alpha1.AcceptedEngineNotInstalled, opsv1alpha1.BlockedDependencyMissing, fmt.Sprintf(
 			"the kinds of the engine %s are not installed in the cluster", d.op.Spec.Engine)}
 	}
+	if d.NoPlace != nil {
+		return &obstacle{opsv1alpha1.BlockedDependencyMissing, opsv1alpha1.BlockedDependencyMissing, d.NoPlace.Error()}
+	}
+	if len(d.Missing) > 0 {
+		return missing(d.Missing)
+	}
 	return d.closed()
+}
+
+// missing returns the obstacle of objects that do not exist: their messages together, with the reason of the first.
+func missing(all []engine.Need) *obstacle {
+	messages := make([]string, len(all))
+	for i, need := range all {
+		messages[i] = need.String()
+	}
+	return &obstacle{all[0].Reason, all[0].Reason, strings.Join(messages, "; ")}
 }
 
 // closed returns the obstacle of an operation outside the target's maintenance window, or nil. The operation is decided
@@ -171,7 +182,7 @@ func (d *decision) block(why obstacle) {
 	d.set(opsv1alpha1.ConditionAccepted, false, why.accepted, why.message)
 	d.set(opsv1alpha1.ConditionRunning, false, opsv1alpha1.RunningEngineNotStarted, "")
 	d.set(opsv1alpha1.ConditionBlocked, true, why.blocked, why.message)
-	if why.blocked == opsv1alpha1.BlockedMissingSecret { // the Secrets of applications are not watched
+	if len(d.Missing) > 0 || d.NoPlace != nil { // none of it is watched
 		d.plan.After = lookAgain
 	}
 }

@@ -50,7 +50,7 @@ func compare(a, b *opsv1alpha1.Operation) int {
 
 // working returns whether an operation's engine is at work. A replication on a schedule isn't between two times.
 func working(op *opsv1alpha1.Operation) bool {
-	if op.Status.Phase != opsv1alpha1.PhaseRunning {
+	if !Underway(op) {
 		return false
 	}
 	running := meta.FindStatusCondition(op.Status.Conditions, opsv1alpha1.ConditionRunning)

@@ -36,7 +36,7 @@ func sameStatus(a, b *opsv1alpha1.Operation) bool {
 //	foreign KIND NAME           an object of something else exists
 //	parameters NAME · approve NAME [as=OTHER] [expired] [forged] · cancel NAME · delete NAME
 //	target ready|suspended|resumed|missing|deleted|placeholder|back|version=V|window|held|annotation=KEY:VALUE
-//	flux ready|failed · install · uninstall · hook · refuse · tick D
+//	flux ready|failed · install · uninstall · hook · refuse [now] · accept · secret NAME [missing] · tick D
 func TestTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		if !strings.HasSuffix(path, ".txt") {
@@ -118,11 +118,14 @@ func (w *world) surroundings(t *testing.T, d *datadriven.TestData, arg string) {
 	case "install", "uninstall":
 		w.missing = d.Cmd == "uninstall"
 	case "refuse":
-		w.refused = "the API server: spec.template is invalid"
+		w.refused = &apply.Refusal{Message: "spec.template is invalid", Final: !d.HasArg("now")}
+	case "accept":
+		w.refused = nil
 	case "secret":
 		w.secretless = nil
 		if d.HasArg("missing") {
-			w.secretless = []string{arg}
+			w.secretless = []engine.Need{{GroupVersionKind: engine.KindSecret, Namespace: "prod", Name: arg,
+				Reason: opsv1alpha1.BlockedMissingSecret, Next: "create it"}}
 		}
 	case "conflict":
 		w.foreign = nil

@@ -5,35 +5,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/transition"
 )
 
-// Event is a transition of a condition, for people.
-type Event struct {
-	// Warning says that something is wrong.
-	Warning bool
-	// Reason is Operation and the condition's type, with Not between them if the condition is no longer true.
-	Reason string
-	// Message begins with the condition's reason.
-	Message string
-}
+// EventsOf returns the events of an operation's conditions as they are: those by which they became so.
+func EventsOf(conditions []metav1.Condition) []transition.Event { return transitions(nil, conditions) }
 
-// transitions returns an event for each condition that became true, stopped to be true, or is true for another reason.
-func transitions(before, after []metav1.Condition) []Event {
-	var events []Event
+// transitions returns an event for each condition that is new, got another status, or is true for another reason. Its reason
+// is Operation and the condition's type, with Not between them if the condition is not true.
+func transitions(before, after []metav1.Condition) []transition.Event {
+	var events []transition.Event
 	for _, now := range after {
 		was := meta.FindStatusCondition(before, now.Type)
-		isTrue, wasTrue := now.Status == metav1.ConditionTrue, was != nil && was.Status == metav1.ConditionTrue
-		event := Event{Reason: "Operation" + now.Type, Message: now.Reason + ": " + now.Message}
-		if now.Message == "" {
-			event.Message = now.Reason
-		}
-		switch {
-		case isTrue && (!wasTrue || was.Reason != now.Reason):
-			event.Warning = now.Type == opsv1alpha1.ConditionFailed || now.Type == opsv1alpha1.ConditionBlocked
-		case !isTrue && wasTrue:
-			event.Reason = "OperationNot" + now.Type
-		default:
+		isTrue := now.Status == metav1.ConditionTrue
+		if was != nil && was.Status == now.Status && (!isTrue || was.Reason == now.Reason) {
 			continue
+		}
+		event := transition.Event{Reason: "OperationNot" + now.Type, Message: now.Reason, Condition: now}
+		if isTrue {
+			event.Reason = "Operation" + now.Type
+			event.Warning = now.Type == opsv1alpha1.ConditionFailed || now.Type == opsv1alpha1.ConditionBlocked
+		}
+		if now.Message != "" {
+			event.Message = shorten(now.Reason + ": " + now.Message)
 		}
 		events = append(events, event)
 	}

@@ -1,11 +1,11 @@
 package operation
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
@@ -42,7 +42,7 @@ func (d *decision) follow() {
 		d.finish(progress)
 	case ending != nil:
 		d.delete()
-		d.set(opsv1alpha1.ConditionRunning, true, opsv1alpha1.RunningEngineStarted, "is being ended: "+ending.message)
+		d.endsSoon(ending.message)
 	default:
 		d.progress(progress)
 	}
@@ -50,7 +50,7 @@ func (d *decision) follow() {
 
 // followShared follows a subject that the operation does not own: it ends at once.
 func (d *decision) followShared() {
-	progress := engine.Progress{Reason: opsv1alpha1.RunningEngineStarted, Message: "there is no HelmRelease yet"}
+	progress := engine.Progress{Reason: opsv1alpha1.RunningPending, Message: "there is no HelmRelease yet"}
 	if d.Observed != nil {
 		d.record()
 		progress = d.engine.Observe(d.Request, d.Observed)
@@ -82,8 +82,8 @@ func (d *decision) followMissing(subject engine.Subject) {
 			"the %s %s/%s was deleted before it ended", subject.Kind, subject.Namespace, subject.Name))
 		return
 	}
-	if d.Refused != "" {
-		d.end(opsv1alpha1.PhaseFailed, opsv1alpha1.FailedEngine, d.Refused)
+	if d.Refused != nil {
+		d.refused(subject)
 		return
 	}
 	if len(d.Conflicts) > 0 {
@@ -98,6 +98,17 @@ func (d *decision) followMissing(subject engine.Subject) {
 	}
 	d.plan.Apply = object
 	d.plan.After = d.untilTimeout()
+}
+
+// refused takes the API server's refusal to create the object into the status. One that is final ends the operation.
+func (d *decision) refused(subject engine.Subject) {
+	where := fmt.Sprintf("the %s %s/%s can't be created: %s", subject.Kind, subject.Namespace, subject.Name, d.Refused.Message)
+	if d.Refused.Final {
+		d.end(opsv1alpha1.PhaseFailed, opsv1alpha1.FailedRefused, where+". Correct what it names, and create another operation")
+		return
+	}
+	d.set(opsv1alpha1.ConditionBlocked, true, opsv1alpha1.BlockedCreationFailed, where+". It is tried again")
+	d.plan.After = lookAgain
 }
 
 // lookAgain is when an operation is decided again that waits for something that is not watched.
@@ -139,9 +150,16 @@ func (d *decision) progress(p engine.Progress) {
 		d.set(opsv1alpha1.ConditionSucceeded, true, p.Reason, p.Message)
 		p.Reason = opsv1alpha1.RunningVolSyncIdle
 	}
-	d.set(opsv1alpha1.ConditionRunning, true, p.Reason, p.Message)
+	running := p.Reason != opsv1alpha1.RunningPending
+	if running {
+		d.plan.Status.Phase = opsv1alpha1.PhaseRunning
+	}
+	d.set(opsv1alpha1.ConditionRunning, running, p.Reason, p.Message)
 	d.set(opsv1alpha1.ConditionBlocked, blocked, reason, message)
 	d.plan.After = d.untilTimeout()
+	if p.Watch && (d.plan.After == 0 || d.plan.After > lookAgain) {
+		d.plan.After = lookAgain
+	}
 }
 
 // finish ends the operation as its engine did.
@@ -169,7 +187,7 @@ func (d *decision) ending() *ending {
 		return &ending{opsv1alpha1.PhaseCancelled, opsv1alpha1.CancelledByUser, "cancelled by the annotation " + identity.AnnotationCancel}
 	}
 	if deadline, ok := d.deadline(); ok && !d.Now.Before(deadline) {
-		return &ending{opsv1alpha1.PhaseFailed, opsv1alpha1.FailedTimeout, fmt.Sprintf("not done within %s", timeout(d.op))}
+		return &ending{opsv1alpha1.PhaseFailed, opsv1alpha1.FailedTimeout, d.timedOut()}
 	}
 	return nil
 }
@@ -183,20 +201,36 @@ func cancelled(op *opsv1alpha1.Operation) bool {
 // engineGrace is how long an engine that has a timeout of its own has to end by itself and say so.
 const engineGrace = time.Minute
 
-// timeout returns the parameter timeoutSeconds, or 0 if it is not given.
-func timeout(op *opsv1alpha1.Operation) time.Duration {
-	var params struct {
-		TimeoutSeconds int64 `json:"timeoutSeconds"`
+// beingEnded begins the message of Running while the operation's object is being deleted.
+const beingEnded = "is being ended: "
+
+// endsSoon notes that the operation ends when its object is gone. Whether something runs does not change by that.
+func (d *decision) endsSoon(why string) {
+	running, reason := meta.IsStatusConditionTrue(d.op.Status.Conditions, opsv1alpha1.ConditionRunning), opsv1alpha1.RunningPending
+	if running {
+		reason = opsv1alpha1.RunningEngineStarted
 	}
-	if raw := op.Spec.Parameters; raw == nil || json.Unmarshal(raw.Raw, &params) != nil {
-		return 0
+	d.set(opsv1alpha1.ConditionRunning, running, reason, beingEnded+why)
+}
+
+// timedOut says that the time is over, and what the engine said last.
+func (d *decision) timedOut() string {
+	message, last := fmt.Sprintf("not done within %s", engine.Timeout(d.op)), ""
+	if c := meta.FindStatusCondition(d.op.Status.Conditions, opsv1alpha1.ConditionRunning); c != nil {
+		last = strings.TrimPrefix(c.Message, beingEnded)
 	}
-	return time.Duration(params.TimeoutSeconds) * time.Second
+	switch {
+	case strings.HasPrefix(last, message):
+		return last
+	case last == "":
+		return message
+	}
+	return message + ": " + last
 }
 
 // deadline returns when the operator ends the operation, and whether it does.
 func (d *decision) deadline() (time.Time, bool) {
-	limit := timeout(d.op)
+	limit := engine.Timeout(d.op)
 	if limit <= 0 || d.plan.Status.StartedAt == nil {
 		return time.Time{}, false
 	}
@@ -224,7 +258,7 @@ func (d *decision) remove() {
 	if d.mustDelete(d.Observed) {
 		d.delete()
 		if !d.op.Status.Phase.Terminal() && started(d.op) {
-			d.set(opsv1alpha1.ConditionRunning, true, opsv1alpha1.RunningEngineStarted, "is being ended: the operation is being deleted")
+			d.endsSoon("the operation is being deleted")
 		}
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"tend.dev/tend/internal/operator/apply"
 	"tend.dev/tend/internal/operator/engine"
 	"tend.dev/tend/internal/operator/gate"
+	"tend.dev/tend/internal/operator/transition"
 )
 
 // Input is all that a decision depends on.
@@ -24,13 +25,15 @@ type Input struct {
 	Observed *unstructured.Unstructured
 	// NotInstalled says that the cluster does not have the subject's kind.
 	NotInstalled bool
-	// Refused is what the API server said when it refused to create the operation's object as such. Default: nothing.
-	Refused string
+	// Refused is why the API server did not create the operation's object. Default: it did, or was not asked.
+	Refused *apply.Refusal
 	// Conflicts are the fields because of which the API server refused to create the operation's object: other field managers
 	// have set them to other values. Default: none.
 	Conflicts []apply.Conflict
-	// MissingSecrets are the names of Secrets that the parameters name and that do not exist in the operation's namespace.
-	MissingSecrets []string
+	// Missing are objects that the operation needs and that do not exist.
+	Missing []engine.Need
+	// NoPlace is why it is not known where the engine works; nil if it is.
+	NoPlace error
 	// ApprovalSecret is the secret that claims are checked with. None means that no claim is valid.
 	ApprovalSecret []byte
 	// Now is the time.
@@ -49,7 +52,7 @@ type Plan struct {
 	// Delete is the object to delete, if any. It is identified by its UID.
 	Delete *unstructured.Unstructured
 	// Events are the transitions of conditions, for people.
-	Events []Event
+	Events []transition.Event
 	// After is when to decide again, if nothing changes before. Zero is never.
 	After time.Duration
 }
@@ -92,7 +95,7 @@ func Decide(in Input) Plan {
 	case op.DeletionTimestamp != nil:
 		d.remove()
 	case op.Status.Phase.Terminal(): // final, whatever is observed
-	case op.Status.Phase == opsv1alpha1.PhaseRunning:
+	case Underway(op):
 		d.follow()
 	default:
 		d.begin()
@@ -115,7 +118,12 @@ func SubjectOf(req engine.Request) (engine.Subject, error) {
 	return subject, err
 }
 
-// started returns whether the operation has left Pending.
+// started returns whether the operation has begun, or has ended without.
 func started(op *opsv1alpha1.Operation) bool {
-	return op.Status.Phase != "" && op.Status.Phase != opsv1alpha1.PhasePending
+	return op.Status.StartedAt != nil || op.Status.Phase.Terminal()
+}
+
+// Underway returns whether the operation has begun and has not ended. Its phase is Pending until its engine is at work.
+func Underway(op *opsv1alpha1.Operation) bool {
+	return op.Status.StartedAt != nil && !op.Status.Phase.Terminal()
 }

@@ -142,7 +142,7 @@ var templates = map[key]Template{
 
 // with adds the parameters of all templates.
 func with(fields map[string]Field) map[string]Field {
-	fields["timeoutSeconds"] = seconds
+	fields["timeoutSeconds"] = Field{Type: Integer} // 0 is without a limit
 	return fields
 }
 

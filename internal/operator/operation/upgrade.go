@@ -54,7 +54,7 @@ func effective(instance *appsv1alpha1.ApplicationInstance, operations []opsv1alp
 	list := slices.DeleteFunc(slices.Clone(operations), func(op opsv1alpha1.Operation) bool {
 		return op.Namespace != instance.Namespace || op.Spec.TargetRef.Name != instance.Name ||
 			op.Spec.Engine != opsv1alpha1.EngineHelm || op.Status.StartedAt == nil || op.Status.TargetGeneration != instance.Generation ||
-			op.Status.Phase != opsv1alpha1.PhaseRunning && op.Status.Phase != opsv1alpha1.PhaseSucceeded
+			!Underway(&op) && op.Status.Phase != opsv1alpha1.PhaseSucceeded
 	})
 	slices.SortFunc(list, func(a, b opsv1alpha1.Operation) int {
 		return cmp.Or(a.Status.StartedAt.Compare(b.Status.StartedAt.Time), compare(&a, &b))

@@ -50,6 +50,9 @@ func TestOverlayOf(t *testing.T) {
 				op := w.operation(string(rune('a'+i)), opsv1alpha1.TypeUpgrade, opsv1alpha1.EngineHelm, u.parameters)
 				at := metav1.NewTime(epoch.Add(u.started))
 				op.Status = opsv1alpha1.OperationStatus{Phase: u.phase, StartedAt: &at, TargetGeneration: u.generation}
+				if u.phase == opsv1alpha1.PhasePending {
+					op.Status.StartedAt = nil
+				}
 			}
 			other := w.operation("elsewhere", opsv1alpha1.TypeUpgrade, opsv1alpha1.EngineHelm, `{"targetVersion":"9.0.0"}`)
 			other.Spec.TargetRef.Name = "another"

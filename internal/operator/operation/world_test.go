@@ -32,9 +32,9 @@ type world struct {
 	created    map[string]int // how often an object was created, by its name
 	uids       int
 	missing    bool // the kinds of the engines are not installed
-	refused    string
+	refused    *apply.Refusal
 	release    *engine.Release
-	secretless []string         // Secrets that do not exist
+	secretless []engine.Need    // what is needed and does not exist
 	foreign    []apply.Conflict // what the API server says to an apply
 	velero     string
 	conflicts  []string // what ran together and must not
@@ -97,7 +97,7 @@ func newObject(kind schema.GroupVersionKind, name string) *unstructured.Unstruct
 func keyOf(kind, namespace, name string) string { return kind + " " + namespace + "/" + name }
 
 func (w *world) input(op *opsv1alpha1.Operation) Input {
-	in := Input{Now: w.now, ApprovalSecret: secret, NotInstalled: w.missing, Refused: w.refused, MissingSecrets: w.secretless, Conflicts: w.foreign}
+	in := Input{Now: w.now, ApprovalSecret: secret, NotInstalled: w.missing, Refused: w.refused, Missing: w.secretless, Conflicts: w.foreign}
 	in.Operation, in.Target, in.ClusterID, in.VeleroNamespace, in.Release = op.DeepCopy(), w.target, "c-1", w.velero, w.release
 	for _, other := range w.ops {
 		in.Others = append(in.Others, *other.DeepCopy())
@@ -141,9 +141,9 @@ func (w *world) steps(op *opsv1alpha1.Operation, plan Plan) (steps []func()) {
 
 // write writes a status, and notes what must not run together and does.
 func (w *world) write(op *opsv1alpha1.Operation, status opsv1alpha1.OperationStatus) {
-	starts := op.Status.Phase != opsv1alpha1.PhaseRunning && status.Phase == opsv1alpha1.PhaseRunning
+	starts := op.Status.StartedAt == nil && status.StartedAt != nil
 	for _, other := range w.ops {
-		if starts && other != op && other.Status.Phase == opsv1alpha1.PhaseRunning && Conflicts(op.Spec.Type, other.Spec.Type) {
+		if starts && other != op && Underway(other) && Conflicts(op.Spec.Type, other.Spec.Type) {
 			w.conflicts = append(w.conflicts, fmt.Sprintf("%s %s started while %s %s ran", op.Spec.Type, op.Name, other.Spec.Type, other.Name))
 		}
 	}

@@ -11,8 +11,11 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	admissionapply "k8s.io/client-go/applyconfigurations/admissionregistration/v1"
+	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/client-go/util/csaupgrade"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,11 +25,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"tend.dev/tend/internal/operator/clusterid"
 	"tend.dev/tend/internal/operator/identity"
 )
 
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=tend-operator,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=secrets,verbs=get;list;watch;create;update
+// +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=secrets,verbs=get;list;watch;create;patch
 
 // Certificate is what the webhooks are served with. Its zero value has none yet.
 type Certificate struct {
@@ -51,6 +55,8 @@ type Options struct {
 	Names []string
 	// Certificate receives what is to be served with.
 	Certificate *Certificate
+	// ClusterID is the identity of the cluster, for the Secret's label.
+	ClusterID clusterid.Source
 	Now         func() time.Time
 }
 
@@ -92,19 +98,22 @@ type reconciler struct {
 // anything is served under it, but for the first.
 func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	secret := &corev1.Secret{}
-	err := r.live.Get(ctx, r.secret, secret)
-	missing := apierrors.IsNotFound(err)
-	if err != nil && !missing {
+	if err := r.live.Get(ctx, r.secret, secret); client.IgnoreNotFound(err) != nil {
 		return reconcile.Result{}, fmt.Errorf("read the webhooks' certificate %s: %w", r.secret, err)
 	}
 	data, again, err := Plan(secret.Data, r.Names, r.Now())
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("make the webhooks' certificate: %w", err)
 	}
-	if !same(data, secret.Data) {
-		if err := r.store(ctx, secret, missing, data); err != nil {
+	id, err := r.ClusterID(ctx)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if !same(data, secret.Data) || id != "" && secret.Labels[identity.LabelClusterID] != id {
+		if err := r.store(ctx, secret, id, data); err != nil {
 			return reconcile.Result{}, err
 		}
+		return reconcile.Result{RequeueAfter: time.Millisecond}, nil // another replica may have made one too: what is stored counts
 	}
 	if err := r.trust(ctx, data[keyAuthority]); err != nil {
 		return reconcile.Result{}, err
@@ -117,18 +126,34 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	return reconcile.Result{RequeueAfter: max(again.Sub(r.Now()), time.Second)}, nil
 }
 
-// store writes the Secret, if nobody else has written it since it was read.
-func (r *reconciler) store(ctx context.Context, secret *corev1.Secret, missing bool, data map[string][]byte) error {
-	secret.Namespace, secret.Name, secret.Data = r.secret.Namespace, r.secret.Name, data
-	var err error
-	if missing {
-		secret.Labels = map[string]string{identity.LabelManagedBy: identity.ManagedBy}
-		err = r.client.Create(ctx, secret, client.FieldOwner(identity.FieldManager))
-	} else {
-		err = r.client.Update(ctx, secret, client.FieldOwner(identity.FieldManager))
+// store applies the Secret, if nobody else has written it since it was read. What this operator wrote by an update before it
+// applied is taken over as applied: else it would be a conflict with itself.
+func (r *reconciler) store(ctx context.Context, secret *corev1.Secret, id string, data map[string][]byte) error {
+	wanted := applycorev1.Secret(r.secret.Name, r.secret.Namespace).WithData(data).WithType(corev1.SecretTypeOpaque).
+		WithLabels(map[string]string{identity.LabelManagedBy: identity.ManagedBy})
+	if id != "" {
+		wanted.WithLabels(map[string]string{identity.LabelClusterID: id})
 	}
-	if err != nil {
+	if secret.ResourceVersion != "" {
+		if err := r.adopt(ctx, secret); err != nil {
+			return err
+		}
+		wanted.WithResourceVersion(secret.ResourceVersion)
+	}
+	if err := r.client.Apply(ctx, wanted, client.FieldOwner(identity.FieldManager)); err != nil {
 		return fmt.Errorf("store the webhooks' certificate %s: %w", r.secret, err)
+	}
+	return nil
+}
+
+// adopt turns fields that this operator wrote by an update into fields that it applied.
+func (r *reconciler) adopt(ctx context.Context, secret *corev1.Secret) error {
+	patch, err := csaupgrade.UpgradeManagedFieldsPatch(secret, sets.New(identity.FieldManager), identity.FieldManager)
+	if err != nil || len(patch) == 0 {
+		return err
+	}
+	if err := r.client.Patch(ctx, secret, client.RawPatch(types.JSONPatchType, patch)); err != nil {
+		return fmt.Errorf("take over the webhooks' certificate %s: %w", r.secret, err)
 	}
 	return nil
 }

@@ -59,12 +59,13 @@ const (
 	SucceededVolumeSnapshot  = "VolumeSnapshotReadyToUse"
 )
 
-// Reasons of Failed. The first four are of every engine.
+// Reasons of Failed. The first five are of every engine.
 const (
 	FailedEngine             = "EngineFailed"
 	FailedTimeout            = "Timeout"
 	FailedPrecondition       = "PreconditionFailed"
 	FailedExternalDeletion   = "ExternalDeletion"
+	FailedRefused            = "CreationRefused"
 	FailedBackup             = "VeleroBackupFailed"
 	FailedWorkflow           = "WorkflowFailed"
 	FailedWorkflowError      = "WorkflowError"
@@ -94,6 +95,8 @@ const (
 	BlockedOutsideMaintenance     = "OutsideMaintenanceWindow"
 	BlockedFieldConflict          = "FieldConflict"
 	BlockedMissingVolumeSnapClass = "MissingVolumeSnapshotClass"
+	BlockedRunnerMissing          = "RbacProfileMissing"
+	BlockedCreationFailed         = "CreationFailed"
 	BlockedPolicyDenied           = "PolicyDenied"
 	BlockedUnblocked              = "Unblocked"
 )

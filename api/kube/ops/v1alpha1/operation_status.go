@@ -12,7 +12,7 @@ type OperationPhase string
 
 // The phases of an operation. The last three are terminal: no later observation changes them.
 const (
-	// PhasePending is an operation that has not started.
+	// PhasePending is an operation that has not started, or whose engine has not begun.
 	PhasePending OperationPhase = "Pending"
 	// PhaseRunning is an operation whose engine is working.
 	PhaseRunning OperationPhase = "Running"
@@ -43,7 +43,7 @@ type OperationStatus struct {
 	// phase is Pending, Running, Succeeded, Failed or Cancelled.
 	// +optional
 	Phase OperationPhase `json:"phase,omitempty"`
-	// startedAt is when it left Pending.
+	// startedAt is when nothing was in its way any more, and the engine's object was asked for.
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
 	// finishedAt is when it reached a terminal phase.

@@ -79,5 +79,7 @@ func TestOperationWaitsForItsSecrets(t *testing.T) {
 	if _, err := reconciler.Reconcile(t.Context(), w.request("run")); err != nil {
 		t.Fatal(err)
 	}
-	w.reaches("run", opsv1alpha1.PhaseRunning, "Running", "EngineStarted")
+	if op, err := w.operation(t.Context(), "run"); err != nil || op.Status.StartedAt == nil {
+		t.Errorf("it has not started: %+v (%v)", op.Status, err)
+	}
 }

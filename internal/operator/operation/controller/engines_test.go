@@ -28,6 +28,8 @@ const jobDone = `{"startTime":"2026-11-25T12:00:00Z","completionTime":"2026-11-2
 	{"type":"SuccessCriteriaMet","status":"True","lastProbeTime":null,"lastTransitionTime":"2026-11-25T12:01:00Z"},
 	{"type":"Complete","status":"True","lastProbeTime":null,"lastTransitionTime":"2026-11-25T12:01:00Z"}]}`
 
+const jobActive = `{"startTime":"2026-11-25T12:00:00Z","active":1,"ready":1,"uncountedTerminatedPods":{}}`
+
 const jobFailed = `{"startTime":"2026-11-25T12:00:00Z","failed":1,"uncountedTerminatedPods":{},"conditions":[
 	{"type":"FailureTarget","status":"True","reason":"BackoffLimitExceeded","message":"backoff","lastProbeTime":null,"lastTransitionTime":"2026-11-25T12:01:00Z"},
 	{"type":"Failed","status":"True","reason":"BackoffLimitExceeded","message":"backoff","lastProbeTime":null,"lastTransitionTime":"2026-11-25T12:01:00Z"}]}`
@@ -62,7 +64,7 @@ func TestEngines(t *testing.T) {
 		"replicate": {opsv1alpha1.TypeBackup, opsv1alpha1.EngineVolSync, `{"pvc":"data","repository":{"secretName":"restic"}}`, engine.KindReplicationSource,
 			`{"lastManualSync":"UID","lastSyncTime":"2026-11-25T12:00:00Z"}`, opsv1alpha1.PhaseSucceeded, "Succeeded", "VolSyncLastSyncSucceeded", "replicationName"},
 		"slow": {opsv1alpha1.TypeRunbook, opsv1alpha1.EngineWorkflow, `{"workflowTemplate":"rotate"}`, engine.KindWorkflow,
-			`{"phase":"Running","nodes":{"n":{"type":"Suspend","phase":"Running","displayName":"confirm"}}}`,
+			`{"phase":"Running","nodes":{"n":{"id":"n","name":"n","type":"Suspend","phase":"Running","displayName":"confirm"}}}`,
 			opsv1alpha1.PhaseRunning, "Blocked", "AwaitingResume", "workflowName"},
 	}
 	for name, test := range tests {
@@ -238,7 +240,7 @@ func TestTransitionsAreEvents(t *testing.T) {
 				have[event.Type+" "+event.Reason] = true
 			}
 		}
-		for _, want := range []string{"Warning OperationBlocked", "Normal OperationNotBlocked", "Normal OperationAccepted", "Normal OperationRunning", "Normal OperationSucceeded"} {
+		for _, want := range []string{"Warning OperationBlocked", "Normal OperationNotBlocked", "Normal OperationAccepted", "Normal OperationNotRunning", "Normal OperationSucceeded"} {
 			if !have[want] {
 				return fmt.Errorf("no event %s, have %v", want, have)
 			}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,47 +21,55 @@ import (
 // owner is the field manager of all that the operator writes.
 const owner = client.FieldOwner(identity.FieldManager)
 
+// kindOperation is the kind of what is reconciled.
+var kindOperation = opsv1alpha1.GroupVersion.WithKind(opsv1alpha1.KindOperation)
+
 // kindInstance is the kind of targets.
 const kindInstance = "ApplicationInstance"
 
-// execute carries out a plan. It returns what the API server says if it refuses the object as such.
-func (r *Reconciler) execute(ctx context.Context, op *opsv1alpha1.Operation, plan operation.Plan) (refused, err error) {
+// creationError is what the API server answered when it did not create the operation's object.
+type creationError struct {
+	what string
+	err  error
+}
+
+func (e *creationError) Error() string { return "create the " + e.what + ": " + e.err.Error() }
+func (e *creationError) Unwrap() error { return e.err }
+
+// execute carries out a plan. Its error is a *creationError if the API server does not create the operation's object.
+func (r *Reconciler) execute(ctx context.Context, op *opsv1alpha1.Operation, plan operation.Plan) error {
 	has := slices.Contains(op.Finalizers, identity.FinalizerOperation)
 	if plan.Finalizer && !has && op.DeletionTimestamp == nil {
 		if err := apply.AddFinalizer(ctx, r.Client, op, identity.FinalizerOperation); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if !equality.Semantic.DeepEqual(op.Status, plan.Status) {
 		if err := r.writeStatus(ctx, op, plan); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if plan.Apply != nil {
-		err := r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(plan.Apply.DeepCopy()), owner)
-		if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
-			return err, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("create the %s %s/%s: %w", plan.Apply.GetKind(), plan.Apply.GetNamespace(), plan.Apply.GetName(), err)
+		if err := r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(plan.Apply.DeepCopy()), owner); err != nil {
+			return &creationError{fmt.Sprintf("%s %s/%s", plan.Apply.GetKind(), plan.Apply.GetNamespace(), plan.Apply.GetName()), err}
 		}
 	}
 	if plan.Delete != nil {
 		if err := r.delete(ctx, plan.Delete); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if !plan.Finalizer && has {
-		return nil, apply.RemoveFinalizer(ctx, r.Client, op, identity.FinalizerOperation)
+		return apply.RemoveFinalizer(ctx, r.Client, op, identity.FinalizerOperation)
 	}
-	return nil, nil
+	return nil
 }
 
 // reference returns the operation without anything applied. Its UID keeps an apply from creating another one, and its
 // resource version keeps a decision that was made from an old one from being written.
 func reference(op *opsv1alpha1.Operation) *unstructured.Unstructured {
 	made := &unstructured.Unstructured{}
-	made.SetGroupVersionKind(opsv1alpha1.GroupVersion.WithKind(opsv1alpha1.KindOperation))
+	made.SetGroupVersionKind(kindOperation)
 	made.SetNamespace(op.Namespace)
 	made.SetName(op.Name)
 	made.SetUID(op.UID)
@@ -70,8 +77,7 @@ func reference(op *opsv1alpha1.Operation) *unstructured.Unstructured {
 	return made
 }
 
-// writeStatus applies the status, and then reports the transitions. An event is lost if the process ends in between: the
-// conditions are what counts.
+// writeStatus applies the status, and then reports the transitions. If the process ends in between, the next one reports them.
 func (r *Reconciler) writeStatus(ctx context.Context, op *opsv1alpha1.Operation, plan operation.Plan) error {
 	values, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&plan.Status)
 	if err != nil {
@@ -86,13 +92,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, op *opsv1alpha1.Operation,
 	if r.Ended != nil && plan.Status.Phase.Terminal() && !op.Status.Phase.Terminal() {
 		r.Ended.WithLabelValues(string(op.Spec.Type), string(op.Spec.Engine), string(plan.Status.Phase)).Inc()
 	}
-	for _, event := range plan.Events {
-		kind := corev1.EventTypeNormal
-		if event.Warning {
-			kind = corev1.EventTypeWarning
-		}
-		r.Events.Eventf(op, nil, kind, event.Reason, "Reconcile", "%s", event.Message)
-	}
+	r.Events.Record(ctx, op, kindOperation, plan.Events)
 	return nil
 }
 

@@ -42,11 +42,12 @@ func TestAllowedTypes(t *testing.T) {
 		t.Errorf("it has a Job: %v", live)
 	}
 	allow("Backup,RunCommand")
-	w.reaches("run", opsv1alpha1.PhaseRunning, "Running", "EngineStarted")
-	allow("Backup") // what runs goes on
+	w.begins("run")
+	allow("Backup") // what has started goes on
 	kubetest.Eventually(w, "the Job", func(ctx context.Context) error {
 		_, err := w.get(ctx, engine.KindJob, "run")
 		return err
 	})
-	w.reaches("run", opsv1alpha1.PhaseRunning, "Running", "EngineStarted")
+	w.play(engine.KindJob, "run", jobActive)
+	w.reaches("run", opsv1alpha1.PhaseRunning, "Running", "JobPodActive")
 }

@@ -15,13 +15,14 @@ import (
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/internal/operator/engine"
 	"tend.dev/tend/internal/operator/gate"
+	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/operation"
 )
 
 // observe reads what the decision depends on.
 func (r *Reconciler) observe(ctx context.Context, op *opsv1alpha1.Operation) (operation.Input, error) {
 	in := operation.Input{ApprovalSecret: r.ApprovalSecret, Now: r.Now()}
-	in.Operation, in.VeleroNamespace = op, r.VeleroNamespace
+	in.Operation = op
 	over := op.Status.Phase.Terminal()
 	if over && op.DeletionTimestamp == nil {
 		return in, nil // nothing concerns it
@@ -47,22 +48,41 @@ func (r *Reconciler) observe(ctx context.Context, op *opsv1alpha1.Operation) (op
 		}
 		in.Others = all.Items
 	}
+	if err := r.place(ctx, &in); err != nil {
+		return in, err
+	}
 	subject, err := operation.SubjectOf(in.Request)
 	if err != nil {
 		return in, nil //nolint:nilerr // Decide finds the same, and says so in the status
 	}
-	if in.Observed, in.NotInstalled, err = r.subject(ctx, subject); err != nil {
+	if in.Observed, in.NotInstalled, err = r.subject(ctx, subject); err != nil || over {
 		return in, err
 	}
-	if op.Status.StartedAt == nil {
-		if in.MissingSecrets, err = r.missing(ctx, op); err != nil {
-			return in, err
+	return in, r.surroundings(ctx, &in)
+}
+
+// surroundings reads what the operation needs, and what its object doesn't say.
+func (r *Reconciler) surroundings(ctx context.Context, in *operation.Input) (err error) {
+	op := in.Operation
+	if op.Status.StartedAt == nil && !in.NotInstalled {
+		if in.Missing, err = r.missing(ctx, op); err != nil {
+			return err
 		}
 	}
-	if op.Spec.Engine == opsv1alpha1.EngineHelmHookJob && in.Observed == nil && !over {
-		in.Release, err = r.release(ctx, in.Target)
+	if class := engine.SnapshotClassOf(op); class != "" && in.Observed == nil {
+		if in.SnapshotDriver, err = r.driver(ctx, class); err != nil {
+			return err
+		}
 	}
-	return in, err
+	if op.Spec.Engine == opsv1alpha1.EngineHelmHookJob && in.Observed == nil {
+		if in.Release, err = r.release(ctx, in.Target); err != nil {
+			return err
+		}
+	}
+	if in.Observed != nil && in.Observed.GroupVersionKind() == engine.KindJob {
+		in.Pods, err = r.pods(ctx, in.Observed.GetNamespace(), string(op.UID))
+	}
+	return err
 }
 
 func (r *Reconciler) target(ctx context.Context, op *opsv1alpha1.Operation) (*appsv1alpha1.ApplicationInstance, error) {
@@ -101,20 +121,75 @@ func (r *Reconciler) subject(ctx context.Context, s engine.Subject) (observed *u
 	return observed, false, nil
 }
 
-// missing returns those Secrets that the operation's parameters name and that do not exist. Of each no more than that is read.
-func (r *Reconciler) missing(ctx context.Context, op *opsv1alpha1.Operation) (names []string, err error) {
-	for _, name := range engine.Secrets(op) {
-		secret := &metav1.PartialObjectMetadata{}
-		secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-		err := r.Live.Get(ctx, client.ObjectKey{Namespace: op.Namespace, Name: name}, secret)
+// missing returns what the operation needs and does not exist. Of each object no more than that is read.
+func (r *Reconciler) missing(ctx context.Context, op *opsv1alpha1.Operation) (absent []engine.Need, err error) {
+	for _, need := range engine.Needs(op) {
+		object := &metav1.PartialObjectMetadata{}
+		object.SetGroupVersionKind(need.GroupVersionKind)
+		err := r.Live.Get(ctx, client.ObjectKey{Namespace: need.Namespace, Name: need.Name}, object)
 		switch {
-		case apierrors.IsNotFound(err):
-			names = append(names, name)
+		case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+			absent = append(absent, need)
 		case err != nil:
-			return nil, fmt.Errorf("read the Secret %s: %w", name, err)
+			return nil, fmt.Errorf("read the %s %s: %w", need.Kind, need.Name, err)
 		}
 	}
-	return names, nil
+	return absent, nil
+}
+
+// place finds where Velero works. An operation that has begun stays where it is.
+func (r *Reconciler) place(ctx context.Context, in *operation.Input) error {
+	op := in.Operation
+	switch {
+	case op.Spec.Engine != opsv1alpha1.EngineVelero:
+		return nil
+	case op.Status.EngineRef != nil:
+		in.VeleroNamespace = op.Status.EngineRef.Namespace
+		return nil
+	case r.VeleroNamespace != "":
+		in.VeleroNamespace = r.VeleroNamespace
+		return nil
+	}
+	locations := &metav1.PartialObjectMetadataList{}
+	locations.SetGroupVersionKind(engine.KindStorageLocation)
+	if err := r.Live.List(ctx, locations); meta.IsNoMatchError(err) {
+		return nil // Velero is not installed, which the Backup's own kind says too
+	} else if err != nil {
+		return fmt.Errorf("list the BackupStorageLocations: %w", err)
+	}
+	namespaces := make([]string, len(locations.Items))
+	for i := range locations.Items {
+		namespaces[i] = locations.Items[i].Namespace
+	}
+	in.VeleroNamespace, in.NoPlace = engine.VeleroNamespace(op.Namespace, namespaces)
+	return nil
+}
+
+// driver returns the driver of a VolumeSnapshotClass; "" if there is no such class.
+func (r *Reconciler) driver(ctx context.Context, class string) (string, error) {
+	live, _, err := r.subject(ctx, engine.Subject{GroupVersionKind: engine.KindSnapshotClass, Name: class})
+	if err != nil || live == nil {
+		return "", err
+	}
+	driver, _, _ := unstructured.NestedString(live.Object, "driver")
+	return driver, nil
+}
+
+// maxPods bounds the pods of a Job that are read: the reason of its failure is in one of the first few.
+const maxPods = 20
+
+// pods reads the pods of an operation's Job.
+func (r *Reconciler) pods(ctx context.Context, namespace, uid string) ([]engine.Pod, error) {
+	var list corev1.PodList
+	err := r.Live.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{identity.LabelOperation: uid}, client.Limit(maxPods))
+	if err != nil {
+		return nil, fmt.Errorf("list the pods of the Job in %s: %w", namespace, err)
+	}
+	pods := make([]engine.Pod, len(list.Items))
+	for i := range list.Items {
+		pods[i] = engine.PodOf(&list.Items[i])
+	}
+	return pods, nil
 }
 
 // release reads the target's deployed Helm release; nil if there is none. Of all Secrets it reads the one that Flux names.

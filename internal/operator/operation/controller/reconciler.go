@@ -2,12 +2,12 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -16,6 +16,7 @@ import (
 	"tend.dev/tend/internal/operator/clusterid"
 	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/operation"
+	"tend.dev/tend/internal/operator/transition"
 )
 
 // +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations,verbs=get;list;watch;patch
@@ -29,8 +30,12 @@ import (
 // +kubebuilder:rbac:groups=volsync.backube,resources=replicationsources;replicationdestinations,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=snapshot.storage.k8s.io,resources=volumesnapshots,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=helm.toolkit.fluxcd.io,resources=helmreleases,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",resources=secrets;serviceaccounts;persistentvolumeclaims,verbs=get
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list
+// +kubebuilder:rbac:groups=velero.io,resources=backupstoragelocations,verbs=list
+// +kubebuilder:rbac:groups=argoproj.io,resources=workflowtemplates,verbs=get
+// +kubebuilder:rbac:groups=snapshot.storage.k8s.io,resources=volumesnapshotclasses,verbs=get
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=get;create;patch
 
 // Reconciler reconciles Operations.
 type Reconciler struct {
@@ -42,13 +47,13 @@ type Reconciler struct {
 	ClusterID clusterid.Source
 	// Policy says which operations may start.
 	Policy gate.Policy
-	// Events receives the transitions. Required.
-	Events events.EventRecorder
+	// Events writes the transitions. Required.
+	Events *transition.Recorder
 	// Ended counts operations by type, engine and outcome. Default: nobody counts.
 	Ended *prometheus.CounterVec
 	// Now returns the time. Required.
 	Now func() time.Time
-	// VeleroNamespace is where Velero's objects are created. Default: the operation's namespace.
+	// VeleroNamespace is where Velero's objects are created. Default: where a BackupStorageLocation is.
 	VeleroNamespace string
 	// ApprovalSecret is the secret that claims are checked with. Default: none, and no claim is valid.
 	ApprovalSecret []byte
@@ -65,24 +70,29 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 			return reconcile.Result{}, ignoreGone(err)
 		}
 	}
+	r.Events.CatchUp(ctx, op, kindOperation, operation.EventsOf(op.Status.Conditions))
 	input, err := r.observe(ctx, op)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	plan := operation.Decide(input)
-	refused, err := r.execute(ctx, op, plan)
-	if err == nil && refused != nil { // the object will be refused for ever: the operation ends
-		op.Status, input.Refused = plan.Status, refused.Error()
+	err = r.execute(ctx, op, plan)
+	var creation *creationError
+	if errors.As(err, &creation) && ctx.Err() == nil {
+		op.Status, input.Refused, input.Conflicts = plan.Status, apply.RefusalOf(creation.err), apply.Conflicts(creation.err)
+		if input.Refused == nil && len(input.Conflicts) == 0 {
+			return reconcile.Result{RequeueAfter: time.Millisecond}, nil // written by another since it was read
+		}
 		plan = operation.Decide(input)
-		_, err = r.execute(ctx, op, plan)
+		if again := r.execute(ctx, op, plan); again != nil || input.Refused == nil || input.Refused.Final {
+			err = again // else it is tried again, with backoff
+		}
 	}
-	if conflicts := apply.Conflicts(err); len(conflicts) > 0 && plan.Apply != nil {
-		op.Status, input.Conflicts = plan.Status, conflicts
-		plan = operation.Decide(input)
-		_, err = r.execute(ctx, op, plan)
+	if !plan.Finalizer && err == nil {
+		r.Events.Forget(op.UID)
 	}
 	switch {
-	case apierrors.IsConflict(err) && len(apply.Conflicts(err)) == 0:
+	case apierrors.IsConflict(err):
 		return reconcile.Result{RequeueAfter: time.Millisecond}, nil // written by another since it was read
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("operation %s: %w", request, err)

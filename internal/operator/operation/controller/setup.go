@@ -25,6 +25,7 @@ import (
 	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/operation"
+	"tend.dev/tend/internal/operator/transition"
 )
 
 // Options are the options of the controller.
@@ -35,7 +36,7 @@ type Options struct {
 	Policy gate.Policy
 	// Retry is the time between two questions for kinds that are absent. Default 10 s.
 	Retry time.Duration
-	// VeleroNamespace is where Velero's objects are created. Default: the operation's namespace.
+	// VeleroNamespace is where Velero's objects are created. Default: where a BackupStorageLocation is.
 	VeleroNamespace string
 	// ApprovalSecret is the secret that claims are checked with. Default: none, and no claim is valid.
 	ApprovalSecret []byte
@@ -54,7 +55,10 @@ func Add(mgr manager.Manager, opts Options) error {
 	reader := mgr.GetClient()
 	reconciler := &Reconciler{
 		Client: reader, Live: mgr.GetAPIReader(), ClusterID: opts.ClusterID, Policy: opts.Policy, Now: opts.Now,
-		Events: mgr.GetEventRecorder(identity.FieldManager), VeleroNamespace: opts.VeleroNamespace, ApprovalSecret: opts.ApprovalSecret,
+		Events: &transition.Recorder{
+			Client: reader, Live: mgr.GetAPIReader(), Reporter: identity.FieldManager, ClusterID: opts.ClusterID, Now: opts.Now,
+		},
+		VeleroNamespace: opts.VeleroNamespace, ApprovalSecret: opts.ApprovalSecret,
 		Ended: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "vworkspace_operator_operation_total", Help: "Operations that ended, by type, engine and outcome.",
 		}, []string{"type", "engine", "outcome"}),

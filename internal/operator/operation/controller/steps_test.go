@@ -11,14 +11,15 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/internal/operator/engine"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/kubetest"
+	"tend.dev/tend/internal/operator/operation"
 	"tend.dev/tend/internal/operator/operation/controller"
+	"tend.dev/tend/internal/operator/transition"
 )
 
 // direct returns a reconciler without a cache. hook is called before and after each write; if it returns an error, that is
@@ -28,7 +29,7 @@ func (w *world) direct(hook func() error) *controller.Reconciler {
 	hooked, plain := w.server.Stepwise(w, w.agent(), hook)
 	return &controller.Reconciler{
 		Client: hooked, Live: plain, ClusterID: func(context.Context) (string, error) { return "berlin", nil },
-		Events: events.NewFakeRecorder(10000), Now: time.Now, ApprovalSecret: secret,
+		Events: &transition.Recorder{Client: plain, Live: plain, Reporter: w.agent(), Now: time.Now}, Now: time.Now, ApprovalSecret: secret,
 	}
 }
 
@@ -80,7 +81,7 @@ func TestSecondReconcileWritesNothing(t *testing.T) {
 		}
 	}
 	stage("new", 4) // the finalizer, Running, the Job, its UID
-	w.play(engine.KindJob, "run", `{"startTime":"2026-11-25T12:00:00Z","active":1,"uncountedTerminatedPods":{}}`)
+	w.play(engine.KindJob, "run", jobActive)
 	stage("active", 1)
 	w.play(engine.KindJob, "run", jobDone)
 	stage("done", 1)
@@ -149,7 +150,7 @@ func TestConflictingOperationsTakeTurns(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if op.Status.Phase != opsv1alpha1.PhaseRunning {
+				if !operation.Underway(op) {
 					continue
 				}
 				if next = name; kinds[name] == opsv1alpha1.TypeBackup {
@@ -232,7 +233,7 @@ func TestEndsByRequestAndByLoss(t *testing.T) {
 
 	// The API server refuses a variable with two values.
 	w.create("invalid", opsv1alpha1.TypeRunCommand, opsv1alpha1.EngineJob, `{"image":"busybox:1","env":[{"name":"A","value":"x","valueFrom":{"secretKeyRef":{"name":"s","key":"k"}}}]}`)
-	w.reaches("invalid", opsv1alpha1.PhaseFailed, "Failed", "EngineFailed")
+	w.reaches("invalid", opsv1alpha1.PhaseFailed, "Failed", "CreationRefused")
 }
 
 // TestKindsAppearLater: an operation waits for the kinds of its engine, and starts when they are installed.
@@ -254,6 +255,7 @@ func TestKindsAppearLater(t *testing.T) {
 	if err := server.Install(t.Context(), kubetest.Velero); err != nil {
 		t.Fatal(err)
 	}
+	w.location(w.namespace)
 	w.play(engine.KindBackup, "backup", `{"phase":"Completed"}`)
 	w.reaches("backup", opsv1alpha1.PhaseSucceeded, "Succeeded", "VeleroBackupCompleted")
 }

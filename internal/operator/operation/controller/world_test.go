@@ -65,7 +65,56 @@ func newWorldOn(t *testing.T, server *kubetest.Server) *world {
 	}
 	w.secret("s")
 	w.secret("restic")
+	w.needs()
 	return w
+}
+
+// needs creates what the operations of tests need besides Secrets.
+func (w *world) needs() {
+	w.Helper()
+	for _, text := range []string{
+		`{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"vworkspace-operation-runner"}}`,
+		`{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}`,
+		`{"apiVersion":"argoproj.io/v1alpha1","kind":"WorkflowTemplate","metadata":{"name":"rotate"},"spec":{"entrypoint":"main"}}`,
+	} {
+		w.apply(w.namespace, text)
+	}
+	w.location(w.namespace)
+}
+
+// location creates what Velero's backups are stored in, and so says where Velero works.
+func (w *world) location(namespace string) {
+	w.Helper()
+	w.apply(namespace, `{"apiVersion":"velero.io/v1","kind":"BackupStorageLocation","metadata":{"name":"default"},
+		"spec":{"provider":"aws","objectStorage":{"bucket":"b"}}}`)
+}
+
+// apply creates an object of some JSON. One of a kind that the server does not have is left out.
+func (w *world) apply(namespace, text string) {
+	w.Helper()
+	object := &unstructured.Unstructured{}
+	if err := object.UnmarshalJSON([]byte(text)); err != nil {
+		w.Fatal(err)
+	}
+	object.SetNamespace(namespace)
+	if err := w.user.Create(w.Context(), object); err != nil && !meta.IsNoMatchError(err) {
+		w.Fatal(err)
+	}
+}
+
+// begins waits until an operation's object was asked for.
+func (w *world) begins(name string) *opsv1alpha1.Operation {
+	w.Helper()
+	var found *opsv1alpha1.Operation
+	kubetest.Eventually(w, "start of "+name, func(ctx context.Context) error {
+		op, err := w.operation(ctx, name)
+		if err != nil || op.Status.StartedAt == nil || op.Status.EngineRef == nil || op.Status.EngineRef.UID == "" {
+			return fmt.Errorf("it has %+v (%w)", op.Status, err)
+		}
+		found = op
+		return nil
+	})
+	return found
 }
 
 // secret creates a Secret that an operation may name.

@@ -1,0 +1,40 @@
+package apply
+
+import (
+	"errors"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// TestRefusalOf: what can't succeed is final, what may succeed later is not, and conflicts say nothing of the object.
+func TestRefusalOf(t *testing.T) {
+	jobs := schema.GroupResource{Group: "batch", Resource: "jobs"}
+	for name, row := range map[string]struct {
+		reason         string
+		err            error
+		refused, final bool
+	}{
+		"nothing":    {"no error", nil, false, false},
+		"version":    {"another write came first", apierrors.NewConflict(jobs, "a", errors.New("changed")), false, false},
+		"fields":     {"others own fields", apierrors.NewApplyConflict([]metav1.StatusCause{{Field: ".spec"}}, "conflict"), false, false},
+		"invalid":    {"a value is wrong", apierrors.NewInvalid(schema.GroupKind{Kind: "Job"}, "a", nil), true, true},
+		"bad":        {"it can't be read", apierrors.NewBadRequest("bad"), true, true},
+		"forbidden":  {"the operator may not", apierrors.NewForbidden(jobs, "a", errors.New("no")), true, true},
+		"quota":      {"a quota may get room", apierrors.NewForbidden(jobs, "a", errors.New("exceeded quota: jobs")), true, false},
+		"namespace":  {"no such namespace", apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "velero"), true, true},
+		"kind":       {"no such kind", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "Backup"}}, true, true},
+		"undeclared": {"an unknown field is answered with 500", apierrors.NewInternalError(errors.New(".spec.x: field not declared in schema")), true, true},
+		"webhook":    {"a webhook may come back", apierrors.NewInternalError(errors.New("failed calling webhook")), true, false},
+		"busy":       {"the server asks to wait", apierrors.NewTooManyRequests("slow", 1), true, false},
+		"network":    {"no answer", errors.New("connection refused"), true, false},
+	} {
+		got := RefusalOf(row.err)
+		if (got != nil) != row.refused || got != nil && got.Final != row.final {
+			t.Errorf("%s: %s: got %+v", name, row.reason, got)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+//go:build kube
+
+package controller_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/engine"
+	"tend.dev/tend/internal/operator/kubetest"
+	"tend.dev/tend/internal/operator/operation/controller"
+)
+
+// liar returns a reconciler whose API server answers creations of the operation's object with an error.
+func (w *world) liar(answer func() error) *controller.Reconciler {
+	w.Helper()
+	r := w.direct(kubetest.Survive)
+	_, plain := w.server.Stepwise(w, w.agent(), kubetest.Survive)
+	r.Client = interceptor.NewClient(plain, interceptor.Funcs{
+		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			if err := answer(); err != nil {
+				return err
+			}
+			return c.Apply(ctx, o, opts...)
+		},
+	})
+	return r
+}
+
+// warned returns whether there is a Warning Event about an operation.
+func (w *world) warned(ctx context.Context, op *opsv1alpha1.Operation, reason, part string) error {
+	var list eventsv1.EventList
+	if err := w.user.List(ctx, &list, client.InNamespace(w.namespace)); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(list.Items, func(e eventsv1.Event) bool {
+		return e.Regarding.UID == op.UID && e.Type == corev1.EventTypeWarning && e.Reason == reason && strings.Contains(e.Note, part)
+	}) {
+		return fmt.Errorf("no Warning %s that says %q", reason, part)
+	}
+	return nil
+}
+
+// TestRefusalIsSaid: whatever the API server answers to the creation of an operation's object is in a condition and in a Warning
+// Event. It ends the operation if it can't succeed; else the operation waits, starts when it can, and never seems to run.
+func TestRefusalIsSaid(t *testing.T) {
+	t.Parallel()
+	jobs := schema.GroupResource{Group: "batch", Resource: "jobs"}
+	for name, test := range map[string]struct {
+		reason string
+		answer error
+		final  bool
+	}{
+		"forbidden": {"the operator has no right", apierrors.NewForbidden(jobs, "run", errors.New("not allowed")), true},
+		"invalid":   {"a value is wrong", apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "run", nil), true},
+		"namespace": {"no such namespace", apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "velero"), true},
+		"kind":      {"the kind went away", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "Job"}}, true},
+		"field":     {"the kind has no such field", apierrors.NewInternalError(errors.New(".spec.x: field not declared in schema")), true},
+		"webhook":   {"a webhook is away", apierrors.NewInternalError(errors.New("failed calling webhook")), false},
+		"silence":   {"no answer at all", errors.New("connection reset by peer"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			answer := test.answer
+			reconciler := w.liar(func() error { return answer })
+			w.create("run", opsv1alpha1.TypeRunCommand, opsv1alpha1.EngineJob, `{"image":"busybox:1"}`)
+			_, err := reconciler.Reconcile(t.Context(), w.request("run"))
+			if (err == nil) != test.final {
+				t.Fatalf("%s: the reconcile returned %v", test.reason, err)
+			}
+			op, err := w.operation(t.Context(), "run")
+			if err != nil {
+				t.Fatal(err)
+			}
+			kind, reason, event := "Blocked", "CreationFailed", "OperationBlocked"
+			if test.final {
+				kind, reason, event = "Failed", "CreationRefused", "OperationFailed"
+			}
+			c := meta.FindStatusCondition(op.Status.Conditions, kind)
+			if c == nil || c.Status != metav1.ConditionTrue || c.Reason != reason || !strings.Contains(c.Message, "Job "+w.namespace+"/run") {
+				t.Errorf("%s: conditions %+v", test.reason, op.Status.Conditions)
+			}
+			if meta.IsStatusConditionTrue(op.Status.Conditions, "Running") || op.Status.Phase == opsv1alpha1.PhaseRunning {
+				t.Errorf("%s: it seems to run: %+v", test.reason, op.Status)
+			}
+			if err := w.warned(t.Context(), op, event, "can't be created"); err != nil {
+				t.Error(err)
+			}
+			if test.final {
+				return
+			}
+			answer = nil
+			w.settle(reconciler, "run")
+			if _, err := w.get(t.Context(), engine.KindJob, "run"); err != nil {
+				t.Errorf("%s: when the API server can again: %v", test.reason, err)
+			}
+			if op, _ := w.operation(t.Context(), "run"); meta.IsStatusConditionTrue(op.Status.Conditions, "Blocked") {
+				t.Errorf("%s: it is still blocked: %+v", test.reason, op.Status.Conditions)
+			}
+		})
+	}
+}
+
+// TestSnapshotClassOfABackup: a Backup of Velero has no field for it. Velero's own way is an annotation with the driver's name.
+func TestSnapshotClassOfABackup(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.operate()
+	w.create("b", opsv1alpha1.TypeBackup, opsv1alpha1.EngineVelero, `{"csiSnapshotClassName":"fast-`+w.namespace+`"}`)
+	w.reaches("b", opsv1alpha1.PhasePending, "Blocked", "MissingVolumeSnapshotClass")
+	w.apply("", `{"apiVersion":"snapshot.storage.k8s.io/v1","kind":"VolumeSnapshotClass","metadata":{"name":"fast-`+w.namespace+`"},
+		"driver":"Disk.example.org","deletionPolicy":"Delete"}`)
+	w.touch("b")
+	object := w.play(engine.KindBackup, "b", `{"phase":"Completed"}`)
+	if got := object.GetAnnotations()["velero.io/csi-volumesnapshot-class_disk.example.org"]; got != "fast-"+w.namespace {
+		t.Errorf("annotations %v", object.GetAnnotations())
+	}
+	w.reaches("b", opsv1alpha1.PhaseSucceeded, "Succeeded", "VeleroBackupCompleted")
+}
+
+// touch has the operation reconciled: what it waits for is not watched.
+func (w *world) touch(name string) {
+	w.Helper()
+	kubetest.Eventually(w, "a change of "+name, func(ctx context.Context) error {
+		op, err := w.operation(ctx, name)
+		if err != nil {
+			return err
+		}
+		op.Annotations = map[string]string{"touched": fmt.Sprint(len(op.Annotations))}
+		return w.user.Update(ctx, op)
+	})
+}
+
+// TestVeleroIsFound: a backup is created where Velero works, which a BackupStorageLocation shows, and nowhere if that is unclear.
+func TestVeleroIsFound(t *testing.T) {
+	t.Parallel()
+	server, err := kubetest.Start(kubetest.Tend, kubetest.Flux, kubetest.Velero)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := newWorldOn(t, server) // which creates one location, in its own namespace
+	own := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "default"}}
+	own.SetGroupVersionKind(engine.KindStorageLocation)
+	if err := w.user.Delete(t.Context(), own); err != nil {
+		t.Fatal(err)
+	}
+	reconciler := w.direct(kubetest.Survive)
+	message := func(name string) string {
+		t.Helper()
+		w.create(name, opsv1alpha1.TypeBackup, opsv1alpha1.EngineVelero, "")
+		if _, err := reconciler.Reconcile(t.Context(), w.request(name)); err != nil {
+			t.Fatal(err)
+		}
+		op, err := w.operation(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := meta.FindStatusCondition(op.Status.Conditions, "Blocked"); c != nil && c.Status == metav1.ConditionTrue {
+			return c.Reason + ": " + c.Message
+		}
+		return op.Status.EngineRef.Namespace + "/" + op.Status.EngineRef.Name
+	}
+	if got := message("none"); !strings.Contains(got, "DependencyMissing: no namespace has a BackupStorageLocation") {
+		t.Errorf("without a location: %s", got)
+	}
+	velero, other := server.Namespace(t), server.Namespace(t)
+	w.location(velero)
+	if got := message("one"); got != velero+"/"+w.namespace+"--one" {
+		t.Errorf("with one location: %s", got)
+	}
+	w.location(other)
+	if got := message("two"); !strings.Contains(got, velero+", "+other) || !strings.Contains(got, "--velero-namespace") {
+		t.Errorf("with two locations: %s", got)
+	}
+	w.settle(reconciler, "one") // what has started stays where it is
+	live := &metav1.PartialObjectMetadata{}
+	live.SetGroupVersionKind(engine.KindBackup)
+	if err := w.user.Get(t.Context(), client.ObjectKey{Namespace: velero, Name: w.namespace + "--one"}, live); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,155 @@
+package transition
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"tend.dev/tend/internal/operator/identity"
+)
+
+// life is how long the API server keeps an Event. What happened before is not written again.
+const life = time.Hour
+
+// Event is a transition of a condition, for people.
+type Event struct {
+	// Warning says that something is wrong.
+	Warning bool
+	// Reason and Message are the Event's.
+	Reason, Message string
+	// Condition is the condition after the transition.
+	Condition metav1.Condition
+}
+
+// Recorder writes Events. It is safe for concurrent use.
+type Recorder struct {
+	// Client writes, and Live reads from the API server. Required.
+	Client client.Client
+	Live   client.Reader
+	// Reporter is the controller's name. Required.
+	Reporter string
+	// ClusterID is the identity of the cluster. Default: Events have no label for it.
+	ClusterID func(context.Context) (string, error)
+	// Now returns the time. Required.
+	Now func() time.Time
+
+	mu    sync.Mutex
+	known map[types.UID]bool
+}
+
+// CatchUp writes those Events of an object that do not exist, if this process has not seen the object before. The events are
+// those of its conditions as they are stored.
+func (r *Recorder) CatchUp(ctx context.Context, object client.Object, kind schema.GroupVersionKind, events []Event) {
+	if r.sees(object.GetUID()) {
+		return
+	}
+	for _, event := range events {
+		if r.Now().Sub(event.Condition.LastTransitionTime.Time) >= life {
+			continue
+		}
+		wanted := r.event(ctx, object, kind, event)
+		err := r.Live.Get(ctx, client.ObjectKeyFromObject(wanted), &eventsv1.Event{})
+		if apierrors.IsNotFound(err) {
+			err = r.Client.Create(ctx, wanted)
+		}
+		r.note(ctx, object, err)
+	}
+}
+
+// Record writes the Events of transitions that have been stored. What can't be written is left to CatchUp.
+func (r *Recorder) Record(ctx context.Context, object client.Object, kind schema.GroupVersionKind, events []Event) {
+	r.sees(object.GetUID())
+	for _, event := range events {
+		wanted := r.event(ctx, object, kind, event)
+		err := r.Client.Create(ctx, wanted)
+		if apierrors.IsAlreadyExists(err) { // the condition has returned to this reason
+			err = r.repeat(ctx, client.ObjectKeyFromObject(wanted))
+		}
+		r.note(ctx, object, err)
+	}
+}
+
+// Forget drops what is known of an object that is gone.
+func (r *Recorder) Forget(uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.known, uid)
+}
+
+// sees notes that an object was seen, and returns whether it was before.
+func (r *Recorder) sees(uid types.UID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known == nil {
+		r.known = map[types.UID]bool{}
+	}
+	was := r.known[uid]
+	r.known[uid] = true
+	return was
+}
+
+// note forgets the object if one of its Events could not be written, which is no reason to stop: the conditions count.
+func (r *Recorder) note(ctx context.Context, object client.Object, err error) {
+	if err == nil || apierrors.IsAlreadyExists(err) {
+		return
+	}
+	r.Forget(object.GetUID())
+	log.FromContext(ctx).Info("an Event can't be written; it is tried again", "error", err)
+}
+
+// repeat counts an Event that happens again.
+func (r *Recorder) repeat(ctx context.Context, key client.ObjectKey) error {
+	stored := &eventsv1.Event{}
+	if err := r.Live.Get(ctx, key, stored); err != nil {
+		return err
+	}
+	count := int32(1)
+	if stored.Series != nil {
+		count = stored.Series.Count
+	}
+	next := stored.DeepCopy()
+	next.Series = &eventsv1.EventSeries{Count: count + 1, LastObservedTime: metav1.NewMicroTime(r.Now())}
+	return r.Client.Patch(ctx, next, client.MergeFrom(stored), client.FieldOwner(identity.FieldManager))
+}
+
+// event returns the Event of a transition. Its name is that of the object and a digest of the transition. While a condition
+// is not true, its reason is no part of that: another one is no transition.
+func (r *Recorder) event(ctx context.Context, object client.Object, kind schema.GroupVersionKind, event Event) *eventsv1.Event {
+	c, reason, severity := event.Condition, "", corev1.EventTypeNormal
+	if c.Status == metav1.ConditionTrue {
+		reason = c.Reason
+	}
+	if event.Warning {
+		severity = corev1.EventTypeWarning
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%s/%s/%d", object.GetUID(), c.Type, c.Status, reason, c.LastTransitionTime.Unix()))
+	namespace, name := object.GetNamespace(), object.GetName()
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault
+	}
+	labels := map[string]string{identity.LabelManagedBy: identity.ManagedBy}
+	if r.ClusterID != nil {
+		if id, err := r.ClusterID(ctx); err == nil && id != "" {
+			labels[identity.LabelClusterID] = id
+		}
+	}
+	return &eventsv1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%.200s.%x", name, sum[:8]), Labels: labels},
+		EventTime:  metav1.NewMicroTime(r.Now()), ReportingController: identity.FieldManager, ReportingInstance: r.Reporter,
+		Action: "Reconcile", Reason: event.Reason, Type: severity, Note: event.Message,
+		Regarding: corev1.ObjectReference{
+			APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Namespace: object.GetNamespace(), Name: name, UID: object.GetUID(),
+		},
+	}
+}
