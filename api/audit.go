@@ -24,6 +24,8 @@ type AuditData struct {
 	// Pod is the one that a command was for, or that was stopped or started; Kind, Scope and Name are then its object, if it was
 	// there.
 	Pod string `json:"pod,omitempty"`
+	// Reason is what the caller said about an approval.
+	Reason string `json:"reason,omitempty"`
 	// DryRun: nothing was to change.
 	DryRun bool `json:"dryRun,omitempty"`
 	// Status is the answer's, and Problem its title if it is one.

@@ -62,6 +62,8 @@ type ClusterAccess struct {
 	Previous *ClusterToken `json:"previous,omitempty"`
 	// RegisteredAt is when Token, or one that it replaced, was registered for.
 	RegisteredAt time.Time `json:"registeredAt,omitzero"`
+	// Keys counts how often the keys of jobs and of approvals were replaced.
+	Keys int `json:"keys,omitempty"`
 }
 
 // ClusterToken is a token as it is stored.
@@ -85,4 +87,7 @@ type ClusterRegistration struct {
 	Authority string `json:"authority"`
 	// ServerName is the name in the listener's certificate, whatever its address.
 	ServerName string `json:"serverName"`
+	// JobKeys are the public keys that jobs are signed with, ApprovalSecret is what claims of approvals are checked with.
+	JobKeys        string `json:"jobKeys"`
+	ApprovalSecret string `json:"approvalSecret"`
 }

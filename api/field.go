@@ -9,6 +9,9 @@ import (
 // two people who apply the same file don't stand in each other's way.
 const ManagerApply = "apply"
 
+// ManagerApproval is the role that approves operations: a file that is applied again takes no approval back.
+const ManagerApproval = "approve"
+
 // ManagerAvailability is the role of cordon, drain and uncordon.
 const ManagerAvailability = "availability"
 

@@ -114,6 +114,7 @@ func TestOperationRules(t *testing.T) {
 	plain := `{` + target + `"type":"Backup","engine":"velero","parameters":{"ttl":"1h"}}`
 	judge(t, "ops.vworkspace.io/v1alpha1", "Operation", map[string]rule{
 		"plain":         {"the usual case", plain, "", ""},
+		"snapshot":      {"an engine of others says what does it here", `{` + target + `"type":"Backup","engine":"snapshot"}`, "", "write volsync, with parameters.volumeSnapshot: true"},
 		"bare":          {"parameters are optional", `{` + target + `"type":"Backup","engine":"velero"}`, "", ""},
 		"other-kind":    {"the target is an ApplicationInstance", strings.Replace(plain, `"kind":"ApplicationInstance"`, `"kind":"Pod"`, 1), "", "kind"},
 		"other-version": {"of the one version", strings.Replace(plain, "apps.vworkspace.io/v1alpha1", "v1", 1), "", "apiVersion"},
@@ -133,6 +134,9 @@ func TestClusterRules(t *testing.T) {
 		"nowhere":    {"pull needs an endpoint", `{}`, "", "controlPlaneEndpoint is required"},
 		"ftp":        {"by HTTP", `{"controlPlaneEndpoint":"ftp://tend.example.org"}`, "", "controlPlaneEndpoint"},
 		"identified": {"an identity is a label's value", `{"controlPlaneEndpoint":"https://a","clusterId":"berlin-1"}`, `{"controlPlaneEndpoint":"https://a","clusterId":"berlin-2"}`, "clusterId can't be changed"},
+		"old-token":  {"a token in the spec says where it belongs", `{"controlPlaneEndpoint":"https://a","registrationToken":"t"}`, "", "put the token into a Secret"},
+		"old-url":    {"an older name says the one here", `{"controlPlaneBaseUrl":"https://a"}`, "", "is called controlPlaneEndpoint here"},
+		"oldest-url": {"as above", `{"odooBaseUrl":"https://a"}`, "", "odooBaseUrl is called controlPlaneEndpoint here"},
 		"no-label":   {"as above", `{"controlPlaneEndpoint":"https://a","clusterId":"ber lin"}`, "", "clusterId"},
 	})
 }

@@ -24,6 +24,9 @@ const (
 // lease is over.
 const ResumeParameter = "resume"
 
+// AnnotationObject is on every resource that is sent: the control plane's object, and its generation, with a dot between them.
+const AnnotationObject = "tend.dev/object"
+
 // The bounds of the protocol.
 const (
 	// DefaultWait and MaxWait are how long a request for jobs waits for one.
@@ -73,7 +76,11 @@ type Job struct {
 	CreatedAt      time.Time `json:"createdAt"`
 	// ExpiresAt is when it is not to be done any more.
 	ExpiresAt time.Time `json:"expiresAt"`
-	Signature string    `json:"signature,omitempty"`
+	// Object names the control plane's object and its generation, as the annotation AnnotationObject of the resource does. A job
+	// of an older one than the resource has is not done.
+	Object string `json:"object,omitempty"`
+	// Signature is what Sign returns.
+	Signature string `json:"signature,omitempty"`
 }
 
 // Condition is a condition of a resource.

@@ -39,6 +39,7 @@ func (a *app) clustersCommand() *cobra.Command {
 
 func (a *app) addClusterCommand() *cobra.Command {
 	var ttl time.Duration
+	var newKeys bool
 	command := &cobra.Command{
 		Use: "add NAME", Short: "declare a cluster, and print what to apply in it", Args: takes(1, 1),
 		Long: "Declare a Kubernetes cluster unless it is declared already, and print the manifest with which its operator registers: apply it\n" +
@@ -55,7 +56,7 @@ func (a *app) addClusterCommand() *cobra.Command {
 			} else if err != nil {
 				return err
 			}
-			registration, err := c.InviteCluster(ctx, ref.Name, ttl)
+			registration, err := c.InviteCluster(ctx, ref.Name, ttl, newKeys)
 			if err != nil {
 				return err
 			}
@@ -66,6 +67,7 @@ func (a *app) addClusterCommand() *cobra.Command {
 			return writeRegistration(a.out, registration)
 		}),
 	}
+	command.Flags().BoolVar(&newKeys, "new-keys", false, "make other keys for the cluster's jobs and approvals, as after a leak")
 	command.Flags().DurationVar(&ttl, "ttl", cluster.RegistrationLife, "how long the token is valid, up to 168h")
 	return command
 }
@@ -82,6 +84,8 @@ type: Opaque
 stringData:
   registrationToken: {{.Token}}
   serverName: {{.ServerName}}
+  jobKeys: {{.JobKeys}}
+  approvalSecret: {{.ApprovalSecret}}
   ca.crt: |
 {{indent .Authority}}
 ---

@@ -76,7 +76,7 @@ func (a *app) addCommands(root *cobra.Command) {
 	add("inspect", "Inspect:", a.getCommand(), a.describeCommand(), a.logsCommand(), a.releasesCommand(), a.runsCommand(), a.eventsCommand(), a.historyCommand(), a.auditCommand(), a.blameCommand(), a.statsCommand(), a.systemCommand(), a.nodesCommand(), a.accessTokensCommand(), a.sinksCommand())
 	add("act", "Act:", a.scaleCommand(), a.restartCommand(), a.reconcileCommand(), a.stopCommand(), a.startCommand(), a.rollbackCommand(), a.rebootstrapCommand(), a.resumeCommand(), a.ingressCommand(), a.execCommand(), a.runCommand())
 	add("run", "Run Tend:", group(a.devCommand()), group(a.serverCommand()), group(a.agentCommand()), a.backupCommand(), a.restoreCommand(), a.pluginsCommand(), a.receivePackCommand(), a.dialStdioCommand(), a.sendMessageCommand(), a.versionCommand(), schemaCommand(a.streams))
-	add("many", "Several machines, labs, Kubernetes:", a.serversCommand(), a.cordonCommand(), a.drainCommand(), a.uncordonCommand(), a.rebalanceCommand(), a.keysCommand(), a.labCommand(), a.clustersCommand())
+	add("many", "Several machines, labs, Kubernetes:", a.serversCommand(), a.cordonCommand(), a.drainCommand(), a.uncordonCommand(), a.rebalanceCommand(), a.keysCommand(), a.labCommand(), a.clustersCommand(), a.approveCommand())
 	root.AddCommand(a.callPluginCommand(), a.remoteCommand(), a.psCommand())
 	root.SetHelpCommandGroupID("run")
 	root.SetCompletionCommandGroupID("run")

@@ -44,7 +44,7 @@ func (h *Handler) jobs(r *http.Request, by *caller, s records.Snapshot) (any, er
 		s := records.Snapshot{Reader: h.View.Snapshot()}
 		due, next := dueJobs(s, by.cluster, h.Now(), resume)
 		if len(due) > 0 || ctx.Err() != nil {
-			return pull.Jobs{Jobs: due}, nil
+			return pull.Jobs{Jobs: due}, h.sign(s, by, due)
 		}
 		resume = false // what is acknowledged while this request waits is another's
 		h.await(ctx, s, by, next)
@@ -53,6 +53,21 @@ func (h *Handler) jobs(r *http.Request, by *caller, s records.Snapshot) (any, er
 			h.touch(r, by, s, nil)
 		}
 	}
+}
+
+// sign signs jobs with the keys of their cluster.
+func (h *Handler) sign(s records.Snapshot, by *caller, due []pull.Job) (err error) {
+	access := api.ClusterAccess{UID: by.uid}
+	if stored := s.ClusterAccess(by.cluster); stored.Exists() && stored.Value.UID == by.uid {
+		access = *stored.Value
+	}
+	keys := cluster.JobKeys(h.MAC, access)
+	for i := range due {
+		if due[i].Signature, err = pull.Sign(due[i], by.cluster, keys...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // await waits for a change of a cluster's jobs since a snapshot, for an instant, a minute, or the end of ctx.
@@ -116,6 +131,7 @@ func dueJobs(s records.Snapshot, name string, now time.Time, resume bool) (due [
 		}
 		due = append(due, pull.Job{
 			ID: job.ID, Kind: job.Action, Payload: job.Payload, IdempotencyKey: job.Key, CreatedAt: job.CreatedAt, ExpiresAt: job.ExpiresAt,
+			Object: cluster.VersionOf(*job),
 		})
 	}
 	return due, next

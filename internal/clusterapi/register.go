@@ -40,6 +40,31 @@ func (h *Handler) Invite(ctx context.Context, name string, life time.Duration) (
 	return token, ends, nil
 }
 
+// Keys returns what a cluster checks jobs and approvals with. With renew they are others from now on: jobs are signed with the
+// former key too until the next time.
+func (h *Handler) Keys(ctx context.Context, name string, renew bool) (jobs, approvals string, err error) {
+	s, err := h.Fresh(ctx)
+	if err == nil && renew {
+		s, err = h.change(ctx, s, func(s records.Snapshot) (*records.Txn, error) {
+			object := s.Cluster(name)
+			if !object.Exists() || object.Value.Metadata.Deleting() {
+				return nil, ErrNoCluster
+			}
+			access, key := s.ClusterAccess(name), records.ClusterAccessKey(name)
+			next := cluster.RenewKeys(access.Value, object.Value.Metadata.UID)
+			return records.NewTxn("cluster.keys").If(records.ObjectKey(object.Value.Ref()), object.Modified).If(key, access.Modified).Put(key, next), nil
+		})
+	}
+	if err != nil {
+		return "", "", err
+	}
+	access := accessOf(s, s.Cluster(name))
+	if access == nil {
+		return "", "", ErrNoCluster
+	}
+	return pull.PublicKeys(cluster.JobKeys(h.MAC, *access)...), cluster.ApprovalSecret(h.MAC, *access), nil
+}
+
 // register gives an operator its credential. Until that was used once, asking again gives the same one, so an answer that got lost
 // does no harm.
 func (h *Handler) register(r *http.Request) (any, error) {

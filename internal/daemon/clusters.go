@@ -20,15 +20,18 @@ func (d *daemon) newClusters() *clusterapi.Handler {
 	})
 }
 
-// inviteCluster makes a token with which the operator of a cluster registers, and returns where it connects.
-func (d *daemon) inviteCluster(ctx context.Context, name string, ttl time.Duration) (api.ClusterRegistration, error) {
+// inviteCluster makes a token with which the operator of a cluster registers, and returns where it connects and what it checks.
+// With newKeys that is other keys than before.
+func (d *daemon) inviteCluster(ctx context.Context, name string, ttl time.Duration, newKeys bool) (api.ClusterRegistration, error) {
 	made := api.ClusterRegistration{Cluster: name, ServerName: authority.ServerName}
 	if d.gate == nil {
 		return made, &api.Problem{Status: http.StatusConflict, Detail: "this server has no listener for nodes, which the operators of clusters use too",
 			Next: "start it with --node-listen :8688"}
 	}
 	var err error
-	made.Token, made.ExpiresAt, err = d.clusters.Invite(ctx, name, ttl)
+	if made.Token, made.ExpiresAt, err = d.clusters.Invite(ctx, name, ttl); err == nil {
+		made.JobKeys, made.ApprovalSecret, err = d.clusters.Keys(ctx, name, newKeys)
+	}
 	if errors.Is(err, clusterapi.ErrNoCluster) {
 		return made, &api.Problem{Status: http.StatusNotFound, Detail: "there is no cluster " + name, Next: "tend clusters add " + name + " declares it too"}
 	}

@@ -51,7 +51,8 @@ type Options struct {
 	Webhooks *Webhooks
 	// VeleroNamespace is where Velero's objects are created. Default: where a BackupStorageLocation is.
 	VeleroNamespace string
-	// ApprovalSecret is what claims of approvals are checked with. Default: none, and no claim is valid.
+	// ApprovalSecret is what claims of approvals are checked with. Default: what came with the registration; without it no
+	// claim is valid.
 	ApprovalSecret []byte
 	// LeaderElect has one operator at a time work, where several run.
 	LeaderElect bool
@@ -133,7 +134,13 @@ func addControllers(made manager.Manager, opts Options) error {
 	id := clusterid.From(opts.ClusterID, made.GetClient())
 	instances := instance.Options{Retry: opts.Retry, ClusterID: id, Policy: opts.Policy}
 	operations := controller.Options{
-		Retry: opts.Retry, ClusterID: id, Policy: opts.Policy, VeleroNamespace: opts.VeleroNamespace, ApprovalSecret: opts.ApprovalSecret,
+		Retry: opts.Retry, ClusterID: id, Policy: opts.Policy, VeleroNamespace: opts.VeleroNamespace,
+		ApprovalSecret: func(ctx context.Context) ([]byte, error) {
+			if len(opts.ApprovalSecret) > 0 {
+				return opts.ApprovalSecret, nil
+			}
+			return cluster.ApprovalSecret(ctx, made.GetClient(), opts.Namespace, opts.CredentialsSecret)
+		},
 		Metrics: measured, Now: time.Now,
 	}
 	if err := instance.Add(made, instances); err != nil {

@@ -137,6 +137,7 @@ var calls = []struct{ route, query, body, who string }{
 	{"GET /v1/keys", "", "", admins},
 	{"POST /v1/keys/{name}/rotate", "", "", admins},
 	{"POST /v1/clusters/{name}/token", "", "", admins},
+	{"POST /v1/operations/approve", "scope=prod&name=restore", "", admins},
 	{"POST /v1/plugins", "", `{}`, admins},
 	{"DELETE /v1/plugins/{name}", "", "", admins},
 	{"POST /plugin/{name}/{command}", "", `{}`, admins},

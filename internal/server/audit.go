@@ -24,6 +24,8 @@ type Auditor interface {
 const (
 	maxAuditPath  = 256
 	maxAuditActor = 128
+	// maxAuditReason is what verbs takes of it.
+	maxAuditReason = 256
 )
 
 // isAudited reports whether a request may change something, or begins a command in a pod.
@@ -72,7 +74,7 @@ func (s *Server) auditOf(r *http.Request, answer *auditAnswer, actor string, beg
 		Method: short(r.Method), Path: r.URL.Path[:min(len(r.URL.Path), maxAuditPath)], Actor: short(actor), Status: answer.status, Problem: answer.problem(),
 		TookMilliseconds: time.Since(began).Milliseconds(), Request: tracing.Request(r.Context()),
 		Kind: api.Kind(short(string(named.Kind))), Scope: short(named.Scope), Name: short(named.Name),
-		Pod: short(podOfPath(r.URL.Path)),
+		Pod: short(podOfPath(r.URL.Path)), Reason: query.Get("reason")[:min(len(query.Get("reason")), maxAuditReason)],
 	}
 	data.DryRun = query.Has("dry_run") && query.Get("dry_run") != "0" && query.Get("dry_run") != "false"
 	return data

@@ -11,8 +11,9 @@ import (
 
 // clusterToken says for which cluster a registration token is, and how long it is valid.
 type clusterToken struct {
-	Name string `path:"name"`
-	TTL  string `query:"ttl"`
+	Name    string `path:"name"`
+	TTL     string `query:"ttl"`
+	NewKeys bool   `query:"new_keys"`
 }
 
 // inviteCluster makes a token with which the operator of a cluster registers.
@@ -27,7 +28,7 @@ func (s *Server) inviteCluster(ctx context.Context, in *clusterToken) (api.Clust
 	if s.InviteCluster == nil {
 		return api.ClusterRegistration{}, &api.Problem{Status: http.StatusNotImplemented, Detail: "this server has no clusters", Next: "tend version"}
 	}
-	registration, err := s.InviteCluster(ctx, in.Name, ttl)
+	registration, err := s.InviteCluster(ctx, in.Name, ttl, in.NewKeys)
 	if err == nil {
 		s.Logger.Info("registration token made", "kubernetes", in.Name, "actor", actorOf(ctx), "expires", registration.ExpiresAt)
 	}

@@ -117,6 +117,7 @@ func (s *Server) follows() shape {
 func (s *Server) runRoutes() {
 	typed(s, "POST", "/v1/labs/extend", "Give a lab, or the labs of a class, more time", s.extendLabs)
 	typed(s, "POST", "/v1/labs/stop", "End a lab, or the labs of a class, before their time is over", s.stopLabs)
+	typed(s, "POST", "/v1/operations/approve", "Approve an operation that waits for it; with deny end it instead", s.approveOperation)
 	typed(s, "POST", "/v1/jobs/run", "Ask for a run of a job", s.runJob)
 	typed(s, "POST", "/v1/cronjobs/run", "Ask for a run of a cron job, whatever its schedule says", s.runCronJob)
 	typed(s, "GET", "/v1/runs", "The runs kept, newest first: of an object, a scope, or all", s.runs)

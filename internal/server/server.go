@@ -46,7 +46,7 @@ type Options struct {
 	JoinTokens  func() []api.JoinTokenInfo
 	RevokeToken func(ctx context.Context, id string) error
 	// InviteCluster makes a token with which the operator of a Kubernetes cluster registers. Default: none can.
-	InviteCluster func(ctx context.Context, name string, ttl time.Duration) (api.ClusterRegistration, error)
+	InviteCluster func(ctx context.Context, name string, ttl time.Duration, newKeys bool) (api.ClusterRegistration, error)
 	// Servers returns the servers of the cluster, RemoveServer takes one out. Default: there is this one.
 	Servers      func(ctx context.Context) api.Servers
 	RemoveServer func(ctx context.Context, name string) error

@@ -108,6 +108,7 @@ var Rules = map[string]Rule{
 	"DELETE /v1/servers/{name}":                {api.Admin, Whole, "servers remove", ""},
 	"GET /v1/keys":                             {api.Admin, Whole, "keys", ""},
 	"POST /v1/keys/{name}/rotate":              {api.Admin, Whole, "keys rotate", ""},
+	"POST /v1/operations/approve":              {api.Admin, Named, "approve", ""},
 	"POST /v1/clusters/{name}/token":           {api.Admin, Whole, "clusters add", ""},
 	"POST /v1/plugins":                         {api.Admin, Whole, "plugins install", ""},
 	"DELETE /v1/plugins/{name}":                {api.Admin, Whole, "plugins remove", ""},

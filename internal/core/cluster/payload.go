@@ -13,7 +13,12 @@ import (
 )
 
 // AnnotationVersion is on every resource that is sent, and names the object it is of, and its generation.
-const AnnotationVersion = "tend.dev/object"
+const AnnotationVersion = pull.AnnotationObject
+
+// VersionOf returns the object that a job is of, and its generation.
+func VersionOf(job api.ClusterJob) string {
+	return job.UID + "." + strconv.FormatInt(job.Generation, 10)
+}
 
 // resource is a manifest of a cluster.
 type resource struct {

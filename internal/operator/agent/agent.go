@@ -26,6 +26,8 @@ type Options struct {
 	ReadyTime time.Duration
 	// Health is called when the state of the connection changes, one call at a time. Default: nobody asks.
 	Health func(Health)
+	// Verify returns why a job is not to be done: it is not the control plane's, or an old one. Default: all are done.
+	Verify func(ctx context.Context, job pull.Job) error
 	// Taken is called with each job that was acknowledged, Finished with the outcome of each whose result has been received. Both may be
 	// called at the same time. Default: nobody counts.
 	Taken    func(job pull.Job)
@@ -71,6 +73,9 @@ func New(o Options) *Agent {
 	}
 	if o.Finished == nil {
 		o.Finished = func(pull.Job, string) {}
+	}
+	if o.Verify == nil {
+		o.Verify = func(context.Context, pull.Job) error { return nil }
 	}
 	if o.Taken == nil {
 		o.Taken = func(pull.Job) {}

@@ -61,8 +61,14 @@ func (a *Agent) do(ctx context.Context, job pull.Job) error {
 	if !job.ExpiresAt.IsZero() && !a.Now().Before(job.ExpiresAt) {
 		return a.finish(ctx, job, pull.Result{Outcome: pull.OutcomeNoop, Error: pull.ErrorExpired})
 	}
-	task, err := read(job)
-	if err != nil {
+	var task task
+	if err = a.Verify(ctx, job); err == nil {
+		task, err = read(job)
+	}
+	switch {
+	case errors.Is(err, ErrPassing):
+		return err
+	case err != nil:
 		return a.finish(ctx, job, pull.Result{Outcome: pull.OutcomeFailed, Error: err.Error()})
 	}
 	done, err := a.Keys.Done(ctx, job.IdempotencyKey)

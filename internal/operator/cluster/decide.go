@@ -100,6 +100,7 @@ func (p *planner) link() {
 	if link.Trust == (Trust{}) {
 		link.Trust = p.Credentials.Trust
 	}
+	link.Trust = link.Trust.keeping(p.Credentials.Trust)
 }
 
 // controllers says which of the controllers that the operator relies on are installed. Flux is needed.

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"time"
@@ -11,12 +12,22 @@ import (
 	"tend.dev/tend/internal/operator/agent"
 )
 
-// Trust is how the control plane's certificate is checked.
+// Trust is how the control plane, and what it says, is checked.
 type Trust struct {
 	// Authority is the certificate in PEM that signs the control plane's. Empty: those that the system trusts.
 	Authority string
 	// ServerName is the name in the control plane's certificate. Empty: the host of the endpoint.
 	ServerName string
+	// JobKeys are the public keys that jobs are signed with, one of which is enough. Empty: signatures are not checked.
+	JobKeys string
+	// ApprovalSecret is what claims of approvals are checked with. Empty: no claim is valid.
+	ApprovalSecret string
+}
+
+// keeping returns the trust with what it lacks of the keys that were known before: once a key is known, it is not forgotten.
+func (t Trust) keeping(known Trust) Trust {
+	t.JobKeys, t.ApprovalSecret = cmp.Or(t.JobKeys, known.JobKeys), cmp.Or(t.ApprovalSecret, known.ApprovalSecret)
+	return t
 }
 
 // Token is the registration token as its Secret has it.

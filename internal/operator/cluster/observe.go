@@ -90,7 +90,10 @@ func (r *Reconciler) token(ctx context.Context, ref *opsv1alpha1.TokenRef) (Toke
 	named := cmp.Or(ref.Key, defaultTokenKey)
 	token := Token{
 		Value: strings.TrimSpace(string(secret.Data[named])),
-		Trust: Trust{Authority: string(secret.Data[tokenAuthority]), ServerName: strings.TrimSpace(string(secret.Data[tokenServerName]))},
+		Trust: Trust{
+			Authority: string(secret.Data[tokenAuthority]), ServerName: strings.TrimSpace(string(secret.Data[tokenServerName])),
+			JobKeys: strings.TrimSpace(string(secret.Data[tokenJobKeys])), ApprovalSecret: strings.TrimSpace(string(secret.Data[tokenApprovals])),
+		},
 	}
 	if token.Value == "" {
 		token.Problem = fmt.Sprintf("the Secret %s has no key %s", key, named)

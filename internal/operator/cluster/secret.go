@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -31,12 +32,16 @@ const (
 	keyRegisteredAt   = "registered-at"
 	keyIssuedAt       = "issued-at"
 	keyForced         = "registration-forced-by"
+	keyJobKeys        = "job-keys"
+	keyApprovals      = "approval-secret"
 )
 
 // The keys of the Secret with the registration token, besides that of the token.
 const (
 	tokenAuthority  = "ca.crt"
 	tokenServerName = "serverName"
+	tokenJobKeys    = "jobKeys"
+	tokenApprovals  = "approvalSecret"
 	defaultTokenKey = "registrationToken"
 )
 
@@ -51,7 +56,7 @@ func readCredentials(secret *corev1.Secret) *Credentials {
 	}
 	c := &Credentials{
 		ClusterID: text(keyClusterID), Token: text(keyToken), RegisteredWith: text(keyRegisteredWith), Forced: text(keyForced),
-		Trust: Trust{Authority: text(keyAuthority), ServerName: text(keyServerName)},
+		Trust: Trust{Authority: text(keyAuthority), ServerName: text(keyServerName), JobKeys: text(keyJobKeys), ApprovalSecret: text(keyApprovals)},
 	}
 	c.RegisteredAt, _ = time.Parse(time.RFC3339, text(keyRegisteredAt)) // made by hand, it may have none
 	c.IssuedAt, _ = time.Parse(time.RFC3339, text(keyIssuedAt))
@@ -59,6 +64,16 @@ func readCredentials(secret *corev1.Secret) *Credentials {
 		c.Owner = owner.UID
 	}
 	return c
+}
+
+// ApprovalSecret returns what claims of approvals are checked with, which came with the registration; none if there is none.
+func ApprovalSecret(ctx context.Context, reader client.Reader, namespace, name string) ([]byte, error) {
+	secret := &corev1.Secret{}
+	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: cmp.Or(name, identity.SecretCredentials)}, secret)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("read the secret of approvals: %w", err)
+	}
+	return secret.Data[keyApprovals], nil
 }
 
 // store is the Secret with the credentials of one Cluster. It implements agent.Credentials.
@@ -121,7 +136,7 @@ func (s *store) Save(ctx context.Context, credential pull.Credential) error {
 	data := map[string]any{}
 	for key, value := range map[string]string{
 		keyEndpoint: s.Link.Endpoint, keyClusterID: credential.ClusterID, keyToken: credential.Token, keyAuthority: s.Link.Trust.Authority,
-		keyServerName: s.Link.Trust.ServerName, keyRegisteredWith: next.RegisteredWith, keyForced: next.Forced,
+		keyServerName: s.Link.Trust.ServerName, keyJobKeys: s.Link.Trust.JobKeys, keyApprovals: s.Link.Trust.ApprovalSecret, keyRegisteredWith: next.RegisteredWith, keyForced: next.Forced,
 		keyRegisteredAt: next.RegisteredAt.UTC().Format(time.RFC3339), keyIssuedAt: issued.UTC().Format(time.RFC3339),
 	} {
 		data[key] = base64.StdEncoding.EncodeToString([]byte(value))

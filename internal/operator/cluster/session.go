@@ -173,6 +173,7 @@ func (c *Connection) newAgent(w Wanted, secret *store, http httpClient, health f
 	return agent.New(agent.Options{
 		Endpoint: w.Link.Endpoint, HTTP: http, Credentials: secret, Wait: c.Wait, Health: health, UserAgent: c.UserAgent, Now: c.Now, Logger: c.Log,
 		Taken: c.Taken, Finished: c.Finished,
+		Verify:  (&verifier{Live: c.Live, Cluster: w.Link.ClusterID, Keys: w.Link.Trust.JobKeys}).Verify,
 		Applier: &applier{Client: c.Client, Live: c.Live, ClusterID: w.Link.ClusterID},
 		Keys:    agent.NewKeys(&appliedJobs{Client: c.Client, Live: c.Live, Namespace: c.Secret.Namespace, ClusterID: w.Link.ClusterID}, c.Now),
 	})

@@ -89,7 +89,8 @@ func (p Policy) object(namespace metav1.Object, cluster string, object metav1.Ob
 
 // Open returns whether a namespace is labelled for the operator.
 func Open(namespace metav1.Object) bool {
-	return namespace.GetLabels()[identity.LabelNamespaceGate] == identity.NamespaceGate
+	labels := namespace.GetLabels()
+	return labels[identity.LabelNamespaceGate] == identity.NamespaceGate || labels[identity.LabelNamespaceGateLong] == identity.NamespaceGate
 }
 
 // Allows returns whether a namespace allows a type of operations. Without the annotation, or with an empty one, it allows all.

@@ -43,6 +43,7 @@ func TestInstance(t *testing.T) {
 	for name, test := range map[string]struct {
 		policy   gate.Policy
 		label    string
+		long     string
 		labels   map[string]string
 		url      string
 		chart    string
@@ -50,6 +51,8 @@ func TestInstance(t *testing.T) {
 		mentions string
 	}{
 		"labelled":                {label: "vworkspace"},
+		"the long label":          {long: "vworkspace"},
+		"another long label":      {long: "control-plane", want: gate.NamespaceNotGated},
 		"not labelled":            {want: gate.NamespaceNotGated, mentions: "kubectl label namespace team managed-by=vworkspace"},
 		"another value":           {label: "helm", want: gate.NamespaceNotGated},
 		"any namespace":           {policy: gate.Policy{AnyNamespace: true}},
@@ -76,7 +79,11 @@ func TestInstance(t *testing.T) {
 			source, _, _ := strings.Cut(strings.Replace(test.url, "https", "helm", 1), ":")
 			instance.Spec.Chart = &appsv1alpha1.Chart{SourceType: appsv1alpha1.ChartSourceType(source), URL: test.url, Name: cmp.Or(test.chart, "web")}
 		}
-		if got := reason(t, name, test.policy.Instance(namespace(test.label, ""), "c1", instance), test.mentions); got != test.want {
+		of := namespace(test.label, "")
+		if test.long != "" {
+			of.Labels = map[string]string{"app.vworkspace.io/managed-by": test.long}
+		}
+		if got := reason(t, name, test.policy.Instance(of, "c1", instance), test.mentions); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,10 +32,10 @@ func Namespace(ctx context.Context, reader client.Reader, name string) (metav1.O
 func ListOpen(ctx context.Context, reader client.Reader) ([]metav1.PartialObjectMetadata, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kindNamespace.GroupVersion().WithKind("NamespaceList"))
-	if err := reader.List(ctx, list, client.MatchingLabels{identity.LabelNamespaceGate: identity.NamespaceGate}); err != nil {
+	if err := reader.List(ctx, list); err != nil {
 		return nil, fmt.Errorf("list the namespaces: %w", err)
 	}
-	return list.Items, nil
+	return slices.DeleteFunc(list.Items, func(namespace metav1.PartialObjectMetadata) bool { return !Open(&namespace) }), nil
 }
 
 // Changed chooses the events of namespaces that may change what a Policy says.

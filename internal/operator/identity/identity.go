@@ -25,7 +25,9 @@ const (
 const (
 	// LabelNamespaceGate is the label's key.
 	LabelNamespaceGate = "managed-by"
-	// NamespaceGate is its value.
+	// LabelNamespaceGateLong is another key that namespaces of older installations have.
+	LabelNamespaceGateLong = pull.LabelManagedBy
+	// NamespaceGate is the value of either.
 	NamespaceGate = "vworkspace"
 )
 

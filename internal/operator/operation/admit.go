@@ -3,7 +3,7 @@ package operation
 import (
 	"errors"
 
-	"tend.dev/tend/internal/operator/operation/approval"
+	"tend.dev/tend/internal/core/approval"
 )
 
 // Admit returns why an operation is not to be stored, or nil, and then what it will wait for, or "". What may come to pass by

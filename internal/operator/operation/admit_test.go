@@ -8,11 +8,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/core/approval"
+	"tend.dev/tend/internal/core/approval/approvaltest"
 	"tend.dev/tend/internal/operator/engine"
 	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/identity"
-	"tend.dev/tend/internal/operator/operation/approval"
-	"tend.dev/tend/internal/operator/operation/approval/approvaltest"
 )
 
 // TestAdmit: what can never start is refused, what may come to pass by itself is waited for.

@@ -11,8 +11,8 @@ import (
 
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/core/approval"
 	"tend.dev/tend/internal/operator/engine"
-	"tend.dev/tend/internal/operator/operation/approval"
 	"tend.dev/tend/internal/operator/window"
 )
 
@@ -170,9 +170,11 @@ func (d *decision) approved(template Template) error {
 }
 
 func (d *decision) verify(claim string) error {
-	_, err := approval.Verify(claim, d.ApprovalSecret, approval.Operation{
-		Namespace: d.op.Namespace, Name: d.op.Name, UID: string(d.op.UID),
-	}, d.Now)
+	op := approval.Operation{Namespace: d.op.Namespace, Name: d.op.Name, UID: string(d.op.UID)}
+	if d.op.Spec.Parameters != nil {
+		op.Parameters = d.op.Spec.Parameters.Raw
+	}
+	_, err := approval.Verify(claim, d.ApprovalSecret, op, d.Now)
 	return err
 }
 
@@ -182,7 +184,7 @@ func (d *decision) block(why obstacle) {
 	d.set(opsv1alpha1.ConditionAccepted, false, why.accepted, why.message)
 	d.set(opsv1alpha1.ConditionRunning, false, opsv1alpha1.RunningEngineNotStarted, "")
 	d.set(opsv1alpha1.ConditionBlocked, true, why.blocked, why.message)
-	if len(d.Missing) > 0 || d.NoPlace != nil { // none of it is watched
+	if len(d.Missing) > 0 || d.NoPlace != nil || why.blocked == opsv1alpha1.BlockedAwaitingApproval && len(d.ApprovalSecret) == 0 { // none of it is watched
 		d.plan.After = lookAgain
 	}
 }

@@ -15,11 +15,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/core/approval"
+	"tend.dev/tend/internal/core/approval/approvaltest"
 	"tend.dev/tend/internal/operator/apply"
 	"tend.dev/tend/internal/operator/engine"
 	"tend.dev/tend/internal/operator/identity"
-	"tend.dev/tend/internal/operator/operation/approval"
-	"tend.dev/tend/internal/operator/operation/approval/approvaltest"
 )
 
 func sameStatus(a, b *opsv1alpha1.Operation) bool {

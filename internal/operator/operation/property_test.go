@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/core/approval"
+	"tend.dev/tend/internal/core/approval/approvaltest"
 	"tend.dev/tend/internal/operator/identity"
-	"tend.dev/tend/internal/operator/operation/approval"
-	"tend.dev/tend/internal/operator/operation/approval/approvaltest"
 )
 
 // candidates are operations that exclude each other in all ways there are, and one that excludes none.

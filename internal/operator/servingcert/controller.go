@@ -57,7 +57,7 @@ type Options struct {
 	Certificate *Certificate
 	// ClusterID is the identity of the cluster, for the Secret's label.
 	ClusterID clusterid.Source
-	Now         func() time.Time
+	Now       func() time.Time
 }
 
 // Add adds the controller to a manager. It works in every replica: each serves.

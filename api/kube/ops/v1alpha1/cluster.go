@@ -50,6 +50,9 @@ const (
 // ClusterSpec says which control plane a cluster has.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.connectivityMode) && self.connectivityMode != 'pull') || has(self.controlPlaneEndpoint)",message="controlPlaneEndpoint is required: connectivityMode is pull"
+// +kubebuilder:validation:XValidation:rule="!has(self.registrationToken)",message="registrationToken is not taken: put the token into a Secret of the operator's namespace, and name that in registrationTokenSecretRef"
+// +kubebuilder:validation:XValidation:rule="!has(self.controlPlaneBaseUrl)",message="controlPlaneBaseUrl is called controlPlaneEndpoint here"
+// +kubebuilder:validation:XValidation:rule="!has(self.odooBaseUrl)",message="odooBaseUrl is called controlPlaneEndpoint here"
 type ClusterSpec struct {
 	// clusterId is the identity to register under. Without one the control plane gives one: see status.clusterId.
 	// +kubebuilder:validation:MaxLength=63
@@ -69,6 +72,15 @@ type ClusterSpec struct {
 	// registrationTokenSecretRef names the Secret, in the operator's namespace, with the token to register with.
 	// +optional
 	RegistrationTokenSecretRef *TokenRef `json:"registrationTokenSecretRef,omitempty"`
+	// registrationToken is refused: a token belongs into a Secret.
+	// +optional
+	RegistrationToken string `json:"registrationToken,omitempty"`
+	// controlPlaneBaseUrl is refused: it is controlPlaneEndpoint.
+	// +optional
+	ControlPlaneBaseURL string `json:"controlPlaneBaseUrl,omitempty"`
+	// odooBaseUrl is refused: it is controlPlaneEndpoint.
+	// +optional
+	OdooBaseURL string `json:"odooBaseUrl,omitempty"`
 	// rotateCredentials asks for new credentials, once: set it to false and to true again for the next ones. The operator
 	// does not reset it; status.rotationObserved is what it has seen of it.
 	// +optional

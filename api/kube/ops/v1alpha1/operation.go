@@ -59,7 +59,8 @@ const (
 
 // Engine is what does it.
 //
-// +kubebuilder:validation:Enum=velero;workflow;job;helm;volsync;helmHookJob
+// +kubebuilder:validation:Enum=velero;workflow;job;helm;volsync;helmHookJob;snapshot
+// +kubebuilder:validation:XValidation:rule="self != 'snapshot'",message="snapshot is no engine here: write volsync, with parameters.volumeSnapshot: true"
 type Engine string
 
 // The engines of operations.

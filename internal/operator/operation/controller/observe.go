@@ -21,7 +21,7 @@ import (
 
 // observe reads what the decision depends on.
 func (r *Reconciler) observe(ctx context.Context, op *opsv1alpha1.Operation) (operation.Input, error) {
-	in := operation.Input{ApprovalSecret: r.ApprovalSecret, Now: r.Now()}
+	in := operation.Input{Now: r.Now()}
 	in.Operation = op
 	over := op.Status.Phase.Terminal()
 	if over && op.DeletionTimestamp == nil {
@@ -35,6 +35,9 @@ func (r *Reconciler) observe(ctx context.Context, op *opsv1alpha1.Operation) (op
 		return in, err
 	}
 	if op.Status.StartedAt == nil {
+		if in.ApprovalSecret, err = r.ApprovalSecret(ctx); err != nil {
+			return in, err
+		}
 		namespace, err := gate.Namespace(ctx, r.Client, op.Namespace)
 		if err != nil {
 			return in, err

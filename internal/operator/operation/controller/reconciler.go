@@ -55,9 +55,12 @@ type Reconciler struct {
 	Now func() time.Time
 	// VeleroNamespace is where Velero's objects are created. Default: where a BackupStorageLocation is.
 	VeleroNamespace string
-	// ApprovalSecret is the secret that claims are checked with. Default: none, and no claim is valid.
-	ApprovalSecret []byte
+	// ApprovalSecret returns the secret that claims are checked with; none if no claim is valid. Required.
+	ApprovalSecret SecretSource
 }
+
+// SecretSource returns a secret as it is at the time.
+type SecretSource func(context.Context) ([]byte, error)
 
 // Reconcile brings one operation as far as it gets without waiting.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {

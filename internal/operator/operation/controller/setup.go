@@ -38,8 +38,8 @@ type Options struct {
 	Retry time.Duration
 	// VeleroNamespace is where Velero's objects are created. Default: where a BackupStorageLocation is.
 	VeleroNamespace string
-	// ApprovalSecret is the secret that claims are checked with. Default: none, and no claim is valid.
-	ApprovalSecret []byte
+	// ApprovalSecret returns the secret that claims are checked with; none if no claim is valid. Required.
+	ApprovalSecret SecretSource
 	// Metrics is where the metric of operations is registered. Default: nowhere.
 	Metrics prometheus.Registerer
 	// Now returns the time. Default time.Now.

@@ -29,7 +29,8 @@ func (w *world) direct(hook func() error) *controller.Reconciler {
 	hooked, plain := w.server.Stepwise(w, w.agent(), hook)
 	return &controller.Reconciler{
 		Client: hooked, Live: plain, ClusterID: func(context.Context) (string, error) { return "berlin", nil },
-		Events: &transition.Recorder{Client: plain, Live: plain, Reporter: w.agent(), Now: time.Now}, Now: time.Now, ApprovalSecret: secret,
+		Events: &transition.Recorder{Client: plain, Live: plain, Reporter: w.agent(), Now: time.Now}, Now: time.Now,
+		ApprovalSecret: func(context.Context) ([]byte, error) { return secret, nil },
 	}
 }
 

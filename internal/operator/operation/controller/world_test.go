@@ -20,10 +20,10 @@ import (
 
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/core/approval"
+	"tend.dev/tend/internal/core/approval/approvaltest"
 	"tend.dev/tend/internal/operator"
 	"tend.dev/tend/internal/operator/kubetest"
-	"tend.dev/tend/internal/operator/operation/approval"
-	"tend.dev/tend/internal/operator/operation/approval/approvaltest"
 )
 
 func TestMain(m *testing.M) {

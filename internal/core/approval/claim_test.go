@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"tend.dev/tend/internal/operator/operation/approval"
-	"tend.dev/tend/internal/operator/operation/approval/approvaltest"
+	"tend.dev/tend/internal/core/approval"
+	"tend.dev/tend/internal/core/approval/approvaltest"
 )
 
 var (

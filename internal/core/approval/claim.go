@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -14,15 +15,17 @@ import (
 // The ways in which a claim is not valid.
 var (
 	// ErrMissing means that the operation needs a claim and has none.
-	ErrMissing = errors.New("an approval is required: set spec.approvals.claim")
+	ErrMissing = errors.New("an approval is required: tend approve, or set spec.approvals.claim")
 	// ErrNoSecret means that the operator has no secret to check claims with.
-	ErrNoSecret = errors.New("the operator has no secret to check claims with: set --approval-claim-secret")
+	ErrNoSecret = errors.New("the operator has no secret to check claims with: register the cluster again with tend clusters add, or set --approval-claim-secret")
 	// ErrMalformed means that the text is no claim.
 	ErrMalformed = errors.New("spec.approvals.claim is not a vws1 claim: ask for another one")
 	// ErrForged means that the claim was not made with the operator's secret.
 	ErrForged = errors.New("the digest of spec.approvals.claim is wrong: ask for another one")
 	// ErrOther means that the claim approves another operation.
 	ErrOther = errors.New("spec.approvals.claim approves another operation")
+	// ErrParameters means that the parameters are not those that were approved.
+	ErrParameters = errors.New("spec.parameters are not those that spec.approvals.claim approves: ask for another claim")
 	// ErrExpired means that the claim is too old.
 	ErrExpired = errors.New("spec.approvals.claim has expired: ask for another one")
 )
@@ -44,12 +47,50 @@ type Claim struct {
 	Namespace string `json:"ns,omitempty"`
 	// Operation is the operation's name.
 	Operation string `json:"op"`
+	// Parameters is the Digest of the operation's parameters. An empty one means any.
+	Parameters string `json:"par,omitempty"`
 	// Request identifies the approval in the control plane.
 	Request int64 `json:"rid"`
 	// UID identifies the one operation of that name. An empty one means any.
 	UID string `json:"uid,omitempty"`
 	// Version is 1.
 	Version int `json:"v"`
+	// Why is what the person said about it.
+	Why string `json:"why,omitempty"`
+}
+
+// Sign returns the claim as text.
+func Sign(claim Claim, secret []byte) (string, error) {
+	claim.Version = version
+	plain, err := json.Marshal(claim)
+	if err != nil {
+		return "", fmt.Errorf("write the claim: %w", err)
+	}
+	body := base64.RawURLEncoding.EncodeToString(plain)
+	return prefix + "." + body + "." + hex.EncodeToString(digest(body, secret)), nil
+}
+
+// Secret returns the secret of a cluster's claims, as text. mac is the control plane's keyed hash, uid the cluster's object,
+// and number counts the keys that it had.
+func Secret(mac func([]byte) string, uid string, number int) string {
+	return mac(fmt.Appendf(nil, "approvals of operations\n%s\n%d", uid, number))
+}
+
+// Digest identifies an operation's parameters: the SHA-256 of their JSON with sorted keys and no spaces, in hexadecimal
+// digits. None are the empty object.
+func Digest(parameters []byte) (string, error) {
+	var values any = map[string]any{}
+	if len(parameters) > 0 {
+		if err := json.Unmarshal(parameters, &values); err != nil {
+			return "", fmt.Errorf("read the parameters: %w", err)
+		}
+	}
+	plain, err := json.Marshal(values)
+	if err != nil {
+		return "", fmt.Errorf("write the parameters: %w", err)
+	}
+	sum := sha256.Sum256(plain)
+	return hex.EncodeToString(sum[:]), nil
 }
 
 func digest(body string, secret []byte) []byte {
@@ -61,6 +102,8 @@ func digest(body string, secret []byte) []byte {
 // Operation identifies the operation that a claim must approve.
 type Operation struct {
 	Namespace, Name, UID string
+	// Parameters are its parameters in JSON.
+	Parameters []byte
 }
 
 // Verify returns the claim if it approves the operation at the time, and else one of this package's errors. What the
@@ -93,6 +136,11 @@ func Verify(text string, secret []byte, op Operation, now time.Time) (Claim, err
 		return Claim{}, ErrOther
 	case now.Unix() > claim.Expires:
 		return Claim{}, ErrExpired
+	case claim.Parameters == "":
+		return claim, nil
+	}
+	if given, err := Digest(op.Parameters); err != nil || given != claim.Parameters {
+		return Claim{}, ErrParameters
 	}
 	return claim, nil
 }

@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"tend.dev/tend/internal/operator/operation/approval"
+	"tend.dev/tend/internal/core/approval"
 )
 
 // Sign returns the claim as text, in version 1.

@@ -1,0 +1,37 @@
+package cluster
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"fmt"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/approval"
+)
+
+// JobKeys returns the keys that sign the jobs of a cluster. The first is the one in use; the one before it, if there was one,
+// signs too, so that an operator which does not know the first yet goes on. mac is the servers' keyed hash: nothing is stored.
+func JobKeys(mac func([]byte) string, access api.ClusterAccess) []ed25519.PrivateKey {
+	keys := []ed25519.PrivateKey{jobKeyOf(mac, access.UID, access.Keys)}
+	if access.Keys > 0 {
+		keys = append(keys, jobKeyOf(mac, access.UID, access.Keys-1))
+	}
+	return keys
+}
+
+func jobKeyOf(mac func([]byte) string, uid string, number int) ed25519.PrivateKey {
+	seed := sha256.Sum256([]byte(mac(fmt.Appendf(nil, "signature of jobs\n%s\n%d", uid, number))))
+	return ed25519.NewKeyFromSeed(seed[:])
+}
+
+// ApprovalSecret returns the secret of a cluster's claims.
+func ApprovalSecret(mac func([]byte) string, access api.ClusterAccess) string {
+	return approval.Secret(mac, access.UID, access.Keys)
+}
+
+// RenewKeys returns a cluster's access with other keys: for its jobs, and for approvals.
+func RenewKeys(stored *api.ClusterAccess, uid string) api.ClusterAccess {
+	next := accessOf(stored, uid)
+	next.Keys++
+	return next
+}

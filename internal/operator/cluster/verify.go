@@ -1,0 +1,91 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"tend.dev/tend/api/pull"
+	"tend.dev/tend/internal/operator/agent"
+)
+
+// verifier refuses jobs that are not the control plane's, and those of which the cluster has a newer one.
+type verifier struct {
+	Live client.Reader
+	// Cluster is the identity that jobs are signed for, Keys the public keys that they are signed with.
+	Cluster, Keys string
+}
+
+// Verify returns why a job is not to be done. The error is a passing one if that can't be said now.
+func (v *verifier) Verify(ctx context.Context, job pull.Job) error {
+	if err := pull.Verify(job, v.Cluster, v.Keys); err != nil {
+		return err
+	}
+	if job.Object == "" { // of a control plane that says nothing of it
+		return nil
+	}
+	live, err := v.live(ctx, job)
+	if err != nil || live == nil {
+		return err
+	}
+	if has := live.GetAnnotations()[pull.AnnotationObject]; older(job, has, live.GetCreationTimestamp()) {
+		return fmt.Errorf("the job is of %s, and the %s %s/%s is of %s already: nothing was changed",
+			job.Object, live.GetKind(), live.GetNamespace(), live.GetName(), has)
+	}
+	return nil
+}
+
+// older returns whether a job asks for what was before. Of one object the generation says so; of different ones a job that was
+// made before the resource is.
+func older(job pull.Job, has string, created metav1.Time) bool {
+	object, generation, known := version(job.Object)
+	present, newest, stamped := version(has)
+	switch {
+	case !known || !stamped:
+		return false
+	case object == present:
+		return generation < newest
+	}
+	return job.CreatedAt.Before(created.Time)
+}
+
+// version splits the value of the annotation into the object and its generation.
+func version(text string) (object string, generation int64, ok bool) {
+	dot := strings.LastIndexByte(text, '.')
+	if dot < 0 {
+		return "", 0, false
+	}
+	generation, err := strconv.ParseInt(text[dot+1:], 10, 64)
+	return text[:dot], generation, err == nil
+}
+
+// live reads the resource of a job; nil if there is none, or if the job names none, which its execution says.
+func (v *verifier) live(ctx context.Context, job pull.Job) (*metav1.PartialObjectMetadata, error) {
+	named := &unstructured.Unstructured{}
+	if json.Unmarshal(job.Payload, &named.Object) != nil || allowed(named.GroupVersionKind()) != nil {
+		return nil, nil
+	}
+	key := client.ObjectKeyFromObject(named)
+	if job.Kind == pull.KindDelete {
+		key.Namespace, _ = named.Object["namespace"].(string)
+		key.Name, _ = named.Object["name"].(string)
+	}
+	live := &metav1.PartialObjectMetadata{}
+	live.SetGroupVersionKind(named.GroupVersionKind())
+	err := v.Live.Get(ctx, key, live)
+	switch {
+	case err == nil:
+		return live, nil
+	case apierrors.IsNotFound(err), meta.IsNoMatchError(err), key.Name == "":
+		return nil, nil
+	}
+	return nil, fmt.Errorf("%w: read %s %s: %w", agent.ErrPassing, named.GetKind(), key, err)
+}

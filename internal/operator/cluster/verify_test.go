@@ -1,0 +1,34 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"tend.dev/tend/api/pull"
+)
+
+// TestOlder: a job that asks for what was before is not done again.
+func TestOlder(t *testing.T) {
+	created := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		reason   string
+		job, has string
+		made     time.Time
+		want     bool
+	}{
+		"same":          {"the job that is there comes again", "u.3", "u.3", created, false},
+		"newer":         {"the next generation", "u.4", "u.3", created, false},
+		"older":         {"a generation that was replaced", "u.2", "u.3", created.Add(time.Hour), true},
+		"recreated":     {"the object was declared again since", "v.1", "u.3", created.Add(time.Hour), false},
+		"before":        {"a job of an object before the one that is there", "t.9", "u.3", created.Add(-time.Hour), true},
+		"not stamped":   {"a resource that says nothing", "u.1", "", created, false},
+		"not a version": {"a job that says nothing useful", "odd", "u.3", created, false},
+	} {
+		job := pull.Job{Object: test.job, CreatedAt: test.made}
+		if got := older(job, test.has, metav1.NewTime(created)); got != test.want {
+			t.Errorf("%s: %s: got %t", name, test.reason, got)
+		}
+	}
+}
