@@ -291,4 +291,21 @@ func (a *admitted) renews() {
 		return nil
 	})
 	kubetest.Eventually(a, "an answer", func(ctx context.Context) error { return a.user.Create(ctx, a.instance("after", `{}`, nil)) })
+	a.applied()
+}
+
+// applied: the Secret is written by server-side apply alone, with the label of the cluster.
+func (a *admitted) applied() {
+	secret := &corev1.Secret{}
+	if err := a.user.Get(a.Context(), client.ObjectKey{Namespace: a.namespace, Name: identity.SecretWebhook}, secret); err != nil {
+		a.Fatal(err)
+	}
+	for _, entry := range secret.ManagedFields {
+		if entry.Manager != identity.FieldManager || entry.Operation != metav1.ManagedFieldsOperationApply {
+			a.Errorf("the Secret was written by %s by %s", entry.Manager, entry.Operation)
+		}
+	}
+	if got := secret.Labels[identity.LabelClusterID]; got != "berlin" {
+		a.Errorf("the Secret has the label %s=%q", identity.LabelClusterID, got)
+	}
 }

@@ -13,7 +13,7 @@ import (
 var (
 	secret = []byte("a secret of both sides")
 	now    = time.Unix(1_800_000_000, 0)
-	op     = approval.Operation{Namespace: "prod", Name: "restore", UID: "u-1"}
+	op     = approval.Operation{Namespace: "prod", Name: "restore", UID: "u-1", Parameters: []byte(`{"backupName": "b", "n": 1}`)}
 )
 
 // A claim that Python's json, base64 and hmac made.
@@ -44,6 +44,8 @@ func TestVerify(t *testing.T) {
 		"another program's": {"the format is not this program's own", "vws1." + foreignBody + "." + foreignDigest, secret, nil},
 		"last second":       {"a claim is valid until its end, and in it", sign(func(c *approval.Claim) { c.Expires = now.Unix() }, secret), secret, nil},
 		"bound":             {"all that it is bound to is right", sign(func(c *approval.Claim) { c.Namespace, c.UID = "prod", "u-1" }, secret), secret, nil},
+		"parameters":        {"the parameters are those", sign(func(c *approval.Claim) { c.Parameters = digest(t, `{"n":1.0,"backupName":"b"}`) }, secret), secret, nil},
+		"other parameters":  {"the parameters were changed since", sign(func(c *approval.Claim) { c.Parameters = digest(t, `{"n":1,"backupName":"c"}`) }, secret), secret, approval.ErrParameters},
 		"none":              {"no claim", "", secret, approval.ErrMissing},
 		"no secret":         {"nothing to check with", sign(same, secret), nil, approval.ErrNoSecret},
 		"other secret":      {"made with another secret", sign(same, []byte("x")), secret, approval.ErrForged},
@@ -69,9 +71,18 @@ func TestVerify(t *testing.T) {
 	}
 }
 
+func digest(t *testing.T, parameters string) string {
+	t.Helper()
+	text, err := approval.Digest([]byte(parameters))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
 // TestSignWritesWhatOthersRead compares with a body that was written by hand: sorted keys and no spaces.
 func TestSignWritesWhatOthersRead(t *testing.T) {
-	text, err := approvaltest.Sign(approval.Claim{At: "2026-11-25T12:00:00Z", By: "ada", Expires: 1_800_000_060, Operation: "restore", Request: 7}, secret)
+	text, err := approval.Sign(approval.Claim{At: "2026-11-25T12:00:00Z", By: "ada", Expires: 1_800_000_060, Operation: "restore", Request: 7}, secret)
 	if want := "vws1." + foreignBody + "." + foreignDigest; err != nil || text != want {
 		t.Errorf("got %s (%v), want %s", text, err, want)
 	}

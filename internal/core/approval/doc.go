@@ -5,5 +5,8 @@
 // whose body is JSON with sorted keys and no spaces, in base64 for URLs without padding, and whose digest is the
 // HMAC-SHA256 of the body by a secret that the control plane and the operator share, in lower-case hexadecimal digits.
 //
-// It depends on the standard library alone: the control plane makes claims, and the operator checks them.
+// The control plane signs claims, and the operator verifies them:
+//
+//	text, err := approval.Sign(approval.Claim{Operation: "restore", Expires: end.Unix()}, secret)
+//	claim, err := approval.Verify(text, secret, approval.Operation{Name: "restore"}, now)
 package approval

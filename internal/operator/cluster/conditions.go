@@ -48,10 +48,10 @@ func transitions(before, after []metav1.Condition) (events []Event) {
 		if c.Type == opsv1alpha1.ConditionDisconnected || c.Type == opsv1alpha1.ConditionBufferOverflow {
 			good = metav1.ConditionFalse
 		}
-		if old == nil && c.Status == good && good == metav1.ConditionFalse || old != nil && old.Status == c.Status && old.Reason == c.Reason {
+		if old != nil && old.Status == c.Status && old.Reason == c.Reason {
 			continue
 		}
-		event := Event{Warning: c.Status != good, Reason: c.Reason, Message: c.Type + " is " + string(c.Status)}
+		event := Event{Warning: c.Status != good, Reason: c.Reason, Message: c.Type + " is " + string(c.Status), Condition: c}
 		if c.Message != "" {
 			event.Message += ": " + c.Message
 		}

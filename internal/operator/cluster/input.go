@@ -10,6 +10,7 @@ import (
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/internal/operator/agent"
+	"tend.dev/tend/internal/operator/transition"
 )
 
 // Trust is how the control plane, and what it says, is checked.
@@ -157,10 +158,7 @@ type Wanted struct {
 }
 
 // Event is a Kubernetes Event.
-type Event struct {
-	Warning         bool
-	Reason, Message string
-}
+type Event = transition.Event
 
 // Plan is what is to be done.
 type Plan struct {

@@ -11,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/internal/operator/apply"
 	"tend.dev/tend/internal/operator/identity"
+	"tend.dev/tend/internal/operator/transition"
 )
 
 // +kubebuilder:rbac:groups=ops.vworkspace.io,resources=clusters,verbs=get;list;watch;patch
@@ -28,7 +28,7 @@ import (
 // +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=secrets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=configmaps,resourceNames=vworkspace-applied-jobs,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=get;create;patch
 
 // Reconciler reconciles the Cluster. All fields but Version and Managed are required.
 type Reconciler struct {
@@ -46,7 +46,7 @@ type Reconciler struct {
 	// Managed returns the namespaces that the operator may work in; nil if it may in all.
 	Managed func(context.Context) ([]opsv1alpha1.ManagedNamespace, error)
 	Version string
-	Events  events.EventRecorder
+	Events  *transition.Recorder
 	Now     func() time.Time
 }
 
@@ -60,6 +60,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	r.Events.CatchUp(ctx, in.Cluster, kindOfCluster, transitions(nil, in.Cluster.Status.Conditions))
 	plan := Decide(in)
 	err = r.execute(ctx, in, plan)
 	switch {
@@ -111,14 +112,17 @@ func (r *Reconciler) end(ctx context.Context, cluster *opsv1alpha1.Cluster) erro
 	return nil
 }
 
-// writeStatus applies the status, and then reports the transitions. An Event is lost if the process ends in between.
+// kindOfCluster is the kind of what is reconciled.
+var kindOfCluster = opsv1alpha1.GroupVersion.WithKind(kindCluster)
+
+// writeStatus applies the status, and then reports the transitions. If the process ends in between, the next one reports them.
 func (r *Reconciler) writeStatus(ctx context.Context, cluster *opsv1alpha1.Cluster, plan Plan) error {
 	values, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&plan.Status)
 	if err != nil {
 		return fmt.Errorf("write the status: %w", err)
 	}
 	wanted := &unstructured.Unstructured{Object: map[string]any{"status": values}}
-	wanted.SetGroupVersionKind(opsv1alpha1.GroupVersion.WithKind(kindCluster))
+	wanted.SetGroupVersionKind(kindOfCluster)
 	wanted.SetName(cluster.Name)
 	wanted.SetUID(cluster.UID)
 	wanted.SetResourceVersion(cluster.ResourceVersion)
@@ -126,12 +130,6 @@ func (r *Reconciler) writeStatus(ctx context.Context, cluster *opsv1alpha1.Clust
 		return fmt.Errorf("write the status: %w", err)
 	}
 	cluster.ResourceVersion = wanted.GetResourceVersion()
-	for _, event := range plan.Events {
-		kind := corev1.EventTypeNormal
-		if event.Warning {
-			kind = corev1.EventTypeWarning
-		}
-		r.Events.Eventf(cluster, nil, kind, event.Reason, "Reconcile", "%s", event.Message)
-	}
+	r.Events.Record(ctx, cluster, kindOfCluster, plan.Events)
 	return nil
 }

@@ -120,7 +120,10 @@ func (p *planner) rotate() {
 	case last.For == "":
 	case last.Failure == NoFailure:
 		status.RotationObserved = true
-		p.plan.Events = append(p.plan.Events, Event{Reason: eventRotated, Message: "the control plane gave another credential"})
+		p.plan.Events = append(p.plan.Events, Event{
+			Reason: eventRotated, Message: "the control plane gave another credential",
+			Condition: metav1.Condition{Type: eventRotated, LastTransitionTime: metav1.NewTime(p.Now)},
+		})
 		return
 	default:
 		if last.Failure == Refused {

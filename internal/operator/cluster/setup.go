@@ -20,8 +20,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/clusterid"
 	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/identity"
+	"tend.dev/tend/internal/operator/transition"
 )
 
 // Options are the options of the controller.
@@ -95,7 +97,10 @@ func Add(mgr manager.Manager, opts Options) error {
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1, ReconciliationTimeout: time.Minute}).
 		Complete(&Reconciler{
 			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), Connection: connection, Secret: secret,
-			Enabled: !opts.Disabled, Managed: opts.Managed, Version: opts.Version, Events: mgr.GetEventRecorder(identity.FieldManager), Now: opts.Now,
+			Enabled: !opts.Disabled, Managed: opts.Managed, Version: opts.Version, Now: opts.Now,
+			Events: &transition.Recorder{
+				Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Reporter: identity.FieldManager, ClusterID: clusterid.From("", mgr.GetClient()), Now: opts.Now,
+			},
 		})
 	if err != nil {
 		return fmt.Errorf("add the controller of the Cluster: %w", err)

@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -20,6 +19,7 @@ import (
 	"tend.dev/tend/internal/operator/cluster"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/kubetest"
+	"tend.dev/tend/internal/operator/transition"
 )
 
 // still is a world whose operator does not run: reconciles are called one by one, at one moment.
@@ -40,7 +40,7 @@ func (w *world) direct(hook func() error) *cluster.Reconciler {
 	noon := func() time.Time { return time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC) }
 	secret := client.ObjectKey{Namespace: w.namespace, Name: identity.SecretCredentials}
 	return &cluster.Reconciler{
-		Client: hooked, Live: plain, Mapper: plain.RESTMapper(), Secret: secret, Enabled: true, Events: events.NewFakeRecorder(1000), Now: noon,
+		Client: hooked, Live: plain, Mapper: plain.RESTMapper(), Secret: secret, Enabled: true, Events: &transition.Recorder{Client: plain, Live: plain, Reporter: w.agent(), Now: noon}, Now: noon,
 		Connection: &cluster.Connection{Client: hooked, Live: plain, Secret: secret, Notify: func() {}, Now: noon, Log: slog.New(slog.DiscardHandler)},
 	}
 }

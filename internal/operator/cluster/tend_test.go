@@ -32,11 +32,17 @@ type tend struct {
 	server *httptest.Server
 	ahead  atomic.Int64
 	away   atomic.Bool
+	// lies changes what is sent. Default: nothing is.
+	lies atomic.Pointer[func(*pull.Jobs)]
+	// replayed are the ids of jobs that somebody on the way sends: what is said of them does not reach Tend.
+	replayed sync.Map
 
 	mu sync.Mutex
 	// jobs counts how often each job was sent, results are the outcomes that came.
 	jobs    map[string]int
 	results []string
+	// errors are those of replayed jobs.
+	errors []string
 }
 
 func startTend(t testing.TB) *tend {
@@ -60,6 +66,15 @@ func startTend(t testing.TB) *tend {
 func (s *tend) serve(w http.ResponseWriter, r *http.Request) {
 	if s.away.Load() {
 		http.Error(w, "away", http.StatusServiceUnavailable)
+		return
+	}
+	if id, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, pull.JobsPath+"/"), "/"); s.isReplayed(id) {
+		var result pull.Result
+		_ = json.NewDecoder(r.Body).Decode(&result)
+		s.mu.Lock()
+		s.errors = append(s.errors, result.Error)
+		s.mu.Unlock()
+		w.WriteHeader(http.StatusNoContent)
 		return
 	}
 	if strings.HasSuffix(r.URL.Path, "/result") {
@@ -90,9 +105,19 @@ func (s *tend) serve(w http.ResponseWriter, r *http.Request) {
 		s.jobs[job.ID]++
 	}
 	s.mu.Unlock()
+	body := recorder.Body.Bytes()
+	if lie := s.lies.Load(); lie != nil && recorder.Code == http.StatusOK {
+		(*lie)(&jobs)
+		body, _ = json.Marshal(jobs)
+	}
 	w.Header().Set("Content-Type", recorder.Header().Get("Content-Type"))
 	w.WriteHeader(recorder.Code)
-	_, _ = w.Write(recorder.Body.Bytes())
+	_, _ = w.Write(body)
+}
+
+func (s *tend) isReplayed(id string) bool {
+	_, is := s.replayed.Load(id)
+	return is
 }
 
 // sent returns how often a job was sent that was sent most often; outcomes returns the results that came.

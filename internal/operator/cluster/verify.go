@@ -38,7 +38,7 @@ func (v *verifier) Verify(ctx context.Context, job pull.Job) error {
 	}
 	if has := live.GetAnnotations()[pull.AnnotationObject]; older(job, has, live.GetCreationTimestamp()) {
 		return fmt.Errorf("the job is of %s, and the %s %s/%s is of %s already: nothing was changed",
-			job.Object, live.GetKind(), live.GetNamespace(), live.GetName(), has)
+			job.Object, live.Kind, live.GetNamespace(), live.GetName(), has)
 	}
 	return nil
 }

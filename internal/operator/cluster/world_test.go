@@ -141,6 +141,13 @@ func (w *world) secret(token string) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "tend-registration"},
 		StringData: map[string]string{"registrationToken": token, "ca.crt": certificate, "serverName": name},
 	}
+	if w.tend.Snapshot().Cluster(w.name).Exists() {
+		jobs, approvals, err := w.tend.Handler.Keys(w.Context(), w.name, false)
+		if err != nil {
+			w.Fatal(err)
+		}
+		secret.StringData["jobKeys"], secret.StringData["approvalSecret"] = jobs, approvals
+	}
 	err := w.user.Create(w.Context(), secret)
 	if apierrors.IsAlreadyExists(err) {
 		err = w.user.Update(w.Context(), secret)

@@ -10,6 +10,7 @@ import (
 
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 	"tend.dev/tend/internal/operator/identity"
+	"tend.dev/tend/internal/operator/transition"
 	"tend.dev/tend/internal/operator/window"
 )
 
@@ -36,12 +37,7 @@ type Result struct {
 }
 
 // Event is a transition of a condition.
-type Event struct {
-	// Warning is whether a person should read it.
-	Warning bool
-	// Reason is the condition's reason, and Message says which condition it is.
-	Reason, Message string
-}
+type Event = transition.Event
 
 // Plan returns what to do for an instance. What an instance waits for is an event of an object that is watched, or its
 // maintenance window.

@@ -7,12 +7,11 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -21,6 +20,7 @@ import (
 	"tend.dev/tend/internal/operator/clusterid"
 	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/identity"
+	"tend.dev/tend/internal/operator/transition"
 )
 
 // +kubebuilder:rbac:groups=apps.vworkspace.io,resources=applicationinstances,verbs=get;list;watch;patch
@@ -29,7 +29,7 @@ import (
 // +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations;clusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=helm.toolkit.fluxcd.io,resources=helmreleases,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=ocirepositories;helmrepositories,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=get;create;patch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 
 // Reconciler reconciles ApplicationInstances. All fields but Policy and Live are required.
@@ -44,8 +44,8 @@ type Reconciler struct {
 	Policy gate.Policy
 	// Served returns whether objects of a kind can be read.
 	Served func(schema.GroupVersionKind) bool
-	// Events receives the transitions.
-	Events events.EventRecorder
+	// Events writes the transitions.
+	Events *transition.Recorder
 	// Now returns the time.
 	Now func() time.Time
 }
@@ -56,6 +56,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil || instance == nil {
 		return reconcile.Result{}, err
 	}
+	r.Events.CatchUp(ctx, instance, kindInstance, eventsOf(instance.Status.Conditions))
 	observed, err := r.observe(ctx, instance)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -88,6 +89,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, err
 	}
 	if result.RemoveFinalizer {
+		r.Events.Forget(instance.UID)
 		return reconcile.Result{}, apply.RemoveFinalizer(ctx, r.Client, stored(instance), identity.FinalizerInstance)
 	}
 	return reconcile.Result{RequeueAfter: result.After}, failure
@@ -140,18 +142,14 @@ func (r *Reconciler) report(ctx context.Context, instance *appsv1alpha1.Applicat
 	if err := r.applyStatus(ctx, instance, result.Status); err != nil {
 		var refused *refusedError
 		if errors.As(err, &refused) {
-			r.Events.Eventf(instance, nil, corev1.EventTypeWarning, appsv1alpha1.BlockedFieldConflict, "Reconcile", "%s",
-				limit("the status can't be written: "+err.Error(), 1024))
+			r.Events.Record(ctx, instance, kindInstance, []Event{{
+				Warning: true, Reason: appsv1alpha1.BlockedFieldConflict, Condition: metav1.Condition{Type: "Status"},
+				Message: limit("the status can't be written: "+err.Error(), 1024),
+			}})
 		}
 		return err
 	}
-	for _, event := range result.Events {
-		kind := corev1.EventTypeNormal
-		if event.Warning {
-			kind = corev1.EventTypeWarning
-		}
-		r.Events.Eventf(instance, nil, kind, event.Reason, "Reconcile", "%s", event.Message)
-	}
+	r.Events.Record(ctx, instance, kindInstance, result.Events)
 	return nil
 }
 

@@ -23,6 +23,7 @@ import (
 	"tend.dev/tend/internal/operator/downstream"
 	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/identity"
+	"tend.dev/tend/internal/operator/transition"
 )
 
 // workers is how many instances are reconciled at a time. None waits for anything but the API server.
@@ -61,7 +62,10 @@ func Add(mgr manager.Manager, opts Options) error {
 		controlled = controlled.WatchesRawSource(served[kind])
 	}
 	err := controlled.Complete(&Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), ClusterID: opts.ClusterID, Policy: opts.Policy, Now: time.Now, Events: mgr.GetEventRecorder(identity.FieldManager),
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), ClusterID: opts.ClusterID, Policy: opts.Policy, Now: time.Now,
+		Events: &transition.Recorder{
+			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Reporter: identity.FieldManager, ClusterID: opts.ClusterID, Now: time.Now,
+		},
 		Served: func(kind schema.GroupVersionKind) bool { return served[kind].Served() },
 	})
 	if err != nil {

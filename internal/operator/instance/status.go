@@ -19,7 +19,7 @@ func (p *planner) finish(now time.Time) {
 	old := p.instance.Status.Conditions
 	for _, c := range p.conditions {
 		c.LastTransitionTime = at
-		if event, ok := transition(meta.FindStatusCondition(old, c.Type), c); ok {
+		if event, ok := eventOf(meta.FindStatusCondition(old, c.Type), c); ok {
 			p.result.Events = append(p.result.Events, event)
 		}
 		meta.SetStatusCondition(&p.result.Status.Conditions, c)
@@ -36,15 +36,20 @@ func sorted(status appsv1alpha1.ApplicationInstanceStatus) appsv1alpha1.Applicat
 	return status
 }
 
-// transition returns the event of a condition that got another status or reason. That something is not wrong to begin with
-// is no event.
-func transition(old *metav1.Condition, c metav1.Condition) (Event, bool) {
+// eventsOf returns the events of conditions as they are: those by which they became so.
+func eventsOf(conditions []metav1.Condition) (events []Event) {
+	for _, c := range conditions {
+		event, _ := eventOf(nil, c)
+		events = append(events, event)
+	}
+	return events
+}
+
+// eventOf returns the event of a condition that is new, or got another status or reason.
+func eventOf(old *metav1.Condition, c metav1.Condition) (Event, bool) {
 	bad := c.Type == appsv1alpha1.ConditionDegraded || c.Type == appsv1alpha1.ConditionBlocked
 	positive := c.Type == appsv1alpha1.ConditionReady
-	switch {
-	case old == nil && c.Status == metav1.ConditionFalse && !positive:
-		return Event{}, false
-	case old != nil && old.Status == c.Status && old.Reason == c.Reason:
+	if old != nil && old.Status == c.Status && old.Reason == c.Reason {
 		return Event{}, false
 	}
 	message := fmt.Sprintf("%s is %s", c.Type, c.Status)
@@ -52,7 +57,7 @@ func transition(old *metav1.Condition, c metav1.Condition) (Event, bool) {
 		message += ": " + c.Message
 	}
 	warning := bad && c.Status == metav1.ConditionTrue || positive && c.Status == metav1.ConditionFalse
-	return Event{Warning: warning, Reason: c.Reason, Message: limit(message, 1024)}, true
+	return Event{Warning: warning, Reason: c.Reason, Message: limit(message, 1024), Condition: c}, true
 }
 
 // limit cuts a text that is longer than Kubernetes takes, at a whole character.

@@ -12,22 +12,22 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"tend.dev/tend/internal/operator/instance"
 	"tend.dev/tend/internal/operator/kubetest"
+	"tend.dev/tend/internal/operator/transition"
 )
 
 // direct returns a reconciler without a cache, and the request for the instance. hook is called before and after each
 // write; if it returns an error, that is the end of the reconcile.
 func (w *world) direct(hook func() error) (*instance.Reconciler, reconcile.Request) {
 	w.Helper()
-	hooked, _ := w.server.Stepwise(w, w.agent(), hook)
+	hooked, plain := w.server.Stepwise(w, w.agent(), hook)
 	reconciler := &instance.Reconciler{
 		Client: hooked, ClusterID: func(context.Context) (string, error) { return "berlin", nil }, Now: time.Now,
-		Served: func(schema.GroupVersionKind) bool { return true }, Events: events.NewFakeRecorder(1000),
+		Served: func(schema.GroupVersionKind) bool { return true }, Events: &transition.Recorder{Client: plain, Live: plain, Reporter: w.agent(), Now: time.Now},
 	}
 	return reconciler, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "web"}}
 }

@@ -26,7 +26,7 @@ type obstacle struct {
 // begin starts an operation that nothing is in the way of.
 func (d *decision) begin() {
 	if cancelled(d.op) {
-		d.end(opsv1alpha1.PhaseCancelled, opsv1alpha1.CancelledByUser, "cancelled before it started")
+		d.end(opsv1alpha1.PhaseCancelled, opsv1alpha1.CancelledByUser, "before it started, "+d.cancelledBy())
 		return
 	}
 	if found := d.obstacle(); found != nil {

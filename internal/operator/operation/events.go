@@ -11,14 +11,14 @@ import (
 // EventsOf returns the events of an operation's conditions as they are: those by which they became so.
 func EventsOf(conditions []metav1.Condition) []transition.Event { return transitions(nil, conditions) }
 
-// transitions returns an event for each condition that is new, got another status, or is true for another reason. Its reason
-// is Operation and the condition's type, with Not between them if the condition is not true.
+// transitions returns an event for each condition that is new, or got another status or reason. Its reason is Operation and the
+// condition's type, with Not between them if the condition is not true.
 func transitions(before, after []metav1.Condition) []transition.Event {
 	var events []transition.Event
 	for _, now := range after {
 		was := meta.FindStatusCondition(before, now.Type)
 		isTrue := now.Status == metav1.ConditionTrue
-		if was != nil && was.Status == now.Status && (!isTrue || was.Reason == now.Reason) {
+		if was != nil && was.Status == now.Status && was.Reason == now.Reason {
 			continue
 		}
 		event := transition.Event{Reason: "OperationNot" + now.Type, Message: now.Reason, Condition: now}

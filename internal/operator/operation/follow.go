@@ -184,12 +184,17 @@ type ending struct {
 // ending returns how the operation must end by request or by time, or nil.
 func (d *decision) ending() *ending {
 	if cancelled(d.op) {
-		return &ending{opsv1alpha1.PhaseCancelled, opsv1alpha1.CancelledByUser, "cancelled by the annotation " + identity.AnnotationCancel}
+		return &ending{opsv1alpha1.PhaseCancelled, opsv1alpha1.CancelledByUser, d.cancelledBy()}
 	}
 	if deadline, ok := d.deadline(); ok && !d.Now.Before(deadline) {
 		return &ending{opsv1alpha1.PhaseFailed, opsv1alpha1.FailedTimeout, d.timedOut()}
 	}
 	return nil
+}
+
+// cancelledBy says by what the operation is cancelled: people write into the annotation why.
+func (d *decision) cancelledBy() string {
+	return fmt.Sprintf("by the annotation %s: %s", identity.AnnotationCancel, d.op.Annotations[identity.AnnotationCancel])
 }
 
 // cancelled returns whether the user has asked for the operation's end.

@@ -16,6 +16,7 @@ import (
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/view"
+	"tend.dev/tend/internal/verbs"
 )
 
 // Server is a control plane as a server runs it.
@@ -28,11 +29,12 @@ type Server struct {
 
 	ctx  context.Context
 	view *view.View
+	now  func() time.Time
 }
 
 // Start starts a control plane, whose parts run until ctx ends. now is its clock; nil is time.Now.
 func Start(ctx context.Context, t testing.TB, parts *sync.WaitGroup, now func() time.Time) *Server {
-	s := &Server{TB: t, ctx: ctx, Store: memory.New()}
+	s := &Server{TB: t, ctx: ctx, Store: memory.New(), now: now}
 	s.view = view.New(s.Store, view.Options{Decode: records.Decode, Indexes: records.Indexes})
 	parts.Go(func() { _ = s.view.Run(ctx) })
 	<-s.view.Synced()
@@ -47,9 +49,17 @@ func Start(ctx context.Context, t testing.TB, parts *sync.WaitGroup, now func() 
 	}
 	s.Handler = clusterapi.New(clusterapi.Options{
 		Store: s.Store, View: s.view, Fresh: s.fresh, Now: now,
-		MAC: func(plain []byte) string { return fmt.Sprintf("%x", plain) },
+		MAC: mac,
 	})
 	return s
+}
+
+// mac stands for the servers' keyed hash.
+func mac(plain []byte) string { return fmt.Sprintf("%x", plain) }
+
+// Verbs returns the verbs of people.
+func (s *Server) Verbs() *verbs.Service {
+	return verbs.New(verbs.Options{Store: s.Store, Reader: verbs.FromView{Store: s.Store, View: s.view}, MAC: mac, Now: s.now})
 }
 
 // Snapshot returns what the server knows now.

@@ -28,7 +28,7 @@ type Event struct {
 	Warning bool
 	// Reason and Message are the Event's.
 	Reason, Message string
-	// Condition is the condition after the transition.
+	// Condition is the condition after the transition. Of what is no condition's, type and time identify it.
 	Condition metav1.Condition
 }
 
@@ -61,7 +61,7 @@ func (r *Recorder) CatchUp(ctx context.Context, object client.Object, kind schem
 		wanted := r.event(ctx, object, kind, event)
 		err := r.Live.Get(ctx, client.ObjectKeyFromObject(wanted), &eventsv1.Event{})
 		if apierrors.IsNotFound(err) {
-			err = r.Client.Create(ctx, wanted)
+			err = r.create(ctx, wanted)
 		}
 		r.note(ctx, object, err)
 	}
@@ -72,12 +72,17 @@ func (r *Recorder) Record(ctx context.Context, object client.Object, kind schema
 	r.sees(object.GetUID())
 	for _, event := range events {
 		wanted := r.event(ctx, object, kind, event)
-		err := r.Client.Create(ctx, wanted)
+		err := r.create(ctx, wanted)
 		if apierrors.IsAlreadyExists(err) { // the condition has returned to this reason
 			err = r.repeat(ctx, client.ObjectKeyFromObject(wanted))
 		}
 		r.note(ctx, object, err)
 	}
+}
+
+// create writes an Event. Nobody reads it from a cache: a client that would watch what it writes must not watch all Events.
+func (r *Recorder) create(ctx context.Context, event *eventsv1.Event) error {
+	return r.Client.Create(ctx, event, client.DisableReadYourWritesConsistency, client.FieldOwner(identity.FieldManager))
 }
 
 // Forget drops what is known of an object that is gone.
@@ -120,20 +125,16 @@ func (r *Recorder) repeat(ctx context.Context, key client.ObjectKey) error {
 	}
 	next := stored.DeepCopy()
 	next.Series = &eventsv1.EventSeries{Count: count + 1, LastObservedTime: metav1.NewMicroTime(r.Now())}
-	return r.Client.Patch(ctx, next, client.MergeFrom(stored), client.FieldOwner(identity.FieldManager))
+	return r.Client.Patch(ctx, next, client.MergeFrom(stored), client.DisableReadYourWritesConsistency, client.FieldOwner(identity.FieldManager))
 }
 
-// event returns the Event of a transition. Its name is that of the object and a digest of the transition. While a condition
-// is not true, its reason is no part of that: another one is no transition.
+// event returns the Event of a transition. Its name is that of the object and a digest of the transition.
 func (r *Recorder) event(ctx context.Context, object client.Object, kind schema.GroupVersionKind, event Event) *eventsv1.Event {
-	c, reason, severity := event.Condition, "", corev1.EventTypeNormal
-	if c.Status == metav1.ConditionTrue {
-		reason = c.Reason
-	}
+	c, severity := event.Condition, corev1.EventTypeNormal
 	if event.Warning {
 		severity = corev1.EventTypeWarning
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%s/%s/%d", object.GetUID(), c.Type, c.Status, reason, c.LastTransitionTime.Unix()))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%s/%s/%d", object.GetUID(), c.Type, c.Status, c.Reason, c.LastTransitionTime.Unix()))
 	namespace, name := object.GetNamespace(), object.GetName()
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -197,5 +198,122 @@ func TestVeleroIsFound(t *testing.T) {
 	live.SetGroupVersionKind(engine.KindBackup)
 	if err := w.user.Get(t.Context(), client.ObjectKey{Namespace: velero, Name: w.namespace + "--one"}, live); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestEventsSurviveAKill: an operator that is killed after it has written the status, and before the Events of it, leaves them
+// to the next one, which writes each once. A condition that begins as False has one too.
+func TestEventsSurviveAKill(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	op := w.create("run", opsv1alpha1.TypeRunCommand, opsv1alpha1.EngineJob, `{"image":"busybox:1"}`)
+	if _, err := w.direct(kubetest.KillAt(4)).Reconcile(t.Context(), w.request("run")); !errors.Is(err, kubetest.ErrKilled) { // around the finalizer, around the status
+		t.Fatalf("it was not killed: %v", err)
+	}
+	said := func() (all []string) {
+		t.Helper()
+		var list eventsv1.EventList
+		if err := w.user.List(t.Context(), &list, client.InNamespace(w.namespace)); err != nil {
+			t.Fatal(err)
+		}
+		for _, event := range list.Items {
+			if event.Regarding.UID == op.UID {
+				all = append(all, event.Reason)
+			}
+		}
+		slices.Sort(all)
+		return all
+	}
+	if all := said(); len(all) > 0 {
+		t.Fatalf("the killed operator has written %v", all)
+	}
+	next := w.direct(kubetest.Survive)
+	w.settle(next, "run")
+	want := []string{"OperationAccepted", "OperationNotBlocked", "OperationNotRunning", "OperationNotSucceeded"}
+	if all := said(); !slices.Equal(all, want) {
+		t.Errorf("Events %v, want %v", all, want)
+	}
+	w.settle(w.direct(kubetest.Survive), "run") // another restart finds them
+	if all := said(); !slices.Equal(all, want) {
+		t.Errorf("after another restart: Events %v, want %v", all, want)
+	}
+}
+
+// TestWhatAnOperationNeeds: without its service account an operation waits, and says the command that makes it; a pod that does
+// not exist is no running Job.
+func TestWhatAnOperationNeeds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "vworkspace-operation-runner"}}
+	if err := w.user.Delete(t.Context(), account); err != nil {
+		t.Fatal(err)
+	}
+	reconciler := w.direct(kubetest.Survive)
+	w.create("run", opsv1alpha1.TypeRunCommand, opsv1alpha1.EngineJob, `{"image":"busybox:1"}`)
+	w.settle(reconciler, "run")
+	op := w.reaches("run", opsv1alpha1.PhasePending, "Blocked", "RbacProfileMissing")
+	if c := meta.FindStatusCondition(op.Status.Conditions, "Blocked"); !strings.Contains(c.Message, "kubectl create serviceaccount vworkspace-operation-runner -n "+w.namespace) {
+		t.Errorf("the message is %q", c.Message)
+	}
+	if err := w.user.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: account.Name}}); err != nil {
+		t.Fatal(err)
+	}
+	w.settle(reconciler, "run")
+	w.play(engine.KindJob, "run", `{"startTime":"2026-11-25T12:00:00Z","uncountedTerminatedPods":{}}`) // which nothing makes a pod of
+	w.settle(reconciler, "run")
+	if op, err := w.operation(t.Context(), "run"); err != nil || op.Status.Phase != opsv1alpha1.PhasePending || meta.IsStatusConditionTrue(op.Status.Conditions, "Running") {
+		t.Errorf("without a pod: %+v (%v)", op.Status, err)
+	}
+	w.play(engine.KindJob, "run", jobActive)
+	w.settle(reconciler, "run")
+	w.reaches("run", opsv1alpha1.PhaseRunning, "Running", "JobPodActive")
+}
+
+// TestAJobSaysWhyItFailed: the pod has the exit code, which the Job has not.
+func TestAJobSaysWhyItFailed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	reconciler := w.direct(kubetest.Survive)
+	op := w.create("run", opsv1alpha1.TypeRunCommand, opsv1alpha1.EngineJob, `{"image":"busybox:1","backoffLimit":0}`)
+	w.settle(reconciler, "run")
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "run-abcde", Labels: map[string]string{"ops.vworkspace.io/operation": string(op.UID)}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "runner", Image: "busybox:1"}}},
+	}
+	if err := w.user.Create(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	pod.Status = corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{Name: "runner", State: corev1.ContainerState{
+		Terminated: &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error"},
+	}}}}
+	if err := w.player.Status().Update(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	w.play(engine.KindJob, "run", jobFailed)
+	w.settle(reconciler, "run")
+	done := w.reaches("run", opsv1alpha1.PhaseFailed, "Failed", "JobFailedBackoffExceeded")
+	c := meta.FindStatusCondition(done.Status.Conditions, "Failed")
+	if !strings.Contains(c.Message, "exited with code 3") || !strings.Contains(c.Message, "kubectl logs run-abcde") || w.output(done, "exitCode") != "3" {
+		t.Errorf("%q, outputs %s", c.Message, done.Status.Outputs.Raw)
+	}
+}
+
+// TestAControllerThatNeverAnswers: an operation whose engine never begins is not running, and ends when its time is over.
+func TestAControllerThatNeverAnswers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	reconciler := w.direct(kubetest.Survive)
+	began := time.Now()
+	w.create("book", opsv1alpha1.TypeRunbook, opsv1alpha1.EngineWorkflow, `{"workflowTemplate":"rotate"}`)
+	w.settle(reconciler, "book")
+	op, err := w.operation(t.Context(), "book")
+	if err != nil || op.Status.Phase != opsv1alpha1.PhasePending || meta.IsStatusConditionTrue(op.Status.Conditions, "Running") {
+		t.Fatalf("%+v (%v)", op.Status, err)
+	}
+	reconciler.Now = func() time.Time { return began.Add(24*time.Hour + 2*time.Minute) }
+	w.settle(reconciler, "book")
+	done := w.reaches("book", opsv1alpha1.PhaseFailed, "Failed", "Timeout")
+	if c := meta.FindStatusCondition(done.Status.Conditions, "Failed"); !strings.Contains(c.Message, "Argo Workflows has not begun: does its controller run?") {
+		t.Errorf("the message is %q", c.Message)
 	}
 }

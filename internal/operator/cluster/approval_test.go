@@ -1,0 +1,110 @@
+//go:build kube
+
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"tend.dev/tend/api"
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/core/approval"
+	"tend.dev/tend/internal/core/approval/approvaltest"
+	"tend.dev/tend/internal/operator/identity"
+	"tend.dev/tend/internal/operator/kubetest"
+	"tend.dev/tend/internal/verbs"
+)
+
+// command is an operation that must be approved.
+func command(w *world, generation int64, claim string) api.Object {
+	return api.Object{
+		Kind: api.KindOperation, Scope: w.namespace, Name: "run",
+		Metadata: api.Metadata{UID: "uid-run", Generation: generation, Finalizers: []string{api.FinalizerCluster}},
+		Spec: fmt.Appendf(nil, `{"cluster":%q,"targetRef":{"name":"web"},"type":"RunCommand","engine":"job","parameters":{"image":"busybox:1"},
+			"approvals":{"required":true,"claim":%q}}`, w.name, claim),
+	}
+}
+
+// TestApprovalFromEndToEnd: an operation that is declared in Tend waits for its approval. Claims that lie are refused, and say
+// how; that of `tend approve` starts it, with nothing said of a secret but what `tend clusters add` printed.
+func TestApprovalFromEndToEnd(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	target := web(w.name, w.namespace, 1)
+	target.Metadata.Annotations = map[string]string{identity.CapabilityPrefix + "runcommand": "job"}
+	w.tend.put(target)
+	if err := w.user.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: identity.RunnerServiceAccount}}); err != nil {
+		t.Fatal(err)
+	}
+	_, secret, err := w.tend.Handler.Keys(t.Context(), w.name, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sign := func(claim approval.Claim, key string) string {
+		t.Helper()
+		text, err := approvaltest.Sign(claim, []byte(key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	later := time.Now().Add(time.Hour).Unix()
+	for i, lie := range []struct{ claim, says string }{
+		{"", "an approval is required"},
+		{sign(approval.Claim{Operation: "run", Expires: later}, "another secret"), "digest"},
+		{sign(approval.Claim{Operation: "run", Expires: time.Now().Add(-time.Hour).Unix()}, secret), "expired"},
+		{sign(approval.Claim{Operation: "run", Expires: later, UID: "of-one-that-was-deleted"}, secret), "another operation"},
+		{sign(approval.Claim{Operation: "run", Expires: later, Parameters: "of others"}, secret), "parameters"},
+	} {
+		w.tend.put(command(w, int64(i+1), lie.claim))
+		w.held(int64(i+1), lie.says)
+	}
+	last := command(w, 6, "")
+	w.tend.put(last)
+	w.held(6, "an approval is required")
+	w.tend.says("the operation in its cluster", last, func(status api.DeliveredStatus) bool {
+		c := api.FindCondition(status.Conditions, "Blocked")
+		return c != nil && c.Status == api.ConditionTrue && c.Reason == "AwaitingApproval" && status.Delivery != nil && status.Delivery.Resource != nil && status.Delivery.Resource.UID != ""
+	})
+	if _, err := w.tend.Verbs().Approve(t.Context(), verbs.TargetOf(last.Ref()), verbs.Approval{Why: "tested"}, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	kubetest.Eventually(t, "the start of the operation", func(ctx context.Context) error {
+		op, err := w.run(ctx)
+		if err != nil || op.Status.StartedAt == nil {
+			return fmt.Errorf("%+v (%w)", op.Status, err)
+		}
+		return nil
+	})
+}
+
+// run reads the operation of that name.
+func (w *world) run(ctx context.Context) (*opsv1alpha1.Operation, error) {
+	op := &opsv1alpha1.Operation{}
+	return op, w.user.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "run"}, op)
+}
+
+// held waits until the operation of a generation of Tend's is blocked, with a message that has a part.
+func (w *world) held(generation int64, part string) {
+	w.Helper()
+	kubetest.Eventually(w, "the operation, which "+part, func(ctx context.Context) error {
+		op, err := w.run(ctx)
+		if err != nil {
+			return err
+		}
+		c := meta.FindStatusCondition(op.Status.Conditions, "Blocked")
+		ours := strings.HasSuffix(op.Annotations["tend.dev/object"], fmt.Sprint(".", generation))
+		if !ours || op.Status.ObservedGeneration != op.Generation || c == nil || c.Reason != "AwaitingApproval" || !strings.Contains(c.Message, part) {
+			return fmt.Errorf("%v, %+v", op.Annotations, op.Status.Conditions)
+		}
+		return nil
+	})
+}
