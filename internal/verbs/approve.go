@@ -89,11 +89,12 @@ func waitingFor(snap records.Snapshot, object api.Object, deny bool) (*api.Deliv
 	if status == nil {
 		status = &api.DeliveredStatus{}
 	}
-	switch status.Phase {
-	case api.OperationSucceeded, api.DeliveredFailed, api.OperationCancelled:
-		return nil, invalid("to do it again, apply an operation of another name", "%s has ended: %s", object.Ref(), status.Phase)
-	case api.OperationRunning:
-		if !deny {
+	for _, c := range status.Conditions { // the phase is also that of a delivery that failed
+		switch {
+		case c.Status != api.ConditionTrue:
+		case c.Type == api.OperationSucceeded, c.Type == api.DeliveredFailed, c.Type == api.OperationCancelled:
+			return nil, invalid("to do it again, apply an operation of another name", "%s has ended: %s", object.Ref(), c.Type)
+		case c.Type == api.OperationRunning && !deny:
 			return nil, invalid("tend describe op "+object.Scope+"/"+object.Name, "%s runs already", object.Ref())
 		}
 	}

@@ -13,10 +13,10 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// delivered puts an operation into its cluster, as its operator reports it.
-func (w *world) delivered(object api.Object, phase string) {
+// delivered puts an operation into its cluster, as its operator reports it: with one condition that is true.
+func (w *world) delivered(object api.Object, condition string) {
 	w.t.Helper()
-	status := api.DeliveredStatus{Phase: phase, Delivery: &api.DeliveryStatus{Resource: &api.ClusterResource{UID: "uid-1"}}}
+	status := api.DeliveredStatus{Conditions: []api.Condition{{Type: condition, Status: api.ConditionTrue}}, Delivery: &api.DeliveryStatus{Resource: &api.ClusterResource{UID: "uid-1"}}}
 	w.put(records.StatusKey(object.Ref()), status)
 }
 
@@ -34,7 +34,7 @@ func TestApprove(t *testing.T) {
 	if refused := wantReason(t, err, Invalid); !strings.Contains(refused.Detail, "not in its cluster yet") {
 		t.Error(refused.Detail)
 	}
-	w.delivered(backup("", ""), api.DeliveredPending)
+	w.delivered(backup("", ""), "Blocked")
 	_, err = w.approves(Approval{})
 	if refused := wantReason(t, err, Invalid); refused.Next != "tend clusters add east" {
 		t.Error(refused.Detail, refused.Next)
@@ -78,17 +78,17 @@ func TestApprove(t *testing.T) {
 func TestApprovalsThatCanNotBe(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(clusterObject("east"), instanceOf("east", "cloud"), backup("velero", "1h"))
-	for phase, want := range map[string]struct {
+	for condition, want := range map[string]struct {
 		deny bool
 		part string
 	}{
 		api.OperationRunning: {false, "runs already"}, api.OperationSucceeded: {false, "has ended"},
 		api.OperationCancelled: {true, "has ended"}, api.DeliveredFailed: {true, "has ended"},
 	} {
-		w.delivered(backup("", ""), phase)
+		w.delivered(backup("", ""), condition)
 		_, err := w.approves(Approval{Deny: want.deny})
 		if refused := wantReason(t, err, Invalid); !strings.Contains(refused.Detail, want.part) {
-			t.Errorf("%s: %s", phase, refused.Detail)
+			t.Errorf("%s: %s", condition, refused.Detail)
 		}
 	}
 	for name, a := range map[string]Approval{"too long": {Life: 32 * 24 * time.Hour}, "too short": {Life: time.Millisecond}, "too wordy": {Why: strings.Repeat("x", 257)}} {

@@ -66,7 +66,7 @@ func TestJobsThatLieAreRefused(t *testing.T) {
 	for _, job := range replayed {
 		w.tend.replayed.Store(job.ID, true)
 	}
-	again := func(jobs *pull.Jobs) { // whoever is on the way sends the job of generation 3 once more
+	again := func(jobs *pull.Jobs) { // a proxy that lies sends the job of generation 3 once more
 		if len(jobs.Jobs) > 0 {
 			jobs.Jobs = append(slices.Clone(replayed), jobs.Jobs...)
 		}

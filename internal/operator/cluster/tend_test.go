@@ -34,7 +34,7 @@ type tend struct {
 	away   atomic.Bool
 	// lies changes what is sent. Default: nothing is.
 	lies atomic.Pointer[func(*pull.Jobs)]
-	// replayed are the ids of jobs that somebody on the way sends: what is said of them does not reach Tend.
+	// replayed are the ids of jobs that a proxy sends: what is said of them does not reach Tend.
 	replayed sync.Map
 
 	mu sync.Mutex
