@@ -45,7 +45,7 @@ func run() error {
 	flag.Func("chart-allow", "an address below which charts may be, as oci://ghcr.io/team or https://charts.example.com; repeat it, or use commas, for more (default any)", opts.Policy.AddCharts)
 	webhooks := flag.Bool("webhooks-enabled", false, "serve the admission webhooks, and handle their certificate")
 	port := flag.Int("webhook-port", 9443, "where the admission webhooks are served, on every address")
-	flag.StringVar(&opts.VeleroNamespace, "velero-namespace", "", "where Velero's objects are created; the operation's namespace if empty")
+	flag.StringVar(&opts.VeleroNamespace, "velero-namespace", "", "where Velero works; found by its BackupStorageLocations if empty")
 	approval := flag.String("approval-claim-secret", os.Getenv("VWORKSPACE_APPROVAL_CLAIM_SECRET"), "what claims of approvals are checked with (VWORKSPACE_APPROVAL_CLAIM_SECRET)")
 	flag.BoolVar(&opts.LeaderElect, "leader-elect", false, "have one operator at a time work, where several run")
 	flag.StringVar(&opts.MetricsAddress, "metrics-bind-address", "0", "where metrics are served; 0 is nowhere")
