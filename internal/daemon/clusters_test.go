@@ -35,7 +35,7 @@ type fakeOperator struct {
 func newOperator(t *testing.T, r *running, address func() string) *fakeOperator {
 	t.Helper()
 	r.apply(api.Object{Kind: api.KindCluster, Scope: api.Unscoped, Name: "east", Spec: []byte("{}")})
-	registration, err := r.client.InviteCluster(t.Context(), "east", time.Hour)
+	registration, err := r.client.InviteCluster(t.Context(), "east", time.Hour, false)
 	if err != nil {
 		t.Fatal(err)
 	}
