@@ -11,7 +11,19 @@ type ClusterSpec struct {
 	DisplayName string `json:"displayName,omitempty" hcl:"display_name,optional"`
 	// Namespaces are those that objects may be delivered to. Default: every namespace.
 	Namespaces []string `json:"namespaces,omitempty" hcl:"namespaces,optional"`
+	// Drift is what is done about an object that was deleted or changed in the cluster: heal (default) applies it again, report
+	// says so and leaves it. The annotation tend.dev/drift of an object says it for that object.
+	Drift string `json:"drift,omitempty" hcl:"drift,optional"`
 }
+
+// What is done about drift.
+const (
+	DriftHeal   = "heal"
+	DriftReport = "report"
+)
+
+// AnnotationDrift, on an object that is delivered, has DriftHeal or DriftReport for it. It is not sent to the cluster.
+const AnnotationDrift = "tend.dev/drift"
 
 // Allows reports whether objects may be delivered to a namespace.
 func (s ClusterSpec) Allows(namespace string) bool {

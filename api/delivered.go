@@ -11,10 +11,12 @@ type DeliveredStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// ObservedRevision is the revision of the object that the status was made from.
 	ObservedRevision int64 `json:"observedRevision,omitempty"`
-	// Phase is Pending, Delivering, Applied, Failed, Conflict or Deleting; of an operation that the cluster has, how that is: Pending,
+	// Phase is Pending, Delivering, Applied, Missing, Drifted, Failed, Conflict or Deleting; of an operation that the cluster has, how that is: Pending,
 	// Running, Succeeded, Failed or Cancelled.
 	Phase    string          `json:"phase,omitempty"`
 	Delivery *DeliveryStatus `json:"delivery,omitempty"`
+	// Differences are the fields that the cluster has otherwise than the object declares; empty if none is known.
+	Differences []ClusterDifference `json:"differences,omitempty"`
 	// Endpoints are where the application is reached, as the cluster says.
 	Endpoints []ClusterEndpoint `json:"endpoints,omitempty"`
 	// Objects are what the application consists of in the cluster, as Flux reports it: the first 100 of ObjectCount.
@@ -29,6 +31,8 @@ const (
 	DeliveredPending    = "Pending"
 	DeliveredDelivering = "Delivering"
 	DeliveredApplied    = "Applied"
+	DeliveredMissing    = "Missing"
+	DeliveredDrifted    = "Drifted"
 	DeliveredFailed     = "Failed"
 	DeliveredConflict   = "Conflict"
 	DeliveredDeleting   = "Deleting"
@@ -93,6 +97,44 @@ type ClusterJob struct {
 	Payload   json.RawMessage `json:"payload"`
 	CreatedAt time.Time       `json:"createdAt"`
 	ExpiresAt time.Time       `json:"expiresAt"`
+	// Heal is why the same is applied again; nil if the object was written.
+	Heal *ClusterHeal `json:"heal,omitempty"`
+}
+
+// ClusterHeal says why an object is applied again without having been written.
+type ClusterHeal struct {
+	// Count is how often it was applied again in a row, from 1.
+	Count int `json:"count"`
+	// Reason is Missing or Drifted, Message what was found.
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	// Force takes fields back that another field manager has changed since they were applied.
+	Force bool `json:"force,omitempty"`
+}
+
+// ClusterLive is how a resource compares with what was applied, as the operator found it.
+type ClusterLive struct {
+	// Key is that of the job that it was compared with: of a newer one it says nothing.
+	Key string `json:"key"`
+	// Missing: there is no such resource. Deleting: there is, and it is being deleted.
+	Missing  bool `json:"missing,omitempty"`
+	Deleting bool `json:"deleting,omitempty"`
+	// UID is the resource's.
+	UID         string              `json:"uid,omitempty"`
+	Differences []ClusterDifference `json:"differences,omitempty"`
+	// At is when it was found so.
+	At time.Time `json:"at"`
+}
+
+// ClusterDifference is a field that a cluster has otherwise than an object declares.
+type ClusterDifference struct {
+	// Field is its path: spec.chart.version.
+	Field string `json:"field"`
+	// Declared and Live are the values as JSON, cut to 128 characters; Live is empty if there is none.
+	Declared string `json:"declared"`
+	Live     string `json:"live,omitempty"`
+	// Manager is the field manager that set it; empty if none did, as when it was removed.
+	Manager string `json:"manager,omitempty"`
 }
 
 // The actions of a ClusterJob.
@@ -116,8 +158,12 @@ type ClusterReport struct {
 	Result *ClusterResult `json:"result,omitempty"`
 	// Observed is the newest generation of the object that the cluster is known to have.
 	Observed int64 `json:"observed,omitempty"`
-	// Applied is the resource as it was applied last.
-	Applied *ClusterResource `json:"applied,omitempty"`
+	// Applied is the resource as it was applied last, by AppliedJob at AppliedAt. What was said earlier says nothing of it.
+	Applied    *ClusterResource `json:"applied,omitempty"`
+	AppliedJob string           `json:"appliedJob,omitempty"`
+	AppliedAt  time.Time        `json:"appliedAt,omitzero"`
+	// Live compares the resource with what was applied; nil until the operator has.
+	Live *ClusterLive `json:"live,omitempty"`
 	// Conditions are those of the resource, each as it was reported last.
 	Conditions []ReportedCondition `json:"conditions,omitempty"`
 	Endpoints  []ClusterEndpoint   `json:"endpoints,omitempty"`
@@ -130,8 +176,10 @@ type ClusterReport struct {
 
 // ClusterResult is the end of a job.
 type ClusterResult struct {
-	Outcome string    `json:"outcome"`
-	Error   string    `json:"error,omitempty"`
+	Outcome string `json:"outcome"`
+	Error   string `json:"error,omitempty"`
+	// Applied: the resource was applied, also if the outcome is failed: then it is not healthy.
+	Applied bool      `json:"applied,omitempty"`
 	At      time.Time `json:"at"`
 }
 

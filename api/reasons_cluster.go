@@ -2,11 +2,11 @@ package api
 
 // Reasons of clusters, and of what is delivered to them.
 const (
-	// ReasonRoundTripOK: the cluster's operator was heard of within the last 5 minutes.
+	// ReasonRoundTripOK: the cluster's operator was heard of within the last 90 seconds.
 	ReasonRoundTripOK = "RoundTripOK"
 	// ReasonRegistrationPending: no operator has registered yet.
 	ReasonRegistrationPending = "RegistrationPending"
-	// ReasonNoRecentRoundTrip: the cluster's operator was not heard of for 5 minutes.
+	// ReasonNoRecentRoundTrip: the cluster's operator was not heard of for 90 seconds.
 	ReasonNoRecentRoundTrip = "NoRecentRoundTrip"
 	// ReasonWaitingForCluster: the job waits for the cluster's operator to take it.
 	ReasonWaitingForCluster = "WaitingForCluster"
@@ -14,6 +14,12 @@ const (
 	ReasonApplying = "Applying"
 	// ReasonInCluster: the cluster has the object as it is declared.
 	ReasonInCluster = "InCluster"
+	// ReasonMissing: the object was applied, and the cluster has it no more.
+	ReasonMissing = "Missing"
+	// ReasonDrifted: the object was applied, and fields of it were changed in the cluster.
+	ReasonDrifted = "Drifted"
+	// ReasonTerminating: the object was applied, and someone else deletes it in the cluster.
+	ReasonTerminating = "Terminating"
 	// ReasonNotReported: the cluster has not said yet how the declared generation is.
 	ReasonNotReported = "NotReported"
 	// ReasonDeliveryFailed: the cluster refused the object, or could not apply it; it is sent again.

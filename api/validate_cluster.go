@@ -21,6 +21,7 @@ func (c *checker) cluster(s ClusterSpec) {
 	for i, namespace := range s.Namespaces {
 		c.name(index("namespaces", i), namespace)
 	}
+	c.oneOf("drift", s.Drift, DriftHeal, DriftReport)
 }
 
 func (c *checker) applicationInstance(s ApplicationInstanceSpec) {

@@ -10,13 +10,16 @@ import (
 // MediaType is the Content-Type of requests and answers, and names the version of the protocol.
 const MediaType = "application/vnd.vworkspace.agent.v1+json"
 
-// The paths of the protocol. Those of a job end in /ack, /status and /result behind its id.
+// The paths of the protocol. Those of a job end in /ack, /status and /result behind its id. DeliveredPath answers with jobs that are
+// done, with which the operator compares the cluster: none is to be done again. They come in the order of their ids, and an answer
+// without jobs is the end. A control plane that does not have the path answers 404, and is told of no differences.
 const (
-	Prefix       = "/api/agent/"
-	RegisterPath = Prefix + "register"
-	JobsPath     = Prefix + "jobs"
-	EventsPath   = Prefix + "events"
-	RotatePath   = Prefix + "credentials/rotate"
+	Prefix        = "/api/agent/"
+	RegisterPath  = Prefix + "register"
+	JobsPath      = Prefix + "jobs"
+	DeliveredPath = Prefix + "delivered"
+	EventsPath    = Prefix + "events"
+	RotatePath    = Prefix + "credentials/rotate"
 )
 
 // ResumeParameter, with the value true in a request for jobs, asks for those too that were acknowledged and have no result: the
@@ -26,6 +29,9 @@ const ResumeParameter = "resume"
 
 // AnnotationObject is on every resource that is sent: the control plane's object, and its generation, with a dot between them.
 const AnnotationObject = "tend.dev/object"
+
+// AfterParameter, in a request for DeliveredPath, is the id of the job behind which the answer begins.
+const AfterParameter = "after"
 
 // The bounds of the protocol.
 const (
@@ -81,6 +87,9 @@ type Job struct {
 	Object string `json:"object,omitempty"`
 	// Signature is what Sign returns.
 	Signature string `json:"signature,omitempty"`
+	// Force has an apply take fields back that others have changed since they were applied. An operator that does not know it
+	// reports a conflict.
+	Force bool `json:"force,omitempty"`
 }
 
 // Condition is a condition of a resource.
@@ -147,7 +156,9 @@ type Event struct {
 	Endpoints   []api.ClusterEndpoint `json:"endpoints,omitempty"`
 	// Inventory is what an application consists of; nil says nothing of it.
 	Inventory *Inventory `json:"inventory,omitempty"`
-	Timestamp time.Time  `json:"timestamp"`
+	// State compares the resource with what a job applied; nil if the event says nothing of that. Its time is the event's.
+	State     *State    `json:"state,omitempty"`
+	Timestamp time.Time `json:"timestamp"`
 }
 
 // Inventory is what an application consists of: the first MaxInventory objects of Count.
@@ -158,6 +169,20 @@ type Inventory struct {
 
 // MaxInventory bounds the objects of an Inventory.
 const MaxInventory = 100
+
+// State is how a resource compares with the manifest of a job.
+type State struct {
+	// Key is the job's IdempotencyKey.
+	Key string `json:"key"`
+	// Missing: there is no such resource. Deleting: there is, and it is being deleted.
+	Missing  bool `json:"missing,omitempty"`
+	Deleting bool `json:"deleting,omitempty"`
+	// Differences are the declared fields that the resource has otherwise.
+	Differences []api.ClusterDifference `json:"differences,omitempty"`
+}
+
+// EventResourceState is the kind of an event that has a State alone.
+const EventResourceState = "ResourceState"
 
 // Error is the body of an answer that is an error.
 type Error struct {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -33,7 +34,7 @@ func (j Job) Signed(cluster string) ([]byte, error) {
 	}
 	sum := sha256.Sum256(payload)
 	return []byte(strings.Join([]string{
-		signedAs, cluster, j.ID, j.Kind, j.IdempotencyKey, j.Object, j.CreatedAt.UTC().Format(time.RFC3339Nano),
+		signedAs, cluster, j.ID, j.Kind, j.IdempotencyKey, j.Object, strconv.FormatBool(j.Force), j.CreatedAt.UTC().Format(time.RFC3339Nano),
 		j.ExpiresAt.UTC().Format(time.RFC3339Nano), hex.EncodeToString(sum[:]),
 	}, "\n")), nil
 }

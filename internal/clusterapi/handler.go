@@ -64,6 +64,7 @@ func New(o Options) *Handler {
 	h := &Handler{Options: o, mux: http.NewServeMux(), limits: newLimits(o.Now), registering: limit.NewPlaces(boundary.Joins, boundary.JoinWait), waiting: newWaiting()}
 	h.mux.HandleFunc("POST "+pull.RegisterPath, h.answer(h.register))
 	h.mux.HandleFunc("GET "+pull.JobsPath, h.answer(h.known(h.jobs)))
+	h.mux.HandleFunc("GET "+pull.DeliveredPath, h.answer(h.known(h.delivered)))
 	h.mux.HandleFunc("POST "+pull.JobsPath+"/{id}/ack", h.answer(h.known(h.acknowledge)))
 	h.mux.HandleFunc("POST "+pull.JobsPath+"/{id}/status", h.answer(h.known(h.status)))
 	h.mux.HandleFunc("POST "+pull.JobsPath+"/{id}/result", h.answer(h.known(h.result)))

@@ -18,11 +18,12 @@ import (
 
 // The bounds of an answer with jobs, and of the requests of one cluster that wait for jobs at one server.
 const (
-	maxJobs     = 50
-	maxJobBytes = 4 << 20
-	maxWaiting  = 4
-	// touchEvery is how often a request that waits says that its operator is there.
-	touchEvery = time.Minute
+	maxJobs      = 50
+	maxDelivered = 500
+	maxJobBytes  = 4 << 20
+	maxWaiting   = 4
+	// lookEvery is how often a request that waits looks for jobs without a change.
+	lookEvery = time.Minute
 )
 
 // jobs answers with the jobs of a cluster that are due, as soon as there are any, or with none when the wait is over.
@@ -40,18 +41,14 @@ func (h *Handler) jobs(r *http.Request, by *caller, s records.Snapshot) (any, er
 	h.touch(r, by, s, nil)
 	ctx, cancel := context.WithTimeout(r.Context(), wait)
 	defer cancel()
-	for touched := h.Now(); ; {
+	for {
 		s := records.Snapshot{Reader: h.View.Snapshot()}
 		due, next := dueJobs(s, by.cluster, h.Now(), resume)
 		if len(due) > 0 || ctx.Err() != nil {
 			return pull.Jobs{Jobs: due}, h.sign(s, by, due)
 		}
-		resume = false // what is acknowledged while this request waits is another's
-		h.await(ctx, s, by, next)
-		if now := h.Now(); ctx.Err() == nil && now.Sub(touched) >= touchEvery {
-			touched = now
-			h.touch(r, by, s, nil)
-		}
+		resume = false            // what is acknowledged while this request waits is another's
+		h.await(ctx, s, by, next) // that a request waits says nothing of its operator: the link may have been cut since
 	}
 }
 
@@ -77,7 +74,7 @@ func (h *Handler) await(ctx context.Context, s records.Snapshot, by *caller, nex
 	changes := h.View.Watch(ctx, view.WatchOptions{From: s.Revision() + 1, Prefix: records.ClusterJobSetPrefix(by.cluster)})
 	lease := time.NewTimer(h.untilNext(next))
 	defer lease.Stop()
-	pause := time.NewTimer(touchEvery)
+	pause := time.NewTimer(lookEvery)
 	defer pause.Stop()
 	select {
 	case <-changes.Changes(): // also if it ended: then the snapshot is to be read anyway
@@ -129,12 +126,38 @@ func dueJobs(s records.Snapshot, name string, now time.Time, resume bool) (due [
 		if size += len(job.Payload); size > maxJobBytes && len(due) > 0 {
 			break
 		}
-		due = append(due, pull.Job{
-			ID: job.ID, Kind: job.Action, Payload: job.Payload, IdempotencyKey: job.Key, CreatedAt: job.CreatedAt, ExpiresAt: job.ExpiresAt,
-			Object: cluster.VersionOf(*job),
-		})
+		due = append(due, sent(job))
 	}
 	return due, next
+}
+
+// sent returns a job as its operator gets it.
+func sent(job *api.ClusterJob) pull.Job {
+	return pull.Job{
+		ID: job.ID, Kind: job.Action, Payload: job.Payload, IdempotencyKey: job.Key, CreatedAt: job.CreatedAt, ExpiresAt: job.ExpiresAt,
+		Object: cluster.VersionOf(*job), Force: job.Heal != nil && job.Heal.Force,
+	}
+}
+
+// delivered answers with jobs that are done, behind the id of one: the operator compares the cluster with them.
+func (h *Handler) delivered(r *http.Request, by *caller, s records.Snapshot) (any, error) {
+	after := r.URL.Query().Get(pull.AfterParameter)
+	var jobs []*api.ClusterJob
+	for _, read := range s.ClusterJobs(by.cluster) {
+		if read.Value.ID > after && cluster.Delivered(*read.Value, s.ClusterReport(read.Value.Object).Value) {
+			jobs = append(jobs, read.Value)
+		}
+	}
+	slices.SortFunc(jobs, func(a, b *api.ClusterJob) int { return cmp.Compare(a.ID, b.ID) })
+	answer := pull.Jobs{Jobs: []pull.Job{}}
+	size := 0
+	for _, job := range jobs[:min(len(jobs), maxDelivered)] {
+		if size += len(job.Payload); size > maxJobBytes && len(answer.Jobs) > 0 {
+			break
+		}
+		answer.Jobs = append(answer.Jobs, sent(job))
+	}
+	return answer, nil
 }
 
 // waiting counts the requests that wait for jobs, by their cluster.

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"slices"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/source"
@@ -122,7 +123,13 @@ func (s *Service) preview(snap records.Snapshot, decided *applyDecision) error {
 	if s.opts.Preview == nil {
 		return nil
 	}
-	plan, err := s.opts.Preview(snap, decided.next, decided.result.Pruned)
+	next := slices.Clone(decided.next)
+	for _, object := range decided.placed { // a cluster may have one otherwise than it is stored
+		if object.Kind.Delivered() && !slices.ContainsFunc(next, func(o api.Object) bool { return o.Ref() == object.Ref() }) {
+			next = append(next, object)
+		}
+	}
+	plan, err := s.opts.Preview(snap, next, decided.result.Pruned)
 	decided.result.Plan = plan
 	return err
 }

@@ -149,6 +149,18 @@ func (c *Controller) step(s records.Snapshot, ref api.Ref, now time.Time) (*reco
 	return txn, d, nil
 }
 
+// Preview returns what would be sent to the cluster for an object, and how the cluster has it otherwise. It implements
+// control.Previewer.
+func (c *Controller) Preview(s records.Snapshot, object api.Object) ([]api.PlannedAction, error) {
+	if object.Kind != c.kind {
+		return nil, nil
+	}
+	name, ref := cluster.ClusterOf(object), object.Ref()
+	return cluster.Preview(cluster.Input{
+		Object: object, Job: s.ClusterJob(name, ref).Value, Report: s.ClusterReport(ref).Value, Cluster: known(s, name), Now: c.Now(),
+	}), nil
+}
+
 // forget removes what is left of an object that was removed without its controller.
 func forget(s records.Snapshot, ref api.Ref) *records.Txn {
 	txn := records.NewTxn(string(ref.Kind) + ".forget")

@@ -12,8 +12,9 @@ import (
 const (
 	// ContactEvery is how often it is written while the operator asks.
 	ContactEvery = 15 * time.Second
-	// ContactGrace is how long an operator may be silent before its cluster counts as disconnected.
-	ContactGrace = 5 * time.Minute
+	// ContactGrace is how long an operator may be silent before its cluster counts as disconnected: three requests for jobs, which
+	// wait for 30 s each. One that waits longer sends a heartbeat every minute.
+	ContactGrace = 90 * time.Second
 )
 
 // ConditionConnected says whether a cluster's operator was heard of lately.

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"time"
 
 	"tend.dev/tend/api"
@@ -88,9 +89,12 @@ func (in Input) finish(d Decision, action string) (Decision, error) {
 func (in Input) job(action string) (job *api.ClusterJob, retry time.Time, err error) {
 	key := jobKey(in.Object, action)
 	stored := in.Job
-	if stored == nil || stored.Action != action || stored.Key != key {
+	if stored == nil || stored.Action != action || !asksFor(*stored, key) {
 		job, err = newJob(in.Object, action, key, 1, in.Now)
 		return job, time.Time{}, err
+	}
+	if job, retry, err = in.healed(stored); job != nil || !retry.IsZero() || err != nil {
+		return cmp.Or(job, stored), retry, err
 	}
 	again := over(*stored, in.Now)
 	if result := resultOf(stored, in.Report); result != nil {
@@ -100,6 +104,9 @@ func (in Input) job(action string) (job *api.ClusterJob, retry time.Time, err er
 	if !again {
 		return stored, retry, nil
 	}
-	job, err = newJob(in.Object, action, key, stored.Attempt+1, in.Now)
+	job, err = newJob(in.Object, action, stored.Key, stored.Attempt+1, in.Now)
+	if err == nil {
+		job.Heal = stored.Heal
+	}
 	return job, time.Time{}, err
 }

@@ -75,10 +75,16 @@ func Unfinished(job api.ClusterJob, report *api.ClusterReport, now time.Time) bo
 	return !over(job, now) && report != nil && report.UID == job.UID && report.Job == job.ID && report.Result == nil
 }
 
+// Delivered reports whether a job has applied what it asks for: the cluster is compared with it.
+func Delivered(job api.ClusterJob, report *api.ClusterReport) bool {
+	in := Input{Report: report}
+	return report != nil && report.UID == job.UID && in.applied(&job)
+}
+
 // retryAt returns when a job that ended is to be followed by another for the same thing; zero if never.
 func retryAt(job api.ClusterJob, result api.ClusterResult) time.Time {
 	switch {
-	case result.Outcome == pull.OutcomeFailed:
+	case result.Outcome == pull.OutcomeFailed && !result.Applied:
 		wait := firstRetry
 		for n := 1; n < job.Attempt && wait < lastRetry; n++ {
 			wait *= 2
@@ -95,9 +101,9 @@ func expired(result api.ClusterResult) bool {
 	return result.Outcome == pull.OutcomeNoop && result.Error == pull.ErrorExpired
 }
 
-// succeeded reports whether what a job asked for is done.
+// succeeded reports whether what a job asked for is done. That what it applied is not healthy is no failure of the job.
 func succeeded(result *api.ClusterResult) bool {
-	return result != nil && (result.Outcome == pull.OutcomeSucceeded || result.Outcome == pull.OutcomeNoop && !expired(*result))
+	return result != nil && (result.Applied || result.Outcome == pull.OutcomeSucceeded || result.Outcome == pull.OutcomeNoop && !expired(*result))
 }
 
 // resultOf returns the result of a job; nil if none is known.

@@ -71,7 +71,7 @@ func Payload(object api.Object) (json.RawMessage, error) {
 		Name: object.Name, Namespace: object.Scope, Labels: map[string]string{}, Annotations: map[string]string{},
 	}}
 	maps.Copy(out.Metadata.Labels, object.Metadata.Labels)
-	maps.Copy(out.Metadata.Annotations, object.Metadata.Annotations)
+	maps.Copy(out.Metadata.Annotations, sentAnnotations(object))
 	out.Metadata.Labels[pull.LabelManagedBy], out.Metadata.Labels[pull.LabelClusterID] = pull.ManagedBy, ClusterOf(object)
 	out.Metadata.Annotations[AnnotationVersion] = object.Metadata.UID + "." + strconv.FormatInt(object.Metadata.Generation, 10)
 	if nonce := object.Metadata.Stamps[api.StampPull]; nonce != "" && object.Kind == api.KindApplicationInstance {
@@ -171,15 +171,25 @@ func jobKey(object api.Object, action string) string {
 		return "delete/" + base
 	}
 	base = fmt.Sprintf("%s.%d", base, object.Metadata.Generation)
-	more := map[string]map[string]string{"labels": object.Metadata.Labels, "annotations": object.Metadata.Annotations}
+	more := map[string]map[string]string{"labels": object.Metadata.Labels, "annotations": sentAnnotations(object)}
 	if nonce := object.Metadata.Stamps[api.StampPull]; nonce != "" {
 		more["stamps"] = map[string]string{api.StampPull: nonce}
 	}
-	if len(object.Metadata.Labels)+len(object.Metadata.Annotations)+len(more["stamps"]) == 0 {
+	if len(object.Metadata.Labels)+len(more["annotations"])+len(more["stamps"]) == 0 {
 		return base
 	}
 	text, _ := json.Marshal(more) // maps of texts, whose keys it sorts
 	return base + "+" + hash(string(text), 8)
+}
+
+// sentAnnotations returns the annotations of an object that its cluster gets: all but those that speak to Tend.
+func sentAnnotations(object api.Object) map[string]string {
+	if _, own := object.Metadata.Annotations[api.AnnotationDrift]; !own {
+		return object.Metadata.Annotations
+	}
+	sent := maps.Clone(object.Metadata.Annotations)
+	delete(sent, api.AnnotationDrift)
+	return sent
 }
 
 // hash returns the first hex digits of a text's SHA-256.

@@ -15,8 +15,10 @@ const (
 	maxConditions = 32
 	maxEndpoints  = 16
 	maxSeen       = 64
-	maxText       = 1024
-	maxWord       = 128
+	maxText       = 4096
+	// maxDifferences is how many fields are kept that differ: enough to see who changed what.
+	maxDifferences = 16
+	maxWord        = 128
 )
 
 // report is an api.ClusterReport that answers are added to.
@@ -71,7 +73,7 @@ func TakeStatus(stored *api.ClusterReport, job api.ClusterJob, status pull.Statu
 	}
 	next.RenewedAt, next.Message = now.UTC(), short(status.Message, maxText)
 	if job.Action == api.ActionApply && (status.AppliedRef != nil || len(status.Conditions) > 0) {
-		next.applied(job, status.AppliedRef)
+		next.applied(job, status.AppliedRef, at(status.Timestamp, now))
 	}
 	source := api.ClusterResource{}
 	if next.Applied != nil {
@@ -94,15 +96,22 @@ func TakeResult(stored *api.ClusterReport, job api.ClusterJob, result pull.Resul
 	}
 	next.RenewedAt = now.UTC()
 	next.Result = &api.ClusterResult{Outcome: result.Outcome, Error: short(result.Error, maxText), At: now.UTC()}
-	if job.Action == api.ActionApply && succeeded(next.Result) {
-		next.applied(job, result.AppliedRef)
+	if job.Action == api.ActionApply {
+		next.Result.Applied = result.Outcome == pull.OutcomeFailed && result.AppliedRef != nil
+		if succeeded(next.Result) {
+			next.applied(job, result.AppliedRef, at(result.Timestamp, now))
+		}
 	}
 	return next.ClusterReport, Taken
 }
 
-// applied records that the cluster has a job's generation. Conditions of older generations of the resource are dropped.
-func (r *report) applied(job api.ClusterJob, resource *api.ClusterResource) {
+// applied records that the cluster has a job's generation. What was said before the apply is dropped, even of the same generation of
+// the resource: it is no answer to this job.
+func (r *report) applied(job api.ClusterJob, resource *api.ClusterResource, reported time.Time) {
 	r.Observed = max(r.Observed, job.Generation)
+	if r.AppliedJob != job.ID {
+		r.AppliedJob, r.AppliedAt, r.Conditions = job.ID, reported.UTC(), nil
+	}
 	if resource == nil || resource.Name == "" {
 		return
 	}
@@ -131,7 +140,7 @@ func (r *report) condition(c pull.Condition, source api.ClusterResource, reporte
 	if c.LastTransitionTime.IsZero() {
 		next.LastTransitionTime = reported.UTC()
 	}
-	if c.Type == "" || r.isStale(next.UID, next.Generation) {
+	if c.Type == "" || r.isStale(next.UID, next.Generation) || next.At.Before(r.AppliedAt) {
 		return false
 	}
 	i := slices.IndexFunc(r.Conditions, func(old api.ReportedCondition) bool { return old.Type == next.Type })
@@ -173,6 +182,7 @@ func TakeEvent(stored *api.ClusterReport, uid string, event pull.Event, now time
 	if event.Inventory != nil && !next.isStale(event.ResourceRef.UID, event.ResourceRef.Generation) {
 		changed = next.inventory(*event.Inventory) || changed
 	}
+	changed = next.compared(event, at(event.Timestamp, now)) || changed
 	if !changed {
 		return next.ClusterReport, Repeated
 	}
@@ -195,6 +205,27 @@ func (r *report) inventory(has pull.Inventory) bool {
 		return false
 	}
 	r.Objects, r.ObjectCount = objects, max(has.Count, len(objects))
+	return true
+}
+
+// compared records how the resource compares with what was applied, unless that is known, or something later is.
+func (r *report) compared(event pull.Event, reported time.Time) bool {
+	if event.State == nil || r.Live != nil && reported.Before(r.Live.At) {
+		return false
+	}
+	next := api.ClusterLive{
+		Key: event.State.Key, Missing: event.State.Missing, Deleting: event.State.Deleting, UID: short(event.ResourceRef.UID, maxWord), At: reported.UTC(),
+	}
+	for _, d := range event.State.Differences[:min(len(event.State.Differences), maxDifferences)] {
+		next.Differences = append(next.Differences, api.ClusterDifference{
+			Field: short(d.Field, maxText), Declared: short(d.Declared, maxWord), Live: short(d.Live, maxWord), Manager: short(d.Manager, maxWord),
+		})
+	}
+	if old := r.Live; old != nil && old.Key == next.Key && old.Missing == next.Missing && old.Deleting == next.Deleting && old.UID == next.UID &&
+		slices.Equal(old.Differences, next.Differences) {
+		return false
+	}
+	r.Live = &next
 	return true
 }
 

@@ -1,11 +1,12 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/api/pull"
 )
 
 // ConditionDelivered says whether the cluster has the object as it is declared.
@@ -21,28 +22,88 @@ func (in Input) status(job *api.ClusterJob, retry time.Time) api.DeliveredStatus
 		next.ObservedGeneration, next.Endpoints = in.Report.Observed, in.Report.Endpoints
 		next.Objects, next.ObjectCount = in.Report.Objects, in.Report.ObjectCount
 	}
-	delivered := in.delivered(job)
-	ready := in.ready(delivered)
-	progressing := api.Condition{Type: api.ConditionProgressing, Status: api.ConditionFalse, Reason: api.ReasonComplete}
-	degraded := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionFalse, Reason: api.ReasonAsExpected}
-	switch {
-	case delivered.Status == api.ConditionFalse:
-		degraded.Status, degraded.Reason, degraded.Message, degraded.Next = api.ConditionTrue, delivered.Reason, delivered.Message, delivered.Next
-	case delivered.Status == api.ConditionUnknown:
-		progressing.Status, progressing.Reason, progressing.Message = api.ConditionTrue, delivered.Reason, delivered.Message
-	case in.reported(api.ConditionDegraded, api.ConditionTrue) != nil:
-		degraded = in.troubled(*in.reported(api.ConditionDegraded, api.ConditionTrue))
-	case in.Object.Kind == api.KindOperation && in.reported(operationFailed, api.ConditionTrue) != nil:
-		degraded = in.troubled(*in.reported(operationFailed, api.ConditionTrue))
-	case in.Object.Kind == api.KindOperation && ready.Status != api.ConditionTrue:
-		progressing.Status, progressing.Reason, progressing.Message = api.ConditionTrue, ready.Reason, ready.Message
+	if live := in.live(job); live != nil {
+		next.Differences = live.Differences
 	}
+	delivered := in.delivered(job)
+	ready := in.ready(job, delivered)
+	degraded := in.degraded(job, delivered)
+	progressing := in.progressing(job, delivered, ready, degraded)
 	next.Phase = in.phase(delivered, job)
 	for _, c := range []api.Condition{ready, progressing, degraded, delivered} {
 		next.Conditions = append(next.Conditions, kept(in.Before.Conditions, c, in.Now))
 	}
 	next.Conditions = append(next.Conditions, in.others()...)
 	return next
+}
+
+// degraded says what is wrong: with the delivery, else what the cluster says. What the cluster can't do before a person changes
+// something is wrong with an instance; an operation waits for it.
+func (in Input) degraded(job *api.ClusterJob, delivered api.Condition) api.Condition {
+	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionFalse, Reason: api.ReasonAsExpected}
+	troubled := func(kind string) bool {
+		reported := in.reported(kind, api.ConditionTrue)
+		if reported != nil {
+			c.Status, c.Reason, c.Message = api.ConditionTrue, reported.Reason, reported.Message
+		}
+		return reported != nil
+	}
+	switch isOperation := in.Object.Kind == api.KindOperation; {
+	case delivered.Status == api.ConditionFalse:
+		c.Status, c.Reason, c.Message, c.Next = api.ConditionTrue, delivered.Reason, delivered.Message, delivered.Next
+	case !in.applied(job):
+		if heal := healOf(job); heal != nil && heal.Count > 1 {
+			c.Status, c.Reason, c.Message = api.ConditionTrue, heal.Reason, fmt.Sprintf("%s; it is applied again for the %d. time", heal.Message, heal.Count)
+		}
+	case isOperation:
+		_ = troubled(operationFailed) || troubled(api.ConditionDegraded)
+	default:
+		_ = troubled(reportedBlocked) || troubled(api.ConditionDegraded)
+	}
+	return c
+}
+
+// progressing says what is under way: the delivery, or what the cluster does.
+func (in Input) progressing(job *api.ClusterJob, delivered, ready, degraded api.Condition) api.Condition {
+	c := api.Condition{Type: api.ConditionProgressing, Status: api.ConditionFalse, Reason: api.ReasonComplete}
+	begin := func(reason, message string) { c.Status, c.Reason, c.Message = api.ConditionTrue, reason, message }
+	blocked, working := in.reported(reportedBlocked, api.ConditionTrue), in.reported(reportedReconciling, api.ConditionTrue)
+	switch {
+	case delivered.Status == api.ConditionUnknown:
+		begin(delivered.Reason, delivered.Message)
+	case delivered.Status == api.ConditionFalse || ready.Status == api.ConditionTrue || !in.applied(job):
+	case in.Object.Kind == api.KindOperation && degraded.Status == api.ConditionTrue:
+	case in.Object.Kind == api.KindOperation && blocked != nil:
+		begin(blocked.Reason, blocked.Message)
+	case in.Object.Kind == api.KindOperation:
+		begin(ready.Reason, ready.Message)
+	case working != nil:
+		begin(working.Reason, cmp.Or(working.Message, ready.Message))
+	case ready.Status == api.ConditionUnknown && degraded.Status == api.ConditionFalse:
+		begin(ready.Reason, ready.Message)
+	}
+	return c
+}
+
+// The conditions of an instance in the cluster that Tend reads besides Ready and Degraded.
+const (
+	reportedBlocked     = "Blocked"
+	reportedReconciling = "Reconciling"
+)
+
+// applied reports whether the cluster has what a job applies. Only then do the conditions that it reported speak of it.
+func (in Input) applied(job *api.ClusterJob) bool {
+	if job == nil || job.Action != api.ActionApply || in.Report == nil {
+		return false
+	}
+	return in.Report.AppliedJob == job.ID || succeeded(resultOf(job, in.Report))
+}
+
+func healOf(job *api.ClusterJob) *api.ClusterHeal {
+	if job == nil {
+		return nil
+	}
+	return job.Heal
 }
 
 // kept returns a condition with the time since which it has its status.
@@ -54,83 +115,6 @@ func kept(before []api.Condition, c api.Condition, now time.Time) api.Condition 
 	return api.SetCondition(was, c, now.UTC())[0]
 }
 
-func (in Input) delivery(job *api.ClusterJob, retry time.Time) *api.DeliveryStatus {
-	if job == nil {
-		return nil
-	}
-	d := &api.DeliveryStatus{
-		Job: job.ID, Action: job.Action, Cluster: in.Cluster.Name, Generation: job.Generation, Attempt: job.Attempt, CreatedAt: job.CreatedAt, RetryAt: retry,
-	}
-	if in.Report == nil {
-		return d
-	}
-	d.Resource = in.Report.Applied
-	if in.Report.Job == job.ID {
-		d.AcknowledgedAt = in.Report.AckedAt
-		if result := in.Report.Result; result != nil {
-			d.Outcome, d.Error, d.EndedAt = result.Outcome, result.Error, result.At
-		}
-	}
-	return d
-}
-
-// delivered returns the condition of that type: unknown while the job is under way.
-func (in Input) delivered(job *api.ClusterJob) api.Condition {
-	c := api.Condition{Type: ConditionDelivered, Status: api.ConditionFalse}
-	object := in.Object.Ref()
-	if job == nil {
-		c.Reason, c.Message = api.ReasonClusterNotFound, fmt.Sprintf("no cluster %s is declared", in.Cluster.Name)
-		c.Next = "tend clusters add " + in.Cluster.Name
-		if in.Cluster.Declared {
-			c.Reason, c.Message = api.ReasonNamespaceNotAllowed, fmt.Sprintf("cluster %s takes nothing for the namespace %s", in.Cluster.Name, object.Scope)
-			c.Next = "add it to the cluster's namespaces, or choose another scope"
-		}
-		return c
-	}
-	result := resultOf(job, in.Report)
-	switch {
-	case result == nil:
-		return in.underway(c, job)
-	case succeeded(result):
-		c.Status, c.Reason, c.Message = api.ConditionTrue, api.ReasonInCluster, fmt.Sprintf("cluster %s has generation %d", in.Cluster.Name, job.Generation)
-	case result.Outcome == pull.OutcomeConflict:
-		c.Reason, c.Message = api.ReasonFieldConflict, "in the cluster: "+result.Error
-		c.Next = "give the field up in the cluster or leave it out of the manifest; then tend apply --force"
-	case expired(*result):
-		return in.underway(c, job)
-	default:
-		c.Reason, c.Message, c.Next = api.ReasonDeliveryFailed, "in the cluster: "+result.Error, "correct the manifest, or what the cluster lacks; it is sent again"
-	}
-	return c
-}
-
-// underway completes the condition of a job without a result.
-func (in Input) underway(c api.Condition, job *api.ClusterJob) api.Condition {
-	c.Status, c.Reason = api.ConditionUnknown, api.ReasonWaitingForCluster
-	what := fmt.Sprintf("generation %d", job.Generation)
-	if job.Action == api.ActionDelete {
-		what = "the deletion"
-	}
-	taken := in.Report != nil && in.Report.Job == job.ID
-	switch {
-	case taken:
-		c.Reason, c.Message = api.ReasonApplying, fmt.Sprintf("cluster %s has taken %s", in.Cluster.Name, what)
-		if in.Report.Message != "" {
-			c.Message += ": " + in.Report.Message
-		}
-	case in.Cluster.Connected != nil && in.Cluster.Connected.Status != api.ConditionTrue:
-		c.Message = fmt.Sprintf("%s waits for cluster %s: %s", what, in.Cluster.Name, in.Cluster.Connected.Message)
-	default:
-		c.Message = fmt.Sprintf("%s waits for cluster %s to take it", what, in.Cluster.Name)
-	}
-	if job.Action == api.ActionDelete {
-		ref := in.Object.Ref()
-		c.Reason = api.ReasonDeletingInCluster
-		c.Next = fmt.Sprintf("if the cluster is gone for good: tend delete %s %s/%s --orphan", ref.Kind, ref.Scope, ref.Name)
-	}
-	return c
-}
-
 // The conditions of an operation that end it.
 const (
 	operationSucceeded = "Succeeded"
@@ -139,29 +123,51 @@ const (
 	operationRunning   = "Running"
 )
 
-// ready returns whether the declared generation is ready: of an operation, whether it has succeeded.
-func (in Input) ready(delivered api.Condition) api.Condition {
+// operationEnds are the conditions of an operation that has ended.
+var operationEnds = []string{operationSucceeded, operationFailed, operationCancelled}
+
+// ready returns whether the declared generation is ready: of an operation, whether it has succeeded. What was reported counts if it is
+// of what the present job applied, and if that is what the cluster has.
+func (in Input) ready(job *api.ClusterJob, delivered api.Condition) api.Condition {
 	c := api.Condition{Type: api.ConditionReady, Status: api.ConditionUnknown, Reason: delivered.Reason, Message: delivered.Message}
 	if delivered.Status == api.ConditionFalse {
 		c.Status = api.ConditionFalse
 	}
-	if in.Report == nil || in.Report.Observed < in.Object.Metadata.Generation || in.Object.Metadata.Deleting() {
+	if heal := healOf(job); heal != nil && delivered.Status != api.ConditionTrue && !in.applied(job) {
+		c.Status, c.Reason, c.Message = api.ConditionFalse, heal.Reason, heal.Message
+	}
+	if in.Object.Metadata.Deleting() || delivered.Status != api.ConditionTrue || !in.applied(job) {
 		return c
 	}
 	wanted := api.ConditionReady
 	if in.Object.Kind == api.KindOperation {
 		wanted = operationSucceeded
 	}
+	c.Reason, c.Message = api.ReasonNotReported, "the cluster has not reported yet how it is"
 	for _, reported := range in.Report.Conditions {
 		if reported.Type == wanted {
 			c.Status, c.Reason, c.Message = reported.Status, reported.Reason, reported.Message
-			return c
 		}
 	}
-	if delivered.Status == api.ConditionTrue {
-		c.Reason, c.Message = api.ReasonNotReported, "the cluster has not reported yet how it is"
+	if silent := in.silent(); silent != nil && in.Object.Kind != api.KindOperation {
+		c.Message = fmt.Sprintf("%s; it was %s/%s then", silent.Message, c.Status, c.Reason)
+		c.Status, c.Reason = api.ConditionUnknown, silent.Reason
 	}
 	return c
+}
+
+// silent returns the condition of a cluster that nothing was heard of lately: what it said last may not be true any more.
+func (in Input) silent() *api.Condition {
+	if c := in.Cluster.Connected; c != nil && c.Status == api.ConditionFalse && c.Reason == api.ReasonNoRecentRoundTrip {
+		return c
+	}
+	return nil
+}
+
+// pastOperation reports whether the object is an operation that has ended: that its resource is gone since changes nothing.
+func (in Input) pastOperation() bool {
+	ended := slices.ContainsFunc(operationEnds, func(kind string) bool { return in.reported(kind, api.ConditionTrue) != nil })
+	return in.Object.Kind == api.KindOperation && ended
 }
 
 // reported returns a condition of the resource with a status.
@@ -175,10 +181,6 @@ func (in Input) reported(conditionType string, status api.ConditionStatus) *api.
 		}
 	}
 	return nil
-}
-
-func (in Input) troubled(c api.ReportedCondition) api.Condition {
-	return api.Condition{Type: api.ConditionDegraded, Status: api.ConditionTrue, Reason: c.Reason, Message: c.Message}
 }
 
 // others returns the conditions of the resource that Tend has none of its own for.
@@ -207,7 +209,11 @@ func (in Input) phase(delivered api.Condition, job *api.ClusterJob) string {
 		return api.DeliveredDeleting
 	case delivered.Reason == api.ReasonFieldConflict:
 		return api.DeliveredConflict
-	case in.Object.Kind == api.KindOperation && in.Report != nil:
+	case delivered.Reason == api.ReasonMissing || delivered.Reason == api.ReasonTerminating:
+		return api.DeliveredMissing
+	case delivered.Reason == api.ReasonDrifted:
+		return api.DeliveredDrifted
+	case in.Object.Kind == api.KindOperation && in.applied(job):
 		for _, end := range []struct{ condition, phase string }{
 			{operationSucceeded, api.OperationSucceeded}, {operationFailed, api.DeliveredFailed}, {operationCancelled, api.OperationCancelled}, {operationRunning, api.OperationRunning},
 		} {
