@@ -183,11 +183,13 @@ type ClusterResult struct {
 	At      time.Time `json:"at"`
 }
 
-// ReportedCondition is a condition of a resource, with the generation of the resource that it speaks of, and when it was reported.
+// ReportedCondition is a condition of a resource, with the generation of the resource that it speaks of, when it was reported, and the
+// job that was the last to be acknowledged then.
 type ReportedCondition struct {
 	Condition
 	UID        string    `json:"uid,omitempty"`
 	Generation int64     `json:"generation,omitempty"`
+	Job        string    `json:"job,omitempty"`
 	At         time.Time `json:"at"`
 }
 

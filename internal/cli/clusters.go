@@ -48,15 +48,13 @@ func (a *app) addClusterCommand() *cobra.Command {
 		Example: "  tend clusters add production | kubectl apply -f -\n  tend clusters add production --ttl 10m",
 		RunE: a.connected(func(ctx context.Context, c *client.Client, args []string) error {
 			ref := api.Ref{Kind: api.KindCluster, Scope: api.Unscoped, Name: args[0]}
-			if _, err := c.Object(ctx, ref); client.IsNotFound(err) {
-				_, err = c.Apply(ctx, api.ApplyRequest{Objects: []api.Object{{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Spec: []byte("{}")}}})
-				if err != nil {
-					return err
-				}
-			} else if err != nil {
-				return err
-			}
 			registration, err := c.InviteCluster(ctx, ref.Name, ttl, newKeys)
+			if client.IsNotFound(err) { // asked first: a server that can't be registered with declares nothing
+				_, err = c.Apply(ctx, api.ApplyRequest{Objects: []api.Object{{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Spec: []byte("{}")}}})
+				if err == nil {
+					registration, err = c.InviteCluster(ctx, ref.Name, ttl, newKeys)
+				}
+			}
 			if err != nil {
 				return err
 			}

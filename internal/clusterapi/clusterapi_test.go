@@ -273,15 +273,15 @@ func TestDisconnected(t *testing.T) {
 		}
 		token, _, _ := h.handler.Invite(h.ctx, "east", time.Hour)
 		credential := h.register(token).Token
-		h.poll(credential, 300)
+		h.poll(credential, 30)
 		if got := phase(); got != api.ClusterConnected {
 			h.Error(got)
 		}
-		time.Sleep(3 * time.Minute)
+		time.Sleep(50 * time.Second)
 		if got := phase(); got != api.ClusterConnected {
 			h.Error(got)
 		}
-		time.Sleep(3 * time.Minute)
+		time.Sleep(2 * time.Minute)
 		if got := phase(); got != api.ClusterDisconnected {
 			h.Error(got)
 		}

@@ -124,9 +124,9 @@ func (s *Service) preview(snap records.Snapshot, decided *applyDecision) error {
 		return nil
 	}
 	next := slices.Clone(decided.next)
-	for _, object := range decided.placed { // a cluster may have one otherwise than it is stored
-		if object.Kind.Delivered() && !slices.ContainsFunc(next, func(o api.Object) bool { return o.Ref() == object.Ref() }) {
-			next = append(next, object)
+	for _, p := range decided.placed { // a cluster may have one otherwise than it is stored
+		if p.next.Kind.Delivered() && !slices.ContainsFunc(next, func(o api.Object) bool { return o.Ref() == p.next.Ref() }) {
+			next = append(next, p.next)
 		}
 	}
 	plan, err := s.opts.Preview(snap, next, decided.result.Pruned)

@@ -52,7 +52,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestContact: a cluster is connected until nothing was heard of it for five minutes.
+// TestContact: a cluster is connected until nothing was heard of it for ContactGrace.
 func TestContact(t *testing.T) {
 	object := api.Object{Kind: api.KindCluster, Name: "east", Metadata: api.Metadata{UID: "u1", Generation: 1}}
 	access := Register(Invite(nil, "u1", "reg", time.Hour, noon), "token", noon)
@@ -74,8 +74,8 @@ func TestContact(t *testing.T) {
 	}{
 		"invited":          {&api.ClusterAccess{UID: "u1", Registration: access.Registration}, nil, noon, api.ClusterPending},
 		"registered":       {&access, nil, noon, api.ClusterConnected},
-		"heard of":         {&access, &contact, noon.Add(6*time.Minute - time.Second), api.ClusterConnected},
-		"silent":           {&access, &contact, noon.Add(6 * time.Minute), api.ClusterDisconnected},
+		"heard of":         {&access, &contact, noon.Add(time.Minute + ContactGrace - time.Second), api.ClusterConnected},
+		"silent":           {&access, &contact, noon.Add(time.Minute + ContactGrace), api.ClusterDisconnected},
 		"another's tokens": {&api.ClusterAccess{UID: "u0", Token: access.Token}, &contact, noon, api.ClusterPending},
 	} {
 		status := Status(object, 3, tc.access, tc.contact, api.ClusterStatus{}, tc.now)

@@ -349,6 +349,31 @@ func TestAnUnhealthyResultIsDelivered(t *testing.T) {
 	w.wantCondition(t, "recovered", api.ConditionReady, api.ConditionTrue, "HelmReleaseReady")
 }
 
+// TestAnOperatorWithoutStatus: what an operator that sends no status says between the acknowledgement and the result is its answer.
+func TestAnOperatorWithoutStatus(t *testing.T) {
+	w := newWorld()
+	w.control(t)
+	for round, reason := range []string{"First", "Second"} {
+		acked, _ := Acknowledge(w.report, *w.job, w.now)
+		w.report = &acked
+		applied := ResourceOf(w.object.Ref())
+		applied.UID, applied.Generation = "k1", 101
+		if round == 0 {
+			w.event(t, 101, w.now, ready(api.ConditionTrue, reason))
+		}
+		done, _ := TakeResult(w.report, *w.job, pull.Result{Outcome: pull.OutcomeSucceeded, AppliedRef: &applied, Timestamp: w.now}, w.now)
+		w.report = &done
+		w.control(t)
+		if round == 0 {
+			w.wantCondition(t, "said in between", api.ConditionReady, api.ConditionTrue, reason)
+			w.object.Metadata.Stamps = map[string]string{api.StampPull: "n1"}
+			w.control(t)
+			continue
+		}
+		w.wantCondition(t, "said before", api.ConditionReady, api.ConditionUnknown, api.ReasonNotReported)
+	}
+}
+
 // TestASilentClusterIsNotReady: while nothing is heard of a cluster, what it said last is not claimed.
 func TestASilentClusterIsNotReady(t *testing.T) {
 	w := readyWorld(t)

@@ -73,7 +73,10 @@ func TakeStatus(stored *api.ClusterReport, job api.ClusterJob, status pull.Statu
 	}
 	next.RenewedAt, next.Message = now.UTC(), short(status.Message, maxText)
 	if job.Action == api.ActionApply && (status.AppliedRef != nil || len(status.Conditions) > 0) {
-		next.applied(job, status.AppliedRef, at(status.Timestamp, now))
+		if next.AppliedJob != job.ID { // what was said before the apply is no answer to it, even of the same generation
+			next.AppliedAt, next.Conditions = at(status.Timestamp, now).UTC(), nil
+		}
+		next.applied(job, status.AppliedRef)
 	}
 	source := api.ClusterResource{}
 	if next.Applied != nil {
@@ -99,19 +102,19 @@ func TakeResult(stored *api.ClusterReport, job api.ClusterJob, result pull.Resul
 	if job.Action == api.ActionApply {
 		next.Result.Applied = result.Outcome == pull.OutcomeFailed && result.AppliedRef != nil
 		if succeeded(next.Result) {
-			next.applied(job, result.AppliedRef, at(result.Timestamp, now))
+			if next.AppliedJob != job.ID { // an operator that sends no status: what came since it took the job is its answer
+				next.AppliedAt = time.Time{}
+				next.Conditions = slices.DeleteFunc(next.Conditions, func(c api.ReportedCondition) bool { return c.Job != job.ID })
+			}
+			next.applied(job, result.AppliedRef)
 		}
 	}
 	return next.ClusterReport, Taken
 }
 
-// applied records that the cluster has a job's generation. What was said before the apply is dropped, even of the same generation of
-// the resource: it is no answer to this job.
-func (r *report) applied(job api.ClusterJob, resource *api.ClusterResource, reported time.Time) {
-	r.Observed = max(r.Observed, job.Generation)
-	if r.AppliedJob != job.ID {
-		r.AppliedJob, r.AppliedAt, r.Conditions = job.ID, reported.UTC(), nil
-	}
+// applied records that the cluster has a job's generation. Conditions of older generations of the resource are dropped.
+func (r *report) applied(job api.ClusterJob, resource *api.ClusterResource) {
+	r.Observed, r.AppliedJob = max(r.Observed, job.Generation), job.ID
 	if resource == nil || resource.Name == "" {
 		return
 	}
@@ -135,7 +138,7 @@ func (r *report) condition(c pull.Condition, source api.ClusterResource, reporte
 		Condition: api.Condition{
 			Type: short(c.Type, maxWord), Status: c.Status, Reason: short(c.Reason, maxWord), Message: short(c.Message, maxText), LastTransitionTime: c.LastTransitionTime.UTC(),
 		},
-		UID: source.UID, Generation: cmp.Or(c.ObservedGeneration, source.Generation), At: reported.UTC(),
+		UID: source.UID, Generation: cmp.Or(c.ObservedGeneration, source.Generation), At: reported.UTC(), Job: r.Job,
 	}
 	if c.LastTransitionTime.IsZero() {
 		next.LastTransitionTime = reported.UTC()

@@ -74,6 +74,9 @@ func (w *world) operate() {
 	case 1:
 		w.do()
 	case 2:
+		w.post(func(r *api.ClusterReport) (api.ClusterReport, Verdict) {
+			return TakeStatus(r, *w.held, pull.Status{AppliedRef: w.resource, Timestamp: w.now}, w.now)
+		})
 		outcome := pull.Result{Outcome: pull.OutcomeSucceeded, AppliedRef: w.resource, Timestamp: w.now}
 		w.post(func(r *api.ClusterReport) (api.ClusterReport, Verdict) { return TakeResult(r, *w.held, outcome, w.now) })
 		w.held = nil

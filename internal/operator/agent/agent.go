@@ -22,12 +22,15 @@ type Options struct {
 	Keys        *Keys
 	// Wait is how long a request for jobs waits for one. Default pull.DefaultWait.
 	Wait time.Duration
-	// ReadyTime is how long what was applied is observed before its result is sent although it is not ready. Default 10 minutes.
+	// ReadyTime is how long an instance may take to get ready. Then its job has failed. Default 10 minutes.
 	ReadyTime time.Duration
 	// Health is called when the state of the connection changes, one call at a time. Default: nobody asks.
 	Health func(Health)
 	// Verify returns why a job is not to be done: it is not the control plane's, or an old one. Default: all are done.
 	Verify func(ctx context.Context, job pull.Job) error
+	// Overflowed is called when events were dropped, and what was left has been sent: the control plane lacks some. Default: nobody
+	// asks.
+	Overflowed func()
 	// Taken is called with each job that was acknowledged, Finished with the outcome of each whose result has been received. Both may be
 	// called at the same time. Default: nobody counts.
 	Taken    func(job pull.Job)
@@ -43,8 +46,9 @@ type Options struct {
 // Agent does the jobs of one cluster. Create it with New. One process of a cluster may run one at a time.
 type Agent struct {
 	Options
-	client *Client
-	buffer *buffer
+	client  *Client
+	buffer  *buffer
+	intents *intents
 
 	mu         sync.Mutex
 	credential pull.Credential
@@ -71,6 +75,9 @@ func New(o Options) *Agent {
 	if o.Health == nil {
 		o.Health = func(Health) {}
 	}
+	if o.Overflowed == nil {
+		o.Overflowed = func() {}
+	}
 	if o.Finished == nil {
 		o.Finished = func(pull.Job, string) {}
 	}
@@ -86,7 +93,7 @@ func New(o Options) *Agent {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Agent{Options: o, client: &Client{Endpoint: o.Endpoint, HTTP: o.HTTP, UserAgent: o.UserAgent}, buffer: newBuffer(), moved: make(chan struct{}, 1)}
+	return &Agent{Options: o, client: &Client{Endpoint: o.Endpoint, HTTP: o.HTTP, UserAgent: o.UserAgent}, buffer: newBuffer(), intents: newIntents(), moved: make(chan struct{}, 1)}
 }
 
 // Run does jobs and sends events until ctx ends; then it returns nil. It returns ErrUnauthorized or ErrForbidden if the control plane
@@ -98,7 +105,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	inner, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var parts sync.WaitGroup
-	for _, part := range []func(context.Context) error{a.pollJobs, a.trackReady, a.sendEvents} {
+	for _, part := range []func(context.Context) error{a.pollJobs, a.trackReady, a.compareAll, a.sendEvents} {
 		parts.Go(func() {
 			if err := part(inner); err != nil {
 				stop(err)

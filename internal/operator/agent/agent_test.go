@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tend.dev/tend/api"
@@ -25,17 +26,17 @@ func TestAJob(t *testing.T) {
 		b.agent.Moved()
 		b.want(time.Second, "ready", "j1/status; j1/result succeeded")
 		b.plane.give(applyJob("j2", "k1", "1"))
-		b.want(time.Second, "again", "j2/ack; j2/result noop")
+		b.want(time.Second, "again", "j2/ack; j2/status; j2/result noop")
 		b.stop()
 		b.start()
 		b.plane.give(applyJob("j3", "k1", "1"))
-		b.want(time.Second, "after a restart", "j3/ack; j3/result noop")
+		b.want(time.Second, "after a restart", "j3/ack; j3/status; j3/result noop")
 		if b.cluster.applies != 1 {
 			b.Errorf("applied %d times", b.cluster.applies)
 		}
 		b.plane.give(applyJob("j4", "k2", "2"))
 		b.want(time.Second, "the Ready of the generation before", "j4/ack; j4/status applied, not ready yet")
-		b.want(11*time.Minute, "never ready", strings.Repeat("j4/status applied, not ready yet; ", 9)+"j4/status; j4/result succeeded")
+		b.want(11*time.Minute, "never ready", strings.Repeat("j4/status applied, not ready yet; ", 9)+"j4/status; j4/result failed not ready after 10m0s: HelmReleaseReady")
 	})
 }
 
@@ -67,10 +68,100 @@ func TestAPassingError(t *testing.T) {
 	inBench(t, func(b *bench) {
 		b.cluster.fail = fmt.Errorf("apply it: %w: failed calling webhook", ErrPassing)
 		b.plane.give(applyJob("j1", "k1", "1"))
-		b.want(time.Second, "no answer", "j1/ack")
+		b.want(time.Second, "no answer", "j1/ack; j1/status apply it: the API server could not say: failed calling webhook")
 		b.cluster.fail = nil
 		b.plane.give(applyJob("j1", "k1", "1"))
 		b.want(time.Minute, "an answer", "j1/ack; j1/status applied, not ready yet")
+	})
+}
+
+// TestAFailure: what has failed, and isn't tried again, ends its job at once, as a failure; an operation takes as long as it takes.
+func TestAFailure(t *testing.T) {
+	inBench(t, func(b *bench) {
+		say := func(conditions ...pull.Condition) {
+			b.cluster.mu.Lock()
+			seen := b.cluster.have[cloudRef]
+			seen.ObservedGeneration, seen.Conditions = seen.Resource.Generation, conditions
+			b.cluster.mu.Unlock()
+			b.agent.Moved()
+		}
+		degraded := pull.Condition{Type: "Degraded", Status: "True", Reason: "HelmReleaseFailed", Message: "upgrade failed:\nexit status 1"}
+		b.plane.give(applyJob("j1", "k1", "1"))
+		b.want(time.Second, "applied", "j1/ack; j1/status applied, not ready yet")
+		say(pull.Condition{Type: "Blocked", Status: "True", Reason: "MissingSecret", Message: "create it"})
+		b.want(time.Second, "blocked", "j1/status MissingSecret: create it")
+		say(degraded, pull.Condition{Type: "Reconciling", Status: "True"})
+		b.want(time.Second, "retried", "j1/status applied, not ready yet")
+		say(degraded, pull.Condition{Type: "Reconciling", Status: "False"})
+		b.want(time.Second, "failed", "j1/status; j1/result failed HelmReleaseFailed: upgrade failed:\nexit status 1")
+
+		operation := applyJob("o1", "o1", "1")
+		operation.Payload = fmt.Appendf(nil, `{"apiVersion":%q,"kind":"Operation","metadata":{"name":"backup","namespace":"org"},"spec":{}}`, api.OpsAPIVersion)
+		b.plane.give(operation)
+		b.want(time.Second, "applied", "o1/ack; o1/status applied, not ready yet")
+		b.want(time.Hour+30*time.Second, "an hour", strings.TrimSuffix(strings.Repeat("o1/status applied, not ready yet; ", 60), "; "))
+	})
+}
+
+// TestAnotherResourceIsNoAnswer: a resource that was deleted and created again by another says nothing of what was applied.
+func TestAnotherResourceIsNoAnswer(t *testing.T) {
+	inBench(t, func(b *bench) {
+		b.plane.give(applyJob("j1", "k1", "1"))
+		b.want(time.Second, "applied", "j1/ack; j1/status applied, not ready yet")
+		b.cluster.mu.Lock()
+		b.cluster.have[cloudRef].Resource.UID = "another"
+		b.cluster.mu.Unlock()
+		b.cluster.ready(cloudRef, api.ConditionTrue, "HelmReleaseReady")
+		b.want(30*time.Second, "another's Ready", "")
+	})
+}
+
+// TestComparing: what was applied is compared with the cluster, at a notice at once, and without one within a minute; also by an agent
+// that has just started, which asks what was delivered.
+func TestComparing(t *testing.T) {
+	inBench(t, func(b *bench) {
+		told := func(after time.Duration, when, want string) {
+			b.Helper()
+			time.Sleep(after)
+			synctest.Wait()
+			if got := b.plane.told(); got != want {
+				b.Errorf("%s: %q, want %q", when, got, want)
+			}
+		}
+		b.plane.give(applyJob("j1", "k1", "1"))
+		told(2*time.Second, "applied", "cloud k1")
+		told(2*time.Minute, "nothing changes", "")
+		b.cluster.edit(cloudRef)
+		b.agent.Changed(cloudRef)
+		told(2*time.Second, "changed", "cloud k1 spec by kubectl-edit")
+		b.cluster.gone(cloudRef)
+		told(time.Minute, "gone, without a notice", "cloud k1 missing")
+		heal := applyJob("j2", "k1~1", "1")
+		heal.Force = true
+		b.plane.give(heal)
+		told(2*time.Second, "applied again", "cloud k1~1")
+		if !b.cluster.forced {
+			b.Error("not by force")
+		}
+		b.stop()
+		b.plane.delivered = []pull.Job{applyJob("j2", "k1~1", "1"), applyJob("x1", "x1", "1"), applyJob("y1", "y1", "1")}
+		for i, name := range []string{"lost", "gone"} {
+			b.plane.delivered[i+1].Payload = fmt.Appendf(nil, `{"apiVersion":%q,"kind":"ApplicationInstance","metadata":{"name":%q,"namespace":"org"}}`, api.AppsAPIVersion, name)
+		}
+		b.start()
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		for _, want := range []string{"cloud k1~1", "lost x1 missing", "gone y1 missing"} {
+			if got := b.plane.told(); strings.Contains(got, want) {
+				b.plane.states = append(b.plane.states, got)
+			} else {
+				b.Errorf("after a restart: %q, want %s", got, want)
+			}
+		}
+		b.plane.told()
+		payload, _ := json.Marshal(cloudRef)
+		b.plane.give(pull.Job{ID: "d1", Kind: pull.KindDelete, IdempotencyKey: "delete", Payload: payload})
+		told(2*time.Minute, "a deletion that was ordered", "")
 	})
 }
 

@@ -15,9 +15,11 @@ import (
 	"tend.dev/tend/api/pull"
 )
 
-// The times of requests, and the bound of an answer.
+// The times of requests, and the bound of an answer. An answer that takes longer than that, beyond the time that it was asked to
+// wait, is taken for none: the link may be cut.
 const (
-	requestTime = 2 * time.Minute
+	requestTime = 30 * time.Second
+	answerTime  = 10 * time.Second
 	maxAnswer   = 16 << 20
 )
 
@@ -72,7 +74,15 @@ func (c *Client) Jobs(ctx context.Context, token, cluster string, wait time.Dura
 	if resume {
 		query.Set(pull.ResumeParameter, "true")
 	}
-	err := c.call(ctx, token, wait+requestTime, http.MethodGet, pull.JobsPath+"?"+query.Encode(), nil, &jobs)
+	err := c.call(ctx, token, wait+answerTime, http.MethodGet, pull.JobsPath+"?"+query.Encode(), nil, &jobs)
+	return jobs.Jobs, err
+}
+
+// Delivered returns jobs that are done, behind the id of one; none at the end.
+func (c *Client) Delivered(ctx context.Context, token, cluster, after string) ([]pull.Job, error) {
+	var jobs pull.Jobs
+	query := url.Values{"cluster": {cluster}, pull.AfterParameter: {after}}
+	err := c.call(ctx, token, requestTime, http.MethodGet, pull.DeliveredPath+"?"+query.Encode(), nil, &jobs)
 	return jobs.Jobs, err
 }
 

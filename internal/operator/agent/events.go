@@ -67,13 +67,14 @@ func (b *buffer) putBack(batch []pull.Event) {
 	b.trim()
 }
 
-// sent says that a batch arrived.
-func (b *buffer) sent() {
+// sent says that a batch arrived. It reports whether none waits any more, and some were dropped before.
+func (b *buffer) sent() (lacking bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.events) == 0 {
-		b.dropped = 0
+		lacking, b.dropped = b.dropped > 0, 0
 	}
+	return lacking
 }
 
 // state returns how many events wait, and how many were dropped.
@@ -126,7 +127,9 @@ func (a *Agent) flush(ctx context.Context) (failed, err error) {
 		err := a.request(ctx, func(token string) error { return a.client.Events(ctx, token, batch) })
 		switch {
 		case err == nil:
-			a.buffer.sent()
+			if a.buffer.sent() {
+				a.Overflowed()
+			}
 		case isEnd(err):
 			return nil, err
 		case passes(err):

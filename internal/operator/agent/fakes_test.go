@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -104,7 +105,11 @@ type resources struct {
 	have    map[api.ClusterResource]*Observation
 	text    map[api.ClusterResource]string
 	applies int
-	fail    error
+	// forced: an apply was by force.
+	forced bool
+	fail   error
+	// made counts the resources that were created.
+	made int
 	// slow keeps what is deleted.
 	slow bool
 }
@@ -113,7 +118,7 @@ func newResources() *resources {
 	return &resources{have: map[api.ClusterResource]*Observation{}, text: map[api.ClusterResource]string{}}
 }
 
-func (c *resources) Apply(_ context.Context, manifest json.RawMessage) (api.ClusterResource, error) {
+func (c *resources) Apply(_ context.Context, manifest json.RawMessage, force bool) (api.ClusterResource, error) {
 	task, err := applies(manifest)
 	if err != nil {
 		return task.ref, err
@@ -121,13 +126,15 @@ func (c *resources) Apply(_ context.Context, manifest json.RawMessage) (api.Clus
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.applies++
+	c.forced = c.forced || force
 	if c.fail != nil {
 		return api.ClusterResource{}, c.fail
 	}
 	seen := c.have[task.ref]
 	if seen == nil {
 		seen = &Observation{Found: true, Resource: task.ref}
-		seen.Resource.UID = "k1"
+		c.made++
+		seen.Resource.UID = fmt.Sprintf("k%d", c.made)
 		c.have[task.ref] = seen
 	}
 	if c.text[task.ref] != string(manifest) {
@@ -142,6 +149,7 @@ func (c *resources) Delete(_ context.Context, ref api.ClusterResource) error {
 	defer c.mu.Unlock()
 	if !c.slow {
 		delete(c.have, ref)
+		delete(c.text, ref)
 	}
 	return c.fail
 }
@@ -153,6 +161,32 @@ func (c *resources) Observe(_ context.Context, ref api.ClusterResource) (Observa
 		return *seen, nil
 	}
 	return Observation{}, nil
+}
+
+// Compare compares texts: a cluster in which another has written has another text.
+func (c *resources) Compare(_ context.Context, manifest json.RawMessage) (pull.State, api.ClusterResource, error) {
+	task, err := applies(manifest)
+	if err != nil {
+		return pull.State{}, task.ref, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seen := c.have[task.ref]
+	switch {
+	case seen == nil:
+		return pull.State{Missing: true}, task.ref, nil
+	case c.text[task.ref] != string(manifest):
+		return pull.State{Differences: []api.ClusterDifference{{Field: "spec", Manager: "kubectl-edit"}}}, seen.Resource, nil
+	}
+	return pull.State{}, seen.Resource, nil
+}
+
+// edit has another one change a resource.
+func (c *resources) edit(ref api.ClusterResource) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.text[ref] = "edited"
+	c.have[ref].Resource.Generation++
 }
 
 // ready gives a resource its condition, of its present generation.
@@ -169,4 +203,5 @@ func (c *resources) gone(ref api.ClusterResource) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.have, ref)
+	delete(c.text, ref)
 }

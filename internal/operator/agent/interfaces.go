@@ -12,13 +12,15 @@ import (
 
 // Applier changes and observes the resources of the cluster.
 type Applier interface {
-	// Apply applies a manifest by server-side apply, without force, and returns the resource. Its error is a *ConflictError if another
-	// field manager has set a field to another value.
-	Apply(ctx context.Context, manifest json.RawMessage) (api.ClusterResource, error)
+	// Apply applies a manifest by server-side apply and returns the resource. Without force its error is a *ConflictError if another
+	// field manager has set a field to another value; with force it takes the field back.
+	Apply(ctx context.Context, manifest json.RawMessage, force bool) (api.ClusterResource, error)
 	// Delete asks that a resource go. One that is gone is no error.
 	Delete(ctx context.Context, ref api.ClusterResource) error
 	// Observe returns how a resource is.
 	Observe(ctx context.Context, ref api.ClusterResource) (Observation, error)
+	// Compare returns how the resource of a manifest differs from it, and the resource as it is.
+	Compare(ctx context.Context, manifest json.RawMessage) (pull.State, api.ClusterResource, error)
 }
 
 // Observation is how a resource is.
@@ -34,20 +36,69 @@ type Observation struct {
 	Inventory *pull.Inventory
 }
 
-// settled reports whether the conditions are those of the present generation, and say that nothing is under way any more.
-func (o Observation) settled() bool {
+// end is how far a resource is with what was applied.
+type end int
+
+// The values of end.
+const (
+	// open: it is under way, or waits for something.
+	open end = iota
+	// healthy: it is ready, or has succeeded.
+	healthy
+	// unhealthy: it has failed, and nothing is under way any more.
+	unhealthy
+)
+
+// ends returns how far a resource is by the conditions of its present generation, and why it is unhealthy.
+func (o Observation) ends() (is end, why string) {
 	if !o.Found || o.ObservedGeneration < o.Resource.Generation {
-		return false
+		return open, ""
 	}
-	for _, c := range o.Conditions {
-		switch c.Type {
-		case "Ready", "Succeeded", "Failed", "Cancelled":
-			if c.Status == api.ConditionTrue {
-				return true
-			}
+	switch {
+	case o.is("Ready"), o.is("Succeeded"):
+		return healthy, ""
+	case o.is("Failed"):
+		return unhealthy, o.why("Failed")
+	case o.is("Cancelled"):
+		return unhealthy, o.why("Cancelled")
+	case o.is("Degraded") && !o.is("Reconciling"):
+		return unhealthy, o.why("Degraded")
+	}
+	return open, ""
+}
+
+// blocked returns what a resource waits for a person to do; empty if it doesn't.
+func (o Observation) blocked() string {
+	if !o.is("Blocked") {
+		return ""
+	}
+	return o.why("Blocked")
+}
+
+func (o Observation) is(kind string) bool {
+	c := o.condition(kind)
+	return c != nil && c.Status == api.ConditionTrue
+}
+
+// why returns the reason and the message of a condition; empty if there is none.
+func (o Observation) why(kind string) string {
+	c := o.condition(kind)
+	switch {
+	case c == nil:
+		return ""
+	case c.Message == "":
+		return c.Reason
+	}
+	return c.Reason + ": " + c.Message
+}
+
+func (o Observation) condition(kind string) *pull.Condition {
+	for i := range o.Conditions {
+		if o.Conditions[i].Type == kind {
+			return &o.Conditions[i]
 		}
 	}
-	return false
+	return nil
 }
 
 // ErrPassing is part of an error that says nothing of the job: the API server had no answer at the time, or one of its webhooks

@@ -84,6 +84,7 @@ func (a *Agent) do(ctx context.Context, job pull.Job) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, ErrPassing):
+		a.sayPassing(ctx, job, err)
 		return err
 	case errors.As(err, &conflict):
 		return a.finish(ctx, job, pull.Result{Outcome: pull.OutcomeConflict, Error: err.Error()})
@@ -93,8 +94,15 @@ func (a *Agent) do(ctx context.Context, job pull.Job) error {
 	if err := a.Keys.Remember(ctx, job.IdempotencyKey); err != nil {
 		return err // it comes again, and is done again: that changes nothing
 	}
+	a.intents.done(job.IdempotencyKey, task)
 	a.track(job, task, applied)
 	return nil
+}
+
+// sayPassing tells the control plane why a job is not done yet. That it can't be told is no reason to do anything else.
+func (a *Agent) sayPassing(ctx context.Context, job pull.Job, why error) {
+	status := pull.Status{Phase: "Running", Message: why.Error(), Timestamp: a.Now().UTC()}
+	_ = a.request(ctx, func(token string) error { return a.client.Status(ctx, token, job.ID, status) })
 }
 
 // repeat answers a job that was done before. One that is tracked still is: its result follows.
@@ -110,6 +118,12 @@ func (a *Agent) repeat(ctx context.Context, job pull.Job, task task) error {
 		return nil
 	case err == nil && seen.Found:
 		result.AppliedRef = &seen.Resource
+	}
+	a.intents.done(job.IdempotencyKey, task)
+	if result.AppliedRef != nil { // its conditions are the answer to this job too
+		if closed, err := a.sayNow(ctx, &tracked{job: job, task: task, applied: seen.Resource}, seen, "", a.Now()); err != nil || closed {
+			return err
+		}
 	}
 	return a.finish(ctx, job, result)
 }
@@ -132,6 +146,8 @@ type task struct {
 	delete   bool
 	ref      api.ClusterResource
 	manifest json.RawMessage
+	// force takes fields back that were changed since they were applied.
+	force bool
 }
 
 // The intents of jobs of that kind.
@@ -145,7 +161,9 @@ const (
 func read(job pull.Job) (task, error) {
 	switch job.Kind {
 	case pull.KindApply:
-		return applies(job.Payload)
+		task, err := applies(job.Payload)
+		task.force = job.Force
+		return task, err
 	case pull.KindDelete:
 		var ref api.ClusterResource
 		if err := json.Unmarshal(job.Payload, &ref); err != nil || ref.Name == "" || ref.Kind == "" || ref.APIVersion == "" {
@@ -201,5 +219,5 @@ func (t task) run(ctx context.Context, applier Applier) (api.ClusterResource, er
 	if t.delete {
 		return t.ref, applier.Delete(ctx, t.ref)
 	}
-	return applier.Apply(ctx, t.manifest)
+	return applier.Apply(ctx, t.manifest, t.force)
 }

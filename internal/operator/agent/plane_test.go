@@ -27,6 +27,32 @@ type plane struct {
 	answer func(r *http.Request) (status int, retryAfter string)
 	events []int
 	keys   []string
+	// delivered are the jobs that were done, in the order of their ids; states are what was said of the cluster since.
+	delivered []pull.Job
+	states    []string
+}
+
+func stateText(e pull.Event) string {
+	text := e.ResourceRef.Name + " " + e.State.Key
+	switch {
+	case e.State.Missing:
+		text += " missing"
+	case e.State.Deleting:
+		text += " deleting"
+	}
+	for _, d := range e.State.Differences {
+		text += " " + d.Field + " by " + d.Manager
+	}
+	return text
+}
+
+// told returns what was said of the cluster since the last call.
+func (p *plane) told() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := strings.Join(p.states, "; ")
+	p.states = nil
+	return out
 }
 
 func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -51,14 +77,33 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == pull.JobsPath:
 		p.sendJobs(w, r)
 		return
+	case r.URL.Path == pull.DeliveredPath:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		jobs := []pull.Job{}
+		for _, job := range p.delivered {
+			if job.ID > r.URL.Query().Get(pull.AfterParameter) && len(jobs) < 2 {
+				jobs = append(jobs, job)
+			}
+		}
+		_ = json.NewEncoder(w).Encode(pull.Jobs{Jobs: jobs})
+		return
 	case r.URL.Path == pull.EventsPath:
 		var batch pull.Events
 		_ = json.NewDecoder(r.Body).Decode(&batch)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.events = append(p.events, len(batch.Events))
+		var others []pull.Event
 		for _, e := range batch.Events {
-			p.keys = append(p.keys, e.EventKey)
+			if e.State == nil {
+				others = append(others, e)
+				p.keys = append(p.keys, e.EventKey)
+				continue
+			}
+			p.states = append(p.states, stateText(e))
+		}
+		if len(others) > 0 || len(batch.Events) == 0 {
+			p.events = append(p.events, len(others))
 		}
 	default:
 		var body struct{ Outcome, Error, Message string }

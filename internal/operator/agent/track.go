@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -22,8 +24,9 @@ type tracked struct {
 	task    task
 	applied api.ClusterResource
 	since   time.Time
-	// said is when a status was sent last.
-	said time.Time
+	// said is when a status was sent last, which said message.
+	said    time.Time
+	message string
 }
 
 func (a *Agent) track(job pull.Job, task task, applied api.ClusterResource) {
@@ -91,7 +94,8 @@ func (a *Agent) observeAll(ctx context.Context) error {
 	return nil
 }
 
-// observe sends the result of a job if it can be known, or it was waited for long enough; else its status, if it is time for one.
+// observe sends the result of a job if it can be known, or if an instance does not get ready in time; else its status, if it is time
+// for one.
 func (a *Agent) observe(ctx context.Context, t *tracked) (over bool, err error) {
 	now := a.Now()
 	late := now.Sub(t.since) >= a.ReadyTime
@@ -106,21 +110,31 @@ func (a *Agent) observe(ctx context.Context, t *tracked) (over bool, err error) 
 		if err == nil && !seen.Found {
 			return true, a.finish(ctx, t.job, pull.Result{Outcome: pull.OutcomeSucceeded})
 		}
-		return a.say(ctx, t, seen, "deleting", now) // however long it takes: what is not gone is not deleted
+		return a.sayAtTimes(ctx, t, seen, "deleting", now) // however long it takes: what is not gone is not deleted
 	}
-	settled := err == nil && seen.settled() && seen.Resource.Generation >= t.applied.Generation
-	if !settled && !late {
-		return a.say(ctx, t, seen, "applied, not ready yet", now)
+	end, why := open, ""
+	if err == nil && seen.Resource.UID == t.applied.UID && seen.Resource.Generation >= t.applied.Generation {
+		end, why = seen.ends()
+	}
+	if end == open && late && t.task.ref.Kind != api.OperationKind { // an operation takes as long as it takes
+		end, why = unhealthy, fmt.Sprintf("not ready after %s: %s", a.ReadyTime, cmp.Or(seen.why("Ready"), "nothing was said of it"))
+	}
+	if end == open {
+		return a.sayAtTimes(ctx, t, seen, cmp.Or(seen.blocked(), "applied, not ready yet"), now)
 	}
 	if closed, err := a.sayNow(ctx, t, seen, "", now); err != nil || closed {
 		return closed, err
 	}
-	return true, a.finish(ctx, t.job, pull.Result{Outcome: pull.OutcomeSucceeded, AppliedRef: &t.applied})
+	result := pull.Result{Outcome: pull.OutcomeSucceeded, AppliedRef: &t.applied}
+	if end == unhealthy {
+		result.Outcome, result.Error = pull.OutcomeFailed, why
+	}
+	return true, a.finish(ctx, t.job, result)
 }
 
-// say sends the status of a job, at most once in statusEvery. It reports whether nobody waits for the job any more.
-func (a *Agent) say(ctx context.Context, t *tracked, seen Observation, message string, now time.Time) (closed bool, err error) {
-	if !t.said.IsZero() && now.Sub(t.said) < statusEvery {
+// sayAtTimes sends the status of a job, at most once in statusEvery if it has the same message. It reports whether nobody waits for the job any more.
+func (a *Agent) sayAtTimes(ctx context.Context, t *tracked, seen Observation, message string, now time.Time) (closed bool, err error) {
+	if !t.said.IsZero() && t.message == message && now.Sub(t.said) < statusEvery {
 		return false, nil
 	}
 	return a.sayNow(ctx, t, seen, message, now)
@@ -131,7 +145,7 @@ func (a *Agent) sayNow(ctx context.Context, t *tracked, seen Observation, messag
 	if !t.task.delete {
 		status.AppliedRef = &t.applied
 	}
-	if seen.Found && seen.ObservedGeneration >= t.applied.Generation {
+	if seen.Found && seen.Resource.UID == t.applied.UID && seen.ObservedGeneration >= t.applied.Generation {
 		status.Conditions = seen.Conditions
 	}
 	err = a.request(ctx, func(token string) error { return a.client.Status(ctx, token, t.job.ID, status) })
@@ -139,7 +153,7 @@ func (a *Agent) sayNow(ctx context.Context, t *tracked, seen Observation, messag
 		return true, nil
 	}
 	if err == nil {
-		t.said = now
+		t.said, t.message = now, message
 	}
 	return false, err
 }

@@ -3,10 +3,13 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,8 +43,8 @@ type applier struct {
 	ClusterID string
 }
 
-// Apply applies a manifest, without force.
-func (a *applier) Apply(ctx context.Context, manifest json.RawMessage) (api.ClusterResource, error) {
+// Apply applies a manifest. Force takes fields back that others have changed since they were applied.
+func (a *applier) Apply(ctx context.Context, manifest json.RawMessage, force bool) (api.ClusterResource, error) {
 	given := &unstructured.Unstructured{}
 	if err := json.Unmarshal(manifest, &given.Object); err != nil {
 		return api.ClusterResource{}, fmt.Errorf("the payload is no manifest: %w", err)
@@ -50,11 +53,12 @@ func (a *applier) Apply(ctx context.Context, manifest json.RawMessage) (api.Clus
 	if err != nil {
 		return api.ClusterResource{}, err
 	}
-	takeOver, err := a.takeOver(ctx, wanted)
-	if err != nil {
-		return api.ClusterResource{}, err
+	if force {
+		err = a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), owner, client.ForceOwnership)
+	} else {
+		err = a.applyFor(ctx, wanted)
 	}
-	if err := apply.Object(ctx, a.Client, wanted, takeOver); err != nil {
+	if err != nil {
 		if conflicts := apply.Conflicts(err); len(conflicts) > 0 {
 			return api.ClusterResource{}, a.conflictOf(ctx, wanted, conflicts)
 		}
@@ -67,13 +71,31 @@ func (a *applier) Apply(ctx context.Context, manifest json.RawMessage) (api.Clus
 	return resourceOf(wanted), nil
 }
 
-// passing marks an error that says nothing of what was to be applied. While a webhook does not answer, there is an internal error.
-func passing(err error) error {
-	if apierrors.IsInternalError(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err) ||
-		apierrors.IsServiceUnavailable(err) {
-		return fmt.Errorf("%w: %w", agent.ErrPassing, err)
+// applyFor applies an object, and takes over the fields of the managers that it names.
+func (a *applier) applyFor(ctx context.Context, wanted *unstructured.Unstructured) error {
+	takeOver, err := a.takeOver(ctx, wanted)
+	if err != nil {
+		return err
 	}
-	return err
+	return apply.Object(ctx, a.Client, wanted, takeOver)
+}
+
+// passing marks an error that says nothing of what was to be applied: there was no answer, or one of a server that is not ready, or
+// that was asked too much. An answer that says so refuses it.
+func passing(err error) error {
+	var answer apierrors.APIStatus
+	if err == nil || meta.IsNoMatchError(err) {
+		return err
+	}
+	if errors.As(err, &answer) {
+		code := answer.Status().Code
+		refused := code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusUnauthorized &&
+			code != http.StatusRequestTimeout && code != http.StatusConflict && code != http.StatusTooManyRequests
+		if refused {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", agent.ErrPassing, err)
 }
 
 // wanted returns what is applied of a manifest: its name, labels, annotations and spec, with the labels of the control plane's objects.
@@ -159,7 +181,7 @@ func (a *applier) Delete(ctx context.Context, ref api.ClusterResource) error {
 	uid := live.GetUID()
 	err = a.Client.Delete(ctx, live, client.Preconditions{UID: &uid})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // gone, or another one has its name
-		return fmt.Errorf("delete %s %s/%s: %w", ref.Kind, ref.Namespace, ref.Name, err)
+		return fmt.Errorf("delete %s %s/%s: %w", ref.Kind, ref.Namespace, ref.Name, passing(err))
 	}
 	return nil
 }
@@ -177,7 +199,7 @@ func (a *applier) live(ctx context.Context, ref api.ClusterResource) (*unstructu
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("read %s %s/%s: %w", ref.Kind, ref.Namespace, ref.Name, err)
+		return nil, fmt.Errorf("read %s %s/%s: %w", ref.Kind, ref.Namespace, ref.Name, passing(err))
 	}
 	return live, nil
 }

@@ -49,7 +49,7 @@ func (c *Connection) request(ctx context.Context, w Wanted, running *session) er
 		return err
 	}
 	defer client.CloseIdleConnections()
-	a := c.newAgent(w, c.store(w, true), client, nil)
+	a := c.newAgent(w, c.store(w, true), client, nil, nil)
 	_, err = a.Register(ctx, w.Exchange.Token, w.Link.ClusterID, "")
 	return err
 }
@@ -94,6 +94,8 @@ func newHTTP(link Link, record *trips) (httpClient, error) {
 		}
 		transport.TLSClientConfig.RootCAs = pool
 	}
+	// A link that was cut gives no error: a connection on which nothing arrives is asked, and closed without an answer.
+	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 10 * time.Second}
 	record.next = transport
 	return &http.Client{Transport: record, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
 }

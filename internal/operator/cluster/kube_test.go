@@ -283,7 +283,7 @@ func TestANetworkFailureIsNoRefusal(t *testing.T) {
 	w.tend.put(object)
 	w.exists(helmRelease, "web")
 	w.tend.away.Store(true)
-	w.says(opsv1alpha1.ClusterConnected, "Connected=False/ControlPlaneUnreachable", "Authenticated=True/CredentialAccepted")
+	w.says(opsv1alpha1.ClusterDisconnected, "Connected=False/ControlPlaneUnreachable", "Authenticated=True/CredentialAccepted")
 	w.installs()
 	w.tend.away.Store(false)
 	w.says(opsv1alpha1.ClusterConnected, "Connected=True/RoundTripOK", "Authenticated=True/CredentialAccepted")

@@ -13,13 +13,8 @@ import (
 	"tend.dev/tend/internal/operator/agent"
 )
 
-// The times of a session: how long an agent that could not begin waits, and how often a snapshot looks for room.
-const (
-	beginAgain = time.Second
-	roomEvery  = 200 * time.Millisecond
-	// room is how many events may wait before the next ones of a snapshot.
-	room = 500
-)
+// beginAgain is how long an agent that could not begin waits.
+const beginAgain = time.Second
 
 // session is an agent with one control plane and one credential.
 type session struct {
@@ -32,7 +27,7 @@ type session struct {
 	// over: it has ended, because it was cancelled, or for good because the control plane refuses it.
 	over   bool
 	health *agent.Health
-	// back holds a token when the control plane is back.
+	// back holds a token when the control plane is back, or lacks events.
 	back chan struct{}
 }
 
@@ -57,7 +52,7 @@ func (c *Connection) begin(w Wanted) {
 		c.Notify()
 		return
 	}
-	s.agent = c.newAgent(w, s.secret, http, func(h agent.Health) { c.healthy(s, h) })
+	s.agent = c.newAgent(w, s.secret, http, func(h agent.Health) { c.healthy(s, h) }, s.lacks)
 	s.back <- struct{}{}
 	c.session = s
 	c.parts.Go(func() {
@@ -101,12 +96,17 @@ func (c *Connection) healthy(s *session, h agent.Health) {
 	s.health = &h
 	c.mu.Unlock()
 	if returned {
-		select {
-		case s.back <- struct{}{}:
-		default:
-		}
+		s.lacks()
 	}
 	c.Notify()
+}
+
+// lacks has all that the control plane may have missed reported.
+func (s *session) lacks() {
+	select {
+	case s.back <- struct{}{}:
+	default:
+	}
 }
 
 // report sends a snapshot when the session begins, and each time the control plane is back.
@@ -120,6 +120,7 @@ func (c *Connection) report(ctx context.Context, s *session) {
 		if err := c.snapshot(ctx, s.agent); err != nil && ctx.Err() == nil {
 			c.Log.WarnContext(ctx, "the state of the cluster could not be reported", "error", err)
 		}
+		s.agent.Resync()
 	}
 }
 
@@ -146,7 +147,7 @@ func (c *Connection) snapshot(ctx context.Context, to *agent.Agent) error {
 		if !isReported(object) || len(seen.Conditions) == 0 {
 			continue
 		}
-		if err := waitForRoom(ctx, to); err != nil {
+		if err := to.WaitForRoom(ctx); err != nil { // a snapshot must not push out what happens meanwhile
 			return err
 		}
 		to.Emit(pull.Event{Kind: pull.EventConditionTransition, ResourceRef: seen.Resource, Conditions: seen.Conditions, Inventory: seen.Inventory, Timestamp: c.Now().UTC()})
@@ -154,25 +155,11 @@ func (c *Connection) snapshot(ctx context.Context, to *agent.Agent) error {
 	return nil
 }
 
-// waitForRoom waits until few events wait: a snapshot must not push out what happens meanwhile.
-func waitForRoom(ctx context.Context, to *agent.Agent) error {
-	for {
-		if waiting, _ := to.Buffered(); waiting < room {
-			return nil
-		}
-		select {
-		case <-time.After(roomEvery):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
 // newAgent returns an agent that is not running.
-func (c *Connection) newAgent(w Wanted, secret *store, http httpClient, health func(agent.Health)) *agent.Agent {
+func (c *Connection) newAgent(w Wanted, secret *store, http httpClient, health func(agent.Health), lacks func()) *agent.Agent {
 	return agent.New(agent.Options{
 		Endpoint: w.Link.Endpoint, HTTP: http, Credentials: secret, Wait: c.Wait, Health: health, UserAgent: c.UserAgent, Now: c.Now, Logger: c.Log,
-		Taken: c.Taken, Finished: c.Finished,
+		Taken: c.Taken, Finished: c.Finished, Overflowed: lacks,
 		Verify:  (&verifier{Live: c.Live, Cluster: w.Link.ClusterID, Keys: w.Link.Trust.JobKeys}).Verify,
 		Applier: &applier{Client: c.Client, Live: c.Live, ClusterID: w.Link.ClusterID},
 		Keys:    agent.NewKeys(&appliedJobs{Client: c.Client, Live: c.Live, Namespace: c.Secret.Namespace, ClusterID: w.Link.ClusterID}, c.Now),

@@ -28,7 +28,7 @@ func (c *Connection) watch(ctx context.Context) error {
 				}
 			},
 			UpdateFunc: c.transition,
-			DeleteFunc: func(any) { c.moved() },
+			DeleteFunc: c.deleted,
 		}); err != nil {
 			return fmt.Errorf("watch %s: %w", kind, err)
 		}
@@ -40,7 +40,11 @@ func (c *Connection) watch(ctx context.Context) error {
 func (c *Connection) transition(before, now any) {
 	object, ok := now.(client.Object)
 	to := c.current()
-	if !ok || to == nil || !isReported(object) {
+	if !ok || to == nil {
+		return
+	}
+	to.Changed(resourceOf(object))
+	if !isReported(object) {
 		return
 	}
 	var was agent.Observation
@@ -53,8 +57,17 @@ func (c *Connection) transition(before, now any) {
 	to.Moved()
 }
 
-func (c *Connection) moved() {
-	if to := c.current(); to != nil {
-		to.Moved()
+// deleted has the agent observe what it waits for, and compare what is gone with what was applied.
+func (c *Connection) deleted(last any) {
+	if unknown, ok := last.(toolscache.DeletedFinalStateUnknown); ok {
+		last = unknown.Obj
 	}
+	to := c.current()
+	if to == nil {
+		return
+	}
+	if object, ok := last.(client.Object); ok {
+		to.Changed(resourceOf(object))
+	}
+	to.Moved()
 }

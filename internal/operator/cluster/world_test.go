@@ -279,14 +279,15 @@ func (w *world) play(kind schema.GroupVersionKind, name, reason string, more fun
 	})
 }
 
-// applies returns how often the operator has patched the instance, and fails the test if it did so by force.
+// applies returns how often the operator has patched the instance, and fails the test if it did so by force without having applied it
+// before.
 func (w *world) applies() int {
 	w.Helper()
 	all := w.Writes(w, func(write kubetest.Write) bool {
 		return write.Agent == w.agent() && write.Resource == "applicationinstances" && write.Namespace == w.namespace && write.Subresource == ""
 	})
-	for _, write := range all {
-		if !strings.Contains(write.Request, "fieldManager="+identity.FieldManager) || strings.Contains(write.Request, "force=true") {
+	for i, write := range all {
+		if !strings.Contains(write.Request, "fieldManager="+identity.FieldManager) || i == 0 && strings.Contains(write.Request, "force=true") {
 			w.Errorf("%+v, want the field manager %s without force", write, identity.FieldManager)
 		}
 	}

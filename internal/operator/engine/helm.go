@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -66,7 +65,7 @@ func (helm) progress(req Request, observed *unstructured.Unstructured, params Up
 	ready, released := conditionOf(observed, "Ready"), conditionOf(observed, "Released")
 	latest := latestRelease(observed)
 	current := ready.Generation == 0 || ready.Generation >= observed.GetGeneration()
-	if ready.Status == "True" && current && sameVersion(params.TargetVersion, latest.version) {
+	if ready.Status == "True" && current && SameVersion(params.TargetVersion, latest.version) {
 		return succeeded(opsv1alpha1.SucceededEngineCompleted, ready.Message)
 	}
 	attempted := attempted(observed, params.TargetVersion)
@@ -144,7 +143,7 @@ func equalValue(a, b any) bool {
 // attempted returns whether Flux's last attempt was at the wanted version, by the present generation.
 func attempted(observed *unstructured.Unstructured, version string) bool {
 	generation := number(observed, "status", "lastAttemptedGeneration")
-	return sameVersion(version, text(observed, "status", "lastAttemptedRevision")) && (generation == 0 || generation == observed.GetGeneration())
+	return SameVersion(version, text(observed, "status", "lastAttemptedRevision")) && (generation == 0 || generation == observed.GetGeneration())
 }
 
 // retries returns whether Flux will try again by itself.
@@ -194,14 +193,4 @@ func latestRelease(observed *unstructured.Unstructured) release {
 		}
 	}
 	return latest
-}
-
-// sameVersion returns whether Flux reports the wanted version. Flux appends the digest of a chart from an OCI registry.
-// Without a wanted version, all are right.
-func sameVersion(want, have string) bool {
-	if want == "" || want == have {
-		return true
-	}
-	bare, _, _ := strings.Cut(have, "+")
-	return bare == want
 }

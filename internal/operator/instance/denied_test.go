@@ -16,7 +16,7 @@ func TestDenied(t *testing.T) {
 	fresh := web()
 	fresh.Finalizers = nil
 	result := Plan(fresh, &Observed{Denied: denied}, noon)
-	want := "Blocked=True/PolicyDenied Degraded=False/Recovered Ready=False/HelmReleaseFailed Reconciling=False/Stable Suspended=False/Active"
+	want := "Blocked=True/PolicyDenied Degraded=False/Recovered Ready=False/PolicyDenied Reconciling=False/Stable Suspended=False/Active"
 	if got := conditions(result.Status); got != want || len(result.Apply)+len(result.Delete) > 0 || result.AddFinalizer {
 		t.Errorf("new: %+v\n got %s\nwant %s", result, got, want)
 	}
@@ -30,7 +30,7 @@ func TestDenied(t *testing.T) {
 		t.Errorf("of one that is installed something is changed: %+v", result)
 	}
 	want = "Blocked=True/PolicyDenied"
-	if got := conditions(result.Status); got[:len(want)] != want || !strings.Contains(got, "Ready=False/HelmReleaseFailed") {
+	if got := conditions(result.Status); got[:len(want)] != want || !strings.Contains(got, "Ready=False/PolicyDenied") {
 		t.Errorf("installed, and changed since: %s", got)
 	}
 	if got := conditions(Plan(web(), running, noon).Status); !strings.Contains(got, "Ready=True/HelmReleaseReady") {

@@ -69,7 +69,7 @@ func TestConflictIsReported(t *testing.T) {
 	}
 	w.operate()
 	w.web()
-	w.says("Blocked=True/FieldConflict", "Ready=False/HelmReleaseFailed")
+	w.says("Blocked=True/FieldConflict", "Ready=False/FieldConflict")
 	instance, err := w.instance(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,17 @@ type fluxObject struct{ *unstructured.Unstructured }
 
 func (f fluxObject) absent() bool { return f.Unstructured == nil }
 
+func (f fluxObject) deleting() bool { return !f.absent() && f.GetDeletionTimestamp() != nil }
+
+// lags returns whether Flux has not seen the object's present spec.
+func (f fluxObject) lags() bool {
+	if f.absent() {
+		return false
+	}
+	observed, _, _ := unstructured.NestedInt64(f.Object, "status", "observedGeneration")
+	return observed < f.GetGeneration()
+}
+
 // condition returns a condition that is of the object's present spec; a condition without a status if there is none. A
 // condition of an older generation says nothing of the present one.
 func (f fluxObject) condition(kind string) metav1.Condition {
@@ -27,7 +38,7 @@ func (f fluxObject) condition(kind string) metav1.Condition {
 		if !ok || generation == 0 {
 			generation = observed
 		}
-		if generation < f.GetGeneration() {
+		if generation < f.GetGeneration() && !f.suspended() { // Flux leaves what is suspended alone, and its suspension is a generation
 			return metav1.Condition{}
 		}
 		text := func(key string) string { value, _ := values[key].(string); return value }

@@ -42,7 +42,7 @@ func TestNamespaceGate(t *testing.T) {
 	w.gate(false)
 	w.operate()
 	w.web()
-	w.says("Blocked=True/PolicyDenied", "Ready=False/HelmReleaseFailed")
+	w.says("Blocked=True/PolicyDenied", "Ready=False/PolicyDenied")
 	for _, write := range w.writes() {
 		if write.Resource != "applicationinstances" || write.Subresource != "status" {
 			t.Errorf("a write in a namespace that is closed: %+v", write)
@@ -64,7 +64,7 @@ func TestNamespaceGate(t *testing.T) {
 	if err := w.user.Update(t.Context(), instance); err != nil {
 		t.Fatal(err)
 	}
-	w.says("Blocked=True/PolicyDenied", "Ready=False/HelmReleaseFailed") // of the present generation: what is ready is the one before
+	w.says("Blocked=True/PolicyDenied", "Ready=False/PolicyDenied") // of the present generation: what is ready is the one before
 	if source, err := w.get(t.Context(), ociRepository, "web-source"); err != nil || fmt.Sprint(source.Object["spec"]) == "" {
 		t.Errorf("the source: %v %v", source, err)
 	} else if tag := source.Object["spec"].(map[string]any)["ref"].(map[string]any)["tag"]; tag != "1.2.3" {

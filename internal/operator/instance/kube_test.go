@@ -208,7 +208,7 @@ func TestKindsAppearLater(t *testing.T) {
 	w := newWorld(t, server)
 	w.operate()
 	w.web()
-	w.says("Blocked=True/MissingDependencies", "Ready=False/HelmReleaseFailed")
+	w.says("Blocked=True/MissingDependencies", "Ready=False/MissingDependencies")
 	if err := server.Install(t.Context(), kubetest.Flux); err != nil {
 		t.Fatal(err)
 	}

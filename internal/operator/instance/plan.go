@@ -131,7 +131,7 @@ func (p *planner) managed() {
 	case len(p.observed.Refused) > 0:
 		p.blocked(appsv1alpha1.BlockedFieldConflict, p.refusals(p.observed.Refused))
 	case p.observed.Failure != "":
-		p.failed(p.observed.Failure)
+		p.unready(appsv1alpha1.ReadyHelmReleaseFailed, p.observed.Failure)
 	default:
 		p.apply(children)
 		p.takeOver(children)
@@ -155,16 +155,16 @@ func (p *planner) denied() {
 	defer p.rest()
 	p.set(appsv1alpha1.ConditionBlocked, metav1.ConditionTrue, appsv1alpha1.BlockedPolicyDenied, p.observed.Denied.Message)
 	if p.instance.Spec.Chart == nil || !slices.ContainsFunc(p.observed.Children, p.owns) {
-		p.failed(p.observed.Denied.Message)
+		p.unready(appsv1alpha1.BlockedPolicyDenied, p.observed.Denied.Message)
 		return
 	}
 	children, err := desired(p.instance, p.observed)
 	if err != nil {
-		p.failed(p.observed.Denied.Message)
+		p.unready(appsv1alpha1.BlockedPolicyDenied, p.observed.Denied.Message)
 		return
 	}
 	if len(p.outstanding(children)) > 0 { // what is ready is not what the spec says
-		p.failed(p.observed.Denied.Message)
+		p.unready(appsv1alpha1.BlockedPolicyDenied, p.observed.Denied.Message)
 	}
 	p.translate(children[0], children[1])
 }
@@ -172,12 +172,12 @@ func (p *planner) denied() {
 // blocked is an instance that isn't installed as its spec says, and won't be before a person changes something.
 func (p *planner) blocked(reason, message string) {
 	p.set(appsv1alpha1.ConditionBlocked, metav1.ConditionTrue, reason, message)
-	p.failed(message)
+	p.unready(reason, message)
 }
 
-// failed is an instance that isn't installed as its spec says, because of what the API server answered.
-func (p *planner) failed(message string) {
-	p.set(appsv1alpha1.ConditionReady, metav1.ConditionFalse, appsv1alpha1.ReadyHelmReleaseFailed, message)
+// unready is an instance that isn't installed as its spec says.
+func (p *planner) unready(reason, message string) {
+	p.set(appsv1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)
 	p.set(appsv1alpha1.ConditionReconciling, metav1.ConditionFalse, appsv1alpha1.ReconcilingStable, "")
 }
 

@@ -76,11 +76,11 @@ func TestSpecialCases(t *testing.T) {
 			"Blocked=True/ValidationFailed Degraded=False/Recovered Ready=False/ValidationFailed Reconciling=False/Stable Suspended=False/Active", 0},
 		"paused": {"nothing is applied", paused, &Observed{}, "Suspended=True/ReconcilePaused", 0},
 		"no Flux": {"it waits for Flux", web(), &Observed{Absent: []schema.GroupVersionKind{kindHelmRelease}},
-			"Blocked=True/MissingDependencies Degraded=False/Recovered Ready=False/HelmReleaseFailed Reconciling=False/Stable Suspended=False/Active", 0},
+			"Blocked=True/MissingDependencies Degraded=False/Recovered Ready=False/MissingDependencies Reconciling=False/Stable Suspended=False/Active", 0},
 		"new": {"both children are applied", web(), &Observed{},
 			"Blocked=False/Unblocked Degraded=False/Recovered Ready=Unknown/Reconciling Reconciling=True/HelmReleaseInstalling Suspended=False/Active", 2},
 		"conflict": {"another manager is named", web(), &Observed{Refused: []Refusal{{Kind: "HelmRelease", Name: "web", Conflicts: []Conflict{{Manager: "kubectl", Field: ".spec.interval"}}}}},
-			"Blocked=True/FieldConflict Degraded=False/Recovered Ready=False/HelmReleaseFailed Reconciling=False/Stable Suspended=False/Active", 0},
+			"Blocked=True/FieldConflict Degraded=False/Recovered Ready=False/FieldConflict Reconciling=False/Stable Suspended=False/Active", 0},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

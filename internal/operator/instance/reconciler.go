@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -201,6 +202,19 @@ func (r *Reconciler) observe(ctx context.Context, instance *appsv1alpha1.Applica
 	if err := r.dependencies(ctx, instance, observed); err != nil {
 		return nil, err
 	}
+	if observed.ClusterID == "" {
+		observed.ClusterID = labelled(observed.Children)
+	}
 	observed.Upgrade, err = r.upgrade(ctx, instance)
 	return observed, err
+}
+
+// labelled returns the identity of the cluster that children have: while there is no Cluster, they keep it.
+func labelled(children []*unstructured.Unstructured) string {
+	for _, child := range children {
+		if id := child.GetLabels()[identity.LabelClusterID]; id != "" {
+			return id
+		}
+	}
+	return ""
 }

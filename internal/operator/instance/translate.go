@@ -1,12 +1,13 @@
 package instance
 
 import (
+	"cmp"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
+	"tend.dev/tend/internal/operator/engine"
 )
 
 // Reasons by which Flux says why a HelmRelease is not ready.
@@ -16,192 +17,179 @@ const (
 	fluxValuesError    = "ValuesError"
 )
 
-// translate says in the instance's words what Flux says of the live release and its source. The conditions are independent
-// of each other: each is a function of what Flux says now, never of what the instance said before.
-func (p *planner) translate(source, release *unstructured.Unstructured) {
-	liveSource := fluxObject{p.observed.child(source.GroupVersionKind(), source.GetName())}
-	live := fluxObject{p.observed.child(kindHelmRelease, release.GetName())}
-	p.references(live, release)
-	p.suspended(live)
-	p.degraded(live, liveSource)
-	p.drifted(source, release)
-	p.missingValues(live)
-	p.ready(live, liveSource)
-	p.reconciling(live, liveSource)
-	p.endpoints()
+// waiting is the one message of what is under way. Reports of the source and the release arrive in either order, and none of the steps
+// in between is news: an installation writes the status when it begins, and when it ends.
+const waiting = "waiting for Flux to fetch the chart and to reconcile the HelmRelease"
+
+// fluxState is what Flux says of an instance's release and of its source, with what is needed to understand it.
+type fluxState struct {
+	source, release fluxObject
+	// oci is whether the source is of one chart: then the version is in it, and not in the HelmRelease.
+	oci bool
+	// version is the one to install, values where its values are.
+	version string
+	values  appsv1alpha1.ValuesSource
+	// applying is whether the source or the release is not applied as it should be. held is why that waits; "" if it doesn't.
+	applying bool
+	held     string
+	// wasReady is whether the instance was ready in its present generation.
+	wasReady bool
 }
 
-// references says which HelmRelease there is and what it was applied with.
-func (p *planner) references(live fluxObject, release *unstructured.Unstructured) {
-	status := &p.result.Status
-	if live.absent() || !p.owns(live.Unstructured) {
-		status.HelmReleaseRef = nil
-		return
+// translate says in the instance's words what Flux says: a function of values, whose table is testdata/translation.txt. A condition
+// that it does not return is False.
+func translate(f fluxState) (all []metav1.Condition) {
+	add := func(kind string, status metav1.ConditionStatus, reason, message string) {
+		all = append(all, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message})
 	}
-	status.HelmReleaseRef = &appsv1alpha1.ObjectRef{Name: live.GetName(), Namespace: live.GetNamespace()}
-	if live.GetAnnotations()[annotationIntent] == release.GetAnnotations()[annotationIntent] {
-		chart := p.instance.Spec.Chart
-		status.LastAppliedChart = &appsv1alpha1.AppliedChart{SourceType: chart.SourceType, URL: chart.URL, Name: chart.Name, Version: p.version()}
+	if f.release.suspended() {
+		add(appsv1alpha1.ConditionSuspended, metav1.ConditionTrue, appsv1alpha1.SuspendedManually, "HelmRelease "+f.release.GetName()+" has spec.suspend: true")
 	}
+	if reason, message := f.degraded(); reason != "" {
+		add(appsv1alpha1.ConditionDegraded, metav1.ConditionTrue, reason, message)
+	}
+	if reason, message := f.blocked(); reason != "" {
+		add(appsv1alpha1.ConditionBlocked, metav1.ConditionTrue, reason, message)
+	}
+	status, reason, message := f.ready()
+	add(appsv1alpha1.ConditionReady, status, reason, message)
+	if reason, message := f.reconciling(); reason != "" {
+		add(appsv1alpha1.ConditionReconciling, metav1.ConditionTrue, reason, message)
+	}
+	return all
 }
 
-// suspended says whether a person has suspended the HelmRelease.
-func (p *planner) suspended(live fluxObject) {
-	if live.suspended() {
-		p.set(appsv1alpha1.ConditionSuspended, metav1.ConditionTrue, appsv1alpha1.SuspendedManually,
-			"HelmRelease "+live.GetName()+" has spec.suspend: true")
+// said returns a condition of the release, unless it is of another chart than the one to install.
+func (f fluxState) said(kind string) metav1.Condition {
+	if f.outdated() {
+		return metav1.Condition{}
 	}
+	return f.release.condition(kind)
+}
+
+// failure returns why the release failed, and what Flux does about it; "" if it did not fail.
+func (f fluxState) failure() string {
+	released, stalled := f.said("Released"), f.said("Stalled")
+	if released.Status != metav1.ConditionFalse && stalled.Status != metav1.ConditionTrue {
+		return ""
+	}
+	message := cmp.Or(released.Message, stalled.Message)
+	if released.Status != metav1.ConditionFalse {
+		message = stalled.Message
+	}
+	var then []string
+	if remediated := f.said("Remediated"); remediated.Status == metav1.ConditionTrue {
+		then = append(then, "Flux has undone it: "+cmp.Or(remediated.Message, remediated.Reason))
+	}
+	switch {
+	case stalled.Status == metav1.ConditionTrue:
+		then = append(then, "Flux does not try again before the spec changes")
+	case f.said("Reconciling").Status == metav1.ConditionTrue:
+		then = append(then, "Flux tries again")
+	}
+	return strings.Join(append([]string{message}, then...), ". ")
 }
 
 // degraded says what failed. A failed release counts more than a chart that can't be fetched.
-func (p *planner) degraded(live, source fluxObject) {
-	if released := live.condition("Released"); released.Status == metav1.ConditionFalse {
-		p.set(appsv1alpha1.ConditionDegraded, metav1.ConditionTrue, appsv1alpha1.DegradedHelmReleaseFailed, released.Message)
+func (f fluxState) degraded() (reason, message string) {
+	if why := f.failure(); why != "" {
+		return appsv1alpha1.DegradedHelmReleaseFailed, why
 	}
-	if stalled := live.condition("Stalled"); stalled.Status == metav1.ConditionTrue {
-		p.set(appsv1alpha1.ConditionDegraded, metav1.ConditionTrue, appsv1alpha1.DegradedHelmReleaseFailed, stalled.Message)
+	if unreachable, why := f.unreachable(); unreachable {
+		return appsv1alpha1.DegradedChartUnreachable, why
 	}
-	if unreachable, message := chartUnreachable(live, source); unreachable {
-		p.set(appsv1alpha1.ConditionDegraded, metav1.ConditionTrue, appsv1alpha1.DegradedChartUnreachable, message)
+	if ready := f.said("Ready"); ready.Status == metav1.ConditionFalse && ready.Reason != fluxSourceNotReady && f.release.installed() {
+		return appsv1alpha1.DegradedHelmRelease, ready.Message
 	}
-	ready := live.condition("Ready")
-	if ready.Status == metav1.ConditionFalse && ready.Reason != fluxSourceNotReady && live.installed() {
-		p.set(appsv1alpha1.ConditionDegraded, metav1.ConditionTrue, appsv1alpha1.DegradedHelmRelease, ready.Message)
-	}
+	return "", ""
 }
 
-// drifted says which fields of the children others have changed since they were applied.
-func (p *planner) drifted(children ...*unstructured.Unstructured) {
-	var found []string
-	for _, child := range children {
-		live := p.observed.child(child.GroupVersionKind(), child.GetName())
-		if live == nil || live.GetAnnotations()[annotationIntent] != child.GetAnnotations()[annotationIntent] {
-			continue // it is applied anyway
-		}
-		for _, path := range differences("", child.Object, live.Object) {
-			found = append(found, path+" of "+child.GetKind()+" "+child.GetName())
-		}
-	}
-	if len(found) > 0 {
-		p.set(appsv1alpha1.ConditionDegraded, metav1.ConditionTrue, appsv1alpha1.DegradedDrifted,
-			"changed by another manager: "+strings.Join(found, ", ")+". The operator reports it and leaves it as it is")
-	}
-}
-
-// missingValues says that Flux can't read the values.
-func (p *planner) missingValues(live fluxObject) {
-	ready := live.condition("Ready")
+// blocked says that Flux can't read the values.
+func (f fluxState) blocked() (reason, message string) {
+	ready := f.said("Ready")
 	if ready.Status != metav1.ConditionFalse || ready.Reason != fluxValuesError {
-		return
+		return "", ""
 	}
-	switch p.instance.Spec.Values.Source {
+	switch f.values {
 	case appsv1alpha1.ValuesSecret:
-		p.set(appsv1alpha1.ConditionBlocked, metav1.ConditionTrue, appsv1alpha1.BlockedMissingSecret, ready.Message)
+		return appsv1alpha1.BlockedMissingSecret, ready.Message
 	case appsv1alpha1.ValuesConfigMap:
-		p.set(appsv1alpha1.ConditionBlocked, metav1.ConditionTrue, appsv1alpha1.BlockedMissingConfigMap, ready.Message)
+		return appsv1alpha1.BlockedMissingConfigMap, ready.Message
 	case appsv1alpha1.ValuesInline: // there is nothing to be missing
 	}
+	return "", ""
 }
 
 // ready says whether the release is installed as the spec says.
-func (p *planner) ready(live, source fluxObject) {
-	const kind = appsv1alpha1.ConditionReady
-	// One message: reports of the source and the release arrive in either order, and each is no news for itself.
-	const waiting = "waiting for Flux to fetch the chart and to reconcile the HelmRelease"
-	ready := live.condition("Ready")
-	unreachable, why := chartUnreachable(live, source)
-	outdated := p.outdated(live, source)
+func (f fluxState) ready() (status metav1.ConditionStatus, reason, message string) {
+	ready := f.said("Ready")
+	unreachable, why := f.unreachable()
+	failure := f.failure()
 	switch {
-	case p.held != "" && ready.Status != metav1.ConditionFalse:
-		p.set(kind, metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, p.held)
-	case p.pending(live):
-		p.set(kind, metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, waiting)
-	case unreachable && (outdated || ready.Status == metav1.ConditionFalse):
-		p.set(kind, metav1.ConditionFalse, appsv1alpha1.ReadyChartUnreachable, why)
-	case ready.Status == metav1.ConditionFalse && ready.Reason == fluxSourceNotReady:
-		p.set(kind, metav1.ConditionFalse, live.phase(appsv1alpha1.ReadyInstalling, appsv1alpha1.ReadyUpgrading), ready.Message)
-	case outdated:
-		p.set(kind, metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, waiting)
+	case f.held != "" && ready.Status != metav1.ConditionFalse:
+		return metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, f.held
+	case f.release.suspended() && f.release.lags() && ready.Status != metav1.ConditionFalse && !f.applying && !f.release.deleting():
+		return f.readyAsBefore()
+	case f.pending():
+		return metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, waiting
+	case unreachable && (f.outdated() || ready.Status == metav1.ConditionFalse):
+		return metav1.ConditionFalse, appsv1alpha1.ReadyChartUnreachable, why
+	case f.outdated(), ready.Reason == fluxSourceNotReady:
+		return metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, waiting
 	case ready.Status == metav1.ConditionTrue:
-		p.set(kind, metav1.ConditionTrue, appsv1alpha1.ReadyHelmReleaseReady, ready.Message)
+		return metav1.ConditionTrue, appsv1alpha1.ReadyHelmReleaseReady, ready.Message
+	case failure != "": // also while Flux tries again
+		return metav1.ConditionFalse, appsv1alpha1.ReadyHelmReleaseFailed, failure
 	case ready.Status == metav1.ConditionFalse:
-		p.set(kind, metav1.ConditionFalse, appsv1alpha1.ReadyHelmReleaseFailed, ready.Message)
-	default:
-		p.set(kind, metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, ready.Message)
+		return metav1.ConditionFalse, appsv1alpha1.ReadyHelmReleaseFailed, ready.Message
 	}
+	return metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, waiting
+}
+
+// readyAsBefore is a release that was suspended since Flux spoke of it: what was ready stays so, until something else is to be installed.
+func (f fluxState) readyAsBefore() (status metav1.ConditionStatus, reason, message string) {
+	if f.wasReady && f.said("Ready").Status == metav1.ConditionTrue {
+		return metav1.ConditionTrue, appsv1alpha1.ReadyHelmReleaseReady, "as it was when HelmRelease " + f.release.GetName() + " was suspended"
+	}
+	return metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, "HelmRelease " + f.release.GetName() + " is suspended: Flux acts on it once it is resumed"
 }
 
 // reconciling says whether Flux is at work, or is expected to be.
-func (p *planner) reconciling(live, source fluxObject) {
-	const kind = appsv1alpha1.ConditionReconciling
-	ready, work := live.condition("Ready"), live.condition("Reconciling")
-	unreachable, _ := chartUnreachable(live, source)
-	busy := p.pending(live) || p.outdated(live, source) && !unreachable || work.Status == metav1.ConditionTrue || ready.Status == metav1.ConditionUnknown || ready.Reason == fluxSourceNotReady
-	if !busy || live.suspended() || p.held != "" && work.Status != metav1.ConditionTrue {
-		return
+func (f fluxState) reconciling() (reason, message string) {
+	ready, work := f.said("Ready"), f.said("Reconciling").Status == metav1.ConditionTrue
+	unreachable, _ := f.unreachable()
+	busy := f.pending() || f.outdated() && !unreachable || work || ready.Status == metav1.ConditionUnknown ||
+		ready.Reason == fluxSourceNotReady && !unreachable
+	if !busy || f.release.suspended() || f.held != "" && !work {
+		return "", ""
 	}
-	reason := live.phase(appsv1alpha1.ReconcilingInstalling, appsv1alpha1.ReconcilingUpgrading)
-	if ready.Reason == fluxSourceNotReady || !source.absent() && source.condition("Reconciling").Status == metav1.ConditionTrue {
-		reason = appsv1alpha1.ReconcilingChartSource
-	}
-	p.set(kind, metav1.ConditionTrue, reason, work.Message)
+	return f.release.phase(appsv1alpha1.ReconcilingInstalling, appsv1alpha1.ReconcilingUpgrading), waiting
 }
 
 // pending returns whether what Flux says is not yet of the desired release.
-func (p *planner) pending(live fluxObject) bool {
-	return live.absent() || live.GetDeletionTimestamp() != nil || len(p.result.Apply) > 0 || live.condition("Ready").Status == ""
+func (f fluxState) pending() bool {
+	return f.release.absent() || f.release.deleting() || f.applying || f.release.condition("Ready").Status == ""
 }
 
 // outdated returns whether what Flux says of the release is of another chart than the source is to fetch. An upgrade of an OCI
-// chart changes the source alone: the HelmRelease has the same generation, and says that it is ready, of the chart before.
-// Flux appends a part of the digest to an OCI chart's version in place of build metadata, so that is left out here.
-func (p *planner) outdated(live, source fluxObject) bool {
-	if p.instance.Spec.Chart.SourceType != appsv1alpha1.ChartSourceOCI {
+// chart changes the source alone: the HelmRelease has the same generation, and says that it is ready, or has failed, of the chart
+// before.
+func (f fluxState) outdated() bool {
+	if !f.oci {
 		return false
 	}
-	if attempted := live.status("lastAttemptedRevision"); attempted != "" && plainVersion(attempted) != plainVersion(p.version()) {
+	if attempted := f.release.status("lastAttemptedRevision"); attempted != "" && !engine.SameVersion(f.version, attempted) {
 		return true
 	}
-	revision, digest := source.status("artifact", "revision"), live.status("lastAttemptedRevisionDigest")
-	return source.condition("Ready").Status == "" || revision != "" && digest != "" && !strings.HasSuffix(revision, digest)
+	revision, digest := f.source.status("artifact", "revision"), f.release.status("lastAttemptedRevisionDigest")
+	return f.source.condition("Ready").Status == "" || revision != "" && digest != "" && !strings.HasSuffix(revision, digest)
 }
 
-func plainVersion(version string) string {
-	version, _, _ = strings.Cut(strings.TrimPrefix(version, "v"), "+")
-	return version
-}
-
-// version returns the version to install: the spec's, or an upgrade's.
-func (p *planner) version() string {
-	if upgrade := p.observed.Upgrade; upgrade != nil && upgrade.Version != "" {
-		return upgrade.Version
-	}
-	return p.instance.Spec.Chart.Version
-}
-
-// endpoints are the declared address of an application that is ready.
-func (p *planner) endpoints() {
-	integrations := p.instance.Spec.Integrations
-	p.result.Status.Endpoints = nil
-	isReady := false
-	for _, c := range p.conditions {
-		isReady = isReady || c.Type == appsv1alpha1.ConditionReady && c.Status == metav1.ConditionTrue
-	}
-	if !isReady || integrations == nil || integrations.Ingress == nil || !integrations.Ingress.Enabled {
-		return
-	}
-	scheme := "http://"
-	if integrations.CertManager != nil && integrations.CertManager.Enabled {
-		scheme = "https://"
-	}
-	p.result.Status.Endpoints = []appsv1alpha1.Endpoint{{Name: "ingress", URL: scheme + integrations.Ingress.Host, Type: "ingress"}}
-}
-
-// chartUnreachable returns whether the chart can't be fetched, and why.
-func chartUnreachable(live, source fluxObject) (bool, string) {
-	if ready := live.condition("Ready"); ready.Status == metav1.ConditionFalse && ready.Reason == fluxArtifactFailed {
+// unreachable returns whether the chart can't be fetched, and why.
+func (f fluxState) unreachable() (is bool, why string) {
+	if ready := f.said("Ready"); ready.Status == metav1.ConditionFalse && ready.Reason == fluxArtifactFailed {
 		return true, ready.Message
 	}
-	ready := source.condition("Ready")
+	ready := f.source.condition("Ready")
 	return ready.Status == metav1.ConditionFalse, ready.Message
 }

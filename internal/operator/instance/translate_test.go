@@ -58,9 +58,9 @@ func TestTranslation(t *testing.T) {
 		"lagging": {"what Flux says is of an older spec", installed(fluxAt(2, "Ready=True/InstallSucceeded")), ready,
 			"Blocked=False/Unblocked Degraded=False/Recovered Ready=Unknown/Reconciling Reconciling=True/HelmReleaseUpgrading" + rest},
 		"fetching": {"the chart is not there yet", flux("Ready=False/SourceNotReady", "Reconciling=True/Progressing"), flux("Reconciling=True/Progressing"),
-			"Blocked=False/Unblocked Degraded=False/Recovered Ready=False/Installing Reconciling=True/ChartSourceSyncing" + rest},
+			"Blocked=False/Unblocked Degraded=False/Recovered Ready=Unknown/Reconciling Reconciling=True/HelmReleaseInstalling" + rest},
 		"unreachable": {"the source says so", flux("Ready=False/SourceNotReady"), flux("Ready=False/OCIArtifactPullFailed"),
-			"Blocked=False/Unblocked Degraded=True/ChartUnreachable Ready=False/ChartUnreachable Reconciling=True/ChartSourceSyncing" + rest},
+			"Blocked=False/Unblocked Degraded=True/ChartUnreachable Ready=False/ChartUnreachable Reconciling=False/Stable" + rest},
 		"unreachable, installed": {"what is installed stays ready", installed(flux("Ready=True/InstallSucceeded")), flux("Ready=False/OCIArtifactPullFailed"),
 			"Blocked=False/Unblocked Degraded=True/ChartUnreachable Ready=True/HelmReleaseReady Reconciling=False/Stable" + rest},
 		"artifact failed": {"the release says so", flux("Ready=False/ArtifactFailed"), ready,
@@ -86,7 +86,7 @@ func TestTranslation(t *testing.T) {
 
 func TestMessagesArePreserved(t *testing.T) {
 	instance := web()
-	result := Plan(instance, applied(t, instance, installed(flux("Released=False/UpgradeFailed", "Ready=False/UpgradeFailed")), nil), noon)
+	result := Plan(instance, applied(t, instance, installed(flux("Released=False/UpgradeFailed", "Ready=False/UpgradeFailed")), flux("Ready=True/Succeeded")), noon)
 	if c := meta.FindStatusCondition(result.Status.Conditions, "Degraded"); c.Message != "flux says UpgradeFailed" {
 		t.Errorf("Degraded says %q", c.Message)
 	}
@@ -121,7 +121,7 @@ func TestDriftIsReported(t *testing.T) {
 func TestMissingValues(t *testing.T) {
 	instance := web()
 	instance.Spec.Values = &appsv1alpha1.Values{Source: appsv1alpha1.ValuesSecret, SecretRef: &appsv1alpha1.KeyRef{Name: "s", Key: "values.yaml"}}
-	result := Plan(instance, applied(t, instance, flux("Ready=False/ValuesError"), nil), noon)
+	result := Plan(instance, applied(t, instance, flux("Ready=False/ValuesError"), flux("Ready=True/Succeeded")), noon)
 	if c := meta.FindStatusCondition(result.Status.Conditions, "Blocked"); c.Reason != "MissingSecret" || c.Message != "flux says ValuesError" {
 		t.Errorf("Blocked=%s/%s %q", c.Status, c.Reason, c.Message)
 	}

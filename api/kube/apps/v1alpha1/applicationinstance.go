@@ -12,7 +12,7 @@ import (
 // +kubebuilder:resource:scope=Namespaced,shortName=appinst
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Chart",type=string,JSONPath=`.spec.chart.name`
-// +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.spec.chart.version`
+// +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.lastAppliedChart.version`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="metadata.name has more than 63 characters: it is the value of a label of every child"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.dependsOn) || self.spec.dependsOn.all(d, d.name != self.metadata.name)",message="spec.dependsOn names the instance itself: remove it"

@@ -22,13 +22,10 @@ const (
 	ReadyHelmReleaseReady = "HelmReleaseReady"
 	// ReadyPlaceholder: there is nothing to install.
 	ReadyPlaceholder = "Placeholder"
-	// ReadyInstalling: the chart of a first installation is being fetched.
-	ReadyInstalling = "Installing"
-	// ReadyUpgrading: the chart of an upgrade is being fetched.
-	ReadyUpgrading = "Upgrading"
 	// ReadyReconciling: Flux has not said anything of the current spec yet.
 	ReadyReconciling = "Reconciling"
-	// ReadyHelmReleaseFailed: the HelmRelease is not ready, or could not be applied.
+	// ReadyHelmReleaseFailed: the HelmRelease is not ready, or the API server could not apply it. What is in the way of applying it
+	// has the reason of Blocked.
 	ReadyHelmReleaseFailed = "HelmReleaseFailed"
 	// ReadyDependencyNotReady: an instance of spec.dependsOn is not ready.
 	ReadyDependencyNotReady = "DependencyNotReady"
@@ -42,8 +39,6 @@ const (
 	ReconcilingInstalling = "HelmReleaseInstalling"
 	// ReconcilingUpgrading: the release is being upgraded.
 	ReconcilingUpgrading = "HelmReleaseUpgrading"
-	// ReconcilingChartSource: the chart is being fetched.
-	ReconcilingChartSource = "ChartSourceSyncing"
 	// ReconcilingStable: no change is in progress.
 	ReconcilingStable = "Stable"
 )

@@ -1,0 +1,241 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"sync"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/pull"
+)
+
+// The times of comparing: how often all is compared without a notice, how often it looks for room among the events, and how many of
+// them may wait before the next one is added.
+const (
+	sweepEvery = time.Minute
+	roomEvery  = 200 * time.Millisecond
+	room       = 500
+)
+
+// intents are the manifests that the cluster is compared with: those of the jobs that were done.
+type intents struct {
+	mu sync.Mutex
+	by map[api.ClusterResource]*intent
+	// changed are the resources to compare; since are those that jobs were done for since the last listing began.
+	changed, since map[api.ClusterResource]bool
+	// wake holds a token while something is to be compared, or listed anew.
+	wake   chan struct{}
+	listed bool
+}
+
+// intent is what one job applied.
+type intent struct {
+	key      string
+	manifest json.RawMessage
+	// said is what was reported last; nil if nothing was.
+	said *pull.State
+	uid  string
+}
+
+func newIntents() *intents {
+	return &intents{
+		by: map[api.ClusterResource]*intent{}, changed: map[api.ClusterResource]bool{}, since: map[api.ClusterResource]bool{}, wake: make(chan struct{}, 1),
+	}
+}
+
+// nameOf returns a resource without what changes with each write.
+func nameOf(r api.ClusterResource) api.ClusterResource {
+	r.UID, r.Generation = "", 0
+	return r
+}
+
+// done records what a job has asked for.
+func (i *intents) done(key string, task task) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	name := nameOf(task.ref)
+	i.since[name] = true
+	if task.delete {
+		delete(i.by, name)
+		return
+	}
+	i.by[name] = &intent{key: key, manifest: task.manifest}
+	i.mark(name)
+}
+
+// mark has a resource compared. The caller holds mu.
+func (i *intents) mark(name api.ClusterResource) {
+	i.changed[name] = true
+	select {
+	case i.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next returns a resource to compare; false if there is none.
+func (i *intents) next() (name api.ClusterResource, is intent, ok bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for name := range i.changed {
+		delete(i.changed, name)
+		if found := i.by[name]; found != nil {
+			return name, *found, true
+		}
+	}
+	return name, is, false
+}
+
+// sweep has all resources compared.
+func (i *intents) sweep() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for name := range i.by {
+		i.mark(name)
+	}
+}
+
+// Changed says that a resource may have changed, or is gone: it is compared with what was applied.
+func (a *Agent) Changed(r api.ClusterResource) {
+	a.intents.mu.Lock()
+	defer a.intents.mu.Unlock()
+	if name := nameOf(r); a.intents.by[name] != nil {
+		a.intents.mark(name)
+	}
+}
+
+// Resync has the control plane asked what was delivered, and all of it reported as it is: the control plane may have lost what it was
+// told.
+func (a *Agent) Resync() {
+	a.intents.mu.Lock()
+	defer a.intents.mu.Unlock()
+	a.intents.listed, a.intents.since = false, map[api.ClusterResource]bool{}
+	select {
+	case a.intents.wake <- struct{}{}:
+	default:
+	}
+}
+
+// compareAll compares the cluster with what was applied, and reports what differs, until ctx ends: at once after a change, and
+// all of it once a minute, so that a notice that was missed does no harm.
+func (a *Agent) compareAll(ctx context.Context) error {
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	again := newBackoff(a.Jitter)
+	for {
+		err := a.compareChanged(ctx)
+		switch {
+		case isEnd(err):
+			return err
+		case err != nil && ctx.Err() == nil:
+			_ = rest(ctx, again.after(err))
+			continue
+		}
+		again.reset()
+		select {
+		case <-a.intents.wake:
+		case <-ticker.C:
+			a.intents.sweep()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// compareChanged compares what may have changed.
+func (a *Agent) compareChanged(ctx context.Context) error {
+	a.intents.mu.Lock()
+	listed := a.intents.listed
+	a.intents.mu.Unlock()
+	if !listed {
+		if err := a.list(ctx); err != nil {
+			return err
+		}
+	}
+	for {
+		name, is, ok := a.intents.next()
+		if !ok {
+			return nil
+		}
+		state, seen, err := a.Applier.Compare(ctx, is.manifest)
+		if err != nil { // the next sweep compares it again
+			a.Logger.WarnContext(ctx, "a resource can't be compared", "resource", name.Kind+"/"+name.Namespace+"/"+name.Name, "error", err)
+			continue
+		}
+		state.Key = is.key
+		if err := a.say(ctx, name, is, state, seen); err != nil {
+			return err
+		}
+	}
+}
+
+// say reports a state, unless it is the one that was reported last. It waits while many events wait: none must be dropped.
+func (a *Agent) say(ctx context.Context, name api.ClusterResource, is intent, state pull.State, seen api.ClusterResource) error {
+	if is.said != nil && is.uid == seen.UID && reflect.DeepEqual(*is.said, state) {
+		return nil
+	}
+	if err := a.WaitForRoom(ctx); err != nil {
+		return err
+	}
+	a.intents.mu.Lock()
+	defer a.intents.mu.Unlock()
+	known := a.intents.by[name]
+	if known == nil || known.key != is.key {
+		return nil // a newer job was done meanwhile
+	}
+	known.said, known.uid = &state, seen.UID
+	a.Emit(pull.Event{Kind: pull.EventResourceState, ResourceRef: seen, State: &state, Timestamp: a.Now().UTC()})
+	return nil
+}
+
+// WaitForRoom waits until few events wait.
+func (a *Agent) WaitForRoom(ctx context.Context) error {
+	for {
+		if waiting, _ := a.Buffered(); waiting < room {
+			return nil
+		}
+		if err := rest(ctx, roomEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// list asks what was delivered, and adds that to what is known, but for jobs that were done meanwhile. All of it is reported anew. A
+// control plane that can't say is told of what is applied from now on.
+func (a *Agent) list(ctx context.Context) error {
+	i := a.intents
+	fetched := map[api.ClusterResource]*intent{}
+	for after, known := "", true; known; {
+		var jobs []pull.Job
+		err := a.request(ctx, func(token string) (err error) {
+			jobs, err = a.client.Delivered(ctx, token, a.current().ClusterID, after)
+			return err
+		})
+		if err != nil && statusOf(err) != http.StatusNotFound {
+			return err
+		}
+		known = len(jobs) > 0
+		for _, job := range jobs {
+			after = job.ID
+			if task, err := read(job); err == nil && !task.delete {
+				fetched[nameOf(task.ref)] = &intent{key: job.IdempotencyKey, manifest: bytes.Clone(task.manifest)}
+			}
+		}
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for name, is := range fetched {
+		if !i.since[name] { // else it is as the job has left it, which the control plane may not know yet
+			i.by[name] = is
+		}
+	}
+	for name, is := range i.by {
+		is.said = nil
+		i.mark(name)
+	}
+	i.listed = true
+	return nil
+}
