@@ -165,6 +165,48 @@ func TestComparing(t *testing.T) {
 	})
 }
 
+// TestANamespaceOfThreeHundredIsDeleted: all of them are reported missing within seconds, once each, in a handful of exchanges.
+func TestANamespaceOfThreeHundredIsDeleted(t *testing.T) {
+	inBench(t, func(b *bench) {
+		const count = 300
+		b.stop()
+		for i := range count {
+			job := applyJob(fmt.Sprintf("j%03d", i), fmt.Sprintf("k%03d", i), "1")
+			job.Payload = fmt.Appendf(nil, `{"apiVersion":%q,"kind":"ApplicationInstance","metadata":{"name":"web-%03d","namespace":"org"}}`, api.AppsAPIVersion, i)
+			if _, err := b.cluster.Apply(t.Context(), job.Payload, false); err != nil {
+				t.Fatal(err)
+			}
+			b.plane.delivered = append(b.plane.delivered, job)
+		}
+		b.start()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if told := strings.Count(b.plane.told(), "web-"); told != count {
+			t.Fatalf("%d of %d were compared at first", told, count)
+		}
+		before := b.plane.batches
+		b.cluster.mu.Lock()
+		clear(b.cluster.have)
+		b.cluster.mu.Unlock()
+		for i := range count {
+			b.agent.Changed(api.ClusterResource{APIVersion: api.AppsAPIVersion, Kind: api.ApplicationInstanceKind, Namespace: "org", Name: fmt.Sprintf("web-%03d", i), UID: "k"})
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if missing := strings.Count(b.plane.told(), " missing"); missing != count {
+			t.Errorf("after two seconds %d of %d are missing", missing, count)
+		}
+		if n := b.plane.batches - before; n > 2*count/pull.MaxEvents {
+			t.Errorf("in %d exchanges", n)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if told := b.plane.told(); told != "" {
+			t.Errorf("an hour later: %s", told)
+		}
+	})
+}
+
 // TestADelete: its result is sent once the resource is gone, however long that takes, and after a restart too.
 func TestADelete(t *testing.T) {
 	inBench(t, func(b *bench) {

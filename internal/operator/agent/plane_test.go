@@ -30,6 +30,8 @@ type plane struct {
 	// delivered are the jobs that were done, in the order of their ids; states are what was said of the cluster since.
 	delivered []pull.Job
 	states    []string
+	// batches counts the requests with events.
+	batches int
 }
 
 func stateText(e pull.Event) string {
@@ -82,7 +84,7 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer p.mu.Unlock()
 		jobs := []pull.Job{}
 		for _, job := range p.delivered {
-			if job.ID > r.URL.Query().Get(pull.AfterParameter) && len(jobs) < 2 {
+			if job.ID > r.URL.Query().Get(pull.AfterParameter) && len(jobs) < 100 {
 				jobs = append(jobs, job)
 			}
 		}
@@ -93,6 +95,7 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewDecoder(r.Body).Decode(&batch)
 		p.mu.Lock()
 		defer p.mu.Unlock()
+		p.batches++
 		var others []pull.Event
 		for _, e := range batch.Events {
 			if e.State == nil {

@@ -118,7 +118,7 @@ func (p *planner) phase() {
 	switch {
 	case authenticated != nil && authenticated.Status == metav1.ConditionFalse:
 		status.Phase = opsv1alpha1.ClusterError
-	case meta.IsStatusConditionFalse(conditions, opsv1alpha1.ConditionConnected), meta.IsStatusConditionTrue(conditions, opsv1alpha1.ConditionDisconnected):
+	case meta.IsStatusConditionFalse(conditions, opsv1alpha1.ConditionConnected): // the columns of kubectl agree
 		status.Phase = opsv1alpha1.ClusterDisconnected
 	case authenticated == nil || authenticated.Reason == opsv1alpha1.AuthenticatedRegistered:
 		status.Phase = opsv1alpha1.ClusterRegistering
