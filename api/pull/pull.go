@@ -12,7 +12,7 @@ const MediaType = "application/vnd.vworkspace.agent.v1+json"
 
 // The paths of the protocol. Those of a job end in /ack, /status and /result behind its id. DeliveredPath answers with jobs that are
 // done, with which the operator compares the cluster: none is to be done again. They come in the order of their ids, and an answer
-// without jobs is the end. A control plane that does not have the path answers 404, and is told of no differences.
+// without jobs is the end. A control plane that does not have the path answers 404, and is sent no differences.
 const (
 	Prefix        = "/api/agent/"
 	RegisterPath  = Prefix + "register"

@@ -142,7 +142,7 @@ func (in Input) astray(c api.Condition, job *api.ClusterJob, live api.ClusterLiv
 	return c
 }
 
-// stopThem says what to do about whoever changes a resource again and again.
+// stopThem says what to do about a manager that changes a resource again and again.
 func stopThem(live api.ClusterLive) string {
 	var managers []string
 	for _, d := range live.Differences {

@@ -94,8 +94,8 @@ func TestAnotherResourceIsNotForced(t *testing.T) {
 	}
 }
 
-// TestHealingBacksOff: whoever changes a resource again and again is named, and waited for longer and longer; a resource that stays as
-// it was applied begins anew.
+// TestHealingBacksOff: a manager that changes a resource again and again is named, and waited for longer and longer; a resource that stays as
+// it was applied begins again.
 func TestHealingBacksOff(t *testing.T) {
 	w := readyWorld(t)
 	var waits []string
@@ -191,7 +191,7 @@ func TestPreview(t *testing.T) {
 	want("deleted", show(w), "delete: delete it in cluster east")
 }
 
-// TestNothingIsHealed: a deletion is not fought, whoever ordered it; an operation is done once; and what is said of an older job, or
+// TestNothingIsHealed: a deletion is not fought, in Tend or in the cluster; an operation is done once; and what is said of an older job, or
 // earlier, counts for nothing.
 func TestNothingIsHealed(t *testing.T) {
 	t.Run("deleted in Tend", func(t *testing.T) {

@@ -120,26 +120,26 @@ func TestAnotherResourceIsNoAnswer(t *testing.T) {
 // that has just started, which asks what was delivered.
 func TestComparing(t *testing.T) {
 	inBench(t, func(b *bench) {
-		told := func(after time.Duration, when, want string) {
+		says := func(after time.Duration, when, want string) {
 			b.Helper()
 			time.Sleep(after)
 			synctest.Wait()
-			if got := b.plane.told(); got != want {
+			if got := b.plane.reported(); got != want {
 				b.Errorf("%s: %q, want %q", when, got, want)
 			}
 		}
 		b.plane.give(applyJob("j1", "k1", "1"))
-		told(2*time.Second, "applied", "cloud k1")
-		told(2*time.Minute, "nothing changes", "")
+		says(2*time.Second, "applied", "cloud k1")
+		says(2*time.Minute, "nothing changes", "")
 		b.cluster.edit(cloudRef)
 		b.agent.Changed(cloudRef)
-		told(2*time.Second, "changed", "cloud k1 spec by kubectl-edit")
+		says(2*time.Second, "changed", "cloud k1 spec by kubectl-edit")
 		b.cluster.gone(cloudRef)
-		told(time.Minute, "gone, without a notice", "cloud k1 missing")
+		says(time.Minute, "gone, without a notice", "cloud k1 missing")
 		heal := applyJob("j2", "k1~1", "1")
 		heal.Force = true
 		b.plane.give(heal)
-		told(2*time.Second, "applied again", "cloud k1~1")
+		says(2*time.Second, "applied again", "cloud k1~1")
 		if !b.cluster.forced {
 			b.Error("not by force")
 		}
@@ -152,16 +152,16 @@ func TestComparing(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		for _, want := range []string{"cloud k1~1", "lost x1 missing", "gone y1 missing"} {
-			if got := b.plane.told(); strings.Contains(got, want) {
+			if got := b.plane.reported(); strings.Contains(got, want) {
 				b.plane.states = append(b.plane.states, got)
 			} else {
 				b.Errorf("after a restart: %q, want %s", got, want)
 			}
 		}
-		b.plane.told()
+		b.plane.reported()
 		payload, _ := json.Marshal(cloudRef)
 		b.plane.give(pull.Job{ID: "d1", Kind: pull.KindDelete, IdempotencyKey: "delete", Payload: payload})
-		told(2*time.Minute, "a deletion that was ordered", "")
+		says(2*time.Minute, "a deletion that was ordered", "")
 	})
 }
 
@@ -181,8 +181,8 @@ func TestANamespaceOfThreeHundredIsDeleted(t *testing.T) {
 		b.start()
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if told := strings.Count(b.plane.told(), "web-"); told != count {
-			t.Fatalf("%d of %d were compared at first", told, count)
+		if n := strings.Count(b.plane.reported(), "web-"); n != count {
+			t.Fatalf("%d of %d were compared at first", n, count)
 		}
 		before := b.plane.batches
 		b.cluster.mu.Lock()
@@ -193,7 +193,7 @@ func TestANamespaceOfThreeHundredIsDeleted(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if missing := strings.Count(b.plane.told(), " missing"); missing != count {
+		if missing := strings.Count(b.plane.reported(), " missing"); missing != count {
 			t.Errorf("after two seconds %d of %d are missing", missing, count)
 		}
 		if n := b.plane.batches - before; n > 2*count/pull.MaxEvents {
@@ -201,8 +201,8 @@ func TestANamespaceOfThreeHundredIsDeleted(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if told := b.plane.told(); told != "" {
-			t.Errorf("an hour later: %s", told)
+		if got := b.plane.reported(); got != "" {
+			t.Errorf("an hour later: %s", got)
 		}
 	})
 }

@@ -27,7 +27,7 @@ type intents struct {
 	by map[api.ClusterResource]*intent
 	// changed are the resources to compare; since are those that jobs were done for since the last listing began.
 	changed, since map[api.ClusterResource]bool
-	// wake holds a token while something is to be compared, or listed anew.
+	// wake holds a token while something is to be compared, or listed again.
 	wake   chan struct{}
 	listed bool
 }
@@ -107,8 +107,8 @@ func (a *Agent) Changed(r api.ClusterResource) {
 	}
 }
 
-// Resync has the control plane asked what was delivered, and all of it reported as it is: the control plane may have lost what it was
-// told.
+// Resync has the control plane asked what was delivered, and all of it reported as it is: the control plane may have lost what was
+// reported.
 func (a *Agent) Resync() {
 	a.intents.mu.Lock()
 	defer a.intents.mu.Unlock()
@@ -203,8 +203,8 @@ func (a *Agent) WaitForRoom(ctx context.Context) error {
 	}
 }
 
-// list asks what was delivered, and adds that to what is known, but for jobs that were done meanwhile. All of it is reported anew. A
-// control plane that can't say is told of what is applied from now on.
+// list asks what was delivered, and adds that to what is known, but for jobs that were done meanwhile. All of it is reported again. A
+// control plane that can't say gets reports of what is applied from now on.
 func (a *Agent) list(ctx context.Context) error {
 	i := a.intents
 	fetched := map[api.ClusterResource]*intent{}

@@ -99,7 +99,7 @@ func (a *Agent) do(ctx context.Context, job pull.Job) error {
 	return nil
 }
 
-// sayPassing tells the control plane why a job is not done yet. That it can't be told is no reason to do anything else.
+// sayPassing reports why a job is not done yet. A failure to report changes nothing.
 func (a *Agent) sayPassing(ctx context.Context, job pull.Job, why error) {
 	status := pull.Status{Phase: "Running", Message: why.Error(), Timestamp: a.Now().UTC()}
 	_ = a.request(ctx, func(token string) error { return a.client.Status(ctx, token, job.ID, status) })

@@ -48,8 +48,8 @@ func stateText(e pull.Event) string {
 	return text
 }
 
-// told returns what was said of the cluster since the last call.
-func (p *plane) told() string {
+// reported returns what was said of the cluster since the last call.
+func (p *plane) reported() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := strings.Join(p.states, "; ")

@@ -9,6 +9,7 @@ import (
 
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/identity"
 )
 
 // helm observes the HelmRelease of the target while the controller of ApplicationInstance writes the version and the
@@ -65,7 +66,7 @@ func (helm) progress(req Request, observed *unstructured.Unstructured, params Up
 	ready, released := conditionOf(observed, "Ready"), conditionOf(observed, "Released")
 	latest := latestRelease(observed)
 	current := ready.Generation == 0 || ready.Generation >= observed.GetGeneration()
-	if ready.Status == "True" && current && SameVersion(params.TargetVersion, latest.version) {
+	if ready.Status == "True" && current && identity.SameVersion(params.TargetVersion, latest.version) {
 		return succeeded(opsv1alpha1.SucceededEngineCompleted, ready.Message)
 	}
 	attempted := attempted(observed, params.TargetVersion)
@@ -143,7 +144,7 @@ func equalValue(a, b any) bool {
 // attempted returns whether Flux's last attempt was at the wanted version, by the present generation.
 func attempted(observed *unstructured.Unstructured, version string) bool {
 	generation := number(observed, "status", "lastAttemptedGeneration")
-	return SameVersion(version, text(observed, "status", "lastAttemptedRevision")) && (generation == 0 || generation == observed.GetGeneration())
+	return identity.SameVersion(version, text(observed, "status", "lastAttemptedRevision")) && (generation == 0 || generation == observed.GetGeneration())
 }
 
 // retries returns whether Flux will try again by itself.

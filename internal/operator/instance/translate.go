@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
-	"tend.dev/tend/internal/operator/engine"
+	"tend.dev/tend/internal/operator/identity"
 )
 
 // Reasons by which Flux says why a HelmRelease is not ready.
@@ -178,7 +178,7 @@ func (f fluxState) outdated() bool {
 	if !f.oci {
 		return false
 	}
-	if attempted := f.release.status("lastAttemptedRevision"); attempted != "" && !engine.SameVersion(f.version, attempted) {
+	if attempted := f.release.status("lastAttemptedRevision"); attempted != "" && !identity.SameVersion(f.version, attempted) {
 		return true
 	}
 	revision, digest := f.source.status("artifact", "revision"), f.release.status("lastAttemptedRevisionDigest")
