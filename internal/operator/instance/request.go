@@ -67,7 +67,7 @@ func (p *planner) takeOver(children []*unstructured.Unstructured) {
 	p.result.TakeOver = apply.Managers(asked)
 	for _, child := range children {
 		live := p.observed.child(child.GroupVersionKind(), child.GetName())
-		if live != nil && live.GetDeletionTimestamp() == nil && !p.isOutstanding(child) && len(differences("", child.Object, live.Object)) > 0 {
+		if live != nil && live.GetDeletionTimestamp() == nil && !p.isOutstanding(child) && len(apply.Differences(child.Object, live.Object)) > 0 {
 			p.result.Apply = append(p.result.Apply, child)
 		}
 	}

@@ -1,7 +1,6 @@
 package instance
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,8 +13,6 @@ import (
 
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write what the test finds into testdata")
 
 // said is something that Flux says of an object; absent if the object is.
 type said struct {
