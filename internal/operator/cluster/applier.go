@@ -3,13 +3,10 @@ package cluster
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -81,19 +78,10 @@ func (a *applier) applyFor(ctx context.Context, wanted *unstructured.Unstructure
 }
 
 // passing marks an error that says nothing of what was to be applied: there was no answer, or one of a server that is not ready, or
-// that was asked too much. An answer that says so refuses it.
+// that was asked too much. An answer that refuses it for ever is left as it is.
 func passing(err error) error {
-	var answer apierrors.APIStatus
-	if err == nil || meta.IsNoMatchError(err) {
+	if refusal := apply.RefusalOf(err); err == nil || refusal != nil && refusal.Final {
 		return err
-	}
-	if errors.As(err, &answer) {
-		code := answer.Status().Code
-		refused := code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusUnauthorized &&
-			code != http.StatusRequestTimeout && code != http.StatusConflict && code != http.StatusTooManyRequests
-		if refused {
-			return err
-		}
 	}
 	return fmt.Errorf("%w: %w", agent.ErrPassing, err)
 }

@@ -102,6 +102,7 @@ func TestPassing(t *testing.T) {
 		"invalid":            {apierrors.NewInvalid(kind, "web", nil), false},
 		"forbidden":          {apierrors.NewForbidden(resource, "web", errors.New("no")), false},
 		"no namespace":       {apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "prod"), false},
+		"undeclared field":   {apierrors.NewInternalError(errors.New(".spec.color: field not declared in schema")), false},
 		"bad":                {apierrors.NewBadRequest("no"), false},
 		"no such kind":       {&meta.NoKindMatchError{GroupKind: kind}, false},
 	} {
