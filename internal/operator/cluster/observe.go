@@ -9,25 +9,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 )
-
-const controllerFlux = "flux"
-
-// controllers are those that the operator relies on, each with a kind that is served when it is installed.
-var controllers = []struct {
-	name string
-	kind schema.GroupVersionKind
-}{
-	{controllerFlux, schema.GroupVersionKind{Group: "helm.toolkit.fluxcd.io", Version: "v2", Kind: "HelmRelease"}},
-	{"velero", schema.GroupVersionKind{Group: "velero.io", Version: "v1", Kind: "Backup"}},
-	{"argo-workflows", schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Workflow"}},
-	{"volsync", schema.GroupVersionKind{Group: "volsync.backube", Version: "v1alpha1", Kind: "ReplicationSource"}},
-}
 
 // observe reads what the decision depends on.
 func (r *Reconciler) observe(ctx context.Context, name string) (Input, error) {
@@ -56,7 +41,7 @@ func (r *Reconciler) observe(ctx context.Context, name string) (Input, error) {
 			return in, err
 		}
 	}
-	in.Controllers, err = r.controllers()
+	in.Controllers, err = installed(r.Mapper)
 	return in, err
 }
 
@@ -99,20 +84,4 @@ func (r *Reconciler) token(ctx context.Context, ref *opsv1alpha1.TokenRef) (Toke
 		token.Problem = fmt.Sprintf("the Secret %s has no key %s", key, named)
 	}
 	return token, nil
-}
-
-// controllers returns which controllers are installed: those whose kinds the cluster serves.
-func (r *Reconciler) controllers() ([]opsv1alpha1.ControllerStatus, error) {
-	var all []opsv1alpha1.ControllerStatus
-	for _, c := range controllers {
-		status := opsv1alpha1.ControllerStatus{Name: c.name, Installed: true}
-		_, err := r.Mapper.RESTMapping(c.kind.GroupKind(), c.kind.Version)
-		if meta.IsNoMatchError(err) {
-			status.Installed, status.Message = false, fmt.Sprintf("the cluster serves no %s (%s)", c.kind.Kind, c.kind.GroupVersion())
-		} else if err != nil {
-			return nil, fmt.Errorf("ask for %s: %w", c.kind.Kind, err)
-		}
-		all = append(all, status)
-	}
-	return all, nil
 }

@@ -111,7 +111,7 @@ func (p *planner) managed() {
 		return
 	}
 	if len(p.observed.Absent) > 0 {
-		p.blocked(appsv1alpha1.BlockedMissingDependencies, fmt.Sprintf("the cluster does not serve %s: install Flux", p.observed.Absent[0]))
+		p.blocked(appsv1alpha1.BlockedMissingDependencies, fmt.Sprintf("the cluster does not serve %s: install Flux 2.6 or later", p.observed.Absent[0]))
 		return
 	}
 	if p.observed.Unmet != "" {
