@@ -22,9 +22,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-
 	"tend.dev/tend/internal/operator/kubetest"
 )
 
@@ -99,7 +96,7 @@ type process struct {
 }
 
 // operate starts an operator as a process of its own, with an agent name by which its writes are known.
-func (w *world) operate(binary, name string) *process {
+func (w *world) operate(binary, name string, more ...string) *process {
 	w.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -107,8 +104,8 @@ func (w *world) operate(binary, name string) *process {
 	}
 	p := &process{TB: w.TB, metrics: listener.Addr().String(), log: &bytes.Buffer{}}
 	_ = listener.Close()
-	p.command = exec.CommandContext(context.Background(), binary, "--namespace", w.namespace, "--cluster-id", "berlin",
-		"--agent-enabled=false", "--health-probe-bind-address", "0", "--metrics-bind-address", p.metrics)
+	p.command = exec.CommandContext(context.Background(), binary, append([]string{"--namespace", w.namespace, "--cluster-id", "berlin",
+		"--agent-enabled=false", "--health-probe-bind-address", "0", "--metrics-bind-address", p.metrics}, more...)...)
 	p.command.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig(name))
 	p.command.Stdout, p.command.Stderr = p.log, p.log
 	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -122,13 +119,8 @@ func (w *world) operate(binary, name string) *process {
 // kubeconfig writes the connection of a user of that name, whose writes the audit log tells apart.
 func (w *world) kubeconfig(name string) string {
 	w.Helper()
-	config := clientcmdapi.NewConfig()
-	config.Clusters["test"] = &clientcmdapi.Cluster{Server: w.server.Config.Host, CertificateAuthorityData: w.server.Config.CAData}
-	config.AuthInfos["test"] = &clientcmdapi.AuthInfo{Token: w.server.Config.BearerToken, Impersonate: name, ImpersonateGroups: []string{"system:masters"}}
-	config.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
-	config.CurrentContext = "test"
 	path := filepath.Join(w.TempDir(), name+".kubeconfig")
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
+	if err := w.server.WriteKubeconfig(path, name); err != nil {
 		w.Fatal(err)
 	}
 	return path

@@ -15,8 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"tend.dev/tend/internal/operator/identity"
@@ -66,17 +64,6 @@ func (d *demo) create(ctx context.Context, text []byte) error {
 		}
 		fmt.Printf("%s %s created\n", object.GetKind(), object.GetName())
 	}
-}
-
-// writeConfig writes a kubeconfig for the operator.
-func (d *demo) writeConfig(file string) error {
-	connection := d.kubernetes.Config
-	config := clientcmdapi.NewConfig()
-	config.Clusters["demo"] = &clientcmdapi.Cluster{Server: connection.Host, CertificateAuthorityData: connection.CAData}
-	config.AuthInfos["demo"] = &clientcmdapi.AuthInfo{Token: connection.BearerToken}
-	config.Contexts["demo"] = &clientcmdapi.Context{Cluster: "demo", AuthInfo: "demo"}
-	config.CurrentContext = "demo"
-	return clientcmd.WriteToFile(*config, file)
 }
 
 // playFlux says of each source and release of the demo that it is ready, until the context ends.

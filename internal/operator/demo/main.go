@@ -86,7 +86,7 @@ func (d *demo) register(ctx context.Context) error {
 func (d *demo) startOperator(ctx context.Context) error {
 	say("The operator starts, registers, and asks Tend for jobs")
 	config := d.root("kubeconfig")
-	if err := d.writeConfig(config); err != nil {
+	if err := d.kubernetes.WriteKubeconfig(config, "tend-operator"); err != nil {
 		return err
 	}
 	err := d.start("operator", d.operator, []string{"KUBECONFIG=" + config}, "--namespace", operatorNamespace, "--health-probe-bind-address", "0")

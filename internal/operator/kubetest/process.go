@@ -62,22 +62,23 @@ func moduleRoot() (string, error) {
 	}
 }
 
-// process is a running kube-apiserver.
+// process is a running kube-apiserver, or controller.
 type process struct {
 	command *exec.Cmd
 	log     string
 	ended   chan error
 }
 
-// launch starts the binary. It ends with this process, even if that is killed: the kernel ties a child to the thread that
-// started it, so that thread is kept.
-func launch(binary, dir string, args []string) (*process, error) {
-	p := &process{log: filepath.Join(dir, "kube-apiserver.log"), ended: make(chan error, 1)}
+// launch starts a binary with more variables than this process has. It ends with this process, even if that is killed: the
+// kernel ties a child to the thread that started it, so that thread is kept.
+func launch(binary, log string, args []string, env ...string) (*process, error) {
+	p := &process{log: log, ended: make(chan error, 1)}
 	out, err := os.Create(p.log)
 	if err != nil {
 		return nil, err
 	}
 	p.command = exec.CommandContext(context.Background(), binary, args...) // until end
+	p.command.Env = append(os.Environ(), env...)
 	p.command.Stdout, p.command.Stderr = out, out
 	p.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
@@ -91,7 +92,7 @@ func launch(binary, dir string, args []string) (*process, error) {
 		}
 	}()
 	if err := <-started; err != nil {
-		return nil, fmt.Errorf("start kube-apiserver: %w", err)
+		return nil, fmt.Errorf("start %s: %w", filepath.Base(binary), err)
 	}
 	return p, nil
 }
@@ -107,6 +108,17 @@ func (p *process) end() error {
 	_ = p.command.Process.Kill()
 	<-p.ended
 	return nil
+}
+
+// alive returns an error if the process has ended.
+func (p *process) alive() error {
+	select {
+	case err := <-p.ended:
+		p.ended <- err
+		return fmt.Errorf("%s ended: %w", filepath.Base(p.command.Path), err)
+	default:
+		return nil
+	}
 }
 
 // lastLines returns the end of the process's log.
@@ -125,11 +137,8 @@ func (s *Server) ready(ctx context.Context) error {
 		return err
 	}
 	return wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-		select {
-		case err := <-s.process.ended:
-			s.process.ended <- err
-			return false, fmt.Errorf("kube-apiserver ended: %w", err)
-		default:
+		if err := s.process.alive(); err != nil {
+			return false, err
 		}
 		_, err := set.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
 		return err == nil, nil

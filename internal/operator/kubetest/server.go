@@ -27,6 +27,10 @@ type Server struct {
 	dir     string
 	process *process
 	storage *etcd.Store
+	// run starts the API server.
+	run func() (*process, error)
+	// flux are Flux's controllers, if they run.
+	flux []*process
 }
 
 var shared *Server
@@ -84,7 +88,10 @@ func (s *Server) start(kinds []Kinds) error {
 		Host: "https://" + net.JoinHostPort(host.String(), port), BearerToken: credentials.token,
 		TLSClientConfig: rest.TLSClientConfig{CAData: credentials.authority}, QPS: -1, // no limit
 	}
-	if s.process, err = launch(binary, s.dir, arguments(s.dir, host, port)); err != nil {
+	s.run = func() (*process, error) {
+		return launch(binary, filepath.Join(s.dir, "kube-apiserver.log"), arguments(s.dir, host, port))
+	}
+	if s.process, err = s.run(); err != nil {
 		return err
 	}
 	if err := s.ready(ctx); err != nil {
@@ -93,12 +100,33 @@ func (s *Server) start(kinds []Kinds) error {
 	return s.Install(ctx, kinds...)
 }
 
+// Kill kills the API server, as a crash does; Revive starts another one at the same address, with the same data.
+func (s *Server) Kill() error {
+	_ = s.process.command.Process.Kill()
+	err := <-s.process.ended
+	s.process.ended <- err
+	return nil
+}
+
+// Revive starts the API server that was killed, and waits until it serves.
+func (s *Server) Revive() (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	if s.process, err = s.run(); err != nil {
+		return err
+	}
+	return s.ready(ctx)
+}
+
 // startTimeout bounds a start. It takes a few seconds on an idle machine.
 const startTimeout = 5 * time.Minute
 
 // Stop ends the server and removes its data.
 func (s *Server) Stop() error {
 	var failures []error
+	for _, p := range s.flux {
+		failures = append(failures, p.end())
+	}
 	if s.process != nil {
 		failures = append(failures, s.process.end())
 	}
