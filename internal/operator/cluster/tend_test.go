@@ -9,6 +9,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -36,6 +37,7 @@ type tend struct {
 	lies atomic.Pointer[func(*pull.Jobs)]
 	// replayed are the ids of jobs that a proxy sends: what is said of them does not reach Tend.
 	replayed sync.Map
+	link     link
 
 	mu sync.Mutex
 	// jobs counts how often each job was sent, results are the outcomes that came.
@@ -51,7 +53,7 @@ func startTend(t testing.TB) *tend {
 	s := &tend{ctx: ctx, jobs: map[string]int{}}
 	var parts sync.WaitGroup
 	s.Server = tendtest.Start(ctx, t, &parts, s.now)
-	s.server = httptest.NewTLSServer(http.HandlerFunc(s.serve))
+	s.server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.link.carry(w, r, s.serve) }))
 	t.Cleanup(func() {
 		s.server.CloseClientConnections()
 		s.server.Close()
@@ -60,6 +62,32 @@ func startTend(t testing.TB) *tend {
 		_ = s.Store.Close()
 	})
 	return s
+}
+
+// link is what lies between an operator and Tend.
+type link struct {
+	// cut has no request arrive, lossy no answer.
+	cut, lossy atomic.Bool
+}
+
+func (l *link) heal() {
+	l.cut.Store(false)
+	l.lossy.Store(false)
+}
+
+// carry passes a request on and its answer back, as far as they get.
+func (l *link) carry(w http.ResponseWriter, r *http.Request, serve http.HandlerFunc) {
+	if l.cut.Load() {
+		panic(http.ErrAbortHandler) // the connection ends
+	}
+	answer := httptest.NewRecorder()
+	serve(answer, r)
+	if l.cut.Load() || l.lossy.Load() {
+		panic(http.ErrAbortHandler)
+	}
+	maps.Copy(w.Header(), answer.Header())
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes())
 }
 
 // serve answers as Tend does, and notes what is sent and what comes.

@@ -45,6 +45,8 @@ type world struct {
 	name       string
 	user, flux client.Client
 	stop       func()
+	// others are namespaces that the operator watches besides its own.
+	others []string
 	// connection is how the operator connects; nil is as an administrator. elects has it hold the lease.
 	connection *rest.Config
 	elects     bool
@@ -65,7 +67,12 @@ func newWorld(t *testing.T) *world {
 // emptyWorld returns a world whose operator does not run yet.
 func emptyWorld(t *testing.T) *world {
 	t.Helper()
-	server := kubetest.Shared()
+	return worldOf(t, kubetest.Shared())
+}
+
+// worldOf returns a world with an API server, whose operator does not run yet.
+func worldOf(t *testing.T, server *kubetest.Server) *world {
+	t.Helper()
 	w := &world{T: t, Server: server, tend: startTend(t), namespace: server.Namespace(t), user: server.Client(t, "user"), flux: server.Client(t, "helm-controller")}
 	w.name = "east-" + w.namespace
 	t.Cleanup(w.remove)
@@ -110,7 +117,7 @@ func (w *world) watched() []string {
 	if w.connection != nil {
 		return nil
 	}
-	return []string{w.namespace}
+	return append([]string{w.namespace}, w.others...)
 }
 
 // restart ends the operator and starts another one, to which Tend sends again what the first has not answered: its lease is over.
