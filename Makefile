@@ -197,6 +197,22 @@ $(BIN)/kube-apiserver: tools/kube-apiserver/go.mod tools/kube-apiserver/go.sum
 .PHONY: kube-apiserver
 kube-apiserver: $(BIN)/kube-apiserver ## build bin/kube-apiserver, which the operator's tests run on
 
+# Flux's controllers are built from their modules in a module of their own: a quarter of an hour the first time, then from Go's cache.
+FLUX := $(BIN)/flux/helm-controller $(BIN)/flux/source-controller
+$(FLUX): tools/flux/go.mod tools/flux/go.sum
+	CGO_ENABLED=0 go build -C tools/flux -ldflags '-s -w' -o "$(abspath $@)" github.com/fluxcd/$(notdir $@)
+
+.PHONY: flux-controllers
+flux-controllers: $(FLUX) ## build bin/flux/helm-controller and source-controller, which the operator's stories run on
+
+.PHONY: test-flux
+test-flux: $(BIN)/kube-apiserver $(FLUX) ## test the operator with Flux's own controllers, on a real Kubernetes API server
+	@$(call gotestsum,test-flux,./internal/operator/fluxtest,,-tags flux -count=1)
+
+.PHONY: record-flux
+record-flux: $(BIN)/kube-apiserver $(FLUX) ## test-flux, and record what Flux says for the tests that play it
+	go test -vet=off -tags flux -count=1 -timeout 30m ./internal/operator/fluxtest -args -record
+
 KUBE := ./api/kube/... ./internal/operator/... ./cmd/tend-operator/...
 
 .PHONY: test-kube
@@ -281,7 +297,7 @@ check: ## what CI runs: format, modules, every test, lint, the race detector, an
 check-all: ## check, and everything that CI leaves out: hours
 	rm -f .ci/verified
 	$(MAKE) check
-	$(MAKE) cross-build test-long race mutants histories fuzz
+	$(MAKE) test-flux cross-build test-long race mutants histories fuzz
 	$(MAKE) simulate TIME=10m
 
 .PHONY: timings

@@ -1,0 +1,205 @@
+//go:build flux
+
+package fluxtest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"tend.dev/tend/internal/operator/kubetest"
+)
+
+var recording = flag.Bool("record", false, "write what Flux says to the recording that the played Flux is held to")
+
+// pages are the recorded steps of all tests.
+type pages struct {
+	mu    sync.Mutex
+	steps []kubetest.Step
+}
+
+var written pages
+
+var recordingPath = filepath.Join("..", "kubetest", kubetest.RecordingFile)
+
+// write writes the recording, if it was asked for. A run of a part of the tests replaces their steps alone.
+func (p *pages) write() error {
+	if !*recording {
+		return nil
+	}
+	all := p.steps
+	old, err := readRecording()
+	if err != nil {
+		return err
+	}
+	for _, step := range old {
+		if !slices.ContainsFunc(all, func(s kubetest.Step) bool { return s.Name == step.Name }) {
+			all = append(all, step)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b kubetest.Step) int { return cmp.Compare(a.Name, b.Name) })
+	text, err := json.MarshalIndent(all, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(recordingPath, append(text, '\n'), 0o644)
+}
+
+func readRecording() (steps []kubetest.Step, err error) {
+	text, err := os.ReadFile(recordingPath)
+	if err != nil {
+		return nil, err
+	}
+	return steps, json.Unmarshal(text, &steps)
+}
+
+// recorder collects what Flux says in a world, in order.
+type recorder struct {
+	w    *world
+	mu   sync.Mutex
+	said []kubetest.Said
+	// latest is the last status of each kind: a story has one object of a kind.
+	latest map[string]kubetest.Said
+}
+
+var kinds = []schema.GroupVersionKind{helmRelease, ociRepository, helmRepository, helmChart}
+
+// record watches all kinds of Flux in the world's namespace until the test ends.
+func record(w *world) *recorder {
+	r := &recorder{w: w, latest: map[string]kubetest.Said{}}
+	for _, kind := range kinds {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind)
+		watching, err := w.user.Watch(context.Background(), list, client.InNamespace(w.namespace))
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.Cleanup(watching.Stop)
+		go func() {
+			for event := range watching.ResultChan() {
+				if live, ok := event.Object.(*unstructured.Unstructured); ok && event.Type == watch.Modified {
+					r.add(live)
+				}
+			}
+		}()
+	}
+	return r
+}
+
+// add notes a status, if it is another one than the object's last.
+func (r *recorder) add(live *unstructured.Unstructured) {
+	said := plain(kubetest.SaidOf(live), r.w.namespace)
+	if len(said.Conditions) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !reflect.DeepEqual(r.latest[said.Kind], said) {
+		r.latest[said.Kind] = said
+		r.said = append(r.said, said)
+	}
+}
+
+// caughtUp waits until the recorder has seen what the objects say now.
+func (r *recorder) caughtUp() {
+	r.w.Helper()
+	kubetest.Eventually(r.w, "the recorder", func(ctx context.Context) error {
+		for _, kind := range kinds {
+			list := &unstructured.UnstructuredList{}
+			list.SetGroupVersionKind(kind)
+			if err := r.w.user.List(ctx, list, client.InNamespace(r.w.namespace)); err != nil {
+				return err
+			}
+			r.mu.Lock()
+			latest := r.latest[kind.Kind]
+			r.mu.Unlock()
+			for _, live := range list.Items {
+				if said := plain(kubetest.SaidOf(&live), r.w.namespace); len(said.Conditions) > 0 && !reflect.DeepEqual(said, latest) {
+					return fmt.Errorf("%s says %+v, the recorder has %+v", kind.Kind, said, latest)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// step ends a step of the story: all that Flux has said since the one before belongs to it. The last status of each kind must be
+// the recorded one.
+func (w *world) step(name string) {
+	w.Helper()
+	r := w.recorder
+	r.caughtUp()
+	r.mu.Lock()
+	step := kubetest.Step{Name: w.source + "/" + name, Said: r.said}
+	r.said = nil
+	r.mu.Unlock()
+	written.mu.Lock()
+	written.steps = append(written.steps, step)
+	written.mu.Unlock()
+	if *recording {
+		return
+	}
+	old, err := readRecording()
+	if err != nil {
+		w.Fatal(err)
+	}
+	at := slices.IndexFunc(old, func(s kubetest.Step) bool { return s.Name == step.Name })
+	if at < 0 {
+		w.Errorf("the step %s is not recorded: make record-flux", step.Name)
+		return
+	}
+	if diff := gocmp.Diff(last(old[at]), last(step)); diff != "" {
+		w.Errorf("at the end of %s, Flux says (+) another thing than was recorded (-); if it is right, make record-flux:\n%s", step.Name, diff)
+	}
+}
+
+// last returns the last conditions of each kind, without their messages.
+func last(step kubetest.Step) map[string][]string {
+	ends := map[string][]string{}
+	for _, said := range step.Said {
+		var conditions []string
+		for _, c := range said.Conditions {
+			conditions = append(conditions, c.String())
+		}
+		ends[said.Kind] = conditions
+	}
+	return ends
+}
+
+var (
+	digests   = regexp.MustCompile(`sha256:[0-9a-f]{64}|@[0-9a-f]{64}|\b[0-9a-f]{64}\b`)
+	buildTags = regexp.MustCompile(`(\d)\+[0-9a-f]{12}\b`)
+	addresses = regexp.MustCompile(`127\.\d+\.\d+\.\d+:\d+`)
+)
+
+// plain leaves out of a status what differs from run to run.
+func plain(said kubetest.Said, namespace string) kubetest.Said {
+	clean := func(text string) string {
+		text = strings.ReplaceAll(text, namespace, "NAMESPACE")
+		text = addresses.ReplaceAllString(digests.ReplaceAllString(text, "DIGEST"), "ADDRESS")
+		return buildTags.ReplaceAllString(text, "$1+DIGEST")
+	}
+	said.Attempted = clean(said.Attempted)
+	for i := range said.Conditions {
+		said.Conditions[i].Message = clean(said.Conditions[i].Message)
+	}
+	for i := range said.History {
+		said.History[i] = clean(said.History[i])
+	}
+	return said
+}
