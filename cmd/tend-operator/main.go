@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"tend.dev/tend/internal/operator"
@@ -54,10 +55,17 @@ func run() error {
 	flag.DurationVar(&opts.PollWait, "agent-poll-interval", 30*time.Second, "how long one request for jobs waits for one, at most 5m")
 	flag.StringVar(&opts.CredentialsSecret, "agent-credentials-secret", "", "the Secret with the control plane's credentials; vworkspace-agent-credentials if empty")
 	show := flag.Bool("version", false, "print the version and exit")
+	flag.Usage = usage
+	if len(os.Args) > 1 && os.Args[1] == "detach" {
+		return runDetach(os.Args[2:])
+	}
 	flag.Parse()
 	if *show {
 		fmt.Println(version.Version)
 		return nil
+	}
+	if flag.NArg() > 0 {
+		return fmt.Errorf("%q is no command: the only one is detach; tend-operator --help lists the flags", flag.Arg(0))
 	}
 	boundMemory()
 	opts.Policy.AnyNamespace = !*gated
@@ -67,9 +75,17 @@ func run() error {
 	opts.NoAgent, opts.Version = !*polls, version.Version
 	opts.ApprovalSecret = []byte(*approval)
 	ctrl.SetLogger(logr.FromSlogHandler(opts.Logger.Handler()))
-	config, err := ctrl.GetConfig()
+	config, err := connection()
 	if err != nil {
-		return fmt.Errorf("find the Kubernetes API: %w: run it in a pod, or set KUBECONFIG", err)
+		return err
 	}
 	return operator.Run(ctrl.SetupSignalHandler(), config, opts)
+}
+
+func connection() (*rest.Config, error) {
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the Kubernetes API: %w: run it in a pod, or set KUBECONFIG", err)
+	}
+	return config, nil
 }
