@@ -1,5 +1,6 @@
 // Command kuberender prints the objects of an installation of the operator as YAML, as Helm's or Kustomize's own library renders
-// them. Tests apply them to an API server. It is a module of its own, so that neither library gets into Tend.
+// them, or has Helm's library install them. Tests apply them to an API server. It is a module of its own, so that neither library
+// gets into Tend.
 package main
 
 import (
@@ -32,8 +33,11 @@ func run(args []string, in io.Reader, out io.Writer) error {
 		return kustomize(args[1], out)
 	case len(args) == 3 && args[0] == "helm":
 		return helm(args[1], args[2], in, out)
+	case len(args) > 3 && args[0] == "release":
+		return release(args[1:], in, out)
 	}
-	return errors.New("usage: kuberender kustomize FOLDER | kuberender helm CHART NAMESPACE <VALUES")
+	return errors.New("usage: kuberender kustomize FOLDER | kuberender helm CHART NAMESPACE <VALUES | " +
+		"kuberender release install|upgrade|uninstall CHART NAMESPACE [OPTIONS OF HELM] <VALUES")
 }
 
 func kustomize(folder string, out io.Writer) error {
