@@ -207,10 +207,11 @@ func TestSuspended(t *testing.T) {
 	})
 }
 
-// TestVersions: versions with a v and with build metadata are installed and upgraded like any other.
+// TestVersions: versions with a v and with build metadata are installed and upgraded like any other. Two that differ in build
+// metadata alone are one to Flux.
 func TestVersions(t *testing.T) {
 	each(t, func(w *world) {
-		versions := []string{"v1.0.0", "v1.0.1", "1.1.0+build.1", "1.1.0+build.2"}
+		versions := []string{"v1.0.0", "v1.0.1", "1.1.0+build.1", "1.2.0+build.2"}
 		for i, version := range versions {
 			w.push(version, false)
 			if i == 0 {

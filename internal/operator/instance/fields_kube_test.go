@@ -99,7 +99,7 @@ func TestDriftIsLeftAlone(t *testing.T) {
 	w := newWorld(t, kubetest.Shared())
 	w.operate()
 	w.web()
-	w.installs("Ready=True/InstallSucceeded")
+	w.installs("Ready=True/InstallSucceeded", "Released=True/InstallSucceeded")
 	w.says("Ready=True/HelmReleaseReady")
 	kubetest.Eventually(t, "edit", func(ctx context.Context) error {
 		release, err := w.get(ctx, helmRelease, "web")
@@ -111,7 +111,7 @@ func TestDriftIsLeftAlone(t *testing.T) {
 		}
 		return w.user.Update(ctx, release)
 	})
-	w.installs("Ready=True/UpgradeSucceeded")
+	w.installs("Ready=True/UpgradeSucceeded", "Released=True/UpgradeSucceeded")
 	w.says("Degraded=True/Drifted", "Ready=True/HelmReleaseReady")
 	release, err := w.get(t.Context(), helmRelease, "web")
 	if err != nil {

@@ -46,7 +46,7 @@ func TestLifeOfAnInstance(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.says("Ready=Unknown/Reconciling") // Flux still says Ready=True, of the release before
-	w.installs("Released=False/UpgradeFailed", "Ready=False/UpgradeFailed", "Stalled=True/RetriesExceeded")
+	w.installs("Ready=False/RollbackSucceeded", "Released=False/UpgradeFailed", "Remediated=True/RollbackSucceeded", "Stalled=True/RetriesExceeded")
 	w.says("Ready=False/HelmReleaseFailed", "Degraded=True/HelmReleaseFailed")
 	w.installs("Ready=True/UpgradeSucceeded", "Released=True/UpgradeSucceeded")
 	w.says("Ready=True/HelmReleaseReady", "Degraded=False/Recovered")
@@ -213,6 +213,6 @@ func TestKindsAppearLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.exists(helmRelease, "web")
-	w.installs("Ready=True/InstallSucceeded")
+	w.installs("Ready=True/InstallSucceeded", "Released=True/InstallSucceeded")
 	w.says("Blocked=False/Unblocked", "Ready=True/HelmReleaseReady")
 }

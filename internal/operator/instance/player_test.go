@@ -126,9 +126,10 @@ func (w *world) says(conditions ...string) {
 }
 
 // play has Flux write the status of an object as its controllers do: by the status subresource, conditions replaced,
-// each condition with the generation that it is of. lag is how many generations Flux is behind.
+// each condition with the generation that it is of. lag is how many generations Flux is behind. The real ones were seen to say it.
 func (w *world) play(kind schema.GroupVersionKind, name string, lag int64, conditions ...string) {
 	w.Helper()
+	kubetest.Recorded(w, kind.Kind, conditions...)
 	kubetest.Eventually(w, "status of "+kind.Kind, func(ctx context.Context) error {
 		live, err := w.get(ctx, kind, name)
 		if err != nil {
@@ -178,7 +179,7 @@ func (w *world) chart(ctx context.Context, live *unstructured.Unstructured, stat
 // installs has Flux fetch the chart, and say something of the release.
 func (w *world) installs(conditions ...string) {
 	w.Helper()
-	w.play(ociRepository, "web-source", 0, "Ready=True/Succeeded")
+	w.play(ociRepository, "web-source", 0, "ArtifactInStorage=True/Succeeded", "Ready=True/Succeeded")
 	w.play(helmRelease, "web", 0, conditions...)
 }
 

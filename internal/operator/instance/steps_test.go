@@ -61,9 +61,9 @@ func TestSecondReconcileWritesNothing(t *testing.T) {
 		}
 	}
 	stage("new", 4) // the finalizer, the source, the release, the status
-	w.installs("Ready=True/InstallSucceeded")
+	w.installs("Ready=True/InstallSucceeded", "Released=True/InstallSucceeded")
 	stage("ready", 1)
-	w.installs("Released=False/UpgradeFailed", "Ready=False/UpgradeFailed")
+	w.installs("Ready=False/UpgradeFailed", "Reconciling=True/Progressing", "Released=False/UpgradeFailed")
 	stage("failed", 1)
 }
 

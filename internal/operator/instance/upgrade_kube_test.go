@@ -68,7 +68,7 @@ func TestUpgradeHoldsUntilTheSpecChanges(t *testing.T) {
 	if err := w.user.Status().Update(t.Context(), operation); err != nil {
 		t.Fatal(err)
 	}
-	w.installs("Ready=True/UpgradeSucceeded")
+	w.installs("Ready=True/UpgradeSucceeded", "Released=True/UpgradeSucceeded")
 	w.says("Ready=True/HelmReleaseReady", "Degraded=False/Recovered")
 	installed("5.0.0", true)
 	if instance, err = w.instance(t.Context()); err != nil {
