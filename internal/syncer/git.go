@@ -207,10 +207,13 @@ func noProgram(name, pack string) error {
 		"the source needs the program %s, which the server's machine lacks", name)
 }
 
+// cannotRunSSH is what git, or its shell, says where there is no ssh.
+var cannotRunSSH = regexp.MustCompile(`cannot run ssh|ssh: .*not found`)
+
 // lacksSSH reports whether a call of git failed because there is no ssh.
 func lacksSSH(said []byte) bool {
 	_, err := exec.LookPath("ssh")
-	return err != nil && bytes.Contains(said, []byte("ssh"))
+	return err != nil && cannotRunSSH.Match(said)
 }
 
 // shown returns a message of git without what is of no use in it, or secret: that before it is cut.

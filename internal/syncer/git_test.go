@@ -104,6 +104,8 @@ func TestMissingPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wantFault("no ssh", api.SyncSpec{Git: "ssh://git@example.com/x.git"}, api.ReasonFetchFailed, "needs the program ssh", "install openssh-client")
+	lay(t, folder, map[string]string{"git": "#!/bin/sh\necho \"fatal: repository 'https://example.com/sshd-config/' not found\" >&2\nexit 128\n"})
+	w.wantFault("a name with ssh", api.SyncSpec{Git: "https://example.com/sshd-config"}, api.ReasonFetchFailed, "sshd-config/' not found")
 }
 
 // TestSignatures: with allowed signers, a commit or the tag that names it has an ssh signature of one of them.

@@ -34,6 +34,9 @@ func merge(stored records.Read[api.Object], declared api.Object, opts ApplyOptio
 		// Labels and annotations have no owners: an apply sets them as a whole, other managers only on what they created.
 		next.Metadata.Labels = declared.Metadata.Labels
 		next.Metadata.Annotations = declared.Metadata.Annotations
+		if denied := old.Metadata.Annotations[annotationCancel]; denied != "" && old.Kind == api.KindOperation { // for good
+			next.Metadata.Annotations = with(next.Metadata.Annotations, annotationCancel, denied)
+		}
 	}
 	owned, err := opts.own(old, next, now, nil)
 	if err != nil {

@@ -85,6 +85,9 @@ func Digest(parameters []byte) (string, error) {
 			return "", fmt.Errorf("read the parameters: %w", err)
 		}
 	}
+	if values == nil { // null
+		values = map[string]any{}
+	}
 	plain, err := json.Marshal(values)
 	if err != nil {
 		return "", fmt.Errorf("write the parameters: %w", err)

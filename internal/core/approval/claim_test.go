@@ -80,6 +80,15 @@ func digest(t *testing.T, parameters string) string {
 	return text
 }
 
+// TestDigestOfNone: an operation without parameters has those of the empty object, however that is written.
+func TestDigestOfNone(t *testing.T) {
+	for _, none := range []string{"", "null", " {} "} {
+		if got, want := digest(t, none), digest(t, "{}"); got != want {
+			t.Errorf("%q: %s, want %s", none, got, want)
+		}
+	}
+}
+
 // TestSignWritesWhatOthersRead compares with a body that was written by hand: sorted keys and no spaces.
 func TestSignWritesWhatOthersRead(t *testing.T) {
 	text, err := approval.Sign(approval.Claim{At: "2026-11-25T12:00:00Z", By: "ada", Expires: 1_800_000_060, Operation: "restore", Request: 7}, secret)

@@ -217,7 +217,7 @@ func (r *report) compared(event pull.Event, reported time.Time) bool {
 		return false
 	}
 	next := api.ClusterLive{
-		Key: event.State.Key, Missing: event.State.Missing, Deleting: event.State.Deleting, UID: short(event.ResourceRef.UID, maxWord), At: reported.UTC(),
+		Key: short(event.State.Key, maxText), Missing: event.State.Missing, Deleting: event.State.Deleting, UID: short(event.ResourceRef.UID, maxWord), At: reported.UTC(),
 	}
 	for _, d := range event.State.Differences[:min(len(event.State.Differences), maxDifferences)] {
 		next.Differences = append(next.Differences, api.ClusterDifference{

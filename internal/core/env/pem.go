@@ -5,8 +5,12 @@ import (
 	"strings"
 )
 
-// isCertificate reports whether a value is what an ingress names in tls: a certificate or a private key, in PEM.
+// isCertificate reports whether a value is what an ingress names in tls: a certificate or a private key, in PEM, after other blocks too, such as EC PARAMETERS.
 func isCertificate(value string) bool {
-	block, _ := pem.Decode([]byte(value))
-	return block != nil && (block.Type == "CERTIFICATE" || strings.HasSuffix(block.Type, "PRIVATE KEY"))
+	for block, rest := pem.Decode([]byte(value)); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type == "CERTIFICATE" || strings.HasSuffix(block.Type, "PRIVATE KEY") {
+			return true
+		}
+	}
+	return false
 }

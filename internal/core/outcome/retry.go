@@ -8,7 +8,10 @@ import (
 
 // lasting are the reasons of what has ended for good: Tend doesn't try it again by itself, and the message names the
 // command that does.
-var lasting = []string{api.ReasonRunFailed, api.ReasonReleaseCommandFailed, api.ReasonRolledBack}
+var lasting = []string{
+	api.ReasonRunFailed, api.ReasonReleaseCommandFailed, api.ReasonRolledBack, api.ReasonLabFailed,
+	api.ReasonDrifted, api.ReasonMissing, api.ReasonTerminating, // a cluster heals by its own clock, or only reports
+}
 
 // Retry reports whether an apply that changes nothing of an object asks for another try: the last answer about it is a
 // failure, and that answer is older than the apply. An object that converged, or is on its way, needs none. An operation is
@@ -20,6 +23,9 @@ func Retry(object api.Object) (bool, error) {
 	status, err := api.DecodeStatus[api.WorkloadStatus](object)
 	if err != nil {
 		return false, err
+	}
+	if status.Rollout != nil && status.Rollout.Failed != nil {
+		return false, nil // the version was rolled back, whatever else is the matter now
 	}
 	awaited := api.Awaited{Ref: object.Ref(), Revision: object.Metadata.Revision, Built: object.Tree() != ""}
 	all, err := Judge([]api.Awaited{awaited}, func(api.Ref) Observed { return Observed{Found: true, Object: object} })

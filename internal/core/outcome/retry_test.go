@@ -47,6 +47,9 @@ func TestRetry(t *testing.T) {
 		"release command": {"tend restart runs it again", api.KindDeployment, `{}`, trouble(api.ReasonReleaseCommandFailed), api.RolloutComplete, false},
 		"run":             {"tend run runs it again", api.KindJob, `{"run_on_release":true}`, ownRun, "", false},
 		"asked run":       {"an apply of it waits for no run", api.KindJob, `{}`, ownRun, "", false},
+		"lab":             {"it ran once", api.KindLab, `{}`, trouble(api.ReasonLabFailed), "", false},
+		"missing":         {"the cluster heals it by its own clock, or only reports it", api.KindApplicationInstance, `{}`, trouble(api.ReasonMissing), "", false},
+		"drifted":         {"so it does here", api.KindApplicationInstance, `{}`, trouble(api.ReasonDrifted), "", false},
 		"operation":       {"it is carried out once", api.KindOperation, `{}`, trouble("Failed"), "", false},
 		"well":            {"nothing is to be done", api.KindDeployment, `{}`, well, api.RolloutComplete, false},
 		"new":             {"it is not seen yet", api.KindDeployment, `{}`, nil, "", false},
@@ -57,6 +60,16 @@ func TestRetry(t *testing.T) {
 			t.Fatal(err)
 		}
 		object := api.Object{Kind: tc.kind, Scope: "prod", Name: "web", Spec: []byte(tc.spec), Status: raw, Metadata: api.Metadata{Revision: 10, Generation: 2}}
+		if tc.want { // what was rolled back is not tried again because something else is the matter too
+			status.Rollout.Failed = &api.FailedRollout{}
+			turned := object
+			if turned.Status, err = json.Marshal(status); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := Retry(turned); err != nil || got {
+				t.Errorf("%s, of a version that was rolled back: %v, %v; want false", name, got, err)
+			}
+		}
 		if got, err := Retry(object); err != nil || got != tc.want {
 			t.Errorf("%s: %s: %v, %v; want %v", name, tc.reason, got, err, tc.want)
 		}
