@@ -32,6 +32,7 @@ var (
 		{name: "waits for the source", status: flux("Ready=False/SourceNotReady", "Reconciling=True/Progressing")},
 		{name: "works", status: version(flux("Ready=Unknown/Progressing", "Reconciling=True/Progressing"), "1.2.3+aa")},
 		{name: "ready", status: version(flux("Ready=True/UpgradeSucceeded", "Released=True/UpgradeSucceeded"), "1.2.3+aa")},
+		{name: "ready, reconciles", status: version(flux("Ready=True/UpgradeSucceeded", "Released=True/UpgradeSucceeded", "Reconciling=True/Progressing"), "1.2.3+aa")},
 		{name: "ready, v1.2.3", status: version(flux("Ready=True/UpgradeSucceeded"), "v1.2.3+aa")},
 		{name: "ready, of another version", status: version(flux("Ready=True/UpgradeSucceeded"), "1.2.2+aa")},
 		{name: "ready, of another digest", status: version(flux("Ready=True/UpgradeSucceeded"), "1.2.3+bb")},
@@ -175,6 +176,8 @@ func TestTableHolds(t *testing.T) {
 						t.Errorf("%s: it is Ready", name)
 					case ready && oci && strings.Contains(release.name, "of another") && source.name != "fetches": // which it has not finished
 						t.Errorf("%s: an answer of the chart before speaks for this one", name)
+					case ready && !suspended && release.name == "ready, reconciles": // suspended ones were ready before
+						t.Errorf("%s: the action before speaks for the one that has begun", name)
 					case ready && !suspended && strings.Contains(release.name, "lags"):
 						t.Errorf("%s: an answer of the generation before speaks for this one", name)
 					case oci && strings.Contains(release.name, "of another version") && is["Degraded"].Reason == "HelmReleaseFailed":

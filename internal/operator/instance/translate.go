@@ -136,6 +136,8 @@ func (f fluxState) ready() (status metav1.ConditionStatus, reason, message strin
 		return metav1.ConditionFalse, appsv1alpha1.ReadyChartUnreachable, why
 	case f.outdated(), ready.Reason == fluxSourceNotReady:
 		return metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, waiting
+	case ready.Status == metav1.ConditionTrue && f.said("Reconciling").Status == metav1.ConditionTrue && !f.wasReady:
+		return metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, waiting // an action has begun; Ready is of the one before
 	case ready.Status == metav1.ConditionTrue:
 		return metav1.ConditionTrue, appsv1alpha1.ReadyHelmReleaseReady, ready.Message
 	case failure != "": // also while Flux tries again
