@@ -33,6 +33,8 @@ type Agent struct {
 	beside     beside
 	reports    *reporter
 	stops      *operations
+	// looks are those at who writes beside the pods.
+	looks      *operations
 	pulls      *pulls
 	builds     *builds
 	lastLogs   *lastLogs
@@ -68,6 +70,7 @@ func New(o Options) *Agent {
 		opts: o, log: o.Logger.With("node", o.Node), control: o.Control, runtime: o.Runtime,
 		containers: newContainers(o.Runtime, o.Now),
 		stops:      newOperations(o.Stops),
+		looks:      newOperations(1),
 		releases:   newReleases(o.Control, o.Assets, o.Controller),
 		secrets:    newSecrets(o.Memory),
 		successors: newWaiters(),
@@ -99,7 +102,7 @@ func New(o Options) *Agent {
 		DrainTime: o.DrainTime, Logger: a.log, Metrics: o.Metrics,
 	})
 	members := []engine.Member{
-		a.reports, a.stops, a.pulls.operations, a.builds.operations, a.lastLogs.operations, a.keeper.operations,
+		a.reports, a.stops, a.looks, a.pulls.operations, a.builds.operations, a.lastLogs.operations, a.keeper.operations,
 		engine.NewMember(a.keeper.sweep), engine.NewMember(a.beat), a.machine, a.watcher, engine.NewMember(a.prober.Run),
 	}
 	members = append(members, a.heldBack(engine.NewMember(a.sweepSecrets), a.former, a.images, a.tasks)...)

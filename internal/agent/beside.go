@@ -3,12 +3,16 @@ package agent
 import (
 	"context"
 	"sync"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/healing"
 	"tend.dev/tend/internal/core/volumes"
 	"tend.dev/tend/internal/runtime"
 )
+
+// longestLookBeside bounds one look at who writes beside the pods.
+const longestLookBeside = 30 * time.Second
 
 // beside holds the containers of other programs that write to what running pods write to, by task. No start of Tend's
 // let them: they were started later, or the engine started the pod again by its restart policy. They can't be refused
@@ -47,7 +51,21 @@ func (b *beside) replace(seen map[string]volumes.Writer) (changed []string) {
 	return changed
 }
 
-// lookBeside asks the engine who writes beside the pods. It is part of every comparison with the engine's full list.
+// beginLookBeside looks who writes beside the pods after every comparison with the engine's full list, one look at a time.
+// The comparison neither waits for it nor fails with it: pods need the list, not this.
+func (a *Agent) beginLookBeside(from context.Context) {
+	a.looks.begin(from, "look beside", func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, longestLookBeside)
+		defer cancel()
+		return a.lookBeside(ctx)
+	}, func(err error) {
+		if err != nil {
+			a.log.Warn("who else writes to the volumes of pods was not found out; tried again", "error", err)
+		}
+	})
+}
+
+// lookBeside asks the engine who writes beside the pods.
 func (a *Agent) lookBeside(ctx context.Context) error {
 	neighbours, ok := runtime.As[runtime.Neighbours](a.runtime)
 	if !ok {

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tend.dev/tend/internal/core/volumes"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/hollow"
 )
@@ -15,6 +16,17 @@ type deaf struct {
 	events      *atomic.Bool
 	mute        *atomic.Bool
 	outputDelay *atomic.Int64
+	writers     func(context.Context) error
+}
+
+// SecondWriters asks harness.writers first, if it is set.
+func (d *deaf) SecondWriters(ctx context.Context) (map[string]volumes.Writer, error) {
+	if d.writers != nil {
+		if err := d.writers(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return d.Runtime.SecondWriters(ctx)
 }
 
 func (d *deaf) Create(ctx context.Context, spec runtime.ContainerSpec) (runtime.Container, error) {

@@ -53,6 +53,8 @@ type harness struct {
 	mute atomic.Bool
 	// outputDelay is how long the engine takes to return a container's output.
 	outputDelay atomic.Int64
+	// writers is called, if set, when the agent asks for all second writers; its error is the answer.
+	writers func(context.Context) error
 	// memory is the folder of secret files; env the merged environment of releases, as JSON.
 	memory, env string
 	// builder builds images, if it is set.
@@ -95,7 +97,7 @@ func (l *harness) start() {
 	logger := slog.New(slog.DiscardHandler)
 	l.view = view.New(l.store, view.Options{Decode: records.Decode, Indexes: records.Indexes, Logger: logger})
 	control, disconnect := l.connect(local.New(local.Options{Store: l.store, View: l.view, Keys: plain{}, ImageOf: l.imageOf}), logger)
-	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf, mute: &l.mute, outputDelay: &l.outputDelay}
+	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf, mute: &l.mute, outputDelay: &l.outputDelay, writers: l.writers}
 	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder, Builder: l.builder, Ask: l.asker, Spool: l.spool, Room: l.room,
 		Former: l.former, Cleared: func() error { l.cleared.Add(1); return nil }}
 	if l.kept != "" {

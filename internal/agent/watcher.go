@@ -200,5 +200,6 @@ func (l *lister) compare(ctx context.Context, gap bool) error {
 		l.agent.serving.changed() // the containers may have other addresses now
 	}
 	l.agent.machine.refresh()
-	return l.agent.lookBeside(ctx)
+	l.agent.beginLookBeside(ctx)
+	return nil
 }

@@ -1,6 +1,8 @@
 package agent_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -111,4 +113,29 @@ func TestAWriterThatComesLater(t *testing.T) {
 			t.Errorf("it has stopped, and the pod says %q, next %q", got.Message, got.Next)
 		}
 	})
+}
+
+// TestTheLookForOtherWritersHoldsNothing: while it fails, and while it gets no answer, pods are created, and what became of
+// them is noticed by the full list; the agent also stops.
+func TestTheLookForOtherWritersHoldsNothing(t *testing.T) {
+	for name, look := range map[string]func(context.Context) error{
+		"it fails":         func(context.Context) error { return errors.New("list the volumes: a plugin is gone") },
+		"it never answers": func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newHarness(t)
+				l.writers = look
+				l.start()
+				defer l.close()
+				task := l.deploy(taskID(1), mounting("shop_db:/data"))
+				l.pass(time.Second)
+				l.want(task, api.TaskRunning, true, "")
+				l.deaf.Store(true)
+				l.must(l.engine.StopByHand(task.ContainerName()))
+				l.pass(time.Minute)
+				l.wantContainer(task, runtime.StateRunning)
+			})
+		})
+	}
 }

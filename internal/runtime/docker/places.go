@@ -2,14 +2,13 @@ package docker
 
 import (
 	"context"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/api/types/volume"
 	"github.com/moby/moby/client"
 
 	"tend.dev/tend/api"
@@ -24,24 +23,40 @@ type places struct {
 	volumes map[string]string
 	// folders are the folders that volumes bind, by the volume.
 	folders map[string]string
+	paths   *paths
 }
 
 func listPlaces(ctx context.Context, engine *client.Client, local bool) (places, error) {
-	p := places{local: local, volumes: map[string]string{}, folders: map[string]string{}}
 	list, err := engine.VolumeList(ctx, client.VolumeListOptions{})
 	if err != nil {
-		return p, fault("list the volumes", err)
+		return places{}, fault("list the volumes", err)
 	}
-	for _, v := range list.Items {
+	return placesOf(list.Items, local, hostPaths), nil
+}
+
+// placesOf never looks at a volume itself: what is mounted there may not answer. Links are looked for in the engine's folder
+// of volumes alone.
+func placesOf(list []volume.Volume, local bool, at *paths) places {
+	p := places{local: local, volumes: map[string]string{}, folders: map[string]string{}, paths: at}
+	roots := map[string]string{}
+	for _, v := range list {
 		if device := v.Options["device"]; v.Driver == "local" && path.IsAbs(device) && binds(v.Options["o"]) {
-			p.folders[v.Name] = realFolder(device, local)
+			p.folders[v.Name] = p.realFolder(device)
 		}
-		if v.Mountpoint != "" {
-			p.volumes[path.Clean(v.Mountpoint)] = v.Name
-			p.volumes[realFolder(v.Mountpoint, local)] = v.Name
+		if v.Mountpoint == "" {
+			continue
+		}
+		folder := path.Clean(v.Mountpoint)
+		p.volumes[folder] = v.Name
+		if within := path.Join(v.Name, "_data"); v.Driver == "local" && strings.HasSuffix(folder, "/"+within) {
+			root := strings.TrimSuffix(folder, "/"+within)
+			if _, known := roots[root]; !known {
+				roots[root] = p.realFolder(root)
+			}
+			p.volumes[path.Join(roots[root], within)] = v.Name
 		}
 	}
-	return p, nil
+	return p
 }
 
 // binds reports whether the mount options of a volume make it a folder of the host.
@@ -52,8 +67,12 @@ func binds(options string) bool {
 // of returns the one name of a volume, or of a folder; empty for a file, which holds no data folder.
 func (p places) of(source string) string {
 	if path.IsAbs(source) {
-		source = realFolder(source, p.local)
-		if name, is := p.volumes[source]; is {
+		name, is := p.volumes[path.Clean(source)]
+		if !is {
+			source = p.realFolder(source)
+			name, is = p.volumes[source]
+		}
+		if is {
 			source = name
 		}
 	}
@@ -112,16 +131,9 @@ func (p places) shared(declared string) string {
 
 // realFolder returns the folder a path leads to; empty for a file, which holds no data folder. The folders of another
 // machine are taken by their paths.
-func realFolder(source string, local bool) string {
-	source = path.Clean(source)
-	if !local {
-		return source
-	}
-	if info, err := os.Stat(source); err == nil && !info.IsDir() {
-		return ""
-	}
-	if resolved, err := filepath.EvalSymlinks(source); err == nil {
-		return resolved
+func (p places) realFolder(source string) string {
+	if source = path.Clean(source); p.local {
+		return p.paths.resolve(source)
 	}
 	return source
 }
