@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/rollout"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/hollow"
@@ -136,20 +137,31 @@ func TestCrashBeforeARemoval(t *testing.T) {
 	})
 }
 
-// TestLogsThatAreNotKept: what goes with its object.
+// TestLogsThatAreNotKept: what goes with its object. The reason is the planner's.
 func TestLogsThatAreNotKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newHarness(t, hollow.Options{Behaviour: func(runtime.ContainerSpec) hollow.Behaviour {
-			return hollow.Behaviour{Output: []string{"listening"}}
-		}})
-		l.kept = t.TempDir()
-		l.start()
-		defer l.close()
-		task := l.deploy(taskID(1), func(task *api.Task, _ *api.DeploymentSpec) { task.OwnerUID = "uid-1" })
-		l.settle()
-		l.commit(records.NewTxn("test").RaiseTask(l.snapshot().Task(task.ID), api.DesiredRemoved, api.ReasonDeleted, time.Now()))
-		l.pass(time.Second)
-		l.wantContainers(0)
-		l.wantKept(task)
-	})
+	for name, ordered := range map[string]bool{"a deployment": false, "a statefulset": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newHarness(t, hollow.Options{Behaviour: func(runtime.ContainerSpec) hollow.Behaviour {
+					return hollow.Behaviour{Output: []string{"listening"}}
+				}})
+				l.kept = t.TempDir()
+				l.start()
+				defer l.close()
+				task := l.deploy(taskID(1), func(task *api.Task, _ *api.DeploymentSpec) { task.OwnerUID = "uid-1" })
+				l.settle()
+				slot := rollout.Slot{ID: "0", Task: task.ID, Placed: true, Desired: api.DesiredRunning, State: api.TaskRunning, CreatedAt: task.CreatedAt}
+				plan := rollout.Decide(rollout.Desired{Deleting: true, Ordered: ordered}, []rollout.Slot{slot}, time.Now())
+				if len(plan.Actions) != 1 || plan.Actions[0].Verb != rollout.Shutdown {
+					t.Fatalf("the plan is %v", plan.Actions)
+				}
+				l.commit(records.NewTxn("test").RaiseTask(l.snapshot().Task(task.ID), api.DesiredShutdown, plan.Actions[0].Reason, time.Now()))
+				l.settle()
+				l.raise(task, api.DesiredRemoved)
+				l.pass(time.Second)
+				l.wantContainers(0)
+				l.wantKept(task)
+			})
+		})
+	}
 }

@@ -60,11 +60,10 @@ func (p *planner) clear(s *Slot, reason string) {
 
 // deletion stops and forgets everything, including frozen and kept slots.
 func (p *planner) deletion() {
-	const reason = "the object is being deleted"
 	for _, s := range p.live {
-		p.stop(s, reason)
+		p.stop(s, api.ReasonDeleted)
 	}
 	for _, s := range p.ended {
-		p.clear(s, reason)
+		p.clear(s, api.ReasonDeleted)
 	}
 }
