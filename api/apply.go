@@ -1,5 +1,10 @@
 package api
 
+import (
+	"strconv"
+	"time"
+)
+
 // Limits of one apply. What exceeds them is refused before anything is stored.
 const (
 	// MaxApplyBytes bounds the body of an apply.
@@ -12,6 +17,18 @@ const (
 // object unchanged and in trouble. The image is looked for (and pulled) again although its reference did not change, and
 // pods that failed before don't count any more.
 const StampPull = "pull"
+
+// NewNonce returns the nonce of what a person asked for at a time.
+func NewNonce(now time.Time) string { return strconv.FormatInt(now.UnixMilli(), 36) }
+
+// NonceTime returns when a nonce was made; zero for what is none.
+func NonceTime(nonce string) time.Time {
+	at, err := strconv.ParseInt(nonce, 36, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(at).UTC()
+}
 
 // ApplyRequest asks that objects be stored as they are. On the wire the objects are the body (JSON or YAML, a list or
 // a single one) and the rest are query parameters.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"tend.dev/tend/api"
@@ -191,7 +190,7 @@ func stampsAfter(old api.Object, changes []api.FieldChange, opts ApplyOptions, n
 		stamps[api.StampApplySet] = opts.Set // another manager may prune only what it created
 	}
 	if opts.Force {
-		stamps[api.StampPull] = strconv.FormatInt(now.UnixMilli(), 36)
+		stamps[api.StampPull] = api.NewNonce(now)
 	}
 	if opts.Force || asksForRelease(changes) {
 		// A rollback's pin holds until the spec changes; a change of replicas doesn't count.

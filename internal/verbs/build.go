@@ -3,7 +3,6 @@ package verbs
 import (
 	"context"
 	"maps"
-	"strconv"
 	"time"
 
 	"tend.dev/tend/api"
@@ -86,7 +85,7 @@ func (p *placed) stampBuild(snap records.Snapshot, force, confined bool, now tim
 	wanted := api.NewImageBuild(stamps[api.StampBuild], build)
 	p.result.Build = wanted.ID
 	if buildFailed(snap, p.next.Ref(), *wanted) {
-		stamps[api.StampPull] = nonceOf(now) // applying the same again can only mean to retry the build
+		stamps[api.StampPull] = api.NewNonce(now) // applying the same again can only mean to retry the build
 	}
 }
 
@@ -95,14 +94,12 @@ func stampOfTree(before, tree string, force bool, now time.Time) string {
 	was := api.Object{Metadata: api.Metadata{Stamps: map[string]string{api.StampBuild: before}}}
 	switch {
 	case force:
-		return tree + "#" + nonceOf(now)
+		return tree + "#" + api.NewNonce(now)
 	case was.Tree() == tree:
 		return before
 	}
 	return tree
 }
-
-func nonceOf(now time.Time) string { return strconv.FormatInt(now.UnixMilli(), 36) }
 
 // buildFailed reports whether the last report of a node on a build is that it failed.
 func buildFailed(snap records.Snapshot, ref api.Ref, build api.ImageBuild) bool {

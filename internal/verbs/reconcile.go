@@ -23,7 +23,7 @@ func (s *Service) Reconcile(ctx context.Context, target Target, actor string) (a
 		if next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps); next.Metadata.Stamps == nil {
 			next.Metadata.Stamps = map[string]string{}
 		}
-		next.Metadata.Stamps[api.StampPull] = nonceOf(s.opts.Now())
+		next.Metadata.Stamps[api.StampPull] = api.NewNonce(s.opts.Now())
 		next.Metadata.Change = &api.Change{Verb: "reconcile", Actor: actor}
 		decided := unchanged("reconcile", object)
 		decided.write(object, next, s.opts.Now())

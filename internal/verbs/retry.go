@@ -29,7 +29,7 @@ func (d *applyDecision) retry(snap records.Snapshot, opts ApplyOptions, now time
 			return err
 		}
 		if p.result.Retried {
-			p.next.Metadata.Stamps = with(p.next.Metadata.Stamps, api.StampPull, nonceOf(now))
+			p.next.Metadata.Stamps = with(p.next.Metadata.Stamps, api.StampPull, api.NewNonce(now))
 		}
 	}
 	return nil

@@ -25,7 +25,8 @@ func TestWhatFailedIsTriedAgainWhenAnApplyAsks(t *testing.T) {
 	}
 	began := l.now
 	delete(l.fails, "v1")
-	l.stamp(api.StampPull, "again")
+	again := api.NewNonce(l.now)
+	l.stamp(api.StampPull, again)
 	l.looks()
 	if c := l.condition(api.ConditionDegraded); c.Status != api.ConditionFalse || c.Message != "" {
 		t.Errorf("the first look still says: %+v", c)
@@ -35,7 +36,7 @@ func TestWhatFailedIsTriedAgainWhenAnApplyAsks(t *testing.T) {
 	}
 	l.runAgent()
 	l.looks()
-	if live := l.live(); len(live) != 1 || live[0].Pull != "again" || l.now.Sub(began) >= minWait {
+	if live := l.live(); len(live) != 1 || live[0].Pull != again || l.now.Sub(began) >= minWait {
 		t.Errorf("after %s: %+v", l.now.Sub(began), live)
 	}
 	l.settle()

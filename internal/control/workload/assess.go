@@ -63,6 +63,7 @@ func (o observed) desired(t target) rollout.Desired {
 		Target:   rollout.Version{Release: t.release.ID, Restart: o.stamp(api.StampRestart)},
 		Strategy: o.strategy(need),
 		Pull:     o.stamp(api.StampPull),
+		PulledAt: api.NonceTime(o.stamp(api.StampPull)),
 		Frozen:   map[string]bool{},
 		KeepDead: keepDead,
 

@@ -134,7 +134,8 @@ func (w *world) die(s *Slot) {
 }
 
 func (w *world) crashLoop(s *Slot) {
-	s.CrashLoop, s.Ready, s.Steady, s.Message = true, false, false, "exit code 1, 3 times in a minute"
+	w.unready(s)
+	s.CrashLoop, s.Steady, s.Message = true, false, "exit code 1, 3 times in a minute"
 	w.log("  %s crash-loops", s.ID)
 }
 

@@ -55,16 +55,33 @@ func (p *planner) findUnfilled() {
 	}
 }
 
-// discount makes the failure of a slot that was created before the last try was asked for one of another version: that
-// is replaced at once, holds nothing, and no backoff is computed from it.
+// discount makes the failure of a slot that had failed before the last try was asked for one of another version: that is
+// replaced at once, holds nothing, and no backoff is computed from it. What fails later counts, whenever it was created.
 func (p *planner) discount(s *Slot) {
 	if s.Pull == p.desired.Pull || s.Version != p.desired.Target {
 		return
 	}
-	s.Attempt, s.NextAttempt = min(s.Attempt, 1), min(s.NextAttempt, 1)
+	s.Attempt = min(s.Attempt, 1)
+	if s.failedAt().After(p.desired.PulledAt) {
+		return
+	}
+	s.NextAttempt = min(s.NextAttempt, 1)
 	if s.live() && p.failing(s) || !s.live() && s.failed() {
 		s.Version = Version{}
 	}
+}
+
+// failedAt returns since when a slot that failed has been no good.
+func (s *Slot) failedAt() time.Time {
+	switch {
+	case !s.live():
+		return s.EndedAt
+	case !s.UnreadyAt.IsZero():
+		return s.UnreadyAt
+	case !s.ReadyAt.IsZero():
+		return s.ReadyAt
+	}
+	return s.CreatedAt
 }
 
 // firstFailure returns the oldest live slot of the target that used up its chance, or else the newest failure of the

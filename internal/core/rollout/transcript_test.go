@@ -69,6 +69,7 @@ func (s *story) command(d *datadriven.TestData) error {
 		s.desired.Target.Restart += "'"
 	case "again":
 		s.desired.Pull += "'"
+		s.desired.PulledAt = s.now
 	case "delete":
 		s.desired.Deleting = true
 	case "freeze":

@@ -29,9 +29,10 @@ type Desired struct {
 	// GoodRestart is the restart nonce under which LastGood was complete last.
 	GoodRestart string
 	Strategy    api.ResolvedStrategy
-	// Pull is the nonce of the last apply that asked for another try. What slots of an earlier one came to says nothing
-	// about it: their failures don't count, and their places are filled again at once.
-	Pull string
+	// Pull is the nonce of the last apply that asked for another try, PulledAt when it asked. What slots of an earlier one
+	// came to before says nothing about it: their failures don't count, and their places are filled again at once.
+	Pull     string
+	PulledAt time.Time
 	// Frozen are the slots an operator stopped on purpose. A mark without an observed slot is ignored; for ordered
 	// slots, one beyond the replicas.
 	Frozen map[string]bool
