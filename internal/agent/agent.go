@@ -103,9 +103,10 @@ func New(o Options) *Agent {
 	})
 	members := []engine.Member{
 		a.reports, a.stops, a.looks, a.pulls.operations, a.builds.operations, a.lastLogs.operations, a.keeper.operations,
-		engine.NewMember(a.keeper.sweep), engine.NewMember(a.beat), a.machine, a.watcher, engine.NewMember(a.prober.Run),
+		engine.NewMember(a.beat), a.machine, a.watcher, engine.NewMember(a.prober.Run),
 	}
-	members = append(members, a.heldBack(engine.NewMember(a.sweepSecrets), a.former, a.images, a.tasks)...)
+	sweeps := []engine.Member{engine.NewMember(a.sweepSecrets), engine.NewMember(a.keeper.sweep)}
+	members = append(members, a.heldBack(append(sweeps, a.former, a.images, a.tasks)...)...)
 	a.group = engine.NewGroup(engine.GroupOptions{}, append(members, a.serving.members()...)...)
 	a.control.Subscribe(a.changed)
 	return a

@@ -64,6 +64,8 @@ type harness struct {
 	imageOf func(ctx context.Context, on, image string, has node.Part) (io.ReadCloser, error)
 	// spool is the folder of images that are on their way; empty for none.
 	spool string
+	// hold keeps the agent from touching containers until it is closed; nil for one that may.
+	hold chan struct{}
 	// kept is the folder of the logs of removed containers; empty for none.
 	kept string
 	// room is what their disk has free; nil for that of the machine.
@@ -100,6 +102,9 @@ func (l *harness) start() {
 	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf, mute: &l.mute, outputDelay: &l.outputDelay, writers: l.writers}
 	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder, Builder: l.builder, Ask: l.asker, Spool: l.spool, Room: l.room,
 		Former: l.former, Cleared: func() error { l.cleared.Add(1); return nil }}
+	if l.hold != nil {
+		opts.Hold, opts.Paused = l.hold, func() string { return "a restore" }
+	}
 	if l.kept != "" {
 		store, err := keptlogs.Open(keptlogs.Options{Dir: l.kept})
 		if err != nil {

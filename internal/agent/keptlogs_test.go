@@ -91,6 +91,21 @@ func TestRemovedContainerLeavesItsLog(t *testing.T) {
 	})
 }
 
+// TestKeptLogsStayWhileTheAgentIsHeld: after a restore the store may lack an object that comes back.
+func TestKeptLogsStayWhileTheAgentIsHeld(t *testing.T) {
+	removedTask(t, 0, func(l *harness, task api.Task) {
+		l.stop()
+		l.commit(records.NewTxn("test").Delete(records.ObjectKey(task.Owner())))
+		l.hold = make(chan struct{})
+		l.start()
+		l.pass(time.Hour)
+		l.wantKept(task, task.ContainerName()+": listening")
+		close(l.hold)
+		l.pass(time.Minute + time.Second)
+		l.wantKept(task)
+	})
+}
+
 // TestRemovalDoesNotWaitForALog: an engine that doesn't return the output delays the removal by a bounded time.
 func TestRemovalDoesNotWaitForALog(t *testing.T) {
 	removedTask(t, time.Hour, func(l *harness, task api.Task) {
