@@ -37,7 +37,7 @@ func TestPlacesDoNotWaitForADeadFileSystem(t *testing.T) {
 }
 
 // TestVolumesAreNotLookedAt: a volume whose driver mounts what doesn't answer. The engine's folder alone is followed, and a
-// container that mounts a volume by its folder is known without a look, by either name of that folder.
+// container that mounts a volume by its folder is known without being followed, by either name of that folder.
 func TestVolumesAreNotLookedAt(t *testing.T) {
 	var asked []string
 	at := placesOf([]volume.Volume{
