@@ -99,6 +99,8 @@ type ClusterJob struct {
 	ExpiresAt time.Time       `json:"expiresAt"`
 	// Heal is why the same is applied again; nil if the object was written.
 	Heal *ClusterHeal `json:"heal,omitempty"`
+	// Force has a new apply take fields back that others have changed since the one before.
+	Force bool `json:"force,omitempty"`
 }
 
 // ClusterHeal says why an object is applied again without having been written.

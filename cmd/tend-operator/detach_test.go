@@ -62,6 +62,9 @@ func TestDetach(t *testing.T) {
 			if live.GetUID() == other.GetUID() {
 				want = 1
 			}
+			if hash := live.GetAnnotations()["vworkspace.io/applied-intent-hash"]; want == 0 && hash != "" {
+				t.Errorf("%s has the hash of what was applied: an operator that comes back would not own it again", live.GetName())
+			}
 			if owners := live.GetOwnerReferences(); len(owners) != want || live.GetDeletionTimestamp() != nil {
 				t.Errorf("%s %s belongs to %+v, want %d owner that is none of the operator's", kind.Kind, live.GetName(), owners, want)
 			}

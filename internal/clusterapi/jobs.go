@@ -135,7 +135,7 @@ func dueJobs(s records.Snapshot, name string, now time.Time, resume bool) (due [
 func sent(job *api.ClusterJob) pull.Job {
 	return pull.Job{
 		ID: job.ID, Kind: job.Action, Payload: job.Payload, IdempotencyKey: job.Key, CreatedAt: job.CreatedAt, ExpiresAt: job.ExpiresAt,
-		Object: cluster.VersionOf(*job), Force: job.Heal != nil && job.Heal.Force,
+		Object: cluster.VersionOf(*job), Force: job.Force || job.Heal != nil && job.Heal.Force,
 	}
 }
 

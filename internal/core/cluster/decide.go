@@ -90,7 +90,9 @@ func (in Input) job(action string) (job *api.ClusterJob, retry time.Time, err er
 	key := jobKey(in.Object, action)
 	stored := in.Job
 	if stored == nil || stored.Action != action || !asksFor(*stored, key) {
-		job, err = newJob(in.Object, action, key, 1, in.Now)
+		if job, err = newJob(in.Object, action, key, 1, in.Now); err == nil {
+			job.Force = action == api.ActionApply && in.takesBack(stored)
+		}
 		return job, time.Time{}, err
 	}
 	if job, retry, err = in.healed(stored); job != nil || !retry.IsZero() || err != nil {
@@ -106,7 +108,7 @@ func (in Input) job(action string) (job *api.ClusterJob, retry time.Time, err er
 	}
 	job, err = newJob(in.Object, action, stored.Key, stored.Attempt+1, in.Now)
 	if err == nil {
-		job.Heal = stored.Heal
+		job.Heal, job.Force = stored.Heal, stored.Force
 	}
 	return job, time.Time{}, err
 }

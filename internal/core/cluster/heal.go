@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -80,6 +81,24 @@ func (in Input) healed(stored *api.ClusterJob) (job *api.ClusterJob, at time.Tim
 		job.Heal = why
 	}
 	return job, time.Time{}, err
+}
+
+// takesBack reports whether a new apply takes fields back that others have changed since the one before. It does where that one would
+// have, or was to; where drift is only reported it does if a person has applied the object by force.
+func (in Input) takesBack(before *api.ClusterJob) bool {
+	if before == nil || before.Action != api.ActionApply || before.Object != in.Object.Ref() || !in.heals() && !isForced(in.Object, *before) {
+		return false
+	}
+	if live := in.live(before); live != nil {
+		return len(live.Differences) > 0 && !live.Deleting && in.Report.Applied != nil && in.Report.Applied.UID == live.UID
+	}
+	return (before.Force || before.Heal != nil && before.Heal.Force) && !in.applied(before)
+}
+
+// isForced reports whether an object was applied by force since a job for it was made.
+func isForced(object api.Object, job api.ClusterJob) bool {
+	nonce := object.Metadata.Stamps[api.StampPull]
+	return nonce != "" && !bytes.Contains(job.Payload, []byte(nonce))
 }
 
 // healMark is between the key of an object and what makes the key of each healing another one.

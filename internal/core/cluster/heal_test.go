@@ -156,6 +156,34 @@ func TestDriftIsOnlyReported(t *testing.T) {
 	}
 }
 
+// TestANewApplyTakesBack: what others changed is taken back by the next generation too, and where drift is only reported by an apply
+// that is forced.
+func TestANewApplyTakesBack(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		policy string
+		change func(w *world)
+		want   bool
+	}{
+		"the next generation": {"healing would have done it", "", func(w *world) { w.object.Metadata.Generation++ }, true},
+		"after a healing that was not done": {"nor was it by its own job", "", func(w *world) {
+			w.control(t)
+			w.object.Metadata.Generation++
+		}, true},
+		"reported, the next generation": {"nobody asked for that field", "report", func(w *world) { w.object.Metadata.Generation++ }, false},
+		"reported, by force":            {"tend apply --force asks for it", "report", func(w *world) { w.object.Metadata.Stamps = map[string]string{api.StampPull: "n1"} }, true},
+		"another resource":              {"Tend did not apply it", "", func(w *world) { w.report.Live.UID = "k2"; w.object.Metadata.Generation++ }, false},
+	} {
+		w := readyWorld(t)
+		w.known.Spec.Drift = tc.policy
+		w.finds(t, changed("kubectl-patch"))
+		tc.change(w)
+		if w.control(t); w.job.Force != tc.want {
+			t.Errorf("%s: %s: force %v, want %v", name, tc.reason, w.job.Force, tc.want)
+		}
+	}
+}
+
 // TestPreview: a dry run says what is sent, and what the cluster has otherwise.
 func TestPreview(t *testing.T) {
 	show := func(w *world) string {

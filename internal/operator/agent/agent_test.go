@@ -73,6 +73,13 @@ func TestAPassingError(t *testing.T) {
 		b.plane.give(applyJob("j1", "k1", "1"))
 		b.want(time.Minute, "an answer", "j1/ack; j1/status applied, not ready yet")
 	})
+	inBench(t, func(b *bench) {
+		b.cluster.fail, b.cluster.failing = fmt.Errorf("apply it: %w: too many requests", ErrPassing), cloudRef.Kind
+		other := applyJob("o1", "o1", "1")
+		other.Payload = fmt.Appendf(nil, `{"apiVersion":%q,"kind":"Operation","metadata":{"name":"backup","namespace":"org"},"spec":{}}`, api.OpsAPIVersion)
+		b.plane.give(applyJob("j1", "k1", "1"), other)
+		b.want(time.Second, "the others do not wait", "j1/ack; j1/status apply it: the API server could not say: too many requests; o1/ack; o1/status applied, not ready yet")
+	})
 }
 
 // TestAFailure: what has failed, and isn't tried again, ends its job at once, as a failure; an operation takes as long as it takes.

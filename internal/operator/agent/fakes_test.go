@@ -108,6 +108,8 @@ type resources struct {
 	// forced: an apply was by force.
 	forced bool
 	fail   error
+	// failing is the one kind that fail is of. Default: all.
+	failing string
 	// made counts the resources that were created.
 	made int
 	// slow keeps what is deleted.
@@ -127,7 +129,7 @@ func (c *resources) Apply(_ context.Context, manifest json.RawMessage, force boo
 	defer c.mu.Unlock()
 	c.applies++
 	c.forced = c.forced || force
-	if c.fail != nil {
+	if c.fail != nil && (c.failing == "" || c.failing == task.ref.Kind) {
 		return api.ClusterResource{}, c.fail
 	}
 	seen := c.have[task.ref]

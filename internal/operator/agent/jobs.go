@@ -40,9 +40,15 @@ func (a *Agent) poll(ctx context.Context, resume bool) (more bool, err error) {
 		jobs, err = a.client.Jobs(ctx, token, a.current().ClusterID, a.Wait, resume)
 		return err
 	})
+	var passing error
 	for i := 0; err == nil && i < len(jobs); i++ {
 		more = more || !a.isTracked(jobs[i].ID)
-		err = a.do(ctx, jobs[i])
+		if err = a.do(ctx, jobs[i]); errors.Is(err, ErrPassing) {
+			passing, err = err, nil // it comes again; the others do not wait for it
+		}
+	}
+	if err == nil {
+		err = passing
 	}
 	return more, err
 }

@@ -82,8 +82,9 @@ func lacks(wanted, live []any) bool {
 	return false
 }
 
-// Manager returns the field manager that set a field last, as the API server records it; "" if none owns it.
-func Manager(fields []metav1.ManagedFieldsEntry, path []string) string {
+// Manager returns the field manager that set a field last, as the API server records it, and whether it applied it; "" if none
+// owns it.
+func Manager(fields []metav1.ManagedFieldsEntry, path []string) (name string, applied bool) {
 	var last metav1.ManagedFieldsEntry
 	for _, entry := range fields {
 		if entry.FieldsV1 == nil || entry.Subresource != "" || !owns(entry.FieldsV1.Raw, path) {
@@ -93,7 +94,7 @@ func Manager(fields []metav1.ManagedFieldsEntry, path []string) string {
 			last = entry
 		}
 	}
-	return last.Manager
+	return last.Manager, last.Operation == metav1.ManagedFieldsOperationApply
 }
 
 // owns reports whether a set of fields has a path, what holds it as one value, or something below it.

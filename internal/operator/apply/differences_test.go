@@ -54,11 +54,11 @@ func TestManager(t *testing.T) {
 		if path == "version" {
 			full = []string{"spec", "chart", "version"}
 		}
-		if got := Manager(fields, full); got != want {
+		if got, _ := Manager(fields, full); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
-	if got := Manager(fields, []string{"spec", "list", "0"}); got != "operator" {
+	if got, _ := Manager(fields, []string{"spec", "list", "0"}); got != "operator" {
 		t.Errorf("in a list: %q", got)
 	}
 }

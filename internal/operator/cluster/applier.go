@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"tend.dev/tend/api"
@@ -43,9 +45,10 @@ type applier struct {
 // Apply applies a manifest. Force takes fields back that others have changed since they were applied.
 func (a *applier) Apply(ctx context.Context, manifest json.RawMessage, force bool) (api.ClusterResource, error) {
 	given := &unstructured.Unstructured{}
-	if err := json.Unmarshal(manifest, &given.Object); err != nil {
+	if err := utiljson.Unmarshal(manifest, &given.Object); err != nil { // integers stay such
 		return api.ClusterResource{}, fmt.Errorf("the payload is no manifest: %w", err)
 	}
+	requested := given.GetAnnotations()[identity.AnnotationRequestedAt]
 	wanted, err := a.wanted(given)
 	if err != nil {
 		return api.ClusterResource{}, err
@@ -61,11 +64,31 @@ func (a *applier) Apply(ctx context.Context, manifest json.RawMessage, force boo
 		}
 		return api.ClusterResource{}, fmt.Errorf("apply %s %s/%s: %w", wanted.GetKind(), wanted.GetNamespace(), wanted.GetName(), passing(err))
 	}
+	if err := a.request(ctx, wanted, requested); err != nil {
+		return api.ClusterResource{}, passing(err)
+	}
 	if wanted.GetDeletionTimestamp() != nil {
 		return api.ClusterResource{}, fmt.Errorf("%s %s/%s is being deleted: apply it again when it is gone",
 			wanted.GetKind(), wanted.GetNamespace(), wanted.GetName())
 	}
 	return resourceOf(wanted), nil
+}
+
+// request asks for a reconcile now, by the annotation that a person may write too: nobody owns it.
+func (a *applier) request(ctx context.Context, live *unstructured.Unstructured, at string) error {
+	if at == "" || live.GetAnnotations()[identity.AnnotationRequestedAt] == at {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": live.GetUID(), "annotations": map[string]string{identity.AnnotationRequestedAt: at},
+	}})
+	if err != nil {
+		return err
+	}
+	if err := a.Client.Patch(ctx, live, client.RawPatch(types.MergePatchType, patch), owner); err != nil {
+		return fmt.Errorf("ask for a reconcile of %s %s/%s: %w", live.GetKind(), live.GetNamespace(), live.GetName(), err)
+	}
+	return nil
 }
 
 // applyFor applies an object, and takes over the fields of the managers that it names.
@@ -78,9 +101,10 @@ func (a *applier) applyFor(ctx context.Context, wanted *unstructured.Unstructure
 }
 
 // passing marks an error that says nothing of what was to be applied: there was no answer, or one of a server that is not ready, or
-// that was asked too much. An answer that refuses it for ever is left as it is.
+// that was asked too much. An answer that refuses it for ever is left as it is,
+// and so is one that forbids it, as a quota does: the control plane sends it again later and later.
 func passing(err error) error {
-	if refusal := apply.RefusalOf(err); err == nil || refusal != nil && refusal.Final {
+	if refusal := apply.RefusalOf(err); err == nil || apierrors.IsForbidden(err) || refusal != nil && refusal.Final {
 		return err
 	}
 	return fmt.Errorf("%w: %w", agent.ErrPassing, err)
@@ -107,7 +131,9 @@ func (a *applier) wanted(given *unstructured.Unstructured) (*unstructured.Unstru
 		labels[identity.LabelClusterID] = a.ClusterID
 	}
 	wanted.SetLabels(labels)
-	wanted.SetAnnotations(given.GetAnnotations())
+	annotations := given.GetAnnotations()
+	delete(annotations, identity.AnnotationRequestedAt) // a request is made once, and is no field to be kept
+	wanted.SetAnnotations(annotations)
 	if spec, ok := given.Object["spec"]; ok {
 		wanted.Object["spec"] = spec
 	}

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"tend.dev/tend/api"
@@ -21,7 +22,7 @@ import (
 // what was just applied.
 func (a *applier) Compare(ctx context.Context, manifest json.RawMessage) (pull.State, api.ClusterResource, error) {
 	given := &unstructured.Unstructured{}
-	if err := json.Unmarshal(manifest, &given.Object); err != nil {
+	if err := utiljson.Unmarshal(manifest, &given.Object); err != nil { // integers stay such
 		return pull.State{}, api.ClusterResource{}, fmt.Errorf("the payload is no manifest: %w", err)
 	}
 	wanted, err := a.wanted(given)
@@ -71,7 +72,7 @@ func (a *applier) cached(ctx context.Context, wanted *unstructured.Unstructured)
 	return read, nil
 }
 
-// compare returns how a live resource differs from what was applied. A field that the operator itself set last is as it was applied:
+// compare returns how a live resource differs from what was applied. A field that the operator itself applied last is as it was:
 // the API server may have written it in another form.
 func compare(wanted, live *unstructured.Unstructured) pull.State {
 	switch {
@@ -82,8 +83,8 @@ func compare(wanted, live *unstructured.Unstructured) pull.State {
 	}
 	var state pull.State
 	for _, d := range apply.Differences(wanted.Object, live.Object) {
-		manager := apply.Manager(live.GetManagedFields(), d.Path)
-		if manager == identity.FieldManager {
+		manager, applied := apply.Manager(live.GetManagedFields(), d.Path)
+		if manager == identity.FieldManager && applied {
 			continue
 		}
 		found := api.ClusterDifference{Field: strings.TrimPrefix(d.Field(), "."), Declared: text(d.Wanted), Manager: manager}

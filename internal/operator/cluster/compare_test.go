@@ -34,14 +34,21 @@ func TestCompare(t *testing.T) {
 		return metav1.ManagedFieldsEntry{Manager: manager, Time: &at, FieldsV1: &metav1.FieldsV1{Raw: []byte(set)}}
 	}
 	own := fields(identity.FieldManager, `{"f:metadata":{"f:labels":{"f:app.example.org/a":{}}},"f:spec":{"f:interval":{},"f:long":{}}}`)
+	own.Operation = metav1.ManagedFieldsOperationApply
+	disguised := fields(identity.FieldManager, `{"f:spec":{"f:chart":{"f:version":{}}}}`) // a person took the operator's name
+	disguised.Operation = metav1.ManagedFieldsOperationUpdate
 	for name, tc := range map[string]struct {
 		change func(live *unstructured.Unstructured)
 		want   string
 	}{
-		"as applied":             {func(*unstructured.Unstructured) {}, ""},
-		"more fields":            {func(live *unstructured.Unstructured) { set(t, live, "x", "spec", "other") }, ""},
-		"in another form":        {func(live *unstructured.Unstructured) { set(t, live, "1m0s", "spec", "interval") }, ""},
-		"changed":                {func(live *unstructured.Unstructured) { set(t, live, "2.0.0", "spec", "chart", "version") }, `spec.chart.version "1.1.0" "2.0.0" kubectl-patch`},
+		"as applied":      {func(*unstructured.Unstructured) {}, ""},
+		"more fields":     {func(live *unstructured.Unstructured) { set(t, live, "x", "spec", "other") }, ""},
+		"in another form": {func(live *unstructured.Unstructured) { set(t, live, "1m0s", "spec", "interval") }, ""},
+		"changed":         {func(live *unstructured.Unstructured) { set(t, live, "2.0.0", "spec", "chart", "version") }, `spec.chart.version "1.1.0" "2.0.0" kubectl-patch`},
+		"changed, disguised": {func(live *unstructured.Unstructured) {
+			set(t, live, "2.0.0", "spec", "chart", "version")
+			live.SetManagedFields([]metav1.ManagedFieldsEntry{own, disguised})
+		}, `spec.chart.version "1.1.0" "2.0.0" vworkspace-operator`},
 		"removed, with a parent": {func(live *unstructured.Unstructured) { unstructured.RemoveNestedField(live.Object, "spec", "chart") }, `spec.chart {"version":"1.1.0"}  kubectl-patch`},
 		"being deleted":          {func(live *unstructured.Unstructured) { live.SetDeletionTimestamp(&at) }, "deleting"},
 	} {

@@ -5,5 +5,5 @@
 // the one operator that is elected. It registers, rotates, and runs the agent; each end of something is another reconcile.
 //
 // The Applier, the credentials' Secret and the ConfigMap of applied jobs are what the agent of package agent is given. What it
-// applies has the field manager of all that the operator writes, and is never forced.
+// applies has the field manager of all that the operator writes. It is forced only where the control plane takes back what others changed.
 package cluster

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -15,6 +16,7 @@ import (
 
 	"tend.dev/tend/api/pull"
 	"tend.dev/tend/internal/operator/agent"
+	"tend.dev/tend/internal/operator/identity"
 )
 
 // verifier refuses jobs that are not the control plane's, and those of which the cluster has a newer one.
@@ -36,25 +38,36 @@ func (v *verifier) Verify(ctx context.Context, job pull.Job) error {
 	if err != nil || live == nil {
 		return err
 	}
-	if has := live.GetAnnotations()[pull.AnnotationObject]; older(job, has, live.GetCreationTimestamp()) {
+	if has := live.GetAnnotations()[pull.AnnotationObject]; older(job, has, live) {
 		return fmt.Errorf("the job is of %s, and the %s %s/%s is of %s already: nothing was changed",
 			job.Object, live.Kind, live.GetNamespace(), live.GetName(), has)
 	}
 	return nil
 }
 
-// older returns whether a job asks for what was before. Of one object the generation says so; of different ones a job that was
-// made before the resource is.
-func older(job pull.Job, has string, created metav1.Time) bool {
+// older returns whether a job asks for what was before. Of one object the generation says so, if the job was made before the operator
+// applied the present one: anyone who may write the resource may write the annotation, and a control plane that was restored from a
+// backup counts generations from an older one. Of different objects a job is older that was made before the resource.
+func older(job pull.Job, has string, live *metav1.PartialObjectMetadata) bool {
 	object, generation, known := version(job.Object)
 	present, newest, stamped := version(has)
 	switch {
 	case !known || !stamped:
 		return false
 	case object == present:
-		return generation < newest
+		return generation < newest && job.CreatedAt.Before(appliedAt(live))
 	}
-	return job.CreatedAt.Before(created.Time)
+	return job.CreatedAt.Before(live.GetCreationTimestamp().Time)
+}
+
+// appliedAt returns when the operator changed a resource last by applying it, as the API server records it; else the zero time.
+func appliedAt(live *metav1.PartialObjectMetadata) (at time.Time) {
+	for _, entry := range live.GetManagedFields() {
+		if entry.Manager == identity.FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Time != nil {
+			at = entry.Time.Time
+		}
+	}
+	return at
 }
 
 // version splits the value of the annotation into the object and its generation.

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"tend.dev/tend/api/pull"
+	"tend.dev/tend/internal/operator/identity"
 )
 
 // TestOlder: a job that asks for what was before is not done again.
@@ -25,9 +26,17 @@ func TestOlder(t *testing.T) {
 		"before":        {"a job of an object before the one that is there", "t.9", "u.3", created.Add(-time.Hour), true},
 		"not stamped":   {"a resource that says nothing", "u.1", "", created, false},
 		"not a version": {"a job that says nothing useful", "odd", "u.3", created, false},
+		"forged":        {"a person wrote the annotation; the job was made after what the operator applied last", "u.2", "u.99", created.Add(3 * time.Hour), false},
 	} {
 		job := pull.Job{Object: test.job, CreatedAt: test.made}
-		if got := older(job, test.has, metav1.NewTime(created)); got != test.want {
+		live := &metav1.PartialObjectMetadata{}
+		applied := metav1.NewTime(created.Add(2 * time.Hour))
+		live.SetCreationTimestamp(metav1.NewTime(created))
+		live.SetManagedFields([]metav1.ManagedFieldsEntry{
+			{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Time: &metav1.Time{Time: created.Add(9 * time.Hour)}},
+			{Manager: identity.FieldManager, Operation: metav1.ManagedFieldsOperationApply, Time: &applied},
+		})
+		if got := older(job, test.has, live); got != test.want {
 			t.Errorf("%s: %s: got %t", name, test.reason, got)
 		}
 	}

@@ -137,6 +137,7 @@ func disown(ctx context.Context, c client.Client, live *unstructured.Unstructure
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "ownerReferences": left,
+		"annotations": map[string]any{identity.AnnotationIntent: nil}, // an operator that comes back applies it, and owns it again
 	}})
 	if err != nil {
 		return err

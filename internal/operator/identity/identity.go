@@ -45,6 +45,8 @@ const (
 	AnnotationRequestedAt = pull.AnnotationRequestedAt
 	AnnotationForceAt     = "reconcile.fluxcd.io/forceAt"
 	AnnotationResetAt     = "reconcile.fluxcd.io/resetAt"
+	// AnnotationIntent has, on a child of an instance, the hash of what the operator applied to it last.
+	AnnotationIntent = "vworkspace.io/applied-intent-hash"
 	// AnnotationCancel on an Operation, with any value but "" and "false", ends it.
 	AnnotationCancel = "ops.vworkspace.io/cancel"
 	// AnnotationMaintenanceWindow on an ApplicationInstance says when it may be changed.

@@ -14,9 +14,6 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// annotationIntent has, on a child, the hash of what the operator applied to it last.
-const annotationIntent = "vworkspace.io/applied-intent-hash"
-
 // desired returns the children of a managed instance as they should be applied: the chart source, then the HelmRelease.
 func desired(instance *appsv1alpha1.ApplicationInstance, observed *Observed) ([]*unstructured.Unstructured, error) {
 	chart := *instance.Spec.Chart
@@ -53,7 +50,7 @@ func own(child *unstructured.Unstructured, instance *appsv1alpha1.ApplicationIns
 		return fmt.Errorf("hash %s %s: %w", child.GetKind(), child.GetName(), err)
 	}
 	sum := sha256.Sum256(text)
-	child.SetAnnotations(map[string]string{annotationIntent: hex.EncodeToString(sum[:16])})
+	child.SetAnnotations(map[string]string{identity.AnnotationIntent: hex.EncodeToString(sum[:16])})
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 	"tend.dev/tend/internal/operator/apply"
+	"tend.dev/tend/internal/operator/identity"
 )
 
 // translate sets the conditions that say what Flux says of the live release and its source, and that others have changed them.
@@ -37,7 +38,7 @@ func (p *planner) references(live fluxObject, release *unstructured.Unstructured
 		return
 	}
 	status.HelmReleaseRef = &appsv1alpha1.ObjectRef{Name: live.GetName(), Namespace: live.GetNamespace()}
-	if live.GetAnnotations()[annotationIntent] == release.GetAnnotations()[annotationIntent] {
+	if live.GetAnnotations()[identity.AnnotationIntent] == release.GetAnnotations()[identity.AnnotationIntent] {
 		chart := p.instance.Spec.Chart
 		status.LastAppliedChart = &appsv1alpha1.AppliedChart{SourceType: chart.SourceType, URL: chart.URL, Name: chart.Name, Version: p.version()}
 	}
@@ -48,7 +49,7 @@ func (p *planner) drifted(children ...*unstructured.Unstructured) {
 	var found []string
 	for _, child := range children {
 		live := p.observed.child(child.GroupVersionKind(), child.GetName())
-		if live == nil || live.GetAnnotations()[annotationIntent] != child.GetAnnotations()[annotationIntent] {
+		if live == nil || live.GetAnnotations()[identity.AnnotationIntent] != child.GetAnnotations()[identity.AnnotationIntent] {
 			continue // it is applied anyway
 		}
 		for _, difference := range apply.Differences(child.Object, live.Object) {

@@ -214,7 +214,7 @@ func (p *planner) outstanding(children []*unstructured.Unstructured) (all []*uns
 // isOutstanding returns whether a child is not applied as it should be. One that is being deleted is waited for.
 func (p *planner) isOutstanding(child *unstructured.Unstructured) bool {
 	live := p.observed.child(child.GroupVersionKind(), child.GetName())
-	return live == nil || live.GetDeletionTimestamp() == nil && live.GetAnnotations()[annotationIntent] != child.GetAnnotations()[annotationIntent]
+	return live == nil || live.GetDeletionTimestamp() == nil && live.GetAnnotations()[identity.AnnotationIntent] != child.GetAnnotations()[identity.AnnotationIntent]
 }
 
 // replaced plans the deletion of the instance's own objects that it does not want any more: the source of another type. It
