@@ -75,7 +75,7 @@ func Import(ctx context.Context, o Options) (Result, error) {
 	case err != nil && o.filled:
 		return Result{}, err
 	case err != nil:
-		if blamed := blame(ctx, o, unset, err); blamed != err {
+		if blamed := blame(ctx, o, unset, err); blamed != err { //nolint:errorlint // the very same one, not one that wraps it
 			return Result{}, blamed
 		}
 		return Result{}, explained(o, raw, err)

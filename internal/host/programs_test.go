@@ -28,7 +28,7 @@ func TestMissingPrograms(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"nft", "iptables"} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\n"), 0o755); err != nil { //nolint:gosec // it is a program
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

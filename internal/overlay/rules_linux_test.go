@@ -22,7 +22,7 @@ func TestNoIptables(t *testing.T) {
 		t.Errorf("of plain processes: %q", fault)
 	}
 	script := "#!/bin/sh\necho 'iptables v1.8.9 (nf_tables)'\n"
-	if err := os.WriteFile(filepath.Join(folder, "iptables"), []byte(script), 0o755); err != nil { //nolint:gosec // it is a program
+	if err := os.WriteFile(filepath.Join(folder, "iptables"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.permitted(); err != nil {

@@ -101,11 +101,12 @@ func (s *Server) streamLogs(w http.ResponseWriter, r *http.Request, snap records
 	}
 	defer end()
 	out := newLines(w, r)
-	if wanted.previous {
+	switch {
+	case wanted.previous:
 		err = s.previousLogs(ctx, out, snap, wanted)
-	} else if wanted.opts.Follow {
+	case wanted.opts.Follow:
 		err = s.followLogs(ctx, out, wanted)
-	} else {
+	default:
 		err = s.mergeLogs(ctx, out, snap, wanted)
 	}
 	switch {

@@ -87,7 +87,7 @@ func lacks(wanted, live []any) bool {
 func Manager(fields []metav1.ManagedFieldsEntry, path []string) (name string, applied bool) {
 	var last metav1.ManagedFieldsEntry
 	for _, entry := range fields {
-		if entry.FieldsV1 == nil || entry.Subresource != "" || !owns(entry.FieldsV1.Raw, path) {
+		if entry.FieldsV1 == nil || entry.Subresource != "" || !owns(entry.FieldsV1.GetRawBytes(), path) {
 			continue
 		}
 		if last.Manager == "" || entry.Time != nil && last.Time != nil && last.Time.Before(entry.Time) {
