@@ -28,14 +28,14 @@ func TestForeignFieldSurvives(t *testing.T) {
 	if err := w.user.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(foreign), client.FieldOwner("kubectl")); err != nil {
 		t.Fatal(err)
 	}
-	instance, err := w.instance(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	instance.Spec.Values.Inline.Raw = []byte(`{"replicas":3}`)
-	if err := w.user.Update(t.Context(), instance); err != nil {
-		t.Fatal(err)
-	}
+	kubetest.Eventually(t, "an update", func(ctx context.Context) error { // again where the operator wrote meanwhile
+		instance, err := w.instance(ctx)
+		if err != nil {
+			return err
+		}
+		instance.Spec.Values.Inline.Raw = []byte(`{"replicas":3}`)
+		return w.user.Update(ctx, instance)
+	})
 	kubetest.Eventually(t, "new values", func(ctx context.Context) error {
 		release, err := w.get(ctx, helmRelease, "web")
 		if err != nil {
