@@ -190,7 +190,8 @@ func (s state) applied(in asked, out answered) []state {
 	return s.changed(next, out, !out.created && !s.deleting)
 }
 
-// changed: a spec that differs makes a new generation. One that doesn't makes none; it may be written all the same, for who set it.
+// changed: a spec that differs makes a new generation. One that doesn't makes none; it may be written all the same, for who set it
+// or for another try of what is in trouble.
 func (s state) changed(next state, out answered, possible bool) []state {
 	differs := s.value != next.value || s.replicas != next.replicas
 	if !possible || differs && !out.changed {
@@ -198,7 +199,8 @@ func (s state) changed(next state, out answered, possible bool) []state {
 	}
 	if !differs {
 		next.generation, next.revision = max(s.generation, out.seen.generation), max(s.revision, out.revision)
-		return only(equal(s.generation, out.seen.generation) && (out.changed || equal(s.revision, out.revision)), next)
+		written := equal(s.revision, out.revision) || later(s.revision, out.revision)
+		return only(equal(s.generation, out.seen.generation) && written, next)
 	}
 	next.generation, next.revision = out.seen.generation, out.revision
 	fits := s.generation == 0 || next.generation == 0 || next.generation == s.generation+1
