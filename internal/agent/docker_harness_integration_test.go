@@ -112,7 +112,7 @@ func (m *machine) start() {
 	control := local.New(local.Options{Store: m.store, View: m.view, Keys: plain{}}).Node(nodeID)
 	opts := agent.Options{Node: nodeID, Control: control, Runtime: rt, Logger: logger}
 	if m.kept != "" {
-		if opts.KeptLogs, err = keptlogs.Open(keptlogs.Options{Dir: m.kept}); err != nil {
+		if opts.KeptLogs, err = keptlogs.Open(keptlogs.Options{Dir: m.kept, Seal: unsealed, Unseal: unsealed}); err != nil {
 			m.t.Fatal(err)
 		}
 	}

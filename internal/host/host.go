@@ -101,7 +101,9 @@ func Open(ctx context.Context, o Options, l Link) (*Host, error) {
 		return nil, errors.Join(err, h.Close())
 	}
 	h.reportStrays()
-	kept, err := keptlogs.Open(keptlogs.Options{Dir: filepath.Join(h.Root, "logs"), Room: agent.Room})
+	kept, err := keptlogs.Open(keptlogs.Options{
+		Dir: filepath.Join(h.Root, "logs"), Room: agent.Room, Seal: h.Seal, Unseal: h.Open,
+	})
 	if err != nil {
 		return nil, errors.Join(err, h.Close())
 	}

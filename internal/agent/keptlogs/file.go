@@ -1,13 +1,14 @@
 package keptlogs
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/runtime"
@@ -45,6 +46,14 @@ func lastLines(from runtime.LogReader, limit int64) ([][]byte, error) {
 
 // write writes a file whole, and returns its size.
 func (s *Store) write(path string, log node.KeptLog, lines [][]byte) (size int64, err error) {
+	head, err := json.Marshal(log)
+	if err != nil {
+		return 0, err
+	}
+	sealed, err := s.opts.Seal(bytes.Join(lines, nil))
+	if err != nil {
+		return 0, err
+	}
 	file, err := os.CreateTemp(s.opts.Dir, halfway)
 	if err != nil {
 		return 0, err
@@ -55,25 +64,15 @@ func (s *Store) write(path string, log node.KeptLog, lines [][]byte) (size int64
 		}
 	}()
 	defer file.Close()
-	head, err := json.Marshal(log)
-	if err != nil {
-		return 0, err
-	}
-	size = int64(len(head)) + 1
-	for _, line := range lines {
-		size += int64(len(line))
-	}
+	content := slices.Concat(head, []byte{'\n'}, sealed)
+	size = int64(len(content))
 	if s.opts.Room != nil {
 		if room, err := s.opts.Room(file); err != nil || room < size {
 			return 0, errors.Join(err, ErrNoRoom)
 		}
 	}
-	out := bufio.NewWriter(file)
-	_, _ = out.Write(append(head, '\n')) // Flush returns the first error
-	for _, line := range lines {
-		_, _ = out.Write(line)
-	}
-	if err := errors.Join(out.Flush(), file.Close()); err != nil {
+	_, err = file.Write(content)
+	if err := errors.Join(err, file.Close()); err != nil {
 		return 0, fmt.Errorf("keep a log: %w", err)
 	}
 	return size, os.Rename(file.Name(), path)
@@ -95,19 +94,20 @@ func readHead(path string) (kept, error) {
 }
 
 // read returns the wanted lines of a file. What can't be read ends them.
-func read(path string, opts runtime.LogOptions) (runtime.LogReader, error) {
-	file, err := os.Open(filepath.Clean(path))
+func (s *Store) read(path string, opts runtime.LogOptions) (runtime.LogReader, error) {
+	content, err := os.ReadFile(filepath.Clean(path))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, runtime.ErrNotFound
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	decoder := json.NewDecoder(file)
-	if err := decoder.Decode(&node.KeptLog{}); err != nil {
+	_, sealed, _ := bytes.Cut(content, []byte{'\n'})
+	plain, err := s.opts.Unseal(sealed)
+	if err != nil {
 		return nil, fmt.Errorf("read a kept log: %w", err)
 	}
+	decoder := json.NewDecoder(bytes.NewReader(plain))
 	var lines []runtime.LogLine
 	for {
 		var line runtime.LogLine

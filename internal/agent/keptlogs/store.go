@@ -25,6 +25,8 @@ type Options struct {
 	Limits Limits
 	// Room returns how many more bytes its disk may take; default: as many as it likes.
 	Room func(*os.File) (int64, error)
+	// Seal encrypts what containers printed, since some print their secrets, and Unseal decrypts it.
+	Seal, Unseal func([]byte) ([]byte, error)
 }
 
 // Store is the kept logs of a node. It is safe for concurrent use.
@@ -136,7 +138,7 @@ func (s *Store) Logs(container string, opts runtime.LogOptions) (runtime.LogRead
 	if !known {
 		return nil, fmt.Errorf("log of the removed container %s: %w", container, runtime.ErrNotFound)
 	}
-	return read(k.path, opts)
+	return s.read(k.path, opts)
 }
 
 // Referred returns which of some uids are those of objects.

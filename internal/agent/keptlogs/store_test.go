@@ -1,6 +1,7 @@
 package keptlogs_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -45,8 +46,28 @@ func logOf(container, uid string, after int) node.KeptLog {
 	return node.KeptLog{Container: container, Owner: web, OwnerUID: uid, Slot: container, KeptAt: began.Add(time.Duration(after) * time.Minute)}
 }
 
+// seal and unseal stand for encryption.
+func seal(plain []byte) ([]byte, error) { return append([]byte("sealed:"), turned(plain)...), nil }
+
+func unseal(sealed []byte) ([]byte, error) {
+	sealed, whole := bytes.CutPrefix(sealed, []byte("sealed:"))
+	if !whole {
+		return nil, errors.New("not sealed")
+	}
+	return turned(sealed), nil
+}
+
+func turned(text []byte) []byte {
+	out := make([]byte, len(text))
+	for i, b := range text {
+		out[i] = ^b
+	}
+	return out
+}
+
 func open(t *testing.T, opts keptlogs.Options) *keptlogs.Store {
 	t.Helper()
+	opts.Seal, opts.Unseal = seal, unseal
 	store, err := keptlogs.Open(opts)
 	if err != nil {
 		t.Fatal(err)
@@ -106,6 +127,23 @@ func TestKept(t *testing.T) {
 	}
 	if len(store.Of(api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "other"})) != 0 {
 		t.Error("the log of another object was returned")
+	}
+}
+
+// TestWhatIsKeptIsSealed: containers print their secrets, so no line of theirs lies in a file as it is.
+func TestWhatIsKeptIsSealed(t *testing.T) {
+	dir := t.TempDir()
+	keep(t, open(t, keptlogs.Options{Dir: dir}), logOf("a", "u1", 0), &output{"s3cret ", 3, io.EOF})
+	for _, path := range files(t, dir) {
+		if content, err := os.ReadFile(path); err != nil || bytes.Contains(content, []byte("s3cret")) {
+			t.Errorf("%s holds %s, %v", path, content, err)
+		}
+		if err := os.WriteFile(path, []byte(`{"container":"a"}`+"\nchanged"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := open(t, keptlogs.Options{Dir: dir}).Logs("a", runtime.LogOptions{}); err == nil || errors.Is(err, runtime.ErrNotFound) {
+		t.Errorf("of a file that was changed: %v", err)
 	}
 }
 
