@@ -1,5 +1,11 @@
-// Package control holds what the controllers share: the clock, the store they commit to, and the engine's keys.
+// Package control holds the Shell, which is the controller of every kind, and what the controllers share: the clock, the
+// store they commit to, and the engine's keys.
 //
-// Each kind's controller is a folder below. It observes (reads the view), plans (asks internal/core) and acts (one
-// commit). It makes no decision that a pure function could make, and touches no container.
+// Each kind is a folder below. Its step is a pure function: it observes (reads a snapshot), plans (asks internal/core) and
+// returns everything that is to be done as a Step. The Shell commits the step, asks in each pass whether it is empty, and
+// shows it as the dry run:
+//
+//	controller := control.New(deps, ingress.Kind())
+//
+// A kind makes no decision that a pure function of internal/core could make, and touches no container.
 package control

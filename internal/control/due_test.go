@@ -31,33 +31,31 @@ func TestOneBadObjectHidesNoOther(t *testing.T) {
 		}
 		return name == "due"
 	}
+	shell := func(rests bool) *control.Shell {
+		return control.New(control.Deps{Snapshot: func() records.Snapshot { return s }}, control.Kind{
+			KindInfo: api.KindDeployment.Info(), Rests: rests,
+			Step: control.Report(func(o control.Observation, before api.WorkloadStatus) api.WorkloadStatus {
+				if judge(o.Ref.Name) {
+					before.Ready++
+				}
+				return before
+			}),
+		})
+	}
 	var quiet control.Quiet
+	resting := shell(true)
 	passes := map[string]func() []engine.Key{
 		"Due": func() []engine.Key {
 			return control.Due(control.Keys(s, api.KindDeployment), func(key engine.Key) bool { return judge(key.Name) })
 		},
-		"Dirty": func() []engine.Key {
-			return control.Dirty(s, api.KindDeployment, now, func(_ records.Snapshot, object records.Read[api.Object], _ time.Time) bool {
-				return judge(object.Value.Name)
-			})
-		},
 		"Quiet": func() []engine.Key {
-			return quiet.Dirty(s, api.KindDeployment, now, func(_ records.Snapshot, object records.Read[api.Object], _ time.Time) control.Verdict {
-				return control.Verdict{Dirty: judge(object.Value.Name)}
+			keys := control.Keys(s, api.KindDeployment)
+			return quiet.Dirty(s, keys, now, func(_ records.Snapshot, key engine.Key, _ time.Time) control.Verdict {
+				return control.Verdict{Dirty: judge(key.Name)}
 			})
 		},
-		"Reporter": func() []engine.Key {
-			reporter := control.Reporter[api.WorkloadStatus]{
-				Deps: control.Deps{Snapshot: func() records.Snapshot { return s }}, Kind: api.KindDeployment,
-				Status: func(_ records.Snapshot, object records.Read[api.Object], before api.WorkloadStatus, _ time.Time) api.WorkloadStatus {
-					if judge(object.Value.Name) {
-						before.Ready++
-					}
-					return before
-				},
-			}
-			return reporter.Dirty(now)
-		},
+		"Shell":            func() []engine.Key { return shell(false).Dirty(now) },
+		"Shell that rests": func() []engine.Key { return resting.Dirty(now) },
 	}
 	for name, pass := range passes {
 		for round := range 2 {

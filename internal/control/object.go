@@ -2,12 +2,10 @@ package control
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
-	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/engine"
@@ -35,18 +33,6 @@ func KeysAndStatuses(s records.Snapshot, kind api.Kind) []engine.Key {
 		ref, _, ok := records.ParseRef(strings.TrimPrefix(record.Key, records.StatusPrefix))
 		if ok && !s.Object(ref).Exists() {
 			out = append(out, Key(ref))
-		}
-	}
-	return out
-}
-
-// Dirty returns the keys of those objects of a kind that have something to do, as Due does.
-func Dirty(s records.Snapshot, kind api.Kind, now time.Time, dirty func(records.Snapshot, records.Read[api.Object], time.Time) bool) []engine.Key {
-	var out []engine.Key
-	for object := range s.Objects(kind) {
-		key := Key(object.Value.Ref())
-		if isDue(key, func() bool { return dirty(s, object, now) }) {
-			out = append(out, key)
 		}
 	}
 	return out
@@ -84,36 +70,4 @@ func Differs[T any](stored *T, next T) (bool, error) {
 		return false, fmt.Errorf("encode a status: %w", err)
 	}
 	return !bytes.Equal(was, is), nil
-}
-
-// MaxLeftovers is the most records that one commit of a deletion removes.
-const MaxLeftovers = 5000
-
-// Finalize removes an object and everything kept under its name, once no task of it is left. The last commit removes
-// the object itself, so an interrupted deletion can always continue.
-func (d Deps) Finalize(ctx context.Context, s records.Snapshot, object records.Read[api.Object]) (engine.Result, error) {
-	ref := object.Value.Ref()
-	txn := records.NewTxn(string(ref.Kind)+".finalize").If(records.ObjectKey(ref), object.Modified)
-	for _, prefix := range []string{
-		records.ReleasePrefix(ref), records.RunSetPrefix(ref), records.DeliverySetPrefix(ref), records.FrozenSetPrefix(ref), records.SlotKey(ref, ""),
-	} {
-		for record := range s.Prefix(prefix) {
-			if txn.Len() == MaxLeftovers {
-				revision, err := d.Commit(ctx, txn, records.ObjectKey(ref))
-				return engine.Result{Revision: revision, After: time.Millisecond}, err
-			}
-			txn.Delete(record.Key)
-		}
-	}
-	txn.Delete(records.ObjectKey(ref)).Delete(records.StatusKey(ref)).Delete(records.ImageKey(ref)).Delete(records.UnansweredKey(ref)).
-		Delete(records.MovesKey(ref)).Delete(records.AutoscaleKey(ref)).Delete(records.LabKey(ref))
-	if claim := s.NameOwner(ref); claim.Exists() && *claim.Value == ref {
-		key := records.NameKey(ref)
-		txn.If(key, claim.Modified).Delete(key)
-	}
-	revision, err := d.Commit(ctx, txn, records.ObjectKey(ref))
-	if err == nil {
-		d.Logger.Info("deleted", "object", ref.String())
-	}
-	return engine.Result{Revision: revision}, err
 }

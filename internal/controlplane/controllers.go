@@ -2,7 +2,6 @@ package controlplane
 
 import (
 	"context"
-	"slices"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
@@ -25,10 +24,13 @@ import (
 )
 
 // Kinds are the kinds whose controllers need nothing but the store. A new kind is a folder and a line here.
-var Kinds = slices.Concat([]control.Kind{
+var Kinds = []func() control.Kind{
 	ingress.Kind,
 	network.Kind,
-}, cluster.Kinds)
+	cluster.Clusters,
+	cluster.Instances,
+	cluster.Operations,
+}
 
 // controllers returns the controllers of a term, which commit through a store, in the order they are started.
 func (p *Plane) controllers(commits records.Committer) []control.Controller {
@@ -45,11 +47,11 @@ func (p *Plane) controllers(commits records.Committer) []control.Controller {
 		delivery.New(delivery.Deps{
 			Deps: deps, Call: p.Call, Blob: p.Blob, Agent: "tend-webhook/" + version.Version, Count: p.Delivered,
 		}),
-		workload.New(deps, api.KindDeployment, onNodes),
-		workload.New(deps, api.KindStatefulSet, onNodes),
-		job.New(deps, job.Options{Kind: api.KindJob, Refusals: nodes.Refusals, Liveness: p.liveness}),
-		job.New(deps, job.Options{Kind: api.KindCronJob, Refusals: nodes.Refusals, Liveness: p.liveness}),
-		lab.New(deps, lab.Options{Refusals: nodes.Refusals, Liveness: p.liveness}),
+		control.New(deps, workload.Kind(deps, api.KindDeployment, onNodes)),
+		control.New(deps, workload.Kind(deps, api.KindStatefulSet, onNodes)),
+		control.New(deps, job.Kind(deps, job.Options{Kind: api.KindJob, Refusals: nodes.Refusals, Liveness: p.liveness})),
+		control.New(deps, job.Kind(deps, job.Options{Kind: api.KindCronJob, Refusals: nodes.Refusals, Liveness: p.liveness})),
+		control.New(deps, lab.Kind(deps, lab.Options{Refusals: nodes.Refusals, Liveness: p.liveness})),
 		sink.New(sink.Deps{Deps: deps, Effects: p.Sinks.Effects, Log: p.Sinks.Log, Source: p.Sinks.Source, Count: p.Sinks.Count}),
 		autoscaler.New(deps, autoscaler.Options{
 			Interval: p.AutoscaleInterval, Load: p.Load, Holder: p.ReplicasHolder, Stepped: p.Scaled,
@@ -62,7 +64,7 @@ func (p *Plane) controllers(commits records.Committer) []control.Controller {
 		out = append(out, syncs.New(syncs.Deps{Deps: deps, Sources: p.Sources, Metrics: p.Watchers}))
 	}
 	for _, kind := range Kinds {
-		out = append(out, kind.New(deps))
+		out = append(out, control.New(deps, kind()))
 	}
 	return out
 }

@@ -130,6 +130,7 @@ func (p *Plane) Run(ctx context.Context, term *Term) error {
 			term.observe(change.New, change.Revision)
 			return
 		}
+		p.liveness.Notice(change)
 		snapshot := p.snapshot()
 		for _, each := range notify {
 			each(snapshot, change)

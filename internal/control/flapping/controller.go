@@ -60,7 +60,6 @@ func (c *Controller) Dirty(now time.Time) []engine.Key {
 
 // Affected returns the node whose heartbeat, report or record changes.
 func (c *Controller) Affected(_ records.Snapshot, change view.Change) []engine.Key {
-	c.liveness.Notice(change)
 	for _, prefix := range []string{records.AlivePrefix, records.LossesPrefix, records.NodeStatesPrefix, records.ActualNodesPrefix} {
 		if node, ok := strings.CutPrefix(change.Key, prefix); ok {
 			return []engine.Key{keyOf(node)}

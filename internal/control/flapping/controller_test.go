@@ -26,8 +26,9 @@ func TestAFlappingNodeIsDamped(t *testing.T) {
 	t.Cleanup(func() { cancel(); <-done; _ = store.Close() })
 	<-v.Synced()
 	snapshot := func() records.Snapshot { return records.Snapshot{Reader: v.Snapshot()} }
-	c := New(control.Deps{Snapshot: snapshot, Store: store, Now: clock}, owner.NewLiveness(0, 0, clock))
-	t.Cleanup(v.OnChange(func(change view.Change) { c.Affected(snapshot(), change) }))
+	liveness := owner.NewLiveness(0, 0, clock)
+	c := New(control.Deps{Snapshot: snapshot, Store: store, Now: clock}, liveness)
+	t.Cleanup(v.OnChange(liveness.Notice))
 	await := func(revision int64, err error) {
 		t.Helper()
 		if err == nil {

@@ -7,34 +7,44 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/core/suggest"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
 )
 
-// Controller reconciles ingresses.
-type Controller struct {
-	control.Reporter[api.IngressStatus]
-}
-
-// Kind is the row of the ingress in the table of controllers.
-var Kind = control.Kind{
-	KindInfo: api.KindIngress.Info(),
-	New:      func(deps control.Deps) control.Controller { return New(deps) },
-}
-
-// New returns the controller of ingresses.
-func New(deps control.Deps) *Controller {
+// Kind returns the kind of ingresses. A change concerns the ingresses whose host it may decide about, those that a changed
+// workload serves (its status says whether it is on its way), and all if a proxy reported, or a node falls silent or
+// answers again.
+func Kind() control.Kind {
 	known := new(claims)
-	return &Controller{control.Reporter[api.IngressStatus]{Deps: deps.Defaults(), Kind: api.KindIngress, Status: known.status, After: known.after}}
+	return control.Kind{
+		KindInfo: api.KindIngress.Info(),
+		Step:     known.step,
+		Reads: []control.Input{
+			control.Heartbeats(all),
+			control.Records(func(s records.Snapshot, _ string, _ *api.IngressNodeStatus) []api.Ref { return all(s) }),
+			control.Records(func(s records.Snapshot, _ string, object *api.Object) []api.Ref {
+				return servedBy(s, object.Ref())
+			}),
+			control.Records(func(s records.Snapshot, _ string, task *api.Task) []api.Ref { return servedBy(s, task.Owner()) }),
+			control.Records(servedByTask),
+			control.Records(func(s records.Snapshot, key string, _ *api.WorkloadStatus) []api.Ref {
+				ref, _, _ := records.ParseRef(strings.TrimPrefix(key, records.StatusPrefix))
+				return servedBy(s, ref)
+			}),
+			routedWith, mayMean,
+		},
+	}
+}
+
+// step writes the status.
+func (c *claims) step(at control.Observation) (control.Step, error) {
+	o, before := observe(at.Snapshot, at.Object, c.of(at.Snapshot)), control.Before[api.IngressStatus](at)
+	return control.Step{Status: o.status(before, at.Now), After: o.after(before, at.Now)}, nil
 }
 
 // after returns how long an outage still passes as one that may end by itself.
-func (c *claims) after(s records.Snapshot, object records.Read[api.Object], now time.Time) time.Duration {
-	o := observe(s, object, c.of(s))
-	if status := s.IngressStatus(object.Value.Ref()).Value; status != nil {
-		o.unreadySince(status.Conditions, now)
-	}
+func (o observed) after(before api.IngressStatus, now time.Time) time.Duration {
+	o.unreadySince(before.Conditions, now)
 	if o.ready > 0 || !o.serves {
 		return 0
 	}
@@ -42,90 +52,53 @@ func (c *claims) after(s records.Snapshot, object records.Read[api.Object], now 
 	return left
 }
 
-func (c *claims) status(s records.Snapshot, object records.Read[api.Object], before api.IngressStatus, now time.Time) api.IngressStatus {
-	return observe(s, object, c.of(s)).status(before, now)
+func all(s records.Snapshot) []api.Ref { return control.Refs(s, api.KindIngress) }
+
+func servedByTask(s records.Snapshot, _ string, status *api.TaskStatus) []api.Ref {
+	task := s.Task(status.ID)
+	if !task.Exists() {
+		return nil
+	}
+	return servedBy(s, task.Value.Owner())
 }
 
-// Affected returns the ingresses a change may concern: the changed one and those whose host it may decide about, those
-// that a changed workload serves (its status says whether it is on its way), or all if a proxy reported, or a node is silent or answers again.
-func (c *Controller) Affected(s records.Snapshot, change view.Change) []engine.Key {
-	value := change.New
-	if value == nil {
-		value = change.Old
-	}
-	if strings.HasPrefix(change.Key, records.AlivePrefix) && (change.Old == nil || change.Deleted) {
-		return control.Keys(s, api.KindIngress)
-	}
-	switch record := value.(type) {
-	case *api.Object:
-		if record.Kind == api.KindIngress {
-			return routedWith(s, change)
-		}
-		return append(servedBy(s, record.Ref()), mayMean(s, record.Ref(), change)...)
-	case *api.Task:
-		return servedBy(s, record.Owner())
-	case *api.TaskStatus:
-		if task := s.Task(record.ID); task.Exists() {
-			return servedBy(s, task.Value.Owner())
-		}
-	case *api.WorkloadStatus:
-		if ref, _, ok := records.ParseRef(strings.TrimPrefix(change.Key, records.StatusPrefix)); ok {
-			return servedBy(s, ref)
-		}
-	case *api.IngressNodeStatus:
-		return control.Keys(s, api.KindIngress)
-	}
-	return nil
-}
-
-// routedWith returns the ingress that changed, and those that share its host, as it is and as it was.
-func routedWith(s records.Snapshot, change view.Change) []engine.Key {
+// routedWith returns the ingresses that share the host of one that changed, as it is and as it was.
+func routedWith(s records.Snapshot, change view.Change) []api.Ref {
 	var changed []*api.Object
 	for _, value := range []any{change.Old, change.New} {
-		if object, ok := value.(*api.Object); ok && object != nil {
+		if object, ok := value.(*api.Object); ok && object != nil && object.Kind == api.KindIngress {
 			changed = append(changed, object)
 		}
 	}
-	out := []engine.Key{control.Key(changed[0].Ref())}
-	for _, ref := range related(s, changed...) {
-		if key := control.Key(ref); key != out[0] {
-			out = append(out, key)
-		}
+	if len(changed) == 0 {
+		return nil
 	}
-	return out
+	return related(s, changed...)
 }
 
 // mayMean returns the ingresses whose service is not there, and that may have meant a workload that comes or goes: their
 // status names it.
-func mayMean(s records.Snapshot, workload api.Ref, change view.Change) []engine.Key {
-	if !workload.Kind.Serves() || change.Old != nil && change.New != nil {
+func mayMean(s records.Snapshot, change view.Change) []api.Ref {
+	workload, ok := control.Changed(change).(*api.Object)
+	if !ok || !workload.Kind.Serves() || change.Old != nil && change.New != nil {
 		return nil
 	}
-	var out []engine.Key
-	for object := range s.Objects(api.KindIngress) {
-		if object.Value.Scope != workload.Scope {
-			continue
-		}
-		spec, err := api.DecodeSpec[api.IngressSpec](*object.Value)
-		if err == nil && suggest.Near(spec.ServiceName(object.Value.Name), workload.Name) {
-			out = append(out, control.Key(object.Value.Ref()))
-		}
-	}
-	return out
+	return whose(s, workload.Scope, func(service string) bool { return suggest.Near(service, workload.Name) })
 }
 
-func servedBy(s records.Snapshot, workload api.Ref) []engine.Key {
+func servedBy(s records.Snapshot, workload api.Ref) []api.Ref {
 	if !workload.Kind.Serves() {
 		return nil
 	}
-	var out []engine.Key
-	for object := range s.Objects(api.KindIngress) {
-		if object.Value.Scope != workload.Scope {
-			continue
-		}
+	return whose(s, workload.Scope, func(service string) bool { return service == workload.Name })
+}
+
+// whose returns the ingresses of a scope whose service has a name that is asked for.
+func whose(s records.Snapshot, scope string, asked func(service string) bool) (out []api.Ref) {
+	for object := range s.ObjectsIn(api.KindIngress, scope) {
 		spec, err := api.DecodeSpec[api.IngressSpec](*object.Value)
-		if err == nil && spec.ServiceName(object.Value.Name) == workload.Name {
-			out = append(out, control.Key(object.Value.Ref()))
+		if err == nil && asked(spec.ServiceName(object.Value.Name)) {
+			out = append(out, object.Value.Ref())
 		}
 	}
 	return out

@@ -26,7 +26,7 @@ type harness struct {
 	*testing.T
 	store *memory.Store
 	view  *view.View
-	c     *Controller
+	c     *control.Shell
 	now   time.Time
 }
 
@@ -39,7 +39,7 @@ func newHarness(t *testing.T) *harness {
 	go func() { done <- l.view.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done; _ = l.store.Close() })
 	<-l.view.Synced()
-	l.c = New(control.Deps{Snapshot: l.snapshot, Store: l.store, Now: func() time.Time { return l.now }})
+	l.c = control.New(control.Deps{Snapshot: l.snapshot, Store: l.store, Now: func() time.Time { return l.now }}, Kind())
 	return l
 }
 

@@ -1,13 +1,13 @@
 package job
 
 import (
-	"context"
+	"slices"
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/timetable"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
 )
 
@@ -15,35 +15,68 @@ import (
 // follows at once and does the rest.
 const maxActions = 1000
 
-// act commits an assessment: one transaction, on the condition that the manifest has not changed since it was read.
-func (c *Controller) act(ctx context.Context, o observed, a assessment, now time.Time) (engine.Result, error) {
+// act turns an assessment into a step.
+func act(at control.Observation, o observed, a assessment) control.Step {
 	actions := a.plan.Actions
 	more := len(actions) > maxActions
 	if more {
 		actions = actions[:maxActions]
 	}
-	s := c.begin(o, actions, now)
+	w := begin(at, o, actions)
+	next := control.Step{Txn: w.txn, Forecast: o.forecast(at, a), After: o.after(a, more)}
 	if want, due := o.wantedImage(); due {
-		s.txn.If(records.ImageKey(o.ref), o.request.Modified).Put(records.ImageKey(o.ref), want)
+		w.txn.If(records.ImageKey(o.ref), o.request.Modified).Put(records.ImageKey(o.ref), want)
+		next.Actions = append(next.Actions, at.Planned("resolve", "resolve image "+want.Image))
+	}
+	if text := o.newSchedule(at.Now); text != "" {
+		next.Actions = append(next.Actions, at.Planned("schedule", text))
 	}
 	for _, action := range actions {
-		s.write(action, a.target)
-	}
-	s.flush()
-	s.dropReleases(a.target)
-	if err := s.putStatus(o.nextStatus(a, s.records(), now)); err != nil {
-		return engine.Result{}, err
-	}
-	revision, err := c.Commit(ctx, s.txn, records.StatusKey(o.ref))
-	if err != nil {
-		return engine.Result{}, err
-	}
-	if revision > 0 {
-		for _, action := range actions {
-			c.Logger.Info("plan", "object", o.ref.String(), "action", action.String())
+		w.write(action, a.target)
+		planned := api.PlannedAction{
+			Object: o.ref, Verb: string(action.Verb), Task: action.Task, Release: action.Release,
+			Reason: action.Reason, Text: action.String(),
+		}
+		switch action.Verb {
+		case timetable.ForgetTask, timetable.PruneRun, timetable.MarkMissed:
+			next.Chores = append(next.Chores, planned)
+		default:
+			next.Actions = append(next.Actions, planned)
 		}
 	}
-	return engine.Result{Revision: revision, After: o.after(a, more)}, nil
+	w.flush()
+	used := map[string]bool{a.target.ID: true}
+	for _, run := range w.runs.sorted() {
+		used[run.Release] = true
+	}
+	owner.DropReleases(w.txn, o.ref, o.releases, o.tasks, used)
+	next.Status = o.nextStatus(a, w.runs.sorted(), at.Now)
+	return next
+}
+
+// forecast adds the run that a job will have by itself.
+func (o observed) forecast(at control.Observation, a assessment) control.Forecast {
+	return func(actions []api.PlannedAction) ([]api.PlannedAction, error) {
+		unrun := a.target.ID == "" || a.target.Fresh != nil
+		begins := slices.ContainsFunc(a.plan.Actions, func(a timetable.Action) bool { return a.Verb == timetable.CreateRun })
+		if !o.declared.job.RunOnRelease || o.deleting() || a.refused != nil || !unrun || begins {
+			return actions, nil
+		}
+		return append(actions, at.Planned("run", "run it once")), nil
+	}
+}
+
+// newSchedule says when a schedule is due first that is new; empty if none is.
+func (o observed) newSchedule(now time.Time) string {
+	cron := o.declared.cron
+	if cron == nil || cron.Suspend || o.deleting() || o.timeline().ScheduleHash == o.declared.scheduleHash {
+		return ""
+	}
+	next, ok := o.declared.schedule.Next(now)
+	if !ok {
+		return ""
+	}
+	return "run " + cron.Schedule + ", next at " + next.In(o.declared.schedule.Zone()).Format("2006-01-02 15:04 -07:00")
 }
 
 // after returns when to reconcile again if no event comes first.
@@ -54,12 +87,11 @@ func (o observed) after(a assessment, more bool) time.Duration {
 	return owner.Sooner(a.plan.After, o.silent)
 }
 
-// step collects the writes of one reconcile into one transaction.
-type step struct {
-	c     *Controller
+// writes collects the writes of one step into one transaction.
+type writes struct {
+	at    control.Observation
 	o     observed
 	txn   *records.Txn
-	now   time.Time
 	tasks map[string]records.Read[api.Task]
 	slots *owner.Slots
 	runs  *history
@@ -67,94 +99,70 @@ type step struct {
 	minted bool
 }
 
-func (c *Controller) begin(o observed, actions []timetable.Action, now time.Time) *step {
+func begin(at control.Observation, o observed, actions []timetable.Action) *writes {
 	site := "status"
 	if len(actions) > 0 {
 		site = string(actions[0].Verb)
 	}
-	s := &step{c: c, o: o, now: now, tasks: map[string]records.Read[api.Task]{}, slots: owner.NewSlots(c.NewSlot, o.tasks), runs: newHistory(o)}
-	s.txn = records.NewTxn(string(o.ref.Kind)+"."+site).If(records.ObjectKey(o.ref), o.object.Modified)
+	w := &writes{at: at, o: o, runs: newHistory(o), tasks: map[string]records.Read[api.Task]{}}
+	w.slots = owner.NewSlots(at.NewSlot, o.tasks)
+	w.txn = records.NewTxn(string(o.ref.Kind) + "." + site)
 	for _, t := range o.tasks {
-		s.tasks[t.Desired.Value.ID] = t.Desired
+		w.tasks[t.Desired.Value.ID] = t.Desired
 	}
-	owner.Guard(s.txn, o.tasks)
-	return s
+	owner.Guard(w.txn, o.tasks)
+	return w
 }
 
-func (s *step) records() []api.Run { return s.runs.sorted() }
-
 // write turns one action into writes.
-func (s *step) write(a timetable.Action, t owner.Target) {
+func (w *writes) write(a timetable.Action, t owner.Target) {
 	//exhaustive:enforce
 	switch a.Verb {
 	case timetable.CreateRun:
-		s.runs.create(*a.Due)
+		w.runs.create(*a.Due)
 	case timetable.StartAttempt:
-		s.start(a, t)
+		w.start(a, t)
 	case timetable.StopAttempt:
-		s.txn.RaiseTask(s.tasks[a.Task], api.DesiredShutdown, a.Reason, s.now)
+		w.txn.RaiseTask(w.tasks[a.Task], api.DesiredShutdown, a.Reason, w.at.Now)
 	case timetable.FinishRun:
-		s.runs.finish(a, s.now)
+		w.runs.finish(a, w.at.Now)
 	case timetable.CorrectRun:
-		s.runs.correct(a)
+		w.runs.correct(a)
 	case timetable.PruneRun:
-		s.runs.prune(a.Run)
+		w.runs.prune(a.Run)
 	case timetable.RemoveTask:
-		s.txn.RaiseTask(s.tasks[a.Task], api.DesiredRemoved, a.Reason, s.now)
+		w.txn.RaiseTask(w.tasks[a.Task], api.DesiredRemoved, a.Reason, w.at.Now)
 	case timetable.ForgetTask:
-		s.txn.ForgetTask(s.tasks[a.Task])
+		w.txn.ForgetTask(w.tasks[a.Task])
 	case timetable.MarkMissed: // the plan's timeline counts it, and the status shows that
 	}
 }
 
 // start creates a task, and the release it needs if that is new.
-func (s *step) start(a timetable.Action, t owner.Target) {
-	ref := s.o.ref
-	if t.Fresh != nil && t.ID == a.Release && !s.minted {
-		s.minted = true
+func (w *writes) start(a timetable.Action, t owner.Target) {
+	ref := w.o.ref
+	if t.Fresh != nil && t.ID == a.Release && !w.minted {
+		w.minted = true
 		key := records.ReleaseKey(ref, t.ID)
-		s.txn.If(key, 0).Put(key, t.Fresh)
+		w.txn.If(key, 0).Put(key, t.Fresh)
 	}
-	run, task := owner.Begin(s.runs.next[a.Run], api.Task{
-		ID: s.c.NewTask(), OwnerUID: s.o.uid(), Slot: s.slots.Next(), Release: a.Release, Attempt: a.Attempt, Exclusive: a.Exclusive,
-	}, s.now)
-	s.runs.next[a.Run] = run
-	s.txn.CreateTask(task)
+	run, task := owner.Begin(w.runs.next[a.Run], api.Task{
+		ID: w.at.NewTask(), OwnerUID: w.o.uid(), Slot: w.slots.Next(),
+		Release: a.Release, Attempt: a.Attempt, Exclusive: a.Exclusive,
+	}, w.at.Now)
+	w.runs.next[a.Run] = run
+	w.txn.CreateTask(task)
 }
 
 // flush writes the runs that changed.
-func (s *step) flush() {
-	for _, change := range s.runs.changes() {
-		key := records.RunKey(s.o.ref, change.id)
-		s.txn.If(key, change.modified)
+func (w *writes) flush() {
+	for _, change := range w.runs.changes() {
+		key := records.RunKey(w.o.ref, change.id)
+		w.txn.If(key, change.modified)
 		if change.next == nil {
-			s.txn.Delete(key)
+			w.txn.Delete(key)
 		} else {
-			s.txn.Put(key, *change.next)
+			w.txn.Put(key, *change.next)
 		}
 	}
-}
-
-// dropReleases deletes the releases that nothing refers to any more: no run, no task, and not the newest one.
-func (s *step) dropReleases(t owner.Target) {
-	used := map[string]bool{t.ID: true}
-	if newest := owner.Newest(s.o.releases); newest != nil {
-		used[newest.ID] = true
-	}
-	for _, run := range s.runs.sorted() {
-		used[run.Release] = true
-	}
-	for _, task := range s.o.tasks {
-		used[task.Desired.Value.Release] = true
-	}
-	for _, release := range s.o.releases {
-		if !used[release.Value.ID] {
-			s.txn.Delete(records.ReleaseKey(s.o.ref, release.Value.ID))
-		}
-	}
-}
-
-// putStatus writes the status; see owner.PutStatus.
-func (s *step) putStatus(status api.JobStatus) error {
-	return owner.PutStatus(s.txn, records.StatusKey(s.o.ref), s.o.status, status)
 }

@@ -198,7 +198,7 @@ func TestDirtyNamesWhatIsDue(t *testing.T) {
 		l.Put(cronOf("*/5 * * * *"), backup)
 		l.Pass(time.Minute)
 		l.Stop()
-		c := New(l.Deps(), Options{Kind: api.KindCronJob})
+		c := controller(l.Deps(), Options{Kind: api.KindCronJob})
 		now := time.Now()
 		if keys := c.Dirty(now); len(keys) != 0 {
 			t.Errorf("%v; nothing is due", keys)

@@ -7,6 +7,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/controltest"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/control/scheduler"
 	"tend.dev/tend/internal/records"
 )
@@ -25,7 +26,9 @@ func inHarness(t *testing.T, do func(l *harness)) {
 	opts := controltest.Options{Images: map[string]string{"mail:1": "sha256:1", "mail:2": "sha256:2"}}
 	opts.Controllers = func(w *controltest.World, nodes *scheduler.Scheduler) (out []control.Controller) {
 		for _, kind := range []api.Kind{api.KindJob, api.KindCronJob} {
-			out = append(out, New(w.Deps(), Options{Kind: kind, Refusals: nodes.Refusals}))
+			liveness := owner.NewLiveness(0, 0, nil)
+			w.OnChange(liveness.Notice)
+			out = append(out, controller(w.Deps(), Options{Kind: kind, Refusals: nodes.Refusals, Liveness: liveness}))
 		}
 		return out
 	}
@@ -33,6 +36,10 @@ func inHarness(t *testing.T, do func(l *harness)) {
 		w.Node.Set(func(n *controltest.Node) { n.Lasts = 5 * time.Second })
 		do(&harness{w})
 	})
+}
+
+func controller(deps control.Deps, opts Options) *control.Shell {
+	return control.New(deps, Kind(deps, opts))
 }
 
 // ask creates a run as the API does.

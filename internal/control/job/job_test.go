@@ -12,10 +12,10 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/controltest"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
-	"tend.dev/tend/internal/store/view"
 )
 
 func TestApplyingAJobRunsNothing(t *testing.T) {
@@ -354,8 +354,9 @@ func TestALapseCountsFromItsOwnBegin(t *testing.T) {
 		l.Put(jobOf("mail:1"), mail)
 		l.ask(mail, "m-1")
 		l.Pass(time.Second)
-		c := New(l.Deps(), Options{Kind: api.KindJob})
-		l.OnChange(func(change view.Change) { c.Affected(l.Snapshot(), change) })
+		liveness := owner.NewLiveness(0, 0, nil)
+		c := controller(l.Deps(), Options{Kind: api.KindJob, Liveness: liveness})
+		l.OnChange(liveness.Notice)
 		l.SetNode("n1", false)
 		if dirty := c.Dirty(time.Now()); len(dirty) > 0 {
 			t.Fatalf("%v has something to do", dirty)
@@ -383,7 +384,7 @@ func TestAHeartbeatOnTheWayKeepsTheRun(t *testing.T) {
 		l.SetNode("n1", false)
 		deps, lags := l.Deps(), l.Snapshot()
 		deps.Snapshot = func() records.Snapshot { return lags }
-		c := New(deps, Options{Kind: api.KindJob})
+		c := controller(deps, Options{Kind: api.KindJob})
 		c.Dirty(time.Now())
 		l.Pass(time.Minute)
 		l.SetNode("n1", true)

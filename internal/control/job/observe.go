@@ -35,15 +35,15 @@ type observed struct {
 
 // observe reads an object and everything related to it. An object that is being deleted is handled even if its manifest
 // is unreadable.
-func (c *Controller) observe(s records.Snapshot, object records.Read[api.Object]) (observed, error) {
+func (c *jobs) observe(s records.Snapshot, object records.Read[api.Object]) (observed, error) {
 	ref := object.Value.Ref()
-	nodes := c.liveness.Nodes.At(s)
+	nodes := c.Liveness.Nodes.At(s)
 	o := observed{
 		ref: ref, object: object, status: s.JobStatus(ref), runs: s.Runs(ref), releases: s.Releases(ref),
 		request: s.ImageRequest(ref), images: s.ImageStatuses(ref), candidates: owner.Candidates(s, ref, nodes), nodes: nodes.All, set: nodes,
 	}
 	o.resolver = owner.Asked(s, o.request, o.images)
-	o.tasks, o.silent = c.liveness.Tasks(s, ref)
+	o.tasks, o.silent = c.Liveness.Tasks(s, ref)
 	var err error
 	if o.declared, err = c.declared.of(object); err != nil && !o.deleting() {
 		return o, owner.InvalidSpec(ref, fmt.Errorf("read its manifest: %w", err))

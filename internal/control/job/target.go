@@ -24,24 +24,27 @@ type assessment struct {
 }
 
 // assess decides what an object needs.
-func (c *Controller) assess(s records.Snapshot, o observed, now time.Time) (a assessment, err error) {
+func (c *jobs) assess(s records.Snapshot, o observed, now time.Time) (a assessment, err error) {
 	held := ""
 	if !o.deleting() {
 		if a.target, a.refused, err = c.choose(s, o, now); err != nil {
 			return a, err
+		}
+		if a.refused != nil {
+			s.Fleeting() // an environment may become readable without a write
 		}
 		if needs := o.declared.job.DependsOn; needs != nil {
 			held = strings.Join(dependency.Waiting(o.ref.Scope, needs.Workloads, control.Dependencies(s)), ", ")
 		}
 	}
 	a.desired = o.desired(a.target, held, a.refused)
-	a.plan = timetable.Decide(a.desired, o.timetable(owner.Refusals(s, o.tasks, c.refusals)), now)
-	a.unplaced = owner.Unplaced(s, o.tasks, c.refusals)
+	a.plan = timetable.Decide(a.desired, o.timetable(owner.Refusals(s, o.tasks, c.Refusals)), now)
+	a.unplaced = owner.Unplaced(s, o.tasks, c.Refusals)
 	return a, nil
 }
 
 // choose returns the release of the next run.
-func (c *Controller) choose(s records.Snapshot, o observed, now time.Time) (owner.Target, *timetable.Refusal, error) {
+func (c *jobs) choose(s records.Snapshot, o observed, now time.Time) (owner.Target, *timetable.Refusal, error) {
 	recipe := owner.Recipe{
 		Object: *o.object.Value, Declared: api.DeploymentSpec{Container: o.declared.job.Container}, Image: o.image(),
 		Newest: owner.Newest(o.releases), First: "first run", Runtimes: o.set.Runtimes,

@@ -1,127 +1,150 @@
 package lab
 
 import (
-	"context"
+	"log/slog"
 	"strings"
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/lab"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
 )
 
-// act commits an assessment: one transaction, on the condition that the manifest and what people asked have not changed
-// since they were read.
-func (c *Controller) act(ctx context.Context, o observed, a assessment, now time.Time) (engine.Result, error) {
-	s := c.begin(o, a, now)
-	if want := o.wantedImage(); want.Image != "" && o.begins() && !o.deleting() && (!o.request.Exists() || !o.request.Value.Equal(want)) {
-		s.txn.If(records.ImageKey(o.ref), o.request.Modified).Put(records.ImageKey(o.ref), want)
+// act turns an assessment into a step, on the condition that what people asked has not changed since it was read.
+func act(at control.Observation, o observed, a assessment) control.Step {
+	w := begin(at, o, a)
+	next := control.Step{
+		Txn: w.txn, Forecast: o.forecast(at), Log: o.moved(a),
+		After: owner.Sooner(owner.Sooner(a.plan.After, a.patience), o.silent),
 	}
-	next := o.nextStatus(a, now)
+	if want, due := o.wantedImage(); due {
+		w.txn.If(records.ImageKey(o.ref), o.request.Modified).Put(records.ImageKey(o.ref), want)
+		next.Actions = append(next.Actions, at.Planned("resolve", "resolve image "+want.Image))
+	}
+	if text := o.movedEnd(at.Now); text != "" {
+		next.Actions = append(next.Actions, at.Planned("schedule", text))
+	}
+	status := o.nextStatus(a, at.Now)
 	for _, action := range a.plan.Actions {
-		s.write(action, &next)
+		w.write(action, &status)
+		planned := api.PlannedAction{
+			Object: o.ref, Verb: string(action.Verb), Task: action.Task, Release: action.Release,
+			Reason: action.Reason, Text: action.String(),
+		}
+		if action.Verb == lab.ForgetTask {
+			next.Chores = append(next.Chores, planned)
+			continue
+		}
+		next.Actions = append(next.Actions, planned)
 	}
-	s.dropReleases(a.target)
+	owner.DropReleases(w.txn, o.ref, o.releases, o.tasks, map[string]bool{a.target.ID: true})
 	if a.plan.Phase.Ended() && o.request.Exists() {
-		s.txn.Delete(records.ImageKey(o.ref)) // nothing starts any more
+		w.txn.Delete(records.ImageKey(o.ref)) // nothing starts any more
 	}
-	if err := owner.PutStatus(s.txn, records.StatusKey(o.ref), o.status, next); err != nil {
-		return engine.Result{}, err
-	}
-	revision, err := c.Commit(ctx, s.txn, records.StatusKey(o.ref))
-	if err != nil {
-		return engine.Result{}, err
-	}
-	if revision > 0 {
-		c.report(o, a)
-	}
-	return engine.Result{Revision: revision, After: owner.Sooner(owner.Sooner(a.plan.After, a.patience), o.silent)}, nil
+	next.Status = status
+	return next
 }
 
-// report logs what was committed.
-func (c *Controller) report(o observed, a assessment) {
-	for _, action := range a.plan.Actions {
-		c.Logger.Info("plan", "object", o.ref.String(), "action", action.String())
-	}
-	if from := o.before().Phase; from != a.plan.Phase {
-		c.Logger.Info("lab moved", "object", o.ref.String(), "from", string(from), "to", string(a.plan.Phase), "reason", a.plan.Reason)
+// forecast adds when a lab starts that is yet to start.
+func (o observed) forecast(at control.Observation) control.Forecast {
+	return func(actions []api.PlannedAction) ([]api.PlannedAction, error) {
+		if !o.begins() || o.deleting() || len(o.tasks) > 0 {
+			return actions, nil
+		}
+		when, start := "at once", o.spec.StartsAt()
+		if start.After(at.Now) {
+			when = "at " + start.Format(time.RFC3339)
+		}
+		starts := at.Planned("schedule", "start "+when+", for "+o.desired("", "").Duration.String())
+		return append(actions, starts), nil
 	}
 }
 
-// step collects the writes of one reconcile into one transaction.
-type step struct {
-	c     *Controller
+// movedEnd says where the end of a running lab moves to; empty if it stays.
+func (o observed) movedEnd(now time.Time) string {
+	was := o.before()
+	if was.Phase != api.LabRunning || o.deleting() {
+		return ""
+	}
+	switch ends := was.StartedAt.Add(o.desired("", "").Duration); {
+	case ends.Equal(was.EndsAt):
+		return ""
+	case !ends.After(now):
+		return "end at once: its new time was over at " + stampOf(ends)
+	default:
+		return "end at " + stampOf(ends) + " instead of " + stampOf(was.EndsAt)
+	}
+}
+
+// moved returns what logs the move of a lab; nil if it stays in its phase.
+func (o observed) moved(a assessment) func(*slog.Logger) {
+	from := o.before().Phase
+	if from == a.plan.Phase {
+		return nil
+	}
+	return func(log *slog.Logger) {
+		log.Info("lab moved", "from", string(from), "to", string(a.plan.Phase), "reason", a.plan.Reason)
+	}
+}
+
+// writes collects the writes of one step into one transaction.
+type writes struct {
+	at    control.Observation
 	o     observed
 	a     assessment
 	txn   *records.Txn
-	now   time.Time
 	tasks map[string]records.Read[api.Task]
 	slots *owner.Slots
 }
 
-func (c *Controller) begin(o observed, a assessment, now time.Time) *step {
+func begin(at control.Observation, o observed, a assessment) *writes {
 	site := "status"
 	if len(a.plan.Actions) > 0 {
 		site = string(a.plan.Actions[0].Verb)
 	} else if from := o.before().Phase; from != a.plan.Phase {
 		site = strings.ToLower(string(a.plan.Phase))
 	}
-	s := &step{c: c, o: o, a: a, now: now, tasks: map[string]records.Read[api.Task]{}, slots: owner.NewSlots(c.NewSlot, o.tasks)}
-	s.txn = records.NewTxn("lab."+site).If(records.ObjectKey(o.ref), o.object.Modified).If(records.LabKey(o.ref), o.orders.Modified)
+	w := &writes{at: at, o: o, a: a, tasks: map[string]records.Read[api.Task]{}}
+	w.slots = owner.NewSlots(at.NewSlot, o.tasks)
+	w.txn = records.NewTxn("lab."+site).If(records.LabKey(o.ref), o.orders.Modified)
 	for _, t := range o.tasks {
-		s.tasks[t.Desired.Value.ID] = t.Desired
+		w.tasks[t.Desired.Value.ID] = t.Desired
 	}
-	owner.Guard(s.txn, o.tasks)
-	return s
+	owner.Guard(w.txn, o.tasks)
+	return w
 }
 
 // write turns one action into writes.
-func (s *step) write(a lab.Action, status *api.LabStatus) {
+func (w *writes) write(a lab.Action, status *api.LabStatus) {
 	//exhaustive:enforce
 	switch a.Verb {
 	case lab.StartTask:
-		s.start(a, status)
+		w.start(a, status)
 	case lab.StopTask:
-		s.txn.RaiseTask(s.tasks[a.Task], api.DesiredShutdown, a.Reason, s.now)
+		w.txn.RaiseTask(w.tasks[a.Task], api.DesiredShutdown, a.Reason, w.at.Now)
 	case lab.RemoveTask:
-		s.txn.RaiseTask(s.tasks[a.Task], api.DesiredRemoved, a.Reason, s.now)
+		w.txn.RaiseTask(w.tasks[a.Task], api.DesiredRemoved, a.Reason, w.at.Now)
 	case lab.ForgetTask:
-		s.txn.ForgetTask(s.tasks[a.Task])
+		w.txn.ForgetTask(w.tasks[a.Task])
 	}
 }
 
 // start creates the task, and the release it needs if that is new.
-func (s *step) start(a lab.Action, status *api.LabStatus) {
-	ref, target := s.o.ref, s.a.target
+func (w *writes) start(a lab.Action, status *api.LabStatus) {
+	ref, target := w.o.ref, w.a.target
 	status.Release = target.ID
 	if fresh := target.Fresh; fresh != nil {
 		key := records.ReleaseKey(ref, fresh.ID)
-		s.txn.If(key, 0).Put(key, fresh)
+		w.txn.If(key, 0).Put(key, fresh)
 		status.LastReleaseNumber = max(status.LastReleaseNumber, fresh.Number)
 	}
 	task := api.Task{
-		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, OwnerUID: s.o.object.Value.Metadata.UID, Slot: s.slots.Next(),
-		Release: a.Release, Attempt: a.Number, Class: api.ClassOnce, Desired: api.DesiredRunning, CreatedAt: s.now,
-		Monitor: api.Duration(api.DefaultMonitor.String()),
+		ID: w.at.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, OwnerUID: w.o.object.Value.Metadata.UID,
+		Slot: w.slots.Next(), Release: a.Release, Attempt: a.Number, Class: api.ClassOnce, Desired: api.DesiredRunning,
+		CreatedAt: w.at.Now, Monitor: api.Duration(api.DefaultMonitor.String()),
 	}
 	status.Task, status.Pod = task.ID, task.ContainerName()
-	s.txn.CreateTask(task)
-}
-
-// dropReleases deletes the releases that nothing refers to any more: no task, and not the newest one.
-func (s *step) dropReleases(t owner.Target) {
-	used := map[string]bool{t.ID: true}
-	if newest := owner.Newest(s.o.releases); newest != nil {
-		used[newest.ID] = true
-	}
-	for _, task := range s.o.tasks {
-		used[task.Desired.Value.Release] = true
-	}
-	for _, release := range s.o.releases {
-		if !used[release.Value.ID] {
-			s.txn.Delete(records.ReleaseKey(s.o.ref, release.Value.ID))
-		}
-	}
+	w.txn.CreateTask(task)
 }

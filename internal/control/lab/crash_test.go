@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
@@ -115,8 +116,8 @@ func TestReconcilesThatRaceMakeOneContainer(t *testing.T) {
 		l.Stop()
 		l.Put(labOf(0, time.Hour), linux)
 		deps := l.Deps()
-		first := New(deps, Options{Liveness: owner.NewLiveness(0, 0, nil)})
-		reconcile := func(c *Controller) {
+		first := controller(deps, Options{Liveness: owner.NewLiveness(0, 0, nil)})
+		reconcile := func(c *control.Shell) {
 			_, _ = c.Reconcile(context.Background(), engine.Key{Kind: "lab", Scope: linux.Scope, Name: linux.Name})
 			synctest.Wait()
 		}
@@ -126,7 +127,7 @@ func TestReconcilesThatRaceMakeOneContainer(t *testing.T) {
 		deps.Snapshot = func() records.Snapshot { return frozen }
 		var racing sync.WaitGroup
 		for range 20 {
-			racer := New(deps, Options{Liveness: owner.NewLiveness(0, 0, nil)})
+			racer := controller(deps, Options{Liveness: owner.NewLiveness(0, 0, nil)})
 			if len(racer.Dirty(time.Now())) != 1 {
 				t.Error("the pass doesn't find it")
 			}

@@ -1,5 +1,5 @@
-// Package lab holds the controller of labs. It reads a lab with what people asked of it, its tasks, releases and image,
-// has internal/core/lab decide, and carries out the whole step in one commit.
+// Package lab holds the kind of labs. Its step reads a lab with what people asked of it, its tasks, releases and image, has
+// internal/core/lab decide, and returns the whole decision as one commit.
 //
 // The image is requested as soon as the lab is stored, so that it is there at its start. A release is made together with
 // the container that needs it. The commit compares the status it was decided from, so that two reconciles of one lab, or

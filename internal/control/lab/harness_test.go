@@ -46,7 +46,9 @@ func inHarness(t *testing.T, do func(l *harness)) {
 	opts := controltest.Options{Images: map[string]string{"lab:1": "sha256:1", "lab:2": "sha256:2"}}
 	opts.Controllers = func(w *controltest.World, nodes *scheduler.Scheduler) []control.Controller {
 		l.World, w.Commits = w, l
-		labs := New(w.Deps(), Options{Refusals: nodes.Refusals, Liveness: owner.NewLiveness(30*time.Second, 0, nil)})
+		liveness := owner.NewLiveness(30*time.Second, 0, nil)
+		w.OnChange(liveness.Notice)
+		labs := controller(w.Deps(), Options{Refusals: nodes.Refusals, Liveness: liveness})
 		return []control.Controller{&counted{labs, l}}
 	}
 	controltest.Run(t, opts, func(w *controltest.World) {
@@ -57,20 +59,24 @@ func inHarness(t *testing.T, do func(l *harness)) {
 	})
 }
 
+func controller(deps control.Deps, opts Options) *control.Shell {
+	return control.New(deps, Kind(deps, opts))
+}
+
 // counted is the controller, with a count of what it does.
 type counted struct {
-	*Controller
+	*control.Shell
 	l *harness
 }
 
 func (c *counted) Reconcile(ctx context.Context, key engine.Key) (engine.Result, error) {
 	c.l.reconciles.Add(1)
-	return c.Controller.Reconcile(ctx, key)
+	return c.Shell.Reconcile(ctx, key)
 }
 
 func (c *counted) Dirty(now time.Time) []engine.Key {
 	c.l.passes.Add(1)
-	return c.Controller.Dirty(now)
+	return c.Shell.Dirty(now)
 }
 
 // changed records each phase that a lab was seen in.
@@ -203,7 +209,7 @@ func (l *harness) seen(ref api.Ref, want ...api.LabPhase) {
 
 // dirty returns what a pass over all labs finds.
 func (l *harness) dirty() (names []string) {
-	for _, key := range New(l.Deps(), Options{}).Dirty(time.Now()) {
+	for _, key := range controller(l.Deps(), Options{}).Dirty(time.Now()) {
 		names = append(names, key.String())
 	}
 	return names

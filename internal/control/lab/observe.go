@@ -37,7 +37,7 @@ type observed struct {
 
 // observe reads a lab and everything related to it. One that is being deleted is handled even if its manifest is
 // unreadable.
-func (c *Controller) observe(s records.Snapshot, object records.Read[api.Object]) (observed, error) {
+func (c *labs) observe(s records.Snapshot, object records.Read[api.Object]) (observed, error) {
 	ref, nodes := object.Value.Ref(), c.Liveness.Nodes.At(s)
 	o := observed{
 		ref: ref, object: object, status: s.LabStatus(ref), orders: s.LabOrders(ref), releases: s.Releases(ref),
@@ -101,7 +101,7 @@ func person(actor string) string {
 
 // image returns the nodes' answer to the current image request.
 func (o observed) image() api.ImageStatus {
-	if !o.request.Exists() || !o.request.Value.Equal(o.wantedImage()) {
+	if !o.request.Exists() || !o.request.Value.Equal(o.asks()) {
 		return api.ImageStatus{}
 	}
 	image := owner.Image(o.images, *o.request.Value, o.candidates)
@@ -111,7 +111,15 @@ func (o observed) image() api.ImageStatus {
 	return image
 }
 
-func (o observed) wantedImage() api.ImageRequest {
+// wantedImage returns the image request; due reports whether it has yet to be written.
+func (o observed) wantedImage() (want api.ImageRequest, due bool) {
+	want = o.asks()
+	there := o.request.Exists() && o.request.Value.Equal(want)
+	return want, want.Image != "" && o.begins() && !o.deleting() && !there
+}
+
+// asks returns the image request of the manifest.
+func (o observed) asks() api.ImageRequest {
 	meta := o.object.Value.Metadata
 	want := api.ImageRequest{Owner: o.ref, OwnerUID: meta.UID, Nonce: meta.Stamps[api.StampPull]}
 	want.Image, want.Build = o.object.Value.WantedImage(o.spec.Container)
@@ -137,11 +145,14 @@ type assessment struct {
 const roomPatience = 5 * time.Second
 
 // assess decides what a lab needs.
-func (c *Controller) assess(s records.Snapshot, o observed, now time.Time) (a assessment, err error) {
+func (c *labs) assess(s records.Snapshot, o observed, now time.Time) (a assessment, err error) {
 	held := ""
 	if !o.deleting() && o.begins() {
 		if a.target, a.refused, err = c.choose(s, o, now); err != nil {
 			return a, err
+		}
+		if a.refused != nil {
+			s.Fleeting() // an environment may become readable without a write
 		}
 		if needs := o.spec.DependsOn; needs != nil {
 			held = strings.Join(dependency.Waiting(o.ref.Scope, needs.Workloads, control.Dependencies(s)), ", ")
@@ -171,7 +182,7 @@ func (o observed) begins() bool {
 }
 
 // choose returns the release of the next container.
-func (c *Controller) choose(s records.Snapshot, o observed, now time.Time) (owner.Target, *owner.Refusal, error) {
+func (c *labs) choose(s records.Snapshot, o observed, now time.Time) (owner.Target, *owner.Refusal, error) {
 	return owner.Choose(s, c.env, owner.Recipe{
 		Object: *o.object.Value, Declared: o.spec.Workload(), Image: o.image(), Newest: owner.Newest(o.releases),
 		LastNumber: o.before().LastReleaseNumber, First: "first start", Runtimes: o.set.Runtimes,

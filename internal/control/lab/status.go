@@ -1,13 +1,12 @@
 package lab
 
 import (
-	"context"
 	"errors"
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/owner"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
 )
 
@@ -72,22 +71,14 @@ func (o observed) goOn(s *api.LabStatus, a assessment) {
 	}
 }
 
-// refuse writes into the conditions why a lab can't be reconciled; see owner.UnworkableError.
-func (c *Controller) refuse(ctx context.Context, o observed, cause error, now time.Time) (engine.Result, error) {
+// refuse returns the step of a lab that can't be reconciled: its conditions say why; see owner.UnworkableError.
+func (o observed) refuse(cause error, now time.Time) (control.Step, error) {
 	var unworkable *owner.UnworkableError
 	if !errors.As(cause, &unworkable) {
-		return engine.Result{}, cause
+		return control.Step{}, cause
 	}
 	status := o.before()
 	status.ObservedGeneration, status.ObservedRevision = o.object.Value.Metadata.Generation, o.object.Modified
 	status.Conditions = unworkable.Conditions(status.Conditions, "", now)
-	txn := records.NewTxn("lab.refuse").If(records.ObjectKey(o.ref), o.object.Modified)
-	if err := owner.PutStatus(txn, records.StatusKey(o.ref), o.status, status); err != nil {
-		return engine.Result{}, err
-	}
-	revision, err := c.Commit(ctx, txn, records.StatusKey(o.ref))
-	if err != nil {
-		return engine.Result{}, err
-	}
-	return engine.Result{Revision: revision}, engine.Terminal(unworkable)
+	return control.Step{Txn: records.NewTxn("lab.refuse"), Status: status, Stalled: unworkable}, nil
 }

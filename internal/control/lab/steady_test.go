@@ -146,7 +146,7 @@ func TestAChangedDurationMovesTheEnd(t *testing.T) {
 		for _, lasts := range []time.Duration{2 * time.Hour, 30 * time.Minute} {
 			object := *l.Snapshot().Object(linux).Value
 			object.Spec, _ = json.Marshal(labOf(0, lasts)) // texts alone
-			actions, err := New(l.Deps(), Options{}).Preview(l.Snapshot(), object)
+			actions, err := controller(l.Deps(), Options{}).Preview(l.Snapshot(), object)
 			if err != nil || len(actions) != 1 || !strings.HasPrefix(actions[0].Text, "end at ") || !strings.Contains(actions[0].Text, " instead of ") {
 				t.Errorf("the dry run shows %+v, %v", actions, err)
 			}

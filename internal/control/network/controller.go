@@ -1,93 +1,58 @@
 package network
 
 import (
-	"context"
 	"maps"
 	"net/netip"
-	"strings"
-	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/core/boundary"
 	"tend.dev/tend/internal/core/subnet"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
 )
 
-// Controller reconciles the network.
-type Controller struct {
-	control.Reporter[api.NetworkStatus]
+// Kind returns the kind of the network. It is reconciled whether it is declared or not: nodes have their subnets before.
+func Kind() control.Kind {
+	network := []api.Ref{api.NetworkRef}
+	return control.Kind{
+		KindInfo: api.KindNetwork.Info(),
+		Step:     step,
+		Always:   network,
+		Reads: []control.Input{
+			control.Heartbeats(func(records.Snapshot) []api.Ref { return network }),
+			control.Records(func(records.Snapshot, string, *api.NetworkNodeStatus) []api.Ref { return network }),
+			control.Records(func(records.Snapshot, string, *api.Subnets) []api.Ref { return network }),
+			func(_ records.Snapshot, change view.Change) []api.Ref {
+				if _, node := control.Changed(change).(*api.NodeStatus); !node || change.New != nil && change.Old != nil {
+					return nil
+				}
+				return network
+			},
+		},
+	}
 }
 
-// Kind is the row of the network in the table of controllers.
-var Kind = control.Kind{
-	KindInfo: api.KindNetwork.Info(),
-	New:      func(deps control.Deps) control.Controller { return New(deps) },
-}
-
-// New returns the controller of the network.
-func New(deps control.Deps) *Controller {
-	return &Controller{control.Reporter[api.NetworkStatus]{Deps: deps.Defaults(), Kind: api.KindNetwork, Status: status}}
-}
-
-// Affected returns the network for a change of itself or of a node.
-func (c *Controller) Affected(s records.Snapshot, change view.Change) []engine.Key {
-	value := change.New
-	if value == nil {
-		value = change.Old
+// step gives subnets to the nodes, or writes the status once all have theirs.
+func step(at control.Observation) (control.Step, error) {
+	if txn := subnets(at.Snapshot); !txn.Empty() {
+		return control.Step{Txn: txn, Guard: records.SubnetsKey}, nil
 	}
-	if strings.HasPrefix(change.Key, records.AlivePrefix) && (change.Old == nil || change.Deleted) {
-		return []engine.Key{control.Key(api.NetworkRef)}
+	if !at.Object.Exists() {
+		return control.Forget(at), nil
 	}
-	switch record := value.(type) {
-	case *api.Object:
-		if record.Kind != api.KindNetwork {
-			return nil
-		}
-	case *api.NetworkNodeStatus, *api.Subnets:
-	case *api.NodeStatus:
-		if change.New != nil && change.Old != nil {
-			return nil
-		}
-	default:
-		return nil
-	}
-	return []engine.Key{control.Key(api.NetworkRef)}
-}
-
-// Keys returns the network, whether it is declared or not: nodes have their subnets before.
-func (c *Controller) Keys() []engine.Key { return []engine.Key{control.Key(api.NetworkRef)} }
-
-// Dirty returns the network if a reconcile would write something.
-func (c *Controller) Dirty(now time.Time) []engine.Key {
-	if s := c.Snapshot(); c.subnets(s).Empty() {
-		return c.Reporter.Dirty(now)
-	}
-	return c.Keys()
-}
-
-// Reconcile gives subnets to the nodes, or writes the status once all have theirs.
-func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Result, error) {
-	txn := c.subnets(c.Snapshot())
-	if txn.Empty() {
-		return c.Reporter.Reconcile(ctx, key)
-	}
-	revision, err := c.Commit(ctx, txn, records.SubnetsKey)
-	return engine.Result{Revision: revision}, err
+	return control.Step{Status: status(at, control.Before[api.NetworkStatus](at))}, nil
 }
 
 // subnets returns the commit that gives each node its subnet. It has one before a network is declared: the network of its containers is made
 // with it, and no other node's has the same.
-func (c *Controller) subnets(s records.Snapshot) *records.Txn {
+func subnets(s records.Snapshot) *records.Txn {
 	txn, had := records.NewTxn("network.subnets"), s.Subnets()
 	given, _ := assign(s)
 	if had.Exists() && maps.Equal(had.Value.Nodes, given) || !had.Exists() && len(given) == 0 {
 		return txn
 	}
-	txn.Put(records.SubnetsKey, api.Subnets{Nodes: given})
-	return txn.If(records.SubnetsKey, had.Modified).If(records.ObjectKey(api.NetworkRef), s.Object(api.NetworkRef).Modified)
+	return txn.If(records.SubnetsKey, had.Modified).Put(records.SubnetsKey, api.Subnets{Nodes: given})
 }
 
 // assign decides on the subnets of all nodes that others reach, or once did. Until a network is declared they are in its default range.

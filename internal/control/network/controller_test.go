@@ -20,7 +20,7 @@ type harness struct {
 	*testing.T
 	store *memory.Store
 	view  *view.View
-	c     *Controller
+	c     *control.Shell
 }
 
 func newHarness(t *testing.T) *harness {
@@ -32,7 +32,7 @@ func newHarness(t *testing.T) *harness {
 	go func() { done <- h.view.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done; _ = h.store.Close() })
 	<-h.view.Synced()
-	h.c = New(control.Deps{Snapshot: h.snapshot, Store: h.store, Now: func() time.Time { return time.Unix(0, 0) }})
+	h.c = control.New(control.Deps{Snapshot: h.snapshot, Store: h.store, Now: func() time.Time { return time.Unix(0, 0) }}, Kind())
 	return h
 }
 

@@ -5,19 +5,20 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/records"
 )
 
-func status(s records.Snapshot, object records.Read[api.Object], before api.NetworkStatus, now time.Time) api.NetworkStatus {
+func status(at control.Observation, before api.NetworkStatus) api.NetworkStatus {
 	next := api.NetworkStatus{
-		ObservedGeneration: object.Value.Metadata.Generation, ObservedRevision: object.Modified, Conditions: before.Conditions, Nodes: nodes(s),
+		ObservedGeneration: at.Object.Value.Metadata.Generation, ObservedRevision: at.Object.Modified,
+		Conditions: before.Conditions, Nodes: nodes(at.Snapshot),
 	}
 	ready, degraded := judge(next.Nodes)
-	next.Conditions = api.SetCondition(next.Conditions, ready, now)
-	next.Conditions = api.SetCondition(next.Conditions, degraded, now)
+	next.Conditions = api.SetCondition(next.Conditions, ready, at.Now)
+	next.Conditions = api.SetCondition(next.Conditions, degraded, at.Now)
 	return next
 }
 

@@ -1,19 +1,9 @@
 package owner
 
 import (
-	"tend.dev/tend/internal/control"
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/records"
 )
-
-// PutStatus adds a status to a transaction if it differs from the stored one, and together with every other write: it is
-// the guard of control.Deps.Commit.
-func PutStatus[T any](txn *records.Txn, key string, stored records.Read[T], next T) error {
-	changed, err := control.Differs(stored.Value, next)
-	if changed || !txn.Empty() {
-		txn.If(key, stored.Modified).Put(key, next)
-	}
-	return err
-}
 
 // Slots draws slot ids that no task has.
 type Slots struct {
@@ -36,6 +26,22 @@ func (s *Slots) Next() string {
 		if id := s.draw(); !s.taken[id] {
 			s.taken[id] = true
 			return id
+		}
+	}
+}
+
+// DropReleases deletes the releases that nothing refers to any more: no task, not what is used otherwise, by their ids, and
+// not the newest one.
+func DropReleases(txn *records.Txn, ref api.Ref, releases []records.Read[api.Release], tasks []Task, used map[string]bool) {
+	if newest := Newest(releases); newest != nil {
+		used[newest.ID] = true
+	}
+	for _, task := range tasks {
+		used[task.Desired.Value.Release] = true
+	}
+	for _, release := range releases {
+		if !used[release.Value.ID] {
+			txn.Delete(records.ReleaseKey(ref, release.Value.ID))
 		}
 	}
 }

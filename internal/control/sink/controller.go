@@ -44,10 +44,25 @@ type Deps struct {
 
 // Controller reconciles sinks.
 type Controller struct {
-	control.Reporter[api.SinkStatus]
+	*control.Shell
 	sender *Sender
 	deps   Deps
 	pumps  *pumps
+}
+
+// statuses is the kind of sinks, as far as their status goes.
+var statuses = control.Kind{
+	KindInfo: api.KindSink.Info(),
+	Step:     control.Report(status),
+	Gone: func(o control.Observation) (control.Step, error) {
+		return control.Forget(o, records.SinkKey(o.Ref)), nil
+	},
+	Reads: []control.Input{func(_ records.Snapshot, change view.Change) []api.Ref {
+		if ref, ok := records.ParseSink(change.Key); ok {
+			return []api.Ref{ref}
+		}
+		return nil
+	}},
 }
 
 // New returns a controller. Something is sent only while its Source runs.
@@ -60,8 +75,8 @@ func New(deps Deps) *Controller {
 		deps.Spread = rand.Float64
 	}
 	return &Controller{
-		Reporter: control.Reporter[api.SinkStatus]{Deps: deps.Deps, Kind: api.KindSink, Status: status},
-		sender:   NewSender(deps.Deps, deps.Effects, deps.Source), deps: deps, pumps: newPumps(),
+		Shell:  control.New(deps.Deps, statuses),
+		sender: NewSender(deps.Deps, deps.Effects, deps.Source), deps: deps, pumps: newPumps(),
 	}
 }
 
@@ -74,20 +89,14 @@ func (c *Controller) Source(ctx context.Context, enqueue func(keys ...engine.Key
 	return nil
 }
 
-// Affected returns the sink that changed, or whose progress did.
-func (c *Controller) Affected(s records.Snapshot, change view.Change) []engine.Key {
-	if ref, ok := records.ParseSink(change.Key); ok {
-		return []engine.Key{control.Key(ref)}
-	}
-	return c.Reporter.Affected(s, change)
-}
-
 // Dirty returns the sinks for which a reconcile would write or start something.
 func (c *Controller) Dirty(now time.Time) []engine.Key {
-	unsettled := func(_ records.Snapshot, object records.Read[api.Object], now time.Time) bool {
-		return !c.pumps.settled(object.Value.Metadata, now)
+	s := c.Snapshot()
+	unsettled := func(key engine.Key) bool {
+		object := s.Object(api.Ref{Kind: api.KindSink, Scope: key.Scope, Name: key.Name})
+		return object.Exists() && !c.pumps.settled(object.Value.Metadata, now)
 	}
-	return append(c.Reporter.Dirty(now), control.Dirty(c.Snapshot(), api.KindSink, now, unsettled)...)
+	return append(c.Shell.Dirty(now), control.Due(c.Keys(), unsettled)...)
 }
 
 // Reconcile starts and stops the sink's pump, writes its progress where it is time, and then its status.
@@ -97,22 +106,17 @@ func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Resu
 	object, stored := s.Object(ref), s.SinkProgress(ref)
 	if !object.Exists() {
 		c.pumps.stopOthers(ref, "")
-		if stored.Exists() {
-			txn := records.NewTxn("sink.forget").If(records.ObjectKey(ref), 0).If(records.SinkKey(ref), stored.Modified).Delete(records.SinkKey(ref))
-			revision, err := c.Commit(ctx, txn, records.SinkKey(ref))
-			return engine.Result{Revision: revision}, err
-		}
-		return c.Reporter.Reconcile(ctx, key)
+		return c.Shell.Reconcile(ctx, key)
 	}
 	track := c.run(object, stored)
 	if track == nil {
-		return c.Reporter.Reconcile(ctx, key)
+		return c.Shell.Reconcile(ctx, key)
 	}
 	wait, unsaved := track.due(now)
 	if unsaved && wait <= 0 {
 		return c.save(ctx, object, stored, track, now)
 	}
-	result, err := c.Reporter.Reconcile(ctx, key)
+	result, err := c.Shell.Reconcile(ctx, key)
 	if unsaved && err == nil && result.After == 0 {
 		result.After = wait
 	}

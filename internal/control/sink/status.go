@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
 	core "tend.dev/tend/internal/core/sink"
-	"tend.dev/tend/internal/records"
 )
 
 const (
@@ -18,14 +18,15 @@ const (
 )
 
 // status returns the status of a sink: how its progress is.
-func status(s records.Snapshot, object records.Read[api.Object], before api.SinkStatus, now time.Time) api.SinkStatus {
+func status(o control.Observation, before api.SinkStatus) api.SinkStatus {
+	object, now := o.Object, o.Now
 	next := api.SinkStatus{
 		ObservedGeneration: object.Value.Metadata.Generation, ObservedRevision: object.Modified, Conditions: before.Conditions,
 	}
 	spec, err := api.DecodeSpec[api.SinkSpec](*object.Value)
 	reason, message, step := api.ReasonDelivering, "", ""
 	var progress api.SinkProgress
-	if stored := s.SinkProgress(object.Value.Ref()); stored.Exists() && stored.Value.UID == object.Value.Metadata.UID {
+	if stored := o.SinkProgress(object.Value.Ref()); stored.Exists() && stored.Value.UID == object.Value.Metadata.UID {
 		progress = *stored.Value
 	}
 	switch {

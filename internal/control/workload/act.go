@@ -1,59 +1,66 @@
 package workload
 
 import (
-	"context"
 	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/owner"
-	"tend.dev/tend/internal/core/gate"
 	"tend.dev/tend/internal/core/rollout"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/tracing"
 )
 
 // maxActions bounds one commit: an action is at most two operations, and a store takes 10,000. The next reconcile
 // follows at once and does the rest.
 const maxActions = 1000
 
-// act commits an assessment: one transaction, on the condition that the spec has not changed since it was read.
-func (c *Controller) act(ctx context.Context, o observed, a assessment, now time.Time) (engine.Result, error) {
+// act turns an assessment into a step.
+func (c *workloads) act(at control.Observation, o observed, a assessment) control.Step {
 	actions, more := firstActions(a.plan.Actions)
-	step := c.begin(o, a, now)
-	step.requestImage()
-	if release := a.target.minted(); release != nil {
-		step.mint(release)
+	w := begin(at, o, a)
+	next := control.Step{Txn: w.txn, Forecast: c.forecast(at, o, a)}
+	if want, due := o.wantedImage(); due {
+		w.txn.If(records.ImageKey(o.ref), o.request.Modified).Put(records.ImageKey(o.ref), want)
+		next.Actions = append(next.Actions, o.lookFor())
 	}
-	step.writeRuns(a.runs)
-	status := o.nextStatus(a, now)
+	if release := a.target.minted(); release != nil {
+		w.mint(release)
+		next.Actions = append(next.Actions, o.minting(release))
+	}
+	w.writeRuns(a.runs)
+	if start := a.runs.start; start != nil {
+		next.Actions = append(next.Actions, o.running(start.role, start.release))
+	}
+	status := o.nextStatus(a, at.Now)
 	for _, action := range actions {
 		if action.Verb == rollout.RollBack {
-			c.turnBack(o, &status, a, action.Version.Release, now)
+			c.turnBack(o, &status, a, action.Version.Release, at.Now)
 			more = true // no event follows: the next reconcile chooses the release
 			continue
 		}
-		step.write(action)
+		w.write(action)
 	}
-	step.dropReleases(a.gone)
-	step.notify(append(o.deployCalls(a, status, now), o.probeCalls(now)...))
-	if err := step.putStatus(status); err != nil {
-		return engine.Result{}, err
+	w.plan(&next, actions)
+	w.dropReleases(a.gone)
+	w.notify(append(o.deployCalls(a, status, at.Now), o.probeCalls(at.Now)...))
+	next.Status, next.After = status, o.wait(a, at.Now, more)
+	return next
+}
+
+// plan adds the actions of a plan to a step. The remains of ended slots are removed without a word in the dry run.
+func (s *writes) plan(next *control.Step, actions []rollout.Action) {
+	for _, action := range actions {
+		if action.Verb == rollout.Forget || action.Verb == rollout.Remove {
+			next.Chores = append(next.Chores, s.o.planned(action))
+			continue
+		}
+		next.Actions = append(next.Actions, s.o.planned(action))
 	}
-	revision, err := c.Commit(ctx, step.txn, records.StatusKey(o.ref))
-	if err != nil {
-		return engine.Result{}, err
-	}
-	if revision > 0 {
-		c.log(ctx, o, a, actions)
-	}
-	return engine.Result{Revision: revision, After: o.wait(a, now, more && revision > 0)}, nil
 }
 
 // turnBack records that the release in force is given up for a good one. If the spec asks for a newer release that
 // isn't in force yet, that one hasn't failed and keeps its chance.
-func (c *Controller) turnBack(o observed, status *api.WorkloadStatus, a assessment, good string, now time.Time) {
+func (c *workloads) turnBack(o observed, status *api.WorkloadStatus, a assessment, good string, now time.Time) {
 	if a.target.superseded {
 		status.Rollout.TargetRelease = good
 		return
@@ -86,37 +93,9 @@ func (o observed) wait(a assessment, now time.Time, more bool) time.Duration {
 	return owner.Sooner(owner.Sooner(turned, o.silent), owner.Sooner(a.plan.After, a.runs.after))
 }
 
-// due reports whether act would write anything.
-func (o observed) due(a assessment, now time.Time) (bool, error) {
-	if len(a.plan.Actions) > 0 || a.target.mint || len(a.gone)+len(o.cleared) > 0 || !a.runs.empty() {
-		return true, nil
-	}
-	if _, wanted := o.wantedImage(); wanted {
-		return true, nil
-	}
-	return o.statusChanged(o.nextStatus(a, now))
-}
-
 // wantedImage returns the image request, and whether it has yet to be written.
 func (o observed) wantedImage() (api.ImageRequest, bool) {
 	want := o.asks()
 	there := o.request.Exists() && o.request.Value.Equal(want)
 	return want, want.Image != "" && !there && !o.deleting()
-}
-
-func (o observed) statusChanged(next api.WorkloadStatus) (bool, error) {
-	return control.Differs(o.status.Value, next)
-}
-
-func (c *Controller) log(ctx context.Context, o observed, a assessment, actions []rollout.Action) {
-	if release := a.target.minted(); release != nil {
-		c.Logger.InfoContext(ctx, "release minted", "object", o.ref.String(), "release", release.ID, "reason", release.Reason)
-	}
-	if start := a.runs.start; start != nil {
-		c.Logger.InfoContext(ctx, "release command begins", "object", o.ref.String(), "release", start.release.ID, "command", gate.Field(start.role))
-	}
-	for _, action := range actions {
-		tracing.Note(ctx, "action", action.String())
-		c.Logger.InfoContext(ctx, "plan", "object", o.ref.String(), "action", action.String())
-	}
 }

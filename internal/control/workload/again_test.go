@@ -80,7 +80,7 @@ func TestHealingIsReported(t *testing.T) {
 // TestAReleaseRecordsWhatItChanged: the one before it may be pruned, and then nothing is left to compare it with.
 func TestAReleaseRecordsWhatItChanged(t *testing.T) {
 	l := newHarness(t)
-	l.c.Changes = func(before, after api.Release) []string { return []string{before.ID + " to " + after.ID} }
+	l.c.changes = func(before, after api.Release) []string { return []string{before.ID + " to " + after.ID} }
 	l.apply(replicas(1, "web:1"))
 	l.settle()
 	l.apply(replicas(1, "web:2"))

@@ -25,7 +25,7 @@ type assessment struct {
 }
 
 // assess decides what a deployment needs. It reads nothing but its input.
-func (c *Controller) assess(o observed, now time.Time) (assessment, error) {
+func (c *workloads) assess(o observed, now time.Time) (assessment, error) {
 	a := assessment{slots: o.slots()}
 	if o.deleting() {
 		a.desired, a.known = rollout.Desired{Deleting: true}, true

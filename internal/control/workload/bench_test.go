@@ -66,12 +66,12 @@ func BenchmarkStep(b *testing.B) {
 		actions, _ := firstActions(a.plan.Actions)
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
-				step := l.c.begin(o, a, l.now)
+				w := begin(l.observation(), o, a)
 				for _, action := range actions {
-					step.write(action)
+					w.write(action)
 				}
-				if step.txn.Len() != len(actions) {
-					b.Fatalf("%d writes for %d actions", step.txn.Len(), len(actions))
+				if w.txn.Len() != len(actions) {
+					b.Fatalf("%d writes for %d actions", w.txn.Len(), len(actions))
 				}
 			}
 		})

@@ -57,7 +57,7 @@ func (o observed) surplusAsked() map[string]records.Read[api.Run] {
 }
 
 // dropReleases deletes releases with the records of their runs.
-func (s *step) dropReleases(ids []string) {
+func (s *writes) dropReleases(ids []string) {
 	for _, id := range ids {
 		s.txn.Delete(records.ReleaseKey(s.o.ref, id))
 		for _, run := range s.o.runs {

@@ -16,7 +16,7 @@ import (
 // crowd is a harness with several workloads that depend on each other and on nodes.
 type crowd struct {
 	*harness
-	controllers map[api.Kind]*Controller
+	controllers map[api.Kind]*controller
 	refs        []api.Ref
 }
 
@@ -25,9 +25,9 @@ func newCrowd(t *testing.T) *crowd {
 	l.images["web:1"], l.images["web:2"] = "sha256:1", "sha256:2"
 	// A heartbeat that is seen to end did so some time ago: a node is lost earlier than those who only see that it is silent expect.
 	l.nodes.Liveness = owner.NewLiveness(0, 20*time.Second, func() time.Time { return l.now })
-	l.controllers = map[api.Kind]*Controller{}
+	l.controllers = map[api.Kind]*controller{}
 	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet} {
-		l.controllers[kind] = New(l.c.Deps, kind, l.nodes)
+		l.controllers[kind] = newController(l.c.Deps, kind, l.nodes)
 	}
 	for _, node := range []string{"n1", "n2"} {
 		l.reports(node, "hollow", true)

@@ -60,7 +60,7 @@ func TestDeletionGoesOnFromAnywhere(t *testing.T) {
 		if !l.snapshot().Object(web).Exists() {
 			return
 		}
-		l.c = New(l.c.Deps, api.KindDeployment, l.nodes) // a new process
+		l.c = newController(l.c.Deps, api.KindDeployment, l.nodes) // a new process
 		if looks%2 == 0 {
 			l.looks()
 		} else {

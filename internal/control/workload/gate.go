@@ -17,7 +17,7 @@ type pending struct {
 // admit decides whether a release that is not in force may become it: at once if its gate is open, else the release in
 // force stays. The gate reports a failure until the user changes something; then the next attempt is a release of its
 // own, so that pods of a failed attempt are not mixed up with those that run.
-func (c *Controller) admit(o observed, id identity, release *api.Release, mint bool) (target, error) {
+func (c *workloads) admit(o observed, id identity, release *api.Release, mint bool) (target, error) {
 	decision := o.gateOf(release)
 	if decision.State == gate.Failed {
 		again, err := o.triesAgain(release)

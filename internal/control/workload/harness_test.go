@@ -28,7 +28,7 @@ type harness struct {
 	testing.TB
 	store     *memory.Store
 	view      *view.View
-	c         *Controller
+	c         *controller
 	scheduler *scheduler.Scheduler
 	nodes     Nodes
 	sealer    *sealer
@@ -57,6 +57,18 @@ type harness struct {
 	cut map[string]bool
 }
 
+// controller is a controller with what it decides by.
+type controller struct {
+	*control.Shell
+	*workloads
+}
+
+func newController(deps control.Deps, kind api.Kind, nodes Nodes) *controller {
+	c := &controller{workloads: decides(deps, kind, nodes)}
+	c.Shell = control.New(deps, c.row())
+	return c
+}
+
 func newHarness(t testing.TB) *harness {
 	l := &harness{
 		TB: t, ref: web, store: memory.New(), sealer: &sealer{}, now: epoch,
@@ -80,7 +92,7 @@ func newHarness(t testing.TB) *harness {
 		Destination: l.scheduler.Destination,
 		Liveness:    owner.NewLiveness(0, 0, func() time.Time { return l.now }),
 	}
-	l.c = New(deps, api.KindDeployment, l.nodes)
+	l.c = newController(deps, api.KindDeployment, l.nodes)
 	l.write(func(txn *records.Txn) {
 		txn.Put(records.NodeKey("n1"), api.NodeStatus{ID: "n1", Runtime: "hollow", Ready: true}).Put(records.AliveKey("n1"), "now")
 	})
@@ -229,11 +241,16 @@ func (l *harness) condition(conditionType string) api.Condition {
 // observed returns what the controller sees now.
 func (l *harness) observed() observed {
 	l.Helper()
-	o, found, err := l.c.observe(l.snapshot(), l.ref)
-	if err != nil || !found {
-		l.Fatalf("observe: found %v, %v", found, err)
+	o, err := l.c.observe(l.observation())
+	if err != nil {
+		l.Fatalf("observe: %v", err)
 	}
 	return o
+}
+
+func (l *harness) observation() control.Observation {
+	s := l.snapshot()
+	return control.Observation{Snapshot: s, Ref: l.ref, Object: s.Object(l.ref), Now: l.now, NewTask: l.c.NewTask, NewSlot: l.c.NewSlot}
 }
 
 func (l *harness) live() []api.Task {

@@ -11,7 +11,7 @@ import (
 
 // readLeaving finds out which tasks are lost or misplaced, and which of them could be replaced on another node. A lost
 // ordinal is only once a person says that its node is off.
-func (c *Controller) readLeaving(s records.Snapshot, o *observed) {
+func (c *workloads) readLeaving(s records.Snapshot, o *observed) {
 	var leaving []*api.Task
 	var misplaced func(node string) string
 	moves := s.Moves(o.ref).Exists()
@@ -39,7 +39,7 @@ func (c *Controller) readLeaving(s records.Snapshot, o *observed) {
 }
 
 // rebalanced says where a rebalance moves a task, as long as that node takes it. A move that has begun goes on.
-func (c *Controller) rebalanced(s records.Snapshot, o observed, task *api.Task) string {
+func (c *workloads) rebalanced(s records.Snapshot, o observed, task *api.Task) string {
 	if c.nodes.Destination == nil {
 		return ""
 	}

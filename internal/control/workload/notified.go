@@ -157,7 +157,7 @@ func stampOf(t time.Time) string {
 }
 
 // notify creates the records of calls. Each is created only if it doesn't exist, so a crash never repeats one.
-func (s *step) notify(calls []api.Delivery) {
+func (s *writes) notify(calls []api.Delivery) {
 	for _, call := range calls {
 		key := records.DeliveryKey(s.o.ref, call.ID)
 		s.txn.If(key, 0).Put(key, call)

@@ -15,6 +15,7 @@ import (
 // observed is the state that a deployment depends on, read at one revision.
 type observed struct {
 	ref    api.Ref
+	now    time.Time // when it was read
 	since  time.Time // when this controller began to work
 	object records.Read[api.Object]
 	spec   api.WorkloadSpec
@@ -50,24 +51,14 @@ type observed struct {
 	slot func(id string) records.Read[string]
 }
 
-// observe reads a deployment. ok is false if there is none.
-func (c *Controller) observe(s records.Snapshot, ref api.Ref) (o observed, ok bool, err error) {
-	object := s.Object(ref)
-	if !object.Exists() {
-		return o, false, nil
-	}
-	o, err = c.observeAs(s, object)
-	return o, true, err
-}
-
-// observeAs reads everything related to an object that is, or is about to be, stored. With an *owner.UnworkableError it
+// observe reads everything related to an object that is, or is about to be, stored. With an *owner.UnworkableError it
 // returns what could be read. An object that is being deleted needs neither spec nor environment: it is deleted even if
 // they are unreadable.
-func (c *Controller) observeAs(s records.Snapshot, object records.Read[api.Object]) (observed, error) {
-	ref := object.Value.Ref()
+func (c *workloads) observe(at control.Observation) (observed, error) {
+	s, ref := at.Snapshot, at.Ref
 	nodes := c.nodes.Liveness.Nodes.At(s)
 	o := observed{
-		ref: ref, object: object, since: c.since(),
+		ref: ref, now: at.Now, object: at.Object, since: c.since(),
 		status: s.WorkloadStatus(ref), releases: s.Releases(ref), request: s.ImageRequest(ref),
 		images: s.ImageStatuses(ref), candidates: owner.Candidates(s, ref, nodes), frozen: s.Frozen(ref), nodes: nodes.All, set: nodes, runs: s.Runs(ref),
 		dependency: control.Dependencies(s),
@@ -82,7 +73,7 @@ func (c *Controller) observeAs(s records.Snapshot, object records.Read[api.Objec
 	}
 	c.readLeaving(s, &o)
 	var err error
-	if o.spec, err = api.DecodeWorkload(ref.Kind, object.Value.Spec); err != nil && !o.deleting() {
+	if o.spec, err = api.DecodeWorkload(ref.Kind, at.Object.Value.Spec); err != nil && !o.deleting() {
 		return o, owner.InvalidSpec(ref, err)
 	}
 	if o.deleting() {
@@ -97,14 +88,14 @@ func (c *Controller) observeAs(s records.Snapshot, object records.Read[api.Objec
 
 // bringsEnvironment reports whether a rollback returned to a release's environment while that of the buckets could not be
 // built: until they change it needs nothing from them.
-func (c *Controller) bringsEnvironment(o observed) bool {
+func (c *workloads) bringsEnvironment(o observed) bool {
 	unbuilt, err := c.env.Unbuilt()
 	return err == nil && o.stamp(api.StampRollbackConfig) == unbuilt && o.release(o.stamp(api.StampRollback)) != nil
 }
 
 // readPlaces counts the pods of a global deployment: one for each node that has one or may get one. Nodes that are lost keep
 // theirs if too many are.
-func (c *Controller) readPlaces(s records.Snapshot, o *observed) {
+func (c *workloads) readPlaces(s records.Snapshot, o *observed) {
 	if !o.spec.Global() || c.nodes.Places == nil {
 		return
 	}
@@ -119,7 +110,7 @@ func (c *Controller) readPlaces(s records.Snapshot, o *observed) {
 }
 
 // readTasks reads the tasks and reports whether one of them waits for a node.
-func (c *Controller) readTasks(s records.Snapshot, o *observed) (waiting bool) {
+func (c *workloads) readTasks(s records.Snapshot, o *observed) (waiting bool) {
 	var tasks []owner.Task
 	tasks, o.silent = c.nodes.Liveness.Tasks(s, o.ref)
 	o.tasks = make([]owner.Task, 0, len(tasks))

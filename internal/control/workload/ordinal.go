@@ -30,7 +30,7 @@ func nonce(text string) int64 {
 }
 
 // noting records on an ordinal's task, when it is stopped, which attempt follows it.
-func (s *step) noting(read records.Read[api.Task], next int) records.Read[api.Task] {
+func (s *writes) noting(read records.Read[api.Task], next int) records.Read[api.Task] {
 	if next == 0 {
 		return read
 	}
@@ -47,7 +47,7 @@ func (o observed) keepsVolumes(slot string) bool {
 
 // wiping has the agent remove the ordinal's volumes after the container, if a person requested that: by a rebootstrap,
 // or by a deletion that includes the volumes. Every other deletion keeps them.
-func (s *step) wiping(read records.Read[api.Task]) records.Read[api.Task] {
+func (s *writes) wiping(read records.Read[api.Task]) records.Read[api.Task] {
 	asked := s.o.rebootstraps(*read.Value) && !s.o.keepsVolumes(read.Value.Slot)
 	if s.o.deleting() {
 		asked = s.o.ordered() && read.Value.Node != "" && s.o.stamp(api.StampWipe) != ""
@@ -63,13 +63,13 @@ func (s *step) wiping(read records.Read[api.Task]) records.Read[api.Task] {
 
 // createOrdinal fills an ordinal. If it already had a task, the old and the new one change hands in one step. A task whose
 // node is off stays as a leftover, without the volumes' removal: a request for that is carried out on the new one.
-func (s *step) createOrdinal(action rollout.Action) {
+func (s *writes) createOrdinal(action rollout.Action) {
 	ref := s.o.ref
 	task := api.Task{
-		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, OwnerUID: s.o.uid(), Slot: action.Slot,
+		ID: s.at.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, OwnerUID: s.o.uid(), Slot: action.Slot,
 		Release: action.Version.Release, Restart: action.Version.Restart, Pull: s.o.stamp(api.StampPull),
 		Class: api.ClassKeep, Monitor: monitor(action), Attempt: action.Attempt, Bootstrap: s.o.bootstrap(action.Slot),
-		Desired: api.DesiredRunning, CreatedAt: s.now,
+		Desired: api.DesiredRunning, CreatedAt: s.at.Now,
 	}
 	if action.Task == "" {
 		s.txn.CreateTask(task)
@@ -81,7 +81,7 @@ func (s *step) createOrdinal(action rollout.Action) {
 		task.Bootstrap = old.Value.Bootstrap // the request is still to be carried out
 	}
 	if away {
-		s.txn.SupersedeTask(old, s.o.slot(action.Slot), task, s.now)
+		s.txn.SupersedeTask(old, s.o.slot(action.Slot), task, s.at.Now)
 		return
 	}
 	s.txn.ReplaceTask(old, s.o.slot(action.Slot), task)

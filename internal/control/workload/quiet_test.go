@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/control/scheduler"
 	"tend.dev/tend/internal/engine"
@@ -37,10 +38,9 @@ func TestAPassRemembersWhatIsTrue(t *testing.T) {
 // environment is hashed once for each decision.
 func (l *crowd) agrees(t rapid.TB) (remembered int) {
 	t.Helper()
-	s := l.snapshot()
 	for kind, c := range l.controllers {
 		before := l.sealer.hashed
-		want := l.dirty(c, s)
+		want := l.dirty(c)
 		decided := l.sealer.hashed
 		got := names(c.Dirty(l.now))
 		remembered += decided - before - (l.sealer.hashed - decided)
@@ -48,7 +48,7 @@ func (l *crowd) agrees(t rapid.TB) (remembered int) {
 			t.Fatalf("%s: the pass differs from what is decided again:\n%s", kind, diff)
 		}
 		if fresh := l.fresh(c); fresh != nil {
-			if diff := cmp.Diff(l.dirty(fresh, s), got); diff != "" {
+			if diff := cmp.Diff(l.dirty(fresh), got); diff != "" {
 				t.Fatalf("%s: the pass differs from what a new controller decides:\n%s", kind, diff)
 			}
 		}
@@ -113,14 +113,11 @@ func TestAPassRemembersNothingFleeting(t *testing.T) {
 	}
 }
 
-func (l *crowd) dirty(c *Controller, s records.Snapshot) map[string]bool {
-	out := map[string]bool{}
-	for object := range s.Objects(c.kind) {
-		if c.judge(s, object, l.now).Dirty {
-			out[object.Value.Name] = true
-		}
-	}
-	return out
+// dirty returns what a pass finds that remembers nothing.
+func (l *crowd) dirty(c *controller) map[string]bool {
+	kind := c.row()
+	kind.Rests = false
+	return names(control.New(c.Deps, kind).Dirty(l.now))
 }
 
 func names(keys []engine.Key) map[string]bool {
@@ -134,7 +131,7 @@ func names(keys []engine.Key) map[string]bool {
 // fresh returns a controller that has only just begun, over a scheduler that has; nil while a node is silent, since it would
 // not know for how long, and while it can't decrypt what another one has decrypted before. A silent node whose record is gone
 // counts while a task is on it.
-func (l *crowd) fresh(c *Controller) *Controller {
+func (l *crowd) fresh(c *controller) *controller {
 	s := l.snapshot()
 	if l.sealer.lost {
 		return nil
@@ -150,7 +147,7 @@ func (l *crowd) fresh(c *Controller) *Controller {
 		}
 	}
 	nodes := scheduler.New(c.Deps)
-	out := New(c.Deps, c.kind, Nodes{
+	out := newController(c.Deps, c.kind, Nodes{
 		Refusals: nodes.Refusals, Elsewhere: nodes.Elsewhere, Misplaced: nodes.Misplaced, Places: nodes.Places, Destination: nodes.Destination,
 		Liveness: owner.NewLiveness(0, 0, c.Now),
 	})

@@ -1,42 +1,39 @@
 package workload
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/rollout"
-	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/records"
 )
 
-// refuse writes into the conditions why a deployment can't be reconciled, and keeps the release in force; see
+// refuse returns the step of a workload that can't be reconciled: its conditions say why, and the release in force stays; see
 // owner.UnworkableError.
-func (c *Controller) refuse(ctx context.Context, o observed, cause error, now time.Time) (engine.Result, error) {
+func refuse(at control.Observation, o observed, cause error) (control.Step, error) {
 	var unworkable *owner.UnworkableError
 	if !errors.As(cause, &unworkable) {
-		return engine.Result{}, cause
+		return control.Step{}, cause
 	}
-	a := o.standing(unworkable, now)
-	step := c.begin(o, a, now)
+	a := o.standing(unworkable, at.Now)
+	w := begin(at, o, a)
+	next := control.Step{Txn: w.txn, Status: o.refusedStatus(a, unworkable, at.Now), Stalled: unworkable}
 	actions, _ := firstActions(a.plan.Actions) // the full pass does the rest, and what only time causes
 	for _, action := range actions {
-		step.write(action)
+		w.write(action)
 	}
-	if err := step.putStatus(o.refusedStatus(a, unworkable, now)); err != nil {
-		return engine.Result{}, err
+	w.plan(&next, actions)
+	if unworkable.Reason != api.ReasonInvalidSpec { // it may be stored, and waits
+		next.Forecast = func(actions []api.PlannedAction) ([]api.PlannedAction, error) {
+			text := fmt.Sprintf("%v: %s", unworkable.Cause, unworkable.Next)
+			refused := api.PlannedAction{Object: o.ref, Verb: "refuse", Reason: unworkable.Reason, Text: text}
+			return append(actions, refused), nil
+		}
 	}
-	revision, err := c.Commit(ctx, step.txn, records.StatusKey(o.ref))
-	if err != nil {
-		return engine.Result{}, err
-	}
-	if revision > 0 {
-		c.log(ctx, o, a, actions)
-	}
-	return engine.Result{Revision: revision}, engine.Terminal(unworkable)
+	return next, nil
 }
 
 // standing plans for the release in force while it is unknown what the spec amounts to. It fills missing slots and
@@ -73,15 +70,4 @@ func (o observed) refusedStatus(a assessment, unworkable *owner.UnworkableError,
 	}
 	s.Conditions = unworkable.Conditions(s.Conditions, ready, now)
 	return s
-}
-
-// refusalDue reports whether refuse would write anything.
-func (o observed) refusalDue(cause error, now time.Time) bool {
-	var unworkable *owner.UnworkableError
-	if !errors.As(cause, &unworkable) {
-		return true
-	}
-	a := o.standing(unworkable, now)
-	changed, err := o.statusChanged(o.refusedStatus(a, unworkable, now))
-	return changed || err != nil || len(a.plan.Actions)+len(o.cleared) > 0
 }

@@ -26,7 +26,7 @@ func (o observed) renewsOrdinal() bool {
 
 // renewed returns a copy of the release in force with the environment of the buckets as they are, if an ordinal is to
 // be recreated and a quiet change waits for it; else nil.
-func (c *Controller) renewed(o observed, id identity, inForce *api.Release) (*api.Release, error) {
+func (c *workloads) renewed(o observed, id identity, inForce *api.Release) (*api.Release, error) {
 	envHash, err := c.env.Hash(o.env)
 	if err != nil || !id.renews || inForce.EnvHash == envHash || inForce.ID != o.rollout().TargetRelease {
 		return nil, err
@@ -35,7 +35,7 @@ func (c *Controller) renewed(o observed, id identity, inForce *api.Release) (*ap
 	release.Number = o.nextNumber()
 	release.ID = fmt.Sprintf("v%d", release.Number)
 	release.EnvironmentOf, release.EnvHash, release.Steps = inForce.Root(), envHash, nil
-	release.Generation, release.CreatedAt = o.object.Value.Metadata.Generation, c.Now()
+	release.Generation, release.CreatedAt = o.object.Value.Metadata.Generation, o.now
 	release.Reason = "environment of an ordinal that was made again"
 	if release.EnvOver != "" {
 		release.EnvOver = envHash

@@ -135,16 +135,16 @@ func (w runWork) halt(task records.Read[api.Task], reason string) runWork {
 }
 
 // writeRuns writes the changes to runs.
-func (s *step) writeRuns(work runWork) {
+func (s *writes) writeRuns(work runWork) {
 	for _, run := range work.changed {
 		key := records.RunKey(s.o.ref, run.Value.ID)
 		s.txn.If(key, run.Modified).Put(key, run.Value)
 	}
 	for _, task := range work.stop {
-		s.txn.RaiseTask(task, api.DesiredShutdown, work.why[task.Value.ID], s.now)
+		s.txn.RaiseTask(task, api.DesiredShutdown, work.why[task.Value.ID], s.at.Now)
 	}
 	for _, task := range work.remove {
-		s.txn.RaiseTask(task, api.DesiredRemoved, "its release is no longer kept", s.now)
+		s.txn.RaiseTask(task, api.DesiredRemoved, "its release is no longer kept", s.at.Now)
 	}
 	for _, task := range work.forget {
 		s.txn.ForgetTask(task)
@@ -160,19 +160,19 @@ func (s *step) writeRuns(work runWork) {
 
 // startCommand records the run and creates its task in one commit, on the condition that neither exists: a command of a
 // release is started once, whatever crashes.
-func (s *step) startCommand(start commandStart) {
+func (s *writes) startCommand(start commandStart) {
 	ref := s.o.ref
 	run := api.Run{
 		ID: runID(start.release.ID, start.role), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name,
-		Trigger: api.TriggerRelease, Release: start.release.ID, CreatedAt: s.now,
+		Trigger: api.TriggerRelease, Release: start.release.ID, CreatedAt: s.at.Now,
 	}
 	if start.asked.Exists() {
 		run = *start.asked.Value
-		run.CreatedAt = s.now
+		run.CreatedAt = s.at.Now
 	}
 	key := records.RunKey(ref, run.ID)
 	run, task := owner.Begin(run, api.Task{
-		ID: s.c.NewTask(), OwnerUID: s.o.uid(), Slot: run.ID, Release: start.release.ID, Role: start.role,
-	}, s.now)
+		ID: s.at.NewTask(), OwnerUID: s.o.uid(), Slot: run.ID, Release: start.release.ID, Role: start.role,
+	}, s.at.Now)
 	s.txn.If(key, start.asked.Modified).Put(key, run).CreateTask(task)
 }

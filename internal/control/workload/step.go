@@ -1,28 +1,25 @@
 package workload
 
 import (
-	"time"
-
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/rollout"
 	"tend.dev/tend/internal/records"
 )
 
-// step collects the writes of one reconcile into one transaction.
-type step struct {
-	c     *Controller
+// writes collects the writes of one step into one transaction.
+type writes struct {
+	at    control.Observation
 	o     observed
 	txn   *records.Txn
-	now   time.Time
 	tasks map[string]records.Read[api.Task] // by id; nil while nothing is to be done
 	slots *owner.Slots
 	away  map[string]bool // the tasks whose node is off, by id
 }
 
-func (c *Controller) begin(o observed, a assessment, now time.Time) *step {
-	s := &step{c: c, o: o, now: now}
-	s.txn = records.NewTxn(string(o.ref.Kind)+"."+a.site()).If(records.ObjectKey(o.ref), o.object.Modified)
+func begin(at control.Observation, o observed, a assessment) *writes {
+	s := &writes{at: at, o: o, txn: records.NewTxn(string(o.ref.Kind) + "." + a.site())}
 	owner.Guard(s.txn, o.tasks)
 	owner.Guard(s.txn, o.runTasks)
 	for _, task := range o.cleared {
@@ -31,7 +28,7 @@ func (c *Controller) begin(o observed, a assessment, now time.Time) *step {
 	if len(a.plan.Actions) == 0 {
 		return s
 	}
-	s.tasks, s.slots, s.away = make(map[string]records.Read[api.Task], len(o.tasks)), owner.NewSlots(c.NewSlot, o.tasks), map[string]bool{}
+	s.tasks, s.slots, s.away = make(map[string]records.Read[api.Task], len(o.tasks)), owner.NewSlots(at.NewSlot, o.tasks), map[string]bool{}
 	for _, t := range o.tasks {
 		s.tasks[t.Desired.Value.ID] = t.Desired
 		s.away[t.Desired.Value.ID] = t.Away
@@ -54,45 +51,38 @@ func (a assessment) site() string {
 	return "status"
 }
 
-// requestImage requests the image of the spec from the nodes.
-func (s *step) requestImage() {
-	if want, due := s.o.wantedImage(); due {
-		s.txn.If(records.ImageKey(s.o.ref), s.o.request.Modified).Put(records.ImageKey(s.o.ref), want)
-	}
-}
-
-func (s *step) mint(release *api.Release) {
+func (s *writes) mint(release *api.Release) {
 	key := records.ReleaseKey(s.o.ref, release.ID)
 	s.txn.If(key, 0).Put(key, release)
 }
 
 // write turns one action into writes.
-func (s *step) write(action rollout.Action) {
+func (s *writes) write(action rollout.Action) {
 	//exhaustive:enforce
 	switch action.Verb {
 	case rollout.Create:
 		s.create(action)
 	case rollout.Shutdown:
-		s.txn.RaiseTask(s.noting(s.tasks[action.Task], action.NextAttempt), api.DesiredShutdown, action.Reason, s.now)
+		s.txn.RaiseTask(s.noting(s.tasks[action.Task], action.NextAttempt), api.DesiredShutdown, action.Reason, s.at.Now)
 	case rollout.Remove:
-		s.txn.RaiseTask(s.wiping(s.tasks[action.Task]), api.DesiredRemoved, action.Reason, s.now)
+		s.txn.RaiseTask(s.wiping(s.tasks[action.Task]), api.DesiredRemoved, action.Reason, s.at.Now)
 	case rollout.Forget:
 		s.txn.ForgetTask(s.tasks[action.Task])
 	case rollout.RollBack: // the status says so, and the next reconcile plans towards the older release
 	}
 }
 
-func (s *step) create(action rollout.Action) {
+func (s *writes) create(action rollout.Action) {
 	ref := s.o.ref
 	if action.Slot != "" {
 		s.createOrdinal(action)
 		return
 	}
 	s.txn.CreateTask(api.Task{
-		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, OwnerUID: s.o.uid(), Slot: s.slots.Next(),
+		ID: s.at.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, OwnerUID: s.o.uid(), Slot: s.slots.Next(),
 		Replaces: action.Replaces, After: action.After,
 		Release: action.Version.Release, Restart: action.Version.Restart, Pull: s.o.stamp(api.StampPull),
-		Class: api.ClassKeep, Monitor: monitor(action), Desired: api.DesiredRunning, CreatedAt: s.now,
+		Class: api.ClassKeep, Monitor: monitor(action), Desired: api.DesiredRunning, CreatedAt: s.at.Now,
 	})
 }
 
@@ -102,9 +92,4 @@ func monitor(action rollout.Action) api.Duration {
 		return ""
 	}
 	return api.Duration(action.Monitor.String())
-}
-
-// putStatus writes the status; see owner.PutStatus.
-func (s *step) putStatus(status api.WorkloadStatus) error {
-	return owner.PutStatus(s.txn, records.StatusKey(s.o.ref), s.o.status, status)
 }

@@ -58,7 +58,7 @@ func (t target) isOfSpec() bool {
 }
 
 // identify computes the identity of what the spec asks for now.
-func (c *Controller) identify(o observed) (identity, error) {
+func (c *workloads) identify(o observed) (identity, error) {
 	envHash, err := c.env.Hash(o.env)
 	if err != nil {
 		return identity{}, fmt.Errorf("hash the environment: %w", err)
@@ -134,7 +134,7 @@ func probesOff(spec json.RawMessage) bool {
 
 // choose decides which release is wanted: the one in force or the newest if it is the same, else a new one. While the
 // image of a new one isn't known, the release in force stays.
-func (c *Controller) choose(o observed, id identity) (target, error) {
+func (c *workloads) choose(o observed, id identity) (target, error) {
 	rollout := o.rollout()
 	active := o.release(rollout.TargetRelease)
 	if failed := rollout.Failed; failed != nil && o.turnedAway(failed, id) {
@@ -196,13 +196,13 @@ func (o observed) nextNumber() int {
 }
 
 // mint returns the next release.
-func (c *Controller) mint(o observed, id identity) (*api.Release, error) {
+func (c *workloads) mint(o observed, id identity) (*api.Release, error) {
 	number := o.nextNumber()
 	release := &api.Release{
 		ID: fmt.Sprintf("v%d", number), Number: number, Kind: o.ref.Kind, Scope: o.ref.Scope, Name: o.ref.Name,
 		SpecHash: id.hash, HashVersion: id.version, EnvHash: id.envHash,
 		ImageID: id.imageID, ImageDigest: id.digest, ImageArch: id.arch, ImageRuntime: id.runtime, AssetDigests: id.assets,
-		Generation: o.object.Value.Metadata.Generation, Reason: o.reasonForRelease(id), CreatedAt: c.Now(),
+		Generation: o.object.Value.Metadata.Generation, Reason: o.reasonForRelease(id), CreatedAt: o.now,
 		Restart: o.asked(), Change: o.object.Value.Metadata.Change, Confined: o.object.Value.Confined(),
 	}
 	if release.Reason == tagMoved {
@@ -225,8 +225,8 @@ func (c *Controller) mint(o observed, id identity) (*api.Release, error) {
 	} else {
 		release.Env = id.pinned.Env
 	}
-	if before := o.newestRelease(); before != nil && c.Changes != nil && err == nil {
-		release.Changed = c.Changes(*before, *release)
+	if before := o.newestRelease(); before != nil && c.changes != nil && err == nil {
+		release.Changed = c.changes(*before, *release)
 	}
 	return release, err
 }

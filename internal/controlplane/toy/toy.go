@@ -4,11 +4,9 @@ package toy
 
 import (
 	"strings"
-	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/records"
 )
 
 // Spec is what a user declares.
@@ -26,13 +24,10 @@ type Status struct {
 	Conditions         []api.Condition `json:"conditions,omitempty"`
 }
 
-// Kind is the line.
-var Kind = control.Kind{
-	KindInfo: api.RegisterKind(api.KindOf[Spec, Status](api.KindInfo{Kind: "toy", Short: []string{"plaything"}}, check)),
-	New: func(deps control.Deps) control.Controller {
-		return &control.Reporter[Status]{Deps: deps.Defaults(), Kind: "toy", Status: status}
-	},
-}
+var info = api.RegisterKind(api.KindOf[Spec, Status](api.KindInfo{Kind: "toy", Short: []string{"plaything"}}, check))
+
+// Kind is what the line names.
+func Kind() control.Kind { return control.Kind{KindInfo: info, Step: control.Report(status)} }
 
 func check(spec Spec) (found []api.FieldError) {
 	if spec.Text == "" {
@@ -44,7 +39,8 @@ func check(spec Spec) (found []api.FieldError) {
 	return found
 }
 
-func status(_ records.Snapshot, object records.Read[api.Object], before Status, now time.Time) Status {
+func status(o control.Observation, before Status) Status {
+	object := o.Object
 	next := Status{
 		ObservedGeneration: object.Value.Metadata.Generation, ObservedRevision: object.Modified, Conditions: before.Conditions,
 	}
@@ -54,6 +50,6 @@ func status(_ records.Snapshot, object records.Read[api.Object], before Status, 
 		ready.Status, ready.Reason, ready.Message = api.ConditionFalse, api.ReasonInvalidSpec, err.Error()
 	}
 	next.Repeated = strings.Repeat(spec.Text, max(spec.Times, 1))
-	next.Conditions = api.SetCondition(next.Conditions, ready, now)
+	next.Conditions = api.SetCondition(next.Conditions, ready, o.Now)
 	return next
 }

@@ -40,6 +40,9 @@ type Decision struct {
 	Gone bool
 	// After is when to decide again without a change; zero if never.
 	After time.Time
+	// Actions are what is sent to the cluster by this decision. Ahead is what the cluster has otherwise than it was applied,
+	// and this decision leaves as it is.
+	Actions, Ahead []api.PlannedAction
 }
 
 // Decide returns the job and the status that an object should have.
@@ -50,7 +53,12 @@ func Decide(in Input) (Decision, error) {
 	if in.Job != nil && in.Job.UID != in.Object.Metadata.UID {
 		in.Job = nil
 	}
-	var d Decision
+	d, err := in.decide()
+	d.Actions, d.Ahead = in.planned(d)
+	return d, err
+}
+
+func (in Input) decide() (d Decision, err error) {
 	if in.Object.Metadata.Deleting() {
 		if in.abandoned() || in.Job != nil && in.Job.Action == api.ActionDelete && succeeded(resultOf(in.Job, in.Report)) {
 			d.Gone = true

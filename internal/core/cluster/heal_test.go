@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -184,11 +185,15 @@ func TestANewApplyTakesBack(t *testing.T) {
 	}
 }
 
-// TestPreview: a dry run says what is sent, and what the cluster has otherwise.
-func TestPreview(t *testing.T) {
+// TestPlanned: a dry run says what is sent, and what the cluster has otherwise.
+func TestPlanned(t *testing.T) {
 	show := func(w *world) string {
 		var lines []string
-		for _, action := range Preview(Input{Object: w.object, Job: w.job, Report: w.report, Cluster: w.known, Now: w.now}) {
+		d, err := Decide(Input{Object: w.object, Job: w.job, Report: w.report, Cluster: w.known, Before: w.status, Now: w.now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, action := range slices.Concat(d.Actions, d.Ahead) {
 			lines = append(lines, action.Verb+": "+action.Text)
 		}
 		return strings.Join(lines, "\n")

@@ -1,0 +1,175 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/store/view"
+	"tend.dev/tend/internal/tracing"
+)
+
+// Shell is the controller of every Kind. A reconcile commits the kind's step, a pass asks which steps are not empty, and a
+// dry run shows the actions of the step: what is decided about an object, the kind decides in one place.
+type Shell struct {
+	Deps
+	kind  Kind
+	quiet Quiet
+}
+
+// New returns the controller of a kind.
+func New(deps Deps, kind Kind) *Shell { return &Shell{Deps: deps.Defaults(), kind: kind} }
+
+// Name implements Controller.
+func (c *Shell) Name() string { return string(c.kind.Kind) }
+
+// Workers returns how many objects are reconciled at once; 0 is the engine's default.
+func (c *Shell) Workers() int { return c.kind.Workers }
+
+// Keys returns all objects of the kind, and those of which only the status is left.
+func (c *Shell) Keys() []engine.Key { return c.keys(c.Snapshot()) }
+
+func (c *Shell) keys(s records.Snapshot) []engine.Key {
+	out := Keys(s, c.kind.Kind)
+	if c.kind.leaves() {
+		out = KeysAndStatuses(s, c.kind.Kind)
+	}
+	for _, ref := range c.kind.Always {
+		if key := Key(ref); !slices.Contains(out, key) {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+// Dirty returns the objects whose step is not empty.
+func (c *Shell) Dirty(now time.Time) []engine.Key {
+	s := c.Snapshot()
+	if c.kind.Rests {
+		return c.quiet.Dirty(s, c.keys(s), now, c.judge)
+	}
+	return Due(c.keys(s), func(key engine.Key) bool { return c.judge(s, key, now).Dirty })
+}
+
+func (c *Shell) judge(s records.Snapshot, key engine.Key, now time.Time) Verdict {
+	ref := c.ref(key)
+	step, err := c.step(unused(Observation{Snapshot: s, Ref: ref, Object: s.Object(ref), Now: now}))
+	if err != nil || step.Stalled != nil {
+		s.Fleeting() // what can't be read may be readable without a write: a key that decrypts it
+	}
+	verdict := Verdict{Dirty: err != nil || !step.Empty()}
+	if step.After > 0 {
+		verdict.Until = now.Add(step.After)
+	}
+	return verdict
+}
+
+// Affected returns the changed object, if it is of the kind, and those whose steps read what changed.
+func (c *Shell) Affected(s records.Snapshot, change view.Change) (out []engine.Key) {
+	if object, ok := Changed(change).(*api.Object); ok && object.Kind == c.kind.Kind {
+		out = append(out, Key(object.Ref()))
+	}
+	for _, input := range c.kind.Reads {
+		read := func() error {
+			for _, ref := range input(s, change) {
+				if ref.Kind == c.kind.Kind && (len(out) == 0 || out[0] != Key(ref)) {
+					out = append(out, Key(ref))
+				}
+			}
+			return nil
+		}
+		_ = recovery.Call(read, "controller", c.Name(), "store_key", change.Key) // the next pass finds what it missed
+	}
+	return out
+}
+
+// Reconcile commits the step of one object.
+func (c *Shell) Reconcile(ctx context.Context, key engine.Key) (engine.Result, error) {
+	s, ref := c.Snapshot(), c.ref(key)
+	step, err := c.step(Observation{
+		Snapshot: s, Ref: ref, Object: s.Object(ref), Now: c.Now(), NewTask: c.NewTask, NewSlot: c.NewSlot,
+	})
+	if err != nil {
+		return engine.Result{}, err
+	}
+	revision, err := c.Commit(ctx, step.Txn, step.Guard)
+	if err != nil {
+		return engine.Result{}, err
+	}
+	if revision > 0 {
+		c.report(ctx, ref, step)
+	}
+	return engine.Result{Revision: revision, After: step.After}, engine.Terminal(step.Stalled)
+}
+
+// Preview returns what the controller will do once an object is stored. It writes nothing.
+func (c *Shell) Preview(s records.Snapshot, object api.Object) (plan []api.PlannedAction, err error) {
+	o := unused(Observation{Snapshot: s, Ref: object.Ref(), Object: records.Read[api.Object]{Value: &object}, Now: c.Now()})
+	err = recovery.Call(func() error {
+		step, err := c.step(o)
+		if err != nil {
+			return err
+		}
+		if plan = step.Actions; step.Forecast != nil {
+			plan, err = step.Forecast(plan)
+		} else if len(plan) == 0 {
+			err = step.Stalled
+		}
+		return err
+	}, "object", o.Ref.String())
+	return plan, err
+}
+
+func (c *Shell) ref(key engine.Key) api.Ref {
+	return api.Ref{Kind: c.kind.Kind, Scope: key.Scope, Name: key.Name}
+}
+
+// step returns the kind's step, ready to be committed.
+func (c *Shell) step(o Observation) (step Step, err error) {
+	decide := c.kind.Step
+	switch {
+	case o.Object.Exists() || slices.Contains(c.kind.Always, o.Ref):
+	case c.kind.Gone != nil:
+		decide = c.kind.Gone
+	case c.kind.leaves():
+		decide = func(o Observation) (Step, error) { return Forget(o), nil }
+	default:
+		decide = func(Observation) (Step, error) { return Step{}, nil }
+	}
+	if step, err = decide(o); err != nil {
+		return Step{}, err
+	}
+	return step, step.complete(o)
+}
+
+// unused returns an observation whose fresh ids are used for nothing: no source of ids is drawn from.
+func unused(o Observation) Observation {
+	drawn := 0
+	o.NewTask = func() string { drawn++; return fmt.Sprintf("%016x", drawn) }
+	o.NewSlot = func() string { drawn++; return fmt.Sprintf("%08x", drawn) }
+	return o
+}
+
+// report logs what was committed.
+func (c *Shell) report(ctx context.Context, ref api.Ref, step Step) {
+	log := c.Logger.With("object", ref.String())
+	for _, action := range slices.Concat(step.Actions, step.Chores) {
+		tracing.Note(ctx, "action", action.Text)
+		planLog := log
+		if action.Release != "" {
+			planLog = log.With("release", action.Release)
+		}
+		planLog.InfoContext(ctx, "plan", "action", action.Text)
+	}
+	if step.Log != nil {
+		step.Log(log)
+	}
+	if step.Removes {
+		log.InfoContext(ctx, "deleted")
+	}
+}
