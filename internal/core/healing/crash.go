@@ -148,8 +148,22 @@ func givesUp(exits []time.Time) bool {
 	return len(exits) >= giveUpExits && exits[len(exits)-1].Sub(exits[len(exits)-giveUpExits]) <= giveUpWindow
 }
 
-// looping reports a container that keeps exiting. The reason is CrashLoop unless it is killed for lack of memory.
-func (p *planner) looping(more string) { p.down(p.loopReason(), p.crashMessage()+more) }
+// looping reports a container that keeps exiting.
+func (p *planner) looping(more string) {
+	reason, message, next := p.explainLoop()
+	p.down(reason, message+more)
+	p.out.Status.Next = next
+}
+
+// explainLoop says why a container keeps exiting. Another program that writes to its volume comes first: only a person can end
+// that, and it may be the cause. Otherwise the reason is CrashLoop, unless it is killed for lack of memory.
+func (p *planner) explainLoop() (reason, message, next string) {
+	reason, message = p.loopReason(), p.crashMessage()
+	if p.Beside != nil {
+		return p.Beside.Reason, p.Beside.Message + "; " + message, p.Beside.Next
+	}
+	return reason, message, p.nextStep(reason)
+}
 
 func (p *planner) loopReason() string { return p.exitReason(api.ReasonCrashLoop) }
 

@@ -209,7 +209,9 @@ func (p *planner) giveUp() {
 		p.looping("; it is being stopped")
 		return
 	}
-	p.end(api.TaskFailed, p.loopReason(), p.crashMessage())
+	reason, message, next := p.explainLoop()
+	p.end(api.TaskFailed, reason, message)
+	p.out.Status.Next = next
 }
 
 // failedAction reports the result of the last step: an end, or a reason while it is retried.

@@ -61,7 +61,7 @@ func (p *planner) ready() {
 		next.Reason, next.Message, next.Next = p.Beside.Reason, p.Beside.Message, p.Beside.Next
 	}
 	if next.CrashLoop {
-		next.Reason, next.Message, next.Next = p.loopReason(), p.crashMessage(), p.nextStep(p.loopReason())
+		next.Reason, next.Message, next.Next = p.explainLoop()
 	} else {
 		next.LastLog = nil
 	}

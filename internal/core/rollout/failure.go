@@ -126,9 +126,9 @@ func (p *planner) rollBack() bool {
 func (p *planner) explain(s *Slot) (reason, message string) {
 	reason, message = s.Reason, s.Message
 	switch {
-	case s.CrashLoop && reason != api.ReasonOOMKilled:
-		reason = "CrashLoop"
+	case s.CrashLoop && (reason == api.ReasonOOMKilled || reason == api.ReasonVolumeInUse): // the cause of the loop
 	case s.CrashLoop:
+		reason = api.ReasonCrashLoop
 	case s.live():
 		late := fmt.Sprintf("not ready within %s (strategy.deadline)", p.desired.Strategy.Deadline)
 		if !s.UnreadyAt.IsZero() {
