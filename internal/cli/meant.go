@@ -24,16 +24,11 @@ func missing(ctx context.Context, c *client.Client, wanted address) *missingErro
 // meantBy returns the address of the object that was probably meant, as a command takes it; of a bare word also a kind.
 // It is empty if none is near, or if the server doesn't answer.
 func meantBy(ctx context.Context, c *client.Client, wanted address) string {
-	near, ok := suggest.Object(api.Ref{Kind: wanted.kind, Scope: wanted.scope, Name: wanted.name}, slices.Values(objectsThere(ctx, c)))
-	switch {
-	case !ok && wanted.kind == "" && wanted.scope == "":
+	near := suggest.Address(api.Ref{Kind: wanted.kind, Scope: wanted.scope, Name: wanted.name}, slices.Values(objectsThere(ctx, c)))
+	if near == "" && wanted.kind == "" && wanted.scope == "" {
 		return suggest.Nearest(wanted.name, kindWords())
-	case !ok:
-		return ""
-	case wanted.kind != "":
-		return string(near.Kind) + " " + shortName(near)
 	}
-	return shortName(near)
+	return near
 }
 
 // objectsThere returns all objects that the server shows; those it doesn't show are left out.

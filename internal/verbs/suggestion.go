@@ -16,14 +16,7 @@ func Suggestion(ctx context.Context, snap records.Snapshot, refused *Error) stri
 	if refused.Wanted == (Target{}) {
 		return ""
 	}
-	near, ok := suggest.Object(api.Ref(refused.Wanted), seen(snap, RightsOf(ctx)))
-	switch {
-	case !ok:
-		return ""
-	case refused.Wanted.Kind == "" && near.Scope != api.Unscoped:
-		return near.Scope + "/" + near.Name
-	}
-	return near.String()
+	return suggest.Address(api.Ref(refused.Wanted), seen(snap, RightsOf(ctx)))
 }
 
 // meant asks behind a message whether the nearest of the known names was meant; empty if none is near.

@@ -87,6 +87,25 @@ func TestObject(t *testing.T) {
 	}
 }
 
+// TestAddress: an address is suggested in the form in which one was asked for, with what a command needs to find the object.
+func TestAddress(t *testing.T) {
+	there := []api.Ref{{Kind: api.KindDeployment, Scope: "acme", Name: "web"}, {Kind: api.KindSink, Scope: api.Unscoped, Name: "on-call"}}
+	for name, tc := range map[string]struct {
+		reason string
+		asked  api.Ref
+		want   string
+	}{
+		"short":    {"no kind was named", api.Ref{Scope: "acme", Name: "wbe"}, "acme/web"},
+		"whole":    {"a kind was named", api.Ref{Kind: api.KindDeployment, Scope: "acme", Name: "wbe"}, "deployment/acme/web"},
+		"unscoped": {"a name alone would be one in a scope", api.Ref{Name: "oncall"}, "sink/_/on-call"},
+		"far":      {"none is near", api.Ref{Scope: "acme", Name: "worker"}, ""},
+	} {
+		if got := Address(tc.asked, slices.Values(there)); got != tc.want {
+			t.Errorf("%s: %s: %q, want %q", name, tc.reason, got, tc.want)
+		}
+	}
+}
+
 // TestDistance: it is a distance, and one slip counts one.
 func TestDistance(t *testing.T) {
 	word := rapid.StringMatching(`[a-e]{0,8}`)
