@@ -46,6 +46,9 @@ type VerbResult struct {
 	// PreviousReplicas is the count before a scale.
 	PreviousReplicas *int `json:"previousReplicas,omitempty"`
 	Replicas         *int `json:"replicas,omitempty"`
+	// Retried is set on an object that has the count of a scale already and was in trouble: what failed is tried again at
+	// once, so its revision is that of this scale.
+	Retried bool `json:"retried,omitempty"`
 	// Warnings are what a person should know of the outcome, though nothing was refused for it.
 	Warnings []string `json:"warnings,omitempty"`
 	// Release is the one a rollback returns to. Config are the values that were changed since that was made; they stay as

@@ -92,6 +92,8 @@ func (a *app) scaleCommand() *cobra.Command {
 
 func scaleText(ref api.Ref, result api.VerbResult, replicas int) string {
 	switch {
+	case result.Retried:
+		return fmt.Sprintf("%s has %d replicas already; it was in trouble, and is tried again", ref, replicas)
 	case !result.Changed:
 		return fmt.Sprintf("%s has %d replicas already", ref, replicas)
 	case result.PreviousReplicas != nil:

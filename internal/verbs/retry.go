@@ -21,11 +21,8 @@ func (d *applyDecision) retry(snap records.Snapshot, opts ApplyOptions, now time
 		if p.withdrawn || p.released || !p.stored.Exists() || !sameButSet(*p.stored.Value, p.next) {
 			continue
 		}
-		object, err := statusOf(snap, p.stored)
-		if err != nil {
-			return err
-		}
-		if p.result.Retried, err = outcome.Retry(object); err != nil {
+		var err error
+		if p.result.Retried, err = inTrouble(snap, p.stored); err != nil {
 			return err
 		}
 		if p.result.Retried {
@@ -33,6 +30,32 @@ func (d *applyDecision) retry(snap records.Snapshot, opts ApplyOptions, now time
 		}
 	}
 	return nil
+}
+
+// retryScale asks for another try of an object in trouble whose count stays as it is, as an unchanged apply does.
+func (s *Service) retryScale(snap records.Snapshot, decided *verbDecision, object records.Read[api.Object], by FieldManager) error {
+	if by.manager() != api.ManagerApply {
+		return nil
+	}
+	retried, err := inTrouble(snap, object)
+	if err != nil || !retried {
+		return err
+	}
+	now, next := s.opts.Now(), *object.Value
+	next.Metadata.Stamps = with(next.Metadata.Stamps, api.StampPull, api.NewNonce(now))
+	next.Metadata.Change = &api.Change{Verb: "scale", Actor: by.Actor}
+	decided.write(object, next, now)
+	decided.result.Changed, decided.result.Retried = false, true
+	return nil
+}
+
+// inTrouble reports whether a verb that changes nothing of an object asks for another try of it.
+func inTrouble(snap records.Snapshot, stored records.Read[api.Object]) (bool, error) {
+	object, err := statusOf(snap, stored)
+	if err != nil {
+		return false, err
+	}
+	return outcome.Retry(object)
 }
 
 // statusOf returns a stored object with its revision and its status.

@@ -29,19 +29,7 @@ func TestAnUnchangedApplyTriesAgainWhatIsInTrouble(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			status := api.WorkloadStatus{ObservedRevision: first.Revision, Rollout: &api.RolloutStatus{Phase: tc.phase}}
-			bad := tc.phase == api.RolloutPaused
-			for _, c := range []struct {
-				kind  string
-				holds bool
-			}{{api.ConditionReady, !bad}, {api.ConditionProgressing, false}, {api.ConditionDegraded, bad}} {
-				is := api.Condition{Type: c.kind, Status: api.ConditionFalse, Reason: api.ReasonVolumeInUse, Message: "the old text"}
-				if c.holds {
-					is.Status = api.ConditionTrue
-				}
-				status.Conditions = append(status.Conditions, is)
-			}
-			w.put(records.StatusKey(web.Ref()), status)
+			w.report(web.Ref(), first.Revision, tc.phase)
 			before := w.revision()
 			result, err := w.apply(tc.opts, web)
 			if err != nil {
@@ -59,4 +47,57 @@ func TestAnUnchangedApplyTriesAgainWhatIsInTrouble(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAScaleToTheSameCountTriesAgain: so it is with a count that an object has already. A count that a controller repeats asks
+// for nothing.
+func TestAScaleToTheSameCountTriesAgain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		phase  api.RolloutPhase
+		by     FieldManager
+		want   bool
+	}{
+		"paused":         {"its volume may be free now", api.RolloutPaused, FieldManager{Actor: "bob"}, true},
+		"well":           {"there is nothing to do", api.RolloutComplete, FieldManager{Actor: "bob"}, false},
+		"other managers": {"they repeat their count by themselves", api.RolloutPaused, scaler, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			web := deployment("prod", "web", `{"image":"web:1"}`)
+			w.mustApply(web)
+			target := TargetOf(web.Ref())
+			first, err := w.service.Scale(t.Context(), target, 2, tc.by)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.report(web.Ref(), first.Revision, tc.phase)
+			before := w.revision()
+			got, err := w.service.Scale(t.Context(), target, 2, tc.by)
+			if err != nil || got.Changed || got.Generation != first.Generation {
+				t.Errorf("%s: %+v, %v", tc.reason, got, err)
+			}
+			if got.Retried != tc.want || got.Revision > before != tc.want || got.Revision != w.snapshot().Object(web.Ref()).Modified {
+				t.Errorf("%s: tried again: %v at revision %d of %d, want %v", tc.reason, got.Retried, got.Revision, before, tc.want)
+			}
+		})
+	}
+}
+
+// report stores a status of an object: its rollout is paused over a volume, or it is well.
+func (w *world) report(ref api.Ref, revision int64, phase api.RolloutPhase) {
+	w.t.Helper()
+	status := api.WorkloadStatus{ObservedRevision: revision, Rollout: &api.RolloutStatus{Phase: phase}}
+	bad := phase == api.RolloutPaused
+	for _, c := range []struct {
+		kind  string
+		holds bool
+	}{{api.ConditionReady, !bad}, {api.ConditionProgressing, false}, {api.ConditionDegraded, bad}} {
+		is := api.Condition{Type: c.kind, Status: api.ConditionFalse, Reason: api.ReasonVolumeInUse, Message: "the old text"}
+		if c.holds {
+			is.Status = api.ConditionTrue
+		}
+		status.Conditions = append(status.Conditions, is)
+	}
+	w.put(records.StatusKey(ref), status)
 }

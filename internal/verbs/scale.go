@@ -50,7 +50,7 @@ func (s *Service) prepareScale(snap records.Snapshot, target Target, replicas in
 	decided := unchanged("scale", object)
 	decided.result.PreviousReplicas, decided.result.Replicas = &before, &replicas
 	if before == replicas && (spec.Replicas == nil || spec.Autoscale != nil && *spec.Replicas == replicas && !by.ForceConflicts) {
-		return decided, nil
+		return decided, s.retryScale(snap, decided, object, by)
 	}
 	if err := checkScale(*object.Value, spec, replicas, by); err != nil {
 		return nil, err
@@ -69,5 +69,8 @@ func (s *Service) prepareScale(snap records.Snapshot, target Target, replicas in
 	if warning := volumes.Several(spec, replicas); warning != "" && replicas > before {
 		decided.result.Warnings = append(decided.result.Warnings, warning)
 	}
-	return decided, s.amend(snap, decided, object, next, by, isReplicas)
+	if err := s.amend(snap, decided, object, next, by, isReplicas); err != nil || decided.next != nil {
+		return decided, err
+	}
+	return decided, s.retryScale(snap, decided, object, by)
 }
