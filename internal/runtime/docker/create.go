@@ -104,17 +104,16 @@ func (r *Runtime) connect(ctx context.Context, id string, endpoints []endpoint) 
 // existing returns the task's own container that has the name. If a crash or a user left it without some of its
 // networks, existing joins them.
 func (r *Runtime) existing(ctx context.Context, spec runtime.ContainerSpec, request *request) (runtime.Container, error) {
-	taken := fmt.Errorf("create container %s: %w", spec.Name, runtime.ErrNameTaken)
 	inspected, err := r.inspectOwn(ctx, spec.Name)
 	if errors.Is(err, runtime.ErrNotFound) {
-		return runtime.Container{}, taken
+		return runtime.Container{}, r.nameTaken(ctx, spec.Name)
 	}
 	if err != nil {
 		return runtime.Container{}, err
 	}
 	container := r.read(inspected.Container)
 	if container.Task() != spec.Labels[api.LabelTask] {
-		return runtime.Container{}, taken
+		return runtime.Container{}, r.nameTaken(ctx, spec.Name)
 	}
 	if container.State != runtime.StateCreated && !container.Detached || inspected.Container.NetworkSettings == nil {
 		return container, nil

@@ -55,20 +55,33 @@ func (r *Runtime) publisher(ctx context.Context, port string) (holder, next stri
 	for _, c := range list.Items {
 		for _, published := range c.Ports {
 			if strconv.Itoa(int(published.PublicPort)) == port && len(c.Names) > 0 {
-				return holderOf(c.Names[0][1:], c.Labels)
+				return holderOf(c.Names[0][1:], c.Labels, "stop it, or change `ports`")
 			}
 		}
 	}
 	return "", ""
 }
 
-// holderOf names a container and, if Compose made it, the step that takes its project over.
-func holderOf(name string, labels map[string]string) (holder, next string) {
+// holderOf names a container and, if Compose made it, the step that takes its project over; otherwise says what else helps.
+func holderOf(name string, labels map[string]string, otherwise string) (holder, next string) {
 	holder = "container " + name
 	project, service := labels[volumes.LabelProject], labels[volumes.LabelService]
 	if project == "" || service == "" {
 		return holder, ""
 	}
 	return fmt.Sprintf("%s (service %s of the Compose project %s)", holder, service, project),
-		"take the project over: tend adopt compose; or stop it, or change `ports`; Tend retries"
+		"take the project over: tend adopt compose; or " + otherwise + "; Tend retries"
+}
+
+// nameTaken returns the error of a container's name that another container has. Whose that is, is said if Compose made it.
+func (r *Runtime) nameTaken(ctx context.Context, name string) error {
+	rejected := &runtime.RejectedError{Reason: "NameTaken", Detail: fmt.Sprintf("create container %s: %v", name, runtime.ErrNameTaken),
+		Next: "docker rename or remove the other container; Tend retries"}
+	found, err := r.client.ContainerInspect(ctx, name, client.ContainerInspectOptions{})
+	if err == nil && found.Container.Config != nil {
+		if holder, next := holderOf(name, found.Container.Config.Labels, "rename or remove it"); next != "" {
+			rejected.Detail, rejected.Next = rejected.Detail+" by "+holder, next
+		}
+	}
+	return errors.Join(rejected, runtime.ErrNameTaken)
 }

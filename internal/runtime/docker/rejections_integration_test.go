@@ -5,9 +5,11 @@ package docker_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/volumes"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -61,5 +63,29 @@ func TestRejections(t *testing.T) {
 				t.Errorf("a start that was refused left state %s with error %q, want created and the engine's words", seen.State, seen.Error)
 			}
 		})
+	}
+}
+
+// TestANameThatAnotherContainerHas: the rejection says what helps, and whose it is if Compose made it.
+func TestANameThatAnotherContainerHas(t *testing.T) {
+	c := newCluster(t)
+	for name, tc := range map[string]struct {
+		reason, says, next string
+		labels             []string
+	}{
+		"compose": {"the project may be taken over", " by container NAME (service web of the Compose project shop)", "tend adopt compose",
+			[]string{"--label", volumes.LabelProject + "=shop", "--label", volumes.LabelService + "=web"}},
+		"other": {"it is somebody else's", "container name is taken", "docker rename", nil},
+	} {
+		spec := container(api.DeploymentSpec{Container: api.Container{NetworkMode: "none"}}, "wait")
+		spec.Name = byHand(t, tc.labels...)
+		_, err := c.Create(t.Context(), spec)
+		var rejected *runtime.RejectedError
+		if !errors.Is(err, runtime.ErrNameTaken) || !errors.As(err, &rejected) || rejected.Reason != "NameTaken" {
+			t.Fatalf("%s: %s: %v", name, tc.reason, err)
+		}
+		if says := strings.ReplaceAll(tc.says, "NAME", spec.Name); !strings.HasSuffix(rejected.Detail, says) || !strings.Contains(rejected.Next, tc.next) {
+			t.Errorf("%s: %s: %q, next %q", name, tc.reason, rejected.Detail, rejected.Next)
+		}
 	}
 }
