@@ -2,6 +2,9 @@ package gitcmd
 
 import (
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,6 +32,40 @@ func TestCredentialsAreInNoArgument(t *testing.T) {
 			if !strings.Contains(env, line) {
 				t.Errorf("%s: the environment lacks %q:\n%s", name, line, env)
 			}
+		}
+	}
+}
+
+// TestAPinnedHostIsNotLookedUp: git connects to the addresses that it is given, whatever the name leads to, and still asks for
+// the name over http. The protocol git gets the address itself.
+func TestAPinnedHostIsNotLookedUp(t *testing.T) {
+	asked := make(chan string, 10)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Host
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	defer web.Close()
+	port := strings.TrimPrefix(web.URL, "http://127.0.0.1:")
+	at := []netip.Addr{netip.MustParseAddr("127.0.0.1")}
+	list := func(repository string) []string { return []string{"ls-remote", "--", repository} }
+	call := Call{Access: Access{URL: "http://repo.invalid:" + port + "/x", At: at, Direct: true}, Args: list, Limit: time.Minute, Env: map[string]string{"PATH": os.Getenv("PATH")}}
+	out, err := Run(t.Context(), "git", call)
+	if err != nil || out.Code == 0 {
+		t.Fatalf("%v, %d", err, out.Code)
+	}
+	select {
+	case host := <-asked:
+		if host != "repo.invalid:"+port {
+			t.Errorf("git asks for %s", host)
+		}
+	default:
+		t.Errorf("git asks another machine: %s", out.Stderr)
+	}
+	for url, want := range map[string]string{"git://repo.invalid/x": "git://127.0.0.1:9418/x", "ssh://repo.invalid/x": "ssh://repo.invalid/x", "/srv/x": "/srv/x"} {
+		call := Call{Access: Access{URL: url, At: at}, Args: list, Limit: time.Minute, Env: map[string]string{"PATH": os.Getenv("PATH")}}
+		out, err := Run(t.Context(), script(t, `echo "$*"`), call)
+		if err != nil || !strings.HasSuffix(strings.TrimSpace(string(out.Stdout)), "-- "+want) {
+			t.Errorf("%s: git was called with %s, %v", url, out.Stdout, err)
 		}
 	}
 }

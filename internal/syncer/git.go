@@ -44,6 +44,9 @@ func (s *Syncer) pollGit(ctx context.Context, f *fetched, spec api.SyncSpec) err
 		return err
 	}
 	defer func() { _ = os.Remove(filepath.Join(f.folder, keyFile)) }() // it is on the disk only while ssh needs it
+	if err := r.pin(ctx); err != nil {
+		return err
+	}
 	name, id, err := r.resolve(ctx)
 	if err != nil {
 		return err

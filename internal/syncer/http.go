@@ -155,7 +155,7 @@ func (s *Syncer) get(ctx context.Context, f *fetched, spec api.SyncSpec, last an
 	}
 	response, err := s.client(spec, request.URL.Host).Do(request)
 	if errors.Is(err, confine.ErrRefused) {
-		return answer{}, source.NewFault(api.ReasonFetchFailed, "write that address in the URL if it is meant, or set trusted = true", "%s", plain(err))
+		return answer{}, source.NewFault(api.ReasonFetchFailed, nextHere, "%s", plain(err))
 	}
 	if err != nil {
 		return answer{}, plain(err)

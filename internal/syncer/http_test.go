@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -250,6 +252,40 @@ func TestANameOfThisMachine(t *testing.T) {
 	w.want("trusted", api.SyncSpec{HTTP: named + "/shop.hcl", Trusted: true}, "web=web:1")
 	w.want("by its address", api.SyncSpec{HTTP: s.URL + "/shop.hcl"}, "web=web:1")
 	w.want("by the name of this machine", api.SyncSpec{HTTP: strings.Replace(s.URL, "127.0.0.1", "LOCALHOST", 1) + "/shop.hcl"}, "web=web:1")
+}
+
+// TestARepositoryByANameOfThisMachine: git looks no name up for a source that is not trusted. It is looked up once for a poll, and
+// refused where it leads here.
+func TestARepositoryByANameOfThisMachine(t *testing.T) {
+	w, s := newWorld(t), newWeb(t)
+	s.answer(404, "")
+	named := strings.Replace(s.URL, "127.0.0.1", "shop.invalid", 1) + "/shop.git"
+	leads, looked := "127.0.0.1", 0
+	w.syncer.Find = func(_ context.Context, _, host string) ([]netip.Addr, error) {
+		if looked++; leads == "" {
+			return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+		}
+		return []netip.Addr{netip.MustParseAddr(leads)}, nil
+	}
+	w.wantFault("it leads here", api.SyncSpec{Git: named}, api.ReasonFetchFailed, "shop.invalid: 127.0.0.1 is on the caller's own machine")
+	if looked != 1 || len(s.seen) > 0 {
+		t.Errorf("it was looked up %d times, and %d requests came", looked, len(s.seen))
+	}
+	leads = ""
+	w.wantFault("it leads nowhere", api.SyncSpec{Git: named}, api.ReasonFetchFailed, "no such host")
+	looked = 0
+	if _, fault := w.poll(api.SyncSpec{Git: named, Trusted: true}); looked > 0 {
+		t.Errorf("that of a trusted source was looked up: %s", fault)
+	}
+	if _, fault := w.poll(api.SyncSpec{Git: s.URL + "/shop.git"}); len(s.seen) == 0 || looked > 0 {
+		t.Errorf("an address in the URL is not asked: %s", fault)
+	}
+	proxy := newWeb(t)
+	proxy.answer(404, "")
+	w.syncer.Environ = func() []string { return []string{"PATH=" + os.Getenv("PATH"), "http_proxy=" + proxy.URL} }
+	if _, fault := w.poll(api.SyncSpec{Git: named}); len(proxy.seen) == 0 {
+		t.Errorf("the proxy, which looks names up, is not asked: %s", fault)
+	}
 }
 
 // TestARepositoryThatRedirects: git follows it for a source that is trusted alone.

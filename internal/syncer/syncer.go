@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -47,6 +48,8 @@ type Options struct {
 	Environ func() []string
 	// HTTP is the client. Default one of its own.
 	HTTP *http.Client
+	// Find looks up the hosts of repositories. Default that of the machine.
+	Find confine.Find
 	// Settle is how long a file of a folder must be unchanged: one that is being written is not read. Default 1 s.
 	Settle time.Duration
 	// MaxBytes bounds a source. Default 64 MiB.
@@ -92,6 +95,9 @@ func New(o Options) *Syncer {
 	}
 	if o.HTTP == nil {
 		o.HTTP = newClient()
+	}
+	if o.Find == nil {
+		o.Find = net.DefaultResolver.LookupNetIP
 	}
 	if o.Settle == 0 {
 		o.Settle = time.Second

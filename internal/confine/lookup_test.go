@@ -1,0 +1,48 @@
+package confine
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"testing"
+)
+
+// TestLookup: only the addresses of other machines are left of a name; one that leads here alone is refused.
+func TestLookup(t *testing.T) {
+	missing := &net.DNSError{Err: "no such host", IsNotFound: true}
+	names := map[string][]string{"inside": {"127.0.0.1"}, "both": {"169.254.169.254", "192.0.2.7", "::ffff:192.0.2.8"}, "outside": {"192.0.2.9"}}
+	find := func(_ context.Context, _, host string) (out []netip.Addr, err error) {
+		for _, address := range names[host] {
+			out = append(out, netip.MustParseAddr(address))
+		}
+		if len(out) == 0 {
+			return nil, missing
+		}
+		return out, nil
+	}
+	for host, want := range map[string]struct {
+		reason string
+		found  []string
+		err    error
+	}{
+		"outside":    {"another machine", []string{"192.0.2.9"}, nil},
+		"both":       {"what leads here is left out", []string{"192.0.2.7", "192.0.2.8"}, nil},
+		"inside":     {"its owner has it lead here", nil, ErrRefused},
+		"LocalHost.": {"it always leads here", nil, ErrRefused},
+		"127.0.0.1":  {"it is written as such", nil, ErrRefused},
+		"[::1]":      {"brackets are no part of a host", nil, missing},
+		"192.0.2.1":  {"no name is looked up", []string{"192.0.2.1"}, nil},
+		"nowhere":    {"the error is the resolver's", nil, missing},
+	} {
+		got, err := Lookup(t.Context(), host, find)
+		var text []string
+		for _, address := range got {
+			text = append(text, address.String())
+		}
+		if !slices.Equal(text, want.found) || !errors.Is(err, want.err) {
+			t.Errorf("%s: %v, %v; want %v: %s", host, text, err, want.found, want.reason)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package gitcmd
+
+import (
+	"cmp"
+	"net"
+	"net/url"
+	"strings"
+)
+
+// Host returns the host of a repository that git finds by its name alone, with the port: that of an http, https or git URL. It
+// is empty for others. ssh checks the key of the host that it finds.
+func Host(repository string) (host, port string) {
+	parsed, err := url.Parse(repository)
+	if err != nil {
+		return "", ""
+	}
+	standard := map[string]string{"http": "80", "https": "443", "git": "9418"}[parsed.Scheme]
+	if standard == "" {
+		return "", ""
+	}
+	return parsed.Hostname(), cmp.Or(parsed.Port(), standard)
+}
+
+// pinned returns the option that has git use the addresses of At for its host, over http and https.
+func (a Access) pinned() []string {
+	host, port := Host(a.URL)
+	if len(a.At) == 0 || !strings.HasPrefix(a.URL, "http") {
+		return nil
+	}
+	texts := make([]string, len(a.At))
+	for i, address := range a.At {
+		texts[i] = address.String()
+	}
+	return []string{"-c", "http.curloptResolve=" + host + ":" + port + ":" + strings.Join(texts, ",")}
+}
+
+// at returns the repository by its address where git has no option for that: over the protocol git, which has no names of hosts.
+func (a Access) at(repository string) string {
+	parsed, err := url.Parse(repository)
+	if err != nil || len(a.At) == 0 || parsed.Scheme != "git" {
+		return repository
+	}
+	_, port := Host(repository)
+	parsed.Host = net.JoinHostPort(a.At[0].String(), port)
+	return parsed.String()
+}
