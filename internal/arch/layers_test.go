@@ -65,7 +65,7 @@ var layers = []layer{
 	{"internal/nodeapi", []string{"api", "internal/runtime"}, "what an agent may ask and report, and a server of a node, whatever carries it"},
 	{"internal/nodeapi/local", []string{"api", "internal/core", "internal/imageask", "internal/records", "internal/nodeapi", "internal/store"},
 		"what a node may see of the store, and what its reports become there; agents are clients like any other"},
-	{"internal/agent", []string{"api", "client", "internal/build", "internal/core", "internal/engine", "internal/ingress", "internal/nodeapi", "internal/portowner", "internal/retention", "internal/runtime", "internal/tracing", "internal/relay", "internal/version"},
+	{"internal/agent", []string{"api", "client", "internal/build", "internal/confine", "internal/core", "internal/engine", "internal/ingress", "internal/nodeapi", "internal/portowner", "internal/retention", "internal/runtime", "internal/tracing", "internal/relay", "internal/version"},
 		"an agent reaches the control plane through the node protocol alone, never through the store: it may be far away"},
 	{"internal/tracing", []string{"api"}, "spans of whatever work there is; what the work is, its callers say"},
 	{"internal/telemetry", []string{"internal/runtime", "internal/store", "internal/tracing"}, "it measures the two borders to the world, and changes no answer"},

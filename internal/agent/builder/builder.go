@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,7 @@ import (
 	"tend.dev/tend/internal/build/journal"
 	"tend.dev/tend/internal/build/recipe"
 	"tend.dev/tend/internal/build/tree"
+	"tend.dev/tend/internal/confine"
 	"tend.dev/tend/internal/retention"
 	"tend.dev/tend/internal/runtime"
 )
@@ -42,6 +44,8 @@ type Options struct {
 	Logs   *retention.Ledger
 	// Registry is prepended to the names of base images in Dockerfiles that are written; see recipe.Decide.
 	Registry string
+	// Find looks up the registries of base images. Default that of the machine.
+	Find confine.Find
 	// Timeout bounds a build; default DefaultTimeout. MaxBytes bounds an unpacked tree; default tree.DefaultMaxBytes.
 	Timeout  time.Duration
 	MaxBytes int64
@@ -72,6 +76,9 @@ const unpacked = "tree-*"
 func New(o Options) (*Builder, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
+	}
+	if o.Find == nil {
+		o.Find = net.DefaultResolver.LookupNetIP
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -155,7 +162,7 @@ func (b *Builder) run(ctx context.Context, owner api.Ref, build api.ImageBuild, 
 		return &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: err.Error()}
 	}
 	if build.Confined {
-		if err := how.Confine(root.FS(), build.Build.Args); err != nil {
+		if err := errors.Join(how.Confine(root.FS(), build.Build.Args), b.confineBases(ctx, how.Bases)); err != nil {
 			return &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: err.Error(), Next: "write it otherwise, or have an admin apply it"}
 		}
 	}

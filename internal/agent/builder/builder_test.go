@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -344,6 +345,46 @@ func TestAConfinedBuildFetchesNoURL(t *testing.T) {
 	plain.Confined = true
 	if _, err := b.build(plain); err != nil || !b.engine.spec.Confined {
 		t.Errorf("the engine isn't told: %v", err)
+	}
+}
+
+// TestAConfinedBuildAsksNoRegistryOfThisMachine: neither by its address nor by a name that leads here, unless the node's own options
+// name it.
+func TestAConfinedBuildAsksNoRegistryOfThisMachine(t *testing.T) {
+	b := newBench(t)
+	b.builder.opts.Find = func(_ context.Context, _, host string) ([]netip.Addr, error) {
+		if host == "inside.example" {
+			return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+		}
+		return nil, errors.New("no such host")
+	}
+	for text, refused := range map[string]bool{
+		"FROM 127.0.0.1:5000/x\n":                                 true,
+		"FROM localhost/x\n":                                      true,
+		"FROM [::1]:5000/x\n":                                     true,
+		"FROM inside.example:5000/x\n":                            true,
+		"ARG R=127.0.0.1:5000\nFROM ${R}/x\n":                     true,
+		"FROM alpine:3\nCOPY --from=127.0.0.1:5000/x /a /a\n":     true,
+		"FROM alpine:3\nRUN --mount=from=localhost:5000/x true\n": true,
+		"FROM alpine:3\nRUN wget http://127.0.0.1:5000/x\n":       false,
+		"FROM registry.example:5000/x\n":                          false,
+	} {
+		for _, confined := range []bool{true, false} {
+			of := b.pack(api.Build{}, map[string]string{"Dockerfile": text})
+			of.Confined = confined
+			_, err := b.build(of)
+			var rejected *runtime.RejectedError
+			is := errors.As(err, &rejected) && strings.Contains(rejected.Detail, "caller's own machine") && rejected.Next != ""
+			if is != (refused && confined) || !is && err != nil {
+				t.Errorf("%q, confined %v: %v", text, confined, err)
+			}
+		}
+	}
+	b.builder.opts.Registry = "127.0.0.1:5000/"
+	of := b.pack(api.Build{}, map[string]string{"Dockerfile": "FROM 127.0.0.1:5000/x\n"})
+	of.Confined = true
+	if _, err := b.build(of); err != nil {
+		t.Errorf("the node's own registry: %v", err)
 	}
 }
 
