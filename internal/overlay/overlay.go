@@ -24,7 +24,7 @@ import (
 	"tend.dev/tend/internal/core/boundary"
 )
 
-// Options are the options of an Overlay. All but Bridge are required.
+// Options are the options of an Overlay. All but Bridge and Now are required.
 type Options struct {
 	Node string
 	// Network returns what should be, Report stores what is.
@@ -42,6 +42,8 @@ type Options struct {
 	// Fault returns what else keeps the network from being as it should; empty if nothing does.
 	Fault  func() string
 	Logger *slog.Logger
+	// Now is the clock. Default time.Now.
+	Now func() time.Time
 }
 
 // deviceName is the name of the device on every node.
@@ -62,7 +64,12 @@ type Overlay struct {
 }
 
 // New returns an Overlay.
-func New(o Options) *Overlay { return &Overlay{Options: o, wake: make(chan struct{}, 1)} }
+func New(o Options) *Overlay {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Overlay{Options: o, wake: make(chan struct{}, 1)}
+}
 
 // Changed requests another pass. It never blocks.
 func (o *Overlay) Changed() {
@@ -134,7 +141,7 @@ func (o *Overlay) awaits() bool {
 	if o.Bridge == nil || !boundary.Address(o.Address()) || o.refused.Load() {
 		return false
 	}
-	now := time.Now()
+	now := o.Now()
 	o.asked.CompareAndSwap(nil, &now)
 	return now.Sub(*o.asked.Load()) < patience
 }

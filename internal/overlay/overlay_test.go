@@ -1,0 +1,48 @@
+package overlay
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+)
+
+// TestTheFirstContainerWaitsForASubnet: where no network is declared, for a while from when it asks first, since a network of the
+// engine's own choice would stay.
+func TestTheFirstContainerWaitsForASubnet(t *testing.T) {
+	bridge := func(context.Context) (netip.Prefix, error) { return netip.Prefix{}, nil }
+	given := node.Network{Subnet: own}
+	for name, tc := range map[string]struct {
+		reason  string
+		bridge  func(context.Context) (netip.Prefix, error)
+		address string
+		after   time.Duration
+		network node.Network
+		refused bool
+		waits   bool
+	}{
+		"at first":   {"the servers are about to give one", bridge, "192.0.2.1", 0, node.Network{}, false, true},
+		"soon":       {"they may be slow", bridge, "192.0.2.1", patience - 1, node.Network{}, false, true},
+		"later":      {"none may come", bridge, "192.0.2.1", patience, node.Network{}, false, false},
+		"given":      {"it has come", bridge, "192.0.2.1", 0, given, false, false},
+		"declared":   {"its containers would not be reached", bridge, "192.0.2.1", time.Hour, node.Network{Driver: api.DriverVXLAN}, false, true},
+		"refused":    {"the servers take no report of the node", bridge, "192.0.2.1", 0, node.Network{}, true, false},
+		"no address": {"no other node reaches this one", bridge, "", 0, node.Network{}, false, false},
+		"no bridge":  {"its containers share the machine's network", nil, "192.0.2.1", 0, node.Network{}, false, false},
+	} {
+		now, network := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), node.Network{}
+		address, _ := netip.ParseAddr(tc.address)
+		o := New(Options{Bridge: tc.bridge, Address: func() netip.Addr { return address }, Network: func() node.Network { return network }, Now: func() time.Time { return now }})
+		_, _, _ = o.Subnet() // the first question
+		network = tc.network
+		o.refused.Store(tc.refused)
+		now = now.Add(tc.after)
+		if subnet, _, err := o.Subnet(); errors.Is(err, ErrNoSubnet) != tc.waits || subnet != tc.network.Subnet {
+			t.Errorf("%s: %s: %v, %v; want waiting %v", name, tc.reason, subnet, err, tc.waits)
+		}
+	}
+}
