@@ -55,6 +55,9 @@ func (a *app) connected(do func(ctx context.Context, c *client.Client, args []st
 			return err
 		}
 		defer c.Close()
+		if a.token == "" && os.Getenv("TEND_TOKEN") != "" && !strings.HasPrefix(c.Server(), "http") {
+			fmt.Fprintf(a.err, "note: TEND_TOKEN is not used at %s: who may use the socket may do everything there\n", c.Server())
+		}
 		return do(cmd.Context(), c, args)
 	}
 }
