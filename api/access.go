@@ -36,6 +36,11 @@ type AccessTokenInfo struct {
 	MadeBy    string    `json:"madeBy,omitempty"`
 	MadeAt    time.Time `json:"madeAt"`
 	ExpiresAt time.Time `json:"expiresAt"`
+	// Authority is the fingerprint of the cluster's own authority that the token names; empty if it names none.
+	Authority string `json:"authority,omitempty"`
+	// FormerAuthority is set in a list if that authority issues the certificates of the server no more: who has the token
+	// refuses to send it.
+	FormerAuthority bool `json:"formerAuthority,omitempty"`
 }
 
 // AccessToken is a new token.

@@ -15,7 +15,8 @@ type AuditData struct {
 	// alone of one with the server's own token.
 	Actor string `json:"actor,omitempty"`
 	// Kind, Scope and Name are the object that was named, as far as it was. Objects are those of an apply with what it pruned,
-	// of a deletion that prunes, or of a class of labs: at most MaxAuditObjects, and MoreObjects counts the others.
+	// of a deletion that prunes, or of a class of labs, or a token that is made or revoked (token/NAME): at most
+	// MaxAuditObjects, and MoreObjects counts the others.
 	Kind        Kind     `json:"kind,omitempty"`
 	Scope       string   `json:"scope,omitempty"`
 	Name        string   `json:"name,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,15 +32,19 @@ func (a *app) keysCommand() *cobra.Command {
 }
 
 func (a *app) rotateKeyCommand() *cobra.Command {
-	var noWait bool
+	var noWait, yes bool
 	command := &cobra.Command{
 		Use: "rotate KEY", Short: "replace a key while everything goes on", Args: takes(1, 1),
 		Long: "Replace a key while everything goes on: secrets (what encrypts the store), nodes, servers or ingress (the authorities of\n" +
 			"their certificates). First every server, and node, learns the new key; then all use it and what the old one made is made again;\n" +
 			"then they forget the old one. The command follows this. It may be ended and begun again at any time: the servers go on.\n" +
-			"After a leak, begin with servers, and end with secrets.",
+			"After a leak, begin with servers, and end with secrets. The tokens of people that name the authority of nodes end with it:\n" +
+			"on a terminal the command asks first; elsewhere it wants --yes.",
 		Example: "  tend keys rotate secrets\n  tend keys rotate nodes --no-wait",
 		RunE: a.connected(func(ctx context.Context, c *client.Client, args []string) error {
+			if err := a.confirmRotation(ctx, c, args[0], yes); err != nil {
+				return err
+			}
 			keys, err := c.RotateKey(ctx, args[0])
 			if err != nil {
 				return err
@@ -52,7 +57,36 @@ func (a *app) rotateKeyCommand() *cobra.Command {
 		}),
 	}
 	command.Flags().BoolVar(&noWait, "no-wait", false, "begin, and return at once")
+	command.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
 	return command
+}
+
+// confirmRotation asks before a rotation that ends tokens. One that is under way has been asked for.
+func (a *app) confirmRotation(ctx context.Context, c *client.Client, name string, yes bool) error {
+	if name != api.KeyNodes || yes {
+		return nil
+	}
+	keys, err := c.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(keys.Items, func(k api.Key) bool { return k.Name == name && k.Rotation != nil }) {
+		return nil
+	}
+	tokens, err := c.Tokens(ctx)
+	if err != nil {
+		return err
+	}
+	var ends []string
+	for _, token := range tokens.Items {
+		if token.Authority != "" && !token.FormerAuthority && token.ExpiresAt.After(time.Now()) {
+			ends = append(ends, token.Name)
+		}
+	}
+	if len(ends) == 0 {
+		return nil
+	}
+	return a.confirm(false, fmt.Sprintf("This ends the tokens of %s, which name the authority that is replaced: each needs a new one.", strings.Join(ends, ", ")))
 }
 
 // followEvery is the time between two looks at a rotation.

@@ -102,9 +102,12 @@ func accessListing(tokens []api.AccessTokenInfo, now time.Time) listing {
 	}
 	for _, t := range tokens {
 		state := "expired"
-		if left := t.ExpiresAt.Sub(now); left > 48*time.Hour {
+		switch left := t.ExpiresAt.Sub(now); {
+		case t.FormerAuthority && left > 0:
+			state = "names a former authority: make another"
+		case left > 48*time.Hour:
 			state = fmt.Sprintf("valid for %dd", left/(24*time.Hour))
-		} else if left > 0 {
+		case left > 0:
 			state = "valid for " + left.Round(time.Second).String()
 		}
 		scopes := strings.Join(t.Scopes, ",")

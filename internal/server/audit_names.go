@@ -38,9 +38,19 @@ func noteRefs(ctx context.Context, refs ...api.Ref) {
 			named.more++
 			continue
 		}
-		text := ref.String()
-		named.objects = append(named.objects, text[:min(len(text), maxAuditActor)])
+		named.note(ref.String())
 	}
+}
+
+// noteToken adds a token of a person or a program to the audit of a call, also if the call is refused then.
+func noteToken(ctx context.Context, name string) {
+	if named, ok := ctx.Value(auditKey{}).(*auditNames); ok {
+		named.note("token/" + name)
+	}
+}
+
+func (n *auditNames) note(text string) {
+	n.objects = append(n.objects, text[:min(len(text), maxAuditActor)])
 }
 
 // notePod says whose pod a call is about, also if the call is refused then.

@@ -56,6 +56,9 @@ func TestCallsAreAudited(t *testing.T) {
 	w.raw("POST", "/v1/scale?kind=deployment&scope=prod&name=none&replicas=2", "", "")
 	w.raw("DELETE", "/v1/objects/job/prod/web", "", "")
 	w.raw("POST", "/v1/nothing", "", "")
+	w.raw("POST", "/v1/tokens", "application/json", `{"name":"alice","role":"viewer"}`)
+	w.raw("POST", "/v1/tokens", "application/json", `{"name":"bob","role":"root"}`)
+	w.raw("DELETE", "/v1/tokens/alice", "", "")
 	w.raw("GET", "/v1/objects/job", "", "")
 	w.raw("GET", "/v1/pods/none.1/exec", "", "")
 	for range 3 {
@@ -77,7 +80,8 @@ func TestCallsAreAudited(t *testing.T) {
 	want := []string{
 		"POST|/v1/apply|OK|||||job/prod/web", "POST|/v1/apply|Unprocessable Entity|Invalid||||job/prod/bad",
 		"POST|/v1/scale|Not Found|NotFound|deployment|prod|none|", "DELETE|/v1/objects/job/prod/web|OK||job|prod|web|",
-		"POST|/v1/nothing|Not Found|Not Found||||", "GET|/v1/pods/none.1/exec|Upgrade Required|Upgrade Required||||",
+		"POST|/v1/nothing|Not Found|Not Found||||",
+		"POST|/v1/tokens|OK|||||token/alice", "POST|/v1/tokens|Unprocessable Entity|Invalid||||token/bob", "DELETE|/v1/tokens/alice|OK|||||token/alice", "GET|/v1/pods/none.1/exec|Upgrade Required|Upgrade Required||||",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("audited are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -18,20 +18,25 @@ type tokenBody struct{ Body api.AccessTokenRequest }
 
 // addToken makes the token of a person or a program. Its secret is in this answer alone.
 func (s *Server) addToken(ctx context.Context, in *tokenBody) (api.AccessToken, error) {
-	made, revision, err := s.Verbs.AddToken(ctx, in.Body, actorOf(ctx))
+	noteToken(ctx, in.Body.Name)
+	url, authority := s.remote()
+	made, revision, err := s.Verbs.AddToken(ctx, in.Body, actorOf(ctx), authority)
 	if err != nil {
 		return api.AccessToken{}, err
 	}
 	s.settle(ctx, revision)
-	if s.Remote != nil {
-		var fingerprint string
-		if made.Server, fingerprint = s.Remote(); fingerprint != "" {
-			made.Token += "." + fingerprint
-		}
-	}
+	made.Server = url
 	s.Logger.InfoContext(ctx, "access token made", "token", made.Name, "role", string(made.Role), "scopes", made.Scopes, "actor", actorOf(ctx),
 		"expires", made.ExpiresAt)
 	return made, nil
+}
+
+// remote returns where other machines reach the server, and the authority of its certificate there; empty texts if they don't.
+func (s *Server) remote() (url, authority string) {
+	if s.Remote == nil {
+		return "", ""
+	}
+	return s.Remote()
 }
 
 // tokens lists the tokens by name, also those that have expired.
@@ -41,8 +46,11 @@ func (s *Server) tokens(context.Context, *struct{}) (api.ListResult[api.AccessTo
 	if err != nil {
 		return out, err
 	}
+	url, authority := s.remote()
 	for _, token := range snap.AccessTokens() {
-		out.Items = append(out.Items, token.Value.AccessTokenInfo)
+		info := token.Value.AccessTokenInfo
+		info.FormerAuthority = url != "" && info.Authority != "" && info.Authority != authority
+		out.Items = append(out.Items, info)
 	}
 	out.Revision = snap.Revision()
 	return out, nil
@@ -54,6 +62,7 @@ type tokenName struct {
 
 // endToken revokes a token. What is open with it ends when the view has the change: at the latest with this answer.
 func (s *Server) endToken(ctx context.Context, in *tokenName) (api.AccessTokenInfo, error) {
+	noteToken(ctx, in.Name)
 	ended, revision, err := s.Verbs.RevokeToken(ctx, in.Name)
 	if err != nil {
 		return api.AccessTokenInfo{}, err

@@ -14,8 +14,9 @@ import (
 
 // TestTokens: made, used, listed, revoked; the secret is in one answer alone, and not in the store.
 func TestTokens(t *testing.T) {
+	authority := "f00d"
 	w := newWorld(t, func(o *server.Options) {
-		o.Remote = func() (string, string) { return "https://10.0.0.1:8685", "f00d" }
+		o.Remote = func() (string, string) { return "https://10.0.0.1:8685", authority }
 	})
 	made, err := w.client.AddToken(t.Context(), api.AccessTokenRequest{Name: "alice", Role: api.Viewer, Scopes: []string{"shop", "prod", "shop"}, TTL: "30d"})
 	if err != nil {
@@ -35,6 +36,13 @@ func TestTokens(t *testing.T) {
 	text, _ := json.Marshal(listed)
 	if err != nil || len(listed.Items) != 1 || listed.Items[0].ID != made.ID || strings.Contains(string(text), parts[2]) || strings.Contains(string(text), "hash") {
 		t.Errorf("listed %s, %v", text, err)
+	}
+	if listed.Items[0].Authority != "f00d" || listed.Items[0].FormerAuthority {
+		t.Errorf("listed %+v", listed.Items[0])
+	}
+	authority = "beef"
+	if listed, err = w.client.Tokens(t.Context()); err != nil || !listed.Items[0].FormerAuthority {
+		t.Errorf("after the rotation of its authority: %+v, %v", listed, err)
 	}
 	page, err := w.store.List(t.Context(), "", store.ListOptions{})
 	if err != nil {

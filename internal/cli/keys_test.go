@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// TestARotationThatEndsTokensIsAskedFor: they are named. One that ends none, or goes on already, is not asked for.
+func TestARotationThatEndsTokensIsAskedFor(t *testing.T) {
+	later := time.Now().Add(time.Hour)
+	tokens := []api.AccessTokenInfo{
+		{Name: "alice", Authority: "f00d", ExpiresAt: later}, {Name: "bob", ExpiresAt: later}, {Name: "carol", Authority: "f00d"},
+		{Name: "dave", Authority: "beef", FormerAuthority: true, ExpiresAt: later},
+	}
+	for name, tc := range map[string]struct {
+		reason, key string
+		yes         bool
+		running     *api.KeyRotation
+		tokens      []api.AccessTokenInfo
+		asks        bool
+	}{
+		"ends":    {"alice's names the authority", api.KeyNodes, false, nil, tokens, true},
+		"told":    {"--yes was given", api.KeyNodes, true, nil, tokens, false},
+		"none":    {"no token names it", api.KeyNodes, false, nil, tokens[1:], false},
+		"goes on": {"it was asked for before", api.KeyNodes, false, &api.KeyRotation{}, tokens, false},
+		"another": {"tokens don't name it", api.KeySecrets, false, nil, tokens, false},
+	} {
+		answers := map[string]any{
+			"/v1/keys":   api.Keys{Items: []api.Key{{Name: api.KeyNodes, Rotation: tc.running}}},
+			"/v1/tokens": api.ListResult[api.AccessTokenInfo]{Items: tc.tokens},
+		}
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_ = json.NewEncoder(w).Encode(answers[r.URL.Path])
+		}))
+		a := &app{server: server.URL, streams: streams{in: strings.NewReader(""), err: io.Discard}}
+		c, err := a.dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = a.confirmRotation(t.Context(), c, tc.key, tc.yes)
+		if asks := err != nil; asks != tc.asks || asks && !strings.Contains(err.Error(), "ends the tokens of alice, which name the authority that is replaced: each needs a new one. Add --yes") {
+			t.Errorf("%s: %s: %v", name, tc.reason, err)
+		}
+		c.Close()
+		server.Close()
+	}
+}
+
+// TestATokenOfAFormerAuthorityIsNotValid: it is listed as what it is.
+func TestATokenOfAFormerAuthorityIsNotValid(t *testing.T) {
+	now := time.Now()
+	for want, token := range map[string]api.AccessTokenInfo{
+		"names a former authority: make another": {FormerAuthority: true, ExpiresAt: now.Add(90 * 24 * time.Hour)},
+		"expired":                                {FormerAuthority: true, ExpiresAt: now.Add(-time.Hour)},
+		"valid for 90d":                          {ExpiresAt: now.Add(90 * 24 * time.Hour)},
+	} {
+		if got := accessListing([]api.AccessTokenInfo{token}, now).rows[0][3]; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
