@@ -14,18 +14,22 @@ import (
 	"tend.dev/tend/internal/testimage"
 )
 
-// shopFile is a Compose project of four services that run, one that has run, and one that was never started. What Compose makes of it, the test makes by hand.
+// shopFile is a Compose project of four services that run, one that has run, and one that was never started. What Compose makes of it, the test
+// makes by hand. A pod counts as good after a second.
 const shopFile = `
 name: PROJECT
+x-quick: &quick {update_config: {monitor: 1s}}
 services:
   db:
     image: IMAGE
     command: [/server, append, /data/rows]
     volumes: [data:/data]
     restart: always
+    deploy: *quick
   cache:
     image: IMAGE
     restart: on-failure:3
+    deploy: *quick
   web:
     build: .
     command: [WEB]
@@ -35,11 +39,13 @@ services:
       migrate: {condition: service_completed_successfully}
     volumes: [uploads:/data]
     ports: ["127.0.0.1::8080"]
+    deploy: *quick
   my_worker:
     image: IMAGE
     depends_on: [db]
     volumes: [uploads:/data]
     restart: unless-stopped
+    deploy: *quick
   migrate:
     image: IMAGE
     command: [/server, lookup, db]
