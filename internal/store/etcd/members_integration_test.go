@@ -4,6 +4,8 @@ package etcd_test
 
 import (
 	"errors"
+	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,18 +16,23 @@ import (
 // settled is how long after its vote a member takes the lead over: until then a leader that stops tries for seconds to hand over to it.
 const settled = 1500 * time.Millisecond
 
-// TestContractOfSeveral: two members keep the contract of a store as one does.
+// TestContractOfSeveral: two members keep the contract of a store as one does. Each case has a pair of its own, which closes
+// beside the next cases.
 func TestContractOfSeveral(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) store.Store {
+	var closing sync.WaitGroup
+	defer closing.Wait()
+	storetest.Run(t, func(inner *testing.T) store.Store {
 		s := newServers(t, "a", "b")
 		a := s.start("a", nil)
 		b := s.join(a, "b")
-		t.Cleanup(func() {
-			<-time.After(settled)
-			if err := errors.Join(a.Close(), b.Close()); err != nil {
-				t.Error(err)
-			}
+		inner.Cleanup(func() {
+			closing.Go(func() {
+				<-time.After(settled)
+				if err := errors.Join(a.Close(), b.Close(), os.RemoveAll(s.root)); err != nil {
+					t.Error(err)
+				}
+			})
 		})
 		return b
 	})
