@@ -136,6 +136,7 @@ func TestContainersOfAllHosts(t *testing.T) {
 		}
 	})
 	l.must("delete", "-f", early)
+	t.Run("EarlierOutput", func(*testing.T) { l.earlierOutput() })
 	l.apply("wireguard")
 	pods := spread()
 	t.Run("Reach", func(*testing.T) { l.reach() })
