@@ -11,6 +11,14 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// The controllers of Flux. Each is the user of its name, and impersonates nobody: the helm-controller takes whom it impersonates for
+// a service account, and uninstalls nothing if there is no such account.
+const (
+	sourceController = "source-controller"
+	helmController   = "helm-controller"
 )
 
 // StartFlux starts the real source-controller and helm-controller, as `make flux-controllers` builds them, for all namespaces.
@@ -30,15 +38,15 @@ func (s *Server) StartFlux(authority []byte) error {
 		return err
 	}
 	for name, more := range map[string][]string{
-		"source-controller": {"--storage-path=" + storage, "--storage-addr=" + artifacts, "--storage-adv-addr=" + artifacts},
-		"helm-controller":   {},
+		sourceController: {"--storage-path=" + storage, "--storage-addr=" + artifacts, "--storage-adv-addr=" + artifacts},
+		helmController:   {},
 	} {
 		binary := filepath.Join(root, "bin", "flux", name)
 		if _, err := os.Stat(binary); err != nil {
 			return fmt.Errorf("%w: run `make flux-controllers`, which takes a quarter of an hour the first time", err)
 		}
 		kubeconfig := filepath.Join(s.dir, name+".kubeconfig")
-		if err := s.WriteKubeconfig(kubeconfig, name); err != nil {
+		if err := s.writeKubeconfig(kubeconfig, clientcmdapi.AuthInfo{Token: s.tokens[name]}); err != nil {
 			return err
 		}
 		args := append([]string{

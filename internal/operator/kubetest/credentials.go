@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"k8s.io/client-go/util/cert"
 )
@@ -19,9 +20,13 @@ const (
 	auditFile       = "audit.log"
 )
 
-// credentials are what an administrator needs.
+// administrators are the users that have a token of their own. Anybody else is impersonated by the first.
+var administrators = []string{"admin", sourceController, helmController}
+
+// credentials are what administrators need.
 type credentials struct {
-	token     string
+	// tokens are by the user's name.
+	tokens    map[string]string
 	authority []byte
 }
 
@@ -35,16 +40,20 @@ rules:
 - level: Metadata
 `
 
-// writeCredentials writes the server's certificate and key, the administrator's token, and the policy of the audit.
+// writeCredentials writes the server's certificate and key, the tokens of administrators, and the policy of the audit.
 func writeCredentials(dir string, host net.IP) (credentials, error) {
 	certificate, key, err := cert.GenerateSelfSignedCertKey(host.String(), []net.IP{host}, nil)
 	if err != nil {
 		return credentials{}, fmt.Errorf("make a certificate: %w", err)
 	}
-	c := credentials{token: rand.Text(), authority: certificate}
+	c := credentials{tokens: map[string]string{}, authority: certificate}
+	var lines strings.Builder
+	for _, user := range administrators {
+		c.tokens[user] = rand.Text()
+		fmt.Fprintf(&lines, "%s,%s,%s,\"system:masters\"\n", c.tokens[user], user, user)
+	}
 	for name, text := range map[string]string{
-		certificateFile: string(certificate), keyFile: string(key), policyFile: policy,
-		tokenFile: c.token + `,admin,admin,"system:masters"` + "\n",
+		certificateFile: string(certificate), keyFile: string(key), policyFile: policy, tokenFile: lines.String(),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			return credentials{}, err

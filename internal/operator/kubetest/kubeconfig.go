@@ -8,9 +8,16 @@ import (
 // WriteKubeconfig writes the connection of an administrator to a file, for programs. The audit log has their writes under the
 // user's name.
 func (s *Server) WriteKubeconfig(file, user string) error {
+	return s.writeKubeconfig(file, clientcmdapi.AuthInfo{
+		Token: s.Config.BearerToken, Impersonate: user, ImpersonateGroups: []string{"system:masters"},
+	})
+}
+
+// writeKubeconfig writes a connection that authenticates in a way.
+func (s *Server) writeKubeconfig(file string, as clientcmdapi.AuthInfo) error {
 	config := clientcmdapi.NewConfig()
 	config.Clusters["test"] = &clientcmdapi.Cluster{Server: s.Config.Host, CertificateAuthorityData: s.Config.CAData}
-	config.AuthInfos["test"] = &clientcmdapi.AuthInfo{Token: s.Config.BearerToken, Impersonate: user, ImpersonateGroups: []string{"system:masters"}}
+	config.AuthInfos["test"] = &as
 	config.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
 	config.CurrentContext = "test"
 	return clientcmd.WriteToFile(*config, file)

@@ -25,6 +25,7 @@ type Server struct {
 	Config *rest.Config
 
 	dir     string
+	tokens  map[string]string
 	process *process
 	storage *etcd.Store
 	// run starts the API server.
@@ -84,8 +85,9 @@ func (s *Server) start(kinds []Kinds) error {
 	if err != nil {
 		return err
 	}
+	s.tokens = credentials.tokens
 	s.Config = &rest.Config{
-		Host: "https://" + net.JoinHostPort(host.String(), port), BearerToken: credentials.token,
+		Host: "https://" + net.JoinHostPort(host.String(), port), BearerToken: s.tokens["admin"],
 		TLSClientConfig: rest.TLSClientConfig{CAData: credentials.authority}, QPS: -1, // no limit
 	}
 	s.run = func() (*process, error) {
