@@ -118,16 +118,24 @@ func TestChartIsMissing(t *testing.T) {
 	each(t, func(w *world) {
 		w.push("1.0.0", false)
 		w.install("2.0.0")
-		w.says("Degraded=True/ChartUnreachable")
+		if message := w.says("Degraded=True/ChartUnreachable", "Ready=False/ChartUnreachable"); !strings.Contains(message, "2.0.0") {
+			w.Errorf("the message does not name the version that is missing: %s", message)
+		}
 		w.step("chart is missing")
 		w.push("2.0.0", false)
-		if w.source == "helm" {
-			w.now(helmRepository) // it looks at its index once a minute
-		}
+		w.index()
 		w.says(ready, "Degraded=False/Recovered")
 		w.runs("2.0.0")
 		w.step("chart appears")
 	})
+}
+
+// index has Flux read the index of a Helm repository now. It does so by itself at intervals.
+func (w *world) index() {
+	w.Helper()
+	if w.source == "helm" {
+		w.now(helmRepository)
+	}
 }
 
 // now asks Flux to look at a source at once.
@@ -217,6 +225,7 @@ func TestVersions(t *testing.T) {
 			if i == 0 {
 				w.install(version)
 			} else {
+				w.index()
 				w.upgrade(version)
 			}
 			w.says(ready)

@@ -30,6 +30,10 @@ var (
 		{name: "lags, ready", status: version(fluxAt(2, "Ready=True/UpgradeSucceeded"), "1.2.3+aa")},
 		{name: "lags, failed", status: version(fluxAt(2, "Ready=False/UpgradeFailed", "Released=False/UpgradeFailed"), "1.2.3+aa")},
 		{name: "waits for the source", status: flux("Ready=False/SourceNotReady", "Reconciling=True/Progressing")},
+		{name: "waits for the chart", status: chartSays("latest generation of object has not been reconciled")},
+		{name: "waits for the chart's artifact", status: chartSays("does not have an artifact")},
+		{name: "no such version", status: chartSays("no 'web' chart with version matching 'v1.2.3+5' found")},
+		{name: "no such version before", status: chartSays("no 'web' chart with version matching 'v1.2.3' found")},
 		{name: "works", status: version(flux("Ready=Unknown/Progressing", "Reconciling=True/Progressing"), "1.2.3+aa")},
 		{name: "ready", status: version(flux("Ready=True/UpgradeSucceeded", "Released=True/UpgradeSucceeded"), "1.2.3+aa")},
 		{name: "ready, reconciles", status: version(flux("Ready=True/UpgradeSucceeded", "Released=True/UpgradeSucceeded", "Reconciling=True/Progressing"), "1.2.3+aa")},
@@ -55,6 +59,17 @@ var (
 		{name: "failed", status: artifact(flux("Ready=False/OCIArtifactPullFailed"), "1.2.3@sha256:aa")},
 	}
 )
+
+// chartSays is what a release says while its HelmChart is not ready.
+func chartSays(why string) map[string]any {
+	status := flux("Ready=False/SourceNotReady", "Reconciling=True/Progressing")
+	for _, one := range status["conditions"].([]any) {
+		if values := one.(map[string]any); values["type"] == "Ready" {
+			values["message"] = "HelmChart 'prod/prod-web' is not ready: " + why
+		}
+	}
+	return status
+}
 
 func version(status map[string]any, revision string) map[string]any {
 	_, digest, _ := strings.Cut(revision, "+")
@@ -182,6 +197,11 @@ func TestTableHolds(t *testing.T) {
 						t.Errorf("%s: an answer of the generation before speaks for this one", name)
 					case oci && strings.Contains(release.name, "of another version") && is["Degraded"].Reason == "HelmReleaseFailed":
 						t.Errorf("%s: a failure of the version before is one of this", name)
+					case !oci && release.name == "no such version" && is["Degraded"].Reason != "ChartUnreachable":
+						t.Errorf("%s: a version that the repository lacks is hidden: %+v", name, is)
+					case source.name != "failed" && is["Degraded"].Reason != "" &&
+						(strings.HasPrefix(release.name, "waits for") || release.name == "no such version before"):
+						t.Errorf("%s: what is under way is a failure: %+v", name, is)
 					case strings.HasPrefix(release.name, "failed") && !strings.Contains(release.name, "of another") && is["Degraded"].Reason != "HelmReleaseFailed" &&
 						(!oci || source.name != "absent" && source.name != "lags"):
 						t.Errorf("%s: the failure is hidden: %+v", name, is)

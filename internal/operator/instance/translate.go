@@ -17,6 +17,12 @@ const (
 	fluxValuesError    = "ValuesError"
 )
 
+// What a HelmRelease says of a source that is not ready yet, where no failure is the cause.
+const (
+	fluxNotReconciled = "latest generation of object has not been reconciled"
+	fluxNoArtifact    = "does not have an artifact"
+)
+
 // waiting is the one message of what is under way. Reports of the source and the release arrive in either order, and none of the steps
 // in between is news: an installation writes the status when it begins, and when it ends.
 const waiting = "waiting for Flux to fetch the chart and to reconcile the HelmRelease"
@@ -192,6 +198,26 @@ func (f fluxState) unreachable() (is bool, why string) {
 	if ready := f.said("Ready"); ready.Status == metav1.ConditionFalse && ready.Reason == fluxArtifactFailed {
 		return true, ready.Message
 	}
-	ready := f.source.condition("Ready")
-	return ready.Status == metav1.ConditionFalse, ready.Message
+	if ready := f.source.condition("Ready"); ready.Status == metav1.ConditionFalse {
+		return true, ready.Message
+	}
+	why = f.chartFailure()
+	return why != "", why
+}
+
+// chartFailure returns why the chart can't be taken from a HelmRepository that is well itself, such as a version that it lacks; "" if
+// that is not known. It is a failure of the HelmChart that Flux makes, and the HelmRelease repeats it.
+func (f fluxState) chartFailure() string {
+	ready := f.said("Ready")
+	if f.oci || ready.Status != metav1.ConditionFalse || ready.Reason != fluxSourceNotReady {
+		return ""
+	}
+	_, why, _ := strings.Cut(ready.Message, " is not ready: ")
+	switch {
+	case why == fluxNotReconciled, why == fluxNoArtifact:
+		return "" // it is being made
+	case strings.Contains(why, "version matching '") && !strings.Contains(why, "version matching '"+f.version+"'"):
+		return "" // it is said of the version that was wanted before
+	}
+	return why
 }

@@ -118,6 +118,19 @@ func TestDriftIsReported(t *testing.T) {
 	}
 }
 
+// TestNoSuchVersion: that a Helm repository lacks a version is said by the release alone, of the chart that Flux makes for it.
+func TestNoSuchVersion(t *testing.T) {
+	instance := web()
+	instance.Spec.Chart.SourceType, instance.Spec.Chart.URL = appsv1alpha1.ChartSourceHelm, "https://charts.example.org"
+	const why = "no 'web' chart with version matching '1.2.3+5' found"
+	status := Plan(instance, applied(t, instance, chartSays(why), flux("Ready=True/Succeeded")), noon).Status
+	for _, kind := range []string{"Ready", "Degraded"} {
+		if c := meta.FindStatusCondition(status.Conditions, kind); c.Reason != "ChartUnreachable" || c.Message != why {
+			t.Errorf("%s=%s/%s %q", kind, c.Status, c.Reason, c.Message)
+		}
+	}
+}
+
 func TestMissingValues(t *testing.T) {
 	instance := web()
 	instance.Spec.Values = &appsv1alpha1.Values{Source: appsv1alpha1.ValuesSecret, SecretRef: &appsv1alpha1.KeyRef{Name: "s", Key: "values.yaml"}}
