@@ -40,6 +40,8 @@ const (
 	MaxWait     = 300 * time.Second
 	// MaxEvents is the most events of one request.
 	MaxEvents = 100
+	// MaxBody is the most bytes of a request's body.
+	MaxBody = 4 << 20
 	// RotationGrace is how long a token is valid after another one has replaced it.
 	RotationGrace = 24 * time.Hour
 )

@@ -43,7 +43,7 @@ func TestRefusals(t *testing.T) {
 		h.want(400, "InvalidJSON", post(token, path(job, "result"), "{"))
 		h.want(400, "InvalidWait", h.call(h.ctx, token, "GET", pull.JobsPath+"?wait=long", nil))
 		h.want(400, "TooManyEvents", post(token, pull.EventsPath, pull.Events{Events: make([]pull.Event, pull.MaxEvents+1)}))
-		h.want(413, "TooLarge", post(token, pull.EventsPath, strings.Repeat(" ", maxBody+1)))
+		h.want(413, "TooLarge", post(token, pull.EventsPath, strings.Repeat(" ", pull.MaxBody+1)))
 		h.want(415, "UnsupportedMediaType", post(token, pull.EventsPath, "x", "Content-Type", "text/plain"))
 		h.want(204, "", post(token, pull.EventsPath, `{"events":[],"later":"fields are ignored"}`, "Content-Type", "application/json; charset=utf-8"))
 		h.want(204, "", post(token, path(job, "result"), pull.Result{Outcome: pull.OutcomeSucceeded}))

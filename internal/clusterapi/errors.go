@@ -12,9 +12,6 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// maxBody bounds the body of a request.
-const maxBody = 4 << 20
-
 // failure is an error with its answer.
 type failure struct {
 	status  int
@@ -53,7 +50,7 @@ func failureOf(err error) *failure {
 	case errors.As(err, &f):
 		return f
 	case errors.As(err, &tooLarge):
-		return &failure{http.StatusRequestEntityTooLarge, "TooLarge", "the body is larger than 4 MiB", 0}
+		return &failure{http.StatusRequestEntityTooLarge, "TooLarge", fmt.Sprintf("the body is larger than %d MiB", pull.MaxBody>>20), 0}
 	case errors.Is(err, store.ErrUnknownOutcome):
 		return &failure{http.StatusServiceUnavailable, "OutcomeUnknown", "the store did not answer in time; send it again", time.Second}
 	}

@@ -85,7 +85,7 @@ func (h *Handler) answer(handle func(*http.Request) (any, error)) http.HandlerFu
 		began, asked, id := h.Now(), &caller{}, rand.Text()
 		r = r.WithContext(context.WithValue(r.Context(), callerKey{}, asked))
 		w.Header().Set("X-Request-Id", id)
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		r.Body = http.MaxBytesReader(w, r.Body, pull.MaxBody)
 		if r.URL.Path == pull.RegisterPath { // anyone may ask
 			r.Body = http.MaxBytesReader(w, r.Body, boundary.MaxJoin)
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(boundary.JoinTime)) // it fails where there is no connection

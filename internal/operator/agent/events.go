@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 	"time"
 
@@ -20,8 +21,10 @@ const (
 type buffer struct {
 	mu     sync.Mutex
 	events []pull.Event
-	// dropped counts those that had no room since the buffer was empty last.
+	// dropped counts those that had no room, or are too large to be sent, since the buffer was empty last. lacking is whether any had
+	// no room: to send one again that is too large is of no use.
 	dropped int
+	lacking bool
 	// full holds a token once a whole batch waits.
 	full chan struct{}
 }
@@ -44,19 +47,36 @@ func (b *buffer) add(event pull.Event) {
 
 func (b *buffer) trim() {
 	if over := len(b.events) - maxBuffer; over > 0 {
-		b.dropped += over
+		b.dropped, b.lacking = b.dropped+over, true
 		b.events = append([]pull.Event(nil), b.events[over:]...)
 	}
 }
 
-// take removes the next batch.
-func (b *buffer) take() []pull.Event {
+// take removes the next batch, which the control plane accepts as one request, and what is too large for one by itself.
+func (b *buffer) take() (batch, tooLarge []pull.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	n := min(len(b.events), pull.MaxEvents)
-	batch := append([]pull.Event(nil), b.events[:n]...)
+	envelope, n := sizeOf(pull.Events{Events: []pull.Event{}}), 0
+	for body := envelope; n < len(b.events) && len(batch) < pull.MaxEvents; n++ {
+		size := sizeOf(b.events[n]) + len(",")
+		if envelope+size > pull.MaxBody {
+			tooLarge = append(tooLarge, b.events[n])
+			continue
+		}
+		if body += size; body > pull.MaxBody {
+			break
+		}
+		batch = append(batch, b.events[n])
+	}
 	b.events = b.events[n:]
-	return batch
+	b.dropped += len(tooLarge)
+	return batch, tooLarge
+}
+
+// sizeOf returns the bytes of a value as it is sent.
+func sizeOf(value any) int {
+	text, _ := json.Marshal(value) // it consists of texts, numbers and times
+	return len(text)
 }
 
 // putBack puts a batch that was not sent in front of what came since.
@@ -67,12 +87,12 @@ func (b *buffer) putBack(batch []pull.Event) {
 	b.trim()
 }
 
-// sent says that a batch arrived. It reports whether none waits any more, and some were dropped before.
+// sent says that a batch arrived. It reports whether none waits any more, and some had no room before.
 func (b *buffer) sent() (lacking bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.events) == 0 {
-		lacking, b.dropped = b.dropped > 0, 0
+		lacking, b.lacking, b.dropped = b.lacking, false, 0
 	}
 	return lacking
 }
@@ -120,7 +140,10 @@ func (a *Agent) sendEvents(ctx context.Context) error {
 // flush sends all that waits. failed is an error that may pass; err ends the agent.
 func (a *Agent) flush(ctx context.Context) (failed, err error) {
 	for {
-		batch := a.buffer.take()
+		batch, tooLarge := a.buffer.take()
+		for _, event := range tooLarge {
+			a.Logger.WarnContext(ctx, "an event is too large for a request, and is dropped", "kind", event.ResourceRef.Kind, "name", event.ResourceRef.Name)
+		}
 		if len(batch) == 0 {
 			return nil, nil
 		}

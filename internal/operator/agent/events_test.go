@@ -12,6 +12,38 @@ import (
 	"tend.dev/tend/api/pull"
 )
 
+// TestBatchesFitARequest: a batch has at most the bytes that the control plane accepts. What is too large by itself is dropped alone.
+func TestBatchesFitARequest(t *testing.T) {
+	inBench(t, func(b *bench) {
+		b.plane.mu.Lock()
+		b.plane.answer = func(r *http.Request) (int, string) {
+			if r.ContentLength > pull.MaxBody {
+				return http.StatusRequestEntityTooLarge, ""
+			}
+			return 0, ""
+		}
+		b.plane.mu.Unlock()
+		emit := func(key string, size int) {
+			message := strings.Repeat("<", size/len(`\u003c`))
+			b.agent.Emit(pull.Event{EventKey: key, Conditions: []pull.Condition{{Message: message}}})
+		}
+		var want []string
+		emit("large", pull.MaxBody)
+		for i := range 10 {
+			want = append(want, fmt.Sprint(i))
+			emit(fmt.Sprint(i), pull.MaxBody/4)
+		}
+		emit("larger", 2*pull.MaxBody)
+		emit("last", 1)
+		want = append(want, "last")
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if waiting, _ := b.agent.Buffered(); waiting != 0 || !slices.Equal(b.plane.keys, want) || fmt.Sprint(b.plane.events) != "[3 3 3 2]" {
+			b.Errorf("%d wait, %v came in batches of %v, want %v", waiting, b.plane.keys, b.plane.events, want)
+		}
+	})
+}
+
 // TestEvents: a batch a second, at once when it is full; what can't be sent waits in order, the oldest is dropped; the rest goes at the
 // end.
 func TestEvents(t *testing.T) {
