@@ -76,6 +76,8 @@ type ClusterAccess struct {
 	RegisteredAt time.Time `json:"registeredAt,omitzero"`
 	// Keys counts how often the keys of jobs and of approvals were replaced.
 	Keys int `json:"keys,omitempty"`
+	// Unapplied counts those of Keys that the operator has not registered with: it has the ones before.
+	Unapplied int `json:"unapplied,omitempty"`
 }
 
 // ClusterToken is a token as it is stored.

@@ -4,19 +4,25 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"tend.dev/tend/api/pull"
 )
 
-// TestJobsAreSigned: with the keys that a cluster was given, which no other cluster has. When they are replaced, an operator that
-// knows the former ones goes on until they are replaced again.
+// TestJobsAreSigned: with the keys that a cluster was given, which no other cluster has. However often they are replaced, an operator
+// goes on with those that it has until it registers with others.
 func TestJobsAreSigned(t *testing.T) {
 	inHarness(t, func(h *harness) {
 		token := h.registered("east")
 		h.registered("west")
 		keysOf := func(name string, renew bool) (string, string) {
 			t.Helper()
-			jobs, approvals, err := h.handler.Keys(h.ctx, name, renew)
+			if renew {
+				if err := h.handler.RenewKeys(h.ctx, name); err != nil {
+					t.Fatal(err)
+				}
+			}
+			jobs, approvals, err := h.handler.Keys(h.ctx, name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,9 +52,23 @@ func TestJobsAreSigned(t *testing.T) {
 		}
 		verify("with the former key", first, nil)
 		verify("with the present one", strings.Fields(second)[0], nil)
+		unused, _, err := h.handler.Invite(h.ctx, "east", time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
 		keysOf("east", true)
-		verify("two keys later", first, pull.ErrSignature)
-		if _, _, err := h.handler.Keys(h.ctx, "none", true); !errors.Is(err, ErrNoCluster) {
+		third, _ := keysOf("east", true)
+		verify("three keys later, of which none was applied", first, nil)
+		verify("with the last one", strings.Fields(third)[0], nil)
+		h.want(401, "Unauthorized", h.call(h.ctx, unused, "POST", pull.RegisterPath, pull.Registration{RegistrationToken: unused}))
+		invited, _, err := h.handler.Invite(h.ctx, "east", time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		token = h.register(invited).Token
+		verify("registered with the last one", strings.Fields(third)[0], nil)
+		verify("with what it had before", first, pull.ErrSignature)
+		if err := h.handler.RenewKeys(h.ctx, "none"); !errors.Is(err, ErrNoCluster) {
 			t.Errorf("of no cluster: %v", err)
 		}
 	})

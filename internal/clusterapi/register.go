@@ -40,21 +40,29 @@ func (h *Handler) Invite(ctx context.Context, name string, life time.Duration) (
 	return token, ends, nil
 }
 
-// Keys returns what a cluster checks jobs and approvals with. With renew they are others from now on: jobs are signed with the
-// former key too until the next time.
-func (h *Handler) Keys(ctx context.Context, name string, renew bool) (jobs, approvals string, err error) {
+// RenewKeys replaces what a cluster checks jobs and approvals with. Those that its operator has count until it has registered with a
+// token that is made afterwards.
+func (h *Handler) RenewKeys(ctx context.Context, name string) error {
 	s, err := h.Fresh(ctx)
-	if err == nil && renew {
-		s, err = h.change(ctx, s, func(s records.Snapshot) (*records.Txn, error) {
-			object := s.Cluster(name)
-			if !object.Exists() || object.Value.Metadata.Deleting() {
-				return nil, ErrNoCluster
-			}
-			access, key := s.ClusterAccess(name), records.ClusterAccessKey(name)
-			next := cluster.RenewKeys(access.Value, object.Value.Metadata.UID)
-			return records.NewTxn("cluster.keys").If(records.ObjectKey(object.Value.Ref()), object.Modified).If(key, access.Modified).Put(key, next), nil
-		})
+	if err != nil {
+		return err
 	}
+	_, err = h.change(ctx, s, func(s records.Snapshot) (*records.Txn, error) {
+		object := s.Cluster(name)
+		if !object.Exists() || object.Value.Metadata.Deleting() {
+			return nil, ErrNoCluster
+		}
+		access, key := s.ClusterAccess(name), records.ClusterAccessKey(name)
+		next := cluster.RenewKeys(access.Value, object.Value.Metadata.UID)
+		txn := records.NewTxn("cluster.keys").If(records.ObjectKey(object.Value.Ref()), object.Modified)
+		return txn.If(key, access.Modified).Put(key, next), nil
+	})
+	return err
+}
+
+// Keys returns what an operator checks jobs and approvals with that registers now.
+func (h *Handler) Keys(ctx context.Context, name string) (jobs, approvals string, err error) {
+	s, err := h.Fresh(ctx)
 	if err != nil {
 		return "", "", err
 	}
@@ -62,7 +70,7 @@ func (h *Handler) Keys(ctx context.Context, name string, renew bool) (jobs, appr
 	if access == nil {
 		return "", "", ErrNoCluster
 	}
-	return pull.PublicKeys(cluster.JobKeys(h.MAC, *access)...), cluster.ApprovalSecret(h.MAC, *access), nil
+	return pull.PublicKeys(cluster.JobKeys(h.MAC, *access)...), cluster.NewestApprovalSecret(h.MAC, *access), nil
 }
 
 // register gives an operator its credential. Until that was used once, asking again gives the same one, so an answer that got lost

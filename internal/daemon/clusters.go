@@ -29,8 +29,14 @@ func (d *daemon) inviteCluster(ctx context.Context, name string, ttl time.Durati
 			Next: "start it with --node-listen :8688"}
 	}
 	var err error
-	if made.Token, made.ExpiresAt, err = d.clusters.Invite(ctx, name, ttl); err == nil {
-		made.JobKeys, made.ApprovalSecret, err = d.clusters.Keys(ctx, name, newKeys)
+	if newKeys { // first: the token stands for the keys that it comes with
+		err = d.clusters.RenewKeys(ctx, name)
+	}
+	if err == nil {
+		made.Token, made.ExpiresAt, err = d.clusters.Invite(ctx, name, ttl)
+	}
+	if err == nil {
+		made.JobKeys, made.ApprovalSecret, err = d.clusters.Keys(ctx, name)
 	}
 	if errors.Is(err, clusterapi.ErrNoCluster) {
 		return made, &api.Problem{Status: http.StatusNotFound, Detail: "there is no cluster " + name, Next: "tend clusters add " + name + " declares it too"}

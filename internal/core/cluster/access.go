@@ -51,7 +51,7 @@ func Invited(access *api.ClusterAccess, hash string, now time.Time) bool {
 // other one. The registration token is valid until that was used once, so an operator that did not get the answer can ask again.
 func Register(access api.ClusterAccess, credential string, now time.Time) api.ClusterAccess {
 	access.Token, access.Previous = &api.ClusterToken{Hash: credential, IssuedAt: now.UTC()}, nil
-	access.RegisteredAt = now.UTC()
+	access.RegisteredAt, access.Unapplied = now.UTC(), 0 // the newest keys came with the registration token
 	return access
 }
 

@@ -1,11 +1,14 @@
 package cluster
 
 import (
+	"crypto/ed25519"
+	"reflect"
 	"testing"
 	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
+	"tend.dev/tend/internal/core/approval"
 )
 
 // TestAccess: a registration token serves until what it gave was used, a rotated token for a day more, and every answer may get lost.
@@ -50,6 +53,36 @@ func TestAccess(t *testing.T) {
 	if other := Invite(&access, "u2", "x", time.Hour, now); other.Token != nil {
 		t.Error("another cluster of the name has the tokens of the first")
 	}
+}
+
+// TestKeys: an operator has the keys that came with the token that it registered with, and what it has counts however often others are
+// made meanwhile.
+func TestKeys(t *testing.T) {
+	mac := func(plain []byte) string { return string(plain) }
+	access := Register(Invite(nil, "u1", "reg", time.Hour, noon), "token", noon)
+	want := func(when string, jobs []int, approvals, newest int) {
+		t.Helper()
+		var keys []ed25519.PrivateKey
+		for _, number := range jobs {
+			keys = append(keys, jobKeyOf(mac, "u1", number))
+		}
+		if got := JobKeys(mac, access); !reflect.DeepEqual(got, keys) {
+			t.Errorf("%s: jobs are signed with others than the keys %v", when, jobs)
+		}
+		if got := ApprovalSecret(mac, access); got != approval.Secret(mac, "u1", approvals) {
+			t.Errorf("%s: approvals are signed with %q, want number %d", when, got, approvals)
+		}
+		if got := NewestApprovalSecret(mac, access); got != approval.Secret(mac, "u1", newest) {
+			t.Errorf("%s: who registers gets %q, want number %d", when, got, newest)
+		}
+	}
+	want("registered", []int{0}, 0, 0)
+	access = RenewKeys(&access, "u1")
+	want("other keys", []int{1, 0}, 0, 1)
+	access = RenewKeys(&access, "u1")
+	want("others again", []int{2, 0}, 0, 2)
+	access = Register(Invite(&access, "u1", "again", time.Hour, noon), "token 2", noon)
+	want("registered again", []int{2, 1}, 2, 2)
 }
 
 // TestContact: a cluster is connected until nothing was heard of it for ContactGrace.

@@ -9,12 +9,13 @@ import (
 	"tend.dev/tend/internal/core/approval"
 )
 
-// JobKeys returns the keys that sign the jobs of a cluster. The first is the one in use; the one before it, if there was one,
-// signs too, so that an operator which does not know the first yet goes on. mac is the servers' keyed hash: nothing is stored.
+// JobKeys returns the keys that sign the jobs of a cluster. The first is the newest; the second, if there was one before, is the one
+// that the operator has until it registers with the first, and the one before the first after that. mac is the servers' keyed hash:
+// nothing is stored.
 func JobKeys(mac func([]byte) string, access api.ClusterAccess) []ed25519.PrivateKey {
 	keys := []ed25519.PrivateKey{jobKeyOf(mac, access.UID, access.Keys)}
 	if access.Keys > 0 {
-		keys = append(keys, jobKeyOf(mac, access.UID, access.Keys-1))
+		keys = append(keys, jobKeyOf(mac, access.UID, access.Keys-max(access.Unapplied, 1)))
 	}
 	return keys
 }
@@ -24,14 +25,20 @@ func jobKeyOf(mac func([]byte) string, uid string, number int) ed25519.PrivateKe
 	return ed25519.NewKeyFromSeed(seed[:])
 }
 
-// ApprovalSecret returns the secret of a cluster's claims.
+// ApprovalSecret returns the secret of a cluster's claims: the one that its operator has.
 func ApprovalSecret(mac func([]byte) string, access api.ClusterAccess) string {
+	return approval.Secret(mac, access.UID, access.Keys-access.Unapplied)
+}
+
+// NewestApprovalSecret returns the secret of claims that an operator gets which registers now.
+func NewestApprovalSecret(mac func([]byte) string, access api.ClusterAccess) string {
 	return approval.Secret(mac, access.UID, access.Keys)
 }
 
-// RenewKeys returns a cluster's access with other keys: for its jobs, and for approvals.
+// RenewKeys returns a cluster's access with other keys: for its jobs, and for approvals. The operator has what it had before until it
+// registers. A registration token that was not used is gone: it came with the keys before.
 func RenewKeys(stored *api.ClusterAccess, uid string) api.ClusterAccess {
 	next := accessOf(stored, uid)
-	next.Keys++
+	next.Keys, next.Unapplied, next.Registration = next.Keys+1, next.Unapplied+1, nil
 	return next
 }

@@ -44,7 +44,7 @@ func TestApprovalFromEndToEnd(t *testing.T) {
 	if err := w.user.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: identity.RunnerServiceAccount}}); err != nil {
 		t.Fatal(err)
 	}
-	_, secret, err := w.tend.Handler.Keys(t.Context(), w.name, false)
+	_, secret, err := w.tend.Handler.Keys(t.Context(), w.name)
 	if err != nil {
 		t.Fatal(err)
 	}

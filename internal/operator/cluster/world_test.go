@@ -149,7 +149,7 @@ func (w *world) secret(token string) {
 		StringData: map[string]string{"registrationToken": token, "ca.crt": certificate, "serverName": name},
 	}
 	if w.tend.Snapshot().Cluster(w.name).Exists() {
-		jobs, approvals, err := w.tend.Handler.Keys(w.Context(), w.name, false)
+		jobs, approvals, err := w.tend.Handler.Keys(w.Context(), w.name)
 		if err != nil {
 			w.Fatal(err)
 		}
