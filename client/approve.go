@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"time"
 
 	"tend.dev/tend/api"
@@ -16,6 +17,9 @@ type ApproveOptions struct {
 	Valid time.Duration
 	// Deny ends the operation instead.
 	Deny bool
+	// UID and Generation are those of the operation that was seen: one that has changed since is refused. Default: whatever it is.
+	UID        string
+	Generation int64
 }
 
 // Approve approves an operation that waits for it, or ends it. Target's kind is ignored.
@@ -24,6 +28,11 @@ func (c *Client) Approve(ctx context.Context, target Target, opts ApproveOptions
 	if opts.Valid != 0 {
 		valid = opts.Valid.String()
 	}
+	generation := ""
+	if opts.Generation != 0 {
+		generation = strconv.FormatInt(opts.Generation, 10)
+	}
 	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/operations/approve", query: queryWith(
-		"scope", target.Scope, "name", target.Name, "reason", opts.Reason, "valid", valid, "deny", flag(opts.Deny))})
+		"scope", target.Scope, "name", target.Name, "reason", opts.Reason, "valid", valid, "deny", flag(opts.Deny),
+		"uid", opts.UID, "generation", generation)})
 }

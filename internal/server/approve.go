@@ -15,11 +15,14 @@ type approvalQuery struct {
 	Reason string `query:"reason" doc:"why, for the audit and the claim"`
 	Valid  string `query:"valid" doc:"how long the approval is valid, 24h by default"`
 	Deny   bool   `query:"deny"`
+	// UID and Generation bind the decision to what the person saw.
+	UID        string `query:"uid" doc:"the operation's metadata.uid: another operation of the name is not approved"`
+	Generation int64  `query:"generation" doc:"the generation that was seen: another one is not approved"`
 }
 
 // approveOperation approves an operation, or ends it.
 func (s *Server) approveOperation(ctx context.Context, in *approvalQuery) (api.VerbResult, error) {
-	decided := verbs.Approval{Why: in.Reason, Deny: in.Deny}
+	decided := verbs.Approval{Why: in.Reason, Deny: in.Deny, UID: in.UID, Generation: in.Generation}
 	if in.Valid != "" {
 		var err error
 		if decided.Life, err = time.ParseDuration(in.Valid); err != nil {

@@ -35,6 +35,7 @@ var intentStatus = map[verbs.Reason]int{
 	verbs.Terminating:   http.StatusConflict,
 	verbs.RunForbidden:  http.StatusConflict,
 	verbs.LabNotRunning: http.StatusConflict,
+	verbs.Changed:       http.StatusConflict,
 	verbs.TooLarge:      http.StatusRequestEntityTooLarge,
 	verbs.Busy:          http.StatusConflict,
 	verbs.Forbidden:     http.StatusForbidden,

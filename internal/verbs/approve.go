@@ -34,6 +34,24 @@ type Approval struct {
 	Life time.Duration
 	// Deny ends the operation instead.
 	Deny bool
+	// UID and Generation are those of the operation that the person saw. Default: whatever it is.
+	UID        string
+	Generation int64
+}
+
+// sees returns an error unless an operation is the one that the person saw.
+func (a Approval) sees(object api.Object) error {
+	refused := &Error{Reason: Changed, Next: "see what it is now, and decide again: tend approve " + object.Scope + "/" + object.Name}
+	is := object.Metadata
+	switch {
+	case a.UID != "" && a.UID != is.UID:
+		refused.Detail = object.Ref().String() + " was deleted, and declared again, since it was shown"
+	case a.Generation != 0 && a.Generation != is.Generation:
+		refused.Detail = fmt.Sprintf("%s has generation %d, and was shown as of generation %d", object.Ref(), is.Generation, a.Generation)
+	default:
+		return nil
+	}
+	return refused
 }
 
 // Approve approves an operation that has not started, or ends it. The claim that the cluster's operator checks is bound to the one
@@ -61,6 +79,9 @@ func (s *Service) prepareApproval(snap records.Snapshot, target Target, a Approv
 	}
 	if object.Value.Kind != api.KindOperation {
 		return nil, invalid("name an operation", "%s can't be approved", object.Value.Ref())
+	}
+	if err := a.sees(*object.Value); err != nil {
+		return nil, err
 	}
 	status, err := waitingFor(snap, *object.Value, a.Deny)
 	if err != nil {

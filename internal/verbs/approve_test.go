@@ -74,6 +74,29 @@ func TestApprove(t *testing.T) {
 	}
 }
 
+// TestApproveWhatWasSeen: an operation that has changed since a person saw it is not approved.
+func TestApproveWhatWasSeen(t *testing.T) {
+	w := newWorld(t)
+	w.service.opts.MAC = func(plain []byte) string { return fmt.Sprintf("%x", plain) }
+	w.mustApply(clusterObject("east"), instanceOf("east", "cloud"), backup("velero", "1h"))
+	w.put(records.ClusterAccessKey("east"), api.ClusterAccess{UID: w.object(clusterObject("east").Ref()).Metadata.UID})
+	w.delivered(backup("", ""), "Blocked")
+	seen := w.object(backup("", "").Ref()).Metadata
+	w.mustApply(backup("velero", "2h"))
+	for part, a := range map[string]Approval{
+		"has generation 2, and was shown as of generation 1": {UID: seen.UID, Generation: seen.Generation},
+		"declared again": {UID: "another", Generation: seen.Generation + 1},
+	} {
+		_, err := w.approves(a)
+		if refused := wantReason(t, err, Changed); !strings.Contains(refused.Detail, part) {
+			t.Errorf("%s, want: %s", refused.Detail, part)
+		}
+	}
+	if result, err := w.approves(Approval{UID: seen.UID, Generation: seen.Generation + 1}); err != nil || !result.Changed {
+		t.Errorf("as it was seen: %+v, %v", result, err)
+	}
+}
+
 // TestApprovalsThatCanNotBe: what has started needs none, and what has ended can't be approved or denied.
 func TestApprovalsThatCanNotBe(t *testing.T) {
 	w := newWorld(t)

@@ -35,6 +35,8 @@ const (
 	RunForbidden Reason = "RunForbidden"
 	// LabNotRunning: the lab has not begun, or it has ended.
 	LabNotRunning Reason = "LabNotRunning"
+	// Changed: the object is not any more what the person saw.
+	Changed Reason = "Changed"
 	// Terminating: the object is being deleted.
 	Terminating Reason = "Terminating"
 	// TooLarge: the change exceeds what can be stored at once.
