@@ -55,12 +55,13 @@ func older(job pull.Job, has string, live *metav1.PartialObjectMetadata) bool {
 	case !known || !stamped:
 		return false
 	case object == present:
-		return generation < newest && job.CreatedAt.Before(appliedAt(live))
+		return generation < newest && !job.CreatedAt.Truncate(time.Second).After(appliedAt(live))
 	}
 	return job.CreatedAt.Before(live.GetCreationTimestamp().Time)
 }
 
-// appliedAt returns when the operator changed a resource last by applying it, as the API server records it; else the zero time.
+// appliedAt returns when the operator changed a resource last by applying it, as the API server records it, to the second; else the
+// zero time.
 func appliedAt(live *metav1.PartialObjectMetadata) (at time.Time) {
 	for _, entry := range live.GetManagedFields() {
 		if entry.Manager == identity.FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Time != nil {

@@ -19,9 +19,11 @@ func TestOlder(t *testing.T) {
 		made     time.Time
 		want     bool
 	}{
-		"same":          {"the job that is there comes again", "u.3", "u.3", created, false},
-		"newer":         {"the next generation", "u.4", "u.3", created, false},
-		"older":         {"a generation that was replaced", "u.2", "u.3", created.Add(time.Hour), true},
+		"same":  {"the job that is there comes again", "u.3", "u.3", created, false},
+		"newer": {"the next generation", "u.4", "u.3", created, false},
+		"older": {"a generation that was replaced", "u.2", "u.3", created.Add(time.Hour), true},
+		"same second": {"a generation that was replaced within the second that the API server records",
+			"u.2", "u.3", created.Add(2*time.Hour + 400*time.Millisecond), true},
 		"recreated":     {"the object was declared again since", "v.1", "u.3", created.Add(time.Hour), false},
 		"before":        {"a job of an object before the one that is there", "t.9", "u.3", created.Add(-time.Hour), true},
 		"not stamped":   {"a resource that says nothing", "u.1", "", created, false},
