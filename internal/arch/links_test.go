@@ -26,9 +26,20 @@ func TestTheServerLinksNoOperator(t *testing.T) {
 	}
 }
 
-func linked(t *testing.T, folder string) []string {
+// TestNoFailpointsAreShipped: an environment variable kills only a tend that a test built, with the tag failpoints.
+func TestNoFailpointsAreShipped(t *testing.T) {
+	const failpoints = module + "/internal/fault"
+	if below(linked(t, "cmd/tend"), failpoints) != "" {
+		t.Errorf("cmd/tend links %s", failpoints)
+	}
+	if below(linked(t, "cmd/tend", "-tags", "failpoints"), failpoints) == "" {
+		t.Errorf("with the tag failpoints cmd/tend does not link %s", failpoints)
+	}
+}
+
+func linked(t *testing.T, folder string, flags ...string) []string {
 	t.Helper()
-	command := exec.Command("go", "list", "-deps", module+"/"+folder)
+	command := exec.Command("go", append(append([]string{"list", "-deps"}, flags...), module+"/"+folder)...)
 	command.Dir = root
 	out, err := command.Output()
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tend.dev/tend/internal/core/membership"
-	"tend.dev/tend/internal/fault"
 	"tend.dev/tend/internal/host"
 	"tend.dev/tend/internal/tracing"
 	"tend.dev/tend/internal/version"
@@ -114,7 +113,7 @@ func canRunContainers(goos string) error {
 	return nil
 }
 
-// prepare sets up the log, the garbage collector and the failpoints. It returns an error where no server can run.
+// prepare sets up the log and the garbage collector. It returns an error where no server can run.
 func (f *machineFlags) prepare() error {
 	if err := canRunContainers(runtime.GOOS); err != nil {
 		return err
@@ -126,9 +125,7 @@ func (f *machineFlags) prepare() error {
 	}
 	f.options.Logger = slog.New(logHandler(f.logFormat, level))
 	slog.SetDefault(f.options.Logger)
-	var err error
-	f.options.Faults, err = fault.FromEnv()
-	return err
+	return nil
 }
 
 // check lists every flag that is wrong.

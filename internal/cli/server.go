@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,7 +53,7 @@ func (f *serverFlags) run(ctx context.Context) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	if err := f.machine.prepare(); err != nil {
+	if err := errors.Join(f.machine.prepare(), failpoints(&f.options)); err != nil {
 		return err
 	}
 	return f.machine.traced(ctx, "tend-server", func() error { return daemon.Run(ctx, f.options) })

@@ -75,9 +75,10 @@ func (d *drill) start() {
 		defer close(done)
 		err := Run(ctx, Options{
 			Options: host.Options{
-				Root: d.m.root, Node: "n1", Runtime: "hollow", Faults: faults, Logger: logger, Heartbeat: 20 * time.Millisecond, Resync: resync(), Engine: func(cluster, node string) (runtime.Runtime, error) { return d.m.engine.Client(cluster, node), nil },
+				Root: d.m.root, Node: "n1", Runtime: "hollow", AroundRuntime: faults.Runtime, Logger: logger,
+				Heartbeat: 20 * time.Millisecond, Resync: resync(), Engine: func(cluster, node string) (runtime.Runtime, error) { return d.m.engine.Client(cluster, node), nil },
 			},
-			HTTP: "off", Store: kept{d.m.store},
+			HTTP: "off", Store: kept{d.m.store}, AroundStore: faults.Store,
 		})
 		logger.Info("the server ended", "error", err)
 	}()

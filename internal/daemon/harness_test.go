@@ -60,7 +60,7 @@ func (kept) Close() error { return nil }
 // start runs a server and waits until it is ready, unless a fault crashes it before.
 func (m *machine) start(faults *fault.Points) *running {
 	m.t.Helper()
-	return m.startWith(func(o *Options) { o.Faults = faults })
+	return m.startWith(func(o *Options) { o.AroundStore, o.AroundRuntime = faults.Store, faults.Runtime })
 }
 
 // startWith is start with options of the test's own.

@@ -237,11 +237,11 @@ func (s *survivor) commands() []int {
 	return pids
 }
 
-// buildTend compiles the command once for all.
+// buildTend compiles the command once for all, with failpoints.
 func buildTend(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "tend")
-	out, err := exec.Command("go", "build", "-o", binary, "tend.dev/tend/cmd/tend").CombinedOutput()
+	out, err := exec.Command("go", "build", "-tags", "failpoints", "-o", binary, "tend.dev/tend/cmd/tend").CombinedOutput()
 	if err != nil {
 		t.Fatalf("build tend: %v\n%s", err, out)
 	}

@@ -64,6 +64,8 @@ type Options struct {
 	// those of the server.
 	Store    store.Store
 	Registry *prometheus.Registry
+	// AroundStore is for tests: failpoints. Default: none.
+	AroundStore func(store.Store) store.Store
 	// MailRoots are for tests: the authorities that mail servers are trusted by. Default: those of the machine.
 	MailRoots *x509.CertPool
 	// Shared says that other servers have the Store too. It is for simulations: with a store of its own a server knows that.

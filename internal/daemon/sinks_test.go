@@ -126,7 +126,7 @@ func (r *running) create(names ...string) (events []string) {
 func TestSinksAcrossCrashes(t *testing.T) {
 	m := newMachine(t)
 	onEtcd := func(faults *fault.Points) *running {
-		return m.startWith(func(o *Options) { o.Store, o.Faults = nil, faults })
+		return m.startWith(func(o *Options) { o.Store, o.AroundStore, o.AroundRuntime = nil, faults.Store, faults.Runtime })
 	}
 	receiver, secret := newCollector(t)
 	created := &api.SinkFilter{Types: []string{"*.created"}, Kinds: []string{"deployment"}}

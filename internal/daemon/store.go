@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"tend.dev/tend/internal/eventlog"
-	"tend.dev/tend/internal/fault"
 	"tend.dev/tend/internal/telemetry"
 )
 
@@ -21,7 +20,11 @@ func (d *daemon) openStore(ctx context.Context) error {
 	}
 	orString(&d.Name, d.Node)
 	d.storeMetrics = telemetry.NewStoreMetrics(d.Registry)
-	recorder := eventlog.Record(fault.Store(telemetry.Store(d.Store, d.storeMetrics), d.Faults), d.known, d.Now)
+	measured := telemetry.Store(d.Store, d.storeMetrics)
+	if d.AroundStore != nil {
+		measured = d.AroundStore(measured)
+	}
+	recorder := eventlog.Record(measured, d.known, d.Now)
 	recorder.Published = telemetry.NewEvents(d.Registry).Published
 	d.store = pausable{recorder}
 	return nil

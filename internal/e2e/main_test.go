@@ -62,9 +62,9 @@ func explicitlyParallel() (set bool) {
 	return set
 }
 
-// prepare builds the binary and the images once for all tests.
+// prepare builds the binary, with failpoints, and the images once for all tests.
 func prepare() error {
-	build := exec.Command("go", "build", "-o", tendBinary, "tend.dev/tend/cmd/tend")
+	build := exec.Command("go", "build", "-tags", "failpoints", "-o", tendBinary, "tend.dev/tend/cmd/tend")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build tend: %w: %s", err, output)

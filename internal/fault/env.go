@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The variables that set a process's failpoints. They are for tests of the real binary.
+// The variables that set the failpoints of a program built with the tag failpoints.
 const (
 	// EnvCrash is "<point>" or "<point>:<n>": kill the process at the n-th hit of the point.
 	EnvCrash = "TEND_FAULT"

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A decorator that changes nothing meets the whole contract of its backend.
 func TestStoreContract(t *testing.T) {
-	storetest.Run(t, func(*testing.T) store.Store { return fault.Store(memory.New(), fault.New(fault.Options{})) })
+	storetest.Run(t, func(*testing.T) store.Store { return fault.New(fault.Options{}).Store(memory.New()) })
 }
 
 func TestRuntimeContract(t *testing.T) {
@@ -33,7 +33,7 @@ func TestRuntimeContract(t *testing.T) {
 	engine.AddImage("tendtest/server:v1")
 	runtimetest.Run(t, runtimetest.Harness{
 		New: func(_ *testing.T, cluster string) runtime.Runtime {
-			return fault.Runtime(engine.Client(cluster, "node-1"), fault.New(fault.Options{}))
+			return fault.New(fault.Options{}).Runtime(engine.Client(cluster, "node-1"))
 		},
 		Image:     "tendtest/server:v1",
 		Program:   []string{"/server"},
@@ -63,10 +63,10 @@ func TestWithoutPointsThereIsNoDecorator(t *testing.T) {
 	s, rt := memory.New(), hollow.New(hollow.Options{})
 	defer s.Close()
 	defer rt.Engine().Close()
-	if fault.Store(s, nil) != store.Store(s) || fault.Runtime(rt, nil) != runtime.Runtime(rt) {
+	var none *fault.Points
+	if none.Store(s) != store.Store(s) || none.Runtime(rt) != runtime.Runtime(rt) {
 		t.Error("nil points decorate")
 	}
-	var none *fault.Points
 	if err := none.Hit("store.apply.before"); err != nil || none.Crashed() != nil {
 		t.Errorf("nil points hit: %v", err)
 	}
@@ -119,7 +119,7 @@ func TestCrashAtTheNthHit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inner := memory.New()
 			defer inner.Close()
-			s := fault.Store(inner, fault.New(fault.Options{Crash: tt.crash, At: tt.at}))
+			s := fault.New(fault.Options{Crash: tt.crash, At: tt.at}).Store(inner)
 			crashed := false
 			for _, key := range []string{"/1", "/2", "/3"} {
 				err := commit(t.Context(), s, "apply", key)
@@ -227,9 +227,9 @@ func decorated(t *testing.T, points *fault.Points) (store.Store, runtime.Runtime
 		return hollow.Behaviour{IgnoresStop: true}
 	}})
 	engine.AddImage("web:1")
-	s := fault.Store(memory.New(), points)
+	s := points.Store(memory.New())
 	t.Cleanup(func() { engine.Close(); _ = s.Close() })
-	return s, fault.Runtime(engine.Client("c1", "n1"), points)
+	return s, points.Runtime(engine.Client("c1", "n1"))
 }
 
 func commit(ctx context.Context, s store.Store, site, key string) error {

@@ -9,22 +9,22 @@ import (
 // Events, Logs and Exec return something that outlives the call: it ends with the server.
 
 func (r *faultyRuntime) Events(ctx context.Context) (<-chan runtime.Event, error) {
-	return open(ctx, r, "events", r.inner.Events, func(<-chan runtime.Event) {})
+	return open(ctx, r, "events", r.Runtime.Events, func(<-chan runtime.Event) {})
 }
 
 func (r *faultyRuntime) Logs(ctx context.Context, id string, opts runtime.LogOptions) (runtime.LogReader, error) {
 	return open(ctx, r, "logs", func(ctx context.Context) (runtime.LogReader, error) {
-		return r.inner.Logs(ctx, id, opts)
+		return r.Runtime.Logs(ctx, id, opts)
 	}, func(logs runtime.LogReader) { _ = logs.Close() })
 }
 
 func (r *faultyRuntime) Exec(ctx context.Context, id string, opts runtime.ExecOptions) (runtime.Exec, error) {
 	return open(ctx, r, "exec", func(ctx context.Context) (runtime.Exec, error) {
-		return r.inner.Exec(ctx, id, opts)
+		return r.Runtime.Exec(ctx, id, opts)
 	}, func(exec runtime.Exec) { _ = exec.Close() })
 }
 
-// open is between for a stream: its context outlives the call, and ends with the caller's or the server. A stream that
+// open opens a stream between two points. Its context outlives the call, and ends with the caller's or the server. A stream that
 // a crash keeps from its caller is closed.
 func open[T any](ctx context.Context, r *faultyRuntime, verb string, f func(ctx context.Context) (T, error), end func(T)) (T, error) {
 	ctx, release := r.points.mortal(ctx)

@@ -18,7 +18,6 @@ import (
 	"tend.dev/tend/internal/agent/pulled"
 	"tend.dev/tend/internal/build/journal"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/fault"
 	"tend.dev/tend/internal/netpolicy"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/nodeapi/authority"
@@ -172,7 +171,10 @@ func (h *Host) openRuntime(ctx context.Context) error {
 	}
 	h.gateway, _ = rt.(gatewayer)
 	h.bridged, _ = rt.(bridged)
-	h.runtime = fault.Runtime(telemetry.Runtime(rt, telemetry.NewRuntimeMetrics(h.Registry)), h.Faults)
+	h.runtime = telemetry.Runtime(rt, telemetry.NewRuntimeMetrics(h.Registry))
+	if h.AroundRuntime != nil {
+		h.runtime = h.AroundRuntime(h.runtime)
+	}
 	h.onStop(rt.Close)
 	if own, ok := rt.(interface{ RemoveNetwork(context.Context) error }); ok && h.ownNetwork {
 		h.onStop(func() error { return h.leaveNetwork(own.RemoveNetwork) })

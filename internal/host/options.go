@@ -9,7 +9,6 @@ import (
 
 	"tend.dev/tend/internal/agent"
 	"tend.dev/tend/internal/agent/prober"
-	"tend.dev/tend/internal/fault"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/tracing"
 )
@@ -60,9 +59,9 @@ type Options struct {
 	// Tracer exports traces. Default: nothing does.
 	Tracer *tracing.Tracer
 
-	// Engine and Faults are for tests: a runtime that outlives the process, and failpoints.
-	Engine func(cluster, node string) (runtime.Runtime, error)
-	Faults *fault.Points
+	// Engine and AroundRuntime are for tests: a runtime that outlives the process, and failpoints. Default: neither.
+	Engine        func(cluster, node string) (runtime.Runtime, error)
+	AroundRuntime func(runtime.Runtime) runtime.Runtime
 	// RelayListen is where other nodes ask for connections to this one's pods: a TCP address, or off. Empty is off.
 	RelayListen string
 	// Edge, Ask, Relay and Now are for simulations, which have no sockets and a clock of their own: the node's proxy, the

@@ -86,7 +86,7 @@ func (m *machine) start() {
 		}
 		m.err = member.Run(ctx, member.Options{
 			Options: host.Options{
-				Root: m.root(), Node: m.node, Runtime: "hollow", Faults: faults, MinFree: -1, Logger: w.logger(),
+				Root: m.root(), Node: m.node, Runtime: "hollow", AroundRuntime: faults.Runtime, MinFree: -1, Logger: w.logger(),
 				Edge: func(func()) agent.Edge { return proxy },
 				Engine: func(cluster, node string) (runtime.Runtime, error) {
 					return w.engineFor(cluster, node), nil

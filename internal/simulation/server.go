@@ -58,7 +58,7 @@ func (w *World) start() {
 		defer close(s.done)
 		s.err = daemon.Run(ctx, daemon.Options{
 			Options: host.Options{
-				Root: w.root, Node: "n1", Runtime: "hollow", Faults: s.faults, MinFree: -1, Logger: w.logger(),
+				Root: w.root, Node: "n1", Runtime: "hollow", AroundRuntime: s.faults.Runtime, MinFree: -1, Logger: w.logger(),
 				Edge: func(func()) agent.Edge { return s.edge },
 				Engine: func(cluster, node string) (runtime.Runtime, error) {
 					return w.engineFor(cluster, node), nil
@@ -66,7 +66,7 @@ func (w *World) start() {
 				Ask: w.answerProbe, Now: w.now,
 			},
 			Name: name, Shared: w.shared(),
-			HTTP: "off", Store: w.connect(s), Listener: s.listener, NoAgent: nodes != nil, Nodes: nodes,
+			HTTP: "off", Store: w.connect(s), AroundStore: s.faults.Store, Listener: s.listener, NoAgent: nodes != nil, Nodes: nodes,
 		})
 	}()
 	go func() { // a crash is the end of the process

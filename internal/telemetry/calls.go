@@ -43,6 +43,9 @@ func newCalls(registry prometheus.Registerer, b border) *calls {
 	return c
 }
 
+// has reports whether an operation is measured.
+func (c *calls) has(operation string) bool { return c.took[operation] != nil }
+
 func (c *calls) observe(operation string, began time.Time, failure string) {
 	c.took[operation].Observe(time.Since(began).Seconds())
 	if failure != "" {

@@ -48,7 +48,7 @@ func TestChangesAreSteps(t *testing.T) {
 	if len(spans) != 2 || spans[0].Name() != "runtime.pull" || spans[0].Status().Code.String() != "Error" || spans[1].Name() != "work" {
 		t.Errorf("the spans are %v", namesOf(spans))
 	}
-	for _, operation := range []string{opList, opPull} {
+	for _, operation := range []string{"list", "pull"} {
 		if count, _ := histogram(t, registry, "tend_runtime_request_duration_seconds", operation); count != 1 {
 			t.Errorf("%s was measured %d times", operation, count)
 		}

@@ -13,17 +13,6 @@ import (
 	"tend.dev/tend/internal/tracing"
 )
 
-// The operations of a store, as labels.
-const (
-	opGet       = "get"
-	opList      = "list"
-	opCommit    = "commit"
-	opGrant     = "grant"
-	opKeepAlive = "keepalive"
-	opRevoke    = "revoke"
-	opCompact   = "compact"
-)
-
 // StoreMetrics are the metrics of a store. Create them with NewStoreMetrics.
 type StoreMetrics struct {
 	calls *calls
@@ -43,8 +32,8 @@ func NewStoreMetrics(registry prometheus.Registerer) *StoreMetrics {
 	m := &StoreMetrics{calls: newCalls(registry, border{
 		name: "store", duration: "tend_store_request_duration_seconds", errors: "tend_store_request_errors_total",
 		buckets:    prometheus.ExponentialBuckets(0.0005, 3, 10), // 0.5 ms to 9.8 s
-		operations: []string{opGet, opList, opCommit, opGrant, opKeepAlive, opRevoke, opCompact},
-		failures:   map[string][]string{opCommit: {"conflict", "unknown_outcome", "no_space", "canceled", "other"}},
+		operations: []string{"get", "list", "commit", "grant", "keepalive", "revoke", "compact"},
+		failures:   map[string][]string{"commit": {"conflict", "unknown_outcome", "no_space", "canceled", "other"}},
 	})}
 	registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -101,12 +90,19 @@ func (m *StoreMetrics) lag() time.Duration {
 	return 0
 }
 
+func (m *StoreMetrics) measure(ctx context.Context, operation string, call func(context.Context) error) error {
+	began := time.Now()
+	err := call(ctx)
+	m.calls.observe(operation, began, storeFailure(err))
+	return err
+}
+
 // Store adds measuring to a store. It returns the store itself where metrics is nil.
 func Store(inner store.Store, metrics *StoreMetrics) store.Store {
 	if metrics == nil {
 		return inner
 	}
-	return &measuredStore{inner, metrics}
+	return &measuredStore{store.Around(inner, metrics.measure), metrics}
 }
 
 // measuredStore measures calls that are answered once; watches are not.
@@ -115,50 +111,15 @@ type measuredStore struct {
 	metrics *StoreMetrics
 }
 
-func (s *measuredStore) observe(operation string, began time.Time, err error) {
-	s.metrics.calls.observe(operation, began, storeFailure(err))
-}
-
-func (s *measuredStore) Get(ctx context.Context, key string) (entry store.Entry, err error) {
-	defer func(began time.Time) { s.observe(opGet, began, err) }(time.Now())
-	return s.Store.Get(ctx, key)
-}
-
-func (s *measuredStore) List(ctx context.Context, prefix string, opts store.ListOptions) (page store.Page, err error) {
-	defer func(began time.Time) { s.observe(opList, began, err) }(time.Now())
-	return s.Store.List(ctx, prefix, opts)
-}
-
-func (s *measuredStore) Commit(ctx context.Context, txn store.Txn) (revision int64, err error) {
+// Commit makes the commit a step of its trace, and notes its revision.
+func (s *measuredStore) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	ctx, end := tracing.Step(ctx, "store.commit "+txn.Site)
-	defer func(began time.Time) {
-		s.observe(opCommit, began, err)
-		end(err)
-		if err == nil {
-			s.metrics.commit(revision)
-		}
-	}(time.Now())
-	return s.Store.Commit(ctx, txn)
-}
-
-func (s *measuredStore) Grant(ctx context.Context, ttl time.Duration) (id store.LeaseID, err error) {
-	defer func(began time.Time) { s.observe(opGrant, began, err) }(time.Now())
-	return s.Store.Grant(ctx, ttl)
-}
-
-func (s *measuredStore) KeepAlive(ctx context.Context, id store.LeaseID) (err error) {
-	defer func(began time.Time) { s.observe(opKeepAlive, began, err) }(time.Now())
-	return s.Store.KeepAlive(ctx, id)
-}
-
-func (s *measuredStore) Revoke(ctx context.Context, id store.LeaseID) (err error) {
-	defer func(began time.Time) { s.observe(opRevoke, began, err) }(time.Now())
-	return s.Store.Revoke(ctx, id)
-}
-
-func (s *measuredStore) Compact(ctx context.Context, revision int64) (err error) {
-	defer func(began time.Time) { s.observe(opCompact, began, err) }(time.Now())
-	return s.Store.Compact(ctx, revision)
+	revision, err := s.Store.Commit(ctx, txn)
+	end(err)
+	if err == nil {
+		s.metrics.commit(revision)
+	}
+	return revision, err
 }
 
 // storeFailure names the kind of an error, as a label; empty for none. A key that is not there is an answer.

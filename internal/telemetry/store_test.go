@@ -56,7 +56,7 @@ tend_store_request_errors_total{error="unknown_outcome",operation="commit"} 1
 		if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "tend_store_request_errors_total"); err != nil {
 			t.Error(err)
 		}
-		if count, sum := histogram(t, registry, "tend_store_request_duration_seconds", opCommit); count != 4 || sum != 4 {
+		if count, sum := histogram(t, registry, "tend_store_request_duration_seconds", "commit"); count != 4 || sum != 4 {
 			t.Errorf("%d commits of %v s together, want 4 of 4", count, sum)
 		}
 	})

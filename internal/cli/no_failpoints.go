@@ -1,0 +1,8 @@
+//go:build !failpoints
+
+package cli
+
+import "tend.dev/tend/internal/daemon"
+
+// failpoints does nothing: only programs that tests build, with the tag failpoints, have any.
+func failpoints(*daemon.Options) error { return nil }
