@@ -75,8 +75,6 @@ func (d *daemon) checkApplicant(ctx context.Context, a join.Applicant, who join.
 	switch {
 	case rotated != "":
 		return refusedServer("the key "+rotated+" is being rotated: no server joins meanwhile", "wait for its end: tend keys")
-	case !who.Asks:
-		return refusedServer("the server that joins is of an earlier version than this one", "install this one's version there (tend version)")
 	case d.external != nil && who.URL != "":
 		return refusedServer("the store of this cluster is an external etcd: its servers have no store of their own",
 			"join without --peer-listen, and with --etcd-endpoints as the other servers have it")

@@ -33,7 +33,7 @@ func TestAHostileNodeIsCutOff(t *testing.T) {
 	if err := says(t, hostile, "report", `{"node":{"id":"evil","ready":true,"runtime":"docker"}}`); err != nil {
 		t.Fatal(err)
 	}
-	if err := says(t, hostile, "alive", "3153600000000000000"); err != nil {
+	if err := says(t, hostile, "alive?ttl=876000h", ""); err != nil {
 		t.Fatal(err)
 	}
 	ended := []<-chan struct{}{streams(t, hostile), keepsSession(t, hostile)}

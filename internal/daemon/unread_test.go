@@ -55,7 +55,7 @@ func TestNothingIsAnsweredBeforeTheStoreIsRead(t *testing.T) {
 	if err := says(t, honest, "report", `{"node":{"id":"worker","ready":true,"runtime":"docker"}}`); err != nil {
 		t.Fatal(err)
 	}
-	if err := says(t, honest, "alive", "30000000000"); err != nil {
+	if err := says(t, honest, "alive?ttl=30s", ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.client.RemoveNode(t.Context(), "evil", client.RemoveOptions{Force: true}); err != nil {

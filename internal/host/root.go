@@ -99,9 +99,6 @@ func (o *Options) closeRoot() error {
 // manifests.
 func (o *Options) isProjects() bool { return filepath.Base(o.Root) == ".tend" }
 
-// formerGitignore begins the .gitignore of earlier versions, which named what they kept one by one.
-const formerGitignore = "# what `tend dev` keeps here; the manifests are yours to commit\n"
-
 // keepOutOfGit makes git ignore all that lies in a project's folder, such as the key, but not the manifests there.
 func (o *Options) keepOutOfGit() error {
 	path := filepath.Join(o.Root, ".gitignore")
@@ -109,7 +106,7 @@ func (o *Options) keepOutOfGit() error {
 	switch {
 	case !o.isProjects():
 		return nil
-	case err == nil && len(before) > 0 && !isFormerGitignore(string(before)):
+	case err == nil && len(before) > 0:
 		return nil
 	}
 	var text strings.Builder
@@ -130,20 +127,6 @@ func (o *Options) keepOutOfGit() error {
 
 // manifests are the endings of the files that internal/manifest reads.
 var manifests = []string{".hcl", ".tend", ".voodu", ".vdu", ".vd", ".yaml", ".yml", ".json"}
-
-// isFormerGitignore reports whether an earlier version wrote a .gitignore and nobody changed it but by adding names.
-func isFormerGitignore(text string) bool {
-	names, former := strings.CutPrefix(text, formerGitignore)
-	if !former {
-		return false
-	}
-	for line := range strings.Lines(names) {
-		if !strings.HasPrefix(line, "/") {
-			return false
-		}
-	}
-	return true
-}
 
 // ours are the names of Tend's entries in a root: what this start has created, and what may have been put there to
 // restore a server.

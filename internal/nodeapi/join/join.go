@@ -115,10 +115,7 @@ func (m Membership) Renew(ctx context.Context, client *http.Client) (Membership,
 	if err != nil {
 		return m, err
 	}
-	m.Certificate, m.Key = given.Certificate, private
-	if len(given.Authority) > 0 { // servers of earlier versions don't send it
-		m.Authority = given.Authority
-	}
+	m.Certificate, m.Key, m.Authority = given.Certificate, private, given.Authority
 	return m, nil
 }
 

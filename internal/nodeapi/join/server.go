@@ -24,8 +24,6 @@ type Server struct {
 	Echo string `json:"echo,omitempty"`
 	// Keys is the hash of the keys that its root has; empty if it has none.
 	Keys []byte `json:"keys,omitempty"`
-	// Asks is set for a server that says when it is ready for its vote; JoinServer sets it. Those of earlier versions don't.
-	Asks bool `json:"asks,omitempty"`
 }
 
 // Admission is what a server gets when it joins. All of it but the URLs and the uid is secret.
@@ -69,7 +67,6 @@ func JoinServer(ctx context.Context, dial Dial, server, token string, who Server
 	if err != nil {
 		return Admission{}, err
 	}
-	who.Asks = true
 	transport := &http.Transport{TLSClientConfig: authority.JoinTLS(fingerprint), ForceAttemptHTTP2: true, DialContext: dial}
 	defer transport.CloseIdleConnections()
 	given, err := ask[Admission](ctx, &http.Client{Transport: transport}, server+serverPath, serverRequest{token, who})

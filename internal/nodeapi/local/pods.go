@@ -1,7 +1,6 @@
 package local
 
 import (
-	"maps"
 	"net/netip"
 	"sync"
 
@@ -24,23 +23,6 @@ func (c *Control) Pods() map[string]node.Pods {
 		}
 	}
 	return out
-}
-
-// Whole returns a frame with all pods of the nodes where some moved, for a node that doesn't know what Moved is.
-func (c *Control) Whole(frame node.Frame) node.Frame {
-	if len(frame.Moved) == 0 {
-		return frame
-	}
-	snap := c.snapshot()
-	frame.Pods = maps.Clone(frame.Pods)
-	if frame.Pods == nil {
-		frame.Pods = map[string]node.Pods{}
-	}
-	for name := range frame.Moved {
-		frame.Pods[name] = c.pods.on(snap, name)
-	}
-	frame.Moved = nil
-	return frame
 }
 
 // placed keeps the pods of nodes as of the newest snapshot: each change of one is read for every other node. The zero value is ready to use.

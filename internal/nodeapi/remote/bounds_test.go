@@ -189,7 +189,7 @@ func TestWhatBodiesTake(t *testing.T) {
 	if got := held.Held(); got != 0 {
 		t.Errorf("%d bytes are held at the end", got)
 	}
-	for _, path := range []string{"referred", "release", "network", "ingress", "certificates/load", "sign", "build-secrets", "alive"} {
+	for _, path := range []string{"referred", "release", "network", "ingress", "certificates/load", "sign", "build-secrets"} {
 		if status, _ := h.status(path, strings.NewReader(`"`+strings.Repeat("x", boundary.MaxRequest)+`"`)); status != http.StatusBadRequest {
 			t.Errorf("%s with more than a request has: %d", path, status)
 		}

@@ -45,7 +45,6 @@ type Client struct {
 	lost    func(error)
 	several func() bool
 	silent  atomic.Pointer[time.Timer] // ends the stream; nil while there is none
-	terse   atomic.Bool                // the server takes heartbeats without a body
 	lease   atomic.Int64               // how long a heartbeat lasts, as a server said; 0 is unknown
 	left    instant                    // when a server that refused one was given up
 }

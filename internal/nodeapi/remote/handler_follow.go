@@ -37,7 +37,7 @@ func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Reques
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	var sending sync.Mutex
-	send := inFull(c, r, func(frame node.Frame) error {
+	send := func(frame node.Frame) error {
 		sending.Lock()
 		defer sending.Unlock()
 		defer wire.Await(out)()
@@ -45,22 +45,16 @@ func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Reques
 			return err
 		}
 		return out.Flush()
-	})
-	spares, every := r.URL.Query().Has(countsAnswers), heartbeatEvery
-	if spares {
-		every = answerTime
 	}
-	beats := newPulse(every, func() {
+	beats := newPulse(func() {
 		if h.Current(ctx, 0) != nil { // another server may know more
 			cancel()
 			return
 		}
 		_ = send(node.Frame{})
 	})
-	if spares {
-		h.spared.Store(c.ID(), beats)
-		defer h.spared.CompareAndDelete(c.ID(), beats)
-	}
+	h.spared.Store(c.ID(), beats)
+	defer h.spared.CompareAndDelete(c.ID(), beats)
 	defer beats.stop() // who writes to an answer after its handler returned panics
 	defer cancel()
 	if err := c.Follow(ctx, r.URL.Query().Get("epoch"), since, send); err != nil && r.Context().Err() == nil {

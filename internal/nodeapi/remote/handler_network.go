@@ -6,7 +6,6 @@ import (
 	"net/url"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/nodeapi/local"
 	"tend.dev/tend/internal/nodeapi/wire"
 )
@@ -19,14 +18,6 @@ func sinceIn(query url.Values) (since int64, err error) {
 		}
 	}
 	return since, nil
-}
-
-// inFull has an agent that doesn't ask for what moved, which is older, sent all pods of a node where one has.
-func inFull(c *local.Control, r *http.Request, send func(node.Frame) error) func(node.Frame) error {
-	if r.URL.Query().Has("moved") {
-		return send
-	}
-	return func(frame node.Frame) error { return send(c.Whole(frame)) }
 }
 
 func (h *Handler) network(c *local.Control, w http.ResponseWriter, r *http.Request) error {

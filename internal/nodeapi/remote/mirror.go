@@ -166,11 +166,11 @@ func (c contents) differences(next contents) []node.Change {
 	return changes
 }
 
-// position returns the request that continues where the mirror is, from a server that may send what moved alone.
+// position returns the request that continues where the mirror is.
 func (m *mirror) position() string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return "follow?" + url.Values{"since": {strconv.FormatInt(m.revision, 10)}, "epoch": {m.epoch}, "moved": {"1"}, countsAnswers: {"1"}}.Encode()
+	return "follow?" + url.Values{"since": {strconv.FormatInt(m.revision, 10)}, "epoch": {m.epoch}}.Encode()
 }
 
 func (m *mirror) revisionNow() int64 {

@@ -3,10 +3,7 @@ package remote
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,8 +15,7 @@ import (
 
 // A node gives a server up after silentTime without a sign of life: a frame of the stream, or the answer to one of its
 // heartbeats. So the server sends an empty frame whenever it has given no answer for answerTime, but while it answers heartbeats only
-// every sparedTime; a stream on which nothing comes is given up after stuckTime. To nodes that count no answers it sends one
-// every heartbeatEvery.
+// every sparedTime; a stream on which nothing comes is given up after stuckTime.
 const (
 	heartbeatEvery = 5 * time.Second
 	silentTime     = 3 * heartbeatEvery
@@ -28,13 +24,9 @@ const (
 	answerTime     = heartbeatEvery * 3 / 2
 )
 
-// countsAnswers is the parameter with which a node says that an answer is a sign of life to it. Older ones don't.
-const countsAnswers = "answers"
-
 // pulse sends empty frames on a stream. It is a timer, not a goroutine: a stack for each of many nodes is much.
 type pulse struct {
-	every time.Duration
-	send  func()
+	send func()
 
 	mu      sync.Mutex // held while a frame is sent
 	timer   *time.Timer
@@ -42,11 +34,11 @@ type pulse struct {
 	stopped bool
 }
 
-func newPulse(every time.Duration, send func()) *pulse {
-	p := &pulse{every: every, send: send, sent: time.Now()}
+func newPulse(send func()) *pulse {
+	p := &pulse{send: send, sent: time.Now()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.timer = recovery.AfterFunc(every, p.beat)
+	p.timer = recovery.AfterFunc(answerTime, p.beat)
 	return p
 }
 
@@ -58,7 +50,7 @@ func (p *pulse) beat() {
 	}
 	p.send()
 	p.sent = time.Now()
-	p.timer.Reset(p.every)
+	p.timer.Reset(answerTime)
 }
 
 // answered puts off the next frame: the node has got another sign of life.
@@ -68,7 +60,7 @@ func (p *pulse) answered() {
 	}
 	defer p.mu.Unlock()
 	if due := sparedTime - time.Since(p.sent); due > 0 && !p.stopped { // else it is on its way
-		p.timer.Reset(min(p.every, due))
+		p.timer.Reset(min(answerTime, due))
 	}
 }
 
@@ -87,14 +79,14 @@ func (c *Client) heard() {
 	}
 }
 
-// withTTL is the parameter of a heartbeat that says how long the node stays alive. Then neither the request nor the answer needs a
-// body, each of which would be a message more. Servers that don't know the parameter read the body and answer with one.
+// withTTL is the parameter of a heartbeat that says how long the node stays alive. Neither the request nor the answer has a body,
+// each of which would be a message more.
 const withTTL = "ttl"
 
 // leaseHeader says in the answer to a heartbeat how long it lasts.
 const leaseHeader = "Tend-Lease"
 
-// Lease implements nodeapi.Leaser: what the server has said last. Servers of earlier versions say nothing.
+// Lease implements nodeapi.Leaser: what the server has said last.
 func (c *Client) Lease() time.Duration { return time.Duration(c.lease.Load()) }
 
 // learn takes note of how long the server lets a heartbeat last.
@@ -113,8 +105,7 @@ func (c *Client) Alive(ctx context.Context, ttl time.Duration) error {
 		within, cancel = context.WithTimeout(ctx, ttl/3)
 	}
 	defer cancel()
-	terse, err := c.beat(within, ttl)
-	c.terse.Store(err == nil && terse)
+	err := c.beat(within, ttl)
 	switch {
 	case err == nil:
 		c.heard()
@@ -140,31 +131,21 @@ func (c *Client) giveUp() {
 	}
 }
 
-// beat sends a heartbeat. It reports whether the server would have taken it without a body.
-func (c *Client) beat(ctx context.Context, ttl time.Duration) (terse bool, err error) {
-	var body io.Reader
-	if !c.terse.Load() {
-		body = strings.NewReader(strconv.FormatInt(int64(ttl), 10))
-	}
-	answer, err := c.caller.Send(ctx, http.MethodPost, "alive?"+withTTL+"="+ttl.String(), body)
+// beat sends a heartbeat.
+func (c *Client) beat(ctx context.Context, ttl time.Duration) error {
+	answer, err := c.caller.Send(ctx, http.MethodPost, "alive?"+withTTL+"="+ttl.String(), nil)
 	if err != nil {
-		return false, err
+		return err
 	}
 	c.learn(answer)
-	return answer.StatusCode == http.StatusNoContent, answer.Body.Close()
+	return answer.Body.Close()
 }
 
 func (h *Handler) alive(c *local.Control, w http.ResponseWriter, r *http.Request) error {
-	var ttl time.Duration
 	text := r.URL.Query().Get(withTTL)
-	if text == "" {
-		if err := readBody(w, r, &ttl); err != nil {
-			return err
-		}
-	} else if parsed, err := time.ParseDuration(text); err != nil {
+	ttl, err := time.ParseDuration(text)
+	if err != nil {
 		return fmt.Errorf("%s=%q: %w: %w", withTTL, text, err, wire.ErrBadRequest)
-	} else {
-		ttl = parsed
 	}
 	if err := c.Alive(r.Context(), ttl); err != nil {
 		return err
@@ -173,9 +154,6 @@ func (h *Handler) alive(c *local.Control, w http.ResponseWriter, r *http.Request
 		stream.(*pulse).answered()
 	}
 	w.Header().Set(leaseHeader, c.Lease().String())
-	if text != "" {
-		w.WriteHeader(http.StatusNoContent)
-		return nil
-	}
-	return wire.Write(w, reported{})
+	w.WriteHeader(http.StatusNoContent)
+	return nil
 }

@@ -43,14 +43,7 @@ func (c counted) Write(b []byte) (int, error) {
 	return c.ResponseWriter.Write(b)
 }
 
-// older makes requests as clients do that count no answers.
-func older(r *http.Request) {
-	query := r.URL.Query()
-	query.Del(countsAnswers)
-	r.URL.RawQuery = query.Encode()
-}
-
-func pipe(t *testing.T, as func(*http.Request)) *piped {
+func pipe(t *testing.T) *piped {
 	t.Helper()
 	w, p := nodeapitest.NewWorld(t), &piped{}
 	log := slog.New(slog.DiscardHandler)
@@ -64,9 +57,6 @@ func pipe(t *testing.T, as func(*http.Request)) *piped {
 		if p.refusing.Load() && strings.HasSuffix(r.URL.Path, "/alive") {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
-		}
-		if as != nil {
-			as(r)
 		}
 		if strings.HasSuffix(r.URL.Path, "/follow") {
 			p.streams.Add(1)
@@ -119,15 +109,13 @@ func (p *piped) live(d time.Duration) {
 
 func TestPulse(t *testing.T) {
 	for name, c := range map[string]struct {
-		as   func(*http.Request)
 		live func(*piped)
 		// frames and streams are those within ten minutes, at least and at most.
 		frames, streams [2]int32
 	}{
-		"heartbeats are answered": {nil, func(p *piped) { p.live(10 * time.Minute) }, [2]int32{19, 21}, [2]int32{1, 1}},
-		"nothing is asked":        {nil, func(*piped) { time.Sleep(10 * time.Minute) }, [2]int32{79, 80}, [2]int32{1, 1}},
-		"an older node":           {older, func(p *piped) { p.live(10 * time.Minute) }, [2]int32{118, 120}, [2]int32{1, 1}},
-		"the server answers nothing": {nil, func(p *piped) {
+		"heartbeats are answered": {func(p *piped) { p.live(10 * time.Minute) }, [2]int32{19, 21}, [2]int32{1, 1}},
+		"nothing is asked":        {func(*piped) { time.Sleep(10 * time.Minute) }, [2]int32{79, 80}, [2]int32{1, 1}},
+		"the server answers nothing": {func(p *piped) {
 			p.deaf.Store(true)
 			p.hung.Store(true)
 			p.live(time.Minute)
@@ -135,7 +123,7 @@ func TestPulse(t *testing.T) {
 			p.hung.Store(false)
 			p.live(9 * time.Minute)
 		}, [2]int32{12, 25}, [2]int32{2, 2}},
-		"the stream is stuck": {nil, func(p *piped) {
+		"the stream is stuck": {func(p *piped) {
 			p.deaf.Store(true)
 			p.live(100 * time.Second)
 			p.deaf.Store(false)
@@ -144,7 +132,7 @@ func TestPulse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := pipe(t, c.as)
+				p := pipe(t)
 				c.live(p)
 				if n := p.frames.Load(); n < c.frames[0] || n > c.frames[1] {
 					t.Errorf("%d frames, not %v", n, c.frames)
@@ -157,50 +145,6 @@ func TestPulse(t *testing.T) {
 	}
 }
 
-// TestHeartbeatBodies: a server that knows the parameter gets no body after the first heartbeat, and an older one always gets one,
-// also if it takes over from a newer one.
-func TestHeartbeatBodies(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var bodies, bare atomic.Int32
-		var old atomic.Bool
-		p := pipe(t, func(r *http.Request) {
-			if !strings.HasSuffix(r.URL.Path, "/alive") {
-				return
-			}
-			if r.ContentLength > 0 {
-				bodies.Add(1)
-			} else {
-				bare.Add(1)
-			}
-			if old.Load() {
-				r.URL.RawQuery = ""
-			}
-		})
-		var failed int
-		beat := func(times int) {
-			for range times {
-				if err := p.client.Alive(t.Context(), 30*time.Second); err != nil {
-					failed++
-				}
-			}
-		}
-		expect := func(when string, wantBodies, wantBare int32, wantFailed int) {
-			t.Helper()
-			if b, n := bodies.Load(), bare.Load(); b != wantBodies || n != wantBare || failed != wantFailed {
-				t.Errorf("%s: %d heartbeats with a body, %d without, %d failed; want %d, %d, %d", when, b, n, failed, wantBodies, wantBare, wantFailed)
-			}
-		}
-		beat(4)
-		expect("a new server", 1, 3, 0)
-		old.Store(true)
-		beat(4)
-		expect("an older one takes over", 4, 4, 1)
-		old.Store(false)
-		beat(2)
-		expect("it is upgraded", 5, 5, 1)
-	})
-}
-
 // TestAServerThatAnswersNoHeartbeat: with others beside it, it is given up after a third of what a heartbeat lasts; alone, as late as one that
 // is silent. A server that is slow, but answers in that time, is kept.
 func TestAServerThatAnswersNoHeartbeat(t *testing.T) {
@@ -211,7 +155,7 @@ func TestAServerThatAnswersNoHeartbeat(t *testing.T) {
 	}{"others": {true, lasts / 3}, "alone": {false, silentTime}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := pipe(t, nil)
+				p := pipe(t)
 				p.others = c.others
 				if err := p.client.Alive(t.Context(), lasts); err != nil {
 					t.Fatal(err)
@@ -241,7 +185,7 @@ func TestAServerThatRefusesHeartbeats(t *testing.T) {
 	for name, others := range map[string]bool{"others": true, "alone": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := pipe(t, nil)
+				p := pipe(t)
 				p.others = others
 				p.refusing.Store(true)
 				for beat, want := range []int32{1, 1, 2, 2} { // at 0 s, 5 s, 10 s and 15 s
