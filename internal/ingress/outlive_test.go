@@ -26,7 +26,7 @@ func TestASocketThatIsKeptOpen(t *testing.T) {
 	}
 	defer socket.Close()
 	listener.Close()
-	sockets := servicemanager.Handed(slog.New(slog.DiscardHandler), []string{"tend.socket"}, []*os.File{socket})
+	sockets := servicemanager.Handed(slog.New(slog.DiscardHandler), []*os.File{socket})
 	proxy := New(Options{Hold: -1})
 	serve := func() (stop func()) {
 		changed := make(chan struct{}, 16)
@@ -71,7 +71,7 @@ func TestListenersEndTheirSockets(t *testing.T) {
 	}
 	defer manager.Close()
 	t.Setenv("NOTIFY_SOCKET", manager.LocalAddr().String())
-	sockets := servicemanager.Handed(slog.New(slog.DiscardHandler), nil, nil)
+	sockets := servicemanager.Handed(slog.New(slog.DiscardHandler), nil)
 	// begin starts the listeners of one process, and waits until the plain one is open.
 	begin := func(at string) (l *Listeners, until func(open bool) string, stop func()) {
 		changed := make(chan struct{}, 16)

@@ -5,14 +5,12 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
-)
 
-// firstInherited is the first file descriptor that a service manager passes (sd_listen_fds).
-const firstInherited = 3
+	"github.com/coreos/go-systemd/v22/activation"
+)
 
 // own begins the names of sockets that this program had the service manager keep (FDNAME). Others are a socket unit's.
 const own = "tend_"
@@ -46,29 +44,13 @@ func (h held) fits(address string) bool {
 
 // Inherited returns the sockets that the service manager hands to this process. It takes them out of the environment, so that
 // no child believes them its own.
-func Inherited(log *slog.Logger) *Sockets {
-	pid, count, names := os.Getenv("LISTEN_PID"), os.Getenv("LISTEN_FDS"), strings.Split(os.Getenv("LISTEN_FDNAMES"), ":")
-	for _, name := range []string{"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"} {
-		_ = os.Unsetenv(name)
-	}
-	var files []*os.File
-	if n, err := strconv.Atoi(count); err == nil && pid == strconv.Itoa(os.Getpid()) {
-		for fd := firstInherited; fd < firstInherited+n; fd++ {
-			syscall.CloseOnExec(fd)
-			files = append(files, os.NewFile(uintptr(fd), "inherited"))
-		}
-	}
-	return Handed(log, names, files)
-}
+func Inherited(log *slog.Logger) *Sockets { return Handed(log, activation.Files(true)) }
 
-// Handed returns sockets that the service manager holds too, by their names. One without a name is a socket unit's.
-func Handed(log *slog.Logger, names []string, files []*os.File) *Sockets {
+// Handed returns sockets that the service manager holds too, each in a file of its name.
+func Handed(log *slog.Logger, files []*os.File) *Sockets {
 	s := &Sockets{log: log}
-	for i, file := range files {
-		next := held{file: file}
-		if i < len(names) {
-			next.name = names[i]
-		}
+	for _, file := range files {
+		next := held{name: file.Name(), file: file}
 		listener, err := net.FileListener(file)
 		if err != nil {
 			continue

@@ -49,7 +49,7 @@ func TestTheManagerHoldsASocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := listener.Addr().String()
-	s := Handed(slog.New(slog.DiscardHandler), nil, nil)
+	s := Handed(slog.New(slog.DiscardHandler), nil)
 	s.Keep(address, listener)
 
 	text, rights := make([]byte, 1024), make([]byte, 1024)
@@ -65,7 +65,7 @@ func TestTheManagerHoldsASocket(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}
-	file := os.NewFile(uintptr(files[0]), "handed")
+	file := os.NewFile(uintptr(files[0]), nameOf(address))
 	defer file.Close()
 
 	_ = listener.Close()
@@ -74,7 +74,7 @@ func TestTheManagerHoldsASocket(t *testing.T) {
 		t.Fatal("the process's own end closed what the manager holds:", err)
 	}
 	_ = conn.Close()
-	next := Handed(slog.New(slog.DiscardHandler), []string{nameOf(address)}, []*os.File{file})
+	next := Handed(slog.New(slog.DiscardHandler), []*os.File{file})
 	if next.Find(address) == nil || next.Lent(address) || next.Find("127.0.0.1:1") != nil {
 		t.Error("the next process doesn't find it")
 	}
@@ -104,7 +104,7 @@ func TestASocketUnitsSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	s := Handed(slog.New(slog.DiscardHandler), []string{"tend.socket"}, []*os.File{file})
+	s := Handed(slog.New(slog.DiscardHandler), []*os.File{file})
 	s.DropAddress(listener.Addr().String())
 	if !s.Lent(listener.Addr().String()) || s.Find(listener.Addr().String()) == nil {
 		t.Error("it is gone")
