@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/caddyserver/certmagic"
+
+	"tend.dev/tend/internal/pki"
 )
 
 // harness is a manager with a TLS listener.
@@ -234,11 +236,11 @@ func selfSigned(t *testing.T, host string) (certificate, key []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	encoded, err := x509.MarshalECPrivateKey(private)
+	key, err = pki.KeyPEM(private)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return block("CERTIFICATE", signed), block("EC PRIVATE KEY", encoded)
+	return pki.CertificatePEM(signed), key
 }
 
 // signDER signs as the servers do.

@@ -2,18 +2,16 @@ package authority
 
 import (
 	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/hex"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
 	"time"
+
+	"tend.dev/tend/internal/pki"
 )
 
 // Lifetimes. An agent requests another certificate when a third of the lifetime of its own is left.
@@ -30,10 +28,6 @@ const nodes = "tend:nodes"
 // servers is the organization in the certificates with which servers ask each other for files.
 const servers = "tend:servers"
 
-func encode(der []byte) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-}
-
 // ServerName is the name in the certificates of all servers of a cluster. Nodes ask for it whatever address they dial:
 // only servers have such a certificate of the cluster's authority.
 const ServerName = "tend"
@@ -43,19 +37,16 @@ const ServerName = "tend"
 func (a *Authority) Server(life time.Duration) (tls.Certificate, error) {
 	by := a.held()[0]
 	der, key, err := a.issue(by, pkix.Name{CommonName: ServerName}, life, []string{ServerName}, x509.ExtKeyUsageServerAuth)
-	return tls.Certificate{Certificate: [][]byte{der, by.root.Raw}, PrivateKey: key}, err
+	return tls.Certificate{Certificate: [][]byte{der, by.Root.Raw}, PrivateKey: key}, err
 }
 
 // issue makes a key and its certificate, in DER.
-func (a *Authority) issue(by issuer, subject pkix.Name, life time.Duration, names []string, usage ...x509.ExtKeyUsage) ([]byte, *ecdsa.PrivateKey, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, err
-	}
-	template := template(subject, a.now(), life)
-	template.ExtKeyUsage, template.DNSNames = usage, names
-	der, err := x509.CreateCertificate(rand.Reader, template, by.root, key.Public(), by.key)
-	return der, key, err
+func (a *Authority) issue(by pki.Issuer, subject pkix.Name, life time.Duration, names []string, usage ...x509.ExtKeyUsage) ([]byte, *ecdsa.PrivateKey, error) {
+	return by.Issue(&x509.Certificate{Subject: subject, DNSNames: names, ExtKeyUsage: usage}, lasting(life, a.now()))
+}
+
+func lasting(life time.Duration, now time.Time) pki.Validity {
+	return pki.Validity{From: now, Life: life, Skew: skew}
 }
 
 // PeerName is the name in the certificates with which the servers of a cluster reach each other's stores.
@@ -68,8 +59,8 @@ func (a *Authority) Peer(life time.Duration) (certificate, key []byte, err error
 	if err != nil {
 		return nil, nil, err
 	}
-	key, err = EncodeKey(private)
-	return encode(der), key, err
+	key, err = pki.KeyPEM(private)
+	return pki.CertificatePEM(der), key, err
 }
 
 // Client issues the certificate with which a server asks another one, as a node of a machine or, without one, as the server
@@ -124,21 +115,14 @@ func (a *Authority) Node(of Machine, request []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	template := template(pkix.Name{CommonName: of.Node, SerialNumber: of.UID, Organization: []string{nodes}}, a.now(), NodeLife)
-	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
-	by := a.held()[0]
-	der, err := x509.CreateCertificate(rand.Reader, template, by.root, asked.PublicKey, by.key)
+	der, err := a.held()[0].Sign(&x509.Certificate{
+		Subject:     pkix.Name{CommonName: of.Node, SerialNumber: of.UID, Organization: []string{nodes}},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, asked.PublicKey, lasting(NodeLife, a.now()))
 	if err != nil {
 		return nil, err
 	}
-	return encode(der), nil
-}
-
-func template(subject pkix.Name, now time.Time, life time.Duration) *x509.Certificate {
-	serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120)) // it never fails: crypto/rand ends the process
-	return &x509.Certificate{
-		SerialNumber: serial, Subject: subject, NotBefore: now.Add(-skew), NotAfter: now.Add(life), KeyUsage: x509.KeyUsageDigitalSignature,
-	}
+	return pki.CertificatePEM(der), nil
 }
 
 // TLS returns the configuration of a server's listener for nodes. A joining machine has no certificate yet; MachineOf

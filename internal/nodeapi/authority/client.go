@@ -2,18 +2,19 @@ package authority
 
 import (
 	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
+
+	"tend.dev/tend/internal/pki"
 )
 
 // NewRequest creates a node's key, and the request for its certificate in DER.
 func NewRequest() (*ecdsa.PrivateKey, []byte, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	key, err := pki.NewKey()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -98,13 +99,4 @@ func JoinTLS(pinned string) *tls.Config {
 			return verifyServer(chain[0], pool)
 		},
 	}
-}
-
-// EncodeKey returns a node's key in PEM.
-func EncodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
-	private, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return nil, err
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private}), nil
 }

@@ -17,6 +17,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/nodeapi/wire"
+	"tend.dev/tend/internal/pki"
 )
 
 // Membership is what a machine has of its cluster.
@@ -97,7 +98,7 @@ func (m Machine) Join(ctx context.Context, dial Dial, server, token, node string
 	if err != nil {
 		return Membership{}, fmt.Errorf("join the cluster at %s: %w", server, err)
 	}
-	private, err := authority.EncodeKey(m.key)
+	private, err := pki.KeyPEM(m.key)
 	return Membership{Server: server, Cluster: given.Cluster, Node: node, Authority: given.Authority, Certificate: given.Certificate, Key: private}, err
 }
 
@@ -111,7 +112,7 @@ func (m Membership) Renew(ctx context.Context, client *http.Client) (Membership,
 	if err != nil {
 		return m, fmt.Errorf("renew the node's certificate: %w", err)
 	}
-	private, err := authority.EncodeKey(key)
+	private, err := pki.KeyPEM(key)
 	if err != nil {
 		return m, err
 	}

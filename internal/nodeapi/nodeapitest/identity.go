@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"tend.dev/tend/internal/nodeapi/authority"
+	"tend.dev/tend/internal/pki"
 )
 
 // NodeOf returns the node of a request, as a server does that removes no nodes.
@@ -20,7 +21,7 @@ func NodeOf(r *http.Request) (string, error) {
 
 // Pair returns a node's certificate, in PEM, with its key.
 func Pair(certificate []byte, key *ecdsa.PrivateKey) (tls.Certificate, error) {
-	private, err := authority.EncodeKey(key)
+	private, err := pki.KeyPEM(key)
 	if err != nil {
 		return tls.Certificate{}, err
 	}

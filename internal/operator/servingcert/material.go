@@ -2,20 +2,17 @@ package servingcert
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"errors"
 	"fmt"
-	"math/big"
 	"net"
 	"time"
 
 	"k8s.io/client-go/util/cert"
+
+	"tend.dev/tend/internal/pki"
 )
 
 // The keys of the Secret. Those of the certificate are as in a Secret of the type kubernetes.io/tls.
@@ -35,25 +32,24 @@ const (
 
 // Plan returns what the Secret must hold, and when to look again. stored is what it holds; what is good of it stays.
 func Plan(stored map[string][]byte, names []string, now time.Time) (data map[string][]byte, again time.Time, err error) {
-	authority, signer, leaf, err := parse(stored)
-	if err == nil && leaf != nil && due(leaf).After(now) && covers(authority, leaf, names, now) {
+	authority, leaf, err := parse(stored)
+	if err == nil && leaf != nil && due(leaf).After(now) && covers(authority.Root, leaf, names, now) {
 		return stored, due(leaf), nil
 	}
 	data = map[string][]byte{}
-	if err != nil || authority.NotAfter.Before(now.Add(certificateLife)) || authority.NotBefore.After(now) {
-		if authority, signer, err = found(now); err != nil {
+	if err != nil || authority.Root.NotAfter.Before(now.Add(certificateLife)) || authority.Root.NotBefore.After(now) {
+		name := fmt.Sprintf("tend-operator webhooks, %s", now.UTC().Format(time.DateOnly))
+		if authority, err = pki.Found(name, pki.Validity{From: now, Life: authorityLife, Skew: skew}); err != nil {
 			return nil, time.Time{}, err
 		}
-		data[keyAuthority] = append(encode("CERTIFICATE", authority.Raw), first(stored[keyAuthority])...)
+		data[keyAuthority] = append(pki.CertificatePEM(authority.Root.Raw), first(stored[keyAuthority])...)
 	} else {
 		data[keyAuthority] = stored[keyAuthority]
 	}
-	private, err := x509.MarshalECPrivateKey(signer)
-	if err != nil {
+	if data[keySigner], err = pki.KeyPEM(authority.Key); err != nil {
 		return nil, time.Time{}, err
 	}
-	data[keySigner] = encode("EC PRIVATE KEY", private)
-	if leaf, data[keyCertificate], data[keyKey], err = issue(authority, signer, names, now); err != nil {
+	if leaf, data[keyCertificate], data[keyKey], err = issue(authority, names, now); err != nil {
 		return nil, time.Time{}, err
 	}
 	return data, due(leaf), nil
@@ -74,23 +70,18 @@ func covers(authority, leaf *x509.Certificate, names []string, now time.Time) bo
 	return true
 }
 
-// parse reads the authority, its key, and the certificate, which is nil if it can't be used.
-func parse(stored map[string][]byte) (authority *x509.Certificate, signer *ecdsa.PrivateKey, leaf *x509.Certificate, err error) {
+// parse reads the authority, and the certificate, which is nil if it can't be used.
+func parse(stored map[string][]byte) (authority pki.Issuer, leaf *x509.Certificate, err error) {
 	if _, err := cert.ParseCertsPEM(stored[keyAuthority]); err != nil { // the API server takes all of them or none
-		return nil, nil, nil, err
+		return authority, nil, err
 	}
-	pair, err := tls.X509KeyPair(first(stored[keyAuthority]), stored[keySigner])
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	signer, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
-	if !ok {
-		return nil, nil, nil, errors.New("the authority's key is of another kind")
+	if authority, _, err = pki.Decode(append(first(stored[keyAuthority]), stored[keySigner]...)); err != nil {
+		return authority, nil, err
 	}
 	if served, err := tls.X509KeyPair(stored[keyCertificate], stored[keyKey]); err == nil {
 		leaf = served.Leaf
 	}
-	return pair.Leaf, signer, leaf, nil
+	return authority, leaf, nil
 }
 
 // first returns the first certificate of a text in PEM, in PEM; nil if it begins with anything else.
@@ -103,37 +94,13 @@ func first(text []byte) []byte {
 	if err != nil {
 		return nil
 	}
-	return encode(cert.CertificateBlockType, authority.Raw)
-}
-
-func found(now time.Time) (*x509.Certificate, *ecdsa.PrivateKey, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, err
-	}
-	template := &x509.Certificate{
-		SerialNumber: serial(), Subject: pkix.Name{CommonName: fmt.Sprintf("tend-operator webhooks, %s", now.UTC().Format(time.DateOnly))},
-		NotBefore: now.Add(-skew), NotAfter: now.Add(authorityLife),
-		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return nil, nil, err
-	}
-	authority, err := x509.ParseCertificate(der)
-	return authority, key, err
+	return pki.CertificatePEM(authority.Raw)
 }
 
 // issue makes a certificate and its key, both in PEM.
-func issue(authority *x509.Certificate, signer *ecdsa.PrivateKey, names []string, now time.Time) (leaf *x509.Certificate, certificate, private []byte, err error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, nil, err
-	}
+func issue(authority pki.Issuer, names []string, now time.Time) (leaf *x509.Certificate, certificate, private []byte, err error) {
 	template := &x509.Certificate{
-		SerialNumber: serial(), Subject: pkix.Name{CommonName: names[0]},
-		NotBefore: now.Add(-skew), NotAfter: now.Add(certificateLife),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		Subject: pkix.Name{CommonName: names[0]}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	for _, name := range names {
 		if address := net.ParseIP(name); address != nil {
@@ -142,25 +109,15 @@ func issue(authority *x509.Certificate, signer *ecdsa.PrivateKey, names []string
 			template.DNSNames = append(template.DNSNames, name)
 		}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, authority, key.Public(), signer)
+	der, key, err := authority.Issue(template, pki.Validity{From: now, Life: certificateLife, Skew: skew})
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	if leaf, err = x509.ParseCertificate(der); err != nil {
 		return nil, nil, nil, err
 	}
-	encoded, err := x509.MarshalECPrivateKey(key)
-	return leaf, encode("CERTIFICATE", der), encode("EC PRIVATE KEY", encoded), err
-}
-
-func serial() *big.Int {
-	bytes := make([]byte, 16)
-	_, _ = rand.Read(bytes) // it never fails
-	return new(big.Int).SetBytes(bytes)
-}
-
-func encode(kind string, der []byte) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+	private, err = pki.KeyPEM(key)
+	return leaf, pki.CertificatePEM(der), private, err
 }
 
 // same returns whether two Secrets hold the same.

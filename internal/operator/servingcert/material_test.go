@@ -7,6 +7,8 @@ import (
 	"encoding/pem"
 	"testing"
 	"time"
+
+	"tend.dev/tend/internal/pki"
 )
 
 var (
@@ -108,7 +110,7 @@ func TestUnusable(t *testing.T) {
 		}
 		return data
 	}
-	damaged := encode("CERTIFICATE", []byte("x"))
+	damaged := pki.CertificatePEM([]byte("x"))
 	for name, stored := range map[string]map[string][]byte{
 		"empty":               {},
 		"no certificate":      with(map[string][]byte{keyCertificate: nil}),
