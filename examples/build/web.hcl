@@ -1,6 +1,5 @@
 # A web server that is built from the folder beside this file:
 #   tend apply -f examples/build/web.hcl
-# On a node without Docker (tend dev --runtime process) the node's own go builds it.
 deployment "demo" "built" {
   build {
     context = "app"

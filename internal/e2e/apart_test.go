@@ -3,16 +3,13 @@
 package e2e
 
 import (
-	"bytes"
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/testimage"
 )
 
 // apartVariable is set for the process whose machines have their agent in a process of its own.
@@ -96,71 +93,6 @@ func (m *machine) connected(n int) {
 		}
 		return err == nil && ready == n
 	})
-}
-
-// twoAgents starts a server with two agents that run plain processes: images in the root of one aren't in that of the other,
-// which is returned.
-func twoAgents(t *testing.T) (m *machine, other string) {
-	t.Helper()
-	m = newMachine(t, "--runtime", "process")
-	m.apart = true
-	m.agentRoot = t.TempDir()
-	other = t.TempDir()
-	for _, root := range []string{m.root, m.agentRoot, filepath.Dir(m.agentRoot), other} { // who the processes run as passes through
-		if err := os.Chmod(root, 0o711); err != nil {
-			t.Fatal(err)
-		}
-	}
-	m.start()
-	token, err := m.client.JoinToken(t.Context(), api.JoinTokenRequest{Role: api.JoinAsIngress, Uses: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
-	second := spawn(t, append([]string{"agent", "--root", other, "--node", "second", "--join", token.Address, "--token", token.Token}, m.flags...), m.env...)
-	t.Cleanup(second.kill)
-	m.connected(2)
-	return m, other
-}
-
-// TestAnImageOfOneNodeTravels: an image that no registry has, and that only one node has, runs on both.
-func TestAnImageOfOneNodeTravels(t *testing.T) {
-	m, other := twoAgents(t)
-	program, err := testimage.Binary(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	image := filepath.Join(other, "images", "only-here")
-	if err := os.Mkdir(image, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(image, "server"), content, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	manifest := filepath.Join(t.TempDir(), "tend.hcl")
-	text := "deployment \"" + m.scope + "\" \"app\" {\n  image = \"only-here\"\n  command = [\"/server\", \"sleep\", \"1h\"]\n  replicas = 2\n}\n"
-	if err := os.WriteFile(manifest, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	defer m.delete("app") // processes outlive their server
-	m.wantSaid(m.tend("apply", "-f", manifest), 0, "2 of 2 replicas run v1")
-	images := map[string]string{}
-	for _, pod := range m.pods("app") {
-		images[pod.Node] = pod.ImageID
-	}
-	if len(images) != 2 || images["second"] == "" {
-		t.Fatalf("the pods' images by node: %v", images)
-	}
-	copied := filepath.Join(m.agentRoot, "process", "images", strings.TrimPrefix(images["second"], "sha256:"), "server")
-	if got, err := os.ReadFile(copied); !bytes.Equal(got, content) {
-		t.Errorf("the first node runs %d other bytes: %v", len(got), err)
-	}
-	if _, err := os.Stat(filepath.Join(m.agentRoot, "only-here")); !os.IsNotExist(err) {
-		t.Errorf("the first node has a folder of that name: %v", err)
-	}
 }
 
 // An agent that is killed leaves its containers alone, and takes them over when it starts again; so does one whose server

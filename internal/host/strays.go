@@ -29,7 +29,7 @@ var rootEntries = []entries{
 	{"blobs/sha256", hexName, nothing},
 	{"assets", nothing, hexName},
 	{"cache", regexp.MustCompile(`^[0-9a-f]{64}\.json$`), nothing},
-	{"builds", nothing, regexp.MustCompile(`^(logs|tree-.*|made-.*)$`)},
+	{"builds", nothing, regexp.MustCompile(`^(logs|tree-.*)$`)},
 	{"builds/logs", regexp.MustCompile(`^[a-z0-9][a-z0-9-]*\.[0-9a-f]{1,64}\.log$`), nothing},
 	{"plugins", nothing, unchecked},
 	{"clusters", regexp.MustCompile(`^[0-9a-f]{16}$`), nothing},
@@ -38,10 +38,8 @@ var rootEntries = []entries{
 	{"quarantine", nothing, regexp.MustCompile(`^(blobs|images|build-logs|process-images)$`)},
 	{"quarantine/*", nothing, regexp.MustCompile(`^(owners|waiting)$`)},
 	{"quarantine/*/owners", nothing, regexp.MustCompile(`^[0-9a-f]{16}$`)},
-	{"process", regexp.MustCompile(`^lock$`), regexp.MustCompile(`^(containers|images|built|build)$`)},
+	{"process", regexp.MustCompile(`^lock$`), regexp.MustCompile(`^(containers|images)$`)},
 	{"process/images", regexp.MustCompile(`^([0-9a-f]{64}\.json(\.new)?|\.lock)$`), hexName},
-	{"process/built", nothing, regexp.MustCompile(`^[0-9a-f]{16}$`)},
-	{"process/built/*", regexp.MustCompile(`^[a-z0-9][a-z0-9-]*:[a-z0-9]+(\.new)?$`), nothing},
 }
 
 // strays returns the paths below the root that the server neither created nor reads.

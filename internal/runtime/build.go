@@ -38,19 +38,12 @@ type StoredImage struct {
 
 // BuildSpec is the complete input of a build.
 type BuildSpec struct {
-	// Tree is the source as a tar with the Dockerfile in it; Folder is the same source, unpacked and checked, which the
-	// build may change.
-	Tree   io.Reader
-	Folder string
+	// Tree is the source as a tar with the Dockerfile in it.
+	Tree io.Reader
 	// Dockerfile is a name in Tree; Bases are its base images, whose registries may need credentials.
 	Dockerfile string
 	Bases      []string
-	// Language is the language of the source (see build/recipe), Source its folder, Target what is built: for runtimes
-	// that build without an engine.
-	Language, Source, Target string
-	// Command is the declared entrypoint of the language; empty means the usual one.
-	Command string
-	Args    map[string]string
+	Args       map[string]string
 	// Secrets are the values that steps may mount, by their id. They are in no image, and in no output.
 	Secrets map[string]string
 	// BuildKit is why only BuildKit can build the Dockerfile; nil if a classic builder can as well.

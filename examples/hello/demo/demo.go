@@ -24,8 +24,7 @@ type demo struct {
 	dir     string // the private state directory
 	server  *exec.Cmd
 	exited  chan error
-	// manifest is what is applied; variants are the two versions it takes.
-	manifest string
+	// variants are the two versions that the manifest takes.
 	variants [2]variant
 }
 

@@ -17,7 +17,7 @@ import (
 // deploy declares three copies and asks each who it is.
 func (d *demo) deploy(ctx context.Context) error {
 	d.say("Declare three copies of examples/hello")
-	if err := d.show(ctx, d.variants[0].String(), "apply", "-f", d.manifest); err != nil {
+	if err := d.show(ctx, d.variants[0].String(), "apply", "-f", manifest); err != nil {
 		return err
 	}
 	if err := d.show(ctx, "", "get", "pods"); err != nil {
@@ -71,14 +71,14 @@ func (d *demo) killPod(pod api.Pod) error {
 // roll changes what the manifest takes and shows the slots turn one by one.
 func (d *demo) roll(ctx context.Context) error {
 	d.say("Roll to version 2: first what would happen, then the rollout")
-	cmd := d.command("diff", "-f", d.manifest)
+	cmd := d.command("diff", "-f", manifest)
 	cmd.Env = append(cmd.Env, d.variants[1].String())
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	fmt.Printf("$ %s tend diff -f %s\n", d.variants[1], d.manifest)
+	fmt.Printf("$ %s tend diff -f %s\n", d.variants[1], manifest)
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("tend diff: %w", err)
 	}
-	if err := d.show(ctx, d.variants[1].String(), "apply", "-f", d.manifest); err != nil {
+	if err := d.show(ctx, d.variants[1].String(), "apply", "-f", manifest); err != nil {
 		return err
 	}
 	if err := d.ask(ctx, 3, "version 2"); err != nil {
@@ -143,7 +143,7 @@ func (d *demo) cleanUp() error {
 	if d.runtime == "docker" {
 		_ = exec.Command("docker", "network", "rm", d.network()).Run()
 		for _, image := range d.variants {
-			_ = exec.Command("docker", "rmi", image.value).Run()
+			_ = exec.Command("docker", "rmi", string(image)).Run()
 		}
 	}
 	return os.RemoveAll(d.dir)

@@ -86,8 +86,7 @@ func New(o Options) (*Builder, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	// Plain processes are built as another user, who needs to traverse the folder.
-	if err := errors.Join(os.MkdirAll(o.Folder, 0o711), os.Chmod(o.Folder, 0o711)); err != nil {
+	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
 		return nil, fmt.Errorf("open the folder of builds: %w", err)
 	}
 	left, err := filepath.Glob(filepath.Join(o.Folder, unpacked))
@@ -145,9 +144,6 @@ func (b *Builder) run(ctx context.Context, owner api.Ref, build api.ImageBuild, 
 			b.opts.Logger.WarnContext(ctx, "source stays behind", "folder", folder, "error", err)
 		}
 	}()
-	if err := os.Chmod(folder, 0o711); err != nil {
-		return err
-	}
 	source := filepath.Join(folder, "source")
 	if err := b.unpack(ctx, build.Tree, source); err != nil {
 		return err
@@ -173,7 +169,6 @@ func (b *Builder) run(ctx context.Context, owner api.Ref, build api.ImageBuild, 
 	}
 	defer from.Close()
 	spec := specOf(owner, build, how)
-	spec.Folder = source
 	if spec.Secrets, err = b.secrets(ctx, owner, build); err != nil {
 		return err
 	}

@@ -205,11 +205,11 @@ func TestAWrittenDockerfileComesBeforeTheTree(t *testing.T) {
 	}
 	got, image := b.engine.spec, of.Image(web)
 	want := runtime.BuildSpec{
-		Dockerfile: ".tend.Dockerfile", Bases: []string{"golang:1.26-alpine", "alpine:3"}, Language: "go", Source: ".", Target: "cmd/api",
+		Dockerfile: ".tend.Dockerfile", Bases: []string{"golang:1.26-alpine", "alpine:3"},
 		Args: map[string]string{"A": "1"}, Tags: []string{image},
 		Labels: map[string]string{"tend.build.owner": "prod-web", "tend.build.scope": "prod", "tend.build.id": of.ID, "tend.build.tree": of.Tree},
 	}
-	got.Tree, got.Folder = nil, ""
+	got.Tree = nil
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -19,15 +19,12 @@ const writtenDockerfile = ".tend.Dockerfile"
 // specOf returns the runtime's spec of a build, except for where the source is.
 func specOf(owner api.Ref, build api.ImageBuild, how recipe.Recipe) runtime.BuildSpec {
 	spec := runtime.BuildSpec{
-		Dockerfile: how.Dockerfile, Bases: how.Bases, Language: how.Language, Source: how.Folder, Target: how.Target,
+		Dockerfile: how.Dockerfile, Bases: how.Bases,
 		Args: build.Build.Args, NoCache: build.Nonce != "", Confined: build.Confined,
 		Tags: []string{build.Image(owner)}, // the agent names it latest, unless the engine has something else of that name
 		Labels: map[string]string{
 			api.LabelBuildOwner: owner.AppID(), api.LabelBuildScope: owner.Scope, api.LabelBuildID: build.ID, api.LabelBuildTree: build.Tree,
 		},
-	}
-	if build.Build.Lang != nil {
-		spec.Command = build.Build.Lang.Entrypoint
 	}
 	if how.BuildKit != nil {
 		spec.BuildKit = how.BuildKit

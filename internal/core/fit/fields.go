@@ -78,16 +78,3 @@ func folderOf(spec api.WorkloadSpec) string {
 	}
 	return ""
 }
-
-// foreignLanguage returns the language of a build that a node with plain processes can't build; empty if it may.
-func foreignLanguage(build *api.Build) string {
-	switch {
-	case build == nil:
-		return ""
-	case build.Dockerfile != "":
-		return "a Dockerfile"
-	case build.Lang != nil && build.Lang.Name != "" && build.Lang.Name != "go":
-		return build.Lang.Name
-	}
-	return ""
-}

@@ -46,6 +46,12 @@ type Need struct {
 	without, instead string
 }
 
+// NotBuilt says why a build needs a container engine, BuildYourself what to do without one.
+const (
+	NotBuilt      = "plain processes are not built from source"
+	BuildYourself = "build the program, and name its folder in image"
+)
+
 // Facts are what a spec alone doesn't say of its pods.
 type Facts struct {
 	// Confined: a deployer, or a sync that isn't trusted, declared it.
@@ -67,8 +73,8 @@ func Of(spec api.WorkloadSpec, facts Facts) (n Need) {
 	case len(fields) > 0:
 		n.Containers = "plain processes can't honour " + strings.Join(fields, ", ")
 		n.without = "leave out " + strings.Join(fields, ", ")
-	case foreignLanguage(spec.Build) != "":
-		n.Containers = "plain processes are built from Go programs alone, not from " + foreignLanguage(spec.Build)
+	case spec.Build != nil:
+		n.Containers, n.without = NotBuilt, BuildYourself
 	case KindOf(facts.Runtime) == Containers:
 		n.Containers = "its image is one of a container engine"
 	}

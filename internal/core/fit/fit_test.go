@@ -38,9 +38,7 @@ func TestNeed(t *testing.T) {
 		"several":          {"all of them are named at once", func(s *api.WorkloadSpec) { s.ReadOnly = true; s.CapAdd = []string{"KILL"} }, Facts{}, true, false, "cap_add, read_only"},
 		"of an init":       {"it runs in the pod's place", func(s *api.WorkloadSpec) { s.Inits = []api.Init{{DockerOptions: []string{"--init"}}} }, Facts{}, true, false, "docker_options"},
 		"an init's path":   {"it runs in the pod's place", func(s *api.WorkloadSpec) { s.Inits = []api.Init{{Image: "/srv/init"}} }, Facts{}, false, true, "/srv/init"},
-		"a Dockerfile":     {"only an engine builds it", func(s *api.WorkloadSpec) { s.Image = ""; s.Build = &api.Build{Dockerfile: "Dockerfile"} }, Facts{}, true, false, "a Dockerfile"},
-		"Ruby":             {"only an engine builds it", func(s *api.WorkloadSpec) { s.Build = &api.Build{Lang: &api.BuildLang{Name: "ruby"}} }, Facts{}, true, false, "ruby"},
-		"Go":               {"both build it", func(s *api.WorkloadSpec) { s.Build = &api.Build{Lang: &api.BuildLang{Name: "go"}} }, Facts{}, true, true, ""},
+		"a build":          {"only an engine builds it", func(s *api.WorkloadSpec) { s.Image = ""; s.Build = &api.Build{} }, Facts{}, true, false, "plain processes are not built from source"},
 		"a deployer's":     {"a process isolates nothing", nil, Facts{Confined: true}, true, false, "a deployer"},
 		"neither":          {"nothing honours both", func(s *api.WorkloadSpec) { s.Image = "/srv/web"; s.ReadOnly = true }, Facts{}, false, false, "no runtime can run it: its image is a folder (/srv/web), and plain"},
 		"constrained": {"the placement names a runtime", func(s *api.WorkloadSpec) {

@@ -43,11 +43,4 @@ func TestDamagedEntries(t *testing.T) {
 	if err != nil || !slices.Equal(stray, info.Quarantined) {
 		t.Errorf("quarantined are %v, %v; want %v", info.Quarantined, err, stray)
 	}
-	// They may be containers: no image that one of them may use is deleted.
-	if err := b.rt.remember("prod-web:1", built{ID: "sha256:1", Owner: "prod-web", Build: "1"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.rt.Untag(t.Context(), "prod-web:1"); !errors.Is(err, runtime.ErrInUse) {
-		t.Errorf("an image was given up: %v", err)
-	}
 }

@@ -23,33 +23,14 @@ func (r *Runtime) Resolve(ctx context.Context, reference string) (runtime.Image,
 	if err := r.check(ctx); err != nil {
 		return runtime.Image{}, err
 	}
-	image, err := r.claim(r.images.Resolve(ctx, reference)) // before the builds: a folder stays what its name says
-	var of built
-	if named, ok := r.recall(reference); ok && errors.Is(err, rootfs.ErrNotFound) {
-		of = named
-		image, err = r.images.ByID(named.ID)
-	}
+	image, err := r.claim(r.images.Resolve(ctx, reference))
 	if errors.Is(err, rootfs.ErrNotFound) {
 		return runtime.Image{}, fmt.Errorf("%w: %w", runtime.ErrNotFound, err)
 	}
 	if err != nil {
 		return runtime.Image{}, diskFull(err)
 	}
-	if reference == image.ID {
-		of = r.buildOf(image.ID)
-	}
-	return runtime.Image{ID: image.ID, Reference: reference, User: image.Config.User, Origin: of.origin()}, nil
-}
-
-// buildOf returns which of the cluster's builds an image is of.
-func (r *Runtime) buildOf(id string) built {
-	names, _ := filepath.Glob(filepath.Join(r.builtFolder(), "*"))
-	for _, name := range names {
-		if image, ok := readBuilt(name); ok && image.ID == id {
-			return image
-		}
-	}
-	return built{}
+	return runtime.Image{ID: image.ID, Reference: reference, User: image.Config.User}, nil
 }
 
 // Pull implements runtime.Runtime. There is no registry: an image is here or it isn't.
@@ -92,7 +73,6 @@ func (r *Runtime) prune() {
 		return nil
 	})
 	if err == nil && len(damaged) == 0 {
-		r.named(used)
 		_ = r.images.Prune(used, keptImages, r.imageDue)
 	}
 }

@@ -103,13 +103,19 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestAConfinedBuildIsRefused: it would run as an account of the host.
-func TestAConfinedBuildIsRefused(t *testing.T) {
+// TestImagesAreFoldersOfTheMachine: nothing is built there, and no image is sent or taken.
+func TestImagesAreFoldersOfTheMachine(t *testing.T) {
 	b := newBench(t)
-	_, err := b.rt.Build(t.Context(), runtime.BuildSpec{Language: languageGo, Confined: true, Folder: t.TempDir(), Tags: []string{"prod-web:a1"}}, func(string) {})
+	_, err := b.rt.Build(t.Context(), runtime.BuildSpec{Tags: []string{"prod-web:a1"}}, func(string) {})
 	var rejected *runtime.RejectedError
-	if !errors.As(err, &rejected) || rejected.Reason != "UnsupportedByProcessRuntime" || rejected.Next == "" {
-		t.Error(err)
+	if !errors.As(err, &rejected) || rejected.Reason != "UnsupportedByProcessRuntime" || !strings.Contains(rejected.Next, "name its folder in image") {
+		t.Errorf("a build: %v", err)
+	}
+	if _, err := b.rt.SaveImage(t.Context(), "sha256:1"); !errors.Is(err, runtime.ErrUnsupported) {
+		t.Errorf("an image is sent: %v", err)
+	}
+	if err := b.rt.LoadImage(t.Context(), "sha256:1", strings.NewReader("")); !errors.Is(err, runtime.ErrUnsupported) {
+		t.Errorf("an image is taken: %v", err)
 	}
 }
 

@@ -58,22 +58,6 @@ func (s *Store) folder(ctx context.Context, path string) (Image, error) {
 	return image, nil
 }
 
-// folderOf adds a folder's image if it has that id, else it returns ErrNotFound.
-func (s *Store) folderOf(ctx context.Context, dir, id string) (Image, error) {
-	entries, err := walk(ctx, dir)
-	if err != nil {
-		return Image{}, fmt.Errorf("image %s: %w", id, err)
-	}
-	content, err := digest(ctx, dir, entries)
-	if err != nil {
-		return Image{}, fmt.Errorf("image %s: %w", id, err)
-	}
-	if content != id {
-		return Image{}, fmt.Errorf("image %s: %w", id, ErrNotFound)
-	}
-	return s.add(id, Config{}, func(root *os.Root) error { return copyAll(ctx, dir, entries, root, id) })
-}
-
 // walk lists folders, files and links, sorted by name; sockets, pipes and devices are not part of an image.
 func walk(ctx context.Context, dir string) ([]entry, error) {
 	var out []entry

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -38,8 +37,6 @@ type Config struct {
 	User       string   `json:"user,omitempty"`
 	StopSignal string   `json:"stopSignal,omitempty"`
 }
-
-func (c Config) empty() bool { return reflect.ValueOf(c).IsZero() }
 
 // Store keeps images under a folder. Several, also in several processes, may share it.
 type Store struct {
