@@ -29,9 +29,11 @@ const (
 	EventFailed EventAction = "reconciliation.failed"
 	// EventFinalized: everything made for a deleted object is gone.
 	EventFinalized EventAction = "finalized"
-	// What happens to nodes: EventLost is one that has not answered for the node timeout, EventReturned one that answers
-	// again, EventFlapping one that gets no pods for a while after it was lost again and again.
+	// What happens to nodes: EventSilent is one whose heartbeat is missing, EventLost one that has not answered for the node
+	// timeout, EventReturned one that answers again, EventFlapping one that gets no pods for a while after it was lost again and
+	// again.
 	EventJoined   EventAction = "joined"
+	EventSilent   EventAction = "silent"
 	EventLost     EventAction = "lost"
 	EventReturned EventAction = "returned"
 	EventFlapping EventAction = "flapping"
@@ -41,7 +43,7 @@ const (
 // EventActions lists every action.
 var EventActions = []EventAction{
 	EventCreated, EventUpdated, EventDeleted, EventStatusUpdated, EventReconciled, EventFailed, EventFinalized,
-	EventJoined, EventLost, EventReturned, EventFlapping, EventRemoved,
+	EventJoined, EventSilent, EventLost, EventReturned, EventFlapping, EventRemoved,
 }
 
 // AuditType is the type of the events of the audit: one for each call that may change something.

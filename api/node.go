@@ -51,14 +51,16 @@ type NodeLosses struct {
 
 // The states of a node, as the control plane judges them.
 const (
-	NodeUp   = "up"
-	NodeLost = "lost"
+	NodeUp     = "up"
+	NodeSilent = "silent"
+	NodeLost   = "lost"
 )
 
 // NodeState is what the control plane knows of a node. Each change of it is an event. Key /nodes/<node>; the controller of
 // flapping nodes writes it.
 type NodeState struct {
-	// State is NodeUp, or NodeLost once the node has not answered for the node timeout; ChangedAt is since when.
+	// State is NodeUp, NodeSilent while the node's heartbeat is missing, or NodeLost once it has not answered for the node
+	// timeout; ChangedAt is since when.
 	State     string    `json:"state"`
 	ChangedAt time.Time `json:"changedAt"`
 	// Ready, Reason, Version and Address are those of its last report.

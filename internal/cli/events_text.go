@@ -16,7 +16,7 @@ func whatHappened(e api.Event, d api.EventData) string {
 		return cmp.Or(changedFields(d), d.Verb, "changed")
 	case api.EventJoined:
 		return strings.TrimSuffix("joined: "+changedFields(d), ": ")
-	case api.EventLost, api.EventReturned, api.EventFlapping:
+	case api.EventSilent, api.EventLost, api.EventReturned, api.EventFlapping:
 		return cmp.Or(d.Message, string(action))
 	case api.EventFinalized:
 		return "all that was made for it is gone"

@@ -104,10 +104,15 @@ func TestEachChangeOfANodeIsAnEvent(t *testing.T) {
 	facts := api.NodeStatus{ID: "n1", Ready: true, Version: "1"}
 	n.write(records.NewTxn("test").Put(records.NodeKey("n1"), facts).Put(records.AliveKey("n1"), "now").
 		Put(records.NodeKey("n2"), api.NodeStatus{ID: "n2", Ready: true}).Put(records.AliveKey("n2"), "now"))
+	n.write(records.NewTxn("test").Put(records.NodeKey("n3"), api.NodeStatus{ID: "n3", Ready: true})) // its heartbeat is to come
 	n.pass(time.Second)
+	n.write(records.NewTxn("test").Put(records.AliveKey("n3"), "now"))
 	for range 3 {
 		n.write(records.NewTxn("test").Delete(records.AliveKey("n1")))
 		n.pass(10 * time.Second) // it may still answer in time
+		if state := n.snapshot().NodeState("n1"); !state.Exists() || state.Value.State != api.NodeSilent {
+			t.Errorf("not lost yet, it is %+v", state.Value)
+		}
 		n.pass(35 * time.Second)
 		n.lead()
 		n.pass(time.Second) // a new leader can't tell yet
@@ -116,6 +121,7 @@ func TestEachChangeOfANodeIsAnEvent(t *testing.T) {
 			t.Errorf("silent, it is %+v", state.Value)
 		}
 		n.write(records.NewTxn("test").Put(records.AliveKey("n1"), "again"))
+		n.c.Affected(n.snapshot(), view.Change{Key: records.AliveKey("n1")})
 		n.pass(time.Second)
 	}
 	facts.Version = "2"
@@ -123,12 +129,14 @@ func TestEachChangeOfANodeIsAnEvent(t *testing.T) {
 	n.pass(time.Hour)
 	n.write(records.NewTxn("test").Delete(records.NodeKey("n1")).Delete(records.AliveKey("n1")))
 	n.pass(time.Hour)
-	want := []string{"joined", "lost", "returned", "lost", "returned", "lost", "returned", "flapping", "status_updated", "removed"}
+	want := []string{"joined", "silent", "lost", "returned", "silent", "lost", "returned", "silent", "lost", "returned", "flapping", "status_updated", "removed"}
 	if got := n.events("n1"); !slices.Equal(got, want) {
 		t.Errorf("the events are %q, want %q", got, want)
 	}
-	if got := n.events("n2"); !slices.Equal(got, []string{"joined"}) {
-		t.Errorf("of the other node: %q", got)
+	for _, other := range []string{"n2", "n3"} {
+		if got := n.events(other); !slices.Equal(got, []string{"joined"}) {
+			t.Errorf("of the node %s: %q", other, got)
+		}
 	}
 	if n.snapshot().NodeState("n1").Exists() {
 		t.Error("something is left of it")

@@ -6,8 +6,11 @@ import (
 	"tend.dev/tend/api"
 )
 
+// firstHeartbeat is how long a node that has just joined or returned may take to be heard of.
+const firstHeartbeat = 5 * time.Second
+
 // stateOf returns what to know of a node. A node that was lost stays so until it answers: a new term, which can't tell yet,
-// makes nothing of it.
+// makes nothing of it. A new one may report before its first heartbeat.
 func stateOf(was *api.NodeState, facts api.NodeStatus, alive, lost bool, losses api.NodeLosses, now time.Time) *api.NodeState {
 	next := api.NodeState{
 		State: api.NodeUp, ChangedAt: now.UTC(), Ready: facts.Ready, Reason: facts.Reason, Version: facts.Version, Address: facts.Address,
@@ -15,8 +18,11 @@ func stateOf(was *api.NodeState, facts api.NodeStatus, alive, lost bool, losses 
 	if !losses.Until.IsZero() {
 		next.Losses, next.Until = len(losses.At), losses.Until
 	}
-	if lost || !alive && was != nil && was.State == api.NodeLost {
+	switch {
+	case lost || !alive && was != nil && was.State == api.NodeLost:
 		next.State = api.NodeLost
+	case !alive && was != nil && (was.State != api.NodeUp || now.Sub(was.ChangedAt) > firstHeartbeat):
+		next.State = api.NodeSilent
 	}
 	if was != nil && was.State == next.State {
 		next.ChangedAt = was.ChangedAt

@@ -26,11 +26,15 @@ func Node(name string, old, next *api.NodeState) []Event {
 	if next.State != old.State {
 		moved := data
 		moved.OldPhase = old.State
-		if next.State == api.NodeLost {
+		switch next.State {
+		case api.NodeLost:
 			moved.Reason, moved.Message = api.ReasonNodeLost, "it does not answer"
 			out = append(out, Event{api.EventLost, moved})
-		} else {
-			moved.Message = fmt.Sprintf("it was lost for %s", next.ChangedAt.Sub(old.ChangedAt).Round(time.Second))
+		case api.NodeSilent:
+			moved.Message = "its heartbeat is missing: if that stays so, it is lost"
+			out = append(out, Event{api.EventSilent, moved})
+		default:
+			moved.Message = fmt.Sprintf("it was %s for %s", old.State, next.ChangedAt.Sub(old.ChangedAt).Round(time.Second))
 			out = append(out, Event{api.EventReturned, moved})
 		}
 	}

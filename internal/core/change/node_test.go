@@ -19,6 +19,7 @@ func TestNode(t *testing.T) {
 		return &next
 	}
 	lost := with(func(s *api.NodeState) { s.State, s.ChangedAt = api.NodeLost, now.Add(time.Hour) })
+	silent := with(func(s *api.NodeState) { s.State, s.ChangedAt = api.NodeSilent, now.Add(time.Hour) })
 	back := with(func(s *api.NodeState) { s.ChangedAt = now.Add(time.Hour + time.Minute) })
 	for name, test := range map[string]struct {
 		old, next *api.NodeState
@@ -29,6 +30,9 @@ func TestNode(t *testing.T) {
 		"a new one":      {nil, &up, []string{`joined up  [address="192.0.2.1" ready="true" version="1"]`}},
 		"it is gone":     {&up, nil, []string{`removed up  []`}},
 		"lost":           {&up, lost, []string{`lost lost it does not answer []`}},
+		"silent":         {&up, silent, []string{`silent silent its heartbeat is missing: if that stays so, it is lost []`}},
+		"then lost":      {silent, lost, []string{`lost lost it does not answer []`}},
+		"heard again":    {silent, back, []string{`returned up it was silent for 1m0s []`}},
 		"back":           {lost, back, []string{`returned up it was lost for 1m0s []`}},
 		"its engine":     {&up, with(func(s *api.NodeState) { s.Ready, s.Reason = false, "EngineUnavailable" }), []string{`status_updated up  [ready="EngineUnavailable"]`}},
 		"its version":    {&up, with(func(s *api.NodeState) { s.Version = "2" }), []string{`status_updated up  [version="2"]`}},
