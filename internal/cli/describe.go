@@ -214,6 +214,9 @@ func describeHead(w plain, object api.Object, status api.WorkloadStatus, now tim
 		w.printf("  image %s\n        %s\n", status.Image, status.ImageID)
 	}
 	w.printf("  replicas %d wanted, %d running, %d ready, %d updated", status.Replicas, status.Running, status.Ready, status.Updated)
+	if status.Unknown > 0 {
+		w.printf(", %d unknown (their node does not answer)", status.Unknown)
+	}
 	if status.Frozen > 0 {
 		w.printf(", %d frozen", status.Frozen)
 	}

@@ -84,10 +84,19 @@ var workloadTable = table{
 		state, message := stateOf(object, status)
 		message, _, _ = strings.Cut(message, "\n")
 		return []string{
-			fmt.Sprintf("%d/%d", status.Ready, status.Replicas), fmt.Sprint(status.Updated), dash(status.Release), state,
+			replicasText(status), fmt.Sprint(status.Updated), dash(status.Release), state,
 			age(object.Metadata.CreatedAt, now),
 		}, []string{dash(status.Image), fmt.Sprint(object.Metadata.Generation), autoscaleText(object, status), dash(message)}
 	},
+}
+
+// replicasText says how many pods are ready, and of how many that is not known: their node is silent.
+func replicasText(status api.WorkloadStatus) string {
+	text := fmt.Sprintf("%d/%d", status.Ready, status.Replicas)
+	if status.Unknown > 0 {
+		text += fmt.Sprintf(", %d unknown", status.Unknown)
+	}
+	return text
 }
 
 var ingressTable = table{

@@ -97,6 +97,8 @@ func withStatus(snap records.Snapshot, object api.Object) api.Object {
 	case *api.WorkloadStatus:
 		status := *value
 		status.Autoscale = snap.AutoscaleStatus(object.Ref()).Value
+		status.Unknown = unknownPods(snap, object.Ref())
+		status.Ready = max(status.Ready-status.Unknown, 0)
 		object.Status, _ = json.Marshal(status)
 	default:
 		object.Status, _ = json.Marshal(value)

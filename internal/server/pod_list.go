@@ -75,6 +75,27 @@ func frozenSlots(snap records.Snapshot, owner api.Ref) map[string]bool {
 	return slots
 }
 
+// unknownPods counts the pods of an object that were ready when their node was last heard of, which is silent and not lost yet: what
+// is lost, the object's controller counts no more.
+func unknownPods(snap records.Snapshot, owner api.Ref) (count int) {
+	for _, task := range snap.TasksOf(owner) {
+		t := task.Value
+		if t.Desired != api.DesiredRunning || t.Role != api.RoleMain || !silent(snap, t.Node) {
+			continue
+		}
+		if state := snap.NodeState(t.Node); state.Exists() && state.Value.State == api.NodeLost {
+			continue
+		}
+		if status := snap.TaskStatus(t.ID); status.Exists() && status.Value.Ready && !status.Value.CrashLoop {
+			count++
+		}
+	}
+	return count
+}
+
+// silent reports whether a node has no heartbeat.
+func silent(snap records.Snapshot, node string) bool { return snap.Node(node).Exists() && !snap.Alive(node) }
+
 // podOf returns a pod from its task and the task's status.
 func podOf(snap records.Snapshot, t *api.Task, frozen bool) api.Pod {
 	pod := api.Pod{Name: t.ContainerName(), Kind: t.Kind, Scope: t.Scope, Resource: t.Name, Slot: t.Slot, Task: t.ID,
@@ -91,7 +112,7 @@ func podOf(snap records.Snapshot, t *api.Task, frozen bool) api.Pod {
 		observe(&pod, status.Value)
 		pod.Settling = t.Kind.TimeBoxed() && t.Monitor != "" && t.Desired == api.DesiredRunning && !status.Value.Steady
 	}
-	if pod.Live() && snap.Node(t.Node).Exists() && !snap.Alive(t.Node) {
+	if pod.Live() && silent(snap, t.Node) {
 		pod.Ready, pod.Reason, pod.Message = false, api.ReasonNodeLost, "node "+t.Node+" does not answer; this is what it said last"
 	}
 	return pod

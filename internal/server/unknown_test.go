@@ -1,0 +1,45 @@
+package server_test
+
+import (
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/records"
+)
+
+// TestPodsOfASilentNodeAreUnknown: from its last heartbeat until it is lost, when the controller counts them no more, they are
+// not among those that are ready.
+func TestPodsOfASilentNodeAreUnknown(t *testing.T) {
+	w := newWorld(t)
+	for _, id := range []string{"n1", "n2"} {
+		w.put(records.NodeKey(id), api.NodeStatus{ID: id, Ready: true})
+		w.put(records.NodeStateKey(id), api.NodeState{State: api.NodeUp})
+	}
+	w.put(records.AliveKey("n2"), "now")
+	w.apply("web", `{"image":"a","replicas":3}`)
+	w.running("web", "a", true)
+	w.running("web", "b", false) // what isn't ready anyway is no more unknown than before
+	other := w.running("web", "c", true)
+	other.Node = "n2"
+	w.put(records.TaskKey(other.ID), other)
+	w.put(records.StatusKey(ref("web")), api.WorkloadStatus{Replicas: 3, Ready: 2})
+	want := func(when string, ready, unknown int) {
+		t.Helper()
+		object, err := w.client.Object(t.Context(), ref("web"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, err := api.DecodeStatus[api.WorkloadStatus](object)
+		if err != nil || status.Ready != ready || status.Unknown != unknown {
+			t.Errorf("%s: %d ready, %d unknown, %v; want %d and %d", when, status.Ready, status.Unknown, err, ready, unknown)
+		}
+	}
+	want("n1 is silent", 1, 1)
+	w.put(records.StatusKey(ref("web")), api.WorkloadStatus{Replicas: 3, Ready: 1})
+	w.put(records.NodeStateKey("n1"), api.NodeState{State: api.NodeLost})
+	want("n1 is lost", 1, 0)
+	w.put(records.StatusKey(ref("web")), api.WorkloadStatus{Replicas: 3, Ready: 2})
+	w.put(records.NodeStateKey("n1"), api.NodeState{State: api.NodeUp})
+	w.put(records.AliveKey("n1"), "now")
+	want("n1 answers", 2, 0)
+}
