@@ -27,6 +27,8 @@ type placed struct {
 	result api.ObjectResult
 	// tree is the source that came with it; empty if none did.
 	tree string
+	// refused is why the person who applies may not declare it.
+	refused refusals
 	// withdrawn: the apply does not name it, and takes back the fields that its manager set.
 	withdrawn bool
 	// released: the apply does not name it, and its manager gives up the fields that it set; they stay.
@@ -61,6 +63,7 @@ func (s *Service) prepareApply(
 	}
 	found := &faults{}
 	claimed := claims{}
+	var refused refusals
 	for _, object := range objects {
 		stored := snap.Object(object.Ref())
 		if stored.Exists() && stored.Value.Metadata.Deleting() {
@@ -74,6 +77,10 @@ func (s *Service) prepareApply(
 		}
 		checkFixed(snap, p.stored, p.next, found)
 		decided.placed = append(decided.placed, p)
+		refused = append(refused, p.refused...)
+	}
+	if err := refused.err(); err != nil {
+		return nil, err
 	}
 	pruned, err := s.prune(snap, decided, objects, opts, now)
 	if err != nil {
@@ -129,15 +136,17 @@ func (s *Service) place(
 	}
 	result.Conflicts = lasting(snap, result.Conflicts)
 	changed := len(result.Changes) > 0 || object.Tree() != "" && object.Tree() != next.Tree()
+	var refused refusals
 	if opts.confined() && changed { // what a user, or an admin, added to it must not run another program
-		if fault := opts.rights.Refuse(next); fault != nil {
-			return placed{}, opts.refused(fault)
-		}
+		refused = refusalsOf(opts.rights, next)
+	}
+	if len(refused) > 0 && opts.rights.Person == "" {
+		return placed{}, refused[0].fault
 	}
 	if !opts.DryRun {
 		opts.refuse(object.Ref(), object.Spec, result.Conflicts, found)
 	}
-	return placed{stored: stored, next: next, result: result, tree: object.Tree()}, nil
+	return placed{stored: stored, next: next, result: result, tree: object.Tree(), refused: refused}, nil
 }
 
 // put adds the result of each object to the decision, and the write unless it is stored like that already.

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/source"
@@ -27,25 +28,25 @@ func RightsOf(ctx context.Context) source.Rights {
 // an object counts only if the apply changes it.
 func CheckRights(ctx context.Context, objects []api.Object) error {
 	rights := RightsOf(ctx)
+	var all refusals
 	for _, object := range objects {
 		if rights.Trusted {
 			break
 		}
 		if fault := rights.RefuseScope(object); fault != nil {
-			return forbid(fault)
+			all = append(all, refusal{object.Ref(), fault})
 		}
 	}
-	return nil
+	return all.err()
 }
 
 // checkProgram returns an error if a person may not have an object run another program.
 func checkProgram(ctx context.Context, object api.Object) error {
-	if rights := RightsOf(ctx); !rights.Trusted {
-		if fault := rights.Refuse(object); fault != nil {
-			return forbid(fault)
-		}
+	rights := RightsOf(ctx)
+	if rights.Trusted {
+		return nil
 	}
-	return nil
+	return refusalsOf(rights, object).err()
 }
 
 // checkPruned returns an error if an apply of a person would delete what the person may not declare.
@@ -61,12 +62,36 @@ func (o ApplyOptions) checkPruned(pruned []records.Read[api.Object]) error {
 	return nil
 }
 
-// refused returns the error of an apply that its source, or its person, may not make.
-func (o ApplyOptions) refused(fault *source.Error) error {
-	if o.rights.Person == "" {
-		return fault
+// refusal is a reason for which a person may not declare an object.
+type refusal struct {
+	ref   api.Ref
+	fault *source.Error
+}
+
+// refusals are all reasons of an apply: who has to ask an admin should have to ask once.
+type refusals []refusal
+
+func refusalsOf(rights source.Rights, object api.Object) (all refusals) {
+	for _, fault := range rights.RefuseAll(object) {
+		all = append(all, refusal{object.Ref(), fault})
 	}
-	return forbid(fault)
+	return all
+}
+
+// err returns the error that says all of them; nil if there are none.
+func (r refusals) err() error {
+	switch len(r) {
+	case 0:
+		return nil
+	case 1:
+		return forbid(r[0].fault)
+	}
+	found := &faults{}
+	for _, one := range r {
+		detail := strings.TrimLeft(strings.TrimPrefix(one.fault.Message, one.ref.String()), ": ")
+		found.add(Forbidden, one.ref, "", one.fault.Next, "%s", detail)
+	}
+	return found.err(plural(found.count, "refusal") + "; nothing was stored" + listed(found.count))
 }
 
 // forbid returns the error of what only an admin may do.

@@ -4,9 +4,39 @@ import (
 	"context"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/source"
 )
+
+// TestADeployerLearnsAllRefusalsAtOnce: of every object, by what is in it and by its kind and scope.
+func TestADeployerLearnsAllRefusalsAtOnce(t *testing.T) {
+	w := newWorld(t)
+	carol := WithRights(t.Context(), source.Rights{Person: "carol is deployer of prod", Scopes: []string{"prod"}})
+	_, err := w.service.Apply(carol, []api.Object{
+		deployment("prod", "web", `{"image":"web:1","volumes":["/:/host"],"devices":["/dev/sda:/dev/sda"],"env_from":["other/web"]}`),
+		deployment("prod", "api", `{"image":"api:1","cap_add":["NET_ADMIN"]}`), deployment("prod", "fine", `{"image":"fine:1"}`),
+	}, ApplyOptions{})
+	refused := wantReason(t, err, Forbidden)
+	var got []string
+	for _, fault := range refused.Errors {
+		got = append(got, fault.Object+": "+fault.Detail)
+	}
+	const who = ", and carol is deployer of prod"
+	want := []string{
+		"deployment/prod/web: volumes reaches the host" + who,
+		"deployment/prod/web: devices reaches the host" + who, "deployment/prod/web: env_from[0] names the scope other" + who,
+		"deployment/prod/api: cap_add reaches the host" + who,
+	}
+	if diff := cmp.Diff(want, got); diff != "" || refused.Detail != "4 refusals; nothing was stored" {
+		t.Errorf("%s (-want +got):\n%s", refused.Detail, diff)
+	}
+	err = CheckRights(carol, []api.Object{deployment("other", "web", `{}`), {Kind: api.KindSink, Scope: api.Unscoped, Name: "log"}})
+	if refused = wantReason(t, err, Forbidden); len(refused.Errors) != 2 || refused.Errors[1].Detail != "concerns the whole cluster"+who {
+		t.Errorf("%+v", refused)
+	}
+}
 
 // TestADeployerChangesNoProgramOfAnAdmin: another source of what an admin lets reach the host is another program there, sent
 // with an apply or alone. What reaches no host may be built.

@@ -11,19 +11,22 @@ import (
 
 // refuseForeign refuses an object that names something of a scope outside of the source's: whose config or files it
 // would read, or which it would keep from being deleted. Assets without a scope are for all.
-func (r Rights) refuseForeign(object api.Object, spec api.WorkloadSpec) *Error {
+func (r Rights) refuseForeign(object api.Object, spec api.WorkloadSpec) (all []*Error) {
+	seen := map[named]bool{}
 	for _, named := range namedBy(object, spec) {
 		switch {
+		case seen[named]:
 		case r.covers(named.scope) || named.asset && named.scope == api.Unscoped:
 		case r.Person != "":
-			return r.untrusted("", "%s: %s names the scope %s", object.Ref(), named.field, named.scope)
+			all = append(all, r.untrusted("", "%s: %s names the scope %s", object.Ref(), named.field, named.scope))
 		default:
-			return notAllowed("refer only to the source's own scopes; or add the scope to scopes of the sync, or set trusted",
+			all = append(all, notAllowed("refer only to the source's own scopes; or add the scope to scopes of the sync, or set trusted",
 				"%s: %s names the scope %s, and the source is not trusted with it",
-				object.Ref(), named.field, named.scope)
+				object.Ref(), named.field, named.scope))
 		}
+		seen[named] = true
 	}
-	return nil
+	return all
 }
 
 // named is a scope that a field of an object names.

@@ -79,10 +79,10 @@ func isHostFolder(entry string) bool {
 	return err != nil || !volume.Named() && !api.AssetMount(entry)
 }
 
-// isForeignVolume reports whether an entry of volumes is a volume that is not certainly the scope's. Names of volumes
+// isForeignVolume reports whether an entry of volumes is a volume, no folder, that is not certainly the scope's. Names of volumes
 // are the engine's, without a scope; a scope has no dot, so <scope>. begins names of no other one.
 func isForeignVolume(entry, scope string) bool {
-	return !api.AssetMount(entry) && !strings.HasPrefix(entry, scope+".")
+	return !api.AssetMount(entry) && !isHostFolder(entry) && !strings.HasPrefix(entry, scope+".")
 }
 
 // isForeignNetwork reports whether a name is that of a network of the engine, other than the one that every container

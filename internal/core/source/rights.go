@@ -40,18 +40,26 @@ func notAllowed(next, format string, args ...any) *Error {
 
 // Refuse returns why the source may not declare an object; nil if it may.
 func (r Rights) Refuse(object api.Object) *Error {
+	if all := r.RefuseAll(object); len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}
+
+// RefuseAll returns everything for which the source may not declare an object.
+func (r Rights) RefuseAll(object api.Object) (all []*Error) {
 	if fault := r.refuseKind(object); fault != nil {
-		return fault
+		return []*Error{fault}
 	}
 	var spec api.WorkloadSpec
 	if object.Kind.HasContainers() {
 		var err error
 		if spec, err = api.DecodeWorkload(object.Kind, object.Spec); err != nil {
-			return NewFault(api.ReasonInvalidManifests, "correct the manifest", "%s: %s", object.Ref(), err)
+			return []*Error{NewFault(api.ReasonInvalidManifests, "correct the manifest", "%s: %s", object.Ref(), err)}
 		}
 		if r.Person == "" && (spec.Build != nil || spec.Image == "") {
-			return notAllowed("build the image elsewhere, push it to a registry, and name it in image",
-				"%s is built from source, and a sync builds nothing", object.Ref())
+			return []*Error{notAllowed("build the image elsewhere, push it to a registry, and name it in image",
+				"%s is built from source, and a sync builds nothing", object.Ref())}
 		}
 	}
 	if r.Trusted {
@@ -59,18 +67,18 @@ func (r Rights) Refuse(object api.Object) *Error {
 	}
 	for _, p := range privileges {
 		if p.uses(r.withoutHostPaths(spec), object.Scope) {
-			return r.untrusted(p.next, "%s: %s %s", object.Ref(), p.field, p.does)
+			all = append(all, r.untrusted(p.next, "%s: %s %s", object.Ref(), p.field, p.does))
 		}
 	}
 	if host := hosts.Broad(object); host != "" {
-		return r.untrusted("name the domain that is yours, such as *.shop"+host[1:]+"; or have an admin apply it",
-			"%s: host %s claims the names of a whole public domain", object.Ref(), host)
+		all = append(all, r.untrusted("name the domain that is yours, such as *.shop"+host[1:]+"; or have an admin apply it",
+			"%s: host %s claims the names of a whole public domain", object.Ref(), host))
 	}
 	if at := publicListen(object); at != "" {
-		return r.untrusted("listen at 127.0.0.1; declare a host instead of listen; or set trusted",
-			"%s: listen %s takes a port that others reach of every node", object.Ref(), at)
+		all = append(all, r.untrusted("listen at 127.0.0.1; declare a host instead of listen; or set trusted",
+			"%s: listen %s takes a port that others reach of every node", object.Ref(), at))
 	}
-	return r.refuseForeign(object, spec)
+	return append(all, r.refuseForeign(object, spec)...)
 }
 
 // untrusted returns the fault of what only a trusted source, or an admin, may do.
