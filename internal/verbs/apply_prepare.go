@@ -43,6 +43,15 @@ func (d *applyDecision) merged() []api.Object {
 	return out
 }
 
+// refused returns why the person who applies may not declare the objects; nil if the person may.
+func (d *applyDecision) refused() error {
+	var all refusals
+	for _, p := range d.placed {
+		all = append(all, p.refused...)
+	}
+	return all.err()
+}
+
 func (d *applyDecision) transaction() *records.Txn { return d.txn }
 
 func (d *applyDecision) written() []api.Ref {
@@ -63,7 +72,6 @@ func (s *Service) prepareApply(
 	}
 	found := &faults{}
 	claimed := claims{}
-	var refused refusals
 	for _, object := range objects {
 		stored := snap.Object(object.Ref())
 		if stored.Exists() && stored.Value.Metadata.Deleting() {
@@ -77,9 +85,8 @@ func (s *Service) prepareApply(
 		}
 		checkFixed(snap, p.stored, p.next, found)
 		decided.placed = append(decided.placed, p)
-		refused = append(refused, p.refused...)
 	}
-	if err := refused.err(); err != nil {
+	if err := decided.refused(); err != nil {
 		return nil, err
 	}
 	pruned, err := s.prune(snap, decided, objects, opts, now)
