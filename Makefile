@@ -76,8 +76,10 @@ MEMORY_PACKAGES := $$({ printf '$(MODULE)/internal/%s\n' $(LONGEST); go list -ta
 MACHINE_PACKAGES := $$(go list -tags integration ./... | grep -vE '$(SHARED)' | grep -E '$(MACHINE)' | xargs)
 SHARED_PACKAGES := $$(go list -tags integration ./... | grep -E '$(SHARED)' | grep -vE '$(HOSTS)' | xargs)
 HOSTS_PACKAGES := $$(go list -tags integration ./... | grep -E '$(HOSTS)' | xargs)
-# Stories wait more than they compute, so more of a package run at a time than there are processors.
+# Stories wait more than they compute, so more of a package run at a time than there are processors; fewer of those with servers of
+# their own, each with an etcd.
 WAITING := -parallel 5
+SERVERS := -parallel 3
 
 # What waits runs one group after the other: side by side they starve each other, and an etcd that gets no processor for seconds
 # loses its leases. What computes takes what the second group leaves of the processors.
@@ -95,7 +97,7 @@ test-pure: ## run the tests that run no program, without a second try; unchanged
 
 .PHONY: test-memory
 test-memory: ## run the tests of the server, the agent and the store, and those that run programs, without a second try
-	@$(call gotestsum,test-memory,$(MEMORY_PACKAGES),,-p 2 -count=1 -tags integration)
+	@$(call gotestsum,test-memory,$(MEMORY_PACKAGES),,-p 2 -count=1 $(SERVERS) -tags integration)
 
 .PHONY: test-machine
 test-machine: ## run the tests that consist of connections and programs of this machine

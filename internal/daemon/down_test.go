@@ -68,6 +68,7 @@ const (
 // TestAMachineThatRunsAfterAll: an ordinal of a machine that was said to be off, or was taken out, runs elsewhere at once. The
 // machine ran all the time: when it answers, or joins again, its container goes, and the ordinal stays where it is.
 func TestAMachineThatRunsAfterAll(t *testing.T) {
+	t.Parallel()
 	for name, say := range map[string]func(*client.Client) (api.NodeDownResult, error){
 		"said to be off": func(c *client.Client) (api.NodeDownResult, error) {
 			return c.ConfirmNodeDown(t.Context(), "worker", false)

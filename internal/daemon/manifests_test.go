@@ -113,6 +113,7 @@ func (r *running) wantDeployed(when, want string) {
 // TestAFolderOfManifestsIsKeptApplied follows a folder that --manifests names: applied, changed, broken, repaired, a file
 // removed, something deleted by hand, the folder unreadable and gone, the flag left out and back.
 func TestAFolderOfManifestsIsKeptApplied(t *testing.T) {
+	t.Parallel()
 	m, folder := newMachine(t), t.TempDir()
 	for _, image := range []string{"web:1", "web:2", "api:1"} {
 		m.engine.AddImage(image)

@@ -54,6 +54,7 @@ func (r *running) labIs(name string, phase api.LabPhase, reason string) (status 
 // that was due begins by itself, be it PENDING, between two tries or RUNNING in the backup: each has run since. One whose instant
 // is still to come waits for it.
 func TestRestoredLabs(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := newMachine(t)
 	var freed atomic.Bool

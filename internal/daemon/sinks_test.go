@@ -124,6 +124,7 @@ func (r *running) create(names ...string) (events []string) {
 // TestSinksAcrossCrashes: over a real store, a server that dies right after sending, one that dies while a receiver is down,
 // and one that runs to the end deliver everything in order. What comes twice has the same id.
 func TestSinksAcrossCrashes(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t)
 	onEtcd := func(faults *fault.Points) *running {
 		return m.startWith(func(o *Options) { o.Store, o.AroundStore, o.AroundRuntime = nil, faults.Store, faults.Runtime })

@@ -25,6 +25,7 @@ import (
 // containers, and reports what it set aside. The same holds for a damaged record of one container and a damaged status
 // of another.
 func TestStraysKeepNothingFromStarting(t *testing.T) {
+	t.Parallel()
 	s := newSurvivor(t, buildTend(t), "store.cluster.found.before:99")
 	s.use()
 	before := s.processes("web-v1")

@@ -34,6 +34,7 @@ func (u unread) List(ctx context.Context, prefix string, opts store.ListOptions)
 // TestNothingIsAnsweredBeforeTheStoreIsRead: a server that was started again and hasn't read its store yet knows neither who was
 // removed nor whose a name is. So it answers no machine: one that was removed gets nothing, and no name is taken over.
 func TestNothingIsAnsweredBeforeTheStoreIsRead(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t)
 	r := m.startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()
 	token, err := r.client.JoinToken(t.Context(), api.JoinTokenRequest{Uses: 3})
