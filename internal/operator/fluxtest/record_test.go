@@ -115,7 +115,7 @@ func (r *recorder) add(live *unstructured.Unstructured) {
 	}
 }
 
-// caughtUp waits until the recorder has seen what the objects say now.
+// caughtUp waits until Flux rests, and the recorder has seen what the objects say then.
 func (r *recorder) caughtUp() {
 	r.w.Helper()
 	kubetest.Eventually(r.w, "the recorder", func(ctx context.Context) error {
@@ -129,6 +129,9 @@ func (r *recorder) caughtUp() {
 			latest := r.latest[kind.Kind]
 			r.mu.Unlock()
 			for _, live := range list.Items {
+				if err := rests(&live); err != nil {
+					return err
+				}
 				if said := plain(kubetest.SaidOf(&live), r.w.namespace); len(said.Conditions) > 0 && !reflect.DeepEqual(said, latest) {
 					return fmt.Errorf("%s says %+v, the recorder has %+v", kind.Kind, said, latest)
 				}
@@ -136,6 +139,21 @@ func (r *recorder) caughtUp() {
 		}
 		return nil
 	})
+}
+
+// rests returns an error while Flux is at work on an object. What failed rests, though Flux tries it again.
+func rests(live *unstructured.Unstructured) error {
+	if suspended, _, _ := unstructured.NestedBool(live.Object, "spec", "suspend"); suspended {
+		return nil
+	}
+	said, is := kubetest.SaidOf(live), map[string]string{}
+	for _, c := range said.Conditions {
+		is[c.Type] = c.Status
+	}
+	if is["Ready"] == "False" || is["Ready"] == "True" && is["Reconciling"] != "True" && said.Lag == 0 {
+		return nil
+	}
+	return fmt.Errorf("Flux is at work on %s %s: %+v", live.GetKind(), live.GetName(), said)
 }
 
 // step ends a step of the story: all that Flux has said since the one before belongs to it. The last status of each kind must be

@@ -39,7 +39,7 @@ func (s *Server) StartFlux(authority []byte) error {
 	}
 	for name, more := range map[string][]string{
 		sourceController: {"--storage-path=" + storage, "--storage-addr=" + artifacts, "--storage-adv-addr=" + artifacts},
-		helmController:   {},
+		helmController:   {"--requeue-dependency=2s"}, // a chart that is not ready is looked at again
 	} {
 		binary := filepath.Join(root, "bin", "flux", name)
 		if _, err := os.Stat(binary); err != nil {
