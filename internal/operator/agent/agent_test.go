@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -79,6 +80,34 @@ func TestAPassingError(t *testing.T) {
 		other.Payload = fmt.Appendf(nil, `{"apiVersion":%q,"kind":"Operation","metadata":{"name":"backup","namespace":"org"},"spec":{}}`, api.OpsAPIVersion)
 		b.plane.give(applyJob("j1", "k1", "1"), other)
 		b.want(time.Second, "the others do not wait", "j1/ack; j1/status apply it: the API server could not say: too many requests; o1/ack; o1/status applied, not ready yet")
+	})
+}
+
+// TestABatchIsRememberedOnce: the jobs of one answer take one write of the keys, and are done again if that fails.
+func TestABatchIsRememberedOnce(t *testing.T) {
+	inBench(t, func(b *bench) {
+		var batch []pull.Job
+		for i := range 20 {
+			job := applyJob(fmt.Sprint("j", i), fmt.Sprint("k", i), "1")
+			job.Payload = bytes.ReplaceAll(job.Payload, []byte(`"cloud"`), fmt.Appendf(nil, `"cloud-%d"`, i))
+			batch = append(batch, job)
+		}
+		b.keys.fail = errors.New("no space")
+		b.plane.give(batch...)
+		time.Sleep(500 * time.Millisecond)
+		synctest.Wait()
+		if said := b.plane.take(); b.cluster.applies != 20 || strings.Contains(said, "status") {
+			b.Errorf("%d applies, and of what is not remembered is said: %s", b.cluster.applies, said)
+		}
+		b.keys.mu.Lock()
+		b.keys.fail = nil
+		b.keys.mu.Unlock()
+		b.plane.give(batch...)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if said := b.plane.take(); b.keys.saves != 1 || strings.Count(said, "applied, not ready yet") < 20 {
+			b.Errorf("%d writes; said: %s", b.keys.saves, said)
+		}
 	})
 }
 

@@ -81,6 +81,8 @@ type texts struct {
 	mu   sync.Mutex
 	text []byte
 	fail error
+	// saves counts the writes.
+	saves int
 }
 
 func (x *texts) Load(context.Context) ([]byte, error) {
@@ -96,6 +98,7 @@ func (x *texts) Save(_ context.Context, text []byte) error {
 		return x.fail
 	}
 	x.text = text
+	x.saves++
 	return nil
 }
 

@@ -41,31 +41,59 @@ func (a *Agent) poll(ctx context.Context, resume bool) (more bool, err error) {
 		return err
 	})
 	var passing error
+	var done []*tracked
 	for i := 0; err == nil && i < len(jobs); i++ {
 		more = more || !a.isTracked(jobs[i].ID)
-		if err = a.do(ctx, jobs[i]); errors.Is(err, ErrPassing) {
+		var one *tracked
+		if one, err = a.do(ctx, jobs[i]); errors.Is(err, ErrPassing) {
 			passing, err = err, nil // it comes again; the others do not wait for it
 		}
+		if one != nil {
+			done = append(done, one)
+		}
 	}
-	if err == nil {
-		err = passing
+	for _, failed := range []error{a.remember(ctx, done), passing} {
+		if err == nil {
+			err = failed
+		}
 	}
 	return more, err
 }
 
-// do acknowledges a job, does it, remembers its key, and sends its result or has it tracked. An error means that the job comes again.
-func (a *Agent) do(ctx context.Context, job pull.Job) error {
+// remember stores the keys of jobs that were done, all in one write, and has them tracked. If that fails they come again, and are done
+// again: that changes nothing.
+func (a *Agent) remember(ctx context.Context, done []*tracked) error {
+	if len(done) == 0 {
+		return nil
+	}
+	keys := make([]string, len(done))
+	for i, t := range done {
+		keys[i] = t.job.IdempotencyKey
+	}
+	if err := a.Keys.Remember(ctx, keys...); err != nil {
+		return err
+	}
+	for _, t := range done {
+		a.intents.done(t.job.IdempotencyKey, t.task)
+		a.track(t.job, t.task, t.applied)
+	}
+	return nil
+}
+
+// do acknowledges a job and does it. It returns one that was done now, and is to be remembered; of any other one it has sent the
+// result. An error means that the job comes again.
+func (a *Agent) do(ctx context.Context, job pull.Job) (*tracked, error) {
 	err := a.request(ctx, func(token string) error { return a.client.Acknowledge(ctx, token, job.ID) })
 	switch statusOf(err) {
 	case http.StatusNotFound, http.StatusConflict:
-		return nil // another job has taken its place, or it has a result
+		return nil, nil // another job has taken its place, or it has a result
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a.Taken(job)
 	if !job.ExpiresAt.IsZero() && !a.Now().Before(job.ExpiresAt) {
-		return a.finish(ctx, job, pull.Result{Outcome: pull.OutcomeNoop, Error: pull.ErrorExpired})
+		return nil, a.finish(ctx, job, pull.Result{Outcome: pull.OutcomeNoop, Error: pull.ErrorExpired})
 	}
 	var task task
 	if err = a.Verify(ctx, job); err == nil {
@@ -73,36 +101,31 @@ func (a *Agent) do(ctx context.Context, job pull.Job) error {
 	}
 	switch {
 	case errors.Is(err, ErrPassing):
-		return err
+		return nil, err
 	case err != nil:
-		return a.finish(ctx, job, pull.Result{Outcome: pull.OutcomeFailed, Error: err.Error()})
+		return nil, a.finish(ctx, job, pull.Result{Outcome: pull.OutcomeFailed, Error: err.Error()})
 	}
 	done, err := a.Keys.Done(ctx, job.IdempotencyKey)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if done {
-		return a.repeat(ctx, job, task)
+		return nil, a.repeat(ctx, job, task)
 	}
 	applied, err := task.run(ctx, a.Applier)
 	var conflict *ConflictError
 	switch {
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return nil, ctx.Err()
 	case errors.Is(err, ErrPassing):
 		a.sayPassing(ctx, job, err)
-		return err
+		return nil, err
 	case errors.As(err, &conflict):
-		return a.finish(ctx, job, pull.Result{Outcome: pull.OutcomeConflict, Error: err.Error()})
+		return nil, a.finish(ctx, job, pull.Result{Outcome: pull.OutcomeConflict, Error: err.Error()})
 	case err != nil:
-		return a.finish(ctx, job, pull.Result{Outcome: pull.OutcomeFailed, Error: err.Error()})
+		return nil, a.finish(ctx, job, pull.Result{Outcome: pull.OutcomeFailed, Error: err.Error()})
 	}
-	if err := a.Keys.Remember(ctx, job.IdempotencyKey); err != nil {
-		return err // it comes again, and is done again: that changes nothing
-	}
-	a.intents.done(job.IdempotencyKey, task)
-	a.track(job, task, applied)
-	return nil
+	return &tracked{job: job, task: task, applied: applied}, nil
 }
 
 // sayPassing reports why a job is not done yet. A failure to report changes nothing.

@@ -44,16 +44,19 @@ func (k *Keys) Done(ctx context.Context, key string) (bool, error) {
 	return slices.ContainsFunc(k.keys, func(d doneKey) bool { return d.Key == short(key) }), nil
 }
 
-// Remember stores a key. Keys that are old, and the oldest of too many, are dropped.
-func (k *Keys) Remember(ctx context.Context, key string) error {
+// Remember stores keys. Keys that are old, and the oldest of too many, are dropped.
+func (k *Keys) Remember(ctx context.Context, keys ...string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err := k.load(ctx); err != nil {
 		return err
 	}
 	now := k.now().UTC()
-	next := slices.DeleteFunc(slices.Clone(k.keys), func(d doneKey) bool { return d.Key == short(key) || now.Sub(d.At) > keyAge })
-	next = append(next, doneKey{short(key), now})
+	next := slices.DeleteFunc(slices.Clone(k.keys), func(d doneKey) bool { return now.Sub(d.At) > keyAge })
+	for _, key := range keys {
+		next = slices.DeleteFunc(next, func(d doneKey) bool { return d.Key == short(key) })
+		next = append(next, doneKey{short(key), now})
+	}
 	next = next[max(len(next)-maxKeys, 0):]
 	text, err := json.Marshal(next)
 	if err == nil {
