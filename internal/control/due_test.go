@@ -2,6 +2,7 @@ package control_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/recovery"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/view"
 )
@@ -67,6 +69,29 @@ func TestOneBadObjectHidesNoOther(t *testing.T) {
 				t.Errorf("%s, pass %d (-want +got):\n%s", name, round, diff)
 			}
 		}
+	}
+}
+
+// TestWhatPanicsIsAnError: a step that panics fails the dry run of its object, and what a change may concern besides the
+// changed object doesn't hide that.
+func TestWhatPanicsIsAnError(t *testing.T) {
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	s := deployments(t, "bad")
+	c := control.New(control.Deps{Snapshot: func() records.Snapshot { return s }}, control.Kind{
+		KindInfo: api.KindDeployment.Info(),
+		Step:     func(control.Observation) (control.Step, error) { panic("cannot decide") },
+		Reads:    []control.Input{func(records.Snapshot, view.Change) []api.Ref { panic("cannot say") }},
+	})
+	object := *s.Object(api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "bad"}).Value
+	var panicked *recovery.PanicError
+	if plan, err := c.Preview(s, object); !errors.As(err, &panicked) {
+		t.Errorf("the dry run is %v, %v", plan, err)
+	}
+	own := []engine.Key{control.Key(object.Ref())}
+	if diff := cmp.Diff(own, c.Affected(s, view.Change{New: &object})); diff != "" {
+		t.Error(diff)
 	}
 }
 

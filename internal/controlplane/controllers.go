@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"context"
+	"slices"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
@@ -24,13 +25,10 @@ import (
 )
 
 // Kinds are the kinds whose controllers need nothing but the store. A new kind is a folder and a line here.
-var Kinds = []func() control.Kind{
+var Kinds = slices.Concat([]func() control.Kind{
 	ingress.Kind,
 	network.Kind,
-	cluster.Clusters,
-	cluster.Instances,
-	cluster.Operations,
-}
+}, cluster.Kinds)
 
 // controllers returns the controllers of a term, which commit through a store, in the order they are started.
 func (p *Plane) controllers(commits records.Committer) []control.Controller {

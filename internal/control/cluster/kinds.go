@@ -10,8 +10,11 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// Clusters returns the kind of clusters. A cluster that falls silent is found by the pass over all of them.
-func Clusters() control.Kind {
+// Kinds are the rows of the table of kinds.
+var Kinds = []func() control.Kind{clusters, instances, operations}
+
+// clusters returns the kind of clusters. A cluster that falls silent is found by the pass over all of them.
+func clusters() control.Kind {
 	named := func(name string) []api.Ref {
 		return []api.Ref{{Kind: api.KindCluster, Scope: api.Unscoped, Name: name}}
 	}
@@ -31,11 +34,9 @@ func Clusters() control.Kind {
 	}
 }
 
-// Instances returns the kind of application instances.
-func Instances() control.Kind { return delivered(api.KindApplicationInstance) }
+func instances() control.Kind { return delivered(api.KindApplicationInstance) }
 
-// Operations returns the kind of operations.
-func Operations() control.Kind { return delivered(api.KindOperation) }
+func operations() control.Kind { return delivered(api.KindOperation) }
 
 // delivered returns a kind whose objects are delivered to clusters. A change concerns an object that its cluster reported,
 // and all objects of a cluster that changed.

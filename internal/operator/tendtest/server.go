@@ -38,8 +38,8 @@ func Start(ctx context.Context, t testing.TB, parts *sync.WaitGroup, now func() 
 	s.view = view.New(s.Store, view.Options{Decode: records.Decode, Indexes: records.Indexes})
 	parts.Go(func() { _ = s.view.Run(ctx) })
 	<-s.view.Synced()
-	for _, kind := range []control.Kind{controllers.Clusters(), controllers.Instances(), controllers.Operations()} {
-		c := control.New(control.Deps{Snapshot: s.Snapshot, Store: s.Store, Now: now}, kind)
+	for _, kind := range controllers.Kinds {
+		c := control.New(control.Deps{Snapshot: s.Snapshot, Store: s.Store, Now: now}, kind())
 		work := engine.New(engine.Options{
 			Name: c.Name(), Reconciler: c, Replay: c.Keys, Dirty: c.Dirty,
 			Synced: s.view.Synced(), Revision: s.view.Revision, WaitFor: s.view.WaitFor,
