@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"tend.dev/tend/internal/delay"
 )
 
 // waiting are the flags of commands that wait for the effect of their change.
@@ -28,12 +30,8 @@ func (w *waiting) check() error {
 
 // pause waits, or ends with the context.
 func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
+	if delay.For(ctx, d) != nil {
 		return context.Cause(ctx)
 	}
+	return nil
 }

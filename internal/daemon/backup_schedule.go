@@ -7,6 +7,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/controlplane"
 	"tend.dev/tend/internal/core/timetable"
+	"tend.dev/tend/internal/delay"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/secret"
 )
@@ -73,12 +74,8 @@ func (d *daemon) keepBackups(ctx context.Context, term *controlplane.Term) {
 			d.scheduledBackup(ctx, term)
 			wait = time.Second
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if delay.For(ctx, wait) != nil {
 			return
-		case <-timer.C:
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/delay"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
@@ -192,7 +193,7 @@ func (a *Auditor) write(ctx context.Context, calls []audited) {
 	op, err := a.op(calls)
 	for try := 0; err == nil && try < auditTries; try++ {
 		if try > 0 {
-			err = pause(ctx, time.Duration(try)*100*time.Millisecond)
+			err = delay.For(ctx, time.Duration(try)*100*time.Millisecond)
 		}
 		if err != nil {
 			break
@@ -209,17 +210,6 @@ func (a *Auditor) write(ctx context.Context, calls []audited) {
 		}
 	}
 	a.lost(calls, err)
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // lost logs calls that the store didn't take.

@@ -8,6 +8,7 @@ import (
 	"github.com/pires/go-proxyproto"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/delay"
 	"tend.dev/tend/internal/relay"
 )
 
@@ -80,12 +81,7 @@ func (l *led) connect(ctx context.Context) (net.Conn, error) {
 		if err == nil || ctx.Err() != nil || p.opts.Now().Add(pause).After(until) {
 			return to, err
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-		timer.Stop()
+		_ = delay.For(ctx, pause) // an attempt ends with it too
 		pause = min(2*pause, 200*time.Millisecond)
 	}
 }

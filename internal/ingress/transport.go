@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"time"
+
+	"tend.dev/tend/internal/delay"
 )
 
 // errNoPod means that a route has no ready pod, or that each of them was tried.
@@ -43,12 +45,7 @@ func (s *spread) RoundTrip(request *http.Request) (*http.Response, error) {
 		if err == nil || !unsent(err) || s.now().Add(pause).After(until) || request.Context().Err() != nil {
 			return response, err
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-request.Context().Done():
-		}
-		timer.Stop()
+		_ = delay.For(request.Context(), pause) // an attempt ends with it too
 		pause = min(2*pause, 200*time.Millisecond)
 		x.refresh()
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"tend.dev/tend/internal/delay"
 )
 
 // The pause before Keep runs a function again doubles from the first to the last.
@@ -42,12 +44,8 @@ func Keep(ctx context.Context, fn func(context.Context) error, attrs ...any) err
 		if !errors.As(err, &panicked) {
 			return err
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if delay.For(ctx, pause) != nil {
 			return nil
-		case <-timer.C:
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/access"
+	"tend.dev/tend/internal/delay"
 )
 
 // listenerKind is how the clients of a listener are known.
@@ -63,7 +64,7 @@ func (s *Server) refuseToken(on listenerKind, w http.ResponseWriter, r *http.Req
 	}
 	s.foreign(r, fault.Status)
 	if on == remoteListener {
-		delay(r.Context(), wrongTokenTime)
+		_ = delay.For(r.Context(), wrongTokenTime)
 		w.Header().Set("Connection", "close")
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="tend"`)

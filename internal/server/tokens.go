@@ -74,13 +74,3 @@ func (s *Server) endToken(ctx context.Context, in *tokenName) (api.AccessTokenIn
 
 // wrongTokenTime is how long an answer to a wrong token is kept back on the listener for other machines.
 const wrongTokenTime = time.Second
-
-// delay waits, unless the client leaves.
-func delay(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}

@@ -18,6 +18,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/source"
+	"tend.dev/tend/internal/delay"
 )
 
 // content is a file in memory.
@@ -63,12 +64,8 @@ func (s *Syncer) settled(ctx context.Context, spec api.SyncSpec) ([]content, err
 			return files, nil
 		}
 		before = revision
-		timer := time.NewTimer(s.Settle)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, ctx.Err()
+		if err := delay.For(ctx, s.Settle); err != nil {
+			return nil, err
 		}
 	}
 	return nil, errors.New("its files keep changing")

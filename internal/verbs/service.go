@@ -13,6 +13,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
 	"tend.dev/tend/internal/core/placement"
+	"tend.dev/tend/internal/delay"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/tracing"
@@ -180,14 +181,7 @@ func rest(ctx context.Context, try int) error {
 	if try == 0 {
 		return nil
 	}
-	timer := time.NewTimer(rand.N(time.Duration(try) * 2 * time.Millisecond))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return delay.For(ctx, rand.N(time.Duration(try)*2*time.Millisecond))
 }
 
 // note writes the audit line of a verb that changed something.

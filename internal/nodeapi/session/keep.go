@@ -8,6 +8,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
+	"tend.dev/tend/internal/delay"
 	"tend.dev/tend/internal/nodeapi"
 )
 
@@ -36,12 +37,7 @@ func Keep(ctx context.Context, dial func(context.Context) (net.Conn, error), fin
 		case ctx.Err() == nil:
 			log.Debug("the server can't be reached for logs and commands; tried again", "error", err)
 		}
-		timer := time.NewTimer(wait.NextBackOff())
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-		timer.Stop()
+		_ = delay.For(ctx, wait.NextBackOff()) // the loop sees the end of ctx
 	}
 	return nil
 }

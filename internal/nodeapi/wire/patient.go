@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/delay"
 )
 
 // A server that is asked for too much at once says when to come again: a client does so this often, and waits no longer than this.
@@ -32,12 +33,8 @@ func Patient(do func(*http.Request) (*http.Response, error)) func(*http.Request)
 					return nil, err
 				}
 			}
-			timer := time.NewTimer(max(wait, 0))
-			select {
-			case <-timer.C:
-			case <-request.Context().Done():
-				timer.Stop()
-				return nil, request.Context().Err()
+			if err := delay.For(request.Context(), wait); err != nil {
+				return nil, err
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/delay"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -28,7 +29,7 @@ func (r *Runtime) Build(ctx context.Context, spec runtime.BuildSpec, output func
 	failure := e.buildFailure
 	e.mu.Unlock()
 	output("Step 1/1 : pretend to build " + spec.Tags[0])
-	if err := sleep(ctx, e.delay(func(o Options) func() time.Duration { return o.BuildDelay })); err != nil {
+	if err := delay.For(ctx, e.delay(func(o Options) func() time.Duration { return o.BuildDelay })); err != nil {
 		return runtime.Image{}, err
 	}
 	if failure != nil {

@@ -125,17 +125,3 @@ func (e *Engine) delay(pick func(Options) func() time.Duration) time.Duration {
 	e.mu.Unlock()
 	return wait(draw)
 }
-
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

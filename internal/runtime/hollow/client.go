@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/delay"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/restart"
 )
@@ -96,7 +97,7 @@ func (r *Runtime) Create(ctx context.Context, spec runtime.ContainerSpec) (runti
 	if err := r.begin(ctx, "create", spec.Name); err != nil {
 		return runtime.Container{}, err
 	}
-	if err := sleep(ctx, r.engine.delay(func(o Options) func() time.Duration { return o.CreateDelay })); err != nil {
+	if err := delay.For(ctx, r.engine.delay(func(o Options) func() time.Duration { return o.CreateDelay })); err != nil {
 		return runtime.Container{}, err
 	}
 	var out runtime.Container
@@ -164,7 +165,7 @@ func (r *Runtime) Start(ctx context.Context, id string) error {
 	if err := r.begin(ctx, "start", id); err != nil {
 		return err
 	}
-	if err := sleep(ctx, r.engine.delay(func(o Options) func() time.Duration { return o.StartDelay })); err != nil {
+	if err := delay.For(ctx, r.engine.delay(func(o Options) func() time.Duration { return o.StartDelay })); err != nil {
 		return err
 	}
 	return r.with(ctx, id, func(e *Engine, c *container) error { return e.startLocked(c) })

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"tend.dev/tend/internal/delay"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -126,7 +127,7 @@ func (r *Runtime) Pull(ctx context.Context, reference string, progress func(perc
 	if progress != nil {
 		progress(0)
 	}
-	if err := sleep(ctx, r.engine.delay(func(o Options) func() time.Duration { return o.PullDelay })); err != nil {
+	if err := delay.For(ctx, r.engine.delay(func(o Options) func() time.Duration { return o.PullDelay })); err != nil {
 		return runtime.Image{}, err
 	}
 	image, err := r.engine.pull(reference)

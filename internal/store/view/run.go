@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"tend.dev/tend/internal/delay"
 	"tend.dev/tend/internal/store"
 )
 
@@ -26,7 +27,7 @@ func (v *View) Run(ctx context.Context) error {
 			backoff = firstBackoff
 		}
 		v.options.Logger.Warn("view lists the store again", "revision", v.Revision(), "error", err, "backoff", backoff)
-		if err := sleep(ctx, backoff/2+rand.N(backoff/2)); err != nil {
+		if err := delay.For(ctx, backoff/2+rand.N(backoff/2)); err != nil {
 			return err
 		}
 	}
@@ -108,15 +109,4 @@ func (v *View) unseen(seen map[string]struct{}) []staged {
 		}
 	}
 	return gone
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"tend.dev/tend/internal/delay"
 )
 
 // ReadOptions choose lines.
@@ -112,7 +114,7 @@ func (r *Reader) step() (Line, error) {
 		case !more:
 			return Line{}, io.EOF
 		default:
-			r.pause()
+			_ = delay.For(r.ctx, pollEvery)
 		}
 	}
 }
@@ -178,15 +180,6 @@ func (r *Reader) newer() []string {
 		}
 	}
 	return all
-}
-
-func (r *Reader) pause() {
-	timer := time.NewTimer(pollEvery)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-r.ctx.Done():
-	}
 }
 
 func (r *Reader) closeFile() {
