@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// AccessRole says what a person, or a program, may do with an access token. docs/people.md has the table.
+// AccessRole says what a person, or a program, may do with an access token. docs/operate/people.md has the table.
 type AccessRole string
 
 // The roles, the least first. A viewer reads; a deployer also changes the objects of its scopes; an admin may do everything.

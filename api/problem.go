@@ -20,7 +20,7 @@ type Problem struct {
 // HeaderRequestID is the header with the id of a request: each answer has it, and a request may.
 const HeaderRequestID = "X-Request-ID"
 
-// ProblemType begins the type of a problem that has a name: docs/errors has a page for each.
+// ProblemType begins the type of a problem that has a name: docs/use/errors has a page for each.
 const ProblemType = "https://tend.dev/errors/"
 
 // Error makes a Problem an error whose text is fit for a terminal.

@@ -1,7 +1,7 @@
 package api
 
 // Reasons are CamelCase words for the state of something: in conditions, of pods, runs and nodes. Programs may compare them;
-// docs/reasons.md lists them.
+// docs/use/reasons.md lists them.
 
 // Reasons of workloads: deployments and statefulsets, in their conditions.
 const (

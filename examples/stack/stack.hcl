@@ -1,4 +1,4 @@
-# A web server with its database, migration, secret, TLS and a nightly report. docs/tutorial.md goes through it.
+# A web server with its database, migration, secret, TLS and a nightly report. docs/use/tutorial.md goes through it.
 
 statefulset "shop" "db" {
   image   = "tend-stack:1"

@@ -16,16 +16,16 @@ import (
 func TestEveryPackageSaysWhatItIs(t *testing.T) { report(t, undocumented(sources(t))) }
 
 func TestEveryMetricIsDocumented(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs/metrics.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs/operate/metrics.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	report(t, metricFaults(sources(t), string(page)))
 }
 
-// TestEveryProblemHasItsPage: the type of an error leads to a page below docs/errors, and each page is some error's.
+// TestEveryProblemHasItsPage: the type of an error leads to a page below docs/use/errors, and each page is some error's.
 func TestEveryProblemHasItsPage(t *testing.T) {
-	pages, err := filepath.Glob(filepath.Join(root, "docs/errors/*.md"))
+	pages, err := filepath.Glob(filepath.Join(root, "docs/use/errors/*.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestEveryProblemHasItsPage(t *testing.T) {
 			have[name] = true
 		}
 	}
-	report(t, problemFaults(sources(t), have, readPage(t, "docs/errors/README.md")))
+	report(t, problemFaults(sources(t), have, readPage(t, "docs/use/errors/README.md")))
 }
 
 // problemFaults compares the reasons that problems are called by with the pages and their index.
@@ -54,12 +54,12 @@ func problemFaults(all []*source, pages map[string]bool, index string) (faults [
 	}
 	for name := range exist {
 		if !pages[name] || !strings.Contains(index, "| ["+name+"]("+name+".md) |") {
-			faults = append(faults, fmt.Sprintf("docs/errors has no page %s.md, or its README doesn't list it", name))
+			faults = append(faults, fmt.Sprintf("docs/use/errors has no page %s.md, or its README doesn't list it", name))
 		}
 	}
 	for name := range pages {
 		if !exist[name] {
-			faults = append(faults, fmt.Sprintf("docs/errors/%s.md describes an error that does not exist", name))
+			faults = append(faults, fmt.Sprintf("docs/use/errors/%s.md describes an error that does not exist", name))
 		}
 	}
 	return faults
@@ -145,7 +145,7 @@ func metricFaults(all []*source, page string) []string {
 			if name, err := strconv.Unquote(literal.Value); err == nil && metricName.MatchString(name) {
 				exist[name] = true
 				if !documented[name] {
-					faults = append(faults, fmt.Sprintf("%s: docs/metrics.md does not list %s", s.at(node), name))
+					faults = append(faults, fmt.Sprintf("%s: docs/operate/metrics.md does not list %s", s.at(node), name))
 				}
 			}
 			return true
@@ -153,7 +153,7 @@ func metricFaults(all []*source, page string) []string {
 	}
 	for name := range documented {
 		if !exist[name] {
-			faults = append(faults, fmt.Sprintf("docs/metrics.md lists %s, which does not exist", name))
+			faults = append(faults, fmt.Sprintf("docs/operate/metrics.md lists %s, which does not exist", name))
 		}
 	}
 	return faults

@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// TestLogKeysAreDocumented: docs/logs.md lists the keys of log lines, each once, with one meaning: a query by a key finds what
+// TestLogKeysAreDocumented: docs/operate/logs.md lists the keys of log lines, each once, with one meaning: a query by a key finds what
 // it should whichever part wrote the line.
 func TestLogKeysAreDocumented(t *testing.T) {
-	report(t, logKeyFaults(sources(t), readPage(t, "docs/logs.md")))
+	report(t, logKeyFaults(sources(t), readPage(t, "docs/operate/logs.md")))
 }
 
 var logKeyRow = regexp.MustCompile("(?m)^\\| ((?:`[a-z_]+`(?:, )?)+) \\|")
@@ -27,7 +27,7 @@ func logKeyFaults(all []*source, page string) (faults []string) {
 		for _, key := range strings.Split(row[1], ", ") {
 			key = strings.Trim(key, "`")
 			if listed[key] {
-				faults = append(faults, fmt.Sprintf("docs/logs.md lists the key %s twice", key))
+				faults = append(faults, fmt.Sprintf("docs/operate/logs.md lists the key %s twice", key))
 			}
 			listed[key] = true
 		}
@@ -45,7 +45,7 @@ func logKeyFaults(all []*source, page string) (faults []string) {
 			for _, key := range logKeys(call) {
 				used[key] = true
 				if !listed[key] {
-					faults = append(faults, fmt.Sprintf("%s logs the key %s, which docs/logs.md doesn't list", s.name, key))
+					faults = append(faults, fmt.Sprintf("%s logs the key %s, which docs/operate/logs.md doesn't list", s.name, key))
 				}
 			}
 			return true
@@ -53,7 +53,7 @@ func logKeyFaults(all []*source, page string) (faults []string) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(listed)) {
 		if !used[key] {
-			faults = append(faults, fmt.Sprintf("docs/logs.md lists the key %s, which nothing logs", key))
+			faults = append(faults, fmt.Sprintf("docs/operate/logs.md lists the key %s, which nothing logs", key))
 		}
 	}
 	return faults

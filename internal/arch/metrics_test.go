@@ -93,7 +93,7 @@ func metricIn(value ast.Expr) (name string) {
 // TestEveryMetricOfTheSeedsIsMapped: the page of metrics says as what each is found. That those exist, other tests say.
 func TestEveryMetricOfTheSeedsIsMapped(t *testing.T) {
 	ours := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| (`[a-z_]+`(?:, `[a-z_]+`)*) \\| ([^|]*) \\|$").FindAllStringSubmatch(readPage(t, "docs/metrics.md"), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[a-z_]+`(?:, `[a-z_]+`)*) \\| ([^|]*) \\|$").FindAllStringSubmatch(readPage(t, "docs/operate/metrics.md"), -1) {
 		for name := range strings.SplitSeq(row[1], ", ") {
 			ours[strings.Trim(name, "`")] = row[2]
 		}
@@ -105,7 +105,7 @@ func TestEveryMetricOfTheSeedsIsMapped(t *testing.T) {
 		"reconciliation_duration_seconds", "reconciliation_cycles_total",
 	} {
 		if !strings.Contains(ours[name], "`tend_"+name) {
-			t.Errorf("docs/metrics.md says %q of %s", ours[name], name)
+			t.Errorf("docs/operate/metrics.md says %q of %s", ours[name], name)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func readPage(t *testing.T, name string) string {
 }
 
 func TestConformanceNamesTests(t *testing.T) {
-	page := readPage(t, "docs/conformance.md")
+	page := readPage(t, "docs/contribute/conformance.md")
 	report(t, conformanceFaults(slices.Concat(sources(t), toolTests(t)), page, func(name string) bool {
 		_, err := os.Stat(filepath.Join(root, name))
 		return err == nil
@@ -99,7 +99,7 @@ func conformanceFaults(all []*source, page string, exists func(name string) bool
 }
 
 func TestEveryReasonIsDocumented(t *testing.T) {
-	report(t, reasonFaults(sources(t), readPage(t, "docs/kinds/deployment.md")))
+	report(t, reasonFaults(sources(t), readPage(t, "docs/use/kinds/deployment.md")))
 }
 
 // reasonFolders are the packages whose reasons reach a deployment's conditions or its pods.
@@ -138,13 +138,13 @@ func reasonFaults(all []*source, page string) []string {
 		for word, at := range reasonsIn(s) {
 			exist[word] = true
 			if !mentioned[word] {
-				faults = append(faults, fmt.Sprintf("%s: docs/kinds/deployment.md does not explain %s", s.at(at), word))
+				faults = append(faults, fmt.Sprintf("%s: docs/use/kinds/deployment.md does not explain %s", s.at(at), word))
 			}
 		}
 	}
 	for word := range listed {
 		if !exist[word] {
-			faults = append(faults, fmt.Sprintf("docs/kinds/deployment.md explains %s, which does not exist", word))
+			faults = append(faults, fmt.Sprintf("docs/use/kinds/deployment.md explains %s, which does not exist", word))
 		}
 	}
 	return faults

@@ -13,14 +13,14 @@ import (
 	"testing"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write docs/reasons.md again")
+var rewrite = flag.Bool("rewrite", false, "write docs/use/reasons.md again")
 
 // declaresReasons reports whether a file is one of those that declare reasons: api/reasons.go, and those whose names go on from there.
 func declaresReasons(name string) bool {
 	return name == "api/reasons.go" || strings.HasPrefix(name, "api/reasons_")
 }
 
-// TestReasonsPage: docs/reasons.md is made from api/reasons.go and the files beside it.
+// TestReasonsPage: docs/use/reasons.md is made from api/reasons.go and the files beside it.
 func TestReasonsPage(t *testing.T) {
 	var declared []*source
 	for _, s := range sources(t) {
@@ -31,12 +31,12 @@ func TestReasonsPage(t *testing.T) {
 	slices.SortFunc(declared, func(a, b *source) int { return strings.Compare(a.name, b.name) })
 	page := reasonsPage(declared)
 	if *rewrite {
-		if err := os.WriteFile(filepath.Join(root, "docs/reasons.md"), []byte(page), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(root, "docs/use/reasons.md"), []byte(page), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if page != readPage(t, "docs/reasons.md") {
-		t.Error("docs/reasons.md is not what api/reasons.go says: go test ./internal/arch -run TestReasonsPage -rewrite")
+	if page != readPage(t, "docs/use/reasons.md") {
+		t.Error("docs/use/reasons.md is not what api/reasons.go says: go test ./internal/arch -run TestReasonsPage -rewrite")
 	}
 }
 

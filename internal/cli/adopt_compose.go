@@ -149,7 +149,7 @@ func (p *composeProject) checkHere(ctx context.Context, c *client.Client) error 
 	}
 	if len(nodes.Items) != 1 {
 		return fmt.Errorf("the cluster has %s, and a project's volumes are on one machine\n"+
-			"  move it by hand: docs/migrate-from-compose.md", countOf(len(nodes.Items), "node"))
+			"  move it by hand: docs/use/migrate-from-compose.md", countOf(len(nodes.Items), "node"))
 	}
 	here, err := os.Hostname()
 	if err != nil {

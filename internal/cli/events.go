@@ -92,7 +92,7 @@ func (a *app) eventsCommand() *cobra.Command {
 		Use:   "events [[KIND] SCOPE/NAME]",
 		Short: "list what happened to objects, or follow it",
 		Long: "List what happened, oldest first: each change of an object or of its status, who made it, and how each reconcile ended.\n" +
-			"The log is kept for a week (see docs/events.md); -f goes on from where it was after a restart of the server.",
+			"The log is kept for a week (see docs/use/events.md); -f goes on from where it was after a restart of the server.",
 		Example:           "  tend events\n  tend events -f --type reconciliation.failed\n  tend events prod/web --last 5\n  tend events -f -o json",
 		Args:              takes(0, 2),
 		ValidArgsFunction: a.completeObjects,

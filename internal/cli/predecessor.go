@@ -10,7 +10,7 @@ import (
 )
 
 // Users of the predecessor type its commands. A command with the same meaning here is accepted; any other is refused
-// with the command that replaces it. docs/migrate-from-voodu.md lists both.
+// with the command that replaces it. docs/use/migrate-from-voodu.md lists both.
 
 // configVerbs are the words that follow a bucket in the predecessor, and precede it here.
 var configVerbs = []string{"list", "set", "get", "unset", "import"}
@@ -84,7 +84,7 @@ func (a *app) remoteCommand() *cobra.Command {
 		Use: "remote", Hidden: true, DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 && args[0] == "setup" {
-				return errors.New("tend doesn't set a host up\n  install the package there (docs/operating.md), then name it: --server ssh://user@host, or TEND_SERVER")
+				return errors.New("tend doesn't set a host up\n  install the package there (docs/operate/installing.md), then name it: --server ssh://user@host, or TEND_SERVER")
 			}
 			return fmt.Errorf("there are no remotes\n  %s", hintsOfFlags[len(hintsOfFlags)-1].hint)
 		},

@@ -43,7 +43,7 @@ func TestHintsForThePredecessorsWords(t *testing.T) {
 		"apply -r prod -f x.hcl": "--server ssh://user@host",
 		"get pods --remote prod": "TEND_SERVER",
 		"remote add prod host":   "--server ssh://user@host",
-		"remote setup prod":      "docs/operating.md",
+		"remote setup prod":      "docs/operate/installing.md",
 		"get pods --show-env":    "tend config get SCOPE/NAME KEY",
 		"logs -s prod":           "tend get -s SCOPE",
 		"stats -s prod":          "tend stats SCOPE/NAME",

@@ -25,7 +25,7 @@ func (a *app) sinksCommand() *cobra.Command {
 				return err
 			}
 			l := objectListing(sinks.Items, time.Now())
-			l.value, l.empty = sinks, "no sinks; docs/kinds/sink.md says how to declare one"
+			l.value, l.empty = sinks, "no sinks; docs/use/kinds/sink.md says how to declare one"
 			if len(l.header) > 0 {
 				l.header[0] = "SINK"
 			}

@@ -10,7 +10,7 @@ import (
 )
 
 // siteGone is what is said of labels and variables that no ingress could be made of.
-const siteGone = "This said at which address the site is served, and now nothing does; write an ingress (docs/kinds/ingress.md)"
+const siteGone = "This said at which address the site is served, and now nothing does; write an ingress (docs/use/kinds/ingress.md)"
 
 // siteRoutes is what the labels of one service say of how it is reached.
 type siteRoutes struct {

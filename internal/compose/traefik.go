@@ -39,7 +39,7 @@ func (c *converter) traefik(service string, labels []labelled, routes *siteRoute
 	}
 	for _, l := range hasPrefix(mine, "traefik.tcp.", "traefik.udp.") {
 		if strings.HasSuffix(l.name, ".rule") || strings.HasSuffix(l.name, ".entrypoints") {
-			c.noRoute(l, Breaks, "it leads a port to this service; write an ingress with listen (docs/kinds/ingress.md#a-port-of-every-node)")
+			c.noRoute(l, Breaks, "it leads a port to this service; write an ingress with listen (docs/use/kinds/ingress.md#a-port-of-every-node)")
 		}
 	}
 	if len(routes.sites) > 0 {

@@ -88,7 +88,7 @@ func TestMonitoringNamesWhatAServerServes(t *testing.T) {
 	names := slices.Sorted(maps.Keys(served))
 	maps.Copy(served, described(registry))
 	text := map[string]string{}
-	for _, path := range []string{"deploy/prometheus/tend.rules.yml", "deploy/grafana/tend.json", "docs/metrics.md"} {
+	for _, path := range []string{"deploy/prometheus/tend.rules.yml", "deploy/grafana/tend.json", "docs/operate/metrics.md"} {
 		bytes, err := os.ReadFile(filepath.Join("..", "..", path))
 		if err != nil {
 			t.Fatal(err)
@@ -105,8 +105,8 @@ func TestMonitoringNamesWhatAServerServes(t *testing.T) {
 		}
 	}
 	for _, name := range names {
-		if name = suffix.ReplaceAllString(name, ""); strings.HasPrefix(name, "tend_") && !strings.Contains(text["docs/metrics.md"], "`"+name+"`") {
-			t.Errorf("docs/metrics.md doesn't list %s", name)
+		if name = suffix.ReplaceAllString(name, ""); strings.HasPrefix(name, "tend_") && !strings.Contains(text["docs/operate/metrics.md"], "`"+name+"`") {
+			t.Errorf("docs/operate/metrics.md doesn't list %s", name)
 		}
 	}
 }

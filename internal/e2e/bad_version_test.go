@@ -22,7 +22,7 @@ type cell struct {
 	fails         string
 }
 
-// The ways to fail, as in the table of docs/kinds/deployment.md, and what makes the test server fail so.
+// The ways to fail, as in the table of docs/use/kinds/deployment.md, and what makes the test server fail so.
 const (
 	exitsAtOnce   = "exits at once"
 	dies          = "dies within monitor"

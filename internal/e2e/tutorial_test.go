@@ -61,7 +61,7 @@ func agrees(want []string, got string) bool {
 	return true
 }
 
-// TestTutorial runs docs/tutorial.md: every command, in order, and compares what it prints on stdout, and its error.
+// TestTutorial runs docs/use/tutorial.md: every command, in order, and compares what it prints on stdout, and its error.
 func TestTutorial(t *testing.T) {
 	m := newMachine(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -70,7 +70,7 @@ func TestTutorial(t *testing.T) {
 	}
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	listener.Close()
-	page, err := os.ReadFile("../../docs/tutorial.md")
+	page, err := os.ReadFile("../../docs/use/tutorial.md")
 	if err != nil {
 		t.Fatal(err)
 	}

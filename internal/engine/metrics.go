@@ -17,7 +17,7 @@ const (
 	resultTerminal   = "terminal"
 )
 
-// Metrics are the engine's collectors, shared by all controllers and labelled by kind. docs/metrics.md lists them.
+// Metrics are the engine's collectors, shared by all controllers and labelled by kind. docs/operate/metrics.md lists them.
 // A nil *Metrics collects nothing.
 type Metrics struct {
 	duration *prometheus.HistogramVec

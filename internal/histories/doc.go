@@ -5,5 +5,5 @@
 // relays that can cut and hold each direction of each link. What is judged is what clients of the API see, by a model of one
 // object that porcupine searches an order for. It never compares the servers with each other, and reads no store.
 //
-// `make histories N=1000` records many histories; docs/testing.md says how to read a failure.
+// `make histories N=1000` records many histories; docs/contribute/testing.md says how to read a failure.
 package histories

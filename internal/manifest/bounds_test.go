@@ -106,7 +106,7 @@ func TestDocsNameEveryField(t *testing.T) {
 		}
 		for _, p := range properties(kind.Info().Spec) {
 			if !names(own, p.native) && !names(shared, p.native) {
-				t.Errorf("docs/kinds/%s.md does not name %s", kind, p.native)
+				t.Errorf("docs/use/kinds/%s.md does not name %s", kind, p.native)
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func TestDocsNameEveryField(t *testing.T) {
 
 func page(t *testing.T, kind string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/kinds/" + kind + ".md")
+	text, err := os.ReadFile("../../docs/use/kinds/" + kind + ".md")
 	if err != nil {
 		t.Error(err)
 	}

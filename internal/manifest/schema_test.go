@@ -18,7 +18,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-const publishedSchema = "../../docs/schema/manifest.schema.json"
+const publishedSchema = "../../docs/use/schema/manifest.schema.json"
 
 // TestSchemaIsFresh: the schema says what the structs say. Rewrite with `go test ./internal/manifest -run Schema
 // -rewrite`.
@@ -127,7 +127,7 @@ func generateSchema(t *testing.T) *jsonschema.Schema {
 	one := func() *jsonschema.Schema { return &jsonschema.Schema{Ref: "#/$defs/manifest"} }
 	return &jsonschema.Schema{
 		Schema: "https://json-schema.org/draft/2020-12/schema", ID: "https://tend.dev/schema/manifest.json", Title: "Tend manifest",
-		Description: "A manifest in YAML or JSON. HCL has the same fields; see docs/manifest.md.",
+		Description: "A manifest in YAML or JSON. HCL has the same fields; see docs/use/manifest.md.",
 		Defs:        g.defs, OneOf: []*jsonschema.Schema{one(), {Type: "array", Items: one()}},
 	}
 }

@@ -28,7 +28,7 @@ type installation struct {
 	config string
 }
 
-// TestInstallationsOverEachOther goes the ways that docs/kubernetes/installing.md tells: an upgrade by Helm, from Helm to Kustomize,
+// TestInstallationsOverEachOther goes the ways that docs/operate/kubernetes/installing.md tells: an upgrade by Helm, from Helm to Kustomize,
 // back to Helm, and the end. Each step without its options is refused, as the page says.
 func TestInstallationsOverEachOther(t *testing.T) {
 	server, err := kubetest.Start()

@@ -60,7 +60,7 @@ const (
 const ofWeb = "kind=deployment&scope=prod&name=web"
 
 // calls are requests about prod, one or more for each route, with those who may make them. It is written down apart from
-// internal/core/access: what it says is what docs/people.md promises.
+// internal/core/access: what it says is what docs/operate/people.md promises.
 var calls = []struct{ route, query, body, who string }{
 	{"GET /v1/objects/{kind}", "scope=prod", "", readers},
 	{"GET /v1/objects/{kind}", "", "", anyRole},

@@ -145,7 +145,7 @@ func (s *Server) callback(mux *http.ServeMux, w http.ResponseWriter, r *http.Req
 		refused := &refusal{header: http.Header{}, status: http.StatusNotFound}
 		handler.ServeHTTP(refused, within) // 405 if only the method is wrong
 		s.failEnvelope(w, r, &api.Problem{Status: refused.status, Detail: r.Method + " " + clip(path) + " is not part of the callback paths",
-			Next: "docs/plugins.md lists them"})
+			Next: "docs/use/plugins.md lists them"})
 		return
 	}
 	mux.ServeHTTP(w, within)

@@ -123,7 +123,7 @@ func notRunning(task *api.Task, status *api.TaskStatus) error {
 
 // errNoWebSocket also answers clients of the versions in which exec was a POST with a protocol of its own.
 var errNoWebSocket = &api.Problem{Status: http.StatusUpgradeRequired, Detail: "exec is a WebSocket of the subprotocol " + execwire.Protocol,
-	Next: "use the `tend exec` of the server's version, or open one with GET: docs/exec.md says how"}
+	Next: "use the `tend exec` of the server's version, or open one with GET: docs/use/exec.md says how"}
 
 func (s *Server) execWithoutWebSocket(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Upgrade", "websocket")

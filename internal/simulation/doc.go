@@ -23,5 +23,5 @@
 //   - once faults end the world converges in bounded time, and a converged world does nothing.
 //
 // Add a fault or a verb in a file of its own: give it a name, a weight and a function of *World, and list it in
-// repertoire.go. docs/testing.md says how to reproduce a seed.
+// repertoire.go. docs/contribute/testing.md says how to reproduce a seed.
 package simulation

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/core/watch"
 )
 
-// Metrics are the collectors of all watchers, labelled by watcher. docs/metrics.md lists them. A nil *Metrics collects
+// Metrics are the collectors of all watchers, labelled by watcher. docs/operate/metrics.md lists them. A nil *Metrics collects
 // nothing.
 type Metrics struct {
 	iterations *prometheus.CounterVec

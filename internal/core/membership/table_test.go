@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/core/membership"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the table into docs/cluster.md")
+var rewrite = flag.Bool("rewrite", false, "write the table into docs/operate/cluster.md")
 
 // TestEveryCellHasItsRule: whatever is done about a server, in whatever state, is decided; a refusal says why, and what to do instead.
 func TestEveryCellHasItsRule(t *testing.T) {
@@ -85,9 +85,9 @@ func table() string {
 	return out.String()
 }
 
-// TestTheDocumentationHasTheTable: what docs/cluster.md says of servers is what is decided.
+// TestTheDocumentationHasTheTable: what docs/operate/cluster.md says of servers is what is decided.
 func TestTheDocumentationHasTheTable(t *testing.T) {
-	const path, begin, end = "../../../docs/cluster.md", "<!-- servers: state and command -->\n\n", "\n<!-- end -->"
+	const path, begin, end = "../../../docs/operate/cluster.md", "<!-- servers: state and command -->\n\n", "\n<!-- end -->"
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -104,6 +104,6 @@ func TestTheDocumentationHasTheTable(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(table(), documented); diff != "" {
-		t.Errorf("docs/cluster.md differs from what is decided; -rewrite writes it:\n%s", diff)
+		t.Errorf("docs/operate/cluster.md differs from what is decided; -rewrite writes it:\n%s", diff)
 	}
 }

@@ -109,9 +109,9 @@ var fates = map[string]struct {
 	"is ready, and within `monitor` not any more": {fateReadyOnce, false},
 }
 
-// TestCostTable holds the table in docs/kinds/deployment.md against what the planner does, for some numbers of pods.
+// TestCostTable holds the table in docs/use/kinds/deployment.md against what the planner does, for some numbers of pods.
 func TestCostTable(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/kinds/deployment.md")
+	page, err := os.ReadFile("../../../docs/use/kinds/deployment.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Rights are what the source of a sync, or a person, may do. Whatever a sync is refused, it is refused here;
-// docs/security.md lists it.
+// docs/operate/security.md lists it.
 //
 // A source that is not trusted is changed by people who need not be users of the host. It reaches neither the host nor
 // the cluster, declares and names only what lies in its scopes, and changes only what it created. A person who is no admin

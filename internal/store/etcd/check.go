@@ -77,7 +77,7 @@ func (s *Store) checkInChild(ctx context.Context) error {
 	if fault == "" {
 		return nil
 	}
-	return fmt.Errorf("%w: %s: %s\n  restore %s and secret.key from a backup (see Backup in docs/operating.md); keep the damaged folder until that works",
+	return fmt.Errorf("%w: %s: %s\n  restore %s and secret.key from a backup (see docs/operate/backup.md); keep the damaged folder until that works",
 		ErrDamaged, path, fault, s.opts.DataDir)
 }
 
