@@ -22,11 +22,11 @@ type AccessTokenRequest struct {
 	Role AccessRole `json:"role"`
 	// Scopes are those that the token is limited to. Default: all of them. An admin has none.
 	Scopes []string `json:"scopes,omitempty"`
-	// TTL is how long it is valid, in days or as a duration: 90d, 12h. From 1m to 366d. Default 90d.
+	// TTL is the time until it expires, in days or as a duration: 90d, 12h. From 1m to 366d. Default 90d.
 	TTL string `json:"ttl,omitempty"`
 }
 
-// AccessTokenInfo is what is known of an access token, without its secret.
+// AccessTokenInfo describes an access token, without its secret.
 type AccessTokenInfo struct {
 	Name   string     `json:"name"`
 	Role   AccessRole `json:"role"`

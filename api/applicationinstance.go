@@ -150,7 +150,7 @@ type Integration struct {
 	Enabled bool `json:"enabled,omitempty" hcl:"enabled,optional"`
 }
 
-// IngressIntegration is how an application is reached.
+// IngressIntegration says where an application is reached.
 type IngressIntegration struct {
 	// Enabled turns it on.
 	Enabled bool `json:"enabled,omitempty" hcl:"enabled,optional"`

@@ -21,7 +21,7 @@ const StampPull = "pull"
 // NewNonce returns the nonce of what a person asked for at a time.
 func NewNonce(now time.Time) string { return strconv.FormatInt(now.UnixMilli(), 36) }
 
-// NonceTime returns when a nonce was made; zero for what is none.
+// NonceTime returns when a nonce was made; zero if the text is not a nonce.
 func NonceTime(nonce string) time.Time {
 	at, err := strconv.ParseInt(nonce, 36, 64)
 	if err != nil {

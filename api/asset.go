@@ -142,5 +142,5 @@ func AssetDigest(content []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// AssetReference is how manifests name a file of an asset: ${asset.<scope>.<name>.<key>}.
+// AssetReference returns the reference by which manifests name a file of an asset: ${asset.<scope>.<name>.<key>}.
 func AssetReference(scope, name, key string) string { return scope + "." + name + "." + key }

@@ -26,7 +26,7 @@ func TestWhereFilesOfAssetsMayBeUsed(t *testing.T) {
 		`"release":{"command":["` + file + `"]}`:                             {"in a release's command", ""},
 		`"on_deploy":{"success":[{"url":"http://a","file":"` + file + `"}]}`: {"what a webhook sends", ""},
 		`"on_deploy":{"success":[{"url":"http://a/` + file + `"}]}`:          {"not where it is sent", "not replaced here"},
-		`"extra_hosts":["a:` + file + `"]`:                                   {"a path is no address", "not replaced here"},
+		`"extra_hosts":["a:` + file + `"]`:                                   {"a path is not an address", "not replaced here"},
 		`"hostname":"` + file + `"`:                                          {"nor a name", "not replaced here"},
 		`"env":{"A":"${asset.conf}"}`:                                        {"a key is missing", "want ${asset.name.key}"},
 		`"depends_on":{"assets":["conf.nginx","other.conf.nginx"]}`:          {"without a field", ""},

@@ -25,19 +25,19 @@ type AuditData struct {
 	// Pod is the one that a command was for, or that was stopped or started; Kind, Scope and Name are then its object, if it was
 	// there.
 	Pod string `json:"pod,omitempty"`
-	// Reason is what the caller said about an approval.
+	// Reason is the caller's reason for an approval.
 	Reason string `json:"reason,omitempty"`
 	// DryRun: nothing was to change.
 	DryRun bool `json:"dryRun,omitempty"`
 	// Status is the answer's, and Problem its title if it is one.
 	Status  int    `json:"status"`
 	Problem string `json:"problem,omitempty"`
-	// TookMilliseconds is how long the answer took.
+	// TookMilliseconds is the time until the answer.
 	TookMilliseconds int64 `json:"tookMilliseconds"`
 	// Request is the id of the request, which its answer (X-Request-ID) and the server's log have.
 	Request string `json:"request,omitempty"`
-	// Count is how many calls the record stands for, where it is more than one: those without a token, or equal ones of
-	// one actor who is refused or is a container, within a minute.
+	// Count is the number of calls that the record stands for, if more than one: those without a token, or equal ones
+	// of one actor who is refused or is a container, within a minute.
 	Count int `json:"count,omitempty"`
 }
 

@@ -18,9 +18,9 @@ type Autoscale struct {
 	Max int `json:"max,omitempty" hcl:"max,optional"`
 	// CPUTarget is the mean use per pod aimed at, in percent of one core: 1 to 100. Required.
 	CPUTarget int `json:"cpu_target,omitempty" hcl:"cpu_target,optional"`
-	// CooldownUp is how long after a change a replica may be added. Default 30s.
+	// CooldownUp is the time after a change until a replica may be added. Default 30s.
 	CooldownUp Duration `json:"cooldown_up,omitempty" hcl:"cooldown_up,optional"`
-	// CooldownDown is how long after a change a replica may be taken away. Default 5m.
+	// CooldownDown is the time after a change until a replica may be removed. Default 5m.
 	CooldownDown Duration `json:"cooldown_down,omitempty" hcl:"cooldown_down,optional"`
 }
 
@@ -30,14 +30,15 @@ func (a Autoscale) Bounds() (low, high int) {
 	return low, max(a.Max, low)
 }
 
-// AutoscaleStatus is what the autoscaler knows of one deployment. It alone writes it.
+// AutoscaleStatus holds what the autoscaler knows of one deployment. The autoscaler alone writes it.
 type AutoscaleStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration"`
 	// CPUPercent is the mean over the pods at At, 100 being one core; Pods how many were sampled.
 	CPUPercent float64   `json:"cpuPercent"`
 	Pods       int       `json:"pods"`
 	At         time.Time `json:"at,omitzero"`
-	// Replicas is what it last asked for; LastUp and LastDown when it last changed it, from which the cooldowns count.
+	// Replicas is the number it asked for last; LastUp and LastDown are the times of its last changes, from which the
+	// cooldowns count.
 	Replicas int       `json:"replicas,omitempty"`
 	LastUp   time.Time `json:"lastUp,omitzero"`
 	LastDown time.Time `json:"lastDown,omitzero"`

@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// BackupRecord is what has become of scheduled backups. The server that leads writes it.
+// BackupRecord holds the outcome of scheduled backups. The server that leads writes it.
 type BackupRecord struct {
 	// At is when the last one was begun, Took how many seconds it took, and Error why it failed; empty if it did not.
 	At    time.Time `json:"at"`

@@ -23,8 +23,8 @@ type Build struct {
 	Path string `json:"path,omitempty" hcl:"path,optional"`
 	// Args are the build's arguments (ARG): no place for secrets, because every user of the image can read them.
 	Args map[string]string `json:"args,omitempty" hcl:"args,optional"`
-	// Secrets are config keys whose values a step of the Dockerfile may mount (RUN --mount=type=secret,id=KEY). The image
-	// doesn't hold them, and a value that changes is no reason to build again.
+	// Secrets are config keys whose values a step of the Dockerfile may mount (RUN --mount=type=secret,id=KEY). The
+	// image doesn't hold them, and a changed value doesn't cause another build.
 	Secrets []string   `json:"secrets,omitempty" hcl:"secrets,optional"`
 	Lang    *BuildLang `json:"lang,omitempty" hcl:"lang,block"`
 }
@@ -113,8 +113,8 @@ func (b ImageBuild) Stamp() string {
 // Image is the reference of the image of an object's build.
 func (b ImageBuild) Image(owner Ref) string { return owner.AppID() + ":" + b.ID }
 
-// WantedImage is what a container of the object is made from: the image it declares, or the one of its build. Both are
-// empty while no tree is known.
+// WantedImage returns the image that the object's containers are made from: the declared one, or that of its build.
+// Both are empty while no tree is known.
 func (o Object) WantedImage(c Container) (image string, build *ImageBuild) {
 	if c.Build == nil {
 		return c.Image, nil

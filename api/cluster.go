@@ -11,8 +11,8 @@ type ClusterSpec struct {
 	DisplayName string `json:"displayName,omitempty" hcl:"display_name,optional"`
 	// Namespaces are those that objects may be delivered to. Default: every namespace.
 	Namespaces []string `json:"namespaces,omitempty" hcl:"namespaces,optional"`
-	// Drift is what is done about an object that was deleted or changed in the cluster: heal (default) applies it again, report
-	// says so and leaves it. The annotation tend.dev/drift of an object says it for that object.
+	// Drift is the reaction to an object that was deleted or changed in the cluster: heal (default) applies it again,
+	// report only reports it. The annotation tend.dev/drift sets it for one object.
 	Drift string `json:"drift,omitempty" hcl:"drift,optional"`
 }
 
@@ -37,7 +37,7 @@ const (
 	ClusterDisconnected = "Disconnected"
 )
 
-// ClusterStatus is how a cluster is.
+// ClusterStatus describes a cluster.
 type ClusterStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	ObservedRevision   int64 `json:"observedRevision,omitempty"`
@@ -46,11 +46,12 @@ type ClusterStatus struct {
 	// RegisteredAt is when an operator registered last.
 	RegisteredAt time.Time   `json:"registeredAt,omitzero"`
 	Conditions   []Condition `json:"conditions,omitempty"`
-	// Contact is what the operator says of itself. It is stored apart, and joined when the status is read.
+	// Contact is the operator's report about itself. It is stored apart, and joined when the status is read.
 	Contact *ClusterContact `json:"contact,omitempty"`
 }
 
-// ClusterContact is what a cluster's operator says of itself. Key /actual/clusters/<cluster>; the servers that it asks write it.
+// ClusterContact is the report of a cluster's operator about itself. Key /actual/clusters/<cluster>; the servers that
+// it asks write it.
 type ClusterContact struct {
 	// UID is that of the cluster's object: another one of the name begins without a contact.
 	UID string `json:"uid"`
@@ -62,8 +63,8 @@ type ClusterContact struct {
 	Conditions []Condition `json:"conditions,omitempty"`
 }
 
-// ClusterAccess is what a cluster's operator authenticates with. Key /clusters/access/<cluster>; the servers write it, each write
-// under the condition that nobody else did. It holds hashes alone.
+// ClusterAccess holds the credentials of a cluster's operator. Key /clusters/access/<cluster>; the servers write it,
+// each write under the condition that nobody else did. It holds hashes alone.
 type ClusterAccess struct {
 	// UID is that of the cluster's object.
 	UID string `json:"uid"`
@@ -101,7 +102,7 @@ type ClusterRegistration struct {
 	Authority string `json:"authority"`
 	// ServerName is the name in the listener's certificate, whatever its address.
 	ServerName string `json:"serverName"`
-	// JobKeys are the public keys that jobs are signed with, ApprovalSecret is what claims of approvals are checked with.
+	// JobKeys are the public keys that jobs are signed with, ApprovalSecret is the key that checks claims of approvals.
 	JobKeys        string `json:"jobKeys"`
 	ApprovalSecret string `json:"approvalSecret"`
 }

@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// ConditionStatus is what a condition says: True, False, or Unknown while nothing has been observed.
+// ConditionStatus is the value of a condition: True, False, or Unknown while nothing has been observed.
 type ConditionStatus string
 
 // The three values of a condition.

@@ -28,7 +28,7 @@ type Container struct {
 	Labels map[string]string `json:"labels,omitempty" hcl:"labels,optional"`
 	// StopSignal is sent first when the container is stopped. Default: the image's, else SIGTERM.
 	StopSignal string `json:"stop_signal,omitempty" hcl:"stop_signal,optional"`
-	// StopGracePeriod is how long the container has between StopSignal and SIGKILL. Default 10s.
+	// StopGracePeriod is the time between StopSignal and SIGKILL. Default 10s.
 	StopGracePeriod Duration `json:"stop_grace_period,omitempty" hcl:"stop_grace_period,optional"`
 	// Volumes are source:target[:mode], a source being a host path or a volume's name.
 	Volumes []string `json:"volumes,omitempty" hcl:"volumes,optional"`

@@ -42,7 +42,7 @@ const (
 	OperationCancelled = "Cancelled"
 )
 
-// DeliveryStatus is what became of the job of an object.
+// DeliveryStatus describes the progress of an object's job.
 type DeliveryStatus struct {
 	// Job is the id of the job, Action what it asks for: apply or delete.
 	Job     string `json:"job"`
@@ -80,8 +80,8 @@ type ClusterEndpoint struct {
 	URL  string `json:"url"`
 }
 
-// ClusterJob is what is to be done with one object in its cluster. Key /clusters/jobs/<cluster>/<kind>/<scope>/<name>; the kind's
-// controller writes it.
+// ClusterJob is an order to the cluster about one object. Key /clusters/jobs/<cluster>/<kind>/<scope>/<name>; the
+// kind's controller writes it.
 type ClusterJob struct {
 	ID     string `json:"id"`
 	Object Ref    `json:"object"`
@@ -93,7 +93,7 @@ type ClusterJob struct {
 	// Key is the same for every attempt at the same thing: who has done it once does nothing the next time.
 	Key     string `json:"key"`
 	Attempt int    `json:"attempt"`
-	// Payload is what the operator gets.
+	// Payload is the content that the operator gets.
 	Payload   json.RawMessage `json:"payload"`
 	CreatedAt time.Time       `json:"createdAt"`
 	ExpiresAt time.Time       `json:"expiresAt"`
@@ -105,7 +105,7 @@ type ClusterJob struct {
 
 // ClusterHeal says why an object is applied again without having been written.
 type ClusterHeal struct {
-	// Count is how often it was applied again in a row, from 1.
+	// Count is the number of times it was applied again in a row, from 1.
 	Count int `json:"count"`
 	// Reason is Missing or Drifted, Message what was found.
 	Reason  string `json:"reason"`
@@ -114,7 +114,7 @@ type ClusterHeal struct {
 	Force bool `json:"force,omitempty"`
 }
 
-// ClusterLive is how a resource compares with what was applied, as the operator found it.
+// ClusterLive is the operator's comparison of a resource with what was applied.
 type ClusterLive struct {
 	// Key is that of the job that it was compared with: of a newer one it says nothing.
 	Key string `json:"key"`
@@ -145,8 +145,8 @@ const (
 	ActionDelete = "delete"
 )
 
-// ClusterReport is what a cluster's operator said of one object. Key /actual/objects/<kind>/<scope>/<name>; the servers that it
-// asks write it.
+// ClusterReport is the last report of a cluster's operator about one object. Key /actual/objects/<kind>/<scope>/<name>;
+// the servers that it asks write it.
 type ClusterReport struct {
 	// UID is the object's.
 	UID string `json:"uid"`
@@ -156,7 +156,7 @@ type ClusterReport struct {
 	RenewedAt time.Time `json:"renewedAt,omitzero"`
 	// Message is that of the operator's last status.
 	Message string `json:"message,omitempty"`
-	// Result is what came of Job; nil until that is known.
+	// Result is the outcome of Job; nil until it is known.
 	Result *ClusterResult `json:"result,omitempty"`
 	// Observed is the newest generation of the object that the cluster is known to have.
 	Observed int64 `json:"observed,omitempty"`

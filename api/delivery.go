@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// DeliveryState is how far a webhook's call is.
+// DeliveryState is the stage of a webhook's call.
 type DeliveryState string
 
 // The states of a delivery.

@@ -19,7 +19,7 @@ const (
 // that are not are listed in internal/core/spechash, which refuses a field that did not choose.
 type DeploymentSpec struct {
 	Container
-	// Replicas is how many pods are wanted. Default 1; 0 stops them all.
+	// Replicas is the number of pods wanted. Default 1; 0 stops them all.
 	Replicas *int `json:"replicas,omitempty" hcl:"replicas,optional"`
 	// Mode is "replicated", or "global" for one pod on each node that placement allows; then there are no replicas.
 	// Default replicated.
@@ -35,7 +35,7 @@ type DeploymentSpec struct {
 	// PostDeploy are shell commands run one after another once a release was rolled out, each by `sh -c`, in a container
 	// of that release. A failure is reported and changes nothing.
 	PostDeploy []string `json:"post_deploy,omitempty" hcl:"post_deploy,optional"`
-	// KeepReleases is how many releases stay for rollback. Default 5, at least 1.
+	// KeepReleases is the number of releases kept for rollback. Default 5, at least 1.
 	KeepReleases *int          `json:"keep_releases,omitempty" hcl:"keep_releases,optional"`
 	Strategy     *Strategy     `json:"strategy,omitempty" hcl:"strategy,block"`
 	Release      *ReleaseHooks `json:"release,omitempty" hcl:"release,block"`
@@ -62,7 +62,7 @@ func (s DeploymentSpec) ReplicaCount() int {
 	return min(max(count, low), high)
 }
 
-// MostReplicas is how many there may be without another apply: the autoscaler's bound, else the count.
+// MostReplicas returns the most replicas there may be without another apply: the autoscaler's bound, else the count.
 func (s DeploymentSpec) MostReplicas() int {
 	if s.Autoscale == nil {
 		return s.ReplicaCount()

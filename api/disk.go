@@ -22,7 +22,7 @@ type NodeDisk struct {
 	Surplus []SurplusImage `json:"surplus,omitempty"`
 }
 
-// DiskUse is how much there is of one kind.
+// DiskUse is the number and the size of things of one kind.
 type DiskUse struct {
 	Count int   `json:"count"`
 	Bytes int64 `json:"bytes"`

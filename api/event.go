@@ -14,7 +14,7 @@ const (
 	EventSpecVersion = "1.0"
 )
 
-// EventAction is what happened: the part of an event's type after its kind.
+// EventAction names what happened: the part of an event's type after its kind.
 type EventAction string
 
 // The actions of events. The outcomes (reconciled, reconciliation.failed, finalized) come with the write that records them.
@@ -102,7 +102,7 @@ type EventData struct {
 	Generation         int64 `json:"generation,omitempty"`
 	OldGeneration      int64 `json:"oldGeneration,omitempty"`
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Verb is what was asked for (apply, scale, …), or the controller's step that wrote a status.
+	// Verb is the request (apply, scale, …), or the controller's step that wrote a status.
 	Verb string `json:"verb,omitempty"`
 	// Actor is who asked, and Manager the field manager the change was made as; empty for controllers.
 	Actor   string `json:"actor,omitempty"`
@@ -123,7 +123,7 @@ type EventData struct {
 	// Reason and Message say why something failed, or how a lab ended.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Lab is what a lab's consumers need to know of it, so that they needn't ask.
+	// Lab holds what consumers of a lab need to know, which saves them a call.
 	Lab *EventLab `json:"lab,omitempty"`
 }
 

@@ -2,9 +2,9 @@ package api
 
 import "strings"
 
-// EffectiveProbes returns the probes of the workload's containers: those it declares, and a readiness probe that is derived
-// from HealthCheck where it declares none. So a container whose health check fails gets no traffic. A HealthCheck that is no
-// path derives nothing, and neither does a workload without a TCP port to ask at.
+// EffectiveProbes returns the probes of the workload's containers: those it declares, and a readiness probe that is
+// derived from HealthCheck where it declares none. So a container whose health check fails gets no traffic. A
+// HealthCheck that isn't a path derives nothing, and neither does a workload without a TCP port to ask at.
 func (s DeploymentSpec) EffectiveProbes() *Probes {
 	if s.Probes.None() {
 		return s.Probes

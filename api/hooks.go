@@ -15,7 +15,7 @@ type ReleaseHooks struct {
 	PreCommand []string `json:"pre_command,omitempty" hcl:"pre_command,optional"`
 	// PostCommand runs once the rollout is complete; a failure is reported and changes nothing.
 	PostCommand []string `json:"post_command,omitempty" hcl:"post_command,optional"`
-	// Timeout is how long each of them may take, from when it is asked for. Default 10m.
+	// Timeout limits each of them, from when it is requested. Default 10m.
 	Timeout Duration `json:"timeout,omitempty" hcl:"timeout,optional"`
 }
 
@@ -88,7 +88,7 @@ func (p *Payload) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// HookAt finds a webhook by its field path: on_deploy.success[0]. It is nil where there is none.
+// HookAt finds a webhook by its field path: on_deploy.success[0]. It returns nil if there is none.
 func (s DeploymentSpec) HookAt(path string) *Webhook {
 	for list, hooks := range s.webhooks() {
 		for i := range hooks {

@@ -34,7 +34,7 @@ func (s IngressSpec) PortOf(workload DeploymentSpec) int {
 	return DefaultIngressPort
 }
 
-// Protocol is what the pods are asked by: tcp or udp.
+// Protocol is the protocol towards the pods: tcp or udp.
 func (s IngressSpec) Protocol() string { return cmp.Or(s.ListensAt().Protocol, ProtocolTCP) }
 
 // ListensAt is Listen as the proxies take it; the zero value for an ingress with a host, and for what can't be read.

@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// IngressNodeStatus is how a node's proxy is. Key /actual/ingress/<node>; that node's agent alone writes it.
+// IngressNodeStatus describes the proxy of a node. Key /actual/ingress/<node>; that node's agent alone writes it.
 type IngressNodeStatus struct {
 	Node  string         `json:"node"`
 	HTTP  ListenerStatus `json:"http"`
@@ -15,7 +15,7 @@ type IngressNodeStatus struct {
 	Unreached map[string]string `json:"unreached,omitempty"`
 }
 
-// ListenerStatus is how one listener is.
+// ListenerStatus describes one listener.
 type ListenerStatus struct {
 	// Address it listens at, or is meant to; empty where it is turned off.
 	Address string `json:"address,omitempty"`
@@ -25,7 +25,7 @@ type ListenerStatus struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// CertificateStatus is how the certificate of a host is.
+// CertificateStatus describes the certificate of a host.
 type CertificateStatus struct {
 	// NotAfter is when it ends; zero while there is none. It is renewed before.
 	NotAfter time.Time `json:"notAfter,omitzero"`

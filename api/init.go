@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// DefaultInitTimeout is what one attempt of an init container may take.
+// DefaultInitTimeout limits one attempt of an init container.
 const DefaultInitTimeout = 10 * time.Minute
 
 // MaxInitRetries bounds Init.Retries.
@@ -19,11 +19,11 @@ type Init struct {
 	Name string `json:"name" hcl:"name,label"`
 	// Image defaults to the main container's. Another one is pulled where the node doesn't have it.
 	Image string `json:"image,omitempty" hcl:"image,optional"`
-	// Command is what runs, as an argument list: the image's ENTRYPOINT, if any, is in front of it.
+	// Command is the argument list that runs; the image's ENTRYPOINT, if any, precedes it.
 	Command []string `json:"command,omitempty" hcl:"command,optional"`
-	// Timeout is what one attempt may take before it is stopped and counts as failed. Default 10m, at least 1s.
+	// Timeout is the time after which an attempt is stopped and counts as failed. Default 10m, at least 1s.
 	Timeout Duration `json:"timeout,omitempty" hcl:"timeout,optional"`
-	// Retries is how often a failed attempt is repeated, 2 s later. 0 to 5, default 0.
+	// Retries is the number of times that a failed attempt is repeated, 2 s later. 0 to 5, default 0.
 	Retries int `json:"retries,omitempty" hcl:"retries,optional"`
 	// Ulimits stand in place of the main container's where they are set.
 	Ulimits map[string]string `json:"ulimits,omitempty" hcl:"ulimits,optional"`

@@ -9,7 +9,7 @@ const (
 	DefaultSuccessfulHistory = 3
 	DefaultFailedHistory     = 1
 	DefaultTimezone          = "UTC"
-	// DefaultStartingDeadline is how late a missed run may still begin.
+	// DefaultStartingDeadline is the longest delay with which a missed run still begins.
 	DefaultStartingDeadline = 5 * time.Minute
 )
 
@@ -20,13 +20,13 @@ type JobSpec struct {
 	// RunOnRelease runs each release of the job once by itself: when the job is first applied, and when its spec,
 	// environment or image has changed. Default: it runs when it is asked to. A cron job has none.
 	RunOnRelease bool `json:"run_on_release,omitempty" hcl:"run_on_release,optional"`
-	// Timeout is how long one attempt may run before it is stopped and failed. Default: as long as it takes.
+	// Timeout is the time after which an attempt is stopped and has failed. Default: no limit.
 	Timeout Duration `json:"timeout,omitempty" hcl:"timeout,optional"`
-	// Retries is how often a failed attempt is followed by another, 0 to 10, after 1, 2, 4 … 30 s. Default 0.
+	// Retries is the number of further attempts after a failed one, 0 to 10, after 1, 2, 4 … 30 s. Default 0.
 	Retries int `json:"retries,omitempty" hcl:"retries,optional"`
-	// SuccessfulHistoryLimit is how many succeeded runs stay, with their containers and logs. Default 3.
+	// SuccessfulHistoryLimit is the number of succeeded runs kept, with their containers and logs. Default 3.
 	SuccessfulHistoryLimit *int `json:"successful_history_limit,omitempty" hcl:"successful_history_limit,optional"`
-	// FailedHistoryLimit is how many failed runs stay, with their containers and logs. Default 1.
+	// FailedHistoryLimit is the number of failed runs kept, with their containers and logs. Default 1.
 	FailedHistoryLimit *int `json:"failed_history_limit,omitempty" hcl:"failed_history_limit,optional"`
 }
 
@@ -42,8 +42,8 @@ type CronJobSpec struct {
 	Suspend bool `json:"suspend,omitempty" hcl:"suspend,optional"`
 	// ConcurrencyPolicy says what a due run does while another one runs: Allow (default), Forbid or Replace.
 	ConcurrencyPolicy string `json:"concurrency_policy,omitempty" hcl:"concurrency_policy,optional"`
-	// StartingDeadline is how late a due run may begin, for instance after a downtime. Of several missed runs only the
-	// newest begins. Default 5m; 0s lets missed runs go (a delay under 10 s is none).
+	// StartingDeadline is the longest delay with which a due run begins, for instance after a downtime. Of several
+	// missed runs only the newest begins. Default 5m; 0s skips missed runs (a delay under 10 s doesn't count).
 	StartingDeadline Duration `json:"starting_deadline,omitempty" hcl:"starting_deadline,optional"`
 }
 

@@ -10,9 +10,9 @@ type JoinTokenRequest struct {
 	Node string `json:"node,omitempty"`
 	// Replace lets the machine take over that name of one that is away, whose certificate is refused from then on.
 	Replace bool `json:"replace,omitempty"`
-	// Uses is how many machines may join with it. Default 1.
+	// Uses is the number of machines that may join with it. Default 1.
 	Uses int `json:"uses,omitempty"`
-	// TTL is how long it is valid, as in 30m: 1s to 24h. Default 1h.
+	// TTL is the time until it expires, as in 30m: 1s to 24h. Default 1h.
 	TTL string `json:"ttl,omitempty"`
 }
 
@@ -23,13 +23,13 @@ const (
 	JoinAsServer  = "server"
 )
 
-// JoinTokenInfo is what is known of a token, without its secret.
+// JoinTokenInfo describes a join token, without its secret.
 type JoinTokenInfo struct {
 	ID      string `json:"id"`
 	Role    string `json:"role"`
 	Node    string `json:"node,omitempty"`
 	Replace bool   `json:"replace,omitempty"`
-	// Uses is how many machines may join with it, Used who has.
+	// Uses is the number of machines that may join with it, Used lists those that have.
 	Uses      int       `json:"uses"`
 	Used      []string  `json:"used,omitempty"`
 	MadeBy    string    `json:"madeBy,omitempty"`

@@ -9,7 +9,7 @@ const (
 	MaxLabDuration = 30 * 24 * time.Hour
 	// MaxLabCount bounds the labs that one manifest declares by count.
 	MaxLabCount = 500
-	// MaxLabExtensions is how many extensions a lab remembers one by one; older ones are added up.
+	// MaxLabExtensions is the number of extensions that a lab remembers one by one; older ones are added up.
 	MaxLabExtensions = 32
 )
 
@@ -20,7 +20,7 @@ type LabSpec struct {
 	Owner string `json:"owner" hcl:"owner"`
 	// Start is when it begins, in RFC 3339. Default: at once. One that has passed means at once too.
 	Start string `json:"start,omitempty" hcl:"start,optional"`
-	// Duration is how long it runs, counted from when its container runs. 1s to 720h.
+	// Duration is its time to run, counted from when its container runs. 1s to 720h.
 	Duration Duration `json:"duration" hcl:"duration"`
 	// Count declares that many labs, NAME-1 to NAME-<count>, as a class. A manifest alone has it: what is stored is
 	// the labs.
@@ -88,7 +88,7 @@ type LabStatus struct {
 	// StartedAt is when it was RUNNING first, CompletedAt when it reached its end.
 	StartedAt   time.Time `json:"startedAt,omitzero"`
 	CompletedAt time.Time `json:"completedAt,omitzero"`
-	// Extended is how much time people have added to the duration.
+	// Extended is the time that people have added to the duration.
 	Extended Duration `json:"extended,omitempty"`
 	// AccessURL is where it can be reached while it runs.
 	AccessURL string `json:"accessUrl,omitempty"`
@@ -113,8 +113,8 @@ type LabStatus struct {
 	Conditions        []Condition `json:"conditions,omitempty"`
 }
 
-// LabOrders is what people have asked of a lab since it was declared: more time, or its end. It is a record of its own,
-// so the spec stays what was applied, and applying it again takes nothing back. The API alone writes it.
+// LabOrders holds the requests of people since the lab was declared: more time, or its end. As a record of its own it
+// leaves the spec as it was applied, and applying the spec again revokes nothing. The API alone writes it.
 type LabOrders struct {
 	// OwnerUID is the uid of the lab: one that was deleted and declared again has no orders.
 	OwnerUID string `json:"ownerUID"`
@@ -144,10 +144,10 @@ type LabResult struct {
 	Changed  bool  `json:"changed"`
 }
 
-// LabChanged is what became of one lab.
+// LabChanged is the outcome for one lab.
 type LabChanged struct {
 	Lab Ref `json:"lab"`
-	// Extended is how much time it has been given since it was declared; EndsAt when it ends now, if it runs.
+	// Extended is the time added since it was declared; EndsAt is its new end, if it runs.
 	Extended Duration  `json:"extended,omitempty"`
 	EndsAt   time.Time `json:"endsAt,omitzero"`
 	// Stopped says that its end was asked for.

@@ -14,7 +14,7 @@ const (
 	ProtocolUDP = "udp"
 )
 
-// Listen is a port at which the proxies of all nodes listen. The zero value is none.
+// Listen is a port at which the proxies of all nodes listen. The zero value means no port.
 type Listen struct {
 	// IP is the one address that it is bound to; invalid for every address.
 	IP   netip.Addr
@@ -41,7 +41,7 @@ func ParseListen(text string) (Listen, error) {
 	if strings.Contains(rest, ":") {
 		host, port, err := net.SplitHostPort(rest)
 		if err != nil {
-			return Listen{}, fmt.Errorf("%q is no port such as 5432, 53/udp, 10.0.0.1:5432 or [::1]:5432", text)
+			return Listen{}, fmt.Errorf("%q is not a port such as 5432, 53/udp, 10.0.0.1:5432 or [::1]:5432", text)
 		}
 		number = port
 		if host != "" {
@@ -62,7 +62,7 @@ func ParseListen(text string) (Listen, error) {
 	return out, nil
 }
 
-// Address is what a listener is opened at: ":5432", or "10.0.0.1:5432".
+// Address returns the address for a listener: ":5432", or "10.0.0.1:5432".
 func (l Listen) Address() string {
 	host := ""
 	if l.IP.IsValid() {
@@ -74,7 +74,7 @@ func (l Listen) Address() string {
 // String is the normal form: "5432/tcp", or "10.0.0.1:5432/tcp".
 func (l Listen) String() string { return strings.TrimPrefix(l.Address(), ":") + "/" + l.Protocol }
 
-// URL is what clients connect to: "tcp://*:5432" for every address of each node.
+// URL returns the address for clients: "tcp://*:5432" for every address of each node.
 func (l Listen) URL() string {
 	host := "*"
 	if l.IP.IsValid() {

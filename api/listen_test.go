@@ -19,8 +19,8 @@ func TestParseListen(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"": "from 1 to 65535", "0": "from 1 to 65535", "65536": "from 1 to 65535", "80-90": "from 1 to 65535", "-1": "from 1 to 65535",
-		"x:80": "is not an IP address", "80:80": "is not an IP address", "fe80::1%eth0:80": "is no port such as", "[fe80::1%eth0]:80": "is not an IP address",
-		"80/sctp": "tcp or udp", "80/": "tcp or udp", "::1:80": "is no port such as",
+		"x:80": "is not an IP address", "80:80": "is not an IP address", "fe80::1%eth0:80": "is not a port such as", "[fe80::1%eth0]:80": "is not an IP address",
+		"80/sctp": "tcp or udp", "80/": "tcp or udp", "::1:80": "is not a port such as",
 	} {
 		if got, err := ParseListen(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v; want %q", text, got, err, want)

@@ -5,7 +5,7 @@ import "net/netip"
 // NetworkSpec declares the network between the containers of different nodes. There is at most one, called tend0 as the network
 // that containers join on each node.
 type NetworkSpec struct {
-	// Driver is how packets travel between nodes: wireguard (encrypted) or vxlan (not encrypted). Default wireguard.
+	// Driver carries packets between nodes: wireguard (encrypted) or vxlan (not encrypted). Default wireguard.
 	Driver string `json:"driver,omitempty" hcl:"driver,optional"`
 	// Range is the network that the subnets of nodes are chosen from. Default 10.80.0.0/12.
 	Range string `json:"range,omitempty" hcl:"range,optional"`
@@ -66,7 +66,8 @@ type Subnets struct {
 	Nodes map[string]netip.Prefix `json:"nodes"`
 }
 
-// NetworkNodeStatus is how a node is connected to the others. Key /actual/network/<node>; that node's agent alone writes it.
+// NetworkNodeStatus describes the connection of a node to the others. Key /actual/network/<node>; that node's agent
+// alone writes it.
 type NetworkNodeStatus struct {
 	Node string `json:"node"`
 	// Address is where other nodes reach it, Key its public key of WireGuard.
@@ -81,7 +82,7 @@ type NetworkNodeStatus struct {
 	Message   string `json:"message,omitempty"`
 }
 
-// NetworkStatus is how far the network is.
+// NetworkStatus describes the network.
 type NetworkStatus struct {
 	ObservedGeneration int64         `json:"observedGeneration,omitempty"`
 	ObservedRevision   int64         `json:"observedRevision,omitempty"`
@@ -136,7 +137,7 @@ func (c *checker) nodeNetwork(s NetworkSpec) {
 	whole, err := netip.ParsePrefix(s.Range)
 	switch {
 	case err != nil || !whole.Addr().Is4():
-		c.add("range", "%q is no IPv4 network such as %s", s.Range, DefaultNetworkRange)
+		c.add("range", "%q is not an IPv4 network such as %s", s.Range, DefaultNetworkRange)
 	case whole != whole.Masked():
 		c.add("range", "%s has bits beyond its prefix: write %s", s.Range, whole.Masked())
 	case !whole.Addr().IsPrivate() && !sharedAddresses.Contains(whole.Addr()):

@@ -26,7 +26,8 @@ type NodeStatus struct {
 	Message string `json:"message,omitempty"`
 	// Version is Tend's on the machine.
 	Version string `json:"version,omitempty"`
-	// Address is where other nodes reach the machine, RelayPort the TCP port at which it takes their connections to its pods; 0 is none.
+	// Address is where other nodes reach the machine, RelayPort the TCP port at which it takes their connections to its
+	// pods; 0 if it takes none.
 	Address     netip.Addr `json:"address,omitzero"`
 	RelayPort   uint16     `json:"relayPort,omitempty"`
 	CPUs        float64    `json:"cpus,omitempty"`
@@ -56,8 +57,8 @@ const (
 	NodeLost   = "lost"
 )
 
-// NodeState is what the control plane knows of a node. Each change of it is an event. Key /nodes/<node>; the controller of
-// flapping nodes writes it.
+// NodeState holds what the control plane knows of a node. Each change of it is an event. Key /nodes/<node>; the
+// controller of flapping nodes writes it.
 type NodeState struct {
 	// State is NodeUp, NodeSilent while the node's heartbeat is missing, or NodeLost once it has not answered for the node
 	// timeout; ChangedAt is since when.
@@ -68,7 +69,8 @@ type NodeState struct {
 	Reason  string     `json:"reason,omitempty"`
 	Version string     `json:"version,omitempty"`
 	Address netip.Addr `json:"address,omitzero"`
-	// Losses is how often it was lost within the last hour, if it gets no pods for that until Until.
+	// Losses is the number of times it was lost within the last hour; set while it gets no new pods because of that,
+	// until Until.
 	Losses int       `json:"losses,omitempty"`
 	Until  time.Time `json:"until,omitzero"`
 }
@@ -123,7 +125,8 @@ type ImageStatus struct {
 	Digest   string     `json:"digest,omitempty"`
 	// Arch is the image's architecture as Go names it; empty where it isn't known.
 	Arch string `json:"arch,omitempty"`
-	// Runtime is the name of the node's runtime, as NodeStatus has it. An image of a container engine is none of plain processes.
+	// Runtime is the name of the node's runtime, as NodeStatus has it. Plain processes can't use an image of a
+	// container engine.
 	Runtime string `json:"runtime,omitempty"`
 	// Reason and Message say why a pull failed.
 	Reason  string `json:"reason,omitempty"`

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// NodeSpec is what people decide about a machine. An object of the kind node may be declared before its machine joins, and
-// a machine without one has the zero value.
+// NodeSpec holds the decisions of people about a machine. An object of the kind node may be declared before its machine
+// joins, and a machine without one has the zero value.
 type NodeSpec struct {
 	// Labels are what placement.constraints compare as node.labels.KEY. They win over those that `tend agent --label` sets.
 	Labels map[string]string `json:"labels,omitempty" hcl:"labels,optional"`

@@ -40,7 +40,7 @@ type Object struct {
 // Ref names the object.
 func (o Object) Ref() Ref { return Ref{Kind: o.Kind, Scope: o.Scope, Name: o.Name} }
 
-// Metadata is what Tend knows of an object beyond its spec. The API writes it.
+// Metadata holds what Tend knows of an object beyond its spec. The API writes it.
 type Metadata struct {
 	UID string `json:"uid,omitempty"`
 	// Generation starts at 1 and grows when the spec changes, and only then.

@@ -15,11 +15,11 @@ type OperationSpec struct {
 	Parameters map[string]any `json:"parameters,omitempty" hcl:"parameters,optional"`
 	// Approvals say whether it must be approved, and by whom it was.
 	Approvals *Approvals `json:"approvals,omitempty" hcl:"approvals,block"`
-	// Policy is what the operation asks of its target.
+	// Policy holds the operation's demands on its target.
 	Policy *OperationPolicy `json:"policy,omitempty" hcl:"policy,block"`
 }
 
-// OperationPolicy is what an operation asks of its target.
+// OperationPolicy holds an operation's demands on its target.
 type OperationPolicy struct {
 	// RequireReady is whether the target must be ready before the operation begins. Default: the template's.
 	RequireReady *bool `json:"requireReady,omitempty" hcl:"require_ready,optional"`

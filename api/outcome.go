@@ -30,7 +30,7 @@ type AwaitResult struct {
 	Outcomes []Outcome `json:"outcomes"`
 }
 
-// OutcomeState is how far a write has come.
+// OutcomeState is the stage of a write.
 type OutcomeState string
 
 // The states of a write. Nothing changes in the last four without another write, or the end of what is waited for.
@@ -43,7 +43,7 @@ const (
 	OutcomeHeld     OutcomeState = "Held" // rolled back, paused, or waiting: a lab for room, an object for one that is in trouble
 )
 
-// Outcome is what has become of a write.
+// Outcome is the result of a write.
 type Outcome struct {
 	State OutcomeState `json:"state"`
 	// Reason is a CamelCase word for what it waits for or ended with; Message is for people.
@@ -53,7 +53,7 @@ type Outcome struct {
 	Cause string   `json:"cause,omitempty"`
 	Log   []string `json:"log,omitempty"`
 	Next  string   `json:"next,omitempty"`
-	// Warning is what people should know though it has converged.
+	// Warning is something to know although it has converged.
 	Warning string `json:"warning,omitempty"`
 	// UpdatedAt is the time of the object's last write: older pods existed before.
 	UpdatedAt time.Time `json:"updatedAt,omitzero"`

@@ -72,7 +72,7 @@ type Plugin struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// PluginCommand is what a plugin does.
+// PluginCommand is a command of a plugin.
 type PluginCommand struct {
 	Name string `json:"name"`
 	Help string `json:"help,omitempty"`
@@ -83,7 +83,7 @@ type PluginCommand struct {
 type PluginInstall struct {
 	// Source may be left out where Name names an installed plugin: that one is fetched again from where it came from.
 	Source string `json:"source,omitempty"`
-	// Name is what the plugin must be called. Default: any name.
+	// Name is the name that the plugin must have. Default: any name.
 	Name string `json:"name,omitempty"`
 	// Version pins it. Default: the newest.
 	Version string `json:"version,omitempty"`
@@ -92,7 +92,7 @@ type PluginInstall struct {
 // PluginRemoval is the answer to the removal of a plugin.
 type PluginRemoval struct {
 	Name string `json:"name"`
-	// Warning is what its uninstall hook complained about.
+	// Warning is the complaint of its uninstall hook.
 	Warning string `json:"warning,omitempty"`
 }
 
@@ -101,7 +101,7 @@ type PluginCall struct {
 	Args []string `json:"args"`
 }
 
-// PluginResult is what a plugin's command came to. ExecLocal and FetchFile are the client's to do.
+// PluginResult is the result of a plugin's command. ExecLocal and FetchFile are the client's to do.
 type PluginResult struct {
 	Message string `json:"message"`
 	// Applied is a line for each action the server did, in order.

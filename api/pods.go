@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// Pod is a task as users see it: its desired and its observed half, joined. Name is what paths and commands take.
+// Pod is a task as users see it: its desired and its observed half, joined. Paths and commands take Name.
 type Pod struct {
 	// Name is the container's: <scope>-<resource>.<slot>.
 	Name  string `json:"name"`

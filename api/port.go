@@ -16,7 +16,7 @@ type PortRange struct {
 	Last  int `json:"last"`
 }
 
-// Len is how many ports the range holds; 0 for the zero value.
+// Len returns the number of ports in the range; 0 for the zero value.
 func (r PortRange) Len() int {
 	if r.First == 0 {
 		return 0

@@ -13,7 +13,7 @@ type Problem struct {
 	Errors []FieldError `json:"errors,omitempty"`
 	// Builds are the objects whose trees are wanted (TreesWanted).
 	Builds []MacroBuild `json:"builds,omitempty"`
-	// RequestID is what the lines about the request carry in the server's log; only where the server is at fault.
+	// RequestID identifies the lines about the request in the server's log. It is set only if the server is at fault.
 	RequestID string `json:"requestID,omitempty"`
 }
 

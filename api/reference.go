@@ -21,12 +21,12 @@ const FilterURL = "urlencode"
 // Reference is one ${space.a.b} in a text of a spec. What it stands for is looked up when a container is made; the stored
 // spec keeps the text. Written $${space.a.b} it stands for itself.
 type Reference struct {
-	// Text is how it was written, braces and all.
+	// Text is the reference as written, with its braces.
 	Text string
 	// Space is SpaceRef, SpaceAsset or SpaceConfig; Path are the parts behind it.
 	Space string
 	Path  []string
-	// Filter is what stands behind a | and changes the value: FilterURL, or empty.
+	// Filter follows a | and changes the value: FilterURL, or empty.
 	Filter string
 	// Start and End are where it lies in the text. Escaped ones begin at the first $.
 	Start, End int
@@ -40,8 +40,8 @@ var (
 	referencePart = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`)
 )
 
-// References finds every ${ref.…}, ${asset.…} and ${config.…} in a text, escaped ones too, in order. Any other ${…} is none: it means
-// something to the shell or the program.
+// References finds every ${ref.…}, ${asset.…} and ${config.…} in a text, escaped ones too, in order. Any other ${…} is
+// left to the shell or the program.
 func References(text string) []Reference {
 	if !strings.Contains(text, "${") {
 		return nil
@@ -73,7 +73,7 @@ func (r Reference) Check() error {
 	}
 	for _, part := range r.Path {
 		if !referencePart.MatchString(part) {
-			return fmt.Errorf("%s: %q is no name; write $$%s for the characters themselves (in JSON one $ less)", r.Text, part, r.Text)
+			return fmt.Errorf("%s: %q is not a name; write $$%s for the characters themselves (in JSON one $ less)", r.Text, part, r.Text)
 		}
 	}
 	switch r.Space {

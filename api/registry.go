@@ -15,7 +15,7 @@ type RegistrySpec struct {
 	Helper string `json:"helper,omitempty" hcl:"helper,optional"`
 }
 
-// dockerHub is what references without a registry mean; the other names lead to it too.
+// dockerHub is the registry of references without one; the other names lead to it too.
 const dockerHub = "docker.io"
 
 // Host is the registry's host as image references name it, however its URL is spelled.
@@ -32,7 +32,7 @@ func (s RegistrySpec) Host() string {
 	return host
 }
 
-// Secret is the token, or the password where there is none.
+// Secret returns the token, or the password if there is no token.
 func (s RegistrySpec) Secret() string {
 	if s.Token != "" {
 		return s.Token

@@ -33,7 +33,7 @@ type Release struct {
 	ImageArch string `json:"imageArch,omitempty"`
 	// ImageRuntime is the runtime of the node that found the image; empty in releases of earlier versions. See RequiredRuntime.
 	ImageRuntime string `json:"imageRuntime,omitempty"`
-	// Build is what the image was made from; nil for one that was pulled.
+	// Build is the source of the image; nil for one that was pulled.
 	Build *ImageBuild `json:"build,omitempty"`
 	// Confined was the object's: see Object.Confined.
 	Confined bool `json:"confined,omitempty"`
@@ -47,7 +47,7 @@ type Release struct {
 	// EnvironmentOf is set on a release that only took over the buckets as they were when an ordinal was made again: the
 	// release whose other pods count as updated, though their environment is an earlier one.
 	EnvironmentOf string `json:"environmentOf,omitempty"`
-	// Restart is what had been asked for by `tend restart` when it was made.
+	// Restart is the newest request of `tend restart` when it was made.
 	Restart string `json:"restart,omitempty"`
 	// Steps are what surrounds its rollout; nil where nothing does. The return to an earlier release has none.
 	Steps      *ReleaseSteps `json:"steps,omitempty"`
@@ -69,11 +69,11 @@ type ReleaseSteps struct {
 	// Before are the commands that must have succeeded first, After those run at the end, each in this order.
 	Before []TaskRole `json:"before,omitempty"`
 	After  []TaskRole `json:"after,omitempty"`
-	// Timeout is how long each command may take.
+	// Timeout limits each command.
 	Timeout Duration `json:"timeout,omitempty"`
 }
 
-// DefaultReleaseTimeout is how long a release's command may take.
+// DefaultReleaseTimeout limits a command of a release.
 const DefaultReleaseTimeout = 10 * time.Minute
 
 // Owner names the workload the release belongs to.
@@ -136,7 +136,7 @@ func (r Release) Repeats(earlier Release) bool {
 	return r.RolledBackFrom == earlier.ID && r.SpecHash == earlier.SpecHash && r.EnvHash == earlier.EnvHash && r.ImageID == earlier.ImageID
 }
 
-// ReleaseOutcome is how the rollout of a release ended. A release that was good once stays good.
+// ReleaseOutcome is the outcome of a release's rollout. A release that was good once stays good.
 type ReleaseOutcome struct {
 	Good bool `json:"good,omitempty"`
 	// Reason and Message say why it failed.
@@ -163,7 +163,7 @@ type RolloutStatus struct {
 	TargetRelease string `json:"targetRelease"`
 	// TurnedAt is when that began. Pods of the target that failed before are of an earlier try.
 	TurnedAt time.Time `json:"turnedAt,omitzero"`
-	// Replicas is how many pods it runs. It may lag behind the spec while a newer spec's image is being looked for.
+	// Replicas is the number of pods it runs. It may lag behind the spec while Tend looks for a newer spec's image.
 	Replicas int `json:"replicas"`
 	// LastGoodRelease is the last one with which every pod was healthy.
 	LastGoodRelease string `json:"lastGoodRelease,omitempty"`
@@ -244,7 +244,8 @@ type StayingPod struct {
 	Next    string `json:"next,omitempty"`
 }
 
-// NotifiedOutcome is how a rollout ended. Each is notified once: again when another release, restart or outcome follows.
+// NotifiedOutcome is the outcome of a rollout. Each is notified once: again when another release, restart or outcome
+// follows.
 type NotifiedOutcome struct {
 	// Number counts the outcomes of the workload.
 	Number  int    `json:"number"`

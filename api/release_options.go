@@ -2,7 +2,7 @@ package api
 
 // ReleaseOptions are fields of Flux's HelmRelease that an application instance passes on under the same names.
 type ReleaseOptions struct {
-	// Timeout is how long one action of Helm may take. Default 5m.
+	// Timeout limits one action of Helm. Default 5m.
 	Timeout string `json:"timeout,omitempty" hcl:"timeout,optional"`
 	// Suspend asks Flux to leave the release as it is.
 	Suspend bool `json:"suspend,omitempty" hcl:"suspend,optional"`
@@ -22,7 +22,7 @@ type ReleaseOptions struct {
 
 // HelmInstall says what happens when the first installation fails.
 type HelmInstall struct {
-	// Timeout is how long it may take. Default the release's.
+	// Timeout limits it. Default the release's.
 	Timeout string `json:"timeout,omitempty" hcl:"timeout,optional"`
 	// Remediation says how often it is tried again.
 	Remediation *InstallRemediation `json:"remediation,omitempty" hcl:"remediation,block"`
@@ -30,9 +30,9 @@ type HelmInstall struct {
 
 // InstallRemediation says how often an installation is tried again, after what is there was uninstalled.
 type InstallRemediation struct {
-	// Retries is how often; -1 is without end. Default 0.
+	// Retries is the number of retries; -1 is without end. Default 0.
 	Retries *int `json:"retries,omitempty" hcl:"retries,optional"`
-	// IgnoreTestFailures: a failed test is no failure. Default test.ignoreFailures.
+	// IgnoreTestFailures: a failed test doesn't count as a failure. Default test.ignoreFailures.
 	IgnoreTestFailures *bool `json:"ignoreTestFailures,omitempty" hcl:"ignore_test_failures,optional"`
 	// RemediateLastFailure: it is uninstalled after the last failure too. Default false.
 	RemediateLastFailure *bool `json:"remediateLastFailure,omitempty" hcl:"remediate_last_failure,optional"`
@@ -40,7 +40,7 @@ type InstallRemediation struct {
 
 // HelmUpgrade says what happens when an upgrade fails.
 type HelmUpgrade struct {
-	// Timeout is how long it may take. Default the release's.
+	// Timeout limits it. Default the release's.
 	Timeout string `json:"timeout,omitempty" hcl:"timeout,optional"`
 	// Remediation says how often it is tried again, and what is done before.
 	Remediation *UpgradeRemediation `json:"remediation,omitempty" hcl:"remediation,block"`
@@ -48,9 +48,9 @@ type HelmUpgrade struct {
 
 // UpgradeRemediation says how often an upgrade is tried again, and what is done before.
 type UpgradeRemediation struct {
-	// Retries is how often; -1 is without end. Default 1.
+	// Retries is the number of retries; -1 is without end. Default 1.
 	Retries *int `json:"retries,omitempty" hcl:"retries,optional"`
-	// IgnoreTestFailures: a failed test is no failure. Default test.ignoreFailures.
+	// IgnoreTestFailures: a failed test doesn't count as a failure. Default test.ignoreFailures.
 	IgnoreTestFailures *bool `json:"ignoreTestFailures,omitempty" hcl:"ignore_test_failures,optional"`
 	// RemediateLastFailure: it is rolled back after the last failure too. Default true.
 	RemediateLastFailure *bool `json:"remediateLastFailure,omitempty" hcl:"remediate_last_failure,optional"`
@@ -62,7 +62,7 @@ type UpgradeRemediation struct {
 type HelmTest struct {
 	// Enable runs them after an install and an upgrade.
 	Enable bool `json:"enable,omitempty" hcl:"enable,optional"`
-	// IgnoreFailures: a failed test is no failure of the release.
+	// IgnoreFailures: a failed test doesn't fail the release.
 	IgnoreFailures bool `json:"ignoreFailures,omitempty" hcl:"ignore_failures,optional"`
 }
 
@@ -70,7 +70,7 @@ type HelmTest struct {
 type DriftDetection struct {
 	// Mode is enabled (the change is undone), warn (it is reported) or disabled (default).
 	Mode string `json:"mode,omitempty" hcl:"mode,optional"`
-	// Ignore is what may differ.
+	// Ignore lists the fields that may differ.
 	Ignore []IgnoreRule `json:"ignore,omitempty" hcl:"ignore,block"`
 }
 

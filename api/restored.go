@@ -16,7 +16,7 @@ const StampRestored = "restored"
 // RestoredAt returns up to when the due times of a cron job, or of a lab, are over because of a restore; zero if there was none.
 func (o Object) RestoredAt() time.Time {
 	stamp, _, _ := strings.Cut(o.Metadata.Stamps[StampRestored], "@")
-	at, _ := time.Parse(time.RFC3339, stamp) // a workload's is no time
+	at, _ := time.Parse(time.RFC3339, stamp) // a workload's stamp isn't a time
 	return at
 }
 
@@ -52,7 +52,7 @@ func (r RestoredRelease) Covers(release Release) bool {
 func (o Object) RestoredRelease() RestoredRelease {
 	number, generation, bounded := strings.Cut(o.Metadata.Stamps[StampRestored], "@")
 	r := RestoredRelease{Generation: math.MaxInt64}
-	r.Number, _ = strconv.Atoi(number) // a cron job's is no number
+	r.Number, _ = strconv.Atoi(number) // a cron job's isn't a number
 	if bounded {
 		r.Generation, _ = strconv.ParseInt(generation, 10, 64)
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestALabThatIsRedeclared: whether its manifest was changed since a restore is no matter of the clock.
+// TestALabThatIsRedeclared: the clock doesn't decide whether its manifest was changed since a restore.
 func TestALabThatIsRedeclared(t *testing.T) {
 	at := time.Date(1999, 12, 31, 3, 0, 0, 1, time.UTC)
 	lab := Object{Kind: KindLab, Metadata: Metadata{Generation: 3, UpdatedAt: at.Add(20 * time.Hour)}}

@@ -19,7 +19,7 @@ const (
 type ConfigDifference struct {
 	// Key is the key of a bucket, or the variable of the manifest that refers to one by ${config.…}.
 	Key string `json:"key"`
-	// Since is what was done to it: added, changed or removed.
+	// Since is the change to it: added, changed or removed.
 	Since string `json:"since"`
 }
 

@@ -14,7 +14,7 @@ const (
 	KeyIngress = "ingress"
 )
 
-// KeyPhase is how far the rotation of a key has got.
+// KeyPhase is the stage of a key's rotation.
 type KeyPhase string
 
 // The phases, in their order.
@@ -35,7 +35,7 @@ type Key struct {
 	// Fingerprint is that of the key in use, of which it reveals nothing.
 	Fingerprint string       `json:"fingerprint,omitempty"`
 	Rotation    *KeyRotation `json:"rotation,omitempty"`
-	// Note says why there is none.
+	// Note says why there is no key.
 	Note string `json:"note,omitempty"`
 	// After says what remains to be done by people once it is rotated.
 	After string `json:"after,omitempty"`

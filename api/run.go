@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// RunState is how a run is.
+// RunState is the state of a run.
 type RunState string
 
 // The states of a run. It moves forward only.

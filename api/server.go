@@ -16,7 +16,7 @@ type Server struct {
 	Leads bool `json:"leads,omitempty"`
 	// Vote is voter, or learner for one that joins: it counts for no quorum. Empty if the store is an etcd of your own.
 	Vote ServerVote `json:"vote,omitempty"`
-	// Lag is how many revisions of the store it has not seen that another server has; absent if it doesn't answer.
+	// Lag is the number of revisions that another server's store has and its own doesn't; absent if it doesn't answer.
 	Lag     *int64    `json:"lag,omitempty"`
 	Version string    `json:"version,omitempty"`
 	Since   time.Time `json:"since,omitzero"`
@@ -50,7 +50,7 @@ type Servers struct {
 	Quorum string `json:"quorum,omitempty"`
 }
 
-// ServerPresence is what a running server says of itself to the others, for as long as it runs.
+// ServerPresence announces a server to the others, for as long as it runs.
 type ServerPresence struct {
 	Address string    `json:"address,omitempty"`
 	Version string    `json:"version"`

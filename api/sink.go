@@ -20,7 +20,7 @@ type SinkSpec struct {
 
 	// Message says what people are sent, and how often.
 	Message *SinkMessage `json:"message,omitempty" hcl:"message,block"`
-	// RetryFor is how long an event, or a message, is tried before the next one is. Default 1h.
+	// RetryFor is the time for which an event, or a message, is retried before the next one's turn. Default 1h.
 	RetryFor Duration `json:"retry_for,omitempty" hcl:"retry_for,optional"`
 }
 
@@ -94,7 +94,7 @@ type SinkMessage struct {
 	// Template and Subject are text/template, see SinkMessageData. A subject is one line.
 	Template string `json:"template,omitempty" hcl:"template,optional"`
 	Subject  string `json:"subject,omitempty" hcl:"subject,optional"`
-	// Gather is how long a failure waits for others, so that they make one message. Default 10s.
+	// Gather is the time for which a failure waits for others, to share one message. Default 10s.
 	Gather Duration `json:"gather,omitempty" hcl:"gather,optional"`
 	// Pause is the shortest time between two messages. Default 1m.
 	Pause Duration `json:"pause,omitempty" hcl:"pause,optional"`
@@ -137,5 +137,5 @@ func (s SinkSpec) People() bool {
 	return s.Mail != nil || s.Slack != nil || s.Ntfy != nil || s.Shoutrrr != nil
 }
 
-// DefaultSinkRetry is how long an event is tried if the sink doesn't say.
+// DefaultSinkRetry is the time for which an event is retried if the sink declares none.
 const DefaultSinkRetry = time.Hour

@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// SinkStatus is how a sink is.
+// SinkStatus describes a sink.
 type SinkStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	ObservedRevision   int64 `json:"observedRevision,omitempty"`
@@ -10,12 +10,12 @@ type SinkStatus struct {
 	Type       string      `json:"type,omitempty"`
 	Receiver   string      `json:"receiver,omitempty"`
 	Conditions []Condition `json:"conditions,omitempty"`
-	// Progress is how far the sink is. It is stored apart, and joined when the status is read.
+	// Progress is the sink's position. It is stored apart, and joined when the status is read.
 	Progress *SinkProgress `json:"progress,omitempty"`
 }
 
-// SinkProgress is how far a sink is in the log. Key /sinks/<scope>/<name>; the controller of sinks writes it at most about
-// once a second.
+// SinkProgress is the position of a sink in the log. Key /sinks/<scope>/<name>; the controller of sinks writes it at
+// most about once a second.
 type SinkProgress struct {
 	// UID is the sink's: another one of the name begins where it was created.
 	UID string `json:"uid"`
@@ -33,7 +33,7 @@ type SinkProgress struct {
 	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
 	// BehindSince is the time of the oldest event that waits; zero if none does.
 	BehindSince time.Time `json:"behindSince,omitzero"`
-	// Trying is what is being sent and failed at least once.
+	// Trying is the delivery under way, if it failed at least once.
 	Trying *SinkAttempts `json:"trying,omitempty"`
 	// Gone is the generation to which the receiver answered that it is gone for good; 0 if it didn't.
 	Gone int64 `json:"gone,omitempty"`
@@ -109,14 +109,14 @@ type SinkCause struct {
 // Ref names the object of the cause.
 func (c SinkCause) Ref() Ref { return Ref{Kind: c.Kind, Scope: c.Scope, Name: c.Name} }
 
-// SinkTest is what came of a test of a sink.
+// SinkTest is the result of a test of a sink.
 type SinkTest struct {
 	Sink     string `json:"sink"`
 	Type     string `json:"type"`
 	Receiver string `json:"receiver,omitempty"`
-	// Delivered: the receiver took it. Answer is what came back, as the status of the answer or the error.
+	// Delivered: the receiver took it. Answer is the status of its answer, or the error.
 	Delivered bool   `json:"delivered"`
 	Answer    string `json:"answer"`
-	// Took is how long it took, in milliseconds.
+	// Took is the time it took, in milliseconds.
 	Took int64 `json:"tookMillis"`
 }

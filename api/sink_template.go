@@ -24,7 +24,7 @@ type SinkMessageCause struct {
 	Object, Kind, Scope, Name string
 	// Reason is a word such as NoNode, Message a sentence, Release the one that failed. Each may be empty.
 	Reason, Message, Release string
-	// Since is the time of the first failure, Next the command that says more. Count is how many failures there were.
+	// Since is the time of the first failure, Next the command that says more. Count is the number of failures.
 	Since, Next string
 	Count       int
 	// OK: the cause is resolved.

@@ -14,21 +14,21 @@ type Strategy struct {
 	// Order is "stop-first" or "start-first". Default: start-first where no host port is fixed, no volume that can be
 	// written to is held, and no node that pods may be on runs plain processes.
 	Order string `json:"order,omitempty" hcl:"order,optional"`
-	// MaxParallel is how many pods are replaced at once. Default 1.
+	// MaxParallel is the number of pods replaced at once. Default 1.
 	MaxParallel int `json:"max_parallel,omitempty" hcl:"max_parallel,optional"`
 	// Pause is waited between two pods, not after the last. Default 2s.
 	Pause Duration `json:"pause,omitempty" hcl:"pause,optional"`
 	// WaitReady makes the next pod wait until this one's probe passes. Default on. Off, the next one waits for Monitor alone:
 	// a version that runs and is never ready then replaces every pod.
 	WaitReady *bool `json:"wait_ready,omitempty" hcl:"wait_ready,optional"`
-	// Monitor is how long a pod must be up without an exit before it counts as good and the next one is touched. Default 5s.
-	// Pause runs beside it. 0s trusts a pod as soon as it is ready.
+	// Monitor is the time for which a pod must be up without an exit to count as good; then the next one is touched.
+	// Default 5s. Pause runs beside it. 0s trusts a pod as soon as it is ready.
 	Monitor Duration `json:"monitor,omitempty" hcl:"monitor,optional"`
-	// Deadline is how long one pod may take to become healthy before it counts as failed. Default 5m. After the server was
+	// Deadline is the time in which a pod must become healthy, or it counts as failed. Default 5m. After the server was
 	// away, or paused, a pod has all of it again.
 	Deadline Duration `json:"deadline,omitempty" hcl:"deadline,optional"`
-	// Drain is how long a pod that goes may finish the requests an ingress sent it, before the stop signal; it gets no new
-	// ones. Default 10s; 0s waits for none.
+	// Drain is the time in which a pod that is removed may finish the requests an ingress sent it, before the stop
+	// signal; it gets no new ones. Default 10s; 0s waits for none.
 	Drain Duration `json:"drain,omitempty" hcl:"drain,optional"`
 	// OnFailure is "pause", "rollback" or "continue". Default: rollback where the order is stop-first, since a bad version
 	// leaves a gap there; pause otherwise, where the old pods serve on.

@@ -117,20 +117,21 @@ func (s SyncSpec) SplitCredentials() SyncSpec {
 	return s
 }
 
-// SyncStatus is what became of a sync.
+// SyncStatus describes the progress of a sync.
 type SyncStatus struct {
 	// ObservedRevision is the revision of the object since which the source was polled, as `tend sync now` asks for.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	ObservedRevision   int64 `json:"observedRevision,omitempty"`
 	// Source is the source without credentials.
 	Source string `json:"source,omitempty"`
-	// Revision is what is applied: the id of a commit, or the digest of the files. AppliedAt is when that was done.
+	// Revision is the applied revision: the id of a commit, or the digest of the files. AppliedAt is the time of its
+	// apply.
 	Revision  string    `json:"revision,omitempty"`
 	AppliedAt time.Time `json:"appliedAt,omitzero"`
 	// Fetched is the revision that the source has now, if it could not be applied.
 	Fetched string `json:"fetched,omitempty"`
-	// Objects is how many objects the revision has. Changes are those that the last apply that changed something wrote or
-	// pruned, at most MaxSyncChanges of them; More counts the others.
+	// Objects is the number of objects in the revision. Changes are those that the last apply that changed something
+	// wrote or pruned, at most MaxSyncChanges of them; More counts the others.
 	Objects    int          `json:"objects,omitempty"`
 	Changes    []SyncChange `json:"changes,omitempty"`
 	More       int          `json:"more,omitempty"`

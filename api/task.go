@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// TaskState is what a task's agent observed. States only move forward, in the order of the constants.
+// TaskState is the state of a task as its agent observed it. States only move forward, in the order of the constants.
 type TaskState string
 
 // The states of a task.
@@ -32,7 +32,7 @@ func (s TaskState) CanBecome(next TaskState) bool {
 	return s == next || (!s.Terminal() && taskOrder[next] > taskOrder[s])
 }
 
-// DesiredState is what the control plane wants of a task. It only rises, in the order of the constants.
+// DesiredState is the state that the control plane wants of a task. It only rises, in the order of the constants.
 type DesiredState string
 
 // The desired states of a task.
@@ -106,8 +106,8 @@ type Task struct {
 	// Leftover is set on an ordinal's task whose slot was given to another task before its node had cleared it, because a
 	// person said that the node is off. It is kept until the node has removed its container.
 	Leftover bool `json:"leftover,omitempty"`
-	// Monitor is how long an incarnation must have run before its agent inspects it again and says that it is steady, as the
-	// strategy said when the task was made; empty if nothing waits for that.
+	// Monitor is the time for which an incarnation must have run before its agent inspects it again and reports it
+	// steady, as the strategy said when the task was made; empty if nothing waits for that.
 	Monitor Duration `json:"monitor,omitempty"`
 	// Run is the run the task works for; empty for what fills a slot of a workload.
 	Run string `json:"run,omitempty"`
@@ -172,7 +172,7 @@ type TaskStatus struct {
 	// LivenessRestarts are the times the liveness or startup probe gave the container up, newest last, at most the last
 	// 5: it was restarted in place, until the fourth within 10 minutes failed the task.
 	LivenessRestarts []time.Time `json:"livenessRestarts,omitempty"`
-	// Inits is how far the init containers of the current container are; nil where there are none.
+	// Inits is the progress of the current container's init containers; nil if it has none.
 	Inits *InitProgress `json:"inits,omitempty"`
 	// LastLog holds the last lines of a container that failed, at most 20 lines and 4 KiB.
 	LastLog    []string  `json:"lastLog,omitempty"`
@@ -192,7 +192,7 @@ type PortBinding struct {
 	HostPort  int    `json:"hostPort"`
 }
 
-// ProbePhase is what a probe says.
+// ProbePhase is the state of a probe.
 type ProbePhase string
 
 // The phases of a probe.
@@ -211,15 +211,15 @@ type ProbeStatus struct {
 	// Since is when the phase began; Transition counts its changes over the task's life, those to unknown too.
 	Since      time.Time `json:"since,omitzero"`
 	Transition int       `json:"transition,omitempty"`
-	// Message says why the last failed attempt failed; Failures is how many failed in a row when it was written: not every
-	// one is.
+	// Message says why the last failed attempt failed; Failures is the number of failures in a row when it was written:
+	// not every failure is written.
 	Message  string `json:"message,omitempty"`
 	Failures int    `json:"failures,omitempty"`
 	// Source says where the probe comes from, if no manifest declares it: the HEALTHCHECK of the image.
 	Source string `json:"source,omitempty"`
 }
 
-// InitProgress is how far a container's init containers are.
+// InitProgress is the progress of a container's init containers.
 type InitProgress struct {
 	// For is the container they prepare: its id.
 	For string `json:"for,omitempty"`

@@ -140,7 +140,7 @@ func (c *checker) between(field string, n, low, high int) {
 
 func index(field string, i int) string { return fmt.Sprintf("%s[%d]", field, i) }
 
-// key is the path of a map's entry; a key that is no plain word is quoted.
+// key is the path of a map's entry; a key that isn't a plain word is quoted.
 func key(field, name string) string {
 	if plainKey.MatchString(name) {
 		return field + "." + name

@@ -27,7 +27,7 @@ func (c *checker) build(b *Build) {
 		return
 	}
 	if strings.ContainsAny(b.Context, "\x00\n") {
-		c.add("build.context", "%q is no folder", b.Context)
+		c.add("build.context", "%q is not a folder", b.Context)
 	}
 	c.inTree("build.dockerfile", b.Dockerfile)
 	c.inTree("build.path", b.Path)
@@ -45,7 +45,7 @@ func (c *checker) build(b *Build) {
 	}
 	c.oneOf("build.lang.name", b.Lang.Name, buildLanguages...)
 	if b.Lang.Version != "" && !langVersion.MatchString(b.Lang.Version) {
-		c.add("build.lang.version", "%q is no version such as 1.26 or 22", b.Lang.Version)
+		c.add("build.lang.version", "%q is not a version such as 1.26 or 22", b.Lang.Version)
 	}
 	if len(b.Lang.Entrypoint) > maxBuildArg || strings.ContainsAny(b.Lang.Entrypoint, "\x00\n") {
 		c.add("build.lang.entrypoint", "is one line: a file, or a command for the shell")

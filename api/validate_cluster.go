@@ -85,7 +85,7 @@ func (c *checker) chart(s ChartSource) {
 	}
 	c.needed("chart.name", s.Name)
 	if !exactVersion.MatchString(s.Version) {
-		c.add("chart.version", "%q is no exact version such as 1.2.3: ranges and latest would change without a manifest", s.Version)
+		c.add("chart.version", "%q is not an exact version such as 1.2.3: ranges and latest would change without a manifest", s.Version)
 	}
 }
 
@@ -132,7 +132,7 @@ func (c *checker) operation(s OperationSpec) {
 	c.needed("engine", s.Engine)
 	c.oneOf("engine", s.Engine, OperationEngines...)
 	if a := s.Approvals; a != nil && a.Claim != "" && (!strings.HasPrefix(a.Claim, "vws1.") || strings.Count(a.Claim, ".") != 2) {
-		c.add("approvals.claim", "is no claim: want vws1.BODY.DIGEST")
+		c.add("approvals.claim", "is not a claim: want vws1.BODY.DIGEST")
 	}
 }
 

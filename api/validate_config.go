@@ -13,7 +13,7 @@ var configKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
 // CheckConfigKey checks the key of a config value.
 func CheckConfigKey(name string) error {
 	if !configKey.MatchString(name) {
-		return fmt.Errorf("%q is no key: use letters, digits and _, not beginning with a digit, at most 128", name)
+		return fmt.Errorf("%q is not a key: use letters, digits and _, not beginning with a digit, at most 128", name)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func (c *checker) hooks(s DeploymentSpec) {
 	}
 	c.each("post_deploy", s.PostDeploy, func(entry string) error {
 		if strings.TrimSpace(entry) == "" || strings.Contains(entry, "\x00") {
-			return errors.New("is no command")
+			return errors.New("is not a command")
 		}
 		return nil
 	})

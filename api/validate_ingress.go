@@ -85,7 +85,7 @@ func (c *checker) tls(t IngressTLS) {
 	}
 	for _, key := range []struct{ field, name string }{{"tls.certificate", t.Certificate}, {"tls.key", t.Key}} {
 		if key.name != "" && !configKey.MatchString(key.name) {
-			c.add(key.field, "%q is no config key: letters, digits and _, not beginning with a digit", key.name)
+			c.add(key.field, "%q is not a config key: use letters, digits and _, not beginning with a digit", key.name)
 		}
 	}
 	if t.Certificate != "" && (t.Provider != "" || t.Email != "" || t.OnDemand) {

@@ -103,7 +103,7 @@ func (c *checker) process(s DeploymentSpec) {
 
 func (c *checker) argv(field string, argv []string) {
 	if len(argv) > 0 && argv[0] == "" {
-		c.add(index(field, 0), "is empty; it is what is run")
+		c.add(index(field, 0), "is empty: name the program to run")
 	}
 	c.each(field, argv, func(arg string) error {
 		if strings.ContainsRune(arg, 0) {

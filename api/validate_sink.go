@@ -60,7 +60,7 @@ func (c *checker) sinkFilter(s SinkSpec) {
 		}
 		c.each(field, list, func(pattern string) error {
 			if pattern == "" || len(pattern) > 2*MaxNameBytes || strings.ContainsAny(pattern, " \t\r\n\x00") {
-				return fmt.Errorf("%q is no pattern: write a name, with * for any text", pattern)
+				return fmt.Errorf("%q is not a pattern: write a name, with * for any text", pattern)
 			}
 			switch field {
 			case "filter.kinds":
@@ -97,7 +97,7 @@ func eventTypes() (out []string) {
 // fitsKind and fitsType refuse a pattern that nothing can fit.
 func fitsKind(pattern string) error {
 	if known := storedKinds(); !fitsOne(pattern, known) {
-		return fmt.Errorf("%q is no kind: write one of %s, with * for any text", pattern, strings.Join(known, ", "))
+		return fmt.Errorf("%q is not a kind: write one of %s, with * for any text", pattern, strings.Join(known, ", "))
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func fitsType(pattern string) error {
 	for i, action := range EventActions {
 		actions[i] = string(action)
 	}
-	return fmt.Errorf("%q is no type of events: write KIND.ACTION or *.ACTION with a kind of %s and an action of %s", pattern,
+	return fmt.Errorf("%q is not a type of events: write KIND.ACTION or *.ACTION with a kind of %s and an action of %s", pattern,
 		strings.Join(storedKinds(), ", "), strings.Join(actions, ", "))
 }
 
@@ -183,7 +183,7 @@ func (c *checker) sinkURL(field, address string) {
 
 func (c *checker) sinkMail(s SinkMail) {
 	if s.Host == "" || strings.ContainsAny(s.Host, " /:@\r\n\x00") {
-		c.add("mail.host", "%q is no host such as mail.example.org", s.Host)
+		c.add("mail.host", "%q is not a host such as mail.example.org", s.Host)
 	}
 	c.between("mail.port", s.Port, 0, 65535)
 	c.oneOf("mail.tls", s.TLS, MailStartTLS, MailTLS, MailPlain)
@@ -203,7 +203,7 @@ func (c *checker) sinkMail(s SinkMail) {
 
 func mailAddress(text string) error {
 	if _, err := mail.ParseAddress(text); err != nil {
-		return fmt.Errorf("%q is no mail address such as ops@example.org", text)
+		return fmt.Errorf("%q is not a mail address such as ops@example.org", text)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ func (c *checker) statefulSet(s StatefulSetSpec) {
 		c.add("autoscale", "is for deployments: adding and removing ordinals by load would move data")
 	}
 	if s.Global() {
-		c.add("mode", "global is for deployments: an ordinal is no node")
+		c.add("mode", "global is for deployments: an ordinal is not a node")
 	}
 	if len(s.PostDeploy) > 0 {
 		c.add("post_deploy", "is for deployments")

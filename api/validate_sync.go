@@ -40,7 +40,7 @@ func (c *checker) sync(s SyncSpec) {
 		c.add("dir", "%q is not an absolute path of the server", s.Dir)
 	}
 	if s.Ref != "" && (!gitRef.MatchString(s.Ref) || strings.Contains(s.Ref, "..") || strings.Contains(s.Ref, "@{")) {
-		c.add("ref", "%q is no branch, tag or commit id", s.Ref)
+		c.add("ref", "%q is not a branch, tag or commit id", s.Ref)
 	}
 	if s.Path != "" && (path.IsAbs(s.Path) || path.Clean(s.Path) != strings.TrimSuffix(s.Path, "/") || strings.HasPrefix(s.Path, "..") || strings.ContainsAny(s.Path, "\x00:")) {
 		c.add("path", "%q is not a folder of the source, such as deploy/prod", s.Path)
@@ -101,7 +101,7 @@ func checkRepository(repository string) error {
 	case path.IsAbs(repository) && len(repository) <= maxSyncURL && !strings.ContainsAny(repository, "\x00\n"):
 		return nil
 	}
-	return fmt.Errorf("is no repository: want https://, ssh://, user@host:path or an absolute path of the server")
+	return fmt.Errorf("is not a repository: want https://, ssh://, user@host:path or an absolute path of the server")
 }
 
 // checkAddress checks a URL. Its errors don't quote it, because it may hold a password.
@@ -109,7 +109,7 @@ func checkAddress(address string, schemes ...string) error {
 	parsed, err := url.Parse(address)
 	switch {
 	case err != nil || strings.ContainsAny(address, "\x00\n\r "):
-		return fmt.Errorf("is no URL; percent-encode what is special in its user and password, such as %%40 for @")
+		return fmt.Errorf("is not a URL: percent-encode special characters in its user and password, such as %%40 for @")
 	case len(address) > maxSyncURL:
 		return fmt.Errorf("is longer than %d characters", maxSyncURL)
 	case parsed.Host == "" && parsed.Scheme != "file":

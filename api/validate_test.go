@@ -70,7 +70,7 @@ func TestParseMemory(t *testing.T) {
 	}
 	for _, text := range []string{"", "1.5", "-1", "1k", "1 Gi", "NaN", "Inf", "1e9", "99999999999T", strings.Repeat("9", 40)} {
 		if got, err := api.ParseMemory(text); err == nil {
-			t.Errorf("%q is no size and became %d", text, got)
+			t.Errorf("%q is not a size and became %d", text, got)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func TestParseSize(t *testing.T) {
 	}
 	for _, text := range []string{"", "m", "1x", "1bm", "-1", "0x10", "99999999999t"} {
 		if got, err := api.ParseSize(text); err == nil {
-			t.Errorf("%q is no size and became %d", text, got)
+			t.Errorf("%q is not a size and became %d", text, got)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestParseCPU(t *testing.T) {
 	}
 	for _, text := range []string{"", "0", "5m", "-1", "m", "1e3", "NaN", "1.5.5"} {
 		if got, err := api.ParseCPU(text); err == nil {
-			t.Errorf("%q is no number of cores and became %g", text, got)
+			t.Errorf("%q is not a number of cores and became %g", text, got)
 		}
 	}
 }

@@ -61,7 +61,8 @@ type VerbResult struct {
 	Plan   []PlannedAction `json:"plan,omitempty"`
 	// Restart is the new nonce of a restart: pods whose task carries it are new.
 	Restart string `json:"restart,omitempty"`
-	// Retries: a release whose command had failed is tried again, and no pod was made outdated. Empty where there is none.
+	// Retries: a release whose command had failed is tried again, and no pod was made outdated. Empty if there is no
+	// such release.
 	Retries string `json:"retries,omitempty"`
 	// Build is the id of the build an object is made of from now on.
 	Build string `json:"build,omitempty"`
@@ -192,7 +193,7 @@ type NodeDownResult struct {
 	Volumes []string `json:"volumes,omitempty"`
 	// Data are the pods whose data is on the node. They wait for it; if it was removed, they begin with empty volumes elsewhere.
 	Data []PodVolumes `json:"data,omitempty"`
-	// Rotate is what a node that was forced out could read.
+	// Rotate lists what a node that was forced out could read.
 	Rotate   []string `json:"rotate,omitempty"`
 	Revision int64    `json:"revision"`
 }

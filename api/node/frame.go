@@ -24,7 +24,7 @@ type Frame struct {
 	Pods map[string]Pods `json:"pods,omitempty"`
 	// Moved are the addresses that changed, by node: the scope that has one now, empty if none has. It stands for Pods where little changes.
 	Moved map[string]Pods `json:"moved,omitempty"`
-	// Relays are those of other nodes that changed: nil is one that is none of the node's business. A listing has all of them.
+	// Relays are those of other nodes that changed: nil means that the node may not know it. A listing has all of them.
 	Relays map[string]*Relay `json:"relays,omitempty"`
 	// Changes are what to reconcile for this.
 	Changes []Change `json:"changes,omitempty"`

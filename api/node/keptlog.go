@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// MaxKeptLogs is how many logs of removed containers a node keeps of one object.
+// MaxKeptLogs is the number of logs of removed containers that a node keeps for one object.
 const MaxKeptLogs = 32
 
 // KeptLog is the log of a container that was removed, as its node keeps it.

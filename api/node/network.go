@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Network is how the containers of a node reach those of others. Without a driver they don't.
+// Network connects the containers of a node with those of others. Without a driver they aren't connected.
 type Network struct {
 	// Driver and Port are those of the network's spec, with their defaults.
 	Driver string `json:"driver,omitempty"`
@@ -19,7 +19,7 @@ type Network struct {
 	Policy *Policy `json:"policy,omitempty"`
 }
 
-// Policy is what the network lets pass between the containers of different scopes: nothing but what is allowed.
+// Policy lists what may pass between the containers of different scopes; the network drops everything else.
 type Policy struct {
 	Allow []api.NetworkAllow `json:"allow,omitempty"`
 }

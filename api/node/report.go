@@ -8,10 +8,10 @@ import (
 	"tend.dev/tend/api"
 )
 
-// MaxReport is how many parts a report may have.
+// MaxReport is the most parts that a report may have.
 const MaxReport = 100
 
-// MaxReferred is how many names a node may ask about at once, whether something refers to them.
+// MaxReferred is the most names that a node may ask about at once.
 const MaxReferred = 1000
 
 // Report is a batch of observed halves.

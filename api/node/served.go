@@ -2,14 +2,14 @@ package node
 
 import "tend.dev/tend/api"
 
-// Served is what a node's proxy serves: ingresses, and the workloads they name by scope/name.
+// Served holds what a node's proxy serves: ingresses, and the workloads they name by scope/name.
 type Served struct {
 	Table
 	// Services are those that the ingresses name. A node without a proxy gets those of its own pods alone, without their Pods.
 	Services map[string]Service
 }
 
-// Table is what the ingresses declare.
+// Table holds the routes that the ingresses declare.
 type Table struct {
 	Ingresses []Ingress `json:"ingresses,omitempty"`
 	// Certificates say where those of the hosts come from.
@@ -20,7 +20,8 @@ type Table struct {
 type Ingress struct {
 	Ref  api.Ref         `json:"ref"`
 	Spec api.IngressSpec `json:"spec"`
-	// Traffic is what is done with requests in place of serving them: paused or maintenance, with a message. Default: nothing.
+	// Traffic replaces serving: paused holds requests, maintenance answers them with a message. Empty: requests are
+	// served.
 	Traffic string `json:"traffic,omitempty"`
 	Message string `json:"message,omitempty"`
 }
@@ -28,7 +29,7 @@ type Ingress struct {
 // Service is the key of the ingress's workload in Served.Services.
 func (i Ingress) Service() string { return i.Ref.Scope + "/" + i.Spec.ServiceName(i.Ref.Name) }
 
-// Service is what a proxy needs to know of a workload: its pods on all nodes, and where they listen.
+// Service describes a workload to a proxy: its pods on all nodes, and where they listen.
 type Service struct {
 	// Ports and NetworkMode are those of the spec.
 	Ports       []string `json:"ports,omitempty"`

@@ -23,13 +23,13 @@ func (a Assignment) Serves(status api.TaskStatus) bool {
 	return a.Task.Desired == api.DesiredRunning && !a.Frozen && status.State == api.TaskRunning && status.Ready
 }
 
-// Release is what a container is made from. It holds secrets in plain text.
+// Release holds all that a container is made from. It holds secrets in plain text.
 type Release struct {
 	ID string `json:"id"`
 	// Fingerprint is api.Release.Fingerprint.
 	Fingerprint string             `json:"fingerprint"`
 	Spec        api.DeploymentSpec `json:"spec"`
-	// Dotted is what the containers are called in place of the object's name: see api.StampDotted. Default: that name.
+	// Dotted replaces the object's name in the containers' names: see api.StampDotted. Default: that name.
 	Dotted string `json:"dotted,omitempty"`
 	// Claims are the volumes of a statefulset's ordinals.
 	Claims      []api.VolumeClaim `json:"claims,omitempty"`
@@ -61,7 +61,7 @@ type ImageAssignment struct {
 	Answered  bool             `json:"answered,omitempty"`
 }
 
-// Registry is how to log in to a registry. It holds a token in plain text.
+// Registry holds the login of a registry, with its token in plain text.
 type Registry struct {
 	Username string `json:"username,omitempty"`
 	Token    string `json:"token,omitempty"`

@@ -87,7 +87,7 @@ type Job struct {
 	// Object names the control plane's object and its generation, as the annotation AnnotationObject of the resource does. A job
 	// of an older one than the resource has is not done.
 	Object string `json:"object,omitempty"`
-	// Signature is what Sign returns.
+	// Signature is the result of Sign.
 	Signature string `json:"signature,omitempty"`
 	// Force has an apply take fields back that others have changed since they were applied. An operator that does not know it
 	// reports a conflict.
@@ -156,14 +156,14 @@ type Event struct {
 	ResourceRef api.ClusterResource   `json:"resourceRef"`
 	Conditions  []Condition           `json:"conditions,omitempty"`
 	Endpoints   []api.ClusterEndpoint `json:"endpoints,omitempty"`
-	// Inventory is what an application consists of; nil says nothing of it.
+	// Inventory lists the objects of an application; nil says nothing about them.
 	Inventory *Inventory `json:"inventory,omitempty"`
 	// State compares the resource with what a job applied; nil if the event says nothing of that. Its time is the event's.
 	State     *State    `json:"state,omitempty"`
 	Timestamp time.Time `json:"timestamp"`
 }
 
-// Inventory is what an application consists of: the first MaxInventory objects of Count.
+// Inventory lists the objects of an application: the first MaxInventory of Count.
 type Inventory struct {
 	Count   int                   `json:"count"`
 	Objects []api.ClusterResource `json:"objects,omitempty"`
@@ -172,7 +172,7 @@ type Inventory struct {
 // MaxInventory bounds the objects of an Inventory.
 const MaxInventory = 100
 
-// State is how a resource compares with the manifest of a job.
+// State compares a resource with the manifest of a job.
 type State struct {
 	// Key is the job's IdempotencyKey.
 	Key string `json:"key"`
