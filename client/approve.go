@@ -13,7 +13,7 @@ import (
 type ApproveOptions struct {
 	// Reason is for the audit, and for the claim.
 	Reason string
-	// Valid is how long the approval is valid. Default: a day.
+	// Valid is the time until the approval expires. Default: a day.
 	Valid time.Duration
 	// Deny ends the operation instead.
 	Deny bool

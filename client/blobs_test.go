@@ -52,7 +52,7 @@ func TestTreesGoCompressed(t *testing.T) {
 	}
 }
 
-// TestATreeThatCantBeRead is no whole one: the server must not take what came of it for the end.
+// TestATreeThatCantBeRead: the server must not take the part of a tree that was read for the whole.
 func TestATreeThatCantBeRead(t *testing.T) {
 	c, _, _ := blobServer(t, false)
 	torn := errors.New("the disk is torn")

@@ -58,10 +58,10 @@ type Client struct {
 	slow *http.Client
 }
 
-// maxAnswer bounds what is read of an answer that is no stream.
+// maxAnswer bounds the bytes read of an answer that isn't a stream.
 const maxAnswer = 256 << 20
 
-// slowAnswer is how long a slow answer may be in coming: a plugin's hook, and what it takes to fetch the plugin.
+// slowAnswer is the time that a slow answer may take: a plugin's hook, and what it takes to fetch the plugin.
 const slowAnswer = 20 * time.Minute
 
 // New makes a client; nothing is sent yet.
@@ -200,7 +200,7 @@ func (c *Client) perform(send func(*http.Request) (*http.Response, error), call 
 	return response, nil
 }
 
-// failure is what a call that got no answer comes to.
+// failure returns the error of a call that got no answer.
 func (c *Client) failure(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

@@ -88,7 +88,7 @@ func TestDiscoverDev(t *testing.T) {
 	if err := os.WriteFile(socket, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want(user, "a plain file is no server")
+	want(user, "a plain file is not a server")
 	_ = os.Remove(socket)
 	listener, err := net.Listen("unix", socket)
 	if err != nil {

@@ -45,7 +45,7 @@ func Discover(getenv func(string) string) Options {
 	case !strings.HasPrefix(opts.Server, "http"):
 	case opts.Token != "":
 		opts.TokenFrom = "TEND_TOKEN"
-	case !onThisMachine(opts.Server): // its token is not in a file here, and another's is none of its business
+	case !onThisMachine(opts.Server): // its token is not in a file here, and it must not see another server's
 		opts.TokenFrom = "--token, TEND_TOKEN"
 	default:
 		opts.Token, opts.TokenFrom = tokenIn(roots)

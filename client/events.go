@@ -29,7 +29,7 @@ type EventOptions struct {
 	// Limit is the most events of a listing; default 500. Last lists the newest ones.
 	Limit int
 	Last  bool
-	// Silence is how long a stream may show no sign of life before it is opened again. Default 1 min.
+	// Silence is the time without a sign of life after which a stream is opened again. Default 1 min.
 	Silence time.Duration
 }
 

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/client/execwire"
 )
 
-// ExecIO is what a command is connected to. Missing parts are not connected.
+// ExecIO holds the ends that a command is connected to. Missing parts are not connected.
 type ExecIO struct {
 	Stdin  io.Reader
 	Stdout io.Writer

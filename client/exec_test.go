@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/client/execwire"
 )
 
-// TestExecOfOtherServers: what opens no WebSocket of the protocol is an error that says what to do; a connection that is
-// cut is no exit.
+// TestExecOfOtherServers: a server that opens no WebSocket of the protocol causes an error with the next step; a cut
+// connection doesn't count as an exit.
 func TestExecOfOtherServers(t *testing.T) {
 	accept := func(protocol string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {

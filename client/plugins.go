@@ -57,5 +57,5 @@ func (c *Client) CallPlugin(ctx context.Context, name, command string, args []st
 	if response.StatusCode >= 300 {
 		return api.Envelope{}, problemOf(response, answer)
 	}
-	return api.Envelope{}, fmt.Errorf("the answer of %s %s is no envelope", name, command)
+	return api.Envelope{}, fmt.Errorf("the answer of %s %s is not an envelope", name, command)
 }

@@ -32,7 +32,7 @@ func (c *Client) Pod(ctx context.Context, pod string) (api.Pod, error) {
 	return call[api.Pod](ctx, c, request{method: http.MethodGet, path: podPath(pod, "")})
 }
 
-// PodReadiness says whether a pod is ready. That it isn't is no error.
+// PodReadiness returns whether a pod is ready. It returns no error because a pod isn't.
 func (c *Client) PodReadiness(ctx context.Context, pod string) (api.PodReadiness, error) {
 	return answerOrNot[api.PodReadiness](ctx, c, podPath(pod, "/ready"))
 }

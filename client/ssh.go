@@ -79,7 +79,7 @@ func sshDialer(address *url.URL) (func(context.Context, string, string) (net.Con
 	}, nil
 }
 
-// lingering is how long what an ssh started and left behind, such as a proxy, may hold its stderr.
+// lingering is the time for which a process that ssh left behind, such as a proxy, may hold its stderr.
 const lingering = time.Second
 
 // sshConn is a connection over the input and output of an ssh.

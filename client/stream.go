@@ -22,12 +22,12 @@ type stream struct {
 	body    io.ReadCloser
 	scanner *bufio.Scanner
 	cancel  context.CancelFunc
-	// alive ends a stream that is silent for too long; nil where silence is no fault.
+	// alive ends a stream that is silent for too long; nil if silence is allowed.
 	alive *time.Timer
 	limit time.Duration
 }
 
-// openStream begins a stream. A silence longer than limit cuts it; 0 is no limit.
+// openStream begins a stream. A silence longer than limit cuts it; 0 means no limit.
 func (c *Client) openStream(ctx context.Context, r request, limit time.Duration) (*stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	response, err := c.send(ctx, r)

@@ -235,12 +235,13 @@ func (c *Client) RemoveNode(ctx context.Context, node string, o RemoveOptions) (
 		query: queryWith("force", flag(o.Force), "dry_run", flag(o.DryRun))})
 }
 
-// Version is what the server is.
+// Version describes the server's build.
 func (c *Client) Version(ctx context.Context) (api.Version, error) {
 	return call[api.Version](ctx, c, request{method: http.MethodGet, path: "/version"})
 }
 
-// Readiness says whether the server is ready, and if not what it waits for. That it isn't is no error.
+// Readiness returns whether the server is ready, and if not what it waits for. It returns no error because the server
+// isn't.
 func (c *Client) Readiness(ctx context.Context) (api.Readiness, error) {
 	return answerOrNot[api.Readiness](ctx, c, "/readyz")
 }

@@ -15,7 +15,7 @@ type WatchOptions struct {
 	ObjectFilter
 	// Since is the revision to go on from (a ListResult's or a WatchEvent's). 0 begins with every object there is.
 	Since int64
-	// Silence is how long the stream may show no sign of life before it is opened again. Default 1 min.
+	// Silence is the time without a sign of life after which the stream is opened again. Default 1 min.
 	Silence time.Duration
 }
 

@@ -1,4 +1,4 @@
-// Package execwire is what passes between a client and a command: the messages of a WebSocket with the subprotocol
+// Package execwire defines what passes between a client and a command: the messages of a WebSocket with the subprotocol
 // Protocol. It decides nothing, and reads no message before the one before it was taken.
 //
 // A binary message is one byte that names the stream, and bytes of it. A text message is JSON. The client's first

@@ -16,10 +16,10 @@ import (
 // Protocol is the name of the WebSocket's subprotocol.
 const Protocol = "v1.exec.tend.dev"
 
-// MaxMessage is how many bytes a message may have. Those that this package writes for a stream are smaller.
+// MaxMessage is the most bytes that a message may have. Those that this package writes for a stream are smaller.
 const MaxMessage = 1 << 20
 
-// part is how many bytes of a stream a message takes.
+// part is the number of bytes of a stream that one message takes.
 const part = 32 << 10
 
 // Stream is the first byte of a binary message.
@@ -48,7 +48,7 @@ type Size struct {
 	Height int `json:"height"`
 }
 
-// Status is how a command ended.
+// Status says how a command ended.
 type Status struct {
 	Code int `json:"code"`
 }
@@ -61,7 +61,7 @@ type Conn interface {
 	Write(ctx context.Context, kind websocket.MessageType, message []byte) error
 }
 
-// ErrMalformed means that a message is none of the protocol.
+// ErrMalformed means that a message doesn't belong to the protocol.
 var ErrMalformed = errors.New("not a message of " + Protocol)
 
 // Receive returns the next message: either a Control, or bytes of a stream, which are in buffer and so valid until its

@@ -66,7 +66,7 @@ func TestDetach(t *testing.T) {
 				t.Errorf("%s has the hash of what was applied: an operator that comes back would not own it again", live.GetName())
 			}
 			if owners := live.GetOwnerReferences(); len(owners) != want || live.GetDeletionTimestamp() != nil {
-				t.Errorf("%s %s belongs to %+v, want %d owner that is none of the operator's", kind.Kind, live.GetName(), owners, want)
+				t.Errorf("%s %s belongs to %+v, want %d owner other than the operator's", kind.Kind, live.GetName(), owners, want)
 			}
 		}
 	}

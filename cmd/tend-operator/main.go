@@ -65,7 +65,7 @@ func run() error {
 		return nil
 	}
 	if flag.NArg() > 0 {
-		return fmt.Errorf("%q is no command: the only one is detach; tend-operator --help lists the flags", flag.Arg(0))
+		return fmt.Errorf("%q is not a command: the only one is detach; tend-operator --help lists the flags", flag.Arg(0))
 	}
 	boundMemory()
 	opts.Policy.AnyNamespace = !*gated

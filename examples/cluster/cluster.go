@@ -19,7 +19,7 @@ import (
 	"golang.org/x/term"
 )
 
-// nodeTimeout is how long a node may be silent here: the default is 30 s.
+// nodeTimeout is the time for which a node may be silent here: the default is 30 s.
 const nodeTimeout = 4 * time.Second
 
 // cluster is one run with all that it made.
@@ -58,7 +58,7 @@ func address(i, port int) string { return fmt.Sprintf("127.71.%d.%d:%d", os.Getp
 
 func say(format string, args ...any) { fmt.Print(heading(os.Stdout, fmt.Sprintf(format, args...))) }
 
-// heading returns a line in bold, or plain where the output is no terminal.
+// heading returns a line in bold, or plain if the output isn't a terminal.
 func heading(out *os.File, text string) string {
 	if !term.IsTerminal(int(out.Fd())) {
 		return "\n# " + text + "\n"

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// address is how users name things: KIND SCOPE/NAME, KIND/SCOPE/NAME, SCOPE/NAME, a bare NAME, or a pod's name.
+// address is a name as users write it: KIND SCOPE/NAME, KIND/SCOPE/NAME, SCOPE/NAME, a bare NAME, or a pod's name.
 type address struct {
 	kind  api.Kind
 	scope string
@@ -96,7 +96,7 @@ func (a address) String() string {
 	return out
 }
 
-// matches reports whether an object is what the address names.
+// matches reports whether the address names an object.
 func (a address) matches(kind api.Kind, scope, name string) bool {
 	return (a.kind == "" || a.kind == kind) && (a.scope == "" || a.scope == scope) && a.name == name
 }

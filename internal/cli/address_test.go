@@ -21,7 +21,7 @@ func TestParseAddress(t *testing.T) {
 		"KindApart":     {"the kind and the path are two words", "deployment prod/web", web, nil, ""},
 		"KindPlural":    {"people type kinds as listings show them", "Deployments prod/web", web, nil, ""},
 		"KindInPath":    {"as messages print it", "deployment/prod/web", web, nil, ""},
-		"KindTwice":     {"the same kind twice is no contradiction", "deployment deployment/prod/web", web, nil, ""},
+		"KindTwice":     {"the same kind twice doesn't contradict itself", "deployment deployment/prod/web", web, nil, ""},
 		"KindLeftOut":   {"where it is unambiguous", "prod/web", address{scope: "prod", name: "web"}, nil, ""},
 		"BareName":      {"a name alone", "web", address{name: "web"}, nil, ""},
 		"NamedAsKind":   {"a lone word is a name, even where it is a kind too", "deployment", address{name: "deployment"}, nil, ""},

@@ -21,7 +21,7 @@ type composeProject struct {
 	args   []string
 	name   string
 	engine *docker.Compose
-	// read is what the importer made of the files.
+	// read is the importer's result for the files.
 	read compose.Result
 	// file is where the manifests lie, text what they are, plain what `tend init` would write there.
 	file        string
@@ -153,7 +153,7 @@ func projectName(ctx context.Context, given, scope string) (string, error) {
 	return "", fmt.Errorf("the Compose projects %s are all called %s in Tend\n  name one with -p, and its scope with --scope", join(named), scope)
 }
 
-// named is what the project is called, here and in Tend.
+// named returns the project's name, here and in Tend.
 func (p *composeProject) named() takeover.Project {
 	return takeover.Project{Name: p.name, Scope: p.read.Scope}
 }

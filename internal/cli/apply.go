@@ -29,7 +29,7 @@ func (a *app) applyCommand() *cobra.Command {
 		Short: "store manifests and wait until they run",
 		// The names that other tools use.
 		Aliases: []string{"up", "deploy"},
-		Long: "Store manifests, all or none, and wait until every pod is ready. Without -f it is what this folder has: its Procfile,\n" +
+		Long: "Store manifests, all or none, and wait until every pod is ready. Without -f they come from this folder: its Procfile,\n" +
 			"else the manifests in .tend or .voodu.\n\n" +
 			exitStatusOfApply,
 		Example: "  tend apply -f web.hcl\n  tend apply -f deploy/ --prune\n  cat web.yaml | tend apply -f - --format yaml\n" +

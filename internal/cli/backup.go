@@ -46,7 +46,7 @@ func (a *app) backupCommand() *cobra.Command {
 func (a *app) backUp(ctx context.Context, c *client.Client, path string, to secret.Recipients) error {
 	if path == "-" {
 		if terminal(a.out) {
-			return errors.New("a backup is no text: give a FILE, or send standard output somewhere")
+			return errors.New("a backup is not text: give a FILE, or redirect standard output")
 		}
 		_, err := receive(ctx, c, a.out, to)
 		return err

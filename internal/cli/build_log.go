@@ -58,7 +58,7 @@ func (b *buildLogs) follow(ref api.Ref, build string) {
 	}
 }
 
-// lastWordsTime is how long stop waits for the rest of the output of builds that have ended.
+// lastWordsTime is the time for which stop waits for the rest of the output of builds that have ended.
 const lastWordsTime = 2 * time.Second
 
 // stop ends the output, after the rest of what ended builds printed.

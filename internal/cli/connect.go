@@ -62,7 +62,7 @@ func (a *app) connected(do func(ctx context.Context, c *client.Client, args []st
 	}
 }
 
-// addressed returns the skeleton of every command that begins with an address; rest is what follows it.
+// addressed returns the skeleton of every command that begins with an address; rest follows it.
 func (a *app) addressed(do func(ctx context.Context, c *client.Client, wanted address, rest []string) error) runner {
 	return func(cmd *cobra.Command, args []string) error {
 		wanted, rest, err := parseAddress(args)

@@ -171,7 +171,7 @@ func (a *app) printPlan(p paint, result api.ApplyResult) {
 		fmt.Fprintln(a.out, "\nno actions")
 		return
 	case len(result.Plan) == 0:
-		fmt.Fprintln(a.out, "\nno actions: what runs is what is declared")
+		fmt.Fprintln(a.out, "\nno actions: everything runs as declared")
 		return
 	}
 	var last api.Ref

@@ -35,7 +35,7 @@ func (e *exitStatus) Error() string {
 // missingError is an address that matches nothing.
 type missingError struct {
 	what string
-	// meant is what was probably meant; empty if nothing is near.
+	// meant is the name that was probably meant; empty if none is near.
 	meant string
 }
 

@@ -41,7 +41,7 @@ func (a *app) trafficCommand(traffic, short, done string) *cobra.Command {
 			return err
 		}
 		if ref.Kind != api.KindIngress {
-			return fmt.Errorf("%s is no ingress: `tend get ingress` lists them", ref)
+			return fmt.Errorf("%s is not an ingress: `tend get ingress` lists them", ref)
 		}
 		if len(rest) > 0 {
 			return tooMuch(command.Name(), rest)

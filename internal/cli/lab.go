@@ -80,7 +80,7 @@ func (a *app) labStopCommand() *cobra.Command {
 // labOf returns the target of a command about a lab or a class of labs.
 func labOf(wanted address) (client.Target, error) {
 	if wanted.pod != "" || wanted.kind != "" && wanted.kind != api.KindLab {
-		return client.Target{}, fmt.Errorf("%s is no lab: name one, or a class, as SCOPE/NAME", wanted)
+		return client.Target{}, fmt.Errorf("%s is not a lab: name one, or a class, as SCOPE/NAME", wanted)
 	}
 	return client.Target{Kind: api.KindLab, Scope: wanted.scope, Name: wanted.name}, nil
 }

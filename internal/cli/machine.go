@@ -32,7 +32,7 @@ type machineFlags struct {
 func (f *machineFlags) add(command *cobra.Command) {
 	o, flags := f.options, command.Flags()
 	flags.StringVar(&o.Root, "root", host.DefaultRoot(), "`FOLDER` of all of Tend's files (TEND_ROOT)")
-	flags.IntVar(&o.CallbackPort, "callback-port", 8687, "`PORT` on the platform network's gateway where containers of statefulsets and plugins call back; 0 is none")
+	flags.IntVar(&o.CallbackPort, "callback-port", 8687, "`PORT` on the platform network's gateway where containers of statefulsets and plugins call back; 0 for none")
 	flags.StringVar(&o.Node, "node", "", "this machine's `NAME` as a node (default: its host name when the root was first used)")
 	flags.StringToStringVar(&o.Labels, "label", nil, "a label of this machine, `KEY=VALUE`, which placement.constraints compare; repeat it for more")
 	flags.StringVar(&o.Runtime, "runtime", "", "what runs containers, a `RUNTIME`: docker or process (default: what the root was first used with, else docker)")

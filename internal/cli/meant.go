@@ -83,7 +83,7 @@ func (a address) tooMuch(cmd string, rest []string) error {
 	return tooMuch(cmd, rest)
 }
 
-// unknownCommandError is a word that is no command.
+// unknownCommandError is the error for a word that isn't a command.
 type unknownCommandError struct {
 	text string
 	// meant is the command that was probably meant; empty if none is near.
@@ -92,7 +92,7 @@ type unknownCommandError struct {
 
 func (e *unknownCommandError) Error() string { return e.text }
 
-// unknownSubcommand returns the error of a word that is no command of its parent.
+// unknownSubcommand returns the error for a word that isn't a command of its parent.
 func unknownSubcommand(parent *cobra.Command, word string) *unknownCommandError {
 	var names, words []string
 	for _, command := range parent.Commands() {
@@ -109,7 +109,7 @@ func unknownSubcommand(parent *cobra.Command, word string) *unknownCommandError 
 	return e
 }
 
-// refuseUnknown has the commands that only have others below them refuse a word that is none of these: a script would go on after the help.
+// refuseUnknown makes commands that only group others refuse any other word: a script would go on after the help.
 func refuseUnknown(parent *cobra.Command) {
 	for _, command := range parent.Commands() {
 		refuseUnknown(command)

@@ -104,8 +104,8 @@ func TestTimedOutHasANextStep(t *testing.T) {
 		"starts":  {"it has no output yet", api.Pod{State: api.TaskPreparing}, "", "tend describe prod/web"},
 		"known":   {"the server knows better", api.Pod{State: api.TaskRunning}, "wait", "wait"},
 		"pod's":   {"the pod knows better", api.Pod{State: api.TaskRunning, Message: "m", Next: "mount it"}, "", "mount it"},
-		"ready":   {"it is none of the trouble", api.Pod{State: api.TaskRunning, Ready: true}, "", ""},
-		"stopped": {"it is none of the trouble", api.Pod{State: api.TaskFailed}, "", ""},
+		"ready":   {"it causes none of the trouble", api.Pod{State: api.TaskRunning, Ready: true}, "", ""},
+		"stopped": {"it causes none of the trouble", api.Pod{State: api.TaskFailed}, "", ""},
 	} {
 		tc.pod.Desired = api.DesiredRunning
 		_, text := codeOf(timedOut([]seen{{asked, api.Outcome{State: api.OutcomePending, Message: "0 of 1", Next: tc.next, Pods: []api.Pod{tc.pod}}}}, time.Minute))

@@ -16,7 +16,7 @@ import (
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
-	// columns is how wide a line of out may be where out is memory that is printed later; 0 means that out knows.
+	// columns is the width of a line if out is memory that is printed later; 0 means that out knows it.
 	columns int
 }
 

@@ -14,7 +14,7 @@ const (
 	usualWidth = 80
 	// minWidth is the width below which a terminal is left to break lines itself: no table or sentence reads well there.
 	minWidth = 20
-	// hanging is how much deeper continuation lines are indented than the line they continue.
+	// hanging is the further indentation of continuation lines.
 	hanging = 4
 )
 

@@ -90,8 +90,8 @@ func (a *app) ownFlags(args []string) []string {
 	return out
 }
 
-// callPlugin runs a plugin's command, or says what the plugin offers if none is named. Unknown is what to say where
-// there is no such plugin.
+// callPlugin runs a plugin's command, or says what the plugin offers if none is named. It returns unknown if there is
+// no such plugin.
 func (a *app) callPlugin(ctx context.Context, c *client.Client, args []string, unknown *unknownCommandError) error {
 	listed, err := c.Plugins(ctx)
 	var away *client.UnreachableError

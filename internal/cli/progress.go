@@ -51,21 +51,21 @@ type lines struct {
 	// because the pods of an ordinal share one.
 	said map[api.Ref]string
 	pods map[[2]string]printed
-	// times counts the lines that say the same of the same object, most is how many pods of a release there were at once, and closed
-	// are the objects whose repeats are left out.
+	// times counts the lines that say the same of the same object, most is the highest number of pods that a release
+	// had at once, and closed are the objects whose repeats are left out.
 	times, most map[line]int
 	closed      map[api.Ref]bool
 	gone        bool
 }
 
-// line is what a line says of an object, or of a pod of one of its releases; numbers in it don't count.
+// line is the content of a line about an object, or about a pod of one of its releases; numbers in it don't count.
 type line struct {
 	ref           api.Ref
 	release, text string
 }
 
-// repeats is how many lines may say the same, besides one for each pod there is: what is tried again and again says the same each
-// time, and may go on for days.
+// repeats is the number of equal lines allowed besides one for each pod: a step that is retried for days prints the
+// same each time.
 const repeats = 3
 
 // fresh counts a line, and reports whether it is to be printed.
@@ -129,7 +129,7 @@ func (l *lines) printPods(s seen) {
 	}
 }
 
-// printed is what was printed of a pod, and how far it was.
+// printed is the last line printed about a pod, and the pod's progress then.
 type printed struct {
 	text  string
 	stage int

@@ -21,7 +21,7 @@ type block struct {
 	note  string
 	drawn int
 	frame int
-	// shown is what is on the screen, so that nothing is written if nothing changed.
+	// shown is the text on the screen; nothing is written while it stays the same.
 	shown string
 }
 

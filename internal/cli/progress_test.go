@@ -131,7 +131,7 @@ func TestPodState(t *testing.T) {
 		"Stopping":  {"not wanted any more", api.Pod{State: api.TaskRunning, Desired: api.DesiredShutdown, Ready: true}, "stopping"},
 		"Shutdown":  {"ended as asked", api.Pod{State: api.TaskShutdown, Desired: api.DesiredShutdown, Reason: "Shutdown"}, "shutdown"},
 		"CrashLoop": {"its last exit", api.Pod{State: api.TaskRunning, Desired: api.DesiredRunning, CrashLoop: true, ExitCode: &seven}, "crash loop (exit 7)"},
-		"Failed":    {"an end is no loop any more", api.Pod{State: api.TaskFailed, Desired: api.DesiredShutdown, CrashLoop: true, ExitCode: &seven}, "failed (exit 7)"},
+		"Failed":    {"a pod that ended loops no more", api.Pod{State: api.TaskFailed, Desired: api.DesiredShutdown, CrashLoop: true, ExitCode: &seven}, "failed (exit 7)"},
 		"Memory":    {"the kernel's kill", api.Pod{State: api.TaskFailed, Desired: api.DesiredRunning, OOMKilled: true, ExitCode: &seven}, "failed (OOMKilled)"},
 		"Rejected":  {"could not be started", api.Pod{State: api.TaskRejected, Desired: api.DesiredRunning, Reason: "PortTaken"}, "rejected (PortTaken)"},
 		"Freezing":  {"stopped on purpose, not yet down", api.Pod{State: api.TaskRunning, Desired: api.DesiredShutdown, Frozen: true}, "stopping (frozen)"},

@@ -16,7 +16,7 @@ func TestLastTry(t *testing.T) {
 		"cut":       {"the first lines of the first try are cut off", "b a b a b", "a b", 3},
 		"numbers":   {"times differ", "12:00:01,dies 12:00:09,dies", "12:00:09,dies", 2},
 		"once":      {"nothing repeats", "a b c", "a b c", 1},
-		"end":       {"a repeated end is no try", "a b b", "a b b", 1},
+		"end":       {"a repeated end doesn't count as a try", "a b b", "a b b", 1},
 		"none":      {"it said nothing", "", "", 1},
 	} {
 		got, tries := lastTry(strings.Fields(tc.lines))

@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/version"
 )
 
-// app is what every command shares.
+// app holds the state that all commands share.
 type app struct {
 	streams
 	server string

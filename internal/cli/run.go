@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/client"
 )
 
-// unknownPatience is how long a command repeats a call whose outcome is unknown.
+// unknownPatience is the time for which a command repeats a call whose outcome is unknown.
 const unknownPatience = 30 * time.Second
 
 // running holds the options of `tend run`.

@@ -17,7 +17,7 @@ func (a *app) serversCommand() *cobra.Command {
 		Use: "servers", Short: "list the servers that hold the store, and remove them", Args: takes(0, 0),
 		Long: "List the servers of the cluster: each has a copy of the store and answers the API, and one of them leads: its controllers\n" +
 			"run. More than half of those that vote must be up for anything to be written; one that joins is a learner, and counts for\n" +
-			"nothing until it votes. LAG is how many revisions of the store a server has not seen that another one has. `tend nodes add\n" +
+			"nothing until it votes. LAG counts the revisions of the store that another server has and this one doesn't. `tend nodes add\n" +
 			"--server` prints the command that adds one.",
 		Example: "  tend servers\n  tend servers -o wide\n  tend servers remove tend-2",
 		RunE: a.connected(func(ctx context.Context, c *client.Client, _ []string) error {

@@ -17,7 +17,7 @@ import (
 
 // starter is the input for a first manifest.
 type starter struct {
-	// file is what was found; empty if nothing was. what names it in the manifest.
+	// file is the file that was found, or empty; what names it in the manifest.
 	file, what string
 	// port is the one the program listens on, if the folder says so.
 	port string

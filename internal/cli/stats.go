@@ -45,7 +45,7 @@ func (a *app) statsCommand() *cobra.Command {
 	return command
 }
 
-// leastInterval is how long the server repeats the same answer.
+// leastInterval is the time for which the server repeats the same answer.
 const leastInterval = time.Second
 
 // printStats prints one sample of the pods that args name.

@@ -55,7 +55,7 @@ func (a *app) startCommand() *cobra.Command {
 	}
 }
 
-// freezing is what stop and start share: the call for a pod, the call for all pods of an object, and the words that
+// freezing holds what stop and start share: the call for a pod, the call for all pods of an object, and the words that
 // report the result.
 type freezing struct {
 	pod       func(ctx context.Context, c *client.Client, pod string) (api.StopResult, error)

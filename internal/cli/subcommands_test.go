@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestMistypedSubcommands: a word that is no command of a group is an error, and not a help text that a script takes for success.
+// TestMistypedSubcommands: a word that isn't a command of a group causes an error, and not a help text that a script
+// takes for success.
 func TestMistypedSubcommands(t *testing.T) {
 	var walk func(path []string, command *cobra.Command)
 	walk = func(path []string, command *cobra.Command) {

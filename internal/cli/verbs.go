@@ -15,7 +15,7 @@ import (
 // verb is a command that changes one object and waits until the change has taken effect.
 type verb struct {
 	use, short, long, example string
-	// extra is how many arguments may follow the address.
+	// extra is the number of arguments that may follow the address.
 	extra int
 	// act does it and returns a sentence that says what was done.
 	act func(ctx context.Context, c *client.Client, ref api.Ref, rest []string) (api.VerbResult, string, error)

@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// fewNames is how many objects are named that have one warning in common.
+// fewNames is the number of objects named in a warning that they have in common.
 const fewNames = 3
 
 // warn prints the warnings about objects that were stored nevertheless, each once.

@@ -76,7 +76,8 @@ func (c *converter) findLinks() {
 	})
 }
 
-// aliases gives a deployment its further names. One with a dot is no name of a scope: Docker answers for it, on one machine.
+// aliases gives a deployment its further names. One with a dot isn't a name of a scope: Docker answers for it, on one
+// machine.
 func (c *converter) aliases(u *unit, s types.ServiceConfig, out *api.DeploymentSpec) {
 	r := c.report
 	r.carry(u.at + ".container_name")

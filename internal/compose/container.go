@@ -108,7 +108,7 @@ func (c *converter) rights(u *unit, out *api.Container) {
 			entry += ":" + device.Permissions
 		}
 		if !strings.HasPrefix(entry, "/") {
-			r.lost(fmt.Sprintf("%s.devices[%d]", at, i), Breaks, "%q is no path of a device", entry)
+			r.lost(fmt.Sprintf("%s.devices[%d]", at, i), Breaks, "%q is not the path of a device", entry)
 			continue
 		}
 		u.from("devices", fmt.Sprintf("%s.devices[%d]", at, i))

@@ -22,7 +22,7 @@ func (c *converter) dependsOn(u *unit) *api.DependsOn {
 		r.carry(here, here+".condition")
 		switch {
 		case !known:
-			r.lost(here, Changes, "it is no service of the file")
+			r.lost(here, Changes, "it is not a service of the file")
 			continue
 		case other.Provider != nil:
 			r.lost(here, Changes, "Tend calls no providers, so nothing is waited for")

@@ -95,8 +95,8 @@ func globbed(t testing.TB, pattern string, least int) []string {
 
 func nameOf(archive string) string { return strings.TrimSuffix(filepath.Base(archive), ".txtar") }
 
-// TestImport: each archive is a project, and want.hcl and want.report what it comes to. Add one without these two, run
-// `go test ./internal/compose -rewrite`, and read what it wrote: it is what a user gets.
+// TestImport: each archive is a project with the expected want.hcl and want.report. Add one without these two, run `go
+// test ./internal/compose -rewrite`, and read what it wrote: a user gets exactly that.
 func TestImport(t *testing.T) {
 	for _, name := range slices.Concat(archives(t), corpus(t)) {
 		t.Run(nameOf(name), func(t *testing.T) { golden(t, name) })

@@ -22,7 +22,7 @@ func (c *converter) network(u *unit, out *api.Container) {
 	case u.NetworkMode == "host", u.NetworkMode == "none":
 		out.NetworkMode = u.NetworkMode
 	case shares && kind == "container":
-		r.differs(at+".network_mode", "it shares the network of the container %s, which is no part of the manifests", of)
+		r.differs(at+".network_mode", "it shares the network of the container %s, which is not part of the manifests", of)
 		u.flag(c, at+".network_mode", "--network="+u.NetworkMode)
 		return // it has that one's names, hosts and addresses too
 	case shares && kind == "service":

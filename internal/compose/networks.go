@@ -9,8 +9,8 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-// tendNetwork says what stands in the place of a network that the Compose file makes. The network between nodes is one for
-// the whole cluster, with what other scopes may reach, so it is no part of what one application declares.
+// tendNetwork says what replaces a network of the Compose file. There is one network between nodes for the whole
+// cluster, with rules for all scopes, so a single application doesn't declare it.
 const tendNetwork = `not made: all containers meet on tend0, so those that shared no network can reach each other, too`
 
 // declaredNetworks reports what the networks of the file lose. One that is only there so that services meet loses nothing.

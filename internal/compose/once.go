@@ -37,8 +37,8 @@ func (c *converter) findOnce() {
 	}
 }
 
-// runsOnce returns why a service by itself is no deployment. Tend keeps a deployment running, so one that ends would be
-// started again and again.
+// runsOnce returns why a service by itself isn't a deployment. Tend keeps a deployment running, so one that ends would
+// be started again and again.
 func runsOnce(s types.ServiceConfig) oneShot {
 	serves := s.NetworkMode == "host" || s.HealthCheck != nil || len(s.Ports) > 0 || len(s.Expose) > 0
 	never := s.Restart == "no" || s.Deploy != nil && s.Deploy.RestartPolicy != nil && s.Deploy.RestartPolicy.Condition == "none"

@@ -79,7 +79,7 @@ var reasons = map[string]reason{
 	"services.*.scale":                                           {Changes, "a job has one container a run"},
 	"services.*.healthcheck":                                     {Trifle, "a job's exit code says how it went"},
 	"models":                                                     {Breaks, "Tend runs no models"},
-	"services.*.deploy.resources.reservations.devices":           {Breaks, "a device is no GPU of a kind that docker_options can name"},
+	"services.*.deploy.resources.reservations.devices":           {Breaks, "a device is not a GPU that docker_options can name"},
 	"services.*.deploy.resources.reservations.generic_resources": {Changes, "Tend reserves cores and memory"},
 }
 

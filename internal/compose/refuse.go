@@ -116,7 +116,7 @@ func cuts(faults []api.FieldError, whole bool) []cut {
 }
 
 // cutAt shortens a path to a value that can be left out alone: an entry of a list or a table, or a field of a block. A
-// command without one of its words is another command, and a probe without its question is none.
+// command without one of its words is another command, and a probe without its question is useless.
 func cutAt(path []any) []any {
 	switch path[0] {
 	case "command", "entrypoint":

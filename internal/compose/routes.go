@@ -9,10 +9,10 @@ import (
 	"tend.dev/tend/api"
 )
 
-// siteGone is what is said of labels and variables that no ingress could be made of.
+// siteGone is the finding about labels and variables from which no ingress could be made.
 const siteGone = "This said at which address the site is served, and now nothing does; write an ingress (docs/use/kinds/ingress.md)"
 
-// siteRoutes is what the labels of one service say of how it is reached.
+// siteRoutes holds the routes that the labels of one service declare.
 type siteRoutes struct {
 	sites []site
 	// used are the labels that became part of an ingress, by the key of the file they stand under.

@@ -17,7 +17,7 @@ type Step struct {
 // steps collects what is left to do, by its place in the order.
 type steps struct {
 	variables, folders, files, volumes, secrets, hosts, runs []string
-	// project is what Compose calls the project, if it may run here.
+	// project is Compose's name of the project, if it may run here.
 	project string
 }
 

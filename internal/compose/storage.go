@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// NamelessVolume is what a finding says of a volume without a name. An adoption mounts the one that is there.
+// NamelessVolume is the finding about a volume without a name. An adoption mounts the one that is there.
 const NamelessVolume = "a volume without a name: Compose hands it on to the next container, and here each new pod begins with " +
 	"an empty one, which goes with the pod; give it a name to keep what is in it"
 
@@ -58,7 +58,7 @@ func (c *converter) mount(u *unit, at string, v types.ServiceVolumeConfig, out *
 // a wrong path would look like an empty folder.
 func (c *converter) bind(u *unit, at string, v types.ServiceVolumeConfig, out *api.Container) {
 	if !filepath.IsAbs(v.Source) {
-		c.report.lost(at, Breaks, "%q is no absolute path", v.Source)
+		c.report.lost(at, Breaks, "%q is not an absolute path", v.Source)
 		return
 	}
 	u.from("volumes", at)

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// router is what labels say of one router of Traefik.
+// router holds the labels of one router of Traefik.
 type router struct {
 	name     string
 	rule     labelled

@@ -76,7 +76,7 @@ func parseAppFile(src *source, find lookup, f *faults) appFile {
 				app.routes[name], app.places[name] = route.value, route.at
 			}
 		default:
-			f.at(src, entry.at, suggest.Question(entry.key, appKeys), "%q is no field of app.json, or has the wrong type", entry.key)
+			f.at(src, entry.at, suggest.Question(entry.key, appKeys), "%q is not a field of app.json, or has the wrong type", entry.key)
 		}
 	}
 	return app

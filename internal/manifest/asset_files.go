@@ -51,7 +51,8 @@ func (l *loader) readAssetFiles(d *draft) bool {
 	return l.faults.count() == before
 }
 
-// readAssetFile returns the form on the wire of a local file. room is how many bytes still fit into the object.
+// readAssetFile returns the form on the wire of a local file. room is the number of bytes that still fit into the
+// object.
 func (l *loader) readAssetFile(d *draft, name string, room *int) (map[string]any, error) {
 	path, err := l.path(d.src, name)
 	if err != nil {

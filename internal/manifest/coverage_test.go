@@ -81,7 +81,7 @@ func TestDefaultsAreDocumented(t *testing.T) {
 			case known && want != said:
 				t.Errorf("%s: %s: the file says %q, and the code takes %q", file.name, path, said, want)
 			case !known && said != "required" && !strings.HasPrefix(said, "none, "):
-				t.Errorf("%s: %s: %q is no default the code has; say `none, ` and why, or `required`", file.name, path, said)
+				t.Errorf("%s: %s: %q is not a default that the code has; say `none, ` and why, or `required`", file.name, path, said)
 			}
 		}
 	}

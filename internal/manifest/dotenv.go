@@ -8,10 +8,10 @@ import (
 	"tend.dev/tend/api"
 )
 
-// ParseDotenv parses a .env file: lines of NAME=value, blank ones, and comments. It takes a file as Compose does: a comment
-// behind a value is none of it, and a value between quotes may span several lines. Unlike Compose it replaces and escapes
-// nothing, so a certificate between quotes stays unchanged. Its errors name lines, but never their content, which may be a
-// secret.
+// ParseDotenv parses a .env file: lines of NAME=value, blank ones, and comments. It takes a file as Compose does: a
+// comment behind a value doesn't belong to it, and a value between quotes may span several lines. Unlike Compose it
+// replaces and escapes nothing, so a certificate between quotes stays unchanged. Its errors name lines, but never their
+// content, which may be a secret.
 func ParseDotenv(text string) (map[string]string, error) {
 	return parsePairs(text, errors.New("want KEY=VALUE"), func(name, value string) error {
 		if err := api.CheckEnv(name, value); err != nil {

@@ -25,7 +25,7 @@ func TestParseDotenv(t *testing.T) {
 		"A=1\nhunter2":         "2: want KEY=VALUE",
 		"A=1\n\nB=\"hunter2\n": "3: the value's quote is not closed",
 		"B='hunter2":           "1: the value's quote is not closed",
-		"1A=hunter2":           `1: "1A" is no key`,
+		"1A=hunter2":           `1: "1A" is not a key`,
 		"A=hunter2\x00":        "1: the value contains a NUL",
 	} {
 		_, err := ParseDotenv(text)

@@ -72,7 +72,7 @@ func (d Diagnostic) String() string {
 // Error lists every error found, in the order of the files, at most maxDiagnostics of them.
 type Error struct {
 	List []Diagnostic
-	// More is how many further errors were left out.
+	// More is the number of further errors, which were left out.
 	More int
 }
 

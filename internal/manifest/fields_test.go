@@ -20,9 +20,9 @@ import (
 //	body => what is stored, or `error: ` and what is wrong
 //	default field: what holds where it is left out
 //
-// A body is what stands between a block's braces; ⏎ is a new line. What the kind needs besides (prelude) is added, and
-// not shown but for image. Add a line with nothing behind =>, then run `go test ./internal/manifest -run Fields
-// -rewrite` and read what it wrote.
+// A body stands between a block's braces; ⏎ is a new line. What the kind needs besides (prelude) is added, and not
+// shown but for image. Add a line with nothing behind =>, then run `go test ./internal/manifest -run Fields -rewrite`
+// and read what it wrote.
 type fieldFile struct {
 	name  string
 	kinds []api.Kind
@@ -96,7 +96,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// prelude is what a kind needs beyond the field at hand: names of required fields, and how they are written.
+// prelude lists what a kind needs beyond the field at hand: names of required fields, and their text.
 var prelude = map[api.Kind][][2]string{
 	api.KindDeployment:  {{"image", `"app"`}},
 	api.KindApp:         {{"image", `"app"`}, {"host", `"app.example.org"`}},

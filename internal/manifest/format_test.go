@@ -12,7 +12,7 @@ func TestFormat(t *testing.T) {
 	for name, c := range map[string]struct{ reason, text, want string }{
 		"columns": {"= signs stand below each other", "deployment \"prod\" \"web\" {\nimage=\"web:1\"\n    replicas = 3\n}\n",
 			"deployment \"prod\" \"web\" {\n  image    = \"web:1\"\n  replicas = 3\n}\n"},
-		"defaults": {"what stands in a variable is no expression", "a = \"${IMG:-web:1}-${B}\" # c\nbcd=${N:-2}\n", "a   = \"${IMG:-web:1}-${B}\" # c\nbcd = ${N:-2}\n"},
+		"defaults": {"the content of a variable isn't an expression", "a = \"${IMG:-web:1}-${B}\" # c\nbcd=${N:-2}\n", "a   = \"${IMG:-web:1}-${B}\" # c\nbcd = ${N:-2}\n"},
 		"escapes":  {"neither are literal characters", "a=\"$${HOME:-x}\"\n", "a = \"$${HOME:-x}\"\n"},
 		"heredocs": {"nor the lines of a text", "a= <<E\n  x=${Y:-1}\n\ty = 2\nE\n", "a = <<E\n  x=${Y:-1}\n\ty = 2\nE\n"},
 		"many":     {"each goes back where it was", "a=[\"${A}\"" + strings.Repeat(",\"${LONG_NAME}\",\"${B}\"", 12) + "]\n", "a = [\"${A}\"" + strings.Repeat(", \"${LONG_NAME}\", \"${B}\"", 12) + "]\n"},

@@ -8,9 +8,9 @@ import (
 )
 
 // Limits on a text in HCL, far beyond any manifest. Its parser recurses without a limit of its own, into brackets and
-// templates and along a chain of operators: the first three are far below what overflows the stack. It joins the pieces of
-// a text one after another, in time that grows with the square of their number: each line of a heredoc is a piece, and so is
-// what stands between dollar signs.
+// templates and along a chain of operators: the first three are far below what overflows the stack. It joins the pieces
+// of a text one after another, in time that grows with the square of their number: each line of a heredoc is a piece,
+// and so is any text between dollar signs.
 const (
 	maxBrackets = 200
 	maxChain    = 2000
@@ -22,8 +22,8 @@ const (
 	maxHCL = 4 << 20
 )
 
-// gauge follows the tokens of a text. A chain is what may be one expression: it ends at a comma, and at the end of a line if
-// the innermost bracket is that of a body.
+// gauge follows the tokens of a text. A chain is a run of tokens that may be one expression: it ends at a comma, and at
+// the end of a line if the innermost bracket is that of a body.
 type gauge struct {
 	open     []hclsyntax.TokenType
 	chain    int

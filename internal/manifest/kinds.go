@@ -31,7 +31,7 @@ func kindNames() []string {
 	return names
 }
 
-// closestKind returns the next step for a word that is no kind.
+// closestKind returns the next step for a word that isn't a kind.
 func closestKind(word string) string {
 	if next := suggest.Question(word, kindNames()); next != "" {
 		return next

@@ -25,7 +25,7 @@ type Options struct {
 	// Bucket looks up a ${VAR} that Lookup doesn't have in a bucket: an app's, or without a name a scope's. Default: no
 	// bucket has a value.
 	Bucket func(scope, name, key string) (value string, found bool, err error)
-	// Dir is what paths in Stdin are relative to. Default: the working directory.
+	// Dir is the folder to which paths in Stdin are relative. Default: the working directory.
 	Dir string
 	// Within is a folder that the paths in manifests must not lead out of. Default: they may name any file.
 	Within string
@@ -38,14 +38,14 @@ type Options struct {
 	// Context ends the loading, also the wait for a pipe that nobody writes to; its cause is then the error. Default: nothing
 	// does.
 	Context context.Context //nolint:containedctx // one of many options of a single call
-	// PipeWait is how long a pipe may have no writer. Default 10 s.
+	// PipeWait is the time for which a pipe may have no writer. Default 10 s.
 	PipeWait time.Duration
 }
 
 // DefaultMaxBytes bounds a file unless Options does.
 const DefaultMaxBytes = 16 << 20
 
-// Result is what was loaded.
+// Result holds what was loaded.
 type Result struct {
 	// Objects are in the order of the files. A spec is canonical JSON exactly as written, except for env_file, which
 	// was read into env.

@@ -22,7 +22,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 	cases := map[string]struct{ reason, body, contentType, want string }{
 		"type":       {"a body of another type", oneDeployment, "text/html", "content type is not"},
-		"no type":    {"a type that is none", oneDeployment, ";;", "content type is not"},
+		"no type":    {"an empty type", oneDeployment, ";;", "content type is not"},
 		"empty":      {"nothing at all", "", "application/json", "it ends too early"},
 		"no objects": {"an empty list", "[]", "application/json", "no manifest found"},
 		"empty yaml": {"a text of comments", "# nothing\n", "application/yaml", "no manifest found"},

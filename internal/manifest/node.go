@@ -1,6 +1,6 @@
 package manifest
 
-// nodeKind is what a value is in the text, before it is decoded as the type of its field.
+// nodeKind is the kind of a value in the text, before it is decoded as the type of its field.
 type nodeKind int
 
 const (

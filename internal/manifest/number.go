@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// maxNumber bounds the text of a number: what has more digits is no quantity, and costs more than it looks.
+// maxNumber bounds the text of a number: a text with more digits isn't a quantity, and costs more than it looks.
 const maxNumber = 100
 
 // checkNumber returns an error for a number that no field can hold, in any of the languages: one that is too long, or too

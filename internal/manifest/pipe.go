@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/recovery"
 )
 
-// pipeWait is how long a pipe may have no writer: a shell's <(…) has one from the beginning.
+// pipeWait is the time for which a pipe may have no writer: a shell's <(…) has one from the beginning.
 const pipeWait = 10 * time.Second
 
 // readInput reads a file that the user named, which may be a pipe such as a shell's <(…).

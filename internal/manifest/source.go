@@ -14,7 +14,7 @@ type span struct{ start, end int }
 // source is one text as its author wrote it, with what is needed to report positions in it.
 type source struct {
 	name string
-	// dir is what relative paths inside the text are relative to.
+	// dir is the folder to which relative paths in the text are relative.
 	dir  string
 	text []byte
 	// lines are the offsets at which lines begin.

@@ -56,7 +56,7 @@ func (p *Plugin) answer(command string, out subprocess.Output) (Envelope, error)
 	envelope, found := envelopeOf(out.Stdout)
 	if out.Code == 0 && (!found || envelope.Status == StatusOK) {
 		if why := brokenOff(out.Stdout); !found && why != "" {
-			return envelope, p.nonsense(command, "stdout is no envelope, though it begins like one: %s", why)
+			return envelope, p.nonsense(command, "stdout is not an envelope, though it begins like one: %s", why)
 		}
 		if !found {
 			envelope.Text = strings.ToValidUTF8(string(out.Stdout), "?")

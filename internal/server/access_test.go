@@ -24,7 +24,7 @@ func TestEveryRouteHasARule(t *testing.T) {
 	}
 	for _, route := range slices.Sorted(maps.Keys(access.Rules)) {
 		if !slices.Contains(routes, route) {
-			t.Errorf("internal/core/access has a rule for %s, which is no route", route)
+			t.Errorf("internal/core/access has a rule for %s, which is not a route", route)
 		}
 	}
 }
@@ -59,8 +59,8 @@ const (
 
 const ofWeb = "kind=deployment&scope=prod&name=web"
 
-// calls are requests about prod, one or more for each route, with those who may make them. It is written down apart from
-// internal/core/access: what it says is what docs/operate/people.md promises.
+// calls are requests about prod, one or more for each route, with those who may make them. It is written down apart
+// from internal/core/access, and says what docs/operate/people.md promises.
 var calls = []struct{ route, query, body, who string }{
 	{"GET /v1/objects/{kind}", "scope=prod", "", readers},
 	{"GET /v1/objects/{kind}", "", "", anyRole},
@@ -207,7 +207,7 @@ func TestARefusalSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestQueriesAreReadOnce: what decides about a call is what its handler reads, however the query is written.
+// TestQueriesAreReadOnce: the decision about a call and its handler read the same query, however it is written.
 func TestQueriesAreReadOnce(t *testing.T) {
 	w := newWorld(t)
 	vault := deployment("vault", `{"image":"a:1"}`)

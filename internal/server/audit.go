@@ -24,7 +24,7 @@ type Auditor interface {
 const (
 	maxAuditPath  = 256
 	maxAuditActor = 128
-	// maxAuditReason is what verbs takes of it.
+	// maxAuditReason is the length that package verbs accepts.
 	maxAuditReason = 256
 )
 
@@ -105,7 +105,7 @@ type auditAnswer struct {
 	head   []byte
 }
 
-// maxProblemHead is how much of a problem is looked at for its title.
+// maxProblemHead is the number of bytes of a problem that are searched for its title.
 const maxProblemHead = 1 << 10
 
 func (a *auditAnswer) WriteHeader(status int) {

@@ -108,7 +108,7 @@ var kindsOfPaths = map[string]api.Kind{
 	"/v1/syncs/": api.KindSync, "/v1/sinks/": api.KindSink, "/v1/nodes/": api.KindNode, "/v1/labs/": api.KindLab, "/v1/jobs/": api.KindJob, "/v1/operations/": api.KindOperation, "/v1/cronjobs/": api.KindCronJob,
 }
 
-// nameTokens is no name of a node: it is where tokens are made.
+// nameTokens isn't the name of a node: tokens are made at that path.
 const nameTokens = "tokens"
 
 // namedBy returns the object that a call names, as far as it does: by its query, by its path, or by both.

@@ -153,8 +153,8 @@ func TestPrunedObjectsAreFiled(t *testing.T) {
 	}
 }
 
-// TestNoCallIsLeftOut: each operation of the API that is no read is in the audit, however it is answered, with who asked from
-// where.
+// TestNoCallIsLeftOut: each operation of the API but the reads is in the audit, however it is answered, with the caller
+// and the caller's address.
 func TestNoCallIsLeftOut(t *testing.T) {
 	audit := &fakeAuditor{}
 	w := newWorld(t, func(o *server.Options) {

@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// backup sends a backup. It isn't encrypted: who may ask for it may read every key anyway, and the passphrase stays with
-// the client. An answer that breaks off is no backup; its reader notices.
+// backup sends a backup. It isn't encrypted: who may ask for it may read every key anyway, and the passphrase stays
+// with the client. An answer that breaks off is useless; its reader notices.
 func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
 	if s.Backup == nil {
 		s.fail(w, r, &api.Problem{Status: http.StatusNotImplemented, Detail: "this server takes no backups", Next: "tend version"})

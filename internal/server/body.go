@@ -44,8 +44,8 @@ func (e *bodyError) problem() *api.Problem {
 	return &api.Problem{Status: http.StatusBadRequest, Detail: "the body can't be read: " + e.Error(), Next: "send it again, whole"}
 }
 
-// closeAfterChunks closes a connection of HTTP/1 after a request whose body came in chunks. One with a Content-Length beside
-// them is how requests are smuggled past a proxy, and net/http drops that header without a word.
+// closeAfterChunks closes a connection of HTTP/1 after a request whose body came in chunks. Requests are smuggled past
+// a proxy by a Content-Length beside the chunks, and net/http drops that header without a word.
 func closeAfterChunks(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
 		w.Header().Set("Connection", "close")

@@ -95,7 +95,7 @@ func (s *Server) builtAs(scope, name, id string) (built, error) {
 	return built{}, &api.Problem{Status: http.StatusNotFound, Detail: "there is no object " + scope + "/" + name + " that is built", Next: "tend get"}
 }
 
-// quietTime is how long a node may take for the next line of output that is there already.
+// quietTime is the time that a node may take for the next line of output that it has already.
 const quietTime = 30 * time.Second
 
 // readBuild reads the output of a build from the node that has it.

@@ -19,7 +19,7 @@ import (
 // The callback paths are those that plugins and their containers call: few, under the names they had before, and each
 // within what the caller's token allows. Listeners of their own serve them, under /t/<token>; no other listener does.
 
-// grant is what a caller may touch.
+// grant names what a caller may touch.
 type grant struct {
 	// all allows everything: the caller came through a listener of the API.
 	all bool

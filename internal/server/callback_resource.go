@@ -41,7 +41,7 @@ func (s *Server) callbackOrdinal(w http.ResponseWriter, r *http.Request, g grant
 	out := rebootstrapped{Scope: ref.Scope, Name: ref.Name, Action: "rebootstrap"}
 	if err == nil {
 		if out.Ordinal, err = strconv.Atoi(r.URL.Query().Get("ordinal")); err != nil {
-			err = badRequest("write a number", "ordinal is no number")
+			err = badRequest("write a number", "ordinal is not a number")
 		}
 	}
 	out.Summary.Volumes, out.Summary.Errors = []string{}, []string{}

@@ -34,7 +34,7 @@ func callerOf(ctx context.Context) caller {
 	return c
 }
 
-// visible returns the scopes that an answer is limited to. Nil is no limit.
+// visible returns the scopes that an answer is limited to. Nil means no limit.
 func visible(ctx context.Context) []string {
 	if grant := callerOf(ctx).grant; grant.Limited() {
 		return grant.Scopes

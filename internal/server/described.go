@@ -21,7 +21,7 @@ const (
 // shape says what huma can't read off a net/http handler: what it takes, and what it answers.
 type shape struct {
 	query []*huma.Param
-	// takes is the body by media type; nil is none.
+	// takes is the body by media type; nil if it has none.
 	takes map[string]*huma.Schema
 	// answers are by status. Errors that any operation may answer needn't be named.
 	answers map[int]reply

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/delay"
 )
 
-// listenerKind is how the clients of a listener are known.
+// listenerKind says by what the clients of a listener are known.
 type listenerKind int
 
 const (

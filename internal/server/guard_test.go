@@ -27,12 +27,12 @@ func TestGuard(t *testing.T) {
 		"localhost":    {reason: "localhost is loopback", path: "/healthz", host: "localhost:8686", want: 200},
 		"ipv6":         {reason: "::1 is loopback", path: "/healthz", host: "[::1]:8686", want: 200},
 		"rebound name": {reason: "a name of the attacker's that resolves here is refused", path: "/healthz", host: "evil.example:8686", want: 421},
-		"lookalike":    {reason: "127.0.0.1.evil.example is no loopback", path: "/healthz", host: "127.0.0.1.evil.example", want: 421},
+		"lookalike":    {reason: "127.0.0.1.evil.example isn't a loopback address", path: "/healthz", host: "127.0.0.1.evil.example", want: 421},
 		"origin":       {reason: "a web page elsewhere is refused even with the token", path: "/v1/pods", header: map[string]string{"Authorization": "Bearer " + token, "Origin": "https://evil.example"}, want: 403},
 		"null origin":  {reason: "a sandboxed page is elsewhere", path: "/healthz", header: map[string]string{"Origin": "null"}, want: 403},
 		"own origin":   {reason: "the server's own pages may", path: "/v1/pods", host: "localhost:8686", header: map[string]string{"Authorization": "Bearer " + token, "Origin": "http://localhost:8686"}, want: 200},
 		"other's port": {reason: "another server on this machine is another origin", path: "/v1/pods", host: "localhost:8686", header: map[string]string{"Authorization": "Bearer " + token, "Origin": "http://localhost:3000"}, want: 403},
-		"empty token":  {reason: "nothing is no token", path: "/v1/pods", header: map[string]string{"Authorization": "Bearer "}, want: 401},
+		"empty token":  {reason: "an empty token doesn't count", path: "/v1/pods", header: map[string]string{"Authorization": "Bearer "}, want: 401},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

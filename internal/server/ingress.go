@@ -27,7 +27,7 @@ func (s *Server) setTraffic(ctx context.Context, in *trafficQuery) (api.VerbResu
 	})
 }
 
-// authority answers with the certificate that clients have to trust for provider internal. It is no secret.
+// authority answers with the certificate that clients have to trust for provider internal. It isn't secret.
 func (s *Server) authority(w http.ResponseWriter, r *http.Request) {
 	err := queryOf(r).done()
 	var root []byte

@@ -41,7 +41,7 @@ func (s *Server) stopLabs(ctx context.Context, in *LabQuery) (api.LabResult, err
 	return result, err
 }
 
-// endLab is what stopping a lab's pod, or the lab as an object that has pods, comes to.
+// endLab carries out a stop of a lab's pod, or of the lab as an object that has pods.
 func (s *Server) endLab(ctx context.Context, target verbs.Target) (api.StopResult, error) {
 	result, err := s.stopLabs(ctx, &LabQuery{Scope: target.Scope, Name: target.Name})
 	out := api.StopResult{Object: api.Ref(target), Changed: result.Changed, Revision: result.Revision}

@@ -64,7 +64,7 @@ func checkSocket(path string) error {
 		return fmt.Errorf("listen on %s: %w", path, err)
 	}
 	if info.Mode()&fs.ModeSocket == 0 {
-		return fmt.Errorf("listen on %s: a file that is no socket is in the way: move it", path)
+		return fmt.Errorf("listen on %s: a file that isn't a socket is in the way: move it", path)
 	}
 	conn, err := net.DialTimeout("unix", path, time.Second)
 	if err == nil {

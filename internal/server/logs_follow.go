@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// resumeAfter is how long to wait before a reader whose container still runs is opened again.
+// resumeAfter is the time after which a reader is opened again if its container still runs.
 const resumeAfter = time.Second
 
 // followLogs streams the output of an owner's pods as it comes, also of pods created later and of containers started

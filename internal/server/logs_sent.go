@@ -17,7 +17,7 @@ type sentLines struct {
 
 type sentStream struct {
 	at time.Time
-	// lines is how many lines were sent with that very time; again counts those of them that were repeated.
+	// lines is the number of lines sent with exactly that time; again counts those of them that were repeated.
 	lines, again int
 	repeats      bool
 }

@@ -14,7 +14,7 @@ import (
 // requestTime bounds reading a request and writing its answer; streams extend it as they proceed.
 const requestTime = time.Minute
 
-// drainBytes is how much of a refused body is still read.
+// drainBytes is the number of bytes of a refused body that are still read.
 const drainBytes = 16 << 20
 
 // Handler returns the handler for the requests of a listener on this machine.

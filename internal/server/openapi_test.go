@@ -12,7 +12,7 @@ import (
 
 var documentFile = flag.String("document", "", "a file to write the OpenAPI document to, for make test-openapi")
 
-// describedOperation is what a client's generator reads of an operation.
+// describedOperation holds the parts of an operation that a client's generator reads.
 type describedOperation struct {
 	Parameters  []struct{ Name, In string }
 	RequestBody *struct{ Content map[string]describedBody }
@@ -56,7 +56,7 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 				switch {
 				case status >= "400" || status == "default":
 					if status != "503" && answer.Content["application/problem+json"].Schema == nil {
-						t.Errorf("%s: %s is no problem", name, status)
+						t.Errorf("%s: %s is not a problem", name, status)
 					}
 				case status == "204" || status == "101" || method == "head":
 					answers++

@@ -69,7 +69,7 @@ func ask(t *testing.T, method, url, body string) (int, api.Envelope) {
 	text, _ := io.ReadAll(response.Body)
 	var envelope api.Envelope
 	if err := json.Unmarshal(text, &envelope); err != nil {
-		t.Fatalf("%s %s: %s is no envelope", method, url, text)
+		t.Fatalf("%s %s: %s is not an envelope", method, url, text)
 	}
 	return response.StatusCode, envelope
 }
@@ -133,7 +133,7 @@ func TestContainerCallbacks(t *testing.T) {
 		{"another restarted", "POST", "/restart?kind=statefulset&scope=prod&name=plain", "", 403, "not allowed to access"},
 		{"an ordinal that isn't there", "DELETE", "/resource?scope=prod&name=cache&ordinal=4", "", 404, "has no ordinal 4"},
 		{"itself as a whole", "DELETE", "/resource?scope=prod&name=cache", "", 403, "can't remove its own object"},
-		{"no ordinal", "DELETE", "/resource?scope=prod&name=cache&ordinal=x", "", 400, "ordinal is no number"},
+		{"no ordinal", "DELETE", "/resource?scope=prod&name=cache&ordinal=x", "", 400, "ordinal is not a number"},
 		{"its plugin", "POST", "/plugin/kv/info", `{"args":["prod/main","--n","1"]}`, 200, "for prod/main --n 1"},
 		{"its plugin about another scope", "POST", "/plugin/kv/info", `{"args":["dev/main"]}`, 403, "not allowed to access"},
 		{"an action in another scope", "POST", "/plugin/kv/foreign", "", 400, "not allowed to access the scope dev"},

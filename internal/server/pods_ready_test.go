@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// TestReadyShowsProbes: the answer whether a pod is ready has the results of its probes, also if the answer is no.
+// TestReadyShowsProbes: the answer whether a pod is ready has the results of its probes, also if it isn't.
 func TestReadyShowsProbes(t *testing.T) {
 	w := newWorld(t)
 	w.apply("web", `{"image":"web:1"}`)

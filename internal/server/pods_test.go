@@ -89,7 +89,7 @@ func TestStopAndStart(t *testing.T) {
 		t.Errorf("freeze all: %+v, %v", all, err)
 	}
 	if again, err := w.client.Stop(t.Context(), client.TargetOf(ref("web")), true); err != nil || again.Changed {
-		t.Errorf("freezing twice is no change: %+v, %v", again, err)
+		t.Errorf("freezing twice changed something: %+v, %v", again, err)
 	}
 	// The task of a frozen slot may be gone; its pod's name still starts it.
 	w.delete(records.TaskKey(b.ID))

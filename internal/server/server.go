@@ -91,7 +91,7 @@ type Options struct {
 	Commit  string
 	// Drain bounds how long Serve waits for requests when it ends. Default 10 s.
 	Drain time.Duration
-	// Heartbeat is how often an idle stream sends a sign of life. Default 15 s.
+	// Heartbeat is the time between the signs of life of an idle stream. Default 15 s.
 	Heartbeat time.Duration
 	// MaxUploads bounds the bytes of files that one access token has stored and nothing refers to. Default 1 GiB, and room
 	// for two of the largest.

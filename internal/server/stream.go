@@ -98,7 +98,7 @@ func (l *lines) beginLocked() error {
 	return l.control.Flush()
 }
 
-// send writes one value; id is what server-sent events resume from, empty for none.
+// send writes one value; server-sent events resume from id, if it isn't empty.
 func (l *lines) send(id string, value any) error {
 	encoded, err := json.Marshal(value)
 	if err != nil {

@@ -72,5 +72,5 @@ func (s *Server) endToken(ctx context.Context, in *tokenName) (api.AccessTokenIn
 	return ended, nil
 }
 
-// wrongTokenTime is how long an answer to a wrong token is kept back on the listener for other machines.
+// wrongTokenTime is the delay of an answer to a wrong token on the listener for other machines.
 const wrongTokenTime = time.Second

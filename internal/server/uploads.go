@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxUploads bounds the bytes that an access token has stored and nothing refers to, and smallestUpload is what an
-	// empty file counts.
+	// maxUploads bounds the bytes that an access token has stored and nothing refers to, and smallestUpload is the size
+	// at which an empty file counts.
 	maxUploads     = 1 << 30
 	smallestUpload = 4096
 	// manyUploads are looked through once in a minute, fewer once in a second.
@@ -28,7 +28,7 @@ type uploads struct {
 	of map[string]*account
 }
 
-// account is what an access token has stored, by its digest, and how much that is with what is being read.
+// account holds the files that an access token has stored, by digest, and their bytes with those being read.
 type account struct {
 	mu    sync.Mutex
 	kept  map[string]int64

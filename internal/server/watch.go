@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// goneGrace is how long a watch waits for the view to say that its past is no longer kept, so that this is an HTTP 410
-// and not a line of the stream. Both mean the same.
+// goneGrace is the time for which a watch waits for the view to say that its past is no longer kept. That is then an
+// HTTP 410 and not a line of the stream; both mean the same.
 const goneGrace = 20 * time.Millisecond
 
 // watch streams what happens to objects and their statuses. Without since it begins with every object there is.

@@ -27,7 +27,7 @@ func checkRequest(objects []api.Object, opts ApplyOptions) error {
 		return invalid("name the set (set=…): the CLI makes one from its sources",
 			"prune removes only what the same set applied before, and no set is named")
 	case opts.Set != "" && !setName.MatchString(opts.Set):
-		return invalid("use letters, digits and . _ : / -, at most 128", "%q is no name of a set", opts.Set)
+		return invalid("use letters, digits and . _ : / -, at most 128", "%q is not the name of a set", opts.Set)
 	case !ownSet(opts):
 		return invalid("name the set otherwise", "the set %q is that of a sync, which alone applies as it", opts.Set)
 	}

@@ -16,8 +16,8 @@ import (
 
 // The bounds of an approval.
 const (
-	// ApprovalLife is how long an approval is valid by default, MaxApprovalLife is the longest. An operation that has started by
-	// then is not affected.
+	// ApprovalLife is the default validity of an approval, MaxApprovalLife the longest. An operation that has started
+	// by then is not affected.
 	ApprovalLife    = 24 * time.Hour
 	MaxApprovalLife = 31 * 24 * time.Hour
 	maxWhy          = 256
@@ -26,11 +26,11 @@ const (
 // annotationCancel on an operation ends it.
 const annotationCancel = "ops.vworkspace.io/cancel"
 
-// Approval is what a person says about an operation.
+// Approval is a person's decision about an operation.
 type Approval struct {
 	// Why is for the record; it is in the claim.
 	Why string
-	// Life is how long the approval is valid. Default ApprovalLife.
+	// Life is the time until the approval expires. Default ApprovalLife.
 	Life time.Duration
 	// Deny ends the operation instead.
 	Deny bool

@@ -193,7 +193,7 @@ func TestWhatIsUsedStays(t *testing.T) {
 	_, err = w.apply(ApplyOptions{}, asset("prod", "conf", map[string]string{"b": "two"}))
 	wantReason(t, err, InUse)
 	_, err = w.apply(ApplyOptions{Set: "s", Prune: true}, deployment("prod", "web", `{"image":"web","volumes":["${asset.conf.a}:/a"]}`))
-	wantReason(t, err, Invalid) // who uses it is in the apply itself: that is what has to change
+	wantReason(t, err, Invalid) // its user is in the apply itself, and must change
 	_, err = w.apply(ApplyOptions{Set: "s", Prune: true}, asset("prod", "free", map[string]string{"a": "x"}), deployment("prod", "new", `{"image":"web"}`))
 	if err != nil {
 		t.Errorf("user and used go together: %v", err)

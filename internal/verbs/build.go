@@ -31,7 +31,7 @@ func (s *Service) holdTrees(objects []api.Object, dry bool) error {
 func (s *Service) holdTree(ref api.Ref, tree string, dry bool, found *faults) error {
 	switch {
 	case !api.CheckTree(tree):
-		found.add(Invalid, ref, "build", "write sha256: and 64 hex digits", "%.80q is no digest of a source tree", tree)
+		found.add(Invalid, ref, "build", "write sha256: and 64 hex digits", "%.80q is not the digest of a source tree", tree)
 		return nil
 	case dry: // it is sent when it is needed
 		return nil

@@ -66,9 +66,9 @@ func TestATreeHasToBeHere(t *testing.T) {
 	w, _ := newAssetWorld(t)
 	before := w.revision()
 	for name, test := range map[string]struct{ tree, want string }{
-		"none was sent":   {"", "its source was not sent"},
-		"it isn't here":   {digest("gone"), "is not here"},
-		"it is no digest": {"sha256:../../x", "is no digest"},
+		"none was sent":     {"", "its source was not sent"},
+		"it isn't here":     {digest("gone"), "is not here"},
+		"it isn't a digest": {"sha256:../../x", "is not the digest"},
 	} {
 		_, err := w.apply(ApplyOptions{}, deployment("prod", "other", `{"image":"web"}`), built("web", test.tree))
 		refused := wantReason(t, err, Invalid)

@@ -88,7 +88,8 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
-// TestReconcile: a nonce, and no new generation; what is no application in a cluster is refused with what to do instead.
+// TestReconcile: a nonce, and no new generation; anything but an application in a cluster is refused with the next
+// step.
 func TestReconcile(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(clusterObject("east"), instanceOf("east", "cloud"), deployment("prod", "web", `{"image":"web:1"}`))

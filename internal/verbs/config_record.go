@@ -13,8 +13,8 @@ import (
 
 // updateConsumers writes every workload whose environment changes with a bucket. A loud change removes the mark of
 // earlier quiet ones: its restart applies their values too. A quiet change records the hash of the new environment, so
-// that this environment is no reason to replace the running pods. A workload that already runs on another environment
-// is about to be replaced, so there a quiet change has nothing to preserve and is applied too.
+// that this environment doesn't replace the running pods. A workload that already runs on another environment is about
+// to be replaced, so there a quiet change has nothing to preserve and is applied too.
 func (s *Service) updateConsumers(d *configDecision, snap records.Snapshot, change env.Change, by ConfigChange) {
 	for _, kind := range api.KindsThat(api.Kind.HasSlots) {
 		for object := range snap.Objects(kind) {

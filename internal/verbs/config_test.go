@@ -163,7 +163,7 @@ func TestConfigNamesWhoIsAffected(t *testing.T) {
 			}
 		}
 		if w.object(web).Metadata.Generation != generation {
-			t.Errorf("%s: config is no generation of the spec", name)
+			t.Errorf("%s: config changed the generation of the spec", name)
 		}
 	}
 }

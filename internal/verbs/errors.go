@@ -41,7 +41,7 @@ const (
 	Terminating Reason = "Terminating"
 	// TooLarge: the change exceeds what can be stored at once.
 	TooLarge Reason = "TooLarge"
-	// Forbidden: the person who asks is no admin, and only an admin may do it.
+	// Forbidden: the caller isn't an admin, and only an admin may do it.
 	Forbidden Reason = "Forbidden"
 	// Busy: concurrent changes kept changing what the verb decided from.
 	Busy Reason = "Busy"

@@ -177,7 +177,7 @@ func readLab(snap records.Snapshot, object records.Read[api.Object]) (l *ordered
 // findLabs returns the lab of a name, or else all labs of the class of that name, in one scope.
 func (t Target) findLabs(snap records.Snapshot) ([]records.Read[api.Object], error) {
 	if t.Kind != "" && t.Kind != api.KindLab {
-		return nil, invalid("name a lab or a class of labs", "%s is no lab", t)
+		return nil, invalid("name a lab or a class of labs", "%s is not a lab", t)
 	}
 	if t.Name == "" {
 		return nil, invalid("say which lab: scope and name", "no name given")

@@ -43,7 +43,7 @@ func (s FieldManager) asks(ctx context.Context, verb string) context.Context {
 
 func (s FieldManager) check() error {
 	if !managerName.MatchString(s.manager()) {
-		return invalid("use lower-case letters, digits and dashes, at most 63", "%q is no name of a manager", s.Manager)
+		return invalid("use lower-case letters, digits and dashes, at most 63", "%q is not the name of a manager", s.Manager)
 	}
 	return nil
 }

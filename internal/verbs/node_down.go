@@ -16,7 +16,7 @@ type downDecision struct {
 
 func (d *downDecision) transaction() *records.Txn { return d.txn }
 
-// Down is what an operator says of a node.
+// Down is an operator's statement about a node.
 type Down int
 
 // What an operator says: it is off and comes back, it is gone for good, it is to be cut off although it answers.

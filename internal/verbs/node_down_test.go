@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// TestWhatANodeKeepsIsNamed: before a node is said to be off or is removed, the pods whose data is there are named with their
-// volumes, and nothing is changed. What a leftover has is no pod's any more.
+// TestWhatANodeKeepsIsNamed: before a node is said to be off or is removed, the pods whose data is there are named with
+// their volumes, and nothing is changed. The data of a leftover no longer belongs to a pod.
 func TestWhatANodeKeepsIsNamed(t *testing.T) {
 	w := newWorld(t)
 	db := api.Ref{Kind: api.KindStatefulSet, Scope: "prod", Name: "db"}

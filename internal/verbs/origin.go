@@ -30,8 +30,8 @@ func (o ApplyOptions) stampOrigin(old api.Object, next *api.Object, changed bool
 	next.Metadata.Stamps = stamps
 }
 
-// decidesConfinement reports whether a person's change decides if calls for an object are confined: that of one who is no
-// admin always, that of an admin for what people declare.
+// decidesConfinement reports whether a person's change decides if calls for an object are confined: that of a person
+// who isn't an admin always, that of an admin for what people declare.
 func (o ApplyOptions) decidesConfinement(old api.Object) bool {
 	return o.manager() == api.ManagerApply && (o.confined() || old.Creator() == api.ManagerApply)
 }

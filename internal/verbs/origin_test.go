@@ -39,8 +39,8 @@ func TestNobodyDeclaresWhatIsTends(t *testing.T) {
 	}
 }
 
-// TestWhatAPluginMade: it is what it is by the plugin's own apply alone. Its label follows, and what `tend get` shows
-// can be applied: then it is a user's.
+// TestWhatAPluginMade: only the plugin's own apply marks an object as made by the plugin. Its label follows, and a user
+// can apply what `tend get` shows: then it is the user's.
 func TestWhatAPluginMade(t *testing.T) {
 	w := newWorld(t)
 	object := deployment("prod", "main-bk", `{"image":"a"}`)

@@ -21,7 +21,7 @@ func TestRestartOfAFailedRelease(t *testing.T) {
 		"failed":      {"it is tried again", status("v1", api.ReasonReleaseCommandFailed), "v2"},
 		"first":       {"the first one too, nothing serves then", status("", api.ReasonReleaseCommandFailed), "v2"},
 		"in force":    {"nothing failed", status("v2", "Complete"), ""},
-		"rolled back": {"that is no failed command", status("v1", "RolledBack"), ""},
+		"rolled back": {"no command failed", status("v1", "RolledBack"), ""},
 	} {
 		w := newWorld(t)
 		w.mustApply(deployment("prod", "web", `{}`))

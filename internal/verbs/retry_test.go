@@ -17,7 +17,7 @@ func TestAnUnchangedApplyTriesAgainWhatIsInTrouble(t *testing.T) {
 		want   bool
 	}{
 		"paused":         {"its volume may be free now", api.RolloutPaused, ApplyOptions{}, true},
-		"other sources":  {"the set is no change", api.RolloutPaused, ApplyOptions{Set: "b"}, true},
+		"other sources":  {"the set doesn't count as a change", api.RolloutPaused, ApplyOptions{Set: "b"}, true},
 		"well":           {"there is nothing to do", api.RolloutComplete, ApplyOptions{}, false},
 		"dry run":        {"nothing is stored", api.RolloutPaused, ApplyOptions{DryRun: true}, false},
 		"other managers": {"they apply again by themselves", api.RolloutPaused, ApplyOptions{FieldManager: FieldManager{Manager: "sync:shop"}}, false},

@@ -26,8 +26,8 @@ type RollbackOptions struct {
 }
 
 // Rollback writes the spec of an earlier release as a new generation, leaves replicas and their owners untouched, and
-// pins that release's image by a stamp. Config is what people set since for every release: a rollback leaves it alone,
-// unless it is asked to return to the release's own.
+// pins that release's image by a stamp. Config holds the values that people set for every release: a rollback leaves it
+// alone, unless it is asked to return to the release's own.
 func (s *Service) Rollback(ctx context.Context, target Target, opts RollbackOptions) (api.VerbResult, error) {
 	if err := opts.check(); err != nil {
 		return api.VerbResult{}, err

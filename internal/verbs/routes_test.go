@@ -68,7 +68,7 @@ func TestAHostBelongsToTheScopeThatClaimedItFirst(t *testing.T) {
 		"a lab":            {"labs have hosts too", routedLab("a", "b", "bank.example"), RouteTaken, "host"},
 		"the owner's":      {"in its scope there are no borders", ingressObject("bank", "b", `{"host":"bank.example","locations":[{"path":"/login"}]}`), "", ""},
 		"shared with it":   {"the owner decides", ingressObject("shop", "b", `{"host":"bank.example","locations":[{"path":"/shop"}]}`), "", ""},
-		"moved there":      {"an older object is no older claim", ingressObject("a", "older", `{"host":"bank.example","locations":[{"path":"/login"}]}`), RouteTaken, "host"},
+		"moved there":      {"an older object doesn't make an older claim", ingressObject("a", "older", `{"host":"bank.example","locations":[{"path":"/login"}]}`), RouteTaken, "host"},
 		"other TLS":        {"a host has one policy", ingressObject("bank", "b", `{"host":"bank.example","tls":{"email":"me@a.example"},"locations":[{"path":"/x"}]}`), RouteTaken, "tls"},
 		"without TLS":      {"on purpose: the policy is another", ingressObject("bank", "b", `{"host":"bank.example","tls":{"enabled":false},"locations":[{"path":"/x"}]}`), RouteTaken, "tls"},
 		"same TLS":         {"as declared before", ingressObject("shop", "b", `{"host":"bank.example","locations":[{"path":"/x"}]`+tls+`}`), "", ""},

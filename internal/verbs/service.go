@@ -97,7 +97,7 @@ const maxTries = 20
 // turnTime bounds how long a verb waits for those before it: each may wait for a store that doesn't answer.
 const turnTime = 12 * time.Second
 
-// decision is what a verb wants to write, and on which conditions.
+// decision holds the writes of a verb, and their conditions.
 type decision interface {
 	transaction() *records.Txn
 }

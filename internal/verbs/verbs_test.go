@@ -50,7 +50,7 @@ func TestRollbackTarget(t *testing.T) {
 		"before the current":     {"without a status, the one before", three, nil, nil, "", "v2"},
 		"named":                  {"a name is taken by its word", three, nil, nil, "v1", "v1"},
 		"last good":              {"v2 never was good", three, &api.RolloutStatus{TargetRelease: "v3", LastGoodRelease: "v1"}, nil, "", "v1"},
-		"current is good":        {"the current is no way back", three, &api.RolloutStatus{TargetRelease: "v3", LastGoodRelease: "v3"}, nil, "", "v2"},
+		"current is good":        {"the current release is not a way back", three, &api.RolloutStatus{TargetRelease: "v3", LastGoodRelease: "v3"}, nil, "", "v2"},
 		"after an automatic one": {"v2 is current already", three, &api.RolloutStatus{TargetRelease: "v2", LastGoodRelease: "v2", Failed: &api.FailedRollout{Release: "v3"}}, map[string]api.ReleaseOutcome{"v1": {Good: true}, "v2": {Good: true}, "v3": {Reason: "CrashLoop"}}, "", "v1"},
 		"and nothing before it":  {"v1 is current already, v2 was never good", three, &api.RolloutStatus{TargetRelease: "v1", LastGoodRelease: "v1", Failed: &api.FailedRollout{Release: "v3"}}, nil, "", ""},
 		"good earlier":           {"v2 failed, v1 was good", three, &api.RolloutStatus{TargetRelease: "v3", LastGoodRelease: "v3"}, map[string]api.ReleaseOutcome{"v1": {Good: true}, "v2": {Reason: "CrashLoop"}, "v3": {Good: true}}, "", "v1"},
@@ -173,7 +173,7 @@ func TestRestartCounts(t *testing.T) {
 		t.Errorf("a nonce was used twice: %s", diff)
 	}
 	if got := w.object(ref("prod", "web")).Metadata.Generation; got != 1 {
-		t.Errorf("generation %d: a restart is no change of the spec", got)
+		t.Errorf("generation %d: a restart changed the spec", got)
 	}
 }
 

@@ -62,7 +62,7 @@ func (d *demo) say(format string, args ...any) {
 	fmt.Print(heading(os.Stdout, fmt.Sprintf(format, args...)))
 }
 
-// heading returns a line in bold, or plain where the output is no terminal.
+// heading returns a line in bold, or plain if the output isn't a terminal.
 func heading(out *os.File, text string) string {
 	if !term.IsTerminal(int(out.Fd())) {
 		return "\n# " + text + "\n"

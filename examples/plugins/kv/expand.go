@@ -9,7 +9,7 @@ import (
 // port is where the server listens.
 const port = 6380
 
-// macro is what Tend writes on stdin of expand.
+// macro is the input of expand, which Tend writes on its stdin.
 type macro struct {
 	Kind  string `json:"kind"`
 	Scope string `json:"scope"`
@@ -19,7 +19,7 @@ type macro struct {
 	Config map[string]string `json:"config"`
 }
 
-// spec is what may stand in a kv block.
+// spec holds the fields of a kv block.
 type spec struct {
 	Image string `json:"image"`
 	// Command of the image. Default: its own.

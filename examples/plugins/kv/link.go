@@ -14,7 +14,7 @@ import (
 // consumers is the key of the server's bucket that says who is linked.
 const consumers = "KV_LINKED_CONSUMERS"
 
-// call is what Tend writes on stdin of every other command.
+// call is the input of every other command, which Tend writes on its stdin.
 type call struct {
 	Plugin     string `json:"plugin"`
 	Controller string `json:"controller_url"`
@@ -30,7 +30,7 @@ func refs(args []string, want string) ([]ref, error) {
 	for i, arg := range args {
 		scope, name, found := strings.Cut(arg, "/")
 		if !found || scope == "" || name == "" {
-			return nil, fmt.Errorf("%q is no scope/name: want %s", arg, want)
+			return nil, fmt.Errorf("%q is not a scope/name: want %s", arg, want)
 		}
 		out[i] = ref{scope, name}
 	}

@@ -10,7 +10,7 @@ import (
 // forbidden is HTTP's status of a refusal.
 const forbidden = 403
 
-// Call is what a request asks for.
+// Call describes a request.
 type Call struct {
 	// Route is the pattern of the API's mux.
 	Route string

@@ -19,12 +19,12 @@ func TestAllow(t *testing.T) {
 		want  string
 	}{
 		"nobody":                     {access.Grant{}, access.Call{Route: "GET /healthz"}, "needs viewer"},
-		"a role that is none":        {access.Grant{Name: "x", Role: "root"}, access.Call{Route: "GET /v1/nodes"}, "needs viewer"},
+		"an unknown role":            {access.Grant{Name: "x", Role: "root"}, access.Call{Route: "GET /v1/nodes"}, "needs viewer"},
 		"a route without a rule":     {everywhere, access.Call{Route: "GET /v1/new"}, "GET /v1/new needs admin"},
 		"the same for an admin":      {access.Grant{Role: api.Admin}, access.Call{Route: "GET /v1/new"}, ""},
 		"reads in scope":             {viewer, access.Call{Route: "GET /v1/logs", Scope: "prod"}, ""},
 		"reads in no scope":          {viewer, access.Call{Route: "GET /v1/logs"}, "needs the name of a scope"},
-		"a pod that is none":         {viewer, access.Call{Route: "GET /v1/pods/{pod}"}, "there is no such pod in these scopes"},
+		"an unknown pod":             {viewer, access.Call{Route: "GET /v1/pods/{pod}"}, "there is no such pod in these scopes"},
 		"a pod of another scope":     {viewer, access.Call{Route: "GET /v1/pods/{pod}", Scope: "bank"}, "there is no such pod in these scopes"},
 		"keys of config":             {viewer, access.Call{Route: "GET /v1/config", Scope: "prod", Parameters: []string{"scope"}}, ""},
 		"values of config":           {viewer, access.Call{Route: "GET /v1/config", Scope: "prod", Parameters: []string{"scope", "key"}}, "config with values needs deployer"},

@@ -7,12 +7,12 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Grant is what a caller may do.
+// Grant holds a caller's rights.
 type Grant struct {
 	// Name is that of the caller's token.
 	Name string
 	Role api.AccessRole
-	// Scopes are those that the caller is limited to. None is no limit.
+	// Scopes are those that the caller is limited to. An empty list means no limit.
 	Scopes []string
 }
 

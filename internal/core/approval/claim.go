@@ -18,7 +18,7 @@ var (
 	ErrMissing = errors.New("an approval is required: tend approve, or set spec.approvals.claim")
 	// ErrNoSecret means that the operator has no secret to check claims with.
 	ErrNoSecret = errors.New("the operator has no secret to check claims with: register the cluster again with tend clusters add, or set --approval-claim-secret")
-	// ErrMalformed means that the text is no claim.
+	// ErrMalformed means that the text isn't a claim.
 	ErrMalformed = errors.New("spec.approvals.claim is not a vws1 claim: ask for another one")
 	// ErrForged means that the claim was not made with the operator's secret.
 	ErrForged = errors.New("the digest of spec.approvals.claim is wrong: ask for another one")
@@ -35,7 +35,7 @@ const (
 	version = 1
 )
 
-// Claim is what a person approved. The fields are in the order of their keys, which the digest depends on.
+// Claim describes what a person approved. The fields are in the order of their keys, which the digest depends on.
 type Claim struct {
 	// At is when it was approved, in RFC 3339.
 	At string `json:"at"`
@@ -55,7 +55,7 @@ type Claim struct {
 	UID string `json:"uid,omitempty"`
 	// Version is 1.
 	Version int `json:"v"`
-	// Why is what the person said about it.
+	// Why is the person's reason.
 	Why string `json:"why,omitempty"`
 }
 

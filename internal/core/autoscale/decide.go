@@ -13,8 +13,8 @@ import (
 const (
 	tooHigh = 1.1
 	tooLow  = 0.7
-	// margin is how far below tooHigh the mean must stay without one pod, in percent of a core: twice what rounding the
-	// mean (to a tenth) can hide.
+	// margin is the distance that the mean without one pod must keep below tooHigh, in percent of a core: twice what
+	// rounding the mean (to a tenth) can hide.
 	margin = 0.2
 )
 

@@ -82,7 +82,7 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// TestPod: with a network a pod is where its node's subnet is; without one at a private address that is no machine's.
+// TestPod: with a network a pod is where its node's subnet is; without one at a private address that no machine has.
 func TestPod(t *testing.T) {
 	subnet, nodes := netip.MustParsePrefix("10.80.4.0/22"), []netip.Addr{netip.MustParseAddr("10.0.0.2")}
 	for text, want := range map[string][2]bool{ // with a network, without one

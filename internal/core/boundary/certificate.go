@@ -18,7 +18,7 @@ const (
 	MaxAccountFiles     = 300
 )
 
-// CertificateRoom is what is stored of certificates: how many files, of accounts among them, and how many bytes.
+// CertificateRoom counts the stored files of certificates, those of accounts among them, and their bytes.
 type CertificateRoom struct{ Files, Accounts, Bytes int }
 
 // Add counts a file.

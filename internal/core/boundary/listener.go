@@ -8,7 +8,8 @@ const (
 	MaxJoin = 64 << 10
 	// JoinTime is in what time it must have come.
 	JoinTime = 10 * time.Second
-	// Joins is how many machines of one address join at once, AllJoins those of all. Four times as many wait, for JoinWait.
+	// Joins is the number of machines of one address that join at once, AllJoins that of all. Four times as many wait,
+	// for JoinWait.
 	Joins, AllJoins = 16, 256
 	JoinWait        = 10 * time.Second
 	// A second's and the first wrong tokens of an address; after them it waits.
@@ -18,13 +19,13 @@ const (
 // What a node may have of a server at once. An agent has one stream, one report, one request for each of the tasks that it starts
 // at the moment (eight) and for each image or file that it fetches: far less than this.
 const (
-	// Requests is how many short requests of a node are answered at once, Reports how many reports, Downloads how many files and
-	// images, Callbacks how many calls of its containers, and Locks how many locks it holds or waits for. Four times as many wait for
-	// RequestWait; the others come again later.
+	// Requests is the number of short requests of a node that are answered at once, Reports that of reports, Downloads
+	// that of files and images, Callbacks that of calls of its containers, and Locks that of locks it holds or waits
+	// for. Four times as many wait for RequestWait; the others come again later.
 	Requests, Reports, Downloads, Callbacks, Locks = 64, 4, 64, 64, 2 * MaxLocks
 	RequestWait                                    = 10 * time.Second
-	// Streams is how many requests of one connection are open, Connections how many connections a machine has: the oldest makes
-	// way for the next.
+	// Streams is the number of open requests of one connection, Connections that of connections of a machine: the
+	// oldest makes way for the next.
 	Streams, Connections = 250, 16
 	// MaxReport bounds the body of a report, MaxRequest that of any other request. BodyTime is in what time one must have come.
 	MaxReport, MaxRequest = 16 << 20, 1 << 20
@@ -33,9 +34,9 @@ const (
 	// node's. A value in a body counts for ValueBytes besides its text: a list of empty values takes much more than its text.
 	AllBodies, Bodies = 512 << 20, 64 << 20
 	ValueBytes        = 256
-	// ReportRate is how many bytes a node may report in a second, ReportBurst how many before that counts.
+	// ReportRate is the number of bytes that a node may report in a second, ReportBurst the number before that counts.
 	ReportRate, ReportBurst = 4 << 20, 64 << 20
-	// ReadTime is how long a node may read nothing of an answer.
+	// ReadTime is the time for which a node may read nothing of an answer.
 	ReadTime = time.Minute
 )
 
@@ -44,7 +45,8 @@ const (
 	// ImageBytes must come in each ImageTime in which nothing else is waited for.
 	ImageBytes = 64 << 10
 	ImageTime  = 30 * time.Second
-	// ImageRate is how many bytes of the part that was sent before it reads again in a second, ImagePartTime for how long at most.
+	// ImageRate is the bytes a second in which a node must read a sent part before its next read, ImagePartTime the
+	// longest time for it.
 	ImageRate     = 16 << 20
 	ImagePartTime = 10 * time.Minute
 )

@@ -32,7 +32,7 @@ const widestSubnet = 16
 func Subnet(uses, declared netip.Prefix, others []netip.Addr) string {
 	switch {
 	case !uses.Addr().Is4():
-		return fmt.Sprintf("its containers use %s, which is no IPv4 network", uses)
+		return fmt.Sprintf("its containers use %s, which is not an IPv4 network", uses)
 	case uses.Bits() < widestSubnet:
 		return fmt.Sprintf("its containers use %s, which is wider than a /%d", uses, widestSubnet)
 	case !inside([]netip.Prefix{declared}, uses) && !inside(enginePools, uses):

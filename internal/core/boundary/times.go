@@ -7,11 +7,11 @@ import (
 	"tend.dev/tend/api/node"
 )
 
-// maxAhead is how far ahead of the server's clock a node's may be, with what it puts off meanwhile.
+// maxAhead is the distance that a node's clock may be ahead of the server's, with what it puts off meanwhile.
 const maxAhead = time.Hour
 
-// Time returns a time that a node reports, or the present for one that lies before 1970 or far ahead: what counts from such a
-// time would never end, and years beyond 9999 can't be stored. The zero time is none.
+// Time returns a time that a node reports, or the present for one that lies before 1970 or far ahead: what counts from
+// such a time would never end, and years beyond 9999 can't be stored. The zero time stays zero.
 func Time(at, now time.Time) time.Time {
 	if !at.IsZero() && (at.Unix() < 0 || at.After(now.Add(maxAhead))) {
 		return now.UTC()

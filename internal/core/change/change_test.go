@@ -65,7 +65,7 @@ func TestObject(t *testing.T) {
 		want      []string
 	}{
 		"Create":       {"a first write creates", nil, object(`{"image":"a"}`), []string{"created"}},
-		"Nothing":      {"the same again is no change", object(`{"image":"a"}`), object(`{"image":"a"}`), nil},
+		"Nothing":      {"the same again changes nothing", object(`{"image":"a"}`), object(`{"image":"a"}`), nil},
 		"Delete":       {"without a finalizer it is gone at once", object(`{}`), nil, []string{"deleted"}},
 		"Finalize":     {"what was being deleted is finalized too", object(`{}`, deleting), nil, []string{"deleted", "finalized"}},
 		"Asked to go":  {"the request is a change", object(`{}`), object(`{}`, deleting), []string{"updated metadata.deletedAt::"}},
@@ -105,11 +105,11 @@ func TestStatus(t *testing.T) {
 		old, next json.RawMessage
 		want      []string
 	}{
-		"Same":           {"an equal status is no change", status(1, "complete", ready), status(1, "complete", ready), nil},
+		"Same":           {"an equal status changes nothing", status(1, "complete", ready), status(1, "complete", ready), nil},
 		"Converged":      {"the first Ready is an outcome", status(1, "progressing", waiting), status(1, "complete", ready), []string{`status_updated status.rollout.phase:"progressing":"complete" Ready=True/Converged(1 of 1)`, "reconciled"}},
-		"Stays ready":    {"the same in other words is no event", status(1, "complete", ready), status(1, "complete", condition("Ready", "True", "Converged", "2 of 2")), nil},
+		"Stays ready":    {"other words alone make no event", status(1, "complete", ready), status(1, "complete", condition("Ready", "True", "Converged", "2 of 2")), nil},
 		"Other words":    {"so it is of what a release came to", json.RawMessage(`{"outcomes":{"v8":{"message":"1 exit"}}}`), json.RawMessage(`{"outcomes":{"v8":{"message":"2 exits","lastLog":["x"]}}}`), nil},
-		"Old generation": {"Ready of an older generation is no outcome", nil, status(0, "complete", ready), []string{`status_updated status.observedGeneration::0 status.rollout.phase::"complete" status.rollout.targetRelease::"v1" Ready=True/Converged(1 of 1)`}},
+		"Old generation": {"Ready of an older generation isn't an outcome", nil, status(0, "complete", ready), []string{`status_updated status.observedGeneration::0 status.rollout.phase::"complete" status.rollout.targetRelease::"v1" Ready=True/Converged(1 of 1)`}},
 		"Fails":          {"a failure is one, with the first line alone", status(1, "progressing", fine), status(1, "progressing", broken), []string{"status_updated Degraded=True/ImageMissing(image web:none is not there)", "reconciliation.failed because ImageMissing: image web:none is not there"}},
 		"Still fails":    {"and is one once", status(1, "progressing", broken), status(1, "paused", broken), []string{`status_updated status.rollout.phase:"progressing":"paused"`}},
 		"Lab fails":      {"the phase of its own says so", json.RawMessage(`{"phase":"RUNNING"}`), json.RawMessage(`{"phase":"FAILED","reason":"Exited","message":"exit code 3\nTOKEN=x"}`), []string{`status_updated status.message:: status.phase:"RUNNING":"FAILED" status.reason::`, "reconciliation.failed because Exited: exit code 3"}},

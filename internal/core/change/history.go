@@ -17,11 +17,11 @@ type Chapter struct {
 	api.EventData
 	// Outcomes are how reconciles ended until the next change, in order.
 	Outcomes []Outcome `json:"outcomes,omitempty"`
-	// Fate is what became of a change that has no outcome; empty where none is to come.
+	// Fate is set for a change without an outcome; empty while an outcome may follow.
 	Fate Fate `json:"fate,omitempty"`
 }
 
-// Outcome is how a reconcile ended.
+// Outcome is the end of a reconcile.
 type Outcome struct {
 	At      time.Time `json:"at"`
 	Phase   string    `json:"phase,omitempty"`
@@ -31,7 +31,7 @@ type Outcome struct {
 	Message string    `json:"message,omitempty"`
 }
 
-// Fate is what became of a change without an outcome of its own.
+// Fate says why a change has no outcome of its own.
 type Fate string
 
 // The values of Fate.

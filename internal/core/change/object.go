@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Event is what happened to an object.
+// Event describes a change of an object.
 type Event struct {
 	Action api.EventAction
 	Data   api.EventData
@@ -68,7 +68,7 @@ func same(old, next api.Metadata) bool {
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-// metadata adds what changed beside the spec. That a write has a time and a record of its own is no change of a field.
+// metadata adds the changes beside the spec. The time and the record of each write don't count as changes.
 func (l *leaves) metadata(old, next api.Metadata) {
 	for name, pair := range map[string][2]map[string]string{
 		"labels": {old.Labels, next.Labels}, "annotations": {old.Annotations, next.Annotations}, "stamps": {old.Stamps, next.Stamps},

@@ -6,7 +6,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Orders returns the events of what people asked of a lab beside its spec: more time, or its end. A nil old is none.
+// Orders returns the events of people's requests about a lab beside its spec: more time, or its end. A nil old means
+// that there were none before.
 func Orders(object api.Object, old, next *api.LabOrders) []Event {
 	if old == nil || old.OwnerUID != next.OwnerUID {
 		old = &api.LabOrders{}

@@ -91,7 +91,7 @@ func TestEveryChangedFieldIsNamedAndNoSecretIs(t *testing.T) {
 			}
 			for _, c := range e.Data.Changes {
 				if !differ[c.Path] {
-					t.Errorf("%s is named, and is no difference of %v", c.Path, differ)
+					t.Errorf("%s is named, and isn't among the differences %v", c.Path, differ)
 				}
 			}
 			if raw, _ := json.Marshal(e); strings.Contains(string(raw), secret) {

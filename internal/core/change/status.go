@@ -24,7 +24,7 @@ func line(message string) string {
 	return Cut(inURL.ReplaceAllString(first, "${1}***@"), maxMessage)
 }
 
-// status is what the statuses of all kinds have in common; a kind lacks some of it.
+// status holds the fields that the statuses of kinds have in common; a kind may lack some.
 type status struct {
 	ObservedGeneration int64           `json:"observedGeneration"`
 	Phase              string          `json:"phase"`

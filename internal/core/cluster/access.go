@@ -15,7 +15,7 @@ const (
 	CredentialPrefix   = "vwksp-agt-"
 )
 
-// RegistrationLife is how long a registration token is valid by default; MaxRegistrationLife is the longest.
+// RegistrationLife is the default validity of a registration token; MaxRegistrationLife is the longest.
 const (
 	RegistrationLife    = 24 * time.Hour
 	MaxRegistrationLife = 7 * 24 * time.Hour
@@ -67,7 +67,7 @@ func Rotate(access api.ClusterAccess, used, credential string, now time.Time) ap
 	return access
 }
 
-// Grant is what a token is valid for.
+// Grant says what a token is valid for.
 type Grant int
 
 // The values of Grant.

@@ -10,7 +10,8 @@ import (
 	"tend.dev/tend/api/pull"
 )
 
-// TestAnAnswerNeverSpeaksForANewerWrite: a forced apply changes no generation, and yet what was known before is no answer to it.
+// TestAnAnswerNeverSpeaksForANewerWrite: a forced apply changes no generation, and yet an earlier report doesn't answer
+// it.
 func TestAnAnswerNeverSpeaksForANewerWrite(t *testing.T) {
 	w := readyWorld(t)
 	w.now = w.now.Add(time.Minute)

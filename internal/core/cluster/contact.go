@@ -10,10 +10,10 @@ import (
 
 // The times of a cluster's contact.
 const (
-	// ContactEvery is how often it is written while the operator asks.
+	// ContactEvery is the time between two writes while the operator asks.
 	ContactEvery = 15 * time.Second
-	// ContactGrace is how long an operator may be silent before its cluster counts as disconnected: three requests for jobs, which
-	// wait for 30 s each. One that waits longer sends a heartbeat every minute.
+	// ContactGrace is the silence of an operator after which its cluster counts as disconnected: three requests for
+	// jobs, which wait for 30 s each. One that waits longer sends a heartbeat every minute.
 	ContactGrace = 90 * time.Second
 )
 

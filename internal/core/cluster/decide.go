@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/core/deadline"
 )
 
-// Known is what is known of an object's cluster.
+// Known holds what is known of an object's cluster.
 type Known struct {
 	Name string
 	// Declared: there is such a cluster. Registered: an operator registered for it.
@@ -18,7 +18,7 @@ type Known struct {
 	Connected *api.Condition
 }
 
-// Input is what Decide decides from.
+// Input is the input of Decide.
 type Input struct {
 	Object api.Object
 	// Revision is that of the object's last write.
@@ -31,7 +31,7 @@ type Input struct {
 	Now     time.Time
 }
 
-// Decision is what is to be stored.
+// Decision holds the writes to commit.
 type Decision struct {
 	// Job is the one that should be stored; nil if none should.
 	Job    *api.ClusterJob

@@ -13,9 +13,10 @@ import (
 
 // The times of jobs.
 const (
-	// Lease is how long a job that was acknowledged, or of which the operator spoke since, is not sent again.
+	// Lease is the time for which a job is not sent again after it was acknowledged, or after the operator's last word
+	// about it.
 	Lease = 10 * time.Minute
-	// Life is how long a job is valid. One that is over without a result is followed by another.
+	// Life is the validity of a job. One that expires without a result is followed by another.
 	Life = 24 * time.Hour
 	// firstRetry is the time between a failure and the next attempt; it doubles up to lastRetry.
 	firstRetry = 30 * time.Second
@@ -39,7 +40,7 @@ func newJob(object api.Object, action, key string, attempt int, now time.Time) (
 	return job, err
 }
 
-// ObjectOf returns the object that a job's id is of; false if it is no id of a job.
+// ObjectOf returns the object that a job's id is of; false if it isn't the id of a job.
 func ObjectOf(id string) (api.Ref, bool) {
 	parts := strings.Split(id, ".")
 	if len(parts) != 4 {
@@ -101,7 +102,8 @@ func expired(result api.ClusterResult) bool {
 	return result.Outcome == pull.OutcomeNoop && result.Error == pull.ErrorExpired
 }
 
-// succeeded reports whether what a job asked for is done. That what it applied is not healthy is no failure of the job.
+// succeeded reports whether the job did what it was asked for. An unhealthy application doesn't fail the job that
+// applied it.
 func succeeded(result *api.ClusterResult) bool {
 	return result != nil && (result.Applied || result.Outcome == pull.OutcomeSucceeded || result.Outcome == pull.OutcomeNoop && !expired(*result))
 }

@@ -16,7 +16,7 @@ const (
 	maxEndpoints  = 16
 	maxSeen       = 64
 	maxText       = 4096
-	// maxDifferences is how many fields are kept that differ: enough to see who changed what.
+	// maxDifferences is the number of differing fields that are kept: enough to see who changed what.
 	maxDifferences = 16
 	maxWord        = 128
 )
@@ -73,7 +73,7 @@ func TakeStatus(stored *api.ClusterReport, job api.ClusterJob, status pull.Statu
 	}
 	next.RenewedAt, next.Message = now.UTC(), short(status.Message, maxText)
 	if job.Action == api.ActionApply && (status.AppliedRef != nil || len(status.Conditions) > 0) {
-		if next.AppliedJob != job.ID { // what was said before the apply is no answer to it, even of the same generation
+		if next.AppliedJob != job.ID { // an earlier report doesn't answer this apply, even for the same generation
 			next.AppliedAt, next.Conditions = at(status.Timestamp, now).UTC(), nil
 		}
 		next.applied(job, status.AppliedRef)

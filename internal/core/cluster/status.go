@@ -126,8 +126,8 @@ const (
 // operationEnds are the conditions of an operation that has ended.
 var operationEnds = []string{operationSucceeded, operationFailed, operationCancelled}
 
-// ready returns whether the declared generation is ready: of an operation, whether it has succeeded. What was reported counts if it is
-// of what the present job applied, and if that is what the cluster has.
+// ready returns whether the declared generation is ready: of an operation, whether it has succeeded. A report counts if
+// it is about the content of the present job, and the cluster has that content.
 func (in Input) ready(job *api.ClusterJob, delivered api.Condition) api.Condition {
 	c := api.Condition{Type: api.ConditionReady, Status: api.ConditionUnknown, Reason: delivered.Reason, Message: delivered.Message}
 	if delivered.Status == api.ConditionFalse {

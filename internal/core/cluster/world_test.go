@@ -23,7 +23,7 @@ type world struct {
 	status api.DeliveredStatus
 	gone   bool
 
-	// resource is what the cluster has, done the keys that the operator remembers; applies counts applies by key.
+	// resource is the object in the cluster, done the keys that the operator remembers; applies counts applies by key.
 	resource *api.ClusterResource
 	done     map[string]bool
 	applies  map[string]int

@@ -2,7 +2,7 @@ package deadline
 
 import "time"
 
-// skew is how far apart two clocks may be that both count as right.
+// skew is the most that two clocks may differ while both count as right.
 const skew = time.Minute
 
 // Left returns how long a stored instant is still waited for, 0 if it has come. span is the longest time that it was ahead

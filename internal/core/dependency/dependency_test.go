@@ -52,7 +52,7 @@ func TestCycle(t *testing.T) {
 	edges := map[api.Ref][]api.Ref{node(0): {node(1), node(2)}, node(1): {node(3)}, node(2): {node(3)}, node(3): {node(4)}}
 	needs := func(ref api.Ref) []api.Ref { return edges[ref] }
 	if got := Cycle([]api.Ref{node(0)}, needs); got != nil {
-		t.Errorf("a diamond is no circle, got %v", got)
+		t.Errorf("a diamond isn't a circle, got %v", got)
 	}
 	edges[node(4)] = []api.Ref{node(1)}
 	want := []api.Ref{node(1), node(3), node(4), node(1)}

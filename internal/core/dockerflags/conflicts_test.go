@@ -24,7 +24,7 @@ func TestConflicts(t *testing.T) {
 		"stop":          {"the grace period is said once", api.DeploymentSpec{Container: api.Container{StopGracePeriod: "1s", StopSignal: "TERM"}}, []string{"--stop-timeout=1", "--stop-signal=INT"}, []string{"--stop-signal says again what stop_signal says; keep one of them", "--stop-timeout says again what stop_grace_period says; keep one of them"}},
 		"env":           {"a variable has one value", api.DeploymentSpec{Container: api.Container{Env: map[string]string{"A": "1"}}}, []string{"-e", "A=2", "-e", "B=2"}, []string{"--env A is in env too; keep one of them"}},
 		"logs":          {"logs bounds json-file", api.DeploymentSpec{Container: api.Container{Logs: &api.Logs{}}}, []string{"--log-driver=journald"}, []string{"--log-driver says again what logs says; keep one of them"}},
-		"logs the same": {"naming the driver we use is no conflict", api.DeploymentSpec{Container: api.Container{Logs: &api.Logs{}}}, []string{"--log-driver=json-file"}, nil},
+		"logs the same": {"naming the driver we use doesn't conflict", api.DeploymentSpec{Container: api.Container{Logs: &api.Logs{}}}, []string{"--log-driver=json-file"}, nil},
 	}
 	for name, c := range cases {
 		options, err := Parse(c.args)

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// coresPattern excludes exponents, and everything that is no whole number of thousand millionths.
+// coresPattern excludes exponents, and all but whole numbers of thousand millionths.
 var coresPattern = regexp.MustCompile(`^[0-9]{1,6}(\.[0-9]{1,9})?$|^\.[0-9]{1,9}$`)
 
 func setCPUs(o *Options, v string) error {

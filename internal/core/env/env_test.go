@@ -88,8 +88,8 @@ const (
 	pemPublic      = "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"
 )
 
-// A certificate or a private key that a bucket withholds is no variable, whichever object reads it, and can be a secret
-// file. A value of the same key in another bucket is not meant, nor is a value that is neither.
+// A certificate or a private key that a bucket withholds becomes no variable, whichever object reads it, but can be a
+// secret file. A value of the same key in another bucket is not meant, nor is a value that is neither.
 func TestWithheld(t *testing.T) {
 	buckets := values(map[Bucket]map[string]string{
 		{Scope: "prod"}:                    {"KEY": pemKey, "SHARED": "scope", "URL": "db://", "PUBLIC": pemPublic},
@@ -121,8 +121,9 @@ func TestWithheld(t *testing.T) {
 	}
 }
 
-// What Tend sets in a container itself is no part of its environment here: a value of a bucket would change nothing but
-// the hash, and roll the pods. A secret file can have it, and the manifest's own text is part of the spec anyway.
+// A variable that Tend sets in a container itself doesn't belong to its environment here: a value of a bucket would
+// change nothing but the hash, and roll the pods. A secret file can have it, and the manifest's own text is part of the
+// spec anyway.
 func TestIdentitiesAreNotMerged(t *testing.T) {
 	buckets := values(map[Bucket]map[string]string{{Scope: "prod"}: {
 		"TEND_NAME": "x", "TEND_SCOPE": "x", "TEND_SLOT": "x", "VOODU_SCOPE": "x", "VOODU_NAME": "x", "TEND_REPLICA_ORDINAL": "x", "VOODU_REPLICA_ID": "x", "A": "1",

@@ -12,7 +12,7 @@ import (
 type Buckets struct {
 	// Values returns those of a bucket, in plain text.
 	Values func(Bucket) (map[string]string, error)
-	// Withheld returns the keys that ingresses name as their certificate and its private key. A value that is one is no
+	// Withheld returns the keys that ingresses name as their certificate and its private key. Such a value becomes no
 	// variable; it can still be a secret file. Default: none.
 	Withheld func(Bucket) []string
 }

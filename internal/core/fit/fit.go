@@ -36,13 +36,13 @@ func (k Kind) Takes(runtime string) bool {
 	return k == "" || is == "" || is == k
 }
 
-// Need is what a pod needs of a runtime: why it must be of a kind. Both are empty where any will do. If both are set, no
-// runtime can run the pod.
+// Need holds the demands of a pod on its runtime: why it must be of a kind. Both are empty where any will do. If both
+// are set, no runtime can run the pod.
 type Need struct {
 	// Containers says why only a container engine can run it, Processes why only plain processes can.
 	Containers, Processes string
-	// without is what to do instead of adding a node with a container engine, instead what to do instead of adding one of plain
-	// processes; empty if nothing helps but a node.
+	// without is the alternative to adding a node with a container engine, instead the alternative to adding one of
+	// plain processes; empty if only a node helps.
 	without, instead string
 }
 

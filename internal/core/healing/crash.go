@@ -14,7 +14,7 @@ const (
 	loopExits    = 3
 	loopLasts    = time.Minute
 	giveUpExits  = 5
-	giveUpWindow = 5 * time.Minute // recent is what lies within it
+	giveUpWindow = 5 * time.Minute // ends within it count as recent
 )
 
 // count counts ends and starts that no report contains yet. The engine's own restart count is authoritative for exits;

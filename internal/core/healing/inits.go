@@ -15,9 +15,9 @@ const initRetryDelay = 2 * time.Second
 // Init is the declaration of one init container.
 type Init struct {
 	Name string
-	// Timeout is how long one attempt may take; 0 is no limit.
+	// Timeout limits one attempt; 0 means no limit.
 	Timeout time.Duration
-	// Retries is how often a failed attempt is repeated.
+	// Retries is the number of times that a failed attempt is repeated.
 	Retries int
 	// Image says whether its image exists on the node.
 	Image ImageState
@@ -30,7 +30,7 @@ type InitContainer struct {
 	Name    string
 	For     string
 	Attempt int
-	// Cause is what the events say about its end.
+	// Cause is the cause of its end by the events.
 	Cause Cause
 }
 
@@ -261,7 +261,8 @@ func (p *planner) next(at *InitContainer, progress api.InitProgress) bool {
 	return progress.Next < len(p.Inits) && p.Inits[progress.Next].Name == at.Name
 }
 
-// passed reports whether it exited with 0, in time. An exit code of 0 after the stop signal of a timeout is no success.
+// passed reports whether it exited with 0, in time. An exit code of 0 after the stop signal of a timeout isn't a
+// success.
 func (i Init) passed(at *InitContainer) bool {
 	return at.State == Exited && at.ExitCode == 0 && !i.late(at) && at.Cause != CauseHand && at.Cause != CauseEngine
 }

@@ -18,7 +18,7 @@ type Input struct {
 	Container *Container
 	// InspectedAt is when the container was inspected: its state is as of then, or slightly later.
 	InspectedAt time.Time
-	// Cause is what the events say about the container's last end, or its disappearance.
+	// Cause is the cause of the container's last end, or its disappearance, by the events.
 	Cause Cause
 	// LastExit is the newest exit that an event reported, of a container that is running again; nil if none is known.
 	LastExit *Exit
@@ -36,7 +36,7 @@ type Input struct {
 	PluginAtWork bool
 	// Grace is the time between the stop signal and the kill.
 	Grace time.Duration
-	// MemoryLimit is resources.limits.memory as declared; empty is none, or unknown.
+	// MemoryLimit is resources.limits.memory as declared; empty if there is no limit, or it is unknown.
 	MemoryLimit string
 	// Image says whether the container's image exists on the node. The zero value assumes so.
 	Image ImageState
@@ -48,10 +48,10 @@ type Input struct {
 	Probes *Probing
 	// Log is the reading of last lines that the last decision asked for; nil if there is none.
 	Log *LogReading
-	// FailedStarts is how many starts of the container failed in a row, FailedSince when the first of them did.
+	// FailedStarts is the number of starts of the container that failed in a row, FailedSince the time of the first.
 	FailedStarts int
 	FailedSince  time.Time
-	// Beside is what a running container reports though it is ready: another program writes to its volume. Nil if none does.
+	// Beside is a fault of a running container that is ready: another program writes to its volume. Nil if none does.
 	Beside *Fault
 	// Fault is the failure of the last action, nil if it succeeded or was not tried yet.
 	Fault *Fault
@@ -66,7 +66,7 @@ type Probing struct {
 	StartedAt time.Time
 	// Source says where the readiness probe comes from if no manifest declares it; see api.ProbeStatus.
 	Source string
-	// Grace is how long after its start failures of that probe don't count.
+	// Grace is the time after its start in which failures of that probe don't count.
 	Grace time.Duration
 }
 
@@ -90,7 +90,7 @@ type Container struct {
 	State State
 	// Restart is the engine's policy: no, always, unless-stopped, on-failure[:N].
 	Restart string
-	// RestartCount is how often that policy restarted it. Starting it by hand resets it to 0.
+	// RestartCount is the number of restarts by that policy. Starting it by hand resets it to 0.
 	RestartCount int
 	// ExitCode and OOMKilled are about the last end. They are valid while it doesn't run.
 	ExitCode   int

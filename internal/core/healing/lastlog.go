@@ -7,9 +7,9 @@ import (
 	"tend.dev/tend/internal/core/deadline"
 )
 
-// logWait is how long the report of a failure waits for the last lines of its container. Readers store a failure once
-// (a run, a rollback, a webhook's call), so lines that come a moment later would be missing there for good. But an
-// engine that is too busy to return them must not delay the report of a failure for longer.
+// logWait is the time for which the report of a failure waits for the last lines of its container. Readers store a
+// failure once (a run, a rollback, a webhook's call), so lines that come a moment later would be missing there for
+// good. But an engine that is too busy to return them must not delay the report of a failure for longer.
 const logWait = 10 * time.Second
 
 // LogRequest names the last lines that a status needs: of which container, and at which end. Two equal ones are the same.

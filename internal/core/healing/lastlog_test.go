@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/core/healing"
 )
 
-// logWait is how long the report of a failure waits for its lines.
+// logWait is the time for which the report of a failure waits for its lines.
 const logWait = 10 * time.Second
 
 // checkLog starts the reading that a decision asks for, and checks what is reported without its lines: nothing that

@@ -102,7 +102,8 @@ func (p *planner) start(reason, message string) {
 	p.out.Action.Verb = Start
 }
 
-// startsFor is how long the engine may fail to start a container that ran before: while it starts itself it refuses much.
+// startsFor is the time for which the engine may fail to start a container that ran before: while it starts itself it
+// refuses much.
 const startsFor = 5 * time.Second
 
 // unstartable reports whether a container that ran before is given up, because the engine can't start it: after a restart some keep a

@@ -2,13 +2,13 @@ package healing
 
 import "time"
 
-// maxSkew is how far in the future a start may lie. Beyond it the clock was set back since, and the monitor time would
-// last as long as the jump.
+// maxSkew is the most that a start may lie in the future. Beyond it the clock was set back since, and the monitor time
+// would last as long as the jump.
 const maxSkew = time.Minute
 
-// watchSteady sets Steady for a container of a rollout, ready or not, once an inspection made after the monitor time finds
-// the same incarnation running. An earlier inspection is no proof, however long ago it was: the engine may be late to report
-// an end. A container that exited lately must run for longer than its exits were apart.
+// watchSteady sets Steady for a container of a rollout, ready or not, once an inspection made after the monitor time
+// finds the same incarnation running. An earlier inspection proves nothing, however long ago it was: the engine may be
+// late to report an end. A container that exited lately must run for longer than its exits were apart.
 func (p *planner) watchSteady() {
 	next, started := &p.out.Status, p.Container.StartedAt
 	monitor := p.Task.Monitor.Or(0)

@@ -17,7 +17,7 @@ type late struct {
 	real healing.Container
 	in   healing.Input
 	now  time.Time
-	// ran is how long each incarnation ran, by its start.
+	// ran is the run time of each incarnation, by its start.
 	ran map[time.Time]time.Duration
 }
 

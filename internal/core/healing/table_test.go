@@ -55,7 +55,7 @@ var events = []event{
 	{name: "liveness fails", probe: probe.Liveness}, {name: "readiness fails", probe: probe.Readiness},
 }
 
-// event is what happened to a running container, and what an agent that watched knows of it.
+// event is a change of a running container, and what an agent that watched knows of it.
 type event struct {
 	name  string
 	code  int

@@ -29,7 +29,7 @@ func TestDamp(t *testing.T) {
 			steps:  []step{lost(0, "1 lost"), lost(1, "1 lost"), back(2, "1"), lost(3, "2 lost"), back(4, "2")},
 		},
 		"three times": {
-			reason: "the third loss is damped from the return on, and what is silent but not lost yet is no loss",
+			reason: "the third loss is damped from the return on, and silence before the timeout isn't a loss",
 			steps: []step{
 				lost(0, "1 lost"), back(1, "1"), lost(2, "2 lost"), back(3, "2"), lost(4, "3 lost damped"),
 				back(5, "3 damped 30s"), {5.25, false, false, "3 damped 15s"}, back(5.5, "3"),

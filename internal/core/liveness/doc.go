@@ -5,9 +5,9 @@
 // node: its containers may run on, so an action that follows from it must be safe beside them.
 //
 // If at least two nodes, and more than a third of all, went silent within one timeout, the cause is more likely the
-// network between them and the server, or the server itself, than the nodes. Then those nodes are held: what they run
-// is not replaced until so many of them answer again that the rest is no mass any more. So a cut network doesn't move
-// everything onto the nodes that are left.
+// network between them and the server, or the server itself, than the nodes. Then those nodes are held: their pods are
+// not replaced until enough of them answer again. So a cut network doesn't move everything onto the nodes that are
+// left.
 //
 // It has no clock and never asks a store: Judge is a function of values.
 package liveness

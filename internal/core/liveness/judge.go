@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Input is what is known of the nodes.
+// Input holds what is known of the nodes.
 type Input struct {
-	// Nodes is how many there are in all.
+	// Nodes is the number of all nodes.
 	Nodes int
 	// Silent is since when each silent node has had no heartbeat.
 	Silent map[string]time.Time
 	// Known are those of them that were lost in an earlier term and have not returned: they went before the others.
 	Known map[string]bool
-	// Timeout is how long a node may be silent before it is lost.
+	// Timeout is the silence after which a node is lost.
 	Timeout time.Duration
 }
 
@@ -27,7 +27,8 @@ type Verdict struct {
 	Left map[string]time.Duration
 }
 
-// minHeld is how many nodes must go silent together to be held: one node alone always may be replaced.
+// minHeld is the number of nodes that must go silent together to be held: the pods of one node alone may always be
+// replaced.
 const minHeld = 2
 
 // Judge judges the silent nodes.

@@ -23,8 +23,8 @@ func TestJudge(t *testing.T) {
 	}{
 		"nothing is silent":         {"nothing to judge", 3, nil, "lost [] held map[] left map[]"},
 		"a short lapse":             {"it may come back", 3, map[string]int{"a": 29}, "lost [] held map[] left map[a:1s]"},
-		"one of one":                {"one node alone is no mass", 1, map[string]int{"a": 30}, "lost [a] held map[] left map[]"},
-		"one of two":                {"one node alone is no mass", 2, map[string]int{"a": 30}, "lost [a] held map[] left map[]"},
+		"one of one":                {"one node alone is never held", 1, map[string]int{"a": 30}, "lost [a] held map[] left map[]"},
+		"one of two":                {"one node alone is never held", 2, map[string]int{"a": 30}, "lost [a] held map[] left map[]"},
 		"two of two":                {"all of them at once", 2, map[string]int{"a": 30, "b": 31}, "lost [a b] held map[a:2 b:2] left map[]"},
 		"two of six":                {"a third is not more than a third", 6, map[string]int{"a": 40, "b": 40}, "lost [a b] held map[] left map[]"},
 		"two of five":               {"more than a third", 5, map[string]int{"a": 40, "b": 40}, "lost [a b] held map[a:2 b:2] left map[]"},

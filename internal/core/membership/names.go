@@ -5,7 +5,7 @@ import (
 	"regexp"
 )
 
-// name is what servers and nodes may be called: names end up in keys, labels and the host part of addresses.
+// name matches the names that servers and nodes may have: they end up in keys, labels and the host part of addresses.
 var name = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9._-]{0,61}[a-zA-Z0-9])?$`)
 
 // ValidName reports whether a server or a node may have a name.
@@ -14,7 +14,7 @@ func ValidName(text string) bool { return name.MatchString(text) }
 // NameRule says which names are valid, for messages.
 const NameRule = "letters, digits, dots, hyphens and underscores, at most 63, the first and last a letter or a digit"
 
-// earlyName is what earlier versions called the first server of a cluster.
+// earlyName is the name that earlier versions gave to the first server of a cluster.
 const earlyName = "tend-0"
 
 // NameOf returns what a server is called: the flag counts, then what its root remembers, then the machine's name. A root that has a

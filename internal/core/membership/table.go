@@ -2,7 +2,7 @@ package membership
 
 import "strings"
 
-// Command is what an operator, or the cluster itself, does about a server.
+// Command is an action of an operator, or of the cluster itself, on a server.
 type Command string
 
 // The commands about servers.
@@ -30,7 +30,7 @@ const (
 // Commands are all commands, in the order of the documentation.
 var Commands = []Command{Join, JoinElsewhere, JoinRenamed, Start, StartWiped, Remove, Promote, Expire, BecomeAgent}
 
-// Effect is what a command does.
+// Effect is the result of a command.
 type Effect string
 
 // The effects of commands.

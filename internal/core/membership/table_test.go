@@ -85,7 +85,7 @@ func table() string {
 	return out.String()
 }
 
-// TestTheDocumentationHasTheTable: what docs/operate/cluster.md says of servers is what is decided.
+// TestTheDocumentationHasTheTable: docs/operate/cluster.md has the table that is decided by.
 func TestTheDocumentationHasTheTable(t *testing.T) {
 	const path, begin, end = "../../../docs/operate/cluster.md", "<!-- servers: state and command -->\n\n", "\n<!-- end -->"
 	text, err := os.ReadFile(path)

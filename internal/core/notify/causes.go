@@ -46,7 +46,8 @@ const (
 	Removed
 )
 
-// Signal is what an event says of an object. Cause has the object, and of a failure the reason, message, release and id.
+// Signal is the statement of an event about an object. Cause has the object, and of a failure the reason, message,
+// release and id.
 type Signal struct {
 	What  What
 	Cause api.SinkCause
@@ -112,7 +113,7 @@ func again(c api.SinkCause, set Settings, s Signal) api.SinkCause {
 		c.Since, c.Count, c.WaitingSince = since(s), 1, s.At
 	case s.At.Sub(c.MessageAt) >= set.Repeat:
 		c.WaitingSince = s.At
-	default: // a recovery that no message has mentioned is none: to people it fails as before
+	default: // no message has mentioned the recovery: to people the object fails as before
 		c.WaitingSince = time.Time{}
 	}
 	return c

@@ -74,7 +74,7 @@ func TestTranscript(t *testing.T) {
 		"flapping": {"a flapping object waits for the quiet time", "fail web; 2m; ok web; 2m; fail web; 1m; ok web; 1m; fail web; 2h",
 			"10s deployment prod/web failed: NoNode | 2m10s deployment prod/web recovered | 30m10s deployment prod/web failed: NoNode"},
 		"short": {"a failure that ended before its message is sent all the same", "fail web; 2s; ok web; 1h", "10s deployment prod/web failed: NoNode"},
-		"blip":  {"an end that nobody was sent is none", "fail web; 1h; ok web; 2s; fail web; 1h", "10s deployment prod/web failed: NoNode"},
+		"blip":  {"an end that nobody was sent doesn't count", "fail web; 1h; ok web; 2s; fail web; 1h", "10s deployment prod/web failed: NoNode"},
 		"storm": {"what comes together is one message", "fail a; fail b; 1s; fail c; fail d; 1h", "10s 4 objects failed"},
 		"pause": {"there is a minute between messages", "fail a; 11s; fail b; 11s; fail c; 1h", "10s deployment prod/a failed: NoNode | 1m10s 2 objects failed"},
 		"another reason": {"what follows before the message takes its place", "fail web; why web RolledBack; 1h; ok web; 1h",

@@ -171,7 +171,7 @@ var reservedCPUsFilter = &filter{
 	next: "lower resources.reservations.cpu, or add a node: tend nodes add",
 }
 
-// rounding is what sums of cores may differ by.
+// rounding is the most that sums of cores may differ.
 const rounding = 1e-9
 
 // reserved returns what the other tasks of a node reserve, apart from those that stop before this one starts.

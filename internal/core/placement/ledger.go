@@ -17,7 +17,7 @@ type Ledger struct {
 	answer *answer
 }
 
-// answer is what a plan decided.
+// answer is the decision of a plan.
 type answer struct {
 	placed  []Assignment
 	refused []Refusal

@@ -103,7 +103,7 @@ func (m *model) fits(t Task, n Node) bool {
 	return !tight && !slices.ContainsFunc(t.Rules.Beside, beside) && !slices.ContainsFunc(t.Rules.Apart, func(w string) bool { return apart[w] > 0 })
 }
 
-// worth is what a node is compared by, the least best.
+// worth compares nodes; the least is the best.
 func (m *model) worth(t Task, n Node) (out []float64) {
 	full := 0.0
 	if n.DiskFull {

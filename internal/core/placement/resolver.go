@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Progress is how far a node has come with an image that was requested.
+// Progress is a node's progress with an image that was requested.
 type Progress int
 
 // The stages of an image on a node.

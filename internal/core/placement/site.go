@@ -69,7 +69,7 @@ func (s *site) count(t Task, sign int) {
 
 const nanos = 1e9
 
-// share is what a task is taken to use of the node. A node of unknown size has one core.
+// share is the part of the node that a task is taken to use. A node of unknown size has one core.
 func (s *site) share(t Task) int64 {
 	const whole = 1e6
 	cores := s.CPUs

@@ -13,7 +13,7 @@ type Task struct {
 	ID string
 	// Name is the pod's name. If it is empty, the ID is shown.
 	Name string
-	// Workload is what the task belongs to; tasks of one are spread over nodes.
+	// Workload is the owner of the task; tasks of one workload are spread over nodes.
 	Workload string
 	// Node the task was placed on; empty asks for one.
 	Node string
@@ -28,7 +28,7 @@ type Task struct {
 	After    string
 	// Toward is the node that Rebalance chose for it, and gets it if it takes it; empty chooses among all.
 	Toward string
-	// Demand is what it requires. It is shared by the tasks of a release, and not to be changed.
+	// Demand holds its demands on the node. It is shared by the tasks of a release, and not to be changed.
 	*Demand
 	// Volumes are where it keeps data: names of volumes, and paths of a host. A node that has one of them is its home.
 	Volumes []string
@@ -36,9 +36,9 @@ type Task struct {
 	CreatedAt time.Time
 }
 
-// Demand is what a task requires of a node.
+// Demand holds the demands of a task on a node.
 type Demand struct {
-	// Need is what it needs of a runtime.
+	// Need holds its demands on the runtime.
 	Need fit.Need
 	// Arch is the architecture of the image; empty takes any.
 	Arch string
@@ -56,7 +56,8 @@ type Demand struct {
 type Rules struct {
 	// Constraints must all hold. Of Preferences, in their order, the first that tells two nodes apart decides.
 	Constraints, Preferences []Constraint
-	// Spread is an attribute of nodes whose values should have equally many tasks of the workload; empty is none.
+	// Spread is an attribute of nodes whose values should have equally many tasks of the workload; empty if there is
+	// none.
 	Spread string
 	// Beside are workloads of which the node must run a task, Apart those of which it must run none. A task doesn't
 	// stand apart from the one that it replaces.
@@ -101,8 +102,8 @@ type Node struct {
 	Cordoned, Draining bool
 	// DiskFull nodes take tasks only if no other node does.
 	DiskFull bool
-	// Losses is how often the node was lost within an hour, if it gets no tasks because of that until Until; else 0. Until may
-	// not be known yet.
+	// Losses is the number of times the node was lost within an hour, if it gets no tasks because of that until Until;
+	// else 0. Until may not be known yet.
 	Losses int
 	Until  time.Time
 	// Attributes are what constraints compare: node.id, node.arch, node.labels.zone.

@@ -22,7 +22,8 @@ type Options struct {
 	Status map[string]api.ProbeStatus
 	// StartedAt is when the incarnation started.
 	StartedAt time.Time
-	// Grace is how long after its start failures of the readiness probe don't count, unless it has passed before.
+	// Grace is the time after its start in which failures of the readiness probe don't count, unless it has passed
+	// before.
 	Grace time.Duration
 	// Spread places probes within their periods: 0 to below 1, a different one each call. Nil puts all at their
 	// beginning.

@@ -3,7 +3,7 @@ package pulled
 import "time"
 
 const (
-	// Wait is how long an image stays that nothing refers to.
+	// Wait is the time for which an image stays that nothing refers to.
 	Wait = 24 * time.Hour
 	// ShortWait is the same while the disk is short. A rollback within it needs no other pull.
 	ShortWait = 10 * time.Minute
@@ -11,7 +11,7 @@ const (
 
 // Image is an image that Tend pulled, as it is now.
 type Image struct {
-	// Reference is what was pulled, ID the image that it named.
+	// Reference is the reference that was pulled, ID the image that it named.
 	Reference, ID string
 	// Present is whether the node has the image, Tags the names that it has there.
 	// Digests are those it has in registries.

@@ -47,7 +47,7 @@ func formsOf(secret string) []string {
 	return slices.DeleteFunc(out, func(form string) bool { return form == "" })
 }
 
-// fewest is how many characters a part of a base64 text must have to be taken for a secret's.
+// fewest is the number of characters from which a part of a base64 text is taken for a secret's.
 const fewest = 4
 
 // within returns the characters that the base64 of any text has which holds the secret, where it begins offset bytes after

@@ -41,9 +41,9 @@ func TestExpand(t *testing.T) {
 		"${refs.deployment.api.host}":           {"a typo", "", "write ${ref.…; or $$${refs.deployment.api.host}"},
 		"${ref.deployment.api}":                 {"a field is missing", "", "want ${ref.kind.name.field}"},
 		"${ref.thing.api.host}":                 {"no kind", "", `unknown kind "thing"`},
-		"${ref.deployment.a b.host}":            {"no name", "", `"a b" is no name`},
+		"${ref.deployment.a b.host}":            {"no name", "", `"a b" is not a name`},
 		"${asset.site}":                         {"a key is missing", "", "want ${asset.name.key}"},
-		"${ref.deployment.api.host}${ref.a.b.}": {"an empty part", "", `"" is no name`},
+		"${ref.deployment.api.host}${ref.a.b.}": {"an empty part", "", `"" is not a name`},
 	} {
 		got, err := Expand(text, spaces)
 		switch {

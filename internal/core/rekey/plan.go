@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// SettleTime is how long all parties have used the new key before what the old one made is looked for the last time: a write
-// that was prepared with the old one may come so late.
+// SettleTime is the time for which all parties use the new key before the last search for what the old one made: a
+// write that was prepared with the old one may come so late.
 const SettleTime = 2 * time.Minute
 
 // Party is a server or a node, and what it says of the key.
@@ -22,12 +22,12 @@ type Party struct {
 	Next string
 }
 
-// State is what is known of a rotation.
+// State holds what is known of a rotation.
 type State struct {
 	api.KeyRotation
 	Parties []Party
-	// What says what the old key made and nobody makes again by itself; empty if there is no such thing. Left is how many are left, -1
-	// if that wasn't looked for yet.
+	// What says what the old key made and nobody makes again by itself; empty if there is no such thing. Left is the
+	// number that is left, -1 before the first search.
 	What string
 	Left int
 	// UsedSince is since when every party has been seen to use the new key; zero if one doesn't.

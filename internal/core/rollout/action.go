@@ -27,12 +27,12 @@ type Action struct {
 	// out.
 	Slot string
 	Task string
-	// Version is what a created task runs, or what a rollback returns to.
+	// Version is the version that a created task runs, or a rollback returns to.
 	Version Version
 	// Replaces is the slot that a created one takes over from; After the task that must have stopped first.
 	Replaces string
 	After    string
-	// Monitor is how long the agent watches a created slot before it says that it is steady; 0 is not at all.
+	// Monitor is the time for which the agent watches a created slot before it reports it steady; 0 for no watch.
 	Monitor time.Duration
 	// Attempt is the attempt of a created ordinal; NextAttempt is recorded on one that is stopped.
 	Attempt, NextAttempt int

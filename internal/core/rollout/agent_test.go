@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// step is what a slot's agent does next, and when.
+// step is the next act of a slot's agent, and its time.
 type step struct {
 	at   time.Time
 	what func()

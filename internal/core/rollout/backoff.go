@@ -51,8 +51,8 @@ func (p *planner) tryBefore(s *Slot) *Slot {
 	return newest
 }
 
-// stale is how long a failure claims its place. Every wait is over by half of that, so an older failure is of a place
-// that was not wanted since.
+// stale is the time for which a failure claims its place. Every wait is over by half of that, so an older failure is of
+// a place that was not wanted since.
 const stale = 2 * maxBackoff
 
 // vacancies returns the open failures that left an empty place behind, at most as many as places are missing.

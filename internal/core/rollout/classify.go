@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// current reports whether a slot is what its place should have: the target, on a node that may keep it.
+// current reports whether a slot has what its place should have: the target, on a node that may keep it.
 func (p *planner) current(s *Slot) bool { return s.Version == p.desired.Target && !p.moves(s) }
 
 // moves reports whether a slot goes to another node, as the strategy allows. Once a successor exists somewhere, whether yet
@@ -91,8 +91,8 @@ func (p *planner) overdue(from time.Time) bool {
 	return p.passed(from, p.desired.Strategy.Deadline)
 }
 
-// maxSkew is how far in the future an observed time may lie. Beyond it the clock was set back since, and a wait from
-// there would last as long as the jump.
+// maxSkew is the most that an observed time may lie in the future. Beyond it the clock was set back since, and a wait
+// from there would last as long as the jump.
 const maxSkew = time.Minute
 
 // ahead reports whether an observed time lies so far in the future that the clock was set back since. If so, it records when

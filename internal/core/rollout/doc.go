@@ -36,9 +36,9 @@
 // still run there; that holds the rollout of the others as an ordinal that is not ready does. Scaling holds only for one
 // that never came up.
 //
-// Once a person says that the node is off, its tasks have ended. That is no failure, so nothing is held and nothing backs
-// off: a deployment's place is filled, and an ordinal is created where another node takes it. The caller keeps the old
-// task until the node has cleared it.
+// Once a person says that the node is off, its tasks have ended. That doesn't count as a failure, so nothing is held
+// and nothing backs off: a deployment's place is filled, and an ordinal is created where another node takes it. The
+// caller keeps the old task until the node has cleared it.
 //
 // An ordinal is replaced in steps that each survive a crash: stop, remove the container, and then one step that forgets
 // the old task and creates the new one.

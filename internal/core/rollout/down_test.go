@@ -71,7 +71,7 @@ func TestAnOrdinalHasOneContainer(t *testing.T) {
 	})
 }
 
-// That a node is off is no failure of what ran there: nothing is paused or turned back by it.
+// A node that is off doesn't fail what ran there: nothing is paused or turned back by it.
 func TestAConfirmedNodeIsNoFailure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()

@@ -39,8 +39,8 @@ func (p *planner) stranded(s *Slot) bool {
 	return s.Lost && s.Elsewhere || p.forsaken(s)
 }
 
-// forsaken reports whether a slot waits for a container that may never answer, and needn't: the slots that follow that one
-// run elsewhere, or this slot is none of them.
+// forsaken reports whether a slot waits for a container that may never answer, and needn't: the slots that follow that
+// one run elsewhere, or this slot isn't among them.
 func (p *planner) forsaken(s *Slot) bool {
 	return p.waiting(s) && (p.abandoned(s.After) || s.Replaces == "" && !s.Lost && p.unstopped[s.After].Lost)
 }

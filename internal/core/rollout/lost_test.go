@@ -79,7 +79,7 @@ func TestScaleDownTakesLostSlotsFirst(t *testing.T) {
 	})
 }
 
-// A lost slot says nothing new about the release: it is no failure and no success.
+// A lost slot says nothing new about the release: it counts neither as a failure nor as a success.
 func TestALostSlotJudgesNothing(t *testing.T) {
 	always(t, func(t *rapid.T, l look) {
 		if s := l.slot(l.plan.Slot); s != nil && s.Lost && !s.CrashLoop {

@@ -56,7 +56,7 @@ func observeOrdered(desired Desired, slots []Slot, now time.Time) *ordered {
 	return o
 }
 
-// findSurplus finds the slots that are no wanted ordinal. One whose name is no ordinal at all comes last.
+// findSurplus finds the slots that are no wanted ordinals. A slot whose name isn't an ordinal comes last.
 func (o *ordered) findSurplus() {
 	highest := -1
 	byOrdinal := map[int]*Slot{}

@@ -135,7 +135,7 @@ func (s *story) command(d *datadriven.TestData) error {
 	return nil
 }
 
-// happens is what befalls one slot.
+// happens is an event of one slot.
 func (s *story) happens(what, id string, d *datadriven.TestData) error {
 	slot := s.slots[id]
 	if slot == nil {

@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Version is what a slot runs or should run: a release, under a restart nonce.
+// Version identifies what a slot runs or should run: a release, under a restart nonce.
 type Version struct {
 	Release string
 	Restart string
@@ -44,11 +44,11 @@ type Desired struct {
 	// WatchedSince is when slots began to be observed: after a server was away, or paused, older slots get their whole
 	// deadline again. Zero means always.
 	WatchedSince time.Time
-	// KeepDead is how many failed slots stay for inspection. Ordered ones each stay until their next attempt.
+	// KeepDead is the number of failed slots that stay for inspection. Ordered ones each stay until their next attempt.
 	KeepDead int
 }
 
-// Missing is what no node has, and the step that helps.
+// Missing names what no node has, and the step that helps.
 type Missing struct{ Message, Next string }
 
 // Slot is one slot with its task, as observed.
@@ -75,8 +75,9 @@ type Slot struct {
 	// Lost is set while the slot's node has been silent for the whole timeout and the task has not ended: whether its
 	// container runs is unknown. Reason, Message and Next are about the node then.
 	Lost bool
-	// Off is set once a person said that the slot's node is off, and so that its task has ended: that is no failure of what
-	// it ran. Away is set with it until the node answers again. Reason, Message and Next are about the node then.
+	// Off is set once a person said that the slot's node is off, and so that its task has ended: that isn't a failure
+	// of what it ran. Away is set with it until the node answers again. Reason, Message and Next are about the node
+	// then.
 	Off, Away bool
 	// Misplaced says why the slot's node may not keep it, though it runs there: it was drained, or no longer meets the
 	// constraints. Empty if it may.
@@ -93,7 +94,7 @@ type Slot struct {
 	// runs. For a slot created before agents did so, only the clock counts.
 	Monitored bool
 	Steady    bool
-	// Apart is how far apart the last ends of its container were, at most; 0 if it didn't end lately.
+	// Apart is the longest time between the last ends of its container; 0 if it didn't end lately.
 	Apart time.Duration
 	// LastEnd says how its container ended last, if that was lately.
 	LastEnd   string
@@ -142,7 +143,7 @@ func (s *Slot) broken() bool {
 	return s.Lost && s.Elsewhere || s.State != api.TaskRunning || s.CrashLoop || !s.Ready && s.ReadyAt.IsZero()
 }
 
-// Plan is what to do now, when to decide again, and a summary of the state.
+// Plan holds the actions for now, the time of the next decision, and a summary of the state.
 type Plan struct {
 	// Actions are meant to be committed together. A stop and the creation of its replacement must be.
 	Actions []Action

@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/internal/core/notify"
 )
 
-// Wants reports whether a sink, of which self is the uid, is sent an event. A nil filter chooses all. Never chosen is what
-// the sink's own status makes: each event that is sent changes it, and would make the next.
+// Wants reports whether a sink, of which self is the uid, is sent an event. A nil filter chooses all. Events of the
+// sink's own status are never chosen: each event that is sent changes it, and would make the next.
 func Wants(f *api.SinkFilter, self string, e api.Event, d api.EventData) bool {
 	if d.UID != "" && d.UID == self {
 		switch Action(e, d) {

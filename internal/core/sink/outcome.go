@@ -9,10 +9,10 @@ import (
 	"tend.dev/tend/internal/core/webhook"
 )
 
-// Answer is what came of an attempt.
+// Answer is the result of an attempt.
 type Answer = webhook.Answer
 
-// Addressed is what came of an attempt to send a mail to one address.
+// Addressed is the result of an attempt to send a mail to one address.
 type Addressed struct {
 	To string
 	Answer
@@ -40,7 +40,7 @@ func Combined(each []Addressed) Answer {
 	return Answer{Final: final, Err: errors.New(strings.Join(failed, "; "))}
 }
 
-// Verdict is what an answer means.
+// Verdict is the meaning of an answer.
 type Verdict int
 
 // The verdicts.

@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/core/webhook"
 )
 
-// Content is what is to be sent: an event, or a message for people.
+// Content is an event, or a message for people, to be sent.
 type Content struct {
 	Event   *api.Event
 	Message *notify.Message
@@ -32,7 +32,7 @@ func (c Content) ID() string {
 	return MessageID(c.Source, "message "+c.Message.ID)
 }
 
-// Parcel is what goes to a target: one of its parts is set.
+// Parcel goes to a target: one of its parts is set.
 type Parcel struct {
 	Request *webhook.Request
 	Mail    *Mail
@@ -40,7 +40,7 @@ type Parcel struct {
 	Line    *api.Event
 	// Timeout bounds the attempt.
 	Timeout time.Duration
-	// Receiver is what may be shown of the address.
+	// Receiver is the part of the address that may be shown.
 	Receiver string
 }
 
@@ -73,7 +73,7 @@ type Builder struct {
 	Now   time.Time
 }
 
-// MailTime is how long one attempt to send a mail may take.
+// MailTime limits one attempt to send a mail.
 const MailTime = 30 * time.Second
 
 // Build returns the parcel of a content.

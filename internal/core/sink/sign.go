@@ -23,7 +23,7 @@ const secretPrefix = "whsec_"
 // The sizes of a secret's bytes, as Standard Webhooks says.
 const minSecret, maxSecret = 24, 64
 
-var errSecret = errors.New("is no secret of Standard Webhooks: whsec_ and 24 to 64 bytes in base64. " +
+var errSecret = errors.New("is not a secret of Standard Webhooks: whsec_ and 24 to 64 bytes in base64. " +
 	"Make one: printf 'whsec_%s' $(openssl rand -base64 32)")
 
 // MessageID returns the id of an event for its receivers, the same for each attempt. It has no full stop, since these part

@@ -57,7 +57,7 @@ func TestAnEventIsACloudEvent(t *testing.T) {
 	}
 	var read event.Event
 	if err := json.Unmarshal(p.Request.Body, &read); err != nil || read.Validate() != nil {
-		t.Fatalf("%s is no CloudEvent: %v, %v", p.Request.Body, err, read.Validate())
+		t.Fatalf("%s is not a CloudEvent: %v, %v", p.Request.Body, err, read.Validate())
 	}
 	if read.ID() != "12.0" || read.Type() != "deployment.created" || read.Subject() != "prod/web" || read.Source() != "/tend/clusters/c1" || !json.Valid(read.Data()) {
 		t.Errorf("read %s", read)

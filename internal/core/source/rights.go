@@ -11,8 +11,8 @@ import (
 // docs/operate/security.md lists it.
 //
 // A source that is not trusted is changed by people who need not be users of the host. It reaches neither the host nor
-// the cluster, declares and names only what lies in its scopes, and changes only what it created. A person who is no admin
-// has the same rights, but builds images, and changes what others created too.
+// the cluster, declares and names only what lies in its scopes, and changes only what it created. A person who isn't an
+// admin has the same rights, but builds images, and changes what others created too.
 type Rights struct {
 	Trusted bool
 	// Scopes are those that the source is limited to. A trusted one, and a person, may have none, which allows all.

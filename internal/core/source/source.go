@@ -22,7 +22,7 @@ func NewFault(reason, next, format string, args ...any) *Error {
 	return &Error{Reason: reason, Message: fmt.Sprintf(format, args...), Next: next}
 }
 
-// Applied is what an apply came to.
+// Applied is the result of an apply.
 type Applied struct {
 	// Revision was applied, at At; it is that which was fetched if Fault says why it was not.
 	Revision string
@@ -34,7 +34,7 @@ type Applied struct {
 	Fault   *Error
 }
 
-// State is what is known of a sync. It begins empty with every change of its object.
+// State holds what is known of a sync. It begins empty with every change of its object.
 type State struct {
 	// Polls counts the polls that ended. PollFault is the failure of the last one; Revision is that of the last good one.
 	Polls     int

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Node is what is known of a node.
+// Node holds what is known of a node.
 type Node struct {
 	// Has is its part as it was decided before, Uses the subnet of its containers' network; invalid if there is none.
 	Has, Uses netip.Prefix

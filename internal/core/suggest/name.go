@@ -68,8 +68,8 @@ func Behind(meant string) string {
 	return "; did you mean " + meant + "?"
 }
 
-// Near reports whether a name is probably what a word was meant to be. As many letters may be wrong as the shorter of the
-// two allows: run is no slip of prune.
+// Near reports whether a name is probably what a word was meant to be. As many letters may be wrong as the shorter of
+// the two allows: run isn't a slip of prune.
 func Near(word, name string) bool {
 	bound := min(allowed(word), allowed(name))
 	return word != name && len(name)-len(word) <= 4*bound && len(word)-len(name) <= 4*bound && Distance(word, name) <= bound

@@ -83,5 +83,5 @@ func costOf(asked, ref api.Ref) (cost, bool) {
 		}
 		c.letters += Distance(asked.Scope, ref.Scope)
 	}
-	return c, c != cost{service: c.service} // the very object that was asked for is no suggestion
+	return c, c != cost{service: c.service} // the very object that was asked for isn't a suggestion
 }

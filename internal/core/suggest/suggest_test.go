@@ -29,7 +29,7 @@ func TestNearest(t *testing.T) {
 		"begun":         {"a word that goes on", "deploy", []string{"deployment", "job"}, "deployment"},
 		"begun twice":   {"two go on", "deploy", []string{"deployment", "deployments-of"}, ""},
 		"twice the one": {"a name that is listed twice is one", "prod", []string{"production", "production"}, "production"},
-		"itself":        {"the word is no slip of itself", "web", []string{"web"}, ""},
+		"itself":        {"the word isn't a slip of itself", "web", []string{"web"}, ""},
 		"nothing":       {"nothing is known", "web", nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,7 @@ type Network struct {
 
 // Runs says what the containers of a service run with.
 type Runs struct {
-	// Containers is how many there are.
+	// Containers is their number.
 	Containers int
 	// Image is the reference they were made from.
 	Image    string

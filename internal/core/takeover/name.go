@@ -12,7 +12,7 @@ const neverRestart = "no"
 // policy it had, and the scope of the objects that replace it. Names without a scope are read too.
 var marked = regexp.MustCompile(`^(.+)\.adopted-(stopped-)?(no|always|unless-stopped|on-failure)(?:-([0-9]+))?(?:\.([a-z0-9-]+))?$`)
 
-// mark is what the name of a container that is taken over says.
+// mark is the content of the name of a container that is taken over.
 type mark struct {
 	original, restart, scope string
 	// stopped is set for one that didn't run before: undo doesn't start it.

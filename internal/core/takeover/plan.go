@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Goal is what a plan leads to.
+// Goal is the end that a plan leads to.
 type Goal string
 
 // The goals.

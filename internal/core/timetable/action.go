@@ -39,7 +39,7 @@ type Action struct {
 	Run  string
 	// Due is the run that CreateRun creates.
 	Due *api.Run
-	// Task is what StopAttempt, RemoveTask and ForgetTask are about.
+	// Task is the subject of StopAttempt, RemoveTask and ForgetTask.
 	Task string
 	// Attempt, Release and Exclusive belong to StartAttempt; see api.Task for the last.
 	Attempt   int
@@ -52,7 +52,7 @@ type Action struct {
 	Reason   string
 	Message  string
 	At       time.Time
-	// Count is how many due times MarkMissed counts.
+	// Count is the number of due times that MarkMissed counts.
 	Count int
 }
 

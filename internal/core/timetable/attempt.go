@@ -224,7 +224,7 @@ func Backoff(n int) time.Duration {
 	return time.Second << (n - 1)
 }
 
-// verdict is how an attempt ended, and since when the next one rests.
+// verdict is the end of an attempt, and the time since which the next one rests.
 type verdict struct {
 	once.Outcome
 	at time.Time

@@ -54,8 +54,8 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// horizonYears is how far ahead a wall-clock time is searched: from one 29 February to the next there may be eight
-// years.
+// horizonYears is the number of years in which a wall-clock time is searched: from one 29 February to the next there
+// may be eight years.
 const horizonYears = 9
 
 // nextCivil returns the first matching wall-clock time at or after from; ok is false if there is none.

@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/internal/core/once"
 )
 
-// Linger is how long an ended run stays regardless of the limits, so that a client that waits for it learns of its end
-// and reads the rest of its output.
+// Linger is the time for which an ended run stays regardless of the limits. A client that waits for it then learns of
+// its end and reads the rest of its output.
 const Linger = 10 * time.Second
 
 // prune deletes the ended runs beyond the limits, those that ended first.

@@ -45,7 +45,7 @@ func Parse(text, zone string) (*Schedule, error) {
 	if strings.HasPrefix(expression, "@") {
 		named, ok := macros[strings.ToLower(expression)]
 		if !ok {
-			return nil, &FieldError{Text: text, Detail: "is none of @hourly, @daily, @midnight, @weekly, @monthly, @yearly and @annually"}
+			return nil, &FieldError{Text: text, Detail: "is not one of @hourly, @daily, @midnight, @weekly, @monthly, @yearly and @annually"}
 		}
 		expression = named
 	}

@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/internal/core/once"
 )
 
-// Desired is what is declared.
+// Desired holds what is declared.
 type Desired struct {
 	// Deleting is set if everything is to be removed.
 	Deleting bool
@@ -17,22 +17,22 @@ type Desired struct {
 	ScheduleHash string
 	// Since is when the object was last written.
 	Since time.Time
-	// Over is up to when due times are over without a run, since a restored store doesn't know which of them have run. Zero
-	// is none.
+	// Over is the time up to which due times are over without a run, since a restored store doesn't know which of them
+	// have run. Zero if there is none.
 	Over    time.Time
 	Suspend bool
 	// Concurrency is Allow, Forbid or Replace.
 	Concurrency string
-	// StartingDeadline is how late a due time may start a run, and how long an attempt of what has a schedule waits for
-	// a node.
+	// StartingDeadline is the longest delay with which a due time starts a run, and the time for which an attempt of a
+	// scheduled job waits for a node.
 	StartingDeadline time.Duration
-	// Timeout bounds an attempt, counted from its container's start; 0 is no bound.
+	// Timeout bounds an attempt, counted from its container's start; 0 for no bound.
 	Timeout time.Duration
-	// Retries is how many attempts may follow the first.
+	// Retries is the number of attempts that may follow the first.
 	Retries int
 	// KeepSucceeded and KeepFailed are how many ended runs are kept.
 	KeepSucceeded, KeepFailed int
-	// Release is what a run that starts now executes; empty while that is unknown.
+	// Release is the release of a run that starts now; empty while that is unknown.
 	Release string
 	// Unrun is set if the job runs each of its releases by itself and Release has had no run yet.
 	Unrun bool

@@ -27,7 +27,7 @@ func TestWritten(t *testing.T) {
 		"-v":             {"a flag mounts as the field does", nil, []string{"-v", "db:/a", "--volume=/srv/x:/b:ro"}, "db"},
 		"--mount":        {"the long form too", nil, []string{"--mount", "type=volume,source=db,target=/a", "--mount", "type=bind,source=/srv/x,target=/b,readonly"}, "db"},
 		"anonymous":      {"a volume without a name is the container's own", nil, []string{"-v", "/cache", "--mount", "type=volume,target=/a"}, ""},
-		"tmpfs":          {"memory is no volume", nil, []string{"--mount", "type=tmpfs,target=/a"}, ""},
+		"tmpfs":          {"memory isn't a volume", nil, []string{"--mount", "type=tmpfs,target=/a"}, ""},
 		"malformed":      {"validation reports it", []string{"db", "db:/a"}, nil, "db"},
 		"malformed flag": {"validation reports it; the fields count all the same", []string{"db:/a"}, []string{"--nonsense"}, "db"},
 	}
@@ -59,7 +59,7 @@ func TestSecondWriter(t *testing.T) {
 			[]volumes.Container{{Name: "shop-db-1", Labels: compose, Writes: []string{"shop_db"}}},
 			"the volume shop_db is in use: container shop-db-1 (service db of the Compose project shop) writes to it",
 			"docker compose -p shop down (without -v), then apply again; or take the project over: tend adopt compose"},
-		"by hand": {"a docker run is no project", []string{"/srv/db"}, nil,
+		"by hand": {"a docker run isn't a project", []string{"/srv/db"}, nil,
 			[]volumes.Container{{Name: "db", Writes: []string{"/srv/db"}}},
 			"the folder /srv/db is in use: container db writes to it", "docker stop db, then apply again; or mount it read-only (/srv/db:…:ro)"},
 		"shared by us": {"the manifest says that several may write", []string{"media", "db"}, shared("x, media"),

@@ -21,7 +21,7 @@ type Facts struct {
 	Status any
 }
 
-// Type is what happened to an object between two listings.
+// Type is the change of an object between two listings.
 type Type string
 
 // The types of changes, in the order in which Diff returns them; updates of spec and status are mixed.

@@ -32,7 +32,7 @@ func TestDiff(t *testing.T) {
 		"deletion mark":  {"it is to be reconciled though the generation is the same", listing(a1), listing(Facts{ID: "a", Generation: 1, Deleting: true, Status: a1.Status}), "UPDATED a a@1 a@1"},
 		"still deleting": {"the mark is not new", listing(Facts{ID: "a", Deleting: true}), listing(Facts{ID: "a", Deleting: true}), ""},
 		"labels":         {"nothing depends on them", listing(a1), listing(Facts{ID: "a", Generation: 1, Labels: map[string]string{"x": "y"}, Status: a1.Status}), ""},
-		"older":          {"a smaller generation is no newer spec", listing(a2), listing(Facts{ID: "a", Generation: 1, Status: a2.Status}), ""},
+		"older":          {"a smaller generation isn't a newer spec", listing(a2), listing(Facts{ID: "a", Generation: 1, Status: a2.Status}), ""},
 		"order": {"created, deleted, updated, each by id", listing(a1, Facts{ID: "x"}, Facts{ID: "w"}),
 			listing(a2, Facts{ID: "z"}, Facts{ID: "b"}), "CREATED b b@0 \nCREATED z z@0 \nDELETED w w@0 w@0\nDELETED x x@0 x@0\nUPDATED a a@2 a@1"},
 	} {

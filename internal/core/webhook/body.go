@@ -29,7 +29,7 @@ func (c Call) body() ([]byte, error) {
 		decoder := json.NewDecoder(bytes.NewReader(c.File))
 		decoder.UseNumber()
 		if err := decoder.Decode(&template); err != nil {
-			return nil, fmt.Errorf("%s is no JSON: %w", c.Hook.File, err)
+			return nil, fmt.Errorf("%s is not JSON: %w", c.Hook.File, err)
 		}
 		filled, err := fill(template, func(text string) (string, error) { return tokens.Replace(text), nil })
 		if err != nil {
@@ -66,8 +66,8 @@ func defaults(delivery api.Delivery) map[string]string {
 	return out
 }
 
-// Tokens are the names that {{…}} may stand for. A token without a value for the event becomes empty, and what is no
-// token stays as written.
+// Tokens are the names that {{…}} may stand for. A token without a value for the event becomes empty; any other text
+// stays as written.
 var Tokens = []string{
 	"kind", "scope", "name", "release_id", "image", "status", "error", "started_at", "completed_at",
 	"pod", "probe", "transition", "transition_id", "reason", "timestamp",

@@ -11,13 +11,13 @@ import (
 
 // The times of a delivery.
 const (
-	// AttemptTime is how long one attempt may take.
+	// AttemptTime limits one attempt.
 	AttemptTime = 10 * time.Second
 	// Attempts is the most attempts of a delivery.
 	Attempts = 4
 	// Stale is the age from which a call is no longer started: after a long downtime it is of no use.
 	Stale = time.Hour
-	// Kept is how long a delivery's record stays after it ended.
+	// Kept is the time for which a delivery's record stays after it ended.
 	Kept = time.Hour
 )
 
@@ -31,7 +31,8 @@ type Answer struct {
 	Err error
 	// Final is set if a retry is useless: the request can't even be made.
 	Final bool
-	// After is how long the receiver asks to wait before the next attempt (Retry-After, in seconds); 0 if it doesn't.
+	// After is the time that the receiver asks to wait before the next attempt (Retry-After, in seconds); 0 if it
+	// doesn't.
 	After time.Duration
 }
 

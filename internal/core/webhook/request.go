@@ -93,7 +93,7 @@ func (c Call) Request() (Request, error) {
 }
 
 var (
-	errNoAddress = errors.New("url is no address that begins with http:// or https:// once its references are replaced; set their values again")
+	errNoAddress = errors.New("url is not an address that begins with http:// or https:// once its references are replaced; set their values again")
 	errNoHeader  = errors.New("what its references stand for holds a line end; set the value without")
 )
 

@@ -49,8 +49,8 @@ func TestNoSecretInAnError(t *testing.T) {
 		hook   api.Webhook
 		want   string
 	}{
-		"no address":   {"the value is none", api.Webhook{URL: "${config.BAD}"}, "url is no address"},
-		"other scheme": {"it can't be called", api.Webhook{URL: "${config.FTP}"}, "url is no address"},
+		"no address":   {"the value isn't a URL", api.Webhook{URL: "${config.BAD}"}, "url is not an address"},
+		"other scheme": {"it can't be called", api.Webhook{URL: "${config.FTP}"}, "url is not an address"},
 		"line end":     {"a header would end there", api.Webhook{URL: "http://a", Headers: map[string]string{"X": "${config.LINE}"}}, "headers.X: what its references stand for holds a line end"},
 		"missing":      {"it says which", api.Webhook{URL: "http://a", Body: api.Payload{"a": []any{"${config.NONE}"}}}, "body: ${config.NONE}: there is no config value NONE"},
 	} {
