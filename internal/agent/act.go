@@ -109,7 +109,8 @@ func imageMissing(err error) bool {
 	return errors.As(err, &rejected) && rejected.Reason == api.ReasonImageNotFound
 }
 
-// start starts a container. A container that vanished meanwhile is no error: the next reconcile creates another.
+// start starts a container. A container that vanished meanwhile doesn't cause an error: the next reconcile creates
+// another.
 func (a *Agent) start(ctx context.Context, id string) error {
 	err := a.runtime.Start(ctx, id)
 	if errors.Is(err, runtime.ErrNotFound) {

@@ -25,7 +25,8 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// steadyTime is how long a node at rest is measured, at a full comparison a second: ten times as often as usual.
+// steadyTime is the time for which a node at rest is measured, at a full comparison a second: ten times as often as
+// usual.
 const steadyTime = 10 * time.Second
 
 // BenchmarkNode measures a node of the hollow runtime over a store in memory, and over embedded etcd on this disk: how

@@ -31,7 +31,7 @@ type entry struct {
 	container runtime.Container
 	// stale is set if something happened since the last inspection; died if that included its end.
 	stale, died bool
-	// failedStarts is how many of its starts failed in a row, failedSince when the first did.
+	// failedStarts is the number of its starts that failed in a row, failedSince the time of the first.
 	failedStarts int
 	failedSince  time.Time
 	// touched is the clock at the last event or call by this agent about it; inspectedAt is when it was last inspected.
@@ -53,7 +53,7 @@ type observation struct {
 	exit        *healing.Exit
 	watched     bool
 	inspectedAt time.Time
-	// failedStarts is how many of its starts failed in a row, failedSince when the first did.
+	// failedStarts is the number of its starts that failed in a row, failedSince the time of the first.
 	failedStarts int
 	failedSince  time.Time
 }

@@ -28,7 +28,7 @@ func TestServesWhatWasObservedAlone(t *testing.T) {
 		want   bool
 	}{
 		"nothing listed":  {"the engine has not answered", nil, "", false},
-		"as stored":       {"it is what it was", []runtime.Container{observed}, "", true},
+		"as stored":       {"it hasn't changed", []runtime.Container{observed}, "", true},
 		"another address": {"the stored one may be another container's", []runtime.Container{with(func(c *runtime.Container) { c.Address = "172.18.0.3" })}, "", false},
 		"moved between listings": {
 			"even if no event reported it", []runtime.Container{observed, with(func(c *runtime.Container) { c.Address = "172.18.0.3" })}, "", false,

@@ -25,7 +25,7 @@ import (
 	"tend.dev/tend/internal/testimage"
 )
 
-// patience is how long a condition may take on a busy machine before the test fails.
+// patience is the time that a condition may take on a busy machine before the test fails.
 const patience = 3 * time.Minute
 
 // machine is a real engine with a store.

@@ -79,7 +79,7 @@ func (m *machine) wantEnd(task api.Task, before api.TaskStatus, want string) {
 			m.t.Errorf("%s: container %s, before %s", want, after.Container, before.Container)
 		}
 		if len(after.Exits) != 0 {
-			m.t.Errorf("what is done by hand is no crash: %v", after.Exits)
+			m.t.Errorf("a stop by hand counted as a crash: %v", after.Exits)
 		}
 	}
 }

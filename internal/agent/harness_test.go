@@ -44,14 +44,14 @@ type harness struct {
 	imageID string
 	// digest is the one that the image of releases has in a registry, if it has one.
 	digest string
-	// build is what the image of releases was built from; nil if it was not built.
+	// build is the source of the releases' image; nil if it was not built.
 	build *api.ImageBuild
 
 	// deaf is set while events are lost on their way to the agent.
 	deaf atomic.Bool
 	// mute is set while the answers to creations are lost.
 	mute atomic.Bool
-	// outputDelay is how long the engine takes to return a container's output.
+	// outputDelay is the time that the engine takes to return a container's output.
 	outputDelay atomic.Int64
 	// writers is called, if set, when the agent asks for all second writers; its error is the answer.
 	writers func(context.Context) error
@@ -68,7 +68,7 @@ type harness struct {
 	hold chan struct{}
 	// kept is the folder of the logs of removed containers; empty for none.
 	kept string
-	// room is what their disk has free; nil for that of the machine.
+	// room returns the free bytes of their disk; nil for that of the machine.
 	room func(*os.File) (int64, error)
 	// edge is the node's proxy; nil if it has none.
 	edge *gate
@@ -76,7 +76,7 @@ type harness struct {
 	reading func(task string)
 	// beating is called, if set, for each heartbeat that the agent sends, with how long it is to last.
 	beating func(lasts time.Duration)
-	// lease is how long the server says a heartbeat lasts; 0 for a server that doesn't say.
+	// lease is the validity of a heartbeat by the server's word; 0 for a server that doesn't say.
 	lease time.Duration
 	// former are the names of the machine's node in ended memberships; cleared counts how often nothing was left of them.
 	former  []string

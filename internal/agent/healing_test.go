@@ -137,7 +137,7 @@ func TestHealsWithoutWaiting(t *testing.T) {
 			l.want(task, api.TaskRunning, true, "")
 		}
 		if status := l.status(task); len(status.Exits) != 0 || status.Incarnations != 4 {
-			t.Errorf("what is done by hand is no crash: %d exits, incarnation %d", len(status.Exits), status.Incarnations)
+			t.Errorf("a stop by hand counted as a crash: %d exits, incarnation %d", len(status.Exits), status.Incarnations)
 		}
 	})
 }

@@ -17,9 +17,9 @@ import (
 const (
 	// keepTime bounds each reading of a log that is to be kept, and so how long a removal waits for it.
 	keepTime = 5 * time.Second
-	// longestKeep is how long a removal waits for its log, also where many wait for their turn.
+	// longestKeep is the time for which a removal waits for its log, also if many wait for their turn.
 	longestKeep = 2 * keepTime
-	// keepsAtOnce is how many logs are read at once.
+	// keepsAtOnce is the number of logs read at once.
 	keepsAtOnce = 16
 	// sweepLogsEvery is the time between two removals of the logs of objects that are gone.
 	sweepLogsEvery = time.Minute

@@ -174,8 +174,8 @@ func (a *Agent) alive(ctx context.Context) error {
 	return a.control.Alive(ctx, lasts)
 }
 
-// pace returns the time between two heartbeats, and how long one lasts. The server's word counts: it is what finds the node
-// lost. The agent's own options count until it has said so.
+// pace returns the time between two heartbeats, and the validity of one. The server's word counts, since the server
+// finds the node lost. The agent's own options count until then.
 func (a *Agent) pace() (every, lasts time.Duration) {
 	if server, ok := a.control.(nodeapi.Leaser); ok {
 		if lease := server.Lease(); lease > 0 {

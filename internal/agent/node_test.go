@@ -173,7 +173,7 @@ func TestUnknownContainersAreShownAndLeftAlone(t *testing.T) {
 			t.Errorf("%d calls that change something", n)
 		}
 		if err := l.agent.Stop(context.Background(), "shop-web.lost"); !errors.Is(err, node.ErrNoPod) {
-			t.Errorf("a container in quarantine is no pod: %v", err)
+			t.Errorf("a container in quarantine isn't a pod: %v", err)
 		}
 	})
 }

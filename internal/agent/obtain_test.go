@@ -29,7 +29,8 @@ type other struct {
 	mu    sync.Mutex // held while a test with attempts under way reads or sets the fields
 	reads int
 	err   error
-	// cuts are after how many bytes the first connections end; parts is what had come before each.
+	// cuts are the numbers of bytes after which the first connections end; parts is the number that had come before
+	// each.
 	cuts  []int64
 	parts []int64
 	// endless is set if the archive has no end.
@@ -167,7 +168,7 @@ func TestAnImageOfARegistryIsPulledByItsDigest(t *testing.T) {
 	})
 }
 
-// A registry that can't be reached is no reason to fail while a node has the image.
+// While a node has the image, an unreachable registry doesn't matter.
 func TestAnImageIsFetchedWhereItsRegistryFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, o := newHarness(t), &other{}
@@ -178,8 +179,8 @@ func TestAnImageIsFetchedWhereItsRegistryFails(t *testing.T) {
 	})
 }
 
-// TestAnImageThatIsPinned: what the manifest pins by its digest is what runs, whatever another node said that its digest and its id
-// are: the id of another image that is here too, of one that only that node has, or the digest of another.
+// TestAnImageThatIsPinned: the image that the manifest pins by its digest runs, whatever digest and id another node
+// reported for it: the id of another image that is here too, of one that only that node has, or the digest of another.
 func TestAnImageThatIsPinned(t *testing.T) {
 	good, evil := "sha256:"+strings.Repeat("d", 64), "sha256:"+strings.Repeat("6", 64)
 	for name, test := range map[string]struct {

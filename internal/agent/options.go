@@ -42,12 +42,12 @@ type Options struct {
 	Puller Puller
 	// Builder builds the images of requests with a build. Default: such requests fail.
 	Builder Builder
-	// Workers is how many tasks are created or started at once; default 8. More only increases the tail latency.
+	// Workers is the number of tasks created or started at once; default 8. More only increases the tail latency.
 	Workers int
 	// Stops and Pulls are how many run at once, outside of the workers; default 32 and 4.
 	Stops int
 	Pulls int
-	// Builds is how many images are built at once; default 2.
+	// Builds is the number of images built at once; default 2.
 	Builds int
 	// Resync is the time between two comparisons with the engine's full list; default 10 s.
 	Resync time.Duration
@@ -55,7 +55,8 @@ type Options struct {
 	// one; default 5 and 30 s.
 	Heartbeat    time.Duration
 	HeartbeatTTL time.Duration
-	// LoadWindow is how often Load is called: a call within half of it gets the last answer again. Default 15 s.
+	// LoadWindow is the time between two calls of Load: a call within half of it gets the last answer again. Default 15
+	// s.
 	LoadWindow time.Duration
 	// Ask makes one attempt of a probe; default: it probes the container.
 	Ask prober.Asker
@@ -70,7 +71,7 @@ type Options struct {
 	Reach func(ctx context.Context, to relay.Target, at netip.AddrPort) error
 	// Drained waits until no connection of another node leads to a task any more, or until ctx ends. Default: none ever does.
 	Drained func(ctx context.Context, task string) error
-	// DrainTime is how long running reconciles may take to finish when the agent stops; default 10 s.
+	// DrainTime is the time in which running reconciles must finish when the agent stops; default 10 s.
 	DrainTime time.Duration
 	// Hold keeps the agent from touching containers until it is closed; default: it is closed. Paused says why
 	// meanwhile.

@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/recovery"
 )
 
-// overdueTime is how long the engine may take to create or start a container before the task's status says so. Both take a moment,
-// unless the machine's disk finishes no write.
+// overdueTime is the time after which the status of a task says that the engine is slow to create or start its
+// container. Both take a moment, unless the machine's disk finishes no write.
 const overdueTime = 30 * time.Second
 
 // sayOverdue reports a task with the note that its action takes long, unless done is called before. No report follows done, which

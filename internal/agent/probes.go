@@ -80,8 +80,8 @@ func (a *Agent) probe(in healing.Input, d healing.Decision) {
 	}
 }
 
-// addressAge is how long an address is kept although it does not answer: asking the engine after every failure of a
-// hundred containers would be wasted work.
+// addressAge is the time for which an address is kept although it does not answer: asking the engine after every
+// failure of a hundred containers would be wasted work.
 const addressAge = 5 * time.Second
 
 // probed gives the prober access to containers.

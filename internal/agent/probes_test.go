@@ -253,7 +253,7 @@ func TestNewIncarnationStartsUpAgain(t *testing.T) {
 	})
 }
 
-// TestNoProbesWhileStopping: the end of a container is no failure of its probes.
+// TestNoProbesWhileStopping: the end of a container doesn't fail its probes.
 func TestNoProbesWhileStopping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPatient()

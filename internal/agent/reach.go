@@ -16,7 +16,7 @@ import (
 const (
 	tryFailing = 3 * time.Second
 	tryWorking = 30 * time.Second
-	// atOnce is how many are tried at the same time.
+	// atOnce is the number of nodes tried at the same time.
 	atOnce = 8
 	// maxReason bounds what is reported of one node, in bytes.
 	maxReason = 512

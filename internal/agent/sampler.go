@@ -16,7 +16,7 @@ const (
 	samplesAtOnce = 128
 	// leastWindow is the least time span of a rate; shorter ones depend more on the clock than on the container.
 	leastWindow = 200 * time.Millisecond
-	// statsFresh is how long an answer of Stats is reused.
+	// statsFresh is the time for which an answer of Stats is reused.
 	statsFresh = time.Second
 	// oldSample is the age from which a sample is too old for a rate.
 	oldSample = time.Minute
@@ -66,7 +66,7 @@ type sampler struct {
 }
 
 type samplerOptions struct {
-	// Fresh is how long an answer is reused.
+	// Fresh is the time for which an answer is reused.
 	Fresh time.Duration
 	// Waits is set if a missing earlier sample is made up for by waiting for a second one.
 	Waits bool

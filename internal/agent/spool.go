@@ -20,7 +20,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// spoolAge is how long a part of an image that came is kept for the rest.
+// spoolAge is the time for which a received part of an image is kept for the rest.
 const spoolAge = 24 * time.Hour
 
 // copyImage copies an image from a node that has it. It has no name here: a name that moves on its own node would stay. What
@@ -67,7 +67,7 @@ func (a *Agent) receive(ctx context.Context, task api.Task, release node.Release
 		_, err = io.Copy(&roomy{file: file, room: a.opts.Room}, content)
 	}
 	if errors.Is(err, errNoRoom) {
-		_ = os.Remove(file.Name()) // what came so far is what takes the room
+		_ = os.Remove(file.Name()) // the part that came takes the room
 		return &runtime.TransientError{Reason: "DiskFull", Detail: fmt.Sprintf("copy image %s from another node: %v", release.Image, err), Next: "free space on the node"}
 	}
 	if err != nil {

@@ -26,8 +26,8 @@ const wireVariable = "TEND_TEST_WIRE"
 
 var overWire = os.Getenv(wireVariable) != ""
 
-// TestOverTheWire runs every test of the package again with agents that have only a connection to their server, but for those
-// that take an engine's time: what an agent does with Docker over a connection is what internal/e2e/hosts is about.
+// TestOverTheWire runs every test of the package again with agents that have only a connection to their server, but for
+// those that take an engine's time: internal/e2e/hosts covers agents with Docker over a connection.
 func TestOverTheWire(t *testing.T) {
 	if overWire {
 		t.Fatal("it runs itself")

@@ -12,7 +12,7 @@ import (
 func refusal(r *http.Request) (status int, why string) {
 	switch {
 	case r.Method == http.MethodConnect:
-		return http.StatusMethodNotAllowed, "this is no forward proxy"
+		return http.StatusMethodNotAllowed, "this is not a forward proxy"
 	case !validHost(r.Host):
 		return http.StatusBadRequest, "the Host header is neither a name nor an address, with a port or without"
 	case dotted(r.URL.Path): // a pod that resolves the path would serve it though another route owns it

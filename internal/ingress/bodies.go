@@ -100,7 +100,7 @@ func (s *sent) why() error {
 	return s.fault
 }
 
-// halfTime is how long one side of an upgraded connection may go on after the other has ended.
+// halfTime is the time for which one side of an upgraded connection may go on after the other has ended.
 const halfTime = 2 * time.Minute
 
 // counted ends the pod's request when the answer's body is closed. A body that is an upgraded connection can be written

@@ -50,7 +50,7 @@ const (
 	idleTime = 2 * time.Minute
 )
 
-// stallTime is how long a client may accept nothing of what it is sent.
+// stallTime is the time for which a client may accept nothing of what it is sent.
 const stallTime = 2 * time.Minute
 
 // Listeners are the listeners of a proxy, one plain and one with TLS. They are opened when there is something to serve,

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// firstTime is how long the first request of a connection may take to arrive once its listener closes.
+// firstTime is the time in which the first request of a connection must arrive once its listener closes.
 const firstTime = 500 * time.Millisecond
 
 // newcomers are the connections of a listener whose first request wasn't answered yet. When a listener closes, that

@@ -21,8 +21,8 @@ func (p *Proxy) originOf(r *http.Request) origin {
 	if len(p.opts.Trusted) == 0 || !oneHas(p.opts.Trusted, addrOf(o.client)) {
 		return o
 	}
-	// Each proxy adds the address that it was asked from at the end. Where the chain of trusted proxies ends, the client begins:
-	// what stands before it is what that client says.
+	// Each proxy adds the address that it was asked from at the end. Where the chain of trusted proxies ends, the
+	// client begins: that client itself wrote any entry before it.
 	for said := range backwards(r.Header["X-Forwarded-For"]) {
 		address := addrOf(addressOf(said))
 		if !address.IsValid() {

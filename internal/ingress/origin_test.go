@@ -34,7 +34,7 @@ func TestOriginOfARequest(t *testing.T) {
 		"a mapped proxy":              {"[::ffff:10.0.0.1]:5", nil, said("::ffff:192.0.2.7", "", ""), origin{"192.0.2.7", "shop.org", false}},
 		"TLS to the proxy alone":      {cdn, nil, said("192.0.2.7", "HTTPS", ""), origin{"192.0.2.7", "shop.org", true}},
 		"TLS from the proxy alone":    {cdn, &tls.ConnectionState{}, said("192.0.2.7", "http", ""), origin{"192.0.2.7", "shop.org", false}},
-		"a scheme that is none":       {cdn, &tls.ConnectionState{}, said("", "gopher", "a b"), origin{"10.0.0.1", "shop.org", true}},
+		"an unknown scheme":           {cdn, &tls.ConnectionState{}, said("", "gopher", "a b"), origin{"10.0.0.1", "shop.org", true}},
 		"nothing in the last place":   {cdn, nil, said("192.0.2.7,", "https,", ""), origin{"10.0.0.1", "shop.org", false}},
 	} {
 		if got := p.originOf(&http.Request{RemoteAddr: c.from, TLS: c.over, Host: "shop.org", Header: c.header}); got != c.want {
@@ -43,7 +43,7 @@ func TestOriginOfARequest(t *testing.T) {
 	}
 }
 
-// said is what a proxy says of a request; what is empty it leaves out.
+// said returns the headers that a proxy sets; it leaves out empty ones.
 func said(client, scheme, host string) http.Header {
 	header := http.Header{}
 	for name, value := range map[string]string{"X-Forwarded-For": client, "X-Forwarded-Proto": scheme, "X-Forwarded-Host": host} {

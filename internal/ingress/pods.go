@@ -18,7 +18,7 @@ const (
 	maxEjection   = 30 * time.Second
 )
 
-// pod is what the proxy learns about one pod from its requests. It outlives tables.
+// pod holds what the proxy learns about one pod from its requests. It outlives tables.
 type pod struct {
 	Pod
 	active atomic.Int64

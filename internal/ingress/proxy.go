@@ -18,10 +18,10 @@ import (
 	"tend.dev/tend/internal/relay"
 )
 
-// DefaultHold is how long a request waits for a pod if none is ready, or while its route is paused.
+// DefaultHold is the time for which a request waits for a pod if none is ready, or while its route is paused.
 const DefaultHold = 10 * time.Second
 
-// DefaultAnswer is how long a pod may take to begin its answer.
+// DefaultAnswer is the time in which a pod must begin its answer.
 const DefaultAnswer = 10 * time.Minute
 
 // How many requests wait at the same time, of one ingress and of all. Further ones are answered at once.
@@ -35,10 +35,10 @@ const statusLeft = 499
 
 // Options make a Proxy.
 type Options struct {
-	// Hold is how long a request waits for a pod if none is ready, or while its route is paused. Default DefaultHold;
-	// negative waits not at all.
+	// Hold is the time for which a request waits for a pod if none is ready, or while its route is paused. Default
+	// DefaultHold; negative waits not at all.
 	Hold time.Duration
-	// Answer is how long a pod may take to begin its answer to a request. It doesn't apply to gRPC, whose clients set
+	// Answer is the time in which a pod must begin its answer to a request. It doesn't apply to gRPC, whose clients set
 	// their own deadlines. Default DefaultAnswer.
 	Answer time.Duration
 	// Relayed opens the way to a pod of another node over a new connection to that node's relay, which it closes if it fails. Default:
@@ -163,7 +163,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began, from := p.opts.Now(), p.originOf(r)
 	seen := &watched{ResponseWriter: w}
 	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 && r.Header.Get("Upgrade") == "" {
-		// A Content-Length beside chunks is how requests are smuggled, and net/http drops it without a word.
+		// Requests are smuggled by a Content-Length beside chunks, and net/http drops it without a word.
 		seen.Header().Set("Connection", "close")
 	}
 	if status, why := refusal(r); status != 0 {

@@ -25,10 +25,10 @@ type Route struct {
 	Strip bool
 	// Secure is set if the host is served with TLS: plain requests are redirected there.
 	Secure bool
-	// Mode reports whether requests are passed on; Message is what a maintenance answers.
+	// Mode reports whether requests are passed on; Message is the answer during maintenance.
 	Mode    Mode
 	Message string
-	// Policy is how requests are distributed. Empty is round_robin.
+	// Policy distributes requests over pods. Empty is round_robin.
 	Policy string
 	// Pods are those that are ready now.
 	Pods []Pod
@@ -50,7 +50,7 @@ type Pod struct {
 	Name string
 	// Address is its ip:port, or that of the relay of its node.
 	Address string
-	// Via is what the relay is asked for. The zero value is none: the pod itself is at Address.
+	// Via is the target for the relay. The zero value uses no relay: the pod itself is at Address.
 	Via relay.Target
 }
 

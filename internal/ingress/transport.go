@@ -25,7 +25,7 @@ type spread struct {
 	retry time.Duration
 }
 
-// retryFor is how long a request that no pod accepted is offered again: a pod may be about to listen.
+// retryFor is the time for which a request that no pod accepted is offered again: a pod may be about to listen.
 const retryFor = 2 * time.Second
 
 // RoundTrip implements http.RoundTripper. The request carries its exchange in its context.

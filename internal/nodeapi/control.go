@@ -41,8 +41,8 @@ type ImageRequests interface {
 	// Images returns the owners of requests, and of this node's answers to requests that are gone.
 	Images() []api.Ref
 	Image(owner api.Ref) node.ImageAssignment
-	// ReleaseImage opens the image of a task's release on another node that has it; has is what came of it before: see
-	// ReceiveFrom. It returns node.ErrNoImage if no connected node has it.
+	// ReleaseImage opens the image of a task's release on another node that has it; has is the part that came before:
+	// see ReceiveFrom. It returns node.ErrNoImage if no connected node has it.
 	ReleaseImage(ctx context.Context, task api.Task, has node.Part) (io.ReadCloser, error)
 	// Registry returns how to log in to a registry; false if nothing is declared for its host.
 	Registry(ctx context.Context, host string) (node.Registry, bool, error)

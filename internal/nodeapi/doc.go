@@ -1,4 +1,4 @@
-// Package nodeapi is the protocol between the control plane and the agent of one node. Control is what an agent may
+// Package nodeapi is the protocol between the control plane and the agent of one node. Control holds what an agent may
 // read and report; it is the same whether the agent runs in the server's process (package local) or elsewhere (package
 // remote), and the suite in nodeapitest covers both.
 //

@@ -12,5 +12,5 @@ type Leaser interface {
 	Lease() time.Duration
 }
 
-// Beats is how many heartbeats a node sends while one lasts, at least: two may be lost.
+// Beats is the least number of heartbeats that a node sends while one lasts: two may be lost.
 const Beats = 3

@@ -4,7 +4,7 @@ import "context"
 
 // Author is who made a change, and how.
 type Author struct {
-	// Verb is what was asked for: apply, scale, …
+	// Verb is the request: apply, scale, …
 	Verb string
 	// Actor is who asked: a user of the host, an address with a token, a plugin.
 	Actor string

@@ -36,9 +36,9 @@ func (s Snapshot) ReferredFiles() map[string]bool {
 	return used
 }
 
-// ReferredImages returns what images are referred to by: the names (<scope>-<name>:<build>) of built ones, and the
-// references, ids and registry digests of others. Referred to is what objects, and their init containers, are to be made
-// from, what agents were asked for, and what releases were made with. Tasks refer to releases.
+// ReferredImages returns the references to images: the names (<scope>-<name>:<build>) of built ones, and the
+// references, ids and registry digests of others. Objects, and their init containers, refer to the images that they are
+// made from; requests to agents and releases refer to theirs. Tasks refer to releases.
 func (s Snapshot) ReferredImages() map[string]bool {
 	used := map[string]bool{}
 	for _, kind := range api.KindsThat(api.Kind.HasContainers) {

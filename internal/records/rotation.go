@@ -24,7 +24,7 @@ type Rotation struct {
 	Sealed []byte `json:"sealed,omitempty"`
 }
 
-// Holding is what a party says of a key.
+// Holding is a party's report about a key.
 type Holding struct {
 	// Knows are the fingerprints of the keys that it takes; Uses is of the one that it uses itself.
 	Knows []string `json:"knows"`

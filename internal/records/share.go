@@ -14,7 +14,7 @@ type texts struct {
 	newer, older map[string]string
 }
 
-// manyTexts is how many texts are kept before those that weren't met lately are forgotten.
+// manyTexts is the number of texts kept before those that weren't met lately are forgotten.
 const manyTexts = 1 << 15
 
 var common texts

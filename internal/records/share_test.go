@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestTasksShareTexts: what tasks have in common is in memory once, and is what was stored.
+// TestTasksShareTexts: texts that tasks have in common are in memory once, as they were stored.
 func TestTasksShareTexts(t *testing.T) {
 	decode := func(id string) *api.Task {
 		text := fmt.Sprintf(`{"id":%q,"kind":"deployment","scope":"prod","name":"a-long-name","ownerUID":"uid","slot":"s","release":"v1",`+

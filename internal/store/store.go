@@ -34,7 +34,7 @@ type Store interface {
 	// Revoke ends a lease and deletes its keys.
 	Revoke(ctx context.Context, id LeaseID) error
 	// Compact deletes the history before a revision: the revision itself can still be listed and watched from.
-	// Compacting again what is already deleted is no error.
+	// Compacting deleted history again returns no error.
 	Compact(ctx context.Context, revision int64) error
 	// Close releases the store's resources. Watches end.
 	Close() error
@@ -46,7 +46,7 @@ type Bounded interface {
 	Room() error
 }
 
-// LeaseID identifies a lease; 0 is none.
+// LeaseID identifies a lease; 0 means no lease.
 type LeaseID int64
 
 // Entry is a key with its value and the revisions of its creation and last change.
@@ -60,7 +60,7 @@ type Entry struct {
 
 // ListOptions select a page of List. The zero value reads everything at the newest revision.
 type ListOptions struct {
-	// Limit is the most entries of a page; 0 is no limit.
+	// Limit is the most entries of a page; 0 means no limit.
 	Limit int
 	// After is the last key of the previous page.
 	After string
@@ -92,7 +92,7 @@ type Condition struct {
 	Modified int64
 }
 
-// Op puts a value, or with Delete removes the key (removing a missing key is no error).
+// Op puts a value, or with Delete removes the key (removing a missing key returns no error).
 type Op struct {
 	Key    string
 	Value  []byte
@@ -108,8 +108,8 @@ type Watcher interface {
 	Err() error
 }
 
-// Batch is what one commit changed under the watched prefix, in the order it was written. A batch without events only
-// advances the revision.
+// Batch holds the changes of one commit under the watched prefix, in the order it was written. A batch without events
+// only advances the revision.
 type Batch struct {
 	Revision int64
 	Events   []Event

@@ -26,7 +26,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// DefaultTimeout is how long a build may take.
+// DefaultTimeout limits a build.
 const DefaultTimeout = time.Hour
 
 // Options are the options of a Builder. Runtime, Trees, Secrets, Folder and Journal are required.

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// keptLogs is how many logs are kept of builds without an image: of failed ones, and of the last that were deleted.
+// keptLogs is the number of logs kept of builds without an image: of failed ones, and of the last that were deleted.
 const keptLogs = 20
 
 // Surplus returns the names that nothing refers to. latest goes with the build it names. If objects share an image, the

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// writtenDockerfile is the name of a Dockerfile that was written for a tree. It is no part of the tree, nor of its
+// writtenDockerfile is the name of a Dockerfile that was written for a tree. It belongs neither to the tree nor to its
 // digest.
 const writtenDockerfile = ".tend.Dockerfile"
 

@@ -16,7 +16,7 @@ import (
 const (
 	// killTime bounds the killing of a command.
 	killTime = 5 * time.Second
-	// keptOutput is how much of a command's output is kept for the failure message.
+	// keptOutput is the size of a command's output that is kept for the failure message.
 	keptOutput = 8 << 10
 )
 

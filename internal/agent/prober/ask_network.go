@@ -46,8 +46,7 @@ func timeoutOr(ctx context.Context, err error) error {
 // web makes HTTP attempts: each on its own connection, straight to the container, whatever proxy the node uses.
 type web struct{ client *http.Client }
 
-// addressKey is the context key of the address an HTTP attempt connects to: the request's own host is what the server
-// is to see.
+// addressKey is the context key of the address an HTTP attempt connects to: the server sees the request's own host.
 type addressKey struct{}
 
 func newWeb() *web {

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/recovery"
 )
 
-// idle is how long the loop sleeps when nothing is due; any change wakes it.
+// idle is the time for which the loop sleeps when nothing is due; any change wakes it.
 const idle = time.Minute
 
 // Prober probes the containers it follows. Create it with New; it runs once.

@@ -137,7 +137,7 @@ func TestCollect(t *testing.T) {
 	b.needed = map[string]bool{"digest-of-one": true}
 	b.collect("its digest is needed", day, "one", "two")
 	b.needed = nil
-	b.collect("an hour is no day", time.Hour, "one", "two")
+	b.collect("an hour isn't a day", time.Hour, "one", "two")
 	b.engine.images["one"].InUse = true
 	b.collect("a container is made from it", day, "one", "two")
 	b.engine.images["one"].InUse, b.engine.busy = false, true

@@ -24,7 +24,7 @@ import (
 type Options struct {
 	// HTTP and HTTPS are addresses such as :80. An empty one opens no listener.
 	HTTP, HTTPS string
-	// Hold is how long a request waits for a pod; see ingress.Options.
+	// Hold is the time for which a request waits for a pod; see ingress.Options.
 	Hold time.Duration
 	// Balancers are networks whose connections begin with the PROXY protocol.
 	Balancers []netip.Prefix
@@ -102,7 +102,8 @@ func (e *Edge) Update(routes []ingress.Route, policies []certs.Policy) {
 	e.ports.Want(ports)
 }
 
-// unclaimed is how long sockets of an earlier process wait for the first routes: nobody answers who connects to them meanwhile.
+// unclaimed is the time for which sockets of an earlier process wait for the first routes: nobody answers who connects
+// to them meanwhile.
 const unclaimed = 30 * time.Second
 
 // free ends the sockets of an earlier process if there are no routes.

@@ -35,14 +35,15 @@ type Desk struct {
 	Admit func(ctx context.Context, a Applicant, who Server) (Admission, error)
 }
 
-// request is what a machine sends: its certificate request in DER, and to join also its token and its name.
+// request is the request of a machine: its certificate request in DER, and to join also its token and its name.
 type request struct {
 	Token   string `json:"token,omitempty"`
 	Node    string `json:"node,omitempty"`
 	Request []byte `json:"request"`
 }
 
-// answer is what it gets: its certificate and the authorities that it is to trust, in PEM, and to join also the cluster.
+// answer is the answer to it: its certificate and the authorities that it is to trust, in PEM, and to join also the
+// cluster.
 type answer struct {
 	Cluster     string `json:"cluster,omitempty"`
 	Authority   []byte `json:"authority,omitempty"`

@@ -20,7 +20,7 @@ import (
 	"tend.dev/tend/internal/pki"
 )
 
-// Membership is what a machine has of its cluster.
+// Membership holds what a machine has of its cluster.
 type Membership struct {
 	// Server is the URL of the server.
 	Server string `json:"server"`
@@ -47,7 +47,7 @@ func ServerURL(text string) (string, error) {
 	}
 	parsed, err := url.Parse(text)
 	if err != nil || parsed.Scheme != "https" || parsed.Port() == "" || parsed.Path != "" && parsed.Path != "/" {
-		return "", fmt.Errorf("%q is no server such as https://10.0.0.1:8688", text)
+		return "", fmt.Errorf("%q is not a server such as https://10.0.0.1:8688", text)
 	}
 	return "https://" + parsed.Host, nil
 }

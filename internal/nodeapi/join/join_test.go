@@ -34,7 +34,7 @@ type place struct {
 	// requests counts what was asked of the server.
 	requests atomic.Int64
 	now      func() time.Time
-	// ahead is how far its clock is ahead of this machine's.
+	// ahead is the distance that its clock is ahead of this machine's.
 	ahead atomic.Int64
 	mu    sync.Mutex
 	// names has the machine that each name is of; tokens are those that were made.

@@ -45,7 +45,7 @@ func (q *queue) within(w http.ResponseWriter, r *http.Request, answer func() err
 	return err
 }
 
-// body is how much is read of what they send.
+// body bounds the bytes read of their requests.
 var body = wire.Body{Most: boundary.MaxJoin, Within: boundary.JoinTime}
 
 func answering[Request, Answer any](q *queue, decide func(*http.Request, Request) (Answer, error)) http.HandlerFunc {

@@ -20,13 +20,14 @@ type Server struct {
 	URL  string `json:"url"`
 	// Node is the name of the node that it will run; empty without an agent.
 	Node string `json:"node,omitempty"`
-	// Echo is what the machine answers at URL while it asks: that shows that others reach it there. Empty if it answers nothing.
+	// Echo is the machine's answer at URL while it asks, which shows that others reach it there. Empty if it answers
+	// nothing.
 	Echo string `json:"echo,omitempty"`
 	// Keys is the hash of the keys that its root has; empty if it has none.
 	Keys []byte `json:"keys,omitempty"`
 }
 
-// Admission is what a server gets when it joins. All of it but the URLs and the uid is secret.
+// Admission holds what a server gets when it joins. All of it but the URLs and the uid is secret.
 type Admission struct {
 	// Keys is the file of the cluster's keys, Peers the authority of the certificates of servers with its key, in PEM.
 	Keys  []byte `json:"keys"`

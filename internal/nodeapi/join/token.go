@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/internal/core/membership"
 )
 
-// The beginnings of tokens: of which form they are, and what joins with them. A server gets every secret of the cluster, so the
-// token of a node is none of a server.
+// The beginnings of tokens: of which form they are, and what joins with them. A server gets every secret of the
+// cluster, so the token of a node doesn't admit a server.
 const (
 	forNodes   = "tend1"
 	forServers = "tendserver1"
@@ -74,7 +74,7 @@ type Applicant struct {
 	Key string
 }
 
-// Standing is what the store knows of an applicant's token and name.
+// Standing holds what the store knows of an applicant's token and name.
 type Standing struct {
 	// Token is nil if there is none of the applicant's id.
 	Token *api.JoinTokenInfo
@@ -114,7 +114,7 @@ func Decide(is Standing, a Applicant, now time.Time) (again bool, refused *api.P
 	return false, checkName(is, a.Name)
 }
 
-// Check refuses a token that is none, whatever the name is and however often it was used.
+// Check refuses an invalid token, whatever the name is and however often it was used.
 func Check(is Standing, a Applicant, now time.Time) *api.Problem {
 	if err := checkToken(is, a, now); err != nil {
 		return &api.Problem{Title: tokenRefused, Status: http.StatusUnauthorized, Detail: err.Error(), Next: nextToken(a.Secret.Server)}

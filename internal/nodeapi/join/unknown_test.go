@@ -18,7 +18,7 @@ func nameIn(t *testing.T, text []byte) string {
 	t.Helper()
 	block, _ := pem.Decode(text)
 	if block == nil {
-		t.Fatalf("%q is no certificate", text)
+		t.Fatalf("%q is not a certificate", text)
 	}
 	parsed, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {

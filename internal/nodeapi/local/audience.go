@@ -96,7 +96,7 @@ func (c *Control) concerns(change view.Change, past bool) bool {
 		slices.ContainsFunc(c.effects(change), func(e effect) bool { return e.concerns(c.node) || c.routes(e) })
 }
 
-// routes reports whether an effect changes what proxies serve: a workload that no ingress names is none of their business.
+// routes reports whether an effect changes what proxies serve: they don't see a workload that no ingress names.
 func (s *Service) routes(e effect) bool {
 	if e.table || e.service == "" {
 		return e.table

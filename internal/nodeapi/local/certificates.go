@@ -79,7 +79,7 @@ type certificates struct {
 	c     *Control
 	all   certmagic.Storage
 	locks atomic.Int64 // that are held or waited for
-	// trial is what was stored last to try the storage: it has no place in the store.
+	// trial is the value stored last to try the storage: it has no place in the store.
 	mu    sync.Mutex
 	trial map[string][]byte
 }

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// effect is what a commit's change means for a node.
+// effect is the effect of a commit's change on a node.
 type effect struct {
 	// node is whom the change concerns; all is set if it concerns every node. A task that has no node concerns none.
 	node string

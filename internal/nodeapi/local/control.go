@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// Control is what one node may read and report. Create it with Service.Node.
+// Control holds what one node may read and report. Create it with Service.Node.
 type Control struct {
 	*Service
 	node         string

@@ -16,7 +16,7 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// frameSize is how many tasks or images a frame of a listing holds.
+// frameSize is the number of tasks or images in a frame of a listing.
 const frameSize = 200
 
 // Follow sends what the node may see, and then its changes, until ctx ends or send fails. It continues after a revision

@@ -23,8 +23,8 @@ func (c *Control) Report(ctx context.Context, report node.Report) error {
 }
 
 // Write is Report with the revision that shows the write: one commit on the condition that every desired half of the
-// report is as it was read and every observed half as last written. It returns when the view has it. What a report is about that
-// the store doesn't have is left out; a view that is behind is no proof of that.
+// report is as it was read and every observed half as last written. It returns when the view has it. Parts about
+// records that the store doesn't have are left out; a view that is behind proves nothing about that.
 func (c *Control) Write(ctx context.Context, report node.Report) (int64, error) {
 	if parts := report.Parts(); parts > node.MaxReport {
 		return 0, &node.RefusedError{Parts: []string{fmt.Sprintf("a report of %d parts, more than %d", parts, node.MaxReport)}, Cause: node.ErrForbidden}
@@ -161,7 +161,7 @@ func (w *writer) tooLarge(what string, record any) bool {
 	return false
 }
 
-// another reports whether a container is another one than the first; neither is none.
+// another reports whether a container differs from the first; neither may be empty.
 func another(first, container string) bool {
 	return first != "" && container != "" && container != first
 }
@@ -220,9 +220,9 @@ func mispinned(digest, image string) bool {
 	return pinned != "" && digest != pinned
 }
 
-// pinned reports whether a request has an answer that stands. What a registry's tag named once holds until it is asked for again, also
-// while the node doesn't have it: else it could name another image in two steps. What is built may be built again, and what no
-// registry has is what the node has.
+// pinned reports whether a request has an answer that stands. What a registry's tag named once holds until it is asked
+// for again, also while the node doesn't have it: else it could name another image in two steps. A built image may be
+// built again, and an image that no registry has is the one on the node.
 func pinned(stored records.Read[api.ImageStatus], request api.ImageRequest) bool {
 	return stored.Exists() && stored.Value.Answers(request) && request.Build == nil && stored.Value.State == api.ImagePresent && stored.Value.Digest != ""
 }

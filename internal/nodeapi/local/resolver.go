@@ -25,9 +25,9 @@ type asked struct {
 	nodes map[api.Ref]map[string]standing
 }
 
-// standing is what a node knows of whether it is asked.
+// standing holds what a node knows of whether it is asked.
 type standing struct {
-	// asked is what was last recorded, as of revision.
+	// asked is the state last recorded, as of revision.
 	asked    bool
 	revision int64
 	// reads are under way: they may not see the newest change.

@@ -36,9 +36,9 @@ type Options struct {
 	ImageOf func(ctx context.Context, on, image string, has node.Part) (io.ReadCloser, error)
 	// Own is the node of this server itself; empty if it has none.
 	Own string
-	// Timeout is how long a node may be silent. Default 30 s.
+	// Timeout is the time for which a node may be silent. Default 30 s.
 	Timeout time.Duration
-	// Lease is how long a heartbeat lasts, whatever a node asks for: Timeout without nodeapi.Gather. Default Timeout.
+	// Lease is the validity of a heartbeat, whatever a node asks for: Timeout without nodeapi.Gather. Default Timeout.
 	Lease time.Duration
 	// Certificates stores what proxies obtained; nil if no node has a proxy.
 	Certificates certmagic.Storage
@@ -49,7 +49,7 @@ type Options struct {
 	CallbackPath func(object api.Object) string
 }
 
-// defaultTimeout is how long a node may be silent if nothing else is set.
+// defaultTimeout is the time for which a node may be silent if nothing else is set.
 const defaultTimeout = 30 * time.Second
 
 // Service is the control plane's side of the node protocol. Create it with New.

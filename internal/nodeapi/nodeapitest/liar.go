@@ -213,7 +213,7 @@ func liesAboutCertificates(t *testing.T) (out []lie) {
 // forbidden returns err, and another one if it isn't a refusal.
 func forbidden(err error) error {
 	if err != nil && !errors.Is(err, node.ErrForbidden) {
-		panic(fmt.Sprintf("%v is no refusal", err))
+		panic(fmt.Sprintf("%v is not a refusal", err))
 	}
 	return err
 }

@@ -74,7 +74,7 @@ func (h *Handler) sign(c *local.Control, w http.ResponseWriter, r *http.Request)
 	return wire.Write(w, signed{Certificate: certificate})
 }
 
-// maxLockTime is how long a node holds a lock: the others wait for it.
+// maxLockTime limits the time for which a node holds a lock: the others wait for it.
 const maxLockTime = 15 * time.Minute
 
 // lock holds a lock while its request lasts, so that it is released with the connection of a node that died, and no longer than
@@ -151,7 +151,7 @@ func (s *storage) Stat(ctx context.Context, key string) (certmagic.KeyInfo, erro
 // Lock implements certmagic.Storage.
 func (s *storage) Lock(ctx context.Context, name string) error {
 	body, open := io.Pipe()
-	// The request outlives the call: it is what holds the lock.
+	// The request outlives the call, since it holds the lock.
 	holding, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	end := func() {
 		_ = open.Close()

@@ -25,7 +25,7 @@ func newBackoff() *backoff.ExponentialBackOff {
 	return b
 }
 
-// contents is what a node may see.
+// contents holds what a node may see.
 type contents struct {
 	tasks    map[string]node.Assignment
 	images   map[api.Ref]node.ImageAssignment

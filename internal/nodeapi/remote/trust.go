@@ -25,7 +25,7 @@ const (
 	issuerParameter = "issuer"
 )
 
-// mostRoots is how many authorities a node may name: two while one is rotated.
+// mostRoots is the number of authorities that a node may name: two while one is rotated.
 const mostRoots = 4
 
 // fingerprint is SHA-256 in hex.
@@ -52,7 +52,7 @@ func trustIn(query url.Values) (has Trust, err error) {
 	return has, nil
 }
 
-// state is what a node asks before it answers the server's requests.
+// state holds what a node checks before it answers the server's requests.
 type state struct {
 	// Paused is why the server changes nothing; empty if it isn't paused.
 	Paused string `json:"paused,omitempty"`

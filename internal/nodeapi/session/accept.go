@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/nodeapi"
 )
 
-// Protocol is what a node names in the TLS handshake for such a connection.
+// Protocol is the name of such a connection in the TLS handshake.
 const Protocol = "tend-node/1"
 
 // Accept returns what a server's listener does with the connections of nodes (http.Server.TLSNextProto): their nodes are

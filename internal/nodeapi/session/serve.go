@@ -29,11 +29,11 @@ const (
 	maxStreams = 4096
 	// maxAsked bounds what a server asks for: the names of pods.
 	maxAsked = 16 << 20
-	// inputBuffer is what a command's unread input may take at the node, inputsBuffer what those of all may.
+	// inputBuffer bounds a command's unread input at the node, inputsBuffer that of all commands.
 	inputBuffer  = 64 << 10
 	inputsBuffer = 4<<20 - 1 // the most that net/http takes
-	// outputBuffer is what an answer that isn't read may take at the server: maxStreams of them fit into the 1 GiB that
-	// net/http allows a connection.
+	// outputBuffer bounds an answer that isn't read at the server: maxStreams of them fit into the 1 GiB that net/http
+	// allows a connection.
 	outputBuffer = 256 << 10
 	// HeaderTable is the most that a server keeps of a connection's headers, each way, to send and get them shorter: what all
 	// requests have in common. A thousand nodes have two connections each.

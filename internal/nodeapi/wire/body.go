@@ -43,7 +43,7 @@ func (l *Limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Body is how much of a request's body is read. Most is required.
+// Body bounds how much of a request's body is read. Most is required.
 type Body struct {
 	// Most bounds its bytes.
 	Most int64

@@ -13,7 +13,7 @@ import (
 
 // Caller makes requests of the other end. Both fields are required.
 type Caller struct {
-	// Base is what comes before the paths: a URL that ends with a slash.
+	// Base precedes the paths: a URL that ends with a slash.
 	Base string
 	Do   func(*http.Request) (*http.Response, error)
 }

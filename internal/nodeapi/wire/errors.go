@@ -110,7 +110,7 @@ func ErrorOf(problem api.Problem) error {
 	return &problem
 }
 
-// Answer returns the error that an answer is; nil if it is none.
+// Answer returns the error of an answer; nil if it has none.
 func Answer(answer *http.Response) error {
 	if answer.StatusCode < http.StatusBadRequest {
 		return nil

@@ -76,7 +76,7 @@ func TestEngineGoesAndReturns(t *testing.T) {
 	g := &gate{path: filepath.Join(t.TempDir(), "engine.sock")}
 	rt, err := docker.New(t.Context(), docker.Options{Host: "unix://" + g.path, Cluster: "tendtest-" + random(), Node: "n", NetworkName: network})
 	if err != nil {
-		t.Fatalf("an engine that is away is no reason to fail: %v", err)
+		t.Fatalf("the test failed because the engine is away: %v", err)
 	}
 	wantAway(t, rt)
 	g.open(t)

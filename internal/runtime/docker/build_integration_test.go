@@ -292,7 +292,8 @@ func TestClassicBuilder(t *testing.T) {
 	}
 }
 
-// TestLabelsOfAnImageAreNotTends: a container of an image that calls itself an init container of another task is none.
+// TestLabelsOfAnImageAreNotTends: a container whose image calls itself an init container of another task doesn't count
+// as one.
 func TestLabelsOfAnImageAreNotTends(t *testing.T) {
 	b := newEngineBuilding(t)
 	b.made(b.spec("FROM scratch\nCOPY server /server\nLABEL tend.role=init tend.init=x tend.init-for=abc tend.init-attempt=1 mine=1\n"))

@@ -51,7 +51,7 @@ func (o *buildOutput) read(messages *json.Decoder) error {
 			o.stream.write(strings.TrimPrefix(message.ID+": ", ": ") + message.Status + "\n")
 		}
 	}
-	_, err := messages.Token() // an answer that was cut is no end
+	_, err := messages.Token() // a cut answer has no end
 	if errors.Is(err, io.EOF) {
 		return nil
 	}

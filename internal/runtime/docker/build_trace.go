@@ -176,7 +176,7 @@ var (
 	baseName = regexp.MustCompile(`^(?:\[internal\] load metadata for |\[(?:.+ )?\d+/\d+\] FROM |resolve image config for )(\S+)`)
 )
 
-// step returns "2/5 RUN make", or "2/5 [build] RUN make" for a stage with a name; empty if it is no step.
+// step returns "2/5 RUN make", or "2/5 [build] RUN make" for a stage with a name; empty if it isn't a step.
 func (v *vertex) step() string {
 	match := stepName.FindStringSubmatch(v.name)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// defaultContext is the name of the context that is none: DOCKER_HOST and its companions, else the local socket.
+// defaultContext is the name that stands for no context: DOCKER_HOST and its companions, else the local socket.
 const defaultContext = "default"
 
 // engineAddress returns how to reach the engine: the declared host, else the engine that docker's own command uses here.

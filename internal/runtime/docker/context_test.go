@@ -54,7 +54,7 @@ func TestEngineIsChosenAsByDocker(t *testing.T) {
 		"variable":    {reason: "DOCKER_CONTEXT goes before the current one", current: "plain", context: "safe", want: "safe"},
 		"host":        {reason: "DOCKER_HOST goes before contexts", current: "plain", context: "safe", host: addressOf(near), want: "host"},
 		"flag":        {reason: "the flag goes before all", context: "safe", host: addressOf(near), flag: addressOf(plain), want: "plain"},
-		"default":     {reason: "its name is no context", current: "plain", context: "default", fault: "none"},
+		"default":     {reason: "its name isn't a context", current: "plain", context: "default", fault: "none"},
 		"not there":   {reason: "the missing one is named", context: "gone", fault: `context "gone"`},
 		"untrusted":   {reason: "a context's certificate authority counts", context: "unknown-authority", fault: "ca.pem"},
 		"broken file": {reason: "it is as none", current: `"`, fault: "none"},

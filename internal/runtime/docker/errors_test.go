@@ -60,7 +60,7 @@ func TestFault(t *testing.T) {
 		})
 	}
 	if fault("try", nil) != nil {
-		t.Error("no error is no fault")
+		t.Error("nil counted as a fault")
 	}
 	var transient *runtime.TransientError
 	if err := fault("try", errors.New("write /x: no space left on device")); !errors.As(err, &transient) || transient.Reason != "DiskFull" {

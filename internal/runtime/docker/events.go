@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// eventBacklog is how many events are buffered for a reader before the engine has to wait.
+// eventBacklog is the number of events buffered for a reader before the engine has to wait.
 const eventBacklog = 256
 
 var containerEvents = map[events.Action]runtime.EventKind{

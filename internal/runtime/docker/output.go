@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// maxBuffered is how much of a command's output is buffered for its reader.
+// maxBuffered bounds the output of a command that is buffered for its reader.
 const maxBuffered = 1 << 20
 
 var errOutputClosed = errors.New("the output is no longer read")

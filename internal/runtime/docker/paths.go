@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/recovery"
 )
 
-// longestPath is how long a path of this machine may take to say where it leads.
+// longestPath is the time in which a path of this machine must resolve.
 const longestPath = 2 * time.Second
 
 // hostPaths are the paths of this machine.

@@ -39,7 +39,7 @@ func TestRejections(t *testing.T) {
 		"network":   {"networks are not ours to make", api.DeploymentSpec{Container: api.Container{Networks: []string{"tendtest-absent"}}}, nil, "NetworkNotFound"},
 		"runtime":   {"the engine has no such runtime", api.DeploymentSpec{Container: api.Container{NetworkMode: none, DockerOptions: []string{"--runtime=nope"}}}, nil, "RuntimeNotFound"},
 		"flag":      {"what is unknown is refused, not dropped", api.DeploymentSpec{Container: api.Container{NetworkMode: none, DockerOptions: []string{"--nope"}}}, nil, "InvalidOption"},
-		"directory": {"a file is no working directory", api.DeploymentSpec{Container: api.Container{NetworkMode: none, WorkingDir: "/server"}}, nil, "InvalidWorkingDir"},
+		"directory": {"a file isn't a working directory", api.DeploymentSpec{Container: api.Container{NetworkMode: none, WorkingDir: "/server"}}, nil, "InvalidWorkingDir"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// machine is what the mapping knows of the node besides the spec.
+// machine holds what the mapping knows of the node besides the spec.
 type machine struct {
 	cluster, node string
 	network       string // the platform network

@@ -71,7 +71,7 @@ func (c cluster) output(id string, args ...string) string {
 	return string(text)
 }
 
-// patience is how long a condition may take on a busy machine before the test fails.
+// patience is the time that a condition may take on a busy machine before the test fails.
 const patience = 2 * time.Minute
 
 func eventually(t *testing.T, what string, holds func() bool) {

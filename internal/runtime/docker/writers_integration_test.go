@@ -80,7 +80,7 @@ func TestSecondWriter(t *testing.T) {
 		"folder":        {"a folder is data too", spec(data + ":/x"), data},
 		"by a link":     {"it is the same folder", spec(link + ":/x"), data},
 		"around it":     {"a folder inside of another one is another one", spec(folder + ":/x"), ""},
-		"file":          {"a file is no data folder", spec(file + ":/x"), ""},
+		"file":          {"a file isn't a data folder", spec(file + ":/x"), ""},
 		"unused":        {"nobody has it", spec(run + "-unused:/x"), ""},
 		"of one's own":  {"pods of one cluster share volumes", spec(run + "-own:/x"), ""},
 		"second of two": {"each is asked for", spec(run+"-unused:/y", volume+":/x"), volume},
@@ -107,8 +107,8 @@ func TestSecondWriter(t *testing.T) {
 	}
 }
 
-// TestOnePlaceOfManyNames: a volume is the folder where the engine keeps it, a volume that binds a folder is the folder,
-// a link is what it leads to, and what another container has mounted is mounted too.
+// TestOnePlaceOfManyNames: a volume is the folder where the engine keeps it, a volume that binds a folder is the
+// folder, a link is its target, and the mounts of another container count too.
 func TestOnePlaceOfManyNames(t *testing.T) {
 	rt := newRuntime(t, "tendtest-"+random())
 	t.Cleanup(func() { _ = rt.Close() })

@@ -14,7 +14,7 @@ import (
 )
 
 // BenchmarkBoot starts a small store in its own process, and embedded etcd alone on the same data and settings: x-bare
-// is how many times as long the store takes, rss-MiB what each holds when idle.
+// is the ratio of their times, rss-MiB the memory of each when idle.
 func BenchmarkBoot(b *testing.B) {
 	dir := filepath.Join(b.TempDir(), "state")
 	s, err := etcd.Open(context.Background(), etcd.Options{DataDir: dir, Ballast: -1})

@@ -35,7 +35,7 @@ const (
 var nominal = url.URL{Scheme: "http", Host: "127.0.0.1:2380"}
 
 const (
-	// overhead is what etcd's encoding of a transaction takes besides its keys and values.
+	// overhead is the room for etcd's encoding of a transaction besides its keys and values.
 	overhead = 4 << 20
 	// quotaReserve is the difference between this store's quota and etcd's. This store's quota refuses before anything
 	// is written. etcd's alarm, which can be raised after a write when commits race, lies behind it and should not be

@@ -74,7 +74,7 @@ func mustHaveSockets(t *testing.T, dir string) {
 	t.Helper()
 	for _, socket := range []string{"client.sock", "peer.sock"} {
 		if info, err := os.Lstat(filepath.Join(dir, socket)); err != nil || info.Mode()&os.ModeSocket == 0 {
-			t.Errorf("%s is no socket: %v", socket, err)
+			t.Errorf("%s is not a socket: %v", socket, err)
 		}
 	}
 }

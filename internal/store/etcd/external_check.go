@@ -19,10 +19,10 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// refusalTime is how long etcd may take to refuse a certificate.
+// refusalTime is the time that etcd may take to refuse a certificate.
 const refusalTime = 300 * time.Millisecond
 
-// answer is what one endpoint says.
+// answer is the answer of one endpoint.
 type answer struct {
 	cluster uint64
 	err     error

@@ -78,7 +78,7 @@ func (s *calls) bounded(ctx context.Context) (context.Context, func(), error) {
 // ended returns why the store no longer serves: ErrClosed, and what made etcd give up.
 func (s *calls) ended() error { return context.Cause(s.lifetime) }
 
-// ledWait is how long a call waits for the members to elect a leader: about two elections.
+// ledWait is the time for which a call waits for the members to elect a leader: about two elections.
 const ledWait = 3 * time.Second
 
 // led waits until the members have a leader: without one nothing can be written or surely read. It returns

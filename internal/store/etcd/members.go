@@ -63,7 +63,7 @@ func (s *Store) AddMember(ctx context.Context, url string, check func([]Member) 
 	})
 }
 
-// healthWait is how long the members may take until they count as healthy: etcd asks for 5 s of a connection.
+// healthWait is the time after which the members must count as healthy: etcd asks for 5 s of a connection.
 const healthWait = 12 * time.Second
 
 // onceHealthy changes the members, and tries again for a while if they have to be healthy first. It returns store.ErrNoQuorum if

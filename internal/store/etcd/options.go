@@ -25,13 +25,13 @@ type Options struct {
 	// Quota is the size in bytes that the database is kept within, except for what is written in a tenth of a second
 	// (the interval at which etcd updates its size): commits that would outgrow it are refused. Default 2 GiB.
 	Quota int64
-	// Retention is how much history is kept for watches. Default 10 min.
+	// Retention is the time for which history is kept for watches. Default 10 min.
 	Retention time.Duration
 	// MinFree is the free disk space, in bytes, below which commits are refused. Deletions and leases pass down to an
 	// eighth of it. Default 256 MiB; negative is never.
 	MinFree int64
 	// Ballast is the size of a file an operator may remove when the disk is full, to have room to delete with. It is
-	// created at a start if four times its size and MinFree are free. Default 64 MiB; negative is none.
+	// created at a start if four times its size and MinFree are free. Default 64 MiB; negative for none.
 	Ballast int64
 	// Verbose passes etcd's own log through below warnings.
 	Verbose bool

@@ -13,10 +13,10 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// packEvery is how long a database that could not be packed much is left as it is.
+// packEvery is the time for which a database that could not be packed much is left as it is.
 const packEvery = time.Minute
 
-// perKey is what a record takes in the database besides its key and value.
+// perKey is the room of a record in the database besides its key and value.
 const perKey = 256
 
 // packing spaces out attempts to make room in the database: each stops the store for as long as the file takes to

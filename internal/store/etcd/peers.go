@@ -29,7 +29,7 @@ type Peers struct {
 const (
 	peerTickMs     = 100
 	peerElectionMs = 1000
-	// peerCatchUp is how many entries are kept for members that lag, each up to store.MaxBytes of memory.
+	// peerCatchUp is the number of entries kept for members that lag, each up to store.MaxBytes of memory.
 	peerCatchUp = 500
 )
 

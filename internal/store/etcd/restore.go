@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/recovery"
 )
 
-// RevisionRaise is how much higher the revision of a restored store is than its snapshot's: higher than any that the lost
-// store can have reached since, so that a client that knew it never takes old for new.
+// RevisionRaise is added to the snapshot's revision on a restore. The result is higher than any revision that the lost
+// store can have reached since, so a client that knew it never takes old for new.
 const RevisionRaise = 1_000_000_000
 
 // Restore makes the folder dataDir of a store with one member from a snapshot's file. The member belongs to no cluster of

@@ -17,7 +17,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// ErrSnapshot means that a file is no complete snapshot of a store.
+// ErrSnapshot means that a file isn't a complete snapshot of a store.
 var ErrSnapshot = errors.New("not a complete snapshot")
 
 // Snapshot writes the whole store, as it is at one revision, to w, followed by the sum of it. While w is slow, the

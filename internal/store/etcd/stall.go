@@ -20,7 +20,7 @@ import (
 const (
 	probeEvery = 5 * time.Second
 	stallTime  = 12 * time.Second
-	// lastWrite is how long the end waits for a write: after it, a disk that works is left alone.
+	// lastWrite is the time for which the end waits for a write: after it, a disk that works is left alone.
 	lastWrite = time.Second
 )
 

@@ -28,7 +28,7 @@ func (s *Store) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 func (s *Store) holdsLocked(txn store.Txn) error {
 	tree := s.newestLocked().tree
 	for _, c := range txn.If {
-		// An absent key reads as revision 0, which is how Condition expresses absence.
+		// An absent key reads as revision 0, as Condition expresses absence.
 		if have, _ := tree.Get(store.Entry{Key: c.Key}); have.Modified != c.Modified {
 			return &store.ConflictError{Key: c.Key, Want: c.Modified, Have: have.Modified}
 		}

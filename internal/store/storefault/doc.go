@@ -3,8 +3,8 @@
 //
 // A test decides the fate of each commit: Answered passes it through; Lost never applies it; Unanswered applies it at
 // once and loses the answer; Late applies it after a number of further commits or after a time, if its preconditions
-// hold then, whatever its writer decided meanwhile. Reads pass through and show nothing that is still queued, which is
-// what makes a late commit dangerous.
+// hold then, whatever its writer decided meanwhile. Reads pass through and show nothing that is still queued, which
+// makes a late commit dangerous.
 //
 //	s := storefault.New(memory.New(), func(txn store.Txn) storefault.Fate {
 //		if txn.Site == "deployment.create" {

@@ -53,7 +53,7 @@ type Store struct {
 	applied, refused []string
 }
 
-// pending is a late commit. after is how many commits it still waits for; 0 waits for a timer or Flush.
+// pending is a late commit. after is the number of commits it still waits for; 0 waits for a timer or Flush.
 type pending struct {
 	txn   store.Txn
 	after int

@@ -23,7 +23,7 @@ var closeChecks = map[string]check{
 	"watches end":                     closeEndsWatches,
 	"an ended context is its error":   contextEnded,
 	"a cut commit says what it knows": cutCommit,
-	"closing twice is no fault":       closeTwice,
+	"closing twice is allowed":        closeTwice,
 	"nothing can be written any more": closedWritesNothing,
 }
 

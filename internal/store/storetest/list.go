@@ -16,7 +16,7 @@ var listChecks = map[string]check{
 	"a compacted revision is refused":             listCompacted,
 	"a revision to come is refused":               listFuture,
 	"an empty prefix reads everything":            listEverything,
-	"compacting twice is no fault, ahead is one":  compactBounds,
+	"compacting twice is allowed, ahead is not":   compactBounds,
 	"a page that ends with the last key is whole": lastPage,
 }
 

@@ -13,7 +13,7 @@ import (
 // Open opens an empty store. The suite closes it; a backend that needs more clean-up registers it with t.Cleanup.
 type Open func(t *testing.T) store.Store
 
-// patience is how long the suite waits for an event before it fails.
+// patience is the time for which the suite waits for an event before it fails.
 const patience = time.Minute
 
 // Run checks a backend against the contract, or against the groups of it that are named.

@@ -2,7 +2,8 @@ package view
 
 import "sort"
 
-// commit is what one revision changed. Its slice is shared by the history and every watch, and never written again.
+// commit holds the changes of one revision. Its slice is shared by the history and every watch, and never written
+// again.
 type commit struct {
 	revision int64
 	changes  []Change
@@ -10,7 +11,7 @@ type commit struct {
 
 // history keeps the newest changes for watches that begin in the past.
 type history struct {
-	// limit is how many changes are kept, counted over all commits.
+	// limit is the number of changes kept, counted over all commits.
 	limit   int
 	commits []commit
 	changes int

@@ -30,7 +30,7 @@ func TestSnapshotReadsRecords(t *testing.T) {
 		t.Errorf("get (-want +got):\n%s", diff)
 	}
 	if _, ok := snapshot.Get("/b"); ok {
-		t.Error("a prefix is no record")
+		t.Error("a prefix counted as a record")
 	}
 	var keys []string
 	for r := range snapshot.Prefix("/b/") {

@@ -26,9 +26,9 @@ type Options struct {
 	Indexes []Index
 	// Aside are the readers of prefixes that are kept out of the view.
 	Aside []Aside
-	// PageSize is how many entries a listing requests at a time; default 1000.
+	// PageSize is the number of entries that a listing requests at a time; default 1000.
 	PageSize int
-	// History is how many changes are kept for watches that begin in the past; default 10000.
+	// History is the number of changes kept for watches that begin in the past; default 10000.
 	History int
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
@@ -118,8 +118,8 @@ func (v *View) Snapshot() *Snapshot { return v.current.Load() }
 func (v *View) Revision() int64 { return v.Snapshot().Revision() }
 
 // OnChange calls fn for every change from now on, in commit order, from the feeding goroutine, after the snapshot with
-// the change is published; fn must not block. What the first listing finds is no change. After remove, a call that is
-// under way may still finish.
+// the change is published; fn must not block. The first listing makes no changes. After remove, a call that is under
+// way may still finish.
 func (v *View) OnChange(fn func(Change)) (remove func()) {
 	l := &listener{fn}
 	v.mu.Lock()

@@ -16,7 +16,7 @@ type WatchOptions struct {
 	// Match selects the changes; nil takes all. The feeding goroutine calls it, and the watch's own for changes in the
 	// past: it must be quick and pure. One that panics ends the watch with ErrGone.
 	Match func(Change) bool
-	// Buffer is how many commits may wait for the reader before the watch ends with ErrGone; default 1024.
+	// Buffer is the number of commits that may wait for the reader before the watch ends with ErrGone; default 1024.
 	Buffer int
 }
 
@@ -27,7 +27,8 @@ type Watch struct {
 	changes chan []Change
 	// wake holds a token when there is something new in pending or over.
 	wake chan struct{}
-	// backlog is what happened before the watch was made; it is in the history, so it doesn't count against Buffer.
+	// backlog holds the commits from before the watch was made; it is in the history, so it doesn't count against
+	// Buffer.
 	backlog []commit
 	err     error
 

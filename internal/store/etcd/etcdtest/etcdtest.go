@@ -21,7 +21,7 @@ import (
 
 // Options are the options of a cluster. The zero value is one member with TLS and the limits that Tend needs.
 type Options struct {
-	// Members is how many there are. Default 1.
+	// Members is the number of members. Default 1.
 	Members int
 	// TxnOps bounds the operations of a transaction. Default 10,000.
 	TxnOps uint
