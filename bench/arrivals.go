@@ -12,11 +12,12 @@ import (
 	"time"
 )
 
-// atOnce is how many requests of one kind of arrivals are under way at most; more are made later.
+// atOnce is the most requests of one kind of arrivals that are under way; more are made later.
 const atOnce = 2000
 
-// arrivals are requests on new connections to one address, each made when it is due, whether those before were answered or
-// not. What one takes is counted from the moment it is really made: bench's own lateness is none of the address's.
+// arrivals are requests on new connections to one address, each made when it is due, whether those before were answered
+// or not. What one takes is counted from the moment it is really made: bench's own lateness doesn't count against the
+// address.
 type arrivals struct {
 	name, address string
 	perSecond     int

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// idleFor is how long an idle server's use is watched, restFor how long it rests before.
+	// idleFor is the time for which an idle server's use is watched, restFor that for which it rests before.
 	idleFor = 20 * time.Second
 	restFor = 3 * time.Second
 )
 
-// idle is what a server takes that has nothing to do: memory after its start, then memory and processor over 20
+// idle holds what a server takes that has nothing to do: memory after its start, then memory and processor over 20
 // containers, which it compares with the engine's list every 10 s.
 func idle(ctx context.Context, l *harness) error {
 	fresh, err := startServer(ctx, l.tend, filepath.Join(l.dir, "idle"), "--network", l.network)

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/core/rollout"
 )
 
-// planFor is how long decisions are repeated.
+// planFor is the time for which decisions are repeated.
 const planFor = 300 * time.Millisecond
 
 // plans is one decision over 10, 1,000 and 10,000 slots, half of them outdated: the planner's most work.

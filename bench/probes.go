@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	// probesFor is how long attempts are counted: two periods. Before them passes one in which the first attempts, all at
-	// once, and the second ones, each at its probe's place, are made.
+	// probesFor is the time for which attempts are counted: two periods. Before them passes one in which the first
+	// attempts, all at once, and the second ones, each at its probe's place, are made.
 	probesFor  = 2 * probe.DefaultPeriod
 	probesWarm = probe.DefaultPeriod + time.Second
 	// probesSlot is the time within which attempts count as made at once.
 	probesSlot = 10 * time.Millisecond
 )
 
-// probes is what asking a thousand containers costs this process, their probes as declared by default: with an answer
-// at hand (the scheduling alone), and over HTTP to a real container. And how many are asked at once, against none more
-// than the others.
+// probes measures the cost to this process of asking a thousand containers, their probes as declared by default: with
+// an answer at hand (the scheduling alone), and over HTTP to a real container. It also counts how many are asked at
+// once.
 func probes(n int) func(context.Context, *harness) error {
 	return func(ctx context.Context, l *harness) error {
 		d := l.deployment(1)
@@ -57,7 +57,7 @@ func probes(n int) func(context.Context, *harness) error {
 	}
 }
 
-// asked is what came of asking for probesFor.
+// asked is the result of asking for probesFor.
 type asked struct {
 	cores float64 // processor time by time
 	rate  float64 // attempts a second

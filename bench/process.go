@@ -11,7 +11,7 @@ import (
 // ticksPerSecond is the kernel's USER_HZ, the same on every Linux.
 const ticksPerSecond = 100
 
-// residentMB is what a process holds in memory, of which shared says how much are pages of its files.
+// residentMB is the memory that a process holds, of which shared are pages of its files.
 func residentMB(pid int) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -31,7 +31,7 @@ func parseResident(status string) (float64, error) {
 	return 0, fmt.Errorf("the kernel reports no VmRSS")
 }
 
-// processorTimeOf is what a process has used so far.
+// processorTimeOf returns the time that a process has used so far.
 func processorTimeOf(pid int) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -44,7 +44,7 @@ func processorTimeOf(pid int) (time.Duration, error) {
 func parseProcessorTimeOf(stat string) (time.Duration, error) {
 	fields := strings.Fields(stat[strings.LastIndex(stat, ")")+1:])
 	if len(fields) < 13 {
-		return 0, fmt.Errorf("%q is no line of /proc/<pid>/stat", stat)
+		return 0, fmt.Errorf("%q is not a line of /proc/<pid>/stat", stat)
 	}
 	var ticks int64
 	for _, field := range fields[11:13] {

@@ -23,7 +23,7 @@ type server struct {
 	boot time.Duration
 }
 
-// readyWithin bounds a start, readyPoll is how often it is asked.
+// readyWithin bounds a start, readyPoll is the time between two questions.
 const (
 	readyWithin = 30 * time.Second
 	readyPoll   = time.Millisecond

@@ -9,7 +9,7 @@ import (
 	engine "github.com/moby/moby/client"
 )
 
-// servicePoll is how often Swarm is asked for its tasks; it has no stream for them.
+// servicePoll is the time between two questions to Swarm about its tasks; it has no stream for them.
 const servicePoll = 15 * time.Millisecond
 
 // service is one of Swarm's.

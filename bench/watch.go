@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// watchPuts is how many writes each store gets.
+// watchPuts is the number of writes that each store gets.
 const watchPuts = 400
 
 // watches is a write → the start of the reconcile it causes, through view and queue, against the same write → its event

@@ -45,7 +45,8 @@ var bans = []ban{
 	{"log", nil, false, "logs are structured: log/slog with stable keys"},
 }
 
-// impure is what core must not import: a decision that reads a clock, the disk or chance can't be tested by its values.
+// impure lists what core must not import: a decision that reads a clock, the disk or chance can't be tested by its
+// values.
 var impure = []string{
 	"context", "crypto/rand", "log", "log/slog", "math/rand", "net/http", "net/rpc", "os", "runtime", "sync", "syscall",
 }

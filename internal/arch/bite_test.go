@@ -66,7 +66,7 @@ func TestEveryCheckBites(t *testing.T) {
 			"internal/core/a.go imports context"},
 		"Core clock": {"no clock in core", func(s []*source) []string { return impurities(s, "internal/core") },
 			map[string]string{"internal/core/a.go": "package core; import \"time\"\nvar a = time.Second\nvar b = time.Now"}, "a.go:3 uses time.Now"},
-		"Core net": {"parsing is no I/O, dialling is", func(s []*source) []string { return impurities(s, "internal/core") },
+		"Core net": {"parsing isn't I/O, dialling is", func(s []*source) []string { return impurities(s, "internal/core") },
 			map[string]string{"internal/core/a.go": "package core; import \"net\"\nvar a = net.ParseMAC\nvar b = net.Dial"}, "a.go:3 uses net.Dial"},
 		"Testing": {"only …test packages", testingOutside,
 			map[string]string{
@@ -105,7 +105,7 @@ func TestEveryCheckBites(t *testing.T) {
 			map[string]string{"api/a.go": "package api\nfunc a() {" + strings.Repeat("\n", 61) + "}"}, "api/a.go:2 a has 62 lines"},
 		"Stale allowance": {"the list shrinks by itself", func(s []*source) []string { return tooLong(s, map[string]string{"api/a.go": "old"}) },
 			map[string]string{"api/a.go": "package api"}, "take it off the list"},
-		"Vague": {"utils is no noun", vagueFolders, map[string]string{"internal/utils/a.go": `package utils`}, "internal/utils/a.go"},
+		"Vague": {"utils isn't a noun", vagueFolders, map[string]string{"internal/utils/a.go": `package utils`}, "internal/utils/a.go"},
 		"Unfinished": {"nothing is put off", unfinished,
 			map[string]string{"api/a.go": "package api\n// TO" + "DO: more\n// mastodon"}, "api/a.go:2 says"},
 		"No comment": {"every package has one", undocumented,

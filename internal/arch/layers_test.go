@@ -37,7 +37,7 @@ var layers = []layer{
 	{"internal/backup/restore", []string{"api", "internal/backup", "internal/records", "internal/retention", "internal/secret", "internal/store"},
 		"a root is made from a file, without a server"},
 	{"internal/verbs", []string{"api", "internal/core", "internal/imageask", "internal/records", "internal/ownership", "internal/store", "internal/secret", "internal/tracing"},
-		"the verbs write what is desired; that anything runs is none of their business"},
+		"the verbs write what is desired; running it isn't their concern"},
 	{"internal/eventlog", []string{"api", "internal/core", "internal/records", "internal/store"}, "events in the store: written beside what they are of, and read; what is sent anywhere is others' affair"},
 	{"internal/engine", []string{"internal/store"}, "when a key is reconciled, never what is done about it"},
 	{"internal/watcher", []string{"internal/core"}, "it polls what it is given and says what changed; what is listed, and what follows, is its user's concern"},
@@ -173,7 +173,7 @@ func wrongImports(all []*source, table []layer) []string {
 }
 
 // allowed: a permission covers what is below its folder, but not a layer of its own that lies there: who may import
-// nodeapi has no nodeapi/local by that. A folder that is no layer (internal) covers all.
+// nodeapi has no nodeapi/local by that. A folder that isn't a layer (internal) covers all.
 func allowed(imported string, rule layer, table []layer) bool {
 	target, _ := layerOf(imported, table)
 	if within(imported, rule.folder) && target.folder == rule.folder {

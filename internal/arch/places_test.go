@@ -13,7 +13,7 @@ import (
 // TestCommentsNameFoldersThatExist: a comment that points to another package is followed by whoever reads it.
 func TestCommentsNameFoldersThatExist(t *testing.T) {
 	report(t, missingPlaces(sources(t), func(name string) bool {
-		_, err := os.Stat(filepath.Join(root, name)) // a module of its own, or what is no Go
+		_, err := os.Stat(filepath.Join(root, name)) // a module of its own, or not Go
 		return err == nil
 	}))
 }

@@ -62,7 +62,7 @@ func vagueFolders(all []*source) []string {
 	var faults []string
 	for _, s := range all {
 		if slices.Contains(vague, path.Base(s.folder())) {
-			faults = append(faults, fmt.Sprintf("%s: a folder is a noun of the domain, and %s is none", s.name, path.Base(s.folder())))
+			faults = append(faults, fmt.Sprintf("%s: a folder is a noun of the domain, and %s is not", s.name, path.Base(s.folder())))
 		}
 	}
 	return faults

@@ -73,7 +73,7 @@ func parse(name string, text []byte) (*source, error) {
 	return s, nil
 }
 
-// importName is what a package goes by in a file: a guess from its path where it isn't renamed, good enough for the
+// importName returns the name of a package in a file: a guess from its path where it isn't renamed, good enough for the
 // standard library. Blank and dot imports keep their path.
 func importName(spec *ast.ImportSpec, imported string) string {
 	switch {

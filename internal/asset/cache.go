@@ -19,7 +19,7 @@ import (
 // bytes themselves are blobs.
 type cache struct{ folder string }
 
-// remembered is what is known of a URL.
+// remembered holds what is known of a URL.
 type remembered struct {
 	// URL is the URL, behind "confined " if only confined fetches know it.
 	URL          string    `json:"url"`

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// grace is how long an unreferenced blob is kept: an upload precedes the apply that refers to it.
+	// grace is the time for which an unreferenced blob is kept: an upload precedes the apply that refers to it.
 	grace = time.Hour
 	// collectEvery is the interval between two collections.
 	collectEvery = time.Hour

@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// Contents is what a snapshot of the store holds. It is a records.Reader without indexes.
+// Contents holds the records of a snapshot of the store. It is a records.Reader without indexes.
 type Contents struct {
 	revision int64
 	records  map[string]view.Record

@@ -3,8 +3,8 @@ package backup
 import "errors"
 
 var (
-	// ErrNoBackup: the stream is no backup of Tend's.
-	ErrNoBackup = errors.New("this is no backup of Tend's")
+	// ErrNoBackup: the stream isn't a backup of Tend's.
+	ErrNoBackup = errors.New("this is not a backup of Tend's")
 	// ErrDamaged: bytes of the backup were changed, or its end is missing.
 	ErrDamaged = errors.New("the backup is damaged or cut off")
 	// ErrVersion: a newer Tend wrote it.

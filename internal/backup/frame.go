@@ -18,7 +18,7 @@ const (
 	trailerLen = 8 + sha256.Size
 )
 
-// zstdMagic is what every backup that is not encrypted begins with.
+// zstdMagic begins every backup that is not encrypted.
 var zstdMagic = []byte{0x28, 0xB5, 0x2F, 0xFD}
 
 // framed writes bytes and, at the end, their sum.

@@ -25,7 +25,7 @@ const (
 // a node, which its containers are tied to.
 var RootFiles = []string{"secret.key", "token", "node", "server", "runtime"}
 
-// partName is what a part may be called. Nothing else is read: a name can't lead out of a folder.
+// partName matches the names that a part may have. Nothing else is read: a name can't lead out of a folder.
 var partName = regexp.MustCompile(`^(state/snapshot\.db|root/[a-z]+(\.[a-z]+)?|blobs/sha256/[0-9a-f]{64})$`)
 
 // Header says what a backup is of. It comes first.

@@ -95,7 +95,7 @@ func (r *reader) next() (*tar.Header, error) {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, unexpected(err))
 	}
 	if entry.Typeflag != tar.TypeReg {
-		return nil, fmt.Errorf("%w: %.80q is no file", ErrDamaged, entry.Name)
+		return nil, fmt.Errorf("%w: %.80q is not a file", ErrDamaged, entry.Name)
 	}
 	return entry, nil
 }
@@ -162,7 +162,7 @@ func (s *summed) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unexpected is what the end of the stream means before the manifest.
+// unexpected returns the error of a stream that ends before the manifest.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -15,7 +15,7 @@ import (
 const (
 	// MaxBytes bounds one blob.
 	MaxBytes = 512 << 20
-	// DefaultMinFree is how much disk space Put leaves free: the store beside the blobs needs space to write.
+	// DefaultMinFree is the disk space that Put leaves free: the store beside the blobs needs space to write.
 	DefaultMinFree = 256 << 20
 )
 
@@ -25,7 +25,7 @@ type Options struct {
 	Root string
 	// Ledger records which blobs belong to this cluster; default: none do.
 	Ledger *retention.Ledger
-	// MinFree is how many bytes of the disk stay free; default DefaultMinFree, negative none.
+	// MinFree is the number of bytes of the disk that stay free; default DefaultMinFree, negative none.
 	MinFree int64
 }
 

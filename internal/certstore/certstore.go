@@ -22,7 +22,8 @@ const (
 	locksPrefix = "/certs/locks/"
 )
 
-// lockLife is how long a lock outlives a server that died with it; a live server renews it three times in that period.
+// lockLife is the time for which a lock outlives a server that died with it; a live server renews it three times in
+// that period.
 const lockLife = 15 * time.Second
 
 // Sealer encrypts what must not be in the store in plain text.
@@ -100,7 +101,7 @@ func (s *Storage) read(ctx context.Context, key string) (file, error) {
 	return found, nil
 }
 
-// deletedAtOnce is how many keys one commit deletes, because a store limits the size of a commit.
+// deletedAtOnce is the number of keys that one commit deletes, because a store limits the size of a commit.
 const deletedAtOnce = 1000
 
 // Delete implements certmagic.Storage: it deletes a key with all keys below it, however many there are.

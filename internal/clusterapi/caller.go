@@ -133,7 +133,7 @@ func (h *Handler) change(ctx context.Context, s records.Snapshot, decide func(re
 	return s, &failure{http.StatusServiceUnavailable, "Busy", "others keep changing the same; send it again", time.Second}
 }
 
-// touch records that a cluster was heard of, if that is worth a write. That it can't be written is no reason to refuse a request.
+// touch records that a cluster was heard of, if that is worth a write. A failed write doesn't refuse the request.
 func (h *Handler) touch(r *http.Request, by *caller, s records.Snapshot, conditions []pull.Condition) {
 	_, err := h.change(r.Context(), s, func(s records.Snapshot) (*records.Txn, error) {
 		return h.heard(s, records.NewTxn("cluster.contact"), by, r.UserAgent(), conditions), nil

@@ -103,7 +103,7 @@ func instance(name string, generation int64) api.Object {
 		Spec: []byte(`{"cluster":"east","appRef":{"catalogId":"x"},"chart":{"sourceType":"oci","url":"oci://r/c","name":"x","version":"1.0.0"},"release":{"name":"x"},"values":{"source":"inline","inline":{}}}`)}
 }
 
-// answer is what came back.
+// answer is the answer that came back.
 type answer struct {
 	status int
 	header http.Header

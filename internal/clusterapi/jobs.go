@@ -22,7 +22,7 @@ const (
 	maxDelivered = 500
 	maxJobBytes  = 4 << 20
 	maxWaiting   = 4
-	// lookEvery is how often a request that waits looks for jobs without a change.
+	// lookEvery is the time after which a waiting request looks for jobs even without a change.
 	lookEvery = time.Minute
 )
 
@@ -99,7 +99,7 @@ func waitOf(r *http.Request) (time.Duration, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return 0, invalid("InvalidWait", "wait=%.20q is no number of seconds", text)
+		return 0, invalid("InvalidWait", "wait=%.20q is not a number of seconds", text)
 	}
 	return min(time.Duration(n)*time.Second, pull.MaxWait), nil
 }

@@ -2,8 +2,9 @@
 //
 // A listener with all its connections in use accepts no more until one closes; clients wait in the kernel's queue. One
 // address holds at most as many connections as are still free, so a single client gets half of a listener, and there is
-// always room for the next one. Beyond that, the oldest connection of the address that has sent no request yet makes way for
-// the next one, or that is closed at once. An IPv6 client counts by its /64 network, which is what one host is usually given.
+// always room for the next one. Beyond that, the oldest connection of the address that has sent no request yet makes
+// way for the next one, or that is closed at once. An IPv6 client counts by its /64 network, since one host usually
+// gets one.
 //
 // The package knows only connections. Their protocol, and which of them are idle, is the caller's concern:
 //

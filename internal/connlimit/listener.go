@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// retryTime is how often a full listener asks again to close idle connections.
+// retryTime is the time after which a full listener asks again to close idle connections.
 const retryTime = time.Second
 
-// warnEvery is how often a listener logs that it is full, or that an address has its share.
+// warnEvery is the time between two warnings that a listener is full, or that an address has its share.
 const warnEvery = time.Minute
 
 // Options bound a Listener. All fields but Total have a usable zero value.

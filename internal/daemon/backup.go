@@ -25,7 +25,7 @@ type snapshotter interface {
 	SizeBytes() int64
 }
 
-// backups is what the server has of backups.
+// backups holds the server's parts for backups.
 type backups struct {
 	// taking is held while a backup is written.
 	taking  sync.Mutex

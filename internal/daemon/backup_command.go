@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/backup"
 )
 
-// commandWait is how long a command may take to end once it has the whole backup: it may still upload it.
+// commandWait is the time in which a command must end once it has the whole backup: it may still upload it.
 const commandWait = 6 * time.Hour
 
 // commandBackup gives a backup to a command's standard input. A backup that fails half-way kills the command, so that it
@@ -65,7 +65,7 @@ type lastLines struct {
 	text string
 }
 
-// lastBytes is how much of a command's output is kept.
+// lastBytes is the size of a command's output that is kept.
 const lastBytes = 2000
 
 func (l *lastLines) Write(p []byte) (int, error) {

@@ -12,14 +12,14 @@ import (
 	"tend.dev/tend/internal/secret"
 )
 
-// BackupOptions say which backups a server takes by itself. The zero value is none.
+// BackupOptions say which backups a server takes by itself. The zero value means none.
 type BackupOptions struct {
-	// Schedule is a cron expression in UTC; empty is none.
+	// Schedule is a cron expression in UTC; empty for none.
 	Schedule string
 	// To is the folder they are written to, or Command the shell command that reads each from its standard input.
 	To      string
 	Command string
-	// Keep is how many files of this cluster stay in To. Default 7.
+	// Keep is the number of files of this cluster that stay in To. Default 7.
 	Keep int
 	// Recipients can open them; Unencrypted leaves them open to all who can read them.
 	Recipients  secret.Recipients

@@ -25,7 +25,7 @@ type worker struct {
 	agent  sync.WaitGroup
 }
 
-// join starts the agent. Its token counts only where the machine is no node.
+// join starts the agent. Its token counts only if the machine isn't a node.
 func (w *worker) join() {
 	w.r.t.Helper()
 	token, err := w.r.client.JoinToken(w.r.t.Context(), api.JoinTokenRequest{Node: "worker"})

@@ -24,7 +24,7 @@ import (
 //
 //	go test ./internal/daemon -run TestARootOfAnEarlierVersion -record NAME
 //
-// A root that exists is never written again: it is what that version wrote.
+// A root that exists is never written again: that version wrote it.
 var record = flag.String("record", "", "name of the version whose root is recorded")
 
 const rootsFolder = "testdata/roots"
@@ -35,7 +35,7 @@ const (
 	recordedObjects    = "recorded-objects.json"
 )
 
-// recorded is what a version's own server said just before it was stopped.
+// recorded holds the answers of a version's own server just before it was stopped.
 type recorded struct {
 	Objects  []api.Object
 	Releases map[string]int // by kind/scope/name

@@ -16,8 +16,8 @@ import (
 	"tend.dev/tend/internal/eventlog"
 )
 
-// TestEventsAreFollowedOverRestarts follows the log of a server on a real etcd, which is stopped and started again while
-// people write: the follower gets every write that was answered, once and in order, and what it got is what the log has.
+// TestEventsAreFollowedOverRestarts follows the log of a server on a real etcd, which is stopped and started again
+// while people write: the follower gets every write that was answered, once and in order, as the log has them.
 func TestEventsAreFollowedOverRestarts(t *testing.T) {
 	m := newMachine(t)
 	onEtcd := func(o *Options) { o.Store = nil }

@@ -42,7 +42,7 @@ func BenchmarkFleet(b *testing.B) {
 	}
 }
 
-// rest is how long a fleet at rest is measured, after as long a time for the last reports and reconciles.
+// rest is the time for which a fleet at rest is measured, after as long a time for the last reports and reconciles.
 const rest = 20 * time.Second
 
 func measureFleet(b *testing.B, f fleet, name string, pods int) {

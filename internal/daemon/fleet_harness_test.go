@@ -25,10 +25,10 @@ import (
 	"tend.dev/tend/internal/runtime/hollow"
 )
 
-// replicasEach is how many pods each deployment of a fleet has.
+// replicasEach is the number of pods of each deployment of a fleet.
 const replicasEach = 100
 
-// objectsEach is how many deployments one file declares.
+// objectsEach is the number of deployments in one file.
 const objectsEach = 10
 
 // fleet is a server with nodes that have no containers.

@@ -38,7 +38,7 @@ type gate struct {
 const (
 	nodeHeaderTime = 10 * time.Second
 	maxNodeConns   = 4096
-	// unreadBody is what a connection takes of bodies that nobody reads yet.
+	// unreadBody bounds what a connection takes of bodies that nobody reads yet.
 	unreadBody = 128 << 10
 )
 

@@ -77,7 +77,7 @@ func TestEveryPathHasItsRow(t *testing.T) {
 // caller is someone who connects to the listener for nodes.
 type caller struct {
 	name string
-	// certificate is what it shows; none if it is empty.
+	// certificate is the one it shows; none if it is empty.
 	certificate tls.Certificate
 	// allowed are the paths that are for it.
 	allowed []string

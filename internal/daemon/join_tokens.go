@@ -18,7 +18,7 @@ import (
 	"tend.dev/tend/internal/store/etcd"
 )
 
-// keepTokens is how long a token that has expired stays listed.
+// keepTokens is the time for which an expired token stays listed.
 const keepTokens = 24 * time.Hour
 
 // joinToken makes a token for machines that join as nodes, or as servers, and returns where they connect.
@@ -85,8 +85,8 @@ func (d *daemon) revokeToken(ctx context.Context, id string) error {
 	return d.view.WaitFor(ctx, revision)
 }
 
-// mostTries is how often a join is decided again because one at another server used the same token, or name, at that moment. Those
-// at this server wait for each other.
+// mostTries is the number of times that a join is decided again because one at another server used the same token, or
+// name, at that moment. Those at this server wait for each other.
 const mostTries = 10
 
 // enter records that a machine is the one of its name from now on, and a use of its token: the machine that had the name before is
@@ -99,7 +99,7 @@ func (d *daemon) enter(ctx context.Context, a join.Applicant) (machine authority
 	return machine, err
 }
 
-// inTurn has machines join one after the other. One whose token is none waits for nobody, and nobody for it.
+// inTurn has machines join one after the other. A machine with an invalid token waits for nobody, and nobody for it.
 func (d *daemon) inTurn(ctx context.Context, a join.Applicant, enter func() error) error {
 	token, err := readStored[records.JoinToken](ctx, d.store, records.JoinTokenKey(a.Secret.ID))
 	if err != nil {
@@ -122,7 +122,7 @@ func (d *daemon) inTurn(ctx context.Context, a join.Applicant, enter func() erro
 	return busy(a.Name)
 }
 
-// ofToken is what is known of a token alone.
+// ofToken holds what is known of a token alone.
 func ofToken(token records.Read[records.JoinToken]) (is join.Standing) {
 	if token.Exists() {
 		is.Token, is.Hash = &token.Value.JoinTokenInfo, token.Value.Hash
@@ -158,7 +158,7 @@ func (d *daemon) enterOnce(ctx context.Context, a join.Applicant) (authority.Mac
 	return machine, d.record(ctx, txn)
 }
 
-// standing is what the store knows of a token and of a node's name.
+// standing holds what the store knows of a token and of a node's name.
 func (d *daemon) standing(ctx context.Context, token records.Read[records.JoinToken], member records.Read[records.Member], node string,
 ) (join.Standing, error) {
 	facts, err := readStored[api.NodeStatus](ctx, d.store, records.NodeKey(node))

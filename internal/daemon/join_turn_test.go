@@ -14,7 +14,8 @@ import (
 	"tend.dev/tend/internal/store/memory"
 )
 
-// TestWrongTokensWaitForNobody: while a machine joins, a token that is none is refused at once, and a machine that waits may go.
+// TestWrongTokensWaitForNobody: while a machine joins, an invalid token is refused at once, and a machine that waits
+// may go.
 func TestWrongTokensWaitForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &daemon{Options: Options{Options: host.Options{Now: time.Now}}, store: memory.New(), joining: make(chan struct{}, 1)}

@@ -90,7 +90,7 @@ func echo(address string, who *join.Server) (stop func(), err error) {
 	return func() { _ = listener.Close() }, nil
 }
 
-// voteTime is how long a server that joins waits for its vote.
+// voteTime is the time for which a joining server waits for its vote.
 const voteTime = 5 * time.Minute
 
 // awaitVote waits until the other servers give this one a vote. It says to them that it could open all that it needs, and so will stay.

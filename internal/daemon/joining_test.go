@@ -46,7 +46,7 @@ func TestAJoinThatFailsLeavesNothing(t *testing.T) {
 		{"another program answers there", "is not the server that joins", func(o *Options) { o.PeerAddress = strings.TrimPrefix(token.Address, "https://") }},
 		{"its address is taken on its machine", "choose another --peer-listen", func(o *Options) { o.PeerListen = taken.Addr().String() }},
 		{"a listener of its own is taken, which shows after its store has caught up", "address already in use", func(o *Options) { o.HTTP = taken.Addr().String() }},
-		{"its token is none", "or was revoked", func(o *Options) { o.Token = token.Token[:len(token.Token)-4] + "AAAA" }},
+		{"its token is invalid", "or was revoked", func(o *Options) { o.Token = token.Token[:len(token.Token)-4] + "AAAA" }},
 	} {
 		w.machines["b"] = newMachine(t)
 		if err := w.joinsWith(token, test.edit); err == nil || !strings.Contains(err.Error(), test.says) {

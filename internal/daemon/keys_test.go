@@ -107,7 +107,7 @@ func (had thief) reads(entries map[string]store.Entry) (sealed int, open []strin
 	return sealed, open
 }
 
-// authorityOfNodes is what the thief reads of it.
+// authorityOfNodes is the part that the thief reads.
 func (had thief) authorityOfNodes(entries map[string]store.Entry) *authority.Authority {
 	had.t.Helper()
 	opened, err := secret.Unseal(bytes.NewReader(entries[records.AuthorityKey].Value), had.keys)

@@ -30,7 +30,7 @@ type Options struct {
 	PluginTimeout time.Duration
 	// Manifests is a folder whose manifests are kept applied while this server has the controllers. Default: there is none.
 	Manifests string
-	// HTTP is the TCP listener. Default 127.0.0.1:8686; "off" is none. It must be a loopback address.
+	// HTTP is the TCP listener. Default 127.0.0.1:8686; "off" for none. It must be a loopback address.
 	HTTP string
 	// Listen is the TCP address where people on other machines reach the API, with TLS, as in :8685. Default: there is none.
 	Listen string

@@ -20,7 +20,8 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// behindTime is how long a node that comes from another server, or has just started, waits until this one has seen what others had.
+// behindTime is the time for which a node that comes from another server, or has just started, waits until this one has
+// seen what others had.
 const behindTime = 5 * time.Second
 
 // current returns an error if this server may not show all that was written up to a revision: a node that follows it would take

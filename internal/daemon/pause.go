@@ -43,8 +43,8 @@ func (p pausable) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	return 0, fmt.Errorf("%w: %s", store.ErrPaused, pause.Value.Reason)
 }
 
-// standstill is what this server knows of the cluster's pause. It keeps the server's parts from working meanwhile; commits
-// are refused by the store. Create it with newStandstill.
+// standstill holds what this server knows of the cluster's pause. It keeps the server's parts from working meanwhile;
+// commits are refused by the store. Create it with newStandstill.
 type standstill struct {
 	mu     sync.Mutex
 	reason string

@@ -38,7 +38,7 @@ func (c *createdSpecs) take() []runtime.ContainerSpec {
 	return out
 }
 
-// generation is what one version of a manifest passes to its containers.
+// generation holds what one version of a manifest passes to its containers.
 type generation struct {
 	image   string
 	command string

@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/server"
 )
 
-// remoteListener is the listener of the API for people on other machines. The zero value is none.
+// remoteListener is the listener of the API for people on other machines. The zero value doesn't listen.
 type remoteListener struct {
 	url string
 	// authority is the cluster's own, if it issues the certificate.

@@ -8,9 +8,9 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// finding is what a server finds of the cluster's past when it starts, before it writes anything.
+// finding holds what a server finds of the cluster's past when it starts, before it writes anything.
 type finding struct {
-	// known is what its root remembers.
+	// known holds what its root remembers.
 	known progress
 	// revision is the store's.
 	revision int64

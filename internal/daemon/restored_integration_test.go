@@ -40,7 +40,7 @@ func TestRestoredEtcd(t *testing.T) {
 	_ = s.server.Process.Kill()
 	<-s.ended
 	s.start()
-	s.until("a killed server is no restored one", func(ctx context.Context) bool {
+	s.until("a killed server doesn't count as restored", func(ctx context.Context) bool {
 		return slices.Equal(s.lives(ctx), []string{"v2", "v2", "v2"})
 	})
 	s.terminate()

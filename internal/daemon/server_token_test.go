@@ -38,7 +38,7 @@ func TestAServersTokenIsSpent(t *testing.T) {
 	if _, err := a.client.RemoveServer(t.Context(), "b"); err != nil {
 		t.Fatal(err)
 	}
-	a.untilWithin(patience, "b is no server any more", func() bool {
+	a.untilWithin(patience, "b is no longer a server", func() bool {
 		servers, err := a.client.Servers(t.Context())
 		return err == nil && len(servers.Items) == 1
 	})

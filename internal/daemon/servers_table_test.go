@@ -157,7 +157,7 @@ func (w *membersWorld) look(times int) {
 	}
 }
 
-// listed is how `tend servers` calls the server that commands are about.
+// listed is the name in `tend servers` of the server that commands are about.
 func (w *membersWorld) listed() string {
 	for _, m := range w.a.etcd.Members() {
 		if m.URL == w.address {

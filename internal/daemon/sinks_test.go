@@ -59,7 +59,7 @@ func (c *collector) take(w http.ResponseWriter, r *http.Request) {
 	}
 	var e event.Event
 	if err := json.Unmarshal(body, &e); err != nil || e.Validate() != nil || r.Header.Get("Content-Type") != "application/cloudevents+json" {
-		c.t.Errorf("%s is no CloudEvent: %v, %v", body, err, e.Validate())
+		c.t.Errorf("%s is not a CloudEvent: %v, %v", body, err, e.Validate())
 	}
 	id := r.Header.Get("Webhook-Id")
 	if was, ok := c.ids[e.ID()]; ok && was != id {

@@ -95,7 +95,7 @@ func (s *composeShop) write(web string) {
 	}
 }
 
-// name is what Compose calls the container of a service.
+// name returns Compose's name for the container of a service.
 func (s *composeShop) name(service string) string { return s.scope + "-" + service + "-1" }
 
 func (s *composeShop) run(service, from string, flags []string, command ...string) {
@@ -412,7 +412,7 @@ func TestAdoptComposeGivesBack(t *testing.T) {
 	s.wantTheirs(inCompose)
 	s.wantOurs(0)
 	s.wantRows(3)
-	s.write("[/server]") // it is corrected: what is applied is what the files say now
+	s.write("[/server]") // it is corrected: the files as they are now are applied
 	m.wantSaid(s.adopt("--yes"), 0, "Tend runs "+m.scope)
 	s.wantTheirs(inTend)
 	s.wantOneWriter()

@@ -36,13 +36,13 @@ func (m *machine) texts(name, files string) string {
 	return m.file(name+".hcl", fmt.Sprintf("asset \"SCOPE\" %q {\n%s\n}\n", name, files))
 }
 
-// reads is what a container finds in a file.
+// reads returns what a container finds in a file.
 func (m *machine) reads(container, path string) string {
 	m.Helper()
 	return m.engine("exec", container, testimage.Program, "cat", path).must()
 }
 
-// sees is what each container of an object finds where the file is mounted, sorted.
+// sees returns what each container of an object finds where the file is mounted, sorted.
 func (m *machine) sees(name string) []string {
 	m.Helper()
 	var out []string

@@ -56,7 +56,7 @@ func (d *relay) pass(conn net.Conn) {
 }
 
 func (d *relay) shut() {
-	_ = d.listener.Close() // a second time is no fault
+	_ = d.listener.Close() // a second time is allowed
 	d.mu.Lock()
 	for _, conn := range d.passing {
 		_ = conn.Close()

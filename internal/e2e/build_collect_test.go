@@ -168,7 +168,7 @@ func (m *machine) wantedBuild(name string) string {
 	return strings.TrimPrefix(object.Tree(), "sha256:")[:12]
 }
 
-// built is how often the server built an image of an object.
+// built returns the number of times the server built an image of an object.
 func (m *machine) built(name string) (n int) {
 	for line := range strings.Lines(m.process.output.String()) {
 		if strings.Contains(line, `"image built"`) && strings.Contains(line, "image="+m.scope+"-"+name+":") {

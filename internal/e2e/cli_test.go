@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// cliResult is what a command of the CLI came to.
+// cliResult is the result of a command of the CLI.
 type cliResult struct {
 	code   int
 	output string

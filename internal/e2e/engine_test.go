@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// engineResult is what a docker command came to.
+// engineResult is the result of a docker command.
 type engineResult struct {
 	m      *machine
 	args   []string
@@ -118,7 +118,7 @@ func (m *machine) removeNetwork() {
 	})
 }
 
-// inspection is what the engine knows of a container, as far as tests compare it.
+// inspection holds what the engine knows of a container, as far as tests compare it.
 type inspection struct {
 	ID    string `json:"Id"`
 	State struct {

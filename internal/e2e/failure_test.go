@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// watched is how long a slot has to run to count as healthy. A program that ends at once may take a second for that on a busy
-// machine.
+// watched is the time that a slot has to run to count as healthy. A program that ends at once may take a second for
+// that on a busy machine.
 func watched(long api.Duration) func(*api.DeploymentSpec) {
 	return func(s *api.DeploymentSpec) { s.Strategy.Monitor = long }
 }

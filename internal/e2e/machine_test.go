@@ -13,7 +13,8 @@ import (
 	"tend.dev/tend/client"
 )
 
-// patience is how long a condition may take on a busy machine before the test fails. It costs nothing where it holds.
+// patience is the time that a condition may take on a busy machine before the test fails. It costs nothing where it
+// holds.
 const patience = 3 * time.Minute
 
 // machine is one test's Tend: a root, a network and a scope of its own, and the server over them.

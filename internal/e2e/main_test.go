@@ -20,10 +20,10 @@ import (
 	"tend.dev/tend/internal/testimage"
 )
 
-// parallel is how many stories run at a time: they wait more than they work.
+// parallel is the number of stories that run at a time: they wait more than they work.
 const parallel = "5"
 
-// tendBinary is what every test runs; repository is the prefix of the images they run it on.
+// tendBinary is the program that every test runs; repository is the prefix of the images they run it on.
 var (
 	tendBinary string
 	repository = "tendtest-" + random()

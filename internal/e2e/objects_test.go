@@ -192,7 +192,7 @@ func (m *machine) goesOn(container string) {
 
 var web = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// answer is what a pod says over its published port; empty where it does not.
+// answer returns what a pod answers over its published port; empty if it doesn't.
 func answer(pod api.Pod) string {
 	if len(pod.Ports) == 0 {
 		return ""

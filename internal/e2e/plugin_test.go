@@ -150,7 +150,7 @@ func (m *machine) calledBack() {
 	}
 }
 
-// everything is what a dry run must not change: the files of assets and plugins, and what is stored.
+// everything returns what a dry run must not change: the files of assets and plugins, and what is stored.
 func (m *machine) everything() map[string]string {
 	m.Helper()
 	out := map[string]string{}

@@ -66,7 +66,7 @@ func (p *process) exit() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// words is what a process writes.
+// words returns what a process writes.
 type words struct {
 	mu   sync.Mutex
 	text bytes.Buffer

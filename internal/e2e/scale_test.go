@@ -30,7 +30,7 @@ func TestScale(t *testing.T) {
 	if len(three) != 3 || !contains(four, three) || status.Release != "v1" {
 		t.Errorf("scaling down made %v of %v, release %s", three, four, status.Release)
 	}
-	// The same manifest again, count aside, is no change.
+	// The same manifest again, count aside, changes nothing.
 	again := m.deploy(m.manifest("app", replicas(3)))
 	if again.Release != "v1" || !slices.Equal(m.containers("app"), three) {
 		t.Errorf("applying the same again replaced containers: %v -> %v", three, m.containers("app"))

@@ -54,7 +54,7 @@ func (m *machine) inside(name string, ordinal int, args ...string) engineResult 
 	return m.engine(append([]string{"exec", m.ordinal(name, ordinal), testimage.Program}, args...)...)
 }
 
-// story is what happened to an object's containers by ordinal, in order: "start 0", "die 2".
+// story returns the events of an object's containers by ordinal, in order: "start 0", "die 2".
 func (h *history) story(name string) (out []string) {
 	for _, event := range h.all() {
 		if attributes := event.Actor.Attributes; attributes["tend.name"] == name {

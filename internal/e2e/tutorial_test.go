@@ -42,8 +42,8 @@ func lessons(page string) (out []lesson) {
 
 var wide = regexp.MustCompile(`  +`)
 
-// agrees reports whether an output is what the page shows; … stands for any text within a line. Equal lines in a row, such
-// as those of attempts that failed alike, count once.
+// agrees reports whether an output agrees with the page; … stands for any text within a line. Equal lines in a row,
+// such as those of attempts that failed alike, count once.
 func agrees(want []string, got string) bool {
 	lines := slices.Compact(strings.Split(strings.TrimRight(got, "\n"), "\n"))
 	if got == "" {

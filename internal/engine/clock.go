@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// jumpSize is how far wall and monotonic time must diverge before it counts as a jump rather than as clock discipline.
+// jumpSize is the divergence of wall and monotonic time from which it counts as a jump rather than as clock discipline.
 const jumpSize = time.Second
 
 // clock counts engine time: it never goes back, and it jumps ahead with the wall clock.

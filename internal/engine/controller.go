@@ -32,7 +32,7 @@ type Controller struct {
 	records map[Key]*record
 	timers  timers
 	gate    gate
-	// untried is how many replayed keys were not tried yet.
+	// untried is the number of replayed keys that were not tried yet.
 	untried int
 	started bool
 	stopped bool

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/recovery"
 )
 
-// Member is what a Group runs: a Controller, another Group, or anything that runs until its context ends.
+// Member is a member of a Group: a Controller, another Group, or anything that runs until its context ends.
 type Member interface {
 	Run(ctx context.Context) error
 	// Ready returns a channel that is closed when the member has caught up.
@@ -19,10 +19,11 @@ type Member interface {
 
 // GroupOptions bound a Group's waits. The zero value is ready to use.
 type GroupOptions struct {
-	// StartWait is how long the next member waits for the previous one to be ready; default 5 s. It starts then anyway.
+	// StartWait is the time for which the next member waits for the previous one to be ready; default 5 s. It starts
+	// then anyway.
 	StartWait time.Duration
-	// StopWait is how long a member has to return after its context ended; default 15 s, more than a Controller's drain
-	// time. The previous member is stopped then anyway.
+	// StopWait is the time that a member has to return after its context ended; default 15 s, more than a Controller's
+	// drain time. The previous member is stopped then anyway.
 	StopWait time.Duration
 }
 

@@ -45,9 +45,9 @@ func (p *passes) add(processed int, took time.Duration) {
 	p.took += took
 }
 
-// queueState is what waits in a controller.
+// queueState describes the keys that wait in a controller.
 type queueState struct {
-	// depth is how many keys wait for a worker; oldest is how long the first of them has waited.
+	// depth is the number of keys that wait for a worker; oldest is the time for which the first of them has waited.
 	depth  int
 	oldest time.Duration
 	rest   int

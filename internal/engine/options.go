@@ -12,7 +12,7 @@ type Options struct {
 	Name string
 	// Reconciler reconciles a key.
 	Reconciler Reconciler
-	// Workers is how many keys are reconciled at once; default 4.
+	// Workers is the number of keys reconciled at once; default 4.
 	Workers int
 	// Deadline of one reconcile; default 300 s. One that returns later counts as failed, whatever it returned.
 	Deadline time.Duration

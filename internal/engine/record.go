@@ -24,7 +24,7 @@ const (
 	resting        // failed too often, or terminally: only an event or a full pass wakes it
 )
 
-// record is what the engine knows of a key. Idle keys without anything to remember have none. Guarded by the
+// record holds what the engine knows of a key. Idle keys without anything to remember have none. Guarded by the
 // controller's lock.
 type record struct {
 	key   Key
@@ -44,7 +44,7 @@ type record struct {
 	// hurried is set if an event already brought a reconcile forward since the failures began.
 	hurried bool
 
-	// revision is what the view must reach before the next reconcile; 0 is none.
+	// revision is the revision that the view must reach before the next reconcile; 0 for none.
 	revision int64
 	// unsettled is set if a commit of the last reconcile may still be applied. No reconcile begins before that is
 	// settled.

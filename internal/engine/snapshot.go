@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// State is what a controller is doing, for debugging and tests. Lists are sorted by key.
+// State describes what a controller is doing, for debugging and tests. Lists are sorted by key.
 type State struct {
 	Queued  []KeyState
 	Running []KeyState
@@ -29,7 +29,7 @@ type KeyState struct {
 	Failures int
 	Err      error
 	Terminal bool
-	// Revision is what the view must reach before the next reconcile.
+	// Revision is the revision that the view must reach before the next reconcile.
 	Revision int64
 }
 

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// outcome is how a reconcile ended.
+// outcome is the result of a reconcile.
 type outcome struct {
 	result Result
 	err    error

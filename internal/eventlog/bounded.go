@@ -33,15 +33,15 @@ type bounded struct {
 	actors map[string]*actorCalls
 }
 
-// actorCalls is what is known of an actor: how many of its calls still have a record each, and what was folded since the minute
-// began, in the order of the first calls.
+// actorCalls holds what is known of an actor: how many of its calls still have a record each, and what was folded since
+// the minute began, in the order of the first calls.
 type actorCalls struct {
 	room   int
 	folded map[sameCall]*api.AuditData
 	order  []sameCall
 }
 
-// sameCall is what calls that are folded have in common. The zero value stands for all beyond boundedCalls.
+// sameCall holds what folded calls have in common. The zero value stands for all beyond boundedCalls.
 type sameCall struct {
 	method, path string
 	object       api.Ref

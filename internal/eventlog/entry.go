@@ -44,7 +44,7 @@ func decode(source string, revision int64, value []byte) ([]api.Event, error) {
 	return out, nil
 }
 
-// slot is what is known of an entry without its value.
+// slot holds what is known of an entry without its value.
 type slot struct {
 	// revision is that of the commit.
 	revision int64

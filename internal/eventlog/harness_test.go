@@ -17,7 +17,7 @@ import (
 
 const source = "/tend/clusters/test"
 
-// patience is how long a test waits for what must happen.
+// patience is the time for which a test waits for what must happen.
 const patience = time.Minute
 
 // backends are the stores that the log works on; etcd is one of them where the race detector doesn't watch.
@@ -33,7 +33,7 @@ type world struct {
 	*peer
 }
 
-// peer is what one server has of the log.
+// peer holds what one server has of the log.
 type peer struct {
 	view     *view.View
 	log      *eventlog.Log

@@ -24,7 +24,7 @@ type Options struct {
 	Prefix string
 	// Source is the source of all events.
 	Source string
-	// Tail is how many of the newest entries are kept whole in memory, within 4 MiB. Default 4096.
+	// Tail is the number of newest entries kept whole in memory, within 4 MiB. Default 4096.
 	Tail int
 }
 
@@ -185,7 +185,7 @@ func (l *Log) Changed() <-chan struct{} {
 	return l.changed
 }
 
-// State is what a log holds.
+// State describes what a log holds.
 type State struct {
 	Entries int
 	Bytes   int64

@@ -32,7 +32,7 @@ type Query struct {
 	subject uint32
 }
 
-// Page is what a reading found.
+// Page holds what a reading found.
 type Page struct {
 	Events []api.Event
 	// Next is the position to go on from. More reports whether there may be events after it already; of a query for the last

@@ -108,7 +108,7 @@ func (d *draft) object(ctx context.Context, op store.Op) ([]change.Event, error)
 	decoded, err := records.Decode(op.Key, op.Value)
 	next, ok := decoded.(*api.Object)
 	if err != nil || !ok {
-		return nil, nil //nolint:nilerr // what is no object makes no event; the store takes it as before
+		return nil, nil //nolint:nilerr // only objects make events; the store takes anything else as before
 	}
 	return change.Object(old, next), nil
 }

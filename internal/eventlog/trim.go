@@ -12,18 +12,18 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// Retention bounds what a log keeps. What exceeds any bound is deleted, the oldest first; 0 is no bound. WithDefaults fills in
-// what is 0.
+// Retention bounds what a log keeps. Entries beyond any bound are deleted, the oldest first; 0 means no bound.
+// WithDefaults replaces each 0.
 type Retention struct {
-	// Count is how many entries are kept: one for each commit that changed something.
+	// Count is the number of entries kept: one for each commit that changed something.
 	Count int
-	// Age is how long an entry is kept.
+	// Age is the time for which an entry is kept.
 	Age time.Duration
 	// Bytes bounds the values of all entries.
 	Bytes int64
 }
 
-// DefaultRetention is what a log keeps unless it is set.
+// DefaultRetention applies unless another one is set.
 var DefaultRetention = Retention{Count: 100_000, Age: 7 * 24 * time.Hour, Bytes: 64 << 20}
 
 // WithDefaults returns the retention with the default of each bound that is 0.

@@ -24,8 +24,8 @@ type Conn interface {
 	Close(code websocket.StatusCode, reason string) error
 }
 
-// exitGrace is how long to wait for a client that doesn't read to receive the end of the stream, writeTime for one that
-// reads slowly.
+// exitGrace is the time to wait for a client that doesn't read to receive the end of the stream, writeTime that for one
+// that reads slowly.
 const (
 	exitGrace = 10 * time.Second
 	writeTime = time.Minute

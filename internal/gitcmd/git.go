@@ -18,7 +18,7 @@ import (
 const (
 	// maxWords bounds git's messages.
 	maxWords = 1 << 20
-	// measureEvery is how often a running fetch is measured: git itself has no size limit.
+	// measureEvery is the time between two measurements of a running fetch: git itself has no size limit.
 	measureEvery = 500 * time.Millisecond
 )
 

@@ -16,8 +16,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// giveUp is how long a client waits for an answer. Answers that take longer than maxWait are counted: how long one takes also
-// depends on the machine.
+// giveUp is the time for which a client waits for an answer. Answers that take longer than maxWait are counted: how
+// long one takes also depends on the machine.
 const (
 	giveUp  = 45 * time.Second
 	maxWait = 30 * time.Second
@@ -30,7 +30,7 @@ type call struct {
 	body         any
 }
 
-// reply is what came of it.
+// reply is the result.
 type reply struct {
 	status  int
 	title   string // of a problem
@@ -91,7 +91,7 @@ func send(transport http.RoundTripper, c call) reply {
 	return out
 }
 
-// meaning returns what a reply that is no success says; done for a success.
+// meaning returns the word for a reply that isn't a success; done for a success.
 func (r reply) meaning() answer {
 	switch {
 	case r.unsent:

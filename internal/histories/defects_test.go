@@ -82,7 +82,7 @@ func (b *background) after(d time.Duration, do func()) {
 	time.AfterFunc(d, func() { defer b.wait.Done(); do() })
 }
 
-// lagTime is how old an answer may be.
+// lagTime is the age that an answer may have.
 const lagTime = 200 * time.Millisecond
 
 func lags(*background) func(caller) caller {

@@ -17,7 +17,7 @@ var (
 	seed   = flag.Uint64("seed", 1, "what clients ask and which harm is done")
 )
 
-// atOnce is how many histories are recorded at the same time, each of its own keys.
+// atOnce is the number of histories recorded at the same time, each of its own keys.
 const atOnce = 6
 
 // TestHistories: whatever is done to the servers, what people are answered fits an order in which each call took effect at once,

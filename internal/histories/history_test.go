@@ -19,7 +19,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// history is what a few clients asked about a few keys of their own, at any server, and what they were answered.
+// history holds the requests of a few clients about a few keys of their own, at any server, and the answers.
 type history struct {
 	number  int
 	random  *rand.Rand

@@ -9,7 +9,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// clients is how many ask at the same time in a history.
+// clients is the number of clients that ask at the same time in a history.
 const clients = 4
 
 // judgeTime bounds the search for an order.

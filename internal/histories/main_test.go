@@ -27,7 +27,7 @@ type role struct {
 	Name, Root, Data                    string
 	NodeListen, PeerListen, PeerAddress string
 	Join, Token                         string
-	// Skew is how far the process's clock is off.
+	// Skew is the error of the process's clock.
 	Skew time.Duration
 	// MinFree is as the server's own option; negative asks for no free space.
 	MinFree int64

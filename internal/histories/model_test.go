@@ -8,7 +8,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// verb is what was asked.
+// verb is a request.
 type verb string
 
 const (
@@ -20,7 +20,7 @@ const (
 	unset  verb = "unset"
 )
 
-// answer is what a client was answered.
+// answer is the answer to a client.
 type answer string
 
 const (
@@ -44,7 +44,7 @@ type asked struct {
 
 func (a asked) String() string { return fmt.Sprintf("%s %s %s %d", a.verb, a.key, a.value, a.replicas) }
 
-// answered is what a call was answered. What an answer doesn't say is zero.
+// answered is the answer to a call. What an answer doesn't say stays zero.
 type answered struct {
 	answer   answer
 	created  bool

@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// network is what the servers' stores reach each other through: a relay before each. A link is one direction between two servers.
+// network connects the servers' stores: a relay before each. A link is one direction between two servers.
 type network struct {
 	t         testing.TB
 	mu        sync.Mutex

@@ -20,17 +20,17 @@ import (
 type BuildOptions struct {
 	// Base is put before the names of base images in Dockerfiles that are written, such as "mirror.local:5000/".
 	Base string
-	// Timeout is how long a build may take; default an hour. MaxBytes bounds its source; default 500 MiB.
+	// Timeout limits a build; default an hour. MaxBytes bounds its source; default 500 MiB.
 	Timeout  time.Duration
 	MaxBytes int64
-	// AtOnce is how many are built at a time; default 2.
+	// AtOnce is the number of builds at a time; default 2.
 	AtOnce int
 }
 
 // MaxTar returns how large the tar of a source may be: its headers take room too.
 func (o BuildOptions) MaxTar() int64 { return max(api.MaxAssetBytes, o.MaxBytes+o.MaxBytes/32) }
 
-// DefaultBuildTimeout is how long a build may take.
+// DefaultBuildTimeout limits a build.
 const DefaultBuildTimeout = builder.DefaultTimeout
 
 // openBuilds opens what makes images, and what it printed.

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// serving is what listens, and where.
+// serving is the listener, and its address.
 type serving struct {
 	mu     sync.Mutex
 	at     string

@@ -23,7 +23,7 @@ type Options struct {
 	Node string
 	// Labels are what placement.constraints compare.
 	Labels map[string]string
-	// Runtime is docker or process. Empty is what the root was first used with, else docker.
+	// Runtime is docker or process. Empty is the one that the root was first used with, else docker.
 	Runtime string
 	// Network is the platform network's name. Default tend0.
 	Network string
@@ -36,11 +36,12 @@ type Options struct {
 	// CallbackPort is the port at the platform network's gateway on which containers whose manifest a plugin wrote call
 	// the server back. 0 opens no listener.
 	CallbackPort int
-	// Starts is how many containers the agent starts at a time. Default 8.
+	// Starts is the number of containers that the agent starts at a time. Default 8.
 	Starts int
 	// Resync is the interval between two complete reconciles. Default 10 s.
 	Resync time.Duration
-	// Heartbeat is how often the agent renews its lease, NodeTimeout how long the lease lasts. Defaults 5 s and 30 s.
+	// Heartbeat is the time between two renewals of the agent's lease, NodeTimeout that for which the lease lasts.
+	// Defaults 5 s and 30 s.
 	Heartbeat   time.Duration
 	NodeTimeout time.Duration
 	// AutoscaleInterval is the interval at which the autoscaler evaluates a deployment. Default 15 s.
@@ -48,7 +49,7 @@ type Options struct {
 	// MinFree is the free disk space below which files are refused, and below which a server becomes read-only. Default
 	// 256 MiB; negative means never.
 	MinFree int64
-	// Build is how images are built from source.
+	// Build sets how images are built from source.
 	Build BuildOptions
 	// Ingress is the node's proxy.
 	Ingress IngressOptions
@@ -92,7 +93,7 @@ func DefaultRoot() string {
 	return filepath.Join(home, ".local", "share", "tend")
 }
 
-// defaultAutoscale is how often the autoscaler evaluates a deployment.
+// defaultAutoscale is the time between two evaluations of a deployment by the autoscaler.
 const defaultAutoscale = 15 * time.Second
 
 // WithDefaults fills in what was left out.

@@ -23,7 +23,7 @@ var (
 	temporary = regexp.MustCompile(`^\.(half|new)-`)
 )
 
-// rootEntries is what the server itself stores in its root.
+// rootEntries lists what the server itself stores in its root.
 var rootEntries = []entries{
 	{"blobs", nothing, regexp.MustCompile(`^sha256$`)},
 	{"blobs/sha256", hexName, nothing},

@@ -35,8 +35,8 @@ func TestWhoIsAskedHasTheRuntime(t *testing.T) {
 		"either, not there":  {"it may be a folder", "", []api.ImageStatus{failed("d", "docker")}, []string{"d", "p"}, false},
 		"containers":         {"", "containers", nil, []string{"d"}, false},
 		"processes":          {"", "processes", nil, []string{"p"}, false},
-		"containers, failed": {"a process node is no help", "containers", []api.ImageStatus{failed("d", "docker")}, []string{"d"}, false},
-		"answered before":    {"an answer of another kind is none", "containers", []api.ImageStatus{found("p", "process")}, []string{"d"}, false},
+		"containers, failed": {"a process node doesn't help", "containers", []api.ImageStatus{failed("d", "docker")}, []string{"d"}, false},
+		"answered before":    {"an answer of another kind doesn't count", "containers", []api.ImageStatus{found("p", "process")}, []string{"d"}, false},
 		"answered":           {"", "containers", []api.ImageStatus{found("d", "docker")}, []string{"d"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,7 +23,7 @@ func (b *Budget) Held() int64 {
 	return b.held
 }
 
-// Account is what one of a key's works holds of a budget, until it is closed.
+// Account holds the part of a budget that one of a key's works uses, until it is closed.
 type Account struct {
 	of    *Budget
 	key   string

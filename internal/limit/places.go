@@ -20,7 +20,7 @@ type places struct {
 	users int // those that have a place, or wait for one
 }
 
-// waiting is how many wait for each place.
+// waiting is the number of callers that wait for each place.
 const waiting = 4
 
 // NewPlaces returns Places: most for each key. Four times as many wait for one, each for a time at most.

@@ -124,7 +124,7 @@ func identify(ctx context.Context, o Options) (*identity, error) {
 // askTime bounds the question whether the machine is still a node.
 const askTime = 10 * time.Second
 
-// standing is what the cluster takes a machine for that has joined.
+// standing says for what the cluster takes a machine that has joined.
 type standing int
 
 const (

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // server is a cluster's server that machines join.
 type server struct {
 	desk join.Desk
-	// token is what machines join with.
+	// token admits machines.
 	token  string
 	secret join.Secret
 	url    string

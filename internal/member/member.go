@@ -27,7 +27,7 @@ type Options struct {
 	host.Options
 	// Server is the server's URL: https://HOST:PORT. Default: the one that was joined.
 	Server string
-	// Token is what a machine joins with, once.
+	// Token admits a machine, once.
 	Token string
 	// MetricsListen is the address of /metrics and /healthz. Default: nothing listens.
 	MetricsListen string

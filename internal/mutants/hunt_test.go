@@ -17,7 +17,7 @@ import (
 
 var mutantFlag = flag.String("mutant", "", "try the mutants whose name holds this alone")
 
-// mutantWorlds is how many worlds a mutant may live through unseen, beside the kept ones.
+// mutantWorlds is the number of worlds that a mutant may live through unseen, beside the kept ones.
 const mutantWorlds = "400"
 
 // worlds is the simulation, which catches the mutants that name no test. The kept worlds are tried first: they are few.
@@ -38,7 +38,7 @@ func TestMutants(t *testing.T) {
 			overlay := m.overlay(t)
 			binary := compile(t, overlay, tests[0])
 			if help, _ := exec.Command(binary, "-help").CombinedOutput(); bytes.Contains(help, []byte("rapid.nofailfile")) {
-				arguments = append(arguments, "-rapid.nofailfile") // a failure is what is wanted, and no finding to keep
+				arguments = append(arguments, "-rapid.nofailfile") // a failure is wanted here, and no finding to keep
 			}
 			var output []byte
 			for _, each := range tests {

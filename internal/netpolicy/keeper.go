@@ -17,7 +17,7 @@ type Bridge struct {
 	Index int
 }
 
-// Kernel is what enforces the rules.
+// Kernel enforces the rules.
 type Kernel interface {
 	// Prepare makes it see what passes between the containers of a bridge.
 	Prepare(ctx context.Context, bridge Bridge) error
@@ -32,8 +32,8 @@ type Kernel interface {
 
 // Options are the options of a Keeper. All but Changed are required.
 type Options struct {
-	// Network is what should be, Pods where the containers of other nodes are, Local where this machine's are, whether a server answers
-	// or not.
+	// Network returns the network as it should be, Pods the addresses of other nodes' containers, Local those of this
+	// machine's, whether a server answers or not.
 	Network func() node.Network
 	Pods    func() map[string]node.Pods
 	Local   func(context.Context) (node.Pods, error)

@@ -45,7 +45,7 @@ func (m *machine) Apply(_ context.Context, script string) error {
 	return m.refuses
 }
 
-// world is what a Keeper sees.
+// world holds what a Keeper sees.
 type world struct {
 	*netpolicy.Keeper
 	machine machine

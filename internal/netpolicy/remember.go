@@ -14,14 +14,15 @@ import (
 	"tend.dev/tend/api/node"
 )
 
-// memory is what is kept for a start without a server. With the containers that the engine lists it is enough for all rules. A pod of
-// another node that came later is not in it: to those it counts as unknown, so nothing here reaches it until a server answers.
+// memory is kept for a start without a server. With the containers that the engine lists it is enough for all rules. A
+// pod of another node that came later is not in it: to those it counts as unknown, so nothing here reaches it until a
+// server answers.
 type memory struct {
 	node.Network
 	Pods map[string]node.Pods `json:"pods,omitempty"`
 }
 
-// kept is what the file holds, as far as is known: all of it, and the network in it.
+// kept is the content of the file, as far as is known: all of it, and the network in it.
 type kept struct{ text, network []byte }
 
 // synced reports whether the control plane's word is complete.

@@ -15,7 +15,7 @@ import (
 // table is the name of the table, which is this package's alone.
 const table = "inet tend"
 
-// Input is what the rules follow from.
+// Input determines the rules.
 type Input struct {
 	Policy node.Policy
 	// Own is the subnet of the containers of this machine, Local are these, and Bridge is the interface they share.
@@ -27,7 +27,7 @@ type Input struct {
 	Others map[string]node.Pods
 }
 
-// scopeName is what a scope may be called. No other text gets into the rules.
+// scopeName matches the names that a scope may have. No other text gets into the rules.
 var scopeName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
 
 // Open reports whether a policy lets every scope connect to every other one.

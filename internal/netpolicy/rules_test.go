@@ -70,7 +70,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestAllowsIsOneWay: for all pairs of three scopes, what is allowed is what a list of pairs says, and not the way back.
+// TestAllowsIsOneWay: for all pairs of three scopes, exactly the listed pairs are allowed, and not the way back.
 func TestAllowsIsOneWay(t *testing.T) {
 	policy := node.Policy{Allow: []api.NetworkAllow{
 		{From: []string{"shop"}, To: []string{"db"}}, {From: []string{"*"}, To: []string{"metrics"}}, {From: []string{"admin"}, To: []string{"*"}},

@@ -133,7 +133,8 @@ func (o *Overlay) Subnet() (netip.Prefix, int, error) {
 	return netip.Prefix{}, 0, nil
 }
 
-// patience is how long the first container waits for the node's subnet, where no network is declared that needs it.
+// patience is the time for which the first container waits for the node's subnet, where no network is declared that
+// needs it.
 const patience = 10 * time.Second
 
 // awaits reports whether the node is about to get a subnet.

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/core/boundary"
 )
 
-// Wanted is what should be. Without a driver, or without a subnet, nothing should.
+// Wanted is the wanted state. Without a driver, or without a subnet, it is empty.
 type Wanted struct {
 	node.Network
 	// Key is the node's public key, with WireGuard.
@@ -48,7 +48,7 @@ type Route struct {
 	Device string
 }
 
-// State is what is.
+// State is the present state.
 type State struct {
 	// Device is nil if there is none.
 	Device *Device
@@ -91,7 +91,7 @@ func (a Action) String() string {
 	return fmt.Sprintf("%s %s", a.Do, a.Path.Subnet)
 }
 
-// headers is how much of each packet a driver needs for itself: the outer headers, over IPv4.
+// headers is the size of each packet's part that a driver needs for itself: the outer headers, over IPv4.
 var headers = map[string]int{api.DriverWireGuard: 60, api.DriverVXLAN: 50}
 
 // Plan returns the steps from what is to what should be, and which peers can't be connected and why.
@@ -170,7 +170,7 @@ func pathsOf(wanted Wanted, others []Route) (map[netip.Prefix]Path, []string) {
 		at := slices.IndexFunc(others, func(r Route) bool { return r.To.Overlaps(peer.Subnet) })
 		switch {
 		case !boundary.Private(peer.Subnet):
-			faults = append(faults, fmt.Sprintf("node %s has %s, which is no private network", name, peer.Subnet))
+			faults = append(faults, fmt.Sprintf("node %s has %s, which is not a private network", name, peer.Subnet))
 		case at >= 0:
 			faults = append(faults, fmt.Sprintf("node %s has %s, which %s of this machine is in (%s)", name, peer.Subnet, others[at].Device, others[at].To))
 		case wanted.Driver == api.DriverWireGuard && peer.Key == "":

@@ -43,7 +43,7 @@ type Outcome struct {
 	Conflicts []api.FieldConflict
 }
 
-// comparison is what a manager declares, compared with what is stored.
+// comparison compares what a manager declares with what is stored.
 type comparison struct {
 	live, next Tree
 	// declared are the leaves of next, changed those that are not in live with the same value.

@@ -14,7 +14,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// object is what a test's changes act on; each change comes a minute after the one before.
+// object takes a test's changes; each comes a minute after the one before.
 type object struct {
 	t      *testing.T
 	spec   string
@@ -83,7 +83,7 @@ func TestApply(t *testing.T) {
 		"released":          {"left out, it is gone", "", []step{{people, `{"image":"a","env":{"A":"1","B":"2"}}`}, {people, `{"image":"a","env":{"A":"1"}}`}}, []string{`env.A="1" apply@1`, `image="a" apply@1`}, nil},
 		"beside":            {"each owns its own", "", []step{{people, `{"image":"a"}`}, {scaler, `{"replicas":3}`}}, []string{`image="a" apply@1`, `replicas=3 autoscaler@2`}, nil},
 		"not reset":         {"a file that leaves it out resets nothing", "", []step{{people, `{"image":"a"}`}, {scaler, `{"replicas":3}`}, {people, `{"image":"b"}`}}, []string{`image="b" apply@3`, `replicas=3 autoscaler@2`}, nil},
-		"together":          {"the same value is no conflict", "", []step{{people, `{"image":"a"}`}, {scaler, `{"replicas":3}`}, {people, `{"image":"a","replicas":3}`}}, []string{`image="a" apply@1`, `replicas=3 autoscaler@2`, `replicas=3 apply@3`}, nil},
+		"together":          {"the same value doesn't conflict", "", []step{{people, `{"image":"a"}`}, {scaler, `{"replicas":3}`}, {people, `{"image":"a","replicas":3}`}}, []string{`image="a" apply@1`, `replicas=3 autoscaler@2`, `replicas=3 apply@3`}, nil},
 		"one of two leaves": {"the other still owns it", "", []step{{scaler, `{"replicas":3}`}, {people, `{"image":"a","replicas":3}`}, {people, `{"image":"a"}`}}, []string{`image="a" apply@2`, `replicas=3 autoscaler@1`}, nil},
 		"taken over":        {"force moves it", "", []step{{people, `{"image":"a"}`}, {scaler, `{"replicas":3}`}, {people, `{"image":"a","replicas":5}`}}, []string{`image="a" apply@1`, `replicas=5 apply@3`}, []string{`replicas: autoscaler/by-autoscaler@2 set 3`}},
 		"two owners":        {"each is named", "", []step{{scaler, `{"replicas":3}`}, {sync, `{"replicas":3}`}, {people, `{"replicas":4}`}}, []string{`replicas=4 apply@3`}, []string{`replicas: autoscaler/by-autoscaler@1 set 3`, `replicas: sync/by-sync@2 set 3`}},
@@ -198,6 +198,6 @@ func TestBrokenRecord(t *testing.T) {
 		}
 	}
 	if _, err := Parse(json.RawMessage(`[1]`)); err == nil {
-		t.Error("a list is no spec")
+		t.Error("a list passed for a spec")
 	}
 }

@@ -14,7 +14,7 @@ import (
 // maxWrites bounds how many writes are remembered of one manager: beyond it, the oldest ones are merged.
 const maxWrites = 8
 
-// write is what one change set, without what was changed since.
+// write holds the fields that one change set, without those changed since.
 type write struct {
 	manager, actor string
 	at             time.Time

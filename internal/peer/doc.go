@@ -1,5 +1,5 @@
-// Package peer is what a server is to the other servers of its cluster: the certificates with which their stores reach each
-// other, and the files that one copies from another.
+// Package peer connects a server with the other servers of its cluster: the certificates with which their stores reach
+// each other, and the files that one copies from another.
 //
 // The authority of these certificates is apart from that of nodes, and every server has its key: a server may write the whole
 // store, a node may not.

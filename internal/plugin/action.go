@@ -33,11 +33,11 @@ type Action struct {
 	Keys []string          `json:"keys,omitempty"`
 	// SkipRestart makes config reach containers only with their next release or restart.
 	SkipRestart bool `json:"skip_restart,omitempty"`
-	// Manifest is what apply_manifest stores.
+	// Manifest is stored by apply_manifest.
 	Manifest *Manifest `json:"manifest,omitempty"`
 	// Kind is that of the object delete_manifest removes.
 	Kind string `json:"kind,omitempty"`
-	// Command is what exec_local runs.
+	// Command is run by exec_local.
 	Command CommandLine `json:"command,omitempty"`
 	// RemotePath is a file on the server that fetch_file copies to DestPath; SizeBytes is its expected size.
 	RemotePath string `json:"remote_path,omitempty"`

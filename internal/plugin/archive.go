@@ -14,7 +14,7 @@ import (
 func unpack(ctx context.Context, from source, archive io.Reader, into string) error {
 	plain, err := gzip.NewReader(archive)
 	if err != nil {
-		return badSource(from.text, "give a folder or a .tar.gz", "it is no .tar.gz: %s", err)
+		return badSource(from.text, "give a folder or a .tar.gz", "it is not a .tar.gz: %s", err)
 	}
 	defer plain.Close()
 	err = tree.Unpack(ctx, io.LimitReader(plain, 2*maxPlugin), into, tree.Limits{Bytes: maxPlugin, Entries: maxEntries})

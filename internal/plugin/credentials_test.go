@@ -85,7 +85,7 @@ func TestShown(t *testing.T) {
 		}
 	}
 	_, err := open(t, nil).Install(t.Context(), Request{Source: "https://me:s3c%zz@host/x"})
-	wantReason(t, err, Source, "install https://xxxxx@host/x: it is no URL")
+	wantReason(t, err, Source, "install https://xxxxx@host/x: it is not a URL")
 }
 
 func TestAPluginWithoutASourceIsNotFetchedAgain(t *testing.T) {

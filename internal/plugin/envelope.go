@@ -36,8 +36,8 @@ func envelopeOf(out []byte) (Envelope, bool) {
 // begun matches the beginning of an envelope.
 var begun = regexp.MustCompile(`^\s*\{\s*"status"\s*:`)
 
-// brokenOff says why output that begins like an envelope is none, if it isn't whole. Taken for a text its actions
-// would be lost without a word. One with a text behind it is a text.
+// brokenOff returns an error for output that begins like an envelope and isn't whole. Taken for a text its actions
+// would be lost without a word. An envelope followed by a text is a text.
 func brokenOff(out []byte) string {
 	if !begun.Match(out) {
 		return ""

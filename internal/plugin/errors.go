@@ -38,7 +38,7 @@ const (
 	Nested Reason = "PluginNested"
 )
 
-// Error is what went wrong with a plugin: what, where and the next step.
+// Error is a fault of a plugin: what, where and the next step.
 type Error struct {
 	Reason  Reason
 	Plugin  string

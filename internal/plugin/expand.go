@@ -45,7 +45,7 @@ func (m *Manifest) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// Expansion is what a macro stands for, and the actions to perform before it is stored.
+// Expansion holds the objects that a macro stands for, and the actions to perform before they are stored.
 type Expansion struct {
 	Manifests []Manifest `json:"manifests"`
 	Actions   []Action   `json:"actions"`

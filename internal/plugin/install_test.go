@@ -34,7 +34,7 @@ func says(t *testing.T, r *Root, name string) string {
 	return strings.TrimSpace(answer.Message)
 }
 
-// left is what lies in the root beside plugins: nothing, whatever happened.
+// left returns what lies in the root beside plugins: nothing, whatever happened.
 func left(t *testing.T, r *Root) {
 	t.Helper()
 	entries, _ := os.ReadDir(r.opts.Dir)
@@ -117,7 +117,7 @@ func TestInstallFromGit(t *testing.T) {
 		t.Error("a source ran a program of its choice")
 	}
 	_, err = r.Install(t.Context(), Request{Source: "--upload-pack=touch /tmp/x"})
-	wantReason(t, err, Source, "it is no source")
+	wantReason(t, err, Source, "it is not a source")
 	if says(t, r, "p") != "1.0" {
 		t.Error("an installation that failed changed the plugin")
 	}

@@ -80,7 +80,7 @@ type Plugin struct {
 	Dir string
 	// Installed is where it came from; zero for a folder that was put there by hand.
 	Installed Installed
-	// Err is what is wrong with it. No program of such a plugin is run.
+	// Err says why the plugin is broken. No program of such a plugin is run.
 	Err error
 
 	root     *Root

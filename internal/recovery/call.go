@@ -43,7 +43,7 @@ func caught(value any, attrs []any) *PanicError {
 
 const (
 	module = "tend.dev/tend/"
-	// depth is how many calls may lie between a panic and the function that is named for it.
+	// depth is the number of calls that may lie between a panic and the function that is named for it.
 	depth = 64
 )
 

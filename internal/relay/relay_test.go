@@ -184,7 +184,8 @@ func TestTheNamedPodAnswers(t *testing.T) {
 	}
 }
 
-// TestWhoIsRefused: a caller that is none, a node that isn't the one meant, and what isn't there: an error each, and no pod hears of it.
+// TestWhoIsRefused: an unknown caller, a node that isn't the one meant, and a missing pod: an error each, and no pod
+// hears of it.
 func TestWhoIsRefused(t *testing.T) {
 	c, other := newCluster(t), newCluster(t)
 	f := c.far()
@@ -309,7 +310,7 @@ func TestARelayThatLies(t *testing.T) {
 		"closes at once":       {func(conn net.Conn) { _ = conn.Close() }, "node there"},
 		"speaks another":       {func(conn net.Conn) { _ = tls.Server(conn, other).HandshakeContext(t.Context()) }, "protocol"},
 		"a head without end":   {func(conn net.Conn) { _, _ = tls.Server(conn, config).Write([]byte{255, 255, '{'}) }, "a head of 65535 bytes"},
-		"a head that is none":  {func(conn net.Conn) { _, _ = tls.Server(conn, config).Write([]byte{0, 2, 'x', 'x'}) }, "invalid character"},
+		"a malformed head":     {func(conn net.Conn) { _, _ = tls.Server(conn, config).Write([]byte{0, 2, 'x', 'x'}) }, "invalid character"},
 		"a long reason":        {func(conn net.Conn) { _, _ = tls.Server(conn, config).Write(append([]byte{0, 13}, `{"error":"x"}`...)) }, "doesn't lead to task web: x"},
 		"cuts amid its answer": {func(conn net.Conn) { s := tls.Server(conn, config); _, _ = s.Write([]byte{0, 9}); _ = s.Close() }, "EOF"},
 	} {

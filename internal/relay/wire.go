@@ -13,7 +13,7 @@ const Protocol = "tend-relay/1"
 // maxHead bounds a head, in bytes.
 const maxHead = 4 << 10
 
-// request is what a caller asks for. Without a task it only asks whether it may.
+// request is the request of a caller. Without a task it only asks whether it may.
 type request struct {
 	Task string `json:"task,omitempty"`
 	Port int    `json:"port,omitempty"`

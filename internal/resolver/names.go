@@ -12,11 +12,11 @@ import (
 
 // The times for which answers are kept.
 const (
-	// fresh is how long a name's addresses are kept without asking again.
+	// fresh is the time for which a name's addresses are kept without asking again.
 	fresh = time.Second
-	// unknown is how long a name is kept that is none of a workload.
+	// unknown is the time for which a name is kept that no workload has.
 	unknown = 5 * time.Second
-	// patience is how long a query waits for the control plane.
+	// patience is the time for which a query waits for the control plane.
 	patience = time.Second
 	// most bounds the names that are kept.
 	most = 4096

@@ -140,7 +140,7 @@ func (r *Resolver) serve(w dns.ResponseWriter, query *dns.Msg) {
 	}
 }
 
-// ttl is how long containers may keep an answer, in seconds.
+// ttl is the time for which containers may keep an answer, in seconds.
 const ttl = 1
 
 // records returns the addresses in an order of their own each time, so that requests spread.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Wait is how long an unreferenced file stays in quarantine.
+// Wait is the time for which an unreferenced file stays in quarantine.
 const Wait = 24 * time.Hour
 
 // Folder is the name of the quarantine in a root.

@@ -144,7 +144,7 @@ func (k *Ingress) Advance(_ records.Snapshot, r *records.Rotation, txn *records.
 // Parties implements Key: proxies have the servers sign.
 func (*Ingress) Parties(records.Snapshot) []rekey.Party { return nil }
 
-// mostHosts is how many hosts are named whose certificates are left.
+// mostHosts is the number of hosts that are named if their certificates are left.
 const mostHosts = 10
 
 // Made implements Key.

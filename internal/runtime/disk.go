@@ -23,7 +23,7 @@ type DiskUser interface {
 	DiskUse(ctx context.Context) (DiskUse, error)
 }
 
-// DiskUse is what a runtime has on its disk.
+// DiskUse lists what a runtime has on its disk.
 type DiskUse struct {
 	// SizeBytes and FreeBytes are those of the disk; 0 where it can't be seen from here.
 	SizeBytes, FreeBytes int64
@@ -47,8 +47,8 @@ func DiskShort(folder string) bool {
 	return size > 0 && (free < size/shortShare || free < shortMiB<<20)
 }
 
-// DiskPressure is what Info says of the disk of a folder. It doesn't say how much is free: what changes all the time would be
-// reported all the time.
+// DiskPressure returns Info's text about the disk of a folder. It doesn't say how much is free: a figure that always
+// changes would always be reported.
 func DiskPressure(folder string) string {
 	var disk unix.Statfs_t
 	if unix.Statfs(folder, &disk) != nil || disk.Bavail*uint64(disk.Bsize) >= scarceMiB<<20 {

@@ -105,7 +105,7 @@ type Container struct {
 	State  State
 	// Restart is the engine's policy: no, always, unless-stopped, on-failure[:N].
 	Restart string
-	// RestartCount is how often that policy restarted it.
+	// RestartCount is the number of restarts by that policy.
 	RestartCount int
 	ExitCode     int
 	OOMKilled    bool

@@ -12,7 +12,7 @@ var (
 	ErrKeyFile = errors.New("unusable key file")
 	// ErrDecrypt: the data was not encrypted under this key, or was changed since.
 	ErrDecrypt = errors.New("can't decrypt")
-	// ErrRecipient: a line is no age recipient, or a passphrase is empty or given beside recipients.
+	// ErrRecipient: a line isn't an age recipient, or a passphrase is empty or given beside recipients.
 	ErrRecipient = errors.New("no usable recipient")
 	// ErrNoIdentity: none of the identities, or not this passphrase, opens what was sealed.
 	ErrNoIdentity = errors.New("it was encrypted for others, or with another passphrase")

@@ -27,7 +27,7 @@ type Keys struct {
 	pairs []pair
 }
 
-// pair is what a cluster uses at one time.
+// pair holds the keys that a cluster uses at one time.
 type pair struct {
 	identity *age.X25519Identity
 	// mac compares values without revealing them. It stays when the keys are rotated: else each environment would seem another one.

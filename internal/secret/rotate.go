@@ -134,7 +134,7 @@ func (k *Keys) Reseal(value []byte) (fresh []byte, count int, err error) {
 func (k *Keys) resealText(text []byte) (fresh []byte, stale bool, err error) {
 	sealed, err := base64.StdEncoding.DecodeString(string(text))
 	if err != nil {
-		return text, false, nil //nolint:nilerr // it is no value of Encrypt's
+		return text, false, nil //nolint:nilerr // Encrypt didn't make it
 	}
 	sealed, stale, err = k.reseal(sealed)
 	if err != nil || !stale {

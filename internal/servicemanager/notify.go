@@ -7,7 +7,7 @@ import (
 	systemd "github.com/coreos/go-systemd/v22/daemon"
 )
 
-// State is what a process reports, in the words of sd_notify(3).
+// State is the report of a process, in the words of sd_notify(3).
 type State string
 
 // Status returns a state that says what the process does at the moment, and changes nothing else.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestNotify: what arrives is what sd_notify(3) says, and neither a missing nor a dead manager is an error.
+// TestNotify: the messages are those of sd_notify(3), and neither a missing nor a dead manager is an error.
 func TestNotify(t *testing.T) {
 	var logged bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&logged, nil))

@@ -111,7 +111,7 @@ func TestASocketUnitsSocket(t *testing.T) {
 	}
 }
 
-// TestWhichKeptSocketFits: one that this program opened for one address is none for all of them.
+// TestWhichKeptSocketFits: a socket that this program opened for one address doesn't fit all addresses.
 func TestWhichKeptSocketFits(t *testing.T) {
 	for _, test := range []struct {
 		name, at, asked string

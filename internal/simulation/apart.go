@@ -24,7 +24,7 @@ import (
 // their own. They die by themselves, their cables are cut or pass nothing on, their machines lose power; all the sentences of
 // the oracle hold there too.
 
-// machines is how many agents are processes of their own.
+// machines is the number of agents that are processes of their own.
 func (w *World) machines() int {
 	if w.shared() {
 		return 3

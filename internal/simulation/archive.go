@@ -229,7 +229,7 @@ func (a *archive) run(op store.Op) {
 	}
 }
 
-// nodeTimeout is how long a node may be silent.
+// nodeTimeout is the time for which a node may be silent.
 const nodeTimeout = 30 * time.Second
 
 // scheduledSince reports whether a run of a cron job was made since.

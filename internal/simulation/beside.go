@@ -22,7 +22,7 @@ import (
 // In some worlds two or three servers have the store, and three machines use whichever answers. A server dies, stops, is slow, or
 // is cut off from the store; one that has led learns late that it doesn't any more. People ask any of them.
 
-// servers is how many servers a world has.
+// servers is the number of servers in a world.
 func (w *World) servers() int {
 	switch w.opts.Seed % 100 {
 	case 77, 87:

@@ -129,5 +129,5 @@ func ingressManifest(name string) api.Object {
 	return objectOf(api.Ref{Kind: api.KindIngress, Scope: scope, Name: name}, api.IngressSpec{Host: name + ".test", Port: 8080})
 }
 
-// short is how long a verb of a person may take.
+// short limits a verb of a person.
 const short = 45 * time.Second

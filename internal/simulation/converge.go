@@ -43,8 +43,8 @@ func (w *World) converge() {
 	w.rests()
 }
 
-// backTime is what an agent has, after its cable is whole again, to connect (up to 7.5 s after the last try) and to stop what was
-// stopped meanwhile.
+// backTime is the time that an agent has, after its cable is whole again, to connect (up to 7.5 s after the last try)
+// and to stop what was stopped meanwhile.
 const backTime = 20 * time.Second
 
 func (w *World) calmDown() {
@@ -177,7 +177,7 @@ func (w *World) correct() {
 // pinned reports whether a rollback chose the image, environment and files of an object, until its next manifest.
 func pinned(object api.Object) bool { return object.Metadata.Stamps[api.StampRollback] != "" }
 
-// amiss is what differs, and what isn't said to be well.
+// amiss returns what differs, and what isn't said to be well.
 func (w *World) amiss() []string {
 	out := append(w.differences(), w.remaining()...)
 	for _, object := range w.declaredObjects() {
@@ -203,7 +203,7 @@ func (w *World) sound(random *rand.Rand, object api.Object) api.Object {
 	return objectOf(object.Ref(), fields)
 }
 
-// verdict is what Tend says of an object.
+// verdict is Tend's statement about an object.
 type verdict int
 
 const (

@@ -18,7 +18,7 @@ type backup struct {
 	revision int64
 }
 
-// oldEnough is how much older than the store a copy must be to be seen as one: the server writes down how far it got every
+// oldEnough is the age from which a copy of the store is recognised as one: the server writes down how far it got every
 // five seconds.
 const oldEnough = 10 * time.Second
 
@@ -54,7 +54,7 @@ func restore(w *World, random *rand.Rand) {
 		return
 	}
 	older := false
-	if chance(random, 2) { // and nothing is what it was when the copy was made
+	if chance(random, 2) { // and everything has changed since the copy was made
 		older = w.revision() > w.copied.revision+leasesEnd
 		replaceSomething(w, random)
 		w.pass(20 * time.Second)

@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// cronTime is how long a cron job may be silent once the clock is right again: what was due while it was ahead is skipped
-// for an hour at most, and after that what was begun already while it was.
+// cronTime is the time for which a cron job may be silent once the clock is right again: runs due while it was ahead
+// are skipped for an hour at most, and after that those that had begun while it was.
 const cronTime = 100 * time.Minute
 
 // ticks demands that cron jobs go on after the clock was set.
@@ -30,7 +30,7 @@ func (w *World) ticks() {
 	}
 }
 
-// missed is how many due times a cron job says it has let pass.
+// missed is the number of due times that a cron job says it has let pass.
 func (w *World) missed(ref api.Ref) int {
 	var status struct{ Missed int }
 	decode(w.statusOf(ref).Status, &status)

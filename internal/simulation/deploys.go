@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// deploy rolls out what can't work onto a deployment that does: it may cost at most a step. That is no pod that serves where
-// pods start before others stop, and as many as are replaced at once where they don't. Then it is corrected.
+// deploy rolls out what can't work onto a deployment that does: it may cost at most a step. It may cost no serving pod
+// if pods start before others stop, else as many as are replaced at once. Then it is corrected.
 func (w *World) deploy() {
 	random := rand.New(rand.NewPCG(w.opts.Seed, 4<<32))
 	for _, object := range w.declaredObjects() {

@@ -31,7 +31,7 @@ func (w *World) confirmDown(m *machine) {
 	})
 }
 
-// said is what people said of nodes that don't answer.
+// said holds people's statements about nodes that don't answer.
 type said struct {
 	// off are the nodes of which a person said that they are off, until they answer.
 	off map[string]bool

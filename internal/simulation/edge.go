@@ -20,7 +20,7 @@ type edge struct {
 	mu     sync.Mutex
 	routes []ingress.Route
 	turn   int
-	// endpoint is what the node's relay asks; nil while the agent doesn't run.
+	// endpoint answers the node's relay; nil while the agent doesn't run.
 	endpoint func(task string, port int, protocol string) (string, error)
 }
 

@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// answer is what a verb was answered.
+// answer is the answer to a verb.
 type answer string
 
 const (
@@ -25,7 +25,7 @@ const (
 	open    answer = "outcome unknown"
 )
 
-// input is what a verb asked of one object.
+// input is a verb's request about one object.
 type input struct {
 	verb     string // apply, delete, scale, rollback, read; others don't change what is declared
 	spec     string // apply: a digest of the spec without replicas
@@ -78,7 +78,7 @@ func digestSpec(object api.Object) (string, int) {
 	return strings.TrimSpace(image + " " + hex.EncodeToString(sum[:3])), replicas
 }
 
-// history is what was asked and answered, by object, since the last restore of the store.
+// history holds requests and answers, by object, since the last restore of the store.
 type history struct {
 	mu    sync.Mutex
 	clock int64

@@ -62,10 +62,10 @@ func (w *World) knowImage(id, reference string) {
 	w.images.by[id] = reference
 }
 
-// diesAfter is how long a version lives that dies.
+// diesAfter is the life of a version that dies.
 const diesAfter = 3 * time.Second
 
-// runTime is how long a good version of a job runs.
+// runTime is the run time of a good version of a job.
 var runTime = map[string]time.Duration{"1": time.Second, "2": 5 * time.Second, "3": 80 * time.Second}
 
 type behaviour struct{ neverReady bool }
@@ -77,7 +77,7 @@ func (w *World) behaviourOf(imageID string) behaviour {
 	return behaviour{neverReady: tag == tagUnready || tag == tagCrash}
 }
 
-// behave is what a container of a spec does.
+// behave returns the behaviour of a container of a spec.
 func (w *World) behave(spec runtime.ContainerSpec) hollow.Behaviour {
 	_, tag, _ := strings.Cut(spec.Image, ":")
 	once := spec.Restart == "no" && (spec.Spec.Command != nil || isJob(spec))

@@ -12,7 +12,8 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// labTime is how long a lab may take, once nothing goes wrong any more, to begin when it is due and to be gone when it has ended.
+// labTime is the time that a lab may take, once nothing goes wrong any more, to begin when it is due and to be gone
+// when it has ended.
 const labTime = 5 * time.Minute
 
 // labsEnd demands that labs that are due ran, and that nothing is left of those whose time is over. Then it deletes those that

@@ -21,7 +21,7 @@ type labs struct {
 	uids map[string]string
 }
 
-// labLife is what the world has seen of one lab: what was declared and asked of it, and what its containers did.
+// labLife holds what the world has seen of one lab: what was declared and asked of it, and what its containers did.
 type labLife struct {
 	ref      api.Ref
 	uid      string

@@ -13,9 +13,9 @@ import (
 type labPlot struct {
 	name string
 	tag  string
-	// happens is what happens once it runs.
+	// happens acts once it runs.
 	happens func(w *World, ref api.Ref)
-	// runs is how long its container runs, within plotSlack; end is the phase after that.
+	// runs is the run time of its container, within plotSlack; end is the phase after that.
 	runs time.Duration
 	end  api.LabPhase
 	away bool // servers come back only after its end
@@ -25,8 +25,8 @@ const (
 	plotTime = time.Minute
 	// plotMore is an extension, plotSoon when people do something.
 	plotMore, plotSoon = 30 * time.Second, 10 * time.Second
-	// plotAway is how long the servers are down across its end, half of it before; plotAgain, how long a node may take after
-	// that to connect again.
+	// plotAway is the time for which the servers are down across its end, half of it before; plotAgain, the time that a
+	// node may take after that to connect again.
 	plotAway  = 12 * time.Second
 	plotAgain = 8 * time.Second
 	plotSlack = 5 * time.Second

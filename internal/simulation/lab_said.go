@@ -18,7 +18,7 @@ var labMoves = map[api.LabPhase][]api.LabPhase{
 	api.LabRunning:      {api.LabCompleted, api.LabFailed, api.LabTimeout},
 }
 
-// said: a lab moves forward only, and what is said of it is what its container did.
+// said: a lab moves forward only, and its status agrees with what its container did.
 func (l *labs) said(op store.Op) {
 	var status api.LabStatus
 	decode(op.Value, &status)
@@ -75,7 +75,7 @@ func (l *labs) failed(life *labLife, status api.LabStatus) {
 	}
 }
 
-// whole is how long a lab may run, as it lies in the store.
+// whole is the time for which a lab may run, as it lies in the store.
 func (life *labLife) whole() time.Duration {
 	if len(life.declared) == 0 {
 		return 0

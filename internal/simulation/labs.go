@@ -36,7 +36,7 @@ var labTags = []string{tagEnds, tagBreaks, tagStays, tagStubborn}
 // The time after which a lab's container ends by itself.
 const labEnds, labBreaks = 20 * time.Second, 40 * time.Second
 
-// behaveAsLab is what a lab's container does.
+// behaveAsLab returns the behaviour of a lab's container.
 func behaveAsLab(tag string) hollow.Behaviour {
 	switch tag {
 	case tagEnds:

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/store/memory"
 )
 
-// answerTime is how long the store may take before the caller gives up: etcd's own limit for one member.
+// answerTime is the time that the store may take before the caller gives up: etcd's own limit for one member.
 const answerTime = 7 * time.Second
 
 // errNoAnswer ends a call whose answer never came.

@@ -49,7 +49,7 @@ func (p *plain) Pull(context.Context, string, func(percent int)) (runtime.Image,
 }
 
 func (p *plain) LoadImage(context.Context, string, io.Reader) error {
-	return errors.New("it is no image of plain processes")
+	return errors.New("it is not an image of plain processes")
 }
 
 func (p *plain) Create(_ context.Context, spec runtime.ContainerSpec) (runtime.Container, error) {

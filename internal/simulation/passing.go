@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// pause is how long nothing new happens: mostly a moment, so that things overlap, sometimes long enough for all to settle.
+// pause is a time in which nothing new happens: mostly a moment, so that things overlap, sometimes long enough for all
+// to settle.
 func (w *World) pause(random *rand.Rand) time.Duration {
 	switch n := random.IntN(10); {
 	case n < 5:

@@ -63,8 +63,7 @@ func because(err error) string {
 	return ": " + err.Error()
 }
 
-// answerOf sorts what a verb was answered: a refusal changed nothing, and whatever else is no answer leaves its outcome
-// unknown.
+// answerOf sorts the answers to verbs: a refusal changed nothing; any other error leaves the outcome unknown.
 func answerOf(err error) answer {
 	var problem *api.Problem
 	switch {

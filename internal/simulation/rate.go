@@ -30,7 +30,7 @@ func (w *World) spins(site string) bool {
 	return r.commits > maxRate
 }
 
-// rate is how many commits there were since a moment.
+// rate counts the commits since a moment.
 type rate struct {
 	mu      sync.Mutex
 	since   time.Time

@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// reach is how a server reaches the store. Its zero value is at once.
+// reach is a server's way to the store. The zero value has no delay.
 type reach struct {
 	mu     sync.Mutex
 	healed chan struct{} // nil while it is not cut off
 	takes  time.Duration
-	// fatal counts the commits until one in whose middle the server dies; 0 is none. That one is applied late by so much.
+	// fatal counts the commits until one in whose middle the server dies; 0 for none. That one is applied late by so
+	// much.
 	fatal int
 	late  time.Duration
 }
@@ -55,7 +56,7 @@ func (r *reach) until() chan struct{} {
 	return r.healed
 }
 
-// delay is how long a call takes to arrive.
+// delay is the time that a call takes to arrive.
 func (r *reach) delay() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

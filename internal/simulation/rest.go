@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// quietTime is how long a world at rest is watched, in virtual time.
+// quietTime is the time for which a world at rest is watched, in virtual time.
 const quietTime = 90 * time.Second
 
 // rests demands that a world that is as declared does nothing.

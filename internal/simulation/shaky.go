@@ -15,7 +15,7 @@ type shaky struct {
 	w *World
 }
 
-// strain is what goes wrong between the server and the engine. Its zero value is nothing.
+// strain holds the faults between the server and the engine. The zero value has none.
 type strain struct {
 	mu     sync.Mutex
 	random *rand.Rand

@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/internal/store/memory"
 )
 
-// collected is how long it takes until a server has searched for unused files, and those there are aren't new.
+// collected is the time after which a server has searched for unused files, and those there are aren't new.
 const collected = 70 * time.Minute
 
 // unmount starts the server once with an empty store, as where the disk of --data isn't mounted, and then with its own

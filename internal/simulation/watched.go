@@ -49,7 +49,7 @@ func (o *watched) happened(record hollow.Record) {
 	}
 }
 
-// made: a container is what the store's release for its task says.
+// made: a container agrees with the store's release for its task.
 func (o *watched) made(record hollow.Record) {
 	task, known := o.w.archive.of(record.Labels[api.LabelTask])
 	if !known {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// weather is what goes wrong between the server and its store. Its zero value is fine weather.
+// weather holds the faults between the server and its store. The zero value has none.
 type weather struct {
 	mu sync.Mutex
 	// random draws what happens to a commit.
@@ -17,7 +17,7 @@ type weather struct {
 	stalled chan struct{}
 	// full refuses what writes.
 	full bool
-	// lag is how much later the watch learns of a commit.
+	// lag is the delay with which the watch learns of a commit.
 	lag time.Duration
 	// deaf lets no heartbeat through.
 	deaf bool
@@ -43,7 +43,7 @@ func (f *weather) clear() {
 	}
 }
 
-// fate is what becomes of one commit.
+// fate is the end of one commit.
 type fate struct {
 	unanswered bool
 	lost       bool

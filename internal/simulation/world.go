@@ -19,7 +19,7 @@ import (
 type Options struct {
 	// Seed decides everything.
 	Seed uint64
-	// Steps is how many things happen before the faults end. Default DefaultSteps.
+	// Steps is the number of events before the faults end. Default DefaultSteps.
 	Steps int
 	// Drop are the steps to leave out, by number: a story is minimised by it. What the others do doesn't change.
 	Drop map[int]bool
@@ -31,10 +31,10 @@ type Options struct {
 	Log io.Writer
 }
 
-// DefaultSteps is how many things happen in a world.
+// DefaultSteps is the number of events in a world.
 const DefaultSteps = 120
 
-// Result is what became of a world.
+// Result describes the end of a world.
 type Result struct {
 	// Failures are the sentences that did not hold; none in a good world.
 	Failures []string
@@ -116,8 +116,8 @@ type World struct {
 	// committing keeps the archive in the order of the store.
 	committing sync.Mutex
 
-	// beside are the other servers over the store, in worlds that have some; reach is how the first one reaches it, and off says
-	// that it isn't started again yet.
+	// beside are the other servers over the store, in worlds that have some; reach is the first one's way to it, and
+	// off says that it isn't started again yet.
 	beside atomic.Pointer[[]*standby]
 	reach  reach
 	off    atomic.Bool

@@ -25,7 +25,7 @@ type Process struct {
 	Memory int64
 }
 
-// Output is what a program wrote and how it ended.
+// Output holds what a program wrote and how it ended.
 type Output struct {
 	Stdout, Stderr []byte
 	// Code is its exit code, or 128 and the signal that ended it.
@@ -38,7 +38,7 @@ var (
 	ErrFlood = errors.New("it wrote too much")
 )
 
-// lingering is how long a child that outlives its program may hold the pipes.
+// lingering is the time for which a child that outlives its program may hold the pipes.
 const lingering = 2 * time.Second
 
 // Run runs a program in a process group of its own. Whatever ends it early ends the whole group and the processes that

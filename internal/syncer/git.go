@@ -20,7 +20,7 @@ import (
 	"tend.dev/tend/internal/subprocess"
 )
 
-// tarRoom is what the headers of an archive add to its files.
+// tarRoom is the size that the headers of an archive add to its files.
 const tarRoom = maxFiles * 2048
 
 // keyFile is the file of the private key, while a repository is polled.
@@ -162,7 +162,7 @@ func (r *repository) unpack(ctx context.Context, commit, folder string) error {
 	if r.spec.Path != "" {
 		args = append(args, "--", path.Clean(r.spec.Path))
 	}
-	// The path is no pattern: what it names was measured.
+	// The path isn't a pattern: what it names was measured.
 	out, err := r.git(ctx, r.s.MaxBytes+tarRoom, []string{"--literal-pathspecs"}, func(string) []string { return args })
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func noProgram(name, pack string) error {
 		"the source needs the program %s, which the server's machine lacks", name)
 }
 
-// cannotRunSSH is what git, or its shell, says where there is no ssh.
+// cannotRunSSH matches the words of git, or its shell, if there is no ssh.
 var cannotRunSSH = regexp.MustCompile(`cannot run ssh|ssh: .*not found`)
 
 // lacksSSH reports whether a call of git failed because there is no ssh.
@@ -233,7 +233,7 @@ func (r *repository) shown(text string) string {
 	return text
 }
 
-// redirected is what git says of a redirect that it doesn't follow.
+// redirected matches git's words about a redirect that it doesn't follow.
 var redirected = regexp.MustCompile(`returned error: 30[0-9]`)
 
 // passed are the variables of the server that git gets.

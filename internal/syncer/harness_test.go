@@ -59,7 +59,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// term is what applies commit through.
+// term commits the applies.
 type term struct{ records.Committer }
 
 // sealed is a secret as it is stored.

@@ -89,7 +89,7 @@ func (r redirecting) RoundTrip(request *http.Request) (*http.Response, error) {
 	return r.others.RoundTrip(request)
 }
 
-// answer is what is kept of the last good answer, beside its body.
+// answer holds what is kept of the last good answer, beside its body.
 type answer struct {
 	URL          string `json:"url"`
 	ETag         string `json:"etag,omitempty"`
@@ -240,7 +240,7 @@ func (s *Syncer) unpack(ctx context.Context, f *fetched, name, folder string) er
 	}
 	archive, err := gzip.NewReader(reader)
 	if err != nil {
-		return fmt.Errorf("it is no .tar.gz: %w", err)
+		return fmt.Errorf("it is not a .tar.gz: %w", err)
 	}
 	return s.untar(ctx, archive, folder)
 }

@@ -69,7 +69,7 @@ type Syncer struct {
 	known   map[string]*fetched // by the uid of the sync
 }
 
-// fetched is what is known of a source in this process. mu is held while the source is polled or applied.
+// fetched holds what is known of a source in this process. mu is held while the source is polled or applied.
 type fetched struct {
 	mu     sync.Mutex
 	folder string
@@ -77,9 +77,9 @@ type fetched struct {
 	spec     string
 	revision string
 	files    []source.File
-	// id is what the ref of a repository named when revision was fetched and verified: a commit, or a tag of it.
+	// id is the target of a repository's ref when revision was fetched and verified: a commit, or a tag of it.
 	id string
-	// tidied is how large the copy of a repository was when nothing was in it but what a revision needs; 0 if that is not known.
+	// tidied is the size of a repository's copy when it held nothing but what a revision needs; 0 if that is not known.
 	tidied int64
 }
 
@@ -120,7 +120,7 @@ var uidForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,63}$`)
 // of returns what is known of a sync's source, locked. Its folder is made by a poll.
 func (s *Syncer) of(uid string) (*fetched, error) {
 	if !uidForm.MatchString(uid) {
-		return nil, fmt.Errorf("%q is no uid", uid)
+		return nil, fmt.Errorf("%q is not a uid", uid)
 	}
 	s.mu.Lock()
 	f := s.known[uid]

@@ -10,8 +10,8 @@ import (
 // Program is the server's path in the image: a container's command is Program and its arguments.
 const Program = "/server"
 
-// Ensure makes every tag name the image of the version: "hello <version> from <hostname>" is what it answers. An image
-// that is loaded already is only tagged.
+// Ensure makes every tag name the image of the version, which answers "hello <version> from <hostname>". An image that
+// is loaded already is only tagged.
 func Ensure(ctx context.Context, version string, tags ...string) error {
 	engine, err := dialEngine()
 	if err != nil {

@@ -38,7 +38,7 @@ func TestServerProgram(t *testing.T) {
 		"exit":    {"the code asked for is the code it ends with", []string{"exit", "3"}, 3, ""},
 		"print":   {"lines are numbered", []string{"print", "2"}, 0, "line 1\nline 2\n"},
 		"wide":    {"a width pads the line", []string{"print", "1", "10"}, 0, "line 1xxxx\n"},
-		"unknown": {"a misspelled command is no server", []string{"serv"}, 2, "unknown command \"serv\"\n"},
+		"unknown": {"a misspelled command starts no server", []string{"serv"}, 2, "unknown command \"serv\"\n"},
 		"serve":   {"the server can end by itself", []string{"-exit-after=1ms", "-exit-code=4", "-port=0"}, 4, ""},
 	}
 	for name, test := range tests {

@@ -11,7 +11,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// followed is how long a record's trace is followed: what happens later to what a change made is not part of the change.
+// followed is the time for which a record's trace is followed: what happens later to what a change made is not part of
+// the change.
 const followed = time.Hour
 
 // header is the W3C header of a trace context, in the form of http.Header.

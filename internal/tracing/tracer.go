@@ -37,7 +37,7 @@ type Tracer struct {
 	tracer   trace.Tracer
 }
 
-// ErrEndpoint is the error of an endpoint that is no URL of an HTTP server.
+// ErrEndpoint is the error of an endpoint that isn't the URL of an HTTP server.
 var ErrEndpoint = errors.New("not the URL of an OTLP receiver over HTTP, as in http://127.0.0.1:4318")
 
 // Open returns a Tracer that exports, or nil where no endpoint is configured. It contacts nothing yet.

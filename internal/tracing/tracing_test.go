@@ -42,7 +42,7 @@ func TestOnlyWorkWithAnEffectIsExported(t *testing.T) {
 		"it failed":                 {func(context.Context, *Work) error { return errors.New("no") }, "work"},
 		"it was kept":               {func(_ context.Context, w *Work) error { w.Keep(); return nil }, "work"},
 		"it took a step":            {func(ctx context.Context, _ *Work) error { _, end := Step(ctx, "step"); end(nil); return nil }, "step, work"},
-		"a note is no effect":       {func(ctx context.Context, _ *Work) error { Note(ctx, "action", "none"); return nil }, ""},
+		"a note isn't an effect":    {func(ctx context.Context, _ *Work) error { Note(ctx, "action", "none"); return nil }, ""},
 		"something goes on from it": {func(ctx context.Context, _ *Work) error { Join(context.Background(), ctx); return nil }, "work"},
 	} {
 		tr, recorder := tracer(t)

@@ -10,7 +10,7 @@ import (
 )
 
 // Work is a piece of work with a span that is exported only if it had an effect: a span that is never ended is never
-// exported. A nil Work is none.
+// exported. A nil Work does nothing.
 type Work struct {
 	span trace.Span
 	kept atomic.Bool

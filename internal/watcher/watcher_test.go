@@ -40,7 +40,7 @@ func clone(t *thing) *thing {
 	return &out
 }
 
-// world is what is listed, and what the handlers heard.
+// world holds what is listed, and what the handlers heard.
 type world struct {
 	mu     sync.Mutex
 	things []*thing

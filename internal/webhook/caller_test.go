@@ -93,7 +93,7 @@ func TestNoAnswer(t *testing.T) {
 		}
 	}
 	if answer := caller(t).Call(t.Context(), request("http://[::1/secret")); !answer.Final || strings.Contains(answer.Err.Error(), "secret") {
-		t.Errorf("an address that is none: %+v", answer)
+		t.Errorf("a malformed address: %+v", answer)
 	}
 }
 

@@ -31,7 +31,7 @@ var update = flag.Bool("update", false, "write the golden files")
 // golden are the files that the tests of internal/operator/engine read: the Secrets, and what Helm reads in them.
 const golden = "../../internal/operator/engine/testdata/helm"
 
-// read is what Helm reads in a Secret.
+// read returns what Helm reads in a Secret.
 type read struct {
 	Secret       string `json:"secret"`
 	Name         string `json:"name"`
@@ -55,7 +55,7 @@ type hook struct {
 type releases struct {
 	// Releases are all revisions of all releases.
 	Releases []read `json:"releases"`
-	// Deployed is the Secret of the revision that counts as deployed for Helm, by the release's name. "" is none.
+	// Deployed is the Secret of the revision that counts as deployed for Helm, by the release's name. "" for none.
 	Deployed map[string]string `json:"deployed"`
 }
 

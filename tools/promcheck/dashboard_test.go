@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// dashboard is what is checked of a Grafana dashboard.
+// dashboard holds the parts of a Grafana dashboard that are checked.
 type dashboard struct {
 	Title  string
 	Panels []struct {

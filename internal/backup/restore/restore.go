@@ -152,7 +152,7 @@ func (o Options) stage(ctx context.Context, in io.Reader) (Report, error) {
 	return checked, o.stageStore(snapshot, manifest)
 }
 
-// memberName is what the restored store calls its member until the server has started.
+// memberName is the name of the restored store's member until the server has started.
 const memberName = "restored"
 
 // stageStore makes the store's folder, and the file by which the server knows that its store is a restored one.
@@ -170,7 +170,7 @@ func (o Options) stageStore(snapshot string, manifest backup.Manifest) error {
 	return errors.Join(os.Remove(snapshot), writeFile(path, strings.NewReader(string(text)+"\n")))
 }
 
-// plan is what Finish has to know. It lies in the folder that it is about.
+// plan holds what Finish has to know. It lies in the folder that it is about.
 type plan struct {
 	Data    string `json:"data"`
 	Cluster string `json:"cluster"`

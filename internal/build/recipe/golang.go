@@ -71,7 +71,7 @@ func (c *contents) goNeeds(tree fs.FS, r Recipe) (whole, ahead bool) {
 func (c *contents) mainPackage() (string, error) {
 	if declared := strings.TrimPrefix(path.Clean("/"+c.build.Path), "/"); declared != "" {
 		if isMain, isPackage := c.goPackage(declared); isPackage && !isMain {
-			return "", &UndecidedError{Why: fmt.Sprintf("%s is no program but a package of others", declared), Next: "name in build.path a folder of package main"}
+			return "", &UndecidedError{Why: fmt.Sprintf("%s is not a program but a package of others", declared), Next: "name in build.path a folder of package main"}
 		}
 		return declared, nil
 	}

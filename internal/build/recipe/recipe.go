@@ -22,7 +22,7 @@ const (
 // Docker is the language of a tree with a Dockerfile of its own.
 const Docker = "docker"
 
-// Recipe is how a tree is built.
+// Recipe says how a tree is built.
 type Recipe struct {
 	// Language is the detected or declared language.
 	Language string
@@ -70,7 +70,7 @@ var detectors = []detector{
 	{Ruby, []string{"Gemfile"}},
 }
 
-// maxDepth is how many levels of folders are searched for a language.
+// maxDepth is the number of levels of folders searched for a language.
 const maxDepth = 2
 
 // Decide returns how to build a tree. A Dockerfile comes first, then what the manifest declares, then what the tree's
@@ -141,7 +141,7 @@ func language(tree fs.FS, declared string) (Recipe, error) {
 			}
 		}
 		if asked == nil {
-			return Recipe{}, &UndecidedError{Why: fmt.Sprintf("%q is no language a Dockerfile is written for (%s)", declared, languages())}
+			return Recipe{}, &UndecidedError{Why: fmt.Sprintf("%q is not a language that a Dockerfile is written for (%s)", declared, languages())}
 		}
 	}
 	for depth := range maxDepth + 1 {

@@ -104,11 +104,11 @@ func TestUndecided(t *testing.T) {
 		"nothing known":       {map[string]string{"main.c": ""}, api.Build{}, "put a Dockerfile into the folder"},
 		"too deep":            {map[string]string{"a/b/c/go.mod": ""}, api.Build{}, "put a Dockerfile into the folder"},
 		"of a dependency":     {map[string]string{"vendor/x/go.mod": "", ".cache/go.mod": ""}, api.Build{}, "put a Dockerfile into the folder"},
-		"an unknown language": {map[string]string{"go.mod": ""}, api.Build{Lang: &api.BuildLang{Name: "cobol"}}, `"cobol" is no language`},
+		"an unknown language": {map[string]string{"go.mod": ""}, api.Build{Lang: &api.BuildLang{Name: "cobol"}}, `"cobol" is not a language`},
 		"no such Dockerfile":  {map[string]string{"Dockerfile": ""}, api.Build{Dockerfile: "docker/Dockerfile"}, "there is no file docker/Dockerfile"},
 		"several programs":    {map[string]string{"go.mod": "", "x.go": "package x", "cmd/a/a.go": "package main", "cmd/b/b.go": "package main"}, api.Build{}, "more than one program: cmd/a, cmd/b: name one with build { path"},
 		"no program":          {map[string]string{"go.mod": "", "x.go": "package x"}, api.Build{}, "hold no program: name its folder"},
-		"a package":           {map[string]string{"go.mod": "", "lib/x.go": "package x"}, api.Build{Path: "./lib"}, "lib is no program but a package"},
+		"a package":           {map[string]string{"go.mod": "", "lib/x.go": "package x"}, api.Build{Path: "./lib"}, "lib is not a program but a package"},
 		"a Dockerfile above":  {map[string]string{"Dockerfile": ""}, api.Build{Dockerfile: "../Dockerfile"}, "there is no file ../Dockerfile"},
 	} {
 		if _, err := Decide(treeOf(test.files), test.build, ""); err == nil || !strings.Contains(err.Error(), test.want) {

@@ -34,7 +34,7 @@ func wantTame(t *testing.T, outside string) {
 		t.Fatalf("left outside: %v", left)
 	}
 	inside := filepath.Join(outside, "in")
-	entries, bytes := -1, int64(0) // the folder itself is none
+	entries, bytes := -1, int64(0) // the folder itself doesn't count
 	err := filepath.WalkDir(inside, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err

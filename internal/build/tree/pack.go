@@ -27,7 +27,7 @@ type PackOptions struct {
 	MaxBytes int64
 }
 
-// Packed is what was packed.
+// Packed describes what was packed.
 type Packed struct {
 	// Digest is sha256:<hex> of the tar: the same for the same content, independent of where and when it was packed.
 	Digest string

@@ -107,7 +107,7 @@ func TestTheSameContentIsTheSameTree(t *testing.T) {
 		}
 		changed[name] = content
 		if next, _ := pack(t, folder(t, changed), PackOptions{}); next.Digest == one.Digest {
-			t.Errorf("a change of %s is none", name)
+			t.Errorf("a change of %s changed nothing", name)
 		}
 	}
 }

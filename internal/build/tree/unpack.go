@@ -16,7 +16,7 @@ import (
 type Limits struct {
 	// Bytes is the sum of the files. Default DefaultMaxBytes.
 	Bytes int64
-	// Entries is how many files, folders and links there may be. Default 200,000.
+	// Entries is the most files, folders and links there may be. Default 200,000.
 	Entries int
 }
 
@@ -210,7 +210,7 @@ func (u *unpacker) refused(h *tar.Header, name string) string {
 		}
 	case tar.TypeLink:
 		if _, there := u.files[within(h.Linkname)]; !there {
-			return fmt.Sprintf("is a hard link to %.100q, which is no file that came before", h.Linkname)
+			return fmt.Sprintf("is a hard link to %.100q, which is not a file that came before", h.Linkname)
 		}
 	default:
 		return "is neither a file, a folder nor a symbolic link"

@@ -52,7 +52,7 @@ func (r *report) readSteps(from io.Reader) error {
 	return lines.Err()
 }
 
-// event is what `go test -json` prints of a test or, without Test, of a package.
+// event is a line of `go test -json` about a test or, without Test, about a package.
 type event struct {
 	Action, Package, Test string
 	Elapsed               float64

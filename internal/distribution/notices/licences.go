@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// licenceName is what files are called that must be passed on.
+// licenceName matches the names of files that must be passed on.
 var licenceName = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|copyright|notice|patents)([-.].*)?$`)
 
 // licencesIn returns the paths of a folder's licence files.

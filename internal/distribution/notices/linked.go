@@ -42,7 +42,7 @@ func list(command string) ([]linkedPackage, error) {
 	}
 }
 
-// module is what is linked under one name, with the paths of its licence files.
+// module is a linked module, with the paths of its licence files.
 type module struct {
 	name, version string
 	files         []string

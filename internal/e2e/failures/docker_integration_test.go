@@ -18,7 +18,7 @@ import (
 // TestDocker plays what only a real engine can be trusted with: its own words, and what the kernel does.
 func TestDocker(t *testing.T) { play(t, "testdata/docker", startDocker) }
 
-// dockerImage is what the containers of the scripts are made from; taken is a port of the host that this process holds.
+// dockerImage is the image of the scripts' containers; taken is a port of the host that this process holds.
 const dockerImage = "tend-failures:v1"
 
 // startDocker is the real server on a network of its own.

@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/testimage"
 )
 
-// tendBinary is what the scripts run, serverBinary the program that the containers run.
+// tendBinary is the program that the scripts run, serverBinary the one that the containers run.
 var tendBinary, serverBinary string
 
 func TestMain(m *testing.M) {

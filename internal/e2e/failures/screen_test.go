@@ -70,7 +70,7 @@ func terminal() (master, slave *os.File, err error) {
 	return master, slave, err
 }
 
-// screen is a terminal that is wide enough for every line, so that a line is what the command wrote. brokenLine tells
+// screen is a terminal that is wide enough for every line, so each line is one that the command wrote. brokenLine tells
 // where a real one breaks it.
 type screen struct {
 	lines    []string

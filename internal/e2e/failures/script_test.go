@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write down what is printed now")
 
-// patience is how long an output may take to become what it should be; it costs nothing where it is.
+// patience is the time in which an output must become what it should be; waiting ends as soon as it is.
 const patience = 60 * time.Second
 
 // ticks yields at once, and then once in a period until patience is over.
@@ -49,7 +49,7 @@ func play(t *testing.T, dir string, shared func() (address string, engine engine
 	})
 }
 
-// story is what a script stands on.
+// story holds what a script runs on.
 type story struct {
 	dir    string
 	scope  string

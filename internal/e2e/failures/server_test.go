@@ -154,7 +154,7 @@ func await(root string) string {
 
 var images = []string{"web:1", "web:2", "crash:1", "oom:1", "port:1", "mount:1", "command:1", "denied:1", "once:1", "killed:1", "slow:1", "user:1", "full:1", "late:1"}
 
-// behaviour is what the containers of an image do.
+// behaviour describes what the containers of an image do.
 func behaviour(spec runtime.ContainerSpec) hollow.Behaviour {
 	refuse := func(reason, detail, next string) hollow.Behaviour {
 		return hollow.Behaviour{StartError: &runtime.RejectedError{Reason: reason, Detail: detail, Next: next}}

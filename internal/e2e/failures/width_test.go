@@ -11,9 +11,9 @@ import (
 
 const (
 	columns = 80
-	// lineWidth is how wide tend writes lines: it leaves the last column free.
+	// lineWidth is the width of tend's lines: it leaves the last column free.
 	lineWidth = columns - 1
-	// hanging is how much deeper it indents continuation lines.
+	// hanging is the further indentation of continuation lines.
 	hanging = 4
 )
 

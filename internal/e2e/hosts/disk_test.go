@@ -15,9 +15,10 @@ import (
 	"tend.dev/tend/internal/disktest"
 )
 
-// TestADiskOfANode: the disk of a node that is no server is full to the last byte, and then finishes no write. What runs goes on and is
-// reached, the node stays ready, the others work and get the new pods. Those that the node got before it could say so wait where they
-// are, none of them is made again and again, and say why. Once the disk is well, they start without anybody's doing.
+// TestADiskOfANode: the disk of a node that isn't a server is full to the last byte, and then finishes no write. What
+// runs goes on and is reached, the node stays ready, the others work and get the new pods. Those that the node got
+// before it could say so wait where they are, none of them is made again and again, and say why. Once the disk is well,
+// they start without anybody's doing.
 func TestADiskOfANode(t *testing.T) {
 	disk := disktest.New(t, 640<<20)
 	l := newLabOn(t, 2, map[string]string{"h2": disk.Folder})

@@ -133,9 +133,9 @@ func (h *host) askDatagrams(port, answers string, a *asked, stop <-chan struct{}
 	}
 }
 
-// TestARequestReachesItsPod: without a network object, on engines that give the same addresses, with pods that move, addresses that change
-// hands and an agent that is killed, each request is answered by the workload that its host names, on every node; and so is what comes in at
-// a port of the nodes, over TCP and UDP.
+// TestARequestReachesItsPod: without a network object, on engines that give the same addresses, with pods that move,
+// addresses that change hands and an agent that is killed, each request is answered by the workload that its host
+// names, on every node; and so is traffic to a port of the nodes, over TCP and UDP.
 func TestARequestReachesItsPod(t *testing.T) {
 	l := newLab(t, 2)
 	for _, h := range l.hosts { // as a Tend of before made them, whose nodes were given no subnets when they joined

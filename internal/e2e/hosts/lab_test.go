@@ -24,10 +24,10 @@ import (
 	"tend.dev/tend/internal/testimage"
 )
 
-// patience is how long a condition may take on a busy machine before the test fails.
+// patience is the time that a condition may take on a busy machine before the test fails.
 const patience = 2 * time.Minute
 
-// tendBinary is what every host runs, archives the images web:1 and web:2.
+// tendBinary is the program that every host runs, archives the images web:1 and web:2.
 var (
 	tendBinary string
 	archives   [2][]byte
@@ -186,7 +186,7 @@ func (h *host) loadImages() {
 	}
 }
 
-// said is what a command printed, and how it ended.
+// said holds what a command printed, and how it ended.
 type said struct {
 	output string
 	err    error

@@ -217,7 +217,7 @@ func cutAndHealed(l *lab) {
 		pods = l.pods()
 		return len(pods[l.hosts[0].name])+len(pods[l.hosts[2].name]) == 3
 	})
-	l.until("its pod's address is no answer any more", func() bool {
+	l.until("the answers lack its pod's address", func() bool {
 		return !strings.Contains(l.names(pods[l.hosts[0].name][0], "web.prod"), before.Address)
 	})
 	for range 20 {

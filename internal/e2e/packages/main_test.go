@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// patience is how long a condition may take on a busy machine before the test fails. It costs nothing where it holds.
+// patience is the time that a condition may take on a busy machine before the test fails. It costs nothing where it
+// holds.
 const patience = "180s"
 
 // The versions that are packaged; the image has the first.

@@ -72,7 +72,7 @@ func (b *Broker) act(ctx context.Context, action plugin.Action, actor string) (i
 		result, err := b.Verbs.Run(ctx, b.jobNamed(scope, name), actor)
 		return result.Revision, err
 	}
-	return 0, fmt.Errorf("%q is no type of action", action.Type)
+	return 0, fmt.Errorf("%q is not a type of action", action.Type)
 }
 
 // unless returns err, or nil if its reason is the forgiven one.

@@ -106,7 +106,7 @@ func scopesOf(object api.Object) []string {
 func splitSpec(spec json.RawMessage) (asked api.PluginSource, rest json.RawMessage, err error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(spec, &fields); err != nil {
-		return asked, nil, fmt.Errorf("its spec is no object: %w", err)
+		return asked, nil, fmt.Errorf("its spec is not an object: %w", err)
 	}
 	raw, has := fields[api.MacroPlugin]
 	if !has || json.Unmarshal(raw, &asked) != nil { // a plugin's own field of that name doesn't concern Tend
@@ -114,7 +114,7 @@ func splitSpec(spec json.RawMessage) (asked api.PluginSource, rest json.RawMessa
 	}
 	var block map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &block); err != nil {
-		return asked, nil, fmt.Errorf("its block plugin is no object: %w", err)
+		return asked, nil, fmt.Errorf("its block plugin is not an object: %w", err)
 	}
 	delete(block, "version")
 	delete(block, "repo")

@@ -77,7 +77,7 @@ func TestBadMacros(t *testing.T) {
 		"foreign action": {answers(`{"manifests":[` + good + `],"actions":[{"type":"config_set","scope":"other","name":"x","kv":{"A":"1"}}]}`), "may only change the scope prod"},
 		"no core kind":   {answers(`[` + good + `,{"kind":"kv","name":"x","spec":{}}]`), "a macro stands for core kinds"},
 		"no name":        {answers(`[{"kind":"deployment","spec":{"image":"a:1"}}]`), "it has no name"},
-		"no spec":        {answers(`[{"kind":"deployment","name":"x"}]`), "its spec is no object"},
+		"no spec":        {answers(`[{"kind":"deployment","name":"x"}]`), "its spec is not an object"},
 		"unknown field":  {answers(`{"manifests":[{"kind":"deployment","name":"x","spec":{"imagee":"a:1"}}],` + action + `}`), "imagee"},
 		"invalid value":  {answers(`{"manifests":[` + good + `,{"kind":"deployment","name":"x","spec":{"image":"a:1","replicas":-1}}],` + action + `}`), "the plugin kv made it of kv/prod/cache"},
 		"unstorable":     {answers(`{"manifests":[` + good + `,{"kind":"deployment","name":"x","spec":{"image":"a:1","volumes":["${asset.none.x}:/x"]}}],` + action + `}`), "there is no such file"},

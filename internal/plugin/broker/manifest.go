@@ -78,7 +78,7 @@ func (b *Broker) objectOf(manifest plugin.Manifest, probes json.RawMessage) ([]a
 	}
 	var spec map[string]json.RawMessage
 	if err := json.Unmarshal(manifest.Spec, &spec); err != nil || spec == nil {
-		return nil, errors.New("its spec is no object")
+		return nil, errors.New("its spec is not an object")
 	}
 	delete(spec, assetDigests)
 	if len(probes) > 0 && (kind.HasSlots() || kind == api.KindApp) {

@@ -17,7 +17,7 @@ type Record struct {
 	Labels    map[string]string
 	ExitCode  int
 	Signal    string
-	// Spec is what the container was created from; it must not be changed.
+	// Spec is the container's spec when it was created; it must not be changed.
 	Spec *runtime.ContainerSpec
 	// ImageID is the image it was made from.
 	ImageID string
@@ -25,7 +25,7 @@ type Record struct {
 	ID string
 }
 
-// history is what tests check safety properties with.
+// history lets tests check safety properties.
 type history struct {
 	records []Record
 	calls   map[string]int

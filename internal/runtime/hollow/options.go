@@ -12,10 +12,10 @@ import (
 type Options struct {
 	// Cluster and Node are those of the client New returns. NewEngine ignores them.
 	Cluster, Node string
-	// CreateDelay, StartDelay and StopDelay are how long a create, a start, and a container asked to stop take.
-	// PullDelay is how long a pull takes. Nil means no delay.
+	// CreateDelay, StartDelay and StopDelay return the time that a create, a start, and a container asked to stop take.
+	// PullDelay returns that of a pull. Nil means no delay.
 	CreateDelay, StartDelay, StopDelay, PullDelay func() time.Duration
-	// BuildDelay is how long a build takes.
+	// BuildDelay returns the time that a build takes.
 	BuildDelay func() time.Duration
 	// Behaviour returns what the containers of a spec do. It is called at create and again at every start, with the
 	// engine locked: it must not call the engine. Nil is a container that runs until it is stopped, or an init
@@ -39,7 +39,7 @@ func Delay(d time.Duration) func() time.Duration {
 	return func() time.Duration { return d }
 }
 
-// Behaviour is what one incarnation of a container does.
+// Behaviour describes what one incarnation of a container does.
 type Behaviour struct {
 	// Exits: its process ends by itself ExitAfter after it started, with ExitCode.
 	Exits     bool
@@ -53,7 +53,7 @@ type Behaviour struct {
 	StopCode int
 	// CreateError and StartError are errors that the engine returns instead.
 	CreateError, StartError error
-	// Output is what it prints when it starts, on stdout.
+	// Output is its print on stdout when it starts.
 	Output []string
 	// Unhealthy: every exec in it returns 1, unless Exec is set.
 	Unhealthy bool

@@ -18,7 +18,7 @@ const (
 // Policy is a parsed restart policy. The zero value is "no".
 type Policy struct {
 	Name string
-	// MaxRetries bounds the restarts of on-failure; 0 is no bound.
+	// MaxRetries bounds the restarts of on-failure; 0 means no bound.
 	MaxRetries int
 }
 
@@ -52,10 +52,10 @@ func (p Policy) String() string {
 	return p.Name
 }
 
-// End is how a container's process ended.
+// End describes the end of a container's process.
 type End struct {
 	ExitCode int
-	// Restarts is how often the policy restarted it since its last start on request.
+	// Restarts is the number of restarts by the policy since its last start on request.
 	Restarts int
 	// Stopped: it was stopped or killed through the engine. No policy restarts it right away.
 	Stopped bool

@@ -50,7 +50,7 @@ func TestPolicies(t *testing.T) {
 		"always, stopped":       {"nothing starts right after a manual stop", "always", End{Stopped: true}, false},
 		"unless, failed":        {"it ended by itself", "unless-stopped", End{ExitCode: 1}, true},
 		"unless, stopped":       {"a manual stop lasts", "unless-stopped", End{Stopped: true}, false},
-		"on-failure, clean":     {"0 is no failure", "on-failure", End{}, false},
+		"on-failure, clean":     {"0 doesn't count as a failure", "on-failure", End{}, false},
 		"on-failure, failed":    {"no bound", "on-failure", End{ExitCode: 2, Restarts: 99}, true},
 		"on-failure:2, second":  {"one of two used", "on-failure:2", End{ExitCode: 2, Restarts: 1}, true},
 		"on-failure:2, used up": {"two of two used", "on-failure:2", End{ExitCode: 2, Restarts: 2}, false},

@@ -23,7 +23,7 @@ type Harness struct {
 	AbsentImage string
 	// Kill ends a running container's process from outside of the runtime, as a person would. Nil leaves those cases out.
 	Kill func(t *testing.T, container runtime.Container)
-	// OwnNames says that clusters can't see each other's containers at all, so the same name twice is no conflict.
+	// OwnNames says that clusters can't see each other's containers at all, so the same name twice doesn't conflict.
 	OwnNames bool
 	// Simulated says that there is no real process: no output, no exec, no figures.
 	Simulated bool
@@ -34,7 +34,7 @@ type Harness struct {
 	// Adjust changes what every case's container is made from, for a runtime that can't honour part of it. Nil changes
 	// nothing.
 	Adjust func(spec *runtime.ContainerSpec)
-	// Patience is how long a case waits for a state to come. Default 20s.
+	// Patience is the time for which a case waits for a state. Default 20s.
 	Patience time.Duration
 }
 

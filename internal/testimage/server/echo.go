@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// traffic is what clients of a proxy ask for: /sum counts a body's bytes, /echo sends back line by line over a connection
-// that was upgraded, /address says who seems to ask.
+// traffic answers clients of a proxy: /sum counts a body's bytes, /echo sends back line by line over a connection that
+// was upgraded, /address says who seems to ask.
 func traffic(mux *http.ServeMux) {
 	mux.HandleFunc("POST /sum", func(w http.ResponseWriter, r *http.Request) {
 		n, err := io.Copy(io.Discard, r.Body)

@@ -51,7 +51,7 @@ func do(command []string) int {
 	return 127
 }
 
-// words splits a text at blanks. Quotes hold together what is between them; in single ones $NAME is no variable.
+// words splits a text at blanks. Quotes hold together what is between them; in single ones $NAME isn't a variable.
 func words(text string) (out []string) {
 	var word, piece strings.Builder
 	begun := false
