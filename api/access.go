@@ -5,7 +5,8 @@ import "time"
 // AccessRole says what a person, or a program, may do with an access token. docs/operate/people.md has the table.
 type AccessRole string
 
-// The roles, the least first. A viewer reads; a deployer also changes the objects of its scopes; an admin may do everything.
+// The roles, the least first. A viewer reads; a deployer also changes the objects of its scopes; an admin may do
+// everything.
 const (
 	Viewer   AccessRole = "viewer"
 	Deployer AccessRole = "deployer"
@@ -53,6 +54,6 @@ type AccessToken struct {
 }
 
 // AccessTokenPrefix begins every access token: tendaccess1.NAME.SECRET, or tendaccess1.NAME.SECRET.FINGERPRINT. The
-// fingerprint is SHA-256, in hex, of the certificate of the cluster's own authority: a client that finds it there trusts a
-// server with a certificate of that authority, and no other.
+// fingerprint is SHA-256, in hex, of the certificate of the cluster's own authority: a client that finds it there
+// trusts a server with a certificate of that authority, and no other.
 const AccessTokenPrefix = "tendaccess1"

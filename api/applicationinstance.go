@@ -1,7 +1,7 @@
 package api
 
-// ApplicationInstanceSpec declares an application in a Kubernetes cluster: a Helm chart with its values. But for Cluster its fields
-// are those of the resource of the same name; the scope is the namespace.
+// ApplicationInstanceSpec declares an application in a Kubernetes cluster: a Helm chart with its values. But for
+// Cluster its fields are those of the resource of the same name; the scope is the namespace.
 type ApplicationInstanceSpec struct {
 	// Cluster is the name of the cluster that it runs in. It can't be changed.
 	Cluster string `json:"cluster" hcl:"cluster"`
@@ -15,10 +15,11 @@ type ApplicationInstanceSpec struct {
 	Release *HelmRelease `json:"release,omitempty" hcl:"release,block"`
 	// Values are the chart's values. Needed unless the mode is placeholder.
 	Values *ChartValues `json:"values,omitempty" hcl:"values,block"`
-	// ValuesFrom are more values, from Secrets and ConfigMaps. A later one counts more than an earlier one, Values count more than all
-	// of them, and what has a target path counts most.
+	// ValuesFrom are more values, from Secrets and ConfigMaps. A later one counts more than an earlier one, Values
+	// count more than all of them, and what has a target path counts most.
 	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty" hcl:"values_from,block"`
-	// DependsOn are application instances of the same cluster and scope that must be ready before this one is installed or upgraded.
+	// DependsOn are application instances of the same cluster and scope that must be ready before this one is installed
+	// or upgraded.
 	DependsOn []LocalRef `json:"dependsOn,omitempty" hcl:"depends_on,block"`
 	// Integrations are what of the cluster it uses.
 	Integrations *Integrations `json:"integrations,omitempty" hcl:"integrations,block"`

@@ -83,14 +83,14 @@ type ObjectResult struct {
 // MaxLeft bounds ApplyResult.Left.
 const MaxLeft = 20
 
-// ApplyResult is the answer of an apply. Objects are in the order they were given; behind them come stored ones that use
-// an asset whose bytes changed.
+// ApplyResult is the answer of an apply. Objects are in the order they were given; behind them come stored ones that
+// use an asset whose bytes changed.
 type ApplyResult struct {
 	Objects []ObjectResult `json:"objects"`
 	// Pruned are the objects whose deletion was asked for because the set no longer holds them.
 	Pruned []Ref `json:"pruned,omitempty"`
-	// Left are the objects that the same set applied before and no longer holds, where no prune was asked for: they stay. At
-	// most MaxLeft; MoreLeft counts the others.
+	// Left are the objects that the same set applied before and no longer holds, where no prune was asked for: they
+	// stay. At most MaxLeft; MoreLeft counts the others.
 	Left     []Ref `json:"left,omitempty"`
 	MoreLeft int   `json:"moreLeft,omitempty"`
 	// Withdrawn are objects of others whose fields the sync that applies had set, and took back: its source no longer

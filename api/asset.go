@@ -116,8 +116,8 @@ func AssetMount(entry string) bool {
 		strings.HasPrefix(entry[found[0].End:], ":")
 }
 
-// AssetStandIn begins the paths that stand in for files of assets where their form is checked: the real ones are known on
-// the nodes alone.
+// AssetStandIn begins the paths that stand in for files of assets where their form is checked: the real ones are known
+// on the nodes alone.
 const AssetStandIn = "/asset/"
 
 // StandIn is a text with stand-ins for the files of assets it refers to.

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// AuditData is the data of an audited call: who asked for what, from where, and the answer. It has no body and no query, which
-// may have secrets.
+// AuditData is the data of an audited call: who asked for what, from where, and the answer. It has no body and no
+// query, which may have secrets.
 type AuditData struct {
 	// Method and Path are the request's.
 	Method string `json:"method"`
 	Path   string `json:"path"`
-	// Actor is who asked: a user of the machine with the process, the name of an access token with the address, or the address
-	// alone of one with the server's own token.
+	// Actor is who asked: a user of the machine with the process, the name of an access token with the address, or the
+	// address alone of one with the server's own token.
 	Actor string `json:"actor,omitempty"`
 	// Kind, Scope and Name are the object that was named, as far as it was. Objects are those of an apply with what it pruned,
 	// of a deletion that prunes, or of a class of labs, or a token that is made or revoked (token/NAME): at most
@@ -22,8 +22,8 @@ type AuditData struct {
 	Name        string   `json:"name,omitempty"`
 	Objects     []string `json:"objects,omitempty"`
 	MoreObjects int      `json:"moreObjects,omitempty"`
-	// Pod is the one that a command was for, or that was stopped or started; Kind, Scope and Name are then its object, if it was
-	// there.
+	// Pod is the one that a command was for, or that was stopped or started; Kind, Scope and Name are then its object,
+	// if it was there.
 	Pod string `json:"pod,omitempty"`
 	// Reason is the caller's reason for an approval.
 	Reason string `json:"reason,omitempty"`

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// MaxTreeBytes is the most that TEND_BUILD_MAX_SIZE may allow the files of a source tree. The tar of a tree, which is kept as
-// a blob, has a little more.
+// MaxTreeBytes is the most that TEND_BUILD_MAX_SIZE may allow the files of a source tree. The tar of a tree, which is
+// kept as a blob, has a little more.
 const MaxTreeBytes = 16 << 30
 
-// Build declares that the image is made from a source tree. The client packs the tree and sends it; what is stored beside
-// the spec is the tree's digest (StampBuild).
+// Build declares that the image is made from a source tree. The client packs the tree and sends it; what is stored
+// beside the spec is the tree's digest (StampBuild).
 type Build struct {
 	// Context is the folder of the source, relative to the manifest's. The client alone reads it. Default ".".
 	Context string `json:"context,omitempty" hcl:"context,optional"`

@@ -37,8 +37,8 @@ const (
 	ConditionAfterRollout = "AfterRollout"
 )
 
-// ConditionDiskPressure of a node: the disk of its container engine is nearly full, and it gets new pods only if no other node
-// takes them.
+// ConditionDiskPressure of a node: the disk of its container engine is nearly full, and it gets new pods only if no
+// other node takes them.
 const ConditionDiskPressure = "DiskPressure"
 
 // SetCondition returns conditions with c in place of the one of its type, keeping the old transition time when the

@@ -11,8 +11,8 @@ type DeliveredStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// ObservedRevision is the revision of the object that the status was made from.
 	ObservedRevision int64 `json:"observedRevision,omitempty"`
-	// Phase is Pending, Delivering, Applied, Missing, Drifted, Failed, Conflict or Deleting; of an operation that the cluster has, how that is: Pending,
-	// Running, Succeeded, Failed or Cancelled.
+	// Phase is Pending, Delivering, Applied, Missing, Drifted, Failed, Conflict or Deleting; of an operation that the
+	// cluster has, how that is: Pending, Running, Succeeded, Failed or Cancelled.
 	Phase    string          `json:"phase,omitempty"`
 	Delivery *DeliveryStatus `json:"delivery,omitempty"`
 	// Differences are the fields that the cluster has otherwise than the object declares; empty if none is known.
@@ -160,7 +160,8 @@ type ClusterReport struct {
 	Result *ClusterResult `json:"result,omitempty"`
 	// Observed is the newest generation of the object that the cluster is known to have.
 	Observed int64 `json:"observed,omitempty"`
-	// Applied is the resource as it was applied last, by AppliedJob at AppliedAt. What was said earlier says nothing of it.
+	// Applied is the resource as it was applied last, by AppliedJob at AppliedAt. What was said earlier says nothing of
+	// it.
 	Applied    *ClusterResource `json:"applied,omitempty"`
 	AppliedJob string           `json:"appliedJob,omitempty"`
 	AppliedAt  time.Time        `json:"appliedAt,omitzero"`
@@ -185,8 +186,8 @@ type ClusterResult struct {
 	At      time.Time `json:"at"`
 }
 
-// ReportedCondition is a condition of a resource, with the generation of the resource that it speaks of, when it was reported, and the
-// job that was the last to be acknowledged then.
+// ReportedCondition is a condition of a resource, with the generation of the resource that it speaks of, when it was
+// reported, and the job that was the last to be acknowledged then.
 type ReportedCondition struct {
 	Condition
 	UID        string    `json:"uid,omitempty"`

@@ -12,9 +12,9 @@ const (
 	DeliveryFailed    DeliveryState = "failed"    // every attempt failed, or the hook is gone
 )
 
-// Delivery is one call of one webhook. It is created, if absent, in the commit that records what happened, so that it is
-// sent once even if the server dies in between. It names the hook, whose URL and headers are read from the object when
-// the call is made: they may be secrets.
+// Delivery is one call of one webhook. It is created, if absent, in the commit that records what happened, so that it
+// is sent once even if the server dies in between. It names the hook, whose URL and headers are read from the object
+// when the call is made: they may be secrets.
 type Delivery struct {
 	// ID is unique under the owner and the same for the same event and target.
 	ID    string `json:"id"`

@@ -12,8 +12,8 @@ type NodeDisk struct {
 	FreeBytes int64 `json:"freeBytes,omitempty"`
 	// Short is set while that disk has so little room that images nothing refers to go early.
 	Short bool `json:"short,omitempty"`
-	// Images and Volumes are all of the engine's, Logs those of Tend's containers, Root what Tend itself keeps on the node:
-	// the store, files, builds.
+	// Images and Volumes are all of the engine's, Logs those of Tend's containers, Root what Tend itself keeps on the
+	// node: the store, files, builds.
 	Images  DiskUse `json:"images"`
 	Volumes DiskUse `json:"volumes"`
 	Logs    DiskUse `json:"logs"`

@@ -17,7 +17,8 @@ const (
 // EventAction names what happened: the part of an event's type after its kind.
 type EventAction string
 
-// The actions of events. The outcomes (reconciled, reconciliation.failed, finalized) come with the write that records them.
+// The actions of events. The outcomes (reconciled, reconciliation.failed, finalized) come with the write that records
+// them.
 const (
 	EventCreated       EventAction = "created"
 	EventUpdated       EventAction = "updated"
@@ -164,7 +165,8 @@ const MaxEventChanges = 16
 // EventPage is a bounded part of the log.
 type EventPage struct {
 	Events []Event `json:"events"`
-	// Next is the position after the last event that was read, also of those the filter left out: `since` of the next page.
+	// Next is the position after the last event that was read, also of those the filter left out: `since` of the next
+	// page.
 	Next string `json:"next"`
 	// More reports whether events follow.
 	More bool `json:"more,omitempty"`

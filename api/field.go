@@ -18,8 +18,8 @@ const ManagerAvailability = "availability"
 // ManagerIngress is the role of tend nodes ingress.
 const ManagerIngress = "ingress"
 
-// ManagerReleased has what a manager set that no longer declares it: the next manager that declares it takes it over. Its
-// actor is the former manager.
+// ManagerReleased has what a manager set that no longer declares it: the next manager that declares it takes it over.
+// Its actor is the former manager.
 const ManagerReleased = "released"
 
 // FieldOwner says who set a leaf of a spec to the value it has. A leaf several managers set alike has one for each.

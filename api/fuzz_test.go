@@ -29,7 +29,8 @@ func FuzzPort(f *testing.F) {
 	})
 }
 
-// FuzzMounts reads arbitrary entries of `volumes`, `tmpfs` and `devices`: what is accepted never climbs out of its path.
+// FuzzMounts reads arbitrary entries of `volumes`, `tmpfs` and `devices`: what is accepted never climbs out of its
+// path.
 func FuzzMounts(f *testing.F) {
 	for _, entry := range []string{"data:/var/lib", "/a:/b:ro,z", "/run:size=64m,mode=1777", "/dev/null:/dev/x:rw", "/dev/fuse", "/a/../b:/c"} {
 		f.Add(entry)

@@ -1,7 +1,7 @@
 package api
 
-// HostPorts are the ports of a host that are taken, each with its owner. Taking one, and finding who has it, costs a few
-// lookups, however many are taken. The zero value is empty.
+// HostPorts are the ports of a host that are taken, each with its owner. Taking one, and finding who has it, costs a
+// few lookups, however many are taken. The zero value is empty.
 type HostPorts[Owner any] struct {
 	taken map[hostPort]Owner
 }

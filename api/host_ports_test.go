@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestHostPorts compares with the plain rule: two ports clash if number and protocol are the same and the addresses are, or
-// either is that of every address.
+// TestHostPorts compares with the plain rule: two ports clash if number and protocol are the same and the addresses
+// are, or either is that of every address.
 func TestHostPorts(t *testing.T) {
 	type port struct {
 		ip       string

@@ -6,7 +6,8 @@ import "strings"
 type IngressSpec struct {
 	// Host is a DNS name; *.example.org takes every name one level below. An ingress has a host or Listen.
 	Host string `json:"host,omitempty" hcl:"host,optional"`
-	// Listen is a port of every node whose connections (TCP) or datagrams (UDP) go to the pods as they are: see ParseListen.
+	// Listen is a port of every node whose connections (TCP) or datagrams (UDP) go to the pods as they are: see
+	// ParseListen.
 	Listen string `json:"listen,omitempty" hcl:"listen,optional"`
 	// ProxyProtocol says to the pods where each connection, or datagram, comes from, by a header of the PROXY protocol 2
 	// before it. It belongs to Listen. Default: false.

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// InlineSecrets returns the paths of those texts in free-form values that are secrets: by their key, or because they are a private
-// key in PEM. A key that names a Secret of the cluster (existingSecret), a placeholder and an empty text are none.
+// InlineSecrets returns the paths of those texts in free-form values that are secrets: by their key, or because they
+// are a private key in PEM. A key that names a Secret of the cluster (existingSecret), a placeholder and an empty text
+// are none.
 func InlineSecrets(values map[string]any) []string {
 	var found []string
 	findSecrets(values, "", "", func(path string) { found = append(found, path) })

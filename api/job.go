@@ -89,10 +89,10 @@ type JobStatus struct {
 	LastExitCode *int     `json:"lastExitCode,omitempty"`
 	// ScheduleHash identifies schedule and time zone: when it changes, due times count from then on.
 	ScheduleHash string `json:"scheduleHash,omitempty"`
-	// LastScheduled is the newest due time that was dealt with, NextRun the next one. Missed counts due times that began
-	// no run since the schedule was last changed; LastMissed is the newest of them, and MissedReason says why. LastAhead is
-	// set while the clock has not reached the newest due time on record: the clock was ahead, or was set back. Skipped are
-	// the times whose due times were passed over: they run if the clock comes to them again.
+	// LastScheduled is the newest due time that was dealt with, NextRun the next one. Missed counts due times that
+	// began no run since the schedule was last changed; LastMissed is the newest of them, and MissedReason says why.
+	// LastAhead is set while the clock has not reached the newest due time on record: the clock was ahead, or was set
+	// back. Skipped are the times whose due times were passed over: they run if the clock comes to them again.
 	LastScheduled time.Time   `json:"lastScheduled,omitzero"`
 	LastAhead     time.Time   `json:"lastAhead,omitzero"`
 	Skipped       []TimeSpan  `json:"skipped,omitempty"`

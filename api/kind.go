@@ -47,7 +47,8 @@ type KindInfo struct {
 	Scope ScopeRule
 	// Only is the one name that an object of the kind may have; empty if any will do.
 	Only string
-	// Slots: its objects keep slots filled. Runs: they run to an end. Boxed: each is one container with a start and an end.
+	// Slots: its objects keep slots filled. Runs: they run to an end. Boxed: each is one container with a start and an
+	// end.
 	Slots, Runs, Boxed bool
 	// Finalizer keeps a deleted object until its controller has removed what it made; empty if nothing does.
 	Finalizer string
@@ -137,8 +138,8 @@ func kindOf[Spec, Status any](info KindInfo, check func(*checker, Spec)) KindInf
 	return info
 }
 
-// RegisterKind adds a kind to the table, before anything reads it, and returns it. A kind that is registered twice, or whose
-// spec nothing checks, is a mistake of the program, and panics.
+// RegisterKind adds a kind to the table, before anything reads it, and returns it. A kind that is registered twice, or
+// whose spec nothing checks, is a mistake of the program, and panics.
 func RegisterKind(info KindInfo) KindInfo {
 	if _, known := kindTable[info.Kind]; known {
 		panic("kind " + string(info.Kind) + " is registered twice")
@@ -154,8 +155,8 @@ func RegisterKind(info KindInfo) KindInfo {
 // Info returns the kind's row of the table; a zero KindInfo for a macro.
 func (k Kind) Info() KindInfo { return kindTable[k] }
 
-// Core says whether the kind is one of Tend's own. An object of any other kind is a macro: the plugin of the kind's name
-// says which objects it stands for, and it is never stored itself.
+// Core says whether the kind is one of Tend's own. An object of any other kind is a macro: the plugin of the kind's
+// name says which objects it stands for, and it is never stored itself.
 func (k Kind) Core() bool { _, core := kindTable[k]; return core }
 
 // HasSlots says whether objects of the kind keep slots filled: they scale, restart, roll out and roll back.
@@ -176,7 +177,8 @@ func (k Kind) Delivered() bool { return k.Info().Delivered }
 // HasContainers says whether anything of the kind runs in containers.
 func (k Kind) HasContainers() bool { return k.HasSlots() || k.HasRuns() || k.TimeBoxed() }
 
-// HasController says whether something works on objects of the kind; those of the others take effect once they are stored.
+// HasController says whether something works on objects of the kind; those of the others take effect once they are
+// stored.
 func (k Kind) HasController() bool { return k.Info().Status != nil }
 
 // Stored says whether the store has objects of the kind.

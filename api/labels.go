@@ -15,8 +15,8 @@ const (
 	LabelSlot    = "tend.slot"
 	LabelTask    = "tend.task"
 	LabelRelease = "tend.release"
-	// LabelFingerprint distinguishes releases of one number: those of an object that was deleted and made again, or of a store
-	// that was restored.
+	// LabelFingerprint distinguishes releases of one number: those of an object that was deleted and made again, or of
+	// a store that was restored.
 	LabelFingerprint = "tend.fingerprint"
 	LabelNode        = "tend.node"
 	// LabelClaim and LabelOrdinal are those of an ordinal's volume.
@@ -30,8 +30,8 @@ const (
 	LabelInitAttempt = "tend.init-attempt"
 )
 
-// Labels are all labels of Tend. An image, or a manifest, may have labels of the same names: on a container, those that Tend
-// doesn't set are empty.
+// Labels are all labels of Tend. An image, or a manifest, may have labels of the same names: on a container, those that
+// Tend doesn't set are empty.
 func Labels() []string {
 	return []string{
 		LabelCluster, LabelKind, LabelScope, LabelName, LabelSlot, LabelTask, LabelRelease, LabelFingerprint, LabelNode,
@@ -90,9 +90,9 @@ func (t Task) Identity() map[string]string {
 // Zones are those under which <name>.<scope> also resolves.
 var Zones = []string{"tend", "voodu"}
 
-// publicZones are the top-level domains that every program asks for: the old generic ones, and those of countries as IANA lists
-// them. Later ones (dev, app, shop) are not among them: they are what scopes are called. local, localdomain and internal are
-// those of machines nearby: of multicast DNS, of a host's own names, and of clouds.
+// publicZones are the top-level domains that every program asks for: the old generic ones, and those of countries as
+// IANA lists them. Later ones (dev, app, shop) are not among them: they are what scopes are called. local, localdomain
+// and internal are those of machines nearby: of multicast DNS, of a host's own names, and of clouds.
 var publicZones = strings.Fields("arpa biz com edu gov info int mil net org local localdomain internal " +
 	"ac ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bm bn bo br bs bt bv " +
 	"bw by bz ca cc cd cf cg ch ci ck cl cm cn co cr cu cv cw cx cy cz de dj dk dm do dz ec ee eg er es " +
@@ -103,8 +103,8 @@ var publicZones = strings.Fields("arpa biz com edu gov info int mil net org loca
 	"sj sk sl sm sn so sr ss st su sv sx sy sz tc td tf tg th tj tk tl tm tn to tr tt tv tw tz ua ug uk " +
 	"us uy uz va vc ve vg vi vn vu wf ws ye yt za zm zw")
 
-// PublicZone reports whether a scope is called like a top-level domain that programs ask for. Its workloads have names in
-// Zones alone: a deployment com/github must not answer for github.com.
+// PublicZone reports whether a scope is called like a top-level domain that programs ask for. Its workloads have names
+// in Zones alone: a deployment com/github must not answer for github.com.
 func PublicZone(scope string) bool { return slices.Contains(publicZones, scope) }
 
 // ServiceNames returns the names by which containers reach a workload, or an ordinal of one, the shortest first.

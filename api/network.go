@@ -2,8 +2,8 @@ package api
 
 import "net/netip"
 
-// NetworkSpec declares the network between the containers of different nodes. There is at most one, called tend0 as the network
-// that containers join on each node.
+// NetworkSpec declares the network between the containers of different nodes. There is at most one, called tend0 as the
+// network that containers join on each node.
 type NetworkSpec struct {
 	// Driver carries packets between nodes: wireguard (encrypted) or vxlan (not encrypted). Default wireguard.
 	Driver string `json:"driver,omitempty" hcl:"driver,optional"`
@@ -17,7 +17,8 @@ type NetworkSpec struct {
 	Allow []NetworkAllow `json:"allow,omitempty" hcl:"allow,block"`
 }
 
-// NetworkAllow lets the containers of some scopes connect to those of others, and get their answers. It says nothing of the way back.
+// NetworkAllow lets the containers of some scopes connect to those of others, and get their answers. It says nothing of
+// the way back.
 type NetworkAllow struct {
 	// From are the scopes that may connect; "*" is all of them.
 	From []string `json:"from" hcl:"from"`

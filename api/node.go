@@ -39,8 +39,8 @@ type NodeStatus struct {
 	StartedAt   time.Time   `json:"startedAt,omitzero"`
 }
 
-// NodeLosses are a node's losses within the last hour. Key /losses/<node>; the controller of flapping nodes writes it, and
-// uncordon deletes it.
+// NodeLosses are a node's losses within the last hour. Key /losses/<node>; the controller of flapping nodes writes it,
+// and uncordon deletes it.
 type NodeLosses struct {
 	// At are the times, oldest first.
 	At []time.Time `json:"at,omitempty"`
@@ -84,8 +84,8 @@ type ImageRequest struct {
 	Image    string `json:"image"`
 	// Nonce changes to ask for another attempt at the same reference.
 	Nonce string `json:"nonce,omitempty"`
-	// Runtime is the kind of runtime that the pods need: containers or processes; empty is any. Only nodes of that kind are
-	// asked.
+	// Runtime is the kind of runtime that the pods need: containers or processes; empty is any. Only nodes of that kind
+	// are asked.
 	Runtime string `json:"runtime,omitempty"`
 	// Build says how the image is made where it isn't there; it is pulled from nowhere then.
 	Build *ImageBuild `json:"build,omitempty"`
@@ -159,8 +159,8 @@ type Frozen struct {
 	At   time.Time `json:"at"`
 }
 
-// Hold marks an object that a plugin's call works on: its pods that are stopped or removed by hand stay so until the call
-// ends. Key /holds/<scope>/<name>/<call>, bound to a lease; the API writes it.
+// Hold marks an object that a plugin's call works on: its pods that are stopped or removed by hand stay so until the
+// call ends. Key /holds/<scope>/<name>/<call>, bound to a lease; the API writes it.
 type Hold struct {
 	Plugin  string    `json:"plugin"`
 	Command string    `json:"command"`

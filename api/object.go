@@ -94,9 +94,9 @@ const (
 	StampKeepVolumes = "keepvolumes/"
 	// StampRollback names the release whose image a rollback pinned; the next change of the spec clears it.
 	StampRollback = "rollback"
-	// StampRollbackConfig is set beside StampRollback: RollbackKeepsConfig, or for a rollback that returns to the release's
-	// environment too, the keyed hash of what the buckets gave when it was asked for. Absent where an earlier version wrote
-	// StampRollback: its rollbacks took the environment along.
+	// StampRollbackConfig is set beside StampRollback: RollbackKeepsConfig, or for a rollback that returns to the
+	// release's environment too, the keyed hash of what the buckets gave when it was asked for. Absent where an earlier
+	// version wrote StampRollback: its rollbacks took the environment along.
 	StampRollbackConfig = "rollbackconfig"
 	// StampAssets is a JSON object of the assets a consumer refers to: reference (scope.name.key) → digest (sha256:<hex>).
 	// An apply of an asset restamps all its consumers in the same transaction.
@@ -130,8 +130,8 @@ const (
 	StampHost = "host"
 )
 
-// Confined reports whether calls that are made for the object, and its builds, must stay away from the caller's own machine,
-// and whether its programs run in containers alone.
+// Confined reports whether calls that are made for the object, and its builds, must stay away from the caller's own
+// machine, and whether its programs run in containers alone.
 func (o Object) Confined() bool { return o.Metadata.Stamps[StampConfined] != "" }
 
 // FinalizerTasks keeps a workload until its tasks are gone.

@@ -1,7 +1,7 @@
 package api
 
-// OperationSpec declares something that is to be done once with an application instance. But for Cluster its fields are those of
-// the resource of the same name; the scope is the namespace.
+// OperationSpec declares something that is to be done once with an application instance. But for Cluster its fields are
+// those of the resource of the same name; the scope is the namespace.
 type OperationSpec struct {
 	// Cluster is the name of the cluster that the target runs in. It can't be changed.
 	Cluster string `json:"cluster" hcl:"cluster"`

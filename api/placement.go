@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Placement says on which nodes the pods of a workload may run, and which of them it prefers. A change moves only the pods
-// that may not stay where they are.
+// Placement says on which nodes the pods of a workload may run, and which of them it prefers. A change moves only the
+// pods that may not stay where they are.
 type Placement struct {
-	// Constraints must all hold for a node: "node.labels.zone == eu", "node.arch != arm64". What can be compared is node.id,
-	// node.hostname, node.runtime, node.arch, node.os and node.labels.KEY.
+	// Constraints must all hold for a node: "node.labels.zone == eu", "node.arch != arm64". What can be compared is
+	// node.id, node.hostname, node.runtime, node.arch, node.os and node.labels.KEY.
 	Constraints []string `json:"constraints,omitempty" hcl:"constraints,optional"`
 	// Preferences are constraints that may fail. Of two nodes the first preference that only one meets decides.
 	Preferences []string `json:"preferences,omitempty" hcl:"preferences,optional"`

@@ -134,11 +134,12 @@ type Envelope struct {
 // (kind/scope/name): the digest of the tree that object is built from. The object gets it as its StampBuild.
 const StampBuildOf = "build/"
 
-// TreesWanted is the title of the problem that an apply ends with where what a macro stands for is built from source, and
-// the macro's stamps don't name the trees. Nothing was stored.
+// TreesWanted is the title of the problem that an apply ends with where what a macro stands for is built from source,
+// and the macro's stamps don't name the trees. Nothing was stored.
 const TreesWanted = "MacroTreesWanted"
 
-// MacroBuild is an object a macro stands for that is built from source. Its context lies where the macro's manifest does.
+// MacroBuild is an object a macro stands for that is built from source. Its context lies where the macro's manifest
+// does.
 type MacroBuild struct {
 	Macro  Ref   `json:"macro"`
 	Object Ref   `json:"object"`

@@ -17,8 +17,8 @@ type Pod struct {
 	State    TaskState    `json:"state"`
 	Desired  DesiredState `json:"desired"`
 	Ready    bool         `json:"ready"`
-	// Settling is set of a lab's pod that was not yet seen to run for as long as shows that it stays up. One that has ended meanwhile
-	// stays so until its lab has followed.
+	// Settling is set of a lab's pod that was not yet seen to run for as long as shows that it stays up. One that has
+	// ended meanwhile stays so until its lab has followed.
 	Settling bool `json:"settling,omitempty"`
 	// Run is the run the pod works for, and Role which command of its release it runs; both are empty for a replica.
 	Run  string   `json:"run,omitempty"`

@@ -7,7 +7,8 @@ type Probes struct {
 	Startup   *Probe `json:"startup,omitempty" hcl:"startup,block"`
 }
 
-// None says whether the block is there and empty: it declares that nothing is probed, not even by the image's HEALTHCHECK.
+// None says whether the block is there and empty: it declares that nothing is probed, not even by the image's
+// HEALTHCHECK.
 func (p *Probes) None() bool { return p != nil && *p == (Probes{}) }
 
 // Probe is one question with its rhythm. Exactly one of HTTPGet, TCPSocket and Exec is set.

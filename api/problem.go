@@ -60,8 +60,8 @@ func (e FieldError) Error() string {
 	return e.Detail
 }
 
-// OutcomeUnknown is the title of the problem of a change that was sent to the store and not answered: it may be stored, or
-// may be stored later.
+// OutcomeUnknown is the title of the problem of a change that was sent to the store and not answered: it may be stored,
+// or may be stored later.
 const OutcomeUnknown = "OutcomeUnknown"
 
 // IdempotencyKey is the header that marks requests as one: a repeat of a run under the same key starts no second one.

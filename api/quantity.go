@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ParseCPU reads cores ("1.5") or thousandths of one ("500m"). The smallest a kernel schedules is 0.01, the largest here
-// 100000.
+// ParseCPU reads cores ("1.5") or thousandths of one ("500m"). The smallest a kernel schedules is 0.01, the largest
+// here 100000.
 func ParseCPU(text string) (float64, error) {
 	number, milli := strings.CutSuffix(text, "m")
 	if !isDecimal(number) {

@@ -1,7 +1,7 @@
 package api
 
-// Reasons are CamelCase words for the state of something: in conditions, of pods, runs and nodes. Programs may compare them;
-// docs/use/reasons.md lists them.
+// Reasons are CamelCase words for the state of something: in conditions, of pods, runs and nodes. Programs may compare
+// them; docs/use/reasons.md lists them.
 
 // Reasons of workloads: deployments and statefulsets, in their conditions.
 const (
@@ -19,7 +19,8 @@ const (
 	ReasonBuilding = "Building"
 	// ReasonBuildFailed: a step of the build failed, or it can't be built at all.
 	ReasonBuildFailed = "BuildFailed"
-	// ReasonPaused: a failed pod holds the rollout; of a server: it changes nothing until an operator resumes; of an ingress: an operator holds requests.
+	// ReasonPaused: a failed pod holds the rollout; of a server: it changes nothing until an operator resumes; of an
+	// ingress: an operator holds requests.
 	ReasonPaused = "Paused"
 	// ReasonRolledBack: an automatic rollback turned away from what the spec asks for.
 	ReasonRolledBack = "RolledBack"
@@ -275,6 +276,7 @@ const (
 
 // Reasons of nodes.
 const (
-	// ReasonDiskFull: the disk has no room: of a server, its store takes no writes; of a container engine, it may make no containers.
+	// ReasonDiskFull: the disk has no room: of a server, its store takes no writes; of a container engine, it may make
+	// no containers.
 	ReasonDiskFull = "DiskFull"
 )

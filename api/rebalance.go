@@ -2,8 +2,8 @@ package api
 
 import "time"
 
-// Moves are the pods of a workload that a rebalance moves. Key /moves/<kind>/<scope>/<name>; the API writes it. A task that
-// has ended is ignored: what replaces it has another id.
+// Moves are the pods of a workload that a rebalance moves. Key /moves/<kind>/<scope>/<name>; the API writes it. A task
+// that has ended is ignored: what replaces it has another id.
 type Moves struct {
 	// Tasks are the nodes that the tasks go to, by the tasks' ids.
 	Tasks map[string]string `json:"tasks"`

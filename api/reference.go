@@ -18,8 +18,8 @@ const (
 // FilterURL percent-encodes a value for a URL: ${config.PASSWORD|urlencode}.
 const FilterURL = "urlencode"
 
-// Reference is one ${space.a.b} in a text of a spec. What it stands for is looked up when a container is made; the stored
-// spec keeps the text. Written $${space.a.b} it stands for itself.
+// Reference is one ${space.a.b} in a text of a spec. What it stands for is looked up when a container is made; the
+// stored spec keeps the text. Written $${space.a.b} it stands for itself.
 type Reference struct {
 	// Text is the reference as written, with its braces.
 	Text string

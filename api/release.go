@@ -31,7 +31,8 @@ type Release struct {
 	ImageDigest string `json:"imageDigest,omitempty"`
 	// ImageArch is the architecture of ImageID as Go names it; empty where it isn't known.
 	ImageArch string `json:"imageArch,omitempty"`
-	// ImageRuntime is the runtime of the node that found the image; empty in releases of earlier versions. See RequiredRuntime.
+	// ImageRuntime is the runtime of the node that found the image; empty in releases of earlier versions. See
+	// RequiredRuntime.
 	ImageRuntime string `json:"imageRuntime,omitempty"`
 	// Build is the source of the image; nil for one that was pulled.
 	Build *ImageBuild `json:"build,omitempty"`
@@ -41,8 +42,8 @@ type Release struct {
 	AssetDigests map[string]string `json:"assetDigests,omitempty"`
 	// RolledBackFrom is the release whose snapshot this one repeats, if it came from a rollback.
 	RolledBackFrom string `json:"rolledBackFrom,omitempty"`
-	// EnvOver is set beside RolledBackFrom: the keyed hash of what the buckets and the spec gave when it was made. It differs
-	// from EnvHash where the rollback returned to the release's environment too; see StampRollbackConfig.
+	// EnvOver is set beside RolledBackFrom: the keyed hash of what the buckets and the spec gave when it was made. It
+	// differs from EnvHash where the rollback returned to the release's environment too; see StampRollbackConfig.
 	EnvOver string `json:"envOver,omitempty"`
 	// EnvironmentOf is set on a release that only took over the buckets as they were when an ordinal was made again: the
 	// release whose other pods count as updated, though their environment is an earlier one.
@@ -79,7 +80,8 @@ const DefaultReleaseTimeout = 10 * time.Minute
 // Owner names the workload the release belongs to.
 func (r Release) Owner() Ref { return Ref{Kind: r.Kind, Scope: r.Scope, Name: r.Name} }
 
-// PinnedDigest returns the digest that an image reference names itself (web@sha256:…); empty if it names none, or is a folder.
+// PinnedDigest returns the digest that an image reference names itself (web@sha256:…); empty if it names none, or is a
+// folder.
 func PinnedDigest(image string) string {
 	if strings.HasPrefix(image, "/") {
 		return ""
@@ -88,8 +90,8 @@ func PinnedDigest(image string) string {
 	return digest
 }
 
-// RequiredArch returns the architecture that a node must have; empty is any. What a registry has may be there for several
-// architectures, with one digest and another id on each, so it requires none.
+// RequiredArch returns the architecture that a node must have; empty is any. What a registry has may be there for
+// several architectures, with one digest and another id on each, so it requires none.
 func (r Release) RequiredArch() string {
 	if r.ImageDigest != "" {
 		return ""
@@ -102,8 +104,8 @@ func (r Release) RequiredRuntime() string {
 	return runtimeOf(r.ImageRuntime, r.ImageArch, r.ImageDigest)
 }
 
-// runtimeOf returns the name of the runtime that has an image. Where an earlier version didn't record it, an architecture or a digest
-// says so: plain processes report neither.
+// runtimeOf returns the name of the runtime that has an image. Where an earlier version didn't record it, an
+// architecture or a digest says so: plain processes report neither.
 func runtimeOf(recorded, arch, digest string) string {
 	if recorded == "" && arch+digest != "" {
 		return RuntimeDocker
@@ -127,8 +129,8 @@ func (r Release) Root() string {
 	return r.ID
 }
 
-// Repeats reports whether pods of earlier run what pods of r run: r differs in a quiet change of the environment at most,
-// or is the return to earlier.
+// Repeats reports whether pods of earlier run what pods of r run: r differs in a quiet change of the environment at
+// most, or is the return to earlier.
 func (r Release) Repeats(earlier Release) bool {
 	if r.Root() == earlier.Root() {
 		return true
@@ -190,7 +192,8 @@ type FailedRollout struct {
 	Pull       string `json:"pull,omitempty"` // StampPull
 	Reason     string `json:"reason"`
 	Message    string `json:"message,omitempty"`
-	// Config are the values that differ between the release that was returned to, whose environment came back, and this one.
+	// Config are the values that differ between the release that was returned to, whose environment came back, and this
+	// one.
 	Config ConfigDifferences `json:"config,omitempty"`
 	// Next is the step that helps, where it is known; Slot the one that failed.
 	Next string `json:"next,omitempty"`
@@ -223,7 +226,8 @@ type WorkloadStatus struct {
 	// LastReleaseNumber is the highest number ever used, so that numbers are never used again.
 	LastReleaseNumber int            `json:"lastReleaseNumber,omitempty"`
 	Rollout           *RolloutStatus `json:"rollout,omitempty"`
-	// Staying are pods that should leave their node, such as one that is drained, and that no other node takes; 100 at most.
+	// Staying are pods that should leave their node, such as one that is drained, and that no other node takes; 100 at
+	// most.
 	Staying []StayingPod `json:"staying,omitempty"`
 	// Notified is the last outcome that on_deploy was notified of, or would have been if it named a target.
 	Notified *NotifiedOutcome `json:"notified,omitempty"`

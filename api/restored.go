@@ -13,7 +13,8 @@ import (
 // shows unfinished it is a RestoredRelease.
 const StampRestored = "restored"
 
-// RestoredAt returns up to when the due times of a cron job, or of a lab, are over because of a restore; zero if there was none.
+// RestoredAt returns up to when the due times of a cron job, or of a lab, are over because of a restore; zero if there
+// was none.
 func (o Object) RestoredAt() time.Time {
 	stamp, _, _ := strings.Cut(o.Metadata.Stamps[StampRestored], "@")
 	at, _ := time.Parse(time.RFC3339, stamp) // a workload's stamp isn't a time
@@ -25,7 +26,8 @@ func (o Object) RestoredLab(at time.Time) string {
 	return fmt.Sprintf("%s@%d", at.Format(time.RFC3339Nano), o.Metadata.Generation)
 }
 
-// Redeclared reports whether the manifest of a lab was changed since a restore: by its generation, since the clock may have been set.
+// Redeclared reports whether the manifest of a lab was changed since a restore: by its generation, since the clock may
+// have been set.
 func (o Object) Redeclared() bool {
 	_, stamped, _ := strings.Cut(o.Metadata.Stamps[StampRestored], "@")
 	generation, err := strconv.ParseInt(stamped, 10, 64)
@@ -47,8 +49,8 @@ func (r RestoredRelease) Covers(release Release) bool {
 	return release.Number <= r.Number && release.Generation <= r.Generation
 }
 
-// RestoredRelease returns the one that a restore stamped; the zero value covers none. A stamp without a generation, of an
-// earlier version, is of every generation.
+// RestoredRelease returns the one that a restore stamped; the zero value covers none. A stamp without a generation, of
+// an earlier version, is of every generation.
 func (o Object) RestoredRelease() RestoredRelease {
 	number, generation, bounded := strings.Cut(o.Metadata.Stamps[StampRestored], "@")
 	r := RestoredRelease{Generation: math.MaxInt64}

@@ -55,7 +55,7 @@ type ServerPresence struct {
 	Address string    `json:"address,omitempty"`
 	Version string    `json:"version"`
 	Since   time.Time `json:"since"`
-	// Member is the id of its store among the members; empty if that is elsewhere. A server that joins under the name of a former one is
-	// not taken for that.
+	// Member is the id of its store among the members; empty if that is elsewhere. A server that joins under the name
+	// of a former one is not taken for that.
 	Member string `json:"member,omitempty"`
 }

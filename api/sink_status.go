@@ -21,8 +21,8 @@ type SinkProgress struct {
 	UID string `json:"uid"`
 	// Position is that in the log of events after which nothing was sent yet; what the filter leaves out counts as sent.
 	Position string `json:"position"`
-	// Sent counts events, or messages, that arrived, a mail for each of its addresses; Failed attempts that did not; Dead what
-	// was given up; Gaps how often events were gone before they could be sent.
+	// Sent counts events, or messages, that arrived, a mail for each of its addresses; Failed attempts that did not;
+	// Dead what was given up; Gaps how often events were gone before they could be sent.
 	Sent   int64 `json:"sent"`
 	Failed int64 `json:"failed"`
 	Dead   int64 `json:"dead"`
@@ -74,7 +74,8 @@ type SinkGap struct {
 // SinkCauses are the causes that a sink for people knows.
 type SinkCauses struct {
 	Open []SinkCause `json:"open,omitempty"`
-	// More counts failures without a place in Open that no message has mentioned, and MoreSince is when the first was seen.
+	// More counts failures without a place in Open that no message has mentioned, and MoreSince is when the first was
+	// seen.
 	More      int       `json:"more,omitempty"`
 	MoreSince time.Time `json:"moreSince,omitzero"`
 	// MessageAt is when the last message was sent.

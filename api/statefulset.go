@@ -20,7 +20,8 @@ type VolumeClaim struct {
 	Size string `json:"size,omitempty" hcl:"size,optional"`
 }
 
-// Ordinal is the ordinal a task fills. ok is false where it fills none: it isn't a statefulset's, or runs for a release.
+// Ordinal is the ordinal a task fills. ok is false where it fills none: it isn't a statefulset's, or runs for a
+// release.
 func (t Task) Ordinal() (n int, ok bool) {
 	if t.Kind != KindStatefulSet || t.Role != RoleMain || t.Run != "" {
 		return 0, false

@@ -18,8 +18,8 @@ type Strategy struct {
 	MaxParallel int `json:"max_parallel,omitempty" hcl:"max_parallel,optional"`
 	// Pause is waited between two pods, not after the last. Default 2s.
 	Pause Duration `json:"pause,omitempty" hcl:"pause,optional"`
-	// WaitReady makes the next pod wait until this one's probe passes. Default on. Off, the next one waits for Monitor alone:
-	// a version that runs and is never ready then replaces every pod.
+	// WaitReady makes the next pod wait until this one's probe passes. Default on. Off, the next one waits for Monitor
+	// alone: a version that runs and is never ready then replaces every pod.
 	WaitReady *bool `json:"wait_ready,omitempty" hcl:"wait_ready,optional"`
 	// Monitor is the time for which a pod must be up without an exit to count as good; then the next one is touched.
 	// Default 5s. Pause runs beside it. 0s trusts a pod as soon as it is ready.
@@ -84,7 +84,8 @@ func (s DeploymentSpec) ResolvedStrategy() ResolvedStrategy {
 	return out
 }
 
-// InOrder returns the strategy in an order that is known only where the pods run: what a failure leads to may depend on it.
+// InOrder returns the strategy in an order that is known only where the pods run: what a failure leads to may depend on
+// it.
 func (s DeploymentSpec) InOrder(r ResolvedStrategy, order string) ResolvedStrategy {
 	declared := Strategy{}
 	if s.Strategy != nil {
@@ -126,8 +127,8 @@ func (s DeploymentSpec) HoldsExclusively() bool {
 	return false
 }
 
-// writable reports whether an entry of volumes can be written to. Files of assets and what is mounted ro can't: any number
-// of containers may read them at once.
+// writable reports whether an entry of volumes can be written to. Files of assets and what is mounted ro can't: any
+// number of containers may read them at once.
 func writable(entry string) bool {
 	if AssetMount(entry) {
 		return false

@@ -163,8 +163,8 @@ func SyncSet(object Object) string {
 	return SyncManager(object.Name) + "/" + object.Metadata.UID
 }
 
-// InApplySet reports whether the object was created, or applied last, as part of a set. Earlier versions of Tend gave the
-// server's sync one set for each time that it was declared.
+// InApplySet reports whether the object was created, or applied last, as part of a set. Earlier versions of Tend gave
+// the server's sync one set for each time that it was declared.
 func InApplySet(object Object, set string) bool {
 	of := object.Metadata.Stamps[StampApplySet]
 	return of == set || set == SyncManager(ServerSync) && strings.HasPrefix(of, set+"/")

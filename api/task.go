@@ -161,7 +161,8 @@ type TaskStatus struct {
 	Exits []time.Time `json:"exits,omitempty"`
 	// EngineRestarts is the engine's own restart count as last seen, by which exits are found that no event reported.
 	EngineRestarts int `json:"engineRestarts,omitempty"`
-	// CrashLoop is set once 3 incarnations ended within five minutes, until one has run for longer than those ends were apart.
+	// CrashLoop is set once 3 incarnations ended within five minutes, until one has run for longer than those ends were
+	// apart.
 	CrashLoop bool          `json:"crashLoop,omitempty"`
 	ExitCode  *int          `json:"exitCode,omitempty"`
 	OOMKilled bool          `json:"oomKilled,omitempty"`

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// longList returns the path of the first list with more than MaxListEntries entries; empty if there is none. What is not
-// JSON has none: reading it finds the fault.
+// longList returns the path of the first list with more than MaxListEntries entries; empty if there is none. What is
+// not JSON has none: reading it finds the fault.
 func longList(spec json.RawMessage) string {
 	decoder := json.NewDecoder(bytes.NewReader(spec))
 	var open []bracket

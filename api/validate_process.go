@@ -21,7 +21,8 @@ const (
 
 var imageReference = regexp.MustCompile(`^((?:` + imageDomain + `/)?` + imagePart + `(?:/` + imagePart + `)*)(?::` + imageTag + `)?(?:@(?:` + imageDigest + `))?$`)
 
-// CheckImage checks an image reference as `docker pull` takes it, or an absolute path (the process runtime runs folders).
+// CheckImage checks an image reference as `docker pull` takes it, or an absolute path (the process runtime runs
+// folders).
 func CheckImage(reference string) error {
 	if path.IsAbs(reference) {
 		return checkNoParent("path", reference)

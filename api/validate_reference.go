@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// ResolvedFields are the fields of a spec whose references a release holds resolved: ${ref.…} in what containers are made
-// from.
+// ResolvedFields are the fields of a spec whose references a release holds resolved: ${ref.…} in what containers are
+// made from.
 var ResolvedFields = []string{"env", "labels", "command", "entrypoint", "extra_hosts", "docker_options"}
 
-// ReferenceFields are the fields of a spec whose texts may hold references of a space. In any other field a reference is
-// refused, because it would never be replaced.
+// ReferenceFields are the fields of a spec whose texts may hold references of a space. In any other field a reference
+// is refused, because it would never be replaced.
 var ReferenceFields = map[string][]string{
 	SpaceRef: slices.Concat(ResolvedFields, hookFields),
 	SpaceAsset: {"env", "labels", "command", "entrypoint", "volumes", "docker_options", "inits", "release", "post_deploy", "probes",
@@ -94,8 +94,8 @@ func (c *checker) walkReferences(consumer Ref, path string, value any) {
 	}
 }
 
-// mixed refuses ${config.…} beside ${asset.…} in one variable: a node replaces the latter when the value of the former is
-// in its place already, and would take that for a reference too.
+// mixed refuses ${config.…} beside ${asset.…} in one variable: a node replaces the latter when the value of the former
+// is in its place already, and would take that for a reference too.
 func (c *checker) mixed(path string, found []Reference) {
 	config := slices.ContainsFunc(found, func(r Reference) bool { return r.Space == SpaceConfig && !r.Escaped })
 	asset := slices.ContainsFunc(found, func(r Reference) bool { return r.Space == SpaceAsset })

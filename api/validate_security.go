@@ -9,8 +9,8 @@ import (
 
 var securityOpts = []string{"apparmor", "label", "no-new-privileges", "seccomp"}
 
-// CheckSecurityOpt checks one entry of security_opt. A seccomp profile is given as its JSON: a path would be read on the
-// machine that runs the command by docker's client, and Tend has no such client.
+// CheckSecurityOpt checks one entry of security_opt. A seccomp profile is given as its JSON: a path would be read on
+// the machine that runs the command by docker's client, and Tend has no such client.
 func CheckSecurityOpt(entry string) error {
 	key, value, found := strings.Cut(entry, "=")
 	switch {

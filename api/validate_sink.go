@@ -118,8 +118,8 @@ func fitsOne(pattern string, known []string) bool {
 	return slices.ContainsFunc(known, func(text string) bool { return FitsPattern(pattern, text) })
 }
 
-// FitsPattern reports whether a text is as a pattern says, in which * is any text. Its time grows with the length of both
-// alone.
+// FitsPattern reports whether a text is as a pattern says, in which * is any text. Its time grows with the length of
+// both alone.
 func FitsPattern(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {

@@ -81,7 +81,8 @@ type DeleteResult struct {
 	Revision  int64     `json:"revision"`
 	// Volumes are those of a statefulset's ordinals, which stay. Remove them by the engine's own means.
 	Volumes []string `json:"volumes,omitempty"`
-	// RemovedVolumes go with the pods, RemovedConfig are the keys of the object's bucket that went: where that was asked for.
+	// RemovedVolumes go with the pods, RemovedConfig are the keys of the object's bucket that went: where that was
+	// asked for.
 	RemovedVolumes []string `json:"removedVolumes,omitempty"`
 	RemovedConfig  []string `json:"removedConfig,omitempty"`
 	// Pruned are the objects that a sync had created and that go with it.
@@ -191,7 +192,8 @@ type NodeDownResult struct {
 	Pods []string `json:"pods,omitempty"`
 	// Volumes are those whose data was on a node that was removed.
 	Volumes []string `json:"volumes,omitempty"`
-	// Data are the pods whose data is on the node. They wait for it; if it was removed, they begin with empty volumes elsewhere.
+	// Data are the pods whose data is on the node. They wait for it; if it was removed, they begin with empty volumes
+	// elsewhere.
 	Data []PodVolumes `json:"data,omitempty"`
 	// Rotate lists what a node that was forced out could read.
 	Rotate   []string `json:"rotate,omitempty"`
@@ -232,8 +234,8 @@ type ResumeResult struct {
 	Unknown []string `json:"unknown,omitempty"`
 }
 
-// HeaderStale is set on the answer of a read that may lack what another server has stored before, with the reason. Every
-// other read is as new as each write that was answered before it was asked.
+// HeaderStale is set on the answer of a read that may lack what another server has stored before, with the reason.
+// Every other read is as new as each write that was answered before it was asked.
 const HeaderStale = "Tend-Stale"
 
 // HeaderPaused is set on every answer of a paused server, with the reason.

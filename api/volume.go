@@ -21,8 +21,8 @@ type Volume struct {
 // Named says whether the source is a volume's name and not a path.
 func (v Volume) Named() bool { return !path.IsAbs(v.Source) }
 
-// Data says whether the source holds data of its node that the container may change: not what is mounted read-only, and not
-// what belongs to the machine, such as the engine's socket.
+// Data says whether the source holds data of its node that the container may change: not what is mounted read-only, and
+// not what belongs to the machine, such as the engine's socket.
 func (v Volume) Data() bool {
 	if slices.Contains(strings.Split(v.Mode, ","), "ro") {
 		return false

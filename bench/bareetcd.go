@@ -15,9 +15,9 @@ import (
 	"go.uber.org/zap"
 )
 
-// runBareEtcd is the peer of a boot: an embedded etcd and nothing else, opened directly with etcd's own package under the
-// settings internal/store/etcd uses for a single member. It says "ready" once a write went through, and works until its
-// input ends.
+// runBareEtcd is the peer of a boot: an embedded etcd and nothing else, opened directly with etcd's own package under
+// the settings internal/store/etcd uses for a single member. It says "ready" once a write went through, and works until
+// its input ends.
 func runBareEtcd(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// boot is the start of a process → ready, on a new folder and on the same one again, against a bare embedded etcd. Tend is ready when /readyz says so: its store was read, every object and task was
-// reconciled, the engine was listed.
+// boot is the start of a process → ready, on a new folder and on the same one again, against a bare embedded etcd. Tend
+// is ready when /readyz says so: its store was read, every object and task was reconciled, the engine was listed.
 func boot(ctx context.Context, l *harness) error {
 	turn := 0
 	again := times{}

@@ -29,8 +29,8 @@ func newCrowd(address string) *crowd {
 	}}}
 }
 
-// gather starts them: beside the new connections of arrivals kept ones, bodies that come slowly, and connections that were
-// upgraded.
+// gather starts them: beside the new connections of arrivals kept ones, bodies that come slowly, and connections that
+// were upgraded.
 func (c *crowd) gather(ctx context.Context) {
 	for range 4 {
 		c.all.Go(func() { c.repeat(ctx, c.get) })

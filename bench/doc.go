@@ -2,9 +2,9 @@
 // engine's own restart policy, Swarm in the same engine, and a bare embedded etcd.
 //
 // It starts `tend dev` as a process of its own with a private state folder and network, and drives it through the Go
-// client. The raw side creates its containers from the options of a container that Tend made (inspected, not guessed), on
-// the same network. Sides take turns, each turn waits for a quiet machine, and a figure is the median of the ratios of
-// the turns. It judges nothing: the goals stand in docs/contribute/benchmarks.md.
+// client. The raw side creates its containers from the options of a container that Tend made (inspected, not guessed),
+// on the same network. Sides take turns, each turn waits for a quiet machine, and a figure is the median of the ratios
+// of the turns. It judges nothing: the goals stand in docs/contribute/benchmarks.md.
 //
 // One line a figure goes to standard output, everything else to standard error:
 //

@@ -21,8 +21,8 @@ import (
 // tryFor bounds one attempt to write while a cluster has no leader.
 const tryFor = 250 * time.Millisecond
 
-// failover is the time from the death of the server that leads (SIGKILL) to the first write that a remaining one takes: a
-// config value through its API, against a plain write to the same server's etcd in the same moment.
+// failover is the time from the death of the server that leads (SIGKILL) to the first write that a remaining one takes:
+// a config value through its API, against a plain write to the same server's etcd in the same moment.
 func failover(ctx context.Context, l *harness) error {
 	cluster := &trio{l: l}
 	defer cluster.stop()

@@ -18,7 +18,8 @@ import (
 // cleanUpTime bounds what is done after the run, or after its interruption.
 const cleanUpTime = 2 * time.Minute
 
-// harness holds what the figures share: the engine, a private Tend, two versions of an image, and the network both sides use.
+// harness holds what the figures share: the engine, a private Tend, two versions of an image, and the network both
+// sides use.
 type harness struct {
 	settings
 	id      string // distinguishes this run's objects from all others

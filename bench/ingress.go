@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// ingressFigures are the ingress's throughput and latency against Debian's nginx, Caddy and HAProxy, each in front of the
-// same pod: over plain HTTP/1.1 with kept and with new connections, over TLS, and over HTTP/2.
+// ingressFigures are the ingress's throughput and latency against Debian's nginx, Caddy and HAProxy, each in front of
+// the same pod: over plain HTTP/1.1 with kept and with new connections, over TLS, and over HTTP/2.
 func ingressFigures(ctx context.Context, l *harness) (err error) {
 	d := l.deployment(1)
 	if _, err := d.deploy(ctx); err != nil {

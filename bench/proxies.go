@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// proxied is the host that proxies are asked for in plain text, secured the one over TLS: wrk takes a server's name from
-// the address it connects to.
+// proxied is the host that proxies are asked for in plain text, secured the one over TLS: wrk takes a server's name
+// from the address it connects to.
 const (
 	proxied = "app.bench"
 	secured = "localhost"
 )
 
-// peer is a proxy that the ingress is measured against: a process of this run, with a config of its own, that serves one
-// upstream.
+// peer is a proxy that the ingress is measured against: a process of this run, with a config of its own, that serves
+// one upstream.
 type peer struct {
 	name            string
 	address, secure string // of plain HTTP and of TLS

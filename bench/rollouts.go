@@ -23,9 +23,9 @@ const (
 	defaultTimes = 3
 )
 
-// ingressRollouts rolls a deployment out again and again under load and counts the requests that failed, of all kinds, and
-// how long those on new connections took against before. Rollouts take the processors from all, so the same is asked
-// of a deployment that stays as it is, at the same moments: of its pod straight, and of nginx in front of it.
+// ingressRollouts rolls a deployment out again and again under load and counts the requests that failed, of all kinds,
+// and how long those on new connections took against before. Rollouts take the processors from all, so the same is
+// asked of a deployment that stays as it is, at the same moments: of its pod straight, and of nginx in front of it.
 func ingressRollouts(ctx context.Context, l *harness) (err error) {
 	still := l.deployment(1)
 	if _, err := still.deploy(ctx); err != nil {

@@ -11,8 +11,9 @@ import (
 	"tend.dev/tend/client"
 )
 
-// statsOf samples n running containers, against `docker stats --no-stream` of the same ones. Each of Tend's turns begins
-// with nothing remembered, as its first one does: the samples of the turn before are older than it remembers them fresh.
+// statsOf samples n running containers, against `docker stats --no-stream` of the same ones. Each of Tend's turns
+// begins with nothing remembered, as its first one does: the samples of the turn before are older than it remembers
+// them fresh.
 func statsOf(n int) func(context.Context, *harness) error {
 	return func(ctx context.Context, l *harness) error {
 		d := l.deployment(n)

@@ -11,8 +11,8 @@ import (
 	engine "github.com/moby/moby/client"
 )
 
-// swarmFigures puts Swarm beside Tend in the same engine: twenty tasks created, scaled to, and updated all at once, with
-// the updater's delays at zero, on a bridge network of its own as Tend's.
+// swarmFigures puts Swarm beside Tend in the same engine: twenty tasks created, scaled to, and updated all at once,
+// with the updater's delays at zero, on a bridge network of its own as Tend's.
 func swarmFigures(ctx context.Context, l *harness) (err error) {
 	if !l.settings.swarm {
 		return nil
@@ -38,8 +38,8 @@ func swarmFigures(ctx context.Context, l *harness) (err error) {
 	return nil
 }
 
-// enterSwarm also makes the network its tasks join: a bridge of the node, as Tend's own is, by way of a configuration that
-// a network of Swarm's is made from.
+// enterSwarm also makes the network its tasks join: a bridge of the node, as Tend's own is, by way of a configuration
+// that a network of Swarm's is made from.
 func (l *harness) enterSwarm(ctx context.Context) error {
 	_, err := l.engine.SwarmInit(ctx, engine.SwarmInitOptions{ListenAddr: "127.0.0.1:2377", AdvertiseAddr: "127.0.0.1"})
 	if err != nil {

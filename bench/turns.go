@@ -15,7 +15,8 @@ type side struct {
 	run  func(ctx context.Context) (time.Duration, error)
 }
 
-// take lets the sides take turns, each after the machine went quiet and with its idle share reported, and returns the times of each by name.
+// take lets the sides take turns, each after the machine went quiet and with its idle share reported, and returns the
+// times of each by name.
 func (l *harness) take(ctx context.Context, figure string, turns int, sides ...side) (times, error) {
 	out := times{}
 	for turn := range turns {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// How a proxy is loaded: by as many connections as two processors keep busy, for as long as a turn takes. Over HTTP/2 each
-// connection has so many requests under way.
+// How a proxy is loaded: by as many connections as two processors keep busy, for as long as a turn takes. Over HTTP/2
+// each connection has so many requests under way.
 const (
 	loadConnections = 32
 	loadStreams     = 10

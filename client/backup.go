@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Backup writes a backup of the cluster to w: its store, keys and files, not encrypted. It is complete only if no error is
-// returned.
+// Backup writes a backup of the cluster to w: its store, keys and files, not encrypted. It is complete only if no error
+// is returned.
 func (c *Client) Backup(ctx context.Context, w io.Writer) error {
 	response, err := c.send(ctx, request{method: http.MethodPost, path: "/v1/backup", slow: true})
 	if err != nil {

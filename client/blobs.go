@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// HasBlob says whether the server has the bytes of a digest (sha256:<hex>). It keeps them for an hour from then on, whether
-// an object refers to them or not.
+// HasBlob says whether the server has the bytes of a digest (sha256:<hex>). It keeps them for an hour from then on,
+// whether an object refers to them or not.
 func (c *Client) HasBlob(ctx context.Context, digest string) (bool, error) {
 	response, err := c.send(ctx, request{method: http.MethodHead, path: blobPath(digest)})
 	if IsNotFound(err) {
@@ -23,8 +23,8 @@ func (c *Client) HasBlob(ctx context.Context, digest string) (bool, error) {
 	return true, response.Body.Close()
 }
 
-// PutBlob sends the bytes of a digest, size of them, so that an asset can refer to them. Sending what the server has does
-// nothing.
+// PutBlob sends the bytes of a digest, size of them, so that an asset can refer to them. Sending what the server has
+// does nothing.
 func (c *Client) PutBlob(ctx context.Context, digest string, content io.Reader, size int64) error {
 	response, err := c.send(ctx, request{method: http.MethodPut, path: blobPath(digest), stream: content, size: size,
 		contentType: "application/octet-stream"})
@@ -34,8 +34,8 @@ func (c *Client) PutBlob(ctx context.Context, digest string, content io.Reader, 
 	return response.Body.Close()
 }
 
-// PutTree sends the bytes of a source tree as PutBlob does; over a network they go compressed. again reads them from their
-// beginning: it is asked once more where the server takes what grows so much for a bomb.
+// PutTree sends the bytes of a source tree as PutBlob does; over a network they go compressed. again reads them from
+// their beginning: it is asked once more where the server takes what grows so much for a bomb.
 func (c *Client) PutTree(ctx context.Context, digest string, size int64, again func() (io.Reader, error)) error {
 	content, err := again()
 	if err != nil {

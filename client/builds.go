@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// SetBuild has an object built from the source tree of a digest, whose tar the server has (PutBlob); with force it is built
-// again although it is the same.
+// SetBuild has an object built from the source tree of a digest, whose tar the server has (PutBlob); with force it is
+// built again although it is the same.
 func (c *Client) SetBuild(ctx context.Context, target Target, tree string, force bool) (api.VerbResult, error) {
 	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/builds",
 		query: target.query("tree", tree, "force", flag(force))})
@@ -18,8 +18,8 @@ func (c *Client) SetBuild(ctx context.Context, target Target, tree string, force
 // BuildStream reads what a build prints.
 type BuildStream struct{ stream *stream }
 
-// BuildLog begins to read what a build of an object prints. With follow it waits for the build to begin, and ends with it.
-// Close the stream.
+// BuildLog begins to read what a build of an object prints. With follow it waits for the build to begin, and ends with
+// it. Close the stream.
 func (c *Client) BuildLog(ctx context.Context, scope, name, build string, follow bool) (*BuildStream, error) {
 	r := streamRequest("/v1/builds/" + url.PathEscape(scope) + "/" + url.PathEscape(name) + "/" + url.PathEscape(build) + "/log")
 	r.query = queryWith("follow", flag(follow))

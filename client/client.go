@@ -21,11 +21,11 @@ type Options struct {
 	// Server is unix:///path/to/tend.sock, https://host:port, http://127.0.0.1:port, or
 	// ssh://user@host[:port][/path/to/tend.sock].
 	Server string
-	// Token is sent to http and https servers; the unix socket, also one reached over SSH, needs none. An access token may name
-	// the authority of the https server's certificate.
+	// Token is sent to http and https servers; the unix socket, also one reached over SSH, needs none. An access token
+	// may name the authority of the https server's certificate.
 	Token string
-	// TokenFrom says where Token is from, or where none was found, for the error of a server that refuses it. Default: it is
-	// called the client's.
+	// TokenFrom says where Token is from, or where none was found, for the error of a server that refuses it. Default:
+	// it is called the client's.
 	TokenFrom string
 	// PluginCall is the call of a plugin (TEND_PLUGIN_CALL) that this client works in: the server bounds how deep calls
 	// lead to calls, and lets nothing be changed in a dry run. Default: none.
@@ -38,8 +38,8 @@ type Options struct {
 	// OnPaused is called with the reason when a server answers that it is paused: it changes nothing until it is resumed.
 	// It may be called for every answer. Default: nothing.
 	OnPaused func(reason string)
-	// OnStale is called with the reason when the answer of a read may lack what another server has stored before: this one can't
-	// reach the others. It may be called for every answer. Default: nothing.
+	// OnStale is called with the reason when the answer of a read may lack what another server has stored before: this
+	// one can't reach the others. It may be called for every answer. Default: nothing.
 	OnStale func(reason string)
 }
 

@@ -78,8 +78,8 @@ func (e *CertificateError) Error() string {
 // Unwrap is the error of the handshake.
 func (e *CertificateError) Unwrap() error { return e.Err }
 
-// certificateFault returns the error of a handshake that failed for the server's certificate, or because the server speaks no
-// TLS; nil for any other error.
+// certificateFault returns the error of a handshake that failed for the server's certificate, or because the server
+// speaks no TLS; nil for any other error.
 func certificateFault(server string, err error) error {
 	var untrusted *tls.CertificateVerificationError
 	var plain tls.RecordHeaderError

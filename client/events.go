@@ -76,8 +76,8 @@ func (c *Client) Events(ctx context.Context, opts EventOptions) *Events {
 	return &Events{client: c, ctx: ctx, cancel: cancel, opts: opts}
 }
 
-// Next returns the next event. A cut connection is opened again from where it was; IsGone means that events after that are
-// no longer kept. Any other error is the server's refusal or the context's end.
+// Next returns the next event. A cut connection is opened again from where it was; IsGone means that events after that
+// are no longer kept. Any other error is the server's refusal or the context's end.
 func (e *Events) Next() (api.Event, error) {
 	return persist(e.ctx, e.step, func(event api.Event) bool { return event.Type != api.EventBookmark })
 }

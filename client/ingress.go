@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Traffic says what becomes of an ingress's requests: "pause" has them wait, "maintenance" answers them with 503 and the
-// message, "resume" lets them through again.
+// Traffic says what becomes of an ingress's requests: "pause" has them wait, "maintenance" answers them with 503 and
+// the message, "resume" lets them through again.
 func (c *Client) Traffic(ctx context.Context, target Target, traffic, message string) (api.VerbResult, error) {
 	target.Kind = api.KindIngress
 	return call[api.VerbResult](ctx, c, request{

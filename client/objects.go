@@ -67,7 +67,8 @@ func (c *Client) Delete(ctx context.Context, ref api.Ref) (api.DeleteResult, err
 type DeleteOptions struct {
 	// Prune removes the config of its own bucket, Volumes the volumes of its ordinals with all that they hold.
 	Prune, Volumes bool
-	// Orphan doesn't ask the object's Kubernetes cluster: what was applied there stays. Of a cluster it is for all that is in it.
+	// Orphan doesn't ask the object's Kubernetes cluster: what was applied there stays. Of a cluster it is for all that
+	// is in it.
 	Orphan bool
 	// DryRun asks what would go and what depends on it. Nothing is deleted.
 	DryRun bool

@@ -21,9 +21,9 @@ func IsUnknownOutcome(err error) bool {
 
 type idempotencyKey struct{}
 
-// WithIdempotencyKey sends key with the calls made within ctx. A repeated Run under the same key starts no second run: it
-// answers with the first, as long as the record of that is kept. An apply needs no key, because it leaves what is stored
-// as it is.
+// WithIdempotencyKey sends key with the calls made within ctx. A repeated Run under the same key starts no second run:
+// it answers with the first, as long as the record of that is kept. An apply needs no key, because it leaves what is
+// stored as it is.
 func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, idempotencyKey{}, key)
 }
@@ -38,8 +38,9 @@ func NewIdempotencyKey() string {
 // repeatEvery is the pause before a repeat.
 const repeatEvery = time.Second
 
-// Repeat calls until the outcome is known, each time under the same idempotency key, and for patience at most. Use it for
-// calls that may be repeated: Run, RunRelease and Apply. The first unknown outcome is returned if none became known.
+// Repeat calls until the outcome is known, each time under the same idempotency key, and for patience at most. Use it
+// for calls that may be repeated: Run, RunRelease and Apply. The first unknown outcome is returned if none became
+// known.
 func Repeat[Out any](ctx context.Context, patience time.Duration, call func(ctx context.Context) (Out, error)) (Out, error) {
 	ctx = WithIdempotencyKey(ctx, NewIdempotencyKey())
 	out, unknown := call(ctx)

@@ -30,8 +30,8 @@ func (c *Client) RemovePlugin(ctx context.Context, name string) (api.PluginRemov
 	return call[api.PluginRemoval](ctx, c, request{method: http.MethodDelete, path: "/v1/plugins/" + url.PathEscape(name), slow: true})
 }
 
-// CallPlugin runs a command of a plugin, named by its name or an alias. The answer's data is an api.PluginResult. A command
-// that failed is an answer too, with another status than ok; the error is that of a server that gave none.
+// CallPlugin runs a command of a plugin, named by its name or an alias. The answer's data is an api.PluginResult. A
+// command that failed is an answer too, with another status than ok; the error is that of a server that gave none.
 func (c *Client) CallPlugin(ctx context.Context, name, command string, args []string) (api.Envelope, error) {
 	if args == nil {
 		args = []string{}

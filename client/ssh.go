@@ -107,8 +107,8 @@ func (c *sshConn) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// Write turns the end of an ssh that failed into what it said. Either of Write and Read may notice first; Read learns the
-// cause, since what came before the end must be read first.
+// Write turns the end of an ssh that failed into what it said. Either of Write and Read may notice first; Read learns
+// the cause, since what came before the end must be read first.
 func (c *sshConn) Write(p []byte) (int, error) {
 	n, err := c.in.Write(p)
 	if !errors.Is(err, syscall.EPIPE) && !errors.Is(err, os.ErrClosed) { // closed: Read noticed first

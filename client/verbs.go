@@ -65,7 +65,8 @@ func (c *Client) Reconcile(ctx context.Context, target Target) (api.VerbResult, 
 	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/reconcile", query: target.query()})
 }
 
-// SyncNow polls the source of a sync at once. Its status has the answer's revision as ObservedRevision when that is done.
+// SyncNow polls the source of a sync at once. Its status has the answer's revision as ObservedRevision when that is
+// done.
 func (c *Client) SyncNow(ctx context.Context, name string) (api.VerbResult, error) {
 	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/syncs/now", query: queryWith("name", name)})
 }
@@ -83,8 +84,8 @@ func (c *Client) Rebootstrap(ctx context.Context, target Target, ordinal int) (a
 		query: target.query("ordinal", strconv.Itoa(ordinal))})
 }
 
-// Rollback returns to a release; an empty one is the newest before the current that was good. Config stays as it is, unless
-// WithConfig is given; the answer names what changed.
+// Rollback returns to a release; an empty one is the newest before the current that was good. Config stays as it is,
+// unless WithConfig is given; the answer names what changed.
 func (c *Client) Rollback(ctx context.Context, target Target, release string, options ...Option) (api.VerbResult, error) {
 	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/rollback",
 		query: target.queryOf(options, "release", release)})
@@ -214,8 +215,8 @@ func (c *Client) Rebalance(ctx context.Context, scope, name string, dryRun bool)
 		query: queryWith("scope", scope, "name", name, "dry_run", flag(dryRun))})
 }
 
-// ConfirmNodeDown says that a silent node is off, so that its pods are replaced at once. A dry run only says what becomes of
-// them.
+// ConfirmNodeDown says that a silent node is off, so that its pods are replaced at once. A dry run only says what
+// becomes of them.
 func (c *Client) ConfirmNodeDown(ctx context.Context, node string, dryRun bool) (api.NodeDownResult, error) {
 	return call[api.NodeDownResult](ctx, c, request{method: http.MethodPost, path: "/v1/nodes/" + url.PathEscape(node) + "/down",
 		query: queryWith("dry_run", flag(dryRun))})

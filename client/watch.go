@@ -50,8 +50,8 @@ func (w *Watch) Next() (api.WatchEvent, error) {
 	return persist(w.ctx, w.step, func(e api.WatchEvent) bool { return e.Type != api.WatchBookmark })
 }
 
-// persist calls step until it returns an item that is wanted. A failure is tried again after a backoff, unless the server
-// refused or ctx has ended.
+// persist calls step until it returns an item that is wanted. A failure is tried again after a backoff, unless the
+// server refused or ctx has ended.
 func persist[T any](ctx context.Context, step func() (T, error), wanted func(T) bool) (T, error) {
 	var none T
 	for backoff := firstBackoff; ; {

@@ -22,7 +22,8 @@ type Frame struct {
 	Peers   map[string]*Peer `json:"peers,omitempty"`
 	// Pods are all pods of the nodes where one changed; without a Network's driver there are none.
 	Pods map[string]Pods `json:"pods,omitempty"`
-	// Moved are the addresses that changed, by node: the scope that has one now, empty if none has. It stands for Pods where little changes.
+	// Moved are the addresses that changed, by node: the scope that has one now, empty if none has. It stands for Pods
+	// where little changes.
 	Moved map[string]Pods `json:"moved,omitempty"`
 	// Relays are those of other nodes that changed: nil means that the node may not know it. A listing has all of them.
 	Relays map[string]*Relay `json:"relays,omitempty"`

@@ -43,7 +43,8 @@ type Names struct {
 	Addresses []netip.Addr `json:"addresses,omitempty"`
 }
 
-// PeerOf returns the peer that a node is for others, once it has a subnet and an address, and has heard of the network: only then it has a key.
+// PeerOf returns the peer that a node is for others, once it has a subnet and an address, and has heard of the network:
+// only then it has a key.
 func PeerOf(subnet netip.Prefix, status api.NetworkNodeStatus) (Peer, bool) {
 	return Peer{Address: status.Address, Key: status.Key, Subnet: subnet}, subnet.IsValid() && status.Address.IsValid() && status.Key != ""
 }

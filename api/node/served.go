@@ -5,7 +5,8 @@ import "tend.dev/tend/api"
 // Served holds what a node's proxy serves: ingresses, and the workloads they name by scope/name.
 type Served struct {
 	Table
-	// Services are those that the ingresses name. A node without a proxy gets those of its own pods alone, without their Pods.
+	// Services are those that the ingresses name. A node without a proxy gets those of its own pods alone, without
+	// their Pods.
 	Services map[string]Service
 }
 
@@ -50,8 +51,8 @@ type Pod struct {
 	Task string `json:"task"`
 	Node string `json:"node"`
 	Name string `json:"name"`
-	// Address is the container's, Ports what it publishes, as its node reported. Pods of other nodes have neither: they are reached
-	// through their node's relay.
+	// Address is the container's, Ports what it publishes, as its node reported. Pods of other nodes have neither: they
+	// are reached through their node's relay.
 	Address string            `json:"address,omitempty"`
 	Ports   []api.PortBinding `json:"ports,omitempty"`
 	// Ready says that it is wanted, runs, and that its probes pass.

@@ -10,9 +10,10 @@ import (
 // MediaType is the Content-Type of requests and answers, and names the version of the protocol.
 const MediaType = "application/vnd.vworkspace.agent.v1+json"
 
-// The paths of the protocol. Those of a job end in /ack, /status and /result behind its id. DeliveredPath answers with jobs that are
-// done, with which the operator compares the cluster: none is to be done again. They come in the order of their ids, and an answer
-// without jobs is the end. A control plane that does not have the path answers 404, and is sent no differences.
+// The paths of the protocol. Those of a job end in /ack, /status and /result behind its id. DeliveredPath answers with
+// jobs that are done, with which the operator compares the cluster: none is to be done again. They come in the order of
+// their ids, and an answer without jobs is the end. A control plane that does not have the path answers 404, and is
+// sent no differences.
 const (
 	Prefix        = "/api/agent/"
 	RegisterPath  = Prefix + "register"
@@ -22,12 +23,13 @@ const (
 	RotatePath    = Prefix + "credentials/rotate"
 )
 
-// ResumeParameter, with the value true in a request for jobs, asks for those too that were acknowledged and have no result: the
-// operator has just started, and may have died in the middle of them. A control plane that does not know it sends them when their
-// lease is over.
+// ResumeParameter, with the value true in a request for jobs, asks for those too that were acknowledged and have no
+// result: the operator has just started, and may have died in the middle of them. A control plane that does not know it
+// sends them when their lease is over.
 const ResumeParameter = "resume"
 
-// AnnotationObject is on every resource that is sent: the control plane's object, and its generation, with a dot between them.
+// AnnotationObject is on every resource that is sent: the control plane's object, and its generation, with a dot
+// between them.
 const AnnotationObject = "tend.dev/object"
 
 // AfterParameter, in a request for DeliveredPath, is the id of the job behind which the answer begins.
@@ -84,13 +86,13 @@ type Job struct {
 	CreatedAt      time.Time `json:"createdAt"`
 	// ExpiresAt is when it is not to be done any more.
 	ExpiresAt time.Time `json:"expiresAt"`
-	// Object names the control plane's object and its generation, as the annotation AnnotationObject of the resource does. A job
-	// of an older one than the resource has is not done.
+	// Object names the control plane's object and its generation, as the annotation AnnotationObject of the resource
+	// does. A job of an older one than the resource has is not done.
 	Object string `json:"object,omitempty"`
 	// Signature is the result of Sign.
 	Signature string `json:"signature,omitempty"`
-	// Force has an apply take fields back that others have changed since they were applied. An operator that does not know it
-	// reports a conflict.
+	// Force has an apply take fields back that others have changed since they were applied. An operator that does not
+	// know it reports a conflict.
 	Force bool `json:"force,omitempty"`
 }
 

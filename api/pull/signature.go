@@ -25,8 +25,8 @@ var (
 // signedAs begins the text that is signed, and says for what.
 const signedAs = "tend job 1"
 
-// Signed returns the bytes that a job's signatures are of: all that says what is to be done, for which cluster, and until when.
-// The payload counts without the spaces that JSON may have.
+// Signed returns the bytes that a job's signatures are of: all that says what is to be done, for which cluster, and
+// until when. The payload counts without the spaces that JSON may have.
 func (j Job) Signed(cluster string) ([]byte, error) {
 	payload, err := json.Marshal(j.Payload)
 	if err != nil {
@@ -39,7 +39,8 @@ func (j Job) Signed(cluster string) ([]byte, error) {
 	}, "\n")), nil
 }
 
-// Sign returns a job's Signature: one by each key, in base64, with spaces between them. While keys change, there are two.
+// Sign returns a job's Signature: one by each key, in base64, with spaces between them. While keys change, there are
+// two.
 func Sign(j Job, cluster string, keys ...ed25519.PrivateKey) (string, error) {
 	text, err := j.Signed(cluster)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestTheImage: `make operator-image` makes an image that starts as a user without rights, on a root that can't be written,
-// and holds nothing but the binary and texts.
+// TestTheImage: `make operator-image` makes an image that starts as a user without rights, on a root that can't be
+// written, and holds nothing but the binary and texts.
 func TestTheImage(t *testing.T) {
 	const version = "v0.2.0"
 	image := "tendtest-" + strings.ToLower(rand.Text()) + "/tend-operator:" + version

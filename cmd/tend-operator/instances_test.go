@@ -25,8 +25,8 @@ import (
 	"tend.dev/tend/internal/operator/kubetest"
 )
 
-// TestWritesPerInstance: an operator of its own process writes each child once, and the status of an instance twice at most, until
-// the instance is ready. Flux reports once here: each of its reports may change a condition.
+// TestWritesPerInstance: an operator of its own process writes each child once, and the status of an instance twice at
+// most, until the instance is ready. Flux reports once here: each of its reports may change a condition.
 func TestWritesPerInstance(t *testing.T) {
 	const count = 20
 	w := newWorld(t)
@@ -157,8 +157,8 @@ func (p *process) memory() (peak, now float64) {
 	return peak, now
 }
 
-// reconciles waits until the operator has reconciled instances as often, and returns how many reconciles took no longer than each
-// bound, in seconds.
+// reconciles waits until the operator has reconciled instances as often, and returns how many reconciles took no longer
+// than each bound, in seconds.
 func (p *process) reconciles(count float64) (took map[string]float64) {
 	p.Helper()
 	kubetest.Eventually(p, "reconciles", func(ctx context.Context) (err error) {

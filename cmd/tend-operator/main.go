@@ -1,5 +1,5 @@
-// Command tend-operator runs applications and operations in a Kubernetes cluster, as its ApplicationInstance and Operation
-// objects declare them.
+// Command tend-operator runs applications and operations in a Kubernetes cluster, as its ApplicationInstance and
+// Operation objects declare them.
 package main
 
 import (
@@ -26,8 +26,9 @@ func main() {
 	}
 }
 
-// boundMemory has the garbage collector work harder than Go's default does, and harder still near 80 MiB: much of what the operator
-// allocates is an answer of the API server, which is garbage at once. The variables GOGC and GOMEMLIMIT say otherwise.
+// boundMemory has the garbage collector work harder than Go's default does, and harder still near 80 MiB: much of what
+// the operator allocates is an answer of the API server, which is garbage at once. The variables GOGC and GOMEMLIMIT
+// say otherwise.
 func boundMemory() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50)

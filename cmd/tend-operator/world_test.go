@@ -160,7 +160,8 @@ func isReady(instance *unstructured.Unstructured) bool {
 	return false
 }
 
-// install writes what Flux's controllers write of a release that is installed: the status of an OCIRepository, then the release's.
+// install writes what Flux's controllers write of a release that is installed: the status of an OCIRepository, then the
+// release's.
 func (w *world) install(release *unstructured.Unstructured) error {
 	digest := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte("1.2.3")))
 	if _, helm, _ := unstructured.NestedMap(release.Object, "spec", "chart"); helm {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestTheDemonstration runs all of `make demo-cluster`: it ends without an error only if every command of it did what it says, and no
-// request failed.
+// TestTheDemonstration runs all of `make demo-cluster`: it ends without an error only if every command of it did what
+// it says, and no request failed.
 func TestTheDemonstration(t *testing.T) {
 	t.Chdir("../..")
 	tend := filepath.Join(t.TempDir(), "tend")

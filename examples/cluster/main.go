@@ -1,6 +1,6 @@
 // Command cluster shows a cluster on this machine: three servers and three nodes, each a process, whose pods are plain
-// processes. It kills a node with everything on it, then the server that leads, while requests go on, and says how many of
-// them failed.
+// processes. It kills a node with everything on it, then the server that leads, while requests go on, and says how many
+// of them failed.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command stack is the program of the tutorial: a web server, its database, its migration and its report in one image. The
-// first argument says which. The database keeps a counter in /data and wants the password of DB_PASSWORD.
+// Command stack is the program of the tutorial: a web server, its database, its migration and its report in one image.
+// The first argument says which. The database keeps a counter in /data and wants the password of DB_PASSWORD.
 package main
 
 import (

@@ -58,8 +58,8 @@ type Agent struct {
 	group      *engine.Group
 }
 
-// backoff are the waits before a step of a task that failed is tried again: 1, 2, 4, 8, 16 s, then 30 s each for an hour. What it
-// waits for, such as a node that has the image, may come back without a sign.
+// backoff are the waits before a step of a task that failed is tried again: 1, 2, 4, 8, 16 s, then 30 s each for an
+// hour. What it waits for, such as a node that has the image, may come back without a sign.
 var backoff = append([]time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second},
 	slices.Repeat([]time.Duration{30 * time.Second}, 120)...)
 

@@ -51,8 +51,8 @@ func (b *beside) replace(seen map[string]volumes.Writer) (changed []string) {
 	return changed
 }
 
-// beginLookBeside looks who writes beside the pods after every comparison with the engine's full list, one look at a time.
-// The comparison neither waits for it nor fails with it: pods need the list, not this.
+// beginLookBeside looks who writes beside the pods after every comparison with the engine's full list, one look at a
+// time. The comparison neither waits for it nor fails with it: pods need the list, not this.
 func (a *Agent) beginLookBeside(from context.Context) {
 	a.looks.begin(from, "look beside", func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, longestLookBeside)

@@ -68,11 +68,11 @@ func (a *Agent) checkOlder(ctx context.Context, task api.Task, volume string) er
 			"or, to begin empty, the first command alone", found, volume)}
 }
 
-// checkWriters refuses to create or start a container while another program's container writes to one of its volumes. It
-// asks before each start: the other one may have been started since the last one.
+// checkWriters refuses to create or start a container while another program's container writes to one of its volumes.
+// It asks before each start: the other one may have been started since the last one.
 //
-// A container that exists may start though its release can't be had, and is asked about itself then. What is to be created
-// without its release fails for that.
+// A container that exists may start though its release can't be had, and is asked about itself then. What is to be
+// created without its release fails for that.
 func (a *Agent) checkWriters(ctx context.Context, task api.Task, container *healing.Container) error {
 	release, err := a.releases.of(ctx, task)
 	switch {
@@ -84,8 +84,8 @@ func (a *Agent) checkWriters(ctx context.Context, task api.Task, container *heal
 	return nil
 }
 
-// SecondWriter returns why the containers of spec can't start on this node now: another program's container writes to one
-// of their volumes. It is nil if they can.
+// SecondWriter returns why the containers of spec can't start on this node now: another program's container writes to
+// one of their volumes. It is nil if they can.
 func (a *Agent) SecondWriter(ctx context.Context, spec api.DeploymentSpec) error {
 	return runtime.CheckWriters(ctx, a.runtime, spec)
 }

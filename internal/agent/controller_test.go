@@ -18,8 +18,8 @@ type one struct {
 
 func (o one) Release(context.Context, api.Task) (node.Release, error) { return o.release, nil }
 
-// A manifest that names another controller, of an older system for example, doesn't keep its containers from calling this
-// server. What doesn't call back keeps what it says.
+// A manifest that names another controller, of an older system for example, doesn't keep its containers from calling
+// this server. What doesn't call back keeps what it says.
 func TestTheCallbackURLIsOurs(t *testing.T) {
 	declared := map[string]string{"VOODU_CONTROLLER_URL": "http://host.docker.internal:8686", "A": "1"}
 	for name, tc := range map[string]struct {

@@ -26,8 +26,8 @@ func (l *harness) builtFor(owner api.Ref, tree string) string {
 	return made.ID
 }
 
-// TestABuildIsForItsScope: names and ids of another scope's build are not that build, even if it was first: a registry's
-// image of that name is, and keeps the name.
+// TestABuildIsForItsScope: names and ids of another scope's build are not that build, even if it was first: a
+// registry's image of that name is, and keeps the name.
 func TestABuildIsForItsScope(t *testing.T) {
 	streaming := api.Ref{Kind: api.KindJob, Scope: "nats", Name: "streaming"}
 	tests := map[string]struct {

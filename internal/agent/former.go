@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// former stops what ran here when the node was taken out of the cluster, once the machine is a node of it again. The store
-// has given those tasks up and replaced them, so their containers are no quarantine: nothing will ever know them.
+// former stops what ran here when the node was taken out of the cluster, once the machine is a node of it again. The
+// store has given those tasks up and replaced them, so their containers are no quarantine: nothing will ever know them.
 type former struct {
 	engine.Member
 	agent *Agent
@@ -61,8 +61,8 @@ func (f *former) run(ctx context.Context) error {
 	return nil
 }
 
-// clear stops and removes the containers that were here at first and that the store doesn't know. It reports whether one is
-// left. The store may still know one, and forget it a moment later.
+// clear stops and removes the containers that were here at first and that the store doesn't know. It reports whether
+// one is left. The store may still know one, and forget it a moment later.
 func (f *former) clear(ctx context.Context) (left bool, err error) {
 	listed, err := f.agent.runtime.List(ctx)
 	if err != nil {
@@ -106,8 +106,8 @@ func (f *former) discard(ctx context.Context, c runtime.Container) error {
 	return nil
 }
 
-// occupied reports whether a container of another task of an ordinal is still here and about to go: the ordinal was given
-// to the new task while this machine was believed to be off, or was not of the cluster.
+// occupied reports whether a container of another task of an ordinal is still here and about to go: the ordinal was
+// given to the new task while this machine was believed to be off, or was not of the cluster.
 func (a *Agent) occupied(task api.Task) bool {
 	if _, ordinal := task.Ordinal(); !ordinal {
 		return false

@@ -26,8 +26,8 @@ func (l *harness) supersede(old api.Task, id string) api.Task {
 	return next
 }
 
-// TestALeftoverGoesFirst: an ordinal's next container on a node is made once the one before is stopped and removed, which
-// takes a while.
+// TestALeftoverGoesFirst: an ordinal's next container on a node is made once the one before is stopped and removed,
+// which takes a while.
 func TestALeftoverGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t, hollow.Options{StopDelay: hollow.Delay(5 * time.Second)})
@@ -53,8 +53,9 @@ func TestALeftoverGoesFirst(t *testing.T) {
 	})
 }
 
-// TestWhatRanBeforeTheJoinIsStopped: a machine that is a node again after it was taken out stops what it ran as that node and
-// the store doesn't know, before it starts another container of the same ordinal. What others run on its engine stays.
+// TestWhatRanBeforeTheJoinIsStopped: a machine that is a node again after it was taken out stops what it ran as that
+// node and the store doesn't know, before it starts another container of the same ordinal. What others run on its
+// engine stays.
 func TestWhatRanBeforeTheJoinIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t, hollow.Options{StopDelay: hollow.Delay(5 * time.Second)})

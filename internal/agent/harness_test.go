@@ -36,7 +36,8 @@ const (
 	image   = "web:1"
 )
 
-// harness is one machine with a store and a simulated engine that outlive the server on it. It runs in a synctest bubble.
+// harness is one machine with a store and a simulated engine that outlive the server on it. It runs in a synctest
+// bubble.
 type harness struct {
 	t       *testing.T
 	store   *countingStore

@@ -69,8 +69,8 @@ func TestAbsentImageIsPulled(t *testing.T) {
 	})
 }
 
-// TestAnImageThatIsLostIsPulledAgain: an answer about a registry's image stays while the node has lost it, and the node pulls it again
-// with the backoff of any other.
+// TestAnImageThatIsLostIsPulledAgain: an answer about a registry's image stays while the node has lost it, and the node
+// pulls it again with the backoff of any other.
 func TestAnImageThatIsLostIsPulledAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t, hollow.Options{PullDelay: hollow.Delay(time.Second)})

@@ -66,7 +66,8 @@ func (c *containers) inspectInits(ctx context.Context, task string) ([]healing.I
 	}
 }
 
-// knownInitContainers returns the known state of a task's init containers, and the id of one that must be inspected first.
+// knownInitContainers returns the known state of a task's init containers, and the id of one that must be inspected
+// first.
 func (c *containers) knownInitContainers(task string) (seen []healing.InitContainer, stale string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -39,7 +39,8 @@ type keeper struct {
 	readings map[string]*keeping // by container
 }
 
-// keeping is the reading of the log of a container that is about to be removed. It is done when the log was read, or can't be.
+// keeping is the reading of the log of a container that is about to be removed. It is done when the log was read, or
+// can't be.
 type keeping struct {
 	since time.Time
 	done  bool
@@ -49,8 +50,8 @@ func newKeeper(a *Agent, store *keptlogs.Store) *keeper {
 	return &keeper{operations: newOperations(keepsAtOnce), agent: a, store: store, readings: map[string]*keeping{}}
 }
 
-// keep reports whether the removal of a task's container must wait for its log, which it starts to read then. The task is
-// requeued when the log was read.
+// keep reports whether the removal of a task's container must wait for its log, which it starts to read then. The task
+// is requeued when the log was read.
 func (k *keeper) keep(from context.Context, task api.Task, container *healing.Container) (waits bool) {
 	// What goes with its object is not kept. The output of a release's command stays as long as its record.
 	if k.store == nil || task.OwnerUID == "" || task.Role != api.RoleMain || task.Reason == api.ReasonDeleted ||

@@ -54,7 +54,8 @@ func TestDockerKeepsTheLogOfARemovedContainer(t *testing.T) {
 		}
 		last, lines = line, lines+1
 	}
-	// A busy machine may have time for the few lines alone. The engine orders what comes on two streams at once as it likes.
+	// A busy machine may have time for the few lines alone. The engine orders what comes on two streams at once as it
+	// likes.
 	if lines < 500 || !strings.HasPrefix(last.Text, "line 30000") && !strings.HasPrefix(last.Text, "line 29999") {
 		t.Errorf("%d lines, the last %.40q", lines, last.Text)
 	}

@@ -17,8 +17,8 @@ import (
 	"tend.dev/tend/internal/runtime/hollow"
 )
 
-// removedTask runs a task that prints a line, has its container removed by an engine that takes that long to return output,
-// and calls then.
+// removedTask runs a task that prints a line, has its container removed by an engine that takes that long to return
+// output, and calls then.
 func removedTask(t *testing.T, outputDelay time.Duration, then func(*harness, api.Task)) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t, hollow.Options{Behaviour: func(runtime.ContainerSpec) hollow.Behaviour {
@@ -139,8 +139,8 @@ func TestManyRemovalsDoNotWaitForEachOther(t *testing.T) {
 	})
 }
 
-// TestCrashBeforeARemoval: the agent ends while it reads the log, and after it has; the next one removes the container and
-// keeps its log once.
+// TestCrashBeforeARemoval: the agent ends while it reads the log, and after it has; the next one removes the container
+// and keeps its log once.
 func TestCrashBeforeARemoval(t *testing.T) {
 	removedTask(t, 3*time.Second, func(l *harness, task api.Task) {
 		l.wantContainers(1)

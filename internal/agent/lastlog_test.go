@@ -84,7 +84,8 @@ func TestOutputThatNeverComes(t *testing.T) {
 	})
 }
 
-// TestLastLinesHoldNoWorker: more failures than there are workers wait for their lines, and a task is started meanwhile.
+// TestLastLinesHoldNoWorker: more failures than there are workers wait for their lines, and a task is started
+// meanwhile.
 func TestLastLinesHoldNoWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t, hollow.Options{Behaviour: failing})

@@ -79,8 +79,9 @@ func (a *Agent) held(assigned node.Assignment) bool {
 	return false
 }
 
-// stopping returns a task that was stopped and still runs here, and that nothing of the run may run beside: the servers began the
-// run while the node was silent. One of an object that had the name before counts too: its command may do the same.
+// stopping returns a task that was stopped and still runs here, and that nothing of the run may run beside: the servers
+// began the run while the node was silent. One of an object that had the name before counts too: its command may do the
+// same.
 func (a *Agent) stopping(task api.Task) string {
 	if task.Run == "" {
 		return ""

@@ -28,8 +28,8 @@ func (a *Agent) pullRelease(ctx context.Context, task api.Task, release node.Rel
 	return true, nil
 }
 
-// obtain gets a release's image from where it comes from: what has a registry's digest from there, anything else from a node
-// that has it. If that fails, it tries the other.
+// obtain gets a release's image from where it comes from: what has a registry's digest from there, anything else from a
+// node that has it. If that fails, it tries the other.
 func (a *Agent) obtain(ctx context.Context, task api.Task, release node.Release, progress func(int)) error {
 	if _, err := a.pulls.local(ctx, release); err == nil {
 		return nil // another task's transfer has ended since this one looked

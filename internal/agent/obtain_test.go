@@ -76,8 +76,8 @@ func (l *harness) wantImage(task api.Task, id string) {
 	}
 }
 
-// An image without a registry comes from the node that has it, once for all tasks that wait; it gets no name here, and no
-// registry is asked.
+// An image without a registry comes from the node that has it, once for all tasks that wait; it gets no name here, and
+// no registry is asked.
 func TestAnImageOfAnotherNodeIsFetchedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, o := newHarness(t), &other{}
@@ -122,7 +122,8 @@ func TestACutCopyGoesOnWhereItWas(t *testing.T) {
 	})
 }
 
-// TestAnImageThatTheDiskHasNoRoomFor: of one without an end no more is written than the disk has room for, and that doesn't stay.
+// TestAnImageThatTheDiskHasNoRoomFor: of one without an end no more is written than the disk has room for, and that
+// doesn't stay.
 func TestAnImageThatTheDiskHasNoRoomFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, most := newHarness(t), int64(0)
@@ -227,7 +228,8 @@ func TestAnImageThatIsPinned(t *testing.T) {
 	}
 }
 
-// TestAPinnedImageIsCopiedByItsDigest: where the engine's ids are digests of a registry, a copy is checked against the manifest.
+// TestAPinnedImageIsCopiedByItsDigest: where the engine's ids are digests of a registry, a copy is checked against the
+// manifest.
 func TestAPinnedImageIsCopiedByItsDigest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, o := newHarness(t), &other{}
@@ -268,7 +270,8 @@ func TestAnImageThatIsNowhere(t *testing.T) {
 	}
 }
 
-// TestAnImageThatCantBeFetchedIsTriedLessAndLess: each attempt runs outside of the workers, and none of them resets the backoff.
+// TestAnImageThatCantBeFetchedIsTriedLessAndLess: each attempt runs outside of the workers, and none of them resets the
+// backoff.
 func TestAnImageThatCantBeFetchedIsTriedLessAndLess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, o := newHarness(t), &other{cuts: slices.Repeat([]int64{0}, 10_000)}

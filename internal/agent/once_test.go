@@ -47,8 +47,8 @@ func TestRunsOnceOnlyWhenRecorded(t *testing.T) {
 	})
 }
 
-// TestExclusiveRunWaits: a node that comes back finds a run that was stopped while it was silent, and the next one for it. They
-// don't overlap if they may not, and a run's next attempt waits for the one before in any case.
+// TestExclusiveRunWaits: a node that comes back finds a run that was stopped while it was silent, and the next one for
+// it. They don't overlap if they may not, and a run's next attempt waits for the one before in any case.
 func TestExclusiveRunWaits(t *testing.T) {
 	for name, c := range map[string]struct {
 		run              string

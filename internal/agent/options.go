@@ -34,7 +34,8 @@ type Options struct {
 	Memory func(make bool) (string, error)
 	// Spool is the folder of images that are on their way from another node. Default: one that was cut begins again.
 	Spool string
-	// Room returns how many bytes of such an image's file may still be written; default: those that leave the disk some room.
+	// Room returns how many bytes of such an image's file may still be written; default: those that leave the disk some
+	// room.
 	Room func(*os.File) (int64, error)
 	// KeptLogs takes the last lines of containers before they are removed. Default: they go with their container.
 	KeptLogs *keptlogs.Store
@@ -69,7 +70,8 @@ type Options struct {
 	Outside func() netip.AddrPort
 	// Reach returns why the relay of another node can't be asked; nil if it can. Default: it isn't tried.
 	Reach func(ctx context.Context, to relay.Target, at netip.AddrPort) error
-	// Drained waits until no connection of another node leads to a task any more, or until ctx ends. Default: none ever does.
+	// Drained waits until no connection of another node leads to a task any more, or until ctx ends. Default: none ever
+	// does.
 	Drained func(ctx context.Context, task string) error
 	// DrainTime is the time in which running reconciles must finish when the agent stops; default 10 s.
 	DrainTime time.Duration
@@ -83,8 +85,9 @@ type Options struct {
 	Quarantined func() []string
 	// Warnings returns limits of the machine that the runtime doesn't know of; default none.
 	Warnings func() []string
-	// Former are names under which this machine was a node of the cluster until it was taken out, if containers of that time may
-	// be left: those that the store doesn't know are stopped and removed. Cleared is called once none is left. Default: none.
+	// Former are names under which this machine was a node of the cluster until it was taken out, if containers of that
+	// time may be left: those that the store doesn't know are stopped and removed. Cleared is called once none is left.
+	// Default: none.
 	Former  []string
 	Cleared func() error
 	// Logger defaults to slog.Default().

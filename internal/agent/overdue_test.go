@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/runtime/hollow"
 )
 
-// TestAnEngineThatTakesLongShows: a task whose container is not created, or not started, for 30 s says so, and what to do. Nothing is
-// left of it once the engine has finished.
+// TestAnEngineThatTakesLongShows: a task whose container is not created, or not started, for 30 s says so, and what to
+// do. Nothing is left of it once the engine has finished.
 func TestAnEngineThatTakesLongShows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t, hollow.Options{CreateDelay: hollow.Delay(time.Minute), StartDelay: hollow.Delay(time.Minute)})

@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Pods returns the scopes of this machine's containers by address, init containers among them. It returns false until they have been
-// listed, which waits for a server: what it returns says nothing of them.
+// Pods returns the scopes of this machine's containers by address, init containers among them. It returns false until
+// they have been listed, which waits for a server: what it returns says nothing of them.
 func (a *Agent) Pods() (node.Pods, bool) {
 	listed := a.watcher.found.Load() // before they are read
 	c := a.containers
@@ -37,8 +37,8 @@ func place(in node.Pods, at string, c runtime.Container) {
 	}
 }
 
-// address returns the address of a container that runs, as far as is known; empty if it has none. That of one whose end was
-// reported may be another's by now.
+// address returns the address of a container that runs, as far as is known; empty if it has none. That of one whose end
+// was reported may be another's by now.
 func (e *entry) address() string {
 	if e.died {
 		return ""

@@ -10,7 +10,8 @@ import (
 	"tend.dev/tend/internal/runtime/hollow"
 )
 
-// TestPodsFollowTheContainers: what keeps scopes apart is notified of each address that comes, changes or goes, and of nothing else.
+// TestPodsFollowTheContainers: what keeps scopes apart is notified of each address that comes, changes or goes, and of
+// nothing else.
 func TestPodsFollowTheContainers(t *testing.T) {
 	known := newContainers(hollow.New(hollow.Options{}), time.Now)
 	moved := 0

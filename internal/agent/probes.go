@@ -122,7 +122,8 @@ func reachedAt(c runtime.Container, port int) string {
 	return net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// Listening implements prober.Listening, for containers with a network of their own: the ports of the node's are not theirs.
+// Listening implements prober.Listening, for containers with a network of their own: the ports of the node's are not
+// theirs.
 func (p probed) Listening(at prober.Attempt) (where []string, known bool) {
 	seen, _ := p.agent.containers.known(at.Task)
 	if seen == nil || seen.container.ID != at.Container || seen.container.PID == 0 || seen.container.Address == api.Loopback {

@@ -320,8 +320,8 @@ func TestAnEngineThatIsAwayCountsNothing(t *testing.T) {
 	})
 }
 
-// TestTheImagesCheckDecidesReadiness: where no readiness probe is declared the health check of the image is one: its failures are
-// shown from the first on and don't count in its start period. An empty block of probes switches it off.
+// TestTheImagesCheckDecidesReadiness: where no readiness probe is declared the health check of the image is one: its
+// failures are shown from the first on and don't count in its start period. An empty block of probes switches it off.
 func TestTheImagesCheckDecidesReadiness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPatient("check")

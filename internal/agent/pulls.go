@@ -136,8 +136,8 @@ func (p *pulls) found(release node.Release) {
 	delete(p.missing, identity(release))
 }
 
-// local returns a release's image on this node. What has a registry's digest may have another id here: on each architecture,
-// or with another kind of engine.
+// local returns a release's image on this node. What has a registry's digest may have another id here: on each
+// architecture, or with another kind of engine.
 func (p *pulls) local(ctx context.Context, release node.Release) (runtime.Image, error) {
 	image, err := p.runtime.Resolve(ctx, identity(release))
 	if err == nil && release.ImageID == "" && !image.OpenTo(release.Scope, release.Image) {
@@ -149,8 +149,8 @@ func (p *pulls) local(ctx context.Context, release node.Release) (runtime.Image,
 	return image, err
 }
 
-// verify checks that a pull brought the exact image of a release: a tag may have moved since. What was built gets its name,
-// by which it is found when nothing needs it any more.
+// verify checks that a pull brought the exact image of a release: a tag may have moved since. What was built gets its
+// name, by which it is found when nothing needs it any more.
 func (p *pulls) verify(release node.Release) error {
 	_, err := p.local(p.operations.ctx, release)
 	if errors.Is(err, runtime.ErrNotFound) {
@@ -179,8 +179,9 @@ func (p *pulls) state(release node.Release) healing.ImageState {
 	return healing.ImageAssumed
 }
 
-// asDeclared returns a release whose image is the one of the digest that its manifest names, if it names one: what another node said
-// of its id counts only where the engine's ids are such digests, for nothing else shows that an id is one's.
+// asDeclared returns a release whose image is the one of the digest that its manifest names, if it names one: what
+// another node said of its id counts only where the engine's ids are such digests, for nothing else shows that an id is
+// one's.
 func asDeclared(release node.Release) node.Release {
 	digest := api.PinnedDigest(release.Image)
 	if digest == "" {

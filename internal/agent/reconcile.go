@@ -52,8 +52,8 @@ func (a *Agent) unreachable(assigned node.Assignment, message string) error {
 	return nil
 }
 
-// runSteps plans and acts until the plan for the task is empty. It reports the first step, the last one, and any step that
-// can take long; the others finish too quickly to be worth a write.
+// runSteps plans and acts until the plan for the task is empty. It reports the first step, the last one, and any step
+// that can take long; the others finish too quickly to be worth a write.
 func (a *Agent) runSteps(ctx context.Context, assigned node.Assignment) (engine.Result, error) {
 	in, err := a.observe(ctx, assigned)
 	if err != nil {

@@ -59,9 +59,9 @@ func hider(release node.Release) func(string) string {
 	return Hide(values...)
 }
 
-// Hide returns a function that replaces values, plain or as Go and JSON quote them, and their single lines, since a text
-// may hold only the last ones. The longest are replaced first, since one may be part of another. Hide before a text is
-// cut: the rest of a cut value isn't recognised.
+// Hide returns a function that replaces values, plain or as Go and JSON quote them, and their single lines, since a
+// text may hold only the last ones. The longest are replaced first, since one may be part of another. Hide before a
+// text is cut: the rest of a cut value isn't recognised.
 func Hide(values ...string) func(string) string {
 	var secrets []string
 	for _, value := range values {

@@ -10,7 +10,8 @@ import (
 	"tend.dev/tend/internal/ingress"
 )
 
-// services are what ingresses lead to, as far as the node has pods of it: read again once a change was announced, not for each connection.
+// services are what ingresses lead to, as far as the node has pods of it: read again once a change was announced, not
+// for each connection.
 type services struct {
 	mu    sync.Mutex
 	known map[string]node.Service
@@ -39,8 +40,8 @@ var (
 	errNotReady  = errors.New("its pod gets no requests now")
 )
 
-// Endpoint returns where a pod of this node listens at a port of its container, for the proxies of other nodes. It returns an error unless the
-// pod gets requests now, and an ingress leads to that port by that protocol.
+// Endpoint returns where a pod of this node listens at a port of its container, for the proxies of other nodes. It
+// returns an error unless the pod gets requests now, and an ingress leads to that port by that protocol.
 func (a *Agent) Endpoint(task string, port int, protocol string) (string, error) {
 	select {
 	case <-a.control.Synced():

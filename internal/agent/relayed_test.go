@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// TestEndpoint: other nodes are led to the container that runs a task now, at a port that an ingress leads to, as long as it gets requests;
-// to nothing else.
+// TestEndpoint: other nodes are led to the container that runs a task now, at a port that an ingress leads to, as long
+// as it gets requests; to nothing else.
 func TestEndpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, g, task := served(t, "30s")

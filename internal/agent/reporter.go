@@ -235,7 +235,8 @@ func (r *reporter) flush(ctx context.Context) error {
 	}
 }
 
-// unsay makes the stored status count again for the tasks and images of a refused report, unless there is a newer status.
+// unsay makes the stored status count again for the tasks and images of a refused report, unless there is a newer
+// status.
 func (r *reporter) unsay(report node.Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -173,7 +173,8 @@ func (a *Agent) Observed(task string) bool {
 }
 
 // service says which pods may serve: of this node those whose container this process has observed. While the engine is
-// away, the last observation counts; without one, requests wait for it. Those of other nodes are reached through their relays.
+// away, the last observation counts; without one, requests wait for it. Those of other nodes are reached through their
+// relays.
 func (s *serving) service(from node.Service, relays map[string]node.Relay) ingress.Service {
 	out := ingress.Service{}
 	out.Spec.Ports, out.Spec.NetworkMode = from.Ports, from.NetworkMode
@@ -193,8 +194,8 @@ func (s *serving) service(from node.Service, relays map[string]node.Relay) ingre
 	return out
 }
 
-// drain waits until a pod has no requests in flight, for at most its drain time: of this node's proxy, which forgets it first, and of those of
-// other nodes.
+// drain waits until a pod has no requests in flight, for at most its drain time: of this node's proxy, which forgets it
+// first, and of those of other nodes.
 func (a *Agent) drain(ctx context.Context, task api.Task, limit time.Duration) {
 	if limit <= 0 {
 		return

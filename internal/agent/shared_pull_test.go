@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/runtime/hollow"
 )
 
-// TestASharedPullAnswersAll: those whose request comes while the image is pulled for another owner get its end too, be it
-// there or not.
+// TestASharedPullAnswersAll: those whose request comes while the image is pulled for another owner get its end too, be
+// it there or not.
 func TestASharedPullAnswersAll(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason string

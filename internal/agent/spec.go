@@ -54,8 +54,8 @@ func labels(task api.Task, release node.Release) map[string]string {
 	}
 }
 
-// aliases returns the DNS names of the workload, those of the ordinal before those shared with the others, and further ones last. A
-// task that runs once serves no requests and has none, unless it is a lab.
+// aliases returns the DNS names of the workload, those of the ordinal before those shared with the others, and further
+// ones last. A task that runs once serves no requests and has none, unless it is a lab.
 func aliases(task api.Task, further []string) []string {
 	var names []string
 	if _, ok := task.Ordinal(); ok {

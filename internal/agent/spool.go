@@ -23,8 +23,8 @@ import (
 // spoolAge is the time for which a received part of an image is kept for the rest.
 const spoolAge = 24 * time.Hour
 
-// copyImage copies an image from a node that has it. It has no name here: a name that moves on its own node would stay. What
-// comes is written to a file first, so that a copy that was cut goes on where it was.
+// copyImage copies an image from a node that has it. It has no name here: a name that moves on its own node would stay.
+// What comes is written to a file first, so that a copy that was cut goes on where it was.
 func (a *Agent) copyImage(ctx context.Context, task api.Task, release node.Release) error {
 	file, err := a.openSpool(release.ImageID)
 	if err != nil {
@@ -78,7 +78,8 @@ func (a *Agent) receive(ctx context.Context, task api.Task, release node.Release
 	return nil
 }
 
-// minFree is the room that an image on its way leaves free on its disk, and roomEvery after how many bytes that is looked at again.
+// minFree is the room that an image on its way leaves free on its disk, and roomEvery after how many bytes that is
+// looked at again.
 const (
 	minFree   = 256 << 20
 	roomEvery = 32 << 20

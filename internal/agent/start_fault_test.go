@@ -43,8 +43,8 @@ func TestAFailingStartShows(t *testing.T) {
 	})
 }
 
-// TestAContainerThatTheEngineCantStartAgain: after its engine has been restarted, another container is made in its place, and what ran once
-// isn't made again.
+// TestAContainerThatTheEngineCantStartAgain: after its engine has been restarted, another container is made in its
+// place, and what ran once isn't made again.
 func TestAContainerThatTheEngineCantStartAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t)

@@ -19,8 +19,8 @@ func mounting(entries ...string) func(*api.Task, *api.DeploymentSpec) {
 	return func(_ *api.Task, spec *api.DeploymentSpec) { spec.Volumes = entries }
 }
 
-// TestNoSecondWriter: while a container of another program writes to a volume, no pod that would write to it is created,
-// and none that was stopped is started. What only reads, or has another volume, starts.
+// TestNoSecondWriter: while a container of another program writes to a volume, no pod that would write to it is
+// created, and none that was stopped is started. What only reads, or has another volume, starts.
 func TestNoSecondWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t)
@@ -86,8 +86,8 @@ func TestNoSecondWriterWithoutARelease(t *testing.T) {
 	})
 }
 
-// TestAWriterThatComesLater: a container of another program that was started after the pod can't be refused. The pod goes
-// on, and says within one look which container it is and how to end it, until that has stopped.
+// TestAWriterThatComesLater: a container of another program that was started after the pod can't be refused. The pod
+// goes on, and says within one look which container it is and how to end it, until that has stopped.
 func TestAWriterThatComesLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t)
@@ -115,8 +115,8 @@ func TestAWriterThatComesLater(t *testing.T) {
 	})
 }
 
-// TestTheLookForOtherWritersHoldsNothing: while it fails, and while it gets no answer, pods are created, and what became of
-// them is noticed by the full list; the agent also stops.
+// TestTheLookForOtherWritersHoldsNothing: while it fails, and while it gets no answer, pods are created, and what
+// became of them is noticed by the full list; the agent also stops.
 func TestTheLookForOtherWritersHoldsNothing(t *testing.T) {
 	for name, look := range map[string]func(context.Context) error{
 		"it fails":         func(context.Context) error { return errors.New("list the volumes: a plugin is gone") },

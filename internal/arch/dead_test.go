@@ -88,8 +88,8 @@ func isForTests(folder string) bool {
 	return strings.HasSuffix(path.Base(folder), "test") || forTests[folder] != ""
 }
 
-// unlinkedFolders finds packages that no program links and that aren't for tests, and entries of the table that a program
-// links or that are gone. The packages of api and client are for other programs too.
+// unlinkedFolders finds packages that no program links and that aren't for tests, and entries of the table that a
+// program links or that are gone. The packages of api and client are for other programs too.
 func unlinkedFolders(all []*source, table map[string]string) (faults []string) {
 	imports := map[string][]string{}
 	var todo []string

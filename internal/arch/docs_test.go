@@ -23,7 +23,8 @@ func TestEveryMetricIsDocumented(t *testing.T) {
 	report(t, metricFaults(sources(t), string(page)))
 }
 
-// TestEveryProblemHasItsPage: the type of an error leads to a page below docs/use/errors, and each page is some error's.
+// TestEveryProblemHasItsPage: the type of an error leads to a page below docs/use/errors, and each page is some
+// error's.
 func TestEveryProblemHasItsPage(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join(root, "docs/use/errors/*.md"))
 	if err != nil {
@@ -65,8 +66,8 @@ func problemFaults(all []*source, pages map[string]bool, index string) (faults [
 	return faults
 }
 
-// problemNames are the values of constants of type Reason in the packages of verbs and plugins, the titles of package api,
-// and what stands beside api.ProblemType as a literal.
+// problemNames are the values of constants of type Reason in the packages of verbs and plugins, the titles of package
+// api, and what stands beside api.ProblemType as a literal.
 func problemNames(s *source, n ast.Node) []string {
 	switch n := n.(type) {
 	case *ast.ValueSpec:

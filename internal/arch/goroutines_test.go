@@ -27,8 +27,8 @@ var ownGoroutines = map[string]string{
 	"internal/ingress/acmetest":        "tests",
 }
 
-// TestGoroutinesOutliveAPanic: a goroutine of the server or the agent is started by internal/recovery, or the panic of one
-// object ends the process, which then meets the same object again.
+// TestGoroutinesOutliveAPanic: a goroutine of the server or the agent is started by internal/recovery, or the panic of
+// one object ends the process, which then meets the same object again.
 func TestGoroutinesOutliveAPanic(t *testing.T) {
 	report(t, bareGoroutines(sources(t), processes, ownGoroutines))
 }
@@ -75,8 +75,8 @@ func (s *source) calls(call *ast.CallExpr, pkg string) bool {
 	return ok && base.Name == pkg
 }
 
-// brief reports whether a timer calls a function value, as that which cancels a context, or has one or two statements: it
-// closes something.
+// brief reports whether a timer calls a function value, as that which cancels a context, or has one or two statements:
+// it closes something.
 func brief(call *ast.CallExpr) bool {
 	switch fn := call.Args[len(call.Args)-1].(type) {
 	case *ast.FuncLit:

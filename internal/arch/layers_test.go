@@ -14,7 +14,8 @@ type layer struct {
 	why    string
 }
 
-// layers is the map of DESIGN's section 2; dependencies run one way, down this table. The longest folder that fits counts.
+// layers is the map of DESIGN's section 2; dependencies run one way, down this table. The longest folder that fits
+// counts.
 var layers = []layer{
 	{"api", nil, "every layer uses the values, other programs too: they drag nothing along"},
 	{"api/kube", nil, "kinds of Kubernetes, as its machinery wants them; they know nothing of Tend's own values"},

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestLogKeysAreDocumented: docs/operate/logs.md lists the keys of log lines, each once, with one meaning: a query by a key finds what
-// it should whichever part wrote the line.
+// TestLogKeysAreDocumented: docs/operate/logs.md lists the keys of log lines, each once, with one meaning: a query by a
+// key finds what it should whichever part wrote the line.
 func TestLogKeysAreDocumented(t *testing.T) {
 	report(t, logKeyFaults(sources(t), readPage(t, "docs/operate/logs.md")))
 }

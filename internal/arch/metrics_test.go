@@ -18,8 +18,8 @@ var feeds = map[string]bool{
 	"WithLabelValues": true, "With": true, "GetMetricWith": true, "MustNewConstMetric": true, "NewConstMetric": true,
 }
 
-// unfedMetrics lists the metrics that are kept in a field which no call feeds. A field that holds a function for others to call is fed
-// where it is passed on.
+// unfedMetrics lists the metrics that are kept in a field which no call feeds. A field that holds a function for others
+// to call is fed where it is passed on.
 func unfedMetrics(all []*source) (faults []string) {
 	fed := map[string]bool{}
 	for _, s := range all {
@@ -49,8 +49,8 @@ func unfedMetrics(all []*source) (faults []string) {
 	return faults
 }
 
-// collectFed adds the names of the fields that a node feeds: x.field.Inc(), MustNewConstMetric(x.field, …), send(x.field, …) in
-// a collector, {x.field: values}, Other: x.field.
+// collectFed adds the names of the fields that a node feeds: x.field.Inc(), MustNewConstMetric(x.field, …),
+// send(x.field, …) in a collector, {x.field: values}, Other: x.field.
 func collectFed(node ast.Node, fed map[string]bool) {
 	add := func(value ast.Expr) {
 		if field, ok := value.(*ast.SelectorExpr); ok {

@@ -18,7 +18,8 @@ func TestCommentsNameFoldersThatExist(t *testing.T) {
 	}))
 }
 
-// place is a folder or a Go file below internal, as comments name it: internal/core/once, core/once, core/once/attempt.go.
+// place is a folder or a Go file below internal, as comments name it: internal/core/once, core/once,
+// core/once/attempt.go.
 var place = regexp.MustCompile(`(?:^|[\s(])((?:internal|core)/[a-z0-9_/]*[a-z0-9_](?:\.go)?)`)
 
 // missingPlaces finds comments that name what is neither in the sources nor there by exists.

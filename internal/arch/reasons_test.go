@@ -15,7 +15,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write docs/use/reasons.md again")
 
-// declaresReasons reports whether a file is one of those that declare reasons: api/reasons.go, and those whose names go on from there.
+// declaresReasons reports whether a file is one of those that declare reasons: api/reasons.go, and those whose names go
+// on from there.
 func declaresReasons(name string) bool {
 	return name == "api/reasons.go" || strings.HasPrefix(name, "api/reasons_")
 }

@@ -14,8 +14,8 @@ const (
 	maxFunction = 60
 )
 
-// longer names files ("path/file.go") and functions ("path/file.go#Name") that may be longer, each with its reason. Tests
-// are free.
+// longer names files ("path/file.go") and functions ("path/file.go#Name") that may be longer, each with its reason.
+// Tests are free.
 var longer = map[string]string{}
 
 // vague are folder names that say nothing of what is inside.

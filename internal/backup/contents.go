@@ -74,7 +74,8 @@ func (c *Contents) Blobs() []string {
 	return out
 }
 
-// Cluster returns the uid of the cluster, and the fingerprint of its keys. It returns an error if the snapshot has none.
+// Cluster returns the uid of the cluster, and the fingerprint of its keys. It returns an error if the snapshot has
+// none.
 func (c *Contents) Cluster() (uid, fingerprint string, err error) {
 	known := (records.Snapshot{Reader: c}).Identity()
 	if !known.Exists() || known.Value.UID == "" {

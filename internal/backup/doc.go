@@ -1,5 +1,5 @@
-// Package backup is the file that a backup is: what it holds, how it is written and read as one stream, and which files of
-// a folder a retention deletes.
+// Package backup is the file that a backup is: what it holds, how it is written and read as one stream, and which files
+// of a folder a retention deletes.
 //
 // A file is a tar in one zstd frame, followed by a skippable frame with the SHA-256 of all bytes before it. Sealed with
 // age around it, it can also be opened by hand:

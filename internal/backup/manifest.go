@@ -21,8 +21,8 @@ const (
 	manifestName = "manifest.json"
 )
 
-// RootFiles are the files of a root that a backup holds, if they are there: keys, the token, and what the machine was as
-// a node, which its containers are tied to.
+// RootFiles are the files of a root that a backup holds, if they are there: keys, the token, and what the machine was
+// as a node, which its containers are tied to.
 var RootFiles = []string{"secret.key", "token", "node", "server", "runtime"}
 
 // partName matches the names that a part may have. Nothing else is read: a name can't lead out of a folder.

@@ -22,7 +22,8 @@ const maxText = 256 << 20
 // error.
 type Each func(header Header, name string, size int64, content io.Reader) error
 
-// Read reads a whole backup and checks every sum. It returns ErrNoBackup, ErrVersion, ErrDamaged, and the errors of each.
+// Read reads a whole backup and checks every sum. It returns ErrNoBackup, ErrVersion, ErrDamaged, and the errors of
+// each.
 func Read(in io.Reader, each Each) (Manifest, error) {
 	source := newUnframed(in)
 	head, err := source.in.Peek(len(zstdMagic))

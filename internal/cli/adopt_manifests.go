@@ -109,8 +109,8 @@ func withoutReplicas(spec json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(fields)
 }
 
-// adoptedLine begins a manifest that an adoption wrote. A sum of what follows is in it, so that the next run knows who has
-// changed what since.
+// adoptedLine begins a manifest that an adoption wrote. A sum of what follows is in it, so that the next run knows who
+// has changed what since.
 const adoptedLine = "# Made by `tend adopt compose`, as "
 
 // signed returns the manifests as an adoption writes them.
@@ -127,9 +127,9 @@ func signature(text []byte) (sum string, untouched, adopted bool) {
 	return sum, adopted && own == line, adopted
 }
 
-// write writes the manifests. What the file has is kept if an adoption wrote it and the same would be written again: then
-// changes in it are a person's. What `tend init` or an adoption wrote, and nobody has changed, is replaced. Anything else
-// is replaced only with --force. The note says what a person should know.
+// write writes the manifests. What the file has is kept if an adoption wrote it and the same would be written again:
+// then changes in it are a person's. What `tend init` or an adoption wrote, and nobody has changed, is replaced.
+// Anything else is replaced only with --force. The note says what a person should know.
 func (p *composeProject) write() (note string, err error) {
 	have, err := os.ReadFile(p.file)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

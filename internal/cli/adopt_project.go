@@ -129,7 +129,8 @@ func (p *composeProject) readFiles(ctx context.Context, dir string, files []stri
 	return err
 }
 
-// projectName returns the project's name as its containers have it, which may have an underscore where a scope has a dash.
+// projectName returns the project's name as its containers have it, which may have an underscore where a scope has a
+// dash.
 func projectName(ctx context.Context, given, scope string) (string, error) {
 	if given != "" {
 		return given, nil

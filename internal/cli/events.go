@@ -186,8 +186,8 @@ func (a *app) printEvent(event api.Event, list func([]api.Event) listing) error 
 	return printColumns(a.streams, l.rows[0], []int{20, 32, 40})
 }
 
-// printColumns prints a row whose first cells have a width, because the rows to come are not known. On a terminal that is
-// too narrow the cells stand side by side without it.
+// printColumns prints a row whose first cells have a width, because the rows to come are not known. On a terminal that
+// is too narrow the cells stand side by side without it.
 func printColumns(s streams, cells []string, widths []int) error {
 	line := func(pad bool) string {
 		padded := slices.Clone(cells)

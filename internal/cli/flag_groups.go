@@ -82,7 +82,8 @@ func usagesIn(set *pflag.FlagSet, width int) string {
 	return strings.TrimRight(set.FlagUsagesWrapped(width), " \n")
 }
 
-// withHelp has all commands below a root show their flags by helpOfFlags, and break the lines of their help between words.
+// withHelp has all commands below a root show their flags by helpOfFlags, and break the lines of their help between
+// words.
 func withHelp(root *cobra.Command) {
 	const (
 		flags  = "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}"

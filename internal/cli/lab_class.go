@@ -34,8 +34,8 @@ func unlessClass(ctx context.Context, c *client.Client, wanted address, err erro
 	return err
 }
 
-// labsOfClass returns the labs of the class that an address names, in one scope; none if it names no class. A server that
-// can't say names none.
+// labsOfClass returns the labs of the class that an address names, in one scope; none if it names no class. A server
+// that can't say names none.
 func labsOfClass(ctx context.Context, c *client.Client, wanted address) []api.Object {
 	if wanted.pod != "" || wanted.kind != "" && wanted.kind != api.KindLab {
 		return nil

@@ -76,7 +76,8 @@ func setup(env *testscript.Env) error {
 	return m.start()
 }
 
-// behaviour returns what containers do, by their image: crash ends at once or a little later, the others print their image and run on.
+// behaviour returns what containers do, by their image: crash ends at once or a little later, the others print their
+// image and run on.
 func behaviour(spec runtime.ContainerSpec) hollow.Behaviour {
 	if strings.HasPrefix(spec.Image, "crash") {
 		does := hollow.Behaviour{Exits: true, ExitCode: 3, Output: []string{"fatal: DATABASE_URL is not set"}}

@@ -130,8 +130,8 @@ func refuseUnknown(parent *cobra.Command) {
 
 var unknownFlag = regexp.MustCompile(`^unknown (?:shorthand flag: '(.)'|flag: (--[a-z-]+))`)
 
-// flagHint returns the hint for a flag that a command doesn't have: what replaces one of the predecessor, or the flag that
-// was probably meant; empty if there is none.
+// flagHint returns the hint for a flag that a command doesn't have: what replaces one of the predecessor, or the flag
+// that was probably meant; empty if there is none.
 func flagHint(command *cobra.Command, err error) string {
 	found := unknownFlag.FindStringSubmatch(err.Error())
 	if found == nil {

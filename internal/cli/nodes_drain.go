@@ -105,7 +105,8 @@ func (a *app) awaitDrained(ctx context.Context, c *client.Client, node string, t
 	}
 }
 
-// tellStaying prints which of the pods no other node takes, why, and what to do, each once; and returns how many they are.
+// tellStaying prints which of the pods no other node takes, why, and what to do, each once; and returns how many they
+// are.
 func (a *app) tellStaying(ctx context.Context, c *client.Client, pods []api.Pod, printed map[string]bool) (count int) {
 	staying := map[string]api.StayingPod{}
 	asked := map[api.Ref]bool{}

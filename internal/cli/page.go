@@ -18,9 +18,9 @@ const (
 	hanging = 4
 )
 
-// columnsOf returns how wide a line on a stream may be. It returns 0 if the stream is not a terminal, or a very narrow one:
-// then nothing is wrapped, cut or left out. A terminal that doesn't tell its width counts as one of 80 columns. The last
-// column stays free, because erasing to the end of a full line erases its last character.
+// columnsOf returns how wide a line on a stream may be. It returns 0 if the stream is not a terminal, or a very narrow
+// one: then nothing is wrapped, cut or left out. A terminal that doesn't tell its width counts as one of 80 columns.
+// The last column stays free, because erasing to the end of a full line erases its last character.
 func columnsOf(stream any) int {
 	file, ok := stream.(interface{ Fd() uintptr })
 	if !ok {

@@ -22,8 +22,8 @@ func printable(text, keep string) string {
 	return out.String()
 }
 
-// plain writes text for people with values from outside in it. A value stays on its line: no control character of it, and
-// no newline, reaches the terminal, so what a node says can't look like a line of Tend's own.
+// plain writes text for people with values from outside in it. A value stays on its line: no control character of it,
+// and no newline, reaches the terminal, so what a node says can't look like a line of Tend's own.
 type plain struct{ out io.Writer }
 
 // printf is fmt.Fprintf with printable values.

@@ -47,8 +47,8 @@ func (silent) away(string)   {}
 // lines prints a line whenever the state of a slot, or what its object waits for, changes.
 type lines struct {
 	out plain
-	// said is the last reason printed for each object, pods the last state printed for each pod: a task's id with its name,
-	// because the pods of an ordinal share one.
+	// said is the last reason printed for each object, pods the last state printed for each pod: a task's id with its
+	// name, because the pods of an ordinal share one.
 	said map[api.Ref]string
 	pods map[[2]string]printed
 	// times counts the lines that say the same of the same object, most is the highest number of pods that a release
@@ -146,7 +146,8 @@ func stageOf(pod api.Pod) int {
 	return 0
 }
 
-// answered returns what the probe that keeps a pod from being ready answered last; empty if there is none, or it didn't answer.
+// answered returns what the probe that keeps a pod from being ready answered last; empty if there is none, or it didn't
+// answer.
 func answered(pod api.Pod) string {
 	for _, kind := range []string{"startup", "readiness"} {
 		if !pod.Ready && pod.Probes[kind].Message != "" && pod.Probes[kind].Phase != api.ProbeHealthy {

@@ -177,7 +177,8 @@ type following struct {
 	printed int
 }
 
-// tell prints how the attempts before the newest ended, each once: the output of the next one follows without a sign else.
+// tell prints how the attempts before the newest ended, each once: the output of the next one follows without a sign
+// else.
 func (f *following) tell(run api.Run) {
 	for ; f.printed < len(run.Attempts)-1; f.printed++ {
 		ended := run.Attempts[f.printed]

@@ -99,7 +99,8 @@ func useText(use api.DiskUse) string {
 	return fmt.Sprintf("%s (%d)", bytesText(use.Bytes), use.Count)
 }
 
-// printPrunedImages prints an image a line, then a sentence. A node that could not be asked is an error, after the others.
+// printPrunedImages prints an image a line, then a sentence. A node that could not be asked is an error, after the
+// others.
 func (a *app) printPrunedImages(disks api.ListResult[api.NodeDisk], dryRun bool) error {
 	l := listing{value: disks, header: []string{"NODE", "IMAGE", "SIZE", "UNUSED", "RESULT"}, empty: "every image that Tend pulled or built is needed"}
 	var missed []string

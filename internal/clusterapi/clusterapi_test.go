@@ -59,7 +59,8 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// TestASupersededJobIsClosed: what an operator says of a job that another has replaced counts for nothing, and it learns that.
+// TestASupersededJobIsClosed: what an operator says of a job that another has replaced counts for nothing, and it
+// learns that.
 func TestASupersededJobIsClosed(t *testing.T) {
 	inHarness(t, func(h *harness) {
 		token := h.registered("east")
@@ -78,8 +79,8 @@ func TestASupersededJobIsClosed(t *testing.T) {
 	})
 }
 
-// TestPollsWait: a request for jobs is answered as soon as there is one, with none when its wait is over, again once a lease ends,
-// and not at all when its client goes; few of a cluster wait at once.
+// TestPollsWait: a request for jobs is answered as soon as there is one, with none when its wait is over, again once a
+// lease ends, and not at all when its client goes; few of a cluster wait at once.
 func TestPollsWait(t *testing.T) {
 	inHarness(t, func(h *harness) {
 		token := h.registered("east")
@@ -171,7 +172,8 @@ func TestRegistration(t *testing.T) {
 	})
 }
 
-// TestAFirstUseMeetsARotation: a request that came with a token for the first time is answered, although that was rotated meanwhile.
+// TestAFirstUseMeetsARotation: a request that came with a token for the first time is answered, although that was
+// rotated meanwhile.
 func TestAFirstUseMeetsARotation(t *testing.T) {
 	inHarness(t, func(h *harness) {
 		token := h.registered("east")
@@ -219,8 +221,8 @@ func TestTooMany(t *testing.T) {
 	})
 }
 
-// TestEvents: conditions reach the status once, those of other clusters and of nothing here are passed over, a heartbeat is the
-// cluster's.
+// TestEvents: conditions reach the status once, those of other clusters and of nothing here are passed over, a
+// heartbeat is the cluster's.
 func TestEvents(t *testing.T) {
 	inHarness(t, func(h *harness) {
 		token, other := h.registered("east"), h.registered("west")
@@ -259,7 +261,8 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-// TestDisconnected: a cluster whose operator falls silent is disconnected after five minutes, and connected with its next request.
+// TestDisconnected: a cluster whose operator falls silent is disconnected after five minutes, and connected with its
+// next request.
 func TestDisconnected(t *testing.T) {
 	inHarness(t, func(h *harness) {
 		phase := func() string {
@@ -303,8 +306,8 @@ func TestDisconnected(t *testing.T) {
 	})
 }
 
-// TestUnknownOutcomes: a store that does not answer makes a 503, and the operator that sends the same again gets on, whether the
-// first was stored or not.
+// TestUnknownOutcomes: a store that does not answer makes a 503, and the operator that sends the same again gets on,
+// whether the first was stored or not.
 func TestUnknownOutcomes(t *testing.T) {
 	for name, fate := range map[string]storefault.Fate{"stored": storefault.Unanswered, "lost": storefault.Lost} {
 		t.Run(name, func(t *testing.T) {

@@ -27,8 +27,8 @@ type Options struct {
 	MAC func(plain []byte) string
 	// Paused returns why nothing may be changed at the moment. Default: it is never paused.
 	Paused func() string
-	// Audit records a call that changes what a cluster authenticates with, Foreign one without a token that counts. Default: nothing
-	// is recorded.
+	// Audit records a call that changes what a cluster authenticates with, Foreign one without a token that counts.
+	// Default: nothing is recorded.
 	Audit, Foreign func(data api.AuditData)
 	// Now is the clock. Default time.Now.
 	Now    func() time.Time

@@ -28,8 +28,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// harness is a handler over a store in memory, with the controllers of clusters. It runs in a synctest bubble: time passes when
-// every goroutine waits.
+// harness is a handler over a store in memory, with the controllers of clusters. It runs in a synctest bubble: time
+// passes when every goroutine waits.
 type harness struct {
 	testing.TB
 	ctx     context.Context

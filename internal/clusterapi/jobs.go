@@ -104,8 +104,8 @@ func waitOf(r *http.Request) (time.Duration, error) {
 	return min(time.Duration(n)*time.Second, pull.MaxWait), nil
 }
 
-// dueJobs returns the jobs that are due, instances before operations, oldest first; else when the next one may be. To resume
-// makes those due that are unfinished.
+// dueJobs returns the jobs that are due, instances before operations, oldest first; else when the next one may be. To
+// resume makes those due that are unfinished.
 func dueJobs(s records.Snapshot, name string, now time.Time, resume bool) (due []pull.Job, next time.Time) {
 	var jobs []*api.ClusterJob
 	for _, read := range s.ClusterJobs(name) {

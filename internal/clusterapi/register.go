@@ -73,8 +73,8 @@ func (h *Handler) Keys(ctx context.Context, name string) (jobs, approvals string
 	return pull.PublicKeys(cluster.JobKeys(h.MAC, *access)...), cluster.NewestApprovalSecret(h.MAC, *access), nil
 }
 
-// register gives an operator its credential. Until that was used once, asking again gives the same one, so an answer that got lost
-// does no harm.
+// register gives an operator its credential. Until that was used once, asking again gives the same one, so an answer
+// that got lost does no harm.
 func (h *Handler) register(r *http.Request) (any, error) {
 	if wait := h.limits.refused(addressOf(r)); wait > 0 {
 		return nil, &failure{http.StatusTooManyRequests, "TooManyRequests", "too many requests with wrong tokens", wait}

@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// findAliases collects the names by which the containers of a file reach each other, beside those of the services: names
-// that Tend's own can't be, container names, and what links call a service.
+// findAliases collects the names by which the containers of a file reach each other, beside those of the services:
+// names that Tend's own can't be, container names, and what links call a service.
 func (c *converter) findAliases() {
 	c.called = map[string][]naming{}
 	for _, name := range slices.Sorted(maps.Keys(c.project.Services)) {
@@ -40,8 +40,8 @@ func (c *converter) call(service string, n naming) {
 	c.called[service] = append(c.called[service], n)
 }
 
-// findLinks makes the names of links aliases of the services they lead to. A link names a service for one other alone, an
-// alias for all: one that would stand for two services is not carried.
+// findLinks makes the names of links aliases of the services they lead to. A link names a service for one other alone,
+// an alias for all: one that would stand for two services is not carried.
 func (c *converter) findLinks() {
 	targets := map[string]map[string]bool{}
 	each := func(visit func(at, target, alias string)) {

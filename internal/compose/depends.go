@@ -9,8 +9,9 @@ import (
 	"tend.dev/tend/api"
 )
 
-// dependsOn converts what a service waits for. Tend waits for Ready: a service with a healthcheck, of the file or of its
-// image, is ready once it passes, one without after it has run for a while. A job is ready once its newest run succeeded.
+// dependsOn converts what a service waits for. Tend waits for Ready: a service with a healthcheck, of the file or of
+// its image, is ready once it passes, one without after it has run for a while. A job is ready once its newest run
+// succeeded.
 func (c *converter) dependsOn(u *unit) *api.DependsOn {
 	r, at := c.report, u.at+".depends_on"
 	r.carry(at, at+"[*]")

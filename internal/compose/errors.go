@@ -51,8 +51,8 @@ var (
 	unwanted  = regexp.MustCompile(`'([^']*)'`)
 )
 
-// explained returns the error of the reader in the words of Tend's other errors. The reader stops at the first fault; what
-// the schema of Compose refuses is found wherever it is.
+// explained returns the error of the reader in the words of Tend's other errors. The reader stops at the first fault;
+// what the schema of Compose refuses is found wherever it is.
 func explained(o Options, pieces []piece, cause error) error {
 	if strings.Contains(cause.Error(), "validating ") {
 		var faults []Finding

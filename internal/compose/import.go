@@ -102,8 +102,8 @@ func Import(ctx context.Context, o Options) (Result, error) {
 	return Result{Scope: scope, Sections: c.sections, Findings: c.report.finish(raw), steps: c.steps}, nil
 }
 
-// load reads the project as `docker compose` would, all profiles included. It returns the variables with it, as far as it
-// came to know them.
+// load reads the project as `docker compose` would, all profiles included. It returns the variables with it, as far as
+// it came to know them.
 func load(ctx context.Context, o Options, heard *warnings) (project *types.Project, environment map[string]string, err error) {
 	defer heard.listen()()
 	defer func() {
@@ -146,8 +146,8 @@ type converter struct {
 	once map[string]oneShot
 	// called are the further names of services.
 	called map[string][]naming
-	// routes are what labels say of how a service is reached, and proxies the services that routed the requests, with why they
-	// are left out.
+	// routes are what labels say of how a service is reached, and proxies the services that routed the requests, with
+	// why they are left out.
 	routes  map[string]*siteRoutes
 	proxies map[string]string
 	// ingresses are the names of ingresses that are taken.

@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// distinct gives each name what fold makes of it, with a number behind it where another name has that already. Names that
-// fold leaves alone come first: they keep theirs.
+// distinct gives each name what fold makes of it, with a number behind it where another name has that already. Names
+// that fold leaves alone come first: they keep theirs.
 func distinct(names []string, fold func(string) string, number func(folded string, n int) string) map[string]string {
 	out, taken := map[string]string{}, map[string]bool{}
 	give := func(near func(name, folded string) bool) {

@@ -125,7 +125,8 @@ func portOf(p types.ServicePortConfig) string {
 	return entry
 }
 
-// sharedPorts takes single ports of the host out of those of a service with several replicas. The proxies listen there for all of them.
+// sharedPorts takes single ports of the host out of those of a service with several replicas. The proxies listen there
+// for all of them.
 func sharedPorts(service string, ports []string) (shared []api.IngressSpec, rest []string) {
 	for _, entry := range ports {
 		port, err := api.NormalizePort(entry)

@@ -13,7 +13,8 @@ import (
 // cluster, with rules for all scopes, so a single application doesn't declare it.
 const tendNetwork = `not made: all containers meet on tend0, so those that shared no network can reach each other, too`
 
-// declaredNetworks reports what the networks of the file lose. One that is only there so that services meet loses nothing.
+// declaredNetworks reports what the networks of the file lose. One that is only there so that services meet loses
+// nothing.
 func (c *converter) declaredNetworks() {
 	r := c.report
 	for _, name := range slices.Sorted(maps.Keys(c.project.Networks)) {
@@ -64,8 +65,8 @@ func (c *converter) declaredNetwork(at string, network types.NetworkConfig) {
 	}
 }
 
-// declaredVolumes reports what the volumes of the file lose. They keep the names that Compose gave them, so those that are
-// there have their drivers and options already.
+// declaredVolumes reports what the volumes of the file lose. They keep the names that Compose gave them, so those that
+// are there have their drivers and options already.
 func (c *converter) declaredVolumes() {
 	r := c.report
 	for _, name := range slices.Sorted(maps.Keys(c.project.Volumes)) {

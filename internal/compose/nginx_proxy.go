@@ -68,7 +68,8 @@ func hostsIn(list string) (out []string) {
 	return out
 }
 
-// companionEmail returns the address that a companion of nginx-proxy in the file gives the authority; empty without one.
+// companionEmail returns the address that a companion of nginx-proxy in the file gives the authority; empty without
+// one.
 func (c *converter) companionEmail() string {
 	for _, name := range slices.Sorted(maps.Keys(c.project.Services)) {
 		s := c.project.Services[name]

@@ -38,8 +38,8 @@ func (u *unit) place(field, at string) {
 	}
 }
 
-// origin returns the key of the file that a value of the manifest comes from. The value is taken out of the record of its
-// list.
+// origin returns the key of the file that a value of the manifest comes from. The value is taken out of the record of
+// its list.
 func (u *unit) origin(path []any) string {
 	field, _ := path[0].(string)
 	names := []string{field}

@@ -86,8 +86,8 @@ type cut struct {
 	fault api.FieldError
 }
 
-// cuts returns what to leave out for faults, each value once. Of one list the last comes first, since taking an entry out
-// moves those behind it.
+// cuts returns what to leave out for faults, each value once. Of one list the last comes first, since taking an entry
+// out moves those behind it.
 func cuts(faults []api.FieldError, whole bool) []cut {
 	var out []cut
 	for _, fault := range faults {
@@ -170,7 +170,8 @@ func fieldPath(field string) []any {
 	return out
 }
 
-// remove takes a value out, with the block or list around it if that has nothing else. It returns false if there is none.
+// remove takes a value out, with the block or list around it if that has nothing else. It returns false if there is
+// none.
 func remove(spec map[string]any, path []any) bool {
 	_, removed := without(spec, path)
 	return removed

@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestABadEntryGoesAlone: of every list and table, what Tend refuses is left out, and nothing else. Each is reported under
-// the key that it comes from.
+// TestABadEntryGoesAlone: of every list and table, what Tend refuses is left out, and nothing else. Each is reported
+// under the key that it comes from.
 func TestABadEntryGoesAlone(t *testing.T) {
 	spec := api.DeploymentSpec{Container: api.Container{
 		Image:       "app",

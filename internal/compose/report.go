@@ -161,8 +161,8 @@ func (r *report) surround() {
 
 var anyIndex = regexp.MustCompile(`\[\d+\]`)
 
-// walk visits a value. A value in findings is reported with its position, one in carried is passed over, a mapping or list
-// is entered, and any other value is reported as lost.
+// walk visits a value. A value in findings is reported with its position, one in carried is passed over, a mapping or
+// list is entered, and any other value is reported as lost.
 func (r *report) walk(file string, n *yaml.Node, path string, placed map[string]bool) {
 	r.visit(file, resolved(n), n, path, placed, 0)
 }

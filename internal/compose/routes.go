@@ -33,8 +33,9 @@ type site struct {
 // labelled is a label with the key of the file it stands under.
 type labelled struct{ name, value, at string }
 
-// findRoutes reads the labels by which Traefik and caddy-docker-proxy know how services are reached, and the variables by
-// which nginx-proxy does, and finds those proxies themselves: once ingresses do what they did, they are left out, since both want the same ports.
+// findRoutes reads the labels by which Traefik and caddy-docker-proxy know how services are reached, and the variables
+// by which nginx-proxy does, and finds those proxies themselves: once ingresses do what they did, they are left out,
+// since both want the same ports.
 func (c *converter) findRoutes() {
 	c.routes, c.proxies = map[string]*siteRoutes{}, map[string]string{}
 	emails := c.certificateEmails()

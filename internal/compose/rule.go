@@ -113,8 +113,8 @@ func (p *ruleParser) one(depth int) ([][]condition, error) {
 // place is a host and a path that an ingress can serve.
 type place struct{ host, path string }
 
-// placesOf returns the hosts and paths of a rule; an error says which part no ingress can express. exact are the paths that
-// the rule takes alone, without what is below them.
+// placesOf returns the hosts and paths of a rule; an error says which part no ingress can express. exact are the paths
+// that the rule takes alone, without what is below them.
 func placesOf(rule string) (out []place, exact []string, err error) {
 	alternatives, err := parseRule(rule)
 	if err != nil {

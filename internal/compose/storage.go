@@ -54,8 +54,8 @@ func (c *converter) mount(u *unit, at string, v types.ServiceVolumeConfig, out *
 	}
 }
 
-// bind mounts a folder or a file of the machine. Compose makes a folder where nothing is; Tend refuses what isn't there, since
-// a wrong path would look like an empty folder.
+// bind mounts a folder or a file of the machine. Compose makes a folder where nothing is; Tend refuses what isn't
+// there, since a wrong path would look like an empty folder.
 func (c *converter) bind(u *unit, at string, v types.ServiceVolumeConfig, out *api.Container) {
 	if !filepath.IsAbs(v.Source) {
 		c.report.lost(at, Breaks, "%q is not an absolute path", v.Source)

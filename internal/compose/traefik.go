@@ -101,7 +101,8 @@ func (c *converter) route(service string, r router, mine []labelled, values map[
 	}
 }
 
-// tls returns the policy of a router's hosts. One that only redirects to HTTPS has that of the other router of its hosts.
+// tls returns the policy of a router's hosts. One that only redirects to HTTPS has that of the other router of its
+// hosts.
 func (r router) tls(emails map[string]string) *api.IngressTLS {
 	resolver, secure := "", r.redirect
 	for option, l := range r.options {
@@ -146,8 +147,8 @@ func (c *converter) portOfRouter(service string, r router, values map[string]lab
 	return c.onlyPort(service)
 }
 
-// onlyPort returns the port that Traefik and Caddy take where none is named: the first that a service publishes, else the one it exposes. It is
-// 0 where the ingress itself finds it, in the ports of the deployment.
+// onlyPort returns the port that Traefik and Caddy take where none is named: the first that a service publishes, else
+// the one it exposes. It is 0 where the ingress itself finds it, in the ports of the deployment.
 func (c *converter) onlyPort(service string) int {
 	s := c.project.Services[service]
 	if len(s.Ports) > 0 {
@@ -167,8 +168,8 @@ func (c *converter) onlyPort(service string) int {
 	return n
 }
 
-// middlewares reads those that an ingress has, too: a redirect to HTTPS, and the strip of a prefix. Others are reported; one that
-// asks for a password breaks, since the site would be open.
+// middlewares reads those that an ingress has, too: a redirect to HTTPS, and the strip of a prefix. Others are
+// reported; one that asks for a password breaks, since the site would be open.
 func (c *converter) middlewares(r *router, mine []labelled, routes *siteRoutes) {
 	for _, name := range strings.Split(r.options["middlewares"].value, ",") {
 		name = strings.TrimSpace(name)

@@ -24,8 +24,8 @@ func (w Weight) String() string {
 	}
 }
 
-// fieldWeights are the fields whose loss a container doesn't survive, or whose loss leaves its data or its site behind. The
-// loss of any other field changes behaviour.
+// fieldWeights are the fields whose loss a container doesn't survive, or whose loss leaves its data or its site behind.
+// The loss of any other field changes behaviour.
 var fieldWeights = map[string]Weight{
 	"volumes": Breaks, "ports": Breaks, "command": Breaks, "entrypoint": Breaks, "user": Breaks, "secret_files": Breaks,
 	"devices": Breaks, "networks": Breaks, "network_mode": Breaks, "depends_on": Breaks, "build": Breaks, "extra_hosts": Breaks,

@@ -16,7 +16,8 @@ type conn struct {
 	// listener and client are set if it counts for an address.
 	listener *Listener
 	client   netip.Prefix
-	// waits is set while its server waits for the first request's head; then place is its place among those of its address.
+	// waits is set while its server waits for the first request's head; then place is its place among those of its
+	// address.
 	waits atomic.Bool
 	place *list.Element // guarded by the listener's mu
 }
@@ -38,9 +39,9 @@ func (c *conn) CloseWrite() error {
 // NetConn returns the connection that was accepted, as tls.Conn's does.
 func (c *conn) NetConn() net.Conn { return c.Conn }
 
-// Note tracks whether a connection has sent the head of a request; it is used as http.Server.ConnState. A connection that
-// has not makes way for the next one of its address, once that has its share: so slow connections of one client don't shut
-// out the others behind its address.
+// Note tracks whether a connection has sent the head of a request; it is used as http.Server.ConnState. A connection
+// that has not makes way for the next one of its address, once that has its share: so slow connections of one client
+// don't shut out the others behind its address.
 func Note(c net.Conn, state http.ConnState) {
 	own := limited(c)
 	switch {

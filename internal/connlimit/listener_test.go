@@ -102,8 +102,8 @@ func TestAnAddressGetsHalf(t *testing.T) {
 	}
 }
 
-// TestSlowHeadsMakeWay: connections of an address that has its share close for its next ones as long as they have sent no
-// request, the oldest first; none does after its first request.
+// TestSlowHeadsMakeWay: connections of an address that has its share close for its next ones as long as they have sent
+// no request, the oldest first; none does after its first request.
 func TestSlowHeadsMakeWay(t *testing.T) {
 	b := newBench(t, Options{Total: 8})
 	var slow []net.Conn

@@ -31,7 +31,8 @@ func ofRefusal(refused *membership.RefusalError) error {
 	return refusedServer(refused.Why, refused.Next)
 }
 
-// admit adds another server to the store's, without a vote yet, and gives it what it needs. All is checked before anything is changed.
+// admit adds another server to the store's, without a vote yet, and gives it what it needs. All is checked before
+// anything is changed.
 func (d *daemon) admit(ctx context.Context, a join.Applicant, who join.Server) (given join.Admission, err error) {
 	if err := d.checkApplicant(ctx, a, who); err != nil {
 		return given, err
@@ -112,8 +113,8 @@ func mayJoin(servers []membership.Server, who join.Server) error {
 	return ofRefusal(refused)
 }
 
-// serverList returns the servers as the members of the store know them. Over an external etcd, which has no members, they are those that
-// run, and those that have one of the nodes: they may be off.
+// serverList returns the servers as the members of the store know them. Over an external etcd, which has no members,
+// they are those that run, and those that have one of the nodes: they may be off.
 func (d *daemon) serverList(nodes ...membership.Node) (out []membership.Server) {
 	if d.etcd == nil {
 		out = append(out, membership.Server{Name: d.Name, Voting: true})

@@ -41,8 +41,8 @@ func (d *daemon) backUp(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// takeBackup writes a backup of the cluster to w. The first byte is written once all that it will hold is known: an error
-// before leaves w untouched.
+// takeBackup writes a backup of the cluster to w. The first byte is written once all that it will hold is known: an
+// error before leaves w untouched.
 func (d *daemon) takeBackup(ctx context.Context, w io.Writer) (backup.Manifest, error) {
 	if !d.backups.taking.TryLock() {
 		return backup.Manifest{}, &api.Problem{Status: http.StatusConflict, Detail: "another backup is being taken", Next: "wait until it has ended: tend backup status"}
@@ -68,7 +68,8 @@ func (d *daemon) takeBackup(ctx context.Context, w io.Writer) (backup.Manifest, 
 	return d.writeBackup(ctx, w, spool, contents)
 }
 
-// roomForCopy returns a Problem if the disk has no room for more of a copy of an external etcd, whose size is not known.
+// roomForCopy returns a Problem if the disk has no room for more of a copy of an external etcd, whose size is not
+// known.
 func (d *daemon) roomForCopy() error {
 	free, err := freeBytes(d.Root)
 	if err != nil || d.MinFree < 0 || free >= d.MinFree {

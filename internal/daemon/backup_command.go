@@ -17,8 +17,8 @@ import (
 // commandWait is the time in which a command must end once it has the whole backup: it may still upload it.
 const commandWait = 6 * time.Hour
 
-// commandBackup gives a backup to a command's standard input. A backup that fails half-way kills the command, so that it
-// doesn't take the end of its input for the end of a backup.
+// commandBackup gives a backup to a command's standard input. A backup that fails half-way kills the command, so that
+// it doesn't take the end of its input for the end of a backup.
 func (d *daemon) commandBackup(ctx context.Context, at time.Time) (made storedBackup, err error) {
 	ctx, kill := context.WithCancel(ctx)
 	defer kill()

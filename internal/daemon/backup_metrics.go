@@ -14,8 +14,8 @@ type backupMetrics struct {
 	took     prometheus.Gauge
 }
 
-// newBackupMetrics registers the metrics of a server that takes backups by itself; the others have none, so that an alert
-// about the age of the last one is silent there.
+// newBackupMetrics registers the metrics of a server that takes backups by itself; the others have none, so that an
+// alert about the age of the last one is silent there.
 func newBackupMetrics(registry prometheus.Registerer) *backupMetrics {
 	m := &backupMetrics{
 		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "tend_backups_total", Help: "Scheduled backups, by outcome: succeeded or failed."}, []string{"outcome"}),

@@ -33,8 +33,8 @@ const (
 	backupLook = time.Minute
 )
 
-// nextBackup returns when a backup is due, given what has become of the last one. However many due times were missed, one
-// backup is due. The first one is due at once: it shows whether what is configured works.
+// nextBackup returns when a backup is due, given what has become of the last one. However many due times were missed,
+// one backup is due. The first one is due at once: it shows whether what is configured works.
 func nextBackup(schedule *timetable.Schedule, last *api.BackupRecord, now time.Time) (time.Time, bool) {
 	if last == nil || last.At.After(now.Add(backupLook)) { // none was taken, or the clock was ahead
 		return now, true

@@ -105,8 +105,8 @@ func (r *running) takeBackup() []byte {
 	return out.Bytes()
 }
 
-// TestBackupAndRestore follows a machine through a backup, a day of work, and the restore. What ran since neither stops nor
-// runs again; it is counted at the engine.
+// TestBackupAndRestore follows a machine through a backup, a day of work, and the restore. What ran since neither stops
+// nor runs again; it is counted at the engine.
 func TestBackupAndRestore(t *testing.T) {
 	s := newSite(t)
 	r := s.serve().ready()
@@ -192,8 +192,8 @@ func TestBackupAndRestore(t *testing.T) {
 	r.goesOnWorking(s, long, runs[long], keeps, daily, shop)
 }
 
-// goesOnWorking checks that all of it is alive: the run that went on ends, the next due time comes, and what is asked for
-// runs.
+// goesOnWorking checks that all of it is alive: the run that went on ends, the next due time comes, and what is asked
+// for runs.
 func (r *running) goesOnWorking(s *site, long api.Ref, run, container string, daily, shop api.Ref) {
 	r.t.Helper()
 	if err := s.engine.Exit(container, 0); err != nil {

@@ -18,9 +18,9 @@ import (
 	"tend.dev/tend/internal/ingress/acmetest"
 )
 
-// TestACertificateIsOrderedOnce: three nodes have a proxy, and one host wants a certificate of an authority. One of them orders it,
-// another one answers the authority's challenge, all serve the same certificate, and a node that is started again does too, without
-// another order.
+// TestACertificateIsOrderedOnce: three nodes have a proxy, and one host wants a certificate of an authority. One of
+// them orders it, another one answers the authority's challenge, all serve the same certificate, and a node that is
+// started again does too, without another order.
 func TestACertificateIsOrderedOnce(t *testing.T) {
 	t.Parallel()
 	httpPort, tlsPort := acmetest.Port(t), acmetest.Port(t)

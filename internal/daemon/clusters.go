@@ -20,8 +20,8 @@ func (d *daemon) newClusters() *clusterapi.Handler {
 	})
 }
 
-// inviteCluster makes a token with which the operator of a cluster registers, and returns where it connects and what it checks.
-// With newKeys that is other keys than before.
+// inviteCluster makes a token with which the operator of a cluster registers, and returns where it connects and what it
+// checks. With newKeys that is other keys than before.
 func (d *daemon) inviteCluster(ctx context.Context, name string, ttl time.Duration, newKeys bool) (api.ClusterRegistration, error) {
 	made := api.ClusterRegistration{Cluster: name, ServerName: authority.ServerName}
 	if d.gate == nil {

@@ -19,7 +19,8 @@ import (
 	"tend.dev/tend/client"
 )
 
-// fakeOperator speaks the protocol as an operator of a cluster does, and forgets everything but its token when it restarts.
+// fakeOperator speaks the protocol as an operator of a cluster does, and forgets everything but its token when it
+// restarts.
 type fakeOperator struct {
 	t       *testing.T
 	http    *http.Client
@@ -246,8 +247,8 @@ func (b *between) step(do func()) {
 	}
 }
 
-// TestAnInstanceComesBackReady: what is applied here ends in a cluster, and its Ready condition comes back; with the server killed
-// between any two steps too, each generation is applied once.
+// TestAnInstanceComesBackReady: what is applied here ends in a cluster, and its Ready condition comes back; with the
+// server killed between any two steps too, each generation is applied once.
 func TestAnInstanceComesBackReady(t *testing.T) {
 	for name, restart := range map[string]bool{"in one go": false, "with restarts": true} {
 		t.Run(name, func(t *testing.T) {
@@ -336,8 +337,8 @@ func (o *fakeOperator) finish(t *testing.T) {
 	}
 }
 
-// TestAClusterOfServersFeedsAClusterOfKubernetes: each step of the protocol at another server, with the one that has the controllers
-// lost in the middle.
+// TestAClusterOfServersFeedsAClusterOfKubernetes: each step of the protocol at another server, with the one that has
+// the controllers lost in the middle.
 func TestAClusterOfServersFeedsAClusterOfKubernetes(t *testing.T) {
 	t.Parallel()
 	s := newSeveral(t, "a", "b", "c")

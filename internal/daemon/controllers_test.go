@@ -21,8 +21,8 @@ type lostTerm struct{}
 
 func (lostTerm) Commit(context.Context, store.Txn) (int64, error) { return 0, controlplane.ErrDeposed }
 
-// TestTheAutoscalerCommitsThroughItsTerm: of a server that lost the controllers no step is stored, and the error isn't that
-// of a deployment that was changed meanwhile.
+// TestTheAutoscalerCommitsThroughItsTerm: of a server that lost the controllers no step is stored, and the error isn't
+// that of a deployment that was changed meanwhile.
 func TestTheAutoscalerCommitsThroughItsTerm(t *testing.T) {
 	s, quiet := memory.New(), slog.New(slog.DiscardHandler)
 	v := view.New(s, view.Options{Decode: records.Decode, Indexes: records.Indexes, Logger: quiet})

@@ -245,7 +245,8 @@ func (d *daemon) hostReady() <-chan struct{} {
 	return d.view.Synced()
 }
 
-// planeReady returns a channel that is closed when every object was reconciled once, which may be the work of another server.
+// planeReady returns a channel that is closed when every object was reconciled once, which may be the work of another
+// server.
 func (d *daemon) planeReady() <-chan struct{} {
 	if d.several() && d.term.Load() == nil {
 		return d.view.Synced()

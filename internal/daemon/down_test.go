@@ -65,8 +65,9 @@ const (
 	nodeTimeout = 5 * time.Second
 )
 
-// TestAMachineThatRunsAfterAll: an ordinal of a machine that was said to be off, or was taken out, runs elsewhere at once. The
-// machine ran all the time: when it answers, or joins again, its container goes, and the ordinal stays where it is.
+// TestAMachineThatRunsAfterAll: an ordinal of a machine that was said to be off, or was taken out, runs elsewhere at
+// once. The machine ran all the time: when it answers, or joins again, its container goes, and the ordinal stays where
+// it is.
 func TestAMachineThatRunsAfterAll(t *testing.T) {
 	t.Parallel()
 	for name, say := range map[string]func(*client.Client) (api.NodeDownResult, error){

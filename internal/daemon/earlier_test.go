@@ -20,7 +20,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// record writes a root as testdata/roots/NAME.tar.gz. Copy this file into the tree of the version that is to be recorded, and run
+// record writes a root as testdata/roots/NAME.tar.gz. Copy this file into the tree of the version that is to be
+// recorded, and run
 //
 //	go test ./internal/daemon -run TestARootOfAnEarlierVersion -record NAME
 //
@@ -42,8 +43,8 @@ type recorded struct {
 	Pods     []string
 }
 
-// TestARootOfAnEarlierVersion starts this version on the roots that earlier ones wrote: all objects are there, what runs is taken over
-// and stays as it is, nothing rolls, and what is written next is done.
+// TestARootOfAnEarlierVersion starts this version on the roots that earlier ones wrote: all objects are there, what
+// runs is taken over and stays as it is, nothing rolls, and what is written next is done.
 func TestARootOfAnEarlierVersion(t *testing.T) {
 	if *record != "" {
 		recordRoot(t, filepath.Join(rootsFolder, *record+".tar.gz"))

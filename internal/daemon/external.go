@@ -94,8 +94,8 @@ func (d *daemon) joinExternal(ctx context.Context) error {
 	return d.writePeers(peer.Settings{Name: d.Name, Cluster: given.Cluster})
 }
 
-// checkExternalCluster returns an error if the external etcd doesn't hold the cluster that this root belongs to, before a new
-// one is founded there, or if another server of this one's name runs.
+// checkExternalCluster returns an error if the external etcd doesn't hold the cluster that this root belongs to, before
+// a new one is founded there, or if another server of this one's name runs.
 func (d *daemon) checkExternalCluster(ctx context.Context, record store.Entry) error {
 	if d.external == nil {
 		return nil

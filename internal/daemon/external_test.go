@@ -38,8 +38,9 @@ func (s *several) startOn(c *etcdtest.Cluster, name, through string) *running {
 	})
 }
 
-// TestServersOnAnExternalEtcd: two servers share an etcd that neither runs. Each takes writes and shows pods of every node; the
-// loss of the one whose controllers run goes on at the other. Without etcd writes are refused, and go on with it.
+// TestServersOnAnExternalEtcd: two servers share an etcd that neither runs. Each takes writes and shows pods of every
+// node; the loss of the one whose controllers run goes on at the other. Without etcd writes are refused, and go on with
+// it.
 func TestServersOnAnExternalEtcd(t *testing.T) {
 	t.Parallel()
 	shared := etcdtest.Start(t, etcdtest.Options{})

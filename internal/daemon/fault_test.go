@@ -85,8 +85,9 @@ func rehearse(t *testing.T) (passed map[string]int, end []string) {
 	return passed, end
 }
 
-// calm returns the end state once it has been the same for a second: what the scenario doesn't wait for, such as the last report about
-// an image whose object was deleted, would else be taken for a part of it, and no other run would ever end so.
+// calm returns the end state once it has been the same for a second: what the scenario doesn't wait for, such as the
+// last report about an image whose object was deleted, would else be taken for a part of it, and no other run would
+// ever end so.
 func (d *drill) calm() []string {
 	d.t.Helper()
 	end, since, deadline := d.end(), time.Now(), time.Now().Add(patience)

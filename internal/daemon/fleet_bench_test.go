@@ -8,9 +8,9 @@ import (
 	"tend.dev/tend/api"
 )
 
-// BenchmarkFleet measures many nodes without containers: how many pods per second are reported as running after the apply, in
-// deployments of 100; what processor time each takes; the first and the last percent; the memory; and what the fleet costs at rest.
-// Run it with -benchtime 1x.
+// BenchmarkFleet measures many nodes without containers: how many pods per second are reported as running after the
+// apply, in deployments of 100; what processor time each takes; the first and the last percent; the memory; and what
+// the fleet costs at rest. Run it with -benchtime 1x.
 //
 //   - A run whose name ends in tls is a server in a process of its own, and agents that are connected over TLS; processor and memory
 //     are the server's alone. Beside the server at rest stands one that only answers as many heartbeats.
@@ -79,8 +79,8 @@ func report(b *testing.B, name, unit string, value float64) {
 	b.ReportMetric(value, unit)
 }
 
-// BenchmarkReplace replaces every pod of deployments of 100 on 100 nodes in one process by the rolling strategy, ten of a
-// deployment at a time, and measures how many pods a second that are, and what processor time each takes.
+// BenchmarkReplace replaces every pod of deployments of 100 on 100 nodes in one process by the rolling strategy, ten of
+// a deployment at a time, and measures how many pods a second that are, and what processor time each takes.
 func BenchmarkReplace(b *testing.B) {
 	const nodes, pods = 100, 5_000
 	for b.Loop() {

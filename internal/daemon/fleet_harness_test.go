@@ -37,8 +37,8 @@ type fleet struct {
 	client *client.Client
 	// count sums up the statuses of all deployments.
 	count func(of func(api.WorkloadStatus) int) int
-	// cpu, peakMiB and proposals are about the server's process, which may be this one: its processor time, the most memory
-	// it ever had resident, and how many entries its store's log got. proposals is nil for a process of its own.
+	// cpu, peakMiB and proposals are about the server's process, which may be this one: its processor time, the most
+	// memory it ever had resident, and how many entries its store's log got. proposals is nil for a process of its own.
 	cpu       func() time.Duration
 	peakMiB   func() float64
 	proposals func() float64

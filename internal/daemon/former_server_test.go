@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// TestAServerBecomesAnAgent: the machine of a server that was removed goes on as a node alone, with the same root. Its containers stay as
-// they are, and it gets new ones.
+// TestAServerBecomesAnAgent: the machine of a server that was removed goes on as a node alone, with the same root. Its
+// containers stay as they are, and it gets new ones.
 func TestAServerBecomesAnAgent(t *testing.T) {
 	t.Parallel()
 	w := newMembersWorld(t)

@@ -6,8 +6,8 @@ import (
 	"tend.dev/tend/internal/verbs"
 )
 
-// fresh returns what waits until the view has all that was stored before; nil for a server that is alone, whose view has what it
-// has answered itself.
+// fresh returns what waits until the view has all that was stored before; nil for a server that is alone, whose view
+// has what it has answered itself.
 func (d *daemon) fresh() func(context.Context) error {
 	if !d.several() {
 		return nil

@@ -151,7 +151,8 @@ const (
 	serverRenew = 30 * 24 * time.Hour
 )
 
-// renewing returns a certificate for each handshake: the last one issued until it has to be renewed, or another issuer has its place.
+// renewing returns a certificate for each handshake: the last one issued until it has to be renewed, or another issuer
+// has its place.
 func renewing(now func() time.Time, issuer func() string, issue func(life time.Duration) (tls.Certificate, error)) func() (*tls.Certificate, error) {
 	var mu sync.Mutex
 	var current *tls.Certificate
@@ -188,8 +189,8 @@ func (d *daemon) ownNode() *authority.Own {
 	return &authority.Own{Certificate: renewing(d.Now, issuer, issue), Roots: func() []byte { return d.gate.desk.Authority.PEM() }, Now: d.Now}
 }
 
-// outside returns where other nodes reach this machine: where it listens for them, or has the default route. Invalid if no other
-// machine does.
+// outside returns where other nodes reach this machine: where it listens for them, or has the default route. Invalid if
+// no other machine does.
 func (d *daemon) outside() netip.Addr {
 	if d.gate == nil {
 		return netip.Addr{}

@@ -18,8 +18,9 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// TestAHostileNodeIsCutOff: a node that answers, and wants to stay, is out at once: its heartbeat, its stream, its session and its
-// certificate end, what it could read is named, and nothing comes back until an operator lets the machine join again.
+// TestAHostileNodeIsCutOff: a node that answers, and wants to stay, is out at once: its heartbeat, its stream, its
+// session and its certificate end, what it could read is named, and nothing comes back until an operator lets the
+// machine join again.
 func TestAHostileNodeIsCutOff(t *testing.T) {
 	r := newMachine(t).startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()
 	token, err := r.client.JoinToken(t.Context(), api.JoinTokenRequest{Role: api.JoinAsIngress})
@@ -125,8 +126,8 @@ func keepsSession(t *testing.T, m join.Membership) <-chan struct{} {
 	return ended
 }
 
-// TestSlowConnectionsShutOutNoNode: one machine that opens connections to the listener for nodes and says nothing takes no place from
-// the others, which may have its address; a session that is open stays.
+// TestSlowConnectionsShutOutNoNode: one machine that opens connections to the listener for nodes and says nothing takes
+// no place from the others, which may have its address; a session that is open stays.
 func TestSlowConnectionsShutOutNoNode(t *testing.T) {
 	r := newMachine(t).startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()
 	token, err := r.client.JoinToken(t.Context(), api.JoinTokenRequest{})

@@ -85,7 +85,8 @@ type caller struct {
 	shut bool
 }
 
-// TestEveryPathOfTheListenerForNodes: a caller whom a path is not for is refused there before anything else is looked at, and changes nothing.
+// TestEveryPathOfTheListenerForNodes: a caller whom a path is not for is refused there before anything else is looked
+// at, and changes nothing.
 func TestEveryPathOfTheListenerForNodes(t *testing.T) {
 	r := newMachine(t).startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()
 	token, err := r.client.JoinToken(t.Context(), api.JoinTokenRequest{Uses: 3})
@@ -223,7 +224,8 @@ func foreignAuthority(t *testing.T) *authority.Authority {
 	return out
 }
 
-// dumpOf returns all that a store holds but what the servers write by themselves: leases, heartbeats, statuses, their keys, the audit.
+// dumpOf returns all that a store holds but what the servers write by themselves: leases, heartbeats, statuses, their
+// keys, the audit.
 func dumpOf(t *testing.T, s store.Store) []byte {
 	t.Helper()
 	page, err := s.List(t.Context(), "/", store.ListOptions{})

@@ -85,8 +85,8 @@ func (d *daemon) preview(snap records.Snapshot, next []api.Object, deleted []api
 	return out, nil
 }
 
-// listen opens the listeners: the unix socket, which its permissions protect, loopback, which requires a token, and the one
-// for other machines, which requires TLS too.
+// listen opens the listeners: the unix socket, which its permissions protect, loopback, which requires a token, and the
+// one for other machines, which requires TLS too.
 func (d *daemon) listen(ctx context.Context) error {
 	if d.Listener != nil {
 		d.endpoints = append(d.endpoints, server.Endpoint{Listener: d.Listener, Trusted: true})

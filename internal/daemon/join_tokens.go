@@ -89,8 +89,8 @@ func (d *daemon) revokeToken(ctx context.Context, id string) error {
 // name, at that moment. Those at this server wait for each other.
 const mostTries = 10
 
-// enter records that a machine is the one of its name from now on, and a use of its token: the machine that had the name before is
-// refused, for two would run the same tasks.
+// enter records that a machine is the one of its name from now on, and a use of its token: the machine that had the
+// name before is refused, for two would run the same tasks.
 func (d *daemon) enter(ctx context.Context, a join.Applicant) (machine authority.Machine, err error) {
 	err = d.inTurn(ctx, a, func() error {
 		machine, err = d.enterOnce(ctx, a)
@@ -182,8 +182,8 @@ func (d *daemon) standing(ctx context.Context, token records.Read[records.JoinTo
 	}
 	is.Server = membership.CheckAgent(named, d.serverList(named))
 	if member.Exists() {
-		// A machine that has never said anything has nothing that another one could take: it may have died while it joined. The node of a
-		// server that was removed is free for the machine, which goes on as an agent.
+		// A machine that has never said anything has nothing that another one could take: it may have died while it
+		// joined. The node of a server that was removed is free for the machine, which goes on as an agent.
 		former := member.Value.Server != "" && is.Server == nil
 		is.Alive = is.Alive && !former
 		is.Held = is.Held && !member.Value.Removed && !former
@@ -236,7 +236,8 @@ func (d *daemon) useToken(ctx context.Context, a join.Applicant) (fresh bool, er
 	return fresh && err == nil, err
 }
 
-// mayUse returns an error if a server may not join with its token. again is set for one that asks once more because its answer was lost.
+// mayUse returns an error if a server may not join with its token. again is set for one that asks once more because its
+// answer was lost.
 func (d *daemon) mayUse(ctx context.Context, a join.Applicant) (token records.Read[records.JoinToken], again bool, err error) {
 	token, err = readStored[records.JoinToken](ctx, d.store, records.JoinTokenKey(a.Secret.ID))
 	if err != nil {

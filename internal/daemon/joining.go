@@ -68,8 +68,8 @@ func (d *daemon) ownName() string {
 	return d.Node
 }
 
-// echo answers at an address with a word that nobody else knows, until stop is called: another server asks for it, and so knows that this
-// machine is reached there.
+// echo answers at an address with a word that nobody else knows, until stop is called: another server asks for it, and
+// so knows that this machine is reached there.
 func echo(address string, who *join.Server) (stop func(), err error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -93,7 +93,8 @@ func echo(address string, who *join.Server) (stop func(), err error) {
 // voteTime is the time for which a joining server waits for its vote.
 const voteTime = 5 * time.Minute
 
-// awaitVote waits until the other servers give this one a vote. It says to them that it could open all that it needs, and so will stay.
+// awaitVote waits until the other servers give this one a vote. It says to them that it could open all that it needs,
+// and so will stay.
 func (d *daemon) awaitVote(ctx context.Context) error {
 	if d.etcd == nil || d.peers == nil {
 		return nil
@@ -133,7 +134,8 @@ func (d *daemon) recordState(state membership.State) error {
 	return d.writePeers(settings)
 }
 
-// removed is called when the other servers say that this one was removed. It remembers that, and returns what a person reads.
+// removed is called when the other servers say that this one was removed. It remembers that, and returns what a person
+// reads.
 func (d *daemon) removed() error {
 	settings, known, err := d.readPeers()
 	_, refused := membership.Decide(membership.Start, membership.Removed, membership.Subject{Server: d.Name, Root: d.Root})
@@ -149,8 +151,8 @@ func (d *daemon) removed() error {
 // abandonTime bounds the removal of a server whose join has failed.
 const abandonTime = 10 * time.Second
 
-// abandon undoes the join of this server if it has no vote yet: nothing of it stays, here or at the others. It does nothing when the
-// server is stopped; then the join goes on at the next start.
+// abandon undoes the join of this server if it has no vote yet: nothing of it stays, here or at the others. It does
+// nothing when the server is stopped; then the join goes on at the next start.
 func (d *daemon) abandon(ctx context.Context) (empty bool) {
 	if d.etcd == nil || d.peers == nil || ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 		return false
@@ -169,7 +171,8 @@ func (d *daemon) abandon(ctx context.Context) (empty bool) {
 	return true
 }
 
-// emptyRoot removes what a join that was undone has left in the root: the keys of the cluster are none of this machine's business then.
+// emptyRoot removes what a join that was undone has left in the root: the keys of the cluster are none of this
+// machine's business then.
 func (d *daemon) emptyRoot() error {
 	faults := []error{d.forget()}
 	for _, path := range []string{filepath.Join(d.Data, "member"), filepath.Join(d.Root, "secret.key"), d.namePath(), d.peersFolder()} {

@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestAJoinThatFailsLeavesNothing: whatever keeps a server from joining, the one that is there goes on alone and takes writes, the root is
-// empty again, and the same token is good for the next try.
+// TestAJoinThatFailsLeavesNothing: whatever keeps a server from joining, the one that is there goes on alone and takes
+// writes, the root is empty again, and the same token is good for the next try.
 func TestAJoinThatFailsLeavesNothing(t *testing.T) {
 	t.Parallel()
 	w := newMembersWorld(t)
@@ -69,7 +69,8 @@ func TestAJoinThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestWithLag: a server is behind by what it has not seen of what another one has; of one that doesn't answer nothing is known.
+// TestWithLag: a server is behind by what it has not seen of what another one has; of one that doesn't answer nothing
+// is known.
 func TestWithLag(t *testing.T) {
 	got := withLag(api.Servers{Items: []api.Server{{Name: "a"}, {Name: "b"}, {Name: "c"}}}, map[string]int64{"a": 40, "b": 42})
 	two, none := int64(2), int64(0)

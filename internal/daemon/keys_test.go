@@ -147,7 +147,8 @@ func (had thief) forges(with *authority.Authority, address string) error {
 	return nil
 }
 
-// waits keeps a connection with a certificate that the thief made. It returns what asks on it: with the status, 0 if it is closed.
+// waits keeps a connection with a certificate that the thief made. It returns what asks on it: with the status, 0 if it
+// is closed.
 func (had thief) waits(with *authority.Authority, address string) func(method, path string) int {
 	had.t.Helper()
 	own, err := with.Client(authority.Machine{Node: "forged", UID: "u"}, time.Hour)
@@ -254,8 +255,9 @@ func (c *rotating) rotate(name string, meanwhile func(api.KeyRotation)) {
 	})
 }
 
-// TestKeysAreRotated: with what a thief has of a server's disk, nothing of the store is read once the keys are rotated, no node's
-// and no server's certificate is taken; and meanwhile no pod is replaced, every secret is read, and servers and nodes go on.
+// TestKeysAreRotated: with what a thief has of a server's disk, nothing of the store is read once the keys are rotated,
+// no node's and no server's certificate is taken; and meanwhile no pod is replaced, every secret is read, and servers
+// and nodes go on.
 func TestKeysAreRotated(t *testing.T) {
 	t.Parallel()
 	c := &rotating{several: newSeveral(t, "a", "b"), gates: map[string]string{}, stores: map[string]string{}}

@@ -14,7 +14,8 @@ import (
 	"tend.dev/tend/client"
 )
 
-// killedAt are the points of TestKilledProcess: one of each stage of a deployment's life. The build tag long adds the others.
+// killedAt are the points of TestKilledProcess: one of each stage of a deployment's life. The build tag long adds the
+// others.
 var killedAt = []string{
 	"store.election.after", "store.apply.after", "store.schedule.after", "runtime.create.after", "runtime.stop.after",
 	"store.deployment.finalize.before",

@@ -18,9 +18,9 @@ import (
 	"tend.dev/tend/internal/runtime/hollow"
 )
 
-// BenchmarkLabs runs a whole server over embedded etcd and an engine without containers. It schedules labs and prints how long
-// after its instant each ran and ended: 1,000 within a minute, a class of 30 at one instant, and a class of 500. Run
-// it with -benchtime 1x.
+// BenchmarkLabs runs a whole server over embedded etcd and an engine without containers. It schedules labs and prints
+// how long after its instant each ran and ended: 1,000 within a minute, a class of 30 at one instant, and a class of
+// 500. Run it with -benchtime 1x.
 func BenchmarkLabs(b *testing.B) {
 	for name, c := range map[string]struct{ labs, instants int }{"spread-1000": {1000, 60}, "class-30": {30, 1}, "class-500": {500, 1}} {
 		b.Run(name, func(b *testing.B) {

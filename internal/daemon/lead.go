@@ -64,8 +64,8 @@ func (d *daemon) abdicate(ctx context.Context) {
 	}
 }
 
-// leadFor runs the controllers, declares the folder of manifests, takes the backups that are due, trims the logs and rotates keys,
-// while a term lasts.
+// leadFor runs the controllers, declares the folder of manifests, takes the backups that are due, trims the logs and
+// rotates keys, while a term lasts.
 func (d *daemon) leadFor(ctx context.Context, term *controlplane.Term) error {
 	within, end := context.WithCancel(ctx)
 	var beside recovery.Group
@@ -78,9 +78,9 @@ func (d *daemon) leadFor(ctx context.Context, term *controlplane.Term) error {
 	return d.plane.Run(ctx, term)
 }
 
-// claimed makes sure that no other server has the controllers while this one settles what it resumes with. It claims them
-// again each time: a commit of an earlier resume that got no answer is seen then, or can no longer be applied. It returns
-// false if nothing is to be settled, because the cluster is not paused.
+// claimed makes sure that no other server has the controllers while this one settles what it resumes with. It claims
+// them again each time: a commit of an earlier resume that got no answer is seen then, or can no longer be applied. It
+// returns false if nothing is to be settled, because the cluster is not paused.
 func (d *daemon) claimed(ctx context.Context) (bool, error) {
 	switch {
 	case d.pause.why() == "":

@@ -17,8 +17,8 @@ import (
 // connection is the key of a request's connection in its context.
 type connection struct{}
 
-// links are the connections of machines. A machine that is no longer the one of its name loses them: each request is checked by
-// itself, but a stream lasts. The zero value is ready to use.
+// links are the connections of machines. A machine that is no longer the one of its name loses them: each request is
+// checked by itself, but a stream lasts. The zero value is ready to use.
 type links struct {
 	mu sync.Mutex
 	of map[string]map[net.Conn]link // by node
@@ -32,8 +32,8 @@ type link struct {
 	nth int
 }
 
-// add records a connection of a machine until it has left. The oldest of a node that has boundary.Connections makes way: it may have
-// broken without a word.
+// add records a connection of a machine until it has left. The oldest of a node that has boundary.Connections makes
+// way: it may have broken without a word.
 func (l *links) add(m authority.Machine, conn net.Conn) (left func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

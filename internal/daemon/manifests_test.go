@@ -110,8 +110,8 @@ func (r *running) wantDeployed(when, want string) {
 	}
 }
 
-// TestAFolderOfManifestsIsKeptApplied follows a folder that --manifests names: applied, changed, broken, repaired, a file
-// removed, something deleted by hand, the folder unreadable and gone, the flag left out and back.
+// TestAFolderOfManifestsIsKeptApplied follows a folder that --manifests names: applied, changed, broken, repaired, a
+// file removed, something deleted by hand, the folder unreadable and gone, the flag left out and back.
 func TestAFolderOfManifestsIsKeptApplied(t *testing.T) {
 	t.Parallel()
 	m, folder := newMachine(t), t.TempDir()

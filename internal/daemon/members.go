@@ -31,8 +31,8 @@ func machineOf(member records.Read[records.Member]) string {
 	return member.Value.UID
 }
 
-// enterSelf records that the node of this server is this machine, among several servers: two agents of one name would run the
-// same tasks. It returns an error if the name is another machine's.
+// enterSelf records that the node of this server is this machine, among several servers: two agents of one name would
+// run the same tasks. It returns an error if the name is another machine's.
 func (d *daemon) enterSelf(ctx context.Context) error {
 	if !d.several() {
 		return nil
@@ -88,8 +88,8 @@ func (d *daemon) member(state tls.ConnectionState) (authority.Machine, error) {
 	return m, fmt.Errorf("another machine has joined as %s since: join again under another name (tend nodes add)", m.Node)
 }
 
-// memberOn returns the node of a connection, which is closed once its machine is no longer the one of its name; left is to be
-// called when the connection has ended.
+// memberOn returns the node of a connection, which is closed once its machine is no longer the one of its name; left is
+// to be called when the connection has ended.
 func (d *daemon) memberOn(conn *tls.Conn) (node string, left func(), err error) {
 	state := conn.ConnectionState()
 	m, err := authority.MachineOf(state)
@@ -114,8 +114,8 @@ func (d *daemon) memberOn(conn *tls.Conn) (node string, left func(), err error) 
 var errNotRead = &api.Problem{Status: http.StatusServiceUnavailable, Title: "Behind", Detail: "this server has not read its store yet",
 	Next: "try again in a moment, or ask another server"}
 
-// read reports whether this server has read its store: before that, those who were removed look like members, and names that are
-// taken look free. It waits a moment for it, so that nodes are back at once after a restart.
+// read reports whether this server has read its store: before that, those who were removed look like members, and names
+// that are taken look free. It waits a moment for it, so that nodes are back at once after a restart.
 func (d *daemon) read(ctx context.Context) bool {
 	select {
 	case <-d.view.Synced():

@@ -58,9 +58,9 @@ func joins(t *testing.T, token api.JoinToken, node string) (join.Membership, err
 	return machine.Join(t.Context(), nil, "https://"+token.Address, token.Token, node)
 }
 
-// A name is of one machine at a time: a second that joins under it while it is away needs the operator's word. It has the name then, and
-// the first is refused whatever it asks for. One that has never said anything may have died while it joined: its name is free. The
-// server's own name can't be taken.
+// A name is of one machine at a time: a second that joins under it while it is away needs the operator's word. It has
+// the name then, and the first is refused whatever it asks for. One that has never said anything may have died while it
+// joined: its name is free. The server's own name can't be taken.
 func TestANameIsOfOneMachine(t *testing.T) {
 	r := newMachine(t).startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()
 	token, err := r.client.JoinToken(t.Context(), api.JoinTokenRequest{Uses: 1000})
@@ -123,8 +123,9 @@ func TestANameIsOfOneMachine(t *testing.T) {
 	}
 }
 
-// A token for nodes gives no right to serve ingresses by the name of a node that is declared to: it needs a word of the operator. What
-// is declared of a name before a machine has it gives nothing to one that joined under it without a record.
+// A token for nodes gives no right to serve ingresses by the name of a node that is declared to: it needs a word of the
+// operator. What is declared of a name before a machine has it gives nothing to one that joined under it without a
+// record.
 func TestADeclaredNameGivesNoRight(t *testing.T) {
 	r := newMachine(t).startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()
 	r.apply(api.Object{Kind: api.KindNode, Scope: api.Unscoped, Name: "edge", Spec: json.RawMessage(`{"ingress":true}`)})

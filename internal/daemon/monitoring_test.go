@@ -70,8 +70,8 @@ var (
 	suffix = regexp.MustCompile(`_(bucket|sum|count)$`)
 )
 
-// Every metric that rules, dashboard and docs name is served by a running server, or registered there until it has a value;
-// and every metric of Tend's own that it serves is in the docs.
+// Every metric that rules, dashboard and docs name is served by a running server, or registered there until it has a
+// value; and every metric of Tend's own that it serves is in the docs.
 func TestMonitoringNamesWhatAServerServes(t *testing.T) {
 	m := newMachine(t)
 	m.engine.AddImage("web:1")

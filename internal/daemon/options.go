@@ -28,14 +28,16 @@ type Options struct {
 	Plugins string
 	// PluginTimeout bounds a call of a plugin. Default 1 m.
 	PluginTimeout time.Duration
-	// Manifests is a folder whose manifests are kept applied while this server has the controllers. Default: there is none.
+	// Manifests is a folder whose manifests are kept applied while this server has the controllers. Default: there is
+	// none.
 	Manifests string
 	// HTTP is the TCP listener. Default 127.0.0.1:8686; "off" for none. It must be a loopback address.
 	HTTP string
-	// Listen is the TCP address where people on other machines reach the API, with TLS, as in :8685. Default: there is none.
+	// Listen is the TCP address where people on other machines reach the API, with TLS, as in :8685. Default: there is
+	// none.
 	Listen string
-	// TLSCert and TLSKey are the files of the certificate there, in PEM; they are read again when they change. Default: the
-	// cluster's own authority issues one, which access tokens pin.
+	// TLSCert and TLSKey are the files of the certificate there, in PEM; they are read again when they change. Default:
+	// the cluster's own authority issues one, which access tokens pin.
 	TLSCert, TLSKey string
 	// HostMounts are the folders of the host that people who are no admins may mount. Default: none.
 	HostMounts []string
@@ -44,8 +46,8 @@ type Options struct {
 	EtcdPeer   string
 	// External is an etcd that the user runs, instead of the embedded one. Default: the embedded one.
 	External etcd.ExternalOptions
-	// PeerListen is where the stores of other servers reach this one's, HOST:PORT, with TLS; PeerAddress is that address as
-	// the others see it, if it is another. Once given they are remembered. Default: this server is alone.
+	// PeerListen is where the stores of other servers reach this one's, HOST:PORT, with TLS; PeerAddress is that
+	// address as the others see it, if it is another. Once given they are remembered. Default: this server is alone.
 	PeerListen, PeerAddress string
 	// Join is the address of a running server's listener for nodes; the first start joins it with Token.
 	Join, Token string
@@ -60,15 +62,16 @@ type Options struct {
 	// Events and AuditLog are what is kept of the logs of changes and of calls. Default eventlog.DefaultRetention.
 	Events, AuditLog eventlog.Retention
 
-	// Store and Registry are for tests: a store that outlives the server, and what its metrics are registered with. Default:
-	// those of the server.
+	// Store and Registry are for tests: a store that outlives the server, and what its metrics are registered with.
+	// Default: those of the server.
 	Store    store.Store
 	Registry *prometheus.Registry
 	// AroundStore is for tests: failpoints. Default: none.
 	AroundStore func(store.Store) store.Store
 	// MailRoots are for tests: the authorities that mail servers are trusted by. Default: those of the machine.
 	MailRoots *x509.CertPool
-	// Shared says that other servers have the Store too. It is for simulations: with a store of its own a server knows that.
+	// Shared says that other servers have the Store too. It is for simulations: with a store of its own a server knows
+	// that.
 	Shared bool
 	// opened is for tests: it gets the server before it serves.
 	opened func(*daemon)

@@ -24,8 +24,8 @@ import (
 // seen what others had.
 const behindTime = 5 * time.Second
 
-// current returns an error if this server may not show all that was written up to a revision: a node that follows it would take
-// what it knew already for gone.
+// current returns an error if this server may not show all that was written up to a revision: a node that follows it
+// would take what it knew already for gone.
 func (d *daemon) current(ctx context.Context, revision int64) error {
 	if !d.several() {
 		return nil
@@ -98,8 +98,8 @@ func (d *daemon) others() (out []string) {
 // lookEvery is the interval between two looks at what other servers there are.
 const lookEvery = 3 * time.Second
 
-// answerOthers keeps a connection to every other server on which this one's own node answers, until ctx ends: any server may be
-// asked for its logs.
+// answerOthers keeps a connection to every other server on which this one's own node answers, until ctx ends: any
+// server may be asked for its logs.
 func (d *daemon) answerOthers(ctx context.Context) error {
 	var running recovery.Group
 	defer running.Wait()
@@ -152,8 +152,8 @@ func (d *daemon) asking(as authority.Machine, protocol string) (*tls.Config, err
 	return authority.NodeTLS(d.gate.desk.Authority.PEM(), func() (*tls.Certificate, error) { return &own, nil }, protocol)
 }
 
-// copyFiles copies the files that something refers to and this server doesn't have from those that do, until ctx ends: any server
-// may be the last that is left.
+// copyFiles copies the files that something refers to and this server doesn't have from those that do, until ctx ends:
+// any server may be the last that is left.
 func (d *daemon) copyFiles(ctx context.Context) error {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()

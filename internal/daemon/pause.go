@@ -12,12 +12,14 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// pausable is the store of a server. Every commit of the server passes it: while the cluster is paused, it refuses those that
-// are not in allowedSites. The store itself decides, in the commit: no server has to have heard of the pause.
+// pausable is the store of a server. Every commit of the server passes it: while the cluster is paused, it refuses
+// those that are not in allowedSites. The store itself decides, in the commit: no server has to have heard of the
+// pause.
 type pausable struct{ store.Store }
 
-// allowedSites are the commits that a paused cluster takes, by their site or the beginning of it: what resumes it, what nodes
-// and servers report about themselves, and the entry of machines, whose containers a resume compares with the store.
+// allowedSites are the commits that a paused cluster takes, by their site or the beginning of it: what resumes it, what
+// nodes and servers report about themselves, and the entry of machines, whose containers a resume compares with the
+// store.
 var allowedSites = []string{
 	"pause.", "resume.", "election", "cluster.found", "authority.found",
 	"agent.", "certs.", "server.", "member.enter", "token.make", "token.revoke", "token.spent",
@@ -63,7 +65,8 @@ func newStandstill(reason string) *standstill {
 	return p
 }
 
-// follow takes over why the cluster is paused. It reads under its lock, so that an older reading never replaces a newer one.
+// follow takes over why the cluster is paused. It reads under its lock, so that an older reading never replaces a newer
+// one.
 func (p *standstill) follow(read func() string) (changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,7 +106,8 @@ func (p *standstill) interrupted() <-chan struct{} {
 	return p.begun
 }
 
-// after returns a part that works while the cluster is not paused: a pause ends its context, and a resume begins it again.
+// after returns a part that works while the cluster is not paused: a pause ends its context, and a resume begins it
+// again.
 func (p *standstill) after(run func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for {

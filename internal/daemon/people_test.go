@@ -15,8 +15,8 @@ import (
 	"tend.dev/tend/internal/nodeapi/authority"
 )
 
-// TestPeopleOnOtherMachines: a token leads to the server and names its authority, also after a start on another address. What
-// speaks no TLS, or has another certificate, gets no token.
+// TestPeopleOnOtherMachines: a token leads to the server and names its authority, also after a start on another
+// address. What speaks no TLS, or has another certificate, gets no token.
 func TestPeopleOnOtherMachines(t *testing.T) {
 	m := newMachine(t)
 	r := m.startWith(func(o *Options) { o.Listen = "127.0.0.1:0" })

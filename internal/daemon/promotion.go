@@ -12,15 +12,15 @@ import (
 // promoteEvery is the interval between two looks at the servers that join.
 const promoteEvery = 500 * time.Millisecond
 
-// How many looks a server may take to go on with its join, before its store has started and then until it could open all that it needs:
-// 10 min and an hour. Looks are counted, because no clock may decide who is a server.
+// How many looks a server may take to go on with its join, before its store has started and then until it could open
+// all that it needs: 10 min and an hour. Looks are counted, because no clock may decide who is a server.
 const (
 	looksAdded   = int(10 * time.Minute / promoteEvery)
 	looksJoining = int(time.Hour / promoteEvery)
 )
 
-// promote gives servers a vote when they are ready for it, undoes joins that don't go on, and keeps this one's certificate for the others,
-// until ctx ends.
+// promote gives servers a vote when they are ready for it, undoes joins that don't go on, and keeps this one's
+// certificate for the others, until ctx ends.
 func (d *daemon) promote(ctx context.Context) error {
 	renewed := make(chan error, 1)
 	recovery.Go(func() {

@@ -49,8 +49,8 @@ func (d *daemon) listenRemote(context.Context) error {
 	return nil
 }
 
-// remoteCertificate returns what answers with the certificate of that listener: of the user's files, or of the cluster's own
-// authority.
+// remoteCertificate returns what answers with the certificate of that listener: of the user's files, or of the
+// cluster's own authority.
 func (d *daemon) remoteCertificate() (certificate func() (*tls.Certificate, error), err error) {
 	if d.remote.authority != nil {
 		return renewing(d.Now, d.remote.authority.Fingerprint, d.remote.authority.Server), nil
@@ -62,8 +62,8 @@ func (d *daemon) remoteCertificate() (certificate func() (*tls.Certificate, erro
 	return files.current, nil
 }
 
-// openRemoteAuthority opens the cluster's own authority where it issues the certificate of that listener. It is the one of nodes, so
-// that one fingerprint is good for all servers.
+// openRemoteAuthority opens the cluster's own authority where it issues the certificate of that listener. It is the one
+// of nodes, so that one fingerprint is good for all servers.
 func (d *daemon) openRemoteAuthority(ctx context.Context) (err error) {
 	switch {
 	case d.Listen == "" || d.TLSCert != "":

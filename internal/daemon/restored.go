@@ -31,9 +31,9 @@ func (f finding) over() int64 {
 // settled reports whether the pause for which this root is marked is over.
 func (f finding) settled() bool { return f.known.Pause > 0 && f.over() >= f.known.Pause }
 
-// reason returns why a pause begins with this start of the server; empty if none does. A store that is behind what the root
-// remembers was restored from a backup: acting on it would start containers that already run. If a pause that the root
-// doesn't know is over, an operator has dealt with that through another server.
+// reason returns why a pause begins with this start of the server; empty if none does. A store that is behind what the
+// root remembers was restored from a backup: acting on it would start containers that already run. If a pause that the
+// root doesn't know is over, an operator has dealt with that through another server.
 func (f finding) reason() string {
 	switch {
 	case f.known.Restored && f.known.Pause == 0 && f.known.Backup != "": // by tend restore, whatever the backup says of a pause
@@ -61,8 +61,9 @@ func (f finding) next() int64 {
 	return number + 1
 }
 
-// checkRestored finds out whether the cluster is paused, and pauses it if this start finds an older store: before anything
-// else is written, because this start's own writes could bring the store to a revision that no longer seems to be behind.
+// checkRestored finds out whether the cluster is paused, and pauses it if this start finds an older store: before
+// anything else is written, because this start's own writes could bring the store to a revision that no longer seems to
+// be behind.
 func (d *daemon) checkRestored(ctx context.Context) error {
 	f, err := d.findRestored(ctx)
 	if err != nil {

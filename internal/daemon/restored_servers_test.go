@@ -15,8 +15,8 @@ import (
 	"tend.dev/tend/internal/backup/restore"
 )
 
-// restoredCluster is a cluster whose first server was restored from a backup that holds a deployment and a cron job of every
-// minute, due since.
+// restoredCluster is a cluster whose first server was restored from a backup that holds a deployment and a cron job of
+// every minute, due since.
 type restoredCluster struct {
 	*several
 	clock *site
@@ -123,8 +123,8 @@ func (r *restoredCluster) restart(name string) {
 	r.boot(name, r.own)
 }
 
-// TestAPauseIsOfAllServers: after a restore every server is paused: those that join, those that are left when the restored one
-// is gone, and those that start again. Any of them resumes the cluster, for all and for good.
+// TestAPauseIsOfAllServers: after a restore every server is paused: those that join, those that are left when the
+// restored one is gone, and those that start again. Any of them resumes the cluster, for all and for good.
 func TestAPauseIsOfAllServers(t *testing.T) {
 	t.Parallel()
 	r := newRestoredCluster(t)

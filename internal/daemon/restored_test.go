@@ -136,8 +136,8 @@ func (m *machine) goesOn(ref api.Ref, before []string, calls int) {
 	}
 }
 
-// restarted applies a workload of two, restarts it, so that each pod has another container, and stops the server. It returns
-// a backup from before the restart.
+// restarted applies a workload of two, restarts it, so that each pod has another container, and stops the server. It
+// returns a backup from before the restart.
 func (m *machine) restarted(object api.Object) (older []store.Op) {
 	m.t.Helper()
 	m.engine.AddImage("web:1")

@@ -19,9 +19,10 @@ import (
 // resumeTime bounds a resume, which continues if its caller leaves.
 const resumeTime = 5 * time.Minute
 
-// resume ends the pause of the cluster. Containers that match a task of the store take its place; unknown says what happens
-// to the others. If there are others and unknown says nothing, resume returns an error before it changes anything. Its last
-// commit ends the pause: after a crash before it the cluster is still paused, and the next resume, by any server, continues.
+// resume ends the pause of the cluster. Containers that match a task of the store take its place; unknown says what
+// happens to the others. If there are others and unknown says nothing, resume returns an error before it changes
+// anything. Its last commit ends the pause: after a crash before it the cluster is still paused, and the next resume,
+// by any server, continues.
 func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api.ResumeResult, error) {
 	d.resuming.Lock()
 	defer d.resuming.Unlock()
@@ -83,8 +84,8 @@ func (d *daemon) resumeTxn(site string) *records.Txn {
 	return records.NewTxn(site).If(controlplane.ElectionKey, d.term.Load().Revision())
 }
 
-// catchUp waits until this server knows what is stored. Before, every container seems unknown; and another server may have
-// paused the cluster, or resumed it.
+// catchUp waits until this server knows what is stored. Before, every container seems unknown; and another server may
+// have paused the cluster, or resumed it.
 func (d *daemon) catchUp(ctx context.Context) error {
 	if !d.awaitView(ctx) {
 		return fmt.Errorf("read the store: %w", ctx.Err())
@@ -121,8 +122,8 @@ type stray struct {
 	node string
 }
 
-// found compares the containers of all connected nodes with the store: each takes the place of a task of its own node, or
-// is left.
+// found compares the containers of all connected nodes with the store: each takes the place of a task of its own node,
+// or is left.
 func (d *daemon) found(ctx context.Context, snap records.Snapshot) (adopted []adoption.Adoption, left []stray, err error) {
 	for _, id := range d.fleet.Connected() {
 		on, err := d.fleet.Node(id)
@@ -143,8 +144,8 @@ func (d *daemon) found(ctx context.Context, snap records.Snapshot) (adopted []ad
 	return adopted, left, nil
 }
 
-// vacant returns the tasks of the node that should run and have no container, or one that has ended: what replaced it since
-// the backup may run.
+// vacant returns the tasks of the node that should run and have no container, or one that has ended: what replaced it
+// since the backup may run.
 func vacant(snap records.Snapshot, node string, listed []runtime.Container) (out []adoption.Vacant) {
 	present, ended := map[string]bool{}, map[string]bool{}
 	for _, container := range listed {

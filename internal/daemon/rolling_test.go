@@ -17,7 +17,8 @@ import (
 	"tend.dev/tend/internal/verbs"
 )
 
-// anyOf returns a client that uses the first server of several that takes its connection, as a person would ask another one.
+// anyOf returns a client that uses the first server of several that takes its connection, as a person would ask another
+// one.
 func (s *several) anyOf(names ...string) *client.Client {
 	s.t.Helper()
 	dial := func(ctx context.Context) (conn net.Conn, err error) {
@@ -62,9 +63,9 @@ func (c *calls) repeat(stop <-chan struct{}, call func(n int) error) {
 	}
 }
 
-// insist repeats a call as a careful caller would: when a server answers that it can't serve it now, since it starts or the servers
-// elect, that it had no time to, or that others kept changing the same, and when the outcome is unknown, since the connection was cut
-// or the store's answer lost. Those of this test may be repeated.
+// insist repeats a call as a careful caller would: when a server answers that it can't serve it now, since it starts or
+// the servers elect, that it had no time to, or that others kept changing the same, and when the outcome is unknown,
+// since the connection was cut or the store's answer lost. Those of this test may be repeated.
 func (c *calls) insist(stop <-chan struct{}, call func() error) error {
 	for {
 		err := call()
@@ -83,8 +84,9 @@ func (c *calls) insist(stop <-chan struct{}, call func() error) error {
 	}
 }
 
-// TestServersRestartedOneByOne: each of three servers is stopped and started again while calls go on, as in an upgrade. A caller that asks
-// another server when one takes no connection, and repeats what wasn't served, gets every answer, and no other error.
+// TestServersRestartedOneByOne: each of three servers is stopped and started again while calls go on, as in an upgrade.
+// A caller that asks another server when one takes no connection, and repeats what wasn't served, gets every answer,
+// and no other error.
 func TestServersRestartedOneByOne(t *testing.T) {
 	t.Parallel()
 	names := []string{"a", "b", "c"}

@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/internal/store/etcd/etcdtest"
 )
 
-// TestAServersTokenIsSpent: once the server that used a token has started, nobody gets the cluster's keys with it, under that
-// server's name and address neither.
+// TestAServersTokenIsSpent: once the server that used a token has started, nobody gets the cluster's keys with it,
+// under that server's name and address neither.
 func TestAServersTokenIsSpent(t *testing.T) {
 	t.Parallel()
 	s := newSeveral(t, "a", "b")
@@ -81,7 +81,8 @@ func TestTheTokenOfAServerThatNeverStarted(t *testing.T) {
 	}
 }
 
-// TestTheTokenOfAServerThatIsOff: over an external etcd nothing but the token itself says that a server which is off has started.
+// TestTheTokenOfAServerThatIsOff: over an external etcd nothing but the token itself says that a server which is off
+// has started.
 func TestTheTokenOfAServerThatIsOff(t *testing.T) {
 	t.Parallel()
 	shared := etcdtest.Start(t, etcdtest.Options{})

@@ -13,8 +13,9 @@ import (
 	"tend.dev/tend/internal/nodeapi/join"
 )
 
-// TestEveryCellOfTheTable: each command about a server, in each of its states, does what the table says. What it did is read from the
-// store's members at another server, from what the command answers, and from the root; after each the cluster takes writes.
+// TestEveryCellOfTheTable: each command about a server, in each of its states, does what the table says. What it did is
+// read from the store's members at another server, from what the command answers, and from the root; after each the
+// cluster takes writes.
 func TestEveryCellOfTheTable(t *testing.T) {
 	for _, state := range membership.States {
 		t.Run(string(state), func(t *testing.T) {
@@ -189,7 +190,8 @@ func (w *membersWorld) asks(who join.Server) error {
 	return err
 }
 
-// again starts the server with its root once more, after the loss of its store if it is wiped. One that votes gets its store back then.
+// again starts the server with its root once more, after the loss of its store if it is wiped. One that votes gets its
+// store back then.
 func (w *membersWorld) again(wiped bool) error {
 	voted := w.state() == membership.Voting || w.state() == membership.Only
 	if r := w.running[w.about]; r != nil && w.ends() == nil {

@@ -62,7 +62,8 @@ func (s *several) start(name, through string) *running {
 	})
 }
 
-// startWith starts a server with options of the test's own, and waits until it and its node are ready: pods may be placed there.
+// startWith starts a server with options of the test's own, and waits until it and its node are ready: pods may be
+// placed there.
 func (s *several) startWith(name string, edit func(*Options)) *running {
 	s.t.Helper()
 	s.boot(name, edit)
@@ -119,9 +120,9 @@ func (s *several) leader(asked string) string {
 	return servers.Items[i].Name
 }
 
-// TestThreeServers: a server with data becomes three. Any of them takes writes and shows pods of every node; a file that one got,
-// all have. The loss of the server whose controllers run, in the middle of a rollout, continues it elsewhere; without a quorum
-// writes are refused, and with it they go on.
+// TestThreeServers: a server with data becomes three. Any of them takes writes and shows pods of every node; a file
+// that one got, all have. The loss of the server whose controllers run, in the middle of a rollout, continues it
+// elsewhere; without a quorum writes are refused, and with it they go on.
 func TestThreeServers(t *testing.T) {
 	t.Parallel()
 	s := newSeveral(t, "a", "b", "c")
@@ -227,7 +228,8 @@ func clusterOf(t *testing.T, m *machine) string {
 	return entries[0].Name()
 }
 
-// TestReachable: a listener on every interface is reached by the name that others know, not by a host name they may not.
+// TestReachable: a listener on every interface is reached by the name that others know, not by a host name they may
+// not.
 func TestReachable(t *testing.T) {
 	for _, test := range [][3]string{
 		{"[::]:8688", "10.0.0.1", "10.0.0.1:8688"}, {"0.0.0.0:8688", "a.example", "a.example:8688"}, {"10.0.0.2:8688", "10.0.0.1", "10.0.0.2:8688"},

@@ -19,9 +19,9 @@ const settleOps = 2000
 // unknownRun is the message of a run of which a restored store doesn't know what became.
 const unknownRun = "unknown: restored from a backup; it may have run since. Next: "
 
-// settle keeps a restored store from running anything again by itself. What became of a run since the backup is unknown,
-// unless its container still runs here: such a run ends. The due times of cron jobs up to now are over, and commands of
-// an unfinished rollout wait for an operator. It may be repeated: what it has settled it leaves alone.
+// settle keeps a restored store from running anything again by itself. What became of a run since the backup is
+// unknown, unless its container still runs here: such a run ends. The due times of cron jobs up to now are over, and
+// commands of an unfinished rollout wait for an operator. It may be repeated: what it has settled it leaves alone.
 func (d *daemon) settle(ctx context.Context) error {
 	running, err := d.runningTasks(ctx)
 	if err != nil {
@@ -168,8 +168,8 @@ func (s *settlement) holdBack(ctx context.Context, lab api.Ref) {
 	}
 }
 
-// unknownRelease returns the stamp of the last release of a workload whose commands may have run since; empty if the store
-// shows that all have.
+// unknownRelease returns the stamp of the last release of a workload whose commands may have run since; empty if the
+// store shows that all have.
 func (s *settlement) unknownRelease(read records.Read[api.Object]) string {
 	spec, err := api.DecodeWorkload(read.Value.Kind, read.Value.Spec)
 	if err != nil || spec.Steps() == nil || s.finished(read) {

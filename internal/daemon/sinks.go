@@ -48,7 +48,8 @@ func (d *daemon) testSink(ctx context.Context, object api.Object) (api.SinkTest,
 	return sink.Test(ctx, sink.NewSender(deps, d.plane.Sinks.Effects, d.source()), object)
 }
 
-// behind collects how far each sink is behind, from the view: so every server of a cluster has it, and no sink that is gone.
+// behind collects how far each sink is behind, from the view: so every server of a cluster has it, and no sink that is
+// gone.
 type behind struct{ *daemon }
 
 var behindDesc = prometheus.NewDesc("tend_sink_behind_seconds", "The age of the oldest event that a sink has not sent; 0 if it has sent all.", []string{"sink"}, nil)

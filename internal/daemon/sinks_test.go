@@ -121,8 +121,8 @@ func (r *running) create(names ...string) (events []string) {
 	return events
 }
 
-// TestSinksAcrossCrashes: over a real store, a server that dies right after sending, one that dies while a receiver is down,
-// and one that runs to the end deliver everything in order. What comes twice has the same id.
+// TestSinksAcrossCrashes: over a real store, a server that dies right after sending, one that dies while a receiver is
+// down, and one that runs to the end deliver everything in order. What comes twice has the same id.
 func TestSinksAcrossCrashes(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -178,7 +178,8 @@ func TestSinksAcrossCrashes(t *testing.T) {
 	}
 }
 
-// TestMailAboutAFailure: a deployment whose image doesn't exist sends one mail, encrypted and with the password of a bucket.
+// TestMailAboutAFailure: a deployment whose image doesn't exist sends one mail, encrypted and with the password of a
+// bucket.
 func TestMailAboutAFailure(t *testing.T) {
 	server := messengertest.New(t, api.MailStartTLS)
 	r := newMachine(t).startWith(func(o *Options) { o.MailRoots = server.Roots }).ready()

@@ -16,8 +16,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// TestAJoinStorm: machines that join at the same moment with one token, over TLS, all become nodes, and get pods. When the server
-// is back after a pause they all come back, and no container was touched.
+// TestAJoinStorm: machines that join at the same moment with one token, over TLS, all become nodes, and get pods. When
+// the server is back after a pause they all come back, and no container was touched.
 func TestAJoinStorm(t *testing.T) {
 	const machines = 50 / race.Few
 	m := newMachine(t)

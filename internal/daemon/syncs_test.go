@@ -65,7 +65,8 @@ func (r *running) sync(name string, spec api.SyncSpec) {
 }
 
 // TestARepositoryIsKeptApplied, over etcd and hollow containers: commit, tag, forced push, unreachable; a field that a
-// person set; the sync removed, and made again under its name. The interval is long: each poll is one that the test asks for.
+// person set; the sync removed, and made again under its name. The interval is long: each poll is one that the test
+// asks for.
 func TestARepositoryIsKeptApplied(t *testing.T) {
 	m, repo := newMachine(t), newRepository(t)
 	for _, image := range []string{"web:1", "web:2", "web:3", "api:1"} {

@@ -36,7 +36,8 @@ func path(t *testing.T, span sdktrace.ReadOnlySpan, all []sdktrace.ReadOnlySpan)
 	return strings.Join(names, " > ")
 }
 
-// An apply is one trace: from the request through the commits and reconciles to the container. Its deletion is another one.
+// An apply is one trace: from the request through the commits and reconciles to the container. Its deletion is another
+// one.
 func TestOneTraceLeadsFromTheRequestToTheContainer(t *testing.T) {
 	recorder := tracetest.NewSpanRecorder()
 	m := newMachine(t)
@@ -44,7 +45,8 @@ func TestOneTraceLeadsFromTheRequestToTheContainer(t *testing.T) {
 	r := m.startWith(func(o *Options) { o.Tracer = tracing.New(recorder, tracing.Options{Service: "test"}) }).ready()
 	r.converged(web, r.apply(manifestOf(web, replicas(2))))
 
-	// A request's span ends after its answer, and a reconcile's after what it did. Seen waits for them, and for two of a name.
+	// A request's span ends after its answer, and a reconcile's after what it did. Seen waits for them, and for two of
+	// a name.
 	seen := func(two string) map[string]int {
 		var spans []sdktrace.ReadOnlySpan
 		r.untilWithin(time.Minute, "the spans of "+two+" and every parent have ended", func() bool {

@@ -16,22 +16,24 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// recordMembers writes the roots of three servers as testdata/members/NAME. Copy this file, earlier_test.go and rolling_test.go into the tree of the
-// version that is to be recorded, and run
+// recordMembers writes the roots of three servers as testdata/members/NAME. Copy this file, earlier_test.go and
+// rolling_test.go into the tree of the version that is to be recorded, and run
 //
 //	go test ./internal/daemon -run TestAnUpgradeOfThreeServers -record-members NAME
 var recordMembers = flag.String("record-members", "", "name of the version whose three roots are recorded")
 
 const membersFolder = "testdata/members"
 
-// members are the servers of a recorded cluster. Each has an address for the others' stores that its root holds: no other test uses it.
+// members are the servers of a recorded cluster. Each has an address for the others' stores that its root holds: no
+// other test uses it.
 var members = []string{"a", "b", "c"}
 
 func memberAddress(i int) string { return fmt.Sprintf("127.111.23.%d:2380", i+1) }
 
-// TestAnUpgradeOfThreeServers: three servers go on with the data that an earlier version's three servers wrote, one after the other
-// and each from a stop, while callers read and write. While one is away, the others answer; no write that was acknowledged is lost; all
-// have the same in the end, and what the earlier version stored and ran is as it was.
+// TestAnUpgradeOfThreeServers: three servers go on with the data that an earlier version's three servers wrote, one
+// after the other and each from a stop, while callers read and write. While one is away, the others answer; no write
+// that was acknowledged is lost; all have the same in the end, and what the earlier version stored and ran is as it
+// was.
 func TestAnUpgradeOfThreeServers(t *testing.T) {
 	t.Parallel()
 	if *recordMembers != "" {

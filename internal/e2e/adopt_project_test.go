@@ -64,7 +64,8 @@ type composeShop struct {
 	history *history
 }
 
-// newShop runs the project's containers as Compose would: with its labels, names, network, volumes and restart policies.
+// newShop runs the project's containers as Compose would: with its labels, names, network, volumes and restart
+// policies.
 func (m *machine) newShop() *composeShop {
 	m.Helper()
 	s := &composeShop{machine: m, dir: m.TempDir()}
@@ -249,8 +250,8 @@ func (s *composeShop) finds(container, host string) bool {
 	return s.engine("exec", container, testimage.Program, "lookup", host).err == nil
 }
 
-// TestSecondWriterIsRefused: beside a running project, its manifests are refused before anything is stored; a pod that was
-// stopped is not started while a person's container writes to its volume.
+// TestSecondWriterIsRefused: beside a running project, its manifests are refused before anything is stored; a pod that
+// was stopped is not started while a person's container writes to its volume.
 func TestSecondWriterIsRefused(t *testing.T) {
 	m := newMachine(t).start()
 	s := m.newShop()
@@ -282,8 +283,8 @@ func TestSecondWriterIsRefused(t *testing.T) {
 	s.wantOneWriter()
 }
 
-// TestAdoptCompose: a project is shown, taken over, given back, taken over again after a crash, and finished. No row of its
-// database is lost, and no two writers ever run at the same time.
+// TestAdoptCompose: a project is shown, taken over, given back, taken over again after a crash, and finished. No row of
+// its database is lost, and no two writers ever run at the same time.
 func TestAdoptCompose(t *testing.T) {
 	m := newMachine(t).start()
 	s := m.newShop()
@@ -342,8 +343,8 @@ func TestAdoptCompose(t *testing.T) {
 	s.wantRows(4)
 }
 
-// wantOtherScopeRefused asserts that a command about another scope starts nothing: the containers' names say where they went,
-// and without that the engine shows the pod.
+// wantOtherScopeRefused asserts that a command about another scope starts nothing: the containers' names say where they
+// went, and without that the engine shows the pod.
 func (s *composeShop) wantOtherScopeRefused() {
 	s.Helper()
 	other := []string{"--yes", "--scope", s.scope + "-b"}
@@ -391,8 +392,8 @@ func (s *composeShop) anonymous() string {
 	return ""
 }
 
-// TestAdoptComposeGivesBack: a service that doesn't become good is given back with those that share its volume; what was
-// taken over before stays, and finds what is in Compose.
+// TestAdoptComposeGivesBack: a service that doesn't become good is given back with those that share its volume; what
+// was taken over before stays, and finds what is in Compose.
 func TestAdoptComposeGivesBack(t *testing.T) {
 	m := newMachine(t).start()
 	s := m.newShop()

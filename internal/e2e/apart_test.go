@@ -17,8 +17,8 @@ const apartVariable = "TEND_TEST_APART"
 
 var apart = os.Getenv(apartVariable) != ""
 
-// apartStories run a second time with `tend server --no-agent` and `tend agent`, which meet over TLS. The build tag long adds
-// others.
+// apartStories run a second time with `tend server --no-agent` and `tend agent`, which meet over TLS. The build tag
+// long adds others.
 var apartStories = []string{"TestDeploy", "TestSecretFiles"}
 
 // TestDeploymentsOverTheNetwork runs the tests of deployments again, with the agent as a process of its own.

@@ -56,8 +56,8 @@ func (m *machine) sees(name string) []string {
 	return out
 }
 
-// TestAssetChanges: containers that run keep their file, those that replace them have the new one, and a rollback brings
-// the old one back.
+// TestAssetChanges: containers that run keep their file, those that replace them have the new one, and a rollback
+// brings the old one back.
 func TestAssetChanges(t *testing.T) {
 	m := newMachine(t).start()
 	m.wantSaid(m.tend("apply", "-f", m.texts("conf", `main = "one"`)), 0, "asset/"+m.scope+"/conf created")

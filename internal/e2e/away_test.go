@@ -65,8 +65,8 @@ func (d *relay) shut() {
 	d.group.Wait()
 }
 
-// TestEngineGoesAndReturns: the conditions say so, what is asked for meanwhile is kept, and all of it comes about when the
-// engine is back, also what happened to containers behind the shut relay.
+// TestEngineGoesAndReturns: the conditions say so, what is asked for meanwhile is kept, and all of it comes about when
+// the engine is back, also what happened to containers behind the shut relay.
 func TestEngineGoesAndReturns(t *testing.T) {
 	d := &relay{t: t, path: filepath.Join(t.TempDir(), "engine.sock")}
 	m := newMachine(t, "--docker-host", "unix://"+d.path).startWithout()

@@ -14,7 +14,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// cell is one case of a version that is bad: of how many replicas, how they are probed, in which order, and how it fails.
+// cell is one case of a version that is bad: of how many replicas, how they are probed, in which order, and how it
+// fails.
 type cell struct {
 	name          string
 	replicas      int
@@ -98,8 +99,8 @@ func (m *machine) checkedImage(command string) string {
 	return tag
 }
 
-// TestABadVersionCostsAStep walks every cell of the table at once: a good version, then a bad one. What it costs is read from
-// the engine's events alone: which containers of the good version ran when.
+// TestABadVersionCostsAStep walks every cell of the table at once: a good version, then a bad one. What it costs is
+// read from the engine's events alone: which containers of the good version ran when.
 func TestABadVersionCostsAStep(t *testing.T) {
 	m := newMachine(t).start()
 	checked := m.checkedImage(fmt.Sprintf("[%q, %q, %q]", "/server", "check", healthz))
@@ -140,8 +141,8 @@ func TestABadVersionCostsAStep(t *testing.T) {
 	}
 }
 
-// over reports whether the bad version has had its chance: it ended three times, or it was not ready by its deadline; and
-// the good version is back where it had to stop.
+// over reports whether the bad version has had its chance: it ended three times, or it was not ready by its deadline;
+// and the good version is back where it had to stop.
 func (c cell) over(h *history) bool {
 	ends, back := 0, false
 	var started time.Time
@@ -202,8 +203,8 @@ func (h *history) of(name string) (out []engineEvent) {
 	return out
 }
 
-// TestTheImagesHealthcheckHoldsARollout: the image's own check always fails. The pod that serves isn't replaced, and apply says
-// why, in the words of the check. An empty block of probes switches it off.
+// TestTheImagesHealthcheckHoldsARollout: the image's own check always fails. The pod that serves isn't replaced, and
+// apply says why, in the words of the check. An empty block of probes switches it off.
 func TestTheImagesHealthcheckHoldsARollout(t *testing.T) {
 	m := newMachine(t).start()
 	m.deploy(m.manifest("app"))
@@ -234,8 +235,8 @@ func TestTheImagesHealthcheckHoldsARollout(t *testing.T) {
 	}
 }
 
-// TestAWrongPortIsNamed: what the failing probe answered is in what apply prints while it waits, and says where the program
-// listens instead. Beforehand diff says what a bad release would cost.
+// TestAWrongPortIsNamed: what the failing probe answered is in what apply prints while it waits, and says where the
+// program listens instead. Beforehand diff says what a bad release would cost.
 func TestAWrongPortIsNamed(t *testing.T) {
 	m := newMachine(t).start()
 	stopFirst := func(s *api.DeploymentSpec) { s.Strategy.Order = api.OrderStopFirst }
@@ -250,8 +251,8 @@ func TestAWrongPortIsNamed(t *testing.T) {
 	m.until("the good version serves again", func() bool { return len(m.running("app")) == 1 && m.status("app").Ready == 1 })
 }
 
-// TestWhatKeepsDyingIsNeverWell: a program that dies every three seconds outlives the monitor time of one. It counts as well once,
-// before its first end, and never again: neither between its ends, nor in the pod that takes its place.
+// TestWhatKeepsDyingIsNeverWell: a program that dies every three seconds outlives the monitor time of one. It counts as
+// well once, before its first end, and never again: neither between its ends, nor in the pod that takes its place.
 func TestWhatKeepsDyingIsNeverWell(t *testing.T) {
 	m := newMachine(t).start()
 	h := m.follow()

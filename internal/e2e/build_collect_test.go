@@ -28,8 +28,8 @@ func (m *machine) releaseImages(kind api.Kind, name string) (out []string) {
 	return out
 }
 
-// TestSurplusImagesAreCollected: those beyond keep_releases go; none that a stopped slot, a run or a release still needs,
-// and none of another object.
+// TestSurplusImagesAreCollected: those beyond keep_releases go; none that a stopped slot, a run or a release still
+// needs, and none of another object.
 func TestSurplusImagesAreCollected(t *testing.T) {
 	m := newMachine(t).start()
 	s := m.source(`deployment "SCOPE" "app" {
@@ -122,7 +122,8 @@ job "SCOPE" "work" {
 	m.collectsWithItsObject("app")
 }
 
-// collectsWithItsObject deletes an object: its images go after a day in quarantine, but for a tag that someone else set.
+// collectsWithItsObject deletes an object: its images go after a day in quarantine, but for a tag that someone else
+// set.
 func (m *machine) collectsWithItsObject(name string) {
 	m.Helper()
 	other := m.scope + "-" + name + ":mine"

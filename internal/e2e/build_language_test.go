@@ -60,7 +60,8 @@ func main() {
 }
 `
 
-// baseRegistry is a registry on loopback with python:V-slim made FROM scratch; it returns what stands before its images.
+// baseRegistry is a registry on loopback with python:V-slim made FROM scratch; it returns what stands before its
+// images.
 func (m *machine) baseRegistry(version string) string {
 	m.Helper()
 	folder := m.TempDir()
@@ -134,8 +135,8 @@ func (m *machine) diffIDs(layer v1.Layer) []v1.Hash {
 	return []v1.Hash{id}
 }
 
-// TestBuildOfALanguage: a tree without a Dockerfile gets one, whose base image is pulled from a registry of one's own, and
-// whose steps run in it.
+// TestBuildOfALanguage: a tree without a Dockerfile gets one, whose base image is pulled from a registry of one's own,
+// and whose steps run in it.
 func TestBuildOfALanguage(t *testing.T) {
 	m := newMachine(t)
 	base := m.baseRegistry("3.12")

@@ -4,7 +4,8 @@ package e2e
 
 import "testing"
 
-// TestABuildIsForItsScope: what one scope built is, by its name and by its id, no image for another scope. For its own it is.
+// TestABuildIsForItsScope: what one scope built is, by its name and by its id, no image for another scope. For its own
+// it is.
 func TestABuildIsForItsScope(t *testing.T) {
 	m := newMachine(t).start()
 	s := m.source(sourceManifest)

@@ -90,8 +90,8 @@ func (m *machine) releaseOf(name string) (image string) {
 	return list.Items[0].Image
 }
 
-// TestBuildFromADockerfile: the whole way from a folder to a container, and back to an old tree. A build that fails says
-// where and why, leaves alone what serves, and is never taken for done.
+// TestBuildFromADockerfile: the whole way from a folder to a container, and back to an old tree. A build that fails
+// says where and why, leaves alone what serves, and is never taken for done.
 func TestBuildFromADockerfile(t *testing.T) {
 	m := newMachine(t).start()
 	s := m.source(sourceManifest)

@@ -31,9 +31,9 @@ services:
       migrate: {condition: service_completed_successfully}
 `
 
-// TestComposeKeepsOrderAndNames: what Compose ran to its end runs before what waits for it, on the first apply and on later
-// ones, and containers find each other by the names they had. A migration that fails costs the pods of the release before
-// nothing.
+// TestComposeKeepsOrderAndNames: what Compose ran to its end runs before what waits for it, on the first apply and on
+// later ones, and containers find each other by the names they had. A migration that fails costs the pods of the
+// release before nothing.
 func TestComposeKeepsOrderAndNames(t *testing.T) {
 	m := newMachine(t).start()
 	composeApply := func(round, command string) cliResult {

@@ -59,8 +59,8 @@ func (m *machine) text(name, text string) string {
 	return path
 }
 
-// TestEnvironment: config values reach the container as they are (line ends, quotes, = and 64 KiB), in a variable and in a
-// file, and come back so. Files beside the manifest reach it too, later ones over earlier ones, and env over both.
+// TestEnvironment: config values reach the container as they are (line ends, quotes, = and 64 KiB), in a variable and
+// in a file, and come back so. Files beside the manifest reach it too, later ones over earlier ones, and env over both.
 func TestEnvironment(t *testing.T) {
 	m := newMachine(t).start()
 	odd := "a=b \"c\" 'd' ${HOME} $(id) \\n \t é\n\nend"
@@ -106,8 +106,9 @@ func TestEnvironment(t *testing.T) {
 	m.delete("app") // its secret file lies outside of the machine's root
 }
 
-// TestConfigRollsItsReaders: an app without any other environment is rolled by its first value, through the bucket of its
-// scope, its own, or one it names; an app that doesn't read the bucket is left alone, and so is one whose value stays.
+// TestConfigRollsItsReaders: an app without any other environment is rolled by its first value, through the bucket of
+// its scope, its own, or one it names; an app that doesn't read the bucket is left alone, and so is one whose value
+// stays.
 func TestConfigRollsItsReaders(t *testing.T) {
 	m := newMachine(t).start()
 	m.wantSaid(m.tend("config", "set", "shared-"+m.scope+"/db", "URL=one"), 0)
@@ -143,8 +144,8 @@ func TestConfigRollsItsReaders(t *testing.T) {
 	m.has("plain", "OWN", "")
 }
 
-// TestSecretFiles: owned by the container's user, readable by no one else, on no disk, in no environment, and back after
-// a reboot has emptied the memory.
+// TestSecretFiles: owned by the container's user, readable by no one else, on no disk, in no environment, and back
+// after a reboot has emptied the memory.
 func TestSecretFiles(t *testing.T) {
 	m := newMachine(t).start()
 	m.wantSaid(m.tend("config", "set", m.scope+"/app", "DB_PASSWORD=hunter2"), 0)

@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/internal/testimage"
 )
 
-// TestServerIsKilledDuringARollout at random moments, again and again: it ends in one version and the exact number, with
-// no slot turned twice.
+// TestServerIsKilledDuringARollout at random moments, again and again: it ends in one version and the exact number,
+// with no slot turned twice.
 func TestServerIsKilledDuringARollout(t *testing.T) {
 	m := newMachine(t).start()
 	m.deploy(m.manifest("app", replicas(4)))
@@ -113,8 +113,8 @@ func TestServerRestartsTouchNothing(t *testing.T) {
 	}
 }
 
-// foreignContainers starts containers that look like those of a pod's object: without labels, with the labels of another
-// cluster, and with those of a task that was never stored.
+// foreignContainers starts containers that look like those of a pod's object: without labels, with the labels of
+// another cluster, and with those of a task that was never stored.
 func (m *machine) foreignContainers(pod api.Pod) map[string]string {
 	m.Helper()
 	cluster := m.inspect(pod.Name).Config.Labels[api.LabelCluster]

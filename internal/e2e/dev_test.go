@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/client"
 )
 
-// TestDevBesideAServer: two instances on one machine, with the same scope and name, and neither touches the other's. The
-// network that `tend dev` named after its root is removed when it ends, unless containers of it are left.
+// TestDevBesideAServer: two instances on one machine, with the same scope and name, and neither touches the other's.
+// The network that `tend dev` named after its root is removed when it ends, unless containers of it are left.
 func TestDevBesideAServer(t *testing.T) {
 	m := newMachine(t).start()
 	dev := m.beside()

@@ -105,8 +105,8 @@ func (m *machine) removeContainers(label string) {
 	})
 }
 
-// removeNetwork gives the machine's network back: an engine has some thirty, and every story that keeps one takes it from
-// another. There is none where nothing was started.
+// removeNetwork gives the machine's network back: an engine has some thirty, and every story that keeps one takes it
+// from another. There is none where nothing was started.
 func (m *machine) removeNetwork() {
 	m.until("its network is removed", func() bool {
 		r := m.engine("network", "rm", m.network)

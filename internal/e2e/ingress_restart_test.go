@@ -37,8 +37,8 @@ func (f *front) startOn(socket *os.File) {
 	})
 }
 
-// TestRestartOnAKeptSocket: a server that was handed its socket is restarted under load, and no request fails: neither on new
-// connections, which wait for the next server, nor on kept ones.
+// TestRestartOnAKeptSocket: a server that was handed its socket is restarted under load, and no request fails: neither
+// on new connections, which wait for the next server, nor on kept ones.
 func TestRestartOnAKeptSocket(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

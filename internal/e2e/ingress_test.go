@@ -237,8 +237,8 @@ func (c *clients) talk() error {
 }
 
 // TestNoRequestIsLostInRollouts: while a deployment is replaced over and over, nothing that clients ask for fails: new
-// connections, kept ones, upgraded ones, and bodies that come slowly, by host and at a port of the node. The pods end at once when they are asked to: what
-// keeps requests whole is that they were drained before.
+// connections, kept ones, upgraded ones, and bodies that come slowly, by host and at a port of the node. The pods end
+// at once when they are asked to: what keeps requests whole is that they were drained before.
 func TestNoRequestIsLostInRollouts(t *testing.T) {
 	const rollouts = 2
 	f := newFront(t)

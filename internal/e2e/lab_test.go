@@ -51,8 +51,8 @@ const class = `lab "SCOPE" "linux" {
   count    = 3
 }`
 
-// TestAClassOfLabs: of three, one ends by itself, one is stopped, one gets more time; applying the class again changes none of
-// that, and nothing is left of those that ended.
+// TestAClassOfLabs: of three, one ends by itself, one is stopped, one gets more time; applying the class again changes
+// none of that, and nothing is left of those that ended.
 func TestAClassOfLabs(t *testing.T) {
 	m := newMachine(t).start()
 	manifest := m.file("class.hcl", class)
@@ -90,8 +90,8 @@ func TestAClassOfLabs(t *testing.T) {
 	m.cleaned("linux-3")
 }
 
-// TestALabTimesOut: at its instant, though its container ignores the stop signal for its whole grace period; more time that it
-// was given before it began counts. Meanwhile the server is killed.
+// TestALabTimesOut: at its instant, though its container ignores the stop signal for its whole grace period; more time
+// that it was given before it began counts. Meanwhile the server is killed.
 func TestALabTimesOut(t *testing.T) {
 	m := newMachine(t).start()
 	start := time.Now().Add(15 * time.Second).UTC().Format(time.RFC3339)

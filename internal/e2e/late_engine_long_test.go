@@ -15,8 +15,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestALateEngineDoesNotMixUpApps: while the server is down, the containers of two apps change addresses. The server starts,
-// and the engine answers late. No request reaches the other app: those that come meanwhile wait.
+// TestALateEngineDoesNotMixUpApps: while the server is down, the containers of two apps change addresses. The server
+// starts, and the engine answers late. No request reaches the other app: those that come meanwhile wait.
 func TestALateEngineDoesNotMixUpApps(t *testing.T) {
 	d := &relay{t: t, path: filepath.Join(t.TempDir(), "engine.sock")}
 	d.open()

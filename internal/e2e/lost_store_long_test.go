@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestStoreDiskNotMounted: a server that finds an empty folder where its store should be deletes nothing that the running
-// containers mount, and finds all of it when the disk is back.
+// TestStoreDiskNotMounted: a server that finds an empty folder where its store should be deletes nothing that the
+// running containers mount, and finds all of it when the disk is back.
 func TestStoreDiskNotMounted(t *testing.T) {
 	disk := t.TempDir()
 	data := filepath.Join(disk, "state")

@@ -91,8 +91,8 @@ var scopes struct {
 	names []string
 }
 
-// dropLate removes what was created late: the engine may finish a create that a killed server asked for after its story has
-// looked for containers.
+// dropLate removes what was created late: the engine may finish a create that a killed server asked for after its story
+// has looked for containers.
 func dropLate() error {
 	for _, scope := range scopes.names {
 		listed, err := exec.Command("docker", "ps", "--all", "--quiet", "--filter", "label="+api.LabelScope+"="+scope).Output()

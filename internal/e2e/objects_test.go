@@ -181,8 +181,8 @@ func (m *machine) imageID(reference string) string {
 	return seen.ID
 }
 
-// goOn is the file that the program of a test image waits for before it goes on; goesOn makes it. Where the container ends
-// for it, that may be before the engine answered.
+// goOn is the file that the program of a test image waits for before it goes on; goesOn makes it. Where the container
+// ends for it, that may be before the engine answered.
 const goOn = "/go"
 
 func (m *machine) goesOn(container string) {

@@ -42,7 +42,8 @@ const kvMacro = `kv "SCOPE" "store" {
 }
 `
 
-// TestPlugin is a plugin's life: installed, a macro applied, a consumer linked, called back from its container, removed.
+// TestPlugin is a plugin's life: installed, a macro applied, a consumer linked, called back from its container,
+// removed.
 func TestPlugin(t *testing.T) {
 	m := newSets(t)
 	m.afterwards(func() { m.engine("volume", "rm", "-f", m.volume("store", 0)).ignored() })

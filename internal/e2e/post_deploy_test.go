@@ -45,8 +45,8 @@ func (m *machine) shellImage() string {
 	return name
 }
 
-// TestPostDeploy: the commands run one after another in a shell of the new release, with its environment, once it serves; the
-// apply waits for them. One that fails is shown by every command, and takes nothing back.
+// TestPostDeploy: the commands run one after another in a shell of the new release, with its environment, once it
+// serves; the apply waits for them. One that fails is shown by every command, and takes nothing back.
 func TestPostDeploy(t *testing.T) {
 	m := newMachine(t).start()
 	manifest := func(stage string, commands ...string) string {

@@ -8,7 +8,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestReadyOnceIsGivenUp: a pod was ready within monitor, isn't any more, and runs on. Its rollout ends at the deadline.
+// TestReadyOnceIsGivenUp: a pod was ready within monitor, isn't any more, and runs on. Its rollout ends at the
+// deadline.
 func TestReadyOnceIsGivenUp(t *testing.T) {
 	m := newMachine(t).start()
 	monitor, deadline := "5m", "10m"

@@ -95,7 +95,8 @@ func (m *machine) commandsSeeTheRelease() {
 	m.until("nothing is left of the commands", func() bool { return len(m.boxes("tend.scope="+m.scope)) == 0 })
 }
 
-// TestMigrationsRunOnce: the server is killed when it has started a command of a release, and the command is started once.
+// TestMigrationsRunOnce: the server is killed when it has started a command of a release, and the command is started
+// once.
 func TestMigrationsRunOnce(t *testing.T) { killedAt(t, "runtime.start.after") }
 
 // killedAt kills a server at a failpoint of a release's life. Each command is started once all the same.

@@ -67,8 +67,8 @@ func TestRollStopFirst(t *testing.T) {
 	})
 }
 
-// freePort returns a port without a listener that neither the kernel nor the engine assigns: it must be asked for by its
-// number.
+// freePort returns a port without a listener that neither the kernel nor the engine assigns: it must be asked for by
+// its number.
 func freePort(t *testing.T) int {
 	t.Helper()
 	for range 100 {

@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/client"
 )
 
-// TestScale: containers come and go, those that stay are the same, and no release is made. With another spec in the same
-// apply, every container has the new one.
+// TestScale: containers come and go, those that stay are the same, and no release is made. With another spec in the
+// same apply, every container has the new one.
 func TestScale(t *testing.T) {
 	m := newMachine(t).start()
 	m.deploy(m.manifest("app", replicas(2)))

@@ -19,7 +19,8 @@ import (
 	"tend.dev/tend/client"
 )
 
-// sshHost is an SSH server on loopback in front of the machine: who has its key runs commands there, in its environment.
+// sshHost is an SSH server on loopback in front of the machine: who has its key runs commands there, in its
+// environment.
 type sshHost struct {
 	m      *machine
 	port   int
@@ -151,8 +152,8 @@ func (h *sshHost) away(line string) cliResult {
 	return cliResult{code: shell.ProcessState.ExitCode(), output: string(output)}
 }
 
-// TestBuildOverSSH: SSH is the only listener, for tend's own client and for a tar in a pipe. Of the tar its content alone
-// counts; one that lies, breaks off or is empty is refused.
+// TestBuildOverSSH: SSH is the only listener, for tend's own client and for a tar in a pipe. Of the tar its content
+// alone counts; one that lies, breaks off or is empty is refused.
 func TestBuildOverSSH(t *testing.T) {
 	m := newMachine(t).start()
 	h := m.sshServer()

@@ -140,8 +140,8 @@ func (m *machine) rollsSetBack() {
 	}
 }
 
-// TestStatefulSetKeepsItsVolumes: an ordinal has a name and a volume of its own, and keeps the volume through a rollout,
-// a scale to nothing, and a delete with an apply after it. A rebootstrap empties one ordinal's and no other's.
+// TestStatefulSetKeepsItsVolumes: an ordinal has a name and a volume of its own, and keeps the volume through a
+// rollout, a scale to nothing, and a delete with an apply after it. A rebootstrap empties one ordinal's and no other's.
 func TestStatefulSetKeepsItsVolumes(t *testing.T) {
 	m := newSets(t)
 	m.deploy(m.set("db", replicas(2)))

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestStatefulSetServerIsKilledDuringARollout: it ends in one version with every ordinal once, and none was turned twice.
+// TestStatefulSetServerIsKilledDuringARollout: it ends in one version with every ordinal once, and none was turned
+// twice.
 func TestStatefulSetServerIsKilledDuringARollout(t *testing.T) {
 	m := newSets(t)
 	m.deploy(m.set("db", replicas(3)))

@@ -61,7 +61,8 @@ func agrees(want []string, got string) bool {
 	return true
 }
 
-// TestTutorial runs docs/use/tutorial.md: every command, in order, and compares what it prints on stdout, and its error.
+// TestTutorial runs docs/use/tutorial.md: every command, in order, and compares what it prints on stdout, and its
+// error.
 func TestTutorial(t *testing.T) {
 	m := newMachine(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

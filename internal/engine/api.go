@@ -31,8 +31,8 @@ func (f Func) Reconcile(ctx context.Context, key Key) (Result, error) { return f
 type Result struct {
 	// After requeues the key after this long, however long that is. 0 means done until the next event.
 	After time.Duration
-	// Unfinished says that what it began goes on without it, such as a pull, and comes back as an event: whether it succeeds isn't
-	// known yet, so the key's failures still count.
+	// Unfinished says that what it began goes on without it, such as a pull, and comes back as an event: whether it
+	// succeeds isn't known yet, so the key's failures still count.
 	Unfinished bool
 	// Revision is the newest revision the reconcile committed: the key is not reconciled again before the view has it.
 	Revision int64

@@ -83,8 +83,8 @@ func newKinds() *kinds {
 	}
 }
 
-// add makes a controller's queue visible and returns the tallies of its kind. A later controller of the same kind replaces
-// the former's queue and goes on with its tallies.
+// add makes a controller's queue visible and returns the tallies of its kind. A later controller of the same kind
+// replaces the former's queue and goes on with its tallies.
 func (k *kinds) add(kind string, queue func() queueState) (*tally, *passes) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -17,8 +17,8 @@ const (
 	resultTerminal   = "terminal"
 )
 
-// Metrics are the engine's collectors, shared by all controllers and labelled by kind. docs/operate/metrics.md lists them.
-// A nil *Metrics collects nothing.
+// Metrics are the engine's collectors, shared by all controllers and labelled by kind. docs/operate/metrics.md lists
+// them. A nil *Metrics collects nothing.
 type Metrics struct {
 	duration *prometheus.HistogramVec
 	loop     *prometheus.HistogramVec

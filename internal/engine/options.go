@@ -18,8 +18,8 @@ type Options struct {
 	Deadline time.Duration
 
 	// Replay returns every key there is. It is called after Synced, and every key it returns is reconciled once. It is
-	// called again when a round of the full pass begins, so that keys that are gone drop out, and for a pass in which Dirty
-	// panicked. nil replays nothing.
+	// called again when a round of the full pass begins, so that keys that are gone drop out, and for a pass in which
+	// Dirty panicked. nil replays nothing.
 	Replay func() []Key
 	// Synced is closed when the view is complete: no key is reconciled before. nil means complete already.
 	Synced <-chan struct{}

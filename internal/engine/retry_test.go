@@ -73,7 +73,8 @@ func TestSuccessClearsTheFailures(t *testing.T) {
 	})
 }
 
-// TestUnfinishedKeepsTheFailures: a reconcile that only begins what fails later, outside of it, backs off like one that fails itself.
+// TestUnfinishedKeepsTheFailures: a reconcile that only begins what fails later, outside of it, backs off like one that
+// fails itself.
 func TestUnfinishedKeepsTheFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l *harness

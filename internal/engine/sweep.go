@@ -10,7 +10,8 @@ import (
 	"tend.dev/tend/internal/recovery"
 )
 
-// resyncStep is the least time between two batches of a full pass, so that many keys don't wake the process all the time.
+// resyncStep is the least time between two batches of a full pass, so that many keys don't wake the process all the
+// time.
 const resyncStep = 100 * time.Millisecond
 
 // sweep is the safety net under events: the resync and the full pass. Its alarms only signal; the passes run in one

@@ -30,8 +30,8 @@ const (
 // foreignEvery is the time for which calls without a token make one record: they can't push others out of the log.
 const foreignEvery = time.Minute
 
-// Auditor writes calls to the log of the audit. Callers don't wait for the store: a server that is killed may lose the calls
-// of its last moment, one that stops loses none.
+// Auditor writes calls to the log of the audit. Callers don't wait for the store: a server that is killed may lose the
+// calls of its last moment, one that stops loses none.
 type Auditor struct {
 	// Store takes the commits.
 	Store records.Committer
@@ -56,8 +56,8 @@ func NewAuditor(s records.Committer, revision func() int64, now func() time.Time
 		waiting: make(chan audited, auditWaiting), foreign: make(chan api.AuditData, 1)}
 }
 
-// Record takes a call. If very many wait, it waits for room, and then the log of the server has the call. A refused call is
-// recorded as by RecordBounded.
+// Record takes a call. If very many wait, it waits for room, and then the log of the server has the call. A refused
+// call is recorded as by RecordBounded.
 func (a *Auditor) Record(data api.AuditData) {
 	if isRefused(data) {
 		a.RecordBounded(data)
@@ -66,8 +66,8 @@ func (a *Auditor) Record(data api.AuditData) {
 	a.queue(data)
 }
 
-// RecordBounded takes a call of a kind that its actor must not fill the log with: beyond a bound, the equal calls of a minute
-// are one record with their count.
+// RecordBounded takes a call of a kind that its actor must not fill the log with: beyond a bound, the equal calls of a
+// minute are one record with their count.
 func (a *Auditor) RecordBounded(data api.AuditData) {
 	if a.bounded.admit(data) {
 		a.queue(data)
@@ -187,8 +187,8 @@ func weight(data api.AuditData) int {
 	return bytes
 }
 
-// write commits calls as one entry, of which the key is created: a try without an answer that was applied makes the next one
-// conflict, so no call is there twice.
+// write commits calls as one entry, of which the key is created: a try without an answer that was applied makes the
+// next one conflict, so no call is there twice.
 func (a *Auditor) write(ctx context.Context, calls []audited) {
 	op, err := a.op(calls)
 	for try := 0; err == nil && try < auditTries; try++ {

@@ -123,8 +123,8 @@ func TestAuditIsReadAsALog(t *testing.T) {
 	}
 }
 
-// TestRefusedCallsPushNobodyOut: of an actor who is refused again and again, a minute has a bounded number of records, and
-// all calls are counted; those of others, and those that are answered, are all there.
+// TestRefusedCallsPushNobodyOut: of an actor who is refused again and again, a minute has a bounded number of records,
+// and all calls are counted; those of others, and those that are answered, are all there.
 func TestRefusedCallsPushNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
@@ -183,8 +183,8 @@ func TestRefusedCallsPushNobodyOut(t *testing.T) {
 	})
 }
 
-// TestABusyContainerPushesNobodyOut: however its calls are answered, a container that calls all the time gets few records, of
-// which each tells how many equal calls it stands for.
+// TestABusyContainerPushesNobodyOut: however its calls are answered, a container that calls all the time gets few
+// records, of which each tells how many equal calls it stands for.
 func TestABusyContainerPushesNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()

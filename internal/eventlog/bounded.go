@@ -10,9 +10,9 @@ import (
 	"tend.dev/tend/api"
 )
 
-// The bounds of calls that are recorded by their actor: how many of an actor have a record each until more of them are folded,
-// how many it gets back each minute, how many different calls of a minute are folded apart, and how many actors are counted
-// apart.
+// The bounds of calls that are recorded by their actor: how many of an actor have a record each until more of them are
+// folded, how many it gets back each minute, how many different calls of a minute are folded apart, and how many actors
+// are counted apart.
 const (
 	boundedRoom   = 30
 	boundedRefill = 1
@@ -25,9 +25,9 @@ func isRefused(data api.AuditData) bool {
 	return data.Status >= http.StatusBadRequest && data.Status < http.StatusInternalServerError
 }
 
-// bounded counts calls by their actor: one that may call, as a container with a token may, can't push the calls of others out
-// of the log by calling very often. Each actor has room for some records, which comes back slowly. Beyond it, the equal calls of
-// a minute are one record with their count. Safe for concurrent use.
+// bounded counts calls by their actor: one that may call, as a container with a token may, can't push the calls of
+// others out of the log by calling very often. Each actor has room for some records, which comes back slowly. Beyond
+// it, the equal calls of a minute are one record with their count. Safe for concurrent use.
 type bounded struct {
 	mu     sync.Mutex
 	actors map[string]*actorCalls

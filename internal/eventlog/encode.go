@@ -10,7 +10,8 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// The bounds of what is stored: an event's data, in bytes, and all of one commit's, beyond which events lose their details.
+// The bounds of what is stored: an event's data, in bytes, and all of one commit's, beyond which events lose their
+// details.
 const (
 	MaxEventBytes  = 2 << 10
 	maxCommitBytes = 256 << 10

@@ -38,7 +38,8 @@ type Store interface {
 type Log struct {
 	opts Options
 
-	// draft and draftFloor are what a listing has brought, and tailDraft what a commit has: they belong to the view's goroutine.
+	// draft and draftFloor are what a listing has brought, and tailDraft what a commit has: they belong to the view's
+	// goroutine.
 	listing bool
 	draft   []slot
 	fresh   []tailed

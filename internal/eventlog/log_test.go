@@ -228,8 +228,8 @@ type countOnly struct{}
 
 func (countOnly) Commit(context.Context, store.Txn) (int64, error) { return 1, nil }
 
-// readsOld commits through a recorder that knows nothing of the store, and one whose snapshot is older than the commit's
-// condition.
+// readsOld commits through a recorder that knows nothing of the store, and one whose snapshot is older than the
+// commit's condition.
 func readsOld(t *testing.T, w *world) {
 	key := records.ObjectKey(web)
 	newest := w.put(object(web, 1, `{"replicas":1}`))

@@ -35,14 +35,14 @@ type Query struct {
 // Page holds what a reading found.
 type Page struct {
 	Events []api.Event
-	// Next is the position to go on from. More reports whether there may be events after it already; of a query for the last
-	// events, whether there may be others before First.
+	// Next is the position to go on from. More reports whether there may be events after it already; of a query for the
+	// last events, whether there may be others before First.
 	First, Next Position
 	More        bool
 }
 
-// Next returns the events after a position, in order, at most about limit of them, and the position after them. It waits
-// until there is one. The error is a *GoneError if events after the position were deleted, or that of ctx.
+// Next returns the events after a position, in order, at most about limit of them, and the position after them. It
+// waits until there is one. The error is a *GoneError if events after the position were deleted, or that of ctx.
 func (l *Log) Next(ctx context.Context, after Position, limit int) ([]api.Event, Position, error) {
 	for {
 		changed := l.Changed()
@@ -57,8 +57,8 @@ func (l *Log) Next(ctx context.Context, after Position, limit int) ([]api.Event,
 	}
 }
 
-// Read returns events after a position, in order. It doesn't wait for new ones, only for the first listing of the log. The
-// error is a *GoneError if events after the position were deleted.
+// Read returns events after a position, in order. It doesn't wait for new ones, only for the first listing of the log.
+// The error is a *GoneError if events after the position were deleted.
 func (l *Log) Read(ctx context.Context, q Query) (Page, error) {
 	for {
 		changed := l.Changed()
@@ -142,8 +142,8 @@ func (l *Log) readAll(ctx context.Context, chosen []slot, page Page) (Page, bool
 	return page, true, nil
 }
 
-// choose returns the entries to read, at most one for each event wanted. A next before the beginning means that the log is
-// not listed yet.
+// choose returns the entries to read, at most one for each event wanted. A next before the beginning means that the log
+// is not listed yet.
 func (l *Log) choose(q Query, limit int) (chosen []slot, next Position, more bool, err error) {
 	q.subject = subjectHash(q.Scope, q.Name) // once, not for each entry under the lock
 	l.mu.Lock()
@@ -193,8 +193,8 @@ func (l *Log) newest(q Query, limit int) (chosen []slot, more bool) {
 	return chosen, n > 0
 }
 
-// values returns the values of entries: from memory if they are new, else from the store. The error is store.ErrNotFound
-// if one was deleted meanwhile.
+// values returns the values of entries: from memory if they are new, else from the store. The error is
+// store.ErrNotFound if one was deleted meanwhile.
 func (l *Log) values(ctx context.Context, slots []slot) ([][]byte, error) {
 	out := make([][]byte, len(slots))
 	missing := 0
@@ -237,8 +237,8 @@ func (l *Log) values(ctx context.Context, slots []slot) ([][]byte, error) {
 	return out, nil
 }
 
-// list reads the page that begins with the first key: it has most of the others, because keys are roughly in the order of
-// the log. A few keys are not worth a page.
+// list reads the page that begins with the first key: it has most of the others, because keys are roughly in the order
+// of the log. A few keys are not worth a page.
 func (l *Log) list(ctx context.Context, keys []string, take func(store.Entry)) error {
 	const few = 4
 	if len(keys) <= few {

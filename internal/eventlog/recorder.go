@@ -15,7 +15,8 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// Recorder is a store whose commits write the events of what they change, in the same transaction. Create it with Record.
+// Recorder is a store whose commits write the events of what they change, in the same transaction. Create it with
+// Record.
 type Recorder struct {
 	store.Store
 	snapshot func() *view.Snapshot
@@ -24,8 +25,8 @@ type Recorder struct {
 	Published func(events int)
 }
 
-// Record returns a Recorder before a store. snapshot returns what is known of the store, or nil if nothing is yet: a value
-// that it lacks is read from the store.
+// Record returns a Recorder before a store. snapshot returns what is known of the store, or nil if nothing is yet: a
+// value that it lacks is read from the store.
 func Record(s store.Store, snapshot func() *view.Snapshot, now func() time.Time) *Recorder {
 	return &Recorder{Store: s, snapshot: snapshot, now: now}
 }

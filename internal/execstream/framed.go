@@ -23,8 +23,8 @@ type framed struct {
 	writing sync.Mutex
 }
 
-// Framed returns a connection that reads messages from in and writes them to out, each in one write. end ends both. A read
-// doesn't end with its context, and neither does a write where out has no SetWriteDeadline: end does that.
+// Framed returns a connection that reads messages from in and writes them to out, each in one write. end ends both. A
+// read doesn't end with its context, and neither does a write where out has no SetWriteDeadline: end does that.
 func Framed(in io.Reader, out io.Writer, end func() error) Conn {
 	return &framed{in: in, out: out, end: end}
 }

@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/execstream"
 )
 
-// FuzzFramed reads messages from arbitrary bytes: none is longer than its bound, a message that is cut off is not a clean
-// end, and the messages that were read write the same bytes again.
+// FuzzFramed reads messages from arbitrary bytes: none is longer than its bound, a message that is cut off is not a
+// clean end, and the messages that were read write the same bytes again.
 func FuzzFramed(f *testing.F) {
 	f.Add([]byte{2, 0, 0, 0, 2, 0, 'h', 1, 0, 0, 0, 0})
 	f.Add([]byte{1, 0, 0, 0, 19, '{', '"', 'e', 'x', 'i', 't', '"', ':', '{', '"', 'c', 'o', 'd', 'e', '"', ':', '0', '}', '}'})

@@ -45,8 +45,9 @@ type session struct {
 	writes context.Context
 }
 
-// Serve starts a command, and copies between it and a client until the command has ended, the client disconnects, or ctx
-// ends, which it does by cancel in the end. The client gets its exit code or an error, and the connection is closed.
+// Serve starts a command, and copies between it and a client until the command has ended, the client disconnects, or
+// ctx ends, which it does by cancel in the end. The client gets its exit code or an error, and the connection is
+// closed.
 func Serve(ctx context.Context, cancel context.CancelCauseFunc, conn Conn, start func(context.Context) (container.Exec, error), problemOf func(error) *api.Problem) {
 	e := &session{Conn: conn, cancel: cancel, started: make(chan struct{})}
 	var endWrites context.CancelFunc
@@ -71,8 +72,8 @@ func Serve(ctx context.Context, cancel context.CancelCauseFunc, conn Conn, start
 	<-reading
 }
 
-// run returns the exit code of the command. Neither a silent command nor a client that reads nothing may hold it once ctx
-// has ended.
+// run returns the exit code of the command. Neither a silent command nor a client that reads nothing may hold it once
+// ctx has ended.
 func (e *session) run(ctx context.Context, start func(context.Context) (container.Exec, error), endWrites context.CancelFunc) (int, error) {
 	running, err := start(ctx)
 	e.running = running
@@ -92,9 +93,9 @@ func (e *session) run(ctx context.Context, start func(context.Context) (containe
 	return running.Wait(ctx)
 }
 
-// readInput hands the client's messages to the command. A client that disconnects ends the session: its output would have
-// no reader. What comes after the command has ended is read and dropped until the client closes the connection: one that
-// is closed with input unread may lose the exit code on its way.
+// readInput hands the client's messages to the command. A client that disconnects ends the session: its output would
+// have no reader. What comes after the command has ended is read and dropped until the client closes the connection:
+// one that is closed with input unread may lose the exit code on its way.
 func (e *session) readInput(ctx context.Context) {
 	var buffer bytes.Buffer
 	for {

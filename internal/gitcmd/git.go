@@ -58,8 +58,8 @@ type Call struct {
 // helpers.
 var ErrQuery = errors.New("the URL has a query, which git doesn't send: put a token before the host (https://TOKEN@host/…)")
 
-// Run calls the git program. The transports are https, http, git, ssh and file: a remote helper (ext::, or any installed
-// git-remote-x) would be a program of the source's choice.
+// Run calls the git program. The transports are https, http, git, ssh and file: a remote helper (ext::, or any
+// installed git-remote-x) would be a program of the source's choice.
 func Run(ctx context.Context, program string, c Call) (subprocess.Output, error) {
 	repository, access, credentials := c.split()
 	if web, query := strings.HasPrefix(repository, "http"), strings.Contains(repository, "?"); web && query {
@@ -147,8 +147,8 @@ func Size(folder string) (bytes int64) {
 	return bytes
 }
 
-// Exceeds reports whether a folder, which may change meanwhile, has more bytes or more entries: it doesn't count what it
-// can't read.
+// Exceeds reports whether a folder, which may change meanwhile, has more bytes or more entries: it doesn't count what
+// it can't read.
 func Exceeds(folder string, bytes int64, entries int) bool {
 	_ = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil {

@@ -20,8 +20,9 @@ var (
 // atOnce is the number of histories recorded at the same time, each of its own keys.
 const atOnce = 6
 
-// TestHistories: whatever is done to the servers, what people are answered fits an order in which each call took effect at once,
-// between its request and its answer; a call without an answer took effect once, later, or never. No answer is a 500.
+// TestHistories: whatever is done to the servers, what people are answered fits an order in which each call took effect
+// at once, between its request and its answer; a call without an answer took effect once, later, or never. No answer is
+// a 500.
 func TestHistories(t *testing.T) {
 	c := newTrio(t, nil)
 	counted := &counts{}
@@ -37,8 +38,8 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// record records histories and returns what is wrong with them; it ends with the first that is. through may replace what calls a
-// server.
+// record records histories and returns what is wrong with them; it ends with the first that is. through may replace
+// what calls a server.
 func (c *trio) record(number int, counted *counts, through func(caller) caller) []string {
 	left := atomic.Int64{}
 	left.Store(int64(number))

@@ -45,7 +45,8 @@ func (h *history) keys() []string {
 	return []string{fmt.Sprintf("h%d-a", h.number), fmt.Sprintf("h%d-b", h.number), fmt.Sprintf("H%d", h.number)}
 }
 
-// record lets the clients ask for a while, and then asks every server once more for every key, as soon as it surely knows.
+// record lets the clients ask for a while, and then asks every server once more for every key, as soon as it surely
+// knows.
 func (h *history) record() {
 	h.began, h.said, h.open = time.Now(), map[int]string{}, map[string]int{}
 	var all sync.WaitGroup

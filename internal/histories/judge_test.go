@@ -15,15 +15,16 @@ const clients = 4
 // judgeTime bounds the search for an order.
 const judgeTime = time.Minute
 
-// What keeps histories decidable. Each write without an answer may come anywhere after it was sent, or nowhere, so the orders to search
-// double with each. Once a key has had maxOpen of them, clients only read it. Those that are under way then may add one for each client.
+// What keeps histories decidable. Each write without an answer may come anywhere after it was sent, or nowhere, so the
+// orders to search double with each. Once a key has had maxOpen of them, clients only read it. Those that are under way
+// then may add one for each client.
 const maxOpen = 5
 
 // undecidedOneIn is the share of histories that may stay undecided: one in so many, and one in a run that is shorter.
 const undecidedOneIn = 20
 
-// verdict returns the calls that no order fits: those of each key for which there is none, or all of a history if each of its keys has
-// one. It returns false if that was not decided.
+// verdict returns the calls that no order fits: those of each key for which there is none, or all of a history if each
+// of its keys has one. It returns false if that was not decided.
 func verdict(ops []porcupine.Operation, check func([]porcupine.Operation) porcupine.CheckResult) (wrong [][]porcupine.Operation, decided bool) {
 	switch check(ops) {
 	case porcupine.Ok:
@@ -97,8 +98,8 @@ func TestTooManyUndecided(t *testing.T) {
 	}
 }
 
-// TestABoundedHistoryIsDecided: the search ends for the most writes without an answer that a key can have, before as many reads as a
-// history makes, of which the last fits no order.
+// TestABoundedHistoryIsDecided: the search ends for the most writes without an answer that a key can have, before as
+// many reads as a history makes, of which the last fits no order.
 func TestABoundedHistoryIsDecided(t *testing.T) {
 	for name, lost := range map[string]func(i int) asked{
 		"a config key": func(i int) asked { return asked{key: "x", verb: set, value: fmt.Sprint(i % 4)} },

@@ -190,8 +190,8 @@ func (s state) applied(in asked, out answered) []state {
 	return s.changed(next, out, !out.created && !s.deleting)
 }
 
-// changed: a spec that differs makes a new generation. One that doesn't makes none; it may be written all the same, for who set it
-// or for another try of what is in trouble.
+// changed: a spec that differs makes a new generation. One that doesn't makes none; it may be written all the same, for
+// who set it or for another try of what is in trouble.
 func (s state) changed(next state, out answered, possible bool) []state {
 	differs := s.value != next.value || s.replicas != next.replicas
 	if !possible || differs && !out.changed {

@@ -43,10 +43,11 @@ type Link struct {
 	// Hold keeps everything from touching containers until it is closed; Paused says why meanwhile. Default: it is closed.
 	Hold   <-chan struct{}
 	Paused func() string
-	// Outside returns where other nodes reach this machine, unless Options.Advertise says it; invalid if they don't. Default: they
-	// don't.
+	// Outside returns where other nodes reach this machine, unless Options.Advertise says it; invalid if they don't.
+	// Default: they don't.
 	Outside func() netip.Addr
-	// Own is the machine's certificate as a node. Default: it has none, and neither asks other nodes for connections nor takes any.
+	// Own is the machine's certificate as a node. Default: it has none, and neither asks other nodes for connections
+	// nor takes any.
 	Own *authority.Own
 	// Former and Cleared are the agent's: see agent.Options.
 	Former  []string
@@ -141,8 +142,8 @@ func (h *Host) Run(ctx context.Context) error { return h.group.Run(ctx) }
 // Ready returns a channel that is closed when every task was reconciled once.
 func (h *Host) Ready() <-chan struct{} { return h.agent.Ready() }
 
-// SecondWriter returns why the pods of spec can't start on this machine now: another program's container writes to one of
-// their volumes. It is nil if they can.
+// SecondWriter returns why the pods of spec can't start on this machine now: another program's container writes to one
+// of their volumes. It is nil if they can.
 func (h *Host) SecondWriter(ctx context.Context, spec api.DeploymentSpec) error {
 	return h.agent.SecondWriter(ctx, spec)
 }

@@ -33,8 +33,8 @@ type IngressOptions struct {
 	// certificate is checked against. Default the system's.
 	Directory string
 	Roots     string
-	// DNSServer is a name server that takes dynamic updates, and DNSKey the file of the key that signs them: certificates are
-	// obtained by DNS-01 then, wildcards too. Default none.
+	// DNSServer is a name server that takes dynamic updates, and DNSKey the file of the key that signs them:
+	// certificates are obtained by DNS-01 then, wildcards too. Default none.
 	DNSServer, DNSKey string
 }
 

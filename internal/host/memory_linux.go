@@ -13,9 +13,9 @@ import (
 // shared is a folder in memory that most systems have, writable by every user.
 const shared = "/dev/shm"
 
-// memoryFolder returns a folder whose files never reach a disk: below /run or XDG_RUNTIME_DIR where that is a tmpfs, else
-// below /dev/shm, else on a tmpfs that root mounts. It is the node's own, since a machine may have several of a cluster. It
-// needn't be there unless it is to be made.
+// memoryFolder returns a folder whose files never reach a disk: below /run or XDG_RUNTIME_DIR where that is a tmpfs,
+// else below /dev/shm, else on a tmpfs that root mounts. It is the node's own, since a machine may have several of a
+// cluster. It needn't be there unless it is to be made.
 func memoryFolder(cluster, node string, make bool) (string, error) {
 	own, user := "/run", os.Geteuid()
 	if user != 0 {

@@ -53,8 +53,8 @@ type Options struct {
 	Build BuildOptions
 	// Ingress is the node's proxy.
 	Ingress IngressOptions
-	// Programs are those that features of this machine's process need, besides the network's. Those that are missing are logged
-	// and shown with the node.
+	// Programs are those that features of this machine's process need, besides the network's. Those that are missing
+	// are logged and shown with the node.
 	Programs []Program
 	Logger   *slog.Logger
 	// Tracer exports traces. Default: nothing does.

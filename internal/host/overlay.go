@@ -15,7 +15,8 @@ type bridged interface {
 	Subnet(ctx context.Context) (netip.Prefix, error)
 }
 
-// newOverlay makes this machine's part of the network between nodes; nil for a runtime of tests, whose machines have no network.
+// newOverlay makes this machine's part of the network between nodes; nil for a runtime of tests, whose machines have no
+// network.
 func (h *Host) newOverlay() *overlay.Overlay {
 	if h.Engine != nil {
 		return nil
@@ -38,8 +39,8 @@ func (h *Host) newOverlay() *overlay.Overlay {
 	return out
 }
 
-// bridge returns the subnet of the containers' network, invalid if there is none yet. Once there is one, the machine answers its
-// containers' name queries: those that run since before this process ask already.
+// bridge returns the subnet of the containers' network, invalid if there is none yet. Once there is one, the machine
+// answers its containers' name queries: those that run since before this process ask already.
 func (h *Host) bridge(ctx context.Context) (netip.Prefix, error) {
 	subnet, err := h.bridged.Subnet(ctx)
 	if err != nil || !subnet.IsValid() || h.gateway == nil {
@@ -53,8 +54,8 @@ func (h *Host) bridge(ctx context.Context) (netip.Prefix, error) {
 	return subnet, err
 }
 
-// resolve makes this machine answer its containers' name queries, if there is a network between nodes or ever was one: what was
-// started then asks here for as long as it runs.
+// resolve makes this machine answer its containers' name queries, if there is a network between nodes or ever was one:
+// what was started then asks here for as long as it runs.
 func (h *Host) resolve(gateway netip.Addr) (bool, error) {
 	if h.overlay == nil || !h.overlay.Used() || !gateway.IsValid() {
 		return false, nil

@@ -12,7 +12,8 @@ import (
 	"tend.dev/tend/internal/recovery"
 )
 
-// newPolicy makes what keeps the scopes of this machine's containers apart; nil if its containers have no network of their own.
+// newPolicy makes what keeps the scopes of this machine's containers apart; nil if its containers have no network of
+// their own.
 func (h *Host) newPolicy() *netpolicy.Keeper {
 	if h.overlay == nil || h.bridged == nil {
 		return nil
@@ -29,8 +30,8 @@ func (h *Host) newPolicy() *netpolicy.Keeper {
 	return keeper
 }
 
-// localPods returns where this machine's containers are. The agent lists them only once a server has answered: until then the engine is
-// asked.
+// localPods returns where this machine's containers are. The agent lists them only once a server has answered: until
+// then the engine is asked.
 func (h *Host) localPods(ctx context.Context) (node.Pods, error) {
 	if pods, listed := h.agent.Pods(); listed {
 		return pods, nil
@@ -42,7 +43,8 @@ func (h *Host) localPods(ctx context.Context) (node.Pods, error) {
 	return agent.PodsOf(listed), nil
 }
 
-// watchUnsynced has the rules between scopes renewed as containers come and go, until a server answers. From then on the agent does.
+// watchUnsynced has the rules between scopes renewed as containers come and go, until a server answers. From then on
+// the agent does.
 func (h *Host) watchUnsynced(ctx context.Context) error {
 	unsynced, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -18,7 +18,8 @@ import (
 	"tend.dev/tend/internal/relay"
 )
 
-// DefaultRelayListen is where other nodes ask for connections to this one's pods. If another program has the port, a free one is used.
+// DefaultRelayListen is where other nodes ask for connections to this one's pods. If another program has the port, a
+// free one is used.
 const DefaultRelayListen = ":8690"
 
 // relaying is the machine's relay with its listener.
@@ -103,7 +104,8 @@ func (a *askers) known() map[string]node.Relay {
 	return a.nodes
 }
 
-// mayAsk returns why a machine may not ask for connections to the pods of this one; nil if it may. The servers say who may.
+// mayAsk returns why a machine may not ask for connections to the pods of this one; nil if it may. The servers say who
+// may.
 func (h *Host) mayAsk(others map[string]node.Relay, machine authority.Machine) error {
 	known, is := others[machine.Node]
 	switch {
@@ -115,8 +117,8 @@ func (h *Host) mayAsk(others map[string]node.Relay, machine authority.Machine) e
 	return nil
 }
 
-// relayAddress returns where other nodes ask for connections to this one's pods. A server that listens on loopback has nodes on its own
-// machine alone.
+// relayAddress returns where other nodes ask for connections to this one's pods. A server that listens on loopback has
+// nodes on its own machine alone.
 func (h *Host) relayAddress() netip.AddrPort {
 	if h.Relay != nil {
 		return h.Relay(h.agent.Endpoint)

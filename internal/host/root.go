@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Prepare creates the root's folders, readable only by their owner, and fills in the name of the node and its runtime. It
-// returns whether the root was used before.
+// Prepare creates the root's folders, readable only by their owner, and fills in the name of the node and its runtime.
+// It returns whether the root was used before.
 func (o *Options) Prepare() (used bool, err error) {
 	if used, err = o.makeRoot(); err != nil {
 		return used, err
@@ -166,8 +166,8 @@ func remembered(root, file, asked, fallback string) (string, error) {
 	return asked, nil
 }
 
-// Forget removes what Prepare has remembered in a root that was not used before, where the machine could not join: it may do so under
-// another name.
+// Forget removes what Prepare has remembered in a root that was not used before, where the machine could not join: it
+// may do so under another name.
 func (o *Options) Forget() error {
 	return errors.Join(os.RemoveAll(filepath.Join(o.Root, "node")), os.RemoveAll(filepath.Join(o.Root, "runtime")))
 }

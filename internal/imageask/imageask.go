@@ -14,8 +14,8 @@ var progressOf = map[api.ImageState]placement.Progress{
 	api.ImageFailed: placement.Failed, api.ImagePulling: placement.Working, api.ImageBuilding: placement.Working, api.ImagePresent: placement.Present,
 }
 
-// Nodes returns the nodes that answer a request for an image, and whether one of them has it. self counts as alive, even
-// if its heartbeat isn't stored yet: a node that asks is.
+// Nodes returns the nodes that answer a request for an image, and whether one of them has it. self counts as alive,
+// even if its heartbeat isn't stored yet: a node that asks is.
 func Nodes(snap records.Snapshot, request api.ImageRequest, self string) (asked []string, present bool) {
 	at := map[string]*placement.Resolver{}
 	of := func(node string) *placement.Resolver {
@@ -61,8 +61,8 @@ func runtimeOf(snap records.Snapshot, name string) string {
 	return ""
 }
 
-// reluctant marks the nodes that are asked only if no other is: those that an operator set aside, and those that were asked
-// before and haven't answered.
+// reluctant marks the nodes that are asked only if no other is: those that an operator set aside, and those that were
+// asked before and haven't answered.
 func reluctant(snap records.Snapshot, request api.ImageRequest, at map[string]*placement.Resolver) {
 	for name, n := range at {
 		availability := snap.NodeSpec(name).Availability

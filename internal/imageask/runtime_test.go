@@ -13,7 +13,8 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// TestWhoIsAskedHasTheRuntime: of nodes of both kinds those that can run the pods, and where either can, one with containers first.
+// TestWhoIsAskedHasTheRuntime: of nodes of both kinds those that can run the pods, and where either can, one with
+// containers first.
 func TestWhoIsAskedHasTheRuntime(t *testing.T) {
 	web := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 	found := func(node, runtime string) api.ImageStatus {

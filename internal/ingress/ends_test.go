@@ -42,8 +42,8 @@ func TestAClientThatLeaves(t *testing.T) {
 	}
 }
 
-// TestAPodThatEndsWithoutAnAnswer: the answer says whether it was not reached, ended by itself, or was stopped once its time
-// to finish was over.
+// TestAPodThatEndsWithoutAnAnswer: the answer says whether it was not reached, ended by itself, or was stopped once its
+// time to finish was over.
 func TestAPodThatEndsWithoutAnAnswer(t *testing.T) {
 	for name, test := range map[string]struct {
 		stopped bool

@@ -65,7 +65,8 @@ type led struct {
 	failure        error
 }
 
-// connect opens a connection to a pod. Where the route is paused, or no pod is ready, it waits for one as a request does.
+// connect opens a connection to a pod. Where the route is paused, or no pod is ready, it waits for one as a request
+// does.
 func (l *led) connect(ctx context.Context) (net.Conn, error) {
 	p := l.proxy
 	until, pause := p.opts.Now().Add(min(retryFor, max(p.opts.Hold, 0))), 20*time.Millisecond

@@ -149,7 +149,8 @@ func datagramsPod(t *testing.T, name string) Pod {
 	return Pod{Name: name, Address: socket.LocalAddr().String()}
 }
 
-// TestAPortLeadsToPods: connections are spread over this node's pods; those of others get them only once there is none, through their node.
+// TestAPortLeadsToPods: connections are spread over this node's pods; those of others get them only once there is none,
+// through their node.
 func TestAPortLeadsToPods(t *testing.T) {
 	for protocol, pod := range map[string]func(*testing.T, string) Pod{"tcp": linesPod, "udp": datagramsPod} {
 		t.Run(protocol, func(t *testing.T) {
@@ -341,7 +342,8 @@ func TestPodsLearnWhereItComesFrom(t *testing.T) {
 	}
 }
 
-// TestAnswersComeFromWhereTheyWereAsked: a client takes an answer only from the address that it asked, of which a machine has several.
+// TestAnswersComeFromWhereTheyWereAsked: a client takes an answer only from the address that it asked, of which a
+// machine has several.
 func TestAnswersComeFromWhereTheyWereAsked(t *testing.T) {
 	g := newGate(t, "udp", Options{}, ListenOptions{})
 	free := g.until("it opens", isOpen).Address

@@ -17,8 +17,8 @@ import (
 	"tend.dev/tend/internal/relay"
 )
 
-// How long a client of a UDP port keeps its pod without a datagram in either direction; and, once the pod has left the table, how long the
-// pod may still answer.
+// How long a client of a UDP port keeps its pod without a datagram in either direction; and, once the pod has left the
+// table, how long the pod may still answer.
 const (
 	udpIdle = 2 * time.Minute
 	udpLeft = time.Second
@@ -83,7 +83,8 @@ func (u *udpPort) receive(ctx context.Context, socket packets) {
 	}
 }
 
-// take queues a datagram for its client's session, which it begins if there is none. Where there is no room the datagram is lost.
+// take queues a datagram for its client's session, which it begins if there is none. Where there is no room the
+// datagram is lost.
 func (u *udpPort) take(ctx context.Context, socket packets, from flow, datagram []byte) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -16,7 +16,8 @@ const (
 // maxAnswerHead bounds the head of a pod's answer.
 const maxAnswerHead = 1 << 20
 
-// dialer makes the connections to pods. One that is gone doesn't always say so: the timeout has room for one packet that is lost.
+// dialer makes the connections to pods. One that is gone doesn't always say so: the timeout has room for one packet
+// that is lost.
 var dialer = &net.Dialer{Timeout: 1500 * time.Millisecond, KeepAlive: 30 * time.Second}
 
 // lines are the connections to one pod. Each pod has its own, so that only the connections of a pod that leaves are

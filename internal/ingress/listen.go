@@ -30,7 +30,8 @@ type ListenOptions struct {
 	Balancers []netip.Prefix
 	// Trusted are the networks of proxies behind which many clients stand: each may use a whole listener.
 	Trusted []netip.Prefix
-	// Sockets outlive the process. A listener uses the one that has its address, or has it kept from then on. Default: none do.
+	// Sockets outlive the process. A listener uses the one that has its address, or has it kept from then on. Default:
+	// none do.
 	Sockets *servicemanager.Sockets
 	// Connections is the maximum number of connections of a listener; further ones wait to be accepted. Default:
 	// maxConnections, or a quarter of the files that the process may open if that is fewer. There are two listeners,

@@ -14,8 +14,8 @@ type origin struct {
 	secure       bool
 }
 
-// originOf returns the origin of a request. A trusted proxy says it in X-Forwarded-For, -Proto and -Host; what anyone else
-// says there counts for nothing.
+// originOf returns the origin of a request. A trusted proxy says it in X-Forwarded-For, -Proto and -Host; what anyone
+// else says there counts for nothing.
 func (p *Proxy) originOf(r *http.Request) origin {
 	o := origin{client: addressOf(r.RemoteAddr), host: r.Host, secure: r.TLS != nil}
 	if len(p.opts.Trusted) == 0 || !oneHas(p.opts.Trusted, addrOf(o.client)) {
@@ -45,8 +45,8 @@ func (p *Proxy) originOf(r *http.Request) origin {
 	return o
 }
 
-// last returns the last element of a list: it is the nearest proxy's, while those before it may be the client's own. It is empty if
-// there is none.
+// last returns the last element of a list: it is the nearest proxy's, while those before it may be the client's own. It
+// is empty if there is none.
 func last(fields []string) string {
 	for said := range backwards(fields) {
 		return said

@@ -54,7 +54,8 @@ func said(client, scheme, host string) http.Header {
 	return header
 }
 
-// TestRequestsThroughATrustedProxy: the pod gets the client's address and scheme, and who came over HTTPS isn't sent there again.
+// TestRequestsThroughATrustedProxy: the pod gets the client's address and scheme, and who came over HTTPS isn't sent
+// there again.
 func TestRequestsThroughATrustedProxy(t *testing.T) {
 	const request = "GET / HTTP/1.1\r\nHost: shop.org\r\nX-Forwarded-For: 1.1.1.1, 192.0.2.7\r\nX-Forwarded-Proto: https\r\nX-Real-Ip: 1.1.1.1\r\n\r\n"
 	for name, c := range map[string]struct {

@@ -63,7 +63,8 @@ func TestASocketThatIsKeptOpen(t *testing.T) {
 	}
 }
 
-// TestListenersEndTheirSockets: while it ends, a process leaves its sockets to the next one; what is no longer wanted is closed.
+// TestListenersEndTheirSockets: while it ends, a process leaves its sockets to the next one; what is no longer wanted
+// is closed.
 func TestListenersEndTheirSockets(t *testing.T) {
 	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: t.TempDir() + "/notify", Net: "unixgram"})
 	if err != nil {

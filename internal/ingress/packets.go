@@ -13,7 +13,8 @@ import (
 	"tend.dev/tend/internal/portowner"
 )
 
-// flow is a client of a UDP port, and the address of this machine that it asked: an answer comes from there, or the client doesn't take it.
+// flow is a client of a UDP port, and the address of this machine that it asked: an answer comes from there, or the
+// client doesn't take it.
 type flow struct {
 	client netip.AddrPort
 	at     netip.Addr

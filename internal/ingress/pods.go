@@ -33,8 +33,8 @@ type pod struct {
 	idle     chan struct{} // closed when the last request ended; nil while nothing waits
 }
 
-// acquire counts a request as in flight. It returns false if the table no longer contains the pod, because its drain may
-// already be over; the caller must then pick another one.
+// acquire counts a request as in flight. It returns false if the table no longer contains the pod, because its drain
+// may already be over; the caller must then pick another one.
 func (p *pod) acquire() bool {
 	p.active.Add(1)
 	if !p.removed.Load() {
@@ -145,8 +145,8 @@ func (p *pods) dial(ctx context.Context, protocol string, to Pod) (net.Conn, err
 	return p.opening(to).after(dialer.DialContext)(ctx, protocol, to.Address)
 }
 
-// update adds the pods of a new table and forgets those that left it and have no requests. The caller calls markRemoved on
-// those that left once the table is in force: a request that chose one of them then finds another pod in it.
+// update adds the pods of a new table and forgets those that left it and have no requests. The caller calls markRemoved
+// on those that left once the table is in force: a request that chose one of them then finds another pod in it.
 func (p *pods) update(routes []Route) (wanted map[Pod]*pod, left []*pod) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -73,7 +73,8 @@ func (b *backend) choose(client string, tried []*pod, now time.Time) *pod {
 	return candidates[(b.turn.Add(1)-1)%uint64(len(candidates))]
 }
 
-// nearest returns the pods of this node, or all if it has none: what comes in at a port goes over to another node only then.
+// nearest returns the pods of this node, or all if it has none: what comes in at a port goes over to another node only
+// then.
 func nearest(candidates []*pod) []*pod {
 	var room [16]*pod
 	own := room[:0]

@@ -25,7 +25,8 @@ const (
 	acceptPause = 200 * time.Millisecond
 )
 
-// Ports are the listeners of the routes with Listen: what comes in there goes to the pods as it is. Create them with NewPorts; they run once.
+// Ports are the listeners of the routes with Listen: what comes in there goes to the pods as it is. Create them with
+// NewPorts; they run once.
 type Ports struct {
 	opts  ListenOptions
 	proxy *Proxy
@@ -46,7 +47,8 @@ type port struct {
 	ended  chan struct{}
 }
 
-// NewPorts returns those of a proxy: none yet. Of the options it takes Balancers, Connections, Sockets, Changed and Logger.
+// NewPorts returns those of a proxy: none yet. Of the options it takes Balancers, Connections, Sockets, Changed and
+// Logger.
 func NewPorts(proxy *Proxy, opts ListenOptions) *Ports {
 	opts.fill()
 	opts.Connections = min(opts.Connections, connlimit.Within(connlimit.Files(), partOfFiles, maxPortConnections))
@@ -95,7 +97,8 @@ func (p *Ports) Run(ctx context.Context) error {
 	}
 }
 
-// follow closes the ports that aren't wanted any more, and then opens the new ones: one of them may be the same at another address.
+// follow closes the ports that aren't wanted any more, and then opens the new ones: one of them may be the same at
+// another address.
 func (p *Ports) follow(ctx context.Context) {
 	p.mu.Lock()
 	var gone []*port

@@ -41,10 +41,11 @@ type Options struct {
 	// Answer is the time in which a pod must begin its answer to a request. It doesn't apply to gRPC, whose clients set
 	// their own deadlines. Default DefaultAnswer.
 	Answer time.Duration
-	// Relayed opens the way to a pod of another node over a new connection to that node's relay, which it closes if it fails. Default:
-	// such pods aren't reached.
+	// Relayed opens the way to a pod of another node over a new connection to that node's relay, which it closes if it
+	// fails. Default: such pods aren't reached.
 	Relayed Relayed
-	// Trusted are the networks of proxies in front of this one, which say in X-Forwarded-* who asked and how. Default: none is.
+	// Trusted are the networks of proxies in front of this one, which say in X-Forwarded-* who asked and how. Default:
+	// none is.
 	Trusted []netip.Prefix
 	// SecurePort is where plain requests of routes with TLS are sent. Default 443.
 	SecurePort int

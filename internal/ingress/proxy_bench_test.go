@@ -39,7 +39,8 @@ func BenchmarkPassing(b *testing.B) {
 	})
 }
 
-// BenchmarkAcross compares a request to a pod through its node's relay with one to a pod at its own address, in one run: as a ratio of the two.
+// BenchmarkAcross compares a request to a pod through its node's relay with one to a pod at its own address, in one
+// run: as a ratio of the two.
 func BenchmarkAcross(b *testing.B) {
 	near := parrot(b)
 	there := newFar(b, near)
@@ -70,7 +71,8 @@ func BenchmarkAcross(b *testing.B) {
 	b.ReportMetric(took[1].Seconds()/took[0].Seconds(), "x-direct")
 }
 
-// BenchmarkPort compares an exchange over a connection that a port leads to a pod with one over a connection to the pod itself, in one run.
+// BenchmarkPort compares an exchange over a connection that a port leads to a pod with one over a connection to the pod
+// itself, in one run.
 func BenchmarkPort(b *testing.B) {
 	pod := parrot(b)
 	at := api.Listen{IP: netip.MustParseAddr("127.0.0.1"), Protocol: "tcp"}

@@ -12,7 +12,8 @@ var errNoRelay = errors.New("this node has no way to the pods of others")
 
 type dialing func(ctx context.Context, network, address string) (net.Conn, error)
 
-// opening makes a new connection one to a pod. If it fails, it has closed the connection, and sent nothing of a request.
+// opening makes a new connection one to a pod. If it fails, it has closed the connection, and sent nothing of a
+// request.
 type opening func(ctx context.Context, conn net.Conn) (*tls.Conn, error)
 
 // after returns what dials and opens. An error says that the connection could not be made.

@@ -92,7 +92,8 @@ func (a *far) pod(name string) Pod {
 	return Pod{Name: name, Address: a.address, Via: relay.Target{Node: "there", Task: name, Port: 80}}
 }
 
-// TestPodsOfOtherNodes: what a pod gets and answers is the same through the relay of its node, in every form; connections are kept.
+// TestPodsOfOtherNodes: what a pod gets and answers is the same through the relay of its node, in every form;
+// connections are kept.
 func TestPodsOfOtherNodes(t *testing.T) {
 	a := newAcross(t, podOf(t, "p", func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Upgrade") != "" {
@@ -160,7 +161,8 @@ func TestPodsOfOtherNodes(t *testing.T) {
 	}
 }
 
-// TestAPodThatItsNodeDoesNotLeadTo: nothing of a request was sent there, so it goes to another pod, whatever its method.
+// TestAPodThatItsNodeDoesNotLeadTo: nothing of a request was sent there, so it goes to another pod, whatever its
+// method.
 func TestAPodThatItsNodeDoesNotLeadTo(t *testing.T) {
 	a := newAcross(t, podOf(t, "p", says("p")))
 	a.serve(a.pod("gone"), a.pod("p"))

@@ -21,8 +21,8 @@ func TestHostsThatAreNone(t *testing.T) {
 	}
 }
 
-// TestChunksEndAConnection: a request with a Content-Length beside its chunks is the last one of its connection, or what one
-// server takes for a body is the next request to another.
+// TestChunksEndAConnection: a request with a Content-Length beside its chunks is the last one of its connection, or
+// what one server takes for a body is the next request to another.
 func TestChunksEndAConnection(t *testing.T) {
 	f := newFront(t)
 	f.serve(podOf(t, "p", func(w http.ResponseWriter, r *http.Request) {

@@ -36,7 +36,8 @@ func TestNothingUsualIsTooDeep(t *testing.T) {
 	}
 }
 
-// TestTextsAreBounded: what HCL's parser would work on for long is refused, with the limit, the place and the next step.
+// TestTextsAreBounded: what HCL's parser would work on for long is refused, with the limit, the place and the next
+// step.
 func TestTextsAreBounded(t *testing.T) {
 	heredoc := func(lines string) string {
 		return "deployment \"prod\" \"web\" {\n  image = <<EOT\n" + lines + "EOT\n}\n"
@@ -64,8 +65,8 @@ func TestTextsAreBounded(t *testing.T) {
 	}
 }
 
-// TestNumbersAreBounded in each language, wherever a number stands: none becomes another one, and none takes more memory than
-// its text.
+// TestNumbersAreBounded in each language, wherever a number stands: none becomes another one, and none takes more
+// memory than its text.
 func TestNumbersAreBounded(t *testing.T) {
 	for number, want := range map[string]string{
 		"1e-1000000000": "too close to 0", "1e1000000000": "too large", "1e400": "too large", "1e-400": "too close to 0",

@@ -61,8 +61,9 @@ func bareValue(value string) string {
 	return strings.TrimSpace(value)
 }
 
-// quotedValue returns the value between the quote that first begins with and the one that closes it, which may be on a later
-// one of the lines; last is the line of that. A quote closes where nothing but spaces and a comment follows on its line.
+// quotedValue returns the value between the quote that first begins with and the one that closes it, which may be on a
+// later one of the lines; last is the line of that. A quote closes where nothing but spaces and a comment follows on
+// its line.
 func quotedValue(first string, lines []string, at int) (value string, last int, closed bool) {
 	var out strings.Builder
 	rest := first[1:]

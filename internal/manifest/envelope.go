@@ -128,8 +128,8 @@ func (d *draft) metadata(entry *field, f *faults) {
 	}
 }
 
-// nativeMetadata takes labels and annotations out of a block. The kinds that are delivered to a cluster have none in their specs,
-// and need them: what an operation may do is an annotation of its application.
+// nativeMetadata takes labels and annotations out of a block. The kinds that are delivered to a cluster have none in
+// their specs, and need them: what an operation may do is an annotation of its application.
 func (d *draft) nativeMetadata(body *node, f *faults) {
 	d.object.Metadata.Labels = d.table(body, "labels", f)
 	d.object.Metadata.Annotations = d.table(body, "annotations", f)

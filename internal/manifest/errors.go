@@ -120,7 +120,8 @@ func (f *faults) add(d Diagnostic) {
 	f.list = append(f.list, d)
 }
 
-// full counts an error that is not listed, and reports whether the list is full: what it says need not be found out then.
+// full counts an error that is not listed, and reports whether the list is full: what it says need not be found out
+// then.
 func (f *faults) full() bool {
 	full := len(f.list) >= maxDiagnostics
 	if full {

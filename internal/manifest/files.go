@@ -216,8 +216,8 @@ func readBounded(r io.Reader, name string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// path returns the file that a manifest names, relative to the manifest's folder. With Options.Within it refuses one that
-// is elsewhere, also by a link.
+// path returns the file that a manifest names, relative to the manifest's folder. With Options.Within it refuses one
+// that is elsewhere, also by a link.
 func (l *loader) path(src *source, name string) (string, error) {
 	path := name
 	if !filepath.IsAbs(path) {

@@ -18,7 +18,8 @@ const (
 	maxTokens   = 400_000
 	maxPieces   = 10_000
 	maxAllTexts = 100_000
-	// maxHCL bounds a text in bytes, also with the values of its variables: all of it is read before anything is known of it.
+	// maxHCL bounds a text in bytes, also with the values of its variables: all of it is read before anything is known
+	// of it.
 	maxHCL = 4 << 20
 )
 

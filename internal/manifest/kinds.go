@@ -59,8 +59,8 @@ func (d *decoder) cronJob(n *node) map[string]any {
 	return d.structure(&flat, api.KindCronJob.Info().Spec, "")
 }
 
-// objectsOf returns the objects that a block or a value stands for: of an app the deployment and the ingress, of a lab with
-// count each lab of the class, of any other the draft as it is.
+// objectsOf returns the objects that a block or a value stands for: of an app the deployment and the ingress, of a lab
+// with count each lab of the class, of any other the draft as it is.
 func objectsOf(d *draft, f *faults) []*draft {
 	switch {
 	case d.object.Kind == api.KindApp:

@@ -35,8 +35,8 @@ type Options struct {
 	Image string
 	// MaxBytes bounds each file. Default 16 MiB.
 	MaxBytes int64
-	// Context ends the loading, also the wait for a pipe that nobody writes to; its cause is then the error. Default: nothing
-	// does.
+	// Context ends the loading, also the wait for a pipe that nobody writes to; its cause is then the error. Default:
+	// nothing does.
 	Context context.Context //nolint:containedctx // one of many options of a single call
 	// PipeWait is the time for which a pipe may have no writer. Default 10 s.
 	PipeWait time.Duration

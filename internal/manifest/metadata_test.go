@@ -24,8 +24,8 @@ operation "prod" "nightly" {
 }
 `
 
-// TestMetadataInHCL: the kinds that are delivered to a cluster have labels and annotations in their blocks; what is written reads
-// the same.
+// TestMetadataInHCL: the kinds that are delivered to a cluster have labels and annotations in their blocks; what is
+// written reads the same.
 func TestMetadataInHCL(t *testing.T) {
 	want := api.Metadata{Labels: map[string]string{"team": "a"}, Annotations: map[string]string{
 		"ops.vworkspace.io/backup": "velero", "ops.vworkspace.io/maintenance-window": `{schedule: "0 2 * * 0", duration: 2h}`, "count": "3",

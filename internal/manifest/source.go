@@ -67,8 +67,8 @@ func (s *source) position(offset int) Position {
 	return Position{File: s.name, Line: line, Column: sort.SearchInts(s.characters(line), offset) + 1}
 }
 
-// longText is the length from which on the characters of a line are remembered: a place in it is found without reading the
-// line again for each.
+// longText is the length from which on the characters of a line are remembered: a place in it is found without reading
+// the line again for each.
 const longText = 256
 
 // characters returns the offsets of the characters of a line, and that of its end.

@@ -57,8 +57,8 @@ func (s *substituter) top() *frame       { return &s.stack[len(s.stack)-1] }
 func (s *substituter) rest() []byte      { return s.src.text[s.at:] }
 func (s *substituter) has(p string) bool { return bytes.HasPrefix(s.rest(), []byte(p)) }
 
-// nextClosing returns the offset of the next brace or line end, from an offset behind at on. It reads a text once, however
-// often it is asked.
+// nextClosing returns the offset of the next brace or line end, from an offset behind at on. It reads a text once,
+// however often it is asked.
 func (s *substituter) nextClosing(from int) int {
 	begin := s.at + from
 	if begin < s.closingFrom || begin > s.closing {

@@ -17,8 +17,8 @@ type braced struct {
 // nested reports whether the default holds another variable.
 func (v braced) nested() bool { return bytes.Contains(v.fallback, []byte("${")) }
 
-// expand returns the text for the variable. raw says that it is the default, which is the author's own text; else it is a
-// value from outside.
+// expand returns the text for the variable. raw says that it is the default, which is the author's own text; else it is
+// a value from outside.
 func (v braced) expand(find lookup) (value string, raw, ok bool) {
 	value, found := find(v.name)
 	if found && (value != "" || !v.defaulted) {
@@ -27,8 +27,8 @@ func (v braced) expand(find lookup) (value string, raw, ok bool) {
 	return string(v.fallback), true, v.defaulted
 }
 
-// bracedIn returns the variable at the beginning of a text. closing returns the offset of the next brace or line end from
-// an offset on, or the length of the text: a caller that asks often knows it without reading on.
+// bracedIn returns the variable at the beginning of a text. closing returns the offset of the next brace or line end
+// from an offset on, or the length of the text: a caller that asks often knows it without reading on.
 func bracedIn(text []byte, closing func(from int) int) (v braced, ok bool) {
 	end := word(text, func(c byte, first bool) bool { return letter(c) || c == '_' || !first && digit(c) })
 	if end == 0 {

@@ -21,8 +21,8 @@ type Section struct {
 }
 
 // Write writes objects as HCL that loads to the same objects: fields in the order of their struct, keys of tables
-// sorted, texts escaped. HCL has a form for the labels and annotations of kinds that are delivered to a cluster; another object with
-// any is an error.
+// sorted, texts escaped. HCL has a form for the labels and annotations of kinds that are delivered to a cluster;
+// another object with any is an error.
 func Write(sections []Section) ([]byte, error) {
 	var w writer
 	for i, section := range sections {

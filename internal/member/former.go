@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/peer"
 )
 
-// checkRoot refuses a root that is a server's: a machine has one agent, which runs in its server. A server that was removed has left its
-// root to this machine's node. A root that has joined before is an agent's.
+// checkRoot refuses a root that is a server's: a machine has one agent, which runs in its server. A server that was
+// removed has left its root to this machine's node. A root that has joined before is an agent's.
 func checkRoot(root string) error {
 	if _, err := os.Stat(filepath.Join(root, file)); err == nil {
 		return nil
@@ -34,9 +34,10 @@ func checkRoot(root string) error {
 	return nil
 }
 
-// setAside moves what a server that was removed has left in a root to a folder beside it: its store, the keys of the cluster and the
-// authority of the servers, which an agent must not have. What the server's node had sealed stays readable: the machine's own key is the
-// agent's. It may be repeated after a crash. It returns where the files are; empty if there are none.
+// setAside moves what a server that was removed has left in a root to a folder beside it: its store, the keys of the
+// cluster and the authority of the servers, which an agent must not have. What the server's node had sealed stays
+// readable: the machine's own key is the agent's. It may be repeated after a crash. It returns where the files are;
+// empty if there are none.
 func setAside(root string, now time.Time) (string, error) {
 	peers := filepath.Join(root, "peers")
 	settings, known, err := peer.ReadSettings(peers)

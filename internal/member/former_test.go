@@ -30,7 +30,8 @@ func serversRoot(t *testing.T, state membership.State) string {
 	return root
 }
 
-// TestTheRootOfAServer: an agent takes that of one that was removed alone, also if it runs no other; one that has joined already is its own.
+// TestTheRootOfAServer: an agent takes that of one that was removed alone, also if it runs no other; one that has
+// joined already is its own.
 func TestTheRootOfAServer(t *testing.T) {
 	for _, state := range membership.States[1:] {
 		err := checkRoot(serversRoot(t, state))
@@ -56,7 +57,8 @@ func TestTheRootOfAServer(t *testing.T) {
 	}
 }
 
-// TestWhatAServerLeftIsSetAside: wherever a crash interrupts it, the agent ends with the machine's own key, and nothing of the cluster's.
+// TestWhatAServerLeftIsSetAside: wherever a crash interrupts it, the agent ends with the machine's own key, and nothing
+// of the cluster's.
 func TestWhatAServerLeftIsSetAside(t *testing.T) {
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	for name, crashed := range map[string]func(root, aside string) error{

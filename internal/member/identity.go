@@ -171,7 +171,8 @@ const (
 	mostTries = 10
 )
 
-// enter joins. Where many machines do so at once, a server ends the connections that it gets no time for: those are tried again.
+// enter joins. Where many machines do so at once, a server ends the connections that it gets no time for: those are
+// tried again.
 func enter(ctx context.Context, o Options) (join.Membership, error) {
 	machine, err := join.NewMachine()
 	if err != nil {
@@ -267,8 +268,8 @@ func (i *identity) renewDue(ctx context.Context, client *http.Client) error {
 	return i.renewNow(ctx, client)
 }
 
-// renewFor renews the certificate if the cluster's authorities are no longer those that this machine has: one is being rotated.
-// It reports whether it did.
+// renewFor renews the certificate if the cluster's authorities are no longer those that this machine has: one is being
+// rotated. It reports whether it did.
 func (i *identity) renewFor(ctx context.Context, client *http.Client, roots []string) (bool, error) {
 	has := i.trust()
 	if len(roots) == 0 || slices.Equal(roots, has.Roots) && has.Issuer == roots[0] {

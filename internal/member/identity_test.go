@@ -107,7 +107,8 @@ func joined(t *testing.T, s *server) (string, *identity) {
 	return root, i
 }
 
-// TestJoinOfABusyServer: a join whose connection is cut is tried again; one that is refused, or finds no server, is not.
+// TestJoinOfABusyServer: a join whose connection is cut is tried again; one that is refused, or finds no server, is
+// not.
 func TestJoinOfABusyServer(t *testing.T) {
 	s := newServer(t)
 	for name, c := range map[string]struct {
@@ -182,8 +183,8 @@ func TestJoinOnce(t *testing.T) {
 	}
 }
 
-// TestJoinAgain: a machine whose node was removed, or whose cluster has another authority now, joins again with a token, in the same root. With
-// one that is refused, or without, it keeps what it has.
+// TestJoinAgain: a machine whose node was removed, or whose cluster has another authority now, joins again with a
+// token, in the same root. With one that is refused, or without, it keeps what it has.
 func TestJoinAgain(t *testing.T) {
 	for name, test := range map[string]struct {
 		removed, other bool // another authority

@@ -144,8 +144,8 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error
 	return errors.Join(group.Run(ctx), machine.Close())
 }
 
-// announce reports to the service manager that the agent waits for its server, is ready, and stops. Run as the last member
-// of the group, it is stopped first.
+// announce reports to the service manager that the agent waits for its server, is ready, and stops. Run as the last
+// member of the group, it is stopped first.
 func announce(ctx context.Context, ready <-chan struct{}, log *slog.Logger) error {
 	servicemanager.Notify(ctx, log, servicemanager.Status("waiting for the server"))
 	select {

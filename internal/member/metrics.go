@@ -31,7 +31,8 @@ type metrics struct {
 	listener net.Listener
 }
 
-// listenMetrics adds to a registry what is known of the process, and listens. It returns an error where it can't listen.
+// listenMetrics adds to a registry what is known of the process, and listens. It returns an error where it can't
+// listen.
 func listenMetrics(ctx context.Context, o Options, registry *prometheus.Registry) (*metrics, error) {
 	if o.MetricsListen == "" {
 		return nil, nil

@@ -50,8 +50,8 @@ func (s *servers) dial(ctx context.Context, network, _ string) (net.Conn, error)
 	return nil, errors.Join(faults...)
 }
 
-// outside returns the address from which this machine reaches a server, which other machines reach too; invalid if that is
-// itself.
+// outside returns the address from which this machine reaches a server, which other machines reach too; invalid if that
+// is itself.
 func (s *servers) outside() netip.Addr {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestAnyServer: requests go to the server that answered last, and to another one when it doesn't, or when it was given up.
+// TestAnyServer: requests go to the server that answered last, and to another one when it doesn't, or when it was given
+// up.
 func TestAnyServer(t *testing.T) {
 	down, asked := map[string]bool{}, []string{}
 	s := &servers{addresses: []string{"a:1"}, connect: func(_ context.Context, _, address string) (net.Conn, error) {

@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/recovery"
 )
 
-// askEvery is the interval between two questions for the servers there are; askFirst before the first answer: a server may be
-// lost as soon as this machine has joined it.
+// askEvery is the interval between two questions for the servers there are; askFirst before the first answer: a server
+// may be lost as soon as this machine has joined it.
 const (
 	askEvery = 10 * time.Second
 	askFirst = 500 * time.Millisecond
@@ -73,8 +73,8 @@ func (s *sessions) run(ctx context.Context) error {
 	}
 }
 
-// ask learns which servers there are, and renews the certificate if their authority is being rotated; it reports whether one has
-// answered.
+// ask learns which servers there are, and renews the certificate if their authority is being rotated; it reports
+// whether one has answered.
 func (s *sessions) ask(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, askEvery)
 	defer cancel()
@@ -96,8 +96,8 @@ func (s *sessions) ask(ctx context.Context) bool {
 	return err == nil
 }
 
-// dialer dials the connection on which the machine answers a server. A server that is paused must not reach an agent that
-// still works on what it knew before.
+// dialer dials the connection on which the machine answers a server. A server that is paused must not reach an agent
+// that still works on what it knew before.
 func (s *sessions) dialer(address string) func(context.Context) (net.Conn, error) {
 	return func(ctx context.Context) (net.Conn, error) {
 		config, err := authority.FollowingTLS(s.who.roots, s.who.certificate, session.Protocol)

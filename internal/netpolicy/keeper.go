@@ -41,8 +41,8 @@ type Options struct {
 	Subnet func(context.Context) (netip.Prefix, error)
 	// Used reports whether there is a network, or was one: rules may be left.
 	Used func() bool
-	// Synced is closed when Network and Pods are complete. Until then what File remembers of both counts: the machine or the agent was
-	// started again, and may be cut off.
+	// Synced is closed when Network and Pods are complete. Until then what File remembers of both counts: the machine
+	// or the agent was started again, and may be cut off.
 	Synced <-chan struct{}
 	File   string
 	Kernel Kernel
@@ -165,8 +165,9 @@ func (k *Keeper) enforce(ctx context.Context, full bool) error {
 	}))
 }
 
-// locate finds the containers' own network, and prepares its bridge. It asks the engine again when the network was declared
-// differently, and when a container is outside of the subnet that was found: the engine's network has been created again.
+// locate finds the containers' own network, and prepares its bridge. It asks the engine again when the network was
+// declared differently, and when a container is outside of the subnet that was found: the engine's network has been
+// created again.
 func (k *Keeper) locate(ctx context.Context, full bool, network node.Network, local node.Pods) error {
 	given := node.Network{Driver: network.Driver, Subnet: network.Subnet}
 	outside := false

@@ -151,7 +151,8 @@ func TestKeeperSaysWhatKeepsItFromThat(t *testing.T) {
 	}
 }
 
-// TestKeeperFollowsTheSubnet: a network that is declared with another subnet, and one that the engine has created again, count at once.
+// TestKeeperFollowsTheSubnet: a network that is declared with another subnet, and one that the engine has created
+// again, count at once.
 func TestKeeperFollowsTheSubnet(t *testing.T) {
 	w := newWorld(t)
 	w.Pass(t.Context(), true)
@@ -178,8 +179,9 @@ func TestKeeperPreparesEveryBridge(t *testing.T) {
 	}
 }
 
-// TestKeeperWorksWithoutAServer: an agent that was started again and reaches no server enforces what it last knew of the network and of
-// the pods of others, for the containers that the engine has: also for those that start meanwhile, whether rules stand or not.
+// TestKeeperWorksWithoutAServer: an agent that was started again and reaches no server enforces what it last knew of
+// the network and of the pods of others, for the containers that the engine has: also for those that start meanwhile,
+// whether rules stand or not.
 func TestKeeperWorksWithoutAServer(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "network.json")
 	synced := make(chan struct{})

@@ -25,9 +25,9 @@ func System() Kernel { return nftables{} }
 // bridged is there once the kernel can filter what passes between the ports of a bridge.
 const bridged = "/proc/sys/net/bridge"
 
-// Prepare implements Kernel. It sets the bridge's own switches: those of the machine (bridge-nf-call-iptables) would have the packets of
-// every bridge filtered, also of those that are none of Tend's. It is netlink that sets them, as the files below /sys may be those of
-// another network namespace.
+// Prepare implements Kernel. It sets the bridge's own switches: those of the machine (bridge-nf-call-iptables) would
+// have the packets of every bridge filtered, also of those that are none of Tend's. It is netlink that sets them, as
+// the files below /sys may be those of another network namespace.
 func (nftables) Prepare(ctx context.Context, bridge Bridge) error {
 	if _, err := os.Stat(bridged); errors.Is(err, fs.ErrNotExist) {
 		if output, err := exec.CommandContext(ctx, "modprobe", "br_netfilter").CombinedOutput(); err != nil {

@@ -61,8 +61,8 @@ func (k *Keeper) recall() {
 	}
 }
 
-// remember keeps what is in force for a start without a server; nothing is kept of a network that has no policy. A network that changed
-// is written at once. Pods come and go all the time: they are written with it, and in full passes.
+// remember keeps what is in force for a start without a server; nothing is kept of a network that has no policy. A
+// network that changed is written at once. Pods come and go all the time: they are written with it, and in full passes.
 func (k *Keeper) remember(is memory, full bool) error {
 	if is.Driver == "" || is.Policy == nil {
 		k.kept = kept{}

@@ -39,9 +39,10 @@ func Open(p node.Policy) bool {
 
 // Rules returns the script that replaces the table by the one that is due, in one step.
 //
-// What one knows of an address may be older than what another does. The node that a packet leaves and the one that it enters judge
-// it both, each sure of its own containers. The first is strict: it lets pass only what it knows both ends of. So the second lets pass
-// what comes from an address of another node that it doesn't know: a new pod, or an init container, of which only its own node knows.
+// What one knows of an address may be older than what another does. The node that a packet leaves and the one that it
+// enters judge it both, each sure of its own containers. The first is strict: it lets pass only what it knows both ends
+// of. So the second lets pass what comes from an address of another node that it doesn't know: a new pod, or an init
+// container, of which only its own node knows.
 func Rules(in Input) string {
 	pods := places(in)
 	b := &strings.Builder{}
@@ -79,8 +80,8 @@ func Rules(in Input) string {
 	return b.String()
 }
 
-// connections returns the rules for what containers of a scope open: to those they may reach, and to others. A pod that isn't known
-// yet is not answered: a connection that is repeated a moment later passes.
+// connections returns the rules for what containers of a scope open: to those they may reach, and to others. A pod that
+// isn't known yet is not answered: a connection that is repeated a moment later passes.
 func connections(policy node.Policy, scope string, known []string) (rules []string) {
 	for _, other := range known {
 		if other == scope || allows(policy, scope, other) {
@@ -98,8 +99,8 @@ func allows(policy node.Policy, from, to string) bool {
 	return slices.ContainsFunc(policy.Allow, func(a api.NetworkAllow) bool { return has(a.From, from) && has(a.To, to) })
 }
 
-// places returns the scope of every known pod: this machine's own, and those that other nodes have within their subnets. In its own
-// subnet only what it knows itself counts, also where another node has the same one.
+// places returns the scope of every known pod: this machine's own, and those that other nodes have within their
+// subnets. In its own subnet only what it knows itself counts, also where another node has the same one.
 func places(in Input) node.Pods {
 	out := node.Pods{}
 	add := func(within, without netip.Prefix, pods node.Pods) {
@@ -116,8 +117,8 @@ func places(in Input) node.Pods {
 	return out
 }
 
-// networks returns the subnets of all containers, and within them the addresses of the nodes themselves: the first, as which a node
-// reaches the pods of others, and the next, which is the gateway.
+// networks returns the subnets of all containers, and within them the addresses of the nodes themselves: the first, as
+// which a node reaches the pods of others, and the next, which is the gateway.
 func networks(in Input) (subnets, nodes []string) {
 	all := map[netip.Prefix]bool{}
 	for _, peer := range in.Peers {

@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/api/node"
 )
 
-// TestRules runs the transcripts of testdata: a policy and where containers are, and the table that follows. Rewrite them with
-// go test ./internal/netpolicy -rewrite.
+// TestRules runs the transcripts of testdata: a policy and where containers are, and the table that follows. Rewrite
+// them with go test ./internal/netpolicy -rewrite.
 func TestRules(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -24,8 +24,8 @@ func TestRules(t *testing.T) {
 	})
 }
 
-// parse reads an Input: `allow FROM,… TO,…`, `own SUBNET BRIDGE`, `peer NAME SUBNET`, `pod NODE ADDRESS SCOPE`, where the node of
-// this machine is a dot.
+// parse reads an Input: `allow FROM,… TO,…`, `own SUBNET BRIDGE`, `peer NAME SUBNET`, `pod NODE ADDRESS SCOPE`, where
+// the node of this machine is a dot.
 func parse(t *testing.T, text string) Input {
 	t.Helper()
 	in := Input{Local: node.Pods{}, Peers: map[string]node.Peer{}, Others: map[string]node.Pods{}}

@@ -57,8 +57,8 @@ type Ingresses interface {
 	Served() node.Served
 	// Certificates returns the storage of the certificates that the proxy obtained, as far as the node serves their hosts.
 	Certificates() certmagic.Storage
-	// Sign returns a certificate by the cluster's own authority, in PEM, for a request (a PKCS #10 in DER) for names of hosts that
-	// are declared to have such ones.
+	// Sign returns a certificate by the cluster's own authority, in PEM, for a request (a PKCS #10 in DER) for names of
+	// hosts that are declared to have such ones.
 	Sign(ctx context.Context, request []byte) ([]byte, error)
 	// ReportIngress stores the state of the proxy.
 	ReportIngress(ctx context.Context, status api.IngressNodeStatus) error
@@ -68,14 +68,15 @@ type Ingresses interface {
 type Networks interface {
 	// Network returns how the others are reached now. It is not to be written to.
 	Network() node.Network
-	// Relays returns the relays of other nodes: those that ask, and to a node that serves ingresses all. It is not to be written to.
+	// Relays returns the relays of other nodes: those that ask, and to a node that serves ingresses all. It is not to
+	// be written to.
 	Relays() map[string]node.Relay
 	// Pods returns those of other nodes by node, if there is a network. It is not to be written to.
 	Pods() map[string]node.Pods
 	// ReportNetwork stores how the node itself is reached.
 	ReportNetwork(ctx context.Context, status api.NetworkNodeStatus) error
-	// Resolve returns what a DNS name stands for: <name>.<scope> or <name>-<ordinal>.<scope>, also below the zones tend and
-	// voodu.
+	// Resolve returns what a DNS name stands for: <name>.<scope> or <name>-<ordinal>.<scope>, also below the zones tend
+	// and voodu.
 	Resolve(ctx context.Context, name string) (node.Names, error)
 }
 

@@ -31,7 +31,8 @@ func (s *sampled) Stats(_ context.Context, pods []string) []runtime.Usage {
 	return out
 }
 
-// TestSample: each node is asked once for its pods, all nodes at once, and the samples are in the order of the question.
+// TestSample: each node is asked once for its pods, all nodes at once, and the samples are in the order of the
+// question.
 func TestSample(t *testing.T) {
 	var fleet nodeapi.Fleet
 	one, two := make(chan struct{}), make(chan struct{})

@@ -9,8 +9,9 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Node is the server's access to the containers of one node, for users and for measuring. Pods are named by their task's
-// id, or by their container's name or id. Errors are those of api/node, internal/runtime and internal/build/journal.
+// Node is the server's access to the containers of one node, for users and for measuring. Pods are named by their
+// task's id, or by their container's name or id. Errors are those of api/node, internal/runtime and
+// internal/build/journal.
 type Node interface {
 	// List returns every container of the cluster on the node, also those whose task is unknown.
 	List(ctx context.Context) ([]runtime.Container, error)

@@ -14,9 +14,9 @@ import (
 // An image's archive travels as a head, which says at which byte of the archive the rest begins, and that rest.
 const headSize = 8
 
-// SendFrom returns what is sent of an archive to a node that has a part of it: what comes after the part if the archive begins
-// with it, else the whole. open opens the archive from its beginning; an engine that archives an image twice need not write the
-// same bytes.
+// SendFrom returns what is sent of an archive to a node that has a part of it: what comes after the part if the archive
+// begins with it, else the whole. open opens the archive from its beginning; an engine that archives an image twice
+// need not write the same bytes.
 func SendFrom(open func() (io.ReadCloser, error), has node.Part) (io.ReadCloser, error) {
 	archive, err := open()
 	if err != nil {
@@ -46,8 +46,8 @@ func reopen(archive io.ReadCloser, open func() (io.ReadCloser, error)) (io.ReadC
 	return open()
 }
 
-// ReceiveFrom reads the head of what was sent, and returns at which byte of the archive the rest begins: 0 or the size of the
-// part.
+// ReceiveFrom reads the head of what was sent, and returns at which byte of the archive the rest begins: 0 or the size
+// of the part.
 func ReceiveFrom(content io.Reader, has node.Part) (int64, error) {
 	var head [headSize]byte
 	if _, err := io.ReadFull(content, head[:]); err != nil {

@@ -58,7 +58,8 @@ type Overlay struct {
 
 	reported *api.NetworkNodeStatus
 	failed   string
-	// refused is set while the servers take no report of this node: they give it no subnet. asked is when one was needed first.
+	// refused is set while the servers take no report of this node: they give it no subnet. asked is when one was
+	// needed first.
 	refused atomic.Bool
 	asked   atomic.Pointer[time.Time]
 }
@@ -120,8 +121,8 @@ func (o *Overlay) fail(text string) {
 // ErrNoSubnet means that this node's part of the network isn't known yet.
 var ErrNoSubnet = errors.New("the servers have not given this node a subnet yet: if that stays so, tend describe network tend0")
 
-// Subnet returns the subnet with which the containers' network is to be created, and the MTU of the way to other nodes. A node that others
-// reach has one before a network is declared. Where it gets none, the container engine chooses.
+// Subnet returns the subnet with which the containers' network is to be created, and the MTU of the way to other nodes.
+// A node that others reach has one before a network is declared. Where it gets none, the container engine chooses.
 func (o *Overlay) Subnet() (netip.Prefix, int, error) {
 	network := o.Network()
 	switch {
@@ -187,7 +188,8 @@ func (o *Overlay) pass(ctx context.Context) error {
 	return o.report(ctx, status)
 }
 
-// announce reports where the node is, and which networks it has, before a network is declared: it gets a subnet that no other node has.
+// announce reports where the node is, and which networks it has, before a network is declared: it gets a subnet that no
+// other node has.
 func (o *Overlay) announce(ctx context.Context) {
 	status := api.NetworkNodeStatus{Address: o.Address()}
 	if o.Bridge == nil || !boundary.Address(status.Address) {
@@ -233,7 +235,8 @@ func (o *Overlay) act(actions []Action) (faults []string) {
 	return faults
 }
 
-// Used reports whether there is a network between nodes, or was one since this root is used: something may be left of it.
+// Used reports whether there is a network between nodes, or was one since this root is used: something may be left of
+// it.
 func (o *Overlay) Used() bool {
 	if o.Network().Driver != "" {
 		return true

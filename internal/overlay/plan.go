@@ -29,7 +29,8 @@ type Device struct {
 	Driver string
 	Port   int
 	MTU    int
-	// Key is WireGuard's public key, Own the node's address of the overlay, Source where its packets are sent from, with VXLAN.
+	// Key is WireGuard's public key, Own the node's address of the overlay, Source where its packets are sent from,
+	// with VXLAN.
 	Key    string
 	Own    netip.Addr
 	Source netip.Addr
@@ -161,7 +162,8 @@ func deviceOf(wanted Wanted) Device {
 	return device
 }
 
-// pathsOf returns the way to each peer, except to those whose subnet this machine reaches otherwise, or who can't encrypt.
+// pathsOf returns the way to each peer, except to those whose subnet this machine reaches otherwise, or who can't
+// encrypt.
 func pathsOf(wanted Wanted, others []Route) (map[netip.Prefix]Path, []string) {
 	paths := map[netip.Prefix]Path{}
 	var faults []string

@@ -11,8 +11,9 @@ import (
 	"github.com/coreos/go-iptables/iptables"
 )
 
-// rules are the exceptions in the rules of the container engine: packets through the device keep their source, and those from
-// other nodes reach the containers. Both stand before the engine's own, which are put in front of others whenever it starts.
+// rules are the exceptions in the rules of the container engine: packets through the device keep their source, and
+// those from other nodes reach the containers. Both stand before the engine's own, which are put in front of others
+// whenever it starts.
 type rules struct {
 	tables *iptables.IPTables // nil while the machine has no such command
 	needed netip.Prefix       // what would be permitted there
@@ -34,8 +35,8 @@ func (r *rules) open() error {
 	return nil
 }
 
-// fault returns why packets of other nodes may not reach this one's containers. Those that share the machine's network pass
-// no engine's rules.
+// fault returns why packets of other nodes may not reach this one's containers. Those that share the machine's network
+// pass no engine's rules.
 func (r *rules) fault(bridged bool) string {
 	if r.tables != nil || !bridged {
 		return ""

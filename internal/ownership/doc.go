@@ -6,8 +6,8 @@
 // conflict, and may take the field over by force. A field that a manager leaves out and another owns keeps its value.
 // So applying a file again never resets what the file doesn't contain.
 //
-// A manager that is gone, or no longer names the object, releases what it set: the value stays, no manager is in conflict
-// with it, and the next one that declares the field owns it.
+// A manager that is gone, or no longer names the object, releases what it set: the value stays, no manager is in
+// conflict with it, and the next one that declares the field owns it.
 //
 // The leaves of a spec are its scalars, its lists (a list is changed as a whole) and its empty blocks. Every leaf has
 // an owner; `apply` owns what was stored before owners were recorded.

@@ -44,8 +44,8 @@ type Identity struct {
 	issuer *authority.Authority
 }
 
-// Open opens the certificates in a folder. The first server of a cluster founds their authority. It returns errors of the
-// disk, and says which file is damaged.
+// Open opens the certificates in a folder. The first server of a cluster founds their authority. It returns errors of
+// the disk, and says which file is damaged.
 func Open(folder string, now func() time.Time) (*Identity, error) {
 	i := &Identity{folder: folder, now: now}
 	text, err := os.ReadFile(i.path(authorityFile))
@@ -147,7 +147,8 @@ func (i *Identity) left() time.Duration {
 	return leaf.NotAfter.Sub(i.now())
 }
 
-// leaf returns the certificate; nil if there is none, or not of the key beside it: a crash may have come between the two.
+// leaf returns the certificate; nil if there is none, or not of the key beside it: a crash may have come between the
+// two.
 func (i *Identity) leaf() *x509.Certificate {
 	pair, err := tls.LoadX509KeyPair(i.path(certificateFile), i.path(keyFile))
 	if err != nil {

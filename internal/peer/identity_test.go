@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/peer"
 )
 
-// TestIdentity: the certificate of a server is kept, issued again when a third of its life is left or when it doesn't fit, and its
-// files are their owner's alone. Another server with the same authority gets one of its own.
+// TestIdentity: the certificate of a server is kept, issued again when a third of its life is left or when it doesn't
+// fit, and its files are their owner's alone. Another server with the same authority gets one of its own.
 func TestIdentity(t *testing.T) {
 	folder, now := t.TempDir(), time.Now()
 	clock := func() time.Time { return now }

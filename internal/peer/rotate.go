@@ -10,14 +10,15 @@ import (
 	"tend.dev/tend/internal/nodeapi/authority"
 )
 
-// Trusted returns the fingerprints of the authorities that this server's connections to others are judged by: those that were
-// trusted when it started.
+// Trusted returns the fingerprints of the authorities that this server's connections to others are judged by: those
+// that were trusted when it started.
 func (i *Identity) Trusted() []string { return i.trusted }
 
 // Issuer returns the fingerprint of the authority that issues this server's next certificate.
 func (i *Identity) Issuer() string { return i.issuing().Fingerprint() }
 
-// Uses returns the fingerprint of the authority of the certificate that this server shows; empty if it has none that is trusted.
+// Uses returns the fingerprint of the authority of the certificate that this server shows; empty if it has none that is
+// trusted.
 func (i *Identity) Uses() string {
 	leaf := i.leaf()
 	roots, err := os.ReadFile(i.path(rootFile))
@@ -27,8 +28,8 @@ func (i *Identity) Uses() string {
 	return authority.IssuerOf(leaf, roots)
 }
 
-// Trust has the next start of this server trust these authorities, in PEM and with or without their keys, besides the one that
-// issued its certificate.
+// Trust has the next start of this server trust these authorities, in PEM and with or without their keys, besides the
+// one that issued its certificate.
 func (i *Identity) Trust(others ...[]byte) error {
 	roots := i.issuing().PEM()
 	for _, text := range others {

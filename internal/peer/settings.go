@@ -13,7 +13,8 @@ import (
 	"tend.dev/tend/internal/core/membership"
 )
 
-// Settings are what a root remembers of a server beside others: a store with several members finds no quorum without them.
+// Settings are what a root remembers of a server beside others: a store with several members finds no quorum without
+// them.
 type Settings struct {
 	Name string `json:"name"`
 	// Listen is where its store listens for the others, URL where they reach it.
@@ -23,8 +24,8 @@ type Settings struct {
 	Members map[string]string `json:"members,omitempty"`
 	// Cluster is the uid of the cluster in an external etcd; empty if the store is in this server.
 	Cluster string `json:"cluster,omitempty"`
-	// State is the state in which the server was last: added before its store is first opened, joining until it has a vote. Earlier
-	// versions wrote none; they vote.
+	// State is the state in which the server was last: added before its store is first opened, joining until it has a
+	// vote. Earlier versions wrote none; they vote.
 	State membership.State `json:"state,omitempty"`
 }
 

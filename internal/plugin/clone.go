@@ -49,8 +49,8 @@ func (r *Root) clone(ctx context.Context, from source, version, into string) err
 	return nil
 }
 
-// tooLarge measures a clone. It has its packed files besides the checked-out ones, so the bound is twice that of a plugin
-// while there is a .git.
+// tooLarge measures a clone. It has its packed files besides the checked-out ones, so the bound is twice that of a
+// plugin while there is a .git.
 func tooLarge(folder string) error {
 	limit, entries := int64(maxPlugin), maxEntries
 	if _, err := os.Stat(filepath.Join(folder, ".git")); err == nil {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Listening returns where programs listen on TCP in the network of a process: a port alone if it is on all addresses, else
-// with its loopback address. It leaves out the engine's own resolver. known is false if that can't be found out.
+// Listening returns where programs listen on TCP in the network of a process: a port alone if it is on all addresses,
+// else with its loopback address. It leaves out the engine's own resolver. known is false if that can't be found out.
 func Listening(pid int) (where []string, known bool) { return listening("/proc", pid) }
 
 func listening(proc string, pid int) (where []string, known bool) {

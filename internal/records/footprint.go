@@ -7,17 +7,17 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// Footprint is all that a decision read of a snapshot, by the revisions of what it found. Where a later snapshot answers the
-// same reads alike, the same decision at the same time has the same result. The zero value is empty.
+// Footprint is all that a decision read of a snapshot, by the revisions of what it found. Where a later snapshot
+// answers the same reads alike, the same decision at the same time has the same result. The zero value is empty.
 type Footprint struct {
 	lookups  []lookup
 	kept     []kept
 	fleeting bool
 }
 
-// lookup is one read and its answer: how many records it found, and the newest revision among them. Two answers that differ
-// can't agree in both: a record that was written since has a revision above all before it, and without one records are
-// only missing.
+// lookup is one read and its answer: how many records it found, and the newest revision among them. Two answers that
+// differ can't agree in both: a record that was written since has a revision above all before it, and without one
+// records are only missing.
 type lookup struct {
 	find        find
 	index, name string
@@ -51,8 +51,8 @@ func (s Snapshot) Plain() Snapshot {
 	return s
 }
 
-// Kept notes that a reader used something that it keeps from one snapshot to the next. It is the same for another snapshot
-// if again returns the same value for it.
+// Kept notes that a reader used something that it keeps from one snapshot to the next. It is the same for another
+// snapshot if again returns the same value for it.
 func (s Snapshot) Kept(value any, again func(Snapshot) any) {
 	if n, ok := s.Reader.(noting); ok {
 		n.footprint.kept = append(n.footprint.kept, kept{value, again})

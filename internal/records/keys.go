@@ -184,7 +184,8 @@ func JoinTokenKey(id string) string { return JoinTokensPrefix + id }
 // AccessTokenKey returns the key of a person's or a program's token.
 func AccessTokenKey(name string) string { return AccessTokensPrefix + name }
 
-// HomeKey returns the key that says which node has the data of a volume, or of a folder of the host. Its value is the node.
+// HomeKey returns the key that says which node has the data of a volume, or of a folder of the host. Its value is the
+// node.
 func HomeKey(volume string) string { return HomesPrefix + volume }
 
 // IngressNodeKey returns the key of the facts of a node's proxy.

@@ -17,13 +17,13 @@ type Member struct {
 	Removed bool `json:"removed,omitempty"`
 	// Ingress is set if the token with which it joined lets it serve ingresses.
 	Ingress bool `json:"ingress,omitempty"`
-	// Token is the id of that token, and Key the hash of the public key with which it was used: a machine that repeats the join because
-	// the answer was lost has the same key.
+	// Token is the id of that token, and Key the hash of the public key with which it was used: a machine that repeats
+	// the join because the answer was lost has the same key.
 	Token    string    `json:"token,omitempty"`
 	Key      string    `json:"key,omitempty"`
 	JoinedAt time.Time `json:"joinedAt,omitzero"`
-	// Roots are the fingerprints of the authorities that the machine says it trusts, and Issuer is that of its certificate: the
-	// rotation of the authority goes by them.
+	// Roots are the fingerprints of the authorities that the machine says it trusts, and Issuer is that of its
+	// certificate: the rotation of the authority goes by them.
 	Roots  []string `json:"roots,omitempty"`
 	Issuer string   `json:"issuer,omitempty"`
 }
@@ -73,9 +73,9 @@ func (s Snapshot) JoinTokens() []Read[JoinToken] {
 	return collect[JoinToken](s.Prefix(JoinTokensPrefix))
 }
 
-// ServesIngress reports whether a node may serve ingresses, and so read the keys of their certificates: what is declared of the
-// node, else what its token said. The node of a server may, unless it is declared otherwise. A name that isn't known to be of a
-// machine may not: it is that of any with a certificate.
+// ServesIngress reports whether a node may serve ingresses, and so read the keys of their certificates: what is
+// declared of the node, else what its token said. The node of a server may, unless it is declared otherwise. A name
+// that isn't known to be of a machine may not: it is that of any with a certificate.
 func (s Snapshot) ServesIngress(node string) bool {
 	member := s.Member(node)
 	if !member.Exists() || member.Value.Removed {

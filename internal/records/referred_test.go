@@ -38,8 +38,8 @@ func TestWhatRefersToABuild(t *testing.T) {
 	}
 }
 
-// TestWhatRefersToAnImage: a pulled image is referred to by what objects and their inits name, by what was asked for, and by
-// the reference, the id and the digest of a release.
+// TestWhatRefersToAnImage: a pulled image is referred to by what objects and their inits name, by what was asked for,
+// and by the reference, the id and the digest of a release.
 func TestWhatRefersToAnImage(t *testing.T) {
 	gone := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "gone"}
 	s := recordsOf(t, map[string]any{

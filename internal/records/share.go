@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// texts keeps one copy of each text that many records contain: the names of scopes, workloads, nodes and releases, which each
-// task and its status repeat. It forgets what no new record had for long.
+// texts keeps one copy of each text that many records contain: the names of scopes, workloads, nodes and releases,
+// which each task and its status repeat. It forgets what no new record had for long.
 type texts struct {
 	mu           sync.Mutex
 	newer, older map[string]string

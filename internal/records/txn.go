@@ -82,8 +82,8 @@ func (t *Txn) ReplaceTask(old Read[api.Task], slot Read[string], task api.Task) 
 	return t.If(SlotKey(task.Owner(), task.Slot), slot.Modified).Put(SlotKey(task.Owner(), task.Slot), task.ID)
 }
 
-// SupersedeTask gives the slot of an ended task to a new one, as ReplaceTask does, and keeps the record of the old one as a
-// leftover: its node is off, and has to remove the container when it returns. Volumes stay.
+// SupersedeTask gives the slot of an ended task to a new one, as ReplaceTask does, and keeps the record of the old one
+// as a leftover: its node is off, and has to remove the container when it returns. Volumes stay.
 func (t *Txn) SupersedeTask(old Read[api.Task], slot Read[string], task api.Task, now time.Time) *Txn {
 	if !slot.Exists() || *slot.Value != old.Value.ID {
 		t.err = fmt.Errorf("task %s: slot %s is not its own", old.Value.ID, old.Value.Slot)
@@ -97,8 +97,8 @@ func (t *Txn) SupersedeTask(old Read[api.Task], slot Read[string], task api.Task
 	return t.If(SlotKey(task.Owner(), task.Slot), slot.Modified).Put(SlotKey(task.Owner(), task.Slot), task.ID)
 }
 
-// ForgetTask deletes an ended task: the place in its slot, and what its node may have left of the observed half where that was
-// removed from the cluster. It is on the condition that the task was not written since it was read.
+// ForgetTask deletes an ended task: the place in its slot, and what its node may have left of the observed half where
+// that was removed from the cluster. It is on the condition that the task was not written since it was read.
 func (t *Txn) ForgetTask(old Read[api.Task]) *Txn {
 	id := old.Value.ID
 	t.If(TaskKey(id), old.Modified).Delete(TaskKey(id)).Delete(TaskStatusKey(id))

@@ -19,8 +19,8 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("panic in %s: %v", e.Place, e.Value) }
 
-// Call calls fn and returns its error, or a *PanicError if it panics. attrs are added to the log line of a panic; they say
-// which object, change or request fn works on.
+// Call calls fn and returns its error, or a *PanicError if it panics. attrs are added to the log line of a panic; they
+// say which object, change or request fn works on.
 func Call(fn func() error, attrs ...any) (err error) {
 	defer func() {
 		if value := recover(); value != nil {

@@ -10,7 +10,8 @@ import (
 	"tend.dev/tend/internal/nodeapi/authority"
 )
 
-// Target is a port of a pod on another node. UID is that of the node's machine. Protocol is api.ProtocolUDP, or empty for TCP.
+// Target is a port of a pod on another node. UID is that of the node's machine. Protocol is api.ProtocolUDP, or empty
+// for TCP.
 type Target struct {
 	Node, UID, Task string
 	Port            int
@@ -30,8 +31,8 @@ func (e *RefusedError) Error() string {
 // openTime bounds what Open takes: two round trips, and a connection on the other node.
 const openTime = 5 * time.Second
 
-// Open asks over a new connection to a relay for the target, and returns the connection to it, over which Packets sends datagrams. It
-// closes conn if it fails.
+// Open asks over a new connection to a relay for the target, and returns the connection to it, over which Packets sends
+// datagrams. It closes conn if it fails.
 func Open(ctx context.Context, own authority.Own, conn net.Conn, to Target) (*tls.Conn, error) {
 	secure := tls.Client(conn, own.Between(Protocol, func(is authority.Machine) error {
 		if want := (authority.Machine{Node: to.Node, UID: to.UID}); is != want {

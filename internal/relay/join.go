@@ -15,8 +15,8 @@ type Half interface {
 	CloseWrite() error
 }
 
-// Join copies between two connections until both sides have sent everything, or one is gone, and returns how many bytes each has sent. The
-// caller closes them.
+// Join copies between two connections until both sides have sent everything, or one is gone, and returns how many bytes
+// each has sent. The caller closes them.
 func Join(a, b Half) (ofA, ofB int64) {
 	var both recovery.Group
 	both.Go(func() { ofA = pour(b, a) })
@@ -25,7 +25,8 @@ func Join(a, b Half) (ofA, ofB int64) {
 	return ofA, ofB
 }
 
-// pour copies until from has sent everything, and says so to the other side. If that isn't there any more, it cuts the connection.
+// pour copies until from has sent everything, and says so to the other side. If that isn't there any more, it cuts the
+// connection.
 func pour(to, from Half) int64 {
 	n, err := io.Copy(to, from)
 	if err != nil || to.CloseWrite() != nil {
@@ -37,7 +38,8 @@ func pour(to, from Half) int64 {
 // MaxPacket bounds a datagram, in bytes.
 const MaxPacket = 1<<16 - 1
 
-// Packets carries datagrams over a connection: each Write sends one, each Read returns one. A datagram has its length before it in two bytes.
+// Packets carries datagrams over a connection: each Write sends one, each Read returns one. A datagram has its length
+// before it in two bytes.
 func Packets(conn net.Conn) net.Conn { return packets{conn} }
 
 type packets struct{ net.Conn }

@@ -160,8 +160,8 @@ func target(task string, port int) relay.Target {
 	return relay.Target{Node: there.Node, UID: there.UID, Task: task, Port: port}
 }
 
-// TestTheNamedPodAnswers: whatever is sent arrives at the pod that was named, both directions end by themselves, and the end of the one
-// doesn't cut the other.
+// TestTheNamedPodAnswers: whatever is sent arrives at the pod that was named, both directions end by themselves, and
+// the end of the one doesn't cut the other.
 func TestTheNamedPodAnswers(t *testing.T) {
 	c := newCluster(t)
 	f := c.far()

@@ -22,7 +22,8 @@ type Options struct {
 	Own authority.Own
 	// May returns why a machine may not ask; nil if it may.
 	May func(authority.Machine) error
-	// Endpoint returns where a pod of this node listens now, for a task, a port and a protocol. Its errors go to the caller.
+	// Endpoint returns where a pod of this node listens now, for a task, a port and a protocol. Its errors go to the
+	// caller.
 	Endpoint func(task string, port int, protocol string) (string, error)
 	Logger   *slog.Logger
 }
@@ -171,8 +172,8 @@ func short(err error) string {
 	return text[:min(len(text), maxReason)]
 }
 
-// connect connects to the pod of a task. The link counts before the task is looked up: Drained, called once the task gets
-// no more requests, misses none.
+// connect connects to the pod of a task. The link counts before the task is looked up: Drained, called once the task
+// gets no more requests, misses none.
 func (r *Relay) connect(ctx context.Context, own *link, asked request) (net.Conn, error) {
 	own.task = asked.Task
 	r.begin(own)
@@ -219,8 +220,8 @@ func (r *Relay) end(l *link) {
 	}
 }
 
-// Drained waits until no connection of another node leads to a task any more, or until ctx ends. Other nodes close theirs once they know
-// that the task gets no more requests, and the last request is answered.
+// Drained waits until no connection of another node leads to a task any more, or until ctx ends. Other nodes close
+// theirs once they know that the task gets no more requests, and the last request is answered.
 func (r *Relay) Drained(ctx context.Context, task string) error {
 	r.mu.Lock()
 	to := r.tasks[task]

@@ -22,8 +22,8 @@ import (
 type Options struct {
 	// Ask returns what the control plane knows of a name.
 	Ask func(context.Context, string) (node.Names, error)
-	// Config is the file that names the machine's own name servers, which listen at the port Upstream. Default /etc/resolv.conf
-	// and 53.
+	// Config is the file that names the machine's own name servers, which listen at the port Upstream. Default
+	// /etc/resolv.conf and 53.
 	Config, Upstream string
 	// Port defaults to 53, Now to time.Now, Logger to slog.Default().
 	Port   int

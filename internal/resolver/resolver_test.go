@@ -82,7 +82,8 @@ func upstream(t *testing.T) string {
 	return port
 }
 
-// free returns a port that is free for UDP and TCP at both addresses that tests listen at: connections of other tests have many.
+// free returns a port that is free for UDP and TCP at both addresses that tests listen at: connections of other tests
+// have many.
 func free(t *testing.T) int {
 	t.Helper()
 	for {
@@ -165,8 +166,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestForward: names that are none of a workload are the machine's own name servers' to answer; one that doesn't answer is
-// followed by the next.
+// TestForward: names that are none of a workload are the machine's own name servers' to answer; one that doesn't answer
+// is followed by the next.
 func TestForward(t *testing.T) {
 	port := upstream(t)
 	w := &world{now: time.Unix(0, 0), known: map[string][]string{"web.prod": {"10.80.0.2"}}}

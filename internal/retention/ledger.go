@@ -60,7 +60,8 @@ func (l *Ledger) Claimed() ([]string, error) {
 	return names, nil
 }
 
-// Waiting returns when a file's wait began, the zero time if it waits for nothing, and whether the cluster owns it alone.
+// Waiting returns when a file's wait began, the zero time if it waits for nothing, and whether the cluster owns it
+// alone.
 func (l *Ledger) Waiting(name string) (since time.Time, alone bool, err error) {
 	if l == nil {
 		return time.Time{}, false, nil

@@ -2,7 +2,7 @@
 // authority of nodes, and that of servers. core/rekey decides when a phase is over; this package carries each phase
 // out.
 //
-// The store has a record for each rotation, and one in which each server says which keys it has. Every server follows the
-// records by itself; the one that leads begins the next phase. Whichever of them dies, the next look goes on from what is
-// stored.
+// The store has a record for each rotation, and one in which each server says which keys it has. Every server follows
+// the records by itself; the one that leads begins the next phase. Whichever of them dies, the next look goes on from
+// what is stored.
 package rotation

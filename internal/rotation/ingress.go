@@ -22,8 +22,8 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// Ingress is the cluster's own authority for ingresses. Its certificates live seven days and are renewed at two thirds of that, so
-// the move takes up to five days: time in which people have their clients trust the new root.
+// Ingress is the cluster's own authority for ingresses. Its certificates live seven days and are renewed at two thirds
+// of that, so the move takes up to five days: time in which people have their clients trust the new root.
 type Ingress struct {
 	Certificates     *certstore.Storage
 	Encrypt, Decrypt func([]byte) ([]byte, error)
@@ -168,7 +168,8 @@ func (k *Ingress) Renew(ctx context.Context, _ Store, _ records.Rotation) (int, 
 	return len(k.left), nil
 }
 
-// find returns the hosts whose certificates the former root signed. What a node stored without having it signed holds nothing up.
+// find returns the hosts whose certificates the former root signed. What a node stored without having it signed holds
+// nothing up.
 func (k *Ingress) find(ctx context.Context) (left []string, err error) {
 	text, err := k.Certificates.Load(ctx, certs.FormerRoot)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// Lead begins the next phase of every rotation when it is its time, until ctx ends. It runs on the server that leads, and commits
-// by its term.
+// Lead begins the next phase of every rotation when it is its time, until ctx ends. It runs on the server that leads,
+// and commits by its term.
 func (s *Service) Lead(ctx context.Context, term Store) {
 	s.used, s.clean = map[string]time.Time{}, map[string]bool{} // another server may have led meanwhile
 	ticker := time.NewTicker(LookEvery)
@@ -77,8 +77,8 @@ func (s *Service) leadKey(ctx context.Context, term Store, key Key) error {
 	return err
 }
 
-// look fills in how many of what the old key made are left, once every party uses the new one. When nothing was, it looks again at
-// the end alone.
+// look fills in how many of what the old key made are left, once every party uses the new one. When nothing was, it
+// looks again at the end alone.
 func (s *Service) look(ctx context.Context, term Store, key Key, name string, state *rekey.State, r records.Rotation) error {
 	used := !slices.ContainsFunc(state.Parties, func(p rekey.Party) bool { return p.Uses != r.New })
 	if state.What == "" || r.Phase != api.KeyMoves || !used {

@@ -29,8 +29,8 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// world is a store with some servers, whose clock a test sets. Each step is one look of one server: a server that dies between
-// two is one that is opened again.
+// world is a store with some servers, whose clock a test sets. Each step is one look of one server: a server that dies
+// between two is one that is opened again.
 type world struct {
 	t       *testing.T
 	store   *memory.Store
@@ -133,8 +133,8 @@ func (w *world) lead(o *opened) *records.Rotation {
 	return w.snapshot().Rotation(api.KeySecrets).Value
 }
 
-// TestSecretsAreRotated: no phase begins before every server has done its part, one that is away is named, and servers that are
-// started again at every step go on. What one writes late with the old key is found.
+// TestSecretsAreRotated: no phase begins before every server has done its part, one that is away is named, and servers
+// that are started again at every step go on. What one writes late with the old key is found.
 func TestSecretsAreRotated(t *testing.T) {
 	w := newWorld(t, "a", "b")
 	a, b := w.open("a"), w.open("b")
@@ -214,8 +214,8 @@ func TestSecretsAreRotated(t *testing.T) {
 	}
 }
 
-// TestTheIngressAuthorityIsRotated: the new root signs at once, both are given out until no certificate of the former one is served,
-// and the former one is gone then.
+// TestTheIngressAuthorityIsRotated: the new root signs at once, both are given out until no certificate of the former
+// one is served, and the former one is gone then.
 func TestTheIngressAuthorityIsRotated(t *testing.T) {
 	w := newWorld(t, "a")
 	a := w.open("a")

@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// Servers is the authority of the certificates with which the stores of servers reach each other. The store reads whom it trusts
-// when it starts: each server is to be started again twice.
+// Servers is the authority of the certificates with which the stores of servers reach each other. The store reads whom
+// it trusts when it starts: each server is to be started again twice.
 type Servers struct {
 	// Identity is this server's; nil if it is alone, or its store is an external etcd.
 	Identity         *peer.Identity

@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/rotation"
 )
 
-// TestAServerUsesWhatItShows: one whose new certificate could not be written doesn't say that it uses the new authority, and tries
-// again, also after it was started again.
+// TestAServerUsesWhatItShows: one whose new certificate could not be written doesn't say that it uses the new
+// authority, and tries again, also after it was started again.
 func TestAServerUsesWhatItShows(t *testing.T) {
 	plain := func(text []byte) ([]byte, error) { return text, nil }
 	folder := t.TempDir()

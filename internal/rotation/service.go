@@ -39,7 +39,8 @@ type Store interface {
 type Key interface {
 	// Info returns its name, what it is for, and the fingerprint of the one in use; Note says what else is to be known.
 	Info(snap records.Snapshot) api.Key
-	// Begin makes a new key, adds what it stores besides the record to the transaction, and returns the fingerprints of both.
+	// Begin makes a new key, adds what it stores besides the record to the transaction, and returns the fingerprints of
+	// both.
 	Begin(snap records.Snapshot, r *records.Rotation, txn *records.Txn) error
 	// Follow does this server's part of what is stored, and returns what it has then.
 	Follow(snap records.Snapshot, r *records.Rotation) (records.Holding, error)
@@ -47,7 +48,8 @@ type Key interface {
 	Advance(snap records.Snapshot, r *records.Rotation, txn *records.Txn) error
 	// Parties returns those besides the servers.
 	Parties(snap records.Snapshot) []rekey.Party
-	// Made says what the old key made and nobody makes again by itself, as Renew saw it last; empty if there is no such thing.
+	// Made says what the old key made and nobody makes again by itself, as Renew saw it last; empty if there is no such
+	// thing.
 	Made() string
 	// Renew makes again what the old key made. It returns how much is left.
 	Renew(ctx context.Context, by Store, r records.Rotation) (left int, err error)

@@ -27,11 +27,10 @@ type Runtime interface {
 	Create(ctx context.Context, spec ContainerSpec) (Container, error)
 	// Start starts a created or stopped container, and does nothing to a running one.
 	Start(ctx context.Context, id string) error
-	// Stop sends the stop signal, waits for the grace period and kills. It returns when the container has stopped; one
-	// that is stopped or gone is not an error. It blocks: callers run it beside their workers.
+	// Stop sends the stop signal, waits for the grace period and kills. It blocks until the container has stopped. One
+	// that is stopped or gone is not an error.
 	Stop(ctx context.Context, id string, grace time.Duration) error
-	// Remove removes a container, running or not; a missing one is not an error. Volumes with a name stay;
-	// nameless ones (an image's VOLUME) go with their container.
+	// Remove removes a container, running or not; a missing one is not an error. Nameless volumes go, named ones stay.
 	Remove(ctx context.Context, id string) error
 	// EnsureVolume creates a volume of that name with labels, and leaves an existing one unchanged. It returns a
 	// RejectedError if the runtime has no volumes, or if CheckVolume refuses the existing one.
@@ -49,10 +48,9 @@ type Runtime interface {
 	Resolve(ctx context.Context, reference string) (Image, error)
 	// Pull fetches an image and returns it. It calls progress with 0..100, or -1 while sizes are unknown.
 	Pull(ctx context.Context, reference string, progress func(percent int)) (Image, error)
-	// SaveImage reads an image so that LoadImage can add it on another machine: how images travel that no registry has.
-	// ErrNotFound if it is not on this node.
+	// SaveImage reads an image that LoadImage adds on another machine. ErrNotFound if it is not on this node.
 	SaveImage(ctx context.Context, id string) (io.ReadCloser, error)
-	// LoadImage adds an image that a runtime of the same kind saved. It fails if what it reads isn't the image of that id.
+	// LoadImage adds an image that a runtime of the same kind saved. It fails if the content isn't the image of that id.
 	LoadImage(ctx context.Context, id string, content io.Reader) error
 	Builder
 
@@ -75,7 +73,8 @@ type Info struct {
 	MemoryBytes int64
 	// Warnings are limits of this machine a user should know about (a missing cgroup, a low limit of open files).
 	Warnings []string
-	// DiskPressure says that the disk of containers and images is nearly full; empty if it isn't, or can't be seen from here.
+	// DiskPressure says that the disk of containers and images is nearly full; empty if it isn't, or can't be seen from
+	// here.
 	DiskPressure string
 	// DiskShort is set while that disk has so little room that images nothing needs are removed early.
 	DiskShort bool
@@ -124,7 +123,8 @@ type Container struct {
 	Check *HealthCheck
 }
 
-// HealthCheck is a command that exits with 0 in a container that is well. A zero value of a field is the engine's default.
+// HealthCheck is a command that exits with 0 in a container that is well. A zero value of a field is the engine's
+// default.
 type HealthCheck struct {
 	Command                        []string
 	Interval, Timeout, StartPeriod time.Duration
@@ -223,9 +223,10 @@ type Image struct {
 	Origin Origin
 }
 
-// OpenTo reports whether an object of a scope may use the image by a reference. Names and ids of what was built on a node
-// lie beside those of registries, so that the build of one scope would be taken for another's image: a build is open to
-// its own scope alone. What has the name of a registry or of an account there, was pulled or named by an operator.
+// OpenTo reports whether an object of a scope may use the image by a reference. Names and ids of what was built on a
+// node lie beside those of registries, so that the build of one scope would be taken for another's image: a build is
+// open to its own scope alone. What has the name of a registry or of an account there, was pulled or named by an
+// operator.
 func (i Image) OpenTo(scope, ref string) bool {
 	if i.Origin == (Origin{}) || i.Origin.Scope == scope {
 		return true

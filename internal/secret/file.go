@@ -74,7 +74,8 @@ func readPrivate(path string) ([]byte, error) {
 // or the whole key.
 func writePrivate(path string, content []byte) error { return storePrivate(path, content, os.Link) }
 
-// replacePrivate does the same, and replaces the file that is there: after a crash there are the old keys or the new ones.
+// replacePrivate does the same, and replaces the file that is there: after a crash there are the old keys or the new
+// ones.
 func replacePrivate(path string, content []byte) error { return storePrivate(path, content, os.Rename) }
 
 func storePrivate(path string, content []byte, place func(from, to string) error) error {

@@ -18,8 +18,8 @@ import (
 // maxPlain bounds decrypted data: the values are environments, not files.
 const maxPlain = 16 << 20
 
-// Keys encrypt, decrypt and authenticate under one cluster's key material. While that is rotated, they hold the old and the new
-// pair: one is in use, and what either sealed can be opened. Safe for concurrent use.
+// Keys encrypt, decrypt and authenticate under one cluster's key material. While that is rotated, they hold the old and
+// the new pair: one is in use, and what either sealed can be opened. Safe for concurrent use.
 type Keys struct {
 	path string
 	mu   sync.RWMutex
@@ -30,7 +30,8 @@ type Keys struct {
 // pair holds the keys that a cluster uses at one time.
 type pair struct {
 	identity *age.X25519Identity
-	// mac compares values without revealing them. It stays when the keys are rotated: else each environment would seem another one.
+	// mac compares values without revealing them. It stays when the keys are rotated: else each environment would seem
+	// another one.
 	mac []byte
 	// callback authenticates the containers of plugins; empty before the first rotation, when mac does.
 	callback []byte
@@ -125,7 +126,8 @@ func seal(plain []byte, p pair) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Decrypt opens what Encrypt sealed under any of the keys that are held. ErrDecrypt if it was sealed under another key or changed.
+// Decrypt opens what Encrypt sealed under any of the keys that are held. ErrDecrypt if it was sealed under another key
+// or changed.
 func (k *Keys) Decrypt(sealed []byte) ([]byte, error) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()

@@ -23,8 +23,8 @@ func (k *Keys) Fingerprints() []string {
 	return out
 }
 
-// Next makes the keys that are to replace those in use: their text, as a key file has it, and their fingerprint. It holds
-// nothing of them.
+// Next makes the keys that are to replace those in use: their text, as a key file has it, and their fingerprint. It
+// holds nothing of them.
 func (k *Keys) Next() (text []byte, fingerprint string, err error) {
 	next, err := newPair(k.current().mac)
 	if err != nil {
@@ -37,7 +37,8 @@ func (k *Keys) Next() (text []byte, fingerprint string, err error) {
 	return format(next), next.fingerprint(), nil
 }
 
-// Add holds further keys, beside those in use, once they are in the file. It returns ErrKeyFile, and errors of the disk.
+// Add holds further keys, beside those in use, once they are in the file. It returns ErrKeyFile, and errors of the
+// disk.
 func (k *Keys) Add(text []byte) error {
 	pairs, err := parse(text)
 	if err != nil {
@@ -92,14 +93,16 @@ func (k *Keys) change(to func(held []pair) []pair) error {
 	return nil
 }
 
-// Whatever Encrypt returns begins with sealedHead. In records, whose values are JSON, it stands in base64 and begins with sealedText.
+// Whatever Encrypt returns begins with sealedHead. In records, whose values are JSON, it stands in base64 and begins
+// with sealedText.
 var (
 	sealedHead = []byte("age-encryption.org/v1\n-> X25519 ")
 	sealedText = []byte(base64.StdEncoding.EncodeToString(sealedHead[:len(sealedHead)/3*3]))
 )
 
-// Reseal returns a stored value in which all that was sealed under other keys that are held is sealed under those in use, and
-// how much that was. Which record it is makes no difference: what is sealed is known by its form. What can't be opened stays.
+// Reseal returns a stored value in which all that was sealed under other keys that are held is sealed under those in
+// use, and how much that was. Which record it is makes no difference: what is sealed is known by its form. What can't
+// be opened stays.
 func (k *Keys) Reseal(value []byte) (fresh []byte, count int, err error) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -143,7 +146,8 @@ func (k *Keys) resealText(text []byte) (fresh []byte, stale bool, err error) {
 	return []byte(base64.StdEncoding.EncodeToString(sealed)), true, nil
 }
 
-// reseal reports whether something was sealed with keys that are held and not in use, and seals it with those in use then.
+// reseal reports whether something was sealed with keys that are held and not in use, and seals it with those in use
+// then.
 func (k *Keys) reseal(sealed []byte) (fresh []byte, stale bool, err error) {
 	if len(k.pairs) == 1 {
 		return sealed, false, nil

@@ -36,7 +36,8 @@ func (r Recipients) Empty() bool { return len(r.list) == 0 }
 // passphraseWork is the power of two of the work that a passphrase costs who tries it: about a second.
 var passphraseWork = 18
 
-// PassphraseRecipient returns the recipient that is each who knows the passphrase. It returns ErrRecipient if it is empty.
+// PassphraseRecipient returns the recipient that is each who knows the passphrase. It returns ErrRecipient if it is
+// empty.
 func PassphraseRecipient(passphrase string) (Recipients, error) {
 	recipient, err := age.NewScryptRecipient(passphrase)
 	if err != nil {
@@ -46,7 +47,8 @@ func PassphraseRecipient(passphrase string) (Recipients, error) {
 	return Recipients{[]age.Recipient{recipient}}, nil
 }
 
-// PassphraseIdentity returns what opens a stream that was sealed with a passphrase. It returns ErrRecipient if it is empty.
+// PassphraseIdentity returns what opens a stream that was sealed with a passphrase. It returns ErrRecipient if it is
+// empty.
 func PassphraseIdentity(passphrase string) (Identities, error) {
 	identity, err := age.NewScryptIdentity(passphrase)
 	if err != nil {
@@ -74,8 +76,8 @@ func Seal(w io.Writer, to Recipients) (io.WriteCloser, error) {
 	return sealed, nil
 }
 
-// Unseal returns a reader of what Seal encrypted. It returns ErrNoIdentity, or ErrDecrypt if the stream was changed; its
-// reads return an error where the stream was changed or cut.
+// Unseal returns a reader of what Seal encrypted. It returns ErrNoIdentity, or ErrDecrypt if the stream was changed;
+// its reads return an error where the stream was changed or cut.
 func Unseal(r io.Reader, with Identities) (io.Reader, error) {
 	plain, err := age.Decrypt(r, with.list...)
 	var none *age.NoIdentityMatchError

@@ -70,8 +70,8 @@ func podOfPath(path string) string {
 	return pod
 }
 
-// noteAnswer adds what an answer says that the call was about: what was named may have left out the kind and the scope, or
-// have meant several.
+// noteAnswer adds what an answer says that the call was about: what was named may have left out the kind and the scope,
+// or have meant several.
 func noteAnswer(ctx context.Context, answer any) {
 	named, ok := ctx.Value(auditKey{}).(*auditNames)
 	if !ok {

@@ -21,8 +21,8 @@ type reporting struct {
 
 func (a *reporting) Record(d api.AuditData) { a.calls <- d }
 
-// TestCallsOfPodsAreFiledByTheirObject: a command in a pod, its stop and its start name the pod and its object, also when
-// they are refused; of a pod that isn't there the object isn't known.
+// TestCallsOfPodsAreFiledByTheirObject: a command in a pod, its stop and its start name the pod and its object, also
+// when they are refused; of a pod that isn't there the object isn't known.
 func TestCallsOfPodsAreFiledByTheirObject(t *testing.T) {
 	audit := &reporting{calls: make(chan api.AuditData, 10)}
 	w := newWorld(t, func(o *server.Options) { o.Auditor = audit })

@@ -91,8 +91,8 @@ func TestCallsAreAudited(t *testing.T) {
 	}
 }
 
-// TestCallsAreFiledByWhatTheyName: with the kind and the scope, also where the path or the answer says them; all objects of
-// an apply; and with the id that the answer has.
+// TestCallsAreFiledByWhatTheyName: with the kind and the scope, also where the path or the answer says them; all
+// objects of an apply; and with the id that the answer has.
 func TestCallsAreFiledByWhatTheyName(t *testing.T) {
 	audit := &fakeAuditor{}
 	w := newWorld(t, func(o *server.Options) { o.Auditor = audit })

@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// TestAwait: the first answer comes at once, the next when something has changed, and each has an outcome for every write,
-// with its pods.
+// TestAwait: the first answer comes at once, the next when something has changed, and each has an outcome for every
+// write, with its pods.
 func TestAwait(t *testing.T) {
 	w := newWorld(t)
 	applied := w.apply("web", `{"image":"web:1"}`).Objects[0]

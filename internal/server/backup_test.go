@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/server"
 )
 
-// TestBackup: what the server writes arrives as it is; an error before the first byte is an answer, and one after it never
-// passes for the end.
+// TestBackup: what the server writes arrives as it is; an error before the first byte is an answer, and one after it
+// never passes for the end.
 func TestBackup(t *testing.T) {
 	large := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 	for name, tc := range map[string]struct {

@@ -31,8 +31,8 @@ func dialRaw(t *testing.T, w *world, say string) (net.Conn, *bufio.Reader) {
 	return conn, bufio.NewReader(conn)
 }
 
-// TestBodiesThatCannotBeRead are the client's fault, on every kind of route: one that huma reads, one that it does not, and
-// one that keeps files.
+// TestBodiesThatCannotBeRead are the client's fault, on every kind of route: one that huma reads, one that it does not,
+// and one that keeps files.
 func TestBodiesThatCannotBeRead(t *testing.T) {
 	blobs, err := blob.Open(blob.Options{Root: t.TempDir(), MinFree: -1})
 	if err != nil {

@@ -68,8 +68,9 @@ type built struct {
 	nodes  []string
 }
 
-// builtAs finds a build. Its output is on the node that says that it builds, or has built, the image; that of an earlier one on one
-// that was asked for an image of the object. Objects whose scope and name join to the same text have different nodes.
+// builtAs finds a build. Its output is on the node that says that it builds, or has built, the image; that of an
+// earlier one on one that was asked for an image of the object. Objects whose scope and name join to the same text have
+// different nodes.
 func (s *Server) builtAs(scope, name, id string) (built, error) {
 	snap, err := s.snapshot()
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"tend.dev/tend/internal/recovery"
 )
 
-// loopbackEndpoint opens callback listeners for running plugins: each has its own port on loopback and its own token, and
-// closes when the plugin has ended. In a dry run nothing can be changed through them.
+// loopbackEndpoint opens callback listeners for running plugins: each has its own port on loopback and its own token,
+// and closes when the plugin has ended. In a dry run nothing can be changed through them.
 func (s *Server) loopbackEndpoint(actor string, dry bool) broker.Endpoint {
 	return func(ctx context.Context, scopes []string) (string, func(), error) {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -52,8 +52,8 @@ func TestOneAddressLeavesConnections(t *testing.T) {
 	response.Body.Close()
 }
 
-// TestSlowHeadsShutOutNobody: one process of this machine that sends its requests' heads slowly leaves room for the others,
-// which have the same address.
+// TestSlowHeadsShutOutNobody: one process of this machine that sends its requests' heads slowly leaves room for the
+// others, which have the same address.
 func TestSlowHeadsShutOutNobody(t *testing.T) {
 	const total = 8
 	endpoint := newWorld(t, func(o *server.Options) { o.MaxConnections = total }).http + "/healthz"

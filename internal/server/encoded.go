@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// encoded keeps the newest events of watches as JSON: a thousand watches send the same ones, most of them in the same moment. The zero
-// value is ready to use.
+// encoded keeps the newest events of watches as JSON: a thousand watches send the same ones, most of them in the same
+// moment. The zero value is ready to use.
 type encoded struct {
 	mu    sync.Mutex
 	known map[eventKey][]byte

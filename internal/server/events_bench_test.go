@@ -24,9 +24,9 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// BenchmarkEventsToClient writes 1,000 statuses a second, evenly, to a real etcd for some seconds, and measures how long each takes
-// from the beginning of its commit until a client has read its server-sent event, and from the answer of the store: what the
-// store takes is the physical limit. Run it with -benchtime 1x on an idle machine.
+// BenchmarkEventsToClient writes 1,000 statuses a second, evenly, to a real etcd for some seconds, and measures how
+// long each takes from the beginning of its commit until a client has read its server-sent event, and from the answer
+// of the store: what the store takes is the physical limit. Run it with -benchtime 1x on an idle machine.
 func BenchmarkEventsToClient(b *testing.B) {
 	for b.Loop() {
 		measureEvents(b, 1000, 10*time.Second)
@@ -97,7 +97,8 @@ func (a *arrivals) read(ctx context.Context, at net.Addr, ready chan<- struct{})
 	}
 }
 
-// writeStatuses writes statuses of 200 objects at a rate, and returns when each commit began and was answered, by its revision.
+// writeStatuses writes statuses of 200 objects at a rate, and returns when each commit began and was answered, by its
+// revision.
 func writeStatuses(ctx context.Context, b *testing.B, to records.Committer, rate int, length time.Duration) map[string]written {
 	const writers = 200
 	sent, mu := map[string]written{}, sync.Mutex{}

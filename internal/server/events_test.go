@@ -173,7 +173,8 @@ func TestEventPagesHaveEachEventOnce(t *testing.T) {
 	}
 }
 
-// TestAStreamGoesOnFromTheLastID: the header of a client that reconnects wins over its first URL, and the filter counts.
+// TestAStreamGoesOnFromTheLastID: the header of a client that reconnects wins over its first URL, and the filter
+// counts.
 func TestAStreamGoesOnFromTheLastID(t *testing.T) {
 	w, ids := newEventWorld(t)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.http+"/v1/events?since=oldest&type=created", http.NoBody)

@@ -14,7 +14,8 @@ import (
 	"tend.dev/tend/internal/server"
 )
 
-// TestReadsAreFresh: a read waits for what other servers have stored. If it can't know, it says so, and answers from what is known.
+// TestReadsAreFresh: a read waits for what other servers have stored. If it can't know, it says so, and answers from
+// what is known.
 func TestReadsAreFresh(t *testing.T) {
 	var asked atomic.Int64
 	var fresh atomic.Pointer[func(context.Context) error]

@@ -32,9 +32,9 @@ func (on listenerKind) isOpen(path string) bool {
 	return openPaths[path] && (on == loopbackListener || path != "/metrics")
 }
 
-// guard lets requests of a listener that is not trusted pass if they carry a token. On loopback the Host must be a loopback
-// name, so that no web page reaches the server through a name of its own that resolves to this machine. A page's Origin must
-// be the server's own.
+// guard lets requests of a listener that is not trusted pass if they carry a token. On loopback the Host must be a
+// loopback name, so that no web page reaches the server through a name of its own that resolves to this machine. A
+// page's Origin must be the server's own.
 func (s *Server) guard(on listenerKind, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who := callerOf(r.Context())
@@ -57,7 +57,8 @@ func (s *Server) guard(on listenerKind, next http.Handler) http.Handler {
 	})
 }
 
-// refuseToken answers a request without a token that counts. Other machines wait for the answer, so that nobody tries many.
+// refuseToken answers a request without a token that counts. Other machines wait for the answer, so that nobody tries
+// many.
 func (s *Server) refuseToken(on listenerKind, w http.ResponseWriter, r *http.Request, fault *api.Problem) {
 	if fault == nil {
 		fault = errWrongToken

@@ -113,9 +113,9 @@ func (s *Server) keptOn(ctx context.Context, id string, owner api.Ref) (kept []n
 	return kept, err
 }
 
-// choosePrevious chooses from the pods that ended, the newest first. For each pod that is wanted it is the one that ran in
-// its slot before, or else in the slot that it replaced. A pod that is gone is its own. If none of an object's pods has
-// such a one, it is the newest of all.
+// choosePrevious chooses from the pods that ended, the newest first. For each pod that is wanted it is the one that ran
+// in its slot before, or else in the slot that it replaced. A pod that is gone is its own. If none of an object's pods
+// has such a one, it is the newest of all.
 func (l logsOf) choosePrevious(tasks []*api.Task, found []earlier) (out []earlier) {
 	if l.run != "" {
 		return slices.DeleteFunc(found, func(e earlier) bool { return e.run != l.run || !e.kept })

@@ -17,7 +17,8 @@ import (
 // maxRequestID bounds a client's id of a request.
 const maxRequestID = 64
 
-// identified gives each request an id, which its answer and the lines about it in the log carry. A client may choose it.
+// identified gives each request an id, which its answer and the lines about it in the log carry. A client may choose
+// it.
 func identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(api.HeaderRequestID)

@@ -51,8 +51,8 @@ func (s *Server) allowed(route string, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// callOf returns what a request asks for. A call of a grant for one scope that names none is about that scope: the request
-// that is returned says so.
+// callOf returns what a request asks for. A call of a grant for one scope that names none is about that scope: the
+// request that is returned says so.
 func (s *Server) callOf(route string, grant access.Grant, r *http.Request) (*http.Request, access.Call, error) {
 	query, err := plainQuery(r.URL.RawQuery)
 	if err != nil {
@@ -80,8 +80,8 @@ func (s *Server) callOf(route string, grant access.Grant, r *http.Request) (*htt
 	return r, call, nil
 }
 
-// plainQuery returns a query that every parser reads alike: each parameter is there once, has a value, and is escaped as
-// usual. What decides about a call must be what the call's handler reads.
+// plainQuery returns a query that every parser reads alike: each parameter is there once, has a value, and is escaped
+// as usual. What decides about a call must be what the call's handler reads.
 func plainQuery(raw string) (url.Values, error) {
 	parsed, err := url.ParseQuery(raw)
 	if err != nil {

@@ -59,7 +59,8 @@ type Options struct {
 	Authority func(ctx context.Context) ([]byte, error)
 	// Decode decodes manifests from a body; its errors are a *api.Problem or plain errors. Default: only JSON.
 	Decode func(data []byte, contentType string) ([]api.Object, error)
-	// Fresh returns once View has all that any server has stored before the call, or why that can't be known. Default: it always has.
+	// Fresh returns once View has all that any server has stored before the call, or why that can't be known. Default:
+	// it always has.
 	Fresh func(ctx context.Context) error
 	// Missing returns what the server waits for before it is ready. Default: only the view.
 	Missing func() []string
@@ -79,12 +80,13 @@ type Options struct {
 	Registry *prometheus.Registry
 	// Gather adds the metrics of others in the process (etcd's families). Default: nothing more.
 	Gather prometheus.Gatherer
-	// Token is that of an admin, for listeners that are not trusted; beside it access tokens count. Default: only those do.
+	// Token is that of an admin, for listeners that are not trusted; beside it access tokens count. Default: only those
+	// do.
 	Token string
 	// HostPaths are the folders of the host that people who are no admins may mount. Default: none.
 	HostPaths []string
-	// Remote returns the URL at which other machines reach the server, and the fingerprint of the cluster's own authority if
-	// that issues the certificate there; empty texts if there is no such listener. Default: there is none.
+	// Remote returns the URL at which other machines reach the server, and the fingerprint of the cluster's own
+	// authority if that issues the certificate there; empty texts if there is no such listener. Default: there is none.
 	Remote func() (url, fingerprint string)
 	// Version is reported at /version.
 	Version string

@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// sessions are the open requests that came with access tokens. A request ends when its token is revoked or expires: so do
-// watches, logs and commands, which may be open for days.
+// sessions are the open requests that came with access tokens. A request ends when its token is revoked or expires: so
+// do watches, logs and commands, which may be open for days.
 type sessions struct {
 	mu sync.Mutex
 	// open are the requests by the name of their token.

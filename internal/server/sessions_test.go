@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/internal/server"
 )
 
-// TestRevokingEndsWhatIsOpen: a watch, events, logs that are followed, a command and a wait, each with the reason. What others
-// have open goes on.
+// TestRevokingEndsWhatIsOpen: a watch, events, logs that are followed, a command and a wait, each with the reason. What
+// others have open goes on.
 func TestRevokingEndsWhatIsOpen(t *testing.T) {
 	for name, end := range map[string]func(w *world){
 		"revoked":  func(w *world) { w.ask(token, "DELETE", "/v1/tokens/carol", "") },

@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// tokenPart is the part of all streams that one access token may have open, and the part that access tokens leave to the
-// socket and the server's own token, so that an operator can always see what goes on.
+// tokenPart is the part of all streams that one access token may have open, and the part that access tokens leave to
+// the socket and the server's own token, so that an operator can always see what goes on.
 const tokenPart = 10
 
 // streams counts what is open.

@@ -22,7 +22,8 @@ const (
 	manyUploads = 1000
 )
 
-// uploads counts what each access token has stored that nothing refers to. Only this server knows of it, whose disk it is.
+// uploads counts what each access token has stored that nothing refers to. Only this server knows of it, whose disk it
+// is.
 type uploads struct {
 	mu sync.Mutex
 	of map[string]*account

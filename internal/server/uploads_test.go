@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/server"
 )
 
-// TestUploadsThatNothingRefersTo: a token has room for so many bytes, until something refers to them or they are gone. Others,
-// and who operates the server, have their own.
+// TestUploadsThatNothingRefersTo: a token has room for so many bytes, until something refers to them or they are gone.
+// Others, and who operates the server, have their own.
 func TestUploadsThatNothingRefersTo(t *testing.T) {
 	blobs, err := blob.Open(blob.Options{Root: t.TempDir(), MinFree: -1})
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"tend.dev/tend/internal/server"
 )
 
-// BenchmarkWatchers measures a change that a thousand watches of the API are sent over a socket each: how long it takes until the last one has
-// it, and what processor time a delivery takes, that of the readers included.
+// BenchmarkWatchers measures a change that a thousand watches of the API are sent over a socket each: how long it takes
+// until the last one has it, and what processor time a delivery takes, that of the readers included.
 func BenchmarkWatchers(b *testing.B) {
 	const watchers, changes = 1000, 200
 	w := newWorld(b, func(o *server.Options) { o.MaxStreams = watchers })
@@ -60,7 +60,8 @@ func (w *world) applied(b *testing.B) {
 	w.put(records.ObjectKey(ref("web")), api.Object{Kind: api.KindDeployment, Scope: ref("web").Scope, Name: "web", Spec: []byte(`{"image":"a"}`)})
 }
 
-// watchLines reads a watch until ctx ends. It calls connected.Done at the first line, and delivered.Done at each further one.
+// watchLines reads a watch until ctx ends. It calls connected.Done at the first line, and delivered.Done at each
+// further one.
 func watchLines(ctx context.Context, b *testing.B, socket string, connected, delivered *sync.WaitGroup) {
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)

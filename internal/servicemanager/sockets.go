@@ -15,8 +15,9 @@ import (
 // own begins the names of sockets that this program had the service manager keep (FDNAME). Others are a socket unit's.
 const own = "tend_"
 
-// Sockets are listening sockets that outlive this process: the service manager holds a copy of each, and hands it to the next
-// process of the service. Who connects meanwhile waits, instead of being refused. Nil keeps none. Safe for concurrent use.
+// Sockets are listening sockets that outlive this process: the service manager holds a copy of each, and hands it to
+// the next process of the service. Who connects meanwhile waits, instead of being refused. Nil keeps none. Safe for
+// concurrent use.
 type Sockets struct {
 	log *slog.Logger
 
@@ -34,8 +35,8 @@ type held struct {
 // own reports whether this program had it kept.
 func (h held) own() bool { return strings.HasPrefix(h.name, own) }
 
-// fits reports whether a socket is the one of an address. A socket unit may open any address for one that names only a port; what this program
-// opened for such an address hears all of the machine's.
+// fits reports whether a socket is the one of an address. A socket unit may open any address for one that names only a
+// port; what this program opened for such an address hears all of the machine's.
 func (h held) fits(address string) bool {
 	host, _, err := net.SplitHostPort(h.address)
 	asked, _, _ := net.SplitHostPort(address)
@@ -115,8 +116,8 @@ func (s *Sockets) Keep(address string, listener net.Listener) {
 	s.held = append(s.held, next)
 }
 
-// Drop ends the sockets of this program that no wanted address fits: from then on their ports are free. The listeners that use them must be
-// closed already.
+// Drop ends the sockets of this program that no wanted address fits: from then on their ports are free. The listeners
+// that use them must be closed already.
 func (s *Sockets) Drop(wanted func(fits func(address string) bool) bool) {
 	if s == nil {
 		return

@@ -20,9 +20,9 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// In some worlds agents are processes of their own, which reach the server over a cable each: one, or three with machines of
-// their own. They die by themselves, their cables are cut or pass nothing on, their machines lose power; all the sentences of
-// the oracle hold there too.
+// In some worlds agents are processes of their own, which reach the server over a cable each: one, or three with
+// machines of their own. They die by themselves, their cables are cut or pass nothing on, their machines lose power;
+// all the sentences of the oracle hold there too.
 
 // machines is the number of agents that are processes of their own.
 func (w *World) machines() int {

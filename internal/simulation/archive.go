@@ -12,7 +12,8 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// archive remembers what was ever committed about tasks, with the release each was made from at the instant it was made.
+// archive remembers what was ever committed about tasks, with the release each was made from at the instant it was
+// made.
 type archive struct {
 	w        *World
 	mu       sync.Mutex
@@ -132,7 +133,8 @@ func (a *archive) task(op store.Op) {
 	}
 }
 
-// stays reports a pod that is given up since its node is silent, where no other node could take its place, or too early.
+// stays reports a pod that is given up since its node is silent, where no other node could take its place, or too
+// early.
 func (a *archive) stays(task api.Task) {
 	if task.Class != api.ClassKeep || task.Reason != api.ReasonNodeLost || task.Desired != api.DesiredShutdown {
 		return
@@ -167,8 +169,8 @@ func (a *archive) silentNodes() map[string]bool {
 	return out
 }
 
-// mayOverlap reports whether a run was made while the node of another one, which isn't its own, was silent: the other is stopped
-// when its node returns.
+// mayOverlap reports whether a run was made while the node of another one, which isn't its own, was silent: the other
+// is stopped when its node returns.
 func (a *archive) mayOverlap(other, made string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -183,7 +185,8 @@ func (a *archive) lost(what, task string) {
 	a.late(what, task)
 }
 
-// hasty: who takes the controllers over when a node is silent already waits for as long as is said before it gives up what is there.
+// hasty: who takes the controllers over when a node is silent already waits for as long as is said before it gives up
+// what is there.
 func (a *archive) hasty(node string) bool {
 	began := a.w.terms.began()
 	return a.w.shared() && began.Sub(a.beats[node]) >= nodeTimeout && time.Since(began) < nodeTimeout-time.Second

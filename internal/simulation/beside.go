@@ -19,8 +19,8 @@ import (
 	"tend.dev/tend/internal/host"
 )
 
-// In some worlds two or three servers have the store, and three machines use whichever answers. A server dies, stops, is slow, or
-// is cut off from the store; one that has led learns late that it doesn't any more. People ask any of them.
+// In some worlds two or three servers have the store, and three machines use whichever answers. A server dies, stops,
+// is slow, or is cut off from the store; one that has led learns late that it doesn't any more. People ask any of them.
 
 // servers is the number of servers in a world.
 func (w *World) servers() int {
@@ -66,7 +66,8 @@ func (w *World) standbys() []*standby {
 
 func (w *World) besideRoot(number int) string { return fmt.Sprintf("%s-beside-%d", w.root, number) }
 
-// foundBeside makes the other servers once the first has founded the cluster: they get the cluster's key, and the same files.
+// foundBeside makes the other servers once the first has founded the cluster: they get the cluster's key, and the same
+// files.
 func (w *World) foundBeside() {
 	key, err := os.ReadFile(filepath.Join(w.root, "secret.key"))
 	if errors.Is(err, fs.ErrNotExist) {

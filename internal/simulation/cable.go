@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// cable is the network between the agent and whichever server lives. Like a kernel's sockets it takes bytes without making
-// their sender wait. Create it with newCable.
+// cable is the network between the agent and whichever server lives. Like a kernel's sockets it takes bytes without
+// making their sender wait. Create it with newCable.
 type cable struct {
 	mu      sync.Mutex
 	moved   *sync.Cond       // whenever anything below changes

@@ -69,8 +69,8 @@ func (w *World) calmDown() {
 	w.readAll()
 }
 
-// suspend keeps cron jobs from running on, so that the world can come to rest, starts what people stopped, and sets a key
-// that all have, so that no environment is one that a rollback pinned.
+// suspend keeps cron jobs from running on, so that the world can come to rest, starts what people stopped, and sets a
+// key that all have, so that no environment is one that a rollback pinned.
 func (w *World) suspend() {
 	w.calm()
 	for _, object := range w.declaredObjects() {
@@ -122,7 +122,8 @@ func (w *World) await(limit time.Duration, left func() []string) {
 	}
 }
 
-// unsettled are the objects that are neither as declared nor said to be in trouble. A run goes on whatever is said of the one before.
+// unsettled are the objects that are neither as declared nor said to be in trouble. A run goes on whatever is said of
+// the one before.
 func (w *World) unsettled() []string {
 	var out []string
 	for _, object := range w.declaredObjects() {
@@ -137,7 +138,8 @@ func (w *World) unsettled() []string {
 	return out
 }
 
-// heldBack are the nodes that get no pods yet, since they were lost again and again: what is rolled out meanwhile may miss its deadline.
+// heldBack are the nodes that get no pods yet, since they were lost again and again: what is rolled out meanwhile may
+// miss its deadline.
 func (w *World) heldBack() []string {
 	page, err := w.store.List(context.Background(), records.LossesPrefix, store.ListOptions{})
 	if err != nil {

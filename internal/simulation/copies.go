@@ -41,7 +41,8 @@ func backUp(w *World, _ *rand.Rand) {
 	w.copied = &backup{store: w.store.Clone(), archive: w.archive.clone(), at: time.Now(), revision: w.revision()}
 }
 
-// leasesEnd is more writes than there are leases: those of a copy run out in it, which takes it so much further by itself.
+// leasesEnd is more writes than there are leases: those of a copy run out in it, which takes it so much further by
+// itself.
 const leasesEnd = 10
 
 // resumeTime is more than all faults last.
@@ -93,8 +94,8 @@ func (w *World) standsStill() {
 	}
 }
 
-// restoreNamesake restores a copy in which an object is another than the one of its name today. Their releases have the same
-// numbers.
+// restoreNamesake restores a copy in which an object is another than the one of its name today. Their releases have the
+// same numbers.
 func restoreNamesake(w *World, random *rand.Rand) {
 	ref := anySlotted(random)
 	again := func() {

@@ -37,7 +37,8 @@ func (w *World) missed(ref api.Ref) int {
 	return status.Missed
 }
 
-// clockBehind are the keys of the statuses that still say that the clock was set back, which they take back by themselves.
+// clockBehind are the keys of the statuses that still say that the clock was set back, which they take back by
+// themselves.
 func (w *World) clockBehind() []string {
 	var out []string
 	for _, object := range w.declaredObjects() {

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// damage leaves a stray entry in some folder of the server's root, or harms a file that is only kept to be faster, and has
-// the server started over it.
+// damage leaves a stray entry in some folder of the server's root, or harms a file that is only kept to be faster, and
+// has the server started over it.
 func damage(w *World, random *rand.Rand) {
 	if w.shared() {
 		return // which of them reads a folder again is open

@@ -1,13 +1,13 @@
-// Package simulation runs a whole Tend (API, verbs, controllers, scheduler, agent, ingress table) in a simulated world and
-// judges it from the outside.
+// Package simulation runs a whole Tend (API, verbs, controllers, scheduler, agent, ingress table) in a simulated world
+// and judges it from the outside.
 //
 // A world is made of a store, a container engine, a root folder, a clock and people. One seed decides all that happens:
 // which verbs people call, what hands do to containers, which parts fail and when. The server is the real one
 // (internal/daemon); its surroundings are simulated. Time is the virtual clock of testing/synctest, so an hour takes a
 // moment.
 //
-// The oracle never compares Tend with itself. It reads the engine's own record of containers, the bytes in the store and
-// the files on disk, and the answers people got:
+// The oracle never compares Tend with itself. It reads the engine's own record of containers, the bytes in the store
+// and the files on disk, and the answers people got:
 //
 //   - a container is made from what the store's release for its task says, and that release from the last accepted manifest;
 //   - a task never has two live containers, and the lifetimes of two containers of one ordinal never overlap, unless a person said

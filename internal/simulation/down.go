@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// A person says of a machine that doesn't answer that it is off: of one without power, and of one that runs on behind a cut cable.
-// Only in the second case may an ordinal have two live containers, until that machine has answered.
+// A person says of a machine that doesn't answer that it is off: of one without power, and of one that runs on behind a
+// cut cable. Only in the second case may an ordinal have two live containers, until that machine has answered.
 
 // confirmAfter is when a person says so: what a machine ran counts as lost by then.
 const confirmAfter = nodeTimeout + 10*time.Second
@@ -60,8 +60,8 @@ func (s *said) commit(w *World, txn store.Txn) {
 	}
 }
 
-// mayDouble reports whether the containers of a node may run twice: a person said that it is off, and it isn't, and it has not had
-// the time to stop them since it answered.
+// mayDouble reports whether the containers of a node may run twice: a person said that it is off, and it isn't, and it
+// has not had the time to stop them since it answered.
 func (a *archive) mayDouble(node string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

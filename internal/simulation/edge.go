@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/internal/relay"
 )
 
-// edge is the node's proxy as far as routing goes: it keeps the table the agent gives it, and chooses pods from it. Routes
-// are compiled by the real code.
+// edge is the node's proxy as far as routing goes: it keeps the table the agent gives it, and chooses pods from it.
+// Routes are compiled by the real code.
 type edge struct {
 	mu     sync.Mutex
 	routes []ingress.Route
@@ -57,8 +57,8 @@ func (e *edge) Ports() map[string]ingress.ListenerState {
 // Certificate implements agent.Edge.
 func (e *edge) Certificate(string) (certs.State, bool) { return certs.State{}, false }
 
-// Run implements agent.Edge. A proxy that has stopped answers no request, also if the process goes on, as that of an agent does
-// which forgets what it knew.
+// Run implements agent.Edge. A proxy that has stopped answers no request, also if the process goes on, as that of an
+// agent does which forgets what it knew.
 func (e *edge) Run(ctx context.Context) error {
 	<-ctx.Done()
 	e.Update(nil, nil)

@@ -133,8 +133,8 @@ func restartEngine(w *World, random *rand.Rand) {
 	})
 }
 
-// crashEngine kills the engine. Its containers go on until it is started again; then they are ended and started, with addresses
-// dealt out again, a while before it answers.
+// crashEngine kills the engine. Its containers go on until it is started again; then they are ended and started, with
+// addresses dealt out again, a while before it answers.
 func crashEngine(w *World, random *rand.Rand) {
 	if w.away.Load() {
 		return

@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// keepsHistory: what drops a release of a workload leaves as many newer ones as are to be kept, whatever still refers to older
-// ones. A release never prevents a rollback.
+// keepsHistory: what drops a release of a workload leaves as many newer ones as are to be kept, whatever still refers
+// to older ones. A release never prevents a rollback.
 func (l *link) keepsHistory(txn store.Txn) {
 	for _, op := range txn.Do {
 		owner, number, of := droppedRelease(op)

@@ -16,8 +16,8 @@ import (
 // when it has ended.
 const labTime = 5 * time.Minute
 
-// labsEnd demands that labs that are due ran, and that nothing is left of those whose time is over. Then it deletes those that
-// have not ended: they can't run, or begin and end by a clock that was set.
+// labsEnd demands that labs that are due ran, and that nothing is left of those whose time is over. Then it deletes
+// those that have not ended: they can't run, or begin and end by a clock that was set.
 func (w *World) labsEnd() {
 	if !w.labWorld() || w.failed() {
 		return

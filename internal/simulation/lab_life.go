@@ -35,8 +35,8 @@ type labLife struct {
 	started, ended time.Time
 	pod, container string // its name and the engine's id
 	code           int
-	// before says that it ran before a store was restored, spent that it must not run again until people ask for it. start is when
-	// it begins in the restored store.
+	// before says that it ran before a store was restored, spent that it must not run again until people ask for it.
+	// start is when it begins in the restored store.
 	before, spent bool
 	start         time.Time
 	generation    int64
@@ -177,7 +177,8 @@ func (l *labs) died(uid string, record hollow.Record) {
 	}
 }
 
-// restored: a store that was restored knows of an earlier time. What ran since must not run again if its start has passed by now.
+// restored: a store that was restored knows of an earlier time. What ran since must not run again if its start has
+// passed by now.
 func (l *labs) restored() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -110,7 +110,8 @@ func (w *World) labBegins(ref api.Ref, start time.Time) time.Time {
 	return w.labs.newest(ref).started
 }
 
-// labEnds demands that the container of a lab ran as long as its plot says, that it is gone, and that Tend says how it ended.
+// labEnds demands that the container of a lab ran as long as its plot says, that it is gone, and that Tend says how it
+// ended.
 func (w *World) labEnds(ref api.Ref, plot labPlot, began time.Time) {
 	latest := plot.runs + plotSlack
 	if plot.away {

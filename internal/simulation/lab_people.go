@@ -11,7 +11,8 @@ import (
 	"tend.dev/tend/client"
 )
 
-// labMishap lets people do something about labs, and something happen to them, after some steps of a world that has them.
+// labMishap lets people do something about labs, and something happen to them, after some steps of a world that has
+// them.
 func (w *World) labMishap(step int) {
 	if !w.labWorld() {
 		return

@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/runtime/hollow"
 )
 
-// In some worlds people also declare labs: they change, extend, stop and delete them, often at the very instant at which one
-// begins or ends, and servers are down across such instants.
+// In some worlds people also declare labs: they change, extend, stop and delete them, often at the very instant at
+// which one begins or ends, and servers are down across such instants.
 
 // labWorld reports whether a world has labs: one of seven.
 func (w *World) labWorld() bool { return w.opts.Seed/10%7 == 0 }

@@ -18,8 +18,9 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// In half of the worlds in which agents have machines of their own, one more machine joins, and lies: of the tasks of others, of images that
-// it wasn't asked for, of addresses. What it says must change nothing of what the oracle sees, and nothing of others' is read by it.
+// In half of the worlds in which agents have machines of their own, one more machine joins, and lies: of the tasks of
+// others, of images that it wasn't asked for, of addresses. What it says must change nothing of what the oracle sees,
+// and nothing of others' is read by it.
 
 const (
 	liarNode       = "liar"

@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// In half of the worlds with several machines the last one runs plain processes, and everything that people apply is an image of an
-// engine: no container may ever be asked of it.
+// In half of the worlds with several machines the last one runs plain processes, and everything that people apply is an
+// image of an engine: no container may ever be asked of it.
 
 // plainNode is the node that runs plain processes; empty if none does.
 func (w *World) plainNode() string {

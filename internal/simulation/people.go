@@ -147,8 +147,8 @@ func (w *World) applyAtLast(object api.Object) {
 	}
 }
 
-// hasten applies an object, runs it where that is asked for, and deletes it again before anyone has come far with it. An
-// engine that is slow has come less far.
+// hasten applies an object, runs it where that is asked for, and deletes it again before anyone has come far with it.
+// An engine that is slow has come less far.
 func hasten(w *World, random *rand.Rand) {
 	if chance(random, 2) {
 		slowEngine(w, random)

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// pipe is a listener without a network: connections are made within the process, so they wait on nothing but the virtual
-// clock.
+// pipe is a listener without a network: connections are made within the process, so they wait on nothing but the
+// virtual clock.
 type pipe struct {
 	at    net.Addr
 	conns chan net.Conn

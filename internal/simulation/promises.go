@@ -9,7 +9,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// promises are the pods that Tend said it had stopped for good, by object, until people ask anything else of the object.
+// promises are the pods that Tend said it had stopped for good, by object, until people ask anything else of the
+// object.
 type promises struct {
 	mu      sync.Mutex
 	asked   map[api.Ref]int

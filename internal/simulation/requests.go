@@ -47,8 +47,8 @@ func (w *World) request(name string) bool {
 	return true
 }
 
-// reached returns the container that answers where a pod is said to be: on this node at its address, on another one where that node
-// connects to.
+// reached returns the container that answers where a pod is said to be: on this node at its address, on another one
+// where that node connects to.
 func (w *World) reached(pod ingress.Pod) (runtime.Container, bool) {
 	on, at := "n1", pod.Address
 	if pod.Via != (relay.Target{}) {

@@ -58,8 +58,8 @@ func (w *World) entries() map[string]store.Entry {
 	return out
 }
 
-// changes are what was written and deleted between two reads, but for what time alone changes: losses of nodes that are long
-// past, and the statuses named, with the events of the same commits.
+// changes are what was written and deleted between two reads, but for what time alone changes: losses of nodes that are
+// long past, and the statuses named, with the events of the same commits.
 func (w *World) changes(before, after map[string]store.Entry, statuses []string) []string {
 	reported := map[int64]bool{}
 	for _, key := range statuses {

@@ -13,9 +13,9 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// returns has a workload mount a file, which outlives a server that knows of nothing. Then it builds the image again under its
-// tag and changes the file and config: that has to be noticed. Then it rolls back, config too: what runs has to be what ran
-// before, the older build and the older file too.
+// returns has a workload mount a file, which outlives a server that knows of nothing. Then it builds the image again
+// under its tag and changes the file and config: that has to be noticed. Then it rolls back, config too: what runs has
+// to be what ran before, the older build and the older file too.
 func (w *World) returns() {
 	random := rand.New(rand.NewPCG(w.opts.Seed, 6<<32))
 	for _, object := range w.declaredObjects() {

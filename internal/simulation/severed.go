@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// severed is the store as a server reaches it that may be cut off from it, or far away. What it sends during a cut is lost; it
-// hears what it has missed when the cut ends.
+// severed is the store as a server reaches it that may be cut off from it, or far away. What it sends during a cut is
+// lost; it hears what it has missed when the cut ends.
 type severed struct {
 	*link
 	reach *reach

@@ -9,7 +9,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// shaky is the engine as the server reaches it: calls may take long, and an answer may be lost after the call took effect.
+// shaky is the engine as the server reaches it: calls may take long, and an answer may be lost after the call took
+// effect.
 type shaky struct {
 	runtime.Runtime
 	w *World

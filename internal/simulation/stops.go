@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/client"
 )
 
-// stops stops a workload for good: its pods stop, and stay so whatever becomes of the server and the engine, until people
-// start them again.
+// stops stops a workload for good: its pods stop, and stay so whatever becomes of the server and the engine, until
+// people start them again.
 func (w *World) stops() {
 	random := rand.New(rand.NewPCG(w.opts.Seed, 5<<32))
 	for _, object := range w.declaredObjects() {

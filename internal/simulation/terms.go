@@ -50,8 +50,8 @@ func (l *link) claims(txn store.Txn) {
 	}
 }
 
-// leads reports whether the store says that this life of a server has the controllers. While the world commits, no other claim
-// is written.
+// leads reports whether the store says that this life of a server has the controllers. While the world commits, no
+// other claim is written.
 func (l *link) leads() bool {
 	if !l.w.shared() {
 		return true

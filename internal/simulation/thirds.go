@@ -31,7 +31,8 @@ func (w *World) seat(number int) seat {
 	return seat{serverName(number), &b.off, &b.reach, b.stop, b.start}
 }
 
-// mishapOfThree lets something happen to one of three servers: often to the one that leads, since the others notice that.
+// mishapOfThree lets something happen to one of three servers: often to the one that leads, since the others notice
+// that.
 func (w *World) mishapOfThree(random *rand.Rand) {
 	d, what := span(random, 40*time.Second), random.IntN(40)
 	s, slow := w.seat(random.IntN(3)), span(random, 4*time.Second)

@@ -13,7 +13,8 @@ type weather struct {
 	random *rand.Rand
 	// unknown is the share of commits that end without an answer: some are never applied, some at once, some late.
 	unknown float64
-	// stalled is closed at the end of a stall; nil in none. Nothing is answered meanwhile, and what was sent is applied then.
+	// stalled is closed at the end of a stall; nil in none. Nothing is answered meanwhile, and what was sent is applied
+	// then.
 	stalled chan struct{}
 	// full refuses what writes.
 	full bool

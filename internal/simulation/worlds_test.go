@@ -18,16 +18,16 @@ import (
 
 var terseFlag = flag.Bool("terse", false, "don't look for the shortest story of a failure")
 
-// TestMain runs worlds on one processor: goroutines take turns in about the same order every time, and nothing waits for
-// another processor.
+// TestMain runs worlds on one processor: goroutines take turns in about the same order every time, and nothing waits
+// for another processor.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	runtime.GOMAXPROCS(1)
 	goleak.VerifyTestMain(m)
 }
 
-// kept are seeds of worlds in which the defects were found that few others show. A repertoire that changes deals their steps
-// again: then `make mutants` says which they are.
+// kept are seeds of worlds in which the defects were found that few others show. A repertoire that changes deals their
+// steps again: then `make mutants` says which they are.
 var kept = []uint64{52, 67, 69, 112, 20271122148, 20281122798, 20291122058, 60291122138, 110291122058, 463, 70291142001217, 80291152001230,
 	90291152000012, 90291162000934, 100000000092286, 791, 87, 387, 704, 257, 1795616375716483742, 1795724116932261780,
 	1795724117035635794, 1795731529842097261, 1795731530044870997, 1795730616798548461, 1795741571942081834, 1795741571839167607,

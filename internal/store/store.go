@@ -104,7 +104,8 @@ type Op struct {
 type Watcher interface {
 	// Batches delivers commits; it is closed at the end.
 	Batches() <-chan Batch
-	// Err says why the channel closed: ErrCompacted, ErrWatchLost, ErrClosed, or the context's error. Valid after the close.
+	// Err says why the channel closed: ErrCompacted, ErrWatchLost, ErrClosed, or the context's error. Valid after the
+	// close.
 	Err() error
 }
 

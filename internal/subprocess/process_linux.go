@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitMemory bounds what a process that was just started may allocate; what it starts inherits that. Files that it maps to
-// read don't count.
+// limitMemory bounds what a process that was just started may allocate; what it starts inherits that. Files that it
+// maps to read don't count.
 func limitMemory(pid int, most int64) error {
 	if most == 0 {
 		return nil

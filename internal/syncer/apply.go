@@ -16,7 +16,8 @@ import (
 	"tend.dev/tend/internal/verbs"
 )
 
-// Apply applies what the last poll fetched for a sync, or nothing of it: not if the sync is gone, or was declared otherwise.
+// Apply applies what the last poll fetched for a sync, or nothing of it: not if the sync is gone, or was declared
+// otherwise.
 func (s *Syncer) Apply(ctx context.Context, through records.Committer, object api.Object) source.Applied {
 	f, err := s.of(object.Metadata.UID)
 	if err != nil {
@@ -68,8 +69,8 @@ const loadTime = 30 * time.Second
 
 var errLoadTime = fmt.Errorf("its manifests take longer to read than %s", loadTime)
 
-// load reads the manifests of a tree and refuses what a sync may not apply. Variables have no values: those of the server
-// are none of the source's business.
+// load reads the manifests of a tree and refuses what a sync may not apply. Variables have no values: those of the
+// server are none of the source's business.
 func load(ctx context.Context, f *fetched, spec api.SyncSpec) (manifest.Result, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, loadTime, errLoadTime)
 	defer cancel()

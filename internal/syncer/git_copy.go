@@ -15,7 +15,8 @@ const fetchedRef = "refs/tend/fetched"
 // lockFiles are what git leaves behind where it is ended while it writes.
 var lockFiles = []string{"shallow.lock", "HEAD.lock", "config.lock", "packed-refs.lock", fetchedRef + ".lock"}
 
-// The bounds of a copy beside its bytes: how many files it may have, and how many bytes before anything is deleted from it.
+// The bounds of a copy beside its bytes: how many files it may have, and how many bytes before anything is deleted from
+// it.
 const (
 	maxObjects = 100_000
 	tidyFrom   = 1 << 20
@@ -24,8 +25,8 @@ const (
 // errLarge ends a call of git whose copy grows beyond its bound.
 var errLarge = errors.New("the copy of the repository is too large")
 
-// fetch fetches one commit, whatever was fetched before: a branch may have been forced to another history. Where the copy
-// becomes too large with what is left of earlier ones, the commit is fetched into a new copy.
+// fetch fetches one commit, whatever was fetched before: a branch may have been forced to another history. Where the
+// copy becomes too large with what is left of earlier ones, the commit is fetched into a new copy.
 func (r *repository) fetch(ctx context.Context, name string) error {
 	_, none := r.local(ctx, "rev-parse", "--git-dir") // there is no copy, or a part of one
 	err := r.fetchInto(ctx, name, none != nil)
@@ -78,8 +79,8 @@ func (r *repository) large() error {
 	return nil
 }
 
-// tidy deletes from the copy what the fetched revision doesn't need, once the copy is twice as large as after the last time.
-// If that fails, the copy grows until the revision is fetched into a new one.
+// tidy deletes from the copy what the fetched revision doesn't need, once the copy is twice as large as after the last
+// time. If that fails, the copy grows until the revision is fetched into a new one.
 func (r *repository) tidy(ctx context.Context) {
 	if !gitcmd.Exceeds(r.folder, max(2*r.of.tidied, tidyFrom), maxObjects/10) {
 		return

@@ -67,8 +67,8 @@ func TestACopyHasWhatARevisionNeeds(t *testing.T) {
 	w.want("an earlier one, which the copy has no more", api.SyncSpec{Git: o.bare, Ref: "main"}, "web=web:3")
 }
 
-// TestAFullCopyIsFetchedAgain: earlier revisions are no reason to refuse one that fits. One that doesn't fit is refused, and
-// leaves nothing.
+// TestAFullCopyIsFetchedAgain: earlier revisions are no reason to refuse one that fits. One that doesn't fit is
+// refused, and leaves nothing.
 func TestAFullCopyIsFetchedAgain(t *testing.T) {
 	w, o := newWorld(t), newOrigin(t)
 	w.syncer.MaxCopy = 700 << 10
@@ -83,7 +83,8 @@ func TestAFullCopyIsFetchedAgain(t *testing.T) {
 	}
 }
 
-// TestGitShowsNoSecret: whatever git prints of the login it was given, no fault has it; and no argument has a URL's query.
+// TestGitShowsNoSecret: whatever git prints of the login it was given, no fault has it; and no argument has a URL's
+// query.
 func TestGitShowsNoSecret(t *testing.T) {
 	w := newWorld(t)
 	said := filepath.Join(t.TempDir(), "said")

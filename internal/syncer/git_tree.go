@@ -15,8 +15,8 @@ const (
 	maxMemory = 2 << 30
 )
 
-// measure returns an error for a commit with too many files. A few small trees that name each other often stand for more
-// files than any memory holds, so they are listed, for which git holds only one branch of them, before it makes an
+// measure returns an error for a commit with too many files. A few small trees that name each other often stand for
+// more files than any memory holds, so they are listed, for which git holds only one branch of them, before it makes an
 // archive. How large the files are shows in the archive.
 func (r *repository) measure(ctx context.Context, commit string) error {
 	below, most := path.Clean(r.spec.Path), int64(maxListing)

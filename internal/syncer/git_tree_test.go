@@ -10,8 +10,9 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestTreesThatNameEachOther: a repository of a few kilobytes that stands for a thousand million files is refused by what
-// it lists, also where the path of the sync leads past them. The git of the test ends where an archive is asked for.
+// TestTreesThatNameEachOther: a repository of a few kilobytes that stands for a thousand million files is refused by
+// what it lists, also where the path of the sync leads past them. The git of the test ends where an archive is asked
+// for.
 func TestTreesThatNameEachOther(t *testing.T) {
 	w, o := newWorld(t), newOrigin(t)
 	w.syncer.Git = filepath.Join(t.TempDir(), "git")

@@ -51,8 +51,8 @@ func newClient() *http.Client {
 	}
 }
 
-// client returns the client for a URL. A source that is not trusted leads neither to this machine nor to its link, by a redirect or
-// by the address of its name, unless its URL itself says that it is there.
+// client returns the client for a URL. A source that is not trusted leads neither to this machine nor to its link, by a
+// redirect or by the address of its name, unless its URL itself says that it is there.
 func (s *Syncer) client(spec api.SyncSpec, host string) *http.Client {
 	if spec.Trusted {
 		return s.HTTP
@@ -67,8 +67,8 @@ func (s *Syncer) client(spec api.SyncSpec, host string) *http.Client {
 	return &client
 }
 
-// here reports whether a host, with its port or without, is written as an address of this machine or its link: what a name leads to
-// changes as its owner likes.
+// here reports whether a host, with its port or without, is written as an address of this machine or its link: what a
+// name leads to changes as its owner likes.
 func here(host string) bool {
 	name := (&url.URL{Host: host}).Hostname()
 	address, err := netip.ParseAddr(name)

@@ -236,8 +236,8 @@ func TestRedirects(t *testing.T) {
 	w.wantFault("in a circle", api.SyncSpec{HTTP: s.URL + "/shop.hcl"}, api.ReasonFetchFailed, "redirects more than 5 times")
 }
 
-// TestANameOfThisMachine: what the name of a source that is not trusted leads to is looked at with each connection; its owner could
-// have it lead here.
+// TestANameOfThisMachine: what the name of a source that is not trusted leads to is looked at with each connection; its
+// owner could have it lead here.
 func TestANameOfThisMachine(t *testing.T) {
 	w, s := newWorld(t), newWeb(t)
 	s.answer(200, manifestOf("web", "web:1"))

@@ -49,7 +49,8 @@ func sshd(t *testing.T, authorized string) (port int, known string) {
 	return 0, ""
 }
 
-// sshdOn starts a server on a port that was free a moment ago. It returns false if the server has ended: another one has the port.
+// sshdOn starts a server on a port that was free a moment ago. It returns false if the server has ended: another one
+// has the port.
 func sshdOn(t *testing.T, folder, host, authorized string) (port int, listens bool) {
 	t.Helper()
 	program := "/usr/sbin/sshd"

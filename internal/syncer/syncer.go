@@ -185,8 +185,8 @@ func (s *Syncer) Poll(ctx context.Context, object api.Object) (string, []source.
 	return f.revision, slices.Clone(f.files), nil
 }
 
-// fetch brings what is known of a source up to date. Its error is a *source.Error that shows no secret of the spec, also where
-// the source answers with one.
+// fetch brings what is known of a source up to date. Its error is a *source.Error that shows no secret of the spec,
+// also where the source answers with one.
 func (s *Syncer) fetch(ctx context.Context, f *fetched, spec api.SyncSpec) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, fmt.Errorf("it took longer than %s", fetchTime))
 	defer cancel()

@@ -20,8 +20,8 @@ import (
 //go:embed server/*.go
 var source embed.FS
 
-// Binary returns the path of the compiled server (static, stripped). It compiles only what this machine has not compiled
-// before: the file's name is the hash of its source, its architecture and the toolchain.
+// Binary returns the path of the compiled server (static, stripped). It compiles only what this machine has not
+// compiled before: the file's name is the hash of its source, its architecture and the toolchain.
 func Binary(ctx context.Context) (string, error) {
 	id, err := sourceHash()
 	if err != nil {

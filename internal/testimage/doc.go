@@ -1,5 +1,5 @@
-// Package testimage builds the container image that tests and demonstrations run: one static Go server, FROM scratch, so
-// that nothing has to be pulled from anywhere.
+// Package testimage builds the container image that tests and demonstrations run: one static Go server, FROM scratch,
+// so that nothing has to be pulled from anywhere.
 //
 // It compiles internal/testimage/server once per machine, packs it as an image archive whose bytes (and so whose id)
 // depend on nothing but its source and version, and loads it into the engine under the tags it is given. It decides

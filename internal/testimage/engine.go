@@ -60,7 +60,8 @@ func (e *engine) load(ctx context.Context, archive io.Reader) error {
 	}
 }
 
-// untag removes a tag. An engine that removes the last two tags of an image at once fails one of the calls, and has the other one's effect.
+// untag removes a tag. An engine that removes the last two tags of an image at once fails one of the calls, and has the
+// other one's effect.
 func (e *engine) untag(ctx context.Context, tag string) error {
 	response, err := e.send(ctx, http.MethodDelete, "/images/"+tag, nil)
 	if err != nil && strings.Contains(err.Error(), "unrecognized image ID") {

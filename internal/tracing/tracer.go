@@ -21,9 +21,9 @@ import (
 
 // Options are the options of a Tracer.
 type Options struct {
-	// Endpoint is the URL of an OTLP receiver over HTTP, as in http://127.0.0.1:4318; /v1/traces is added if it has no path.
-	// Default: OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or OTEL_EXPORTER_OTLP_ENDPOINT; without one tracing is off. The other
-	// variables of OpenTelemetry (OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER, …) count too.
+	// Endpoint is the URL of an OTLP receiver over HTTP, as in http://127.0.0.1:4318; /v1/traces is added if it has no
+	// path. Default: OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or OTEL_EXPORTER_OTLP_ENDPOINT; without one tracing is off. The
+	// other variables of OpenTelemetry (OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER, …) count too.
 	Endpoint string
 	// Service is the name of the process ("tend-server"), Instance the name of this one of several, Version its version.
 	Service, Instance, Version string
@@ -54,7 +54,8 @@ func Open(ctx context.Context, o Options) (*Tracer, error) {
 	return New(sdktrace.NewBatchSpanProcessor(exporter), o), nil
 }
 
-// target returns the options of the exporter; nil is off. An empty list leaves the endpoint to OpenTelemetry's variables.
+// target returns the options of the exporter; nil is off. An empty list leaves the endpoint to OpenTelemetry's
+// variables.
 func target(endpoint string) ([]otlptracehttp.Option, error) {
 	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
 		return nil, nil
@@ -75,7 +76,8 @@ func target(endpoint string) ([]otlptracehttp.Option, error) {
 	return []otlptracehttp.Option{otlptracehttp.WithEndpointURL(parsed.String())}, nil
 }
 
-// New returns a Tracer whose spans a processor gets. Sampling follows OTEL_TRACES_SAMPLER; by default every trace is kept.
+// New returns a Tracer whose spans a processor gets. Sampling follows OTEL_TRACES_SAMPLER; by default every trace is
+// kept.
 func New(processor sdktrace.SpanProcessor, o Options) *Tracer {
 	about := resource.NewSchemaless(
 		attribute.String("service.name", o.Service), attribute.String("service.instance.id", o.Instance), attribute.String("service.version", o.Version))
@@ -94,7 +96,8 @@ func (t *Tracer) Close(ctx context.Context) error {
 	return t.provider.Shutdown(ctx)
 }
 
-// reportErrors logs errors of the export, which OpenTelemetry reports to a function of the process, at most once a minute.
+// reportErrors logs errors of the export, which OpenTelemetry reports to a function of the process, at most once a
+// minute.
 func reportErrors(log *slog.Logger) {
 	if log == nil {
 		log = slog.Default()

@@ -85,8 +85,8 @@ func Note(ctx context.Context, event, text string) {
 	}
 }
 
-// Join returns ctx as part of the trace of another context, for what goes on after the work there has ended. That work is
-// kept.
+// Join returns ctx as part of the trace of another context, for what goes on after the work there has ended. That work
+// is kept.
 func Join(ctx, from context.Context) context.Context {
 	span := trace.SpanFromContext(from)
 	if !span.SpanContext().IsSampled() {

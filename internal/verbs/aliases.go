@@ -17,9 +17,9 @@ type dnsNames struct {
 	aliases map[string][]api.Ref // those that declare an alias
 }
 
-// checkAliases refuses written workloads with an alias that is another's name or alias in the scope, or the name of an ordinal:
-// it would receive the other's connections. So it does a new workload whose name is an alias already. Objects that are being
-// deleted don't count.
+// checkAliases refuses written workloads with an alias that is another's name or alias in the scope, or the name of an
+// ordinal: it would receive the other's connections. So it does a new workload whose name is an alias already. Objects
+// that are being deleted don't count.
 func checkAliases(snap records.Snapshot, written []api.Object, going []records.Read[api.Object], found *faults) {
 	scopes := map[string]*dnsNames{}
 	for _, object := range written {

@@ -96,8 +96,8 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 	return result, nil
 }
 
-// valid returns the specs of the objects in which no error was found, before the verb has its turn: an object that is stored
-// as it was declared is not checked again within it.
+// valid returns the specs of the objects in which no error was found, before the verb has its turn: an object that is
+// stored as it was declared is not checked again within it.
 func (s *Service) valid(objects []api.Object) map[api.Ref]string {
 	out := make(map[api.Ref]string, len(objects))
 	for _, object := range objects {

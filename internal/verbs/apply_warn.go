@@ -80,8 +80,8 @@ func (p *placed) warnOfLab(snap records.Snapshot) {
 	}
 }
 
-// warnOfHooks warns of webhooks and sinks that refer to a missing config value. It may be set later: the value is looked up
-// when something is sent.
+// warnOfHooks warns of webhooks and sinks that refer to a missing config value. It may be set later: the value is
+// looked up when something is sent.
 func (p *placed) warnOfHooks(snap records.Snapshot) {
 	if p.next.Kind == api.KindSink {
 		var spec any

@@ -54,8 +54,8 @@ func (a Approval) sees(object api.Object) error {
 	return refused
 }
 
-// Approve approves an operation that has not started, or ends it. The claim that the cluster's operator checks is bound to the one
-// resource in the cluster, and to its parameters.
+// Approve approves an operation that has not started, or ends it. The claim that the cluster's operator checks is bound
+// to the one resource in the cluster, and to its parameters.
 func (s *Service) Approve(ctx context.Context, target Target, a Approval, actor string) (api.VerbResult, error) {
 	if a.Life == 0 {
 		a.Life = ApprovalLife
@@ -103,7 +103,8 @@ func (s *Service) prepareApproval(snap records.Snapshot, target Target, a Approv
 	return decided, s.amend(snap, decided, object, next, by, func(field string) bool { return field == approvalsField })
 }
 
-// waitingFor returns the status of an operation that can be approved or denied: its cluster has it, and it has not started.
+// waitingFor returns the status of an operation that can be approved or denied: its cluster has it, and it has not
+// started.
 func waitingFor(snap records.Snapshot, object api.Object, deny bool) (*api.DeliveredStatus, error) {
 	stored, _ := snap.Get(records.StatusKey(object.Ref()))
 	status, _ := stored.Value.(*api.DeliveredStatus)

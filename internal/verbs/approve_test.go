@@ -24,8 +24,8 @@ func (w *world) approves(a Approval) (api.VerbResult, error) {
 	return w.service.Approve(w.t.Context(), TargetOf(backup("", "").Ref()), a, "ada (token from 10.0.0.1)")
 }
 
-// TestApprove: the claim is bound to the resource and its parameters, says who and why, and is checked with the secret that
-// the cluster was registered with. Applying the file again takes nothing back.
+// TestApprove: the claim is bound to the resource and its parameters, says who and why, and is checked with the secret
+// that the cluster was registered with. Applying the file again takes nothing back.
 func TestApprove(t *testing.T) {
 	w := newWorld(t)
 	w.service.opts.MAC = func(plain []byte) string { return fmt.Sprintf("%x", plain) }

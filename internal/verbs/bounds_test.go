@@ -37,8 +37,8 @@ func TestADryRunWaitsForNoVerb(t *testing.T) {
 	}
 }
 
-// TestValidationIsOutsideTheTurn of verbs, for what is stored as it was declared. What another manager's fields are added to
-// is checked as it becomes.
+// TestValidationIsOutsideTheTurn of verbs, for what is stored as it was declared. What another manager's fields are
+// added to is checked as it becomes.
 func TestValidationIsOutsideTheTurn(t *testing.T) {
 	within, outside := 0, 0
 	var w *world

@@ -53,8 +53,8 @@ func (d *applyDecision) stampBuilds(snap records.Snapshot, opts ApplyOptions, no
 	}
 }
 
-// stampBuild stamps an object with the tree it is built from. confined: no admin sends it, and the object is confined until
-// an admin sends one.
+// stampBuild stamps an object with the tree it is built from. confined: no admin sends it, and the object is confined
+// until an admin sends one.
 func (p *placed) stampBuild(snap records.Snapshot, force, confined bool, now time.Time, found *faults) {
 	build, built := buildOf(p.next)
 	before := p.next.Metadata.Stamps[api.StampBuild]

@@ -122,7 +122,8 @@ func TestSetBuild(t *testing.T) {
 	wantReason(t, err, Invalid)
 }
 
-// TestASourceOfADeployerIsConfined: whether it comes with an apply or alone. The same source again is still the admin's.
+// TestASourceOfADeployerIsConfined: whether it comes with an apply or alone. The same source again is still the
+// admin's.
 func TestASourceOfADeployerIsConfined(t *testing.T) {
 	w, s := newAssetWorld(t)
 	one, two := digest("one"), digest("two")

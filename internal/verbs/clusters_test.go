@@ -22,7 +22,8 @@ func backup(engine, ttl string) api.Object {
 	return api.Object{Kind: api.KindOperation, Scope: "org", Name: "backup", Spec: fmt.Appendf(nil, `{"cluster":"east","targetRef":{"name":"cloud"},"type":"Backup","engine":%q,"parameters":{"ttl":%q}}`, engine, ttl)}
 }
 
-// TestFixedFields: what names the resource in a cluster can't be changed, and parameters no more once the operation has begun.
+// TestFixedFields: what names the resource in a cluster can't be changed, and parameters no more once the operation has
+// begun.
 func TestFixedFields(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(clusterObject("east"), instanceOf("east", "cloud"), backup("velero", "1h"))

@@ -46,8 +46,8 @@ func checkConfig(bucket Bucket, set map[string]string, unset []string) error {
 	return nil
 }
 
-// absentNotes says that nothing reads a bucket yet, with the one that was probably meant, of what the person may know of.
-// Setting values before the first apply is fine; a slip of the pen is not.
+// absentNotes says that nothing reads a bucket yet, with the one that was probably meant, of what the person may know
+// of. Setting values before the first apply is fine; a slip of the pen is not.
 func absentNotes(snap records.Snapshot, bucket Bucket, rights source.Rights) []string {
 	var known []string
 	for ref := range snap.Refs("") {

@@ -29,8 +29,8 @@ type DeleteOptions struct {
 	Volumes bool
 	// DryRun decides and answers, but deletes nothing.
 	DryRun bool
-	// Orphan deletes an object without asking its Kubernetes cluster: what was applied there stays. Of a cluster it does so with
-	// every object that names it.
+	// Orphan deletes an object without asking its Kubernetes cluster: what was applied there stays. Of a cluster it
+	// does so with every object that names it.
 	Orphan bool
 	Actor  string
 	// Through takes the commit; see FieldManager.

@@ -41,8 +41,8 @@ func checkDependencies(snap records.Snapshot, next []api.Object, pruned []record
 	}
 }
 
-// warnOfReferences warns of references to an object that is nowhere, where another one of the scope was probably meant. They
-// are no fault: what they name may be applied later.
+// warnOfReferences warns of references to an object that is nowhere, where another one of the scope was probably meant.
+// They are no fault: what they name may be applied later.
 func warnOfReferences(snap records.Snapshot, all []placed, next []api.Object, pruned []records.Read[api.Object]) {
 	world := worldOf(snap, next, pruned)
 	for i := range all {

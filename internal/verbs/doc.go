@@ -12,6 +12,6 @@
 // Input from outside is resolved here, before any decision: the bytes of assets are stored, and their digests stamped
 // on every object that uses them; a registry's token is encrypted.
 //
-// The package writes only under /desired, /names, /frozen, /moves and /config; the controllers act on it. It never touches a
-// container, and it never waits for one.
+// The package writes only under /desired, /names, /frozen, /moves and /config; the controllers act on it. It never
+// touches a container, and it never waits for one.
 package verbs

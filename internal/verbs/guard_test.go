@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/store/storefault"
 )
 
-// A workload mounts a file, and its apply has no answer. The file changes, then the apply arrives: it must not bring the
-// digest of the old file.
+// A workload mounts a file, and its apply has no answer. The file changes, then the apply arrives: it must not bring
+// the digest of the old file.
 func TestALateApplyBringsNoOldFile(t *testing.T) {
 	w, _ := newAssetWorld(t)
 	web := deployment("prod", "web", `{"image":"web:1","volumes":["${asset.conf.a}:/etc/a"]}`)

@@ -10,7 +10,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestALateChangeOfALabIsWarnedOf: it is stored, as every apply is, and the answer says that it has no effect; a dry run's too.
+// TestALateChangeOfALabIsWarnedOf: it is stored, as every apply is, and the answer says that it has no effect; a dry
+// run's too.
 func TestALateChangeOfALabIsWarnedOf(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason string

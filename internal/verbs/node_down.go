@@ -26,9 +26,10 @@ const (
 	ForceNodeOut
 )
 
-// NodeDown records that a silent node is off: its tasks have ended, so that others take their places, in statefulsets too.
-// One that is removed is no longer of the cluster: its certificate is refused, its connections are closed, and what its volumes
-// held is given up. A node that answers is refused, unless it is forced out: what it could read is named then.
+// NodeDown records that a silent node is off: its tasks have ended, so that others take their places, in statefulsets
+// too. One that is removed is no longer of the cluster: its certificate is refused, its connections are closed, and
+// what its volumes held is given up. A node that answers is refused, unless it is forced out: what it could read is
+// named then.
 func (s *Service) NodeDown(ctx context.Context, node string, how Down, actor string) (api.NodeDownResult, error) {
 	verb := "remove"
 	if how == ConfirmDown {

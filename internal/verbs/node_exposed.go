@@ -10,8 +10,9 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// exposed returns what a node could read, sorted: the secrets to replace once it turned out to be hostile. They are those of
-// the tasks that it had, of the images that it was asked for, of the registries that it pulled from, and of the ingresses that it served.
+// exposed returns what a node could read, sorted: the secrets to replace once it turned out to be hostile. They are
+// those of the tasks that it had, of the images that it was asked for, of the registries that it pulled from, and of
+// the ingresses that it served.
 func exposed(snap records.Snapshot, node string) []string {
 	found, registries, every := map[string]bool{}, map[string]bool{}, false
 	for _, task := range snap.TasksOn(node) {
@@ -65,7 +66,8 @@ func exposedTLS(snap records.Snapshot, found map[string]bool) {
 	}
 }
 
-// revokeToken revokes the token with which a node joined, if another machine could still join with it: who was forced out knows it.
+// revokeToken revokes the token with which a node joined, if another machine could still join with it: who was forced
+// out knows it.
 func (d *downDecision) revokeToken(snap records.Snapshot, node string, s *Service) {
 	member := snap.Member(node)
 	if !member.Exists() || member.Value.Token == "" {

@@ -109,8 +109,8 @@ func TestANodeThatIsRemoved(t *testing.T) {
 	wantReason(t, err, NotFound)
 }
 
-// TestANodeThatIsForcedOut: one that answers is out at once, and what it could read is named: the environments of its pods, the
-// registries of their images, and the keys of the hosts that it served.
+// TestANodeThatIsForcedOut: one that answers is out at once, and what it could read is named: the environments of its
+// pods, the registries of their images, and the keys of the hosts that it served.
 func TestANodeThatIsForcedOut(t *testing.T) {
 	w := offline(t)
 	web := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
@@ -157,8 +157,9 @@ func TestANodeThatIsForcedOut(t *testing.T) {
 	}
 }
 
-// TestWhatABuilderCouldRead: a node that was asked for a build could read its source, its secrets and the credentials of every
-// registry; one that was asked for an image without a host in its name, those of Docker Hub. Who was asked for neither read neither.
+// TestWhatABuilderCouldRead: a node that was asked for a build could read its source, its secrets and the credentials
+// of every registry; one that was asked for an image without a host in its name, those of Docker Hub. Who was asked for
+// neither read neither.
 func TestWhatABuilderCouldRead(t *testing.T) {
 	w := offline(t)
 	ref := func(name string) api.Ref { return api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: name} }

@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// fixedPorts returns the ports of the host that the containers of an object occupy, none while it has no replicas; and of an ingress the
-// one at which the proxies of all nodes listen for it.
+// fixedPorts returns the ports of the host that the containers of an object occupy, none while it has no replicas; and
+// of an ingress the one at which the proxies of all nodes listen for it.
 func fixedPorts(object api.Object) []ports.Port {
 	if object.Kind == api.KindIngress {
 		return ports.Listened(object)

@@ -89,7 +89,8 @@ func TestFlagsOfSeveralReplicas(t *testing.T) {
 	}
 }
 
-// TestPortsOfProxies: a port at which all proxies listen belongs to no other object, on any node, in whichever order they come.
+// TestPortsOfProxies: a port at which all proxies listen belongs to no other object, on any node, in whichever order
+// they come.
 func TestPortsOfProxies(t *testing.T) {
 	listens := func(name, spec string) api.Object {
 		return api.Object{Kind: api.KindIngress, Scope: "prod", Name: name, Spec: json.RawMessage(spec)}

@@ -42,7 +42,8 @@ func (s *Service) prune(snap records.Snapshot, d *applyDecision, objects []api.O
 	return gone, opts.checkPruned(gone)
 }
 
-// nameLeft adds what the set of a person's apply no longer holds to the result: a renamed object runs on under its old name.
+// nameLeft adds what the set of a person's apply no longer holds to the result: a renamed object runs on under its old
+// name.
 func (d *applyDecision) nameLeft(snap records.Snapshot, objects []api.Object, opts ApplyOptions) {
 	if opts.Set == "" || opts.manager() != api.ManagerApply {
 		return
@@ -58,8 +59,8 @@ func (d *applyDecision) nameLeft(snap records.Snapshot, objects []api.Object, op
 	}
 }
 
-// spare divides what a set no longer holds into what is deleted and what another manager still declares: of that the pruning
-// one takes back its own fields, and the other one has created it from now on.
+// spare divides what a set no longer holds into what is deleted and what another manager still declares: of that the
+// pruning one takes back its own fields, and the other one has created it from now on.
 func (s *Service) spare(snap records.Snapshot, pruned []records.Read[api.Object], by FieldManager, now time.Time,
 ) (gone []records.Read[api.Object], spared []placed, err error) {
 	for _, object := range pruned {
@@ -85,8 +86,8 @@ func (s *Service) spare(snap records.Snapshot, pruned []records.Read[api.Object]
 	return gone, spared, nil
 }
 
-// otherDeclarer returns another manager that declares an object: a sync that there is, or else the users' manager; empty
-// for none.
+// otherDeclarer returns another manager that declares an object: a sync that there is, or else the users' manager;
+// empty for none.
 func otherDeclarer(snap records.Snapshot, object api.Object, self string) (string, error) {
 	if len(object.Metadata.Fields) == 0 {
 		return "", nil // nobody was recorded then

@@ -28,8 +28,8 @@ type RebalanceOptions struct {
 	Actor  string
 }
 
-// Rebalance plans which pods of deployments move to level the nodes, and records it: the controllers move them one after
-// another under the strategies of their deployments. What an earlier call moves still goes on.
+// Rebalance plans which pods of deployments move to level the nodes, and records it: the controllers move them one
+// after another under the strategies of their deployments. What an earlier call moves still goes on.
 func (s *Service) Rebalance(ctx context.Context, opts RebalanceOptions) (api.RebalanceResult, error) {
 	prepare := func(snap records.Snapshot) (*rebalanceDecision, error) { return s.prepareRebalance(snap, opts) }
 	if opts.DryRun {

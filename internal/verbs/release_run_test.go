@@ -32,8 +32,8 @@ func TestRunRelease(t *testing.T) {
 	}
 }
 
-// TestARepeatRunsNoOtherRelease: a request whose answer was lost is repeated, and another release is in force by then. The run that
-// came of the first is the answer.
+// TestARepeatRunsNoOtherRelease: a request whose answer was lost is repeated, and another release is in force by then.
+// The run that came of the first is the answer.
 func TestARepeatRunsNoOtherRelease(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(deployment("prod", "web", `{"image":"web:1"}`))

@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// TestAnUnchangedApplyTriesAgainWhatIsInTrouble: it is a write of its own, so no status from before answers for it; what
-// is well is not written, nor what a sync or a dry run leaves as it is.
+// TestAnUnchangedApplyTriesAgainWhatIsInTrouble: it is a write of its own, so no status from before answers for it;
+// what is well is not written, nor what a sync or a dry run leaves as it is.
 func TestAnUnchangedApplyTriesAgainWhatIsInTrouble(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string

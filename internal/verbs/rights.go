@@ -24,8 +24,8 @@ func RightsOf(ctx context.Context) source.Rights {
 	return source.Rights{Trusted: true}
 }
 
-// CheckRights returns an error if a person may not declare one of the objects at all, by its kind and its scope. What is in
-// an object counts only if the apply changes it.
+// CheckRights returns an error if a person may not declare one of the objects at all, by its kind and its scope. What
+// is in an object counts only if the apply changes it.
 func CheckRights(ctx context.Context, objects []api.Object) error {
 	rights := RightsOf(ctx)
 	var all refusals

@@ -57,8 +57,9 @@ func (s *Service) prepareRun(ctx context.Context, snap records.Snapshot, target 
 	return &runDecision{txn: txn, result: api.RunResult{Run: run}}, nil
 }
 
-// repeatedRun returns the decision to write nothing if a request with the same idempotency key has made a run of an object. Its
-// id ends as the key says: of a release command it begins with the release, which may be another one by now.
+// repeatedRun returns the decision to write nothing if a request with the same idempotency key has made a run of an
+// object. Its id ends as the key says: of a release command it begins with the release, which may be another one by
+// now.
 func repeatedRun(ctx context.Context, snap records.Snapshot, ref api.Ref) *runDecision {
 	keyed, ok := keyedRun(ctx)
 	if !ok {

@@ -14,8 +14,8 @@ var secretFields = map[api.Kind][]string{
 	api.KindSync:     {"password", "ssh_key"},
 }
 
-// sealSecrets returns the object as it may be stored: a secret is encrypted at this border, so that no store, log, diff or
-// answer ever has it. One that is sealed already, as `get` shows it, must be the stored one.
+// sealSecrets returns the object as it may be stored: a secret is encrypted at this border, so that no store, log, diff
+// or answer ever has it. One that is sealed already, as `get` shows it, must be the stored one.
 func (s *Service) sealSecrets(stored records.Read[api.Object], object api.Object, found *faults) (api.Object, error) {
 	secrets := secretFields[object.Kind]
 	if len(secrets) == 0 {
@@ -70,8 +70,8 @@ func (s *Service) seal(plain, before string) (string, error) {
 	return records.SealedToken(mac, sealed), err
 }
 
-// splitCredentials returns a sync with the credentials of its URL in the fields that are encrypted, and any other object
-// as it is.
+// splitCredentials returns a sync with the credentials of its URL in the fields that are encrypted, and any other
+// object as it is.
 func splitCredentials(object api.Object) (api.Object, error) {
 	if object.Kind != api.KindSync {
 		return object, nil

@@ -46,13 +46,13 @@ type Options struct {
 	// EnvHash identifies the environment an object will have once a bucket has changed. Default: every reader of a bucket
 	// counts as affected by its changes, and quiet changes are refused.
 	EnvHash func(snap records.Snapshot, object api.Object, change env.Change) (string, error)
-	// ConfigSince names the config values that changed since a release of an object, and returns the hash of the environment
-	// of now, as the object's spec would have it. If that can't be built, the error says why, and a hash stands for it all the
-	// same; the hash is empty if the release's own environment can't be read.
-	// Default: rollbacks name no values, and refuse to return to them.
+	// ConfigSince names the config values that changed since a release of an object, and returns the hash of the
+	// environment of now, as the object's spec would have it. If that can't be built, the error says why, and a hash
+	// stands for it all the same; the hash is empty if the release's own environment can't be read. Default: rollbacks
+	// name no values, and refuse to return to them.
 	ConfigSince func(snap records.Snapshot, object api.Object, release api.Release) (api.ConfigDifferences, string, error)
-	// Occupied returns why the pods of a spec can't start: another program's container writes to their volumes. Default: they
-	// can; the agents refuse the start.
+	// Occupied returns why the pods of a spec can't start: another program's container writes to their volumes.
+	// Default: they can; the agents refuse the start.
 	Occupied func(ctx context.Context, spec api.DeploymentSpec) (Occupied, bool)
 	// Assets keep the bytes of assets. Default: assets are refused.
 	Assets Assets

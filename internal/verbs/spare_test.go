@@ -69,7 +69,8 @@ var (
 	other = deployment("shop", "other", `{"image":"other:1"}`)
 )
 
-// What one source drops and another still declares stays, without the fields of the first; the other one prunes it later.
+// What one source drops and another still declares stays, without the fields of the first; the other one prunes it
+// later.
 func TestPruneSparesWhatOthersDeclare(t *testing.T) {
 	both := deployment("shop", "web", `{"image":"web:1","env":{"A":"1"}}`)
 	for name, tc := range map[string]struct {

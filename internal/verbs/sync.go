@@ -23,8 +23,8 @@ func (o *ApplyOptions) setRights(ctx context.Context) error {
 // confined reports whether what is called for the objects must stay away from this machine.
 func (o ApplyOptions) confined() bool { return !o.rights.Trusted }
 
-// checkSync refuses the apply of a sync that is gone, or was declared otherwise since it was read. The transaction compares
-// the sync too: none that is decided before its end is applied after it.
+// checkSync refuses the apply of a sync that is gone, or was declared otherwise since it was read. The transaction
+// compares the sync too: none that is decided before its end is applied after it.
 func (o ApplyOptions) checkSync(snap records.Snapshot, txn *records.Txn) error {
 	if o.Sync == nil {
 		return nil
@@ -41,8 +41,8 @@ func (o ApplyOptions) checkSync(snap records.Snapshot, txn *records.Txn) error {
 	return nil
 }
 
-// SyncNow has the source of a sync polled at once. The status has the answer's revision as ObservedRevision when that is
-// done.
+// SyncNow has the source of a sync polled at once. The status has the answer's revision as ObservedRevision when that
+// is done.
 func (s *Service) SyncNow(ctx context.Context, name, actor string) (api.VerbResult, error) {
 	target := Target{Kind: api.KindSync, Scope: api.Unscoped, Name: name}
 	return s.verb(ctx, "sync", FieldManager{Actor: actor}, func(snap records.Snapshot) (*verbDecision, error) {

@@ -77,8 +77,8 @@ func TestASyncAndAScale(t *testing.T) {
 	}
 }
 
-// TestAnotherManagerPrunesOnlyWhatItCreated: what existed before, and what a user applied since, is not of its set. Labels
-// follow the source for what is.
+// TestAnotherManagerPrunesOnlyWhatItCreated: what existed before, and what a user applied since, is not of its set.
+// Labels follow the source for what is.
 func TestAnotherManagerPrunesOnlyWhatItCreated(t *testing.T) {
 	w := newWorld(t)
 	opts := ApplyOptions{Set: "sync:shop/uid", Prune: true, FieldManager: FieldManager{Manager: api.SyncManager("shop")}}
@@ -109,8 +109,8 @@ func TestAnotherManagerPrunesOnlyWhatItCreated(t *testing.T) {
 	}
 }
 
-// TestTheServersFolderFindsWhatItCreated: after the server ran without its folder, so that its sync is another object; also
-// what an earlier version of Tend created, which named the set after the object. A sync of another name doesn't.
+// TestTheServersFolderFindsWhatItCreated: after the server ran without its folder, so that its sync is another object;
+// also what an earlier version of Tend created, which named the set after the object. A sync of another name doesn't.
 func TestTheServersFolderFindsWhatItCreated(t *testing.T) {
 	for name, want := range map[string]string{api.ServerSync: "[deployment/shop/earlier deployment/shop/gone]", "shop": "[]"} {
 		w := newWorld(t)
@@ -165,8 +165,8 @@ func TestDeleteOfASyncPrunesWhatItCreated(t *testing.T) {
 	}
 }
 
-// TestAnApplyInFlightEndsWithItsSync: the sync goes, or is declared otherwise, between an apply's decision and its commit.
-// Nothing of the apply is stored then; where another commit was in between, it is.
+// TestAnApplyInFlightEndsWithItsSync: the sync goes, or is declared otherwise, between an apply's decision and its
+// commit. Nothing of the apply is stored then; where another commit was in between, it is.
 func TestAnApplyInFlightEndsWithItsSync(t *testing.T) {
 	remove := func(t *testing.T, s *Service) {
 		if _, err := s.DeleteWith(t.Context(), TargetOf(syncObject("").Ref()), DeleteOptions{Prune: true}); err != nil {

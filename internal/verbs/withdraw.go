@@ -30,8 +30,8 @@ func (d *applyDecision) withdraw(snap records.Snapshot, pruned []records.Read[ap
 	return err
 }
 
-// withdrawn returns the objects without the fields that a manager set, for each object that it set one of and that is not
-// named. Of what it created it gives up the fields, and they stay.
+// withdrawn returns the objects without the fields that a manager set, for each object that it set one of and that is
+// not named. Of what it created it gives up the fields, and they stay.
 func (s FieldManager) withdrawn(snap records.Snapshot, named map[api.Ref]bool, now time.Time) (out []placed, err error) {
 	for object := range s.mentioned(snap) {
 		if named[object.Value.Ref()] || object.Value.Metadata.Deleting() {
@@ -97,9 +97,9 @@ func (s FieldManager) keeps(object api.Object) bool {
 	return object.Creator() == s.manager() && set == s.manager()
 }
 
-// endSync adds what becomes of the objects of a sync that is being deleted. With prune it deletes what the sync created,
-// and takes back the fields that it set on objects of others; without, all stays as it is. Either way it owns nothing any
-// more.
+// endSync adds what becomes of the objects of a sync that is being deleted. With prune it deletes what the sync
+// created, and takes back the fields that it set on objects of others; without, all stays as it is. Either way it owns
+// nothing any more.
 func (s *Service) endSync(snap records.Snapshot, d *deleteDecision, opts DeleteOptions) error {
 	by, now := FieldManager{Manager: api.SyncManager(d.result.Object.Name), Actor: opts.Actor}, s.opts.Now()
 	var changed []placed

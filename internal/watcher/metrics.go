@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/internal/core/watch"
 )
 
-// Metrics are the collectors of all watchers, labelled by watcher. docs/operate/metrics.md lists them. A nil *Metrics collects
-// nothing.
+// Metrics are the collectors of all watchers, labelled by watcher. docs/operate/metrics.md lists them. A nil *Metrics
+// collects nothing.
 type Metrics struct {
 	iterations *prometheus.CounterVec
 	changes    *prometheus.CounterVec
@@ -29,8 +29,8 @@ type sums struct {
 	compared, unchanged int
 }
 
-// NewMetrics returns the collectors after registering them. Those of the named watchers are 0 from the beginning. It panics
-// if the registry already has them.
+// NewMetrics returns the collectors after registering them. Those of the named watchers are 0 from the beginning. It
+// panics if the registry already has them.
 func NewMetrics(registry prometheus.Registerer, watchers ...string) *Metrics {
 	m := &Metrics{
 		iterations: prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -27,7 +27,8 @@ type Options[T any] struct {
 	List func(ctx context.Context, selector watch.Selector) ([]T, error)
 	// Facts returns what changes are found by.
 	Facts func(T) watch.Facts
-	// Clone returns a deep copy. The cache and each handler have their own, so a change that one makes hides none from another.
+	// Clone returns a deep copy. The cache and each handler have their own, so a change that one makes hides none from
+	// another.
 	Clone func(T) T
 	// Selector chooses objects. Default all.
 	Selector watch.Selector

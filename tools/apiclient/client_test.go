@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// user is a program as people write it with a generated client: it applies an object, lists objects, and reads an error's next step.
+// user is a program as people write it with a generated client: it applies an object, lists objects, and reads an
+// error's next step.
 const user = `package main
 
 import (

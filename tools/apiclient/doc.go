@@ -1,3 +1,3 @@
-// Package apiclient tests that a client can be generated from the server's OpenAPI document: oapi-codegen makes one in Go, and a
-// program that uses it compiles. It is a module of its own, so that nothing of the generator gets into Tend.
+// Package apiclient tests that a client can be generated from the server's OpenAPI document: oapi-codegen makes one in
+// Go, and a program that uses it compiles. It is a module of its own, so that nothing of the generator gets into Tend.
 package apiclient

@@ -34,8 +34,8 @@ const (
 	callerSpan  = "00f067aa0ba902b7"
 )
 
-// From the command through the server's reconciles to the processes that the agent starts it is one trace, whether the agent
-// is part of the server or a process of its own; it is exported, whole, by the time that everything has ended.
+// From the command through the server's reconciles to the processes that the agent starts it is one trace, whether the
+// agent is part of the server or a process of its own; it is exported, whole, by the time that everything has ended.
 func TestOneTraceFromApplyToTheContainersStart(t *testing.T) {
 	for name, apart := range map[string]bool{"agent in the server": false, "agent of its own": true} {
 		t.Run(name, func(t *testing.T) {

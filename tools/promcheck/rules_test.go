@@ -22,7 +22,8 @@ const every = 30 * time.Second
 
 var parsing = parser.NewParser(parser.Options{})
 
-// alerting is an alert with series that make it fire, and series that are near and don't. All have 121 samples: an hour.
+// alerting is an alert with series that make it fire, and series that are near and don't. All have 121 samples: an
+// hour.
 type alerting struct {
 	fires, quiet string
 	// summary is part of what the alert says.

@@ -40,8 +40,8 @@ func refs(args []string, want string) ([]ref, error) {
 	return out, nil
 }
 
-// link asks Tend for two changes: the consumer's KV_URL, and a note of it with the server. Tend does them in this order; the
-// first one replaces the consumer's containers, the second one doesn't touch what runs.
+// link asks Tend for two changes: the consumer's KV_URL, and a note of it with the server. Tend does them in this
+// order; the first one replaces the consumer's containers, the second one doesn't touch what runs.
 func link(args []string, stdin io.Reader) (any, error) {
 	return change(args, stdin, func(server, consumer ref, linked []string) ([]map[string]any, string) {
 		if !slices.Contains(linked, consumer.String()) {

@@ -1,8 +1,8 @@
-// Command kv is a plugin: a block `kv "scope" "name" { … }` in a manifest stands for a file of settings and a statefulset
-// that mounts it, and `tend kv:link` gives its address to the apps that use it.
+// Command kv is a plugin: a block `kv "scope" "name" { … }` in a manifest stands for a file of settings and a
+// statefulset that mounts it, and `tend kv:link` gives its address to the apps that use it.
 //
-// It is small on purpose. Copy it to begin a plugin of your own; docs/use/plugins.md explains each step. Build it into the
-// folder of its plugin.yml, and install that:
+// It is small on purpose. Copy it to begin a plugin of your own; docs/use/plugins.md explains each step. Build it into
+// the folder of its plugin.yml, and install that:
 //
 //	CGO_ENABLED=0 go build -o examples/plugins/kv/bin/kv ./examples/plugins/kv
 //	tend plugins install ./examples/plugins/kv

@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Objects of a scope with the same tree and the same build block share an image: a web server, its worker and its migration are
-// usually one program. It is built for the first of them; the others wait and add their names to it.
+// Objects of a scope with the same tree and the same build block share an image: a web server, its worker and its
+// migration are usually one program. It is built for the first of them; the others wait and add their names to it.
 
 // once builds an image, or reuses one with the same build of another object. Its caller has the turn.
 func (b *Builder) once(ctx context.Context, owner api.Ref, build api.ImageBuild, output *output) error {

@@ -79,8 +79,8 @@ func (s *Store) path(container string) string {
 	return filepath.Join(s.opts.Dir, hex.EncodeToString(sum[:])+suffix)
 }
 
-// Keep stores the last lines of a log, read to its end, in place of what it kept of the container before. Then it removes
-// what exceeds the limits. A log without a line is not stored.
+// Keep stores the last lines of a log, read to its end, in place of what it kept of the container before. Then it
+// removes what exceeds the limits. A log without a line is not stored.
 func (s *Store) Keep(log node.KeptLog, from runtime.LogReader) error {
 	lines, err := lastLines(from, s.opts.Limits.File)
 	if err != nil || len(lines) == 0 {

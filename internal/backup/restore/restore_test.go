@@ -111,8 +111,8 @@ func TestBackupOfARestoredStore(t *testing.T) {
 	wantRestored(t, again, from)
 }
 
-// TestTheServersName: a restored server is called as the one that the backup was taken at, or as is asked for; one of a backup without a name
-// has none.
+// TestTheServersName: a restored server is called as the one that the backup was taken at, or as is asked for; one of a
+// backup without a name has none.
 func TestTheServersName(t *testing.T) {
 	from := newSource(t)
 	for reason, test := range map[string]struct {

@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Which parser reads a Dockerfile depends on the engine, and they differ: in what continues a line, in here-documents, in
-// which comments are directives. So what follows judges each line by itself, and refuses what it can't judge.
+// Which parser reads a Dockerfile depends on the engine, and they differ: in what continues a line, in here-documents,
+// in which comments are directives. So what follows judges each line by itself, and refuses what it can't judge.
 
 // splitADD is the beginning of ADD where the line is continued.
 var splitADD = regexp.MustCompile("(?i)^A(DD?)?[\\\\`]+$")
@@ -25,8 +25,8 @@ var syntax = regexp.MustCompile(`(?i)^(?:#|//)\s*syntax\s*=(.*)$`)
 // ownSyntax is the language's own.
 var ownSyntax = regexp.MustCompile(`^(docker\.io/)?docker/dockerfile(:[\w.-]+)?(@sha256:[0-9a-f]+)?$`)
 
-// Confine returns why a tree may not be built by this recipe where it may not reach the engine's own machine: the engine
-// itself fetches what ADD names, and lets the image that a syntax line names tell it what to fetch. nil: it may.
+// Confine returns why a tree may not be built by this recipe where it may not reach the engine's own machine: the
+// engine itself fetches what ADD names, and lets the image that a syntax line names tell it what to fetch. nil: it may.
 func (r Recipe) Confine(tree fs.FS, args map[string]string) error {
 	text := r.Text
 	if r.Dockerfile != "" {

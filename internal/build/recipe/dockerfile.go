@@ -33,8 +33,8 @@ var additions = map[string][]string{
 	command.Add:  {"--chmod", "--link", "--exclude", "--checksum"},
 }
 
-// own returns the recipe of a Dockerfile of the tree. It doesn't fail on one that can't be parsed: the builder does, and
-// says why.
+// own returns the recipe of a Dockerfile of the tree. It doesn't fail on one that can't be parsed: the builder does,
+// and says why.
 func own(tree fs.FS, build api.Build, name, why string) Recipe {
 	text := (&contents{FS: tree}).text(name)
 	return Recipe{Language: Docker, Folder: ".", Dockerfile: name, Bases: bases(text, build), BuildKit: needsBuildKit(name, text), Why: why}
@@ -66,8 +66,8 @@ func needsBuildKit(name, text string) *BuildKitError {
 	return nil
 }
 
-// bases returns the images a Dockerfile begins its stages with, copies from or mounts; those of its own stages, and scratch,
-// are none.
+// bases returns the images a Dockerfile begins its stages with, copies from or mounts; those of its own stages, and
+// scratch, are none.
 func bases(text string, build api.Build) []string {
 	var out []string
 	stages := []string{"scratch"}

@@ -35,7 +35,8 @@ type Recipe struct {
 	// Dockerfile is the name of the one in the tree, or empty if Text is one that was written.
 	Dockerfile string
 	Text       string
-	// Bases are the base images of its stages and those that it copies from, except those that depend on a stage's argument.
+	// Bases are the base images of its stages and those that it copies from, except those that depend on a stage's
+	// argument.
 	Bases []string
 	// BuildKit is why only BuildKit can build it; nil if the classic builder can as well.
 	BuildKit *BuildKitError

@@ -20,7 +20,8 @@ import (
 func readGit(ctx context.Context, root *os.Root) (gitRules, error) {
 	if program, err := exec.LookPath("git"); err == nil && inWorkTree(root.Name()) {
 		asked := &askedGit{ctx: ctx, root: root, program: program, ignored: map[string]bool{}}
-		// A repository around the folder may ignore all of it, as one of a home folder does: then the folder is not its business.
+		// A repository around the folder may ignore all of it, as one of a home folder does: then the folder is not its
+		// business.
 		if whole, err := asked.list("."); !whole && !errors.Is(err, errNoRepository) {
 			return asked, err
 		}

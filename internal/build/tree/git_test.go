@@ -67,8 +67,8 @@ func TestWhatGitIgnoresIsNotPacked(t *testing.T) {
 	}
 }
 
-// In a work tree, git's other rules count too: tracked files, the excludes of the repository and of the user, repositories
-// within it and around it.
+// In a work tree, git's other rules count too: tracked files, the excludes of the repository and of the user,
+// repositories within it and around it.
 func TestGitIsAsked(t *testing.T) {
 	home := folder(t, map[string]string{"ignore": "*.swp\n"})
 	config := filepath.Join(home, "config")

@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// readRules are the rules of .gitignore files, and of .git/info/exclude, read as gitignore(5) describes them. The one in
-// the deepest folder wins, and in it the last line that matches. What is in an ignored folder can't be included again.
+// readRules are the rules of .gitignore files, and of .git/info/exclude, read as gitignore(5) describes them. The one
+// in the deepest folder wins, and in it the last line that matches. What is in an ignored folder can't be included
+// again.
 type readRules struct {
 	root *os.Root
 	of   map[string][]rule // by folder; "." is the tree
@@ -143,8 +144,8 @@ func (r rule) matches(below string, folder bool) bool {
 	return matchSegments(r.segments, strings.Split(below, "/"))
 }
 
-// matchSegments matches a pattern's segments against a path's. A ** stands for any number of them, at the end for at least
-// one.
+// matchSegments matches a pattern's segments against a path's. A ** stands for any number of them, at the end for at
+// least one.
 func matchSegments(pattern, name []string) bool {
 	for ; len(pattern) > 0; pattern, name = pattern[1:], name[1:] {
 		if pattern[0] == "**" {

@@ -85,8 +85,8 @@ func (c check) files(ctx context.Context, root string) ([]string, error) {
 	return slices.Compact(files), nil
 }
 
-// belongs reports whether a file lies in one of the packages' folders itself, or in testdata or another folder without a
-// package below it.
+// belongs reports whether a file lies in one of the packages' folders itself, or in testdata or another folder without
+// a package below it.
 func belongs(file string, folders []string) bool {
 	folder := filepath.Dir(file)
 	if slices.Contains(folders, folder) {

@@ -1,6 +1,6 @@
-// Command portable type-checks the command line for other systems than this one, in a fraction of the time that it takes to
-// compile all of its dependencies for them: people deploy from their laptops. It fails with the errors that a build would
-// print.
+// Command portable type-checks the command line for other systems than this one, in a fraction of the time that it
+// takes to compile all of its dependencies for them: people deploy from their laptops. It fails with the errors that a
+// build would print.
 //
 // Example:
 //

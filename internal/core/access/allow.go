@@ -14,8 +14,8 @@ const forbidden = 403
 type Call struct {
 	// Route is the pattern of the API's mux.
 	Route string
-	// Kind is that of the object in the path, if there is one. Scope is the scope in the path, in the parameter scope, or of
-	// the pod in the path; empty if there is none.
+	// Kind is that of the object in the path, if there is one. Scope is the scope in the path, in the parameter scope,
+	// or of the pod in the path; empty if there is none.
 	Kind  api.Kind
 	Scope string
 	// Parameters are the names of the query's parameters.
@@ -63,7 +63,8 @@ func refusal(g Grant, why, next string) *api.Problem {
 		Detail: g.String() + ": " + why, Next: next}
 }
 
-// nextRole says how an admin makes a token that would do: for the scope that was asked for, else for those of the grant.
+// nextRole says how an admin makes a token that would do: for the scope that was asked for, else for those of the
+// grant.
 func nextRole(role api.AccessRole, scope string, g Grant) string {
 	command := "ask an admin for a token: tend tokens add NAME --role " + string(role)
 	switch {

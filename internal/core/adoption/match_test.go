@@ -77,8 +77,8 @@ func TestAPlaceKeepsItsSuccessor(t *testing.T) {
 	}
 }
 
-// TestAnEndedContainerKeepsNoPlace: a running container takes the place of a task whose own has ended, but only where no
-// place is empty.
+// TestAnEndedContainerKeepsNoPlace: a running container takes the place of a task whose own has ended, but only where
+// no place is empty.
 func TestAnEndedContainerKeepsNoPlace(t *testing.T) {
 	place := func(id string, ended, succeeded bool) Vacant {
 		return Vacant{Fingerprint: "f", Ended: ended, Succeeded: succeeded, Task: api.Task{

@@ -70,8 +70,8 @@ func Sign(claim Claim, secret []byte) (string, error) {
 	return prefix + "." + body + "." + hex.EncodeToString(digest(body, secret)), nil
 }
 
-// Secret returns the secret of a cluster's claims, as text. mac is the control plane's keyed hash, uid the cluster's object,
-// and number counts the keys that it had.
+// Secret returns the secret of a cluster's claims, as text. mac is the control plane's keyed hash, uid the cluster's
+// object, and number counts the keys that it had.
 func Secret(mac func([]byte) string, uid string, number int) string {
 	return mac(fmt.Appendf(nil, "approvals of operations\n%s\n%d", uid, number))
 }

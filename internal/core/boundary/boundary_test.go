@@ -12,7 +12,8 @@ var hosts = []Host{
 	{Name: "shop.example"}, {Name: "*.apps.example"}, {Name: "*.own.example", OnDemand: true}, {Name: "in.example", Internal: true}, {Name: "*.in.example", Internal: true},
 }
 
-// TestCertificateKey: the keys that certmagic makes for hosts that are served are allowed, and those for other hosts aren't.
+// TestCertificateKey: the keys that certmagic makes for hosts that are served are allowed, and those for other hosts
+// aren't.
 func TestCertificateKey(t *testing.T) {
 	for name, want := range map[string]bool{
 		"shop.example": true, "Shop.Example": true, "*.apps.example": true, "a.own.example": true, "*.own.example": true, "in.example": true,

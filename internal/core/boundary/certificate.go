@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Bounds of what ingress nodes store of certificates. A chain with its key has less than 20 KiB; names on demand are without number.
+// Bounds of what ingress nodes store of certificates. A chain with its key has less than 20 KiB; names on demand are
+// without number.
 const (
 	MaxCertificateValue = 64 << 10
 	MaxCertificateKey   = 512
@@ -70,8 +71,8 @@ func Trial(key string) bool {
 	return found && digits != "" && len(digits) < 32 && strings.Trim(digits, "0123456789") == ""
 }
 
-// SignsFor reports whether the cluster's own authority signs a certificate for names that an ingress node asks for: each of them
-// must be that of a declared host whose certificates it signs.
+// SignsFor reports whether the cluster's own authority signs a certificate for names that an ingress node asks for:
+// each of them must be that of a declared host whose certificates it signs.
 func SignsFor(hosts []Host, names []string) bool {
 	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool {
 		return !slices.ContainsFunc(hosts, func(h Host) bool { return h.Internal && h.covers(name) })
@@ -79,8 +80,9 @@ func SignsFor(hosts []Host, names []string) bool {
 }
 
 // CertificateKey reports whether an ingress node may read and write a key of the storage of certificates:
-// certificates/ISSUER/SITE/SITE.crt, .key and .json of the hosts it serves, staples of their certificates (ocsp/SITE-HASH), and
-// what belongs to accounts at authorities (acme/…). Keys of the cluster's own authority are none of them.
+// certificates/ISSUER/SITE/SITE.crt, .key and .json of the hosts it serves, staples of their certificates
+// (ocsp/SITE-HASH), and what belongs to accounts at authorities (acme/…). Keys of the cluster's own authority are none
+// of them.
 func CertificateKey(hosts []Host, key string) bool {
 	parts := strings.Split(key, "/")
 	if len(key) > MaxCertificateKey || slices.ContainsFunc(parts, odd) {

@@ -4,7 +4,8 @@ import "time"
 
 // What a machine without a certificate may have of a server: one that joins.
 const (
-	// MaxJoin bounds the body of a machine that joins, or renews its certificate: a token, a name and a request have 2 KiB.
+	// MaxJoin bounds the body of a machine that joins, or renews its certificate: a token, a name and a request have 2
+	// KiB.
 	MaxJoin = 64 << 10
 	// JoinTime is in what time it must have come.
 	JoinTime = 10 * time.Second
@@ -16,8 +17,8 @@ const (
 	WrongTokenRate, WrongTokenBurst = 0.2, 20.0
 )
 
-// What a node may have of a server at once. An agent has one stream, one report, one request for each of the tasks that it starts
-// at the moment (eight) and for each image or file that it fetches: far less than this.
+// What a node may have of a server at once. An agent has one stream, one report, one request for each of the tasks that
+// it starts at the moment (eight) and for each image or file that it fetches: far less than this.
 const (
 	// Requests is the number of short requests of a node that are answered at once, Reports that of reports, Downloads
 	// that of files and images, Callbacks that of calls of its containers, and Locks that of locks it holds or waits
@@ -27,11 +28,13 @@ const (
 	// Streams is the number of open requests of one connection, Connections that of connections of a machine: the
 	// oldest makes way for the next.
 	Streams, Connections = 250, 16
-	// MaxReport bounds the body of a report, MaxRequest that of any other request. BodyTime is in what time one must have come.
+	// MaxReport bounds the body of a report, MaxRequest that of any other request. BodyTime is in what time one must
+	// have come.
 	MaxReport, MaxRequest = 16 << 20, 1 << 20
 	BodyTime              = 2 * time.Minute
-	// AllBodies is the memory that the bodies of all nodes' requests take at a server while they are answered, Bodies that of one
-	// node's. A value in a body counts for ValueBytes besides its text: a list of empty values takes much more than its text.
+	// AllBodies is the memory that the bodies of all nodes' requests take at a server while they are answered, Bodies
+	// that of one node's. A value in a body counts for ValueBytes besides its text: a list of empty values takes much
+	// more than its text.
 	AllBodies, Bodies = 512 << 20, 64 << 20
 	ValueBytes        = 256
 	// ReportRate is the number of bytes that a node may report in a second, ReportBurst the number before that counts.

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// enginePools are the networks from which Docker's engine gives its bridges their subnets unless it is configured otherwise: a
-// node that ran containers before a network was declared is in one of them.
+// enginePools are the networks from which Docker's engine gives its bridges their subnets unless it is configured
+// otherwise: a node that ran containers before a network was declared is in one of them.
 var enginePools = []netip.Prefix{netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16")}
 
 // private are the networks that no machine of the internet has (RFC 1918, RFC 6598, RFC 4193).
@@ -27,8 +27,8 @@ func inside(one []netip.Prefix, network netip.Prefix) bool {
 // widestSubnet is the shortest prefix that a node's own network of containers may have.
 const widestSubnet = 16
 
-// Subnet returns why a node may not have a subnet that it says its containers use; empty if it may. It has to lie in the declared
-// range, or in what engines choose by themselves, and hold no address of another node.
+// Subnet returns why a node may not have a subnet that it says its containers use; empty if it may. It has to lie in
+// the declared range, or in what engines choose by themselves, and hold no address of another node.
 func Subnet(uses, declared netip.Prefix, others []netip.Addr) string {
 	switch {
 	case !uses.Addr().Is4():
@@ -46,20 +46,21 @@ func Subnet(uses, declared netip.Prefix, others []netip.Addr) string {
 	return ""
 }
 
-// Address reports whether a node can be reached at an address by others: it is one machine's, and not the asking machine's own.
+// Address reports whether a node can be reached at an address by others: it is one machine's, and not the asking
+// machine's own.
 func Address(address netip.Addr) bool {
 	return Relay(address) && !address.IsLoopback()
 }
 
-// Relay reports whether others may go to an address for a node's relay. They go by its certificate, so the address proves
-// nothing; it only must not be one that a service of the cloud or several machines answer.
+// Relay reports whether others may go to an address for a node's relay. They go by its certificate, so the address
+// proves nothing; it only must not be one that a service of the cloud or several machines answer.
 func Relay(address netip.Addr) bool {
 	return address.IsValid() && !address.IsUnspecified() && !address.IsMulticast() && !address.IsLinkLocalUnicast() &&
 		address != netip.AddrFrom4([4]byte{255, 255, 255, 255})
 }
 
-// Pod reports whether a pod's address, as its node reports it, may be asked by others. With a network it lies in the subnet that
-// the node was given. Without one it is private, and no node's own.
+// Pod reports whether a pod's address, as its node reports it, may be asked by others. With a network it lies in the
+// subnet that the node was given. Without one it is private, and no node's own.
 func Pod(address netip.Addr, subnet netip.Prefix, networked bool, nodes []netip.Addr) bool {
 	if networked {
 		return subnet.IsValid() && subnet.Contains(address)

@@ -89,12 +89,14 @@ func History(events []api.Event) []Chapter {
 	return out
 }
 
-// turnsBack reports whether a rollout in this phase is on its way to an earlier release than the one that was asked for.
+// turnsBack reports whether a rollout in this phase is on its way to an earlier release than the one that was asked
+// for.
 func turnsBack(phase string) bool {
 	return phase == string(api.RolloutRollingBack) || phase == string(api.RolloutRolledBack)
 }
 
-// settling is whether the object is as it should be. Until a condition has said so, its phase does: the log may begin late.
+// settling is whether the object is as it should be. Until a condition has said so, its phase does: the log may begin
+// late.
 type settling struct{ known, settled bool }
 
 // after takes note of an event about the status.

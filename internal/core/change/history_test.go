@@ -118,7 +118,8 @@ func TestWhatBecameOfAChange(t *testing.T) {
 	}
 }
 
-// TestTheApplyThatMendsAJobWorked: while the run of the new release is on, the status still says that the one before failed.
+// TestTheApplyThatMendsAJobWorked: while the run of the new release is on, the status still says that the one before
+// failed.
 func TestTheApplyThatMendsAJobWorked(t *testing.T) {
 	w := new(writes).declare(`{"image":"a:1"}`)
 	w.object.Kind = api.KindJob
@@ -153,7 +154,8 @@ func TestTheApplyThatMendsAJobWorked(t *testing.T) {
 	}
 }
 
-// TestARolledBackChangeKeepsItsRelease: that the rollout went back to the one before makes it no change of that release.
+// TestARolledBackChangeKeepsItsRelease: that the rollout went back to the one before makes it no change of that
+// release.
 func TestARolledBackChangeKeepsItsRelease(t *testing.T) {
 	w := new(writes).declare(`{"image":"a:1"}`).observes(api.RolloutProgressing, "v1", 1).observes(api.RolloutComplete, "v1", 1)
 	w.declare(`{"image":"a:2"}`).observes(api.RolloutProgressing, "v2", 2).observes(api.RolloutRollingBack, "v2", 2)

@@ -6,8 +6,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// outcomes returns what the write of a status records as the end of something: that the object is as it should be, or that
-// something failed.
+// outcomes returns what the write of a status records as the end of something: that the object is as it should be, or
+// that something failed.
 func outcomes(about api.EventData, before, after status) []Event {
 	about.Conditions = nil
 	var out []Event
@@ -31,8 +31,8 @@ func outcomes(about api.EventData, before, after status) []Event {
 	return out
 }
 
-// failsAgain reports whether a status that was failed for the same reason before fails once more. What a run came to stays in
-// the status until another one has ended, also while a new release is at its own run.
+// failsAgain reports whether a status that was failed for the same reason before fails once more. What a run came to
+// stays in the status until another one has ended, also while a new release is at its own run.
 func (s status) failsAgain(before status, kind api.Kind) bool {
 	ran := before.run() != s.run() && s.LastState == string(api.RunFailed)
 	return ran || !kind.HasRuns() && before.release() != s.release()

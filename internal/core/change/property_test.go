@@ -55,8 +55,8 @@ func leavesOf(path string, value any, into map[string]string) {
 	into[path] = string(raw)
 }
 
-// TestEveryChangedFieldIsNamedAndNoSecretIs draws two specs: the event names each leaf in which they differ, and no other,
-// and has no byte of a secret value.
+// TestEveryChangedFieldIsNamedAndNoSecretIs draws two specs: the event names each leaf in which they differ, and no
+// other, and has no byte of a secret value.
 func TestEveryChangedFieldIsNamedAndNoSecretIs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := specs().Draw(t, "before"), specs().Draw(t, "after")

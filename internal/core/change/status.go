@@ -61,7 +61,8 @@ func (s status) release() string {
 }
 
 // Status returns the events of a write of the status of an object. An absent old is empty. The first event says what
-// changed; an outcome follows where the write records one. One in which only texts differ makes none. What can't be read as a status makes an event without details.
+// changed; an outcome follows where the write records one. One in which only texts differ makes none. What can't be
+// read as a status makes an event without details.
 func Status(object api.Object, old, next json.RawMessage) []Event {
 	if string(old) == string(next) {
 		return nil

@@ -27,8 +27,8 @@ func TokenHash(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Invite returns a cluster's access with a registration token, in place of one that was not used. What is registered stays valid
-// until the token is used.
+// Invite returns a cluster's access with a registration token, in place of one that was not used. What is registered
+// stays valid until the token is used.
 func Invite(stored *api.ClusterAccess, uid, hash string, life time.Duration, now time.Time) api.ClusterAccess {
 	next := accessOf(stored, uid)
 	next.Registration = &api.ClusterToken{Hash: hash, IssuedAt: now.UTC(), ExpiresAt: now.Add(life).UTC()}
@@ -47,16 +47,17 @@ func Invited(access *api.ClusterAccess, hash string, now time.Time) bool {
 	return access != nil && access.Registration != nil && access.Registration.Hash == hash && now.Before(access.Registration.ExpiresAt)
 }
 
-// Register returns a cluster's access after the registration token was used: credential is the hash of the token that replaces every
-// other one. The registration token is valid until that was used once, so an operator that did not get the answer can ask again.
+// Register returns a cluster's access after the registration token was used: credential is the hash of the token that
+// replaces every other one. The registration token is valid until that was used once, so an operator that did not get
+// the answer can ask again.
 func Register(access api.ClusterAccess, credential string, now time.Time) api.ClusterAccess {
 	access.Token, access.Previous = &api.ClusterToken{Hash: credential, IssuedAt: now.UTC()}, nil
 	access.RegisteredAt, access.Unapplied = now.UTC(), 0 // the newest keys came with the registration token
 	return access
 }
 
-// Rotate returns a cluster's access with another token; used is the hash of the one that the request came with. The one that was
-// used stays valid for a day, so an operator that did not get the answer can ask again.
+// Rotate returns a cluster's access with another token; used is the hash of the one that the request came with. The one
+// that was used stays valid for a day, so an operator that did not get the answer can ask again.
 func Rotate(access api.ClusterAccess, used, credential string, now time.Time) api.ClusterAccess {
 	if access.Token != nil && access.Token.Hash == used {
 		previous := *access.Token
@@ -96,8 +97,8 @@ func Check(access *api.ClusterAccess, hash string, now time.Time) Grant {
 	return Refused
 }
 
-// Use returns a cluster's access after its token was used for the first time: with the token that it was registered for, nobody can
-// register any more.
+// Use returns a cluster's access after its token was used for the first time: with the token that it was registered
+// for, nobody can register any more.
 func Use(access api.ClusterAccess) api.ClusterAccess {
 	used := *access.Token
 	used.Used = true

@@ -11,7 +11,8 @@ import (
 	"tend.dev/tend/internal/core/approval"
 )
 
-// TestAccess: a registration token serves until what it gave was used, a rotated token for a day more, and every answer may get lost.
+// TestAccess: a registration token serves until what it gave was used, a rotated token for a day more, and every answer
+// may get lost.
 func TestAccess(t *testing.T) {
 	now := noon
 	access := Invite(nil, "u1", "reg", RegistrationLife, now)

@@ -62,8 +62,8 @@ func TestWhatTheClusterSaysWhileTheJobIsTracked(t *testing.T) {
 	}
 }
 
-// TestAnUnhealthyResultIsDelivered: a job whose resource does not get healthy has failed, is not sent again, and what the cluster says
-// since counts.
+// TestAnUnhealthyResultIsDelivered: a job whose resource does not get healthy has failed, is not sent again, and what
+// the cluster says since counts.
 func TestAnUnhealthyResultIsDelivered(t *testing.T) {
 	w := newWorld()
 	w.control(t)
@@ -87,7 +87,8 @@ func TestAnUnhealthyResultIsDelivered(t *testing.T) {
 	w.wantCondition(t, "recovered", api.ConditionReady, api.ConditionTrue, "HelmReleaseReady")
 }
 
-// TestAnOperatorWithoutStatus: what an operator that sends no status says between the acknowledgement and the result is its answer.
+// TestAnOperatorWithoutStatus: what an operator that sends no status says between the acknowledgement and the result is
+// its answer.
 func TestAnOperatorWithoutStatus(t *testing.T) {
 	w := newWorld()
 	w.control(t)

@@ -74,7 +74,8 @@ func (in Input) decide() (d Decision, err error) {
 	return in.finish(d, api.ActionApply)
 }
 
-// abandoned reports whether an object that is being deleted waits for no cluster: it was asked not to, or no operator can have got it.
+// abandoned reports whether an object that is being deleted waits for no cluster: it was asked not to, or no operator
+// can have got it.
 func (in Input) abandoned() bool {
 	return in.Object.Metadata.Stamps[api.StampOrphan] != "" || !in.Cluster.Declared || !in.Cluster.Registered
 }

@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/core/deadline"
 )
 
-// The times of healing. The first time a resource is found missing or changed, it is applied again at once; each further time in a
-// row waits twice as long. A resource that stays as it was applied for calm begins a new row.
+// The times of healing. The first time a resource is found missing or changed, it is applied again at once; each
+// further time in a row waits twice as long. A resource that stays as it was applied for calm begins a new row.
 const (
 	firstHeal = 15 * time.Second
 	lastHeal  = 30 * time.Minute
@@ -83,8 +83,8 @@ func (in Input) healed(stored *api.ClusterJob) (job *api.ClusterJob, at time.Tim
 	return job, time.Time{}, err
 }
 
-// takesBack reports whether a new apply takes fields back that others have changed since the one before. It does where that one would
-// have, or was to; where drift is only reported it does if a person has applied the object by force.
+// takesBack reports whether a new apply takes fields back that others have changed since the one before. It does where
+// that one would have, or was to; where drift is only reported it does if a person has applied the object by force.
 func (in Input) takesBack(before *api.ClusterJob) bool {
 	if before == nil || before.Action != api.ActionApply || before.Object != in.Object.Ref() || !in.heals() && !isForced(in.Object, *before) {
 		return false

@@ -42,8 +42,8 @@ func readyWorld(t *testing.T) *world {
 	return w
 }
 
-// TestHealing: what is missing, or was changed, is applied again at once under another key, and is ready when the cluster says so of
-// that apply.
+// TestHealing: what is missing, or was changed, is applied again at once under another key, and is ready when the
+// cluster says so of that apply.
 func TestHealing(t *testing.T) {
 	for name, tc := range map[string]struct {
 		state  pull.State
@@ -95,8 +95,8 @@ func TestAnotherResourceIsNotForced(t *testing.T) {
 	}
 }
 
-// TestHealingBacksOff: a manager that changes a resource again and again is named, and waited for longer and longer; a resource that stays as
-// it was applied begins again.
+// TestHealingBacksOff: a manager that changes a resource again and again is named, and waited for longer and longer; a
+// resource that stays as it was applied begins again.
 func TestHealingBacksOff(t *testing.T) {
 	w := readyWorld(t)
 	var waits []string
@@ -157,8 +157,8 @@ func TestDriftIsOnlyReported(t *testing.T) {
 	}
 }
 
-// TestANewApplyTakesBack: what others changed is taken back by the next generation too, and where drift is only reported by an apply
-// that is forced.
+// TestANewApplyTakesBack: what others changed is taken back by the next generation too, and where drift is only
+// reported by an apply that is forced.
 func TestANewApplyTakesBack(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -224,8 +224,8 @@ func TestPlanned(t *testing.T) {
 	want("deleted", show(w), "delete: delete it in cluster east")
 }
 
-// TestNothingIsHealed: a deletion is not fought, in Tend or in the cluster; an operation is done once; and what is said of an older job, or
-// earlier, counts for nothing.
+// TestNothingIsHealed: a deletion is not fought, in Tend or in the cluster; an operation is done once; and what is said
+// of an older job, or earlier, counts for nothing.
 func TestNothingIsHealed(t *testing.T) {
 	t.Run("deleted in Tend", func(t *testing.T) {
 		w := readyWorld(t)

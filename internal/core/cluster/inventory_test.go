@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/api/pull"
 )
 
-// TestInventoryIsKept: the report has what an application consists of, bounded; an event without an inventory says nothing of it, and
-// one of an older generation does not count.
+// TestInventoryIsKept: the report has what an application consists of, bounded; an event without an inventory says
+// nothing of it, and one of an older generation does not count.
 func TestInventoryIsKept(t *testing.T) {
 	now := time.Date(2026, 11, 28, 9, 0, 0, 0, time.UTC)
 	of := func(n int, generation int64) pull.Event {

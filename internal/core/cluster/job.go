@@ -70,8 +70,8 @@ func over(job api.ClusterJob, now time.Time) bool {
 	return deadline.Left(job.ExpiresAt, now, Life) == 0
 }
 
-// Unfinished reports whether a job was acknowledged and has no result: an operator that has just started may have left it in the
-// middle.
+// Unfinished reports whether a job was acknowledged and has no result: an operator that has just started may have left
+// it in the middle.
 func Unfinished(job api.ClusterJob, report *api.ClusterReport, now time.Time) bool {
 	return !over(job, now) && report != nil && report.UID == job.UID && report.Job == job.ID && report.Result == nil
 }

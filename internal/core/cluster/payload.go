@@ -63,8 +63,8 @@ func ClusterOf(object api.Object) string {
 	return spec.Cluster
 }
 
-// Payload returns the manifest of an object for its cluster: the spec without the fields that are Tend's own, with the defaults that
-// the cluster requires.
+// Payload returns the manifest of an object for its cluster: the spec without the fields that are Tend's own, with the
+// defaults that the cluster requires.
 func Payload(object api.Object) (json.RawMessage, error) {
 	id := ResourceOf(object.Ref())
 	out := resource{APIVersion: id.APIVersion, Kind: id.Kind, Metadata: metadata{
@@ -113,7 +113,8 @@ func (r *resource) operation(object api.Object) error {
 	return r.encode(spec, object.Spec, "parameters")
 }
 
-// encode sets the spec, without the cluster. What lies at free keeps its text: a number of any size stays as it was written.
+// encode sets the spec, without the cluster. What lies at free keeps its text: a number of any size stays as it was
+// written.
 func (r *resource) encode(spec any, written json.RawMessage, free ...string) error {
 	encoded, err := json.Marshal(spec)
 	if err != nil {
@@ -162,8 +163,8 @@ func keepText(fields, written map[string]json.RawMessage, path []string) error {
 	return err
 }
 
-// jobKey returns the key that all jobs for the same thing have. Labels and annotations are no part of the generation, and a forced
-// apply asks for the same again: they make a key of their own.
+// jobKey returns the key that all jobs for the same thing have. Labels and annotations are no part of the generation,
+// and a forced apply asks for the same again: they make a key of their own.
 func jobKey(object api.Object, action string) string {
 	ref := object.Ref()
 	base := fmt.Sprintf("%s/%s/%s@%s", ref.Kind, ref.Scope, ref.Name, object.Metadata.UID)

@@ -19,8 +19,8 @@ func normal(t *testing.T, raw []byte) any {
 	return v
 }
 
-// TestPayload: what the cluster gets are the fields of its own resources, with the defaults that it requires, and nothing of Tend's
-// spec changes.
+// TestPayload: what the cluster gets are the fields of its own resources, with the defaults that it requires, and
+// nothing of Tend's spec changes.
 func TestPayload(t *testing.T) {
 	for name, tc := range map[string]struct {
 		kind api.Kind
@@ -64,7 +64,8 @@ func TestPayload(t *testing.T) {
 	}
 }
 
-// TestForcedPayloadAsksFlux: what is sent again by force asks Flux to reconcile, with another value each time; an operation does not.
+// TestForcedPayloadAsksFlux: what is sent again by force asks Flux to reconcile, with another value each time; an
+// operation does not.
 func TestForcedPayloadAsksFlux(t *testing.T) {
 	const spec = `{"cluster":"east","appRef":{"catalogId":"x"},"chart":{"sourceType":"oci","url":"oci://r/c","name":"x","version":"1.0.0"},` +
 		`"release":{"name":"cloud"},"values":{"source":"inline","inline":{}}}`

@@ -123,7 +123,8 @@ func (r *report) applied(job api.ClusterJob, resource *api.ClusterResource) {
 	r.Conditions = slices.DeleteFunc(r.Conditions, func(c api.ReportedCondition) bool { return r.isStale(c.UID, c.Generation) })
 }
 
-// isStale reports whether something is about another resource of the name, or about a generation before the one that was applied.
+// isStale reports whether something is about another resource of the name, or about a generation before the one that
+// was applied.
 func (r *report) isStale(uid string, generation int64) bool {
 	if r.Applied == nil {
 		return false
@@ -162,8 +163,8 @@ func (r *report) condition(c pull.Condition, source api.ClusterResource, reporte
 	return true
 }
 
-// TakeEvent records what an event says of a resource. An event that was taken before, and one that is older than what is known,
-// change nothing.
+// TakeEvent records what an event says of a resource. An event that was taken before, and one that is older than what
+// is known, change nothing.
 func TakeEvent(stored *api.ClusterReport, uid string, event pull.Event, now time.Time) (api.ClusterReport, Verdict) {
 	next := begin(stored, uid)
 	// The time is part of it: some operators give a condition that goes and returns one key.

@@ -42,8 +42,8 @@ func (w *world) wantCondition(t *testing.T, when, conditionType string, status a
 	}
 }
 
-// TestAnOlderGenerationNeverWins: what comes late from an older generation of the resource, or was said earlier, changes nothing;
-// and a generation that is on its way is not ready because the one before it was.
+// TestAnOlderGenerationNeverWins: what comes late from an older generation of the resource, or was said earlier,
+// changes nothing; and a generation that is on its way is not ready because the one before it was.
 func TestAnOlderGenerationNeverWins(t *testing.T) {
 	w := newWorld()
 	w.control(t)
@@ -86,7 +86,8 @@ func TestAnOlderGenerationNeverWins(t *testing.T) {
 	}
 }
 
-// TestEventsAreTakenOnce: a batch that is sent again changes nothing; a condition that goes and returns under one key is taken.
+// TestEventsAreTakenOnce: a batch that is sent again changes nothing; a condition that goes and returns under one key
+// is taken.
 func TestEventsAreTakenOnce(t *testing.T) {
 	w := newWorld()
 	w.settle(t)
@@ -204,7 +205,8 @@ func TestALeaseEnds(t *testing.T) {
 	}
 }
 
-// TestWaysOut: an object that is deleted waits for its cluster, unless that is not there, never registered, or not to be asked.
+// TestWaysOut: an object that is deleted waits for its cluster, unless that is not there, never registered, or not to
+// be asked.
 func TestWaysOut(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*world)

@@ -37,8 +37,8 @@ func (in Input) status(job *api.ClusterJob, retry time.Time) api.DeliveredStatus
 	return next
 }
 
-// degraded says what is wrong: with the delivery, else what the cluster says. What the cluster can't do before a person changes
-// something is wrong with an instance; an operation waits for it.
+// degraded says what is wrong: with the delivery, else what the cluster says. What the cluster can't do before a person
+// changes something is wrong with an instance; an operation waits for it.
 func (in Input) degraded(job *api.ClusterJob, delivered api.Condition) api.Condition {
 	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionFalse, Reason: api.ReasonAsExpected}
 	troubled := func(kind string) bool {
@@ -156,7 +156,8 @@ func (in Input) ready(job *api.ClusterJob, delivered api.Condition) api.Conditio
 	return c
 }
 
-// silent returns the condition of a cluster that nothing was heard of lately: what it said last may not be true any more.
+// silent returns the condition of a cluster that nothing was heard of lately: what it said last may not be true any
+// more.
 func (in Input) silent() *api.Condition {
 	if c := in.Cluster.Connected; c != nil && c.Status == api.ConditionFalse && c.Reason == api.ReasonNoRecentRoundTrip {
 		return c
@@ -164,7 +165,8 @@ func (in Input) silent() *api.Condition {
 	return nil
 }
 
-// pastOperation reports whether the object is an operation that has ended: that its resource is gone since changes nothing.
+// pastOperation reports whether the object is an operation that has ended: that its resource is gone since changes
+// nothing.
 func (in Input) pastOperation() bool {
 	ended := slices.ContainsFunc(operationEnds, func(kind string) bool { return in.reported(kind, api.ConditionTrue) != nil })
 	return in.Object.Kind == api.KindOperation && ended

@@ -113,8 +113,8 @@ func (w *world) post(take func(*api.ClusterReport) (api.ClusterReport, Verdict))
 	return verdict == Taken
 }
 
-// TestAnOperatorThatDiesAnywhere: whatever dies between any two steps, each generation is applied at most once, and in the end the
-// cluster has the last one, or nothing if the object was deleted.
+// TestAnOperatorThatDiesAnywhere: whatever dies between any two steps, each generation is applied at most once, and in
+// the end the cluster has the last one, or nothing if the object was deleted.
 func TestAnOperatorThatDiesAnywhere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()

@@ -1,5 +1,5 @@
-// Package deadline says how long a stored instant is still waited for, by a clock that is not the one that stored it: another
-// server leads since, or someone has set the clock.
+// Package deadline says how long a stored instant is still waited for, by a clock that is not the one that stored it:
+// another server leads since, or someone has set the clock.
 //
 // The part that stores an instant to wait for knows how far ahead it can lie: a backoff of at most 30 s ends within 30
 // s. One that lies further ahead was stored by a clock that was wrong, and waiting for it would last as long as the

@@ -26,8 +26,8 @@ func (b Buckets) withheld(bucket Bucket) []string {
 
 // Merge builds the environment of an object from its spec, with references resolved, and from the values of buckets.
 // The result also holds the contents of the secret files, under names that no variable can have; Split separates them.
-// So code that stores, hashes or encrypts an environment handles the files with it. It lacks what Tend sets in containers
-// itself, so that a value of such a name rolls no pod.
+// So code that stores, hashes or encrypts an environment handles the files with it. It lacks what Tend sets in
+// containers itself, so that a value of such a name rolls no pod.
 func Merge(ref api.Ref, declared api.Container, buckets Buckets) (map[string]string, error) {
 	configured, withheld, err := stack(ref, declared.EnvFrom, buckets)
 	if err != nil {

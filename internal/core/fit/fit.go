@@ -18,8 +18,8 @@ const (
 	Processes  Kind = "processes"  // plain processes of the node
 )
 
-// KindOf returns the kind of a runtime by the name that its node reports. Every runtime but that of plain processes is a
-// container engine.
+// KindOf returns the kind of a runtime by the name that its node reports. Every runtime but that of plain processes is
+// a container engine.
 func KindOf(runtime string) Kind {
 	switch runtime {
 	case "":
@@ -56,7 +56,8 @@ const (
 type Facts struct {
 	// Confined: a deployer, or a sync that isn't trusted, declared it.
 	Confined bool
-	// Runtime is the name of the runtime that has the image, empty while it isn't known. Images don't travel between kinds.
+	// Runtime is the name of the runtime that has the image, empty while it isn't known. Images don't travel between
+	// kinds.
 	Runtime string
 }
 

@@ -76,7 +76,8 @@ func TestNeed(t *testing.T) {
 	}
 }
 
-// TestReleaseOfAnEarlierVersion: a release that doesn't say which runtime has its image is placed by what only an engine reports.
+// TestReleaseOfAnEarlierVersion: a release that doesn't say which runtime has its image is placed by what only an
+// engine reports.
 func TestReleaseOfAnEarlierVersion(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason  string

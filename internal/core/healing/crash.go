@@ -98,8 +98,8 @@ func (p *planner) loops() bool {
 	return true
 }
 
-// Apart returns how far apart the last exits of a task's container were, at most; its first life counts like the others.
-// It is 0 if it didn't exit lately, and goes back to the last life that was long.
+// Apart returns how far apart the last exits of a task's container were, at most; its first life counts like the
+// others. It is 0 if it didn't exit lately, and goes back to the last life that was long.
 func Apart(s api.TaskStatus) time.Duration {
 	exits := s.Exits
 	if n := len(exits); n == 0 || !s.FinishedAt.IsZero() && s.FinishedAt.Sub(exits[n-1]) > giveUpWindow {
@@ -119,8 +119,8 @@ func Apart(s api.TaskStatus) time.Duration {
 	return most
 }
 
-// LastEnd says how a task's container ended last: its exit code, the signal that killed it, or that it ran out of memory. It
-// is empty if the container has not ended by itself.
+// LastEnd says how a task's container ended last: its exit code, the signal that killed it, or that it ran out of
+// memory. It is empty if the container has not ended by itself.
 func LastEnd(s api.TaskStatus) string {
 	const signal = 128 // a shell's, and the engines': the code of a process that a signal ended is 128 more
 	switch {

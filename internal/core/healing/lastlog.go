@@ -12,7 +12,8 @@ import (
 // good. But an engine that is too busy to return them must not delay the report of a failure for longer.
 const logWait = 10 * time.Second
 
-// LogRequest names the last lines that a status needs: of which container, and at which end. Two equal ones are the same.
+// LogRequest names the last lines that a status needs: of which container, and at which end. Two equal ones are the
+// same.
 type LogRequest struct {
 	Container string
 	End       LogEnd
@@ -35,8 +36,8 @@ type LogReading struct {
 	Lines   []string
 }
 
-// read returns the lines that were read for a request. pending reports that lines may still come, and that it is too early
-// to go on without them.
+// read returns the lines that were read for a request. pending reports that lines may still come, and that it is too
+// early to go on without them.
 func (p *planner) read(request LogRequest) (lines []string, pending bool) {
 	if p.Log == nil || p.Log.Request != request {
 		p.recheckAfter(logWait)

@@ -39,8 +39,8 @@ func (p *planner) carryProbes() {
 	}
 }
 
-// adoptReady begins a readiness probe of the image's as healthy if the container served before it was known, as after an
-// upgrade from a version that didn't ask it: what serves isn't taken out of service before it fails.
+// adoptReady begins a readiness probe of the image's as healthy if the container served before it was known, as after
+// an upgrade from a version that didn't ask it: what serves isn't taken out of service before it fails.
 func (p *planner) adoptReady(last map[string]api.ProbeStatus, same bool) map[string]api.ProbeStatus {
 	if _, known := last[string(probe.Readiness)]; known || !same || !p.Status.Ready {
 		return last

@@ -248,8 +248,8 @@ func TestRecoveryEndsTheRest(t *testing.T) {
 	}
 }
 
-// TestTheImagesCheckTakesNothingOutOfService: a pod that serves when its image's check becomes known goes on serving until that
-// fails; a new container waits for its first pass.
+// TestTheImagesCheckTakesNothingOutOfService: a pod that serves when its image's check becomes known goes on serving
+// until that fails; a new container waits for its first pass.
 func TestTheImagesCheckTakesNothingOutOfService(t *testing.T) {
 	image := &healing.Probing{Declared: api.Probes{Readiness: &api.Probe{}}, Source: "image"}
 	in := healing.Input{Task: keepTask, Status: runningStatus(0), Container: running(), Probes: image}

@@ -106,16 +106,16 @@ func (p *planner) start(reason, message string) {
 // refuses much.
 const startsFor = 5 * time.Second
 
-// unstartable reports whether a container that ran before is given up, because the engine can't start it: after a restart some keep a
-// remnant of it in the way, which a new container doesn't meet. What runs once has one container.
+// unstartable reports whether a container that ran before is given up, because the engine can't start it: after a
+// restart some keep a remnant of it in the way, which a new container doesn't meet. What runs once has one container.
 func (p *planner) unstartable() bool {
 	return p.FailedStarts >= 2 && p.now.Sub(p.FailedSince) >= startsFor && p.Task.Class != api.ClassOnce && !p.Container.StartedAt.IsZero()
 }
 
 // unrecorded reports whether the container must not start yet. A command that runs once waits until the store names its
 // container. Otherwise, if the answer to the start were lost and the container removed, no record of the start would
-// exist, and the command would run again. If the store names another container, this one was made by an agent that didn't
-// know yet of the first, which may have run.
+// exist, and the command would run again. If the store names another container, this one was made by an agent that
+// didn't know yet of the first, which may have run.
 func (p *planner) unrecorded() bool {
 	switch {
 	case p.Task.Class != api.ClassOnce || p.Recorded == p.Container.ID:

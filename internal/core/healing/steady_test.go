@@ -172,8 +172,9 @@ func (l *late) maybeComeBack() {
 	}
 }
 
-// TestWhatKeepsDyingLooksNeverWell: a program dies every 20 s. It is steady once, before its first end. From then on it isn't
-// until it has run for longer than its ends were apart; and from the third end to that moment it loops without a gap.
+// TestWhatKeepsDyingLooksNeverWell: a program dies every 20 s. It is steady once, before its first end. From then on it
+// isn't until it has run for longer than its ends were apart; and from the third end to that moment it loops without a
+// gap.
 func TestWhatKeepsDyingLooksNeverWell(t *testing.T) {
 	l := newLate()
 	second := func() healing.Decision {

@@ -73,9 +73,9 @@ func Routes(object api.Object) []string {
 	return nil
 }
 
-// Broad returns the host of an object that is a wildcard directly below a public suffix, such as *.com or *.co.uk: it would
-// claim the names of all who have one there. Else it is empty. A top-level domain that nobody knows, such as of a network
-// of one's own, is one too.
+// Broad returns the host of an object that is a wildcard directly below a public suffix, such as *.com or *.co.uk: it
+// would claim the names of all who have one there. Else it is empty. A top-level domain that nobody knows, such as of a
+// network of one's own, is one too.
 func Broad(object api.Object) string {
 	claim, _ := ClaimOf(object)
 	zone, wildcard := strings.CutPrefix(claim.Host, "*.")

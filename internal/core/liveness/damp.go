@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/internal/core/deadline"
 )
 
-// The losses of a node count for an hour. From the third on, the node gets no pods for a while after it has returned: 30 s,
-// and twice as long with each further loss.
+// The losses of a node count for an hour. From the third on, the node gets no pods for a while after it has returned:
+// 30 s, and twice as long with each further loss.
 const (
 	remembered    = time.Hour
 	firstDamping  = 3
@@ -17,8 +17,8 @@ const (
 	longestPause  = 15 * time.Minute
 )
 
-// Damp returns what to remember of a node's losses, and when that changes if nothing happens; 0 is never. lost says that the
-// node is judged to be lost now, alive that it answers. A record without a loss is to be forgotten.
+// Damp returns what to remember of a node's losses, and when that changes if nothing happens; 0 is never. lost says
+// that the node is judged to be lost now, alive that it answers. A record without a loss is to be forgotten.
 func Damp(before api.NodeLosses, lost, alive bool, now time.Time) (next api.NodeLosses, after time.Duration) {
 	next = api.NodeLosses{Lost: before.Lost, Until: before.Until}
 	for _, at := range before.At {

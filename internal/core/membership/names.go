@@ -17,8 +17,8 @@ const NameRule = "letters, digits, dots, hyphens and underscores, at most 63, th
 // earlyName is the name that earlier versions gave to the first server of a cluster.
 const earlyName = "tend-0"
 
-// NameOf returns what a server is called: the flag counts, then what its root remembers, then the machine's name. A root that has a
-// store and remembers no name is of an earlier version.
+// NameOf returns what a server is called: the flag counts, then what its root remembers, then the machine's name. A
+// root that has a store and remembers no name is of an earlier version.
 func NameOf(flag, remembered string, store bool, machine string) string {
 	if store {
 		machine = earlyName
@@ -44,8 +44,9 @@ func (n Node) holder(servers []Server) string {
 	return ""
 }
 
-// CheckNode refuses the name of a server's own node if another machine's node has it. No two servers have one name, and no two nodes; a
-// server and a node may: on one machine they do, also where the node is an agent of its own. A server without an agent has no node.
+// CheckNode refuses the name of a server's own node if another machine's node has it. No two servers have one name, and
+// no two nodes; a server and a node may: on one machine they do, also where the node is an agent of its own. A server
+// without an agent has no node.
 func CheckNode(server string, node Node, servers []Server) *RefusalError {
 	switch holder := node.holder(servers); {
 	case node.Name == "":

@@ -49,8 +49,8 @@ func (s Server) state(all []Server) State {
 	return Only
 }
 
-// StateOf returns the state of the server of a name; Absent if none has it. A server that has not started is known by its address
-// alone.
+// StateOf returns the state of the server of a name; Absent if none has it. A server that has not started is known by
+// its address alone.
 func StateOf(all []Server, name string) State {
 	i := slices.IndexFunc(all, func(s Server) bool { return s.Name == name || s.Name == "" && s.Address == name })
 	if i < 0 {
@@ -59,8 +59,8 @@ func StateOf(all []Server, name string) State {
 	return all[i].state(all)
 }
 
-// Asked returns with which command a machine asks to join, and the state of the server that it would be or that is in its way, which
-// is holder.
+// Asked returns with which command a machine asks to join, and the state of the server that it would be or that is in
+// its way, which is holder.
 func Asked(all []Server, name, address string) (as Command, state State, holder Server) {
 	for _, s := range all {
 		switch {

@@ -45,8 +45,8 @@ const (
 	Refused Effect = "refused"
 )
 
-// Rule says what a command does to a server in a state. Why and Next are of a refusal: {server} and {address} stand for the one that
-// the command is about, {holder} and {at} for the one that is in its way, {root} for the root.
+// Rule says what a command does to a server in a state. Why and Next are of a refusal: {server} and {address} stand for
+// the one that the command is about, {holder} and {at} for the one that is in its way, {root} for the root.
 type Rule struct {
 	Effect Effect
 	// Named is the name of a refusal, for the documentation.

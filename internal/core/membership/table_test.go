@@ -14,7 +14,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the table into docs/operate/cluster.md")
 
-// TestEveryCellHasItsRule: whatever is done about a server, in whatever state, is decided; a refusal says why, and what to do instead.
+// TestEveryCellHasItsRule: whatever is done about a server, in whatever state, is decided; a refusal says why, and what
+// to do instead.
 func TestEveryCellHasItsRule(t *testing.T) {
 	if len(membership.Table) != len(membership.Commands) {
 		t.Errorf("%d commands have rules, of %d", len(membership.Table), len(membership.Commands))
@@ -37,7 +38,8 @@ func TestEveryCellHasItsRule(t *testing.T) {
 	}
 }
 
-// TestAServerThatMayBeLostHasNoVote: no command gives a vote to a server without its store, and the one that votes last stays.
+// TestAServerThatMayBeLostHasNoVote: no command gives a vote to a server without its store, and the one that votes last
+// stays.
 func TestAServerThatMayBeLostHasNoVote(t *testing.T) {
 	for _, state := range []membership.State{membership.Joining, membership.Voting, membership.Only} {
 		for _, command := range []membership.Command{membership.Join, membership.StartWiped} {

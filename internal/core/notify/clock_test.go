@@ -7,7 +7,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestAWrongClockHoldsNoMessage: the clock was three hours ahead when a failure was seen, and when the last message was sent.
+// TestAWrongClockHoldsNoMessage: the clock was three hours ahead when a failure was seen, and when the last message was
+// sent.
 func TestAWrongClockHoldsNoMessage(t *testing.T) {
 	now, ahead := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC), time.Date(2026, 11, 28, 15, 0, 0, 0, time.UTC)
 	for name, known := range map[string]api.SinkCauses{

@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/internal/core/deadline"
 )
 
-// Message is one message to people. Failed are causes that fail, or failed and are resolved already; Resolved those of which
-// an earlier message said that they fail; More counts failures that are not listed.
+// Message is one message to people. Failed are causes that fail, or failed and are resolved already; Resolved those of
+// which an earlier message said that they fail; More counts failures that are not listed.
 type Message struct {
 	// ID is the same for the same message after a crash.
 	ID               string

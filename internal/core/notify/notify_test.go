@@ -124,8 +124,8 @@ func run(w *world, script string) {
 	}
 }
 
-// TestNeverTwiceNeverNone: of whatever happens, no cause has two messages within Quiet, nor within Repeat unless a message
-// said in between that it is resolved; and each failure is in a message, or follows one that still stands.
+// TestNeverTwiceNeverNone: of whatever happens, no cause has two messages within Quiet, nor within Repeat unless a
+// message said in between that it is resolved; and each failure is in a message, or follows one that still stands.
 func TestNeverTwiceNeverNone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{now: begin, set: Settings{

@@ -21,8 +21,8 @@ type class struct {
 
 // group is a heap of nodes, the best first.
 //
-// While tasks are placed, every node's score only gets worse. So a score that was computed earlier is a lower bound, and a
-// node whose bound is the lowest and still exact is the best: only the nodes on top have to be scored again.
+// While tasks are placed, every node's score only gets worse. So a score that was computed earlier is a lower bound,
+// and a node whose bound is the lowest and still exact is the best: only the nodes on top have to be scored again.
 type group struct {
 	value      string
 	candidates []candidate
@@ -33,7 +33,8 @@ type candidate struct {
 	score score
 }
 
-// best returns the node a task should run on, or nil: that of its data, the one it moves to, or the one that suits it best.
+// best returns the node a task should run on, or nil: that of its data, the one it moves to, or the one that suits it
+// best.
 func (c *cluster) best(t Task) *site {
 	if home, settled := c.home(t); settled {
 		if s := c.byID[home]; s != nil && c.refuses(s, t) == nil {
@@ -148,8 +149,8 @@ func (a candidate) before(b candidate) bool {
 	return a.ID < b.ID
 }
 
-// score says how well a node suits a task, the lowest best: room on its disk first, then preferences, then the spread over an
-// attribute and over the nodes, then the load.
+// score says how well a node suits a task, the lowest best: room on its disk first, then preferences, then the spread
+// over an attribute and over the nodes, then the load.
 type score struct {
 	full          int    // 1 if the disk is
 	unmet         uint64 // one bit for each preference, the first one highest

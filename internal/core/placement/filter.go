@@ -137,7 +137,8 @@ func (c *cluster) refuses(s *site, t Task) *filter {
 	return nil
 }
 
-// ignored returns the tasks whose ports and reservations don't conflict: those that will have stopped before this one starts.
+// ignored returns the tasks whose ports and reservations don't conflict: those that will have stopped before this one
+// starts.
 func (t Task) ignored() [2]string {
 	if t.After == "" {
 		return [2]string{}

@@ -6,8 +6,8 @@ import (
 	"tend.dev/tend/internal/core/fit"
 )
 
-// Misplaced returns why a node may not keep a task that runs there; empty if it may. What else a node lacks for new tasks,
-// memory or a place in an anti-affinity, moves none away.
+// Misplaced returns why a node may not keep a task that runs there; empty if it may. What else a node lacks for new
+// tasks, memory or a place in an anti-affinity, moves none away.
 func Misplaced(n Node, need fit.Need, rules Rules) string {
 	if refuses := need.Refuses(n.Runtime); refuses != "" {
 		return "node " + n.ID + " " + refuses
@@ -23,8 +23,8 @@ func Misplaced(n Node, need fit.Need, rules Rules) string {
 	return ""
 }
 
-// Places counts the nodes for the tasks of a workload that has one on each node: those in hosts, which have one, and those
-// that may get one.
+// Places counts the nodes for the tasks of a workload that has one on each node: those in hosts, which have one, and
+// those that may get one.
 func Places(nodes []Node, need fit.Need, rules Rules, hosts map[string]bool) (places int) {
 	for _, n := range nodes {
 		if Misplaced(n, need, rules) == "" && (hosts[n.ID] || n.Alive && !n.Cordoned && n.Losses == 0) {

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Ledger is nodes with what is on them, and the tasks that wait for one. It is kept up to date as they change, so a question costs
-// what has changed since the last one, not what there is. It is for one goroutine at a time; NewLedger returns an empty one.
+// Ledger is nodes with what is on them, and the tasks that wait for one. It is kept up to date as they change, so a
+// question costs what has changed since the last one, not what there is. It is for one goroutine at a time; NewLedger
+// returns an empty one.
 type Ledger struct {
 	cluster
 	nodes map[string]Node
@@ -159,8 +160,8 @@ func (l *Ledger) RemoveTask(id string) {
 // Waiting reports whether a task waits for a node.
 func (l *Ledger) Waiting() bool { return len(l.waits) > 0 }
 
-// Plan places every task that has no node, and refuses those that fit nowhere. Older tasks choose first. What it returns is not to
-// be changed.
+// Plan places every task that has no node, and refuses those that fit nowhere. Older tasks choose first. What it
+// returns is not to be changed.
 func (l *Ledger) Plan() ([]Assignment, []Refusal) {
 	if l.answer == nil {
 		l.begin()

@@ -195,7 +195,8 @@ func TestSpreadsEvenly(t *testing.T) {
 	})
 }
 
-// TestManyWorkloadsSpreadEvenly: the pods of each of many workloads differ by one at most between nodes, and so do all pods together.
+// TestManyWorkloadsSpreadEvenly: the pods of each of many workloads differ by one at most between nodes, and so do all
+// pods together.
 func TestManyWorkloadsSpreadEvenly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var nodes []Node

@@ -10,10 +10,10 @@ import (
 type Move struct{ Task, From, To, Why string }
 
 // Rebalance returns the moves that level the nodes. A task moves where its workload has at least two tasks less; if no
-// such move is left, where the load of two nodes becomes more alike by at least half of what the task uses. It moves only
-// to a node that would take it now, meets no fewer preferences and has room on its disk if the node it leaves has, and never
-// off a node that does not answer, is cordoned or gives up its tasks anyway. Only movable tasks move; those that wait for a
-// node are left to Plan.
+// such move is left, where the load of two nodes becomes more alike by at least half of what the task uses. It moves
+// only to a node that would take it now, meets no fewer preferences and has room on its disk if the node it leaves has,
+// and never off a node that does not answer, is cordoned or gives up its tasks anyway. Only movable tasks move; those
+// that wait for a node are left to Plan.
 //
 // Each step lowers a sum that no later step raises: the squared numbers of a workload's tasks, or else the load of the
 // fuller of two nodes. So the steps end, and once the moves are made, Rebalance returns none.

@@ -24,16 +24,16 @@ type Resolver struct {
 	Progress Progress
 	// Runs is set if the node has tasks of the image's owner.
 	Runs bool
-	// Silent is set if the node was asked for a while and gave no sign, Aside if an operator wants nothing new on it: such ones
-	// are asked if there is no other.
+	// Silent is set if the node was asked for a while and gave no sign, Aside if an operator wants nothing new on it:
+	// such ones are asked if there is no other.
 	Silent, Aside bool
 	// Plain is set if the node runs plain processes: it is asked for what may run on either kind only if no node with
 	// containers is.
 	Plain bool
 }
 
-// Resolvers returns the nodes that answer the request for an owner's image. One is enough, and where it has answered, it
-// remains the one, alive or not: a tag may name another image elsewhere. A node that failed retries, and another one
+// Resolvers returns the nodes that answer the request for an owner's image. One is enough, and where it has answered,
+// it remains the one, alive or not: a tag may name another image elsewhere. A node that failed retries, and another one
 // tries too, until one of them has the image.
 func Resolvers(owner string, nodes []Resolver) (asked []string) {
 	var chosen *Resolver
@@ -54,8 +54,8 @@ func Resolvers(owner string, nodes []Resolver) (asked []string) {
 	return asked
 }
 
-// Answer returns which of several nodes that have an image is asked about it, and whose answer counts: they may differ where a
-// tag names another image on each, and what others have said may be old.
+// Answer returns which of several nodes that have an image is asked about it, and whose answer counts: they may differ
+// where a tag names another image on each, and what others have said may be old.
 func Answer(owner string, present []string) string {
 	var nodes []Resolver
 	for _, node := range present {
@@ -67,8 +67,9 @@ func Answer(owner string, present []string) string {
 	return ""
 }
 
-// before reports whether n is asked rather than other: the one that has come further, then one that hasn't been asked in vain,
-// one that isn't set aside, one that runs the owner's tasks, and one with containers; a rendezvous hash spreads the owners over the rest. Of those that have the image it is always the same one.
+// before reports whether n is asked rather than other: the one that has come further, then one that hasn't been asked
+// in vain, one that isn't set aside, one that runs the owner's tasks, and one with containers; a rendezvous hash
+// spreads the owners over the rest. Of those that have the image it is always the same one.
 func (n Resolver) before(other Resolver, owner string) bool {
 	if n.Progress != other.Progress {
 		return n.Progress > other.Progress

@@ -34,8 +34,8 @@ func TestResolvers(t *testing.T) {
 	}
 }
 
-// TestResolversAreFew: whatever the nodes have done, at most one is asked that hasn't failed, some node is asked while any
-// answers, and the order in which nodes are listed decides nothing.
+// TestResolversAreFew: whatever the nodes have done, at most one is asked that hasn't failed, some node is asked while
+// any answers, and the order in which nodes are listed decides nothing.
 func TestResolversAreFew(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := make([]placement.Resolver, rapid.IntRange(0, 6).Draw(t, "nodes"))

@@ -18,7 +18,8 @@ type site struct {
 	Node
 	workloads map[string]int // live tasks, by workload
 	held      map[int][]hold // by port number
-	// What live tasks reserve, and those that still stop: bytes, and billionths of cores, whose sums are exact in any order.
+	// What live tasks reserve, and those that still stop: bytes, and billionths of cores, whose sums are exact in any
+	// order.
 	reservedMemory int64
 	reservedNanos  int64
 	// load is the sum of the shares that live tasks are taken to use, in millionths of the node's cores and memory.

@@ -75,8 +75,8 @@ func Listened(object api.Object) []Port {
 	return []Port{{IP: ip, Number: at.Port, Protocol: at.Protocol, Field: "listen"}}
 }
 
-// publishes reports whether the engine publishes ports in a network mode: not in that of the host, of another container,
-// or in none.
+// publishes reports whether the engine publishes ports in a network mode: not in that of the host, of another
+// container, or in none.
 func publishes(mode string) bool { return mode == "" || mode == "bridge" || mode == "default" }
 
 // fixedBy returns the ports of one entry. The engine chooses one if the host's range isn't as long as the container's.

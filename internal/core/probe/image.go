@@ -29,9 +29,9 @@ type Image struct {
 	Retries                        int
 }
 
-// WithImage returns the probes of a container: the declared ones, and the health check of its image as the readiness probe
-// if they have none. An empty block declares that nothing is probed. derived reports whether the image's check is one of
-// them; Image.Grace is then the grace time of the Machine.
+// WithImage returns the probes of a container: the declared ones, and the health check of its image as the readiness
+// probe if they have none. An empty block declares that nothing is probed. derived reports whether the image's check is
+// one of them; Image.Grace is then the grace time of the Machine.
 func WithImage(declared *api.Probes, image *Image) (probes api.Probes, derived bool) {
 	if declared != nil {
 		probes = *declared

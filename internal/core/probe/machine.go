@@ -178,7 +178,8 @@ func (a *asked) fail(message string, early bool, now time.Time) bool {
 	return true
 }
 
-// telling reports whether so many failures in a row, of a probe that has not passed yet, are worth a write: 3, 10, 30, 100, …
+// telling reports whether so many failures in a row, of a probe that has not passed yet, are worth a write: 3, 10, 30,
+// 100, …
 func telling(failures int) bool {
 	for n := 1; n <= failures; n *= 10 {
 		if failures == n || failures == 3*n {

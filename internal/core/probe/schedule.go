@@ -55,8 +55,8 @@ func (a *asked) within(free float64) time.Duration {
 	return time.Duration((free + (1-free)*a.spread) * float64(a.rule.period))
 }
 
-// The intervals between the attempts of a readiness or startup probe until it has passed: firstGap, then half as long again
-// each time, up to its period.
+// The intervals between the attempts of a readiness or startup probe until it has passed: firstGap, then half as long
+// again each time, up to its period.
 const firstGap = 100 * time.Millisecond
 
 // next returns when a probe runs next. The time stays the same until then, unless it is long past.

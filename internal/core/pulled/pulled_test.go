@@ -47,8 +47,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestNothingNeededGoes: whatever is known, an image that is needed, or that has only names of others, isn't touched, and
-// none goes before its wait is over.
+// TestNothingNeededGoes: whatever is known, an image that is needed, or that has only names of others, isn't touched,
+// and none goes before its wait is over.
 func TestNothingNeededGoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		i := pulled.Image{

@@ -12,8 +12,8 @@ import (
 // Hidden stands where a secret was.
 const Hidden = "xxxxx"
 
-// Secrets returns a text with each secret hidden: as it is, as it is in URLs and in JSON, and in base64, also where it is
-// part of what was encoded. Empty secrets hide nothing.
+// Secrets returns a text with each secret hidden: as it is, as it is in URLs and in JSON, and in base64, also where it
+// is part of what was encoded. Empty secrets hide nothing.
 func Secrets(text string, secrets ...string) string {
 	var forms []string
 	for _, secret := range secrets {
@@ -50,8 +50,8 @@ func formsOf(secret string) []string {
 // fewest is the number of characters from which a part of a base64 text is taken for a secret's.
 const fewest = 4
 
-// within returns the characters that the base64 of any text has which holds the secret, where it begins offset bytes after
-// a multiple of three; empty if they are too few.
+// within returns the characters that the base64 of any text has which holds the secret, where it begins offset bytes
+// after a multiple of three; empty if they are too few.
 func within(encoding *base64.Encoding, secret string, offset int) string {
 	text := encoding.EncodeToString(append(make([]byte, offset), secret...))
 	text = text[[]int{0, 2, 3}[offset]:] // these depend on what is before it

@@ -34,8 +34,8 @@ type State struct {
 	UsedSince, Now time.Time
 }
 
-// Plan returns the phase that follows, which is the same one while something is waited for, and what that is. The phase after
-// the last one is empty: the rotation is over.
+// Plan returns the phase that follows, which is the same one while something is waited for, and what that is. The phase
+// after the last one is empty: the rotation is over.
 func Plan(s State) (next api.KeyPhase, waits []string) {
 	var lacks func(Party) string
 	switch s.Phase {

@@ -50,8 +50,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestNobodyIsLockedOut: whatever order parties do their parts in, and however stale what they said is, no party ever uses a key that
-// another one doesn't take.
+// TestNobodyIsLockedOut: whatever order parties do their parts in, and however stale what they said is, no party ever
+// uses a key that another one doesn't take.
 func TestNobodyIsLockedOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		count := rapid.IntRange(1, 4).Draw(t, "parties")

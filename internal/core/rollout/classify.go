@@ -9,8 +9,8 @@ import (
 // current reports whether a slot has what its place should have: the target, on a node that may keep it.
 func (p *planner) current(s *Slot) bool { return s.Version == p.desired.Target && !p.moves(s) }
 
-// moves reports whether a slot goes to another node, as the strategy allows. Once a successor exists somewhere, whether yet
-// another would find room says nothing.
+// moves reports whether a slot goes to another node, as the strategy allows. Once a successor exists somewhere, whether
+// yet another would find room says nothing.
 func (p *planner) moves(s *Slot) bool {
 	if s.Misplaced == "" {
 		return false
@@ -27,8 +27,8 @@ func (p *planner) good(s *Slot) bool { return s.serves() && p.steady(s) }
 // the strategy doesn't wait for its probe. So a bad version never costs more than the slots that are replaced at once.
 func (p *planner) settled(s *Slot) bool { return p.up(s) && p.steady(s) }
 
-// up reports whether a slot is ready, or runs if the strategy doesn't wait for its probe. An ordinal comes up once those
-// below are up: nothing is taken away for it, so nothing has to be proved.
+// up reports whether a slot is ready, or runs if the strategy doesn't wait for its probe. An ordinal comes up once
+// those below are up: nothing is taken away for it, so nothing has to be proved.
 func (p *planner) up(s *Slot) bool {
 	if s.serves() {
 		return true
@@ -68,9 +68,9 @@ func (p *planner) failing(s *Slot) bool {
 	return p.late(s)
 }
 
-// late reports whether the slot was not ready for the whole deadline: since its creation, or since it was last ready, as
-// long as its version was never good: the release, and the restart that made it. What was good once fails by CrashLoop or
-// by ending alone: its pods that no longer answer say nothing about a rollout.
+// late reports whether the slot was not ready for the whole deadline: since its creation, or since it was last ready,
+// as long as its version was never good: the release, and the restart that made it. What was good once fails by
+// CrashLoop or by ending alone: its pods that no longer answer say nothing about a rollout.
 func (p *planner) late(s *Slot) bool {
 	switch {
 	case s.Ready:
@@ -95,8 +95,8 @@ func (p *planner) overdue(from time.Time) bool {
 // from there would last as long as the jump.
 const maxSkew = time.Minute
 
-// ahead reports whether an observed time lies so far in the future that the clock was set back since. If so, it records when
-// it no longer will.
+// ahead reports whether an observed time lies so far in the future that the clock was set back since. If so, it records
+// when it no longer will.
 func (p *planner) ahead(t time.Time) bool {
 	if t.Sub(p.now) <= maxSkew {
 		return false

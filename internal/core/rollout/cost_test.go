@@ -28,8 +28,8 @@ func (c cell) step() int {
 	return min(c.parallel, c.replicas)
 }
 
-// cost runs a good version, then a bad one for five minutes, and returns the most old slots that were gone at once, and for
-// how long some slot was missing from those that serve.
+// cost runs a good version, then a bad one for five minutes, and returns the most old slots that were gone at once, and
+// for how long some slot was missing from those that serve.
 func (c cell) cost(fail func(format string, args ...any), strategy api.ResolvedStrategy) (lost int, down time.Duration) {
 	w := newWorld()
 	w.desired.Replicas, w.desired.Ordered, w.probed = c.replicas, c.ordered, c.probed
@@ -71,8 +71,8 @@ func (c cell) cost(fail func(format string, args ...any), strategy api.ResolvedS
 	return lost, down
 }
 
-// TestABadVersionCostsAStep: whatever the strategy, and however the version fails, no more slots are lost than are replaced
-// at once; start-first loses none.
+// TestABadVersionCostsAStep: whatever the strategy, and however the version fails, no more slots are lost than are
+// replaced at once; start-first loses none.
 func TestABadVersionCostsAStep(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		strategy := randomStrategy(t)
@@ -109,7 +109,8 @@ var fates = map[string]struct {
 	"is ready, and within `monitor` not any more": {fateReadyOnce, false},
 }
 
-// TestCostTable holds the table in docs/use/kinds/deployment.md against what the planner does, for some numbers of pods.
+// TestCostTable holds the table in docs/use/kinds/deployment.md against what the planner does, for some numbers of
+// pods.
 func TestCostTable(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/use/kinds/deployment.md")
 	if err != nil {

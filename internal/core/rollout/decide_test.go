@@ -47,8 +47,9 @@ func TestAClockSetBackMakesNoFailureSpin(t *testing.T) {
 	}
 }
 
-// Pods of what is replaced were stopped and had failed before they knew it, on nodes whose clocks are ahead. Their places are not
-// wanted any more: the one that is belongs to the target, whose failure must not be followed by an attempt for each of theirs, at once.
+// Pods of what is replaced were stopped and had failed before they knew it, on nodes whose clocks are ahead. Their
+// places are not wanted any more: the one that is belongs to the target, whose failure must not be followed by an
+// attempt for each of theirs, at once.
 func TestAFailureOfTheTargetIsWaitedFor(t *testing.T) {
 	now := epoch.Add(time.Hour)
 	failed := func(id, release string, at time.Time) Slot {

@@ -8,8 +8,8 @@
 // The words: a slot is a place a workload wants filled, with the one task that fills it. It is live while its task is
 // wanted and has not ended. A place is a live slot, or a pair of an outdated slot and the successor that is to take
 // over from it (start-first). A slot is good when it is ready and has been up for the monitor time without an exit,
-// settled when the next one may be touched (it is good, or the strategy doesn't wait for its probe), failing when it used
-// up its chance, broken when it serves no requests and never did.
+// settled when the next one may be touched (it is good, or the strategy doesn't wait for its probe), failing when it
+// used up its chance, broken when it serves no requests and never did.
 //
 // The rules, one file each:
 //
@@ -33,8 +33,8 @@
 //
 // A slot is lost while its node has been silent for too long. Lost is derived for each decision and never recorded. A
 // deployment's slot is replaced on another node if one takes it. An ordinal waits for its node, since its container may
-// still run there; that holds the rollout of the others as an ordinal that is not ready does. Scaling holds only for one
-// that never came up.
+// still run there; that holds the rollout of the others as an ordinal that is not ready does. Scaling holds only for
+// one that never came up.
 //
 // Once a person says that the node is off, its tasks have ended. That doesn't count as a failure, so nothing is held
 // and nothing backs off: a deployment's place is filled, and an ordinal is created where another node takes it. The

@@ -61,8 +61,8 @@ func (h *history) confirm(t *rapid.T) {
 	h.confirmDown(rapid.SampledFrom(h.nodes).Draw(t, "node"), rapid.Bool().Draw(t, "wrong"))
 }
 
-// An ordinal has at most one live container, whatever nodes and people do, unless a person said of a machine that runs that
-// it is off.
+// An ordinal has at most one live container, whatever nodes and people do, unless a person said of a machine that runs
+// that it is off.
 func TestAnOrdinalHasOneContainer(t *testing.T) {
 	alwaysInOrder(t, func(t *rapid.T, l look) {
 		if l.after.overlap != "" {
@@ -99,8 +99,8 @@ func TestAConfirmedNodeIsNoFailure(t *testing.T) {
 	})
 }
 
-// An ordinal of a node that is off starts elsewhere, or waits there with its data. When the node returns, it runs once, and
-// nothing else is left.
+// An ordinal of a node that is off starts elsewhere, or waits there with its data. When the node returns, it runs once,
+// and nothing else is left.
 func TestAnOrdinalOfANodeThatIsOff(t *testing.T) {
 	for name, pinned := range map[string]bool{"no data": false, "data": true} {
 		t.Run(name, func(t *testing.T) {

@@ -55,8 +55,9 @@ func (p *planner) findUnfilled() {
 	}
 }
 
-// discount makes the failure of a slot that had failed before the last try was asked for one of another version: that is
-// replaced at once, holds nothing, and no backoff is computed from it. What fails later counts, whenever it was created.
+// discount makes the failure of a slot that had failed before the last try was asked for one of another version: that
+// is replaced at once, holds nothing, and no backoff is computed from it. What fails later counts, whenever it was
+// created.
 func (p *planner) discount(s *Slot) {
 	if s.Pull == p.desired.Pull || s.Version != p.desired.Target {
 		return

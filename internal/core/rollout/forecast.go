@@ -17,8 +17,8 @@ const maxForecast = 100_000
 const inTurn = 200
 
 // Forecast returns every action that Decide would return, one plan after another, if each succeeded at once. A dry run
-// shows it: it is the same planner, over slots that do what is planned. Only a crash loop and a node that doesn't answer
-// stay as they are.
+// shows it: it is the same planner, over slots that do what is planned. Only a crash loop and a node that doesn't
+// answer stay as they are.
 func Forecast(desired Desired, slots []Slot, now time.Time) []Action {
 	actions, _ := forecast(desired, slots, now)
 	return actions

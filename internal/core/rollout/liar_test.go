@@ -7,7 +7,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestANodeThatEndsEverything: however a node says that a pod ended, and since when, its place is filled less and less often.
+// TestANodeThatEndsEverything: however a node says that a pod ended, and since when, its place is filled less and less
+// often.
 func TestANodeThatEndsEverything(t *testing.T) {
 	at := func(ago time.Duration) func(*world, *Slot) time.Time {
 		return func(w *world, s *Slot) time.Time { return w.now.Add(-ago) }

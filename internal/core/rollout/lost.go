@@ -6,9 +6,9 @@ import (
 	"tend.dev/tend/api"
 )
 
-// replaceLost replaces the slots whose node is lost, if another node would take the new one. The new one doesn't wait for
-// the end of the old one: whether its container still runs is unknown, and may stay so. That is why only slots that are
-// no identity are replaced so: a surplus container may run on the lost node until its agent answers again.
+// replaceLost replaces the slots whose node is lost, if another node would take the new one. The new one doesn't wait
+// for the end of the old one: whether its container still runs is unknown, and may stay so. That is why only slots that
+// are no identity are replaced so: a surplus container may run on the lost node until its agent answers again.
 //
 // A slot that waits for a container on a lost node to stop is replaced too, or it would wait as long.
 func (p *planner) replaceLost() {
@@ -45,15 +45,15 @@ func (p *planner) forsaken(s *Slot) bool {
 	return p.waiting(s) && (p.abandoned(s.After) || s.Replaces == "" && !s.Lost && p.unstopped[s.After].Lost)
 }
 
-// abandoned reports whether a task may run on a lost node, and the slots that follow it run elsewhere. Nothing waits for
-// its end.
+// abandoned reports whether a task may run on a lost node, and the slots that follow it run elsewhere. Nothing waits
+// for its end.
 func (p *planner) abandoned(task string) bool {
 	s := p.unstopped[task]
 	return s != nil && s.Lost && s.Elsewhere
 }
 
-// awaitedLost returns the lost slot to report: one that can't be replaced now, or else one that is about to be. A wanted
-// ordinal that was stopped, or whose node is off, is awaited too: the next task of its place waits for its end.
+// awaitedLost returns the lost slot to report: one that can't be replaced now, or else one that is about to be. A
+// wanted ordinal that was stopped, or whose node is off, is awaited too: the next task of its place waits for its end.
 func (p *planner) awaitedLost() *Slot {
 	var first *Slot
 	for _, list := range [][]*Slot{p.live, p.ended} {

@@ -41,8 +41,8 @@ func succeeded(l look, s *Slot) bool {
 	return false
 }
 
-// A slot that runs well on a node that is silent stays as it is if no node takes its place, whatever version it is of. It
-// goes only if it is surplus, frozen, or half of a pair whose other half serves.
+// A slot that runs well on a node that is silent stays as it is if no node takes its place, whatever version it is of.
+// It goes only if it is surplus, frozen, or half of a pair whose other half serves.
 func TestALostSlotWithNowhereToGoStays(t *testing.T) {
 	always(t, func(t *rapid.T, l look) {
 		p := observe(l.desired, l.before, l.now)

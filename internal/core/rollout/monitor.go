@@ -3,8 +3,8 @@ package rollout
 import "time"
 
 // monitor returns how long a new slot is watched before it counts as steady: for the strategy's monitor time, and if
-// attempts of the same release kept dying in its place, for longer than they lasted. Otherwise a program that dies later
-// than the monitor time would look good between any two of its deaths.
+// attempts of the same release kept dying in its place, for longer than they lasted. Otherwise a program that dies
+// later than the monitor time would look good between any two of its deaths.
 func (p *planner) monitor(place string) time.Duration {
 	if failed := p.lastTry(place); failed != nil {
 		return p.outlive(failed, p.tryBefore(failed) != nil)
@@ -35,8 +35,8 @@ func (p *planner) lastTry(place string) *Slot {
 	return newest
 }
 
-// outlive returns the time after which a new slot has outlived the one before. That one's whole life counts if it was not
-// the first to fail; else only how far apart its container's ends were, since any program may end once.
+// outlive returns the time after which a new slot has outlived the one before. That one's whole life counts if it was
+// not the first to fail; else only how far apart its container's ends were, since any program may end once.
 func (p *planner) outlive(before *Slot, again bool) time.Duration {
 	monitor := p.desired.Strategy.Monitor
 	if before == nil || before.Version.Release != p.desired.Target.Release || before.failed() && ranLong(before) {

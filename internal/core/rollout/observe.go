@@ -23,8 +23,8 @@ type planner struct {
 	successor map[string]*Slot
 	// tries maps a slot to the failed attempts to take over from it, newest end first.
 	tries map[string][]*Slot
-	// open are failed slots without a later slot in their place: those of the target first, since the next attempt has to wait
-	// after them alone, and the newest end first.
+	// open are failed slots without a later slot in their place: those of the target first, since the next attempt has
+	// to wait after them alone, and the newest end first.
 	open []*Slot
 	// retry maps a live slot to the open failure of the target that was to take over from it.
 	retry map[string]*Slot

@@ -84,8 +84,8 @@ func (o *ordered) findSurplus() {
 // thawed reports whether an ordinal is to run.
 func (o *ordered) thawed(n int) bool { return !o.frozen[strconv.Itoa(n)] }
 
-// scaleDown stops surplus ordinals from the top: the next one once the container above it has stopped. It doesn't wait for
-// a lost one, which may never answer.
+// scaleDown stops surplus ordinals from the top: the next one once the container above it has stopped. It doesn't wait
+// for a lost one, which may never answer.
 func (o *ordered) scaleDown() {
 	for _, s := range o.surplus {
 		if s.live() {
@@ -118,8 +118,8 @@ func (o *ordered) retire(s *Slot, reason string, next int) {
 	o.actions[len(o.actions)-1].NextAttempt = next
 }
 
-// gone reports whether nothing keeps the ordinal's next task from being created: nothing is left of its container, so that
-// its name is free; or a person said that its node is off, and another node takes the next task.
+// gone reports whether nothing keeps the ordinal's next task from being created: nothing is left of its container, so
+// that its name is free; or a person said that its node is off, and another node takes the next task.
 func gone(s *Slot) bool {
 	cleared := !s.Placed || s.Desired == api.DesiredRemoved && !s.Observed
 	return !s.wanted() && (cleared || s.Away && s.Elsewhere)

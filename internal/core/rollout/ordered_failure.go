@@ -38,14 +38,14 @@ func (o *ordered) unprovenOrdinal() *Slot {
 	return nil
 }
 
-// heldOrdered reports whether a failure of the target, or another attempt after one, stops the rollout where it is; or that no
-// node can run the target.
+// heldOrdered reports whether a failure of the target, or another attempt after one, stops the rollout where it is; or
+// that no node can run the target.
 func (o *ordered) heldOrdered() bool {
 	return o.desired.Missing.Message != "" || o.desired.Strategy.OnFailure != api.OnFailureContinue && (o.failure != nil || o.unprovenOrdinal() != nil)
 }
 
-// afterEnd returns the number of the attempt that follows a task that has ended. After one that lasted, or whose node is
-// off, the count starts over.
+// afterEnd returns the number of the attempt that follows a task that has ended. After one that lasted, or whose node
+// is off, the count starts over.
 func (o *ordered) afterEnd(s *Slot) int {
 	if s.Off || ranLong(s) {
 		return 1
@@ -81,8 +81,8 @@ func (o *ordered) summarizeOrdered() Plan {
 	return o.soundPlan(plan, complete)
 }
 
-// shrinks reports whether a surplus ordinal has yet to go. Nothing but its node can clear one that is lost, or whose node is
-// off.
+// shrinks reports whether a surplus ordinal has yet to go. Nothing but its node can clear one that is lost, or whose
+// node is off.
 func (o *ordered) shrinks() bool {
 	return slices.ContainsFunc(o.surplus, func(s *Slot) bool { return !s.Lost && !s.Away })
 }

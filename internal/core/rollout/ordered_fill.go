@@ -35,8 +35,8 @@ func (o *ordered) fill() {
 	}
 }
 
-// unreachable reports whether an ordinal that had come up is on a node that doesn't answer. Those above don't wait for it:
-// it may never answer.
+// unreachable reports whether an ordinal that had come up is on a node that doesn't answer. Those above don't wait for
+// it: it may never answer.
 func (o *ordered) unreachable(s *Slot) bool {
 	return (s.Lost || s.Away) && (!s.ReadyAt.IsZero() || o.heedless() && !s.RunningAt.IsZero())
 }

@@ -44,8 +44,8 @@ func (h *history) orderedEvents() map[string]func(*rapid.T) {
 
 func randomOrdinal(t *rapid.T) string { return strconv.Itoa(rapid.IntRange(0, 6).Draw(t, "ordinal")) }
 
-// An ordinal has at most one task: a new one is created only when nothing is left of the previous container, or its node is
-// off, and it takes the place of the previous task.
+// An ordinal has at most one task: a new one is created only when nothing is left of the previous container, or its
+// node is off, and it takes the place of the previous task.
 func TestAnOrdinalHasOneTask(t *testing.T) {
 	alwaysInOrder(t, func(t *rapid.T, l look) {
 		made := map[string]bool{}
@@ -94,8 +94,8 @@ func TestScaleUpIsBottomUp(t *testing.T) {
 	})
 }
 
-// A scale-down never stops an ordinal before the container of every one above has stopped, except those on nodes that don't
-// answer.
+// A scale-down never stops an ordinal before the container of every one above has stopped, except those on nodes that
+// don't answer.
 func TestScaleDownIsTopDown(t *testing.T) {
 	alwaysInOrder(t, func(t *rapid.T, l look) {
 		for _, a := range l.plan.Actions {

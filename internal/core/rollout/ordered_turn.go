@@ -58,8 +58,8 @@ func (o *ordered) freeTurns() int {
 }
 
 // onItsWay reports whether the ordinal is down for its replacement, or its task of the target has not settled. A failed
-// task of the target counts unless on_failure is continue, and a lost one of any version does, since it may be down. An ordinal that waits for those below does not count:
-// replacing others may be what lets it come up.
+// task of the target counts unless on_failure is continue, and a lost one of any version does, since it may be down. An
+// ordinal that waits for those below does not count: replacing others may be what lets it come up.
 func (o *ordered) onItsWay(s *Slot) bool {
 	switch {
 	case o.stopped[s.ID]:

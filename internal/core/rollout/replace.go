@@ -62,8 +62,8 @@ func (p *planner) outdated() []*Slot {
 	return out
 }
 
-// held reports whether a failure of the target, or another attempt after one, stops the rollout where it is; or that no node can
-// run the target.
+// held reports whether a failure of the target, or another attempt after one, stops the rollout where it is; or that no
+// node can run the target.
 func (p *planner) held() bool {
 	return p.desired.Missing.Message != "" || p.desired.Strategy.OnFailure != api.OnFailureContinue && (p.failure != nil || p.unproven() != nil)
 }
@@ -98,7 +98,8 @@ func (p *planner) succeed(s *Slot) {
 	p.create(s.ID, "", p.why(s))
 }
 
-// stopFirst stops a slot and creates the one that starts when it has stopped, in one step: a crash can't lose the place.
+// stopFirst stops a slot and creates the one that starts when it has stopped, in one step: a crash can't lose the
+// place.
 func (p *planner) stopFirst(s *Slot) {
 	p.stop(s, p.why(s))
 	p.create(s.ID, p.lastToStop(s), p.why(s))

@@ -40,8 +40,8 @@ func (p *planner) fill(missing int) {
 }
 
 // stopping returns the containers that may still hold what the next one needs exclusively (stop-first), and that no
-// slot waits for yet; the one that was stopped first comes first. One on a lost node may never answer, and holds nothing
-// that another node has.
+// slot waits for yet; the one that was stopped first comes first. One on a lost node may never answer, and holds
+// nothing that another node has.
 func (p *planner) stopping() []*Slot {
 	if p.desired.Strategy.Order != api.OrderStopFirst {
 		return nil
@@ -59,8 +59,8 @@ func (p *planner) stopping() []*Slot {
 	return out
 }
 
-// shrink stops surplus places: lost ones first, then those that never worked, then those that don't serve now, then outdated ones, then
-// the youngest. Both halves of a pair go.
+// shrink stops surplus places: lost ones first, then those that never worked, then those that don't serve now, then
+// outdated ones, then the youngest. Both halves of a pair go.
 func (p *planner) shrink(places []*Slot, surplus int) {
 	rank := func(s *Slot) int {
 		switch {

@@ -36,8 +36,8 @@ type Desired struct {
 	// Frozen are the slots an operator stopped on purpose. A mark without an observed slot is ignored; for ordered
 	// slots, one beyond the replicas.
 	Frozen map[string]bool
-	// Missing says which runtime the pods of the target need that no node has; its zero value if they need none such. No slot
-	// that serves makes room for them.
+	// Missing says which runtime the pods of the target need that no node has; its zero value if they need none such.
+	// No slot that serves makes room for them.
 	Missing Missing
 	// Deleting removes every slot.
 	Deleting bool
@@ -82,8 +82,8 @@ type Slot struct {
 	// Misplaced says why the slot's node may not keep it, though it runs there: it was drained, or no longer meets the
 	// constraints. Empty if it may.
 	Misplaced string
-	// Elsewhere is set with Lost, Misplaced and Away if another node would take a new pod in its place now. A lost ordinal is
-	// never replaced so. Otherwise Stays says of a misplaced slot why none would.
+	// Elsewhere is set with Lost, Misplaced and Away if another node would take a new pod in its place now. A lost
+	// ordinal is never replaced so. Otherwise Stays says of a misplaced slot why none would.
 	Elsewhere bool
 	Stays     string
 	// Observed reports whether the agent's half exists.
@@ -137,8 +137,8 @@ func (s *Slot) stopped() bool {
 // serves reports whether the slot does its work now.
 func (s *Slot) serves() bool { return s.State == api.TaskRunning && s.Ready && !s.CrashLoop && !s.Lost }
 
-// broken reports whether the slot does no work and never did, crashes over and over, or is lost while another node takes
-// its successor. Replacing it takes nothing away. A lost one that has nowhere to go may serve still.
+// broken reports whether the slot does no work and never did, crashes over and over, or is lost while another node
+// takes its successor. Replacing it takes nothing away. A lost one that has nowhere to go may serve still.
 func (s *Slot) broken() bool {
 	return s.Lost && s.Elsewhere || s.State != api.TaskRunning || s.CrashLoop || !s.Ready && s.ReadyAt.IsZero()
 }
@@ -154,7 +154,8 @@ type Plan struct {
 	Reason  string
 	Message string
 	Next    string
-	// Stays says of a complete rollout which slot is not where it should be, and why. Staying are all such slots, of any rollout.
+	// Stays says of a complete rollout which slot is not where it should be, and why. Staying are all such slots, of
+	// any rollout.
 	Stays   string
 	Staying []string
 	// Slot is the one that failed; empty while nothing fails.

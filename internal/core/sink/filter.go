@@ -44,8 +44,8 @@ func DataOf(e api.Event) (d api.EventData) {
 	return d
 }
 
-// SignalOf returns what an event means for people, if the filter chooses its object. A sink is not asked to send messages
-// about itself.
+// SignalOf returns what an event means for people, if the filter chooses its object. A sink is not asked to send
+// messages about itself.
 func SignalOf(f *api.SinkFilter, self string, e api.Event) (s notify.Signal, ok bool) {
 	d := DataOf(e)
 	if d.UID == "" || d.UID == self || f != nil && !about(f, d) {

@@ -21,8 +21,8 @@ type Addressed struct {
 // taken is SMTP's code of a mail that the server took.
 const taken = 250
 
-// Combined returns what came of the attempts for several addresses as one answer: one that is refused only if nothing is left
-// to try.
+// Combined returns what came of the attempts for several addresses as one answer: one that is refused only if nothing
+// is left to try.
 func Combined(each []Addressed) Answer {
 	final := true
 	var failed []string
@@ -55,9 +55,9 @@ const (
 	Gone
 )
 
-// Judge returns what an answer means. 2xx is delivered and 410 gone for good. No answer, 408, 425, 429 and 5xx are tried again;
-// so are 3xx, 401, 403, 404, 405 and 407, which speak of the sink or its receiver and not of what was sent. Any other 4xx
-// refuses what was sent.
+// Judge returns what an answer means. 2xx is delivered and 410 gone for good. No answer, 408, 425, 429 and 5xx are
+// tried again; so are 3xx, 401, 403, 404, 405 and 407, which speak of the sink or its receiver and not of what was
+// sent. Any other 4xx refuses what was sent.
 func Judge(a Answer) Verdict {
 	switch s := a.Status; {
 	case s >= 200 && s < 300 && a.Err == nil:
@@ -93,8 +93,8 @@ const (
 	MaxWait   = 5 * time.Minute
 )
 
-// Wait returns how long to wait after a number of failed attempts: 1 s, doubled each time up to 5 min, and up to 20 % on top.
-// A receiver that asks for more time gets it, up to 5 min. spread, from 0 to 1, is the place within the jitter.
+// Wait returns how long to wait after a number of failed attempts: 1 s, doubled each time up to 5 min, and up to 20 %
+// on top. A receiver that asks for more time gets it, up to 5 min. spread, from 0 to 1, is the place within the jitter.
 func Wait(attempts int, asked time.Duration, spread float64) time.Duration {
 	wait := MaxWait
 	if shift := attempts - 1; shift < 10 {

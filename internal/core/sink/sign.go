@@ -26,8 +26,8 @@ const minSecret, maxSecret = 24, 64
 var errSecret = errors.New("is not a secret of Standard Webhooks: whsec_ and 24 to 64 bytes in base64. " +
 	"Make one: printf 'whsec_%s' $(openssl rand -base64 32)")
 
-// MessageID returns the id of an event for its receivers, the same for each attempt. It has no full stop, since these part
-// what is signed.
+// MessageID returns the id of an event for its receivers, the same for each attempt. It has no full stop, since these
+// part what is signed.
 func MessageID(source, id string) string {
 	sum := sha256.Sum256([]byte(source + "\n" + id))
 	return "evt_" + hex.EncodeToString(sum[:16])

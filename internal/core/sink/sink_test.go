@@ -44,8 +44,8 @@ func config(values map[string]string) reference.Spaces {
 
 func ref(key string) string { return "${config.ops.hooks." + key + "}" }
 
-// TestAnEventIsACloudEvent: by the validation of the CloudEvents SDK, and with the signature that the library of Standard
-// Webhooks verifies, by either secret of a rotation.
+// TestAnEventIsACloudEvent: by the validation of the CloudEvents SDK, and with the signature that the library of
+// Standard Webhooks verifies, by either secret of a rotation.
 func TestAnEventIsACloudEvent(t *testing.T) {
 	e := anEvent(api.KindDeployment, api.EventCreated, "web")
 	b := Builder{Now: now, Agent: "tend/1", Spec: api.SinkSpec{HTTP: &api.SinkHTTP{

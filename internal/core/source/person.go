@@ -29,9 +29,9 @@ func (r Rights) refuseToPerson(object api.Object) *Error {
 	return nil
 }
 
-// RefuseCommand returns why a person may not run a command in a container of an object with a spec; nil if the person may.
-// Such a command has whatever the container has: a folder of the host that an admin mounted is open to it. Published ports
-// give it nothing.
+// RefuseCommand returns why a person may not run a command in a container of an object with a spec; nil if the person
+// may. Such a command has whatever the container has: a folder of the host that an admin mounted is open to it.
+// Published ports give it nothing.
 func (r Rights) RefuseCommand(object api.Object) *Error {
 	if r.Trusted || !object.Kind.HasContainers() {
 		return nil

@@ -130,8 +130,9 @@ func (r Rights) RefuseChange(stored api.Object, manager string) *Error {
 		stored.Ref(), stored.Creator())
 }
 
-// ChangesOnly returns the creator whose objects alone the declarer of an object may change, also by what the object does
-// to others; empty for a declarer who may change what others created. It is RefuseChange for an object that is stored.
+// ChangesOnly returns the creator whose objects alone the declarer of an object may change, also by what the object
+// does to others; empty for a declarer who may change what others created. It is RefuseChange for an object that is
+// stored.
 func ChangesOnly(declared api.Object) string {
 	if by := declared.Creator(); declared.Confined() && by != api.ManagerApply {
 		return by

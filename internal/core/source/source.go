@@ -99,7 +99,8 @@ func (s State) Status(object api.Object, revision int64, before api.SyncStatus, 
 	return next
 }
 
-// applied adds a good apply to a status. One that changed nothing of the revision that was applied before leaves no trace.
+// applied adds a good apply to a status. One that changed nothing of the revision that was applied before leaves no
+// trace.
 func (s State) applied(next api.SyncStatus) api.SyncStatus {
 	if a := s.Applied; a.Revision != next.Revision || len(a.Changes) > 0 {
 		shown := min(len(a.Changes), api.MaxSyncChanges)

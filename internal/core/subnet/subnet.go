@@ -12,13 +12,13 @@ import (
 type Node struct {
 	// Has is its part as it was decided before, Uses the subnet of its containers' network; invalid if there is none.
 	Has, Uses netip.Prefix
-	// Taken are networks that its machine reaches otherwise. Its own part has nothing of them; those of others only if there is no
-	// room elsewhere: a node can't claim the whole range.
+	// Taken are networks that its machine reaches otherwise. Its own part has nothing of them; those of others only if
+	// there is no room elsewhere: a node can't claim the whole range.
 	Taken []netip.Prefix
 }
 
-// Assign returns the subnet of each node, and why a node has none. Subnets have the given length and are in the range, except for
-// those that nodes have or use already. No two of them overlap.
+// Assign returns the subnet of each node, and why a node has none. Subnets have the given length and are in the range,
+// except for those that nodes have or use already. No two of them overlap.
 func Assign(within netip.Prefix, bits int, nodes map[string]Node) (map[string]netip.Prefix, map[string]string) {
 	a := &assignment{given: map[string]netip.Prefix{}, refused: map[string]string{}}
 	names := slices.Sorted(maps.Keys(nodes))

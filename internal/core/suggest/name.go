@@ -9,8 +9,8 @@ import (
 // most bounds the length of the words that are compared.
 const most = 64
 
-// Nearest returns the known name that a word was probably meant to be; empty if none is near, or several are equally near:
-// a guess among them would be wrong half of the time.
+// Nearest returns the known name that a word was probably meant to be; empty if none is near, or several are equally
+// near: a guess among them would be wrong half of the time.
 func Nearest(word string, known []string) string {
 	best, distance, several := "", most, false
 	for _, name := range known {

@@ -6,11 +6,11 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Object returns the object that an address was probably meant to name; ok is false if none is near. Of the address, kind
-// and scope may be empty. An object of another kind is only near if it has the very name.
+// Object returns the object that an address was probably meant to name; ok is false if none is near. Of the address,
+// kind and scope may be empty. An object of another kind is only near if it has the very name.
 //
-// Of objects that are equally near, one in the scope that was asked for wins, then one that runs containers. None is near
-// where names are equally near still: a command that follows a wrong guess would change another object.
+// Of objects that are equally near, one in the scope that was asked for wins, then one that runs containers. None is
+// near where names are equally near still: a command that follows a wrong guess would change another object.
 func Object(asked api.Ref, there iter.Seq[api.Ref]) (found api.Ref, ok bool) {
 	best, several := cost{letters: most}, false
 	for ref := range there {

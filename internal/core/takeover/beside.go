@@ -26,8 +26,8 @@ func (e *ScopeError) Error() string {
 	return fmt.Sprintf("%s was taken over into the scope %s", e.Container.Original(), e.Scope)
 }
 
-// InScope returns a *ScopeError if one of the containers was taken over into another scope: what a plan finds in this one
-// would say nothing about the pods that replace it.
+// InScope returns a *ScopeError if one of the containers was taken over into another scope: what a plan finds in this
+// one would say nothing about the pods that replace it.
 func InScope(containers []Container, scope string) error {
 	for _, c := range containers {
 		if m, is := readMark(c.Name); is && m.scope != "" && m.scope != scope {

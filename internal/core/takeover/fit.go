@@ -36,8 +36,8 @@ var anonymous = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // Nameless reports whether the engine named a volume, since nobody else did.
 func Nameless(volume string) bool { return anonymous.MatchString(volume) }
 
-// Fit returns the spec with which Tend's pods go on from where a service's containers stopped, and what it changed that a
-// person should know.
+// Fit returns the spec with which Tend's pods go on from where a service's containers stopped, and what it changed that
+// a person should know.
 func Fit(spec api.DeploymentSpec, runs Runs) (api.DeploymentSpec, []string) {
 	f := fitting{spec: spec}
 	f.spec.Volumes, f.spec.DockerOptions = slices.Clone(spec.Volumes), slices.Clone(spec.DockerOptions)
@@ -96,8 +96,8 @@ func (f *fitting) volume(mount Mount, containers int) {
 	}
 }
 
-// networks joins the networks on which the project's other containers find the service. The platform's network stays the
-// first one, which the flags about one network are for.
+// networks joins the networks on which the project's other containers find the service. The platform's network stays
+// the first one, which the flags about one network are for.
 func (f *fitting) networks(joined []Network) {
 	if mode := f.spec.NetworkMode; len(joined) == 0 || mode != "" && mode != "bridge" {
 		return

@@ -62,8 +62,8 @@ type Service struct {
 	Object, Shared string
 }
 
-// Taken reports whether the service is taken over: one of its containers runs, or was stopped for that, or it runs once.
-// Others were stopped by a person, or never started.
+// Taken reports whether the service is taken over: one of its containers runs, or was stopped for that, or it runs
+// once. Others were stopped by a person, or never started.
 func (s Service) Taken() bool {
 	return s.Once || slices.ContainsFunc(s.Containers, func(c Container) bool { return c.Running || c.Marked() })
 }

@@ -99,8 +99,8 @@ func (p *planner) overtaken(r *run) bool {
 	})
 }
 
-// start begins an attempt, unless another run's container may still exist and only one may. Nothing waits for one on a lost node;
-// if that node gets the attempt when it returns, its agent stops the one before first.
+// start begins an attempt, unless another run's container may still exist and only one may. Nothing waits for one on a
+// lost node; if that node gets the attempt when it returns, its agent stops the one before first.
 func (p *planner) start(r *run, attempt int, release string) {
 	if p.exclusive() {
 		for i := range p.runs {
@@ -154,8 +154,8 @@ func (p *planner) watch(r *run, task *Task) {
 	}
 }
 
-// await ends a run whose attempt no node took within the starting deadline: under Forbid it would keep all others from beginning. It
-// has no container, so nothing of it can run; another attempt would wait for the same node.
+// await ends a run whose attempt no node took within the starting deadline: under Forbid it would keep all others from
+// beginning. It has no container, so nothing of it can run; another attempt would wait for the same node.
 func (p *planner) await(r *run, task *Task) {
 	wait := max(p.StartingDeadline, punctual)
 	if at := task.CreatedAt.Add(wait); deadline.Left(at, p.now, wait) > 0 {
@@ -184,8 +184,8 @@ func (p *planner) judge(r *run, task *Task) {
 	}
 }
 
-// correct gives a run that failed because its node was lost the outcome that the node reported since: that it was lost was a
-// guess about its last attempt, and nothing followed it.
+// correct gives a run that failed because its node was lost the outcome that the node reported since: that it was lost
+// was a guess about its last attempt, and nothing followed it.
 func (p *planner) correct(r *run) {
 	task := r.newest()
 	if r.ended || !guessed(r.Run) || task == nil || !task.Terminal() {

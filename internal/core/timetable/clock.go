@@ -9,10 +9,10 @@ import (
 
 // Due times and a clock that jumps, because another server leads or someone sets it:
 //
-// A due time is dealt with once, whatever the clock says later. If the newest one on record (Timeline.Last) is ahead of the
-// clock, the mark moves to Timeline.Ahead, and due times are dealt with from now on again. Those up to Ahead have been, except
-// the skipped ones: the jump that brought the clock ahead passed over them, or they lie before the schedule began. So these
-// run when their time comes, and the others run no second time.
+// A due time is dealt with once, whatever the clock says later. If the newest one on record (Timeline.Last) is ahead of
+// the clock, the mark moves to Timeline.Ahead, and due times are dealt with from now on again. Those up to Ahead have
+// been, except the skipped ones: the jump that brought the clock ahead passed over them, or they lie before the
+// schedule began. So these run when their time comes, and the others run no second time.
 
 // mostSkipped bounds Timeline.Skipped: of more jumps of a clock, and downtimes, the oldest are forgotten.
 const mostSkipped = 8
@@ -72,8 +72,8 @@ func (p *planner) reachAhead() {
 	}
 }
 
-// open returns the newest due time after Last that has come and was not dealt with, and how many there are. Those that the
-// clock once passed over count as missed already: only the newest matters, and only while it may still begin a run.
+// open returns the newest due time after Last that has come and was not dealt with, and how many there are. Those that
+// the clock once passed over count as missed already: only the newest matters, and only while it may still begin a run.
 func (p *planner) open() (newest time.Time, count int) {
 	line := &p.plan.Timeline
 	if from := later(line.Last, line.Ahead); from.Before(p.now) {
@@ -108,7 +108,8 @@ func (p *planner) next() (next time.Time, comes bool) {
 	return next, comes
 }
 
-// advance deals with the due times up to one, which is the newest. Those before it are passed over, and itself if it is too late.
+// advance deals with the due times up to one, which is the newest. Those before it are passed over, and itself if it is
+// too late.
 func (p *planner) advance(newest time.Time) {
 	line := &p.plan.Timeline
 	from, until := later(line.Last, line.Ahead), newest

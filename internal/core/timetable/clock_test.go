@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// leaders are servers whose clocks differ, one of which leads at a time. No run's record is kept: a due time that was dealt
-// with is known by the timeline alone.
+// leaders are servers whose clocks differ, one of which leads at a time. No run's record is kept: a due time that was
+// dealt with is known by the timeline alone.
 type leaders struct {
 	t interface{ Fatalf(string, ...any) }
 	Desired
@@ -61,8 +61,8 @@ func (l *leaders) lead(ahead, lasts time.Duration) {
 	}
 }
 
-// TestALeaderWithAWrongClock: each due time that comes while a server with the right clock leads has begun its run, by then
-// or earlier; none begins two.
+// TestALeaderWithAWrongClock: each due time that comes while a server with the right clock leads has begun its run, by
+// then or earlier; none begins two.
 func TestALeaderWithAWrongClock(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newLeaders(t, rapid.SampledFrom([]string{"* * * * *", "*/5 * * * *", "7-50/9 * * * *", "0 * * * *", "30 */6 * * *"}).Draw(t, "schedule"))
@@ -76,8 +76,8 @@ func TestALeaderWithAWrongClock(t *testing.T) {
 	})
 }
 
-// TestALeaderWhoseClockWasAhead: what it passed over runs in time, also what came while it led and is not too late; what it
-// began early runs no second time.
+// TestALeaderWhoseClockWasAhead: what it passed over runs in time, also what came while it led and is not too late;
+// what it began early runs no second time.
 func TestALeaderWhoseClockWasAhead(t *testing.T) {
 	l := newLeaders(t, "*/5 * * * *")
 	l.lead(0, 12*time.Minute)

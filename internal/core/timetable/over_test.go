@@ -23,7 +23,8 @@ func TestWhatIsOverBeginsNoRun(t *testing.T) {
 	}
 }
 
-// TestAClockThatWasAheadAtARestore: Over was noted while the clock was ahead; that silences nothing once it is right again.
+// TestAClockThatWasAheadAtARestore: Over was noted while the clock was ahead; that silences nothing once it is right
+// again.
 func TestAClockThatWasAheadAtARestore(t *testing.T) {
 	at := func(hour, minute int) time.Time { return time.Date(2026, 11, 23, hour, minute, 0, 0, time.UTC) }
 	d := Desired{Schedule: parse(t, "0 * * * *", "UTC"), ScheduleHash: "s", StartingDeadline: time.Hour, Concurrency: api.ConcurrencyAllow, Since: at(1, 0), Over: at(20, 0)}
@@ -33,8 +34,8 @@ func TestAClockThatWasAheadAtARestore(t *testing.T) {
 	}
 }
 
-// TestARunStaysUntilItsDueTimeIsStored: after a crash the run may be all that says that its due time was dealt with. Were it deleted
-// by a plan whose timeline isn't stored either, the due time would begin another one.
+// TestARunStaysUntilItsDueTimeIsStored: after a crash the run may be all that says that its due time was dealt with.
+// Were it deleted by a plan whose timeline isn't stored either, the due time would begin another one.
 func TestARunStaysUntilItsDueTimeIsStored(t *testing.T) {
 	due := time.Date(2026, 11, 21, 11, 59, 0, 0, time.UTC)
 	desired := Desired{Schedule: parse(t, "* * * * *", "UTC"), ScheduleHash: "h", Release: "v1"}

@@ -5,9 +5,9 @@ import "tend.dev/tend/api"
 // ReleaseRunID returns the id of the run that a job with run_on_release has for a release.
 func ReleaseRunID(release string) string { return release + "-run" }
 
-// runRelease starts the run of a release that has had none, if the job runs each by itself. The run is created when it can
-// begin: while another one is active, or something that the job depends on isn't ready, there is none. So it executes the
-// release that is the newest then, and two migrations never run at once.
+// runRelease starts the run of a release that has had none, if the job runs each by itself. The run is created when it
+// can begin: while another one is active, or something that the job depends on isn't ready, there is none. So it
+// executes the release that is the newest then, and two migrations never run at once.
 func (p *planner) runRelease() {
 	if !p.Unrun || p.Release == "" || p.anyActive() {
 		return

@@ -60,7 +60,8 @@ type Observed struct {
 // Timeline records how far the due times were handled. It is stored in the object's status.
 type Timeline struct {
 	ScheduleHash string
-	// Last is the newest due time that was handled, or when the schedule began. It only grows, unless the clock is behind it.
+	// Last is the newest due time that was handled, or when the schedule began. It only grows, unless the clock is
+	// behind it.
 	Last time.Time
 	// Ahead is the newest recorded due time while the clock has not reached it: the clock was ahead, or was set back.
 	Ahead time.Time

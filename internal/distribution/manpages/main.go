@@ -1,5 +1,5 @@
-// Command manpages writes a manual page for each command of Tend: tend.1, tend-apply.1 and so on. It is a program of its
-// own so that the binary doesn't link what renders pages.
+// Command manpages writes a manual page for each command of Tend: tend.1, tend-apply.1 and so on. It is a program of
+// its own so that the binary doesn't link what renders pages.
 //
 //	go run ./internal/distribution/manpages -to bin/man -version v1.2.3
 package main

@@ -1,5 +1,6 @@
-// Command notices writes the licences of everything that is linked into a binary, Tend's if no other is named: each module with its version, and
-// each licence, notice and patent grant that its files come with. It reads Go's module cache alone.
+// Command notices writes the licences of everything that is linked into a binary, Tend's if no other is named: each
+// module with its version, and each licence, notice and patent grant that its files come with. It reads Go's module
+// cache alone.
 //
 //	go run ./internal/distribution/notices -to bin/THIRD-PARTY-NOTICES
 package main

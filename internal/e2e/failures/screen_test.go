@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onScreen runs a command on a terminal of 80 columns, types the answer to its question, and returns what stands there at
-// its end: the lines as the command wrote them.
+// onScreen runs a command on a terminal of 80 columns, types the answer to its question, and returns what stands there
+// at its end: the lines as the command wrote them.
 func onScreen(command *exec.Cmd, answer string) (text string, code int, err error) {
 	master, slave, err := terminal()
 	if err != nil {

@@ -146,8 +146,8 @@ func (s *story) command(ts *testscript.TestScript, args []string) *exec.Cmd {
 	return command
 }
 
-// screenCmd runs `screen CODE FILE tend …` once, on a terminal: FILE holds what stands there at the end. What ANSWER holds
-// is typed; it ends with a line end, as a person ends it.
+// screenCmd runs `screen CODE FILE tend …` once, on a terminal: FILE holds what stands there at the end. What ANSWER
+// holds is typed; it ends with a line end, as a person ends it.
 func screenCmd(ts *testscript.TestScript, _ bool, args []string) {
 	s := storyOf(ts)
 	text, code, err := onScreen(s.command(ts, args[2:]), ts.Getenv("ANSWER"))

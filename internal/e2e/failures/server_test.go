@@ -26,7 +26,8 @@ import (
 	"tend.dev/tend/internal/store/memory"
 )
 
-// engine is a simulated engine that a script may take away, with the store's disk that it may fill; nil where real ones run.
+// engine is a simulated engine that a script may take away, with the store's disk that it may fill; nil where real ones
+// run.
 type engine = *simulated
 
 type simulated struct {
@@ -70,7 +71,8 @@ func serverRoot(address string) string {
 	return filepath.Dir(strings.TrimPrefix(address, "unix://"))
 }
 
-// takenPort is a port of this machine that this process holds, and httpAddress where the server with plain processes listens.
+// takenPort is a port of this machine that this process holds, and httpAddress where the server with plain processes
+// listens.
 var takenPort, httpAddress string
 
 // startProcess is the real server with plain processes.

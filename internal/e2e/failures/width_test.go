@@ -116,7 +116,8 @@ func TestRecordedScreens(t *testing.T) {
 	}
 }
 
-// screensOf returns the names of the files that hold screens, from the commands `screen CODE FILE …` and `shows FILE …`.
+// screensOf returns the names of the files that hold screens, from the commands `screen CODE FILE …` and `shows FILE
+// …`.
 func screensOf(script string) map[string]bool {
 	out := map[string]bool{}
 	for line := range strings.Lines(script) {
@@ -152,8 +153,8 @@ func TestBrokenLine(t *testing.T) {
 	}
 }
 
-// TestRewrapped: text that tend has wrapped is the same after it was joined and wrapped again, also text that only looks
-// wrapped.
+// TestRewrapped: text that tend has wrapped is the same after it was joined and wrapped again, also text that only
+// looks wrapped.
 func TestRewrapped(t *testing.T) {
 	sixty := strings.Repeat("six by ", 9)
 	for name, text := range map[string]string{

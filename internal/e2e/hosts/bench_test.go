@@ -17,8 +17,9 @@ deployment "prod" "web" {
 }
 `
 
-// BenchmarkALostHost measures, with real engines, how long after a host was cut off the first of its pods is created and runs elsewhere,
-// and all run. The last heartbeat was up to a heartbeat's interval before the cut. Run it with -benchtime 1x.
+// BenchmarkALostHost measures, with real engines, how long after a host was cut off the first of its pods is created
+// and runs elsewhere, and all run. The last heartbeat was up to a heartbeat's interval before the cut. Run it with
+// -benchtime 1x.
 func BenchmarkALostHost(b *testing.B) {
 	for name, flags := range map[string][]string{
 		"timeout-3s":  {"--node-timeout", "3s", "--heartbeat", "500ms"},

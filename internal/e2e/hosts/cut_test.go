@@ -73,9 +73,9 @@ func (h *host) heals(name string) {
 	})
 }
 
-// TestACutHost: a host that is cut off makes good what happens to its own pods, also if its agent was started again before. Once it is
-// back, what was replaced elsewhere stops before anything else starts. An agent that is killed leaves its pods alone. No slot is ever
-// held twice, as the engines of all hosts say.
+// TestACutHost: a host that is cut off makes good what happens to its own pods, also if its agent was started again
+// before. Once it is back, what was replaced elsewhere stops before anything else starts. An agent that is killed
+// leaves its pods alone. No slot is ever held twice, as the engines of all hosts say.
 func TestACutHost(t *testing.T) {
 	l := newLab(t, 3)
 	observed := l.observe()

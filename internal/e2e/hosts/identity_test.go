@@ -18,7 +18,8 @@ import (
 	"time"
 )
 
-// Each deployment is on one host, so that the containers of both hosts have the same addresses; the last one has none of its own.
+// Each deployment is on one host, so that the containers of both hosts have the same addresses; the last one has none
+// of its own.
 const equalRanges = `
 %s
 %s
@@ -66,7 +67,8 @@ func (h *host) open(protocol, port string) (conn net.Conn, err error) {
 	return conn, err
 }
 
-// ask sends requests for a host to a port of a machine until stop is closed: to its ingress over connections that are kept.
+// ask sends requests for a host to a port of a machine until stop is closed: to its ingress over connections that are
+// kept.
 func (h *host) ask(name, port, answers string, a *asked, stop <-chan struct{}) {
 	transport := &http.Transport{
 		MaxIdleConnsPerHost: 2, DisableKeepAlives: port != "80",

@@ -68,7 +68,8 @@ type lab struct {
 	flags  []string // of every process of tend
 }
 
-// host is a machine with an engine. Its first process of tend is a server on the first host, and an agent on the others.
+// host is a machine with an engine. Its first process of tend is a server on the first host, and an agent on the
+// others.
 type host struct {
 	lab     *lab
 	name    string
@@ -146,7 +147,8 @@ func (h *host) cut(out bool) {
 	h.lab.ip("-n", h.lab.plug, "link", "set", h.name, map[bool]string{true: "down", false: "up"}[out])
 }
 
-// inside returns a command that runs in the host's namespace. The mounts stay those of the machine: an engine needs its cgroups.
+// inside returns a command that runs in the host's namespace. The mounts stay those of the machine: an engine needs its
+// cgroups.
 func (h *host) inside(args ...string) *exec.Cmd {
 	command := exec.Command("nsenter", append([]string{"--net=/run/netns/" + h.space}, args...)...)
 	command.Env = append(os.Environ(), "DOCKER_HOST=unix://"+h.socket(), "TEND_ROOT="+h.root())

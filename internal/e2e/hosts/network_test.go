@@ -206,8 +206,8 @@ func TestContainersOfAllHosts(t *testing.T) {
 	})
 }
 
-// cutAndHealed: the pod of a host that is cut off gets no requests and is replaced; once the host is back, the one too many is
-// stopped, and the rest is connected again.
+// cutAndHealed: the pod of a host that is cut off gets no requests and is replaced; once the host is back, the one too
+// many is stopped, and the rest is connected again.
 func cutAndHealed(l *lab) {
 	lost := l.hosts[1]
 	before := l.pods()[lost.name][0]

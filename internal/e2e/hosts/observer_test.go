@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// observer reads what the engines of all hosts say of containers, with the time of the one clock that all hosts have. It knows nothing
-// of tend but the labels.
+// observer reads what the engines of all hosts say of containers, with the time of the one clock that all hosts have.
+// It knows nothing of tend but the labels.
 type observer struct {
 	lab     *lab
 	mu      sync.Mutex
@@ -78,8 +78,8 @@ func (o *observer) all() []occurrence {
 	return out
 }
 
-// once demands that no slot was ever held by two containers at once, and that so many containers started at least: an observer that
-// sees nothing proves nothing.
+// once demands that no slot was ever held by two containers at once, and that so many containers started at least: an
+// observer that sees nothing proves nothing.
 func (o *observer) once(t *testing.T, atLeast int) {
 	t.Helper()
 	holds, starts := map[string]occurrence{}, 0

@@ -119,7 +119,8 @@ func (l *lab) answers(pods map[string][]pod, from, to string) {
 	}
 }
 
-// refuses waits until the pod of one deployment is refused by another's, at all hosts and from all hosts, by address and by name.
+// refuses waits until the pod of one deployment is refused by another's, at all hosts and from all hosts, by address
+// and by name.
 func (l *lab) refuses(pods map[string][]pod, from, to string) {
 	l.Helper()
 	for _, h := range l.hosts {
@@ -211,8 +212,8 @@ func TestScopesAreApart(t *testing.T) {
 	})
 }
 
-// apartWhileCutOff: a host that is cut off keeps its scopes apart and the pods of each together, also in containers that it replaced
-// meanwhile.
+// apartWhileCutOff: a host that is cut off keeps its scopes apart and the pods of each together, also in containers
+// that it replaced meanwhile.
 func apartWhileCutOff(l *lab) {
 	lost := l.hosts[2]
 	l.must("scale", "db/store", "6")

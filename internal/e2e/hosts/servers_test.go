@@ -79,7 +79,8 @@ func (l *lab) leader() (leads, follows *host) {
 	return leads, follows
 }
 
-// releases counts the pods of each release on the engines of all hosts but some: what runs, not what the servers believe.
+// releases counts the pods of each release on the engines of all hosts but some: what runs, not what the servers
+// believe.
 func (l *lab) releases(but ...*host) map[string]int { return l.releasesOf("web", but...) }
 
 func (l *lab) releasesOf(name string, but ...*host) map[string]int {

@@ -19,8 +19,8 @@ const web = `deployment "demo" "web" {
   replicas = 2
 }`
 
-// TestADeb: a deb is installed, its units are started by systemd, an upgrade restarts them, a removal stops them and leaves
-// the state, and a purge removes it. What Tend runs goes on through all of it.
+// TestADeb: a deb is installed, its units are started by systemd, an upgrade restarts them, a removal stops them and
+// leaves the state, and a purge removes it. What Tend runs goes on through all of it.
 func TestADeb(t *testing.T) {
 	m := newMachine(t)
 	m.run("dpkg -i /debs/" + older + ".deb")
@@ -150,8 +150,8 @@ func (m *machine) removeAndPurge(before string) {
 	}
 }
 
-// TestWhatADebHolds: the notices name every module that the packaged binary says it is made of, each command has its page,
-// and the unit starts the binary that the package installs.
+// TestWhatADebHolds: the notices name every module that the packaged binary says it is made of, each command has its
+// page, and the unit starts the binary that the package installs.
 func TestWhatADebHolds(t *testing.T) {
 	root := t.TempDir()
 	if err := quiet("dpkg-deb", "-x", debs[older], root); err != nil {

@@ -18,8 +18,8 @@ const served = `ingress "demo" "web" {
   tls { enabled = false }
 }`
 
-// refusesNothing: while systemd restarts the server, and after a crash, who connects to the ingress waits. A port that nobody
-// wants any more is closed.
+// refusesNothing: while systemd restarts the server, and after a crash, who connects to the ingress waits. A port that
+// nobody wants any more is closed.
 func (m *machine) refusesNothing() {
 	m.Helper()
 	m.run("cat > /srv/served.hcl <<'EOF'\n" + served + "\nEOF\ntend apply -f /srv/served.hcl --no-wait")
@@ -54,7 +54,8 @@ func (m *machine) refusesNothing() {
 	})
 }
 
-// askWhile asks one request after the other, each over a connection of its own, until a function has returned and one was asked after it.
+// askWhile asks one request after the other, each over a connection of its own, until a function has returned and one
+// was asked after it.
 func (m *machine) askWhile(address string, do func()) (asked, refused, failed int) {
 	m.Helper()
 	stop, ended := make(chan struct{}), make(chan struct{})

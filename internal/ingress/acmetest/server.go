@@ -33,7 +33,8 @@ type Server struct {
 	Directory string
 	// DNS is the address of the DNS server, HOST:PORT.
 	DNS string
-	// Trust has the authorities of the server's own certificate and of its proxies', Issued that of the certificates it issues.
+	// Trust has the authorities of the server's own certificate and of its proxies', Issued that of the certificates it
+	// issues.
 	Trust, Issued *x509.CertPool
 
 	own   []byte // the authorities in Trust, in PEM
@@ -161,8 +162,8 @@ func (p *Server) Answer(ctx context.Context, what string, about map[string]any) 
 	return nil
 }
 
-// Limited returns the directory of a proxy in front of the server that refuses the requests that refuse picks by their path, as an
-// authority's rate limit does: with an HTTP status, and an ACME error of a kind with a detail.
+// Limited returns the directory of a proxy in front of the server that refuses the requests that refuse picks by their
+// path, as an authority's rate limit does: with an HTTP status, and an ACME error of a kind with a detail.
 func (p *Server) Limited(t *testing.T, refuse func(path string) bool, status int, kind, detail string) string {
 	t.Helper()
 	target, err := url.Parse(p.Directory)

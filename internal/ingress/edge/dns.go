@@ -37,8 +37,8 @@ var (
 	keySecret    = regexp.MustCompile(`\bsecret\s+"?([A-Za-z0-9+/=]+)"?\s*;`)
 )
 
-// parseKey reads key "NAME" { algorithm ALGORITHM; secret "BASE64"; };. A secret may hold //, so comments are those that
-// begin a line.
+// parseKey reads key "NAME" { algorithm ALGORITHM; secret "BASE64"; };. A secret may hold //, so comments are those
+// that begin a line.
 func parseKey(text []byte) (*rfc2136.Provider, error) {
 	text = keyComment.ReplaceAll(text, nil)
 	name, algorithm, secret := keyName.FindSubmatch(text), keyAlgorithm.FindSubmatch(text), keySecret.FindSubmatch(text)

@@ -60,7 +60,8 @@ type Edge struct {
 	listeners *ingress.Listeners
 	ports     *ingress.Ports
 	opts      Options
-	// first is done with the first routes: sockets that an earlier process had kept for other addresses are in the way from then on.
+	// first is done with the first routes: sockets that an earlier process had kept for other addresses are in the way
+	// from then on.
 	first sync.Once
 }
 

@@ -24,8 +24,8 @@ const (
 	updateKey    = "# as tsig-keygen writes it\nkey \"tend\" {\n\talgorithm hmac-sha256;\n\tsecret \"" + updateSecret + "\";\n};\n"
 )
 
-// updated returns a name server that takes dynamic updates of TXT records, if they are signed, and passes them on to the
-// test's DNS server.
+// updated returns a name server that takes dynamic updates of TXT records, if they are signed, and passes them on to
+// the test's DNS server.
 func updated(t *testing.T, p *acmetest.Server) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -86,7 +86,8 @@ func zoned(t *testing.T, p *acmetest.Server) string {
 	return conn.LocalAddr().String()
 }
 
-// TestAWildcardByDNS: with a name server that takes signed updates, a wildcard's certificate is obtained like any other.
+// TestAWildcardByDNS: with a name server that takes signed updates, a wildcard's certificate is obtained like any
+// other.
 func TestAWildcardByDNS(t *testing.T) {
 	httpPort, tlsPort := acmetest.Port(t), acmetest.Port(t)
 	p := acmetest.Start(t, httpPort, tlsPort)

@@ -30,8 +30,8 @@ type Desk struct {
 	// Joined is called when a join of a machine, or of a server, is answered: with its name, and the problem of a refusal.
 	// Default: no call.
 	Joined func(r *http.Request, name string, server bool, refused *api.Problem)
-	// Admit decides whether a server may join, records that its token is used (see Decide), and adds it to the store's. Default: none can
-	// join.
+	// Admit decides whether a server may join, records that its token is used (see Decide), and adds it to the store's.
+	// Default: none can join.
 	Admit func(ctx context.Context, a Applicant, who Server) (Admission, error)
 }
 
@@ -66,7 +66,8 @@ func (d Desk) Register(mux *http.ServeMux) {
 	}))
 }
 
-// Guard refuses requests on connections that are older than the authority: they came with a certificate of a former one.
+// Guard refuses requests on connections that are older than the authority: they came with a certificate of a former
+// one.
 func (d Desk) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if d.Authority.Takes(r.TLS) {

@@ -36,8 +36,8 @@ type Membership struct {
 	Former []string `json:"former,omitempty"`
 }
 
-// ServerURL completes the HOST:PORT of a server's listener for nodes to a URL; an empty one stays so. It returns an error for
-// what is no such address.
+// ServerURL completes the HOST:PORT of a server's listener for nodes to a URL; an empty one stays so. It returns an
+// error for what is no such address.
 func ServerURL(text string) (string, error) {
 	if text == "" {
 		return "", nil
@@ -58,8 +58,8 @@ const joinTime = 30 * time.Second
 // Dial connects to an address.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Cut reports whether an error of Join says that a connection ended, or took too long, before the answer, as those of a busy
-// server do, or that it has no room for more at the moment. The same may be asked again.
+// Cut reports whether an error of Join says that a connection ended, or took too long, before the answer, as those of a
+// busy server do, or that it has no room for more at the moment. The same may be asked again.
 func Cut(err error) bool {
 	if problem, refused := errors.AsType[*api.Problem](err); refused {
 		return problem.Status == http.StatusTooManyRequests
@@ -86,7 +86,8 @@ func NewMachine() (Machine, error) {
 	return Machine{key, request}, err
 }
 
-// Join makes this machine a node of the cluster that the token is of. The same machine may repeat it, if the answer was lost.
+// Join makes this machine a node of the cluster that the token is of. The same machine may repeat it, if the answer was
+// lost.
 func (m Machine) Join(ctx context.Context, dial Dial, server, token, node string) (Membership, error) {
 	_, fingerprint, err := parse(token)
 	if err != nil {

@@ -401,7 +401,8 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-// TestANameIsOfOneMachine: a second that takes it over, as its token says, has it, and the first gets no certificate any more.
+// TestANameIsOfOneMachine: a second that takes it over, as its token says, has it, and the first gets no certificate
+// any more.
 func TestANameIsOfOneMachine(t *testing.T) {
 	p := newPlace(t)
 	first := p.join(t, "n1")

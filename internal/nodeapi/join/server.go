@@ -62,7 +62,8 @@ func (d Desk) joinServer(r *http.Request, asked serverRequest) (Admission, error
 	return d.Admit(r.Context(), Applicant{Secret: secret, Name: asked.Name}, asked.Server)
 }
 
-// JoinServer asks a server to add another one to the cluster. It may be repeated. It returns a Problem if it is refused.
+// JoinServer asks a server to add another one to the cluster. It may be repeated. It returns a Problem if it is
+// refused.
 func JoinServer(ctx context.Context, dial Dial, server, token string, who Server) (Admission, error) {
 	_, fingerprint, err := parse(token)
 	if err != nil {

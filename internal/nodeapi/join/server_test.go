@@ -25,7 +25,8 @@ func admitting(t *testing.T, admit func(join.Server) error) *place {
 	return p
 }
 
-// TestJoinServer: a token for servers gives a server the cluster's keys; a token for nodes does not, and the other way round.
+// TestJoinServer: a token for servers gives a server the cluster's keys; a token for nodes does not, and the other way
+// round.
 func TestJoinServer(t *testing.T) {
 	p := admitting(t, func(join.Server) error { return nil })
 	token := p.token(api.JoinAsServer)

@@ -39,8 +39,9 @@ type Secret struct {
 	Server bool
 }
 
-// NewToken returns a token for what joins in a role: its form, the authority's fingerprint, its id and a secret, with dots
-// between. The store keeps the hash of the secret alone, so that nobody who reads it, or holds the cluster's keys, can make one.
+// NewToken returns a token for what joins in a role: its form, the authority's fingerprint, its id and a secret, with
+// dots between. The store keeps the hash of the secret alone, so that nobody who reads it, or holds the cluster's keys,
+// can make one.
 func NewToken(role, fingerprint string) (token string, of Secret) {
 	of = Secret{ID: strings.ToLower(rand.Text()[:10]), Server: role == api.JoinAsServer}
 	form, secret := forNodes, rand.Text()
@@ -88,8 +89,8 @@ type Standing struct {
 	Ingress bool
 }
 
-// Decide returns whether an applicant may join. again is set for one that has joined already, and asks once more because the
-// answer was lost.
+// Decide returns whether an applicant may join. again is set for one that has joined already, and asks once more
+// because the answer was lost.
 func Decide(is Standing, a Applicant, now time.Time) (again bool, refused *api.Problem) {
 	if refused := Check(is, a, now); refused != nil {
 		return false, refused

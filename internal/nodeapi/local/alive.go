@@ -12,10 +12,10 @@ import (
 // Lease returns how long a heartbeat lasts.
 func (c *Control) Lease() time.Duration { return c.Options.Lease }
 
-// Alive implements nodeapi.Control: the heartbeat lasts as long as the server says. What a node asks for, by its own flags,
-// would have the server find it lost too early or too late. The key is written once per lease; renewing the lease writes
-// nothing. The key is written on the condition that it is as it was read: a write that got no answer and came late would
-// bind it to a lease that is no longer renewed.
+// Alive implements nodeapi.Control: the heartbeat lasts as long as the server says. What a node asks for, by its own
+// flags, would have the server find it lost too early or too late. The key is written once per lease; renewing the
+// lease writes nothing. The key is written on the condition that it is as it was read: a write that got no answer and
+// came late would bind it to a lease that is no longer renewed.
 func (c *Control) Alive(ctx context.Context, _ time.Duration) error {
 	c.mu.Lock()
 	lease, bound := c.lease, c.bound
@@ -53,8 +53,8 @@ func (c *Control) Alive(ctx context.Context, _ time.Duration) error {
 	return nil
 }
 
-// stillBound reports whether the heartbeat's key is as this server wrote it: meanwhile the node may have been connected to
-// another one, to whose lease the key was bound then.
+// stillBound reports whether the heartbeat's key is as this server wrote it: meanwhile the node may have been connected
+// to another one, to whose lease the key was bound then.
 func (c *Control) stillBound(bound int64) bool {
 	snap := c.snapshot()
 	if snap.Revision() < bound {

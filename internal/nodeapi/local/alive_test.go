@@ -43,8 +43,8 @@ func TestAHeartbeatThatCameLateEndsNoNode(t *testing.T) {
 	})
 }
 
-// TestAHeartbeatThatMovesBetweenServers: a node is connected to one server, then to another one, and to the first again before
-// its first lease there has ended. Its heartbeat stays, whichever lease the key was bound to.
+// TestAHeartbeatThatMovesBetweenServers: a node is connected to one server, then to another one, and to the first again
+// before its first lease there has ended. Its heartbeat stays, whichever lease the key was bound to.
 func TestAHeartbeatThatMovesBetweenServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
@@ -73,7 +73,8 @@ func TestAHeartbeatThatMovesBetweenServers(t *testing.T) {
 	})
 }
 
-// TestHeartbeatsWriteNothing: after the first heartbeat of a node, none of those that follow is a write, however many tasks it has.
+// TestHeartbeatsWriteNothing: after the first heartbeat of a node, none of those that follow is a write, however many
+// tasks it has.
 func TestHeartbeatsWriteNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()

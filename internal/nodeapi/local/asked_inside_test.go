@@ -31,7 +31,8 @@ func TestANodeThatReadsIsNotifiedToo(t *testing.T) {
 	}
 }
 
-// TestAnOlderReadChangesNothing: a node's read that ends late records nothing over what a newer one, or a newer change, has recorded.
+// TestAnOlderReadChangesNothing: a node's read that ends late records nothing over what a newer one, or a newer change,
+// has recorded.
 func TestAnOlderReadChangesNothing(t *testing.T) {
 	for name, test := range map[string]struct {
 		newer func(*asked)

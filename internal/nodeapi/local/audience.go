@@ -16,8 +16,8 @@ type audience struct {
 	asked    map[effect][]string // by effect that asks nodes for an image
 
 	mu sync.Mutex
-	// served are the ingresses by the scope/name of the workloads that they name, and those that hosts of labs stand for; nil if they
-	// are to be read again. version counts how often.
+	// served are the ingresses by the scope/name of the workloads that they name, and those that hosts of labs stand
+	// for; nil if they are to be read again. version counts how often.
 	served  map[string][]api.IngressSpec
 	version int
 }
@@ -72,7 +72,8 @@ func (s *Service) audienceOf(e effect, revision int64) interest {
 	return interest{}
 }
 
-// reporters returns the node that reported a change, if it waits for the revision, which no frame of tasks or images has.
+// reporters returns the node that reported a change, if it waits for the revision, which no frame of tasks or images
+// has.
 func reporters(change view.Change) []string {
 	switch record := change.New.(type) {
 	case *api.NodeStatus:
@@ -85,8 +86,8 @@ func reporters(change view.Change) []string {
 	return nil
 }
 
-// concerns reports whether a change concerns this node. One that was committed before the node began to follow may: whom it
-// asked for an image then is forgotten.
+// concerns reports whether a change concerns this node. One that was committed before the node began to follow may:
+// whom it asked for an image then is forgotten.
 func (c *Control) concerns(change view.Change, past bool) bool {
 	if !past {
 		is := c.interest(change)

@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// author is the machine that writes under a node's name: the one that it was of when the request came. What comes late, after an
-// operator took the node out or another machine got its name, is not written.
+// author is the machine that writes under a node's name: the one that it was of when the request came. What comes late,
+// after an operator took the node out or another machine got its name, is not written.
 type author struct {
 	c     *Control
 	first records.Read[records.Member]
@@ -19,14 +19,14 @@ type author struct {
 
 func (c *Control) author() author { return author{c, c.snapshot().Member(c.node)} }
 
-// txn begins a commit that is applied only if the node's name is of the same machine then. It returns node.ErrForbidden if it is not
-// so in the snapshot.
+// txn begins a commit that is applied only if the node's name is of the same machine then. It returns node.ErrForbidden
+// if it is not so in the snapshot.
 func (a author) txn(snap records.Snapshot, site string) (*records.Txn, error) {
 	return a.c.signed(site, a.first, snap.Member(a.c.node))
 }
 
-// signed is author.txn of what is known of the machine: when the request came, and now. A name without a record, as older stores and
-// a server alone have it, stays one without.
+// signed is author.txn of what is known of the machine: when the request came, and now. A name without a record, as
+// older stores and a server alone have it, stays one without.
 func (c *Control) signed(site string, first, now records.Read[records.Member]) (*records.Txn, error) {
 	switch {
 	case now.Exists() && now.Value.Removed:

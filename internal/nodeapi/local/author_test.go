@@ -80,8 +80,9 @@ func TestACertificateThatComesLate(t *testing.T) {
 	})
 }
 
-// TestARequestThatIsOvertaken: what a node wrote in a request that was under way when it was removed, or when another machine got its
-// name, isn't stored, whatever it is. A node that has no record, or whose record changed in something else, goes on.
+// TestARequestThatIsOvertaken: what a node wrote in a request that was under way when it was removed, or when another
+// machine got its name, isn't stored, whatever it is. A node that has no record, or whose record changed in something
+// else, goes on.
 func TestARequestThatIsOvertaken(t *testing.T) {
 	const id = "n1"
 	machine, other := records.Member{UID: "a", Ingress: true}, records.Member{UID: "b", Ingress: true}

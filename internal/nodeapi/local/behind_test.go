@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// TestAReportToAServerThatIsBehind: a report about what this server hasn't read yet waits until it has. It is not left out, since
-// the node sends nothing twice.
+// TestAReportToAServerThatIsBehind: a report about what this server hasn't read yet waits until it has. It is not left
+// out, since the node sends nothing twice.
 func TestAReportToAServerThatIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()

@@ -23,7 +23,8 @@ import (
 // internalProvider is the tls.provider of hosts whose certificates the cluster's own authority signs.
 const internalProvider = "internal"
 
-// ingressHosts returns the hosts whose certificates the node keeps. It returns node.ErrForbidden if the node may serve no ingress.
+// ingressHosts returns the hosts whose certificates the node keeps. It returns node.ErrForbidden if the node may serve
+// no ingress.
 func (c *Control) ingressHosts() ([]boundary.Host, error) {
 	snap := c.snapshot()
 	if !c.servesIngress(snap) {
@@ -44,7 +45,8 @@ func (c *Control) ingressHosts() ([]boundary.Host, error) {
 	return out, nil
 }
 
-// servesIngress reports whether the node may serve ingresses. This server's own node may, unless it is declared otherwise.
+// servesIngress reports whether the node may serve ingresses. This server's own node may, unless it is declared
+// otherwise.
 func (c *Control) servesIngress(snap records.Snapshot) bool {
 	return c.asksOthers(snap, c.node)
 }

@@ -16,8 +16,8 @@ type effect struct {
 	node string
 	all  bool
 	task string
-	// image is the owner of a request for an image. Without a node it concerns those that are asked for it, or were; requested
-	// is set if the request itself changed.
+	// image is the owner of a request for an image. Without a node it concerns those that are asked for it, or were;
+	// requested is set if the request itself changed.
 	image     api.Ref
 	requested bool
 	// registry is the host whose credentials changed.
@@ -112,8 +112,8 @@ func (s *Service) effects(change view.Change) []effect {
 	return nil
 }
 
-// taskChanged returns the effects of the desired half of a task. Where it begins or ends to run decides who is asked for the
-// image of its owner.
+// taskChanged returns the effects of the desired half of a task. Where it begins or ends to run decides who is asked
+// for the image of its owner.
 func (s *Service) taskChanged(change view.Change, task *api.Task) (out []effect) {
 	if change.Deleted {
 		out = s.successors(*task)
@@ -160,8 +160,8 @@ func (s *Service) statusChanged(change view.Change, status *api.TaskStatus) []ef
 	return out
 }
 
-// successors returns the effects on the tasks that wait for the end of this one. Those of its own node are among them: its
-// agent forgets the ends of tasks that are gone, before or after it has looked at the ones that wait.
+// successors returns the effects on the tasks that wait for the end of this one. Those of its own node are among them:
+// its agent forgets the ends of tasks that are gone, before or after it has looked at the ones that wait.
 func (s *Service) successors(of api.Task) (out []effect) {
 	for _, other := range s.snapshot().TasksAfter(of.ID) {
 		out = append(out, effect{node: other.Value.Node, task: other.Value.ID})
@@ -178,8 +178,8 @@ func imageAnswered(change view.Change, status *api.ImageStatus) []effect {
 	return []effect{own, {image: status.Owner}}
 }
 
-// comesOrGoes returns the effects of the first and the last heartbeat of a node: another one answers for images, and proxies
-// send its pods requests again, or none any more.
+// comesOrGoes returns the effects of the first and the last heartbeat of a node: another one answers for images, and
+// proxies send its pods requests again, or none any more.
 func (s *Service) comesOrGoes(change view.Change) (out []effect) {
 	if change.Old != nil && !change.Deleted {
 		return nil
@@ -244,8 +244,8 @@ func objectChanged(snap records.Snapshot, change view.Change, object *api.Object
 	return nil
 }
 
-// nodeDeclared returns the effects of what an operator says of a node: it may serve ingresses or no longer, and another one may be
-// asked for images.
+// nodeDeclared returns the effects of what an operator says of a node: it may serve ingresses or no longer, and another
+// one may be asked for images.
 func nodeDeclared(snap records.Snapshot, name string) []effect {
 	out := []effect{{table: true}, {all: true, relay: name}}
 	for _, request := range snap.ImageRequests() {

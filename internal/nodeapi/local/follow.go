@@ -20,8 +20,8 @@ import (
 const frameSize = 200
 
 // Follow sends what the node may see, and then its changes, until ctx ends or send fails. It continues after a revision
-// that an earlier Follow of the same epoch sent if the changes since are kept, else it begins with a listing. A receiver that is slow for
-// long gets another listing: nothing is buffered for it without bound.
+// that an earlier Follow of the same epoch sent if the changes since are kept, else it begins with a listing. A
+// receiver that is slow for long gets another listing: nothing is buffered for it without bound.
 func (c *Control) Follow(ctx context.Context, epoch string, since int64, send func(node.Frame) error) error {
 	select {
 	case <-c.Synced():

@@ -118,7 +118,8 @@ func TestAliasesAreAnswered(t *testing.T) {
 	}
 }
 
-// TestOwnNamesWinOverAliases: an alias that is stored beside a workload of the name, or an ordinal, receives none of its connections.
+// TestOwnNamesWinOverAliases: an alias that is stored beside a workload of the name, or an ordinal, receives none of
+// its connections.
 func TestOwnNamesWinOverAliases(t *testing.T) {
 	txn := records.NewTxn("test")
 	pod := func(kind api.Kind, name, slot, address string) {

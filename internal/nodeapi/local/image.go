@@ -15,9 +15,9 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// ReleaseImage implements nodeapi.Control. The nodes that run the release or have reported its image are asked first, then all
-// others: an image that was loaded stays on its node when its name moves on. Those that sent something already, which can't have been
-// it, come last. If one of the first is away, it isn't known that the image is gone.
+// ReleaseImage implements nodeapi.Control. The nodes that run the release or have reported its image are asked first,
+// then all others: an image that was loaded stays on its node when its name moves on. Those that sent something
+// already, which can't have been it, come last. If one of the first is away, it isn't known that the image is gone.
 func (c *Control) ReleaseImage(ctx context.Context, task api.Task, has node.Part) (io.ReadCloser, error) {
 	snap := c.snapshot()
 	known := snap.Task(task.ID)
@@ -96,8 +96,8 @@ func (s *sent) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// suits reports whether the image that the release was made with is the node's: what a registry has for several architectures is
-// another image on each.
+// suits reports whether the image that the release was made with is the node's: what a registry has for several
+// architectures is another image on each.
 func (c *Control) suits(snap records.Snapshot, release api.Release) bool {
 	here := snap.Node(c.node)
 	return release.ImageDigest == "" || release.ImageArch == "" || !here.Exists() || here.Value.Arch == "" || here.Value.Arch == release.ImageArch

@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// TestAMovedTaskMovesItsRequest: a node that runs the pods of an object is asked for its image. Where they move before that node
-// has read the request, the next one is notified.
+// TestAMovedTaskMovesItsRequest: a node that runs the pods of an object is asked for its image. Where they move before
+// that node has read the request, the next one is notified.
 func TestAMovedTaskMovesItsRequest(t *testing.T) {
 	w := nodeapitest.NewWorld(t)
 	nodes := []string{"worker-1", "worker-2"}

@@ -75,8 +75,8 @@ func ownAddress(status *api.TaskStatus) netip.Addr {
 	return address
 }
 
-// podMoved returns the effect on the others of a pod that got an address, has another one or none any more. Without a network
-// nothing follows from it.
+// podMoved returns the effect on the others of a pod that got an address, has another one or none any more. Without a
+// network nothing follows from it.
 func (s *Service) podMoved(change view.Change, status *api.TaskStatus) []effect {
 	var before, after netip.Addr
 	if old, ok := change.Old.(*api.TaskStatus); ok {

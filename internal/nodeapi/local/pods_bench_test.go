@@ -17,8 +17,9 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// BenchmarkPodMoves measures the processor time that a pod which gets another address costs for each node that is sent it, encoded as it
-// is sent: 200 nodes follow, with 50 pods each, and a network is declared. Without one a pod's change is nobody's business but its own node's.
+// BenchmarkPodMoves measures the processor time that a pod which gets another address costs for each node that is sent
+// it, encoded as it is sent: 200 nodes follow, with 50 pods each, and a network is declared. Without one a pod's change
+// is nobody's business but its own node's.
 func BenchmarkPodMoves(b *testing.B) {
 	const nodes, each = 200, 50
 	for _, declared := range []bool{false, true} {

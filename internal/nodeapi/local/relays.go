@@ -31,8 +31,8 @@ func (c *Control) machines(snap records.Snapshot) []string {
 	return names
 }
 
-// relay returns another node's relay as far as this one needs it; nil if it doesn't. Every node needs to know which ones may ask it; one
-// that serves ingresses, where to ask.
+// relay returns another node's relay as far as this one needs it; nil if it doesn't. Every node needs to know which
+// ones may ask it; one that serves ingresses, where to ask.
 func (c *Control) relay(snap records.Snapshot, name string) *node.Relay {
 	member := snap.Member(name)
 	if name == c.node || !member.Exists() && name != c.Own || member.Exists() && member.Value.Removed {
@@ -52,8 +52,8 @@ func (c *Control) relay(snap records.Snapshot, name string) *node.Relay {
 	return out
 }
 
-// asksOthers reports whether a node serves ingresses, and so asks others for connections to their pods: that of this server unless it is
-// declared otherwise.
+// asksOthers reports whether a node serves ingresses, and so asks others for connections to their pods: that of this
+// server unless it is declared otherwise.
 func (c *Control) asksOthers(snap records.Snapshot, name string) bool {
 	if declared := snap.NodeSpec(name).Ingress; name == c.Own {
 		return declared == nil || *declared

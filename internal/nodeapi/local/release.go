@@ -58,8 +58,8 @@ func (c *Control) Release(_ context.Context, task api.Task) (node.Release, error
 	return release, nil
 }
 
-// environments keeps the decrypted environments of releases: every node that runs a release asks for it, most of them in the same
-// moment. The zero value is ready to use.
+// environments keeps the decrypted environments of releases: every node that runs a release asks for it, most of them
+// in the same moment. The zero value is ready to use.
 type environments struct {
 	mu    sync.Mutex
 	known map[string]environment // by the release's key

@@ -62,8 +62,8 @@ func (c *Control) Write(ctx context.Context, report node.Report) (int64, error) 
 	return 0, fmt.Errorf("report of node %s: %w", c.node, conflict)
 }
 
-// catchUp waits until the view has all that was in the store when it was called. The node may know more than this server: it
-// comes from another one, or the server has just begun to read.
+// catchUp waits until the view has all that was in the store when it was called. The node may know more than this
+// server: it comes from another one, or the server has just begun to read.
 func (c *Control) catchUp(ctx context.Context) error {
 	page, err := c.Store.List(ctx, records.ClusterKey, store.ListOptions{Limit: 1})
 	if err != nil {

@@ -34,8 +34,8 @@ func (c *Control) Resolve(_ context.Context, name string) (node.Names, error) {
 	return c.addresses(snap, pods), nil
 }
 
-// podsCalled returns the pods that have a name by themselves: those of the workload that is called so, or an ordinal. Nobody's alias
-// adds to them.
+// podsCalled returns the pods that have a name by themselves: those of the workload that is called so, or an ordinal.
+// Nobody's alias adds to them.
 func (c *Control) podsCalled(snap records.Snapshot, scope, name string) (pods []node.Pod, found bool) {
 	if ref, _, is := workload(snap, scope+"/"+name); is {
 		return c.podsOf(snap, ref), true

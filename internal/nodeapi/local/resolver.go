@@ -16,10 +16,12 @@ func (c *Control) resolves(snap records.Snapshot, request api.ImageRequest) bool
 	return slices.Contains(asked, c.node)
 }
 
-// asked knows which nodes were asked for an image: they have to learn when they no longer are. The zero value is ready to use.
+// asked knows which nodes were asked for an image: they have to learn when they no longer are. The zero value is ready
+// to use.
 //
-// What a node reads may be older than what is recorded by the time it has read. So each record has the revision that it follows from,
-// and an older one never replaces a newer one. A record outlives its node's reads, and is kept without any for a node that is asked alone.
+// What a node reads may be older than what is recorded by the time it has read. So each record has the revision that it
+// follows from, and an older one never replaces a newer one. A record outlives its node's reads, and is kept without
+// any for a node that is asked alone.
 type asked struct {
 	mu    sync.Mutex
 	nodes map[api.Ref]map[string]standing
@@ -37,8 +39,8 @@ type standing struct {
 // knows reports whether the node surely knows that it is asked.
 func (s standing) knows() bool { return s.asked && s.reads == 0 }
 
-// begin records that a node reads whether it is asked. It must be called before the node reads, so no change comes between that it
-// doesn't learn of.
+// begin records that a node reads whether it is asked. It must be called before the node reads, so no change comes
+// between that it doesn't learn of.
 func (a *asked) begin(owner api.Ref, node string) {
 	a.change(owner, node, func(s *standing) { s.reads++ })
 }
@@ -57,7 +59,8 @@ func (s *standing) learn(revision int64, asked bool) {
 	}
 }
 
-// change changes what is known of a node. What says nothing is not kept: once no read is under way, none can record what is older.
+// change changes what is known of a node. What says nothing is not kept: once no read is under way, none can record
+// what is older.
 func (a *asked) change(owner api.Ref, node string, by func(*standing)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -95,8 +98,8 @@ func (a *asked) renew(owner api.Ref, revision int64, now []string) (before map[s
 	return before
 }
 
-// askedFor returns the nodes that a change of the newest revision asks for an image, or no longer asks. If the request itself changed,
-// those that it asks as before and those that have answered are among them.
+// askedFor returns the nodes that a change of the newest revision asks for an image, or no longer asks. If the request
+// itself changed, those that it asks as before and those that have answered are among them.
 func (s *Service) askedFor(owner api.Ref, requested bool) (out []string) {
 	snap := s.snapshot()
 	var now []string

@@ -12,7 +12,8 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// TestOneNodeIsNotified: of many nodes, a request for an image concerns the one that is asked, and again when it is asked no more.
+// TestOneNodeIsNotified: of many nodes, a request for an image concerns the one that is asked, and again when it is
+// asked no more.
 func TestOneNodeIsNotified(t *testing.T) {
 	w := nodeapitest.NewWorld(t)
 	const nodes = 20

@@ -29,8 +29,8 @@ func (c *Control) Served() node.Served {
 	return out
 }
 
-// named returns the workloads that concern the node of those that ingresses name: all that its own table does, and those of which it has
-// pods itself, for which other nodes may ask.
+// named returns the workloads that concern the node of those that ingresses name: all that its own table does, and
+// those of which it has pods itself, for which other nodes may ask.
 func (c *Control) named(snap records.Snapshot, table node.Table) map[string]bool {
 	out, served := map[string]bool{}, c.served()
 	for _, in := range table.Ingresses {
@@ -44,8 +44,8 @@ func (c *Control) named(snap records.Snapshot, table node.Table) map[string]bool
 	return out
 }
 
-// table returns what is served except for the workloads; nothing to a node that may serve no ingress. A host is served for the
-// scope that it belongs to, and by one policy.
+// table returns what is served except for the workloads; nothing to a node that may serve no ingress. A host is served
+// for the scope that it belongs to, and by one policy.
 func (c *Control) table(snap records.Snapshot) (out node.Table) {
 	if !c.servesIngress(snap) {
 		return out
@@ -134,8 +134,8 @@ func (c *Control) podsOf(snap records.Snapshot, workload api.Ref) (out []node.Po
 	return out
 }
 
-// leaveOutSilent counts the pods of other nodes that are silent as not ready: such a pod may be one too many. If no other pod is
-// ready they stay: more likely they serve than nothing does.
+// leaveOutSilent counts the pods of other nodes that are silent as not ready: such a pod may be one too many. If no
+// other pod is ready they stay: more likely they serve than nothing does.
 func (c *Control) leaveOutSilent(snap records.Snapshot, pods []node.Pod) {
 	answers := func(p node.Pod) bool { return p.Node == c.node || snap.Alive(p.Node) }
 	if !slices.ContainsFunc(pods, func(p node.Pod) bool { return p.Ready && answers(p) }) {
@@ -146,8 +146,9 @@ func (c *Control) leaveOutSilent(snap records.Snapshot, pods []node.Pod) {
 	}
 }
 
-// outsideAddress returns where other machines, and containers with addresses of their own, reach a pod: one that shares its node's
-// network at the node's address. Invalid if that is not known, or if the node may not have pods there: see boundary.Pod.
+// outsideAddress returns where other machines, and containers with addresses of their own, reach a pod: one that shares
+// its node's network at the node's address. Invalid if that is not known, or if the node may not have pods there: see
+// boundary.Pod.
 func outsideAddress(snap records.Snapshot, pod node.Pod) netip.Addr {
 	address, err := netip.ParseAddr(pod.Address)
 	switch {

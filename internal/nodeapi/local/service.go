@@ -42,10 +42,11 @@ type Options struct {
 	Lease time.Duration
 	// Certificates stores what proxies obtained; nil if no node has a proxy.
 	Certificates certmagic.Storage
-	// Sign signs a certificate for names that an ingress declares, in PEM, by the cluster's own authority. Default: there is none.
+	// Sign signs a certificate for names that an ingress declares, in PEM, by the cluster's own authority. Default:
+	// there is none.
 	Sign func(ctx context.Context, request *x509.CertificateRequest) ([]byte, error)
-	// CallbackPath returns the path at which the containers of an object call the server back, empty if they don't. Default:
-	// none does.
+	// CallbackPath returns the path at which the containers of an object call the server back, empty if they don't.
+	// Default: none does.
 	CallbackPath func(object api.Object) string
 }
 

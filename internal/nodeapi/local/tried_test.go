@@ -16,8 +16,8 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// TestTheNextHolderIsAsked: a node whose image broke off, or can't have been it, is asked again after the others; one of which nobody
-// waited for the rest isn't passed over.
+// TestTheNextHolderIsAsked: a node whose image broke off, or can't have been it, is asked again after the others; one
+// of which nobody waited for the rest isn't passed over.
 func TestTheNextHolderIsAsked(t *testing.T) {
 	s := memory.New()
 	v := view.New(s, view.Options{Decode: records.Decode, Indexes: records.Indexes})

@@ -88,8 +88,8 @@ func signs(t *testing.T, w *World, c nodeapi.Control) {
 	}
 }
 
-// roomForAccounts: what belongs to accounts at authorities has no names that are declared, so there is a bound to it, which counts all
-// folders. What is stored can be stored again, and there is room for one more once another is gone.
+// roomForAccounts: what belongs to accounts at authorities has no names that are declared, so there is a bound to it,
+// which counts all folders. What is stored can be stored again, and there is room for one more once another is gone.
 func roomForAccounts(t *testing.T, w *World, c nodeapi.Control) {
 	ctx, all := t.Context(), c.Certificates()
 	full := records.NewTxn("test")

@@ -56,8 +56,8 @@ func images(t *testing.T, w *World, c nodeapi.Control) {
 	})
 }
 
-// oneResolves: of the nodes that answer, one is asked for an image; another takes over from one that fails or goes away,
-// and none from one that has answered.
+// oneResolves: of the nodes that answer, one is asked for an image; another takes over from one that fails or goes
+// away, and none from one that has answered.
 func oneResolves(t *testing.T, w *World, c nodeapi.Control) {
 	request := api.ImageRequest{Owner: web, OwnerUID: "u1", Image: "web:1"}
 	theirs := func(state api.ImageState) *records.Txn {

@@ -52,8 +52,8 @@ func networks(t *testing.T, w *World, c nodeapi.Control) {
 	becomes("it is deleted", func(n node.Network) bool { return n.Driver == "" })
 }
 
-// podsOfOthers: with a network a node learns the addresses of the pods of others and their scopes, as they come, move and end, and the
-// policy between scopes; its own pods it knows itself.
+// podsOfOthers: with a network a node learns the addresses of the pods of others and their scopes, as they come, move
+// and end, and the policy between scopes; its own pods it knows itself.
 func podsOfOthers(t *testing.T, w *World, c nodeapi.Control) {
 	changes := listen(t, c)
 	becomes := func(reason string, holds func(node.Pods) bool) {

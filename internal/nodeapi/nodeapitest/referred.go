@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// referred: a node learns of files and built images whether anything in the cluster refers to them, on whatever node, and
-// of uids whether they are those of objects.
+// referred: a node learns of files and built images whether anything in the cluster refers to them, on whatever node,
+// and of uids whether they are those of objects.
 func referred(t *testing.T, w *World, c nodeapi.Control) {
 	w.Deploy("a", Here)
 	theirs := w.Deploy("b", There)

@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// relays: a node that serves ingresses learns where the relays of others are; any other one only who may ask it. What an operator changes,
-// and the removal of a node, counts at once.
+// relays: a node that serves ingresses learns where the relays of others are; any other one only who may ask it. What
+// an operator changes, and the removal of a node, counts at once.
 func relays(t *testing.T, w *World, c nodeapi.Control) {
 	changes := listen(t, c)
 	becomes := func(reason string, want map[string]node.Relay) {
@@ -58,7 +58,8 @@ func relays(t *testing.T, w *World, c nodeapi.Control) {
 	becomes("it is removed", nil)
 }
 
-// ownServices: a node without a proxy learns at which ports ingresses lead to its own pods, and nothing of other workloads or pods.
+// ownServices: a node without a proxy learns at which ports ingresses lead to its own pods, and nothing of other
+// workloads or pods.
 func ownServices(t *testing.T, w *World, c nodeapi.Control) {
 	changes := listen(t, c)
 	w.Commit(records.NewTxn("test").Put(records.MemberKey(Here), records.Member{UID: Here}))

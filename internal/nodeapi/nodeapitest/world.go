@@ -224,7 +224,8 @@ func (l *listener) forget() {
 	clear(l.seen)
 }
 
-// settle waits until the node has been notified of all that was committed before: notifications come in the order of the commits.
+// settle waits until the node has been notified of all that was committed before: notifications come in the order of
+// the commits.
 func (l *listener) settle(w *World) {
 	l.t.Helper()
 	w.settled++

@@ -35,7 +35,8 @@ func newBounds() *bounds {
 	}
 }
 
-// of returns the places of a kind of request. What lasts takes none from what doesn't. The stream, of which a node has one, has none.
+// of returns the places of a kind of request. What lasts takes none from what doesn't. The stream, of which a node has
+// one, has none.
 func (b *bounds) of(pattern string) *limit.Places {
 	switch pattern {
 	case "GET follow":
@@ -105,8 +106,8 @@ type stream struct {
 
 var errOtherStream = errors.New("the node has begun another stream")
 
-// follow ends the stream that a node has, of which a connection that broke may know nothing yet, and those that wait for it. It
-// returns once the next one may begin. end is called if another one comes, at the latest when leave is.
+// follow ends the stream that a node has, of which a connection that broke may know nothing yet, and those that wait
+// for it. It returns once the next one may begin. end is called if another one comes, at the latest when leave is.
 func (b *bounds) follow(ctx context.Context, id string, end func()) (leave func(), err error) {
 	b.mu.Lock()
 	s := b.streams[id]

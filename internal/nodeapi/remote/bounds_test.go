@@ -58,7 +58,8 @@ func withBounds(change func(*bounds)) func(*HandlerOptions) {
 	return func(o *HandlerOptions) { o.bounds = newBounds(); change(o.bounds) }
 }
 
-// TestANodeHasOneStream: the next one ends the one before, on another connection and unread too, and those that wait for it.
+// TestANodeHasOneStream: the next one ends the one before, on another connection and unread too, and those that wait
+// for it.
 func TestANodeHasOneStream(t *testing.T) {
 	w := nodeapitest.NewWorld(t)
 	l := connect(t, w, nodeapitest.Here)
@@ -129,8 +130,8 @@ func TestStreamsThatWait(t *testing.T) {
 	})
 }
 
-// TestReportsOfANodeAtOnce are few, however many connections it has: the others are to come again. Its other requests, and
-// other nodes, are answered meanwhile.
+// TestReportsOfANodeAtOnce are few, however many connections it has: the others are to come again. Its other requests,
+// and other nodes, are answered meanwhile.
 func TestReportsOfANodeAtOnce(t *testing.T) {
 	w := nodeapitest.NewWorld(t)
 	l := connect(t, w, nodeapitest.Here)
@@ -169,8 +170,8 @@ func TestReportsOfANodeAtOnce(t *testing.T) {
 	}
 }
 
-// TestWhatBodiesTake: what a server holds of bodies that don't end stays within its bounds, and goes with them. A list of empty
-// values is measured by what it becomes.
+// TestWhatBodiesTake: what a server holds of bodies that don't end stays within its bounds, and goes with them. A list
+// of empty values is measured by what it becomes.
 func TestWhatBodiesTake(t *testing.T) {
 	w := nodeapitest.NewWorld(t)
 	var held *limit.Budget

@@ -77,8 +77,8 @@ func (h *Handler) sign(c *local.Control, w http.ResponseWriter, r *http.Request)
 // maxLockTime limits the time for which a node holds a lock: the others wait for it.
 const maxLockTime = 15 * time.Minute
 
-// lock holds a lock while its request lasts, so that it is released with the connection of a node that died, and no longer than
-// maxLockTime. The answer begins once the lock is held.
+// lock holds a lock while its request lasts, so that it is released with the connection of a node that died, and no
+// longer than maxLockTime. The answer begins once the lock is held.
 func (h *Handler) lock(c *local.Control, w http.ResponseWriter, r *http.Request) error {
 	storage, name := c.Certificates(), r.PathValue("name")
 	if err := storage.Lock(r.Context(), name); err != nil {

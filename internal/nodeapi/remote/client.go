@@ -74,8 +74,8 @@ const (
 	longWait  = 5 * time.Second
 )
 
-// ErrRestored means that the server is paused, because an older store was restored: what this client knows may be of the
-// newer one. Only a new client may go on, which knows nothing until the server has been resumed.
+// ErrRestored means that the server is paused, because an older store was restored: what this client knows may be of
+// the newer one. Only a new client may go on, which knows nothing until the server has been resumed.
 var ErrRestored = errors.New("the server is paused after the restore of an older store")
 
 // Current returns ErrRestored if the server is paused and the client knows something from before.
@@ -90,16 +90,16 @@ func (c *Client) Current(ctx context.Context) error {
 	return nil
 }
 
-// Servers returns the addresses of the servers that take nodes, as the connected one knows them, and the fingerprints of the
-// cluster's authorities: the first is the one that issues. It says which of them the node has.
+// Servers returns the addresses of the servers that take nodes, as the connected one knows them, and the fingerprints
+// of the cluster's authorities: the first is the one that issues. It says which of them the node has.
 func (c *Client) Servers(ctx context.Context, has Trust) (servers, roots []string, err error) {
 	var now state
 	err = c.caller.Get(ctx, "state?"+has.query(), &now)
 	return now.Servers, now.Roots, err
 }
 
-// Run follows the server until ctx ends, and reconnects whenever the connection is lost. It returns ErrRestored if it must
-// not go on.
+// Run follows the server until ctx ends, and reconnects whenever the connection is lost. It returns ErrRestored if it
+// must not go on.
 func (c *Client) Run(ctx context.Context) error {
 	wait := newBackoff()
 	lost := false
@@ -132,8 +132,8 @@ func (c *Client) Run(ctx context.Context) error {
 	return nil
 }
 
-// follow applies what the server sends until the stream ends or is silent for too long. It calls connected once the server
-// has answered.
+// follow applies what the server sends until the stream ends or is silent for too long. It calls connected once the
+// server has answered.
 func (c *Client) follow(ctx context.Context, connected func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -32,13 +32,14 @@ type HandlerOptions struct {
 	// Current returns an error if this server may not show all that was written up to a revision, for lack of a quorum; it
 	// waits a moment for what it is behind. Default: a server alone always shows it.
 	Current func(ctx context.Context, revision int64) error
-	// Fresh returns an error if this server may not show all that any server has stored; it waits a moment for that. A node that has
-	// just started asks for it: it would make again what was removed. Default: a server alone always shows it.
+	// Fresh returns an error if this server may not show all that any server has stored; it waits a moment for that. A
+	// node that has just started asks for it: it would make again what was removed. Default: a server alone always
+	// shows it.
 	Fresh func(ctx context.Context) error
 	// Servers returns the addresses of the servers that take nodes. Default: none but this one is known.
 	Servers func() []string
-	// Roots takes what a node says that it trusts, and returns the fingerprints of the authorities that it is to trust: the first
-	// is the one that issues. Default: none is known.
+	// Roots takes what a node says that it trusts, and returns the fingerprints of the authorities that it is to trust:
+	// the first is the one that issues. Default: none is known.
 	Roots func(ctx context.Context, node string, has Trust) []string
 	// Tracer exports traces. Default: nothing does.
 	Tracer *tracing.Tracer

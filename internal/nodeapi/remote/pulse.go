@@ -96,9 +96,10 @@ func (c *Client) learn(answer *http.Response) {
 	}
 }
 
-// Alive implements nodeapi.Control. A server that gives no answer within a third of what the heartbeat lasts is given up, if there are
-// others: it may be cut off while its connections seem to live, and the rest of the time is for another one. So is one that refuses the
-// heartbeat, such as one that has no quorum; but not more often than that, because all may refuse.
+// Alive implements nodeapi.Control. A server that gives no answer within a third of what the heartbeat lasts is given
+// up, if there are others: it may be cut off while its connections seem to live, and the rest of the time is for
+// another one. So is one that refuses the heartbeat, such as one that has no quorum; but not more often than that,
+// because all may refuse.
 func (c *Client) Alive(ctx context.Context, ttl time.Duration) error {
 	within, cancel := ctx, context.CancelFunc(func() {})
 	if ttl > 0 {

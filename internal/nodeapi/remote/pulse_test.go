@@ -178,8 +178,8 @@ func TestAServerThatAnswersNoHeartbeat(t *testing.T) {
 	}
 }
 
-// TestAServerThatRefusesHeartbeats: with others beside it, it is given up at once, and the next one that refuses not before a third of what a
-// heartbeat lasts has passed; alone it is kept.
+// TestAServerThatRefusesHeartbeats: with others beside it, it is given up at once, and the next one that refuses not
+// before a third of what a heartbeat lasts has passed; alone it is kept.
 func TestAServerThatRefusesHeartbeats(t *testing.T) {
 	const lasts = 24 * time.Second
 	for name, others := range map[string]bool{"others": true, "alone": false} {

@@ -21,7 +21,8 @@ import (
 	"tend.dev/tend/internal/nodeapi/nodeapitest"
 )
 
-// TestALockEnds: a node that keeps a lock keeps the others from it for a while, not for ever; so does one that goes on sending.
+// TestALockEnds: a node that keeps a lock keeps the others from it for a while, not for ever; so does one that goes on
+// sending.
 func TestALockEnds(t *testing.T) {
 	w := nodeapitest.NewWorld(t)
 	short := func(o *HandlerOptions) { o.lockTime = 50 * time.Millisecond }
@@ -160,7 +161,8 @@ func TestManyNamesAreAskedInParts(t *testing.T) {
 	}
 }
 
-// TestANodeThatIsRemovedWhileItWaits: a stream waits until its server has caught up; a node that was removed meanwhile gets nothing.
+// TestANodeThatIsRemovedWhileItWaits: a stream waits until its server has caught up; a node that was removed meanwhile
+// gets nothing.
 func TestANodeThatIsRemovedWhileItWaits(t *testing.T) {
 	w := nodeapitest.NewWorld(t)
 	var removed atomic.Bool
@@ -222,7 +224,8 @@ func TestACutConnection(t *testing.T) {
 	}
 }
 
-// TestANodeThatStartsAsksForTheNewest: a server that may be behind tells it nothing. Once it has begun it knows how far it is itself.
+// TestANodeThatStartsAsksForTheNewest: a server that may be behind tells it nothing. Once it has begun it knows how far
+// it is itself.
 func TestANodeThatStartsAsksForTheNewest(t *testing.T) {
 	w := nodeapitest.NewWorld(t)
 	var asked atomic.Int32

@@ -12,8 +12,8 @@ import (
 // Protocol is the name of such a connection in the TLS handshake.
 const Protocol = "tend-node/1"
 
-// Accept returns what a server's listener does with the connections of nodes (http.Server.TLSNextProto): their nodes are
-// in the fleet until the connection ends. nodeOf returns the node by its certificate, and what to call at the end.
+// Accept returns what a server's listener does with the connections of nodes (http.Server.TLSNextProto): their nodes
+// are in the fleet until the connection ends. nodeOf returns the node by its certificate, and what to call at the end.
 func Accept(fleet *nodeapi.Fleet, nodeOf func(*tls.Conn) (id string, left func(), err error), log *slog.Logger,
 ) func(*http.Server, *tls.Conn, http.Handler) {
 	return func(_ *http.Server, conn *tls.Conn, _ http.Handler) {

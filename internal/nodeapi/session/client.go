@@ -90,9 +90,9 @@ func onlyHTTP2() *http.Protocols {
 	return protocols
 }
 
-// roundTrip sends a request. If the connection ends before the answer comes, the error says whether the node can have got it.
-// node.ErrNotConnected: it was never sent, and may be sent again, or to another node. A problem of status 503: what was asked for may
-// have been done.
+// roundTrip sends a request. If the connection ends before the answer comes, the error says whether the node can have
+// got it. node.ErrNotConnected: it was never sent, and may be sent again, or to another node. A problem of status 503:
+// what was asked for may have been done.
 func (c *client) roundTrip(request *http.Request) (*http.Response, error) {
 	var sent atomic.Bool
 	trace := &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }} // also if that failed half-way
@@ -252,8 +252,8 @@ func (c *client) Exec(ctx context.Context, pod string, opts runtime.ExecOptions)
 	return execstream.NewRemote(execstream.Framed(answer.Body, in, end), opts.Stdin, wire.ErrorOf), nil
 }
 
-// input is the body of a command's request. Its Close ends a blocked read: without it, a request whose connection is cut
-// would wait for what a user types next.
+// input is the body of a command's request. Its Close ends a blocked read: without it, a request whose connection is
+// cut would wait for what a user types next.
 type input struct {
 	io.Reader
 	io.Closer

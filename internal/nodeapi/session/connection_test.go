@@ -171,7 +171,8 @@ func TestKeepBacksOff(t *testing.T) {
 // never says that no error is for good.
 func never(error) bool { return false }
 
-// TestACutAnswersWhatIsUnderWay: a request that the connection doesn't survive says so, and nothing of the server's own fault.
+// TestACutAnswersWhatIsUnderWay: a request that the connection doesn't survive says so, and nothing of the server's own
+// fault.
 func TestACutAnswersWhatIsUnderWay(t *testing.T) {
 	c := newCluster(t)
 	asked := make(chan struct{})
@@ -191,7 +192,8 @@ func TestACutAnswersWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-// TestAnEndedConnectionSendsNothing: a request that the node can't have got says so. It may be sent again, or to another node.
+// TestAnEndedConnectionSendsNothing: a request that the node can't have got says so. It may be sent again, or to
+// another node.
 func TestAnEndedConnectionSendsNothing(t *testing.T) {
 	c := newCluster(t)
 	var got atomic.Int64

@@ -18,8 +18,8 @@ const (
 	longWait  = 5 * time.Second
 )
 
-// Keep answers the server's requests until ctx ends, and dials again whenever the connection is lost. It returns an error
-// of dial that final says is for good.
+// Keep answers the server's requests until ctx ends, and dials again whenever the connection is lost. It returns an
+// error of dial that final says is for good.
 func Keep(ctx context.Context, dial func(context.Context) (net.Conn, error), final func(error) bool, n nodeapi.Node, ready <-chan struct{}, log *slog.Logger) error {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.MaxInterval, wait.Multiplier = firstWait, longWait, 2

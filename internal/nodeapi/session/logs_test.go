@@ -279,7 +279,8 @@ func TestBuildLog(t *testing.T) {
 	}
 }
 
-// TestKeptLogs: the logs of removed containers are listed and read over the connection, and no node lists more than it may keep.
+// TestKeptLogs: the logs of removed containers are listed and read over the connection, and no node lists more than it
+// may keep.
 func TestKeptLogs(t *testing.T) {
 	owner := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 	log := node.KeptLog{Container: "c/1", Owner: owner, OwnerUID: "u1", Slot: "a", KeptAt: line("").At}

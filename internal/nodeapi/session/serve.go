@@ -23,8 +23,8 @@ type server struct {
 	ready <-chan struct{}
 }
 
-// The limits of a connection. A server reads the logs of all of a workload's pods at once, each in a stream of its own. The
-// buffers of streams that aren't read fill up: they are small, for what all share must not be full of them.
+// The limits of a connection. A server reads the logs of all of a workload's pods at once, each in a stream of its own.
+// The buffers of streams that aren't read fill up: they are small, for what all share must not be full of them.
 const (
 	maxStreams = 4096
 	// maxAsked bounds what a server asks for: the names of pods.
@@ -35,13 +35,13 @@ const (
 	// outputBuffer bounds an answer that isn't read at the server: maxStreams of them fit into the 1 GiB that net/http
 	// allows a connection.
 	outputBuffer = 256 << 10
-	// HeaderTable is the most that a server keeps of a connection's headers, each way, to send and get them shorter: what all
-	// requests have in common. A thousand nodes have two connections each.
+	// HeaderTable is the most that a server keeps of a connection's headers, each way, to send and get them shorter:
+	// what all requests have in common. A thousand nodes have two connections each.
 	HeaderTable = 512
 )
 
-// Serve answers the server's requests on a connection until it is closed, or ctx ends. ready is closed when the agent has
-// reconciled every task once.
+// Serve answers the server's requests on a connection until it is closed, or ctx ends. ready is closed when the agent
+// has reconciled every task once.
 func Serve(ctx context.Context, conn net.Conn, n nodeapi.Node, ready <-chan struct{}, log *slog.Logger) {
 	s := &server{node: n, ready: ready}
 	mux := http.NewServeMux()

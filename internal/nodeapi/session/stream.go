@@ -44,7 +44,8 @@ type step struct {
 	Fault *api.Problem     `json:"fault,omitempty"`
 }
 
-// maxStep bounds a line in transit: runtimes return lines, or parts of them, of 64 KiB at most, of which a byte takes up to six in JSON.
+// maxStep bounds a line in transit: runtimes return lines, or parts of them, of 64 KiB at most, of which a byte takes
+// up to six in JSON.
 const maxStep = 4 << 20
 
 // lines reads steps. It implements runtime.LogReader.

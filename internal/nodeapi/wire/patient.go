@@ -9,7 +9,8 @@ import (
 	"tend.dev/tend/internal/delay"
 )
 
-// A server that is asked for too much at once says when to come again: a client does so this often, and waits no longer than this.
+// A server that is asked for too much at once says when to come again: a client does so this often, and waits no longer
+// than this.
 const (
 	mostTries   = 5
 	longestWait = 15 * time.Second

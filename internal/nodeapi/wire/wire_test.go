@@ -75,7 +75,8 @@ func TestReasonsCross(t *testing.T) {
 	}
 }
 
-// TestProblemsCross: a problem arrives as it was sent, but never as a success, and never with a status that HTTP has not.
+// TestProblemsCross: a problem arrives as it was sent, but never as a success, and never with a status that HTTP has
+// not.
 func TestProblemsCross(t *testing.T) {
 	sent := api.Problem{Title: "Own", Status: 409, Detail: "not now", Next: "later", Errors: []api.FieldError{{Field: "ports[0]", Detail: "taken"}}}
 	for status, want := range map[int]int{409: 409, 507: 507, 0: 400, 200: 400, 42: 400, 1000: 400} {

@@ -35,8 +35,8 @@ const (
 	helperTimeout  = 10 * time.Second
 )
 
-// ConfigAuth reads docker's config file in a folder at each pull, so that a docker login takes effect at once. A missing
-// file has no credentials.
+// ConfigAuth reads docker's config file in a folder at each pull, so that a docker login takes effect at once. A
+// missing file has no credentials.
 func ConfigAuth(dir string) AuthProvider {
 	return func(ctx context.Context, ref string) (Auth, bool, error) {
 		file, err := config.Load(dir)

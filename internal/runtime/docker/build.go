@@ -72,9 +72,9 @@ func (r *Runtime) chooseBuilder(ctx context.Context, spec runtime.BuildSpec, opt
 	return func() {}, err
 }
 
-// pullsBases reports whether base images must come from their registries though the engine has images of these names: what
-// another scope built, and for a source that may be hostile, whatever the engine has. Else a name would be enough to read
-// what another scope built, or to have its image in that of others.
+// pullsBases reports whether base images must come from their registries though the engine has images of these names:
+// what another scope built, and for a source that may be hostile, whatever the engine has. Else a name would be enough
+// to read what another scope built, or to have its image in that of others.
 func (r *Runtime) pullsBases(ctx context.Context, spec runtime.BuildSpec) (bool, error) {
 	if spec.Confined {
 		return true, nil
@@ -146,8 +146,8 @@ func buildFault(step, base string, err error) error {
 	return rejected
 }
 
-// oldFrontend adds to an error of the engine's Dockerfile parser how a newer one is had, if the Dockerfile has something
-// that an old one doesn't know.
+// oldFrontend adds to an error of the engine's Dockerfile parser how a newer one is had, if the Dockerfile has
+// something that an old one doesn't know.
 func oldFrontend(spec runtime.BuildSpec, err error) error {
 	var rejected *runtime.RejectedError
 	if spec.BuildKit == nil || !errors.As(err, &rejected) || !containsAll(rejected.Detail, []string{"unknown"}) {

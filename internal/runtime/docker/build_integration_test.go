@@ -317,8 +317,8 @@ func TestLabelsOfAnImageAreNotTends(t *testing.T) {
 	}
 }
 
-// TestABuildTakesNoBuildOfAnotherScope: as its base, or to copy from. Of its own scope it does, unless its source may be
-// hostile: then all base images come from registries.
+// TestABuildTakesNoBuildOfAnotherScope: as its base, or to copy from. Of its own scope it does, unless its source may
+// be hostile: then all base images come from registries.
 func TestABuildTakesNoBuildOfAnotherScope(t *testing.T) {
 	private := newEngineBuilding(t)
 	labelled := func(b *building, dockerfile, scope string) runtime.BuildSpec {

@@ -61,8 +61,8 @@ func (r *Runtime) openSession(ctx context.Context, secrets map[string]string) (*
 	return nil, nil // an engine that only speaks Docker's API refuses the upgrade
 }
 
-// hasBuildKit reports whether to build with BuildKit. DOCKER_BUILDKIT decides, as it does for docker's own command; else
-// the engine does, unless it says nothing: then it is older than BuildKit being its default, and may have it.
+// hasBuildKit reports whether to build with BuildKit. DOCKER_BUILDKIT decides, as it does for docker's own command;
+// else the engine does, unless it says nothing: then it is older than BuildKit being its default, and may have it.
 func (r *Runtime) hasBuildKit(ctx context.Context) (bool, error) {
 	if wanted, err := strconv.ParseBool(os.Getenv("DOCKER_BUILDKIT")); err == nil {
 		return wanted, nil

@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/core/volumes"
 )
 
-// Neighbours returns all containers of the engine that may write to a volume or a folder, not only Compose's: those that
-// run, and those that the engine's next start would start.
+// Neighbours returns all containers of the engine that may write to a volume or a folder, not only Compose's: those
+// that run, and those that the engine's next start would start.
 func (c *Compose) Neighbours(ctx context.Context) ([]takeover.Neighbour, error) {
 	at, err := listPlaces(ctx, c.client, true)
 	if err != nil {

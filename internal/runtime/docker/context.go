@@ -15,7 +15,8 @@ import (
 // defaultContext is the name that stands for no context: DOCKER_HOST and its companions, else the local socket.
 const defaultContext = "default"
 
-// engineAddress returns how to reach the engine: the declared host, else the engine that docker's own command uses here.
+// engineAddress returns how to reach the engine: the declared host, else the engine that docker's own command uses
+// here.
 func engineAddress(host string, log *slog.Logger) ([]client.Opt, error) {
 	if host != "" {
 		return []client.Opt{client.WithHost(host)}, nil

@@ -30,11 +30,12 @@ type Options struct {
 	Logger *slog.Logger
 	// NetworkName is the platform network. Default api.Network.
 	NetworkName string
-	// NetworkSubnet returns its address range and MTU when it has to be created; without a range the engine chooses. An error is
-	// one of everything that needs the network. Default: the engine chooses.
+	// NetworkSubnet returns its address range and MTU when it has to be created; without a range the engine chooses. An
+	// error is one of everything that needs the network. Default: the engine chooses.
 	NetworkSubnet func() (subnet netip.Prefix, mtu int, err error)
-	// Resolver has the machine answer the name queries of containers at the network's gateway, and reports whether it does. An
-	// error is one of everything that needs the network. Default: nobody does, and the engine knows the containers' names.
+	// Resolver has the machine answer the name queries of containers at the network's gateway, and reports whether it
+	// does. An error is one of everything that needs the network. Default: nobody does, and the engine knows the
+	// containers' names.
 	Resolver func(gateway netip.Addr) (bool, error)
 	// Auth finds the credentials for a reference's registry. Default: UserAuth.
 	Auth AuthProvider

@@ -11,8 +11,8 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// refusedPrefix begins what an engine writes into the output of a command that it could not start: no call of its API says
-// so.
+// refusedPrefix begins what an engine writes into the output of a command that it could not start: no call of its API
+// says so.
 const refusedPrefix = "OCI runtime exec failed:"
 
 // refusedCodes are the exit codes that the engine then reports.
@@ -42,8 +42,8 @@ func (f *firstWords) Write(data []byte) (int, error) {
 	return f.said.Write(data)
 }
 
-// explain writes, at the end of the output, what the engine's message means to a person. If the command wrote it, as its
-// exit code shows, it is passed on as it is.
+// explain writes, at the end of the output, what the engine's message means to a person. If the command wrote it, as
+// its exit code shows, it is passed on as it is.
 func (e *execution) explain(first *firstWords, tty bool) error {
 	if first.said.Len() == 0 || first.passes {
 		return nil

@@ -29,8 +29,8 @@ func (r *Runtime) Resolve(ctx context.Context, ref string) (runtime.Image, error
 	return image, nil
 }
 
-// repositoryDigest returns the digest the image has in the repository of the reference: one image may have several names, and
-// several digests under one. It is the reference's own if it names one.
+// repositoryDigest returns the digest the image has in the repository of the reference: one image may have several
+// names, and several digests under one. It is the reference's own if it names one.
 func repositoryDigest(ref string, digests []string) (first string) {
 	wanted, err := reference.ParseNormalizedNamed(ref)
 	if err != nil {

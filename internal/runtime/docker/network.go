@@ -165,8 +165,8 @@ func (n *platformNetwork) create(ctx context.Context) error {
 	return n.yield(ctx, created.ID)
 }
 
-// trustedInterfaces names those whose packets newer engines let through to containers' addresses; older ones know no such option
-// and let all through.
+// trustedInterfaces names those whose packets newer engines let through to containers' addresses; older ones know no
+// such option and let all through.
 const trustedInterfaces = "com.docker.network.bridge.trusted_host_interfaces"
 
 // await waits for the network of a faster process, whose subnet may be taken a moment before the network is visible;
@@ -215,8 +215,8 @@ func (n *platformNetwork) settle(ctx context.Context) error {
 	}
 }
 
-// gatewayOf returns the first gateway of a network; invalid if it has none. Where the engine was given a subnet it doesn't say
-// which gateway it chose: the first address.
+// gatewayOf returns the first gateway of a network; invalid if it has none. Where the engine was given a subnet it
+// doesn't say which gateway it chose: the first address.
 func gatewayOf(found network.Summary) netip.Addr {
 	for _, config := range found.IPAM.Config {
 		if config.Gateway.IsValid() {

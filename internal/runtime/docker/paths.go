@@ -15,8 +15,8 @@ const longestPath = 2 * time.Second
 // hostPaths are the paths of this machine.
 var hostPaths = &paths{follow: followPath}
 
-// paths finds where paths lead. What lies on a file system whose server is gone never answers, and no context ends that: it
-// is taken by its path, and nobody waits for it again until it answers.
+// paths finds where paths lead. What lies on a file system whose server is gone never answers, and no context ends
+// that: it is taken by its path, and nobody waits for it again until it answers.
 type paths struct {
 	follow func(string) string
 

@@ -34,8 +34,8 @@ func listPlaces(ctx context.Context, engine *client.Client, local bool) (places,
 	return placesOf(list.Items, local, hostPaths), nil
 }
 
-// placesOf never looks at a volume itself: what is mounted there may not answer. Links are looked for in the engine's folder
-// of volumes alone.
+// placesOf never looks at a volume itself: what is mounted there may not answer. Links are looked for in the engine's
+// folder of volumes alone.
 func placesOf(list []volume.Volume, local bool, at *paths) places {
 	p := places{local: local, volumes: map[string]string{}, folders: map[string]string{}, paths: at}
 	roots := map[string]string{}

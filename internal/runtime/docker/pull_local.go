@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// pullFault classifies the error of a failed pull. If the repository has other tags here, it is most likely one that is made
-// here: the error then names them, and not what the network says.
+// pullFault classifies the error of a failed pull. If the repository has other tags here, it is most likely one that is
+// made here: the error then names them, and not what the network says.
 func (r *Runtime) pullFault(ctx context.Context, named reference.Named, err error) error {
 	fault := pullFault(named, err)
 	var passing *runtime.TransientError
@@ -54,8 +54,8 @@ func (r *Runtime) tags(ctx context.Context, named reference.Named) []string {
 	return tags
 }
 
-// missingTag says that an image is not here, though others of its repository are, and what became of its registry; empty
-// if there are no others.
+// missingTag says that an image is not here, though others of its repository are, and what became of its registry;
+// empty if there are no others.
 func missingTag(named reference.Named, tags []string, registry string) string {
 	const shown = 5
 	if len(tags) == 0 {

@@ -206,8 +206,8 @@ func (r *request) reachNodeAt(gateway netip.Addr) {
 	}
 }
 
-// resolveAt has a container ask its node for names, unless it declares name servers of its own. The engine would answer for the
-// names that it knows, with the containers of this node alone: it learns none.
+// resolveAt has a container ask its node for names, unless it declares name servers of its own. The engine would answer
+// for the names that it knows, with the containers of this node alone: it learns none.
 func (r *request) resolveAt(gateway netip.Addr) {
 	if len(r.HostConfig.DNS) > 0 || !gateway.IsValid() {
 		return

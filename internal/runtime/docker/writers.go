@@ -90,8 +90,8 @@ func (r *Runtime) secondWriter(ctx context.Context, written []string, labels map
 	return writer, found, nil
 }
 
-// running lists all containers of the engine that run: the engine's own filter compares neither the folders that volumes
-// are nor the links that lead to folders.
+// running lists all containers of the engine that run: the engine's own filter compares neither the folders that
+// volumes are nor the links that lead to folders.
 func (r *Runtime) running(ctx context.Context) ([]container.Summary, error) {
 	list, err := r.client.ContainerList(ctx, client.ContainerListOptions{})
 	if err != nil {

@@ -14,8 +14,8 @@ func (e *Engine) dealLocked(node string) string {
 	return "10." + strconv.Itoa(n>>16&255) + "." + strconv.Itoa(n>>8&255) + "." + strconv.Itoa(n&255)
 }
 
-// ShuffleAddresses reassigns the addresses of the containers of each machine, as an engine may after a restart. Running containers keep
-// theirs: call it while the engine is stopped.
+// ShuffleAddresses reassigns the addresses of the containers of each machine, as an engine may after a restart. Running
+// containers keep theirs: call it while the engine is stopped.
 func (e *Engine) ShuffleAddresses(random *rand.Rand) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

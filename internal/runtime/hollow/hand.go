@@ -111,7 +111,8 @@ func (e *Engine) Print(name, stream, text string) error {
 	})
 }
 
-// RunByHand is `docker run -d`: a container with the labels and volumes given and no others, running until it is stopped.
+// RunByHand is `docker run -d`: a container with the labels and volumes given and no others, running until it is
+// stopped.
 func (e *Engine) RunByHand(name string, labels map[string]string, volumes ...string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -152,8 +152,8 @@ func testAbsent(f *fixture) {
 	f.wantError("logs", err, runtime.ErrNotFound)
 }
 
-// testOtherCluster asks one cluster's runtime for another's container: it is as if it were not there, and nothing happens
-// to it.
+// testOtherCluster asks one cluster's runtime for another's container: it is as if it were not there, and nothing
+// happens to it.
 func testOtherCluster(f *fixture) {
 	container := f.start(f.spec())
 	other := f.other()

@@ -81,8 +81,8 @@ func (s *Store) checkInChild(ctx context.Context) error {
 		ErrDamaged, path, fault, s.opts.DataDir)
 }
 
-// faultInChild returns what the check of a database finds, or the crash that it ends with; empty is nothing. A check that
-// can't be run proves nothing.
+// faultInChild returns what the check of a database finds, or the crash that it ends with; empty is nothing. A check
+// that can't be run proves nothing.
 func faultInChild(ctx context.Context, path string) string {
 	self, err := os.Executable()
 	if err != nil {

@@ -16,8 +16,8 @@ func init() {
 	wal.SegmentSizeBytes = 16 << 20
 }
 
-// One member waits for no other: its election is ten times shorter than by default, and it is ready ten times sooner. Each tick
-// costs a server at rest; five in an election are the fewest that etcd takes.
+// One member waits for no other: its election is ten times shorter than by default, and it is ready ten times sooner.
+// Each tick costs a server at rest; five in an election are the fewest that etcd takes.
 const (
 	tickMs     = 20
 	electionMs = 100

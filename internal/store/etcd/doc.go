@@ -1,10 +1,10 @@
-// Package etcd is the Store on etcd: Open starts a member in this process, called without a network hop; Connect uses an
-// etcd that the user runs, below a prefix of its keys.
+// Package etcd is the Store on etcd: Open starts a member in this process, called without a network hop; Connect uses
+// an etcd that the user runs, below a prefix of its keys.
 //
-// For the member it decides how etcd is run (sockets, ticks, compaction, bounds on memory and disk), what a full disk or
-// database means, and what happens when etcd gives up: Open or Options.OnFatal reports it, never an exit of the process.
-// An external etcd is not maintained: no compaction, no packing, no alarms. Neither decides what is stored. Only this
-// package imports etcd.
+// For the member it decides how etcd is run (sockets, ticks, compaction, bounds on memory and disk), what a full disk
+// or database means, and what happens when etcd gives up: Open or Options.OnFatal reports it, never an exit of the
+// process. An external etcd is not maintained: no compaction, no packing, no alarms. Neither decides what is stored.
+// Only this package imports etcd.
 //
 // # When space runs out
 //

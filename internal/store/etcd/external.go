@@ -32,16 +32,16 @@ type External struct {
 
 var _ store.Store = (*External)(nil)
 
-// The times of an external store: how long Connect takes at most, the interval at which it is asked whether it answers, and
-// how long it may take to answer.
+// The times of an external store: how long Connect takes at most, the interval at which it is asked whether it answers,
+// and how long it may take to answer.
 const (
 	connectTime = 9 * time.Second
 	askEvery    = time.Second
 	answerTime  = 2 * time.Second
 )
 
-// Connect opens an external etcd. It returns an error that names what is wrong, and the next step, if no endpoint answers,
-// the endpoints are of different clusters, or etcd refuses what this store needs.
+// Connect opens an external etcd. It returns an error that names what is wrong, and the next step, if no endpoint
+// answers, the endpoints are of different clusters, or etcd refuses what this store needs.
 func Connect(ctx context.Context, opts ExternalOptions) (*External, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -148,8 +148,8 @@ func (e *External) ask(ctx context.Context) error {
 	return nil
 }
 
-// watchHealth asks etcd at an interval until the store is closed. Watches learn its revision as often: other programs raise it,
-// with changes that the watches don't see.
+// watchHealth asks etcd at an interval until the store is closed. Watches learn its revision as often: other programs
+// raise it, with changes that the watches don't see.
 func (e *External) watchHealth() {
 	ticker := time.NewTicker(askEvery)
 	defer ticker.Stop()

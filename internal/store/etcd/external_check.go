@@ -28,8 +28,8 @@ type answer struct {
 	err     error
 }
 
-// checkEndpoints asks each endpoint which cluster it is of, and returns those that can be used: one that doesn't answer now may
-// turn out to be another cluster's. It returns an error if none answers, or they are of several clusters.
+// checkEndpoints asks each endpoint which cluster it is of, and returns those that can be used: one that doesn't answer
+// now may turn out to be another cluster's. It returns an error if none answers, or they are of several clusters.
 func (e *External) checkEndpoints(ctx context.Context) (usable []string, err error) {
 	answers := make([]answer, len(e.opts.Endpoints))
 	var asking recovery.Group
@@ -127,8 +127,8 @@ func (o *ExternalOptions) handshake(ctx context.Context, endpoint string) error 
 	return nil
 }
 
-// progresses reports whether what a version of etcd answers to RequestProgress is right: before 3.5.8 it could be ahead of
-// events that were still to come.
+// progresses reports whether what a version of etcd answers to RequestProgress is right: before 3.5.8 it could be ahead
+// of events that were still to come.
 func progresses(version string) bool {
 	var v [3]int
 	if n, _ := fmt.Sscanf(version, "%d.%d.%d", &v[0], &v[1], &v[2]); n < 3 {

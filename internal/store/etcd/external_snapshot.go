@@ -20,9 +20,9 @@ import (
 // snapshotPage bounds the keys that are read at once.
 const snapshotPage = 500
 
-// SnapshotTo writes a new file at path with everything below the prefix, as it is at one revision, in the form of a member's
-// snapshot. Keys bound to a lease are left out, as if their leases had ended. room is asked before each part is written; its
-// error ends the snapshot. The file is not synced.
+// SnapshotTo writes a new file at path with everything below the prefix, as it is at one revision, in the form of a
+// member's snapshot. Keys bound to a lease are left out, as if their leases had ended. room is asked before each part
+// is written; its error ends the snapshot. The file is not synced.
 func (e *External) SnapshotTo(ctx context.Context, path string, room func() error) error {
 	ctx, done, err := e.within(ctx)
 	if err != nil {
@@ -78,7 +78,8 @@ func (e *External) page(ctx context.Context, from string, revision int64) (*clie
 // copying is a member's database that is written from what another etcd holds.
 type copying struct {
 	db *bbolt.DB
-	// subs has how many keys of a revision there are so far: their order in their transaction is not known, and not needed.
+	// subs has how many keys of a revision there are so far: their order in their transaction is not known, and not
+	// needed.
 	subs map[int64]int64
 }
 

@@ -15,8 +15,8 @@ import (
 	"tend.dev/tend/internal/store/etcd/etcdtest"
 )
 
-// TestSnapshotOfAnExternalEtcd: it has the keys of one cluster at one revision, without those of leases, and becomes a member's
-// store.
+// TestSnapshotOfAnExternalEtcd: it has the keys of one cluster at one revision, without those of leases, and becomes a
+// member's store.
 func TestSnapshotOfAnExternalEtcd(t *testing.T) {
 	t.Parallel()
 	shared := etcdtest.Start(t, etcdtest.Options{})

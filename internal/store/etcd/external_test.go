@@ -25,8 +25,8 @@ func reach(c *etcdtest.Cluster, prefix string) etcd.ExternalOptions {
 	return etcd.ExternalOptions{Endpoints: c.Endpoints, CA: c.CA, Certificate: c.Certificate, Key: c.Key, Prefix: prefix}
 }
 
-// connect connects to an etcd that runs. Beside many others, on a disk that they share, it may not answer in the time that
-// Connect gives it.
+// connect connects to an etcd that runs. Beside many others, on a disk that they share, it may not answer in the time
+// that Connect gives it.
 func connect(t *testing.T, opts etcd.ExternalOptions) (s *etcd.External) {
 	t.Helper()
 	eventually(t, "connect", func() (err error) {
@@ -37,8 +37,8 @@ func connect(t *testing.T, opts etcd.ExternalOptions) (s *etcd.External) {
 	return s
 }
 
-// TestExternalContract: each case has a prefix of its own, in one etcd for all cases of a part, over TLS. Under the race detector
-// a case takes seconds: there only those run in which something goes on beside the test.
+// TestExternalContract: each case has a prefix of its own, in one etcd for all cases of a part, over TLS. Under the
+// race detector a case takes seconds: there only those run in which something goes on beside the test.
 func TestExternalContract(t *testing.T) {
 	t.Parallel()
 	var only []string
@@ -67,8 +67,8 @@ func TestExternalContractWithoutPrefix(t *testing.T) {
 	})
 }
 
-// TestPrefixesAreApart: two clusters in one etcd see nothing of each other, also if one's prefix begins the other's, and what
-// another one wrote advances a watch without an event.
+// TestPrefixesAreApart: two clusters in one etcd see nothing of each other, also if one's prefix begins the other's,
+// and what another one wrote advances a watch without an event.
 func TestPrefixesAreApart(t *testing.T) {
 	t.Parallel()
 	shared := etcdtest.Start(t, etcdtest.Options{})

@@ -9,7 +9,8 @@ import (
 )
 
 // KeepAlive renews a lease once. A member that leads asks itself: the client's call, a stream of its own, costs several
-// times as much, and nodes make one every few seconds each. What it fails at, the client's call fails at too, and says why.
+// times as much, and nodes make one every few seconds each. What it fails at, the client's call fails at too, and says
+// why.
 func (s *Store) KeepAlive(ctx context.Context, id store.LeaseID) error {
 	server := s.member.Server
 	if server.Leader() == server.MemberID() && s.keepAlive(ctx, id) == nil {

@@ -43,7 +43,8 @@ type core struct {
 	log   *slog.Logger
 	phase func() phase
 	with  []zapcore.Field
-	// removed is set by the line in which etcd says that other members refuse this one: it says it nowhere else. Nil for none.
+	// removed is set by the line in which etcd says that other members refuse this one: it says it nowhere else. Nil
+	// for none.
 	removed *atomic.Bool
 }
 

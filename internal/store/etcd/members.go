@@ -41,9 +41,9 @@ func (s *Store) Members() []Member {
 // ErrMember means that the members can't be changed like that.
 var ErrMember = errors.New("the members of the store")
 
-// AddMember adds a member that is reached at a URL, without a vote: PromoteMembers gives it one. check looks at the members that there
-// are, right before it is added: add is false if it is among them already. It waits a while for members that have to be healthy first, and
-// while check returns ErrMember.
+// AddMember adds a member that is reached at a URL, without a vote: PromoteMembers gives it one. check looks at the
+// members that there are, right before it is added: add is false if it is among them already. It waits a while for
+// members that have to be healthy first, and while check returns ErrMember.
 func (s *Store) AddMember(ctx context.Context, url string, check func([]Member) (add bool, err error)) error {
 	ctx, done, err := s.within(ctx)
 	if err != nil {
@@ -66,8 +66,8 @@ func (s *Store) AddMember(ctx context.Context, url string, check func([]Member) 
 // healthWait is the time after which the members must count as healthy: etcd asks for 5 s of a connection.
 const healthWait = 12 * time.Second
 
-// onceHealthy changes the members, and tries again for a while if they have to be healthy first. It returns store.ErrNoQuorum if
-// too few of them are up to agree.
+// onceHealthy changes the members, and tries again for a while if they have to be healthy first. It returns
+// store.ErrNoQuorum if too few of them are up to agree.
 func (s *Store) onceHealthy(ctx context.Context, doing string, change func(context.Context) error) error {
 	wait, cancel := context.WithTimeout(ctx, healthWait)
 	defer cancel()
@@ -92,7 +92,8 @@ func (s *Store) onceHealthy(ctx context.Context, doing string, change func(conte
 	}
 }
 
-// PromoteMembers gives a vote to those of the members without one that are ready for it, once they have caught up with the others.
+// PromoteMembers gives a vote to those of the members without one that are ready for it, once they have caught up with
+// the others.
 func (s *Store) PromoteMembers(ctx context.Context, ready func(Member) bool) error {
 	ctx, done, err := s.within(ctx)
 	if err != nil {
@@ -112,7 +113,8 @@ func (s *Store) PromoteMembers(ctx context.Context, ready func(Member) bool) err
 	return errors.Join(faults...)
 }
 
-// RemoveMember removes a member. It returns store.ErrNotFound if there is none of its id, ErrMember if the others would lose their quorum.
+// RemoveMember removes a member. It returns store.ErrNotFound if there is none of its id, ErrMember if the others would
+// lose their quorum.
 func (s *Store) RemoveMember(ctx context.Context, m Member) error {
 	ctx, done, err := s.within(ctx)
 	if err != nil {

@@ -68,7 +68,8 @@ func (s *servers) start(name string, members map[string]string) *etcd.Store {
 	return opened
 }
 
-// join adds a member through another one, starts it, and has it get its vote. Before that it calls the functions with it.
+// join adds a member through another one, starts it, and has it get its vote. Before that it calls the functions with
+// it.
 func (s *servers) join(by *etcd.Store, name string, asLearner ...func(*etcd.Store)) *etcd.Store {
 	s.t.Helper()
 	eventually(s.t, "add "+name, func() error { return add(s.t.Context(), by, s.urls[name]) })
@@ -146,9 +147,9 @@ func write(ctx context.Context, s store.Store, key string) error {
 	return err
 }
 
-// TestOneServerBecomesThree: a store with data gets two more members while it runs; what is written at one is read at all. Then
-// one is lost and nothing changes, a second one and nothing can be written any more, until one returns. In the end one server
-// is left with everything.
+// TestOneServerBecomesThree: a store with data gets two more members while it runs; what is written at one is read at
+// all. Then one is lost and nothing changes, a second one and nothing can be written any more, until one returns. In
+// the end one server is left with everything.
 func TestOneServerBecomesThree(t *testing.T) {
 	t.Parallel()
 	s := newServers(t, "a", "b", "c")

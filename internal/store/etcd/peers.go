@@ -11,8 +11,8 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// Peers makes the member one of several, or one that can become so: it talks with the others over TLS, both sides with a
-// certificate of an authority that issues only those.
+// Peers makes the member one of several, or one that can become so: it talks with the others over TLS, both sides with
+// a certificate of an authority that issues only those.
 type Peers struct {
 	// Listen is where the member listens for others, URL where they reach it: https://HOST:PORT.
 	Listen, URL string

@@ -18,8 +18,8 @@ import (
 	"tend.dev/tend/internal/store/etcd"
 )
 
-// TestSnapshotUnderWrites: a writer counts up over several keys in one commit, while snapshots are taken. Each snapshot is
-// of one moment: no number is missing, and no commit is torn.
+// TestSnapshotUnderWrites: a writer counts up over several keys in one commit, while snapshots are taken. Each snapshot
+// is of one moment: no number is missing, and no commit is torn.
 func TestSnapshotUnderWrites(t *testing.T) {
 	t.Parallel()
 	s := open(t, etcd.Options{MinFree: -1})

@@ -13,10 +13,11 @@ import (
 
 // A byte is written to the disk every probeEvery. The disk counts as stalled once that has taken stallTime.
 //
-// A disk that is merely slow must not count. etcd warns of it from a sync of 1 s on, and serves. With peers it elects another leader
-// when a leader's disk holds it up for longer than the election timeout of 1 s: three members go on by themselves. Its own bound for a
-// call is 5 s and two election timeouts, 7 s; callTime is 8 s. A disk that answers within these still serves calls, however late, so
-// stallTime is longer than they are: from then on a call could only time out, and is refused at once instead.
+// A disk that is merely slow must not count. etcd warns of it from a sync of 1 s on, and serves. With peers it elects
+// another leader when a leader's disk holds it up for longer than the election timeout of 1 s: three members go on by
+// themselves. Its own bound for a call is 5 s and two election timeouts, 7 s; callTime is 8 s. A disk that answers
+// within these still serves calls, however late, so stallTime is longer than they are: from then on a call could only
+// time out, and is refused at once instead.
 const (
 	probeEvery = 5 * time.Second
 	stallTime  = 12 * time.Second
@@ -49,8 +50,8 @@ func (s *Store) Stalled() error { return s.stall.err() }
 // probeDisk writes to the disk until the store ends.
 func (s *Store) probeDisk() { s.stall.probe(s.lifetime.Done(), s.stall.write) }
 
-// probe calls write again and again until ended is closed. Then it waits for a write no longer than lastWrite: one whose disk stalls
-// outlives the store.
+// probe calls write again and again until ended is closed. Then it waits for a write no longer than lastWrite: one
+// whose disk stalls outlives the store.
 func (d *stall) probe(ended <-chan struct{}, write func() <-chan struct{}) {
 	ticker := time.NewTicker(probeEvery)
 	defer ticker.Stop()

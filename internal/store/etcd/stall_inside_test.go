@@ -35,8 +35,8 @@ func stallsInTime(t *testing.T) {
 	}
 }
 
-// TestTheEndWaitsForNoStalledDisk: the end of a store lets a write of a disk that works finish, and one of a disk that stalls wait,
-// also before the disk counts as stalled.
+// TestTheEndWaitsForNoStalledDisk: the end of a store lets a write of a disk that works finish, and one of a disk that
+// stalls wait, also before the disk counts as stalled.
 func TestTheEndWaitsForNoStalledDisk(t *testing.T) {
 	for name, test := range map[string]struct {
 		takes time.Duration

@@ -35,8 +35,8 @@ func (s *Snapshot) Revision() int64 { return s.revision }
 // Len returns the number of records.
 func (s *Snapshot) Len() int { return s.records.Len() }
 
-// Since returns what changed after a revision, in commit order; false if that is no longer known, or the snapshot is older. What
-// is derived from records can so be kept up to date without reading all of them again.
+// Since returns what changed after a revision, in commit order; false if that is no longer known, or the snapshot is
+// older. What is derived from records can so be kept up to date without reading all of them again.
 func (s *Snapshot) Since(revision int64) (iter.Seq[Change], bool) {
 	if revision+1 < s.oldest || revision > s.revision || s.revision == 0 {
 		return nil, false

@@ -124,7 +124,8 @@ func compareIndexes(t *rapid.T, s *view.Snapshot) {
 	}
 }
 
-// TestSnapshotKnowsWhatChangedSince: applied to an older state, the changes give the newer one, as long as they are kept.
+// TestSnapshotKnowsWhatChangedSince: applied to an older state, the changes give the newer one, as long as they are
+// kept.
 func TestSnapshotKnowsWhatChangedSince(t *testing.T) {
 	s := memory.New()
 	write(t, s, put("/a", "0"), put("/b", "0"))

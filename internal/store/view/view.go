@@ -34,8 +34,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Aside is the reader of a prefix whose records are many: the view hands them over and keeps none. The calls come from the
-// feeding goroutine, before the view has reached their revision, and must be quick.
+// Aside is the reader of a prefix whose records are many: the view hands them over and keeps none. The calls come from
+// the feeding goroutine, before the view has reached their revision, and must be quick.
 type Aside struct {
 	Prefix string
 	Reader interface {

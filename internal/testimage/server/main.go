@@ -90,7 +90,8 @@ func sleep(args []string) int {
 	return 0
 }
 
-// await ends with code args[1], 0 by default, once the file args[0] exists: a test makes it when it is ready for the end.
+// await ends with code args[1], 0 by default, once the file args[0] exists: a test makes it when it is ready for the
+// end.
 func await(args []string) int {
 	for !exists(args[0]) {
 		time.Sleep(20 * time.Millisecond)
@@ -112,7 +113,8 @@ func burn(args []string) int {
 	return waitForTerm()
 }
 
-// printLines prints args[0] numbered lines, each args[1] bytes long where given, odd ones on stdout, even ones on stderr.
+// printLines prints args[0] numbered lines, each args[1] bytes long where given, odd ones on stdout, even ones on
+// stderr.
 func printLines(args []string) int {
 	for i := 1; i <= number(args, 0); i++ {
 		out := os.Stdout
@@ -128,8 +130,8 @@ func printLines(args []string) int {
 	return 0
 }
 
-// eat allocates and touches args[0] MiB after the duration args[1], then waits. The engine hears of a lack of memory from
-// the kernel once it watches the container, which it begins to do a moment after the start.
+// eat allocates and touches args[0] MiB after the duration args[1], then waits. The engine hears of a lack of memory
+// from the kernel once it watches the container, which it begins to do a moment after the start.
 func eat(args []string) int {
 	time.Sleep(duration(args, 1))
 	for range number(args, 0) {

@@ -1,5 +1,5 @@
-// Command shell is the sh of test images that need one: echo, exit, sh -c, variables, quotes and &&, and nothing else. FROM
-// scratch there is no other, and no registry to take one from.
+// Command shell is the sh of test images that need one: echo, exit, sh -c, variables, quotes and &&, and nothing else.
+// FROM scratch there is no other, and no registry to take one from.
 package main
 
 import (

@@ -1,6 +1,7 @@
 // Package etcdtest starts etcd clusters of their own for tests of what uses an external etcd.
 //
-// Each test has its own loopback addresses, certificates and data. Example: etcdtest.Start(t, etcdtest.Options{Members: 3}).
+// Each test has its own loopback addresses, certificates and data. Example: etcdtest.Start(t, etcdtest.Options{Members:
+// 3}).
 package etcdtest
 
 import (

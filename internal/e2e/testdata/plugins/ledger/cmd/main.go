@@ -1,5 +1,5 @@
-// Command ledger is a plugin as others write them: one program, an alias, and the variables and paths of the older names
-// alone.
+// Command ledger is a plugin as others write them: one program, an alias, and the variables and paths of the older
+// names alone.
 package main
 
 import (
