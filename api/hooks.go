@@ -15,7 +15,7 @@ type ReleaseHooks struct {
 	PreCommand []string `json:"pre_command,omitempty" hcl:"pre_command,optional"`
 	// PostCommand runs once the rollout is complete; a failure is reported and changes nothing.
 	PostCommand []string `json:"post_command,omitempty" hcl:"post_command,optional"`
-	// Timeout limits each of them, from when it is requested. Default 10m.
+	// Timeout is the limit of each of them, from its request. Default 10m.
 	Timeout Duration `json:"timeout,omitempty" hcl:"timeout,optional"`
 }
 

@@ -5,7 +5,7 @@ import "net/netip"
 // NetworkSpec declares the network between the containers of different nodes. There is at most one, called tend0 as the
 // network that containers join on each node.
 type NetworkSpec struct {
-	// Driver carries packets between nodes: wireguard (encrypted) or vxlan (not encrypted). Default wireguard.
+	// Driver is the way of packets between nodes: wireguard (encrypted) or vxlan (not encrypted). Default wireguard.
 	Driver string `json:"driver,omitempty" hcl:"driver,optional"`
 	// Range is the network that the subnets of nodes are chosen from. Default 10.80.0.0/12.
 	Range string `json:"range,omitempty" hcl:"range,optional"`

@@ -15,7 +15,7 @@ type OperationSpec struct {
 	Parameters map[string]any `json:"parameters,omitempty" hcl:"parameters,optional"`
 	// Approvals say whether it must be approved, and by whom it was.
 	Approvals *Approvals `json:"approvals,omitempty" hcl:"approvals,block"`
-	// Policy holds the operation's demands on its target.
+	// Policy is the operation's demand on its target.
 	Policy *OperationPolicy `json:"policy,omitempty" hcl:"policy,block"`
 }
 

@@ -2,7 +2,7 @@ package api
 
 // ReleaseOptions are fields of Flux's HelmRelease that an application instance passes on under the same names.
 type ReleaseOptions struct {
-	// Timeout limits one action of Helm. Default 5m.
+	// Timeout is the limit of one action of Helm. Default 5m.
 	Timeout string `json:"timeout,omitempty" hcl:"timeout,optional"`
 	// Suspend asks Flux to leave the release as it is.
 	Suspend bool `json:"suspend,omitempty" hcl:"suspend,optional"`
@@ -22,7 +22,7 @@ type ReleaseOptions struct {
 
 // HelmInstall says what happens when the first installation fails.
 type HelmInstall struct {
-	// Timeout limits it. Default the release's.
+	// Timeout is its limit. Default the release's.
 	Timeout string `json:"timeout,omitempty" hcl:"timeout,optional"`
 	// Remediation says how often it is tried again.
 	Remediation *InstallRemediation `json:"remediation,omitempty" hcl:"remediation,block"`
@@ -40,7 +40,7 @@ type InstallRemediation struct {
 
 // HelmUpgrade says what happens when an upgrade fails.
 type HelmUpgrade struct {
-	// Timeout limits it. Default the release's.
+	// Timeout is its limit. Default the release's.
 	Timeout string `json:"timeout,omitempty" hcl:"timeout,optional"`
 	// Remediation says how often it is tried again, and what is done before.
 	Remediation *UpgradeRemediation `json:"remediation,omitempty" hcl:"remediation,block"`
@@ -70,7 +70,7 @@ type HelmTest struct {
 type DriftDetection struct {
 	// Mode is enabled (the change is undone), warn (it is reported) or disabled (default).
 	Mode string `json:"mode,omitempty" hcl:"mode,optional"`
-	// Ignore lists the fields that may differ.
+	// Ignore is the list of fields that may differ.
 	Ignore []IgnoreRule `json:"ignore,omitempty" hcl:"ignore,block"`
 }
 

@@ -33,8 +33,8 @@ func TestBadPlugins(t *testing.T) {
 		"homeless action":   {"an action about nothing", `echo '{"status":"ok","data":{"actions":[{"type":"config_set","kv":{"A":"1"}}]}}'`, Nonsense, "needs scope and name"},
 		"hangs on TERM":     {"it can't refuse to be ended for what it writes", "trap '' TERM INT HUP; while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done", Flood, "wrote more than"},
 		"one long line":     {"a flood without an end of line", "exec head -c 100000 /dev/zero", Flood, "wrote more than"},
-		"deep nonsense":     {"JSON that is too deep", `printf '{"status":"ok","data":{"actions":'; head -c 30000 /dev/zero | tr '\0' '['`, Nonsense, "no envelope"},
-		"half an envelope":  {"it broke off", `printf '{"status":"ok","data":{"message":"do'`, Nonsense, "no envelope"},
+		"deep nonsense":     {"JSON that is too deep", `printf '{"status":"ok","data":{"actions":'; head -c 30000 /dev/zero | tr '\0' '['`, Nonsense, "not an envelope"},
+		"half an envelope":  {"it broke off", `printf '{"status":"ok","data":{"message":"do'`, Nonsense, "not an envelope"},
 		"wrong types":       {"actions that are none", `echo '{"status":"ok","data":{"actions":{"a":1}}}'`, Nonsense, "can't be used"},
 	}
 	files := map[string]string{"p/bin/no-interpreter*": "#!/nowhere/sh\n"}
@@ -168,7 +168,7 @@ func TestExpand(t *testing.T) {
 	for name, answer := range map[string]string{"nonsense": "hello", "half": `{"status":"ok","data":{"kind":`, "empty": "", "no status": `{"data":[]}`} {
 		lay(t, p.Dir, map[string]string{"answer": answer})
 		_, err := p.Expand(t.Context(), ExpandRequest{Kind: "kv", Name: name}, nil, false)
-		wantReason(t, err, Nonsense, "no envelope")
+		wantReason(t, err, Nonsense, "not an envelope")
 	}
 }
 

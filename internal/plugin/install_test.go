@@ -163,7 +163,7 @@ func TestInstallFromArchive(t *testing.T) {
 		"parent":     {packed(t, yml, say, [2]string{"../../evil", "x"}), "leads out of the tree"},
 		"absolute":   {packed(t, yml, say, [2]string{"/etc/evil", "x"}), "leads out of the tree"},
 		"link out":   {packed(t, yml, say, [2]string{"kv-1/l>", "/etc"}), "out of the tree"},
-		"no archive": {[]byte("hello"), "no .tar.gz"},
+		"no archive": {[]byte("hello"), "not a .tar.gz"},
 		"cut":        {packed(t, yml, say)[:60], "unexpected EOF"},
 		"empty":      {packed(t), "offers no command"},
 	} {
@@ -204,7 +204,7 @@ func TestInstallRefuses(t *testing.T) {
 		part string
 	}{
 		"a detour":       {Request{Source: detour}, Source, "leads out of it"},
-		"nothing":        {Request{}, Source, "no source"},
+		"nothing":        {Request{}, Source, "not a source"},
 		"not there":      {Request{Source: "./nowhere"}, Source, "no such file"},
 		"another":        {Request{Source: lay(t, t.TempDir(), simple("p", "1")), Name: "q"}, Source, "plugin p, not q"},
 		"other version":  {Request{Source: lay(t, t.TempDir(), simple("p", "1")), Version: "2"}, Source, `version "1", not 2`},

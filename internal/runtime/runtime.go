@@ -21,9 +21,8 @@ type Runtime interface {
 	List(ctx context.Context) ([]Container, error)
 	// Inspect returns one container by id or name. ErrNotFound if there is none.
 	Inspect(ctx context.Context, id string) (Container, error)
-	// Create creates a container without starting it. If a container of that name exists for the same task, Create
-	// returns it unchanged, but joins its network again if it is Detached. If it belongs to another task or owner,
-	// Create returns ErrNameTaken.
+	// Create creates a container without starting it. A container of that name that exists for the same task is
+	// returned unchanged, after joining its network again if it is Detached; one of another owner is ErrNameTaken.
 	Create(ctx context.Context, spec ContainerSpec) (Container, error)
 	// Start starts a created or stopped container, and does nothing to a running one.
 	Start(ctx context.Context, id string) error

@@ -61,7 +61,7 @@ func TestCallbackRoutes(t *testing.T) {
 		{"H4 no key", "DELETE", "/config?scope=prod&name=cache", "", 400, "add key="},
 		{"H5 an ordinal with its volumes", "DELETE", "/resource?scope=prod&name=cache&ordinal=0&prune=true", "", 200, `{"scope":"prod","name":"cache","ordinal":0,"action":"rebootstrap","summary":{"container_removed":true,"volumes_removed":[`},
 		{"H5 an ordinal that isn't there", "DELETE", "/resource?scope=prod&name=cache&ordinal=7", "", 404, "has no ordinal 7"},
-		{"H5 no ordinal at all", "DELETE", "/resource?scope=prod&name=cache&ordinal=one", "", 400, "no number"},
+		{"H5 no ordinal at all", "DELETE", "/resource?scope=prod&name=cache&ordinal=one", "", 400, "not a number"},
 		{"H6 everything of a name", "DELETE", "/resource?scope=prod&name=gone&prune=true", "", 200, `{"scope":"prod","name":"gone","resources_wiped":[{"kind":"statefulset","pruned":{"config_wiped":true,`},
 		{"H6 no name", "DELETE", "/resource?scope=prod", "", 400, "add name="},
 		{"H6 nothing of that name", "DELETE", "/resource?scope=prod&name=nothing", "", 404, "there is nothing named"},

@@ -84,7 +84,7 @@ func TestBadMacros(t *testing.T) {
 		"twice":          {answers(`{"manifests":[` + good + `,` + good + `],` + action + `}`), "declared twice"},
 		"failing action": {answers(`{"manifests":[` + good + `],"actions":[{"type":"delete_manifest","scope":"prod","name":"x","kind":"potato"}]}`), "potato"},
 		"crash":          {"exit 1", "ended with 1"},
-		"nonsense":       {"echo hello", "no envelope"},
+		"nonsense":       {"echo hello", "not an envelope"},
 	} {
 		w := newWorld(t, map[string]string{"kv/bin/expand": c.expand})
 		before := w.stored()
