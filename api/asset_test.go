@@ -11,12 +11,13 @@ import (
 func TestWhereFilesOfAssetsMayBeUsed(t *testing.T) {
 	const file = "${asset.conf.nginx}"
 	for spec, tc := range map[string]struct{ reason, fault string }{
-		`"volumes":["` + file + `:/etc/nginx.conf"]`:                         {"as a file", ""},
-		`"volumes":["${asset.other.conf.nginx}:/etc/nginx.conf:ro,z"]`:       {"of another scope, with a mode", ""},
-		`"volumes":["` + file + `:/etc/nginx.conf:rw"]`:                      {"never writable", "mounted read-only"},
-		`"volumes":["` + file + `/sub:/etc"]`:                                {"a file has nothing below it", "nothing else"},
-		`"volumes":["/data/` + file + `:/etc"]`:                              {"nor before it", "nothing else"},
-		`"volumes":["` + file + `:/a","` + file + `:/a/"]`:                   {"targets are still distinct", "the target of volumes[0] already"},
+		`"volumes":["` + file + `:/etc/nginx.conf"]`:                   {"as a file", ""},
+		`"volumes":["${asset.other.conf.nginx}:/etc/nginx.conf:ro,z"]`: {"of another scope, with a mode", ""},
+		`"volumes":["` + file + `:/etc/nginx.conf:rw"]`:                {"never writable", "mounted read-only"},
+		`"volumes":["` + file + `/sub:/etc"]`:                          {"a file has nothing below it", "nothing else"},
+		`"volumes":["/data/` + file + `:/etc"]`:                        {"nor before it", "nothing else"},
+		`"volumes":["` + file + `:/a","` + file +
+			`:/a/"]`: {"targets are still distinct", "the target of volumes[0] already"},
 		`"env":{"CONF":"` + file + `"}`:                                      {"its path in a variable", ""},
 		`"command":["sh","` + file + `"]`:                                    {"its path in a command", ""},
 		`"labels":{"conf":"` + file + `"}`:                                   {"its path in a label", ""},
@@ -26,17 +27,19 @@ func TestWhereFilesOfAssetsMayBeUsed(t *testing.T) {
 		`"release":{"command":["` + file + `"]}`:                             {"in a release's command", ""},
 		`"on_deploy":{"success":[{"url":"http://a","file":"` + file + `"}]}`: {"what a webhook sends", ""},
 		`"on_deploy":{"success":[{"url":"http://a/` + file + `"}]}`:          {"not where it is sent", "not replaced here"},
-		`"extra_hosts":["a:` + file + `"]`:                                   {"a path is not an address", "not replaced here"},
-		`"hostname":"` + file + `"`:                                          {"nor a name", "not replaced here"},
-		`"env":{"A":"${asset.conf}"}`:                                        {"a key is missing", "want ${asset.name.key}"},
-		`"depends_on":{"assets":["conf.nginx","other.conf.nginx"]}`:          {"without a field", ""},
-		`"depends_on":{"assets":["conf"]}`:                                   {"a key is missing", "name.key"},
-		`"image":"` + file + `"`:                                             {"no image", "not replaced here"},
+		`"extra_hosts":["a:` + file + `"]`: {"a path is not an address",
+			"not replaced here"},
+		`"hostname":"` + file + `"`:                                 {"nor a name", "not replaced here"},
+		`"env":{"A":"${asset.conf}"}`:                               {"a key is missing", "want ${asset.name.key}"},
+		`"depends_on":{"assets":["conf.nginx","other.conf.nginx"]}`: {"without a field", ""},
+		`"depends_on":{"assets":["conf"]}`:                          {"a key is missing", "name.key"},
+		`"image":"` + file + `"`:                                    {"no image", "not replaced here"},
 	} {
 		if !strings.Contains(spec, `"image"`) || strings.Contains(spec, `"inits"`) {
 			spec = `"image":"web",` + spec
 		}
-		faults := ValidateObject(Object{Kind: KindDeployment, Scope: "prod", Name: "web", Spec: json.RawMessage("{" + spec + "}")})
+		faults := ValidateObject(Object{Kind: KindDeployment, Scope: "prod", Name: "web",
+			Spec: json.RawMessage("{" + spec + "}")})
 		text := ""
 		for _, fault := range faults {
 			text += fault.Error() + "\n"
@@ -73,8 +76,9 @@ func TestAssetKey(t *testing.T) {
 
 func TestStandIn(t *testing.T) {
 	for text, want := range map[string]string{
-		"plain": "plain", "-v=${asset.a.b}:/x:ro": "-v=/asset/a.b:/x:ro", "$${asset.a.b} ${ref.deployment.a.host}": "$${asset.a.b} ${ref.deployment.a.host}",
-		"${asset.a.b}${asset.s.a.b}": "/asset/a.b/asset/s.a.b",
+		"plain": "plain", "-v=${asset.a.b}:/x:ro": "-v=/asset/a.b:/x:ro",
+		"$${asset.a.b} ${ref.deployment.a.host}": "$${asset.a.b} ${ref.deployment.a.host}",
+		"${asset.a.b}${asset.s.a.b}":             "/asset/a.b/asset/s.a.b",
 	} {
 		if got := StandIn(text); got != want {
 			t.Errorf("%s became %s, want %s", text, got, want)

@@ -52,7 +52,8 @@ func (c *checker) fixedOperation(old, next json.RawMessage, phase string) {
 	}, "cluster", "targetRef.name", "type", "engine")
 	was, _ := json.Marshal(before.Parameters)
 	is, _ := json.Marshal(after.Parameters)
-	begun := phase == OperationRunning || phase == OperationSucceeded || phase == OperationCancelled || phase == DeliveredFailed
+	begun := phase == OperationRunning || phase == OperationSucceeded || phase == OperationCancelled ||
+		phase == DeliveredFailed
 	if begun && string(was) != string(is) {
 		c.add("parameters", "can't be changed, because the operation is %s: apply another one", phase)
 	}

@@ -9,7 +9,8 @@ import (
 
 // FuzzPort reads arbitrary entries of `ports`: what is accepted reads the same from its normal form.
 func FuzzPort(f *testing.F) {
-	for _, entry := range []string{"80", "3000:80", "0.0.0.0:80", "127.0.0.1::80", "[::1]:3000:80/udp", "3000-3009:80-89/sctp", "[::ffff:1.2.3.4]:1:1"} {
+	for _, entry := range []string{"80", "3000:80", "0.0.0.0:80", "127.0.0.1::80", "[::1]:3000:80/udp",
+		"3000-3009:80-89/sctp", "[::ffff:1.2.3.4]:1:1"} {
 		f.Add(entry)
 	}
 	f.Fuzz(func(t *testing.T, entry string) {
@@ -32,7 +33,8 @@ func FuzzPort(f *testing.F) {
 // FuzzMounts reads arbitrary entries of `volumes`, `tmpfs` and `devices`: what is accepted never climbs out of its
 // path.
 func FuzzMounts(f *testing.F) {
-	for _, entry := range []string{"data:/var/lib", "/a:/b:ro,z", "/run:size=64m,mode=1777", "/dev/null:/dev/x:rw", "/dev/fuse", "/a/../b:/c"} {
+	for _, entry := range []string{"data:/var/lib", "/a:/b:ro,z", "/run:size=64m,mode=1777", "/dev/null:/dev/x:rw",
+		"/dev/fuse", "/a/../b:/c"} {
 		f.Add(entry)
 	}
 	inside := func(t *testing.T, entry, path string) {
@@ -60,7 +62,8 @@ func FuzzMounts(f *testing.F) {
 
 // FuzzQuantity reads arbitrary sizes and limits: what is accepted is a number in its documented bounds.
 func FuzzQuantity(f *testing.F) {
-	for _, text := range []string{"1.5", "500m", "64Mi", "1.5Gi", "64m", "1TiB", "nofile=1:2", "nofile=-1", "9223372036854775807", "."} {
+	for _, text := range []string{"1.5", "500m", "64Mi", "1.5Gi", "64m", "1TiB", "nofile=1:2", "nofile=-1",
+		"9223372036854775807", "."} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -73,7 +76,8 @@ func FuzzQuantity(f *testing.F) {
 		if bytes, err := api.ParseSize(text); err == nil && bytes < 0 {
 			t.Errorf("%q is a size of %d bytes", text, bytes)
 		}
-		if name, soft, hard, err := api.ParseUlimit(text); err == nil && (name == "" || soft < -1 || hard < -1 || hard >= 0 && soft > hard) {
+		if name, soft, hard, err := api.ParseUlimit(text); err == nil &&
+			(name == "" || soft < -1 || hard < -1 || hard >= 0 && soft > hard) {
 			t.Errorf("%q is the limit %s=%d:%d", text, name, soft, hard)
 		}
 	})

@@ -36,7 +36,8 @@ func (t *HostPorts[Owner]) Take(ip string, number int, protocol string, owner Ow
 	if anyAddress(ip) {
 		ip = ""
 	}
-	own, some := hostPort{ip: ip, number: number, protocol: protocol}, hostPort{some: true, number: number, protocol: protocol}
+	own, some := hostPort{ip: ip, number: number, protocol: protocol},
+		hostPort{some: true, number: number, protocol: protocol}
 	for _, port := range []hostPort{own, some} {
 		if _, has := t.taken[port]; !has {
 			t.taken[port] = owner

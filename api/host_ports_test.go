@@ -31,7 +31,8 @@ func TestHostPorts(t *testing.T) {
 		for i, p := range rapid.SliceOfN(draw, 1, 12).Draw(t, "ports") {
 			want := false
 			for _, other := range all {
-				want = want || other.number == p.number && other.protocol == p.protocol && (other.ip == p.ip || every(other.ip) || every(p.ip))
+				want = want || other.number == p.number && other.protocol == p.protocol &&
+					(other.ip == p.ip || every(other.ip) || every(p.ip))
 			}
 			owner, clash := taken.Owner(p.ip, p.number, p.protocol)
 			if clash != want {
@@ -58,17 +59,19 @@ func TestListsAreBounded(t *testing.T) {
 		return `["` + strings.Join(entries, `","`) + `"]`
 	}
 	for name, c := range map[string]struct{ spec, field string }{
-		"as long as may be":   {`{"image":"x","ports":` + quoted(many(api.MaxListEntries)) + `}`, ""},
-		"longer":              {`{"image":"x","ports":` + quoted(many(api.MaxListEntries+1)) + `}`, "ports"},
-		"far longer":          {`{"image":"x","ports":` + quoted(many(40_000)) + `}`, "ports"},
-		"within a block":      {`{"image":"x","config":{"a":[{"b.c":` + quoted(many(api.MaxListEntries+1)) + `}]}}`, `config.a[0]["b.c"]`},
+		"as long as may be": {`{"image":"x","ports":` + quoted(many(api.MaxListEntries)) + `}`, ""},
+		"longer":            {`{"image":"x","ports":` + quoted(many(api.MaxListEntries+1)) + `}`, "ports"},
+		"far longer":        {`{"image":"x","ports":` + quoted(many(40_000)) + `}`, "ports"},
+		"within a block": {`{"image":"x","config":{"a":[{"b.c":` + quoted(many(api.MaxListEntries+1)) + `}]}}`,
+			`config.a[0]["b.c"]`},
 		"too many ports":      {`{"image":"x","ports":["1-65535:1-65535"]}`, "ports"},
 		"too many together":   {`{"image":"x","ports":["1000-3999:1000-3999","4000-5999:4000-5999"]}`, "ports"},
 		"a large range":       {`{"image":"x","ports":["10000-14095:10000-14095/udp"]}`, ""},
 		"twice the same port": {`{"image":"x","ports":["80:80","3000-3009:80-89","3005:1","80:81"]}`, "ports[2] ports[3]"},
 	} {
 		fields := ""
-		for i, fault := range api.ValidateObject(api.Object{Kind: api.KindDeployment, Scope: "prod", Name: "web", Spec: []byte(c.spec)}) {
+		for i, fault := range api.ValidateObject(api.Object{Kind: api.KindDeployment, Scope: "prod", Name: "web",
+			Spec: []byte(c.spec)}) {
 			if i > 0 {
 				fields += " "
 			}

@@ -49,7 +49,8 @@ var (
 var placeholders = []string{"<set via externalsecret>", "<set via external-secret>"}
 
 // namesSecret are the endings of keys whose value is the name of a Secret, not a secret.
-var namesSecret = []string{"existingsecret", "pullsecret", "tlssecret", "certsecret", "certificatesecret", "passwordsecret", "credentialssecret", "configsecret", "casecret", "authsecret",
+var namesSecret = []string{"existingsecret", "pullsecret", "tlssecret", "certsecret", "certificatesecret",
+	"passwordsecret", "credentialssecret", "configsecret", "casecret", "authsecret",
 	"secretname", "secretref", "secretkeyref", "secretsname"}
 
 func isInlineSecret(name, text string) bool {
@@ -69,6 +70,7 @@ func isInlineSecret(name, text string) bool {
 	case slices.Contains([]string{"accesskey", "secretkey", "apikey", "token"}, lower):
 		return true
 	}
-	suspicious := slices.ContainsFunc([]string{"password", "secret", "token", "apikey", "privatekey", "accesskey"}, func(word string) bool { return strings.Contains(lower, word) })
+	suspicious := slices.ContainsFunc([]string{"password", "secret", "token", "apikey", "privatekey", "accesskey"},
+		func(word string) bool { return strings.Contains(lower, word) })
 	return suspicious && longKey.MatchString(text)
 }

@@ -13,7 +13,8 @@ func TestInlineSecrets(t *testing.T) {
 		want   []string
 	}{
 		"by the key": {`{"auth":{"password":"p","adminPassword":"p","clientSecret":"s"},"s3":{"accessKey":"a","secretKey":"b"},"apiKey":"k","token":"t"}`,
-			[]string{"apiKey", "auth.adminPassword", "auth.clientSecret", "auth.password", "s3.accessKey", "s3.secretKey", "token"}},
+			[]string{"apiKey", "auth.adminPassword", "auth.clientSecret", "auth.password", "s3.accessKey",
+				"s3.secretKey", "token"}},
 		"names of secrets": {`{"auth":{"existingSecret":"nextcloud-postgresql","existingSecretPasswordKey":"password"},"imagePullSecret":"regcred","ingress":{"tlsSecret":"cloud-tls"}}`, nil},
 		"long names of secrets": {`{"secretName":"nextcloud-production-postgresql-credentials","tls":{"secretName":"nextcloud-production-example-org-certificate"},` +
 			`"existingSecret":"nextcloud-production-postgresql-credentials","secretRef":"nextcloud-production-postgresql-credentials",` +

@@ -92,23 +92,30 @@ func init() {
 	}
 	boxed := func(i KindInfo) KindInfo { i.Boxed, i.Finalizer = true, FinalizerTasks; return i }
 	for _, info := range []KindInfo{
-		slots(kindOf[DeploymentSpec, WorkloadStatus](KindInfo{Kind: KindDeployment, Short: []string{"deploy"}}, (*checker).deployment)),
+		slots(kindOf[DeploymentSpec, WorkloadStatus](KindInfo{Kind: KindDeployment, Short: []string{"deploy"}},
+			(*checker).deployment)),
 		{Kind: KindApp, Spec: reflect.TypeFor[AppSpec](), StandsFor: []Kind{KindDeployment, KindIngress}},
-		slots(kindOf[StatefulSetSpec, WorkloadStatus](KindInfo{Kind: KindStatefulSet, Short: []string{"sts"}}, (*checker).statefulSet)),
+		slots(kindOf[StatefulSetSpec, WorkloadStatus](KindInfo{Kind: KindStatefulSet, Short: []string{"sts"}},
+			(*checker).statefulSet)),
 		runs(kindOf[JobSpec, JobStatus](KindInfo{Kind: KindJob}, (*checker).job)),
 		runs(kindOf[CronJobSpec, JobStatus](KindInfo{Kind: KindCronJob, Short: []string{"cj"}}, (*checker).cronJob)),
-		kindOf[IngressSpec, IngressStatus](KindInfo{Kind: KindIngress, Short: []string{"ing", "svc", "service", "services"}}, (*checker).ingress),
+		kindOf[IngressSpec, IngressStatus](KindInfo{Kind: KindIngress, Short: []string{"ing", "svc", "service", "services"}},
+			(*checker).ingress),
 		kindOf[AssetSpec, NoStatus](KindInfo{Kind: KindAsset, Scope: ScopeOptional, Private: true}, (*checker).asset),
 		kindOf[RegistrySpec, NoStatus](KindInfo{Kind: KindRegistry, Scope: ScopeNone, Private: true}, (*checker).registry),
-		boxed(kindOf[LabSpec, LabStatus](KindInfo{Kind: KindLab, Short: []string{"labinstancerequest", "labinstancerequests"}}, (*checker).lab)),
+		boxed(kindOf[LabSpec, LabStatus](KindInfo{Kind: KindLab,
+			Short: []string{"labinstancerequest", "labinstancerequests"}}, (*checker).lab)),
 		kindOf[NodeSpec, NoStatus](KindInfo{Kind: KindNode, Scope: ScopeNone}, (*checker).node),
-		kindOf[NetworkSpec, NetworkStatus](KindInfo{Kind: KindNetwork, Scope: ScopeNone, Only: Network}, (*checker).nodeNetwork),
+		kindOf[NetworkSpec, NetworkStatus](KindInfo{Kind: KindNetwork, Scope: ScopeNone, Only: Network},
+			(*checker).nodeNetwork),
 		kindOf[SinkSpec, SinkStatus](KindInfo{Kind: KindSink, Scope: ScopeNone, Private: true}, (*checker).sink),
 		kindOf[SyncSpec, SyncStatus](KindInfo{Kind: KindSync, Scope: ScopeNone, Private: true}, (*checker).sync),
 		kindOf[ClusterSpec, ClusterStatus](KindInfo{Kind: KindCluster, Scope: ScopeNone}, (*checker).cluster),
-		delivered(kindOf[ApplicationInstanceSpec, DeliveredStatus](KindInfo{Kind: KindApplicationInstance, Short: []string{"appinst"}},
+		delivered(kindOf[ApplicationInstanceSpec,
+			DeliveredStatus](KindInfo{Kind: KindApplicationInstance, Short: []string{"appinst"}},
 			(*checker).applicationInstance), (*checker).fixedInstance),
-		delivered(kindOf[OperationSpec, DeliveredStatus](KindInfo{Kind: KindOperation, Short: []string{"op"}}, (*checker).operation), (*checker).fixedOperation),
+		delivered(kindOf[OperationSpec, DeliveredStatus](KindInfo{Kind: KindOperation, Short: []string{"op"}},
+			(*checker).operation), (*checker).fixedOperation),
 	} {
 		RegisterKind(info)
 	}

@@ -25,7 +25,8 @@ func TestLabelsAreAllOfThem(t *testing.T) {
 		}
 		ast.Inspect(parsed, func(n ast.Node) bool {
 			constant, ok := n.(*ast.ValueSpec)
-			if !ok || len(constant.Values) != 1 || !strings.HasPrefix(constant.Names[0].Name, "Label") || constant.Names[0].Name == "LabelPrefix" {
+			if !ok || len(constant.Values) != 1 || !strings.HasPrefix(constant.Names[0].Name, "Label") ||
+				constant.Names[0].Name == "LabelPrefix" {
 				return true
 			}
 			literal, ok := constant.Values[0].(*ast.BasicLit)

@@ -142,7 +142,8 @@ func (c *checker) nodeNetwork(s NetworkSpec) {
 	case whole != whole.Masked():
 		c.add("range", "%s has bits beyond its prefix: write %s", s.Range, whole.Masked())
 	case !whole.Addr().IsPrivate() && !sharedAddresses.Contains(whole.Addr()):
-		c.add("range", "%s is not private: choose one of 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 or %s", s.Range, sharedAddresses)
+		c.add("range", "%s is not private: choose one of 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 or %s",
+			s.Range, sharedAddresses)
 	case whole.Bits() > s.SubnetBits:
 		c.add("range", "%s is smaller than the subnet of one node, /%d", s.Range, s.SubnetBits)
 	}

@@ -40,7 +40,8 @@ const (
 	OutcomeFailed    OutcomeState = "Failed"
 	// OutcomeReplaced: a newer change took the place of what was written, before it was complete.
 	OutcomeReplaced OutcomeState = "Replaced"
-	OutcomeHeld     OutcomeState = "Held" // rolled back, paused, or waiting: a lab for room, an object for one that is in trouble
+	// rolled back, paused, or waiting: a lab for room, an object for one that is in trouble
+	OutcomeHeld OutcomeState = "Held"
 )
 
 // Outcome is the result of a write.

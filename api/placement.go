@@ -78,7 +78,8 @@ const (
 // NodeAttributes are the attributes of a node, with the labels of its object beside those that its agent has.
 func NodeAttributes(status NodeStatus, labels map[string]string) map[string]string {
 	out := map[string]string{
-		NodeID: status.ID, NodeHostname: status.Hostname, NodeRuntime: status.Runtime, NodeArch: status.Arch, NodeOS: status.OS,
+		NodeID: status.ID, NodeHostname: status.Hostname, NodeRuntime: status.Runtime,
+		NodeArch: status.Arch, NodeOS: status.OS,
 	}
 	for _, each := range []map[string]string{status.Labels, labels} {
 		for key, value := range each {
@@ -107,7 +108,8 @@ func (c *checker) placement(p *Placement) {
 	if p.Spread != "" {
 		c.addError("placement.spread", checkNodeAttribute(p.Spread))
 	}
-	for field, entries := range map[string][]string{"placement.affinity": p.Affinity, "placement.anti_affinity": p.AntiAffinity} {
+	for field, entries := range map[string][]string{"placement.affinity": p.Affinity,
+		"placement.anti_affinity": p.AntiAffinity} {
 		for i, entry := range entries {
 			ref, err := ParseDependency(entry, "any")
 			if err == nil && !ref.Kind.HasSlots() {
@@ -139,11 +141,13 @@ func (c *checker) reservations(field string, r Resources) {
 	}
 	if reserved, err := ParseCPU(r.Reservations.CPU); r.Reservations.CPU != "" {
 		limit, limitErr := ParseCPU(limits.CPU)
-		c.addError(field+".reservations.cpu", cmp.Or(err, above(limitErr == nil && reserved > limit, r.Reservations.CPU, limits.CPU)))
+		c.addError(field+".reservations.cpu",
+			cmp.Or(err, above(limitErr == nil && reserved > limit, r.Reservations.CPU, limits.CPU)))
 	}
 	if reserved, err := ParseMemory(r.Reservations.Memory); r.Reservations.Memory != "" {
 		limit, limitErr := ParseMemory(limits.Memory)
-		c.addError(field+".reservations.memory", cmp.Or(err, above(limitErr == nil && reserved > limit, r.Reservations.Memory, limits.Memory)))
+		c.addError(field+".reservations.memory",
+			cmp.Or(err, above(limitErr == nil && reserved > limit, r.Reservations.Memory, limits.Memory)))
 	}
 }
 

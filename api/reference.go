@@ -66,14 +66,16 @@ func References(text string) []Reference {
 // Check says what is wrong with the form of a reference, whatever it points at.
 func (r Reference) Check() error {
 	if !strings.HasPrefix(r.Text, "${"+r.Space+".") {
-		return fmt.Errorf("%s: write ${%s.…; or $$%s for the characters themselves (in JSON one $ less)", r.Text, r.Space, r.Text)
+		return fmt.Errorf("%s: write ${%s.…; or $$%s for the characters themselves (in JSON one $ less)",
+			r.Text, r.Space, r.Text)
 	}
 	if r.Filter != "" && (r.Filter != FilterURL || r.Space == SpaceAsset) {
 		return fmt.Errorf("%s: only |%s may stand behind a value; write $$%s for the characters themselves (in JSON one $ less)", r.Text, FilterURL, r.Text)
 	}
 	for _, part := range r.Path {
 		if !referencePart.MatchString(part) {
-			return fmt.Errorf("%s: %q is not a name; write $$%s for the characters themselves (in JSON one $ less)", r.Text, part, r.Text)
+			return fmt.Errorf("%s: %q is not a name; write $$%s for the characters themselves (in JSON one $ less)",
+				r.Text, part, r.Text)
 		}
 	}
 	switch r.Space {

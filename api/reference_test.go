@@ -20,7 +20,8 @@ func TestReferenceToItself(t *testing.T) {
 			t.Fatal(err)
 		}
 		found := ValidateObject(Object{Kind: KindDeployment, Scope: "prod", Name: "web", Spec: spec})
-		if refused != (len(found) == 1 && strings.Contains(found[0].Detail, "can't refer to itself")) || !refused && len(found) > 0 {
+		if refused != (len(found) == 1 && strings.Contains(found[0].Detail, "can't refer to itself")) ||
+			!refused && len(found) > 0 {
 			t.Errorf("%s: %v, want refused: %v", text, found, refused)
 		}
 	}

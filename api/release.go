@@ -135,7 +135,8 @@ func (r Release) Repeats(earlier Release) bool {
 	if r.Root() == earlier.Root() {
 		return true
 	}
-	return r.RolledBackFrom == earlier.ID && r.SpecHash == earlier.SpecHash && r.EnvHash == earlier.EnvHash && r.ImageID == earlier.ImageID
+	return r.RolledBackFrom == earlier.ID && r.SpecHash == earlier.SpecHash && r.EnvHash == earlier.EnvHash &&
+		r.ImageID == earlier.ImageID
 }
 
 // ReleaseOutcome is the outcome of a release's rollout. A release that was good once stays good.

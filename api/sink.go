@@ -121,7 +121,8 @@ var SinkTypes = []string{SinkTypeHTTP, SinkTypeStdout, SinkTypeMail, SinkTypeSla
 
 // targets returns the types that a spec has a target of.
 func (s SinkSpec) targets() (found []string) {
-	for i, there := range []bool{s.HTTP != nil, s.Stdout != nil, s.Mail != nil, s.Slack != nil, s.Ntfy != nil, s.Shoutrrr != nil} {
+	for i, there := range []bool{s.HTTP != nil, s.Stdout != nil, s.Mail != nil, s.Slack != nil,
+		s.Ntfy != nil, s.Shoutrrr != nil} {
 		if there {
 			found = append(found, SinkTypes[i])
 		}

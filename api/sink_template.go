@@ -54,7 +54,8 @@ func ParseSinkTemplate(text string) (*template.Template, error) {
 		return nil, err
 	}
 	cause := SinkMessageCause{Object: "deployment prod/web", Since: "2006-01-02 15:04:05 UTC", Count: 1}
-	sample := SinkMessageData{SinkMessageCause: cause, Failed: []SinkMessageCause{cause}, Resolved: []SinkMessageCause{cause}}
+	sample := SinkMessageData{SinkMessageCause: cause, Failed: []SinkMessageCause{cause},
+		Resolved: []SinkMessageCause{cause}}
 	if err := t.Execute(io.Discard, sample); err != nil {
 		return nil, err
 	}
@@ -63,7 +64,8 @@ func ParseSinkTemplate(text string) (*template.Template, error) {
 
 // templateFunctions are those that a template may call.
 var templateFunctions = map[string]bool{
-	"and": true, "or": true, "not": true, "eq": true, "ne": true, "lt": true, "le": true, "gt": true, "ge": true, "len": true,
+	"and": true, "or": true, "not": true, "eq": true, "ne": true, "lt": true, "le": true, "gt": true,
+	"ge": true, "len": true,
 }
 
 func checkNodes(list *parse.ListNode, loops int) error {

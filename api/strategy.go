@@ -118,8 +118,10 @@ func (s DeploymentSpec) HoldsExclusively() bool {
 		}
 	}
 	for _, option := range s.DockerOptions {
-		for _, flag := range []string{"-p", "--publish", "-v", "--volume", "--mount", "--network", "--net", "--device", "--ip", "--name"} {
-			if option == flag || strings.HasPrefix(option, flag+"=") || (len(flag) == 2 && strings.HasPrefix(option, flag) && !strings.HasPrefix(option, "--")) {
+		for _, flag := range []string{"-p", "--publish", "-v", "--volume", "--mount", "--network", "--net",
+			"--device", "--ip", "--name"} {
+			if option == flag || strings.HasPrefix(option, flag+"=") ||
+				(len(flag) == 2 && strings.HasPrefix(option, flag) && !strings.HasPrefix(option, "--")) {
 				return true
 			}
 		}

@@ -176,12 +176,13 @@ type TaskStatus struct {
 	// Inits is the progress of the current container's init containers; nil if it has none.
 	Inits *InitProgress `json:"inits,omitempty"`
 	// LastLog holds the last lines of a container that failed, at most 20 lines and 4 KiB.
-	LastLog    []string  `json:"lastLog,omitempty"`
-	CreatedAt  time.Time `json:"createdAt,omitzero"`
-	StartedAt  time.Time `json:"startedAt,omitzero"`  // the current incarnation
-	RunningAt  time.Time `json:"runningAt,omitzero"`  // the first time the task ran
-	ReadyAt    time.Time `json:"readyAt,omitzero"`    // the last time it became ready
-	UnreadyAt  time.Time `json:"unreadyAt,omitzero"`  // since when it isn't ready any more; zero while it is, and before it was
+	LastLog   []string  `json:"lastLog,omitempty"`
+	CreatedAt time.Time `json:"createdAt,omitzero"`
+	StartedAt time.Time `json:"startedAt,omitzero"` // the current incarnation
+	RunningAt time.Time `json:"runningAt,omitzero"` // the first time the task ran
+	ReadyAt   time.Time `json:"readyAt,omitzero"`   // the last time it became ready
+	// since when it isn't ready any more; zero while it is, and before it was
+	UnreadyAt  time.Time `json:"unreadyAt,omitzero"`
 	FinishedAt time.Time `json:"finishedAt,omitzero"` // the task's end
 }
 

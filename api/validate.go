@@ -35,14 +35,16 @@ func ValidateObject(o Object) []FieldError {
 		c.add("name", "there is one %s, and it is called %s", o.Kind, only)
 	}
 	if len(c.errors) == 0 && !o.Kind.Delivered() && len(o.Ref().AppID()) > MaxAppIDBytes {
-		c.add("name", "scope and name together are longer than %d characters, so containers could not be named after them", MaxAppIDBytes-1)
+		c.add("name", "scope and name together are longer than %d characters, so containers could not be named after them",
+			MaxAppIDBytes-1)
 	}
 	if len(o.Spec) > MaxSpecBytes {
 		c.add("spec", "is larger than %d bytes", MaxSpecBytes)
 		return c.errors
 	}
 	if field := longList(o.Spec); field != "" {
-		c.add(field, "has more than %d entries: split it among several objects, or leave out what is not needed", MaxListEntries)
+		c.add(field, "has more than %d entries: split it among several objects, or leave out what is not needed",
+			MaxListEntries)
 		return c.errors
 	}
 	c.spec(o)

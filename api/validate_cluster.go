@@ -34,7 +34,8 @@ func (c *checker) applicationInstance(s ApplicationInstanceSpec) {
 		given, optional bool
 	}{
 		{"chart", s.Chart != nil, false}, {"release", s.Release != nil, false}, {"values", s.Values != nil, false},
-		{"valuesFrom", s.ValuesFrom != nil, true}, {"dependsOn", s.DependsOn != nil, true}, {"install", options.Install != nil, true},
+		{"valuesFrom", s.ValuesFrom != nil, true}, {"dependsOn", s.DependsOn != nil, true},
+		{"install", options.Install != nil, true},
 		{"upgrade", options.Upgrade != nil, true}, {"test", options.Test != nil, true},
 		{"driftDetection", options.DriftDetection != nil, true}, {"postRenderers", options.PostRenderers != nil, true},
 	} {
@@ -85,12 +86,14 @@ func (c *checker) chart(s ChartSource) {
 	}
 	c.needed("chart.name", s.Name)
 	if !exactVersion.MatchString(s.Version) {
-		c.add("chart.version", "%q is not an exact version such as 1.2.3: ranges and latest would change without a manifest", s.Version)
+		c.add("chart.version", "%q is not an exact version such as 1.2.3: ranges and latest would change without a manifest",
+			s.Version)
 	}
 }
 
 func (c *checker) chartValues(s ChartValues) {
-	given := map[string]bool{ValuesInline: s.Inline != nil, ValuesSecret: s.SecretRef != nil, ValuesConfigMap: s.ConfigMapRef != nil}
+	given := map[string]bool{ValuesInline: s.Inline != nil, ValuesSecret: s.SecretRef != nil,
+		ValuesConfigMap: s.ConfigMapRef != nil}
 	sources := []string{ValuesInline, ValuesSecret, ValuesConfigMap}
 	if !slices.Contains(sources, s.Source) {
 		c.add("values.source", "%q is not %s", s.Source, orList(sources))
@@ -131,7 +134,8 @@ func (c *checker) operation(s OperationSpec) {
 	c.oneOf("type", s.Type, OperationTypes...)
 	c.needed("engine", s.Engine)
 	c.oneOf("engine", s.Engine, OperationEngines...)
-	if a := s.Approvals; a != nil && a.Claim != "" && (!strings.HasPrefix(a.Claim, "vws1.") || strings.Count(a.Claim, ".") != 2) {
+	if a := s.Approvals; a != nil && a.Claim != "" &&
+		(!strings.HasPrefix(a.Claim, "vws1.") || strings.Count(a.Claim, ".") != 2) {
 		c.add("approvals.claim", "is not a claim: want vws1.BODY.DIGEST")
 	}
 }
@@ -153,7 +157,8 @@ func (c *checker) inScope(o Object) {
 		return
 	}
 	if spec.Release != nil && spec.Release.Namespace != "" && spec.Release.Namespace != o.Scope {
-		c.add("release.namespace", "%q is not the object's scope %q, which is its namespace: leave it out", spec.Release.Namespace, o.Scope)
+		c.add("release.namespace", "%q is not the object's scope %q, which is its namespace: leave it out",
+			spec.Release.Namespace, o.Scope)
 	}
 	for i, on := range spec.DependsOn {
 		if on.Name == o.Name {

@@ -65,7 +65,8 @@ func (c *checker) listens(s IngressSpec) {
 		name  string
 		given bool
 	}{
-		{"host", s.Host != ""}, {"tls", s.TLS != nil}, {"locations", len(s.Locations) > 0}, {"shared_with", len(s.SharedWith) > 0},
+		{"host", s.Host != ""}, {"tls", s.TLS != nil}, {"locations", len(s.Locations) > 0},
+		{"shared_with", len(s.SharedWith) > 0},
 	} {
 		if field.given {
 			c.add(field.name, "is not with listen: what comes in at a port goes to the pods as it is")
@@ -126,7 +127,8 @@ func checkLocation(path string) error {
 		return fmt.Errorf("%q does not begin with /, or holds a space, ? or #", path)
 	}
 	if strings.Contains(path, "%") {
-		return fmt.Errorf("%q holds a %%, and what a request escapes is compared unescaped: write the characters themselves", path)
+		return fmt.Errorf("%q holds a %%, and what a request escapes is compared unescaped: write the characters themselves",
+			path)
 	}
 	for segment := range strings.SplitSeq(path, "/") {
 		if segment == "." || segment == ".." {

@@ -19,7 +19,8 @@ const (
 	imageDigest = `sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}`
 )
 
-var imageReference = regexp.MustCompile(`^((?:` + imageDomain + `/)?` + imagePart + `(?:/` + imagePart + `)*)(?::` + imageTag + `)?(?:@(?:` + imageDigest + `))?$`)
+var imageReference = regexp.MustCompile(`^((?:` + imageDomain + `/)?` + imagePart + `(?:/` + imagePart + `)*)(?::` +
+	imageTag + `)?(?:@(?:` + imageDigest + `))?$`)
 
 // CheckImage checks an image reference as `docker pull` takes it, or an absolute path (the process runtime runs
 // folders).

@@ -17,7 +17,8 @@ var ResolvedFields = []string{"env", "labels", "command", "entrypoint", "extra_h
 // is refused, because it would never be replaced.
 var ReferenceFields = map[string][]string{
 	SpaceRef: slices.Concat(ResolvedFields, hookFields),
-	SpaceAsset: {"env", "labels", "command", "entrypoint", "volumes", "docker_options", "inits", "release", "post_deploy", "probes",
+	SpaceAsset: {"env", "labels", "command", "entrypoint", "volumes", "docker_options", "inits", "release",
+		"post_deploy", "probes",
 		"on_deploy", "on_probe"},
 	SpaceConfig: slices.Concat([]string{"env"}, hookFields, sinkFields),
 }
@@ -36,7 +37,8 @@ type block struct {
 
 var (
 	hookFile = block{regexp.MustCompile(`^on_\w+\.\w+\[\d+\]\.file$`), "the file of a webhook"}
-	hookText = block{regexp.MustCompile(`^on_\w+\.\w+\[\d+\]\.(url$|(headers|body)[.[])`), "the url, headers and body of a webhook"}
+	hookText = block{regexp.MustCompile(`^on_\w+\.\w+\[\d+\]\.(url$|(headers|body)[.[])`),
+		"the url, headers and body of a webhook"}
 	commands = "commands and docker_options"
 
 	sinkWords = "the url, headers, secrets, user, password, topic and token of a sink"

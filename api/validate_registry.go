@@ -19,7 +19,8 @@ func (c *checker) registry(s RegistrySpec) {
 	case s.Helper != "" && (s.Username != "" || token != ""):
 		c.add("helper", "and username or token exclude each other")
 	case s.Helper == "ecr" || s.Helper == "aws":
-		c.add("helper", "%q is not the name of a helper; the program is docker-credential-ecr-login, so write ecr-login", s.Helper)
+		c.add("helper", "%q is not the name of a helper; the program is docker-credential-ecr-login, so write ecr-login",
+			s.Helper)
 	case s.Helper != "" && !registryHelper.MatchString(s.Helper):
 		c.add("helper", "%q is the suffix of a docker-credential-… program", s.Helper)
 	case strings.ContainsAny(s.Username+token, "\x00\r\n"):

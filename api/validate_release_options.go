@@ -34,7 +34,8 @@ func (c *checker) chartAccess(s ChartSource) {
 	case v.SecretRef == nil && !keyless:
 		c.add("chart.verify", "has neither secretRef nor matchOIDCIdentity: anybody's signature would do; give one of them")
 	case v.SecretRef != nil && keyless:
-		c.add("chart.verify", "has secretRef and matchOIDCIdentity: a signature is checked by a key, or by who made it; give one of them")
+		c.add("chart.verify",
+			"has secretRef and matchOIDCIdentity: a signature is checked by a key, or by who made it; give one of them")
 	}
 }
 

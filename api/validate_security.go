@@ -25,7 +25,8 @@ func CheckSecurityOpt(entry string) error {
 	case key == "no-new-privileges" && value != "true" && value != "false":
 		return fmt.Errorf("no-new-privileges is true or false, not %q", value)
 	case key == "seccomp" && value != "unconfined" && !json.Valid([]byte(value)):
-		return fmt.Errorf("seccomp is unconfined or the profile itself as JSON; %q would be a file, which nothing reads", value)
+		return fmt.Errorf("seccomp is unconfined or the profile itself as JSON; %q would be a file, which nothing reads",
+			value)
 	}
 	return nil
 }

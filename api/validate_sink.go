@@ -110,7 +110,8 @@ func fitsType(pattern string) error {
 	for i, action := range EventActions {
 		actions[i] = string(action)
 	}
-	return fmt.Errorf("%q is not a type of events: write KIND.ACTION or *.ACTION with a kind of %s and an action of %s", pattern,
+	return fmt.Errorf("%q is not a type of events: write KIND.ACTION or *.ACTION with a kind of %s and an action of %s",
+		pattern,
 		strings.Join(storedKinds(), ", "), strings.Join(actions, ", "))
 }
 
@@ -253,7 +254,8 @@ func wantConfig(text string, required bool) error {
 // isSecretName reports whether the value of a header or a parameter of a name is likely a secret.
 func isSecretName(name string) bool {
 	lower := strings.ToLower(name)
-	return slices.ContainsFunc([]string{"auth", "token", "secret", "password", "cookie", "key", "signature"}, func(word string) bool {
-		return strings.Contains(lower, word)
-	})
+	return slices.ContainsFunc([]string{"auth", "token", "secret", "password", "cookie", "key", "signature"},
+		func(word string) bool {
+			return strings.Contains(lower, word)
+		})
 }

@@ -42,7 +42,8 @@ func (c *checker) sync(s SyncSpec) {
 	if s.Ref != "" && (!gitRef.MatchString(s.Ref) || strings.Contains(s.Ref, "..") || strings.Contains(s.Ref, "@{")) {
 		c.add("ref", "%q is not a branch, tag or commit id", s.Ref)
 	}
-	if s.Path != "" && (path.IsAbs(s.Path) || path.Clean(s.Path) != strings.TrimSuffix(s.Path, "/") || strings.HasPrefix(s.Path, "..") || strings.ContainsAny(s.Path, "\x00:")) {
+	if s.Path != "" && (path.IsAbs(s.Path) || path.Clean(s.Path) != strings.TrimSuffix(s.Path, "/") ||
+		strings.HasPrefix(s.Path, "..") || strings.ContainsAny(s.Path, "\x00:")) {
 		c.add("path", "%q is not a folder of the source, such as deploy/prod", s.Path)
 	}
 	c.duration("interval", s.Interval, MinSyncInterval, MaxSyncInterval)
@@ -56,8 +57,9 @@ func (c *checker) sync(s SyncSpec) {
 // syncScopes checks which scopes the source is limited to.
 func (c *checker) syncScopes(s SyncSpec) {
 	if len(s.Scopes) == 0 && !s.Trusted {
-		c.add("scopes", "is required: name the scopes that the source may change, such as scopes = [\"shop\"]; or set trusted, "+
-			"if everyone who can change the source may use this machine")
+		c.add("scopes",
+			"is required: name the scopes that the source may change, such as scopes = [\"shop\"]; or set trusted, "+
+				"if everyone who can change the source may use this machine")
 	}
 	for i, scope := range s.Scopes {
 		c.name(index("scopes", i), scope)

@@ -41,7 +41,8 @@ func TestNormalizePort(t *testing.T) {
 
 // What can be published and what FixedHostPort says of it must agree: start-first depends on it.
 func TestFixedHostPortAgreesWithTheGrammar(t *testing.T) {
-	for _, entry := range []string{"80", "3000:80", "127.0.0.1::80", "0.0.0.0:3000:80", "[::1]:3000:80", "[::1]::80", "0:80", "0.0.0.0:5432", "[::]:53"} {
+	for _, entry := range []string{"80", "3000:80", "127.0.0.1::80", "0.0.0.0:3000:80", "[::1]:3000:80", "[::1]::80",
+		"0:80", "0.0.0.0:5432", "[::]:53"} {
 		port, err := api.NormalizePort(entry)
 		if err != nil {
 			t.Fatal(err)
@@ -68,7 +69,8 @@ func TestParseMemory(t *testing.T) {
 			t.Errorf("%s: %s: got %d, %v", text, c.reason, got, err)
 		}
 	}
-	for _, text := range []string{"", "1.5", "-1", "1k", "1 Gi", "NaN", "Inf", "1e9", "99999999999T", strings.Repeat("9", 40)} {
+	for _, text := range []string{"", "1.5", "-1", "1k", "1 Gi", "NaN", "Inf", "1e9", "99999999999T",
+		strings.Repeat("9", 40)} {
 		if got, err := api.ParseMemory(text); err == nil {
 			t.Errorf("%q is not a size and became %d", text, got)
 		}
@@ -76,7 +78,8 @@ func TestParseMemory(t *testing.T) {
 }
 
 func TestParseSize(t *testing.T) {
-	for text, want := range map[string]int64{"64m": 64 << 20, "64MB": 64 << 20, "1GiB": 1 << 30, "512": 512, "1.5k": 1536, "10b": 10} {
+	for text, want := range map[string]int64{"64m": 64 << 20, "64MB": 64 << 20, "1GiB": 1 << 30, "512": 512,
+		"1.5k": 1536, "10b": 10} {
 		if got, err := api.ParseSize(text); err != nil || got != want {
 			t.Errorf("%s: got %d, %v, want %d", text, got, err, want)
 		}
@@ -128,12 +131,14 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := api.ResolvedStrategy{
-		Order: api.OrderStartFirst, MaxParallel: 1, Pause: 2e9, WaitReady: true, Monitor: 5e9, Deadline: 300e9, Drain: 10e9, OnFailure: api.OnFailurePause,
+		Order: api.OrderStartFirst, MaxParallel: 1, Pause: 2e9, WaitReady: true, Monitor: 5e9, Deadline: 300e9, Drain: 10e9,
+		OnFailure: api.OnFailurePause,
 	}
 	if diff := cmp.Diff(want, spec.ResolvedStrategy()); diff != "" {
 		t.Errorf("strategy (-want +got):\n%s", diff)
 	}
-	if spec.ReplicaCount() != 1 || spec.KeepReleaseCount() != 5 || spec.StopGracePeriod.Or(api.DefaultStopGracePeriod) != 10e9 {
+	if spec.ReplicaCount() != 1 || spec.KeepReleaseCount() != 5 ||
+		spec.StopGracePeriod.Or(api.DefaultStopGracePeriod) != 10e9 {
 		t.Errorf("replicas %d, keep_releases %d", spec.ReplicaCount(), spec.KeepReleaseCount())
 	}
 }
@@ -154,7 +159,8 @@ func TestOrderByWhatIsMounted(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := (api.DeploymentSpec{Container: api.Container{Volumes: tc.volumes}}).ResolvedStrategy().Order; got != tc.want {
+			spec := api.DeploymentSpec{Container: api.Container{Volumes: tc.volumes}}
+			if got := spec.ResolvedStrategy().Order; got != tc.want {
 				t.Errorf("%v is rolled out %s, want %s", tc.volumes, got, tc.want)
 			}
 		})
@@ -168,17 +174,29 @@ func TestValidateObject(t *testing.T) {
 		object api.Object
 		want   []string
 	}{
-		"good":    {"nothing is wrong", api.Object{Kind: "deployment", Scope: "prod", Name: "web", Spec: json.RawMessage(`{"image":"x"}`)}, nil},
-		"kind":    {"a kind of later", api.Object{Kind: "later", Scope: "prod", Name: "web"}, []string{`later/prod/web: kind: kind "later" is not supported yet`}},
-		"macro":   {"an app that was not expanded", api.Object{Kind: "app", Scope: "prod", Name: "web"}, []string{"app/prod/web: kind: an app is not stored itself: send the deployment and ingress that it stands for"}},
-		"no spec": {"an object without its spec", api.Object{Kind: "job", Scope: "prod", Name: "web"}, []string{"job/prod/web: spec: is required"}},
-		"too long": {"a container could not be named", api.Object{Kind: "deployment", Scope: long, Name: long, Spec: json.RawMessage(`{"image":"x"}`)},
-			[]string{"deployment/" + long + "/" + long + ": name: scope and name together are longer than 53 characters, so containers could not be named after them"}},
-		"env file": {"a client's field that reached the server", api.Object{Kind: "deployment", Scope: "prod", Name: "web", Spec: json.RawMessage(`{"image":"x","env_file":["a"]}`)},
+		"good": {"nothing is wrong",
+			api.Object{Kind: "deployment", Scope: "prod", Name: "web", Spec: json.RawMessage(`{"image":"x"}`)}, nil},
+		"kind": {"a kind of later", api.Object{Kind: "later", Scope: "prod", Name: "web"},
+			[]string{`later/prod/web: kind: kind "later" is not supported yet`}},
+		"macro": {"an app that was not expanded", api.Object{Kind: "app", Scope: "prod", Name: "web"},
+			[]string{"app/prod/web: kind: an app is not stored itself: send the deployment and ingress that it stands for"}},
+		"no spec": {"an object without its spec", api.Object{Kind: "job", Scope: "prod", Name: "web"},
+			[]string{"job/prod/web: spec: is required"}},
+		"too long": {"a container could not be named",
+			api.Object{Kind: "deployment", Scope: long, Name: long, Spec: json.RawMessage(`{"image":"x"}`)},
+			[]string{"deployment/" + long + "/" + long +
+				": name: scope and name together are longer than 53 characters, so containers could not be named after them"}},
+		"env file": {"a client's field that reached the server",
+			api.Object{Kind: "deployment", Scope: "prod", Name: "web", Spec: json.RawMessage(`{"image":"x","env_file":["a"]}`)},
 			[]string{"deployment/prod/web: env_file: is read by the client and never sent; apply the manifest with tend apply"}},
-		"all at once": {"every fault is reported", api.Object{Kind: "deployment", Scope: "prod", Name: "web", Spec: json.RawMessage(`{"replicas":-1,"user":":"}`)},
-			[]string{"deployment/prod/web: image: is required, or build to make it from source", "deployment/prod/web: replicas: -1 is outside 0 to 10000", `deployment/prod/web: user: ":" is not a name, a uid, or either with :group`}},
-		"huge": {"a spec beyond the bound", api.Object{Kind: "deployment", Scope: "prod", Name: "web", Spec: json.RawMessage(strings.Repeat(" ", api.MaxSpecBytes+1))},
+		"all at once": {"every fault is reported",
+			api.Object{Kind: "deployment", Scope: "prod", Name: "web", Spec: json.RawMessage(`{"replicas":-1,"user":":"}`)},
+			[]string{"deployment/prod/web: image: is required, or build to make it from source",
+				"deployment/prod/web: replicas: -1 is outside 0 to 10000",
+				`deployment/prod/web: user: ":" is not a name, a uid, or either with :group`}},
+		"huge": {"a spec beyond the bound",
+			api.Object{Kind: "deployment", Scope: "prod", Name: "web",
+				Spec: json.RawMessage(strings.Repeat(" ", api.MaxSpecBytes+1))},
 			[]string{"deployment/prod/web: spec: is larger than 1048576 bytes"}},
 	}
 	for name, c := range cases {
@@ -215,14 +233,20 @@ func TestOnFailureByOrder(t *testing.T) {
 		plain  string // on nodes that run plain processes
 		want   string
 	}{
-		"start-first":       {"the old pods serve on", api.DeploymentSpec{}, "", api.OnFailurePause},
-		"a volume":          {"one pod holds it at a time", api.DeploymentSpec{Container: volume}, "", api.OnFailureRollback},
-		"a fixed port":      {"and the port", api.DeploymentSpec{Ports: []string{"80:80"}}, "", api.OnFailureRollback},
-		"declared order":    {"it is stop-first", api.DeploymentSpec{Strategy: &api.Strategy{Order: api.OrderStopFirst}}, "", api.OnFailureRollback},
-		"start-first with":  {"a volume that is shared", api.DeploymentSpec{Container: volume, Strategy: &api.Strategy{Order: api.OrderStartFirst}}, "", api.OnFailurePause},
-		"declared":          {"the user decides", api.DeploymentSpec{Container: volume, Strategy: &api.Strategy{OnFailure: api.OnFailurePause}}, "", api.OnFailurePause},
-		"plain processes":   {"they share ports", api.DeploymentSpec{}, api.OrderStopFirst, api.OnFailureRollback},
-		"declared on plain": {"the user decides", api.DeploymentSpec{Strategy: &api.Strategy{OnFailure: api.OnFailureContinue}}, api.OrderStopFirst, api.OnFailureContinue},
+		"start-first":  {"the old pods serve on", api.DeploymentSpec{}, "", api.OnFailurePause},
+		"a volume":     {"one pod holds it at a time", api.DeploymentSpec{Container: volume}, "", api.OnFailureRollback},
+		"a fixed port": {"and the port", api.DeploymentSpec{Ports: []string{"80:80"}}, "", api.OnFailureRollback},
+		"declared order": {"it is stop-first", api.DeploymentSpec{Strategy: &api.Strategy{Order: api.OrderStopFirst}}, "",
+			api.OnFailureRollback},
+		"start-first with": {"a volume that is shared",
+			api.DeploymentSpec{Container: volume, Strategy: &api.Strategy{Order: api.OrderStartFirst}}, "", api.OnFailurePause},
+		"declared": {"the user decides",
+			api.DeploymentSpec{Container: volume, Strategy: &api.Strategy{OnFailure: api.OnFailurePause}},
+			"", api.OnFailurePause},
+		"plain processes": {"they share ports", api.DeploymentSpec{}, api.OrderStopFirst, api.OnFailureRollback},
+		"declared on plain": {"the user decides",
+			api.DeploymentSpec{Strategy: &api.Strategy{OnFailure: api.OnFailureContinue}}, api.OrderStopFirst,
+			api.OnFailureContinue},
 	} {
 		resolved := tc.spec.ResolvedStrategy()
 		if tc.plain != "" {

@@ -75,7 +75,8 @@ func checkVolumeSource(source string) error {
 	case strings.HasPrefix(source, ".") || strings.HasPrefix(source, "~") || strings.Contains(source, "/"):
 		return fmt.Errorf("source %q is a relative path; a host path is absolute, a volume's name has no slash", source)
 	case len(source) < 2 || len(source) > 255 || !volumeName.MatchString(source):
-		return fmt.Errorf("source %q is neither an absolute path nor a volume's name (at least two of a-z A-Z 0-9 _ . -)", source)
+		return fmt.Errorf("source %q is neither an absolute path nor a volume's name (at least two of a-z A-Z 0-9 _ . -)",
+			source)
 	}
 	return nil
 }

@@ -48,7 +48,8 @@ func (d *deployment) deploy(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	err = d.await(ctx, "to run", func(status api.WorkloadStatus) bool {
-		return status.ObservedGeneration >= generation && status.Ready == d.spec.ReplicaCount() && status.Running == status.Ready
+		return status.ObservedGeneration >= generation && status.Ready == d.spec.ReplicaCount() &&
+			status.Running == status.Ready
 	})
 	return time.Since(began), err
 }
@@ -134,7 +135,8 @@ func (d *deployment) turned(ctx context.Context, release string) (bool, error) {
 
 // pods are those that are wanted and have not ended.
 func (d *deployment) pods(ctx context.Context) ([]api.Pod, error) {
-	listed, err := d.harness.server.client.Pods(ctx, client.PodFilter{Kind: api.KindDeployment, Scope: "bench", Name: d.name})
+	listed, err := d.harness.server.client.Pods(ctx,
+		client.PodFilter{Kind: api.KindDeployment, Scope: "bench", Name: d.name})
 	if err != nil {
 		return nil, err
 	}

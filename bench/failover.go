@@ -50,7 +50,8 @@ func failover(ctx context.Context, l *harness) error {
 
 // writesBack measures both writes at once: each is tried again until it succeeds.
 func writesBack(ctx context.Context, s *server, turn int) (ofAPI, raw time.Duration, err error) {
-	direct, err := clientv3.New(clientv3.Config{Endpoints: []string{"unix://" + filepath.Join(s.root, "state", "client.sock")}, Logger: zap.NewNop()})
+	direct, err := clientv3.New(clientv3.Config{Endpoints: []string{"unix://" +
+		filepath.Join(s.root, "state", "client.sock")}, Logger: zap.NewNop()})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -109,7 +110,8 @@ func (c *trio) address(i, port int) string {
 // launch starts a server; it joins the first one if it is new.
 func (c *trio) launch(ctx context.Context, i int, known *server) error {
 	root := filepath.Join(c.l.dir, "trio-"+strconv.Itoa(i))
-	flags := []string{"server", "--root", root, "--name", "s" + strconv.Itoa(i), "--no-agent", "--http", "off", "--ingress-http", "off", "--ingress-https", "off",
+	flags := []string{"server", "--root", root, "--name", "s" + strconv.Itoa(i), "--no-agent", "--http", "off",
+		"--ingress-http", "off", "--ingress-https", "off",
 		"--peer-listen", c.address(i, 2380), "--node-listen", c.address(i, 8688)}
 	if known == nil && i > 0 {
 		token, err := c.servers[0].client.JoinToken(ctx, api.JoinTokenRequest{Role: api.JoinAsServer})
@@ -140,7 +142,8 @@ func (c *trio) launch(ctx context.Context, i int, known *server) error {
 // killLeader kills the server whose store leads, and returns its place and a server that is left.
 func (c *trio) killLeader(ctx context.Context) (int, *server, error) {
 	for i, s := range c.servers {
-		direct, err := clientv3.New(clientv3.Config{Endpoints: []string{"unix://" + filepath.Join(s.root, "state", "client.sock")}, Logger: zap.NewNop()})
+		direct, err := clientv3.New(clientv3.Config{Endpoints: []string{"unix://" +
+			filepath.Join(s.root, "state", "client.sock")}, Logger: zap.NewNop()})
 		if err != nil {
 			return 0, nil, err
 		}

@@ -79,7 +79,8 @@ func (l *harness) startTend(ctx context.Context) (err error) {
 	if l.secureIngress, err = freeAddress(); err != nil {
 		return err
 	}
-	l.server, err = startServer(ctx, l.tend, filepath.Join(l.dir, "state"), "--network", l.network, "--starts", strconv.Itoa(l.starts),
+	l.server, err = startServer(ctx, l.tend, filepath.Join(l.dir, "state"), "--network", l.network, "--starts",
+		strconv.Itoa(l.starts),
 		"--ingress-http", l.ingress, "--ingress-https", l.secureIngress)
 	if err != nil {
 		return err

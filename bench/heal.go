@@ -25,10 +25,11 @@ func heal(ctx context.Context, l *harness) error {
 		return err
 	}
 	turn := -1
-	t, err := l.take(ctx, "heal", l.pairs, side{"loop", l.healLoop}, side{"tend", func(ctx context.Context) (time.Duration, error) {
-		turn++ // another pod each time: one that ends over and over is held back on purpose
-		return l.healTend(ctx, pods[turn].Container)
-	}}, side{"policy", l.healPolicy})
+	t, err := l.take(ctx, "heal", l.pairs, side{"loop", l.healLoop},
+		side{"tend", func(ctx context.Context) (time.Duration, error) {
+			turn++ // another pod each time: one that ends over and over is held back on purpose
+			return l.healTend(ctx, pods[turn].Container)
+		}}, side{"policy", l.healPolicy})
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,9 @@ func ingressFigures(ctx context.Context, l *harness) (err error) {
 }
 
 // loads has the proxies take turns under load and prints the results. The pod alone shows what the proxies add.
-func (l *harness) loads(ctx context.Context, figure string, addresses map[string]string, run func(context.Context, string) (load, error)) error {
+func (l *harness) loads(
+	ctx context.Context, figure string, addresses map[string]string, run func(context.Context, string) (load, error),
+) error {
 	p99 := times{}
 	var sides []side
 	for _, name := range []string{"pod", "nginx", "caddy", "haproxy", "tend"} {
@@ -104,7 +106,9 @@ func (l *harness) serveTLS(ctx context.Context, d *deployment, pair certificate)
 	}, func() error { return answersTLS(ctx, l.secureIngress) })
 }
 
-func (l *harness) serveAs(ctx context.Context, name string, of api.IngressSpec, served func() error) (func() error, error) {
+func (l *harness) serveAs(
+	ctx context.Context, name string, of api.IngressSpec, served func() error,
+) (func() error, error) {
 	spec, err := json.Marshal(of)
 	if err != nil {
 		return nil, err

@@ -28,7 +28,8 @@ func main() {
 	flag.StringVar(&only, "only", "", "figures to take, separated by commas (default all): "+strings.Join(names(), ","))
 	flag.IntVar(&s.starts, "starts", 8, "containers Tend starts at a time, as tend's --starts")
 	flag.BoolVar(&s.swarm, "swarm", true, "measure Swarm too, in the same engine; it is set up for it and left again")
-	flag.StringVar(&bare, "bare-etcd", "", "run a bare embedded etcd in this folder until the standard input ends (used by bench itself)")
+	flag.StringVar(&bare, "bare-etcd", "",
+		"run a bare embedded etcd in this folder until the standard input ends (used by bench itself)")
 	flag.Parse()
 	if only != "" {
 		s.only = strings.Split(only, ",")

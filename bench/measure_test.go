@@ -15,11 +15,12 @@ func TestRatioIsTheMedianOfTheTurns(t *testing.T) {
 		ours, peer []time.Duration
 		want       float64
 	}{
-		"one turn":      {"its ratio is the figure", []time.Duration{3}, []time.Duration{2}, 1.5},
-		"an outlier":    {"a disturbed turn is one of many", []time.Duration{1, 1, 100}, []time.Duration{1, 1, 1}, 1},
-		"a slow moment": {"what slows both sides of a turn cancels out", []time.Duration{10, 100, 10}, []time.Duration{5, 50, 5}, 2},
-		"even":          {"the mean of the two in the middle", []time.Duration{1, 2, 3, 4}, []time.Duration{1, 1, 1, 1}, 2.5},
-		"no turn":       {"nothing is nothing", nil, nil, 0},
+		"one turn":   {"its ratio is the figure", []time.Duration{3}, []time.Duration{2}, 1.5},
+		"an outlier": {"a disturbed turn is one of many", []time.Duration{1, 1, 100}, []time.Duration{1, 1, 1}, 1},
+		"a slow moment": {"what slows both sides of a turn cancels out", []time.Duration{10, 100, 10},
+			[]time.Duration{5, 50, 5}, 2},
+		"even":    {"the mean of the two in the middle", []time.Duration{1, 2, 3, 4}, []time.Duration{1, 1, 1, 1}, 2.5},
+		"no turn": {"nothing is nothing", nil, nil, 0},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +89,9 @@ func TestReadingWrk(t *testing.T) {
 	if err != nil || got.each != 50*time.Microsecond || got.p99 != 7250*time.Microsecond {
 		t.Errorf("%+v %v", got, err)
 	}
-	for _, fault := range []string{"  Non-2xx or 3xx responses: 3\n", "  Socket errors: connect 2, read 0, write 0, timeout 0\n", "  Socket errors: connect 0, read 0, write 0, timeout 7\n"} {
+	for _, fault := range []string{"  Non-2xx or 3xx responses: 3\n",
+		"  Socket errors: connect 2, read 0, write 0, timeout 0\n",
+		"  Socket errors: connect 0, read 0, write 0, timeout 7\n"} {
 		if _, err := parseWrk(report + fault); err == nil {
 			t.Errorf("it passes: %s", fault)
 		}

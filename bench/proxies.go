@@ -130,7 +130,8 @@ func startPeer(ctx context.Context, name, dir, upstream string) (*peer, error) {
 func (p *peer) filled(template, dir, upstream string) string {
 	ip, plain, _ := net.SplitHostPort(p.address)
 	_, secure, _ := net.SplitHostPort(p.secure)
-	return strings.NewReplacer("DIR", dir, "UPSTREAM", upstream, "SECUREHOST", secured, "SECUREPORT", secure, "SECURE", p.secure,
+	return strings.NewReplacer("DIR", dir, "UPSTREAM", upstream, "SECUREHOST", secured, "SECUREPORT",
+		secure, "SECURE", p.secure,
 		"PLAINPORT", plain, "PLAIN", p.address, "HOST", proxied, "IP", ip).Replace(template)
 }
 
@@ -183,7 +184,8 @@ func answersTLS(ctx context.Context, address string) error {
 }
 
 func awaitServed(ctx context.Context, address string, serves func() bool) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, fmt.Errorf("waited %s for %s to serve", readyWithin, address))
+	ctx, cancel := context.WithTimeoutCause(ctx, readyWithin,
+		fmt.Errorf("waited %s for %s to serve", readyWithin, address))
 	defer cancel()
 	return every(ctx, 20*time.Millisecond, func() (bool, error) { return serves(), nil })
 }

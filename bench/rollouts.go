@@ -47,7 +47,8 @@ func ingressRollouts(ctx context.Context, l *harness) (err error) {
 	defer func() { err = errors.Join(err, nginx.stop()) }()
 	d := l.deployment(rolledReplicas)
 	d.spec.Strategy = &api.Strategy{Order: api.OrderStartFirst, MaxParallel: 1, Pause: "0s", Monitor: "50ms"}
-	d.spec.Probes = &api.Probes{Readiness: &api.Probe{HTTPGet: &api.HTTPGet{Path: "/healthz", Port: 8080}, Period: "200ms"}}
+	d.spec.Probes = &api.Probes{Readiness: &api.Probe{HTTPGet: &api.HTTPGet{Path: "/healthz", Port: 8080},
+		Period: "200ms"}}
 	if _, err := d.deploy(ctx); err != nil {
 		return err
 	}
@@ -57,7 +58,8 @@ func ingressRollouts(ctx context.Context, l *harness) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	controls := []*arrivals{{name: "pod", address: pod, perSecond: controlPerSecond}, {name: "nginx", address: nginx.address, perSecond: controlPerSecond}}
+	controls := []*arrivals{{name: "pod", address: pod, perSecond: controlPerSecond},
+		{name: "nginx", address: nginx.address, perSecond: controlPerSecond}}
 	if err := l.rollUnderLoad(ctx, "ingress-rollout", d, controls, rolledTimes, rolledRequests); err != nil {
 		return err
 	}
@@ -66,7 +68,9 @@ func ingressRollouts(ctx context.Context, l *harness) (err error) {
 }
 
 // rollUnderLoad takes one figure: so many rollouts, and on until so many requests were made.
-func (l *harness) rollUnderLoad(ctx context.Context, figure string, d *deployment, controls []*arrivals, times int, requests int64) error {
+func (l *harness) rollUnderLoad(
+	ctx context.Context, figure string, d *deployment, controls []*arrivals, times int, requests int64,
+) error {
 	fmt.Fprintf(os.Stderr, "%s begins: %.0f %% idle\n", figure, 100*awaitQuiet(ctx))
 	c := newCrowd(l.ingress)
 	ours := &arrivals{name: "tend", address: l.ingress, perSecond: newPerSecond, done: c.count}
@@ -91,7 +95,8 @@ func (l *harness) rollUnderLoad(ctx context.Context, figure string, d *deploymen
 	if err != nil {
 		return err
 	}
-	value(figure+"-failed", float64(c.failed.Load()), fmt.Sprintf("of %d requests in %d rollouts", c.served.Load(), rollouts))
+	value(figure+"-failed", float64(c.failed.Load()),
+		fmt.Sprintf("of %d requests in %d rollouts", c.served.Load(), rollouts))
 	for _, a := range all {
 		suffix := ""
 		if a != ours {

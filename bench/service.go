@@ -59,7 +59,8 @@ func (s *service) await(ctx context.Context) error {
 		}
 		running := 0
 		for _, task := range tasks.Items {
-			if task.Status.State != swarm.TaskStateRunning || task.Spec.ContainerSpec.Image != s.spec.TaskTemplate.ContainerSpec.Image {
+			if task.Status.State != swarm.TaskStateRunning ||
+				task.Spec.ContainerSpec.Image != s.spec.TaskTemplate.ContainerSpec.Image {
 				return false, nil
 			}
 			running++
@@ -86,7 +87,8 @@ func (s *service) change(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	_, err = s.harness.engine.ServiceUpdate(ctx, s.id, engine.ServiceUpdateOptions{Version: current.Service.Version, Spec: s.spec})
+	_, err = s.harness.engine.ServiceUpdate(ctx, s.id,
+		engine.ServiceUpdateOptions{Version: current.Service.Version, Spec: s.spec})
 	if err != nil {
 		return 0, err
 	}
@@ -99,7 +101,8 @@ func (s *service) remove(ctx context.Context) error {
 	if _, err := s.harness.engine.ServiceRemove(ctx, s.id, engine.ServiceRemoveOptions{}); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("waited %s for the containers of service %s to go", patience, s.id))
+	ctx, cancel := context.WithTimeoutCause(ctx, patience,
+		fmt.Errorf("waited %s for the containers of service %s to go", patience, s.id))
 	defer cancel()
 	return every(ctx, servicePoll, func() (bool, error) {
 		left, err := s.harness.engine.ContainerList(ctx, engine.ContainerListOptions{

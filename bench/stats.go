@@ -65,7 +65,8 @@ func (l *harness) tendStats(ctx context.Context, d *deployment, n int) (time.Dur
 }
 
 func dockerStats(ctx context.Context, ids []string) (time.Duration, error) {
-	command := exec.CommandContext(ctx, "docker", append([]string{"stats", "--no-stream", "--format", "{{.ID}} {{.CPUPerc}}"}, ids...)...)
+	command := exec.CommandContext(ctx, "docker",
+		append([]string{"stats", "--no-stream", "--format", "{{.ID}} {{.CPUPerc}}"}, ids...)...)
 	command.Stdout = io.Discard
 	var problem strings.Builder
 	command.Stderr = &problem

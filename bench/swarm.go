@@ -67,7 +67,8 @@ func (l *harness) leaveSwarm() error {
 		return fmt.Errorf("swarm leave: %w", err)
 	}
 	return errors.Join(l.removeContainers(ctx, "com.docker.swarm.service.id"),
-		l.removeNetwork(ctx, l.swarmNetwork()), l.removeNetwork(ctx, l.swarmNetwork()+"-config"), l.removeNetwork(ctx, "docker_gwbridge"))
+		l.removeNetwork(ctx, l.swarmNetwork()), l.removeNetwork(ctx, l.swarmNetwork()+"-config"),
+		l.removeNetwork(ctx, "docker_gwbridge"))
 }
 
 func (l *harness) swarmDeploy(ctx context.Context, turns int) error {

@@ -44,7 +44,8 @@ func runWrkTLS(ctx context.Context, address string) (load, error) {
 
 func wrk(ctx context.Context, url, host string, fresh bool) (load, error) {
 	args := []string{
-		"--threads", "1", "--connections", strconv.Itoa(loadConnections), "--duration", strconv.Itoa(int(loadFor.Seconds())), "--latency",
+		"--threads", "1", "--connections", strconv.Itoa(loadConnections), "--duration",
+		strconv.Itoa(int(loadFor.Seconds())), "--latency",
 		"--header", "Host: " + host,
 	}
 	if fresh {
@@ -98,8 +99,10 @@ func runH2load(ctx context.Context, address, dir string) (load, error) {
 	if err := os.RemoveAll(log); err != nil {
 		return load{}, err
 	}
-	out, err := exec.CommandContext(ctx, "h2load", "--clients="+strconv.Itoa(loadConnections), "--max-concurrent-streams="+strconv.Itoa(loadStreams),
-		"--duration="+strconv.Itoa(int(loadFor.Seconds())), "--connect-to="+address, "--log-file="+log, "https://"+secured+":"+port+"/").CombinedOutput()
+	out, err := exec.CommandContext(ctx, "h2load", "--clients="+strconv.Itoa(loadConnections), "--max-concurrent-streams="+
+		strconv.Itoa(loadStreams),
+		"--duration="+strconv.Itoa(int(loadFor.Seconds())), "--connect-to="+address, "--log-file="+log, "https://"+secured+
+			":"+port+"/").CombinedOutput()
 	if err != nil {
 		return load{}, fmt.Errorf("h2load: %w: `make bench-tools` installs it\n%s", err, out)
 	}

@@ -21,7 +21,8 @@ type BuildStream struct{ stream *stream }
 // BuildLog begins to read what a build of an object prints. With follow it waits for the build to begin, and ends with
 // it. Close the stream.
 func (c *Client) BuildLog(ctx context.Context, scope, name, build string, follow bool) (*BuildStream, error) {
-	r := streamRequest("/v1/builds/" + url.PathEscape(scope) + "/" + url.PathEscape(name) + "/" + url.PathEscape(build) + "/log")
+	r := streamRequest("/v1/builds/" + url.PathEscape(scope) + "/" + url.PathEscape(name) + "/" +
+		url.PathEscape(build) + "/log")
 	r.query = queryWith("follow", flag(follow))
 	opened, err := c.openStream(ctx, r, 0)
 	if err != nil {

@@ -67,15 +67,18 @@ const slowAnswer = 20 * time.Minute
 // New makes a client; nothing is sent yet.
 func New(opts Options) (*Client, error) {
 	if opts.Server != "" && !strings.Contains(opts.Server, "://") {
-		return nil, fmt.Errorf("server %q names no protocol: write https://%s, unix:///PATH or ssh://user@host", opts.Server, opts.Server)
+		return nil, fmt.Errorf("server %q names no protocol: write https://%s, unix:///PATH or ssh://user@host",
+			opts.Server, opts.Server)
 	}
 	parsed, err := url.Parse(opts.Server)
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", opts.Server, err)
 	}
-	c := &Client{server: opts.Server, token: opts.Token, from: opts.TokenFrom, within: opts.PluginCall, trace: opts.Traceparent, paused: opts.OnPaused, stale: opts.OnStale}
+	c := &Client{server: opts.Server, token: opts.Token, from: opts.TokenFrom, within: opts.PluginCall,
+		trace: opts.Traceparent, paused: opts.OnPaused, stale: opts.OnStale}
 	// No proxy from the environment: the server is on this machine, or named on purpose.
-	transport := &http.Transport{MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: 2 * time.Minute}
+	transport := &http.Transport{MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute,
+		ResponseHeaderTimeout: 2 * time.Minute}
 	switch {
 	case parsed.Scheme == "unix" && parsed.Host == "" && parsed.Path != "":
 		c.base = "http://tend"
@@ -89,7 +92,8 @@ func New(opts Options) (*Client, error) {
 			return nil, err
 		}
 	case parsed.Scheme == "http" && parsed.Host != "" && opts.Token != "" && opts.Dial == nil && !isLoopback(parsed):
-		return nil, fmt.Errorf("server %q: http would show the token to the network: use https://%s or ssh://user@host", opts.Server, parsed.Host)
+		return nil, fmt.Errorf("server %q: http would show the token to the network: use https://%s or ssh://user@host",
+			opts.Server, parsed.Host)
 	case parsed.Scheme == "http" && parsed.Host != "":
 		c.base = "http://" + parsed.Host
 	case parsed.Scheme == "https" && parsed.Host != "":
@@ -104,7 +108,8 @@ func New(opts Options) (*Client, error) {
 	slow := transport.Clone()
 	slow.ResponseHeaderTimeout = slowAnswer
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	c.http, c.slow = &http.Client{Transport: transport, CheckRedirect: stay}, &http.Client{Transport: slow, CheckRedirect: stay}
+	c.http, c.slow = &http.Client{Transport: transport, CheckRedirect: stay},
+		&http.Client{Transport: slow, CheckRedirect: stay}
 	return c, nil
 }
 

@@ -39,15 +39,25 @@ func TestDiscover(t *testing.T) {
 		env    map[string]string
 		want   Options
 	}{
-		"server":      {"TEND_SERVER wins", map[string]string{"TEND_SERVER": "unix:///x", "TEND_ROOT": root}, Options{Server: "unix:///x"}},
-		"root":        {"TEND_ROOT names the folder, there or not", map[string]string{"TEND_ROOT": root + "/none", "HOME": home}, Options{Server: "unix://" + root + "/none/tend.sock"}},
-		"user":        {"a user's own server is found", map[string]string{"HOME": home}, Options{Server: "unix://" + user + "/tend.sock"}},
-		"xdg":         {"XDG_DATA_HOME moves it", map[string]string{"HOME": "/none", "XDG_DATA_HOME": filepath.Dir(user)}, Options{Server: "unix://" + user + "/tend.sock"}},
-		"token file":  {"http servers get the root's token", map[string]string{"TEND_SERVER": "http://127.0.0.1:1", "TEND_ROOT": user}, Options{Server: "http://127.0.0.1:1", Token: "tend-token", TokenFrom: user + "/token"}},
-		"token given": {"TEND_TOKEN wins", map[string]string{"TEND_SERVER": "http://127.0.0.1:1", "TEND_ROOT": user, "TEND_TOKEN": "t"}, Options{Server: "http://127.0.0.1:1", Token: "t", TokenFrom: "TEND_TOKEN"}},
-		"no token": {"it says which places it tried", map[string]string{"TEND_SERVER": "http://127.0.0.1:1", "TEND_ROOT": root + "/none"},
+		"server": {"TEND_SERVER wins", map[string]string{"TEND_SERVER": "unix:///x", "TEND_ROOT": root},
+			Options{Server: "unix:///x"}},
+		"root": {"TEND_ROOT names the folder, there or not",
+			map[string]string{"TEND_ROOT": root + "/none", "HOME": home}, Options{Server: "unix://" + root + "/none/tend.sock"}},
+		"user": {"a user's own server is found", map[string]string{"HOME": home},
+			Options{Server: "unix://" + user + "/tend.sock"}},
+		"xdg": {"XDG_DATA_HOME moves it", map[string]string{"HOME": "/none", "XDG_DATA_HOME": filepath.Dir(user)},
+			Options{Server: "unix://" + user + "/tend.sock"}},
+		"token file": {"http servers get the root's token",
+			map[string]string{"TEND_SERVER": "http://127.0.0.1:1", "TEND_ROOT": user},
+			Options{Server: "http://127.0.0.1:1", Token: "tend-token", TokenFrom: user + "/token"}},
+		"token given": {"TEND_TOKEN wins",
+			map[string]string{"TEND_SERVER": "http://127.0.0.1:1", "TEND_ROOT": user, "TEND_TOKEN": "t"},
+			Options{Server: "http://127.0.0.1:1", Token: "t", TokenFrom: "TEND_TOKEN"}},
+		"no token": {"it says which places it tried",
+			map[string]string{"TEND_SERVER": "http://127.0.0.1:1", "TEND_ROOT": root + "/none"},
 			Options{Server: "http://127.0.0.1:1", TokenFrom: "--token, TEND_TOKEN, " + root + "/none/token"}},
-		"socket alone": {"the socket needs no token", map[string]string{"TEND_ROOT": user}, Options{Server: "unix://" + user + "/tend.sock"}},
+		"socket alone": {"the socket needs no token", map[string]string{"TEND_ROOT": user},
+			Options{Server: "unix://" + user + "/tend.sock"}},
 	}
 	if _, err := os.Stat(filepath.Join(DefaultRoot, SocketName)); err == nil {
 		t.Fatal("a system's server runs on this machine: it would be found first")
@@ -115,7 +125,8 @@ func TestDiscoverDev(t *testing.T) {
 }
 
 func TestNewRefusesOtherAddresses(t *testing.T) {
-	for _, address := range []string{"", "tend.sock", "unix://", "unix://host/path", "https://", "ftp://x", "ssh://", "http://", ":\x00"} {
+	for _, address := range []string{"", "tend.sock", "unix://", "unix://host/path", "https://", "ftp://x", "ssh://",
+		"http://", ":\x00"} {
 		if _, err := New(Options{Server: address}); err == nil {
 			t.Errorf("%q was taken for a server", address)
 		}
@@ -187,7 +198,8 @@ func TestWatchGoesOn(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		since = append(since, r.URL.Query().Get("since"))
 		event := func(revision int) {
-			fmt.Fprintf(w, `{"type":"put","revision":%d,"object":{"kind":"deployment","scope":"s","name":"n%d"}}`+"\n", revision, revision)
+			fmt.Fprintf(w, `{"type":"put","revision":%d,"object":{"kind":"deployment","scope":"s","name":"n%d"}}`+
+				"\n", revision, revision)
 			w.(http.Flusher).Flush()
 		}
 		switch calls.Add(1) {

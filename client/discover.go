@@ -22,7 +22,8 @@ const (
 // the one of the user's own server; else that of a `tend dev` in the working directory, if the user started it. The
 // token of an http or https server is TEND_TOKEN; of one on this machine else the file in the same roots.
 func Discover(getenv func(string) string) Options {
-	opts := Options{Server: getenv("TEND_SERVER"), Token: getenv("TEND_TOKEN"), PluginCall: getenv("TEND_PLUGIN_CALL"), Traceparent: getenv("TRACEPARENT")}
+	opts := Options{Server: getenv("TEND_SERVER"), Token: getenv("TEND_TOKEN"), PluginCall: getenv("TEND_PLUGIN_CALL"),
+		Traceparent: getenv("TRACEPARENT")}
 	roots := roots(getenv)
 	if opts.Server == "" {
 		root, found, denied := roots[len(roots)-1], false, false

@@ -26,7 +26,8 @@ func (e *UnreachableError) Error() string {
 	}
 	var ssh *SSHError
 	if errors.As(e.Err, &ssh) {
-		return fmt.Sprintf("no server answers at %s: %v\n  `ssh HOST tend version` has to work without a question first", e.Server, ssh)
+		return fmt.Sprintf("no server answers at %s: %v\n  `ssh HOST tend version` has to work without a question first",
+			e.Server, ssh)
 	}
 	if e.Sent {
 		return fmt.Sprintf("the connection to %s was cut before the server answered: %v\n  a change it was asked for may be stored: check before you repeat it",
@@ -101,14 +102,16 @@ func (c *Client) refused(response *http.Response) error {
 	}
 	problem := &api.Problem{
 		Status: http.StatusUnauthorized, Title: http.StatusText(http.StatusUnauthorized),
-		Detail: fmt.Sprintf("the server at %s refuses the token from %s: it is another server's", c.server, cmp.Or(c.from, "this client")),
-		Next:   "use the content of <root>/token of that server (--token, TEND_TOKEN), or its socket: --server unix://<root>/tend.sock",
+		Detail: fmt.Sprintf("the server at %s refuses the token from %s: it is another server's", c.server,
+			cmp.Or(c.from, "this client")),
+		Next: "use the content of <root>/token of that server (--token, TEND_TOKEN), or its socket: --server unix://<root>/tend.sock",
 	}
 	if strings.HasPrefix(c.server, "https:") {
 		problem.Next = "ask an admin for a token (tend tokens add NAME), and set TEND_TOKEN"
 	}
 	if c.token == "" {
-		problem.Detail = fmt.Sprintf("the server at %s asks for a token, and there is none in %s", c.server, cmp.Or(c.from, "this client's options"))
+		problem.Detail = fmt.Sprintf("the server at %s asks for a token, and there is none in %s", c.server,
+			cmp.Or(c.from, "this client's options"))
 	}
 	return problem
 }

@@ -42,7 +42,8 @@ func (o EventOptions) request() request {
 }
 
 func (o EventOptions) query() url.Values {
-	return queryWith("kind", string(o.Kind), "scope", o.Scope, "name", o.Name, "type", strings.Join(o.Types, ","), "actor", o.Actor, "since", o.Since)
+	return queryWith("kind", string(o.Kind), "scope", o.Scope, "name", o.Name, "type", strings.Join(o.Types, ","), "actor",
+		o.Actor, "since", o.Since)
 }
 
 // ListEvents reads a part of the log. IsGone means that events after Since are no longer kept.

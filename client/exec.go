@@ -68,7 +68,8 @@ func (c *Client) socket(ctx context.Context, path, protocol string) (*websocket.
 		err = errors.New("it speaks another protocol")
 	}
 	if err != nil {
-		return nil, &api.Problem{Title: "Bad Gateway", Status: http.StatusBadGateway, Next: "see that no proxy between changes WebSockets",
+		return nil, &api.Problem{Title: "Bad Gateway", Status: http.StatusBadGateway,
+			Next:   "see that no proxy between changes WebSockets",
 			Detail: "the server did not open a WebSocket of " + protocol + ": " + err.Error()}
 	}
 	return conn, nil

@@ -36,8 +36,9 @@ func TestExecOfOtherServers(t *testing.T) {
 			w.WriteHeader(http.StatusMethodNotAllowed)
 		}, 405, "update the server"},
 		"another protocol": {accept("v2.exec.tend.dev"), 502, "another protocol"},
-		"a proxy":          {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }, 200, "Tend server"},
-		"a cut":            {accept(execwire.Protocol), 0, "cut before the command ended"},
+		"a proxy": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) },
+			200, "Tend server"},
+		"a cut": {accept(execwire.Protocol), 0, "cut before the command ended"},
 	} {
 		web := httptest.NewServer(test.answer)
 		c, err := New(Options{Server: web.URL})

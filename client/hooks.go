@@ -15,5 +15,6 @@ func (c *Client) RunRelease(ctx context.Context, target Target) (api.RunResult, 
 // Deliveries lists the webhook calls kept of an object, newest first: those under way, and those that ended within the
 // last hour.
 func (c *Client) Deliveries(ctx context.Context, target Target) (api.ListResult[api.Delivery], error) {
-	return call[api.ListResult[api.Delivery]](ctx, c, request{method: http.MethodGet, path: "/v1/deliveries", query: target.query()})
+	return call[api.ListResult[api.Delivery]](ctx, c,
+		request{method: http.MethodGet, path: "/v1/deliveries", query: target.query()})
 }

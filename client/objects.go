@@ -25,19 +25,26 @@ func (c *Client) Apply(ctx context.Context, request api.ApplyRequest) (api.Apply
 }
 
 // ApplyBody is Apply with manifests as the server decodes them (JSON or YAML); request.Objects is ignored.
-func (c *Client) ApplyBody(ctx context.Context, body []byte, contentType string, r api.ApplyRequest) (api.ApplyResult, error) {
+func (c *Client) ApplyBody(
+	ctx context.Context, body []byte, contentType string, r api.ApplyRequest,
+) (api.ApplyResult, error) {
 	return c.applyBody(ctx, body, contentType, r)
 }
 
 // applyBody waits longer where plugins may be installed meanwhile.
-func (c *Client) applyBody(ctx context.Context, body []byte, contentType string, r api.ApplyRequest) (api.ApplyResult, error) {
+func (c *Client) applyBody(
+	ctx context.Context, body []byte, contentType string, r api.ApplyRequest,
+) (api.ApplyResult, error) {
 	macros := slices.ContainsFunc(r.Objects, func(o api.Object) bool { return !o.Kind.Core() })
 	if len(body) > api.MaxApplyBytes {
 		return api.ApplyResult{}, &api.Problem{Status: http.StatusRequestEntityTooLarge, Title: "Request Entity Too Large",
-			Detail: fmt.Sprintf("the manifests are larger than %d bytes; nothing was sent", api.MaxApplyBytes), Next: "apply in smaller parts"}
+			Detail: fmt.Sprintf("the manifests are larger than %d bytes; nothing was sent", api.MaxApplyBytes),
+			Next:   "apply in smaller parts"}
 	}
-	return call[api.ApplyResult](ctx, c, request{method: http.MethodPost, path: "/v1/apply", body: body, contentType: contentType, slow: macros,
-		query: queryWith("dry_run", flag(r.DryRun), "prune", flag(r.Prune), "force", flag(r.Force), "force_conflicts", flag(r.ForceConflicts), "set", r.Set)})
+	return call[api.ApplyResult](ctx, c,
+		request{method: http.MethodPost, path: "/v1/apply", body: body, contentType: contentType, slow: macros,
+			query: queryWith("dry_run", flag(r.DryRun), "prune", flag(r.Prune), "force", flag(r.Force), "force_conflicts",
+				flag(r.ForceConflicts), "set", r.Set)})
 }
 
 // ObjectFilter narrows a listing or a watch. The zero value takes all.
@@ -49,8 +56,9 @@ type ObjectFilter struct {
 
 // Objects lists a kind's objects with their statuses.
 func (c *Client) Objects(ctx context.Context, kind api.Kind, filter ObjectFilter) (api.ListResult[api.Object], error) {
-	return call[api.ListResult[api.Object]](ctx, c, request{method: http.MethodGet, path: "/v1/objects/" + url.PathEscape(string(kind)),
-		query: queryWith("scope", filter.Scope, "selector", filter.Selector)})
+	return call[api.ListResult[api.Object]](ctx, c,
+		request{method: http.MethodGet, path: "/v1/objects/" + url.PathEscape(string(kind)),
+			query: queryWith("scope", filter.Scope, "selector", filter.Selector)})
 }
 
 // Object reads one object with its status.
@@ -77,9 +85,11 @@ type DeleteOptions struct {
 // DeleteWith is Delete with options.
 func (c *Client) DeleteWith(ctx context.Context, ref api.Ref, opts DeleteOptions) (api.DeleteResult, error) {
 	return call[api.DeleteResult](ctx, c, request{method: http.MethodDelete, path: objectPath(ref),
-		query: queryWith("prune", flag(opts.Prune), "volumes", flag(opts.Volumes), "orphan", flag(opts.Orphan), "dry_run", flag(opts.DryRun))})
+		query: queryWith("prune", flag(opts.Prune), "volumes", flag(opts.Volumes), "orphan", flag(opts.Orphan),
+			"dry_run", flag(opts.DryRun))})
 }
 
 func objectPath(ref api.Ref) string {
-	return "/v1/objects/" + url.PathEscape(string(ref.Kind)) + "/" + url.PathEscape(ref.Scope) + "/" + url.PathEscape(ref.Name)
+	return "/v1/objects/" + url.PathEscape(string(ref.Kind)) + "/" + url.PathEscape(ref.Scope) + "/" +
+		url.PathEscape(ref.Name)
 }

@@ -16,7 +16,8 @@ import (
 func IsUnknownOutcome(err error) bool {
 	var problem *api.Problem
 	var unreachable *UnreachableError
-	return errors.As(err, &problem) && problem.Title == api.OutcomeUnknown || errors.As(err, &unreachable) && unreachable.Sent
+	return errors.As(err, &problem) && problem.Title == api.OutcomeUnknown ||
+		errors.As(err, &unreachable) && unreachable.Sent
 }
 
 type idempotencyKey struct{}
@@ -41,7 +42,9 @@ const repeatEvery = time.Second
 // Repeat calls until the outcome is known, each time under the same idempotency key, and for patience at most. Use it
 // for calls that may be repeated: Run, RunRelease and Apply. The first unknown outcome is returned if none became
 // known.
-func Repeat[Out any](ctx context.Context, patience time.Duration, call func(ctx context.Context) (Out, error)) (Out, error) {
+func Repeat[Out any](
+	ctx context.Context, patience time.Duration, call func(ctx context.Context) (Out, error),
+) (Out, error) {
 	ctx = WithIdempotencyKey(ctx, NewIdempotencyKey())
 	out, unknown := call(ctx)
 	if !IsUnknownOutcome(unknown) {

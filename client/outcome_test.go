@@ -18,7 +18,8 @@ func TestRepeat(t *testing.T) {
 	unknown := func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(http.StatusGatewayTimeout)
-		_ = json.NewEncoder(w).Encode(api.Problem{Title: api.OutcomeUnknown, Detail: "the store did not answer", Next: "check"})
+		_ = json.NewEncoder(w).Encode(api.Problem{Title: api.OutcomeUnknown,
+			Detail: "the store did not answer", Next: "check"})
 	}
 	cut := func(http.ResponseWriter) { panic(http.ErrAbortHandler) }
 	refuse := func(w http.ResponseWriter) { w.WriteHeader(http.StatusConflict) }
@@ -31,13 +32,19 @@ func TestRepeat(t *testing.T) {
 		want     string
 		status   int
 	}{
-		"answered":            {"nothing to repeat", time.Minute, []func(http.ResponseWriter){answer}, "m-1", 0},
-		"unknown":             {"the second answer says it", time.Minute, []func(http.ResponseWriter){unknown, answer}, "m-1", 0},
-		"cut":                 {"so does it after a cut connection", time.Minute, []func(http.ResponseWriter){cut, answer}, "m-1", 0},
-		"away between":        {"a server that starts says nothing", time.Minute, []func(http.ResponseWriter){unknown, away, cut, answer}, "m-1", 0},
-		"refused":             {"a refusal at first wrote nothing", time.Minute, []func(http.ResponseWriter){refuse}, "", http.StatusConflict},
-		"refused at last":     {"a refusal later is the answer", time.Minute, []func(http.ResponseWriter){unknown, refuse}, "", http.StatusConflict},
-		"patience comes to 0": {"the unknown outcome is reported", time.Nanosecond, []func(http.ResponseWriter){unknown}, "", http.StatusGatewayTimeout},
+		"answered": {"nothing to repeat", time.Minute, []func(http.ResponseWriter){answer}, "m-1", 0},
+		"unknown": {"the second answer says it", time.Minute,
+			[]func(http.ResponseWriter){unknown, answer}, "m-1", 0},
+		"cut": {"so does it after a cut connection", time.Minute,
+			[]func(http.ResponseWriter){cut, answer}, "m-1", 0},
+		"away between": {"a server that starts says nothing", time.Minute,
+			[]func(http.ResponseWriter){unknown, away, cut, answer}, "m-1", 0},
+		"refused": {"a refusal at first wrote nothing", time.Minute, []func(http.ResponseWriter){refuse}, "",
+			http.StatusConflict},
+		"refused at last": {"a refusal later is the answer", time.Minute, []func(http.ResponseWriter){unknown, refuse},
+			"", http.StatusConflict},
+		"patience comes to 0": {"the unknown outcome is reported", time.Nanosecond, []func(http.ResponseWriter){unknown}, "",
+			http.StatusGatewayTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

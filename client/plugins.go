@@ -22,12 +22,14 @@ func (c *Client) InstallPlugin(ctx context.Context, ask api.PluginInstall) (api.
 	if err != nil {
 		return api.Plugin{}, fmt.Errorf("encode the source: %w", err)
 	}
-	return call[api.Plugin](ctx, c, request{method: http.MethodPost, path: "/v1/plugins", body: body, contentType: "application/json", slow: true})
+	return call[api.Plugin](ctx, c,
+		request{method: http.MethodPost, path: "/v1/plugins", body: body, contentType: "application/json", slow: true})
 }
 
 // RemovePlugin removes a plugin. What its macros stand for stays.
 func (c *Client) RemovePlugin(ctx context.Context, name string) (api.PluginRemoval, error) {
-	return call[api.PluginRemoval](ctx, c, request{method: http.MethodDelete, path: "/v1/plugins/" + url.PathEscape(name), slow: true})
+	return call[api.PluginRemoval](ctx, c,
+		request{method: http.MethodDelete, path: "/v1/plugins/" + url.PathEscape(name), slow: true})
 }
 
 // CallPlugin runs a command of a plugin, named by its name or an alias. The answer's data is an api.PluginResult. A
@@ -40,7 +42,8 @@ func (c *Client) CallPlugin(ctx context.Context, name, command string, args []st
 	if err != nil {
 		return api.Envelope{}, fmt.Errorf("encode the arguments: %w", err)
 	}
-	response, err := c.do(ctx, request{method: http.MethodPost, path: "/plugin/" + url.PathEscape(name) + "/" + url.PathEscape(command),
+	response, err := c.do(ctx, request{method: http.MethodPost, path: "/plugin/" + url.PathEscape(name) + "/" +
+		url.PathEscape(command),
 		body: body, contentType: "application/json", slow: true})
 	if err != nil {
 		return api.Envelope{}, err

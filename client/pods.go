@@ -50,7 +50,8 @@ func (c *Client) StartPod(ctx context.Context, pod string) (api.StopResult, erro
 
 // Stats samples live pods once.
 func (c *Client) Stats(ctx context.Context, filter PodFilter) (api.ListResult[api.PodStats], error) {
-	return call[api.ListResult[api.PodStats]](ctx, c, request{method: http.MethodGet, path: "/v1/stats", query: filter.query()})
+	return call[api.ListResult[api.PodStats]](ctx, c,
+		request{method: http.MethodGet, path: "/v1/stats", query: filter.query()})
 }
 
 func podPath(pod, rest string) string { return "/v1/pods/" + url.PathEscape(pod) + rest }

@@ -10,8 +10,9 @@ import (
 
 // Run asks for a run of a job or a cron job: Target's kind says which, and must be given.
 func (c *Client) Run(ctx context.Context, target Target) (api.RunResult, error) {
-	return call[api.RunResult](ctx, c, request{method: http.MethodPost, path: "/v1/" + url.PathEscape(string(target.Kind)) + "s/run",
-		query: queryWith("scope", target.Scope, "name", target.Name)})
+	return call[api.RunResult](ctx, c,
+		request{method: http.MethodPost, path: "/v1/" + url.PathEscape(string(target.Kind)) + "s/run",
+			query: queryWith("scope", target.Scope, "name", target.Name)})
 }
 
 // Runs lists the runs kept of an object, newest first; an empty target lists all.
@@ -26,10 +27,12 @@ func (c *Client) RunOf(ctx context.Context, owner api.Ref, id string) (api.Run, 
 
 // AwaitRun reads one run when it has ended, or after a while as it is then: ask again.
 func (c *Client) AwaitRun(ctx context.Context, owner api.Ref, id string) (api.Run, error) {
-	return call[api.Run](ctx, c, request{method: http.MethodGet, path: runPath(owner, id), query: queryWith("wait", flag(true))})
+	return call[api.Run](ctx, c, request{method: http.MethodGet, path: runPath(owner, id),
+		query: queryWith("wait", flag(true))})
 }
 
 func runPath(owner api.Ref, id string) string {
-	return "/v1/runs/" + url.PathEscape(string(owner.Kind)) + "/" + url.PathEscape(owner.Scope) + "/" + url.PathEscape(owner.Name) +
+	return "/v1/runs/" + url.PathEscape(string(owner.Kind)) + "/" + url.PathEscape(owner.Scope) + "/" +
+		url.PathEscape(owner.Name) +
 		"/" + url.PathEscape(id)
 }

@@ -10,5 +10,6 @@ import (
 
 // TestSink sends a test to the receiver of a sink, and returns what came back.
 func (c *Client) TestSink(ctx context.Context, name string) (api.SinkTest, error) {
-	return call[api.SinkTest](ctx, c, request{method: http.MethodPost, path: "/v1/sinks/" + url.PathEscape(name) + "/test"})
+	return call[api.SinkTest](ctx, c,
+		request{method: http.MethodPost, path: "/v1/sinks/" + url.PathEscape(name) + "/test"})
 }

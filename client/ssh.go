@@ -36,7 +36,8 @@ func sshArgs(address *url.URL) ([]string, error) {
 	host, user := address.Hostname(), address.User.Username()
 	_, password := address.User.Password()
 	if !sshHost.MatchString(host) || user != "" && !sshUser.MatchString(user) || password || address.RawQuery != "" {
-		return nil, fmt.Errorf("server %q: use ssh://user@host, or ssh://user@host:port; keys are ssh's own affair", address.Redacted())
+		return nil, fmt.Errorf("server %q: use ssh://user@host, or ssh://user@host:port; keys are ssh's own affair",
+			address.Redacted())
 	}
 	args := []string{"-T", "-o", "ServerAliveInterval=15"}
 	if port := address.Port(); port != "" {

@@ -35,7 +35,8 @@ func (c *Client) openStream(ctx context.Context, r request, limit time.Duration)
 		cancel(nil)
 		return nil, err
 	}
-	s := &stream{body: response.Body, scanner: bufio.NewScanner(response.Body), cancel: func() { cancel(nil) }, limit: limit}
+	s := &stream{body: response.Body, scanner: bufio.NewScanner(response.Body),
+		cancel: func() { cancel(nil) }, limit: limit}
 	s.scanner.Buffer(make([]byte, 0, 64<<10), maxLine)
 	if limit > 0 {
 		s.alive = time.AfterFunc(limit, func() { cancel(errSilent) })

@@ -15,7 +15,8 @@ func (c *Client) AddToken(ctx context.Context, asked api.AccessTokenRequest) (ap
 	if err != nil {
 		return api.AccessToken{}, err
 	}
-	return call[api.AccessToken](ctx, c, request{method: http.MethodPost, path: "/v1/tokens", body: body, contentType: "application/json"})
+	return call[api.AccessToken](ctx, c,
+		request{method: http.MethodPost, path: "/v1/tokens", body: body, contentType: "application/json"})
 }
 
 // Tokens lists the tokens of people and programs, without their secrets.
@@ -25,5 +26,6 @@ func (c *Client) Tokens(ctx context.Context) (api.ListResult[api.AccessTokenInfo
 
 // RevokeToken ends a token, and what is open with it.
 func (c *Client) RevokeToken(ctx context.Context, name string) (api.AccessTokenInfo, error) {
-	return call[api.AccessTokenInfo](ctx, c, request{method: http.MethodDelete, path: "/v1/tokens/" + url.PathEscape(name)})
+	return call[api.AccessTokenInfo](ctx, c,
+		request{method: http.MethodDelete, path: "/v1/tokens/" + url.PathEscape(name)})
 }

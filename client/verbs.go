@@ -68,7 +68,8 @@ func (c *Client) Reconcile(ctx context.Context, target Target) (api.VerbResult, 
 // SyncNow polls the source of a sync at once. Its status has the answer's revision as ObservedRevision when that is
 // done.
 func (c *Client) SyncNow(ctx context.Context, name string) (api.VerbResult, error) {
-	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/syncs/now", query: queryWith("name", name)})
+	return call[api.VerbResult](ctx, c,
+		request{method: http.MethodPost, path: "/v1/syncs/now", query: queryWith("name", name)})
 }
 
 // Resume ends the pause of a server whose store was restored. unknown says what becomes of containers that the store
@@ -86,7 +87,9 @@ func (c *Client) Rebootstrap(ctx context.Context, target Target, ordinal int) (a
 
 // Rollback returns to a release; an empty one is the newest before the current that was good. Config stays as it is,
 // unless WithConfig is given; the answer names what changed.
-func (c *Client) Rollback(ctx context.Context, target Target, release string, options ...Option) (api.VerbResult, error) {
+func (c *Client) Rollback(
+	ctx context.Context, target Target, release string, options ...Option,
+) (api.VerbResult, error) {
 	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/rollback",
 		query: target.queryOf(options, "release", release)})
 }
@@ -104,7 +107,8 @@ func (c *Client) Start(ctx context.Context, target Target) (api.StopResult, erro
 
 // Releases lists the releases kept of an object, newest first.
 func (c *Client) Releases(ctx context.Context, target Target) (api.ListResult[api.ReleaseInfo], error) {
-	return call[api.ListResult[api.ReleaseInfo]](ctx, c, request{method: http.MethodGet, path: "/v1/releases", query: target.query()})
+	return call[api.ListResult[api.ReleaseInfo]](ctx, c,
+		request{method: http.MethodGet, path: "/v1/releases", query: target.query()})
 }
 
 // ConfigKeys names the keys of a bucket: a scope's with the apps that have keys of their own, or with a name one app's.
@@ -127,7 +131,9 @@ func (c *Client) ConfigValue(ctx context.Context, scope, name, key string) (stri
 }
 
 // SetConfig sets and removes keys of a bucket in one commit. NoRestart leaves what runs alone.
-func (c *Client) SetConfig(ctx context.Context, scope, name string, change api.ConfigRequest, options ...Option) (api.ConfigResult, error) {
+func (c *Client) SetConfig(
+	ctx context.Context, scope, name string, change api.ConfigRequest, options ...Option,
+) (api.ConfigResult, error) {
 	body, err := json.Marshal(change)
 	if err != nil {
 		return api.ConfigResult{}, fmt.Errorf("encode the values: %w", err)
@@ -153,7 +159,8 @@ func (c *Client) Disks(ctx context.Context) (api.ListResult[api.NodeDisk], error
 // Prune removes the images that nothing refers to from all nodes. A dry run only lists them.
 func (c *Client) Prune(ctx context.Context, dryRun bool) (api.ListResult[api.NodeDisk], error) {
 	query := url.Values{"dry_run": {strconv.FormatBool(dryRun)}}
-	return call[api.ListResult[api.NodeDisk]](ctx, c, request{method: http.MethodPost, path: "/v1/system/prune", query: query})
+	return call[api.ListResult[api.NodeDisk]](ctx, c,
+		request{method: http.MethodPost, path: "/v1/system/prune", query: query})
 }
 
 // JoinToken makes a token with which machines join as nodes, or as servers.
@@ -162,7 +169,8 @@ func (c *Client) JoinToken(ctx context.Context, asked api.JoinTokenRequest) (api
 	if err != nil {
 		return api.JoinToken{}, err
 	}
-	return call[api.JoinToken](ctx, c, request{method: http.MethodPost, path: "/v1/nodes/tokens", body: body, contentType: "application/json"})
+	return call[api.JoinToken](ctx, c,
+		request{method: http.MethodPost, path: "/v1/nodes/tokens", body: body, contentType: "application/json"})
 }
 
 // JoinTokens lists the tokens with which machines join, without their secrets.
@@ -172,7 +180,8 @@ func (c *Client) JoinTokens(ctx context.Context) (api.ListResult[api.JoinTokenIn
 
 // RevokeJoinToken revokes a token: nothing joins with it any more.
 func (c *Client) RevokeJoinToken(ctx context.Context, id string) error {
-	_, err := call[api.JoinTokenInfo](ctx, c, request{method: http.MethodDelete, path: "/v1/nodes/tokens/" + url.PathEscape(id)})
+	_, err := call[api.JoinTokenInfo](ctx, c,
+		request{method: http.MethodDelete, path: "/v1/nodes/tokens/" + url.PathEscape(id)})
 	return err
 }
 
@@ -197,15 +206,19 @@ func (c *Client) RemoveServer(ctx context.Context, name string) (api.Servers, er
 }
 
 // SetAvailability says what a node takes: api.NodeActive, api.NodeCordoned or api.NodeDrained.
-func (c *Client) SetAvailability(ctx context.Context, node, availability string, forceConflicts bool) (api.VerbResult, error) {
-	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/nodes/" + url.PathEscape(node) + "/availability",
-		query: queryWith("availability", availability, "force_conflicts", flag(forceConflicts))})
+func (c *Client) SetAvailability(
+	ctx context.Context, node, availability string, forceConflicts bool,
+) (api.VerbResult, error) {
+	return call[api.VerbResult](ctx, c,
+		request{method: http.MethodPost, path: "/v1/nodes/" + url.PathEscape(node) + "/availability",
+			query: queryWith("availability", availability, "force_conflicts", flag(forceConflicts))})
 }
 
 // SetNodeIngress says whether a node serves ingresses, and so gets the keys of their certificates.
 func (c *Client) SetNodeIngress(ctx context.Context, node string, serves, forceConflicts bool) (api.VerbResult, error) {
-	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/nodes/" + url.PathEscape(node) + "/ingress",
-		query: queryWith("serves", strconv.FormatBool(serves), "force_conflicts", flag(forceConflicts))})
+	return call[api.VerbResult](ctx, c,
+		request{method: http.MethodPost, path: "/v1/nodes/" + url.PathEscape(node) + "/ingress",
+			query: queryWith("serves", strconv.FormatBool(serves), "force_conflicts", flag(forceConflicts))})
 }
 
 // Rebalance moves pods of deployments so that the nodes are level: of one deployment, of a scope, or of all. A dry run
@@ -218,8 +231,9 @@ func (c *Client) Rebalance(ctx context.Context, scope, name string, dryRun bool)
 // ConfirmNodeDown says that a silent node is off, so that its pods are replaced at once. A dry run only says what
 // becomes of them.
 func (c *Client) ConfirmNodeDown(ctx context.Context, node string, dryRun bool) (api.NodeDownResult, error) {
-	return call[api.NodeDownResult](ctx, c, request{method: http.MethodPost, path: "/v1/nodes/" + url.PathEscape(node) + "/down",
-		query: queryWith("dry_run", flag(dryRun))})
+	return call[api.NodeDownResult](ctx, c,
+		request{method: http.MethodPost, path: "/v1/nodes/" + url.PathEscape(node) + "/down",
+			query: queryWith("dry_run", flag(dryRun))})
 }
 
 // RemoveOptions say how a node is removed.

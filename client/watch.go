@@ -41,7 +41,8 @@ func (c *Client) Watch(ctx context.Context, kind api.Kind, opts WatchOptions) *W
 		opts.Silence = time.Minute
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	return &Watch{client: c, ctx: ctx, cancel: cancel, opts: opts, request: streamRequest("/v1/objects/" + url.PathEscape(string(kind)))}
+	return &Watch{client: c, ctx: ctx, cancel: cancel, opts: opts,
+		request: streamRequest("/v1/objects/" + url.PathEscape(string(kind)))}
 }
 
 // Next is the next event that isn't a bookmark. A cut connection is opened again from where it was; IsGone means that

@@ -33,7 +33,9 @@ type Frame struct {
 
 // Empty says that a frame holds nothing but a revision.
 func (f Frame) Empty() bool {
-	return !f.Reset && len(f.Tasks) == 0 && len(f.Images) == 0 && f.Table == nil && len(f.Services) == 0 && f.Network == nil && len(f.Peers) == 0 && len(f.Pods) == 0 && len(f.Moved) == 0 && len(f.Relays) == 0 && len(f.Changes) == 0
+	return !f.Reset && len(f.Tasks) == 0 && len(f.Images) == 0 && f.Table == nil && len(f.Services) == 0 &&
+		f.Network == nil && len(f.Peers) == 0 && len(f.Pods) == 0 && len(f.Moved) == 0 &&
+		len(f.Relays) == 0 && len(f.Changes) == 0
 }
 
 // TaskEntry is a task of the node, or one that isn't any more.

@@ -46,7 +46,8 @@ type Names struct {
 // PeerOf returns the peer that a node is for others, once it has a subnet and an address, and has heard of the network:
 // only then it has a key.
 func PeerOf(subnet netip.Prefix, status api.NetworkNodeStatus) (Peer, bool) {
-	return Peer{Address: status.Address, Key: status.Key, Subnet: subnet}, subnet.IsValid() && status.Address.IsValid() && status.Key != ""
+	return Peer{Address: status.Address, Key: status.Key, Subnet: subnet}, subnet.IsValid() &&
+		status.Address.IsValid() && status.Key != ""
 }
 
 // Relay is where another node takes connections to its pods, and whether it may ask for connections to those of others.

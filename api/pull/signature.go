@@ -34,7 +34,8 @@ func (j Job) Signed(cluster string) ([]byte, error) {
 	}
 	sum := sha256.Sum256(payload)
 	return []byte(strings.Join([]string{
-		signedAs, cluster, j.ID, j.Kind, j.IdempotencyKey, j.Object, strconv.FormatBool(j.Force), j.CreatedAt.UTC().Format(time.RFC3339Nano),
+		signedAs, cluster, j.ID, j.Kind, j.IdempotencyKey, j.Object, strconv.FormatBool(j.Force),
+		j.CreatedAt.UTC().Format(time.RFC3339Nano),
 		j.ExpiresAt.UTC().Format(time.RFC3339Nano), hex.EncodeToString(sum[:]),
 	}, "\n")), nil
 }

@@ -67,7 +67,9 @@ var ErrMalformed = errors.New("not a message of " + Protocol)
 // Receive returns the next message: either a Control, or bytes of a stream, which are in buffer and so valid until its
 // next use. It returns ErrMalformed for a message of another form, and io.ErrUnexpectedEOF where the connection ended:
 // the end of a command is a message.
-func Receive(ctx context.Context, conn Conn, buffer *bytes.Buffer) (control *Control, stream Stream, data []byte, err error) {
+func Receive(
+	ctx context.Context, conn Conn, buffer *bytes.Buffer,
+) (control *Control, stream Stream, data []byte, err error) {
 	kind, reader, err := conn.Reader(ctx)
 	buffer.Reset()
 	if err == nil {

@@ -26,7 +26,8 @@ func usage() {
 func runDetach(args []string) error {
 	opts := detach.Options{Now: time.Now(), Out: os.Stdout}
 	flags := flag.NewFlagSet("detach", flag.ExitOnError)
-	flags.StringVar(&opts.Namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "vworkspace-system"), "the operator's own namespace (POD_NAMESPACE)")
+	flags.StringVar(&opts.Namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "vworkspace-system"),
+		"the operator's own namespace (POD_NAMESPACE)")
 	flags.StringVar(&opts.In, "in", "", "the namespace whose objects are detached (default all, and the Clusters)")
 	if err := flags.Parse(args); err != nil {
 		return err

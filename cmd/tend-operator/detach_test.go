@@ -33,7 +33,8 @@ func TestDetach(t *testing.T) {
 		}
 	}
 	other := w.objects(kindRelease)[0]
-	other.SetOwnerReferences(append(other.GetOwnerReferences(), metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "theirs", UID: "theirs"}))
+	other.SetOwnerReferences(append(other.GetOwnerReferences(),
+		metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "theirs", UID: "theirs"}))
 	if err := w.user.Update(t.Context(), &other); err != nil {
 		t.Fatal(err)
 	}

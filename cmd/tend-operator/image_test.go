@@ -19,7 +19,8 @@ func TestTheImage(t *testing.T) {
 		output, err := exec.Command("docker", args...).CombinedOutput()
 		return strings.TrimSpace(string(output)), err
 	}
-	made := exec.Command("make", "-C", "../..", "operator-image", "VERSION="+version, "BIN="+t.TempDir(), "OPERATOR_IMAGE="+image)
+	made := exec.Command("make", "-C", "../..", "operator-image", "VERSION="+version, "BIN="+t.TempDir(),
+		"OPERATOR_IMAGE="+image)
 	if out, err := made.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -35,7 +36,8 @@ func TestTheImage(t *testing.T) {
 	if said, err := docker(append(run, "--help")...); err != nil || !strings.Contains(said, "-leader-elect") {
 		t.Errorf("--help: %v: %s", err, said)
 	}
-	if said, err := docker(append(run, "--health-probe-bind-address=0")...); err == nil || !strings.Contains(said, "find the Kubernetes API") {
+	if said, err := docker(append(run, "--health-probe-bind-address=0")...); err == nil ||
+		!strings.Contains(said, "find the Kubernetes API") {
 		t.Errorf("without a cluster: %v: %s", err, said)
 	}
 	said, err := docker("inspect", image)

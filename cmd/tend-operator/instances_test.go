@@ -35,7 +35,8 @@ func TestWritesPerInstance(t *testing.T) {
 	w.converge(count)
 	writes := w.writes("first")
 	for kind, most := range map[string]int{
-		"patch helmreleases": 1, "patch helmrepositories": 1, "patch applicationinstances": 1, "patch applicationinstances/status": 2,
+		"patch helmreleases": 1, "patch helmrepositories": 1, "patch applicationinstances": 1,
+		"patch applicationinstances/status": 2,
 	} {
 		if n := writes[kind]; n == 0 || n > most*count {
 			t.Errorf("%s: %d writes for %d instances, want at most %d each", kind, n, count, most)
@@ -104,8 +105,9 @@ func (w *world) operate(binary, name string, more ...string) *process {
 	}
 	p := &process{TB: w.TB, metrics: listener.Addr().String(), log: &bytes.Buffer{}}
 	_ = listener.Close()
-	p.command = exec.CommandContext(context.Background(), binary, append([]string{"--namespace", w.namespace, "--cluster-id", "berlin",
-		"--agent-enabled=false", "--health-probe-bind-address", "0", "--metrics-bind-address", p.metrics}, more...)...)
+	p.command = exec.CommandContext(context.Background(), binary,
+		append([]string{"--namespace", w.namespace, "--cluster-id", "berlin",
+			"--agent-enabled=false", "--health-probe-bind-address", "0", "--metrics-bind-address", p.metrics}, more...)...)
 	p.command.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig(name))
 	p.command.Stdout, p.command.Stderr = p.log, p.log
 	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -40,21 +40,30 @@ func boundMemory() {
 
 func run() error {
 	opts := operator.Options{Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil))}
-	flag.StringVar(&opts.Namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "vworkspace-system"), "the operator's own namespace (POD_NAMESPACE)")
-	flag.StringVar(&opts.ClusterID, "cluster-id", os.Getenv("VWORKSPACE_CLUSTER_ID"), "the cluster's identity, instead of the Cluster object's (VWORKSPACE_CLUSTER_ID)")
+	flag.StringVar(&opts.Namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "vworkspace-system"),
+		"the operator's own namespace (POD_NAMESPACE)")
+	flag.StringVar(&opts.ClusterID, "cluster-id", os.Getenv("VWORKSPACE_CLUSTER_ID"),
+		"the cluster's identity, instead of the Cluster object's (VWORKSPACE_CLUSTER_ID)")
 	gated := flag.Bool("namespace-gate", true, "work in no namespaces but those with the label managed-by=vworkspace")
-	flag.BoolVar(&opts.Policy.RequireManagedBy, "require-managed-by", false, "work on no objects but those with the label app.vworkspace.io/managed-by=control-plane")
-	flag.Func("chart-allow", "an address below which charts may be, as oci://ghcr.io/team or https://charts.example.com; repeat it, or use commas, for more (default any)", opts.Policy.AddCharts)
+	flag.BoolVar(&opts.Policy.RequireManagedBy, "require-managed-by", false,
+		"work on no objects but those with the label app.vworkspace.io/managed-by=control-plane")
+	flag.Func("chart-allow",
+		"an address below which charts may be, as oci://ghcr.io/team or https://charts.example.com; repeat it, or use commas, for more (default any)", opts.Policy.AddCharts)
 	webhooks := flag.Bool("webhooks-enabled", false, "serve the admission webhooks, and handle their certificate")
 	port := flag.Int("webhook-port", 9443, "where the admission webhooks are served, on every address")
-	flag.StringVar(&opts.VeleroNamespace, "velero-namespace", "", "where Velero works; found by its BackupStorageLocations if empty")
-	approval := flag.String("approval-claim-secret", os.Getenv("VWORKSPACE_APPROVAL_CLAIM_SECRET"), "what claims of approvals are checked with (VWORKSPACE_APPROVAL_CLAIM_SECRET)")
+	flag.StringVar(&opts.VeleroNamespace, "velero-namespace", "",
+		"where Velero works; found by its BackupStorageLocations if empty")
+	approval := flag.String("approval-claim-secret", os.Getenv("VWORKSPACE_APPROVAL_CLAIM_SECRET"),
+		"what claims of approvals are checked with (VWORKSPACE_APPROVAL_CLAIM_SECRET)")
 	flag.BoolVar(&opts.LeaderElect, "leader-elect", false, "have one operator at a time work, where several run")
 	flag.StringVar(&opts.MetricsAddress, "metrics-bind-address", "0", "where metrics are served; 0 is nowhere")
-	flag.StringVar(&opts.HealthAddress, "health-probe-bind-address", ":8081", "where /healthz and /readyz are served; 0 is nowhere")
+	flag.StringVar(&opts.HealthAddress, "health-probe-bind-address", ":8081",
+		"where /healthz and /readyz are served; 0 is nowhere")
 	polls := flag.Bool("agent-enabled", true, "ask the control plane for jobs, if the Cluster's mode is pull")
-	flag.DurationVar(&opts.PollWait, "agent-poll-interval", 30*time.Second, "how long one request for jobs waits for one, at most 5m")
-	flag.StringVar(&opts.CredentialsSecret, "agent-credentials-secret", "", "the Secret with the control plane's credentials; vworkspace-agent-credentials if empty")
+	flag.DurationVar(&opts.PollWait, "agent-poll-interval", 30*time.Second,
+		"how long one request for jobs waits for one, at most 5m")
+	flag.StringVar(&opts.CredentialsSecret, "agent-credentials-secret", "",
+		"the Secret with the control plane's credentials; vworkspace-agent-credentials if empty")
 	show := flag.Bool("version", false, "print the version and exit")
 	flag.Usage = usage
 	if len(os.Args) > 1 && os.Args[1] == "detach" {

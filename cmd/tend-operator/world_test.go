@@ -61,8 +61,9 @@ func (w *world) create(count int, source string) {
 			"metadata": map[string]any{"namespace": w.namespace, "name": name},
 			"spec": map[string]any{
 				"appRef": map[string]any{"catalogId": "web"}, "release": map[string]any{"name": name, "namespace": w.namespace},
-				"chart":  map[string]any{"sourceType": source, "url": urls[source], "name": "web", "version": "1.2.3"},
-				"values": map[string]any{"source": "inline", "inline": map[string]any{"replicas": int64(2), "host": name + ".example.org"}},
+				"chart": map[string]any{"sourceType": source, "url": urls[source], "name": "web", "version": "1.2.3"},
+				"values": map[string]any{"source": "inline",
+					"inline": map[string]any{"replicas": int64(2), "host": name + ".example.org"}},
 			},
 		}})
 	})
@@ -76,7 +77,8 @@ func (w *world) touch(count int) {
 		instance.SetGroupVersionKind(kindInstance)
 		instance.SetNamespace(w.namespace)
 		instance.SetName(fmt.Sprintf("web-%04d", i))
-		return w.user.Patch(w.Context(), instance, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"note":"x"}}}`)))
+		return w.user.Patch(w.Context(), instance,
+			client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"note":"x"}}}`)))
 	})
 }
 
@@ -166,18 +168,21 @@ func (w *world) install(release *unstructured.Unstructured) error {
 	digest := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte("1.2.3")))
 	if _, helm, _ := unstructured.NestedMap(release.Object, "spec", "chart"); helm {
 		release.Object["status"] = map[string]any{
-			"observedGeneration": release.GetGeneration(), "conditions": ready("InstallSucceeded", release), "lastAttemptedRevision": "1.2.3",
+			"observedGeneration": release.GetGeneration(), "conditions": ready("InstallSucceeded", release),
+			"lastAttemptedRevision": "1.2.3",
 		}
 		return w.user.Status().Update(w.Context(), release)
 	}
 	source := &unstructured.Unstructured{}
 	source.SetGroupVersionKind(kindOCISource)
-	if err := w.user.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: release.GetName() + "-source"}, source); err != nil {
+	if err := w.user.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: release.GetName() + "-source"},
+		source); err != nil {
 		return err
 	}
 	source.Object["status"] = map[string]any{
 		"observedGeneration": source.GetGeneration(), "conditions": ready("Succeeded", source),
-		"artifact": map[string]any{"revision": "1.2.3@" + digest, "digest": digest, "path": "p", "url": "http://source/p", "lastUpdateTime": "2026-11-25T12:00:00Z"},
+		"artifact": map[string]any{"revision": "1.2.3@" + digest, "digest": digest, "path": "p", "url": "http://source/p",
+			"lastUpdateTime": "2026-11-25T12:00:00Z"},
 	}
 	if err := w.user.Status().Update(w.Context(), source); err != nil {
 		return err
@@ -191,7 +196,8 @@ func (w *world) install(release *unstructured.Unstructured) error {
 
 func ready(reason string, of *unstructured.Unstructured) []any {
 	return []any{map[string]any{
-		"type": "Ready", "status": "True", "reason": reason, "message": "flux says " + reason, "observedGeneration": of.GetGeneration(),
+		"type": "Ready", "status": "True", "reason": reason, "message": "flux says " + reason,
+		"observedGeneration": of.GetGeneration(),
 		"lastTransitionTime": "2026-11-25T12:00:00Z",
 	}}
 }

@@ -75,7 +75,8 @@ func (c *cluster) start(name string, args ...string) error {
 		return err
 	}
 	defer log.Close()
-	args = append(args, "--root", c.root(name), "--node-timeout", nodeTimeout.String(), "--heartbeat", "1s", "--ingress-https", "off")
+	args = append(args, "--root", c.root(name), "--node-timeout", nodeTimeout.String(), "--heartbeat", "1s",
+		"--ingress-https", "off")
 	if args[0] == "server" {
 		args = append(args, "--ingress-http", "off")
 	}
@@ -92,7 +93,8 @@ func (c *cluster) start(name string, args ...string) error {
 // tendOn is a command that asks one of the servers.
 func (c *cluster) tendOn(server int, args ...string) *exec.Cmd {
 	command := exec.Command(c.tend, args...)
-	command.Env = append(os.Environ(), "TEND_SERVER=unix://"+filepath.Join(c.root(c.server(server)), "tend.sock"), "HELLO_FOLDER="+c.root("hello"))
+	command.Env = append(os.Environ(), "TEND_SERVER=unix://"+filepath.Join(c.root(c.server(server)), "tend.sock"),
+		"HELLO_FOLDER="+c.root("hello"))
 	return command
 }
 

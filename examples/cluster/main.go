@@ -54,10 +54,12 @@ func (c *cluster) startServers(ctx context.Context) error {
 			}
 			join = append(join, words...)
 		}
-		if err := c.start(c.server(i), append([]string{"server", "--name", c.server(i), "--no-agent", "--http", "off"}, join...)...); err != nil {
+		if err := c.start(c.server(i),
+			append([]string{"server", "--name", c.server(i), "--no-agent", "--http", "off"}, join...)...); err != nil {
 			return err
 		}
-		if err := c.until(ctx, c.server(i)+" answers", func() bool { return c.tendOn(i, "servers").Run() == nil }); err != nil {
+		if err := c.until(ctx, c.server(i)+" answers",
+			func() bool { return c.tendOn(i, "servers").Run() == nil }); err != nil {
 			return err
 		}
 	}
@@ -85,7 +87,8 @@ func (c *cluster) startNodes(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		flags := append([]string{"agent", "--node", c.node(i), "--runtime", "process", "--callback-port", "0", "--ingress-http", address(10+i, 8080)}, words...)
+		flags := append([]string{"agent", "--node", c.node(i), "--runtime", "process", "--callback-port", "0",
+			"--ingress-http", address(10+i, 8080)}, words...)
 		if err := c.start(c.node(i), flags...); err != nil {
 			return err
 		}
@@ -102,7 +105,8 @@ func (c *cluster) startNodes(ctx context.Context) error {
 // deploy declares six copies through one server, and sends requests from then on.
 func (c *cluster) deploy(ctx context.Context) error {
 	say("Declare six copies of examples/hello through the second server")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", filepath.Join(c.dir, "hello", "hello"), "./examples/hello")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o",
+		filepath.Join(c.dir, "hello", "hello"), "./examples/hello")
 	build.Env, build.Stderr = append(os.Environ(), "CGO_ENABLED=0"), os.Stderr
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("build examples/hello: %w", err)

@@ -14,7 +14,9 @@ import (
 
 // act carries out one action. waits reports that it continues outside of the workers and requeues the task when it
 // ends.
-func (a *Agent) act(ctx context.Context, task api.Task, in healing.Input, action healing.Action) (waits bool, err error) {
+func (a *Agent) act(
+	ctx context.Context, task api.Task, in healing.Input, action healing.Action,
+) (waits bool, err error) {
 	tracing.Note(ctx, "action", action.String())
 	a.log.DebugContext(ctx, "act", "task", task.ID, "pod", task.ContainerName(), "action", action.String())
 	if action.Verb == healing.Create || action.Verb == healing.Start {

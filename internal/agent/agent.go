@@ -95,7 +95,8 @@ func New(o Options) *Agent {
 	a.reports.served = a.serving.changed
 	a.tasks = engine.New(engine.Options{
 		Name: kindTask, Reconciler: engine.Func(a.tracedTask), Workers: o.Workers, Replay: a.taskKeys,
-		Synced: a.watcher.listed, Dirty: a.drifted, Resync: o.Resync, Backoff: backoff, DrainTime: o.DrainTime, Logger: a.log, Metrics: o.Metrics,
+		Synced: a.watcher.listed, Dirty: a.drifted, Resync: o.Resync, Backoff: backoff, DrainTime: o.DrainTime,
+		Logger: a.log, Metrics: o.Metrics,
 	})
 	a.images = engine.New(engine.Options{
 		Name: kindImage, Reconciler: engine.Func(a.tracedImage), Replay: a.imageKeys, Synced: a.watcher.listed,

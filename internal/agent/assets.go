@@ -68,9 +68,11 @@ func (r *releases) link(ctx context.Context, release node.Release) error {
 func missingAsset(release node.Release, cause error) error {
 	detail := fmt.Sprintf("release %s: %s", release.ID, strings.ReplaceAll(cause.Error(), "\n", "; "))
 	if !errors.Is(cause, node.ErrNoBlob) {
-		return &runtime.TransientError{Reason: "AssetUnreadable", Detail: detail, Next: "check the node's disk; it is tried again"}
+		return &runtime.TransientError{Reason: "AssetUnreadable", Detail: detail,
+			Next: "check the node's disk; it is tried again"}
 	}
-	return &runtime.RejectedError{Reason: "AssetMissing", Detail: detail, Next: "apply the asset and this object again, or restore the blobs of a backup"}
+	return &runtime.RejectedError{Reason: "AssetMissing", Detail: detail,
+		Next: "apply the asset and this object again, or restore the blobs of a backup"}
 }
 
 // envWithAssets replaces references in the spec's own values.

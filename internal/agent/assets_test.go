@@ -59,7 +59,8 @@ func TestReleasesNameTheFilesOfTheNode(t *testing.T) {
 	if diff := cmp.Diff(want, got.Env); diff != "" {
 		t.Errorf("a bucket's value is literal:\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"/assets/one/a:/a:ro", "/assets/two/pem:/b:z,ro", "/assets/one/a:/c:ro", "data:/d"}, got.Spec.Volumes); diff != "" {
+	if diff := cmp.Diff([]string{"/assets/one/a:/a:ro", "/assets/two/pem:/b:z,ro", "/assets/one/a:/c:ro", "data:/d"},
+		got.Spec.Volumes); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"run", "/assets/one/a", "${asset.conf.a}"}, got.Spec.Command); diff != "" {
@@ -89,7 +90,8 @@ func TestAMissingFileIsReported(t *testing.T) {
 		r := newReleases(library{release: node.Release{ID: "v1", Spec: spec, AssetDigests: tc.digests}}, tc.assets, "")
 		_, err := r.of(t.Context(), assetTask())
 		fault := faultOf(err)
-		if err == nil || fault.Rejected != tc.rejected || fault.Reason != tc.want || !strings.Contains(fault.Message, "release v1") {
+		if err == nil || fault.Rejected != tc.rejected || fault.Reason != tc.want ||
+			!strings.Contains(fault.Message, "release v1") {
 			t.Errorf("%s: %+v", reason, fault)
 		}
 	}

@@ -98,8 +98,9 @@ func crowd(b *testing.B, db store.Store, n int) {
 	})
 	for i := range n {
 		txn.CreateTask(api.Task{
-			ID: taskID(i), Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: taskID(i), Release: "v1", Class: api.ClassKeep,
-			Node: nodeID, Desired: api.DesiredRunning, CreatedAt: time.Now(),
+			ID: taskID(i), Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: taskID(i), Release: "v1",
+			Class: api.ClassKeep,
+			Node:  nodeID, Desired: api.DesiredRunning, CreatedAt: time.Now(),
 		})
 		if txn.Len() > 100 || i == n-1 {
 			if _, err := txn.Commit(b.Context(), db); err != nil {

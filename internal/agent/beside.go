@@ -83,7 +83,8 @@ func (a *Agent) lookBeside(ctx context.Context) error {
 	}
 	for _, task := range a.beside.replace(seen) {
 		if writer, is := seen[task]; is {
-			a.log.Warn("another program writes to a volume of a pod", "task", task, "volume", writer.Source, "container", writer.Container)
+			a.log.Warn("another program writes to a volume of a pod", "task", task, "volume", writer.Source,
+				"container", writer.Container)
 		}
 		a.tasks.Enqueue(taskKey(task))
 	}

@@ -33,7 +33,8 @@ func TestABuildIsAskedForAgain(t *testing.T) {
 			owner := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 			ends := make(chan string, 10)
 			for _, step := range []struct{ id, said string }{{"a", "a, ended"}, {"b", "b, ended"}, {"a", "a, again"}} {
-				b.begin(context.Background(), api.ImageRequest{Owner: owner, Image: "prod-web:" + step.id, Build: &api.ImageBuild{ID: step.id}}, listener{
+				b.begin(context.Background(), api.ImageRequest{Owner: owner, Image: "prod-web:" + step.id,
+					Build: &api.ImageBuild{ID: step.id}}, listener{
 					progress: func() {}, ended: func(err error) {
 						if err == nil {
 							ends <- step.said
@@ -62,9 +63,10 @@ func TestTheSameImageOfTwo(t *testing.T) {
 		notified := make(chan api.Kind, 2)
 		for _, kind := range []api.Kind{api.KindDeployment, api.KindJob} {
 			owner := api.Ref{Kind: kind, Scope: "prod", Name: "web"}
-			b.begin(context.Background(), api.ImageRequest{Owner: owner, Image: "prod-web:a", Build: &api.ImageBuild{ID: "a"}}, listener{
-				progress: func() {}, ended: func(error) { notified <- kind },
-			})
+			b.begin(context.Background(), api.ImageRequest{Owner: owner, Image: "prod-web:a", Build: &api.ImageBuild{ID: "a"}},
+				listener{
+					progress: func() {}, ended: func(error) { notified <- kind },
+				})
 		}
 		close(until)
 		synctest.Wait()

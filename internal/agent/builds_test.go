@@ -134,7 +134,8 @@ func TestAFailedBuildIsTriedAgainWhenAskedOnly(t *testing.T) {
 		image := l.ask("a", "")
 		l.pass(time.Hour)
 		got := l.wantAnswer(api.ImageFailed, image, "")
-		if got.Reason != api.ReasonBuildFailed || !strings.Contains(got.Message, "step 2/2") || len(got.Log) != 1 || len(w.seen(&w.begun)) != 1 {
+		if got.Reason != api.ReasonBuildFailed || !strings.Contains(got.Message, "step 2/2") || len(got.Log) != 1 ||
+			len(w.seen(&w.begun)) != 1 {
 			t.Errorf("answer %+v after builds %v", got, w.seen(&w.begun))
 		}
 		w.fails(nil)

@@ -28,7 +28,8 @@ func (l *harness) ordinal(id, slot string) api.Task {
 	}
 	raw, _ := json.Marshal(spec)
 	release := api.Release{
-		ID: task.Release, Kind: task.Kind, Scope: task.Scope, Name: task.Name, Spec: raw, Image: spec.Image, ImageID: l.imageID, Env: []byte(l.env),
+		ID: task.Release, Kind: task.Kind, Scope: task.Scope, Name: task.Name, Spec: raw, Image: spec.Image,
+		ImageID: l.imageID, Env: []byte(l.env),
 	}
 	l.commit(records.NewTxn("test").Put(records.ReleaseKey(task.Owner(), release.ID), release).CreateTask(task))
 	return task
@@ -56,7 +57,8 @@ func TestAnOrdinalHasItsNamesAndVolumes(t *testing.T) {
 		if !slices.Equal(made.Aliases, wantAliases) {
 			t.Errorf("aliases %v, want %v", made.Aliases, wantAliases)
 		}
-		for _, name := range []string{"TEND_REPLICA_ORDINAL", "TEND_REPLICA_ID", "VOODU_REPLICA_ORDINAL", "VOODU_REPLICA_ID"} {
+		for _, name := range []string{"TEND_REPLICA_ORDINAL", "TEND_REPLICA_ID", "VOODU_REPLICA_ORDINAL",
+			"VOODU_REPLICA_ID"} {
 			if made.Env[name] != "2" {
 				t.Errorf("%s is %q", name, made.Env[name])
 			}
@@ -107,7 +109,8 @@ func TestAWipeIsTriedUntilItSucceeds(t *testing.T) {
 			return nil
 		})
 		l.wipe(task)
-		if status := l.status(task); status.ID == "" || status.Reason != "VolumeNotRemoved" || !strings.Contains(status.Message, "backup") {
+		if status := l.status(task); status.ID == "" || status.Reason != "VolumeNotRemoved" ||
+			!strings.Contains(status.Message, "backup") {
 			t.Errorf("it does not say what holds the volume: %+v", status)
 		}
 		l.engine.Before(nil)

@@ -59,7 +59,8 @@ type observation struct {
 }
 
 func newContainers(rt runtime.Runtime, now func() time.Time) *containers {
-	return &containers{runtime: rt, now: now, moved: func() {}, entries: map[string]*entry{}, byTask: map[string][]*entry{}}
+	return &containers{runtime: rt, now: now, moved: func() {}, entries: map[string]*entry{},
+		byTask: map[string][]*entry{}}
 }
 
 // addLocked adds a container that is not known yet.
@@ -119,7 +120,8 @@ func (c *containers) known(task string) (*observation, string) {
 }
 
 func (e *entry) observation() *observation {
-	return &observation{container: e.container, cause: e.endedBy(), exit: e.exit, watched: e.watched, inspectedAt: e.inspectedAt, failedStarts: e.failedStarts, failedSince: e.failedSince}
+	return &observation{container: e.container, cause: e.endedBy(), exit: e.exit, watched: e.watched,
+		inspectedAt: e.inspectedAt, failedStarts: e.failedStarts, failedSince: e.failedSince}
 }
 
 // endedBy returns the cause of the last end. A container may be observed as stopped before the event of its end was

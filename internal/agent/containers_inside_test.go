@@ -13,7 +13,8 @@ import (
 func TestServesWhatWasObservedAlone(t *testing.T) {
 	started := time.Date(2026, 11, 22, 6, 0, 0, 0, time.UTC)
 	observed := runtime.Container{
-		ID: "c1", Labels: map[string]string{api.LabelTask: "t1"}, State: runtime.StateRunning, Address: "172.18.0.2", StartedAt: started,
+		ID: "c1", Labels: map[string]string{api.LabelTask: "t1"}, State: runtime.StateRunning,
+		Address: "172.18.0.2", StartedAt: started,
 	}
 	status := api.TaskStatus{ID: "t1", Container: "c1", Address: "172.18.0.2", StartedAt: started}
 	with := func(change func(*runtime.Container)) runtime.Container {
@@ -27,15 +28,20 @@ func TestServesWhatWasObservedAlone(t *testing.T) {
 		event  runtime.EventKind
 		want   bool
 	}{
-		"nothing listed":  {"the engine has not answered", nil, "", false},
-		"as stored":       {"it hasn't changed", []runtime.Container{observed}, "", true},
-		"another address": {"the stored one may be another container's", []runtime.Container{with(func(c *runtime.Container) { c.Address = "172.18.0.3" })}, "", false},
+		"nothing listed": {"the engine has not answered", nil, "", false},
+		"as stored":      {"it hasn't changed", []runtime.Container{observed}, "", true},
+		"another address": {"the stored one may be another container's",
+			[]runtime.Container{with(func(c *runtime.Container) { c.Address = "172.18.0.3" })}, "", false},
 		"moved between listings": {
-			"even if no event reported it", []runtime.Container{observed, with(func(c *runtime.Container) { c.Address = "172.18.0.3" })}, "", false,
+			"even if no event reported it",
+			[]runtime.Container{observed, with(func(c *runtime.Container) { c.Address = "172.18.0.3" })}, "", false,
 		},
-		"started again":        {"its probes have yet to pass", []runtime.Container{with(func(c *runtime.Container) { c.StartedAt = started.Add(time.Second) })}, "", false},
-		"stopped":              {"it does not run", []runtime.Container{with(func(c *runtime.Container) { c.State = runtime.StateExited })}, "", false},
-		"another container":    {"made again under the same task", []runtime.Container{with(func(c *runtime.Container) { c.ID = "c2" })}, "", false},
+		"started again": {"its probes have yet to pass",
+			[]runtime.Container{with(func(c *runtime.Container) { c.StartedAt = started.Add(time.Second) })}, "", false},
+		"stopped": {"it does not run",
+			[]runtime.Container{with(func(c *runtime.Container) { c.State = runtime.StateExited })}, "", false},
+		"another container": {"made again under the same task",
+			[]runtime.Container{with(func(c *runtime.Container) { c.ID = "c2" })}, "", false},
 		"its end was reported": {"its address is free from then on", []runtime.Container{observed}, runtime.EventDie, false},
 		"its removal was":      {"the same", []runtime.Container{observed}, runtime.EventDestroy, false},
 		"an oom was reported":  {"a process of it was killed, not it", []runtime.Container{observed}, runtime.EventOOM, true},

@@ -26,12 +26,15 @@ func TestTheCallbackURLIsOurs(t *testing.T) {
 		path, controller string
 		want             map[string]string
 	}{
-		"calls back":    {"/t/1", "http://ours", map[string]string{"VOODU_CONTROLLER_URL": "http://ours/t/1", "TEND_CONTROLLER_URL": "http://ours/t/1", "A": "1"}},
-		"does not":      {"", "http://ours", declared},
-		"no listener":   {"/t/1", "", declared},
-		"no other vars": {"/t/2", "http://ours", map[string]string{"VOODU_CONTROLLER_URL": "http://ours/t/2", "TEND_CONTROLLER_URL": "http://ours/t/2", "A": "1"}},
+		"calls back": {"/t/1", "http://ours",
+			map[string]string{"VOODU_CONTROLLER_URL": "http://ours/t/1", "TEND_CONTROLLER_URL": "http://ours/t/1", "A": "1"}},
+		"does not":    {"", "http://ours", declared},
+		"no listener": {"/t/1", "", declared},
+		"no other vars": {"/t/2", "http://ours",
+			map[string]string{"VOODU_CONTROLLER_URL": "http://ours/t/2", "TEND_CONTROLLER_URL": "http://ours/t/2", "A": "1"}},
 	} {
-		r := newReleases(one{release: node.Release{ID: "v1", Env: maps.Clone(declared), CallbackPath: tc.path}}, nil, tc.controller)
+		r := newReleases(one{release: node.Release{ID: "v1", Env: maps.Clone(declared), CallbackPath: tc.path}},
+			nil, tc.controller)
 		got, err := r.of(t.Context(), api.Task{ID: "t1", Scope: "prod", Name: "cache", Release: "v1", Role: api.RoleMain})
 		if err != nil || !maps.Equal(got.Env, tc.want) {
 			t.Errorf("%s: %v, %v", name, got.Env, err)

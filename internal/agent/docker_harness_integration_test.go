@@ -141,11 +141,13 @@ func (m *machine) deploySpec(declared api.DeploymentSpec) api.Task {
 	m.t.Helper()
 	slot := random()
 	task := api.Task{
-		ID: slot, Kind: api.KindDeployment, Scope: m.cluster, Name: "web", OwnerUID: "uid-" + slot, Slot: slot, Release: "v-" + slot,
-		Class: api.ClassKeep, Node: nodeID, Desired: api.DesiredRunning, CreatedAt: time.Now(),
+		ID: slot, Kind: api.KindDeployment, Scope: m.cluster, Name: "web", OwnerUID: "uid-" + slot, Slot: slot,
+		Release: "v-" + slot,
+		Class:   api.ClassKeep, Node: nodeID, Desired: api.DesiredRunning, CreatedAt: time.Now(),
 	}
 	spec, _ := json.Marshal(declared)
-	release := api.Release{ID: task.Release, Kind: task.Kind, Scope: task.Scope, Name: task.Name, Spec: spec, Image: m.image}
+	release := api.Release{ID: task.Release, Kind: task.Kind, Scope: task.Scope, Name: task.Name,
+		Spec: spec, Image: m.image}
 	txn := records.NewTxn("test").Put(records.ReleaseKey(task.Owner(), release.ID), release).CreateTask(task)
 	if _, err := txn.Commit(m.t.Context(), m.store); err != nil {
 		m.t.Fatal(err)

@@ -92,7 +92,8 @@ func TestDockerHealsQuickly(t *testing.T) {
 	task := m.deploy("unless-stopped", testimage.Program, "wait")
 	before := m.untilRunning(task)
 	m.docker("kill", task.ContainerName())
-	after := m.until(task, "healed", func(s api.TaskStatus) bool { return s.Ready && s.Incarnations > before.Incarnations })
+	after := m.until(task, "healed",
+		func(s api.TaskStatus) bool { return s.Ready && s.Incarnations > before.Incarnations })
 	ended, err := time.Parse(time.RFC3339Nano, m.docker("inspect", "-f", "{{.State.FinishedAt}}", task.ContainerName()))
 	if err != nil {
 		t.Fatal(err)

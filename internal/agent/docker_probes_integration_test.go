@@ -85,9 +85,11 @@ func TestDockerProbes(t *testing.T) {
 		"http redirect": {httpGet("/redirect"), ""},
 		"http 404":      {httpGet("/nothing"), "GET :8080/nothing answered 404"},
 		"http hangs":    {hangs, "no answer within 100ms"},
-		"http closed":   {api.Probe{HTTPGet: &api.HTTPGet{Path: "/", Port: 9}}, ":9 refuses connections; the program listens on 8080"},
-		"tcp open":      {api.Probe{TCPSocket: &api.TCPSocket{Port: 8080}}, ""},
-		"tcp closed":    {api.Probe{TCPSocket: &api.TCPSocket{Port: 9}}, ":9 refuses connections; the program listens on 8080"},
+		"http closed": {api.Probe{HTTPGet: &api.HTTPGet{Path: "/", Port: 9}},
+			":9 refuses connections; the program listens on 8080"},
+		"tcp open": {api.Probe{TCPSocket: &api.TCPSocket{Port: 8080}}, ""},
+		"tcp closed": {api.Probe{TCPSocket: &api.TCPSocket{Port: 9}},
+			":9 refuses connections; the program listens on 8080"},
 		"exec 0":        {execs("exit", "0"), ""},
 		"exec 1":        {execs("cat", "/missing"), "exit code 1: open /missing: no such file or directory"},
 		"exec nothing":  {api.Probe{Exec: &api.ExecProbe{Command: []string{"/missing"}}}, "/missing"},
@@ -106,7 +108,8 @@ func TestDockerProbes(t *testing.T) {
 		}
 		// The first failures may be because the program does not listen yet.
 		m.until(tasks[name], name+": unready, for "+tc.why, func(s api.TaskStatus) bool {
-			return s.Probes["readiness"].Phase == api.ProbeUnhealthy && strings.Contains(s.Probes["readiness"].Message, tc.why) &&
+			return s.Probes["readiness"].Phase == api.ProbeUnhealthy &&
+				strings.Contains(s.Probes["readiness"].Message, tc.why) &&
 				s.Reason == "Unready"
 		})
 	}
@@ -170,12 +173,15 @@ func TestDockerProbesFollowTheContainer(t *testing.T) {
 
 	// Another container gets its address, and no event of the container reports it.
 	m.docker("network", "disconnect", m.network, task.ContainerName())
-	m.docker("run", "-d", "--network", m.network, "--label", api.LabelCluster+"="+m.cluster, m.image, testimage.Program, "wait")
+	m.docker("run", "-d", "--network", m.network, "--label", api.LabelCluster+"="+m.cluster, m.image,
+		testimage.Program, "wait")
 	connect := exec.Command("docker", "network", "connect", m.network, task.ContainerName())
-	if output, err := connect.CombinedOutput(); err != nil && !strings.Contains(string(output), "already exists in network") {
+	if output, err := connect.CombinedOutput(); err != nil &&
+		!strings.Contains(string(output), "already exists in network") {
 		t.Fatalf("%v: %s", err, output) // the agent may have connected it again before
 	}
-	after := m.until(task, "ready at its new address", func(s api.TaskStatus) bool { return s.Ready && s.Address != before.Address })
+	after := m.until(task, "ready at its new address",
+		func(s api.TaskStatus) bool { return s.Ready && s.Address != before.Address })
 	m.setProbeAnswer(task, 500)
 	if m.untilUnready(task); after.Incarnations != before.Incarnations+1 {
 		t.Errorf("moving it restarted it: %+v", after)
@@ -207,8 +213,10 @@ func TestDockerLivenessKeepsRestarting(t *testing.T) {
 	spec.Probes.Liveness = quick(execs("cat", "/missing"))
 	spec.StopGracePeriod = "1s"
 	task := m.deploySpec(spec)
-	first := m.until(task, "restarted", func(s api.TaskStatus) bool { return len(s.LivenessRestarts) == 1 && s.Incarnations == 2 })
-	second := m.until(task, "restarted again", func(s api.TaskStatus) bool { return len(s.LivenessRestarts) == 2 && s.Incarnations == 3 })
+	first := m.until(task, "restarted",
+		func(s api.TaskStatus) bool { return len(s.LivenessRestarts) == 1 && s.Incarnations == 2 })
+	second := m.until(task, "restarted again",
+		func(s api.TaskStatus) bool { return len(s.LivenessRestarts) == 2 && s.Incarnations == 3 })
 	if second.Container != first.Container || len(second.Exits) > 0 {
 		t.Errorf("first %+v, then %+v", first, second)
 	}
@@ -224,7 +232,8 @@ func TestDockerKillsExec(t *testing.T) {
 	defer func() { m.stop() }()
 	task := m.deploy("unless-stopped", testimage.Program, "wait")
 	m.untilRunning(task)
-	running, err := m.agent.Exec(t.Context(), task.ContainerName(), runtime.ExecOptions{Command: []string{testimage.Program, "ignore-term"}})
+	running, err := m.agent.Exec(t.Context(), task.ContainerName(),
+		runtime.ExecOptions{Command: []string{testimage.Program, "ignore-term"}})
 	if err != nil {
 		t.Fatal(err)
 	}

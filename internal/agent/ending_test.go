@@ -85,7 +85,8 @@ func TestCrashLoopIsReportedAndGivenUp(t *testing.T) {
 		defer l.close()
 		task := l.deploy(taskID(1), nil)
 		l.pass(4 * time.Second)
-		if status := l.status(task); !status.CrashLoop || len(status.LastLog) == 0 || status.LastLog[0] != "cannot open /data" {
+		if status := l.status(task); !status.CrashLoop || len(status.LastLog) == 0 ||
+			status.LastLog[0] != "cannot open /data" {
 			t.Errorf("after 3 ends: %+v", status)
 		}
 		l.pass(10 * time.Second)
@@ -104,9 +105,11 @@ func TestRejections(t *testing.T) {
 		err    hollow.Behaviour
 		word   string
 	}{
-		"create": {"a mount that isn't there", hollow.Behaviour{CreateError: &runtime.RejectedError{Reason: "InvalidMount", Detail: "no /x"}}, "InvalidMount"},
-		"start":  {"a port that is taken", hollow.Behaviour{StartError: &runtime.RejectedError{Reason: "PortTaken", Detail: "8080 is taken"}}, "PortTaken"},
-		"name":   {"a name that another container holds", hollow.Behaviour{CreateError: runtime.ErrNameTaken}, "NameTaken"},
+		"create": {"a mount that isn't there",
+			hollow.Behaviour{CreateError: &runtime.RejectedError{Reason: "InvalidMount", Detail: "no /x"}}, "InvalidMount"},
+		"start": {"a port that is taken",
+			hollow.Behaviour{StartError: &runtime.RejectedError{Reason: "PortTaken", Detail: "8080 is taken"}}, "PortTaken"},
+		"name": {"a name that another container holds", hollow.Behaviour{CreateError: runtime.ErrNameTaken}, "NameTaken"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -150,7 +153,8 @@ func TestReleaseThatIsGone(t *testing.T) {
 		l := newHarness(t)
 		l.start()
 		defer l.close()
-		task := api.Task{ID: "t", Kind: api.KindDeployment, Scope: "shop", Name: "web", Slot: "t", Release: "v9", Class: api.ClassKeep, Node: nodeID, Desired: api.DesiredRunning}
+		task := api.Task{ID: "t", Kind: api.KindDeployment, Scope: "shop", Name: "web", Slot: "t", Release: "v9",
+			Class: api.ClassKeep, Node: nodeID, Desired: api.DesiredRunning}
 		l.commit(records.NewTxn("test").CreateTask(task))
 		l.settle()
 		l.want(task, api.TaskRejected, false, "ReleaseGone")

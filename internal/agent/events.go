@@ -37,7 +37,8 @@ func (c *containers) recordEvent(event runtime.Event) bool {
 // addUnknownLocked adds an entry for a container that is not known yet.
 func (c *containers) addUnknownLocked(event runtime.Event) *entry {
 	labels := map[string]string{api.LabelTask: event.Task}
-	e := &entry{container: runtime.Container{ID: event.Container, Name: event.Name, Labels: labels}, stale: true, watched: true}
+	e := &entry{container: runtime.Container{ID: event.Container, Name: event.Name, Labels: labels},
+		stale: true, watched: true}
 	c.addLocked(e)
 	return e
 }
@@ -86,7 +87,8 @@ func (e *entry) ended(event runtime.Event) {
 // chosen.
 func ends(signal string) bool {
 	switch strings.TrimPrefix(strings.ToUpper(signal), "SIG") {
-	case "HUP", "USR1", "USR2", "CONT", "WINCH", "CHLD", "URG", "STOP", "TSTP", "0", "1", "10", "12", "17", "18", "19", "20", "23", "28":
+	case "HUP", "USR1", "USR2", "CONT", "WINCH", "CHLD", "URG", "STOP", "TSTP", "0", "1", "10", "12", "17", "18",
+		"19", "20", "23", "28":
 		return false
 	}
 	return true

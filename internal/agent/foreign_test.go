@@ -21,7 +21,8 @@ func (l *harness) builtFor(owner api.Ref, tree string) string {
 		},
 	}, func(string) {})
 	l.must(err)
-	l.commit(records.NewTxn("test").Put(records.ImageKey(owner), api.ImageRequest{Owner: owner, Image: build.Image(owner), Build: build}))
+	l.commit(records.NewTxn("test").Put(records.ImageKey(owner),
+		api.ImageRequest{Owner: owner, Image: build.Image(owner), Build: build}))
 	l.settle()
 	return made.ID
 }
@@ -37,10 +38,13 @@ func TestABuildIsForItsScope(t *testing.T) {
 	}{
 		"by name": {"the registry's is meant", func(*harness, string) string { return "nats-streaming:latest" },
 			func(_, published string) string { return published }},
-		"by whole name": {"the registry's is meant", func(*harness, string) string { return "docker.io/library/nats-streaming" },
+		"by whole name": {"the registry's is meant",
+			func(*harness, string) string { return "docker.io/library/nats-streaming" },
 			func(_, published string) string { return published }},
-		"by id":    {"it is another's", func(_ *harness, built string) string { return built }, func(string, string) string { return "" }},
-		"by build": {"it is another's", func(*harness, string) string { return "nats-streaming:abababababab" }, func(string, string) string { return "" }},
+		"by id": {"it is another's", func(_ *harness, built string) string { return built },
+			func(string, string) string { return "" }},
+		"by build": {"it is another's", func(*harness, string) string { return "nats-streaming:abababababab" },
+			func(string, string) string { return "" }},
 		"pushed": {"a registry's name was given by an operator", func(l *harness, built string) string {
 			l.must(l.engine.Client(cluster, nodeID).Tag(l.t.Context(), built, "registry.example/streaming:1"))
 			return "registry.example/streaming:1"
@@ -81,7 +85,8 @@ func TestABuildIsForItsScope(t *testing.T) {
 				l.builtFor(streaming, "efefefefefef") // does not move another's name
 				l.pass(time.Second)
 				if after := l.answer(); after.ImageID != got.ImageID || l.engine.Calls()["pull"] != before {
-					t.Errorf("%s: a build moved the answer from %+v to %+v, after %d more pulls", tc.reason, got, after, l.engine.Calls()["pull"]-before)
+					t.Errorf("%s: a build moved the answer from %+v to %+v, after %d more pulls", tc.reason, got, after,
+						l.engine.Calls()["pull"]-before)
 				}
 			})
 		})
@@ -98,7 +103,8 @@ func TestAnAmbiguousNameIsBuiltAgain(t *testing.T) {
 		l.commit(records.NewTxn("test").Delete(records.ImageKey(former)))
 		next := api.Ref{Kind: api.KindDeployment, Scope: "shop", Name: "a-web"}
 		build := api.NewImageBuild("sha256:aaaaaaaaaaaa", api.Build{})
-		l.commit(records.NewTxn("test").Put(records.ImageKey(next), api.ImageRequest{Owner: next, Image: build.Image(next), Build: build}))
+		l.commit(records.NewTxn("test").Put(records.ImageKey(next),
+			api.ImageRequest{Owner: next, Image: build.Image(next), Build: build}))
 		l.pass(time.Minute)
 		read := l.snapshot().ImageStatus(nodeID, next)
 		if !read.Exists() || read.Value.ImageID == gone || len(w.seen(&w.begun)) != 1 {

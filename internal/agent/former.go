@@ -50,7 +50,8 @@ func (f *former) run(ctx context.Context) error {
 			f.agent.wakeAll()
 			continue
 		case err != nil && ctx.Err() == nil:
-			f.agent.log.Warn("what ran here before this machine joined again could not be stopped; tried again", "backoff", wait, "error", err)
+			f.agent.log.Warn("what ran here before this machine joined again could not be stopped; tried again",
+				"backoff", wait, "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -102,7 +103,8 @@ func (f *former) discard(ctx context.Context, c runtime.Container) error {
 		return err
 	}
 	f.agent.containers.remove(c.ID)
-	f.agent.log.Info("removed: it ran here before this machine joined again, and the cluster has replaced it", "container", c.Name, "task", c.Task())
+	f.agent.log.Info("removed: it ran here before this machine joined again, and the cluster has replaced it", "container",
+		c.Name, "task", c.Task())
 	return nil
 }
 
@@ -113,7 +115,8 @@ func (a *Agent) occupied(task api.Task) bool {
 		return false
 	}
 	for _, c := range a.containers.all() {
-		owner := api.Ref{Kind: api.Kind(c.Labels[api.LabelKind]), Scope: c.Labels[api.LabelScope], Name: c.Labels[api.LabelName]}
+		owner := api.Ref{Kind: api.Kind(c.Labels[api.LabelKind]), Scope: c.Labels[api.LabelScope],
+			Name: c.Labels[api.LabelName]}
 		if c.Task() == task.ID || owner != task.Owner() || c.Labels[api.LabelSlot] != task.Slot {
 			continue
 		}

@@ -102,7 +102,8 @@ func TestWhatTheStoreKnowsIsNoFormerContainer(t *testing.T) {
 		l.start()
 		defer l.close()
 		l.pass(time.Minute)
-		if now := l.wantContainer(task, runtime.StateRunning); now.ID != was.ID || l.cleared.Load() != 1 || l.engine.Calls()["stop"] > 0 {
+		if now := l.wantContainer(task, runtime.StateRunning); now.ID != was.ID || l.cleared.Load() != 1 ||
+			l.engine.Calls()["stop"] > 0 {
 			t.Errorf("%+v, before %+v", now, was)
 		}
 	})

@@ -88,7 +88,8 @@ type harness struct {
 }
 
 func newHarness(t *testing.T, opts ...hollow.Options) *harness {
-	l := &harness{t: t, store: &countingStore{Store: memory.New()}, engine: hollow.NewEngine(opts...), env: `{"COLOUR":"blue"}`}
+	l := &harness{t: t, store: &countingStore{Store: memory.New()}, engine: hollow.NewEngine(opts...),
+		env: `{"COLOUR":"blue"}`}
 	l.imageID = l.engine.AddImage(image)
 	return l
 }
@@ -99,9 +100,12 @@ func (l *harness) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	logger := slog.New(slog.DiscardHandler)
 	l.view = view.New(l.store, view.Options{Decode: records.Decode, Indexes: records.Indexes, Logger: logger})
-	control, disconnect := l.connect(local.New(local.Options{Store: l.store, View: l.view, Keys: plain{}, ImageOf: l.imageOf}), logger)
-	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf, mute: &l.mute, outputDelay: &l.outputDelay, writers: l.writers}
-	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder, Builder: l.builder, Ask: l.asker, Spool: l.spool, Room: l.room,
+	control, disconnect := l.connect(local.New(local.Options{Store: l.store, View: l.view, Keys: plain{},
+		ImageOf: l.imageOf}), logger)
+	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf, mute: &l.mute,
+		outputDelay: &l.outputDelay, writers: l.writers}
+	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder,
+		Builder: l.builder, Ask: l.asker, Spool: l.spool, Room: l.room,
 		Former: l.former, Cleared: func() error { l.cleared.Add(1); return nil }}
 	if l.hold != nil {
 		opts.Hold, opts.Paused = l.hold, func() string { return "a restore" }

@@ -22,7 +22,8 @@ func TestTaskRuns(t *testing.T) {
 		if status.Container != c.ID || status.Incarnations != 1 || status.RunningAt.IsZero() || status.ReadyAt.IsZero() {
 			t.Errorf("status %+v", status)
 		}
-		if c.Labels[api.LabelTask] != task.ID || c.Labels[api.LabelCluster] != cluster || c.Labels[api.LabelRelease] != task.Release {
+		if c.Labels[api.LabelTask] != task.ID || c.Labels[api.LabelCluster] != cluster ||
+			c.Labels[api.LabelRelease] != task.Release {
 			t.Errorf("labels %v", c.Labels)
 		}
 	})
@@ -78,15 +79,17 @@ func TestWhatHappenedAndWhatFollows(t *testing.T) {
 		"always kill":            {"by hand", "always", kill, healed, healed},
 		"always restart":         {"the engine brings it back", "always", restart, healed, healed},
 		"no kill":                {"events show it; unwatched it counts as an exit", "no", kill, healed, failed},
-		"no stop":                {"events show it; unwatched it counts as an exit, here with code 0", "no", stop, healed, complete},
-		"no rm":                  {"by hand", "no", remove, remade, remade},
-		"no exit 0":              {"its own end", "no", exit(0), complete, complete},
-		"no exit 1":              {"its own end", "no", exit(1), failed, failed},
-		"no oom":                 {"its own end", "no", oom, oomed, oomed},
-		"no restart":             {"not its own end; unwatched it counts as one, here with code 0", "no", restart, healed, complete},
-		"on-failure kill":        {"the policy would have brought an exit back", "on-failure", kill, healed, healed},
-		"on-failure exit 0":      {"its own end, which the policy leaves", "on-failure", exit(0), complete, complete},
-		"on-failure exit 1":      {"the engine brings it back", "on-failure", exit(1), healed, healed},
+		"no stop": {"events show it; unwatched it counts as an exit, here with code 0", "no",
+			stop, healed, complete},
+		"no rm":     {"by hand", "no", remove, remade, remade},
+		"no exit 0": {"its own end", "no", exit(0), complete, complete},
+		"no exit 1": {"its own end", "no", exit(1), failed, failed},
+		"no oom":    {"its own end", "no", oom, oomed, oomed},
+		"no restart": {"not its own end; unwatched it counts as one, here with code 0", "no",
+			restart, healed, complete},
+		"on-failure kill":   {"the policy would have brought an exit back", "on-failure", kill, healed, healed},
+		"on-failure exit 0": {"its own end, which the policy leaves", "on-failure", exit(0), complete, complete},
+		"on-failure exit 1": {"the engine brings it back", "on-failure", exit(1), healed, healed},
 	} {
 		for _, watched := range []bool{true, false} {
 			want, agentIs := tc.up, "up"

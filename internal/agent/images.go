@@ -131,8 +131,9 @@ func answer(last api.ImageStatus, request api.ImageRequest, node string) api.Ima
 
 func present(status *api.ImageStatus, image runtime.Image, runtimeName string) {
 	*status = api.ImageStatus{
-		Owner: status.Owner, OwnerUID: status.OwnerUID, Node: status.Node, Image: status.Image, Nonce: status.Nonce, UpdatedAt: status.UpdatedAt,
-		State: api.ImagePresent, ImageID: image.ID, Digest: image.Digest, Arch: image.Arch, Runtime: runtimeName,
+		Owner: status.Owner, OwnerUID: status.OwnerUID, Node: status.Node, Image: status.Image, Nonce: status.Nonce,
+		UpdatedAt: status.UpdatedAt,
+		State:     api.ImagePresent, ImageID: image.ID, Digest: image.Digest, Arch: image.Arch, Runtime: runtimeName,
 	}
 }
 
@@ -146,7 +147,8 @@ func (a *Agent) fetch(ctx context.Context, this imageRequest, last, next api.Ima
 	if of, again := a.retries.LoadAndDelete(owner); again && of == this && next.State == api.ImageFailed {
 		next.RetryAt, next.Attempts = time.Time{}, 0
 	}
-	if backoff := deadline.Left(next.RetryAt, a.now(), lastPullBackoff); !running && next.State == api.ImageFailed && backoff > 0 {
+	if backoff := deadline.Left(next.RetryAt, a.now(), lastPullBackoff); !running &&
+		next.State == api.ImageFailed && backoff > 0 {
 		return engine.Result{After: min(backoff, maxWait)}
 	}
 	if !running {
@@ -205,7 +207,8 @@ func (a *Agent) imageFailed(last, next api.ImageStatus, cause error) engine.Resu
 	case errors.As(cause, &transient):
 		next.Reason, next.Message, next.Next = transient.Reason, transient.Detail, transient.Next
 	}
-	a.log.Warn("image can't be had", "image", next.Image, "object", next.Owner.String(), "reason", next.Reason, "error", cause)
+	a.log.Warn("image can't be had", "image", next.Image, "object", next.Owner.String(), "reason",
+		next.Reason, "error", cause)
 	a.reports.reportImage(last, next, a.now())
 	return engine.Result{After: min(backoff, maxWait)}
 }

@@ -16,7 +16,8 @@ var web = api.Ref{Kind: api.KindDeployment, Scope: "shop", Name: "web"}
 
 func (l *harness) request(reference, nonce string) {
 	l.t.Helper()
-	l.commit(records.NewTxn("test").Put(records.ImageKey(web), api.ImageRequest{Owner: web, Image: reference, Nonce: nonce}))
+	l.commit(records.NewTxn("test").Put(records.ImageKey(web),
+		api.ImageRequest{Owner: web, Image: reference, Nonce: nonce}))
 	l.settle()
 }
 

@@ -96,7 +96,9 @@ func initContainerOf(e *entry) healing.InitContainer {
 }
 
 // actInit is act for a task's init container.
-func (a *Agent) actInit(ctx context.Context, task api.Task, in healing.Input, action healing.Action) (waits bool, err error) {
+func (a *Agent) actInit(
+	ctx context.Context, task api.Task, in healing.Input, action healing.Action,
+) (waits bool, err error) {
 	at := initNamed(in, action.Init)
 	if at == nil && action.Verb != healing.Create && action.Verb != healing.Pull {
 		return false, nil // it went meanwhile
@@ -110,7 +112,8 @@ func (a *Agent) actInit(ctx context.Context, task api.Task, in healing.Input, ac
 	case healing.Remove:
 		err := a.remove(ctx, at.ID)
 		if err != nil && in.Container != nil && in.Container.State == healing.Running {
-			a.log.Warn("an init container that has done its work can't be removed; it is tried again", "task", task.ID, "init", action.Init, "error", err)
+			a.log.Warn("an init container that has done its work can't be removed; it is tried again", "task", task.ID, "init",
+				action.Init, "error", err)
 			return true, nil // it does not affect the main container
 		}
 		return false, err
@@ -126,7 +129,8 @@ func (a *Agent) actInit(ctx context.Context, task api.Task, in healing.Input, ac
 		if action.Verb == healing.Pull {
 			return a.pullRelease(ctx, task, initRelease(release, init))
 		}
-		return false, a.createFrom(ctx, initRelease(release, init), initSpec(task, release, init, in.Container.ID, action.Attempt))
+		return false, a.createFrom(ctx, initRelease(release, init),
+			initSpec(task, release, init, in.Container.ID, action.Attempt))
 	}
 	return false, nil
 }

@@ -21,12 +21,14 @@ func (m *machine) prepare(main []string, change func(*api.DeploymentSpec), inits
 		ID: slot, Kind: api.KindDeployment, Scope: m.cluster, Name: "web", Slot: slot, Release: "v-" + slot,
 		Class: api.ClassKeep, Node: nodeID, Desired: api.DesiredRunning, CreatedAt: time.Now(),
 	}
-	spec := api.DeploymentSpec{Container: api.Container{Image: m.image, Command: main, StopGracePeriod: "1s"}, Inits: inits}
+	spec := api.DeploymentSpec{Container: api.Container{Image: m.image, Command: main, StopGracePeriod: "1s"},
+		Inits: inits}
 	if change != nil {
 		change(&spec)
 	}
 	raw, _ := json.Marshal(spec)
-	release := api.Release{ID: task.Release, Kind: task.Kind, Scope: task.Scope, Name: task.Name, Spec: raw, Image: m.image}
+	release := api.Release{ID: task.Release, Kind: task.Kind, Scope: task.Scope, Name: task.Name,
+		Spec: raw, Image: m.image}
 	txn := records.NewTxn("test").Put(records.ReleaseKey(task.Owner(), release.ID), release).CreateTask(task)
 	if _, err := txn.Commit(m.t.Context(), m.store); err != nil {
 		m.t.Fatal(err)
@@ -54,9 +56,12 @@ func TestDockerInitsPrepareTheContainer(t *testing.T) {
 		api.Init{Name: "check", Command: program("cat", "/shared/greeting")},
 		api.Init{Name: "alone", Command: program("await", goOn)},
 	)
-	m.until(task, "initializing", func(s api.TaskStatus) bool { return s.Inits != nil && s.Inits.Next == 2 && !s.Inits.StartedAt.IsZero() })
+	m.until(task, "initializing", func(s api.TaskStatus) bool {
+		return s.Inits != nil && s.Inits.Next == 2 && !s.Inits.StartedAt.IsZero()
+	})
 	name := m.cluster + "-web-init-alone-" + task.Slot
-	if aliases := m.docker("inspect", "--format", "{{range .NetworkSettings.Networks}}{{.Aliases}}{{end}}", name); strings.Contains(aliases, "web."+m.cluster) {
+	if aliases := m.docker("inspect", "--format", "{{range .NetworkSettings.Networks}}{{.Aliases}}{{end}}",
+		name); strings.Contains(aliases, "web."+m.cluster) {
 		t.Errorf("the init container has the aliases %s", aliases)
 	}
 	m.goesOn(name)

@@ -94,7 +94,8 @@ func TestAFailingInitFailsItsTask(t *testing.T) {
 		l.pass(5 * time.Second)
 		l.want(task, api.TaskFailed, false, "InitFailed")
 		status := l.status(task)
-		if status.Message != "init schema exited with 3 (attempt 2 of 2)" || strings.Join(status.LastLog, "") != "no such table" {
+		if status.Message != "init schema exited with 3 (attempt 2 of 2)" ||
+			strings.Join(status.LastLog, "") != "no such table" {
 			t.Errorf("the task says %q with the log %q", status.Message, status.LastLog)
 		}
 		l.wantContainer(task, runtime.StateCreated)

@@ -70,7 +70,8 @@ func (k *keeper) keep(from context.Context, task api.Task, container *healing.Co
 		return true
 	}
 	log := node.KeptLog{
-		Container: container.ID, Owner: task.Owner(), OwnerUID: task.OwnerUID, Slot: task.Slot, Run: task.Run, KeptAt: k.agent.now(),
+		Container: container.ID, Owner: task.Owner(), OwnerUID: task.OwnerUID, Slot: task.Slot, Run: task.Run,
+		KeptAt: k.agent.now(),
 	}
 	k.begin(from, container.ID, func(ctx context.Context) error { return k.read(ctx, log) }, func(err error) {
 		k.end(log, err)

@@ -24,9 +24,11 @@ func TestDockerKeepsTheLogOfARemovedContainer(t *testing.T) {
 	defer func() { m.stop() }()
 	task := m.deploy("no", testimage.Program, "print", "30000", "1000")
 	m.until(task, "ended", func(s api.TaskStatus) bool { return s.State.Terminal() })
-	object := api.Object{Kind: task.Kind, Scope: task.Scope, Name: task.Name, Spec: []byte(`{"image":"a"}`), Metadata: api.Metadata{UID: task.OwnerUID}}
+	object := api.Object{Kind: task.Kind, Scope: task.Scope, Name: task.Name, Spec: []byte(`{"image":"a"}`),
+		Metadata: api.Metadata{UID: task.OwnerUID}}
 	read := (records.Snapshot{Reader: m.view.Snapshot()}).Task(task.ID)
-	txn := records.NewTxn("test").Put(records.ObjectKey(task.Owner()), object).RaiseTask(read, api.DesiredRemoved, "test", task.CreatedAt)
+	txn := records.NewTxn("test").Put(records.ObjectKey(task.Owner()), object).RaiseTask(read, api.DesiredRemoved,
+		"test", task.CreatedAt)
 	if _, err := txn.Commit(t.Context(), m.store); err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,8 @@ func removedTask(t *testing.T, outputDelay time.Duration, then func(*harness, ap
 		l.start()
 		defer l.close()
 		task := l.deploy(taskID(1), func(task *api.Task, _ *api.DeploymentSpec) { task.OwnerUID = "uid-1" })
-		object := api.Object{Kind: task.Kind, Scope: task.Scope, Name: task.Name, Spec: []byte(`{"image":"a"}`), Metadata: api.Metadata{UID: "uid-1"}}
+		object := api.Object{Kind: task.Kind, Scope: task.Scope, Name: task.Name, Spec: []byte(`{"image":"a"}`),
+			Metadata: api.Metadata{UID: "uid-1"}}
 		l.commit(records.NewTxn("test").Put(records.ObjectKey(task.Owner()), object))
 		l.settle()
 		l.wantContainer(task, runtime.StateRunning)
@@ -165,12 +166,14 @@ func TestLogsThatAreNotKept(t *testing.T) {
 				defer l.close()
 				task := l.deploy(taskID(1), func(task *api.Task, _ *api.DeploymentSpec) { task.OwnerUID = "uid-1" })
 				l.settle()
-				slot := rollout.Slot{ID: "0", Task: task.ID, Placed: true, Desired: api.DesiredRunning, State: api.TaskRunning, CreatedAt: task.CreatedAt}
+				slot := rollout.Slot{ID: "0", Task: task.ID, Placed: true, Desired: api.DesiredRunning, State: api.TaskRunning,
+					CreatedAt: task.CreatedAt}
 				plan := rollout.Decide(rollout.Desired{Deleting: true, Ordered: ordered}, []rollout.Slot{slot}, time.Now())
 				if len(plan.Actions) != 1 || plan.Actions[0].Verb != rollout.Shutdown {
 					t.Fatalf("the plan is %v", plan.Actions)
 				}
-				l.commit(records.NewTxn("test").RaiseTask(l.snapshot().Task(task.ID), api.DesiredShutdown, plan.Actions[0].Reason, time.Now()))
+				l.commit(records.NewTxn("test").RaiseTask(l.snapshot().Task(task.ID), api.DesiredShutdown,
+					plan.Actions[0].Reason, time.Now()))
 				l.settle()
 				l.raise(task, api.DesiredRemoved)
 				l.pass(time.Second)

@@ -51,7 +51,8 @@ func TestFailureIsReportedWithItsLines(t *testing.T) {
 func TestAFailureSaysWhy(t *testing.T) {
 	failedTask(t, 0, func(l *harness, task api.Task) {
 		l.want(task, api.TaskFailed, false, "Exited")
-		if got := l.status(task); got.Message != "the container ended with exit code 3" || got.ExitCode == nil || *got.ExitCode != 3 {
+		if got := l.status(task); got.Message != "the container ended with exit code 3" ||
+			got.ExitCode == nil || *got.ExitCode != 3 {
 			t.Errorf("%q, exit code %v", got.Message, got.ExitCode)
 		}
 	})

@@ -100,7 +100,8 @@ func (n *machine) take(status *api.NodeStatus, info runtime.Info) {
 	}
 	disk := api.Condition{Type: api.ConditionDiskPressure, Status: api.ConditionFalse, Reason: api.ReasonAsExpected}
 	if info.DiskPressure != "" {
-		disk.Status, disk.Reason, disk.Message, disk.Next = api.ConditionTrue, api.ReasonDiskFull, info.DiskPressure, "free space on the node"
+		disk.Status, disk.Reason, disk.Message, disk.Next = api.ConditionTrue, api.ReasonDiskFull, info.DiskPressure,
+			"free space on the node"
 	}
 	for _, condition := range []api.Condition{limited, disk} {
 		status.Conditions = api.SetCondition(status.Conditions, condition, n.agent.now())

@@ -66,7 +66,8 @@ func TestANodeSendsAHeartbeatEveryFiveSeconds(t *testing.T) {
 // TestTheServerSaysHowLongAHeartbeatLasts: by its own node timeout. An agent sends them often enough for that, and no
 // more often than it was going to.
 func TestTheServerSaysHowLongAHeartbeatLasts(t *testing.T) {
-	for lease, want := range map[time.Duration]time.Duration{55 * time.Second: 5 * time.Second, 12 * time.Second: 4 * time.Second, 2 * time.Second: 2 * time.Second / 3} {
+	for lease, want := range map[time.Duration]time.Duration{55 * time.Second: 5 * time.Second,
+		12 * time.Second: 4 * time.Second, 2 * time.Second: 2 * time.Second / 3} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newHarness(t)
 			l.lease = lease

@@ -79,7 +79,8 @@ func lost(release node.Release, fetched error) error {
 	switch {
 	case errors.Is(fetched, node.ErrNoImage):
 		return &runtime.RejectedError{
-			Reason: api.ReasonImageGone, Detail: "the image " + release.Image + " of release " + release.ID + " is on no node any more",
+			Reason: api.ReasonImageGone, Detail: "the image " + release.Image + " of release " + release.ID +
+				" is on no node any more",
 			Next: "it is built again from its source, and rolled out",
 		}
 	case errors.Is(fetched, node.ErrNotConnected):
@@ -90,7 +91,8 @@ func lost(release node.Release, fetched error) error {
 		return &runtime.TransientError{Reason: api.ReasonImageAway, Detail: fetched.Error(), Next: next}
 	}
 	if errors.Is(fetched, runtime.ErrOtherImage) {
-		return &runtime.TransientError{Reason: "BrokenImage", Detail: "fetch the image " + release.Image + ": " + fetched.Error(), Next: "it is tried again; if it stays, push the image to a registry"}
+		return &runtime.TransientError{Reason: "BrokenImage", Detail: "fetch the image " + release.Image + ": " +
+			fetched.Error(), Next: "it is tried again; if it stays, push the image to a registry"}
 	}
 	return fetched
 }

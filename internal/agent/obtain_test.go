@@ -48,11 +48,13 @@ func (o *other) image(_ context.Context, on, id string, has node.Part) (io.ReadC
 	if o.endless {
 		return nodeapi.SendFrom(func() (io.ReadCloser, error) { return io.NopCloser(without{}), nil }, node.Part{})
 	}
-	content, err := nodeapi.SendFrom(func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(id)), nil }, has)
+	content, err := nodeapi.SendFrom(func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(id)), nil },
+		has)
 	if o.reads > len(o.cuts) || err != nil {
 		return content, err
 	}
-	return io.NopCloser(io.MultiReader(io.LimitReader(content, 8+o.cuts[o.reads-1]), iotest.ErrReader(io.ErrUnexpectedEOF))), nil
+	return io.NopCloser(io.MultiReader(io.LimitReader(content, 8+o.cuts[o.reads-1]),
+		iotest.ErrReader(io.ErrUnexpectedEOF))), nil
 }
 
 // obtains starts an agent beside another node, with tasks of a release whose image only that one may have.
@@ -190,12 +192,14 @@ func TestAnImageThatIsPinned(t *testing.T) {
 		fails  bool // the registry
 		runs   bool
 	}{
-		"the id of another image here":      {id: func(l *harness) string { return l.engine.AddImage("debug:1") }, digest: good, runs: true},
-		"an id that only that node has":     {digest: good, runs: true},
-		"another digest":                    {digest: evil, runs: true},
-		"no digest":                         {runs: true},
-		"the registry fails":                {digest: good, fails: true},
-		"the registry fails, another id":    {id: func(l *harness) string { return l.engine.AddImage("debug:1") }, digest: evil, fails: true},
+		"the id of another image here": {id: func(l *harness) string { return l.engine.AddImage("debug:1") },
+			digest: good, runs: true},
+		"an id that only that node has": {digest: good, runs: true},
+		"another digest":                {digest: evil, runs: true},
+		"no digest":                     {runs: true},
+		"the registry fails":            {digest: good, fails: true},
+		"the registry fails, another id": {id: func(l *harness) string { return l.engine.AddImage("debug:1") },
+			digest: evil, fails: true},
 		"the registry fails, and no digest": {fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -54,7 +54,8 @@ func TestExclusiveRunWaits(t *testing.T) {
 		run              string
 		exclusive, waits bool
 	}{
-		"of another run": {"r2", false, false}, "of another run, exclusive": {"r2", true, true}, "of the same run": {"r1", false, true},
+		"of another run": {"r2", false, false}, "of another run, exclusive": {"r2", true, true},
+		"of the same run": {"r1", false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -21,7 +21,8 @@ func (a *Agent) sayOverdue(assigned node.Assignment, decision healing.Decision) 
 		return func() bool { return false }
 	}
 	status := decision.Status
-	status.Message = fmt.Sprintf("the container engine has not finished since %s: %s", a.now().Format(time.RFC3339), decision.Action)
+	status.Message = fmt.Sprintf("the container engine has not finished since %s: %s",
+		a.now().Format(time.RFC3339), decision.Action)
 	status.Next = "check the disk and the container engine of the node; it goes on once they do"
 	var mu sync.Mutex
 	over, said := false, false
@@ -29,7 +30,8 @@ func (a *Agent) sayOverdue(assigned node.Assignment, decision healing.Decision) 
 		mu.Lock()
 		defer mu.Unlock()
 		if !over {
-			a.log.Warn("the container engine takes long", "task", assigned.Task.ID, "pod", assigned.Task.ContainerName(), "action", decision.Action.String())
+			a.log.Warn("the container engine takes long", "task", assigned.Task.ID, "pod", assigned.Task.ContainerName(),
+				"action", decision.Action.String())
 			a.reports.reportTask(assigned, status)
 			said = true
 		}

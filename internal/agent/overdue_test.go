@@ -27,7 +27,8 @@ func TestAnEngineThatTakesLongShows(t *testing.T) {
 				t.Errorf("%s after 20 s: %q, %q", step.says, got.Message, got.Next)
 			}
 			l.pass(20 * time.Second)
-			if got := l.status(task); got.State != step.state || !strings.Contains(got.Message, "has not finished since") || !strings.Contains(got.Message, step.says) || got.Next == "" {
+			if got := l.status(task); got.State != step.state || !strings.Contains(got.Message, "has not finished since") ||
+				!strings.Contains(got.Message, step.says) || got.Next == "" {
 				t.Errorf("%s after 40 s: %s, %q, %q", step.says, got.State, got.Message, got.Next)
 			}
 			l.pass(20 * time.Second)

@@ -47,8 +47,9 @@ func parseOwner(user string) (owner, error) {
 	gid, groupErr := strconv.Atoi(group)
 	if err != nil || groupErr != nil || uid < 0 || gid < 0 {
 		return owner{}, &runtime.RejectedError{
-			Reason: "SecretFileOwner", Detail: fmt.Sprintf("secret files belong to the container's user, and %q is a name that only its image knows", user),
-			Next: `say who it is by number, as in user = "1000:1000"`,
+			Reason: "SecretFileOwner",
+			Detail: fmt.Sprintf("secret files belong to the container's user, and %q is a name that only its image knows", user),
+			Next:   `say who it is by number, as in user = "1000:1000"`,
 		}
 	}
 	return owner{uid, gid}, nil

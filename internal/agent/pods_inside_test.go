@@ -18,7 +18,8 @@ func TestPodsFollowTheContainers(t *testing.T) {
 	known.moved = func() { moved++ }
 	a := &Agent{containers: known, watcher: &watcher{}}
 	container := func(state runtime.State, address string) runtime.Container {
-		return runtime.Container{ID: "c", Labels: map[string]string{api.LabelTask: "t", api.LabelScope: "shop"}, State: state, Address: address}
+		return runtime.Container{ID: "c", Labels: map[string]string{api.LabelTask: "t", api.LabelScope: "shop"},
+			State: state, Address: address}
 	}
 	for _, step := range []struct {
 		reason string
@@ -35,7 +36,8 @@ func TestPodsFollowTheContainers(t *testing.T) {
 	} {
 		known.put(step.next)
 		pods, _ := a.Pods()
-		if step.want == "" && len(pods) > 0 || step.want != "" && pods[netip.MustParseAddr(step.want)] != "shop" || moved != step.moved {
+		if step.want == "" && len(pods) > 0 || step.want != "" && pods[netip.MustParseAddr(step.want)] != "shop" ||
+			moved != step.moved {
 			t.Errorf("%s: %v, moved %d times, want %d", step.reason, pods, moved, step.moved)
 		}
 	}
@@ -47,7 +49,8 @@ func TestPodsFollowTheContainers(t *testing.T) {
 	if pods, _ := a.Pods(); len(pods) > 0 || moved != 7 {
 		t.Errorf("its end was reported: %v, moved %d times", pods, moved)
 	}
-	others := []runtime.Container{container(runtime.StateRunning, "10.80.0.4"), container(runtime.StateExited, "10.80.0.5"), container(runtime.StateRunning, "127.0.0.1")}
+	others := []runtime.Container{container(runtime.StateRunning, "10.80.0.4"),
+		container(runtime.StateExited, "10.80.0.5"), container(runtime.StateRunning, "127.0.0.1")}
 	if pods := PodsOf(others); len(pods) != 1 || pods[netip.MustParseAddr("10.80.0.4")] != "shop" {
 		t.Errorf("of containers that were listed: %v", pods)
 	}

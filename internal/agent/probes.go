@@ -126,7 +126,8 @@ func reachedAt(c runtime.Container, port int) string {
 // theirs.
 func (p probed) Listening(at prober.Attempt) (where []string, known bool) {
 	seen, _ := p.agent.containers.known(at.Task)
-	if seen == nil || seen.container.ID != at.Container || seen.container.PID == 0 || seen.container.Address == api.Loopback {
+	if seen == nil || seen.container.ID != at.Container || seen.container.PID == 0 ||
+		seen.container.Address == api.Loopback {
 		return nil, false
 	}
 	return portowner.Listening(seen.container.PID)

@@ -95,7 +95,8 @@ func TestReadinessComesAndGoes(t *testing.T) {
 		p.set(true, "readiness")
 		l.pass(4 * time.Second)
 		l.want(task, api.TaskRunning, false, "Unready")
-		if got := l.status(task).Probes["readiness"]; got.Phase != api.ProbeUnhealthy || got.Message != "exit code 1" || got.Transition < 2 {
+		if got := l.status(task).Probes["readiness"]; got.Phase != api.ProbeUnhealthy ||
+			got.Message != "exit code 1" || got.Transition < 2 {
 			t.Errorf("%+v", got)
 		}
 		if c := l.wantContainer(task, runtime.StateRunning); !c.StartedAt.Equal(before.StartedAt) {
@@ -327,7 +328,8 @@ func TestTheImagesCheckDecidesReadiness(t *testing.T) {
 		p := newPatient("check")
 		image := func(spec runtime.ContainerSpec) hollow.Behaviour {
 			behaviour := p.engine().Behaviour(spec)
-			behaviour.Check = &runtime.HealthCheck{Command: []string{"check"}, Interval: time.Second, StartPeriod: 20 * time.Second, Retries: 2}
+			behaviour.Check = &runtime.HealthCheck{Command: []string{"check"}, Interval: time.Second,
+				StartPeriod: 20 * time.Second, Retries: 2}
 			return behaviour
 		}
 		l := newHarness(t, hollow.Options{Behaviour: image})
@@ -337,7 +339,8 @@ func TestTheImagesCheckDecidesReadiness(t *testing.T) {
 		off := l.deploy(taskID(2), func(_ *api.Task, spec *api.DeploymentSpec) { spec.Probes = &api.Probes{} })
 		l.pass(10 * time.Second)
 		readiness := l.status(task).Probes["readiness"]
-		if l.status(task).Ready || readiness.Phase != api.ProbeUnknown || readiness.Source != "image" || readiness.Message != "exit code 1" {
+		if l.status(task).Ready || readiness.Phase != api.ProbeUnknown || readiness.Source != "image" ||
+			readiness.Message != "exit code 1" {
 			t.Errorf("in its start period: %+v", l.status(task))
 		}
 		if status := l.status(off); !status.Ready || len(status.Probes) > 0 {

@@ -56,7 +56,8 @@ func newPulls(rt runtime.Runtime, puller Puller, operations *operations, now fun
 	if puller == nil {
 		puller = rt
 	}
-	return &pulls{runtime: rt, puller: puller, operations: operations, now: now, active: map[string]*pull{}, missing: map[string]bool{}}
+	return &pulls{runtime: rt, puller: puller, operations: operations, now: now, active: map[string]*pull{},
+		missing: map[string]bool{}}
 }
 
 // begin pulls a reference, or joins the pull under way. who identifies the listener, so that it is notified only once.
@@ -68,7 +69,8 @@ func (p *pulls) begin(from context.Context, reference, who string, l listener) {
 }
 
 // beginWith is begin with another way to get the image.
-func (p *pulls) beginWith(from context.Context, reference, who string, l listener, get func(ctx context.Context, progress func(percent int)) error) {
+func (p *pulls) beginWith(from context.Context, reference, who string, l listener,
+	get func(ctx context.Context, progress func(percent int)) error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if running := p.active[reference]; running != nil {
@@ -156,8 +158,9 @@ func (p *pulls) verify(release node.Release) error {
 	if errors.Is(err, runtime.ErrNotFound) {
 		return &runtime.RejectedError{
 			Reason: "ImageMoved",
-			Detail: fmt.Sprintf("the image %s of release %s is gone, and %s is another one now", release.ImageID, release.ID, release.Image),
-			Next:   "apply again to roll out what the tag names now",
+			Detail: fmt.Sprintf("the image %s of release %s is gone, and %s is another one now", release.ImageID,
+				release.ID, release.Image),
+			Next: "apply again to roll out what the tag names now",
 		}
 	}
 	if err == nil && release.Built {

@@ -35,7 +35,8 @@ func TestQuarantine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := &Agent{containers: newContainers(nil, time.Now)}
 			for _, n := range []string{"1", "2"} {
-				a.containers.put(runtime.Container{ID: "c" + n, Name: "shop-web." + n, Labels: map[string]string{api.LabelTask: "t" + n}})
+				a.containers.put(runtime.Container{ID: "c" + n, Name: "shop-web." + n,
+					Labels: map[string]string{api.LabelTask: "t" + n}})
 			}
 			a.control = forgetful{asked: func(task string) {
 				if task == tt.leaves {

@@ -103,7 +103,9 @@ func (a *Agent) runSteps(ctx context.Context, assigned node.Assignment) (engine.
 }
 
 // inspectAgain inspects the container again, and keeps the status decided so far.
-func (a *Agent) inspectAgain(ctx context.Context, assigned node.Assignment, before healing.Input) (healing.Input, error) {
+func (a *Agent) inspectAgain(
+	ctx context.Context, assigned node.Assignment, before healing.Input,
+) (healing.Input, error) {
 	a.containers.touch(before.Container.ID)
 	in, err := a.observe(ctx, assigned)
 	in.Status = before.Status
@@ -126,7 +128,9 @@ func (a *Agent) reportDecision(assigned node.Assignment, d healing.Decision) {
 }
 
 // failed reports the result of an action, and retries it unless that is useless.
-func (a *Agent) failed(ctx context.Context, assigned node.Assignment, in healing.Input, cause error) (engine.Result, error) {
+func (a *Agent) failed(
+	ctx context.Context, assigned node.Assignment, in healing.Input, cause error,
+) (engine.Result, error) {
 	cause = a.withoutEnv(ctx, assigned.Task, cause)
 	if errors.Is(cause, runtime.ErrUnavailable) || ctx.Err() != nil {
 		return engine.Result{}, cause

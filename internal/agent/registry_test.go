@@ -14,7 +14,8 @@ import (
 // registry stores the registry of a host, under a name of its own.
 func (l *harness) registry(host, username string) {
 	l.t.Helper()
-	spec, err := json.Marshal(api.RegistrySpec{URL: host, Username: username, Token: records.SealedToken("m", []byte("t"))})
+	spec, err := json.Marshal(api.RegistrySpec{URL: host, Username: username,
+		Token: records.SealedToken("m", []byte("t"))})
 	l.must(err)
 	object := api.Object{Kind: api.KindRegistry, Scope: api.Unscoped, Name: "r" + username, Spec: spec}
 	l.commit(records.NewTxn("test").Put(records.ObjectKey(object.Ref()), object))

@@ -30,7 +30,8 @@ func TestEndpoint(t *testing.T) {
 		address := l.container(task).Address
 		leads("its port", task.ID, 80, address+":80")
 		leads("another port", task.ID, 22, "no ingress leads to port 22/tcp of deployment/shop/web")
-		if _, err := l.agent.Endpoint(task.ID, 80, "udp"); err == nil || !strings.Contains(err.Error(), "no ingress leads to port 80/udp") {
+		if _, err := l.agent.Endpoint(task.ID, 80, "udp"); err == nil ||
+			!strings.Contains(err.Error(), "no ingress leads to port 80/udp") {
 			t.Errorf("another protocol: %v", err)
 		}
 		leads("no task of the node", "nobody's", 80, "no such task")

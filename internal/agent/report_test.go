@@ -125,8 +125,10 @@ func TestANodeTouchesOnlyItsOwn(t *testing.T) {
 			reason string
 			report node.Report
 		}{
-			"foreign task":  {"belongs to n2", node.Report{Tasks: []api.TaskStatus{{ID: foreign.ID, Node: nodeID, State: api.TaskRunning}}}},
-			"foreign node":  {"speaks for n2", node.Report{Tasks: []api.TaskStatus{{ID: own.ID, Node: "n2", State: api.TaskRunning}}}},
+			"foreign task": {"belongs to n2",
+				node.Report{Tasks: []api.TaskStatus{{ID: foreign.ID, Node: nodeID, State: api.TaskRunning}}}},
+			"foreign node": {"speaks for n2",
+				node.Report{Tasks: []api.TaskStatus{{ID: own.ID, Node: "n2", State: api.TaskRunning}}}},
 			"foreign facts": {"speaks for n2", node.Report{Node: &api.NodeStatus{ID: "n2"}}},
 			"wanted task":   {"its observed half is needed", node.Report{Forget: []string{own.ID}}},
 		} {

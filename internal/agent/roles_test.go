@@ -17,8 +17,10 @@ func TestAsRole(t *testing.T) {
 			Volumes: []string{"data:/data"}, Networks: []string{"back"}, Hostname: "web",
 			DockerOptions: []string{"-p", "80:80", "--cpus=1", "-p81:81", "--publish=82:82", "-P", "--ip", "10.0.0.1", "--init"},
 		},
-		Ports: []string{"80:80"}, Probes: &api.Probes{}, Inits: []api.Init{{Name: "i"}}, PostDeploy: []string{"echo 'a b'", "true"},
-		Release: &api.ReleaseHooks{PreCommand: []string{"check"}, Command: []string{"migrate", "up"}, PostCommand: []string{"warm"}},
+		Ports: []string{"80:80"}, Probes: &api.Probes{}, Inits: []api.Init{{Name: "i"}},
+		PostDeploy: []string{"echo 'a b'", "true"},
+		Release: &api.ReleaseHooks{PreCommand: []string{"check"}, Command: []string{"migrate", "up"},
+			PostCommand: []string{"warm"}},
 	}}
 	if diff := cmp.Diff(whole, asRole(whole, api.RoleMain)); diff != "" {
 		t.Errorf("the workload itself runs the release as it is: %s", diff)
@@ -35,7 +37,8 @@ func TestAsRole(t *testing.T) {
 		}
 	}
 	deploy := asRole(whole, api.RoleDeploy).Spec
-	if diff := cmp.Diff([]string{"sh", "-c", `sh -c 'echo '\''a b'\''' && sh -c 'true'`}, append(deploy.Entrypoint, deploy.Command...)); diff != "" {
+	if diff := cmp.Diff([]string{"sh", "-c", `sh -c 'echo '\''a b'\''' && sh -c 'true'`},
+		append(deploy.Entrypoint, deploy.Command...)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -46,7 +49,8 @@ func TestScript(t *testing.T) {
 		out, err := exec.Command("sh", "-c", script(commands)).Output()
 		return string(out), err
 	}
-	if out, err := run(`echo "it's $((1+1))"`, "cd /; X=1", `echo "$X|) # still here"`); err != nil || out != "it's 2\n|) # still here\n" {
+	if out, err := run(`echo "it's $((1+1))"`, "cd /; X=1", `echo "$X|) # still here"`); err != nil ||
+		out != "it's 2\n|) # still here\n" {
 		t.Errorf("got %q, %v", out, err)
 	}
 	if out, err := run("echo one", "exit 3", "echo two"); err == nil || out != "one\n" {

@@ -82,7 +82,8 @@ type reading struct {
 }
 
 func newSampler(rt runtime.Runtime, now func() time.Time, o samplerOptions) *sampler {
-	return &sampler{samplerOptions: o, runtime: rt, now: now, places: make(chan struct{}, samplesAtOnce), last: map[string]*reading{}}
+	return &sampler{samplerOptions: o, runtime: rt, now: now, places: make(chan struct{}, samplesAtOnce),
+		last: map[string]*reading{}}
 }
 
 // of samples one container.
@@ -126,7 +127,8 @@ func (s *sampler) take(ctx context.Context, r *reading, c runtime.Container) err
 	}
 	next := runtime.Usage{Stats: now}
 	elapsed := now.At.Sub(r.usage.At)
-	rated := r.begins(c) && elapsed >= leastWindow/2 && elapsed < max(oldSample, 4*s.Fresh) && now.CPUTime >= r.usage.CPUTime
+	rated := r.begins(c) && elapsed >= leastWindow/2 && elapsed < max(oldSample, 4*s.Fresh) &&
+		now.CPUTime >= r.usage.CPUTime
 	if rated {
 		next.CPUPercent = 100 * float64(now.CPUTime-r.usage.CPUTime) / float64(elapsed)
 	}

@@ -78,7 +78,8 @@ func writeSecret(path, content string, by owner) error {
 	if err == nil && by != (owner{os.Geteuid(), os.Getegid()}) {
 		if err = os.Chown(fresh, by.uid, by.gid); errors.Is(err, fs.ErrPermission) {
 			return errors.Join(&runtime.RejectedError{
-				Reason: "SecretFileOwner", Detail: fmt.Sprintf("a file can't be given to user %d, as whom the container runs", by.uid),
+				Reason: "SecretFileOwner", Detail: fmt.Sprintf("a file can't be given to user %d, as whom the container runs",
+					by.uid),
 				Next: fmt.Sprintf("run the server as root, or set user = %q", strconv.Itoa(os.Geteuid())),
 			}, os.Remove(fresh))
 		}
@@ -94,7 +95,8 @@ func writeSecret(path, content string, by owner) error {
 
 func unwritten(err error) error {
 	return &runtime.TransientError{
-		Reason: "SecretFilesUnwritten", Detail: "write secret files: " + err.Error(), Next: "check the folder; it is tried again",
+		Reason: "SecretFilesUnwritten", Detail: "write secret files: " + err.Error(),
+		Next: "check the folder; it is tried again",
 	}
 }
 

@@ -148,7 +148,8 @@ func TestSecretFilesAreRefused(t *testing.T) {
 		want           string
 	}{
 		"no memory": {"they don't belong on a disk", "", nil, "NoMemoryFolder"},
-		"a name":    {"only the image knows who that is", memory, func(s *api.DeploymentSpec) { s.User = "app" }, "SecretFileOwner"},
+		"a name": {"only the image knows who that is", memory,
+			func(s *api.DeploymentSpec) { s.User = "app" }, "SecretFileOwner"},
 		"a name in docker_options": {"that counts too", memory,
 			func(s *api.DeploymentSpec) { s.DockerOptions = []string{"--user", "app"} }, "SecretFileOwner"},
 	} {

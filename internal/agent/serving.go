@@ -72,7 +72,8 @@ func (s *serving) members() []engine.Member {
 	if s == nil {
 		return nil
 	}
-	return []engine.Member{engine.NewMember(s.edge.Run), engine.NewMember(s.follow), engine.NewMember(s.report), engine.NewMember(s.reach.run)}
+	return []engine.Member{engine.NewMember(s.edge.Run), engine.NewMember(s.follow), engine.NewMember(s.report),
+		engine.NewMember(s.reach.run)}
 }
 
 // follow refreshes the proxy on each change, until ctx ends.
@@ -217,7 +218,8 @@ func (a *Agent) drain(ctx context.Context, task api.Task, limit time.Duration) {
 
 func (s *serving) status() api.IngressNodeStatus {
 	plain, secure := s.edge.States()
-	out := api.IngressNodeStatus{Node: s.a.opts.Node, HTTP: api.ListenerStatus(plain), HTTPS: api.ListenerStatus(secure), Unreached: s.reach.unreached()}
+	out := api.IngressNodeStatus{Node: s.a.opts.Node, HTTP: api.ListenerStatus(plain), HTTPS: api.ListenerStatus(secure),
+		Unreached: s.reach.unreached()}
 	for at, state := range s.edge.Ports() {
 		if out.Ports == nil {
 			out.Ports = map[string]api.ListenerStatus{}

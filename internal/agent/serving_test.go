@@ -114,7 +114,8 @@ func served(t *testing.T, drain api.Duration) (*harness, *gate, api.Task) {
 // route declares shop/web, and an ingress to it.
 func (l *harness) route(spec api.DeploymentSpec) {
 	l.t.Helper()
-	for kind, value := range map[api.Kind]any{api.KindDeployment: spec, api.KindIngress: api.IngressSpec{Host: "shop.test", Port: 80}} {
+	for kind, value := range map[api.Kind]any{api.KindDeployment: spec,
+		api.KindIngress: api.IngressSpec{Host: "shop.test", Port: 80}} {
 		raw, err := json.Marshal(value)
 		l.must(err)
 		object := api.Object{Kind: kind, Scope: "shop", Name: "web", Spec: raw}

@@ -50,7 +50,8 @@ func containerName(task api.Task, release node.Release) string {
 func labels(task api.Task, release node.Release) map[string]string {
 	return map[string]string{
 		api.LabelKind: string(task.Kind), api.LabelScope: task.Scope, api.LabelName: task.Name,
-		api.LabelSlot: task.Slot, api.LabelTask: task.ID, api.LabelRelease: task.Release, api.LabelFingerprint: release.Fingerprint,
+		api.LabelSlot: task.Slot, api.LabelTask: task.ID, api.LabelRelease: task.Release,
+		api.LabelFingerprint: release.Fingerprint,
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 // Ports of a container that has the host's network are not published, others are.
 func TestPortsOnTheHostsNetwork(t *testing.T) {
 	for mode, want := range map[string]int{"host": 0, "": 1} {
-		release := node.Release{Spec: api.DeploymentSpec{Container: api.Container{NetworkMode: mode}, Ports: []string{"9100"}}}
+		release := node.Release{Spec: api.DeploymentSpec{Container: api.Container{NetworkMode: mode},
+			Ports: []string{"9100"}}}
 		if got := len(containerSpec(api.Task{Slot: "a"}, release).Spec.Ports); got != want {
 			t.Errorf("network mode %q: %d ports are published, want %d", mode, got, want)
 		}
@@ -33,7 +34,8 @@ func TestWhatIsConfinedStaysSo(t *testing.T) {
 func TestFurtherNames(t *testing.T) {
 	release := node.Release{Spec: api.DeploymentSpec{Aliases: []string{"my_db"}}}
 	task := api.Task{Kind: api.KindDeployment, Scope: "prod", Name: "my-db", Slot: "a"}
-	want := []string{"my-db.prod", "my-db.prod.tend", "my-db.prod.voodu", "my_db.prod", "my_db.prod.tend", "my_db.prod.voodu"}
+	want := []string{"my-db.prod", "my-db.prod.tend", "my-db.prod.voodu", "my_db.prod",
+		"my_db.prod.tend", "my_db.prod.voodu"}
 	if got := containerSpec(task, release).Aliases; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

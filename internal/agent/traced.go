@@ -17,8 +17,9 @@ func (a *Agent) tracedTask(ctx context.Context, key engine.Key) (engine.Result, 
 	}
 	assigned, _ := a.control.Task(key.Name)
 	task := assigned.Task
-	ctx, work := a.opts.Tracer.Follow(ctx, tracing.Parent(task.Trace, a.now()), "reconcile "+kindTask, append(objectAttributes(task.Owner()),
-		attribute.String("tend.pod", task.ContainerName()), attribute.String("tend.node", a.opts.Node))...)
+	ctx, work := a.opts.Tracer.Follow(ctx, tracing.Parent(task.Trace, a.now()), "reconcile "+kindTask,
+		append(objectAttributes(task.Owner()),
+			attribute.String("tend.pod", task.ContainerName()), attribute.String("tend.node", a.opts.Node))...)
 	result, err := a.reconcileTask(ctx, key)
 	work.End(err)
 	return result, err
@@ -30,8 +31,9 @@ func (a *Agent) tracedImage(ctx context.Context, key engine.Key) (engine.Result,
 		return a.reconcileImage(ctx, key)
 	}
 	request := a.control.Image(imageOwner(key)).Request
-	ctx, work := a.opts.Tracer.Follow(ctx, tracing.Parent(request.Trace, a.now()), "reconcile "+kindImage, append(objectAttributes(request.Owner),
-		attribute.String("tend.image", request.Image), attribute.String("tend.node", a.opts.Node))...)
+	ctx, work := a.opts.Tracer.Follow(ctx, tracing.Parent(request.Trace, a.now()), "reconcile "+kindImage,
+		append(objectAttributes(request.Owner),
+			attribute.String("tend.image", request.Image), attribute.String("tend.node", a.opts.Node))...)
 	result, err := a.reconcileImage(ctx, key)
 	work.End(err)
 	return result, err
@@ -39,6 +41,7 @@ func (a *Agent) tracedImage(ctx context.Context, key engine.Key) (engine.Result,
 
 func objectAttributes(ref api.Ref) []attribute.KeyValue {
 	return []attribute.KeyValue{
-		attribute.String("tend.kind", string(ref.Kind)), attribute.String("tend.scope", ref.Scope), attribute.String("tend.name", ref.Name),
+		attribute.String("tend.kind", string(ref.Kind)), attribute.String("tend.scope", ref.Scope),
+		attribute.String("tend.name", ref.Name),
 	}
 }

@@ -51,10 +51,12 @@ func (l *harness) connect(service *local.Service, log *slog.Logger) (control nod
 	l.must(err)
 	p := bufconn.Listen(1 << 20) // a listener without a network
 	server := &http.Server{
-		Handler: remote.NewHandler(remote.HandlerOptions{Service: service, Node: nodeapitest.NodeOf, Logger: log}), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		Handler:   remote.NewHandler(remote.HandlerOptions{Service: service, Node: nodeapitest.NodeOf, Logger: log}),
+		ErrorLog:  slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		TLSConfig: ca.TLS(func() (*tls.Certificate, error) { return &own, nil }),
 	}
-	transport := &http.Transport{TLSClientConfig: l.nodeTLS(ca), ForceAttemptHTTP2: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return p.DialContext(ctx) }}
+	transport := &http.Transport{TLSClientConfig: l.nodeTLS(ca), ForceAttemptHTTP2: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return p.DialContext(ctx) }}
 	client := remote.New(remote.Options{Server: "https://server", HTTP: &http.Client{Transport: transport}, Logger: log})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup

@@ -34,10 +34,12 @@ func TestNoSecondWriter(t *testing.T) {
 		l.want(refused, api.TaskRejected, false, api.ReasonVolumeInUse)
 		l.wantContainer(refused, "")
 		got := l.status(refused)
-		if !strings.Contains(got.Message, "shop-db-1 (service db of the Compose project shop)") || !strings.Contains(got.Next, "tend adopt compose") {
+		if !strings.Contains(got.Message, "shop-db-1 (service db of the Compose project shop)") ||
+			!strings.Contains(got.Next, "tend adopt compose") {
 			t.Errorf("it says %q, next %q", got.Message, got.Next)
 		}
-		for id, mounts := range map[string]string{taskID(2): "shop_db:/data:ro", taskID(3): "shop_conf:/conf", taskID(4): "other:/data"} {
+		for id, mounts := range map[string]string{taskID(2): "shop_db:/data:ro", taskID(3): "shop_conf:/conf",
+			taskID(4): "other:/data"} {
 			task := l.deploy(id, mounting(mounts))
 			l.settle()
 			l.wantContainer(task, runtime.StateRunning)
@@ -103,7 +105,8 @@ func TestAWriterThatComesLater(t *testing.T) {
 		l.want(task, api.TaskRunning, true, api.ReasonVolumeInUse)
 		l.want(reader, api.TaskRunning, true, "")
 		got := l.status(task)
-		if !strings.Contains(got.Message, "shop-db-1 (service db of the Compose project shop)") || !strings.Contains(got.Next, "docker compose -p shop down") {
+		if !strings.Contains(got.Message, "shop-db-1 (service db of the Compose project shop)") ||
+			!strings.Contains(got.Next, "docker compose -p shop down") {
 			t.Errorf("it says %q, next %q", got.Message, got.Next)
 		}
 		l.must(l.engine.StopByHand("shop-db-1"))

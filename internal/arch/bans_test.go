@@ -21,23 +21,36 @@ var bans = []ban{
 		"one package speaks Docker, so that another runtime is a folder and not a search through the tree"},
 	{"github.com/moby/buildkit", []string{"internal/runtime/docker", "internal/build/recipe"}, false,
 		"its client costs 4 MB of binary: a session and the parser of Dockerfiles are what is used"},
-	{"github.com/docker/cli", []string{"internal/runtime/docker"}, false, "docker's settings are read in one place, and only those: its commands link the world"},
+	{"github.com/docker/cli", []string{"internal/runtime/docker"}, false,
+		"docker's settings are read in one place, and only those: its commands link the world"},
 	{"go.etcd.io/etcd", []string{"internal/store/etcd", "bench"}, false,
 		"one package speaks etcd; the others have store.Store, and its contract"},
-	{"sigs.k8s.io/controller-runtime", []string{"internal/operator", "cmd/tend-operator"}, true, "only the operator runs on Kubernetes' machinery"},
-	{"k8s.io/api", []string{"internal/operator", "cmd/tend-operator"}, true, "only the operator knows Kubernetes' own kinds"},
-	{"k8s.io/apimachinery", []string{"api/kube", "internal/operator", "cmd/tend-operator"}, true, "only the operator's kinds are Kubernetes' objects"},
-	{"k8s.io/client-go", []string{"internal/engine", "internal/operator", "cmd/tend-operator"}, true, "its workqueue serves the engine, and all of it the operator"},
-	{"sigs.k8s.io/structured-merge-diff", []string{"internal/ownership"}, true, "one package knows how sets of fields are written"},
-	{"github.com/prometheus/client_golang", []string{"internal/engine", "internal/agent/builder", "internal/agent/prober", "internal/ingress", "internal/server", "internal/daemon", "internal/host", "internal/member", "internal/operator", "internal/operator/cluster", "internal/operator/operation/controller", "internal/recovery", "internal/telemetry", "internal/version", "internal/watcher"}, false,
+	{"sigs.k8s.io/controller-runtime", []string{"internal/operator", "cmd/tend-operator"}, true,
+		"only the operator runs on Kubernetes' machinery"},
+	{"k8s.io/api", []string{"internal/operator", "cmd/tend-operator"}, true,
+		"only the operator knows Kubernetes' own kinds"},
+	{"k8s.io/apimachinery", []string{"api/kube", "internal/operator", "cmd/tend-operator"}, true,
+		"only the operator's kinds are Kubernetes' objects"},
+	{"k8s.io/client-go", []string{"internal/engine", "internal/operator", "cmd/tend-operator"}, true,
+		"its workqueue serves the engine, and all of it the operator"},
+	{"sigs.k8s.io/structured-merge-diff", []string{"internal/ownership"}, true,
+		"one package knows how sets of fields are written"},
+	{"github.com/prometheus/client_golang",
+		[]string{"internal/engine", "internal/agent/builder", "internal/agent/prober", "internal/ingress", "internal/server",
+			"internal/daemon", "internal/host", "internal/member", "internal/operator", "internal/operator/cluster",
+			"internal/operator/operation/controller", "internal/recovery", "internal/telemetry", "internal/version",
+			"internal/watcher"}, false,
 		"what is measured is measured at the borders; decisions are tested, not measured"},
-	{"go.opentelemetry.io/otel/sdk", []string{"internal/tracing"}, false, "one package knows how traces leave the process; the others say what there is to trace"},
+	{"go.opentelemetry.io/otel/sdk", []string{"internal/tracing"}, false,
+		"one package knows how traces leave the process; the others say what there is to trace"},
 	{"go.opentelemetry.io/otel/exporters", []string{"internal/tracing"}, true, "as above"},
-	{"github.com/spf13/cobra", []string{"internal/cli", "internal/distribution/manpages"}, true, "commands are parsed in one place, and described in another"},
+	{"github.com/spf13/cobra", []string{"internal/cli", "internal/distribution/manpages"}, true,
+		"commands are parsed in one place, and described in another"},
 	{"github.com/danielgtaylor/huma", []string{"internal/server"}, true, "only the server is described by OpenAPI"},
 	{"github.com/hashicorp/hcl", []string{"internal/manifest"}, true, "only manifests are written in HCL"},
 	{"filippo.io/age", []string{"internal/secret"}, true, "one package encrypts"},
-	{"github.com/docker/docker", nil, true, "the old client is not maintained any more; moby/moby/client is its successor"},
+	{"github.com/docker/docker", nil, true,
+		"the old client is not maintained any more; moby/moby/client is its successor"},
 	{"github.com/spf13/viper", nil, true, "settings are flags and structs, not a global map"},
 	{"github.com/stretchr/testify", nil, true, "go-cmp and plain if say more"},
 	{"net/http/pprof", nil, true, "it registers itself on http.DefaultServeMux"},
@@ -88,8 +101,10 @@ func foreignImports(all []*source, folder, except string) []string {
 	var faults []string
 	for _, s := range all {
 		for _, imported := range s.imports {
-			if !s.test && !within(s.folder(), except) && within(s.folder(), folder) && strings.Contains(strings.Split(imported, "/")[0], ".") && !within(imported, module+"/"+folder) {
-				faults = append(faults, fmt.Sprintf("%s imports %s: %s is standard library alone, or its readers inherit it", s.name, imported, folder))
+			if !s.test && !within(s.folder(), except) && within(s.folder(), folder) &&
+				strings.Contains(strings.Split(imported, "/")[0], ".") && !within(imported, module+"/"+folder) {
+				faults = append(faults, fmt.Sprintf("%s imports %s: %s is standard library alone, or its readers inherit it",
+					s.name, imported, folder))
 			}
 		}
 	}
@@ -122,7 +137,8 @@ func testingOutside(all []*source) []string {
 	for _, s := range all {
 		_, imports := s.imports["testing"]
 		if imports && !s.test && !strings.HasSuffix(s.folder(), "test") {
-			faults = append(faults, fmt.Sprintf("%s imports testing: it registers flags in whatever links it; move it to a …test package", s.name))
+			faults = append(faults,
+				fmt.Sprintf("%s imports testing: it registers flags in whatever links it; move it to a …test package", s.name))
 		}
 	}
 	return faults
@@ -175,9 +191,12 @@ func lazyTests(all []*source) []string {
 			}
 		})
 		ast.Inspect(s.ast, func(node ast.Node) bool {
-			if selector, ok := node.(*ast.SelectorExpr); ok && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, selector.Sel.Name) {
+			if selector, ok := node.(*ast.SelectorExpr); ok &&
+				slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, selector.Sel.Name) {
 				if base, ok := selector.X.(*ast.Ident); ok && (base.Name == "t" || base.Name == "b") {
-					faults = append(faults, fmt.Sprintf("%s skips: a missing part is a failure, and what needs Docker has the build tag integration", s.at(node)))
+					faults = append(faults,
+						fmt.Sprintf("%s skips: a missing part is a failure, and what needs Docker has the build tag integration",
+							s.at(node)))
 				}
 			}
 			return true

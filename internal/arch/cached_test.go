@@ -42,8 +42,11 @@ func cachedPrograms(all []*source, uncached *regexp.Regexp) (faults []string) {
 		ast.Inspect(s.ast, func(n ast.Node) bool {
 			if chosen, is := n.(*ast.SelectorExpr); is {
 				from, _ := chosen.X.(*ast.Ident)
-				if from != nil && (from.Name == "exec" && strings.HasPrefix(chosen.Sel.Name, "Command") || from.Name == "os" && chosen.Sel.Name == "StartProcess") {
-					faults = append(faults, fmt.Sprintf("%s runs a program, and make test-pure may take its result from the cache: name %s in PROCESSES", s.at(n), folder))
+				if from != nil && (from.Name == "exec" && strings.HasPrefix(chosen.Sel.Name, "Command") ||
+					from.Name == "os" && chosen.Sel.Name == "StartProcess") {
+					faults = append(faults,
+						fmt.Sprintf("%s runs a program, and make test-pure may take its result from the cache: name %s in PROCESSES",
+							s.at(n), folder))
 				}
 			}
 			return true

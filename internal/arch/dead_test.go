@@ -51,8 +51,9 @@ func uncalled(all []*source) (faults []string) {
 				continue
 			}
 			if !used[s.folder()+"."+f.Name.Name] {
-				faults = append(faults, fmt.Sprintf("%s: only tests call %s, or nothing does: delete it, and test what the product calls",
-					s.at(f), f.Name.Name))
+				faults = append(faults,
+					fmt.Sprintf("%s: only tests call %s, or nothing does: delete it, and test what the product calls",
+						s.at(f), f.Name.Name))
 			}
 		}
 	}

@@ -73,7 +73,8 @@ func problemNames(s *source, n ast.Node) []string {
 	case *ast.ValueSpec:
 		kind, _ := n.Type.(*ast.Ident)
 		reason := kind != nil && kind.Name == "Reason" && (s.folder() == "internal/verbs" || s.folder() == "internal/plugin")
-		title := s.folder() == "api" && len(n.Names) == 1 && (n.Names[0].Name == "OutcomeUnknown" || n.Names[0].Name == "TreesWanted")
+		title := s.folder() == "api" && len(n.Names) == 1 &&
+			(n.Names[0].Name == "OutcomeUnknown" || n.Names[0].Name == "TreesWanted")
 		if reason || title {
 			return literals(n.Values)
 		}

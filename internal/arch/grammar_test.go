@@ -5,12 +5,18 @@ import (
 	"go/ast"
 	"go/token"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
-// unread are the folders whose sentences nobody has read yet. The list only shrinks: a folder without
+// maxColumns is the most characters of a line; a tab is one. The text of strings doesn't count, since a message that is
+// broken is not found any more, nor do directives of linters.
+const maxColumns = 120
+
+// unread are the folders whose sentences and lines nobody has read yet. The list only shrinks: a folder without
 // faults must leave it. The longest name that contains a file counts.
 var unread = []string{
 	"api/kube", "internal/control", "internal/controlplane", "internal/core/lab",
@@ -81,4 +87,50 @@ func owner(name string, folders []string) (longest string) {
 		}
 	}
 	return longest
+}
+
+// wide are the folders, beside unread ones, with files that can't have more lines: they must be split before their lines
+// are broken.
+var wide = []string{"internal/daemon", "internal/nodeapi/nodeapitest"}
+
+func TestLinesAreShort(t *testing.T) { report(t, longLines(sources(t), slices.Concat(unread, wide))) }
+
+func longLines(all []*source, unread []string) []string {
+	return readFaults(all, unread, func(s *source) (faults []string) {
+		if ast.IsGenerated(s.ast) {
+			return nil
+		}
+		spared := sparedColumns(s)
+		for i, line := range strings.Split(string(s.text), "\n") {
+			if length := utf8.RuneCountInString(line) - spared[i+1]; length > maxColumns {
+				faults = append(faults, fmt.Sprintf("%s:%d has %d columns, the most is %d", s.name, i+1, length, maxColumns))
+			}
+		}
+		return faults
+	})
+}
+
+// sparedColumns returns how many columns of each line don't count.
+func sparedColumns(s *source) map[int]int {
+	spared := map[int]int{}
+	spare := func(n ast.Node, text string) {
+		line := s.set.Position(n.Pos()).Line
+		for i, part := range strings.Split(text, "\n") {
+			spared[line+i] += utf8.RuneCountInString(part)
+		}
+	}
+	ast.Inspect(s.ast, func(n ast.Node) bool {
+		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+			spare(literal, literal.Value)
+		}
+		return true
+	})
+	for _, group := range s.ast.Comments {
+		for _, comment := range group.List {
+			if strings.HasPrefix(comment.Text, "//nolint") || strings.HasPrefix(comment.Text, "//go:") {
+				spare(comment, comment.Text)
+			}
+		}
+	}
+	return spared
 }

@@ -42,7 +42,8 @@ func TestInstallAndUninstall(t *testing.T) {
 			t.Errorf("%s: %v\n%s", unit, err, text)
 		}
 	}
-	for _, name := range []string{"bin/tend", "share/man/man1/tend-apply.1", "share/doc/tend/LICENSE", "share/doc/tend/THIRD-PARTY-NOTICES"} {
+	for _, name := range []string{"bin/tend", "share/man/man1/tend-apply.1", "share/doc/tend/LICENSE",
+		"share/doc/tend/THIRD-PARTY-NOTICES"} {
 		if _, err := os.Stat(at("opt/tend/" + name)); err != nil {
 			t.Error(err)
 		}

@@ -69,7 +69,8 @@ func logKeys(call *ast.CallExpr) []string {
 	case *ast.SelectorExpr:
 		receiver := strings.ToLower(lastName(f.X))
 		switch {
-		case receiver == "slog" && slices.Contains([]string{"String", "Int", "Int64", "Bool", "Duration", "Time", "Any", "Group"}, f.Sel.Name):
+		case receiver == "slog" && slices.Contains([]string{"String", "Int", "Int64", "Bool", "Duration", "Time", "Any",
+			"Group"}, f.Sel.Name):
 			return pairs(call.Args[:1])
 		case !strings.HasSuffix(receiver, "log") && !strings.HasSuffix(receiver, "logger"):
 		case f.Sel.Name == "With":

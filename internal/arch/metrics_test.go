@@ -100,8 +100,10 @@ func TestEveryMetricOfTheSeedsIsMapped(t *testing.T) {
 	}
 	for _, name := range []string{
 		"watch_loop_iterations", "changes_detected", "events_published", "cache_hit_ratio", "average_poll_duration",
-		"reconciliations_total", "reconciliations_successful", "reconciliations_failed", "reconciliations_requeued", "average_reconciliation_time",
-		"scheduler_loop_iterations", "resources_processed", "state_transitions", "cleanup_operations", "average_loop_duration",
+		"reconciliations_total", "reconciliations_successful", "reconciliations_failed", "reconciliations_requeued",
+		"average_reconciliation_time",
+		"scheduler_loop_iterations", "resources_processed", "state_transitions", "cleanup_operations",
+		"average_loop_duration",
 		"reconciliation_duration_seconds", "reconciliation_cycles_total",
 	} {
 		if !strings.Contains(ours[name], "`tend_"+name) {

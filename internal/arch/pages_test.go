@@ -104,7 +104,8 @@ func TestEveryReasonIsDocumented(t *testing.T) {
 
 // reasonFolders are the packages whose reasons reach a deployment's conditions or its pods.
 var reasonFolders = []string{
-	"internal/control/workload", "internal/control/environment", "internal/core/gate", "internal/core/healing", "internal/core/rollout", "internal/agent", "internal/agent/builder", "internal/control",
+	"internal/control/workload", "internal/control/environment", "internal/core/gate", "internal/core/healing",
+	"internal/core/rollout", "internal/agent", "internal/agent/builder", "internal/control",
 	"internal/runtime", "internal/runtime/docker", "internal/runtime/process", "internal/runtime/process/shim",
 }
 
@@ -161,7 +162,8 @@ func reasonsIn(s *source) map[string]ast.Node {
 				found[word] = n
 			}
 		case *ast.BasicLit:
-			if word, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil && reasonWord.MatchString(word) && !slices.Contains(notReasons, word) {
+			if word, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil && reasonWord.MatchString(word) &&
+				!slices.Contains(notReasons, word) {
 				found[word] = n
 			}
 		}
@@ -186,11 +188,12 @@ func TestPageChecksBite(t *testing.T) {
 		faults []string
 		want   int
 	}{
-		"a test that is there":   {conformanceFaults(tests, "| s | `internal/x/a_test.go:TestThere` |", none), 0},
-		"a test that isn't":      {conformanceFaults(tests, "| s | `internal/x/a_test.go:TestGone` |", none), 1},
-		"a file that isn't":      {conformanceFaults(tests, "| s | `internal/x/gone.txt` |", none), 1},
-		"a fuzz test":            {conformanceFaults(tests, "| s | `internal/x/a_test.go:FuzzGone` |", none), 1},
-		"a test without a file":  {conformanceFaults(tests, "| s | `internal/x/a_test.go:TestThere`, `TestThere` |", none), 1},
+		"a test that is there": {conformanceFaults(tests, "| s | `internal/x/a_test.go:TestThere` |", none), 0},
+		"a test that isn't":    {conformanceFaults(tests, "| s | `internal/x/a_test.go:TestGone` |", none), 1},
+		"a file that isn't":    {conformanceFaults(tests, "| s | `internal/x/gone.txt` |", none), 1},
+		"a fuzz test":          {conformanceFaults(tests, "| s | `internal/x/a_test.go:FuzzGone` |", none), 1},
+		"a test without a file": {conformanceFaults(tests, "| s | `internal/x/a_test.go:TestThere`, `TestThere` |", none),
+			1},
 		"a file of tests alone":  {conformanceFaults(tests, "| s | `internal/x/a_test.go` |", all), 1},
 		"a folder alone":         {conformanceFaults(tests, "| s | `internal/x` |", all), 1},
 		"a transcript":           {conformanceFaults(tests, "| s | `internal/x/testdata/a.txt` |", all), 0},

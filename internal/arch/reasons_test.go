@@ -84,8 +84,10 @@ func declaredReasonFaults(all []*source) (faults []string) {
 			if !ok || literal.Kind != token.STRING {
 				return true
 			}
-			if word, _ := strconv.Unquote(literal.Value); reasonWord.MatchString(word) && (!declaresReasons(s.name) || value.Names[0].Name != "Reason"+word) {
-				faults = append(faults, fmt.Sprintf("%s declares the reason %s: declare Reason%s in api/reasons.go", s.at(value), word, word))
+			if word, _ := strconv.Unquote(literal.Value); reasonWord.MatchString(word) &&
+				(!declaresReasons(s.name) || value.Names[0].Name != "Reason"+word) {
+				faults = append(faults, fmt.Sprintf("%s declares the reason %s: declare Reason%s in api/reasons.go",
+					s.at(value), word, word))
 			}
 			return true
 		})

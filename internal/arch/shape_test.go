@@ -19,7 +19,8 @@ const (
 var longer = map[string]string{}
 
 // vague are folder names that say nothing of what is inside.
-var vague = []string{"base", "common", "helper", "helpers", "lib", "misc", "model", "models", "shared", "types", "util", "utils"}
+var vague = []string{"base", "common", "helper", "helpers", "lib", "misc", "model", "models", "shared",
+	"types", "util", "utils"}
 
 func TestFilesAndFunctionsAreShort(t *testing.T) { report(t, tooLong(sources(t), longer)) }
 
@@ -35,7 +36,8 @@ func tooLong(all []*source, allow map[string]string) []string {
 			return
 		}
 		if used[name] = true; allow[name] == "" {
-			faults = append(faults, fmt.Sprintf("%s has %d lines, the most is %d: split it by concept, or name it with its reason", at, lines, most))
+			faults = append(faults,
+				fmt.Sprintf("%s has %d lines, the most is %d: split it by concept, or name it with its reason", at, lines, most))
 		}
 	}
 	for _, s := range all {
@@ -62,7 +64,8 @@ func vagueFolders(all []*source) []string {
 	var faults []string
 	for _, s := range all {
 		if slices.Contains(vague, path.Base(s.folder())) {
-			faults = append(faults, fmt.Sprintf("%s: a folder is a noun of the domain, and %s is not", s.name, path.Base(s.folder())))
+			faults = append(faults, fmt.Sprintf("%s: a folder is a noun of the domain, and %s is not", s.name,
+				path.Base(s.folder())))
 		}
 	}
 	return faults

@@ -124,7 +124,8 @@ func longCells(pages map[string]string) (faults []string) {
 			for _, cell := range strings.Split(strings.ReplaceAll(line, `\|`, "/"), "|") {
 				seen := strings.TrimSpace(proof.ReplaceAllString(linkText.ReplaceAllString(cell, "$1"), ""))
 				if length := len([]rune(seen)); length > maxCell {
-					faults = append(faults, fmt.Sprintf("%s has a cell of %d characters: write a sentence below the table: %.60s", name, length, seen))
+					faults = append(faults, fmt.Sprintf("%s has a cell of %d characters: write a sentence below the table: %.60s",
+						name, length, seen))
 				}
 			}
 		}
@@ -140,13 +141,15 @@ func TestShelfChecksBite(t *testing.T) {
 		faults []string
 		want   int
 	}{
-		"a page and its section": {deadLinks(map[string]string{"a/b.md": "[x](../c.md#one-two)", "c.md": "# `One` [two](d)!\n"}, missing), 1},
-		"a section of its own":   {deadLinks(map[string]string{"b.md": "[x](#y)\n## Y\n"}, missing), 0},
-		"a missing page":         {deadLinks(map[string]string{"b.md": "[x](c.md)"}, missing), 1},
-		"a missing section":      {deadLinks(map[string]string{"b.md": "[x](#y)\n```\n# y\n```\n"}, missing), 1},
-		"an address elsewhere":   {deadLinks(map[string]string{"b.md": "[x](https://example.org/)"}, missing), 0},
-		"a short cell":           {longCells(map[string]string{"b.md": "| [" + short + "](" + long + ") | `api/a_test.go:TestA" + long + "` |\n"}), 0},
-		"a long cell":            {longCells(map[string]string{"b.md": "| " + long + " |\n```\n| " + long + " |\n```\n"}), 1},
+		"a page and its section": {deadLinks(map[string]string{"a/b.md": "[x](../c.md#one-two)",
+			"c.md": "# `One` [two](d)!\n"}, missing), 1},
+		"a section of its own": {deadLinks(map[string]string{"b.md": "[x](#y)\n## Y\n"}, missing), 0},
+		"a missing page":       {deadLinks(map[string]string{"b.md": "[x](c.md)"}, missing), 1},
+		"a missing section":    {deadLinks(map[string]string{"b.md": "[x](#y)\n```\n# y\n```\n"}, missing), 1},
+		"an address elsewhere": {deadLinks(map[string]string{"b.md": "[x](https://example.org/)"}, missing), 0},
+		"a short cell": {longCells(map[string]string{"b.md": "| [" + short + "](" + long +
+			") | `api/a_test.go:TestA" + long + "` |\n"}), 0},
+		"a long cell": {longCells(map[string]string{"b.md": "| " + long + " |\n```\n| " + long + " |\n```\n"}), 1},
 	} {
 		if len(test.faults) != test.want {
 			t.Errorf("%s: %d faults, want %d: %v", name, len(test.faults), test.want, test.faults)

@@ -27,6 +27,7 @@ type source struct {
 	test bool
 	ast  *ast.File
 	set  *token.FileSet
+	text []byte
 	// imports maps the name a package goes by in the file to its path.
 	imports map[string]string
 }
@@ -62,7 +63,8 @@ func parse(name string, text []byte) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &source{name: name, test: strings.HasSuffix(name, "_test.go"), ast: file, set: set, imports: map[string]string{}}
+	s := &source{name: name, test: strings.HasSuffix(name, "_test.go"), ast: file, set: set, text: text,
+		imports: map[string]string{}}
 	for _, spec := range file.Imports {
 		imported, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {

@@ -63,7 +63,8 @@ func (l *Library) Collect(ctx context.Context, referred Referred) error {
 			faults = append(faults, err)
 			continue
 		}
-		l.opts.Logger.InfoContext(ctx, "file removed that nothing refers to", "digest", b.Digest, "bytes", b.Size, "since", b.At)
+		l.opts.Logger.InfoContext(ctx, "file removed that nothing refers to", "digest", b.Digest, "bytes",
+			b.Size, "since", b.At)
 	}
 	faults = append(faults, l.forgetGone())
 	l.opts.Logger.DebugContext(ctx, "collected files", "files", len(blobs))

@@ -52,7 +52,8 @@ func TestCollect(t *testing.T) {
 	s.want("one")
 	inUse, unused := referring(sha256Of([]byte("one"))), referring()
 	later := time.Now().Add(2 * time.Hour)
-	if err := os.WriteFile(filepath.Join(s.root, "blobs", "sha256", ".half-1"), []byte("of a server that was killed"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.root, "blobs", "sha256", ".half-1"),
+		[]byte("of a server that was killed"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, step := range []struct {
@@ -87,7 +88,8 @@ func TestRunCollectsAtBootAndEveryHour(t *testing.T) {
 		synced, passes := make(chan struct{}), 0
 		done := make(chan error, 1)
 		go func() {
-			done <- s.library.Run(ctx, synced, func(context.Context, []string) (map[string]bool, error) { passes++; return nil, nil })
+			done <- s.library.Run(ctx, synced,
+				func(context.Context, []string) (map[string]bool, error) { passes++; return nil, nil })
 		}()
 		synctest.Wait()
 		if passes != 0 {

@@ -22,7 +22,9 @@ const DefaultTimeout = 30 * time.Second
 // gives nothing, its last bytes count with a warning, unless the file's on_failure is "error" or there are none. A
 // confined fetch may not reach this machine, and knows only what confined ones have fetched. A dry run downloads, and
 // keeps nothing.
-func (l *Library) Fetch(ctx context.Context, file api.AssetFile, confined, dry bool) (digest, warning string, err error) {
+func (l *Library) Fetch(
+	ctx context.Context, file api.AssetFile, confined, dry bool,
+) (digest, warning string, err error) {
 	from := origin{client: l.opts.HTTP, address: file.URL, key: file.URL}
 	if confined {
 		from.client, from.key = l.opts.Confined, "confined "+file.URL

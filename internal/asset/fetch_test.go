@@ -46,7 +46,8 @@ func newSite(t *testing.T) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.library = NewLibrary(Options{Blobs: blobs, Ledger: ledger, Cache: filepath.Join(s.root, "cache"), HTTP: server.Client(),
+	s.library = NewLibrary(Options{Blobs: blobs, Ledger: ledger, Cache: filepath.Join(s.root, "cache"),
+		HTTP:   server.Client(),
 		Logger: slog.New(slog.DiscardHandler)})
 	return s
 }
@@ -123,10 +124,13 @@ func TestWhatAFailingURLComesTo(t *testing.T) {
 		fault  string
 		warns  string
 	}{
-		"the last bytes count":             {before: true, fail: func(s *site) { s.status, s.etag = 500, "" }, warns: "500 Internal Server Error"},
-		"none are there":                   {fail: func(s *site) { s.status = 404 }, fault: "404 Not Found"},
-		"on_error = error, and they are":   {before: true, fail: func(s *site) { s.status, s.etag = 500, "" }, change: orError, fault: "500"},
-		"no server answers, and they are":  {before: true, fail: func(s *site) { s.url, s.etag = s.url+"\x00", "" }, fault: "invalid"},
+		"the last bytes count": {before: true, fail: func(s *site) { s.status, s.etag = 500, "" },
+			warns: "500 Internal Server Error"},
+		"none are there": {fail: func(s *site) { s.status = 404 }, fault: "404 Not Found"},
+		"on_error = error, and they are": {before: true, fail: func(s *site) { s.status, s.etag = 500, "" },
+			change: orError, fault: "500"},
+		"no server answers, and they are": {before: true,
+			fail: func(s *site) { s.url, s.etag = s.url+"\x00", "" }, fault: "invalid"},
 		"a redirect to nowhere is a fault": {fail: func(s *site) { s.status = 302 }, fault: "302"},
 	} {
 		s := newSite(t)
@@ -182,7 +186,8 @@ func TestASilentServerIsGivenUp(t *testing.T) {
 func TestSecretsInAURLAreNotShown(t *testing.T) {
 	s := newSite(t)
 	s.status = 403
-	for _, address := range []string{s.url + "/?token=hunter2", strings.Replace(s.url, "//", "//me:hunter2@", 1), "http://127.0.0.1:1/?a=hunter2"} {
+	for _, address := range []string{s.url + "/?token=hunter2", strings.Replace(s.url, "//", "//me:hunter2@", 1),
+		"http://127.0.0.1:1/?a=hunter2"} {
 		_, _, err := s.fetch(func(f *api.AssetFile) { f.URL = address })
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%v", err)

@@ -17,7 +17,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-var header = Header{Tend: "v1", Cluster: "c0ffee00c0ffee00", Revision: 42, TakenAt: time.Date(2026, 11, 23, 3, 0, 0, 0, time.UTC)}
+var header = Header{Tend: "v1", Cluster: "c0ffee00c0ffee00", Revision: 42,
+	TakenAt: time.Date(2026, 11, 23, 3, 0, 0, 0, time.UTC)}
 
 func blobName(content string) string {
 	sum := sha256.Sum256([]byte(content))
@@ -25,7 +26,8 @@ func blobName(content string) string {
 }
 
 // parts are names with their content, in order.
-var parts = [][2]string{{Store, strings.Repeat("pages ", 5000)}, {RootFolder + "secret.key", "key\n"}, {RootFolder + "token", ""}, {blobName("one"), "one"}}
+var parts = [][2]string{{Store, strings.Repeat("pages ", 5000)}, {RootFolder + "secret.key", "key\n"},
+	{RootFolder + "token", ""}, {blobName("one"), "one"}}
 
 func write(t *testing.T, header Header, parts [][2]string) []byte {
 	t.Helper()
@@ -57,13 +59,15 @@ func read(in io.Reader) (manifest Manifest, got [][2]string, err error) {
 func TestRoundTrip(t *testing.T) {
 	text := write(t, header, parts)
 	for reason, in := range map[string]io.Reader{
-		"at once": bytes.NewReader(text), "a byte at a time": iotest.OneByteReader(bytes.NewReader(text)), "with its end": iotest.DataErrReader(bytes.NewReader(text)),
+		"at once": bytes.NewReader(text), "a byte at a time": iotest.OneByteReader(bytes.NewReader(text)),
+		"with its end": iotest.DataErrReader(bytes.NewReader(text)),
 	} {
 		manifest, got, err := read(in)
 		if diff := cmp.Diff(parts, got); err != nil || diff != "" {
 			t.Fatalf("%s: %v\n%s", reason, err, diff)
 		}
-		if manifest.Cluster != header.Cluster || manifest.Revision != 42 || !manifest.TakenAt.Equal(header.TakenAt) || len(manifest.Blobs()) != 1 {
+		if manifest.Cluster != header.Cluster || manifest.Revision != 42 || !manifest.TakenAt.Equal(header.TakenAt) ||
+			len(manifest.Blobs()) != 1 {
 			t.Errorf("%s: %+v", reason, manifest)
 		}
 	}
@@ -134,15 +138,22 @@ func TestWhatIsNoBackup(t *testing.T) {
 		text   []byte
 		want   error
 	}{
-		"empty":                 {"nothing came", nil, ErrNoBackup},
-		"text":                  {"another file", []byte("hello, world, this is longer than a sum would be, certainly it is"), ErrNoBackup},
-		"other zstd":            {"a tar of others", packed(t, "README", "hi"), ErrNoBackup},
-		"a newer one":           {"its parts may mean something else", packed(t, headerName, `{"format": 2, "tend": "v9"}`), ErrVersion},
-		"a path":                {"it would leave the folder", packed(t, headerName, `{"format": 1}`, "root/../../etc/passwd", "x"), ErrDamaged},
-		"an unknown part":       {"nobody knows what it is", packed(t, headerName, `{"format": 1}`, "state/wal", "x"), ErrDamaged},
-		"a part twice":          {"which one counts?", packed(t, headerName, `{"format": 1}`, "root/token", "x", "root/token", "y"), ErrDamaged},
-		"other bytes in a blob": {"its name is its sum", packed(t, headerName, `{"format": 1}`, blobName("a"), "b"), ErrDamaged},
-		"another manifest":      {"the parts are not those that were written", packed(t, headerName, `{"format": 1}`, "root/token", "x", manifestName, `{"format": 1}`), ErrDamaged},
+		"empty": {"nothing came", nil, ErrNoBackup},
+		"text": {"another file",
+			[]byte("hello, world, this is longer than a sum would be, certainly it is"), ErrNoBackup},
+		"other zstd": {"a tar of others", packed(t, "README", "hi"), ErrNoBackup},
+		"a newer one": {"its parts may mean something else",
+			packed(t, headerName, `{"format": 2, "tend": "v9"}`), ErrVersion},
+		"a path": {"it would leave the folder",
+			packed(t, headerName, `{"format": 1}`, "root/../../etc/passwd", "x"), ErrDamaged},
+		"an unknown part": {"nobody knows what it is",
+			packed(t, headerName, `{"format": 1}`, "state/wal", "x"), ErrDamaged},
+		"a part twice": {"which one counts?",
+			packed(t, headerName, `{"format": 1}`, "root/token", "x", "root/token", "y"), ErrDamaged},
+		"other bytes in a blob": {"its name is its sum",
+			packed(t, headerName, `{"format": 1}`, blobName("a"), "b"), ErrDamaged},
+		"another manifest": {"the parts are not those that were written",
+			packed(t, headerName, `{"format": 1}`, "root/token", "x", manifestName, `{"format": 1}`), ErrDamaged},
 	} {
 		if _, _, err := read(bytes.NewReader(tc.text)); !errors.Is(err, tc.want) {
 			t.Errorf("%s: %s: %v, want %v", name, tc.reason, err, tc.want)
@@ -161,7 +172,8 @@ func packed(t *testing.T, entries ...string) []byte {
 	}
 	archive := tar.NewWriter(z)
 	for i := 0; i < len(entries); i += 2 {
-		err = errors.Join(err, archive.WriteHeader(&tar.Header{Name: entries[i], Size: int64(len(entries[i+1])), Mode: 0o600}))
+		err = errors.Join(err, archive.WriteHeader(&tar.Header{Name: entries[i],
+			Size: int64(len(entries[i+1])), Mode: 0o600}))
 		_, wrote := io.WriteString(archive, entries[i+1])
 		err = errors.Join(err, wrote)
 	}
@@ -176,7 +188,8 @@ func TestAPartOfAnotherSizeIsNoPart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Add(Store, 10, strings.NewReader("short")); !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err := w.Add(Store, 10, strings.NewReader("short")); !errors.Is(err, io.EOF) &&
+		!errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a file that shrank while it was read: %v", err)
 	}
 	if err := w.Add("root/../x", 1, strings.NewReader("x")); err == nil {
@@ -193,12 +206,15 @@ func TestSuperseded(t *testing.T) {
 		keep   int
 		want   []string
 	}{
-		"fewer than are kept":    {"", []string{day(8), made}, 3, nil},
-		"older ones":             {"the newest stay", []string{day(5), day(8), made, day(6), day(7)}, 3, []string{day(6), day(5)}},
-		"one":                    {"the one that was just made", []string{day(7), day(8), made}, 1, []string{day(8), day(7)}},
-		"the clock was set back": {"the one that was just made stays all the same", []string{day(20), day(21), made}, 2, []string{day(20)}},
+		"fewer than are kept": {"", []string{day(8), made}, 3, nil},
+		"older ones": {"the newest stay", []string{day(5), day(8), made, day(6), day(7)}, 3,
+			[]string{day(6), day(5)}},
+		"one": {"the one that was just made", []string{day(7), day(8), made}, 1, []string{day(8), day(7)}},
+		"the clock was set back": {"the one that was just made stays all the same", []string{day(20), day(21), made},
+			2, []string{day(20)}},
 		"others' files": {"another cluster's, a letter, what only looks alike", []string{
-			Name("c2", time.Unix(0, 0), true), "letter.txt", "tend-c1-latest.tar.zst", day(1) + ".part", "x" + day(1), made}, 1, nil},
+			Name("c2", time.Unix(0, 0), true), "letter.txt", "tend-c1-latest.tar.zst", day(1) + ".part", "x" + day(1), made},
+			1, nil},
 		"nothing to keep": {"never the only one", []string{made}, 0, nil},
 	} {
 		if diff := cmp.Diff(tc.want, Superseded(tc.names, "c1", made, tc.keep)); diff != "" {

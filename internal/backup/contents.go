@@ -20,7 +20,8 @@ type Contents struct {
 
 // NewContents decodes the entries of a snapshot. It returns an error that names what can't be decoded.
 func NewContents(entries map[string]store.Entry, revision int64) (*Contents, error) {
-	c := &Contents{revision: revision, records: make(map[string]view.Record, len(entries)), keys: make([]string, 0, len(entries))}
+	c := &Contents{revision: revision, records: make(map[string]view.Record, len(entries)),
+		keys: make([]string, 0, len(entries))}
 	for key, entry := range entries {
 		value, err := records.Decode(key, entry.Value)
 		if err != nil {

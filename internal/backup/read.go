@@ -74,7 +74,8 @@ func (r *reader) all() (Manifest, error) {
 		return Manifest{}, err
 	}
 	if r.header.Format > Format {
-		return Manifest{}, fmt.Errorf("%w: format %d, this version reads up to %d: use Tend %s or a newer one", ErrVersion, r.header.Format, Format, r.header.Tend)
+		return Manifest{}, fmt.Errorf("%w: format %d, this version reads up to %d: use Tend %s or a newer one", ErrVersion,
+			r.header.Format, Format, r.header.Tend)
 	}
 	for {
 		entry, err := r.next()
@@ -103,7 +104,8 @@ func (r *reader) next() (*tar.Header, error) {
 
 // part passes a part on, and adds up its sum.
 func (r *reader) part(entry *tar.Header) error {
-	if !partName.MatchString(entry.Name) || slices.ContainsFunc(r.parts, func(p Part) bool { return p.Name == entry.Name }) {
+	if !partName.MatchString(entry.Name) ||
+		slices.ContainsFunc(r.parts, func(p Part) bool { return p.Name == entry.Name }) {
 		return fmt.Errorf("%w: %.80q does not belong into it", ErrDamaged, entry.Name)
 	}
 	content := &summed{in: r.tar, sum: sha256.New()}
@@ -126,7 +128,8 @@ func (r *reader) end(entry *tar.Header) (manifest Manifest, err error) {
 	if err := r.readJSON(entry, &manifest); err != nil {
 		return manifest, err
 	}
-	if !slices.Equal(manifest.Parts, r.parts) || manifest.Cluster != r.header.Cluster || manifest.Revision != r.header.Revision {
+	if !slices.Equal(manifest.Parts, r.parts) || manifest.Cluster != r.header.Cluster ||
+		manifest.Revision != r.header.Revision {
 		return manifest, fmt.Errorf("%w: its parts are not those that its manifest lists", ErrDamaged)
 	}
 	if _, err := r.tar.Next(); !errors.Is(err, io.EOF) {

@@ -45,7 +45,8 @@ func (w *Writer) Add(name string, size int64, content io.Reader) error {
 }
 
 func (w *Writer) add(name string, size int64, content io.Reader) error {
-	if err := w.tar.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o600, ModTime: w.manifest.TakenAt}); err != nil {
+	if err := w.tar.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o600,
+		ModTime: w.manifest.TakenAt}); err != nil {
 		return fmt.Errorf("add %s: %w", name, err)
 	}
 	if _, err := io.CopyN(w.tar, content, size); err != nil {

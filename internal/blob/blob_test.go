@@ -51,7 +51,8 @@ func files(t *testing.T, s *Store) (out []string) {
 func TestBytesComeBackByTheirDigest(t *testing.T) {
 	s := open(t)
 	digest := put(t, s, "hello")
-	if digest != "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824" || digest != sha256Of([]byte("hello")) {
+	if digest != "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824" ||
+		digest != sha256Of([]byte("hello")) {
 		t.Errorf("the digest is %s", digest)
 	}
 	file, err := s.Open(digest)
@@ -78,7 +79,8 @@ func TestWhatFailsLeavesNothing(t *testing.T) {
 		want error
 	}{
 		"larger than the limit": {func() error { _, err := s.Put(strings.NewReader("12345"), 4); return err }, ErrTooLarge},
-		"other bytes":           {func() error { return s.PutAs(sha256Of([]byte("a")), strings.NewReader("b"), 10) }, ErrMismatch},
+		"other bytes": {func() error { return s.PutAs(sha256Of([]byte("a")), strings.NewReader("b"), 10) },
+			ErrMismatch},
 		"cut off": {func() error {
 			_, err := s.Put(io.MultiReader(strings.NewReader("12"), iotest.ErrReader(io.ErrUnexpectedEOF)), 10)
 			return err
@@ -180,7 +182,8 @@ func TestRemoveAndList(t *testing.T) {
 	if _, err := s.Link(one, "conf"); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.Remove(one, time.Now()), s.Remove(one, time.Now()), s.Remove(two, time.Now().Add(-time.Hour))); err != nil {
+	if err := errors.Join(s.Remove(one, time.Now()), s.Remove(one, time.Now()),
+		s.Remove(two, time.Now().Add(-time.Hour))); err != nil {
 		t.Fatal(err)
 	}
 	list, err := s.List()

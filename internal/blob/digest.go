@@ -14,7 +14,8 @@ var (
 
 // digits returns a digest's hex digits, which are safe in a path.
 func digits(digest string) (string, error) {
-	if len(digest) <= len(algorithm) || digest[:len(algorithm)] != algorithm || !hexDigits.MatchString(digest[len(algorithm):]) {
+	if len(digest) <= len(algorithm) || digest[:len(algorithm)] != algorithm ||
+		!hexDigits.MatchString(digest[len(algorithm):]) {
 		return "", fmt.Errorf("%.80q: %w", digest, ErrDigest)
 	}
 	return digest[len(algorithm):], nil

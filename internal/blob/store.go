@@ -42,7 +42,8 @@ type Store struct {
 
 // Open creates missing folders, and removes the half-written files of a crash.
 func Open(o Options) (*Store, error) {
-	s := &Store{blobs: filepath.Join(o.Root, "blobs", "sha256"), links: filepath.Join(o.Root, "assets"), free: o.MinFree, ledger: o.Ledger}
+	s := &Store{blobs: filepath.Join(o.Root, "blobs", "sha256"), links: filepath.Join(o.Root, "assets"),
+		free: o.MinFree, ledger: o.Ledger}
 	if s.free == 0 {
 		s.free = DefaultMinFree
 	}

@@ -77,7 +77,8 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%q: %v %v, want %v", test.folder, got, err, test.want)
 		}
 	}
-	if info, err := s.Stat(ctx, "acme/account"); err != nil || !info.IsTerminal || info.Size != int64(len("secret of acme/account")) {
+	if info, err := s.Stat(ctx, "acme/account"); err != nil || !info.IsTerminal ||
+		info.Size != int64(len("secret of acme/account")) {
 		t.Errorf("%+v %v", info, err)
 	}
 	if info, err := s.Stat(ctx, "acme/sites"); err != nil || info.IsTerminal {

@@ -40,7 +40,8 @@ func (s *Storage) take(ctx context.Context, name string, lease store.LeaseID) er
 	key := locksPrefix + clean(name)
 	for {
 		_, err := s.store.Commit(ctx, store.Txn{
-			Site: "certs.lock", If: []store.Condition{{Key: key}}, Do: []store.Op{{Key: key, Value: []byte("held"), Lease: lease}},
+			Site: "certs.lock", If: []store.Condition{{Key: key}},
+			Do: []store.Op{{Key: key, Value: []byte("held"), Lease: lease}},
 		})
 		if err == nil {
 			return nil

@@ -18,18 +18,21 @@ func TestParseAddress(t *testing.T) {
 		rest   []string
 		fault  string
 	}{
-		"KindApart":     {"the kind and the path are two words", "deployment prod/web", web, nil, ""},
-		"KindPlural":    {"people type kinds as listings show them", "Deployments prod/web", web, nil, ""},
-		"KindInPath":    {"as messages print it", "deployment/prod/web", web, nil, ""},
-		"KindTwice":     {"the same kind twice doesn't contradict itself", "deployment deployment/prod/web", web, nil, ""},
-		"KindLeftOut":   {"where it is unambiguous", "prod/web", address{scope: "prod", name: "web"}, nil, ""},
-		"BareName":      {"a name alone", "web", address{name: "web"}, nil, ""},
-		"NamedAsKind":   {"a lone word is a name, even where it is a kind too", "deployment", address{name: "deployment"}, nil, ""},
-		"Pod":           {"a pod's name has a dot", "prod-web.1a2b3c4d", address{pod: "prod-web.1a2b3c4d"}, nil, ""},
-		"PodWord":       {"a pod may be called one", "pod prod-web.1a2b3c4d", address{pod: "prod-web.1a2b3c4d"}, nil, ""},
-		"PodInPath":     {"as a path too", "pod/prod-web.1a2b3c4d", address{pod: "prod-web.1a2b3c4d"}, nil, ""},
-		"PodsOfObject":  {"pods in front of an object means all of its pods", "pods prod/web", address{scope: "prod", name: "web"}, nil, ""},
-		"Rest":          {"what follows is not the address's", "prod/web 3", address{scope: "prod", name: "web"}, []string{"3"}, ""},
+		"KindApart":   {"the kind and the path are two words", "deployment prod/web", web, nil, ""},
+		"KindPlural":  {"people type kinds as listings show them", "Deployments prod/web", web, nil, ""},
+		"KindInPath":  {"as messages print it", "deployment/prod/web", web, nil, ""},
+		"KindTwice":   {"the same kind twice doesn't contradict itself", "deployment deployment/prod/web", web, nil, ""},
+		"KindLeftOut": {"where it is unambiguous", "prod/web", address{scope: "prod", name: "web"}, nil, ""},
+		"BareName":    {"a name alone", "web", address{name: "web"}, nil, ""},
+		"NamedAsKind": {"a lone word is a name, even where it is a kind too", "deployment",
+			address{name: "deployment"}, nil, ""},
+		"Pod":       {"a pod's name has a dot", "prod-web.1a2b3c4d", address{pod: "prod-web.1a2b3c4d"}, nil, ""},
+		"PodWord":   {"a pod may be called one", "pod prod-web.1a2b3c4d", address{pod: "prod-web.1a2b3c4d"}, nil, ""},
+		"PodInPath": {"as a path too", "pod/prod-web.1a2b3c4d", address{pod: "prod-web.1a2b3c4d"}, nil, ""},
+		"PodsOfObject": {"pods in front of an object means all of its pods", "pods prod/web",
+			address{scope: "prod", name: "web"}, nil, ""},
+		"Rest": {"what follows is not the address's", "prod/web 3",
+			address{scope: "prod", name: "web"}, []string{"3"}, ""},
 		"RestAfterKind": {"also behind a kind", "deployment prod/web -- ls", web, []string{"--", "ls"}, ""},
 		"Nothing":       {"an address is needed", "", address{}, nil, "name an object"},
 		"TwoKinds":      {"contradiction", "deployment job/prod/web", address{}, nil, "names two kinds"},
@@ -62,7 +65,8 @@ func TestParseAddress(t *testing.T) {
 
 func TestAddressIsReadBack(t *testing.T) {
 	for _, a := range []address{
-		{name: "web"}, {scope: "prod", name: "web"}, {kind: api.KindDeployment, scope: "prod", name: "web"}, {pod: "prod-web.1a2b3c4d"},
+		{name: "web"}, {scope: "prod", name: "web"}, {kind: api.KindDeployment, scope: "prod", name: "web"},
+		{pod: "prod-web.1a2b3c4d"},
 	} {
 		got, rest, err := parseAddress(strings.Fields(a.String()))
 		if err != nil || len(rest) != 0 || got != a {

@@ -69,7 +69,8 @@ func (a *app) adoptComposeCommand() *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.StringArrayVarP(&ask.files, "file", "f", nil, "Compose `FILE` (repeatable; default: what Compose would read in DIR)")
+	flags.StringArrayVarP(&ask.files, "file", "f", nil,
+		"Compose `FILE` (repeatable; default: what Compose would read in DIR)")
 	flags.StringVarP(&ask.project, "project", "p", "", "`NAME` of the Compose project (default: the files')")
 	flags.StringVar(&ask.scope, "scope", "", "`SCOPE` of the objects (default: the project's name)")
 	flags.BoolVar(&ask.dryRun, "dry-run", false, "show what would be done; change nothing")

@@ -21,7 +21,8 @@ func (p *composeProject) fit(containers []docker.ComposeContainer) error {
 	called := map[string]string{} // object to service
 	for _, service := range sortedKeys(grouped) {
 		if other, taken := called[compose.Label(service)]; taken {
-			return fmt.Errorf("the services %s and %s are both called %s in Tend: rename one of them", other, service, compose.Label(service))
+			return fmt.Errorf("the services %s and %s are both called %s in Tend: rename one of them", other, service,
+				compose.Label(service))
 		}
 		called[compose.Label(service)] = service
 	}
@@ -54,7 +55,9 @@ func (p *composeProject) fit(containers []docker.ComposeContainer) error {
 }
 
 // choose takes a service over, or says why not.
-func (p *composeProject) choose(object *api.Object, service string, grouped map[string][]docker.ComposeContainer) (why string, err error) {
+func (p *composeProject) choose(
+	object *api.Object, service string, grouped map[string][]docker.ComposeContainer,
+) (why string, err error) {
 	of := grouped[service]
 	running := slices.ContainsFunc(of, func(c docker.ComposeContainer) bool { return c.Running })
 	live := slices.DeleteFunc(slices.Clone(of), func(c docker.ComposeContainer) bool { return !c.Live() })
@@ -83,7 +86,8 @@ func (p *composeProject) fitDeployment(object *api.Object, service string, of []
 	for _, other := range of[1:] {
 		if one, two := dataOf(of[0]), dataOf(other); !slices.Equal(one, two) {
 			p.refuse("the containers of %s have different data: %s has %s, %s has %s; nothing was done\n"+
-				"  stop or remove those that are out of date, and repeat the command", service, of[0].Original(), orNothing(one), other.Original(), orNothing(two))
+				"  stop or remove those that are out of date, and repeat the command", service, of[0].Original(), orNothing(one),
+				other.Original(), orNothing(two))
 		}
 		for i := range runs.Networks {
 			runs.Networks[i].Aliases = common(runs.Networks[i], other.Networks)
@@ -98,7 +102,9 @@ func (p *composeProject) fitDeployment(object *api.Object, service string, of []
 }
 
 // fitJob makes the manifest of what runs once fit its ended container. Without one it joins the networks of the others.
-func (p *composeProject) fitJob(object *api.Object, service string, grouped map[string][]docker.ComposeContainer) error {
+func (p *composeProject) fitJob(
+	object *api.Object, service string, grouped map[string][]docker.ComposeContainer,
+) error {
 	spec, err := api.DecodeSpec[api.JobSpec](*object)
 	if err != nil {
 		return err
@@ -189,7 +195,8 @@ func namedVolumes(spec api.DeploymentSpec) []string {
 // common returns the names of a container on a network that another container of the service has too.
 func common(network takeover.Network, others []takeover.Network) []string {
 	return slices.DeleteFunc(slices.Clone(network.Aliases), func(alias string) bool {
-		return !slices.ContainsFunc(others, func(o takeover.Network) bool { return o.Name == network.Name && slices.Contains(o.Aliases, alias) })
+		return !slices.ContainsFunc(others,
+			func(o takeover.Network) bool { return o.Name == network.Name && slices.Contains(o.Aliases, alias) })
 	})
 }
 
@@ -209,7 +216,8 @@ func (p *composeProject) collect() error {
 			for ref := range p.dropped { // its pod would wait for it, and the old container be stopped
 				if needed == string(ref.Kind)+"/"+ref.Name {
 					p.refuse("%s waits for %s, which is not taken over: %s; nothing was done\n"+
-						"  start it, or wait for its end if it runs once, and repeat the command", p.services[i].name, ref.Name, p.dropped[ref])
+						"  start it, or wait for its end if it runs once, and repeat the command", p.services[i].name,
+						ref.Name, p.dropped[ref])
 				}
 			}
 		}

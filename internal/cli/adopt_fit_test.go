@@ -35,13 +35,15 @@ func container(service, name string, running bool, volume string) docker.Compose
 // TestFitLeavesRunningJob: what still runs once is not among what is applied.
 func TestFitLeavesRunningJob(t *testing.T) {
 	for _, running := range []bool{true, false} {
-		p, err := fitted(t, container("db", "shop-db-1", true, "shop_data"), container("migrate", "shop-migrate-1", running, "shop_data"))
+		p, err := fitted(t, container("db", "shop-db-1", true, "shop_data"),
+			container("migrate", "shop-migrate-1", running, "shop_data"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		ref := api.Ref{Kind: api.KindJob, Scope: "shop", Name: "migrate"}
 		taken := slices.ContainsFunc(p.services, func(s composeService) bool { return s.name == "migrate" })
-		if declared := strings.Contains(string(p.text), "migrate"); declared == running || taken == running || (p.dropped[ref] != "") != running {
+		if declared := strings.Contains(string(p.text), "migrate"); declared == running || taken == running ||
+			(p.dropped[ref] != "") != running {
 			t.Errorf("running %v: taken %v, dropped %v, and the manifests are\n%s", running, taken, p.dropped, p.text)
 		}
 	}
@@ -55,7 +57,8 @@ func TestFitGoesByWhatRuns(t *testing.T) {
 		want       string
 	}{
 		"stopped": {"the stopped one is out of date", []docker.ComposeContainer{
-			container("db", "shop-db-1", false, "shop_old"), container("db", "shop-db-2", true, "shop_data")}, "shop_data:/data"},
+			container("db", "shop-db-1", false, "shop_old"), container("db", "shop-db-2", true, "shop_data")},
+			"shop_data:/data"},
 		"taken over": {"it ran", []docker.ComposeContainer{
 			container("db", "shop-db-1.adopted-stopped-no.shop", false, "shop_old"),
 			container("db", "shop-db-2.adopted-no.shop", false, "shop_data")}, "shop_data:/data"},
@@ -69,7 +72,8 @@ func TestFitGoesByWhatRuns(t *testing.T) {
 				err = p.refused
 			}
 			if tc.want == "" {
-				if err == nil || !strings.Contains(err.Error(), "shop-db-1 has shop_old at /data, shop-db-2 has shop_data at /data") {
+				if err == nil || !strings.Contains(err.Error(),
+					"shop-db-1 has shop_old at /data, shop-db-2 has shop_data at /data") {
 					t.Errorf("%s: %v", tc.reason, err)
 				}
 				return
@@ -85,8 +89,10 @@ func TestFitGoesByWhatRuns(t *testing.T) {
 func TestFitRefusesWaiting(t *testing.T) {
 	web := container("web", "shop-web-1", true, "shop_web")
 	for _, running := range []bool{true, false} {
-		p, err := fitted(t, container("db", "shop-db-1", true, "shop_data"), container("migrate", "shop-migrate-1", running, "shop_data"), web)
-		if err != nil || (p.refused != nil) != running || running && !strings.Contains(p.refused.Error(), "web waits for migrate") {
+		p, err := fitted(t, container("db", "shop-db-1", true, "shop_data"),
+			container("migrate", "shop-migrate-1", running, "shop_data"), web)
+		if err != nil || (p.refused != nil) != running ||
+			running && !strings.Contains(p.refused.Error(), "web waits for migrate") {
 			t.Errorf("running %v: %v, %v", running, err, p.refused)
 		}
 	}

@@ -53,7 +53,8 @@ func (t *takingOver) prepare(ctx context.Context, services []takeover.Service) e
 		return err
 	}
 	defer dropTrees(trees)
-	if err := errors.Join(t.app.upload(ctx, t.client, t.loaded.Uploads), t.app.sendTrees(ctx, t.client, trees)); err != nil {
+	if err := errors.Join(t.app.upload(ctx, t.client, t.loaded.Uploads),
+		t.app.sendTrees(ctx, t.client, trees)); err != nil {
 		return err
 	}
 	if _, err := t.client.Apply(ctx, api.ApplyRequest{Objects: checked, Set: t.set, DryRun: true}); err != nil {
@@ -93,7 +94,8 @@ func (t *takingOver) complete() (taken []api.Ref, err error) {
 	}
 	for _, ref := range taken {
 		if !have[ref] {
-			return nil, fmt.Errorf("%s has no %s; nothing was done\n  add it, or write the file anew with --force", t.project.file, ref)
+			return nil, fmt.Errorf("%s has no %s; nothing was done\n  add it, or write the file anew with --force",
+				t.project.file, ref)
 		}
 	}
 	return taken, nil
@@ -146,7 +148,8 @@ func (p *composeProject) write() (note string, err error) {
 		return "", fmt.Errorf("%s was changed since an adoption wrote it, and the project too; nothing was done\n"+
 			"  move it away, or overwrite it with --force", p.file)
 	default:
-		return "", fmt.Errorf("%s holds something else; nothing was done\n  move it away, or overwrite it with --force", p.file)
+		return "", fmt.Errorf("%s holds something else; nothing was done\n  move it away, or overwrite it with --force",
+			p.file)
 	}
 	if err := os.MkdirAll(filepath.Dir(p.file), 0o755); err != nil {
 		return "", err

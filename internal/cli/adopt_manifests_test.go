@@ -27,15 +27,18 @@ func TestAdoptionWrites(t *testing.T) {
 		"as written":     {"the plan that was shown is applied", old, false, "new", ""},
 		"changed":        {"both have changed", changed, false, changed, "and the project too"},
 		"changed, force": {"the user said so", changed, true, "new", ""},
-		"mine":           {"the file is a person's, and fits", string(signed([]byte("new\n"))) + "mine\n", false, string(signed([]byte("new\n"))) + "mine\n", "applied as it is"},
-		"another":        {"the file is a person's", "mine\n", false, "mine\n", "holds something else"},
+		"mine": {"the file is a person's, and fits", string(signed([]byte("new\n"))) + "mine\n", false,
+			string(signed([]byte("new\n"))) + "mine\n", "applied as it is"},
+		"another": {"the file is a person's", "mine\n", false, "mine\n", "holds something else"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := &composeProject{file: filepath.Join(t.TempDir(), ".tend", "shop.hcl"), text: signed([]byte("new\n")), plain: []byte("plain\n")}
+			p := &composeProject{file: filepath.Join(t.TempDir(), ".tend", "shop.hcl"), text: signed([]byte("new\n")),
+				plain: []byte("plain\n")}
 			p.ask.force = tc.force
 			if tc.have != "" {
-				if err := errors.Join(os.Mkdir(filepath.Dir(p.file), 0o755), os.WriteFile(p.file, []byte(tc.have), 0o644)); err != nil {
+				if err := errors.Join(os.Mkdir(filepath.Dir(p.file), 0o755),
+					os.WriteFile(p.file, []byte(tc.have), 0o644)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -63,7 +66,8 @@ func TestAdoptionWrites(t *testing.T) {
 
 // TestAdoptionIsComplete: nothing stops unless each object of what stops, and none that was left out, is in the file.
 func TestAdoptionIsComplete(t *testing.T) {
-	db, job := api.Ref{Kind: api.KindDeployment, Scope: "shop", Name: "db"}, api.Ref{Kind: api.KindJob, Scope: "shop", Name: "migrate"}
+	db, job := api.Ref{Kind: api.KindDeployment, Scope: "shop", Name: "db"},
+		api.Ref{Kind: api.KindJob, Scope: "shop", Name: "migrate"}
 	cases := map[string]struct {
 		loaded []api.Ref
 		want   string
@@ -74,7 +78,8 @@ func TestAdoptionIsComplete(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := &composeProject{services: []composeService{{name: "db", objects: []api.Ref{db}}}, dropped: map[api.Ref]string{job: "it runs"}}
+			p := &composeProject{services: []composeService{{name: "db", objects: []api.Ref{db}}},
+				dropped: map[api.Ref]string{job: "it runs"}}
 			taking := &takingOver{project: p, loaded: manifest.Result{}}
 			for _, ref := range tc.loaded {
 				taking.loaded.Objects = append(taking.loaded.Objects, api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name})
@@ -89,17 +94,21 @@ func TestAdoptionIsComplete(t *testing.T) {
 
 // TestAdoptionHints: the next step has the flags that were given, and the scope that is meant.
 func TestAdoptionHints(t *testing.T) {
-	p := &composeProject{ask: adoption{files: []string{"a.yaml", "my b.yaml"}, project: "shop_1", scope: "prod", undo: true}}
+	p := &composeProject{ask: adoption{files: []string{"a.yaml", "my b.yaml"}, project: "shop_1",
+		scope: "prod", undo: true}}
 	p.read.Scope = "prod"
-	if got, want := p.command("--finish"), `tend adopt compose -f a.yaml -f "my b.yaml" -p shop_1 --scope prod --finish`; got != want {
+	if got, want := p.command("--finish"),
+		`tend adopt compose -f a.yaml -f "my b.yaml" -p shop_1 --scope prod --finish`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	elsewhere := takeover.InScope([]takeover.Container{{Name: "shop-db-1.adopted-always.shop"}}, "prod")
 	for err, want := range map[error]string{
 		elsewhere: "-p shop_1 --scope shop --undo",
-		&takeover.WriterError{Writer: volumes.Writer{Source: "v", Container: "c"}, Scope: "shop"}: "-p shop_1 --scope shop --undo",
-		&takeover.WriterError{Writer: volumes.Writer{Source: "v", Container: "c"}}:                "docker stop c",
-		&takeover.WriterError{Writer: volumes.Writer{Source: "v", Container: "c"}, Waits: true}:   "docker update --restart no c",
+		&takeover.WriterError{Writer: volumes.Writer{Source: "v", Container: "c"},
+			Scope: "shop"}: "-p shop_1 --scope shop --undo",
+		&takeover.WriterError{Writer: volumes.Writer{Source: "v", Container: "c"}}: "docker stop c",
+		&takeover.WriterError{Writer: volumes.Writer{Source: "v", Container: "c"},
+			Waits: true}: "docker update --restart no c",
 	} {
 		if got := p.explain(err); got == nil || !strings.Contains(got.Error(), want) {
 			t.Errorf("%v, want %s", got, want)

@@ -49,7 +49,8 @@ type composeService struct {
 
 // readProject reads the files, and what the engine runs of them.
 func readProject(ctx context.Context, ask adoption, args []string) (*composeProject, error) {
-	p := &composeProject{ask: ask, keeps: map[string][]string{}, notes: map[string][]string{}, dropped: map[api.Ref]string{}, args: args}
+	p := &composeProject{ask: ask, keeps: map[string][]string{}, notes: map[string][]string{},
+		dropped: map[api.Ref]string{}, args: args}
 	dir, files, err := ask.sources(args)
 	if err != nil {
 		return nil, err
@@ -202,7 +203,8 @@ func (p *composeProject) explain(err error) error {
 		return fmt.Errorf("%w, a pod of the scope %s\n  if the project was taken over into that scope: %s\n  otherwise delete its object",
 			err, writer.Scope, p.commandIn(writer.Scope, p.ask.goal()...))
 	case errors.As(err, &writer) && writer.Waits:
-		return fmt.Errorf("%w\n  docker update --restart no %s, or docker rm it, and repeat the command", err, writer.Container)
+		return fmt.Errorf("%w\n  docker update --restart no %s, or docker rm it, and repeat the command",
+			err, writer.Container)
 	case errors.As(err, &writer):
 		return fmt.Errorf("%w\n  docker stop %s, and repeat the command", err, writer.Container)
 	}

@@ -25,7 +25,8 @@ func (a *app) showProject(p *composeProject, services []takeover.Service) {
 	if len(p.read.Findings) > 0 {
 		fmt.Fprintln(a.err)
 	}
-	fmt.Fprintf(a.err, "Compose project %s: %s to take over, in this order\n", p.name, countOf(countTaken(services), "service"))
+	fmt.Fprintf(a.err, "Compose project %s: %s to take over, in this order\n", p.name,
+		countOf(countTaken(services), "service"))
 	for _, unit := range takeover.Units(services) {
 		if len(unit) > 1 {
 			fmt.Fprintf(a.err, "  %s: together, since they write to the same volume\n", takeover.Names(unit))
@@ -37,7 +38,8 @@ func (a *app) showProject(p *composeProject, services []takeover.Service) {
 	for _, left := range p.left {
 		fmt.Fprintf(a.err, "  not taken over: %s\n", left)
 	}
-	fmt.Fprintf(a.err, "The manifests are written into %s. A service is down from its stop until its pod is ready. The steps:\n", p.file)
+	fmt.Fprintf(a.err,
+		"The manifests are written into %s. A service is down from its stop until its pod is ready. The steps:\n", p.file)
 }
 
 func countTaken(services []takeover.Service) (n int) {
@@ -90,7 +92,8 @@ func nothingLeft(p *composeProject, goal takeover.Goal) string {
 func question(p *composeProject, goal takeover.Goal, services []takeover.Service) string {
 	switch goal {
 	case takeover.Undo:
-		return "This deletes what Tend runs of " + p.name + " and starts the containers of Compose again; volumes and config stay."
+		return "This deletes what Tend runs of " + p.name +
+			" and starts the containers of Compose again; volumes and config stay."
 	case takeover.Finish:
 		return "This removes the old containers of " + p.name + "; their volumes stay. It can't be undone."
 	}
@@ -104,7 +107,8 @@ func (a *app) sayReached(p *composeProject, goal takeover.Goal) {
 		fmt.Fprintf(a.out, "%s runs in Compose again; %s stays\n", p.name, p.file)
 		for _, s := range p.services {
 			if s.once {
-				fmt.Fprintf(a.err, "  %s stays declared, unless it went with the others: tend delete job %s/%s\n", s.objects[0], s.objects[0].Scope, s.objects[0].Name)
+				fmt.Fprintf(a.err, "  %s stays declared, unless it went with the others: tend delete job %s/%s\n", s.objects[0],
+					s.objects[0].Scope, s.objects[0].Name)
 			}
 		}
 	case takeover.Finish:
@@ -112,6 +116,7 @@ func (a *app) sayReached(p *composeProject, goal takeover.Goal) {
 	default:
 		fmt.Fprintf(a.out, "Tend runs %s; its manifests are in %s\n", p.name, p.file)
 		fmt.Fprintf(a.err, "  the way back: %s\n  once all is well: %s\n", p.command("--undo"), p.command("--finish"))
-		fmt.Fprint(a.err, "  until then, no docker compose up or start in this project: it would start the old containers beside the pods\n")
+		fmt.Fprint(a.err,
+			"  until then, no docker compose up or start in this project: it would start the old containers beside the pods\n")
 	}
 }

@@ -66,7 +66,8 @@ func (t *takingOver) state(ctx context.Context, s composeService) (takeover.Stat
 			return "", err
 		}
 		deleting = deleting || object.Metadata.Deleting()
-		asked.Objects = append(asked.Objects, api.Awaited{Ref: ref, Revision: object.Metadata.Revision, Generation: object.Metadata.Generation})
+		asked.Objects = append(asked.Objects,
+			api.Awaited{Ref: ref, Revision: object.Metadata.Revision, Generation: object.Metadata.Generation})
 	}
 	switch {
 	case len(asked.Objects) == 0:
@@ -90,7 +91,8 @@ func (t *takingOver) unchanged(ctx context.Context, s composeService) bool {
 		return true // before the question, the plan goes by what is stored
 	}
 	result, err := t.client.Apply(ctx, api.ApplyRequest{Objects: t.objects(s.objects), Set: t.set, DryRun: true})
-	return err == nil && !slices.ContainsFunc(result.Objects, func(o api.ObjectResult) bool { return o.Action != api.ActionUnchanged })
+	return err == nil && !slices.ContainsFunc(result.Objects,
+		func(o api.ObjectResult) bool { return o.Action != api.ActionUnchanged })
 }
 
 // objects returns the manifests of some objects.
@@ -136,7 +138,8 @@ func (t *takingOver) reach(ctx context.Context, goal takeover.Goal) error {
 			return t.again(err)
 		}
 	}
-	return fmt.Errorf("not done after %d steps: another program starts the containers of %s again", maxTakeoverSteps, t.project.name)
+	return fmt.Errorf("not done after %d steps: another program starts the containers of %s again",
+		maxTakeoverSteps, t.project.name)
 }
 
 // again adds the ways on to the error of a step after which nothing was given back.
@@ -145,7 +148,9 @@ func (t *takingOver) again(err error) error {
 }
 
 // giveBack returns the unit of a failed step to Compose, and reports both.
-func (t *takingOver) giveBack(ctx context.Context, services []takeover.Service, failed takeover.Step, cause error) error {
+func (t *takingOver) giveBack(
+	ctx context.Context, services []takeover.Service, failed takeover.Step, cause error,
+) error {
 	var unit []string
 	for _, u := range takeover.Units(services) {
 		if slices.ContainsFunc(u, func(s takeover.Service) bool { return s.Name == failed.Services[0] }) {
@@ -183,12 +188,14 @@ func (t *takingOver) giveBack(ctx context.Context, services []takeover.Service, 
 	if errors.As(cause, &status) {
 		code = status.code
 	}
-	return &exitStatus{code: code, text: text + "\n  to go on once it is corrected, repeat the command; to give back the rest: " + t.project.command("--undo")}
+	return &exitStatus{code: code, text: text +
+		"\n  to go on once it is corrected, repeat the command; to give back the rest: " + t.project.command("--undo")}
 }
 
 // inCompose reports whether one of the services is more than a job, and so has a container to go back to.
 func (t *takingOver) inCompose(services []string) bool {
-	return slices.ContainsFunc(t.project.services, func(s composeService) bool { return !s.once && slices.Contains(services, s.name) })
+	return slices.ContainsFunc(t.project.services,
+		func(s composeService) bool { return !s.once && slices.Contains(services, s.name) })
 }
 
 // carry carries out one step, unless something else writes to what it would let a container write to.

@@ -41,8 +41,10 @@ func (a *app) agentCommand() *cobra.Command {
 	own := command.Flags()
 	own.StringVar(&flags.join, "join", "", "`ADDRESS` of the server's listener for nodes, to join it")
 	own.StringVar(&flags.options.Token, "token", "", "`TOKEN` of tend nodes add, to join with")
-	own.StringVar(&flags.options.Server, "server", "", "`ADDRESS` of the server's listener for nodes, if it has moved since (default the one that was joined)")
-	own.StringVar(&flags.options.MetricsListen, "metrics-listen", "", "`ADDRESS` of /metrics and /healthz, plain HTTP without a token, as in 127.0.0.1:8689 (default none)")
+	own.StringVar(&flags.options.Server, "server", "",
+		"`ADDRESS` of the server's listener for nodes, if it has moved since (default the one that was joined)")
+	own.StringVar(&flags.options.MetricsListen, "metrics-listen", "",
+		"`ADDRESS` of /metrics and /healthz, plain HTTP without a token, as in 127.0.0.1:8689 (default none)")
 	return command
 }
 

@@ -74,7 +74,8 @@ func (a *app) applyCommand() *cobra.Command {
 	ask.from.setFlag(command)
 	ask.from.procfileFlags(command)
 	flags := command.Flags()
-	flags.BoolVar(&ask.request.DryRun, "dry-run", false, "show what would happen, as the diff command does; change nothing")
+	flags.BoolVar(&ask.request.DryRun, "dry-run", false,
+		"show what would happen, as the diff command does; change nothing")
 	flags.BoolVar(&ask.request.Prune, "prune", false, "delete what the same set (--set, or the same files) applied before and no longer hold")
 	flags.BoolVar(&ask.request.Force, "force", false, "resolve (and pull) images again although their references did not change, and repeat builds")
 	flags.BoolVar(&ask.request.ForceConflicts, "force-conflicts", false, forceConflictsUsage)
@@ -89,7 +90,9 @@ const exitStatusOfApply = "Exit status: 0 converged, 1 error, 2 rolled back or p
 const forceConflictsUsage = "take over fields that another manager set to another value"
 
 // printPruned prints what a prune will delete before anything is stored.
-func (a *app) printPruned(ctx context.Context, c *client.Client, request api.ApplyRequest, loaded manifest.Result) error {
+func (a *app) printPruned(
+	ctx context.Context, c *client.Client, request api.ApplyRequest, loaded manifest.Result,
+) error {
 	if !request.Prune || request.DryRun || a.structured() || a.output == "name" {
 		return nil
 	}
@@ -167,7 +170,9 @@ func isTerminating(err error) bool {
 }
 
 // applied prints what was stored, then waits for it.
-func (a *app) applied(ctx context.Context, c *client.Client, ask applying, args []string, result api.ApplyResult) error {
+func (a *app) applied(
+	ctx context.Context, c *client.Client, ask applying, args []string, result api.ApplyResult,
+) error {
 	a.warn(result)
 	a.noteLeft(result, ask.from, args)
 	switch {
@@ -191,7 +196,8 @@ func (a *app) applied(ctx context.Context, c *client.Client, ask applying, args 
 	var waits []wait
 	for _, object := range result.Objects {
 		if object.Ref.Kind.HasController() { // the other kinds take effect once they are stored
-			waits = append(waits, wait{Awaited: api.Awaited{Ref: object.Ref, Revision: object.Revision, Generation: object.Generation, Built: object.Build != ""}, build: object.Build})
+			waits = append(waits, wait{Awaited: api.Awaited{Ref: object.Ref, Revision: object.Revision,
+				Generation: object.Generation, Built: object.Build != ""}, build: object.Build})
 		}
 	}
 	for _, ref := range result.Pruned {
@@ -220,7 +226,8 @@ func (a *app) sayServed(ctx context.Context, c *client.Client, waits []wait) err
 		if err != nil {
 			return err
 		}
-		if ready := api.FindCondition(status.Conditions, api.ConditionReady); ready != nil && ready.Status == api.ConditionTrue {
+		if ready := api.FindCondition(status.Conditions, api.ConditionReady); ready != nil &&
+			ready.Status == api.ConditionTrue {
 			fmt.Fprintf(a.out, "%s served at %s\n", w.Ref, status.URL)
 		}
 	}

@@ -52,7 +52,8 @@ func (a *app) approveCommand() *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.StringVar(&opts.Reason, "reason", "", "why, for the audit")
-	flags.DurationVar(&opts.Valid, "valid", 24*time.Hour, "how long the approval is valid if the operation does not start before, up to 744h")
+	flags.DurationVar(&opts.Valid, "valid", 24*time.Hour,
+		"how long the approval is valid if the operation does not start before, up to 744h")
 	flags.BoolVar(&opts.Deny, "deny", false, "cancel the operation")
 	flags.BoolVarP(&yes, "yes", "y", false, "don't ask")
 	return command

@@ -60,7 +60,8 @@ func (a *app) backUp(ctx context.Context, c *client.Client, path string, to secr
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("%s exists already: choose another name", path)
 	}
-	file, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(0o600), renameio.IgnoreUmask())
+	file, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(0o600),
+		renameio.IgnoreUmask())
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
@@ -73,12 +74,15 @@ func (a *app) backUp(ctx context.Context, c *client.Client, path string, to secr
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	warnMissing(a.err, manifest)
-	return a.say(manifest, path, fmt.Sprintf("%s: cluster %s at revision %d, %s, %s of content", path, manifest.Cluster, manifest.Revision,
+	return a.say(manifest, path, fmt.Sprintf("%s: cluster %s at revision %d, %s, %s of content", path,
+		manifest.Cluster, manifest.Revision,
 		countOf(len(manifest.Blobs()), "file"), bytesText(manifest.Size())))
 }
 
 // receive writes a backup to w, and checks it on the way.
-func receive(ctx context.Context, c *client.Client, w io.Writer, to secret.Recipients) (manifest backup.Manifest, err error) {
+func receive(
+	ctx context.Context, c *client.Client, w io.Writer, to secret.Recipients,
+) (manifest backup.Manifest, err error) {
 	var sealed io.WriteCloser
 	if !to.Empty() {
 		if sealed, err = secret.Seal(w, to); err != nil {
@@ -107,7 +111,8 @@ func receive(ctx context.Context, c *client.Client, w io.Writer, to secret.Recip
 
 func warnMissing(w io.Writer, manifest backup.Manifest) {
 	for _, digest := range manifest.MissingBlobs {
-		fmt.Fprintf(w, "warning: the server had lost file %s when the backup was taken: apply its asset again\n", printable(digest, ""))
+		fmt.Fprintf(w, "warning: the server had lost file %s when the backup was taken: apply its asset again\n",
+			printable(digest, ""))
 	}
 }
 

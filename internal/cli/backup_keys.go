@@ -28,7 +28,8 @@ func (f *sealFlags) add(command *cobra.Command) {
 	flags.StringSliceVar(&f.to, "recipient", nil, "age `RECIPIENT` (age1…) that can open it; may be repeated")
 	flags.StringSliceVar(&f.files, "recipients-file", nil, "`FILE` of age recipients, one a line")
 	flags.StringVar(&f.passphrase, "passphrase-file", "", "`FILE` whose first line is the passphrase that opens it")
-	flags.BoolVar(&f.unencrypted, "unencrypted", false, "don't encrypt: whoever has the file has the cluster's keys and secrets")
+	flags.BoolVar(&f.unencrypted, "unencrypted", false,
+		"don't encrypt: whoever has the file has the cluster's keys and secrets")
 }
 
 // recipients returns who can open the backup; nobody in particular with --unencrypted.
@@ -101,7 +102,8 @@ type openFlags struct {
 
 func (f *openFlags) add(command *cobra.Command) {
 	command.Flags().StringSliceVarP(&f.identities, "identity", "i", nil, "`FILE` of age identities that open it")
-	command.Flags().StringVar(&f.passphrase, "passphrase-file", "", "`FILE` whose first line is the passphrase that opens it")
+	command.Flags().StringVar(&f.passphrase, "passphrase-file", "",
+		"`FILE` whose first line is the passphrase that opens it")
 }
 
 // open returns a backup's content, decrypted; path - is standard input.
@@ -152,7 +154,8 @@ func (f *openFlags) keys(ctx context.Context, a *app, byPassphrase, mayAsk bool)
 	keyboard, ok := a.in.(*os.File)
 	switch {
 	case !byPassphrase:
-		return secret.Identities{}, errors.New("it is encrypted for age recipients: add --identity FILE with the key of one of them")
+		return secret.Identities{},
+			errors.New("it is encrypted for age recipients: add --identity FILE with the key of one of them")
 	case !mayAsk || !ok || !terminal(keyboard):
 		return secret.Identities{}, errors.New("it is encrypted with a passphrase: add --passphrase-file FILE")
 	}

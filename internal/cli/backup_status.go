@@ -10,7 +10,8 @@ import (
 // printBackups prints what has become of scheduled backups.
 func (a *app) printBackups(s api.BackupStatus) {
 	if s.Schedule == "" {
-		fmt.Fprintln(a.out, "no backups are scheduled\n  Next: tend server --backup-schedule '0 3 * * *' --backup-to FOLDER --backup-recipient age1…; or now: tend backup FILE")
+		fmt.Fprintln(a.out,
+			"no backups are scheduled\n  Next: tend server --backup-schedule '0 3 * * *' --backup-to FOLDER --backup-recipient age1…; or now: tend backup FILE")
 	} else {
 		fmt.Fprintf(a.out, "schedule   %s (UTC), to %s\n", printable(s.Schedule, ""), printable(s.To, ""))
 		fmt.Fprintf(a.out, "next       %s\n", dateText(s.Next))
@@ -26,7 +27,8 @@ func (a *app) printBackups(s api.BackupStatus) {
 		fmt.Fprintf(a.out, "failed     %s: %s\n", dateText(last.At), printable(last.Error, ""))
 	}
 	if !last.Succeeded.IsZero() {
-		fmt.Fprintf(a.out, "last good  %s, %s, revision %d: %s\n", dateText(last.Succeeded), bytesText(last.Size), last.Revision, printable(last.Name, ""))
+		fmt.Fprintf(a.out, "last good  %s, %s, revision %d: %s\n", dateText(last.Succeeded), bytesText(last.Size),
+			last.Revision, printable(last.Name, ""))
 	}
 }
 

@@ -43,7 +43,8 @@ func (a *app) printReport(r restore.Report) error {
 	if a.structured() {
 		return listing{value: r}.write(a.streams, a.output)
 	}
-	fmt.Fprintf(a.out, "cluster    %s\nrevision   %d\ntaken      %s, by Tend %s\n", r.Cluster, r.Revision, dateText(r.TakenAt), printable(r.Tend, ""))
+	fmt.Fprintf(a.out, "cluster    %s\nrevision   %d\ntaken      %s, by Tend %s\n", r.Cluster, r.Revision,
+		dateText(r.TakenAt), printable(r.Tend, ""))
 	fmt.Fprintf(a.out, "objects    %s\n", cmp.Or(objectCounts(r.Objects), "none"))
 	fmt.Fprintf(a.out, "files      %d, %s with the store and the keys\n", len(r.Blobs()), bytesText(r.Size()))
 	if len(r.Nodes) > 0 {
@@ -82,7 +83,9 @@ func (a *app) restored(w io.Writer, root string, result restore.Result) {
 		fmt.Fprintf(w, "what was there is in %s\n", result.Aside)
 	}
 	for _, p := range result.Plugins {
-		fmt.Fprintf(w, "plugin %s is not in the backup: tend plugins install %s\n", printable(p.Name, ""), printable(cmp.Or(p.Source, p.Name), ""))
+		fmt.Fprintf(w, "plugin %s is not in the backup: tend plugins install %s\n", printable(p.Name, ""),
+			printable(cmp.Or(p.Source, p.Name), ""))
 	}
-	fmt.Fprintf(w, "restored the backup of %s to %s\n  Next: start the server (it starts paused), compare with tend get and tend diff, then: tend resume\n", dateText(result.TakenAt), root)
+	fmt.Fprintf(w,
+		"restored the backup of %s to %s\n  Next: start the server (it starts paused), compare with tend get and tend diff, then: tend resume\n", dateText(result.TakenAt), root)
 }

@@ -26,7 +26,8 @@ type buildLogs struct {
 }
 
 func (a *app) newBuildLogs(ctx context.Context, c *client.Client) *buildLogs {
-	b := &buildLogs{client: c, out: verbatim(a.err), quiet: a.structured() || a.output == "name", following: map[api.Ref]bool{}}
+	b := &buildLogs{client: c, out: verbatim(a.err), quiet: a.structured() || a.output == "name",
+		following: map[api.Ref]bool{}}
 	b.ctx, b.cancel = context.WithCancel(ctx)
 	return b
 }

@@ -29,7 +29,8 @@ func TestASourceLeavesNothingBehind(t *testing.T) {
 // TestFilesThatAreNotATar: input that is not a tar gets an error that says what to send.
 func TestFilesThatAreNotATar(t *testing.T) {
 	a := &app{streams: streams{in: strings.NewReader("hello")}}
-	if _, _, err := a.unpackInput(t.Context()); err == nil || !strings.Contains(err.Error(), "tar -cz . | ssh HOST tend receive-pack") {
+	if _, _, err := a.unpackInput(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "tar -cz . | ssh HOST tend receive-pack") {
 		t.Errorf("%v", err)
 	}
 }

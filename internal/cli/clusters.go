@@ -19,7 +19,8 @@ import (
 
 func (a *app) clustersCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use: "clusters", Short: "list Kubernetes clusters, and add one", Args: takes(0, 0), Example: "  tend clusters\n  tend clusters add production\n  tend describe cluster production",
+		Use: "clusters", Short: "list Kubernetes clusters, and add one", Args: takes(0, 0),
+		Example: "  tend clusters\n  tend clusters add production\n  tend describe cluster production",
 		RunE: a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
 			clusters, err := c.Objects(ctx, api.KindCluster, client.ObjectFilter{})
 			if err != nil {
@@ -50,7 +51,8 @@ func (a *app) addClusterCommand() *cobra.Command {
 			ref := api.Ref{Kind: api.KindCluster, Scope: api.Unscoped, Name: args[0]}
 			registration, err := c.InviteCluster(ctx, ref.Name, ttl, newKeys)
 			if client.IsNotFound(err) { // asked first: a server that can't be registered with declares nothing
-				_, err = c.Apply(ctx, api.ApplyRequest{Objects: []api.Object{{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Spec: []byte("{}")}}})
+				_, err = c.Apply(ctx, api.ApplyRequest{Objects: []api.Object{{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name,
+					Spec: []byte("{}")}}})
 				if err == nil {
 					registration, err = c.InviteCluster(ctx, ref.Name, ttl, newKeys)
 				}
@@ -65,7 +67,8 @@ func (a *app) addClusterCommand() *cobra.Command {
 			return writeRegistration(a.out, registration)
 		}),
 	}
-	command.Flags().BoolVar(&newKeys, "new-keys", false, "make other keys for the cluster's jobs and approvals, as after a leak")
+	command.Flags().BoolVar(&newKeys, "new-keys", false,
+		"make other keys for the cluster's jobs and approvals, as after a leak")
 	command.Flags().DurationVar(&ttl, "ttl", cluster.RegistrationLife, "how long the token is valid, up to 168h")
 	return command
 }
@@ -150,7 +153,8 @@ var deliveredTable = table{
 // describeDelivered writes what became of the delivery of an object to its cluster.
 func describeDelivered(w plain, object api.Object, now time.Time) {
 	status, _ := api.DecodeStatus[api.DeliveredStatus](object)
-	w.printf("  cluster %s, %s, which has generation %d\n", cluster.ClusterOf(object), dash(status.Phase), status.ObservedGeneration)
+	w.printf("  cluster %s, %s, which has generation %d\n", cluster.ClusterOf(object), dash(status.Phase),
+		status.ObservedGeneration)
 	if d := status.Delivery; d != nil {
 		w.printf("  %s of generation %d, attempt %d, made %s ago", d.Action, d.Generation, d.Attempt, age(d.CreatedAt, now))
 		if !d.AcknowledgedAt.IsZero() {
@@ -161,7 +165,8 @@ func describeDelivered(w plain, object api.Object, now time.Time) {
 		}
 		w.printf("\n")
 		if d.Resource != nil {
-			w.printf("  %s %s/%s, generation %d in the cluster\n", d.Resource.Kind, d.Resource.Namespace, d.Resource.Name, d.Resource.Generation)
+			w.printf("  %s %s/%s, generation %d in the cluster\n", d.Resource.Kind, d.Resource.Namespace, d.Resource.Name,
+				d.Resource.Generation)
 		}
 	}
 	for _, e := range status.Endpoints {

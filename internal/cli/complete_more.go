@@ -35,9 +35,10 @@ func (a *app) completions(root *cobra.Command) {
 	scopes := a.offering(scopesThere)
 	for _, command := range root.Commands() {
 		if command.Flags().Lookup("scope") != nil {
-			_ = command.RegisterFlagCompletionFunc("scope", func(cmd *cobra.Command, _ []string, text string) ([]string, cobra.ShellCompDirective) {
-				return scopes(cmd, nil, text)
-			})
+			_ = command.RegisterFlagCompletionFunc("scope",
+				func(cmd *cobra.Command, _ []string, text string) ([]string, cobra.ShellCompDirective) {
+					return scopes(cmd, nil, text)
+				})
 		}
 	}
 }

@@ -27,7 +27,8 @@ func (a *app) configCommand() *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	command.AddCommand(a.configListCommand(), a.configGetCommand(), a.configSetCommand(), a.configUnsetCommand(), a.configImportCommand())
+	command.AddCommand(a.configListCommand(), a.configGetCommand(), a.configSetCommand(), a.configUnsetCommand(),
+		a.configImportCommand())
 	return command
 }
 
@@ -47,7 +48,8 @@ func (a *app) listBucket(ctx context.Context, c *client.Client, b bucket) error 
 	if err != nil {
 		return err
 	}
-	if err := bucketListing(result).write(a.streams, a.output); err != nil || len(result.Apps) == 0 || a.structured() || a.output == "name" {
+	if err := bucketListing(result).write(a.streams, a.output); err != nil || len(result.Apps) == 0 ||
+		a.structured() || a.output == "name" {
 		return err
 	}
 	_, err = fmt.Fprintf(a.err, "apps of %s with keys of their own: %s\n", b.scope, strings.Join(result.Apps, " "))
@@ -69,7 +71,8 @@ func (a *app) configGetCommand() *cobra.Command {
 				return err
 			}
 			if a.structured() {
-				return listing{value: api.ConfigResult{Scope: b.scope, Name: b.name, Keys: rest, Value: &value}}.write(a.streams, a.output)
+				return listing{value: api.ConfigResult{Scope: b.scope, Name: b.name, Keys: rest, Value: &value}}.write(a.streams,
+					a.output)
 			}
 			if !strings.HasSuffix(value, "\n") {
 				value += "\n"
@@ -106,7 +109,8 @@ func (a *app) configUnsetCommand() *cobra.Command {
 
 func (a *app) configImportCommand() *cobra.Command {
 	return a.configChange(&cobra.Command{
-		Use: "import SCOPE[/NAME] FILE", Short: "set the keys of a .env file, and say which are new or differ", Args: takes(2, 2),
+		Use:   "import SCOPE[/NAME] FILE",
+		Short: "set the keys of a .env file, and say which are new or differ", Args: takes(2, 2),
 		Long: "Set the keys of a file of KEY=VALUE lines, - being stdin. Empty lines and those that begin with # are passed over, an\n" +
 			"`export ` too. Spaces and one pair of quotes around a value are dropped; between quotes it may go on over several lines.\n" +
 			"Nothing is replaced or escaped. Keys that the file leaves out stay." + configWaits,

@@ -38,14 +38,18 @@ func (a *app) configChange(command *cobra.Command, files *[]string, read readCha
 		})(cmd, args)
 	}
 	w.flags(command)
-	command.Flags().BoolVar(&quiet, "no-restart", false, "leave what runs alone: the next release or restart brings the values in")
+	command.Flags().BoolVar(&quiet, "no-restart", false,
+		"leave what runs alone: the next release or restart brings the values in")
 	if files != nil {
-		command.Flags().StringArrayVarP(files, "file", "f", nil, "a `FILE` of KEY=VALUE lines as import reads them, or - for stdin (repeatable)")
+		command.Flags().StringArrayVarP(files, "file", "f", nil,
+			"a `FILE` of KEY=VALUE lines as import reads them, or - for stdin (repeatable)")
 	}
 	return command
 }
 
-func (a *app) changeBucket(ctx context.Context, c *client.Client, b bucket, change api.ConfigRequest, quiet bool, w waiting) error {
+func (a *app) changeBucket(
+	ctx context.Context, c *client.Client, b bucket, change api.ConfigRequest, quiet bool, w waiting,
+) error {
 	var options []client.Option
 	if quiet {
 		options = append(options, client.NoRestart)
@@ -76,12 +80,14 @@ func changedText(b bucket, result api.ConfigResult, quiet bool) string {
 	for _, group := range []struct {
 		keys []string
 		did  string
-	}{{result.Created, "created"}, {result.Changed, "changed"}, {result.Unchanged, "unchanged"}, {result.Removed, "removed"}} {
+	}{{result.Created, "created"}, {result.Changed, "changed"}, {result.Unchanged, "unchanged"},
+		{result.Removed, "removed"}} {
 		for _, key := range group.keys {
 			text += fmt.Sprintf("%s %s\n", key, group.did)
 		}
 	}
-	text += fmt.Sprintf("%s: %d set, %d removed, %s now", b, len(result.Created)+len(result.Changed), len(result.Removed), countOf(len(result.Keys), "key"))
+	text += fmt.Sprintf("%s: %d set, %d removed, %s now", b, len(result.Created)+len(result.Changed), len(result.Removed),
+		countOf(len(result.Keys), "key"))
 	if quiet && len(result.Affected) > 0 {
 		text += "; what runs keeps its environment until its next release or restart"
 	}

@@ -25,14 +25,15 @@ func TestConfigValues(t *testing.T) {
 		want         map[string]string
 		fault        string
 	}{
-		"an argument wins":    {"over a file", []string{env}, []string{"B=3"}, map[string]string{"A": "1", "B": "3"}, ""},
-		"a file's content":    {"without its line end", nil, []string{"A=@" + word}, map[string]string{"A": "w"}, ""},
-		"stdin":               {"as one value", nil, []string{"A=-"}, map[string]string{"A": "Z=26"}, ""},
-		"a literal at sign":   {"is doubled", nil, []string{"A=@@x", "B=x@y"}, map[string]string{"A": "@x", "B": "x@y"}, ""},
-		"named twice":         {"one of them would be lost", nil, []string{"A=1", "A=2"}, nil, "A is named twice"},
-		"stdin twice":         {"the second would be empty", nil, []string{"A=-", "B=-"}, nil, "B: stdin is read already"},
-		"stdin after a file":  {"the same", []string{"-"}, []string{"B=@-"}, nil, "B: stdin is read already"},
-		"bytes that are none": {"JSON would carry other ones", nil, []string{"A=@" + binary}, nil, "A: the value is not UTF-8 text"},
+		"an argument wins":   {"over a file", []string{env}, []string{"B=3"}, map[string]string{"A": "1", "B": "3"}, ""},
+		"a file's content":   {"without its line end", nil, []string{"A=@" + word}, map[string]string{"A": "w"}, ""},
+		"stdin":              {"as one value", nil, []string{"A=-"}, map[string]string{"A": "Z=26"}, ""},
+		"a literal at sign":  {"is doubled", nil, []string{"A=@@x", "B=x@y"}, map[string]string{"A": "@x", "B": "x@y"}, ""},
+		"named twice":        {"one of them would be lost", nil, []string{"A=1", "A=2"}, nil, "A is named twice"},
+		"stdin twice":        {"the second would be empty", nil, []string{"A=-", "B=-"}, nil, "B: stdin is read already"},
+		"stdin after a file": {"the same", []string{"-"}, []string{"B=@-"}, nil, "B: stdin is read already"},
+		"bytes that are none": {"JSON would carry other ones", nil, []string{"A=@" + binary}, nil,
+			"A: the value is not UTF-8 text"},
 		"nothing":             {"there is nothing to do", nil, nil, nil, "nothing to set"},
 		"no pair":             {"a key alone", nil, []string{"A"}, nil, `"A": want KEY=VALUE`},
 		"a folder for a file": {"it says which key", nil, []string{"A=@" + dir}, nil, "A: read values from"},

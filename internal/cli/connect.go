@@ -36,7 +36,8 @@ func (a *app) dial() (*client.Client, error) {
 	var once, stale sync.Once
 	options.OnPaused = func(reason string) {
 		once.Do(func() {
-			fmt.Fprintf(a.err, "warning: the server is paused, nothing is changed: %s; next: tend resume\n", printable(reason, "\n"))
+			fmt.Fprintf(a.err, "warning: the server is paused, nothing is changed: %s; next: tend resume\n",
+				printable(reason, "\n"))
 		})
 	}
 	options.OnStale = func(reason string) {
@@ -95,7 +96,8 @@ func takes(least, most int) cobra.PositionalArgs {
 		case len(args) > most && cmd.HasAvailableSubCommands():
 			return unknownSubcommand(cmd, args[most])
 		case len(args) > most:
-			return fmt.Errorf("%q is too much: want %s\n  `%s --help` has examples", args[most], cmd.UseLine(), cmd.CommandPath())
+			return fmt.Errorf("%q is too much: want %s\n  `%s --help` has examples", args[most],
+				cmd.UseLine(), cmd.CommandPath())
 		}
 		return nil
 	}

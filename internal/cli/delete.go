@@ -63,9 +63,11 @@ func (a *app) deleteCommand() *cobra.Command {
 	command.Flags().StringVar(&ask.scope, "scope", "", "everything in a `SCOPE`")
 	command.Flags().BoolVar(&ask.tolerant, "ignore-not-found", false, "objects that don't exist are no error")
 	command.Flags().BoolVar(&ask.with.Prune, "prune", false, "remove the config of each object's own bucket too")
-	command.Flags().BoolVar(&ask.with.Orphan, "orphan", false, "don't ask the Kubernetes cluster: what was applied there stays; of a cluster, of all that is in it")
+	command.Flags().BoolVar(&ask.with.Orphan, "orphan", false,
+		"don't ask the Kubernetes cluster: what was applied there stays; of a cluster, of all that is in it")
 	command.Flags().BoolVarP(&ask.yes, "yes", "y", false, "don't ask")
-	command.Flags().BoolVar(&ask.with.Volumes, "volumes", false, "remove the volumes of statefulsets' pods too, with all data in them")
+	command.Flags().BoolVar(&ask.with.Volumes, "volumes", false,
+		"remove the volumes of statefulsets' pods too, with all data in them")
 	return command
 }
 

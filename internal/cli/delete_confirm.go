@@ -15,7 +15,9 @@ import (
 // confirmDeletion warns about objects that depend on those to be deleted, and asks for confirmation on a terminal if
 // the deletion loses data. beside lists what is lost besides the objects. Without a terminal there is no one to ask,
 // and scripts name what they delete: confirmDeletion then only warns.
-func (a *app) confirmDeletion(ctx context.Context, c *client.Client, ask deletion, refs []api.Ref, beside ...string) error {
+func (a *app) confirmDeletion(
+	ctx context.Context, c *client.Client, ask deletion, refs []api.Ref, beside ...string,
+) error {
 	var lost []string
 	for _, ref := range refs {
 		would, err := a.warnOfDependents(ctx, c, ref, refs, ask.with)
@@ -40,9 +42,12 @@ func (a *app) confirmDeletion(ctx context.Context, c *client.Client, ask deletio
 
 // warnOfDependents warns of objects that need an object to be deleted, except those deleted with it. It returns what
 // the deletion would remove.
-func (a *app) warnOfDependents(ctx context.Context, c *client.Client, ref api.Ref, beside []api.Ref, with client.DeleteOptions) (api.DeleteResult, error) {
+func (a *app) warnOfDependents(
+	ctx context.Context, c *client.Client, ref api.Ref, beside []api.Ref, with client.DeleteOptions,
+) (api.DeleteResult, error) {
 	would, err := wouldDelete(ctx, c, ref, with)
-	would.Dependents = slices.DeleteFunc(would.Dependents, func(d api.Dependent) bool { return slices.Contains(beside, d.Ref) })
+	would.Dependents = slices.DeleteFunc(would.Dependents,
+		func(d api.Dependent) bool { return slices.Contains(beside, d.Ref) })
 	for _, d := range would.Dependents {
 		if !a.structured() {
 			fmt.Fprintf(a.err, "warning: %s needs %s (%s)\n", d.Ref, ref, d.Field)
@@ -54,7 +59,9 @@ func (a *app) warnOfDependents(ctx context.Context, c *client.Client, ref api.Re
 // wouldDelete returns what a deletion would remove. A deletion that is refused because another object reads the bucket
 // may succeed later, once that object is deleted: wouldDelete answers as if there were no such reader. After any other
 // refusal it returns nothing, because the deletion itself reports the refusal.
-func wouldDelete(ctx context.Context, c *client.Client, ref api.Ref, with client.DeleteOptions) (api.DeleteResult, error) {
+func wouldDelete(
+	ctx context.Context, c *client.Client, ref api.Ref, with client.DeleteOptions,
+) (api.DeleteResult, error) {
 	with.DryRun = true
 	would, err := c.DeleteWith(ctx, ref, with)
 	problem := (*api.Problem)(nil)

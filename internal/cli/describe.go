@@ -71,7 +71,8 @@ func (a *app) gather(ctx context.Context, c *client.Client, ref api.Ref) (d desc
 		return d, err
 	}
 	const newest = 8
-	if page, err := c.ListEvents(ctx, client.EventOptions{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Last: true, Limit: newest}); err == nil {
+	if page, err := c.ListEvents(ctx,
+		client.EventOptions{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Last: true, Limit: newest}); err == nil {
 		d.Events = page.Events // what an older server doesn't have is left out
 	}
 	if !ref.Kind.HasContainers() {
@@ -174,7 +175,8 @@ func describeSpec(w plain, object api.Object) error {
 
 // describePlain writes the head of an object without slots: what its table says, one line each.
 func describePlain(w plain, object api.Object, now time.Time) {
-	w.printf("%s\n  generation %d, created %s ago\n", object.Ref(), object.Metadata.Generation, age(object.Metadata.CreatedAt, now))
+	w.printf("%s\n  generation %d, created %s ago\n", object.Ref(), object.Metadata.Generation,
+		age(object.Metadata.CreatedAt, now))
 	switch object.Kind {
 	case api.KindIngress:
 		describeIngress(w, object, now)
@@ -209,7 +211,8 @@ func (a *app) section(title string, l listing) error {
 func describeHead(w plain, object api.Object, status api.WorkloadStatus, now time.Time) {
 	state, _ := stateOf(object, status)
 	w.printf("%s  %s\n", object.Ref(), state)
-	w.printf("  generation %d (observed %d), created %s ago\n", object.Metadata.Generation, status.ObservedGeneration, age(object.Metadata.CreatedAt, now))
+	w.printf("  generation %d (observed %d), created %s ago\n", object.Metadata.Generation, status.ObservedGeneration,
+		age(object.Metadata.CreatedAt, now))
 	if status.Image != "" {
 		w.printf("  image %s\n        %s\n", status.Image, status.ImageID)
 	}
@@ -245,13 +248,15 @@ func describeConditions(w plain, conditions []api.Condition, now time.Time) {
 		return
 	}
 	cause := ""
-	if degraded := api.FindCondition(conditions, api.ConditionDegraded); degraded != nil && degraded.Status == api.ConditionTrue {
+	if degraded := api.FindCondition(conditions, api.ConditionDegraded); degraded != nil &&
+		degraded.Status == api.ConditionTrue {
 		cause, _, _ = strings.Cut(degraded.Message, "\n")
 	}
 	w.printf("\nConditions\n")
 	for _, c := range conditions {
 		w.printf("  %-12s %-8s %s, for %s\n", c.Type, c.Status, c.Reason, age(c.LastTransitionTime, now))
-		head, _, _ := strings.Cut(c.Message, "\n")                            // the pods' section shows the log lines behind it
+		// the pods' section shows the log lines behind it
+		head, _, _ := strings.Cut(c.Message, "\n")
 		if head != "" && (head != cause || c.Type == api.ConditionDegraded) { // print a cause once
 			w.indent("      ", head)
 		}

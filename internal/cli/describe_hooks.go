@@ -25,7 +25,8 @@ func deliveryListing(deliveries []api.Delivery, now time.Time) listing {
 			answer = fmt.Sprint(d.StatusCode)
 		}
 		l.names = append(l.names, d.ID)
-		l.rows = append(l.rows, []string{d.Hook, string(d.State), fmt.Sprint(d.Attempts), answer, deliveryEvent(d), age(d.CreatedAt, now)})
+		l.rows = append(l.rows, []string{d.Hook, string(d.State), fmt.Sprint(d.Attempts), answer, deliveryEvent(d),
+			age(d.CreatedAt, now)})
 	}
 	return l
 }

@@ -28,7 +28,8 @@ func (a *app) describeNode(ctx context.Context, c *client.Client, names []string
 		}
 		known = append(known, node.ID)
 	}
-	return fmt.Errorf("there is no node %s%s\n  `tend nodes` lists what there is", names[0], suggest.Behind(suggest.Nearest(names[0], known)))
+	return fmt.Errorf("there is no node %s%s\n  `tend nodes` lists what there is", names[0],
+		suggest.Behind(suggest.Nearest(names[0], known)))
 }
 
 func (a *app) showNode(node api.NodeInfo) error {

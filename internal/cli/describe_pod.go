@@ -119,7 +119,8 @@ func describeTroubles(w plain, pods []api.Pod, conditions []api.Condition) {
 	said := map[string]bool{}
 	pods = slices.Clone(pods)
 	slices.SortStableFunc(pods, func(x, y api.Pod) int { return y.CreatedAt.Compare(x.CreatedAt) })
-	degraded, ready := api.FindCondition(conditions, api.ConditionDegraded), api.FindCondition(conditions, api.ConditionReady)
+	degraded, ready := api.FindCondition(conditions, api.ConditionDegraded),
+		api.FindCondition(conditions, api.ConditionReady)
 	for _, pod := range pods {
 		tried, _ := lastTry(pod.LastLog)
 		log := strings.Join(tried, "\n")

@@ -16,7 +16,8 @@ import (
 )
 
 // devDefaults are the flags whose default differs from `tend server`'s.
-var devDefaults = map[string]string{"root": client.DevRoot, "http": "off", "ingress-http": "127.0.0.1:8080", "ingress-https": "127.0.0.1:8443"}
+var devDefaults = map[string]string{"root": client.DevRoot, "http": "off", "ingress-http": "127.0.0.1:8080",
+	"ingress-https": "127.0.0.1:8443"}
 
 func (a *app) devCommand() *cobra.Command {
 	var flags serverFlags
@@ -63,7 +64,8 @@ func (a *app) runDev(ctx context.Context, flags *serverFlags) (err error) {
 	}
 	fmt.Fprintf(a.err, "a private Tend in %s\n", o.Root)
 	if foundHere(o.Root) {
-		fmt.Fprintf(a.err, "other commands in %s use it; elsewhere: export TEND_ROOT=%s\n", filepath.Dir(o.Root), shellQuoted(o.Root))
+		fmt.Fprintf(a.err, "other commands in %s use it; elsewhere: export TEND_ROOT=%s\n",
+			filepath.Dir(o.Root), shellQuoted(o.Root))
 	} else {
 		fmt.Fprintf(a.err, "to use it from another terminal:\n  export TEND_ROOT=%s\n", shellQuoted(o.Root))
 	}
@@ -121,7 +123,8 @@ func (a *app) sayLeft(root string) {
 // shellQuoted returns a path as a shell takes it.
 func shellQuoted(path string) string {
 	for _, r := range path {
-		plain := r == '/' || r == '.' || r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		plain := r == '/' || r == '.' || r == '-' || r == '_' || r >= '0' && r <= '9' ||
+			r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 		if !plain {
 			return fmt.Sprintf("%q", path)
 		}

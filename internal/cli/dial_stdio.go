@@ -27,7 +27,8 @@ func (a *app) dialStdioCommand() *cobra.Command {
 			defer c.Close()
 			path, isSocket := strings.CutPrefix(c.Server(), "unix://")
 			if !isSocket {
-				return fmt.Errorf("%s is not a socket: dial-stdio connects SSH with the socket of this machine's server", c.Server())
+				return fmt.Errorf("%s is not a socket: dial-stdio connects SSH with the socket of this machine's server",
+					c.Server())
 			}
 			conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
 			var failed *net.OpError

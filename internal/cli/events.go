@@ -35,9 +35,11 @@ func (f *eventFlags) declare(command *cobra.Command) {
 	flags.BoolVarP(&f.follow, "follow", "f", false, "wait for new events, also over restarts of the server")
 	flags.StringVarP(&f.scope, "scope", "s", "", "only this `SCOPE`")
 	flags.StringVar(&f.kind, "kind", "", "only this `KIND`")
-	flags.StringSliceVar(&f.types, "type", nil, "only this `TYPE`: deployment.updated, or updated for all kinds; may be repeated")
+	flags.StringSliceVar(&f.types, "type", nil,
+		"only this `TYPE`: deployment.updated, or updated for all kinds; may be repeated")
 	flags.StringVar(&f.actor, "actor", "", "only what this `ACTOR` asked for: ada, or 'token from 10.0.0.7'")
-	flags.StringVar(&f.since, "since", "", "after this `ID` of an event, or oldest; default: the newest ones, with --follow the next ones")
+	flags.StringVar(&f.since, "since", "",
+		"after this `ID` of an event, or oldest; default: the newest ones, with --follow the next ones")
 	flags.IntVar(&f.last, "last", 50, "how `MANY` of the newest events, without --since; with --follow they come first")
 }
 
@@ -112,7 +114,9 @@ func (a *app) eventsCommand() *cobra.Command {
 }
 
 // showEvents lists events or follows them.
-func (a *app) showEvents(ctx context.Context, c *client.Client, f eventFlags, opts client.EventOptions, list func([]api.Event) listing) error {
+func (a *app) showEvents(
+	ctx context.Context, c *client.Client, f eventFlags, opts client.EventOptions, list func([]api.Event) listing,
+) error {
 	if f.follow {
 		if f.lastGiven {
 			recent := opts
@@ -152,7 +156,9 @@ func (a *app) showEvents(ctx context.Context, c *client.Client, f eventFlags, op
 }
 
 // followEvents prints events as they come, until the command is interrupted.
-func (a *app) followEvents(ctx context.Context, c *client.Client, opts client.EventOptions, list func([]api.Event) listing) error {
+func (a *app) followEvents(
+	ctx context.Context, c *client.Client, opts client.EventOptions, list func([]api.Event) listing,
+) error {
 	events := c.Events(ctx, opts)
 	defer events.Close()
 	for {
@@ -218,7 +224,8 @@ func eventListing(events []api.Event) listing {
 	for _, e := range events {
 		d := eventData(e)
 		l.names = append(l.names, e.ID)
-		l.rows = append(l.rows, []string{e.Time.UTC().Format(time.RFC3339), eventObject(e, d), dash(whatHappened(e, d)), dash(eventBy(d))})
+		l.rows = append(l.rows, []string{e.Time.UTC().Format(time.RFC3339), eventObject(e, d),
+			dash(whatHappened(e, d)), dash(eventBy(d))})
 		l.wideRows = append(l.wideRows, []string{e.Type, e.ID})
 	}
 	return l

@@ -78,7 +78,8 @@ func byWeight(conditions []api.EventCondition) []api.EventCondition {
 		}
 		return len(order)
 	}
-	return slices.SortedStableFunc(slices.Values(conditions), func(x, y api.EventCondition) int { return weight(x) - weight(y) })
+	return slices.SortedStableFunc(slices.Values(conditions),
+		func(x, y api.EventCondition) int { return weight(x) - weight(y) })
 }
 
 // conditionText says a condition in words; empty if another part of the event says it.
@@ -128,11 +129,13 @@ func inWords(camel string) string {
 	letters := []rune(camel)
 	var out strings.Builder
 	for i, r := range letters {
-		begins := unicode.IsUpper(r) && i > 0 && (unicode.IsLower(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1]))
+		begins := unicode.IsUpper(r) && i > 0 &&
+			(unicode.IsLower(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1]))
 		if begins {
 			out.WriteByte(' ')
 		}
-		acronym := unicode.IsUpper(r) && (i+1 < len(letters) && unicode.IsUpper(letters[i+1]) || i > 0 && unicode.IsUpper(letters[i-1]) && !begins)
+		acronym := unicode.IsUpper(r) &&
+			(i+1 < len(letters) && unicode.IsUpper(letters[i+1]) || i > 0 && unicode.IsUpper(letters[i-1]) && !begins)
 		if !acronym {
 			r = unicode.ToLower(r)
 		}

@@ -19,12 +19,14 @@ func TestReport(t *testing.T) {
 		code   int
 		text   string
 	}{
-		"Good":        {"nothing to say", nil, 0, ""},
-		"Plain":       {"any error is 1", errors.New("no"), 1, "error: no\n"},
-		"Problem":     {"a server's with its next step", &api.Problem{Title: "T", Detail: "what", Next: "do this"}, 1, "error: what\n  do this\n"},
-		"Status":      {"its own code", &exitStatus{code: 3, text: "late"}, 3, "error: late\n"},
-		"Quiet":       {"a code alone says nothing more", &exitStatus{code: 7}, 7, ""},
-		"Joined":      {"a code among several errors", errors.Join(&exitStatus{code: 3, text: "late"}, errors.New("missing")), 3, "error: late\nmissing\n"},
+		"Good":  {"nothing to say", nil, 0, ""},
+		"Plain": {"any error is 1", errors.New("no"), 1, "error: no\n"},
+		"Problem": {"a server's with its next step", &api.Problem{Title: "T", Detail: "what", Next: "do this"}, 1,
+			"error: what\n  do this\n"},
+		"Status": {"its own code", &exitStatus{code: 3, text: "late"}, 3, "error: late\n"},
+		"Quiet":  {"a code alone says nothing more", &exitStatus{code: 7}, 7, ""},
+		"Joined": {"a code among several errors", errors.Join(&exitStatus{code: 3, text: "late"}, errors.New("missing")),
+			3, "error: late\nmissing\n"},
 		"Interrupted": {"who pressed Ctrl-C knows", stopped, 130, ""},
 		"Terminated":  {"as a shell has it", &interruptedError{signal: syscall.SIGTERM}, 143, ""},
 		"WhileWaiting": {"what goes on is worth showing",

@@ -17,17 +17,24 @@ type flagGroup struct {
 
 // machineGroups are the groups of the flags of a server and an agent, those first that one machine needs.
 var machineGroups = []flagGroup{
-	{"One server", []string{"root", "runtime", "docker-host", "network", "http", "ingress-http", "ingress-https", "manifests",
+	{"One server", []string{"root", "runtime", "docker-host", "network", "http", "ingress-http",
+		"ingress-https", "manifests",
 		"backup-to", "backup-schedule", "backup-recipient", "log-level", "log-format"}},
-	{"Serving hosts", []string{"ingress-proxy-protocol", "ingress-trusted-proxies", "ingress-access-log", "acme-directory", "acme-roots", "acme-dns-server", "acme-dns-key"}},
+	{"Serving hosts", []string{"ingress-proxy-protocol", "ingress-trusted-proxies", "ingress-access-log", "acme-directory",
+		"acme-roots", "acme-dns-server", "acme-dns-key"}},
 	{"Backups", []string{"backup-command", "backup-keep", "backup-recipients-file", "backup-unencrypted"}},
-	{"Builds and plugins", []string{"build-base", "build-timeout", "builds", "plugins", "plugin-timeout", "callback-port"}},
+	{"Builds and plugins", []string{"build-base", "build-timeout", "builds", "plugins",
+		"plugin-timeout", "callback-port"}},
 	{"People on other machines", []string{"listen", "tls-cert", "tls-key", "allow-host-mounts"}},
-	{"Several machines", []string{"node", "label", "name", "join", "token", "no-agent", "node-listen", "peer-listen", "peer-address",
+	{"Several machines", []string{"node", "label", "name", "join", "token", "no-agent", "node-listen",
+		"peer-listen", "peer-address",
 		"advertise", "relay-listen", "server", "heartbeat", "node-timeout"}},
-	{"The store and its logs", []string{"data", "paused", "events-keep", "events-age", "events-bytes", "audit-keep", "audit-age", "audit-bytes",
-		"quiet-etcd", "etcd-client", "etcd-peer", "etcd-endpoints", "etcd-ca", "etcd-cert", "etcd-key", "etcd-user", "etcd-password-file", "etcd-prefix"}},
-	{"Tuning and tracing", []string{"starts", "resync", "autoscale-interval", "min-free-disk", "metrics-listen", "otlp-endpoint"}},
+	{"The store and its logs", []string{"data", "paused", "events-keep", "events-age", "events-bytes", "audit-keep",
+		"audit-age", "audit-bytes",
+		"quiet-etcd", "etcd-client", "etcd-peer", "etcd-endpoints", "etcd-ca", "etcd-cert", "etcd-key", "etcd-user",
+		"etcd-password-file", "etcd-prefix"}},
+	{"Tuning and tracing", []string{"starts", "resync", "autoscale-interval", "min-free-disk",
+		"metrics-listen", "otlp-endpoint"}},
 }
 
 // groupedFlags marks a command's flags as grouped in its help.
@@ -91,7 +98,8 @@ func withHelp(root *cobra.Command) {
 	)
 	cobra.AddTemplateFunc("helpOfFlags", helpOfFlags)
 	cobra.AddTemplateFunc("helpOfGlobalFlags", helpOfGlobalFlags)
-	root.SetUsageTemplate(strings.NewReplacer(global, "{{helpOfGlobalFlags .}}", flags, "{{helpOfFlags .}}").Replace(root.UsageTemplate()))
+	root.SetUsageTemplate(strings.NewReplacer(global, "{{helpOfGlobalFlags .}}", flags,
+		"{{helpOfFlags .}}").Replace(root.UsageTemplate()))
 	usual := root.HelpFunc()
 	root.SetHelpFunc(func(command *cobra.Command, args []string) {
 		out := command.OutOrStdout()

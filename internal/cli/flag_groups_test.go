@@ -29,7 +29,8 @@ func TestFlagsAreGrouped(t *testing.T) {
 		})
 		help := helpOfFlags(command)
 		first, _, _ := strings.Cut(help, "\n\n")
-		if n := strings.Count(first, "\n"); n > len(machineGroups[0].flags) || !strings.HasPrefix(first, machineGroups[0].title) {
+		if n := strings.Count(first, "\n"); n > len(machineGroups[0].flags) ||
+			!strings.HasPrefix(first, machineGroups[0].title) {
 			t.Errorf("the help of %s begins with %d lines:\n%s", name, n, first)
 		}
 	}

@@ -30,7 +30,8 @@ func (a *app) fmtCommand() *cobra.Command {
 			return a.layOut(args, check)
 		},
 	}
-	command.Flags().BoolVar(&check, "check", false, "change nothing; list the files that would change, and fail if there are any")
+	command.Flags().BoolVar(&check, "check", false,
+		"change nothing; list the files that would change, and fail if there are any")
 	return command
 }
 

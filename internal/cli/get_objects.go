@@ -109,7 +109,8 @@ var ingressTable = table{
 		state, message := stateOf(object, api.WorkloadStatus{Conditions: status.Conditions})
 		message, _, _ = strings.Cut(message, "\n")
 		return []string{
-			cmp.Or(status.URL, spec.Host), cmp.Or(status.Service, spec.Service, object.Name), fmt.Sprintf("%d/%d", status.ReadyPods, status.Pods),
+			cmp.Or(status.URL, spec.Host), cmp.Or(status.Service, spec.Service, object.Name),
+			fmt.Sprintf("%d/%d", status.ReadyPods, status.Pods),
 			state, age(object.Metadata.CreatedAt, now),
 		}, []string{fmt.Sprint(object.Metadata.Generation), dash(message)}
 	},
@@ -124,7 +125,8 @@ var plainTable = table{
 		status, _ := api.DecodeStatus[api.WorkloadStatus](object)
 		state, message := stateOf(object, status)
 		message, _, _ = strings.Cut(message, "\n")
-		return []string{state, age(object.Metadata.CreatedAt, now)}, []string{fmt.Sprint(object.Metadata.Generation), dash(message)}
+		return []string{state, age(object.Metadata.CreatedAt, now)},
+			[]string{fmt.Sprint(object.Metadata.Generation), dash(message)}
 	},
 }
 
@@ -149,7 +151,8 @@ var registryTable = table{
 		if spec.Helper != "" {
 			login = "helper " + spec.Helper
 		}
-		return []string{spec.URL, dash(login), age(object.Metadata.CreatedAt, now)}, []string{fmt.Sprint(object.Metadata.Generation)}
+		return []string{spec.URL, dash(login), age(object.Metadata.CreatedAt, now)},
+			[]string{fmt.Sprint(object.Metadata.Generation)}
 	},
 }
 

@@ -22,7 +22,8 @@ func podListing(pods []api.Pod, now time.Time) listing {
 	for _, pod := range pods {
 		l.names = append(l.names, pod.Name)
 		l.rows = append(l.rows, []string{
-			pod.Name, readyText(pod), podState(pod), dash(pod.Release), fmt.Sprint(pod.Incarnations), portText(pod.Ports), age(pod.CreatedAt, now),
+			pod.Name, readyText(pod), podState(pod), dash(pod.Release), fmt.Sprint(pod.Incarnations), portText(pod.Ports),
+			age(pod.CreatedAt, now),
 		})
 		message, _, _ := strings.Cut(pod.Message, "\n")
 		row := []string{dash(pod.Node), dash(pod.Image), dash(pod.Address), pod.Task, dash(message)}
@@ -40,7 +41,8 @@ func readyText(pod api.Pod) string {
 	switch {
 	case pod.Ready:
 		return "yes"
-	case pod.State.Terminal() && (pod.Run != "" || pod.Role != "" || pod.State == api.TaskShutdown || pod.State == api.TaskComplete):
+	case pod.State.Terminal() && (pod.Run != "" || pod.Role != "" || pod.State == api.TaskShutdown ||
+		pod.State == api.TaskComplete):
 		return "-"
 	}
 	return "no"

@@ -118,8 +118,10 @@ func (l *listing) add(at time.Time, by, change, release, outcome string, generat
 
 // fates says what became of a change that has no outcome.
 var fates = map[change.Fate]string{
-	change.FateUnderWay: "under way", change.FateSuperseded: "superseded by the next change", change.FateJoined: "went on with the next change",
-	change.FateQuiet: "comes with the next release", change.FateUnchanged: "nothing to do", change.FateDeleted: "deleted before it was done",
+	change.FateUnderWay: "under way", change.FateSuperseded: "superseded by the next change",
+	change.FateJoined: "went on with the next change",
+	change.FateQuiet:  "comes with the next release", change.FateUnchanged: "nothing to do",
+	change.FateDeleted: "deleted before it was done",
 }
 
 // changeText says what was changed.

@@ -115,7 +115,8 @@ func readCompose(ctx context.Context, files []string, scope, folder string) (com
 	if err != nil {
 		return compose.Result{}, err
 	}
-	return compose.Import(ctx, compose.Options{Files: files, Scope: scope, Dir: dir, From: from, Environment: os.Environ()})
+	return compose.Import(ctx, compose.Options{Files: files, Scope: scope, Dir: dir, From: from,
+		Environment: os.Environ()})
 }
 
 // writeCompose writes the result of an import, and reports.

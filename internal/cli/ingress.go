@@ -54,7 +54,8 @@ func (a *app) trafficCommand(traffic, short, done string) *cobra.Command {
 	})
 	if traffic == "maintenance" {
 		command.Example += ` --message "back at noon"`
-		command.Flags().StringVar(&message, "message", "", "`TEXT` that is answered, one line (default \"under maintenance\")")
+		command.Flags().StringVar(&message, "message", "",
+			"`TEXT` that is answered, one line (default \"under maintenance\")")
 	}
 	return command
 }

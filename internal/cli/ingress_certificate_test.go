@@ -16,8 +16,10 @@ func TestUntilWhenACertificateLasts(t *testing.T) {
 		end  time.Time
 		want string
 	}{
-		"got":              {`{"host":"a.org","tls":{}}`, now.Add(48 * time.Hour), "until 2026-11-23T12:00:00Z (2d), renewed before"},
-		"one's own":        {`{"host":"a.org","tls":{"certificate":"C","key":"K"}}`, now.Add(48 * time.Hour), "until 2026-11-23T12:00:00Z (2d): set its config keys again before"},
+		"got": {`{"host":"a.org","tls":{}}`, now.Add(48 * time.Hour),
+			"until 2026-11-23T12:00:00Z (2d), renewed before"},
+		"one's own": {`{"host":"a.org","tls":{"certificate":"C","key":"K"}}`, now.Add(48 * time.Hour),
+			"until 2026-11-23T12:00:00Z (2d): set its config keys again before"},
 		"one that is over": {`{"host":"a.org","tls":{}}`, now.Add(-48 * time.Hour), "ended 2026-11-19T12:00:00Z (2d ago)"},
 	} {
 		object := api.Object{Kind: api.KindIngress, Scope: "prod", Name: "a", Spec: json.RawMessage(test.spec)}

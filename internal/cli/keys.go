@@ -138,7 +138,8 @@ func (a *app) leftRotation(ctx context.Context, err error) error {
 }
 
 var phaseText = map[api.KeyPhase]string{
-	api.KeySpreads: "1/3 the new key spreads", api.KeyMoves: "2/3 the new key is used", api.KeyIsForgotten: "3/3 the old key is forgotten",
+	api.KeySpreads: "1/3 the new key spreads", api.KeyMoves: "2/3 the new key is used",
+	api.KeyIsForgotten: "3/3 the old key is forgotten",
 }
 
 func (a *app) printKeys(keys api.Keys) error {

@@ -23,9 +23,10 @@ func (a *app) labCommand() *cobra.Command {
 
 func (a *app) labExtendCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "extend SCOPE/NAME DURATION", Short: "give a lab, or the labs of a class, more time", Args: takes(2, 3), ValidArgsFunction: a.completeObjects,
-		Long:    "Add time to a lab, or to each lab of a class that has not ended. The whole time of a lab is at most 720h.",
-		Example: "  tend lab extend school/linux-7 30m\n  tend lab extend school/linux 1h",
+		Use: "extend SCOPE/NAME DURATION", Short: "give a lab, or the labs of a class, more time", Args: takes(2, 3),
+		ValidArgsFunction: a.completeObjects,
+		Long:              "Add time to a lab, or to each lab of a class that has not ended. The whole time of a lab is at most 720h.",
+		Example:           "  tend lab extend school/linux-7 30m\n  tend lab extend school/linux 1h",
 		RunE: a.addressed(func(ctx context.Context, c *client.Client, wanted address, rest []string) error {
 			target, err := labOf(wanted)
 			if err != nil {
@@ -56,7 +57,8 @@ func (a *app) labExtendCommand() *cobra.Command {
 
 func (a *app) labStopCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "stop SCOPE/NAME", Short: "end a lab, or the labs of a class, before their time is over", Args: takes(1, 2), ValidArgsFunction: a.completeObjects,
+		Use: "stop SCOPE/NAME", Short: "end a lab, or the labs of a class, before their time is over", Args: takes(1, 2),
+		ValidArgsFunction: a.completeObjects,
 		Long: "End a lab, or each lab of a class that has begun. It is COMPLETED, and nothing of it is left. One that has not begun\n" +
 			"is deleted instead: tend delete.",
 		Example: "  tend lab stop school/linux-7\n  tend lab stop school/linux",

@@ -17,7 +17,8 @@ var labTable = table{
 		state, message := stateOf(object, api.WorkloadStatus{Conditions: status.Conditions})
 		message, _, _ = strings.Cut(message, "\n")
 		return []string{
-			dash(string(status.Phase)), spec.Owner, labStarts(spec, status, now), labEnds(spec, status, now), state, age(object.Metadata.CreatedAt, now),
+			dash(string(status.Phase)), spec.Owner, labStarts(spec, status, now), labEnds(spec, status, now), state,
+			age(object.Metadata.CreatedAt, now),
 		}, []string{dash(status.Node), dash(status.AccessURL), dash(spec.Class), dash(status.Image), dash(message)}
 	},
 }
@@ -56,7 +57,8 @@ func describeLab(w plain, object api.Object, now time.Time) {
 	spec, _ := api.DecodeSpec[api.LabSpec](object)
 	status, _ := api.DecodeStatus[api.LabStatus](object)
 	w.printf("%s  %s\n", object.Ref(), dash(string(status.Phase)))
-	w.printf("  generation %d (observed %d), created %s ago\n", object.Metadata.Generation, status.ObservedGeneration, age(object.Metadata.CreatedAt, now))
+	w.printf("  generation %d (observed %d), created %s ago\n", object.Metadata.Generation, status.ObservedGeneration,
+		age(object.Metadata.CreatedAt, now))
 	w.printf("  owner %s\n", spec.Owner)
 	starts, ends := "starts", "ends"
 	if !status.StartedAt.IsZero() {
@@ -65,7 +67,8 @@ func describeLab(w plain, object api.Object, now time.Time) {
 	if !status.CompletedAt.IsZero() {
 		ends = "ended"
 	}
-	w.printf("  %s %s, %s %s, for %s", starts, labStarts(spec, status, now), ends, labEnds(spec, status, now), spec.Duration)
+	w.printf("  %s %s, %s %s, for %s", starts, labStarts(spec, status, now), ends,
+		labEnds(spec, status, now), spec.Duration)
 	if status.Extended != "" {
 		w.printf(", extended by %s", status.Extended)
 	}

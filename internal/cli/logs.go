@@ -81,11 +81,14 @@ func (a *app) logsCommand() *cobra.Command {
 	flags.BoolVarP(&ask.follow, "follow", "f", false, "follow new output")
 	flags.BoolVarP(&ask.timestamps, "timestamps", "t", false, "show when each line was written")
 	flags.StringVar(&ask.run, "run", "", "of a job only this `RUN` (default: the newest, and with -f those after it)")
-	flags.StringVar(&ask.init, "init", "", "of this `INIT` container of each pod, while it is there: until the pod runs, or it failed")
+	flags.StringVar(&ask.init, "init", "",
+		"of this `INIT` container of each pod, while it is there: until the pod runs, or it failed")
 	_ = command.RegisterFlagCompletionFunc("init", a.completeInits)
-	flags.BoolVarP(&ask.previous, "previous", "p", false, "the last output of the pods that ran before, whose containers are gone")
+	flags.BoolVarP(&ask.previous, "previous", "p", false,
+		"the last output of the pods that ran before, whose containers are gone")
 	flags.StringVar(&ask.since, "since", "", "only what is newer than this `TIME`: a duration (10m) or a time (RFC 3339)")
-	flags.StringVarP(&ask.tail, "tail", "n", "", "only the last lines of each pod: a `NUMBER`, or all (default 100 with -f, else 1000 on a terminal and all in a pipe; all with --since)")
+	flags.StringVarP(&ask.tail, "tail", "n", "",
+		"only the last lines of each pod: a `NUMBER`, or all (default 100 with -f, else 1000 on a terminal and all in a pipe; all with --since)")
 	flags.BoolVar(&ask.split, "stderr", false, "write on stderr what pods wrote to stderr")
 	return command
 }

@@ -26,7 +26,8 @@ func (e *cutStreamError) Unwrap() error { return e.err }
 func serverAway(err error) bool {
 	var cut *cutStreamError
 	var gone *client.UnreachableError
-	return errors.As(err, &cut) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &gone) && !gone.Denied() || client.StatusOf(err) == http.StatusServiceUnavailable
+	return errors.As(err, &cut) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &gone) && !gone.Denied() ||
+		client.StatusOf(err) == http.StatusServiceUnavailable
 }
 
 // noteAway prints once that the server is away, and returns whether it is.

@@ -11,7 +11,8 @@ func TestServersRunOnLinuxOnly(t *testing.T) {
 		t.Error(err)
 	}
 	err := canRunContainers("darwin")
-	if !errors.Is(err, errNotLinux) || !strings.Contains(err.Error(), "this is darwin") || !strings.Contains(err.Error(), "--server") {
+	if !errors.Is(err, errNotLinux) || !strings.Contains(err.Error(), "this is darwin") ||
+		!strings.Contains(err.Error(), "--server") {
 		t.Errorf("%v; want the system and the next step", err)
 	}
 }

@@ -116,7 +116,9 @@ func (m *machine) start() error {
 	go func(done chan<- error) {
 		done <- daemon.Run(ctx, daemon.Options{
 			Options: host.Options{
-				Root: m.root, Node: "n1", Runtime: "hollow", Logger: slog.New(slog.DiscardHandler), Engine: func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil }, Ingress: host.IngressOptions{HTTP: "127.0.0.1:0", HTTPS: "127.0.0.1:0"},
+				Root: m.root, Node: "n1", Runtime: "hollow", Logger: slog.New(slog.DiscardHandler),
+				Engine:  func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil },
+				Ingress: host.IngressOptions{HTTP: "127.0.0.1:0", HTTPS: "127.0.0.1:0"},
 			},
 			HTTP: "off", Store: kept{m.store},
 		})

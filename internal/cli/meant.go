@@ -104,7 +104,8 @@ func unknownSubcommand(parent *cobra.Command, word string) *unknownCommandError 
 	e := &unknownCommandError{meant: suggest.Nearest(word, words)}
 	e.text = fmt.Sprintf("unknown command %q%s\n  `tend --help` lists the commands", word, suggest.Behind(e.meant))
 	if parent.HasParent() {
-		e.text = fmt.Sprintf("%s has no command %q%s\n  it has %s", parent.CommandPath(), word, suggest.Behind(e.meant), strings.Join(names, ", "))
+		e.text = fmt.Sprintf("%s has no command %q%s\n  it has %s", parent.CommandPath(), word, suggest.Behind(e.meant),
+			strings.Join(names, ", "))
 	}
 	return e
 }

@@ -15,10 +15,12 @@ import (
 
 func (a *app) nodesCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use: "nodes", Short: "list nodes, add and remove them", Args: takes(0, 0), Example: "  tend nodes\n  tend nodes -o wide\n  tend nodes add",
-		RunE: a.connected(func(ctx context.Context, c *client.Client, _ []string) error { return a.getNodes(ctx, c) }),
+		Use: "nodes", Short: "list nodes, add and remove them", Args: takes(0, 0),
+		Example: "  tend nodes\n  tend nodes -o wide\n  tend nodes add",
+		RunE:    a.connected(func(ctx context.Context, c *client.Client, _ []string) error { return a.getNodes(ctx, c) }),
 	}
-	command.AddCommand(a.addNodeCommand(), a.tokensCommand(), a.nodeIngressCommand(), a.nodeDownCommand(), a.removeNodeCommand())
+	command.AddCommand(a.addNodeCommand(), a.tokensCommand(), a.nodeIngressCommand(), a.nodeDownCommand(),
+		a.removeNodeCommand())
 	return command
 }
 
@@ -41,13 +43,15 @@ func (a *app) getNodes(ctx context.Context, c *client.Client) error {
 		return err
 	}
 	if status, err := c.BackupStatus(ctx); err == nil && status.Failed() { // an older server has none
-		fmt.Fprintf(a.err, "warning: the last scheduled backup failed: %s%s\n", printable(status.Last.Error, ""), nextLine("  ", "tend backup status"))
+		fmt.Fprintf(a.err, "warning: the last scheduled backup failed: %s%s\n", printable(status.Last.Error, ""),
+			nextLine("  ", "tend backup status"))
 	}
 	for _, node := range nodes.Items {
 		if node.Alive && !node.Ready && a.output != "wide" {
 			fmt.Fprintf(a.err, "warning: node %s: %s%s\n", node.ID, printable(node.Message, ""), nextLine("  ", nodeStep(node)))
 		}
-		if disk := api.FindCondition(node.Conditions, api.ConditionDiskPressure); disk != nil && disk.Status == api.ConditionTrue {
+		if disk := api.FindCondition(node.Conditions, api.ConditionDiskPressure); disk != nil &&
+			disk.Status == api.ConditionTrue {
 			fmt.Fprintf(a.err, "warning: node %s: %s%s\n", node.ID, printable(disk.Message, ""), nextLine("  ", disk.Next))
 		}
 		if n := len(node.Quarantined); n > 0 {
@@ -62,13 +66,15 @@ func nodeListing(nodes []api.NodeInfo) listing {
 	l := listing{
 		header:     []string{"NODE", "STATE", "ROLE", "ADDRESS", "RUNTIME", "CPUS", "MEMORY", "PODS", "SINCE"},
 		wideHeader: []string{"VERSION", "LABELS", "MESSAGE"},
-		narrow:     narrowing{drop: []string{"RUNTIME", "MEMORY", "CPUS", "PODS", "ROLE", "ADDRESS", "SINCE"}, squeeze: []string{"STATE"}},
-		empty:      "no nodes",
+		narrow: narrowing{drop: []string{"RUNTIME", "MEMORY", "CPUS", "PODS", "ROLE", "ADDRESS", "SINCE"},
+			squeeze: []string{"STATE"}},
+		empty: "no nodes",
 	}
 	for _, node := range nodes {
 		l.names = append(l.names, node.ID)
 		l.rows = append(l.rows, []string{
-			node.ID, nodeState(node), dash(node.Role), addressText(node), node.Runtime + " " + node.RuntimeVersion, fmt.Sprint(node.CPUs), bytesText(node.MemoryBytes), fmt.Sprint(node.Pods), sinceText(node),
+			node.ID, nodeState(node), dash(node.Role), addressText(node), node.Runtime + " " + node.RuntimeVersion,
+			fmt.Sprint(node.CPUs), bytesText(node.MemoryBytes), fmt.Sprint(node.Pods), sinceText(node),
 		})
 		l.wideRows = append(l.wideRows, []string{dash(node.Version), dash(labelsText(node)), dash(node.Message)})
 	}

@@ -48,7 +48,8 @@ func (a *app) addNodeCommand() *cobra.Command {
 	flags.BoolVar(&server, "server", false, "for a server, which holds the store and answers the API")
 	flags.BoolVar(&ingress, "ingress", false, "for a node that serves ingresses, and so holds their TLS keys")
 	flags.StringVar(&asked.Node, "node", "", "the only `NAME` to join under (default any that is free)")
-	flags.BoolVar(&asked.Replace, "replace", false, "let the machine take the name of one that is away, which is refused from then on")
+	flags.BoolVar(&asked.Replace, "replace", false,
+		"let the machine take the name of one that is away, which is refused from then on")
 	flags.IntVar(&asked.Uses, "uses", 1, "how many machines may join with the token, up to 1000")
 	flags.DurationVar(&ttl, "ttl", time.Hour, "how long the token is valid, up to 24h")
 	return command
@@ -63,11 +64,14 @@ func (a *app) sayJoin(token api.JoinToken, ttl time.Duration) {
 	fmt.Fprintf(a.err, "run this %s, within %s:\n", machines, ttl)
 	switch node := ""; {
 	case token.Role == api.JoinAsServer && len(token.EtcdEndpoints) > 0:
-		fmt.Fprintln(a.err, "with --etcd-ca, --etcd-cert, --etcd-key and --etcd-user as the other servers have them, if they do:")
+		fmt.Fprintln(a.err,
+			"with --etcd-ca, --etcd-cert, --etcd-key and --etcd-user as the other servers have them, if they do:")
 		fmt.Fprintf(a.out, "tend server --join %s --token %s --etcd-endpoints %s%s --node-listen :8688\n",
 			token.Address, token.Token, strings.Join(token.EtcdEndpoints, ","), prefixFlag(token.EtcdPrefix))
 	case token.Role == api.JoinAsServer:
-		fmt.Fprintf(a.out, "tend server --join %s --token %s --peer-listen $(hostname -I | cut -d' ' -f1):2380 --node-listen :8688\n", token.Address, token.Token)
+		fmt.Fprintf(a.out,
+			"tend server --join %s --token %s --peer-listen $(hostname -I | cut -d' ' -f1):2380 --node-listen :8688\n",
+			token.Address, token.Token)
 	default:
 		if token.Node != "" {
 			node = " --node " + token.Node
@@ -108,7 +112,8 @@ func (a *app) tokensCommand() *cobra.Command {
 
 func tokenListing(tokens []api.JoinTokenInfo, now time.Time) listing {
 	l := listing{
-		header: []string{"TOKEN", "AS", "STATE", "USED BY", "MADE BY"}, narrow: narrowing{drop: []string{"MADE BY"}}, empty: "no tokens",
+		header: []string{"TOKEN", "AS", "STATE", "USED BY", "MADE BY"},
+		narrow: narrowing{drop: []string{"MADE BY"}}, empty: "no tokens",
 	}
 	for _, t := range tokens {
 		state := "valid for " + t.ExpiresAt.Sub(now).Round(time.Second).String()

@@ -34,7 +34,8 @@ func (a *app) nodeDownCommand() *cobra.Command {
 		do: func(ctx context.Context, c *client.Client, node string, dryRun bool) (api.NodeDownResult, error) {
 			return c.ConfirmNodeDown(ctx, node, dryRun)
 		},
-		warns: "If a machine runs after all (%s), its pods run twice until it answers.", data: "waits for its data", did: "the pods of %s count as ended",
+		warns: "If a machine runs after all (%s), its pods run twice until it answers.", data: "waits for its data",
+		did: "the pods of %s count as ended",
 	})
 }
 
@@ -52,7 +53,8 @@ func (a *app) removeNodeCommand() *cobra.Command {
 		do: func(ctx context.Context, c *client.Client, node string, dryRun bool) (api.NodeDownResult, error) {
 			return c.RemoveNode(ctx, node, client.RemoveOptions{Force: force, DryRun: dryRun})
 		},
-		warns: "This takes %s out of the cluster for good.", data: "begins with empty volumes elsewhere", did: "%s is removed",
+		warns: "This takes %s out of the cluster for good.", data: "begins with empty volumes elsewhere",
+		did: "%s is removed",
 	})
 	command.Flags().BoolVar(&force, "force", false, "also a node that answers, such as one that an attacker has")
 	return command
@@ -97,7 +99,8 @@ const mostNodes = 1000
 // sayData names the pods whose data is on a node, and the volumes.
 func (a *app) sayData(would api.NodeDownResult, becomes string) {
 	for _, pod := range would.Data {
-		fmt.Fprintf(a.err, "%s of %s %s: %s on %s\n", pod.Pod, pod.Object, becomes, printable(strings.Join(pod.Volumes, ", "), ""), would.Node)
+		fmt.Fprintf(a.err, "%s of %s %s: %s on %s\n", pod.Pod, pod.Object, becomes,
+			printable(strings.Join(pod.Volumes, ", "), ""), would.Node)
 	}
 }
 

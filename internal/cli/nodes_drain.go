@@ -90,8 +90,9 @@ func (a *app) awaitDrained(ctx context.Context, c *client.Client, node string, t
 		}
 		stuck := a.tellStaying(ctx, c, pods, printed)
 		if err == nil && stuck == len(pods) {
-			return &exitStatus{code: exitPaused, text: fmt.Sprintf("%s is drained, and %d of its pods stay: no other node takes them (see above); "+
-				"they move once one does\n  to let them stay: tend uncordon %s", node, stuck, node)}
+			return &exitStatus{code: exitPaused,
+				text: fmt.Sprintf("%s is drained, and %d of its pods stay: no other node takes them (see above); "+
+					"they move once one does\n  to let them stay: tend uncordon %s", node, stuck, node)}
 		}
 		left := names(pods)
 		if text := strings.Join(left, ", "); err == nil && text != said {
@@ -124,7 +125,8 @@ func (a *app) tellStaying(ctx context.Context, c *client.Client, pods []api.Pod,
 			continue
 		}
 		count++
-		if text := stays.Pod + " can't move: " + printable(stays.Message, "") + nextLine("  ", printable(stays.Next, "")); !printed[text] {
+		if text := stays.Pod + " can't move: " +
+			printable(stays.Message, "") + nextLine("  ", printable(stays.Next, "")); !printed[text] {
 			printed[text] = true
 			fmt.Fprintln(a.err, text)
 		}

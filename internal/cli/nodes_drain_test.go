@@ -15,9 +15,12 @@ func TestDrainOfASilentNode(t *testing.T) {
 		alive bool
 		pods  []api.Pod
 	}{
-		"h2 is drained: it has no pods":                                                                           {true, []api.Pod{ended}},
-		"h2 gets no pods, and does not answer: it had none when it last reported":                                 {false, []api.Pod{ended}},
-		"h2 gets no pods, and does not answer: what it ran when it last reported may run there still: prod-web.a": {false, []api.Pod{ended, ran}},
+		"h2 is drained: it has no pods": {true,
+			[]api.Pod{ended}},
+		"h2 gets no pods, and does not answer: it had none when it last reported": {false,
+			[]api.Pod{ended}},
+		"h2 gets no pods, and does not answer: what it ran when it last reported may run there still: prod-web.a": {false,
+			[]api.Pod{ended, ran}},
 	} {
 		node := api.NodeInfo{NodeStatus: api.NodeStatus{ID: "h2"}, Alive: test.alive}
 		if got := drainedText(node, test.pods); got != want {

@@ -10,11 +10,13 @@ import (
 
 func TestAFlappingNodeIsShown(t *testing.T) {
 	until := time.Date(2030, 1, 1, 12, 34, 0, 0, time.Local)
-	node := api.NodeInfo{NodeStatus: api.NodeStatus{ID: "n1", Ready: true}, Alive: true, Losses: &api.NodeLosses{At: make([]time.Time, 3), Until: until}}
+	node := api.NodeInfo{NodeStatus: api.NodeStatus{ID: "n1", Ready: true}, Alive: true,
+		Losses: &api.NodeLosses{At: make([]time.Time, 3), Until: until}}
 	if got := nodeState(node); got != "flapping" {
 		t.Errorf("state %s", got)
 	}
-	if got := takesText(node); !strings.Contains(got, "no new pods until 12:34:00 (lost 3 times within an hour; tend uncordon n1)") {
+	if got := takesText(node); !strings.Contains(got,
+		"no new pods until 12:34:00 (lost 3 times within an hour; tend uncordon n1)") {
 		t.Errorf("takes: %s", got)
 	}
 	if node.Losses.Until = (time.Time{}); nodeState(node) != "ready" || takesText(node) != "" {

@@ -12,7 +12,8 @@ import (
 func (a *app) nodeIngressCommand() *cobra.Command {
 	var force bool
 	command := &cobra.Command{
-		Use: "ingress NODE on|off", Short: "let a node serve ingresses, or no longer", Args: takes(2, 2), ValidArgsFunction: a.completeNodes,
+		Use: "ingress NODE on|off", Short: "let a node serve ingresses, or no longer", Args: takes(2, 2),
+		ValidArgsFunction: a.completeNodes,
 		Long: "Let a node serve ingresses, or no longer. A node that serves them holds the TLS keys of the hosts that ingresses declare;\n" +
 			"one that doesn't gets none, and its proxy answers nothing. The nodes of servers serve unless this says otherwise, a machine\n" +
 			"that joins only if its token was made with --ingress.",

@@ -99,7 +99,8 @@ func holdUps(s seen) (text string) {
 	const few = 3
 	shown := 0
 	for _, pod := range s.Pods {
-		if head, _, _ := strings.Cut(pod.Message, "\n"); !pod.Ready && head != "" && shown < few && !strings.Contains(s.Message, head) {
+		if head, _, _ := strings.Cut(pod.Message, "\n"); !pod.Ready && head != "" && shown < few &&
+			!strings.Contains(s.Message, head) {
 			text += fmt.Sprintf("\n    %s: %s", pod.Name, printable(head, "")) + nextLine("      ", printable(pod.Next, ""))
 			shown++
 		}

@@ -30,12 +30,17 @@ func TestVerdict(t *testing.T) {
 		code   int
 		parts  []string
 	}{
-		"Good":          {"all converged", []seen{good, good}, exitOK, nil},
-		"Failed":        {"an error with the next step", []seen{good, bad}, exitError, []string{"deployment/prod/web: no such image\n  Next: tend describe prod/web"}},
-		"Paused":        {"held, with the last lines", []seen{paused}, exitPaused, []string{"paused: it ended\n  | last line\n  Next: "}},
-		"ErrorWins":     {"an error weighs more than a pause, both are reported", []seen{bad, paused}, exitError, []string{"no such image", "it ended"}},
-		"Replaced":      {"a newer change came", []seen{good, replaced}, exitReplaced, []string{"deployment/prod/web: your v4 was replaced"}},
-		"PauseWins":     {"what needs a person weighs more", []seen{replaced, paused}, exitPaused, []string{"your v4 was replaced", "it ended"}},
+		"Good": {"all converged", []seen{good, good}, exitOK, nil},
+		"Failed": {"an error with the next step", []seen{good, bad}, exitError,
+			[]string{"deployment/prod/web: no such image\n  Next: tend describe prod/web"}},
+		"Paused": {"held, with the last lines", []seen{paused}, exitPaused,
+			[]string{"paused: it ended\n  | last line\n  Next: "}},
+		"ErrorWins": {"an error weighs more than a pause, both are reported", []seen{bad, paused}, exitError,
+			[]string{"no such image", "it ended"}},
+		"Replaced": {"a newer change came", []seen{good, replaced}, exitReplaced,
+			[]string{"deployment/prod/web: your v4 was replaced"}},
+		"PauseWins": {"what needs a person weighs more", []seen{replaced, paused}, exitPaused,
+			[]string{"your v4 was replaced", "it ended"}},
 		"ErrorWinsMore": {"and an error the most", []seen{replaced, bad, paused}, exitError, []string{"no such image"}},
 		"ErrorWinsLast": {"whatever the order", []seen{paused, bad}, exitError, []string{"no such image", "it ended"}},
 	}
@@ -82,7 +87,8 @@ func TestTimedOut(t *testing.T) {
 			{Name: "prod-web.a", Message: "readiness probe: refused\nlog"}, {Name: "prod-web.b", Ready: true, Message: "well"},
 		}}},
 	}, time.Minute))
-	if code != exitTimeout || !strings.Contains(text, "0 of 1\n    prod-web.a: readiness probe: refused") || !strings.Contains(text, "no bucket has the key") {
+	if code != exitTimeout || !strings.Contains(text, "0 of 1\n    prod-web.a: readiness probe: refused") ||
+		!strings.Contains(text, "no bucket has the key") {
 		t.Errorf("code %d, %q", code, text)
 	}
 	for _, part := range []string{"done", "more", "prod-web.b", "log"} {
@@ -108,8 +114,10 @@ func TestTimedOutHasANextStep(t *testing.T) {
 		"stopped": {"it causes none of the trouble", api.Pod{State: api.TaskFailed}, "", ""},
 	} {
 		tc.pod.Desired = api.DesiredRunning
-		_, text := codeOf(timedOut([]seen{{asked, api.Outcome{State: api.OutcomePending, Message: "0 of 1", Next: tc.next, Pods: []api.Pod{tc.pod}}}}, time.Minute))
-		if got := strings.Count(text, "Next: "); tc.want == "" && got != 0 || tc.want != "" && (got != 1 || !strings.Contains(text, "Next: "+tc.want)) {
+		_, text := codeOf(timedOut([]seen{{asked,
+			api.Outcome{State: api.OutcomePending, Message: "0 of 1", Next: tc.next, Pods: []api.Pod{tc.pod}}}}, time.Minute))
+		if got := strings.Count(text, "Next: "); tc.want == "" && got != 0 ||
+			tc.want != "" && (got != 1 || !strings.Contains(text, "Next: "+tc.want)) {
 			t.Errorf("%s: %s: %q, want the step %q", name, tc.reason, text, tc.want)
 		}
 	}
@@ -117,13 +125,19 @@ func TestTimedOutHasANextStep(t *testing.T) {
 
 // TestHealingIsNoRollout: events of pods that nobody asked to change don't speak of a rollout, and say how one ended.
 func TestHealingIsNoRollout(t *testing.T) {
-	down := []api.EventCondition{{Type: api.ConditionProgressing, Status: api.ConditionTrue, Message: "0 of 1 pods run v1: a pod ended (exit code 3) and runs again"}}
+	down := []api.EventCondition{{Type: api.ConditionProgressing, Status: api.ConditionTrue,
+		Message: "0 of 1 pods run v1: a pod ended (exit code 3) and runs again"}}
 	for want, d := range map[string]api.EventData{
-		"being healed: a pod ended (exit code 3) and runs again": {Kind: api.KindDeployment, Healing: true, OldPhase: "complete", Phase: "progressing", Conditions: down},
-		"a pod is being healed":                                  {Kind: api.KindDeployment, Healing: true, OldPhase: "complete", Phase: "progressing"},
-		"all pods ready again":                                   {Kind: api.KindDeployment, Healing: true, OldPhase: "progressing", Phase: "complete"},
-		"rollout begins":                                         {Kind: api.KindDeployment, OldPhase: "complete", Phase: "progressing"},
-		"rollout paused":                                         {Kind: api.KindDeployment, Healing: true, OldPhase: "progressing", Phase: "paused"},
+		"being healed: a pod ended (exit code 3) and runs again": {Kind: api.KindDeployment, Healing: true,
+			OldPhase: "complete", Phase: "progressing", Conditions: down},
+		"a pod is being healed": {Kind: api.KindDeployment, Healing: true,
+			OldPhase: "complete", Phase: "progressing"},
+		"all pods ready again": {Kind: api.KindDeployment, Healing: true,
+			OldPhase: "progressing", Phase: "complete"},
+		"rollout begins": {Kind: api.KindDeployment, OldPhase: "complete",
+			Phase: "progressing"},
+		"rollout paused": {Kind: api.KindDeployment, Healing: true,
+			OldPhase: "progressing", Phase: "paused"},
 	} {
 		if got := statusText(d); got != want {
 			t.Errorf("%q, want %q", got, want)

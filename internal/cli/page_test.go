@@ -24,7 +24,8 @@ func TestWrapped(t *testing.T) {
 		"Words":  {"it breaks between words, and indents the rest", "one two three four", 9, "one two\n    three\n    four"},
 		"Indent": {"the rest hangs below its own line", "  Next: do it now\nend", 13, "  Next: do it\n      now\nend"},
 		"Gap":    {"a gap goes where the line breaks and stays elsewhere", "a  bb   cccccccc", 12, "a  bb\n    cccccccc"},
-		"Long":   {"a long word stays whole, for the terminal", "see http://host/path now", 12, "see\n    http://host/path\n    now"},
+		"Long": {"a long word stays whole, for the terminal", "see http://host/path now", 12,
+			"see\n    http://host/path\n    now"},
 		"Prompt": {"a question keeps its last space", "Go on? [y/N] ", 20, "Go on? [y/N] "},
 		"Colour": {"escape sequences take no room", "\x1b[31mone\x1b[0m two", 7, "\x1b[31mone\x1b[0m two"},
 		"Tab":    {"a tab takes room", "a\tb c", 6, "a    b\n   c"},
@@ -51,8 +52,10 @@ func TestTables(t *testing.T) {
 			text := table.at(t, width)
 			fmt.Fprintf(&found, "-- %s, %d columns --\n%s", table.name, width, text)
 			checkWidth(t, table.name, text, width)
-			if rows := strings.Count(strings.TrimPrefix(text, "\n"+table.title()), "\n"); width >= 80 && rows != 1+len(table.listing.rows) {
-				t.Errorf("%s at %d columns wraps rows: it has %d lines for %d rows", table.name, width, rows, len(table.listing.rows))
+			if rows := strings.Count(strings.TrimPrefix(text, "\n"+table.title()), "\n"); width >= 80 &&
+				rows != 1+len(table.listing.rows) {
+				t.Errorf("%s at %d columns wraps rows: it has %d lines for %d rows", table.name, width, rows,
+					len(table.listing.rows))
 			}
 			for _, title := range table.always {
 				if !strings.Contains(text, title) {
@@ -153,12 +156,14 @@ func (w wideTable) wide(t *testing.T, width int) string {
 func wideTables() []wideTable {
 	now := written.Add(5 * time.Minute)
 	pods := wideTable{name: "get pods", listing: podListing(longPods(), now), always: []string{"POD", "READY", "STATE"}}
-	described := wideTable{name: "describe, pods", listing: podListing(longPods()[:2], now), section: "Pods", always: pods.always}
+	described := wideTable{name: "describe, pods", listing: podListing(longPods()[:2], now),
+		section: "Pods", always: pods.always}
 	events := wideTable{name: "events", listing: eventListing(longEvents()), always: []string{"OBJECT", "WHAT"}}
 	events.listing.narrow.brief = agesOf(longEvents(), now)
 	own := wideTable{name: "events of one object", listing: eventListing(longEvents()[:3]), always: []string{"WHAT"}}
 	own.listing.narrow.brief = agesOf(longEvents()[:3], now)
-	history := wideTable{name: "history", listing: historyListing(change.History(longEvents()[:3])), always: []string{"CHANGE", "OUTCOME"}}
+	history := wideTable{name: "history", listing: historyListing(change.History(longEvents()[:3])),
+		always: []string{"CHANGE", "OUTCOME"}}
 	return []wideTable{
 		{name: "get", listing: objectListing(longObjects(), now), always: []string{"OBJECT", "READY", "STATE"}},
 		{name: "get ingresses", listing: objectListing(longIngresses(), now), always: []string{"OBJECT", "STATE"}},
@@ -167,7 +172,8 @@ func wideTables() []wideTable {
 		{name: "describe, events", listing: briefEvents(longEvents()[:3], now), section: "Events", always: []string{"WHAT"}},
 		history,
 		{name: "releases", listing: releaseListing(longReleases(), now), always: []string{"RELEASE", "STATE", "CHANGED"}},
-		{name: "describe, releases", listing: briefReleases(releaseListing(longReleases(), now)), section: "Releases", always: []string{"RELEASE", "STATE"}},
+		{name: "describe, releases", listing: briefReleases(releaseListing(longReleases(), now)), section: "Releases",
+			always: []string{"RELEASE", "STATE"}},
 		{name: "nodes", listing: nodeListing(longNodes()), always: []string{"NODE", "STATE"}},
 		{name: "servers", listing: serverListing(longServers(), now), always: []string{"SERVER", "STATE", "VOTE"}},
 	}

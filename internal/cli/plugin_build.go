@@ -25,7 +25,9 @@ func applyOnce(ctx context.Context, c *client.Client, request api.ApplyRequest) 
 // applyBuilt applies. If the objects that macros stand for are built from source, the server answers so, because it
 // knows that only after it called their plugins. applyBuilt then packs the source, sends it unless it is a dry run, and
 // applies again.
-func (a *app) applyBuilt(ctx context.Context, c *client.Client, apply applier, request api.ApplyRequest, loaded manifest.Result) (api.ApplyResult, error) {
+func (a *app) applyBuilt(
+	ctx context.Context, c *client.Client, apply applier, request api.ApplyRequest, loaded manifest.Result,
+) (api.ApplyResult, error) {
 	result, err := apply(ctx, c, request)
 	var problem *api.Problem
 	if !errors.As(err, &problem) || problem.Title != api.TreesWanted || len(problem.Builds) == 0 {

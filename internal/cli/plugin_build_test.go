@@ -23,18 +23,21 @@ func TestSourceOfAMacro(t *testing.T) {
 	}
 	macro := api.Ref{Kind: "kv", Scope: "prod", Name: "a"}
 	for name, c := range map[string]struct{ reason, spec, context, want, refused string }{
-		"here":            {"no context is the manifest's folder", `{}`, "", "deploy", ""},
-		"below":           {"a folder of it", `{}`, "src", "deploy/src", ""},
-		"named above":     {"the person wrote it", `{"build":{"context":".."}}`, "..", ".", ""},
-		"above":           {"the plugin alone wants it", `{}`, "..", "", "outside of the manifest's folder"},
-		"absolute":        {"a folder of the machine", `{"build":{"context":"src"}}`, "/etc", "", "outside of the manifest's folder"},
+		"here":        {"no context is the manifest's folder", `{}`, "", "deploy", ""},
+		"below":       {"a folder of it", `{}`, "src", "deploy/src", ""},
+		"named above": {"the person wrote it", `{"build":{"context":".."}}`, "..", ".", ""},
+		"above":       {"the plugin alone wants it", `{}`, "..", "", "outside of the manifest's folder"},
+		"absolute": {"a folder of the machine", `{"build":{"context":"src"}}`, "/etc", "",
+			"outside of the manifest's folder"},
 		"through a link":  {"what it leads to is elsewhere", `{}`, "leads-out", "", "outside of the manifest's folder"},
 		"not there":       {"packing says so", `{}`, "none", "deploy/none", ""},
 		"build of a text": {"another field of that name", `{"build":"src"}`, "..", "", "outside of the manifest's folder"},
 	} {
-		loaded := manifest.Result{Objects: []api.Object{{Kind: macro.Kind, Scope: macro.Scope, Name: macro.Name, Spec: json.RawMessage(c.spec)}},
+		loaded := manifest.Result{Objects: []api.Object{{Kind: macro.Kind, Scope: macro.Scope, Name: macro.Name,
+			Spec: json.RawMessage(c.spec)}},
 			Origin: map[api.Ref]manifest.Position{macro: {File: filepath.Join(base, "deploy", "app.hcl")}}}
-		got, err := sourceOf(api.MacroBuild{Macro: macro, Object: api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "a"}, Build: api.Build{Context: c.context}}, loaded)
+		got, err := sourceOf(api.MacroBuild{Macro: macro, Object: api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "a"},
+			Build: api.Build{Context: c.context}}, loaded)
 		if c.refused != "" {
 			if err == nil || !strings.Contains(err.Error(), c.refused) {
 				t.Errorf("%s: %s: %+v, %v", name, c.reason, got, err)

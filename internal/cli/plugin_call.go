@@ -42,7 +42,8 @@ func withPlugins(root *cobra.Command, args []string) []string {
 	if isCommand(root, args[at]) {
 		return args
 	}
-	if name, command, split := strings.Cut(args[at], ":"); split && isCommand(root, name) { // config:set, as others write it
+	if name, command, split := strings.Cut(args[at], ":"); split && isCommand(root, name) {
+		// config:set, as others write it
 		return slices.Concat(args[:at], []string{name}, strings.Split(command, ":"), args[at+1:])
 	}
 	out := append(slices.Clone(args[:at]), callPlugin, "--") // what follows is not a flag of Tend's
@@ -117,7 +118,8 @@ func (a *app) callPlugin(ctx context.Context, c *client.Client, args []string, u
 		for _, p := range listed.Items {
 			names = append(append(names, p.Name), p.Aliases...)
 		}
-		return fmt.Errorf("%w\n  nor is there a plugin of that name%s: `tend plugins` lists them", unknown, suggest.Behind(suggest.Nearest(args[0], names)))
+		return fmt.Errorf("%w\n  nor is there a plugin of that name%s: `tend plugins` lists them", unknown,
+			suggest.Behind(suggest.Nearest(args[0], names)))
 	case len(args) == 1 || args[1] == "-h" || args[1] == "--help":
 		return a.offered(listed.Items[at])
 	}
@@ -129,7 +131,8 @@ func (a *app) callPlugin(ctx context.Context, c *client.Client, args []string, u
 }
 
 func (a *app) offered(p api.Plugin) error {
-	out := listing{value: p, names: []string{p.Name}, header: []string{"COMMAND", "WHAT IT DOES"}, empty: p.Name + " offers no command"}
+	out := listing{value: p, names: []string{p.Name}, header: []string{"COMMAND", "WHAT IT DOES"}, empty: p.Name +
+		" offers no command"}
 	for _, command := range p.Commands {
 		out.rows = append(out.rows, []string{p.Name + ":" + command.Name, dashed(command.Help)})
 	}

@@ -49,7 +49,8 @@ func (a *app) fetch(file api.FetchFile, args []string) error {
 	}
 	from, err := os.Open(file.RemotePath)
 	if err != nil {
-		return fmt.Errorf("fetch %s: %w\n  it lies on the server's machine: run the command there, as a user who may read it", file.RemotePath, err)
+		return fmt.Errorf("fetch %s: %w\n  it lies on the server's machine: run the command there, as a user who may read it",
+			file.RemotePath, err)
 	}
 	defer from.Close()
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -25,7 +25,8 @@ func (a *app) pluginsCommand() *cobra.Command {
 	command.AddCommand(
 		&cobra.Command{Use: "list", Short: "list plugins", Args: takes(0, 0), RunE: a.connected(a.listPlugins)},
 		a.installPluginCommand(), a.updatePluginCommand(),
-		&cobra.Command{Use: "remove NAME", Aliases: []string{"rm"}, Short: "remove a plugin; what its macros stand for stays", Args: takes(1, 1),
+		&cobra.Command{Use: "remove NAME", Aliases: []string{"rm"},
+			Short: "remove a plugin; what its macros stand for stays", Args: takes(1, 1),
 			RunE: a.connected(a.removePlugin)},
 	)
 	return command
@@ -80,7 +81,8 @@ func (a *app) installPluginCommand() *cobra.Command {
 			return a.installPlugin(ctx, c, api.PluginInstall{Source: source, Version: version})
 		}),
 	}
-	command.Flags().StringVar(&version, "version", "", "pin it to a `VERSION`: a repository's tag v<version> (default: the newest)")
+	command.Flags().StringVar(&version, "version", "",
+		"pin it to a `VERSION`: a repository's tag v<version> (default: the newest)")
 	return command
 }
 
@@ -100,7 +102,8 @@ func (a *app) installPlugin(ctx context.Context, c *client.Client, ask api.Plugi
 	if err != nil {
 		return err
 	}
-	return a.say(installed, installed.Name, strings.TrimSpace(fmt.Sprintf("plugin %s %s installed", installed.Name, installed.Version)))
+	return a.say(installed, installed.Name,
+		strings.TrimSpace(fmt.Sprintf("plugin %s %s installed", installed.Name, installed.Version)))
 }
 
 func (a *app) updatePluginCommand() *cobra.Command {
@@ -134,11 +137,13 @@ func (a *app) updatePluginCommand() *cobra.Command {
 			for _, p := range listed.Items {
 				names = append(names, p.Name)
 			}
-			return fmt.Errorf("there is no plugin %s%s\n  `tend plugins` lists what there is", args[0], suggest.Behind(suggest.Nearest(args[0], names)))
+			return fmt.Errorf("there is no plugin %s%s\n  `tend plugins` lists what there is", args[0],
+				suggest.Behind(suggest.Nearest(args[0], names)))
 		}
 		return nil
 	})
-	command.Flags().StringVar(&version, "version", "", "the `VERSION` to take (default: the one it is pinned to, else the newest)")
+	command.Flags().StringVar(&version, "version", "",
+		"the `VERSION` to take (default: the one it is pinned to, else the newest)")
 	return command
 }
 

@@ -39,11 +39,13 @@ func inOurWords(args []string) []string {
 	if len(own) == 0 {
 		return args
 	}
-	if first, verb, split := strings.Cut(own[0], ":"); split && (first == "config" && slices.Contains(configVerbs, verb) || first == "plugins") {
+	if first, verb, split := strings.Cut(own[0], ":"); split &&
+		(first == "config" && slices.Contains(configVerbs, verb) || first == "plugins") {
 		own = append([]string{first, verb}, own[1:]...)
 	}
 	switch {
-	case own[0] == "config" && len(own) > 2 && !slices.Contains(configVerbs, own[1]) && slices.Contains(configVerbs, own[2]):
+	case own[0] == "config" && len(own) > 2 && !slices.Contains(configVerbs, own[1]) &&
+		slices.Contains(configVerbs, own[2]):
 		own[1], own[2] = own[2], own[1]
 	case own[0] == "config" && len(own) == 2 && strings.Contains(own[1], "/"): // a bare word may be a mistyped verb
 		own = []string{"config", "list", own[1]}
@@ -72,8 +74,10 @@ var hintsOfFlags = []struct{ command, flag, hint string }{
 	{"logs", "-s", "logs shows one object at a time: `tend get -s SCOPE` lists those of a scope"},
 	{"logs", "--scope", "logs shows one object at a time: `tend get -s SCOPE` lists those of a scope"},
 	{"stats", "-s", "`tend stats` shows all objects, `tend stats SCOPE/NAME` one"},
-	{"get", "--show-env", "values are shown one by one: `tend config list SCOPE/NAME`, then `tend config get SCOPE/NAME KEY`"},
-	{"describe", "--show-env", "values are shown one by one: `tend config list SCOPE/NAME`, then `tend config get SCOPE/NAME KEY`"},
+	{"get", "--show-env",
+		"values are shown one by one: `tend config list SCOPE/NAME`, then `tend config get SCOPE/NAME KEY`"},
+	{"describe", "--show-env",
+		"values are shown one by one: `tend config list SCOPE/NAME`, then `tend config get SCOPE/NAME KEY`"},
 	{"", "-r", "there are no remotes: name the server with --server ssh://user@host, or once with TEND_SERVER"},
 	{"", "--remote", "there are no remotes: name the server with --server ssh://user@host, or once with TEND_SERVER"},
 }

@@ -55,7 +55,8 @@ func TestForeignText(t *testing.T) {
 	}
 	for _, forged := range []string{"a\n[other] b", "a\r[other] b"} {
 		line := api.LogLine{Pod: "p", Text: forged}
-		if got := (&logScreen{all: true}).text(line, false); !strings.HasPrefix(got, "[p] a\\x0") || strings.Count(got, "\n") != 1 || strings.Contains(got, "\r") {
+		if got := (&logScreen{all: true}).text(line, false); !strings.HasPrefix(got, "[p] a\\x0") ||
+			strings.Count(got, "\n") != 1 || strings.Contains(got, "\r") {
 			t.Errorf("in a file: %q", got)
 		}
 		if got := (&logScreen{timestamps: true}).text(line, false); strings.Count(got, "\n") != 1 {
@@ -76,8 +77,10 @@ func TestNoNodeForgesALine(t *testing.T) {
 	pod := podAt("new", written, api.TaskFailed)
 	pod.Ready, pod.Message, pod.Node, pod.Address, pod.LastLog = false, evil, evil, evil, []string{evil}
 	pod.Probes = map[string]api.ProbeStatus{"liveness": {Phase: "failed", Message: evil}}
-	node := api.NodeInfo{NodeStatus: api.NodeStatus{ID: "n1", Hostname: evil, OS: evil, Message: evil, Quarantined: []string{evil}}}
-	object := api.Object{Kind: api.KindIngress, Status: []byte(`{"certificate":{"error":"fine\\n\\nConditions"},"traffic":"fine\\nConditions"}`)}
+	node := api.NodeInfo{NodeStatus: api.NodeStatus{ID: "n1", Hostname: evil, OS: evil, Message: evil,
+		Quarantined: []string{evil}}}
+	object := api.Object{Kind: api.KindIngress,
+		Status: []byte(`{"certificate":{"error":"fine\\n\\nConditions"},"traffic":"fine\\nConditions"}`)}
 	outputs := map[string]func(w plain){
 		"Pod":     func(w plain) { writePod(w, pod, written) },
 		"Node":    func(w plain) { writeNode(w, node, written) },
@@ -96,7 +99,8 @@ func TestNoNodeForgesALine(t *testing.T) {
 			for number, line := range strings.Split(out.String(), "\n") {
 				heading := name == "Condition" && number == 1
 				if quoted := strings.HasPrefix(line, "    | "); !quoted && !heading && (strings.HasPrefix(line, "Conditions") ||
-					strings.HasPrefix(strings.TrimSpace(line), "Ready True") || strings.HasPrefix(strings.TrimSpace(line), "Next: curl")) {
+					strings.HasPrefix(strings.TrimSpace(line), "Ready True") ||
+					strings.HasPrefix(strings.TrimSpace(line), "Next: curl")) {
 					t.Errorf("line %d is the node's own: %q", number, line)
 				}
 			}

@@ -25,7 +25,9 @@ func (a *app) newProgress(waits []wait) progress {
 	switch {
 	case a.structured() || a.output == "name":
 		return silent{}
-	case terminal(a.err) && os.Getenv("TERM") != "dumb" && !slices.ContainsFunc(waits, func(w wait) bool { return w.build != "" }): // what a build prints would be drawn over
+	case terminal(a.err) && os.Getenv("TERM") != "dumb" &&
+		!slices.ContainsFunc(waits, func(w wait) bool { return w.build != "" }):
+		// what a build prints would be drawn over
 		return &block{out: verbatim(a.err), paint: paintFor(a.err)}
 	}
 	return newLines(a.err)

@@ -27,7 +27,8 @@ func outcomeOf(o api.OutcomeState, reason, message string, pods ...api.Pod) []se
 func TestLines(t *testing.T) {
 	var out strings.Builder
 	l := newLines(&out)
-	old, fresh := podAt("old", written.Add(-time.Hour), api.TaskRunning), podAt("new", written.Add(time.Second), api.TaskStarting)
+	old, fresh := podAt("old", written.Add(-time.Hour), api.TaskRunning),
+		podAt("new", written.Add(time.Second), api.TaskStarting)
 	stopping, running := old, podAt("new", fresh.CreatedAt, api.TaskRunning)
 	stopping.Desired = api.DesiredShutdown
 
@@ -95,7 +96,8 @@ func TestBlock(t *testing.T) {
 	var out strings.Builder
 	b := &block{out: &out}
 	b.update(outcomeOf(api.OutcomePending, "Progressing", "0 of 1", podAt("new", written, api.TaskStarting)))
-	if text := out.String(); !strings.Contains(text, "deployment/prod/web  0 of 1") || !strings.Contains(text, "prod-web.new") || strings.Contains(text, "\x1b[2A") {
+	if text := out.String(); !strings.Contains(text, "deployment/prod/web  0 of 1") ||
+		!strings.Contains(text, "prod-web.new") || strings.Contains(text, "\x1b[2A") {
 		t.Errorf("the first drawing: %q", text)
 	}
 	out.Reset()
@@ -104,7 +106,8 @@ func TestBlock(t *testing.T) {
 		t.Errorf("nothing changed, yet it wrote %q", out.String())
 	}
 	b.update(outcomeOf(api.OutcomeConverged, "Converged", "1 of 1", podAt("new", written, api.TaskRunning)))
-	if text := out.String(); !strings.HasPrefix(text, "\x1b[2A\r✓ deployment/prod/web  1 of 1") || strings.Contains(text, "prod-web.new") {
+	if text := out.String(); !strings.HasPrefix(text, "\x1b[2A\r✓ deployment/prod/web  1 of 1") ||
+		strings.Contains(text, "prod-web.new") {
 		t.Errorf("the last drawing: %q", text)
 	}
 	out.Reset()
@@ -126,16 +129,27 @@ func TestPodState(t *testing.T) {
 		pod    api.Pod
 		want   string
 	}{
-		"Running":   {"all is well", api.Pod{State: api.TaskRunning, Desired: api.DesiredRunning, Ready: true}, "running"},
-		"Waiting":   {"why it isn't ready yet", api.Pod{State: api.TaskPreparing, Desired: api.DesiredRunning, Reason: "Pulling"}, "preparing (Pulling)"},
-		"Stopping":  {"not wanted any more", api.Pod{State: api.TaskRunning, Desired: api.DesiredShutdown, Ready: true}, "stopping"},
-		"Shutdown":  {"ended as asked", api.Pod{State: api.TaskShutdown, Desired: api.DesiredShutdown, Reason: "Shutdown"}, "shutdown"},
-		"CrashLoop": {"its last exit", api.Pod{State: api.TaskRunning, Desired: api.DesiredRunning, CrashLoop: true, ExitCode: &seven}, "crash loop (exit 7)"},
-		"Failed":    {"a pod that ended loops no more", api.Pod{State: api.TaskFailed, Desired: api.DesiredShutdown, CrashLoop: true, ExitCode: &seven}, "failed (exit 7)"},
-		"Memory":    {"the kernel's kill", api.Pod{State: api.TaskFailed, Desired: api.DesiredRunning, OOMKilled: true, ExitCode: &seven}, "failed (OOMKilled)"},
-		"Rejected":  {"could not be started", api.Pod{State: api.TaskRejected, Desired: api.DesiredRunning, Reason: "PortTaken"}, "rejected (PortTaken)"},
-		"Freezing":  {"stopped on purpose, not yet down", api.Pod{State: api.TaskRunning, Desired: api.DesiredShutdown, Frozen: true}, "stopping (frozen)"},
-		"Frozen":    {"stopped on purpose", api.Pod{State: api.TaskShutdown, Desired: api.DesiredShutdown, Frozen: true}, "stopped (frozen)"},
+		"Running": {"all is well", api.Pod{State: api.TaskRunning, Desired: api.DesiredRunning, Ready: true}, "running"},
+		"Waiting": {"why it isn't ready yet",
+			api.Pod{State: api.TaskPreparing, Desired: api.DesiredRunning, Reason: "Pulling"}, "preparing (Pulling)"},
+		"Stopping": {"not wanted any more",
+			api.Pod{State: api.TaskRunning, Desired: api.DesiredShutdown, Ready: true}, "stopping"},
+		"Shutdown": {"ended as asked",
+			api.Pod{State: api.TaskShutdown, Desired: api.DesiredShutdown, Reason: "Shutdown"}, "shutdown"},
+		"CrashLoop": {"its last exit",
+			api.Pod{State: api.TaskRunning, Desired: api.DesiredRunning, CrashLoop: true, ExitCode: &seven},
+			"crash loop (exit 7)"},
+		"Failed": {"a pod that ended loops no more",
+			api.Pod{State: api.TaskFailed, Desired: api.DesiredShutdown, CrashLoop: true, ExitCode: &seven}, "failed (exit 7)"},
+		"Memory": {"the kernel's kill",
+			api.Pod{State: api.TaskFailed, Desired: api.DesiredRunning, OOMKilled: true, ExitCode: &seven},
+			"failed (OOMKilled)"},
+		"Rejected": {"could not be started",
+			api.Pod{State: api.TaskRejected, Desired: api.DesiredRunning, Reason: "PortTaken"}, "rejected (PortTaken)"},
+		"Freezing": {"stopped on purpose, not yet down",
+			api.Pod{State: api.TaskRunning, Desired: api.DesiredShutdown, Frozen: true}, "stopping (frozen)"},
+		"Frozen": {"stopped on purpose",
+			api.Pod{State: api.TaskShutdown, Desired: api.DesiredShutdown, Frozen: true}, "stopped (frozen)"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 func (a *app) rebalanceCommand() *cobra.Command {
 	var dryRun bool
 	command := &cobra.Command{
-		Use: "rebalance [SCOPE[/NAME]]", Short: "move pods of deployments so that the nodes are level", Args: takes(0, 1), ValidArgsFunction: a.completeObjects,
+		Use: "rebalance [SCOPE[/NAME]]", Short: "move pods of deployments so that the nodes are level", Args: takes(0, 1),
+		ValidArgsFunction: a.completeObjects,
 		Long: "Move pods of deployments to other nodes, so that each deployment is spread evenly and no node has much more to do than\n" +
 			"another. The plan is printed; then the pods are replaced one after another, under the strategies of their deployments. Pods\n" +
 			"that other nodes don't take, or whose data is where they are, stay. A deployment in the middle of a rollout is\n" +

@@ -17,7 +17,8 @@ import (
 func (a *app) rebootstrapCommand() *cobra.Command {
 	var yes bool
 	command := a.verb(verb{
-		use: "rebootstrap [KIND] SCOPE/NAME ORDINAL", short: "recreate one ordinal of a statefulset with empty volumes", extra: 1,
+		use:   "rebootstrap [KIND] SCOPE/NAME ORDINAL",
+		short: "recreate one ordinal of a statefulset with empty volumes", extra: 1,
 		long: "Stop one ordinal of a statefulset, remove its container and the volumes of its volume_claims, and recreate it.\n" +
 			"WHAT THE VOLUMES HOLD IS LOST. No other ordinal is touched, and no other command removes a volume. On a terminal it\n" +
 			"asks first; elsewhere it wants --yes." + exitStatusOfVerbs,

@@ -23,7 +23,8 @@ import (
 func (a *app) receivePackCommand() *cobra.Command {
 	var ask received
 	command := &cobra.Command{
-		Use: "receive-pack [KIND] SCOPE/NAME | --procfile SCOPE", Short: "build an object from a tar of its source on standard input", Hidden: true,
+		Use:   "receive-pack [KIND] SCOPE/NAME | --procfile SCOPE",
+		Short: "build an object from a tar of its source on standard input", Hidden: true,
 		Long: "Take a source as a tar, compressed with gzip or not, from standard input, and build the object from it: over SSH from\n" +
 			"another machine. The object has to be there, with build { }. With --procfile the tar has a Procfile, whose processes are\n" +
 			"applied in the scope and built.",
@@ -54,7 +55,8 @@ func (a *app) receivePackCommand() *cobra.Command {
 		})(cmd, nil)
 	}
 	command.Flags().BoolVar(&ask.force, "force", false, "build although the source is the same")
-	command.Flags().StringVar(&ask.spec, "spec", "", "the `BUILD` block the sender has, base64 of its JSON; where the stored one differs it is an error")
+	command.Flags().StringVar(&ask.spec, "spec", "",
+		"the `BUILD` block the sender has, base64 of its JSON; where the stored one differs it is an error")
 	command.Flags().StringVar(&ask.procfile, "procfile", "", "apply the tar's Procfile in `SCOPE`")
 	ask.wait.flags(command)
 	return command
@@ -84,7 +86,8 @@ func (a *app) receive(ctx context.Context, c *client.Client, ref api.Ref, ask re
 	if err := a.sendTrees(ctx, c, []packedTree{packed}); err != nil {
 		return err
 	}
-	result, err := c.SetBuild(ctx, client.Target{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name}, packed.Digest, ask.force)
+	result, err := c.SetBuild(ctx, client.Target{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name},
+		packed.Digest, ask.force)
 	if err != nil {
 		return err
 	}
@@ -92,7 +95,8 @@ func (a *app) receive(ctx context.Context, c *client.Client, ref api.Ref, ask re
 	if err := a.say(result, ref.String(), said); err != nil || ask.wait.none {
 		return err
 	}
-	return a.await(ctx, c, []wait{{Awaited: api.Awaited{Ref: ref, Revision: result.Revision, Generation: result.Generation, Built: result.Build != ""}, build: result.Build}}, ask.wait.timeout)
+	return a.await(ctx, c, []wait{{Awaited: api.Awaited{Ref: ref, Revision: result.Revision, Generation: result.Generation,
+		Built: result.Build != ""}, build: result.Build}}, ask.wait.timeout)
 }
 
 // receiveProcfile applies the Procfile in a tar as `tend apply` in its folder would.
@@ -102,7 +106,8 @@ func (a *app) receiveProcfile(ctx context.Context, c *client.Client, received re
 		return err
 	}
 	defer remove()
-	loaded, err := manifest.Load(manifest.Options{Files: []string{filepath.Join(folder, manifest.Procfile)}, App: received.procfile})
+	loaded, err := manifest.Load(manifest.Options{Files: []string{filepath.Join(folder, manifest.Procfile)},
+		App: received.procfile})
 	if errors.Is(err, fs.ErrNotExist) {
 		return errors.New("the tar has no Procfile\n  tar -cz . | ssh HOST tend receive-pack --procfile SCOPE")
 	}
@@ -167,7 +172,8 @@ func (a *app) unpackInput(ctx context.Context) (folder string, remove func(), er
 	}
 	if err != nil {
 		remove()
-		return "", nil, fmt.Errorf("%w\n  what comes on standard input is to be a whole tar of the source: tar -cz . | ssh HOST tend receive-pack …", err)
+		return "", nil,
+			fmt.Errorf("%w\n  what comes on standard input is to be a whole tar of the source: tar -cz . | ssh HOST tend receive-pack …", err)
 	}
 	return folder, remove, nil
 }
@@ -194,7 +200,9 @@ func declaredBuild(object api.Object, sent string) (api.Build, error) {
 	}
 	stamp := "sha256:0" // any tree: only to compare how the two are built
 	if api.NewImageBuild(stamp, theirs).ID != api.NewImageBuild(stamp, *spec.Build).ID {
-		return api.Build{}, fmt.Errorf("%s is built another way than the sender says\n  apply the manifest the source belongs to first", object.Ref())
+		return api.Build{},
+			fmt.Errorf("%s is built another way than the sender says\n  apply the manifest the source belongs to first",
+				object.Ref())
 	}
 	return *spec.Build, nil
 }

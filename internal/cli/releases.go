@@ -79,13 +79,15 @@ func releaseListing(releases []api.ReleaseInfo, now time.Time) listing {
 		l.header = slices.Insert(l.header, 4, "COMMANDS")
 	}
 	for _, r := range releases {
-		row := []string{r.ID, releaseState(r, releases), r.Image, fmt.Sprint(r.Pods), releaseChanged(r), releaseBy(r), age(r.CreatedAt, now)}
+		row := []string{r.ID, releaseState(r, releases), r.Image, fmt.Sprint(r.Pods), releaseChanged(r), releaseBy(r),
+			age(r.CreatedAt, now)}
 		if commands {
 			row = slices.Insert(row, 4, dash(commandsOf(r)))
 		}
 		l.names = append(l.names, r.ID)
 		l.rows = append(l.rows, row)
-		l.wideRows = append(l.wideRows, []string{r.Reason, r.SpecHash[:min(12, len(r.SpecHash))], dash(r.ImageID), fmt.Sprint(r.Generation)})
+		l.wideRows = append(l.wideRows,
+			[]string{r.Reason, r.SpecHash[:min(12, len(r.SpecHash))], dash(r.ImageID), fmt.Sprint(r.Generation)})
 	}
 	return l
 }

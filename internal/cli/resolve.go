@@ -42,7 +42,9 @@ func workloadsFirst(found []api.Ref) []api.Ref {
 	return found
 }
 
-func resolveAmong(ctx context.Context, c *client.Client, wanted address, choose func([]api.Ref) []api.Ref) (api.Ref, error) {
+func resolveAmong(
+	ctx context.Context, c *client.Client, wanted address, choose func([]api.Ref) []api.Ref,
+) (api.Ref, error) {
 	wanted.kind = storedAs(wanted.kind)[0] // of an app the deployment, which carries what it runs
 	if wanted.pod != "" {
 		return api.Ref{}, fmt.Errorf("%s is a pod: name the object it belongs to as SCOPE/NAME", wanted.pod)
@@ -128,7 +130,8 @@ func bestPod(ctx context.Context, c *client.Client, wanted address) (string, err
 func newestOf(pods []api.Pod) *api.Pod {
 	var newest *api.Pod
 	for i, pod := range pods {
-		if pod.Desired == api.DesiredRunning && pod.Role == api.RoleMain && (newest == nil || pod.CreatedAt.After(newest.CreatedAt)) {
+		if pod.Desired == api.DesiredRunning && pod.Role == api.RoleMain &&
+			(newest == nil || pod.CreatedAt.After(newest.CreatedAt)) {
 			newest = &pods[i]
 		}
 	}

@@ -42,6 +42,7 @@ func (a *app) restoreCommand() *cobra.Command {
 	flags.StringVar(&o.Root, "root", host.DefaultRoot(), "`FOLDER` of all of Tend's files (TEND_ROOT)")
 	flags.StringVar(&o.Data, "data", "", "etcd data `FOLDER` (default ROOT/state)")
 	flags.StringVar(&o.Name, "name", "", "`NAME` of the server (default the one in the backup)")
-	flags.BoolVar(&o.Force, "force", false, "also into a used root: what the backup replaces is moved to ROOT/replaced, nothing is deleted")
+	flags.BoolVar(&o.Force, "force", false,
+		"also into a used root: what the backup replaces is moved to ROOT/replaced, nothing is deleted")
 	return command
 }

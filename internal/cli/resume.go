@@ -45,7 +45,8 @@ func (a *app) resumeCommand() *cobra.Command {
 			return nil
 		}),
 	}
-	command.Flags().BoolVar(&stop, "stop", false, "stop and remove the containers that the store doesn't know; volumes stay")
+	command.Flags().BoolVar(&stop, "stop", false,
+		"stop and remove the containers that the store doesn't know; volumes stay")
 	command.Flags().BoolVar(&keep, "keep", false, "leave them running, quarantined")
 	return command
 }

@@ -14,7 +14,8 @@ import (
 func (a *app) rollbackCommand() *cobra.Command {
 	var force, withConfig, dryRun bool
 	command := forcing(a.verb(verb{
-		use: "rollback [KIND] SCOPE/NAME [RELEASE]", short: "return to an earlier release: spec and image; not replicas, and config on request", extra: 1,
+		use:   "rollback [KIND] SCOPE/NAME [RELEASE]",
+		short: "return to an earlier release: spec and image; not replicas, and config on request", extra: 1,
 		long: "Return to an earlier release: its spec and image, not its replicas. Without RELEASE it is the newest good one before\n" +
 			"the current. `tend releases` lists them.\n\n" +
 			"Config stays as it is today: a rotated password stays rotated. --with-config returns to the values the release ran with,\n" +
@@ -49,9 +50,11 @@ func (a *app) rollbackText(ref api.Ref, result api.VerbResult) string {
 		lines = append(lines, fmt.Sprintf("  config is as it was with %s", result.Release))
 	case since == "":
 	case result.WithConfig:
-		lines = append(lines, fmt.Sprintf("  with the config of %s, until a key is set; changed since: %s", result.Release, since))
+		lines = append(lines, fmt.Sprintf("  with the config of %s, until a key is set; changed since: %s",
+			result.Release, since))
 	default:
-		lines = append(lines, fmt.Sprintf("  config stays as it is today; changed since %s: %s (--with-config returns to it)", result.Release, since))
+		lines = append(lines, fmt.Sprintf("  config stays as it is today; changed since %s: %s (--with-config returns to it)",
+			result.Release, since))
 	}
 	if !result.DryRun {
 		lines = append(lines, "  the manifest file still has what you return from: correct it before the next",

@@ -53,8 +53,10 @@ func newRoot(s streams) *cobra.Command {
 		return fmt.Errorf("%w\n  `%s --help` lists the flags", err, cmd.CommandPath())
 	})
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.server, "server", "", "server to talk to, a `URL`: unix:///path, https://host:port, http://127.0.0.1:port or ssh://user@host (TEND_SERVER; default the socket of this machine)")
-	flags.StringVar(&a.token, "token", "", "`TOKEN` for an http or https server (TEND_TOKEN; default the token file of the same user)")
+	flags.StringVar(&a.server, "server", "",
+		"server to talk to, a `URL`: unix:///path, https://host:port, http://127.0.0.1:port or ssh://user@host (TEND_SERVER; default the socket of this machine)")
+	flags.StringVar(&a.token, "token", "",
+		"`TOKEN` for an http or https server (TEND_TOKEN; default the token file of the same user)")
 	flags.StringVarP(&a.output, "output", "o", "", "output `FORMAT`: "+strings.Join(formats, ", "))
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	a.addCommands(root)
@@ -72,11 +74,18 @@ func (a *app) addCommands(root *cobra.Command) {
 			root.AddCommand(command)
 		}
 	}
-	add("declare", "Declare:", a.applyCommand(), a.diffCommand(), a.deleteCommand(), a.initCommand(), a.importCommand(), a.adoptCommand(), a.fmtCommand(), a.configCommand(), a.syncCommand())
-	add("inspect", "Inspect:", a.getCommand(), a.describeCommand(), a.logsCommand(), a.releasesCommand(), a.runsCommand(), a.eventsCommand(), a.historyCommand(), a.auditCommand(), a.blameCommand(), a.statsCommand(), a.systemCommand(), a.nodesCommand(), a.accessTokensCommand(), a.sinksCommand())
-	add("act", "Act:", a.scaleCommand(), a.restartCommand(), a.reconcileCommand(), a.stopCommand(), a.startCommand(), a.rollbackCommand(), a.rebootstrapCommand(), a.resumeCommand(), a.ingressCommand(), a.execCommand(), a.runCommand())
-	add("run", "Run Tend:", group(a.devCommand()), group(a.serverCommand()), group(a.agentCommand()), a.backupCommand(), a.restoreCommand(), a.pluginsCommand(), a.receivePackCommand(), a.dialStdioCommand(), a.sendMessageCommand(), a.versionCommand(), schemaCommand(a.streams))
-	add("many", "Several machines, labs, Kubernetes:", a.serversCommand(), a.cordonCommand(), a.drainCommand(), a.uncordonCommand(), a.rebalanceCommand(), a.keysCommand(), a.labCommand(), a.clustersCommand(), a.approveCommand())
+	add("declare", "Declare:", a.applyCommand(), a.diffCommand(), a.deleteCommand(), a.initCommand(), a.importCommand(),
+		a.adoptCommand(), a.fmtCommand(), a.configCommand(), a.syncCommand())
+	add("inspect", "Inspect:", a.getCommand(), a.describeCommand(), a.logsCommand(), a.releasesCommand(), a.runsCommand(),
+		a.eventsCommand(), a.historyCommand(), a.auditCommand(), a.blameCommand(), a.statsCommand(), a.systemCommand(),
+		a.nodesCommand(), a.accessTokensCommand(), a.sinksCommand())
+	add("act", "Act:", a.scaleCommand(), a.restartCommand(), a.reconcileCommand(), a.stopCommand(), a.startCommand(),
+		a.rollbackCommand(), a.rebootstrapCommand(), a.resumeCommand(), a.ingressCommand(), a.execCommand(), a.runCommand())
+	add("run", "Run Tend:", group(a.devCommand()), group(a.serverCommand()), group(a.agentCommand()), a.backupCommand(),
+		a.restoreCommand(), a.pluginsCommand(), a.receivePackCommand(), a.dialStdioCommand(), a.sendMessageCommand(),
+		a.versionCommand(), schemaCommand(a.streams))
+	add("many", "Several machines, labs, Kubernetes:", a.serversCommand(), a.cordonCommand(), a.drainCommand(),
+		a.uncordonCommand(), a.rebalanceCommand(), a.keysCommand(), a.labCommand(), a.clustersCommand(), a.approveCommand())
 	root.AddCommand(a.callPluginCommand(), a.remoteCommand(), a.psCommand())
 	root.SetHelpCommandGroupID("run")
 	root.SetCompletionCommandGroupID("run")

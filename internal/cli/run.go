@@ -54,7 +54,8 @@ func (a *app) runCommand() *cobra.Command {
 func (r *running) declare(command *cobra.Command) {
 	flags := command.Flags()
 	flags.BoolVarP(&r.detach, "detach", "d", false, "return once the run is created")
-	flags.DurationVar(&r.timeout, "timeout", 0, "how long to wait for its end; the run goes on (default: as long as it takes)")
+	flags.DurationVar(&r.timeout, "timeout", 0,
+		"how long to wait for its end; the run goes on (default: as long as it takes)")
 }
 
 // resolveRunnable is resolve among the kinds that have runs.
@@ -114,11 +115,13 @@ func (a *app) showRun(ctx context.Context, c *client.Client, result api.RunResul
 	ended, err := follow.toEnd(waiting)
 	switch {
 	case ctx.Err() != nil:
-		fmt.Fprintf(a.err, "the run goes on: `tend logs %s --run %s -f` follows it, `tend runs %s` lists it\n", objectWords(ref), run.ID, objectWords(ref))
+		fmt.Fprintf(a.err, "the run goes on: `tend logs %s --run %s -f` follows it, `tend runs %s` lists it\n",
+			objectWords(ref), run.ID, objectWords(ref))
 		return context.Cause(ctx)
 	case waiting.Err() != nil:
 		return &exitStatus{code: exitTimeout, text: fmt.Sprintf(
-			"run %s has not ended after %s; it goes on (`tend logs %s --run %s -f` follows it)", run.ID, ask.timeout, objectWords(ref), run.ID)}
+			"run %s has not ended after %s; it goes on (`tend logs %s --run %s -f` follows it)", run.ID, ask.timeout,
+			objectWords(ref), run.ID)}
 	case err != nil:
 		return err
 	}
@@ -145,7 +148,8 @@ func verdictOf(run api.Run) error {
 	case run.State == api.RunFailed && run.ExitCode != nil && *run.ExitCode > 0 && *run.ExitCode < 256:
 		code = *run.ExitCode
 	}
-	return &exitStatus{code: code, text: fmt.Sprintf("run %s of %s %s: %s", run.ID, run.Owner(), run.State, run.Message) + nextLine("  ", runStep(run))}
+	return &exitStatus{code: code,
+		text: fmt.Sprintf("run %s of %s %s: %s", run.ID, run.Owner(), run.State, run.Message) + nextLine("  ", runStep(run))}
 }
 
 // runStep returns what to do about a run that failed; its output was shown already.
@@ -187,7 +191,8 @@ func (f *following) tell(run api.Run) {
 			return // its end is not recorded yet
 		}
 		if !f.structured() {
-			fmt.Fprintf(f.err, "attempt %d of run %s failed: %s; attempt %d follows\n", f.printed+1, run.ID, printable(why, ""), f.printed+2)
+			fmt.Fprintf(f.err, "attempt %d of run %s failed: %s; attempt %d follows\n", f.printed+1, run.ID,
+				printable(why, ""), f.printed+2)
 		}
 	}
 }

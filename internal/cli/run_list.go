@@ -56,7 +56,8 @@ func runListing(runs []api.Run, owners bool, now time.Time) listing {
 		l.header = append([]string{"OBJECT"}, l.header...)
 	}
 	for _, run := range runs {
-		row := []string{run.ID, string(run.State), codeText(run.ExitCode), fmt.Sprint(len(run.Attempts)), run.Trigger, tookText(run, now), age(run.CreatedAt, now)}
+		row := []string{run.ID, string(run.State), codeText(run.ExitCode), fmt.Sprint(len(run.Attempts)), run.Trigger,
+			tookText(run, now), age(run.CreatedAt, now)}
 		if owners {
 			row = append([]string{run.Owner().String()}, row...)
 		}
@@ -114,7 +115,8 @@ func jobRow(object api.Object, now time.Time) (cells, wide []string) {
 	state, message := stateOf(object, api.WorkloadStatus{Conditions: status.Conditions})
 	message, _, _ = strings.Cut(message, "\n")
 	return []string{
-		dash(status.LastRun), dash(string(status.LastState)), fmt.Sprint(status.Active), state, age(object.Metadata.CreatedAt, now),
+		dash(status.LastRun), dash(string(status.LastState)), fmt.Sprint(status.Active), state,
+		age(object.Metadata.CreatedAt, now),
 	}, []string{dash(status.Image), fmt.Sprint(object.Metadata.Generation), dash(message)}
 }
 
@@ -142,7 +144,8 @@ func describeJob(w plain, object api.Object, now time.Time) {
 	status, _ := api.DecodeStatus[api.JobStatus](object)
 	state, _ := stateOf(object, api.WorkloadStatus{Conditions: status.Conditions})
 	w.printf("%s  %s\n", object.Ref(), state)
-	w.printf("  generation %d (observed %d), created %s ago\n", object.Metadata.Generation, status.ObservedGeneration, age(object.Metadata.CreatedAt, now))
+	w.printf("  generation %d (observed %d), created %s ago\n", object.Metadata.Generation, status.ObservedGeneration,
+		age(object.Metadata.CreatedAt, now))
 	if status.Image != "" {
 		w.printf("  image %s\n        %s\n", status.Image, status.ImageID)
 	}

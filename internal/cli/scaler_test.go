@@ -26,6 +26,7 @@ func scalerCmd(ts *testscript.TestScript, _ bool, args []string) {
 	defer func() { cancel(); <-done }()
 	<-v.Synced()
 	service := verbs.New(verbs.Options{Store: storage, Reader: verbs.FromView{Store: storage, View: v}, Logger: logger})
-	_, err = service.Scale(ctx, verbs.Target{Scope: scope, Name: name}, replicas, verbs.FieldManager{Manager: "scaler", Actor: "cpu"})
+	_, err = service.Scale(ctx, verbs.Target{Scope: scope, Name: name}, replicas,
+		verbs.FieldManager{Manager: "scaler", Actor: "cpu"})
 	ts.Check(err)
 }

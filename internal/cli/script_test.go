@@ -39,7 +39,8 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup:               setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"server": serverCmd, "engine": engineCmd, "image": imageCmd, "exits": exitsCmd, "until": untilCmd, "pod": podCmd, "line": lineCmd,
+			"server": serverCmd, "engine": engineCmd, "image": imageCmd, "exits": exitsCmd, "until": untilCmd,
+			"pod": podCmd, "line": lineCmd,
 			"scaler": scalerCmd,
 		},
 	})

@@ -9,7 +9,8 @@ import (
 // sendMessageCommand returns the child process in which a server has the library shoutrrr send a message.
 func (a *app) sendMessageCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: messenger.RelayCommand, Short: "send a message of a sink that is read from standard input", Hidden: true, Args: takes(0, 0),
+		Use: messenger.RelayCommand, Short: "send a message of a sink that is read from standard input",
+		Hidden: true, Args: takes(0, 0),
 		Long: "Send a message by the library shoutrrr: what a server runs for each message of a sink with a shoutrrr block. The message and the\n" +
 			"address are read from standard input, as JSON.",
 		RunE: func(*cobra.Command, []string) error {

@@ -20,11 +20,14 @@ type backupFlags struct {
 
 func (f *backupFlags) add(flags *pflag.FlagSet) {
 	o := f.options
-	flags.StringVar(&o.Schedule, "backup-schedule", "", "take backups at the times of a `CRON` expression, in UTC, as in '0 3 * * *' (default none)")
+	flags.StringVar(&o.Schedule, "backup-schedule", "",
+		"take backups at the times of a `CRON` expression, in UTC, as in '0 3 * * *' (default none)")
 	flags.StringVar(&o.To, "backup-to", "", "`FOLDER` that gets them, a file each")
-	flags.StringVar(&o.Command, "backup-command", "", "shell `COMMAND` that gets each on its standard input, in place of a folder")
+	flags.StringVar(&o.Command, "backup-command", "",
+		"shell `COMMAND` that gets each on its standard input, in place of a folder")
 	flags.IntVar(&o.Keep, "backup-keep", 7, "`NUMBER` of this cluster's backups that stay in the folder")
-	flags.StringSliceVar(&f.recipients, "backup-recipient", nil, "age `RECIPIENT` (age1…) that can open them; may be repeated")
+	flags.StringSliceVar(&f.recipients, "backup-recipient", nil,
+		"age `RECIPIENT` (age1…) that can open them; may be repeated")
 	flags.StringSliceVar(&f.files, "backup-recipients-file", nil, "`FILE` of age recipients, one a line")
 	flags.BoolVar(&o.Unencrypted, "backup-unencrypted", false, "don't encrypt them: for a command that does")
 }
@@ -40,7 +43,8 @@ func (f *backupFlags) check() error {
 		flagFault("backup-schedule", o.Schedule, err == nil, "a cron expression of five fields, as in '0 3 * * *'"),
 		flagFault("backup-to", o.To, (o.To == "") != (o.Command == ""), "either a folder or --backup-command"),
 		flagFault("backup-keep", o.Keep, o.Keep >= 1, "1 or more"),
-		flagFault("backup-unencrypted", o.Unencrypted, !o.Unencrypted || len(f.recipients)+len(f.files) == 0, "no recipients beside it"),
+		flagFault("backup-unencrypted", o.Unencrypted, !o.Unencrypted || len(f.recipients)+len(f.files) == 0,
+			"no recipients beside it"),
 	}
 	var to secret.Recipients
 	if !o.Unencrypted {

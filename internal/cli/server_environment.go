@@ -12,7 +12,8 @@ import (
 
 // otherVariables are those of flags whose own name is taken: every container of Tend's has TEND_NAME, and a server may
 // run in one; TEND_SERVER and TEND_TOKEN are the client's.
-var otherVariables = map[string]string{"name": "TEND_MEMBER_NAME", "server": "TEND_JOIN_SERVER", "token": "TEND_JOIN_TOKEN"}
+var otherVariables = map[string]string{"name": "TEND_MEMBER_NAME", "server": "TEND_JOIN_SERVER",
+	"token": "TEND_JOIN_TOKEN"}
 
 // variableOf returns the environment variable that gives the flag of a server or an agent: services are configured by
 // them.

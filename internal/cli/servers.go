@@ -45,7 +45,8 @@ func (a *app) removeServerCommand() *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(a.out, "%s is removed\n", args[0])
-			fmt.Fprintln(a.err, "Its disk has the cluster's keys: erase it, or, if others may have it, rotate them (tend keys rotate secrets, nodes, servers).")
+			fmt.Fprintln(a.err,
+				"Its disk has the cluster's keys: erase it, or, if others may have it, rotate them (tend keys rotate secrets, nodes, servers).")
 			return nil
 		}),
 	}
@@ -65,9 +66,10 @@ func (a *app) printServers(servers api.Servers) error {
 
 func serverListing(servers []api.Server, now time.Time) listing {
 	l := listing{
-		empty:  "no servers",
-		header: []string{"SERVER", "STATE", "LEADS", "VOTE", "LAG", "ADDRESS", "AGE"}, wideHeader: []string{"STORE", "VERSION"},
-		narrow: narrowing{drop: []string{"AGE", "ADDRESS", "LAG", "LEADS"}},
+		empty:      "no servers",
+		header:     []string{"SERVER", "STATE", "LEADS", "VOTE", "LAG", "ADDRESS", "AGE"},
+		wideHeader: []string{"STORE", "VERSION"},
+		narrow:     narrowing{drop: []string{"AGE", "ADDRESS", "LAG", "LEADS"}},
 	}
 	for _, s := range servers {
 		leads, lag := "", ""
@@ -78,7 +80,8 @@ func serverListing(servers []api.Server, now time.Time) listing {
 			lag = strconv.FormatInt(*s.Lag, 10)
 		}
 		l.names = append(l.names, s.Name)
-		l.rows = append(l.rows, []string{s.Name, string(s.State), dash(leads), dash(string(s.Vote)), dash(lag), dash(s.Address), age(s.Since, now)})
+		l.rows = append(l.rows, []string{s.Name, string(s.State), dash(leads), dash(string(s.Vote)), dash(lag),
+			dash(s.Address), age(s.Since, now)})
 		l.wideRows = append(l.wideRows, []string{dash(s.Store), dash(s.Version)})
 	}
 	return l

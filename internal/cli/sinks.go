@@ -54,7 +54,8 @@ func (a *app) testSinkCommand() *cobra.Command {
 				err = listing{value: test}.write(a.streams, a.output)
 			} else {
 				outcome := map[bool]string{true: "delivered", false: "not delivered"}[test.Delivered]
-				_, err = fmt.Fprintf(a.out, "%s: %s to %s in %d ms: %s\n", test.Sink, outcome, cmp.Or(test.Receiver, test.Type), test.Took, printable(test.Answer, ""))
+				_, err = fmt.Fprintf(a.out, "%s: %s to %s in %d ms: %s\n", test.Sink, outcome, cmp.Or(test.Receiver, test.Type),
+					test.Took, printable(test.Answer, ""))
 			}
 			if err == nil && !test.Delivered {
 				return errNotDelivered
@@ -79,8 +80,10 @@ var sinkTable = table{
 			state = c.Reason
 		}
 		return []string{
-			dash(status.Type), state, dash(since(p.BehindSince, now)), fmt.Sprint(p.Sent), fmt.Sprint(p.Failed), fmt.Sprint(p.Dead), dash(lastError(p, now)),
-		}, []string{dash(status.Receiver), fmt.Sprint(p.Gaps), dash(since(p.LastSentAt, now)), age(object.Metadata.CreatedAt, now)}
+				dash(status.Type), state, dash(since(p.BehindSince, now)), fmt.Sprint(p.Sent), fmt.Sprint(p.Failed),
+				fmt.Sprint(p.Dead), dash(lastError(p, now)),
+			}, []string{dash(status.Receiver), fmt.Sprint(p.Gaps), dash(since(p.LastSentAt, now)),
+				age(object.Metadata.CreatedAt, now)}
 	},
 }
 
@@ -108,7 +111,8 @@ func describeSink(w plain, object api.Object, now time.Time) {
 	if p == nil {
 		return
 	}
-	w.printf("  position %s, %d sent, %d attempts failed, %d given up, %d gaps\n", p.Position, p.Sent, p.Failed, p.Dead, p.Gaps)
+	w.printf("  position %s, %d sent, %d attempts failed, %d given up, %d gaps\n", p.Position, p.Sent,
+		p.Failed, p.Dead, p.Gaps)
 	if !p.BehindSince.IsZero() {
 		w.printf("  behind since %s ago\n", age(p.BehindSince, now))
 	}
@@ -119,6 +123,7 @@ func describeSink(w plain, object api.Object, now time.Time) {
 		w.printf("  last error %s\n", lastError(*p, now))
 	}
 	for _, r := range p.Refusals {
-		w.printf("  refused %s: %s lost since %s ago: %s\n", r.Address, countOf(int(r.Lost), "message"), age(r.At, now), r.Error)
+		w.printf("  refused %s: %s lost since %s ago: %s\n", r.Address, countOf(int(r.Lost), "message"),
+			age(r.At, now), r.Error)
 	}
 }

@@ -30,19 +30,24 @@ type sources struct {
 }
 
 func (s *sources) flags(command *cobra.Command) {
-	command.Flags().StringArrayVarP(&s.files, "file", "f", nil, "manifest: a `FILE`, a directory, or - for stdin (repeatable)")
+	command.Flags().StringArrayVarP(&s.files, "file", "f", nil,
+		"manifest: a `FILE`, a directory, or - for stdin (repeatable)")
 	command.Flags().StringVar(&s.format, "format", "", "`LANGUAGE` of stdin: hcl, yaml or json")
-	_ = command.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"hcl", "yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = command.RegisterFlagCompletionFunc("format",
+		cobra.FixedCompletions([]string{"hcl", "yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // procfileFlags adds the flags that a Procfile needs besides.
 func (s *sources) procfileFlags(command *cobra.Command) {
-	command.Flags().StringVar(&s.app, "app", "", "`SCOPE` of a Procfile's processes (default: that of .tend/app.json, else the folder's name)")
-	command.Flags().StringVar(&s.image, "image", "", "image (`REF`) a Procfile's processes run in (default: that of .tend/app.json, else TEND_IMAGE)")
+	command.Flags().StringVar(&s.app, "app", "",
+		"`SCOPE` of a Procfile's processes (default: that of .tend/app.json, else the folder's name)")
+	command.Flags().StringVar(&s.image, "image", "",
+		"image (`REF`) a Procfile's processes run in (default: that of .tend/app.json, else TEND_IMAGE)")
 }
 
 func (s *sources) setFlag(command *cobra.Command) {
-	command.Flags().StringVar(&s.name, "set", "", "`NAME` of what is applied, which --prune goes by (default: the paths of the files on this machine)")
+	command.Flags().StringVar(&s.name, "set", "",
+		"`NAME` of what is applied, which --prune goes by (default: the paths of the files on this machine)")
 }
 
 // prunable returns an error if another project's sources could look the same.

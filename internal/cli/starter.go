@@ -25,7 +25,8 @@ type starter struct {
 
 // sourceFiles are the files that show that a folder can be built, and its language. The first one that exists counts.
 var sourceFiles = []struct{ file, what string }{
-	{"Dockerfile", "a Dockerfile"}, {"go.mod", "a Go module"}, {"package.json", "a Node.js project"}, {"requirements.txt", "a Python project"},
+	{"Dockerfile", "a Dockerfile"}, {"go.mod", "a Go module"}, {"package.json", "a Node.js project"},
+	{"requirements.txt", "a Python project"},
 	{"pyproject.toml", "a Python project"}, {"Gemfile", "a Ruby project"},
 }
 
@@ -77,9 +78,11 @@ func exposed(path string) string {
 func (s starter) text(scope string) string {
 	var out strings.Builder
 	if s.file == "" {
-		fmt.Fprintf(&out, "# A first manifest: set image to what is to run, then `tend apply`.\ndeployment %q \"web\" {\n  image    = \"nginx:1\"\n", scope)
+		fmt.Fprintf(&out,
+			"# A first manifest: set image to what is to run, then `tend apply`.\ndeployment %q \"web\" {\n  image    = \"nginx:1\"\n", scope)
 	} else {
-		fmt.Fprintf(&out, "# Made by `tend init` of %s: `tend apply` builds the folder and runs it.\ndeployment %q \"web\" {\n  build {\n    context = \".\"\n  }\n", s.what, scope)
+		fmt.Fprintf(&out,
+			"# Made by `tend init` of %s: `tend apply` builds the folder and runs it.\ndeployment %q \"web\" {\n  build {\n    context = \".\"\n  }\n", s.what, scope)
 	}
 	out.WriteString("  replicas = 1\n")
 	if s.port != "" {
@@ -116,7 +119,8 @@ func (a *app) initCommand() *cobra.Command {
 		Args:    takes(0, 0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.start(cmd.Context(), scope) },
 	}
-	command.Flags().StringVar(&scope, "scope", "", "`SCOPE` of the manifest (default: the Compose file's name, else the folder's)")
+	command.Flags().StringVar(&scope, "scope", "",
+		"`SCOPE` of the manifest (default: the Compose file's name, else the folder's)")
 	return command
 }
 

@@ -103,9 +103,11 @@ func statsListing(stats api.ListResult[api.PodStats]) listing {
 			l.wideRows = append(l.wideRows, []string{"-", "-", "-", "-", dash(s.Node)})
 			continue
 		}
-		l.rows = append(l.rows, []string{s.Pod, fmt.Sprintf("%.1f", s.CPUPercent), bytesText(s.MemoryBytes), bytesText(s.MemoryLimitBytes), fmt.Sprint(s.PIDs)})
+		l.rows = append(l.rows, []string{s.Pod, fmt.Sprintf("%.1f", s.CPUPercent), bytesText(s.MemoryBytes),
+			bytesText(s.MemoryLimitBytes), fmt.Sprint(s.PIDs)})
 		l.wideRows = append(l.wideRows, []string{
-			bytesText(s.NetRxBytes), bytesText(s.NetTxBytes), bytesText(s.BlockReadBytes), bytesText(s.BlockWriteBytes), dash(s.Node),
+			bytesText(s.NetRxBytes), bytesText(s.NetTxBytes), bytesText(s.BlockReadBytes),
+			bytesText(s.BlockWriteBytes), dash(s.Node),
 		})
 	}
 	return l

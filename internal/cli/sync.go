@@ -30,7 +30,8 @@ func syncRef(name string) api.Ref {
 
 func (a *app) listSyncsCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "list the syncs, what they have applied, and what keeps them from more", Args: takes(0, 0),
+		Use: "list", Aliases: []string{"ls"},
+		Short: "list the syncs, what they have applied, and what keeps them from more", Args: takes(0, 0),
 		Example: "  tend sync list\n  tend sync list -o wide", RunE: a.connected(a.listSyncs),
 	}
 }
@@ -91,7 +92,8 @@ func describeSync(w plain, object api.Object, now time.Time) {
 	status, _ := api.DecodeStatus[api.SyncStatus](object)
 	w.printf("  %s\n", dash(status.Source))
 	if status.Revision != "" {
-		w.printf("  revision %s, applied %s ago: %s\n", status.Revision, age(status.AppliedAt, now), countOf(status.Objects, "object"))
+		w.printf("  revision %s, applied %s ago: %s\n", status.Revision, age(status.AppliedAt, now),
+			countOf(status.Objects, "object"))
 	}
 	if status.Fetched != "" {
 		w.printf("  not applied: %s\n", status.Fetched)
@@ -107,8 +109,9 @@ func describeSync(w plain, object api.Object, now time.Time) {
 func (a *app) syncNowCommand() *cobra.Command {
 	w := waiting{}
 	command := &cobra.Command{
-		Use: "now NAME", Short: "poll the source at once, and wait for what that comes to", Args: takes(1, 1), Example: "  tend sync now shop",
-		Long: "Poll the source at once, and apply what is new.\n\nExit status: 0 applied, 1 error or refused, 3 timed out.",
+		Use: "now NAME", Short: "poll the source at once, and wait for what that comes to", Args: takes(1, 1),
+		Example: "  tend sync now shop",
+		Long:    "Poll the source at once, and apply what is new.\n\nExit status: 0 applied, 1 error or refused, 3 timed out.",
 		RunE: a.connected(func(ctx context.Context, c *client.Client, args []string) error {
 			if err := w.check(); err != nil {
 				return err
@@ -155,7 +158,8 @@ func (a *app) awaitSync(ctx context.Context, c *client.Client, name string, sinc
 		object, err := c.Object(ctx, syncRef(name))
 		switch {
 		case ctx.Err() != nil:
-			return &exitStatus{code: exitTimeout, text: fmt.Sprintf("%s: no outcome within %s; Tend goes on (tend sync list)", name, timeout)}
+			return &exitStatus{code: exitTimeout,
+				text: fmt.Sprintf("%s: no outcome within %s; Tend goes on (tend sync list)", name, timeout)}
 		case err != nil && !transient(err):
 			return err
 		case err == nil:

@@ -31,7 +31,8 @@ type newSync struct {
 func (a *app) addSyncCommand() *cobra.Command {
 	var n newSync
 	command := &cobra.Command{
-		Use: "add NAME --git URL | --http URL | --dir PATH", Short: "declare a sync, or declare it otherwise", Args: takes(1, 1),
+		Use:   "add NAME --git URL | --http URL | --dir PATH",
+		Short: "declare a sync, or declare it otherwise", Args: takes(1, 1),
 		Long: "Declare a sync, and wait until its first revision is applied or refused. To change one, add it again with all its flags.\n\n" +
 			"Exit status: 0 applied, 1 error or refused (the sync is stored, and goes on), 3 timed out.",
 		Example: "  tend sync add shop --scope shop --git https://git.example.org/team/shop.git --path deploy/prod --prune\n" +
@@ -64,12 +65,15 @@ func (n *newSync) flags(command *cobra.Command) {
 	f.StringVar(&n.spec.Git, "git", "", "repository: a `URL`, user@host:path, or a path of the server")
 	f.StringVar(&n.spec.HTTP, "http", "", "`URL` of a manifest or of a .tar.gz")
 	f.StringVar(&n.spec.Dir, "dir", "", "folder of the server, a `PATH`")
-	f.StringVar(&n.spec.Ref, "ref", "", "branch, tag or whole commit id, a `REF` (default the repository's default branch)")
+	f.StringVar(&n.spec.Ref, "ref", "",
+		"branch, tag or whole commit id, a `REF` (default the repository's default branch)")
 	f.StringVar(&n.spec.Path, "path", "", "`FOLDER` of the source that holds the manifests (default all of it)")
 	f.DurationVar(&n.interval, "interval", api.DefaultSyncInterval, "time between two polls of the source, 5s to 24h")
 	f.BoolVar(&n.spec.Prune, "prune", false, "delete what the sync created and the source has no more")
-	f.StringSliceVar(&n.spec.Scopes, "scope", nil, "`SCOPE` that the source may change; several with commas, or by repeating it")
-	f.BoolVar(&n.spec.Trusted, "trusted", false, "allow every scope, and manifests that reach the host or the cluster: host folders, devices, public ports, docker_options; and node, network, registry, sync")
+	f.StringSliceVar(&n.spec.Scopes, "scope", nil,
+		"`SCOPE` that the source may change; several with commas, or by repeating it")
+	f.BoolVar(&n.spec.Trusted, "trusted", false,
+		"allow every scope, and manifests that reach the host or the cluster: host folders, devices, public ports, docker_options; and node, network, registry, sync")
 	f.StringVar(&n.spec.Checksum, "checksum", "", "the one content of --http, a `DIGEST` sha256:…")
 	f.StringVar(&n.signers, "allowed-signers", "", "`FILE` of ssh's allowed signers: who may sign the commits of --git")
 	f.StringVar(&n.spec.Username, "username", "", "login `NAME` of an https or http source")
@@ -89,7 +93,8 @@ func (n *newSync) object(a *app, name string) (api.Object, error) {
 		spec.Interval = api.Duration(n.interval.String())
 	}
 	for _, location := range []*string{&spec.Git, &spec.Dir} {
-		relative := location == &spec.Dir && *location != "" || strings.HasPrefix(*location, "./") || strings.HasPrefix(*location, "../")
+		relative := location == &spec.Dir && *location != "" || strings.HasPrefix(*location, "./") ||
+			strings.HasPrefix(*location, "../")
 		if !relative {
 			continue
 		}
@@ -103,7 +108,8 @@ func (n *newSync) object(a *app, name string) (api.Object, error) {
 	for _, file := range []struct {
 		name string
 		text *string
-	}{{n.password, &spec.Password}, {n.key, &spec.SSHKey}, {n.known, &spec.KnownHosts}, {n.signers, &spec.AllowedSigners}} {
+	}{{n.password, &spec.Password}, {n.key, &spec.SSHKey}, {n.known, &spec.KnownHosts},
+		{n.signers, &spec.AllowedSigners}} {
 		if file.name == "" {
 			continue
 		}

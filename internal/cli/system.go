@@ -82,7 +82,8 @@ func (a *app) printDisks(disks api.ListResult[api.NodeDisk]) error {
 		if d.Short {
 			free += " (short)"
 		}
-		l.rows = append(l.rows, []string{d.Node, useText(d.Images), useText(d.Volumes), bytesText(d.Logs.Bytes), bytesText(d.Root.Bytes), bytesText(d.Reclaimable()), free})
+		l.rows = append(l.rows, []string{d.Node, useText(d.Images), useText(d.Volumes), bytesText(d.Logs.Bytes),
+			bytesText(d.Root.Bytes), bytesText(d.Reclaimable()), free})
 		var surplus []string
 		for _, image := range d.Surplus {
 			surplus = append(surplus, image.Image)
@@ -102,7 +103,8 @@ func useText(use api.DiskUse) string {
 // printPrunedImages prints an image a line, then a sentence. A node that could not be asked is an error, after the
 // others.
 func (a *app) printPrunedImages(disks api.ListResult[api.NodeDisk], dryRun bool) error {
-	l := listing{value: disks, header: []string{"NODE", "IMAGE", "SIZE", "UNUSED", "RESULT"}, empty: "every image that Tend pulled or built is needed"}
+	l := listing{value: disks, header: []string{"NODE", "IMAGE", "SIZE", "UNUSED", "RESULT"},
+		empty: "every image that Tend pulled or built is needed"}
 	var missed []string
 	for _, d := range disks.Items {
 		if d.Message != "" {

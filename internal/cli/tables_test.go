@@ -21,7 +21,8 @@ func longObjects() []api.Object {
 }
 
 func longIngresses() []api.Object {
-	status, _ := json.Marshal(api.IngressStatus{URL: "https://checkout.production-eu.example.com:8443", Service: "checkout-session-worker", ReadyPods: 2, Pods: 3,
+	status, _ := json.Marshal(api.IngressStatus{URL: "https://checkout.production-eu.example.com:8443",
+		Service: "checkout-session-worker", ReadyPods: 2, Pods: 3,
 		Conditions: []api.Condition{{Type: api.ConditionDegraded, Status: api.ConditionTrue, Reason: "CertificateFailed"}}})
 	meta := api.Metadata{CreatedAt: written, Generation: 7}
 	return []api.Object{
@@ -32,20 +33,25 @@ func longIngresses() []api.Object {
 
 func longCronJobs() []api.Object {
 	spec, _ := json.Marshal(api.CronJobSpec{Schedule: "*/15 6-22 * * mon-fri", Timezone: "America/Argentina/Buenos_Aires"})
-	status, _ := json.Marshal(api.JobStatus{LastRun: "s-20260301-1145", LastState: api.RunFailed, Active: 1, NextRun: written.Add(10 * time.Minute), Missed: 12,
+	status, _ := json.Marshal(api.JobStatus{LastRun: "s-20260301-1145", LastState: api.RunFailed, Active: 1,
+		NextRun: written.Add(10 * time.Minute), Missed: 12,
 		Conditions: []api.Condition{{Type: api.ConditionDegraded, Status: api.ConditionTrue, Reason: "RunFailed"}}})
-	return []api.Object{{Kind: api.KindCronJob, Scope: "production-eu", Name: "nightly-report-generator", Spec: spec, Status: status,
+	return []api.Object{{Kind: api.KindCronJob, Scope: "production-eu", Name: "nightly-report-generator",
+		Spec: spec, Status: status,
 		Metadata: api.Metadata{CreatedAt: written, Generation: 7}}}
 }
 
 func longReleases() []api.ReleaseInfo {
 	code := 1
 	return []api.ReleaseInfo{
-		{ID: "v128", Image: "registry.example.com:5000/payments/checkout-session-worker:2026.03.01-rc.2", Current: true, Pods: 1,
-			Failed: "CrashLoop", Changed: []string{"image", "env.DATABASE_URL", "resources.limits.memory", "probes"}, CreatedAt: written,
-			Change: &api.Change{Verb: "apply", Actor: "continuous-delivery (pid 4711)"},
-			Runs:   []api.Run{{ID: "v128-command", State: api.RunFailed, ExitCode: &code}}},
-		{ID: "v127", Image: "registry.example.com:5000/payments/checkout-session-worker:2026.02.27", Good: true, Pods: 4, Reason: "rollback to v125",
+		{ID: "v128", Image: "registry.example.com:5000/payments/checkout-session-worker:2026.03.01-rc.2",
+			Current: true, Pods: 1,
+			Failed: "CrashLoop", Changed: []string{"image", "env.DATABASE_URL", "resources.limits.memory", "probes"},
+			CreatedAt: written,
+			Change:    &api.Change{Verb: "apply", Actor: "continuous-delivery (pid 4711)"},
+			Runs:      []api.Run{{ID: "v128-command", State: api.RunFailed, ExitCode: &code}}},
+		{ID: "v127", Image: "registry.example.com:5000/payments/checkout-session-worker:2026.02.27", Good: true, Pods: 4,
+			Reason:    "rollback to v125",
 			CreatedAt: written.Add(-48 * time.Hour)},
 	}
 }
@@ -54,7 +60,8 @@ func longServers() []api.Server {
 	lag := int64(12345)
 	return []api.Server{
 		{Name: "tend-1", State: api.ServerUp, Leads: true, Vote: "voter", Address: "10.0.0.1:8691", Since: written},
-		{Name: "server-eu-central-1b.internal", State: api.ServerUp, Vote: "learner", Lag: &lag, Address: "server-eu-central-1b.internal:8691", Since: written},
+		{Name: "server-eu-central-1b.internal", State: api.ServerUp, Vote: "learner", Lag: &lag,
+			Address: "server-eu-central-1b.internal:8691", Since: written},
 	}
 }
 
@@ -77,7 +84,8 @@ func longEvents() []api.Event {
 	updated, status, failed := about, about, about
 	updated.Verb, updated.Manager = "apply", "continuous-delivery"
 	updated.Changes = []api.EventChange{
-		{Path: "spec.image", Old: json.RawMessage(`"registry.example/web:1.2.3"`), New: json.RawMessage(`"registry.example/web:1.2.4"`)},
+		{Path: "spec.image", Old: json.RawMessage(`"registry.example/web:1.2.3"`),
+			New: json.RawMessage(`"registry.example/web:1.2.4"`)},
 	}
 	status.OldRelease, status.Release, status.OldPhase, status.Phase = "v127", "v128", "complete", "progressing"
 	status.Conditions = []api.EventCondition{
@@ -87,12 +95,14 @@ func longEvents() []api.Event {
 	failed.Release, failed.Reason = "v128", "CrashLoop"
 	failed.Message = "ended 3 times by itself within 47s; last, the container ended with exit code 3"
 	at := func(action api.EventAction, after time.Duration, d api.EventData) api.Event {
-		return api.Event{Type: api.EventType(d.Kind, action), Subject: d.Scope + "/" + d.Name, Time: written.Add(after), Data: raw(d)}
+		return api.Event{Type: api.EventType(d.Kind, action), Subject: d.Scope + "/" + d.Name,
+			Time: written.Add(after), Data: raw(d)}
 	}
 	other := updated
 	other.Kind, other.Changes = api.KindIngress, nil
 	return []api.Event{
-		at(api.EventUpdated, 0, updated), at(api.EventStatusUpdated, time.Second, status), at(api.EventFailed, 47*time.Second, failed),
+		at(api.EventUpdated, 0, updated), at(api.EventStatusUpdated, time.Second, status),
+		at(api.EventFailed, 47*time.Second, failed),
 		at(api.EventUpdated, 48*time.Second, other),
 	}
 }

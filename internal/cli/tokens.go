@@ -54,10 +54,12 @@ func (a *app) addTokenCommand() *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.StringVar((*string)(&asked.Role), "role", "", "`ROLE`: admin, deployer or viewer")
-	flags.StringSliceVar(&asked.Scopes, "scope", nil, "`SCOPES` that the token is limited to, with commas between (default all)")
+	flags.StringSliceVar(&asked.Scopes, "scope", nil,
+		"`SCOPES` that the token is limited to, with commas between (default all)")
 	flags.StringVar(&asked.TTL, "ttl", "90d", "`TIME` until the token expires, in days or as in 12h, up to 366d")
 	_ = command.MarkFlagRequired("role")
-	_ = command.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{"admin", "deployer", "viewer"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = command.RegisterFlagCompletionFunc("role",
+		cobra.FixedCompletions([]string{"admin", "deployer", "viewer"}, cobra.ShellCompDirectiveNoFileComp))
 	return command
 }
 

@@ -43,7 +43,8 @@ func (a *app) verb(v verb) *cobra.Command {
 		if err := a.say(result, ref.String(), said); err != nil || w.none || result.DryRun {
 			return err
 		}
-		return a.await(ctx, c, []wait{{Awaited: api.Awaited{Ref: ref, Revision: result.Revision, Generation: result.Generation, Counts: v.counts}}}, w.timeout)
+		return a.await(ctx, c, []wait{{Awaited: api.Awaited{Ref: ref, Revision: result.Revision,
+			Generation: result.Generation, Counts: v.counts}}}, w.timeout)
 	})
 	command.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := w.check(); err != nil {
@@ -74,7 +75,8 @@ func (a *app) scaleCommand() *cobra.Command {
 	var force bool
 	return forcing(a.verb(verb{
 		use: "scale [KIND] SCOPE/NAME REPLICAS", short: "set how many replicas run", extra: 1, counts: true,
-		long:    "Set how many replicas run. The next apply of a manifest that names replicas sets them again." + exitStatusOfVerbs,
+		long: "Set how many replicas run. The next apply of a manifest that names replicas sets them again." +
+			exitStatusOfVerbs,
 		example: "  tend scale prod/web 5\n  tend scale deployment prod/web 0",
 		act: func(ctx context.Context, c *client.Client, ref api.Ref, rest []string) (api.VerbResult, string, error) {
 			if len(rest) != 1 {
@@ -117,14 +119,17 @@ func (a *app) reconcileCommand() *cobra.Command {
 
 func (a *app) restartCommand() *cobra.Command {
 	return a.verb(verb{
-		use: "restart [KIND] SCOPE/NAME", short: "restart all pods, following the rollout strategy; also restarts stopped pods",
+		use:   "restart [KIND] SCOPE/NAME",
+		short: "restart all pods, following the rollout strategy; also restarts stopped pods",
 		long: "Restart all pods, following the rollout strategy. Pods that `tend stop` stopped run again.\n" +
-			"If a command of a newer release failed, Tend retries that release; pods keep serving until the command succeeds." + exitStatusOfVerbs,
+			"If a command of a newer release failed, Tend retries that release; pods keep serving until the command succeeds." +
+			exitStatusOfVerbs,
 		example: "  tend restart prod/web",
 		act: func(ctx context.Context, c *client.Client, ref api.Ref, _ []string) (api.VerbResult, string, error) {
 			result, err := c.Restart(ctx, client.TargetOf(ref))
 			if result.Retries != "" {
-				return result, fmt.Sprintf("%s tries %s, whose command failed, again; its pods stay as they are until that passes", ref, result.Retries), err
+				return result, fmt.Sprintf("%s tries %s, whose command failed, again; its pods stay as they are until that passes",
+					ref, result.Retries), err
 			}
 			return result, fmt.Sprintf("%s restarting", ref), err
 		},

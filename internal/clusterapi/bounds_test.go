@@ -44,7 +44,8 @@ func TestRegistrationsAreBounded(t *testing.T) {
 			return answer.Code
 		}
 		endless := body{read: new(atomic.Int64)}
-		if status := register(endless); status != http.StatusRequestEntityTooLarge || endless.read.Load() > boundary.MaxJoin+4<<10 {
+		if status := register(endless); status != http.StatusRequestEntityTooLarge ||
+			endless.read.Load() > boundary.MaxJoin+4<<10 {
 			t.Errorf("%d, %d bytes were read", status, endless.read.Load())
 		}
 		silent := body{waiting: new(atomic.Int64), silent: make(chan struct{})}

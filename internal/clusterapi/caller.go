@@ -49,7 +49,8 @@ func (h *Handler) known(next handler) func(*http.Request) (any, error) {
 			return nil, &failure{http.StatusTooManyRequests, "TooManyRequests", "the cluster asks too often", wait}
 		}
 		if grant == cluster.FirstUse {
-			if s, err = h.change(r.Context(), s, func(s records.Snapshot) (*records.Txn, error) { return h.firstUse(s, by) }); err != nil {
+			if s, err = h.change(r.Context(), s,
+				func(s records.Snapshot) (*records.Txn, error) { return h.firstUse(s, by) }); err != nil {
 				return nil, err
 			}
 		}
@@ -66,7 +67,8 @@ func note(r *http.Request, by caller) {
 }
 
 func unauthorized() error {
-	return &failure{http.StatusUnauthorized, "Unauthorized", "the token is missing, wrong or replaced; tend clusters add NAME makes a token to register with", 0}
+	return &failure{http.StatusUnauthorized, "Unauthorized",
+		"the token is missing, wrong or replaced; tend clusters add NAME makes a token to register with", 0}
 }
 
 func bearer(r *http.Request) string {
@@ -115,7 +117,9 @@ func (h *Handler) firstUse(s records.Snapshot, by *caller) (*records.Txn, error)
 const maxTries = 20
 
 // change commits what decide returns, from a snapshot that is fresh, and returns one that shows it.
-func (h *Handler) change(ctx context.Context, s records.Snapshot, decide func(records.Snapshot) (*records.Txn, error)) (records.Snapshot, error) {
+func (h *Handler) change(
+	ctx context.Context, s records.Snapshot, decide func(records.Snapshot) (*records.Txn, error),
+) (records.Snapshot, error) {
 	for range maxTries {
 		txn, err := decide(s)
 		if err != nil || txn.Empty() {
@@ -139,16 +143,20 @@ func (h *Handler) touch(r *http.Request, by *caller, s records.Snapshot, conditi
 		return h.heard(s, records.NewTxn("cluster.contact"), by, r.UserAgent(), conditions), nil
 	})
 	if err != nil {
-		h.Logger.DebugContext(r.Context(), "the contact of a cluster can't be written", "kubernetes", by.cluster, "error", err)
+		h.Logger.DebugContext(r.Context(), "the contact of a cluster can't be written", "kubernetes",
+			by.cluster, "error", err)
 	}
 }
 
 // heard adds to a transaction that a cluster was heard of.
-func (h *Handler) heard(s records.Snapshot, txn *records.Txn, by *caller, operator string, conditions []pull.Condition) *records.Txn {
+func (h *Handler) heard(
+	s records.Snapshot, txn *records.Txn, by *caller, operator string, conditions []pull.Condition,
+) *records.Txn {
 	stored, key := s.ClusterContact(by.cluster), records.ClusterContactKey(by.cluster)
 	var kept []api.Condition
 	for _, c := range conditions {
-		kept = append(kept, api.Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message, LastTransitionTime: c.LastTransitionTime})
+		kept = append(kept, api.Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message,
+			LastTransitionTime: c.LastTransitionTime})
 	}
 	next, worth := cluster.Heard(stored.Value, by.uid, operator, kept, h.Now())
 	if !worth {

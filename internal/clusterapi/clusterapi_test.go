@@ -29,7 +29,8 @@ func TestRefusals(t *testing.T) {
 		}
 		h.want(401, "Unauthorized", h.call(h.ctx, "", "GET", pull.JobsPath, nil))
 		h.want(401, "Unauthorized", h.call(h.ctx, "vwksp-agt-guess", "GET", pull.JobsPath, nil))
-		h.want(401, "Unauthorized", post("vwksp-reg-guess", pull.RegisterPath, pull.Registration{RegistrationToken: "vwksp-reg-guess"}))
+		h.want(401, "Unauthorized", post("vwksp-reg-guess", pull.RegisterPath,
+			pull.Registration{RegistrationToken: "vwksp-reg-guess"}))
 		h.want(401, "Unauthorized", post(token, pull.RegisterPath, pull.Registration{}))
 		h.want(403, "Forbidden", h.call(h.ctx, token, "GET", pull.JobsPath+"?cluster=west", nil))
 		h.want(404, "NotFound", post(token, pull.JobsPath+"/nothing/ack", nil))
@@ -45,7 +46,8 @@ func TestRefusals(t *testing.T) {
 		h.want(400, "TooManyEvents", post(token, pull.EventsPath, pull.Events{Events: make([]pull.Event, pull.MaxEvents+1)}))
 		h.want(413, "TooLarge", post(token, pull.EventsPath, strings.Repeat(" ", pull.MaxBody+1)))
 		h.want(415, "UnsupportedMediaType", post(token, pull.EventsPath, "x", "Content-Type", "text/plain"))
-		h.want(204, "", post(token, pull.EventsPath, `{"events":[],"later":"fields are ignored"}`, "Content-Type", "application/json; charset=utf-8"))
+		h.want(204, "", post(token, pull.EventsPath, `{"events":[],"later":"fields are ignored"}`, "Content-Type",
+			"application/json; charset=utf-8"))
 		h.want(204, "", post(token, path(job, "result"), pull.Result{Outcome: pull.OutcomeSucceeded}))
 		for _, what := range []string{"ack", "status", "result"} {
 			h.want(409, "Closed", post(token, path(job, what), pull.Result{Outcome: pull.OutcomeSucceeded}))
@@ -68,7 +70,8 @@ func TestASupersededJobIsClosed(t *testing.T) {
 		old := h.poll(token, 30)[0]
 		h.want(204, "", h.call(h.ctx, token, "POST", path(old, "ack"), nil))
 		h.put(instance("cloud", 2))
-		h.want(409, "Closed", h.call(h.ctx, token, "POST", path(old, "result"), pull.Result{Outcome: pull.OutcomeFailed, Error: "of the first"}))
+		h.want(409, "Closed", h.call(h.ctx, token, "POST", path(old, "result"),
+			pull.Result{Outcome: pull.OutcomeFailed, Error: "of the first"}))
 		next := h.poll(token, 30)
 		if len(next) != 1 || next[0].ID == old.ID {
 			h.Fatalf("%+v", next)
@@ -165,8 +168,10 @@ func TestRegistration(t *testing.T) {
 			h.Fatal(err)
 		}
 		time.Sleep(time.Hour)
-		h.want(401, "Unauthorized", h.call(h.ctx, expired, "POST", pull.RegisterPath, pull.Registration{RegistrationToken: expired}))
-		if len(h.audit) != 3+2 || h.audit[1].Name != "east" || h.foreign != 4 { // register, refused and repeated; rotations, of which one lost
+		h.want(401, "Unauthorized", h.call(h.ctx, expired, "POST", pull.RegisterPath,
+			pull.Registration{RegistrationToken: expired}))
+		if len(h.audit) != 3+2 || h.audit[1].Name != "east" || h.foreign != 4 {
+			// register, refused and repeated; rotations, of which one lost
 			h.Errorf("audit %+v, foreign %d", h.audit, h.foreign)
 		}
 	})
@@ -232,14 +237,19 @@ func TestEvents(t *testing.T) {
 		ref := cluster.ResourceOf(object.Ref())
 		ref.UID, ref.Generation = "k1", 5
 		h.want(204, "", h.call(h.ctx, token, "POST", path(job, "ack"), nil))
-		h.want(204, "", h.call(h.ctx, token, "POST", path(job, "result"), pull.Result{Outcome: pull.OutcomeSucceeded, AppliedRef: &ref}))
+		h.want(204, "", h.call(h.ctx, token, "POST", path(job, "result"),
+			pull.Result{Outcome: pull.OutcomeSucceeded, AppliedRef: &ref}))
 		event := func(reason string, status api.ConditionStatus) pull.Event {
-			return pull.Event{EventKey: reason, Kind: pull.EventConditionTransition, ResourceRef: ref, Timestamp: time.Now(), Conditions: []pull.Condition{{Type: "Ready", Status: status, Reason: reason}}}
+			return pull.Event{EventKey: reason, Kind: pull.EventConditionTransition, ResourceRef: ref, Timestamp: time.Now(),
+				Conditions: []pull.Condition{{Type: "Ready", Status: status, Reason: reason}}}
 		}
 		elsewhere := event("Foreign", api.ConditionFalse)
 		elsewhere.ResourceRef.Name = "unknown"
-		heartbeat := pull.Event{Kind: pull.EventHeartbeat, ResourceRef: api.ClusterResource{Kind: api.ClusterKind, Name: "east"}, Conditions: []pull.Condition{{Type: "ControllersHealthy", Status: "True"}}}
-		batch := pull.Events{Events: []pull.Event{event("Installing", api.ConditionUnknown), event("HelmReleaseReady", api.ConditionTrue), elsewhere, heartbeat}}
+		heartbeat := pull.Event{Kind: pull.EventHeartbeat,
+			ResourceRef: api.ClusterResource{Kind: api.ClusterKind, Name: "east"},
+			Conditions:  []pull.Condition{{Type: "ControllersHealthy", Status: "True"}}}
+		batch := pull.Events{Events: []pull.Event{event("Installing", api.ConditionUnknown),
+			event("HelmReleaseReady", api.ConditionTrue), elsewhere, heartbeat}}
 		h.want(204, "", h.call(h.ctx, token, "POST", pull.EventsPath, batch))
 		ready := api.FindCondition(h.status(object.Ref()).Conditions, api.ConditionReady)
 		if ready.Status != api.ConditionTrue || ready.Reason != "HelmReleaseReady" {
@@ -251,8 +261,10 @@ func TestEvents(t *testing.T) {
 		if after := h.view.Revision(); after != before {
 			h.Errorf("a batch that came twice was written: revision %d, then %d", before, after)
 		}
-		h.want(204, "", h.call(h.ctx, other, "POST", pull.EventsPath, pull.Events{Events: []pull.Event{event("Foreign", api.ConditionFalse)}}))
-		if again := api.FindCondition(h.status(object.Ref()).Conditions, api.ConditionReady); again.Reason != "HelmReleaseReady" {
+		h.want(204, "", h.call(h.ctx, other, "POST", pull.EventsPath,
+			pull.Events{Events: []pull.Event{event("Foreign", api.ConditionFalse)}}))
+		if again := api.FindCondition(h.status(object.Ref()).Conditions,
+			api.ConditionReady); again.Reason != "HelmReleaseReady" {
 			h.Errorf("another cluster says how it is: %+v", again)
 		}
 		if contact := h.snapshot().ClusterContact("east"); !contact.Exists() || len(contact.Value.Conditions) != 1 {
@@ -347,15 +359,18 @@ func TestUnknownOutcomes(t *testing.T) {
 				}
 				h.want(204, "", retry(func() answer { return h.call(h.ctx, given.Token, "POST", path(jobs.Jobs[0], "ack"), nil) }))
 				last := retry(func() answer {
-					return h.call(h.ctx, given.Token, "POST", path(jobs.Jobs[0], "result"), pull.Result{Outcome: pull.OutcomeSucceeded})
+					return h.call(h.ctx, given.Token, "POST", path(jobs.Jobs[0], "result"),
+						pull.Result{Outcome: pull.OutcomeSucceeded})
 				})
 				if last.status != 204 && last.status != 409 {
 					h.Errorf("%d %s", last.status, last.body)
 				}
-				if status := h.status(instance("cloud", 1).Ref()); status.ObservedGeneration != 1 || status.Delivery.Outcome != pull.OutcomeSucceeded {
+				if status := h.status(instance("cloud", 1).Ref()); status.ObservedGeneration != 1 ||
+					status.Delivery.Outcome != pull.OutcomeSucceeded {
 					h.Errorf("%+v", status)
 				}
-				for _, site := range []string{"cluster.invite", "cluster.register", "cluster.first-use", "cluster.contact", "cluster.ack", "cluster.result"} {
+				for _, site := range []string{"cluster.invite", "cluster.register", "cluster.first-use", "cluster.contact",
+					"cluster.ack", "cluster.result"} {
 					if !failed[site] {
 						h.Errorf("%s was not tried", site)
 					}

@@ -8,5 +8,7 @@
 // A request for jobs waits for one, and is woken by the view; it holds nothing but its connection. The package makes no
 // jobs and writes no status: the controllers do.
 //
-//	mux.Handle(pull.Prefix, clusterapi.New(clusterapi.Options{Store: store, View: view, Fresh: reader.Fresh, MAC: keys.HMAC}))
+//	mux.Handle(pull.Prefix, clusterapi.New(clusterapi.Options{
+//		Store: store, View: view, Fresh: reader.Fresh, MAC: keys.HMAC,
+//	}))
 package clusterapi

@@ -31,7 +31,8 @@ func invalid(code, format string, args ...any) error {
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) int {
 	f := failureOf(err)
 	if f.status >= http.StatusInternalServerError {
-		h.Logger.WarnContext(r.Context(), "a request of a cluster's operator failed", "method", r.Method, "path", r.URL.Path, "error", err)
+		h.Logger.WarnContext(r.Context(), "a request of a cluster's operator failed", "method", r.Method, "path",
+			r.URL.Path, "error", err)
 	}
 	if f.retry > 0 {
 		w.Header().Set("Retry-After", seconds(f.retry))
@@ -52,9 +53,11 @@ func failureOf(err error) *failure {
 	case errors.As(err, &tooLarge):
 		return &failure{http.StatusRequestEntityTooLarge, "TooLarge", fmt.Sprintf("the body is larger than %d MiB", pull.MaxBody>>20), 0}
 	case errors.Is(err, store.ErrUnknownOutcome):
-		return &failure{http.StatusServiceUnavailable, "OutcomeUnknown", "the store did not answer in time; send it again", time.Second}
+		return &failure{http.StatusServiceUnavailable, "OutcomeUnknown",
+			"the store did not answer in time; send it again", time.Second}
 	}
-	return &failure{http.StatusServiceUnavailable, "Unavailable", "the server can't answer at the moment: " + err.Error(), time.Second}
+	return &failure{http.StatusServiceUnavailable, "Unavailable", "the server can't answer at the moment: " +
+		err.Error(), time.Second}
 }
 
 func write(w http.ResponseWriter, status int, value any) {

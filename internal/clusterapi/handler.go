@@ -61,7 +61,8 @@ func New(o Options) *Handler {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	h := &Handler{Options: o, mux: http.NewServeMux(), limits: newLimits(o.Now), registering: limit.NewPlaces(boundary.Joins, boundary.JoinWait), waiting: newWaiting()}
+	h := &Handler{Options: o, mux: http.NewServeMux(), limits: newLimits(o.Now),
+		registering: limit.NewPlaces(boundary.Joins, boundary.JoinWait), waiting: newWaiting()}
 	h.mux.HandleFunc("POST "+pull.RegisterPath, h.answer(h.register))
 	h.mux.HandleFunc("GET "+pull.JobsPath, h.answer(h.known(h.jobs)))
 	h.mux.HandleFunc("GET "+pull.DeliveredPath, h.answer(h.known(h.delivered)))
@@ -88,7 +89,8 @@ func (h *Handler) answer(handle func(*http.Request) (any, error)) http.HandlerFu
 		r.Body = http.MaxBytesReader(w, r.Body, pull.MaxBody)
 		if r.URL.Path == pull.RegisterPath { // anyone may ask
 			r.Body = http.MaxBytesReader(w, r.Body, boundary.MaxJoin)
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(boundary.JoinTime)) // it fails where there is no connection
+			// it fails where there is no connection
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(boundary.JoinTime))
 		}
 		value, err := h.checked(r, handle)
 		status := http.StatusOK
@@ -113,7 +115,8 @@ func (h *Handler) checked(r *http.Request, handle func(*http.Request) (any, erro
 		return nil, &failure{http.StatusServiceUnavailable, "Paused", why, time.Minute}
 	}
 	if kind := r.Header.Get("Content-Type"); r.ContentLength != 0 && r.Method == http.MethodPost && !accepts(kind) {
-		return nil, &failure{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "send Content-Type: " + pull.MediaType, 0}
+		return nil, &failure{http.StatusUnsupportedMediaType, "UnsupportedMediaType",
+			"send Content-Type: " + pull.MediaType, 0}
 	}
 	return handle(r)
 }
@@ -127,7 +130,8 @@ func accepts(contentType string) bool {
 // audit records calls about credentials, and those that were refused for theirs.
 func (h *Handler) audit(r *http.Request, asked *caller, status int, began time.Time) {
 	data := api.AuditData{
-		Method: r.Method, Path: r.URL.Path[:min(len(r.URL.Path), 256)], Actor: addressOf(r), Status: status, TookMilliseconds: h.Now().Sub(began).Milliseconds(),
+		Method: r.Method, Path: r.URL.Path[:min(len(r.URL.Path), 256)], Actor: addressOf(r), Status: status,
+		TookMilliseconds: h.Now().Sub(began).Milliseconds(),
 	}
 	switch {
 	case status == http.StatusUnauthorized:

@@ -63,8 +63,9 @@ func inHarness(t *testing.T, test func(h *harness)) {
 				}
 				return h.fate(txn)
 			}),
-			View: h.view, Fresh: h.fresh, MAC: func(plain []byte) string { return fmt.Sprintf("%x", plain) }, Paused: func() string { return h.paused },
-			Audit: func(data api.AuditData) { h.audit = append(h.audit, data) }, Foreign: func(api.AuditData) { h.foreign++ },
+			View: h.view, Fresh: h.fresh, MAC: func(plain []byte) string { return fmt.Sprintf("%x", plain) },
+			Paused: func() string { return h.paused },
+			Audit:  func(data api.AuditData) { h.audit = append(h.audit, data) }, Foreign: func(api.AuditData) { h.foreign++ },
 		})
 		test(h)
 		cancel()
@@ -95,12 +96,14 @@ func (h *harness) put(object api.Object) {
 
 func (h *harness) declare(name string) {
 	h.Helper()
-	h.put(api.Object{Kind: api.KindCluster, Scope: api.Unscoped, Name: name, Spec: []byte("{}"), Metadata: api.Metadata{UID: "uid-" + name, Generation: 1}})
+	h.put(api.Object{Kind: api.KindCluster, Scope: api.Unscoped, Name: name, Spec: []byte("{}"),
+		Metadata: api.Metadata{UID: "uid-" + name, Generation: 1}})
 }
 
 func instance(name string, generation int64) api.Object {
-	return api.Object{Kind: api.KindApplicationInstance, Scope: "org", Name: name, Metadata: api.Metadata{UID: "uid-" + name, Generation: generation, Finalizers: []string{api.FinalizerCluster}},
-		Spec: []byte(`{"cluster":"east","appRef":{"catalogId":"x"},"chart":{"sourceType":"oci","url":"oci://r/c","name":"x","version":"1.0.0"},"release":{"name":"x"},"values":{"source":"inline","inline":{}}}`)}
+	return api.Object{Kind: api.KindApplicationInstance, Scope: "org", Name: name,
+		Metadata: api.Metadata{UID: "uid-" + name, Generation: generation, Finalizers: []string{api.FinalizerCluster}},
+		Spec:     []byte(`{"cluster":"east","appRef":{"catalogId":"x"},"chart":{"sourceType":"oci","url":"oci://r/c","name":"x","version":"1.0.0"},"release":{"name":"x"},"values":{"source":"inline","inline":{}}}`)}
 }
 
 // answer is the answer that came back.
@@ -137,7 +140,8 @@ func (h *harness) want(status int, code string, got answer) {
 	h.Helper()
 	var body pull.Error
 	_ = json.Unmarshal(got.body, &body)
-	if got.status != status || body.Code != code || code != "" && (body.Message == "" || body.RequestID == "" || got.header.Get("Content-Type") != pull.MediaType) {
+	if got.status != status || body.Code != code ||
+		code != "" && (body.Message == "" || body.RequestID == "" || got.header.Get("Content-Type") != pull.MediaType) {
 		h.Errorf("%d %s, want %d %q", got.status, got.body, status, code)
 	}
 }

@@ -35,7 +35,8 @@ func (h *Handler) jobs(r *http.Request, by *caller, s records.Snapshot) (any, er
 	resume := r.URL.Query().Get(pull.ResumeParameter) == "true"
 	leave, ok := h.waiting.enter(by.cluster)
 	if !ok {
-		return nil, &failure{http.StatusTooManyRequests, "TooManyRequests", "other requests of the cluster wait for jobs already", time.Second}
+		return nil, &failure{http.StatusTooManyRequests, "TooManyRequests",
+			"other requests of the cluster wait for jobs already", time.Second}
 	}
 	defer leave()
 	h.touch(r, by, s, nil)
@@ -71,7 +72,8 @@ func (h *Handler) sign(s records.Snapshot, by *caller, due []pull.Job) (err erro
 func (h *Handler) await(ctx context.Context, s records.Snapshot, by *caller, next time.Time) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	changes := h.View.Watch(ctx, view.WatchOptions{From: s.Revision() + 1, Prefix: records.ClusterJobSetPrefix(by.cluster)})
+	changes := h.View.Watch(ctx, view.WatchOptions{From: s.Revision() + 1,
+		Prefix: records.ClusterJobSetPrefix(by.cluster)})
 	lease := time.NewTimer(h.untilNext(next))
 	defer lease.Stop()
 	pause := time.NewTimer(lookEvery)
@@ -134,8 +136,9 @@ func dueJobs(s records.Snapshot, name string, now time.Time, resume bool) (due [
 // sent returns a job as its operator gets it.
 func sent(job *api.ClusterJob) pull.Job {
 	return pull.Job{
-		ID: job.ID, Kind: job.Action, Payload: job.Payload, IdempotencyKey: job.Key, CreatedAt: job.CreatedAt, ExpiresAt: job.ExpiresAt,
-		Object: cluster.VersionOf(*job), Force: job.Force || job.Heal != nil && job.Heal.Force,
+		ID: job.ID, Kind: job.Action, Payload: job.Payload, IdempotencyKey: job.Key, CreatedAt: job.CreatedAt,
+		ExpiresAt: job.ExpiresAt,
+		Object:    cluster.VersionOf(*job), Force: job.Force || job.Heal != nil && job.Heal.Force,
 	}
 }
 

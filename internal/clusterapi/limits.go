@@ -16,7 +16,8 @@ const (
 type limits struct{ clusters, refusals *limit.Rates }
 
 func newLimits(now func() time.Time) *limits {
-	return &limits{clusters: limit.NewRates(clusterRate, clusterBurst, now), refusals: limit.NewRates(refusedRate, refusedBurst, now)}
+	return &limits{clusters: limit.NewRates(clusterRate, clusterBurst, now),
+		refusals: limit.NewRates(refusedRate, refusedBurst, now)}
 }
 
 // busy counts a request of a cluster, and returns how long it is to wait; 0 if it may be answered.

@@ -18,7 +18,9 @@ import (
 var ErrNoCluster = errors.New("no such cluster is declared")
 
 // Invite makes a registration token for a cluster. Only its hash is stored.
-func (h *Handler) Invite(ctx context.Context, name string, life time.Duration) (token string, ends time.Time, err error) {
+func (h *Handler) Invite(
+	ctx context.Context, name string, life time.Duration,
+) (token string, ends time.Time, err error) {
 	token = cluster.RegistrationPrefix + rand.Text()
 	s, err := h.Fresh(ctx)
 	if err != nil {
@@ -32,7 +34,8 @@ func (h *Handler) Invite(ctx context.Context, name string, life time.Duration) (
 		access, key := s.ClusterAccess(name), records.ClusterAccessKey(name)
 		next := cluster.Invite(access.Value, object.Value.Metadata.UID, cluster.TokenHash(token), life, h.Now())
 		ends = next.Registration.ExpiresAt
-		return records.NewTxn("cluster.invite").If(records.ObjectKey(object.Value.Ref()), object.Modified).If(key, access.Modified).Put(key, next), nil
+		return records.NewTxn("cluster.invite").If(records.ObjectKey(object.Value.Ref()), object.Modified).If(key,
+			access.Modified).Put(key, next), nil
 	})
 	if err != nil {
 		return "", time.Time{}, err
@@ -81,7 +84,8 @@ func (h *Handler) register(r *http.Request) (any, error) {
 	}
 	leave, ok := h.registering.Enter(r.Context(), limit.Client(r.RemoteAddr))
 	if !ok {
-		return nil, &failure{http.StatusTooManyRequests, "TooManyRequests", "too many requests to register come from this address at this moment", time.Second}
+		return nil, &failure{http.StatusTooManyRequests, "TooManyRequests",
+			"too many requests to register come from this address at this moment", time.Second}
 	}
 	defer leave()
 	var asked pull.Registration
@@ -91,7 +95,8 @@ func (h *Handler) register(r *http.Request) (any, error) {
 	token := bearer(r)
 	if token == "" || token != asked.RegistrationToken {
 		h.limits.refuse(addressOf(r))
-		return nil, &failure{http.StatusUnauthorized, "Unauthorized", "the registration token is to be the bearer token and the body's registrationToken", 0}
+		return nil, &failure{http.StatusUnauthorized, "Unauthorized",
+			"the registration token is to be the bearer token and the body's registrationToken", 0}
 	}
 	s, err := h.Fresh(r.Context())
 	if err != nil {
@@ -103,21 +108,26 @@ func (h *Handler) register(r *http.Request) (any, error) {
 		switch {
 		case access == nil:
 			h.limits.refuse(addressOf(r))
-			return nil, &failure{http.StatusUnauthorized, "Unauthorized", "the registration token is wrong, used or expired; tend clusters add NAME makes another", 0}
+			return nil, &failure{http.StatusUnauthorized, "Unauthorized",
+				"the registration token is wrong, used or expired; tend clusters add NAME makes another", 0}
 		case asked.ClusterID != "" && asked.ClusterID != object.Value.Name:
-			return nil, &failure{http.StatusForbidden, "Forbidden", "the registration token is not one of cluster " + asked.ClusterID, 0}
+			return nil, &failure{http.StatusForbidden, "Forbidden",
+				"the registration token is not one of cluster " + asked.ClusterID, 0}
 		}
 		name := object.Value.Name
 		note(r, caller{cluster: name})
-		given = pull.Credential{ClusterID: name, Token: cluster.CredentialPrefix + h.MAC([]byte("cluster credential\n"+object.Value.Metadata.UID+"\n"+token))}
+		given = pull.Credential{ClusterID: name,
+			Token: cluster.CredentialPrefix + h.MAC([]byte("cluster credential\n"+object.Value.Metadata.UID+"\n"+token))}
 		txn, key, hash := records.NewTxn("cluster.register"), records.ClusterAccessKey(name), cluster.TokenHash(given.Token)
 		if access.Token != nil && access.Token.Hash == hash {
 			return txn, nil
 		}
-		return txn.If(records.ObjectKey(object.Value.Ref()), object.Modified).If(key, s.ClusterAccess(name).Modified).Put(key, cluster.Register(*access, hash, h.Now())), nil
+		return txn.If(records.ObjectKey(object.Value.Ref()), object.Modified).If(key, s.ClusterAccess(name).Modified).Put(key,
+			cluster.Register(*access, hash, h.Now())), nil
 	})
 	if err == nil {
-		h.Logger.InfoContext(r.Context(), "a cluster's operator has registered", "kubernetes", given.ClusterID, "from", addressOf(r), "client", r.UserAgent())
+		h.Logger.InfoContext(r.Context(), "a cluster's operator has registered", "kubernetes", given.ClusterID, "from",
+			addressOf(r), "client", r.UserAgent())
 	}
 	return given, err
 }

@@ -22,9 +22,10 @@ func (h *Handler) status(r *http.Request, by *caller, s records.Snapshot) (any, 
 	if err := read(r, &status); err != nil {
 		return nil, err
 	}
-	return nil, h.report(r, by, s, "cluster.status", func(stored *api.ClusterReport, job api.ClusterJob, now time.Time) (api.ClusterReport, cluster.Verdict) {
-		return cluster.TakeStatus(stored, job, status, now)
-	})
+	return nil, h.report(r, by, s, "cluster.status",
+		func(stored *api.ClusterReport, job api.ClusterJob, now time.Time) (api.ClusterReport, cluster.Verdict) {
+			return cluster.TakeStatus(stored, job, status, now)
+		})
 }
 
 // result records what came of a job.
@@ -40,9 +41,10 @@ func (h *Handler) result(r *http.Request, by *caller, s records.Snapshot) (any, 
 	case result.Outcome == pull.OutcomeFailed && result.Error == "":
 		return nil, invalid("InvalidResult", "a result that is failed needs an error")
 	}
-	return nil, h.report(r, by, s, "cluster.result", func(stored *api.ClusterReport, job api.ClusterJob, now time.Time) (api.ClusterReport, cluster.Verdict) {
-		return cluster.TakeResult(stored, job, result, now)
-	})
+	return nil, h.report(r, by, s, "cluster.result",
+		func(stored *api.ClusterReport, job api.ClusterJob, now time.Time) (api.ClusterReport, cluster.Verdict) {
+			return cluster.TakeResult(stored, job, result, now)
+		})
 }
 
 // report stores what the operator says of a job.
@@ -66,7 +68,8 @@ func (h *Handler) report(r *http.Request, by *caller, s records.Snapshot, site s
 		case cluster.Unacknowledged:
 			return nil, &failure{http.StatusConflict, "Unacknowledged", "acknowledge the job first", 0}
 		}
-		txn := records.NewTxn(site).If(records.ClusterJobKey(by.cluster, ref), job.Modified).If(key, stored.Modified).Put(key, next)
+		txn := records.NewTxn(site).If(records.ClusterJobKey(by.cluster, ref), job.Modified).If(key,
+			stored.Modified).Put(key, next)
 		return h.heard(s, txn, by, r.UserAgent(), nil), nil
 	})
 	return err
@@ -81,7 +84,8 @@ func (h *Handler) events(r *http.Request, by *caller, s records.Snapshot) (any, 
 	if len(batch.Events) > pull.MaxEvents {
 		return nil, invalid("TooManyEvents", "%d events in one request, at most %d", len(batch.Events), pull.MaxEvents)
 	}
-	_, err := h.change(r.Context(), s, func(s records.Snapshot) (*records.Txn, error) { return h.take(s, by, r.UserAgent(), batch.Events), nil })
+	_, err := h.change(r.Context(), s,
+		func(s records.Snapshot) (*records.Txn, error) { return h.take(s, by, r.UserAgent(), batch.Events), nil })
 	return nil, err
 }
 

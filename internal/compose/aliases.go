@@ -66,7 +66,8 @@ func (c *converter) findLinks() {
 	each(func(at, target, alias string) {
 		_, service := c.project.Services[alias]
 		if len(targets[alias]) > 1 || service {
-			c.report.lost(at, Breaks, "%s stands for %s here, and for something else in other services; write %s in its settings", alias, target, target)
+			c.report.lost(at, Breaks,
+				"%s stands for %s here, and for something else in other services; write %s in its settings", alias, target, target)
 			return
 		}
 		if !slices.ContainsFunc(c.called[target], func(n naming) bool { return n.name == alias }) {
@@ -82,7 +83,8 @@ func (c *converter) aliases(u *unit, s types.ServiceConfig, out *api.DeploymentS
 	r := c.report
 	r.carry(u.at + ".container_name")
 	if len(s.ExternalLinks) > 0 {
-		r.lost(u.at+".external_links", Breaks, "they lead to containers outside the file; import those too, and reach them as <name>.<scope>")
+		r.lost(u.at+".external_links", Breaks,
+			"they lead to containers outside the file; import those too, and reach them as <name>.<scope>")
 	}
 	if u.NetworkMode != "" && u.NetworkMode != "bridge" && u.NetworkMode != "default" {
 		if s.ContainerName != "" {
@@ -103,7 +105,8 @@ func (c *converter) aliases(u *unit, s types.ServiceConfig, out *api.DeploymentS
 		switch {
 		case slices.Contains(out.Aliases, alias) || alias == u.name:
 		case other != "":
-			r.lost(n.at, Breaks, "%s is a name of the service %s too, and a name leads to one workload; write %s or %s in the settings of who asks for it",
+			r.lost(n.at, Breaks,
+				"%s is a name of the service %s too, and a name leads to one workload; write %s or %s in the settings of who asks for it",
 				n.name, other, u.name, c.names[join("services", other)])
 		case api.CheckAlias(alias) == nil:
 			u.from("aliases", n.at)

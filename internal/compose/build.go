@@ -17,7 +17,8 @@ func (c *converter) source(u *unit, out *api.Container) {
 	case u.Build == nil:
 		out.Image = u.Image
 	case remote(u.Build.Context) || u.Build.DockerfileInline != "":
-		r.lost(at, buildWeight(u), "Tend builds from a folder with a Dockerfile; build this image and push it, and name it in image")
+		r.lost(at, buildWeight(u),
+			"Tend builds from a folder with a Dockerfile; build this image and push it, and name it in image")
 		out.Image = u.Image
 		if u.Image == "" {
 			out.Image = c.project.Name + "-" + strings.ToLower(lastKey(u.at))
@@ -64,7 +65,8 @@ func (c *converter) build(u *unit) *api.Build {
 
 // remote reports whether a context is a repository or an archive, which Tend does not fetch.
 func remote(context string) bool {
-	return strings.Contains(context, "://") || strings.HasPrefix(context, "git@") || strings.HasPrefix(context, "github.com/")
+	return strings.Contains(context, "://") || strings.HasPrefix(context, "git@") ||
+		strings.HasPrefix(context, "github.com/")
 }
 
 // relative returns a path of this machine as the manifest names it: relative to the manifest's folder, so that the two

@@ -87,7 +87,8 @@ func (c *converter) caddySite(b block, routes *siteRoutes) {
 			routes.use(l)
 			c.noRoute(l, Trifle, "answers go out as the program writes them")
 		case slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "auth") }):
-			c.noRoute(labelled{l.name, "…", l.at}, Breaks, "it kept people out, and an ingress lets everyone in; let the program ask, or put a proxy before it")
+			c.noRoute(labelled{l.name, "…", l.at}, Breaks,
+				"it kept people out, and an ingress lets everyone in; let the program ask, or put a proxy before it")
 		default:
 			c.noRoute(l, Changes, "an ingress has nothing like it")
 		}

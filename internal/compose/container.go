@@ -60,7 +60,8 @@ func (c *converter) environment(u *unit) map[string]string {
 	r.carryAll(at)
 	// compose-go drops the files once it has read them, so only the text still has them.
 	r.carryAll(u.at + ".env_file")
-	r.noteIfWritten(u.at+".env_file", "its values were written into env; for secrets: take them out and `tend config import`")
+	r.noteIfWritten(u.at+".env_file",
+		"its values were written into env; for secrets: take them out and `tend config import`")
 	env := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(u.Environment)) {
 		value := u.Environment[name]
@@ -98,7 +99,8 @@ func (c *converter) rights(u *unit, out *api.Container) {
 	u.list("cap_add", "cap_add", len(u.CapAdd))
 	u.list("cap_drop", "cap_drop", len(u.CapDrop))
 	out.CapAdd, out.CapDrop = u.CapAdd, u.CapDrop
-	r.carry(at+".devices", at+".devices[*]", at+".devices[*].source", at+".devices[*].target", at+".devices[*].permissions")
+	r.carry(at+".devices", at+".devices[*]", at+".devices[*].source", at+".devices[*].target", at+
+		".devices[*].permissions")
 	for i, device := range u.Devices {
 		entry := device.Source
 		if device.Target != "" && device.Target != device.Source || device.Permissions != "" && device.Permissions != "rwm" {

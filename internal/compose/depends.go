@@ -32,7 +32,8 @@ func (c *converter) dependsOn(u *unit) *api.DependsOn {
 			r.lost(here, Trifle, "Tend's own proxy is there before any container")
 			continue
 		case once.why != "" && !once.itself:
-			r.differs(here, "%s is a job that runs on request: this waits until tend run %s/%s has succeeded", name, c.scope, c.names[join("services", name)])
+			r.differs(here, "%s is a job that runs on request: this waits until tend run %s/%s has succeeded", name, c.scope,
+				c.names[join("services", name)])
 		case once.why != "" && d.Condition != types.ServiceConditionCompletedSuccessfully:
 			r.note(here, "waits until the job has ended, not only started")
 		case once.why == "" && d.Condition == types.ServiceConditionStarted && other.HealthCheck != nil:

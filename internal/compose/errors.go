@@ -75,7 +75,8 @@ func explained(o Options, pieces []piece, cause error) error {
 	if named := ofService.FindStringSubmatch(text); named != nil {
 		for _, p := range pieces {
 			if key := keyAt(p.node, "services."+named[1]); p.path == "" && key != nil {
-				fault = Finding{File: p.file, Line: key.Line, Column: key.Column, Path: "services." + named[1], Text: text[len(named[0]):]}
+				fault = Finding{File: p.file, Line: key.Line, Column: key.Column, Path: "services." + named[1],
+					Text: text[len(named[0]):]}
 			}
 		}
 	}

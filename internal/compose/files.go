@@ -29,7 +29,8 @@ func (c *converter) assets() {
 		}
 		switch {
 		case bool(config.External):
-			c.report.lost(at, Breaks, "what an external config holds is not in the file; write an asset, and mount it where this was")
+			c.report.lost(at, Breaks,
+				"what an external config holds is not in the file; write an asset, and mount it where this was")
 		case config.File != "":
 			files[key] = api.AssetFile{Source: api.AssetLocal, Filename: c.relative(config.File), Content: []byte{}}
 			c.report.note(at, "is read from %s at each apply", c.relative(config.File))
@@ -42,7 +43,8 @@ func (c *converter) assets() {
 	}
 	if len(files) > 0 {
 		raw, _ := json.Marshal(api.AssetSpec{Files: files}) // texts and names: always JSON
-		c.sections = append(c.sections, manifest.Section{Object: api.Object{Kind: api.KindAsset, Scope: c.scope, Name: configAsset, Spec: raw}})
+		c.sections = append(c.sections,
+			manifest.Section{Object: api.Object{Kind: api.KindAsset, Scope: c.scope, Name: configAsset, Spec: raw}})
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.project.Secrets)) {
 		secret, at := c.project.Secrets[name], join("secrets", name)
@@ -99,7 +101,8 @@ func (c *converter) files(u *unit, out *api.Container) {
 	for i, mounted := range u.Configs {
 		config, known := c.project.Configs[mounted.Source]
 		if !known || bool(config.External) {
-			r.lost(fmt.Sprintf("%s.configs[%d]", u.at, i), Breaks, "what an external config holds is not in the file; write an asset")
+			r.lost(fmt.Sprintf("%s.configs[%d]", u.at, i), Breaks,
+				"what an external config holds is not in the file; write an asset")
 			continue
 		}
 		target := mounted.Target

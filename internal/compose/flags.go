@@ -139,7 +139,8 @@ func (c *converter) blockIO(u *unit) {
 		return
 	}
 	at := u.at + ".blkio_config"
-	for _, key := range []string{"weight_device", "device_read_bps", "device_write_bps", "device_read_iops", "device_write_iops"} {
+	for _, key := range []string{"weight_device", "device_read_bps", "device_write_bps", "device_read_iops",
+		"device_write_iops"} {
 		c.report.carryAll(at + "." + key)
 	}
 	if b.Weight > 0 {
@@ -153,7 +154,8 @@ func (c *converter) blockIO(u *unit) {
 		devices   []types.ThrottleDevice
 	}{
 		{"device_read_bps", "device-read-bps", b.DeviceReadBps}, {"device_write_bps", "device-write-bps", b.DeviceWriteBps},
-		{"device_read_iops", "device-read-iops", b.DeviceReadIOps}, {"device_write_iops", "device-write-iops", b.DeviceWriteIOps},
+		{"device_read_iops", "device-read-iops", b.DeviceReadIOps},
+		{"device_write_iops", "device-write-iops", b.DeviceWriteIOps},
 	} {
 		for _, d := range rates.devices {
 			u.flag(c, at+"."+rates.key, fmt.Sprintf("--%s=%s:%d", rates.flag, d.Path, d.Rate))

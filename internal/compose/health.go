@@ -55,7 +55,8 @@ func (c *converter) imageHealth(u *unit, at string, h types.HealthCheckConfig) {
 	for _, d := range []struct {
 		key, flag string
 		value     *types.Duration
-	}{{"interval", "health-interval", h.Interval}, {"timeout", "health-timeout", h.Timeout}, {"start_period", "health-start-period", h.StartPeriod}} {
+	}{{"interval", "health-interval", h.Interval}, {"timeout", "health-timeout", h.Timeout},
+		{"start_period", "health-start-period", h.StartPeriod}} {
 		if d.value != nil {
 			u.flag(c, at+"."+d.key, "--"+d.flag+"="+time.Duration(*d.value).String())
 		}

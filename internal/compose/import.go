@@ -86,7 +86,8 @@ func Import(ctx context.Context, o Options) (Result, error) {
 	if scope == "" {
 		scope = Label(project.Name)
 	}
-	c := &converter{project: project, scope: scope, dir: project.WorkingDir, beside: o.Dir, from: o.From, report: newReport()}
+	c := &converter{project: project, scope: scope, dir: project.WorkingDir, beside: o.Dir,
+		from: o.From, report: newReport()}
 	if len(project.Services)+len(project.Jobs) == 0 {
 		return Result{}, fmt.Errorf("%s: %w", o.Files[0], ErrNoServices)
 	}
@@ -104,7 +105,9 @@ func Import(ctx context.Context, o Options) (Result, error) {
 
 // load reads the project as `docker compose` would, all profiles included. It returns the variables with it, as far as
 // it came to know them.
-func load(ctx context.Context, o Options, heard *warnings) (project *types.Project, environment map[string]string, err error) {
+func load(
+	ctx context.Context, o Options, heard *warnings,
+) (project *types.Project, environment map[string]string, err error) {
 	defer heard.listen()()
 	defer func() {
 		if failed := recover(); failed != nil {
@@ -115,7 +118,8 @@ func load(ctx context.Context, o Options, heard *warnings) (project *types.Proje
 	if err != nil {
 		return nil, nil, err
 	}
-	options, err := cli.NewProjectOptions(o.Files, cli.WithWorkingDirectory(dir), cli.WithEnv(o.Environment), cli.WithEnvFiles(), cli.WithDotEnv,
+	options, err := cli.NewProjectOptions(o.Files, cli.WithWorkingDirectory(dir), cli.WithEnv(o.Environment),
+		cli.WithEnvFiles(), cli.WithDotEnv,
 		cli.WithProfiles([]string{"*"}), cli.WithResolvedPaths(true), cli.WithDiscardEnvFile,
 		cli.WithLoadOptions(func(l *loader.Options) { l.SkipValidation = o.valid }))
 	if err != nil {

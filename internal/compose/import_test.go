@@ -109,7 +109,8 @@ func golden(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	dir, files := unpack(t, archive)
-	text, report := outcome(t, dir, Options{Files: files, Dir: dir, From: dir, Environment: []string{"FROM_SHELL=shell", "TAG=1.2"}})
+	text, report := outcome(t, dir,
+		Options{Files: files, Dir: dir, From: dir, Environment: []string{"FROM_SHELL=shell", "TAG=1.2"}})
 	kept := txtar.Archive{Comment: archive.Comment}
 	var wanted, wantedReport string
 	for _, f := range archive.Files {
@@ -123,7 +124,8 @@ func golden(t *testing.T, name string) {
 		}
 	}
 	if *rewrite {
-		kept.Files = append(kept.Files, txtar.File{Name: "want.hcl", Data: []byte(text)}, txtar.File{Name: "want.report", Data: []byte(report)})
+		kept.Files = append(kept.Files, txtar.File{Name: "want.hcl", Data: []byte(text)},
+			txtar.File{Name: "want.report", Data: []byte(report)})
 		if err := os.WriteFile(name, txtar.Format(&kept), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +138,8 @@ func golden(t *testing.T, name string) {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
 	for line := range strings.Lines(report) {
-		if strings.HasPrefix(line, "      ") && strings.Count(line, " ") > 7 && utf8.RuneCountInString(strings.TrimSpace(line))+6 > width && !strings.HasPrefix(line, "       ") {
+		if strings.HasPrefix(line, "      ") && strings.Count(line, " ") > 7 &&
+			utf8.RuneCountInString(strings.TrimSpace(line))+6 > width && !strings.HasPrefix(line, "       ") {
 			t.Errorf("wider than %d columns: %s", width, line)
 		}
 	}
@@ -152,7 +155,8 @@ func loads(t *testing.T, dir, text string) {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := manifest.Load(manifest.Options{Files: []string{file}, Lookup: func(string) (string, bool) { return "", false }})
+	loaded, err := manifest.Load(manifest.Options{Files: []string{file},
+		Lookup: func(string) (string, bool) { return "", false }})
 	if err != nil {
 		t.Fatalf("%s\n%v", text, err)
 	}

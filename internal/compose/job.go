@@ -24,7 +24,8 @@ func (c *converter) job(j types.JobConfig) error {
 		return c.add(api.KindJob, u, spec)
 	}
 	for i := range j.Triggers.Schedule[1:] {
-		c.report.lost(fmt.Sprintf("%s.triggers.schedule[%d]", at, i+1), Changes, "a cron job has one schedule; write another cron job")
+		c.report.lost(fmt.Sprintf("%s.triggers.schedule[%d]", at, i+1), Changes,
+			"a cron job has one schedule; write another cron job")
 	}
 	u.place("schedule", at+".triggers.schedule[0].cron")
 	return c.add(api.KindCronJob, u, c.schedule(at+".triggers.schedule[0]", spec, j.Triggers.Schedule[0]))
@@ -35,7 +36,8 @@ func (c *converter) job(j types.JobConfig) error {
 func (c *converter) schedule(at string, spec api.JobSpec, s types.ScheduleConfig) api.CronJobSpec {
 	r := c.report
 	r.carry(at, at+".cron", at+".timezone", at+".concurrency", at+".missed_fires")
-	cron := api.CronJobSpec{JobSpec: spec, Schedule: s.Cron, Timezone: s.Timezone, ConcurrencyPolicy: api.ConcurrencyForbid}
+	cron := api.CronJobSpec{JobSpec: spec, Schedule: s.Cron, Timezone: s.Timezone,
+		ConcurrencyPolicy: api.ConcurrencyForbid}
 	if s.Timezone == "" {
 		r.differs(at, "its times are UTC, where Compose takes the machine's zone; write timezone for another")
 	}

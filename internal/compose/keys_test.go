@@ -102,7 +102,8 @@ func noKeyIsSilent(t *testing.T, name string, excuses map[string]string) (checke
 	if err := yaml.Unmarshal(text, &document); err != nil {
 		t.Fatal(err)
 	}
-	if result, _, _ := imported(t, dir, Options{Files: []string{file}, Environment: []string{"FROM_SHELL=x", "TAG=1"}}); result == nil {
+	if result, _, _ := imported(t, dir,
+		Options{Files: []string{file}, Environment: []string{"FROM_SHELL=x", "TAG=1"}}); result == nil {
 		return 0 // it can't be imported, and the golden file has the error
 	}
 	whole := wholeReport(t, dir, file)
@@ -142,7 +143,8 @@ var position = regexp.MustCompile(`\.yaml:\d+:\d+`)
 
 // wholeReport returns everything an import reports, without the positions: these change when something is removed.
 func wholeReport(t *testing.T, dir, file string) string {
-	_, text, report := imported(t, dir, Options{Files: []string{file}, Environment: []string{"FROM_SHELL=x", "TAG=1"}, valid: true})
+	_, text, report := imported(t, dir,
+		Options{Files: []string{file}, Environment: []string{"FROM_SHELL=x", "TAG=1"}, valid: true})
 	lines := strings.Split(position.ReplaceAllString(report, ".yaml"), "\n")
 	slices.Sort(lines)
 	return text + strings.Join(lines, "\n")
@@ -186,12 +188,15 @@ func TestEveryKeyIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	older := []string{"net", "dockerfile", "log_driver", "log_opt", "volume_driver", "extends"} // which the specification has no more
+	// which the specification has no more
+	older := []string{"net", "dockerfile", "log_driver", "log_opt", "volume_driver", "extends"}
 	for _, of := range []reflect.Type{
 		reflect.TypeFor[types.ContainerSpec](), reflect.TypeFor[types.WorkloadSpec](), reflect.TypeFor[types.ServiceConfig](),
-		reflect.TypeFor[types.DeployConfig](), reflect.TypeFor[types.HealthCheckConfig](), reflect.TypeFor[types.ServicePortConfig](),
+		reflect.TypeFor[types.DeployConfig](), reflect.TypeFor[types.HealthCheckConfig](),
+		reflect.TypeFor[types.ServicePortConfig](),
 		reflect.TypeFor[types.UpdateConfig](), reflect.TypeFor[types.RestartPolicy](), reflect.TypeFor[types.TriggerConfig](),
-		reflect.TypeFor[types.ScheduleConfig](), reflect.TypeFor[types.ServiceNetworkConfig](), reflect.TypeFor[types.BlkioConfig](),
+		reflect.TypeFor[types.ScheduleConfig](), reflect.TypeFor[types.ServiceNetworkConfig](),
+		reflect.TypeFor[types.BlkioConfig](),
 	} {
 		for field := range of.NumField() {
 			name, _, _ := strings.Cut(of.Field(field).Tag.Get("yaml"), ",")

@@ -26,10 +26,12 @@ func (c *converter) network(u *unit, out *api.Container) {
 		u.flag(c, at+".network_mode", "--network="+u.NetworkMode)
 		return // it has that one's names, hosts and addresses too
 	case shares && kind == "service":
-		r.lost(at+".network_mode", Breaks, "it had the network of %s: its traffic went out there, and its ports were published there. Here it has one of its own; "+
-			"put both programs into one image, or give %s a proxy that others go through", of, of)
+		r.lost(at+".network_mode", Breaks,
+			"it had the network of %s: its traffic went out there, and its ports were published there. Here it has one of its own; "+
+				"put both programs into one image, or give %s a proxy that others go through", of, of)
 	default:
-		r.lost(at+".network_mode", Breaks, "Tend knows host and none; make the network with `docker network create` and write networks = [%q]", u.NetworkMode)
+		r.lost(at+".network_mode", Breaks,
+			"Tend knows host and none; make the network with `docker network create` and write networks = [%q]", u.NetworkMode)
 	}
 	c.networks(u, out)
 	r.carryAll(at+".extra_hosts", at+".dns")
@@ -106,7 +108,8 @@ func (c *converter) ports(u *unit) []string {
 func (c *converter) exposed(u *unit) {
 	c.report.carry(u.at+".expose", u.at+".expose[*]")
 	if len(u.Expose) > 0 {
-		c.report.note(u.at+".expose", "%s: nothing to do, containers reach every port of each other", strings.Join(u.Expose, ", "))
+		c.report.note(u.at+".expose", "%s: nothing to do, containers reach every port of each other",
+			strings.Join(u.Expose, ", "))
 	}
 }
 
@@ -130,7 +133,8 @@ func portOf(p types.ServicePortConfig) string {
 func sharedPorts(service string, ports []string) (shared []api.IngressSpec, rest []string) {
 	for _, entry := range ports {
 		port, err := api.NormalizePort(entry)
-		if err != nil || port.Host.Len() != 1 || port.Container.Len() != 1 || len(service)+len("-65535-udp") > api.MaxNameBytes {
+		if err != nil || port.Host.Len() != 1 || port.Container.Len() != 1 ||
+			len(service)+len("-65535-udp") > api.MaxNameBytes {
 			rest = append(rest, entry)
 			continue
 		}

@@ -37,10 +37,14 @@ func (c *converter) declaredNetwork(at string, network types.NetworkConfig) {
 	case "", "bridge", "overlay", "default":
 		r.carry(at + ".driver")
 	default:
-		r.lost(at+".driver", Breaks, "containers get their addresses from tend0; make the network with `docker network create` and write networks = [%q]", network.Name)
+		r.lost(at+".driver", Breaks,
+			"containers get their addresses from tend0; make the network with `docker network create` and write networks = [%q]",
+			network.Name)
 	}
 	if network.Name != "" && network.Name != c.project.Name+"_"+lastKey(at) {
-		r.differs(at+".name", "what other projects join by the name %s is not made: they meet these containers on tend0, as <name>.%s", network.Name, c.scope)
+		r.differs(at+".name",
+			"what other projects join by the name %s is not made: they meet these containers on tend0, as <name>.%s",
+			network.Name, c.scope)
 	}
 	r.carry(at + ".name")
 	if network.Internal {

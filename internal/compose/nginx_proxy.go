@@ -12,7 +12,8 @@ import (
 
 // nginxProxies are the images of nginx-proxy and of its companions, which do nothing without it.
 var nginxProxies = []string{
-	"nginx-proxy", "acme-companion", "letsencrypt-nginx-proxy-companion", "docker-letsencrypt-nginx-proxy-companion", "docker-gen",
+	"nginx-proxy", "acme-companion", "letsencrypt-nginx-proxy-companion",
+	"docker-letsencrypt-nginx-proxy-companion", "docker-gen",
 }
 
 // nginxProxy reads the variables by which nginx-proxy knows how a service is reached.
@@ -20,7 +21,8 @@ func (c *converter) nginxProxy(service string, routes *siteRoutes) {
 	at := join("services", service) + ".environment"
 	values := map[string]labelled{}
 	for name, value := range c.project.Services[service].Environment {
-		if value != nil && (strings.HasPrefix(name, "VIRTUAL_") || strings.HasPrefix(name, "LETSENCRYPT_") || name == "HTTPS_METHOD") {
+		if value != nil && (strings.HasPrefix(name, "VIRTUAL_") || strings.HasPrefix(name, "LETSENCRYPT_") ||
+			name == "HTTPS_METHOD") {
 			values[name] = labelled{name, *value, at}
 		}
 	}

@@ -41,7 +41,8 @@ func (c *converter) findOnce() {
 // be started again and again.
 func runsOnce(s types.ServiceConfig) oneShot {
 	serves := s.NetworkMode == "host" || s.HealthCheck != nil || len(s.Ports) > 0 || len(s.Expose) > 0
-	never := s.Restart == "no" || s.Deploy != nil && s.Deploy.RestartPolicy != nil && s.Deploy.RestartPolicy.Condition == "none"
+	never := s.Restart == "no" || s.Deploy != nil && s.Deploy.RestartPolicy != nil &&
+		s.Deploy.RestartPolicy.Condition == "none"
 	switch {
 	case s.Deploy != nil && strings.HasSuffix(s.Deploy.Mode, "-job"):
 		return oneShot{why: "deploy.mode is " + s.Deploy.Mode, itself: true}
@@ -55,9 +56,12 @@ func runsOnce(s types.ServiceConfig) oneShot {
 
 // servers are images that serve when nothing says what else to run.
 var servers = []string{
-	"adminer", "caddy", "cassandra", "clickhouse-server", "consul", "couchdb", "elasticsearch", "etcd", "grafana", "haproxy", "httpd",
-	"influxdb", "kafka", "localstack", "mailhog", "mailpit", "mariadb", "memcached", "minio", "mongo", "mongodb", "mysql", "nats",
-	"neo4j", "nginx", "opensearch", "phpmyadmin", "postgis", "postgres", "postgresql", "prometheus", "rabbitmq", "redis", "registry",
+	"adminer", "caddy", "cassandra", "clickhouse-server", "consul", "couchdb", "elasticsearch", "etcd",
+	"grafana", "haproxy", "httpd",
+	"influxdb", "kafka", "localstack", "mailhog", "mailpit", "mariadb", "memcached", "minio", "mongo",
+	"mongodb", "mysql", "nats",
+	"neo4j", "nginx", "opensearch", "phpmyadmin", "postgis", "postgres", "postgresql", "prometheus",
+	"rabbitmq", "redis", "registry",
 	"traefik", "valkey", "varnish", "vault", "zookeeper",
 }
 
@@ -88,9 +92,12 @@ func (c *converter) serviceJob(u *unit, s types.ServiceConfig, once oneShot) err
 	ref := c.scope + "/" + u.name
 	switch {
 	case once.guess:
-		r.differs(u.at, "became a job, because %s; it runs when it is applied and when it changes. If it serves, write restart: unless-stopped", once.why)
+		r.differs(u.at,
+			"became a job, because %s; it runs when it is applied and when it changes. If it serves, write restart: unless-stopped", once.why)
 	case once.itself:
-		r.note(u.at, "became a job, because %s; it runs when it is applied and when it changes, and what depends on it waits for its end", once.why)
+		r.note(u.at,
+			"became a job, because %s; it runs when it is applied and when it changes, and what depends on it waits for its end",
+			once.why)
 	default:
 		r.note(u.at, "became a job, because %s; it runs on request: tend run %s", once.why, ref)
 		c.steps.runs = append(c.steps.runs, "tend run "+ref)

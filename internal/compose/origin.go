@@ -8,7 +8,8 @@ import (
 
 // composeKeys are the keys of Compose for fields of a manifest, where they are called otherwise.
 var composeKeys = map[string]string{
-	"env": "environment", "secret_files": "secrets", "aliases": "networks", "replicas": "scale", "strategy": "deploy.update_config",
+	"env": "environment", "secret_files": "secrets", "aliases": "networks", "replicas": "scale",
+	"strategy":  "deploy.update_config",
 	"placement": "deploy.placement", "logs": "logging", "probes": "healthcheck", "retries": "restart",
 	"mode": "deploy.mode", "resources": "deploy.resources",
 }

@@ -41,7 +41,9 @@ var errRequired = errors.New("Tend can't run it")
 
 // dropRefused removes the values that validation refuses, each by itself, and reports them: a bad entry of a list or a
 // table takes no other one with it. whole removes the fields with all that is in them, which always comes to an end.
-func (c *converter) dropRefused(u *unit, raw json.RawMessage, faults []api.FieldError, whole bool) (json.RawMessage, error) {
+func (c *converter) dropRefused(
+	u *unit, raw json.RawMessage, faults []api.FieldError, whole bool,
+) (json.RawMessage, error) {
 	spec, err := decodeSpec(raw)
 	if err != nil {
 		return nil, err
@@ -67,7 +69,8 @@ func (c *converter) dropRefused(u *unit, raw json.RawMessage, faults []api.Field
 // sentence returns what is wrong with a field; validation begins some details with the verb.
 func sentence(field, detail string) string {
 	first, _, _ := strings.Cut(detail, " ")
-	if slices.Contains([]string{"and", "is", "are", "can't", "has", "have", "holds", "excludes", "exclude", "lies", "wants", "contains", "publish"}, first) {
+	if slices.Contains([]string{"and", "is", "are", "can't", "has", "have", "holds", "excludes", "exclude", "lies",
+		"wants", "contains", "publish"}, first) {
 		return field + " " + detail
 	}
 	return detail

@@ -67,7 +67,8 @@ func TestABadEntryGoesAlone(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	for _, at := range []string{"services.web.volumes[1]", "services.web.volumes[3]", `services.web.environment["B="]`, "services.web.stop_signal"} {
+	for _, at := range []string{"services.web.volumes[1]", "services.web.volumes[3]", `services.web.environment["B="]`,
+		"services.web.stop_signal"} {
 		if len(c.report.findings[at]) != 1 {
 			t.Errorf("%s has %d findings", at, len(c.report.findings[at]))
 		}
@@ -114,8 +115,9 @@ func TestOthersStay(t *testing.T) {
 
 func TestFieldPath(t *testing.T) {
 	for field, want := range map[string]string{
-		"volumes[3]": "volumes 3", `env["A=B"]`: "env A=B", `env["a.b[0]"].x`: "env a.b[0] x", "placement.constraints[0]": "placement constraints 0",
-		"": "", "image": "image", `labels["a\"b"]`: `labels a"b`, "x[": "x [", `x["`: `x ["`,
+		"volumes[3]": "volumes 3", `env["A=B"]`: "env A=B", `env["a.b[0]"].x`: "env a.b[0] x",
+		"placement.constraints[0]": "placement constraints 0",
+		"":                         "", "image": "image", `labels["a\"b"]`: `labels a"b`, "x[": "x [", `x["`: `x ["`,
 	} {
 		var parts []string
 		for _, step := range fieldPath(field) {

@@ -82,7 +82,8 @@ func (r *report) carryAll(paths ...string) {
 
 // lost reports that the value at the path, with everything below, is not in the manifests.
 func (r *report) lost(path string, weight Weight, format string, args ...any) {
-	r.findings[path] = append(r.findings[path], Finding{Path: path, Lost: true, Weight: weight, Text: fmt.Sprintf(format, args...)})
+	r.findings[path] = append(r.findings[path],
+		Finding{Path: path, Lost: true, Weight: weight, Text: fmt.Sprintf(format, args...)})
 }
 
 // lostIfWritten is lost for values that compose-go may have filled in.
@@ -122,7 +123,8 @@ func (r *report) finish(pieces []piece) []Finding {
 		}
 	}
 	slices.SortStableFunc(r.found, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column, cmp.Compare(a.Path, b.Path), cmp.Compare(a.Text, b.Text))
+		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column, cmp.Compare(a.Path, b.Path),
+			cmp.Compare(a.Text, b.Text))
 	})
 	return r.found
 }

@@ -27,10 +27,11 @@ func TestPlacesOf(t *testing.T) {
 		"Host(`a`":                                            {"cut off", "", "isn't between backquotes"},
 		"Host(a)":                                             {"no quotes", "", "isn't between backquotes"},
 		"Host(`a)":                                            {"a quote that isn't closed", "", "isn't closed"},
-		"(Host(`a`)":                                          {"a parenthesis that isn't closed", "", "a parenthesis isn't closed"},
-		"Host(`a`) Host(`b`)":                                 {"two without a word between", "", "is not understood"},
-		"":                                                    {"nothing", "", "is not understood"},
-		strings.Repeat("(", 99) + "Host(`a`)":                 {"too deep", "", "too deep"},
+		"(Host(`a`)": {"a parenthesis that isn't closed", "",
+			"a parenthesis isn't closed"},
+		"Host(`a`) Host(`b`)":                 {"two without a word between", "", "is not understood"},
+		"":                                    {"nothing", "", "is not understood"},
+		strings.Repeat("(", 99) + "Host(`a`)": {"too deep", "", "too deep"},
 		"Host(`a`)" + strings.Repeat(" && (Path(`/x`) || Path(`/y`))", 9): {"too many alternatives", "", "more than 64"},
 	} {
 		found, _, err := placesOf(rule)
@@ -39,7 +40,8 @@ func TestPlacesOf(t *testing.T) {
 			places = append(places, at.host+at.path)
 		}
 		got := strings.Join(places, " ")
-		if tc.fault == "" && (err != nil || got != tc.want) || tc.fault != "" && (err == nil || !strings.Contains(err.Error(), tc.fault)) {
+		if tc.fault == "" && (err != nil || got != tc.want) ||
+			tc.fault != "" && (err == nil || !strings.Contains(err.Error(), tc.fault)) {
 			t.Errorf("%s: %s: %q, %v; want %q %s", rule, tc.reason, got, err, tc.want, tc.fault)
 		}
 	}
@@ -56,7 +58,8 @@ func FuzzRule(f *testing.F) {
 			t.Fatalf("%q leads nowhere", rule)
 		}
 		for _, at := range found {
-			if err == nil && at.host == "" && !strings.Contains(rule, "``") && !strings.Contains(rule, `""`) && !strings.Contains(rule, "''") {
+			if err == nil && at.host == "" && !strings.Contains(rule, "``") && !strings.Contains(rule, `""`) &&
+				!strings.Contains(rule, "''") {
 				t.Fatalf("%q: %s has no host", rule, fmt.Sprint(at))
 			}
 		}

@@ -87,7 +87,8 @@ func (c *converter) sharePorts(u *unit, spec *api.DeploymentSpec) (shared []api.
 		}
 	}
 	if slices.ContainsFunc(spec.Ports, api.FixedHostPort) {
-		c.report.differs(u.at+".ports", "%d replicas can't all have one port of the host: take the host's port out, or set replicas to 1", n)
+		c.report.differs(u.at+".ports",
+			"%d replicas can't all have one port of the host: take the host's port out, or set replicas to 1", n)
 	}
 	return shared
 }
@@ -96,7 +97,8 @@ func (c *converter) addShared(u *unit, shared []api.IngressSpec) error {
 	for _, in := range shared {
 		own := *u
 		own.name = c.ingressName(portName(u.name, in.ListensAt()))
-		c.report.note(u.at+".ports", "ingress/%s/%s listens at %s of every node, for all replicas", c.scope, own.name, in.ListensAt())
+		c.report.note(u.at+".ports", "ingress/%s/%s listens at %s of every node, for all replicas", c.scope,
+			own.name, in.ListensAt())
 		if err := c.add(api.KindIngress, &own, in); err != nil {
 			return err
 		}

@@ -25,7 +25,8 @@ type steps struct {
 func (s steps) list(breaks int, apply string) (out []Step) {
 	add := func(text string, commands ...string) { out = append(out, Step{Text: text, Commands: commands}) }
 	if len(s.variables) > 0 {
-		add("Give these variables a value, in .env beside the file or in the environment, and import again: " + strings.Join(s.variables, ", "))
+		add("Give these variables a value, in .env beside the file or in the environment, and import again: " +
+			strings.Join(s.variables, ", "))
 	}
 	if breaks > 0 {
 		add(fmt.Sprintf("Settle what breaks: %s above.", places(breaks)))
@@ -43,10 +44,12 @@ func (s steps) list(breaks int, apply string) (out []Step) {
 		add("Store the secrets:", s.secrets...)
 	}
 	if s.project != "" {
-		add("Where Compose runs it on this machine, end that first, without -v, so that its volumes stay:", "docker compose -p "+s.project+" down")
+		add("Where Compose runs it on this machine, end that first, without -v, so that its volumes stay:",
+			"docker compose -p "+s.project+" down")
 	}
 	if len(s.hosts) > 0 {
-		add("End the proxy that has ports 80 and 443, and let these names lead to this machine: " + strings.Join(unique(s.hosts), ", "))
+		add("End the proxy that has ports 80 and 443, and let these names lead to this machine: " +
+			strings.Join(unique(s.hosts), ", "))
 	}
 	add("Apply:", apply)
 	if len(s.runs) > 0 {

@@ -20,7 +20,8 @@ const NamelessVolume = "a volume without a name: Compose hands it on to the next
 func (c *converter) storage(u *unit, out *api.Container) {
 	r, at := c.report, u.at+".volumes"
 	r.carry(at, at+"[*]")
-	for _, key := range []string{"type", "source", "target", "read_only", "consistency", "bind", "bind.propagation", "bind.selinux", "bind.create_host_path",
+	for _, key := range []string{"type", "source", "target", "read_only", "consistency", "bind", "bind.propagation",
+		"bind.selinux", "bind.create_host_path",
 		"volume", "volume.nocopy", "tmpfs", "tmpfs.size", "tmpfs.mode"} {
 		r.carry(at + "[*]." + key)
 	}
@@ -73,7 +74,8 @@ func (c *converter) bind(u *unit, at string, v types.ServiceVolumeConfig, out *a
 	case !errors.Is(err, os.ErrNotExist):
 		c.report.note(at, "the source is %s, on the machine that runs the container", shown)
 	case made && filepath.Ext(v.Source) != "":
-		c.report.differs(at, "%s isn't there: Compose would make a folder of this name, and Tend mounts nothing that isn't there", shown)
+		c.report.differs(at,
+			"%s isn't there: Compose would make a folder of this name, and Tend mounts nothing that isn't there", shown)
 		c.steps.files = append(c.steps.files, shown)
 	case made:
 		c.report.differs(at, "%s isn't there: Compose would make the folder, and Tend mounts nothing that isn't there", shown)

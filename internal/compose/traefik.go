@@ -39,11 +39,13 @@ func (c *converter) traefik(service string, labels []labelled, routes *siteRoute
 	}
 	for _, l := range hasPrefix(mine, "traefik.tcp.", "traefik.udp.") {
 		if strings.HasSuffix(l.name, ".rule") || strings.HasSuffix(l.name, ".entrypoints") {
-			c.noRoute(l, Breaks, "it leads a port to this service; write an ingress with listen (docs/use/kinds/ingress.md#a-port-of-every-node)")
+			c.noRoute(l, Breaks,
+				"it leads a port to this service; write an ingress with listen (docs/use/kinds/ingress.md#a-port-of-every-node)")
 		}
 	}
 	if len(routes.sites) > 0 {
-		routes.use(hasPrefix(mine, "traefik.enable", "traefik.docker.", "traefik.http.services.", "traefik.port", "traefik.backend", "traefik.swarm.")...)
+		routes.use(hasPrefix(mine, "traefik.enable", "traefik.docker.", "traefik.http.services.", "traefik.port",
+			"traefik.backend", "traefik.swarm.")...)
 	}
 }
 
@@ -72,7 +74,9 @@ func routersOf(labels []labelled) (out []router) {
 }
 
 // route makes sites of one router.
-func (c *converter) route(service string, r router, mine []labelled, values map[string]labelled, routes *siteRoutes, emails map[string]string) {
+func (c *converter) route(
+	service string, r router, mine []labelled, values map[string]labelled, routes *siteRoutes, emails map[string]string,
+) {
 	found, exact, err := placesOf(r.rule.value)
 	if err != nil {
 		c.noRoute(r.rule, Breaks, "%s. %s", err, siteGone)
@@ -140,7 +144,8 @@ func (c *converter) portOfRouter(service string, r router, values map[string]lab
 		}
 	}
 	for _, name := range names {
-		if n, err := strconv.Atoi(values[strings.ToLower("traefik.http.services."+name+".loadbalancer.server.port")].value); err == nil {
+		if n, err := strconv.Atoi(values[strings.ToLower("traefik.http.services."+name+
+			".loadbalancer.server.port")].value); err == nil {
 			return n
 		}
 	}
@@ -152,7 +157,8 @@ func (c *converter) portOfRouter(service string, r router, values map[string]lab
 func (c *converter) onlyPort(service string) int {
 	s := c.project.Services[service]
 	if len(s.Ports) > 0 {
-		if several := s.Deploy != nil && s.Deploy.Replicas != nil && *s.Deploy.Replicas > 1 || s.Scale != nil && *s.Scale > 1; several {
+		if several := s.Deploy != nil && s.Deploy.Replicas != nil && *s.Deploy.Replicas > 1 ||
+			s.Scale != nil && *s.Scale > 1; several {
 			return int(s.Ports[0].Target) // the deployment has no ports then: an ingress listens there
 		}
 		return 0
@@ -179,7 +185,8 @@ func (c *converter) middlewares(r *router, mine []labelled, routes *siteRoutes) 
 		plain := strings.TrimSuffix(name, "@docker")
 		options := hasPrefix(mine, strings.ToLower("traefik.http.middlewares."+plain+"."))
 		if len(options) == 0 {
-			c.noRoute(r.options["middlewares"], Changes, "what the middleware %s does isn't in these labels, and isn't carried", name)
+			c.noRoute(r.options["middlewares"], Changes,
+				"what the middleware %s does isn't in these labels, and isn't carried", name)
 			continue
 		}
 		for _, l := range options {
@@ -197,7 +204,8 @@ func (c *converter) middlewares(r *router, mine []labelled, routes *siteRoutes) 
 				routes.use(l)
 				c.noRoute(l, Trifle, "answers go out as the program writes them")
 			case strings.Contains(rest, "auth"), strings.HasPrefix(rest, "ipallowlist"), strings.HasPrefix(rest, "ipwhitelist"):
-				c.noRoute(labelled{l.name, "…", l.at}, Breaks, "it kept people out, and an ingress lets everyone in; let the program ask, or put a proxy before it")
+				c.noRoute(labelled{l.name, "…", l.at}, Breaks,
+					"it kept people out, and an ingress lets everyone in; let the program ask, or put a proxy before it")
 			default:
 				c.noRoute(l, Changes, "an ingress has nothing like it")
 			}

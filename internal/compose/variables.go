@@ -30,7 +30,8 @@ func (e *UnsetError) Error() string {
 		noun, object, empty = "variable has", "it one", "with it empty"
 	}
 	return fmt.Sprintf("%s: %d %s no value: %s\n  %s: %s\n  give %s, in .env beside the file or in the environment, and import again",
-		e.File, len(e.Variables), noun, strings.Join(e.Variables, ", "), empty, strings.TrimPrefix(e.Cause.Error(), "read Compose file: "), object)
+		e.File, len(e.Variables), noun, strings.Join(e.Variables, ", "), empty,
+		strings.TrimPrefix(e.Cause.Error(), "read Compose file: "), object)
 }
 
 func (e *UnsetError) Unwrap() error { return e.Cause }

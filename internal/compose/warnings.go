@@ -20,7 +20,8 @@ func (*warnings) Levels() []logrus.Level {
 
 func (w *warnings) Fire(entry *logrus.Entry) error {
 	// Compose says the first of the first file alone; variables without a value are reported together.
-	if !strings.Contains(entry.Message, "`version` is obsolete") && !strings.Contains(entry.Message, "variable is not set") {
+	if !strings.Contains(entry.Message, "`version` is obsolete") &&
+		!strings.Contains(entry.Message, "variable is not set") {
 		w.texts = append(w.texts, entry.Message)
 	}
 	return nil

@@ -28,8 +28,9 @@ func (w Weight) String() string {
 // The loss of any other field changes behaviour.
 var fieldWeights = map[string]Weight{
 	"volumes": Breaks, "ports": Breaks, "command": Breaks, "entrypoint": Breaks, "user": Breaks, "secret_files": Breaks,
-	"devices": Breaks, "networks": Breaks, "network_mode": Breaks, "depends_on": Breaks, "build": Breaks, "extra_hosts": Breaks,
-	"host": Breaks, "listen": Breaks, "locations": Breaks, "aliases": Breaks,
+	"devices": Breaks, "networks": Breaks, "network_mode": Breaks, "depends_on": Breaks, "build": Breaks,
+	"extra_hosts": Breaks,
+	"host":        Breaks, "listen": Breaks, "locations": Breaks, "aliases": Breaks,
 	"labels": Trifle, "logs": Trifle,
 }
 

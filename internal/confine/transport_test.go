@@ -66,7 +66,8 @@ func TestOwnAddresses(t *testing.T) {
 	var failure error
 	tr := newTransport(&http.Transport{}, func() ([]net.Addr, error) { return own, failure })
 	for address, refused := range map[string]bool{
-		"192.0.2.2:18999": true, "[::ffff:192.0.2.2]:80": true, "[fd00::2]:80": true, "192.0.2.3:80": false, "[fd00::3]:80": false,
+		"192.0.2.2:18999": true, "[::ffff:192.0.2.2]:80": true, "[fd00::2]:80": true, "192.0.2.3:80": false,
+		"[fd00::3]:80": false,
 	} {
 		if err := tr.control("tcp", address, nil); errors.Is(err, ErrRefused) != refused {
 			t.Errorf("%s: %v", address, err)
@@ -89,7 +90,10 @@ func TestOwnAddresses(t *testing.T) {
 // TestProxy: a proxy may be on this machine, since the operator chose it; what is asked of it may not.
 func TestProxy(t *testing.T) {
 	var asked []string
-	proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked = append(asked, r.URL.Host) }))
+	proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter,
+		r *http.Request) {
+		asked = append(asked, r.URL.Host)
+	}))
 	defer proxy.Close()
 	at, err := url.Parse(proxy.URL)
 	if err != nil {
@@ -101,7 +105,8 @@ func TestProxy(t *testing.T) {
 	client := &http.Client{Transport: newTransport(&http.Transport{Proxy: http.ProxyURL(at)}, own)}
 	defer client.CloseIdleConnections()
 	for _, host := range []string{"assets.example", "127.0.0.1", "169.254.169.254", "LOCALHOST", "192.0.2.2"} {
-		request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "http://"+host+"/", strings.NewReader("x"))
+		request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "http://"+host+"/",
+			strings.NewReader("x"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -80,7 +80,8 @@ func (d *daemon) checkApplicant(ctx context.Context, a join.Applicant, who join.
 		return refusedServer("the store of this cluster is an external etcd: its servers have no store of their own",
 			"join without --peer-listen, and with --etcd-endpoints as the other servers have it")
 	case d.external == nil && who.URL == "":
-		return refusedServer("the store of this cluster is in its servers, not in an external etcd", "join without --etcd-endpoints, and with --peer-listen HOST:PORT")
+		return refusedServer("the store of this cluster is in its servers, not in an external etcd",
+			"join without --etcd-endpoints, and with --peer-listen HOST:PORT")
 	}
 	if own := keysSum(d.Root); len(who.Keys) > 0 && subtle.ConstantTimeCompare(own, who.Keys) != 1 {
 		return refusedServer("the root of the server that joins has the keys of another cluster", "join with an empty --root")
@@ -189,7 +190,8 @@ func (d *daemon) reaches(ctx context.Context, who join.Server) error {
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(reachTime))
 	if said, err := io.ReadAll(io.LimitReader(conn, int64(len(who.Echo)))); err != nil || string(said) != who.Echo {
-		return refusedServer(fmt.Sprintf("what answers server %s at %s is not the server that joins", d.Name, parsed.Host), next)
+		return refusedServer(fmt.Sprintf("what answers server %s at %s is not the server that joins", d.Name, parsed.Host),
+			next)
 	}
 	return nil
 }

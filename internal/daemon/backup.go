@@ -45,7 +45,8 @@ func (d *daemon) backUp(ctx context.Context, w io.Writer) error {
 // error before leaves w untouched.
 func (d *daemon) takeBackup(ctx context.Context, w io.Writer) (backup.Manifest, error) {
 	if !d.backups.taking.TryLock() {
-		return backup.Manifest{}, &api.Problem{Status: http.StatusConflict, Detail: "another backup is being taken", Next: "wait until it has ended: tend backup status"}
+		return backup.Manifest{}, &api.Problem{Status: http.StatusConflict, Detail: "another backup is being taken",
+			Next: "wait until it has ended: tend backup status"}
 	}
 	defer d.backups.taking.Unlock()
 	folder := filepath.Join(d.Root, "backup.partial")
@@ -75,8 +76,9 @@ func (d *daemon) roomForCopy() error {
 	if err != nil || d.MinFree < 0 || free >= d.MinFree {
 		return nil //nolint:nilerr // a disk that can't be asked is not known to be full
 	}
-	return &api.Problem{Status: http.StatusInsufficientStorage, Detail: fmt.Sprintf("a backup needs room on the disk of %s for a copy of the store, and %d MiB must stay free: %d MiB are",
-		d.Root, d.MinFree>>20, free>>20), Next: "free some room"}
+	return &api.Problem{Status: http.StatusInsufficientStorage,
+		Detail: fmt.Sprintf("a backup needs room on the disk of %s for a copy of the store, and %d MiB must stay free: %d MiB are",
+			d.Root, d.MinFree>>20, free>>20), Next: "free some room"}
 }
 
 // spool copies the store to a file: while a slow client reads, the store must not wait.
@@ -86,11 +88,13 @@ func (d *daemon) spool(ctx context.Context, path string) error {
 	}
 	source, ok := d.Store.(snapshotter)
 	if !ok {
-		return &api.Problem{Status: http.StatusNotImplemented, Detail: "this server's store can't be copied", Next: "tend server keeps one that can"}
+		return &api.Problem{Status: http.StatusNotImplemented, Detail: "this server's store can't be copied",
+			Next: "tend server keeps one that can"}
 	}
 	if free, err := freeBytes(d.Root); err == nil && d.MinFree >= 0 && free < source.SizeBytes()+d.MinFree {
-		return &api.Problem{Status: http.StatusInsufficientStorage, Detail: fmt.Sprintf("a backup needs %d MiB on the disk of %s for a copy of the store, and %d MiB must stay free: %d MiB are",
-			source.SizeBytes()>>20+1, d.Root, d.MinFree>>20, free>>20), Next: "free some room"}
+		return &api.Problem{Status: http.StatusInsufficientStorage,
+			Detail: fmt.Sprintf("a backup needs %d MiB on the disk of %s for a copy of the store, and %d MiB must stay free: %d MiB are",
+				source.SizeBytes()>>20+1, d.Root, d.MinFree>>20, free>>20), Next: "free some room"}
 	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -100,8 +104,11 @@ func (d *daemon) spool(ctx context.Context, path string) error {
 }
 
 // writeBackup writes the parts.
-func (d *daemon) writeBackup(ctx context.Context, w io.Writer, spool string, contents *backup.Contents) (backup.Manifest, error) {
-	header := backup.Header{Tend: version.Version, Cluster: d.cluster.UID, Revision: contents.Revision(), TakenAt: d.Now().UTC(), Plugins: d.installed()}
+func (d *daemon) writeBackup(
+	ctx context.Context, w io.Writer, spool string, contents *backup.Contents,
+) (backup.Manifest, error) {
+	header := backup.Header{Tend: version.Version, Cluster: d.cluster.UID, Revision: contents.Revision(),
+		TakenAt: d.Now().UTC(), Plugins: d.installed()}
 	blobs := contents.Blobs()
 	for _, digest := range blobs {
 		if there, err := d.files.blobs.Has(digest); err != nil || !there {
@@ -117,7 +124,8 @@ func (d *daemon) writeBackup(ctx context.Context, w io.Writer, spool string, con
 		return backup.Manifest{}, err
 	}
 	for _, name := range backup.RootFiles {
-		if err := addFile(out, backup.RootFolder+name, filepath.Join(d.Root, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := addFile(out, backup.RootFolder+name, filepath.Join(d.Root, name)); err != nil &&
+			!errors.Is(err, os.ErrNotExist) {
 			return backup.Manifest{}, err
 		}
 	}

@@ -24,7 +24,8 @@ func (d *daemon) commandBackup(ctx context.Context, at time.Time) (made storedBa
 	defer kill()
 	said := &lastLines{}
 	command := exec.CommandContext(ctx, "sh", "-c", d.Backups.Command)
-	command.Env = append(os.Environ(), "TEND_BACKUP_CLUSTER="+d.cluster.UID, "TEND_BACKUP_NAME="+backup.Name(d.cluster.UID, at, !d.Backups.Unencrypted))
+	command.Env = append(os.Environ(), "TEND_BACKUP_CLUSTER="+d.cluster.UID, "TEND_BACKUP_NAME="+
+		backup.Name(d.cluster.UID, at, !d.Backups.Unencrypted))
 	command.Stdout, command.Stderr = said, said
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }

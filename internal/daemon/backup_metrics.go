@@ -18,10 +18,14 @@ type backupMetrics struct {
 // alert about the age of the last one is silent there.
 func newBackupMetrics(registry prometheus.Registerer) *backupMetrics {
 	m := &backupMetrics{
-		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "tend_backups_total", Help: "Scheduled backups, by outcome: succeeded or failed."}, []string{"outcome"}),
-		good:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "tend_backup_last_success_timestamp_seconds", Help: "When the last scheduled backup that succeeded was taken; 0 if none was."}),
-		size:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "tend_backup_last_size_bytes", Help: "The size of the last scheduled backup that succeeded."}),
-		took:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "tend_backup_last_duration_seconds", Help: "The time that the last scheduled backup took."}),
+		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "tend_backups_total",
+			Help: "Scheduled backups, by outcome: succeeded or failed."}, []string{"outcome"}),
+		good: prometheus.NewGauge(prometheus.GaugeOpts{Name: "tend_backup_last_success_timestamp_seconds",
+			Help: "When the last scheduled backup that succeeded was taken; 0 if none was."}),
+		size: prometheus.NewGauge(prometheus.GaugeOpts{Name: "tend_backup_last_size_bytes",
+			Help: "The size of the last scheduled backup that succeeded."}),
+		took: prometheus.NewGauge(prometheus.GaugeOpts{Name: "tend_backup_last_duration_seconds",
+			Help: "The time that the last scheduled backup took."}),
 	}
 	m.outcomes.WithLabelValues("succeeded")
 	m.outcomes.WithLabelValues("failed")

@@ -58,7 +58,8 @@ func (d *daemon) keepBackups(ctx context.Context, term *controlplane.Term) {
 	}
 	schedule, err := timetable.Parse(d.Backups.Schedule, "")
 	if err != nil {
-		d.Logger.ErrorContext(ctx, "no backups are taken: their schedule can't be read", "schedule", d.Backups.Schedule, "error", err)
+		d.Logger.ErrorContext(ctx, "no backups are taken: their schedule can't be read", "schedule",
+			d.Backups.Schedule, "error", err)
 		return
 	}
 	if last := d.snapshot().Backup(); last.Exists() {

@@ -27,11 +27,14 @@ func TestNextBackup(t *testing.T) {
 		want   time.Time
 		now    time.Time
 	}{
-		"the first":        {"it shows at once whether it works", nil, at(23, 12, 0), at(23, 12, 0)},
-		"after a good":     {"the next date", &api.BackupRecord{At: at(23, 3, 0)}, at(24, 3, 0), at(23, 12, 0)},
-		"missed":           {"one is due, however many were missed", &api.BackupRecord{At: at(1, 3, 0)}, at(2, 3, 0), at(23, 12, 0)},
-		"after a failed":   {"it is tried again", &api.BackupRecord{At: at(23, 3, 0), Error: "x"}, at(23, 3, 15), at(23, 12, 0)},
-		"failed late":      {"the date comes first", &api.BackupRecord{At: at(24, 2, 50), Error: "x"}, at(24, 3, 0), at(24, 2, 51)},
+		"the first":    {"it shows at once whether it works", nil, at(23, 12, 0), at(23, 12, 0)},
+		"after a good": {"the next date", &api.BackupRecord{At: at(23, 3, 0)}, at(24, 3, 0), at(23, 12, 0)},
+		"missed": {"one is due, however many were missed", &api.BackupRecord{At: at(1, 3, 0)},
+			at(2, 3, 0), at(23, 12, 0)},
+		"after a failed": {"it is tried again", &api.BackupRecord{At: at(23, 3, 0), Error: "x"},
+			at(23, 3, 15), at(23, 12, 0)},
+		"failed late": {"the date comes first", &api.BackupRecord{At: at(24, 2, 50), Error: "x"},
+			at(24, 3, 0), at(24, 2, 51)},
 		"by a wrong clock": {"it silences nothing", &api.BackupRecord{At: at(29, 3, 0)}, at(23, 12, 0), at(23, 12, 0)},
 	} {
 		if got, ok := nextBackup(schedule, tc.last, tc.now); !ok || !got.Equal(tc.want) {
@@ -83,7 +86,8 @@ func TestScheduledBackups(t *testing.T) {
 		}
 		r.until("a backup is taken", func() bool {
 			status, err := r.client.BackupStatus(t.Context())
-			return err == nil && status.Last != nil && status.Last.Error == "" && status.Last.Succeeded.After(s.clock().Add(-time.Minute))
+			return err == nil && status.Last != nil && status.Last.Error == "" &&
+				status.Last.Succeeded.After(s.clock().Add(-time.Minute))
 		})
 		if got := r.metric(`tend_backups_total{outcome="succeeded"}`); got != 1 {
 			t.Errorf("%v backups for an hour of missed dates", got)
@@ -103,7 +107,8 @@ func TestScheduledBackups(t *testing.T) {
 	r = s.due(r, gone)
 	r.until("the failure shows", func() bool {
 		status, err := r.client.BackupStatus(t.Context())
-		return err == nil && status.Failed() && !status.Last.Succeeded.IsZero() && r.metric(`tend_backups_total{outcome="failed"}`) == 1
+		return err == nil && status.Failed() && !status.Last.Succeeded.IsZero() &&
+			r.metric(`tend_backups_total{outcome="failed"}`) == 1
 	})
 	if after := s.files(folder); len(after) != len(before) {
 		t.Errorf("a backup that failed took others away: %v", after)

@@ -118,7 +118,8 @@ func TestBackupAndRestore(t *testing.T) {
 	daily := r.declare(api.KindCronJob, "daily", api.CronJobSpec{JobSpec: jobSpec, Schedule: "0 3 * * *"})
 	// Its command may take longer than the clock is ever set ahead while it runs.
 	migrate := &api.ReleaseHooks{Command: []string{"migrate"}, Timeout: "24h"}
-	shop := r.declare(api.KindDeployment, "shop", api.DeploymentSpec{Container: api.Container{Image: "web:1"}, Release: migrate})
+	shop := r.declare(api.KindDeployment, "shop",
+		api.DeploymentSpec{Container: api.Container{Image: "web:1"}, Release: migrate})
 	r.converged(web, revision)
 	runs := map[api.Ref]string{}
 	for _, ref := range []api.Ref{once, long} {
@@ -135,7 +136,8 @@ func TestBackupAndRestore(t *testing.T) {
 	s.setClock(time.Date(2026, 11, 24, 3, 0, 1, 0, time.UTC)) // a due time of daily
 	r.setConfig(daily, map[string]string{"NUDGE": "1"})       // or the clock is read again within a minute
 	r.until("daily runs", func() bool { return s.created("daily") == 1 })
-	if err := errors.Join(s.engine.Exit(job, 0), s.engine.Exit(migration, 0), s.engine.Exit(r.runningOf("daily"), 0)); err != nil {
+	if err := errors.Join(s.engine.Exit(job, 0), s.engine.Exit(migration, 0),
+		s.engine.Exit(r.runningOf("daily"), 0)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.client.Restart(t.Context(), client.TargetOf(web)); err != nil {
@@ -143,7 +145,8 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	r.until("other pods run, and what ended was seen", func() bool {
 		run, err := r.client.RunOf(t.Context(), once, runs[once])
-		return err == nil && run.State == api.RunSucceeded && s.created("web") == 4 && len(s.live("web")) == 2 && s.created("shop") == 2
+		return err == nil && run.State == api.RunSucceeded && s.created("web") == 4 && len(s.live("web")) == 2 &&
+			s.created("shop") == 2
 	})
 	r.runningOf("shop")
 	before := s.live("")
@@ -154,13 +157,15 @@ func TestBackupAndRestore(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(s.root, "blobs")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := restore.Restore(t.Context(), bytes.NewReader(file), restore.Options{Root: s.root, Force: true}); err != nil {
+	if _, err := restore.Restore(t.Context(), bytes.NewReader(file),
+		restore.Options{Root: s.root, Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	r = s.serve()
 	r.until("it is paused and says why", func() bool {
 		readiness, err := r.client.Readiness(t.Context())
-		return err == nil && strings.Contains(strings.Join(readiness.Missing, " "), "restored from the backup of 2026-11-23T12:")
+		return err == nil && strings.Contains(strings.Join(readiness.Missing, " "),
+			"restored from the backup of 2026-11-23T12:")
 	})
 	var result api.ResumeResult
 	r.until("it resumes", func() (resumed bool) {
@@ -168,7 +173,8 @@ func TestBackupAndRestore(t *testing.T) {
 		result, err = r.client.Resume(t.Context(), api.UnknownKeep)
 		return err == nil
 	})
-	if len(result.Adopted) != 2 || !slices.ContainsFunc(result.Unknown, func(name string) bool { return strings.HasPrefix(name, "prod-shop.") }) {
+	if len(result.Adopted) != 2 ||
+		!slices.ContainsFunc(result.Unknown, func(name string) bool { return strings.HasPrefix(name, "prod-shop.") }) {
 		t.Errorf("%+v", result)
 	}
 	r.ready()
@@ -207,7 +213,8 @@ func (r *running) goesOnWorking(s *site, long api.Ref, run, container string, da
 	r.setConfig(daily, map[string]string{"NUDGE": "2"})
 	r.until("the next due time runs", func() bool { return s.created("daily") == 2 })
 	status, err := r.client.Object(context.Background(), shop)
-	if err != nil || !strings.Contains(string(status.Status), "restored from a backup") || !strings.Contains(string(status.Status), "tend restart") {
+	if err != nil || !strings.Contains(string(status.Status), "restored from a backup") ||
+		!strings.Contains(string(status.Status), "tend restart") {
 		r.t.Errorf("shop says nothing of its command: %s, %v", status.Status, err)
 	}
 	if _, err := r.client.Restart(context.Background(), client.TargetOf(shop)); err != nil {
@@ -222,7 +229,8 @@ func (r *running) goesOnWorking(s *site, long api.Ref, run, container string, da
 func (r *running) wantUnknown(ref api.Ref, id string) {
 	r.t.Helper()
 	run, err := r.client.RunOf(context.Background(), ref, id)
-	if err != nil || run.State != api.RunFailed || run.Reason != api.ReasonRestored || !strings.Contains(run.Message, "tend run job/prod/once") {
+	if err != nil || run.State != api.RunFailed || run.Reason != api.ReasonRestored ||
+		!strings.Contains(run.Message, "tend run job/prod/once") {
 		r.t.Errorf("%+v, %v", run, err)
 	}
 }

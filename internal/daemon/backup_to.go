@@ -67,7 +67,8 @@ func (d *daemon) folderBackup(ctx context.Context, at time.Time) (made storedBac
 	}
 	path := filepath.Join(folder, backup.Name(d.cluster.UID, at, !d.Backups.Unencrypted))
 	d.removeHalves()
-	file, err := renameio.NewPendingFile(path, renameio.WithTempDir(folder), renameio.WithPermissions(0o600), renameio.IgnoreUmask())
+	file, err := renameio.NewPendingFile(path, renameio.WithTempDir(folder), renameio.WithPermissions(0o600),
+		renameio.IgnoreUmask())
 	if err != nil {
 		return made, fmt.Errorf("back up to %s: %w", folder, err)
 	}
@@ -139,7 +140,8 @@ type roomy struct {
 
 func (r roomy) Write(p []byte) (int, error) {
 	if free, err := freeBytes(r.folder); err == nil && r.least > 0 && free < r.least+int64(len(p)) {
-		return 0, fmt.Errorf("the disk of %s has %d MiB free, %d MiB must stay free (--min-free-disk)", r.folder, free>>20, r.least>>20)
+		return 0, fmt.Errorf("the disk of %s has %d MiB free, %d MiB must stay free (--min-free-disk)", r.folder,
+			free>>20, r.least>>20)
 	}
 	return r.file.Write(p)
 }

@@ -45,7 +45,8 @@ func measureCrowd(b *testing.B, n int) {
 	go func() {
 		ended <- Run(ctx, Options{
 			Options: host.Options{
-				Root: root, Node: "n1", Runtime: "hollow", Logger: slog.New(slog.DiscardHandler), Engine: func(cluster, node string) (runtime.Runtime, error) { return engine.Client(cluster, node), nil },
+				Root: root, Node: "n1", Runtime: "hollow", Logger: slog.New(slog.DiscardHandler),
+				Engine: func(cluster, node string) (runtime.Runtime, error) { return engine.Client(cluster, node), nil },
 			},
 			HTTP: "off", QuietEtcd: true,
 		})
@@ -60,7 +61,8 @@ func measureCrowd(b *testing.B, n int) {
 	began := time.Now()
 	for i := range n / replicasEach {
 		ref := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: fmt.Sprint("web", i)}
-		if _, err := c.Apply(ctx, api.ApplyRequest{Objects: []api.Object{manifestOf(ref, replicas(replicasEach))}}); err != nil {
+		if _, err := c.Apply(ctx, api.ApplyRequest{Objects: []api.Object{manifestOf(ref,
+			replicas(replicasEach))}}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -38,7 +38,8 @@ func TestACertificateIsOrderedOnce(t *testing.T) {
 	s := newSeveral(t, names...)
 	start := func(i int) {
 		s.startWith(names[i], func(o *Options) {
-			o.Ingress.HTTP, o.Ingress.HTTPS, o.Ingress.Directory, o.Ingress.Roots = address(i, httpPort), address(i, tlsPort), directory, roots
+			o.Ingress.HTTP, o.Ingress.HTTPS, o.Ingress.Directory, o.Ingress.Roots = address(i, httpPort),
+				address(i, tlsPort), directory, roots
 			o.PeerListen = loopback()
 			if i > 0 {
 				token, err := s.running["a"].client.JoinToken(t.Context(), api.JoinTokenRequest{Role: api.JoinAsServer, Uses: 1000})
@@ -50,7 +51,8 @@ func TestACertificateIsOrderedOnce(t *testing.T) {
 		})
 	}
 	// The authority asks one node alone, whichever ordered.
-	if err := authority.Answer(t.Context(), "add-a", map[string]any{"host": "shop.test", "addresses": []string{"127.0.0.2"}}); err != nil {
+	if err := authority.Answer(t.Context(), "add-a",
+		map[string]any{"host": "shop.test", "addresses": []string{"127.0.0.2"}}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range names {
@@ -58,7 +60,8 @@ func TestACertificateIsOrderedOnce(t *testing.T) {
 	}
 	a := s.running["a"]
 	a.converged(web, a.apply(manifestOf(web, replicas(1))))
-	a.apply(api.Object{Kind: api.KindIngress, Scope: "prod", Name: "shop", Spec: []byte(`{"host":"shop.test","service":"web","port":8080,"tls":{"email":"ops@example.org"}}`)})
+	a.apply(api.Object{Kind: api.KindIngress, Scope: "prod", Name: "shop",
+		Spec: []byte(`{"host":"shop.test","service":"web","port":8080,"tls":{"email":"ops@example.org"}}`)})
 	first := s.served(a, address(0, tlsPort), authority.Issued)
 	for i := range names[1:] {
 		if next := s.served(a, address(1+i, tlsPort), authority.Issued); !next.Equal(first) {
@@ -69,7 +72,8 @@ func TestACertificateIsOrderedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.startWith("c", func(o *Options) {
-		o.Ingress.HTTP, o.Ingress.HTTPS, o.Ingress.Directory, o.Ingress.Roots = address(2, httpPort), address(2, tlsPort), directory, roots
+		o.Ingress.HTTP, o.Ingress.HTTPS, o.Ingress.Directory, o.Ingress.Roots = address(2, httpPort),
+			address(2, tlsPort), directory, roots
 	})
 	if again := s.served(a, address(2, tlsPort), authority.Issued); !again.Equal(first) {
 		t.Errorf("after a restart c serves the certificate %v, before %v", again.SerialNumber, first.SerialNumber)

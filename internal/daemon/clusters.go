@@ -15,18 +15,22 @@ import (
 // newClusters creates what answers the operators of Kubernetes clusters.
 func (d *daemon) newClusters() *clusterapi.Handler {
 	return clusterapi.New(clusterapi.Options{
-		Store: d.store, View: d.view, Fresh: verbs.FromView{Store: d.store, View: d.view}.Fresh, MAC: d.keys.HMAC, Paused: d.pause.why,
+		Store: d.store, View: d.view, Fresh: verbs.FromView{Store: d.store, View: d.view}.Fresh,
+		MAC: d.keys.HMAC, Paused: d.pause.why,
 		Audit: d.auditor.Record, Foreign: d.auditor.RecordForeign, Now: d.Now, Logger: d.Logger,
 	})
 }
 
 // inviteCluster makes a token with which the operator of a cluster registers, and returns where it connects and what it
 // checks. With newKeys that is other keys than before.
-func (d *daemon) inviteCluster(ctx context.Context, name string, ttl time.Duration, newKeys bool) (api.ClusterRegistration, error) {
+func (d *daemon) inviteCluster(
+	ctx context.Context, name string, ttl time.Duration, newKeys bool,
+) (api.ClusterRegistration, error) {
 	made := api.ClusterRegistration{Cluster: name, ServerName: authority.ServerName}
 	if d.gate == nil {
-		return made, &api.Problem{Status: http.StatusConflict, Detail: "this server has no listener for nodes, which the operators of clusters use too",
-			Next: "start it with --node-listen :8688"}
+		return made, &api.Problem{Status: http.StatusConflict,
+			Detail: "this server has no listener for nodes, which the operators of clusters use too",
+			Next:   "start it with --node-listen :8688"}
 	}
 	var err error
 	if newKeys { // first: the token stands for the keys that it comes with
@@ -39,7 +43,8 @@ func (d *daemon) inviteCluster(ctx context.Context, name string, ttl time.Durati
 		made.JobKeys, made.ApprovalSecret, err = d.clusters.Keys(ctx, name)
 	}
 	if errors.Is(err, clusterapi.ErrNoCluster) {
-		return made, &api.Problem{Status: http.StatusNotFound, Detail: "there is no cluster " + name, Next: "tend clusters add " + name + " declares it too"}
+		return made, &api.Problem{Status: http.StatusNotFound, Detail: "there is no cluster " + name,
+			Next: "tend clusters add " + name + " declares it too"}
 	}
 	made.Address, made.Authority = d.nodeAddress(), string(d.gate.desk.Authority.PEM())
 	return made, err

@@ -44,7 +44,8 @@ func newOperator(t *testing.T, r *running, address func() string) *fakeOperator 
 	if !roots.AppendCertsFromPEM([]byte(registration.Authority)) {
 		t.Fatal("no authority")
 	}
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: registration.ServerName}, ForceAttemptHTTP2: true}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: registration.ServerName},
+		ForceAttemptHTTP2: true}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &fakeOperator{t: t, http: &http.Client{Transport: transport}, address: address, token: registration.Token,
 		cluster: map[string]int64{}, done: map[string]bool{}, applies: map[string]int{}}
@@ -59,7 +60,8 @@ func (o *fakeOperator) call(method, path string, body, out any) int {
 		if body != nil {
 			encoded, _ = json.Marshal(body)
 		}
-		request, err := http.NewRequestWithContext(o.t.Context(), method, "https://"+o.address()+path, bytes.NewReader(encoded))
+		request, err := http.NewRequestWithContext(o.t.Context(), method, "https://"+o.address()+path,
+			bytes.NewReader(encoded))
 		if err != nil {
 			o.t.Fatal(err)
 		}
@@ -149,7 +151,8 @@ func (o *fakeOperator) do(job *pull.Job) *api.ClusterResource {
 	if err := json.Unmarshal(job.Payload, &manifest); err != nil {
 		o.t.Fatal(err)
 	}
-	ref := api.ClusterResource{APIVersion: manifest.APIVersion, Kind: manifest.Kind, Name: manifest.Metadata.Name, Namespace: manifest.Metadata.Namespace, UID: "k1"}
+	ref := api.ClusterResource{APIVersion: manifest.APIVersion, Kind: manifest.Kind, Name: manifest.Metadata.Name,
+		Namespace: manifest.Metadata.Namespace, UID: "k1"}
 	if job.Kind == pull.KindDelete {
 		ref.Name, ref.Namespace = manifest.Name, manifest.Namespace
 	}
@@ -174,7 +177,8 @@ func (o *fakeOperator) result(job *pull.Job, ref *api.ClusterResource) int {
 // reports sends a condition of the resource.
 func (o *fakeOperator) reports(ref *api.ClusterResource, status api.ConditionStatus, reason string) {
 	o.t.Helper()
-	event := pull.Event{Kind: pull.EventConditionTransition, EventKey: fmt.Sprint("ready/", ref.Generation, reason), ResourceRef: *ref, Timestamp: time.Now(),
+	event := pull.Event{Kind: pull.EventConditionTransition, EventKey: fmt.Sprint("ready/", ref.Generation, reason),
+		ResourceRef: *ref, Timestamp: time.Now(),
 		Conditions: []pull.Condition{{Type: "Ready", Status: status, Reason: reason, Message: "by the fake operator"}}}
 	o.must(http.StatusNoContent, "POST", pull.EventsPath, pull.Events{Events: []pull.Event{event}}, nil)
 }
@@ -259,7 +263,9 @@ func TestAnInstanceComesBackReady(t *testing.T) {
 			b.step(func() { b.r.apply(instance("1.0.0")) })
 			var job *pull.Job
 			b.step(func() { job = o.poll(30) })
-			if job == nil || job.Kind != pull.KindApply || !strings.HasPrefix(job.IdempotencyKey, "applicationinstance/org/cloud@") || !strings.HasSuffix(job.IdempotencyKey, ".1") {
+			if job == nil || job.Kind != pull.KindApply ||
+				!strings.HasPrefix(job.IdempotencyKey, "applicationinstance/org/cloud@") ||
+				!strings.HasSuffix(job.IdempotencyKey, ".1") {
 				t.Fatalf("%+v", job)
 			}
 			if again := o.poll(30); again == nil || again.ID != job.ID {
@@ -278,7 +284,8 @@ func TestAnInstanceComesBackReady(t *testing.T) {
 			var ref *api.ClusterResource
 			b.step(func() { ref = o.do(job) })
 			b.step(func() {
-				if status := o.about(job, "status", pull.Status{Phase: "Running", Message: "installing", Timestamp: time.Now()}); status != http.StatusNoContent {
+				if status := o.about(job, "status",
+					pull.Status{Phase: "Running", Message: "installing", Timestamp: time.Now()}); status != http.StatusNoContent {
 					t.Errorf("status: %d", status)
 				}
 			})
@@ -296,8 +303,10 @@ func TestAnInstanceComesBackReady(t *testing.T) {
 			b.step(func() { b.r.apply(instance("2.0.0")) })
 			b.step(func() { o.finish(t) })
 			b.step(func() {
-				o.reports(&api.ClusterResource{Kind: ref.Kind, Namespace: "org", Name: "cloud", UID: "k1", Generation: 1}, api.ConditionFalse, "Late")
-				o.reports(&api.ClusterResource{Kind: ref.Kind, Namespace: "org", Name: "cloud", UID: "k1", Generation: 2}, api.ConditionTrue, "HelmReleaseReady")
+				o.reports(&api.ClusterResource{Kind: ref.Kind, Namespace: "org", Name: "cloud", UID: "k1", Generation: 1},
+					api.ConditionFalse, "Late")
+				o.reports(&api.ClusterResource{Kind: ref.Kind, Namespace: "org", Name: "cloud", UID: "k1", Generation: 2},
+					api.ConditionTrue, "HelmReleaseReady")
 			})
 			b.r.awaitDelivered("the second generation", cloud, isReady(2, "HelmReleaseReady"))
 			b.step(func() {
@@ -383,7 +392,8 @@ func TestAClusterOfServersFeedsAClusterOfKubernetes(t *testing.T) {
 	order[0].awaitDelivered("Ready has come back", cloud, isReady(1, "HelmReleaseReady"))
 	order[1].apply(instance("2.0.0"))
 	o.finish(t)
-	order[0].awaitDelivered("the second generation", cloud, func(s api.DeliveredStatus) bool { return s.ObservedGeneration == 2 })
+	order[0].awaitDelivered("the second generation", cloud,
+		func(s api.DeliveredStatus) bool { return s.ObservedGeneration == 2 })
 	if o.poll(0) != nil {
 		t.Error("something is sent again")
 	}

@@ -26,9 +26,11 @@ func (d *daemon) newPlane() *controlplane.Plane {
 		Effects: controlplane.Effects{
 			Sinks: d.sinks(caller),
 			Call:  caller.Call, Blob: d.readBlob, Load: d.load, Scale: d.autoscale, Sources: d.newSyncer(),
-			Scaled: d.counter("tend_autoscaler_decisions_total", "Changes of a replica count by the autoscaler, by direction (up, down).",
+			Scaled: d.counter("tend_autoscaler_decisions_total",
+				"Changes of a replica count by the autoscaler, by direction (up, down).",
 				"direction", "up", "down"),
-			Delivered: d.counter("tend_webhook_deliveries_total", "Attempts to call a webhook, by outcome: delivered, failed or retried.",
+			Delivered: d.counter("tend_webhook_deliveries_total",
+				"Attempts to call a webhook, by outcome: delivered, failed or retried.",
 				"outcome", delivery.CountDelivered, delivery.CountFailed, delivery.CountRetried),
 		},
 		Changes:        func(before, after api.Release) []string { return d.verbs.ReleaseChanges(before, after) },
@@ -78,7 +80,8 @@ func (d *daemon) load(ctx context.Context, tasks []string) []autoscaler.Sample {
 
 // autoscale sets the replicas as the users' verb does, as a field manager of its own and within the controllers' term.
 func (d *daemon) autoscale(ctx context.Context, term records.Committer, ref api.Ref, replicas int) error {
-	_, err := d.verbs.Scale(ctx, verbs.TargetOf(ref), replicas, verbs.FieldManager{Manager: api.ManagerAutoscaler, Through: term})
+	_, err := d.verbs.Scale(ctx, verbs.TargetOf(ref), replicas,
+		verbs.FieldManager{Manager: api.ManagerAutoscaler, Through: term})
 	var refused *verbs.Error
 	if errors.As(err, &refused) && refused.Reason != verbs.Busy {
 		return autoscaler.ErrRefused

@@ -115,7 +115,8 @@ func Run(ctx context.Context, o Options) error {
 // opening returns the steps that make the parts, in their order.
 func (d *daemon) opening() []func(context.Context) error {
 	return []func(context.Context) error{
-		d.prepareRoot, d.openStore, d.claim, d.openFiles, d.build, d.openHost, d.openGate, d.openRemoteAuthority, d.openKeys, d.listen, d.awaitVote,
+		d.prepareRoot, d.openStore, d.claim, d.openFiles, d.build, d.openHost, d.openGate, d.openRemoteAuthority, d.openKeys,
+		d.listen, d.awaitVote,
 	}
 }
 
@@ -144,7 +145,8 @@ func (d *daemon) build(context.Context) error {
 	}
 	d.nodes = local.New(local.Options{
 		Store: d.store, View: d.view, Keys: d.keys, Blobs: d.files.open, ImageOf: d.image, CallbackPath: d.callbackPath,
-		Own: own, Timeout: d.NodeTimeout, Lease: d.NodeTimeout - nodeapi.Gather(d.NodeTimeout, d.Heartbeat), Certificates: certificates, Sign: certs.Authority{Storage: certificates}.Sign,
+		Own: own, Timeout: d.NodeTimeout, Lease: d.NodeTimeout - nodeapi.Gather(d.NodeTimeout, d.Heartbeat),
+		Certificates: certificates, Sign: certs.Authority{Storage: certificates}.Sign,
 	})
 	d.view.OnChange(d.watchMembers)
 	d.view.OnChange(func(change view.Change) {
@@ -173,8 +175,10 @@ func (d *daemon) openHost(ctx context.Context) error {
 	machine := d.Options.Options
 	machine.Programs = programs
 	d.host, err = host.Open(ctx, machine, host.Link{
-		Cluster: d.cluster.UID, Control: d.nodes.Node(d.Node), Assets: d.files, Seal: d.machineKeys.Encrypt, Open: d.openSealed,
-		Registry: d.Registry, Metrics: d.metrics, Hold: d.pause.hold(), Paused: d.pause.why, Callbacks: d.server.Callbacks(), Outside: d.outside,
+		Cluster: d.cluster.UID, Control: d.nodes.Node(d.Node), Assets: d.files,
+		Seal: d.machineKeys.Encrypt, Open: d.openSealed,
+		Registry: d.Registry, Metrics: d.metrics, Hold: d.pause.hold(), Paused: d.pause.why,
+		Callbacks: d.server.Callbacks(), Outside: d.outside,
 		Own: d.ownNode(),
 	})
 	if err != nil {
@@ -198,7 +202,8 @@ func (d *daemon) serve(ctx context.Context, began time.Time) error {
 	if d.host != nil {
 		parts = append(parts, part{"agent", d.host.Run})
 	}
-	parts = append(parts, part{"keys", d.pause.after(d.followKeys)}, part{"files", d.pause.after(d.collect)}, part{"progress", d.pause.after(d.keepProgress)}, part{"pause", d.keepPause})
+	parts = append(parts, part{"keys", d.pause.after(d.followKeys)}, part{"files", d.pause.after(d.collect)},
+		part{"progress", d.pause.after(d.keepProgress)}, part{"pause", d.keepPause})
 	if d.gate != nil {
 		parts = append(parts, part{"nodes", d.gate.run})
 	}

@@ -36,9 +36,10 @@ func (w *worker) join() {
 	w.cancel = cancel
 	w.agent.Go(func() {
 		err := member.Run(ctx, member.Options{Server: token.Address, Token: token.Token, Options: host.Options{
-			Root: filepath.Join(w.r.root, "worker"), Node: "worker", Runtime: "hollow", MinFree: -1, Heartbeat: heartbeat, NodeTimeout: nodeTimeout,
-			Engine: func(cluster, node string) (runtime.Runtime, error) { return w.engine.Client(cluster, node), nil },
-			Logger: slog.New(slog.NewTextHandler(logWriter(w.r.t), nil)),
+			Root: filepath.Join(w.r.root, "worker"), Node: "worker", Runtime: "hollow", MinFree: -1, Heartbeat: heartbeat,
+			NodeTimeout: nodeTimeout,
+			Engine:      func(cluster, node string) (runtime.Runtime, error) { return w.engine.Client(cluster, node), nil },
+			Logger:      slog.New(slog.NewTextHandler(logWriter(w.r.t), nil)),
 		}})
 		if err != nil && ctx.Err() == nil {
 			w.r.t.Errorf("the agent: %v", err)
@@ -57,7 +58,8 @@ func (w *worker) stop() {
 
 func (w *worker) answers() bool {
 	nodes, err := w.r.client.Nodes(w.r.t.Context())
-	return err != nil || slices.ContainsFunc(nodes.Items, func(n api.NodeInfo) bool { return n.ID == "worker" && n.Alive && n.Ready })
+	return err != nil || slices.ContainsFunc(nodes.Items,
+		func(n api.NodeInfo) bool { return n.ID == "worker" && n.Alive && n.Ready })
 }
 
 const (

@@ -84,7 +84,8 @@ func startsEarlier(t *testing.T, archive string) {
 	for _, object := range before.Objects {
 		ref := object.Ref()
 		now, err := r.client.Object(t.Context(), ref)
-		if err != nil || !bytes.Equal(compact(t, now.Spec), compact(t, object.Spec)) || now.Metadata.UID != object.Metadata.UID || now.Metadata.Generation != object.Metadata.Generation {
+		if err != nil || !bytes.Equal(compact(t, now.Spec), compact(t, object.Spec)) ||
+			now.Metadata.UID != object.Metadata.UID || now.Metadata.Generation != object.Metadata.Generation {
 			t.Errorf("%s: %v, is %+v, was %+v", ref, err, now, object)
 		}
 		if ref.Kind.HasSlots() {
@@ -111,7 +112,8 @@ func startsEarlier(t *testing.T, archive string) {
 func describeRoot(t *testing.T, r *running) (out recorded) {
 	t.Helper()
 	out.Releases = map[string]int{}
-	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet, api.KindCronJob, api.KindIngress, api.KindNetwork} {
+	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet, api.KindCronJob,
+		api.KindIngress, api.KindNetwork} {
 		objects, err := r.client.Objects(t.Context(), kind, client.ObjectFilter{})
 		if err != nil {
 			t.Fatal(err)
@@ -162,7 +164,8 @@ func recordRoot(t *testing.T, archive string) {
 func storeObjects(t *testing.T, r *running) {
 	t.Helper()
 	db := api.Ref{Kind: api.KindStatefulSet, Scope: "prod", Name: "db"}
-	if _, err := r.client.SetConfig(t.Context(), "prod", "web", api.ConfigRequest{Set: map[string]string{"GREETING": "hello"}}); err != nil {
+	if _, err := r.client.SetConfig(t.Context(), "prod", "web",
+		api.ConfigRequest{Set: map[string]string{"GREETING": "hello"}}); err != nil {
 		t.Fatal(err)
 	}
 	r.converged(web, r.apply(manifestOf(web, replicas(2))))

@@ -116,8 +116,10 @@ func list(ctx context.Context, t *testing.T, c *client.Client, opts client.Event
 // applyJob applies a job and returns the revision that the server answered.
 func applyJob(ctx context.Context, t *testing.T, c *client.Client, name string, retries int) string {
 	t.Helper()
-	spec, _ := json.Marshal(map[string]any{"image": "web:1", "retries": retries % 10, "env": map[string]string{"N": strconv.Itoa(retries)}})
-	result, err := c.Apply(ctx, api.ApplyRequest{Objects: []api.Object{{Kind: api.KindJob, Scope: "s", Name: name, Spec: spec}}})
+	spec, _ := json.Marshal(map[string]any{"image": "web:1", "retries": retries % 10,
+		"env": map[string]string{"N": strconv.Itoa(retries)}})
+	result, err := c.Apply(ctx, api.ApplyRequest{Objects: []api.Object{{Kind: api.KindJob, Scope: "s",
+		Name: name, Spec: spec}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,8 @@ func (d *daemon) joinExternal(ctx context.Context) error {
 		return err
 	}
 	d.Logger.InfoContext(ctx, "joining the servers of a cluster", "through", server, "server", d.Name)
-	given, err := join.JoinServer(ctx, nil, server, d.Token, join.Server{Name: d.Name, Node: d.ownName(), Keys: keysSum(d.Root)})
+	given, err := join.JoinServer(ctx, nil, server, d.Token,
+		join.Server{Name: d.Name, Node: d.ownName(), Keys: keysSum(d.Root)})
 	if err != nil {
 		return err
 	}
@@ -169,7 +170,8 @@ func (d *daemon) externalServers() api.Servers {
 		running[d.Name] = &api.ServerPresence{}
 	}
 	for name, presence := range running {
-		s := api.Server{Name: name, State: api.ServerUp, Address: presence.Address, Version: presence.Version, Since: presence.Since}
+		s := api.Server{Name: name, State: api.ServerUp, Address: presence.Address, Version: presence.Version,
+			Since: presence.Since}
 		if out.Quorum != "" && name != d.Name {
 			s.State = api.ServerUnknown
 		}

@@ -30,7 +30,8 @@ func (s *several) startOn(c *etcdtest.Cluster, name, through string) *running {
 		if through == "" {
 			return
 		}
-		token, err := s.running[through].client.JoinToken(s.t.Context(), api.JoinTokenRequest{Role: api.JoinAsServer, Uses: 1000})
+		token, err := s.running[through].client.JoinToken(s.t.Context(),
+			api.JoinTokenRequest{Role: api.JoinAsServer, Uses: 1000})
 		if err != nil || token.EtcdEndpoints[0] != c.Endpoints[0] {
 			s.t.Fatalf("%+v, %v", token, err)
 		}
@@ -74,7 +75,8 @@ func TestServersOnAnExternalEtcd(t *testing.T) {
 	if err := s.running[first].stop(); err != nil {
 		t.Fatalf("stop %s: %v", first, err)
 	}
-	revision := left.apply(manifestOf(web, func(spec *api.DeploymentSpec) { two := 2; spec.Image, spec.Replicas = "web:2", &two }))
+	revision := left.apply(manifestOf(web,
+		func(spec *api.DeploymentSpec) { two := 2; spec.Image, spec.Replicas = "web:2", &two }))
 	left.untilWithin(time.Minute, "the controllers go on at the other server", func() bool {
 		status, ok := left.status(web)
 		return ok && status.ObservedRevision >= revision
@@ -92,7 +94,8 @@ func (s *several) keepsNode(left *running, node string) {
 			s.t.Fatal(err)
 		}
 		if role == api.JoinAsServer {
-			_, err = join.JoinServer(s.t.Context(), nil, "https://"+token.Address, token.Token, join.Server{Name: "c", Node: node})
+			_, err = join.JoinServer(s.t.Context(), nil, "https://"+token.Address, token.Token,
+				join.Server{Name: "c", Node: node})
 		} else {
 			_, err = joins(s.t, token, node)
 		}
@@ -111,9 +114,11 @@ func (s *several) losesEtcd(shared *etcdtest.Cluster, left *running) {
 	}
 	left.untilWithin(time.Minute, "writes are refused without etcd", func() bool {
 		var problem *api.Problem
-		return errors.As(scale(3), &problem) && problem.Status == 503 && strings.Contains(problem.Detail, "etcd does not answer") && strings.Contains(problem.Next, "etcdctl endpoint health")
+		return errors.As(scale(3), &problem) && problem.Status == 503 &&
+			strings.Contains(problem.Detail, "etcd does not answer") && strings.Contains(problem.Next, "etcdctl endpoint health")
 	})
-	if objects, err := left.client.Objects(context.Background(), api.KindDeployment, client.ObjectFilter{}); err != nil || len(objects.Items) != 1 {
+	if objects, err := left.client.Objects(context.Background(), api.KindDeployment, client.ObjectFilter{}); err != nil ||
+		len(objects.Items) != 1 {
 		s.t.Errorf("reading without etcd: %v", err)
 	}
 	shared.Resume(0)
@@ -143,7 +148,8 @@ func TestBackupOfAnExternalEtcd(t *testing.T) {
 	if err := r.stop(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := restore.Restore(t.Context(), bytes.NewReader(file), restore.Options{Root: m.root, Force: true}); err != nil {
+	if _, err := restore.Restore(t.Context(), bytes.NewReader(file),
+		restore.Options{Root: m.root, Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.startWith(func(o *Options) { o.Store, o.MinFree, o.External = nil, -1, reach(shared) }).ended(); err == nil || !strings.Contains(err.Error(), "leave the flag out") {
@@ -210,7 +216,8 @@ func TestARootKeepsItsStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := twin.startWith(external(shared)).ended(); err == nil || !strings.Contains(err.Error(), "another server called n1") {
+	if err := twin.startWith(external(shared)).ended(); err == nil ||
+		!strings.Contains(err.Error(), "another server called n1") {
 		t.Errorf("a second server of a name: %v", err)
 	}
 	if err := again.stop(); err != nil {

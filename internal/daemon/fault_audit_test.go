@@ -83,7 +83,8 @@ func (a *audit) handedOver() {
 	defer a.mu.Unlock()
 	for slot, task := range a.handed {
 		_, there := a.last[records.TaskKey(task)]
-		if is := string(a.last[slot]); is != task && (there || !strings.HasPrefix(slot, records.SlotsPrefix+string(api.KindStatefulSet))) {
+		if is := string(a.last[slot]); is != task &&
+			(there || !strings.HasPrefix(slot, records.SlotsPrefix+string(api.KindStatefulSet))) {
 			a.fault("%s was rewritten from %s to %s", slot, task, is)
 		}
 	}

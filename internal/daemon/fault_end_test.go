@@ -44,8 +44,10 @@ func anonymousKey(key string) string { return randomID.ReplaceAllString(key, "/*
 // own are the fields that may differ between two runs: ids, times (and who set which field when), revisions, and data
 // encrypted under a run's own keys.
 var own = map[string]bool{
-	"id": true, "uid": true, "slot": true, "replaces": true, "after": true, "container": true, "address": true, "pid": true,
-	"keyFingerprint": true, "knows": true, "uses": true, "ownerUID": true, "env": true, "envHash": true, "envOver": true, "observedRevision": true, "fields": true, "at": true,
+	"id": true, "uid": true, "slot": true, "replaces": true, "after": true, "container": true,
+	"address": true, "pid": true,
+	"keyFingerprint": true, "knows": true, "uses": true, "ownerUID": true, "env": true, "envHash": true, "envOver": true,
+	"observedRevision": true, "fields": true, "at": true,
 }
 
 func anonymousValue(entry store.Entry) string {

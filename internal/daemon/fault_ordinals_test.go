@@ -50,6 +50,7 @@ func (d *drill) ordinals() {
 func (d *drill) set(image string, n int) api.Object {
 	object := manifestOf(data, func(s *api.DeploymentSpec) { replicas(n)(s); s.Image = image })
 	claims, _ := json.Marshal([]api.VolumeClaim{{Name: "files", MountPath: "/files"}})
-	object.Spec = append(bytes.TrimSuffix(object.Spec, []byte("}")), append([]byte(`,"volume_claims":`), append(claims, '}')...)...)
+	object.Spec = append(bytes.TrimSuffix(object.Spec, []byte("}")),
+		append([]byte(`,"volume_claims":`), append(claims, '}')...)...)
 	return object
 }

@@ -202,7 +202,8 @@ func (d *drill) runs(ref api.Ref, image string, n int) bool {
 		return false
 	}
 	found := d.running(ref)
-	return len(found) == n && !slices.ContainsFunc(found, func(c runtime.Container) bool { return c.ImageID != resolved.ID })
+	return len(found) == n && !slices.ContainsFunc(found,
+		func(c runtime.Container) bool { return c.ImageID != resolved.ID })
 }
 
 // running returns the containers of an object that run, by name.

@@ -29,7 +29,8 @@ func (d *daemon) openFiles(context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.files.library = asset.NewLibrary(asset.Options{Blobs: d.files.blobs, Ledger: d.ledger("blobs"), Cache: filepath.Join(root, "cache"), Now: d.Now, Logger: d.Logger})
+	d.files.library = asset.NewLibrary(asset.Options{Blobs: d.files.blobs, Ledger: d.ledger("blobs"),
+		Cache: filepath.Join(root, "cache"), Now: d.Now, Logger: d.Logger})
 	return nil
 }
 
@@ -40,7 +41,8 @@ func (d *daemon) ledger(sort string) *retention.Ledger {
 
 // collect removes files that nothing refers to.
 func (d *daemon) collect(ctx context.Context) error {
-	return d.files.library.Run(ctx, d.view.Synced(), func(context.Context, []string) (map[string]bool, error) { return d.snapshot().ReferredFiles(), nil })
+	return d.files.library.Run(ctx, d.view.Synced(),
+		func(context.Context, []string) (map[string]bool, error) { return d.snapshot().ReferredFiles(), nil })
 }
 
 // Path implements agent.Assets: the server's own node has the blobs on its own disk.

@@ -135,11 +135,13 @@ func TestOptionsReachTheirParts(t *testing.T) {
 		}
 	}
 	if granted := d.nodes.Lease; granted+d.plane.NodeGather != o.NodeTimeout {
-		t.Errorf("the server grants every node's heartbeat %s, and gathers for %s: together not %s", granted, d.plane.NodeGather, o.NodeTimeout)
+		t.Errorf("the server grants every node's heartbeat %s, and gathers for %s: together not %s", granted,
+			d.plane.NodeGather, o.NodeTimeout)
 	}
 	lasts, err := at(reflect.ValueOf(d), "host.agent.opts.HeartbeatTTL")
 	if gather := d.plane.NodeGather; err != nil || lasts.Int()+int64(gather) != int64(o.NodeTimeout) {
-		t.Errorf("a heartbeat lasts %v, %v, and the server gathers for %s: together not %s", lasts, err, gather, o.NodeTimeout)
+		t.Errorf("a heartbeat lasts %v, %v, and the server gathers for %s: together not %s", lasts, err,
+			gather, o.NodeTimeout)
 	}
 }
 

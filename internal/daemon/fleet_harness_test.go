@@ -54,7 +54,8 @@ func startFleet(b *testing.B, nodes int) fleet {
 	var parts sync.WaitGroup
 	b.Cleanup(func() { cancel(); parts.Wait() })
 	o, err := Options{
-		Options: host.Options{Root: root, Node: "n1", Runtime: "hollow", Logger: quiet}, HTTP: "off", QuietEtcd: true, NoAgent: true,
+		Options: host.Options{Root: root, Node: "n1", Runtime: "hollow", Logger: quiet}, HTTP: "off",
+		QuietEtcd: true, NoAgent: true,
 	}.withDefaults()
 	if err != nil {
 		b.Fatal(err)
@@ -87,7 +88,8 @@ func startFleet(b *testing.B, nodes int) fleet {
 	pprof.Do(ctx, pprof.Labels("side", "agent"), func(context.Context) {
 		for i := range nodes {
 			engine, id := hollowEngine(b), fmt.Sprintf("worker-%d", i)
-			a := agent.New(agent.Options{Node: id, Control: d.nodes.Node(id), Runtime: engine.Client(d.cluster.UID, id), Workers: 2, Stops: 2, Pulls: 1, Builds: 1, Logger: quiet})
+			a := agent.New(agent.Options{Node: id, Control: d.nodes.Node(id), Runtime: engine.Client(d.cluster.UID, id),
+				Workers: 2, Stops: 2, Pulls: 1, Builds: 1, Logger: quiet})
 			parts.Go(func() { _ = a.Run(ctx) })
 		}
 	})
@@ -106,7 +108,8 @@ func startMembers(b *testing.B, nodes int) fleet {
 	if out, err := exec.Command("go", "build", "-o", binary, "tend.dev/tend/cmd/tend").CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
-	server := exec.CommandContext(ctx, binary, "server", "--root", root, "--http", "off", "--no-agent", "--node-listen", loopback())
+	server := exec.CommandContext(ctx, binary, "server", "--root", root, "--http", "off", "--no-agent",
+		"--node-listen", loopback())
 	server.Cancel = func() error { return server.Process.Signal(os.Interrupt) }
 	if err := server.Start(); err != nil {
 		b.Fatal(err)
@@ -131,7 +134,8 @@ func startMembers(b *testing.B, nodes int) fleet {
 	for i := range nodes {
 		engine := hollowEngine(b)
 		o := member.Options{Server: token.Address, Token: token.Token, Options: host.Options{
-			Root: filepath.Join(root, fmt.Sprint(i)), Node: fmt.Sprintf("worker-%d", i), Runtime: "hollow", MinFree: -1, Logger: quiet,
+			Root: filepath.Join(root, fmt.Sprint(i)), Node: fmt.Sprintf("worker-%d", i), Runtime: "hollow",
+			MinFree: -1, Logger: quiet,
 			Engine: func(cluster, node string) (runtime.Runtime, error) { return engine.Client(cluster, node), nil },
 		}}
 		parts.Go(func() {
@@ -196,10 +200,11 @@ func (f fleet) apply(deployments int, image string) {
 	f.b.Helper()
 	var objects []api.Object
 	for i := range deployments {
-		objects = append(objects, manifestOf(api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: fmt.Sprint("web", i)}, func(s *api.DeploymentSpec) {
-			replicas(replicasEach)(s)
-			s.Image, s.Strategy.MaxParallel = image, replicasEach/10
-		}))
+		objects = append(objects, manifestOf(api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: fmt.Sprint("web", i)},
+			func(s *api.DeploymentSpec) {
+				replicas(replicasEach)(s)
+				s.Image, s.Strategy.MaxParallel = image, replicasEach/10
+			}))
 	}
 	for file := range slices.Chunk(objects, objectsEach) {
 		if _, err := f.client.Apply(f.b.Context(), api.ApplyRequest{Objects: file}); err != nil {

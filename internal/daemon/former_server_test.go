@@ -58,7 +58,8 @@ func TestAServerBecomesAnAgent(t *testing.T) {
 	})
 	after, err := engine.List(t.Context())
 	for _, c := range before {
-		if err != nil || !slices.ContainsFunc(after, func(other runtime.Container) bool { return other.ID == c.ID && other.State == c.State }) {
+		if err != nil || !slices.ContainsFunc(after,
+			func(other runtime.Container) bool { return other.ID == c.ID && other.State == c.State }) {
 			t.Errorf("the container %s is another one: %v, %v", c.Name, after, err)
 		}
 	}

@@ -59,7 +59,8 @@ func (d *daemon) openGate(ctx context.Context) error {
 		d.onStop(func() error { _ = listener.Close(); return nil })
 	}
 	d.joining = make(chan struct{}, 1)
-	g := &gate{desk: join.Desk{Authority: ca, Cluster: d.cluster.UID, Enter: d.enter, Member: d.member, Joined: d.auditJoin}}
+	g := &gate{desk: join.Desk{Authority: ca, Cluster: d.cluster.UID, Enter: d.enter, Member: d.member,
+		Joined: d.auditJoin}}
 	if d.several() {
 		g.desk.Admit = d.admit
 	}
@@ -79,7 +80,8 @@ func (d *daemon) openGate(ctx context.Context) error {
 		Handler: g.desk.Guard(d.whenRead(mux)), Protocols: protocols,
 		HTTP2: &http.HTTP2Config{
 			MaxDecoderHeaderTableSize: session.HeaderTable, MaxEncoderHeaderTableSize: session.HeaderTable,
-			MaxConcurrentStreams: boundary.Streams, MaxReceiveBufferPerConnection: unreadBody, MaxReceiveBufferPerStream: unreadBody,
+			MaxConcurrentStreams: boundary.Streams, MaxReceiveBufferPerConnection: unreadBody,
+			MaxReceiveBufferPerStream: unreadBody,
 		},
 		ReadHeaderTimeout: nodeHeaderTime, MaxHeaderBytes: 64 << 10,
 		ConnContext: d.links.inContext,
@@ -94,7 +96,8 @@ func (d *daemon) openGate(ctx context.Context) error {
 		ErrorLog: slog.NewLogLogger(d.Logger.Handler(), slog.LevelDebug),
 	}
 	g.listener = connlimit.New(listener, connlimit.Options{
-		Total: connlimit.Within(connlimit.Files(), 4, maxNodeConns), Reclaim: func() { connlimit.CloseIdle(g.server) }, Name: "nodes", Logger: d.Logger,
+		Total: connlimit.Within(connlimit.Files(), 4, maxNodeConns), Reclaim: func() { connlimit.CloseIdle(g.server) },
+		Name: "nodes", Logger: d.Logger,
 	})
 	d.gate = g
 	return nil
@@ -111,7 +114,9 @@ func (g *gate) run(ctx context.Context) error {
 }
 
 // openAuthority reads the cluster's authority of nodes from the store, or creates it on the first use.
-func openAuthority(ctx context.Context, s store.Store, keys *secret.Keys, cluster string, now func() time.Time) (*authority.Authority, error) {
+func openAuthority(
+	ctx context.Context, s store.Store, keys *secret.Keys, cluster string, now func() time.Time,
+) (*authority.Authority, error) {
 	entry, err := s.Get(ctx, records.AuthorityKey)
 	if err == nil {
 		text, err := keys.Decrypt(entry.Value)
@@ -153,7 +158,9 @@ const (
 
 // renewing returns a certificate for each handshake: the last one issued until it has to be renewed, or another issuer
 // has its place.
-func renewing(now func() time.Time, issuer func() string, issue func(life time.Duration) (tls.Certificate, error)) func() (*tls.Certificate, error) {
+func renewing(
+	now func() time.Time, issuer func() string, issue func(life time.Duration) (tls.Certificate, error),
+) func() (*tls.Certificate, error) {
 	var mu sync.Mutex
 	var current *tls.Certificate
 	var ends time.Time
@@ -182,11 +189,13 @@ func (d *daemon) ownNode() *authority.Own {
 	if d.Nodes == nil && d.NodeListen == "" {
 		return nil
 	}
-	issuer := func() string { return d.gate.desk.Authority.Fingerprint() } // the gate is opened after the host, and before anything runs
+	// the gate is opened after the host, and before anything runs
+	issuer := func() string { return d.gate.desk.Authority.Fingerprint() }
 	issue := func(life time.Duration) (tls.Certificate, error) {
 		return d.gate.desk.Authority.Client(authority.Machine{Node: d.Node}, life)
 	}
-	return &authority.Own{Certificate: renewing(d.Now, issuer, issue), Roots: func() []byte { return d.gate.desk.Authority.PEM() }, Now: d.Now}
+	return &authority.Own{Certificate: renewing(d.Now, issuer, issue),
+		Roots: func() []byte { return d.gate.desk.Authority.PEM() }, Now: d.Now}
 }
 
 // outside returns where other nodes reach this machine: where it listens for them, or has the default route. Invalid if
@@ -206,7 +215,8 @@ func (d *daemon) outside() netip.Addr {
 	if known, err := netip.ParseAddr(d.peerHost); err == nil && !known.IsUnspecified() {
 		return known
 	}
-	probe, err := (&net.Dialer{}).DialContext(context.Background(), "udp", "192.0.2.1:9") // an address of RFC 5737: nothing is sent
+	// an address of RFC 5737: nothing is sent
+	probe, err := (&net.Dialer{}).DialContext(context.Background(), "udp", "192.0.2.1:9")
 	if err != nil {
 		return netip.Addr{}
 	}

@@ -71,7 +71,8 @@ func (m *machine) startWith(edit func(*Options)) *running {
 	r := &running{machine: m, cancel: cancel, done: make(chan error, 1)}
 	options := Options{
 		Options: host.Options{
-			Root: m.root, Node: "n1", Runtime: "hollow", Logger: logger, Engine: func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil },
+			Root: m.root, Node: "n1", Runtime: "hollow", Logger: logger,
+			Engine: func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil },
 		},
 		HTTP: "off", Store: kept{m.store},
 	}
@@ -144,7 +145,8 @@ var web = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 
 // manifestOf returns a deployment; edit changes its spec.
 func manifestOf(ref api.Ref, edit func(*api.DeploymentSpec)) api.Object {
-	spec := api.DeploymentSpec{Container: api.Container{Image: "web:1"}, Strategy: &api.Strategy{Pause: "1ms", Monitor: "1ms"}}
+	spec := api.DeploymentSpec{Container: api.Container{Image: "web:1"},
+		Strategy: &api.Strategy{Pause: "1ms", Monitor: "1ms"}}
 	if edit != nil {
 		edit(&spec)
 	}

@@ -38,7 +38,8 @@ func TestAHostileNodeIsCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := []<-chan struct{}{streams(t, hostile), keepsSession(t, hostile)}
-	if _, err := r.client.RemoveNode(t.Context(), "evil", client.RemoveOptions{}); err == nil || !strings.Contains(err.Error(), "answers") {
+	if _, err := r.client.RemoveNode(t.Context(), "evil", client.RemoveOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "answers") {
 		t.Errorf("without --force: %v", err)
 	}
 	result, err := r.client.RemoveNode(t.Context(), "evil", client.RemoveOptions{Force: true})
@@ -113,7 +114,8 @@ func keepsSession(t *testing.T, m join.Membership) <-chan struct{} {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := (&tls.Dialer{Config: config}).DialContext(context.Background(), "tcp", strings.TrimPrefix(m.Server, "https://"))
+	conn, err := (&tls.Dialer{Config: config}).DialContext(context.Background(), "tcp",
+		strings.TrimPrefix(m.Server, "https://"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,15 +32,21 @@ const (
 
 // pathsOfNodes are all paths of the listener for nodes. TestEveryPathHasItsRow finds one that is missing.
 var pathsOfNodes = map[string]string{
-	"GET /node/v1/follow": forNodes, "GET /node/v1/state": forNodes, "POST /node/v1/report": forNodes, "POST /node/v1/alive": forNodes,
-	"POST /node/v1/release": forNodes, "GET /node/v1/registry": forNodes, "POST /node/v1/build-secrets": forNodes, "GET /node/v1/blobs/{digest}": forNodes,
-	"GET /node/v1/release-images/{task}": forNodes, "POST /node/v1/referred": forNodes, "POST /node/v1/ingress": forNodes, "POST /node/v1/network": forNodes,
-	"GET /node/v1/resolve": forNodes, "POST /node/v1/certificates/{do}": forNodes, "POST /node/v1/sign": forNodes, "POST /node/v1/locks/{name...}": forNodes,
-	"POST /node/v1/callbacks/": forNodes, "POST /node/v1/renew": forNodes,
+	"GET /node/v1/follow": forNodes, "GET /node/v1/state": forNodes, "POST /node/v1/report": forNodes,
+	"POST /node/v1/alive":   forNodes,
+	"POST /node/v1/release": forNodes, "GET /node/v1/registry": forNodes, "POST /node/v1/build-secrets": forNodes,
+	"GET /node/v1/blobs/{digest}":        forNodes,
+	"GET /node/v1/release-images/{task}": forNodes, "POST /node/v1/referred": forNodes, "POST /node/v1/ingress": forNodes,
+	"POST /node/v1/network": forNodes,
+	"GET /node/v1/resolve":  forNodes, "POST /node/v1/certificates/{do}": forNodes, "POST /node/v1/sign": forNodes,
+	"POST /node/v1/locks/{name...}": forNodes,
+	"POST /node/v1/callbacks/":      forNodes, "POST /node/v1/renew": forNodes,
 	"POST /node/v1/join": forJoining, "POST /server/v1/join": forJoining,
 	"GET /server/v1/blobs/{digest}": forServers, "GET /server/v1/revision": forServers,
-	"POST /api/agent/register": forClusters, "GET /api/agent/jobs": forClusters, "POST /api/agent/jobs/{id}/ack": forClusters,
-	"POST /api/agent/jobs/{id}/status": forClusters, "POST /api/agent/jobs/{id}/result": forClusters, "POST /api/agent/events": forClusters,
+	"POST /api/agent/register": forClusters, "GET /api/agent/jobs": forClusters,
+	"POST /api/agent/jobs/{id}/ack":    forClusters,
+	"POST /api/agent/jobs/{id}/status": forClusters, "POST /api/agent/jobs/{id}/result": forClusters,
+	"POST /api/agent/events":             forClusters,
 	"POST /api/agent/credentials/rotate": forClusters,
 }
 
@@ -64,7 +70,8 @@ func TestEveryPathHasItsRow(t *testing.T) {
 				method, path = "", match[1]
 			}
 			found++
-			if name := fmt.Sprintf(in.format, method, path); pathsOfNodes[name] == "" && pathsOfNodes[strings.TrimSpace(name)] == "" {
+			if name := fmt.Sprintf(in.format, method, path); pathsOfNodes[name] == "" &&
+				pathsOfNodes[strings.TrimSpace(name)] == "" {
 				t.Errorf("%s: %s has no row in pathsOfNodes", file, name)
 			}
 		}
@@ -126,11 +133,14 @@ func TestEveryPathOfTheListenerForNodes(t *testing.T) {
 		{name: "nobody"},
 		{name: "a node", certificate: member, allowed: []string{forNodes}},
 		{name: "a node that was removed", certificate: removed},
-		{name: "a machine with another one's name", certificate: issue(own, authority.Machine{Node: "worker", UID: "another"})},
-		{name: "a machine that claims the server's own node", certificate: issue(own, authority.Machine{Node: "n1", UID: "another"})},
+		{name: "a machine with another one's name",
+			certificate: issue(own, authority.Machine{Node: "worker", UID: "another"})},
+		{name: "a machine that claims the server's own node",
+			certificate: issue(own, authority.Machine{Node: "n1", UID: "another"})},
 		{name: "a node without a name", certificate: issue(own, authority.Machine{UID: "u"})},
 		{name: "a server", certificate: issue(own, authority.Machine{}), allowed: []string{forServers}},
-		{name: "a node of another cluster", certificate: issue(foreign, authority.Machine{Node: "worker", UID: "u"}), shut: true},
+		{name: "a node of another cluster",
+			certificate: issue(foreign, authority.Machine{Node: "worker", UID: "u"}), shut: true},
 		{name: "a server of another cluster", certificate: issue(foreign, authority.Machine{}), shut: true},
 		{name: "who shows the certificate that a server shows to nodes", certificate: serverOf, shut: true},
 	}
@@ -167,7 +177,10 @@ func TestEveryPathOfTheListenerForNodes(t *testing.T) {
 func (s caller) client(t *testing.T) *http.Client {
 	config := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}
 	if len(s.certificate.Certificate) > 0 {
-		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &s.certificate, nil }
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate,
+			error) {
+			return &s.certificate, nil
+		}
 	}
 	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -234,7 +247,9 @@ func dumpOf(t *testing.T, s store.Store) []byte {
 	}
 	var out bytes.Buffer
 	for _, entry := range page.Entries {
-		if slices.ContainsFunc([]string{records.LeasesPrefix, records.AlivePrefix, records.StatusPrefix, records.AuditPrefix, records.EventsPrefix, records.ActualNodesPrefix, records.LossesPrefix, records.NodeStatesPrefix, records.HoldingsPrefix},
+		if slices.ContainsFunc([]string{records.LeasesPrefix, records.AlivePrefix, records.StatusPrefix, records.AuditPrefix,
+			records.EventsPrefix, records.ActualNodesPrefix, records.LossesPrefix, records.NodeStatesPrefix,
+			records.HoldingsPrefix},
 			func(prefix string) bool { return strings.HasPrefix(entry.Key, prefix) }) {
 			continue
 		}
@@ -246,7 +261,8 @@ func dumpOf(t *testing.T, s store.Store) []byte {
 // speaksNoTLS: bytes that are no handshake end their connection alone.
 func speaksNoTLS(t *testing.T, address string) {
 	t.Helper()
-	for _, bytes := range []string{"GET /node/v1/state HTTP/1.1\r\nHost: x\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", strings.Repeat("\x16\x03\x01\xff\xff", 1000), "\x00"} {
+	for _, bytes := range []string{"GET /node/v1/state HTTP/1.1\r\nHost: x\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+		strings.Repeat("\x16\x03\x01\xff\xff", 1000), "\x00"} {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)

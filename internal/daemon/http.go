@@ -36,10 +36,14 @@ func (d *daemon) buildServer() error {
 	d.server = server.New(server.Options{
 		// etcd, the Go runtime and the process are in the library's default registry; Tend's own metrics have one of
 		// their own.
-		View: d.view, Events: d.events, Audit: d.audit, Auditor: d.auditor, Missing: d.missing, Node: d.Node, Full: d.full, Registry: d.Registry, Gather: prometheus.DefaultGatherer, Token: token, Version: version.Version, Logger: d.Logger, Tracer: d.Tracer,
-		Decode: manifest.Decode, Nodes: &d.fleet, Blobs: d.files.blobs, MaxBlob: d.Build.MaxTar(), Join: d.joinToken, JoinTokens: d.joinTokens, RevokeToken: d.revokeToken,
+		View: d.view, Events: d.events, Audit: d.audit, Auditor: d.auditor, Missing: d.missing, Node: d.Node, Full: d.full,
+		Registry: d.Registry, Gather: prometheus.DefaultGatherer, Token: token, Version: version.Version,
+		Logger: d.Logger, Tracer: d.Tracer,
+		Decode: manifest.Decode, Nodes: &d.fleet, Blobs: d.files.blobs, MaxBlob: d.Build.MaxTar(), Join: d.joinToken,
+		JoinTokens: d.joinTokens, RevokeToken: d.revokeToken,
 		InviteCluster: d.inviteCluster, Servers: d.serversAsked, RemoveServer: d.removeServer, Authority: d.authority(),
-		Verbs: d.verbs, Plugins: d.plugins, MAC: d.keys.CallbackMAC, Keys: d.keyList, RotateKey: d.rotateKey, Paused: d.pause.why, Resume: d.resume,
+		Verbs: d.verbs, Plugins: d.plugins, MAC: d.keys.CallbackMAC, Keys: d.keyList, RotateKey: d.rotateKey,
+		Paused: d.pause.why, Resume: d.resume,
 		HostPaths: d.HostMounts, Remote: d.remoteAccess,
 		TestSink: d.testSink, Fresh: d.fresh(), Backup: d.backUp, BackupStatus: d.backupStatus,
 	})
@@ -51,7 +55,8 @@ func (d *daemon) newVerbs() *verbs.Service {
 	environments := environment.New(d.keys)
 	return verbs.New(verbs.Options{
 		Store: d.store, Leases: d.store, Reader: verbs.FromView{Store: d.store, View: d.view}, Validate: manifest.Validate,
-		Preview: d.preview, Seal: d.keys.Encrypt, Open: d.keys.Decrypt, EnvHash: environments.HashAfter, ConfigSince: environments.Since, Logger: d.Logger,
+		Preview: d.preview, Seal: d.keys.Encrypt, Open: d.keys.Decrypt, EnvHash: environments.HashAfter,
+		ConfigSince: environments.Since, Logger: d.Logger,
 		MAC: d.keys.HMAC, Assets: d.files.library, Now: d.Now, Occupied: d.occupied,
 		Rebalance: scheduler.New(control.Deps{Snapshot: d.snapshot}).Rebalance,
 	})

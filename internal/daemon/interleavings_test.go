@@ -165,11 +165,13 @@ func (c *crowd) endsWell() {
 
 // repeats reports whether a release is the return to another, whose pods are kept: what they run is compared below.
 func (c *crowd) repeats(release, other string) bool {
-	listed, err := c.server().client.Releases(context.Background(), client.Target{Kind: c.ref.Kind, Scope: c.ref.Scope, Name: c.ref.Name})
+	listed, err := c.server().client.Releases(context.Background(),
+		client.Target{Kind: c.ref.Kind, Scope: c.ref.Scope, Name: c.ref.Name})
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return slices.ContainsFunc(listed.Items, func(r api.ReleaseInfo) bool { return r.ID == release && r.RolledBackFrom == other })
+	return slices.ContainsFunc(listed.Items,
+		func(r api.ReleaseInfo) bool { return r.ID == release && r.RolledBackFrom == other })
 }
 
 func (c *crowd) running() (n int) {
@@ -192,7 +194,8 @@ func (c *crowd) sameContainers(spec api.DeploymentSpec) {
 		}
 		running++
 		made := c.engine.Spec(container.Name)
-		for _, own := range []string{api.EnvSlot, "TEND_REPLICA_ORDINAL", "TEND_REPLICA_ID", "VOODU_REPLICA_ORDINAL", "VOODU_REPLICA_ID"} {
+		for _, own := range []string{api.EnvSlot, "TEND_REPLICA_ORDINAL", "TEND_REPLICA_ID", "VOODU_REPLICA_ORDINAL",
+			"VOODU_REPLICA_ID"} {
 			delete(made.Env, own)
 		}
 		says, err := json.Marshal([]any{made.ImageID, made.Env})

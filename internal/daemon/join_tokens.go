@@ -22,15 +22,18 @@ import (
 const keepTokens = 24 * time.Hour
 
 // joinToken makes a token for machines that join as nodes, or as servers, and returns where they connect.
-func (d *daemon) joinToken(ctx context.Context, asked api.JoinTokenRequest, ttl time.Duration, by string) (api.JoinToken, error) {
+func (d *daemon) joinToken(
+	ctx context.Context, asked api.JoinTokenRequest, ttl time.Duration, by string,
+) (api.JoinToken, error) {
 	if d.gate == nil {
 		return api.JoinToken{}, &api.Problem{Status: http.StatusConflict, Detail: "this server has no listener for nodes",
 			Next: "start it with --node-listen :8688"}
 	}
 	server := asked.Role == api.JoinAsServer
 	if server && !d.several() {
-		return api.JoinToken{}, &api.Problem{Status: http.StatusConflict, Detail: "this server's store has no listener for other servers",
-			Next: "start it again with --peer-listen HOST:PORT; what runs goes on meanwhile"}
+		return api.JoinToken{}, &api.Problem{Status: http.StatusConflict,
+			Detail: "this server's store has no listener for other servers",
+			Next:   "start it again with --peer-listen HOST:PORT; what runs goes on meanwhile"}
 	}
 	token, secret := join.NewToken(asked.Role, d.gate.desk.Authority.Fingerprint())
 	now := d.Now().UTC()
@@ -152,14 +155,17 @@ func (d *daemon) enterOnce(ctx context.Context, a join.Applicant) (authority.Mac
 		return authority.Machine{Node: a.Name, UID: member.Value.UID}, nil
 	}
 	machine := authority.Machine{Node: a.Name, UID: rand.Text()}
-	txn := used(records.NewTxn("member.enter"), token, a.Name).If(memberKey, member.Modified).Put(memberKey, records.Member{
-		UID: machine.UID, Ingress: token.Value.Role == api.JoinAsIngress, Token: a.Secret.ID, Key: a.Key, JoinedAt: d.Now().UTC(),
+	txn := used(records.NewTxn("member.enter"), token, a.Name).If(memberKey,
+		member.Modified).Put(memberKey, records.Member{
+		UID: machine.UID, Ingress: token.Value.Role == api.JoinAsIngress, Token: a.Secret.ID, Key: a.Key,
+		JoinedAt: d.Now().UTC(),
 	})
 	return machine, d.record(ctx, txn)
 }
 
 // standing holds what the store knows of a token and of a node's name.
-func (d *daemon) standing(ctx context.Context, token records.Read[records.JoinToken], member records.Read[records.Member], node string,
+func (d *daemon) standing(ctx context.Context, token records.Read[records.JoinToken],
+	member records.Read[records.Member], node string,
 ) (join.Standing, error) {
 	facts, err := readStored[api.NodeStatus](ctx, d.store, records.NodeKey(node))
 	if err != nil {
@@ -170,7 +176,8 @@ func (d *daemon) standing(ctx context.Context, token records.Read[records.JoinTo
 		return join.Standing{}, err
 	}
 	alive := err == nil
-	declared, err := readStored[api.Object](ctx, d.store, records.ObjectKey(api.Ref{Kind: api.KindNode, Scope: api.Unscoped, Name: node}))
+	declared, err := readStored[api.Object](ctx, d.store,
+		records.ObjectKey(api.Ref{Kind: api.KindNode, Scope: api.Unscoped, Name: node}))
 	if err != nil {
 		return join.Standing{}, err
 	}
@@ -219,7 +226,8 @@ func (d *daemon) record(ctx context.Context, txn *records.Txn) error {
 
 // busy is the refusal of a machine that always came after another one.
 func busy(name string) error {
-	return &api.Problem{Title: "NodeName", Status: http.StatusConflict, Detail: "many machines join as " + name + ", or with this token, at this moment",
+	return &api.Problem{Title: "NodeName", Status: http.StatusConflict, Detail: "many machines join as " + name +
+		", or with this token, at this moment",
 		Next: "try once more"}
 }
 
@@ -238,7 +246,9 @@ func (d *daemon) useToken(ctx context.Context, a join.Applicant) (fresh bool, er
 
 // mayUse returns an error if a server may not join with its token. again is set for one that asks once more because its
 // answer was lost.
-func (d *daemon) mayUse(ctx context.Context, a join.Applicant) (token records.Read[records.JoinToken], again bool, err error) {
+func (d *daemon) mayUse(
+	ctx context.Context, a join.Applicant,
+) (token records.Read[records.JoinToken], again bool, err error) {
 	token, err = readStored[records.JoinToken](ctx, d.store, records.JoinTokenKey(a.Secret.ID))
 	if err != nil {
 		return token, false, err
@@ -247,7 +257,8 @@ func (d *daemon) mayUse(ctx context.Context, a join.Applicant) (token records.Re
 	if refused != nil {
 		return token, false, refused
 	}
-	if again && (slices.Contains(token.Value.Settled, a.Name) || d.started(a.Name)) { // its answer came: another machine has the token
+	if again && (slices.Contains(token.Value.Settled, a.Name) || d.started(a.Name)) {
+		// its answer came: another machine has the token
 		return token, false, &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized,
 			Detail: "the token was used already, by " + a.Name + ", which has started or was removed",
 			Next:   "tend nodes add --server prints the command with a new token"}
@@ -272,7 +283,8 @@ func (d *daemon) returnToken(ctx context.Context, a join.Applicant) {
 		return d.record(ctx, records.NewTxn("server.token").If(key, token.Modified).Put(key, record))
 	})
 	if err != nil {
-		d.Logger.WarnContext(ctx, "a token stays used, though the server could not join with it", "server", a.Name, "error", err)
+		d.Logger.WarnContext(ctx, "a token stays used, though the server could not join with it", "server",
+			a.Name, "error", err)
 	}
 }
 

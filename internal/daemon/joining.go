@@ -38,7 +38,8 @@ func (d *daemon) joinServers(ctx context.Context, settings *peer.Settings) error
 		return err
 	}
 	defer stop()
-	d.Logger.InfoContext(ctx, "joining the servers of a cluster", "through", server, "server", settings.Name, "store", settings.URL)
+	d.Logger.InfoContext(ctx, "joining the servers of a cluster", "through", server, "server", settings.Name,
+		"store", settings.URL)
 	given, err := join.JoinServer(ctx, nil, server, d.Token, who)
 	if err != nil {
 		return err
@@ -100,7 +101,8 @@ func (d *daemon) awaitVote(ctx context.Context) error {
 		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, voteTime,
-		fmt.Errorf("this server got no vote within %s: tend servers at another one says which of them are up; each must be", voteTime))
+		fmt.Errorf("this server got no vote within %s: tend servers at another one says which of them are up; each must be",
+			voteTime))
 	defer cancel()
 	ticker := time.NewTicker(controlplane.ElectionTTL / 60)
 	defer ticker.Stop()
@@ -165,7 +167,8 @@ func (d *daemon) abandon(ctx context.Context) (empty bool) {
 	defer cancel()
 	// A member that is removed stops: that may come before the answer.
 	if err := d.etcd.RemoveMember(ctx, self); err != nil && !d.etcd.Removed() {
-		d.Logger.WarnContext(ctx, "this server could not leave the cluster that it was joining: the others remove it after a while", "error", err)
+		d.Logger.WarnContext(ctx,
+			"this server could not leave the cluster that it was joining: the others remove it after a while", "error", err)
 		return false
 	}
 	return true
@@ -175,7 +178,8 @@ func (d *daemon) abandon(ctx context.Context) (empty bool) {
 // machine's business then.
 func (d *daemon) emptyRoot() error {
 	faults := []error{d.forget()}
-	for _, path := range []string{filepath.Join(d.Data, "member"), filepath.Join(d.Root, "secret.key"), d.namePath(), d.peersFolder()} {
+	for _, path := range []string{filepath.Join(d.Data, "member"), filepath.Join(d.Root, "secret.key"),
+		d.namePath(), d.peersFolder()} {
 		faults = append(faults, os.RemoveAll(path))
 	}
 	return errors.Join(faults...)

@@ -42,10 +42,14 @@ func TestAJoinThatFailsLeavesNothing(t *testing.T) {
 		{"its name is another server's", "a server called a is there already", func(o *Options) { o.Name = "a" }},
 		{"its node is another server's", "node-a is the node of server a", func(o *Options) { o.Node = "node-a" }},
 		{"its node is another machine's", "another machine is node worker", func(o *Options) { o.Node = "worker" }},
-		{"nothing answers at its address", "does not reach the one that joins", func(o *Options) { o.PeerAddress = loopback() }},
-		{"another program answers there", "is not the server that joins", func(o *Options) { o.PeerAddress = strings.TrimPrefix(token.Address, "https://") }},
-		{"its address is taken on its machine", "choose another --peer-listen", func(o *Options) { o.PeerListen = taken.Addr().String() }},
-		{"a listener of its own is taken, which shows after its store has caught up", "address already in use", func(o *Options) { o.HTTP = taken.Addr().String() }},
+		{"nothing answers at its address", "does not reach the one that joins",
+			func(o *Options) { o.PeerAddress = loopback() }},
+		{"another program answers there", "is not the server that joins",
+			func(o *Options) { o.PeerAddress = strings.TrimPrefix(token.Address, "https://") }},
+		{"its address is taken on its machine", "choose another --peer-listen",
+			func(o *Options) { o.PeerListen = taken.Addr().String() }},
+		{"a listener of its own is taken, which shows after its store has caught up", "address already in use",
+			func(o *Options) { o.HTTP = taken.Addr().String() }},
 		{"its token is invalid", "or was revoked", func(o *Options) { o.Token = token.Token[:len(token.Token)-4] + "AAAA" }},
 	} {
 		w.machines["b"] = newMachine(t)
@@ -58,7 +62,8 @@ func TestAJoinThatFailsLeavesNothing(t *testing.T) {
 		if err := w.writes(); err != nil {
 			t.Errorf("%s: the cluster takes no writes: %v", test.reason, err)
 		}
-		for _, left := range []string{"secret.key", "peers/server.json", "peers/authority.pem", "state/member", "server", "node"} {
+		for _, left := range []string{"secret.key", "peers/server.json", "peers/authority.pem",
+			"state/member", "server", "node"} {
 			if _, err := os.Stat(filepath.Join(w.machines["b"].root, left)); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("%s: %s is in its root: %v", test.reason, left, err)
 			}
@@ -72,7 +77,8 @@ func TestAJoinThatFailsLeavesNothing(t *testing.T) {
 // TestWithLag: a server is behind by what it has not seen of what another one has; of one that doesn't answer nothing
 // is known.
 func TestWithLag(t *testing.T) {
-	got := withLag(api.Servers{Items: []api.Server{{Name: "a"}, {Name: "b"}, {Name: "c"}}}, map[string]int64{"a": 40, "b": 42})
+	got := withLag(api.Servers{Items: []api.Server{{Name: "a"}, {Name: "b"}, {Name: "c"}}},
+		map[string]int64{"a": 40, "b": 42})
 	two, none := int64(2), int64(0)
 	want := api.Servers{Items: []api.Server{{Name: "a", Lag: &two}, {Name: "b", Lag: &none}, {Name: "c"}}}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -16,7 +16,8 @@ import (
 
 // openKeys makes what rotates the cluster's keys.
 func (d *daemon) openKeys(context.Context) error {
-	nodes := &rotation.Nodes{Cluster: d.cluster.UID, Encrypt: d.keys.Encrypt, Decrypt: d.keys.Decrypt, Cut: d.links.cutAll, Now: d.Now}
+	nodes := &rotation.Nodes{Cluster: d.cluster.UID, Encrypt: d.keys.Encrypt, Decrypt: d.keys.Decrypt,
+		Cut: d.links.cutAll, Now: d.Now}
 	if nodes.Authority = d.remote.authority; d.gate != nil {
 		nodes.Authority = d.gate.desk.Authority
 	}
@@ -26,7 +27,8 @@ func (d *daemon) openKeys(context.Context) error {
 		Keys: []rotation.Key{
 			rotation.Secrets{Keys: d.keys, Retire: d.machineKeys.Add}, nodes,
 			rotation.Servers{Identity: d.peers, Encrypt: d.keys.Encrypt, Decrypt: d.keys.Decrypt, Now: d.Now},
-			&rotation.Ingress{Certificates: certstore.New(d.store, d.keys), Encrypt: d.keys.Encrypt, Decrypt: d.keys.Decrypt, Now: d.Now},
+			&rotation.Ingress{Certificates: certstore.New(d.store, d.keys), Encrypt: d.keys.Encrypt,
+				Decrypt: d.keys.Decrypt, Now: d.Now},
 		},
 	})
 	return nil
@@ -86,7 +88,8 @@ func (d *daemon) keyList() []api.Key { return d.rotation.List() }
 // roots takes which authorities a node has, and returns those that it is to have.
 func (d *daemon) roots(ctx context.Context, node string, has remote.Trust) []string {
 	member := d.snapshot().Member(node)
-	if len(has.Roots) > 0 && member.Exists() && (member.Value.Issuer != has.Issuer || !slices.Equal(member.Value.Roots, has.Roots)) {
+	if len(has.Roots) > 0 && member.Exists() &&
+		(member.Value.Issuer != has.Issuer || !slices.Equal(member.Value.Roots, has.Roots)) {
 		next, key := *member.Value, records.MemberKey(node)
 		next.Roots, next.Issuer = has.Roots, has.Issuer
 		if _, err := records.NewTxn("member.trust").If(key, member.Modified).Put(key, next).Commit(ctx, d.store); err != nil {

@@ -134,7 +134,8 @@ func (had thief) forges(with *authority.Authority, address string) error {
 	if err != nil {
 		had.t.Fatal(err)
 	}
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{own}, NextProtos: []string{"h2"}}, ForceAttemptHTTP2: true}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true,
+		Certificates: []tls.Certificate{own}, NextProtos: []string{"h2"}}, ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
 	answer, err := (&http.Client{Transport: transport}).Get("https://" + address + "/node/v1/state")
 	if err != nil {
@@ -157,12 +158,13 @@ func (had thief) waits(with *authority.Authority, address string) func(method, p
 	}
 	config := &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{own}, NextProtos: []string{"h2"}}
 	var dialled atomic.Bool
-	transport := &http.Transport{ForceAttemptHTTP2: true, DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		if dialled.Swap(true) {
-			return nil, errors.New("the connection is closed")
-		}
-		return (&tls.Dialer{Config: config}).DialContext(ctx, network, address)
-	}}
+	transport := &http.Transport{ForceAttemptHTTP2: true,
+		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if dialled.Swap(true) {
+				return nil, errors.New("the connection is closed")
+			}
+			return (&tls.Dialer{Config: config}).DialContext(ctx, network, address)
+		}}
 	had.t.Cleanup(transport.CloseIdleConnections)
 	ask := func(method, path string) int {
 		request, err := http.NewRequest(method, "https://"+address+path, strings.NewReader("{}"))
@@ -194,7 +196,8 @@ func (had thief) reachesStore(address string) error {
 	if err != nil {
 		had.t.Fatal(err)
 	}
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{own}}}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true,
+		Certificates: []tls.Certificate{own}}}
 	defer transport.CloseIdleConnections()
 	answer, err := (&http.Client{Transport: transport}).Get("https://" + address + "/version")
 	if err != nil {
@@ -269,7 +272,8 @@ func TestKeysAreRotated(t *testing.T) {
 	}
 	c.boot("b", func(o *Options) { o.Join, o.Token = token.Address, token.Token })
 	c.joinWorker()
-	if _, err := a.client.SetConfig(t.Context(), "prod", "web", api.ConfigRequest{Set: map[string]string{"PASSWORD": "hunter2"}}); err != nil {
+	if _, err := a.client.SetConfig(t.Context(), "prod", "web",
+		api.ConfigRequest{Set: map[string]string{"PASSWORD": "hunter2"}}); err != nil {
 		t.Fatal(err)
 	}
 	web := manifestOf(api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}, replicas(3))
@@ -366,7 +370,8 @@ func (c *rotating) joinWorker() {
 	var running sync.WaitGroup
 	c.t.Cleanup(func() { cancel(); running.Wait(); engine.Close() })
 	o := member.Options{Server: token.Address, Token: token.Token, Options: host.Options{
-		Root: c.t.TempDir(), Node: "worker", Runtime: "hollow", MinFree: -1, Logger: slog.New(slog.NewTextHandler(logWriter(c.t), nil)),
+		Root: c.t.TempDir(), Node: "worker", Runtime: "hollow", MinFree: -1,
+		Logger: slog.New(slog.NewTextHandler(logWriter(c.t), nil)),
 		Engine: func(cluster, node string) (runtime.Runtime, error) { return engine.Client(cluster, node), nil },
 	}}
 	running.Go(func() {
@@ -379,5 +384,6 @@ func (c *rotating) joinWorker() {
 
 func (c *rotating) alive(node string) bool {
 	nodes, err := c.running["a"].client.Nodes(c.t.Context())
-	return err == nil && slices.ContainsFunc(nodes.Items, func(n api.NodeInfo) bool { return n.ID == node && n.Alive && n.Ready })
+	return err == nil && slices.ContainsFunc(nodes.Items,
+		func(n api.NodeInfo) bool { return n.ID == node && n.Alive && n.Ready })
 }

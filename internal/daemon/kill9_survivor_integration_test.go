@@ -64,7 +64,8 @@ func (s *survivor) images() {
 	}
 	for _, version := range []string{"v1", "v2"} {
 		folder := filepath.Join(s.root, "images", "web-"+version)
-		if err := errors.Join(os.MkdirAll(folder, 0o755), os.WriteFile(filepath.Join(folder, "web-"+version), content, 0o755)); err != nil {
+		if err := errors.Join(os.MkdirAll(folder, 0o755),
+			os.WriteFile(filepath.Join(folder, "web-"+version), content, 0o755)); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -81,7 +82,8 @@ func (s *survivor) manifest(version string) api.Object {
 }
 
 func (s *survivor) start(env ...string) {
-	s.server = exec.Command(s.binary, "server", "--root", s.root, "--http", "off", "--runtime", "process", "--log-level", "debug")
+	s.server = exec.Command(s.binary, "server", "--root", s.root, "--http", "off", "--runtime", "process",
+		"--log-level", "debug")
 	s.server.Env = append(os.Environ(), env...)
 	s.server.Stdout, s.server.Stderr = s.output, s.output
 	s.ended = make(chan struct{})
@@ -196,7 +198,8 @@ func (s *survivor) processes(name string) []string {
 	var out []string
 	for _, link := range found {
 		target, err := os.Readlink(link)
-		if err == nil && strings.HasPrefix(target, s.root+"/") && strings.HasPrefix(filepath.Base(target), "web-"+strings.TrimPrefix(name, "web-")) {
+		if err == nil && strings.HasPrefix(target, s.root+"/") &&
+			strings.HasPrefix(filepath.Base(target), "web-"+strings.TrimPrefix(name, "web-")) {
 			out = append(out, filepath.Base(filepath.Dir(link))+" "+target)
 		}
 	}

@@ -22,7 +22,8 @@ import (
 // how long after its instant each ran and ended: 1,000 within a minute, a class of 30 at one instant, and a class of
 // 500. Run it with -benchtime 1x.
 func BenchmarkLabs(b *testing.B) {
-	for name, c := range map[string]struct{ labs, instants int }{"spread-1000": {1000, 60}, "class-30": {30, 1}, "class-500": {500, 1}} {
+	for name, c := range map[string]struct{ labs, instants int }{"spread-1000": {1000, 60}, "class-30": {30, 1},
+		"class-500": {500, 1}} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				measureLabs(b, name, c.labs, c.instants)
@@ -45,7 +46,8 @@ func measureLabs(b *testing.B, name string, labs, seconds int) {
 	go func() {
 		ended <- Run(ctx, Options{
 			Options: host.Options{
-				Root: root, Node: "n1", Runtime: "hollow", Logger: slog.New(slog.DiscardHandler), Engine: func(cluster, node string) (runtime.Runtime, error) { return engine.Client(cluster, node), nil },
+				Root: root, Node: "n1", Runtime: "hollow", Logger: slog.New(slog.DiscardHandler),
+				Engine: func(cluster, node string) (runtime.Runtime, error) { return engine.Client(cluster, node), nil },
 			},
 			HTTP: "off", QuietEtcd: true,
 		})
@@ -66,7 +68,8 @@ func measureLabs(b *testing.B, name string, labs, seconds int) {
 	if late := time.Since(begin); late > 0 {
 		b.Fatalf("applying took until %s after the first instant", late)
 	}
-	<-time.After(time.Until(begin.Add(time.Duration(seconds+10) * time.Second))) // asking takes processor time from what is measured
+	// asking takes processor time from what is measured
+	<-time.After(time.Until(begin.Add(time.Duration(seconds+10) * time.Second)))
 	var statuses []api.LabStatus
 	awaits(b, func() bool {
 		statuses = endedLabs(ctx, b, c)

@@ -69,7 +69,8 @@ func (d *daemon) abdicate(ctx context.Context) {
 func (d *daemon) leadFor(ctx context.Context, term *controlplane.Term) error {
 	within, end := context.WithCancel(ctx)
 	var beside recovery.Group
-	for _, keep := range []func(context.Context, *controlplane.Term){d.keepBackups, d.keepLogs, d.keepManifests, d.keepKeys} {
+	for _, keep := range []func(context.Context,
+		*controlplane.Term){d.keepBackups, d.keepLogs, d.keepManifests, d.keepKeys} {
 		beside.Go(func() {
 			_ = recovery.Keep(within, func(ctx context.Context) error { keep(ctx, term); return nil })
 		})

@@ -69,13 +69,16 @@ func (d *daemon) declareManifests(ctx context.Context, term records.Committer) e
 	if err != nil {
 		return err
 	}
-	spec, err := json.Marshal(api.SyncSpec{Dir: folder, Interval: api.Duration(api.MinSyncInterval.String()), Prune: true, Trusted: true})
+	spec, err := json.Marshal(api.SyncSpec{Dir: folder, Interval: api.Duration(api.MinSyncInterval.String()),
+		Prune: true, Trusted: true})
 	if err != nil {
 		return fmt.Errorf("encode the sync: %w", err)
 	}
-	_, err = d.verbs.Apply(ctx, []api.Object{{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Spec: spec}}, verbs.ApplyOptions{
-		Set:          api.ManagerServer,
-		FieldManager: verbs.FieldManager{Manager: api.ManagerServer, Actor: api.ManagerServer, ForceConflicts: true, Through: term},
-	})
+	_, err = d.verbs.Apply(ctx, []api.Object{{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Spec: spec}},
+		verbs.ApplyOptions{
+			Set: api.ManagerServer,
+			FieldManager: verbs.FieldManager{Manager: api.ManagerServer, Actor: api.ManagerServer,
+				ForceConflicts: true, Through: term},
+		})
 	return err
 }

@@ -21,7 +21,8 @@ func lay(t *testing.T, folder, name, text string) {
 	t.Helper()
 	at := filepath.Join(folder, name)
 	past := time.Now().Add(-time.Minute)
-	for _, err := range []error{os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(text), 0o600), os.Chtimes(at, past, past)} {
+	for _, err := range []error{os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(text), 0o600),
+		os.Chtimes(at, past, past)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,14 +122,16 @@ func TestAFolderOfManifestsIsKeptApplied(t *testing.T) {
 	lay(t, folder, "web.hcl", deploymentText("web", "web:1"))
 	lay(t, folder, "more/api.hcl", deploymentText("api", "api:1"))
 	r := m.startWith(func(o *Options) { o.Manifests = folder }).ready()
-	r.untilWithin(time.Minute, "the folder is applied by itself", func() bool { return r.deployed() == "api=api:1 web=web:1" })
+	r.untilWithin(time.Minute, "the folder is applied by itself",
+		func() bool { return r.deployed() == "api=api:1 web=web:1" })
 	r.converged(api.Ref{Kind: api.KindDeployment, Scope: "shop", Name: "web"}, 0)
 	r.apply(manifestOf(web, nil)) // of a person, in another scope
 	first := r.wantSynced(api.ServerSync, "unchanged", api.ReasonApplied, "2 objects")
 	if first.Revision == "" || len(first.Changes) != 2 {
 		t.Errorf("%+v", first)
 	}
-	if again := r.wantSynced(api.ServerSync, "still unchanged", api.ReasonApplied); again.Revision != first.Revision || !again.AppliedAt.Equal(first.AppliedAt) {
+	if again := r.wantSynced(api.ServerSync, "still unchanged", api.ReasonApplied); again.Revision != first.Revision ||
+		!again.AppliedAt.Equal(first.AppliedAt) {
 		t.Errorf("an unchanged folder was applied again: %+v", again)
 	}
 
@@ -154,7 +157,8 @@ func TestAFolderOfManifestsIsKeptApplied(t *testing.T) {
 	if _, err := r.client.Delete(t.Context(), api.Ref{Kind: api.KindDeployment, Scope: "shop", Name: "web"}); err != nil {
 		t.Fatal(err)
 	}
-	r.untilWithin(time.Minute, "what was deleted by hand is made again", func() bool { return r.deployed() == "web=web:1 web=web:2" })
+	r.untilWithin(time.Minute, "what was deleted by hand is made again",
+		func() bool { return r.deployed() == "web=web:1 web=web:2" })
 
 	if err := os.Rename(filepath.Join(folder, "web.hcl"), filepath.Join(folder, "web.txt")); err != nil {
 		t.Fatal(err)
@@ -181,5 +185,6 @@ func TestAFolderOfManifestsIsKeptApplied(t *testing.T) {
 	}
 	lay(t, folder, "api.hcl", deploymentText("api", "api:1")) // where the other file was
 	r = m.startWith(func(o *Options) { o.Manifests = folder }).ready()
-	r.untilWithin(time.Minute, "the flag is back: what the folder created and no longer has goes", func() bool { return r.deployed() == "api=api:1 web=web:1" })
+	r.untilWithin(time.Minute, "the flag is back: what the folder created and no longer has goes",
+		func() bool { return r.deployed() == "api=api:1 web=web:1" })
 }

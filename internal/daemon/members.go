@@ -111,8 +111,9 @@ func (d *daemon) memberOn(conn *tls.Conn) (node string, left func(), err error) 
 }
 
 // errNotRead is the refusal of a server that doesn't know yet who is a member.
-var errNotRead = &api.Problem{Status: http.StatusServiceUnavailable, Title: "Behind", Detail: "this server has not read its store yet",
-	Next: "try again in a moment, or ask another server"}
+var errNotRead = &api.Problem{Status: http.StatusServiceUnavailable, Title: "Behind",
+	Detail: "this server has not read its store yet",
+	Next:   "try again in a moment, or ask another server"}
 
 // read reports whether this server has read its store: before that, those who were removed look like members, and names
 // that are taken look free. It waits a moment for it, so that nodes are back at once after a restart.

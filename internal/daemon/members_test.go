@@ -39,7 +39,8 @@ func TestJoinsAreAudited(t *testing.T) {
 			if err := json.Unmarshal(e.Data, &call); err != nil {
 				t.Fatal(err)
 			}
-			got = append(got, fmt.Sprintf("%s %s/%s %d %s %v", call.Path, call.Scope, call.Name, call.Status, call.Problem, strings.Contains(call.Actor, "127.0.0.1")))
+			got = append(got, fmt.Sprintf("%s %s/%s %d %s %v", call.Path, call.Scope, call.Name, call.Status, call.Problem,
+				strings.Contains(call.Actor, "127.0.0.1")))
 		}
 		return len(got) == 2
 	})
@@ -97,7 +98,8 @@ func TestANameIsOfOneMachine(t *testing.T) {
 	if err := asks(t, first); err == nil || !strings.Contains(err.Error(), "another machine has joined as worker since") {
 		t.Errorf("the first after the second: %v", err)
 	}
-	if _, err := first.Renew(t.Context(), webOf(t, first)); err == nil || !strings.Contains(err.Error(), "another machine") {
+	if _, err := first.Renew(t.Context(), webOf(t, first)); err == nil ||
+		!strings.Contains(err.Error(), "another machine") {
 		t.Errorf("the first renews: %v", err)
 	}
 	if err := asks(t, second); err != nil {
@@ -151,7 +153,8 @@ func TestADeclaredNameGivesNoRight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := records.NewTxn("test").If(entry.Key, entry.Modified).Delete(entry.Key).Commit(t.Context(), r.store); err != nil {
+	if _, err := records.NewTxn("test").If(entry.Key, entry.Modified).Delete(entry.Key).Commit(t.Context(),
+		r.store); err != nil {
 		t.Fatal(err)
 	}
 	r.until("a name without a record reads no certificates", func() bool {

@@ -22,9 +22,10 @@ var metricName = regexp.MustCompile(`\b(tend|etcd|process)_[a-z0-9_]+\b`)
 // served returns the names that /metrics answers with, in the form in which a query uses them.
 func (r *running) served() map[string]bool {
 	r.t.Helper()
-	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(r.root, "tend.sock"))
-	}}
+	transport := &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(r.root, "tend.sock"))
+		}}
 	answer, err := (&http.Client{Transport: transport}).Get("http://tend/metrics")
 	if err != nil {
 		r.t.Fatal(err)
@@ -88,7 +89,8 @@ func TestMonitoringNamesWhatAServerServes(t *testing.T) {
 	names := slices.Sorted(maps.Keys(served))
 	maps.Copy(served, described(registry))
 	text := map[string]string{}
-	for _, path := range []string{"deploy/prometheus/tend.rules.yml", "deploy/grafana/tend.json", "docs/operate/metrics.md"} {
+	for _, path := range []string{"deploy/prometheus/tend.rules.yml", "deploy/grafana/tend.json",
+		"docs/operate/metrics.md"} {
 		bytes, err := os.ReadFile(filepath.Join("..", "..", path))
 		if err != nil {
 			t.Fatal(err)
@@ -105,7 +107,8 @@ func TestMonitoringNamesWhatAServerServes(t *testing.T) {
 		}
 	}
 	for _, name := range names {
-		if name = suffix.ReplaceAllString(name, ""); strings.HasPrefix(name, "tend_") && !strings.Contains(text["docs/operate/metrics.md"], "`"+name+"`") {
+		if name = suffix.ReplaceAllString(name, ""); strings.HasPrefix(name, "tend_") &&
+			!strings.Contains(text["docs/operate/metrics.md"], "`"+name+"`") {
 			t.Errorf("docs/operate/metrics.md doesn't list %s", name)
 		}
 	}

@@ -33,7 +33,8 @@ func TestAKindWithoutAHandlerIsNothing(t *testing.T) {
 	if err != nil || after.Modified != before.Modified {
 		t.Errorf("it was written: %d, then %d, %v", before.Modified, after.Modified, err)
 	}
-	for _, prefix := range []string{records.StatusPrefix + "starship/", "/releases/starship/", "/slots/starship/", "/images/starship/"} {
+	for _, prefix := range []string{records.StatusPrefix + "starship/", "/releases/starship/", "/slots/starship/",
+		"/images/starship/"} {
 		if page, err := m.store.List(context.Background(), prefix, store.ListOptions{}); err != nil || len(page.Entries) > 0 {
 			t.Errorf("%s holds %v, %v", prefix, page.Entries, err)
 		}

@@ -133,7 +133,8 @@ func (d *daemon) dialOther(ctx context.Context, address string) (net.Conn, error
 	if err != nil {
 		return nil, err
 	}
-	conn, err := (&tls.Dialer{NetDialer: &net.Dialer{Timeout: behindTime}, Config: config}).DialContext(ctx, "tcp", address)
+	conn, err := (&tls.Dialer{NetDialer: &net.Dialer{Timeout: behindTime}, Config: config}).DialContext(ctx,
+		"tcp", address)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +178,8 @@ func (d *daemon) copyMissing(ctx context.Context) bool {
 		if here, err := d.files.blobs.Has(digest); err == nil && !here && digest != "" && ctx.Err() == nil {
 			if err := d.copyFile(ctx, digest); err != nil {
 				whole = false
-				d.Logger.DebugContext(ctx, "a file can't be copied from another server; tried again", "digest", digest, "error", err)
+				d.Logger.DebugContext(ctx, "a file can't be copied from another server; tried again", "digest",
+					digest, "error", err)
 			}
 		}
 	}

@@ -24,17 +24,23 @@ func TestWhatAPausedClusterTakes(t *testing.T) {
 	if err := commit("apply"); err != nil {
 		t.Errorf("before the pause: %v", err)
 	}
-	if _, err := records.NewTxn("pause.begin").Put(records.PauseKey, records.Pause{Number: 1, Reason: "it was restored"}).Commit(t.Context(), gate); err != nil {
+	if _, err := records.NewTxn("pause.begin").Put(records.PauseKey,
+		records.Pause{Number: 1, Reason: "it was restored"}).Commit(t.Context(), gate); err != nil {
 		t.Fatal(err)
 	}
 	for site, takes := range map[string]bool{
-		"apply": false, "run": false, "config": false, "schedule": false, "deployment.tasks": false, "cronjob.create-run": false, "sync.status": false,
-		"sink.progress": false, "backup.record": false, "events.trim": false, "delivery.record": false, "flapping": false, "key.rotate": false, "": false,
-		"token.add": false, "audit": false, "agent.report": true, "agent.alive": true, "certs.store": true, "server.present": true, "election": true,
-		"election.settle": true, "resume.adopt": true, "resume.end": true, "member.enter": true, "member.trust": false, "token.make": true,
+		"apply": false, "run": false, "config": false, "schedule": false, "deployment.tasks": false,
+		"cronjob.create-run": false, "sync.status": false,
+		"sink.progress": false, "backup.record": false, "events.trim": false, "delivery.record": false, "flapping": false,
+		"key.rotate": false, "": false,
+		"token.add": false, "audit": false, "agent.report": true, "agent.alive": true, "certs.store": true,
+		"server.present": true, "election": true,
+		"election.settle": true, "resume.adopt": true, "resume.end": true, "member.enter": true,
+		"member.trust": false, "token.make": true,
 	} {
 		err := commit(site)
-		if refused := errors.Is(err, store.ErrPaused) && strings.Contains(err.Error(), "it was restored"); takes && err != nil || !takes && !refused {
+		if refused := errors.Is(err, store.ErrPaused) && strings.Contains(err.Error(), "it was restored"); takes &&
+			err != nil || !takes && !refused {
 			t.Errorf("%q: %v", site, err)
 		}
 	}
@@ -56,20 +62,30 @@ func TestWhenAPauseBegins(t *testing.T) {
 		want   string
 		number int64
 	}{
-		"nothing happened":                          {finding{known: progress{Revision: 5}, revision: 9}, "", 0},
-		"--paused":                                  {finding{revision: 9, asked: true}, "--paused", 1},
-		"an older store":                            {finding{known: progress{Revision: 10}, revision: 9}, "revision 9", 1},
-		"an older store, with an older pause":       {finding{known: progress{Revision: 10, Pause: 3}, revision: 9, last: pause(2)}, "revision 9", 4},
-		"another server has resumed that":           {finding{known: progress{Revision: 10, Pause: 1}, revision: 9, last: pause(2)}, "", 0},
-		"another server has paused for that":        {finding{known: progress{Revision: 10}, revision: 9, now: pause(1)}, "", 0},
-		"tend restore":                              {finding{known: progress{Revision: 5, Restored: true, Backup: "noon"}, revision: 9}, "noon", 1},
-		"tend restore, of a paused cluster":         {finding{known: progress{Restored: true, Backup: "noon"}, now: pause(4), last: pause(3)}, "noon", 5},
-		"tend restore, after earlier pauses":        {finding{known: progress{Restored: true, Backup: "noon"}, last: pause(7)}, "noon", 8},
-		"killed before the pause was stored":        {finding{known: progress{Restored: true, Backup: "noon", Pause: 8}, last: pause(7)}, "noon", 9},
-		"killed after it was stored":                {finding{known: progress{Restored: true, Backup: "noon", Pause: 8}, now: pause(8), last: pause(7)}, "", 0},
-		"killed after it was over":                  {finding{known: progress{Revision: 5, Restored: true, Backup: "noon", Pause: 8}, revision: 9, last: pause(8)}, "", 0},
-		"killed in the pause of an older version":   {finding{known: progress{Restored: true}}, "an older store", 1},
-		"an older store within the pause, put back": {finding{known: progress{Revision: 10, Restored: true, Pause: 8}, revision: 9, last: pause(7)}, "an older store", 9},
+		"nothing happened": {finding{known: progress{Revision: 5}, revision: 9}, "", 0},
+		"--paused":         {finding{revision: 9, asked: true}, "--paused", 1},
+		"an older store":   {finding{known: progress{Revision: 10}, revision: 9}, "revision 9", 1},
+		"an older store, with an older pause": {finding{known: progress{Revision: 10, Pause: 3}, revision: 9,
+			last: pause(2)}, "revision 9", 4},
+		"another server has resumed that": {finding{known: progress{Revision: 10, Pause: 1}, revision: 9,
+			last: pause(2)}, "", 0},
+		"another server has paused for that": {finding{known: progress{Revision: 10}, revision: 9, now: pause(1)},
+			"", 0},
+		"tend restore": {finding{known: progress{Revision: 5, Restored: true, Backup: "noon"},
+			revision: 9}, "noon", 1},
+		"tend restore, of a paused cluster": {finding{known: progress{Restored: true, Backup: "noon"}, now: pause(4),
+			last: pause(3)}, "noon", 5},
+		"tend restore, after earlier pauses": {finding{known: progress{Restored: true, Backup: "noon"},
+			last: pause(7)}, "noon", 8},
+		"killed before the pause was stored": {finding{known: progress{Restored: true, Backup: "noon", Pause: 8},
+			last: pause(7)}, "noon", 9},
+		"killed after it was stored": {finding{known: progress{Restored: true, Backup: "noon", Pause: 8},
+			now: pause(8), last: pause(7)}, "", 0},
+		"killed after it was over": {finding{known: progress{Revision: 5, Restored: true, Backup: "noon",
+			Pause: 8}, revision: 9, last: pause(8)}, "", 0},
+		"killed in the pause of an older version": {finding{known: progress{Restored: true}}, "an older store", 1},
+		"an older store within the pause, put back": {finding{known: progress{Revision: 10, Restored: true, Pause: 8},
+			revision: 9, last: pause(7)}, "an older store", 9},
 	} {
 		got := test.reason()
 		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {

@@ -48,7 +48,8 @@ func (d *daemon) openPeers(ctx context.Context) (*etcd.Peers, error) {
 		return nil, errNoGate
 	}
 	if known && !d.hasMember() {
-		if _, refused := membership.Decide(membership.StartWiped, settings.State, membership.Subject{Server: settings.Name, Root: d.Root}); refused != nil {
+		if _, refused := membership.Decide(membership.StartWiped, settings.State,
+			membership.Subject{Server: settings.Name, Root: d.Root}); refused != nil {
 			return nil, refused
 		}
 	}
@@ -125,7 +126,8 @@ func (d *daemon) choosePeers(settings *peer.Settings) error {
 	}
 	host, port, err := net.SplitHostPort(settings.Listen)
 	if err != nil {
-		return fmt.Errorf("--peer-listen %q: give the address where the other servers reach this one, as in 10.0.0.1:2380", settings.Listen)
+		return fmt.Errorf("--peer-listen %q: give the address where the other servers reach this one, as in 10.0.0.1:2380",
+			settings.Listen)
 	}
 	switch ip := net.ParseIP(host); {
 	case d.PeerAddress != "":

@@ -36,7 +36,9 @@ echo '{"status":"ok","data":{"actions":[
   {"type":"apply_manifest","scope":"prod","name":"db","manifest":{"kind":"job","scope":"prod","name":"db.bk.b001","spec":{"image":"pg:1"}}},
   {"type":"run_job","scope":"prod","name":"db.bk.b001"}]}}'
 `
-	err := errors.Join(os.MkdirAll(filepath.Join(dir, "bin"), 0o755), os.WriteFile(filepath.Join(dir, "bin", "capture"), []byte(capture), 0o755), os.WriteFile(filepath.Join(dir, "bin", "work"), []byte(script), 0o755),
+	err := errors.Join(os.MkdirAll(filepath.Join(dir, "bin"), 0o755),
+		os.WriteFile(filepath.Join(dir, "bin", "capture"), []byte(capture), 0o755),
+		os.WriteFile(filepath.Join(dir, "bin", "work"), []byte(script), 0o755),
 		syscall.Mkfifo(filepath.Join(dir, "url"), 0o600), syscall.Mkfifo(filepath.Join(dir, "end"), 0o600))
 	if err != nil {
 		m.t.Fatal(err)
@@ -107,7 +109,8 @@ func newDatabase(t *testing.T) *running {
 	m.engine.AddImage("pg:1")
 	m.install()
 	r := m.start(nil).ready()
-	if _, err := r.client.SetConfig(t.Context(), db.Scope, db.Name, api.ConfigRequest{Set: map[string]string{"PRIMARY": "0"}}); err != nil {
+	if _, err := r.client.SetConfig(t.Context(), db.Scope, db.Name,
+		api.ConfigRequest{Set: map[string]string{"PRIMARY": "0"}}); err != nil {
 		t.Fatal(err)
 	}
 	r.converged(db, r.apply(set(2)))

@@ -18,14 +18,16 @@ func (d *daemon) buildPlugins() (*broker.Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := plugin.Open(plugin.Options{Dir: d.Plugins, Timeout: d.PluginTimeout, Node: d.Name, Etcd: d.EtcdClient, Server: "unix://" + socket})
+	root, err := plugin.Open(plugin.Options{Dir: d.Plugins, Timeout: d.PluginTimeout, Node: d.Name, Etcd: d.EtcdClient,
+		Server: "unix://" + socket})
 	if root == nil {
 		return nil, err
 	}
 	if err != nil { // the server starts without plugins if they fail
 		d.Logger.Warn("the folder of plugins is not in order", "folder", d.Plugins, "error", err)
 	}
-	return broker.New(broker.Options{Root: root, Verbs: d.verbs, Snapshot: d.snapshot, Decode: manifest.Decode, Knows: manifest.HasField}), nil
+	return broker.New(broker.Options{Root: root, Verbs: d.verbs, Snapshot: d.snapshot, Decode: manifest.Decode,
+		Knows: manifest.HasField}), nil
 }
 
 // callbackPath returns the path at which the containers of an object call the server back; empty if they don't.

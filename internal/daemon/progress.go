@@ -42,7 +42,8 @@ func (d *daemon) readProgress() progress {
 		err = json.Unmarshal(raw, &known)
 	}
 	if err != nil {
-		d.Logger.Warn("how far the cluster got can't be read: a restored store isn't recognised by this start", "path", d.progressPath(), "error", err)
+		d.Logger.Warn("how far the cluster got can't be read: a restored store isn't recognised by this start", "path",
+			d.progressPath(), "error", err)
 		return progress{}
 	}
 	return known

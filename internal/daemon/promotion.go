@@ -61,12 +61,14 @@ func (d *daemon) lookAtJoins(ctx context.Context, looks map[uint64]int) {
 		if m.Name == "" {
 			limit = looksAdded
 		}
-		effect, _ := membership.Decide(membership.Expire, membership.StateOf(serversOf(members), nameOr(m)), membership.Subject{})
+		effect, _ := membership.Decide(membership.Expire, membership.StateOf(serversOf(members), nameOr(m)),
+			membership.Subject{})
 		if looks[m.ID] < limit || effect != membership.Leaves {
 			continue
 		}
 		if err := d.takeOut(ctx, m); err != nil {
-			d.Logger.WarnContext(ctx, "a server that does not go on with its join can't be removed; it is tried again", "server", nameOf(m), "error", err)
+			d.Logger.WarnContext(ctx, "a server that does not go on with its join can't be removed; it is tried again", "server",
+				nameOf(m), "error", err)
 			continue
 		}
 		delete(looks, m.ID)

@@ -57,7 +57,8 @@ func (g generation) want(t *testing.T, when, imageID string, made []runtime.Cont
 		t.Errorf("%s: no container was made", when)
 	}
 	for _, spec := range made {
-		got := generation{image: spec.Image, command: strings.Join(spec.Spec.Command, " "), env: spec.Env["A"], config: spec.Env["SECRET"]}
+		got := generation{image: spec.Image, command: strings.Join(spec.Spec.Command, " "), env: spec.Env["A"],
+			config: spec.Env["SECRET"]}
 		want := g
 		if spec.Labels[api.LabelSlot] != "" && strings.HasSuffix(spec.Name, "-command") {
 			want.command = "migrate-" + g.command
@@ -78,11 +79,13 @@ func TestRecreatedObjectSharesNothingWithTheDeletedOne(t *testing.T) {
 		run  bool // a run is asked for by hand
 	}{
 		api.KindDeployment: {spec: func(g generation) any {
-			return api.DeploymentSpec{Container: g.container(), Strategy: strategy, Release: &api.ReleaseHooks{Command: []string{"migrate-" + g.command}}}
+			return api.DeploymentSpec{Container: g.container(), Strategy: strategy,
+				Release: &api.ReleaseHooks{Command: []string{"migrate-" + g.command}}}
 		}},
 		api.KindStatefulSet: {spec: func(g generation) any {
 			return api.StatefulSetSpec{DeploymentSpec: api.DeploymentSpec{
-				Container: g.container(), Strategy: strategy, Replicas: &one, Release: &api.ReleaseHooks{Command: []string{"migrate-" + g.command}},
+				Container: g.container(), Strategy: strategy, Replicas: &one,
+				Release: &api.ReleaseHooks{Command: []string{"migrate-" + g.command}},
 			}}
 		}},
 		api.KindJob: {run: true, spec: func(g generation) any { return api.JobSpec{Container: g.container()} }},
@@ -112,7 +115,8 @@ func TestRecreatedObjectSharesNothingWithTheDeletedOne(t *testing.T) {
 				}
 				specs := made.take()
 				g.want(t, "applied the "+[]string{"first", "second", "third"}[i]+" time", ids[g.image], specs)
-				if hooks := slices.ContainsFunc(specs, func(s runtime.ContainerSpec) bool { return strings.HasSuffix(s.Name, "-command") }); hooks == story.run {
+				if hooks := slices.ContainsFunc(specs,
+					func(s runtime.ContainerSpec) bool { return strings.HasSuffix(s.Name, "-command") }); hooks == story.run {
 					t.Errorf("the release command ran: %v", hooks)
 				}
 				r.deleteAndWait(ref)
@@ -126,7 +130,8 @@ func TestRecreatedObjectSharesNothingWithTheDeletedOne(t *testing.T) {
 
 func (r *running) setConfig(ref api.Ref, values map[string]string) {
 	r.t.Helper()
-	if _, err := r.client.SetConfig(context.Background(), ref.Scope, ref.Name, api.ConfigRequest{Set: maps.Clone(values)}); err != nil {
+	if _, err := r.client.SetConfig(context.Background(), ref.Scope, ref.Name,
+		api.ConfigRequest{Set: maps.Clone(values)}); err != nil {
 		r.t.Fatal(err)
 	}
 }

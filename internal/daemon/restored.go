@@ -36,7 +36,8 @@ func (f finding) settled() bool { return f.known.Pause > 0 && f.over() >= f.know
 // root doesn't know is over, an operator has dealt with that through another server.
 func (f finding) reason() string {
 	switch {
-	case f.known.Restored && f.known.Pause == 0 && f.known.Backup != "": // by tend restore, whatever the backup says of a pause
+	case f.known.Restored && f.known.Pause == 0 && f.known.Backup != "":
+		// by tend restore, whatever the backup says of a pause
 		return "restored from the backup of " + f.known.Backup
 	case f.now.Exists():
 		return ""
@@ -45,7 +46,8 @@ func (f finding) reason() string {
 	case f.known.Restored && !f.settled():
 		return "an older store was restored"
 	case !f.known.Restored && f.revision < f.known.Revision && f.over() <= f.known.Pause:
-		return fmt.Sprintf("the store is at revision %d and this cluster was at %d: an older store was restored", f.revision, f.known.Revision)
+		return fmt.Sprintf("the store is at revision %d and this cluster was at %d: an older store was restored",
+			f.revision, f.known.Revision)
 	case f.asked:
 		return "the server was started with --paused"
 	}

@@ -60,7 +60,8 @@ func TestRestoredLabs(t *testing.T) {
 	var freed atomic.Bool
 	m.engine.Behave(func(spec runtime.ContainerSpec) hollow.Behaviour {
 		if strings.HasPrefix(spec.Name, "school-failing") && !freed.Load() {
-			return hollow.Behaviour{StartError: &runtime.RejectedError{Reason: "PortTaken", Detail: "the port is taken", Next: "free it"}}
+			return hollow.Behaviour{StartError: &runtime.RejectedError{Reason: "PortTaken",
+				Detail: "the port is taken", Next: "free it"}}
 		}
 		return hollow.Behaviour{}
 	})
@@ -69,7 +70,8 @@ func TestRestoredLabs(t *testing.T) {
 	}
 	r := m.start(nil).ready()
 	labs := []api.Object{
-		labNamed("runs", time.Time{}), labNamed("ended", time.Time{}), labNamed("failing", time.Time{}), labNamed("waiting", time.Time{}),
+		labNamed("runs", time.Time{}), labNamed("ended", time.Time{}), labNamed("failing", time.Time{}),
+		labNamed("waiting", time.Time{}),
 		labNamed("later", time.Now().Add(24*time.Hour)),
 	}
 	if _, err := r.client.Apply(ctx, api.ApplyRequest{Objects: labs}); err != nil {
@@ -110,7 +112,8 @@ func TestRestoredLabs(t *testing.T) {
 	r.labIs("failing", api.LabFailed, api.ReasonRestored)
 	r.labIs("later", api.LabPending, api.ReasonScheduled)
 	r.until("the one whose container is gone has ended", func() bool { return r.lab("ended").Phase.Ended() })
-	if s := r.labIs("runs", api.LabRunning, api.ReasonRunning); s.Container != before.Container || !s.EndsAt.Equal(before.EndsAt) {
+	if s := r.labIs("runs", api.LabRunning, api.ReasonRunning); s.Container != before.Container ||
+		!s.EndsAt.Equal(before.EndsAt) {
 		t.Errorf("it is %+v, and was %+v", s, before)
 	}
 	if after := m.runs(); !slices.Equal(kept, after) || m.engine.Calls()["start"] != starts {

@@ -30,7 +30,8 @@ func newRestoredCluster(t *testing.T) *restoredCluster {
 	r.clock.setClock(time.Now().Add(-10 * time.Minute))
 	a := s.startWith("a", func(o *Options) { o.PeerListen, o.Now = loopback(), r.clock.clock })
 	a.converged(web, a.apply(manifestOf(web, replicas(2))))
-	r.cron = client.TargetOf(a.declare(api.KindCronJob, "often", api.CronJobSpec{JobSpec: api.JobSpec{Container: api.Container{Image: "web:1"}}, Schedule: "* * * * *"}))
+	r.cron = client.TargetOf(a.declare(api.KindCronJob, "often",
+		api.CronJobSpec{JobSpec: api.JobSpec{Container: api.Container{Image: "web:1"}}, Schedule: "* * * * *"}))
 	a.until("the cron job has its next date", func() bool {
 		object, err := a.client.Object(t.Context(), api.Ref{Kind: r.cron.Kind, Scope: r.cron.Scope, Name: r.cron.Name})
 		return err == nil && strings.Contains(string(object.Status), "nextRun")
@@ -39,7 +40,8 @@ func newRestoredCluster(t *testing.T) *restoredCluster {
 	if err := a.stop(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := restore.Restore(t.Context(), bytes.NewReader(file), restore.Options{Root: s.machines["a"].root, Name: "a", Force: true}); err != nil {
+	if _, err := restore.Restore(t.Context(), bytes.NewReader(file),
+		restore.Options{Root: s.machines["a"].root, Name: "a", Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	r.clock.setClock(time.Now())
@@ -54,7 +56,8 @@ func (r *restoredCluster) own(o *Options) { o.Now = r.clock.clock }
 // joins starts a server that joins through another one, while the cluster is paused.
 func (r *restoredCluster) joins(name, through string) {
 	r.t.Helper()
-	token, err := r.running[through].client.JoinToken(r.t.Context(), api.JoinTokenRequest{Role: api.JoinAsServer, Uses: 1000})
+	token, err := r.running[through].client.JoinToken(r.t.Context(),
+		api.JoinTokenRequest{Role: api.JoinAsServer, Uses: 1000})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -64,7 +67,8 @@ func (r *restoredCluster) joins(name, through string) {
 	})
 	r.untilUp(name, name+" has joined and has a vote", func() bool {
 		servers, err := r.running[name].client.Servers(r.t.Context())
-		return err == nil && slices.ContainsFunc(servers.Items, func(one api.Server) bool { return one.Name == name && one.State == api.ServerUp })
+		return err == nil && slices.ContainsFunc(servers.Items,
+			func(one api.Server) bool { return one.Name == name && one.State == api.ServerUp })
 	})
 }
 
@@ -106,7 +110,8 @@ func (r *restoredCluster) standsStill(name string) {
 	} {
 		err := write()
 		var problem *api.Problem
-		if !errors.As(err, &problem) || problem.Status != http.StatusServiceUnavailable || !strings.Contains(problem.Detail, "paused: restored from the backup of") {
+		if !errors.As(err, &problem) || problem.Status != http.StatusServiceUnavailable ||
+			!strings.Contains(problem.Detail, "paused: restored from the backup of") {
 			r.t.Errorf("%s through %s: %v", what, name, err)
 		}
 	}
@@ -133,7 +138,8 @@ func TestAPauseIsOfAllServers(t *testing.T) {
 	r.standsStill("b")
 	r.joins("c", "b")
 	for _, name := range []string{"a", "b", "c"} {
-		r.untilUp(name, "nobody has the controllers: the claim in the backup is over", func() bool { return r.leader(name) == "" })
+		r.untilUp(name, "nobody has the controllers: the claim in the backup is over",
+			func() bool { return r.leader(name) == "" })
 		r.standsStill(name)
 	}
 	if err := r.running["a"].stop(); err != nil {
@@ -160,7 +166,8 @@ func TestAPauseIsOfAllServers(t *testing.T) {
 		t.Errorf("%d runs began that were due before the end of the pause", now-r.runs)
 	}
 	r.clock.setClock(r.clock.clock().Add(2 * time.Minute))
-	if _, err := r.running["b"].client.SetConfig(t.Context(), "prod", "often", api.ConfigRequest{Set: map[string]string{"NUDGE": "1"}}); err != nil {
+	if _, err := r.running["b"].client.SetConfig(t.Context(), "prod", "often",
+		api.ConfigRequest{Set: map[string]string{"NUDGE": "1"}}); err != nil {
 		t.Error(err)
 	}
 	r.untilUp("b", "cron runs go on", func() bool { return r.begun("b") > r.runs })

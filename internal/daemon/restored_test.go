@@ -63,7 +63,8 @@ func (r *running) wantPaused(quarantined int) {
 			return false
 		}
 		nodes, err := r.client.Nodes(context.Background())
-		return err == nil && len(nodes.Items) == 1 && nodes.Items[0].Reason == api.ReasonPaused && len(nodes.Items[0].Quarantined) == quarantined
+		return err == nil && len(nodes.Items) == 1 && nodes.Items[0].Reason == api.ReasonPaused &&
+			len(nodes.Items[0].Quarantined) == quarantined
 	})
 }
 
@@ -92,7 +93,8 @@ func TestRestoredStoreStartsPaused(t *testing.T) {
 	for range 2 { // a restart doesn't end the pause
 		r = m.start(nil)
 		r.wantPaused(2)
-		if _, err := r.client.Apply(ctx, api.ApplyRequest{Objects: []api.Object{manifestOf(web, replicas(3))}}); err == nil || !strings.Contains(err.Error(), "paused") {
+		if _, err := r.client.Apply(ctx, api.ApplyRequest{Objects: []api.Object{manifestOf(web, replicas(3))}}); err == nil ||
+			!strings.Contains(err.Error(), "paused") {
 			t.Errorf("an apply: %v", err)
 		}
 		if err := r.stop(); err != nil {
@@ -113,7 +115,8 @@ func TestRestoredStoreStartsPaused(t *testing.T) {
 	}
 	r.ready().until("two run the release of the store", func() bool {
 		running := m.runs()
-		return len(running) == 2 && len(m.engine.Containers()) == 2 && strings.HasSuffix(running[0], first) && strings.HasSuffix(running[1], first)
+		return len(running) == 2 && len(m.engine.Containers()) == 2 && strings.HasSuffix(running[0], first) &&
+			strings.HasSuffix(running[1], first)
 	})
 	if err := r.stop(); err != nil {
 		t.Fatal(err)
@@ -190,7 +193,8 @@ func TestRestoredStorePlacesWhatRuns(t *testing.T) {
 	if err := r.stop(); err != nil {
 		t.Fatal(err)
 	}
-	older := slices.DeleteFunc(m.backup(), func(op store.Op) bool { return strings.HasPrefix(op.Key, records.ActualTasksPrefix) })
+	older := slices.DeleteFunc(m.backup(),
+		func(op store.Op) bool { return strings.HasPrefix(op.Key, records.ActualTasksPrefix) })
 	for i, op := range older {
 		var task api.Task
 		if strings.HasPrefix(op.Key, records.TasksPrefix) && json.Unmarshal(op.Value, &task) == nil {

@@ -23,7 +23,8 @@ func (s *several) anyOf(names ...string) *client.Client {
 	s.t.Helper()
 	dial := func(ctx context.Context) (conn net.Conn, err error) {
 		for _, name := range names {
-			if conn, err = (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(s.machines[name].root, "tend.sock")); err == nil {
+			if conn, err = (&net.Dialer{}).DialContext(ctx, "unix",
+				filepath.Join(s.machines[name].root, "tend.sock")); err == nil {
 				return conn, nil
 			}
 		}
@@ -120,7 +121,8 @@ func TestServersRestartedOneByOne(t *testing.T) {
 		again := s.startWith(name, func(*Options) {})
 		again.untilWithin(patience, name+" is back, and calls went on", func() bool {
 			servers, err := again.client.Servers(t.Context())
-			return err == nil && servers.Quorum == "" && reads.answered.Load() > before[0]+20 && writes.answered.Load() > before[1]+20
+			return err == nil && servers.Quorum == "" && reads.answered.Load() > before[0]+20 &&
+				writes.answered.Load() > before[1]+20
 		})
 	}
 	end()
@@ -130,6 +132,7 @@ func TestServersRestartedOneByOne(t *testing.T) {
 			t.Errorf("%s: %d answered, without an answer: %v", what, made.answered.Load(), made.failures)
 		}
 	}
-	t.Logf("%d reads, %d writes; repeated: %d, %d", reads.answered.Load(), writes.answered.Load(), reads.repeated.Load(), writes.repeated.Load())
+	t.Logf("%d reads, %d writes; repeated: %d, %d", reads.answered.Load(), writes.answered.Load(), reads.repeated.Load(),
+		writes.repeated.Load())
 	s.running["a"].converged(web, 0)
 }

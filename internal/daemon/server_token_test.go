@@ -24,7 +24,8 @@ func TestAServersTokenIsSpent(t *testing.T) {
 	if err != nil || len(servers.Items) != 2 {
 		t.Fatalf("%+v, %v", servers, err)
 	}
-	thieves := []join.Server{{Name: "b", URL: servers.Items[1].Store}, {Name: "b", URL: "https://127.0.0.9:1"}, {Name: "c", URL: "https://127.0.0.9:1"}}
+	thieves := []join.Server{{Name: "b", URL: servers.Items[1].Store}, {Name: "b", URL: "https://127.0.0.9:1"},
+		{Name: "c", URL: "https://127.0.0.9:1"}}
 	refused := func(when string) {
 		t.Helper()
 		for _, thief := range thieves {

@@ -95,7 +95,8 @@ func (d *daemon) announcePresence(ctx context.Context, since time.Time, address 
 // servers returns the servers of the cluster.
 func (d *daemon) servers() api.Servers {
 	if !d.several() {
-		return api.Servers{Items: []api.Server{{Name: d.Name, State: api.ServerUp, Leads: true, Vote: api.VotesAsServer, Version: version.Version}}}
+		return api.Servers{Items: []api.Server{{Name: d.Name, State: api.ServerUp, Leads: true, Vote: api.VotesAsServer,
+			Version: version.Version}}}
 	}
 	if d.etcd == nil {
 		return d.externalServers()
@@ -152,11 +153,13 @@ func serverMeant(name string, members []etcd.Member) string {
 // removeServer takes a server out of the cluster.
 func (d *daemon) removeServer(ctx context.Context, name string) error {
 	if !d.several() {
-		return &api.Problem{Status: http.StatusConflict, Detail: "this cluster's store has no servers that could be removed", Next: "tend servers"}
+		return &api.Problem{Status: http.StatusConflict, Detail: "this cluster's store has no servers that could be removed",
+			Next: "tend servers"}
 	}
 	if d.etcd == nil {
-		return &api.Problem{Status: http.StatusConflict, Detail: "the store is an external etcd, which knows no servers: one that is stopped is in no list any more",
-			Next: "stop tend server on that machine; for its node: tend drain, then tend nodes remove"}
+		return &api.Problem{Status: http.StatusConflict,
+			Detail: "the store is an external etcd, which knows no servers: one that is stopped is in no list any more",
+			Next:   "stop tend server on that machine; for its node: tend drain, then tend nodes remove"}
 	}
 	members := d.etcd.Members()
 	i := slices.IndexFunc(members, func(m etcd.Member) bool { return name == nameOf(m) || name == m.URL && m.Name == "" })
@@ -166,7 +169,8 @@ func (d *daemon) removeServer(ctx context.Context, name string) error {
 	}
 	if _, refused := membership.Decide(membership.Remove, state, membership.Subject{Server: name}); refused != nil {
 		if state == membership.Absent {
-			return &api.Problem{Status: http.StatusNotFound, Detail: refused.Why + serverMeant(name, members), Next: refused.Next}
+			return &api.Problem{Status: http.StatusNotFound,
+				Detail: refused.Why + serverMeant(name, members), Next: refused.Next}
 		}
 		return ofRefusal(refused)
 	}

@@ -75,7 +75,8 @@ func (w *membersWorld) hasNoKeys(root string) {
 		if err != nil || path == filepath.Join(root, "replaced") {
 			return fs.SkipDir
 		}
-		if content, err := os.ReadFile(path); err == nil && (bytes.Equal(content, keys) || strings.HasSuffix(path, "peers/authority.pem")) {
+		if content, err := os.ReadFile(path); err == nil &&
+			(bytes.Equal(content, keys) || strings.HasSuffix(path, "peers/authority.pem")) {
 			w.t.Errorf("the agent has %s of the cluster", path)
 		}
 		return nil
@@ -100,7 +101,8 @@ func (w *membersWorld) judge(effect membership.Effect, before []string) {
 			w.t.Errorf("%v, and the members of the other cluster are %v", err, after)
 		}
 		servers, err := w.running["b"].client.Servers(w.t.Context())
-		if err != nil || len(servers.Items) != 1 || servers.Items[0].Name != "b" || servers.Items[0].Vote != api.VotesAsServer {
+		if err != nil || len(servers.Items) != 1 || servers.Items[0].Name != "b" ||
+			servers.Items[0].Vote != api.VotesAsServer {
 			w.t.Errorf("%+v, %v", servers, err)
 		}
 	case membership.GoesOn, membership.Votes:
@@ -109,9 +111,10 @@ func (w *membersWorld) judge(effect membership.Effect, before []string) {
 		}
 		w.running["a"].until("each votes, and has seen all", func() bool {
 			servers, err := w.running["a"].client.Servers(w.t.Context())
-			return err == nil && len(servers.Items) == len(after) && !slices.ContainsFunc(servers.Items, func(s api.Server) bool {
-				return s.Vote != api.VotesAsServer || s.Lag == nil || *s.Lag != 0
-			})
+			return err == nil && len(servers.Items) == len(after) &&
+				!slices.ContainsFunc(servers.Items, func(s api.Server) bool {
+					return s.Vote != api.VotesAsServer || s.Lag == nil || *s.Lag != 0
+				})
 		})
 	case membership.Leaves:
 		if w.state() != membership.Absent || len(after) != 1 {

@@ -67,7 +67,8 @@ func (w *membersWorld) intact(effect membership.Effect, command membership.Comma
 }
 
 func (w *membersWorld) subject() membership.Subject {
-	return membership.Subject{Server: w.about, Address: w.address, Holder: membership.Server{Name: w.about, Address: w.address}, Root: w.machines[w.about].root}
+	return membership.Subject{Server: w.about, Address: w.address,
+		Holder: membership.Server{Name: w.about, Address: w.address}, Root: w.machines[w.about].root}
 }
 
 // reach brings the server that commands are about into a state.
@@ -83,7 +84,8 @@ func (w *membersWorld) reach(state membership.State) {
 	case membership.Absent:
 		return
 	case membership.Added: // it fails between its admission and the start of its store
-		if err := w.begin(func(o *Options) { o.EtcdClient = "http://192.0.2.1:1" }).ended(); err == nil || !strings.Contains(err.Error(), "etcd URL") {
+		if err := w.begin(func(o *Options) { o.EtcdClient = "http://192.0.2.1:1" }).ended(); err == nil ||
+			!strings.Contains(err.Error(), "etcd URL") {
 			w.t.Fatalf("b ended with %v", err)
 		}
 		w.running["b"] = nil

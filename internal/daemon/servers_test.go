@@ -54,7 +54,8 @@ func (s *several) start(name, through string) *running {
 			return
 		}
 		o.PeerListen = loopback()
-		token, err := s.running[through].client.JoinToken(s.t.Context(), api.JoinTokenRequest{Role: api.JoinAsServer, Uses: 1000})
+		token, err := s.running[through].client.JoinToken(s.t.Context(),
+			api.JoinTokenRequest{Role: api.JoinAsServer, Uses: 1000})
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -87,9 +88,10 @@ func (s *several) ready(name string) {
 	s.untilUp(name, name+" is ready", func() bool {
 		readiness, err := s.running[name].client.Readiness(context.Background())
 		nodes, unknown := s.running[name].client.Nodes(context.Background())
-		return err == nil && readiness.Ready && unknown == nil && slices.ContainsFunc(nodes.Items, func(node api.NodeInfo) bool {
-			return node.ID == "node-"+name && node.Ready && node.Alive
-		})
+		return err == nil && readiness.Ready && unknown == nil &&
+			slices.ContainsFunc(nodes.Items, func(node api.NodeInfo) bool {
+				return node.ID == "node-"+name && node.Ready && node.Alive
+			})
 	})
 }
 
@@ -139,7 +141,8 @@ func TestThreeServers(t *testing.T) {
 	a := s.start("a", "")
 	b := s.start("b", "a")
 	c := s.start("c", "b")
-	if after, err := before.List(t.Context()); err != nil || len(after) != 2 || after[0].ID != containers[0].ID || after[1].ID != containers[1].ID {
+	if after, err := before.List(t.Context()); err != nil || len(after) != 2 || after[0].ID != containers[0].ID ||
+		after[1].ID != containers[1].ID {
 		t.Errorf("containers from before are others now: %v, %v", after, err)
 	}
 	content := bytes.Repeat([]byte("x"), 5000)
@@ -148,7 +151,8 @@ func TestThreeServers(t *testing.T) {
 	if err := b.client.PutBlob(t.Context(), digest, bytes.NewReader(content), int64(len(content))); err != nil {
 		t.Fatal(err)
 	}
-	b.apply(api.Object{Kind: api.KindAsset, Scope: "prod", Name: "files", Spec: []byte(`{"files":{"f":{"_source":"file","digest":"` + digest + `"}}}`)})
+	b.apply(api.Object{Kind: api.KindAsset, Scope: "prod", Name: "files",
+		Spec: []byte(`{"files":{"f":{"_source":"file","digest":"` + digest + `"}}}`)})
 	b.untilWithin(time.Minute, "every server has the file", func() bool { return s.hold(digest) == 3 })
 	b.converged(web, b.apply(manifestOf(web, replicas(9))))
 	nodes := map[string]int{}
@@ -160,7 +164,8 @@ func TestThreeServers(t *testing.T) {
 	}
 	c.untilWithin(time.Minute, "any server asks every node", func() bool {
 		stats, err := c.client.Stats(t.Context(), client.PodFilter{Scope: "prod"})
-		return err == nil && len(stats.Items) == 9 && !slices.ContainsFunc(stats.Items, func(p api.PodStats) bool { return p.Error != "" })
+		return err == nil && len(stats.Items) == 9 &&
+			!slices.ContainsFunc(stats.Items, func(p api.PodStats) bool { return p.Error != "" })
 	})
 	s.loses(a, b, c)
 }
@@ -176,7 +181,8 @@ func (s *several) loses(a, b, c *running) {
 		}
 	}
 	nine := 9
-	revision := others[0].apply(manifestOf(web, func(spec *api.DeploymentSpec) { spec.Image, spec.Replicas = "web:2", &nine }))
+	revision := others[0].apply(manifestOf(web,
+		func(spec *api.DeploymentSpec) { spec.Image, spec.Replicas = "web:2", &nine }))
 	others[0].untilWithin(time.Minute, "the rollout has begun", func() bool {
 		status, ok := others[0].status(web)
 		return ok && status.Rollout != nil && status.Rollout.TargetRelease != "" && status.Updated > 0
@@ -186,7 +192,8 @@ func (s *several) loses(a, b, c *running) {
 	}
 	others[1].untilWithin(time.Minute, "the rollout ends without its server", func() bool {
 		status, ok := others[1].status(web)
-		return ok && status.ObservedRevision >= revision && status.Rollout != nil && status.Rollout.Phase == api.RolloutComplete
+		return ok && status.ObservedRevision >= revision && status.Rollout != nil &&
+			status.Rollout.Phase == api.RolloutComplete
 	})
 	if err := others[1].stop(); err != nil {
 		t.Fatal(err)
@@ -195,12 +202,14 @@ func (s *several) loses(a, b, c *running) {
 	left.untilWithin(time.Minute, "writes are refused without a quorum", func() bool {
 		_, err := left.client.Scale(t.Context(), client.Target{Kind: web.Kind, Scope: web.Scope, Name: web.Name}, 8)
 		var problem *api.Problem
-		return errors.As(err, &problem) && strings.Contains(problem.Detail, "2 of the 3 servers must be up") && strings.Contains(problem.Next, "tend servers")
+		return errors.As(err, &problem) && strings.Contains(problem.Detail, "2 of the 3 servers must be up") &&
+			strings.Contains(problem.Next, "tend servers")
 	})
 	if servers, err := left.client.Servers(t.Context()); err != nil || servers.Quorum == "" {
 		t.Errorf("the servers without a quorum: %+v, %v", servers, err)
 	}
-	if objects, err := left.client.Objects(t.Context(), api.KindDeployment, client.ObjectFilter{}); err != nil || len(objects.Items) != 1 {
+	if objects, err := left.client.Objects(t.Context(), api.KindDeployment, client.ObjectFilter{}); err != nil ||
+		len(objects.Items) != 1 {
 		t.Errorf("reading without a quorum: %v", err)
 	}
 }
@@ -232,7 +241,8 @@ func clusterOf(t *testing.T, m *machine) string {
 // not.
 func TestReachable(t *testing.T) {
 	for _, test := range [][3]string{
-		{"[::]:8688", "10.0.0.1", "10.0.0.1:8688"}, {"0.0.0.0:8688", "a.example", "a.example:8688"}, {"10.0.0.2:8688", "10.0.0.1", "10.0.0.2:8688"},
+		{"[::]:8688", "10.0.0.1", "10.0.0.1:8688"}, {"0.0.0.0:8688", "a.example", "a.example:8688"},
+		{"10.0.0.2:8688", "10.0.0.1", "10.0.0.2:8688"},
 	} {
 		if got := reachable(test[0], test[1]); got != test[2] {
 			t.Errorf("%s as %s: %s, want %s", test[0], test[1], got, test[2])
@@ -244,7 +254,8 @@ func TestReachable(t *testing.T) {
 func TestAServerKeepsItsName(t *testing.T) {
 	root := t.TempDir()
 	name := func(flag string, settings peer.Settings) (string, error) {
-		d := &daemon{Options: Options{Options: host.Options{Root: root, Data: filepath.Join(root, "state"), Node: "h1"}, Name: flag}}
+		d := &daemon{Options: Options{Options: host.Options{Root: root, Data: filepath.Join(root, "state"), Node: "h1"},
+			Name: flag}}
 		err := d.chooseName(settings, settings.Name != "")
 		if err == nil {
 			err = d.rememberName()
@@ -264,7 +275,8 @@ func TestAServerKeepsItsName(t *testing.T) {
 		{reason: "another name, beside others", flag: "b", settings: peer.Settings{Name: "a"}},
 	} {
 		got, err := name(step.flag, step.settings)
-		if step.want == "" && (err == nil || !strings.Contains(err.Error(), "--root")) || step.want != "" && (err != nil || got != step.want) {
+		if step.want == "" && (err == nil || !strings.Contains(err.Error(), "--root")) ||
+			step.want != "" && (err != nil || got != step.want) {
 			t.Errorf("%s: %q, %v, want %q", step.reason, got, err, step.want)
 		}
 	}

@@ -37,8 +37,10 @@ func (d *daemon) sinks(caller *webhook.Caller) controlplane.Sinks {
 	}
 	people := &messenger.Messenger{Roots: d.MailRoots, Program: program}
 	return controlplane.Sinks{
-		Effects: sink.Effects{Call: caller.Call, Mail: people.Mail, Relay: people.Relay, Agent: "tend-sink/" + version.Version},
-		Log:     d.events, Source: d.source(), Count: func(kind, outcome string) { outcomes.WithLabelValues(kind, outcome).Inc() },
+		Effects: sink.Effects{Call: caller.Call, Mail: people.Mail, Relay: people.Relay,
+			Agent: "tend-sink/" + version.Version},
+		Log: d.events, Source: d.source(),
+		Count: func(kind, outcome string) { outcomes.WithLabelValues(kind, outcome).Inc() },
 	}
 }
 
@@ -52,7 +54,8 @@ func (d *daemon) testSink(ctx context.Context, object api.Object) (api.SinkTest,
 // gone.
 type behind struct{ *daemon }
 
-var behindDesc = prometheus.NewDesc("tend_sink_behind_seconds", "The age of the oldest event that a sink has not sent; 0 if it has sent all.", []string{"sink"}, nil)
+var behindDesc = prometheus.NewDesc("tend_sink_behind_seconds",
+	"The age of the oldest event that a sink has not sent; 0 if it has sent all.", []string{"sink"}, nil)
 
 // Describe implements prometheus.Collector.
 func (b behind) Describe(out chan<- *prometheus.Desc) { out <- behindDesc }
@@ -65,7 +68,8 @@ func (b behind) Collect(out chan<- prometheus.Metric) {
 	}
 	for object := range s.Objects(api.KindSink) {
 		age := time.Duration(0)
-		if p := s.SinkProgress(object.Value.Ref()); p.Exists() && p.Value.UID == object.Value.Metadata.UID && !p.Value.BehindSince.IsZero() {
+		if p := s.SinkProgress(object.Value.Ref()); p.Exists() && p.Value.UID == object.Value.Metadata.UID &&
+			!p.Value.BehindSince.IsZero() {
 			age = now.Sub(p.Value.BehindSince)
 		}
 		out <- prometheus.MustNewConstMetric(behindDesc, prometheus.GaugeValue, max(age, 0).Seconds(), object.Value.Name)

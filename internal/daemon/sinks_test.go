@@ -58,7 +58,8 @@ func (c *collector) take(w http.ResponseWriter, r *http.Request) {
 		c.t.Errorf("the signature: %v", err)
 	}
 	var e event.Event
-	if err := json.Unmarshal(body, &e); err != nil || e.Validate() != nil || r.Header.Get("Content-Type") != "application/cloudevents+json" {
+	if err := json.Unmarshal(body, &e); err != nil || e.Validate() != nil ||
+		r.Header.Get("Content-Type") != "application/cloudevents+json" {
 		c.t.Errorf("%s is not a CloudEvent: %v, %v", body, err, e.Validate())
 	}
 	id := r.Header.Get("Webhook-Id")
@@ -115,7 +116,8 @@ func (r *running) create(names ...string) (events []string) {
 	r.t.Helper()
 	for _, name := range names {
 		none := 0
-		r.applyAll(manifestOf(api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: name}, func(s *api.DeploymentSpec) { s.Replicas = &none }))
+		r.applyAll(manifestOf(api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: name},
+			func(s *api.DeploymentSpec) { s.Replicas = &none }))
 		events = append(events, "deployment.created prod/"+name)
 	}
 	return events
@@ -136,11 +138,13 @@ func TestSinksAcrossCrashes(t *testing.T) {
 	r := onEtcd(faults).ready()
 	r.setConfig(api.Ref{Scope: "ops", Name: "sinks"}, map[string]string{"SIGNING": secret})
 	r.applyAll(
-		sinkOf(t, "in", api.SinkSpec{Filter: created, HTTP: &api.SinkHTTP{URL: receiver.URL + "/events", Secrets: []string{"${config.ops.sinks.SIGNING}"}}}),
+		sinkOf(t, "in", api.SinkSpec{Filter: created,
+			HTTP: &api.SinkHTTP{URL: receiver.URL + "/events", Secrets: []string{"${config.ops.sinks.SIGNING}"}}}),
 		sinkOf(t, "dead", api.SinkSpec{Filter: created, HTTP: &api.SinkHTTP{URL: "http://127.0.0.1:1"}}),
 	)
 	want := r.create("a", "b", "c")
-	r.untilWithin(patience, "the first events came", func() bool { first, _ := receiver.came(); return first == strings.Join(want, ", ") })
+	r.untilWithin(patience, "the first events came",
+		func() bool { first, _ := receiver.came(); return first == strings.Join(want, ", ") })
 	faults.End() // what was sent last is hardly stored by now
 	_ = r.stop()
 
@@ -148,14 +152,16 @@ func TestSinksAcrossCrashes(t *testing.T) {
 	faults = fault.New(fault.Options{})
 	r = onEtcd(faults).ready()
 	want = append(want, r.create("d", "e")...)
-	r.untilWithin(patience, "an attempt failed", func() bool { p := r.sinkStatus("in").Progress; return p != nil && p.Trying != nil })
+	r.untilWithin(patience, "an attempt failed",
+		func() bool { p := r.sinkStatus("in").Progress; return p != nil && p.Trying != nil })
 	faults.End()
 	_ = r.stop()
 
 	receiver.setDown(false)
 	r = onEtcd(nil).ready()
 	want = append(want, r.create("f")...)
-	r.untilWithin(patience, "all events came", func() bool { first, _ := receiver.came(); return first == strings.Join(want, ", ") })
+	r.untilWithin(patience, "all events came",
+		func() bool { first, _ := receiver.came(); return first == strings.Join(want, ", ") })
 	r.untilWithin(patience, "the dead sink's status says so", func() bool {
 		c := api.FindCondition(r.sinkStatus("dead").Conditions, api.ConditionReady)
 		return c != nil && c.Reason == api.ReasonSinkFailing
@@ -170,7 +176,8 @@ func TestSinksAcrossCrashes(t *testing.T) {
 	if err != nil || !test.Delivered || test.Answer != "the receiver answered 200" {
 		t.Errorf("the test: %+v, %v", test, err)
 	}
-	if test, err = r.client.TestSink(t.Context(), "dead"); err != nil || test.Delivered || !strings.Contains(test.Answer, "refused") {
+	if test, err = r.client.TestSink(t.Context(), "dead"); err != nil || test.Delivered ||
+		!strings.Contains(test.Answer, "refused") {
 		t.Errorf("the test of the dead one: %+v, %v", test, err)
 	}
 	if _, err = r.client.TestSink(t.Context(), "none"); err == nil {
@@ -185,7 +192,8 @@ func TestMailAboutAFailure(t *testing.T) {
 	r := newMachine(t).startWith(func(o *Options) { o.MailRoots = server.Roots }).ready()
 	r.setConfig(api.Ref{Scope: "ops", Name: "sinks"}, map[string]string{"PASSWORD": "s3cret"})
 	r.applyAll(sinkOf(t, "ops", api.SinkSpec{
-		Mail:    &api.SinkMail{Host: "127.0.0.1", Port: server.Port, User: "tend", Password: "${config.ops.sinks.PASSWORD}", From: "tend@example.org", To: []string{"ops@example.org"}},
+		Mail: &api.SinkMail{Host: "127.0.0.1", Port: server.Port, User: "tend", Password: "${config.ops.sinks.PASSWORD}",
+			From: "tend@example.org", To: []string{"ops@example.org"}},
 		Message: &api.SinkMessage{Gather: "10ms", Subject: "{{.Scope}}/{{.Name}}: {{.Reason}}"},
 	}))
 	r.applyAll(manifestOf(web, nil))
@@ -199,5 +207,6 @@ func TestMailAboutAFailure(t *testing.T) {
 	if mail.Password != "s3cret" || !mail.Encrypted || !strings.Contains(mail.Data, "tend describe deployment prod/web") {
 		t.Errorf("the mail is %+v", mail)
 	}
-	r.untilWithin(patience, "the sink has counted it", func() bool { p := r.sinkStatus("ops").Progress; return p != nil && p.Sent >= 1 })
+	r.untilWithin(patience, "the sink has counted it",
+		func() bool { p := r.sinkStatus("ops").Progress; return p != nil && p.Sent >= 1 })
 }

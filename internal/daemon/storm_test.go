@@ -35,7 +35,8 @@ func TestAJoinStorm(t *testing.T) {
 	t.Cleanup(cancel)
 	for i := range machines {
 		o := member.Options{Server: token.Address, Token: token.Token, Options: host.Options{
-			Root: filepath.Join(m.root, fmt.Sprint(i)), Node: fmt.Sprintf("worker-%d", i), Runtime: "hollow", MinFree: -1, Heartbeat: time.Second, NodeTimeout: 20 * time.Second,
+			Root: filepath.Join(m.root, fmt.Sprint(i)), Node: fmt.Sprintf("worker-%d", i), Runtime: "hollow", MinFree: -1,
+			Heartbeat: time.Second, NodeTimeout: 20 * time.Second,
 			Engine: func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil },
 			Logger: slog.New(slog.DiscardHandler),
 		}}

@@ -176,7 +176,8 @@ func TestConfigRollsWhatItReaches(t *testing.T) {
 	m.engine.AddImage("web:1")
 	r := m.start(nil).ready()
 	r.converged(web, r.apply(manifestOf(web, replicas(2))))
-	if _, err := r.client.SetConfig(context.Background(), "prod", "web", api.ConfigRequest{Set: map[string]string{"A": "1"}}); err != nil {
+	if _, err := r.client.SetConfig(context.Background(), "prod", "web",
+		api.ConfigRequest{Set: map[string]string{"A": "1"}}); err != nil {
 		t.Fatal(err)
 	}
 	r.until("the environment's release is out", func() bool {
@@ -184,7 +185,8 @@ func TestConfigRollsWhatItReaches(t *testing.T) {
 		return status.Release == "v2" && status.Updated == 2
 	})
 	// The same value again changes nothing.
-	if _, err := r.client.SetConfig(context.Background(), "prod", "web", api.ConfigRequest{Set: map[string]string{"A": "1"}}); err != nil {
+	if _, err := r.client.SetConfig(context.Background(), "prod", "web",
+		api.ConfigRequest{Set: map[string]string{"A": "1"}}); err != nil {
 		t.Fatal(err)
 	}
 	before := r.live(web)

@@ -63,9 +63,13 @@ func TestStraysKeepNothingFromStarting(t *testing.T) {
 // use fills the root: containers, files, fetched files, a plugin.
 func (s *survivor) use() {
 	s.t.Helper()
-	source := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("fetched")) }))
+	source := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		_, _ = w.Write([]byte("fetched"))
+	}))
 	s.t.Cleanup(source.Close)
-	spec, err := json.Marshal(map[string]any{"files": map[string]any{"text": "one", "fetched": map[string]string{"_source": "url", "url": source.URL}}})
+	spec, err := json.Marshal(map[string]any{"files": map[string]any{"text": "one",
+		"fetched": map[string]string{"_source": "url", "url": source.URL}}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -76,7 +80,8 @@ func (s *survivor) use() {
 	})
 	s.until("three run v1", func(ctx context.Context) bool { return slices.Equal(s.lives(ctx), []string{"v1", "v1", "v1"}) })
 	program := filepath.Join(s.root, "plugins", "hello", "commands", "say")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(program), 0o755), os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(program), 0o755),
+		os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755)); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -107,10 +112,12 @@ func (s *survivor) litter() (shown []string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	checked := []string{"blobs", "blobs/sha256", "assets", "cache", "builds", "builds/logs", "clusters", "quarantine", "process", "process/images", "process/containers"}
+	checked := []string{"blobs", "blobs/sha256", "assets", "cache", "builds", "builds/logs", "clusters", "quarantine",
+		"process", "process/images", "process/containers"}
 	for _, folder := range folders {
 		file, dir, empty := filepath.Join(folder, "stray.txt"), filepath.Join(folder, "stray"), filepath.Join(folder, "empty")
-		fault := errors.Join(os.WriteFile(file, []byte("{"), 0o600), os.MkdirAll(filepath.Join(dir, "x"), 0o700), os.WriteFile(empty, nil, 0o600))
+		fault := errors.Join(os.WriteFile(file, []byte("{"), 0o600), os.MkdirAll(filepath.Join(dir, "x"), 0o700),
+			os.WriteFile(empty, nil, 0o600))
 		if fault != nil {
 			s.t.Fatal(fault)
 		}

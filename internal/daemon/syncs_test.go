@@ -27,7 +27,8 @@ func newRepository(t *testing.T) repository {
 
 func (r repository) git(folder string, args ...string) string {
 	r.t.Helper()
-	command := exec.CommandContext(r.t.Context(), "git", append([]string{"-c", "user.name=Ann", "-c", "user.email=ann@example.org"}, args...)...)
+	command := exec.CommandContext(r.t.Context(), "git",
+		append([]string{"-c", "user.name=Ann", "-c", "user.email=ann@example.org"}, args...)...)
 	command.Dir = folder
 	out, err := command.CombinedOutput()
 	if err != nil {
@@ -83,7 +84,8 @@ func TestARepositoryIsKeptApplied(t *testing.T) {
 	r.converged(api.Ref{Kind: api.KindDeployment, Scope: "shop", Name: "web"}, 0)
 	repo.push("web.hcl", deploymentText("web", "web:2"))
 	third := repo.push("api.hcl", deploymentText("api", "api:1"))
-	if status := r.wantSynced("shop", "two more commits", api.ReasonApplied); status.Revision != third || len(status.Changes) != 2 {
+	if status := r.wantSynced("shop", "two more commits", api.ReasonApplied); status.Revision != third ||
+		len(status.Changes) != 2 {
 		t.Errorf("%+v, want %s", status, third)
 	}
 	r.wantDeployed("two more commits", "api=api:1 web=web:2")
@@ -108,7 +110,8 @@ func TestARepositoryIsKeptApplied(t *testing.T) {
 
 	r.personSets(t)
 	repo.push("api.hcl", deploymentText("api", "api:1"))
-	conflict := r.wantSynced("shop", "a person owns the image", api.ReasonFieldOwned, "web.hcl:2:", "image", "Next: leave the field out")
+	conflict := r.wantSynced("shop", "a person owns the image", api.ReasonFieldOwned, "web.hcl:2:", "image",
+		"Next: leave the field out")
 	if conflict.Revision != last.Revision {
 		t.Errorf("%+v", conflict)
 	}
@@ -134,7 +137,8 @@ func (r *running) personSets(t *testing.T) {
 	if _, err := r.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{object}}); err == nil {
 		t.Error("the sync's image was overwritten without force")
 	}
-	if _, err := r.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{object}, ForceConflicts: true}); err != nil {
+	if _, err := r.client.Apply(t.Context(),
+		api.ApplyRequest{Objects: []api.Object{object}, ForceConflicts: true}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -22,7 +22,8 @@ func path(t *testing.T, span sdktrace.ReadOnlySpan, all []sdktrace.ReadOnlySpan)
 	t.Helper()
 	names := []string{span.Name()}
 	for at := span; at.Parent().IsValid(); {
-		i := slices.IndexFunc(all, func(s sdktrace.ReadOnlySpan) bool { return s.SpanContext().SpanID() == at.Parent().SpanID() })
+		i := slices.IndexFunc(all,
+			func(s sdktrace.ReadOnlySpan) bool { return s.SpanContext().SpanID() == at.Parent().SpanID() })
 		if i < 0 {
 			t.Errorf("%s: its parent was not exported", span.Name())
 			break
@@ -80,7 +81,8 @@ func TestOneTraceLeadsFromTheRequestToTheContainer(t *testing.T) {
 	} {
 		// A commit that lost a race is repeated, what is done to a container is not.
 		if got[want] < times || strings.Contains(want, "runtime.") && got[want] != times {
-			t.Errorf("%d times %q, want %d; there are:\n  %s", got[want], want, times, strings.Join(slices.Sorted(maps.Keys(got)), "\n  "))
+			t.Errorf("%d times %q, want %d; there are:\n  %s", got[want], want, times,
+				strings.Join(slices.Sorted(maps.Keys(got)), "\n  "))
 		}
 	}
 

@@ -96,7 +96,8 @@ func upgradeThree(t *testing.T, folder string) {
 // member starts a server of a recorded cluster.
 func (s *several) member(name string) *running {
 	return s.machines[name].startWith(func(o *Options) {
-		o.Store, o.Name, o.Node, o.NodeListen, o.PeerListen = nil, name, "node-"+name, "127.0.0.1:0", memberAddress(slices.Index(members, name))
+		o.Store, o.Name, o.Node, o.NodeListen, o.PeerListen = nil, name, "node-"+name, "127.0.0.1:0",
+			memberAddress(slices.Index(members, name))
 		o.MinFree, o.NodeTimeout, o.Heartbeat = -1, patience, 0
 	})
 }
@@ -214,7 +215,8 @@ func (s *several) agree() {
 			revisions[pods.Revision] = true
 		}
 		servers, err := r.client.Servers(s.t.Context())
-		up := err == nil && !slices.ContainsFunc(servers.Items, func(one api.Server) bool { return one.State != api.ServerUp })
+		up := err == nil && !slices.ContainsFunc(servers.Items,
+			func(one api.Server) bool { return one.State != api.ServerUp })
 		return up && len(servers.Items) == 3 && len(revisions) == 1
 	})
 }
@@ -225,7 +227,8 @@ func (s *several) intact(name string, before recorded) {
 	r := s.running[name]
 	for _, object := range before.Objects {
 		now, err := r.client.Object(s.t.Context(), object.Ref())
-		if err != nil || !bytes.Equal(compact(s.t, now.Spec), compact(s.t, object.Spec)) || now.Metadata.UID != object.Metadata.UID ||
+		if err != nil || !bytes.Equal(compact(s.t, now.Spec), compact(s.t, object.Spec)) ||
+			now.Metadata.UID != object.Metadata.UID ||
 			now.Metadata.Generation != object.Metadata.Generation {
 			s.t.Errorf("%s: %s: %v, is %+v, was %+v", name, object.Ref(), err, now, object)
 		}
@@ -262,7 +265,8 @@ func recordThree(t *testing.T, folder string) {
 	a := s.running["a"]
 	a.untilWithin(patience, "all servers are up", func() bool {
 		servers, err := a.client.Servers(t.Context())
-		return err == nil && len(servers.Items) == 3 && !slices.ContainsFunc(servers.Items, func(one api.Server) bool { return one.State != api.ServerUp })
+		return err == nil && len(servers.Items) == 3 &&
+			!slices.ContainsFunc(servers.Items, func(one api.Server) bool { return one.State != api.ServerUp })
 	})
 	storeObjects(t, a)
 	said := describeRoot(t, a)

@@ -101,7 +101,8 @@ func (s *composeShop) name(service string) string { return s.scope + "-" + servi
 
 func (s *composeShop) run(service, from string, flags []string, command ...string) {
 	s.Helper()
-	args := append([]string{"run", "-d", "--name", s.name(service), "--network", s.scope + "_default", "--network-alias", service,
+	args := append([]string{"run", "-d", "--name", s.name(service), "--network", s.scope + "_default",
+		"--network-alias", service,
 		"--label", "com.docker.compose.project=" + s.scope, "--label", "com.docker.compose.service=" + service,
 		"--label", "com.docker.compose.oneoff=False", "--label", "com.docker.compose.container-number=1"}, flags...)
 	s.engine(append(append(args, from, testimage.Program), command...)...).must()
@@ -114,7 +115,8 @@ func (s *composeShop) remove() {
 	}
 	s.removeContainers("com.docker.compose.project=" + s.scope)
 	for _, args := range [][]string{
-		{"network", "rm", s.scope + "_default"}, {"volume", "rm", s.scope + "_data", s.scope + "_uploads"}, {"rmi", s.scope + "-web"},
+		{"network", "rm", s.scope + "_default"}, {"volume", "rm", s.scope + "_data", s.scope + "_uploads"},
+		{"rmi", s.scope + "-web"},
 	} {
 		tries := 0
 		s.until("docker "+strings.Join(args, " "), func() bool { // the engine may still be leaving the network
@@ -138,7 +140,8 @@ func (s *composeShop) adopt(args ...string) cliResult {
 // rows are what was written to the database's volume.
 func (s *composeShop) rows() []string {
 	s.Helper()
-	output := s.engine("run", "--rm", "--network", "none", "-v", s.scope+"_data:/data:ro", image("v1"), testimage.Program, "cat", "/data/rows")
+	output := s.engine("run", "--rm", "--network", "none", "-v", s.scope+"_data:/data:ro", image("v1"),
+		testimage.Program, "cat", "/data/rows")
 	return strings.Split(strings.TrimSpace(output.output), "\n")
 }
 
@@ -210,7 +213,9 @@ func (s *composeShop) theirs() map[string]string {
 	for _, b := range s.boxes("com.docker.compose.project=" + s.scope) {
 		original, _, _ := strings.Cut(b.name(), ".adopted-")
 		policy := s.inspect(b.ID).HostConfig["RestartPolicy"].(map[string]any)
-		out[strings.TrimSuffix(strings.TrimPrefix(original, s.scope+"-"), "-1")] = strings.TrimSuffix(strings.TrimPrefix(b.name(), original), "."+s.scope) + " " + b.State + " " + policy["Name"].(string)
+		service := strings.TrimSuffix(strings.TrimPrefix(original, s.scope+"-"), "-1")
+		suffix := strings.TrimSuffix(strings.TrimPrefix(b.name(), original), "."+s.scope)
+		out[service] = suffix + " " + b.State + " " + policy["Name"].(string)
 	}
 	return out
 }
@@ -230,8 +235,10 @@ func (s *composeShop) wantTheirs(want map[string]string) {
 }
 
 var (
-	inCompose = map[string]string{"migrate": " exited no", "db": " running always", "cache": " running on-failure", "web": " running no", "my_worker": " running unless-stopped"}
-	inTend    = map[string]string{"migrate": " exited no", "db": ".adopted-always exited no", "cache": ".adopted-on-failure-3 exited no", "web": ".adopted-no exited no",
+	inCompose = map[string]string{"migrate": " exited no", "db": " running always", "cache": " running on-failure",
+		"web": " running no", "my_worker": " running unless-stopped"}
+	inTend = map[string]string{"migrate": " exited no", "db": ".adopted-always exited no",
+		"cache": ".adopted-on-failure-3 exited no", "web": ".adopted-no exited no",
 		"my_worker": ".adopted-unless-stopped exited no"}
 )
 
@@ -261,9 +268,11 @@ func TestSecondWriterIsRefused(t *testing.T) {
 		  command = ["/server", "append", "/data/rows"]
 		  volumes = ["SCOPE_data:/data"]
 		}`)
-	said := "the volume " + m.scope + "_data is in use: container " + s.name("db") + " (service db of the Compose project " + m.scope + ") writes to it"
+	said := "the volume " + m.scope + "_data is in use: container " + s.name("db") +
+		" (service db of the Compose project " + m.scope + ") writes to it"
 	for _, command := range []string{"apply", "diff"} {
-		m.wantSaid(m.tend(command, "-f", manifest), 1, "1 conflict with what runs on this machine", "db.hcl:5", said, "docker compose -p "+m.scope+" down (without -v)", "tend adopt compose")
+		m.wantSaid(m.tend(command, "-f", manifest), 1, "1 conflict with what runs on this machine", "db.hcl:5", said,
+			"docker compose -p "+m.scope+" down (without -v)", "tend adopt compose")
 	}
 	if objects := m.running("db"); len(objects) > 0 {
 		t.Errorf("it runs: %v", objects)
@@ -289,8 +298,11 @@ func TestAdoptCompose(t *testing.T) {
 	m := newMachine(t).start()
 	s := m.newShop()
 	shown := s.adopt("--dry-run")
-	m.wantSaid(shown, 0, "5 services to take over, in this order", "migrate: has run -> job/"+m.scope+"/migrate", "my_worker, web: together, since they write to the same volume",
-		"db: "+s.name("db")+" -> deployment/"+m.scope+"/db", "keeps volume "+m.scope+"_data at /data, network "+m.scope+"_default", "port 127.0.0.1::8080", "image is "+m.scope+"-web, which Compose built", "not taken over: console", "apply my_worker, web")
+	m.wantSaid(shown, 0, "5 services to take over, in this order", "migrate: has run -> job/"+m.scope+"/migrate",
+		"my_worker, web: together, since they write to the same volume",
+		"db: "+s.name("db")+" -> deployment/"+m.scope+"/db", "keeps volume "+m.scope+"_data at /data, network "+m.scope+
+			"_default", "port 127.0.0.1::8080", "image is "+m.scope+"-web, which Compose built", "not taken over: console",
+		"apply my_worker, web")
 	if at := strings.Index(shown.output, "apply db"); at < 0 || at > strings.Index(shown.output, "stop "+s.name("web")) {
 		t.Errorf("the database doesn't come first:\n%s", shown.output)
 	}
@@ -298,7 +310,8 @@ func TestAdoptCompose(t *testing.T) {
 	m.wantSaid(s.adopt(), 1, "Add --yes to go on")
 	s.wantTheirs(inCompose)
 
-	m.wantSaid(s.adopt("--yes"), 0, "Tend runs "+m.scope, "tend adopt compose "+s.dir+" --undo", "tend adopt compose "+s.dir+" --finish")
+	m.wantSaid(s.adopt("--yes"), 0, "Tend runs "+m.scope, "tend adopt compose "+s.dir+" --undo",
+		"tend adopt compose "+s.dir+" --finish")
 	s.wantTheirs(inTend)
 	s.wantOurs(1)
 	s.wantRows(2)
@@ -402,8 +415,10 @@ func TestAdoptComposeGivesBack(t *testing.T) {
 	if r.code == 0 {
 		t.Errorf("exit code 0:\n%s", r.output)
 	}
-	m.wantSaid(r, r.code, "my_worker, web: not good; its old containers start again", "my_worker, web runs in Compose again", "--undo")
-	want := map[string]string{"migrate": inTend["migrate"], "db": inTend["db"], "cache": inTend["cache"], "web": inCompose["web"], "my_worker": inCompose["my_worker"]}
+	m.wantSaid(r, r.code, "my_worker, web: not good; its old containers start again",
+		"my_worker, web runs in Compose again", "--undo")
+	want := map[string]string{"migrate": inTend["migrate"], "db": inTend["db"], "cache": inTend["cache"],
+		"web": inCompose["web"], "my_worker": inCompose["my_worker"]}
 	s.wantTheirs(want)
 	if !s.finds(s.name("web"), "db") {
 		t.Error("web, in Compose, doesn't find db, in Tend")

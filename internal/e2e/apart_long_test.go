@@ -3,5 +3,6 @@
 package e2e
 
 func init() {
-	apartStories = append(apartStories, "TestHealsInPlace", "TestAssetChanges", "TestBuildFromADockerfile", "TestAJobIsTriedAgain")
+	apartStories = append(apartStories, "TestHealsInPlace", "TestAssetChanges", "TestBuildFromADockerfile",
+		"TestAJobIsTriedAgain")
 }

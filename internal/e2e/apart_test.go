@@ -109,7 +109,8 @@ func TestAnAgentOfItsOwn(t *testing.T) {
 	m.start()
 	m.startAgent()
 	m.until("both are ready again", func() bool { return m.status("app").Ready == 2 })
-	if after := m.running("app"); after[pods[0].Name].ID != before[pods[0].Name].ID || after[pods[1].Name].ID != before[pods[1].Name].ID {
+	if after := m.running("app"); after[pods[0].Name].ID != before[pods[0].Name].ID ||
+		after[pods[1].Name].ID != before[pods[1].Name].ID {
 		t.Errorf("the containers are %v, were %v", after, before)
 	}
 	m.process.kill()

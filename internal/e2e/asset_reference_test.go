@@ -16,11 +16,12 @@ import (
 func TestAssetReferences(t *testing.T) {
 	m := newMachine(t).start()
 	m.wantSaid(m.tend("apply", "-f", m.texts("conf", `main = "one"`)), 0)
-	m.deploy(m.manifest("app", env(map[string]string{"A": "at ${asset.conf.main}", "B": "$${asset.conf.main}"}), func(s *api.DeploymentSpec) {
-		s.Labels = map[string]string{"conf": "${asset.conf.main}"}
-		s.DockerOptions = []string{"--volume=${asset.conf.main}:/data/flag.conf:ro"}
-		s.Inits = []api.Init{{Name: "check", Command: []string{testimage.Program, "cat", "/data/flag.conf"}}}
-	}))
+	m.deploy(m.manifest("app", env(map[string]string{"A": "at ${asset.conf.main}", "B": "$${asset.conf.main}"}),
+		func(s *api.DeploymentSpec) {
+			s.Labels = map[string]string{"conf": "${asset.conf.main}"}
+			s.DockerOptions = []string{"--volume=${asset.conf.main}:/data/flag.conf:ro"}
+			s.Inits = []api.Init{{Name: "check", Command: []string{testimage.Program, "cat", "/data/flag.conf"}}}
+		}))
 	for id := range m.running("app") {
 		config := m.inspect(id).Config
 		path := config.Labels["conf"]
@@ -72,7 +73,8 @@ deployment "SCOPE" "app" {
 			}
 		}
 	}
-	m.wantSaid(m.tend("delete", "asset", m.scope+"/conf"), 1, "is in use", "deployment/"+m.scope+"/app uses it (volumes[0])")
+	m.wantSaid(m.tend("delete", "asset", m.scope+"/conf"), 1, "is in use", "deployment/"+m.scope+
+		"/app uses it (volumes[0])")
 	m.wantSaid(m.tend("apply", "-f", m.texts("conf", `other = "x"`)), 1, "uses it")
 	m.wantSaid(m.tend("apply", "-f", m.file("lost.hcl", `deployment "SCOPE" "app" {
   image   = "IMAGE"

@@ -70,11 +70,14 @@ func TestAssetChanges(t *testing.T) {
 	said := m.tend("diff", "-f", m.texts("conf", `main = "two"`))
 	m.wantSaid(said, 0, "~ deployment/"+m.scope+"/app", "assets[", "actions for deployment/"+m.scope+"/app")
 
-	m.wantSaid(m.tend("apply", "--no-wait", "-f", m.texts("conf", `main = "two"`)), 0, "deployment/"+m.scope+"/app configured")
-	m.until("one container is replaced, the other one kept", func() bool { return slices.Equal(m.sees("app"), []string{"one", "two"}) })
+	m.wantSaid(m.tend("apply", "--no-wait", "-f", m.texts("conf", `main = "two"`)), 0, "deployment/"+
+		m.scope+"/app configured")
+	m.until("one container is replaced, the other one kept",
+		func() bool { return slices.Equal(m.sees("app"), []string{"one", "two"}) })
 	for id := range m.running("app") {
 		for _, mount := range m.mountsOf(id) {
-			if mount.RW || !strings.HasSuffix(mount.Source, "/main") || m.engine("exec", id, testimage.Program, "write", mounted, "x").err == nil {
+			if mount.RW || !strings.HasSuffix(mount.Source, "/main") ||
+				m.engine("exec", id, testimage.Program, "write", mounted, "x").err == nil {
 				t.Errorf("a container may write its file: %+v", mount)
 			}
 		}
@@ -115,7 +118,8 @@ func TestAssetLarge(t *testing.T) {
 		t.Errorf("a dry run left %v", after)
 	}
 	m.wantSaid(m.tend("apply", "-f", manifest), 0, "uploading", "31.5 MB", "created")
-	if again := m.tend("apply", "-f", manifest); strings.Contains(again.output, "uploading") || !strings.Contains(again.output, "unchanged") {
+	if again := m.tend("apply", "-f", manifest); strings.Contains(again.output, "uploading") ||
+		!strings.Contains(again.output, "unchanged") {
 		t.Errorf("applied again:\n%s", again.output)
 	}
 	m.deploy(m.manifest("app", mounts("model.weights")))
@@ -178,7 +182,8 @@ func TestAssetURL(t *testing.T) {
 	}
 	content.Store("two")
 	m.wantSaid(m.tend("apply", "-f", stale), 0, "deployment/"+m.scope+"/app configured")
-	m.until("the container has what the URL gives now", func() bool { return slices.Equal(m.sees("app"), []string{"two"}) })
+	m.until("the container has what the URL gives now",
+		func() bool { return slices.Equal(m.sees("app"), []string{"two"}) })
 	content.Store("")
 	m.wantSaid(m.tend("apply", "-f", stale), 0, "warning: asset/"+m.scope+"/far: files.main", "502", "are used")
 	m.wantSaid(m.tend("apply", "-f", strict), 1, "files.main", "502 Bad Gateway")

@@ -85,7 +85,8 @@ func TestEngineGoesAndReturns(t *testing.T) {
 	m.converged("app", grown)
 	m.converged("more", added)
 	m.exactly("app", 3, "v1")
-	m.until("the removed container is back under its name", func() bool { _, runs := m.running("app")[victim]; return runs })
+	m.until("the removed container is back under its name",
+		func() bool { _, runs := m.running("app")[victim]; return runs })
 }
 
 // startWithout starts a server whose engine is away, and waits until it answers.

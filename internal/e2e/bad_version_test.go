@@ -75,7 +75,8 @@ func (c cell) manifest(m *machine, checked string, bad bool) api.Object {
 		s.NetworkMode = "none" // an engine that stops what it is about to restart may keep its end of a network for good
 		switch c.probes {
 		case "readiness":
-			s.Probes = &api.Probes{Readiness: &api.Probe{Exec: &api.ExecProbe{Command: []string{"/server", "check", healthz}}, Period: "5s", Timeout: "5s"}}
+			s.Probes = &api.Probes{Readiness: &api.Probe{Exec: &api.ExecProbe{Command: []string{"/server", "check", healthz}},
+				Period: "5s", Timeout: "5s"}}
 		case "image":
 			s.Image = checked
 		}
@@ -131,7 +132,8 @@ func TestABadVersionCostsAStep(t *testing.T) {
 		if c.order == api.OrderStopFirst {
 			want = 1
 		}
-		t.Logf("%-11s %-9s %d replicas, %-34s %d lost, down for %s", c.order, c.probes, c.replicas, c.fails, lost, down.Round(100*time.Millisecond))
+		t.Logf("%-11s %-9s %d replicas, %-34s %d lost, down for %s", c.order, c.probes, c.replicas, c.fails, lost,
+			down.Round(100*time.Millisecond))
 		if lost != want {
 			t.Errorf("%+v: %d pods of the good version were lost at once, want %d", c, lost, want)
 		}
@@ -216,11 +218,13 @@ func TestTheImagesHealthcheckHoldsARollout(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.until("the check has answered", func() bool {
-		return slices.ContainsFunc(m.pods("app"), func(p api.Pod) bool { return strings.Contains(p.Message, "404 page not found") })
+		return slices.ContainsFunc(m.pods("app"),
+			func(p api.Pod) bool { return strings.Contains(p.Message, "404 page not found") })
 	})
 	late = "4s"
 	file := m.file("sick.json", string(mustJSON(t, m.manifest("app", bad))))
-	m.wantSaid(m.tend("apply", "-f", file), 2, "readiness (image): exit code 1: 404 404 page not found", "not ready within 4s")
+	m.wantSaid(m.tend("apply", "-f", file), 2, "readiness (image): exit code 1: 404 404 page not found",
+		"not ready within 4s")
 	if now := m.containers("app"); len(now) != 2 || !slices.Contains(now, before[0]) {
 		t.Errorf("the containers are %v, %v served before", now, before)
 	}
@@ -245,10 +249,13 @@ func TestAWrongPortIsNamed(t *testing.T) {
 		s.Probes = &api.Probes{Readiness: &api.Probe{HTTPGet: &api.HTTPGet{Path: "/ready", Port: 80}}}
 		s.Strategy.Deadline = "15s" // for a container that a busy machine is slow to create
 	}))))
-	m.wantSaid(m.tend("diff", "-f", wrong), 0, "1 replica, stop-first: a bad release is an outage of up to 15s (strategy.deadline), until v1 is back")
-	m.wantSaid(m.tend("apply", "-f", wrong), 2, "running (Unready): readiness: :80 refuses connections", "the program listens on 8080",
+	m.wantSaid(m.tend("diff", "-f", wrong), 0,
+		"1 replica, stop-first: a bad release is an outage of up to 15s (strategy.deadline), until v1 is back")
+	m.wantSaid(m.tend("apply", "-f", wrong), 2, "running (Unready): readiness: :80 refuses connections",
+		"the program listens on 8080",
 		"rolled back: v2 failed, back on v1: not ready within 15s")
-	m.until("the good version serves again", func() bool { return len(m.running("app")) == 1 && m.status("app").Ready == 1 })
+	m.until("the good version serves again",
+		func() bool { return len(m.running("app")) == 1 && m.status("app").Ready == 1 })
 }
 
 // TestWhatKeepsDyingIsNeverWell: a program that dies every three seconds outlives the monitor time of one. It counts as
@@ -256,7 +263,8 @@ func TestAWrongPortIsNamed(t *testing.T) {
 func TestWhatKeepsDyingIsNeverWell(t *testing.T) {
 	m := newMachine(t).start()
 	h := m.follow()
-	object := m.manifest("app", watched("1s"), func(s *api.DeploymentSpec) { s.Env = map[string]string{"EXIT_AFTER": "3s", "EXIT_CODE": "7"} })
+	object := m.manifest("app", watched("1s"),
+		func(s *api.DeploymentSpec) { s.Env = map[string]string{"EXIT_AFTER": "3s", "EXIT_CODE": "7"} })
 	m.deploy(object)
 	ends := func() (n int) {
 		for _, event := range h.of("app") {

@@ -81,7 +81,8 @@ job "SCOPE" "work" {
 				strings.HasSuffix(m.releaseOf("app"), m.wantedBuild("app"))
 		})
 	}
-	m.until("only the releases to keep are left", func() bool { return len(m.releaseImages(api.KindDeployment, "app")) == 2 })
+	m.until("only the releases to keep are left",
+		func() bool { return len(m.releaseImages(api.KindDeployment, "app")) == 2 })
 	m.terminate()
 	m.start() // it collects when it starts
 	oldest := filepath.Join(m.root, "quarantine", "images", "waiting", first["app"])

@@ -99,7 +99,8 @@ func (m *machine) scratch(files map[string][]byte) v1.Image {
 	var packed bytes.Buffer
 	writer := tar.NewWriter(&packed)
 	for name, content := range files {
-		if err := writer.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(content)), Typeflag: tar.TypeReg}); err != nil {
+		if err := writer.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(content)),
+			Typeflag: tar.TypeReg}); err != nil {
 			m.Fatal(err)
 		}
 		if _, err := writer.Write(content); err != nil {
@@ -109,7 +110,10 @@ func (m *machine) scratch(files map[string][]byte) v1.Image {
 	if err := writer.Close(); err != nil {
 		m.Fatal(err)
 	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(packed.Bytes())), nil })
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser,
+		error) {
+		return io.NopCloser(bytes.NewReader(packed.Bytes())), nil
+	})
 	if err != nil {
 		m.Fatal(err)
 	}
@@ -152,7 +156,8 @@ func TestBuildOfALanguage(t *testing.T) {
 		}
 	}
 	m.afterwards(func() { m.removeBuilt("app") })
-	m.wantSaid(m.tend("apply", "-f", folder), 0, "building as python 3.12: requirements.txt says so", ": FROM "+base+"python:3.12-slim",
+	m.wantSaid(m.tend("apply", "-f", folder), 0, "building as python 3.12: requirements.txt says so", ": FROM "+
+		base+"python:3.12-slim",
 		"the shell is asked for: pip install -r requirements.txt", "run v1")
 	if t.Failed() {
 		t.FailNow()

@@ -13,7 +13,8 @@ func TestABuildIsForItsScope(t *testing.T) {
 	built := m.runningImage("app")
 	other := m.scope + "-x"
 	m.afterwards(func() { m.removeContainers("tend.scope=" + other) })
-	for name, image := range map[string]string{"named": m.scope + "-app:latest", "whole": "docker.io/library/" + m.scope + "-app", "known": built} {
+	for name, image := range map[string]string{"named": m.scope + "-app:latest", "whole": "docker.io/library/" + m.scope +
+		"-app", "known": built} {
 		stolen := m.file(name+".hcl", "deployment \""+other+"\" \""+name+"\" {\n  image = \""+image+"\"\n}\n")
 		m.wantSaid(m.tend("apply", "-f", stolen), 1, "pull image")
 		if boxes := m.boxes("tend.scope=" + other); len(boxes) > 0 {

@@ -95,7 +95,8 @@ func (m *machine) releaseOf(name string) (image string) {
 func TestBuildFromADockerfile(t *testing.T) {
 	m := newMachine(t).start()
 	s := m.source(sourceManifest)
-	m.wantSaid(s.apply(), 0, "sending the source", "building with Dockerfile", "Step 2/", "built "+m.scope+"-app:", "1 of 1 replicas run v1")
+	m.wantSaid(s.apply(), 0, "sending the source", "building with Dockerfile", "Step 2/", "built "+m.scope+"-app:",
+		"1 of 1 replicas run v1")
 	first, firstTag := m.runningImage("app"), m.releaseOf("app")
 	before := m.containers("app")
 
@@ -132,7 +133,8 @@ func TestBuildFromADockerfile(t *testing.T) {
 	}
 
 	before = m.containers("app")
-	s.write("Dockerfile", "FROM scratch\nCOPY server /server\nRUN [\"/server\", \"env\"]\nRUN [\"/server\", \"exit\", \"3\"]\n", 0o644)
+	s.write("Dockerfile",
+		"FROM scratch\nCOPY server /server\nRUN [\"/server\", \"env\"]\nRUN [\"/server\", \"exit\", \"3\"]\n", 0o644)
 	for range 2 { // the second time it is tried again, not passed over
 		m.wantSaid(s.apply(), 1, "Step 3/3 : RUN", "exit code: 3", "correct the source or the Dockerfile and apply again")
 	}
@@ -149,7 +151,8 @@ func TestBuildSecret(t *testing.T) {
 	m := newMachine(t).start()
 	s := m.source(strings.Replace(sourceManifest, "build { }", `build { secrets = ["TOKEN"] }`, 1))
 	s.write("Dockerfile", "FROM scratch\nCOPY server /server\nENV PATH=/\n"+
-		"RUN --mount=type=secret,id=TOKEN,target=/run/"+m.scope+" [\"/server\", \"cat\", \"/run/"+m.scope+"\"]\nCMD [\"/server\"]\n", 0o644)
+		"RUN --mount=type=secret,id=TOKEN,target=/run/"+m.scope+" [\"/server\", \"cat\", \"/run/"+m.scope+
+		"\"]\nCMD [\"/server\"]\n", 0o644)
 	m.wantSaid(s.apply(), 1, "there is no config key TOKEN: tend config set "+m.scope+"/app TOKEN")
 	secret := "hunter2-" + random()
 	m.wantSaid(m.tend("config", "set", m.scope+"/app", "TOKEN="+secret), 0)
@@ -168,7 +171,8 @@ func TestBuildSecret(t *testing.T) {
 func TestServerIsKilledDuringABuild(t *testing.T) {
 	m := newMachine(t).start()
 	s := m.source(sourceManifest)
-	s.write("Dockerfile", "FROM scratch\nCOPY server /server\nENV SEED="+random()+"\nRUN [\"/server\", \"sleep\", \"4s\"]\nENV PATH=/\nCMD [\"/server\"]\n", 0o644)
+	s.write("Dockerfile", "FROM scratch\nCOPY server /server\nENV SEED="+random()+
+		"\nRUN [\"/server\", \"sleep\", \"4s\"]\nENV PATH=/\nCMD [\"/server\"]\n", 0o644)
 	m.wantSaid(s.apply("--no-wait"), 0)
 	m.until("it is being built", func() bool {
 		ready := api.FindCondition(m.status("app").Conditions, api.ConditionReady)

@@ -38,7 +38,8 @@ func TestComposeKeepsOrderAndNames(t *testing.T) {
 	m := newMachine(t).start()
 	composeApply := func(round, command string) cliResult {
 		t.Helper()
-		file := m.file("compose.yaml", strings.NewReplacer(`"PROGRAM", "CODE"`, `"`+testimage.Program+`", `+command, "ROUNDNR", round).Replace(composed))
+		file := m.file("compose.yaml",
+			strings.NewReplacer(`"PROGRAM", "CODE"`, `"`+testimage.Program+`", `+command, "ROUNDNR", round).Replace(composed))
 		out := filepath.Join(filepath.Dir(file), "shop.hcl")
 		m.wantSaid(m.tend("import", "compose", file, "--scope", m.scope, "-O", out), 0, "became a job", "tend apply -f "+out)
 		return m.tend("apply", "-f", out)

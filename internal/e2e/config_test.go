@@ -116,7 +116,8 @@ func TestConfigRollsItsReaders(t *testing.T) {
 	m.deploy(m.manifest("reader", takesFrom("shared-"+m.scope+"/db"), env(map[string]string{"OWN": "manifest"})))
 	plain, reader := m.containers("plain"), m.containers("reader")
 
-	m.wantSaid(m.tend("config", "set", m.scope+"/plain", "FIRST=1"), 0, "FIRST created", "deployment/"+m.scope+"/plain: 1 of 1")
+	m.wantSaid(m.tend("config", "set", m.scope+"/plain", "FIRST=1"), 0, "FIRST created", "deployment/"+
+		m.scope+"/plain: 1 of 1")
 	m.has("plain", "FIRST", "1")
 	if !slices.Equal(m.containers("reader"), reader) {
 		t.Error("another app's value rolled it")
@@ -149,7 +150,8 @@ func TestConfigRollsItsReaders(t *testing.T) {
 func TestSecretFiles(t *testing.T) {
 	m := newMachine(t).start()
 	m.wantSaid(m.tend("config", "set", m.scope+"/app", "DB_PASSWORD=hunter2"), 0)
-	m.deploy(m.manifest("app", secretFile("/run/secrets/db", "DB_PASSWORD"), func(s *api.DeploymentSpec) { s.User = "1000:1000" }))
+	m.deploy(m.manifest("app", secretFile("/run/secrets/db", "DB_PASSWORD"),
+		func(s *api.DeploymentSpec) { s.User = "1000:1000" }))
 	var id string
 	for id = range m.running("app") {
 	}

@@ -16,7 +16,8 @@ func TestACronJobRunsWhenItIsDue(t *testing.T) {
 		t.Logf("%s until the next minute", left)
 	}
 	m := newMachine(t).start()
-	m.declares(m.job("tick", []string{"exit", "0"}, func(s *api.CronJobSpec) { s.Schedule, s.Timezone = "* * * * *", "Europe/Berlin" }))
+	m.declares(m.job("tick", []string{"exit", "0"},
+		func(s *api.CronJobSpec) { s.Schedule, s.Timezone = "* * * * *", "Europe/Berlin" }))
 	var run api.Run
 	deadline := time.After(2 * time.Minute)
 	for run.State != api.RunSucceeded {

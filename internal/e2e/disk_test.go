@@ -96,7 +96,8 @@ func (m *machine) saysFull() {
 	m.Helper()
 	m.until("readiness names the disk", func() bool {
 		readiness, err := m.client.Readiness(m.Context())
-		return err == nil && !readiness.Ready && len(readiness.Missing) == 1 && strings.Contains(readiness.Missing[0], "MiB free")
+		return err == nil && !readiness.Ready && len(readiness.Missing) == 1 &&
+			strings.Contains(readiness.Missing[0], "MiB free")
 	})
 	m.wantSaid(m.tend("nodes"), 0, "DiskFull", "MiB free", "Next: free disk space")
 	nodes, err := m.client.Nodes(m.Context())

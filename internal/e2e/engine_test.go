@@ -40,7 +40,8 @@ func (r engineResult) must() string {
 func (r engineResult) ignored() {}
 
 // dockerHTTP speaks the engine's API where a docker command would be too slow to watch with.
-var dockerHTTP = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+var dockerHTTP = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _,
+	_ string) (net.Conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, "unix", "/var/run/docker.sock")
 }}}
 

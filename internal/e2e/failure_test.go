@@ -25,7 +25,8 @@ func broken(s *api.DeploymentSpec) {
 func TestAutomaticRollback(t *testing.T) {
 	m := newMachine(t).start()
 	m.deploy(m.manifest("app", replicas(3), onFailure(api.OnFailureRollback)))
-	bad := m.file("bad.json", string(mustJSON(t, m.manifest("app", replicas(3), broken, onFailure(api.OnFailureRollback)))))
+	bad := m.file("bad.json", string(mustJSON(t,
+		m.manifest("app", replicas(3), broken, onFailure(api.OnFailureRollback)))))
 	m.wantSaid(m.tend("apply", "-f", bad), 2, "back on v1", "exit code 7", "line 3")
 	m.exactly("app", 3, "v1")
 	status := m.status("app")

@@ -14,7 +14,8 @@ func TestHealsInPlace(t *testing.T) {
 	pods := m.pods("app")
 	victim, neighbour := pods[0].Name, m.inspect(pods[1].Name)
 	for _, harm := range [][]string{
-		{"rm", "-f", victim}, {"stop", "-t", "5", victim}, {"kill", victim}, {"kill", "-s", "TERM", victim}, {"restart", victim},
+		{"rm", "-f", victim}, {"stop", "-t", "5", victim}, {"kill", victim},
+		{"kill", "-s", "TERM", victim}, {"restart", victim},
 	} {
 		before := m.inspect(victim)
 		m.engine(harm...).must()

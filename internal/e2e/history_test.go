@@ -36,7 +36,8 @@ func (m *machine) follow() *history {
 	m.Helper()
 	ctx, cancel := context.WithCancel(m.Context())
 	filter, _ := json.Marshal(map[string][]string{"event": {"start", "die", "tag"}})
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://docker/events?filters="+url.QueryEscape(string(filter)), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://docker/events?filters="+
+		url.QueryEscape(string(filter)), nil)
 	if err != nil {
 		m.Fatal(err)
 	}

@@ -45,10 +45,12 @@ func TestSecretsOfWebhooksAreFoundNowhere(t *testing.T) {
 	}
 	p.until("the calls are recorded", func() bool {
 		said := p.tend("describe", p.scope+"/app").output
-		return strings.Contains(said, "delivered") && strings.Contains(said, "answered 410") && strings.Contains(said, "call the receiver")
+		return strings.Contains(said, "delivered") && strings.Contains(said, "answered 410") &&
+			strings.Contains(said, "call the receiver")
 	})
 	p.everywhere()
-	p.in("diff", []byte(p.tend("diff", "-f", p.text("app.json", p.manifestText(calling, func(s *api.DeploymentSpec) { s.Image = image("v2") }))).output))
+	p.in("diff", []byte(p.tend("diff", "-f",
+		p.text("app.json", p.manifestText(calling, func(s *api.DeploymentSpec) { s.Image = image("v2") }))).output))
 	p.terminate()
 	p.inFiles(p.root)
 }

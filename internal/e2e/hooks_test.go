@@ -33,7 +33,8 @@ func newReceiver(t *testing.T, answer func(path string, nth int) int) *receiver 
 	t.Helper()
 	r := &receiver{answer: answer}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		h := heard{path: q.URL.Path, method: q.Method, key: q.Header.Get("Idempotency-Key"), agent: q.UserAgent(), contentType: q.Header.Get("Content-Type"),
+		h := heard{path: q.URL.Path, method: q.Method, key: q.Header.Get("Idempotency-Key"), agent: q.UserAgent(),
+			contentType:   q.Header.Get("Content-Type"),
 			authorization: q.Header.Get("Authorization")}
 		raw, _ := io.ReadAll(q.Body)
 		_ = json.Unmarshal(raw, &h.body)
@@ -85,7 +86,8 @@ func TestDeployWebhooks(t *testing.T) {
 			{URL: r.URL + "/plain"},
 			{URL: r.URL + "/flaky"},
 			{URL: r.URL + "/chat", Method: "PUT", Headers: map[string]string{"Content-Type": "application/vnd.chat+json"},
-				Body: api.Payload{"text": "{{name}} {{release_id}} {{status}}", "blocks": []any{map[string]any{"image": "{{image}}"}}, "n": 1}},
+				Body: api.Payload{"text": "{{name}} {{release_id}} {{status}}",
+					"blocks": []any{map[string]any{"image": "{{image}}"}}, "n": 1}},
 		},
 		Failure: []api.Webhook{{URL: r.URL + "/failure"}},
 	}
@@ -94,26 +96,31 @@ func TestDeployWebhooks(t *testing.T) {
 		return len(r.heard("/plain")) == 1 && len(r.heard("/chat")) == 1 && len(r.heard("/flaky")) == 3
 	})
 	plain := r.heard("/plain")[0]
-	if plain.method != "POST" || plain.contentType != "application/json" || !strings.HasPrefix(plain.agent, "tend-webhook/") || plain.key == "" ||
-		plain.body["kind"] != "deployment" || plain.body["scope"] != m.scope || plain.body["release_id"] != "v1" || plain.body["status"] != "success" {
+	if plain.method != "POST" || plain.contentType != "application/json" ||
+		!strings.HasPrefix(plain.agent, "tend-webhook/") || plain.key == "" ||
+		plain.body["kind"] != "deployment" || plain.body["scope"] != m.scope || plain.body["release_id"] != "v1" ||
+		plain.body["status"] != "success" {
 		t.Errorf("got %+v", plain)
 	}
 	chat := r.heard("/chat")[0]
-	if chat.method != "PUT" || chat.contentType != "application/vnd.chat+json" || chat.body["text"] != "app v1 success" || chat.body["n"] != 1.0 ||
+	if chat.method != "PUT" || chat.contentType != "application/vnd.chat+json" || chat.body["text"] != "app v1 success" ||
+		chat.body["n"] != 1.0 ||
 		chat.body["blocks"].([]any)[0].(map[string]any)["image"] != image("v1") {
 		t.Errorf("got %+v", chat)
 	}
 	if flaky := r.heard("/flaky"); flaky[0].key != flaky[2].key {
 		t.Error("another attempt has another key")
 	}
-	m.apply(m.manifest("app", informs(hooks), onFailure(api.OnFailureRollback), func(s *api.DeploymentSpec) { s.Command = []string{"/no/such/program"} }))
+	m.apply(m.manifest("app", informs(hooks), onFailure(api.OnFailureRollback),
+		func(s *api.DeploymentSpec) { s.Command = []string{"/no/such/program"} }))
 	m.until("the failure is sent", func() bool { return len(r.heard("/failure")) == 1 })
 	failure := r.heard("/failure")[0].body
 	if failure["release_id"] != "v2" || failure["status"] != "failure" || failure["error"] == "" {
 		t.Errorf("got %v", failure)
 	}
 	m.until("it is back on v1", func() bool { return m.status("app").Rollout.Phase == api.RolloutRolledBack })
-	m.wantSaid(m.tend("describe", m.scope+"/app"), 0, "on_deploy.success[1]", "delivered", "on_deploy.failure[0]", "v2 failed")
+	m.wantSaid(m.tend("describe", m.scope+"/app"), 0, "on_deploy.success[1]", "delivered",
+		"on_deploy.failure[0]", "v2 failed")
 	if said := m.process.output.tail(); strings.Contains(said, "/secret") {
 		t.Errorf("the log holds an address:\n%s", said)
 	}

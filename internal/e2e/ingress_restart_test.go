@@ -17,7 +17,8 @@ import (
 func (f *front) startOn(socket *os.File) {
 	f.Helper()
 	p := &process{t: f.T, output: &words{}, ended: make(chan struct{})}
-	args := append([]string{"-c", `LISTEN_PID=$$ exec "$0" "$@"`, tendBinary, "server", "--root", f.root, "--http", "off", "--network", f.network}, f.flags...)
+	args := append([]string{"-c", `LISTEN_PID=$$ exec "$0" "$@"`, tendBinary, "server", "--root", f.root, "--http", "off",
+		"--network", f.network}, f.flags...)
 	p.cmd = exec.Command("sh", args...)
 	p.cmd.Env = append(os.Environ(), append(f.env, "LISTEN_FDS=1")...)
 	p.cmd.ExtraFiles = []*os.File{socket}

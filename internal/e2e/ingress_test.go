@@ -66,7 +66,8 @@ func (f *front) asks(address string, roots *x509.CertPool) *http.Client {
 		TLSClientConfig: &tls.Config{RootCAs: roots}, MaxIdleConnsPerHost: 100,
 	}
 	f.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 func (f *front) body(c *http.Client, where string) (int, string) {

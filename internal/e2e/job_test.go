@@ -107,7 +107,8 @@ func TestAJobIsTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := m.runIs("fetch", run.ID, api.RunSucceeded)
-	if n := len(ended.Attempts); *ended.Attempts[0].ExitCode != 1 || *ended.Attempts[n-1].ExitCode != 0 || len(ended.LastLog) != 0 {
+	if n := len(ended.Attempts); *ended.Attempts[0].ExitCode != 1 || *ended.Attempts[n-1].ExitCode != 0 ||
+		len(ended.LastLog) != 0 {
 		t.Errorf("%+v", ended)
 	}
 	m.wantSaid(m.tend("logs", m.scope+"/fetch", "--run", run.ID), 0, "no such file", "here it is")

@@ -34,7 +34,8 @@ func TestLabsAsProcesses(t *testing.T) {
 }
 `
 	}
-	manifest := run("brief", "3s", "exec sleep 600") + run("done", "1h", "exit 0") + run("broken", "1h", "exit 7") + run("stopped", "1h", "exec sleep 600")
+	manifest := run("brief", "3s", "exec sleep 600") + run("done", "1h", "exit 0") + run("broken", "1h",
+		"exit 7") + run("stopped", "1h", "exec sleep 600")
 	m.wantSaid(m.tend("apply", "--no-wait", "-f", m.file("labs.hcl", manifest)), 0)
 	m.labIs("done", api.LabCompleted, api.ReasonCompleted)
 	m.labIs("broken", api.LabFailed, api.ReasonExited)

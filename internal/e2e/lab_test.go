@@ -79,9 +79,11 @@ func TestAClassOfLabs(t *testing.T) {
 	m.wantSaid(m.tend("lab", "extend", m.scope+"/linux-3", "30m"), 0, "30m0s more, ends at")
 	m.wantSaid(m.tend("apply", "-f", manifest), 0)
 	m.until("its end has moved", func() bool { return m.lab("linux-3").EndsAt.Equal(before.Add(30 * time.Minute)) })
-	m.wantSaid(m.tend("describe", "lab", m.scope+"/linux-3"), 0, "RUNNING", "owner ada@example.org", "extended by 30m0s", "class linux")
+	m.wantSaid(m.tend("describe", "lab", m.scope+"/linux-3"), 0, "RUNNING", "owner ada@example.org",
+		"extended by 30m0s", "class linux")
 	m.wantSaid(m.tend("logs", m.scope+"/linux-3"), 0)
-	for name, want := range map[string]api.LabPhase{"linux-1": api.LabCompleted, "linux-2": api.LabCompleted, "linux-3": api.LabRunning} {
+	for name, want := range map[string]api.LabPhase{"linux-1": api.LabCompleted, "linux-2": api.LabCompleted,
+		"linux-3": api.LabRunning} {
 		if got := m.lab(name).Phase; got != want {
 			t.Errorf("%s is %s after another apply, want %s", name, got, want)
 		}
@@ -136,7 +138,8 @@ lab "SCOPE" "web" {
 		if err != nil {
 			return false
 		}
-		return answer.Body.Close() == nil && answer.StatusCode == http.StatusOK && strings.HasPrefix(web.AccessURL, "http://127.0.0.1:")
+		return answer.Body.Close() == nil && answer.StatusCode == http.StatusOK &&
+			strings.HasPrefix(web.AccessURL, "http://127.0.0.1:")
 	})
 	m.wantSaid(m.tend("stop", "lab", m.scope+"/web"), 0)
 	m.labIs("web", api.LabCompleted, api.ReasonStopped)

@@ -57,7 +57,8 @@ func machineAt(t *testing.T, scope string, flags ...string) *machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &machine{T: t, root: root, network: "tendtest-" + random(), scope: scope, kind: api.KindDeployment, flags: flags, apart: apart}
+	m := &machine{T: t, root: root, network: "tendtest-" + random(), scope: scope, kind: api.KindDeployment,
+		flags: flags, apart: apart}
 	if m.client, err = client.New(client.Options{Server: m.address()}); err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,8 @@ var scopes struct {
 // has looked for containers.
 func dropLate() error {
 	for _, scope := range scopes.names {
-		listed, err := exec.Command("docker", "ps", "--all", "--quiet", "--filter", "label="+api.LabelScope+"="+scope).Output()
+		listed, err := exec.Command("docker", "ps", "--all", "--quiet", "--filter", "label="+
+			api.LabelScope+"="+scope).Output()
 		if err != nil {
 			return fmt.Errorf("list the containers of scope %s: %w", scope, err)
 		}

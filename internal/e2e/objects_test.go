@@ -23,7 +23,8 @@ func (m *machine) ref(name string) api.Ref {
 // manifest is an object of the test server, of the machine's kind, quick to roll; edits change its spec.
 func (m *machine) manifest(name string, edits ...func(*api.DeploymentSpec)) api.Object {
 	m.Helper()
-	spec := api.DeploymentSpec{Container: api.Container{Image: image("v1")}, Strategy: &api.Strategy{Pause: "0s", Monitor: "300ms"}}
+	spec := api.DeploymentSpec{Container: api.Container{Image: image("v1")},
+		Strategy: &api.Strategy{Pause: "0s", Monitor: "300ms"}}
 	for _, edit := range edits {
 		edit(&spec)
 	}
@@ -93,7 +94,8 @@ func (m *machine) converged(name string, revision int64) (status api.WorkloadSta
 	m.Helper()
 	m.until(name+" converges", func() bool {
 		status = m.status(name)
-		return status.ObservedRevision >= max(revision, 1) && isTrue(status, api.ConditionReady) && !isTrue(status, api.ConditionProgressing)
+		return status.ObservedRevision >= max(revision, 1) && isTrue(status, api.ConditionReady) &&
+			!isTrue(status, api.ConditionProgressing)
 	})
 	return status
 }

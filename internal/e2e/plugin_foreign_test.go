@@ -47,7 +47,8 @@ func TestForeignShellPlugin(t *testing.T) {
 	consumer.Kind = api.KindDeployment
 	m.apply(consumer)
 	at := m.scope + "/cache"
-	m.wantSaid(m.tend("st:link", at, m.scope+"/web"), 0, "noted "+m.scope+"/web", "set STORE_URL of "+m.scope+"/web", "linked "+m.scope+"/web")
+	m.wantSaid(m.tend("st:link", at, m.scope+"/web"), 0, "noted "+m.scope+"/web", "set STORE_URL of "+m.scope+"/web",
+		"linked "+m.scope+"/web")
 	m.wantSaid(m.tend("store", "info", at), 0, at+" runs "+image("v1")+" on ", "linked: "+m.scope+"/web")
 	m.wantSaid(m.tend("store:info", "cache"), 1, "want SCOPE/NAME, not 'cache'")
 	before := m.ordinal("cache", 0)
@@ -73,7 +74,8 @@ func TestForeignProgram(t *testing.T) {
 	m := newMachine(t).start()
 	m.wantSaid(m.tend("plugins", "install", m.foreign("ledger")), 0, "plugin ledger 0.3.1 installed")
 	macro := m.file("ledger.hcl", "ledger \"SCOPE\" \"main\" {\n image = \"IMAGE\"\n env = { N = 1 }\n}\n")
-	m.wantSaid(m.tend("apply", "-f", macro), 0, "ledger/"+m.scope+"/main stands for deployment/"+m.scope+"/main", "deployment/"+m.scope+"/main created")
+	m.wantSaid(m.tend("apply", "-f", macro), 0, "ledger/"+m.scope+"/main stands for deployment/"+m.scope+"/main",
+		"deployment/"+m.scope+"/main created")
 	m.wantSaid(m.tend("lg:sh", "7"), 7, "at the terminal")
 	dump := filepath.Join(t.TempDir(), "dump")
 	m.wantSaid(m.tend("lg", "backups:download", dump), 0, "fetched "+dump)
@@ -81,12 +83,14 @@ func TestForeignProgram(t *testing.T) {
 		t.Errorf("fetched %q, %v", text, err)
 	}
 	m.wantSaid(m.tend("lg:backups:download", dump), 1, "is there already")
-	m.wantSaid(m.tend("lg:backups:capture", m.scope+"/main", image("v1")), 0, "apply job/"+m.scope+"/main-bk-b001", "backing up "+m.scope+"/main")
+	m.wantSaid(m.tend("lg:backups:capture", m.scope+"/main", image("v1")), 0, "apply job/"+m.scope+"/main-bk-b001",
+		"backing up "+m.scope+"/main")
 	m.wantSaid(m.tend("lg:backups:delete", m.scope+"/main"), 0, "delete job/"+m.scope+"/main-bk-b001")
 	m.wantSaid(m.tend("lg:expose", m.scope+"/main"), 0, "apply deployment/"+m.scope+"/main")
 	m.until("the manifest that the plugin sent back is in force", func() bool {
 		for id := range m.running("main") {
-			if result := m.engine("exec", id, "/server", "env"); result.err == nil && strings.Contains(result.output, "EXPOSED=yes") {
+			if result := m.engine("exec", id, "/server", "env"); result.err == nil &&
+				strings.Contains(result.output, "EXPOSED=yes") {
 				return true
 			}
 		}

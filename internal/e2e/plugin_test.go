@@ -52,7 +52,8 @@ func TestPlugin(t *testing.T) {
 	m.wantSaid(m.tend("plugins", "install", m.kvPlugin()), 0, "plugin kv 0.1.0 installed")
 
 	before := m.everything()
-	m.wantSaid(m.tend("diff", "-f", macro), 0, "kv/"+m.scope+"/store stands for asset/"+m.scope+"/store, statefulset/"+m.scope+"/store",
+	m.wantSaid(m.tend("diff", "-f", macro), 0, "kv/"+m.scope+"/store stands for asset/"+m.scope+
+		"/store, statefulset/"+m.scope+"/store",
 		"set KV_SEED of "+m.scope+"/store", "+ statefulset/"+m.scope+"/store")
 	if after := m.everything(); !maps.Equal(before, after) {
 		t.Errorf("a dry run changed something:\nbefore %v\nafter %v", before, after)
@@ -66,7 +67,8 @@ func TestPlugin(t *testing.T) {
 		t.Errorf("the action's value is not in the environment:\n%s", got)
 	}
 	m.wantSaid(m.tend("apply", "-f", macro), 0, "statefulset/"+m.scope+"/store unchanged")
-	m.wantSaid(m.tend("get", "statefulset", "-l", api.LabelMacro+"=kv/"+m.scope+"/store", "-o", "name"), 0, m.scope+"/store")
+	m.wantSaid(m.tend("get", "statefulset", "-l", api.LabelMacro+"=kv/"+m.scope+"/store", "-o", "name"),
+		0, m.scope+"/store")
 
 	m.linked()
 	m.calledBack()
@@ -86,11 +88,13 @@ func (m *machine) linked() {
 	m.apply(consumer)
 	m.until("the consumer runs", func() bool { return len(m.running("web")) == 1 })
 	store := slices.Collect(maps.Keys(m.running("store")))
-	m.wantSaid(m.tend("keyvalue:link", m.scope+"/store", m.scope+"/web"), 0, "set KV_URL of "+m.scope+"/web", m.scope+"/web uses "+m.scope+"/store now")
+	m.wantSaid(m.tend("keyvalue:link", m.scope+"/store", m.scope+"/web"), 0, "set KV_URL of "+m.scope+"/web", m.scope+
+		"/web uses "+m.scope+"/store now")
 	want := fmt.Sprintf("KV_URL=kv://store.%s:6380", m.scope)
 	m.until("the consumer was replaced and has the address", func() bool {
 		for id := range m.running("web") {
-			if result := m.engine("exec", id, testimage.Program, "env"); result.err == nil && strings.Contains(result.output, want) {
+			if result := m.engine("exec", id, testimage.Program, "env"); result.err == nil &&
+				strings.Contains(result.output, want) {
 				return true
 			}
 		}
@@ -121,11 +125,13 @@ func (m *machine) calledBack() {
 	}
 	own := "scope=" + m.scope + "&name=store"
 	for _, variable := range []string{"TEND_CONTROLLER_URL", "VOODU_CONTROLLER_URL"} {
-		if got := at("GET", "$"+variable+"/config?"+own); !strings.HasPrefix(got, "200") || !strings.Contains(got, `"KV_SEED"`) {
+		if got := at("GET", "$"+variable+"/config?"+own); !strings.HasPrefix(got, "200") ||
+			!strings.Contains(got, `"KV_SEED"`) {
 			m.Errorf("its own bucket by %s: %s", variable, got)
 		}
 	}
-	if got := at("GET", "$TEND_CONTROLLER_URL/describe?kind=statefulset&"+own); !strings.Contains(got, `"running":true`) || !strings.Contains(got, "_asset_digests") {
+	if got := at("GET", "$TEND_CONTROLLER_URL/describe?kind=statefulset&"+own); !strings.Contains(got, `"running":true`) ||
+		!strings.Contains(got, "_asset_digests") {
 		m.Errorf("itself: %s", got)
 	}
 	if got := at("POST", "$TEND_CONTROLLER_URL/plugin/kv/info"); !strings.HasPrefix(got, "400") {

@@ -16,7 +16,8 @@ import (
 func (m *machine) shellImage() string {
 	m.Helper()
 	folder := m.TempDir()
-	build := exec.CommandContext(m.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(folder, "sh"), "tend.dev/tend/internal/testimage/shell")
+	build := exec.CommandContext(m.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o",
+		filepath.Join(folder, "sh"), "tend.dev/tend/internal/testimage/shell")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
 	if output, err := build.CombinedOutput(); err != nil {
 		m.Fatalf("build the shell: %v: %s", err, output)
@@ -30,7 +31,8 @@ func (m *machine) shellImage() string {
 		err = os.WriteFile(filepath.Join(folder, "server"), content, 0o755)
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, "Dockerfile"), []byte("FROM scratch\nCOPY server /server\nCOPY sh /bin/sh\nENV PATH=/bin\nCMD [\"/server\", \"wait\"]\n"), 0o600)
+		err = os.WriteFile(filepath.Join(folder, "Dockerfile"),
+			[]byte("FROM scratch\nCOPY server /server\nCOPY sh /bin/sh\nENV PATH=/bin\nCMD [\"/server\", \"wait\"]\n"), 0o600)
 	}
 	if err != nil {
 		m.Fatal(err)
@@ -66,10 +68,12 @@ func TestPostDeploy(t *testing.T) {
 	m.wantSaid(m.tend("describe", m.scope+"/app"), 0, "AfterRollout", "post_deploy of v1 succeeded")
 
 	said = m.tend("apply", "-f", manifest("two", "echo $STAGE", "exit 3", "echo never"))
-	m.wantSaid(said, 0, "warning", "post_deploy of v2 failed", "exit code 3", "v2 serves all the same", "tend logs "+m.scope+"-app.v2-deploy")
+	m.wantSaid(said, 0, "warning", "post_deploy of v2 failed", "exit code 3", "v2 serves all the same", "tend logs "+
+		m.scope+"-app.v2-deploy")
 	m.wantSaid(m.tend("get", "deployments"), 0, "PostCommandFailed")
 	m.wantSaid(m.tend("describe", m.scope+"/app"), 0, "PostCommandFailed", "exit code 3")
-	if log := m.tend("logs", m.scope+"-app.v2-deploy"); !strings.Contains(log.output, "two") || strings.Contains(log.output, "never") {
+	if log := m.tend("logs", m.scope+"-app.v2-deploy"); !strings.Contains(log.output, "two") ||
+		strings.Contains(log.output, "never") {
 		t.Errorf("the commands said:\n%s", log.output)
 	}
 	if s := m.status("app"); s.Release != "v2" || s.Ready != 1 {

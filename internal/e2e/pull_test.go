@@ -126,7 +126,8 @@ func TestPull(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(config, "config.json"), []byte(login), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	result, err := m.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{m.manifest("app", goods)}, Force: true})
+	result, err := m.client.Apply(t.Context(),
+		api.ApplyRequest{Objects: []api.Object{m.manifest("app", goods)}, Force: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,8 @@ func TestPulledImagesGo(t *testing.T) {
 	})
 
 	m.collectsPulled(2) // v1 and named; foreign is in use
-	m.until("the image of the first release is gone", func() bool { return m.engine("image", "inspect", repository+"v1").err != nil })
+	m.until("the image of the first release is gone",
+		func() bool { return m.engine("image", "inspect", repository+"v1").err != nil })
 	for _, tag := range []string{"before", "foreign", "mine", "v5"} {
 		m.engine("image", "inspect", repository+tag).must()
 	}

@@ -19,7 +19,8 @@ func TestRegistryHelper(t *testing.T) {
 	host, _, _ := strings.Cut(s.reference, "/")
 	programs := t.TempDir()
 	helper := func(script string) {
-		if err := os.WriteFile(filepath.Join(programs, "docker-credential-box"), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+		if err := os.WriteFile(filepath.Join(programs, "docker-credential-box"),
+			[]byte("#!/bin/sh\n"+script), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

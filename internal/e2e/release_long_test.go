@@ -42,7 +42,8 @@ func pointsOfARelease(t *testing.T) []string {
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		point := lines.Text()
 		related := strings.HasPrefix(point, "store.deployment.") || strings.HasPrefix(point, "store.schedule.") ||
-			strings.HasPrefix(point, "store.agent.") || strings.HasPrefix(point, "runtime.create.") || strings.HasPrefix(point, "runtime.start.")
+			strings.HasPrefix(point, "store.agent.") || strings.HasPrefix(point, "runtime.create.") ||
+			strings.HasPrefix(point, "runtime.start.")
 		if related && !slices.Contains(out, point) {
 			out = append(out, point)
 		}

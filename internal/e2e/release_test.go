@@ -54,7 +54,8 @@ func TestReleaseCommands(t *testing.T) {
   }
 }
 `)
-	m.wantSaid(m.tend("apply", "-f", manifest), 2, "not rolled out", "release.command of v2 failed", "exit code 1", "/no/such/migration: no such file")
+	m.wantSaid(m.tend("apply", "-f", manifest), 2, "not rolled out", "release.command of v2 failed", "exit code 1",
+		"/no/such/migration: no such file")
 	if after := m.containers("app"); !slices.Equal(before, after) {
 		t.Errorf("a failed release command touched the slots: %v -> %v", before, after)
 	}
@@ -62,7 +63,8 @@ func TestReleaseCommands(t *testing.T) {
 	m.wantSaid(m.tend("releases", m.scope+"/app"), 0, "command failed (exit 1)", "command succeeded")
 	m.wantSaid(m.tend("describe", m.scope+"/app"), 0, "ReleaseCommandFailed", "command failed (exit 1)")
 	m.wantSaid(m.tend("logs", m.scope+"-app.v2-command"), 0, "/no/such/migration")
-	m.deploy(m.manifest("app", replicas(2), runs("v2"), releases(func(r *api.ReleaseHooks) { r.Command = program("exit", "0") })))
+	m.deploy(m.manifest("app", replicas(2), runs("v2"),
+		releases(func(r *api.ReleaseHooks) { r.Command = program("exit", "0") })))
 	m.exactly("app", 2, "v2")
 }
 
@@ -107,7 +109,8 @@ func killedAt(t *testing.T, point string) {
 	h := m.follow()
 	m.until("the server answers or was killed", func() bool { return m.over() || m.answers() })
 	if !m.over() {
-		_, _ = m.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{migrated(m)}}) // the kill may come before the answer
+		// the kill may come before the answer
+		_, _ = m.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{migrated(m)}})
 	}
 	m.until("the server is killed", m.over)
 	m.env = nil

@@ -86,15 +86,20 @@ func freePort(t *testing.T) int {
 func TestRollback(t *testing.T) {
 	m := newMachine(t).start()
 	m.deploy(m.manifest("app", replicas(2), env(map[string]string{"MODE": "one"})))
-	if _, err := m.client.SetConfig(t.Context(), m.scope, "app", api.ConfigRequest{Set: map[string]string{"COLOR": "blue"}}); err != nil {
+	if _, err := m.client.SetConfig(t.Context(), m.scope, "app",
+		api.ConfigRequest{Set: map[string]string{"COLOR": "blue"}}); err != nil {
 		t.Fatal(err)
 	}
-	m.until("the first environment is rolled out", func() bool { return m.status("app").Release == "v2" && m.status("app").Updated == 2 })
-	m.deploy(m.manifest("app", replicas(3), runs("v2"), env(map[string]string{"MODE": "two"}), func(s *api.DeploymentSpec) { s.Hostname = "changed" }))
-	if _, err := m.client.SetConfig(t.Context(), m.scope, "app", api.ConfigRequest{Set: map[string]string{"COLOR": "red"}}); err != nil {
+	m.until("the first environment is rolled out",
+		func() bool { return m.status("app").Release == "v2" && m.status("app").Updated == 2 })
+	m.deploy(m.manifest("app", replicas(3), runs("v2"), env(map[string]string{"MODE": "two"}),
+		func(s *api.DeploymentSpec) { s.Hostname = "changed" }))
+	if _, err := m.client.SetConfig(t.Context(), m.scope, "app",
+		api.ConfigRequest{Set: map[string]string{"COLOR": "red"}}); err != nil {
 		t.Fatal(err)
 	}
-	m.until("the second environment is rolled out", func() bool { return m.status("app").Release == "v4" && m.status("app").Updated == 3 })
+	m.until("the second environment is rolled out",
+		func() bool { return m.status("app").Release == "v4" && m.status("app").Updated == 3 })
 
 	wantEnv := func(color string) {
 		m.exactly("app", 3, "v1")

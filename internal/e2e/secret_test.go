@@ -51,7 +51,8 @@ func (p *planted) in(where string, text []byte) {
 // holds is the form in which a text holds a secret, or its distinct beginning: as it is, in JSON, or in base64.
 func holds(text []byte, secret string) string {
 	inJSON, _ := json.Marshal(secret)
-	for _, form := range []string{secret[:len("s3cret-")+8], string(inJSON[1 : len(inJSON)-1]), base64.StdEncoding.EncodeToString([]byte(secret))} {
+	for _, form := range []string{secret[:len("s3cret-")+8], string(inJSON[1 : len(inJSON)-1]),
+		base64.StdEncoding.EncodeToString([]byte(secret))} {
 		if bytes.Contains(text, []byte(form)) {
 			return form
 		}
@@ -62,7 +63,8 @@ func holds(text []byte, secret string) string {
 // TestHoldsBites: a secret is found in every form.
 func TestHoldsBites(t *testing.T) {
 	const secret = "s3cret-0123abcd\"\n<4567>"
-	for _, text := range []string{"A=" + secret + ";", `{"a":"s3cret-0123abcd\"\n\u003c4567\u003e"}`, base64.StdEncoding.EncodeToString([]byte(secret)), "s3cret-0123abcd"} {
+	for _, text := range []string{"A=" + secret + ";", `{"a":"s3cret-0123abcd\"\n\u003c4567\u003e"}`,
+		base64.StdEncoding.EncodeToString([]byte(secret)), "s3cret-0123abcd"} {
 		if holds([]byte(text), secret) == "" {
 			t.Errorf("%q is taken for innocent", text)
 		}
@@ -94,7 +96,8 @@ func (p *planted) inFiles(root string) {
 func (p *planted) answers() {
 	p.Helper()
 	for _, path := range []string{
-		"/v1/objects/deployment", "/v1/objects/deployment/" + p.scope + "/app", "/v1/pods", "/v1/nodes", "/metrics", "/version",
+		"/v1/objects/deployment", "/v1/objects/deployment/" + p.scope + "/app", "/v1/pods", "/v1/nodes",
+		"/metrics", "/version",
 		"/v1/releases?name=app&scope=" + p.scope, "/v1/config?scope=" + p.scope, "/v1/config?name=app&scope=" + p.scope,
 	} {
 		response, err := p.unix().Get("http://tend" + path)
@@ -111,16 +114,18 @@ func (p *planted) answers() {
 }
 
 func (m *machine) unix() *http.Client {
-	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(m.root, "tend.sock"))
-	}}}
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(m.root, "tend.sock"))
+		}}}
 }
 
 // follow collects a watch of all deployments; the returned call ends it and gives what came.
 func (p *planted) followAll() (end func() []byte) {
 	p.Helper()
 	ctx, cancel := context.WithCancel(p.Context())
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://tend/v1/objects/deployment?watch=1&scope="+url.QueryEscape(p.scope), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://tend/v1/objects/deployment?watch=1&scope="+
+		url.QueryEscape(p.scope), nil)
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -185,8 +190,10 @@ func (p *planted) everywhere() {
 	p.Helper()
 	p.answers()
 	for _, args := range [][]string{
-		{"get", "deployments", "-o", "json"}, {"get", "pods", "-o", "json"}, {"describe", p.scope + "/app"}, {"releases", p.scope + "/app", "-o", "json"},
-		{"config", "list", p.scope + "/app", "-o", "json"}, {"config", "get", p.scope + "/app"}, {"blame", "deployment", p.scope + "/app"},
+		{"get", "deployments", "-o", "json"}, {"get", "pods", "-o", "json"}, {"describe", p.scope + "/app"},
+		{"releases", p.scope + "/app", "-o", "json"},
+		{"config", "list", p.scope + "/app", "-o", "json"}, {"config", "get", p.scope + "/app"},
+		{"blame", "deployment", p.scope + "/app"},
 	} {
 		r := p.tend(args...)
 		p.wantSaid(r, 0)

@@ -62,8 +62,9 @@ func (m *machine) sshServer() *sshHost {
 	real, _ := exec.LookPath("ssh")
 	known := fmt.Sprintf("[127.0.0.1]:%d %s", h.port, ssh.MarshalAuthorizedKey(host.PublicKey()))
 	h.write("known_hosts", known, 0o600)
-	h.write("ssh", fmt.Sprintf("#!/bin/sh\nexec %s -F none -i %s/key -o BatchMode=yes -o IdentitiesOnly=yes -o UserKnownHostsFile=%s/known_hosts \"$@\"\n",
-		real, h.folder, h.folder), 0o755)
+	h.write("ssh",
+		fmt.Sprintf("#!/bin/sh\nexec %s -F none -i %s/key -o BatchMode=yes -o IdentitiesOnly=yes -o UserKnownHostsFile=%s/known_hosts \"$@\"\n",
+			real, h.folder, h.folder), 0o755)
 	return h
 }
 
@@ -125,7 +126,8 @@ func (h *sshHost) session(channel ssh.Channel, requests <-chan *ssh.Request) {
 			continue
 		}
 		shell := exec.Command("/bin/sh", "-c", wanted.Command)
-		shell.Env = append(os.Environ(), "TEND_ROOT="+h.m.root, "PATH="+filepath.Dir(tendBinary)+":"+os.Getenv("PATH"), "NO_COLOR=1")
+		shell.Env = append(os.Environ(), "TEND_ROOT="+h.m.root, "PATH="+filepath.Dir(tendBinary)+":"+
+			os.Getenv("PATH"), "NO_COLOR=1")
 		input, err := shell.StdinPipe()
 		if err != nil {
 			return
@@ -158,7 +160,8 @@ func TestBuildOverSSH(t *testing.T) {
 	m := newMachine(t).start()
 	h := m.sshServer()
 	s := m.source(sourceManifest)
-	m.wantSaid(h.away("tend apply -f "+filepath.Join(s.folder, "tend.hcl")), 0, "sending the source", "Step 2/", "1 of 1 replicas run v1")
+	m.wantSaid(h.away("tend apply -f "+filepath.Join(s.folder, "tend.hcl")), 0, "sending the source", "Step 2/",
+		"1 of 1 replicas run v1")
 	first := m.releaseOf("app")
 	m.wantSaid(h.away("tend get deployments"), 0, "app")
 	m.wantSaid(h.away("tend logs "+m.scope+"/app --tail 1"), 0)
@@ -180,7 +183,8 @@ func TestBuildOverSSH(t *testing.T) {
 	m.wantSaid(h.away(strings.Replace("true "+receive, "/app", "/none", 1)), 1)
 	cut := h.away("tar -cz -C " + s.folder + " . | head -c 400000 " + receive)
 	m.wantSaid(cut, 1, "unexpected EOF")
-	if list, err := m.client.Releases(t.Context(), client.Target{Kind: m.kind, Scope: m.scope, Name: "app"}); err != nil || len(list.Items) != 2 {
+	if list, err := m.client.Releases(t.Context(), client.Target{Kind: m.kind, Scope: m.scope, Name: "app"}); err != nil ||
+		len(list.Items) != 2 {
 		t.Errorf("an upload that was cut off made a release: %v, %v", list, err)
 	}
 

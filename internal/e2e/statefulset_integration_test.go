@@ -184,7 +184,8 @@ func (m *machine) knowsItsOrdinal() {
 	m.Helper()
 	env := m.inspect(m.ordinal("db", 1)).Config.Env
 	for _, want := range []string{
-		"TEND_REPLICA_ORDINAL=1", "TEND_REPLICA_ID=1", "VOODU_REPLICA_ORDINAL=1", "VOODU_REPLICA_ID=1", "TEND_NAME=db", "VOODU_SCOPE=" + m.scope,
+		"TEND_REPLICA_ORDINAL=1", "TEND_REPLICA_ID=1", "VOODU_REPLICA_ORDINAL=1", "VOODU_REPLICA_ID=1", "TEND_NAME=db",
+		"VOODU_SCOPE=" + m.scope,
 	} {
 		if !slices.Contains(env, want) {
 			m.Errorf("the environment lacks %s: %v", want, env)
@@ -204,7 +205,8 @@ func (m *machine) knowsItsOrdinal() {
 		m.Fatal("there is no volume of ordinal 1")
 	}
 	for label, want := range map[string]string{
-		api.LabelKind: "statefulset", api.LabelScope: m.scope, api.LabelName: "db", api.LabelClaim: "data", api.LabelOrdinal: "1",
+		api.LabelKind: "statefulset", api.LabelScope: m.scope, api.LabelName: "db", api.LabelClaim: "data",
+		api.LabelOrdinal: "1",
 	} {
 		if volume.Labels[label] != want {
 			m.Errorf("the volume's label %s is %q, want %q", label, volume.Labels[label], want)

@@ -54,7 +54,8 @@ func agrees(want []string, got string) bool {
 	}
 	for i, line := range want {
 		pattern := strings.ReplaceAll(regexp.QuoteMeta(wide.ReplaceAllString(line, "  ")), "…", ".*")
-		if !regexp.MustCompile("^" + pattern + "$").MatchString(wide.ReplaceAllString(strings.TrimRight(lines[i], " "), "  ")) {
+		if !regexp.MustCompile("^" + pattern +
+			"$").MatchString(wide.ReplaceAllString(strings.TrimRight(lines[i], " "), "  ")) {
 			return false
 		}
 	}
@@ -116,14 +117,16 @@ func TestTutorial(t *testing.T) {
 			said = "error: " + said
 		}
 		if got := theirs.Replace(output.String() + said); !agrees(lesson.want, got) {
-			t.Errorf("$ %s\n%s\nthe page says:\n%s\nstderr: %s", lesson.command, got, strings.Join(lesson.want, "\n"), faults.String())
+			t.Errorf("$ %s\n%s\nthe page says:\n%s\nstderr: %s", lesson.command, got,
+				strings.Join(lesson.want, "\n"), faults.String())
 		}
 	}
 }
 
 // TestAgrees: what the page shows is compared with all that is printed.
 func TestAgrees(t *testing.T) {
-	for got, want := range map[string]bool{"a 12s\nb\nb\n": true, "a 12s\n": false, "a 12s\nb\nc\n": false, "x 12s\nb\n": false, "": false} {
+	for got, want := range map[string]bool{"a 12s\nb\nb\n": true, "a 12s\n": false, "a 12s\nb\nc\n": false,
+		"x 12s\nb\n": false, "": false} {
 		if agrees([]string{"a …", "b"}, got) != want {
 			t.Errorf("%q agrees: %v", got, !want)
 		}

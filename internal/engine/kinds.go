@@ -68,18 +68,22 @@ type kinds struct {
 func newKinds() *kinds {
 	desc := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, []string{"kind"}, nil) }
 	return &kinds{
-		total:       desc("tend_reconciliations_total", "Reconciles that ended."),
-		successful:  desc("tend_reconciliations_successful_total", "Reconciles that ended well and asked for nothing more."),
-		failed:      desc("tend_reconciliations_failed_total", "Reconciles that failed, terminally or not."),
-		requeued:    desc("tend_reconciliations_requeued_total", "Reconciles that ended well and asked to be requeued."),
-		average:     desc("tend_average_reconciliation_time", "Mean time of a reconcile in seconds, since the process began; 0 before the first."),
-		depth:       desc("tend_queue_depth", "Keys that wait for a worker."),
-		oldest:      desc("tend_queue_oldest_seconds", "How long the key that waits longest for a worker has waited; 0 if none waits."),
-		rest:        desc("tend_resting_keys", "Keys that failed too often or terminally."),
-		iterations:  desc("tend_scheduler_loop_iterations_total", "Passes over the view that look for what is to be done and was not noticed."),
-		processed:   desc("tend_resources_processed_total", "Keys that such passes found with something to do."),
-		averageLoop: desc("tend_average_loop_duration", "Mean time of such a pass in seconds, since the process began; 0 before the first."),
-		tallies:     map[string]*tally{}, loops: map[string]*passes{}, queues: map[string]func() queueState{},
+		total:      desc("tend_reconciliations_total", "Reconciles that ended."),
+		successful: desc("tend_reconciliations_successful_total", "Reconciles that ended well and asked for nothing more."),
+		failed:     desc("tend_reconciliations_failed_total", "Reconciles that failed, terminally or not."),
+		requeued:   desc("tend_reconciliations_requeued_total", "Reconciles that ended well and asked to be requeued."),
+		average: desc("tend_average_reconciliation_time",
+			"Mean time of a reconcile in seconds, since the process began; 0 before the first."),
+		depth: desc("tend_queue_depth", "Keys that wait for a worker."),
+		oldest: desc("tend_queue_oldest_seconds",
+			"How long the key that waits longest for a worker has waited; 0 if none waits."),
+		rest: desc("tend_resting_keys", "Keys that failed too often or terminally."),
+		iterations: desc("tend_scheduler_loop_iterations_total",
+			"Passes over the view that look for what is to be done and was not noticed."),
+		processed: desc("tend_resources_processed_total", "Keys that such passes found with something to do."),
+		averageLoop: desc("tend_average_loop_duration",
+			"Mean time of such a pass in seconds, since the process began; 0 before the first."),
+		tallies: map[string]*tally{}, loops: map[string]*passes{}, queues: map[string]func() queueState{},
 	}
 }
 
@@ -97,7 +101,8 @@ func (k *kinds) add(kind string, queue func() queueState) (*tally, *passes) {
 
 // Describe implements prometheus.Collector.
 func (k *kinds) Describe(out chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{k.total, k.successful, k.failed, k.requeued, k.average, k.depth, k.oldest, k.rest,
+	for _, desc := range []*prometheus.Desc{k.total, k.successful, k.failed, k.requeued, k.average,
+		k.depth, k.oldest, k.rest,
 		k.iterations, k.processed, k.averageLoop} {
 		out <- desc
 	}
@@ -134,5 +139,6 @@ func (k *kinds) collectPasses(out chan<- prometheus.Metric, kind string, p *pass
 	defer p.mu.Unlock()
 	out <- prometheus.MustNewConstMetric(k.iterations, prometheus.CounterValue, float64(p.count), kind)
 	out <- prometheus.MustNewConstMetric(k.processed, prometheus.CounterValue, float64(p.processed), kind)
-	out <- prometheus.MustNewConstMetric(k.averageLoop, prometheus.GaugeValue, p.took.Seconds()/float64(max(p.count, 1)), kind)
+	out <- prometheus.MustNewConstMetric(k.averageLoop, prometheus.GaugeValue,
+		p.took.Seconds()/float64(max(p.count, 1)), kind)
 }

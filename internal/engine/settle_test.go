@@ -106,12 +106,13 @@ func TestUnknownOutcomeIsAskedForUntilAnswered(t *testing.T) {
 			}
 			return 5, nil
 		}
-		l := newHarness(t, Options{Revision: v.Revision, WaitFor: v.WaitFor, Settle: settle}, func(context.Context, Key) (Result, error) {
-			if tries.Add(1) == 1 {
-				return Result{}, errUnanswered
-			}
-			return Result{}, nil
-		})
+		l := newHarness(t, Options{Revision: v.Revision, WaitFor: v.WaitFor, Settle: settle},
+			func(context.Context, Key) (Result, error) {
+				if tries.Add(1) == 1 {
+					return Result{}, errUnanswered
+				}
+				return Result{}, nil
+			})
 		l.Enqueue(web)
 		l.pass(2500 * time.Millisecond)
 		l.wantCount(t, web, 1, "the store has not answered yet")

@@ -19,7 +19,8 @@ func TestResyncEnqueuesOnlyDirtyKeys(t *testing.T) {
 			return []Key{web}
 		}
 		begun := time.Now()
-		l := newHarness(t, Options{Dirty: dirty, Replay: listing(web, api), Metrics: NewMetrics(registry), FullResync: time.Hour}, nil)
+		l := newHarness(t, Options{Dirty: dirty, Replay: listing(web, api), Metrics: NewMetrics(registry),
+			FullResync: time.Hour}, nil)
 		l.pass(30 * time.Second)
 		l.wantCount(t, web, 4, "the replay and three passes")
 		l.wantCount(t, api, 1, "its plan is empty: the replay alone")
@@ -44,7 +45,8 @@ func TestPassesAreMeasured(t *testing.T) {
 		l.pass(35 * time.Second)
 		for _, line := range []string{
 			`tend_scheduler_loop_iterations_total{kind="deployment"} 3`, `tend_average_loop_duration{kind="deployment"} 2`,
-			`tend_scheduler_loop_duration_seconds_sum{kind="deployment"} 6`, `tend_resources_processed_total{kind="deployment"} 6`,
+			`tend_scheduler_loop_duration_seconds_sum{kind="deployment"} 6`,
+			`tend_resources_processed_total{kind="deployment"} 6`,
 		} {
 			wantMetric(t, registry, line)
 		}

@@ -95,12 +95,13 @@ func TestTimersAreNoLongerThanAMinute(t *testing.T) {
 		within time.Duration
 		want   int
 	}{
-		"Still":    {"no jump, not due", 0, 2 * time.Minute, 1},
-		"Ahead":    {"the machine slept for an hour: noticed within a minute", time.Hour, time.Minute, 2},
-		"Short":    {"a jump that doesn't reach the time", 2 * time.Minute, 2 * time.Minute, 1},
-		"Adds":     {"a jump shortens the rest of the wait", 3 * time.Minute, 3 * time.Minute, 2},
-		"Back":     {"a clock set back does not make the key wait longer", -24 * time.Hour, 5 * time.Minute, 2},
-		"Slewed":   {"clock discipline isn't a jump", 900 * time.Millisecond, 4*time.Minute + 59*time.Second + 500*time.Millisecond, 1},
+		"Still": {"no jump, not due", 0, 2 * time.Minute, 1},
+		"Ahead": {"the machine slept for an hour: noticed within a minute", time.Hour, time.Minute, 2},
+		"Short": {"a jump that doesn't reach the time", 2 * time.Minute, 2 * time.Minute, 1},
+		"Adds":  {"a jump shortens the rest of the wait", 3 * time.Minute, 3 * time.Minute, 2},
+		"Back":  {"a clock set back does not make the key wait longer", -24 * time.Hour, 5 * time.Minute, 2},
+		"Slewed": {"clock discipline isn't a jump", 900 * time.Millisecond,
+			4*time.Minute + 59*time.Second + 500*time.Millisecond, 1},
 		"BackOnly": {"nor shorter", -24 * time.Hour, 4*time.Minute + 59*time.Second, 1},
 	}
 	for name, test := range tests {

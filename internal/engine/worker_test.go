@@ -127,13 +127,15 @@ func TestPanicIsRecoveredLoggedCountedRetried(t *testing.T) {
 		l.Enqueue(web)
 		synctest.Wait()
 		retrying := l.Snapshot().Retrying
-		if len(retrying) != 1 || retrying[0].Err.Error() != "panic in internal/engine.TestPanicIsRecoveredLoggedCountedRetried: no such slot" {
+		if len(retrying) != 1 ||
+			retrying[0].Err.Error() != "panic in internal/engine.TestPanicIsRecoveredLoggedCountedRetried: no such slot" {
 			t.Errorf("retrying %+v, want the panicked key", retrying)
 		}
 		l.pass(2 * time.Second)
 		l.wantCount(t, web, 2, "a panic is retried like a failure")
 		l.stop(t)
-		for _, want := range []string{"panic recovered", "no such slot", "worker_test.go", "object=deployment/prod/web", "name=web", "scope=prod"} {
+		for _, want := range []string{"panic recovered", "no such slot", "worker_test.go", "object=deployment/prod/web",
+			"name=web", "scope=prod"} {
 			if !strings.Contains(log.String(), want) {
 				t.Errorf("log lacks %q:\n%s", want, log.String())
 			}

@@ -215,7 +215,8 @@ func (a *Auditor) write(ctx context.Context, calls []audited) {
 // lost logs calls that the store didn't take.
 func (a *Auditor) lost(calls []audited, err error) {
 	for _, call := range calls {
-		a.Logger.Warn("a call is not in the audit", "method", call.data.Method, "path", call.data.Path, "actor", call.data.Actor,
+		a.Logger.Warn("a call is not in the audit", "method", call.data.Method, "path", call.data.Path,
+			"actor", call.data.Actor,
 			"status", call.data.Status, "since", call.at, "error", err)
 	}
 }

@@ -103,7 +103,8 @@ func TestAuditor(t *testing.T) {
 func TestAuditIsReadAsALog(t *testing.T) {
 	w := newWorld(t, backends["memory"])
 	a := eventlog.NewAuditor(w.store, w.view.Revision, time.Now, slog.New(slog.DiscardHandler))
-	a.Record(api.AuditData{Method: "POST", Path: "/v1/scale", Scope: "prod", Name: "web", Status: 409, Problem: "FieldOwned"})
+	a.Record(api.AuditData{Method: "POST", Path: "/v1/scale", Scope: "prod", Name: "web", Status: 409,
+		Problem: "FieldOwned"})
 	ctx, cancel := context.WithCancel(w.ctx)
 	cancel()
 	_ = a.Run(ctx)
@@ -169,7 +170,8 @@ func TestRefusedCallsPushNobodyOut(t *testing.T) {
 			records[who]++
 			counted[who] += max(call.Count, 1)
 		}
-		for who, want := range map[string]int{"containers of deployment/prod/web 403": each * minutes, "user ann 404": each * minutes, "token 401": each * minutes} {
+		for who, want := range map[string]int{"containers of deployment/prod/web 403": each * minutes,
+			"user ann 404": each * minutes, "token 401": each * minutes} {
 			if counted[who] != want || records[who] > 31*(minutes+1) {
 				t.Errorf("%s: %d records of %d calls, want %d", who, records[who], counted[who], want)
 			}
@@ -195,7 +197,8 @@ func TestABusyContainerPushesNobodyOut(t *testing.T) {
 		go func() { done <- a.Run(ctx) }()
 		const minutes, seconds = 240, 60
 		call := func(path string, status int) {
-			a.RecordBounded(api.AuditData{Method: "POST", Path: path, Actor: "containers of deployment/prod/web", Status: status})
+			a.RecordBounded(api.AuditData{Method: "POST", Path: path,
+				Actor: "containers of deployment/prod/web", Status: status})
 		}
 		for second := range minutes * seconds {
 			call("/callback/restart", 200)
@@ -224,8 +227,9 @@ func TestABusyContainerPushesNobodyOut(t *testing.T) {
 			}
 		}
 		want := map[string]int{
-			"/callback/restart 200": minutes * seconds, "/callback/restart 500": minutes * seconds, "/callback/config 200": minutes*seconds + 1,
-			"other": minutes*seconds + 1,
+			"/callback/restart 200": minutes * seconds, "/callback/restart 500": minutes * seconds,
+			"/callback/config 200": minutes*seconds + 1,
+			"other":                minutes*seconds + 1,
 		}
 		if !maps.Equal(counted, want) {
 			t.Errorf("counted are %v, want %v", counted, want)

@@ -58,7 +58,8 @@ func (b *bounded) admit(data api.AuditData) bool {
 		by.room--
 		return true
 	}
-	same := sameCall{data.Method, data.Path, api.Ref{Kind: data.Kind, Scope: data.Scope, Name: data.Name}, data.Status, data.DryRun}
+	same := sameCall{data.Method, data.Path, api.Ref{Kind: data.Kind, Scope: data.Scope, Name: data.Name},
+		data.Status, data.DryRun}
 	if by.folded[same] == nil && len(by.order) >= boundedCalls {
 		same = sameCall{}
 	}

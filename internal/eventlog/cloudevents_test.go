@@ -19,7 +19,8 @@ func TestEventsAreCloudEvents(t *testing.T) {
 		key, statusKey := records.ObjectKey(ref), records.StatusKey(ref)
 		w.put(object(ref, 1, `{"image":"web:1"}`))
 		w.put(object(ref, 2, `{"image":"web:2"}`))
-		for _, is := range []api.Condition{{Type: "Ready", Status: "True"}, {Type: "Degraded", Status: "True", Reason: "Bad"}} {
+		for _, is := range []api.Condition{{Type: "Ready", Status: "True"},
+			{Type: "Degraded", Status: "True", Reason: "Bad"}} {
 			status := map[string]any{"observedGeneration": 2, "conditions": []api.Condition{is}}
 			w.commit(w.ctx, records.NewTxn("status").If(statusKey, w.modified(statusKey)).Put(statusKey, status))
 		}
@@ -45,7 +46,8 @@ func TestEventsAreCloudEvents(t *testing.T) {
 		seen[read.ID()], seen[read.Type()] = true, true
 	}
 	for _, kind := range []string{"deployment", "labinstancerequest"} {
-		for _, action := range []string{"created", "updated", "deleted", "status_updated", "reconciled", "reconciliation.failed"} {
+		for _, action := range []string{"created", "updated", "deleted", "status_updated", "reconciled",
+			"reconciliation.failed"} {
 			if !seen[kind+"."+action] {
 				t.Errorf("no event is %s.%s", kind, action)
 			}

@@ -24,7 +24,8 @@ func encode(now time.Time, site string, events []change.Event, by records.Author
 	most := max(MaxEventBytes/4, min(MaxEventBytes, maxCommitBytes/len(events)))
 	for i, event := range events {
 		data := event.Data
-		data.Verb, data.Actor, data.Manager = change.Cut(by.Verb, maxName), change.Cut(by.Actor, maxName), change.Cut(by.Manager, maxName)
+		data.Verb, data.Actor, data.Manager = change.Cut(by.Verb, maxName), change.Cut(by.Actor, maxName),
+			change.Cut(by.Manager, maxName)
 		if data.Verb == "" {
 			data.Verb = change.Cut(site, maxName)
 		}

@@ -34,7 +34,8 @@ func decode(source string, revision int64, value []byte) ([]api.Event, error) {
 	out := make([]api.Event, len(e.Events))
 	for i, s := range e.Events {
 		out[i] = api.Event{
-			SpecVersion: api.EventSpecVersion, ID: Position{revision, i}.String(), Source: source, Type: s.Type, Subject: s.Subject,
+			SpecVersion: api.EventSpecVersion, ID: Position{revision, i}.String(), Source: source,
+			Type: s.Type, Subject: s.Subject,
 			Time: e.Time, DataContentType: "application/json", Data: s.Data,
 		}
 		if s.Time != nil {

@@ -13,7 +13,8 @@ import (
 
 func init() {
 	backends["etcd"] = func(t testing.TB) store.Store {
-		s, err := etcd.Open(t.Context(), etcd.Options{DataDir: filepath.Join(t.TempDir(), "state"), Ballast: -1, Logger: slog.New(slog.DiscardHandler)})
+		s, err := etcd.Open(t.Context(),
+			etcd.Options{DataDir: filepath.Join(t.TempDir(), "state"), Ballast: -1, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -200,7 +200,8 @@ type State struct {
 func (l *Log) State() State {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	state := State{Entries: len(l.slots), Bytes: l.bytes, Oldest: After(l.floor), Newest: After(l.floor), Revision: l.revision}
+	state := State{Entries: len(l.slots), Bytes: l.bytes, Oldest: After(l.floor), Newest: After(l.floor),
+		Revision: l.revision}
 	if n := len(l.slots); n > 0 {
 		state.Newest = After(l.slots[n-1].revision)
 	}

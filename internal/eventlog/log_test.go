@@ -50,18 +50,22 @@ func TestContract(t *testing.T) {
 func oneCommit(t *testing.T, w *world) {
 	revision := w.put(object(web, 1, `{"image":"web:1","replicas":2}`))
 	second := w.put(object(web, 2, `{"image":"web:2","replicas":2}`))
-	w.commit(w.ctx, records.NewTxn("delete").If(records.ObjectKey(web), w.modified(records.ObjectKey(web))).Delete(records.ObjectKey(web)))
+	w.commit(w.ctx, records.NewTxn("delete").If(records.ObjectKey(web),
+		w.modified(records.ObjectKey(web))).Delete(records.ObjectKey(web)))
 	events := w.all(eventlog.Position{})
-	if diff := cmp.Diff([]string{"deployment.created", "deployment.updated", "deployment.deleted"}, types(events)); diff != "" {
+	if diff := cmp.Diff([]string{"deployment.created", "deployment.updated", "deployment.deleted"},
+		types(events)); diff != "" {
 		t.Fatal(diff)
 	}
-	if events[0].ID != fmt.Sprintf("%d.0", revision) || events[1].ID != fmt.Sprintf("%d.0", second) || events[0].Source != source ||
+	if events[0].ID != fmt.Sprintf("%d.0", revision) || events[1].ID != fmt.Sprintf("%d.0", second) ||
+		events[0].Source != source ||
 		events[0].Subject != "prod/web" || events[0].SpecVersion != "1.0" || time.Since(events[0].Time) > time.Hour {
 		t.Errorf("the event is %+v", events[0])
 	}
 	changed := data(t, events[1])
 	want := []api.EventChange{{Path: "spec.image", Old: []byte(`"web:1"`), New: []byte(`"web:2"`)}}
-	if diff := cmp.Diff(want, changed.Changes); diff != "" || changed.Generation != 2 || changed.OldGeneration != 1 || changed.Verb != "apply" {
+	if diff := cmp.Diff(want, changed.Changes); diff != "" || changed.Generation != 2 || changed.OldGeneration != 1 ||
+		changed.Verb != "apply" {
 		t.Errorf("%+v: %s", changed, diff)
 	}
 	for record := range w.view.Snapshot().Prefix(records.EventsPrefix) {
@@ -73,7 +77,8 @@ func refusedLeavesNone(t *testing.T, w *world) {
 	published := 0
 	w.recorder.Published = func(events int) { published += events }
 	w.put(object(web, 1, `{}`))
-	_, err := records.NewTxn("apply").If(records.ObjectKey(web), 0).Put(records.ObjectKey(web), object(web, 2, `{"a":1}`)).Commit(w.ctx, w.recorder)
+	_, err := records.NewTxn("apply").If(records.ObjectKey(web), 0).Put(records.ObjectKey(web),
+		object(web, 2, `{"a":1}`)).Commit(w.ctx, w.recorder)
 	if !errors.Is(err, store.ErrConflict) {
 		t.Fatal(err)
 	}
@@ -98,7 +103,8 @@ func onceAndInOrder(t *testing.T, w *world) {
 		for _, e := range w.all(after) {
 			got = append(got, e.ID)
 		}
-		if diff := cmp.Diff(want[at+1:], got, cmp.Transformer("empty", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
+		if diff := cmp.Diff(want[at+1:], got,
+			cmp.Transformer("empty", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
 			t.Errorf("after %v: %s", after, diff)
 		}
 	}
@@ -185,7 +191,8 @@ func trimmedIsGone(t *testing.T, w *world) {
 		last, _ := eventlog.ParsePosition(events[19].ID)
 		before, _ := eventlog.ParsePosition(events[18].ID)
 		var gone *eventlog.GoneError
-		if _, err := p.log.Read(w.ctx, eventlog.Query{After: before}); !errors.As(err, &gone) || gone.Oldest != eventlog.After(last.Revision) {
+		if _, err := p.log.Read(w.ctx, eventlog.Query{After: before}); !errors.As(err, &gone) ||
+			gone.Oldest != eventlog.After(last.Revision) {
 			t.Errorf("reading after the last event but one that was trimmed: %v", err)
 		}
 		if _, err := p.log.Read(w.ctx, eventlog.Query{}); !errors.As(err, &gone) {
@@ -237,7 +244,8 @@ func readsOld(t *testing.T, w *world) {
 	newest = max(newest, w.put(object(web, 2, `{"replicas":3}`)))
 	for i, known := range []func() *view.Snapshot{nothingKnown, func() *view.Snapshot { return older }} {
 		behind := eventlog.Record(w.store, known, time.Now)
-		revision, err := records.NewTxn("scale").If(key, newest).Put(key, object(web, 3, fmt.Sprintf(`{"replicas":%d}`, 5+i))).Commit(w.ctx, behind)
+		revision, err := records.NewTxn("scale").If(key, newest).Put(key,
+			object(web, 3, fmt.Sprintf(`{"replicas":%d}`, 5+i))).Commit(w.ctx, behind)
 		if err == nil {
 			err = w.view.WaitFor(w.ctx, revision)
 		}
@@ -263,7 +271,8 @@ func (h held) Commit(_ context.Context, txn store.Txn) (int64, error) {
 func lateCommit(t *testing.T, w *world) {
 	late := held{w.store, make(chan store.Txn, 1)}
 	key := records.ObjectKey(web)
-	_, err := records.NewTxn("apply").If(key, 0).Put(key, object(web, 1, `{}`)).Commit(w.ctx, eventlog.Record(late, w.view.Snapshot, time.Now))
+	_, err := records.NewTxn("apply").If(key, 0).Put(key, object(web, 1, `{}`)).Commit(w.ctx,
+		eventlog.Record(late, w.view.Snapshot, time.Now))
 	if !errors.Is(err, store.ErrUnknownOutcome) {
 		t.Fatal(err)
 	}
@@ -297,7 +306,8 @@ func manyObjects(t *testing.T, w *world) {
 	const n = 2000
 	for i := range n {
 		ref := api.Ref{Kind: api.KindJob, Scope: "s", Name: "j" + strconv.Itoa(i)}
-		txn.If(records.ObjectKey(ref), 0).Put(records.ObjectKey(ref), object(ref, 1, `{"env":{"A":"`+strings.Repeat("x", 500)+`"}}`))
+		txn.If(records.ObjectKey(ref), 0).Put(records.ObjectKey(ref),
+			object(ref, 1, `{"env":{"A":"`+strings.Repeat("x", 500)+`"}}`))
 	}
 	w.commit(w.ctx, txn)
 	if size := w.log.State().Bytes; size > n*512 {
@@ -340,7 +350,8 @@ func floorNeverFalls(t *testing.T, w *world) {
 	}
 	late := w.serve(w.store)
 	stale := held{w.store, make(chan store.Txn, 1)}
-	if _, err := late.log.Trim(w.ctx, stale, eventlog.Retention{Count: 15}, time.Now()); !errors.Is(err, store.ErrUnknownOutcome) {
+	if _, err := late.log.Trim(w.ctx, stale, eventlog.Retention{Count: 15}, time.Now()); !errors.Is(err,
+		store.ErrUnknownOutcome) {
 		t.Fatal(err)
 	}
 	if _, err := w.log.Trim(w.ctx, w.store, eventlog.Retention{Count: 5}, time.Now()); err != nil {

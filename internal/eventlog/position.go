@@ -41,14 +41,16 @@ func ParsePosition(text string) (Position, error) {
 	revision, index, both := strings.Cut(text, ".")
 	n, err := strconv.ParseInt(revision, 10, 64)
 	if err != nil || n < 0 {
-		return Position{}, fmt.Errorf("%q is not a position in the log: give the id of an event (1234.0) or a revision (1234)", text)
+		return Position{},
+			fmt.Errorf("%q is not a position in the log: give the id of an event (1234.0) or a revision (1234)", text)
 	}
 	if !both {
 		return After(n), nil
 	}
 	i, err := strconv.ParseUint(index, 10, 31)
 	if err != nil {
-		return Position{}, fmt.Errorf("%q is not a position in the log: give the id of an event (1234.0) or a revision (1234)", text)
+		return Position{},
+			fmt.Errorf("%q is not a position in the log: give the id of an event (1234.0) or a revision (1234)", text)
 	}
 	return Position{n, int(i)}, nil
 }

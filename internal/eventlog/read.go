@@ -200,7 +200,8 @@ func (l *Log) values(ctx context.Context, slots []slot) ([][]byte, error) {
 	missing := 0
 	l.mu.Lock()
 	for i, s := range slots {
-		if at, ok := slices.BinarySearchFunc(l.tail, s.revision, func(t tailed, r int64) int { return int(min(1, max(-1, t.revision-r))) }); ok {
+		if at, ok := slices.BinarySearchFunc(l.tail, s.revision,
+			func(t tailed, r int64) int { return int(min(1, max(-1, t.revision-r))) }); ok {
 			out[i] = l.tail[at].value
 		} else {
 			missing++
@@ -245,7 +246,8 @@ func (l *Log) list(ctx context.Context, keys []string, take func(store.Entry)) e
 		return nil
 	}
 	first := keys[0]
-	page, err := l.opts.Store.List(ctx, l.opts.Prefix, store.ListOptions{After: first[:len(first)-1], Limit: len(keys) + few})
+	page, err := l.opts.Store.List(ctx, l.opts.Prefix,
+		store.ListOptions{After: first[:len(first)-1], Limit: len(keys) + few})
 	if err != nil {
 		return fmt.Errorf("read the log: %w", err)
 	}

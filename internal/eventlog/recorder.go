@@ -58,7 +58,9 @@ func (r *Recorder) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 
 func concernsObjects(txn store.Txn) bool {
 	for _, op := range txn.Do {
-		for _, prefix := range []string{records.DesiredPrefix, records.StatusPrefix, records.LabsPrefix, records.NodeStatesPrefix} {
+		for _, prefix := range []string{
+			records.DesiredPrefix, records.StatusPrefix, records.LabsPrefix, records.NodeStatesPrefix,
+		} {
 			if strings.HasPrefix(op.Key, prefix) {
 				return true
 			}

@@ -29,7 +29,8 @@ var DefaultRetention = Retention{Count: 100_000, Age: 7 * 24 * time.Hour, Bytes:
 // WithDefaults returns the retention with the default of each bound that is 0.
 func (r Retention) WithDefaults() Retention {
 	return Retention{
-		Count: cmp.Or(r.Count, DefaultRetention.Count), Age: cmp.Or(r.Age, DefaultRetention.Age), Bytes: cmp.Or(r.Bytes, DefaultRetention.Bytes),
+		Count: cmp.Or(r.Count, DefaultRetention.Count), Age: cmp.Or(r.Age, DefaultRetention.Age),
+		Bytes: cmp.Or(r.Bytes, DefaultRetention.Bytes),
 	}
 }
 

@@ -92,8 +92,10 @@ func TestHowARemoteEnds(t *testing.T) {
 		"nonsense": {func(t *testing.T, p peer) error {
 			return p.messages.Write(t.Context(), websocket.MessageText, []byte("7"))
 		}, 0, "json"},
-		"nothing":  {func(t *testing.T, p peer) error { return p.messages.Write(t.Context(), websocket.MessageBinary, nil) }, 0, "empty"},
-		"too long": {func(_ *testing.T, p peer) error { _, err := p.Write([]byte{2, 0xff, 0xff, 0xff, 0xff}); return err }, 0, "big"},
+		"nothing": {func(t *testing.T, p peer) error { return p.messages.Write(t.Context(), websocket.MessageBinary, nil) },
+			0, "empty"},
+		"too long": {func(_ *testing.T, p peer) error { _, err := p.Write([]byte{2, 0xff, 0xff, 0xff, 0xff}); return err },
+			0, "big"},
 		"unknown messages": {func(t *testing.T, p peer) error {
 			_, err := execwire.Writer(t.Context(), p.messages, 99).Write([]byte("?"))
 			return errors.Join(err, p.messages.Write(t.Context(), websocket.MessageText, []byte(`{"new":1}`)), p.says(t, exit))
@@ -103,7 +105,8 @@ func TestHowARemoteEnds(t *testing.T) {
 			r, there := remote(t)
 			sent := goes(func() error { return test.send(t, there) })
 			code, err := r.Wait(t.Context())
-			if code != test.code || (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) || errors.Is(err, io.EOF) {
+			if code != test.code || (err == nil) != (test.want == "") ||
+				err != nil && !strings.Contains(err.Error(), test.want) || errors.Is(err, io.EOF) {
 				t.Errorf("%d, %v; want %d, %q", code, err, test.code, test.want)
 			}
 			if err := await(t, "sent", sent); err != nil {
@@ -174,7 +177,9 @@ func (s stuck) Close() error                           { return s.in.Close() }
 func (s stuck) begin(context.Context) (runtime.Exec, error) { return s, nil }
 
 // serve serves a command to the test until it returns.
-func serve(t *testing.T, start func(context.Context) (runtime.Exec, error)) (messages execstream.Conn, served <-chan error) {
+func serve(
+	t *testing.T, start func(context.Context) (runtime.Exec, error),
+) (messages execstream.Conn, served <-chan error) {
 	t.Helper()
 	here, there := net.Pipe()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -220,7 +225,8 @@ func TestWhatServeRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			messages, served := serve(t, test.start)
 			sent := goes(func() error { return execwire.Send(t.Context(), messages, test.send) })
-			if _, err := execwire.Output(t.Context(), messages, nil, nil); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := execwire.Output(t.Context(), messages, nil, nil); err == nil ||
+				!strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %q", err, test.want)
 			}
 			await(t, "Serve returns", served)

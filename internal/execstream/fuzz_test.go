@@ -15,7 +15,8 @@ import (
 // clean end, and the messages that were read write the same bytes again.
 func FuzzFramed(f *testing.F) {
 	f.Add([]byte{2, 0, 0, 0, 2, 0, 'h', 1, 0, 0, 0, 0})
-	f.Add([]byte{1, 0, 0, 0, 19, '{', '"', 'e', 'x', 'i', 't', '"', ':', '{', '"', 'c', 'o', 'd', 'e', '"', ':', '0', '}', '}'})
+	f.Add([]byte{1, 0, 0, 0, 19, '{', '"', 'e', 'x', 'i', 't', '"', ':', '{', '"', 'c', 'o', 'd', 'e',
+		'"', ':', '0', '}', '}'})
 	f.Add([]byte{1, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var written bytes.Buffer

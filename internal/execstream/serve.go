@@ -48,7 +48,8 @@ type session struct {
 // Serve starts a command, and copies between it and a client until the command has ended, the client disconnects, or
 // ctx ends, which it does by cancel in the end. The client gets its exit code or an error, and the connection is
 // closed.
-func Serve(ctx context.Context, cancel context.CancelCauseFunc, conn Conn, start func(context.Context) (container.Exec, error), problemOf func(error) *api.Problem) {
+func Serve(ctx context.Context, cancel context.CancelCauseFunc, conn Conn,
+	start func(context.Context) (container.Exec, error), problemOf func(error) *api.Problem) {
 	e := &session{Conn: conn, cancel: cancel, started: make(chan struct{})}
 	var endWrites context.CancelFunc
 	e.writes, endWrites = context.WithCancel(context.WithoutCancel(ctx))
@@ -74,7 +75,9 @@ func Serve(ctx context.Context, cancel context.CancelCauseFunc, conn Conn, start
 
 // run returns the exit code of the command. Neither a silent command nor a client that reads nothing may hold it once
 // ctx has ended.
-func (e *session) run(ctx context.Context, start func(context.Context) (container.Exec, error), endWrites context.CancelFunc) (int, error) {
+func (e *session) run(
+	ctx context.Context, start func(context.Context) (container.Exec, error), endWrites context.CancelFunc,
+) (int, error) {
 	running, err := start(ctx)
 	e.running = running
 	close(e.started)

@@ -51,7 +51,8 @@ const (
 // helper configures a credential helper that answers from the environment. The empty first one removes the helpers
 // of the user's configuration, which would store the credentials.
 var helper = []string{"-c", "credential.helper=", "-c",
-	`credential.helper=!f() { test "$1" = get && printf 'username=%s\npassword=%s\n' "$` + userVariable + `" "$` + passwordVariable + `"; }; f`}
+	`credential.helper=!f() { test "$1" = get && printf 'username=%s\npassword=%s\n' "$` + userVariable + `" "$` +
+		passwordVariable + `"; }; f`}
 
 // split takes the credentials out of an access: it returns the part of the URL that may be in git's arguments, and the
 // options and variables that give git the credentials.

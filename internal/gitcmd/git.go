@@ -106,7 +106,8 @@ func (a Access) ssh() string {
 		words = append(words, "-o", "IdentitiesOnly=yes", "-i", quoted(a.KeyFile))
 	}
 	if a.KnownHosts != "" {
-		words = append(words, "-o", "StrictHostKeyChecking=yes", "-o", quoted("UserKnownHostsFile="+a.KnownHosts), "-o", "GlobalKnownHostsFile=/dev/null")
+		words = append(words, "-o", "StrictHostKeyChecking=yes", "-o", quoted("UserKnownHostsFile="+a.KnownHosts), "-o",
+			"GlobalKnownHostsFile=/dev/null")
 	}
 	return strings.Join(words, " ")
 }

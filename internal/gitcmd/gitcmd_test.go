@@ -19,16 +19,20 @@ func TestCredentialsAreInNoArgument(t *testing.T) {
 		"in the URL": {URL: "https://me:s3cr%3Aet@host.example/x"},
 		"beside it":  {URL: "https://host.example/x", Username: "me", Password: "s3cr:et"},
 	} {
-		out, err := Run(t.Context(), program, Call{Access: access, Limit: time.Minute, Env: map[string]string{"PATH": os.Getenv("PATH"), "GIT_TERMINAL_PROMPT": "1"},
-			Args: func(repository string) []string { return []string{"fetch", "--", repository} }})
+		out, err := Run(t.Context(), program,
+			Call{Access: access, Limit: time.Minute,
+				Env:  map[string]string{"PATH": os.Getenv("PATH"), "GIT_TERMINAL_PROMPT": "1"},
+				Args: func(repository string) []string { return []string{"fetch", "--", repository} }})
 		if err != nil || out.Code != 0 {
 			t.Fatalf("%s: %v %s", name, err, out.Stderr)
 		}
 		args, env, _ := strings.Cut(string(out.Stdout), "\nENV\n")
-		if strings.Contains(args, "s3cr") || !strings.HasSuffix(args, "fetch -- https://host.example/x") || !strings.Contains(args, "core.hooksPath=/dev/null") {
+		if strings.Contains(args, "s3cr") || !strings.HasSuffix(args, "fetch -- https://host.example/x") ||
+			!strings.Contains(args, "core.hooksPath=/dev/null") {
 			t.Errorf("%s: git was called with %s", name, args)
 		}
-		for _, line := range []string{"TEND_GIT_USER=me\n", "TEND_GIT_PASSWORD=s3cr:et\n", "GIT_TERMINAL_PROMPT=0\n", "GIT_ALLOW_PROTOCOL=https:http:git:ssh:file\n"} {
+		for _, line := range []string{"TEND_GIT_USER=me\n", "TEND_GIT_PASSWORD=s3cr:et\n", "GIT_TERMINAL_PROMPT=0\n",
+			"GIT_ALLOW_PROTOCOL=https:http:git:ssh:file\n"} {
 			if !strings.Contains(env, line) {
 				t.Errorf("%s: the environment lacks %q:\n%s", name, line, env)
 			}

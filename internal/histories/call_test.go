@@ -48,9 +48,10 @@ type caller func(call) reply
 // caller returns what calls a server, over a connection for each call: nothing is sent twice.
 func (s *server) caller() caller {
 	dialer := net.Dialer{}
-	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return dialer.DialContext(ctx, "unix", s.socket())
-	}}
+	transport := &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "unix", s.socket())
+		}}
 	return func(c call) reply {
 		began := time.Now()
 		out := send(transport, c)
@@ -69,7 +70,8 @@ func send(transport http.RoundTripper, c call) reply {
 	if c.body == nil {
 		text = nil
 	}
-	request, err := http.NewRequestWithContext(ctx, c.method, "http://tend"+c.path+"?"+c.query.Encode(), bytes.NewReader(text))
+	request, err := http.NewRequestWithContext(ctx, c.method, "http://tend"+c.path+"?"+c.query.Encode(),
+		bytes.NewReader(text))
 	if err != nil {
 		return reply{err: err, unsent: true}
 	}

@@ -40,7 +40,8 @@ func TestTheClockOfOneServerIsOff(t *testing.T) {
 			t.Errorf("%v were running, and %v are", before, after)
 		}
 		c.apply("b", name, 2)
-		c.until("the rollout of "+name+" ends", func() bool { return len(c.pods("a", name)) == 6 && !overlap(before, c.pods("a", name)) })
+		c.until("the rollout of "+name+" ends",
+			func() bool { return len(c.pods("a", name)) == 6 && !overlap(before, c.pods("a", name)) })
 	}
 }
 

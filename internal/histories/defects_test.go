@@ -41,7 +41,8 @@ func TestHistoriesShowDefects(t *testing.T) {
 // show it.
 func (c *trio) hidesStaleness(t *testing.T) {
 	for _, hidden := range []bool{false, true} {
-		h := &history{number: int(2 * (1000 + c.recorded.Add(1))), began: time.Now(), said: map[int]string{}, counts: &counts{}, callers: map[string]caller{}}
+		h := &history{number: int(2 * (1000 + c.recorded.Add(1))), began: time.Now(), said: map[int]string{},
+			counts: &counts{}, callers: map[string]caller{}}
 		for _, name := range c.names {
 			next := c.servers[name].caller()
 			h.callers[name] = func(call call) reply {

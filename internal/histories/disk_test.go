@@ -76,7 +76,8 @@ func TestADiskOfOneServerIsFull(t *testing.T) {
 		stop, histories := c.recording(t)
 		c.says(name, "must stay free")
 		refusals := []int{http.StatusInsufficientStorage, http.StatusServiceUnavailable} // the latter once it is about to end
-		if r := full.caller()(asked{key: "full", verb: apply, value: "web:1"}.request()); r.err == nil && !slices.Contains(refusals, r.status) {
+		if r := full.caller()(asked{key: "full", verb: apply, value: "web:1"}.request()); r.err == nil &&
+			!slices.Contains(refusals, r.status) {
 			t.Errorf("a write on a full disk: %d %s", r.status, r.problem)
 		}
 		c.writable(but(c.names, name)...)

@@ -74,7 +74,8 @@ func (c *trio) recordWhile(more func() bool, counted *counts, through func(calle
 		all.Go(func() {
 			for !broken.Load() && more() {
 				n := c.recorded.Add(1) // no two histories of a trio have the same keys
-				h := &history{number: int(n), random: rand.New(rand.NewPCG(*seed, uint64(n))), callers: callers, names: c.names, counts: counted}
+				h := &history{number: int(n), random: rand.New(rand.NewPCG(*seed, uint64(n))), callers: callers,
+					names: c.names, counts: counted}
 				h.record()
 				if wrong := h.judge(); len(wrong) > 0 {
 					mu.Lock()
@@ -127,6 +128,7 @@ func (c *counts) add(a asked, r reply, out answered) {
 func (c *counts) String() string {
 	return fmt.Sprintf("%d histories, %d of them undecided; %d writes, %d reads, %d of them stale besides, %d not found, %d refused, "+
 		"%d without an answer, %d not sent; %d took longer than %v, slowest %v", c.judged.Load(), c.undecided.Load(),
-		c.done.Load(), c.reads.Load(), c.stale.Load(), c.absent.Load(), c.refused.Load(), c.unknown.Load(), c.unreachable.Load(),
+		c.done.Load(), c.reads.Load(), c.stale.Load(), c.absent.Load(), c.refused.Load(), c.unknown.Load(),
+		c.unreachable.Load(),
 		c.late.Load(), maxWait, time.Duration(c.slowest.Load()))
 }

@@ -25,7 +25,9 @@ const undecidedOneIn = 20
 
 // verdict returns the calls that no order fits: those of each key for which there is none, or all of a history if each
 // of its keys has one. It returns false if that was not decided.
-func verdict(ops []porcupine.Operation, check func([]porcupine.Operation) porcupine.CheckResult) (wrong [][]porcupine.Operation, decided bool) {
+func verdict(
+	ops []porcupine.Operation, check func([]porcupine.Operation) porcupine.CheckResult,
+) (wrong [][]porcupine.Operation, decided bool) {
 	switch check(ops) {
 	case porcupine.Ok:
 		return nil, true
@@ -54,7 +56,8 @@ func indecision(judged, undecided int64) string {
 	if undecided == 0 || undecided < judged && undecided <= max(1, judged/undecidedOneIn) {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d histories were not decided within %v each: at most one in %d may be", undecided, judged, judgeTime, undecidedOneIn)
+	return fmt.Sprintf("%d of %d histories were not decided within %v each: at most one in %d may be", undecided, judged,
+		judgeTime, undecidedOneIn)
 }
 
 // TestWhatIsIllegalIsReported: also where only the whole history is.
@@ -91,7 +94,8 @@ func TestTooManyUndecided(t *testing.T) {
 	for _, test := range []struct {
 		judged, undecided int64
 		want              bool
-	}{{0, 0, false}, {40, 0, false}, {1, 1, true}, {2, 1, false}, {2, 2, true}, {40, 2, false}, {40, 3, true}, {1000, 50, false}, {1000, 51, true}} {
+	}{{0, 0, false}, {40, 0, false}, {1, 1, true}, {2, 1, false}, {2, 2, true}, {40, 2, false}, {40, 3, true},
+		{1000, 50, false}, {1000, 51, true}} {
 		if got := indecision(test.judged, test.undecided); got != "" != test.want {
 			t.Errorf("%d of %d undecided: %q", test.undecided, test.judged, got)
 		}

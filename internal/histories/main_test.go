@@ -67,7 +67,10 @@ func (r role) serve() error {
 		Options: host.Options{
 			Root: r.Root, Data: r.Data, MinFree: r.MinFree, Now: func() time.Time { return time.Now().Add(r.Skew) },
 			NodeTimeout: nodeTimeout, Heartbeat: time.Second,
-			Runtime: "hollow", Engine: func(cluster, node string) (runtime.Runtime, error) { return engine.Client(cluster, node), nil },
+			Runtime: "hollow", Engine: func(cluster, node string) (runtime.Runtime,
+				error) {
+				return engine.Client(cluster, node), nil
+			},
 			Node: "node-" + r.Name, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		},
 		Name: r.Name, NoAgent: !r.Agent, HTTP: "off", QuietEtcd: true,

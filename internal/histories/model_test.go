@@ -175,7 +175,8 @@ func effects(s state, in asked) []state {
 // readAs: an answer shows the state, with all that an earlier one has said of it.
 func (s state) readAs(out answered) []state {
 	seen := out.seen
-	same := s.there == seen.there && s.deleting == seen.deleting && s.replicas == seen.replicas && (s.value == seen.value || seen.value == "")
+	same := s.there == seen.there && s.deleting == seen.deleting && s.replicas == seen.replicas &&
+		(s.value == seen.value || seen.value == "")
 	agree := equal(s.generation, seen.generation) && equal(s.revision, seen.revision)
 	seen.value = cmp.Or(seen.value, s.value) // a list of keys has none
 	seen.generation, seen.revision = max(seen.generation, s.generation), max(seen.revision, s.revision)
@@ -183,7 +184,8 @@ func (s state) readAs(out answered) []state {
 }
 
 func (s state) applied(in asked, out answered) []state {
-	next := state{there: true, value: in.value, replicas: in.replicas, generation: out.seen.generation, revision: out.revision}
+	next := state{there: true, value: in.value, replicas: in.replicas, generation: out.seen.generation,
+		revision: out.revision}
 	if !s.there {
 		return only(out.created && (next.generation == 0 || next.generation == 1), next)
 	}

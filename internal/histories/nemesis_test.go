@@ -54,7 +54,8 @@ var harms = []harm{
 
 // begin begins to harm.
 func (c *trio) harm(seed uint64, only string) *nemesis {
-	n := &nemesis{trio: c, random: rand.New(rand.NewPCG(seed, 1)), only: only, stop: make(chan struct{}), did: map[string]int{}}
+	n := &nemesis{trio: c, random: rand.New(rand.NewPCG(seed, 1)), only: only, stop: make(chan struct{}),
+		did: map[string]int{}}
 	n.wait.Go(func() {
 		for n.rest(200, 800) {
 			chosen := harms[n.random.IntN(len(harms))]

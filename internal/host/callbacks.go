@@ -38,7 +38,8 @@ type callbacks struct {
 
 // newCallbacks makes the listener; nil if the options or the runtime have none.
 func (h *Host) newCallbacks() *callbacks {
-	c := &callbacks{port: h.CallbackPort, serve: h.serveContainers, again: make(chan struct{}, 1), wanted: h.anyCallsBack, warn: h.Logger.Warn}
+	c := &callbacks{port: h.CallbackPort, serve: h.serveContainers, again: make(chan struct{}, 1),
+		wanted: h.anyCallsBack, warn: h.Logger.Warn}
 	switch gateway := h.gateway; {
 	case h.controllerURL() == "":
 		return nil
@@ -90,13 +91,15 @@ const (
 // serveContainers answers containers on a listener until ctx ends.
 func (h *Host) serveContainers(ctx context.Context, listener net.Listener) error {
 	served := &http.Server{
-		Handler: h.Callbacks, ReadHeaderTimeout: callHeaderTime, ReadTimeout: callTime, WriteTimeout: callTime, IdleTimeout: callIdleTime,
+		Handler: h.Callbacks, ReadHeaderTimeout: callHeaderTime, ReadTimeout: callTime, WriteTimeout: callTime,
+		IdleTimeout:    callIdleTime,
 		MaxHeaderBytes: 64 << 10, ConnState: connlimit.Note, ErrorLog: slog.NewLogLogger(h.Logger.Handler(), slog.LevelDebug),
 	}
 	stop := context.AfterFunc(ctx, func() { _ = served.Close() })
 	defer stop()
 	limited := connlimit.New(listener, connlimit.Options{
-		Total: connlimit.Within(connlimit.Files(), 8, maxCalls), Reclaim: func() { connlimit.CloseIdle(served) }, Name: "container callbacks", Logger: h.Logger,
+		Total: connlimit.Within(connlimit.Files(), 8, maxCalls), Reclaim: func() { connlimit.CloseIdle(served) },
+		Name: "container callbacks", Logger: h.Logger,
 	})
 	if err := served.Serve(limited); !errors.Is(err, http.ErrServerClosed) || ctx.Err() == nil {
 		return err
@@ -128,7 +131,8 @@ func (c *callbacks) run(ctx context.Context) error {
 				}
 			}
 			if err != nil && ctx.Err() == nil {
-				c.warn("containers can't call the server back: their plugins' hooks fail; tried again", "in", checkInterval, "port", c.port, "error", err)
+				c.warn("containers can't call the server back: their plugins' hooks fail; tried again", "in", checkInterval, "port",
+					c.port, "error", err)
 			}
 		}
 		select {

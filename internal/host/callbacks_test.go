@@ -54,7 +54,8 @@ func TestCallbacksFollowTheirAddress(t *testing.T) {
 		addr         atomic.Value
 	)
 	addr.Store(netip.MustParseAddr("127.0.0.2"))
-	c := &callbacks{port: port, serve: s.serve, again: make(chan struct{}), warn: func(msg string, _ ...any) { warned <- msg },
+	c := &callbacks{port: port, serve: s.serve, again: make(chan struct{}),
+		warn:   func(msg string, _ ...any) { warned <- msg },
 		wanted: func() bool { checked <- struct{}{}; return wanted.Load() },
 		addr: func(context.Context) (netip.Addr, error) {
 			if away.Load() {

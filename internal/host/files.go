@@ -39,7 +39,8 @@ func (h *Host) openFiles() error {
 	if err != nil {
 		return err
 	}
-	library := asset.NewLibrary(asset.Options{Blobs: blobs, Ledger: h.ledger("blobs"), Cache: filepath.Join(root, "cache"), Now: h.Now, Logger: h.Logger})
+	library := asset.NewLibrary(asset.Options{Blobs: blobs, Ledger: h.ledger("blobs"), Cache: filepath.Join(root, "cache"),
+		Now: h.Now, Logger: h.Logger})
 	h.cache = &cache{control: h.Control, blobs: blobs, library: library}
 	h.Assets = h.cache
 	return nil

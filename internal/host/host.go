@@ -109,10 +109,13 @@ func Open(ctx context.Context, o Options, l Link) (*Host, error) {
 	}
 	h.agent = agent.New(agent.Options{
 		Node: h.Node, Labels: h.Labels, Runtime: h.runtime, Workers: h.Starts, Resync: h.Resync, Heartbeat: h.Heartbeat,
-		HeartbeatTTL: h.NodeTimeout - nodeapi.Gather(h.NodeTimeout, h.Heartbeat), LoadWindow: h.AutoscaleInterval, Logger: h.Logger, Tracer: h.Tracer, Metrics: h.Metrics, ProbeMetrics: prober.NewMetrics(h.Registry),
-		Control: h.Control, Assets: h.Assets, Puller: h.pulled, Builder: h.builder, Builds: h.Build.AtOnce, Memory: h.memory, Edge: serving,
+		HeartbeatTTL: h.NodeTimeout - nodeapi.Gather(h.NodeTimeout, h.Heartbeat), LoadWindow: h.AutoscaleInterval,
+		Logger: h.Logger, Tracer: h.Tracer, Metrics: h.Metrics, ProbeMetrics: prober.NewMetrics(h.Registry),
+		Control: h.Control, Assets: h.Assets, Puller: h.pulled, Builder: h.builder, Builds: h.Build.AtOnce,
+		Memory: h.memory, Edge: serving,
 		Ask: h.Ask, Now: h.Now, Hold: h.Hold, Paused: h.Paused, Controller: h.controllerURL(),
-		Spool: filepath.Join(h.Root, "transfers"), KeptLogs: kept, Quarantined: func() []string { return h.quarantined }, Warnings: h.missingPrograms, Moved: h.podsMoved,
+		Spool: filepath.Join(h.Root, "transfers"), KeptLogs: kept, Quarantined: func() []string { return h.quarantined },
+		Warnings: h.missingPrograms, Moved: h.podsMoved,
 		Outside: h.relayAddress, Reach: h.reach(), Drained: h.relay.drained, Former: h.Former, Cleared: h.Cleared,
 	})
 	members := []engine.Member{engine.NewMember(h.held(h.collectImages))}

@@ -128,8 +128,10 @@ func (h *Host) openEdge() (func(changed func()) agent.Edge, error) {
 	}
 	return func(changed func()) agent.Edge {
 		return edge.New(edge.Options{
-			HTTP: address(o.HTTP), HTTPS: address(o.HTTPS), Sockets: sockets, Balancers: balancers, Trusted: trusted, Storage: h.Control.Certificates(), Sign: h.Control.Sign,
-			Directory: o.Directory, Roots: roots, DNS: dns, Registry: h.Registry, Access: access, Logger: h.Logger, Changed: changed, Relayed: h.relayed(),
+			HTTP: address(o.HTTP), HTTPS: address(o.HTTPS), Sockets: sockets, Balancers: balancers, Trusted: trusted,
+			Storage: h.Control.Certificates(), Sign: h.Control.Sign,
+			Directory: o.Directory, Roots: roots, DNS: dns, Registry: h.Registry, Access: access, Logger: h.Logger,
+			Changed: changed, Relayed: h.relayed(),
 		})
 	}, nil
 }

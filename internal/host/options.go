@@ -107,7 +107,10 @@ func (o Options) WithDefaults() Options {
 	for _, d := range []struct {
 		value    *time.Duration
 		fallback time.Duration
-	}{{&o.Resync, 10 * time.Second}, {&o.Heartbeat, 5 * time.Second}, {&o.NodeTimeout, 30 * time.Second}, {&o.AutoscaleInterval, defaultAutoscale}} {
+	}{
+		{&o.Resync, 10 * time.Second}, {&o.Heartbeat, 5 * time.Second}, {&o.NodeTimeout, 30 * time.Second},
+		{&o.AutoscaleInterval, defaultAutoscale},
+	} {
 		if *d.value <= 0 {
 			*d.value = d.fallback
 		}

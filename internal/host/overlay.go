@@ -22,7 +22,8 @@ func (h *Host) newOverlay() *overlay.Overlay {
 		return nil
 	}
 	o := overlay.Options{
-		Node: h.Node, Network: h.Control.Network, Report: h.Control.ReportNetwork, Synced: h.Control.Synced(), Address: h.outside,
+		Node: h.Node, Network: h.Control.Network, Report: h.Control.ReportNetwork,
+		Synced: h.Control.Synced(), Address: h.outside,
 		KeyFile: filepath.Join(h.Root, "overlay.key"), Fault: h.policyFault, Logger: h.Logger,
 	}
 	if h.bridged != nil {

@@ -20,7 +20,8 @@ func TestMissingPrograms(t *testing.T) {
 	t.Setenv("PATH", folder)
 	var log bytes.Buffer
 	git := Program{"git", "git", "the sync of git repositories"}
-	h := &Host{Options: Options{Programs: []Program{git}, Logger: slog.New(slog.NewTextHandler(&log, nil))}, policy: &netpolicy.Keeper{}}
+	h := &Host{Options: Options{Programs: []Program{git}, Logger: slog.New(slog.NewTextHandler(&log, nil))},
+		policy: &netpolicy.Keeper{}}
 	h.reportPrograms()
 	for _, name := range []string{"git", "nft", "iptables"} {
 		if line := name + " is missing, so "; strings.Count(log.String(), line) != 1 {

@@ -46,7 +46,8 @@ func (h *Host) openRelay() error {
 	listener, err := net.Listen("tcp", h.RelayListen)
 	if errors.Is(err, syscall.EADDRINUSE) && h.RelayListen == DefaultRelayListen {
 		if listener, err = net.Listen("tcp", ":0"); err == nil { //nolint:gosec // who asks shows a certificate of the cluster
-			h.Logger.Warn("another program has the port for other nodes' connections; a free one is used", "address", listener.Addr().String())
+			h.Logger.Warn("another program has the port for other nodes' connections; a free one is used", "address",
+				listener.Addr().String())
 		}
 	}
 	if err != nil {

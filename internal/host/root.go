@@ -41,8 +41,9 @@ func (o *Options) makeRoot() (used bool, err error) {
 		return used, fmt.Errorf("read %s: %w", o.Root, err)
 	}
 	if info.Mode().Perm()&openTo&^o.rootMode() != 0 && !used && !o.isProjects() && !o.holdsOnlyOurs() {
-		return used, fmt.Errorf("%s is open to other users (%04o) and holds files that are not Tend's: choose a folder of its own with --root, or chmod 0700 it if it is",
-			o.Root, info.Mode().Perm())
+		return used,
+			fmt.Errorf("%s is open to other users (%04o) and holds files that are not Tend's: choose a folder of its own with --root, or chmod 0700 it if it is",
+				o.Root, info.Mode().Perm())
 	}
 	if o.Data == "" {
 		return used, nil
@@ -130,7 +131,9 @@ var manifests = []string{".hcl", ".tend", ".voodu", ".vdu", ".vd", ".yaml", ".ym
 
 // ours are the names of Tend's entries in a root: what this start has created, and what may have been put there to
 // restore a server.
-var ours = []string{"node", "server", "runtime", "secret.key", "machine.key", "token", "plugins", "blobs", "cache", "assets", "process", "builds", "transfers", "logs", "syncs", "quarantine", "clusters", "joined", "overlay.key", "network.json", "peers", "backup.partial", "restore.partial", "restore.ready", "replaced", "tend.sock", "lost+found"}
+var ours = []string{"node", "server", "runtime", "secret.key", "machine.key", "token", "plugins", "blobs", "cache",
+	"assets", "process", "builds", "transfers", "logs", "syncs", "quarantine", "clusters", "joined", "overlay.key",
+	"network.json", "peers", "backup.partial", "restore.partial", "restore.ready", "replaced", "tend.sock", "lost+found"}
 
 // holdsOnlyOurs reports whether the root has no entries but Tend's.
 func (o *Options) holdsOnlyOurs() bool {
@@ -151,7 +154,8 @@ func remembered(root, file, asked, fallback string) (string, error) {
 	kept := strings.TrimSpace(string(content))
 	switch {
 	case err == nil && kept != "" && asked != "" && asked != kept:
-		return "", fmt.Errorf("this root was first used with %s %q, not %q: use another --root, or empty it (%s)", file, kept, asked, path)
+		return "", fmt.Errorf("this root was first used with %s %q, not %q: use another --root, or empty it (%s)",
+			file, kept, asked, path)
 	case err == nil && kept != "":
 		return kept, nil
 	case err != nil && !errors.Is(err, os.ErrNotExist):

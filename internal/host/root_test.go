@@ -28,8 +28,10 @@ func TestRootIsClosed(t *testing.T) {
 		"made by hand": {"mkdir leaves it open", 0o755, "", runtimeDocker, 0o700, "was=0755 is=0700", ""},
 		"used":         {"an older start left it open", 0o750, "node", runtimeDocker, 0o700, "was=0750 is=0700", ""},
 		"closed":       {"nothing to say", 0o700, "node", runtimeDocker, 0o700, "", ""},
-		"others'":      {"a home, or /tmp: closing it would harm", 0o755, "letters.txt", runtimeDocker, 0o755, "", "not Tend's: choose a folder of its own"},
-		"plain ones":   {"they pass through", 0o700, "node", runtimeProcess, map[bool]fs.FileMode{true: 0o711, false: 0o700}[os.Geteuid() == 0], "", ""},
+		"others'": {"a home, or /tmp: closing it would harm", 0o755, "letters.txt", runtimeDocker, 0o755, "",
+			"not Tend's: choose a folder of its own"},
+		"plain ones": {"they pass through", 0o700, "node", runtimeProcess,
+			map[bool]fs.FileMode{true: 0o711, false: 0o700}[os.Geteuid() == 0], "", ""},
 	} {
 		root := filepath.Join(t.TempDir(), "root")
 		if err := os.Mkdir(root, 0o700); err != nil {
@@ -44,7 +46,8 @@ func TestRootIsClosed(t *testing.T) {
 			t.Fatal(err)
 		}
 		var log bytes.Buffer
-		o := Options{Root: root, Data: filepath.Join(root, "state"), Runtime: tc.runtime, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		o := Options{Root: root, Data: filepath.Join(root, "state"), Runtime: tc.runtime,
+			Logger: slog.New(slog.NewTextHandler(&log, nil))}
 		_, err := o.Prepare()
 		info, _ := os.Stat(root)
 		if info.Mode().Perm() != tc.want || (tc.says == "") != (log.Len() == 0) || !strings.Contains(log.String(), tc.says) {
@@ -68,7 +71,8 @@ func TestARootInAProject(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "site.hcl"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Root: root, Data: filepath.Join(root, "state"), Runtime: runtimeDocker, Logger: slog.New(slog.DiscardHandler)}
+	o := Options{Root: root, Data: filepath.Join(root, "state"), Runtime: runtimeDocker,
+		Logger: slog.New(slog.DiscardHandler)}
 	if _, err := o.Prepare(); err != nil {
 		t.Fatal(err)
 	}

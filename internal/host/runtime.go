@@ -23,7 +23,8 @@ func (h *Host) newRuntime(ctx context.Context, cluster, node string) (runtime.Ru
 	switch h.Runtime {
 	case runtimeDocker:
 		return docker.New(ctx, docker.Options{
-			Host: h.DockerHost, Cluster: cluster, Node: node, NetworkName: h.Network, NetworkSubnet: h.subnet, Resolver: h.resolve, Logger: h.Logger,
+			Host: h.DockerHost, Cluster: cluster, Node: node, NetworkName: h.Network, NetworkSubnet: h.subnet,
+			Resolver: h.resolve, Logger: h.Logger,
 			Auth: docker.WithRegistries(h.registryFor, docker.UserAuth()),
 		})
 	case runtimeProcess:

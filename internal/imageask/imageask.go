@@ -11,7 +11,8 @@ import (
 )
 
 var progressOf = map[api.ImageState]placement.Progress{
-	api.ImageFailed: placement.Failed, api.ImagePulling: placement.Working, api.ImageBuilding: placement.Working, api.ImagePresent: placement.Present,
+	api.ImageFailed: placement.Failed, api.ImagePulling: placement.Working, api.ImageBuilding: placement.Working,
+	api.ImagePresent: placement.Present,
 }
 
 // Nodes returns the nodes that answer a request for an image, and whether one of them has it. self counts as alive,
@@ -46,7 +47,8 @@ func Nodes(snap records.Snapshot, request api.ImageRequest, self string) (asked 
 	}
 	nodes := make([]placement.Resolver, 0, len(at))
 	for name, n := range at {
-		if n.Plain = fit.KindOf(runtimeOf(snap, name)) == fit.Processes; fit.Kind(request.Runtime).Takes(runtimeOf(snap, name)) {
+		if n.Plain = fit.KindOf(runtimeOf(snap,
+			name)) == fit.Processes; fit.Kind(request.Runtime).Takes(runtimeOf(snap, name)) {
 			nodes = append(nodes, *n)
 		}
 	}
@@ -85,7 +87,8 @@ func Waiting(snap records.Snapshot, request api.ImageRequest) string {
 	}
 	answers := snap.ImageStatuses(request.Owner)
 	for _, node := range asked {
-		if !slices.ContainsFunc(answers, func(a records.Read[api.ImageStatus]) bool { return a.Value.Node == node && a.Value.Answers(request) }) {
+		if !slices.ContainsFunc(answers,
+			func(a records.Read[api.ImageStatus]) bool { return a.Value.Node == node && a.Value.Answers(request) }) {
 			return node
 		}
 	}

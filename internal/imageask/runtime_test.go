@@ -32,13 +32,15 @@ func TestWhoIsAskedHasTheRuntime(t *testing.T) {
 		asked   []string
 		present bool
 	}{
-		"either":             {"containers isolate", "", nil, []string{"d"}, false},
-		"either, not there":  {"it may be a folder", "", []api.ImageStatus{failed("d", "docker")}, []string{"d", "p"}, false},
-		"containers":         {"", "containers", nil, []string{"d"}, false},
-		"processes":          {"", "processes", nil, []string{"p"}, false},
-		"containers, failed": {"a process node doesn't help", "containers", []api.ImageStatus{failed("d", "docker")}, []string{"d"}, false},
-		"answered before":    {"an answer of another kind doesn't count", "containers", []api.ImageStatus{found("p", "process")}, []string{"d"}, false},
-		"answered":           {"", "containers", []api.ImageStatus{found("d", "docker")}, []string{"d"}, true},
+		"either":            {"containers isolate", "", nil, []string{"d"}, false},
+		"either, not there": {"it may be a folder", "", []api.ImageStatus{failed("d", "docker")}, []string{"d", "p"}, false},
+		"containers":        {"", "containers", nil, []string{"d"}, false},
+		"processes":         {"", "processes", nil, []string{"p"}, false},
+		"containers, failed": {"a process node doesn't help", "containers", []api.ImageStatus{failed("d", "docker")},
+			[]string{"d"}, false},
+		"answered before": {"an answer of another kind doesn't count", "containers",
+			[]api.ImageStatus{found("p", "process")}, []string{"d"}, false},
+		"answered": {"", "containers", []api.ImageStatus{found("d", "docker")}, []string{"d"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := memory.New()
@@ -50,7 +52,8 @@ func TestWhoIsAskedHasTheRuntime(t *testing.T) {
 			<-v.Synced()
 			txn := records.NewTxn("test")
 			for node, runtime := range map[string]string{"d": "docker", "p": "process"} {
-				txn.Put(records.NodeKey(node), api.NodeStatus{ID: node, Runtime: runtime, Ready: true}).Put(records.AliveKey(node), node)
+				txn.Put(records.NodeKey(node),
+					api.NodeStatus{ID: node, Runtime: runtime, Ready: true}).Put(records.AliveKey(node), node)
 			}
 			for _, answer := range c.answers {
 				txn.Put(records.ImageStatusKey(answer.Node, web), answer)

@@ -26,9 +26,10 @@ func pair(from, to string) []byte {
 // connection before a pod is asked, and affects no other connection.
 func TestWhatABalancerSays(t *testing.T) {
 	proxy := New(Options{})
-	proxy.Update([]Route{{Ingress: shop, Host: "shop.org", Pods: []Pod{podOf(t, "p", func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, r.Header.Get("X-Forwarded-For"), " ", r.Header.Get("X-Real-Ip"))
-	})}}})
+	proxy.Update([]Route{{Ingress: shop, Host: "shop.org",
+		Pods: []Pod{podOf(t, "p", func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(w, r.Header.Get("X-Forwarded-For"), " ", r.Header.Get("X-Real-Ip"))
+		})}}})
 	l, until := listeners(t, ListenOptions{
 		HTTP: "127.0.0.1:0", Handler: proxy, Balancers: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 	})
@@ -54,7 +55,8 @@ func TestWhatABalancerSays(t *testing.T) {
 		"version 2, too short":      {second(1, 0x11, []byte{1, 2, 3}), ""},
 		"version 2, another family": {second(1, 0x21, pair("192.0.2.7", "127.0.0.1")), ""},
 		"version 2, a command":      {second(7, 0x11, pair("192.0.2.7", "127.0.0.1")), ""},
-		"version 3":                 {strings.Replace(second(1, 0x11, pair("192.0.2.7", "127.0.0.1")), "\x21", "\x31", 1), ""},
+		"version 3": {strings.Replace(second(1, 0x11, pair("192.0.2.7", "127.0.0.1")), "\x21", "\x31", 1),
+			""},
 	} {
 		for _, request := range []string{"GET / HTTP/1.1\r\nHost: shop.org\r\nConnection: close\r\n\r\n",
 			"POST / HTTP/1.1\r\nHost: shop.org\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"} {

@@ -41,7 +41,8 @@ func (x *exchange) sends(w http.ResponseWriter, r, from *http.Request) {
 	x.body = &sent{ReadCloser: r.Body, from: from, limit: x.proxy.body, budget: x.proxy.body, rate: x.proxy.bodyRate}
 	if r.ProtoMajor == 1 {
 		x.body.control = http.NewResponseController(w)
-		_ = x.body.control.EnableFullDuplex() // else a pod's answer waits for a body that its client may not send before the answer
+		// else a pod's answer waits for a body that its client may not send before the answer
+		_ = x.body.control.EnableFullDuplex()
 	}
 	r.Body = x.body
 }

@@ -118,7 +118,8 @@ func TestATricklingBody(t *testing.T) {
 // TestABodyAtTheRate passes: only a slower one is cut off.
 func TestABodyAtTheRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		body := &sent{ReadCloser: &paced{each: time.Second, piece: bodyRate}, limit: bodyTime, budget: bodyTime, rate: bodyRate}
+		body := &sent{ReadCloser: &paced{each: time.Second, piece: bodyRate}, limit: bodyTime,
+			budget: bodyTime, rate: bodyRate}
 		for range 1000 {
 			if _, err := body.Read(make([]byte, 4096)); err != nil {
 				t.Fatal(err)
@@ -156,7 +157,8 @@ func TestAPodThatNeverAnswers(t *testing.T) {
 		asked.Add(1)
 		<-r.Context().Done()
 	}))
-	for n, request := range []string{plainGet, "HEAD / HTTP/1.1\r\nHost: shop.org\r\n\r\n", "GET /%61 HTTP/1.1\r\nHost: shop.org\r\n\r\n",
+	for n, request := range []string{plainGet, "HEAD / HTTP/1.1\r\nHost: shop.org\r\n\r\n",
+		"GET /%61 HTTP/1.1\r\nHost: shop.org\r\n\r\n",
 		"POST / HTTP/1.1\r\nHost: shop.org\r\nContent-Length: 1\r\n\r\nx"} {
 		_, reader := f.dial(request)
 		method, _, _ := strings.Cut(request, " ")

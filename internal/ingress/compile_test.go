@@ -29,8 +29,10 @@ func TestCompile(t *testing.T) {
 			Pods: []Candidate{{Name: "prod-host.a", Ready: true}},
 		},
 		"prod/process": {Pods: []Candidate{
-			{Name: "prod-process.a", Address: "127.0.0.1", Ready: true, Ports: []api.PortBinding{{Container: 23456, HostPort: 23456}}},
-			{Name: "prod-process.b", Address: "127.0.0.1", Ready: true, Ports: []api.PortBinding{{Container: 80, HostPort: 8080}, {Container: 81, HostPort: 8081}}},
+			{Name: "prod-process.a", Address: "127.0.0.1", Ready: true,
+				Ports: []api.PortBinding{{Container: 23456, HostPort: 23456}}},
+			{Name: "prod-process.b", Address: "127.0.0.1", Ready: true,
+				Ports: []api.PortBinding{{Container: 80, HostPort: 8080}, {Container: 81, HostPort: 8081}}},
 		}},
 		"prod/both": {Pods: []Candidate{{Name: "prod-both.a", Address: "127.0.0.1", Ready: true, Ports: []api.PortBinding{
 			{Container: 53, HostPort: 9053, Protocol: "tcp"}, {Container: 53, HostPort: 9054, Protocol: "udp"},
@@ -44,7 +46,8 @@ func TestCompile(t *testing.T) {
 	}{
 		"the workload's first port": {
 			api.IngressSpec{Host: "Shop.org"}, "shop",
-			[]Route{{Host: "shop.org", Path: "/", Pods: []Pod{{Name: "prod-shop.a", Address: "172.18.0.2:8080"}, {Name: "prod-shop.b", Address: "172.18.0.3:8080"}}}},
+			[]Route{{Host: "shop.org", Path: "/",
+				Pods: []Pod{{Name: "prod-shop.a", Address: "172.18.0.2:8080"}, {Name: "prod-shop.b", Address: "172.18.0.3:8080"}}}},
 		},
 		"a port of its own": {
 			api.IngressSpec{Host: "shop.org", Service: "bare", Port: 3000}, "shop",
@@ -60,15 +63,19 @@ func TestCompile(t *testing.T) {
 		},
 		"plain processes": {
 			api.IngressSpec{Host: "shop.org"}, "process",
-			[]Route{{Host: "shop.org", Path: "/", Pods: []Pod{{Name: "prod-process.a", Address: "127.0.0.1:23456"}, {Name: "prod-process.b", Address: "127.0.0.1:8080"}}}},
+			[]Route{{Host: "shop.org", Path: "/",
+				Pods: []Pod{{Name: "prod-process.a", Address: "127.0.0.1:23456"},
+					{Name: "prod-process.b", Address: "127.0.0.1:8080"}}}},
 		},
 		"a port of every node": {
 			api.IngressSpec{Listen: "53/udp", Service: "bare", ProxyProtocol: true}, "shop",
-			[]Route{{Listen: api.Listen{Port: 53, Protocol: "udp"}, Announce: true, Pods: []Pod{{Name: "prod-bare.a", Address: "172.18.0.9:53"}}}},
+			[]Route{{Listen: api.Listen{Port: 53, Protocol: "udp"}, Announce: true,
+				Pods: []Pod{{Name: "prod-bare.a", Address: "172.18.0.9:53"}}}},
 		},
 		"the process's port of the protocol": {
 			api.IngressSpec{Listen: "7000/udp", Port: 53}, "both",
-			[]Route{{Listen: api.Listen{Port: 7000, Protocol: "udp"}, Pods: []Pod{{Name: "prod-both.a", Address: "127.0.0.1:9054"}}}},
+			[]Route{{Listen: api.Listen{Port: 7000, Protocol: "udp"},
+				Pods: []Pod{{Name: "prod-both.a", Address: "127.0.0.1:9054"}}}},
 		},
 		"nobody": {api.IngressSpec{Host: "shop.org"}, "missing", []Route{{Host: "shop.org", Path: "/"}}},
 		"locations, a policy and TLS": {
@@ -82,7 +89,8 @@ func TestCompile(t *testing.T) {
 			},
 		},
 		"TLS turned off": {
-			api.IngressSpec{Host: "shop.org", TLS: &api.IngressTLS{Enabled: &off}}, "missing", []Route{{Host: "shop.org", Path: "/"}},
+			api.IngressSpec{Host: "shop.org", TLS: &api.IngressTLS{Enabled: &off}}, "missing",
+			[]Route{{Host: "shop.org", Path: "/"}},
 		},
 	} {
 		ref := api.Ref{Kind: api.KindIngress, Scope: "prod", Name: test.own}
@@ -101,7 +109,8 @@ func TestCompile(t *testing.T) {
 
 func TestTheOrderOfIngressesDoesNotMatter(t *testing.T) {
 	of := func(name string) Declared {
-		return Declared{Ref: api.Ref{Kind: api.KindIngress, Scope: "prod", Name: name}, Spec: api.IngressSpec{Host: "same.org"}}
+		return Declared{Ref: api.Ref{Kind: api.KindIngress, Scope: "prod", Name: name},
+			Spec: api.IngressSpec{Host: "same.org"}}
 	}
 	none := func(string, string) (Service, bool) { return Service{}, false }
 	one, other := Compile([]Declared{of("a"), of("b")}, none), Compile([]Declared{of("b"), of("a")}, none)

@@ -27,7 +27,8 @@ func TestAClientThatLeaves(t *testing.T) {
 		<-r.Context().Done()
 		gone <- struct{}{}
 	}))
-	for _, request := range []string{"GET / HTTP/1.1\r\nHost: shop.org\r\n\r\n", "POST / HTTP/1.1\r\nHost: shop.org\r\nContent-Length: 2\r\n\r\nok"} {
+	for _, request := range []string{"GET / HTTP/1.1\r\nHost: shop.org\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: shop.org\r\nContent-Length: 2\r\n\r\nok"} {
 		conn, _ := f.dial(request)
 		<-inside
 		conn.Close()
@@ -50,7 +51,8 @@ func TestAPodThatEndsWithoutAnAnswer(t *testing.T) {
 		want    string
 	}{
 		"by itself": {false, "502 the pod ended the connection without an answer\n"},
-		"stopped":   {true, "502 the pod was stopped before it had answered: the request took longer than the drain time of its deployment (strategy.drain)\n"},
+		"stopped": {true,
+			"502 the pod was stopped before it had answered: the request took longer than the drain time of its deployment (strategy.drain)\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFront(t)
@@ -95,7 +97,8 @@ func TestAPodThatClosesKeptConnections(t *testing.T) {
 // TestAnAnswerThatBreaksOff is reported to the client as incomplete.
 func TestAnAnswerThatBreaksOff(t *testing.T) {
 	for _, answer := range []string{
-		"HTTP/1.1 200 OK\r\nContent-Length: 500\r\nX: close\r\n\r\nhello", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX: close\r\n\r\n5\r\nhello\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 500\r\nX: close\r\n\r\nhello",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX: close\r\n\r\n5\r\nhello\r\n",
 	} {
 		f := newFront(t)
 		pod, _ := raw(t, answer)
@@ -164,14 +167,17 @@ func TestWhatIsCounted(t *testing.T) {
 	f.do("GET", "/no", nil)
 	f.do("POST", "/", strings.NewReader("x"))
 	f.do("GET", "/", nil, func(r *http.Request) { r.Host = "other.org" })
-	want := map[string]float64{`code="200" ingress="prod/shop" `: 2, `code="404" ingress="" `: 1, `code="418" ingress="prod/shop" `: 1}
-	for limit := time.Now().Add(20 * time.Second); !maps.Equal(gathered(t, registry, "tend_ingress_requests_total"), want); {
+	want := map[string]float64{`code="200" ingress="prod/shop" `: 2, `code="404" ingress="" `: 1,
+		`code="418" ingress="prod/shop" `: 1}
+	for limit := time.Now().Add(20 * time.Second); !maps.Equal(gathered(t, registry, "tend_ingress_requests_total"),
+		want); {
 		if time.Now().After(limit) { // the last answer is counted after the client has it
 			t.Fatalf("%v, want %v", gathered(t, registry, "tend_ingress_requests_total"), want)
 		}
 		runtime.Gosched()
 	}
-	if got := gathered(t, registry, "tend_ingress_request_duration_seconds"); got[`ingress="prod/shop" `] != 3 || got[`ingress="" `] != 1 {
+	if got := gathered(t, registry, "tend_ingress_request_duration_seconds"); got[`ingress="prod/shop" `] != 3 ||
+		got[`ingress="" `] != 1 {
 		t.Errorf("durations: %v", got)
 	}
 	f.Update(nil)

@@ -112,7 +112,8 @@ func TestOneSideOfAnUpgradedConnectionEnds(t *testing.T) {
 			}
 		}))
 		conn, reader := f.dial(ask + "early ")
-		if response, err := http.ReadResponse(reader, nil); err != nil || response.StatusCode != http.StatusSwitchingProtocols {
+		if response, err := http.ReadResponse(reader, nil); err != nil ||
+			response.StatusCode != http.StatusSwitchingProtocols {
 			t.Fatalf("%v %v", response, err)
 		}
 		want := "all of it: early late"
@@ -140,19 +141,21 @@ func TestOneSideOfAnUpgradedConnectionEnds(t *testing.T) {
 // flight than one connection may have, and others are served.
 func TestRequestsTakenBack(t *testing.T) {
 	proxy := New(Options{})
-	proxy.Update([]Route{{Ingress: shop, Host: "shop.org", Pods: []Pod{podOf(t, "p", func(_ http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/forever" {
-			<-r.Context().Done()
-		}
-	})}}})
+	proxy.Update([]Route{{Ingress: shop, Host: "shop.org",
+		Pods: []Pod{podOf(t, "p", func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/forever" {
+				<-r.Context().Done()
+			}
+		})}}})
 	var now, most atomic.Int64
-	l, until := listeners(t, ListenOptions{HTTP: "127.0.0.1:0", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		n := now.Add(1)
-		defer now.Add(-1)
-		for before := most.Load(); n > before && !most.CompareAndSwap(before, n); before = most.Load() {
-		}
-		proxy.ServeHTTP(w, r)
-	})})
+	l, until := listeners(t, ListenOptions{HTTP: "127.0.0.1:0",
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			n := now.Add(1)
+			defer now.Add(-1)
+			for before := most.Load(); n > before && !most.CompareAndSwap(before, n); before = most.Load() {
+			}
+			proxy.ServeHTTP(w, r)
+		})})
 	l.Want(true, false)
 	f := &front{Proxy: proxy, T: t, url: "http://" + until("it opens", isOpen).Address}
 	conn, _ := f.dial(http2.ClientPreface)
@@ -165,11 +168,13 @@ func TestRequestsTakenBack(t *testing.T) {
 	encoder := hpack.NewEncoder(&block)
 	for n := range uint32(3000) {
 		block.Reset()
-		for _, f := range [][2]string{{":method", "GET"}, {":scheme", "http"}, {":path", "/forever"}, {":authority", "shop.org"}} {
+		for _, f := range [][2]string{{":method", "GET"}, {":scheme", "http"}, {":path", "/forever"},
+			{":authority", "shop.org"}} {
 			_ = encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
 		}
 		id := 2*n + 1
-		err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true})
+		err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block.Bytes(),
+			EndStream: true, EndHeaders: true})
 		if err == nil {
 			err = framer.WriteRSTStream(id, http2.ErrCodeCancel)
 		}
@@ -195,8 +200,10 @@ func TestPathsOfDots(t *testing.T) {
 	p := podOf(t, "p", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.RequestURI) })
 	f.Update([]Route{{Ingress: shop, Host: "shop.org", Path: "/open", Pods: []Pod{p}}})
 	for path, want := range map[string]int{
-		"/open/../admin": 400, "/open/%2e%2E/admin": 400, "/open/..": 400, "/open/.": 400, "/open/./a": 400, "/open/..%2fadmin": 400,
-		"/open/...": 200, "/open/.a": 200, "/open/a..": 200, "/open/..a/b": 200, "/open/.well-known/x": 200, "/open/?a=/../": 200,
+		"/open/../admin": 400, "/open/%2e%2E/admin": 400, "/open/..": 400, "/open/.": 400, "/open/./a": 400,
+		"/open/..%2fadmin": 400,
+		"/open/...":        200, "/open/.a": 200, "/open/a..": 200, "/open/..a/b": 200, "/open/.well-known/x": 200,
+		"/open/?a=/../": 200,
 	} {
 		_, reader := f.dial("GET " + path + " HTTP/1.1\r\nHost: shop.org\r\n\r\n")
 		if response, text := f.read(reader, "GET"); response.StatusCode != want || want == 200 && text != path {

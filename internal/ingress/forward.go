@@ -131,7 +131,8 @@ func (l *led) end() {
 	if l.pod != nil {
 		l.pod.release()
 	}
-	fields := []any{"client", l.client, "listen", l.at.String(), "received", l.received, "sent", l.sent, "took", took.Seconds()}
+	fields := []any{"client", l.client, "listen", l.at.String(), "received", l.received, "sent", l.sent,
+		"took", took.Seconds()}
 	if l.backend != nil {
 		l.backend.series.active.Dec()
 		l.backend.series.connected(l.failure)

@@ -33,7 +33,8 @@ type gate struct {
 // newGate listens at a free port of loopback.
 func newGate(t *testing.T, protocol string, opts Options, listen ListenOptions, edit ...func(*Ports)) *gate {
 	t.Helper()
-	g := &gate{T: t, at: api.Listen{IP: netip.MustParseAddr("127.0.0.1"), Protocol: protocol}, changed: make(chan struct{}, 64)}
+	g := &gate{T: t, at: api.Listen{IP: netip.MustParseAddr("127.0.0.1"), Protocol: protocol},
+		changed: make(chan struct{}, 64)}
 	opts.Access = slog.New(slog.NewJSONHandler(&g.log, nil))
 	g.Proxy = New(opts)
 	listen.Changed = func() { g.changed <- struct{}{} }
@@ -233,7 +234,8 @@ func TestAConnectionWaitsForAPod(t *testing.T) {
 // TestAPortThatIsNotServed: the client's connection ends, at once where waiting helps nothing.
 func TestAPortThatIsNotServed(t *testing.T) {
 	for name, route := range map[string]Route{
-		"maintenance": {Mode: ModeMaintenance, Pods: []Pod{linesPod(t, "p")}}, "no pod": {}, "no pod listens": {Pods: []Pod{deadPod(t, "gone")}},
+		"maintenance": {Mode: ModeMaintenance, Pods: []Pod{linesPod(t, "p")}}, "no pod": {},
+		"no pod listens": {Pods: []Pod{deadPod(t, "gone")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGate(t, "tcp", Options{Hold: -1}, ListenOptions{})

@@ -48,7 +48,8 @@ func (p *Ports) openUDP(ctx context.Context, at api.Listen) (opened, string, err
 		return nil, "", err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	u := &udpPort{Ports: p, at: at, sockets: sockets, cancel: cancel, sessions: map[flow]*session{}, held: map[netip.Prefix]int{}}
+	u := &udpPort{Ports: p, at: at, sockets: sockets, cancel: cancel, sessions: map[flow]*session{},
+		held: map[netip.Prefix]int{}}
 	for _, socket := range sockets {
 		u.running.Go(func() { u.receive(ctx, socket) })
 	}

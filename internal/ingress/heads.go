@@ -27,7 +27,8 @@ func dotted(path string) bool {
 // claimed are the header fields in which a proxy says where a request came from, and what it asked for, before the
 // proxy changed it. One that ends in a hyphen stands for all that begin so.
 var claimed = []string{
-	"forwarded", "front-end-https", "x-forwarded", "x-forwarded-", "x-original-", "x-real-ip", "x-rewrite-", "x-scheme", "x-url-scheme",
+	"forwarded", "front-end-https", "x-forwarded", "x-forwarded-", "x-original-", "x-real-ip", "x-rewrite-",
+	"x-scheme", "x-url-scheme",
 }
 
 // claims reports whether a field is one of claimed. From a client such a field can't be trusted; nor can one with

@@ -81,7 +81,8 @@ func TestMaintenanceAnswersAtOnce(t *testing.T) {
 	p := New(Options{})
 	p.Update([]Route{{Ingress: shop, Host: "shop.org", Mode: ModeMaintenance, Message: "back at noon"}})
 	got := ask(p, t.Context())
-	if text, _ := io.ReadAll(got.Body); got.Code != 503 || string(text) != "503 back at noon\n" || got.Header().Get("Retry-After") == "" {
+	if text, _ := io.ReadAll(got.Body); got.Code != 503 || string(text) != "503 back at noon\n" ||
+		got.Header().Get("Retry-After") == "" {
 		t.Errorf("%d %q", got.Code, text)
 	}
 }

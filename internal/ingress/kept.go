@@ -40,8 +40,11 @@ type kept struct {
 	now ListenerState
 }
 
-func newKept(address string, opts ListenOptions, open func(ctx context.Context, address string) (opened, string, error)) *kept {
-	return &kept{open: open, changed: opts.Changed, log: opts.Logger, wake: make(chan struct{}, 1), now: ListenerState{Address: address}}
+func newKept(
+	address string, opts ListenOptions, open func(ctx context.Context, address string) (opened, string, error),
+) *kept {
+	return &kept{open: open, changed: opts.Changed, log: opts.Logger, wake: make(chan struct{}, 1),
+		now: ListenerState{Address: address}}
 }
 
 func (k *kept) state() ListenerState {

@@ -31,12 +31,14 @@ type lines struct {
 func newLines(answer time.Duration, open opening) *lines {
 	l := &lines{
 		plain: &http.Transport{
-			DialContext: open.after(dialLine), MaxIdleConnsPerHost: maxIdleLines, IdleConnTimeout: idleLineLife, DisableCompression: true,
+			DialContext: open.after(dialLine), MaxIdleConnsPerHost: maxIdleLines, IdleConnTimeout: idleLineLife,
+			DisableCompression:    true,
 			ExpectContinueTimeout: time.Second, ResponseHeaderTimeout: answer, MaxResponseHeaderBytes: maxAnswerHead,
 		},
 		h2c: &http.Transport{
-			DialContext: open.after(dialer.DialContext), IdleConnTimeout: idleLineLife, DisableCompression: true, MaxResponseHeaderBytes: maxAnswerHead,
-			Protocols: new(http.Protocols),
+			DialContext: open.after(dialer.DialContext), IdleConnTimeout: idleLineLife, DisableCompression: true,
+			MaxResponseHeaderBytes: maxAnswerHead,
+			Protocols:              new(http.Protocols),
 		},
 	}
 	l.h2c.Protocols.SetUnencryptedHTTP2(true)

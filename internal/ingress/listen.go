@@ -151,7 +151,8 @@ func (d *listener) open() (*serving, string, error) {
 		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
 	}
 	listener = connlimit.New(listener, connlimit.Options{
-		Total: d.Connections, Exempt: d.manyBehind, Reclaim: func() { connlimit.CloseIdle(server) }, Name: "ingress", Logger: d.Logger,
+		Total: d.Connections, Exempt: d.manyBehind, Reclaim: func() { connlimit.CloseIdle(server) },
+		Name: "ingress", Logger: d.Logger,
 	})
 	if len(d.Balancers) > 0 {
 		listener = announcing{&proxyproto.Listener{Listener: listener, ConnPolicy: d.policy, ReadHeaderTimeout: d.head}}

@@ -15,7 +15,9 @@ import (
 )
 
 // listeners runs listeners until the test ends. It returns them and a function that waits for a state of the plain one.
-func listeners(t testing.TB, opts ListenOptions) (*Listeners, func(what string, holds func(plain ListenerState) bool) ListenerState) {
+func listeners(
+	t testing.TB, opts ListenOptions,
+) (*Listeners, func(what string, holds func(plain ListenerState) bool) ListenerState) {
 	t.Helper()
 	changed := make(chan struct{}, 16)
 	opts.Changed = func() { changed <- struct{}{} }
@@ -76,7 +78,8 @@ func TestATakenPortIsReported(t *testing.T) {
 	l, until := listeners(t, ListenOptions{HTTP: other.Addr().String(), Handler: http.HandlerFunc(whoAmI)})
 	l.Want(true, false)
 	holder := fmt.Sprintf("address already in use by ingress.test (pid %d)", os.Getpid())
-	if listener := until("it says so", func(d ListenerState) bool { return d.Error != "" }); !strings.Contains(listener.Error, holder) {
+	if listener := until("it says so",
+		func(d ListenerState) bool { return d.Error != "" }); !strings.Contains(listener.Error, holder) {
 		t.Errorf("%+v", listener)
 	}
 	other.Close()
@@ -92,12 +95,14 @@ func TestTheAddressThatABalancerSends(t *testing.T) {
 		say  string
 		want string
 	}{
-		"a balancer":              {netip.MustParsePrefix("127.0.0.0/8"), "PROXY TCP4 192.0.2.7 127.0.0.1 5000 80\r\n", "192.0.2.7"},
+		"a balancer": {netip.MustParsePrefix("127.0.0.0/8"),
+			"PROXY TCP4 192.0.2.7 127.0.0.1 5000 80\r\n", "192.0.2.7"},
 		"a balancer that is mute": {netip.MustParsePrefix("127.0.0.0/8"), "", "127.0.0.1"},
 		"another host":            {netip.MustParsePrefix("10.0.0.0/8"), "", "127.0.0.1"},
 		"another that pretends":   {netip.MustParsePrefix("10.0.0.0/8"), "PROXY TCP4 192.0.2.7 127.0.0.1 5000 80\r\n", "400"},
 	} {
-		l, until := listeners(t, ListenOptions{HTTP: "127.0.0.1:0", Handler: http.HandlerFunc(whoAmI), Balancers: []netip.Prefix{test.from}})
+		l, until := listeners(t, ListenOptions{HTTP: "127.0.0.1:0", Handler: http.HandlerFunc(whoAmI),
+			Balancers: []netip.Prefix{test.from}})
 		l.Want(true, false)
 		if got := get(t, until("it opens", isOpen).Address, test.say); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)

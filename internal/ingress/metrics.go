@@ -26,7 +26,8 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 	m := &metrics{
 		known: map[string]*series{},
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "tend_ingress_requests_total", Help: "Requests answered, by ingress and status code. No ingress: no ingress serves the host.",
+			Name: "tend_ingress_requests_total",
+			Help: "Requests answered, by ingress and status code. No ingress: no ingress serves the host.",
 		}, []string{"ingress", "code"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "tend_ingress_request_duration_seconds", Help: "Time from a request's head to its answer's end.",
@@ -39,7 +40,8 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 			Name: "tend_ingress_pod_failures_total", Help: "Tries that reached no pod, or ended before an answer began.",
 		}, []string{"ingress"}),
 		connections: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "tend_ingress_connections_total", Help: "Connections and UDP clients of ports that have ended, by ingress and result: passed or failed.",
+			Name: "tend_ingress_connections_total",
+			Help: "Connections and UDP clients of ports that have ended, by ingress and result: passed or failed.",
 		}, []string{"ingress", "result"}),
 	}
 	if registry != nil {
@@ -81,7 +83,8 @@ func (m *metrics) keep(ingresses map[string]bool) {
 	for ingress := range m.known {
 		if ingress != "" && !ingresses[ingress] {
 			delete(m.known, ingress)
-			for _, vec := range []interface{ DeletePartialMatch(prometheus.Labels) int }{m.requests, m.duration, m.active, m.failures, m.connections} {
+			for _, vec := range []interface{ DeletePartialMatch(prometheus.Labels) int }{m.requests, m.duration, m.active,
+				m.failures, m.connections} {
 				vec.DeletePartialMatch(prometheus.Labels{"ingress": ingress})
 			}
 		}

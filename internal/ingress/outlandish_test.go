@@ -60,12 +60,14 @@ func TestUpgradesAreCounted(t *testing.T) {
 		}
 	}))
 	conn, reader := f.dial("GET / HTTP/1.1\r\nHost: shop.org\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
-	if response, err := http.ReadResponse(reader, nil); err != nil || response.StatusCode != http.StatusSwitchingProtocols {
+	if response, err := http.ReadResponse(reader, nil); err != nil ||
+		response.StatusCode != http.StatusSwitchingProtocols {
 		t.Fatal(response, err)
 	}
 	conn.Close()
 	const want = `code="101" ingress="prod/shop" `
-	for limit := time.Now().Add(20 * time.Second); gathered(t, registry, "tend_ingress_requests_total")[want] != 1; runtime.Gosched() {
+	for limit := time.Now().Add(20 * time.Second); gathered(t, registry,
+		"tend_ingress_requests_total")[want] != 1; runtime.Gosched() {
 		if time.Now().After(limit) {
 			t.Fatalf("%v", gathered(t, registry, "tend_ingress_requests_total"))
 		}
@@ -98,9 +100,11 @@ func TestNoUpgradeToHTTP2(t *testing.T) {
 	f.serve(podOf(t, "p", func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "%q %q %q", r.Header.Get("Upgrade"), r.Header.Get("Connection"), r.Header.Get("HTTP2-Settings"))
 	}))
-	for upgrade, want := range map[string]string{"h2c": `"" "" ""`, "H2C": `"" "" ""`, "websocket, h2c": `"" "" ""`, "websocket": `"websocket" "Upgrade" ""`} {
+	for upgrade, want := range map[string]string{"h2c": `"" "" ""`, "H2C": `"" "" ""`, "websocket, h2c": `"" "" ""`,
+		"websocket": `"websocket" "Upgrade" ""`} {
 		for _, listed := range []string{"Upgrade", "Upgrade, HTTP2-Settings"} {
-			_, reader := f.dial("GET / HTTP/1.1\r\nHost: shop.org\r\nConnection: " + listed + "\r\nUpgrade: " + upgrade + "\r\nHTTP2-Settings: AAMAAABkAAQ\r\n\r\n")
+			_, reader := f.dial("GET / HTTP/1.1\r\nHost: shop.org\r\nConnection: " + listed + "\r\nUpgrade: " + upgrade +
+				"\r\nHTTP2-Settings: AAMAAABkAAQ\r\n\r\n")
 			if _, got := f.read(reader, "GET"); got != want {
 				t.Errorf("%s, %s: the pod gets %s, want %s", upgrade, listed, got, want)
 			}

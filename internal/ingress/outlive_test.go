@@ -76,7 +76,8 @@ func TestListenersEndTheirSockets(t *testing.T) {
 	// begin starts the listeners of one process, and waits until the plain one is open.
 	begin := func(at string) (l *Listeners, until func(open bool) string, stop func()) {
 		changed := make(chan struct{}, 16)
-		l = NewListeners(ListenOptions{HTTP: at, Handler: New(Options{Hold: -1}), Sockets: sockets, Changed: func() { changed <- struct{}{} }})
+		l = NewListeners(ListenOptions{HTTP: at, Handler: New(Options{Hold: -1}), Sockets: sockets,
+			Changed: func() { changed <- struct{}{} }})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- l.Run(ctx) }()

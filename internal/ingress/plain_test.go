@@ -77,7 +77,8 @@ func raw(t *testing.T, answer string) (Pod, *atomic.Int64) {
 					}
 					_, _ = io.Copy(io.Discard, request.Body)
 					fmt.Fprint(conn, answer)
-					if strings.Contains(answer, "close") || !strings.Contains(answer, "\r\nContent-Length:") && !strings.Contains(answer, "chunked") {
+					if strings.Contains(answer, "close") ||
+						!strings.Contains(answer, "\r\nContent-Length:") && !strings.Contains(answer, "chunked") {
 						return
 					}
 				}
@@ -94,12 +95,14 @@ func TestAnswersPassAsTheyAre(t *testing.T) {
 		status       int
 		once         bool // whether each request needs a connection of its own
 	}{
-		"by length":       {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Mine: 1\r\n\r\nhello", "hello", 200, false},
-		"in chunks":       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-Mine: 1\r\n\r\n3\r\nhel\r\n2;ext=1\r\nlo\r\n0\r\n\r\n", "hello", 200, false},
-		"until the end":   {"HTTP/1.1 200 OK\r\nX-Mine: 1\r\n\r\nhello", "hello", 200, true},
-		"of old":          {"HTTP/1.0 200 OK\r\nX-Mine: 1\r\n\r\nhello", "hello", 200, true},
-		"and closing":     {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\nX-Mine: 1\r\n\r\nhello", "hello", 200, true},
-		"compressed":      {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\nX-Mine: 1\r\n\r\n\x1f\x8b\x08", "\x1f\x8b\x08", 200, false},
+		"by length":     {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Mine: 1\r\n\r\nhello", "hello", 200, false},
+		"in chunks":     {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-Mine: 1\r\n\r\n3\r\nhel\r\n2;ext=1\r\nlo\r\n0\r\n\r\n", "hello", 200, false},
+		"until the end": {"HTTP/1.1 200 OK\r\nX-Mine: 1\r\n\r\nhello", "hello", 200, true},
+		"of old":        {"HTTP/1.0 200 OK\r\nX-Mine: 1\r\n\r\nhello", "hello", 200, true},
+		"and closing": {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\nX-Mine: 1\r\n\r\nhello",
+			"hello", 200, true},
+		"compressed": {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\nX-Mine: 1\r\n\r\n\x1f\x8b\x08",
+			"\x1f\x8b\x08", 200, false},
 		"without a body":  {"HTTP/1.1 304 Not Modified\r\nContent-Length: 7\r\nX-Mine: 1\r\n\r\n", "", 304, false},
 		"an error":        {"HTTP/1.1 500 Oops\r\nContent-Length: 2\r\nX-Mine: 1\r\n\r\nno", "no", 500, false},
 		"after hints":     {"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Mine: 1\r\n\r\nhello", "hello", 200, false},
@@ -121,7 +124,8 @@ func TestAnswersPassAsTheyAre(t *testing.T) {
 					t.Fatal(err)
 				}
 				body, err := io.ReadAll(response.Body)
-				if err != nil || string(body) != test.body || response.StatusCode != test.status || response.Header.Get("X-Mine") != "1" ||
+				if err != nil || string(body) != test.body || response.StatusCode != test.status ||
+					response.Header.Get("X-Mine") != "1" ||
 					response.Header.Get("Date") == "" && response.StatusCode != 304 || response.Header.Get("Keep-Alive") != "" {
 					t.Fatalf("%v %v %q %v", response.Status, response.Header, body, err)
 				}
@@ -142,7 +146,8 @@ func TestManyRequestsOnOneConnection(t *testing.T) {
 	}))
 	_, reader := f.dial("GET /1?a=b HTTP/1.1\r\nHost: shop.org\r\nX-Forwarded-For: 6.6.6.6\r\n\r\nHEAD /2 HTTP/1.1\r\nHost: SHOP.org:80\r\n\r\n" +
 		"GET /%33 HTTP/1.1\r\nHost: shop.org\r\n\r\nPOST /4 HTTP/1.1\r\nHost: shop.org\r\nContent-Length: 4\r\n\r\nbodyGET /5 HTTP/1.1\r\nHost: shop.org\r\nConnection: close\r\n\r\n")
-	for i, want := range []string{"GET /1?a=b  127.0.0.1", "", "GET /%33  127.0.0.1", "POST /4 body 127.0.0.1", "GET /5  127.0.0.1"} {
+	for i, want := range []string{"GET /1?a=b  127.0.0.1", "", "GET /%33  127.0.0.1", "POST /4 body 127.0.0.1",
+		"GET /5  127.0.0.1"} {
 		method := "GET"
 		if i == 1 {
 			method = "HEAD"
@@ -168,9 +173,11 @@ func TestSmuggling(t *testing.T) {
 	}))
 	const second = "GET /smuggled HTTP/1.1\r\nHost: shop.org\r\n\r\n"
 	for name, first := range map[string]string{
-		"a length and chunks":         "POST / HTTP/1.1\r\nHost: shop.org\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(second), second),
-		"two lengths":                 "POST / HTTP/1.1\r\nHost: shop.org\r\nContent-Length: 0\r\nContent-Length: 44\r\n\r\n" + second,
-		"bad chunks":                  "POST / HTTP/1.1\r\nHost: shop.org\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n" + second,
+		"a length and chunks": "POST / HTTP/1.1\r\nHost: shop.org\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(second), second),
+		"two lengths": "POST / HTTP/1.1\r\nHost: shop.org\r\nContent-Length: 0\r\nContent-Length: 44\r\n\r\n" +
+			second,
+		"bad chunks": "POST / HTTP/1.1\r\nHost: shop.org\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n" +
+			second,
 		"a space before the colon":    "GET / HTTP/1.1\r\nHost: shop.org\r\nContent-Length : 44\r\n\r\n" + second,
 		"an unknown encoding":         "POST / HTTP/1.1\r\nHost: shop.org\r\nTransfer-Encoding: xchunked\r\n\r\n" + second,
 		"a signed length":             "POST / HTTP/1.1\r\nHost: shop.org\r\nContent-Length: +44\r\n\r\n" + second,

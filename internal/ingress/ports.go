@@ -133,7 +133,8 @@ func (p *Ports) start(ctx context.Context, at api.Listen) *port {
 	}
 	own, cancel := context.WithCancel(ctx)
 	made := &port{cancel: cancel, ended: make(chan struct{})}
-	made.kept = newKept(at.Address(), p.opts, func(context.Context, string) (opened, string, error) { return open(ctx, at) })
+	made.kept = newKept(at.Address(), p.opts,
+		func(context.Context, string) (opened, string, error) { return open(ctx, at) })
 	if at.Protocol != api.ProtocolUDP {
 		made.left = func() { p.opts.Sockets.DropAddress(at.Address()) }
 	}
@@ -156,7 +157,8 @@ func (p *Ports) openTCP(ctx context.Context, at api.Listen) (opened, string, err
 		Total: p.opts.Connections, Exempt: p.opts.isBalancer, Name: "ingress " + at.String(), Logger: p.opts.Logger,
 	})
 	if len(p.opts.Balancers) > 0 {
-		listener = announcing{&proxyproto.Listener{Listener: listener, ConnPolicy: p.opts.policy, ReadHeaderTimeout: headTime}}
+		listener = announcing{&proxyproto.Listener{Listener: listener, ConnPolicy: p.opts.policy,
+			ReadHeaderTimeout: headTime}}
 	}
 	made := &tcpPort{listener: listener, done: make(chan struct{})}
 	recovery.Go(func() {

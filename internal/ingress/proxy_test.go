@@ -129,7 +129,8 @@ func TestRequestsWithoutAReadyPod(t *testing.T) {
 	f.opts.Hold = -1
 	f.serve()
 	response, text := f.do("GET", "/", nil)
-	if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" || !strings.Contains(text, "prod/shop") {
+	if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" ||
+		!strings.Contains(text, "prod/shop") {
 		t.Errorf("without pods: %d %q", response.StatusCode, text)
 	}
 	response, _ = f.do("GET", "/", nil, func(r *http.Request) { r.Host = "other.org" })

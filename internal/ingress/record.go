@@ -18,7 +18,8 @@ type record struct {
 // recordExchange records an exchange that net/http read.
 func (p *Proxy) recordExchange(r *http.Request, w *watched, from origin, x *exchange, began time.Time) {
 	seen := record{
-		client: from.client, host: r.Host, method: r.Method, path: r.URL.Path, proto: r.Proto, status: w.status, bytes: w.bytes,
+		client: from.client, host: r.Host, method: r.Method, path: r.URL.Path, proto: r.Proto,
+		status: w.status, bytes: w.bytes,
 	}
 	if x != nil {
 		seen.backend, seen.pod, seen.failure = x.backend, x.pod, x.failure

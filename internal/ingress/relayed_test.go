@@ -152,7 +152,8 @@ func TestPodsOfOtherNodes(t *testing.T) {
 	defer conn.Close()
 	fmt.Fprint(conn, "GET /ws HTTP/1.1\r\nHost: shop.org\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
 	reader := bufio.NewReader(conn)
-	if upgraded, err := http.ReadResponse(reader, nil); err != nil || upgraded.StatusCode != http.StatusSwitchingProtocols {
+	if upgraded, err := http.ReadResponse(reader, nil); err != nil ||
+		upgraded.StatusCode != http.StatusSwitchingProtocols {
 		t.Fatalf("%v %v", upgraded, err)
 	}
 	fmt.Fprint(conn, "hello\n")
@@ -167,12 +168,14 @@ func TestAPodThatItsNodeDoesNotLeadTo(t *testing.T) {
 	a := newAcross(t, podOf(t, "p", says("p")))
 	a.serve(a.pod("gone"), a.pod("p"))
 	for range 20 {
-		if response, text := a.do("POST", "/", strings.NewReader("once")); response.StatusCode != http.StatusOK || text != "p" {
+		if response, text := a.do("POST", "/", strings.NewReader("once")); response.StatusCode != http.StatusOK ||
+			text != "p" {
 			t.Fatalf("%d %q", response.StatusCode, text)
 		}
 	}
 	a.serve(a.pod("gone"))
-	if response, text := a.do("GET", "/", nil); response.StatusCode != http.StatusBadGateway && response.StatusCode != http.StatusServiceUnavailable {
+	if response, text := a.do("GET", "/", nil); response.StatusCode != http.StatusBadGateway &&
+		response.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("%d %q", response.StatusCode, text)
 	}
 }

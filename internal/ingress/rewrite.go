@@ -15,7 +15,8 @@ func rewrite(r *httputil.ProxyRequest) {
 		}
 	}
 	if upgrade := r.Out.Header["Upgrade"]; len(upgrade) > 0 && strings.Contains(strings.ToLower(upgrade[0]), "h2c") {
-		r.Out.Header.Del("Upgrade") // requests on an upgraded connection would bypass all routes, with any claim about their client
+		// requests on an upgraded connection would bypass all routes, with any claim about their client
+		r.Out.Header.Del("Upgrade")
 		r.Out.Header.Del("Connection")
 	}
 	r.Out.Header.Del("Http2-Settings")

@@ -13,7 +13,8 @@ import (
 func TestHostsThatAreNone(t *testing.T) {
 	f := newFront(t)
 	f.serve(podOf(t, "p", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Host) }))
-	for host, want := range map[string]int{"shop.org": 200, "shop.org:80": 200, "shop.org:abc": 400, "shop.org:99999": 400, "a@shop.org": 400} {
+	for host, want := range map[string]int{"shop.org": 200, "shop.org:80": 200, "shop.org:abc": 400,
+		"shop.org:99999": 400, "a@shop.org": 400} {
 		_, reader := f.dial("GET / HTTP/1.1\r\nHost: " + host + "\r\n\r\n")
 		if response, text := f.read(reader, "GET"); response.StatusCode != want {
 			t.Errorf("%s: %s %s, want %d", host, response.Status, text, want)
@@ -62,14 +63,16 @@ func TestWhatPassesOfAClientsClaims(t *testing.T) {
 	}))
 	var head strings.Builder
 	for _, name := range []string{
-		"X-Forwarded-For", "X-Forwarded-Port", "X-Forwarded-Ssl", "X-Forwarded-Scheme", "X-Forwarded-Server", "X-Forwarded-Anything", "Forwarded",
+		"X-Forwarded-For", "X-Forwarded-Port", "X-Forwarded-Ssl", "X-Forwarded-Scheme", "X-Forwarded-Server",
+		"X-Forwarded-Anything", "Forwarded",
 		"X-Original-URL", "X-Original-Host", "X-Rewrite-URL", "X-Real-Ip", "Front-End-Https", "x_forwarded_port",
 	} {
 		head.WriteString(name + ": evil\r\n")
 	}
 	_, reader := f.dial("GET / HTTP/1.1\r\nHost: shop.org\r\nX-Mine: mine\r\n" + head.String() + "\r\n")
 	_, text := f.read(reader, "GET")
-	if strings.Contains(text, "evil") || !strings.Contains(text, "X-Mine=mine") || !strings.Contains(text, "X-Forwarded-For=127.0.0.1") {
+	if strings.Contains(text, "evil") || !strings.Contains(text, "X-Mine=mine") ||
+		!strings.Contains(text, "X-Forwarded-For=127.0.0.1") {
 		t.Errorf("the pod got\n%s", text)
 	}
 }

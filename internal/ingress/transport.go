@@ -31,7 +31,8 @@ const retryFor = 2 * time.Second
 // RoundTrip implements http.RoundTripper. The request carries its exchange in its context.
 func (s *spread) RoundTrip(request *http.Request) (*http.Response, error) {
 	x := exchangeOf(request.Context())
-	if trace := httptrace.ContextClientTrace(request.Context()); trace != nil { // the reverse proxy's, of this request alone
+	if trace := httptrace.ContextClientTrace(request.Context()); trace != nil {
+		// the reverse proxy's, of this request alone
 		trace.GotConn = x.connected
 	}
 	if x.body != nil && request.Body != nil {

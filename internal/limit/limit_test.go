@@ -96,7 +96,8 @@ func TestBudget(t *testing.T) {
 
 func TestClient(t *testing.T) {
 	for address, want := range map[string]string{
-		"192.0.2.1:5": "192.0.2.1", "[::ffff:192.0.2.1]:5": "192.0.2.1", "[2001:db8::1]:5": "2001:db8::/64", "[2001:db8::2]:6": "2001:db8::/64", "pipe": "pipe",
+		"192.0.2.1:5": "192.0.2.1", "[::ffff:192.0.2.1]:5": "192.0.2.1", "[2001:db8::1]:5": "2001:db8::/64",
+		"[2001:db8::2]:6": "2001:db8::/64", "pipe": "pipe",
 	} {
 		if got := Client(address); got != want {
 			t.Errorf("%s: %s", address, got)

@@ -76,7 +76,8 @@ func parseAppFile(src *source, find lookup, f *faults) appFile {
 				app.routes[name], app.places[name] = route.value, route.at
 			}
 		default:
-			f.at(src, entry.at, suggest.Question(entry.key, appKeys), "%q is not a field of app.json, or has the wrong type", entry.key)
+			f.at(src, entry.at, suggest.Question(entry.key, appKeys),
+				"%q is not a field of app.json, or has the wrong type", entry.key)
 		}
 	}
 	return app
@@ -164,7 +165,8 @@ func plainRoute(n *node) *node {
 // hasManifest reports whether a folder holds a manifest directly inside.
 func hasManifest(folder string) bool {
 	entries, err := os.ReadDir(folder)
-	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() && isManifest(folder, e.Name()) })
+	return err == nil && slices.ContainsFunc(entries,
+		func(e fs.DirEntry) bool { return !e.IsDir() && isManifest(folder, e.Name()) })
 }
 
 // isManifest reports whether a file of a folder is to be read as a manifest. A Procfile and its app.json are read

@@ -73,8 +73,10 @@ var urlOptions = []string{"timeout", "on_failure"}
 
 // urlFile reads url("address") and url("address", { timeout = …, on_failure = … }).
 func (d *decoder) urlFile(n *node, path string) any {
-	if len(n.items) == 0 || len(n.items) > 2 || n.items[0].kind != textNode || len(n.items) == 2 && n.items[1].kind != objectNode {
-		d.fail(n.at, path, `write url("https://…", { timeout = "10s" })`, "url() takes an address in quotes, and after it options in { }")
+	if len(n.items) == 0 || len(n.items) > 2 || n.items[0].kind != textNode ||
+		len(n.items) == 2 && n.items[1].kind != objectNode {
+		d.fail(n.at, path, `write url("https://…", { timeout = "10s" })`,
+			"url() takes an address in quotes, and after it options in { }")
 		return nil
 	}
 	out := map[string]any{"_source": api.AssetURL, "url": n.items[0].text}
@@ -113,7 +115,8 @@ func (d *decoder) fileFields(n *node, path string, allowed []string, out map[str
 		switch {
 		case f.key == "_source":
 		case !slices.Contains(allowed, f.key):
-			d.fail(f.at, here, suggest.Question(f.key, allowed), "there is no %q here; there are %s", f.key, strings.Join(allowed, ", "))
+			d.fail(f.at, here, suggest.Question(f.key, allowed), "there is no %q here; there are %s", f.key,
+				strings.Join(allowed, ", "))
 		case f.value.kind != nullNode:
 			d.places[here] = f.value.at
 			if text := d.text(f.value, here); text != nil {

@@ -43,7 +43,8 @@ func (l *loader) readAssetFiles(d *draft) bool {
 			err = errors.New("is given beside content or digest; keep one of them")
 		}
 		if err != nil {
-			l.faults.add(d.diagnose(api.FieldError{Object: d.object.Ref().String(), Field: keyOfFile(key, "path"), Detail: err.Error()}))
+			l.faults.add(d.diagnose(api.FieldError{Object: d.object.Ref().String(), Field: keyOfFile(key, "path"),
+				Detail: err.Error()}))
 			continue
 		}
 		files[key] = read

@@ -10,7 +10,8 @@ import (
 
 // TestNestingIsBounded: HCL's parser would overflow the stack, which nothing can recover from.
 func TestNestingIsBounded(t *testing.T) {
-	for _, piece := range []string{"-", "!", "1?", "(", "[", "{", "1+", "[for a in ", "\"${", "<<A\n${", "a {\n", "a(", "a[0]."} {
+	for _, piece := range []string{"-", "!", "1?", "(", "[", "{", "1+", "[for a in ", "\"${", "<<A\n${",
+		"a {\n", "a(", "a[0]."} {
 		text := "x = " + strings.Repeat(piece, 20_000)
 		_, err := Load(Options{Files: []string{"-"}, Stdin: strings.NewReader(text), Format: "hcl"})
 		if err == nil || !strings.Contains(err.Error(), "nest too deep") {
@@ -18,7 +19,8 @@ func TestNestingIsBounded(t *testing.T) {
 		}
 	}
 	value := strings.Repeat("[", 20_000)
-	_, err := Load(Options{Files: []string{"-"}, Stdin: strings.NewReader("x = ${V}"), Format: "hcl", Lookup: func(string) (string, bool) { return value, true }})
+	_, err := Load(Options{Files: []string{"-"}, Stdin: strings.NewReader("x = ${V}"), Format: "hcl",
+		Lookup: func(string) (string, bool) { return value, true }})
 	if err == nil || !strings.Contains(err.Error(), "the value of ${V}") {
 		t.Errorf("a value that nests without end: %.200v", err)
 	}
@@ -31,7 +33,8 @@ func TestNothingUsualIsTooDeep(t *testing.T) {
 	for range 5000 {
 		text.WriteString("    # a comment\n    A" + strings.Repeat("x", text.Len()%7) + " = -1\n")
 	}
-	if over := beyondBounds([]byte(text.String() + "  }\n  command = [" + strings.Repeat("\"a\",\n", 5000) + "]\n  entrypoint = [<<EOT\n" + strings.Repeat("line ((( {{{ \n", 5000) + "EOT\n]\n}\n")); over != nil {
+	if over := beyondBounds([]byte(text.String() + "  }\n  command = [" + strings.Repeat("\"a\",\n", 5000) +
+		"]\n  entrypoint = [<<EOT\n" + strings.Repeat("line ((( {{{ \n", 5000) + "EOT\n]\n}\n")); over != nil {
 		t.Errorf("a long manifest is too much: %+v", *over)
 	}
 }
@@ -44,22 +47,30 @@ func TestTextsAreBounded(t *testing.T) {
 	}
 	value := strings.Repeat("x", 1<<20)
 	for name, c := range map[string]struct{ text, want string }{
-		"lines":         {heredoc(strings.Repeat("line\n", maxPieces+1)), "<stdin>:10003:1: this text has more than 10000 lines, or parts between dollar signs"},
-		"dollars":       {heredoc(strings.Repeat("$a", maxPieces) + "\n"), "this text has more than 10000 lines, or parts between dollar signs"},
-		"in quotes":     {"x = \"" + strings.Repeat("$a", maxPieces) + "\"", "this text has more than 10000 lines, or parts between dollar signs"},
-		"texts":         {strings.Repeat(heredoc(strings.Repeat("line\n", maxPieces)), 11), "the texts of the file have more than 100000 lines"},
-		"words":         {strings.Repeat("a {}\n", maxTokens/4+1), "<stdin>:100001:1: the file has more than 400000 words and signs"},
-		"bytes":         {"#" + strings.Repeat(" ", maxHCL), "<stdin>:1:1: the file is longer than 4194304 bytes"},
-		"values":        {"x = \"${V}${V}${V}${V}\"", "with the values of its variables, the file is longer than 4194304 bytes"},
+		"lines": {heredoc(strings.Repeat("line\n", maxPieces+1)),
+			"<stdin>:10003:1: this text has more than 10000 lines, or parts between dollar signs"},
+		"dollars": {heredoc(strings.Repeat("$a", maxPieces) + "\n"),
+			"this text has more than 10000 lines, or parts between dollar signs"},
+		"in quotes": {"x = \"" + strings.Repeat("$a", maxPieces) + "\"",
+			"this text has more than 10000 lines, or parts between dollar signs"},
+		"texts": {strings.Repeat(heredoc(strings.Repeat("line\n", maxPieces)), 11),
+			"the texts of the file have more than 100000 lines"},
+		"words": {strings.Repeat("a {}\n", maxTokens/4+1),
+			"<stdin>:100001:1: the file has more than 400000 words and signs"},
+		"bytes": {"#" + strings.Repeat(" ", maxHCL), "<stdin>:1:1: the file is longer than 4194304 bytes"},
+		"values": {"x = \"${V}${V}${V}${V}\"",
+			"with the values of its variables, the file is longer than 4194304 bytes"},
 		"a loop":        {"x = [for a in [1, 2] : a]", "there are no loops in manifests"},
 		"loops in text": {"x = \"%{ for a in [1, 2] }${a}%{ endfor }\"", "there are no loops in manifests"},
 	} {
-		_, err := Load(Options{Files: []string{"-"}, Stdin: strings.NewReader(c.text), Format: "hcl", Lookup: func(string) (string, bool) { return value, true }})
+		_, err := Load(Options{Files: []string{"-"}, Stdin: strings.NewReader(c.text), Format: "hcl",
+			Lookup: func(string) (string, bool) { return value, true }})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %.300v", name, err)
 		}
 	}
-	if _, err := Load(Options{Files: []string{"-"}, Stdin: strings.NewReader(heredoc(strings.Repeat("line $a\n", maxPieces/3))), Format: "hcl"}); err != nil &&
+	if _, err := Load(Options{Files: []string{"-"},
+		Stdin: strings.NewReader(heredoc(strings.Repeat("line $a\n", maxPieces/3))), Format: "hcl"}); err != nil &&
 		strings.Contains(err.Error(), "more than") {
 		t.Errorf("a long text: %.300v", err)
 	}
@@ -77,8 +88,10 @@ func TestNumbersAreBounded(t *testing.T) {
 			"yaml": "{kind: deployment, scope: prod, name: web, spec: {image: app, replicas: NUMBER}}",
 			"json": `{"kind": "deployment", "scope": "prod", "name": "web", "spec": {"image": "app", "replicas": NUMBER}}`,
 		} {
-			_, err := Load(Options{Files: []string{"-"}, Stdin: strings.NewReader(strings.ReplaceAll(text, "NUMBER", number)), Format: format})
-			refused := err != nil && (strings.Contains(err.Error(), want) || format == "yaml" && strings.Contains(err.Error(), "is a whole number"))
+			_, err := Load(Options{Files: []string{"-"},
+				Stdin: strings.NewReader(strings.ReplaceAll(text, "NUMBER", number)), Format: format})
+			refused := err != nil && (strings.Contains(err.Error(), want) ||
+				format == "yaml" && strings.Contains(err.Error(), "is a whole number"))
 			if want != "" && !refused || want == "" && err != nil && strings.Contains(err.Error(), "the number") {
 				t.Errorf("%s in %s: %.200v, want %q", number, format, err, want)
 			}
@@ -124,5 +137,6 @@ func page(t *testing.T, kind string) string {
 
 // names reports whether a page mentions a field: in code, with what lies below it, or as a title.
 func names(page, field string) bool {
-	return strings.Contains(page, "`"+field+"`") || strings.Contains(page, "`"+field+".") || strings.Contains(page, "`"+field+" ") || strings.Contains(page, "## "+field)
+	return strings.Contains(page, "`"+field+"`") || strings.Contains(page, "`"+field+".") ||
+		strings.Contains(page, "`"+field+" ") || strings.Contains(page, "## "+field)
 }

@@ -19,7 +19,8 @@ func expandClass(d *draft, f *faults) []*draft {
 	case err != nil || count < 1 || count > api.MaxLabCount:
 		f.at(d.src, d.locate("count"), "", "count: %v is outside 1 to %d", d.spec["count"], api.MaxLabCount)
 	case d.spec["class"] != nil:
-		f.at(d.src, d.locate("class"), "leave one of them out", "class and count exclude each other: count makes a class of the block's name")
+		f.at(d.src, d.locate("class"), "leave one of them out",
+			"class and count exclude each other: count makes a class of the block's name")
 	case count > 1 && fixesPort(d, f):
 	default:
 		return membersOf(d, int(count))
@@ -37,7 +38,8 @@ func fixesPort(d *draft, f *faults) bool {
 	}
 	fixed := ports.Fixed(spec.Workload())
 	for _, port := range fixed {
-		f.at(d.src, d.locate(port.Field), "leave the host's port out (\"80\" instead of \"8080:80\"): each lab gets a free one",
+		f.at(d.src, d.locate(port.Field),
+			"leave the host's port out (\"80\" instead of \"8080:80\"): each lab gets a free one",
 			"%s: the labs of a class can't all publish the host's port %s", port.Field, port)
 	}
 	return len(fixed) > 0

@@ -62,7 +62,8 @@ func TestEveryFieldHasItsForms(t *testing.T) {
 			path = canonicalPath(path)
 			later := slices.Contains(laterFields, strings.Split(path, ".")[0]) // refused as a whole
 			for what, has := range map[string]bool{
-				"accepted": shown[kind].accepted[path] || later, "refused": shown[kind].refused[path] || later, "defaulted": shown[kind].defaults[path] != "",
+				"accepted": shown[kind].accepted[path] || later, "refused": shown[kind].refused[path] || later,
+				"defaulted": shown[kind].defaults[path] != "",
 			} {
 				if !has {
 					t.Errorf("%s: %s: no line shows it %s", kind, path, what)
@@ -81,7 +82,8 @@ func TestDefaultsAreDocumented(t *testing.T) {
 			case known && want != said:
 				t.Errorf("%s: %s: the file says %q, and the code takes %q", file.name, path, said, want)
 			case !known && said != "required" && !strings.HasPrefix(said, "none, "):
-				t.Errorf("%s: %s: %q is not a default that the code has; say `none, ` and why, or `required`", file.name, path, said)
+				t.Errorf("%s: %s: %q is not a default that the code has; say `none, ` and why, or `required`",
+					file.name, path, said)
 			}
 		}
 	}
@@ -95,15 +97,22 @@ func defaults() map[string]string {
 		return regexp.MustCompile(`([hm])0[ms](0s)?$`).ReplaceAllString(d.String(), "$1")
 	}
 	return map[string]string{
-		"replicas": fmt.Sprint(d.ReplicaCount()), "keep_releases": fmt.Sprint(d.KeepReleaseCount()), "restart": api.DefaultRestart,
-		"stop_grace_period": short(api.DefaultStopGracePeriod), "logs.max_size": api.DefaultLogMaxSize, "logs.max_files": fmt.Sprint(api.DefaultLogMaxFiles),
-		"strategy.order": strategy.Order, "strategy.max_parallel": fmt.Sprint(strategy.MaxParallel), "strategy.pause": short(strategy.Pause),
-		"strategy.monitor": short(strategy.Monitor), "strategy.deadline": short(strategy.Deadline), "strategy.on_failure": strategy.OnFailure,
-		"strategy.drain": short(strategy.Drain), "strategy.wait_ready": fmt.Sprint(strategy.WaitReady),
+		"replicas": fmt.Sprint(d.ReplicaCount()), "keep_releases": fmt.Sprint(d.KeepReleaseCount()),
+		"restart":           api.DefaultRestart,
+		"stop_grace_period": short(api.DefaultStopGracePeriod), "logs.max_size": api.DefaultLogMaxSize,
+		"logs.max_files": fmt.Sprint(api.DefaultLogMaxFiles),
+		"strategy.order": strategy.Order, "strategy.max_parallel": fmt.Sprint(strategy.MaxParallel),
+		"strategy.pause":   short(strategy.Pause),
+		"strategy.monitor": short(strategy.Monitor), "strategy.deadline": short(strategy.Deadline),
+		"strategy.on_failure": strategy.OnFailure,
+		"strategy.drain":      short(strategy.Drain), "strategy.wait_ready": fmt.Sprint(strategy.WaitReady),
 		"autoscale.cooldown_up": short(api.DefaultCooldownUp), "autoscale.cooldown_down": short(api.DefaultCooldownDown),
-		"successful_history_limit": fmt.Sprint(api.JobSpec{}.SuccessfulHistory()), "failed_history_limit": fmt.Sprint(api.JobSpec{}.FailedHistory()),
-		"driver": api.NetworkSpec{}.WithDefaults().Driver, "range": api.DefaultNetworkRange, "subnet_bits": fmt.Sprint(api.DefaultNetworkSubnetBits),
-		"interval": short(api.DefaultSyncInterval), "timezone": api.DefaultTimezone, "starting_deadline": short(api.DefaultStartingDeadline),
+		"successful_history_limit": fmt.Sprint(api.JobSpec{}.SuccessfulHistory()),
+		"failed_history_limit":     fmt.Sprint(api.JobSpec{}.FailedHistory()),
+		"driver":                   api.NetworkSpec{}.WithDefaults().Driver, "range": api.DefaultNetworkRange,
+		"subnet_bits": fmt.Sprint(api.DefaultNetworkSubnetBits),
+		"interval":    short(api.DefaultSyncInterval), "timezone": api.DefaultTimezone,
+		"starting_deadline": short(api.DefaultStartingDeadline),
 	}
 }
 

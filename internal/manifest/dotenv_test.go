@@ -15,9 +15,11 @@ import (
 
 func TestParseDotenv(t *testing.T) {
 	const pem = "-----BEGIN KEY-----\n  abc=\n-----END KEY-----\n"
-	text := "\uFEFF# a comment\r\nA=1\r\n\nexport B = two words \nC=\"quoted \"\nD='it''s'\nE=\nKEY=\"" + pem + "\"\nF=x#y ${A} \\n\nJSON='{\"a\": 1}'\n"
+	text := "\uFEFF# a comment\r\nA=1\r\n\nexport B = two words \nC=\"quoted \"\nD='it''s'\nE=\nKEY=\"" + pem +
+		"\"\nF=x#y ${A} \\n\nJSON='{\"a\": 1}'\n"
 	got, err := ParseDotenv(text)
-	want := map[string]string{"A": "1", "B": "two words", "C": "quoted ", "D": "it''s", "E": "", "KEY": pem, "F": `x#y ${A} \n`, "JSON": `{"a": 1}`}
+	want := map[string]string{"A": "1", "B": "two words", "C": "quoted ", "D": "it''s", "E": "", "KEY": pem,
+		"F": `x#y ${A} \n`, "JSON": `{"a": 1}`}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
 	}

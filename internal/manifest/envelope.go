@@ -93,7 +93,8 @@ func (d *draft) word(n *node, key string, f *faults) string {
 }
 
 var metadataKeys = []string{
-	"labels", "annotations", "uid", "generation", "revision", "stamps", "createdAt", "updatedAt", "deletedAt", "finalizers",
+	"labels", "annotations", "uid", "generation", "revision", "stamps", "createdAt", "updatedAt",
+	"deletedAt", "finalizers",
 	"owners", "fields",
 }
 
@@ -133,7 +134,8 @@ func (d *draft) metadata(entry *field, f *faults) {
 func (d *draft) nativeMetadata(body *node, f *faults) {
 	d.object.Metadata.Labels = d.table(body, "labels", f)
 	d.object.Metadata.Annotations = d.table(body, "annotations", f)
-	body.fields = slices.DeleteFunc(slices.Clone(body.fields), func(entry field) bool { return slices.Contains(metadataTables, entry.key) })
+	body.fields = slices.DeleteFunc(slices.Clone(body.fields),
+		func(entry field) bool { return slices.Contains(metadataTables, entry.key) })
 }
 
 // metadataTables are the names of what a block has of an object's metadata.
@@ -162,7 +164,8 @@ func (d *draft) table(n *node, key string, f *faults) map[string]string {
 		size += len(pair.key) + len(pair.value.text)
 	}
 	if len(out) > maxMetadataEntries || size > maxMetadataBytes {
-		f.at(d.src, entry.at, "", "metadata.%s holds more than %d entries or %d bytes", key, maxMetadataEntries, maxMetadataBytes)
+		f.at(d.src, entry.at, "", "metadata.%s holds more than %d entries or %d bytes", key,
+			maxMetadataEntries, maxMetadataBytes)
 	}
 	return out
 }

@@ -48,7 +48,8 @@ func Defaults(folder string) ([]string, error) {
 	if found, err := Manifests(folder); err == nil {
 		return []string{found}, nil
 	}
-	return nil, fmt.Errorf("%w: there is no Procfile here, and none in .tend or .voodu; name a file or a folder with -f", ErrNoManifest)
+	return nil, fmt.Errorf("%w: there is no Procfile here, and none in .tend or .voodu; name a file or a folder with -f",
+		ErrNoManifest)
 }
 
 // Manifests returns the folder of a project's manifests, of .tend and .voodu the first that holds one; else

@@ -12,10 +12,12 @@ func TestFormat(t *testing.T) {
 	for name, c := range map[string]struct{ reason, text, want string }{
 		"columns": {"= signs stand below each other", "deployment \"prod\" \"web\" {\nimage=\"web:1\"\n    replicas = 3\n}\n",
 			"deployment \"prod\" \"web\" {\n  image    = \"web:1\"\n  replicas = 3\n}\n"},
-		"defaults": {"the content of a variable isn't an expression", "a = \"${IMG:-web:1}-${B}\" # c\nbcd=${N:-2}\n", "a   = \"${IMG:-web:1}-${B}\" # c\nbcd = ${N:-2}\n"},
+		"defaults": {"the content of a variable isn't an expression", "a = \"${IMG:-web:1}-${B}\" # c\nbcd=${N:-2}\n",
+			"a   = \"${IMG:-web:1}-${B}\" # c\nbcd = ${N:-2}\n"},
 		"escapes":  {"neither are literal characters", "a=\"$${HOME:-x}\"\n", "a = \"$${HOME:-x}\"\n"},
 		"heredocs": {"nor the lines of a text", "a= <<E\n  x=${Y:-1}\n\ty = 2\nE\n", "a = <<E\n  x=${Y:-1}\n\ty = 2\nE\n"},
-		"many":     {"each goes back where it was", "a=[\"${A}\"" + strings.Repeat(",\"${LONG_NAME}\",\"${B}\"", 12) + "]\n", "a = [\"${A}\"" + strings.Repeat(", \"${LONG_NAME}\", \"${B}\"", 12) + "]\n"},
+		"many": {"each goes back where it was", "a=[\"${A}\"" + strings.Repeat(",\"${LONG_NAME}\",\"${B}\"", 12) + "]\n",
+			"a = [\"${A}\"" + strings.Repeat(", \"${LONG_NAME}\", \"${B}\"", 12) + "]\n"},
 	} {
 		if got := string(Format([]byte(c.text))); got != c.want {
 			t.Errorf("%s: %s:\n%s", name, c.reason, cmp.Diff(c.want, got))
@@ -40,7 +42,8 @@ func TestTheExamplesAreLaidOut(t *testing.T) {
 func TestFormatChangesSpaceAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOf(rapid.SampledFrom([]string{
-			"a", "=", " ", "\n", "\"x\"", "\"${A:-b c}\"", "${N}", "{", "}", "[", "]", ",", "# ${C}", "<<E\n y\nE\n", "$${", "tendfmt0", "\"", "1",
+			"a", "=", " ", "\n", "\"x\"", "\"${A:-b c}\"", "${N}", "{", "}", "[", "]", ",", "# ${C}", "<<E\n y\nE\n", "$${",
+			"tendfmt0", "\"", "1",
 		})).Draw(t, "parts")
 		text := strings.Join(parts, "")
 		bare := func(text []byte) string { return strings.Join(strings.Fields(string(text)), "") }

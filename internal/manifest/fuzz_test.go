@@ -73,7 +73,8 @@ func fuzzFormat(f *testing.F, format string) {
 
 // FuzzProcfile: whatever the text, an error with a place, or a deployment for each line.
 func FuzzProcfile(f *testing.F) {
-	for _, text := range []string{"web: bin/serve\n", "release: x\nweb: y", "# c\n\nWEB:a\r\nw_:b", ":", "\uFEFFweb: web"} {
+	for _, text := range []string{"web: bin/serve\n", "release: x\nweb: y", "# c\n\nWEB:a\r\nw_:b",
+		":", "\uFEFFweb: web"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -88,7 +89,8 @@ func FuzzProcfile(f *testing.F) {
 				t.Fatal(err)
 			}
 			for _, fault := range Validate(d.object) {
-				if fault.Field != "name" && !strings.HasPrefix(fault.Field, "command") && !strings.HasPrefix(fault.Field, "release") {
+				if fault.Field != "name" && !strings.HasPrefix(fault.Field, "command") &&
+					!strings.HasPrefix(fault.Field, "release") {
 					t.Fatalf("%q: %v", text, fault)
 				}
 			}
@@ -109,7 +111,8 @@ func checkPlaces(t *testing.T, text []byte, found faults) {
 
 // FuzzSubstitution: a value stays inside the quotes it was put into, whatever it holds.
 func FuzzSubstitution(f *testing.F) {
-	for _, value := range []string{"plain", `a"b`, "a\nb", "${x}", "%{if}", "$", "\\", "\u00e9\U0001F600", "EOT", "\nEOT\n"} {
+	for _, value := range []string{"plain", `a"b`, "a\nb", "${x}", "%{if}", "$", "\\",
+		"\u00e9\U0001F600", "EOT", "\nEOT\n"} {
 		f.Add(value)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
@@ -117,7 +120,8 @@ func FuzzSubstitution(f *testing.F) {
 			return // an environment holds no NUL, and HCL takes UTF-8 alone
 		}
 		const text = "deployment \"prod\" \"web\" {\n image = \"app\"\n env = {\n A = \"<${V}{>\"\n B = <<EOT\n<${V}{>\nEOT\n }\n}\n"
-		result, err := Load(Options{Files: []string{"-"}, Stdin: strings.NewReader(text), Format: "hcl", Lookup: func(string) (string, bool) { return value, true }})
+		result, err := Load(Options{Files: []string{"-"}, Stdin: strings.NewReader(text), Format: "hcl",
+			Lookup: func(string) (string, bool) { return value, true }})
 		if err != nil {
 			t.Fatalf("%q broke out: %v", value, err)
 		}
@@ -137,7 +141,8 @@ func TestBareValuesStayWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.StringMatching(`[a-z0-9"\[\], {}=\n#/*$<-]{0,12}`).Draw(t, "value")
 		const text = "deployment \"prod\" \"web\" {\n image = \"app\"\n command = [${V}]\n}\n"
-		result, err := Load(Options{Files: []string{"-"}, Stdin: strings.NewReader(text), Format: "hcl", Lookup: func(string) (string, bool) { return value, true }})
+		result, err := Load(Options{Files: []string{"-"}, Stdin: strings.NewReader(text), Format: "hcl",
+			Lookup: func(string) (string, bool) { return value, true }})
 		var faults *Error
 		if err != nil {
 			if !errors.As(err, &faults) {

@@ -72,7 +72,8 @@ func languageOutcome(t *testing.T, archive *txtar.Archive) string {
 			write(t, path, string(f.Data))
 		}
 	}
-	result, err := Load(Options{Files: args, Lookup: func(name string) (string, bool) { value, ok := vars[name]; return value, ok }})
+	result, err := Load(Options{Files: args,
+		Lookup: func(name string) (string, bool) { value, ok := vars[name]; return value, ok }})
 	if err != nil {
 		return strings.ReplaceAll(strings.ReplaceAll(err.Error(), folder+"/", ""), folder, "FOLDER") + "\n"
 	}

@@ -133,7 +133,8 @@ func (r *hclReader) expr(expr hclsyntax.Expression) *node {
 		return r.fail(e.Range(), "", "there are no functions in manifests")
 	case *hclsyntax.ScopeTraversalExpr:
 		name := e.Traversal.RootName()
-		return r.fail(e.Range(), fmt.Sprintf("for text write %q; for a variable of your environment \"${%s}\"", name, name), "%s is not a value", name)
+		return r.fail(e.Range(), fmt.Sprintf("for text write %q; for a variable of your environment \"${%s}\"", name, name),
+			"%s is not a value", name)
 	}
 	if loop := loopIn(expr); loop != nil {
 		return r.fail(loop.Range(), "write the values themselves", "there are no loops in manifests")

@@ -113,7 +113,8 @@ func (l *loader) read(in input) error {
 	if in.format == formatProcfile {
 		return l.procfile(src)
 	}
-	values := &bucketValues{src: src, format: in.format, find: l.options.Lookup, ask: l.options.Bucket, known: map[string]string{}, missing: map[string]bool{}}
+	values := &bucketValues{src: src, format: in.format, find: l.options.Lookup, ask: l.options.Bucket,
+		known: map[string]string{}, missing: map[string]bool{}}
 	for _, d := range parse(src, in.format, values.lookup, &l.faults) {
 		if l.options.Context.Err() != nil {
 			return context.Cause(l.options.Context)
@@ -149,7 +150,10 @@ func (l *loader) procfile(src *source) error {
 
 func (l *loader) source(in input) (*source, error) {
 	if in.stdin {
-		text, err := l.unlessEnded(func() ([]byte, error) { return readBounded(l.options.Stdin, "standard input", l.options.MaxBytes) })
+		text, err := l.unlessEnded(func() ([]byte,
+			error) {
+			return readBounded(l.options.Stdin, "standard input", l.options.MaxBytes)
+		})
 		return newSource("<stdin>", l.options.Dir, text), err
 	}
 	text, err := l.readInput(in.path)

@@ -18,7 +18,8 @@ func TestDecodeRefuses(t *testing.T) {
 	var bomb strings.Builder
 	bomb.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
 	for i := range 8 {
-		fmt.Fprintf(&bomb, "a%d: &a%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i), 10), ", "))
+		fmt.Fprintf(&bomb, "a%d: &a%d [%s]\n", i+1, i+1,
+			strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i), 10), ", "))
 	}
 	cases := map[string]struct{ reason, body, contentType, want string }{
 		"type":       {"a body of another type", oneDeployment, "text/html", "content type is not"},
@@ -26,16 +27,20 @@ func TestDecodeRefuses(t *testing.T) {
 		"empty":      {"nothing at all", "", "application/json", "it ends too early"},
 		"no objects": {"an empty list", "[]", "application/json", "no manifest found"},
 		"empty yaml": {"a text of comments", "# nothing\n", "application/yaml", "no manifest found"},
-		"twice":      {"one name twice", "[" + oneDeployment + "," + oneDeployment + "]", "application/json", "declared twice, first at body:1:2"},
-		"bomb":       {"aliases that unfold without end", bomb.String(), "application/yaml", "unfolds to more than"},
-		"loop":       {"an alias within itself", "&a [*a]", "application/yaml", "nest deeper"},
-		"deep json":  {"brackets without end", strings.Repeat("[", 100_000), "application/json", "nest deeper"},
-		"deep yaml":  {"brackets without end", strings.Repeat("[", 100_000), "application/yaml", "not YAML"},
-		"large":      {"a body beyond the bound", strings.Repeat(" ", api.MaxApplyBytes+1), "application/json", "is too large"},
-		"many":       {"more objects than one commit holds", "[" + strings.Repeat(oneDeployment+",", api.MaxApplyObjects) + oneDeployment + "]", "application/json", "2001 objects"},
-		"bad json":   {"bytes that a decoder would replace", `{"kind":"` + "\xff\xfe" + `"}`, "application/json", "no text in UTF-8"},
-		"half pair":  {"half a character", `["a\ud800"]`, "application/json", "half of a"},
-		"bad utf-8":  {"bytes that are no text", "kind: \xff\xfe\n", "application/yaml", "not YAML"},
+		"twice": {"one name twice", "[" + oneDeployment + "," + oneDeployment + "]", "application/json",
+			"declared twice, first at body:1:2"},
+		"bomb":      {"aliases that unfold without end", bomb.String(), "application/yaml", "unfolds to more than"},
+		"loop":      {"an alias within itself", "&a [*a]", "application/yaml", "nest deeper"},
+		"deep json": {"brackets without end", strings.Repeat("[", 100_000), "application/json", "nest deeper"},
+		"deep yaml": {"brackets without end", strings.Repeat("[", 100_000), "application/yaml", "not YAML"},
+		"large": {"a body beyond the bound", strings.Repeat(" ", api.MaxApplyBytes+1),
+			"application/json", "is too large"},
+		"many": {"more objects than one commit holds", "[" +
+			strings.Repeat(oneDeployment+",", api.MaxApplyObjects) + oneDeployment + "]", "application/json", "2001 objects"},
+		"bad json": {"bytes that a decoder would replace", `{"kind":"` + "\xff\xfe" + `"}`,
+			"application/json", "no text in UTF-8"},
+		"half pair": {"half a character", `["a\ud800"]`, "application/json", "half of a"},
+		"bad utf-8": {"bytes that are no text", "kind: \xff\xfe\n", "application/yaml", "not YAML"},
 	}
 	for name, c := range cases {
 		objects, err := Decode([]byte(c.body), c.contentType)
@@ -73,18 +78,28 @@ func TestSources(t *testing.T) {
 		options Options
 		want    string
 	}{
-		"stdin":          {"standard input with its language", Options{Files: []string{"-"}, Stdin: strings.NewReader(manifest), Format: "hcl"}, ""},
-		"stdin unnamed":  {"standard input doesn't say its language", Options{Files: []string{"-"}, Stdin: strings.NewReader(manifest)}, "add --format"},
-		"stdin other":    {"a language that isn't one", Options{Files: []string{"-"}, Format: "toml"}, `format "toml" is not`},
-		"no suffix":      {"a name is tried with each ending", Options{Files: []string{filepath.Join(folder, "web")}}, ""},
-		"named twice":    {"a file named twice is read once", Options{Files: []string{filepath.Join(folder, "web.hcl"), folder + "//web.hcl"}}, ""},
-		"unknown":        {"a file that doesn't say its language", Options{Files: []string{filepath.Join(folder, "plain")}}, "its name says no language"},
-		"unknown format": {"and the option that does", Options{Files: []string{filepath.Join(folder, "plain")}, Format: "hcl"}, ""},
-		"procfile":       {"a Procfile for one purpose", Options{Files: []string{filepath.Join(folder, "Procfile.dev")}, Image: "app:1"}, ""},
-		"missing":        {"a file that isn't there", Options{Files: []string{filepath.Join(folder, "nope")}}, "no such file"},
-		"none":           {"nothing named", Options{}, "name a file or a folder with -f"},
-		"too large":      {"a file beyond the bound", Options{Files: []string{filepath.Join(folder, "big.hcl")}, MaxBytes: 100}, "is too large: more than 100 bytes"},
-		"stdin large":    {"standard input beyond the bound", Options{Files: []string{"-"}, Stdin: strings.NewReader(manifest), Format: "hcl", MaxBytes: 10}, "is too large"},
+		"stdin": {"standard input with its language",
+			Options{Files: []string{"-"}, Stdin: strings.NewReader(manifest), Format: "hcl"}, ""},
+		"stdin unnamed": {"standard input doesn't say its language",
+			Options{Files: []string{"-"}, Stdin: strings.NewReader(manifest)}, "add --format"},
+		"stdin other": {"a language that isn't one", Options{Files: []string{"-"}, Format: "toml"},
+			`format "toml" is not`},
+		"no suffix": {"a name is tried with each ending", Options{Files: []string{filepath.Join(folder, "web")}}, ""},
+		"named twice": {"a file named twice is read once",
+			Options{Files: []string{filepath.Join(folder, "web.hcl"), folder + "//web.hcl"}}, ""},
+		"unknown": {"a file that doesn't say its language", Options{Files: []string{filepath.Join(folder, "plain")}},
+			"its name says no language"},
+		"unknown format": {"and the option that does",
+			Options{Files: []string{filepath.Join(folder, "plain")}, Format: "hcl"}, ""},
+		"procfile": {"a Procfile for one purpose",
+			Options{Files: []string{filepath.Join(folder, "Procfile.dev")}, Image: "app:1"}, ""},
+		"missing": {"a file that isn't there",
+			Options{Files: []string{filepath.Join(folder, "nope")}}, "no such file"},
+		"none": {"nothing named", Options{}, "name a file or a folder with -f"},
+		"too large": {"a file beyond the bound",
+			Options{Files: []string{filepath.Join(folder, "big.hcl")}, MaxBytes: 100}, "is too large: more than 100 bytes"},
+		"stdin large": {"standard input beyond the bound",
+			Options{Files: []string{"-"}, Stdin: strings.NewReader(manifest), Format: "hcl", MaxBytes: 10}, "is too large"},
 	}
 	for name, c := range cases {
 		result, err := Load(c.options)
@@ -99,7 +114,8 @@ func TestSources(t *testing.T) {
 
 // TestFaultsAreBounded: a file with a thousand faults says twenty and how many more.
 func TestFaultsAreBounded(t *testing.T) {
-	text := strings.Repeat("x = 1\n", 1) + "deployment \"a\" \"b\" {\n image = \"x\"\n" + strings.Repeat(" nope {\n }\n", 999) + "}\n"
+	text := strings.Repeat("x = 1\n", 1) + "deployment \"a\" \"b\" {\n image = \"x\"\n" +
+		strings.Repeat(" nope {\n }\n", 999) + "}\n"
 	_, err := Load(Options{Files: []string{"-"}, Stdin: strings.NewReader(text), Format: "hcl"})
 	var faults *Error
 	if !errors.As(err, &faults) || len(faults.List) != maxDiagnostics || faults.More != 1000-maxDiagnostics {
@@ -134,7 +150,8 @@ func TestExplain(t *testing.T) {
 
 func TestLookupDefaultsToTheEnvironment(t *testing.T) {
 	t.Setenv("TEND_TEST_IMAGE", "nginx:9")
-	result, err := Load(Options{Files: []string{"-"}, Format: "hcl", Stdin: strings.NewReader("deployment \"a\" \"b\" {\n image = \"${TEND_TEST_IMAGE}\"\n}\n")})
+	result, err := Load(Options{Files: []string{"-"}, Format: "hcl",
+		Stdin: strings.NewReader("deployment \"a\" \"b\" {\n image = \"${TEND_TEST_IMAGE}\"\n}\n")})
 	if err != nil || !strings.Contains(string(result.Objects[0].Spec), "nginx:9") {
 		t.Errorf("got %v, %v", result.Objects, err)
 	}

@@ -28,7 +28,8 @@ operation "prod" "nightly" {
 // written reads the same.
 func TestMetadataInHCL(t *testing.T) {
 	want := api.Metadata{Labels: map[string]string{"team": "a"}, Annotations: map[string]string{
-		"ops.vworkspace.io/backup": "velero", "ops.vworkspace.io/maintenance-window": `{schedule: "0 2 * * 0", duration: 2h}`, "count": "3",
+		"ops.vworkspace.io/backup":             "velero",
+		"ops.vworkspace.io/maintenance-window": `{schedule: "0 2 * * 0", duration: 2h}`, "count": "3",
 	}}
 	object := reload(t, []byte(anOperation))[0]
 	if diff := cmp.Diff(want, object.Metadata); diff != "" {
@@ -47,10 +48,12 @@ func TestMetadataInHCL(t *testing.T) {
 // TestMetadataFaults: what is wrong with labels and annotations in a block is said where it is.
 func TestMetadataFaults(t *testing.T) {
 	for name, tc := range map[string]struct{ from, to, want string }{
-		"a block":     {`labels  = { team = "a" }`, `labels { team = "a" }`, "write labels = { … }"},
-		"a list":      {`labels  = { team = "a" }`, `labels = ["a"]`, "metadata.labels is a table of keys and values, not a list"},
-		"a value":     {`{ team = "a" }`, `{ team = ["a"] }`, `metadata.labels: "team" is text, not a list`},
-		"other kinds": {`operation "prod" "nightly" {`, "deployment \"prod\" \"nightly\" {\n  image = \"a\"", `no attribute "annotations"`},
+		"a block": {`labels  = { team = "a" }`, `labels { team = "a" }`, "write labels = { … }"},
+		"a list": {`labels  = { team = "a" }`, `labels = ["a"]`,
+			"metadata.labels is a table of keys and values, not a list"},
+		"a value": {`{ team = "a" }`, `{ team = ["a"] }`, `metadata.labels: "team" is text, not a list`},
+		"other kinds": {`operation "prod" "nightly" {`, "deployment \"prod\" \"nightly\" {\n  image = \"a\"",
+			`no attribute "annotations"`},
 	} {
 		text := strings.Replace(anOperation, tc.from, tc.to, 1)
 		_, err := Load(Options{Files: []string{"-"}, Stdin: strings.NewReader(text), Format: "hcl", Lookup: none})

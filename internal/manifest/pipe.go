@@ -21,7 +21,8 @@ func (l *loader) readInput(path string) ([]byte, error) {
 		return nil, fmt.Errorf("read manifest: %w", err)
 	}
 	if info.Mode()&fs.ModeNamedPipe == 0 && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read manifest: %s is not a file: name a file, a folder, a pipe, or - for standard input", path)
+		return nil, fmt.Errorf("read manifest: %s is not a file: name a file, a folder, a pipe, or - for standard input",
+			path)
 	}
 	opened := make(chan struct{})
 	return l.unlessStuck(path, opened, func() ([]byte, error) {

@@ -26,7 +26,8 @@ func TestPipes(t *testing.T) {
 	}
 	alone := pipe()
 	_, err := Load(Options{Files: []string{alone}, PipeWait: time.Nanosecond})
-	if err == nil || !strings.Contains(err.Error(), "nothing has written to the pipe "+alone+" within 1ns: start what writes it first") {
+	if err == nil || !strings.Contains(err.Error(), "nothing has written to the pipe "+alone+
+		" within 1ns: start what writes it first") {
 		t.Errorf("nobody writes: %v", err)
 	}
 	releasePipe(t, alone)
@@ -91,7 +92,8 @@ func TestAnInterruptEndsARead(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	interrupted := errors.New("interrupted")
 	time.AfterFunc(time.Millisecond, func() { cancel(interrupted) })
-	if _, err := Load(Options{Files: []string{"-"}, Stdin: reader, Format: "hcl", Context: ctx}); !errors.Is(err, interrupted) {
+	if _, err := Load(Options{Files: []string{"-"}, Stdin: reader, Format: "hcl", Context: ctx}); !errors.Is(err,
+		interrupted) {
 		t.Error(err)
 	}
 }
@@ -99,7 +101,8 @@ func TestAnInterruptEndsARead(t *testing.T) {
 // TestWhatIsNoFile is refused rather than read for ever.
 func TestWhatIsNoFile(t *testing.T) {
 	_, err := Load(Options{Files: []string{"/dev/zero"}, Format: "hcl"})
-	if err == nil || !strings.Contains(err.Error(), "/dev/zero is not a file: name a file, a folder, a pipe, or - for standard input") {
+	if err == nil || !strings.Contains(err.Error(),
+		"/dev/zero is not a file: name a file, a folder, a pipe, or - for standard input") {
 		t.Error(err)
 	}
 }
@@ -110,12 +113,13 @@ func TestLoadingEnds(t *testing.T) {
 	late := errors.New("it took too long")
 	asked := 0
 	text := strings.Repeat("deployment \"prod\" \"web\" {\n  image = \"${A}\"\n}\n", 3)
-	read, err := Load(Options{Files: []string{"-"}, Stdin: strings.NewReader(text), Format: "hcl", Context: ctx, Lookup: func(string) (string, bool) {
-		if asked++; asked == 2 {
-			cancel(late)
-		}
-		return "app", true
-	}})
+	read, err := Load(Options{Files: []string{"-"}, Stdin: strings.NewReader(text), Format: "hcl", Context: ctx,
+		Lookup: func(string) (string, bool) {
+			if asked++; asked == 2 {
+				cancel(late)
+			}
+			return "app", true
+		}})
 	if !errors.Is(err, late) || len(read.Objects) > 0 {
 		t.Errorf("%+v, %v", read.Objects, err)
 	}

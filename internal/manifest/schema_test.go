@@ -63,12 +63,17 @@ func TestSchemaAgrees(t *testing.T) {
 		}
 	}
 	for spec, kind := range map[string]api.Kind{
-		`{"image":"a","imagee":"b"}`: api.KindDeployment, `{"image":["a"]}`: api.KindJob, `{"replicas":"many"}`: api.KindDeployment,
-		`{"replicas":-1}`: api.KindStatefulSet, `{"strategy":{"order":"sideways"}}`: api.KindDeployment,
-		`{"env":{"A":["1"]}}`: api.KindCronJob, `{"ports":"80"}`: api.KindDeployment, `{"inits":[{"command":["x"]}]}`: api.KindDeployment,
-		`{"restart":"sometimes"}`: api.KindDeployment, `{"image":"a","replicas":1}`: api.KindJob, `{"image":"a"}`: api.KindCronJob,
-		`{"image":"a","autoscale":{}}`: api.KindStatefulSet, `{"image":"a","post_deploy":[]}`: api.KindStatefulSet, `{}`: api.KindIngress,
-		`{"image":"a","schedule":"@daily","concurrency_policy":"Sometimes"}`: api.KindCronJob, `{"image": "a"}`: api.KindApp, `{"host":"a"}`: api.KindRegistry,
+		`{"image":"a","imagee":"b"}`: api.KindDeployment, `{"image":["a"]}`: api.KindJob,
+		`{"replicas":"many"}`: api.KindDeployment,
+		`{"replicas":-1}`:     api.KindStatefulSet, `{"strategy":{"order":"sideways"}}`: api.KindDeployment,
+		`{"env":{"A":["1"]}}`: api.KindCronJob, `{"ports":"80"}`: api.KindDeployment,
+		`{"inits":[{"command":["x"]}]}`: api.KindDeployment,
+		`{"restart":"sometimes"}`:       api.KindDeployment, `{"image":"a","replicas":1}`: api.KindJob,
+		`{"image":"a"}`:                api.KindCronJob,
+		`{"image":"a","autoscale":{}}`: api.KindStatefulSet, `{"image":"a","post_deploy":[]}`: api.KindStatefulSet,
+		`{}`: api.KindIngress,
+		`{"image":"a","schedule":"@daily","concurrency_policy":"Sometimes"}`: api.KindCronJob, `{"image": "a"}`: api.KindApp,
+		`{"host":"a"}`: api.KindRegistry,
 	} {
 		if err := resolved.Validate(manifestOf(t, kind, spec)); err == nil {
 			t.Errorf("%s: %s is accepted by the schema", kind, spec)
@@ -93,7 +98,8 @@ func mustLoadBody(t *testing.T, kind api.Kind, body string) []api.Object {
 func manifestOf(t *testing.T, kind api.Kind, spec string) any {
 	t.Helper()
 	var value any
-	if err := json.Unmarshal([]byte(`{"kind":"`+string(kind)+`","scope":"prod","name":"web","spec":`+spec+`}`), &value); err != nil {
+	if err := json.Unmarshal([]byte(`{"kind":"`+string(kind)+`","scope":"prod","name":"web","spec":`+spec+`}`),
+		&value); err != nil {
 		t.Fatal(err)
 	}
 	return value
@@ -103,7 +109,8 @@ func manifestOf(t *testing.T, kind api.Kind, spec string) any {
 func generateSchema(t *testing.T) *jsonschema.Schema {
 	g := &schemaMaker{docs: fieldDocs(t), defs: map[string]*jsonschema.Schema{}}
 	name := func(what string) *jsonschema.Schema {
-		return &jsonschema.Schema{Type: "string", Pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", MaxLength: pointerTo(api.MaxNameBytes), Description: what}
+		return &jsonschema.Schema{Type: "string", Pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$",
+			MaxLength: pointerTo(api.MaxNameBytes), Description: what}
 	}
 	table := func() *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "object", AdditionalProperties: scalarSchema()}
@@ -111,8 +118,9 @@ func generateSchema(t *testing.T) *jsonschema.Schema {
 	manifest := &jsonschema.Schema{
 		Type: "object", Required: []string{"kind", "name", "spec"}, AdditionalProperties: nothing(),
 		Properties: map[string]*jsonschema.Schema{
-			"kind":     {Description: "What is declared."},
-			"scope":    {Type: "string", Description: "The folder of names the object lives in, such as prod. Assets and registries need none."},
+			"kind": {Description: "What is declared."},
+			"scope": {Type: "string",
+				Description: "The folder of names the object lives in, such as prod. Assets and registries need none."},
 			"name":     name("The object's name, unique in its scope."),
 			"metadata": {Type: "object", Properties: map[string]*jsonschema.Schema{"labels": table(), "annotations": table()}},
 			"status":   {Description: "Written by the server and left out here."},
@@ -126,7 +134,8 @@ func generateSchema(t *testing.T) *jsonschema.Schema {
 	g.defs["manifest"] = manifest
 	one := func() *jsonschema.Schema { return &jsonschema.Schema{Ref: "#/$defs/manifest"} }
 	return &jsonschema.Schema{
-		Schema: "https://json-schema.org/draft/2020-12/schema", ID: "https://tend.dev/schema/manifest.json", Title: "Tend manifest",
+		Schema: "https://json-schema.org/draft/2020-12/schema", ID: "https://tend.dev/schema/manifest.json",
+		Title:       "Tend manifest",
 		Description: "A manifest in YAML or JSON. HCL has the same fields; see docs/use/manifest.md.",
 		Defs:        g.defs, OneOf: []*jsonschema.Schema{one(), {Type: "array", Items: one()}},
 	}
@@ -137,10 +146,12 @@ func (g *schemaMaker) ofKind(kind api.Kind) *jsonschema.Schema {
 	then := &jsonschema.Schema{Properties: map[string]*jsonschema.Schema{"spec": g.of(kind.Info().Spec, "")}}
 	if !scopeless(kind) {
 		then.Required = []string{"scope"}
-		then.Properties["scope"] = &jsonschema.Schema{Pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", MaxLength: pointerTo(api.MaxNameBytes)}
+		then.Properties["scope"] = &jsonschema.Schema{Pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$",
+			MaxLength: pointerTo(api.MaxNameBytes)}
 	}
 	return &jsonschema.Schema{
-		If:   &jsonschema.Schema{Properties: map[string]*jsonschema.Schema{"kind": {Const: pointerTo[any](string(kind))}}, Required: []string{"kind"}},
+		If: &jsonschema.Schema{Properties: map[string]*jsonschema.Schema{"kind": {Const: pointerTo[any](string(kind))}},
+			Required: []string{"kind"}},
 		Then: then,
 	}
 }
@@ -187,7 +198,8 @@ func (g *schemaMaker) of(t reflect.Type, path string) *jsonschema.Schema {
 func (g *schemaMaker) structure(t reflect.Type, path string) *jsonschema.Schema {
 	name := t.Name()
 	if _, known := g.defs[name]; !known {
-		def := &jsonschema.Schema{Type: "object", AdditionalProperties: nothing(), Properties: map[string]*jsonschema.Schema{}}
+		def := &jsonschema.Schema{Type: "object", AdditionalProperties: nothing(),
+			Properties: map[string]*jsonschema.Schema{}}
 		g.defs[name] = def
 		for _, p := range properties(t) {
 			if slices.Contains(refusedFields[t], p.name) {
@@ -238,8 +250,9 @@ var schemaEnums = map[string][]any{
 
 // assetFile returns the schema of one file: a text, or an object whose _source says which other fields it has.
 func (g *schemaMaker) assetFile() *jsonschema.Schema {
-	names := map[string]string{"_source": "Source", "path": "Path", "content": "Content", "digest": "Digest", "filename": "Filename",
-		"url": "URL", "timeout": "Timeout", "on_failure": "OnFailure"}
+	names := map[string]string{"_source": "Source", "path": "Path", "content": "Content", "digest": "Digest",
+		"filename": "Filename",
+		"url":      "URL", "timeout": "Timeout", "on_failure": "OnFailure"}
 	forms := []*jsonschema.Schema{scalarSchema()}
 	for _, source := range []string{api.AssetLocal, api.AssetURL} {
 		form := &jsonschema.Schema{Type: "object", Required: []string{"_source"}, AdditionalProperties: nothing(),

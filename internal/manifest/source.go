@@ -126,7 +126,8 @@ func (s *source) snippet(at span) string {
 	width = max(min(width, len(text)-column), 1)
 	number := fmt.Sprintf("%5d", position.Line)
 	margin := strings.Repeat(" ", len(number))
-	return fmt.Sprintf("%s | %s\n%s | %s^%s", number, printable(text), margin, padding(text[:column]), strings.Repeat("~", width-1))
+	return fmt.Sprintf("%s | %s\n%s | %s^%s", number, printable(text), margin, padding(text[:column]),
+		strings.Repeat("~", width-1))
 }
 
 // padding keeps tabs, so that the caret stands where the terminal puts the character.

@@ -33,8 +33,9 @@ func (l *loader) addSource(d *draft) {
 		l.result.Warnings = append(l.result.Warnings, d.object.Ref().String()+": build.context: "+hint)
 	}
 	if d.assumed {
-		l.result.Warnings = append(l.result.Warnings, fmt.Sprintf("%s: neither image nor build is given, so it is built from %s; write build {} to say so",
-			d.object.Ref(), folder))
+		l.result.Warnings = append(l.result.Warnings,
+			fmt.Sprintf("%s: neither image nor build is given, so it is built from %s; write build {} to say so",
+				d.object.Ref(), folder))
 	}
 	l.result.Builds = append(l.result.Builds, Source{Object: d.object.Ref(), Folder: folder, Build: *spec.Build})
 }
@@ -54,7 +55,9 @@ func sourceFolder(dir, context string) (folder, hint string) {
 		return beside, ""
 	}
 	if here := filepath.Clean(context); !isDir(beside) && isDir(here) {
-		return here, fmt.Sprintf("there is no %s, so %s of the working directory is taken; write the path from the manifest's folder", beside, here)
+		return here,
+			fmt.Sprintf("there is no %s, so %s of the working directory is taken; write the path from the manifest's folder",
+				beside, here)
 	}
 	return beside, ""
 }

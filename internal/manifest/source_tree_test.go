@@ -18,15 +18,21 @@ func TestSourceFolder(t *testing.T) {
 	}
 	t.Chdir(project)
 	for name, tc := range map[string]struct{ reason, file, context, want, warns string }{
-		"project":         {"a manifest in .voodu is relative to the project", ".voodu/web.hcl", `context = "app"`, "app", ""},
-		"project itself":  {"the default is the project, not the folder of manifests", ".voodu/web.hcl", "", ".", ""},
-		"deeper":          {"however deep the manifest lies", ".voodu/prod/web.hcl", `context = "app"`, "app", ""},
-		"ours":            {"our own folder is read alike", ".tend/web.hcl", `context = "./app"`, "app", ""},
-		"upwards":         {"a path that leads up was written from the manifest's folder", ".tend/web.hcl", `context = "../app"`, "app", ""},
-		"within":          {"what is in the folder of manifests alone is found there", ".tend/web.hcl", `context = "own"`, ".tend/own", ""},
-		"beside":          {"any other manifest is relative to its own folder", "deploy/web.hcl", `context = "near"`, "deploy/near", ""},
-		"working folder":  {"the predecessor read from the working directory", "deploy/web.hcl", `context = "app"`, "app", "there is no"},
-		"nowhere":         {"a folder that is nowhere is missed where it should be", "deploy/web.hcl", `context = "none"`, "deploy/none", ""},
+		"project": {"a manifest in .voodu is relative to the project", ".voodu/web.hcl",
+			`context = "app"`, "app", ""},
+		"project itself": {"the default is the project, not the folder of manifests", ".voodu/web.hcl", "", ".", ""},
+		"deeper":         {"however deep the manifest lies", ".voodu/prod/web.hcl", `context = "app"`, "app", ""},
+		"ours":           {"our own folder is read alike", ".tend/web.hcl", `context = "./app"`, "app", ""},
+		"upwards": {"a path that leads up was written from the manifest's folder", ".tend/web.hcl",
+			`context = "../app"`, "app", ""},
+		"within": {"what is in the folder of manifests alone is found there", ".tend/web.hcl",
+			`context = "own"`, ".tend/own", ""},
+		"beside": {"any other manifest is relative to its own folder", "deploy/web.hcl",
+			`context = "near"`, "deploy/near", ""},
+		"working folder": {"the predecessor read from the working directory", "deploy/web.hcl", `context = "app"`,
+			"app", "there is no"},
+		"nowhere": {"a folder that is nowhere is missed where it should be", "deploy/web.hcl",
+			`context = "none"`, "deploy/none", ""},
 		"from the outset": {"a file beside the source needs nothing", "alone.hcl", `context = "app"`, "app", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,7 +49,8 @@ func TestSourceFolder(t *testing.T) {
 				if err != nil || got != filepath.Join(project, tc.want) {
 					t.Errorf("%s: %s: built from %s, want %s", tc.reason, file, got, tc.want)
 				}
-				if warned := strings.Join(loaded.Warnings, "\n"); (tc.warns == "") != (warned == "") || !strings.Contains(warned, tc.warns) {
+				if warned := strings.Join(loaded.Warnings, "\n"); (tc.warns == "") != (warned == "") ||
+					!strings.Contains(warned, tc.warns) {
 					t.Errorf("%s: it warns %q, want %q", tc.reason, warned, tc.warns)
 				}
 			}

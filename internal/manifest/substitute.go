@@ -95,7 +95,8 @@ func (s *substituter) keepThrough(mark string) {
 // replace writes text for the next n bytes.
 func (s *substituter) replace(n int, text string) {
 	if s.out.Len()+len(text) > maxHCL {
-		s.faults.at(s.src, span{s.at, s.at + n}, "use fewer or shorter variables", "with the values of its variables, the file is longer than %d bytes", maxHCL)
+		s.faults.at(s.src, span{s.at, s.at + n}, "use fewer or shorter variables",
+			"with the values of its variables, the file is longer than %d bytes", maxHCL)
 		s.at = len(s.src.text) // the rest is not looked at
 		return
 	}
@@ -186,7 +187,8 @@ func (s *substituter) variable(render func(string) (string, bool)) bool {
 	value, raw, ok := v.expand(s.find)
 	switch {
 	case v.nested():
-		s.faults.at(s.src, here, "write the inner variable's own default in its place", "the default of ${%s} holds another variable; defaults don't nest", v.name)
+		s.faults.at(s.src, here, "write the inner variable's own default in its place",
+			"the default of ${%s} holds another variable; defaults don't nest", v.name)
 		s.keep(v.length)
 	case !ok:
 		s.missing(here, v.name)
@@ -195,7 +197,8 @@ func (s *substituter) variable(render func(string) (string, bool)) bool {
 	default:
 		text, fits := render(value)
 		if !fits {
-			s.faults.at(s.src, here, `put it in quotes, "${`+v.name+`}", for text`, "the value of ${%s} is not a number, true, false, a quoted text or a list of them", v.name)
+			s.faults.at(s.src, here, `put it in quotes, "${`+v.name+`}", for text`,
+				"the value of ${%s} is not a number, true, false, a quoted text or a list of them", v.name)
 			text = "null"
 		}
 		s.replace(v.length, text)
@@ -209,7 +212,8 @@ func (s *substituter) missing(here span, name string) {
 }
 
 func addMissing(f *faults, src *source, here span, name string) {
-	f.at(src, here, "set it in your environment or with `tend config set SCOPE/NAME "+name+"=…`, or give a default: ${"+name+":-…}; for the characters themselves write $${"+name+"}", "variable %s is not set", name)
+	f.at(src, here, "set it in your environment or with `tend config set SCOPE/NAME "+name+"=…`, or give a default: ${"+
+		name+":-…}; for the characters themselves write $${"+name+"}", "variable %s is not set", name)
 }
 
 // quotedLiteral escapes text for use between quotes, so that no value can end the string or begin a template.

@@ -57,7 +57,8 @@ func writableAssets(options dockerflags.Options) []string {
 	var out []string
 	for _, bind := range options.Binds {
 		volume, err := api.ParseVolume(bind)
-		if err == nil && strings.HasPrefix(volume.Source, api.AssetStandIn) && !slices.Contains(strings.Split(volume.Mode, ","), "ro") {
+		if err == nil && strings.HasPrefix(volume.Source, api.AssetStandIn) &&
+			!slices.Contains(strings.Split(volume.Mode, ","), "ro") {
 			out = append(out, volume.Target)
 		}
 	}

@@ -195,7 +195,8 @@ func expression(value any) string {
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			parts = append(parts, keyOf(name)+" = "+expression(v[name]))
 		}
-		if line := "{ " + strings.Join(parts, ", ") + " }"; len(parts) < 3 && len(line) <= longLine && !strings.Contains(line, "\n") {
+		if line := "{ " + strings.Join(parts, ", ") + " }"; len(parts) < 3 && len(line) <= longLine &&
+			!strings.Contains(line, "\n") {
 			return line
 		}
 		return "{\n" + strings.Join(parts, "\n") + "\n}"
@@ -219,7 +220,8 @@ func keyOf(name string) string {
 // document returns a text of several lines as a heredoc, if that has the same meaning.
 func document(text string) string {
 	plain := strings.HasSuffix(text, "\n") && strings.Count(text, "\n") > 1 && !strings.ContainsAny(text, "\r") &&
-		!strings.Contains(text, "${") && !strings.Contains(text, "%{") && !strings.Contains(text, "\nEOT\n") && !strings.HasPrefix(text, "EOT\n")
+		!strings.Contains(text, "${") && !strings.Contains(text, "%{") && !strings.Contains(text, "\nEOT\n") &&
+		!strings.HasPrefix(text, "EOT\n")
 	for _, r := range text {
 		plain = plain && (r >= ' ' || r == '\n' || r == '\t')
 	}

@@ -54,7 +54,8 @@ func TestWrittenFieldsReadTheSame(t *testing.T) {
 func TestAnyTextReadsTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := norm.NFC.String(strings.ReplaceAll(rapid.OneOf(
-			rapid.String(), rapid.StringMatching(`[$%{}a."\\\n]{0,12}`), rapid.StringMatching(`\$*\{(asset|ref|x)\.[a-z.]{1,6}\}`),
+			rapid.String(), rapid.StringMatching(`[$%{}a."\\\n]{0,12}`),
+			rapid.StringMatching(`\$*\{(asset|ref|x)\.[a-z.]{1,6}\}`),
 		).Draw(t, "text"), "\x00", ""))
 		if got, written := reread(t, text); got != text {
 			t.Fatalf("%q was written as\n%s\nand read as %q", text, written, got)
@@ -94,12 +95,14 @@ func reread(t rapid.TB, text string) (got any, written []byte) {
 // TestWrite is the form people get to read.
 func TestWrite(t *testing.T) {
 	text, err := Write([]Section{
-		{Comments: []string{"what it is for"}, Object: api.Object{Kind: api.KindDeployment, Scope: "prod", Name: "web", Spec: json.RawMessage(
-			`{"image":"web:1","replicas":2,"env":{"A":"1","B":"${asset.site.index}","C.D":"${HOME}"},"resources":{"limits":{"cpu":"1"}},` +
-				`"inits":[{"name":"a","command":["x"]},{"name":"b","command":["y"]}]}`)}},
+		{Comments: []string{"what it is for"},
+			Object: api.Object{Kind: api.KindDeployment, Scope: "prod", Name: "web", Spec: json.RawMessage(
+				`{"image":"web:1","replicas":2,"env":{"A":"1","B":"${asset.site.index}","C.D":"${HOME}"},"resources":{"limits":{"cpu":"1"}},` +
+					`"inits":[{"name":"a","command":["x"]},{"name":"b","command":["y"]}]}`)}},
 		{Object: api.Object{Kind: api.KindAsset, Scope: "prod", Name: "site", Spec: json.RawMessage(
 			`{"files":{"index":"<html>\n</html>\n","logo":{"_source":"file","filename":"logo.png","content":""},"far":{"_source":"url","url":"https://x","timeout":"5s"}}}`)}},
-		{Object: api.Object{Kind: api.KindRegistry, Scope: "_", Name: "hub", Spec: json.RawMessage(`{"url":"docker.io","helper":"secret"}`)}},
+		{Object: api.Object{Kind: api.KindRegistry, Scope: "_", Name: "hub",
+			Spec: json.RawMessage(`{"url":"docker.io","helper":"secret"}`)}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +149,8 @@ registry "hub" {
 	if diff := cmp.Diff(want, string(text)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, err := Write([]Section{{Object: api.Object{Kind: api.KindJob, Metadata: api.Metadata{Labels: map[string]string{"a": "b"}}, Spec: json.RawMessage(`{}`)}}}); err == nil {
+	if _, err := Write([]Section{{Object: api.Object{Kind: api.KindJob,
+		Metadata: api.Metadata{Labels: map[string]string{"a": "b"}}, Spec: json.RawMessage(`{}`)}}}); err == nil {
 		t.Error("labels were lost in silence")
 	}
 }

@@ -230,7 +230,8 @@ func (r *yamlReader) variables(out *node, n *yaml.Node) {
 		value, _, ok := v.expand(r.find)
 		switch {
 		case v.nested() && !r.faults.full():
-			r.faults.at(r.src, r.locate(out.at.start, found), "", "the default of ${%s} holds another variable; defaults don't nest", v.name)
+			r.faults.at(r.src, r.locate(out.at.start, found), "",
+				"the default of ${%s} holds another variable; defaults don't nest", v.name)
 		case !ok && !r.faults.full():
 			addMissing(r.faults, r.src, r.locate(out.at.start, found), v.name)
 		}

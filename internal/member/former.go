@@ -28,7 +28,8 @@ func checkRoot(root string) error {
 	if !known {
 		return fmt.Errorf("%s has the store of a cluster: it is a server's, which runs the agent of this machine too: give another --root", root)
 	}
-	if _, refused := membership.Decide(membership.BecomeAgent, settings.State, membership.Subject{Server: settings.Name, Root: root}); refused != nil {
+	if _, refused := membership.Decide(membership.BecomeAgent, settings.State,
+		membership.Subject{Server: settings.Name, Root: root}); refused != nil {
 		return refused
 	}
 	return nil
@@ -54,7 +55,8 @@ func setAside(root string, now time.Time) (string, error) {
 			return "", err
 		}
 	}
-	return aside, errors.Join(move(filepath.Join(root, "state"), aside), move(filepath.Join(root, "server"), aside), move(peers, aside))
+	return aside, errors.Join(move(filepath.Join(root, "state"), aside),
+		move(filepath.Join(root, "server"), aside), move(peers, aside))
 }
 
 // move moves a file or a folder, if it is there, into another folder.

@@ -15,7 +15,8 @@ import (
 func serversRoot(t *testing.T, state membership.State) string {
 	t.Helper()
 	root := t.TempDir()
-	for path, content := range map[string]string{"state/member/wal/0.wal": "log", "peers/authority.pem": "authority", "secret.key": "the cluster's", "machine.key": "the machine's"} {
+	for path, content := range map[string]string{"state/member/wal/0.wal": "log", "peers/authority.pem": "authority",
+		"secret.key": "the cluster's", "machine.key": "the machine's"} {
 		path = filepath.Join(root, path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -35,7 +36,8 @@ func serversRoot(t *testing.T, state membership.State) string {
 func TestTheRootOfAServer(t *testing.T) {
 	for _, state := range membership.States[1:] {
 		err := checkRoot(serversRoot(t, state))
-		if (err == nil) != (state == membership.Removed) || err != nil && !strings.Contains(err.Error(), "tend servers remove b") {
+		if (err == nil) != (state == membership.Removed) ||
+			err != nil && !strings.Contains(err.Error(), "tend servers remove b") {
 			t.Errorf("%s: %v", state, err)
 		}
 	}
@@ -62,8 +64,11 @@ func TestTheRootOfAServer(t *testing.T) {
 func TestWhatAServerLeftIsSetAside(t *testing.T) {
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	for name, crashed := range map[string]func(root, aside string) error{
-		"not at all":                    func(string, string) error { return nil },
-		"after the cluster's keys went": func(root, aside string) error { return move(filepath.Join(root, "secret.key"), aside) },
+		"not at all": func(string, string) error { return nil },
+		"after the cluster's keys went": func(root,
+			aside string) error {
+			return move(filepath.Join(root, "secret.key"), aside)
+		},
 		"after the machine's key came": func(root, aside string) error {
 			if err := move(filepath.Join(root, "secret.key"), aside); err != nil {
 				return err

@@ -96,7 +96,8 @@ func identify(ctx context.Context, o Options) (*identity, error) {
 		o.Server = cmp.Or(o.Server, i.known.Server)
 		known, err := enter(ctx, o)
 		if err != nil {
-			return nil, fmt.Errorf("the cluster takes this machine for none of its nodes any more, and it can't join again: %w", err)
+			return nil, fmt.Errorf("the cluster takes this machine for none of its nodes any more, and it can't join again: %w",
+				err)
 		}
 		if known.Former = i.known.Former; again == removed {
 			known.Former = slices.Compact(slices.Sorted(slices.Values(append(known.Former, i.known.Node, known.Node))))
@@ -146,7 +147,8 @@ func (i *identity) standing(ctx context.Context, o Options) standing {
 	defer transport.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, cmp.Or(o.Server, i.known.Server)+remote.Prefix+"state", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		cmp.Or(o.Server, i.known.Server)+remote.Prefix+"state", nil)
 	if err != nil {
 		return stays
 	}
@@ -187,7 +189,9 @@ func enter(ctx context.Context, o Options) (join.Membership, error) {
 		}
 		return known, err
 	}, backoff.WithBackOff(wait), backoff.WithMaxTries(mostTries), backoff.WithNotify(func(err error, wait time.Duration) {
-		o.Logger.WarnContext(ctx, "the server ended the connection before its answer, or has no room at the moment; tried again", "backoff", wait, "error", err)
+		o.Logger.WarnContext(ctx,
+			"the server ended the connection before its answer, or has no room at the moment; tried again",
+			"backoff", wait, "error", err)
 	}))
 }
 
@@ -250,7 +254,8 @@ func (i *identity) renew(ctx context.Context, client *http.Client) error {
 	defer ticker.Stop()
 	for {
 		if err := i.renewDue(ctx, client); err != nil && ctx.Err() == nil {
-			i.log.WarnContext(ctx, "the node's certificate could not be renewed; tried again", "backoff", checkEvery, "error", err)
+			i.log.WarnContext(ctx, "the node's certificate could not be renewed; tried again", "backoff",
+				checkEvery, "error", err)
 		}
 		select {
 		case <-ticker.C:

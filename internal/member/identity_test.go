@@ -64,7 +64,8 @@ func newServer(t *testing.T) *server {
 	mux := http.NewServeMux()
 	s.desk.Register(mux)
 	web := &http.Server{
-		TLSConfig: ca.TLS(func() (*tls.Certificate, error) { return &own, nil }), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
+		TLSConfig: ca.TLS(func() (*tls.Certificate, error) { return &own, nil }),
+		ErrorLog:  slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "/renew") {
 				s.renewals.Add(1)
@@ -92,7 +93,8 @@ func newServer(t *testing.T) *server {
 
 func options(root, server, token string) Options {
 	return Options{
-		Options: host.Options{Root: root, Node: "n1", Now: time.Now, Logger: slog.New(slog.DiscardHandler)}, Server: server, Token: token,
+		Options: host.Options{Root: root, Node: "n1", Now: time.Now, Logger: slog.New(slog.DiscardHandler)},
+		Server:  server, Token: token,
 	}
 }
 
@@ -151,7 +153,8 @@ func client(t *testing.T, i *identity) *http.Client {
 }
 
 func same(a, b join.Membership) bool {
-	return a.Server == b.Server && a.Cluster == b.Cluster && a.Node == b.Node && bytes.Equal(a.Certificate, b.Certificate) && bytes.Equal(a.Key, b.Key)
+	return a.Server == b.Server && a.Cluster == b.Cluster && a.Node == b.Node &&
+		bytes.Equal(a.Certificate, b.Certificate) && bytes.Equal(a.Key, b.Key)
 }
 
 // TestJoinOnce: a machine joins once, keeps its membership for its owner alone, and needs no token afterwards.
@@ -252,7 +255,8 @@ func TestAChangedAddress(t *testing.T) {
 func TestNotJoined(t *testing.T) {
 	s := newServer(t)
 	for name, o := range map[string]Options{
-		"nothing": options(t.TempDir(), "", ""), "no token": options(t.TempDir(), s.url, ""), "no server": options(t.TempDir(), "", s.token),
+		"nothing": options(t.TempDir(), "", ""), "no token": options(t.TempDir(), s.url, ""),
+		"no server": options(t.TempDir(), "", s.token),
 	} {
 		if _, err := identify(t.Context(), o); !errors.Is(err, errNotJoined) {
 			t.Errorf("%s: %v", name, err)
@@ -275,7 +279,8 @@ func TestADamagedFile(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(root, file), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := identify(t.Context(), options(root, s.url, s.token)); err == nil || !strings.Contains(err.Error(), filepath.Join(root, file)) {
+		if _, err := identify(t.Context(), options(root, s.url, s.token)); err == nil ||
+			!strings.Contains(err.Error(), filepath.Join(root, file)) {
 			t.Errorf("%q: %v", content, err)
 		}
 		if kept, err := os.ReadFile(filepath.Join(root, file)); err != nil || string(kept) != content {
@@ -298,7 +303,8 @@ func TestRenewDue(t *testing.T) {
 		if err := i.renewDue(t.Context(), web); err != nil {
 			t.Fatal(err)
 		}
-		if renewed := !same(i.membership(), before); renewed != step.renew || s.renewals.Load()-asked != map[bool]int64{true: 1}[step.renew] {
+		if renewed := !same(i.membership(), before); renewed != step.renew ||
+			s.renewals.Load()-asked != map[bool]int64{true: 1}[step.renew] {
 			t.Errorf("at the age of %v: renewed %v after %d requests", step.age, renewed, s.renewals.Load()-asked)
 		}
 	}

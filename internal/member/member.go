@@ -66,7 +66,9 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("set aside what the server of this machine has left: %w", err)
 	}
 	if aside != "" {
-		o.Logger.WarnContext(ctx, "the server of this machine was removed: its store and the cluster's keys were set aside; erase them", "folder", aside)
+		o.Logger.WarnContext(ctx,
+			"the server of this machine was removed: its store and the cluster's keys were set aside; erase them",
+			"folder", aside)
 	}
 	keys, err := secret.Open(filepath.Join(o.Root, "secret.key"), "")
 	if err != nil {
@@ -103,7 +105,8 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error
 	}
 	defer transport.CloseIdleConnections()
 	web := &http.Client{Transport: transport}
-	client := remote.New(remote.Options{Server: known.Server, HTTP: web, Lost: to.next, Several: to.several, Logger: o.Logger})
+	client := remote.New(remote.Options{Server: known.Server, HTTP: web, Lost: to.next,
+		Several: to.several, Logger: o.Logger})
 	callbacks, err := client.Callbacks()
 	if err != nil {
 		return err
@@ -114,8 +117,9 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error
 		return err
 	}
 	machine, err := host.Open(ctx, o.Options, host.Link{
-		Cluster: known.Cluster, Control: client, Seal: keys.Encrypt, Open: keys.Decrypt, Registry: registry, Metrics: engine.NewMetrics(registry),
-		Callbacks: callbacks, Outside: to.outside, Own: &authority.Own{Certificate: who.certificate, Roots: who.roots, Now: o.Now},
+		Cluster: known.Cluster, Control: client, Seal: keys.Encrypt, Open: keys.Decrypt, Registry: registry,
+		Metrics: engine.NewMetrics(registry), Callbacks: callbacks, Outside: to.outside,
+		Own:    &authority.Own{Certificate: who.certificate, Roots: who.roots, Now: o.Now},
 		Former: known.Former, Cleared: who.cleared,
 	})
 	if err != nil {
@@ -125,7 +129,8 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error
 		keep: func(ctx context.Context, dial func(context.Context) (net.Conn, error)) error {
 			return session.Keep(ctx, dial, restored, machine.Access(), machine.Ready(), o.Logger)
 		}}
-	o.Logger.Info("starting the agent", "root", o.Root, "node", o.Node, "cluster", known.Cluster, "server", known.Server, "runtime", o.Runtime)
+	o.Logger.Info("starting the agent", "root", o.Root, "node", o.Node, "cluster", known.Cluster, "server", known.Server,
+		"runtime", o.Runtime)
 	group := engine.NewGroup(engine.GroupOptions{},
 		engine.NewMember(scraped.run),
 		engine.NewMember(client.Run),

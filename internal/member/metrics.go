@@ -37,7 +37,8 @@ func listenMetrics(ctx context.Context, o Options, registry *prometheus.Registry
 	if o.MetricsListen == "" {
 		return nil, nil
 	}
-	registry.MustRegister(version.Metric(version.Version, ""), recovery.Metric(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(version.Metric(version.Version, ""), recovery.Metric(), collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -49,7 +50,8 @@ func listenMetrics(ctx context.Context, o Options, registry *prometheus.Registry
 		return nil, fmt.Errorf("--metrics-listen %s: %w", o.MetricsListen, err)
 	}
 	m := &metrics{web: &http.Server{
-		Handler: mux, ReadTimeout: metricsTime, WriteTimeout: metricsTime, ConnState: connlimit.Note, ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+		Handler: mux, ReadTimeout: metricsTime, WriteTimeout: metricsTime, ConnState: connlimit.Note,
+		ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}}
 	m.listener = connlimit.New(listener, connlimit.Options{
 		Total: metricsConnections, Reclaim: func() { connlimit.CloseIdle(m.web) }, Name: "metrics", Logger: o.Logger,

@@ -49,7 +49,8 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("health: %d %s", status, body)
 	}
 	status, body := ask("/metrics")
-	for _, want := range []string{`tend_build_info{`, `tend_queue_depth{kind="task"}`, "go_goroutines ", "process_open_fds "} {
+	for _, want := range []string{`tend_build_info{`, `tend_queue_depth{kind="task"}`, "go_goroutines ",
+		"process_open_fds "} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%d, the metrics lack %s:\n%s", status, want, body)
 		}
@@ -88,7 +89,8 @@ func TestMetricsWithoutAnAddress(t *testing.T) {
 	root, i := joined(t, newServer(t))
 	o := options(root, "", "")
 	o.MetricsListen = taken.Addr().String()
-	if err := run(t.Context(), o, i, nil); err == nil || !strings.Contains(err.Error(), "--metrics-listen "+o.MetricsListen) {
+	if err := run(t.Context(), o, i, nil); err == nil ||
+		!strings.Contains(err.Error(), "--metrics-listen "+o.MetricsListen) {
 		t.Errorf("%v", err)
 	}
 }

@@ -132,7 +132,8 @@ func (k *Keeper) Pass(ctx context.Context, full bool) {
 	}
 	k.fault.Store(&text)
 	if text != "" {
-		k.Logger.Warn("containers of different scopes reach each other on this node; tried again", "backoff", resync, "reason", text)
+		k.Logger.Warn("containers of different scopes reach each other on this node; tried again", "backoff",
+			resync, "reason", text)
 	}
 	if k.Changed != nil {
 		k.Changed()

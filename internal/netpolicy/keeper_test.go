@@ -65,13 +65,15 @@ func newWorld(t *testing.T) *world {
 }
 
 func worldOf(file string, synced chan struct{}) *world {
-	w := &world{local: node.Pods{netip.MustParseAddr("10.80.0.2"): "shop"}, network: node.Network{Driver: api.DriverWireGuard, Policy: &node.Policy{}}, used: true}
+	w := &world{local: node.Pods{netip.MustParseAddr("10.80.0.2"): "shop"},
+		network: node.Network{Driver: api.DriverWireGuard, Policy: &node.Policy{}}, used: true}
 	w.subnet = netip.MustParsePrefix("10.80.0.0/22")
 	w.Keeper = netpolicy.New(netpolicy.Options{
 		Network: func() node.Network { return w.network }, Pods: func() map[string]node.Pods { return w.pods },
 		Local:  func(context.Context) (node.Pods, error) { return w.local, w.blind },
 		Subnet: func(context.Context) (netip.Prefix, error) { return w.subnet, nil }, Used: func() bool { return w.used },
-		Synced: synced, File: file, Kernel: &w.machine, Changed: func() { w.changes++ }, Logger: slog.New(slog.DiscardHandler),
+		Synced: synced, File: file, Kernel: &w.machine, Changed: func() { w.changes++ },
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	return w
 }
@@ -107,7 +109,8 @@ func TestKeeperPutsBackWhatOthersChanged(t *testing.T) {
 	w := newWorld(t)
 	w.Pass(t.Context(), true)
 	rules := w.machine.table
-	for name, changed := range map[string]string{"removed": "", "flushed": "table inet tend {\n}", "opened": strings.Replace(rules, "drop", "accept", 1)} {
+	for name, changed := range map[string]string{"removed": "", "flushed": "table inet tend {\n}",
+		"opened": strings.Replace(rules, "drop", "accept", 1)} {
 		w.machine.table = changed
 		if w.Pass(t.Context(), true); w.machine.table != rules {
 			t.Errorf("%s:\n%s", name, w.machine.table)
@@ -200,10 +203,12 @@ func TestKeeperWorksWithoutAServer(t *testing.T) {
 		w.network = node.Network{}
 		return w
 	}
-	for name, table := range map[string]string{"the machine was started again": "", "the agent was started again": "what stood"} {
+	for name, table := range map[string]string{"the machine was started again": "",
+		"the agent was started again": "what stood"} {
 		t.Run(name, func(t *testing.T) {
 			runs(t, func() *world { w := without(); w.machine.table = table; return w }, func(w *world) {
-				for _, rule := range []string{"10.80.0.2 : goto from-shop", "10.80.4.2 : goto from-db", "@pods-db accept\n\t\tct original ip daddr @pods-shop accept"} {
+				for _, rule := range []string{"10.80.0.2 : goto from-shop", "10.80.4.2 : goto from-db",
+					"@pods-db accept\n\t\tct original ip daddr @pods-shop accept"} {
 					if !strings.Contains(w.machine.table, rule) {
 						t.Errorf("%q is not in the table:\n%s", rule, w.machine.table)
 					}

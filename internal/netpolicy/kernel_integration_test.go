@@ -19,7 +19,8 @@ import (
 )
 
 // The settings with which a machine has the packets of all its bridges filtered.
-var everyBridge = []string{"/proc/sys/net/bridge/bridge-nf-call-iptables", "/proc/sys/net/bridge/bridge-nf-call-ip6tables"}
+var everyBridge = []string{"/proc/sys/net/bridge/bridge-nf-call-iptables",
+	"/proc/sys/net/bridge/bridge-nf-call-ip6tables"}
 
 // TestOneBridgeIsFiltered: the rules hold on the bridge that was prepared, whatever the machine's own switches say, and
 // these stay as they are: traffic of other bridges isn't Tend's concern.
@@ -34,7 +35,8 @@ func TestOneBridgeIsFiltered(t *testing.T) {
 	subnet := netip.MustParsePrefix("10.80.0.0/22")
 	bridge := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: "br0"}}
 	must(t, netlink.LinkAdd(bridge))
-	must(t, netlink.AddrAdd(bridge, &netlink.Addr{IPNet: &net.IPNet{IP: net.IPv4(10, 80, 0, 1), Mask: net.CIDRMask(22, 32)}}))
+	must(t, netlink.AddrAdd(bridge,
+		&netlink.Addr{IPNet: &net.IPNet{IP: net.IPv4(10, 80, 0, 1), Mask: net.CIDRMask(22, 32)}}))
 	must(t, netlink.LinkSetUp(bridge))
 	shop, db := plug(t, machine, bridge, "shop", "10.80.0.2"), plug(t, machine, bridge, "db", "10.80.0.3")
 	listener := in(t, db, machine, func() (net.Listener, error) { return net.Listen("tcp", "10.80.0.3:80") })
@@ -51,7 +53,8 @@ func TestOneBridgeIsFiltered(t *testing.T) {
 	}
 	ctx := context.Background()
 	must(t, kernel.Apply(ctx, netpolicy.Rules(netpolicy.Input{
-		Policy: node.Policy{}, Own: subnet, Bridge: "br0", Local: node.Pods{netip.MustParseAddr("10.80.0.2"): "shop", netip.MustParseAddr("10.80.0.3"): "db"},
+		Policy: node.Policy{}, Own: subnet, Bridge: "br0",
+		Local: node.Pods{netip.MustParseAddr("10.80.0.2"): "shop", netip.MustParseAddr("10.80.0.3"): "db"},
 	})))
 	if err := reaches(); err != nil {
 		t.Fatalf("a bridge that is not prepared refuses: %v", err)
@@ -89,7 +92,8 @@ func plug(t *testing.T, machine netns.NsHandle, bridge netlink.Link, name, addre
 	own := space(t)
 	must(t, netns.Set(machine))
 	must(t, netlink.LinkAdd(&netlink.Veth{
-		LinkAttrs: netlink.LinkAttrs{Name: name, MasterIndex: bridge.Attrs().Index}, PeerName: "eth0", PeerNamespace: netlink.NsFd(int(own)),
+		LinkAttrs: netlink.LinkAttrs{Name: name, MasterIndex: bridge.Attrs().Index}, PeerName: "eth0",
+		PeerNamespace: netlink.NsFd(int(own)),
 	}))
 	end, err := netlink.LinkByName(name)
 	must(t, err)

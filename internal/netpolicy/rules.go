@@ -69,9 +69,11 @@ func Rules(in Input) string {
 	}
 	elements(b, "map", "from", "type ipv4_addr : verdict", from)
 	chain(b, "between",
-		"ct state invalid,untracked drop", "ct status dnat accept", "ct original ip saddr @nodes accept", "ct original ip daddr @nodes accept",
+		"ct state invalid,untracked drop", "ct status dnat accept", "ct original ip saddr @nodes accept",
+		"ct original ip daddr @nodes accept",
 		"ct original ip saddr vmap @from", "ct original ip saddr @elsewhere accept", "drop")
-	hook := []string{"type filter hook forward priority filter - 10; policy accept;", "ip saddr @subnets ip daddr @subnets goto between"}
+	hook := []string{"type filter hook forward priority filter - 10; policy accept;",
+		"ip saddr @subnets ip daddr @subnets goto between"}
 	if in.Bridge != "" {
 		hook = append(hook, fmt.Sprintf("iifname %q oifname %q meta nfproto ipv6 drop", in.Bridge, in.Bridge))
 	}
@@ -127,7 +129,8 @@ func networks(in Input) (subnets, nodes []string) {
 	if in.Own.IsValid() {
 		all[in.Own.Masked()] = true
 	}
-	for _, subnet := range slices.SortedFunc(maps.Keys(all), func(a, b netip.Prefix) int { return a.Addr().Compare(b.Addr()) }) {
+	for _, subnet := range slices.SortedFunc(maps.Keys(all),
+		func(a, b netip.Prefix) int { return a.Addr().Compare(b.Addr()) }) {
 		subnets = append(subnets, subnet.String())
 		nodes = append(nodes, subnet.Addr().String(), subnet.Addr().Next().String())
 	}

@@ -33,7 +33,8 @@ func parse(t *testing.T, text string) Input {
 		words := strings.Fields(line)
 		switch words[0] {
 		case "allow":
-			in.Policy.Allow = append(in.Policy.Allow, api.NetworkAllow{From: strings.Split(words[1], ","), To: strings.Split(words[2], ",")})
+			in.Policy.Allow = append(in.Policy.Allow,
+				api.NetworkAllow{From: strings.Split(words[1], ","), To: strings.Split(words[2], ",")})
 		case "own":
 			in.Own, in.Bridge = netip.MustParsePrefix(words[1]), words[2]
 		case "peer":
@@ -57,8 +58,9 @@ func TestOpen(t *testing.T) {
 		allow  []api.NetworkAllow
 		want   bool
 	}{
-		"nothing":    {"scopes are apart", nil, false},
-		"all to all": {"nothing is left to refuse", []api.NetworkAllow{{From: []string{"a"}, To: []string{"b"}}, {From: []string{"*"}, To: []string{"c", "*"}}}, true},
+		"nothing": {"scopes are apart", nil, false},
+		"all to all": {"nothing is left to refuse",
+			[]api.NetworkAllow{{From: []string{"a"}, To: []string{"b"}}, {From: []string{"*"}, To: []string{"c", "*"}}}, true},
 		"all to one": {"others stay apart", []api.NetworkAllow{{From: []string{"*"}, To: []string{"b"}}}, false},
 		"one to all": {"others stay apart", []api.NetworkAllow{{From: []string{"a"}, To: []string{"*"}}}, false},
 	} {
@@ -73,10 +75,12 @@ func TestOpen(t *testing.T) {
 // TestAllowsIsOneWay: for all pairs of three scopes, exactly the listed pairs are allowed, and not the way back.
 func TestAllowsIsOneWay(t *testing.T) {
 	policy := node.Policy{Allow: []api.NetworkAllow{
-		{From: []string{"shop"}, To: []string{"db"}}, {From: []string{"*"}, To: []string{"metrics"}}, {From: []string{"admin"}, To: []string{"*"}},
+		{From: []string{"shop"}, To: []string{"db"}}, {From: []string{"*"}, To: []string{"metrics"}},
+		{From: []string{"admin"}, To: []string{"*"}},
 	}}
 	want := map[string]bool{
-		"shop db": true, "shop metrics": true, "db metrics": true, "metrics metrics": true, "admin metrics": true, "admin db": true, "admin shop": true, "admin admin": true,
+		"shop db": true, "shop metrics": true, "db metrics": true, "metrics metrics": true, "admin metrics": true,
+		"admin db": true, "admin shop": true, "admin admin": true,
 	}
 	scopes := []string{"shop", "db", "metrics", "admin"}
 	for _, from := range scopes {

@@ -59,7 +59,9 @@ func (f *Fleet) Connected() []string {
 type Placed struct{ Node, Pod string }
 
 // Sample samples pods at once on their nodes, by Node.Stats or Node.Load, and returns the samples in the pods' order.
-func (f *Fleet) Sample(ctx context.Context, pods []Placed, sample func(n Node, ctx context.Context, pods []string) []runtime.Usage) []runtime.Usage {
+func (f *Fleet) Sample(
+	ctx context.Context, pods []Placed, sample func(n Node, ctx context.Context, pods []string) []runtime.Usage,
+) []runtime.Usage {
 	places := map[string][]int{}
 	for i, pod := range pods {
 		places[pod.Node] = append(places[pod.Node], i)

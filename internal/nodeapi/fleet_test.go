@@ -41,7 +41,8 @@ func TestSample(t *testing.T) {
 	fleet.Add("n1", first)
 	fleet.Add("n2", second)
 	got := fleet.Sample(t.Context(), []nodeapi.Placed{
-		{Node: "n2", Pod: "a"}, {Node: "away", Pod: "bb"}, {Node: "n1", Pod: "ccc"}, {Node: "n2", Pod: "dddd"}, {Pod: "eeeee"},
+		{Node: "n2", Pod: "a"}, {Node: "away", Pod: "bb"}, {Node: "n1", Pod: "ccc"},
+		{Node: "n2", Pod: "dddd"}, {Pod: "eeeee"},
 	}, nodeapi.Node.Stats)
 	if pods := <-first.asked; !slices.Equal(pods, []string{"ccc"}) {
 		t.Errorf("n1 was asked for %v", pods)

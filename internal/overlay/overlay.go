@@ -288,7 +288,8 @@ func (o *Overlay) open() error {
 		if o.key, err = wgtypes.GeneratePrivateKey(); err != nil {
 			return err
 		}
-		if err = renameio.WriteFile(o.KeyFile, []byte(o.key.String()+"\n"), 0o600, renameio.WithTempDir(filepath.Dir(o.KeyFile))); err != nil {
+		if err = renameio.WriteFile(o.KeyFile, []byte(o.key.String()+"\n"), 0o600,
+			renameio.WithTempDir(filepath.Dir(o.KeyFile))); err != nil {
 			return fmt.Errorf("keep the key of WireGuard: %w", err)
 		}
 	case err != nil:

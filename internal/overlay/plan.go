@@ -150,7 +150,8 @@ func permissions(wanted Wanted, state State) (actions []Action) {
 }
 
 func deviceOf(wanted Wanted) Device {
-	device := Device{Driver: wanted.Driver, Port: wanted.Port, MTU: wanted.MTU - headers[wanted.Driver], Own: wanted.Subnet.Masked().Addr()}
+	device := Device{Driver: wanted.Driver, Port: wanted.Port, MTU: wanted.MTU - headers[wanted.Driver],
+		Own: wanted.Subnet.Masked().Addr()}
 	if wanted.Address.Is6() {
 		device.MTU -= 20
 	}
@@ -174,7 +175,8 @@ func pathsOf(wanted Wanted, others []Route) (map[netip.Prefix]Path, []string) {
 		case !boundary.Private(peer.Subnet):
 			faults = append(faults, fmt.Sprintf("node %s has %s, which is not a private network", name, peer.Subnet))
 		case at >= 0:
-			faults = append(faults, fmt.Sprintf("node %s has %s, which %s of this machine is in (%s)", name, peer.Subnet, others[at].Device, others[at].To))
+			faults = append(faults, fmt.Sprintf("node %s has %s, which %s of this machine is in (%s)", name, peer.Subnet,
+				others[at].Device, others[at].To))
 		case wanted.Driver == api.DriverWireGuard && peer.Key == "":
 			faults = append(faults, fmt.Sprintf("node %s has no key yet", name))
 		case wanted.Driver == api.DriverWireGuard:

@@ -57,19 +57,27 @@ func TestPlan(t *testing.T) {
 		fault  string
 	}{
 		{name: "nothing is wanted, nothing is there", wanted: unwanted},
-		{name: "from nothing", wanted: wanted(second, third), want: "create device wireguard at 10.80.0.0, port 8689, MTU 1440; connect 10.80.4.0/22 by 192.0.2.2; connect 10.80.8.0/22 by 192.0.2.3; permit 10.80.0.0/22"},
+		{name: "from nothing", wanted: wanted(second, third),
+			want: "create device wireguard at 10.80.0.0, port 8689, MTU 1440; connect 10.80.4.0/22 by 192.0.2.2; connect 10.80.8.0/22 by 192.0.2.3; permit 10.80.0.0/22"},
 		{name: "as it should be", wanted: wanted(second), state: state(second)},
-		{name: "a peer comes", wanted: wanted(second, third), state: state(second), want: "connect 10.80.8.0/22 by 192.0.2.3"},
+		{name: "a peer comes", wanted: wanted(second, third), state: state(second),
+			want: "connect 10.80.8.0/22 by 192.0.2.3"},
 		{name: "a peer goes", wanted: wanted(second), state: state(second, third), want: "disconnect 10.80.8.0/22"},
-		{name: "a peer's address changed", wanted: wanted(moved), state: state(second), want: "connect 10.80.4.0/22 by 192.0.2.9"},
-		{name: "a part of the path was removed", wanted: wanted(second), state: state(Path{Subnet: second.Subnet}), want: "connect 10.80.4.0/22 by 192.0.2.2"},
-		{name: "another driver", wanted: vxlan, state: state(second), want: "remove device; create device vxlan at 10.80.0.0, port 8689, MTU 1450; connect 10.80.4.0/22 by 192.0.2.2"},
-		{name: "another MTU", wanted: smaller, state: state(), want: "remove device; create device wireguard at 10.80.0.0, port 8689, MTU 1340"},
+		{name: "a peer's address changed", wanted: wanted(moved), state: state(second),
+			want: "connect 10.80.4.0/22 by 192.0.2.9"},
+		{name: "a part of the path was removed", wanted: wanted(second), state: state(Path{Subnet: second.Subnet}),
+			want: "connect 10.80.4.0/22 by 192.0.2.2"},
+		{name: "another driver", wanted: vxlan, state: state(second),
+			want: "remove device; create device vxlan at 10.80.0.0, port 8689, MTU 1450; connect 10.80.4.0/22 by 192.0.2.2"},
+		{name: "another MTU", wanted: smaller, state: state(),
+			want: "remove device; create device wireguard at 10.80.0.0, port 8689, MTU 1340"},
 		{name: "the network was deleted", wanted: unwanted, state: state(second), want: "remove device; forbid 10.80.0.0/22"},
 		{name: "the node lost its subnet", wanted: waiting, state: state(second), want: "remove device; forbid 10.80.0.0/22"},
 		{name: "without an engine's network", wanted: plain, state: state(), want: "forbid 10.80.0.0/22"},
-		{name: "the exceptions are another subnet's", wanted: wanted(), state: other, want: "forbid 10.80.4.0/22; permit 10.80.0.0/22"},
-		{name: "a peer whose subnet is taken", wanted: wanted(second), state: taken, want: "disconnect 10.80.4.0/22", fault: "node n2 has 10.80.4.0/22, which br-1 of this machine is in (10.80.5.0/24)"},
+		{name: "the exceptions are another subnet's", wanted: wanted(), state: other,
+			want: "forbid 10.80.4.0/22; permit 10.80.0.0/22"},
+		{name: "a peer whose subnet is taken", wanted: wanted(second), state: taken, want: "disconnect 10.80.4.0/22",
+			fault: "node n2 has 10.80.4.0/22, which br-1 of this machine is in (10.80.5.0/24)"},
 		{name: "a peer without a key", wanted: keyless, state: state(), fault: "node n2 has no key yet"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -78,7 +86,8 @@ func TestPlan(t *testing.T) {
 			for _, action := range actions {
 				texts = append(texts, action.String())
 			}
-			if diff := cmp.Diff(test.want, strings.Join(texts, "; ")) + cmp.Diff(test.fault, strings.Join(faults, "; ")); diff != "" {
+			if diff := cmp.Diff(test.want, strings.Join(texts, "; ")) + cmp.Diff(test.fault,
+				strings.Join(faults, "; ")); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -82,7 +82,8 @@ func (r *rules) permitted() (netip.Prefix, error) {
 		return netip.Prefix{}, err
 	}
 	translated := func(rule string) bool { return strings.Contains(rule, "MASQUERADE") || strings.Contains(rule, "SNAT") }
-	kept, first := slices.Index(sources, "-A POSTROUTING "+strings.Join(keepSource, " ")), slices.IndexFunc(sources, translated)
+	kept, first := slices.Index(sources, "-A POSTROUTING "+strings.Join(keepSource, " ")),
+		slices.IndexFunc(sources, translated)
 	if kept < 0 || first >= 0 && first < kept {
 		return netip.Prefix{}, nil
 	}
@@ -118,5 +119,6 @@ func (r *rules) forbid(subnet netip.Prefix) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(r.tables.DeleteIfExists("nat", "POSTROUTING", keepSource...), r.tables.DeleteIfExists("filter", chain, letIn(subnet)...))
+	return errors.Join(r.tables.DeleteIfExists("nat", "POSTROUTING", keepSource...),
+		r.tables.DeleteIfExists("filter", chain, letIn(subnet)...))
 }

@@ -16,7 +16,8 @@ func TestNoIptables(t *testing.T) {
 	if _, err := r.permitted(); err != nil {
 		t.Fatal(err)
 	}
-	if fault := r.fault(true); !strings.Contains(fault, "iptables is missing") || !strings.Contains(fault, "install the package iptables") {
+	if fault := r.fault(true); !strings.Contains(fault, "iptables is missing") ||
+		!strings.Contains(fault, "install the package iptables") {
 		t.Errorf("beside an engine: %q", fault)
 	}
 	if fault := r.fault(false); fault != "" {

@@ -76,8 +76,10 @@ func newProcessTunnel(name string, d Device, key wgtypes.Key) (*processTunnel, e
 		return nil, err
 	}
 	log := &device.Logger{Verbosef: device.DiscardLogf, Errorf: device.DiscardLogf}
-	p := &processTunnel{device: device.NewDevice(opened, conn.NewDefaultBind(), log), port: d.Port, key: d.Key, paths: map[string]Path{}}
-	err = errors.Join(p.device.IpcSet(fmt.Sprintf("private_key=%s\nlisten_port=%d\n", hex.EncodeToString(key[:]), d.Port)), p.device.Up())
+	p := &processTunnel{device: device.NewDevice(opened, conn.NewDefaultBind(), log), port: d.Port, key: d.Key,
+		paths: map[string]Path{}}
+	err = errors.Join(p.device.IpcSet(fmt.Sprintf("private_key=%s\nlisten_port=%d\n", hex.EncodeToString(key[:]), d.Port)),
+		p.device.Up())
 	if err != nil {
 		p.device.Close()
 		return nil, err
@@ -177,7 +179,8 @@ func (k *kernelTunnel) connect(path Path) error {
 	interval := keepAlive
 	to := net.UDPAddrFromAddrPort(netip.AddrPortFrom(path.Address, uint16(is.ListenPort)))
 	return k.client.ConfigureDevice(k.name, wgtypes.Config{Peers: []wgtypes.PeerConfig{{
-		PublicKey: key, Endpoint: to, PersistentKeepaliveInterval: &interval, ReplaceAllowedIPs: true, AllowedIPs: []net.IPNet{*network(path.Subnet)},
+		PublicKey: key, Endpoint: to, PersistentKeepaliveInterval: &interval, ReplaceAllowedIPs: true,
+		AllowedIPs: []net.IPNet{*network(path.Subnet)},
 	}}})
 }
 

@@ -61,12 +61,15 @@ func (k *kernel) observeVXLAN(s *State, link *netlink.Vxlan) error {
 func (k *kernel) pathVXLAN(link *netlink.Vxlan, action Action) error {
 	first := action.Path.Subnet.Addr()
 	neighbour := &netlink.Neigh{
-		LinkIndex: link.Attrs().Index, State: netlink.NUD_PERMANENT, Family: netlink.FAMILY_V4, IP: first.AsSlice(), HardwareAddr: hardware(first),
+		LinkIndex: link.Attrs().Index, State: netlink.NUD_PERMANENT, Family: netlink.FAMILY_V4, IP: first.AsSlice(),
+		HardwareAddr: hardware(first),
 	}
 	forward := &netlink.Neigh{
-		LinkIndex: link.Attrs().Index, State: netlink.NUD_PERMANENT | netlink.NUD_NOARP, Family: unix.AF_BRIDGE, Flags: netlink.NTF_SELF, IP: action.Path.Address.AsSlice(), HardwareAddr: hardware(first),
+		LinkIndex: link.Attrs().Index, State: netlink.NUD_PERMANENT | netlink.NUD_NOARP, Family: unix.AF_BRIDGE,
+		Flags: netlink.NTF_SELF, IP: action.Path.Address.AsSlice(), HardwareAddr: hardware(first),
 	}
-	route := &netlink.Route{LinkIndex: link.Attrs().Index, Dst: network(action.Path.Subnet), Gw: first.AsSlice(), Flags: int(netlink.FLAG_ONLINK)}
+	route := &netlink.Route{LinkIndex: link.Attrs().Index, Dst: network(action.Path.Subnet), Gw: first.AsSlice(),
+		Flags: int(netlink.FLAG_ONLINK)}
 	if action.Do == Disconnect {
 		return errors.Join(gone(netlink.RouteDel(route)), gone(netlink.NeighDel(neighbour)), gone(netlink.NeighDel(forward)))
 	}

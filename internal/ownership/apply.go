@@ -142,7 +142,8 @@ func (r record) conflicts(taken *fieldpath.Set, manager string, live Tree) []api
 		for _, w := range r {
 			if w.manager != manager && w.fields.Has(path) {
 				line, _ := Text(value) // it was read from such a text
-				out = append(out, api.FieldConflict{Path: pathText(path), Manager: w.manager, Actor: w.actor, At: w.at, Value: line})
+				out = append(out, api.FieldConflict{Path: pathText(path), Manager: w.manager, Actor: w.actor,
+					At: w.at, Value: line})
 			}
 		}
 	})
@@ -170,7 +171,8 @@ func (r record) after(c comparison, change Change, taken, all *fieldpath.Set) re
 	if change.About != nil {
 		claimed = about(claimed, change.About).Union(c.changed)
 	}
-	claimed = claimed.Intersection(all).Difference(out.fields(func(manager string) bool { return manager == change.Manager }))
+	own := out.fields(func(manager string) bool { return manager == change.Manager })
+	claimed = claimed.Intersection(all).Difference(own)
 	return out.add(change, claimed)
 }
 

@@ -78,27 +78,61 @@ func TestApply(t *testing.T) {
 		want      []string
 		conflicts []string
 	}{
-		"created":           {"who creates sets all", "", []step{{people, `{"image":"a","env":{"B":"2","A":"1"}}`}}, []string{`env.A="1" apply@1`, `env.B="2" apply@1`, `image="a" apply@1`}, nil},
-		"changed":           {"what stays keeps its time", "", []step{{people, `{"image":"a","replicas":1}`}, {people, `{"image":"b","replicas":1.0}`}}, []string{`image="b" apply@2`, `replicas=1.0 apply@1`}, nil},
-		"released":          {"left out, it is gone", "", []step{{people, `{"image":"a","env":{"A":"1","B":"2"}}`}, {people, `{"image":"a","env":{"A":"1"}}`}}, []string{`env.A="1" apply@1`, `image="a" apply@1`}, nil},
-		"beside":            {"each owns its own", "", []step{{people, `{"image":"a"}`}, {scaler, `{"replicas":3}`}}, []string{`image="a" apply@1`, `replicas=3 autoscaler@2`}, nil},
-		"not reset":         {"a file that leaves it out resets nothing", "", []step{{people, `{"image":"a"}`}, {scaler, `{"replicas":3}`}, {people, `{"image":"b"}`}}, []string{`image="b" apply@3`, `replicas=3 autoscaler@2`}, nil},
-		"together":          {"the same value doesn't conflict", "", []step{{people, `{"image":"a"}`}, {scaler, `{"replicas":3}`}, {people, `{"image":"a","replicas":3}`}}, []string{`image="a" apply@1`, `replicas=3 autoscaler@2`, `replicas=3 apply@3`}, nil},
-		"one of two leaves": {"the other still owns it", "", []step{{scaler, `{"replicas":3}`}, {people, `{"image":"a","replicas":3}`}, {people, `{"image":"a"}`}}, []string{`image="a" apply@2`, `replicas=3 autoscaler@1`}, nil},
-		"taken over":        {"force moves it", "", []step{{people, `{"image":"a"}`}, {scaler, `{"replicas":3}`}, {people, `{"image":"a","replicas":5}`}}, []string{`image="a" apply@1`, `replicas=5 apply@3`}, []string{`replicas: autoscaler/by-autoscaler@2 set 3`}},
-		"two owners":        {"each is named", "", []step{{scaler, `{"replicas":3}`}, {sync, `{"replicas":3}`}, {people, `{"replicas":4}`}}, []string{`replicas=4 apply@3`}, []string{`replicas: autoscaler/by-autoscaler@1 set 3`, `replicas: sync/by-sync@2 set 3`}},
-		"taken and given":   {"who lost a field doesn't get it back by saying nothing", "", []step{{scaler, `{"replicas":3}`}, {people, `{"replicas":4}`}, {scaler, `{}`}}, []string{`replicas=4 apply@2`}, nil},
-		"a list is whole":   {"one entry changes the list", "", []step{{people, `{"ports":["80","81"]}`}, {sync, `{"ports":["80"]}`}}, []string{`ports=["80"] sync@2`}, []string{`ports: apply/by-apply@1 set ["80","81"]`}},
-		"maps are shared":   {"each key has its owner", "", []step{{people, `{"env":{"A":"1"}}`}, {sync, `{"env":{"B":"2"}}`}, {people, `{"env":{"C":"3"}}`}}, []string{`env.B="2" sync@2`, `env.C="3" apply@3`}, nil},
-		"blocks nest":       {"a block is as deep as it is", "", []step{{people, `{"resources":{"limits":{"cpu":"1"}}}`}, {sync, `{"resources":{"limits":{"memory":"1G"}}}`}, {people, `{}`}}, []string{`resources.limits.memory="1G" sync@2`}, nil},
-		"empty block":       {"an empty block is a leaf", "", []step{{people, `{"logs":{}}`}}, []string{`logs={} apply@1`}, nil},
-		"block filled":      {"it ends as one when others fill it", "", []step{{people, `{"env":{}}`}, {sync, `{"env":{"A":"1"}}`}, {people, `{"env":{}}`}}, []string{`env.A="1" sync@2`}, nil},
-		"value for block":   {"nothing of the block is left", "", []step{{sync, `{"x":{"a":1,"b":2}}`}, {people, `{"x":3}`}}, []string{`x=3 apply@2`}, []string{`x.a: sync/by-sync@1 set 1`, `x.b: sync/by-sync@1 set 2`}},
-		"block for value":   {"nor of the value", "", []step{{sync, `{"x":3}`}, {people, `{"x":{"a":{"b":1}}}`}}, []string{`x.a.b=1 apply@2`}, []string{`x: sync/by-sync@1 set 3`}},
-		"null is absent":    {"it sets nothing", "", []step{{scaler, `{"replicas":3}`}, {people, `{"image":"a","replicas":null,"logs":{"max_size":null}}`}}, []string{`image="a" apply@2`, `replicas=3 autoscaler@1`}, nil},
-		"stored before":     {"people set it, when it was last written", `{"image":"a","replicas":2}`, []step{{people, `{"image":"b","replicas":2}`}}, []string{`image="b" apply@1`, `replicas=2 apply@-60`}, nil},
-		"kept from others":  {"and not the first other", `{"image":"a","replicas":2}`, []step{{scaler, `{"replicas":3}`}}, []string{`image="a" apply@-60`, `replicas=3 autoscaler@1`}, []string{`replicas: apply/@-60 set 2`}},
-		"dotted keys":       {"a path is unambiguous", "", []step{{people, `{"labels":{"a.b/c":"1","a\"b":"2"}}`}}, []string{`labels["a\"b"]="2" apply@1`, `labels["a.b/c"]="1" apply@1`}, nil},
+		"created": {"who creates sets all", "", []step{{people, `{"image":"a","env":{"B":"2","A":"1"}}`}},
+			[]string{`env.A="1" apply@1`, `env.B="2" apply@1`, `image="a" apply@1`}, nil},
+		"changed": {"what stays keeps its time", "",
+			[]step{{people, `{"image":"a","replicas":1}`}, {people, `{"image":"b","replicas":1.0}`}},
+			[]string{`image="b" apply@2`, `replicas=1.0 apply@1`}, nil},
+		"released": {"left out, it is gone", "",
+			[]step{{people, `{"image":"a","env":{"A":"1","B":"2"}}`}, {people, `{"image":"a","env":{"A":"1"}}`}},
+			[]string{`env.A="1" apply@1`, `image="a" apply@1`}, nil},
+		"beside": {"each owns its own", "", []step{{people, `{"image":"a"}`}, {scaler, `{"replicas":3}`}},
+			[]string{`image="a" apply@1`, `replicas=3 autoscaler@2`}, nil},
+		"not reset": {"a file that leaves it out resets nothing", "",
+			[]step{{people, `{"image":"a"}`}, {scaler, `{"replicas":3}`}, {people, `{"image":"b"}`}},
+			[]string{`image="b" apply@3`, `replicas=3 autoscaler@2`}, nil},
+		"together": {"the same value doesn't conflict", "",
+			[]step{{people, `{"image":"a"}`}, {scaler, `{"replicas":3}`}, {people, `{"image":"a","replicas":3}`}},
+			[]string{`image="a" apply@1`, `replicas=3 autoscaler@2`, `replicas=3 apply@3`}, nil},
+		"one of two leaves": {"the other still owns it", "",
+			[]step{{scaler, `{"replicas":3}`}, {people, `{"image":"a","replicas":3}`}, {people, `{"image":"a"}`}},
+			[]string{`image="a" apply@2`, `replicas=3 autoscaler@1`}, nil},
+		"taken over": {"force moves it", "",
+			[]step{{people, `{"image":"a"}`}, {scaler, `{"replicas":3}`}, {people, `{"image":"a","replicas":5}`}},
+			[]string{`image="a" apply@1`, `replicas=5 apply@3`}, []string{`replicas: autoscaler/by-autoscaler@2 set 3`}},
+		"two owners": {"each is named", "",
+			[]step{{scaler, `{"replicas":3}`}, {sync, `{"replicas":3}`}, {people, `{"replicas":4}`}},
+			[]string{`replicas=4 apply@3`},
+			[]string{`replicas: autoscaler/by-autoscaler@1 set 3`, `replicas: sync/by-sync@2 set 3`}},
+		"taken and given": {"who lost a field doesn't get it back by saying nothing", "",
+			[]step{{scaler, `{"replicas":3}`}, {people, `{"replicas":4}`}, {scaler, `{}`}}, []string{`replicas=4 apply@2`}, nil},
+		"a list is whole": {"one entry changes the list", "",
+			[]step{{people, `{"ports":["80","81"]}`}, {sync, `{"ports":["80"]}`}}, []string{`ports=["80"] sync@2`},
+			[]string{`ports: apply/by-apply@1 set ["80","81"]`}},
+		"maps are shared": {"each key has its owner", "",
+			[]step{{people, `{"env":{"A":"1"}}`}, {sync, `{"env":{"B":"2"}}`}, {people, `{"env":{"C":"3"}}`}},
+			[]string{`env.B="2" sync@2`, `env.C="3" apply@3`}, nil},
+		"blocks nest": {"a block is as deep as it is", "",
+			[]step{{people, `{"resources":{"limits":{"cpu":"1"}}}`}, {sync, `{"resources":{"limits":{"memory":"1G"}}}`},
+				{people, `{}`}}, []string{`resources.limits.memory="1G" sync@2`}, nil},
+		"empty block": {"an empty block is a leaf", "", []step{{people, `{"logs":{}}`}},
+			[]string{`logs={} apply@1`}, nil},
+		"block filled": {"it ends as one when others fill it", "",
+			[]step{{people, `{"env":{}}`}, {sync, `{"env":{"A":"1"}}`}, {people, `{"env":{}}`}},
+			[]string{`env.A="1" sync@2`}, nil},
+		"value for block": {"nothing of the block is left", "", []step{{sync, `{"x":{"a":1,"b":2}}`}, {people, `{"x":3}`}},
+			[]string{`x=3 apply@2`}, []string{`x.a: sync/by-sync@1 set 1`, `x.b: sync/by-sync@1 set 2`}},
+		"block for value": {"nor of the value", "", []step{{sync, `{"x":3}`}, {people, `{"x":{"a":{"b":1}}}`}},
+			[]string{`x.a.b=1 apply@2`}, []string{`x: sync/by-sync@1 set 3`}},
+		"null is absent": {"it sets nothing", "",
+			[]step{{scaler, `{"replicas":3}`}, {people, `{"image":"a","replicas":null,"logs":{"max_size":null}}`}},
+			[]string{`image="a" apply@2`, `replicas=3 autoscaler@1`}, nil},
+		"stored before": {"people set it, when it was last written", `{"image":"a","replicas":2}`,
+			[]step{{people, `{"image":"b","replicas":2}`}}, []string{`image="b" apply@1`, `replicas=2 apply@-60`}, nil},
+		"kept from others": {"and not the first other", `{"image":"a","replicas":2}`, []step{{scaler, `{"replicas":3}`}},
+			[]string{`image="a" apply@-60`, `replicas=3 autoscaler@1`}, []string{`replicas: apply/@-60 set 2`}},
+		"dotted keys": {"a path is unambiguous", "", []step{{people, `{"labels":{"a.b/c":"1","a\"b":"2"}}`}},
+			[]string{`labels["a\"b"]="2" apply@1`, `labels["a.b/c"]="1" apply@1`}, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +142,8 @@ func TestApply(t *testing.T) {
 				out := o.outcome(s.manager, s.spec)
 				conflicts = nil
 				for _, c := range out.Conflicts {
-					conflicts = append(conflicts, fmt.Sprintf("%s: %s/%s@%d set %s", c.Path, c.Manager, c.Actor, int(c.At.Sub(noon).Minutes()), c.Value))
+					conflicts = append(conflicts, fmt.Sprintf("%s: %s/%s@%d set %s", c.Path, c.Manager, c.Actor,
+						int(c.At.Sub(noon).Minutes()), c.Value))
 				}
 				o.store(out)
 			}
@@ -174,7 +209,8 @@ func TestActorsOfWritesRememberedTogether(t *testing.T) {
 		for i, actor := range actors {
 			next := clone(spec)
 			next[fmt.Sprintf("f%02d", i)] = "x"
-			out, err := Apply(Stored{Spec: spec, Fields: fields}, next, Change{Manager: "m", Actor: string(actor), At: noon.Add(time.Duration(i) * time.Minute)})
+			out, err := Apply(Stored{Spec: spec, Fields: fields}, next,
+				Change{Manager: "m", Actor: string(actor), At: noon.Add(time.Duration(i) * time.Minute)})
 			if err != nil {
 				t.Fatal(err)
 			}

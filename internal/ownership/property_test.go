@@ -146,7 +146,8 @@ func safety(t *rapid.T) {
 			}
 		}
 		for _, path := range paths(before) {
-			others := slices.ContainsFunc(managers, func(other string) bool { return other != manager && slices.Contains(owners[other], path) })
+			others := slices.ContainsFunc(managers,
+				func(other string) bool { return other != manager && slices.Contains(owners[other], path) })
 			taken := slices.ContainsFunc(out.Conflicts, func(c api.FieldConflict) bool { return c.Path == path })
 			got, leftOut := at(m.spec, path), at(declared, path) == ""
 			switch {
@@ -162,7 +163,8 @@ func safety(t *rapid.T) {
 			}
 		}
 		_, again := m.apply(t, manager, "eve", spec)
-		if diff := cmp.Diff(m.spec, again.Spec); len(again.Conflicts) > 0 || diff != "" || string(again.Fields) != string(m.fields) {
+		if diff := cmp.Diff(m.spec, again.Spec); len(again.Conflicts) > 0 || diff != "" ||
+			string(again.Fields) != string(m.fields) {
 			t.Fatalf("the same again changed something: %v %s\n%s\n%s", again.Conflicts, diff, m.fields, again.Fields)
 		}
 	}

@@ -164,7 +164,8 @@ func (r record) equal(other record) bool {
 	}
 	for i, w := range r {
 		v := other[i]
-		if w.manager != v.manager || w.actor != v.actor || !w.at.Equal(v.at) || w.orBefore != v.orBefore || !w.fields.Equals(v.fields) {
+		if w.manager != v.manager || w.actor != v.actor || !w.at.Equal(v.at) || w.orBefore != v.orBefore ||
+			!w.fields.Equals(v.fields) {
 			return false
 		}
 	}

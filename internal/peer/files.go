@@ -34,7 +34,8 @@ func Files(open func(digest string) (io.ReadCloser, error)) http.Handler {
 func ofServers(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !authority.IsServer(r.TLS) {
-			wire.Fail(w, &api.Problem{Status: http.StatusUnauthorized, Title: "NotAServer", Detail: "that is for the servers of the cluster alone"})
+			wire.Fail(w, &api.Problem{Status: http.StatusUnauthorized, Title: "NotAServer",
+				Detail: "that is for the servers of the cluster alone"})
 			return
 		}
 		next(w, r)
@@ -45,7 +46,8 @@ func ofServers(next http.HandlerFunc) http.HandlerFunc {
 func Fetch(ctx context.Context, config *tls.Config, address, digest string, keep func(io.Reader) error) error {
 	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
-	answer, err := wire.Caller{Base: "https://" + address, Do: transport.RoundTrip}.Send(ctx, http.MethodGet, FilesPath+url.PathEscape(digest), nil)
+	answer, err := wire.Caller{Base: "https://" + address, Do: transport.RoundTrip}.Send(ctx, http.MethodGet,
+		FilesPath+url.PathEscape(digest), nil)
 	if err != nil {
 		return err
 	}

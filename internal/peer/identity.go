@@ -21,8 +21,9 @@ import (
 
 // The files of a folder.
 const (
-	authorityFile   = "authority.pem" // with its key
-	rootFile        = "root.pem"      // the certificates of those that are trusted: the authority's own, and another one while it is rotated
+	authorityFile = "authority.pem" // with its key
+	// the certificates of those that are trusted: the authority's own, and another one while it is rotated
+	rootFile        = "root.pem"
 	certificateFile = "peer.pem"
 	keyFile         = "peer.key"
 )
@@ -111,7 +112,8 @@ func (i *Identity) Renew(ctx context.Context, log *slog.Logger) error {
 	defer ticker.Stop()
 	for {
 		if err := i.renewDue(); err != nil {
-			log.WarnContext(ctx, "the certificate for the other servers could not be renewed; tried again", "backoff", checkEvery, "error", err)
+			log.WarnContext(ctx, "the certificate for the other servers could not be renewed; tried again", "backoff",
+				checkEvery, "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -141,7 +143,8 @@ func (i *Identity) left() time.Duration {
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(i.issuing().PEM())
-	if _, err := leaf.Verify(x509.VerifyOptions{Roots: pool, DNSName: authority.PeerName, CurrentTime: i.now()}); err != nil {
+	if _, err := leaf.Verify(x509.VerifyOptions{Roots: pool, DNSName: authority.PeerName,
+		CurrentTime: i.now()}); err != nil {
 		return 0
 	}
 	return leaf.NotAfter.Sub(i.now())

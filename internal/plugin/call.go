@@ -69,7 +69,8 @@ func (p *Plugin) run(ctx context.Context, call Call, url string, now *turn) (Env
 	opts := p.root.opts
 	out, err := subprocess.Process{
 		Argv: append(append([]string{}, p.commands[call.Command]...), call.Args...), Dir: p.Dir, Stdin: stdin,
-		Env: p.environ(call.Env, call.environ(url, now)), Mark: now.mark(), Limit: opts.Timeout, Stdout: opts.MaxStdout, Stderr: opts.MaxStderr,
+		Env: p.environ(call.Env, call.environ(url, now)), Mark: now.mark(), Limit: opts.Timeout, Stdout: opts.MaxStdout,
+		Stderr: opts.MaxStderr,
 	}.Run(ctx)
 	if err != nil {
 		return Envelope{}, p.ended(call.Command, out, err)
@@ -111,7 +112,8 @@ func (p *Plugin) asItIs() (*Plugin, error) {
 	p.root.swapping.RLock()
 	defer p.root.swapping.RUnlock()
 	if _, err := os.Stat(p.Dir); err != nil {
-		return nil, &Error{Reason: NotFound, Plugin: p.Folder(), Detail: "it was removed", Next: "install it with `tend plugins install SOURCE`", Err: err}
+		return nil, &Error{Reason: NotFound, Plugin: p.Folder(), Detail: "it was removed",
+			Next: "install it with `tend plugins install SOURCE`", Err: err}
 	}
 	return p.root.load(p.Dir), nil
 }
@@ -125,7 +127,8 @@ func (p *Plugin) lacks(command string) *Error {
 	if len(known) > 0 {
 		next = "it has: " + strings.Join(known, ", ")
 	}
-	return &Error{Reason: NoCommand, Plugin: p.Folder(), Detail: fmt.Sprintf("it has no command %.100q", command), Next: next}
+	return &Error{Reason: NoCommand, Plugin: p.Folder(),
+		Detail: fmt.Sprintf("it has no command %.100q", command), Next: next}
 }
 
 // ended returns the error of a program that was ended early.
@@ -134,11 +137,13 @@ func (p *Plugin) ended(command string, out subprocess.Output, err error) error {
 	opts := p.root.opts
 	switch {
 	case errors.Is(err, subprocess.ErrLate):
-		fault.Reason, fault.Detail = Timeout, fmt.Sprintf("it did not end within %s and was killed", opts.Timeout)+lastWords(out)
+		fault.Reason, fault.Detail = Timeout,
+			fmt.Sprintf("it did not end within %s and was killed", opts.Timeout)+lastWords(out)
 		fault.Next = "look for what it waits for, or raise the server's --plugin-timeout; nothing of its answer was done"
 	case errors.Is(err, subprocess.ErrFlood):
 		fault.Reason = Flood
-		fault.Detail = fmt.Sprintf("it wrote more than %s to stdout or %s to stderr and was killed", size(opts.MaxStdout), size(opts.MaxStderr))
+		fault.Detail = fmt.Sprintf("it wrote more than %s to stdout or %s to stderr and was killed", size(opts.MaxStdout),
+			size(opts.MaxStderr))
 		fault.Next = "its answer is to be a short JSON envelope; report it to the plugin's author"
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("plugin %s: %s: %w", p.Folder(), command, err)

@@ -20,22 +20,33 @@ func TestBadPlugins(t *testing.T) {
 		want         Reason
 		part         string
 	}{
-		"crash":             {"a signal ended it", "kill -SEGV $$", Failed, "segmentation fault"},
-		"silent":            {"it fails and says nothing", "exit 7", Failed, "ended with 7"},
-		"stderr envelope":   {"its error is on stderr", `echo '{"status":"error","error":"no such cache"}' >&2; exit 1`, Failed, "x: no such cache"},
-		"envelope and more": {"the envelope's words go before stderr", `echo '{"status":"error","error":"full"}'; echo noise >&2; exit 1`, Failed, "x: full"},
-		"stderr":            {"stderr goes before stdout", "echo out; echo broken >&2; exit 1", Failed, "x: broken"},
-		"stdout":            {"stdout is better than nothing", "echo only out; exit 1", Failed, "x: only out"},
-		"said so":           {"it says error and exits 0", `echo '{"status":"error","error":"no"}'`, Failed, "x: no"},
-		"flood":             {"stdout without end", "while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done", Flood, "wrote more than 65536 bytes"},
-		"flood of errors":   {"stderr without end", "while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa >&2; done", Flood, "wrote more than"},
-		"unknown action":    {"an action of no type", `echo '{"status":"ok","data":{"actions":[{"type":"explode","scope":"a","name":"b"}]}}'`, Nonsense, "actions[0]"},
-		"homeless action":   {"an action about nothing", `echo '{"status":"ok","data":{"actions":[{"type":"config_set","kv":{"A":"1"}}]}}'`, Nonsense, "needs scope and name"},
-		"hangs on TERM":     {"it can't refuse to be ended for what it writes", "trap '' TERM INT HUP; while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done", Flood, "wrote more than"},
-		"one long line":     {"a flood without an end of line", "exec head -c 100000 /dev/zero", Flood, "wrote more than"},
-		"deep nonsense":     {"JSON that is too deep", `printf '{"status":"ok","data":{"actions":'; head -c 30000 /dev/zero | tr '\0' '['`, Nonsense, "not an envelope"},
-		"half an envelope":  {"it broke off", `printf '{"status":"ok","data":{"message":"do'`, Nonsense, "not an envelope"},
-		"wrong types":       {"actions that are none", `echo '{"status":"ok","data":{"actions":{"a":1}}}'`, Nonsense, "can't be used"},
+		"crash":  {"a signal ended it", "kill -SEGV $$", Failed, "segmentation fault"},
+		"silent": {"it fails and says nothing", "exit 7", Failed, "ended with 7"},
+		"stderr envelope": {"its error is on stderr", `echo '{"status":"error","error":"no such cache"}' >&2; exit 1`,
+			Failed, "x: no such cache"},
+		"envelope and more": {"the envelope's words go before stderr",
+			`echo '{"status":"error","error":"full"}'; echo noise >&2; exit 1`, Failed, "x: full"},
+		"stderr":  {"stderr goes before stdout", "echo out; echo broken >&2; exit 1", Failed, "x: broken"},
+		"stdout":  {"stdout is better than nothing", "echo only out; exit 1", Failed, "x: only out"},
+		"said so": {"it says error and exits 0", `echo '{"status":"error","error":"no"}'`, Failed, "x: no"},
+		"flood": {"stdout without end", "while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done",
+			Flood, "wrote more than 65536 bytes"},
+		"flood of errors": {"stderr without end", "while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa >&2; done",
+			Flood, "wrote more than"},
+		"unknown action": {"an action of no type",
+			`echo '{"status":"ok","data":{"actions":[{"type":"explode","scope":"a","name":"b"}]}}'`, Nonsense, "actions[0]"},
+		"homeless action": {"an action about nothing",
+			`echo '{"status":"ok","data":{"actions":[{"type":"config_set","kv":{"A":"1"}}]}}'`, Nonsense,
+			"needs scope and name"},
+		"hangs on TERM": {"it can't refuse to be ended for what it writes",
+			"trap '' TERM INT HUP; while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done",
+			Flood, "wrote more than"},
+		"one long line": {"a flood without an end of line", "exec head -c 100000 /dev/zero", Flood, "wrote more than"},
+		"deep nonsense": {"JSON that is too deep",
+			`printf '{"status":"ok","data":{"actions":'; head -c 30000 /dev/zero | tr '\0' '['`, Nonsense, "not an envelope"},
+		"half an envelope": {"it broke off", `printf '{"status":"ok","data":{"message":"do'`, Nonsense, "not an envelope"},
+		"wrong types": {"actions that are none", `echo '{"status":"ok","data":{"actions":{"a":1}}}'`,
+			Nonsense, "can't be used"},
 	}
 	files := map[string]string{"p/bin/no-interpreter*": "#!/nowhere/sh\n"}
 	for name, c := range cases {
@@ -57,7 +68,8 @@ func TestBadPlugins(t *testing.T) {
 
 // A plugin that hangs is ended with all it started.
 func TestHangingPlugin(t *testing.T) {
-	r := open(t, map[string]string{"p/bin/hang*": script("sleep 1000 &\necho $! > child\necho one >&2\necho waiting for redis >&2\nwait")}, func(o *Options) { o.Timeout = 500 * time.Millisecond })
+	r := open(t,
+		map[string]string{"p/bin/hang*": script("sleep 1000 &\necho $! > child\necho one >&2\necho waiting for redis >&2\nwait")}, func(o *Options) { o.Timeout = 500 * time.Millisecond })
 	_, err := r.must(t, "p").Dispatch(t.Context(), "p", "hang", nil, nil)
 	wantReason(t, err, Timeout, "did not end within 500ms and was killed, after saying: waiting for redis")
 	ends(t, filepath.Join(r.opts.Dir, "p", "child"))
@@ -136,19 +148,27 @@ func TestExpand(t *testing.T) {
 		want Expansion
 		part string
 	}{
-		"one":     {text, Expansion{Manifests: []Manifest{one}}, ""},
-		"list":    {"[" + text + "," + text + "]", Expansion{Manifests: []Manifest{one, one}}, ""},
-		"object":  {`{"manifests":[` + text + `],"actions":[{"type":"config_set","scope":"s","name":"n","kv":{"A":"1"},"skip_restart":true,"summary":"sum"}]}`, Expansion{Manifests: []Manifest{one}, Actions: []Action{{Type: ConfigSet, Scope: "s", Name: "n", KV: map[string]string{"A": "1"}, SkipRestart: true, Summary: "sum"}}}, ""},
+		"one":  {text, Expansion{Manifests: []Manifest{one}}, ""},
+		"list": {"[" + text + "," + text + "]", Expansion{Manifests: []Manifest{one, one}}, ""},
+		"object": {`{"manifests":[` + text +
+			`],"actions":[{"type":"config_set","scope":"s","name":"n","kv":{"A":"1"},"skip_restart":true,"summary":"sum"}]}`,
+			Expansion{Manifests: []Manifest{one},
+				Actions: []Action{{Type: ConfigSet, Scope: "s", Name: "n", KV: map[string]string{"A": "1"}, SkipRestart: true,
+					Summary: "sum"}}}, ""},
 		"nothing": {`[]`, Expansion{}, "holds no manifest"},
 		"text":    {`"x"`, Expansion{}, "can't be used"},
-		"local":   {`{"manifests":[` + text + `],"actions":[{"type":"exec_local","command":["sh"]}]}`, Expansion{}, "there is no terminal"},
+		"local": {`{"manifests":[` + text + `],"actions":[{"type":"exec_local","command":["sh"]}]}`, Expansion{},
+			"there is no terminal"},
 	}
-	files := map[string]string{"p/bin/expand*": script(`cat > seen; env | grep TEND_DRY_RUN > dry; cat answer`), "p/answer": ""}
+	files := map[string]string{"p/bin/expand*": script(`cat > seen; env | grep TEND_DRY_RUN > dry; cat answer`),
+		"p/answer": ""}
 	r := open(t, files)
 	p := r.must(t, "p")
 	for name, c := range cases {
 		lay(t, p.Dir, map[string]string{"answer": `{"status":"ok","data":` + c.data + `}`})
-		got, err := p.Expand(t.Context(), ExpandRequest{Kind: "kv", Scope: "s", Name: "n", Spec: json.RawMessage(`{"a":1}`), Config: map[string]string{"K": "v"}}, nil, name == "one")
+		got, err := p.Expand(t.Context(),
+			ExpandRequest{Kind: "kv", Scope: "s", Name: "n", Spec: json.RawMessage(`{"a":1}`),
+				Config: map[string]string{"K": "v"}}, nil, name == "one")
 		if c.part != "" {
 			wantReason(t, err, Nonsense, c.part)
 			continue
@@ -165,7 +185,8 @@ func TestExpand(t *testing.T) {
 	if string(seen) != `{"kind":"kv","scope":"s","name":"n","spec":{"a":1},"config":{"K":"v"}}` {
 		t.Errorf("it was given %s", seen)
 	}
-	for name, answer := range map[string]string{"nonsense": "hello", "half": `{"status":"ok","data":{"kind":`, "empty": "", "no status": `{"data":[]}`} {
+	for name, answer := range map[string]string{"nonsense": "hello", "half": `{"status":"ok","data":{"kind":`, "empty": "",
+		"no status": `{"data":[]}`} {
 		lay(t, p.Dir, map[string]string{"answer": answer})
 		_, err := p.Expand(t.Context(), ExpandRequest{Kind: "kv", Name: name}, nil, false)
 		wantReason(t, err, Nonsense, "not an envelope")
@@ -175,8 +196,9 @@ func TestExpand(t *testing.T) {
 func TestDispatchAnswers(t *testing.T) {
 	r := open(t, map[string]string{"p/bin/say*": script(`printf '%s' "$1"`)})
 	for given, want := range map[string]Answer{
-		"plain text": {Message: "plain text"}, `{"a":1}`: {Message: `{"a":1}`}, `{"status":"ok"}`: {}, `{"status":"ok","data":"done"}`: {Message: "done"},
-		`{"status":"ok","data":[1]}`: {Message: "[1]"}, `{"status":"ok","data":{"rows":3}}`: {Message: `{"rows":3}`},
+		"plain text": {Message: "plain text"}, `{"a":1}`: {Message: `{"a":1}`}, `{"status":"ok"}`: {},
+		`{"status":"ok","data":"done"}`: {Message: "done"},
+		`{"status":"ok","data":[1]}`:    {Message: "[1]"}, `{"status":"ok","data":{"rows":3}}`: {Message: `{"rows":3}`},
 		`{"status":"ok","data":{"message":"m","actions":[{"type":"exec_local","command":"psql -l"},{"type":"run_job","scope":"s","name":"j"}]}}`: {Message: "m", Actions: []Action{
 			{Type: ExecLocal, Command: CommandLine{"sh", "-c", "psql -l"}}, {Type: RunJob, Scope: "s", Name: "j"}}},
 	} {

@@ -19,9 +19,11 @@ func Shown(source string) string { return gitcmd.Shown(source) }
 // clone has git fetch one commit.
 func (r *Root) clone(ctx context.Context, from source, version, into string) error {
 	out, err := gitcmd.Run(ctx, r.opts.Git, gitcmd.Call{
-		Access: gitcmd.Access{URL: from.where}, Dir: r.opts.Dir, Env: r.inherited(), Limit: fetchTime, TooLarge: func() error { return tooLarge(into) },
+		Access: gitcmd.Access{URL: from.where}, Dir: r.opts.Dir, Env: r.inherited(), Limit: fetchTime,
+		TooLarge: func() error { return tooLarge(into) },
 		Args: func(repository string) []string {
-			args := []string{"clone", "--quiet", "--template=", "--depth=1", "--single-branch", "--no-tags", "--no-recurse-submodules"}
+			args := []string{"clone", "--quiet", "--template=", "--depth=1", "--single-branch", "--no-tags",
+				"--no-recurse-submodules"}
 			if pinned := pin(version); pinned != "" {
 				args = append(args, "--branch", "v"+pinned)
 			}

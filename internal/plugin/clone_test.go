@@ -11,7 +11,9 @@ import (
 // runs.
 func TestInstallFromAWorktree(t *testing.T) {
 	r := open(t, nil)
-	if _, err := r.Install(t.Context(), Request{Source: lay(t, t.TempDir(), simple("p", "1", ".git", "gitdir: /elsewhere\n"))}); err != nil || says(t, r, "p") != "1" {
+	if _, err := r.Install(t.Context(),
+		Request{Source: lay(t, t.TempDir(), simple("p", "1", ".git", "gitdir: /elsewhere\n"))}); err != nil ||
+		says(t, r, "p") != "1" {
 		t.Errorf("a worktree: %v", err)
 	}
 	inner := lay(t, t.TempDir(), map[string]string{"secret": "x"})
@@ -50,7 +52,8 @@ while :; do sleep 1; done`)}), "git")
 // TestCredentialsAreNotShown: an error is read by more people than may read the source.
 func TestCredentialsAreNotShown(t *testing.T) {
 	r := open(t, nil)
-	for _, source := range []string{"https://s3cr3t@127.0.0.1:1/x", "https://me:s3cr3t@127.0.0.1:1/x", "http://s3cr3t@127.0.0.1:1/x.tar.gz"} {
+	for _, source := range []string{"https://s3cr3t@127.0.0.1:1/x", "https://me:s3cr3t@127.0.0.1:1/x",
+		"http://s3cr3t@127.0.0.1:1/x.tar.gz"} {
 		_, err := r.Install(t.Context(), Request{Source: source})
 		wantReason(t, err, Source, "127.0.0.1:1/x")
 		if err != nil && strings.Contains(err.Error(), "s3cr3t") {

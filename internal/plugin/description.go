@@ -65,7 +65,8 @@ func describe(dir, fallback string) (Description, error) {
 	}
 	var d Description
 	if err := yaml.Unmarshal(text, &d); err != nil {
-		return Description{}, fmt.Errorf("%s is not what a plugin.yml is: %s", describedBy, strings.TrimPrefix(err.Error(), "yaml: "))
+		return Description{}, fmt.Errorf("%s is not what a plugin.yml is: %s", describedBy,
+			strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	if d.Name == "" {
 		d.Name = fallback

@@ -21,10 +21,13 @@ type dispatched struct {
 }
 
 // Dispatch runs a command for a user. named is the plugin's name as it was typed, which may be an alias.
-func (p *Plugin) Dispatch(ctx context.Context, named, command string, args []string, endpoint Endpoint) (Answer, error) {
-	envelope, err := p.do(ctx, Call{Command: command, Args: args, Endpoint: endpoint, Stdin: func(url string) ([]byte, error) {
-		return json.Marshal(dispatched{Plugin: named, Command: command, Controller: url, Dir: p.Dir, Node: p.root.opts.Node})
-	}})
+func (p *Plugin) Dispatch(
+	ctx context.Context, named, command string, args []string, endpoint Endpoint,
+) (Answer, error) {
+	envelope, err := p.do(ctx, Call{Command: command, Args: args, Endpoint: endpoint,
+		Stdin: func(url string) ([]byte, error) {
+			return json.Marshal(dispatched{Plugin: named, Command: command, Controller: url, Dir: p.Dir, Node: p.root.opts.Node})
+		}})
 	if err != nil {
 		return Answer{}, err
 	}

@@ -44,7 +44,8 @@ func brokenOff(out []byte) string {
 	}
 	var syntax *json.SyntaxError
 	err := json.Unmarshal(out, new(json.RawMessage))
-	if !errors.As(err, &syntax) || syntax.Offset < int64(len(bytes.TrimSpace(out))) && !strings.Contains(err.Error(), "depth") {
+	if !errors.As(err, &syntax) ||
+		syntax.Offset < int64(len(bytes.TrimSpace(out))) && !strings.Contains(err.Error(), "depth") {
 		return ""
 	}
 	return err.Error()
@@ -80,5 +81,6 @@ func (p *Plugin) answer(command string, out subprocess.Output) (Envelope, error)
 // nonsense returns the error of an answer that can't be used.
 func (p *Plugin) nonsense(command, format string, args ...any) *Error {
 	return &Error{Reason: Nonsense, Plugin: p.Folder(), Command: command,
-		Detail: "its answer can't be used: " + fmt.Sprintf(format, args...), Next: "report it to the plugin's author; nothing was stored"}
+		Detail: "its answer can't be used: " + fmt.Sprintf(format, args...),
+		Next:   "report it to the plugin's author; nothing was stored"}
 }

@@ -70,7 +70,8 @@ func broken(name string, err error) *Error {
 }
 
 func badSource(source, next, format string, args ...any) *Error {
-	return &Error{Reason: Source, Detail: fmt.Sprintf("install %s: ", Shown(source)) + fmt.Sprintf(format, args...), Next: next}
+	return &Error{Reason: Source, Detail: fmt.Sprintf("install %s: ", Shown(source)) + fmt.Sprintf(format, args...),
+		Next: next}
 }
 
 // clipped returns a text short enough for a message.

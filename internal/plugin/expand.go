@@ -62,7 +62,8 @@ func (p *Plugin) Expand(ctx context.Context, request ExpandRequest, endpoint End
 		return Expansion{}, err
 	}
 	if envelope.Status == "" {
-		return Expansion{}, p.nonsense(ExpandCommand, "stdout is not an envelope {\"status\",\"data\"}: %.200q", clipped(envelope.Text))
+		return Expansion{}, p.nonsense(ExpandCommand, "stdout is not an envelope {\"status\",\"data\"}: %.200q",
+			clipped(envelope.Text))
 	}
 	out, err := expansionOf(envelope.Data)
 	if err != nil {

@@ -141,7 +141,8 @@ func makeExecutable(dir string) error {
 // alias of another one.
 func (r *Root) acceptable(d Description, commands map[string]program, ask Request) error {
 	if len(commands) == 0 {
-		return badSource(ask.Source, "a plugin has a plugin.yml with an entrypoint and commands, or programs in bin", "it offers no command")
+		return badSource(ask.Source, "a plugin has a plugin.yml with an entrypoint and commands, or programs in bin",
+			"it offers no command")
 	}
 	if ask.Name != "" && d.Name != ask.Name {
 		return badSource(ask.Source, "correct the repository", "it is the plugin %s, not %s", d.Name, ask.Name)
@@ -159,8 +160,9 @@ func (r *Root) acceptable(d Description, commands map[string]program, ask Reques
 		}
 		for _, name := range append([]string{d.Name}, d.Aliases...) {
 			if other.Folder() == name || slices.Contains(other.Aliases, name) {
-				return &Error{Reason: Taken, Plugin: d.Name, Detail: fmt.Sprintf("the plugin %s answers to %s already", other.Folder(), name),
-					Next: "remove that one first (`tend plugins remove " + other.Folder() + "`), or install another"}
+				return &Error{Reason: Taken, Plugin: d.Name,
+					Detail: fmt.Sprintf("the plugin %s answers to %s already", other.Folder(), name),
+					Next:   "remove that one first (`tend plugins remove " + other.Folder() + "`), or install another"}
 			}
 		}
 	}

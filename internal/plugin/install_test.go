@@ -17,7 +17,8 @@ import (
 
 // simple returns the files of a plugin that says its version.
 func simple(name, version string, more ...string) map[string]string {
-	files := map[string]string{"plugin.yml": "name: " + name + "\nversion: " + version + "\n", "bin/say": script("echo " + version)}
+	files := map[string]string{"plugin.yml": "name: " + name + "\nversion: " + version + "\n",
+		"bin/say": script("echo " + version)}
 	for i := 0; i+1 < len(more); i += 2 {
 		files[more[i]] = more[i+1]
 	}
@@ -68,7 +69,8 @@ func TestInstallFromFolder(t *testing.T) {
 	if err := os.Remove(filepath.Join(from, "notes", "a")); err != nil {
 		t.Fatal(err)
 	}
-	if p, err = r.Install(t.Context(), Request{Source: p.Installed.Source, Version: "2"}); err != nil || says(t, r, "p") != "2" || p.Installed.Version != "2" {
+	if p, err = r.Install(t.Context(), Request{Source: p.Installed.Source, Version: "2"}); err != nil ||
+		says(t, r, "p") != "2" || p.Installed.Version != "2" {
 		t.Errorf("installed again: %+v, %v", p, err)
 	}
 	if _, err := os.Stat(filepath.Join(p.Dir, "notes", "a")); err == nil {
@@ -96,7 +98,8 @@ func TestInstallFromGit(t *testing.T) {
 	_, err := r.Install(t.Context(), Request{Source: url, Version: "9"})
 	wantReason(t, err, Source, "git:")
 	outside := lay(t, t.TempDir(), map[string]string{"mine": "x"})
-	evil := lay(t, t.TempDir(), map[string]string{"plugin.yml": "name: evil\nversion: 1\n", "commands/say": script("echo 1")})
+	evil := lay(t, t.TempDir(), map[string]string{"plugin.yml": "name: evil\nversion: 1\n",
+		"commands/say": script("echo 1")})
 	if err := os.Symlink(outside, filepath.Join(evil, "bin")); err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +184,8 @@ func TestInstallFromArchive(t *testing.T) {
 	served := httptest.NewServer(http.FileServer(http.Dir(filepath.Dir(file))))
 	defer served.Close()
 	lay(t, filepath.Dir(file), map[string]string{"kv.tar.gz": string(packed(t, yml, say))})
-	if p, err := r.Install(t.Context(), Request{Source: served.URL + "/kv.tar.gz"}); err != nil || p.Installed.Source != served.URL+"/kv.tar.gz" {
+	if p, err := r.Install(t.Context(), Request{Source: served.URL + "/kv.tar.gz"}); err != nil ||
+		p.Installed.Source != served.URL+"/kv.tar.gz" {
 		t.Errorf("from the web: %+v, %v", p, err)
 	}
 	_, err := r.Install(t.Context(), Request{Source: served.URL + "/none.tar.gz"})
@@ -195,7 +199,8 @@ func TestInstallRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	detour := lay(t, t.TempDir(), simple("p", "1"))
-	if err := errors.Join(os.Symlink(".", filepath.Join(detour, "here")), os.Symlink("here/..", filepath.Join(detour, "out"))); err != nil {
+	if err := errors.Join(os.Symlink(".", filepath.Join(detour, "here")),
+		os.Symlink("here/..", filepath.Join(detour, "out"))); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
@@ -203,18 +208,24 @@ func TestInstallRefuses(t *testing.T) {
 		want Reason
 		part string
 	}{
-		"a detour":       {Request{Source: detour}, Source, "leads out of it"},
-		"nothing":        {Request{}, Source, "not a source"},
-		"not there":      {Request{Source: "./nowhere"}, Source, "no such file"},
-		"another":        {Request{Source: lay(t, t.TempDir(), simple("p", "1")), Name: "q"}, Source, "plugin p, not q"},
-		"other version":  {Request{Source: lay(t, t.TempDir(), simple("p", "1")), Version: "2"}, Source, `version "1", not 2`},
-		"damaged":        {Request{Source: lay(t, t.TempDir(), map[string]string{"plugin.yml": "name: ["})}, Source, "plugin.yml"},
-		"no name":        {Request{Source: lay(t, t.TempDir(), map[string]string{"plugin.yml": "name: A B\n"})}, Source, "is named with"},
-		"no commands":    {Request{Source: lay(t, t.TempDir(), map[string]string{"plugin.yml": "name: p\n"})}, Source, "offers no command"},
-		"link out":       {Request{Source: leading}, Source, "leads out of it"},
-		"alias is taken": {Request{Source: lay(t, t.TempDir(), map[string]string{"plugin.yml": "name: p\naliases: [o]\n", "bin/say": ""})}, Taken, "old answers to o"},
-		"name is taken":  {Request{Source: lay(t, t.TempDir(), simple("o", "1"))}, Taken, "old answers to o"},
-		"alias is name":  {Request{Source: lay(t, t.TempDir(), map[string]string{"plugin.yml": "name: p\naliases: [old]\n", "bin/say": ""})}, Taken, "old answers to old"},
+		"a detour":  {Request{Source: detour}, Source, "leads out of it"},
+		"nothing":   {Request{}, Source, "not a source"},
+		"not there": {Request{Source: "./nowhere"}, Source, "no such file"},
+		"another":   {Request{Source: lay(t, t.TempDir(), simple("p", "1")), Name: "q"}, Source, "plugin p, not q"},
+		"other version": {Request{Source: lay(t, t.TempDir(), simple("p", "1")), Version: "2"}, Source,
+			`version "1", not 2`},
+		"damaged": {Request{Source: lay(t, t.TempDir(), map[string]string{"plugin.yml": "name: ["})},
+			Source, "plugin.yml"},
+		"no name": {Request{Source: lay(t, t.TempDir(), map[string]string{"plugin.yml": "name: A B\n"})},
+			Source, "is named with"},
+		"no commands": {Request{Source: lay(t, t.TempDir(), map[string]string{"plugin.yml": "name: p\n"})}, Source,
+			"offers no command"},
+		"link out": {Request{Source: leading}, Source, "leads out of it"},
+		"alias is taken": {Request{Source: lay(t, t.TempDir(),
+			map[string]string{"plugin.yml": "name: p\naliases: [o]\n", "bin/say": ""})}, Taken, "old answers to o"},
+		"name is taken": {Request{Source: lay(t, t.TempDir(), simple("o", "1"))}, Taken, "old answers to o"},
+		"alias is name": {Request{Source: lay(t, t.TempDir(),
+			map[string]string{"plugin.yml": "name: p\naliases: [old]\n", "bin/say": ""})}, Taken, "old answers to old"},
 	} {
 		_, err := r.Install(t.Context(), c.ask)
 		if wantReason(t, err, c.want, c.part); t.Failed() {
@@ -230,7 +241,8 @@ func TestInstallRefuses(t *testing.T) {
 // A hook that fails leaves what was there before, and one that works sees its folder as its home.
 func TestHooks(t *testing.T) {
 	r := open(t, nil)
-	good := lay(t, t.TempDir(), simple("p", "1", "install", script(`echo "$1 $HOME $TMPDIR $PWD" > hooked`), "uninstall", script(`echo bye > "$VOODU_ROOT/bye"; exit 3`)))
+	good := lay(t, t.TempDir(), simple("p", "1", "install", script(`echo "$1 $HOME $TMPDIR $PWD" > hooked`), "uninstall",
+		script(`echo bye > "$VOODU_ROOT/bye"; exit 3`)))
 	p, err := r.Install(t.Context(), Request{Source: good})
 	if err != nil {
 		t.Fatal(err)
@@ -239,7 +251,8 @@ func TestHooks(t *testing.T) {
 	if want := strings.Join([]string{"p", p.Dir, p.Dir, p.Dir}, " "); strings.TrimSpace(string(hooked)) != want {
 		t.Errorf("the hook saw %q, want %q", hooked, want)
 	}
-	_, err = r.Install(t.Context(), Request{Source: lay(t, t.TempDir(), simple("p", "2", "install", script("echo no network >&2; exit 1")))})
+	_, err = r.Install(t.Context(),
+		Request{Source: lay(t, t.TempDir(), simple("p", "2", "install", script("echo no network >&2; exit 1")))})
 	wantReason(t, err, Failed, "no network")
 	if says(t, r, "p") != "1" {
 		t.Error("the plugin that worked is gone")
@@ -268,12 +281,18 @@ func TestCrashes(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"while it was fetched":        {map[string]string{"p/bin/say*": script("echo old"), ".stage-1/.files/bin/say*": ""}, "old"},
-		"between two renames":         {map[string]string{".old-p/bin/say*": script("echo old"), ".stage-1/p/bin/say*": script("echo new")}, "old"},
-		"while the hook ran":          {map[string]string{".old-p/bin/say*": script("echo old"), "p/bin/say*": script("echo new"), "p/" + installedBy: `{"pending":"x"}`}, "old"},
-		"after the hook":              {map[string]string{".old-p/bin/say*": script("echo old"), "p/bin/say*": script("echo new"), "p/" + installedBy: `{"source":"x"}`}, "new"},
-		"after the hook of the first": {map[string]string{"p/bin/say*": script("echo new"), "p/" + installedBy: `{"source":"x"}`}, "new"},
-		"while it was discarded":      {map[string]string{".stage-1/.files/plugin.yml": "", "p/bin/say*": script("echo new")}, "new"},
+		"while it was fetched": {map[string]string{"p/bin/say*": script("echo old"), ".stage-1/.files/bin/say*": ""},
+			"old"},
+		"between two renames": {map[string]string{".old-p/bin/say*": script("echo old"),
+			".stage-1/p/bin/say*": script("echo new")}, "old"},
+		"while the hook ran": {map[string]string{".old-p/bin/say*": script("echo old"),
+			"p/bin/say*": script("echo new"), "p/" + installedBy: `{"pending":"x"}`}, "old"},
+		"after the hook": {map[string]string{".old-p/bin/say*": script("echo old"),
+			"p/bin/say*": script("echo new"), "p/" + installedBy: `{"source":"x"}`}, "new"},
+		"after the hook of the first": {map[string]string{"p/bin/say*": script("echo new"), "p/" +
+			installedBy: `{"source":"x"}`}, "new"},
+		"while it was discarded": {map[string]string{".stage-1/.files/plugin.yml": "", "p/bin/say*": script("echo new")},
+			"new"},
 	} {
 		r := open(t, c.files)
 		if got := says(t, r, "p"); got != c.want {
@@ -285,7 +304,8 @@ func TestCrashes(t *testing.T) {
 
 // A crash in the hook of a plugin that was not there before leaves none: it was never installed.
 func TestCrashInTheFirstHook(t *testing.T) {
-	r := open(t, map[string]string{"p/bin/say*": script("echo half"), "p/" + installedBy: `{"pending":"x"}`, "q/bin/say*": script("echo other")})
+	r := open(t, map[string]string{"p/bin/say*": script("echo half"), "p/" + installedBy: `{"pending":"x"}`,
+		"q/bin/say*": script("echo other")})
 	_, err := r.Find("p")
 	wantReason(t, err, NotFound, "p")
 	if got := says(t, r, "q"); got != "other" {

@@ -132,13 +132,15 @@ func (p *Plugin) hook(ctx context.Context, name string) error {
 	opts, now := p.root.opts, p.root.turns.hook(p.Folder(), name, cmp.Or(p.Installed.Pending, randomID()))
 	defer p.root.turns.end(now)
 	out, err := subprocess.Process{
-		Argv: []string{path, p.Folder()}, Dir: p.Dir, Limit: opts.HookTimeout, Stdout: opts.MaxStdout, Stderr: opts.MaxStdout, // downloads in hooks print a lot
+		// downloads in hooks print a lot
+		Argv: []string{path, p.Folder()}, Dir: p.Dir, Limit: opts.HookTimeout, Stdout: opts.MaxStdout, Stderr: opts.MaxStdout,
 		Env: p.environ(nil, map[string]string{"TMPDIR": p.Dir, "HOME": p.Dir, callID: now.id}), Mark: now.mark(),
 	}.Run(context.WithoutCancel(ctx))
 	switch {
 	case errors.Is(err, subprocess.ErrLate):
 		return &Error{Reason: Timeout, Plugin: p.Folder(), Command: name, Err: err,
-			Detail: fmt.Sprintf("the hook did not end within %s and was killed", opts.HookTimeout), Next: "look for what it waits for"}
+			Detail: fmt.Sprintf("the hook did not end within %s and was killed", opts.HookTimeout),
+			Next:   "look for what it waits for"}
 	case err != nil:
 		return p.ended(name, out, err)
 	}

@@ -142,8 +142,9 @@ func (r *Root) Find(name string) (*Plugin, error) {
 	case 0:
 		return nil, missing(name, all)
 	}
-	return nil, &Error{Reason: Ambiguous, Detail: fmt.Sprintf("%s is an alias of %s", name, strings.Join(folders(found), " and of ")),
-		Next: "use the plugin's own name"}
+	return nil, &Error{Reason: Ambiguous,
+		Detail: fmt.Sprintf("%s is an alias of %s", name, strings.Join(folders(found), " and of ")),
+		Next:   "use the plugin's own name"}
 }
 
 func missing(name string, all []*Plugin) *Error {

@@ -10,11 +10,14 @@ import (
 func TestDiscovery(t *testing.T) {
 	r := open(t, map[string]string{
 		"plain/bin/a*": script("echo bin"), "plain/commands/a*": script("echo commands"), "plain/commands/b*": script(""),
-		"plain/bin/.hidden*": "x", "plain/bin/notes.txt": "no program", "plain/plugin.yml": "name: plain\nversion: 1.10\ncommands: [{name: a, help: does a}, {name: gone}]\nroutes: {prefix: /x}\n",
+		"plain/bin/.hidden*": "x", "plain/bin/notes.txt": "no program",
+		"plain/plugin.yml": "name: plain\nversion: 1.10\ncommands: [{name: a, help: does a}, {name: gone}]\nroutes: {prefix: /x}\n",
 		"entry/plugin.yml": "name: entry\naliases: [e, en]\nentrypoint: bin/main\ncommands: [{name: x}, {name: y}]\nenv: {N: 1}\n", "entry/bin/main*": script(""), "entry/bin/z*": script(""),
 		"nameless/commands/run*": script(""), "named/commands/name": "other\n", "named/commands/go*": script(""),
-		"broken/plugin.yml": "name: [", "lost/plugin.yml": "name: lost\nentrypoint: bin/nothing\n", "escape/plugin.yml": "name: escape\nentrypoint: ../plain/bin/a\n",
-		"loud/plugin.yml": "name: Loud!\n", "long/plugin.yml": "name: long\n" + strings.Repeat("#", maxDescription), ".stage-x/plugin.yml": "name: x",
+		"broken/plugin.yml": "name: [", "lost/plugin.yml": "name: lost\nentrypoint: bin/nothing\n",
+		"escape/plugin.yml": "name: escape\nentrypoint: ../plain/bin/a\n",
+		"loud/plugin.yml":   "name: Loud!\n", "long/plugin.yml": "name: long\n" + strings.Repeat("#", maxDescription),
+		".stage-x/plugin.yml": "name: x",
 	})
 	listed, err := r.List()
 	if err != nil {
@@ -46,7 +49,8 @@ func TestDiscovery(t *testing.T) {
 func TestFind(t *testing.T) {
 	r := open(t, map[string]string{
 		"pg/bin/a*": script(""), "postgres/plugin.yml": "name: postgres\naliases: [pg, db]\n", "postgres/bin/a*": script(""),
-		"maria/plugin.yml": "name: maria\naliases: [db]\n", "maria/bin/a*": script(""), "broken/plugin.yml": "aliases: [x]\nname: [",
+		"maria/plugin.yml": "name: maria\naliases: [db]\n", "maria/bin/a*": script(""),
+		"broken/plugin.yml": "aliases: [x]\nname: [",
 	})
 	if p := r.must(t, "pg"); p.Folder() != "pg" {
 		t.Errorf("a folder's name goes before an alias, got %s", p.Folder())
@@ -70,7 +74,8 @@ func TestEnvironment(t *testing.T) {
 	}, func(o *Options) {
 		o.Etcd, o.Server = "http://127.0.0.1:2379", "unix:///srv/tend/tend.sock"
 		o.Environ = func() []string {
-			return []string{"PATH=/usr/bin:/bin", "HOME=/h", "AWS_SECRET_ACCESS_KEY=s3", "TEND_TOKEN=t0k", "VOODU_CADDY_ADMIN_URL=u", "TEND_PLUGIN_X=1", "LC_ALL=C"}
+			return []string{"PATH=/usr/bin:/bin", "HOME=/h", "AWS_SECRET_ACCESS_KEY=s3", "TEND_TOKEN=t0k",
+				"VOODU_CADDY_ADMIN_URL=u", "TEND_PLUGIN_X=1", "LC_ALL=C"}
 		}
 	})
 	p := r.must(t, "p")
@@ -80,8 +85,10 @@ func TestEnvironment(t *testing.T) {
 	}
 	dir := r.opts.Dir
 	for _, line := range []string{
-		"HOME=/h", "TEND_SERVER=unix:///srv/tend/tend.sock", "MINE=yes", "LC_ALL=C", "VOODU_CADDY_ADMIN_URL=u", "TEND_PLUGIN_X=1", "VOODU_NODE=n1", "TEND_NODE=n1", "VOODU_ROOT=" + dir, "TEND_PLUGIN_ROOT=" + dir,
-		"VOODU_PLUGIN_DIR=" + dir + "/p", "TEND_PLUGIN_DIR=" + dir + "/p", "VOODU_ETCD_CLIENT=http://127.0.0.1:2379", "VOODU_CONTROLLER_URL=http://c/t/1", "TEND_CONTROLLER_URL=http://c/t/1", dir + "/p",
+		"HOME=/h", "TEND_SERVER=unix:///srv/tend/tend.sock", "MINE=yes", "LC_ALL=C", "VOODU_CADDY_ADMIN_URL=u",
+		"TEND_PLUGIN_X=1", "VOODU_NODE=n1", "TEND_NODE=n1", "VOODU_ROOT=" + dir, "TEND_PLUGIN_ROOT=" + dir,
+		"VOODU_PLUGIN_DIR=" + dir + "/p", "TEND_PLUGIN_DIR=" + dir + "/p", "VOODU_ETCD_CLIENT=http://127.0.0.1:2379",
+		"VOODU_CONTROLLER_URL=http://c/t/1", "TEND_CONTROLLER_URL=http://c/t/1", dir + "/p",
 		`{"plugin":"alias","command":"env","controller_url":"http://c/t/1","plugin_dir":"` + dir + `/p","node_name":"n1"}`,
 	} {
 		if !strings.Contains("\n"+answer.Message+"\n", "\n"+line+"\n") {
@@ -98,9 +105,12 @@ func TestEnvironment(t *testing.T) {
 // What plugin.yml sets is the author's: a caller, which may be a container, sets none of it. The plugin says what it
 // saw.
 func TestCallersSetNoVariableOfThePlugin(t *testing.T) {
-	r := open(t, map[string]string{"p/plugin.yml": "name: p\nenv: {PATH: '/usr/bin:/bin', MINE: author, VOODU_MODE: author}\n", "p/bin/env*": script("env")})
+	r := open(t,
+		map[string]string{"p/plugin.yml": "name: p\nenv: {PATH: '/usr/bin:/bin', MINE: author, VOODU_MODE: author}\n",
+			"p/bin/env*": script("env")})
 	p := r.must(t, "p")
-	for name, allowed := range map[string]bool{"VOODU_APP": true, "TEND_PLUGIN_APP": true, "PATH": false, "MINE": false, "VOODU_MODE": false, "LD_PRELOAD": false} {
+	for name, allowed := range map[string]bool{"VOODU_APP": true, "TEND_PLUGIN_APP": true, "PATH": false, "MINE": false,
+		"VOODU_MODE": false, "LD_PRELOAD": false} {
 		said, err := p.Exec(t.Context(), "env", nil, map[string]string{name: "/tmp/caller"}, nil)
 		if saw := strings.Contains(said.Text, name+"=/tmp/caller"); saw != allowed || (err == nil) != allowed {
 			t.Errorf("%s: the plugin saw it: %v, %v", name, saw, err)

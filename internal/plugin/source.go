@@ -32,10 +32,12 @@ var repository = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+
 // owner/repo on GitHub, or whatever git clones.
 func parseSource(text string) (source, error) {
 	if text == "" || strings.HasPrefix(text, "-") || strings.ContainsAny(text, "\x00\n") {
-		return source{}, badSource(text, "name a folder, an archive (.tar.gz), owner/repo or the URL of a git repository", "it is not a source")
+		return source{}, badSource(text, "name a folder, an archive (.tar.gz), owner/repo or the URL of a git repository",
+			"it is not a source")
 	}
 	if _, err := url.Parse(text); err != nil && strings.Contains(text, "://") {
-		return source{}, badSource(text, "percent-encode special characters in its user and password, such as %40 for @", "it is not a URL")
+		return source{}, badSource(text,
+			"percent-encode special characters in its user and password, such as %40 for @", "it is not a URL")
 	}
 	info, err := os.Stat(text)
 	here := err == nil

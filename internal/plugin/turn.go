@@ -96,8 +96,9 @@ func (t *turns) take(ctx context.Context, plugin, command string, dry bool, limi
 		select {
 		case <-ended:
 		case <-timer.C:
-			return nil, &Error{Reason: Busy, Plugin: plugin, Command: command, Detail: fmt.Sprintf("it waited %s for its turn: %s", limit, why),
-				Next: "nothing was done; try again when other calls have ended"}
+			return nil, &Error{Reason: Busy, Plugin: plugin, Command: command,
+				Detail: fmt.Sprintf("it waited %s for its turn: %s", limit, why),
+				Next:   "nothing was done; try again when other calls have ended"}
 		case <-ctx.Done():
 			return nil, fmt.Errorf("plugin %s: %s: %w", plugin, command, context.Cause(ctx))
 		}
@@ -126,9 +127,11 @@ func (t *turns) refuses(next *turn) (why string, err error) {
 		return "", nested(next, path)
 	case len(path) > 0 && within >= maxWithin:
 		return "", &Error{Reason: Busy, Plugin: next.plugin, Command: next.command,
-			Detail: fmt.Sprintf("%d calls run within %s already", within, path[0]), Next: "a plugin has to wait for its own calls to end"}
+			Detail: fmt.Sprintf("%d calls run within %s already", within, path[0]),
+			Next:   "a plugin has to wait for its own calls to end"}
 	case len(path) > 0 && t.changing[next.plugin]:
-		return "", &Error{Reason: Busy, Plugin: next.plugin, Command: next.command, Detail: "it is being replaced or removed", Next: "try again when that is done"}
+		return "", &Error{Reason: Busy, Plugin: next.plugin, Command: next.command, Detail: "it is being replaced or removed",
+			Next: "try again when that is done"}
 	case len(path) > 0:
 		return "", nil
 	case t.changing[next.plugin]:
@@ -147,8 +150,9 @@ func nested(next *turn, path []*turn) error {
 		names[i] = outer.String()
 	}
 	return &Error{Reason: Nested, Plugin: next.plugin, Command: next.command,
-		Detail: fmt.Sprintf("it is called within %s, and calls are nested at most %d deep", strings.Join(names, " → "), maxDepth),
-		Next:   "a plugin that calls itself has to come to an end: report it to its author"}
+		Detail: fmt.Sprintf("it is called within %s, and calls are nested at most %d deep",
+			strings.Join(names, " → "), maxDepth),
+		Next: "a plugin that calls itself has to come to an end: report it to its author"}
 }
 
 // end gives a turn back.
@@ -211,8 +215,9 @@ func (t *turns) mayInstall(ctx context.Context) error {
 	defer t.mu.Unlock()
 	for _, outer := range t.running[OriginOf(ctx).Within].path() {
 		if outer.hook {
-			return &Error{Reason: Busy, Plugin: outer.plugin, Command: outer.command, Detail: "a hook can't install or remove plugins: one is changed at a time",
-				Next: "install what it needs before it"}
+			return &Error{Reason: Busy, Plugin: outer.plugin, Command: outer.command,
+				Detail: "a hook can't install or remove plugins: one is changed at a time",
+				Next:   "install what it needs before it"}
 		}
 	}
 	return nil
@@ -224,8 +229,9 @@ func (t *turns) mayChange(ctx context.Context, plugin string) error {
 	defer t.mu.Unlock()
 	for _, outer := range t.running[OriginOf(ctx).Within].path() {
 		if outer.plugin == plugin {
-			return &Error{Reason: Busy, Plugin: plugin, Command: outer.command, Detail: "it runs this very call, and can't be replaced or removed from within it",
-				Next: "do it from a terminal"}
+			return &Error{Reason: Busy, Plugin: plugin, Command: outer.command,
+				Detail: "it runs this very call, and can't be replaced or removed from within it",
+				Next:   "do it from a terminal"}
 		}
 	}
 	return nil

@@ -161,7 +161,8 @@ func TestInstallationsAtOnce(t *testing.T) {
 	var wait sync.WaitGroup
 	for _, version := range []string{"1", "2", "3", "4"} {
 		wait.Go(func() {
-			if _, err := r.Install(t.Context(), Request{Source: lay(t, t.TempDir(), simple("p", version, "install", script("cp plugin.yml hooked")))}); err != nil {
+			if _, err := r.Install(t.Context(),
+				Request{Source: lay(t, t.TempDir(), simple("p", version, "install", script("cp plugin.yml hooked")))}); err != nil {
 				t.Error(err)
 			}
 		})

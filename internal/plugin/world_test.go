@@ -66,7 +66,8 @@ func wantReason(t *testing.T, err error, want Reason, part string) {
 
 func git(t *testing.T, dir string, args ...string) {
 	t.Helper()
-	command := exec.CommandContext(context.Background(), "git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.org"}, args...)...)
+	command := exec.CommandContext(context.Background(), "git",
+		append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.org"}, args...)...)
 	command.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("git %v: %v: %s", args, err, output)

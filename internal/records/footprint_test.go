@@ -37,7 +37,8 @@ func TestAFootprintHoldsAsLongAsAllAnswersAreTheSame(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := newFixture(t)
 		ids := []string{"a", "b", "c"}
-		possible := []string{"index", records.TasksPrefix, records.FrozenSetPrefix(web), records.TaskKey("a"), records.FrozenKey(web, "b")}
+		possible := []string{"index", records.TasksPrefix, records.FrozenSetPrefix(web), records.TaskKey("a"),
+			records.FrozenKey(web, "b")}
 		reads := rapid.SliceOfDistinct(rapid.SampledFrom(possible), rapid.ID).Draw(rt, "reads")
 		write := func(rt *rapid.T) records.Snapshot {
 			id, txn := rapid.SampledFrom(ids).Draw(rt, "id"), records.NewTxn("test")

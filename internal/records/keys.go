@@ -8,55 +8,64 @@ import (
 
 // The prefixes of the store, each with its one writer.
 const (
-	DesiredPrefix       = "/desired/"          // manifests with metadata: the API
-	StatusPrefix        = "/status/"           // statuses: the kind's controller
-	TasksPrefix         = "/tasks/"            // desired halves of tasks: the control plane, forward only
-	SlotsPrefix         = "/slots/"            // which task fills a slot: created with the task
-	ReleasesPrefix      = "/releases/"         // snapshots: the rollout controller
-	ImagesPrefix        = "/images/"           // image requests: the workload's controller
-	FrozenPrefix        = "/frozen/"           // slots stopped on purpose: the API
-	MovesPrefix         = "/moves/"            // pods that a rebalance moves: the API
-	HoldsPrefix         = "/holds/"            // objects that a plugin's call works on, bound to a lease: the API
-	NamesPrefix         = "/names/"            // claims of <scope>-<name>: the API
-	ActualTasksPrefix   = "/actual/tasks/"     // observed halves of tasks: the node's agent
-	ActualNodesPrefix   = "/actual/nodes/"     // node facts: that agent
-	ActualImagesPrefix  = "/actual/images/"    // image states: that agent
-	ActualIngressPrefix = "/actual/ingress/"   // proxies: that agent
-	ActualNetworkPrefix = "/actual/network/"   // how nodes are connected to each other: that agent
-	CertsPrefix         = "/certs/"            // certificates and their keys, encrypted, and their locks: the proxies
-	CertFilesPrefix     = "/certs/files/"      // of these those without locks
-	UnansweredPrefix    = "/unanswered/"       // nodes that were asked for an image in vain: the controller of unanswered requests
-	LossesPrefix        = "/losses/"           // when a node was lost lately: the controller of flapping nodes
-	AlivePrefix         = "/alive/"            // heartbeats, bound to a lease: that agent
-	NodeStatesPrefix    = "/nodes/"            // which nodes are lost, and what they last said: the controller of flapping nodes
-	ConfigPrefix        = "/config/"           // buckets, encrypted: the API
-	RunsPrefix          = "/runs/"             // runs: created by their trigger, then written by their owner's controller
-	DeliveriesPrefix    = "/deliveries/"       // webhook calls: created with their data, then the delivery controller
-	LabsPrefix          = "/labs/"             // what people asked of labs, more time or their end: the API
-	AutoscalePrefix     = "/autoscale/"        // autoscaler statuses: the autoscaler
-	EventsPrefix        = "/events/"           // the log of changes: the writer of the change, in the same commit; the leading server trims it
-	AuditPrefix         = "/audit/"            // the log of calls: the server that answered; the leading server trims it
-	SinksPrefix         = "/sinks/"            // how far sinks are in the log of changes: the controller of sinks
-	ClusterJobsPrefix   = "/clusters/jobs/"    // what is to be done in Kubernetes clusters: the object's controller
-	ClusterAccessPrefix = "/clusters/access/"  // hashes of the tokens of clusters: the servers, by compare and swap
-	ActualObjectsPrefix = "/actual/objects/"   // what a cluster's operator said of an object: the server that it asked
-	ActualClusterPrefix = "/actual/clusters/"  // when a cluster's operator was heard of: the server that it asked
-	LeasesPrefix        = "/leases/"           // elections: the server
-	HomesPrefix         = "/homes/"            // which node has a volume's data: the scheduler; gone with the volume
-	GuardKey            = "/guards/verbs"      // compared and written by every verb, so that only one decides from a state: the API
-	MembersPrefix       = "/members/"          // which machine a node's name is of: the server where it joins
-	JoinTokensPrefix    = "/tokens/join/"      // tokens with which machines join: the server that made one, and where it is used
-	RotationsPrefix     = "/keys/rotations/"   // keys that are replaced: the API begins one, the leading server goes on
-	HoldingsPrefix      = "/keys/servers/"     // which keys a server has and uses: each its own
-	AccessTokensPrefix  = "/tokens/access/"    // tokens of people and programs: the API
-	ServersPrefix       = "/servers/"          // servers that run, bound to a lease: each its own
-	SubnetsKey          = "/network/subnets"   // which part of the network is each node's: the network's controller
-	BackupKey           = "/backups/scheduled" // what has become of scheduled backups: the server that leads
-	AuthorityKey        = "/authority/nodes"   // what issues the certificates of nodes, encrypted: the first server that listens for them, then who rotates it
-	ClusterKey          = "/cluster"           // the store's uid and key material's fingerprint: the first boot, then who rotates the key
-	PauseKey            = "/pause/now"         // why nothing is changed, while the cluster is paused: the server that finds an older store; the one that resumes deletes it
-	LastPauseKey        = "/pause/last"        // the last pause that is over: the server that resumed
-	SchemaKey           = "/schema"            // the layout's version: the server that boots
+	DesiredPrefix       = "/desired/"        // manifests with metadata: the API
+	StatusPrefix        = "/status/"         // statuses: the kind's controller
+	TasksPrefix         = "/tasks/"          // desired halves of tasks: the control plane, forward only
+	SlotsPrefix         = "/slots/"          // which task fills a slot: created with the task
+	ReleasesPrefix      = "/releases/"       // snapshots: the rollout controller
+	ImagesPrefix        = "/images/"         // image requests: the workload's controller
+	FrozenPrefix        = "/frozen/"         // slots stopped on purpose: the API
+	MovesPrefix         = "/moves/"          // pods that a rebalance moves: the API
+	HoldsPrefix         = "/holds/"          // objects that a plugin's call works on, bound to a lease: the API
+	NamesPrefix         = "/names/"          // claims of <scope>-<name>: the API
+	ActualTasksPrefix   = "/actual/tasks/"   // observed halves of tasks: the node's agent
+	ActualNodesPrefix   = "/actual/nodes/"   // node facts: that agent
+	ActualImagesPrefix  = "/actual/images/"  // image states: that agent
+	ActualIngressPrefix = "/actual/ingress/" // proxies: that agent
+	ActualNetworkPrefix = "/actual/network/" // how nodes are connected to each other: that agent
+	CertsPrefix         = "/certs/"          // certificates and their keys, encrypted, and their locks: the proxies
+	CertFilesPrefix     = "/certs/files/"    // of these those without locks
+	// nodes that were asked for an image in vain: the controller of unanswered requests
+	UnansweredPrefix = "/unanswered/"
+	LossesPrefix     = "/losses/" // when a node was lost lately: the controller of flapping nodes
+	AlivePrefix      = "/alive/"  // heartbeats, bound to a lease: that agent
+	// which nodes are lost, and what they last said: the controller of flapping nodes
+	NodeStatesPrefix = "/nodes/"
+	ConfigPrefix     = "/config/"     // buckets, encrypted: the API
+	RunsPrefix       = "/runs/"       // runs: created by their trigger, then written by their owner's controller
+	DeliveriesPrefix = "/deliveries/" // webhook calls: created with their data, then the delivery controller
+	LabsPrefix       = "/labs/"       // what people asked of labs, more time or their end: the API
+	AutoscalePrefix  = "/autoscale/"  // autoscaler statuses: the autoscaler
+	// the log of changes: the writer of the change, in the same commit; the leading server trims it
+	EventsPrefix        = "/events/"
+	AuditPrefix         = "/audit/"           // the log of calls: the server that answered; the leading server trims it
+	SinksPrefix         = "/sinks/"           // how far sinks are in the log of changes: the controller of sinks
+	ClusterJobsPrefix   = "/clusters/jobs/"   // what is to be done in Kubernetes clusters: the object's controller
+	ClusterAccessPrefix = "/clusters/access/" // hashes of the tokens of clusters: the servers, by compare and swap
+	ActualObjectsPrefix = "/actual/objects/"  // what a cluster's operator said of an object: the server that it asked
+	ActualClusterPrefix = "/actual/clusters/" // when a cluster's operator was heard of: the server that it asked
+	LeasesPrefix        = "/leases/"          // elections: the server
+	HomesPrefix         = "/homes/"           // which node has a volume's data: the scheduler; gone with the volume
+	// compared and written by every verb, so that only one decides from a state: the API
+	GuardKey      = "/guards/verbs"
+	MembersPrefix = "/members/" // which machine a node's name is of: the server where it joins
+	// tokens with which machines join: the server that made one, and where it is used
+	JoinTokensPrefix   = "/tokens/join/"
+	RotationsPrefix    = "/keys/rotations/"   // keys that are replaced: the API begins one, the leading server goes on
+	HoldingsPrefix     = "/keys/servers/"     // which keys a server has and uses: each its own
+	AccessTokensPrefix = "/tokens/access/"    // tokens of people and programs: the API
+	ServersPrefix      = "/servers/"          // servers that run, bound to a lease: each its own
+	SubnetsKey         = "/network/subnets"   // which part of the network is each node's: the network's controller
+	BackupKey          = "/backups/scheduled" // what has become of scheduled backups: the server that leads
+	// what issues the certificates of nodes, encrypted: the first server that listens for them, then who rotates it
+	AuthorityKey = "/authority/nodes"
+	// the store's uid and key material's fingerprint: the first boot, then who rotates the key
+	ClusterKey = "/cluster"
+	// why nothing is changed, while the cluster is paused: a server that finds an older store writes it, the one that
+	// resumes deletes it
+	PauseKey     = "/pause/now"
+	LastPauseKey = "/pause/last" // the last pause that is over: the server that resumed
+	SchemaKey    = "/schema"     // the layout's version: the server that boots
 )
 
 // ObjectKey returns the key of an object's manifest.

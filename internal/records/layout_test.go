@@ -106,7 +106,8 @@ func TestDesiredStateOnlyRises(t *testing.T) {
 	if got.Desired != api.DesiredRemoved || got.Reason != "scaled down" || !got.EndedAt.Equal(now) {
 		t.Errorf("%+v; want removed, with the reason and time of the first end", got)
 	}
-	if _, err := records.NewTxn("test").RaiseTask(s.Task("t1"), api.DesiredRunning, "", now).Commit(context.Background(), p.store); err == nil {
+	if _, err := records.NewTxn("test").RaiseTask(s.Task("t1"), api.DesiredRunning, "", now).Commit(context.Background(),
+		p.store); err == nil {
 		t.Error("a removed task was revived")
 	}
 }

@@ -22,13 +22,15 @@ func TestTasksShareTexts(t *testing.T) {
 	}
 	a, b := decode("a"), decode("b")
 	want := api.Task{
-		ID: "a", Kind: api.KindDeployment, Scope: "prod", Name: "a-long-name", OwnerUID: "uid", Slot: "s", Release: "v1", Class: "always",
+		ID: "a", Kind: api.KindDeployment, Scope: "prod", Name: "a-long-name", OwnerUID: "uid", Slot: "s",
+		Release: "v1", Class: "always",
 		Node: "worker-1", Desired: api.DesiredRunning,
 	}
 	if *a != want {
 		t.Errorf("decoded %+v, want %+v", *a, want)
 	}
-	if b.ID != "b" || unsafe.StringData(a.Name) != unsafe.StringData(b.Name) || unsafe.StringData(a.Node) != unsafe.StringData(b.Node) {
+	if b.ID != "b" || unsafe.StringData(a.Name) != unsafe.StringData(b.Name) ||
+		unsafe.StringData(a.Node) != unsafe.StringData(b.Node) {
 		t.Error("two tasks have a copy each of their workload's name, or of their node's")
 	}
 }

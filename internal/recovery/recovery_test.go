@@ -40,13 +40,15 @@ func TestCall(t *testing.T) {
 	}
 	before := testutil.ToFloat64(panics)
 	var panicked *PanicError
-	if err := Call(worker{}.fail, "object", "deployment/a/b"); !errors.As(err, &panicked) || panicked.Value != "bad object" {
+	if err := Call(worker{}.fail, "object", "deployment/a/b"); !errors.As(err, &panicked) ||
+		panicked.Value != "bad object" {
 		t.Fatalf("a panic came back as %v", err)
 	}
 	if panicked.Place != "internal/recovery.worker.fail" {
 		t.Errorf("it happened in %s", panicked.Place)
 	}
-	for _, want := range []string{"level=ERROR", "object=deployment/a/b", `panic="bad object"`, "place=internal/recovery.worker.fail", "recovery_test.go"} {
+	for _, want := range []string{"level=ERROR", "object=deployment/a/b", `panic="bad object"`,
+		"place=internal/recovery.worker.fail", "recovery_test.go"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the log lacks %s:\n%s", want, out)
 		}
@@ -54,13 +56,15 @@ func TestCall(t *testing.T) {
 	if got := testutil.ToFloat64(panics) - before; got != 1 {
 		t.Errorf("one panic counts as %v", got)
 	}
-	if err := Call(func() error { panic(fault) }); !errors.As(err, &panicked) || panicked.Place != "internal/recovery.TestCall" {
+	if err := Call(func() error { panic(fault) }); !errors.As(err, &panicked) ||
+		panicked.Place != "internal/recovery.TestCall" {
 		t.Errorf("a literal is named %v", err)
 	}
 	if err := Call(worker{}.write); !errors.As(err, &panicked) || panicked.Place != "internal/recovery.worker.write" {
 		t.Errorf("a fault of the runtime is named %v", err)
 	}
-	if err := Call(func() error { regexp.MustCompile(strings.Repeat("[", 1)); return nil }); !errors.As(err, &panicked) || panicked.Place != "internal/recovery.TestCall" {
+	if err := Call(func() error { regexp.MustCompile(strings.Repeat("[", 1)); return nil }); !errors.As(err, &panicked) ||
+		panicked.Place != "internal/recovery.TestCall" {
 		t.Errorf("the caller of a library is named %v", err)
 	}
 }

@@ -66,7 +66,8 @@ func New(o Options) *Relay {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Relay{
-		Options: o, limit: connlimit.Within(connlimit.Files(), 4, mostLinks), open: map[*link]bool{}, tasks: map[string]*destination{},
+		Options: o, limit: connlimit.Within(connlimit.Files(), 4, mostLinks), open: map[*link]bool{},
+		tasks: map[string]*destination{},
 	}
 }
 
@@ -79,7 +80,8 @@ func (r *Relay) Run(ctx context.Context, listener net.Listener) error {
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
 	defer stop()
-	config := r.Own.Between(Protocol, func(authority.Machine) error { return nil }) // who may not ask gets the reason as an answer: see admit
+	// who may not ask gets the reason as an answer: see admit
+	config := r.Own.Between(Protocol, func(authority.Machine) error { return nil })
 	for {
 		conn, err := listener.Accept()
 		switch {

@@ -76,7 +76,8 @@ func (r *Resolver) Listen(at netip.Addr) error {
 	}
 	streams, err := net.Listen("tcp", packets.LocalAddr().String())
 	if err != nil {
-		return errors.Join(fmt.Errorf("answer the name queries of containers: %w: end what listens there", err), packets.Close())
+		return errors.Join(fmt.Errorf("answer the name queries of containers: %w: end what listens there", err),
+			packets.Close())
 	}
 	handler := dns.HandlerFunc(func(w dns.ResponseWriter, query *dns.Msg) {
 		_ = recovery.Call(func() error { r.serve(w, query); return nil }) // the library's goroutines don't recover

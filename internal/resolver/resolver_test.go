@@ -69,11 +69,12 @@ func upstream(t *testing.T) string {
 		t.Fatal(err)
 	}
 	started := make(chan struct{})
-	server := &dns.Server{PacketConn: conn, NotifyStartedFunc: func() { close(started) }, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, query *dns.Msg) {
-		answer := new(dns.Msg).SetReply(query)
-		answer.Answer = records(query.Question[0], []netip.Addr{netip.MustParseAddr("203.0.113.1")})
-		_ = w.WriteMsg(answer)
-	})}
+	server := &dns.Server{PacketConn: conn, NotifyStartedFunc: func() { close(started) },
+		Handler: dns.HandlerFunc(func(w dns.ResponseWriter, query *dns.Msg) {
+			answer := new(dns.Msg).SetReply(query)
+			answer.Answer = records(query.Question[0], []netip.Addr{netip.MustParseAddr("203.0.113.1")})
+			_ = w.WriteMsg(answer)
+		})}
 	var running sync.WaitGroup
 	running.Go(func() { _ = server.ActivateAndServe() })
 	<-started
@@ -147,7 +148,8 @@ func query(t *testing.T, r *Resolver, protocol, name string, sort uint16) string
 }
 
 func TestAnswers(t *testing.T) {
-	w := &world{now: time.Unix(0, 0), known: map[string][]string{"web.prod": {"10.80.0.2", "10.80.4.2"}, "web.prod.tend": {"10.80.0.2"}, "api.prod": nil}}
+	w := &world{now: time.Unix(0, 0),
+		known: map[string][]string{"web.prod": {"10.80.0.2", "10.80.4.2"}, "web.prod.tend": {"10.80.0.2"}, "api.prod": nil}}
 	r := newResolver(t, w, "")
 	for _, protocol := range []string{"udp", "tcp"} {
 		for _, test := range []struct {
@@ -155,8 +157,10 @@ func TestAnswers(t *testing.T) {
 			sort uint16
 			want string
 		}{
-			{"web.prod.", dns.TypeA, "10.80.0.2 10.80.4.2"}, {"WEB.prod.", dns.TypeA, "10.80.0.2 10.80.4.2"}, {"web.prod.tend.", dns.TypeA, "10.80.0.2"},
-			{"web.prod.", dns.TypeAAAA, ""}, {"api.prod.", dns.TypeA, ""}, {"nobody.prod.tend.", dns.TypeA, "NXDOMAIN"}, {"tend.", dns.TypeA, "SERVFAIL"},
+			{"web.prod.", dns.TypeA, "10.80.0.2 10.80.4.2"}, {"WEB.prod.", dns.TypeA, "10.80.0.2 10.80.4.2"},
+			{"web.prod.tend.", dns.TypeA, "10.80.0.2"},
+			{"web.prod.", dns.TypeAAAA, ""}, {"api.prod.", dns.TypeA, ""}, {"nobody.prod.tend.", dns.TypeA, "NXDOMAIN"},
+			{"tend.", dns.TypeA, "SERVFAIL"},
 			{"nobody.prod.", dns.TypeA, "SERVFAIL"}, // there is no name server to ask
 		} {
 			if got := query(t, r, protocol, test.name, test.sort); got != test.want {
@@ -174,9 +178,11 @@ func TestForward(t *testing.T) {
 	r := newResolver(t, w, "nameserver 127.0.0.9\nnameserver 127.0.0.1\n")
 	r.mu.Lock()
 	r.Upstream = port
-	r.at = netip.MustParseAddr("127.0.0.3") // its own address is another one: the name server of the test is at 127.0.0.1 too
+	// its own address is another one: the name server of the test is at 127.0.0.1 too
+	r.at = netip.MustParseAddr("127.0.0.3")
 	r.mu.Unlock()
-	for name, want := range map[string]string{"example.org.": "203.0.113.1", "a.b.c.": "203.0.113.1", "host.": "203.0.113.1", "web.prod.": "10.80.0.2"} {
+	for name, want := range map[string]string{"example.org.": "203.0.113.1", "a.b.c.": "203.0.113.1",
+		"host.": "203.0.113.1", "web.prod.": "10.80.0.2"} {
 		if got := query(t, r, "udp", name, dns.TypeA); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
@@ -230,11 +236,13 @@ func TestListenElsewhere(t *testing.T) {
 	if err := errors.Join(r.Listen(loopback), r.Listen(netip.MustParseAddr("127.0.0.2"))); err != nil {
 		t.Fatal(err)
 	}
-	if got := query(t, r, "udp", "web.prod.", dns.TypeA); got != "10.80.0.2" || !strings.HasPrefix(r.address(), "127.0.0.2:") {
+	if got := query(t, r, "udp", "web.prod.", dns.TypeA); got != "10.80.0.2" ||
+		!strings.HasPrefix(r.address(), "127.0.0.2:") {
 		t.Errorf("%q at %s", got, r.address())
 	}
 	other := New(Options{Ask: w.ask, Port: r.Port})
-	if err := other.Listen(netip.MustParseAddr("127.0.0.2")); err == nil || !strings.Contains(err.Error(), "end what listens there") {
+	if err := other.Listen(netip.MustParseAddr("127.0.0.2")); err == nil ||
+		!strings.Contains(err.Error(), "end what listens there") {
 		t.Errorf("a port that is taken: %v", err)
 	}
 }

@@ -46,8 +46,9 @@ var _ Key = (*Ingress)(nil)
 // Info implements Key.
 func (k *Ingress) Info(snap records.Snapshot) api.Key {
 	out := api.Key{
-		Name: api.KeyIngress, What: "signs the certificates of ingresses with provider = \"internal\"", Fingerprint: k.stored(snap)[0],
-		After: "clients that trusted the former root are to trust the new one: tend ingress ca",
+		Name: api.KeyIngress, What: "signs the certificates of ingresses with provider = \"internal\"",
+		Fingerprint: k.stored(snap)[0],
+		After:       "clients that trusted the former root are to trust the new one: tend ingress ca",
 	}
 	if out.Fingerprint == "" {
 		out.Note = "no ingress uses the cluster's own authority"
@@ -130,7 +131,8 @@ func (k *Ingress) Advance(_ records.Snapshot, r *records.Rotation, txn *records.
 	if err != nil {
 		return err
 	}
-	for name, value := range map[string][]byte{certs.RootCertificate: text[:len(text)-len(key)], certs.RootKey: key, certs.FormerRoot: former} {
+	for name, value := range map[string][]byte{certs.RootCertificate: text[:len(text)-len(key)], certs.RootKey: key,
+		certs.FormerRoot: former} {
 		record, err := k.Certificates.Record(value)
 		if err != nil {
 			return err
@@ -153,7 +155,8 @@ func (k *Ingress) Made() string {
 	if len(k.left) > 0 {
 		of = " for " + strings.Join(k.left[:min(len(k.left), mostHosts)], ", ") + ","
 	}
-	return "certificates of the former root" + of + " each renewed within five days (have your clients trust the new one meanwhile: tend ingress ca)"
+	return "certificates of the former root" + of +
+		" each renewed within five days (have your clients trust the new one meanwhile: tend ingress ca)"
 }
 
 // Renew implements Key: proxies renew their certificates by themselves. It counts those that are left.
@@ -198,7 +201,8 @@ func (k *Ingress) find(ctx context.Context) (left []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if leaf, err := certificateOf(text); err == nil && leaf.NotAfter.After(k.Now()) && leaf.CheckSignatureFrom(former) == nil {
+		if leaf, err := certificateOf(text); err == nil && leaf.NotAfter.After(k.Now()) &&
+			leaf.CheckSignatureFrom(former) == nil {
 			left = append(left, site)
 		}
 	}

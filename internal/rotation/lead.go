@@ -21,7 +21,8 @@ func (s *Service) Lead(ctx context.Context, term Store) {
 	defer ticker.Stop()
 	for {
 		if err := s.LeadOnce(ctx, term); err != nil && ctx.Err() == nil {
-			s.Logger.WarnContext(ctx, "the rotation of a key doesn't get on; it is tried again", "backoff", LookEvery, "error", err)
+			s.Logger.WarnContext(ctx, "the rotation of a key doesn't get on; it is tried again", "backoff",
+				LookEvery, "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -52,7 +53,8 @@ func (s *Service) leadKey(ctx context.Context, term Store, key Key) error {
 		return nil
 	}
 	r := *record.Value
-	state := rekey.State{KeyRotation: r.KeyRotation, Parties: s.parties(snap, name, key), Left: -1, What: key.Made(), UsedSince: s.used[name], Now: s.Now()}
+	state := rekey.State{KeyRotation: r.KeyRotation, Parties: s.parties(snap, name, key), Left: -1, What: key.Made(),
+		UsedSince: s.used[name], Now: s.Now()}
 	if err := s.look(ctx, term, key, name, &state, r); err != nil {
 		return err
 	}
@@ -79,7 +81,9 @@ func (s *Service) leadKey(ctx context.Context, term Store, key Key) error {
 
 // look fills in how many of what the old key made are left, once every party uses the new one. When nothing was, it
 // looks again at the end alone.
-func (s *Service) look(ctx context.Context, term Store, key Key, name string, state *rekey.State, r records.Rotation) error {
+func (s *Service) look(
+	ctx context.Context, term Store, key Key, name string, state *rekey.State, r records.Rotation,
+) error {
 	used := !slices.ContainsFunc(state.Parties, func(p rekey.Party) bool { return p.Uses != r.New })
 	if state.What == "" || r.Phase != api.KeyMoves || !used {
 		return nil

@@ -53,7 +53,8 @@ func (k *Nodes) Begin(snap records.Snapshot, r *records.Rotation, txn *records.T
 		return err
 	}
 	if len(issuers) != 1 {
-		return &api.Problem{Status: http.StatusConflict, Title: "Conflict", Detail: "the authority of nodes is being rotated", Next: "tend keys"}
+		return &api.Problem{Status: http.StatusConflict, Title: "Conflict",
+			Detail: "the authority of nodes is being rotated", Next: "tend keys"}
 	}
 	next, err := authority.Found("Tend nodes of "+k.Cluster, k.Now)
 	if err != nil {

@@ -62,7 +62,8 @@ func newWorld(t *testing.T, servers ...string) *world {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.commit(records.NewTxn("test").Put(records.ClusterKey, records.Cluster{UID: "c1", KeyFingerprint: keys.Fingerprint()}))
+		w.commit(records.NewTxn("test").Put(records.ClusterKey,
+			records.Cluster{UID: "c1", KeyFingerprint: keys.Fingerprint()}))
 	}
 	return w
 }
@@ -107,10 +108,12 @@ func (w *world) open(server string) *opened {
 	o := &opened{keys: keys}
 	clock := func() time.Time { return w.now }
 	o.Service = rotation.New(rotation.Options{
-		Store: w.store, Snapshot: w.snapshot, Server: server, Servers: func() []api.Server { return w.servers }, Now: clock, Logger: slog.New(slog.DiscardHandler),
+		Store: w.store, Snapshot: w.snapshot, Server: server, Servers: func() []api.Server { return w.servers }, Now: clock,
+		Logger: slog.New(slog.DiscardHandler),
 		Keys: []rotation.Key{
 			rotation.Secrets{Keys: keys, Retire: func(text []byte) error { o.retired = text; return nil }},
-			&rotation.Ingress{Certificates: certstore.New(w.store, keys), Encrypt: keys.Encrypt, Decrypt: keys.Decrypt, Now: clock},
+			&rotation.Ingress{Certificates: certstore.New(w.store, keys), Encrypt: keys.Encrypt,
+				Decrypt: keys.Decrypt, Now: clock},
 		},
 	})
 	return o
@@ -143,7 +146,8 @@ func TestSecretsAreRotated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.commit(records.NewTxn("test").Put("/config/prod/web/PASSWORD", sealed).Put("/certs/files/x", map[string][]byte{"sealed": sealed}))
+	w.commit(records.NewTxn("test").Put("/config/prod/web/PASSWORD", sealed).Put("/certs/files/x",
+		map[string][]byte{"sealed": sealed}))
 	late, _ := b.keys.Encrypt([]byte("late"))
 	w.follow(a)
 	if _, err := a.Begin(t.Context(), api.KeySecrets, "root"); err != nil {
@@ -156,7 +160,9 @@ func TestSecretsAreRotated(t *testing.T) {
 	w.follow(a)
 	w.servers[1].State = api.ServerDown
 	for range 3 {
-		if r := w.lead(a); r.Phase != api.KeySpreads || !strings.Contains(strings.Join(r.Waits, ";"), "server b does not know the new key: it is away: start it, or tend servers remove b") {
+		if r := w.lead(a); r.Phase != api.KeySpreads ||
+			!strings.Contains(strings.Join(r.Waits, ";"),
+				"server b does not know the new key: it is away: start it, or tend servers remove b") {
 			t.Fatalf("without b: %s, %q", r.Phase, r.Waits)
 		}
 		a = w.open("a")
@@ -170,7 +176,8 @@ func TestSecretsAreRotated(t *testing.T) {
 	}
 	a, b = w.open("a"), w.open("b") // each starts with the key that the store names now
 	w.follow(a)
-	if r := w.lead(a); r.Phase != api.KeyMoves || !strings.Contains(strings.Join(r.Waits, ";"), "server b does not use the new key") {
+	if r := w.lead(a); r.Phase != api.KeyMoves ||
+		!strings.Contains(strings.Join(r.Waits, ";"), "server b does not use the new key") {
 		t.Fatalf("b has said nothing: %s, %q", r.Phase, r.Waits)
 	}
 	w.follow(b)
@@ -209,7 +216,8 @@ func TestSecretsAreRotated(t *testing.T) {
 	if _, err := a.Begin(t.Context(), "nothing", "root"); !errors.As(err, new(*api.Problem)) {
 		t.Errorf("an unknown key: %v", err)
 	}
-	if _, err := a.Begin(t.Context(), api.KeyIngress, "root"); err == nil || !strings.Contains(err.Error(), "no ingress uses") {
+	if _, err := a.Begin(t.Context(), api.KeyIngress, "root"); err == nil ||
+		!strings.Contains(err.Error(), "no ingress uses") {
 		t.Errorf("a key that the cluster doesn't have: %v", err)
 	}
 }
@@ -242,7 +250,8 @@ func TestTheIngressAuthorityIsRotated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := storage.Store(t.Context(), "certificates/internal/evil.test/evil.test.crt", foreign.PEM()); err != nil { // it is valid for years
+	if err := storage.Store(t.Context(), "certificates/internal/evil.test/evil.test.crt", foreign.PEM()); err != nil {
+		// it is valid for years
 		t.Fatal(err)
 	}
 	former, _ := own.Root(t.Context())
@@ -269,7 +278,8 @@ func TestTheIngressAuthorityIsRotated(t *testing.T) {
 		t.Errorf("given out: %q", got)
 	}
 	for range 2 {
-		if phase, waits := state(); phase != api.KeyMoves || !strings.Contains(waits, "certificates of the former root for web.test, ") || !strings.HasSuffix(waits, ": 1") {
+		if phase, waits := state(); phase != api.KeyMoves ||
+			!strings.Contains(waits, "certificates of the former root for web.test, ") || !strings.HasSuffix(waits, ": 1") {
 			t.Fatalf("while the former one is served: %s, %s", phase, waits)
 		}
 		w.now = w.now.Add(time.Hour)
@@ -290,7 +300,8 @@ func TestTheIngressAuthorityIsRotated(t *testing.T) {
 		t.Errorf("given out in the end: %q", got)
 	}
 	keys := a.List()
-	if i := slices.IndexFunc(keys, func(k api.Key) bool { return k.Name == api.KeyIngress }); keys[i].Fingerprint != authority.FingerprintsOf(last)[0] {
+	if i := slices.IndexFunc(keys,
+		func(k api.Key) bool { return k.Name == api.KeyIngress }); keys[i].Fingerprint != authority.FingerprintsOf(last)[0] {
 		text, _ := json.Marshal(keys)
 		t.Errorf("listed: %s", text)
 	}

@@ -54,7 +54,8 @@ func (k Servers) Begin(_ records.Snapshot, r *records.Rotation, _ *records.Txn) 
 func (k Servers) Follow(_ records.Snapshot, r *records.Rotation) (records.Holding, error) {
 	err := k.follow(r)
 	out := records.Holding{Knows: k.Identity.Trusted(), Uses: k.Identity.Uses()}
-	if r != nil && (r.Phase == api.KeySpreads && !slices.Contains(out.Knows, r.New) || r.Phase == api.KeyIsForgotten && slices.Contains(out.Knows, r.Old)) {
+	if r != nil && (r.Phase == api.KeySpreads && !slices.Contains(out.Knows, r.New) ||
+		r.Phase == api.KeyIsForgotten && slices.Contains(out.Knows, r.Old)) {
 		out.Next = "start it again (its store reads whom it trusts when it starts), one server after the other; what runs goes on"
 	}
 	return out, err

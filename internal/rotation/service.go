@@ -95,7 +95,8 @@ func (s *Service) Begin(ctx context.Context, name, by string) (int64, error) {
 		return 0, &api.Problem{Status: http.StatusNotFound, Title: "NoSuchKey", Detail: detail, Next: "tend keys lists them"}
 	}
 	if info := s.Keys[at].Info(snap); info.Fingerprint == "" {
-		return 0, &api.Problem{Status: http.StatusConflict, Title: "NoSuchKey", Detail: "this cluster has no key " + name + ": " + info.Note, Next: "tend keys"}
+		return 0, &api.Problem{Status: http.StatusConflict, Title: "NoSuchKey", Detail: "this cluster has no key " + name +
+			": " + info.Note, Next: "tend keys"}
 	}
 	if running := snap.Rotation(name); running.Exists() {
 		return running.Modified, nil
@@ -108,7 +109,8 @@ func (s *Service) Begin(ctx context.Context, name, by string) (int64, error) {
 	}
 	revision, err := txn.Put(records.RotationKey(name), *r).Commit(ctx, s.Store)
 	if errors.Is(err, store.ErrConflict) {
-		return 0, &api.Problem{Status: http.StatusConflict, Title: "Conflict", Detail: "the keys were changed at this moment", Next: "try once more"}
+		return 0, &api.Problem{Status: http.StatusConflict, Title: "Conflict", Detail: "the keys were changed at this moment",
+			Next: "try once more"}
 	}
 	if err != nil {
 		return 0, fmt.Errorf("rotate the key %s: %w", name, err)

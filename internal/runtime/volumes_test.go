@@ -25,7 +25,8 @@ func TestCheckVolume(t *testing.T) {
 	} {
 		err := CheckVolume("tend-bank-db-x-y-0", tc.have, wanted)
 		var rejected *RejectedError
-		if (err == nil) != (tc.want == "") || err != nil && (!errors.As(err, &rejected) || rejected.Next == "" || !strings.Contains(err.Error(), tc.want)) {
+		if (err == nil) != (tc.want == "") ||
+			err != nil && (!errors.As(err, &rejected) || rejected.Next == "" || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%s: %s: %v", name, tc.reason, err)
 		}
 	}

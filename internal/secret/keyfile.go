@@ -38,7 +38,8 @@ func parse(content []byte) (pairs []pair, err error) {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		if len(pairs) == 0 || pairs[len(pairs)-1].identity != nil && !strings.HasPrefix(line, hmacPrefix) && !strings.HasPrefix(line, callbackPrefix) {
+		if len(pairs) == 0 || pairs[len(pairs)-1].identity != nil && !strings.HasPrefix(line, hmacPrefix) &&
+			!strings.HasPrefix(line, callbackPrefix) {
 			pairs = append(pairs, pair{})
 		}
 		if err := pairs[len(pairs)-1].read(line); err != nil {

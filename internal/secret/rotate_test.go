@@ -94,7 +94,8 @@ func TestReseal(t *testing.T) {
 	before := sealed(keys, "s3cret")
 	theirs := sealed(foreign, "theirs")
 	in64 := base64.StdEncoding.EncodeToString
-	record, _ := json.Marshal(map[string]any{"env": before, "more": []any{before, theirs}, "token": "sealed:abc:" + in64(before), "text": "age-encryption.org/v1"})
+	record, _ := json.Marshal(map[string]any{"env": before, "more": []any{before, theirs}, "token": "sealed:abc:" +
+		in64(before), "text": "age-encryption.org/v1"})
 	text, next, _ := keys.Next()
 	if fresh, count, err := keys.Reseal(record); count != 0 || err != nil || !bytes.Equal(fresh, record) {
 		t.Fatalf("with one key there is nothing to seal again: %d, %v", count, err)

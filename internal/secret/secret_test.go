@@ -23,15 +23,18 @@ func TestOpen(t *testing.T) {
 		fingerprint string
 		want        error
 	}{
-		"first boot":        {reason: "a store that was never encrypted gets a key"},
-		"next boot":         {reason: "the same file opens", content: string(good), fingerprint: otherKeys.Fingerprint()},
-		"key lost":          {reason: "a lost key is never replaced silently", fingerprint: "0123", want: ErrKeyMissing},
-		"another's key":     {reason: "another cluster's key is refused", content: string(good), fingerprint: "0123", want: ErrKeyMismatch},
+		"first boot": {reason: "a store that was never encrypted gets a key"},
+		"next boot":  {reason: "the same file opens", content: string(good), fingerprint: otherKeys.Fingerprint()},
+		"key lost":   {reason: "a lost key is never replaced silently", fingerprint: "0123", want: ErrKeyMissing},
+		"another's key": {reason: "another cluster's key is refused", content: string(good), fingerprint: "0123",
+			want: ErrKeyMismatch},
 		"readable by group": {reason: "a leaked key is said", content: string(good), mode: 0o640, want: ErrKeyFile},
-		"half a file":       {reason: "both keys are needed", content: strings.SplitAfter(string(good), "\n")[1], want: ErrKeyFile},
-		"garbage":           {reason: "a broken file is refused", content: "AGE-SECRET-KEY-1NOTAKEY\n", want: ErrKeyFile},
-		"too large":         {reason: "reads are bounded", content: strings.Repeat("#\n", maxFile), want: ErrKeyFile},
-		"bad hmac":          {reason: "both halves are checked", content: strings.Replace(string(good), hmacPrefix, hmacPrefix+"zz", 1), want: ErrKeyFile},
+		"half a file": {reason: "both keys are needed",
+			content: strings.SplitAfter(string(good), "\n")[1], want: ErrKeyFile},
+		"garbage":   {reason: "a broken file is refused", content: "AGE-SECRET-KEY-1NOTAKEY\n", want: ErrKeyFile},
+		"too large": {reason: "reads are bounded", content: strings.Repeat("#\n", maxFile), want: ErrKeyFile},
+		"bad hmac": {reason: "both halves are checked",
+			content: strings.Replace(string(good), hmacPrefix, hmacPrefix+"zz", 1), want: ErrKeyFile},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

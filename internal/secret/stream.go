@@ -61,7 +61,8 @@ func PassphraseIdentity(passphrase string) (Identities, error) {
 func ParseIdentities(text string) (Identities, error) {
 	list, err := age.ParseIdentities(strings.NewReader(text))
 	if err != nil {
-		return Identities{}, fmt.Errorf("%w: it must hold age identities, as age-keygen writes them", ErrKeyFile) // the library's error may quote the key
+		// the library's error may quote the key
+		return Identities{}, fmt.Errorf("%w: it must hold age identities, as age-keygen writes them", ErrKeyFile)
 	}
 	return Identities{list}, nil
 }

@@ -20,7 +20,8 @@ func TestADeployerOwnsNoHost(t *testing.T) {
 	w := newWorld(t, func(o *server.Options) { o.HostPaths = []string{"/srv/data"} })
 	w.apply("agent", `{"image":"a:1","volumes":["/:/host"]}`)
 	admins := `{"kind":"job","scope":"bank","name":"pay","spec":{"image":"a"}}`
-	if response, body := w.raw("POST", "/v1/apply?set=admins", "application/json", admins); response.StatusCode != http.StatusOK {
+	if response, body := w.raw("POST", "/v1/apply?set=admins", "application/json",
+		admins); response.StatusCode != http.StatusOK {
 		t.Fatal(body)
 	}
 	carol := w.person("carol", api.Deployer, time.Hour, "prod")
@@ -29,24 +30,29 @@ func TestADeployerOwnsNoHost(t *testing.T) {
 		return `{"kind":"deployment","scope":"prod","name":"web","spec":{"image":"a"` + fields + `}}`
 	}
 	for name, tc := range map[string]struct{ query, body, want string }{
-		"a host folder":           {"", of(`,"volumes":["/etc:/x"]`), "volumes reaches the host, and carol is deployer of prod"},
-		"below an allowed one":    {"", of(`,"volumes":["/srv/data/sub:/x"]`), "volumes reaches the host"},
-		"beside an allowed one":   {"", of(`,"volumes":["/srv/data:/x","/srv:/y"]`), "volumes reaches the host"},
-		"out of an allowed one":   {"", of(`,"volumes":["/srv/data/../..:/x"]`), ""},
-		"devices":                 {"", of(`,"devices":["/dev/kvm"]`), "devices reaches the host"},
-		"a capability":            {"", of(`,"cap_add":["SYS_ADMIN"]`), "cap_add reaches the host"},
-		"the host's network":      {"", of(`,"network_mode":"host"`), "network_mode reaches the host"},
-		"options of the engine":   {"", of(`,"docker_options":["--privileged"]`), "docker_options reaches the host"},
-		"a volume of others":      {"", of(`,"volumes":["data:/x"]`), "mounts a volume that may be another's"},
-		"a public port":           {"", of(`,"ports":["0.0.0.0:80:80"]`), "ports publishes"},
-		"another's config":        {"", of(`,"env_from":["bank/pay"]`), "names the scope bank"},
-		"another scope":           {"", admins, "job/bank/pay is in another scope"},
-		"another scope, dry":      {"?dry_run=1", admins, "job/bank/pay is in another scope"},
-		"the cluster":             {"", `{"kind":"node","name":"n1","spec":{}}`, "concerns the whole cluster"},
-		"a macro":                 {"", `{"kind":"postgres","scope":"prod","name":"db","spec":{}}`, "is a macro, which runs a plugin"},
-		"a Kubernetes cluster":    {"", `{"kind":"operation","scope":"prod","name":"x","spec":{"cluster":"east","targetRef":{"name":"cloud"},"type":"Backup","engine":"velero"}}`, "changes a Kubernetes cluster"},
-		"the program of an admin": {"", `{"kind":"deployment","scope":"prod","name":"agent","spec":{"image":"b","volumes":["/:/host"]}}`, "volumes reaches the host"},
-		"the set of an admin":     {"?set=admins&prune=1", of(""), "job/bank/pay is in another scope"},
+		"a host folder": {"", of(`,"volumes":["/etc:/x"]`),
+			"volumes reaches the host, and carol is deployer of prod"},
+		"below an allowed one":  {"", of(`,"volumes":["/srv/data/sub:/x"]`), "volumes reaches the host"},
+		"beside an allowed one": {"", of(`,"volumes":["/srv/data:/x","/srv:/y"]`), "volumes reaches the host"},
+		"out of an allowed one": {"", of(`,"volumes":["/srv/data/../..:/x"]`), ""},
+		"devices":               {"", of(`,"devices":["/dev/kvm"]`), "devices reaches the host"},
+		"a capability":          {"", of(`,"cap_add":["SYS_ADMIN"]`), "cap_add reaches the host"},
+		"the host's network":    {"", of(`,"network_mode":"host"`), "network_mode reaches the host"},
+		"options of the engine": {"", of(`,"docker_options":["--privileged"]`), "docker_options reaches the host"},
+		"a volume of others":    {"", of(`,"volumes":["data:/x"]`), "mounts a volume that may be another's"},
+		"a public port":         {"", of(`,"ports":["0.0.0.0:80:80"]`), "ports publishes"},
+		"another's config":      {"", of(`,"env_from":["bank/pay"]`), "names the scope bank"},
+		"another scope":         {"", admins, "job/bank/pay is in another scope"},
+		"another scope, dry":    {"?dry_run=1", admins, "job/bank/pay is in another scope"},
+		"the cluster":           {"", `{"kind":"node","name":"n1","spec":{}}`, "concerns the whole cluster"},
+		"a macro": {"", `{"kind":"postgres","scope":"prod","name":"db","spec":{}}`,
+			"is a macro, which runs a plugin"},
+		"a Kubernetes cluster": {"",
+			`{"kind":"operation","scope":"prod","name":"x","spec":{"cluster":"east","targetRef":{"name":"cloud"},"type":"Backup","engine":"velero"}}`, "changes a Kubernetes cluster"},
+		"the program of an admin": {"",
+			`{"kind":"deployment","scope":"prod","name":"agent","spec":{"image":"b","volumes":["/:/host"]}}`,
+			"volumes reaches the host"},
+		"the set of an admin": {"?set=admins&prune=1", of(""), "job/bank/pay is in another scope"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := w.view.Revision()
@@ -84,7 +90,8 @@ func TestADeployerDeploys(t *testing.T) {
 		}
 	}
 	read, err := w.client.Object(t.Context(), ref("web"))
-	if err != nil || read.Metadata.Change == nil || read.Metadata.Change.Actor != "carol (token from 127.0.0.1)" || read.Metadata.Stamps[api.StampConfined] != "true" {
+	if err != nil || read.Metadata.Change == nil || read.Metadata.Change.Actor != "carol (token from 127.0.0.1)" ||
+		read.Metadata.Stamps[api.StampConfined] != "true" {
 		t.Errorf("it is %+v, %v", read.Metadata, err)
 	}
 	w.apply("web", `{"image":"b"}`) // an admin declares all of it
@@ -101,7 +108,8 @@ func TestADeployerRunsCommandsWhereNoHostIs(t *testing.T) {
 	w.running("web", "aaaaaaaa", true)
 	w.apply("agent", `{"image":"a:1"}`) // since its pod was made with release v1
 	w.running("agent", "bbbbbbbb", true)
-	w.put(records.ReleaseKey(ref("agent"), "v1"), api.Release{ID: "v1", Spec: []byte(`{"image":"a:1","volumes":["/:/host"]}`)})
+	w.put(records.ReleaseKey(ref("agent"), "v1"),
+		api.Release{ID: "v1", Spec: []byte(`{"image":"a:1","volumes":["/:/host"]}`)})
 	w.apply("plain", `{"image":"a:1"}`)
 	task := w.running("plain", "cccccccc", true)
 	task.Node = "n2"
@@ -110,16 +118,19 @@ func TestADeployerRunsCommandsWhereNoHostIs(t *testing.T) {
 	carol := w.person("carol", api.Deployer, time.Hour, "prod")
 	c := w.dial(w.http, carol)
 	run := func(pod string) error {
-		_, err := c.Exec(t.Context(), pod, api.ExecRequest{Command: []string{"id"}}, client.ExecIO{Stdout: io.Discard, Stderr: io.Discard, Stdin: strings.NewReader("")})
+		_, err := c.Exec(t.Context(), pod, api.ExecRequest{Command: []string{"id"}},
+			client.ExecIO{Stdout: io.Discard, Stderr: io.Discard, Stdin: strings.NewReader("")})
 		return err
 	}
 	if err := run("prod-web.aaaaaaaa"); err != nil {
 		t.Errorf("where only a port is published: %v", err)
 	}
-	if err := run("prod-agent.bbbbbbbb"); err == nil || !strings.Contains(err.Error(), "volumes reaches the host, and carol is deployer of prod") {
+	if err := run("prod-agent.bbbbbbbb"); err == nil ||
+		!strings.Contains(err.Error(), "volumes reaches the host, and carol is deployer of prod") {
 		t.Errorf("where the host is mounted: %v", err)
 	}
-	if err := run("prod-plain.cccccccc"); err == nil || !strings.Contains(err.Error(), "prod-plain.cccccccc is a plain process of its node, which reaches the host") {
+	if err := run("prod-plain.cccccccc"); err == nil ||
+		!strings.Contains(err.Error(), "prod-plain.cccccccc is a plain process of its node, which reaches the host") {
 		t.Errorf("where nothing is isolated: %v", err)
 	}
 }
@@ -130,7 +141,8 @@ func TestARollbackBringsNoHost(t *testing.T) {
 	w.apply("web", `{"image":"a:1"}`)
 	for n, spec := range []string{`{"image":"a:0","volumes":["/:/host"]}`, `{"image":"a:1"}`} {
 		id := []string{"v1", "v2"}[n]
-		w.put(records.ReleaseKey(ref("web"), id), api.Release{ID: id, Number: n + 1, Kind: api.KindDeployment, Scope: "prod", Name: "web", Spec: []byte(spec)})
+		w.put(records.ReleaseKey(ref("web"), id),
+			api.Release{ID: id, Number: n + 1, Kind: api.KindDeployment, Scope: "prod", Name: "web", Spec: []byte(spec)})
 	}
 	carol := w.person("carol", api.Deployer, time.Hour, "prod")
 	before := w.view.Revision()

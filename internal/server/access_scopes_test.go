@@ -22,7 +22,8 @@ func twoScopes(t *testing.T) (w *world, viewer string) {
 	if _, err := w.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{vault}}); err != nil {
 		t.Fatal(err)
 	}
-	task := api.Task{ID: "task-b", Kind: api.KindDeployment, Scope: "bank", Name: "vault", Slot: "bbbbbbbb", Node: "n1", Desired: api.DesiredRunning}
+	task := api.Task{ID: "task-b", Kind: api.KindDeployment, Scope: "bank", Name: "vault", Slot: "bbbbbbbb", Node: "n1",
+		Desired: api.DesiredRunning}
 	w.put(records.TaskKey(task.ID), task)
 	w.put(records.SlotKey(task.Owner(), task.Slot), task.ID)
 	for _, scope := range []string{"prod", "bank"} {
@@ -36,24 +37,30 @@ func twoScopes(t *testing.T) (w *world, viewer string) {
 func TestListsHaveTheScopesOfTheToken(t *testing.T) {
 	w, alice := twoScopes(t)
 	for _, path := range []string{
-		"/v1/objects/deployment", "/v1/pods", "/v1/runs", "/v1/pods?kind=deployment", "/v1/pods?node=n1", "/v1/stats", "/v1/objects/deployment?scope=prod",
+		"/v1/objects/deployment", "/v1/pods", "/v1/runs", "/v1/pods?kind=deployment", "/v1/pods?node=n1", "/v1/stats",
+		"/v1/objects/deployment?scope=prod",
 	} {
 		response, body := w.ask(alice, "GET", path, "")
-		if response.StatusCode != http.StatusOK || strings.Contains(body, "bank") || !strings.Contains(path, "stats") && !strings.Contains(body, "prod") {
+		if response.StatusCode != http.StatusOK || strings.Contains(body, "bank") ||
+			!strings.Contains(path, "stats") && !strings.Contains(body, "prod") {
 			t.Errorf("%s: %s: %s", path, response.Status, body)
 		}
 	}
 	for _, path := range []string{
-		"/v1/objects/deployment?scope=bank", "/v1/pods?scope=bank", "/v1/runs?scope=bank", "/v1/stats?scope=bank", "/v1/events?scope=bank&follow=0",
-		"/v1/objects/deployment?scope=bank&watch=1", "/v1/objects/deployment/bank/vault", "/v1/logs?name=vault", "/v1/releases?name=vault",
-		"/v1/pods/bank-vault.bbbbbbbb", "/v1/pods/bank-vault.none", "/v1/pods/bank-vault.bbbbbbbb/logs", "/v1/config?scope=bank", "/v1/objects/sync/_/x",
+		"/v1/objects/deployment?scope=bank", "/v1/pods?scope=bank", "/v1/runs?scope=bank", "/v1/stats?scope=bank",
+		"/v1/events?scope=bank&follow=0",
+		"/v1/objects/deployment?scope=bank&watch=1", "/v1/objects/deployment/bank/vault", "/v1/logs?name=vault",
+		"/v1/releases?name=vault",
+		"/v1/pods/bank-vault.bbbbbbbb", "/v1/pods/bank-vault.none", "/v1/pods/bank-vault.bbbbbbbb/logs",
+		"/v1/config?scope=bank", "/v1/objects/sync/_/x",
 	} {
 		response, body := w.ask(alice, "GET", path, "")
 		if forbidden(t, response, body); strings.Contains(body, "4711") {
 			t.Errorf("%s: %s", path, body)
 		}
 	}
-	response, body := w.ask(alice, "POST", "/v1/await", `{"objects":[{"kind":"deployment","scope":"prod","name":"web","revision":1},{"kind":"deployment","scope":"bank","name":"vault","revision":1}]}`)
+	response, body := w.ask(alice, "POST", "/v1/await",
+		`{"objects":[{"kind":"deployment","scope":"prod","name":"web","revision":1},{"kind":"deployment","scope":"bank","name":"vault","revision":1}]}`)
 	forbidden(t, response, body)
 }
 
@@ -81,10 +88,12 @@ func TestEventsHaveTheScopesOfTheToken(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &page); err != nil || response.StatusCode != http.StatusOK {
 		t.Fatal(err, body)
 	}
-	if len(page.Events) != 1 || strings.Contains(body, "prod") || !strings.Contains(string(page.Events[0].Data), "nightly") {
+	if len(page.Events) != 1 || strings.Contains(body, "prod") ||
+		!strings.Contains(string(page.Events[0].Data), "nightly") {
 		t.Errorf("they are %s", body)
 	}
-	if text := w.follow(bob, "/v1/events?since=oldest").until(api.EventBookmark); strings.Contains(text, "prod") || !strings.Contains(text, "nightly") {
+	if text := w.follow(bob, "/v1/events?since=oldest").until(api.EventBookmark); strings.Contains(text, "prod") ||
+		!strings.Contains(text, "nightly") {
 		t.Errorf("the stream is\n%s", text)
 	}
 }

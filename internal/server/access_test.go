@@ -146,7 +146,8 @@ var calls = []struct{ route, query, body, who string }{
 // openRoutes answer without a token on loopback.
 var openRoutes = []string{"GET /healthz", "GET /readyz", "GET /version", "GET /metrics"}
 
-var place = strings.NewReplacer("{kind}", "deployment", "{scope}", "prod", "{name}", "web", "{id}", "x", "{pod}", "prod-web.aaaaaaaa",
+var place = strings.NewReplacer("{kind}", "deployment", "{scope}", "prod", "{name}", "web", "{id}", "x",
+	"{pod}", "prod-web.aaaaaaaa",
 	"{digest}", "sha256:"+strings.Repeat("0", 64), "{node}", "n1", "{traffic}", "pause", "{command}", "do")
 
 // TestEveryRouteForEveryRole makes each call as each person. Who may not gets 403, whose token has ended 401, and then
@@ -218,9 +219,12 @@ func TestQueriesAreReadOnce(t *testing.T) {
 	w.apply("web", `{"image":"a:1"}`)
 	carol := w.person("carol", api.Deployer, time.Hour, "prod")
 	for _, query := range []string{
-		"scope=prod&scope=bank&name=vault&replicas=2", "scope=bank&scope=prod&name=vault&replicas=2", "scope=prod;scope=bank&name=vault&replicas=2",
-		"%73cope=bank&name=vault&replicas=2", "scope=&name=vault&replicas=2", "x&scope=bank&name=vault&replicas=2", "name=vault&replicas=2",
-		"scope=prod&%73cope=bank&name=vault&replicas=2", "scope=bank&name=vault&replicas=2&scope", "scope%00=prod&scope=bank&name=vault&replicas=2",
+		"scope=prod&scope=bank&name=vault&replicas=2", "scope=bank&scope=prod&name=vault&replicas=2",
+		"scope=prod;scope=bank&name=vault&replicas=2",
+		"%73cope=bank&name=vault&replicas=2", "scope=&name=vault&replicas=2", "x&scope=bank&name=vault&replicas=2",
+		"name=vault&replicas=2",
+		"scope=prod&%73cope=bank&name=vault&replicas=2", "scope=bank&name=vault&replicas=2&scope",
+		"scope%00=prod&scope=bank&name=vault&replicas=2",
 	} {
 		response, body := w.ask(carol, "POST", "/v1/scale?"+query, "")
 		if response.StatusCode == http.StatusOK {

@@ -28,15 +28,17 @@ func TestRefusals(t *testing.T) {
 		want                            int
 		says                            string
 	}{
-		"unknown path":          {"GET", "/v1/nothing", "", "", 404, "/v1/nothing"},
-		"root":                  {"GET", "/", "", "", 404, ""},
-		"wrong method":          {"PUT", "/v1/apply", "", "", 405, "PUT"},
-		"empty apply":           {"POST", "/v1/apply", "application/json", "", 422, "nothing to apply"},
-		"empty prune":           {"POST", "/v1/apply?prune=1&set=s", "application/json", "  ", 422, "prune"},
-		"broken json":           {"POST", "/v1/apply", "application/json", `{"kind":`, 400, "nothing was stored"},
-		"trailing json":         {"POST", "/v1/apply", "application/json", manifest + "x", 400, ""},
-		"unknown field":         {"POST", "/v1/apply", "application/json", strings.Replace(manifest, "image", "imagee", 1), 400, "imagee"},
-		"bad name":              {"POST", "/v1/apply", "application/json", strings.Replace(manifest, `"x"`, `"X_"`, 1), 422, "X_"},
+		"unknown path":  {"GET", "/v1/nothing", "", "", 404, "/v1/nothing"},
+		"root":          {"GET", "/", "", "", 404, ""},
+		"wrong method":  {"PUT", "/v1/apply", "", "", 405, "PUT"},
+		"empty apply":   {"POST", "/v1/apply", "application/json", "", 422, "nothing to apply"},
+		"empty prune":   {"POST", "/v1/apply?prune=1&set=s", "application/json", "  ", 422, "prune"},
+		"broken json":   {"POST", "/v1/apply", "application/json", `{"kind":`, 400, "nothing was stored"},
+		"trailing json": {"POST", "/v1/apply", "application/json", manifest + "x", 400, ""},
+		"unknown field": {"POST", "/v1/apply", "application/json",
+			strings.Replace(manifest, "image", "imagee", 1), 400, "imagee"},
+		"bad name": {"POST", "/v1/apply", "application/json",
+			strings.Replace(manifest, `"x"`, `"X_"`, 1), 422, "X_"},
 		"content type":          {"POST", "/v1/apply", "text/html", manifest, 415, "text/html"},
 		"misspelled parameter":  {"POST", "/v1/apply?dryrun=1", "application/json", manifest, 400, "dryrun"},
 		"bad boolean":           {"POST", "/v1/apply?dry_run=perhaps", "application/json", manifest, 400, "dry_run"},
@@ -62,24 +64,27 @@ func TestRefusals(t *testing.T) {
 		"pods of no kind":       {"GET", "/v1/pods?kind=potato", "", "", 404, "potato"},
 		"unknown pod":           {"GET", "/v1/pods/prod-web.zzzzzzzz", "", "", 404, "prod-web.zzzzzzzz"},
 		"mistyped pod":          {"GET", "/v1/pods/prod-web.aaaaaaab", "", "", 404, "did you mean prod-web.aaaaaaaa?"},
-		"former pod":            {"GET", "/v1/pods/prod-web.12345678", "", "", 404, "`tend get pods prod/web` lists those there are"},
-		"mistyped kind":         {"GET", "/v1/objects/deploymnt", "", "", 404, `did you mean \"deployment\"?`},
-		"mistyped object":       {"GET", "/v1/objects/deployment/prod/wbe", "", "", 404, "did you mean deployment/prod/web?"},
-		"nameless pod":          {"GET", "/v1/pods/x", "", "", 404, "x"},
-		"unknown pod's ready":   {"GET", "/v1/pods/x/ready", "", "", 404, "x"},
-		"unknown pod's logs":    {"GET", "/v1/pods/x/logs", "", "", 404, "x"},
-		"bad tail":              {"GET", "/v1/pods/prod-web.aaaaaaaa/logs?tail=few", "", "", 400, "tail"},
-		"since no year":         {"GET", "/v1/pods/prod-web.aaaaaaaa/logs?since=9999-12-31T23:59:59-12:00", "", "", 400, "since"},
-		"bad since":             {"GET", "/v1/pods/prod-web.aaaaaaaa/logs?since=yesterday", "", "", 400, "since"},
-		"no container yet":      {"GET", "/v1/pods/prod-web.aaaaaaaa/logs", "", "", 404, ""},
-		"logs of nothing":       {"GET", "/v1/logs", "", "", 400, "object"},
-		"exec by curl":          {"POST", "/v1/pods/prod-web.aaaaaaaa/exec", "application/json", `{"command":["ls"]}`, 426, "WebSocket"},
-		"start unknown":         {"POST", "/v1/pods/x/start", "", "", 404, "x"},
-		"config without scope":  {"GET", "/v1/config", "", "", 400, "scope"},
-		"config of bad key":     {"POST", "/v1/config?scope=prod", "application/json", `{"set":{"A-B":"1"}}`, 422, "A-B"},
-		"config of bad scope":   {"POST", "/v1/config?scope=../x", "application/json", `{"set":{"A":"1"}}`, 422, "bucket"},
-		"config unset missing":  {"POST", "/v1/config?scope=prod", "application/json", `{"unset":["A"]}`, 404, "A"},
-		"config unknown field":  {"POST", "/v1/config?scope=prod", "application/json", `{"sett":{"A":"1"}}`, 400, ""},
+		"former pod": {"GET", "/v1/pods/prod-web.12345678", "", "", 404,
+			"`tend get pods prod/web` lists those there are"},
+		"mistyped kind":       {"GET", "/v1/objects/deploymnt", "", "", 404, `did you mean \"deployment\"?`},
+		"mistyped object":     {"GET", "/v1/objects/deployment/prod/wbe", "", "", 404, "did you mean deployment/prod/web?"},
+		"nameless pod":        {"GET", "/v1/pods/x", "", "", 404, "x"},
+		"unknown pod's ready": {"GET", "/v1/pods/x/ready", "", "", 404, "x"},
+		"unknown pod's logs":  {"GET", "/v1/pods/x/logs", "", "", 404, "x"},
+		"bad tail":            {"GET", "/v1/pods/prod-web.aaaaaaaa/logs?tail=few", "", "", 400, "tail"},
+		"since no year": {"GET", "/v1/pods/prod-web.aaaaaaaa/logs?since=9999-12-31T23:59:59-12:00",
+			"", "", 400, "since"},
+		"bad since":        {"GET", "/v1/pods/prod-web.aaaaaaaa/logs?since=yesterday", "", "", 400, "since"},
+		"no container yet": {"GET", "/v1/pods/prod-web.aaaaaaaa/logs", "", "", 404, ""},
+		"logs of nothing":  {"GET", "/v1/logs", "", "", 400, "object"},
+		"exec by curl": {"POST", "/v1/pods/prod-web.aaaaaaaa/exec", "application/json",
+			`{"command":["ls"]}`, 426, "WebSocket"},
+		"start unknown":        {"POST", "/v1/pods/x/start", "", "", 404, "x"},
+		"config without scope": {"GET", "/v1/config", "", "", 400, "scope"},
+		"config of bad key":    {"POST", "/v1/config?scope=prod", "application/json", `{"set":{"A-B":"1"}}`, 422, "A-B"},
+		"config of bad scope":  {"POST", "/v1/config?scope=../x", "application/json", `{"set":{"A":"1"}}`, 422, "bucket"},
+		"config unset missing": {"POST", "/v1/config?scope=prod", "application/json", `{"unset":["A"]}`, 404, "A"},
+		"config unknown field": {"POST", "/v1/config?scope=prod", "application/json", `{"sett":{"A":"1"}}`, 400, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +108,8 @@ func TestBodyLimit(t *testing.T) {
 	w := newWorld(t)
 	response, body := w.raw("POST", "/v1/apply", "application/json", strings.Repeat(" ", api.MaxApplyBytes+1))
 	wantProblem(t, response, body, http.StatusRequestEntityTooLarge)
-	response, body = w.raw("POST", "/v1/config?scope=prod", "application/json", `{"set":{"A":"`+strings.Repeat("x", 2<<20)+`"}}`)
+	response, body = w.raw("POST", "/v1/config?scope=prod", "application/json", `{"set":{"A":"`+
+		strings.Repeat("x", 2<<20)+`"}}`)
 	wantProblem(t, response, body, http.StatusRequestEntityTooLarge)
 }
 
@@ -120,21 +126,25 @@ func TestApplyRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, err := api.DecodeStatus[api.WorkloadStatus](object)
-	if err != nil || status.Replicas != 2 || object.Metadata.Stamps[api.StampApplySet] != "mine" || object.Metadata.Revision != result.Revision {
+	if err != nil || status.Replicas != 2 || object.Metadata.Stamps[api.StampApplySet] != "mine" ||
+		object.Metadata.Revision != result.Revision {
 		t.Errorf("read back %+v with status %+v, %v", object, status, err)
 	}
 	w.apply("db", `{"image":"db:1"}`)
-	for selector, want := range map[string]int{"": 2, "tier=front": 1, "tier": 1, "!tier": 1, "tier!=front": 1, "tier=front,x": 0, "tier=back": 0} {
+	for selector, want := range map[string]int{"": 2, "tier=front": 1, "tier": 1, "!tier": 1, "tier!=front": 1,
+		"tier=front,x": 0, "tier=back": 0} {
 		list, err := w.client.Objects(t.Context(), api.KindDeployment, client.ObjectFilter{Selector: selector})
 		if err != nil || len(list.Items) != want || list.Revision == 0 {
 			t.Errorf("selector %q: %d objects at %d, %v; want %d", selector, len(list.Items), list.Revision, err, want)
 		}
 	}
-	if list, _ := w.client.Objects(t.Context(), api.KindDeployment, client.ObjectFilter{Scope: "none"}); list.Items == nil || len(list.Items) != 0 {
+	if list, _ := w.client.Objects(t.Context(), api.KindDeployment,
+		client.ObjectFilter{Scope: "none"}); list.Items == nil || len(list.Items) != 0 {
 		t.Errorf("an empty listing is %v, want an empty list", list.Items)
 	}
 
-	dry, err := w.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{deployment("api", `{"image":"x"}`)}, DryRun: true, Prune: true, Set: "mine"})
+	dry, err := w.client.Apply(t.Context(),
+		api.ApplyRequest{Objects: []api.Object{deployment("api", `{"image":"x"}`)}, DryRun: true, Prune: true, Set: "mine"})
 	if err != nil || !dry.DryRun || len(dry.Pruned) != 1 || !dry.Changed() {
 		t.Errorf("dry run: %+v, %v", dry, err)
 	}
@@ -181,13 +191,16 @@ func TestVerbs(t *testing.T) {
 	for i, image := range []string{"web:1", "web:2"} {
 		id := fmt.Sprintf("v%d", i+1)
 		w.put(records.ReleaseKey(ref("web"), id), api.Release{ID: id, Number: i + 1, Kind: api.KindDeployment, Scope: "prod",
-			Name: "web", Spec: json.RawMessage(`{"image":"` + image + `"}`), SpecHash: image, Image: image, ImageID: "sha256:" + image, CreatedAt: started})
+			Name: "web", Spec: json.RawMessage(`{"image":"` + image + `"}`), SpecHash: image, Image: image, ImageID: "sha256:" +
+				image, CreatedAt: started})
 	}
-	w.put(records.StatusKey(ref("web")), api.WorkloadStatus{Release: "v2", Rollout: &api.RolloutStatus{TargetRelease: "v2", LastGoodRelease: "v1"}})
+	w.put(records.StatusKey(ref("web")),
+		api.WorkloadStatus{Release: "v2", Rollout: &api.RolloutStatus{TargetRelease: "v2", LastGoodRelease: "v1"}})
 	w.running("web", "aaaaaaaa", true)
 
 	releases, err := w.client.Releases(t.Context(), target)
-	if err != nil || len(releases.Items) != 2 || !releases.Items[0].Current || !releases.Items[1].Good || releases.Items[1].Pods != 1 {
+	if err != nil || len(releases.Items) != 2 || !releases.Items[0].Current || !releases.Items[1].Good ||
+		releases.Items[1].Pods != 1 {
 		t.Errorf("releases: %+v, %v", releases, err)
 	}
 	scaled, err := w.client.Scale(t.Context(), target, 5)
@@ -202,21 +215,24 @@ func TestVerbs(t *testing.T) {
 		t.Errorf("rollback: %+v, %v", back, err)
 	}
 	object, _ := w.client.Object(t.Context(), ref("web"))
-	if diff := cmp.Diff(`{"image":"web:1","replicas":5}`, string(object.Spec)); diff != "" || object.Metadata.Stamps[api.StampRollback] != "v1" {
+	if diff := cmp.Diff(`{"image":"web:1","replicas":5}`, string(object.Spec)); diff != "" ||
+		object.Metadata.Stamps[api.StampRollback] != "v1" {
 		t.Errorf("after the rollback: stamps %v, spec %s", object.Metadata.Stamps, diff)
 	}
 	restarted, err := w.client.Restart(t.Context(), client.Target{Name: "web"})
 	if err != nil || restarted.Restart != "1" || restarted.Generation != 3 {
 		t.Errorf("restart: %+v, %v", restarted, err)
 	}
-	if _, err := w.client.Rollback(t.Context(), target, "v9"); !client.IsNotFound(err) || !strings.Contains(err.Error(), "v1, v2") {
+	if _, err := w.client.Rollback(t.Context(), target, "v9"); !client.IsNotFound(err) ||
+		!strings.Contains(err.Error(), "v1, v2") {
 		t.Errorf("rollback to an unknown release: %v", err)
 	}
 }
 
 func TestAValueIsReadByItsKeyAlone(t *testing.T) {
 	w := newWorld(t)
-	result, err := w.client.SetConfig(t.Context(), "prod", "web", api.ConfigRequest{Set: map[string]string{"PASSWORD": "hunter2", "B": "2"}})
+	result, err := w.client.SetConfig(t.Context(), "prod", "web",
+		api.ConfigRequest{Set: map[string]string{"PASSWORD": "hunter2", "B": "2"}})
 	if err != nil || !cmp.Equal(result.Keys, []string{"B", "PASSWORD"}) {
 		t.Fatalf("%+v, %v", result, err)
 	}
@@ -235,7 +251,8 @@ func TestAValueIsReadByItsKeyAlone(t *testing.T) {
 	if _, err := w.client.ConfigValue(t.Context(), "prod", "web", "NONE"); !client.IsNotFound(err) {
 		t.Errorf("a key that isn't there: %v", err)
 	}
-	_, err = w.client.SetConfig(t.Context(), "prod", "web", api.ConfigRequest{Set: map[string]string{"C": "3"}}, client.NoRestart)
+	_, err = w.client.SetConfig(t.Context(), "prod", "web",
+		api.ConfigRequest{Set: map[string]string{"C": "3"}}, client.NoRestart)
 	if err == nil || !strings.Contains(err.Error(), "restart=false") {
 		t.Errorf("quiet, on a server that can't: %v", err)
 	}

@@ -13,7 +13,8 @@ import (
 func (s *Server) apply(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
 	opts := verbs.ApplyOptions{DryRun: q.boolean("dry_run"), Prune: q.boolean("prune"), Force: q.boolean("force"),
-		Set: q.text("set"), FieldManager: verbs.FieldManager{Actor: actorOf(r.Context()), ForceConflicts: q.boolean("force_conflicts")}}
+		Set: q.text("set"), FieldManager: verbs.FieldManager{Actor: actorOf(r.Context()),
+			ForceConflicts: q.boolean("force_conflicts")}}
 	if err := q.done(); err != nil {
 		s.fail(w, r, err)
 		return

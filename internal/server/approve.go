@@ -29,7 +29,8 @@ func (s *Server) approveOperation(ctx context.Context, in *approvalQuery) (api.V
 			return api.VerbResult{}, badRequest("say how long, such as valid=24h", "valid=%s is not a duration", clip(in.Valid))
 		}
 	}
-	result, err := s.Verbs.Approve(ctx, verbs.Target{Kind: api.KindOperation, Scope: in.Scope, Name: in.Name}, decided, actorOf(ctx))
+	result, err := s.Verbs.Approve(ctx, verbs.Target{Kind: api.KindOperation, Scope: in.Scope, Name: in.Name},
+		decided, actorOf(ctx))
 	s.settle(ctx, result.Revision)
 	return result, err
 }

@@ -62,7 +62,8 @@ func (s *Server) audited(next http.Handler) http.Handler {
 // foreign records a call that was refused because its caller is not known.
 func (s *Server) foreign(r *http.Request, status int) {
 	if s.Auditor != nil && isAudited(r) {
-		s.Auditor.RecordForeign(s.auditOf(r, &auditAnswer{status: status}, strings.TrimPrefix(actorOf(r.Context()), "token from "), time.Now()))
+		s.Auditor.RecordForeign(s.auditOf(r, &auditAnswer{status: status},
+			strings.TrimPrefix(actorOf(r.Context()), "token from "), time.Now()))
 	}
 }
 
@@ -71,7 +72,8 @@ func (s *Server) auditOf(r *http.Request, answer *auditAnswer, actor string, beg
 	named := namedBy(r.URL.Path, query)
 	short := func(text string) string { return text[:min(len(text), maxAuditActor)] }
 	data := api.AuditData{
-		Method: short(r.Method), Path: r.URL.Path[:min(len(r.URL.Path), maxAuditPath)], Actor: short(actor), Status: answer.status, Problem: answer.problem(),
+		Method: short(r.Method), Path: r.URL.Path[:min(len(r.URL.Path), maxAuditPath)], Actor: short(actor),
+		Status: answer.status, Problem: answer.problem(),
 		TookMilliseconds: time.Since(began).Milliseconds(), Request: tracing.Request(r.Context()),
 		Kind: api.Kind(short(string(named.Kind))), Scope: short(named.Scope), Name: short(named.Name),
 		Pod: short(podOfPath(r.URL.Path)), Reason: query.Get("reason")[:min(len(query.Get("reason")), maxAuditReason)],

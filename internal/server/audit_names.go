@@ -105,7 +105,8 @@ func (n *auditNames) add(data *api.AuditData) {
 
 // kindsOfPaths are the kinds of the objects that calls below a path name without one.
 var kindsOfPaths = map[string]api.Kind{
-	"/v1/syncs/": api.KindSync, "/v1/sinks/": api.KindSink, "/v1/nodes/": api.KindNode, "/v1/labs/": api.KindLab, "/v1/jobs/": api.KindJob, "/v1/operations/": api.KindOperation, "/v1/cronjobs/": api.KindCronJob,
+	"/v1/syncs/": api.KindSync, "/v1/sinks/": api.KindSink, "/v1/nodes/": api.KindNode, "/v1/labs/": api.KindLab,
+	"/v1/jobs/": api.KindJob, "/v1/operations/": api.KindOperation, "/v1/cronjobs/": api.KindCronJob,
 }
 
 // nameTokens isn't the name of a node: tokens are made at that path.

@@ -51,7 +51,8 @@ func TestCallsOfPodsAreFiledByTheirObject(t *testing.T) {
 		t.Error("a command ran in a pod that is stopped")
 	}
 	got = append(got, <-audit.calls)
-	for _, path := range []string{live.ContainerName() + "/stop?freeze=1", live.ContainerName() + "/start", gone.ContainerName() + "/stop", "prod-web.none/stop"} {
+	for _, path := range []string{live.ContainerName() + "/stop?freeze=1", live.ContainerName() + "/start",
+		gone.ContainerName() + "/stop", "prod-web.none/stop"} {
 		w.raw("POST", "/v1/pods/"+path, "", "")
 		got = append(got, <-audit.calls)
 	}

@@ -51,7 +51,8 @@ func (a *fakeAuditor) RecordForeign(d api.AuditData) {
 func TestCallsAreAudited(t *testing.T) {
 	audit := &fakeAuditor{}
 	w := newWorld(t, func(o *server.Options) { o.Auditor = audit })
-	w.raw("POST", "/v1/apply", "application/json", `[{"kind":"job","scope":"prod","name":"web","spec":{"image":"a:1","env":{"P":"hunter2"}}}]`)
+	w.raw("POST", "/v1/apply", "application/json",
+		`[{"kind":"job","scope":"prod","name":"web","spec":{"image":"a:1","env":{"P":"hunter2"}}}]`)
 	w.raw("POST", "/v1/apply?dry_run=1", "application/json", `{"kind":"job","scope":"prod","name":"bad","spec":{}}`)
 	w.raw("POST", "/v1/scale?kind=deployment&scope=prod&name=none&replicas=2", "", "")
 	w.raw("DELETE", "/v1/objects/job/prod/web", "", "")
@@ -72,7 +73,8 @@ func TestCallsAreAudited(t *testing.T) {
 	defer audit.mu.Unlock()
 	var got []string
 	for _, c := range audit.calls {
-		got = append(got, strings.TrimSpace(strings.Join([]string{c.Method, c.Path, http.StatusText(c.Status), c.Problem, string(c.Kind), c.Scope, c.Name, strings.Join(c.Objects, " ")}, "|")))
+		got = append(got, strings.TrimSpace(strings.Join([]string{c.Method, c.Path, http.StatusText(c.Status), c.Problem,
+			string(c.Kind), c.Scope, c.Name, strings.Join(c.Objects, " ")}, "|")))
 		if c.Actor == "" || strings.Contains(c.Actor+c.Path+c.Problem, "hunter2") {
 			t.Errorf("the call is %+v", c)
 		}
@@ -103,13 +105,17 @@ func TestCallsAreFiledByWhatTheyName(t *testing.T) {
 	w.apply("web", `{"image":"a:1"}`)
 	w.raw("POST", "/v1/apply", "application/json", "["+strings.Join(many, ",")+"]")
 	for _, call := range []struct{ method, path string }{
-		{"POST", "/v1/scale?name=web&replicas=2"}, {"POST", "/v1/restart?kind=deployments&scope=prod&name=web"}, {"DELETE", "/v1/objects/deployments/prod/none"},
-		{"POST", "/v1/syncs/now?name=shop"}, {"POST", "/v1/sinks/on-call/test"}, {"POST", "/v1/labs/extend?scope=dev&name=course&for=1h"},
-		{"POST", "/v1/nodes/n7/availability?availability=drained"}, {"POST", "/v1/nodes/tokens"}, {"POST", "/v1/cronjobs/run?scope=prod&name=nightly"},
+		{"POST", "/v1/scale?name=web&replicas=2"}, {"POST", "/v1/restart?kind=deployments&scope=prod&name=web"},
+		{"DELETE", "/v1/objects/deployments/prod/none"},
+		{"POST", "/v1/syncs/now?name=shop"}, {"POST", "/v1/sinks/on-call/test"},
+		{"POST", "/v1/labs/extend?scope=dev&name=course&for=1h"},
+		{"POST", "/v1/nodes/n7/availability?availability=drained"}, {"POST", "/v1/nodes/tokens"},
+		{"POST", "/v1/cronjobs/run?scope=prod&name=nightly"},
 	} {
 		w.raw(call.method, call.path, "", "")
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://tend/v1/syncs/now?name=shop", http.NoBody)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+		"http://tend/v1/syncs/now?name=shop", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,14 +130,17 @@ func TestCallsAreFiledByWhatTheyName(t *testing.T) {
 			t.Errorf("%s %s has no id", c.Method, c.Path)
 		}
 	}
-	want := []string{"", "", "deployment/prod/web", "deployment/prod/web", "deployment/prod/none", "sync/_/shop", "sink/_/on-call", "lab/dev/course", "node/_/n7", "", "cronjob/prod/nightly", "sync/_/shop"}
+	want := []string{"", "", "deployment/prod/web", "deployment/prod/web", "deployment/prod/none", "sync/_/shop",
+		"sink/_/on-call", "lab/dev/course", "node/_/n7", "", "cronjob/prod/nightly", "sync/_/shop"}
 	if !slices.Equal(got, want) {
 		t.Errorf("filed by\n%q\nwant\n%q", got, want)
 	}
-	if last := audit.calls[len(audit.calls)-1]; last.Request != "build-77" || response.Header.Get(api.HeaderRequestID) != "build-77" {
+	if last := audit.calls[len(audit.calls)-1]; last.Request != "build-77" ||
+		response.Header.Get(api.HeaderRequestID) != "build-77" {
 		t.Errorf("the request is %q, the answer has %q", last.Request, response.Header.Get(api.HeaderRequestID))
 	}
-	if named := audit.calls[1].Objects; len(named) != 50 || named[49] != "job/prod/f49" || audit.calls[1].MoreObjects != 0 {
+	if named := audit.calls[1].Objects; len(named) != 50 || named[49] != "job/prod/f49" ||
+		audit.calls[1].MoreObjects != 0 {
 		t.Errorf("an apply of 50 objects names %v", named)
 	}
 }
@@ -142,7 +151,8 @@ func TestPrunedObjectsAreFiled(t *testing.T) {
 	w := newWorld(t, func(o *server.Options) { o.Auditor = audit })
 	for _, body := range []string{`[{"kind":"job","scope":"prod","name":"a","spec":{"image":"a:1"}},{"kind":"job","scope":"prod","name":"b","spec":{"image":"a:1"}}]`,
 		`[{"kind":"job","scope":"prod","name":"a","spec":{"image":"a:1"}}]`} {
-		if response, text := w.raw("POST", "/v1/apply?set=mine&prune=1", "application/json", body); response.StatusCode != http.StatusOK {
+		if response, text := w.raw("POST", "/v1/apply?set=mine&prune=1", "application/json",
+			body); response.StatusCode != http.StatusOK {
 			t.Fatal(text)
 		}
 	}
@@ -248,7 +258,8 @@ func TestACallbackThatPanicsIsAFailure(t *testing.T) {
 	})
 	object := made("cache", "u1", "kv/prod/cache")
 	w.put(records.ObjectKey(object.Ref()), object)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, containers+server.ContainerToken(mac, object)+"/restart?kind=statefulset&scope=prod&name=cache", http.NoBody)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, containers+server.ContainerToken(mac, object)+
+		"/restart?kind=statefulset&scope=prod&name=cache", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,8 +271,10 @@ func TestACallbackThatPanicsIsAFailure(t *testing.T) {
 	response.Body.Close()
 	audit.mu.Lock()
 	defer audit.mu.Unlock()
-	if response.StatusCode != http.StatusInternalServerError || len(audit.calls) != 1 || audit.calls[0].Status != http.StatusInternalServerError ||
-		len(audit.bounded) != 1 || audit.calls[0].Request == "" || audit.calls[0].Request != response.Header.Get(api.HeaderRequestID) {
+	if response.StatusCode != http.StatusInternalServerError || len(audit.calls) != 1 ||
+		audit.calls[0].Status != http.StatusInternalServerError ||
+		len(audit.bounded) != 1 || audit.calls[0].Request == "" ||
+		audit.calls[0].Request != response.Header.Get(api.HeaderRequestID) {
 		t.Errorf("the answer is %s, the audit has %+v", response.Status, audit.calls)
 	}
 }

@@ -49,7 +49,8 @@ func observed(snap records.Snapshot, ref api.Ref) outcome.Observed {
 	if err != nil {
 		return outcome.Observed{}
 	}
-	seen := outcome.Observed{Found: true, Object: withStatus(snap, *snap.Object(found).Value), Pods: podsOwnedBy(snap, ref)}
+	seen := outcome.Observed{Found: true, Object: withStatus(snap, *snap.Object(found).Value),
+		Pods: podsOwnedBy(snap, ref)}
 	for _, release := range snap.Releases(found) {
 		seen.Releases = append(seen.Releases, *release.Value)
 	}

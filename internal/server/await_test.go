@@ -15,7 +15,8 @@ func TestAwait(t *testing.T) {
 	w.running("web", "aaaaaaaa", false)
 	w.running("other", "bbbbbbbb", true)
 	asked := api.AwaitRequest{Objects: []api.Awaited{
-		{Ref: applied.Ref, Revision: applied.Revision, Generation: applied.Generation}, {Ref: ref("gone"), Gone: true}, {Ref: ref("never")},
+		{Ref: applied.Ref, Revision: applied.Revision, Generation: applied.Generation},
+		{Ref: ref("gone"), Gone: true}, {Ref: ref("never")},
 	}}
 	first, err := w.client.Await(t.Context(), asked)
 	if err != nil {
@@ -42,10 +43,11 @@ func TestAwait(t *testing.T) {
 		}
 		answers <- next
 	}()
-	w.put(records.StatusKey(applied.Ref), api.WorkloadStatus{ObservedRevision: applied.Revision, Conditions: []api.Condition{
-		{Type: api.ConditionReady, Status: api.ConditionTrue, Reason: api.ReasonConverged},
-		{Type: api.ConditionProgressing, Status: api.ConditionFalse, Reason: api.ReasonComplete},
-	}})
+	w.put(records.StatusKey(applied.Ref),
+		api.WorkloadStatus{ObservedRevision: applied.Revision, Conditions: []api.Condition{
+			{Type: api.ConditionReady, Status: api.ConditionTrue, Reason: api.ReasonConverged},
+			{Type: api.ConditionProgressing, Status: api.ConditionFalse, Reason: api.ReasonComplete},
+		}})
 	if next := <-answers; next.Revision <= first.Revision || next.Outcomes[0].State != api.OutcomeConverged {
 		t.Errorf("%+v", next)
 	}

@@ -12,7 +12,8 @@ import (
 // with the client. An answer that breaks off is useless; its reader notices.
 func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
 	if s.Backup == nil {
-		s.fail(w, r, &api.Problem{Status: http.StatusNotImplemented, Detail: "this server takes no backups", Next: "tend version"})
+		s.fail(w, r, &api.Problem{Status: http.StatusNotImplemented, Detail: "this server takes no backups",
+			Next: "tend version"})
 		return
 	}
 	ctx, end, err := s.openStream(r, "backup")

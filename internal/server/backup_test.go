@@ -53,7 +53,8 @@ func TestBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unknown.Close()
-	if err := unknown.Backup(t.Context(), io.Discard); client.StatusOf(err) != 401 && !strings.Contains(err.Error(), "token") {
+	if err := unknown.Backup(t.Context(), io.Discard); client.StatusOf(err) != 401 &&
+		!strings.Contains(err.Error(), "token") {
 		t.Errorf("without the token: %v", err)
 	}
 }

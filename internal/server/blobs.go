@@ -58,12 +58,14 @@ func (s *Server) keepBlob(digest string, r *http.Request, body io.Reader) error 
 			return err
 		}
 	default:
-		return &api.Problem{Status: http.StatusUnsupportedMediaType, Detail: "Content-Encoding " + encoding + " is not known", Next: "send gzip, or none"}
+		return &api.Problem{Status: http.StatusUnsupportedMediaType, Detail: "Content-Encoding " + encoding + " is not known",
+			Next: "send gzip, or none"}
 	}
 	err := s.putCounted(r.Context(), digest, body)
 	var hostile *tree.HostileError
 	if errors.As(err, &hostile) {
-		return &api.Problem{Status: http.StatusRequestEntityTooLarge, Detail: hostile.Error(), Next: "send it without Content-Encoding, and smaller"}
+		return &api.Problem{Status: http.StatusRequestEntityTooLarge, Detail: hostile.Error(),
+			Next: "send it without Content-Encoding, and smaller"}
 	}
 	return err
 }

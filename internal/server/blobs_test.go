@@ -50,7 +50,8 @@ func TestBlobs(t *testing.T) {
 		}
 	}
 	answer := ask("GET", "/v1/blobs/"+digest, "")
-	if got, err := io.ReadAll(answer.Body); err != nil || string(got) != content || answer.ContentLength != int64(len(content)) {
+	if got, err := io.ReadAll(answer.Body); err != nil || string(got) != content ||
+		answer.ContentLength != int64(len(content)) {
 		t.Errorf("%d bytes came, %v", len(got), err)
 	}
 	large := httptest.NewRequest("PUT", "/v1/blobs/"+digest, bytes.NewReader(nil))
@@ -83,9 +84,11 @@ func TestABlobMayBeAsLargeAsTheServerSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	handler := server.New(server.Options{Blobs: blobs, MaxBlob: 10}).Handler(true)
-	for content, want := range map[string]int{strings.Repeat("x", 10): http.StatusNoContent, strings.Repeat("x", 11): http.StatusRequestEntityTooLarge} {
+	for content, want := range map[string]int{strings.Repeat("x", 10): http.StatusNoContent,
+		strings.Repeat("x", 11): http.StatusRequestEntityTooLarge} {
 		recorder := httptest.NewRecorder()
-		handler.ServeHTTP(recorder, httptest.NewRequest("PUT", "/v1/blobs/"+sha256Of([]byte(content)), strings.NewReader(content)))
+		handler.ServeHTTP(recorder, httptest.NewRequest("PUT", "/v1/blobs/"+sha256Of([]byte(content)),
+			strings.NewReader(content)))
 		if recorder.Code != want {
 			t.Errorf("%d bytes: %d, want %d", len(content), recorder.Code, want)
 		}

@@ -41,7 +41,8 @@ func (e *bodyError) problem() *api.Problem {
 	if errors.Is(e.error, os.ErrDeadlineExceeded) {
 		return &api.Problem{Status: http.StatusRequestTimeout, Detail: "the body did not come in time", Next: "send it again"}
 	}
-	return &api.Problem{Status: http.StatusBadRequest, Detail: "the body can't be read: " + e.Error(), Next: "send it again, whole"}
+	return &api.Problem{Status: http.StatusBadRequest, Detail: "the body can't be read: " + e.Error(),
+		Next: "send it again, whole"}
 }
 
 // closeAfterChunks closes a connection of HTTP/1 after a request whose body came in chunks. Requests are smuggled past

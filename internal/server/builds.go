@@ -93,7 +93,8 @@ func (s *Server) builtAs(scope, name, id string) (built, error) {
 		}
 		return out, nil
 	}
-	return built{}, &api.Problem{Status: http.StatusNotFound, Detail: "there is no object " + scope + "/" + name + " that is built", Next: "tend get"}
+	return built{}, &api.Problem{Status: http.StatusNotFound, Detail: "there is no object " + scope + "/" + name +
+		" that is built", Next: "tend get"}
 }
 
 // quietTime is the time that a node may take for the next line of output that it has already.
@@ -101,7 +102,8 @@ const quietTime = 30 * time.Second
 
 // readBuild reads the output of a build from the node that has it.
 func (s *Server) readBuild(ctx context.Context, of built, follow bool, each func(line string) error) error {
-	err := error(&api.Problem{Status: http.StatusServiceUnavailable, Detail: "no node is connected that could have built it", Next: "tend nodes"})
+	err := error(&api.Problem{Status: http.StatusServiceUnavailable,
+		Detail: "no node is connected that could have built it", Next: "tend nodes"})
 	for _, id := range of.nodes {
 		on, gone := s.Nodes.Node(id)
 		if gone != nil {
@@ -121,7 +123,8 @@ func readLines(ctx context.Context, on nodeapi.Node, called string, follow bool,
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	quiet := time.AfterFunc(quietTime, func() {
-		cancel(&api.Problem{Status: http.StatusGatewayTimeout, Detail: "the node that built it gives no answer", Next: "see with tend nodes whether it is there, and try again"})
+		cancel(&api.Problem{Status: http.StatusGatewayTimeout, Detail: "the node that built it gives no answer",
+			Next: "see with tend nodes whether it is there, and try again"})
 	})
 	defer quiet.Stop()
 	err := on.BuildLog(ctx, called, false, func(line string) error {

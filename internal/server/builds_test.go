@@ -26,7 +26,8 @@ func TestBuildLog(t *testing.T) {
 	}
 	log.Line("Step 1/1 : FROM scratch")
 	log.End("built")
-	theirs, err := logs.Begin(journal.Name("prod-web-x", "abc")) // of prod-web/x: prod/web-x, which isn't there, would be called the same
+	// of prod-web/x: prod/web-x, which isn't there, would be called the same
+	theirs, err := logs.Begin(journal.Name("prod-web-x", "abc"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,8 @@ func TestBuildLog(t *testing.T) {
 		object.Scope = scope
 		w.put(records.ObjectKey(object.Ref()), object)
 		if node != "" {
-			w.put(records.ImageStatusKey(node, object.Ref()), api.ImageStatus{Owner: object.Ref(), Node: node, Image: object.Ref().AppID() + ":abc", State: api.ImageBuilding})
+			w.put(records.ImageStatusKey(node, object.Ref()),
+				api.ImageStatus{Owner: object.Ref(), Node: node, Image: object.Ref().AppID() + ":abc", State: api.ImageBuilding})
 		}
 	}
 	put("prod", "web", "n1")
@@ -72,14 +74,17 @@ func TestBuildLog(t *testing.T) {
 	}
 	for _, query := range []string{"", "?follow=1"} {
 		status, body := ask("prod/web/abc/log" + query)
-		if want := `{"text":"Step 1/1 : FROM scratch"}` + "\n" + `{"text":"built"}` + "\n"; status != http.StatusOK || body != want {
+		if want := `{"text":"Step 1/1 : FROM scratch"}` + "\n" + `{"text":"built"}` +
+			"\n"; status != http.StatusOK || body != want {
 			t.Errorf("%q: %d %s", query, status, body)
 		}
 	}
 	for path, want := range map[string]int{
-		"prod/web/def/log": http.StatusNotFound, "prod/web/..%2f..%2fx/log": http.StatusNotFound, "prod/web/abc/log?follow=x": http.StatusBadRequest,
-		"prod/web-x/abc/log": http.StatusNotFound, "prod/gone/abc/log": http.StatusNotFound, "prod/asked/abc/log": http.StatusNotFound,
-		"prod/new/abc/log": http.StatusServiceUnavailable,
+		"prod/web/def/log": http.StatusNotFound, "prod/web/..%2f..%2fx/log": http.StatusNotFound,
+		"prod/web/abc/log?follow=x": http.StatusBadRequest,
+		"prod/web-x/abc/log":        http.StatusNotFound, "prod/gone/abc/log": http.StatusNotFound,
+		"prod/asked/abc/log": http.StatusNotFound,
+		"prod/new/abc/log":   http.StatusServiceUnavailable,
 	} {
 		if status, body := ask(path); status != want || !strings.Contains(body, "title") {
 			t.Errorf("%s: %d %s", path, status, body)

@@ -38,7 +38,8 @@ func (g grant) allows(scope, name string) error {
 	if g.all || slices.Contains(g.scopes, scope) && (g.name == "" || g.name == name) {
 		return nil
 	}
-	return &api.Problem{Status: http.StatusForbidden, Detail: "this token is not allowed to access " + clip(scope+"/"+name),
+	return &api.Problem{Status: http.StatusForbidden, Detail: "this token is not allowed to access " +
+		clip(scope+"/"+name),
 		Next: "a plugin reaches the scopes its command names, a container its own object"}
 }
 
@@ -86,8 +87,9 @@ func (g grant) narrow(b *broker.Broker, ask *broker.Command) error {
 		return err
 	}
 	if own, err := b.NameOf(g.plugin); g.plugin == "" || err != nil || own != asked {
-		return &api.Problem{Status: http.StatusForbidden, Detail: "this token is not allowed to access the plugin " + clip(asked),
-			Next: "a container runs the commands of the plugin that wrote its manifest"}
+		return &api.Problem{Status: http.StatusForbidden,
+			Detail: "this token is not allowed to access the plugin " + clip(asked),
+			Next:   "a container runs the commands of the plugin that wrote its manifest"}
 	}
 	return nil
 }
@@ -144,7 +146,8 @@ func (s *Server) callback(mux *http.ServeMux, w http.ResponseWriter, r *http.Req
 	if handler, pattern := mux.Handler(within); pattern == "" {
 		refused := &refusal{header: http.Header{}, status: http.StatusNotFound}
 		handler.ServeHTTP(refused, within) // 405 if only the method is wrong
-		s.failEnvelope(w, r, &api.Problem{Status: refused.status, Detail: r.Method + " " + clip(path) + " is not part of the callback paths",
+		s.failEnvelope(w, r, &api.Problem{Status: refused.status, Detail: r.Method + " " + clip(path) +
+			" is not part of the callback paths",
 			Next: "docs/use/plugins.md lists them"})
 		return
 	}

@@ -80,7 +80,8 @@ func (s *Server) containerGrant(token string) (grant, bool) {
 			continue
 		}
 		if object.Value.CallsBack() && same(token, ContainerToken(s.MAC, *object.Value)) {
-			return grant{scopes: []string{scope}, name: name, plugin: object.Value.MacroKind(), actor: "containers of " + object.Value.Ref().String()}, true
+			return grant{scopes: []string{scope}, name: name, plugin: object.Value.MacroKind(), actor: "containers of " +
+				object.Value.Ref().String()}, true
 		}
 	}
 	return grant{}, false

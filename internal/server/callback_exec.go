@@ -45,7 +45,8 @@ func (s *Server) callbackExec(w http.ResponseWriter, r *http.Request, g grant) {
 // failExec is failEnvelope with the statuses of this path: 404 for a missing command, 500 for a failed one.
 func (s *Server) failExec(w http.ResponseWriter, r *http.Request, err error) {
 	var fault *plugin.Error
-	if !errors.As(err, &fault) || fault.Reason == plugin.Refused || fault.Reason == plugin.NotFound || fault.Reason == plugin.Busy {
+	if !errors.As(err, &fault) || fault.Reason == plugin.Refused || fault.Reason == plugin.NotFound ||
+		fault.Reason == plugin.Busy {
 		s.failEnvelope(w, r, err)
 		return
 	}

@@ -85,7 +85,8 @@ type pruned struct {
 }
 
 // wipeOrder puts the users of assets before the assets.
-var wipeOrder = []api.Kind{api.KindIngress, api.KindDeployment, api.KindStatefulSet, api.KindCronJob, api.KindJob, api.KindAsset}
+var wipeOrder = []api.Kind{api.KindIngress, api.KindDeployment, api.KindStatefulSet, api.KindCronJob,
+	api.KindJob, api.KindAsset}
 
 // callbackWipe deletes every object of a name, and with prune=true its config too. Volumes stay: an ordinal's are
 // removed with that ordinal, and all of them only by a user.
@@ -96,7 +97,8 @@ func (s *Server) callbackWipe(w http.ResponseWriter, r *http.Request, g grant) {
 	case bucket.Name == "":
 		err = badRequest("add name=", "say which object")
 	case g.name != "":
-		err = &api.Problem{Status: http.StatusForbidden, Detail: "a container can't remove its own object", Next: "add ordinal= to have one ordinal recreated"}
+		err = &api.Problem{Status: http.StatusForbidden, Detail: "a container can't remove its own object",
+			Next: "add ordinal= to have one ordinal recreated"}
 	}
 	var out wiped
 	if err == nil {
@@ -136,7 +138,8 @@ func (s *Server) wipe(r *http.Request, g grant, bucket verbs.Bucket) (wiped, err
 		out.Resources = append(out.Resources, gone)
 	}
 	if !found {
-		return out, &api.Problem{Status: http.StatusNotFound, Detail: "there is nothing named " + clip(bucket.Scope+"/"+bucket.Name), Next: "see GET /describe"}
+		return out, &api.Problem{Status: http.StatusNotFound, Detail: "there is nothing named " +
+			clip(bucket.Scope+"/"+bucket.Name), Next: "see GET /describe"}
 	}
 	if prune {
 		err = s.emptyBucket(r.Context(), bucket, g.actor)

@@ -45,7 +45,8 @@ func (s *Server) callbackConfig(w http.ResponseWriter, r *http.Request, g grant)
 	}
 	value, there := values[key]
 	if !there {
-		s.failEnvelope(w, r, &api.Problem{Status: http.StatusNotFound, Detail: "there is no key " + clip(key), Next: "leave key= out to see all"})
+		s.failEnvelope(w, r, &api.Problem{Status: http.StatusNotFound, Detail: "there is no key " + clip(key),
+			Next: "leave key= out to see all"})
 		return
 	}
 	writeEnvelope(w, map[string]string{key: value})
@@ -92,7 +93,9 @@ func (s *Server) callbackUnsetConfig(w http.ResponseWriter, r *http.Request, g g
 }
 
 // changeConfig changes a bucket; keys that go and aren't there are not an error.
-func (s *Server) changeConfig(r *http.Request, g grant, bucket verbs.Bucket, set map[string]string, unset []string) error {
+func (s *Server) changeConfig(
+	r *http.Request, g grant, bucket verbs.Bucket, set map[string]string, unset []string,
+) error {
 	change := verbs.ConfigChange{Set: set, Quiet: r.URL.Query().Get("restart") == "false", Actor: g.actor}
 	if len(unset) > 0 {
 		there, err := s.Verbs.ConfigValues(r.Context(), bucket, false, g.actor)
@@ -218,8 +221,10 @@ func describedTo(snap records.Snapshot, object api.Object) described {
 	m.Name = cmp.Or(dotted, m.Name)
 	for _, pod := range podsOf(snap, podFilter{kind: object.Kind, scope: object.Scope, name: object.Name}) {
 		out.Pods = append(out.Pods, wirePod{
-			Name: wireName(pod, dotted), Kind: pod.Kind, Scope: pod.Scope, Resource: m.Name, Replica: pod.Slot, Role: string(pod.Role),
-			Release: pod.Release, Image: pod.Image, Status: string(pod.State), Running: pod.State == api.TaskRunning, CreatedAt: pod.CreatedAt,
+			Name: wireName(pod, dotted), Kind: pod.Kind, Scope: pod.Scope, Resource: m.Name, Replica: pod.Slot,
+			Role:    string(pod.Role),
+			Release: pod.Release, Image: pod.Image, Status: string(pod.State), Running: pod.State == api.TaskRunning,
+			CreatedAt: pod.CreatedAt,
 		})
 	}
 	return out

@@ -22,11 +22,13 @@ esac`
 // docs/contribute/conformance.md, "The plugin protocol".
 func TestCallbackRoutes(t *testing.T) {
 	endpoint := newFifos(t)
-	w, _ := newPluginWorld(t, map[string]string{"kv/bin/wait": endpoint.printsURLAndWaits(), "old/plugin.yml": "", "old/bin/go": `exec "$VOODU_PLUGIN_DIR/run" "$@"`, "old/run": compatible})
+	w, _ := newPluginWorld(t, map[string]string{"kv/bin/wait": endpoint.printsURLAndWaits(), "old/plugin.yml": "",
+		"old/bin/go": `exec "$VOODU_PLUGIN_DIR/run" "$@"`, "old/run": compatible})
 	for _, object := range []api.Object{made("cache", "u1", "kv/prod/cache"), made("gone", "u2", "kv/prod/gone")} {
 		w.put(records.ObjectKey(object.Ref()), object)
 	}
-	task := api.Task{ID: "t0", Kind: api.KindStatefulSet, Scope: "prod", Name: "cache", Slot: "0", Node: "n1", Desired: api.DesiredRunning}
+	task := api.Task{ID: "t0", Kind: api.KindStatefulSet, Scope: "prod", Name: "cache", Slot: "0", Node: "n1",
+		Desired: api.DesiredRunning}
 	w.put(records.TaskKey(task.ID), task)
 	w.put(records.SlotKey(api.Ref{Kind: task.Kind, Scope: task.Scope, Name: task.Name}, "0"), task.ID)
 	done := make(chan error, 1)
@@ -37,9 +39,11 @@ func TestCallbackRoutes(t *testing.T) {
 		status                  int
 		part                    string
 	}{
-		{"H1 describe", "GET", "/describe?kind=statefulset&scope=prod&name=cache", "", 200, `{"manifest":{"kind":"statefulset","scope":"prod","name":"cache","spec":{"_asset_digests":`},
+		{"H1 describe", "GET", "/describe?kind=statefulset&scope=prod&name=cache", "", 200,
+			`{"manifest":{"kind":"statefulset","scope":"prod","name":"cache","spec":{"_asset_digests":`},
 		{"H1 describe, its parts", "GET", "/describe?kind=statefulset&scope=prod&name=cache", "", 200, `"status":`},
-		{"H1 describe, its pods", "GET", "/describe?kind=statefulset&scope=prod&name=cache", "", 200, `"pods":[{"name":"prod-cache.0","kind":"statefulset","scope":"prod","resource_name":"cache","replica_id":"0",`},
+		{"H1 describe, its pods", "GET", "/describe?kind=statefulset&scope=prod&name=cache", "", 200,
+			`"pods":[{"name":"prod-cache.0","kind":"statefulset","scope":"prod","resource_name":"cache","replica_id":"0",`},
 		{"H1 describe, no pods", "GET", "/describe?kind=statefulset&scope=prod&name=gone", "", 200, `"pods":[]`},
 		{"H1 describe without a kind", "GET", "/describe?scope=prod&name=cache", "", 200, `"kind":"statefulset"`},
 		{"H1 describe without a name", "GET", "/describe?kind=statefulset&scope=prod", "", 400, "add name="},
@@ -50,35 +54,44 @@ func TestCallbackRoutes(t *testing.T) {
 		{"H3 set of a scope", "POST", "/config?scope=prod", `{"S":"1","A":"scope"}`, 200, ""},
 		{"H3 no bucket", "POST", "/config", `{"A":"1"}`, 400, "add scope="},
 		{"H3 no JSON", "POST", "/config?scope=prod&name=cache", "A=1", 400, "can't be read"},
-		{"H3 too long", "POST", "/config?scope=prod&name=cache", `{"A":"` + strings.Repeat("x", 1<<20) + `"}`, 413, "larger than"},
+		{"H3 too long", "POST", "/config?scope=prod&name=cache", `{"A":"` + strings.Repeat("x", 1<<20) +
+			`"}`, 413, "larger than"},
 		{"H2 merged", "GET", "/config?scope=prod&name=cache", "", 200, `{"vars":{"A":"1","B":"2","C":"3","S":"1"}}`},
-		{"H2 its own alone", "GET", "/config?scope=prod&name=cache&merge=false", "", 200, `{"vars":{"A":"1","B":"2","C":"3"}}`},
+		{"H2 its own alone", "GET", "/config?scope=prod&name=cache&merge=false", "", 200,
+			`{"vars":{"A":"1","B":"2","C":"3"}}`},
 		{"H2 a scope's", "GET", "/config?scope=prod", "", 200, `{"vars":{"A":"scope","S":"1"}}`},
 		{"H2 one key", "GET", "/config?scope=prod&name=cache&key=B", "", 200, `{"B":"2"}`},
 		{"H2 no such key", "GET", "/config?scope=prod&name=cache&key=Z", "", 404, "no key"},
 		{"H4 unset", "DELETE", "/config?scope=prod&name=cache&key=C", "", 200, ""},
 		{"H4 unset what isn't there", "DELETE", "/config?scope=prod&name=cache&key=C", "", 200, ""},
 		{"H4 no key", "DELETE", "/config?scope=prod&name=cache", "", 400, "add key="},
-		{"H5 an ordinal with its volumes", "DELETE", "/resource?scope=prod&name=cache&ordinal=0&prune=true", "", 200, `{"scope":"prod","name":"cache","ordinal":0,"action":"rebootstrap","summary":{"container_removed":true,"volumes_removed":[`},
-		{"H5 an ordinal that isn't there", "DELETE", "/resource?scope=prod&name=cache&ordinal=7", "", 404, "has no ordinal 7"},
+		{"H5 an ordinal with its volumes", "DELETE", "/resource?scope=prod&name=cache&ordinal=0&prune=true", "", 200,
+			`{"scope":"prod","name":"cache","ordinal":0,"action":"rebootstrap","summary":{"container_removed":true,"volumes_removed":[`},
+		{"H5 an ordinal that isn't there", "DELETE", "/resource?scope=prod&name=cache&ordinal=7", "",
+			404, "has no ordinal 7"},
 		{"H5 no ordinal at all", "DELETE", "/resource?scope=prod&name=cache&ordinal=one", "", 400, "not a number"},
-		{"H6 everything of a name", "DELETE", "/resource?scope=prod&name=gone&prune=true", "", 200, `{"scope":"prod","name":"gone","resources_wiped":[{"kind":"statefulset","pruned":{"config_wiped":true,`},
+		{"H6 everything of a name", "DELETE", "/resource?scope=prod&name=gone&prune=true", "", 200,
+			`{"scope":"prod","name":"gone","resources_wiped":[{"kind":"statefulset","pruned":{"config_wiped":true,`},
 		{"H6 no name", "DELETE", "/resource?scope=prod", "", 400, "add name="},
 		{"H6 nothing of that name", "DELETE", "/resource?scope=prod&name=nothing", "", 404, "there is nothing named"},
-		{"H7 restart", "POST", "/restart?kind=statefulset&scope=prod&name=cache", "", 200, `{"kind":"statefulset","name":"cache","scope":"prod","unfroze":`},
+		{"H7 restart", "POST", "/restart?kind=statefulset&scope=prod&name=cache", "", 200,
+			`{"kind":"statefulset","name":"cache","scope":"prod","unfroze":`},
 		{"H7 restart without a kind", "POST", "/restart?scope=prod&name=cache", "", 200, `"kind":"statefulset"`},
 		{"H7 restart what isn't there", "POST", "/restart?kind=statefulset&scope=prod&name=none", "", 404, ""},
 		{"H7 restart without a name", "POST", "/restart?scope=prod", "", 400, "add name="},
-		{"H8 a command of a plugin", "POST", "/plugin/old/go", `{"args":["x"]}`, 200, `{"message":"done","applied":["set A of prod/web"]}`},
+		{"H8 a command of a plugin", "POST", "/plugin/old/go", `{"args":["x"]}`, 200,
+			`{"message":"done","applied":["set A of prod/web"]}`},
 		{"H8 its text", "POST", "/plugin/old/go", `{"args":["text"]}`, 200, `{"message":"plain\n","applied":[]}`},
 		{"H8 one that fails", "POST", "/plugin/old/go", `{"args":["fail"]}`, 400, "no such cache"},
 		{"H8 no such command", "POST", "/plugin/old/none", `{"args":[]}`, 400, "no command"},
 		{"H8 no such plugin", "POST", "/plugin/none/go", `{"args":[]}`, 404, "no plugin is named"},
 		{"H8 an action that can't be done", "POST", "/plugin/old/go", `{"args":["bad"]}`, 500, "potato"},
-		{"H9 as it is, with an envelope", "POST", "/plugins/exec", `{"args":["old","go","env"],"env":{"VOODU_APP":"prod-web"}}`, 200, `{"set":"prod-web","dir":"`},
+		{"H9 as it is, with an envelope", "POST", "/plugins/exec",
+			`{"args":["old","go","env"],"env":{"VOODU_APP":"prod-web"}}`, 200, `{"set":"prod-web","dir":"`},
 		{"H9 as it is, nothing on stdin", "POST", "/plugins/exec", `{"args":["old","go","env"]}`, 200, `"stdin":""}`},
 		{"H9 as it is, with text", "POST", "/plugins/exec", `{"args":["old","go","text"]}`, 200, `{"stdout":"plain\n"}`},
-		{"H9 its actions are not done", "POST", "/plugins/exec", `{"args":["old","go","x"]}`, 200, `"actions":[{"type":"config_set"`},
+		{"H9 its actions are not done", "POST", "/plugins/exec", `{"args":["old","go","x"]}`, 200,
+			`"actions":[{"type":"config_set"`},
 		{"H9 too few words", "POST", "/plugins/exec", `{"args":["old"]}`, 400, "which plugin"},
 		{"H9 no such plugin", "POST", "/plugins/exec", `{"args":["none","go"]}`, 404, "no plugin is named"},
 		{"H9 no such command", "POST", "/plugins/exec", `{"args":["old","none"]}`, 404, "no command"},
@@ -87,7 +100,8 @@ func TestCallbackRoutes(t *testing.T) {
 		{"H10 an unknown path", "GET", "/v1/objects/deployment", "", 404, "not part"},
 	} {
 		status, got := ask(t, c.method, url+c.path, c.body)
-		if status != c.status || !strings.Contains(got.Error+string(got.Data), c.part) || (status == 200) != (got.Status == "ok") {
+		if status != c.status || !strings.Contains(got.Error+string(got.Data), c.part) ||
+			(status == 200) != (got.Status == "ok") {
 			t.Errorf("%s: %d %s %s%s, want %d %q", c.row, status, got.Status, got.Error, got.Data, c.status, c.part)
 		}
 	}

@@ -68,7 +68,8 @@ func (s *Server) recognize(on listenerKind, r *http.Request) (context.Context, f
 		return withCaller(ctx, caller{fault: fault}), nothing
 	}
 	ctx, end := s.sessions.begin(ctx, held)
-	if again, fault := s.accessToken(token); fault != nil || again.ID != held.ID { // it was revoked before the session began
+	if again, fault := s.accessToken(token); fault != nil || again.ID != held.ID {
+		// it was revoked before the session began
 		end()
 		return withCaller(r.Context(), caller{fault: errTokenEnded}), nothing
 	}
@@ -112,8 +113,9 @@ const nextToken = "ask an admin for a token: tend tokens add NAME"
 
 // The refusals of tokens.
 var (
-	errWrongToken = &api.Problem{Status: http.StatusUnauthorized, Title: "Unauthorized", Detail: "the token is missing or wrong",
-		Next: "send Authorization: Bearer with the content of <root>/token, or with a token of `tend tokens add` (TEND_TOKEN for the CLI); or use the unix socket"}
+	errWrongToken = &api.Problem{Status: http.StatusUnauthorized, Title: "Unauthorized",
+		Detail: "the token is missing or wrong",
+		Next:   "send Authorization: Bearer with the content of <root>/token, or with a token of `tend tokens add` (TEND_TOKEN for the CLI); or use the unix socket"}
 	errTokenUnknown = &api.Problem{Status: http.StatusUnauthorized, Title: "Unauthorized",
 		Detail: "the token is of another cluster, or was revoked", Next: nextToken}
 	errTokenEnded = &api.Problem{Status: http.StatusUnauthorized, Title: "Unauthorized",

@@ -22,15 +22,18 @@ func (s *Server) inviteCluster(ctx context.Context, in *clusterToken) (api.Clust
 	if in.TTL != "" {
 		var err error
 		if ttl, err = time.ParseDuration(in.TTL); err != nil || ttl < time.Second || ttl > cluster.MaxRegistrationLife {
-			return api.ClusterRegistration{}, badRequest("give a duration such as 24h", "ttl is %s: from 1s to 168h", clip(in.TTL))
+			return api.ClusterRegistration{},
+				badRequest("give a duration such as 24h", "ttl is %s: from 1s to 168h", clip(in.TTL))
 		}
 	}
 	if s.InviteCluster == nil {
-		return api.ClusterRegistration{}, &api.Problem{Status: http.StatusNotImplemented, Detail: "this server has no clusters", Next: "tend version"}
+		return api.ClusterRegistration{},
+			&api.Problem{Status: http.StatusNotImplemented, Detail: "this server has no clusters", Next: "tend version"}
 	}
 	registration, err := s.InviteCluster(ctx, in.Name, ttl, in.NewKeys)
 	if err == nil {
-		s.Logger.Info("registration token made", "kubernetes", in.Name, "actor", actorOf(ctx), "expires", registration.ExpiresAt)
+		s.Logger.Info("registration token made", "kubernetes", in.Name, "actor", actorOf(ctx), "expires",
+			registration.ExpiresAt)
 	}
 	return registration, err
 }

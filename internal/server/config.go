@@ -30,7 +30,8 @@ func (s *Server) config(ctx context.Context, in *readConfigQuery) (api.ConfigRes
 	if err != nil {
 		return api.ConfigResult{}, err
 	}
-	result.Keys, result.Revision = append(result.Keys, verbs.ConfigKeys(snap, verbs.Bucket(in.ConfigQuery))...), snap.Revision()
+	result.Keys, result.Revision = append(result.Keys, verbs.ConfigKeys(snap, verbs.Bucket(in.ConfigQuery))...),
+		snap.Revision()
 	if in.Name == "" {
 		result.Apps = verbs.ConfigApps(snap, in.Scope)
 	}

@@ -111,7 +111,8 @@ func pathParameters(path string) []*huma.Param {
 	var out []*huma.Param
 	for segment := range strings.SplitSeq(path, "/") {
 		if name, ok := strings.CutPrefix(segment, "{"); ok {
-			out = append(out, &huma.Param{Name: strings.TrimSuffix(name, "}"), In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
+			out = append(out, &huma.Param{Name: strings.TrimSuffix(name, "}"), In: "path", Required: true,
+				Schema: &huma.Schema{Type: huma.TypeString}})
 		}
 	}
 	return out

@@ -23,9 +23,13 @@ func TestDisks(t *testing.T) {
 		ask    func(ctx context.Context) (api.ListResult[api.NodeDisk], error)
 		prunes bool
 	}{
-		"df":      {"it only looks", w.client.Disks, false},
-		"dry run": {"so does a dry run", func(ctx context.Context) (api.ListResult[api.NodeDisk], error) { return w.client.Prune(ctx, true) }, false},
-		"prune":   {"it removes", func(ctx context.Context) (api.ListResult[api.NodeDisk], error) { return w.client.Prune(ctx, false) }, true},
+		"df": {"it only looks", w.client.Disks, false},
+		"dry run": {"so does a dry run",
+			func(ctx context.Context) (api.ListResult[api.NodeDisk], error) { return w.client.Prune(ctx, true) }, false},
+		"prune": {"it removes", func(ctx context.Context) (api.ListResult[api.NodeDisk],
+			error) {
+			return w.client.Prune(ctx, false)
+		}, true},
 	} {
 		asked = nil
 		got, err := tc.ask(t.Context())

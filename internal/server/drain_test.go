@@ -59,7 +59,8 @@ func TestExecIsDrained(t *testing.T) {
 		return said.Write(b)
 	}
 	go func() { _, _ = typing.Write([]byte("some")) }()
-	code, err := w.client.Exec(t.Context(), pod.ContainerName(), api.ExecRequest{Command: []string{"cat"}}, client.ExecIO{Stdin: stdin, Stdout: stdout})
+	code, err := w.client.Exec(t.Context(), pod.ContainerName(), api.ExecRequest{Command: []string{"cat"}},
+		client.ExecIO{Stdin: stdin, Stdout: stdout})
 	if err != nil || code != 7 || said.String() != "SOMEMORE" {
 		t.Errorf("exit code %d, %v, %q", code, err, said.String())
 	}
@@ -91,7 +92,9 @@ func TestLogsAreDrained(t *testing.T) {
 	log.more <- runtime.LogLine{At: started.Add(time.Second), Text: "while it drains"}
 	next("while it drains")
 	close(log.more)
-	w.put(records.TaskStatusKey(pod.ID), api.TaskStatus{ID: pod.ID, Node: "n1", State: api.TaskComplete, Container: "c-aaaaaaaa", StartedAt: started, Incarnations: 1})
+	w.put(records.TaskStatusKey(pod.ID),
+		api.TaskStatus{ID: pod.ID, Node: "n1", State: api.TaskComplete, Container: "c-aaaaaaaa",
+			StartedAt: started, Incarnations: 1})
 	if line, err := stream.Next(); err != io.EOF {
 		t.Errorf("%+v, %v; want the end", line, err)
 	}
@@ -109,10 +112,12 @@ func TestAnOrdinaryRequestIsDrained(t *testing.T) {
 	}
 	defer conn.Close()
 	body := `{"kind":"deployment","scope":"prod","name":"web","spec":{"image":"a"}}`
-	fmt.Fprintf(conn, "POST /v1/apply HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
-		"Content-Length: %d\r\nExpect: 100-continue\r\n\r\n", token, len(body))
+	fmt.Fprintf(conn,
+		"POST /v1/apply HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
+			"Content-Length: %d\r\nExpect: 100-continue\r\n\r\n", token, len(body))
 	reader := bufio.NewReader(conn)
-	if line, err := reader.ReadString('\n'); err != nil || !strings.Contains(line, "100") { // the handler reads the body now
+	if line, err := reader.ReadString('\n'); err != nil || !strings.Contains(line, "100") {
+		// the handler reads the body now
 		t.Fatalf("%q, %v", line, err)
 	}
 	_, _ = reader.ReadString('\n')
@@ -131,7 +136,8 @@ func TestAnOrdinaryRequestIsDrained(t *testing.T) {
 	if err := <-stopped; err != nil {
 		t.Errorf("serve: %v", err)
 	}
-	if _, there := w.view.Snapshot().Get(records.ObjectKey(api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"})); !there {
+	if _, there := w.view.Snapshot().Get(records.ObjectKey(api.Ref{Kind: api.KindDeployment, Scope: "prod",
+		Name: "web"})); !there {
 		t.Error("it was answered and not done")
 	}
 }
@@ -155,7 +161,8 @@ func TestRequestsAreLogged(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	for _, want := range []string{"msg=request method=GET path=/v1/objects/deployment status=200 took=", "msg=request method=GET path=/config status=401 took="} {
+	for _, want := range []string{"msg=request method=GET path=/v1/objects/deployment status=200 took=",
+		"msg=request method=GET path=/config status=401 took="} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("no %s in\n%s", want, said.String())
 		}

@@ -29,7 +29,8 @@ const maxEncoded = 256
 func (e *encoded) put(snap records.Snapshot, object records.Read[api.Object], revision int64) ([]byte, error) {
 	ref := object.Value.Ref()
 	status, _ := snap.Get(records.StatusKey(ref))
-	key := eventKey{ref: ref, revision: revision, object: object.Modified, status: status.Modified, autoscaled: snap.AutoscaleStatus(ref).Modified}
+	key := eventKey{ref: ref, revision: revision, object: object.Modified, status: status.Modified,
+		autoscaled: snap.AutoscaleStatus(ref).Modified}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if event, ok := e.known[key]; ok {

@@ -49,10 +49,11 @@ func (f eventFilter) wants(e api.Event) bool {
 	if f.visible != nil && !slices.Contains(f.visible, about.Scope) {
 		return false
 	}
-	return f.names(api.Ref{Kind: about.Kind, Scope: about.Scope, Name: about.Name}) || slices.ContainsFunc(about.Objects, func(text string) bool {
-		parts := strings.SplitN(text, "/", 3)
-		return len(parts) == 3 && f.names(api.Ref{Kind: api.Kind(parts[0]), Scope: parts[1], Name: parts[2]})
-	})
+	return f.names(api.Ref{Kind: about.Kind, Scope: about.Scope, Name: about.Name}) ||
+		slices.ContainsFunc(about.Objects, func(text string) bool {
+			parts := strings.SplitN(text, "/", 3)
+			return len(parts) == 3 && f.names(api.Ref{Kind: api.Kind(parts[0]), Scope: parts[1], Name: parts[2]})
+		})
 }
 
 // by reports whether an actor is meant; also without its process or its port, which never return.
@@ -61,7 +62,8 @@ func (f eventFilter) by(actor string) bool {
 }
 
 func (f eventFilter) names(ref api.Ref) bool {
-	return (f.kind == "" || f.kind == ref.Kind) && (f.scope == "" || f.scope == ref.Scope) && (f.name == "" || f.name == ref.Name)
+	return (f.kind == "" || f.kind == ref.Kind) && (f.scope == "" || f.scope == ref.Scope) &&
+		(f.name == "" || f.name == ref.Name)
 }
 
 // eventRequest is a reading of a log.
@@ -97,7 +99,8 @@ func (s *Server) serveLog(w http.ResponseWriter, r *http.Request, log Log) {
 func (s *Server) eventRequest(r *http.Request, log Log) (eventRequest, error) {
 	q := queryOf(r)
 	request := eventRequest{log: log, follow: true}
-	request.wanted = eventFilter{scope: q.text("scope"), name: q.text("name"), actor: q.text("actor"), visible: visible(r.Context())}
+	request.wanted = eventFilter{scope: q.text("scope"), name: q.text("name"), actor: q.text("actor"),
+		visible: visible(r.Context())}
 	if types := q.text("type"); types != "" {
 		request.wanted.types = strings.Split(types, ",")
 	}
@@ -111,7 +114,8 @@ func (s *Server) eventRequest(r *http.Request, log Log) (eventRequest, error) {
 		return request, err
 	}
 	if log == nil {
-		return request, &api.Problem{Status: http.StatusNotImplemented, Detail: "this server has no such log", Next: "ask another server"}
+		return request, &api.Problem{Status: http.StatusNotImplemented, Detail: "this server has no such log",
+			Next: "ask another server"}
 	}
 	var err error
 	if request.query.Last && (request.follow || since != "") {
@@ -164,11 +168,13 @@ func eventFault(err error) error {
 	if !errors.As(err, &gone) {
 		return err
 	}
-	return eventsGone(err.Error(), "go on with since="+gone.Oldest.String()+" and take what happened before from the objects themselves")
+	return eventsGone(err.Error(), "go on with since="+gone.Oldest.String()+
+		" and take what happened before from the objects themselves")
 }
 
 func eventsGone(detail, next string) *api.Problem {
-	return &api.Problem{Type: api.ProblemType + "EventsGone", Title: "EventsGone", Status: http.StatusGone, Detail: detail, Next: next}
+	return &api.Problem{Type: api.ProblemType + "EventsGone", Title: "EventsGone", Status: http.StatusGone,
+		Detail: detail, Next: next}
 }
 
 // readings bounds how often a log is read for one page.

@@ -49,7 +49,8 @@ func measureEvents(b *testing.B, rate int, length time.Duration) {
 	}
 	defer db.Close()
 	log := eventlog.New(eventlog.Options{Store: db, Prefix: records.EventsPrefix, Source: "/bench"})
-	v := view.New(db, view.Options{Decode: records.Decode, Indexes: records.Indexes, Logger: quiet, Aside: []view.Aside{{Prefix: records.EventsPrefix, Reader: log}}})
+	v := view.New(db, view.Options{Decode: records.Decode, Indexes: records.Indexes, Logger: quiet,
+		Aside: []view.Aside{{Prefix: records.EventsPrefix, Reader: log}}})
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	defer cancel()
@@ -99,7 +100,9 @@ func (a *arrivals) read(ctx context.Context, at net.Addr, ready chan<- struct{})
 
 // writeStatuses writes statuses of 200 objects at a rate, and returns when each commit began and was answered, by its
 // revision.
-func writeStatuses(ctx context.Context, b *testing.B, to records.Committer, rate int, length time.Duration) map[string]written {
+func writeStatuses(
+	ctx context.Context, b *testing.B, to records.Committer, rate int, length time.Duration,
+) map[string]written {
 	const writers = 200
 	sent, mu := map[string]written{}, sync.Mutex{}
 	var group sync.WaitGroup
@@ -113,7 +116,8 @@ func writeStatuses(ctx context.Context, b *testing.B, to records.Committer, rate
 			modified := int64(0)
 			for n := 0; time.Now().Before(until); n++ {
 				<-ticker.C
-				status := api.WorkloadStatus{ObservedGeneration: 1, Ready: n, Conditions: []api.Condition{{Type: api.ConditionReady, Status: api.ConditionTrue}}}
+				status := api.WorkloadStatus{ObservedGeneration: 1, Ready: n,
+					Conditions: []api.Condition{{Type: api.ConditionReady, Status: api.ConditionTrue}}}
 				began := time.Now()
 				revision, err := records.NewTxn("bench.status").If(key, modified).Put(key, status).Commit(ctx, to)
 				if err != nil {

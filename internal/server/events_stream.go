@@ -80,7 +80,8 @@ func (t *eventStream) follow(ctx context.Context, heartbeat <-chan time.Time) er
 
 // send sends a message that isn't an event of the log.
 func (t *eventStream) send(kind string, data any) error {
-	item := api.Event{SpecVersion: api.EventSpecVersion, ID: t.position.String(), Type: kind, Source: "/tend/stream", Time: time.Now().UTC()}
+	item := api.Event{SpecVersion: api.EventSpecVersion, ID: t.position.String(), Type: kind, Source: "/tend/stream",
+		Time: time.Now().UTC()}
 	if data != nil {
 		raw, err := json.Marshal(data)
 		if err != nil {

@@ -27,14 +27,16 @@ func newEventWorld(t *testing.T) (w *world, ids []string) {
 	t.Cleanup(func() { _ = s.Close() })
 	recorder := eventlog.Record(s, func() *view.Snapshot { return nil }, time.Now)
 	commit := func(verb, actor string, refs ...api.Ref) {
-		ctx, txn := records.WithAuthor(t.Context(), records.Author{Verb: verb, Actor: actor, Manager: api.ManagerApply}), records.NewTxn("test")
+		ctx, txn := records.WithAuthor(t.Context(), records.Author{Verb: verb, Actor: actor, Manager: api.ManagerApply}),
+			records.NewTxn("test")
 		for _, ref := range refs {
 			key := records.ObjectKey(ref)
 			if verb == "delete" {
 				txn.Delete(key)
 				continue
 			}
-			txn.Put(key, api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Spec: json.RawMessage(`{"image":"` + verb + `"}`), Metadata: api.Metadata{UID: "u-" + ref.Name, Generation: 1}})
+			txn.Put(key, api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name,
+				Spec: json.RawMessage(`{"image":"` + verb + `"}`), Metadata: api.Metadata{UID: "u-" + ref.Name, Generation: 1}})
 		}
 		if _, err := txn.Commit(ctx, recorder); err != nil {
 			t.Fatal(err)
@@ -133,7 +135,8 @@ func TestEventFilters(t *testing.T) {
 		}
 	}
 	for query, status := range map[string]int{
-		"kind=potato": 404, "since=x": 400, "limit=0": 400, "last=1&since=oldest": 400, "nonsense=1": 400, "since=99999999.0": 410, "since=99999999": 410,
+		"kind=potato": 404, "since=x": 400, "limit=0": 400, "last=1&since=oldest": 400, "nonsense=1": 400,
+		"since=99999999.0": 410, "since=99999999": 410,
 	} {
 		response, body := w.raw("GET", "/v1/events?follow=0&"+query, "", "")
 		wantProblem(t, response, body, status)
@@ -177,7 +180,8 @@ func TestEventPagesHaveEachEventOnce(t *testing.T) {
 // counts.
 func TestAStreamGoesOnFromTheLastID(t *testing.T) {
 	w, ids := newEventWorld(t)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.http+"/v1/events?since=oldest&type=created", http.NoBody)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.http+
+		"/v1/events?since=oldest&type=created", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}

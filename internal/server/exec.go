@@ -50,7 +50,8 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) {
 		case errors.As(err, &refused) && refused.Reason == "NotRunning":
 			return nil, s.notRunning(task)
 		case errors.As(err, &refused):
-			return nil, &api.Problem{Status: http.StatusUnprocessableEntity, Title: refused.Reason, Detail: refused.Detail, Next: refused.Next}
+			return nil, &api.Problem{Status: http.StatusUnprocessableEntity, Title: refused.Reason,
+				Detail: refused.Detail, Next: refused.Next}
 		case err != nil:
 			return nil, s.problem(r, err)
 		}
@@ -64,7 +65,8 @@ func (s *Server) execTarget(r *http.Request) (*api.Task, nodeapi.Node, error) {
 	if err := queryOf(r).done(); err != nil {
 		return nil, nil, err
 	}
-	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") || !strings.Contains(r.Header.Get("Sec-WebSocket-Protocol"), execwire.Protocol) {
+	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") ||
+		!strings.Contains(r.Header.Get("Sec-WebSocket-Protocol"), execwire.Protocol) {
 		return nil, nil, errNoWebSocket
 	}
 	if !sameOrigin(r) {
@@ -122,8 +124,9 @@ func notRunning(task *api.Task, status *api.TaskStatus) error {
 }
 
 // errNoWebSocket also answers clients of the versions in which exec was a POST with a protocol of its own.
-var errNoWebSocket = &api.Problem{Status: http.StatusUpgradeRequired, Detail: "exec is a WebSocket of the subprotocol " + execwire.Protocol,
-	Next: "use the `tend exec` of the server's version, or open one with GET: docs/use/exec.md says how"}
+var errNoWebSocket = &api.Problem{Status: http.StatusUpgradeRequired,
+	Detail: "exec is a WebSocket of the subprotocol " + execwire.Protocol,
+	Next:   "use the `tend exec` of the server's version, or open one with GET: docs/use/exec.md says how"}
 
 func (s *Server) execWithoutWebSocket(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Upgrade", "websocket")

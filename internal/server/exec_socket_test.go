@@ -85,7 +85,8 @@ func TestExecOfNoCommand(t *testing.T) {
 	w.apply("web", `{"image":"a"}`)
 	pod := w.running("web", "aaaaaaaa", true)
 	for message, want := range map[string]string{
-		`{"command":[]}`: "no command", `{"command":["a"],"shell":true}`: "shell", `7`: "can't be read", "\x00": "can't be read",
+		`{"command":[]}`: "no command", `{"command":["a"],"shell":true}`: "shell", `7`: "can't be read",
+		"\x00": "can't be read",
 	} {
 		conn, err := w.open(pod.ContainerName())
 		if err != nil {
@@ -95,7 +96,8 @@ func TestExecOfNoCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = execwire.Output(t.Context(), conn, nil, nil)
-		if client.StatusOf(err) != 400 || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `{"command": […]}`) {
+		if client.StatusOf(err) != 400 || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), `{"command": […]}`) {
 			t.Errorf("%s: %v, want %q", message, err, want)
 		}
 	}
@@ -118,7 +120,8 @@ func TestExecThroughAProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	transport := &http.Transport{DisableKeepAlives: true}
-	proxy := httptest.NewServer(&httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }})
+	proxy := httptest.NewServer(&httputil.ReverseProxy{Transport: transport,
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }})
 	t.Cleanup(proxy.Close)
 	c := w.dial(proxy.URL, token)
 	text := bytes.Repeat([]byte("0123456789abcdef"), 100_000)
@@ -133,7 +136,8 @@ func TestExecThroughAProxy(t *testing.T) {
 	} {
 		w.containers.execs = func(runtime.ExecOptions) (runtime.Exec, error) { return test.running, nil }
 		var stdout bytes.Buffer
-		code, err := c.Exec(t.Context(), pod.ContainerName(), api.ExecRequest{Command: []string{"x"}}, client.ExecIO{Stdin: test.stdin, Stdout: &stdout})
+		code, err := c.Exec(t.Context(), pod.ContainerName(), api.ExecRequest{Command: []string{"x"}},
+			client.ExecIO{Stdin: test.stdin, Stdout: &stdout})
 		if code != test.code || err != nil || !bytes.Equal(stdout.Bytes(), test.want) {
 			t.Errorf("%s: exit %d, %v, %d bytes of %d", name, code, err, stdout.Len(), len(test.want))
 		}
@@ -143,7 +147,8 @@ func TestExecThroughAProxy(t *testing.T) {
 // newDeaf returns a command that reads nothing and has ended.
 func newDeaf(code int) runtime.Exec {
 	_, stdin := io.Pipe()
-	return &fakeExec{stdin: stdin, stdout: strings.NewReader("done"), stderr: strings.NewReader(""), code: code, closed: make(chan struct{})}
+	return &fakeExec{stdin: stdin, stdout: strings.NewReader("done"), stderr: strings.NewReader(""), code: code,
+		closed: make(chan struct{})}
 }
 
 // TestWhoMayExec: an upgrade needs what every other request needs, and a page of another origin gets none on the socket
@@ -166,11 +171,13 @@ func TestWhoMayExec(t *testing.T) {
 		"an older client":       {w.http, "POST", token, "", "tend-exec/1", 426, "`tend exec` of the server's version"},
 		"its own origin":        {w.http, "GET", token, w.http, "websocket", 101, ""},
 	} {
-		request, err := http.NewRequestWithContext(t.Context(), test.method, test.base+path, strings.NewReader(`{"command":["ls"]}`))
+		request, err := http.NewRequestWithContext(t.Context(), test.method, test.base+path,
+			strings.NewReader(`{"command":["ls"]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for key, value := range map[string]string{"Authorization": "Bearer " + test.token, "Origin": test.origin, "Upgrade": test.upgrade,
+		for key, value := range map[string]string{"Authorization": "Bearer " + test.token, "Origin": test.origin,
+			"Upgrade":    test.upgrade,
 			"Connection": "Upgrade", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "MDEyMzQ1Njc4OWFiY2RlZg==",
 			"Sec-WebSocket-Protocol": "v1.exec.tend.dev"} {
 			if value != "" {

@@ -30,7 +30,8 @@ type fakeExec struct {
 func newEcho(code int) *fakeExec {
 	in, stdin := io.Pipe()
 	stdout, out := io.Pipe()
-	e := &fakeExec{stdin: stdin, stdout: stdout, stderr: strings.NewReader("a warning"), code: code, sizes: make(chan [2]int, 1), closed: make(chan struct{})}
+	e := &fakeExec{stdin: stdin, stdout: stdout, stderr: strings.NewReader("a warning"), code: code,
+		sizes: make(chan [2]int, 1), closed: make(chan struct{})}
 	go func() {
 		buffer := make([]byte, 64)
 		for {
@@ -82,13 +83,15 @@ func TestExec(t *testing.T) {
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := w.client.Exec(t.Context(), pod.ContainerName(), api.ExecRequest{}, client.ExecIO{}); client.StatusOf(err) != 400 {
+	if _, err := w.client.Exec(t.Context(), pod.ContainerName(), api.ExecRequest{},
+		client.ExecIO{}); client.StatusOf(err) != 400 {
 		t.Errorf("no command: %v, want 400", err)
 	}
 	w.containers.execs = func(runtime.ExecOptions) (runtime.Exec, error) {
 		return nil, &runtime.RejectedError{Reason: "NoProgram", Detail: "no such file", Next: "name a program of the image"}
 	}
-	if _, err := w.client.Exec(t.Context(), pod.ContainerName(), command, client.ExecIO{}); client.StatusOf(err) != 422 || !strings.Contains(err.Error(), "name a program") {
+	if _, err := w.client.Exec(t.Context(), pod.ContainerName(), command, client.ExecIO{}); client.StatusOf(err) != 422 ||
+		!strings.Contains(err.Error(), "name a program") {
 		t.Errorf("a command that the runtime refuses: %v, want 422 and the next step", err)
 	}
 	w.containers.execs = nil
@@ -112,9 +115,12 @@ func TestExecInAPodThatIsNotRunning(t *testing.T) {
 		exec   error
 		want   string
 	}{
-		"crash loop": {"between two starts", api.TaskStatus{State: api.TaskRunning, CrashLoop: true, ExitCode: &one}, nil, "prod-web.aaaaaaaa isn't running (crash loop, exit 1)"},
-		"failed":     {"given up", api.TaskStatus{State: api.TaskFailed, ExitCode: &one}, nil, "prod-web.aaaaaaaa isn't running (failed, exit 1)"},
-		"just now": {"its node doesn't know yet", api.TaskStatus{State: api.TaskRunning}, &runtime.RejectedError{Reason: "NotRunning", Detail: "container 1a2b is not running"},
+		"crash loop": {"between two starts", api.TaskStatus{State: api.TaskRunning, CrashLoop: true, ExitCode: &one}, nil,
+			"prod-web.aaaaaaaa isn't running (crash loop, exit 1)"},
+		"failed": {"given up", api.TaskStatus{State: api.TaskFailed, ExitCode: &one}, nil,
+			"prod-web.aaaaaaaa isn't running (failed, exit 1)"},
+		"just now": {"its node doesn't know yet", api.TaskStatus{State: api.TaskRunning},
+			&runtime.RejectedError{Reason: "NotRunning", Detail: "container 1a2b is not running"},
 			"prod-web.aaaaaaaa isn't running"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +128,8 @@ func TestExecInAPodThatIsNotRunning(t *testing.T) {
 			w.put(records.TaskStatusKey(pod.ID), tc.status)
 			w.containers.execs = func(runtime.ExecOptions) (runtime.Exec, error) { return nil, tc.exec }
 			_, err := w.client.Exec(t.Context(), pod.ContainerName(), api.ExecRequest{Command: []string{"sh"}}, client.ExecIO{})
-			if client.StatusOf(err) != 409 || !strings.HasPrefix(err.Error(), tc.want+"\n") || !strings.HasSuffix(err.Error(), "tend logs prod/web") {
+			if client.StatusOf(err) != 409 || !strings.HasPrefix(err.Error(), tc.want+"\n") ||
+				!strings.HasSuffix(err.Error(), "tend logs prod/web") {
 				t.Errorf("%s: %v, want %q", tc.reason, err, tc.want)
 			}
 		})
@@ -140,7 +147,8 @@ func TestExecEndsWithItsClient(t *testing.T) {
 	defer typing.Close()
 	var stdout writerFunc = func(b []byte) (int, error) { cancel(); return len(b), nil }
 	go func() { _, _ = typing.Write([]byte("x")) }()
-	if _, err := w.client.Exec(ctx, pod.ContainerName(), api.ExecRequest{Command: []string{"cat"}}, client.ExecIO{Stdin: stdin, Stdout: stdout}); !errors.Is(err, context.Canceled) {
+	if _, err := w.client.Exec(ctx, pod.ContainerName(), api.ExecRequest{Command: []string{"cat"}},
+		client.ExecIO{Stdin: stdin, Stdout: stdout}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the context's end", err)
 	}
 	<-running.closed
@@ -159,7 +167,8 @@ func TestExecEndsWithTheServer(t *testing.T) {
 		return len(b), nil
 	}
 	go func() { _, _ = typing.Write([]byte("x")) }()
-	_, err := w.client.Exec(t.Context(), pod.ContainerName(), api.ExecRequest{Command: []string{"cat"}}, client.ExecIO{Stdin: stdin, Stdout: stdout})
+	_, err := w.client.Exec(t.Context(), pod.ContainerName(), api.ExecRequest{Command: []string{"cat"}},
+		client.ExecIO{Stdin: stdin, Stdout: stdout})
 	if client.StatusOf(err) != 503 || !strings.Contains(err.Error(), "shutting down") {
 		t.Errorf("got %v, want the notice that the server ends", err)
 	}

@@ -14,7 +14,8 @@ func TestAKeptReleaseSaysWhatItChanged(t *testing.T) {
 	w := newWorld(t)
 	owner := w.apply("web", `{"image":"web:2"}`).Objects[0].Ref
 	w.put(records.ReleaseKey(owner, "v7"), api.Release{
-		ID: "v7", Number: 7, Kind: owner.Kind, Scope: owner.Scope, Name: owner.Name, Spec: []byte(`{"image":"web:2"}`), Changed: []string{"image"},
+		ID: "v7", Number: 7, Kind: owner.Kind, Scope: owner.Scope, Name: owner.Name, Spec: []byte(`{"image":"web:2"}`),
+		Changed: []string{"image"},
 	})
 	kept, err := w.client.Releases(t.Context(), client.TargetOf(owner))
 	if err != nil {

@@ -32,7 +32,8 @@ func TestReadsAreFresh(t *testing.T) {
 		w.put(records.ObjectKey(object.Ref()), object)
 		return nil
 	})
-	if response, body := w.raw("GET", path, "", ""); response.Header.Get(api.HeaderStale) != "" || !strings.Contains(body, `"image":"b"`) {
+	if response, body := w.raw("GET", path, "", ""); response.Header.Get(api.HeaderStale) != "" ||
+		!strings.Contains(body, `"image":"b"`) {
 		t.Errorf("%q, %s", response.Header.Get(api.HeaderStale), body)
 	}
 	for _, test := range []struct {

@@ -85,7 +85,8 @@ func newWorld(t testing.TB, change ...func(*server.Options)) *world {
 	served := make(chan error, 1)
 	serving, end := context.WithCancel(ctx)
 	go func() {
-		served <- w.server.Serve(serving, server.Endpoint{Listener: unix, Trusted: true}, server.Endpoint{Listener: tcp}, remote)
+		served <- w.server.Serve(serving, server.Endpoint{Listener: unix, Trusted: true},
+			server.Endpoint{Listener: tcp}, remote)
 	}()
 	w.stop = sync.OnceValue(func() error { end(); return <-served })
 	w.client = w.dial("unix://"+w.socket, "")
@@ -210,7 +211,8 @@ func wantProblem(t testing.TB, response *http.Response, body string, status int)
 	t.Helper()
 	var problem api.Problem
 	if response.StatusCode != status || response.Header.Get("Content-Type") != "application/problem+json" {
-		t.Fatalf("status %d %s, want %d as a problem: %s", response.StatusCode, response.Header.Get("Content-Type"), status, body)
+		t.Fatalf("status %d %s, want %d as a problem: %s", response.StatusCode,
+			response.Header.Get("Content-Type"), status, body)
 	}
 	if err := json.Unmarshal([]byte(body), &problem); err != nil {
 		t.Fatalf("%v: %s", err, body)

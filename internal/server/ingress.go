@@ -33,7 +33,8 @@ func (s *Server) authority(w http.ResponseWriter, r *http.Request) {
 	var root []byte
 	if err == nil {
 		if s.Authority == nil {
-			err = &api.Problem{Status: http.StatusNotFound, Detail: "this server has no ingress", Next: "start it with --ingress-https"}
+			err = &api.Problem{Status: http.StatusNotFound, Detail: "this server has no ingress",
+				Next: "start it with --ingress-https"}
 		} else {
 			root, err = s.Authority(r.Context())
 		}

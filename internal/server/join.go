@@ -21,7 +21,8 @@ type joinBody struct{ Body api.JoinTokenRequest }
 // join makes a token with which machines join as nodes, or as servers.
 func (s *Server) join(ctx context.Context, in *joinBody) (api.JoinToken, error) {
 	if s.Join == nil {
-		return api.JoinToken{}, &api.Problem{Status: http.StatusNotImplemented, Detail: "this server has no nodes", Next: "tend version"}
+		return api.JoinToken{}, &api.Problem{Status: http.StatusNotImplemented, Detail: "this server has no nodes",
+			Next: "tend version"}
 	}
 	asked, ttl, err := checkJoin(in.Body)
 	if err != nil {
@@ -29,7 +30,8 @@ func (s *Server) join(ctx context.Context, in *joinBody) (api.JoinToken, error) 
 	}
 	token, err := s.Join(ctx, asked, ttl, actorOf(ctx))
 	if err == nil {
-		s.Logger.Info("join token made", "token", token.ID, "role", token.Role, "node", token.Node, "actor", actorOf(ctx), "expires", token.ExpiresAt)
+		s.Logger.Info("join token made", "token", token.ID, "role", token.Role, "node", token.Node, "actor", actorOf(ctx),
+			"expires", token.ExpiresAt)
 	}
 	return token, err
 }
@@ -75,7 +77,8 @@ type tokenPath struct {
 
 func (s *Server) revokeToken(ctx context.Context, in *tokenPath) (api.JoinTokenInfo, error) {
 	if s.RevokeToken == nil {
-		return api.JoinTokenInfo{}, &api.Problem{Status: http.StatusNotFound, Detail: "there is no token " + clip(in.ID), Next: "tend nodes tokens"}
+		return api.JoinTokenInfo{}, &api.Problem{Status: http.StatusNotFound, Detail: "there is no token " + clip(in.ID),
+			Next: "tend nodes tokens"}
 	}
 	return api.JoinTokenInfo{ID: in.ID}, s.RevokeToken(ctx, in.ID)
 }

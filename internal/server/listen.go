@@ -29,7 +29,8 @@ const maxSocketPath = 107 - 12
 // one. It sets the permissions before the name, so that no other user can connect at any moment.
 func ListenUnix(path string, mode fs.FileMode) (net.Listener, error) {
 	if len(path) > maxSocketPath {
-		return nil, fmt.Errorf("listen on %s: a socket's path has at most %d characters: choose a shorter --root", path, maxSocketPath)
+		return nil, fmt.Errorf("listen on %s: a socket's path has at most %d characters: choose a shorter --root",
+			path, maxSocketPath)
 	}
 	if err := checkSocket(path); err != nil {
 		return nil, err

@@ -82,7 +82,8 @@ func TestListenLoopback(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer first.Close()
-	if _, err := server.ListenLoopback(first.Addr().String()); err == nil || !strings.Contains(err.Error(), "--http") || !strings.Contains(err.Error(), fmt.Sprintf("by server.test (pid %d)", os.Getpid())) {
+	if _, err := server.ListenLoopback(first.Addr().String()); err == nil || !strings.Contains(err.Error(), "--http") ||
+		!strings.Contains(err.Error(), fmt.Sprintf("by server.test (pid %d)", os.Getpid())) {
 		t.Errorf("a taken port: %v, want an error with who has it and the next step", err)
 	}
 }

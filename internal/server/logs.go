@@ -35,7 +35,8 @@ func (l logsOf) wants(t *api.Task) bool {
 	case l.run != "":
 		return l.run == t.Run && !t.CreatedAt.Before(l.begun)
 	}
-	return t.Role == api.RoleMain && !t.CreatedAt.Before(l.begun) // the output of a release's commands is requested by pod or run
+	// the output of a release's commands is requested by pod or run
+	return t.Role == api.RoleMain && !t.CreatedAt.Before(l.begun)
 }
 
 func (s *Server) podLogs(w http.ResponseWriter, r *http.Request) {
@@ -221,5 +222,6 @@ func (h *head) advance(out *lines) (more bool, err error) {
 }
 
 func lineOf(pod string, line container.LogLine) api.LogLine {
-	return api.LogLine{Pod: pod, Stream: line.Stream, At: line.At.UTC().Truncate(time.Nanosecond), Text: line.Text, Part: line.Part}
+	return api.LogLine{Pod: pod, Stream: line.Stream, At: line.At.UTC().Truncate(time.Nanosecond),
+		Text: line.Text, Part: line.Part}
 }

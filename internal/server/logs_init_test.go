@@ -19,9 +19,11 @@ import (
 // preparing puts a pod that is held up in its init containers.
 func preparing(w *world, slot string, state api.TaskState) api.Task {
 	task := w.running("web", slot, false)
-	w.put(records.ReleaseKey(task.Owner(), "v1"), api.Release{ID: "v1", Kind: task.Kind, Scope: task.Scope, Name: task.Name,
-		Spec: json.RawMessage(`{"image":"a","inits":[{"name":"first","command":["x"]},{"name":"migrate","command":["x"]}]}`)})
-	w.put(records.TaskStatusKey(task.ID), api.TaskStatus{ID: task.ID, State: state, Inits: &api.InitProgress{Next: 1, Attempt: 1}})
+	w.put(records.ReleaseKey(task.Owner(), "v1"),
+		api.Release{ID: "v1", Kind: task.Kind, Scope: task.Scope, Name: task.Name,
+			Spec: json.RawMessage(`{"image":"a","inits":[{"name":"first","command":["x"]},{"name":"migrate","command":["x"]}]}`)})
+	w.put(records.TaskStatusKey(task.ID),
+		api.TaskStatus{ID: task.ID, State: state, Inits: &api.InitProgress{Next: 1, Attempt: 1}})
 	return task
 }
 
@@ -41,9 +43,11 @@ func TestLogsOfInits(t *testing.T) {
 		opts   client.LogsOptions
 		want   []string
 	}{
-		"one of all": {"each pod's where it is there", client.LogsOptions{Target: all, Init: "migrate"}, []string{"a two", "b three"}},
-		"of a pod":   {"its alone", client.LogsOptions{Pod: a.ContainerName(), Init: "first"}, []string{"a one"}},
-		"unasked":    {"what never ran shows what holds it up", client.LogsOptions{Target: all}, []string{"a one", "a two", "b three", "c four"}},
+		"one of all": {"each pod's where it is there", client.LogsOptions{Target: all, Init: "migrate"},
+			[]string{"a two", "b three"}},
+		"of a pod": {"its alone", client.LogsOptions{Pod: a.ContainerName(), Init: "first"}, []string{"a one"}},
+		"unasked": {"what never ran shows what holds it up", client.LogsOptions{Target: all},
+			[]string{"a one", "a two", "b three", "c four"}},
 		"failed pod": {"so does one alone", client.LogsOptions{Pod: a.ContainerName()}, []string{"a one", "a two"}},
 	} {
 		if diff := cmp.Diff(tc.want, allLines(t, w, tc.opts)); diff != "" {
@@ -73,7 +77,8 @@ func TestLogsFollowInits(t *testing.T) {
 	pod := preparing(w, "aaaaaaaa", api.TaskStarting)
 	says := func(attempt int, lines ...runtime.LogLine) {
 		w.containers.set(pod.InitName("migrate"), &fakeLog{lines: lines})
-		w.put(records.TaskStatusKey(pod.ID), api.TaskStatus{ID: pod.ID, State: api.TaskStarting, Inits: &api.InitProgress{Next: 1, Attempt: attempt}})
+		w.put(records.TaskStatusKey(pod.ID),
+			api.TaskStatus{ID: pod.ID, State: api.TaskStarting, Inits: &api.InitProgress{Next: 1, Attempt: attempt}})
 	}
 	says(1, line(1, "no"))
 	whole, err := w.client.Logs(t.Context(), client.LogsOptions{Target: client.TargetOf(ref("web")), Follow: true})

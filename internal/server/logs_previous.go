@@ -69,10 +69,13 @@ func (s *Server) readEarlier(ctx context.Context, e earlier, opts container.LogO
 }
 
 // earlierPods returns the pods of an object that ended, the newest first, and why nodes could not be asked.
-func (s *Server) earlierPods(ctx context.Context, snap records.Snapshot, owner api.Ref) (found []earlier, away []error) {
+func (s *Server) earlierPods(
+	ctx context.Context, snap records.Snapshot, owner api.Ref,
+) (found []earlier, away []error) {
 	for _, read := range snap.TasksOf(owner) {
 		if t := read.Value; t.Desired != api.DesiredRunning && t.Role == api.RoleMain {
-			found = append(found, earlier{source{id: t.ID, pod: t.ContainerName(), node: t.Node}, false, t.Slot, t.Run, t.EndedAt})
+			found = append(found, earlier{source{id: t.ID, pod: t.ContainerName(), node: t.Node}, false,
+				t.Slot, t.Run, t.EndedAt})
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, keptTime)
@@ -91,7 +94,8 @@ func (s *Server) earlierPods(ctx context.Context, snap records.Snapshot, owner a
 			}
 			for _, log := range kept {
 				if log.Owner == owner && log.OwnerUID == uid { // not those of an object that had the name before
-					found = append(found, earlier{source{id: log.Container, pod: log.Pod(), node: id}, true, log.Slot, log.Run, log.KeptAt})
+					found = append(found, earlier{source{id: log.Container, pod: log.Pod(), node: id}, true, log.Slot,
+						log.Run, log.KeptAt})
 				}
 			}
 		})
@@ -122,7 +126,8 @@ func (l logsOf) choosePrevious(tasks []*api.Task, found []earlier) (out []earlie
 	}
 	known := false
 	for _, task := range tasks {
-		if l.slot == "" && task.Desired != api.DesiredRunning || l.slot != "" && l.slot != task.Slot || task.Role != api.RoleMain {
+		if l.slot == "" && task.Desired != api.DesiredRunning || l.slot != "" && l.slot != task.Slot ||
+			task.Role != api.RoleMain {
 			continue
 		}
 		known = true
@@ -149,8 +154,9 @@ func (l logsOf) checkPrevious() error {
 	if !l.previous || !l.opts.Follow && l.init == "" {
 		return nil
 	}
-	return &api.Problem{Status: http.StatusBadRequest, Detail: "previous output has ended: it can't be followed, and what an init printed isn't kept",
-		Next: "leave out follow and init"}
+	return &api.Problem{Status: http.StatusBadRequest,
+		Detail: "previous output has ended: it can't be followed, and what an init printed isn't kept",
+		Next:   "leave out follow and init"}
 }
 
 // podOf returns the object and the slot of a pod. Only a pod whose previous output is wanted may be gone.
@@ -172,7 +178,8 @@ func (l logsOf) noPrevious(causes []error) error {
 		what = "the pod " + clip(l.owner.AppID()+"."+l.slot)
 	}
 	problem := &api.Problem{Status: http.StatusNotFound, Detail: "no output is kept from before " + what,
-		Next: "`tend logs " + l.owner.Scope + "/" + l.owner.Name + "` shows its pods now; Tend keeps what a container it removes has printed"}
+		Next: "`tend logs " + l.owner.Scope + "/" + l.owner.Name +
+			"` shows its pods now; Tend keeps what a container it removes has printed"}
 	var reasons []string
 	for _, cause := range causes {
 		if !errors.Is(cause, container.ErrNotFound) {

@@ -58,7 +58,8 @@ func (w *world) kept(container, slot string, second int) node.KeptLog {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return node.KeptLog{Container: container, Owner: ref("web"), OwnerUID: object.Metadata.UID, Slot: slot, KeptAt: line(second, "").At}
+	return node.KeptLog{Container: container, Owner: ref("web"), OwnerUID: object.Metadata.UID, Slot: slot,
+		KeptAt: line(second, "").At}
 }
 
 func (w *world) replacing(slot, before string) {
@@ -85,9 +86,10 @@ func TestPreviousLogs(t *testing.T) {
 		opts   client.LogsOptions
 		want   []string
 	}{
-		"object":  {"what ran before each of its pods", client.LogsOptions{Target: web}, []string{"1 one", "2 two"}},
-		"pod":     {"what ran before it", client.LogsOptions{Pod: "prod-web.new2"}, []string{"2 two"}},
-		"gone":    {"a pod that is gone is named by people who saw it", client.LogsOptions{Pod: "prod-web.older"}, []string{"r older"}},
+		"object": {"what ran before each of its pods", client.LogsOptions{Target: web}, []string{"1 one", "2 two"}},
+		"pod":    {"what ran before it", client.LogsOptions{Pod: "prod-web.new2"}, []string{"2 two"}},
+		"gone": {"a pod that is gone is named by people who saw it", client.LogsOptions{Pod: "prod-web.older"},
+			[]string{"r older"}},
 		"by name": {"the replaced pod", client.LogsOptions{Pod: "prod-web.old1"}, []string{"1 one"}},
 	} {
 		tt.opts.Previous = true
@@ -102,7 +104,8 @@ func TestPreviousLogsOfAnOrdinal(t *testing.T) {
 	w, first, _ := keepingWorld(t)
 	first.logs = []node.KeptLog{w.kept("second", "0", 2), w.kept("first", "0", 1), w.kept("other", "1", 3)}
 	w.running("web", "0", true)
-	if diff := cmp.Diff([]string{"0 second"}, allLines(t, w, client.LogsOptions{Pod: "prod-web.0", Previous: true})); diff != "" {
+	if diff := cmp.Diff([]string{"0 second"},
+		allLines(t, w, client.LogsOptions{Pod: "prod-web.0", Previous: true})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -112,7 +115,8 @@ func TestPreviousLogsWithoutPods(t *testing.T) {
 	w, first, second := keepingWorld(t)
 	first.logs = []node.KeptLog{w.kept("older", "a", 1)}
 	second.logs = []node.KeptLog{w.kept("newest", "b", 2)}
-	if diff := cmp.Diff([]string{"b newest"}, allLines(t, w, client.LogsOptions{Target: client.Target{Name: "web"}, Previous: true})); diff != "" {
+	if diff := cmp.Diff([]string{"b newest"},
+		allLines(t, w, client.LogsOptions{Target: client.Target{Name: "web"}, Previous: true})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -135,9 +139,11 @@ func TestNoPreviousLogs(t *testing.T) {
 		status int
 		says   string
 	}{
-		"none":     {client.LogsOptions{Pod: "prod-web.0"}, nil, 404, "no output is kept from before the pod \"prod-web.0\""},
-		"object":   {client.LogsOptions{Target: client.Target{Name: "web"}}, nil, 404, "no output is kept from before deployment/prod/web"},
-		"away":     {client.LogsOptions{Pod: "prod-web.0"}, fmt.Errorf("n1: %w", node.ErrNotConnected), 503, "n1: the node is not connected"},
+		"none": {client.LogsOptions{Pod: "prod-web.0"}, nil, 404, "no output is kept from before the pod \"prod-web.0\""},
+		"object": {client.LogsOptions{Target: client.Target{Name: "web"}}, nil, 404,
+			"no output is kept from before deployment/prod/web"},
+		"away": {client.LogsOptions{Pod: "prod-web.0"}, fmt.Errorf("n1: %w", node.ErrNotConnected), 503,
+			"n1: the node is not connected"},
 		"followed": {client.LogsOptions{Pod: "prod-web.0", Follow: true}, nil, 400, "can't be followed"},
 		"unknown":  {client.LogsOptions{Pod: "prod-api.0"}, nil, 404, "there is no pod \"prod-api.0\""},
 	} {

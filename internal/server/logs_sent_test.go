@@ -30,7 +30,8 @@ func TestNoLineIsSentTwice(t *testing.T) {
 			from := read
 			if read > 0 && rapid.Bool().Draw(t, "again") { // the engine begins again, at a line of an earlier moment
 				from = rapid.IntRange(0, read).Draw(t, "from")
-				for from > 0 && from < read && (!written[from].At.Before(written[read-1].At) || written[from-1].At.Equal(written[from].At)) {
+				for from > 0 && from < read &&
+					(!written[from].At.Before(written[read-1].At) || written[from-1].At.Equal(written[from].At)) {
 					from--
 				}
 				if !written[from].At.Before(written[read-1].At) {
@@ -68,8 +69,10 @@ func TestLinesAreSentAtAnyClock(t *testing.T) {
 		{"the first", container.LogLine{Stream: "stdout", At: noon}, noon, false},
 		{"another stream is behind", container.LogLine{Stream: "stderr", At: noon.Add(-time.Second)}, noon, false},
 		{"the engine begins again", container.LogLine{Stream: "stdout", At: noon.Add(-time.Second)}, noon, true},
-		{"the clock was set back an hour", container.LogLine{Stream: "stdout", At: noon.Add(-time.Hour)}, noon.Add(-time.Hour), false},
-		{"it goes on from there", container.LogLine{Stream: "stdout", At: noon.Add(1 - time.Hour)}, noon.Add(2 - time.Hour), false},
+		{"the clock was set back an hour", container.LogLine{Stream: "stdout", At: noon.Add(-time.Hour)},
+			noon.Add(-time.Hour), false},
+		{"it goes on from there", container.LogLine{Stream: "stdout", At: noon.Add(1 - time.Hour)},
+			noon.Add(2 - time.Hour), false},
 		{"no time", container.LogLine{Stream: "stdout"}, noon, false},
 	} {
 		if got := seen.before(step.line, step.now); got != step.before {

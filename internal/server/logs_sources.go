@@ -39,7 +39,8 @@ func (l logsOf) sources(snap records.Snapshot, task *api.Task) []source {
 	if l.init != "" {
 		return []source{initSource(task, l.init, read.Modified)}
 	}
-	own := source{id: task.ID, node: task.Node, pod: task.ContainerName(), began: status.StartedAt, runs: status.State == api.TaskRunning}
+	own := source{id: task.ID, node: task.Node, pod: task.ContainerName(), began: status.StartedAt,
+		runs: status.State == api.TaskRunning}
 	if !status.StartedAt.IsZero() {
 		own.mark = status.StartedAt.Format(time.RFC3339Nano)
 	}
@@ -120,7 +121,8 @@ func (l logsOf) nothing(cause error) error {
 	if l.init == "" || cause != nil && !absent(cause) {
 		return cause
 	}
-	return &api.Problem{Status: http.StatusNotFound, Detail: "there is no container of the init " + clip(l.init) + " (any more)",
+	return &api.Problem{Status: http.StatusNotFound, Detail: "there is no container of the init " +
+		clip(l.init) + " (any more)",
 		Next: "inits that passed are removed once their pod runs; -f shows the next ones as they run"}
 }
 

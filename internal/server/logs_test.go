@@ -55,10 +55,13 @@ func TestLogs(t *testing.T) {
 		opts   client.LogsOptions
 		want   []string
 	}{
-		"all":   {"replicas are merged by time", client.LogsOptions{Target: client.Target{Name: "web"}}, []string{"a one", "b two", "a three", "b four"}},
-		"one":   {"one pod alone", client.LogsOptions{Pod: a.ContainerName()}, []string{"a one", "a three"}},
-		"tail":  {"the last line of each", client.LogsOptions{Target: client.TargetOf(ref("web")), Tail: &tail}, []string{"a three", "b four"}},
-		"since": {"what is older is dropped", client.LogsOptions{Target: client.TargetOf(ref("web")), Since: line(3, "").At}, []string{"a three", "b four"}},
+		"all": {"replicas are merged by time", client.LogsOptions{Target: client.Target{Name: "web"}},
+			[]string{"a one", "b two", "a three", "b four"}},
+		"one": {"one pod alone", client.LogsOptions{Pod: a.ContainerName()}, []string{"a one", "a three"}},
+		"tail": {"the last line of each", client.LogsOptions{Target: client.TargetOf(ref("web")), Tail: &tail},
+			[]string{"a three", "b four"}},
+		"since": {"what is older is dropped", client.LogsOptions{Target: client.TargetOf(ref("web")), Since: line(3, "").At},
+			[]string{"a three", "b four"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +107,8 @@ func TestLogsFollow(t *testing.T) {
 
 	// The container of the first ends and is started again: what it says then is read once, after what was read.
 	again := make(chan runtime.LogLine)
-	w.containers.set(a.ID, &fakeLog{lines: []runtime.LogLine{line(1, "old"), line(2, "new"), line(9, "again")}, more: again})
+	w.containers.set(a.ID, &fakeLog{lines: []runtime.LogLine{line(1, "old"), line(2, "new"), line(9, "again")},
+		more: again})
 	close(first)
 	w.put(records.TaskStatusKey(a.ID), api.TaskStatus{ID: a.ID, State: api.TaskRunning, StartedAt: line(8, "").At})
 	next("a again")
@@ -128,7 +132,8 @@ func TestLogsFollowResumes(t *testing.T) {
 	w.apply("web", `{"image":"a"}`)
 	pod := w.running("web", "aaaaaaaa", true)
 	live := make(chan runtime.LogLine)
-	w.containers.set(pod.ID, &fakeLog{lines: []runtime.LogLine{line(1, "one"), line(2, "two"), line(1, "one"), line(2, "two"), line(3, "three")}, more: live})
+	w.containers.set(pod.ID, &fakeLog{lines: []runtime.LogLine{line(1, "one"), line(2, "two"), line(1, "one"),
+		line(2, "two"), line(3, "three")}, more: live})
 	stream, err := w.client.Logs(t.Context(), client.LogsOptions{Pod: pod.ContainerName(), Follow: true})
 	if err != nil {
 		t.Fatal(err)

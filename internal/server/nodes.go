@@ -14,7 +14,8 @@ type availabilityQuery struct {
 }
 
 func (s *Server) setAvailability(ctx context.Context, in *availabilityQuery) (api.VerbResult, error) {
-	result, err := s.Verbs.SetAvailability(ctx, in.Node, in.Availability, verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts})
+	result, err := s.Verbs.SetAvailability(ctx, in.Node, in.Availability,
+		verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts})
 	if err == nil {
 		s.settle(ctx, result.Revision)
 	}
@@ -28,7 +29,8 @@ type ingressNodeQuery struct {
 }
 
 func (s *Server) setNodeIngress(ctx context.Context, in *ingressNodeQuery) (api.VerbResult, error) {
-	result, err := s.Verbs.SetIngress(ctx, in.Node, in.Serves, verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts})
+	result, err := s.Verbs.SetIngress(ctx, in.Node, in.Serves,
+		verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts})
 	if err == nil {
 		s.settle(ctx, result.Revision)
 	}

@@ -147,7 +147,8 @@ func (s *Server) deleteObject(ctx context.Context, in *Deletion) (api.DeleteResu
 	if err != nil {
 		return api.DeleteResult{}, err
 	}
-	result, err := s.Verbs.DeleteWith(ctx, verbs.TargetOf(ref), verbs.DeleteOptions{Prune: in.Prune, Volumes: in.Volumes, Orphan: in.Orphan, DryRun: in.DryRun, Actor: actorOf(ctx)})
+	result, err := s.Verbs.DeleteWith(ctx, verbs.TargetOf(ref),
+		verbs.DeleteOptions{Prune: in.Prune, Volumes: in.Volumes, Orphan: in.Orphan, DryRun: in.DryRun, Actor: actorOf(ctx)})
 	s.settle(ctx, result.Revision)
 	return result, err
 }

@@ -42,7 +42,8 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 	for path, operations := range document.Paths {
 		for method, o := range operations {
 			name := strings.ToUpper(method) + " " + path
-			inQuery := slices.ContainsFunc(o.Parameters, func(p struct{ Name, In string }) bool { return p.In == "query" || p.In == "path" })
+			inQuery := slices.ContainsFunc(o.Parameters,
+				func(p struct{ Name, In string }) bool { return p.In == "query" || p.In == "path" })
 			if method == "post" || method == "put" {
 				if o.RequestBody == nil && !inQuery && !slices.Contains(bare, path) {
 					t.Errorf("%s: what does it take?", name)

@@ -37,7 +37,8 @@ func (s *Server) pluginRoutes() {
 	s.documented("DELETE", "/v1/plugins/{name}", "Remove a plugin; what its macros stand for stays",
 		shape{answers: replies("what was removed", inJSON[api.PluginRemoval](s))}, s.removePlugin)
 	s.documented("POST", "/plugin/{name}/{command}", "Run a plugin's command and do what it asks for",
-		shape{takes: inJSON[api.PluginCall](s), answers: replies("what the command said", inJSON[api.Envelope](s))}, s.callPlugin)
+		shape{takes: inJSON[api.PluginCall](s), answers: replies("what the command said", inJSON[api.Envelope](s))},
+		s.callPlugin)
 }
 
 func (s *Server) broker() (*broker.Broker, error) {
@@ -49,7 +50,9 @@ func (s *Server) broker() (*broker.Broker, error) {
 }
 
 // applyObjects stores objects; for a macro, the objects it stands for.
-func (s *Server) applyObjects(ctx context.Context, objects []api.Object, opts verbs.ApplyOptions) (api.ApplyResult, error) {
+func (s *Server) applyObjects(
+	ctx context.Context, objects []api.Object, opts verbs.ApplyOptions,
+) (api.ApplyResult, error) {
 	if !hasMacros(objects) {
 		return s.Verbs.Apply(ctx, objects, opts)
 	}
@@ -78,8 +81,9 @@ func (s *Server) withinCall(r *http.Request) (*http.Request, error) {
 	}
 	dry, _ := strconv.ParseBool(r.URL.Query().Get("dry_run"))
 	if question := r.Method == http.MethodGet || r.Method == http.MethodHead || dry; !question && s.Plugins.Root.Dry(id) {
-		return r, &api.Problem{Status: http.StatusForbidden, Detail: "a plugin asks for a change within a dry run: nothing can be changed",
-			Next: "a plugin sees TEND_DRY_RUN=1 in one; changes belong into actions"}
+		return r, &api.Problem{Status: http.StatusForbidden,
+			Detail: "a plugin asks for a change within a dry run: nothing can be changed",
+			Next:   "a plugin sees TEND_DRY_RUN=1 in one; changes belong into actions"}
 	}
 	return r.WithContext(plugin.From(r.Context(), plugin.Origin{Within: id})), nil
 }
@@ -121,7 +125,8 @@ func (s *Server) installPlugin(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	s.Logger.Info("plugin installed", "actor", actorOf(r.Context()), "plugin", installed.Name, "version", installed.Version, "source", plugin.Shown(installed.Source))
+	s.Logger.Info("plugin installed", "actor", actorOf(r.Context()), "plugin", installed.Name, "version",
+		installed.Version, "source", plugin.Shown(installed.Source))
 	writeJSON(w, http.StatusOK, installed)
 }
 
@@ -210,7 +215,8 @@ func problemOfPlugin(err error) *api.Problem {
 	var trees *broker.TreesError
 	switch {
 	case errors.As(err, &trees):
-		return &api.Problem{Type: api.ProblemType + api.TreesWanted, Status: http.StatusUnprocessableEntity, Title: api.TreesWanted,
+		return &api.Problem{Type: api.ProblemType + api.TreesWanted, Status: http.StatusUnprocessableEntity,
+			Title:  api.TreesWanted,
 			Detail: trees.Error() + "; nothing was stored", Builds: trees.Builds,
 			Next: "apply with `tend apply` from where the source is; other clients PUT each tree's tar to /v1/blobs/<digest> and name the " +
 				"digest in the macro's metadata.stamps, as build/<kind>/<scope>/<name>"}
@@ -226,7 +232,8 @@ func problemOfPlugin(err error) *api.Problem {
 		problem.Detail = action.Error()
 		return problem
 	case errors.As(err, &fault):
-		return &api.Problem{Type: api.ProblemType + string(fault.Reason), Status: pluginStatus[fault.Reason], Title: string(fault.Reason),
+		return &api.Problem{Type: api.ProblemType + string(fault.Reason), Status: pluginStatus[fault.Reason],
+			Title:  string(fault.Reason),
 			Detail: fault.Error(), Next: fault.Next}
 	}
 	return nil

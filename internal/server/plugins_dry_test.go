@@ -32,7 +32,8 @@ func TestDryRunEndpoint(t *testing.T) {
 // works.
 func TestDryRunWithTheCommandLine(t *testing.T) {
 	endpoint := newFifos(t)
-	w, _ := newPluginWorld(t, map[string]string{"kv/bin/expand": strings.Replace(endpoint.printsURLAndWaits(), "TEND_CONTROLLER_URL", "TEND_PLUGIN_CALL", 1),
+	w, _ := newPluginWorld(t, map[string]string{"kv/bin/expand": strings.Replace(endpoint.printsURLAndWaits(),
+		"TEND_CONTROLLER_URL", "TEND_PLUGIN_CALL", 1),
 		"kv/bin/set": `echo '{"status":"ok","data":{"actions":[{"type":"config_set","scope":"prod","name":"web","kv":{"A":"1"}}]}}'`})
 	web := []api.Object{{Kind: "kv", Scope: "prod", Name: "a", Spec: json.RawMessage(`{}`)}}
 	done := make(chan struct{})

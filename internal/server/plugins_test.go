@@ -27,7 +27,9 @@ func mac(plain []byte) string {
 }
 
 // newPluginWorld returns a server with plugins that are shell scripts, and the URL of a listener for containers.
-func newPluginWorld(t *testing.T, files map[string]string, change ...func(*server.Options)) (w *world, containers string) {
+func newPluginWorld(
+	t *testing.T, files map[string]string, change ...func(*server.Options),
+) (w *world, containers string) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, body := range files {
@@ -76,13 +78,16 @@ func ask(t *testing.T, method, url, body string) (int, api.Envelope) {
 
 // made returns a statefulset that a plugin wrote the manifest of.
 func made(name, uid, macro string) api.Object {
-	return api.Object{Kind: api.KindStatefulSet, Scope: "prod", Name: name, Spec: json.RawMessage(`{"image":"kv:1","replicas":1}`),
-		Metadata: api.Metadata{UID: uid, Stamps: map[string]string{api.StampMacro: macro, api.StampAssets: `{"prod.conf.main":"sha256:00"}`}}}
+	return api.Object{Kind: api.KindStatefulSet, Scope: "prod", Name: name,
+		Spec: json.RawMessage(`{"image":"kv:1","replicas":1}`),
+		Metadata: api.Metadata{UID: uid,
+			Stamps: map[string]string{api.StampMacro: macro, api.StampAssets: `{"prod.conf.main":"sha256:00"}`}}}
 }
 
 func TestContainerCallbacks(t *testing.T) {
-	w, endpoint := newPluginWorld(t, map[string]string{"kv/bin/info": `echo "{\"status\":\"ok\",\"data\":{\"message\":\"for $*\"}}"`,
-		"kv/bin/foreign": `echo '{"status":"ok","data":{"actions":[{"type":"config_set","scope":"dev","name":"x","kv":{"A":"1"}}]}}'`, "other/bin/info": "echo hi"})
+	w, endpoint := newPluginWorld(t,
+		map[string]string{"kv/bin/info": `echo "{\"status\":\"ok\",\"data\":{\"message\":\"for $*\"}}"`,
+			"kv/bin/foreign": `echo '{"status":"ok","data":{"actions":[{"type":"config_set","scope":"dev","name":"x","kv":{"A":"1"}}]}}'`, "other/bin/info": "echo hi"})
 	object, by := made("cache", "u1", "kv/prod/cache"), made("plain", "u2", "")
 	object.Spec = json.RawMessage(`{"image":"kv:1","replicas":1,"env_from":["monitored"],"env":{"P":"${ref.statefulset.peer.host}"},` +
 		`"depends_on":{"workloads":["statefulset/before"]}}`)
@@ -101,7 +106,8 @@ func TestContainerCallbacks(t *testing.T) {
 	if status, got := ask(t, "POST", own+"/config?scope=prod&name=cache", `{"A":"1","B":"2","C":"3"}`); status != 200 {
 		t.Fatalf("%d %+v", status, got)
 	}
-	if status, got := ask(t, "POST", own+"/config?scope=prod&name=cache", `{"A":""}`); status != 200 || got.Status != "ok" {
+	if status, got := ask(t, "POST", own+"/config?scope=prod&name=cache", `{"A":""}`); status != 200 ||
+		got.Status != "ok" {
 		t.Fatalf("an empty value takes the key away: %d %+v", status, got)
 	}
 	for _, c := range []struct {
@@ -119,16 +125,22 @@ func TestContainerCallbacks(t *testing.T) {
 		{"the scope's bucket", "GET", "/config?scope=prod", "", 403, "not allowed to access"},
 		{"another's bucket written", "POST", "/config?scope=dev&name=cache", `{"A":"1"}`, 403, "not allowed to access"},
 		{"no bucket", "GET", "/config", "", 400, "add scope="},
-		{"itself", "GET", "/describe?kind=statefulset&scope=prod&name=cache", "", 200, `"_asset_digests":{"prod.conf.main":"sha256:00"}`},
-		{"one it reads the bucket of", "GET", "/describe?kind=statefulset&scope=prod&name=monitored", "", 200, `"name":"monitored"`},
+		{"itself", "GET", "/describe?kind=statefulset&scope=prod&name=cache", "", 200,
+			`"_asset_digests":{"prod.conf.main":"sha256:00"}`},
+		{"one it reads the bucket of", "GET", "/describe?kind=statefulset&scope=prod&name=monitored", "", 200,
+			`"name":"monitored"`},
 		{"one it names by ${ref}", "GET", "/describe?kind=statefulset&scope=prod&name=peer", "", 200, `"name":"peer"`},
 		{"one it depends on", "GET", "/describe?kind=statefulset&scope=prod&name=before", "", 200, `"name":"before"`},
-		{"one that reads its bucket", "GET", "/describe?kind=statefulset&scope=prod&name=watcher", "", 403, "not allowed to access"},
+		{"one that reads its bucket", "GET", "/describe?kind=statefulset&scope=prod&name=watcher", "", 403,
+			"not allowed to access"},
 		{"the bucket of one it refers to", "GET", "/config?scope=prod&name=monitored", "", 403, "not allowed to access"},
-		{"one it refers to restarted", "POST", "/restart?kind=statefulset&scope=prod&name=monitored", "", 403, "not allowed to access"},
-		{"an ordinal of one it refers to", "DELETE", "/resource?scope=prod&name=monitored&ordinal=0", "", 403, "not allowed to access"},
+		{"one it refers to restarted", "POST", "/restart?kind=statefulset&scope=prod&name=monitored", "", 403,
+			"not allowed to access"},
+		{"an ordinal of one it refers to", "DELETE", "/resource?scope=prod&name=monitored&ordinal=0", "", 403,
+			"not allowed to access"},
 		{"another", "GET", "/describe?kind=statefulset&scope=prod&name=plain", "", 403, "not allowed to access"},
-		{"whether another is there", "GET", "/describe?kind=statefulset&scope=prod&name=nothing", "", 403, "not allowed to access"},
+		{"whether another is there", "GET", "/describe?kind=statefulset&scope=prod&name=nothing", "", 403,
+			"not allowed to access"},
 		{"restarted", "POST", "/restart?kind=statefulset&scope=prod&name=cache", "", 200, `"name":"cache"`},
 		{"another restarted", "POST", "/restart?kind=statefulset&scope=prod&name=plain", "", 403, "not allowed to access"},
 		{"an ordinal that isn't there", "DELETE", "/resource?scope=prod&name=cache&ordinal=4", "", 404, "has no ordinal 4"},
@@ -142,12 +154,16 @@ func TestContainerCallbacks(t *testing.T) {
 		{"not a callback path", "GET", "/v1/objects/deployment", "", 404, "not part of the callback paths"},
 		{"not a method", "PUT", "/config?scope=prod&name=cache", "", 405, "not part"},
 		{"its plugin as it is", "POST", "/plugins/exec", `{"args":["kv","info","prod/a"]}`, 200, "for prod/a"},
-		{"another plugin as it is", "POST", "/plugins/exec", `{"args":["other","info"]}`, 403, "not allowed to access the plugin"},
-		{"its plugin about another scope as it is", "POST", "/plugins/exec", `{"args":["kv","info","dev/a"]}`, 403, "not allowed to access"},
-		{"a variable that chooses a program", "POST", "/plugins/exec", `{"args":["kv","info"],"env":{"PATH":"/tmp"}}`, 400, "can't be set"},
+		{"another plugin as it is", "POST", "/plugins/exec", `{"args":["other","info"]}`, 403,
+			"not allowed to access the plugin"},
+		{"its plugin about another scope as it is", "POST", "/plugins/exec", `{"args":["kv","info","dev/a"]}`, 403,
+			"not allowed to access"},
+		{"a variable that chooses a program", "POST", "/plugins/exec", `{"args":["kv","info"],"env":{"PATH":"/tmp"}}`,
+			400, "can't be set"},
 	} {
 		status, got := ask(t, c.method, own+c.path, c.body)
-		if status != c.status || !strings.Contains(got.Error+string(got.Data), c.part) || (status == 200) != (got.Status == "ok") {
+		if status != c.status || !strings.Contains(got.Error+string(got.Data), c.part) ||
+			(status == 200) != (got.Status == "ok") {
 			t.Errorf("%s: %d %s %s%s, want %d %q", c.reason, status, got.Status, got.Error, got.Data, c.status, c.part)
 		}
 	}
@@ -169,8 +185,10 @@ func TestContainerTokens(t *testing.T) {
 	other.Metadata.UID = "another life"
 	good := server.ContainerToken(mac, object)
 	for reason, path := range map[string]string{
-		"none": "", "nonsense": "x/health", "half": good[:len(good)-1] + "/health", "another life's": server.ContainerToken(mac, other) + "/health",
-		"a deployment that no plugin wrote": server.ContainerToken(mac, plain) + "/health", "no path": good, "the API's": token + "/health",
+		"none": "", "nonsense": "x/health", "half": good[:len(good)-1] + "/health",
+		"another life's":                    server.ContainerToken(mac, other) + "/health",
+		"a deployment that no plugin wrote": server.ContainerToken(mac, plain) + "/health", "no path": good,
+		"the API's": token + "/health",
 	} {
 		if status, got := ask(t, "GET", endpoint+path, ""); status != http.StatusUnauthorized {
 			t.Errorf("%s: %d %+v", reason, status, got)
@@ -194,14 +212,16 @@ func TestPluginEndpoint(t *testing.T) {
 	}
 	envelope, err := w.client.CallPlugin(t.Context(), "kv", "url", []string{"prod/a"})
 	var result api.PluginResult
-	if err != nil || json.Unmarshal(envelope.Data, &result) != nil || !strings.HasPrefix(result.Message, "http://127.0.0.1:") {
+	if err != nil || json.Unmarshal(envelope.Data, &result) != nil ||
+		!strings.HasPrefix(result.Message, "http://127.0.0.1:") {
 		t.Fatalf("%+v, %v", envelope, err)
 	}
 	if response, err := http.Get(result.Message + "/health"); err == nil {
 		response.Body.Close()
 		t.Error("the endpoint is open when the command has ended")
 	}
-	if envelope, err = w.client.CallPlugin(t.Context(), "kv", "none", nil); err != nil || envelope.Status != "error" || !strings.Contains(envelope.Error, "it has: url") {
+	if envelope, err = w.client.CallPlugin(t.Context(), "kv", "none", nil); err != nil || envelope.Status != "error" ||
+		!strings.Contains(envelope.Error, "it has: url") {
 		t.Errorf("no such command: %+v, %v", envelope, err)
 	}
 }
@@ -224,7 +244,8 @@ func TestPluginWithoutAScope(t *testing.T) {
 // Without plugins a macro, and everything about plugins, is refused with the reason.
 func TestNoPlugins(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{{Kind: "kv", Scope: "prod", Name: "a", Spec: json.RawMessage(`{}`)}}})
+	_, err := w.client.Apply(t.Context(),
+		api.ApplyRequest{Objects: []api.Object{{Kind: "kv", Scope: "prod", Name: "a", Spec: json.RawMessage(`{}`)}}})
 	if err == nil || !strings.Contains(err.Error(), "this server has no plugins") {
 		t.Errorf("got %v", err)
 	}
@@ -234,9 +255,11 @@ func TestNoPlugins(t *testing.T) {
 func TestMacroProblem(t *testing.T) {
 	w, _ := newPluginWorld(t, map[string]string{"kv/bin/expand": "echo image is required >&2; exit 1"})
 	for _, kind := range []api.Kind{"kv", "none"} {
-		_, err := w.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{{Kind: kind, Scope: "prod", Name: "a", Spec: json.RawMessage(`{}`)}}})
+		_, err := w.client.Apply(t.Context(),
+			api.ApplyRequest{Objects: []api.Object{{Kind: kind, Scope: "prod", Name: "a", Spec: json.RawMessage(`{}`)}}})
 		problem, _ := err.(*api.Problem)
-		if problem == nil || len(problem.Errors) != 1 || problem.Errors[0].Object != string(kind)+"/prod/a" || problem.Next == "" {
+		if problem == nil || len(problem.Errors) != 1 || problem.Errors[0].Object != string(kind)+
+			"/prod/a" || problem.Next == "" {
 			t.Errorf("%s: %+v", kind, err)
 		}
 	}
@@ -259,7 +282,8 @@ func TestContainersOfAPlainStatefulSet(t *testing.T) {
 		{"another", "GET", own + "/describe?kind=deployment&scope=prod&name=web", "", 403},
 		{"a plugin", "POST", own + "/plugin/kv/info", `{"args":["prod/db"]}`, 403},
 		{"a plugin as it is", "POST", own + "/plugins/exec", `{"args":["kv","info","prod/db"]}`, 403},
-		{"a deployment that no plugin wrote", "GET", endpoint + server.ContainerToken(mac, plain) + "/describe?kind=deployment&scope=prod&name=web", "", 401},
+		{"a deployment that no plugin wrote", "GET", endpoint + server.ContainerToken(mac, plain) +
+			"/describe?kind=deployment&scope=prod&name=web", "", 401},
 	} {
 		if status, got := ask(t, c.method, c.url, c.body); status != c.status {
 			t.Errorf("%s: %d %s%s, want %d", c.reason, status, got.Error, got.Data, c.status)

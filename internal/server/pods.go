@@ -71,7 +71,8 @@ func (s *Server) podReady(w http.ResponseWriter, r *http.Request) {
 	if pod.Ready && !s.observed(pod) {
 		pod.Ready = false
 		if pod.Reason == "" {
-			pod.Reason, pod.Message = api.ReasonNotObserved, "the server has not observed the container since it started; it does as soon as the container engine answers"
+			pod.Reason, pod.Message = api.ReasonNotObserved,
+				"the server has not observed the container since it started; it does as soon as the container engine answers"
 		}
 	}
 	status := http.StatusOK
@@ -146,7 +147,8 @@ func (s *Server) stopObject(ctx context.Context, in *stopQuery) (api.StopResult,
 		if status := snap.TaskStatus(task.Value.ID).Value; ref.Kind.HasRuns() && status != nil && status.State.Terminal() {
 			continue // its container is kept for its output
 		}
-		if task.Value.Desired == api.DesiredRunning && task.Value.Role == api.RoleMain { // a command of a release is allowed to end
+		if task.Value.Desired == api.DesiredRunning && task.Value.Role == api.RoleMain {
+			// a command of a release is allowed to end
 			tasks = append(tasks, task.Value)
 		}
 	}

@@ -13,7 +13,8 @@ func TestReadyShowsProbes(t *testing.T) {
 	w := newWorld(t)
 	w.apply("web", `{"image":"web:1"}`)
 	task := w.running("web", "aaaaaaaa", false)
-	probes := map[string]api.ProbeStatus{"readiness": {Phase: api.ProbeUnhealthy, Since: started, Message: "status 500", Transition: 2}}
+	probes := map[string]api.ProbeStatus{"readiness": {Phase: api.ProbeUnhealthy, Since: started,
+		Message: "status 500", Transition: 2}}
 	w.put(records.TaskStatusKey(task.ID), api.TaskStatus{
 		ID: task.ID, Node: "n1", State: api.TaskRunning, Reason: "Unready", Message: "the readiness probe fails: status 500",
 		Probes: probes, LivenessRestarts: []time.Time{started},
@@ -41,7 +42,8 @@ func TestReadyNeedsAnObservation(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	w.containers.unobserved.Store(true)
-	if got, err := w.client.PodReadiness(t.Context(), task.ContainerName()); err != nil || got.Ready || got.Reason != "NotObserved" {
+	if got, err := w.client.PodReadiness(t.Context(), task.ContainerName()); err != nil || got.Ready ||
+		got.Reason != "NotObserved" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -21,7 +21,8 @@ func TestPods(t *testing.T) {
 	w.put(records.AliveKey("n1"), "1")
 
 	list, err := w.client.Pods(t.Context(), client.PodFilter{Scope: "prod", Name: "web"})
-	if err != nil || len(list.Items) != 2 || list.Items[0].Name != "prod-web.aaaaaaaa" || !list.Items[0].Ready || list.Items[1].Reason != "ProbeFailed" {
+	if err != nil || len(list.Items) != 2 || list.Items[0].Name != "prod-web.aaaaaaaa" || !list.Items[0].Ready ||
+		list.Items[1].Reason != "ProbeFailed" {
 		t.Errorf("pods: %+v, %v", list, err)
 	}
 	for pod, want := range map[string]bool{good.ContainerName(): true, bad.ContainerName(): false} {
@@ -54,7 +55,8 @@ func TestPods(t *testing.T) {
 func TestPodsOfAStatefulSetAreInOrder(t *testing.T) {
 	w := newWorld(t)
 	for i, slot := range []string{"10", "2", "0"} {
-		task := api.Task{ID: "t" + slot, Kind: api.KindStatefulSet, Scope: "prod", Name: "db", Slot: slot, Desired: api.DesiredRunning,
+		task := api.Task{ID: "t" + slot, Kind: api.KindStatefulSet, Scope: "prod", Name: "db", Slot: slot,
+			Desired:   api.DesiredRunning,
 			CreatedAt: started.Add(time.Duration(i) * time.Second), Class: api.ClassKeep}
 		w.put(records.TaskKey(task.ID), task)
 	}
@@ -103,7 +105,8 @@ func TestStopAndStart(t *testing.T) {
 		t.Errorf("start all: %+v, %v", rest, err)
 	}
 	w.client.StopPod(t.Context(), a.ContainerName(), true)
-	if restarted, err := w.client.Restart(t.Context(), client.TargetOf(ref("web"))); err != nil || len(restarted.Unfrozen) != 1 {
+	if restarted, err := w.client.Restart(t.Context(), client.TargetOf(ref("web"))); err != nil ||
+		len(restarted.Unfrozen) != 1 {
 		t.Errorf("a restart thaws: %+v, %v", restarted, err)
 	}
 }

@@ -47,11 +47,15 @@ var known = []struct {
 	status int
 	next   string
 }{
-	{store.ErrQuota, http.StatusInsufficientStorage, "etcdctl compact and defrag, then etcdctl alarm disarm; reads still work"},
+	{store.ErrQuota, http.StatusInsufficientStorage,
+		"etcdctl compact and defrag, then etcdctl alarm disarm; reads still work"},
 	{store.ErrNoSpace, http.StatusInsufficientStorage, "free disk space on the server; reads still work"},
-	{store.ErrNoAnswer, http.StatusServiceUnavailable, "etcdctl endpoint health --cluster; what runs goes on, and writes go on by themselves once it answers"},
-	{store.ErrNoQuorum, http.StatusServiceUnavailable, "start the servers that are down (tend servers); what runs goes on, and writes go on by themselves then"},
-	{store.ErrStalled, http.StatusServiceUnavailable, "see what the disk waits for (dmesg); ask another server meanwhile: this one goes on by itself"},
+	{store.ErrNoAnswer, http.StatusServiceUnavailable,
+		"etcdctl endpoint health --cluster; what runs goes on, and writes go on by themselves once it answers"},
+	{store.ErrNoQuorum, http.StatusServiceUnavailable,
+		"start the servers that are down (tend servers); what runs goes on, and writes go on by themselves then"},
+	{store.ErrStalled, http.StatusServiceUnavailable,
+		"see what the disk waits for (dmesg); ask another server meanwhile: this one goes on by itself"},
 	{store.ErrSlow, http.StatusServiceUnavailable, "try again; the server's log says what is slow"},
 	{store.ErrPaused, http.StatusServiceUnavailable, "compare with tend get, tend nodes and tend diff; then: tend resume"},
 	{blob.ErrNotFound, http.StatusNotFound, "send it with PUT first"},
@@ -66,7 +70,8 @@ var known = []struct {
 	{manifest.ErrContentType, http.StatusUnsupportedMediaType, "send Content-Type: application/json or application/yaml"},
 	{manifest.ErrTooLarge, http.StatusRequestEntityTooLarge, "apply in smaller parts"},
 	{node.ErrNoPod, http.StatusNotFound, "the container is not there yet, or any more; `tend get pods` shows its state"},
-	{container.ErrNotFound, http.StatusNotFound, "the container is not there yet, or any more; `tend get pods` shows its state"},
+	{container.ErrNotFound, http.StatusNotFound,
+		"the container is not there yet, or any more; `tend get pods` shows its state"},
 	{node.ErrNotConnected, http.StatusServiceUnavailable, "see with tend nodes why; its containers keep running"},
 	{container.ErrUnavailable, http.StatusServiceUnavailable, "see that the container engine runs on the pod's node"},
 	{container.ErrUnsupported, http.StatusNotImplemented, "use the docker runtime for this"},
@@ -128,8 +133,10 @@ func problemOf(err error) *api.Problem {
 
 // outcomeUnknown returns the problem of a change that was sent to the store and not answered.
 func outcomeUnknown(err error, next string) *api.Problem {
-	return &api.Problem{Type: api.ProblemType + api.OutcomeUnknown, Status: http.StatusGatewayTimeout, Title: api.OutcomeUnknown,
-		Detail: "the store did not answer in time; whether the change is stored, or will be, is unknown: " + err.Error(), Next: next}
+	return &api.Problem{Type: api.ProblemType + api.OutcomeUnknown, Status: http.StatusGatewayTimeout,
+		Title: api.OutcomeUnknown,
+		Detail: "the store did not answer in time; whether the change is stored, or will be, is unknown: " +
+			err.Error(), Next: next}
 }
 
 func badRequest(next, format string, args ...any) *api.Problem {

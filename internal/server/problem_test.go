@@ -26,7 +26,8 @@ func TestAnUnknownOutcomeSaysWhatToCheck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			problem := problemOf(c.err)
-			if problem.Status != http.StatusGatewayTimeout || problem.Title != api.OutcomeUnknown || !strings.Contains(problem.Next, c.next) ||
+			if problem.Status != http.StatusGatewayTimeout || problem.Title != api.OutcomeUnknown ||
+				!strings.Contains(problem.Next, c.next) ||
 				!strings.Contains(problem.Detail, "is unknown") {
 				t.Errorf("%+v; want 504 %s with %q", problem, api.OutcomeUnknown, c.next)
 			}

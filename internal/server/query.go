@@ -58,7 +58,8 @@ func (q *query) integer(name string, fallback, lowest int64) int64 {
 	}
 	value, err := strconv.ParseInt(text, 10, 64)
 	if (err != nil || value < lowest) && q.fault == nil {
-		q.fault = badRequest("use a whole number of at least "+strconv.FormatInt(lowest, 10), "parameter %s is %q", name, text)
+		q.fault = badRequest("use a whole number of at least "+strconv.FormatInt(lowest, 10),
+			"parameter %s is %q", name, text)
 	}
 	return value
 }

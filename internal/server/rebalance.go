@@ -14,7 +14,8 @@ type rebalanceQuery struct {
 }
 
 func (s *Server) rebalance(ctx context.Context, in *rebalanceQuery) (api.RebalanceResult, error) {
-	result, err := s.Verbs.Rebalance(ctx, verbs.RebalanceOptions{Scope: in.Scope, Name: in.Name, DryRun: in.DryRun, Actor: actorOf(ctx)})
+	result, err := s.Verbs.Rebalance(ctx,
+		verbs.RebalanceOptions{Scope: in.Scope, Name: in.Name, DryRun: in.DryRun, Actor: actorOf(ctx)})
 	if err == nil && result.Changed {
 		s.settle(ctx, result.Revision)
 	}

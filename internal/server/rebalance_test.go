@@ -29,7 +29,8 @@ func TestRebalance(t *testing.T) {
 		return result
 	}
 	plan := rebalance("prod", "web", true)
-	want := []api.Move{{Object: ref("web"), Pod: "prod-web.cccccccc", Task: "task-cccccccc", From: "n1", To: "n2", Why: "n1 has 3 pods of it, n2 has 0"}}
+	want := []api.Move{{Object: ref("web"), Pod: "prod-web.cccccccc", Task: "task-cccccccc", From: "n1", To: "n2",
+		Why: "n1 has 3 pods of it, n2 has 0"}}
 	if diff := cmp.Diff(want, plan.Moves); diff != "" || plan.Changed {
 		t.Errorf("changed %v (-want +got):\n%s", plan.Changed, diff)
 	}

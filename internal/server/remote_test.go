@@ -30,7 +30,8 @@ func (w *world) remote() server.Endpoint {
 		w.t.Fatal(err)
 	}
 	w.https, w.pin = listener.Addr().String(), ca.Fingerprint()
-	return server.Endpoint{Listener: listener, TLS: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}}}
+	return server.Endpoint{Listener: listener,
+		TLS: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}}}
 }
 
 // TestOtherMachines: over TLS alone, with a token, by the authority that the token names; then as on loopback.
@@ -40,16 +41,20 @@ func TestOtherMachines(t *testing.T) {
 	address, pin := w.https, w.pin
 	alice := w.person("alice", api.Viewer, time.Hour, "prod")
 	trusting := w.dial("https://"+address, alice+"."+pin)
-	if pods, err := trusting.Objects(t.Context(), api.KindDeployment, client.ObjectFilter{}); err != nil || len(pods.Items) != 1 {
+	if pods, err := trusting.Objects(t.Context(), api.KindDeployment, client.ObjectFilter{}); err != nil ||
+		len(pods.Items) != 1 {
 		t.Errorf("%+v, %v", pods, err)
 	}
-	if _, err := w.dial("https://"+address, token+".x").Nodes(t.Context()); err == nil || !strings.Contains(err.Error(), "not trusted") {
+	if _, err := w.dial("https://"+address, token+".x").Nodes(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "not trusted") {
 		t.Errorf("a token that names no authority, and an unknown certificate: %v", err)
 	}
-	if _, err := w.dial("https://"+address, alice+"."+strings.Repeat("0", 64)).Nodes(t.Context()); err == nil || !strings.Contains(err.Error(), "not of the authority that the token names") {
+	if _, err := w.dial("https://"+address, alice+"."+strings.Repeat("0", 64)).Nodes(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "not of the authority that the token names") {
 		t.Errorf("another authority: %v", err)
 	}
-	if _, err := client.New(client.Options{Server: "http://10.0.0.1:8685", Token: alice}); err == nil || !strings.Contains(err.Error(), "https://10.0.0.1:8685") {
+	if _, err := client.New(client.Options{Server: "http://10.0.0.1:8685", Token: alice}); err == nil ||
+		!strings.Contains(err.Error(), "https://10.0.0.1:8685") {
 		t.Errorf("a token in plain text: %v", err)
 	}
 	plain, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+address+"/healthz", http.NoBody)
@@ -59,12 +64,14 @@ func TestOtherMachines(t *testing.T) {
 	if response, _ := w.do(plain); response.StatusCode != http.StatusBadRequest {
 		t.Errorf("plain HTTP: %s", response.Status)
 	}
-	through := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	through := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+		DisableKeepAlives: true}}
 	for path, tc := range map[string]struct {
 		token string
 		want  int
 	}{
-		"/healthz": {"", 200}, "/version": {"", 200}, "/metrics": {"", 401}, "/v1/pods": {"", 401}, "/v1/nodes": {alice, 403}, "/v1/runs": {alice, 200}, "/v1/servers": {token, 200},
+		"/healthz": {"", 200}, "/version": {"", 200}, "/metrics": {"", 401}, "/v1/pods": {"", 401}, "/v1/nodes": {alice, 403},
+		"/v1/runs": {alice, 200}, "/v1/servers": {token, 200},
 	} {
 		request, err := http.NewRequestWithContext(t.Context(), "GET", "https://"+address+path, http.NoBody)
 		if err != nil {

@@ -92,7 +92,8 @@ func TestOnlyServerErrorsNameTheRequest(t *testing.T) {
 		}
 	}
 	response, body := w.asks("GET", "/v1/objects/deployment/prod/none", "r-404")
-	if problem := wantProblem(t, response, body, http.StatusNotFound); problem.RequestID != "" || strings.Contains(body, "r-404") {
+	if problem := wantProblem(t, response, body, http.StatusNotFound); problem.RequestID != "" ||
+		strings.Contains(body, "r-404") {
 		t.Errorf("a refusal names the request: %s", body)
 	}
 	if got := response.Header.Get(api.HeaderRequestID); got != "r-404" {

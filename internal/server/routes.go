@@ -18,6 +18,20 @@ const maxSmallBody = 1 << 20
 // schemaName names a type in the OpenAPI document, without the wrapper that huma requires.
 func schemaName(t reflect.Type, hint string) string { return huma.DefaultSchemaNamer(t, hint) }
 
+// followRoutes registers the paths by which clients follow the cluster.
+func (s *Server) followRoutes() {
+	s.documented("GET", "/v1/events",
+		"Follow what happens to objects as CloudEvents, a JSON line or a server-sent event each; with follow=0 a bounded list",
+		s.follows(), s.readEvents)
+	s.documented("GET", "/v1/audit",
+		"Follow the calls that may change something, and how they were answered, in the same forms",
+		s.follows(), s.readAudit)
+
+	typed(s, "POST", "/v1/await",
+		"What has become of writes; with since the answer comes when something has changed, after 25 s at the latest",
+		s.await)
+}
+
 // routes registers every path of the API.
 func (s *Server) routes() {
 	s.api = newHuma(checkedMux{s}, s.Version)
@@ -26,26 +40,24 @@ func (s *Server) routes() {
 		shape{query: queryOfTexts("dry_run?", "prune?", "force?", "force_conflicts?", "set"), takes: s.manifests(),
 			answers: replies("what was stored, and what will be done", inJSON[api.ApplyResult](s))}, s.apply)
 	s.documented("GET", "/v1/objects/{kind}", "List or, with watch, follow the objects of a kind",
-		shape{query: queryOfTexts("scope", "selector", "watch?", "since#"), answers: replies("a list, or with watch a line for each change",
-			map[string]*huma.Schema{"application/json": of[api.ListResult[api.Object]](s), jsonLines: of[api.WatchEvent](s)})}, s.objects)
+		shape{query: queryOfTexts("scope", "selector", "watch?", "since#"),
+			answers: replies("a list, or with watch a line for each change",
+				map[string]*huma.Schema{"application/json": of[api.ListResult[api.Object]](s), jsonLines: of[api.WatchEvent](s)})},
+		s.objects)
 	typed(s, "GET", "/v1/objects/{kind}/{scope}/{name}", "One object with its status", s.object)
 	typed(s, "DELETE", "/v1/objects/{kind}/{scope}/{name}", "Ask that an object go", s.deleteObject)
 
-	s.documented("GET", "/v1/events", "Follow what happens to objects as CloudEvents, a JSON line or a server-sent event each; with follow=0 a bounded list",
-		s.follows(), s.readEvents)
-	s.documented("GET", "/v1/audit", "Follow the calls that may change something, and how they were answered, in the same forms",
-		s.follows(), s.readAudit)
-
-	typed(s, "POST", "/v1/await", "What has become of writes; with since the answer comes when something has changed, after 25 s at the latest", s.await)
-
+	s.followRoutes()
 	typed(s, "POST", "/v1/scale", "Set the replicas of a workload", s.scale)
 	typed(s, "POST", "/v1/restart", "Replace every pod, by the workload's strategy", s.restart)
-	typed(s, "POST", "/v1/reconcile", "Send an application of a Kubernetes cluster there again, and reconcile it there at once", s.reconcile)
+	typed(s, "POST", "/v1/reconcile",
+		"Send an application of a Kubernetes cluster there again, and reconcile it there at once", s.reconcile)
 	typed(s, "POST", "/v1/syncs/now", "Poll the source of a sync at once", s.syncNow)
 	typed(s, "POST", "/v1/rebootstrap", "Recreate one ordinal of a statefulset with empty volumes", s.rebootstrap)
 	typed(s, "POST", "/v1/resume", "End the pause after an older store was restored", s.resume)
 	typed(s, "GET", "/v1/backup", "What has become of scheduled backups", s.backupStatus)
-	s.documented("POST", "/v1/backup", "A backup of the cluster, with its keys and not encrypted: whoever has it has the cluster",
+	s.documented("POST", "/v1/backup",
+		"A backup of the cluster, with its keys and not encrypted: whoever has it has the cluster",
 		shape{answers: replies("a tar, compressed", raw(zstdBytes))}, s.backup)
 	typed(s, "POST", "/v1/rollback", "Return to an earlier release", s.rollback)
 	typed(s, "POST", "/v1/stop", "Stop all pods of an object; with freeze they stay stopped", s.stopObject)
@@ -59,16 +71,21 @@ func (s *Server) routes() {
 
 	s.runRoutes()
 
-	typed(s, "GET", "/v1/config", "The keys of a bucket, and of a scope's the apps that have keys; with key that one's value, and who asked is logged", s.config)
-	typed(s, "POST", "/v1/config", "Set and remove keys of a bucket; with restart=false nothing that runs is replaced", s.setConfig)
-	typed(s, "POST", "/v1/ingress/{traffic}", "Say what becomes of an ingress's requests: pause, resume or maintenance", s.setTraffic)
+	typed(s, "GET", "/v1/config",
+		"The keys of a bucket, and of a scope's the apps that have keys; with key that one's value, and who asked is logged",
+		s.config)
+	typed(s, "POST", "/v1/config",
+		"Set and remove keys of a bucket; with restart=false nothing that runs is replaced", s.setConfig)
+	typed(s, "POST", "/v1/ingress/{traffic}",
+		"Say what becomes of an ingress's requests: pause, resume or maintenance", s.setTraffic)
 	s.documented("GET", "/v1/ingress/ca", "The certificate of the cluster's own authority, in PEM",
 		shape{answers: replies("one certificate", raw(pemText))}, s.authority)
 	s.blobRoutes()
 	s.pluginRoutes()
 	typed(s, "POST", "/v1/builds", "Have an object built from a source that was sent as a blob", s.setBuild)
 	s.documented("GET", "/v1/builds/{scope}/{name}/{id}/log", "What a build prints, a JSON line each",
-		shape{query: queryOfTexts("follow?"), answers: replies("a line for each line", eachLine[api.BuildLine](s))}, s.buildLog)
+		shape{query: queryOfTexts("follow?"), answers: replies("a line for each line", eachLine[api.BuildLine](s))},
+		s.buildLog)
 	s.nodeRoutes()
 	s.tokenRoutes()
 	typed(s, "POST", "/v1/sinks/{name}/test", "Send a test to a sink's receiver and say what came back", s.testSink)
@@ -77,10 +94,13 @@ func (s *Server) routes() {
 }
 
 func (s *Server) blobRoutes() {
-	s.documented("PUT", "/v1/blobs/{digest}", "Keep a file's bytes, which an asset will refer to by their digest", shape{takes: raw(fileBytes),
-		answers: map[int]reply{http.StatusNoContent: {text: "they are kept"}}}, s.blob(s.putBlob))
-	s.documented("GET", "/v1/blobs/{digest}", "A file's bytes", shape{answers: replies("the bytes", raw(fileBytes))}, s.blob(s.getBlob))
-	s.documented("HEAD", "/v1/blobs/{digest}", "Whether a file's bytes are here; 404 when not", shape{answers: replies("they are here", nil)}, s.blob(s.getBlob))
+	s.documented("PUT", "/v1/blobs/{digest}", "Keep a file's bytes, which an asset will refer to by their digest",
+		shape{takes: raw(fileBytes),
+			answers: map[int]reply{http.StatusNoContent: {text: "they are kept"}}}, s.blob(s.putBlob))
+	s.documented("GET", "/v1/blobs/{digest}", "A file's bytes",
+		shape{answers: replies("the bytes", raw(fileBytes))}, s.blob(s.getBlob))
+	s.documented("HEAD", "/v1/blobs/{digest}", "Whether a file's bytes are here; 404 when not",
+		shape{answers: replies("they are here", nil)}, s.blob(s.getBlob))
 }
 
 // ownRoutes are about the server itself.
@@ -88,13 +108,16 @@ func (s *Server) ownRoutes() {
 	s.documented("GET", "/healthz", "200 while the process answers",
 		shape{answers: replies("it answers", inJSON[api.Health](s))}, s.healthz)
 	s.documented("GET", "/readyz", "200 once the server is ready; 503 says what is missing", shape{answers: map[int]reply{
-		http.StatusOK: {"it is ready", inJSON[api.Readiness](s)}, http.StatusServiceUnavailable: {"what is missing", inJSON[api.Readiness](s)},
+		http.StatusOK:                 {"it is ready", inJSON[api.Readiness](s)},
+		http.StatusServiceUnavailable: {"what is missing", inJSON[api.Readiness](s)},
 	}}, s.readyz)
-	s.documented("GET", "/version", "What the server is", shape{answers: replies("its version", inJSON[api.Version](s))}, func(w http.ResponseWriter, r *http.Request) {
-		writeJSON(w, http.StatusOK, s.version())
-	})
+	s.documented("GET", "/version", "What the server is", shape{answers: replies("its version", inJSON[api.Version](s))},
+		func(w http.ResponseWriter, r *http.Request) {
+			writeJSON(w, http.StatusOK, s.version())
+		})
 	metrics := promhttp.HandlerFor(prometheus.Gatherers{s.Registry, s.Gather}, promhttp.HandlerOpts{})
-	s.documented("GET", "/metrics", "Prometheus metrics", shape{answers: replies("the text format", raw(plainText))}, metrics.ServeHTTP)
+	s.documented("GET", "/metrics", "Prometheus metrics",
+		shape{answers: replies("the text format", raw(plainText))}, metrics.ServeHTTP)
 }
 
 // manifests is the body of an apply: one manifest or a list, as JSON or YAML.
@@ -117,29 +140,39 @@ func (s *Server) follows() shape {
 func (s *Server) runRoutes() {
 	typed(s, "POST", "/v1/labs/extend", "Give a lab, or the labs of a class, more time", s.extendLabs)
 	typed(s, "POST", "/v1/labs/stop", "End a lab, or the labs of a class, before their time is over", s.stopLabs)
-	typed(s, "POST", "/v1/operations/approve", "Approve an operation that waits for it; with deny end it instead", s.approveOperation)
+	typed(s, "POST", "/v1/operations/approve",
+		"Approve an operation that waits for it; with deny end it instead", s.approveOperation)
 	typed(s, "POST", "/v1/jobs/run", "Ask for a run of a job", s.runJob)
 	typed(s, "POST", "/v1/cronjobs/run", "Ask for a run of a cron job, whatever its schedule says", s.runCronJob)
 	typed(s, "GET", "/v1/runs", "The runs kept, newest first: of an object, a scope, or all", s.runs)
-	typed(s, "GET", "/v1/runs/{kind}/{scope}/{name}/{id}", "One run; with wait the answer comes when it has ended, after 25 s at the latest", s.run)
+	typed(s, "GET", "/v1/runs/{kind}/{scope}/{name}/{id}",
+		"One run; with wait the answer comes when it has ended, after 25 s at the latest", s.run)
 }
 
 func (s *Server) nodeRoutes() {
 	typed(s, "GET", "/v1/nodes", "List nodes", s.nodes)
 	typed(s, "GET", "/v1/system/disk", "Say what lies on the disks of the nodes, and what nothing refers to", s.disks)
-	typed(s, "POST", "/v1/system/prune", "Remove the images that nothing refers to from all nodes; with dry_run only list them", s.prune)
+	typed(s, "POST", "/v1/system/prune",
+		"Remove the images that nothing refers to from all nodes; with dry_run only list them", s.prune)
 	typed(s, "GET", "/v1/nodes/tokens", "List the tokens with which machines join", s.joinTokens)
 	typed(s, "POST", "/v1/nodes/tokens", "Make a token with which machines join as nodes or servers", s.join)
 	typed(s, "DELETE", "/v1/nodes/tokens/{id}", "Revoke a token: nothing joins with it any more", s.revokeToken)
-	typed(s, "POST", "/v1/nodes/{node}/availability", "Say what a node takes: active, cordoned or drained", s.setAvailability)
+	typed(s, "POST", "/v1/nodes/{node}/availability",
+		"Say what a node takes: active, cordoned or drained", s.setAvailability)
 	typed(s, "POST", "/v1/nodes/{node}/ingress", "Say whether a node serves ingresses", s.setNodeIngress)
-	typed(s, "POST", "/v1/nodes/{node}/down", "Say that a silent node is off: its pods are replaced at once", s.confirmNodeDown)
-	typed(s, "DELETE", "/v1/nodes/{node}", "Take a silent node out of the cluster; with force also one that answers", s.removeNode)
-	typed(s, "POST", "/v1/clusters/{name}/token", "Make a token with which the operator of a Kubernetes cluster registers, valid for ttl (default 24h)", s.inviteCluster)
-	typed(s, "POST", "/v1/rebalance", "Move pods of deployments so that the nodes are level; with dry_run only plan it", s.rebalance)
+	typed(s, "POST", "/v1/nodes/{node}/down",
+		"Say that a silent node is off: its pods are replaced at once", s.confirmNodeDown)
+	typed(s, "DELETE", "/v1/nodes/{node}",
+		"Take a silent node out of the cluster; with force also one that answers", s.removeNode)
+	typed(s, "POST", "/v1/clusters/{name}/token",
+		"Make a token with which the operator of a Kubernetes cluster registers, valid for ttl (default 24h)",
+		s.inviteCluster)
+	typed(s, "POST", "/v1/rebalance",
+		"Move pods of deployments so that the nodes are level; with dry_run only plan it", s.rebalance)
 	typed(s, "GET", "/v1/servers", "List the servers that hold the store", s.servers)
 	typed(s, "DELETE", "/v1/servers/{name}", "Take a server out of the cluster", s.removeServer)
-	typed(s, "GET", "/v1/keys", "List the cluster's keys that can be rotated, and how far their rotations have got", s.keys)
+	typed(s, "GET", "/v1/keys", "List the cluster's keys that can be rotated, and how far their rotations have got",
+		s.keys)
 	typed(s, "POST", "/v1/keys/{name}/rotate", "Replace a key while everything goes on", s.rotateKey)
 }
 
@@ -147,10 +180,12 @@ func (s *Server) podRoutes() {
 	typed(s, "GET", "/v1/pods", "List pods", s.pods)
 	typed(s, "GET", "/v1/pods/{pod}", "One pod", s.pod)
 	s.documented("GET", "/v1/pods/{pod}/ready", "200 when the pod is ready, 503 when not", shape{answers: map[int]reply{
-		http.StatusOK: {"the pod is ready", inJSON[api.PodReadiness](s)}, http.StatusServiceUnavailable: {"why it isn't", inJSON[api.PodReadiness](s)},
+		http.StatusOK:                 {"the pod is ready", inJSON[api.PodReadiness](s)},
+		http.StatusServiceUnavailable: {"why it isn't", inJSON[api.PodReadiness](s)},
 	}}, s.podReady)
 	s.documented("GET", "/v1/pods/{pod}/logs", "A pod's output, a JSON line each",
-		shape{query: queryOfTexts("init", "previous?", "follow?", "tail#", "since"), answers: replies("a line for each line", eachLine[api.LogLine](s))}, s.podLogs)
+		shape{query: queryOfTexts("init", "previous?", "follow?", "tail#", "since"),
+			answers: replies("a line for each line", eachLine[api.LogLine](s))}, s.podLogs)
 	s.documented("GET", "/v1/logs", "The output of all pods of an object, a JSON line each",
 		shape{query: queryOfTexts("kind", "scope", "name", "run", "init", "previous?", "follow?", "tail#", "since"),
 			answers: replies("a line for each line", eachLine[api.LogLine](s))}, s.logs)

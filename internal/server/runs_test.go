@@ -23,7 +23,8 @@ func (w *world) job(run string, slot string, state api.RunState, at time.Time) {
 	if _, err := w.client.Apply(w.t.Context(), api.ApplyRequest{Objects: []api.Object{object}}); err != nil {
 		w.t.Fatal(err)
 	}
-	task := api.Task{ID: "task-" + slot, Kind: mail.Kind, Scope: mail.Scope, Name: mail.Name, Slot: slot, Node: "n1", Release: "v1",
+	task := api.Task{ID: "task-" + slot, Kind: mail.Kind, Scope: mail.Scope, Name: mail.Name, Slot: slot,
+		Node: "n1", Release: "v1",
 		Desired: api.DesiredRunning, CreatedAt: at, Class: api.ClassOnce, Run: run}
 	w.put(records.TaskKey(task.ID), task)
 	w.put(records.SlotKey(mail, slot), task.ID)
@@ -32,8 +33,9 @@ func (w *world) job(run string, slot string, state api.RunState, at time.Time) {
 }
 
 func (w *world) run(id, slot string, state api.RunState, at time.Time) {
-	w.put(records.RunKey(mail, id), api.Run{ID: id, Kind: mail.Kind, Scope: mail.Scope, Name: mail.Name, State: state, CreatedAt: at,
-		Attempts: []api.RunAttempt{{Task: "task-" + slot, Pod: "prod-mail." + slot}}})
+	w.put(records.RunKey(mail, id),
+		api.Run{ID: id, Kind: mail.Kind, Scope: mail.Scope, Name: mail.Name, State: state, CreatedAt: at,
+			Attempts: []api.RunAttempt{{Task: "task-" + slot, Pod: "prod-mail." + slot}}})
 }
 
 func TestRunsAreAskedForAndRead(t *testing.T) {
@@ -73,10 +75,12 @@ func TestRunsAreStopped(t *testing.T) {
 	if err != nil || len(attempt.Runs) != 0 || !cmp.Equal(w.containers.stopped, []string{"task-aaaaaaaa"}) {
 		t.Errorf("an attempt: %+v, %v, the agent stopped %v", attempt, err, w.containers.stopped)
 	}
-	if one, err := w.client.StopPod(t.Context(), "prod-mail.aaaaaaaa", true); err != nil || !cmp.Equal(one.Runs, []string{"m-1"}) {
+	if one, err := w.client.StopPod(t.Context(), "prod-mail.aaaaaaaa", true); err != nil ||
+		!cmp.Equal(one.Runs, []string{"m-1"}) {
 		t.Errorf("one by its pod: %+v, %v", one, err)
 	}
-	if all, err := w.client.Stop(t.Context(), client.TargetOf(mail), true); err != nil || len(all.Runs) != 2 || !all.Changed {
+	if all, err := w.client.Stop(t.Context(), client.TargetOf(mail), true); err != nil ||
+		len(all.Runs) != 2 || !all.Changed {
 		t.Errorf("all: %+v, %v", all, err)
 	}
 	if run, err := w.client.RunOf(t.Context(), mail, asked.Run.ID); err != nil || run.StoppedBy == "" {
@@ -118,13 +122,15 @@ func TestLogsOfRuns(t *testing.T) {
 		"one followed": {client.LogsOptions{Target: client.TargetOf(mail), Run: "m-1", Follow: true}, []string{"a old"}},
 	} {
 		if name == "one followed" {
-			w.put(records.TaskStatusKey("task-aaaaaaaa"), api.TaskStatus{ID: "task-aaaaaaaa", State: api.TaskFailed, StartedAt: started})
+			w.put(records.TaskStatusKey("task-aaaaaaaa"),
+				api.TaskStatus{ID: "task-aaaaaaaa", State: api.TaskFailed, StartedAt: started})
 		}
 		if diff := cmp.Diff(c.want, allLines(t, w, c.opts)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	if _, err := w.client.Logs(t.Context(), client.LogsOptions{Target: client.TargetOf(mail), Run: "m-9"}); !client.IsNotFound(err) {
+	if _, err := w.client.Logs(t.Context(),
+		client.LogsOptions{Target: client.TargetOf(mail), Run: "m-9"}); !client.IsNotFound(err) {
 		t.Errorf("%v; want not found", err)
 	}
 }

@@ -31,7 +31,8 @@ func parseSelector(text string) (selector, error) {
 			term = selectorTerm{key: bare, exists: true, not: bare != part}
 		}
 		if term.key == "" {
-			return nil, badRequest("use key=value, key!=value, key or !key, separated by commas", "selector term %q has no key", part)
+			return nil, badRequest("use key=value, key!=value, key or !key, separated by commas",
+				"selector term %q has no key", part)
 		}
 		out = append(out, term)
 	}

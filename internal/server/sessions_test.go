@@ -49,7 +49,8 @@ func TestRevokingEndsWhatIsOpen(t *testing.T) {
 			waited := make(chan string, 1)
 			revision := w.view.Revision()
 			go func() {
-				_, body := w.ask(carol, "POST", "/v1/await", `{"since":`+strconv.FormatInt(revision, 10)+`,"objects":[{"kind":"deployment","scope":"prod","name":"web","revision":1}]}`)
+				_, body := w.ask(carol, "POST", "/v1/await", `{"since":`+strconv.FormatInt(revision, 10)+
+					`,"objects":[{"kind":"deployment","scope":"prod","name":"web","revision":1}]}`)
 				waited <- body
 			}()
 			w.untilOpen(`"watch"} 2`, `"logs"} 1`, `"exec"} 1`)

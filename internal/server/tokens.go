@@ -68,7 +68,8 @@ func (s *Server) endToken(ctx context.Context, in *tokenName) (api.AccessTokenIn
 		return api.AccessTokenInfo{}, err
 	}
 	s.settle(ctx, revision)
-	s.Logger.InfoContext(ctx, "access token revoked", "token", ended.Name, "role", string(ended.Role), "actor", actorOf(ctx))
+	s.Logger.InfoContext(ctx, "access token revoked", "token", ended.Name, "role", string(ended.Role),
+		"actor", actorOf(ctx))
 	return ended, nil
 }
 

@@ -18,12 +18,14 @@ func TestTokens(t *testing.T) {
 	w := newWorld(t, func(o *server.Options) {
 		o.Remote = func() (string, string) { return "https://10.0.0.1:8685", authority }
 	})
-	made, err := w.client.AddToken(t.Context(), api.AccessTokenRequest{Name: "alice", Role: api.Viewer, Scopes: []string{"shop", "prod", "shop"}, TTL: "30d"})
+	made, err := w.client.AddToken(t.Context(),
+		api.AccessTokenRequest{Name: "alice", Role: api.Viewer, Scopes: []string{"shop", "prod", "shop"}, TTL: "30d"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	parts := strings.Split(made.Token, ".")
-	if len(parts) != 4 || parts[1] != "alice" || parts[3] != "f00d" || made.Server != "https://10.0.0.1:8685" || strings.Join(made.Scopes, " ") != "prod shop" {
+	if len(parts) != 4 || parts[1] != "alice" || parts[3] != "f00d" || made.Server != "https://10.0.0.1:8685" ||
+		strings.Join(made.Scopes, " ") != "prod shop" {
 		t.Errorf("made %+v", made)
 	}
 	if left := time.Until(made.ExpiresAt); left < 29*24*time.Hour || left > 30*24*time.Hour || made.MadeBy == "" {
@@ -34,7 +36,8 @@ func TestTokens(t *testing.T) {
 	}
 	listed, err := w.client.Tokens(t.Context())
 	text, _ := json.Marshal(listed)
-	if err != nil || len(listed.Items) != 1 || listed.Items[0].ID != made.ID || strings.Contains(string(text), parts[2]) || strings.Contains(string(text), "hash") {
+	if err != nil || len(listed.Items) != 1 || listed.Items[0].ID != made.ID || strings.Contains(string(text), parts[2]) ||
+		strings.Contains(string(text), "hash") {
 		t.Errorf("listed %s, %v", text, err)
 	}
 	if listed.Items[0].Authority != "f00d" || listed.Items[0].FormerAuthority {
@@ -53,20 +56,23 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%s has the secret", entry.Key)
 		}
 	}
-	if _, err := w.client.AddToken(t.Context(), api.AccessTokenRequest{Name: "alice", Role: api.Admin}); err == nil || !strings.Contains(err.Error(), "tend tokens revoke alice") {
+	if _, err := w.client.AddToken(t.Context(), api.AccessTokenRequest{Name: "alice", Role: api.Admin}); err == nil ||
+		!strings.Contains(err.Error(), "tend tokens revoke alice") {
 		t.Errorf("a second one of the name: %v", err)
 	}
 	if ended, err := w.client.RevokeToken(t.Context(), "alice"); err != nil || ended.ID != made.ID {
 		t.Errorf("revoked %+v, %v", ended, err)
 	}
-	if response, body := w.ask(made.Token, "GET", "/v1/pods", ""); wantProblem(t, response, body, 401).Detail != "the token is of another cluster, or was revoked" {
+	if response, body := w.ask(made.Token, "GET", "/v1/pods", ""); wantProblem(t, response, body,
+		401).Detail != "the token is of another cluster, or was revoked" {
 		t.Errorf("afterwards: %s", body)
 	}
 	if _, err := w.client.RevokeToken(t.Context(), "alice"); err == nil {
 		t.Error("it was revoked twice")
 	}
 	again, err := w.client.AddToken(t.Context(), api.AccessTokenRequest{Name: "alice", Role: api.Viewer})
-	if response, _ := w.ask(made.Token, "GET", "/v1/pods", ""); err != nil || again.ID == made.ID || response.StatusCode != 401 {
+	if response, _ := w.ask(made.Token, "GET", "/v1/pods", ""); err != nil || again.ID == made.ID ||
+		response.StatusCode != 401 {
 		t.Errorf("the old token counts again with the new one: %s, %v", response.Status, err)
 	}
 }
@@ -76,16 +82,21 @@ func TestTokensThatAreNone(t *testing.T) {
 	w := newWorld(t)
 	good := w.person("alice", api.Admin, time.Hour)
 	for _, body := range []string{
-		`{"name":"a.b","role":"viewer"}`, `{"name":"Alice","role":"viewer"}`, `{"name":"","role":"viewer"}`, `{"name":"x","role":"root"}`, `{"name":"x"}`,
-		`{"name":"x","role":"admin","scopes":["prod"]}`, `{"name":"x","role":"viewer","scopes":["a/b"]}`, `{"name":"x","role":"viewer","scopes":["_"]}`,
-		`{"name":"x","role":"viewer","ttl":"0d"}`, `{"name":"x","role":"viewer","ttl":"10y"}`, `{"name":"x","role":"viewer","ttl":"367d"}`, `{"name":"x","role":"viewer","ttl":"-1h"}`,
+		`{"name":"a.b","role":"viewer"}`, `{"name":"Alice","role":"viewer"}`, `{"name":"","role":"viewer"}`,
+		`{"name":"x","role":"root"}`, `{"name":"x"}`,
+		`{"name":"x","role":"admin","scopes":["prod"]}`, `{"name":"x","role":"viewer","scopes":["a/b"]}`,
+		`{"name":"x","role":"viewer","scopes":["_"]}`,
+		`{"name":"x","role":"viewer","ttl":"0d"}`, `{"name":"x","role":"viewer","ttl":"10y"}`,
+		`{"name":"x","role":"viewer","ttl":"367d"}`, `{"name":"x","role":"viewer","ttl":"-1h"}`,
 	} {
-		if response, text := w.raw("POST", "/v1/tokens", "application/json", body); response.StatusCode < 400 || response.StatusCode >= 500 {
+		if response, text := w.raw("POST", "/v1/tokens", "application/json", body); response.StatusCode < 400 ||
+			response.StatusCode >= 500 {
 			t.Errorf("%s: %s: %s", body, response.Status, text)
 		}
 	}
 	for _, text := range []string{
-		"tendaccess1.alice", "tendaccess1.alice.", "tendaccess1..secret-of-alice", "tendaccess2.alice.secret-of-alice", good + ".a.b", good + "x", "alice", strings.ToUpper(good),
+		"tendaccess1.alice", "tendaccess1.alice.", "tendaccess1..secret-of-alice", "tendaccess2.alice.secret-of-alice", good +
+			".a.b", good + "x", "alice", strings.ToUpper(good),
 		"tendaccess1.../tokens/join/x.secret-of-alice",
 	} {
 		if response, body := w.ask(text, "GET", "/v1/pods", ""); response.StatusCode != 401 {

@@ -28,7 +28,8 @@ func TestUploadsThatNothingRefersTo(t *testing.T) {
 		if response.StatusCode != want {
 			t.Fatalf("%.10s: %s\n%s", text, response.Status, body)
 		}
-		if want == http.StatusRequestEntityTooLarge && (!strings.Contains(body, "nothing refers to") || !strings.Contains(body, "apply what refers to them")) {
+		if want == http.StatusRequestEntityTooLarge &&
+			(!strings.Contains(body, "nothing refers to") || !strings.Contains(body, "apply what refers to them")) {
 			t.Errorf("it says %s", body)
 		}
 		return digest

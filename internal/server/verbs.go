@@ -38,7 +38,8 @@ type scaleQuery struct {
 
 func (s *Server) scale(ctx context.Context, in *scaleQuery) (api.VerbResult, error) {
 	return s.verb(ctx, in.TargetQuery, func(target verbs.Target) (api.VerbResult, error) {
-		return s.Verbs.Scale(ctx, target, in.Replicas, verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts})
+		return s.Verbs.Scale(ctx, target, in.Replicas,
+			verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts})
 	})
 }
 

@@ -28,7 +28,8 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, wanted objectFilt
 	snap, err := s.snapshot()
 	if err == nil && since > snap.Revision() {
 		err = &api.Problem{Status: http.StatusGone, Next: "list again, and watch from the list's revision",
-			Detail: "this server is at revision " + strconv.FormatInt(snap.Revision(), 10) + "; it can't watch from " + strconv.FormatInt(since, 10)}
+			Detail: "this server is at revision " + strconv.FormatInt(snap.Revision(), 10) + "; it can't watch from " +
+				strconv.FormatInt(since, 10)}
 	}
 	if err != nil {
 		s.fail(w, r, err)

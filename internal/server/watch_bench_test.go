@@ -57,7 +57,8 @@ func BenchmarkWatchers(b *testing.B) {
 
 func (w *world) applied(b *testing.B) {
 	b.Helper()
-	w.put(records.ObjectKey(ref("web")), api.Object{Kind: api.KindDeployment, Scope: ref("web").Scope, Name: "web", Spec: []byte(`{"image":"a"}`)})
+	w.put(records.ObjectKey(ref("web")),
+		api.Object{Kind: api.KindDeployment, Scope: ref("web").Scope, Name: "web", Spec: []byte(`{"image":"a"}`)})
 }
 
 // watchLines reads a watch until ctx ends. It calls connected.Done at the first line, and delivered.Done at each
@@ -67,7 +68,8 @@ func watchLines(ctx context.Context, b *testing.B, socket string, connected, del
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
 	}}
 	defer transport.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://tend/v1/objects/deployment?watch=1", http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		"http://tend/v1/objects/deployment?watch=1", http.NoBody)
 	if err != nil {
 		b.Error(err)
 		return

@@ -97,7 +97,8 @@ func TestWatchFromTheFuture(t *testing.T) {
 
 func TestWatchSelects(t *testing.T) {
 	w := newWorld(t)
-	watch := w.client.Watch(t.Context(), api.KindDeployment, client.WatchOptions{ObjectFilter: client.ObjectFilter{Scope: "prod", Selector: "tier=front"}})
+	watch := w.client.Watch(t.Context(), api.KindDeployment,
+		client.WatchOptions{ObjectFilter: client.ObjectFilter{Scope: "prod", Selector: "tier=front"}})
 	defer watch.Close()
 	labelled := func(name string, labels map[string]string) {
 		object := deployment(name, `{"image":"x"}`)

@@ -105,7 +105,8 @@ func (s *Sockets) Keep(address string, listener net.Listener) {
 		err = send("FDSTORE=1\nFDNAME="+next.name, next.file)
 	}
 	if err != nil {
-		s.log.Warn("can't hand a listener to the service manager: a restart of this process refuses connections", "address", address, "error", err)
+		s.log.Warn("can't hand a listener to the service manager: a restart of this process refuses connections", "address",
+			address, "error", err)
 		if next.file != nil {
 			_ = next.file.Close()
 		}
@@ -194,5 +195,6 @@ func fits(asked, at string) bool {
 	if err != nil || port != askedPort {
 		return false
 	}
-	return askedHost == "" || askedHost == host || net.ParseIP(askedHost).IsUnspecified() && net.ParseIP(host).IsUnspecified()
+	return askedHost == "" || askedHost == host ||
+		net.ParseIP(askedHost).IsUnspecified() && net.ParseIP(host).IsUnspecified()
 }

@@ -15,7 +15,8 @@ func TestWhichSocketFits(t *testing.T) {
 		want      bool
 	}{
 		{":80", "[::]:80", true}, {":80", "0.0.0.0:80", true}, {":80", "127.0.0.1:80", true}, {":80", "[::]:443", false},
-		{"0.0.0.0:80", "[::]:80", true}, {"127.0.0.1:80", "[::]:80", false}, {"127.0.0.1:80", "127.0.0.1:80", true}, {"off", "[::]:80", false},
+		{"0.0.0.0:80", "[::]:80", true}, {"127.0.0.1:80", "[::]:80", false}, {"127.0.0.1:80", "127.0.0.1:80", true},
+		{"off", "[::]:80", false},
 	} {
 		if got := fits(test.asked, test.at); got != test.want {
 			t.Errorf("%s at %s: %v", test.asked, test.at, got)
@@ -87,7 +88,8 @@ func TestTheManagerHoldsASocket(t *testing.T) {
 		_ = conn.Close()
 		t.Error("the manager's copy takes connections that nobody answers")
 	}
-	if n, err = manager.Read(text); err != nil || string(text[:n]) != "FDSTOREREMOVE=1\nFDNAME="+nameOf(address) || s.Find(address) != nil {
+	if n, err = manager.Read(text); err != nil || string(text[:n]) != "FDSTOREREMOVE=1\nFDNAME="+nameOf(address) ||
+		s.Find(address) != nil {
 		t.Errorf("%q, %v", text[:n], err)
 	}
 }
@@ -117,7 +119,8 @@ func TestWhichKeptSocketFits(t *testing.T) {
 		name, at, asked string
 		want            bool
 	}{
-		{"tend.socket", "127.0.0.1:80", ":80", true}, {own + "x", "127.0.0.1:80", ":80", false}, {own + "x", "[::]:80", ":80", true},
+		{"tend.socket", "127.0.0.1:80", ":80", true}, {own + "x", "127.0.0.1:80", ":80", false},
+		{own + "x", "[::]:80", ":80", true},
 		{own + "x", "0.0.0.0:80", ":80", true}, {own + "x", "127.0.0.1:80", "127.0.0.1:80", true},
 	} {
 		if got := (held{name: test.name, address: test.at}).fits(test.asked); got != test.want {

@@ -112,7 +112,8 @@ func (m *machine) joinToken(ctx context.Context) string {
 			return ""
 		}
 		if !m.w.unmounted.Load() { // no machine joins a server that has lost its store
-			if token, err := m.w.client.JoinToken(ctx, api.JoinTokenRequest{Role: api.JoinAsIngress, Uses: 1000}); err == nil && !m.w.unmounted.Load() {
+			if token, err := m.w.client.JoinToken(ctx, api.JoinTokenRequest{Role: api.JoinAsIngress, Uses: 1000}); err == nil &&
+				!m.w.unmounted.Load() {
 				return token.Token
 			}
 		}

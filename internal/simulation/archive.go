@@ -51,8 +51,10 @@ type taskRecord struct {
 }
 
 func newArchive(w *World) *archive {
-	return &archive{w: w, tasks: map[string]taskRecord{}, releases: map[string]api.Release{}, objects: map[string]identity{}, last: map[api.Ref]time.Time{},
-		nodes: map[string]string{}, leases: map[store.LeaseID]string{}, renewed: map[store.LeaseID]time.Time{}, beats: map[string]time.Time{}, given: map[string]bool{},
+	return &archive{w: w, tasks: map[string]taskRecord{}, releases: map[string]api.Release{},
+		objects: map[string]identity{}, last: map[api.Ref]time.Time{},
+		nodes: map[string]string{}, leases: map[store.LeaseID]string{}, renewed: map[store.LeaseID]time.Time{},
+		beats: map[string]time.Time{}, given: map[string]bool{},
 		said: said{off: map[string]bool{}, wrong: map[string]time.Time{}}}
 }
 
@@ -124,9 +126,11 @@ func (a *archive) task(op store.Op) {
 	}
 	owner := a.objects[records.ObjectKey(task.Owner())]
 	release, known := a.releases[records.ReleaseKey(task.Owner(), task.Release)]
-	a.tasks[task.ID] = taskRecord{task: task, release: release, known: known, owner: owner.uid, exclusive: owner.exclusive, silent: a.silentNodes()}
+	a.tasks[task.ID] = taskRecord{task: task, release: release, known: known, owner: owner.uid, exclusive: owner.exclusive,
+		silent: a.silentNodes()}
 	if !known {
-		a.w.fail("task %s (%s) was made from release %s, which the store doesn't have", task.ID, task.ContainerName(), task.Release)
+		a.w.fail("task %s (%s) was made from release %s, which the store doesn't have", task.ID,
+			task.ContainerName(), task.Release)
 	}
 	if owner.uid == "" {
 		a.w.fail("task %s (%s) was made for an object the store doesn't have", task.ID, task.ContainerName())
@@ -153,7 +157,8 @@ func (a *archive) late(what string, tasks ...string) {
 		}
 	}
 	node := a.nodes[tasks[0]]
-	a.w.fail("%s was given up for lost %s after the last heartbeat of node %s, %s after the controllers were claimed", what, time.Since(a.beats[node]),
+	a.w.fail("%s was given up for lost %s after the last heartbeat of node %s, %s after the controllers were claimed",
+		what, time.Since(a.beats[node]),
 		node, time.Since(a.w.terms.began()))
 }
 
@@ -246,7 +251,8 @@ func (a *archive) scheduledSince(ref api.Ref, since time.Time) bool {
 func (a *archive) clone() *archive {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return &archive{tasks: maps.Clone(a.tasks), releases: maps.Clone(a.releases), objects: maps.Clone(a.objects), nodes: maps.Clone(a.nodes)}
+	return &archive{tasks: maps.Clone(a.tasks), releases: maps.Clone(a.releases), objects: maps.Clone(a.objects),
+		nodes: maps.Clone(a.nodes)}
 }
 
 // restore goes back to a copy. Tasks that came later stay known: their containers may still run.

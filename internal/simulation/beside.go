@@ -98,7 +98,8 @@ func (w *World) foundBeside() {
 func (b *standby) start() {
 	w := b.w
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &server{listener: newPipe(), nodes: newPipeAt(addressOf(b.number)), edge: &edge{}, cancel: cancel, done: make(chan struct{})}
+	s := &server{listener: newPipe(), nodes: newPipeAt(addressOf(b.number)), edge: &edge{}, cancel: cancel,
+		done: make(chan struct{})}
 	s.faults = fault.New(fault.Options{CrashWhen: w.crashes})
 	b.life = s
 	b.listener.Store(s.listener)

@@ -39,7 +39,8 @@ func manifest(random *rand.Rand, ref api.Ref, sound bool) api.Object {
 	case ref.Kind.HasSlots():
 		return objectOf(ref, workload(random, ref, sound))
 	case ref.Kind == api.KindCronJob:
-		spec := api.CronJobSpec{JobSpec: jobSpec(random, ref, sound), Schedule: anyOf(random, []string{"* * * * *", "*/5 * * * *"})}
+		spec := api.CronJobSpec{JobSpec: jobSpec(random, ref, sound),
+			Schedule: anyOf(random, []string{"* * * * *", "*/5 * * * *"})}
 		spec.ConcurrencyPolicy = anyOf(random, []string{"", api.ConcurrencyForbid, api.ConcurrencyReplace})
 		return objectOf(ref, spec)
 	}
@@ -58,7 +59,8 @@ func workload(random *rand.Rand, ref api.Ref, sound bool) api.DeploymentSpec {
 	replicas := random.IntN(4)
 	spec := api.DeploymentSpec{Container: container(random, ref, sound), Replicas: &replicas}
 	spec.Strategy = &api.Strategy{
-		Pause: api.Duration(anyOf(random, []string{"0s", "1s", "2s"})), Monitor: api.Duration(anyOf(random, []string{"1s", "5s"})),
+		Pause:    api.Duration(anyOf(random, []string{"0s", "1s", "2s"})),
+		Monitor:  api.Duration(anyOf(random, []string{"1s", "5s"})),
 		Deadline: "30s", Drain: "0s",
 		OnFailure: anyOf(random, []string{"", api.OnFailureRollback, api.OnFailureContinue}),
 	}
@@ -126,7 +128,8 @@ func assetManifest(random *rand.Rand) api.Object {
 }
 
 func ingressManifest(name string) api.Object {
-	return objectOf(api.Ref{Kind: api.KindIngress, Scope: scope, Name: name}, api.IngressSpec{Host: name + ".test", Port: 8080})
+	return objectOf(api.Ref{Kind: api.KindIngress, Scope: scope, Name: name},
+		api.IngressSpec{Host: name + ".test", Port: 8080})
 }
 
 // short limits a verb of a person.

@@ -196,7 +196,8 @@ func (w *World) sound(random *rand.Rand, object api.Object) api.Object {
 	fields := map[string]any{}
 	decode(next.Spec, &fields)
 	fields["env"] = map[string]string{"CORRECTED": w.people.fresh()}
-	for _, field := range []string{"volumes", "secret_files", "ports"} { // the asset may be gone, a key not set, a port taken
+	for _, field := range []string{"volumes", "secret_files", "ports"} {
+		// the asset may be gone, a key not set, a port taken
 		delete(fields, field)
 	}
 	if object.Kind == api.KindCronJob {

@@ -51,7 +51,8 @@ const resumeTime = 3 * time.Hour
 // restore puts the copy in the place of the store. The server has to see that by itself and stand still until a person
 // resumes it; what was answered since the copy was made is undone by that, as every restore does.
 func restore(w *World, random *rand.Rand) {
-	if w.shared() || w.copied == nil || time.Since(w.copied.at) < oldEnough || w.away.Load() || !w.weather.calm() || !w.strain.calm() {
+	if w.shared() || w.copied == nil || time.Since(w.copied.at) < oldEnough || w.away.Load() ||
+		!w.weather.calm() || !w.strain.calm() {
 		return
 	}
 	older := false

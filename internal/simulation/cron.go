@@ -22,7 +22,8 @@ func (w *World) ticks() {
 		before := w.missed(object.Ref())
 		for !w.archive.scheduledSince(object.Ref(), began) && w.missed(object.Ref()) == before {
 			if time.Since(began) > cronTime {
-				w.fail("%s did nothing in %s, whatever its schedule says: %s", object.Ref(), cronTime, w.statusOf(object.Ref()).Status)
+				w.fail("%s did nothing in %s, whatever its schedule says: %s", object.Ref(), cronTime,
+					w.statusOf(object.Ref()).Status)
 				return
 			}
 			w.pass(time.Minute)
@@ -46,7 +47,8 @@ func (w *World) clockBehind() []string {
 			continue
 		}
 		conditions, _ := w.said(object.Ref())
-		if behind := api.FindCondition(conditions, job.ConditionClockBehind); behind != nil && behind.Status == api.ConditionTrue {
+		if behind := api.FindCondition(conditions, job.ConditionClockBehind); behind != nil &&
+			behind.Status == api.ConditionTrue {
 			out = append(out, records.StatusKey(object.Ref()))
 		}
 	}

@@ -60,7 +60,8 @@ func (w *World) unsound(random *rand.Rand, object api.Object, replicas int) (uns
 	tag := anyOf(random, []string{tagCrash, tagUnready, tagDies, tagDies, tagBad})
 	spec := api.DeploymentSpec{
 		Container: api.Container{Image: object.Name + ":" + tag}, Replicas: &replicas,
-		Strategy: &api.Strategy{Order: anyOf(random, []string{api.OrderStartFirst, api.OrderStopFirst}), Deadline: "30s", Drain: "0s",
+		Strategy: &api.Strategy{Order: anyOf(random, []string{api.OrderStartFirst, api.OrderStopFirst}),
+			Deadline: "30s", Drain: "0s",
 			MaxParallel: 1 + random.IntN(2), OnFailure: anyOf(random, []string{"", api.OnFailurePause, api.OnFailureRollback})},
 	}
 	if tag == tagUnready || chance(random, 2) {

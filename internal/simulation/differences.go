@@ -66,7 +66,8 @@ func (w *World) differs(object api.Object) []string {
 		}
 		if task, known := w.archive.of(c.Task()); known && task.task.Role == api.RoleMain {
 			if other, twice := running[c.Labels[api.LabelSlot]]; twice {
-				out = append(out, fmt.Sprintf("%s runs on %s and on %s", c.Name, c.Labels[api.LabelNode], other.Labels[api.LabelNode]))
+				out = append(out, fmt.Sprintf("%s runs on %s and on %s", c.Name, c.Labels[api.LabelNode],
+					other.Labels[api.LabelNode]))
 			}
 			running[c.Labels[api.LabelSlot]] = c
 		} else {
@@ -99,8 +100,10 @@ func (w *World) differs(object api.Object) []string {
 func (w *World) differsIn(ref api.Ref, spec api.DeploymentSpec, c runtime.Container) []string {
 	var out []string
 	made := w.engine.Spec(c.Name)
-	if image, err := w.engine.Client("the oracle", "n1").Resolve(context.Background(), spec.Image); err != nil || image.ID != c.ImageID {
-		out = append(out, fmt.Sprintf("%s runs %s (%.15s), declared is %s (%.15s)", c.Name, made.Image, c.ImageID, spec.Image, image.ID))
+	if image, err := w.engine.Client("the oracle", "n1").Resolve(context.Background(), spec.Image); err != nil ||
+		image.ID != c.ImageID {
+		out = append(out, fmt.Sprintf("%s runs %s (%.15s), declared is %s (%.15s)", c.Name, made.Image, c.ImageID,
+			spec.Image, image.ID))
 	}
 	if !slices.Equal(made.Spec.Command, spec.Command) {
 		out = append(out, fmt.Sprintf("%s runs %q, declared is %q", c.Name, made.Spec.Command, spec.Command))

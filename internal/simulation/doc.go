@@ -9,9 +9,10 @@
 // The oracle never compares Tend with itself. It reads the engine's own record of containers, the bytes in the store
 // and the files on disk, and the answers people got:
 //
-//   - a container is made from what the store's release for its task says, and that release from the last accepted manifest;
-//   - a task never has two live containers, and the lifetimes of two containers of one ordinal never overlap, unless a person said
-//     of a machine that runs that it is off;
+//   - a container is made from what the store's release for its task says, and that release from the last accepted
+//     manifest;
+//   - a task never has two live containers, and the lifetimes of two containers of one ordinal never overlap, unless a
+//     person said of a machine that runs that it is off;
 //   - a command of a run starts at most once per attempt, a release command once per release;
 //   - a file that a container mounts exists and holds the declared bytes;
 //   - a request is answered by a pod of the app it was for, which is ready;

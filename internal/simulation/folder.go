@@ -47,7 +47,8 @@ func (w *World) applyFolderNow(objects []api.Object) {
 		}
 		noted.answered(answer)
 	}
-	w.storyf("apply a folder: %s (asked at %.3fs): %s, %d pruned%s", strings.Join(names, ", "), asked, answer, len(result.Pruned), because(err))
+	w.storyf("apply a folder: %s (asked at %.3fs): %s, %d pruned%s", strings.Join(names, ", "), asked, answer,
+		len(result.Pruned), because(err))
 }
 
 // askOfAll notes what a folder may ask of each object: to be as it says, or to go.

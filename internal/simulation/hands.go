@@ -34,9 +34,12 @@ var (
 	killByHand = hand("kill", func(w *World, c string, _ *rand.Rand) error { return w.engine.Kill(c, "KILL") })
 	rmByHand   = hand("rm -f", func(w *World, c string, _ *rand.Rand) error { return w.engine.RemoveByHand(c) })
 	stopByHand = hand("stop", func(w *World, c string, _ *rand.Rand) error { return w.engine.StopByHand(c) })
-	crash      = hand("exit", func(w *World, c string, random *rand.Rand) error { return w.engine.Exit(c, random.IntN(3)) })
-	detach     = hand("network disconnect", func(w *World, c string, _ *rand.Rand) error { return w.engine.Detach(c) })
-	outOfMem   = hand("out of memory", func(w *World, c string, _ *rand.Rand) error { return w.engine.OOM(c) })
+	crash      = hand("exit", func(w *World, c string,
+		random *rand.Rand) error {
+		return w.engine.Exit(c, random.IntN(3))
+	})
+	detach   = hand("network disconnect", func(w *World, c string, _ *rand.Rand) error { return w.engine.Detach(c) })
+	outOfMem = hand("out of memory", func(w *World, c string, _ *rand.Rand) error { return w.engine.OOM(c) })
 )
 
 // loseImage takes an image off the machine, as a person who makes room does. It comes back when the faults end.

@@ -100,7 +100,8 @@ func (h *history) called(ref api.Ref, in input) *noted {
 		h.ops = map[api.Ref][]*noted{}
 	}
 	h.clock++
-	n := &noted{h: h, op: porcupine.Operation{Input: in, Call: h.clock, Output: output{answer: open}, Return: math.MaxInt64}}
+	n := &noted{h: h, op: porcupine.Operation{Input: in, Call: h.clock, Output: output{answer: open},
+		Return: math.MaxInt64}}
 	h.ops[ref] = append(h.ops[ref], n)
 	return n
 }
@@ -188,7 +189,8 @@ func next(s declared, in input, out output) (bool, any) {
 		if out.answer == open && !s.anything && !s.there {
 			return true, s
 		}
-		return s.anything || s.there, declared{there: true, deleting: true, spec: s.spec, replicas: s.replicas, anything: s.anything}
+		return s.anything || s.there, declared{there: true, deleting: true, spec: s.spec, replicas: s.replicas,
+			anything: s.anything}
 	case "scale":
 		if out.answer == open && !lives {
 			return true, s

@@ -34,7 +34,8 @@ func (l *link) keepsHistory(txn store.Txn) {
 			}
 		}
 		if keep := spec.KeepReleaseCount(); newer < keep && !object.Metadata.Deleting() {
-			l.w.fail("%s loses v%d by %s, while it has %d newer releases and is to keep %d", owner, number, txn.Site, newer, keep)
+			l.w.fail("%s loses v%d by %s, while it has %d newer releases and is to keep %d", owner, number,
+				txn.Site, newer, keep)
 		}
 	}
 }

@@ -83,7 +83,8 @@ func (w *World) behave(spec runtime.ContainerSpec) hollow.Behaviour {
 	once := spec.Restart == "no" && (spec.Spec.Command != nil || isJob(spec))
 	switch {
 	case tag == tagBad:
-		return hollow.Behaviour{CreateError: &runtime.RejectedError{Reason: "InvalidMount", Detail: "no such folder", Next: "change volumes"}}
+		return hollow.Behaviour{CreateError: &runtime.RejectedError{Reason: "InvalidMount", Detail: "no such folder",
+			Next: "change volumes"}}
 	case spec.Labels[api.LabelRole] == api.RoleInit:
 		return hollow.Behaviour{Exits: true, ExitAfter: 200 * time.Millisecond}
 	case isLab(spec):

@@ -64,7 +64,8 @@ func (w *World) labsLeft() []string {
 		case there && !life.ended.IsZero():
 			out = append(out, fmt.Sprintf("%s is left of %s, which ended %s ago", name, life.ref, time.Since(life.ended)))
 		case there && l.w.rightSince(life.made) && !life.started.IsZero():
-			out = append(out, fmt.Sprintf("%s is there %s after it began, its whole time is %s", name, time.Since(life.started), life.whole()))
+			out = append(out, fmt.Sprintf("%s is there %s after it began, its whole time is %s", name,
+				time.Since(life.started), life.whole()))
 		case !there && !life.gone && !life.before && life.started.IsZero() && len(life.declared) > 0:
 			idle = append(idle, life)
 		}

@@ -40,7 +40,8 @@ var labPlots = []labPlot{
 		w.insistOn(ref, input{verb: "extend"}, func(ctx context.Context) error { return w.extending(ctx, ref, plotMore) })
 	}, plotTime + plotMore, api.LabTimeout, false},
 	{"is stopped", tagStays, func(w *World, ref api.Ref) { w.stopLab(ref) }, plotSoon, api.LabCompleted, false},
-	{"is killed", tagStays, func(w *World, ref api.Ref) { _ = w.engine.Kill(w.labs.containerOf(ref), "KILL") }, plotSoon, api.LabFailed, false},
+	{"is killed", tagStays, func(w *World, ref api.Ref) { _ = w.engine.Kill(w.labs.containerOf(ref), "KILL") }, plotSoon,
+		api.LabFailed, false},
 	{"is deleted", tagStays, func(w *World, ref api.Ref) { w.remove(ref) }, plotSoon, "", false},
 	{"ends just before its time is over", tagStays, func(w *World, ref api.Ref) {
 		sleepFor(plotTime - plotSoon - time.Second)
@@ -67,7 +68,8 @@ func (w *World) labLives() {
 	w.absent(ref)
 	start := w.now().Add(20 * time.Second).Truncate(time.Second)
 	w.insist(objectOf(ref, api.LabSpec{
-		Container: api.Container{Image: ref.Name + ":" + plot.tag}, Owner: "ada@example.org", Start: start.UTC().Format(time.RFC3339),
+		Container: api.Container{Image: ref.Name + ":" + plot.tag}, Owner: "ada@example.org",
+		Start:    start.UTC().Format(time.RFC3339),
 		Duration: api.Duration(plotTime.String()),
 	}))
 	if away := plotAway; chance(random, 3) {

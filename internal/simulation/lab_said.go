@@ -48,7 +48,8 @@ func (l *labs) said(op store.Op) {
 		l.timedOut(life)
 	case api.LabCompleted:
 		if ended := !life.ended.IsZero() && life.code == 0; !ended && life.orders.StoppedBy == "" && !life.before {
-			l.w.fail("%s is said to be done, but its container ended with %d (%s) and no one stopped it", life.ref, life.code, life.ended)
+			l.w.fail("%s is said to be done, but its container ended with %d (%s) and no one stopped it", life.ref,
+				life.code, life.ended)
 		}
 	case api.LabFailed:
 		l.failed(life, status)

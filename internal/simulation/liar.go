@@ -63,9 +63,11 @@ func (l *liar) lie(step int) {
 		state := anyOf(random, []api.TaskState{api.TaskAccepted, api.TaskRunning, api.TaskComplete, api.TaskFailed})
 		l.w.storyf("%s says that the task %s of another node is %s", liarNode, of.ID, state)
 		_ = l.client.Report(ctx, node.Report{Tasks: []api.TaskStatus{
-			{ID: of.ID, Node: anyOf(random, []string{liarNode, of.Node}), State: state, Container: lieOfContainer, Address: "127.0.0.1"},
+			{ID: of.ID, Node: anyOf(random, []string{liarNode, of.Node}), State: state, Container: lieOfContainer,
+				Address: "127.0.0.1"},
 		}})
-		if said, ok := decodedAt[api.TaskStatus](ctx, l.w.store, records.TaskStatusKey(of.ID)); ok && said.Container == lieOfContainer {
+		if said, ok := decodedAt[api.TaskStatus](ctx, l.w.store, records.TaskStatusKey(of.ID)); ok &&
+			said.Container == lieOfContainer {
 			l.w.fail("what a node says of the task %s of another one is stored", of.ID)
 		}
 	case 2:
@@ -75,7 +77,8 @@ func (l *liar) lie(step int) {
 		l.w.storyf("%s answers for the image of %s", liarNode, of.Owner())
 		object, _ := decodedAt[api.Object](ctx, l.w.store, records.ObjectKey(of.Owner()))
 		_ = l.client.Report(ctx, node.Report{Images: []api.ImageStatus{ // it is dropped, or refused where it wasn't asked
-			{Owner: of.Owner(), OwnerUID: object.Metadata.UID, Node: liarNode, Image: "web:1", State: api.ImagePresent, ImageID: "sha256:evil"},
+			{Owner: of.Owner(), OwnerUID: object.Metadata.UID, Node: liarNode, Image: "web:1", State: api.ImagePresent,
+				ImageID: "sha256:evil"},
 		}})
 	case 4:
 		l.w.storyf("%s asks for the environment of the task %s of another node", liarNode, of.ID)
@@ -85,7 +88,8 @@ func (l *liar) lie(step int) {
 		}
 	case 5:
 		l.w.storyf("%s says that it is where the node %s is", liarNode, of.Node)
-		if err := l.client.ReportNetwork(ctx, api.NetworkNodeStatus{Node: of.Node, Address: netip.MustParseAddr("192.0.2.66")}); err == nil {
+		if err := l.client.ReportNetwork(ctx,
+			api.NetworkNodeStatus{Node: of.Node, Address: netip.MustParseAddr("192.0.2.66")}); err == nil {
 			l.w.fail("a node speaks as %s, and nobody refuses it", of.Node)
 		}
 	}

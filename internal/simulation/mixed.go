@@ -30,7 +30,8 @@ type plain struct {
 	node string
 }
 
-var errNoFolder = &runtime.RejectedError{Reason: api.ReasonImageNotFound, Detail: "no folder and no OCI image layout", Next: "name a folder"}
+var errNoFolder = &runtime.RejectedError{Reason: api.ReasonImageNotFound, Detail: "no folder and no OCI image layout",
+	Next: "name a folder"}
 
 func (p *plain) Info(ctx context.Context) (runtime.Info, error) {
 	info, err := p.Runtime.Info(ctx)

@@ -53,7 +53,8 @@ func (w *World) askNow(ref api.Ref, in input, call func(ctx context.Context) err
 // brokenAnswer reports whether an answer says that the server made a mistake, and not that it is dying.
 func brokenAnswer(err error) bool {
 	var problem *api.Problem
-	return errors.As(err, &problem) && problem.Status == http.StatusInternalServerError && !strings.Contains(problem.Detail, fault.ErrCrashed.Error())
+	return errors.As(err, &problem) && problem.Status == http.StatusInternalServerError &&
+		!strings.Contains(problem.Detail, fault.ErrCrashed.Error())
 }
 
 func because(err error) string {
@@ -269,7 +270,8 @@ func execSomething(w *World, random *rand.Rand) {
 func wipe(w *World, random *rand.Rand) {
 	ref := anyRef(random)
 	w.ask(ref, input{verb: "delete"}, func(ctx context.Context) error {
-		_, err := w.client.DeleteWith(ctx, ref, client.DeleteOptions{Prune: chance(random, 2), Volumes: ref.Kind == api.KindStatefulSet})
+		_, err := w.client.DeleteWith(ctx, ref,
+			client.DeleteOptions{Prune: chance(random, 2), Volumes: ref.Kind == api.KindStatefulSet})
 		return err
 	})
 }

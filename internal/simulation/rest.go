@@ -77,7 +77,8 @@ func (w *World) changes(before, after map[string]store.Entry, statuses []string)
 	}
 	for _, key := range slices.Sorted(maps.Keys(before)) {
 		_, there := after[key]
-		if lapsed := strings.HasPrefix(key, records.LossesPrefix) && w.forgets(before[key], store.Entry{}); !there && !lapsed {
+		if lapsed := strings.HasPrefix(key, records.LossesPrefix) &&
+			w.forgets(before[key], store.Entry{}); !there && !lapsed {
 			out = append(out, key+" was deleted")
 		}
 	}

@@ -14,7 +14,10 @@ func runSomething(w *World, random *rand.Rand) {
 }
 
 func (w *World) running(ref api.Ref) func(ctx context.Context) error {
-	return w.people.runOnce(func(ctx context.Context) (api.RunResult, error) { return w.client.Run(ctx, client.TargetOf(ref)) })
+	return w.people.runOnce(func(ctx context.Context) (api.RunResult,
+		error) {
+		return w.client.Run(ctx, client.TargetOf(ref))
+	})
 }
 
 // runRelease runs a release command again.

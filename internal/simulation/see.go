@@ -16,7 +16,8 @@ func (w *World) see(ref api.Ref) {
 		ctx, cancel := context.WithTimeout(context.Background(), short)
 		defer cancel()
 		var stale atomic.Bool
-		c, err := client.New(client.Options{Server: "http://simulation", Dial: w.dialAny, OnStale: func(string) { stale.Store(true) }})
+		c, err := client.New(client.Options{Server: "http://simulation", Dial: w.dialAny,
+			OnStale: func(string) { stale.Store(true) }})
 		if err != nil {
 			panic(err) // its options are constant
 		}

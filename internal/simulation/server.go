@@ -137,7 +137,8 @@ func (w *World) revive() {
 
 // excused reports whether a server may end by an error: its own death, or a store or an engine that doesn't answer.
 func excused(err error) bool {
-	for _, cause := range []error{fault.ErrCrashed, errNoAnswer, store.ErrNoSpace, store.ErrUnknownOutcome, runtime.ErrUnavailable} {
+	for _, cause := range []error{fault.ErrCrashed, errNoAnswer, store.ErrNoSpace, store.ErrUnknownOutcome,
+		runtime.ErrUnavailable} {
 		if errors.Is(err, cause) {
 			return true
 		}

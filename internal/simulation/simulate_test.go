@@ -54,7 +54,8 @@ func TestFresh(t *testing.T) {
 	for ; !t.Failed() && (*worlds == 0 || lived < *worlds) && (*timeFlag == 0 || time.Since(began) < *timeFlag); lived++ {
 		total = total.Plus(judged(t, Options{Seed: first + uint64(lived), Steps: *stepsFlag}).Counts)
 	}
-	t.Logf("%d worlds from seed %d in %s, %d steps: %+v", lived, first, time.Since(began).Round(time.Second), total.Steps(), total)
+	t.Logf("%d worlds from seed %d in %s, %d steps: %+v", lived, first, time.Since(began).Round(time.Second),
+		total.Steps(), total)
 }
 
 // allBut are the steps to leave out, so that only those of a list are taken.

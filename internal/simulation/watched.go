@@ -26,7 +26,8 @@ type watched struct {
 }
 
 func newWatched(w *World) *watched {
-	return &watched{w: w, alive: map[string]string{}, places: map[string]string{}, homes: map[string]string{}, starts: map[string]int{}, steps: map[string]int{}}
+	return &watched{w: w, alive: map[string]string{}, places: map[string]string{}, homes: map[string]string{},
+		starts: map[string]int{}, steps: map[string]int{}}
 }
 
 // happened is called with the engine locked.
@@ -56,9 +57,11 @@ func (o *watched) made(record hollow.Record) {
 		o.w.fail("%s was made for task %s, which the store never knew", record.Container, record.Labels[api.LabelTask])
 		return
 	}
-	o.w.storyf("%s is made (%s of %s, image %s)", record.Container, task.task.Release, task.task.Owner(), record.Spec.Image)
+	o.w.storyf("%s is made (%s of %s, image %s)", record.Container, task.task.Release,
+		task.task.Owner(), record.Spec.Image)
 	if record.ImageID != task.release.ImageID {
-		o.w.fail("%s runs image %s (%s), but release %s of its task says %s (%s)", record.Container, o.w.imageName(record.ImageID),
+		o.w.fail("%s runs image %s (%s), but release %s of its task says %s (%s)", record.Container,
+			o.w.imageName(record.ImageID),
 			record.ImageID, task.task.Release, task.release.Image, task.release.ImageID)
 	}
 	o.sameCommand(record, task)
@@ -75,7 +78,8 @@ func (o *watched) sameSecrets(record hollow.Record, task taskRecord) {
 		source := mounted(*record.Spec, path)
 		got, readErr := os.ReadFile(source)
 		if err := errors.Join(err, readErr); err != nil || string(got) != content {
-			o.w.fail("%s has %q in %s (%v), but release %s of its task says %q", record.Container, got, path, err, task.task.Release, content)
+			o.w.fail("%s has %q in %s (%v), but release %s of its task says %q", record.Container, got, path, err,
+				task.task.Release, content)
 		}
 	}
 }
@@ -91,7 +95,8 @@ func (o *watched) sameCommand(record hollow.Record, task taskRecord) {
 		return
 	}
 	if !slices.Equal(want, record.Spec.Spec.Command) {
-		o.w.fail("%s runs %q, but release %s of its task says %q", record.Container, record.Spec.Spec.Command, task.task.Release, want)
+		o.w.fail("%s runs %q, but release %s of its task says %q", record.Container, record.Spec.Spec.Command,
+			task.task.Release, want)
 	}
 }
 
@@ -136,7 +141,8 @@ func (o *watched) started(record hollow.Record) {
 	o.alive[task] = record.ID
 	if api.Kind(record.Labels[api.LabelKind]) == api.KindStatefulSet && record.Spec.Restart != "no" || o.isOrdinal(task) {
 		place := record.Labels[api.LabelScope] + "/" + record.Labels[api.LabelName] + "/" + record.Labels[api.LabelSlot]
-		if other := o.places[place]; other != "" && other != record.ID && !o.doubles(o.homes[other], record.Labels[api.LabelNode]) {
+		if other := o.places[place]; other != "" && other != record.ID &&
+			!o.doubles(o.homes[other], record.Labels[api.LabelNode]) {
 			o.w.fail("ordinal %s has two live containers: %s started beside another", place, record.Container)
 		}
 		o.places[place], o.homes[record.ID] = record.ID, record.Labels[api.LabelNode]
@@ -170,7 +176,8 @@ func (o *watched) doubles(one, other string) bool {
 func (o *watched) alone(record hollow.Record, mine taskRecord) {
 	for task := range o.alive {
 		other, ok := o.w.archive.of(task)
-		if ok && task != mine.task.ID && other.exclusive && other.owner == mine.owner && !o.w.archive.mayOverlap(task, mine.task.ID) {
+		if ok && task != mine.task.ID && other.exclusive && other.owner == mine.owner &&
+			!o.w.archive.mayOverlap(task, mine.task.ID) {
 			o.w.fail("%s starts beside %s, although no two runs may overlap", record.Container, other.task.ContainerName())
 		}
 	}

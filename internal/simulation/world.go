@@ -58,7 +58,8 @@ func (c Counts) Steps() int64 {
 // Plus adds two.
 func (c Counts) Plus(o Counts) Counts {
 	return Counts{
-		c.Verbs + o.Verbs, c.Hands + o.Hands, c.Faults + o.Faults, c.Commits + o.Commits, c.Calls + o.Calls, c.Events + o.Events,
+		c.Verbs + o.Verbs, c.Hands + o.Hands, c.Faults + o.Faults, c.Commits + o.Commits,
+		c.Calls + o.Calls, c.Events + o.Events,
 		c.Requests + o.Requests,
 	}
 }
@@ -69,7 +70,8 @@ type counters struct {
 
 func (c *counters) read() Counts {
 	return Counts{
-		Verbs: c.verbs.Load(), Hands: c.hands.Load(), Faults: c.faults.Load(), Commits: c.commits.Load(), Calls: c.calls.Load(),
+		Verbs: c.verbs.Load(), Hands: c.hands.Load(), Faults: c.faults.Load(), Commits: c.commits.Load(),
+		Calls:  c.calls.Load(),
 		Events: c.events.Load(), Requests: c.requests.Load(),
 	}
 }

@@ -28,10 +28,13 @@ func TestMain(m *testing.M) {
 
 // kept are seeds of worlds in which the defects were found that few others show. A repertoire that changes deals their
 // steps again: then `make mutants` says which they are.
-var kept = []uint64{52, 67, 69, 112, 20271122148, 20281122798, 20291122058, 60291122138, 110291122058, 463, 70291142001217, 80291152001230,
+var kept = []uint64{52, 67, 69, 112, 20271122148, 20281122798, 20291122058, 60291122138, 110291122058, 463,
+	70291142001217, 80291152001230,
 	90291152000012, 90291162000934, 100000000092286, 791, 87, 387, 704, 257, 1795616375716483742, 1795724116932261780,
-	1795724117035635794, 1795731529842097261, 1795731530044870997, 1795730616798548461, 1795741571942081834, 1795741571839167607,
-	1795742877448010405, 1795742877550476268, 1795743711520688651, 1795744685879666753, 1795745032199621397, 1795745193967462014,
+	1795724117035635794, 1795731529842097261, 1795731530044870997, 1795730616798548461,
+	1795741571942081834, 1795741571839167607,
+	1795742877448010405, 1795742877550476268, 1795743711520688651, 1795744685879666753,
+	1795745032199621397, 1795745193967462014,
 	1795745379171939157, 1795746700943487597, 1795754580447210900}
 
 // TestKeptSeeds lives through the worlds that failed once.
@@ -142,7 +145,8 @@ func minimise(t *testing.T, opts Options, failing Result) Result {
 			}
 		}
 	}
-	failing.Story = append([]string{fmt.Sprintf("the story, with %d of %d steps:", failing.Happened, opts.Steps)}, failing.Story...)
+	failing.Story = append([]string{fmt.Sprintf("the story, with %d of %d steps:", failing.Happened, opts.Steps)},
+		failing.Story...)
 	return failing
 }
 
@@ -152,7 +156,8 @@ func sort(result Result) string {
 		return ""
 	}
 	first, _, _ := strings.Cut(result.Failures[0], "\n")
-	words := slices.DeleteFunc(strings.Fields(first), func(word string) bool { return strings.ContainsAny(word, "0123456789/.") })
+	words := slices.DeleteFunc(strings.Fields(first),
+		func(word string) bool { return strings.ContainsAny(word, "0123456789/.") })
 	return strings.Join(words[:min(len(words), 8)], " ")
 }
 

@@ -41,7 +41,8 @@ func (s *Syncer) Apply(ctx context.Context, through records.Committer, object ap
 	if err == nil {
 		manager := api.SyncManager(object.Name)
 		result, err = s.Options.Apply(ctx, loaded.Objects, verbs.ApplyOptions{
-			Prune: spec.Prune, Set: api.SyncSet(object), Sync: &object, FieldManager: verbs.FieldManager{Manager: manager, Actor: manager, Through: through},
+			Prune: spec.Prune, Set: api.SyncSet(object), Sync: &object,
+			FieldManager: verbs.FieldManager{Manager: manager, Actor: manager, Through: through},
 		})
 	}
 	if err != nil {
@@ -129,9 +130,11 @@ func refused(loaded *manifest.Result, f *fetched, err error) *source.Error {
 	case errors.As(err, &wrong):
 		return source.NewFault(api.ReasonInvalidManifests, nextManifest, "%s", f.places(wrong))
 	case errors.Is(err, errLoadTime):
-		return source.NewFault(api.ReasonInvalidManifests, "name a folder with fewer manifests in path, or split them among several syncs", "%s", err)
+		return source.NewFault(api.ReasonInvalidManifests,
+			"name a folder with fewer manifests in path, or split them among several syncs", "%s", err)
 	case errors.Is(err, manifest.ErrNoManifest):
-		return source.NewFault(api.ReasonInvalidManifests, "put a manifest into the source; to delete what it had: tend sync remove --prune",
+		return source.NewFault(api.ReasonInvalidManifests,
+			"put a manifest into the source; to delete what it had: tend sync remove --prune",
 			"the source has no manifest, and nothing was pruned")
 	case errors.As(err, &verb):
 		detail := verb.Detail
@@ -140,13 +143,15 @@ func refused(loaded *manifest.Result, f *fetched, err error) *source.Error {
 		}
 		switch verb.Reason {
 		case verbs.FieldOwned:
-			return source.NewFault(api.ReasonFieldOwned, "leave the field out of the source or set it to the same value there; tend blame says who set it", "%s", detail)
+			return source.NewFault(api.ReasonFieldOwned,
+				"leave the field out of the source or set it to the same value there; tend blame says who set it", "%s", detail)
 		case verbs.Invalid:
 			return source.NewFault(api.ReasonInvalidManifests, nextManifest, "%s", detail)
 		}
 		return source.NewFault(api.ReasonApplyRefused, verb.Next, "%s", detail)
 	}
-	return source.NewFault(api.ReasonApplyRefused, "see the server's log; Tend applies it again with the next poll", "%s", f.shown(err.Error()))
+	return source.NewFault(api.ReasonApplyRefused, "see the server's log; Tend applies it again with the next poll", "%s",
+		f.shown(err.Error()))
 }
 
 // places returns faults with their places in the source, one a line.

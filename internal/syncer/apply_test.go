@@ -17,7 +17,8 @@ func TestReadingEnds(t *testing.T) {
 	if err := os.MkdirAll(f.tree(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(f.tree(), "web.hcl"), []byte("deployment \"a\" \"b\" {\n  image = \"x\"\n}\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(f.tree(), "web.hcl"),
+		[]byte("deployment \"a\" \"b\" {\n  image = \"x\"\n}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := load(t.Context(), f, api.SyncSpec{Trusted: true}); err != nil {

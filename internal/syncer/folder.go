@@ -101,7 +101,8 @@ func (s *Syncer) read(spec api.SyncSpec) ([]content, error) {
 		}
 		info, err := root.Stat(name)
 		if err != nil && strings.Contains(err.Error(), "path escapes from parent") {
-			return source.NewFault(api.ReasonNotAllowed, "put what it leads to into the folder", "the link %s leads out of the folder %s", name, spec.Dir)
+			return source.NewFault(api.ReasonNotAllowed, "put what it leads to into the folder",
+				"the link %s leads out of the folder %s", name, spec.Dir)
 		}
 		if err != nil || !info.Mode().IsRegular() {
 			return err
@@ -134,11 +135,13 @@ func readFile(root *os.Root, name string, room int64) (content, error) {
 	}
 	bytes, err := io.ReadAll(io.LimitReader(file, room+1))
 	sum := sha256.Sum256(bytes)
-	return content{source.File{Path: name, Modified: info.ModTime().UnixNano(), Digest: hex.EncodeToString(sum[:])}, bytes}, err
+	return content{source.File{Path: name, Modified: info.ModTime().UnixNano(), Digest: hex.EncodeToString(sum[:])},
+		bytes}, err
 }
 
 func (s *Syncer) tooLarge() error {
-	return source.NewFault(api.ReasonNotAllowed, "name the folder of the manifests in path, or take out what they don't need",
+	return source.NewFault(api.ReasonNotAllowed,
+		"name the folder of the manifests in path, or take out what they don't need",
 		"the source is larger than %d MiB, or has more than %d files", s.MaxBytes>>20, maxFiles)
 }
 

@@ -14,7 +14,8 @@ import (
 func TestAFolder(t *testing.T) {
 	w, folder := newWorld(t), t.TempDir()
 	spec := api.SyncSpec{Dir: folder}
-	lay(t, folder, map[string]string{"web.hcl": manifestOf("web", "web:1"), "more/api.hcl": manifestOf("api", "api:1"), ".git/x.hcl": manifestOf("hidden", "x")})
+	lay(t, folder, map[string]string{"web.hcl": manifestOf("web", "web:1"), "more/api.hcl": manifestOf("api", "api:1"),
+		".git/x.hcl": manifestOf("hidden", "x")})
 	first := w.want("a folder", spec, "api=api:1 web=web:1")
 	past := time.Now().Add(-time.Hour)
 	if err := os.Chtimes(filepath.Join(folder, "web.hcl"), past, past); err != nil {

@@ -122,7 +122,8 @@ func (r *repository) resolve(ctx context.Context) (name, id string, err error) {
 			return name, id, nil
 		}
 	}
-	return "", "", source.NewFault(api.ReasonFetchFailed, "set ref to a branch, a tag or a whole commit id of the repository",
+	return "", "", source.NewFault(api.ReasonFetchFailed,
+		"set ref to a branch, a tag or a whole commit id of the repository",
 		"%s has no branch or tag %q", r.spec.Source(), ref)
 }
 
@@ -136,20 +137,23 @@ func (r *repository) verify(ctx context.Context, commit string) error {
 		return err
 	}
 	// Keys of the user's own keyring are no signers: only ssh's signatures count.
-	options := []string{"-c", "gpg.ssh.allowedSignersFile=" + at, "-c", "gpg.program=false", "-c", "gpg.openpgp.program=false", "-c", "gpg.x509.program=false"}
+	options := []string{"-c", "gpg.ssh.allowedSignersFile=" + at, "-c", "gpg.program=false", "-c",
+		"gpg.openpgp.program=false", "-c", "gpg.x509.program=false"}
 	_, err := r.git(ctx, 0, options, func(string) []string { return []string{"verify-commit", commit} })
 	if err == nil {
 		return nil
 	}
 	if kind, _ := r.local(ctx, "cat-file", "-t", fetchedRef); kind == "tag" {
-		if _, tagErr := r.git(ctx, 0, options, func(string) []string { return []string{"verify-tag", fetchedRef} }); tagErr == nil {
+		if _, tagErr := r.git(ctx, 0, options,
+			func(string) []string { return []string{"verify-tag", fetchedRef} }); tagErr == nil {
 			return nil
 		}
 	}
 	if ctx.Err() != nil {
 		return err
 	}
-	return source.NewFault(api.ReasonNotVerified, "sign it with a key of allowed_signers (git commit -S), or add the signer there",
+	return source.NewFault(api.ReasonNotVerified,
+		"sign it with a key of allowed_signers (git commit -S), or add the signer there",
 		"commit %s of %s has no signature of an allowed signer: %s", source.Short(commit), r.spec.Source(), err)
 }
 
@@ -177,10 +181,13 @@ func (r *repository) local(ctx context.Context, args ...string) (string, error) 
 }
 
 // git runs git in the copy's folder.
-func (r *repository) git(ctx context.Context, stdout int64, options []string, args func(repository string) []string) ([]byte, error) {
+func (r *repository) git(
+	ctx context.Context, stdout int64, options []string, args func(repository string) []string,
+) ([]byte, error) {
 	env := r.s.environ()
 	env["GIT_DIR"] = r.folder
-	options = append([]string{"-c", "gc.auto=0", "-c", "maintenance.auto=false"}, options...) // nothing of git outlives the call
+	// nothing of git outlives the call
+	options = append([]string{"-c", "gc.auto=0", "-c", "maintenance.auto=false"}, options...)
 	out, err := gitcmd.Run(ctx, r.s.Git, gitcmd.Call{
 		Access: r.access, Options: options, Args: args, Dir: r.folder, Env: env, Limit: fetchTime, Stdout: stdout,
 		Memory:   maxMemory,
@@ -196,8 +203,10 @@ func (r *repository) git(ctx context.Context, stdout int64, options []string, ar
 	case out.Code != 0 && lacksSSH(out.Stderr):
 		return nil, noProgram("ssh", "openssh-client")
 	case out.Code != 0 && r.access.Direct && redirected.Match(out.Stderr):
-		return nil, source.NewFault(api.ReasonFetchFailed, "write the URL to which it redirects (git ls-remote shows it), or set trusted = true",
-			"the server of the repository redirects, which git doesn't follow for a source that is not trusted: git: %s", r.shown(string(out.Stderr)))
+		return nil, source.NewFault(api.ReasonFetchFailed,
+			"write the URL to which it redirects (git ls-remote shows it), or set trusted = true",
+			"the server of the repository redirects, which git doesn't follow for a source that is not trusted: git: %s",
+			r.shown(string(out.Stderr)))
 	case out.Code != 0:
 		return nil, errors.New("git: " + r.shown(string(out.Stderr)))
 	}
@@ -206,7 +215,8 @@ func (r *repository) git(ctx context.Context, stdout int64, options []string, ar
 
 // noProgram is the fault of a source that can't be read without a program.
 func noProgram(name, pack string) error {
-	return source.NewFault(api.ReasonFetchFailed, "install "+pack+" where the server runs; in a container, use an image that has it",
+	return source.NewFault(api.ReasonFetchFailed, "install "+pack+
+		" where the server runs; in a container, use an image that has it",
 		"the source needs the program %s, which the server's machine lacks", name)
 }
 
@@ -221,7 +231,8 @@ func lacksSSH(said []byte) bool {
 
 // shown returns a message of git without what is of no use in it, or secret: that before it is cut.
 func (r *repository) shown(text string) string {
-	text = redact.Secrets(strings.TrimSpace(strings.ReplaceAll(text, filepath.Dir(r.folder)+"/", "")), secretsOf(r.spec)...)
+	text = redact.Secrets(strings.TrimSpace(strings.ReplaceAll(text, filepath.Dir(r.folder)+"/", "")),
+		secretsOf(r.spec)...)
 	text = strings.ToValidUTF8(text, "?")
 	const most = 1000
 	if len(text) > most {
@@ -238,7 +249,8 @@ var redirected = regexp.MustCompile(`returned error: 30[0-9]`)
 
 // passed are the variables of the server that git gets.
 var passed = []string{
-	"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LANG", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+	"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LANG", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy",
+	"https_proxy", "no_proxy",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "SSH_AUTH_SOCK", "XDG_CONFIG_HOME",
 }
 

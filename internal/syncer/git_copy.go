@@ -53,7 +53,8 @@ func (r *repository) fetchInto(ctx context.Context, name string, fresh bool) err
 	}
 	r.unlock()
 	_, err := r.git(ctx, 0, nil, func(repository string) []string {
-		return []string{"fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--force", "--", repository, "+" + name + ":" + fetchedRef}
+		return []string{"fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
+			"--force", "--", repository, "+" + name + ":" + fetchedRef}
 	})
 	if err == nil {
 		err = r.large() // it may have ended before it was measured

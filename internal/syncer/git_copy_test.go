@@ -22,7 +22,8 @@ func (o *origin) revisions(count, bytesEach int) []string {
 	for i := range count {
 		body, text := make([]byte, bytesEach), manifestOf("web", fmt.Sprint("web:", i))
 		_, _ = random.Read(body) // never fails
-		fmt.Fprintf(&in, "commit refs/heads/all\nmark :%d\ncommitter Ann <ann@example.org> %d +0000\ndata 6\nchange\n", i+1, i)
+		fmt.Fprintf(&in, "commit refs/heads/all\nmark :%d\ncommitter Ann <ann@example.org> %d +0000\ndata 6\nchange\n",
+			i+1, i)
 		fmt.Fprintf(&in, "M 644 inline web.hcl\ndata %d\n%s\n", len(text), text)
 		fmt.Fprintf(&in, "M 644 inline body\ndata %d\n%s\n", len(body), body)
 	}
@@ -56,7 +57,8 @@ func TestACopyHasWhatARevisionNeeds(t *testing.T) {
 	ids := o.revisions(count, each)
 	for i, id := range ids {
 		git(t, o.bare, "update-ref", "refs/heads/main", id)
-		if got := w.want(fmt.Sprint("revision ", i), api.SyncSpec{Git: o.bare, Ref: "main"}, fmt.Sprint("web=web:", i)); got != id {
+		if got := w.want(fmt.Sprint("revision ", i), api.SyncSpec{Git: o.bare, Ref: "main"},
+			fmt.Sprint("web=web:", i)); got != id {
 			t.Fatalf("revision %s, want %s", got, id)
 		}
 		if size := gitcmd.Size(folder); size > tidyFrom+2*each {
@@ -109,7 +111,8 @@ exit 128
 			}
 		}
 	}
-	w.wantFault("in the query", api.SyncSpec{Git: "https://host.example/x?access_token=s3cret"}, api.ReasonFetchFailed, "has a query")
+	w.wantFault("in the query", api.SyncSpec{Git: "https://host.example/x?access_token=s3cret"},
+		api.ReasonFetchFailed, "has a query")
 	if arguments, err := os.ReadFile(said); err != nil || strings.Contains(string(arguments), "s3cret") {
 		t.Errorf("git was called with %s, %v", arguments, err)
 	}

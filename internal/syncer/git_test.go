@@ -35,7 +35,8 @@ func TestARepositoryByPath(t *testing.T) {
 	w.want("a branch by its whole name", api.SyncSpec{Git: o.bare, Ref: "refs/heads/main"}, "web=web:2")
 
 	git(t, o.work, "reset", "-q", "--hard", first)
-	forced := o.commit(map[string]string{"deploy/web.hcl": manifestOf("web", "web:3"), "other/api.hcl": manifestOf("api", "api:1")})
+	forced := o.commit(map[string]string{"deploy/web.hcl": manifestOf("web", "web:3"),
+		"other/api.hcl": manifestOf("api", "api:1")})
 	spec.Ref = "main"
 	if got := w.want("a forced push", spec, "api=api:1 web=web:3"); got != forced {
 		t.Errorf("revision %s, want %s", got, forced)
@@ -44,7 +45,8 @@ func TestARepositoryByPath(t *testing.T) {
 	w.want("one folder", spec, "api=api:1")
 	spec.Path = "none"
 	w.wantFault("no such folder", spec, api.ReasonFetchFailed, "none")
-	w.wantFault("no such branch", api.SyncSpec{Git: o.bare, Ref: "gone"}, api.ReasonFetchFailed, `has no branch or tag "gone"`)
+	w.wantFault("no such branch", api.SyncSpec{Git: o.bare, Ref: "gone"}, api.ReasonFetchFailed,
+		`has no branch or tag "gone"`)
 
 	spec.Path = ""
 	if err := os.Rename(o.bare, o.bare+".away"); err != nil {
@@ -74,7 +76,8 @@ func TestAnUnchangedRepositoryIsNotFetched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fetches, asked := strings.Count(string(calls), " fetch "), strings.Count(string(calls), " ls-remote "); fetches != 1 || asked != 3 {
+	if fetches, asked := strings.Count(string(calls), " fetch "),
+		strings.Count(string(calls), " ls-remote "); fetches != 1 || asked != 3 {
 		t.Errorf("%d fetches in %d polls:\n%s", fetches, asked, calls)
 	}
 }
@@ -98,14 +101,19 @@ func TestMissingPrograms(t *testing.T) {
 	t.Setenv("PATH", folder)
 	w := newWorld(t)
 	w.syncer.Git = "git"
-	w.wantFault("no git", api.SyncSpec{Git: "https://example.com/x.git"}, api.ReasonFetchFailed, "needs the program git", "install git")
-	lay(t, folder, map[string]string{"git": "#!/bin/sh\necho 'error: cannot run ssh: No such file or directory' >&2\nexit 128\n"})
+	w.wantFault("no git", api.SyncSpec{Git: "https://example.com/x.git"}, api.ReasonFetchFailed,
+		"needs the program git", "install git")
+	lay(t, folder,
+		map[string]string{"git": "#!/bin/sh\necho 'error: cannot run ssh: No such file or directory' >&2\nexit 128\n"})
 	if err := os.Chmod(filepath.Join(folder, "git"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	w.wantFault("no ssh", api.SyncSpec{Git: "ssh://git@example.com/x.git"}, api.ReasonFetchFailed, "needs the program ssh", "install openssh-client")
-	lay(t, folder, map[string]string{"git": "#!/bin/sh\necho \"fatal: repository 'https://example.com/sshd-config/' not found\" >&2\nexit 128\n"})
-	w.wantFault("a name with ssh", api.SyncSpec{Git: "https://example.com/sshd-config"}, api.ReasonFetchFailed, "sshd-config/' not found")
+	w.wantFault("no ssh", api.SyncSpec{Git: "ssh://git@example.com/x.git"}, api.ReasonFetchFailed, "needs the program ssh",
+		"install openssh-client")
+	lay(t, folder,
+		map[string]string{"git": "#!/bin/sh\necho \"fatal: repository 'https://example.com/sshd-config/' not found\" >&2\nexit 128\n"})
+	w.wantFault("a name with ssh", api.SyncSpec{Git: "https://example.com/sshd-config"}, api.ReasonFetchFailed,
+		"sshd-config/' not found")
 }
 
 // TestSignatures: with allowed signers, a commit or the tag that names it has an ssh signature of one of them.
@@ -113,7 +121,8 @@ func TestSignatures(t *testing.T) {
 	w, o := newWorld(t), newOrigin(t)
 	keys := t.TempDir()
 	for _, name := range []string{"ann", "eve"} {
-		if out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", filepath.Join(keys, name)).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f",
+			filepath.Join(keys, name)).CombinedOutput(); err != nil {
 			t.Fatalf("ssh-keygen: %v\n%s", err, out)
 		}
 	}
@@ -122,7 +131,8 @@ func TestSignatures(t *testing.T) {
 		t.Fatal(err)
 	}
 	signed := func(name string) []string {
-		return []string{"-c", "gpg.format=ssh", "-c", "user.signingkey=" + filepath.Join(keys, name), "-c", "commit.gpgsign=true"}
+		return []string{"-c", "gpg.format=ssh", "-c", "user.signingkey=" + filepath.Join(keys, name), "-c",
+			"commit.gpgsign=true"}
 	}
 	spec := api.SyncSpec{Git: o.bare, AllowedSigners: "ann@example.org " + string(public)}
 	o.commit(map[string]string{"web.hcl": manifestOf("web", "web:1")}, signed("ann")...)
@@ -155,16 +165,21 @@ func TestAHostileRepository(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tc := range map[string]struct{ text, says string }{
-		"env_file":    {"deployment \"a\" \"b\" {\n  image = \"x\"\n  env_file = [\"../../../../../../etc/hostname\"]\n}\n", "leads out of the folder of manifests"},
-		"absolute":    {"deployment \"a\" \"b\" {\n  image = \"x\"\n  env_file = [\"/etc/hostname\"]\n}\n", "/etc/hostname leads out of the folder of manifests"},
-		"asset":       {"asset \"a\" \"b\" {\n  passwd = file(\"/etc/passwd\")\n}\n", "/etc/passwd leads out of the folder of manifests"},
-		"build":       {"deployment \"a\" \"b\" {\n  build {}\n}\n", "a sync builds nothing"},
-		"host folder": {"deployment \"a\" \"b\" {\n  image = \"x\"\n  volumes = [\"/etc:/x\"]\n}\n", "web.hcl:1:1: deployment/a/b: volumes reaches the host"},
-		"variable":    {"deployment \"a\" \"b\" {\n  image = \"${HOME}\"\n}\n", "HOME"},
+		"env_file": {"deployment \"a\" \"b\" {\n  image = \"x\"\n  env_file = [\"../../../../../../etc/hostname\"]\n}\n",
+			"leads out of the folder of manifests"},
+		"absolute": {"deployment \"a\" \"b\" {\n  image = \"x\"\n  env_file = [\"/etc/hostname\"]\n}\n",
+			"/etc/hostname leads out of the folder of manifests"},
+		"asset": {"asset \"a\" \"b\" {\n  passwd = file(\"/etc/passwd\")\n}\n",
+			"/etc/passwd leads out of the folder of manifests"},
+		"build": {"deployment \"a\" \"b\" {\n  build {}\n}\n", "a sync builds nothing"},
+		"host folder": {"deployment \"a\" \"b\" {\n  image = \"x\"\n  volumes = [\"/etc:/x\"]\n}\n",
+			"web.hcl:1:1: deployment/a/b: volumes reaches the host"},
+		"variable": {"deployment \"a\" \"b\" {\n  image = \"${HOME}\"\n}\n", "HOME"},
 	} {
 		o.commit(map[string]string{"web.hcl": tc.text})
 		w.applied = ""
-		if _, fault := w.poll(spec); !strings.Contains(fault, tc.says) || w.applied != "" || strings.Contains(fault, os.Getenv("HOME")+"\"") {
+		if _, fault := w.poll(spec); !strings.Contains(fault, tc.says) || w.applied != "" ||
+			strings.Contains(fault, os.Getenv("HOME")+"\"") {
 			t.Errorf("%s: %q does not say %q; applied %q", name, fault, tc.says, w.applied)
 		}
 	}

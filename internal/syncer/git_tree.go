@@ -31,7 +31,8 @@ func (r *repository) measure(ctx context.Context, commit string) error {
 	}
 	files := 0
 	for entry := range strings.SplitSeq(string(listing), "\x00") {
-		if _, name, _ := strings.Cut(entry, "\t"); below == "." && name != "" || name == below || strings.HasPrefix(name, below+"/") {
+		if _, name, _ := strings.Cut(entry, "\t"); below == "." && name != "" || name == below ||
+			strings.HasPrefix(name, below+"/") {
 			files++
 		}
 	}

@@ -79,7 +79,8 @@ func syncOf(spec api.SyncSpec) api.Object {
 	if err != nil {
 		panic(err)
 	}
-	return api.Object{Kind: api.KindSync, Scope: api.Unscoped, Name: "shop", Spec: raw, Metadata: api.Metadata{UID: "uid-1"}}
+	return api.Object{Kind: api.KindSync, Scope: api.Unscoped, Name: "shop", Spec: raw,
+		Metadata: api.Metadata{UID: "uid-1"}}
 }
 
 var _ = records.SealedToken // what sealed imitates
@@ -122,7 +123,8 @@ func (w *world) wantFault(when string, spec api.SyncSpec, reason string, says ..
 	w.Helper()
 	w.applied = ""
 	_, fault := w.poll(spec)
-	if !strings.HasPrefix(fault, reason+": ") || !strings.Contains(fault, "\nNext: ") || w.applied != "" && w.refuse == nil {
+	if !strings.HasPrefix(fault, reason+": ") || !strings.Contains(fault, "\nNext: ") ||
+		w.applied != "" && w.refuse == nil {
 		w.Errorf("%s: %q, want %s; applied %q", when, fault, reason, w.applied)
 	}
 	for _, text := range says {
@@ -153,7 +155,8 @@ func lay(t *testing.T, folder string, files map[string]string) {
 // git runs git in a folder and returns what it prints.
 func git(t *testing.T, folder string, args ...string) string {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=Ann", "-c", "user.email=ann@example.org"}, args...)...)
+	command := exec.CommandContext(t.Context(), "git",
+		append([]string{"-c", "user.name=Ann", "-c", "user.email=ann@example.org"}, args...)...)
 	command.Dir = folder
 	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + folder, "GIT_CONFIG_NOSYSTEM=1"}
 	out, err := command.CombinedOutput()

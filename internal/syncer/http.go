@@ -228,7 +228,8 @@ func (s *Syncer) unpack(ctx context.Context, f *fetched, name, folder string) er
 	reader := bufio.NewReader(body)
 	if head, _ := reader.Peek(2); !bytes.Equal(head, []byte{0x1f, 0x8b}) { // gzip
 		if !slices.Contains(languages, path.Ext(name)) {
-			return source.NewFault(api.ReasonInvalidManifests, "have the URL end in .hcl, .yaml or .json, or serve it as application/yaml or application/json",
+			return source.NewFault(api.ReasonInvalidManifests,
+				"have the URL end in .hcl, .yaml or .json, or serve it as application/yaml or application/json",
 				"neither the URL nor the Content-Type says in which language %s is", name)
 		}
 		file, err := os.OpenFile(filepath.Join(folder, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -247,10 +248,12 @@ func (s *Syncer) unpack(ctx context.Context, f *fetched, name, folder string) er
 
 // untar writes the files of an archive, within the bounds of a source.
 func (s *Syncer) untar(ctx context.Context, archive io.Reader, folder string) error {
-	err := tree.Unpack(ctx, io.LimitReader(archive, 4*s.MaxBytes), folder, tree.Limits{Bytes: s.MaxBytes, Entries: maxFiles})
+	err := tree.Unpack(ctx, io.LimitReader(archive, 4*s.MaxBytes), folder,
+		tree.Limits{Bytes: s.MaxBytes, Entries: maxFiles})
 	var hostile *tree.HostileError
 	if errors.As(err, &hostile) {
-		return source.NewFault(api.ReasonNotAllowed, "take the entry out of the source; nothing of the revision was applied", "%s", err)
+		return source.NewFault(api.ReasonNotAllowed,
+			"take the entry out of the source; nothing of the revision was applied", "%s", err)
 	}
 	return err
 }

@@ -97,7 +97,8 @@ func TestAServerThatAnswersWithASecret(t *testing.T) {
 			return
 		}
 		defer conn.Close()
-		fmt.Fprintf(conn, "HTTP/1.1 403 no: %s %s\r\nContent-Length: 0\r\n\r\n", r.URL.RawQuery, r.Header.Get("Authorization"))
+		fmt.Fprintf(conn, "HTTP/1.1 403 no: %s %s\r\nContent-Length: 0\r\n\r\n", r.URL.RawQuery,
+			r.Header.Get("Authorization"))
 	}))
 	defer s.Close()
 	for name, spec := range map[string]api.SyncSpec{
@@ -125,7 +126,8 @@ func TestAManifestByHTTP(t *testing.T) {
 		t.Errorf("revision %s, then %s; asked with %v", first, again, s.last().Header)
 	}
 	w.syncer = New(w.syncer.Options) // another process: the body is on the disk
-	if again := w.want("304 in another process", spec, "web=web:1"); again != first || s.last().Header.Get("If-None-Match") == "" {
+	if again := w.want("304 in another process", spec, "web=web:1"); again != first ||
+		s.last().Header.Get("If-None-Match") == "" {
 		t.Errorf("revision %s, then %s; asked with %v", first, again, s.last().Header)
 	}
 	s.answer(500, "oops")
@@ -147,7 +149,8 @@ func TestAManifestByHTTP(t *testing.T) {
 	if got := s.last().Header.Get("Authorization"); got != "Bearer s3cret" {
 		t.Errorf("Authorization: %s", got)
 	}
-	w.wantFault("unreachable", api.SyncSpec{HTTP: "http://127.0.0.1:1/shop.hcl"}, api.ReasonFetchFailed, "connection refused")
+	w.wantFault("unreachable", api.SyncSpec{HTTP: "http://127.0.0.1:1/shop.hcl"}, api.ReasonFetchFailed,
+		"connection refused")
 }
 
 // TestTheLanguageOfAnAnswer: the URL's ending says it, else the Content-Type.
@@ -175,7 +178,9 @@ func TestArchives(t *testing.T) {
 	w, s := newWorld(t), newWeb(t)
 	spec := api.SyncSpec{HTTP: s.URL + "/shop.tar.gz"}
 	file := func(name string) tar.Header { return tar.Header{Name: name, Typeflag: tar.TypeReg} }
-	s.answer(200, archived(t, []tar.Header{file("shop-1/deploy/web.hcl"), {Name: "pax", Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": "x"}}}, manifestOf("web", "web:1")))
+	s.answer(200, archived(t, []tar.Header{file("shop-1/deploy/web.hcl"),
+		{Name: "pax", Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": "x"}}},
+		manifestOf("web", "web:1")))
 	w.want("an archive", spec, "web=web:1")
 	spec.Path = "shop-1/deploy"
 	w.want("a folder of it", spec, "web=web:1")
@@ -192,7 +197,8 @@ func TestArchives(t *testing.T) {
 	} {
 		s.answer(200, archived(t, headers, manifestOf("web", "web:1")))
 		w.applied = ""
-		if _, fault := w.poll(spec); !strings.HasPrefix(fault, api.ReasonNotAllowed+": the tree is refused") || w.applied != "" {
+		if _, fault := w.poll(spec); !strings.HasPrefix(fault, api.ReasonNotAllowed+": the tree is refused") ||
+			w.applied != "" {
 			t.Errorf("%s: %q; applied %q", name, fault, w.applied)
 		}
 	}
@@ -227,13 +233,16 @@ func TestRedirects(t *testing.T) {
 	target := strings.Replace(other.URL, "127.0.0.1", "localhost", 1)
 	s.answer(302, "")
 	s.header = map[string]string{"Location": target + "/x.hcl"}
-	w.wantFault("to this machine, untrusted", api.SyncSpec{HTTP: s.URL + "/shop.hcl"}, api.ReasonFetchFailed, "a source that is not trusted may not reach")
-	w.want("to another host", api.SyncSpec{HTTP: s.URL + "/shop.hcl", Username: "ci", Password: "s3cret", Trusted: true}, "web=web:1")
+	w.wantFault("to this machine, untrusted", api.SyncSpec{HTTP: s.URL + "/shop.hcl"}, api.ReasonFetchFailed,
+		"a source that is not trusted may not reach")
+	w.want("to another host", api.SyncSpec{HTTP: s.URL + "/shop.hcl", Username: "ci", Password: "s3cret", Trusted: true},
+		"web=web:1")
 	if got := other.last().Header.Get("Authorization"); got != "" {
 		t.Errorf("another host got the login: %s", got)
 	}
 	s.header = map[string]string{"Location": s.URL + "/shop.hcl"}
-	w.wantFault("in a circle", api.SyncSpec{HTTP: s.URL + "/shop.hcl"}, api.ReasonFetchFailed, "redirects more than 5 times")
+	w.wantFault("in a circle", api.SyncSpec{HTTP: s.URL + "/shop.hcl"}, api.ReasonFetchFailed,
+		"redirects more than 5 times")
 }
 
 // TestANameOfThisMachine: what the name of a source that is not trusted leads to is looked at with each connection; its
@@ -241,7 +250,8 @@ func TestRedirects(t *testing.T) {
 func TestANameOfThisMachine(t *testing.T) {
 	w, s := newWorld(t), newWeb(t)
 	s.answer(200, manifestOf("web", "web:1"))
-	w.syncer.HTTP.Transport = &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) { // every name leads here
+	w.syncer.HTTP.Transport = &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		// every name leads here
 		return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
 	}}
 	named := "http://shop.invalid"
@@ -251,7 +261,8 @@ func TestANameOfThisMachine(t *testing.T) {
 	}
 	w.want("trusted", api.SyncSpec{HTTP: named + "/shop.hcl", Trusted: true}, "web=web:1")
 	w.want("by its address", api.SyncSpec{HTTP: s.URL + "/shop.hcl"}, "web=web:1")
-	w.want("by the name of this machine", api.SyncSpec{HTTP: strings.Replace(s.URL, "127.0.0.1", "LOCALHOST", 1) + "/shop.hcl"}, "web=web:1")
+	w.want("by the name of this machine",
+		api.SyncSpec{HTTP: strings.Replace(s.URL, "127.0.0.1", "LOCALHOST", 1) + "/shop.hcl"}, "web=web:1")
 }
 
 // TestARepositoryByANameOfThisMachine: git looks no name up for a source that is not trusted. It is looked up once for a poll, and
@@ -294,7 +305,8 @@ func TestARepositoryThatRedirects(t *testing.T) {
 	inside.answer(404, "")
 	s.answer(302, "")
 	s.header = map[string]string{"Location": inside.URL + "/x/info/refs?service=git-upload-pack"}
-	w.wantFault("untrusted", api.SyncSpec{Git: s.URL + "/shop.git"}, api.ReasonFetchFailed, "the server of the repository redirects")
+	w.wantFault("untrusted", api.SyncSpec{Git: s.URL + "/shop.git"}, api.ReasonFetchFailed,
+		"the server of the repository redirects")
 	if len(s.seen) == 0 || len(inside.seen) > 0 {
 		t.Errorf("%d requests came, and %d where it redirects", len(s.seen), len(inside.seen))
 	}

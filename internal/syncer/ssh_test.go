@@ -17,7 +17,8 @@ import (
 // keygen makes a key and returns its file.
 func keygen(t *testing.T, file string) string {
 	t.Helper()
-	if out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", file).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f",
+		file).CombinedOutput(); err != nil {
 		t.Fatalf("ssh-keygen: %v\n%s", err, out)
 	}
 	return file
@@ -109,7 +110,8 @@ func TestARepositoryOverSSH(t *testing.T) {
 	}
 	o.commit(map[string]string{"web.hcl": manifestOf("web", "web:1")})
 	spec := api.SyncSpec{
-		Git: fmt.Sprintf("ssh://%s@127.0.0.1:%d%s", self.Username, port, o.bare), SSHKey: contentOf(t, key), KnownHosts: known,
+		Git:    fmt.Sprintf("ssh://%s@127.0.0.1:%d%s", self.Username, port, o.bare),
+		SSHKey: contentOf(t, key), KnownHosts: known,
 	}
 	w.want("a repository over ssh", spec, "web=web:1")
 	if _, err := os.Stat(filepath.Join(w.syncer.Folder, "uid-1", keyFile)); err == nil {

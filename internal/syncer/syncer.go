@@ -204,7 +204,8 @@ func (s *Syncer) fetch(ctx context.Context, f *fetched, spec api.SyncSpec) (err 
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		fault = source.NewFault(api.ReasonFetchFailed, next, "%s: %s", spec.Source(), strings.ReplaceAll(err.Error(), f.folder+"/", ""))
+		fault = source.NewFault(api.ReasonFetchFailed, next, "%s: %s", spec.Source(),
+			strings.ReplaceAll(err.Error(), f.folder+"/", ""))
 	}
 	if fault == nil {
 		return nil

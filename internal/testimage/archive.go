@@ -85,7 +85,8 @@ func pack(entries ...entry) ([]byte, error) {
 	var buffer bytes.Buffer
 	writer := tar.NewWriter(&buffer)
 	for _, e := range entries {
-		header := &tar.Header{Name: e.name, Mode: e.mode, Size: int64(len(e.data)), Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
+		header := &tar.Header{Name: e.name, Mode: e.mode, Size: int64(len(e.data)), Typeflag: tar.TypeReg,
+			Format: tar.FormatUSTAR}
 		if e.data == nil {
 			header.Typeflag = tar.TypeDir
 		}

@@ -32,9 +32,11 @@ func dialEngine() (*engine, error) {
 			var dialer net.Dialer
 			return dialer.DialContext(ctx, "unix", address)
 		}
-		return &engine{http: &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}, base: "http://engine"}, nil
+		return &engine{http: &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}},
+			base: "http://engine"}, nil
 	case "tcp":
-		return &engine{http: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, base: "http://" + address}, nil
+		return &engine{http: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, base: "http://" + address},
+			nil
 	}
 	return nil, fmt.Errorf("test images can't be loaded over DOCKER_HOST %q; unset it, or give unix:// or tcp://", host)
 }
@@ -65,7 +67,8 @@ func (e *engine) load(ctx context.Context, archive io.Reader) error {
 func (e *engine) untag(ctx context.Context, tag string) error {
 	response, err := e.send(ctx, http.MethodDelete, "/images/"+tag, nil)
 	if err != nil && strings.Contains(err.Error(), "unrecognized image ID") {
-		if response, err = e.send(ctx, http.MethodDelete, "/images/"+tag, nil); err != nil && strings.Contains(err.Error(), "No such image") {
+		if response, err = e.send(ctx, http.MethodDelete, "/images/"+tag, nil); err != nil &&
+			strings.Contains(err.Error(), "No such image") {
 			return nil
 		}
 	}

@@ -80,7 +80,8 @@ func target(endpoint string) ([]otlptracehttp.Option, error) {
 // kept.
 func New(processor sdktrace.SpanProcessor, o Options) *Tracer {
 	about := resource.NewSchemaless(
-		attribute.String("service.name", o.Service), attribute.String("service.instance.id", o.Instance), attribute.String("service.version", o.Version))
+		attribute.String("service.name", o.Service), attribute.String("service.instance.id", o.Instance),
+		attribute.String("service.version", o.Version))
 	if merged, err := resource.Merge(resource.Environment(), about); err == nil {
 		about = merged
 	}

@@ -38,12 +38,22 @@ func TestOnlyWorkWithAnEffectIsExported(t *testing.T) {
 		do   func(context.Context, *Work) error
 		want string
 	}{
-		"it did nothing":            {func(context.Context, *Work) error { return nil }, ""},
-		"it failed":                 {func(context.Context, *Work) error { return errors.New("no") }, "work"},
-		"it was kept":               {func(_ context.Context, w *Work) error { w.Keep(); return nil }, "work"},
-		"it took a step":            {func(ctx context.Context, _ *Work) error { _, end := Step(ctx, "step"); end(nil); return nil }, "step, work"},
-		"a note isn't an effect":    {func(ctx context.Context, _ *Work) error { Note(ctx, "action", "none"); return nil }, ""},
-		"something goes on from it": {func(ctx context.Context, _ *Work) error { Join(context.Background(), ctx); return nil }, "work"},
+		"it did nothing": {func(context.Context, *Work) error { return nil }, ""},
+		"it failed":      {func(context.Context, *Work) error { return errors.New("no") }, "work"},
+		"it was kept":    {func(_ context.Context, w *Work) error { w.Keep(); return nil }, "work"},
+		"it took a step": {func(ctx context.Context,
+			_ *Work) error {
+			_, end := Step(ctx, "step")
+			end(nil)
+			return nil
+		}, "step, work"},
+		"a note isn't an effect": {func(ctx context.Context, _ *Work) error { Note(ctx, "action", "none"); return nil },
+			""},
+		"something goes on from it": {func(ctx context.Context,
+			_ *Work) error {
+			Join(context.Background(), ctx)
+			return nil
+		}, "work"},
 	} {
 		tr, recorder := tracer(t)
 		ctx, work := tr.Work(context.Background(), trace.SpanContext{}, "work")
@@ -115,7 +125,8 @@ func TestANilTracerDoesNothing(t *testing.T) {
 }
 
 func TestOpenNeedsAnEndpoint(t *testing.T) {
-	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_SDK_DISABLED"} {
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+		"OTEL_SDK_DISABLED"} {
 		t.Setenv(name, "")
 	}
 	open := func(endpoint string) *Tracer {
@@ -155,7 +166,8 @@ func TestLogLinesCarryRequestAndTrace(t *testing.T) {
 	log.InfoContext(ctx, "inside")
 	log.InfoContext(context.Background(), "outside")
 	inside, outside, _ := strings.Cut(out.String(), "\n")
-	if want := "node=n1 request=r-1 trace=" + trace.SpanContextFromContext(ctx).TraceID().String(); !strings.HasSuffix(inside, want) {
+	if want := "node=n1 request=r-1 trace=" +
+		trace.SpanContextFromContext(ctx).TraceID().String(); !strings.HasSuffix(inside, want) {
 		t.Errorf("%q, want it to end in %q", inside, want)
 	}
 	if strings.Contains(outside, "request=") || strings.Contains(outside, "trace=") {

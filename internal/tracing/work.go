@@ -19,7 +19,9 @@ type Work struct {
 type workKey struct{}
 
 // Work begins a piece of work that parent led to; see Parent. Without one it is the beginning of a trace.
-func (t *Tracer) Work(ctx context.Context, parent trace.SpanContext, name string, attributes ...attribute.KeyValue) (context.Context, *Work) {
+func (t *Tracer) Work(
+	ctx context.Context, parent trace.SpanContext, name string, attributes ...attribute.KeyValue,
+) (context.Context, *Work) {
 	if t == nil {
 		return ctx, nil
 	}
@@ -35,7 +37,9 @@ func (t *Tracer) Work(ctx context.Context, parent trace.SpanContext, name string
 }
 
 // Follow is Work for what is only ever part of a trace: without a parent there is no span.
-func (t *Tracer) Follow(ctx context.Context, parent trace.SpanContext, name string, attributes ...attribute.KeyValue) (context.Context, *Work) {
+func (t *Tracer) Follow(
+	ctx context.Context, parent trace.SpanContext, name string, attributes ...attribute.KeyValue,
+) (context.Context, *Work) {
 	if t == nil || !parent.IsValid() {
 		return ctx, nil
 	}

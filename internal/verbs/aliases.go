@@ -42,7 +42,8 @@ func checkAliases(snap records.Snapshot, written []api.Object, going []records.R
 		}
 		for i, alias := range aliasesOf(object) {
 			if whose := names.refuse(ref, alias); whose != "" {
-				found.add(NameTaken, ref, "aliases["+strconv.Itoa(i)+"]", "choose another alias, or take it from the other object first",
+				found.add(NameTaken, ref, "aliases["+strconv.Itoa(i)+"]",
+					"choose another alias, or take it from the other object first",
 					"the name %s.%s is that of %s", alias, object.Scope, whose)
 			}
 		}
@@ -106,7 +107,8 @@ func (n *dnsNames) refuse(ref api.Ref, alias string) string {
 func (n *dnsNames) taken(ref api.Ref) (alias string, owner api.Ref) {
 	for name, refs := range n.aliases {
 		set, _, isOrdinal := ordinalName(name)
-		if name != ref.Name && !(isOrdinal && ref.Kind == api.KindStatefulSet && set == ref.Name) || alias != "" && alias < name {
+		if name != ref.Name && !(isOrdinal && ref.Kind == api.KindStatefulSet && set == ref.Name) ||
+			alias != "" && alias < name {
 			continue
 		}
 		if i := slices.IndexFunc(refs, func(other api.Ref) bool { return other != ref }); i >= 0 {

@@ -79,9 +79,10 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 		decided.result.DryRun = true
 		return decided.result, nil
 	}
-	decided, revision, err := decideThrough(opts.asks(ctx, "apply"), s, opts.Through, func(snap records.Snapshot) (*applyDecision, error) {
-		return s.prepareApply(snap, objects, valid, gathered, opts)
-	})
+	decided, revision, err := decideThrough(opts.asks(ctx, "apply"), s, opts.Through,
+		func(snap records.Snapshot) (*applyDecision, error) {
+			return s.prepareApply(snap, objects, valid, gathered, opts)
+		})
 	if err != nil {
 		return api.ApplyResult{}, err
 	}

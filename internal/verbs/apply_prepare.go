@@ -125,7 +125,8 @@ func (s *Service) prepareApply(
 
 // place returns what becomes of one object, as far as that is its manager's to say.
 func (s *Service) place(
-	snap records.Snapshot, stored records.Read[api.Object], object api.Object, opts ApplyOptions, now time.Time, found *faults,
+	snap records.Snapshot, stored records.Read[api.Object], object api.Object, opts ApplyOptions,
+	now time.Time, found *faults,
 ) (placed, error) {
 	if stored.Exists() {
 		if fault := opts.rights.RefuseChange(*stored.Value, opts.manager()); fault != nil {

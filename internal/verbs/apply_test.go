@@ -23,10 +23,12 @@ func TestApplyGeneration(t *testing.T) {
 	}{
 		{"a new object begins at 1", `{"image":"web:1","replicas":2}`, nil, api.ActionCreated, 1},
 		{"the same is not written", `{"image":"web:1","replicas":2}`, nil, api.ActionUnchanged, 1},
-		{"white space and order of keys mean nothing", "{ \"replicas\": 2,\n \"image\":\"web:1\"}", nil, api.ActionUnchanged, 1},
+		{"white space and order of keys mean nothing", "{ \"replicas\": 2,\n \"image\":\"web:1\"}", nil,
+			api.ActionUnchanged, 1},
 		{"null is absent", `{"image":"web:1","replicas":2,"env":null}`, nil, api.ActionUnchanged, 1},
 		{"a changed field is a new generation", `{"image":"web:2","replicas":2}`, nil, api.ActionConfigured, 2},
-		{"labels are written, but are no generation", `{"image":"web:2","replicas":2}`, map[string]string{"a": "b"}, api.ActionConfigured, 2},
+		{"labels are written, but are no generation", `{"image":"web:2","replicas":2}`, map[string]string{"a": "b"},
+			api.ActionConfigured, 2},
 		{"leaving a field out takes it back", `{"image":"web:2"}`, map[string]string{"a": "b"}, api.ActionConfigured, 3},
 	}
 	for _, step := range steps {
@@ -35,7 +37,8 @@ func TestApplyGeneration(t *testing.T) {
 		before := w.revision()
 		got := w.mustApply(object).Objects[0]
 		if got.Action != step.action || got.Generation != step.generation {
-			t.Fatalf("%s: %s at generation %d, want %s at %d", step.reason, got.Action, got.Generation, step.action, step.generation)
+			t.Fatalf("%s: %s at generation %d, want %s at %d", step.reason, got.Action, got.Generation,
+				step.action, step.generation)
 		}
 		if wrote := w.revision() != before; wrote != (step.action != api.ActionUnchanged) {
 			t.Errorf("%s: wrote %v", step.reason, wrote)
@@ -45,7 +48,8 @@ func TestApplyGeneration(t *testing.T) {
 		}
 	}
 	stored := w.object(ref("prod", "web")).Metadata
-	if stored.UID != "uid-1" || !stored.CreatedAt.Equal(testTime) || !cmp.Equal(stored.Finalizers, []string{api.FinalizerTasks}) {
+	if stored.UID != "uid-1" || !stored.CreatedAt.Equal(testTime) ||
+		!cmp.Equal(stored.Finalizers, []string{api.FinalizerTasks}) {
 		t.Errorf("metadata was not kept: %+v", stored)
 	}
 }
@@ -57,7 +61,8 @@ func TestApplyIgnoresForeignMetadata(t *testing.T) {
 		Finalizers: []string{"none"}, DeletedAt: &testTime}
 	w.mustApply(object)
 	got := w.object(ref("prod", "web")).Metadata
-	if got.UID != "uid-1" || got.Generation != 1 || got.Stamps != nil || got.DeletedAt != nil || got.Finalizers[0] != api.FinalizerTasks {
+	if got.UID != "uid-1" || got.Generation != 1 || got.Stamps != nil || got.DeletedAt != nil ||
+		got.Finalizers[0] != api.FinalizerTasks {
 		t.Errorf("a manifest set what is Tend's: %+v", got)
 	}
 }
@@ -78,15 +83,20 @@ func TestApplyIsAllOrNothing(t *testing.T) {
 		want   Reason
 		faults int
 	}{
-		"invalid":     {"one bad manifest stores none", []api.Object{deployment("prod", "x", `{"image":"bad"}`)}, Invalid, 1},
-		"two invalid": {"all faults are listed", []api.Object{deployment("prod", "x", `{"image":"bad"}`), deployment("prod", "y", `{"image":"bad"}`)}, Invalid, 2},
-		"twice":       {"one name, two manifests", []api.Object{good}, Invalid, 1},
-		"no spec":     {"a spec is an object", []api.Object{deployment("prod", "x", `[1]`)}, Invalid, 1},
-		"broken":      {"a spec is JSON", []api.Object{deployment("prod", "x", `{"image"`)}, Invalid, 1},
-		"env_file":    {"the server can't read the client's files", []api.Object{deployment("prod", "x", `{"env_file":[".env"]}`)}, Invalid, 1},
-		"no name":     {"a name is needed", []api.Object{{Kind: api.KindDeployment}}, Invalid, 1},
-		"name taken":  {"a-b + c is a + b-c", []api.Object{deployment("a", "b-c", `{}`), deployment("a-b", "c", `{}`)}, NameTaken, 1},
-		"port taken":  {"one port, two containers", []api.Object{deployment("prod", "x", `{"ports":["3000:80"]}`), deployment("prod", "y", `{"ports":["3000:81"]}`)}, PortTaken, 1},
+		"invalid": {"one bad manifest stores none", []api.Object{deployment("prod", "x", `{"image":"bad"}`)}, Invalid, 1},
+		"two invalid": {"all faults are listed",
+			[]api.Object{deployment("prod", "x", `{"image":"bad"}`), deployment("prod", "y", `{"image":"bad"}`)}, Invalid, 2},
+		"twice":   {"one name, two manifests", []api.Object{good}, Invalid, 1},
+		"no spec": {"a spec is an object", []api.Object{deployment("prod", "x", `[1]`)}, Invalid, 1},
+		"broken":  {"a spec is JSON", []api.Object{deployment("prod", "x", `{"image"`)}, Invalid, 1},
+		"env_file": {"the server can't read the client's files",
+			[]api.Object{deployment("prod", "x", `{"env_file":[".env"]}`)}, Invalid, 1},
+		"no name": {"a name is needed", []api.Object{{Kind: api.KindDeployment}}, Invalid, 1},
+		"name taken": {"a-b + c is a + b-c",
+			[]api.Object{deployment("a", "b-c", `{}`), deployment("a-b", "c", `{}`)}, NameTaken, 1},
+		"port taken": {"one port, two containers",
+			[]api.Object{deployment("prod", "x", `{"ports":["3000:80"]}`), deployment("prod", "y", `{"ports":["3000:81"]}`)},
+			PortTaken, 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -159,7 +169,8 @@ func TestApplyDryRun(t *testing.T) {
 			return []api.PlannedAction{{Text: "create 1"}}, nil
 		}
 	})
-	if _, err := w.apply(ApplyOptions{Set: "s"}, deployment("prod", "old", `{"image":"web:1"}`), deployment("prod", "same", `{}`)); err != nil {
+	if _, err := w.apply(ApplyOptions{Set: "s"}, deployment("prod", "old", `{"image":"web:1"}`),
+		deployment("prod", "same", `{}`)); err != nil {
 		t.Fatal(err)
 	}
 	before := w.revision()
@@ -174,7 +185,8 @@ func TestApplyDryRun(t *testing.T) {
 	want := api.ApplyResult{
 		Objects: []api.ObjectResult{
 			{Ref: ref("prod", "same"), Action: api.ActionUnchanged, Generation: 1, Revision: before},
-			{Ref: ref("prod", "new"), Action: api.ActionCreated, Generation: 1, Changes: []api.FieldChange{{Path: "env.A", New: []byte(`"1"`)}}},
+			{Ref: ref("prod", "new"), Action: api.ActionCreated, Generation: 1,
+				Changes: []api.FieldChange{{Path: "env.A", New: []byte(`"1"`)}}},
 		},
 		Pruned: []api.Ref{ref("prod", "old")}, Plan: []api.PlannedAction{{Text: "create 1"}}, DryRun: true,
 	}
@@ -232,7 +244,8 @@ func TestNameIsOwned(t *testing.T) {
 	}
 	carol := WithRights(t.Context(), source.Rights{Person: "carol is deployer of a-b", Scopes: []string{"a-b"}})
 	_, err = w.service.Apply(carol, []api.Object{deployment("a-b", "c", `{}`)}, ApplyOptions{})
-	if refused := wantReason(t, err, NameTaken); strings.Contains(refused.Error(), "a/b-c") || !strings.Contains(refused.Error(), "another scope") {
+	if refused := wantReason(t, err, NameTaken); strings.Contains(refused.Error(), "a/b-c") ||
+		!strings.Contains(refused.Error(), "another scope") {
 		t.Errorf("a person without that scope learns of the owner: %v", err)
 	}
 	owner := w.snapshot().NameOwner(ref("a-b", "c"))

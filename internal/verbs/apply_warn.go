@@ -55,8 +55,9 @@ func (p *placed) warnOfReplicas() {
 // warnOfZone warns of a scope whose short names are the public DNS's.
 func (p *placed) warnOfZone() {
 	if p.next.Kind.Serves() && !p.stored.Exists() && api.PublicZone(p.next.Scope) {
-		p.result.Warnings = append(p.result.Warnings, fmt.Sprintf("containers reach it as %s alone: names that end in .%s are not of the cluster",
-			api.ServiceNames(p.next.Name, p.next.Scope)[0], p.next.Scope))
+		p.result.Warnings = append(p.result.Warnings,
+			fmt.Sprintf("containers reach it as %s alone: names that end in .%s are not of the cluster",
+				api.ServiceNames(p.next.Name, p.next.Scope)[0], p.next.Scope))
 	}
 }
 
@@ -107,7 +108,8 @@ func warnOfMissing[T any](p *placed, snap records.Snapshot, path string, part T,
 	var missing []string
 	there := func(r api.Reference) (string, error) {
 		buckets, key := env.OfReference(p.next.Ref(), envFrom, r)
-		if !slices.ContainsFunc(buckets, func(b env.Bucket) bool { _, found := snap.Get(Bucket(b).prefix() + key); return found }) {
+		if !slices.ContainsFunc(buckets,
+			func(b env.Bucket) bool { _, found := snap.Get(Bucket(b).prefix() + key); return found }) {
 			missing = append(missing, fmt.Sprintf("%s: %s: there is no config value %s yet; set it with tend config set %s %s=…",
 				path, r.Text, key, Bucket(buckets[len(buckets)-1]), key))
 		}

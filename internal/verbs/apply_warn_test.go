@@ -23,7 +23,8 @@ func TestAMissingValueOfAHookIsReportedEarly(t *testing.T) {
 	if diff := cmp.Diff(want, w.mustApply(web).Objects[0].Warnings); diff != "" {
 		t.Error(diff)
 	}
-	for bucket, key := range map[Bucket]string{{Scope: "prod"}: "URL", {Scope: "prod", Name: "hooks"}: "PATH", {Scope: "shared", Name: "hooks"}: "TOKEN"} {
+	for bucket, key := range map[Bucket]string{{Scope: "prod"}: "URL", {Scope: "prod", Name: "hooks"}: "PATH",
+		{Scope: "shared", Name: "hooks"}: "TOKEN"} {
 		if _, err := w.service.SetConfig(t.Context(), bucket, ConfigChange{Set: map[string]string{key: "x"}}); err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +38,8 @@ func TestAMissingValueOfAHookIsReportedEarly(t *testing.T) {
 func TestPortsOnTheHostsNetwork(t *testing.T) {
 	w := newWorld(t)
 	result := w.mustApply(deployment("prod", "agent", `{"image":"agent","network_mode":"host","ports":["9100"]}`))
-	if warnings := result.Objects[0].Warnings; len(warnings) != 1 || !strings.Contains(warnings[0], "ports: not published") {
+	if warnings := result.Objects[0].Warnings; len(warnings) != 1 ||
+		!strings.Contains(warnings[0], "ports: not published") {
 		t.Errorf("warnings are %q", warnings)
 	}
 	result = w.mustApply(deployment("prod", "web", `{"image":"web","ports":["9101"]}`))
@@ -50,7 +52,8 @@ func TestPortsOnTheHostsNetwork(t *testing.T) {
 func TestReplicasOnOneVolume(t *testing.T) {
 	w := newWorld(t)
 	const want = "volumes: 2 replicas write to the volume data at once"
-	applied := w.mustApply(deployment("prod", "two", `{"image":"a","replicas":2,"volumes":["data:/data"]}`), deployment("prod", "one", `{"image":"a","volumes":["data:/data"]}`),
+	applied := w.mustApply(deployment("prod", "two", `{"image":"a","replicas":2,"volumes":["data:/data"]}`),
+		deployment("prod", "one", `{"image":"a","volumes":["data:/data"]}`),
 		deployment("prod", "grows", `{"image":"a","volumes":["data:/data"],"autoscale":{"min":1,"max":2,"cpu_target":50}}`))
 	for i, warned := range []bool{true, false, true} {
 		if got := applied.Objects[i].Warnings; (len(got) == 1 && strings.HasPrefix(got[0], want)) != warned {
@@ -62,7 +65,8 @@ func TestReplicasOnOneVolume(t *testing.T) {
 	if err != nil || len(scaled.Warnings) != 1 || !strings.HasPrefix(scaled.Warnings[0], want) {
 		t.Errorf("scaled to 2: %q, %v", scaled.Warnings, err)
 	}
-	if scaled, err = w.service.Scale(t.Context(), target, 1, FieldManager{Actor: "test"}); err != nil || len(scaled.Warnings) != 0 {
+	if scaled, err = w.service.Scale(t.Context(), target, 1, FieldManager{Actor: "test"}); err != nil ||
+		len(scaled.Warnings) != 0 {
 		t.Errorf("scaled to 1: %q, %v", scaled.Warnings, err)
 	}
 }

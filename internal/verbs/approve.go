@@ -61,10 +61,12 @@ func (s *Service) Approve(ctx context.Context, target Target, a Approval, actor 
 		a.Life = ApprovalLife
 	}
 	if a.Life < time.Second || a.Life > MaxApprovalLife {
-		return api.VerbResult{}, invalid("say how long, such as 24h", "%s is outside %s to %s", a.Life, time.Second, MaxApprovalLife)
+		return api.VerbResult{}, invalid("say how long, such as 24h", "%s is outside %s to %s", a.Life,
+			time.Second, MaxApprovalLife)
 	}
 	if len(a.Why) > maxWhy {
-		return api.VerbResult{}, invalid("say it in fewer words", "the reason has %d characters, and may have %d", len(a.Why), maxWhy)
+		return api.VerbResult{}, invalid("say it in fewer words",
+			"the reason has %d characters, and may have %d", len(a.Why), maxWhy)
 	}
 	by := FieldManager{Manager: api.ManagerApproval, Actor: actor, ForceConflicts: true}
 	return s.verb(ctx, "approve", by, func(snap records.Snapshot) (*verbDecision, error) {
@@ -72,7 +74,9 @@ func (s *Service) Approve(ctx context.Context, target Target, a Approval, actor 
 	})
 }
 
-func (s *Service) prepareApproval(snap records.Snapshot, target Target, a Approval, by FieldManager) (*verbDecision, error) {
+func (s *Service) prepareApproval(
+	snap records.Snapshot, target Target, a Approval, by FieldManager,
+) (*verbDecision, error) {
 	object, err := target.findLive(snap)
 	if err != nil {
 		return nil, err
@@ -93,7 +97,8 @@ func (s *Service) prepareApproval(snap records.Snapshot, target Target, a Approv
 		if next.Metadata.Annotations == nil {
 			next.Metadata.Annotations = map[string]string{}
 		}
-		next.Metadata.Annotations[annotationCancel] = strings.TrimSuffix("denied by "+api.ActorName(by.Actor)+": "+a.Why, ": ")
+		next.Metadata.Annotations[annotationCancel] = strings.TrimSuffix("denied by "+
+			api.ActorName(by.Actor)+": "+a.Why, ": ")
 		decided.write(object, next, s.opts.Now())
 		return decided, nil
 	}
@@ -121,7 +126,8 @@ func waitingFor(snap records.Snapshot, object api.Object, deny bool) (*api.Deliv
 		}
 	}
 	if !deny && (status.Delivery == nil || status.Delivery.Resource == nil || status.Delivery.Resource.UID == "") {
-		return nil, invalid("wait until its cluster has it (tend get op), then approve it", "%s is not in its cluster yet", object.Ref())
+		return nil, invalid("wait until its cluster has it (tend get op), then approve it",
+			"%s is not in its cluster yet", object.Ref())
 	}
 	return status, nil
 }
@@ -129,7 +135,9 @@ func waitingFor(snap records.Snapshot, object api.Object, deny bool) (*api.Deliv
 const approvalsField = "approvals"
 
 // approve returns the spec with the approval. What else there is of it stays.
-func (s *Service) approve(snap records.Snapshot, object api.Object, status *api.DeliveredStatus, a Approval, actor string) (json.RawMessage, error) {
+func (s *Service) approve(
+	snap records.Snapshot, object api.Object, status *api.DeliveredStatus, a Approval, actor string,
+) (json.RawMessage, error) {
 	spec, err := api.DecodeSpec[api.OperationSpec](object)
 	if err != nil {
 		return nil, err
@@ -148,7 +156,8 @@ func (s *Service) approve(snap records.Snapshot, object api.Object, status *api.
 	}
 	now, by := s.opts.Now().UTC(), api.ActorName(actor)
 	claim, err := approval.Sign(approval.Claim{
-		At: now.Format(time.RFC3339), By: by, Expires: now.Add(a.Life).Unix(), Namespace: object.Scope, Operation: object.Name,
+		At: now.Format(time.RFC3339), By: by, Expires: now.Add(a.Life).Unix(), Namespace: object.Scope,
+		Operation:  object.Name,
 		Parameters: digest, Request: now.UnixMicro(), UID: status.Delivery.Resource.UID, Why: a.Why,
 	}, secret)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 // delivered puts an operation into its cluster, as its operator reports it: with one condition that is true.
 func (w *world) delivered(object api.Object, condition string) {
 	w.t.Helper()
-	status := api.DeliveredStatus{Conditions: []api.Condition{{Type: condition, Status: api.ConditionTrue}}, Delivery: &api.DeliveryStatus{Resource: &api.ClusterResource{UID: "uid-1"}}}
+	status := api.DeliveredStatus{Conditions: []api.Condition{{Type: condition, Status: api.ConditionTrue}},
+		Delivery: &api.DeliveryStatus{Resource: &api.ClusterResource{UID: "uid-1"}}}
 	w.put(records.StatusKey(object.Ref()), status)
 }
 
@@ -62,14 +63,17 @@ func TestApprove(t *testing.T) {
 	}
 	changed := op
 	changed.Parameters = []byte(`{"ttl":"2h"}`)
-	if _, err := approval.Verify(spec.Approvals.Claim, secret, changed, testTime); !errors.Is(err, approval.ErrParameters) {
+	if _, err := approval.Verify(spec.Approvals.Claim, secret, changed, testTime); !errors.Is(err,
+		approval.ErrParameters) {
 		t.Errorf("with other parameters: %v", err)
 	}
-	if _, err := approval.Verify(spec.Approvals.Claim, []byte(approval.Secret(w.service.opts.MAC, uid, 2)), op, testTime); !errors.Is(err, approval.ErrForged) {
+	if _, err := approval.Verify(spec.Approvals.Claim, []byte(approval.Secret(w.service.opts.MAC, uid, 2)), op,
+		testTime); !errors.Is(err, approval.ErrForged) {
 		t.Errorf("with the next secret: %v", err)
 	}
 	w.mustApply(backup("velero", "1h"))
-	if after, _ := api.DecodeSpec[api.OperationSpec](*w.object(backup("", "").Ref())); after.Approvals == nil || after.Approvals.Claim != spec.Approvals.Claim {
+	if after, _ := api.DecodeSpec[api.OperationSpec](*w.object(backup("", "").Ref())); after.Approvals == nil ||
+		after.Approvals.Claim != spec.Approvals.Claim {
 		t.Error("applying the file again took the approval back")
 	}
 }
@@ -114,7 +118,8 @@ func TestApprovalsThatCanNotBe(t *testing.T) {
 			t.Errorf("%s: %s", condition, refused.Detail)
 		}
 	}
-	for name, a := range map[string]Approval{"too long": {Life: 32 * 24 * time.Hour}, "too short": {Life: time.Millisecond}, "too wordy": {Why: strings.Repeat("x", 257)}} {
+	for name, a := range map[string]Approval{"too long": {Life: 32 * 24 * time.Hour},
+		"too short": {Life: time.Millisecond}, "too wordy": {Why: strings.Repeat("x", 257)}} {
 		_, err := w.approves(a)
 		if wantReason(t, err, Invalid) == nil {
 			t.Error(name)

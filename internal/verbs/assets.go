@@ -37,7 +37,9 @@ type material struct {
 
 // materialize stores the bytes that came with assets, puts their digests in their place, and fetches URLs. It copies
 // the objects and doesn't change them.
-func (s *Service) materialize(ctx context.Context, objects []api.Object, confined, dry bool) ([]api.Object, material, error) {
+func (s *Service) materialize(
+	ctx context.Context, objects []api.Object, confined, dry bool,
+) ([]api.Object, material, error) {
 	m := material{fetched: map[string]string{}, warnings: map[api.Ref][]string{}}
 	if !slices.ContainsFunc(objects, func(o api.Object) bool { return o.Kind == api.KindAsset }) {
 		return objects, m, nil

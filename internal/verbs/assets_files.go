@@ -78,7 +78,9 @@ func usesOf(object api.Object) []use {
 
 // stampsOf returns what a consumer is stamped with: the digests of the files it uses, of its containers and of its
 // webhooks. A file that isn't there counts as it was stamped before, if it was; else it is missing.
-func stampsOf(object api.Object, there files, before func(key string) string) (stamps map[string]string, missing []use) {
+func stampsOf(
+	object api.Object, there files, before func(key string) string,
+) (stamps map[string]string, missing []use) {
 	digests := map[string]files{api.StampAssets: {}, api.StampHookAssets: {}}
 	for _, u := range usesOf(object) {
 		stamp := api.StampAssets

@@ -15,7 +15,9 @@ func nothingBefore(string) string { return "" }
 
 // stampAssets stamps the digests of files on the assets of an apply, on its consumers, and on stored consumers of a
 // changed file. It refuses files that don't exist.
-func (d *applyDecision) stampAssets(snap records.Snapshot, m material, going []records.Read[api.Object], found *faults) {
+func (d *applyDecision) stampAssets(
+	snap records.Snapshot, m material, going []records.Read[api.Object], found *faults,
+) {
 	without := map[api.Ref]bool{}
 	for i := range d.placed {
 		without[d.placed[i].next.Ref()] = true
@@ -43,7 +45,8 @@ func (d *applyDecision) stampAssets(snap records.Snapshot, m material, going []r
 func (d *applyDecision) touchesAssets(going []records.Read[api.Object]) bool {
 	return slices.ContainsFunc(d.placed, func(p placed) bool {
 		stamps := p.next.Metadata.Stamps
-		return p.next.Kind == api.KindAsset || stamps[api.StampAssets]+stamps[api.StampHookAssets] != "" || len(usesOf(p.next)) > 0
+		return p.next.Kind == api.KindAsset || stamps[api.StampAssets]+stamps[api.StampHookAssets] != "" ||
+			len(usesOf(p.next)) > 0
 	}) ||
 		slices.ContainsFunc(going, func(o records.Read[api.Object]) bool { return o.Value.Kind == api.KindAsset })
 }

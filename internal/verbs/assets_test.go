@@ -73,11 +73,13 @@ func (w *world) assets(ref api.Ref) map[string]string { return w.object(ref).Ass
 
 func TestConsumersAreStampedWithTheFilesTheyUse(t *testing.T) {
 	w, s := newAssetWorld(t)
-	w.mustApply(asset("prod", "conf", map[string]string{"nginx": "one", "other": "two"}), asset(api.Unscoped, "ca", map[string]string{"pem": "three"}),
+	w.mustApply(asset("prod", "conf", map[string]string{"nginx": "one", "other": "two"}),
+		asset(api.Unscoped, "ca", map[string]string{"pem": "three"}),
 		asset("other", "conf", map[string]string{"nginx": "four"}))
 	w.mustApply(deployment("prod", "web", `{"image":"web","volumes":["${asset.conf.nginx}:/a"],"env":{"A":"x${asset.ca.pem}","B":"$${asset.conf.gone}"},
 		"command":["${asset.other.conf.nginx}"],"depends_on":{"assets":["conf.other"]},"on_deploy":{"success":[{"url":"http://x","file":"${asset.ca.pem}"}]}}`))
-	want := map[string]string{"prod.conf.nginx": digest("one"), "prod.conf.other": digest("two"), "_.ca.pem": digest("three"), "other.conf.nginx": digest("four")}
+	want := map[string]string{"prod.conf.nginx": digest("one"), "prod.conf.other": digest("two"),
+		"_.ca.pem": digest("three"), "other.conf.nginx": digest("four")}
 	object := w.object(ref("prod", "web"))
 	if diff := cmp.Diff(want, object.AssetDigests()); diff != "" {
 		t.Error(diff)
@@ -91,7 +93,8 @@ func TestConsumersAreStampedWithTheFilesTheyUse(t *testing.T) {
 		}
 	}
 	w.mustApply(deployment("prod", "web", `{"image":"web"}`))
-	if stamps := w.object(ref("prod", "web")).Metadata.Stamps; stamps[api.StampAssets] != "" || stamps[api.StampHookAssets] != "" {
+	if stamps := w.object(ref("prod", "web")).Metadata.Stamps; stamps[api.StampAssets] != "" ||
+		stamps[api.StampHookAssets] != "" {
 		t.Errorf("it uses no file any more, and is stamped %v", stamps)
 	}
 }
@@ -99,8 +102,10 @@ func TestConsumersAreStampedWithTheFilesTheyUse(t *testing.T) {
 func TestAChangedFileRestampsItsUsersInTheSameCommit(t *testing.T) {
 	w, _ := newAssetWorld(t)
 	w.mustApply(asset("prod", "conf", map[string]string{"a": "one", "b": "same"}),
-		deployment("prod", "web", `{"image":"web","volumes":["${asset.conf.a}:/a"]}`), deployment("prod", "other", `{"image":"web","volumes":["${asset.conf.b}:/a"]}`),
-		api.Object{Kind: api.KindCronJob, Scope: "far", Name: "backup", Spec: json.RawMessage(`{"image":"web","schedule":"@daily","command":["${asset.prod.conf.a}"]}`)})
+		deployment("prod", "web", `{"image":"web","volumes":["${asset.conf.a}:/a"]}`),
+		deployment("prod", "other", `{"image":"web","volumes":["${asset.conf.b}:/a"]}`),
+		api.Object{Kind: api.KindCronJob, Scope: "far", Name: "backup",
+			Spec: json.RawMessage(`{"image":"web","schedule":"@daily","command":["${asset.prod.conf.a}"]}`)})
 	before := w.commits.Load()
 	result := w.mustApply(asset("prod", "conf", map[string]string{"a": "two", "b": "same"}))
 	if n := w.commits.Load() - before; n != 1 {
@@ -110,12 +115,15 @@ func TestAChangedFileRestampsItsUsersInTheSameCommit(t *testing.T) {
 	for _, object := range result.Objects {
 		actions = append(actions, object.Ref.String()+" "+string(object.Action))
 	}
-	if diff := cmp.Diff([]string{"asset/prod/conf configured", "deployment/prod/web configured", "cronjob/far/backup configured"}, actions); diff != "" {
+	if diff := cmp.Diff([]string{"asset/prod/conf configured", "deployment/prod/web configured",
+		"cronjob/far/backup configured"}, actions); diff != "" {
 		t.Error(diff)
 	}
 	web := w.object(ref("prod", "web"))
-	if got := web.AssetDigests()["prod.conf.a"]; got != digest("two") || web.Metadata.Generation != 1 || web.Metadata.Revision != result.Revision {
-		t.Errorf("stamped %s, generation %d, revision %d; its spec did not change", got, web.Metadata.Generation, web.Metadata.Revision)
+	if got := web.AssetDigests()["prod.conf.a"]; got != digest("two") || web.Metadata.Generation != 1 ||
+		web.Metadata.Revision != result.Revision {
+		t.Errorf("stamped %s, generation %d, revision %d; its spec did not change", got, web.Metadata.Generation,
+			web.Metadata.Revision)
 	}
 	changes := result.Objects[1].Changes
 	if len(changes) != 1 || changes[0].Path != `assets["prod.conf.a"]` || string(changes[0].New) != `"`+digest("two")+`"` {
@@ -130,7 +138,8 @@ func TestAChangedFileRestampsItsUsersInTheSameCommit(t *testing.T) {
 func TestNamesOfTwoScopesAreTwoAssets(t *testing.T) {
 	w, _ := newAssetWorld(t)
 	for _, scope := range []string{"a", "b"} {
-		w.mustApply(asset(scope, "conf", map[string]string{"k": "of " + scope}), deployment(scope, "web", `{"image":"web","volumes":["${asset.conf.k}:/a"]}`))
+		w.mustApply(asset(scope, "conf", map[string]string{"k": "of " + scope}),
+			deployment(scope, "web", `{"image":"web","volumes":["${asset.conf.k}:/a"]}`))
 	}
 	for _, scope := range []string{"a", "b"} {
 		if got := w.assets(ref(scope, "web"))[scope+".conf.k"]; got != digest("of "+scope) {
@@ -150,7 +159,8 @@ func TestNamesOfTwoScopesAreTwoAssets(t *testing.T) {
 
 func TestAnOwnScopesFileGoesBeforeAnUnscopedOne(t *testing.T) {
 	w, _ := newAssetWorld(t)
-	w.mustApply(asset(api.Unscoped, "ca", map[string]string{"pem": "all"}), deployment("prod", "web", `{"image":"web","volumes":["${asset.ca.pem}:/a"]}`))
+	w.mustApply(asset(api.Unscoped, "ca", map[string]string{"pem": "all"}),
+		deployment("prod", "web", `{"image":"web","volumes":["${asset.ca.pem}:/a"]}`))
 	w.mustApply(asset("prod", "ca", map[string]string{"pem": "own"}))
 	if diff := cmp.Diff(map[string]string{"prod.ca.pem": digest("own")}, w.assets(ref("prod", "web"))); diff != "" {
 		t.Error(diff)
@@ -165,9 +175,11 @@ func TestAFileThatIsNotThereRefusesTheApply(t *testing.T) {
 	w.mustApply(asset("prod", "conf", map[string]string{"a": "one"}))
 	before := w.revision()
 	for _, reference := range []string{"${asset.conf.b}", "${asset.gone.a}", "${asset.other.conf.a}"} {
-		_, err := w.apply(ApplyOptions{}, deployment("prod", "new", `{"image":"web"}`), deployment("prod", "web", `{"image":"web","env":{"A":"`+reference+`"}}`))
+		_, err := w.apply(ApplyOptions{}, deployment("prod", "new", `{"image":"web"}`),
+			deployment("prod", "web", `{"image":"web","env":{"A":"`+reference+`"}}`))
 		refused := wantReason(t, err, Invalid)
-		if len(refused.Errors) != 1 || refused.Errors[0].Field != "env.A" || !strings.Contains(refused.Errors[0].Detail, reference) {
+		if len(refused.Errors) != 1 || refused.Errors[0].Field != "env.A" ||
+			!strings.Contains(refused.Errors[0].Detail, reference) {
 			t.Errorf("refused with %v", refused.Errors)
 		}
 	}
@@ -182,19 +194,23 @@ func TestAFileThatIsNotThereRefusesTheApply(t *testing.T) {
 
 func TestWhatIsUsedStays(t *testing.T) {
 	w, _ := newAssetWorld(t)
-	if _, err := w.apply(ApplyOptions{Set: "s"}, asset("prod", "conf", map[string]string{"a": "one", "b": "two"}), asset("prod", "free", map[string]string{"a": "x"}),
+	if _, err := w.apply(ApplyOptions{Set: "s"}, asset("prod", "conf", map[string]string{"a": "one", "b": "two"}),
+		asset("prod", "free", map[string]string{"a": "x"}),
 		deployment("prod", "web", `{"image":"web","volumes":["${asset.conf.a}:/a"]}`)); err != nil {
 		t.Fatal(err)
 	}
 	_, err := w.service.Delete(t.Context(), Target{Kind: api.KindAsset, Scope: "prod", Name: "conf"}, "")
-	if refused := wantReason(t, err, InUse); !strings.Contains(refused.Errors[0].Detail, "deployment/prod/web uses it (volumes[0])") {
+	if refused := wantReason(t, err, InUse); !strings.Contains(refused.Errors[0].Detail,
+		"deployment/prod/web uses it (volumes[0])") {
 		t.Errorf("refused with %v", refused.Errors)
 	}
 	_, err = w.apply(ApplyOptions{}, asset("prod", "conf", map[string]string{"b": "two"}))
 	wantReason(t, err, InUse)
-	_, err = w.apply(ApplyOptions{Set: "s", Prune: true}, deployment("prod", "web", `{"image":"web","volumes":["${asset.conf.a}:/a"]}`))
+	_, err = w.apply(ApplyOptions{Set: "s", Prune: true},
+		deployment("prod", "web", `{"image":"web","volumes":["${asset.conf.a}:/a"]}`))
 	wantReason(t, err, Invalid) // its user is in the apply itself, and must change
-	_, err = w.apply(ApplyOptions{Set: "s", Prune: true}, asset("prod", "free", map[string]string{"a": "x"}), deployment("prod", "new", `{"image":"web"}`))
+	_, err = w.apply(ApplyOptions{Set: "s", Prune: true}, asset("prod", "free", map[string]string{"a": "x"}),
+		deployment("prod", "new", `{"image":"web"}`))
 	if err != nil {
 		t.Errorf("user and used go together: %v", err)
 	}
@@ -202,7 +218,8 @@ func TestWhatIsUsedStays(t *testing.T) {
 
 func TestPruningKeepsFromOthersWhatTheyUse(t *testing.T) {
 	w, _ := newAssetWorld(t)
-	if _, err := w.apply(ApplyOptions{Set: "s"}, asset("prod", "conf", map[string]string{"a": "one"}), deployment("prod", "x", `{"image":"web"}`)); err != nil {
+	if _, err := w.apply(ApplyOptions{Set: "s"}, asset("prod", "conf", map[string]string{"a": "one"}),
+		deployment("prod", "x", `{"image":"web"}`)); err != nil {
 		t.Fatal(err)
 	}
 	w.mustApply(deployment("prod", "web", `{"image":"web","volumes":["${asset.conf.a}:/a"]}`))
@@ -223,9 +240,11 @@ func TestADryRunKeepsNoFileAndShowsTheWholePlan(t *testing.T) {
 		}
 	})
 	s.urls["http://x/a"] = "new"
-	w.mustApply(asset("prod", "conf", map[string]string{"a": "one"}), deployment("prod", "web", `{"image":"web","volumes":["${asset.conf.a}:/a"]}`))
+	w.mustApply(asset("prod", "conf", map[string]string{"a": "one"}),
+		deployment("prod", "web", `{"image":"web","volumes":["${asset.conf.a}:/a"]}`))
 	before, revision := maps.Clone(s.files), w.revision()
-	next := api.Object{Kind: api.KindAsset, Scope: "prod", Name: "conf", Spec: json.RawMessage(`{"files":{"a":"two","b":{"_source":"url","url":"http://x/a"},"c":{"_source":"file","content":"aGk="}}}`)}
+	next := api.Object{Kind: api.KindAsset, Scope: "prod", Name: "conf",
+		Spec: json.RawMessage(`{"files":{"a":"two","b":{"_source":"url","url":"http://x/a"},"c":{"_source":"file","content":"aGk="}}}`)}
 	if _, err := w.apply(ApplyOptions{DryRun: true}, next); err != nil {
 		t.Fatal(err)
 	}
@@ -239,15 +258,20 @@ func TestADryRunKeepsNoFileAndShowsTheWholePlan(t *testing.T) {
 
 func TestARollbackIsStampedAsWhatItReturnsTo(t *testing.T) {
 	w, _ := newAssetWorld(t)
-	w.mustApply(asset("prod", "conf", map[string]string{"a": "one"}), asset("prod", "old", map[string]string{"a": "gone soon"}),
+	w.mustApply(asset("prod", "conf", map[string]string{"a": "one"}),
+		asset("prod", "old", map[string]string{"a": "gone soon"}),
 		deployment("prod", "web", `{"image":"web","volumes":["${asset.conf.a}:/a","${asset.old.a}:/b"]}`))
 	first := w.object(ref("prod", "web"))
-	w.put(records.ReleaseKey(ref("prod", "web"), "v1"), api.Release{ID: "v1", Number: 1, Kind: api.KindDeployment, Scope: "prod", Name: "web", Spec: first.Spec, AssetDigests: first.AssetDigests()})
-	w.mustApply(asset("prod", "conf", map[string]string{"a": "two"}), deployment("prod", "web", `{"image":"web:2","volumes":["${asset.conf.a}:/a"]}`))
+	w.put(records.ReleaseKey(ref("prod", "web"), "v1"),
+		api.Release{ID: "v1", Number: 1, Kind: api.KindDeployment, Scope: "prod", Name: "web", Spec: first.Spec,
+			AssetDigests: first.AssetDigests()})
+	w.mustApply(asset("prod", "conf", map[string]string{"a": "two"}),
+		deployment("prod", "web", `{"image":"web:2","volumes":["${asset.conf.a}:/a"]}`))
 	if _, err := w.service.Delete(t.Context(), Target{Kind: api.KindAsset, Scope: "prod", Name: "old"}, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.service.Rollback(t.Context(), TargetOf(ref("prod", "web")), RollbackOptions{Release: "v1"}); err != nil {
+	if _, err := w.service.Rollback(t.Context(), TargetOf(ref("prod", "web")),
+		RollbackOptions{Release: "v1"}); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{"prod.conf.a": digest("two"), "prod.old.a": digest("gone soon")}
@@ -259,7 +283,8 @@ func TestARollbackIsStampedAsWhatItReturnsTo(t *testing.T) {
 		t.Error("what changes nothing for it ended the rollback")
 	}
 	w.mustApply(asset("prod", "conf", map[string]string{"a": "three", "b": "new"}))
-	if stamps := w.object(ref("prod", "web")).Metadata.Stamps; stamps[api.StampRollback] != "" || w.assets(ref("prod", "web"))["prod.old.a"] != digest("gone soon") {
+	if stamps := w.object(ref("prod", "web")).Metadata.Stamps; stamps[api.StampRollback] != "" ||
+		w.assets(ref("prod", "web"))["prod.old.a"] != digest("gone soon") {
 		t.Errorf("a changed file is something new to ask for: %v", stamps)
 	}
 }

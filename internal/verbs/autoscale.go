@@ -28,7 +28,8 @@ func ReplicasHolder(object api.Object) string {
 	if err != nil {
 		return ""
 	}
-	owners, err := ownership.Blame(ownership.Stored{Spec: spec, Fields: object.Metadata.Fields, Since: object.Metadata.UpdatedAt})
+	owners, err := ownership.Blame(ownership.Stored{Spec: spec, Fields: object.Metadata.Fields,
+		Since: object.Metadata.UpdatedAt})
 	if err != nil {
 		return ""
 	}
@@ -62,7 +63,8 @@ func (o owned) handOver(old api.Object, now time.Time) (owned, error) {
 	if next.Spec, err = withField(next.Spec, replicasField, json.RawMessage(strconv.Itoa(count))); err != nil {
 		return o, err
 	}
-	given, err := FieldManager{Manager: api.ManagerAutoscaler, Actor: "handed over by apply"}.own(o.object, next, now, isReplicas)
+	given, err := FieldManager{Manager: api.ManagerAutoscaler, Actor: "handed over by apply"}.own(o.object,
+		next, now, isReplicas)
 	if err != nil {
 		return o, err
 	}
@@ -113,7 +115,8 @@ func checkScale(object api.Object, spec api.DeploymentSpec, replicas int, by Fie
 		return nil
 	}
 	return &Error{Reason: FieldOwned,
-		Detail: "the autoscaler chooses the replicas of " + object.Ref().String() + ", between " + strconv.Itoa(low) + " and " + strconv.Itoa(high),
+		Detail: "the autoscaler chooses the replicas of " + object.Ref().String() + ", between " + strconv.Itoa(low) +
+			" and " + strconv.Itoa(high),
 		Next: "change autoscale.min and autoscale.max in the manifest and apply it, or take replicas over with --force-conflicts " +
 			"until the manifest is applied again"}
 }

@@ -129,13 +129,15 @@ func TestAutoscaleGoes(t *testing.T) {
 
 func TestAutoscaleAndReplicasAreNotDeclaredTogether(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.apply(ApplyOptions{}, deployment("prod", "web", `{"image":"web:1","replicas":3,"autoscale":{"min":1,"max":2,"cpu_target":50}}`))
+	_, err := w.apply(ApplyOptions{},
+		deployment("prod", "web", `{"image":"web:1","replicas":3,"autoscale":{"min":1,"max":2,"cpu_target":50}}`))
 	wantRefused(t, err, Invalid, "exclude each other")
 }
 
 // TestAutoscaleAndAFixedPort: a workload that can only run once must not be scaled.
 func TestAutoscaleAndAFixedPort(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.apply(ApplyOptions{}, deployment("prod", "web", `{"image":"web:1","ports":["80:80"],"autoscale":{"min":1,"max":2,"cpu_target":50}}`))
+	_, err := w.apply(ApplyOptions{},
+		deployment("prod", "web", `{"image":"web:1","ports":["80:80"],"autoscale":{"min":1,"max":2,"cpu_target":50}}`))
 	wantRefused(t, err, PortTaken, "80")
 }

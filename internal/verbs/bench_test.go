@@ -30,17 +30,20 @@ func BenchmarkApply(b *testing.B) {
 func benchmarkApply(b *testing.B, spec string) {
 	storage := memory.New()
 	defer storage.Close()
-	v := view.New(storage, view.Options{Decode: records.Decode, Indexes: records.Indexes, Logger: slog.New(slog.DiscardHandler)})
+	v := view.New(storage, view.Options{Decode: records.Decode, Indexes: records.Indexes,
+		Logger: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = v.Run(ctx) }()
 	defer func() { cancel(); <-done }()
 	<-v.Synced()
-	service := New(Options{Store: storage, Reader: FromView{Store: storage, View: v}, Logger: slog.New(slog.DiscardHandler)})
+	service := New(Options{Store: storage, Reader: FromView{Store: storage, View: v},
+		Logger: slog.New(slog.DiscardHandler)})
 	n := 0
 	for b.Loop() {
 		n++
-		if _, err := service.Apply(ctx, []api.Object{deployment("prod", "web", fmt.Sprintf(spec, n))}, ApplyOptions{}); err != nil {
+		if _, err := service.Apply(ctx, []api.Object{deployment("prod", "web", fmt.Sprintf(spec, n))},
+			ApplyOptions{}); err != nil {
 			b.Fatal(err)
 		}
 	}

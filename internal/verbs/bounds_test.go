@@ -32,7 +32,8 @@ func TestADryRunWaitsForNoVerb(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if stored := w.object(ref("prod", "web")); !strings.Contains(string(stored.Spec), "web:1") || stored.Metadata.Deleting() {
+	if stored := w.object(ref("prod", "web")); !strings.Contains(string(stored.Spec), "web:1") ||
+		stored.Metadata.Deleting() {
 		t.Errorf("a dry run changed %s", stored.Spec)
 	}
 }
@@ -78,11 +79,13 @@ func TestFaultsAreBounded(t *testing.T) {
 		clashing = append(clashing, deployment("prod", fmt.Sprintf("b%d", i), `{"image":"x","ports":["3000:80"]}`))
 	}
 	_, err := w.apply(ApplyOptions{}, wrong...)
-	if refused := wantReason(t, err, Invalid); len(refused.Errors) != mostFaults || !strings.HasPrefix(refused.Detail, "150 faults") {
+	if refused := wantReason(t, err, Invalid); len(refused.Errors) != mostFaults ||
+		!strings.HasPrefix(refused.Detail, "150 faults") {
 		t.Errorf("%d of: %s", len(refused.Errors), refused.Detail)
 	}
 	_, err = w.apply(ApplyOptions{}, clashing...)
-	if refused := wantReason(t, err, PortTaken); len(refused.Errors) != mostFaults || !strings.HasPrefix(refused.Detail, "149 conflicts") {
+	if refused := wantReason(t, err, PortTaken); len(refused.Errors) != mostFaults ||
+		!strings.HasPrefix(refused.Detail, "149 conflicts") {
 		t.Errorf("%d of: %s", len(refused.Errors), refused.Detail)
 	}
 }
@@ -92,7 +95,8 @@ func TestAskedPortsAreBounded(t *testing.T) {
 	w := newWorld(t)
 	var many []api.Object
 	for i := range maxAskedPorts/api.MaxPublishedPorts + 1 {
-		spec := fmt.Sprintf(`{"image":"x","ports":["127.0.0.%d:1000-%d:1000-%d"]}`, i+1, 999+api.MaxPublishedPorts, 999+api.MaxPublishedPorts)
+		spec := fmt.Sprintf(`{"image":"x","ports":["127.0.0.%d:1000-%d:1000-%d"]}`, i+1, 999+api.MaxPublishedPorts,
+			999+api.MaxPublishedPorts)
 		many = append(many, deployment("prod", fmt.Sprintf("a%d", i), spec))
 	}
 	_, err := w.apply(ApplyOptions{}, many...)

@@ -125,9 +125,12 @@ func buildOf(object api.Object) (api.Build, bool) {
 
 // SetBuild sets the source tree that a stored object is built from. The server must have the tree already. With force,
 // the object is built again even if the tree is the same.
-func (s *Service) SetBuild(ctx context.Context, target Target, tree string, force bool, actor string) (api.VerbResult, error) {
+func (s *Service) SetBuild(
+	ctx context.Context, target Target, tree string, force bool, actor string,
+) (api.VerbResult, error) {
 	found := &faults{}
-	if err := s.holdTree(api.Ref{Kind: target.Kind, Scope: target.Scope, Name: target.Name}, tree, false, found); err != nil {
+	if err := s.holdTree(api.Ref{Kind: target.Kind, Scope: target.Scope, Name: target.Name}, tree,
+		false, found); err != nil {
 		return api.VerbResult{}, err
 	}
 	if err := found.err("the source tree is missing"); err != nil {

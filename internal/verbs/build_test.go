@@ -35,7 +35,8 @@ func TestAnAppliedTreeIsStampedBesideTheSpec(t *testing.T) {
 	}
 	next := w.mustApply(built("web", two))
 	changes := next.Objects[0].Changes
-	if len(changes) != 1 || changes[0].Path != "build.source" || string(changes[0].New) != `"`+two+`"` || next.Objects[0].Generation != 1 {
+	if len(changes) != 1 || changes[0].Path != "build.source" || string(changes[0].New) != `"`+two+`"` ||
+		next.Objects[0].Generation != 1 {
 		t.Errorf("reported as %v, generation %d", changes, next.Objects[0].Generation)
 	}
 	w.mustApply(deployment("prod", "web", `{"image":"web:1"}`))
@@ -72,7 +73,8 @@ func TestATreeHasToBeHere(t *testing.T) {
 	} {
 		_, err := w.apply(ApplyOptions{}, deployment("prod", "other", `{"image":"web"}`), built("web", test.tree))
 		refused := wantReason(t, err, Invalid)
-		if len(refused.Errors) != 1 || refused.Errors[0].Field != "build" || !strings.Contains(refused.Errors[0].Detail, test.want) || refused.Next == "" {
+		if len(refused.Errors) != 1 || refused.Errors[0].Field != "build" ||
+			!strings.Contains(refused.Errors[0].Detail, test.want) || refused.Next == "" {
 			t.Errorf("%s: refused with %v, next %q", name, refused.Errors, refused.Next)
 		}
 	}
@@ -90,7 +92,8 @@ func TestTheSameAfterAFailureIsTriedAgain(t *testing.T) {
 	one := digest("one")
 	s.files[one] = true
 	image := "prod-web:" + w.mustApply(built("web", one)).Objects[0].Build
-	w.put(records.ImageStatusKey("n1", ref("prod", "web")), api.ImageStatus{Owner: ref("prod", "web"), Node: "n1", Image: image, State: api.ImageFailed})
+	w.put(records.ImageStatusKey("n1", ref("prod", "web")),
+		api.ImageStatus{Owner: ref("prod", "web"), Node: "n1", Image: image, State: api.ImageFailed})
 	w.mustApply(built("web", one))
 	if w.object(ref("prod", "web")).Metadata.Stamps[api.StampPull] == "" {
 		t.Error("no one asks for another try")
@@ -113,7 +116,8 @@ func TestSetBuild(t *testing.T) {
 	if again, err := w.service.SetBuild(t.Context(), target, two, false, ""); err != nil || again.Changed {
 		t.Errorf("the same tree again: %+v, %v", again, err)
 	}
-	if forced, err := w.service.SetBuild(t.Context(), target, two, true, ""); err != nil || !forced.Changed || forced.Build == result.Build {
+	if forced, err := w.service.SetBuild(t.Context(), target, two, true, ""); err != nil || !forced.Changed ||
+		forced.Build == result.Build {
 		t.Errorf("by force: %+v, %v", forced, err)
 	}
 	_, err = w.service.SetBuild(t.Context(), target, digest("gone"), false, "")
@@ -163,7 +167,8 @@ func TestWhatADeployerDeclaredStaysConfined(t *testing.T) {
 	}
 	back := func(release string, want bool) {
 		t.Helper()
-		if _, err := w.service.Rollback(t.Context(), TargetOf(web), RollbackOptions{Release: release}); err != nil || w.object(web).Confined() != want {
+		if _, err := w.service.Rollback(t.Context(), TargetOf(web), RollbackOptions{Release: release}); err != nil ||
+			w.object(web).Confined() != want {
 			t.Errorf("%s: confined %v: %v", release, w.object(web).Confined(), err)
 		}
 	}
@@ -185,10 +190,12 @@ func TestARollbackReturnsToItsTree(t *testing.T) {
 	one, two := digest("one"), digest("two")
 	s.files[one], s.files[two] = true, true
 	w.mustApply(built("web", one))
-	w.put(records.ReleaseKey(ref("prod", "web"), "v1"), api.Release{ID: "v1", Number: 1, Kind: api.KindDeployment, Scope: "prod", Name: "web",
-		Spec: json.RawMessage(`{"build":{}}`), Build: api.NewImageBuild(one, api.Build{})})
+	w.put(records.ReleaseKey(ref("prod", "web"), "v1"),
+		api.Release{ID: "v1", Number: 1, Kind: api.KindDeployment, Scope: "prod", Name: "web",
+			Spec: json.RawMessage(`{"build":{}}`), Build: api.NewImageBuild(one, api.Build{})})
 	w.mustApply(built("web", two))
-	if _, err := w.service.Rollback(t.Context(), TargetOf(ref("prod", "web")), RollbackOptions{Release: "v1"}); err != nil {
+	if _, err := w.service.Rollback(t.Context(), TargetOf(ref("prod", "web")),
+		RollbackOptions{Release: "v1"}); err != nil {
 		t.Fatal(err)
 	}
 	if web := w.object(ref("prod", "web")); web.Tree() != one || web.Metadata.Stamps[api.StampRollback] != "v1" {

@@ -14,7 +14,8 @@ func TestADiffShowsNoSecret(t *testing.T) {
 	w, _ := newAssetWorld(t)
 	asset := func(text string) api.Object {
 		spec, err := json.Marshal(map[string]any{"files": map[string]any{"conf": "user x\npass " + text + "\n",
-			"local": map[string]string{"_source": "file", "filename": "a.conf", "content": base64.StdEncoding.EncodeToString([]byte("local " + text))}}})
+			"local": map[string]string{"_source": "file", "filename": "a.conf",
+				"content": base64.StdEncoding.EncodeToString([]byte("local " + text))}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,7 +29,8 @@ func TestADiffShowsNoSecret(t *testing.T) {
 		reason, secret, open string
 	}{{"created", "hunter2", "first"}, {"changed", "hunter3", "second"}} {
 		for _, dry := range []bool{true, false} {
-			result, err := w.service.Apply(t.Context(), []api.Object{asset(step.secret), web(step.secret, step.open)}, ApplyOptions{DryRun: dry})
+			result, err := w.service.Apply(t.Context(), []api.Object{asset(step.secret), web(step.secret, step.open)},
+				ApplyOptions{DryRun: dry})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -36,12 +38,14 @@ func TestADiffShowsNoSecret(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, secret := range []string{"hunter2", "hunter3", base64.StdEncoding.EncodeToString([]byte("local hunter2")), base64.StdEncoding.EncodeToString([]byte("local hunter3")), "user x"} {
+			for _, secret := range []string{"hunter2", "hunter3", base64.StdEncoding.EncodeToString([]byte("local hunter2")),
+				base64.StdEncoding.EncodeToString([]byte("local hunter3")), "user x"} {
 				if strings.Contains(string(answer), secret) {
 					t.Errorf("%s: the answer holds %q: %s", step.reason, secret, answer)
 				}
 			}
-			for _, part := range []string{"env.DB_PASSWORD", `"(hidden`, "files.conf", "files.local", "sha256:", `"` + step.open + `"`, "postgres://app:***@db/x", "headers.Authorization"} {
+			for _, part := range []string{"env.DB_PASSWORD", `"(hidden`, "files.conf", "files.local", "sha256:", `"` +
+				step.open + `"`, "postgres://app:***@db/x", "headers.Authorization"} {
 				if !strings.Contains(string(answer), part) {
 					t.Errorf("%s: the answer doesn't say %q: %s", step.reason, part, answer)
 				}

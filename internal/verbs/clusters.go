@@ -20,12 +20,15 @@ func checkFixed(snap records.Snapshot, stored records.Read[api.Object], next api
 		}
 	}
 	for _, fault := range api.CheckFixed(*stored.Value, next, phase) {
-		found.add(Invalid, next.Ref(), fault.Field, "delete the object and apply it again, or keep the field as it is", "%s", fault.Detail)
+		found.add(Invalid, next.Ref(), fault.Field,
+			"delete the object and apply it again, or keep the field as it is", "%s", fault.Detail)
 	}
 }
 
 // orphan marks objects for a deletion without their cluster's answer: of a cluster all that name it.
-func (d *deleteDecision) orphan(snap records.Snapshot, object records.Read[api.Object], opts DeleteOptions) (records.Read[api.Object], error) {
+func (d *deleteDecision) orphan(
+	snap records.Snapshot, object records.Read[api.Object], opts DeleteOptions,
+) (records.Read[api.Object], error) {
 	switch {
 	case opts.Orphan && object.Value.Kind != api.KindCluster && !object.Value.Kind.Delivered():
 		return object, invalid("leave orphan out", "a %s is in no cluster, so it can't be left there", object.Value.Kind)
@@ -36,8 +39,9 @@ func (d *deleteDecision) orphan(snap records.Snapshot, object records.Read[api.O
 	}
 	inside := snap.InCluster(object.Value.Name)
 	if len(inside) > 0 && !opts.Orphan {
-		return object, &Error{Reason: InUse, Detail: fmt.Sprintf("%s are in cluster %s; nothing was deleted", plural(len(inside), "object"), object.Value.Name),
-			Next: "delete them first; if the cluster is gone for good: tend delete cluster " + object.Value.Name + " --orphan"}
+		return object, &Error{Reason: InUse,
+			Detail: fmt.Sprintf("%s are in cluster %s; nothing was deleted", plural(len(inside), "object"), object.Value.Name),
+			Next:   "delete them first; if the cluster is gone for good: tend delete cluster " + object.Value.Name + " --orphan"}
 	}
 	for _, in := range inside {
 		in = orphaned(in)

@@ -30,7 +30,8 @@ func (b Bucket) String() string {
 
 func (b Bucket) check() error {
 	if !bucketName.MatchString(b.Scope) || (b.Name != "" && !bucketName.MatchString(b.Name)) {
-		return invalid("scope and name are lower-case letters, digits and dashes", "no bucket can be called %q/%q", b.Scope, b.Name)
+		return invalid("scope and name are lower-case letters, digits and dashes",
+			"no bucket can be called %q/%q", b.Scope, b.Name)
 	}
 	return nil
 }
@@ -64,21 +65,24 @@ func (s *Service) SetConfig(ctx context.Context, bucket Bucket, change ConfigCha
 	if err != nil {
 		return api.ConfigResult{}, err
 	}
-	decided, revision, err := decide(FieldManager{Actor: change.Actor}.asks(ctx, "config"), s, func(snap records.Snapshot) (*configDecision, error) {
-		d, err := s.prepareConfig(snap, bucket, change, sealed)
-		if err == nil && len(d.result.Created) > 0 && len(d.result.Affected) == 0 {
-			d.result.Notes = absentNotes(snap, bucket, RightsOf(ctx))
-		}
-		return d, err
-	})
+	decided, revision, err := decide(FieldManager{Actor: change.Actor}.asks(ctx, "config"), s,
+		func(snap records.Snapshot) (*configDecision, error) {
+			d, err := s.prepareConfig(snap, bucket, change, sealed)
+			if err == nil && len(d.result.Created) > 0 && len(d.result.Affected) == 0 {
+				d.result.Notes = absentNotes(snap, bucket, RightsOf(ctx))
+			}
+			return d, err
+		})
 	if err != nil {
 		return api.ConfigResult{}, err
 	}
 	result := decided.result
 	result.Revision = revision
 	if revision != 0 { // the log has keys, never values
-		s.opts.Logger.Info("config stored", "actor", change.Actor, "revision", revision, "scope", bucket.Scope, "name", bucket.Name,
-			"set", slices.Concat(result.Created, result.Changed), "unset", change.Unset, "quiet", change.Quiet, "affected", len(result.Affected))
+		s.opts.Logger.Info("config stored", "actor", change.Actor, "revision", revision, "scope",
+			bucket.Scope, "name", bucket.Name,
+			"set", slices.Concat(result.Created, result.Changed), "unset", change.Unset, "quiet", change.Quiet, "affected",
+			len(result.Affected))
 	}
 	return result, nil
 }
@@ -103,7 +107,9 @@ type configDecision struct {
 func (d *configDecision) transaction() *records.Txn { return d.txn }
 
 // prepareConfig sorts the keys of a change into new, changed, unchanged and removed ones.
-func (s *Service) prepareConfig(snap records.Snapshot, bucket Bucket, change ConfigChange, sealed map[string][]byte) (*configDecision, error) {
+func (s *Service) prepareConfig(
+	snap records.Snapshot, bucket Bucket, change ConfigChange, sealed map[string][]byte,
+) (*configDecision, error) {
 	d := &configDecision{txn: records.NewTxn("config"), result: api.ConfigResult{Scope: bucket.Scope, Name: bucket.Name}}
 	effect := env.Change{Bucket: env.Bucket(bucket), Set: map[string]string{}, Unset: change.Unset}
 	for _, key := range slices.Sorted(maps.Keys(sealed)) {

@@ -32,7 +32,8 @@ func checkConfig(bucket Bucket, set map[string]string, unset []string) error {
 			return invalid("mount a file for binary data", "%s: %v", key, err)
 		}
 		if len(v) > maxConfigValue {
-			return &Error{Reason: TooLarge, Detail: "the value of " + key + " is larger than 64 KiB", Next: "mount a file instead"}
+			return &Error{Reason: TooLarge, Detail: "the value of " + key + " is larger than 64 KiB",
+				Next: "mount a file instead"}
 		}
 	}
 	for i, key := range unset {
@@ -78,8 +79,10 @@ func absentNotes(snap records.Snapshot, bucket Bucket, rights source.Rights) []s
 func noKey(snap records.Snapshot, bucket Bucket, key string) error {
 	if bucket.Name != "" {
 		if _, there := snap.Get(records.ConfigScopePrefix(bucket.Scope) + key); there {
-			return notFound("name the scope alone to reach it", "%s has no key %s of its own; it is in the bucket of the scope", bucket, key)
+			return notFound("name the scope alone to reach it",
+				"%s has no key %s of its own; it is in the bucket of the scope", bucket, key)
 		}
 	}
-	return notFound("`tend config list` shows the keys there are", "there is no key %s%s", key, meant(key, ConfigKeys(snap, bucket)))
+	return notFound("`tend config list` shows the keys there are", "there is no key %s%s", key,
+		meant(key, ConfigKeys(snap, bucket)))
 }

@@ -49,7 +49,8 @@ func (s *Service) ConfigValue(ctx context.Context, bucket Bucket, key, actor str
 	}
 	plain, err := s.opts.Open(sealed)
 	if err != nil {
-		return "", fmt.Errorf("read %s of %s: %w: set the value again, or start the server with the key it was set under", key, bucket, err)
+		return "", fmt.Errorf("read %s of %s: %w: set the value again, or start the server with the key it was set under",
+			key, bucket, err)
 	}
 	s.opts.Logger.Info("config read", "actor", actor, "scope", bucket.Scope, "name", bucket.Name, "key", key)
 	return string(plain), nil

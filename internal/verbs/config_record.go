@@ -39,15 +39,19 @@ func (d *configDecision) overruled(object api.Object, change env.Change) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(change.Set)) {
 		if api.IsIdentity(object.Kind, key) && !api.IsIdentity("", key) {
-			d.result.Warnings = append(d.result.Warnings, fmt.Sprintf("%s is overruled: Tend sets it in the pods of %s, to say who they are", key, object.Ref()))
+			d.result.Warnings = append(d.result.Warnings,
+				fmt.Sprintf("%s is overruled: Tend sets it in the pods of %s, to say who they are", key, object.Ref()))
 		}
 		if value, set := spec.Env[key]; set && !strings.Contains(value, "${config.") {
-			d.result.Warnings = append(d.result.Warnings, fmt.Sprintf("%s is in env of the manifest of %s, whose value wins: take it out there", key, object.Ref()))
+			d.result.Warnings = append(d.result.Warnings,
+				fmt.Sprintf("%s is in env of the manifest of %s, whose value wins: take it out there", key, object.Ref()))
 		}
 	}
 }
 
-func (s *Service) record(d *configDecision, snap records.Snapshot, object records.Read[api.Object], before, after string, by ConfigChange) {
+func (s *Service) record(
+	d *configDecision, snap records.Snapshot, object records.Read[api.Object], before, after string, by ConfigChange,
+) {
 	next := *object.Value
 	next.Metadata.Revision, next.Metadata.UpdatedAt = 0, s.opts.Now()
 	next.Metadata.Change = &api.Change{Verb: "config", Actor: by.Actor}

@@ -38,18 +38,19 @@ func withKeys(o *Options) {
 		if err != nil {
 			return "", err
 		}
-		merged, err := env.Merge(object.Ref(), spec.Container, env.Buckets{Values: func(b env.Bucket) (map[string]string, error) {
-			values := map[string]string{}
-			for _, key := range ConfigKeys(snap, Bucket(b)) {
-				record, _ := snap.Get(Bucket(b).prefix() + key)
-				plain, err := open(record.Value.([]byte))
-				if err != nil {
-					return nil, err
+		merged, err := env.Merge(object.Ref(), spec.Container,
+			env.Buckets{Values: func(b env.Bucket) (map[string]string, error) {
+				values := map[string]string{}
+				for _, key := range ConfigKeys(snap, Bucket(b)) {
+					record, _ := snap.Get(Bucket(b).prefix() + key)
+					plain, err := open(record.Value.([]byte))
+					if err != nil {
+						return nil, err
+					}
+					values[key] = string(plain)
 				}
-				values[key] = string(plain)
-			}
-			return change.Over(b, values), nil
-		}})
+				return change.Over(b, values), nil
+			}})
 		raw, _ := json.Marshal(merged)
 		return string(raw), err
 	}
@@ -86,7 +87,8 @@ func pairsOf(pairs []string) map[string]string {
 func (w *world) released(ref api.Ref, number int) {
 	w.t.Helper()
 	hash := w.envHash(ref)
-	release := api.Release{ID: "v" + string(rune('0'+number)), Number: number, Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, EnvHash: hash}
+	release := api.Release{ID: "v" + string(rune('0'+number)), Number: number, Kind: ref.Kind, Scope: ref.Scope,
+		Name: ref.Name, EnvHash: hash}
 	w.put(records.ReleaseKey(ref, release.ID), release)
 }
 
@@ -146,11 +148,13 @@ func TestConfigNamesWhoIsAffected(t *testing.T) {
 		pairs  []string
 		want   []api.Ref
 	}{
-		"app":               {"itself, and who takes from it", ofWeb, []string{"A", "1"}, []api.Ref{web, far}},
-		"scope":             {"all of the scope, and who takes from one of it", ofScope, []string{"B", "1"}, []api.Ref{server, web, far}},
-		"overridden":        {"who sets it by itself sees no difference", ofScope, []string{"OWN", "2"}, []api.Ref{web, far}},
-		"nobody":            {"a bucket for sharing", Bucket{Scope: "shared", Name: "db"}, []string{"A", "1"}, nil},
-		"another kind, too": {"a statefulset", Bucket{Scope: "data"}, []string{"A", "1"}, []api.Ref{{Kind: api.KindStatefulSet, Scope: "data", Name: "db"}}},
+		"app": {"itself, and who takes from it", ofWeb, []string{"A", "1"}, []api.Ref{web, far}},
+		"scope": {"all of the scope, and who takes from one of it", ofScope, []string{"B", "1"},
+			[]api.Ref{server, web, far}},
+		"overridden": {"who sets it by itself sees no difference", ofScope, []string{"OWN", "2"}, []api.Ref{web, far}},
+		"nobody":     {"a bucket for sharing", Bucket{Scope: "shared", Name: "db"}, []string{"A", "1"}, nil},
+		"another kind, too": {"a statefulset", Bucket{Scope: "data"}, []string{"A", "1"},
+			[]api.Ref{{Kind: api.KindStatefulSet, Scope: "data", Name: "db"}}},
 	} {
 		generation := w.object(web).Metadata.Generation
 		got := w.set(tc.bucket, tc.pairs...)
@@ -195,7 +199,8 @@ func TestQuietConfig(t *testing.T) {
 	if !w.quiet(web) {
 		t.Error("after the next release quiet changes are quiet again")
 	}
-	if _, err := w.service.Restart(t.Context(), TargetOf(web), ""); err != nil || w.object(web).Metadata.Stamps[api.StampQuietEnv] != "" {
+	if _, err := w.service.Restart(t.Context(), TargetOf(web), ""); err != nil ||
+		w.object(web).Metadata.Stamps[api.StampQuietEnv] != "" {
 		t.Errorf("a restart left the mark: %v", err)
 	}
 }
@@ -241,7 +246,8 @@ func TestQuietConfigMeetsARelease(t *testing.T) {
 	}
 	w.released(web, 2)
 	w.before = func() {
-		w.put(records.ReleaseKey(web, "v3"), api.Release{ID: "v3", Number: 3, Kind: web.Kind, Scope: "prod", Name: "web", EnvHash: "another"})
+		w.put(records.ReleaseKey(web, "v3"),
+			api.Release{ID: "v3", Number: 3, Kind: web.Kind, Scope: "prod", Name: "web", EnvHash: "another"})
 	}
 	w.quietly(ofScope, "B", "2")
 	if w.quiet(web) {
@@ -259,10 +265,12 @@ func TestConfigValue(t *testing.T) {
 	if err != nil || got != odd {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	if text := log.String(); strings.Contains(text, "hunter2") || !strings.Contains(text, `msg="config read" actor=ada scope=prod name=web key=TOKEN`) {
+	if text := log.String(); strings.Contains(text, "hunter2") ||
+		!strings.Contains(text, `msg="config read" actor=ada scope=prod name=web key=TOKEN`) {
 		t.Errorf("the log says %s", text)
 	}
-	for key, want := range map[string]string{"NONE": "there is no key NONE", "SHARED": "bucket of the scope", "": "there is no key"} {
+	for key, want := range map[string]string{"NONE": "there is no key NONE", "SHARED": "bucket of the scope",
+		"": "there is no key"} {
 		_, err := w.service.ConfigValue(t.Context(), ofWeb, key, "")
 		if refused := wantReason(t, err, NotFound); !strings.Contains(refused.Detail, want) {
 			t.Errorf("%s: %v", key, err)
@@ -283,7 +291,8 @@ func TestConfigRefuses(t *testing.T) {
 		"a NUL":     {ConfigChange{Set: map[string]string{"TOKEN": "hunter2\x00more"}}, Invalid, "TOKEN"},
 		"a key":     {ConfigChange{Set: map[string]string{"1-A": "hunter2"}}, Invalid, "1-A"},
 		"too large": {ConfigChange{Set: map[string]string{"A": strings.Repeat("hunter2", 10_000)}}, TooLarge, "64 KiB"},
-		"both":      {ConfigChange{Set: map[string]string{"A": "hunter2"}, Unset: []string{"A"}}, Invalid, "A is to be set and removed"},
+		"both": {ConfigChange{Set: map[string]string{"A": "hunter2"}, Unset: []string{"A"}}, Invalid,
+			"A is to be set and removed"},
 		"twice":     {ConfigChange{Unset: []string{"A", "A"}}, Invalid, "twice"},
 		"not there": {ConfigChange{Set: map[string]string{"A": "1"}, Unset: []string{"B"}}, NotFound, "no key B"},
 	} {

@@ -10,7 +10,9 @@ import (
 
 // ConfigValues returns the values of a bucket in plain text; with merged, an app's over those of its scope. Who read
 // them is logged.
-func (s *Service) ConfigValues(ctx context.Context, bucket Bucket, merged bool, actor string) (map[string]string, error) {
+func (s *Service) ConfigValues(
+	ctx context.Context, bucket Bucket, merged bool, actor string,
+) (map[string]string, error) {
 	if s.opts.Open == nil {
 		return nil, invalid("start the server with its key", "this server has no key to read values by")
 	}
@@ -49,7 +51,8 @@ func (s *Service) openBucket(snap records.Snapshot, bucket Bucket) (map[string]s
 		}
 		plain, err := s.opts.Open(sealed)
 		if err != nil {
-			return nil, fmt.Errorf("read %s of %s: %w: set the value again, or start the server with the key it was set under", key, bucket, err)
+			return nil, fmt.Errorf("read %s of %s: %w: set the value again, or start the server with the key it was set under",
+				key, bucket, err)
 		}
 		values[key] = string(plain)
 	}

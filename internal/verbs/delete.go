@@ -103,7 +103,9 @@ func prepareDelete(snap records.Snapshot, target Target, opts DeleteOptions, now
 
 // removeVolumes marks the volumes of an object's pods for removal with them. Those of ordinals without a pod stay,
 // because no agent would remove them.
-func (d *deleteDecision) removeVolumes(snap records.Snapshot, object records.Read[api.Object]) records.Read[api.Object] {
+func (d *deleteDecision) removeVolumes(
+	snap records.Snapshot, object records.Read[api.Object],
+) records.Read[api.Object] {
 	if object.Value.Kind != api.KindStatefulSet {
 		return object
 	}
@@ -118,7 +120,8 @@ func (d *deleteDecision) removeVolumes(snap records.Snapshot, object records.Rea
 	}
 	slices.Sort(d.result.RemovedVolumes)
 	d.result.RemovedVolumes = slices.Compact(d.result.RemovedVolumes)
-	d.result.Volumes = slices.DeleteFunc(d.result.Volumes, func(volume string) bool { return slices.Contains(d.result.RemovedVolumes, volume) })
+	d.result.Volumes = slices.DeleteFunc(d.result.Volumes,
+		func(volume string) bool { return slices.Contains(d.result.RemovedVolumes, volume) })
 	next := *object.Value
 	next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps)
 	if next.Metadata.Stamps == nil {
@@ -139,7 +142,8 @@ func (d *deleteDecision) prune(snap records.Snapshot, object api.Object, opts De
 	for _, kind := range api.KindsThat(api.Kind.HasContainers) {
 		for other := range snap.Objects(kind) {
 			if other.Value.Ref() != ref && !other.Value.Metadata.Deleting() && env.ReadBy(*other.Value, env.Bucket(bucket)) {
-				return &Error{Reason: InUse, Detail: fmt.Sprintf("%s reads the config of %s (env_from); nothing was deleted", other.Value.Ref(), bucket),
+				return &Error{Reason: InUse, Detail: fmt.Sprintf("%s reads the config of %s (env_from); nothing was deleted",
+					other.Value.Ref(), bucket),
 					Next: "delete without pruning, or change what reads it first"}
 			}
 		}

@@ -30,7 +30,8 @@ func TestDeleteKeepsConfigUnlessAsked(t *testing.T) {
 	if err != nil || !slices.Equal(got.RemovedConfig, []string{"A", "B"}) {
 		t.Errorf("while it is going: %+v, %v", got, err)
 	}
-	if mine, others, scope := ConfigKeys(w.snapshot(), web), ConfigKeys(w.snapshot(), other), ConfigKeys(w.snapshot(), Bucket{Scope: "prod"}); len(mine) > 0 || len(others) != 1 || len(scope) != 1 {
+	if mine, others, scope := ConfigKeys(w.snapshot(), web), ConfigKeys(w.snapshot(), other),
+		ConfigKeys(w.snapshot(), Bucket{Scope: "prod"}); len(mine) > 0 || len(others) != 1 || len(scope) != 1 {
 		t.Errorf("left are %v, of others %v and %v", mine, others, scope)
 	}
 }
@@ -39,8 +40,10 @@ func TestDeleteKeepsConfigUnlessAsked(t *testing.T) {
 // with its ingress.
 func TestPruningTakesNothingFromOthers(t *testing.T) {
 	w := newWorld(t, withKeys)
-	ingress := api.Object{Kind: api.KindIngress, Scope: "prod", Name: "db", Spec: []byte(`{"host":"shop.org","service":"web"}`)}
-	w.mustApply(deployment("prod", "db", `{"image":"web:1"}`), deployment("prod", "web", `{"image":"web:1","env_from":["db"]}`), ingress)
+	ingress := api.Object{Kind: api.KindIngress, Scope: "prod", Name: "db",
+		Spec: []byte(`{"host":"shop.org","service":"web"}`)}
+	w.mustApply(deployment("prod", "db", `{"image":"web:1"}`),
+		deployment("prod", "web", `{"image":"web:1","env_from":["db"]}`), ingress)
 	db := Bucket{Scope: "prod", Name: "db"}
 	w.set(db, "A", "1")
 	if _, err := w.service.DeleteWith(t.Context(), TargetOf(ingress.Ref()), DeleteOptions{Prune: true}); err != nil {
@@ -48,7 +51,8 @@ func TestPruningTakesNothingFromOthers(t *testing.T) {
 	}
 	_, err := w.service.DeleteWith(t.Context(), TargetOf(ref("prod", "db")), DeleteOptions{Prune: true})
 	wantReason(t, err, InUse)
-	if object := w.snapshot().Object(ref("prod", "db")); len(ConfigKeys(w.snapshot(), db)) != 1 || object.Value.Metadata.Deleting() {
+	if object := w.snapshot().Object(ref("prod", "db")); len(ConfigKeys(w.snapshot(), db)) != 1 ||
+		object.Value.Metadata.Deleting() {
 		t.Error("what was refused was done")
 	}
 }
@@ -60,10 +64,12 @@ func TestDeleteWithVolumes(t *testing.T) {
 	w.mustApply(statefulSet(`{"image":"db:1","replicas":2,"volume_claims":[{"name":"data","mount_path":"/data"}]}`))
 	w.fills("1", nil)
 	got, err := w.service.DeleteWith(t.Context(), TargetOf(dbRef), DeleteOptions{Volumes: true})
-	if err != nil || !slices.Equal(got.RemovedVolumes, []string{"tend-prod-db-data-1"}) || !slices.Equal(got.Volumes, []string{"tend-prod-db-data-0"}) {
+	if err != nil || !slices.Equal(got.RemovedVolumes, []string{"tend-prod-db-data-1"}) ||
+		!slices.Equal(got.Volumes, []string{"tend-prod-db-data-0"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if object := w.snapshot().Object(dbRef).Value; object.Metadata.Stamps[api.StampWipe] == "" || !object.Metadata.Deleting() {
+	if object := w.snapshot().Object(dbRef).Value; object.Metadata.Stamps[api.StampWipe] == "" ||
+		!object.Metadata.Deleting() {
 		t.Errorf("%+v", object.Metadata)
 	}
 }

@@ -14,11 +14,13 @@ import (
 func TestDeleteNamesDependents(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(deployment("prod", "db", `{"image":"db:1"}`),
-		deployment("prod", "a", `{"image":"web:1","env":{"DB":"${ref.deployment.db.host}:${ref.deployment.db.port}","LITERAL":"$${ref.deployment.db.host}"}}`),
+		deployment("prod", "a",
+			`{"image":"web:1","env":{"DB":"${ref.deployment.db.host}:${ref.deployment.db.port}","LITERAL":"$${ref.deployment.db.host}"}}`),
 		deployment("prod", "b", `{"image":"web:1","depends_on":{"workloads":["deployment/prod/db"]}}`),
 		deployment("far", "c", `{"image":"web:1","env_from":["prod/db"]}`),
 		deployment("prod", "other", `{"image":"web:1","env":{"DB":"db"}}`),
-		api.Object{Kind: api.KindIngress, Scope: "prod", Name: "front", Spec: json.RawMessage(`{"host":"shop.org","service":"db"}`)},
+		api.Object{Kind: api.KindIngress, Scope: "prod", Name: "front",
+			Spec: json.RawMessage(`{"host":"shop.org","service":"db"}`)},
 		api.Object{Kind: api.KindIngress, Scope: "far", Name: "db", Spec: json.RawMessage(`{"host":"far.org"}`)})
 	got, err := w.service.DeleteWith(t.Context(), TargetOf(ref("prod", "db")), DeleteOptions{DryRun: true})
 	if err != nil || !got.DryRun {
@@ -28,7 +30,8 @@ func TestDeleteNamesDependents(t *testing.T) {
 	for _, d := range got.Dependents {
 		named = append(named, fmt.Sprintf("%s %s", d.Ref, d.Field))
 	}
-	want := []string{"deployment/far/c env_from", "deployment/prod/a env.DB", "deployment/prod/b depends_on", "ingress/prod/front service"}
+	want := []string{"deployment/far/c env_from", "deployment/prod/a env.DB", "deployment/prod/b depends_on",
+		"ingress/prod/front service"}
 	if diff := cmp.Diff(want, named); diff != "" {
 		t.Error(diff)
 	}

@@ -20,7 +20,8 @@ func checkDependencies(snap records.Snapshot, next []api.Object, pruned []record
 		for i, needed := range api.Dependencies(object) {
 			if !world.has(needed) {
 				found.add(Invalid, object.Ref(), "depends_on.workloads["+strconv.Itoa(i)+"]",
-					"apply it first or in the same apply, or leave it out", "%s does not exist%s", needed, world.hint(object.Ref(), needed))
+					"apply it first or in the same apply, or leave it out", "%s does not exist%s", needed,
+					world.hint(object.Ref(), needed))
 			}
 		}
 	}

@@ -29,8 +29,10 @@ func TestDependenciesOfAnApply(t *testing.T) {
 	}{
 		"in the batch": {"files name each other in any order", nil,
 			[]api.Object{dependsOn("web", "deployment/db"), dependsOn("db")}, ""},
-		"in the store": {"what is stored already is there", []api.Object{dependsOn("db")}, []api.Object{dependsOn("web", "deployment/prod/db")}, ""},
-		"nowhere":      {"a release would wait for ever", nil, []api.Object{dependsOn("web", "deployment/db")}, "deployment/prod/db does not exist"},
+		"in the store": {"what is stored already is there", []api.Object{dependsOn("db")},
+			[]api.Object{dependsOn("web", "deployment/prod/db")}, ""},
+		"nowhere": {"a release would wait for ever", nil, []api.Object{dependsOn("web", "deployment/db")},
+			"deployment/prod/db does not exist"},
 		"another kind": {"the likely slip is named", []api.Object{dependsOn("db")},
 			[]api.Object{dependsOn("web", "statefulset/db")}, "did you mean deployment/prod/db?"},
 		"itself": {"an object can't wait for itself", nil, []api.Object{dependsOn("web", "deployment/web")},
@@ -38,7 +40,8 @@ func TestDependenciesOfAnApply(t *testing.T) {
 		"circle": {"a circle is reported with its path", nil,
 			[]api.Object{dependsOn("a", "deployment/b"), dependsOn("b", "deployment/c"), dependsOn("c", "deployment/a")},
 			"deployment/prod/a → deployment/prod/b → deployment/prod/c → deployment/prod/a"},
-		"circle through the store": {"also one that only this apply closes", []api.Object{dependsOn("a"), dependsOn("b", "deployment/a")},
+		"circle through the store": {"also one that only this apply closes",
+			[]api.Object{dependsOn("a"), dependsOn("b", "deployment/a")},
 			[]api.Object{dependsOn("a", "deployment/b")}, "deployment/prod/a → deployment/prod/b → deployment/prod/a"},
 		"releases of each other": {"each new one would make one of the other", []api.Object{dependsOn("a"), dependsOn("b")},
 			[]api.Object{refersTo("a", "${ref.deployment.b.release}"), refersTo("b", "${ref.deployment.prod.a.release}")},
@@ -46,7 +49,8 @@ func TestDependenciesOfAnApply(t *testing.T) {
 		"an image and a dependency": {"neither would come first", nil,
 			[]api.Object{refersTo("a", "${ref.deployment.b.image}"), dependsOn("b", "deployment/a")}, "goes round in a circle"},
 		"hosts of each other": {"they are known before anything runs", nil,
-			[]api.Object{refersTo("a", "http://${ref.deployment.b.host}"), refersTo("b", "http://${ref.deployment.a.host}")}, ""},
+			[]api.Object{refersTo("a", "http://${ref.deployment.b.host}"), refersTo("b", "http://${ref.deployment.a.host}")},
+			""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +76,8 @@ func TestDependenciesOfAnApply(t *testing.T) {
 func TestAnUnchangedDependentIsNotAsked(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(dependsOn("db"), dependsOn("web", "deployment/db"))
-	if _, err := records.NewTxn("test").Delete(records.ObjectKey(ref("prod", "db"))).Commit(t.Context(), w.store); err != nil {
+	if _, err := records.NewTxn("test").Delete(records.ObjectKey(ref("prod", "db"))).Commit(t.Context(),
+		w.store); err != nil {
 		t.Fatal(err)
 	}
 	w.mustApply(dependsOn("web", "deployment/db"))

@@ -112,7 +112,8 @@ type slotTasks struct {
 func liveSlots(snap records.Snapshot, ref api.Ref) slotTasks {
 	out := slotTasks{tasks: map[string]records.Read[api.Task]{}}
 	for _, task := range snap.TasksOf(ref) {
-		if task.Value.Desired == api.DesiredRunning && task.Value.Role == api.RoleMain { // a command of a release fills no slot
+		if task.Value.Desired == api.DesiredRunning && task.Value.Role == api.RoleMain {
+			// a command of a release fills no slot
 			out.order = append(out.order, task.Value.Slot)
 			out.tasks[task.Value.Slot] = task
 		}

@@ -74,7 +74,8 @@ func TestRulesBetweenObjectsHoldUnderTwoServers(t *testing.T) {
 			for port := range ports {
 				spec := fmt.Sprintf(`{"image":"web:1","ports":["%d:80"],"volumes":["${asset.conf.a}:/etc/a"]}`, 3000+port)
 				reader.armed = true
-				_, err := server.Apply(t.Context(), []api.Object{deployment("prod", fmt.Sprintf("web-%d-%d", i, port), spec)}, ApplyOptions{})
+				_, err := server.Apply(t.Context(),
+					[]api.Object{deployment("prod", fmt.Sprintf("web-%d-%d", i, port), spec)}, ApplyOptions{})
 				var refused *Error
 				if won[i][port] = err == nil; err != nil && (!errors.As(err, &refused) || refused.Reason != PortTaken) {
 					t.Errorf("server %d, port %d: %v", i, 3000+port, err)

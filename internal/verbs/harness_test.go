@@ -37,7 +37,8 @@ type world struct {
 func newWorld(t *testing.T, change ...func(*Options)) *world {
 	t.Helper()
 	w := &world{t: t, store: memory.New()}
-	w.view = view.New(w.store, view.Options{Decode: records.Decode, Indexes: records.Indexes, Logger: slog.New(slog.DiscardHandler)})
+	w.view = view.New(w.store, view.Options{Decode: records.Decode, Indexes: records.Indexes,
+		Logger: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = w.view.Run(ctx) }()

@@ -38,7 +38,8 @@ func (s *Service) Hold(ctx context.Context, names []Bucket, record api.Hold) (re
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), revokeTime)
 		defer cancel()
 		if err := s.opts.Leases.Revoke(ctx, lease); err != nil {
-			s.opts.Logger.WarnContext(ctx, "a plugin's command has ended; its pods are healed again later", "backoff", holdTime, "error", err)
+			s.opts.Logger.WarnContext(ctx, "a plugin's command has ended; its pods are healed again later", "backoff",
+				holdTime, "error", err)
 		}
 	}
 	record.At = s.opts.Now()

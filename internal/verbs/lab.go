@@ -27,9 +27,12 @@ type labDecision struct {
 func (d *labDecision) transaction() *records.Txn { return d.txn }
 
 // ExtendLabs gives a lab, or all labs of a class that have not ended, more time. It is recorded beside the spec.
-func (s *Service) ExtendLabs(ctx context.Context, target Target, more time.Duration, actor string) (api.LabResult, error) {
+func (s *Service) ExtendLabs(
+	ctx context.Context, target Target, more time.Duration, actor string,
+) (api.LabResult, error) {
 	if more < minExtension || more > maxExtension {
-		return api.LabResult{}, invalid("say how much more, such as 30m", "%s is outside %s to %s", more, minExtension, maxExtension)
+		return api.LabResult{}, invalid("say how much more, such as 30m", "%s is outside %s to %s", more,
+			minExtension, maxExtension)
 	}
 	key, _ := keyedRun(ctx)
 	return s.orderLabs(ctx, "lab extend", target, actor, func(l *ordered) error {
@@ -44,7 +47,8 @@ func (s *Service) ExtendLabs(ctx context.Context, target Target, more time.Durat
 			return invalid("ask for less", "%s and %s more are longer than a lab may run: %s", whole, more, api.MaxLabDuration)
 		}
 		l.orders.Extended += more
-		l.orders.Extensions = append(l.orders.Extensions, api.LabExtension{By: actor, At: s.opts.Now().UTC(), For: more, Key: key})
+		l.orders.Extensions = append(l.orders.Extensions,
+			api.LabExtension{By: actor, At: s.opts.Now().UTC(), For: more, Key: key})
 		l.orders.Extensions = l.orders.Extensions[max(0, len(l.orders.Extensions)-api.MaxLabExtensions):]
 		l.changed = true
 		return nil
@@ -84,14 +88,17 @@ func (l *ordered) notRunning(format string, args ...any) error {
 }
 
 // orderLabs has change decide about each lab of a target. Of a class it leaves out those that refuse, if not all do.
-func (s *Service) orderLabs(ctx context.Context, verb string, target Target, actor string, change func(*ordered) error) (api.LabResult, error) {
-	decided, revision, err := decide(FieldManager{Actor: actor}.asks(ctx, verb), s, func(snap records.Snapshot) (*labDecision, error) {
-		found, err := target.findLabs(snap)
-		if err != nil {
-			return nil, err
-		}
-		return prepareOrders(snap, strings.ReplaceAll(verb, " ", "."), found, change)
-	})
+func (s *Service) orderLabs(
+	ctx context.Context, verb string, target Target, actor string, change func(*ordered) error,
+) (api.LabResult, error) {
+	decided, revision, err := decide(FieldManager{Actor: actor}.asks(ctx, verb), s,
+		func(snap records.Snapshot) (*labDecision, error) {
+			found, err := target.findLabs(snap)
+			if err != nil {
+				return nil, err
+			}
+			return prepareOrders(snap, strings.ReplaceAll(verb, " ", "."), found, change)
+		})
 	if err != nil {
 		return api.LabResult{}, err
 	}
@@ -105,7 +112,9 @@ func (s *Service) orderLabs(ctx context.Context, verb string, target Target, act
 	return decided.result, nil
 }
 
-func prepareOrders(snap records.Snapshot, site string, found []records.Read[api.Object], change func(*ordered) error) (*labDecision, error) {
+func prepareOrders(
+	snap records.Snapshot, site string, found []records.Read[api.Object], change func(*ordered) error,
+) (*labDecision, error) {
 	d := &labDecision{txn: records.NewTxn(site)}
 	var refused error
 	for _, object := range found {
@@ -199,10 +208,13 @@ func (t Target) findLabs(snap records.Snapshot) ([]records.Read[api.Object], err
 	}
 	switch {
 	case len(found) == 0:
-		return nil, &Error{Reason: NotFound, Detail: "there is no lab and no class " + Target{Scope: t.Scope, Name: t.Name}.String(),
+		return nil, &Error{Reason: NotFound, Detail: "there is no lab and no class " +
+			Target{Scope: t.Scope, Name: t.Name}.String(),
 			Next: "`tend get labs` lists what there is", Wanted: Target{Kind: api.KindLab, Scope: t.Scope, Name: t.Name}}
-	case slices.ContainsFunc(found, func(r records.Read[api.Object]) bool { return r.Value.Scope != found[0].Value.Scope }):
-		return nil, &Error{Reason: Ambiguous, Detail: "several scopes have a lab or a class " + t.Name, Next: "name it as SCOPE/NAME"}
+	case slices.ContainsFunc(found,
+		func(r records.Read[api.Object]) bool { return r.Value.Scope != found[0].Value.Scope }):
+		return nil, &Error{Reason: Ambiguous, Detail: "several scopes have a lab or a class " + t.Name,
+			Next: "name it as SCOPE/NAME"}
 	}
 	return found, nil
 }

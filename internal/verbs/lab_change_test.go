@@ -19,13 +19,17 @@ func TestALateChangeOfALabIsWarnedOf(t *testing.T) {
 		change func(*api.LabSpec)
 		want   string
 	}{
-		"pending":  {"its container isn't made yet", api.LabPending, func(s *api.LabSpec) { s.Image = "lab:2" }, ""},
-		"running":  {"it keeps its container", api.LabRunning, func(s *api.LabSpec) { s.Image, s.Env = "lab:2", map[string]string{"A": "1"} }, "env, image: without effect, it runs"},
-		"longer":   {"its end moves", api.LabRunning, func(s *api.LabSpec) { s.Duration = "2h" }, ""},
-		"ended":    {"it never runs again", api.LabFailed, func(s *api.LabSpec) { s.Duration = "2h" }, "duration: without effect, it has ended (FAILED)"},
-		"same":     {"it is applied again, and doesn't run", api.LabTimeout, func(*api.LabSpec) {}, "it has ended (TIMEOUT)"},
-		"goes on":  {"nothing is changed", api.LabRunning, func(*api.LabSpec) {}, ""},
-		"restarts": {"it has begun", api.LabRunning, func(s *api.LabSpec) { s.Start = "2030-01-01T00:00:00Z" }, "start: without effect, it has begun"},
+		"pending": {"its container isn't made yet", api.LabPending, func(s *api.LabSpec) { s.Image = "lab:2" }, ""},
+		"running": {"it keeps its container", api.LabRunning,
+			func(s *api.LabSpec) { s.Image, s.Env = "lab:2", map[string]string{"A": "1"} },
+			"env, image: without effect, it runs"},
+		"longer": {"its end moves", api.LabRunning, func(s *api.LabSpec) { s.Duration = "2h" }, ""},
+		"ended": {"it never runs again", api.LabFailed, func(s *api.LabSpec) { s.Duration = "2h" },
+			"duration: without effect, it has ended (FAILED)"},
+		"same":    {"it is applied again, and doesn't run", api.LabTimeout, func(*api.LabSpec) {}, "it has ended (TIMEOUT)"},
+		"goes on": {"nothing is changed", api.LabRunning, func(*api.LabSpec) {}, ""},
+		"restarts": {"it has begun", api.LabRunning, func(s *api.LabSpec) { s.Start = "2030-01-01T00:00:00Z" },
+			"start: without effect, it has begun"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

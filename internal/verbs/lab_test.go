@@ -49,11 +49,13 @@ func TestExtensionsAddUpBesideTheSpec(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if changed := result.Labs[0]; changed.Extended != "1h1m0s" || !changed.EndsAt.Equal(testTime.Add(2*time.Hour+time.Minute)) || !result.Changed {
+	if changed := result.Labs[0]; changed.Extended != "1h1m0s" ||
+		!changed.EndsAt.Equal(testTime.Add(2*time.Hour+time.Minute)) || !result.Changed {
 		t.Errorf("%+v", result)
 	}
 	orders := w.snapshot().LabOrders(ref).Value
-	if orders.OwnerUID != before.Metadata.UID || orders.Extended != 61*time.Minute || len(orders.Extensions) != 3 || orders.Extensions[2].By != "bob" {
+	if orders.OwnerUID != before.Metadata.UID || orders.Extended != 61*time.Minute || len(orders.Extensions) != 3 ||
+		orders.Extensions[2].By != "bob" {
 		t.Errorf("%+v", orders)
 	}
 	after := *w.object(ref)
@@ -88,10 +90,11 @@ func TestExtensionsHaveBounds(t *testing.T) {
 		phase  api.LabPhase
 		want   Reason
 	}{
-		"nothing":       {"it changes nothing", 0, api.LabRunning, Invalid},
-		"less":          {"an extension takes no time away", -time.Hour, api.LabRunning, Invalid},
-		"overflow":      {"the sum would be negative", time.Duration(1<<63 - 1), api.LabRunning, Invalid},
-		"beyond":        {"with its duration it would be longer than a lab may run", api.MaxLabDuration - time.Hour + time.Second, api.LabRunning, Invalid},
+		"nothing":  {"it changes nothing", 0, api.LabRunning, Invalid},
+		"less":     {"an extension takes no time away", -time.Hour, api.LabRunning, Invalid},
+		"overflow": {"the sum would be negative", time.Duration(1<<63 - 1), api.LabRunning, Invalid},
+		"beyond": {"with its duration it would be longer than a lab may run",
+			api.MaxLabDuration - time.Hour + time.Second, api.LabRunning, Invalid},
 		"up to there":   {"the bound itself is possible", api.MaxLabDuration - time.Hour, api.LabRunning, ""},
 		"not yet begun": {"it will run longer", time.Hour, api.LabPending, ""},
 		"completed":     {"there is no time any more", time.Hour, api.LabCompleted, LabNotRunning},
@@ -128,14 +131,16 @@ func TestManyExtensionsStayBounded(t *testing.T) {
 		}
 	}
 	orders := w.snapshot().LabOrders(ref).Value
-	if len(orders.Extensions) != api.MaxLabExtensions || orders.Extended != (api.MaxLabExtensions+5)*time.Minute || orders.Extensions[0].By != "5" {
+	if len(orders.Extensions) != api.MaxLabExtensions || orders.Extended != (api.MaxLabExtensions+5)*time.Minute ||
+		orders.Extensions[0].By != "5" {
 		t.Errorf("%d extensions, %s", len(orders.Extensions), orders.Extended)
 	}
 }
 
 func TestOnlyALabThatHasBegunIsStopped(t *testing.T) {
 	for phase, want := range map[api.LabPhase]Reason{
-		api.LabPending: LabNotRunning, api.LabProvisioning: "", api.LabRunning: "", api.LabCompleted: LabNotRunning, api.LabTimeout: LabNotRunning,
+		api.LabPending: LabNotRunning, api.LabProvisioning: "", api.LabRunning: "", api.LabCompleted: LabNotRunning,
+		api.LabTimeout: LabNotRunning,
 	} {
 		t.Run(string(phase), func(t *testing.T) {
 			w := newWorld(t)

@@ -87,7 +87,8 @@ func (s FieldManager) own(old, next api.Object, now time.Time, about func(field 
 		}
 	}
 	next.Metadata.Fields = outcome.Fields
-	return owned{object: next, changes: changes, conflicts: withoutLapsed(next, outcome.Conflicts), kept: outcome.Kept}, nil
+	return owned{object: next, changes: changes, conflicts: withoutLapsed(next, outcome.Conflicts), kept: outcome.Kept},
+		nil
 }
 
 // refuse adds the conflicts that the manager may not take over.
@@ -100,7 +101,8 @@ func (s FieldManager) refuse(ref api.Ref, declared json.RawMessage, conflicts []
 		if c.Actor != "" {
 			by += " (" + c.Actor + ")"
 		}
-		found.add(FieldOwned, ref, c.Path, nextFieldOwned+s.toAgree(ref, c.Path, declared), "%s set it to %s at %s", by, brief(shownValue(ref.Kind, c.Path, c.Value)),
+		found.add(FieldOwned, ref, c.Path, nextFieldOwned+s.toAgree(ref, c.Path, declared), "%s set it to %s at %s", by,
+			brief(shownValue(ref.Kind, c.Path, c.Value)),
 			c.At.UTC().Format(time.RFC3339))
 	}
 }

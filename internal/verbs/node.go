@@ -10,7 +10,9 @@ import (
 
 // SetAvailability says what a node takes. It is a field of the node's object, which is created if there is none, and
 // belongs to a manager of its own: applying the object's manifest again leaves it as it is.
-func (s *Service) SetAvailability(ctx context.Context, node, availability string, by FieldManager) (api.VerbResult, error) {
+func (s *Service) SetAvailability(
+	ctx context.Context, node, availability string, by FieldManager,
+) (api.VerbResult, error) {
 	by.Manager = api.ManagerAvailability
 	result, err := s.setNode(ctx, node, api.NodeSpec{Availability: availability}, by)
 	if err != nil || availability != api.NodeActive {
@@ -27,7 +29,9 @@ func (s *Service) SetIngress(ctx context.Context, node string, serves bool, by F
 	return s.setNode(ctx, node, api.NodeSpec{Ingress: &serves}, by)
 }
 
-func (s *Service) setNode(ctx context.Context, node string, fields api.NodeSpec, by FieldManager) (api.VerbResult, error) {
+func (s *Service) setNode(
+	ctx context.Context, node string, fields api.NodeSpec, by FieldManager,
+) (api.VerbResult, error) {
 	snap, err := s.opts.Reader.Fresh(ctx)
 	if err != nil {
 		return api.VerbResult{}, err
@@ -40,12 +44,14 @@ func (s *Service) setNode(ctx context.Context, node string, fields api.NodeSpec,
 	if err != nil {
 		return api.VerbResult{}, err
 	}
-	applied, err := s.Apply(ctx, []api.Object{{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Spec: spec}}, ApplyOptions{FieldManager: by})
+	applied, err := s.Apply(ctx, []api.Object{{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Spec: spec}},
+		ApplyOptions{FieldManager: by})
 	if err != nil {
 		return api.VerbResult{}, err
 	}
 	object := applied.Objects[0]
-	return api.VerbResult{Object: ref, Changed: applied.Changed(), Generation: object.Generation, Revision: applied.Revision}, nil
+	return api.VerbResult{Object: ref, Changed: applied.Changed(), Generation: object.Generation,
+		Revision: applied.Revision}, nil
 }
 
 type forgetDecision struct{ txn *records.Txn }

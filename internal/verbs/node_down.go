@@ -35,9 +35,10 @@ func (s *Service) NodeDown(ctx context.Context, node string, how Down, actor str
 	if how == ConfirmDown {
 		verb = "confirm-down"
 	}
-	decided, revision, err := decide(FieldManager{Actor: actor}.asks(ctx, verb), s, func(snap records.Snapshot) (*downDecision, error) {
-		return s.prepareDown(snap, node, how)
-	})
+	decided, revision, err := decide(FieldManager{Actor: actor}.asks(ctx, verb), s,
+		func(snap records.Snapshot) (*downDecision, error) {
+			return s.prepareDown(snap, node, how)
+		})
 	if err != nil {
 		return api.NodeDownResult{}, err
 	}
@@ -71,14 +72,16 @@ func (s *Service) prepareDown(snap records.Snapshot, node string, how Down) (*do
 			Next: "take the server out first: tend servers remove " + member.Value.Server}
 	case how == ForceNodeOut && !member.Exists() && snap.Alive(node): // that of a server that is alone has no record
 		return nil, &Error{Reason: InUse, Detail: "node " + node + " is that of the server itself",
-			Next: "a server without containers is started with --no-agent; `tend drain " + node + "` moves its pods to other nodes before"}
+			Next: "a server without containers is started with --no-agent; `tend drain " + node +
+				"` moves its pods to other nodes before"}
 	case how == ForceNodeOut:
 		d.txn.Delete(records.AliveKey(node))
 		d.result.Rotate = exposed(snap, node)
 		d.revokeToken(snap, node, s)
 	case snap.Alive(node):
 		return nil, &Error{Reason: InUse, Detail: "node " + node + " answers",
-			Next: "stop Tend on it first (systemctl stop tend-agent) and wait for the node timeout; `tend drain " + node + "` moves its pods before; " +
+			Next: "stop Tend on it first (systemctl stop tend-agent) and wait for the node timeout; `tend drain " + node +
+				"` moves its pods before; " +
 				"--force cuts a node off that can't be stopped"}
 	default:
 		d.txn.If(records.AliveKey(node), 0)
@@ -106,7 +109,8 @@ func (s *Service) end(d *downDecision, snap records.Snapshot, node string, remov
 		if status.State.Terminal() || !read.Exists() && task.Value.Desired == api.DesiredRemoved {
 			continue
 		}
-		status.State, status.Ready, status.Reason, status.Message, status.FinishedAt = api.TaskFailed, false, api.ReasonNodeDown, message, s.opts.Now()
+		status.State, status.Ready, status.Reason, status.Message, status.FinishedAt = api.TaskFailed, false,
+			api.ReasonNodeDown, message, s.opts.Now()
 		status.Next = ""
 		key := records.TaskStatusKey(status.ID)
 		d.txn.If(records.TaskKey(status.ID), task.Modified).If(key, read.Modified).Put(key, status)

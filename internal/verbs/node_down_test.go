@@ -16,8 +16,9 @@ func TestWhatANodeKeepsIsNamed(t *testing.T) {
 	w := newWorld(t)
 	db := api.Ref{Kind: api.KindStatefulSet, Scope: "prod", Name: "db"}
 	spec, err := json.Marshal(api.StatefulSetSpec{
-		DeploymentSpec: api.DeploymentSpec{Container: api.Container{Image: "db:1", Volumes: []string{"extra:/extra", "conf:/conf:ro"}}},
-		VolumeClaims:   []api.VolumeClaim{{Name: "data", MountPath: "/data"}},
+		DeploymentSpec: api.DeploymentSpec{Container: api.Container{Image: "db:1",
+			Volumes: []string{"extra:/extra", "conf:/conf:ro"}}},
+		VolumeClaims: []api.VolumeClaim{{Name: "data", MountPath: "/data"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +26,8 @@ func TestWhatANodeKeepsIsNamed(t *testing.T) {
 	w.put(records.NodeKey("n1"), api.NodeStatus{ID: "n1"})
 	w.put(records.ReleaseKey(db, "v1"), api.Release{ID: "v1", Kind: db.Kind, Scope: db.Scope, Name: db.Name, Spec: spec})
 	for id, slot := range map[string]string{"a": "0", "b": "1", "c": "2"} {
-		task := api.Task{ID: id, Kind: db.Kind, Scope: db.Scope, Name: db.Name, Slot: slot, Release: "v1", Node: "n1", Desired: api.DesiredRunning}
+		task := api.Task{ID: id, Kind: db.Kind, Scope: db.Scope, Name: db.Name, Slot: slot, Release: "v1", Node: "n1",
+			Desired: api.DesiredRunning}
 		if id == "c" {
 			task.Desired, task.Leftover = api.DesiredRemoved, true
 		}
@@ -61,7 +63,8 @@ func TestWhatANodeKeepsIsNamed(t *testing.T) {
 	if diff := cmp.Diff(want, result.Data); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"conf", "extra", "tend-prod-db-data-0", "tend-prod-db-data-2"}, result.Volumes); diff != "" {
+	if diff := cmp.Diff([]string{"conf", "extra", "tend-prod-db-data-0", "tend-prod-db-data-2"},
+		result.Volumes); diff != "" {
 		t.Errorf("given up: -want +got:\n%s", diff)
 	}
 }

@@ -79,5 +79,6 @@ func (d *downDecision) revokeToken(snap records.Snapshot, node string, s *Servic
 	}
 	key := records.JoinTokenKey(token.Value.ID)
 	d.txn.If(key, token.Modified).Delete(key)
-	d.result.Rotate = append(d.result.Rotate, "the join token "+token.Value.ID+", which is revoked now: tend nodes add makes another for the machines that have not joined yet")
+	d.result.Rotate = append(d.result.Rotate, "the join token "+token.Value.ID+
+		", which is revoked now: tend nodes add makes another for the machines that have not joined yet")
 }

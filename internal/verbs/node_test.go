@@ -41,7 +41,8 @@ func TestAvailabilityThatAManifestDeclares(t *testing.T) {
 	w.mustApply(nodeObject("n1", `{"availability":"active"}`))
 	_, err := w.service.SetAvailability(t.Context(), "n1", api.NodeDrained, FieldManager{})
 	wantReason(t, err, FieldOwned)
-	if _, err := w.service.SetAvailability(t.Context(), "n1", api.NodeDrained, FieldManager{ForceConflicts: true}); err != nil || w.nodeSpec("n1").Availability != api.NodeDrained {
+	if _, err := w.service.SetAvailability(t.Context(), "n1", api.NodeDrained,
+		FieldManager{ForceConflicts: true}); err != nil || w.nodeSpec("n1").Availability != api.NodeDrained {
 		t.Errorf("%v, %+v", err, w.nodeSpec("n1"))
 	}
 	_, err = w.service.SetAvailability(t.Context(), "n2", api.NodeDrained, FieldManager{})
@@ -57,7 +58,8 @@ func offline(t *testing.T) *world {
 	w := newWorld(t)
 	w.mustApply(deployment("prod", "web", `{}`))
 	for id, node := range map[string]string{"runs": "n1", "ended": "n1", "other": "n2"} {
-		w.put(records.TaskKey(id), api.Task{ID: id, Kind: api.KindDeployment, Scope: "prod", Name: "web", Slot: id, Node: node, Desired: api.DesiredRunning})
+		w.put(records.TaskKey(id), api.Task{ID: id, Kind: api.KindDeployment, Scope: "prod", Name: "web", Slot: id,
+			Node: node, Desired: api.DesiredRunning})
 		w.put(records.TaskStatusKey(id), api.TaskStatus{ID: id, Node: node, State: api.TaskRunning, Ready: true})
 	}
 	w.put(records.TaskStatusKey("ended"), api.TaskStatus{ID: "ended", Node: "n1", State: api.TaskComplete})
@@ -76,7 +78,8 @@ func TestANodeThatIsOff(t *testing.T) {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	snap := w.snapshot()
-	if s := snap.TaskStatus("runs").Value; s.State != api.TaskFailed || s.Ready || s.Reason != api.ReasonNodeDown || !s.FinishedAt.Equal(testTime) {
+	if s := snap.TaskStatus("runs").Value; s.State != api.TaskFailed || s.Ready || s.Reason != api.ReasonNodeDown ||
+		!s.FinishedAt.Equal(testTime) {
 		t.Errorf("%+v", s)
 	}
 	if s := snap.TaskStatus("ended").Value; s.State != api.TaskComplete {
@@ -99,7 +102,8 @@ func TestANodeThatIsRemoved(t *testing.T) {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	snap := w.snapshot()
-	if member := snap.Member("n1"); snap.Node("n1").Exists() || snap.NodeSpec("n1").Labels != nil || !member.Exists() || !member.Value.Removed {
+	if member := snap.Member("n1"); snap.Node("n1").Exists() || snap.NodeSpec("n1").Labels != nil || !member.Exists() ||
+		!member.Value.Removed {
 		t.Errorf("n1 is still there: %+v", member.Value)
 	}
 	if homes := snap.Homes(); len(homes) != 1 || homes["data-of-n2"] != "n2" {
@@ -114,12 +118,19 @@ func TestANodeThatIsRemoved(t *testing.T) {
 func TestANodeThatIsForcedOut(t *testing.T) {
 	w := offline(t)
 	web := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
-	w.put(records.TaskKey("more"), api.Task{ID: "more", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "m", Release: "v1", Node: "n2", Desired: api.DesiredRunning})
-	w.put(records.ReleaseKey(web, "v1"), api.Release{ID: "v1", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Image: "ghcr.example/shop/web:1", Env: []byte("sealed"),
-		AssetDigests: map[string]string{"prod.conf.a": "sha256:a"}})
+	w.put(records.TaskKey("more"),
+		api.Task{ID: "more", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "m", Release: "v1", Node: "n2",
+			Desired: api.DesiredRunning})
+	w.put(records.ReleaseKey(web, "v1"),
+		api.Release{ID: "v1", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Image: "ghcr.example/shop/web:1",
+			Env:          []byte("sealed"),
+			AssetDigests: map[string]string{"prod.conf.a": "sha256:a"}})
 	w.put(records.MemberKey("n2"), records.Member{UID: "2", Ingress: true, Token: "t1"})
-	w.put(records.JoinTokenKey("t1"), records.JoinToken{JoinTokenInfo: api.JoinTokenInfo{ID: "t1", Uses: 5, Used: []string{"n2"}, ExpiresAt: testTime.Add(time.Hour)}})
-	w.put(records.JoinTokenKey("t2"), records.JoinToken{JoinTokenInfo: api.JoinTokenInfo{ID: "t2", Uses: 5, ExpiresAt: testTime.Add(time.Hour)}})
+	w.put(records.JoinTokenKey("t1"),
+		records.JoinToken{JoinTokenInfo: api.JoinTokenInfo{ID: "t1", Uses: 5, Used: []string{"n2"},
+			ExpiresAt: testTime.Add(time.Hour)}})
+	w.put(records.JoinTokenKey("t2"),
+		records.JoinToken{JoinTokenInfo: api.JoinTokenInfo{ID: "t2", Uses: 5, ExpiresAt: testTime.Add(time.Hour)}})
 	w.put(records.CertFilesPrefix+"acme/ca/users/default/default.key", "x")
 	for _, object := range []api.Object{
 		{Kind: api.KindRegistry, Scope: api.Unscoped, Name: "ghcr", Spec: []byte(`{"url":"ghcr.example"}`)},
@@ -130,14 +141,17 @@ func TestANodeThatIsForcedOut(t *testing.T) {
 	}
 	result, err := w.service.NodeDown(t.Context(), "n2", ForceNodeOut, "ann")
 	want := []string{
-		"the TLS key of shop.example", "the accounts at certificate authorities (ACME)", "the asset files of deployment/prod/web", "the credentials of registry/_/ghcr",
-		"the environment of deployment/prod/web", "the join token t1, which is revoked now: tend nodes add makes another for the machines that have not joined yet",
+		"the TLS key of shop.example", "the accounts at certificate authorities (ACME)",
+		"the asset files of deployment/prod/web", "the credentials of registry/_/ghcr",
+		"the environment of deployment/prod/web",
+		"the join token t1, which is revoked now: tend nodes add makes another for the machines that have not joined yet",
 	}
 	if err != nil || !slices.Equal(result.Rotate, want) {
 		t.Errorf("%q, %v", result.Rotate, err)
 	}
 	snap := w.snapshot()
-	if member := snap.Member("n2"); snap.Alive("n2") || snap.Node("n2").Exists() || !member.Value.Removed || snap.TaskStatus("more").Value.State != api.TaskFailed {
+	if member := snap.Member("n2"); snap.Alive("n2") || snap.Node("n2").Exists() || !member.Value.Removed ||
+		snap.TaskStatus("more").Value.State != api.TaskFailed {
 		t.Errorf("n2 is still there: %+v", member.Value)
 	}
 	if snap.JoinToken("t1").Exists() || !snap.JoinToken("t2").Exists() {
@@ -168,26 +182,32 @@ func TestWhatABuilderCouldRead(t *testing.T) {
 		w.put(records.ObjectKey(object.Ref()), object)
 	}
 	w.put(records.ImageKey(ref("plain")), api.ImageRequest{Owner: ref("plain"), Image: "nginx:1"})
-	built := api.ImageRequest{Owner: ref("built"), Image: "tend/built", Build: &api.ImageBuild{Tree: "sha256:t", Build: api.Build{Secrets: []string{"NPM", "PIP"}}}}
+	built := api.ImageRequest{Owner: ref("built"), Image: "tend/built",
+		Build: &api.ImageBuild{Tree: "sha256:t", Build: api.Build{Secrets: []string{"NPM", "PIP"}}}}
 	w.put(records.ImageKey(built.Owner), built)
 	asked := func(node, name string) {
-		w.put(records.ImageStatusKey(node, ref(name)), api.ImageStatus{Owner: ref(name), Node: node, Image: "x", State: api.ImagePresent})
+		w.put(records.ImageStatusKey(node, ref(name)),
+			api.ImageStatus{Owner: ref(name), Node: node, Image: "x", State: api.ImagePresent})
 	}
 	for _, node := range []string{"hub", "builder", "idle"} {
 		w.put(records.NodeKey(node), api.NodeStatus{ID: node})
 		w.put(records.MemberKey(node), records.Member{UID: node})
 	}
 	for _, name := range []string{"plain", "built"} { // of the present requests others have the image
-		w.put(records.ImageStatusKey("n2", ref(name)), api.ImageStatus{Owner: ref(name), Node: "n2", Image: w.snapshot().ImageRequest(ref(name)).Value.Image, State: api.ImagePresent})
+		w.put(records.ImageStatusKey("n2", ref(name)),
+			api.ImageStatus{Owner: ref(name), Node: "n2", Image: w.snapshot().ImageRequest(ref(name)).Value.Image,
+				State: api.ImagePresent})
 	}
 	asked("hub", "plain")
 	asked("builder", "built")
 	for node, want := range map[string][]string{
-		"hub":     {"the credentials of registry/_/hub"},
-		"builder": {"the build secrets of deployment/prod/built: NPM PIP", "the credentials of registry/_/ghcr", "the credentials of registry/_/hub", "the source of deployment/prod/built"},
-		"idle":    nil,
+		"hub": {"the credentials of registry/_/hub"},
+		"builder": {"the build secrets of deployment/prod/built: NPM PIP", "the credentials of registry/_/ghcr",
+			"the credentials of registry/_/hub", "the source of deployment/prod/built"},
+		"idle": nil,
 	} {
-		if result, err := w.service.NodeDown(t.Context(), node, ForceNodeOut, "ann"); err != nil || !slices.Equal(result.Rotate, want) {
+		if result, err := w.service.NodeDown(t.Context(), node, ForceNodeOut, "ann"); err != nil ||
+			!slices.Equal(result.Rotate, want) {
 			t.Errorf("%s: %q, %v", node, result.Rotate, err)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 // freezeOrdinals marks ordinals, all of them if none is named. An ordinal is a place of its own, so it is frozen
 // whether or not it has a task now, and stays so through rollouts and scaling; the object must be the one that was
 // read, so that the ordinal is one of its own.
-func freezeOrdinals(decided *freezeDecision, object records.Read[api.Object], marked map[string]records.Read[api.Frozen],
+func freezeOrdinals(decided *freezeDecision, object records.Read[api.Object],
+	marked map[string]records.Read[api.Frozen],
 	slots []string, actor string, now time.Time,
 ) error {
 	spec, err := api.DecodeSpec[api.StatefulSetSpec](*object.Value)
@@ -45,7 +46,8 @@ func checkOrdinal(ref api.Ref, slot string, replicas int) error {
 	case err != nil || n < 0 || strconv.Itoa(n) != slot:
 		return invalid("an ordinal is a number from 0", "%q is not an ordinal", slot)
 	case n >= replicas:
-		return notFound("`tend get pods` lists what runs", "%s has no ordinal %d: it has %s", ref, n, plural(replicas, "replica"))
+		return notFound("`tend get pods` lists what runs", "%s has no ordinal %d: it has %s", ref, n,
+			plural(replicas, "replica"))
 	}
 	return nil
 }

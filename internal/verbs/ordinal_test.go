@@ -20,7 +20,8 @@ const threeWithData = `{"image":"db:1","replicas":3,"volume_claims":[{"name":"da
 // fills creates a task for an ordinal.
 func (w *world) fills(slot string, change func(*api.Task)) {
 	w.t.Helper()
-	task := api.Task{ID: "task-" + slot, Kind: dbRef.Kind, Scope: dbRef.Scope, Name: dbRef.Name, Slot: slot, Node: "n1", Desired: api.DesiredRunning}
+	task := api.Task{ID: "task-" + slot, Kind: dbRef.Kind, Scope: dbRef.Scope, Name: dbRef.Name, Slot: slot, Node: "n1",
+		Desired: api.DesiredRunning}
 	if change != nil {
 		change(&task)
 	}
@@ -35,10 +36,11 @@ func TestRebootstrap(t *testing.T) {
 		task    func(*api.Task)
 		want    Reason // empty is done
 	}{
-		"runs":      {"its task carries an older nonce from now on", 1, func(*api.Task) {}, ""},
-		"stopped":   {"a frozen one has a task too", 1, func(t *api.Task) { t.Desired = api.DesiredShutdown }, ""},
-		"beyond":    {"there is no such ordinal", 3, func(*api.Task) {}, NotFound},
-		"removed":   {"what is on its way out could miss the request", 1, func(t *api.Task) { t.Desired = api.DesiredRemoved }, Busy},
+		"runs":    {"its task carries an older nonce from now on", 1, func(*api.Task) {}, ""},
+		"stopped": {"a frozen one has a task too", 1, func(t *api.Task) { t.Desired = api.DesiredShutdown }, ""},
+		"beyond":  {"there is no such ordinal", 3, func(*api.Task) {}, NotFound},
+		"removed": {"what is on its way out could miss the request", 1,
+			func(t *api.Task) { t.Desired = api.DesiredRemoved }, Busy},
 		"no node":   {"no node could remove the volume", 1, func(t *api.Task) { t.Node = "" }, Busy},
 		"no task":   {"nor is there one without a task", 2, func(*api.Task) {}, Busy},
 		"no number": {"an ordinal is not negative", -1, func(*api.Task) {}, Invalid},

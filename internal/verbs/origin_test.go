@@ -27,13 +27,15 @@ func TestNobodyDeclaresWhatIsTends(t *testing.T) {
 			}
 		}
 		w := newWorld(t)
-		stamps := map[string]string{api.StampMacro: "kv/shop/web", api.StampDotted: "w.eb", api.StampCreator: "sync:shop", api.StampHost: "x", api.StampConfined: "true"}
+		stamps := map[string]string{api.StampMacro: "kv/shop/web", api.StampDotted: "w.eb", api.StampCreator: "sync:shop",
+			api.StampHost: "x", api.StampConfined: "true"}
 		object := deployment("shop", "web", `{"image":"a"}`)
 		object.Metadata.Stamps = stamps
 		if _, err := w.apply(by(w), object); err != nil {
 			t.Fatal(err)
 		}
-		if stored := w.object(object.Ref()); stored.CallsBack() || stored.Dotted() != "" || stored.Metadata.Stamps[api.StampHost] != "" {
+		if stored := w.object(object.Ref()); stored.CallsBack() || stored.Dotted() != "" ||
+			stored.Metadata.Stamps[api.StampHost] != "" {
 			t.Errorf("%s declares stamps: %v", name, stored.Metadata.Stamps)
 		}
 	}
@@ -53,7 +55,8 @@ func TestWhatAPluginMade(t *testing.T) {
 	if !stored.CallsBack() || stored.MacroKind() != "kv" || stored.Dotted() != "main.bk" {
 		t.Errorf("%+v", stored.Metadata)
 	}
-	if diff := cmp.Diff(map[string]string{"team": "core", api.LabelMacro: "kv/prod/main"}, stored.Metadata.Labels); diff != "" {
+	if diff := cmp.Diff(map[string]string{"team": "core", api.LabelMacro: "kv/prod/main"},
+		stored.Metadata.Labels); diff != "" {
 		t.Error(diff)
 	}
 	if again, err := w.apply(ApplyOptions{Made: made}, object); err != nil || again.Changed() {

@@ -36,7 +36,8 @@ func TestALateConfigChangeUndoesNothing(t *testing.T) {
 // or none, it is a second one.
 func TestARepeatedRunIsOne(t *testing.T) {
 	for name, fate := range map[string]storefault.Fate{
-		"answered": storefault.Answered, "applied": storefault.Unanswered, "applied late": storefault.Late(1), "lost": storefault.Lost,
+		"answered": storefault.Answered, "applied": storefault.Unanswered, "applied late": storefault.Late(1),
+		"lost": storefault.Lost,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -58,7 +59,8 @@ func TestARepeatedRunIsOne(t *testing.T) {
 			}
 			first, err := run()
 			var unknown *UnknownOutcomeError
-			if lost := fate != storefault.Answered; errors.As(err, &unknown) != lost || lost && !strings.Contains(unknown.Next(), "tend runs") {
+			if lost := fate != storefault.Answered; errors.As(err, &unknown) != lost ||
+				lost && !strings.Contains(unknown.Next(), "tend runs") {
 				t.Fatalf("the first answer is %v", err)
 			}
 			second, err := run()
@@ -71,7 +73,8 @@ func TestARepeatedRunIsOne(t *testing.T) {
 				t.Errorf("%d runs, %v; want one", len(page.Entries), err)
 			}
 			var refused *Error
-			if _, err := w.service.Run(context.Background(), Target{Kind: api.KindCronJob, Name: "mail"}, "ada"); !errors.As(err, &refused) {
+			if _, err := w.service.Run(context.Background(), Target{Kind: api.KindCronJob, Name: "mail"},
+				"ada"); !errors.As(err, &refused) {
 				t.Errorf("without the key: %v; want that another run is on", err)
 			}
 		})

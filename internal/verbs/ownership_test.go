@@ -23,7 +23,8 @@ func (w *world) owners() []string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	lines, err := ownership.Blame(ownership.Stored{Spec: spec, Fields: object.Metadata.Fields, Since: object.Metadata.UpdatedAt})
+	lines, err := ownership.Blame(ownership.Stored{Spec: spec, Fields: object.Metadata.Fields,
+		Since: object.Metadata.UpdatedAt})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -55,7 +56,8 @@ func scaled(t *testing.T, replicas int, change ...func(*Options)) *world {
 func TestApplyKeepsWhatOthersOwn(t *testing.T) {
 	w := scaled(t, 4)
 	before := w.revision()
-	if got := w.mustApply(deployment("prod", "web", `{"image":"web:1"}`)).Objects[0]; got.Action != api.ActionUnchanged || w.revision() != before {
+	if got := w.mustApply(deployment("prod", "web", `{"image":"web:1"}`)).Objects[0]; got.Action != api.ActionUnchanged ||
+		w.revision() != before {
 		t.Errorf("the same file again is %+v, want unchanged and not written", got)
 	}
 	got := w.mustApply(deployment("prod", "web", `{"image":"web:2"}`)).Objects[0]
@@ -83,7 +85,8 @@ func TestApplyConflict(t *testing.T) {
 	file := deployment("prod", "web", `{"image":"web:2","replicas":2}`)
 	_, err := w.apply(ApplyOptions{}, deployment("prod", "other", `{}`), file)
 	refused := wantReason(t, err, FieldOwned)
-	want := []api.FieldError{{Object: "deployment/prod/web", Field: "replicas", Detail: "scaler (cpu) set it to 4 at " + testTime.Format(time.RFC3339)}}
+	want := []api.FieldError{{Object: "deployment/prod/web", Field: "replicas", Detail: "scaler (cpu) set it to 4 at " +
+		testTime.Format(time.RFC3339)}}
 	if diff := cmp.Diff(want, refused.Errors); diff != "" || !strings.Contains(refused.Next, "--force-conflicts") {
 		t.Errorf("%s next %q", diff, refused.Next)
 	}
@@ -91,7 +94,8 @@ func TestApplyConflict(t *testing.T) {
 		t.Error("something was stored")
 	}
 	dry, err := w.apply(ApplyOptions{DryRun: true}, file)
-	if err != nil || len(dry.Objects[0].Conflicts) != 1 || dry.Objects[0].Conflicts[0].Manager != "scaler" || len(dry.Objects[0].Changes) != 2 {
+	if err != nil || len(dry.Objects[0].Conflicts) != 1 || dry.Objects[0].Conflicts[0].Manager != "scaler" ||
+		len(dry.Objects[0].Changes) != 2 {
 		t.Errorf("dry run: %+v, %v; want the changes and the conflict", dry, err)
 	}
 	forced, err := w.apply(ApplyOptions{FieldManager: FieldManager{ForceConflicts: true}}, file)
@@ -159,7 +163,8 @@ func TestScaleOwnership(t *testing.T) {
 		t.Fatalf("%+v, %v; want generation 3", forced, err)
 	}
 	w.wantOwners("taken over", `image="web:1" apply`, `replicas=2 apply`)
-	if again, err := w.service.Scale(t.Context(), Target{Name: "web"}, 2, FieldManager{Actor: "eve"}); err != nil || again.Changed {
+	if again, err := w.service.Scale(t.Context(), Target{Name: "web"}, 2, FieldManager{Actor: "eve"}); err != nil ||
+		again.Changed {
 		t.Errorf("the same again: %+v, %v; want unchanged", again, err)
 	}
 }
@@ -168,16 +173,19 @@ func TestRollbackKeepsReplicasAndTheirOwner(t *testing.T) {
 	w := scaled(t, 4)
 	w.release(1, "web:0", "a")
 	w.release(2, "web:1", "b")
-	if _, err := w.service.Rollback(t.Context(), Target{Name: "web"}, RollbackOptions{Release: "v1", FieldManager: FieldManager{Actor: "ann"}}); err != nil {
+	if _, err := w.service.Rollback(t.Context(), Target{Name: "web"},
+		RollbackOptions{Release: "v1", FieldManager: FieldManager{Actor: "ann"}}); err != nil {
 		t.Fatal(err)
 	}
 	w.wantOwners("replicas stay whose they are", `image="web:0" apply`, `replicas=4 scaler`)
-	if _, err := w.apply(ApplyOptions{FieldManager: FieldManager{Manager: "updater", ForceConflicts: true}}, deployment("prod", "web", `{"image":"web:9"}`)); err != nil {
+	if _, err := w.apply(ApplyOptions{FieldManager: FieldManager{Manager: "updater", ForceConflicts: true}},
+		deployment("prod", "web", `{"image":"web:9"}`)); err != nil {
 		t.Fatal(err)
 	}
 	_, err := w.service.Rollback(t.Context(), Target{Name: "web"}, RollbackOptions{Release: "v2"})
 	wantReason(t, err, FieldOwned)
-	if _, err := w.service.Rollback(t.Context(), Target{Name: "web"}, RollbackOptions{Release: "v2", FieldManager: FieldManager{ForceConflicts: true}}); err != nil {
+	if _, err := w.service.Rollback(t.Context(), Target{Name: "web"},
+		RollbackOptions{Release: "v2", FieldManager: FieldManager{ForceConflicts: true}}); err != nil {
 		t.Fatal(err)
 	}
 	w.wantOwners("by force", `image="web:1" apply`, `replicas=4 scaler`)

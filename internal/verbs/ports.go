@@ -58,7 +58,8 @@ func checkPorts(snap records.Snapshot, written []api.Object, going []records.Rea
 		}
 		fixed := fixedPorts(object)
 		if total += len(fixed); total > maxAskedPorts {
-			found.add(TooLarge, object.Ref(), "ports", "apply in smaller parts", "one apply asks for more than %d ports of the host", maxAskedPorts)
+			found.add(TooLarge, object.Ref(), "ports", "apply in smaller parts",
+				"one apply asks for more than %d ports of the host", maxAskedPorts)
 			return
 		}
 		asked[object.Ref()] = fixed
@@ -101,7 +102,8 @@ func refusePorts(object api.Object, fixed []ports.Port, taken *publishers, found
 	}
 	for _, port := range fixed {
 		if owner, ok := taken.owner(port); ok {
-			found.add(PortTaken, object.Ref(), port.Field, nextFree(object.Kind), "the host's port %s is taken by %s already", port, owner)
+			found.add(PortTaken, object.Ref(), port.Field, nextFree(object.Kind),
+				"the host's port %s is taken by %s already", port, owner)
 		}
 		if replicas > 1 {
 			found.add(PortTaken, object.Ref(), port.Field,

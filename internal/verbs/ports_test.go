@@ -14,20 +14,27 @@ func TestPorts(t *testing.T) {
 		spec   string
 		taken  bool
 	}{
-		"same":            {"one address, one port", `{"ports":["3000:80"]}`, `{"ports":["3000:81"]}`, true},
-		"spelled out":     {"loopback is the default", `{"ports":["127.0.0.1:3000:80"]}`, `{"ports":["3000:80"]}`, true},
-		"wildcard":        {"the wildcard takes every address", `{"ports":["0.0.0.0:3000:80"]}`, `{"ports":["3000:80"]}`, true},
-		"within a range":  {"a range is its ports", `{"ports":["3000-3005:80-85"]}`, `{"ports":["3003:80"]}`, true},
-		"other address":   {"two addresses, two ports", `{"ports":["127.0.0.2:3000:80"]}`, `{"ports":["3000:80"]}`, false},
-		"other protocol":  {"tcp and udp don't meet", `{"ports":["3000:80/udp"]}`, `{"ports":["3000:80"]}`, false},
-		"no host port":    {"the engine chooses", `{"ports":["80"]}`, `{"ports":["80"]}`, false},
-		"range to choose": {"the engine takes a free one of the range", `{"ports":["3000:80"]}`, `{"ports":["3000-3009:80"]}`, false},
-		"host network":    {"ports are not published in host mode", `{"ports":["3000:80"],"network_mode":"host"}`, `{"ports":["3000:80"]}`, false},
-		"flags":           {"flags publish too, on every address", `{"docker_options":["-p","3000:80"]}`, `{"ports":["3000:80"]}`, true},
-		"flags in host":   {"nothing is published in host mode", `{"docker_options":["-p","3000:80","--network=host"]}`, `{"ports":["3000:80"]}`, false},
-		"replicas":        {"two replicas can't share a port", `{}`, `{"ports":["3000:80"],"replicas":2}`, true},
-		"none there":      {"what has no replicas publishes nothing", `{"ports":["3000:80"],"replicas":0}`, `{"ports":["3000:80"]}`, false},
-		"no replica":      {"nothing runs, nothing clashes", `{"ports":["3000:80"]}`, `{"ports":["3000:80"],"replicas":0}`, false},
+		"same":        {"one address, one port", `{"ports":["3000:80"]}`, `{"ports":["3000:81"]}`, true},
+		"spelled out": {"loopback is the default", `{"ports":["127.0.0.1:3000:80"]}`, `{"ports":["3000:80"]}`, true},
+		"wildcard": {"the wildcard takes every address", `{"ports":["0.0.0.0:3000:80"]}`,
+			`{"ports":["3000:80"]}`, true},
+		"within a range": {"a range is its ports", `{"ports":["3000-3005:80-85"]}`, `{"ports":["3003:80"]}`, true},
+		"other address":  {"two addresses, two ports", `{"ports":["127.0.0.2:3000:80"]}`, `{"ports":["3000:80"]}`, false},
+		"other protocol": {"tcp and udp don't meet", `{"ports":["3000:80/udp"]}`, `{"ports":["3000:80"]}`, false},
+		"no host port":   {"the engine chooses", `{"ports":["80"]}`, `{"ports":["80"]}`, false},
+		"range to choose": {"the engine takes a free one of the range", `{"ports":["3000:80"]}`,
+			`{"ports":["3000-3009:80"]}`, false},
+		"host network": {"ports are not published in host mode", `{"ports":["3000:80"],"network_mode":"host"}`,
+			`{"ports":["3000:80"]}`, false},
+		"flags": {"flags publish too, on every address", `{"docker_options":["-p","3000:80"]}`,
+			`{"ports":["3000:80"]}`, true},
+		"flags in host": {"nothing is published in host mode", `{"docker_options":["-p","3000:80","--network=host"]}`,
+			`{"ports":["3000:80"]}`, false},
+		"replicas": {"two replicas can't share a port", `{}`, `{"ports":["3000:80"],"replicas":2}`, true},
+		"none there": {"what has no replicas publishes nothing", `{"ports":["3000:80"],"replicas":0}`,
+			`{"ports":["3000:80"]}`, false},
+		"no replica": {"nothing runs, nothing clashes", `{"ports":["3000:80"]}`,
+			`{"ports":["3000:80"],"replicas":0}`, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -100,13 +107,16 @@ func TestPortsOfProxies(t *testing.T) {
 		stored, written api.Object
 		field           string // empty: it is accepted
 	}{
-		"a container has it":       {publishes, listens("db", `{"listen":"5432"}`), "listen"},
-		"a proxy has it":           {listens("db", `{"listen":"5432"}`), publishes, "ports[0]"},
-		"another ingress has it":   {listens("db", `{"listen":"5432"}`), listens("other", `{"listen":"10.0.0.1:5432"}`), "listen"},
-		"the other protocol":       {listens("db", `{"listen":"53"}`), listens("other", `{"listen":"53/udp"}`), ""},
-		"one address, another one": {listens("db", `{"listen":"10.0.0.1:53"}`), listens("other", `{"listen":"10.0.0.2:53"}`), ""},
-		"the same object again":    {listens("db", `{"listen":"5432"}`), listens("db", `{"listen":"5432/tcp"}`), ""},
-		"a container without it":   {listens("db", `{"listen":"5432"}`), deployment("prod", "db", `{"ports":["5432"],"replicas":3}`), ""},
+		"a container has it": {publishes, listens("db", `{"listen":"5432"}`), "listen"},
+		"a proxy has it":     {listens("db", `{"listen":"5432"}`), publishes, "ports[0]"},
+		"another ingress has it": {listens("db", `{"listen":"5432"}`),
+			listens("other", `{"listen":"10.0.0.1:5432"}`), "listen"},
+		"the other protocol": {listens("db", `{"listen":"53"}`), listens("other", `{"listen":"53/udp"}`), ""},
+		"one address, another one": {listens("db", `{"listen":"10.0.0.1:53"}`),
+			listens("other", `{"listen":"10.0.0.2:53"}`), ""},
+		"the same object again": {listens("db", `{"listen":"5432"}`), listens("db", `{"listen":"5432/tcp"}`), ""},
+		"a container without it": {listens("db", `{"listen":"5432"}`),
+			deployment("prod", "db", `{"ports":["5432"],"replicas":3}`), ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -29,7 +29,9 @@ func prunable(snap records.Snapshot, keep []api.Object, set string) []records.Re
 }
 
 // prune returns what an apply deletes, and adds what it takes its fields back from.
-func (s *Service) prune(snap records.Snapshot, d *applyDecision, objects []api.Object, opts ApplyOptions, now time.Time) ([]records.Read[api.Object], error) {
+func (s *Service) prune(
+	snap records.Snapshot, d *applyDecision, objects []api.Object, opts ApplyOptions, now time.Time,
+) ([]records.Read[api.Object], error) {
 	if !opts.Prune {
 		d.nameLeft(snap, objects, opts)
 		return nil, nil
@@ -96,7 +98,8 @@ func otherDeclarer(snap records.Snapshot, object api.Object, self string) (strin
 	if err != nil {
 		return "", err
 	}
-	managers, err := ownership.Managers(ownership.Stored{Spec: spec, Fields: object.Metadata.Fields, Since: object.Metadata.UpdatedAt})
+	managers, err := ownership.Managers(ownership.Stored{Spec: spec, Fields: object.Metadata.Fields,
+		Since: object.Metadata.UpdatedAt})
 	if err != nil {
 		return "", err
 	}

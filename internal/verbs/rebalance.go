@@ -64,9 +64,11 @@ func (s *Service) prepareRebalance(snap records.Snapshot, opts RebalanceOptions)
 		task := snap.Task(m.Task).Value
 		ref := task.Owner()
 		moves[ref] = append(moves[ref], m)
-		d.result.Moves = append(d.result.Moves, api.Move{Object: ref, Pod: task.ContainerName(), Task: m.Task, From: task.Node, To: m.To, Why: m.Why})
+		d.result.Moves = append(d.result.Moves,
+			api.Move{Object: ref, Pod: task.ContainerName(), Task: m.Task, From: task.Node, To: m.To, Why: m.Why})
 	}
-	slices.SortStableFunc(d.result.Moves, func(a, b api.Move) int { return cmp.Compare(a.Object.String(), b.Object.String()) })
+	slices.SortStableFunc(d.result.Moves,
+		func(a, b api.Move) int { return cmp.Compare(a.Object.String(), b.Object.String()) })
 	found := opts.Scope == ""
 	for object := range snap.Objects(api.KindDeployment) {
 		if ref := object.Value.Ref(); chosen(ref) {
@@ -81,7 +83,9 @@ func (s *Service) prepareRebalance(snap records.Snapshot, opts RebalanceOptions)
 }
 
 // recordMoves writes what moves of a deployment: what was to move and is there still, and the new moves.
-func (s *Service) recordMoves(d *rebalanceDecision, snap records.Snapshot, ref api.Ref, moves []placement.Move, actor string) {
+func (s *Service) recordMoves(
+	d *rebalanceDecision, snap records.Snapshot, ref api.Ref, moves []placement.Move, actor string,
+) {
 	key, before := records.MovesKey(ref), snap.Moves(ref)
 	next := api.Moves{Tasks: map[string]string{}, By: actor, At: s.opts.Now()}
 	if before.Exists() {

@@ -23,7 +23,8 @@ func TestRebalanceRecordsItsMoves(t *testing.T) {
 	})
 	w.mustApply(deployment("prod", "web", `{"image":"web:1"}`), deployment("test", "web", `{"image":"web:1"}`))
 	task := func(id string, desired api.DesiredState) {
-		w.put(records.TaskKey(id), api.Task{ID: id, Kind: api.KindDeployment, Scope: "prod", Name: "web", Slot: "s" + id, Node: "n1", Desired: desired})
+		w.put(records.TaskKey(id), api.Task{ID: id, Kind: api.KindDeployment, Scope: "prod", Name: "web", Slot: "s" + id,
+			Node: "n1", Desired: desired})
 	}
 	task("t1", api.DesiredRunning)
 	recorded := func() map[string]string {
@@ -40,19 +41,22 @@ func TestRebalanceRecordsItsMoves(t *testing.T) {
 		}
 		return result
 	}
-	want := []api.Move{{Object: ref("prod", "web"), Pod: "prod-web.st1", Task: "t1", From: "n1", To: "n2", Why: moves[0].Why}}
+	want := []api.Move{{Object: ref("prod", "web"), Pod: "prod-web.st1", Task: "t1", From: "n1",
+		To: "n2", Why: moves[0].Why}}
 	if got := run(RebalanceOptions{DryRun: true}); !cmp.Equal(got.Moves, want) || got.Changed || recorded() != nil {
 		t.Errorf("a dry run: %+v, stored %v", got, recorded())
 	}
 	if got := run(RebalanceOptions{Scope: "test"}); len(got.Moves) > 0 || got.Changed || recorded() != nil {
 		t.Errorf("of another scope: %+v, stored %v", got, recorded())
 	}
-	if got := run(RebalanceOptions{Scope: "prod", Name: "web"}); !cmp.Equal(got.Moves, want) || !got.Changed || !cmp.Equal(recorded(), map[string]string{"t1": "n2"}) {
+	if got := run(RebalanceOptions{Scope: "prod", Name: "web"}); !cmp.Equal(got.Moves, want) || !got.Changed ||
+		!cmp.Equal(recorded(), map[string]string{"t1": "n2"}) {
 		t.Errorf("%+v, stored %v", got, recorded())
 	}
 	task("t2", api.DesiredRunning)
 	moves = []placement.Move{{Task: "t2", From: "n1", To: "n3"}}
-	if got := run(RebalanceOptions{}); got.Moving != 1 || !cmp.Equal(recorded(), map[string]string{"t1": "n2", "t2": "n3"}) {
+	if got := run(RebalanceOptions{}); got.Moving != 1 ||
+		!cmp.Equal(recorded(), map[string]string{"t1": "n2", "t2": "n3"}) {
 		t.Errorf("beside an earlier one: %+v, stored %v", got, recorded())
 	}
 	moves = nil

@@ -25,7 +25,9 @@ func (s *Service) Recreate(ctx context.Context, target Target, ordinal int, acto
 
 const verbRecreate = "recreate"
 
-func (s *Service) renew(ctx context.Context, verb string, target Target, ordinal int, actor string) (api.VerbResult, error) {
+func (s *Service) renew(
+	ctx context.Context, verb string, target Target, ordinal int, actor string,
+) (api.VerbResult, error) {
 	return s.verb(ctx, verb, FieldManager{Actor: actor}, func(snap records.Snapshot) (*verbDecision, error) {
 		object, err := target.findSlotted(snap, "made again")
 		if err != nil {

@@ -69,7 +69,8 @@ func TestTokensAreSealedAtTheBorder(t *testing.T) {
 func TestPasswordsAreSealedToo(t *testing.T) {
 	w := newRegistryWorld(t)
 	w.mustApply(registry("ghcr", `{"url":"ghcr.io","username":"ann","password":"hunter2"}`))
-	if spec := string(w.object(registry("ghcr", "").Ref()).Spec); strings.Contains(spec, "hunter2") || !strings.Contains(spec, `"password":"sealed:`) {
+	if spec := string(w.object(registry("ghcr", "").Ref()).Spec); strings.Contains(spec, "hunter2") ||
+		!strings.Contains(spec, `"password":"sealed:`) {
 		t.Errorf("stored as %s", spec)
 	}
 }
@@ -78,10 +79,12 @@ func TestOneRegistryPerHost(t *testing.T) {
 	w := newRegistryWorld(t)
 	w.mustApply(registry("hub", `{"url":"docker.io","helper":"a"}`))
 	_, err := w.apply(ApplyOptions{}, registry("second", `{"url":"https://index.docker.io/v1/","helper":"b"}`))
-	if refused := wantReason(t, err, RegistryTaken); !strings.Contains(refused.Errors[0].Detail, "registry/_/hub already declares docker.io") {
+	if refused := wantReason(t, err, RegistryTaken); !strings.Contains(refused.Errors[0].Detail,
+		"registry/_/hub already declares docker.io") {
 		t.Errorf("refused with %v", refused.Errors)
 	}
-	_, err = w.apply(ApplyOptions{}, registry("a", `{"url":"ghcr.io","helper":"a"}`), registry("b", `{"url":"GHCR.io","helper":"b"}`))
+	_, err = w.apply(ApplyOptions{}, registry("a", `{"url":"ghcr.io","helper":"a"}`),
+		registry("b", `{"url":"GHCR.io","helper":"b"}`))
 	wantReason(t, err, RegistryTaken)
 	w.mustApply(registry("hub", `{"url":"quay.io","helper":"a"}`), registry("second", `{"url":"docker.io","helper":"b"}`))
 }

@@ -9,7 +9,8 @@ import (
 )
 
 func TestReleaseChanges(t *testing.T) {
-	before := api.Release{Spec: json.RawMessage(`{"image":"web:1","env":{"A":"1"},"ports":["80"]}`), Image: "web:1", ImageID: "one",
+	before := api.Release{Spec: json.RawMessage(`{"image":"web:1","env":{"A":"1"},"ports":["80"]}`),
+		Image: "web:1", ImageID: "one",
 		EnvHash: "h1", Env: []byte(`{"A":"1","KEY":"old","GONE":"x"}`), AssetDigests: map[string]string{"prod.conf.app": "1"}}
 	for name, tc := range map[string]struct {
 		reason string
@@ -24,10 +25,13 @@ func TestReleaseChanges(t *testing.T) {
 		"config": {"values of buckets by their key", func(r *api.Release) {
 			r.EnvHash, r.Env = "h2", []byte(`{"A":"1","KEY":"new","ADDED":""}`)
 		}, []string{"config.ADDED", "config.GONE", "config.KEY"}},
-		"sealed": {"an environment of another key is not guessed", func(r *api.Release) { r.EnvHash, r.Env = "h2", []byte(`?`) }, nil},
-		"tag":    {"the tag names another image now", func(r *api.Release) { r.ImageID = "two" }, []string{"image content"}},
-		"asset":  {"a file it mounts", func(r *api.Release) { r.AssetDigests = map[string]string{"prod.conf.app": "2"} }, []string{"asset.prod.conf.app"}},
-		"unused": {"a file it mounts no longer", func(r *api.Release) { r.AssetDigests = nil }, []string{"asset.prod.conf.app"}},
+		"sealed": {"an environment of another key is not guessed",
+			func(r *api.Release) { r.EnvHash, r.Env = "h2", []byte(`?`) }, nil},
+		"tag": {"the tag names another image now", func(r *api.Release) { r.ImageID = "two" }, []string{"image content"}},
+		"asset": {"a file it mounts", func(r *api.Release) { r.AssetDigests = map[string]string{"prod.conf.app": "2"} },
+			[]string{"asset.prod.conf.app"}},
+		"unused": {"a file it mounts no longer", func(r *api.Release) { r.AssetDigests = nil },
+			[]string{"asset.prod.conf.app"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, func(o *Options) { o.Open = func(sealed []byte) ([]byte, error) { return sealed, nil } })
@@ -53,7 +57,8 @@ func TestWhoChanged(t *testing.T) {
 			t.Errorf("recorded is %+v, want %s by %s", got, verb, actor)
 		}
 	}
-	if _, err := w.apply(ApplyOptions{FieldManager: FieldManager{Actor: "ann"}}, deployment("prod", "web", `{"image":"web:2"}`)); err != nil {
+	if _, err := w.apply(ApplyOptions{FieldManager: FieldManager{Actor: "ann"}},
+		deployment("prod", "web", `{"image":"web:2"}`)); err != nil {
 		t.Fatal(err)
 	}
 	want("apply", "ann")
@@ -61,7 +66,8 @@ func TestWhoChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("apply", "ann")
-	if _, err := w.service.SetConfig(t.Context(), Bucket{Scope: "prod"}, ConfigChange{Set: map[string]string{"A": "1"}, Actor: "cy"}); err != nil {
+	if _, err := w.service.SetConfig(t.Context(), Bucket{Scope: "prod"},
+		ConfigChange{Set: map[string]string{"A": "1"}, Actor: "cy"}); err != nil {
 		t.Fatal(err)
 	}
 	want("config", "cy")
@@ -70,7 +76,8 @@ func TestWhoChanged(t *testing.T) {
 	}
 	want("restart", "dan")
 	w.release(1, "web:1", "a")
-	if _, err := w.service.Rollback(t.Context(), target, RollbackOptions{Release: "v1", FieldManager: FieldManager{Actor: "eve"}}); err != nil {
+	if _, err := w.service.Rollback(t.Context(), target,
+		RollbackOptions{Release: "v1", FieldManager: FieldManager{Actor: "eve"}}); err != nil {
 		t.Fatal(err)
 	}
 	want("rollback", "eve")

@@ -10,9 +10,10 @@ import (
 // RunRelease requests another run of the release command of the release in force. It changes no slot, and its outcome
 // affects nothing else. To retry a command that failed before its release came into force, restart the workload.
 func (s *Service) RunRelease(ctx context.Context, target Target, actor string) (api.RunResult, error) {
-	decided, revision, err := decide(FieldManager{Actor: actor}.asks(ctx, "release run"), s, func(snap records.Snapshot) (*runDecision, error) {
-		return s.prepareReleaseRun(ctx, snap, target, actor)
-	})
+	decided, revision, err := decide(FieldManager{Actor: actor}.asks(ctx, "release run"), s,
+		func(snap records.Snapshot) (*runDecision, error) {
+			return s.prepareReleaseRun(ctx, snap, target, actor)
+		})
 	if err != nil {
 		return api.RunResult{}, err
 	}
@@ -23,7 +24,9 @@ func (s *Service) RunRelease(ctx context.Context, target Target, actor string) (
 	return decided.result, nil
 }
 
-func (s *Service) prepareReleaseRun(ctx context.Context, snap records.Snapshot, target Target, actor string) (*runDecision, error) {
+func (s *Service) prepareReleaseRun(
+	ctx context.Context, snap records.Snapshot, target Target, actor string,
+) (*runDecision, error) {
 	object, err := target.findLive(snap)
 	if err != nil {
 		return nil, err
@@ -42,7 +45,8 @@ func (s *Service) prepareReleaseRun(ctx context.Context, snap records.Snapshot, 
 	}
 	release := snap.Release(ref, status.Release)
 	if !release.Exists() || !hasCommand(*release.Value) {
-		return nil, invalid("declare release.command and roll it out", "release %s of %s has no release command", status.Release, ref)
+		return nil, invalid("declare release.command and roll it out",
+			"release %s of %s has no release command", status.Release, ref)
 	}
 	run := api.Run{
 		ID: status.Release + "-" + runID(ctx, snap, ref), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name,

@@ -17,7 +17,8 @@ func TestRunRelease(t *testing.T) {
 	wantReason(t, err, Invalid)
 	web := ref("prod", "web")
 	w.put(records.StatusKey(web), api.WorkloadStatus{Release: "v2"})
-	for spec, refused := range map[string]bool{`{"image":"web:1"}`: true, `{"image":"web:1","release":{"command":["migrate"]}}`: false} {
+	for spec, refused := range map[string]bool{`{"image":"web:1"}`: true,
+		`{"image":"web:1","release":{"command":["migrate"]}}`: false} {
 		w.put(records.ReleaseKey(web, "v2"), api.Release{ID: "v2", Kind: web.Kind, Spec: []byte(spec)})
 		got, err := w.service.RunRelease(t.Context(), target, "someone")
 		if refused {
@@ -25,7 +26,8 @@ func TestRunRelease(t *testing.T) {
 			continue
 		}
 		stored := w.snapshot().Run(web, got.Run.ID)
-		if err != nil || !stored.Exists() || stored.Value.State != api.RunPending || stored.Value.Trigger != api.TriggerManual ||
+		if err != nil || !stored.Exists() || stored.Value.State != api.RunPending ||
+			stored.Value.Trigger != api.TriggerManual ||
 			stored.Value.Release != "v2" || stored.Value.By != "someone" || !strings.HasPrefix(got.Run.ID, "v2-m-") {
 			t.Errorf("%v: stored %+v", err, stored.Value)
 		}
@@ -52,7 +54,8 @@ func TestARepeatRunsNoOtherRelease(t *testing.T) {
 		w.put(records.ReleaseKey(web, release.ID), release)
 		w.put(records.StatusKey(web), api.WorkloadStatus{Release: release.ID})
 		got, err := w.service.RunRelease(ctx, target, "someone")
-		if first = cmp.Or(first, got.Run.ID); err != nil || got.Run.ID != first || got.Revision == 0 || len(w.snapshot().Runs(web)) != 1 {
+		if first = cmp.Or(first, got.Run.ID); err != nil || got.Run.ID != first || got.Revision == 0 ||
+			len(w.snapshot().Runs(web)) != 1 {
 			t.Errorf("with %s in force: %+v, %v; want %s", release.ID, got, err, first)
 		}
 	}

@@ -54,7 +54,8 @@ func failedRelease(snap records.Snapshot, object api.Object) string {
 		return ""
 	}
 	c := api.FindCondition(status.Conditions, api.ConditionProgressing)
-	if newest := releases[len(releases)-1].Value; c != nil && c.Reason == api.ReasonReleaseCommandFailed && newest.ID != status.Release {
+	if newest := releases[len(releases)-1].Value; c != nil && c.Reason == api.ReasonReleaseCommandFailed &&
+		newest.ID != status.Release {
 		return newest.ID
 	}
 	return ""

@@ -11,7 +11,8 @@ import (
 func TestRestartOfAFailedRelease(t *testing.T) {
 	web := ref("prod", "web")
 	status := func(release, reason string) api.WorkloadStatus {
-		return api.WorkloadStatus{Release: release, Conditions: []api.Condition{{Type: api.ConditionProgressing, Status: api.ConditionFalse, Reason: reason}}}
+		return api.WorkloadStatus{Release: release,
+			Conditions: []api.Condition{{Type: api.ConditionProgressing, Status: api.ConditionFalse, Reason: reason}}}
 	}
 	for name, tc := range map[string]struct {
 		reason  string
@@ -26,12 +27,14 @@ func TestRestartOfAFailedRelease(t *testing.T) {
 		w := newWorld(t)
 		w.mustApply(deployment("prod", "web", `{}`))
 		for _, id := range []string{"v1", "v2"} {
-			w.put(records.ReleaseKey(web, id), api.Release{ID: id, Number: int(id[1] - '0'), Kind: web.Kind, Scope: web.Scope, Name: web.Name})
+			w.put(records.ReleaseKey(web, id),
+				api.Release{ID: id, Number: int(id[1] - '0'), Kind: web.Kind, Scope: web.Scope, Name: web.Name})
 		}
 		w.put(records.StatusKey(web), tc.status)
 		result, err := w.service.Restart(t.Context(), Target{Name: "web"}, "")
 		stamps := w.object(web).Metadata.Stamps
-		if err != nil || result.Retries != tc.retries || (stamps[api.StampRetry] == "1") != (tc.retries != "") || (stamps[api.StampRestart] == "1") != (tc.retries == "") {
+		if err != nil || result.Retries != tc.retries || (stamps[api.StampRetry] == "1") != (tc.retries != "") ||
+			(stamps[api.StampRestart] == "1") != (tc.retries == "") {
 			t.Errorf("%s: %s: %+v, %v, stamps %v", name, tc.reason, result, err, stamps)
 		}
 	}

@@ -16,11 +16,12 @@ func TestAnUnchangedApplyTriesAgainWhatIsInTrouble(t *testing.T) {
 		opts   ApplyOptions
 		want   bool
 	}{
-		"paused":         {"its volume may be free now", api.RolloutPaused, ApplyOptions{}, true},
-		"other sources":  {"the set doesn't count as a change", api.RolloutPaused, ApplyOptions{Set: "b"}, true},
-		"well":           {"there is nothing to do", api.RolloutComplete, ApplyOptions{}, false},
-		"dry run":        {"nothing is stored", api.RolloutPaused, ApplyOptions{DryRun: true}, false},
-		"other managers": {"they apply again by themselves", api.RolloutPaused, ApplyOptions{FieldManager: FieldManager{Manager: "sync:shop"}}, false},
+		"paused":        {"its volume may be free now", api.RolloutPaused, ApplyOptions{}, true},
+		"other sources": {"the set doesn't count as a change", api.RolloutPaused, ApplyOptions{Set: "b"}, true},
+		"well":          {"there is nothing to do", api.RolloutComplete, ApplyOptions{}, false},
+		"dry run":       {"nothing is stored", api.RolloutPaused, ApplyOptions{DryRun: true}, false},
+		"other managers": {"they apply again by themselves", api.RolloutPaused,
+			ApplyOptions{FieldManager: FieldManager{Manager: "sync:shop"}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -39,11 +40,13 @@ func TestAnUnchangedApplyTriesAgainWhatIsInTrouble(t *testing.T) {
 			if got.Action != api.ActionUnchanged {
 				t.Errorf("%s: action %s", tc.reason, got.Action)
 			}
-			if tried := stored.Value.Metadata.Stamps[api.StampPull] != ""; tried != tc.want || (w.revision() > before) != tc.want {
+			if tried := stored.Value.Metadata.Stamps[api.StampPull] != ""; tried != tc.want ||
+				(w.revision() > before) != tc.want {
 				t.Errorf("%s: tried again: %v, want %v", tc.reason, tried, tc.want)
 			}
 			if tc.want && (!got.Retried || got.Revision != stored.Modified || stored.Modified <= before) {
-				t.Errorf("%s: the result is %+v, the object's revision %d, before it was %d", tc.reason, got, stored.Modified, before)
+				t.Errorf("%s: the result is %+v, the object's revision %d, before it was %d", tc.reason, got,
+					stored.Modified, before)
 			}
 		})
 	}

@@ -50,7 +50,9 @@ func (s *Service) Rollback(ctx context.Context, target Target, opts RollbackOpti
 	return decided.result, nil
 }
 
-func (s *Service) prepareRollback(ctx context.Context, snap records.Snapshot, target Target, opts RollbackOptions) (*verbDecision, error) {
+func (s *Service) prepareRollback(
+	ctx context.Context, snap records.Snapshot, target Target, opts RollbackOptions,
+) (*verbDecision, error) {
 	object, err := target.findSlotted(snap, "rolled back")
 	if err != nil {
 		return nil, err
@@ -70,7 +72,8 @@ func (s *Service) prepareRollback(ctx context.Context, snap records.Snapshot, ta
 		return nil, err
 	}
 	if sameRelease(object.Value.Spec, next.Spec) {
-		if object.Value.Metadata.Stamps[api.StampRollback] == release.ID && object.Value.Metadata.Stamps[api.StampRollbackConfig] == config {
+		if object.Value.Metadata.Stamps[api.StampRollback] == release.ID &&
+			object.Value.Metadata.Stamps[api.StampRollbackConfig] == config {
 			return decided, nil
 		}
 		if err := onlyConfig(snap, object.Value.Ref(), release, opts, decided.result.Config); err != nil {
@@ -90,7 +93,8 @@ func (s *Service) prepareRollback(ctx context.Context, snap records.Snapshot, ta
 	}
 	next.Metadata.Change = &api.Change{Verb: "rollback", Actor: opts.Actor}
 	stampRollback(snap, &next, release)
-	return decided, s.amend(snap, decided, object, next, opts.FieldManager, func(field string) bool { return !isReplicas(field) })
+	return decided, s.amend(snap, decided, object, next, opts.FieldManager,
+		func(field string) bool { return !isReplicas(field) })
 }
 
 // stampRollback stamps the returned spec as an apply of it would: it pins the release's own digests, but later changes
@@ -159,7 +163,8 @@ func rollbackTarget(snap records.Snapshot, ref api.Ref, wanted string) (*api.Rel
 	for _, good := range []bool{true, false} {
 		for _, release := range slices.Backward(releases) {
 			earlier := release.Value
-			usable := good && wasGood(status, earlier.ID) || !good && earlier.Number < current.Number && !failed(status, earlier.ID)
+			usable := good && wasGood(status, earlier.ID) ||
+				!good && earlier.Number < current.Number && !failed(status, earlier.ID)
 			if usable && !sameSnapshot(earlier, current) {
 				return earlier, nil
 			}
@@ -172,7 +177,8 @@ func rollbackTarget(snap records.Snapshot, ref api.Ref, wanted string) (*api.Rel
 // inForce returns the release to roll back from: the newest, unless an automatic rollback turned away from it already.
 func inForce(status *api.WorkloadStatus, releases []records.Read[api.Release]) *api.Release {
 	newest := releases[len(releases)-1].Value
-	if status == nil || status.Rollout == nil || status.Rollout.Failed == nil || status.Rollout.Failed.Release != newest.ID {
+	if status == nil || status.Rollout == nil || status.Rollout.Failed == nil ||
+		status.Rollout.Failed.Release != newest.ID {
 		return newest
 	}
 	for _, release := range releases {

@@ -38,23 +38,27 @@ func TestRollbackNamesConfig(t *testing.T) {
 		want := map[bool]string{false: api.RollbackKeepsConfig, true: "hash"}[opts.WithConfig]
 		opts.DryRun = true
 		planned, err := w.service.Rollback(t.Context(), TargetOf(ref("prod", "web")), opts)
-		if err != nil || !planned.DryRun || planned.Config.String() != "DB changed, OLD removed" || w.object(ref("prod", "web")).Metadata.Generation != 1 {
+		if err != nil || !planned.DryRun || planned.Config.String() != "DB changed, OLD removed" ||
+			w.object(ref("prod", "web")).Metadata.Generation != 1 {
 			t.Errorf("%s: a dry run: %+v, %v", name, planned, err)
 		}
 		opts.DryRun = false
 		done, err := w.service.Rollback(t.Context(), TargetOf(ref("prod", "web")), opts)
-		if err != nil || !done.Changed || done.WithConfig != opts.WithConfig || done.Config.String() != "DB changed, OLD removed" {
+		if err != nil || !done.Changed || done.WithConfig != opts.WithConfig ||
+			done.Config.String() != "DB changed, OLD removed" {
 			t.Errorf("%s: %+v, %v", name, done, err)
 		}
 		if got := w.object(ref("prod", "web")).Metadata.Stamps[api.StampRollbackConfig]; got != want {
 			t.Errorf("%s: the stamp is %q, want %q", name, got, want)
 		}
-		again, err := w.service.Rollback(t.Context(), TargetOf(ref("prod", "web")), RollbackOptions{Release: "v1", WithConfig: opts.WithConfig})
+		again, err := w.service.Rollback(t.Context(), TargetOf(ref("prod", "web")),
+			RollbackOptions{Release: "v1", WithConfig: opts.WithConfig})
 		if err != nil || again.Changed {
 			t.Errorf("%s: the same again changed something: %+v, %v", name, again, err)
 		}
 		w.mustApply(deployment("prod", "web", `{"image":"web:3","replicas":4}`))
-		if stamps := w.object(ref("prod", "web")).Metadata.Stamps; stamps[api.StampRollback]+stamps[api.StampRollbackConfig] != "" {
+		if stamps := w.object(ref("prod",
+			"web")).Metadata.Stamps; stamps[api.StampRollback]+stamps[api.StampRollbackConfig] != "" {
 			t.Errorf("%s: the next apply left %v", name, stamps)
 		}
 	}
@@ -64,11 +68,13 @@ func TestRollbackNamesConfig(t *testing.T) {
 func TestRollbackOfConfigAlone(t *testing.T) {
 	w := rollbackWorld(t, rotatedKeys, "hash", nil)
 	w.release(1, "web:2", "b")
-	w.put(records.ReleaseKey(ref("prod", "web"), "v1"), api.Release{ID: "v1", Number: 1, Kind: api.KindDeployment, Scope: "prod", Name: "web",
-		Spec: json.RawMessage(`{"image":"web:2"}`), SpecHash: "b", ImageID: "web:2", EnvHash: "earlier"})
+	w.put(records.ReleaseKey(ref("prod", "web"), "v1"),
+		api.Release{ID: "v1", Number: 1, Kind: api.KindDeployment, Scope: "prod", Name: "web",
+			Spec: json.RawMessage(`{"image":"web:2"}`), SpecHash: "b", ImageID: "web:2", EnvHash: "earlier"})
 	_, err := w.service.Rollback(t.Context(), TargetOf(ref("prod", "web")), RollbackOptions{})
 	refused := wantReason(t, err, Invalid)
-	if !strings.Contains(refused.Detail, "in config alone") || !strings.Contains(refused.Detail, "DB changed, OLD removed") ||
+	if !strings.Contains(refused.Detail, "in config alone") ||
+		!strings.Contains(refused.Detail, "DB changed, OLD removed") ||
 		!strings.Contains(refused.Next, "tend rollback prod/web v1 --with-config") {
 		t.Errorf("it says %q, next %q", refused.Detail, refused.Next)
 	}
@@ -80,12 +86,15 @@ func TestRollbackOfConfigAlone(t *testing.T) {
 
 // Where the config of today lacks what the release needs, a rollback says so before anything is stored.
 func TestRollbackWithoutItsConfig(t *testing.T) {
-	w := rollbackWorld(t, nil, "unbuilt", errors.New("no value for TOKEN (secret_files): tend config set prod/web TOKEN=-"))
+	w := rollbackWorld(t, nil, "unbuilt",
+		errors.New("no value for TOKEN (secret_files): tend config set prod/web TOKEN=-"))
 	_, err := w.service.Rollback(t.Context(), TargetOf(ref("prod", "web")), RollbackOptions{})
-	if refused := wantReason(t, err, Invalid); !strings.Contains(refused.Detail, "TOKEN") || !strings.Contains(refused.Next, "--with-config") {
+	if refused := wantReason(t, err, Invalid); !strings.Contains(refused.Detail, "TOKEN") ||
+		!strings.Contains(refused.Next, "--with-config") {
 		t.Errorf("it says %q, next %q", refused.Detail, refused.Next)
 	}
-	if _, err := w.service.Rollback(t.Context(), TargetOf(ref("prod", "web")), RollbackOptions{WithConfig: true}); err != nil {
+	if _, err := w.service.Rollback(t.Context(), TargetOf(ref("prod", "web")),
+		RollbackOptions{WithConfig: true}); err != nil {
 		t.Errorf("with config: %v", err)
 	}
 	unreadable := rollbackWorld(t, nil, "", nil)
@@ -96,10 +105,12 @@ func TestRollbackWithoutItsConfig(t *testing.T) {
 // A value that is set later counts: the environment that a rollback brought back gives way to it.
 func TestConfigEndsWhatARollbackBroughtBack(t *testing.T) {
 	w := rollbackWorld(t, rotatedKeys, "hash", nil)
-	if _, err := w.service.Rollback(t.Context(), TargetOf(ref("prod", "web")), RollbackOptions{WithConfig: true}); err != nil {
+	if _, err := w.service.Rollback(t.Context(), TargetOf(ref("prod", "web")),
+		RollbackOptions{WithConfig: true}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.service.SetConfig(t.Context(), Bucket{Scope: "prod", Name: "web"}, ConfigChange{Set: map[string]string{"A": "1"}}); err != nil {
+	if _, err := w.service.SetConfig(t.Context(), Bucket{Scope: "prod", Name: "web"},
+		ConfigChange{Set: map[string]string{"A": "1"}}); err != nil {
 		t.Fatal(err)
 	}
 	stamps := w.object(ref("prod", "web")).Metadata.Stamps

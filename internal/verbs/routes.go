@@ -35,7 +35,8 @@ func checkRoutes(snap records.Snapshot, written []api.Object, going []records.Re
 		}
 		for _, route := range hosts.Routes(object) {
 			if owner, has := taken[route]; has && owner != object.Ref() {
-				found.add(RouteTaken, object.Ref(), "host", "choose another host or another path, or delete the other ingress first",
+				found.add(RouteTaken, object.Ref(), "host",
+					"choose another host or another path, or delete the other ingress first",
 					"%s is served by %s already", route, owner)
 			}
 			taken[route] = object.Ref()

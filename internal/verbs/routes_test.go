@@ -19,14 +19,22 @@ func TestRoutesAreClaimedOnce(t *testing.T) {
 		objects []api.Object
 		want    Reason
 	}{
-		"other host":  {"another host is free", []api.Object{ingressObject("prod", "b", `{"host":"b.example.org"}`)}, ""},
-		"other path":  {"another path of the same host is free", []api.Object{ingressObject("prod", "b", `{"host":"app.example.org","locations":[{"path":"/b"}]}`)}, ""},
-		"same again":  {"an ingress may keep its own", []api.Object{stored}, ""},
-		"moved":       {"what its owner gives up in the same apply is free", []api.Object{ingressObject("prod", "web", `{"host":"c.example.org"}`), ingressObject("prod", "b", `{"host":"app.example.org"}`)}, ""},
-		"no path":     {"without locations an ingress takes the root", []api.Object{ingressObject("prod", "b", `{"host":"app.example.org"}`)}, RouteTaken},
-		"other scope": {"hosts are of the whole machine, not of a scope", []api.Object{ingressObject("dev", "web", `{"host":"app.example.org","locations":[{"path":"/api"}]}`)}, RouteTaken},
-		"a slash":     {"a slash at its end makes no other path", []api.Object{ingressObject("dev", "web", `{"host":"app.example.org","locations":[{"path":"/api/"}]}`)}, RouteTaken},
-		"same apply":  {"two of one apply", []api.Object{ingressObject("prod", "b", `{"host":"b.example.org"}`), ingressObject("prod", "c", `{"host":"B.example.org"}`)}, RouteTaken},
+		"other host": {"another host is free", []api.Object{ingressObject("prod", "b", `{"host":"b.example.org"}`)}, ""},
+		"other path": {"another path of the same host is free",
+			[]api.Object{ingressObject("prod", "b", `{"host":"app.example.org","locations":[{"path":"/b"}]}`)}, ""},
+		"same again": {"an ingress may keep its own", []api.Object{stored}, ""},
+		"moved": {"what its owner gives up in the same apply is free",
+			[]api.Object{ingressObject("prod", "web", `{"host":"c.example.org"}`),
+				ingressObject("prod", "b", `{"host":"app.example.org"}`)}, ""},
+		"no path": {"without locations an ingress takes the root",
+			[]api.Object{ingressObject("prod", "b", `{"host":"app.example.org"}`)}, RouteTaken},
+		"other scope": {"hosts are of the whole machine, not of a scope",
+			[]api.Object{ingressObject("dev", "web", `{"host":"app.example.org","locations":[{"path":"/api"}]}`)}, RouteTaken},
+		"a slash": {"a slash at its end makes no other path",
+			[]api.Object{ingressObject("dev", "web", `{"host":"app.example.org","locations":[{"path":"/api/"}]}`)}, RouteTaken},
+		"same apply": {"two of one apply",
+			[]api.Object{ingressObject("prod", "b", `{"host":"b.example.org"}`),
+				ingressObject("prod", "c", `{"host":"B.example.org"}`)}, RouteTaken},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -46,7 +54,8 @@ func TestRoutesAreClaimedOnce(t *testing.T) {
 func TestADeletedIngressGoesAtOnce(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(ingressObject("prod", "web", `{"host":"app.example.org"}`))
-	if _, err := w.service.Delete(t.Context(), TargetOf(api.Ref{Kind: api.KindIngress, Scope: "prod", Name: "web"}), "me"); err != nil {
+	if _, err := w.service.Delete(t.Context(),
+		TargetOf(api.Ref{Kind: api.KindIngress, Scope: "prod", Name: "web"}), "me"); err != nil {
 		t.Fatal(err)
 	}
 	w.mustApply(ingressObject("prod", "other", `{"host":"app.example.org"}`))
@@ -61,23 +70,35 @@ func TestAHostBelongsToTheScopeThatClaimedItFirst(t *testing.T) {
 		want   Reason
 		field  string
 	}{
-		"another path":     {"/login belongs to the host's scope", ingressObject("a", "b", `{"host":"bank.example","locations":[{"path":"/login"}]}`), RouteTaken, "host"},
-		"in capitals":      {"names have no case", ingressObject("a", "b", `{"host":"BANK.example","locations":[{"path":"/login"}]}`), RouteTaken, "host"},
-		"below a wildcard": {"it would take requests of the wildcard", ingressObject("a", "b", `{"host":"x.apps.bank.example"}`), RouteTaken, "host"},
-		"above it":         {"the owner's own host goes before", ingressObject("a", "b", `{"host":"*.example"}`), "", ""},
-		"a lab":            {"labs have hosts too", routedLab("a", "b", "bank.example"), RouteTaken, "host"},
-		"the owner's":      {"in its scope there are no borders", ingressObject("bank", "b", `{"host":"bank.example","locations":[{"path":"/login"}]}`), "", ""},
-		"shared with it":   {"the owner decides", ingressObject("shop", "b", `{"host":"bank.example","locations":[{"path":"/shop"}]}`), "", ""},
-		"moved there":      {"an older object doesn't make an older claim", ingressObject("a", "older", `{"host":"bank.example","locations":[{"path":"/login"}]}`), RouteTaken, "host"},
-		"other TLS":        {"a host has one policy", ingressObject("bank", "b", `{"host":"bank.example","tls":{"email":"me@a.example"},"locations":[{"path":"/x"}]}`), RouteTaken, "tls"},
-		"without TLS":      {"on purpose: the policy is another", ingressObject("bank", "b", `{"host":"bank.example","tls":{"enabled":false},"locations":[{"path":"/x"}]}`), RouteTaken, "tls"},
-		"same TLS":         {"as declared before", ingressObject("shop", "b", `{"host":"bank.example","locations":[{"path":"/x"}]`+tls+`}`), "", ""},
+		"another path": {"/login belongs to the host's scope",
+			ingressObject("a", "b", `{"host":"bank.example","locations":[{"path":"/login"}]}`), RouteTaken, "host"},
+		"in capitals": {"names have no case",
+			ingressObject("a", "b", `{"host":"BANK.example","locations":[{"path":"/login"}]}`), RouteTaken, "host"},
+		"below a wildcard": {"it would take requests of the wildcard",
+			ingressObject("a", "b", `{"host":"x.apps.bank.example"}`), RouteTaken, "host"},
+		"above it": {"the owner's own host goes before", ingressObject("a", "b", `{"host":"*.example"}`), "", ""},
+		"a lab":    {"labs have hosts too", routedLab("a", "b", "bank.example"), RouteTaken, "host"},
+		"the owner's": {"in its scope there are no borders",
+			ingressObject("bank", "b", `{"host":"bank.example","locations":[{"path":"/login"}]}`), "", ""},
+		"shared with it": {"the owner decides",
+			ingressObject("shop", "b", `{"host":"bank.example","locations":[{"path":"/shop"}]}`), "", ""},
+		"moved there": {"an older object doesn't make an older claim",
+			ingressObject("a", "older", `{"host":"bank.example","locations":[{"path":"/login"}]}`), RouteTaken, "host"},
+		"other TLS": {"a host has one policy",
+			ingressObject("bank", "b", `{"host":"bank.example","tls":{"email":"me@a.example"},"locations":[{"path":"/x"}]}`),
+			RouteTaken, "tls"},
+		"without TLS": {"on purpose: the policy is another",
+			ingressObject("bank", "b", `{"host":"bank.example","tls":{"enabled":false},"locations":[{"path":"/x"}]}`),
+			RouteTaken, "tls"},
+		"same TLS": {"as declared before",
+			ingressObject("shop", "b", `{"host":"bank.example","locations":[{"path":"/x"}]`+tls+`}`), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := testTime
 			w := newWorld(t, func(o *Options) { o.Now = func() time.Time { now = now.Add(time.Minute); return now } })
 			w.mustApply(ingressObject("a", "older", `{"host":"a.example"}`))
-			w.mustApply(ingressObject("bank", "web", `{"host":"Bank.example","shared_with":["shop"]`+tls+`}`), ingressObject("bank", "apps", `{"host":"*.apps.bank.example"}`))
+			w.mustApply(ingressObject("bank", "web", `{"host":"Bank.example","shared_with":["shop"]`+tls+`}`),
+				ingressObject("bank", "apps", `{"host":"*.apps.bank.example"}`))
 			_, err := w.apply(ApplyOptions{}, tc.object)
 			if tc.want == "" {
 				if err != nil {
@@ -114,5 +135,6 @@ func TestAHostIsInheritedByTheNextClaim(t *testing.T) {
 }
 
 func routedLab(scope, name, host string) api.Object {
-	return api.Object{Kind: api.KindLab, Scope: scope, Name: name, Spec: json.RawMessage(`{"image":"a","owner":"a@b.example","duration":"1h","host":"` + host + `"}`)}
+	return api.Object{Kind: api.KindLab, Scope: scope, Name: name,
+		Spec: json.RawMessage(`{"image":"a","owner":"a@b.example","duration":"1h","host":"` + host + `"}`)}
 }

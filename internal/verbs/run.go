@@ -20,9 +20,10 @@ func (d *runDecision) transaction() *records.Txn { return d.txn }
 // Run requests a run of a job, or of a cron job independent of its schedule. It creates the run at once; the controller
 // runs it. Under concurrency_policy Forbid it is refused while another run is under way.
 func (s *Service) Run(ctx context.Context, target Target, actor string) (api.RunResult, error) {
-	decided, revision, err := decide(FieldManager{Actor: actor}.asks(ctx, "run"), s, func(snap records.Snapshot) (*runDecision, error) {
-		return s.prepareRun(ctx, snap, target, actor)
-	})
+	decided, revision, err := decide(FieldManager{Actor: actor}.asks(ctx, "run"), s,
+		func(snap records.Snapshot) (*runDecision, error) {
+			return s.prepareRun(ctx, snap, target, actor)
+		})
 	if err != nil {
 		return api.RunResult{}, err
 	}
@@ -33,7 +34,9 @@ func (s *Service) Run(ctx context.Context, target Target, actor string) (api.Run
 	return decided.result, nil
 }
 
-func (s *Service) prepareRun(ctx context.Context, snap records.Snapshot, target Target, actor string) (*runDecision, error) {
+func (s *Service) prepareRun(
+	ctx context.Context, snap records.Snapshot, target Target, actor string,
+) (*runDecision, error) {
 	object, err := target.findLive(snap)
 	if err != nil {
 		return nil, err

@@ -28,7 +28,8 @@ func TestRunCreatesARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := result.Run
-	if !regexp.MustCompile(`^m-[0-9a-f]{8}$`).MatchString(run.ID) || run.State != api.RunPending || run.Trigger != api.TriggerManual ||
+	if !regexp.MustCompile(`^m-[0-9a-f]{8}$`).MatchString(run.ID) || run.State != api.RunPending ||
+		run.Trigger != api.TriggerManual ||
 		run.By != "ada" || !run.CreatedAt.Equal(testTime) || run.Scope != "prod" || result.Revision == 0 {
 		t.Errorf("%+v", result)
 	}
@@ -55,10 +56,12 @@ func TestRunIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.mustApply(runnable(api.KindCronJob, c.policy))
-			w.put(records.RunKey(job, "m-1"), api.Run{ID: "m-1", Kind: job.Kind, Scope: job.Scope, Name: job.Name, State: c.before})
+			w.put(records.RunKey(job, "m-1"),
+				api.Run{ID: "m-1", Kind: job.Kind, Scope: job.Scope, Name: job.Name, State: c.before})
 			_, err := w.service.Run(t.Context(), TargetOf(job), "")
 			var refused *Error
-			if errors.As(err, &refused); c.want == "" && err != nil || c.want != "" && (refused == nil || refused.Reason != c.want) {
+			if errors.As(err, &refused); c.want == "" && err != nil ||
+				c.want != "" && (refused == nil || refused.Reason != c.want) {
 				t.Errorf("%v; want %q: %s", err, c.want, c.reason)
 			}
 		})
@@ -75,7 +78,8 @@ func TestRunsAreStopped(t *testing.T) {
 			Attempts: []api.RunAttempt{{Task: "t" + id, Pod: "prod-mail." + id}}})
 	}
 	one, err := w.service.StopRuns(t.Context(), TargetOf(job), []string{"m-1"}, "ada")
-	if err != nil || !one.Changed || !slices.Equal(one.Runs, []string{"m-1"}) || !slices.Equal(one.Pods, []string{"prod-mail.m-1"}) {
+	if err != nil || !one.Changed || !slices.Equal(one.Runs, []string{"m-1"}) ||
+		!slices.Equal(one.Pods, []string{"prod-mail.m-1"}) {
 		t.Errorf("one: %+v, %v", one, err)
 	}
 	if all, err := w.service.StopRuns(t.Context(), TargetOf(job), nil, "eve"); err != nil || len(all.Runs) != 2 {
@@ -93,19 +97,23 @@ func TestRunsAreStopped(t *testing.T) {
 
 func TestOnlyJobsRun(t *testing.T) {
 	w := newWorld(t)
-	w.mustApply(api.Object{Kind: api.KindDeployment, Scope: "prod", Name: "web", Spec: json.RawMessage(`{"image":"web:1"}`)})
+	w.mustApply(api.Object{Kind: api.KindDeployment, Scope: "prod", Name: "web",
+		Spec: json.RawMessage(`{"image":"web:1"}`)})
 	var refused *Error
-	if _, err := w.service.Run(t.Context(), TargetOf(ref("prod", "web")), ""); !errors.As(err, &refused) || refused.Reason != Invalid {
+	if _, err := w.service.Run(t.Context(), TargetOf(ref("prod", "web")), ""); !errors.As(err, &refused) ||
+		refused.Reason != Invalid {
 		t.Errorf("%v; want a refusal", err)
 	}
-	if _, err := w.service.Run(t.Context(), Target{Kind: api.KindJob, Scope: "prod", Name: "nobody"}, ""); !errors.As(err, &refused) || refused.Reason != NotFound {
+	if _, err := w.service.Run(t.Context(), Target{Kind: api.KindJob, Scope: "prod", Name: "nobody"}, ""); !errors.As(err,
+		&refused) || refused.Reason != NotFound {
 		t.Errorf("%v; want it not found", err)
 	}
 	w.mustApply(runnable(api.KindJob, ""))
 	if _, err := w.service.Delete(t.Context(), Target{Kind: api.KindJob, Scope: "prod", Name: "mail"}, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.service.Run(t.Context(), Target{Kind: api.KindJob, Scope: "prod", Name: "mail"}, ""); !errors.As(err, &refused) || refused.Reason != Terminating {
+	if _, err := w.service.Run(t.Context(), Target{Kind: api.KindJob, Scope: "prod", Name: "mail"}, ""); !errors.As(err,
+		&refused) || refused.Reason != Terminating {
 		t.Errorf("%v; want no run of what is being deleted", err)
 	}
 }

@@ -37,7 +37,9 @@ func (s *Service) Scale(ctx context.Context, target Target, replicas int, by Fie
 	})
 }
 
-func (s *Service) prepareScale(snap records.Snapshot, target Target, replicas int, by FieldManager) (*verbDecision, error) {
+func (s *Service) prepareScale(
+	snap records.Snapshot, target Target, replicas int, by FieldManager,
+) (*verbDecision, error) {
 	object, err := target.findSlotted(snap, "scaled")
 	if err != nil {
 		return nil, err

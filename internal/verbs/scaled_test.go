@@ -19,7 +19,8 @@ func TestAManifestWithoutReplicasKeepsTheScale(t *testing.T) {
 	apply := func(spec string) func(*world) {
 		return func(w *world) { w.mustApply(deployment("prod", "web", spec)) }
 	}
-	plain, changed, three := apply(`{"image":"web:1"}`), apply(`{"image":"web:2"}`), apply(`{"image":"web:1","replicas":3}`)
+	plain, changed, three := apply(`{"image":"web:1"}`), apply(`{"image":"web:2"}`),
+		apply(`{"image":"web:1","replicas":3}`)
 	for name, tc := range map[string]struct {
 		steps []func(*world)
 		want  int

@@ -43,7 +43,8 @@ func (s *Service) sealSecrets(stored records.Read[api.Object], object api.Object
 		_ = json.Unmarshal(before[name], &sealed) // empty if there is none
 		if strings.HasPrefix(plain, api.SealedPrefix) {
 			if plain != sealed {
-				found.add(Invalid, object.Ref(), name, "give the secret itself", "is sealed, and not as it is stored for this %s", object.Kind)
+				found.add(Invalid, object.Ref(), name, "give the secret itself",
+					"is sealed, and not as it is stored for this %s", object.Kind)
 			}
 			continue
 		}
@@ -82,7 +83,8 @@ func splitCredentials(object api.Object) (api.Object, error) {
 	}
 	split := spec.SplitCredentials()
 	for name, value := range map[string][2]string{
-		"git": {spec.Git, split.Git}, "http": {spec.HTTP, split.HTTP}, "username": {spec.Username, split.Username}, "password": {spec.Password, split.Password},
+		"git": {spec.Git, split.Git}, "http": {spec.HTTP, split.HTTP}, "username": {spec.Username, split.Username},
+		"password": {spec.Password, split.Password},
 	} {
 		if value[0] == value[1] {
 			continue

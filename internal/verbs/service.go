@@ -113,7 +113,9 @@ func decide[D decision](ctx context.Context, s *Service, prepare func(records.Sn
 }
 
 // decideThrough is decide with another way for the commit; nil is the service's store.
-func decideThrough[D decision](ctx context.Context, s *Service, through records.Committer, prepare func(records.Snapshot) (D, error)) (D, int64, error) {
+func decideThrough[D decision](
+	ctx context.Context, s *Service, through records.Committer, prepare func(records.Snapshot) (D, error),
+) (D, int64, error) {
 	var none D
 	if through == nil {
 		through = s.opts.Store
@@ -157,7 +159,9 @@ func decideThrough[D decision](ctx context.Context, s *Service, through records.
 }
 
 // consider decides from a fresh snapshot and stores nothing. A dry run waits for no verb, and no verb waits for it.
-func consider[D any](ctx context.Context, s *Service, prepare func(records.Snapshot) (D, error)) (decided D, revision int64, err error) {
+func consider[D any](
+	ctx context.Context, s *Service, prepare func(records.Snapshot) (D, error),
+) (decided D, revision int64, err error) {
 	snap, err := s.opts.Reader.Fresh(ctx)
 	if err != nil {
 		return decided, 0, err

@@ -22,7 +22,8 @@ func newSyncs(t *testing.T) syncs {
 		}
 	})
 	for _, name := range []string{"a", "b"} {
-		w.mustApply(api.Object{Kind: api.KindSync, Scope: api.Unscoped, Name: name, Spec: json.RawMessage(`{"dir":"/a","trusted":true}`)})
+		w.mustApply(api.Object{Kind: api.KindSync, Scope: api.Unscoped, Name: name,
+			Spec: json.RawMessage(`{"dir":"/a","trusted":true}`)})
 	}
 	return syncs{w}
 }
@@ -38,7 +39,8 @@ func (w syncs) poll(name string, prune bool, source ...api.Object) api.ApplyResu
 
 func (w syncs) tryPoll(name string, prune bool, source ...api.Object) (api.ApplyResult, error) {
 	sync := w.object(api.Ref{Kind: api.KindSync, Scope: api.Unscoped, Name: name})
-	return w.apply(ApplyOptions{Set: api.SyncSet(*sync), Prune: prune, Sync: sync, FieldManager: FieldManager{Manager: api.SyncManager(name)}}, source...)
+	return w.apply(ApplyOptions{Set: api.SyncSet(*sync), Prune: prune, Sync: sync,
+		FieldManager: FieldManager{Manager: api.SyncManager(name)}}, source...)
 }
 
 func (w syncs) remove(name string, prune bool) {
@@ -79,12 +81,19 @@ func TestPruneSparesWhatOthersDeclare(t *testing.T) {
 		drop   func(syncs)
 		want   string
 	}{
-		"a sync":                {"it moved to another repository", func(w syncs) { w.poll("b", true, web, other) }, func(w syncs) { w.poll("a", true, other) }, `{"image":"web:1"}`},
-		"a person":              {"who applied it over the API", func(w syncs) { w.mustApply(web) }, func(w syncs) { w.poll("a", true, other) }, `{"image":"web:1"}`},
-		"nobody":                {"it is pruned", func(w syncs) {}, func(w syncs) { w.poll("a", true, other) }, ""},
-		"a field":               {"the other one only adds to it", func(w syncs) { w.poll("b", true, deployment("shop", "web", `{"replicas":2}`), other) }, func(w syncs) { w.poll("a", true, other) }, ""},
-		"a sync that goes":      {"its removal prunes", func(w syncs) { w.poll("b", true, web, other) }, func(w syncs) { w.remove("a", true) }, `{"image":"web:1"}`},
-		"a sync that is gone":   {"it declares nothing", func(w syncs) { w.poll("b", true, web, other); w.remove("b", false) }, func(w syncs) { w.poll("a", true, other) }, ""},
+		"a sync": {"it moved to another repository", func(w syncs) { w.poll("b", true, web, other) },
+			func(w syncs) { w.poll("a", true, other) }, `{"image":"web:1"}`},
+		"a person": {"who applied it over the API", func(w syncs) { w.mustApply(web) },
+			func(w syncs) { w.poll("a", true, other) }, `{"image":"web:1"}`},
+		"nobody": {"it is pruned", func(w syncs) {}, func(w syncs) { w.poll("a", true, other) }, ""},
+		"a field": {"the other one only adds to it",
+			func(w syncs) { w.poll("b", true, deployment("shop", "web", `{"replicas":2}`), other) },
+			func(w syncs) { w.poll("a", true, other) }, ""},
+		"a sync that goes": {"its removal prunes", func(w syncs) { w.poll("b", true, web, other) },
+			func(w syncs) { w.remove("a", true) }, `{"image":"web:1"}`},
+		"a sync that is gone": {"it declares nothing",
+			func(w syncs) { w.poll("b", true, web, other); w.remove("b", false) },
+			func(w syncs) { w.poll("a", true, other) }, ""},
 		"the removal of nobody": {"its removal prunes", func(w syncs) {}, func(w syncs) { w.remove("a", true) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +137,8 @@ func TestAnOwnerThatIsGoneRefusesNothing(t *testing.T) {
 		"removed": {"what it created stays", func(w syncs) { w.remove("a", false) }},
 		"removed, and again": {"a sync of its name begins from nothing", func(w syncs) {
 			w.remove("a", false)
-			w.mustApply(api.Object{Kind: api.KindSync, Scope: api.Unscoped, Name: "a", Spec: json.RawMessage(`{"dir":"/b","trusted":true}`)})
+			w.mustApply(api.Object{Kind: api.KindSync, Scope: api.Unscoped, Name: "a",
+				Spec: json.RawMessage(`{"dir":"/b","trusted":true}`)})
 			w.poll("a", false, other)
 		}},
 	} {

@@ -10,10 +10,11 @@ import (
 
 func TestChanges(t *testing.T) {
 	cases := map[string]struct{ old, next, want string }{
-		"equal":            {`{"a":1}`, `{"a":1}`, ``},
-		"added":            {`{}`, `{"image":"x"}`, `image: → "x"`},
-		"removed":          {`{"image":"x"}`, `{}`, `image: "x" →`},
-		"nested":           {`{"strategy":{"order":"a","pause":"1s"}}`, `{"strategy":{"order":"b","pause":"1s"}}`, `strategy.order: "a" → "b"`},
+		"equal":   {`{"a":1}`, `{"a":1}`, ``},
+		"added":   {`{}`, `{"image":"x"}`, `image: → "x"`},
+		"removed": {`{"image":"x"}`, `{}`, `image: "x" →`},
+		"nested": {`{"strategy":{"order":"a","pause":"1s"}}`, `{"strategy":{"order":"b","pause":"1s"}}`,
+			`strategy.order: "a" → "b"`},
 		"list grows":       {`{"ports":["80"]}`, `{"ports":["80","81"]}`, `ports[1]: → "81"`},
 		"list order":       {`{"l":[1,2]}`, `{"l":[2,1]}`, `l[0]: 1 → 2; l[1]: 2 → 1`},
 		"odd key":          {`{"labels":{"a.b":"1"}}`, `{"labels":{}}`, `labels["a.b"]: "1" →`},
@@ -46,7 +47,8 @@ func TestChanges(t *testing.T) {
 func TestChangesAgainstItself(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec := rapid.MapOfN(rapid.StringMatching(`[a-c]`), rapid.Custom(func(t *rapid.T) any {
-			return rapid.SampledFrom([]any{nil, 1, "x", true, []any{}, []any{1, "a"}, map[string]any{"k": []any{map[string]any{"d": 2}}}}).Draw(t, "value")
+			return rapid.SampledFrom([]any{nil, 1, "x", true, []any{}, []any{1, "a"},
+				map[string]any{"k": []any{map[string]any{"d": 2}}}}).Draw(t, "value")
 		}), 0, 3)
 		a, _ := json.Marshal(spec.Draw(t, "a"))
 		b, _ := json.Marshal(spec.Draw(t, "b"))

@@ -20,8 +20,9 @@ func TestSuggestion(t *testing.T) {
 	}{
 		"name":  {"the name is wrong", Target{Scope: "acme", Name: "wbe"}, "acme/web", ""},
 		"scope": {"the scope is wrong", Target{Scope: "acme-us", Name: "web"}, "acme-eu/web", ""},
-		"kind":  {"a kind is named too", Target{Kind: api.KindDeployment, Scope: "acme", Name: "wbe"}, "deployment/acme/web", ""},
-		"far":   {"nothing is near", Target{Scope: "acme", Name: "database"}, "", ""},
+		"kind": {"a kind is named too", Target{Kind: api.KindDeployment, Scope: "acme", Name: "wbe"},
+			"deployment/acme/web", ""},
+		"far": {"nothing is near", Target{Scope: "acme", Name: "database"}, "", ""},
 	} {
 		_, err := tc.target.Resolve(w.snapshot())
 		refused := wantReason(t, err, NotFound)
@@ -41,18 +42,22 @@ func TestSuggestion(t *testing.T) {
 // what the person may know of.
 func TestConfigOfNobody(t *testing.T) {
 	w := newWorld(t, withKeys)
-	w.mustApply(deployment("acme", "web", `{"image":"web:1"}`), deployment("other", "edge", `{"image":"web:1","env_from":["acme/shared"]}`))
+	w.mustApply(deployment("acme", "web", `{"image":"web:1"}`),
+		deployment("other", "edge", `{"image":"web:1","env_from":["acme/shared"]}`))
 	carol := WithRights(t.Context(), source.Rights{Person: "carol is deployer of acm", Scopes: []string{"acm"}})
 	for name, tc := range map[string]struct {
 		reason string
 		bucket Bucket
 		want   string
 	}{
-		"typo":   {"another app is near", Bucket{"acme", "wbe"}, "there is no acme/wbe yet (did you mean acme/web?); stored all the same"},
-		"first":  {"values may come before the app", Bucket{"acme", "database"}, "there is no acme/database yet; stored all the same"},
+		"typo": {"another app is near", Bucket{"acme", "wbe"},
+			"there is no acme/wbe yet (did you mean acme/web?); stored all the same"},
+		"first": {"values may come before the app", Bucket{"acme", "database"},
+			"there is no acme/database yet; stored all the same"},
 		"there":  {"the app reads it", Bucket{"acme", "web"}, ""},
 		"shared": {"others read it", Bucket{"acme", "shared"}, ""},
-		"scope":  {"a scope is near", Bucket{Scope: "acm"}, "there is no scope acm yet (did you mean acme?); stored all the same"},
+		"scope": {"a scope is near", Bucket{Scope: "acm"},
+			"there is no scope acm yet (did you mean acme?); stored all the same"},
 	} {
 		set := ConfigChange{Set: map[string]string{"A": "1"}}
 		got, err := w.service.SetConfig(t.Context(), tc.bucket, set)

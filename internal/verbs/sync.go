@@ -35,7 +35,8 @@ func (o ApplyOptions) checkSync(snap records.Snapshot, txn *records.Txn) error {
 	case !stored.Exists() || stored.Value.Metadata.UID != o.Sync.Metadata.UID || stored.Value.Metadata.Deleting():
 		return notFound("tend sync list shows the syncs there are", "%s is gone; nothing was stored", ref)
 	case stored.Value.Metadata.Generation != o.Sync.Metadata.Generation:
-		return &Error{Reason: Busy, Detail: ref.String() + " was changed; nothing was stored", Next: "its source is polled again, and then applied"}
+		return &Error{Reason: Busy, Detail: ref.String() + " was changed; nothing was stored",
+			Next: "its source is polled again, and then applied"}
 	}
 	txn.If(records.ObjectKey(ref), stored.Modified)
 	return nil

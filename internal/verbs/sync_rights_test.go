@@ -17,7 +17,8 @@ func (w *world) asSync(spec string) ApplyOptions {
 	w.t.Helper()
 	w.mustApply(syncObject(spec))
 	stored := w.object(syncObject("").Ref())
-	return ApplyOptions{Set: api.SyncSet(*stored), Sync: stored, FieldManager: FieldManager{Manager: api.SyncManager("shop")}}
+	return ApplyOptions{Set: api.SyncSet(*stored), Sync: stored,
+		FieldManager: FieldManager{Manager: api.SyncManager("shop")}}
 }
 
 const plainSync, trustedSync = `{"dir":"/a","scopes":["shop","bank"]}`, `{"dir":"/a","trusted":true}`
@@ -37,7 +38,8 @@ func TestAnUntrustedSyncChangesOnlyWhatItCreated(t *testing.T) {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}
-	if after := w.object(vault.Ref()); after.Metadata.Revision != before.Metadata.Revision || w.object(ref("bank", "own")) != nil {
+	if after := w.object(vault.Ref()); after.Metadata.Revision != before.Metadata.Revision ||
+		w.object(ref("bank", "own")) != nil {
 		t.Errorf("something was stored: %s", after.Spec)
 	}
 	own := deployment("bank", "own", `{"image":"a"}`)
@@ -47,7 +49,8 @@ func TestAnUntrustedSyncChangesOnlyWhatItCreated(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := w.apply(ApplyOptions{Set: "laptop", FieldManager: FieldManager{ForceConflicts: true}}, deployment("bank", "own", `{"image":"b","env":{"B":"2"}}`)); err != nil {
+	if _, err := w.apply(ApplyOptions{Set: "laptop", FieldManager: FieldManager{ForceConflicts: true}},
+		deployment("bank", "own", `{"image":"b","env":{"B":"2"}}`)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.apply(opts, own); err != nil {
@@ -60,7 +63,8 @@ func TestAnUntrustedSyncChangesOnlyWhatItCreated(t *testing.T) {
 		t.Errorf("without a change: %v", err)
 	}
 	var refused *source.Error
-	if _, err := w.apply(opts, deployment("bank", "own", `{"image":"b","command":["env"]}`)); !errors.As(err, &refused) || !strings.Contains(refused.Message, "env_from[0] names the scope vault") {
+	if _, err := w.apply(opts, deployment("bank", "own", `{"image":"b","command":["env"]}`)); !errors.As(err, &refused) ||
+		!strings.Contains(refused.Message, "env_from[0] names the scope vault") {
 		t.Errorf("another program with the secrets that a user gave it: %v", err)
 	}
 	w.mustApply(deployment("shop", "web", `{"image":"a"}`))
@@ -84,7 +88,8 @@ func TestWhatASyncCreatesIsConfined(t *testing.T) {
 			t.Errorf("by %s: confined %v", step.spec, got)
 		}
 	}
-	if _, err := w.apply(ApplyOptions{FieldManager: FieldManager{ForceConflicts: true}}, deployment("shop", "web", `{"image":"b"}`)); err != nil {
+	if _, err := w.apply(ApplyOptions{FieldManager: FieldManager{ForceConflicts: true}},
+		deployment("shop", "web", `{"image":"b"}`)); err != nil {
 		t.Fatal(err)
 	}
 	if !w.object(web.Ref()).Confined() {
@@ -110,7 +115,8 @@ func (f *fetching) Fetch(_ context.Context, _ api.AssetFile, confined, _ bool) (
 func TestAssetsOfAnUntrustedSyncAreFetchedConfined(t *testing.T) {
 	assets := &fetching{}
 	w := newWorld(t, func(o *Options) { o.Assets = assets })
-	asset := api.Object{Kind: api.KindAsset, Scope: "shop", Name: "a", Spec: json.RawMessage(`{"files":{"a":{"_source":"url","url":"http://x/"}}}`)}
+	asset := api.Object{Kind: api.KindAsset, Scope: "shop", Name: "a",
+		Spec: json.RawMessage(`{"files":{"a":{"_source":"url","url":"http://x/"}}}`)}
 	for _, opts := range []func() ApplyOptions{
 		func() ApplyOptions { return w.asSync(plainSync) }, func() ApplyOptions { return w.asSync(trustedSync) },
 		func() ApplyOptions { return ApplyOptions{} },
@@ -128,21 +134,25 @@ func TestAssetsOfAnUntrustedSyncAreFetchedConfined(t *testing.T) {
 // and those that others set alike stay. What it created itself stays, unless it is pruned.
 func TestASyncTakesItsFieldsBack(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.Validate = api.ValidateObject })
-	vault, own := deployment("bank", "vault", `{"image":"vault","env":{"A":"1"}}`), deployment("bank", "own", `{"image":"a"}`)
+	vault, own := deployment("bank", "vault", `{"image":"vault","env":{"A":"1"}}`),
+		deployment("bank", "own", `{"image":"a"}`)
 	w.mustApply(vault)
 	opts := w.asSync(trustedSync)
-	if _, err := w.apply(opts, own, deployment("bank", "vault", `{"image":"vault","command":["env"],"env":{"B":"2"}}`)); err != nil {
+	if _, err := w.apply(opts, own,
+		deployment("bank", "vault", `{"image":"vault","command":["env"],"env":{"B":"2"}}`)); err != nil {
 		t.Fatal(err)
 	}
 	if got := string(w.object(vault.Ref()).Spec); !strings.Contains(got, `"command":["env"]`) {
 		t.Fatalf("it is %s", got)
 	}
 	other := deployment("bank", "other", `{"image":"a"}`)
-	if result, err := w.apply(opts, other); err != nil || fmt.Sprint(result.Withdrawn) != "[deployment/bank/vault]" || len(result.Objects) != 1 {
+	if result, err := w.apply(opts, other); err != nil || fmt.Sprint(result.Withdrawn) != "[deployment/bank/vault]" ||
+		len(result.Objects) != 1 {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	after := w.object(vault.Ref())
-	if string(after.Spec) != `{"env":{"A":"1"},"image":"vault"}` || after.Metadata.Generation != 3 || strings.Contains(string(after.Metadata.Fields), "sync:shop") {
+	if string(after.Spec) != `{"env":{"A":"1"},"image":"vault"}` || after.Metadata.Generation != 3 ||
+		strings.Contains(string(after.Metadata.Fields), "sync:shop") {
 		t.Errorf("it is %s, generation %d, set by %s", after.Spec, after.Metadata.Generation, after.Metadata.Fields)
 	}
 	if kept := w.object(own.Ref()); kept == nil || string(kept.Spec) != `{"image":"a"}` {
@@ -163,7 +173,8 @@ func TestARemovedSyncTakesItsFieldsBack(t *testing.T) {
 		if _, err := w.apply(w.asSync(trustedSync), deployment("bank", "vault", `{"command":["env"]}`)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.service.DeleteWith(t.Context(), TargetOf(syncObject("").Ref()), DeleteOptions{Prune: prune}); err != nil {
+		if _, err := w.service.DeleteWith(t.Context(), TargetOf(syncObject("").Ref()),
+			DeleteOptions{Prune: prune}); err != nil {
 			t.Fatal(err)
 		}
 		if gone := string(w.object(vault.Ref()).Spec) == `{"image":"vault"}`; gone != prune {
@@ -177,7 +188,8 @@ func TestADiffShowsWhatOthersSet(t *testing.T) {
 	w := newWorld(t)
 	vault := deployment("bank", "vault", `{"image":"vault"}`)
 	w.mustApply(vault)
-	if _, err := w.apply(w.asSync(trustedSync), deployment("bank", "vault", `{"command":["env"],"env":{"DB_PASSWORD":"s3cret"}}`)); err != nil {
+	if _, err := w.apply(w.asSync(trustedSync),
+		deployment("bank", "vault", `{"command":["env"],"env":{"DB_PASSWORD":"s3cret"}}`)); err != nil {
 		t.Fatal(err)
 	}
 	result, err := w.apply(ApplyOptions{DryRun: true}, vault)

@@ -17,9 +17,10 @@ func syncObject(spec string) api.Object {
 // TestSecretsOfASyncAreSealed: also those in its URL. Applying the same again changes nothing.
 func TestSecretsOfASyncAreSealed(t *testing.T) {
 	for name, tc := range map[string]struct{ spec, url, username string }{
-		"in the URL":   {`{"git":"https://me:hunter2@host.example/x"}`, "https://host.example/x", "me"},
-		"a token":      {`{"git":"https://hunter2@host.example/x"}`, "https://host.example/x", "token"},
-		"beside it":    {`{"git":"https://host.example/x","username":"me","password":"hunter2"}`, "https://host.example/x", "me"},
+		"in the URL": {`{"git":"https://me:hunter2@host.example/x"}`, "https://host.example/x", "me"},
+		"a token":    {`{"git":"https://hunter2@host.example/x"}`, "https://host.example/x", "token"},
+		"beside it": {`{"git":"https://host.example/x","username":"me","password":"hunter2"}`,
+			"https://host.example/x", "me"},
 		"login of ssh": {`{"git":"ssh://git@host.example/x","ssh_key":"hunter2"}`, "ssh://git@host.example/x", ""},
 	} {
 		w := newRegistryWorld(t)
@@ -63,7 +64,8 @@ func TestASetOfASync(t *testing.T) {
 func TestASyncAndAScale(t *testing.T) {
 	w := newWorld(t)
 	web := func(count string) api.Object {
-		return api.Object{Kind: api.KindDeployment, Scope: "git", Name: "web", Spec: json.RawMessage(`{"image":"a","replicas":` + count + `}`)}
+		return api.Object{Kind: api.KindDeployment, Scope: "git", Name: "web",
+			Spec: json.RawMessage(`{"image":"a","replicas":` + count + `}`)}
 	}
 	w.mustApply(web("5"))
 	opts := ApplyOptions{Set: "sync:shop/uid", FieldManager: FieldManager{Manager: api.SyncManager("shop")}}
@@ -102,7 +104,8 @@ func TestAnotherManagerPrunesOnlyWhatItCreated(t *testing.T) {
 	if got := w.object(labelled.Ref()).Metadata.Labels["v"]; got != "2" {
 		t.Errorf("label %q of what it created", got)
 	}
-	for name, valid := range map[string]bool{"sync:shop": true, "autoscaler": true, "sync:": false, ":shop": false, "sync:a:b": false, "Sync:a": false} {
+	for name, valid := range map[string]bool{"sync:shop": true, "autoscaler": true, "sync:": false, ":shop": false,
+		"sync:a:b": false, "Sync:a": false} {
 		if err := (FieldManager{Manager: name}).check(); (err == nil) != valid {
 			t.Errorf("manager %q: %v", name, err)
 		}
@@ -112,12 +115,14 @@ func TestAnotherManagerPrunesOnlyWhatItCreated(t *testing.T) {
 // TestTheServersFolderFindsWhatItCreated: after the server ran without its folder, so that its sync is another object;
 // also what an earlier version of Tend created, which named the set after the object. A sync of another name doesn't.
 func TestTheServersFolderFindsWhatItCreated(t *testing.T) {
-	for name, want := range map[string]string{api.ServerSync: "[deployment/shop/earlier deployment/shop/gone]", "shop": "[]"} {
+	for name, want := range map[string]string{api.ServerSync: "[deployment/shop/earlier deployment/shop/gone]",
+		"shop": "[]"} {
 		w := newWorld(t)
 		object := api.Object{Kind: api.KindSync, Scope: api.Unscoped, Name: name, Spec: json.RawMessage(`{"dir":"/a"}`)}
 		declare := func() ApplyOptions {
 			w.mustApply(object)
-			return ApplyOptions{Set: api.SyncSet(*w.object(object.Ref())), Prune: true, FieldManager: FieldManager{Manager: api.SyncManager(name)}}
+			return ApplyOptions{Set: api.SyncSet(*w.object(object.Ref())), Prune: true,
+				FieldManager: FieldManager{Manager: api.SyncManager(name)}}
 		}
 		opts := declare()
 		made := []api.Object{deployment("shop", "kept", `{"image":"a"}`), deployment("shop", "gone", `{"image":"a"}`)}
@@ -148,7 +153,8 @@ func TestDeleteOfASyncPrunesWhatItCreated(t *testing.T) {
 		other := one
 		other.Name = "other"
 		w.mustApply(other)
-		if _, err := w.apply(ApplyOptions{Set: api.SyncSet(*stored), FieldManager: FieldManager{Manager: api.SyncManager("shop")}}, one, other); err != nil {
+		if _, err := w.apply(ApplyOptions{Set: api.SyncSet(*stored),
+			FieldManager: FieldManager{Manager: api.SyncManager("shop")}}, one, other); err != nil {
 			t.Fatal(err)
 		}
 		before := w.commits.Load()
@@ -182,8 +188,12 @@ func TestAnApplyInFlightEndsWithItsSync(t *testing.T) {
 		meanwhile func(t *testing.T, other *Service)
 		want      Reason
 	}{
-		"removed":            {remove, NotFound},
-		"made again":         {func(t *testing.T, s *Service) { remove(t, s); declare(t, s, `{"dir":"/a","scopes":["shop"]}`) }, NotFound},
+		"removed": {remove, NotFound},
+		"made again": {func(t *testing.T,
+			s *Service) {
+			remove(t, s)
+			declare(t, s, `{"dir":"/a","scopes":["shop"]}`)
+		}, NotFound},
 		"declared otherwise": {func(t *testing.T, s *Service) { declare(t, s, `{"dir":"/b","scopes":["shop"]}`) }, Busy},
 		"polled at once": {func(t *testing.T, s *Service) {
 			if _, err := s.SyncNow(t.Context(), "shop", "ann"); err != nil {
@@ -195,7 +205,8 @@ func TestAnApplyInFlightEndsWithItsSync(t *testing.T) {
 			w := newWorld(t)
 			w.mustApply(syncObject(`{"dir":"/a","scopes":["shop"]}`))
 			sync := w.object(syncObject("").Ref())
-			opts := ApplyOptions{Set: api.SyncSet(*sync), Prune: true, Sync: sync, FieldManager: FieldManager{Manager: api.SyncManager("shop")}}
+			opts := ApplyOptions{Set: api.SyncSet(*sync), Prune: true, Sync: sync,
+				FieldManager: FieldManager{Manager: api.SyncManager("shop")}}
 			if _, err := w.apply(opts, deployment("shop", "a", `{"image":"a"}`)); err != nil {
 				t.Fatal(err)
 			}
@@ -210,7 +221,8 @@ func TestAnApplyInFlightEndsWithItsSync(t *testing.T) {
 			if stored := w.object(ref("shop", "b")) != nil; stored != (tc.want == "") {
 				t.Errorf("the apply stored something: %v", stored)
 			}
-			if a := w.object(ref("shop", "a")); a.Metadata.Deleting() != (tc.want == NotFound) || strings.Contains(string(a.Spec), `"b"`) != (tc.want == "") {
+			if a := w.object(ref("shop", "a")); a.Metadata.Deleting() != (tc.want == NotFound) ||
+				strings.Contains(string(a.Spec), `"b"`) != (tc.want == "") {
 				t.Errorf("what was applied before is %s, deleting %v", a.Spec, a.Metadata.Deleting())
 			}
 		})
@@ -224,7 +236,8 @@ func TestSyncNow(t *testing.T) {
 	for _, nonce := range []string{"1", "2"} {
 		result, err := w.service.SyncNow(t.Context(), "shop", "ann")
 		stored := w.object(syncObject("").Ref())
-		if err != nil || stored.Metadata.Stamps[api.StampSync] != nonce || stored.Metadata.Generation != 1 || !result.Changed {
+		if err != nil || stored.Metadata.Stamps[api.StampSync] != nonce ||
+			stored.Metadata.Generation != 1 || !result.Changed {
 			t.Errorf("%+v, %v: %+v", result, err, stored.Metadata)
 		}
 	}

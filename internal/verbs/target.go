@@ -66,7 +66,9 @@ func workloadsFirst(found []records.Read[api.Object]) []records.Read[api.Object]
 	return found
 }
 
-func (t Target) choose(snap records.Snapshot, prefer func([]records.Read[api.Object]) []records.Read[api.Object]) (records.Read[api.Object], error) {
+func (t Target) choose(
+	snap records.Snapshot, prefer func([]records.Read[api.Object]) []records.Read[api.Object],
+) (records.Read[api.Object], error) {
 	if t.Name == "" {
 		return records.Read[api.Object]{}, invalid("say which object: kind, scope and name", "no name given")
 	}
@@ -116,7 +118,8 @@ func (t Target) findLive(snap records.Snapshot) (records.Read[api.Object], error
 }
 
 func (t Target) missing() error {
-	return &Error{Reason: NotFound, Detail: "there is no object " + t.String(), Next: "`tend get` lists what there is", Wanted: t}
+	return &Error{Reason: NotFound, Detail: "there is no object " + t.String(),
+		Next: "`tend get` lists what there is", Wanted: t}
 }
 
 func plural(n int, noun string) string {

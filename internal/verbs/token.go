@@ -43,15 +43,18 @@ func (s *Service) AddToken(ctx context.Context, asked api.AccessTokenRequest, by
 		stored := snap.AccessToken(asked.Name)
 		switch {
 		case stored.Exists() && now.Before(stored.Value.ExpiresAt):
-			return nil, &Error{Reason: NameTaken, Detail: "there is a token " + asked.Name + " already, of a " + string(stored.Value.Role),
+			return nil, &Error{Reason: NameTaken, Detail: "there is a token " + asked.Name + " already, of a " +
+				string(stored.Value.Role),
 				Next: "choose another name, or end that one first: tend tokens revoke " + asked.Name}
 		case len(snap.AccessTokens()) >= mostAccessTokens:
-			return nil, &Error{Reason: TooLarge, Detail: "there are " + plural(mostAccessTokens, "token") + " already", Next: "tend tokens revoke NAME"}
+			return nil, &Error{Reason: TooLarge, Detail: "there are " + plural(mostAccessTokens, "token") + " already",
+				Next: "tend tokens revoke NAME"}
 		}
 		info := api.AccessTokenInfo{Name: asked.Name, Role: asked.Role, Scopes: slices.Compact(slices.Sorted(slices.Values(asked.Scopes))),
 			ID: strings.ToLower(rand.Text()[:10]), MadeBy: by, MadeAt: now, ExpiresAt: now.Add(ttl).Truncate(time.Second), Authority: authority}
 		key := records.AccessTokenKey(asked.Name)
-		txn := records.NewTxn("token.add").If(key, stored.Modified).Put(key, records.AccessToken{AccessTokenInfo: info, Hash: hashOf(secret)})
+		txn := records.NewTxn("token.add").If(key, stored.Modified).Put(key,
+			records.AccessToken{AccessTokenInfo: info, Hash: hashOf(secret)})
 		return &tokenDecision{txn, info}, nil
 	})
 	if err != nil {
@@ -69,10 +72,12 @@ func (s *Service) RevokeToken(ctx context.Context, name string) (api.AccessToken
 	decided, revision, err := decide(ctx, s, func(snap records.Snapshot) (*tokenDecision, error) {
 		stored := snap.AccessToken(name)
 		if !stored.Exists() {
-			return nil, notFound("`tend tokens` lists those there are", "there is no token %.80q%s", name, meant(name, tokenNames(snap)))
+			return nil, notFound("`tend tokens` lists those there are", "there is no token %.80q%s", name,
+				meant(name, tokenNames(snap)))
 		}
 		key := records.AccessTokenKey(name)
-		return &tokenDecision{records.NewTxn("token.end").If(key, stored.Modified).Delete(key), stored.Value.AccessTokenInfo}, nil
+		return &tokenDecision{records.NewTxn("token.end").If(key, stored.Modified).Delete(key), stored.Value.AccessTokenInfo},
+			nil
 	})
 	if err != nil {
 		return api.AccessTokenInfo{}, 0, err
@@ -97,7 +102,8 @@ func checkToken(asked api.AccessTokenRequest) (time.Duration, error) {
 	ttl, err := lifeOf(asked.TTL)
 	switch {
 	case !bucketName.MatchString(asked.Name):
-		return 0, invalid("use lower-case letters, digits and dashes, at most 63", "%.80q can't be the name of a token", asked.Name)
+		return 0, invalid("use lower-case letters, digits and dashes, at most 63",
+			"%.80q can't be the name of a token", asked.Name)
 	case !slices.Contains(api.AccessRoles, asked.Role):
 		return 0, invalid("give admin, deployer or viewer", "the role is %.80q", asked.Role)
 	case asked.Role == api.Admin && len(asked.Scopes) > 0:

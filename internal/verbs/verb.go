@@ -10,7 +10,8 @@ import (
 )
 
 // verb decides and commits, and sets the revision in the result.
-func (s *Service) verb(ctx context.Context, name string, by FieldManager, prepare func(records.Snapshot) (*verbDecision, error),
+func (s *Service) verb(ctx context.Context, name string, by FieldManager,
+	prepare func(records.Snapshot) (*verbDecision, error),
 ) (api.VerbResult, error) {
 	decided, revision, err := decideThrough(by.asks(ctx, name), s, by.Through, prepare)
 	if err != nil {

@@ -47,19 +47,30 @@ func TestRollbackTarget(t *testing.T) {
 		wanted   string
 		want     string
 	}{
-		"before the current":     {"without a status, the one before", three, nil, nil, "", "v2"},
-		"named":                  {"a name is taken by its word", three, nil, nil, "v1", "v1"},
-		"last good":              {"v2 never was good", three, &api.RolloutStatus{TargetRelease: "v3", LastGoodRelease: "v1"}, nil, "", "v1"},
-		"current is good":        {"the current release is not a way back", three, &api.RolloutStatus{TargetRelease: "v3", LastGoodRelease: "v3"}, nil, "", "v2"},
-		"after an automatic one": {"v2 is current already", three, &api.RolloutStatus{TargetRelease: "v2", LastGoodRelease: "v2", Failed: &api.FailedRollout{Release: "v3"}}, map[string]api.ReleaseOutcome{"v1": {Good: true}, "v2": {Good: true}, "v3": {Reason: "CrashLoop"}}, "", "v1"},
-		"and nothing before it":  {"v1 is current already, v2 was never good", three, &api.RolloutStatus{TargetRelease: "v1", LastGoodRelease: "v1", Failed: &api.FailedRollout{Release: "v3"}}, nil, "", ""},
-		"good earlier":           {"v2 failed, v1 was good", three, &api.RolloutStatus{TargetRelease: "v3", LastGoodRelease: "v3"}, map[string]api.ReleaseOutcome{"v1": {Good: true}, "v2": {Reason: "CrashLoop"}, "v3": {Good: true}}, "", "v1"},
-		"failed before":          {"what failed is skipped", three, &api.RolloutStatus{LastGoodRelease: "v3", Failed: &api.FailedRollout{Release: "v2"}}, nil, "", "v1"},
-		"same snapshot":          {"a release that would run the same is skipped", []release{{"web:1", "a"}, {"web:2", "b"}, {"web:2", "b"}}, nil, nil, "", "v1"},
-		"only one":               {"nothing to return to", three[:1], nil, nil, "", ""},
-		"none":                   {"nothing was rolled out yet", nil, nil, nil, "", ""},
-		"unknown":                {"a name that isn't kept", three, nil, nil, "v7", ""},
-		"last good is not kept":  {"the last good one was collected", three, &api.RolloutStatus{LastGoodRelease: "v0"}, nil, "", "v2"},
+		"before the current": {"without a status, the one before", three, nil, nil, "", "v2"},
+		"named":              {"a name is taken by its word", three, nil, nil, "v1", "v1"},
+		"last good": {"v2 never was good", three,
+			&api.RolloutStatus{TargetRelease: "v3", LastGoodRelease: "v1"}, nil, "", "v1"},
+		"current is good": {"the current release is not a way back", three,
+			&api.RolloutStatus{TargetRelease: "v3", LastGoodRelease: "v3"}, nil, "", "v2"},
+		"after an automatic one": {"v2 is current already", three,
+			&api.RolloutStatus{TargetRelease: "v2", LastGoodRelease: "v2", Failed: &api.FailedRollout{Release: "v3"}},
+			map[string]api.ReleaseOutcome{"v1": {Good: true}, "v2": {Good: true}, "v3": {Reason: "CrashLoop"}}, "", "v1"},
+		"and nothing before it": {"v1 is current already, v2 was never good", three,
+			&api.RolloutStatus{TargetRelease: "v1", LastGoodRelease: "v1", Failed: &api.FailedRollout{Release: "v3"}},
+			nil, "", ""},
+		"good earlier": {"v2 failed, v1 was good", three,
+			&api.RolloutStatus{TargetRelease: "v3", LastGoodRelease: "v3"},
+			map[string]api.ReleaseOutcome{"v1": {Good: true}, "v2": {Reason: "CrashLoop"}, "v3": {Good: true}}, "", "v1"},
+		"failed before": {"what failed is skipped", three,
+			&api.RolloutStatus{LastGoodRelease: "v3", Failed: &api.FailedRollout{Release: "v2"}}, nil, "", "v1"},
+		"same snapshot": {"a release that would run the same is skipped",
+			[]release{{"web:1", "a"}, {"web:2", "b"}, {"web:2", "b"}}, nil, nil, "", "v1"},
+		"only one": {"nothing to return to", three[:1], nil, nil, "", ""},
+		"none":     {"nothing was rolled out yet", nil, nil, nil, "", ""},
+		"unknown":  {"a name that isn't kept", three, nil, nil, "v7", ""},
+		"last good is not kept": {"the last good one was collected", three,
+			&api.RolloutStatus{LastGoodRelease: "v0"}, nil, "", "v2"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +105,8 @@ func TestRollbackTarget(t *testing.T) {
 func TestFreezeNeedsALiveSlot(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(deployment("prod", "web", `{"image":"web:1"}`))
-	task := api.Task{ID: "t1", Kind: api.KindDeployment, Scope: "prod", Name: "web", Slot: "aaaaaaaa", Desired: api.DesiredRunning}
+	task := api.Task{ID: "t1", Kind: api.KindDeployment, Scope: "prod", Name: "web", Slot: "aaaaaaaa",
+		Desired: api.DesiredRunning}
 	w.put(records.TaskKey("t1"), task)
 	// The task is replaced between the decision and the commit: the mark must not stay on a slot that no longer exists.
 	w.before = func() {
@@ -112,7 +124,8 @@ func TestTargets(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(deployment("prod", "web", `{}`), deployment("staging", "web", `{}`), deployment("prod", "db", `{}`))
 	for _, other := range []api.Ref{
-		{Kind: api.KindAsset, Scope: "prod", Name: "db"}, {Kind: api.KindIngress, Scope: "prod", Name: "web"}, {Kind: api.KindIngress, Scope: "prod", Name: "alone"},
+		{Kind: api.KindAsset, Scope: "prod", Name: "db"}, {Kind: api.KindIngress, Scope: "prod", Name: "web"},
+		{Kind: api.KindIngress, Scope: "prod", Name: "alone"},
 		{Kind: api.KindJob, Scope: "staging", Name: "web"},
 	} {
 		w.put(records.ObjectKey(other), api.Object{Kind: other.Kind, Scope: other.Scope, Name: other.Name})
@@ -153,7 +166,8 @@ func TestTargets(t *testing.T) {
 func TestDeletePrefersNothing(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(deployment("prod", "web", `{}`))
-	w.put(records.ObjectKey(api.Ref{Kind: api.KindIngress, Scope: "prod", Name: "web"}), api.Object{Kind: api.KindIngress, Scope: "prod", Name: "web"})
+	w.put(records.ObjectKey(api.Ref{Kind: api.KindIngress, Scope: "prod", Name: "web"}),
+		api.Object{Kind: api.KindIngress, Scope: "prod", Name: "web"})
 	_, err := w.service.Delete(t.Context(), Target{Scope: "prod", Name: "web"}, "me")
 	wantReason(t, err, Ambiguous)
 }
@@ -189,7 +203,8 @@ func TestVerbsOnADeletedObject(t *testing.T) {
 	_, rollback := w.service.Rollback(t.Context(), target, RollbackOptions{})
 	_, freeze := w.service.Freeze(t.Context(), target, nil, "")
 	_, thaw := w.service.Thaw(t.Context(), target, nil, "")
-	for verb, err := range map[string]error{"scale": scale, "restart": restart, "rollback": rollback, "freeze": freeze, "thaw": thaw} {
+	for verb, err := range map[string]error{"scale": scale, "restart": restart, "rollback": rollback,
+		"freeze": freeze, "thaw": thaw} {
 		t.Run(verb, func(t *testing.T) { wantReason(t, err, Terminating) })
 	}
 }

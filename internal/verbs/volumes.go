@@ -38,7 +38,9 @@ func (s *Service) occupied(ctx context.Context, objects []api.Object) map[api.Re
 }
 
 // checkTaken refuses written objects that need what another container has: a port of the host, or a volume to itself.
-func checkTaken(snap records.Snapshot, written []api.Object, going []records.Read[api.Object], m material, found *faults) {
+func checkTaken(
+	snap records.Snapshot, written []api.Object, going []records.Read[api.Object], m material, found *faults,
+) {
 	checkPorts(snap, written, going, found)
 	checkVolumes(written, m, found)
 }

@@ -31,9 +31,11 @@ func TestVolumeInUse(t *testing.T) {
 
 	for name, spec := range map[string]string{"new": mounted, "stored": `{"volumes":["db:/data"],"image":"web:2"}`} {
 		for _, dry := range []bool{false, true} {
-			_, err := w.apply(ApplyOptions{DryRun: dry}, deployment("prod", name, spec), deployment("prod", "beside-"+name, `{}`))
+			_, err := w.apply(ApplyOptions{DryRun: dry}, deployment("prod", name, spec),
+				deployment("prod", "beside-"+name, `{}`))
 			refused := wantReason(t, err, VolumeInUse)
-			if refused.Next != "docker stop x" || refused.Errors[0].Field != "volumes" || !strings.Contains(refused.Errors[0].Detail, "container x") {
+			if refused.Next != "docker stop x" || refused.Errors[0].Field != "volumes" ||
+				!strings.Contains(refused.Errors[0].Detail, "container x") {
 				t.Errorf("%s: %+v", name, refused)
 			}
 		}

@@ -14,7 +14,9 @@ import (
 
 // withdraw takes back the fields that a sync set on objects which its source no longer names. What it created itself
 // stays as it is, unless it is pruned, and is released.
-func (d *applyDecision) withdraw(snap records.Snapshot, pruned []records.Read[api.Object], opts ApplyOptions, now time.Time) error {
+func (d *applyDecision) withdraw(
+	snap records.Snapshot, pruned []records.Read[api.Object], opts ApplyOptions, now time.Time,
+) error {
 	if opts.Sync == nil {
 		return nil
 	}
@@ -32,7 +34,9 @@ func (d *applyDecision) withdraw(snap records.Snapshot, pruned []records.Read[ap
 
 // withdrawn returns the objects without the fields that a manager set, for each object that it set one of and that is
 // not named. Of what it created it gives up the fields, and they stay.
-func (s FieldManager) withdrawn(snap records.Snapshot, named map[api.Ref]bool, now time.Time) (out []placed, err error) {
+func (s FieldManager) withdrawn(
+	snap records.Snapshot, named map[api.Ref]bool, now time.Time,
+) (out []placed, err error) {
 	for object := range s.mentioned(snap) {
 		if named[object.Value.Ref()] || object.Value.Metadata.Deleting() {
 			continue
@@ -87,7 +91,8 @@ func (s FieldManager) release(object records.Read[api.Object], _ time.Time) (pla
 		return placed{}, err
 	}
 	next.Metadata.Revision = 0
-	next.Metadata.Fields, err = ownership.Release(ownership.Stored{Spec: spec, Fields: next.Metadata.Fields, Since: next.Metadata.UpdatedAt}, s.manager())
+	next.Metadata.Fields, err = ownership.Release(ownership.Stored{Spec: spec, Fields: next.Metadata.Fields,
+		Since: next.Metadata.UpdatedAt}, s.manager())
 	return placed{stored: object, next: next, released: true}, err
 }
 

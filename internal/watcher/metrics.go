@@ -45,7 +45,8 @@ func NewMetrics(registry prometheus.Registerer, watchers ...string) *Metrics {
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 10), // 1 ms to 262 s
 		}, []string{"watcher"}),
 		ratio: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "tend_cache_hit_ratio", Help: "Objects that polls found unchanged, of all they compared, since the process began.",
+			Name: "tend_cache_hit_ratio",
+			Help: "Objects that polls found unchanged, of all they compared, since the process began.",
 		}, []string{"watcher"}),
 		average: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "tend_average_poll_duration", Help: "Mean time of a listing in seconds, since the process began.",

@@ -117,7 +117,8 @@ func (w *Watcher[T]) poll(ctx context.Context) error {
 		m.detected(w.options.Name, change.Type)
 		for _, h := range handlers {
 			if err := w.call(ctx, h, change); err != nil {
-				w.options.Logger.ErrorContext(ctx, "a handler failed", "handler", h.name, "change", change.Type, "resource", change.ID, "error", err)
+				w.options.Logger.ErrorContext(ctx, "a handler failed", "handler", h.name, "change", change.Type, "resource",
+					change.ID, "error", err)
 			}
 		}
 	}

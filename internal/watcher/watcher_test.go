@@ -92,7 +92,8 @@ func inWorld(t *testing.T, edit func(*Options[*thing]), test func(w *world, watc
 				return slices.Clone(w.things), w.err
 			},
 			Facts: func(t *thing) watch.Facts {
-				return watch.Facts{ID: t.id, Namespace: t.namespace, Labels: t.labels, Generation: t.generation, Deleting: t.deleting, Status: t.status}
+				return watch.Facts{ID: t.id, Namespace: t.namespace, Labels: t.labels, Generation: t.generation,
+					Deleting: t.deleting, Status: t.status}
 			},
 		}
 		if edit != nil {
@@ -134,7 +135,8 @@ func TestEachChangeIsHeardOnce(t *testing.T) {
 		}{
 			{"created", "CREATED a 1 map[phase:new]", func() { w.set(a) }},
 			{"unchanged", "", func() {}},
-			{"status changed in place", "STATUS_UPDATED a 1 map[phase:up]", func() { w.change(func() { a.status["phase"] = "up" }) }},
+			{"status changed in place", "STATUS_UPDATED a 1 map[phase:up]",
+				func() { w.change(func() { a.status["phase"] = "up" }) }},
 			{"spec changed in place", "UPDATED a 2 map[phase:up]", func() { w.change(func() { a.generation = 2 }) }},
 			{"both", "UPDATED a 3 map[phase:both]", func() { w.change(func() { a.generation, a.status["phase"] = 3, "both" }) }},
 			{"marked for deletion", "UPDATED a 3 map[phase:both]", func() { w.change(func() { a.deleting = true }) }},
@@ -175,7 +177,8 @@ func TestSelectorFiltersTheListing(t *testing.T) {
 	}
 	inWorld(t, choose, func(w *world, watcher *Watcher[*thing]) {
 		labels := map[string]string{"app": "web"}
-		w.set(&thing{id: "a", namespace: "prod", labels: labels}, &thing{id: "b", namespace: "test", labels: labels}, &thing{id: "c", namespace: "prod"})
+		w.set(&thing{id: "a", namespace: "prod", labels: labels}, &thing{id: "b", namespace: "test", labels: labels},
+			&thing{id: "c", namespace: "prod"})
 		after(DefaultInterval)
 		wants(t, w, "two don't match", "CREATED a 0 map[]")
 		if n := watcher.Cached(); n != 1 {

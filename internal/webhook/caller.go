@@ -78,7 +78,8 @@ func retryAfter(text string) time.Duration {
 // sameAgain follows a redirect that keeps method, body, scheme and host.
 func sameAgain(next *http.Request, via []*http.Request) error {
 	first := via[0]
-	if next.Method != first.Method || next.URL.Host != first.URL.Host || next.URL.Scheme != first.URL.Scheme || len(via) > maxRedirects {
+	if next.Method != first.Method || next.URL.Host != first.URL.Host || next.URL.Scheme != first.URL.Scheme ||
+		len(via) > maxRedirects {
 		return http.ErrUseLastResponse
 	}
 	return nil

@@ -30,13 +30,16 @@ func serve(t *testing.T, handle http.HandlerFunc) string {
 }
 
 func request(address string) webhook.Request {
-	return webhook.Request{Method: "POST", URL: address, Body: []byte(`{"a":1}`), Header: []webhook.Field{{Name: "X-A", Value: "a"}, {Name: "x-a", Value: "b"}, {Name: "User-Agent", Value: "tend-webhook/1"}}}
+	return webhook.Request{Method: "POST", URL: address, Body: []byte(`{"a":1}`),
+		Header: []webhook.Field{{Name: "X-A", Value: "a"}, {Name: "x-a", Value: "b"},
+			{Name: "User-Agent", Value: "tend-webhook/1"}}}
 }
 
 func TestCall(t *testing.T) {
 	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		if r.Method != "POST" || string(body) != `{"a":1}` || r.Header.Get("X-A") != "b" || r.UserAgent() != "tend-webhook/1" || r.URL.Path != "/hook" {
+		if r.Method != "POST" || string(body) != `{"a":1}` || r.Header.Get("X-A") != "b" ||
+			r.UserAgent() != "tend-webhook/1" || r.URL.Path != "/hook" {
 			t.Errorf("received %s %s %s %v", r.Method, r.URL, body, r.Header)
 		}
 		w.WriteHeader(http.StatusAccepted)
@@ -92,7 +95,8 @@ func TestNoAnswer(t *testing.T) {
 			t.Errorf("%s: %+v", name, answer)
 		}
 	}
-	if answer := caller(t).Call(t.Context(), request("http://[::1/secret")); !answer.Final || strings.Contains(answer.Err.Error(), "secret") {
+	if answer := caller(t).Call(t.Context(), request("http://[::1/secret")); !answer.Final ||
+		strings.Contains(answer.Err.Error(), "secret") {
 		t.Errorf("a malformed address: %+v", answer)
 	}
 }

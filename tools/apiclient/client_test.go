@@ -58,7 +58,8 @@ func TestAClientCompiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, command := range [][]string{
-		{"go", "tool", "oapi-codegen", "-generate", "types,client", "-package", "tendapi", "-o", filepath.Join(folder, "tendapi", "client.go"), document},
+		{"go", "tool", "oapi-codegen", "-generate", "types,client", "-package", "tendapi", "-o",
+			filepath.Join(folder, "tendapi", "client.go"), document},
 		{"go", "vet", "./" + filepath.ToSlash(folder) + "/..."},
 	} {
 		if output, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput(); err != nil {

@@ -71,7 +71,8 @@ func newHelm(t *testing.T) *helm {
 	stored := &secrets{stored: map[string]*corev1.Secret{}}
 	kube := &kubefake.FailingKubeClient{PrintingKubeClient: kubefake.PrintingKubeClient{Out: io.Discard}}
 	config := action.NewConfiguration(action.ConfigurationSetLogger(slog.DiscardHandler))
-	config.Releases, config.KubeClient, config.Capabilities = storage.Init(driver.NewSecrets(stored)), kube, common.DefaultCapabilities
+	config.Releases, config.KubeClient, config.Capabilities = storage.Init(driver.NewSecrets(stored)), kube,
+		common.DefaultCapabilities
 	return &helm{T: t, config: config, kube: kube, stored: stored}
 }
 
@@ -124,7 +125,8 @@ func TestReleaseSecrets(t *testing.T) {
 	made.upgrade("renewed", "1.1.0", false)
 	now := made.read()
 	files := map[string]any{
-		"secrets.json":  slices.SortedFunc(maps.Values(made.stored.stored), func(a, b *corev1.Secret) int { return bytes.Compare([]byte(a.Name), []byte(b.Name)) }),
+		"secrets.json": slices.SortedFunc(maps.Values(made.stored.stored),
+			func(a, b *corev1.Secret) int { return bytes.Compare([]byte(a.Name), []byte(b.Name)) }),
 		"releases.json": now,
 	}
 	if *update {
@@ -167,7 +169,8 @@ func (h *helm) read() releases {
 			for i, event := range declared.Events {
 				events[i] = event.String()
 			}
-			one.Hooks = append(one.Hooks, hook{Name: declared.Name, Kind: declared.Kind, Manifest: declared.Manifest, Events: events})
+			one.Hooks = append(one.Hooks, hook{Name: declared.Name, Kind: declared.Kind,
+				Manifest: declared.Manifest, Events: events})
 		}
 		all.Releases = append(all.Releases, one)
 		all.Deployed[r.Name] = ""

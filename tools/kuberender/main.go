@@ -66,7 +66,8 @@ func helm(folder, namespace string, in io.Reader, out io.Writer) error {
 	if err := yaml.Unmarshal(text, &given); err != nil {
 		return fmt.Errorf("values: %w", err)
 	}
-	values, err := util.ToRenderValues(chart, given, common.ReleaseOptions{Name: "tend-operator", Namespace: namespace, Revision: 1, IsInstall: true}, nil)
+	values, err := util.ToRenderValues(chart, given,
+		common.ReleaseOptions{Name: "tend-operator", Namespace: namespace, Revision: 1, IsInstall: true}, nil)
 	if err != nil {
 		return err
 	}

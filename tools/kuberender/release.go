@@ -45,13 +45,16 @@ func release(args []string, in io.Reader, out io.Writer) error {
 	has := func(option string) bool { return slices.Contains(options, option) }
 	if verb == "upgrade" {
 		run := action.NewUpgrade(cluster)
-		run.Namespace, run.WaitStrategy, run.ForceConflicts, run.TakeOwnership = namespace, kube.HookOnlyStrategy, has("--force-conflicts"), has("--take-ownership")
+		run.Namespace, run.WaitStrategy, run.ForceConflicts, run.TakeOwnership = namespace, kube.HookOnlyStrategy,
+			has("--force-conflicts"), has("--take-ownership")
 		_, err = run.Run(releaseName, chart, values)
 		return err
 	}
 	run := action.NewInstall(cluster)
-	run.ReleaseName, run.Namespace, run.CreateNamespace, run.WaitStrategy = releaseName, namespace, true, kube.HookOnlyStrategy
-	run.ForceConflicts, run.TakeOwnership, run.SkipCRDs = has("--force-conflicts"), has("--take-ownership"), has("--skip-crds")
+	run.ReleaseName, run.Namespace, run.CreateNamespace, run.WaitStrategy = releaseName, namespace, true,
+		kube.HookOnlyStrategy
+	run.ForceConflicts, run.TakeOwnership, run.SkipCRDs = has("--force-conflicts"),
+		has("--take-ownership"), has("--skip-crds")
 	if _, err = run.Run(chart, values); err == nil {
 		_, err = fmt.Fprintln(out, "installed")
 	}

@@ -32,7 +32,8 @@ func listen(t *testing.T) *receiver {
 	if err := confmap.NewFromStringMap(settings).Unmarshal(config); err != nil {
 		t.Fatal(err)
 	}
-	receiving, err := factory.CreateTraces(context.Background(), receivertest.NewNopSettings(factory.Type()), config, &r.sink)
+	receiving, err := factory.CreateTraces(context.Background(),
+		receivertest.NewNopSettings(factory.Type()), config, &r.sink)
 	if err == nil {
 		err = receiving.Start(context.Background(), componenttest.NewNopHost())
 	}

@@ -105,20 +105,23 @@ func start(t *testing.T, endpoint string, apart bool) *machine {
 			t.Fatal(err)
 		}
 	}
-	args := []string{"server", "--root", filepath.Join(root, "s"), "--runtime", "process", "--http", "off", "--otlp-endpoint", endpoint,
+	args := []string{"server", "--root", filepath.Join(root, "s"), "--runtime", "process", "--http", "off",
+		"--otlp-endpoint", endpoint,
 		"--ingress-http", "off", "--ingress-https", "off", "--callback-port", "0"}
 	if apart {
 		args = append(args, "--no-agent", "--node-listen", free(t))
 	}
 	m.spawn(nil, args...)
-	m.until("the server is ready", func() bool { return exec.Command(*tend, "get", "pods", "--server", m.server()).Run() == nil })
+	m.until("the server is ready",
+		func() bool { return exec.Command(*tend, "get", "pods", "--server", m.server()).Run() == nil })
 	if apart {
 		join := regexp.MustCompile(`--join (\S+) --token (\S+)`).FindStringSubmatch(m.run("nodes", "add"))
 		if join == nil {
 			t.Fatal("tend nodes add prints no command")
 		}
 		// The endpoint by OpenTelemetry's own variable, which counts where the flag is left out.
-		m.spawn([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + endpoint}, "agent", "--root", filepath.Join(root, "a"), "--runtime", "process",
+		m.spawn([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + endpoint}, "agent", "--root", filepath.Join(root, "a"),
+			"--runtime", "process",
 			"--ingress-http", "off", "--ingress-https", "off", "--callback-port", "0", "--join", join[1], "--token", join[2])
 		m.until("the node is ready", func() bool { return strings.Contains(m.run("get", "nodes"), "ready") })
 	}

@@ -167,8 +167,10 @@ func load(t *testing.T, series *string) *rules.Group {
 	t.Cleanup(func() { _ = storage.Close() })
 	engine := promqltest.NewTestEngine(t, false, 5*time.Minute, 1_000_000)
 	manager := rules.NewManager(&rules.ManagerOptions{
-		QueryFunc: rules.EngineQueryFunc(engine, storage), Queryable: storage, AppendableV2: storage, Context: context.Background(),
-		NotifyFunc: func(context.Context, string, ...*rules.Alert) {}, Logger: slog.New(slog.DiscardHandler), ExternalURL: &url.URL{},
+		QueryFunc: rules.EngineQueryFunc(engine, storage), Queryable: storage, AppendableV2: storage,
+		Context:    context.Background(),
+		NotifyFunc: func(context.Context, string, ...*rules.Alert) {}, Logger: slog.New(slog.DiscardHandler),
+		ExternalURL:          &url.URL{},
 		NameValidationScheme: model.UTF8Validation, Parser: parsing,
 	})
 	groups, errs := manager.LoadGroups(every, labels.EmptyLabels(), "", nil, false, rulesFile)

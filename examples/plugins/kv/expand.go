@@ -69,7 +69,8 @@ func expand(_ []string, stdin io.Reader) (any, error) {
 
 func settings(m macro) manifest {
 	text := fmt.Sprintf("port %d\nlimit %s\n", port, m.Spec.Limit)
-	return manifest{Kind: "asset", Scope: m.Scope, Name: m.Name, Spec: map[string]any{"files": map[string]string{"conf": text}}}
+	return manifest{Kind: "asset", Scope: m.Scope, Name: m.Name,
+		Spec: map[string]any{"files": map[string]string{"conf": text}}}
 }
 
 func server(m macro) manifest {

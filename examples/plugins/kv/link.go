@@ -66,7 +66,9 @@ func unlink(args []string, stdin io.Reader) (any, error) {
 	})
 }
 
-func change(args []string, stdin io.Reader, decide func(server, consumer ref, linked []string) ([]map[string]any, string)) (any, error) {
+func change(
+	args []string, stdin io.Reader, decide func(server, consumer ref, linked []string) ([]map[string]any, string),
+) (any, error) {
 	named, err := refs(args, "SCOPE/NAME CONSUMER_SCOPE/NAME")
 	if err != nil {
 		return nil, err
@@ -75,14 +77,16 @@ func change(args []string, stdin io.Reader, decide func(server, consumer ref, li
 	if err != nil {
 		return nil, err
 	}
-	actions, message := decide(named[0], named[1], strings.FieldsFunc(config[consumers], func(r rune) bool { return r == ',' }))
+	actions, message := decide(named[0], named[1],
+		strings.FieldsFunc(config[consumers], func(r rune) bool { return r == ',' }))
 	return map[string]any{"message": message, "actions": actions}, nil
 }
 
 // note keeps who is linked. An empty value would be no value: the key goes then.
 func note(server ref, linked []string) map[string]any {
 	if len(linked) == 0 {
-		return map[string]any{"type": "config_unset", "scope": server.scope, "name": server.name, "keys": []string{consumers}, "skip_restart": true}
+		return map[string]any{"type": "config_unset", "scope": server.scope, "name": server.name, "keys": []string{consumers},
+			"skip_restart": true}
 	}
 	return map[string]any{"type": "config_set", "scope": server.scope, "name": server.name,
 		"kv": map[string]string{consumers: strings.Join(linked, ",")}, "skip_restart": true}

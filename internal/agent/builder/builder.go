@@ -121,8 +121,9 @@ func (b *Builder) Build(ctx context.Context, owner api.Ref, build api.ImageBuild
 	err = b.once(limited, owner, build, output)
 	took := b.opts.Now().Sub(began)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		err = &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: fmt.Sprintf("the build wasn't done after %s", b.opts.Timeout),
-			Next: "make it quicker, or raise TEND_BUILD_TIMEOUT at the server"}
+		err = &runtime.RejectedError{Reason: api.ReasonBuildFailed,
+			Detail: fmt.Sprintf("the build wasn't done after %s", b.opts.Timeout),
+			Next:   "make it quicker, or raise TEND_BUILD_TIMEOUT at the server"}
 	}
 	b.metrics.ended(err, took)
 	if err != nil {
@@ -196,7 +197,8 @@ func (b *Builder) secrets(ctx context.Context, owner api.Ref, build api.ImageBui
 func (b *Builder) unpack(ctx context.Context, digest, folder string) error {
 	from, err := b.opts.Trees(ctx, digest)
 	if errors.Is(err, ErrNoTree) {
-		return &runtime.RejectedError{Reason: "SourceMissing", Detail: err.Error(), Next: "apply again from where the source is"}
+		return &runtime.RejectedError{Reason: "SourceMissing", Detail: err.Error(),
+			Next: "apply again from where the source is"}
 	}
 	if err != nil {
 		return err
@@ -208,7 +210,8 @@ func (b *Builder) unpack(ctx context.Context, digest, folder string) error {
 	err = tree.Unpack(ctx, from, folder, tree.Limits{Bytes: b.opts.MaxBytes})
 	var hostile *tree.HostileError
 	if errors.As(err, &hostile) {
-		return &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: err.Error(), Next: "pack the source with tend apply"}
+		return &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: err.Error(),
+			Next: "pack the source with tend apply"}
 	}
 	return err
 }

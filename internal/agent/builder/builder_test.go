@@ -67,7 +67,8 @@ func (e *engine) Build(ctx context.Context, spec runtime.BuildSpec, output func(
 	}
 	if e.fail == nil {
 		e.built = append(e.built, runtime.BuiltImage{ID: "sha256:1", Origin: runtime.Origin{
-			Owner: spec.Labels[api.LabelBuildOwner], Scope: spec.Labels[api.LabelBuildScope], Build: spec.Labels[api.LabelBuildID],
+			Owner: spec.Labels[api.LabelBuildOwner], Scope: spec.Labels[api.LabelBuildScope],
+			Build: spec.Labels[api.LabelBuildID],
 		}, Tags: spec.Tags})
 	}
 	return runtime.Image{ID: "sha256:1"}, e.fail
@@ -101,7 +102,8 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{T: t, engine: &engine{}, trees: map[string][]byte{}, folder: filepath.Join(t.TempDir(), "builds"), metrics: prometheus.NewRegistry()}
+	b := &bench{T: t, engine: &engine{}, trees: map[string][]byte{}, folder: filepath.Join(t.TempDir(), "builds"),
+		metrics: prometheus.NewRegistry()}
 	b.reopen()
 	return b
 }
@@ -162,7 +164,8 @@ func (b *bench) log(of api.ImageBuild) (lines []string) {
 // TestBuildSecrets: the runtime gets the values, and the log doesn't, also where a step prints them.
 func TestBuildSecrets(t *testing.T) {
 	b := newBench(t)
-	of := b.pack(api.Build{Secrets: []string{"TOKEN"}}, map[string]string{"Dockerfile": "FROM a\nRUN --mount=type=secret,id=TOKEN x\n"})
+	of := b.pack(api.Build{Secrets: []string{"TOKEN"}},
+		map[string]string{"Dockerfile": "FROM a\nRUN --mount=type=secret,id=TOKEN x\n"})
 	b.noSecrets = fmt.Errorf("build.secrets: %w TOKEN", node.ErrNoConfig)
 	_, err := b.build(of)
 	var rejected *runtime.RejectedError
@@ -177,7 +180,8 @@ func TestBuildSecrets(t *testing.T) {
 	if diff := cmp.Diff(b.secrets, b.engine.spec.Secrets); diff != "" || b.engine.spec.BuildKit == nil {
 		t.Errorf("BuildKit is needed: %v\n%s", b.engine.spec.BuildKit, diff)
 	}
-	if log := strings.Join(b.log(of), "\n"); strings.Contains(log, "hunter2") || !strings.Contains(log, "the token is [redacted]") {
+	if log := strings.Join(b.log(of), "\n"); strings.Contains(log, "hunter2") ||
+		!strings.Contains(log, "the token is [redacted]") {
 		t.Errorf("the log:\n%s", log)
 	}
 }
@@ -191,7 +195,8 @@ func (b *bench) wantClean() {
 
 func TestAWrittenDockerfileComesBeforeTheTree(t *testing.T) {
 	b := newBench(t)
-	of := b.pack(api.Build{Path: "cmd/api", Args: map[string]string{"A": "1"}}, map[string]string{"go.mod": "module x\ngo 1.26\n", "main.go": ""})
+	of := b.pack(api.Build{Path: "cmd/api", Args: map[string]string{"A": "1"}},
+		map[string]string{"go.mod": "module x\ngo 1.26\n", "main.go": ""})
 	b.engine.lines = []string{"Step 1/2 : FROM golang", "pulled", "Step 2/2 : RUN go build\r", "\x1b[31mred\x1b[0m"}
 	steps, err := b.build(of)
 	if err != nil {
@@ -207,14 +212,16 @@ func TestAWrittenDockerfileComesBeforeTheTree(t *testing.T) {
 	want := runtime.BuildSpec{
 		Dockerfile: ".tend.Dockerfile", Bases: []string{"golang:1.26-alpine", "alpine:3"},
 		Args: map[string]string{"A": "1"}, Tags: []string{image},
-		Labels: map[string]string{"tend.build.owner": "prod-web", "tend.build.scope": "prod", "tend.build.id": of.ID, "tend.build.tree": of.Tree},
+		Labels: map[string]string{"tend.build.owner": "prod-web", "tend.build.scope": "prod", "tend.build.id": of.ID,
+			"tend.build.tree": of.Tree},
 	}
 	got.Tree = nil
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	log := b.log(of)
-	if log[0] != "building as go 1.26, cmd/api: go.mod says so" || !slices.Contains(log, "red") || !strings.HasPrefix(log[len(log)-1], "built "+image) {
+	if log[0] != "building as go 1.26, cmd/api: go.mod says so" || !slices.Contains(log, "red") ||
+		!strings.HasPrefix(log[len(log)-1], "built "+image) {
 		t.Errorf("%q", log)
 	}
 	b.wantClean()
@@ -262,7 +269,8 @@ func TestWhatCannotBeBuiltIsRefused(t *testing.T) {
 		"leads out of the tree":       *api.NewImageBuild(digest, api.Build{}),
 		"no Dockerfile":               b.pack(api.Build{}, map[string]string{"x.txt": ""}),
 		"there is no file Dockerfile": b.pack(api.Build{Dockerfile: "Dockerfile"}, map[string]string{"go.mod": ""}),
-		"build.secrets":               b.pack(api.Build{Secrets: []string{"A"}}, map[string]string{"go.mod": "", "main.go": "package main"}),
+		"build.secrets": b.pack(api.Build{Secrets: []string{"A"}},
+			map[string]string{"go.mod": "", "main.go": "package main"}),
 	} {
 		_, err := b.build(of)
 		var rejected *runtime.RejectedError
@@ -279,7 +287,8 @@ func TestABuildIsBoundedInTime(t *testing.T) {
 		b.engine.takes = time.Hour
 		_, err := b.build(b.pack(api.Build{}, map[string]string{"Dockerfile": "FROM scratch"}))
 		var rejected *runtime.RejectedError
-		if !errors.As(err, &rejected) || !strings.Contains(err.Error(), "1m0s") || !strings.Contains(err.Error(), "TEND_BUILD_TIMEOUT") {
+		if !errors.As(err, &rejected) || !strings.Contains(err.Error(), "1m0s") ||
+			!strings.Contains(err.Error(), "TEND_BUILD_TIMEOUT") {
 			t.Error(err)
 		}
 	})
@@ -298,10 +307,12 @@ func TestCollectWaitsADayAndLeavesWhatIsInUse(t *testing.T) {
 	b := newBench(t)
 	ledger, now := retention.Open(t.TempDir(), "images", "a"), time.Now()
 	b.builder.opts.Images, b.builder.opts.Now = ledger, func() time.Time { return now }
-	b.engine.built = []runtime.BuiltImage{{ID: "1", Origin: runtime.Origin{Owner: "prod-web", Build: "a1"}, Tags: []string{"prod-web:a1", "prod-web:latest"}}}
+	b.engine.built = []runtime.BuiltImage{{ID: "1", Origin: runtime.Origin{Owner: "prod-web", Build: "a1"},
+		Tags: []string{"prod-web:a1", "prod-web:latest"}}}
 	b.engine.inUse = "prod-web:latest"
 	collect := func() {
-		if err := b.builder.Collect(t.Context(), func(context.Context, []string) (map[string]bool, error) { return nil, nil }); err != nil {
+		if err := b.builder.Collect(t.Context(),
+			func(context.Context, []string) (map[string]bool, error) { return nil, nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -334,7 +345,8 @@ func TestAConfinedBuildFetchesNoURL(t *testing.T) {
 	of.Confined = true
 	_, err := b.build(of)
 	var rejected *runtime.RejectedError
-	if !errors.As(err, &rejected) || rejected.Reason != api.ReasonBuildFailed || !strings.Contains(rejected.Detail, "line 2: ADD fetches no URL") || rejected.Next == "" || b.engine.builds != 0 {
+	if !errors.As(err, &rejected) || rejected.Reason != api.ReasonBuildFailed ||
+		!strings.Contains(rejected.Detail, "line 2: ADD fetches no URL") || rejected.Next == "" || b.engine.builds != 0 {
 		t.Errorf("%d builds: %v", b.engine.builds, err)
 	}
 	of.Confined = false
@@ -405,7 +417,8 @@ func TestSurplusIsListedAndPruned(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	stored := []runtime.StoredImage{{ID: "1", Bytes: 11}, {ID: "2", Bytes: 12}, {ID: "3", Bytes: 13, InUse: true}, {ID: "4", Bytes: 14}}
+	stored := []runtime.StoredImage{{ID: "1", Bytes: 11}, {ID: "2", Bytes: 12}, {ID: "3", Bytes: 13, InUse: true},
+		{ID: "4", Bytes: 14}}
 	referred := func(context.Context, []string) (map[string]bool, error) {
 		return map[string]bool{"prod-web:a2": true}, nil
 	}

@@ -71,7 +71,9 @@ func (b *Builder) Collect(ctx context.Context, referred Referred) error {
 
 // Surplus returns the images that this cluster built and that nothing refers to. stored are all images of the machine,
 // for their sizes. With prune it removes them now, whatever is left of their wait.
-func (b *Builder) Surplus(ctx context.Context, stored []runtime.StoredImage, referred Referred, prune bool) ([]api.SurplusImage, error) {
+func (b *Builder) Surplus(
+	ctx context.Context, stored []runtime.StoredImage, referred Referred, prune bool,
+) ([]api.SurplusImage, error) {
 	built, err := b.opts.Runtime.Built(ctx)
 	if err != nil {
 		return nil, err

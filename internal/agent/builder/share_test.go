@@ -25,7 +25,8 @@ func TestObjectsThatAreBuiltAlikeShareOneBuild(t *testing.T) {
 		ends := make(chan error)
 		for _, name := range names {
 			go func() {
-				ends <- b.builder.Build(t.Context(), api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: name}, of, func(string) {})
+				ends <- b.builder.Build(t.Context(),
+					api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: name}, of, func(string) {})
 			}()
 		}
 		for range names {
@@ -90,7 +91,8 @@ func TestSurplus(t *testing.T) {
 		{ID: "5", Origin: runtime.Origin{Owner: "prod-gone", Build: "e5"}, Tags: []string{"prod-gone:e5", "prod-shares:e5"}},
 	}
 	used := map[string]bool{"prod-web:b2": true, "prod-job:d4": true, "prod-other:a1": true, "prod-shares:e5": true}
-	if diff := cmp.Diff([]string{"prod-web:a1", "prod-old:c3", "prod-old:latest", "prod-gone:e5"}, Surplus(built, used)); diff != "" {
+	if diff := cmp.Diff([]string{"prod-web:a1", "prod-old:c3", "prod-old:latest", "prod-gone:e5"},
+		Surplus(built, used)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -23,7 +23,8 @@ func specOf(owner api.Ref, build api.ImageBuild, how recipe.Recipe) runtime.Buil
 		Args: build.Build.Args, NoCache: build.Nonce != "", Confined: build.Confined,
 		Tags: []string{build.Image(owner)}, // the agent names it latest, unless the engine has something else of that name
 		Labels: map[string]string{
-			api.LabelBuildOwner: owner.AppID(), api.LabelBuildScope: owner.Scope, api.LabelBuildID: build.ID, api.LabelBuildTree: build.Tree,
+			api.LabelBuildOwner: owner.AppID(), api.LabelBuildScope: owner.Scope, api.LabelBuildID: build.ID,
+			api.LabelBuildTree: build.Tree,
 		},
 	}
 	if how.BuildKit != nil {
@@ -43,7 +44,8 @@ func withDockerfile(from io.Reader, how recipe.Recipe) (io.Reader, error) {
 	}
 	var first bytes.Buffer
 	writer := tar.NewWriter(&first)
-	header := &tar.Header{Name: writtenDockerfile, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(how.Text)), ModTime: time.Unix(0, 0)}
+	header := &tar.Header{Name: writtenDockerfile, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(how.Text)),
+		ModTime: time.Unix(0, 0)}
 	if err := writer.WriteHeader(header); err != nil {
 		return nil, err
 	}

@@ -37,13 +37,15 @@ func (o *output) Next() (runtime.LogLine, error) {
 		return runtime.LogLine{}, o.end
 	}
 	o.n--
-	return runtime.LogLine{Stream: "stdout", At: began.Add(-time.Duration(o.n) * time.Second), Text: fmt.Sprint(o.text, o.n)}, nil
+	return runtime.LogLine{Stream: "stdout", At: began.Add(-time.Duration(o.n) * time.Second),
+		Text: fmt.Sprint(o.text, o.n)}, nil
 }
 
 func (o *output) Close() error { return nil }
 
 func logOf(container, uid string, after int) node.KeptLog {
-	return node.KeptLog{Container: container, Owner: web, OwnerUID: uid, Slot: container, KeptAt: began.Add(time.Duration(after) * time.Minute)}
+	return node.KeptLog{Container: container, Owner: web, OwnerUID: uid, Slot: container,
+		KeptAt: began.Add(time.Duration(after) * time.Minute)}
 }
 
 // seal and unseal stand for encryption.
@@ -114,9 +116,10 @@ func TestKept(t *testing.T) {
 		opts   runtime.LogOptions
 		want   []string
 	}{
-		"all":   {"every line, in order", runtime.LogOptions{Tail: -1}, []string{"line 2", "line 1", "line 0"}},
-		"tail":  {"the last ones", runtime.LogOptions{Tail: 1}, []string{"line 0"}},
-		"since": {"none that is older", runtime.LogOptions{Tail: -1, Since: began.Add(-time.Second)}, []string{"line 1", "line 0"}},
+		"all":  {"every line, in order", runtime.LogOptions{Tail: -1}, []string{"line 2", "line 1", "line 0"}},
+		"tail": {"the last ones", runtime.LogOptions{Tail: 1}, []string{"line 0"}},
+		"since": {"none that is older", runtime.LogOptions{Tail: -1, Since: began.Add(-time.Second)},
+			[]string{"line 1", "line 0"}},
 	} {
 		if diff := cmp.Diff(tt.want, texts(t, store, "a", tt.opts)); diff != "" {
 			t.Errorf("%s: %s\n%s", name, tt.reason, diff)
@@ -153,7 +156,8 @@ func TestBounds(t *testing.T) {
 	dir := t.TempDir()
 	store := open(t, keptlogs.Options{Dir: dir, Limits: limits})
 	keep(t, store, logOf("huge", "u1", 0), &output{strings.Repeat("x", 100), 100_000, io.EOF})
-	if got := texts(t, store, "huge", runtime.LogOptions{Tail: -1}); len(got) < 15 || !strings.HasSuffix(got[len(got)-1], "x0") {
+	if got := texts(t, store, "huge", runtime.LogOptions{Tail: -1}); len(got) < 15 ||
+		!strings.HasSuffix(got[len(got)-1], "x0") {
 		t.Errorf("%d lines of the huge log are kept, and the last is %.120q", len(got), got[len(got)-1])
 	}
 	keep(t, store, logOf("line", "u1", 1), &output{strings.Repeat("x", 64<<10), 1, io.EOF}) // no line of it fits
@@ -243,10 +247,12 @@ func TestSweep(t *testing.T) {
 	keep(t, store, logOf("old", "u1", 0), &output{"x", 1, io.EOF})
 	keep(t, store, logOf("new", "u2", 1), &output{"x", 1, io.EOF})
 	away := errors.New("no server")
-	if err := store.Sweep(t.Context(), func(context.Context, []string) (map[string]bool, error) { return nil, away }); !errors.Is(err, away) {
+	if err := store.Sweep(t.Context(),
+		func(context.Context, []string) (map[string]bool, error) { return nil, away }); !errors.Is(err, away) {
 		t.Errorf("got %v", err)
 	}
-	if err := store.Sweep(t.Context(), func(context.Context, []string) (map[string]bool, error) { return map[string]bool{}, nil }); err != nil {
+	if err := store.Sweep(t.Context(),
+		func(context.Context, []string) (map[string]bool, error) { return map[string]bool{}, nil }); err != nil {
 		t.Error(err)
 	}
 	if got := store.Of(web); len(got) != 2 {

@@ -57,7 +57,8 @@ func (q *questions) ask(ctx context.Context, a Attempt) error {
 	switch {
 	case a.Probe.HTTPGet != nil:
 		get := *a.Probe.HTTPGet
-		return q.reach(ctx, a, get.Port, func(ctx context.Context, address string) error { return q.web.get(ctx, address, get) })
+		return q.reach(ctx, a, get.Port,
+			func(ctx context.Context, address string) error { return q.web.get(ctx, address, get) })
 	case a.Probe.TCPSocket != nil:
 		return q.reach(ctx, a, a.Probe.TCPSocket.Port, connect)
 	}
@@ -127,7 +128,8 @@ func (q *questions) result(ctx context.Context, a Attempt, err error) probe.Resu
 	switch {
 	case err == nil:
 		return probe.Result{Pass: true}
-	case ctx.Err() != nil, errors.Is(err, ErrNotRunning), errors.Is(err, runtime.ErrUnavailable), errors.Is(err, runtime.ErrNotFound):
+	case ctx.Err() != nil, errors.Is(err, ErrNotRunning), errors.Is(err, runtime.ErrUnavailable),
+		errors.Is(err, runtime.ErrNotFound):
 		return probe.Result{Void: true}
 	case errors.Is(err, context.DeadlineExceeded):
 		return probe.Result{Message: "no answer within " + a.Timeout.String()}

@@ -78,7 +78,8 @@ func ask(t *testing.T, c *container, p api.Probe) probe.Result {
 	if p.Timeout != "" {
 		timeout = p.Timeout.Or(0)
 	}
-	return prober.Asking(c)(t.Context(), prober.Attempt{Task: "t1", Container: "c1", Kind: probe.Readiness, Probe: p, Timeout: timeout})
+	return prober.Asking(c)(t.Context(),
+		prober.Attempt{Task: "t1", Container: "c1", Kind: probe.Readiness, Probe: p, Timeout: timeout})
 }
 
 func (c *container) want(t *testing.T, p api.Probe, want probe.Result) {
@@ -131,7 +132,8 @@ func TestHTTPGet(t *testing.T) {
 	t.Cleanup(func() { close(ends) }) // before the server closes
 	c := &container{address: "127.0.0.1"}
 	for path, want := range map[string]probe.Result{
-		"/200": passes, "/204": passes, "/399": passes, "/400": fails("GET :PORT/400 answered 400 'no database'"), "/500": fails("GET :PORT/500 answered 500 'no database'"),
+		"/200": passes, "/204": passes, "/399": passes, "/400": fails("GET :PORT/400 answered 400 'no database'"),
+		"/500":  fails("GET :PORT/500 answered 500 'no database'"),
 		"/away": passes, // any answer passes
 	} {
 		probed := get(path)
@@ -145,7 +147,8 @@ func TestHTTPGet(t *testing.T) {
 
 func TestHTTPGetSendsHeaders(t *testing.T) {
 	get := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.Host != "app.example.org" || r.Header.Get("X-Key") != "yes" || r.UserAgent() != "tend-probe" || r.URL.RawQuery != "full=1" {
+		if r.Host != "app.example.org" || r.Header.Get("X-Key") != "yes" || r.UserAgent() != "tend-probe" ||
+			r.URL.RawQuery != "full=1" {
 			w.WriteHeader(http.StatusTeapot)
 		}
 	})
@@ -209,8 +212,9 @@ func TestARefusedPortSaysWhereTheProgramListens(t *testing.T) {
 	attempt := prober.Attempt{Probe: api.Probe{HTTPGet: &api.HTTPGet{Path: "/", Port: port}}, Timeout: time.Second}
 	for text, l := range map[string]*listening{
 		" refuses connections": {},
-		" refuses connections; nothing listens in the container":            {known: true},
-		" refuses connections; the program listens on 8080, 127.0.0.1:9090": {known: true, where: []string{"8080", "127.0.0.1:9090"}},
+		" refuses connections; nothing listens in the container": {known: true},
+		" refuses connections; the program listens on 8080, 127.0.0.1:9090": {known: true,
+			where: []string{"8080", "127.0.0.1:9090"}},
 	} {
 		l.address = "127.0.0.1"
 		if got := prober.Asking(l)(t.Context(), attempt); got.Message != ":"+strconv.Itoa(port)+text {
@@ -222,12 +226,14 @@ func TestARefusedPortSaysWhereTheProgramListens(t *testing.T) {
 func TestWhatSaysNothingIsVoid(t *testing.T) {
 	socket, exec := api.Probe{TCPSocket: &api.TCPSocket{Port: 1}}, api.Probe{Exec: &api.ExecProbe{Command: []string{"x"}}}
 	stopped := &runtime.RejectedError{Reason: "NotRunning", Detail: "container c1 is not running"}
-	for _, err := range []error{runtime.ErrUnavailable, runtime.ErrNotFound, prober.ErrNotRunning, stopped, context.DeadlineExceeded} {
+	for _, err := range []error{runtime.ErrUnavailable, runtime.ErrNotFound, prober.ErrNotRunning, stopped,
+		context.DeadlineExceeded} {
 		c := &container{err: fmt.Errorf("wrapped: %w", err)}
 		c.want(t, socket, void)
 		c.want(t, exec, void)
 	}
-	(&container{err: &prober.NoAddressError{Mode: "none"}}).want(t, socket, fails("network_mode is none; use an exec probe"))
+	(&container{err: &prober.NoAddressError{Mode: "none"}}).want(t, socket,
+		fails("network_mode is none; use an exec probe"))
 }
 
 func TestExec(t *testing.T) {
@@ -240,8 +246,9 @@ func TestExec(t *testing.T) {
 		"fails":        {command{code: 3}, fails("exit code 3")},
 		"says why":     {command{code: 1, prints: "a\nno database\n"}, fails("exit code 1: no database")},
 		"prints a key": {command{code: 1, prints: "bad password hunter2"}, fails("bad password [redacted]")},
-		"prints a lot": {command{code: 1, prints: strings.Repeat("é", 10_000)}, fails("exit code 1: its last line is longer than 8 KiB")},
-		"many lines":   {command{code: 1, prints: strings.Repeat("line\n", 10_000) + "last"}, fails("exit code 1: last")},
+		"prints a lot": {command{code: 1, prints: strings.Repeat("é", 10_000)},
+			fails("exit code 1: its last line is longer than 8 KiB")},
+		"many lines": {command{code: 1, prints: strings.Repeat("line\n", 10_000) + "last"}, fails("exit code 1: last")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &container{command: &tc.command}
@@ -254,7 +261,8 @@ func TestExec(t *testing.T) {
 			}
 		})
 	}
-	(&container{err: &runtime.RejectedError{Reason: "CommandNotFound", Detail: "no such program"}}).want(t, exec, fails("no such program"))
+	(&container{err: &runtime.RejectedError{Reason: "CommandNotFound", Detail: "no such program"}}).want(t, exec,
+		fails("no such program"))
 }
 
 func TestExecThatGoesOnIsKilled(t *testing.T) {

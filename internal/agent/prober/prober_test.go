@@ -103,7 +103,8 @@ var (
 
 func target(task, container string, probes api.Probes) prober.Target {
 	return prober.Target{
-		Task: task, Container: container, StartedAt: time.Now(), Probes: probes, Status: probe.Carry(&probes, nil, false, time.Now()),
+		Task: task, Container: container, StartedAt: time.Now(), Probes: probes,
+		Status: probe.Carry(&probes, nil, false, time.Now()),
 	}
 }
 

@@ -90,7 +90,8 @@ func newBench(t *testing.T) *bench {
 		registry: map[string]string{"r/web:1": "one", "r/web@sha256:1": "one", "r/web:2": "two", "r/web:latest": "one"},
 		images:   map[string]*runtime.StoredImage{},
 	}}
-	b.images = pulled.New(pulled.Options{Runtime: b.engine, Ledger: retention.Open(t.TempDir(), "pulled", "c1"), Now: func() time.Time { return b.now }})
+	b.images = pulled.New(pulled.Options{Runtime: b.engine, Ledger: retention.Open(t.TempDir(), "pulled", "c1"),
+		Now: func() time.Time { return b.now }})
 	return b
 }
 
@@ -180,7 +181,8 @@ func TestSurplus(t *testing.T) {
 	b.pull("r/web:1", "r/web:2")
 	surplus := func(prune bool) []string {
 		t.Helper()
-		got, err := b.images.Surplus(t.Context(), func(context.Context, []string) (map[string]bool, error) { return b.needed, nil }, prune)
+		got, err := b.images.Surplus(t.Context(),
+			func(context.Context, []string) (map[string]bool, error) { return b.needed, nil }, prune)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +200,8 @@ func TestSurplus(t *testing.T) {
 		t.Errorf("it is needed: %v", got)
 	}
 	b.needed = nil
-	if got := surplus(false); !slices.Equal(got, []string{"r/web:1"}) || !slices.Equal(b.engine.have(), []string{"one", "two"}) {
+	if got := surplus(false); !slices.Equal(got, []string{"r/web:1"}) ||
+		!slices.Equal(b.engine.have(), []string{"one", "two"}) {
 		t.Errorf("listed are %v of %v", got, b.engine.have())
 	}
 	if got := surplus(true); !slices.Equal(got, []string{"r/web:1"}) || !slices.Equal(b.engine.have(), []string{"two"}) {

@@ -35,7 +35,8 @@ func Finish(root string, logger *slog.Logger) error {
 		m.move(filepath.Join(staged, "root", name), filepath.Join(root, name), name)
 	}
 	m.move(filepath.Join(p.Data, member, "member"), filepath.Join(p.Data, "member"), filepath.Join("state", "member"))
-	m.move(filepath.Join(staged, "clusters", p.Cluster), filepath.Join(root, "clusters", p.Cluster), filepath.Join("clusters", p.Cluster))
+	m.move(filepath.Join(staged, "clusters", p.Cluster), filepath.Join(root, "clusters", p.Cluster),
+		filepath.Join("clusters", p.Cluster))
 	if m.err != nil {
 		return fmt.Errorf("finish the restore in %s: %w: mend that, and start the server or restore again", staged, m.err)
 	}

@@ -100,7 +100,8 @@ func (s *site) release() error {
 // undo removes what is staged, and the folders that were made for it.
 func (s *site) undo() error {
 	if s.partial != nil {
-		if err := errors.Join(os.RemoveAll(filepath.Join(s.Root, partial)), os.RemoveAll(filepath.Join(s.Data, member))); err != nil {
+		if err := errors.Join(os.RemoveAll(filepath.Join(s.Root, partial)),
+			os.RemoveAll(filepath.Join(s.Data, member))); err != nil {
 			return err
 		}
 	}
@@ -127,7 +128,8 @@ func CheckRoot(root string) error {
 		return fmt.Errorf("%w: into %s: start the server when it has ended", ErrBusy, root)
 	}
 	if _, err := os.Stat(filepath.Join(root, "secret.key")); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: into %s: run tend restore again, or remove %s for a new, empty cluster", ErrInterrupted, root, path)
+		return fmt.Errorf("%w: into %s: run tend restore again, or remove %s for a new, empty cluster",
+			ErrInterrupted, root, path)
 	}
 	return os.RemoveAll(path) // the restore would have replaced what is here, and has not
 }

@@ -57,7 +57,8 @@ func TestKilledWhileItReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	deadline := time.Now().Add(20 * time.Second)
-	for _, err := os.Stat(filepath.Join(root, partial, "root")); err != nil; _, err = os.Stat(filepath.Join(root, partial, "root")) {
+	for _, err := os.Stat(filepath.Join(root, partial, "root")); err != nil; _,
+		err = os.Stat(filepath.Join(root, partial, "root")) {
 		if time.Now().After(deadline) {
 			t.Fatal("the restore has not begun")
 		}
@@ -90,12 +91,14 @@ func TestAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := tree(t, root)
-	for reason, limit := range map[string]string{"of the key": "100", "of the snapshot": "20000", "of the store": "100000", "of its log": "1000000"} {
+	for reason, limit := range map[string]string{"of the key": "100", "of the snapshot": "20000", "of the store": "100000",
+		"of its log": "1000000"} {
 		command := exec.Command(os.Args[0])
 		command.Env = append(os.Environ(), childRoot+"="+root, childLimit+"="+limit)
 		command.Stdin = bytes.NewReader(file)
 		out, err := command.CombinedOutput()
-		if err == nil || !bytes.Contains(out, []byte("nothing was changed")) || !bytes.Contains(out, []byte("file too large")) {
+		if err == nil || !bytes.Contains(out, []byte("nothing was changed")) ||
+			!bytes.Contains(out, []byte("file too large")) {
 			t.Errorf("at the writing %s: %v: %s", reason, err, out)
 		}
 		if diff := cmp.Diff(before, tree(t, root)); diff != "" {

@@ -99,7 +99,8 @@ func (o Options) refuseUsed() error {
 	for _, path := range append(o.replaces(""), filepath.Join(o.Root, "clusters"), filepath.Join(o.Root, "process")) {
 		if _, err := os.Lstat(path); err == nil {
 			return fmt.Errorf("%w: there is %s: give an empty --root; or stop its server and add --force, "+
-				"which moves what the backup replaces to %s, deletes nothing and leaves containers alone", ErrUsed, path, filepath.Join(o.Root, replaced))
+				"which moves what the backup replaces to %s, deletes nothing and leaves containers alone", ErrUsed, path,
+				filepath.Join(o.Root, replaced))
 		}
 	}
 	return nil
@@ -180,7 +181,8 @@ type plan struct {
 
 // commit makes the restore happen. It returns where the replaced files will be.
 func (o Options) commit(manifest backup.Manifest) (aside string, err error) {
-	p := plan{Data: o.Data, Cluster: manifest.Cluster, Aside: filepath.Join(o.Root, replaced, o.Now.UTC().Format("20060102T150405Z"))}
+	p := plan{Data: o.Data, Cluster: manifest.Cluster,
+		Aside: filepath.Join(o.Root, replaced, o.Now.UTC().Format("20060102T150405Z"))}
 	text, err := json.Marshal(p)
 	if err != nil {
 		return "", err

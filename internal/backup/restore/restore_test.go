@@ -32,10 +32,12 @@ func wantRestored(t *testing.T, root string, from source) {
 	if revision < from.revision+etcd.RevisionRaise {
 		t.Errorf("the revision is %d, it was %d", revision, from.revision)
 	}
-	if _, err := s.List(t.Context(), "/", store.ListOptions{Revision: from.revision + 1}); !errors.Is(err, store.ErrCompacted) {
+	if _, err := s.List(t.Context(), "/", store.ListOptions{Revision: from.revision + 1}); !errors.Is(err,
+		store.ErrCompacted) {
 		t.Errorf("a revision of between then and now is answered: %v", err)
 	}
-	if next, err := s.Commit(t.Context(), store.Txn{Site: "test", Do: []store.Op{{Key: "/x", Value: []byte("1")}}}); err != nil || next <= revision {
+	if next, err := s.Commit(t.Context(),
+		store.Txn{Site: "test", Do: []store.Op{{Key: "/x", Value: []byte("1")}}}); err != nil || next <= revision {
 		t.Errorf("it takes no writes: %d, %v", next, err)
 	}
 	key, err := os.ReadFile(filepath.Join(root, "secret.key"))
@@ -63,7 +65,8 @@ func TestRestore(t *testing.T) {
 	if err != nil || report.Objects["asset"] != 1 || report.Revision != from.revision {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	for name, root := range map[string]string{"a new root": filepath.Join(t.TempDir(), "a", "root"), "an empty one": t.TempDir()} {
+	for name, root := range map[string]string{"a new root": filepath.Join(t.TempDir(), "a", "root"),
+		"an empty one": t.TempDir()} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := Restore(t.Context(), bytes.NewReader(file), Options{Root: root}); err != nil {
 				t.Fatal(err)
@@ -125,7 +128,8 @@ func TestTheServersName(t *testing.T) {
 		"one of an earlier version, asked": {from.with("root/server", nil), "h2", "h2\n"},
 	} {
 		root := filepath.Join(t.TempDir(), "root")
-		if _, err := Restore(t.Context(), bytes.NewReader(test.of.file(t)), Options{Root: root, Name: test.name}); err != nil {
+		if _, err := Restore(t.Context(), bytes.NewReader(test.of.file(t)),
+			Options{Root: root, Name: test.name}); err != nil {
 			t.Fatalf("%s: %v", reason, err)
 		}
 		if got, err := os.ReadFile(filepath.Join(root, "server")); string(got) != test.want || err != nil && test.want != "" {
@@ -157,7 +161,8 @@ func TestWhatIsRefusedChangesNothing(t *testing.T) {
 		"a file is missing":        {bytes.NewReader(missing.file(t)), ErrIncomplete},
 		"another revision":         {bytes.NewReader(late.file(t)), backup.ErrDamaged},
 		"not a backup":             {strings.NewReader("hello"), backup.ErrNoBackup},
-		"the disk can't be read":   {io.MultiReader(bytes.NewReader(file[:len(file)/2]), iotest.ErrReader(io.ErrNoProgress)), backup.ErrDamaged},
+		"the disk can't be read": {io.MultiReader(bytes.NewReader(file[:len(file)/2]), iotest.ErrReader(io.ErrNoProgress)),
+			backup.ErrDamaged},
 	}
 	for at := 0; at < len(file); at += len(file)/21 + 1 {
 		changed := bytes.Clone(file)
@@ -225,14 +230,16 @@ func TestAUsedRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := tree(t, root)
-	if _, err := Restore(t.Context(), bytes.NewReader(from.file(t)), Options{Root: root}); !errors.Is(err, ErrUsed) || !strings.Contains(err.Error(), "--force") {
+	if _, err := Restore(t.Context(), bytes.NewReader(from.file(t)), Options{Root: root}); !errors.Is(err, ErrUsed) ||
+		!strings.Contains(err.Error(), "--force") {
 		t.Errorf("%v", err)
 	}
 	if diff := cmp.Diff(before, tree(t, root)); diff != "" {
 		t.Fatal(diff)
 	}
 	held := openStore(t, filepath.Join(root, "state"))
-	if _, err := Restore(t.Context(), bytes.NewReader(from.file(t)), Options{Root: root, Force: true}); !errors.Is(err, etcd.ErrInUse) {
+	if _, err := Restore(t.Context(), bytes.NewReader(from.file(t)),
+		Options{Root: root, Force: true}); !errors.Is(err, etcd.ErrInUse) {
 		t.Errorf("below a running server: %v", err)
 	}
 	if err := held.Close(); err != nil {

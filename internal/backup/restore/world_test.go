@@ -68,7 +68,8 @@ func newSource(t *testing.T) source {
 	asset := api.Object{Kind: api.KindAsset, Scope: "prod", Name: "conf"}
 	files, _ := json.Marshal(map[string]string{"hello": digestOf("hello")})
 	asset.Metadata.Stamps = map[string]string{api.StampFiles: string(files)}
-	txn := records.NewTxn("test").Put(records.ClusterKey, map[string]string{"uid": cluster, "keyFingerprint": keys.Fingerprint()}).
+	txn := records.NewTxn("test").Put(records.ClusterKey,
+		map[string]string{"uid": cluster, "keyFingerprint": keys.Fingerprint()}).
 		Put(records.ObjectKey(asset.Ref()), asset).Put("/config/old", "1")
 	for range 3 {
 		if _, err := txn.Commit(t.Context(), s); err != nil {
@@ -89,9 +90,11 @@ func newSource(t *testing.T) source {
 	entries, revision := contentOf(t, s)
 	return source{
 		entries: entries, revision: revision, key: key,
-		header: backup.Header{Tend: "test", Cluster: cluster, Revision: revision, TakenAt: time.Date(2026, 11, 23, 3, 0, 0, 0, time.UTC)},
+		header: backup.Header{Tend: "test", Cluster: cluster, Revision: revision,
+			TakenAt: time.Date(2026, 11, 23, 3, 0, 0, 0, time.UTC)},
 		parts: []part{
-			{backup.Store, snapshot.String()}, {"root/secret.key", string(key)}, {"root/token", "tend_0123456789abcdef\n"}, {"root/node", "n1\n"},
+			{backup.Store, snapshot.String()}, {"root/secret.key", string(key)}, {"root/token", "tend_0123456789abcdef\n"},
+			{"root/node", "n1\n"},
 			{backup.BlobFolder + strings.TrimPrefix(digestOf("hello"), "sha256:"), "hello"},
 			{"root/server", "h1\n"},
 		},

@@ -46,7 +46,8 @@ func (r Recipe) Confine(tree fs.FS, args map[string]string) error {
 		number++
 		line = strings.TrimSpace(line)
 		if named := syntax.FindStringSubmatch(line); named != nil && !ownSyntax.MatchString(strings.TrimSpace(named[1])) {
-			return fmt.Errorf("line %d: the syntax is %.100s: use docker/dockerfile:1, or leave the line out%s", number, strings.TrimSpace(named[1]), next)
+			return fmt.Errorf("line %d: the syntax is %.100s: use docker/dockerfile:1, or leave the line out%s", number,
+				strings.TrimSpace(named[1]), next)
 		}
 		words := strings.FieldsFunc(line, unicode.IsSpace)
 		for len(words) > 0 && strings.EqualFold(words[0], command.Onbuild) {

@@ -38,7 +38,8 @@ func TestConfine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := recipe.Confine(tree, nil); err == nil || !strings.HasPrefix(err.Error(), line) || !strings.HasSuffix(err.Error(), "no admin declared this build") {
+		if err := recipe.Confine(tree, nil); err == nil || !strings.HasPrefix(err.Error(), line) ||
+			!strings.HasSuffix(err.Error(), "no admin declared this build") {
 			t.Errorf("%.80q: %v, want %s", text, err, line)
 		}
 	}
@@ -66,8 +67,10 @@ func TestConfine(t *testing.T) {
 func TestBasesAreAllThatIsTaken(t *testing.T) {
 	text := "ARG A=one:1\nARG B=\"two\"\nARG C\nFROM $A AS first\nFROM ${B}:2\nARG A=other\nFROM ${C:-three}\nCOPY --from=first x y\nCOPY --from=0 x y\n" +
 		"COPY --from=bank-built:latest x y\nRUN --mount=type=bind,from=bank-other,target=/x true\nFROM scratch\nCOPY --from=one:1 a b\n"
-	recipe, err := Decide(fstest.MapFS{"Dockerfile": {Data: []byte(text)}}, api.Build{Args: map[string]string{"B": "given"}}, "")
-	if diff := cmp.Diff([]string{"one:1", "given:2", "three", "bank-built:latest", "bank-other"}, recipe.Bases); diff != "" || err != nil {
+	recipe, err := Decide(fstest.MapFS{"Dockerfile": {Data: []byte(text)}},
+		api.Build{Args: map[string]string{"B": "given"}}, "")
+	if diff := cmp.Diff([]string{"one:1", "given:2", "three", "bank-built:latest", "bank-other"},
+		recipe.Bases); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
 }

@@ -37,7 +37,8 @@ var additions = map[string][]string{
 // and says why.
 func own(tree fs.FS, build api.Build, name, why string) Recipe {
 	text := (&contents{FS: tree}).text(name)
-	return Recipe{Language: Docker, Folder: ".", Dockerfile: name, Bases: bases(text, build), BuildKit: needsBuildKit(name, text), Why: why}
+	return Recipe{Language: Docker, Folder: ".", Dockerfile: name, Bases: bases(text, build),
+		BuildKit: needsBuildKit(name, text), Why: why}
 }
 
 // instructions returns the instructions of a Dockerfile; none if it can't be parsed.

@@ -33,7 +33,8 @@ func TestBuildKitIsNamed(t *testing.T) {
 		}
 	}
 	for _, plain := range []string{
-		"# syntax=docker/dockerfile:1\nFROM a\nRUN echo --mount=x", "FROM a\nRUN cat <<EOF\n", "FROM a\nCOPY --from=b --chown=1:1 x y",
+		"# syntax=docker/dockerfile:1\nFROM a\nRUN echo --mount=x", "FROM a\nRUN cat <<EOF\n",
+		"FROM a\nCOPY --from=b --chown=1:1 x y",
 		"FROM a\nRUN true \\\n  # a comment\n  --mount=x", "",
 	} {
 		if recipe, err := decideOn(plain, ""); err != nil || recipe.BuildKit != nil {
@@ -45,7 +46,8 @@ func TestBuildKitIsNamed(t *testing.T) {
 // TestSecretsNeedADockerfile: a Dockerfile that is written for a language mounts none.
 func TestSecretsNeedADockerfile(t *testing.T) {
 	tree := fstest.MapFS{"go.mod": {Data: []byte("module x\ngo 1.26\n")}}
-	if _, err := Decide(tree, api.Build{Secrets: []string{"TOKEN"}}, ""); err == nil || !strings.Contains(err.Error(), "build.secrets") {
+	if _, err := Decide(tree, api.Build{Secrets: []string{"TOKEN"}}, ""); err == nil ||
+		!strings.Contains(err.Error(), "build.secrets") {
 		t.Errorf("secrets that nothing mounts: %v", err)
 	}
 }
@@ -66,7 +68,8 @@ func TestBaseImagesMayComeFromARegistryOfOnesOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"mirror.local:5000/golang:1.26-alpine", "mirror.local:5000/alpine:3"}, recipe.Bases); diff != "" {
+	if diff := cmp.Diff([]string{"mirror.local:5000/golang:1.26-alpine", "mirror.local:5000/alpine:3"},
+		recipe.Bases); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -71,7 +71,8 @@ func (c *contents) goNeeds(tree fs.FS, r Recipe) (whole, ahead bool) {
 func (c *contents) mainPackage() (string, error) {
 	if declared := strings.TrimPrefix(path.Clean("/"+c.build.Path), "/"); declared != "" {
 		if isMain, isPackage := c.goPackage(declared); isPackage && !isMain {
-			return "", &UndecidedError{Why: fmt.Sprintf("%s is not a program but a package of others", declared), Next: "name in build.path a folder of package main"}
+			return "", &UndecidedError{Why: fmt.Sprintf("%s is not a program but a package of others", declared),
+				Next: "name in build.path a folder of package main"}
 		}
 		return declared, nil
 	}
@@ -91,9 +92,11 @@ func (c *contents) mainPackage() (string, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return "", &UndecidedError{Why: "the module has more than one program: " + strings.Join(found, ", "), Next: "name one with build { path = … }"}
+		return "", &UndecidedError{Why: "the module has more than one program: " + strings.Join(found, ", "),
+			Next: "name one with build { path = … }"}
 	case isPackage:
-		return "", &UndecidedError{Why: "the module's own folder and cmd hold no program", Next: "name its folder with build { path = … }, or another module with build { context = … }"}
+		return "", &UndecidedError{Why: "the module's own folder and cmd hold no program",
+			Next: "name its folder with build { path = … }, or another module with build { context = … }"}
 	}
 	return ".", nil // the compiler says what is wrong
 }

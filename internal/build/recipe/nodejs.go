@@ -8,7 +8,8 @@ import (
 // manager returns how a Node.js project's dependencies are installed, by its lock file.
 func (c *contents) manager() (name, lock string) {
 	locks := []struct{ name, lock string }{
-		{"bun", "bun.lock"}, {"bun", "bun.lockb"}, {"pnpm", "pnpm-lock.yaml"}, {"yarn", "yarn.lock"}, {"npm", "package-lock.json"},
+		{"bun", "bun.lock"}, {"bun", "bun.lockb"}, {"pnpm", "pnpm-lock.yaml"}, {"yarn", "yarn.lock"},
+		{"npm", "package-lock.json"},
 		{"npm", "npm-shrinkwrap.json"},
 	}
 	declared, _, _ := strings.Cut(c.packageJSON().PackageManager, "@")
@@ -27,7 +28,8 @@ func (c *contents) manager() (name, lock string) {
 }
 
 // settings are the files besides package.json that an install reads.
-var settings = []string{".npmrc", ".yarnrc", ".yarnrc.yml", ".yarn", ".pnpmfile.cjs", "pnpm-workspace.yaml", "bunfig.toml", "patches"}
+var settings = []string{".npmrc", ".yarnrc", ".yarnrc.yml", ".yarn", ".pnpmfile.cjs", "pnpm-workspace.yaml",
+	"bunfig.toml", "patches"}
 
 // nodejs writes a Dockerfile that runs as the base image's user. It installs development dependencies too, because the
 // build tools are among them.
@@ -43,7 +45,8 @@ func (d *dockerfile) nodejs(c *contents, r Recipe) {
 	d.add("WORKDIR /app")
 	if manager == "pnpm" || manager == "yarn" {
 		d.add("ENV COREPACK_HOME=/opt/corepack COREPACK_ENABLE_DOWNLOAD_PROMPT=0")
-		d.add("RUN npm install --global corepack && corepack enable && mkdir -p /opt/corepack && chown %s /app /opt/corepack", run)
+		d.add("RUN npm install --global corepack && corepack enable && mkdir -p /opt/corepack && chown %s /app /opt/corepack",
+			run)
 	} else {
 		d.add("RUN chown %s /app", run)
 	}

@@ -56,6 +56,7 @@ func (c *contents) pythonLists() (lists []string, command string) {
 
 // needsSource reports whether the dependencies lie in the tree, or are listed in further files of it.
 func (c *contents) needsSource() bool {
-	return c.names([]string{"requirements.txt"}, "-r ", "-c ", "-e ", "--requirement", "--constraint", "--editable", "file:", "./") ||
+	return c.names([]string{"requirements.txt"}, "-r ", "-c ", "-e ", "--requirement", "--constraint",
+		"--editable", "file:", "./") ||
 		c.names([]string{"pyproject.toml", "Pipfile"}, "[tool.uv.workspace]", "path =", "path=")
 }

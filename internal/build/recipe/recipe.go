@@ -52,7 +52,8 @@ type UndecidedError struct {
 }
 
 func (e *UndecidedError) Error() string {
-	return e.Why + ": " + either(e.Next, "put a Dockerfile into the folder, or name the language (build { lang { name = … } })")
+	return e.Why + ": " + either(e.Next,
+		"put a Dockerfile into the folder, or name the language (build { lang { name = … } })")
 }
 
 // detector recognizes a language by a file.
@@ -125,8 +126,9 @@ func ownDockerfile(tree fs.FS, build api.Build) (Recipe, bool, error) {
 	}
 	name := path.Clean(build.Dockerfile)
 	if !fs.ValidPath(name) || !isFile(tree, name) {
-		return Recipe{}, false, fmt.Errorf("there is no file %s in the folder: correct build.dockerfile, which is relative to build.context",
-			build.Dockerfile)
+		return Recipe{}, false,
+			fmt.Errorf("there is no file %s in the folder: correct build.dockerfile, which is relative to build.context",
+				build.Dockerfile)
 	}
 	return own(tree, build, name, "the manifest names "+name), true, nil
 }
@@ -137,12 +139,14 @@ func language(tree fs.FS, declared string) (Recipe, error) {
 	if declared != "" {
 		asked = nil
 		for _, d := range detectors {
-			if d.language == declared || d.language == NodeJS && slices.Contains([]string{"node", "javascript", "bun"}, declared) {
+			if d.language == declared || d.language == NodeJS &&
+				slices.Contains([]string{"node", "javascript", "bun"}, declared) {
 				asked = []detector{d}
 			}
 		}
 		if asked == nil {
-			return Recipe{}, &UndecidedError{Why: fmt.Sprintf("%q is not a language that a Dockerfile is written for (%s)", declared, languages())}
+			return Recipe{}, &UndecidedError{Why: fmt.Sprintf("%q is not a language that a Dockerfile is written for (%s)",
+				declared, languages())}
 		}
 	}
 	for depth := range maxDepth + 1 {
@@ -159,7 +163,8 @@ func language(tree fs.FS, declared string) (Recipe, error) {
 	if declared != "" {
 		return Recipe{Language: asked[0].language, Folder: ".", Why: "the manifest says so"}, nil
 	}
-	return Recipe{}, &UndecidedError{Why: "the folder has no Dockerfile and is in no language that is known (" + languages() + ")"}
+	return Recipe{}, &UndecidedError{Why: "the folder has no Dockerfile and is in no language that is known (" +
+		languages() + ")"}
 }
 
 func languages() string {
@@ -183,7 +188,8 @@ func folders(tree fs.FS, depth int) []string {
 		}
 		for _, entry := range entries {
 			name := entry.Name()
-			if entry.IsDir() && !strings.HasPrefix(name, ".") && name != "node_modules" && name != "vendor" && name != "testdata" {
+			if entry.IsDir() && !strings.HasPrefix(name, ".") && name != "node_modules" &&
+				name != "vendor" && name != "testdata" {
 				out = append(out, path.Join(parent, name))
 			}
 		}

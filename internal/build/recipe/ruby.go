@@ -10,7 +10,8 @@ func (c *contents) locked(gems ...string) bool { return c.names(c.gems(), gems..
 
 // gemLibraries returns what gems are compiled with, and what they run with.
 func (c *contents) gemLibraries() (build, run []string) {
-	build, run = []string{"build-essential", "git", "libpq-dev", "libyaml-dev", "pkg-config"}, []string{"libpq5", "libyaml-0-2"}
+	build, run = []string{"build-essential", "git", "libpq-dev", "libyaml-dev", "pkg-config"},
+		[]string{"libpq5", "libyaml-0-2"}
 	if c.locked("mysql2", "trilogy") {
 		build, run = append(build, "default-libmysqlclient-dev"), append(run, "libmariadb3")
 	}

@@ -124,7 +124,8 @@ func (d *dockerfile) command(c *contents, interpreter []string, usual ...string)
 
 // debian installs Debian packages.
 func (d *dockerfile) debian(packages ...string) {
-	d.add("RUN apt-get update && apt-get install -y --no-install-recommends %s && rm -rf /var/lib/apt/lists/*", strings.Join(packages, " "))
+	d.add("RUN apt-get update && apt-get install -y --no-install-recommends %s && rm -rf /var/lib/apt/lists/*",
+		strings.Join(packages, " "))
 }
 
 // account creates a user that owns only the working directory. It is used by its number, which needs no look-up while

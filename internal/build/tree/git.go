@@ -62,7 +62,8 @@ const (
 // list asks git what it ignores in a folder; whole is set if that is all of it.
 func (g *askedGit) list(folder string) (whole bool, err error) {
 	out, err := gitcmd.Run(g.ctx, g.program, gitcmd.Call{
-		Options: []string{"-c", "core.fsmonitor=false", "-c", "safe.directory=*"}, // no program of the repository's choice runs
+		// no program of the repository's choice runs
+		Options: []string{"-c", "core.fsmonitor=false", "-c", "safe.directory=*"},
 		Args: func(string) []string {
 			return []string{"ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"}
 		},
@@ -76,8 +77,9 @@ func (g *askedGit) list(folder string) (whole bool, err error) {
 		err = errors.New(said)
 	}
 	if err != nil {
-		return false, fmt.Errorf("ask git what it ignores in %s: %w: repair the repository, or name what isn't needed in .dockerignore",
-			path.Clean(folder), err)
+		return false,
+			fmt.Errorf("ask git what it ignores in %s: %w: repair the repository, or name what isn't needed in .dockerignore",
+				path.Clean(folder), err)
 	}
 	for name := range strings.SplitSeq(string(out.Stdout), "\x00") {
 		switch name {
@@ -93,7 +95,8 @@ func (g *askedGit) list(folder string) (whole bool, err error) {
 
 // gitEnvironment is the user's, without what a hook of git has set for another repository.
 func gitEnvironment() map[string]string {
-	out := map[string]string{"LC_ALL": "C", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""} // what a repository lacks isn't fetched
+	// what a repository lacks isn't fetched
+	out := map[string]string{"LC_ALL": "C", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
 	for _, entry := range os.Environ() {
 		name, value, _ := strings.Cut(entry, "=")
 		if name != "LC_ALL" && (!strings.HasPrefix(name, "GIT_") || name == "GIT_CONFIG_GLOBAL") {

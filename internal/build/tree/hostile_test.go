@@ -101,18 +101,21 @@ func join(blocks ...[]byte) []byte { return append(bytes.Join(blocks, nil), make
 func hostile(t testing.TB) map[string][]byte {
 	size := fmt.Sprintf("%011o\x00", 1)
 	return map[string][]byte{
-		"a size beyond all disks":       join(pax("size=9223372036854775807"), block("x", tar.TypeReg, size, "x")),
-		"a negative size":               join(pax("size=-1"), block("x", tar.TypeReg, size, "x")),
-		"a size in base 256":            join(block("x", tar.TypeReg, "\x80\x00\x00\x00\x7f\xff\xff\xff\xff\xff\xff\xff", "x")),
-		"a pax header without end":      block("pax", tar.TypeXHeader, "77777777777\x00", strings.Repeat("x", 600)),
-		"a name of pax that leads out":  join(pax("path=../x"), block("x", tar.TypeReg, size, "x")),
-		"a link of pax that leads out":  join(pax("linkpath=/etc/passwd"), block("x", tar.TypeSymlink, "0", "")),
-		"a sparse file of all disks":    join(pax("GNU.sparse.major=1", "GNU.sparse.minor=0", "GNU.sparse.name=x", "GNU.sparse.realsize=1099511627776"), block("x", tar.TypeReg, fmt.Sprintf("%011o\x00", 512), "1\n0\n0\n")),
+		"a size beyond all disks": join(pax("size=9223372036854775807"), block("x", tar.TypeReg, size, "x")),
+		"a negative size":         join(pax("size=-1"), block("x", tar.TypeReg, size, "x")),
+		"a size in base 256": join(block("x", tar.TypeReg,
+			"\x80\x00\x00\x00\x7f\xff\xff\xff\xff\xff\xff\xff", "x")),
+		"a pax header without end":     block("pax", tar.TypeXHeader, "77777777777\x00", strings.Repeat("x", 600)),
+		"a name of pax that leads out": join(pax("path=../x"), block("x", tar.TypeReg, size, "x")),
+		"a link of pax that leads out": join(pax("linkpath=/etc/passwd"), block("x", tar.TypeSymlink, "0", "")),
+		"a sparse file of all disks": join(pax("GNU.sparse.major=1", "GNU.sparse.minor=0", "GNU.sparse.name=x",
+			"GNU.sparse.realsize=1099511627776"), block("x", tar.TypeReg, fmt.Sprintf("%011o\x00", 512), "1\n0\n0\n")),
 		"a sparse file of the old kind": join(block("x", tar.TypeGNUSparse, size, "x")),
 		"a hard link to outside":        tarOf(t, entry{name: "h", link: "../../etc/passwd", kind: tar.TypeLink}),
 		"a file, then a folder of it":   tarOf(t, entry{name: "x"}, entry{name: "x/", kind: tar.TypeDir}),
 		"a folder, then a file of it":   tarOf(t, entry{name: "x/", kind: tar.TypeDir}, entry{name: "x"}),
-		"a folder over a link":          tarOf(t, entry{name: "l", link: "d", kind: tar.TypeSymlink}, entry{name: "l/", kind: tar.TypeDir}),
+		"a folder over a link": tarOf(t, entry{name: "l", link: "d", kind: tar.TypeSymlink},
+			entry{name: "l/", kind: tar.TypeDir}),
 		"a link over a folder":          tarOf(t, entry{name: "d/f"}, entry{name: "d", link: ".", kind: tar.TypeSymlink}),
 		"a link to itself, and through": tarOf(t, entry{name: "l", link: "l", kind: tar.TypeSymlink}, entry{name: "l/x"}),
 		"a block device":                tarOf(t, entry{name: "sda", kind: tar.TypeBlock}),
@@ -120,9 +123,11 @@ func hostile(t testing.TB) map[string][]byte {
 		"tame: a name of bytes":         tarOf(t, entry{name: "\xff\xfe"}),
 		"a checksum that lies":          append(block("x", tar.TypeReg, size, "x")[:100], make([]byte, 2000)...),
 		"tame: new lines in names":      tarOf(t, entry{name: "a\nb/c\r\n", content: "x"}, entry{name: "\x1b[2J"}),
-		"tame: names that look alike":   tarOf(t, entry{name: "A"}, entry{name: "a"}, entry{name: "\u00e4"}, entry{name: "a\u0308"}),
-		"tame: a link within":           tarOf(t, entry{name: "d/f"}, entry{name: "l", link: "d", kind: tar.TypeSymlink}, entry{name: "l/g"}),
-		"tame: set-user-id":             setuid(t),
+		"tame: names that look alike": tarOf(t, entry{name: "A"}, entry{name: "a"}, entry{name: "\u00e4"},
+			entry{name: "a\u0308"}),
+		"tame: a link within": tarOf(t, entry{name: "d/f"},
+			entry{name: "l", link: "d", kind: tar.TypeSymlink}, entry{name: "l/g"}),
+		"tame: set-user-id": setuid(t),
 	}
 }
 
@@ -130,7 +135,8 @@ func setuid(t testing.TB) []byte {
 	var out bytes.Buffer
 	writer := tar.NewWriter(&out)
 	for _, h := range []tar.Header{
-		{Name: "s", Typeflag: tar.TypeReg, Mode: 0o7777, Uid: 4711, Uname: "root", PAXRecords: map[string]string{"SCHILY.xattr.security.capability": "x"}},
+		{Name: "s", Typeflag: tar.TypeReg, Mode: 0o7777, Uid: 4711, Uname: "root",
+			PAXRecords: map[string]string{"SCHILY.xattr.security.capability": "x"}},
 		{Name: "d/", Typeflag: tar.TypeDir, Mode: 0o6000},
 		{Name: "d/f", Typeflag: tar.TypeReg, Mode: 0},
 	} {
@@ -160,7 +166,8 @@ func TestHostileTrees(t *testing.T) {
 
 // FuzzUnpack: whatever the bytes are, what is left is tame, and what was taken packs again to what unpacks to the same.
 func FuzzUnpack(f *testing.F) {
-	f.Add(tarOf(f, entry{name: "a/b", content: "x"}, entry{name: "l", link: "a", kind: tar.TypeSymlink}, entry{name: "l/c"}))
+	f.Add(tarOf(f, entry{name: "a/b", content: "x"},
+		entry{name: "l", link: "a", kind: tar.TypeSymlink}, entry{name: "l/c"}))
 	f.Add([]byte("not a tar"))
 	for _, packed := range hostile(f) {
 		f.Add(packed)

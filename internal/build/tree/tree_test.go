@@ -80,7 +80,8 @@ func names(t testing.TB, packed []byte) []string {
 }
 
 func TestTheSameContentIsTheSameTree(t *testing.T) {
-	files := map[string]string{"main.go": "package main", "run.sh": "#!/bin/sh", "a/b/c.txt": "c", "empty/": "", "l": "->a/b"}
+	files := map[string]string{"main.go": "package main", "run.sh": "#!/bin/sh", "a/b/c.txt": "c",
+		"empty/": "", "l": "->a/b"}
 	one, first := pack(t, folder(t, files), PackOptions{})
 	elsewhere := folder(t, files)
 	if err := os.Chtimes(filepath.Join(elsewhere, "main.go"), time.Unix(1, 0), time.Unix(2, 0)); err != nil {
@@ -114,7 +115,8 @@ func TestTheSameContentIsTheSameTree(t *testing.T) {
 
 func TestWhatIsIgnored(t *testing.T) {
 	files := map[string]string{
-		"main.go": "", ".git/HEAD": "", "web/node_modules/x.js": "", "node_modules/y.js": "", ".DS_Store": "", "debug.log": "",
+		"main.go": "", ".git/HEAD": "", "web/node_modules/x.js": "", "node_modules/y.js": "",
+		".DS_Store": "", "debug.log": "",
 		"logs/a.log": "", "logs/keep.log": "", "secret/key": "", "Dockerfile": "", "deploy/Dockerfile": "",
 	}
 	for name, test := range map[string]struct {
@@ -122,11 +124,17 @@ func TestWhatIsIgnored(t *testing.T) {
 		keep []string
 		want string
 	}{
-		"by itself":     {nil, nil, "Dockerfile debug.log deploy/ deploy/Dockerfile logs/ logs/a.log logs/keep.log main.go secret/ secret/key web/"},
-		".gitignore":    {map[string]string{".gitignore": "*.log\n/secret\n"}, nil, "Dockerfile deploy/ deploy/Dockerfile logs/ main.go web/"},
-		".dockerignore": {map[string]string{".dockerignore": "**/*.log\n!logs/keep.log\nsecret\n# a comment\n", ".gitignore": "main.go"}, nil, ".dockerignore Dockerfile deploy/ deploy/Dockerfile logs/ logs/keep.log main.go web/"},
-		"all but one":   {map[string]string{".dockerignore": "*\n!main.go\n"}, []string{"deploy/Dockerfile"}, "deploy/Dockerfile main.go"},
-		"taken back in": {map[string]string{".dockerignore": "!node_modules\nlogs\nsecret\n*.log\ndeploy\nweb"}, nil, ".dockerignore Dockerfile main.go node_modules/ node_modules/y.js"},
+		"by itself": {nil, nil,
+			"Dockerfile debug.log deploy/ deploy/Dockerfile logs/ logs/a.log logs/keep.log main.go secret/ secret/key web/"},
+		".gitignore": {map[string]string{".gitignore": "*.log\n/secret\n"}, nil,
+			"Dockerfile deploy/ deploy/Dockerfile logs/ main.go web/"},
+		".dockerignore": {map[string]string{".dockerignore": "**/*.log\n!logs/keep.log\nsecret\n# a comment\n",
+			".gitignore": "main.go"}, nil,
+			".dockerignore Dockerfile deploy/ deploy/Dockerfile logs/ logs/keep.log main.go web/"},
+		"all but one": {map[string]string{".dockerignore": "*\n!main.go\n"}, []string{"deploy/Dockerfile"},
+			"deploy/Dockerfile main.go"},
+		"taken back in": {map[string]string{".dockerignore": "!node_modules\nlogs\nsecret\n*.log\ndeploy\nweb"}, nil,
+			".dockerignore Dockerfile main.go node_modules/ node_modules/y.js"},
 	} {
 		all := map[string]string{}
 		for _, set := range []map[string]string{files, test.more} {
@@ -155,7 +163,8 @@ func TestPackRefuses(t *testing.T) {
 		}
 	}
 	var large *TooLargeError
-	_, err := Pack(t.Context(), folder(t, map[string]string{"a": "12345", "b": "12345"}), &bytes.Buffer{}, PackOptions{MaxBytes: 9})
+	_, err := Pack(t.Context(), folder(t, map[string]string{"a": "12345", "b": "12345"}), &bytes.Buffer{},
+		PackOptions{MaxBytes: 9})
 	if !errors.As(err, &large) || large.File != "b" {
 		t.Errorf("%v", err)
 	}
@@ -163,7 +172,8 @@ func TestPackRefuses(t *testing.T) {
 	if _, err := Pack(t.Context(), ignored, &bytes.Buffer{}, PackOptions{}); err != nil {
 		t.Errorf("a name that is ignored is refused: %v", err)
 	}
-	if _, err := Pack(t.Context(), filepath.Join(t.TempDir(), "none"), &bytes.Buffer{}, PackOptions{}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Pack(t.Context(), filepath.Join(t.TempDir(), "none"), &bytes.Buffer{},
+		PackOptions{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 }
@@ -172,7 +182,8 @@ func TestPackRefuses(t *testing.T) {
 // every file.
 func TestUnreadable(t *testing.T) {
 	refused := &fs.PathError{Op: "openat", Path: "a", Err: fs.ErrPermission}
-	if err := unreadable("a", refused); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), ".dockerignore") {
+	if err := unreadable("a", refused); !errors.Is(err, fs.ErrPermission) ||
+		!strings.Contains(err.Error(), ".dockerignore") {
 		t.Errorf("%v", err)
 	}
 	if err := unreadable("a", fs.ErrNotExist); strings.Contains(err.Error(), ".dockerignore") {
@@ -199,7 +210,8 @@ func TestSocketsAreLeftOut(t *testing.T) {
 // TestRoundTrip: what was packed unpacks to what packs to the same.
 func TestRoundTrip(t *testing.T) {
 	root := folder(t, map[string]string{
-		"main.go": "package main", "run.sh": "#!/bin/sh", strings.Repeat("long/", 30) + "name.txt": "deep", "e/": "", "l": "->run.sh", "a/up": "->../main.go",
+		"main.go": "package main", "run.sh": "#!/bin/sh", strings.Repeat("long/", 30) + "name.txt": "deep", "e/": "",
+		"l": "->run.sh", "a/up": "->../main.go",
 	})
 	one, packed := pack(t, root, PackOptions{})
 	to := t.TempDir()
@@ -241,29 +253,34 @@ func tarOf(t testing.TB, entries ...entry) []byte {
 
 func TestUnpackRefuses(t *testing.T) {
 	for name, entries := range map[string][]entry{
-		"an absolute name":                    {{name: "/etc/x"}},
-		"a parent folder":                     {{name: "../x"}},
-		"a parent folder within":              {{name: "a/../../x"}},
-		"a name that isn't clean":             {{name: "a//b"}},
-		"a backslash":                         {{name: `a\..\b`}},
-		"a link to a path":                    {{name: "l", link: "/etc", kind: tar.TypeSymlink}},
-		"a link to a parent":                  {{name: "a/l", link: "../..", kind: tar.TypeSymlink}},
-		"a file through a link":               {{name: "d", kind: tar.TypeDir}, {name: "d/l", link: "..", kind: tar.TypeSymlink}, {name: "d/l/d/l/x"}, {name: "d/l/x/../../y"}},
-		"a chain of links":                    {{name: "a", kind: tar.TypeDir}, {name: "a/b", link: "..", kind: tar.TypeSymlink}, {name: "c", link: "a/b/..", kind: tar.TypeSymlink}, {name: "c/x"}},
-		"a hard link to what comes later":     {{name: "h", link: "x", kind: tar.TypeLink}, {name: "x", content: "1"}},
-		"a hard link to a folder":             {{name: "d", kind: tar.TypeDir}, {name: "h", link: "d", kind: tar.TypeLink}},
-		"a hard link to a link":               {{name: "x"}, {name: "l", link: "x", kind: tar.TypeSymlink}, {name: "h", link: "l", kind: tar.TypeLink}},
-		"a hard link out of the tree":         {{name: "h", link: "../x", kind: tar.TypeLink}},
-		"hard links that make much of little": {{name: "x", content: strings.Repeat("x", 600)}, {name: "h", link: "x", kind: tar.TypeLink}},
-		"a device":                            {{name: "null", kind: tar.TypeChar}},
-		"a pipe":                              {{name: "p", kind: tar.TypeFifo}},
-		"the same name twice":                 {{name: "x"}, {name: "x"}},
-		"a file over a link":                  {{name: "l", link: "x", kind: tar.TypeSymlink}, {name: "l"}},
-		"a file in a file":                    {{name: "x"}, {name: "x/y"}},
-		"too deep":                            {{name: strings.Repeat("a/", 70) + "x"}},
-		"too large":                           {{name: "x", content: strings.Repeat("x", 600)}, {name: "y", content: strings.Repeat("x", 600)}},
-		"too many":                            many(11),
-		"too many folders":                    {{name: "a/b/c/d/e/x"}, {name: "f/g/h/i/j/x"}},
+		"an absolute name":        {{name: "/etc/x"}},
+		"a parent folder":         {{name: "../x"}},
+		"a parent folder within":  {{name: "a/../../x"}},
+		"a name that isn't clean": {{name: "a//b"}},
+		"a backslash":             {{name: `a\..\b`}},
+		"a link to a path":        {{name: "l", link: "/etc", kind: tar.TypeSymlink}},
+		"a link to a parent":      {{name: "a/l", link: "../..", kind: tar.TypeSymlink}},
+		"a file through a link": {{name: "d", kind: tar.TypeDir},
+			{name: "d/l", link: "..", kind: tar.TypeSymlink}, {name: "d/l/d/l/x"}, {name: "d/l/x/../../y"}},
+		"a chain of links": {{name: "a", kind: tar.TypeDir},
+			{name: "a/b", link: "..", kind: tar.TypeSymlink}, {name: "c", link: "a/b/..", kind: tar.TypeSymlink}, {name: "c/x"}},
+		"a hard link to what comes later": {{name: "h", link: "x", kind: tar.TypeLink}, {name: "x", content: "1"}},
+		"a hard link to a folder":         {{name: "d", kind: tar.TypeDir}, {name: "h", link: "d", kind: tar.TypeLink}},
+		"a hard link to a link": {{name: "x"}, {name: "l", link: "x", kind: tar.TypeSymlink},
+			{name: "h", link: "l", kind: tar.TypeLink}},
+		"a hard link out of the tree": {{name: "h", link: "../x", kind: tar.TypeLink}},
+		"hard links that make much of little": {{name: "x", content: strings.Repeat("x", 600)},
+			{name: "h", link: "x", kind: tar.TypeLink}},
+		"a device":            {{name: "null", kind: tar.TypeChar}},
+		"a pipe":              {{name: "p", kind: tar.TypeFifo}},
+		"the same name twice": {{name: "x"}, {name: "x"}},
+		"a file over a link":  {{name: "l", link: "x", kind: tar.TypeSymlink}, {name: "l"}},
+		"a file in a file":    {{name: "x"}, {name: "x/y"}},
+		"too deep":            {{name: strings.Repeat("a/", 70) + "x"}},
+		"too large": {{name: "x", content: strings.Repeat("x", 600)},
+			{name: "y", content: strings.Repeat("x", 600)}},
+		"too many":         many(11),
+		"too many folders": {{name: "a/b/c/d/e/x"}, {name: "f/g/h/i/j/x"}},
 	} {
 		outside := t.TempDir()
 		to := filepath.Join(outside, "in")
@@ -283,7 +300,8 @@ func TestUnpackRefuses(t *testing.T) {
 // TestAFileWithTwoNames, as GNU tar packs it, is a file under each of them, and the tree is that of two equal files.
 func TestAFileWithTwoNames(t *testing.T) {
 	folder := t.TempDir()
-	packed := tarOf(t, entry{name: "./x", content: "1"}, entry{name: "./d/h", link: "./x", kind: tar.TypeLink}, entry{name: "g", link: "d/h", kind: tar.TypeLink})
+	packed := tarOf(t, entry{name: "./x", content: "1"}, entry{name: "./d/h", link: "./x", kind: tar.TypeLink},
+		entry{name: "g", link: "d/h", kind: tar.TypeLink})
 	if err := Unpack(t.Context(), bytes.NewReader(packed), folder, Limits{}); err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,8 @@ func Unpack(ctx context.Context, from io.Reader, folder string, limits Limits) e
 		return fmt.Errorf("open %s: %w", folder, err)
 	}
 	defer root.Close()
-	u := &unpacker{root: root, left: limits.Bytes, limits: limits, seen: map[string]bool{}, files: map[string]int64{}, implied: map[string]bool{}}
+	u := &unpacker{root: root, left: limits.Bytes, limits: limits, seen: map[string]bool{}, files: map[string]int64{},
+		implied: map[string]bool{}}
 	tail := &zeros{from: from}
 	reader := tar.NewReader(tail)
 	for {

@@ -14,12 +14,14 @@ var checks = map[string]check{
 	"test-helm":       {paths: []string{"tools/helmrelease", "internal/operator/engine/testdata/helm"}},
 	"test-monitoring": {paths: []string{"tools/promcheck", "deploy/prometheus", "deploy/grafana"}},
 	// The story runs the whole binary; its inputs are what makes, carries and exports spans.
-	"test-otlp": {packages: []string{"./internal/tracing", "./internal/telemetry/..."}, paths: []string{"tools/otlpcheck"}},
+	"test-otlp": {packages: []string{"./internal/tracing", "./internal/telemetry/..."},
+		paths: []string{"tools/otlpcheck"}},
 	// What a client is generated from: the routes, and the types that they take and answer.
 	"test-openapi": {paths: []string{"internal/server", "api", "tools/apiclient"}},
 	"test-kube": {
 		packages: []string{"./api/kube/...", "./internal/operator/...", "./cmd/tend-operator/..."}, tags: "kube",
-		paths: []string{"tools/kube-apiserver", "tools/kubegen", "tools/kuberender", "deploy/operator", "deploy/operator-webhooks"},
+		paths: []string{"tools/kube-apiserver", "tools/kubegen", "tools/kuberender", "deploy/operator",
+			"deploy/operator-webhooks"},
 	},
 	"tidy-tools": {paths: []string{
 		"tools/go.mod", "tools/go.sum", "tools/promcheck", "tools/otlpcheck", "tools/helmrelease", "tools/kubegen",

@@ -102,7 +102,8 @@ func (c check) folders(ctx context.Context, root string) ([]string, error) {
 		return nil, nil
 	}
 	const folder = `{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}`
-	list := exec.CommandContext(ctx, "go", append([]string{"list", "-deps", "-test", "-tags", c.tags, "-f", folder}, c.packages...)...)
+	list := exec.CommandContext(ctx, "go",
+		append([]string{"list", "-deps", "-test", "-tags", c.tags, "-f", folder}, c.packages...)...)
 	list.Dir, list.Stderr = root, os.Stderr
 	output, err := list.Output()
 	if err != nil {
@@ -126,7 +127,8 @@ func (c check) folders(ctx context.Context, root string) ([]string, error) {
 
 // tracked returns the files below paths that git tracks or would add.
 func tracked(ctx context.Context, root string, paths ...string) ([]string, error) {
-	list := exec.CommandContext(ctx, "git", append([]string{"ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"}, paths...)...)
+	list := exec.CommandContext(ctx, "git",
+		append([]string{"ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"}, paths...)...)
 	list.Dir, list.Stderr = root, os.Stderr
 	output, err := list.Output()
 	if err != nil {

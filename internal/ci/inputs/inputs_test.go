@@ -43,7 +43,8 @@ func TestAPassedCheckRunsAgainAfterAChange(t *testing.T) {
 		return sum
 	}
 	files, err := c.files(t.Context(), root)
-	if want := []string{"a/a.go", "a/testdata/deep/golden.txt", "b/b.go", "b/b_test.go", "deploy/rules.yml", "go.mod"}; err != nil || !slices.Equal(files, want) {
+	if want := []string{"a/a.go", "a/testdata/deep/golden.txt", "b/b.go", "b/b_test.go", "deploy/rules.yml",
+		"go.mod"}; err != nil || !slices.Equal(files, want) {
 		t.Errorf("files: %q, %v; want %q", files, err, want)
 	}
 	for _, change := range []struct {

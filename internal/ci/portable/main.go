@@ -43,8 +43,9 @@ func check(command, target string) (faults []string, err error) {
 	}
 	loaded, err := packages.Load(&packages.Config{
 		// With dependencies and their syntax, types come from sources instead of from compiled packages.
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax,
-		Env:  append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0"),
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps |
+			packages.NeedTypes | packages.NeedSyntax,
+		Env: append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0"),
 	}, command)
 	if err != nil {
 		return nil, err

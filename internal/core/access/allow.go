@@ -38,14 +38,16 @@ func Allow(g Grant, c Call) *api.Problem {
 		return refusal(g, rule.Does+" needs "+string(rule.Least), nextRole(rule.Least, c.Scope, g))
 	case rule.Bound == Whole && g.Limited():
 		return refusal(g, rule.Does+" needs a token without scopes", nextRole(g.Role, "", Grant{}))
-	case rule.Bound == OfPod && g.Limited() && (c.Scope == "" || !g.Covers(c.Scope)): // whether another scope has it, is its own affair
+	case rule.Bound == OfPod && g.Limited() && (c.Scope == "" || !g.Covers(c.Scope)):
+		// whether another scope has it, is its own affair
 		return refusal(g, "there is no such pod in these scopes", "`tend get pods` lists those there are")
 	case rule.Bound == Named && c.Scope == "" && g.Limited():
 		return refusal(g, rule.Does+" needs the name of a scope", "name one of these: scope/name, or the parameter scope")
 	case c.Scope != "" && !g.Covers(c.Scope):
 		return refusal(g, c.Scope+" is another scope", nextRole(rule.Least, c.Scope, Grant{}))
 	case rule.Least == api.Deployer && (c.Scope == api.Unscoped || c.Kind.Delivered()):
-		return refusal(g, rule.Does+" needs admin, for what is in no scope or in a Kubernetes cluster", nextRole(api.Admin, "", Grant{}))
+		return refusal(g, rule.Does+" needs admin, for what is in no scope or in a Kubernetes cluster",
+			nextRole(api.Admin, "", Grant{}))
 	}
 	return nil
 }

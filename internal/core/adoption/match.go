@@ -97,5 +97,6 @@ func fits(v Vacant, o Orphan) bool {
 	}
 	_, ordinal := v.Task.Ordinal()
 	return v.Task.Desired == api.DesiredRunning && v.Task.Run == "" && v.Task.Role == "" &&
-		v.Task.Owner() == o.Owner && v.Task.Release == o.Release && v.Fingerprint == o.Fingerprint && (!ordinal || v.Task.Slot == o.Slot)
+		v.Task.Owner() == o.Owner && v.Task.Release == o.Release && v.Fingerprint == o.Fingerprint &&
+		(!ordinal || v.Task.Slot == o.Slot)
 }

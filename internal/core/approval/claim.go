@@ -135,7 +135,8 @@ func Verify(text string, secret []byte, op Operation, now time.Time) (Claim, err
 		return Claim{}, ErrMalformed
 	}
 	switch {
-	case claim.Operation != op.Name, claim.Namespace != "" && claim.Namespace != op.Namespace, claim.UID != "" && claim.UID != op.UID:
+	case claim.Operation != op.Name, claim.Namespace != "" && claim.Namespace != op.Namespace,
+		claim.UID != "" && claim.UID != op.UID:
 		return Claim{}, ErrOther
 	case now.Unix() > claim.Expires:
 		return Claim{}, ErrExpired

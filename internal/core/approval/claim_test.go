@@ -13,7 +13,8 @@ import (
 var (
 	secret = []byte("a secret of both sides")
 	now    = time.Unix(1_800_000_000, 0)
-	op     = approval.Operation{Namespace: "prod", Name: "restore", UID: "u-1", Parameters: []byte(`{"backupName": "b", "n": 1}`)}
+	op     = approval.Operation{Namespace: "prod", Name: "restore", UID: "u-1",
+		Parameters: []byte(`{"backupName": "b", "n": 1}`)}
 )
 
 // A claim that Python's json, base64 and hmac made.
@@ -23,7 +24,8 @@ const (
 )
 
 func TestVerify(t *testing.T) {
-	good := approval.Claim{At: "2026-11-25T12:00:00Z", By: "ada", Expires: now.Unix() + 60, Operation: "restore", Request: 7}
+	good := approval.Claim{At: "2026-11-25T12:00:00Z", By: "ada", Expires: now.Unix() + 60,
+		Operation: "restore", Request: 7}
 	sign := func(change func(*approval.Claim), key []byte) string {
 		claim := good
 		change(&claim)
@@ -40,23 +42,35 @@ func TestVerify(t *testing.T) {
 		secret []byte
 		want   error
 	}{
-		"good":              {"a claim for this operation", sign(same, secret), secret, nil},
-		"another program's": {"the format is not this program's own", "vws1." + foreignBody + "." + foreignDigest, secret, nil},
-		"last second":       {"a claim is valid until its end, and in it", sign(func(c *approval.Claim) { c.Expires = now.Unix() }, secret), secret, nil},
-		"bound":             {"all that it is bound to is right", sign(func(c *approval.Claim) { c.Namespace, c.UID = "prod", "u-1" }, secret), secret, nil},
-		"parameters":        {"the parameters are those", sign(func(c *approval.Claim) { c.Parameters = digest(t, `{"n":1.0,"backupName":"b"}`) }, secret), secret, nil},
-		"other parameters":  {"the parameters were changed since", sign(func(c *approval.Claim) { c.Parameters = digest(t, `{"n":1,"backupName":"c"}`) }, secret), secret, approval.ErrParameters},
-		"none":              {"no claim", "", secret, approval.ErrMissing},
-		"no secret":         {"nothing to check with", sign(same, secret), nil, approval.ErrNoSecret},
-		"other secret":      {"made with another secret", sign(same, []byte("x")), secret, approval.ErrForged},
-		"changed body":      {"one letter of the body is another", "vws1.f" + sign(same, secret)[6:], secret, approval.ErrForged},
-		"upper case":        {"the digest is in lower case", strings.ToUpper(sign(same, secret)[:4]) + sign(same, secret)[4:], secret, approval.ErrMalformed},
-		"two parts":         {"a part is missing", "vws1.e30", secret, approval.ErrMalformed},
-		"four parts":        {"a part too many", sign(same, secret) + ".x", secret, approval.ErrMalformed},
-		"other operation":   {"the approval of another one", sign(func(c *approval.Claim) { c.Operation = "other" }, secret), secret, approval.ErrOther},
-		"other namespace":   {"bound to another namespace", sign(func(c *approval.Claim) { c.Namespace = "dev" }, secret), secret, approval.ErrOther},
-		"other UID":         {"an operation of the name that was deleted", sign(func(c *approval.Claim) { c.UID = "u-0" }, secret), secret, approval.ErrOther},
-		"expired":           {"a second too old", sign(func(c *approval.Claim) { c.Expires = now.Unix() - 1 }, secret), secret, approval.ErrExpired},
+		"good": {"a claim for this operation", sign(same, secret), secret, nil},
+		"another program's": {"the format is not this program's own", "vws1." + foreignBody + "." +
+			foreignDigest, secret, nil},
+		"last second": {"a claim is valid until its end, and in it",
+			sign(func(c *approval.Claim) { c.Expires = now.Unix() }, secret), secret, nil},
+		"bound": {"all that it is bound to is right",
+			sign(func(c *approval.Claim) { c.Namespace, c.UID = "prod", "u-1" }, secret), secret, nil},
+		"parameters": {"the parameters are those",
+			sign(func(c *approval.Claim) { c.Parameters = digest(t, `{"n":1.0,"backupName":"b"}`) }, secret), secret, nil},
+		"other parameters": {"the parameters were changed since",
+			sign(func(c *approval.Claim) { c.Parameters = digest(t, `{"n":1,"backupName":"c"}`) }, secret), secret,
+			approval.ErrParameters},
+		"none":         {"no claim", "", secret, approval.ErrMissing},
+		"no secret":    {"nothing to check with", sign(same, secret), nil, approval.ErrNoSecret},
+		"other secret": {"made with another secret", sign(same, []byte("x")), secret, approval.ErrForged},
+		"changed body": {"one letter of the body is another", "vws1.f" + sign(same, secret)[6:],
+			secret, approval.ErrForged},
+		"upper case": {"the digest is in lower case", strings.ToUpper(sign(same, secret)[:4]) + sign(same, secret)[4:],
+			secret, approval.ErrMalformed},
+		"two parts":  {"a part is missing", "vws1.e30", secret, approval.ErrMalformed},
+		"four parts": {"a part too many", sign(same, secret) + ".x", secret, approval.ErrMalformed},
+		"other operation": {"the approval of another one", sign(func(c *approval.Claim) { c.Operation = "other" }, secret),
+			secret, approval.ErrOther},
+		"other namespace": {"bound to another namespace", sign(func(c *approval.Claim) { c.Namespace = "dev" }, secret),
+			secret, approval.ErrOther},
+		"other UID": {"an operation of the name that was deleted",
+			sign(func(c *approval.Claim) { c.UID = "u-0" }, secret), secret, approval.ErrOther},
+		"expired": {"a second too old", sign(func(c *approval.Claim) { c.Expires = now.Unix() - 1 }, secret),
+			secret, approval.ErrExpired},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +105,8 @@ func TestDigestOfNone(t *testing.T) {
 
 // TestSignWritesWhatOthersRead compares with a body that was written by hand: sorted keys and no spaces.
 func TestSignWritesWhatOthersRead(t *testing.T) {
-	text, err := approval.Sign(approval.Claim{At: "2026-11-25T12:00:00Z", By: "ada", Expires: 1_800_000_060, Operation: "restore", Request: 7}, secret)
+	text, err := approval.Sign(approval.Claim{At: "2026-11-25T12:00:00Z", By: "ada", Expires: 1_800_000_060,
+		Operation: "restore", Request: 7}, secret)
 	if want := "vws1." + foreignBody + "." + foreignDigest; err != nil || text != want {
 		t.Errorf("got %s (%v), want %s", text, err, want)
 	}

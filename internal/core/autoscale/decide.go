@@ -58,7 +58,8 @@ func Decide(in Input, now time.Time) Decision {
 	next.CPUPercent, next.Pods = mean(in.Samples), len(in.Samples)
 	switch low, high := in.Spec.Bounds(); {
 	case in.Owner != "":
-		d.stay(api.ReasonReplicasHeld, "%s has set replicas to %d; apply the manifest again without replicas to hand them back", in.Owner, in.Replicas)
+		d.stay(api.ReasonReplicasHeld,
+			"%s has set replicas to %d; apply the manifest again without replicas to hand them back", in.Owner, in.Replicas)
 	case in.Replicas < low:
 		d.step(low, api.ReasonOutOfBounds, "%d replicas are fewer than min", in.Replicas)
 	case in.Replicas > high:
@@ -90,7 +91,8 @@ func (d *decider) judge(low, high int) {
 	case below && use*float64(d.Replicas)/float64(d.Replicas-1) > tooHigh*target-margin:
 		d.stay(api.ReasonOnTarget, "the mean of %.1f %% is low, but one replica fewer would be above the target", use)
 	case below && !d.cooled(d.Spec.CooldownDown.Or(api.DefaultCooldownDown)):
-		d.stay(api.ReasonCoolingDown, "the mean of %.1f %% is below the target; the last change is not cooldown_down ago", use)
+		d.stay(api.ReasonCoolingDown, "the mean of %.1f %% is below the target; the last change is not cooldown_down ago",
+			use)
 	case below:
 		d.step(d.Replicas-1, api.ReasonScaledDown, "the mean of %.1f %% was below %.0f %%", use, tooLow*target)
 	default:

@@ -97,7 +97,8 @@ func TestSafety(t *testing.T) {
 		low := rapid.IntRange(1, 5).Draw(t, "min")
 		high := rapid.IntRange(low, 9).Draw(t, "max")
 		in := autoscale.Input{
-			Spec:     api.Autoscale{Min: low, Max: high, CPUTarget: rapid.IntRange(1, 100).Draw(t, "target"), CooldownUp: "30s", CooldownDown: "5m"},
+			Spec: api.Autoscale{Min: low, Max: high, CPUTarget: rapid.IntRange(1, 100).Draw(t, "target"),
+				CooldownUp: "30s", CooldownDown: "5m"},
 			Replicas: rapid.IntRange(0, 12).Draw(t, "replicas"),
 		}
 		now := start
@@ -134,7 +135,8 @@ func checkStep(t *rapid.T, in autoscale.Input, d autoscale.Decision, now, lastSt
 		t.Fatalf("a step of %d while rolling %v with %d samples", step, in.Rolling, len(in.Samples))
 	}
 	use, target := d.Status.CPUPercent, float64(in.Spec.CPUTarget)
-	if step == 1 && (use <= 1.1*target || since < 30*time.Second) || step == -1 && (use >= 0.7*target || since < 5*time.Minute) {
+	if step == 1 && (use <= 1.1*target || since < 30*time.Second) ||
+		step == -1 && (use >= 0.7*target || since < 5*time.Minute) {
 		t.Fatalf("a step of %d at %.1f of %.0f, %s after the last", step, use, target, since)
 	}
 }

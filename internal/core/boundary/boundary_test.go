@@ -9,19 +9,23 @@ import (
 )
 
 var hosts = []Host{
-	{Name: "shop.example"}, {Name: "*.apps.example"}, {Name: "*.own.example", OnDemand: true}, {Name: "in.example", Internal: true}, {Name: "*.in.example", Internal: true},
+	{Name: "shop.example"}, {Name: "*.apps.example"}, {Name: "*.own.example", OnDemand: true},
+	{Name: "in.example", Internal: true}, {Name: "*.in.example", Internal: true},
 }
 
 // TestCertificateKey: the keys that certmagic makes for hosts that are served are allowed, and those for other hosts
 // aren't.
 func TestCertificateKey(t *testing.T) {
 	for name, want := range map[string]bool{
-		"shop.example": true, "Shop.Example": true, "*.apps.example": true, "a.own.example": true, "*.own.example": true, "in.example": true,
-		"a.apps.example": false, "b.a.own.example": false, "own.example": false, "other.example": false, "*.example": false, "*": false, "example": false,
+		"shop.example": true, "Shop.Example": true, "*.apps.example": true, "a.own.example": true,
+		"*.own.example": true, "in.example": true,
+		"a.apps.example": false, "b.a.own.example": false, "own.example": false, "other.example": false, "*.example": false,
+		"*": false, "example": false,
 	} {
 		for _, issuer := range []string{"acme-v02.api.letsencrypt.org-directory", "internal"} {
 			keys := certmagic.StorageKeys
-			for _, key := range []string{keys.SiteCert(issuer, name), keys.SitePrivateKey(issuer, name), keys.SiteMeta(issuer, name)} {
+			for _, key := range []string{keys.SiteCert(issuer, name), keys.SitePrivateKey(issuer, name),
+				keys.SiteMeta(issuer, name)} {
 				if got := CertificateKey(hosts, key); got != want {
 					t.Errorf("%s: %v", key, got)
 				}
@@ -43,7 +47,8 @@ func TestCertificateRoom(t *testing.T) {
 	if why := full.Full(); why != "" {
 		t.Error(why)
 	}
-	for key, want := range map[string]string{"ocsp/a-1": "30001 files of certificates", "certificates/any/a/a.crt": "30001 files", "acme/a/b": "30001 files"} {
+	for key, want := range map[string]string{"ocsp/a-1": "30001 files of certificates",
+		"certificates/any/a/a.crt": "30001 files", "acme/a/b": "30001 files"} {
 		over := full
 		if over.Add(key, 0); !strings.HasPrefix(over.Full(), want) {
 			t.Errorf("%s: %s", key, over.Full())
@@ -52,7 +57,8 @@ func TestCertificateRoom(t *testing.T) {
 	accounts, bytes := CertificateRoom{Accounts: MaxAccountFiles}, CertificateRoom{Bytes: MaxCertificateBytes}
 	accounts.Add("acme/a/b", 1)
 	bytes.Add("ocsp/a-1", 1)
-	if accounts.Full() != "301 files of accounts at authorities, of 300" || !strings.HasPrefix(bytes.Full(), "134217729 bytes") {
+	if accounts.Full() != "301 files of accounts at authorities, of 300" ||
+		!strings.HasPrefix(bytes.Full(), "134217729 bytes") {
 		t.Errorf("%s; %s", accounts.Full(), bytes.Full())
 	}
 }
@@ -60,7 +66,8 @@ func TestCertificateRoom(t *testing.T) {
 func TestSignsFor(t *testing.T) {
 	for names, want := range map[string]bool{
 		"in.example": true, "a.in.example": true, "*.in.example": true, "in.example a.in.example": true,
-		"shop.example": false, "in.example shop.example": false, "b.a.in.example": false, "example": false, "*": false, "": false, "*.example": false,
+		"shop.example": false, "in.example shop.example": false, "b.a.in.example": false, "example": false, "*": false,
+		"": false, "*.example": false,
 	} {
 		if got := SignsFor(hosts, strings.Fields(names)); got != want {
 			t.Errorf("%q: %v", names, got)
@@ -71,8 +78,9 @@ func TestSignsFor(t *testing.T) {
 func TestAddress(t *testing.T) {
 	for text, want := range map[string]bool{
 		"10.0.0.1": true, "192.0.2.1": true, "8.8.8.8": true, "fd00::1": true, "2001:db8::1": true,
-		"0.0.0.0": false, "127.0.0.1": false, "127.9.9.9": false, "169.254.169.254": false, "224.0.0.1": false, "255.255.255.255": false,
-		"::": false, "::1": false, "fe80::1": false, "ff02::1": false,
+		"0.0.0.0": false, "127.0.0.1": false, "127.9.9.9": false, "169.254.169.254": false, "224.0.0.1": false,
+		"255.255.255.255": false,
+		"::":              false, "::1": false, "fe80::1": false, "ff02::1": false,
 	} {
 		if got := Address(netip.MustParseAddr(text)); got != want {
 			t.Errorf("%s: %v", text, got)
@@ -87,8 +95,10 @@ func TestAddress(t *testing.T) {
 func TestPod(t *testing.T) {
 	subnet, nodes := netip.MustParsePrefix("10.80.4.0/22"), []netip.Addr{netip.MustParseAddr("10.0.0.2")}
 	for text, want := range map[string][2]bool{ // with a network, without one
-		"10.80.4.2": {true, true}, "10.80.7.255": {true, true}, "10.80.8.1": {false, true}, "172.17.0.2": {false, true}, "10.0.0.2": {false, false},
-		"127.0.0.1": {false, false}, "8.8.8.8": {false, false}, "169.254.169.254": {false, false}, "fd00::2": {false, true}, "0.0.0.0": {false, false},
+		"10.80.4.2": {true, true}, "10.80.7.255": {true, true}, "10.80.8.1": {false, true}, "172.17.0.2": {false, true},
+		"10.0.0.2":  {false, false},
+		"127.0.0.1": {false, false}, "8.8.8.8": {false, false}, "169.254.169.254": {false, false}, "fd00::2": {false, true},
+		"0.0.0.0": {false, false},
 	} {
 		address := netip.MustParseAddr(text)
 		if got := [2]bool{Pod(address, subnet, true, nil), Pod(address, netip.Prefix{}, false, nodes)}; got != want {
@@ -102,8 +112,10 @@ func TestPod(t *testing.T) {
 
 func TestPrivate(t *testing.T) {
 	for text, want := range map[string]bool{
-		"10.80.0.0/22": true, "10.0.0.0/8": true, "172.18.0.0/16": true, "192.168.1.0/24": true, "100.64.0.0/16": true, "fd00::/64": true,
-		"0.0.0.0/0": false, "8.0.0.0/8": false, "172.0.0.0/8": false, "192.0.0.0/8": false, "10.0.0.0/7": false, "127.0.0.0/8": false,
+		"10.80.0.0/22": true, "10.0.0.0/8": true, "172.18.0.0/16": true, "192.168.1.0/24": true,
+		"100.64.0.0/16": true, "fd00::/64": true,
+		"0.0.0.0/0": false, "8.0.0.0/8": false, "172.0.0.0/8": false, "192.0.0.0/8": false, "10.0.0.0/7": false,
+		"127.0.0.0/8": false,
 	} {
 		if got := Private(netip.MustParsePrefix(text)); got != want {
 			t.Errorf("%s: %v", text, got)

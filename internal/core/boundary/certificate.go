@@ -36,7 +36,8 @@ func (r CertificateRoom) Full() string {
 		what      string
 		has, most int
 	}{
-		{"files of certificates", r.Files, MaxCertificateFiles}, {"files of accounts at authorities", r.Accounts, MaxAccountFiles},
+		{"files of certificates", r.Files, MaxCertificateFiles},
+		{"files of accounts at authorities", r.Accounts, MaxAccountFiles},
 		{"bytes of certificates", r.Bytes, MaxCertificateBytes},
 	} {
 		if of.has > of.most {

@@ -65,5 +65,6 @@ func Pod(address netip.Addr, subnet netip.Prefix, networked bool, nodes []netip.
 	if networked {
 		return subnet.IsValid() && subnet.Contains(address)
 	}
-	return Address(address) && inside(private, netip.PrefixFrom(address, address.BitLen())) && !slices.Contains(nodes, address)
+	return Address(address) && inside(private, netip.PrefixFrom(address, address.BitLen())) &&
+		!slices.Contains(nodes, address)
 }

@@ -15,7 +15,8 @@ var present = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
 func TestTime(t *testing.T) {
 	for text, want := range map[string]bool{
-		"2026-05-01T11:00:00Z": true, "1970-01-01T00:00:00Z": true, "0001-01-01T00:00:00Z": true, "2026-05-01T12:59:00Z": true,
+		"2026-05-01T11:00:00Z": true, "1970-01-01T00:00:00Z": true, "0001-01-01T00:00:00Z": true,
+		"2026-05-01T12:59:00Z":      true,
 		"2026-05-01T14:30:00+02:00": true, "2026-05-01T13:01:00Z": false, "9999-12-31T23:59:59-12:00": false,
 		"9999-01-01T00:00:00Z": false, "0000-01-01T00:00:00+14:00": false, "1969-12-31T23:59:59Z": false,
 	} {
@@ -39,8 +40,9 @@ func TestTimes(t *testing.T) {
 		code := 1
 		return node.Report{
 			Tasks: []api.TaskStatus{{
-				ID: "a", State: api.TaskFailed, ExitCode: &code, LastLog: []string{"x"}, Exits: []time.Time{at, at}, LivenessRestarts: []time.Time{at},
-				CreatedAt: at, StartedAt: at, RunningAt: at, ReadyAt: at, FinishedAt: at,
+				ID: "a", State: api.TaskFailed, ExitCode: &code, LastLog: []string{"x"}, Exits: []time.Time{at, at},
+				LivenessRestarts: []time.Time{at},
+				CreatedAt:        at, StartedAt: at, RunningAt: at, ReadyAt: at, FinishedAt: at,
 				Probes: map[string]api.ProbeStatus{"liveness": {Since: at}}, Inits: &api.InitProgress{StartedAt: at, RetryAt: at},
 			}},
 			Forget: []string{"b"}, Images: []api.ImageStatus{{RetryAt: at, UpdatedAt: at}}, ForgetImages: []api.Ref{{Name: "c"}},
@@ -69,9 +71,11 @@ func TestTimes(t *testing.T) {
 // TestNoTaskEndsBeforeItStarts: else its run would last less than nothing.
 func TestNoTaskEndsBeforeItStarts(t *testing.T) {
 	for finished, want := range map[time.Time]time.Time{
-		time.Unix(0, 0).UTC(): present, time.Unix(math.MaxInt32, 0).UTC(): present, present.Add(time.Second): present.Add(time.Second), {}: {},
+		time.Unix(0, 0).UTC(): present, time.Unix(math.MaxInt32, 0).UTC(): present,
+		present.Add(time.Second): present.Add(time.Second), {}: {},
 	} {
-		got := Times(node.Report{Tasks: []api.TaskStatus{{StartedAt: present, FinishedAt: finished}}}, present).Tasks[0].FinishedAt
+		got := Times(node.Report{Tasks: []api.TaskStatus{{StartedAt: present, FinishedAt: finished}}},
+			present).Tasks[0].FinishedAt
 		if !got.Equal(want) {
 			t.Errorf("%s became %s, want %s", finished, got, want)
 		}

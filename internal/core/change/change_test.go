@@ -14,7 +14,8 @@ import (
 )
 
 func object(spec string, edit ...func(*api.Metadata)) *api.Object {
-	o := &api.Object{Kind: api.KindDeployment, Scope: "prod", Name: "web", Spec: json.RawMessage(spec), Metadata: api.Metadata{UID: "u", Generation: 1}}
+	o := &api.Object{Kind: api.KindDeployment, Scope: "prod", Name: "web", Spec: json.RawMessage(spec),
+		Metadata: api.Metadata{UID: "u", Generation: 1}}
 	for _, e := range edit {
 		e(&o.Metadata)
 	}
@@ -47,7 +48,8 @@ func TestEveryKindHasEvents(t *testing.T) {
 		next := *old
 		next.Spec, next.Metadata.Generation = json.RawMessage(`{"a":2}`), 2
 		for action, events := range map[api.EventAction][]change.Event{
-			api.EventCreated: change.Object(nil, old), api.EventUpdated: change.Object(old, &next), api.EventDeleted: change.Object(&next, nil),
+			api.EventCreated: change.Object(nil, old), api.EventUpdated: change.Object(old, &next),
+			api.EventDeleted:       change.Object(&next, nil),
 			api.EventStatusUpdated: change.Status(next, nil, json.RawMessage(`{"observedGeneration":2}`)),
 		} {
 			if len(events) == 0 || events[0].Action != action || events[0].Data.Ref() != old.Ref() || events[0].Data.UID != "u" {
@@ -64,18 +66,28 @@ func TestObject(t *testing.T) {
 		old, next *api.Object
 		want      []string
 	}{
-		"Create":       {"a first write creates", nil, object(`{"image":"a"}`), []string{"created"}},
-		"Nothing":      {"the same again changes nothing", object(`{"image":"a"}`), object(`{"image":"a"}`), nil},
-		"Delete":       {"without a finalizer it is gone at once", object(`{}`), nil, []string{"deleted"}},
-		"Finalize":     {"what was being deleted is finalized too", object(`{}`, deleting), nil, []string{"deleted", "finalized"}},
-		"Asked to go":  {"the request is a change", object(`{}`), object(`{}`, deleting), []string{"updated metadata.deletedAt::"}},
-		"Public value": {"what can't be secret is shown", object(`{"replicas":1,"image":"a:1"}`), object(`{"replicas":2,"image":"a:2"}`), []string{`updated spec.image:"a:1":"a:2" spec.replicas:1:2`}},
-		"Added block":  {"leaf by leaf", object(`{}`), object(`{"resources":{"limits":{"cpu":"1"}}}`), []string{`updated spec.resources.limits.cpu::"1"`}},
-		"List":         {"a list is one leaf", object(`{"ports":["80"]}`), object(`{"ports":["81","82"]}`), []string{`updated spec.ports:["80"]:["81","82"]`}},
-		"Stamp":        {"a restart changes no spec", object(`{}`), object(`{}`, func(m *api.Metadata) { m.Stamps = map[string]string{"restart": "7"} }), []string{"updated metadata.stamps.restart::"}},
-		"Odd key":      {"a key with a dot is quoted", object(`{}`), object(`{"labels":{"a.b":"1"}}`), []string{`updated spec.labels["a.b"]::`}},
-		"Written only": {"a write without a change of a field is an event", object(`{}`), object(`{}`, func(m *api.Metadata) { m.UpdatedAt = time.Unix(9, 0) }), []string{"updated"}},
-		"Another":      {"the name went to another object", object(`{}`), object(`{}`, func(m *api.Metadata) { m.UID = "v" }), []string{"deleted", "created"}},
+		"Create":  {"a first write creates", nil, object(`{"image":"a"}`), []string{"created"}},
+		"Nothing": {"the same again changes nothing", object(`{"image":"a"}`), object(`{"image":"a"}`), nil},
+		"Delete":  {"without a finalizer it is gone at once", object(`{}`), nil, []string{"deleted"}},
+		"Finalize": {"what was being deleted is finalized too", object(`{}`, deleting), nil,
+			[]string{"deleted", "finalized"}},
+		"Asked to go": {"the request is a change", object(`{}`), object(`{}`, deleting),
+			[]string{"updated metadata.deletedAt::"}},
+		"Public value": {"what can't be secret is shown", object(`{"replicas":1,"image":"a:1"}`),
+			object(`{"replicas":2,"image":"a:2"}`), []string{`updated spec.image:"a:1":"a:2" spec.replicas:1:2`}},
+		"Added block": {"leaf by leaf", object(`{}`), object(`{"resources":{"limits":{"cpu":"1"}}}`),
+			[]string{`updated spec.resources.limits.cpu::"1"`}},
+		"List": {"a list is one leaf", object(`{"ports":["80"]}`), object(`{"ports":["81","82"]}`),
+			[]string{`updated spec.ports:["80"]:["81","82"]`}},
+		"Stamp": {"a restart changes no spec", object(`{}`),
+			object(`{}`, func(m *api.Metadata) { m.Stamps = map[string]string{"restart": "7"} }),
+			[]string{"updated metadata.stamps.restart::"}},
+		"Odd key": {"a key with a dot is quoted", object(`{}`), object(`{"labels":{"a.b":"1"}}`),
+			[]string{`updated spec.labels["a.b"]::`}},
+		"Written only": {"a write without a change of a field is an event", object(`{}`),
+			object(`{}`, func(m *api.Metadata) { m.UpdatedAt = time.Unix(9, 0) }), []string{"updated"}},
+		"Another": {"the name went to another object", object(`{}`), object(`{}`, func(m *api.Metadata) { m.UID = "v" }),
+			[]string{"deleted", "created"}},
 	}
 	for name, c := range tests {
 		if diff := cmp.Diff(c.want, short(change.Object(c.old, c.next))); diff != "" {
@@ -86,7 +98,8 @@ func TestObject(t *testing.T) {
 
 func status(generation int64, rollout string, conditions ...api.Condition) json.RawMessage {
 	raw, _ := json.Marshal(map[string]any{
-		"observedGeneration": generation, "conditions": conditions, "rollout": map[string]any{"phase": rollout, "targetRelease": "v1"},
+		"observedGeneration": generation, "conditions": conditions,
+		"rollout": map[string]any{"phase": rollout, "targetRelease": "v1"},
 	})
 	return raw
 }
@@ -98,22 +111,36 @@ func condition(kind string, is api.ConditionStatus, reason, message string) api.
 func TestStatus(t *testing.T) {
 	ready := condition("Ready", "True", "Converged", "1 of 1")
 	waiting := condition("Ready", "False", "Progressing", "0 of 1")
-	broken := condition("Degraded", "True", "ImageMissing", "image web:none is not there\nPASSWORD=hunter2 from https://u:hunter2@host")
+	broken := condition("Degraded", "True", "ImageMissing",
+		"image web:none is not there\nPASSWORD=hunter2 from https://u:hunter2@host")
 	fine := condition("Degraded", "False", "AsExpected", "")
 	tests := map[string]struct {
 		reason    string
 		old, next json.RawMessage
 		want      []string
 	}{
-		"Same":           {"an equal status changes nothing", status(1, "complete", ready), status(1, "complete", ready), nil},
-		"Converged":      {"the first Ready is an outcome", status(1, "progressing", waiting), status(1, "complete", ready), []string{`status_updated status.rollout.phase:"progressing":"complete" Ready=True/Converged(1 of 1)`, "reconciled"}},
-		"Stays ready":    {"other words alone make no event", status(1, "complete", ready), status(1, "complete", condition("Ready", "True", "Converged", "2 of 2")), nil},
-		"Other words":    {"so it is of what a release came to", json.RawMessage(`{"outcomes":{"v8":{"message":"1 exit"}}}`), json.RawMessage(`{"outcomes":{"v8":{"message":"2 exits","lastLog":["x"]}}}`), nil},
-		"Old generation": {"Ready of an older generation isn't an outcome", nil, status(0, "complete", ready), []string{`status_updated status.observedGeneration::0 status.rollout.phase::"complete" status.rollout.targetRelease::"v1" Ready=True/Converged(1 of 1)`}},
-		"Fails":          {"a failure is one, with the first line alone", status(1, "progressing", fine), status(1, "progressing", broken), []string{"status_updated Degraded=True/ImageMissing(image web:none is not there)", "reconciliation.failed because ImageMissing: image web:none is not there"}},
-		"Still fails":    {"and is one once", status(1, "progressing", broken), status(1, "paused", broken), []string{`status_updated status.rollout.phase:"progressing":"paused"`}},
-		"Lab fails":      {"the phase of its own says so", json.RawMessage(`{"phase":"RUNNING"}`), json.RawMessage(`{"phase":"FAILED","reason":"Exited","message":"exit code 3\nTOKEN=x"}`), []string{`status_updated status.message:: status.phase:"RUNNING":"FAILED" status.reason::`, "reconciliation.failed because Exited: exit code 3"}},
-		"Nonsense":       {"what can't be read makes an event still", nil, json.RawMessage(`7`), []string{"status_updated status::"}},
+		"Same": {"an equal status changes nothing", status(1, "complete", ready),
+			status(1, "complete", ready), nil},
+		"Converged": {"the first Ready is an outcome", status(1, "progressing", waiting), status(1, "complete", ready),
+			[]string{`status_updated status.rollout.phase:"progressing":"complete" Ready=True/Converged(1 of 1)`, "reconciled"}},
+		"Stays ready": {"other words alone make no event", status(1, "complete", ready),
+			status(1, "complete", condition("Ready", "True", "Converged", "2 of 2")), nil},
+		"Other words": {"so it is of what a release came to", json.RawMessage(`{"outcomes":{"v8":{"message":"1 exit"}}}`),
+			json.RawMessage(`{"outcomes":{"v8":{"message":"2 exits","lastLog":["x"]}}}`), nil},
+		"Old generation": {"Ready of an older generation isn't an outcome", nil, status(0, "complete", ready),
+			[]string{`status_updated status.observedGeneration::0 status.rollout.phase::"complete" status.rollout.targetRelease::"v1" Ready=True/Converged(1 of 1)`}},
+		"Fails": {"a failure is one, with the first line alone", status(1, "progressing", fine),
+			status(1, "progressing", broken),
+			[]string{"status_updated Degraded=True/ImageMissing(image web:none is not there)",
+				"reconciliation.failed because ImageMissing: image web:none is not there"}},
+		"Still fails": {"and is one once", status(1, "progressing", broken), status(1, "paused", broken),
+			[]string{`status_updated status.rollout.phase:"progressing":"paused"`}},
+		"Lab fails": {"the phase of its own says so", json.RawMessage(`{"phase":"RUNNING"}`),
+			json.RawMessage(`{"phase":"FAILED","reason":"Exited","message":"exit code 3\nTOKEN=x"}`),
+			[]string{`status_updated status.message:: status.phase:"RUNNING":"FAILED" status.reason::`,
+				"reconciliation.failed because Exited: exit code 3"}},
+		"Nonsense": {"what can't be read makes an event still", nil, json.RawMessage(`7`),
+			[]string{"status_updated status::"}},
 	}
 	for name, c := range tests {
 		if diff := cmp.Diff(c.want, short(change.Status(*object(`{}`), c.old, c.next))); diff != "" {
@@ -128,7 +155,8 @@ func TestRunsAreOutcomes(t *testing.T) {
 		if failed {
 			degraded = condition("Degraded", "True", "RunFailed", "run "+id+" failed")
 		}
-		raw, _ := json.Marshal(map[string]any{"observedGeneration": 1, "lastRun": id, "lastState": state, "conditions": []api.Condition{condition("Ready", "True", "Declared", ""), degraded}})
+		raw, _ := json.Marshal(map[string]any{"observedGeneration": 1, "lastRun": id, "lastState": state,
+			"conditions": []api.Condition{condition("Ready", "True", "Declared", ""), degraded}})
 		return raw
 	}
 	job := *object(`{}`)
@@ -137,8 +165,10 @@ func TestRunsAreOutcomes(t *testing.T) {
 		next json.RawMessage
 		want string
 	}{
-		{run("r1", "running", false), "reconciled"}, {run("r1", "failed", true), "reconciliation.failed"}, {run("r2", "running", true), ""},
-		{run("r2", "failed", true), "reconciliation.failed"}, {run("r3", "succeeded", false), "reconciled"}, {run("r4", "running", false), ""},
+		{run("r1", "running", false), "reconciled"}, {run("r1", "failed", true), "reconciliation.failed"},
+		{run("r2", "running", true), ""},
+		{run("r2", "failed", true), "reconciliation.failed"}, {run("r3", "succeeded", false), "reconciled"},
+		{run("r4", "running", false), ""},
 		{run("r4", "succeeded", false), "reconciled"},
 	}
 	var old json.RawMessage
@@ -157,7 +187,8 @@ func TestRunsAreOutcomes(t *testing.T) {
 // TestPrivateKindsShowNothing: an asset's text and a registry's token are in no event.
 func TestPrivateKindsShowNothing(t *testing.T) {
 	for _, kind := range []api.Kind{api.KindAsset, api.KindRegistry} {
-		old, next := object(`{"host":"a","image":"hunter2","files":{"x":"hunter2"},"token":"hunter2"}`), object(`{"host":"hunter2","image":"b","files":{"x":"hunter3"}}`)
+		old, next := object(`{"host":"a","image":"hunter2","files":{"x":"hunter2"},"token":"hunter2"}`),
+			object(`{"host":"hunter2","image":"b","files":{"x":"hunter3"}}`)
 		old.Kind, next.Kind = kind, kind
 		raw, _ := json.Marshal(change.Object(old, next))
 		if strings.Contains(string(raw), "hunter") || !strings.Contains(string(raw), "spec.files.x") {
@@ -178,7 +209,8 @@ func TestALabsEvents(t *testing.T) {
 	running := json.RawMessage(`{"phase":"RUNNING","endsAt":"2026-11-28T09:00:00Z","accessUrl":"https://l.example.org"}`)
 	failed := json.RawMessage(`{"phase":"FAILED","reason":"Exited","message":"exit code 3","endsAt":"2026-11-28T09:00:00Z","exitCode":3}`)
 	want := []*api.EventLab{
-		{Owner: "ada@example.org", Class: "course", EndsAt: end, AccessURL: "https://l.example.org"}, {Owner: "ada@example.org", Class: "course", EndsAt: end, ExitCode: &code},
+		{Owner: "ada@example.org", Class: "course", EndsAt: end, AccessURL: "https://l.example.org"},
+		{Owner: "ada@example.org", Class: "course", EndsAt: end, ExitCode: &code},
 	}
 	for i, events := range [][]change.Event{change.Status(*lab, nil, running), change.Status(*lab, running, failed)} {
 		for _, e := range events {

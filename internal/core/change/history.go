@@ -64,7 +64,8 @@ func History(events []api.Event) []Chapter {
 			continue
 		}
 		if len(out) == 0 {
-			out = append(out, Chapter{At: e.Time, EventData: api.EventData{Kind: d.Kind, Scope: d.Scope, Name: d.Name, UID: d.UID}})
+			out = append(out, Chapter{At: e.Time,
+				EventData: api.EventData{Kind: d.Kind, Scope: d.Scope, Name: d.Name, UID: d.UID}})
 		}
 		now := &out[len(out)-1]
 		if d.Release != "" && !turnsBack(d.Phase) {
@@ -73,7 +74,8 @@ func History(events []api.Event) []Chapter {
 		state.after(action, d)
 		if action != api.EventStatusUpdated {
 			now.Outcomes = append(now.Outcomes, Outcome{
-				At: e.Time, Failed: action == api.EventFailed, Phase: d.Phase, Release: d.Release, Reason: d.Reason, Message: d.Message,
+				At: e.Time, Failed: action == api.EventFailed, Phase: d.Phase, Release: d.Release,
+				Reason: d.Reason, Message: d.Message,
 			})
 		} else if state.settled && d.ObservedGeneration >= now.Generation {
 			observed[len(out)-1] = true
@@ -134,7 +136,8 @@ func (c Chapter) fate(observed bool, next *Chapter) Fate {
 		return FateUnderWay
 	case next.Type == deleted || next.touches("metadata.deletedAt"):
 		return FateDeleted
-	case c.MoreChanges+next.MoreChanges > 0 || slices.ContainsFunc(c.Changes, func(change api.EventChange) bool { return next.touches(change.Path) }):
+	case c.MoreChanges+next.MoreChanges > 0 ||
+		slices.ContainsFunc(c.Changes, func(change api.EventChange) bool { return next.touches(change.Path) }):
 		return FateSuperseded
 	}
 	return FateJoined

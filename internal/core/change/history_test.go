@@ -22,7 +22,8 @@ type writes struct {
 func (w *writes) add(events []change.Event) {
 	for _, e := range events {
 		raw, _ := json.Marshal(e.Data)
-		w.events = append(w.events, api.Event{Type: api.EventType(e.Data.Kind, e.Action), Time: time.Unix(int64(len(w.events)), 0), Data: raw})
+		w.events = append(w.events, api.Event{Type: api.EventType(e.Data.Kind, e.Action),
+			Time: time.Unix(int64(len(w.events)), 0), Data: raw})
 	}
 }
 
@@ -62,8 +63,9 @@ func (w *writes) observes(phase api.RolloutPhase, release string, revision int) 
 func (w *writes) pulls(revision int) *writes {
 	next, _ := json.Marshal(map[string]any{
 		"observedGeneration": w.object.Metadata.Generation, "observedRevision": revision, "release": "v1",
-		"rollout":    map[string]any{"phase": api.RolloutComplete, "targetRelease": "v1"},
-		"conditions": []api.Condition{condition("Ready", "False", "Pulling", ""), condition("Progressing", "True", "Pulling", "")},
+		"rollout": map[string]any{"phase": api.RolloutComplete, "targetRelease": "v1"},
+		"conditions": []api.Condition{condition("Ready", "False", "Pulling", ""),
+			condition("Progressing", "True", "Pulling", "")},
 	})
 	w.add(change.Status(*w.object, w.status, next))
 	w.status = next
@@ -78,28 +80,37 @@ func (w *writes) gone() *writes {
 // TestWhatBecameOfAChange: no change is under way for ever.
 func TestWhatBecameOfAChange(t *testing.T) {
 	begun := func() *writes {
-		return new(writes).declare(`{"image":"a:1"}`).observes(api.RolloutProgressing, "v1", 1).observes(api.RolloutComplete, "v1", 1)
+		return new(writes).declare(`{"image":"a:1"}`).observes(api.RolloutProgressing, "v1",
+			1).observes(api.RolloutComplete, "v1", 1)
 	}
 	for name, tc := range map[string]struct {
 		reason string
 		of     *writes
 		want   string // of each change: its fate, or its outcome
 	}{
-		"done":         {"it has its outcome", begun(), "worked"},
-		"under way":    {"the newest may still come", begun().declare(`{"image":"a:2"}`).observes(api.RolloutProgressing, "v2", 2), "worked under-way"},
+		"done": {"it has its outcome", begun(), "worked"},
+		"under way": {"the newest may still come",
+			begun().declare(`{"image":"a:2"}`).observes(api.RolloutProgressing, "v2", 2), "worked under-way"},
 		"just written": {"nobody has observed it yet", begun().declare(`{"image":"a:2"}`), "worked under-way"},
 		"superseded": {"another image came first",
-			begun().declare(`{"image":"a:2"}`).observes(api.RolloutProgressing, "v2", 2).declare(`{"image":"a:3"}`).observes(api.RolloutProgressing, "v3", 3).observes(api.RolloutComplete, "v3", 3),
+			begun().declare(`{"image":"a:2"}`).observes(api.RolloutProgressing, "v2",
+				2).declare(`{"image":"a:3"}`).observes(api.RolloutProgressing, "v3", 3).observes(api.RolloutComplete, "v3", 3),
 			"worked superseded worked"},
 		"superseded by a pull": {"its image was being looked for",
-			begun().declare(`{"image":"a:2"}`).pulls(2).pulls(3).declare(`{"image":"a:3"}`).observes(api.RolloutProgressing, "v3", 4).observes(api.RolloutComplete, "v3", 4),
+			begun().declare(`{"image":"a:2"}`).pulls(2).pulls(3).declare(`{"image":"a:3"}`).observes(api.RolloutProgressing,
+				"v3", 4).observes(api.RolloutComplete, "v3", 4),
 			"worked superseded worked"},
 		"joined": {"the count changed meanwhile, and both are done",
-			begun().declare(`{"image":"a:2"}`).observes(api.RolloutProgressing, "v2", 2).declare(`{"image":"a:2","replicas":2}`).observes(api.RolloutProgressing, "v2", 3).observes(api.RolloutComplete, "v2", 3),
+			begun().declare(`{"image":"a:2"}`).observes(api.RolloutProgressing, "v2",
+				2).declare(`{"image":"a:2","replicas":2}`).observes(api.RolloutProgressing, "v2",
+				3).observes(api.RolloutComplete, "v2", 3),
 			"worked joined worked"},
-		"no restart":    {"config that waits for the next release", begun().declare(`{"image":"a:1"}`, api.StampQuietEnv, "h").observes(api.RolloutComplete, "v1", 2), "worked quiet"},
-		"nothing to do": {"only a note of Tend's changed", begun().declare(`{"image":"a:1"}`, api.StampApplySet, "s").observes(api.RolloutComplete, "v1", 2), "worked unchanged"},
-		"deleted":       {"it went before it was done", begun().declare(`{"image":"a:2"}`).gone(), "worked deleted -"},
+		"no restart": {"config that waits for the next release",
+			begun().declare(`{"image":"a:1"}`, api.StampQuietEnv, "h").observes(api.RolloutComplete, "v1", 2), "worked quiet"},
+		"nothing to do": {"only a note of Tend's changed",
+			begun().declare(`{"image":"a:1"}`, api.StampApplySet, "s").observes(api.RolloutComplete, "v1", 2),
+			"worked unchanged"},
+		"deleted": {"it went before it was done", begun().declare(`{"image":"a:2"}`).gone(), "worked deleted -"},
 	} {
 		var got []string
 		for _, c := range change.History(tc.of.events) {
@@ -131,7 +142,8 @@ func TestTheApplyThatMendsAJobWorked(t *testing.T) {
 		is := map[bool]api.ConditionStatus{true: api.ConditionTrue, false: api.ConditionFalse}
 		next, _ := json.Marshal(map[string]any{
 			"observedGeneration": w.object.Metadata.Generation, "release": release, "lastRun": run, "lastState": state,
-			"conditions": []api.Condition{condition("Ready", "True", "Declared", ""), condition("Progressing", is[state == "running"], "P", ""), degraded},
+			"conditions": []api.Condition{condition("Ready", "True", "Declared", ""),
+				condition("Progressing", is[state == "running"], "P", ""), degraded},
 		})
 		w.add(change.Status(*w.object, w.status, next))
 		w.status = next
@@ -157,7 +169,8 @@ func TestTheApplyThatMendsAJobWorked(t *testing.T) {
 // TestARolledBackChangeKeepsItsRelease: that the rollout went back to the one before makes it no change of that
 // release.
 func TestARolledBackChangeKeepsItsRelease(t *testing.T) {
-	w := new(writes).declare(`{"image":"a:1"}`).observes(api.RolloutProgressing, "v1", 1).observes(api.RolloutComplete, "v1", 1)
+	w := new(writes).declare(`{"image":"a:1"}`).observes(api.RolloutProgressing, "v1",
+		1).observes(api.RolloutComplete, "v1", 1)
 	w.declare(`{"image":"a:2"}`).observes(api.RolloutProgressing, "v2", 2).observes(api.RolloutRollingBack, "v2", 2)
 	w.observes(api.RolloutRollingBack, "v1", 2).observes(api.RolloutRolledBack, "v1", 2)
 	all := change.History(w.events)

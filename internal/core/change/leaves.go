@@ -81,8 +81,9 @@ func nothing(string) bool { return false }
 var public = map[string]bool{
 	"replicas": true, "image": true, "mode": true, "ports": true, "restart": true, "keep_releases": true, "strategy": true,
 	"autoscale": true, "placement": true, "resources": true, "schedule": true, "timezone": true, "suspend": true,
-	"concurrency_policy": true, "starting_deadline": true, "timeout": true, "retries": true, "run_on_release": true, "successful_history_limit": true,
-	"failed_history_limit": true, "host": true, "service": true, "port": true, "availability": true, "duration": true,
+	"concurrency_policy": true, "starting_deadline": true, "timeout": true, "retries": true, "run_on_release": true,
+	"successful_history_limit": true,
+	"failed_history_limit":     true, "host": true, "service": true, "port": true, "availability": true, "duration": true,
 	"start": true, "stop_grace_period": true, "network_mode": true, "read_only": true, "subnet": true, "mtu": true,
 }
 
@@ -93,7 +94,8 @@ func specShows(path string) bool {
 
 // statusPublic are the texts of statuses that are shown; counts always are.
 var statusPublic = map[string]bool{
-	"phase": true, "release": true, "image": true, "lastState": true, "lastRun": true, "nextRun": true, "targetRelease": true, "lastGoodRelease": true, "url": true,
+	"phase": true, "release": true, "image": true, "lastState": true, "lastRun": true, "nextRun": true,
+	"targetRelease": true, "lastGoodRelease": true, "url": true,
 }
 
 // below returns the path of a field of a block.

@@ -40,7 +40,8 @@ func Node(name string, old, next *api.NodeState) []Event {
 	}
 	if old.Until.IsZero() && !next.Until.IsZero() {
 		flaps := data
-		flaps.Message = fmt.Sprintf("it was lost %d times within an hour, and gets no pods until %s", next.Losses, next.Until.UTC().Format(time.RFC3339))
+		flaps.Message = fmt.Sprintf("it was lost %d times within an hour, and gets no pods until %s", next.Losses,
+			next.Until.UTC().Format(time.RFC3339))
 		out = append(out, Event{api.EventFlapping, flaps})
 	}
 	if data.Changes = nodeFields(*old, *next); len(data.Changes) > 0 {

@@ -12,7 +12,8 @@ import (
 
 func TestNode(t *testing.T) {
 	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
-	up := api.NodeState{State: api.NodeUp, ChangedAt: now, Ready: true, Version: "1", Address: netip.MustParseAddr("192.0.2.1")}
+	up := api.NodeState{State: api.NodeUp, ChangedAt: now, Ready: true, Version: "1",
+		Address: netip.MustParseAddr("192.0.2.1")}
 	with := func(edit func(*api.NodeState)) *api.NodeState {
 		next := up
 		edit(&next)
@@ -41,7 +42,8 @@ func TestNode(t *testing.T) {
 		"back once more": {lost, with(func(s *api.NodeState) {
 			s.ChangedAt, s.Losses, s.Until = now.Add(2*time.Hour), 3, now.Add(3*time.Hour)
 		}), []string{
-			`returned up it was lost for 1h0m0s []`, `flapping up it was lost 3 times within an hour, and gets no pods until 2026-11-28T15:00:00Z []`,
+			`returned up it was lost for 1h0m0s []`,
+			`flapping up it was lost 3 times within an hour, and gets no pods until 2026-11-28T15:00:00Z []`,
 		}},
 	} {
 		var got []string

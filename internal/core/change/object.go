@@ -51,7 +51,8 @@ func Object(old, next *api.Object) []Event {
 
 // About returns what every event of an object says.
 func About(o api.Object) api.EventData {
-	data := api.EventData{UID: o.Metadata.UID, Kind: o.Kind, Scope: o.Scope, Name: o.Name, Generation: o.Metadata.Generation}
+	data := api.EventData{UID: o.Metadata.UID, Kind: o.Kind, Scope: o.Scope, Name: o.Name,
+		Generation: o.Metadata.Generation}
 	if o.Kind.TimeBoxed() {
 		var spec api.LabSpec
 		_ = json.Unmarshal(o.Spec, &spec) // of another version: what can be read of it counts
@@ -71,7 +72,8 @@ func same(old, next api.Metadata) bool {
 // metadata adds the changes beside the spec. The time and the record of each write don't count as changes.
 func (l *leaves) metadata(old, next api.Metadata) {
 	for name, pair := range map[string][2]map[string]string{
-		"labels": {old.Labels, next.Labels}, "annotations": {old.Annotations, next.Annotations}, "stamps": {old.Stamps, next.Stamps},
+		"labels": {old.Labels, next.Labels}, "annotations": {old.Annotations, next.Annotations},
+		"stamps": {old.Stamps, next.Stamps},
 	} {
 		before, after := pair[0], pair[1]
 		for key := range before {

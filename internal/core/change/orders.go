@@ -14,7 +14,8 @@ func Orders(object api.Object, old, next *api.LabOrders) []Event {
 	}
 	data := About(object)
 	if old.Extended != next.Extended {
-		data.Changes = append(data.Changes, api.EventChange{Path: "extended", Old: text(old.Extended.String()), New: text(next.Extended.String())})
+		data.Changes = append(data.Changes,
+			api.EventChange{Path: "extended", Old: text(old.Extended.String()), New: text(next.Extended.String())})
 	}
 	if old.StoppedBy == "" && next.StoppedBy != "" {
 		data.Changes = append(data.Changes, api.EventChange{Path: "stopped", New: json.RawMessage("true")})

@@ -19,11 +19,14 @@ func TestOrders(t *testing.T) {
 		old, next *api.LabOrders
 		want      []string
 	}{
-		"more time":  {"the first", nil, hour, []string{`updated extended:"0s":"1h0m0s"`}},
-		"more still": {"the sum", hour, &api.LabOrders{OwnerUID: "u", Extended: 90 * time.Minute}, []string{`updated extended:"1h0m0s":"1h30m0s"`}},
-		"end":        {"who asked is the event's author", hour, &api.LabOrders{OwnerUID: "u", Extended: time.Hour, StoppedBy: "ada"}, []string{`updated stopped::true`}},
-		"nothing":    {"the same again", hour, hour, nil},
-		"another's orders": {"those of a lab that had the name don't count", &api.LabOrders{OwnerUID: "v", Extended: 9 * time.Hour, StoppedBy: "x"}, hour,
+		"more time": {"the first", nil, hour, []string{`updated extended:"0s":"1h0m0s"`}},
+		"more still": {"the sum", hour, &api.LabOrders{OwnerUID: "u", Extended: 90 * time.Minute},
+			[]string{`updated extended:"1h0m0s":"1h30m0s"`}},
+		"end": {"who asked is the event's author", hour,
+			&api.LabOrders{OwnerUID: "u", Extended: time.Hour, StoppedBy: "ada"}, []string{`updated stopped::true`}},
+		"nothing": {"the same again", hour, hour, nil},
+		"another's orders": {"those of a lab that had the name don't count",
+			&api.LabOrders{OwnerUID: "v", Extended: 9 * time.Hour, StoppedBy: "x"}, hour,
 			[]string{`updated extended:"0s":"1h0m0s"`}},
 	} {
 		if diff := cmp.Diff(c.want, short(change.Orders(*object(`{}`), c.old, c.next))); diff != "" {
@@ -42,8 +45,9 @@ func TestTheEndOfALabIsAnOutcome(t *testing.T) {
 	}
 	running := status(api.LabRunning, "Running", "ends soon")
 	for phase, want := range map[api.LabPhase]string{
-		api.LabCompleted: "reconciled because Stopped: stopped by ada", api.LabTimeout: "reconciled because Stopped: stopped by ada",
-		api.LabFailed: "reconciliation.failed because Stopped: stopped by ada",
+		api.LabCompleted: "reconciled because Stopped: stopped by ada",
+		api.LabTimeout:   "reconciled because Stopped: stopped by ada",
+		api.LabFailed:    "reconciliation.failed because Stopped: stopped by ada",
 	} {
 		ended := status(phase, "Stopped", "stopped by ada")
 		if got := short(change.Status(lab, running, ended)); len(got) != 2 || got[1] != want {

@@ -27,14 +27,19 @@ func specs() *rapid.Generator[map[string]any] {
 		}
 		place("replicas", rapid.IntRange(0, 3).Draw(t, "n"))
 		place("image", rapid.SampledFrom([]string{"a:1", "a:2"}).Draw(t, "i"))
-		place("env", map[string]any{"KEY": hidden.Draw(t, "e"), rapid.StringMatching(`[A-Z]{1,3}`).Draw(t, "k"): hidden.Draw(t, "f")})
+		place("env", map[string]any{"KEY": hidden.Draw(t, "e"),
+			rapid.StringMatching(`[A-Z]{1,3}`).Draw(t, "k"): hidden.Draw(t, "f")})
 		place("command", []string{hidden.Draw(t, "c")})
 		place("entrypoint", []string{hidden.Draw(t, "ep")})
-		place("release", map[string]any{"command": []string{hidden.Draw(t, "r")}, "env": map[string]any{"A": hidden.Draw(t, "re")}})
+		place("release", map[string]any{"command": []string{hidden.Draw(t, "r")},
+			"env": map[string]any{"A": hidden.Draw(t, "re")}})
 		place("post_deploy", map[string]any{"command": []string{hidden.Draw(t, "p")}})
-		place("probes", map[string]any{"liveness": map[string]any{"http": map[string]any{"headers": map[string]any{"Auth": hidden.Draw(t, "h")}}}})
+		place("probes",
+			map[string]any{"liveness": map[string]any{"http": map[string]any{"headers": map[string]any{"Auth": hidden.Draw(t,
+				"h")}}}})
 		place("health_check", map[string]any{"command": hidden.Draw(t, "hc")})
-		place("on_deploy", map[string]any{"success": map[string]any{"url": hidden.Draw(t, "u"), "secret": hidden.Draw(t, "s")}})
+		place("on_deploy", map[string]any{"success": map[string]any{"url": hidden.Draw(t, "u"),
+			"secret": hidden.Draw(t, "s")}})
 		place("build", map[string]any{"args": map[string]any{"TOKEN": hidden.Draw(t, "b")}})
 		place("labels", map[string]any{"a": hidden.Draw(t, "l")})
 		place("files", map[string]any{"x": hidden.Draw(t, "t")})

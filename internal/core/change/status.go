@@ -114,7 +114,8 @@ func statusShows(path string) bool {
 }
 
 var counts = map[string]bool{
-	"replicas": true, "running": true, "ready": true, "updated": true, "frozen": true, "active": true, "succeeded": true, "failed": true,
+	"replicas": true, "running": true, "ready": true, "updated": true, "frozen": true, "active": true,
+	"succeeded": true, "failed": true,
 	"observedGeneration": true, "lastReleaseNumber": true, "lastExitCode": true, "missed": true,
 }
 
@@ -126,7 +127,8 @@ func conditions(old, next []api.Condition) []api.EventCondition {
 		if was != nil && was.Status == c.Status && was.Reason == c.Reason {
 			continue
 		}
-		changed := api.EventCondition{Type: Cut(c.Type, maxPath), Status: c.Status, Reason: Cut(c.Reason, maxPath), Message: line(c.Message)}
+		changed := api.EventCondition{Type: Cut(c.Type, maxPath), Status: c.Status, Reason: Cut(c.Reason, maxPath),
+			Message: line(c.Message)}
 		if was != nil && was.Status != c.Status {
 			changed.OldStatus = was.Status
 		}

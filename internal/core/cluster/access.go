@@ -44,7 +44,8 @@ func accessOf(stored *api.ClusterAccess, uid string) api.ClusterAccess {
 
 // Invited reports whether a registration token is valid.
 func Invited(access *api.ClusterAccess, hash string, now time.Time) bool {
-	return access != nil && access.Registration != nil && access.Registration.Hash == hash && now.Before(access.Registration.ExpiresAt)
+	return access != nil && access.Registration != nil && access.Registration.Hash == hash &&
+		now.Before(access.Registration.ExpiresAt)
 }
 
 // Register returns a cluster's access after the registration token was used: credential is the hash of the token that

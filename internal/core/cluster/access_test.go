@@ -22,7 +22,8 @@ func TestAccess(t *testing.T) {
 			t.Errorf("%s: %s is %v, want %v", when, hash, got, grant)
 		}
 	}
-	if !Invited(&access, "reg", now) || Invited(&access, "other", now) || Invited(&access, "reg", now.Add(RegistrationLife)) {
+	if !Invited(&access, "reg", now) || Invited(&access, "other", now) ||
+		Invited(&access, "reg", now.Add(RegistrationLife)) {
 		t.Error("the registration token")
 	}
 	access = Register(access, "first", now)

@@ -38,23 +38,30 @@ func TestWhatTheClusterSaysWhileTheJobIsTracked(t *testing.T) {
 		ready                 string
 		degraded, progressing string
 	}{
-		"installing": {[]pull.Condition{{Type: "Ready", Status: "Unknown", Reason: "Reconciling"}, {Type: "Reconciling", Status: "True", Reason: "HelmReleaseInstalling"}},
+		"installing": {[]pull.Condition{{Type: "Ready", Status: "Unknown", Reason: "Reconciling"},
+			{Type: "Reconciling", Status: "True", Reason: "HelmReleaseInstalling"}},
 			"Unknown/Reconciling", "False/AsExpected", "True/HelmReleaseInstalling"},
-		"failed": {[]pull.Condition{{Type: "Ready", Status: "False", Reason: "HelmReleaseFailed"}, {Type: "Degraded", Status: "True", Reason: "HelmReleaseFailed"}, {Type: "Reconciling", Status: "False", Reason: "Stable"}},
+		"failed": {[]pull.Condition{{Type: "Ready", Status: "False", Reason: "HelmReleaseFailed"},
+			{Type: "Degraded", Status: "True", Reason: "HelmReleaseFailed"},
+			{Type: "Reconciling", Status: "False", Reason: "Stable"}},
 			"False/HelmReleaseFailed", "True/HelmReleaseFailed", "False/Complete"},
-		"blocked": {[]pull.Condition{{Type: "Ready", Status: "False", Reason: "HelmReleaseFailed"}, {Type: "Blocked", Status: "True", Reason: "MissingSecret", Message: "create it"}},
+		"blocked": {[]pull.Condition{{Type: "Ready", Status: "False", Reason: "HelmReleaseFailed"},
+			{Type: "Blocked", Status: "True", Reason: "MissingSecret", Message: "create it"}},
 			"False/HelmReleaseFailed", "True/MissingSecret", "False/Complete"},
-		"ready": {[]pull.Condition{{Type: "Ready", Status: "True", Reason: "HelmReleaseReady"}}, "True/HelmReleaseReady", "False/AsExpected", "False/Complete"},
+		"ready": {[]pull.Condition{{Type: "Ready", Status: "True", Reason: "HelmReleaseReady"}}, "True/HelmReleaseReady",
+			"False/AsExpected", "False/Complete"},
 	} {
 		w := newWorld()
 		w.control(t)
 		acked, _ := Acknowledge(w.report, *w.job, w.now)
-		said, verdict := TakeStatus(&acked, *w.job, pull.Status{AppliedRef: &applied, Conditions: tc.conditions, Timestamp: w.now}, w.now)
+		said, verdict := TakeStatus(&acked, *w.job,
+			pull.Status{AppliedRef: &applied, Conditions: tc.conditions, Timestamp: w.now}, w.now)
 		if w.report = &said; verdict != Taken {
 			t.Fatal(verdict)
 		}
 		w.control(t)
-		for kind, want := range map[string]string{api.ConditionReady: tc.ready, api.ConditionDegraded: tc.degraded, api.ConditionProgressing: tc.progressing, ConditionDelivered: "True/InCluster"} {
+		for kind, want := range map[string]string{api.ConditionReady: tc.ready, api.ConditionDegraded: tc.degraded,
+			api.ConditionProgressing: tc.progressing, ConditionDelivered: "True/InCluster"} {
 			if c := api.FindCondition(w.status.Conditions, kind); fmt.Sprintf("%s/%s", c.Status, c.Reason) != want {
 				t.Errorf("%s: %s is %+v, want %s", name, kind, c, want)
 			}
@@ -70,7 +77,8 @@ func TestAnUnhealthyResultIsDelivered(t *testing.T) {
 	applied := ResourceOf(w.object.Ref())
 	applied.UID, applied.Generation = "k1", 101
 	acked, _ := Acknowledge(w.report, *w.job, w.now)
-	done, _ := TakeResult(&acked, *w.job, pull.Result{Outcome: pull.OutcomeFailed, Error: "upgrade failed", AppliedRef: &applied, Timestamp: w.now}, w.now)
+	done, _ := TakeResult(&acked, *w.job,
+		pull.Result{Outcome: pull.OutcomeFailed, Error: "upgrade failed", AppliedRef: &applied, Timestamp: w.now}, w.now)
 	w.report = &done
 	w.event(t, 101, w.now, []pull.Condition{{Type: "Degraded", Status: "True", Reason: "HelmReleaseFailed"}})
 	job := w.job.ID
@@ -100,7 +108,8 @@ func TestAnOperatorWithoutStatus(t *testing.T) {
 		if round == 0 {
 			w.event(t, 101, w.now, ready(api.ConditionTrue, reason))
 		}
-		done, _ := TakeResult(w.report, *w.job, pull.Result{Outcome: pull.OutcomeSucceeded, AppliedRef: &applied, Timestamp: w.now}, w.now)
+		done, _ := TakeResult(w.report, *w.job,
+			pull.Result{Outcome: pull.OutcomeSucceeded, AppliedRef: &applied, Timestamp: w.now}, w.now)
 		w.report = &done
 		w.control(t)
 		if round == 0 {
@@ -116,10 +125,12 @@ func TestAnOperatorWithoutStatus(t *testing.T) {
 // TestASilentClusterIsNotReady: while nothing is heard of a cluster, what it said last is not claimed.
 func TestASilentClusterIsNotReady(t *testing.T) {
 	w := readyWorld(t)
-	w.known.Connected = &api.Condition{Status: api.ConditionFalse, Reason: api.ReasonNoRecentRoundTrip, Message: "its operator was heard of last at noon"}
+	w.known.Connected = &api.Condition{Status: api.ConditionFalse, Reason: api.ReasonNoRecentRoundTrip,
+		Message: "its operator was heard of last at noon"}
 	w.control(t)
 	w.wantCondition(t, "silent", api.ConditionReady, api.ConditionUnknown, api.ReasonNoRecentRoundTrip)
-	if c := api.FindCondition(w.status.Conditions, api.ConditionReady); !strings.Contains(c.Message, "it was True/HelmReleaseReady then") {
+	if c := api.FindCondition(w.status.Conditions, api.ConditionReady); !strings.Contains(c.Message,
+		"it was True/HelmReleaseReady then") {
 		t.Errorf("%s", c.Message)
 	}
 	w.known.Connected.Status = api.ConditionTrue

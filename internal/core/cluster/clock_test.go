@@ -14,7 +14,8 @@ func TestAWrongClockHoldsNoJob(t *testing.T) {
 	if _, worth := Heard(&api.ClusterContact{UID: "u", At: ahead}, "u", "", nil, now); !worth {
 		t.Error("a contact is not written")
 	}
-	job, report := api.ClusterJob{UID: "u", ID: "j", ExpiresAt: now.Add(time.Hour)}, api.ClusterReport{UID: "u", Job: "j", RenewedAt: ahead}
+	job, report := api.ClusterJob{UID: "u", ID: "j", ExpiresAt: now.Add(time.Hour)},
+		api.ClusterReport{UID: "u", Job: "j", RenewedAt: ahead}
 	if due, at := Due(job, &report, now); !due {
 		t.Errorf("a job is not sent before %s", at)
 	}

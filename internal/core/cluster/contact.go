@@ -21,7 +21,9 @@ const (
 const ConditionConnected = "Connected"
 
 // Heard returns a cluster's contact after a request of its operator, and whether it is worth a write.
-func Heard(stored *api.ClusterContact, uid, operator string, conditions []api.Condition, now time.Time) (api.ClusterContact, bool) {
+func Heard(
+	stored *api.ClusterContact, uid, operator string, conditions []api.Condition, now time.Time,
+) (api.ClusterContact, bool) {
 	next := api.ClusterContact{UID: uid}
 	fresh := false
 	if stored != nil && stored.UID == uid {
@@ -45,7 +47,8 @@ func sameConditions(a, b []api.Condition) bool {
 		return false
 	}
 	for i := range a {
-		if a[i].Type != b[i].Type || a[i].Status != b[i].Status || a[i].Reason != b[i].Reason || a[i].Message != b[i].Message {
+		if a[i].Type != b[i].Type || a[i].Status != b[i].Status || a[i].Reason != b[i].Reason ||
+			a[i].Message != b[i].Message {
 			return false
 		}
 	}
@@ -53,19 +56,23 @@ func sameConditions(a, b []api.Condition) bool {
 }
 
 // Status returns the status of a cluster.
-func Status(object api.Object, revision int64, access *api.ClusterAccess, contact *api.ClusterContact, before api.ClusterStatus, now time.Time) api.ClusterStatus {
+func Status(object api.Object, revision int64, access *api.ClusterAccess, contact *api.ClusterContact,
+	before api.ClusterStatus, now time.Time) api.ClusterStatus {
 	next := api.ClusterStatus{
-		ObservedGeneration: object.Metadata.Generation, ObservedRevision: revision, Phase: api.ClusterPending, Conditions: before.Conditions,
+		ObservedGeneration: object.Metadata.Generation, ObservedRevision: revision, Phase: api.ClusterPending,
+		Conditions: before.Conditions,
 	}
 	c := api.Condition{Type: ConditionConnected, Status: api.ConditionFalse, Reason: api.ReasonRegistrationPending,
-		Message: "no operator has registered", Next: "tend clusters add " + object.Name + " prints what to apply in the cluster"}
+		Message: "no operator has registered", Next: "tend clusters add " + object.Name +
+			" prints what to apply in the cluster"}
 	if access != nil && access.UID == object.Metadata.UID && access.Token != nil {
 		next.RegisteredAt = access.RegisteredAt
 		since := access.RegisteredAt
 		if contact != nil && contact.UID == object.Metadata.UID && contact.At.After(since) {
 			since = contact.At
 		}
-		next.Phase, c.Status, c.Reason, c.Message, c.Next = api.ClusterConnected, api.ConditionTrue, api.ReasonRoundTripOK, "", ""
+		next.Phase, c.Status, c.Reason, c.Message, c.Next = api.ClusterConnected, api.ConditionTrue,
+			api.ReasonRoundTripOK, "", ""
 		if deadline.Left(since.Add(ContactGrace), now, ContactGrace) == 0 {
 			next.Phase, c.Status, c.Reason = api.ClusterDisconnected, api.ConditionFalse, api.ReasonNoRecentRoundTrip
 			c.Message = fmt.Sprintf("its operator was heard of last at %s", since.UTC().Format(time.RFC3339))

@@ -14,7 +14,8 @@ func (in Input) delivery(job *api.ClusterJob, retry time.Time) *api.DeliveryStat
 		return nil
 	}
 	d := &api.DeliveryStatus{
-		Job: job.ID, Action: job.Action, Cluster: in.Cluster.Name, Generation: job.Generation, Attempt: job.Attempt, CreatedAt: job.CreatedAt, RetryAt: retry,
+		Job: job.ID, Action: job.Action, Cluster: in.Cluster.Name, Generation: job.Generation, Attempt: job.Attempt,
+		CreatedAt: job.CreatedAt, RetryAt: retry,
 	}
 	if in.Report == nil {
 		return d
@@ -37,7 +38,8 @@ func (in Input) delivered(job *api.ClusterJob) api.Condition {
 		c.Reason, c.Message = api.ReasonClusterNotFound, fmt.Sprintf("no cluster %s is declared", in.Cluster.Name)
 		c.Next = "tend clusters add " + in.Cluster.Name
 		if in.Cluster.Declared {
-			c.Reason, c.Message = api.ReasonNamespaceNotAllowed, fmt.Sprintf("cluster %s takes nothing for the namespace %s", in.Cluster.Name, object.Scope)
+			c.Reason, c.Message = api.ReasonNamespaceNotAllowed,
+				fmt.Sprintf("cluster %s takes nothing for the namespace %s", in.Cluster.Name, object.Scope)
 			c.Next = "add it to the cluster's namespaces, or choose another scope"
 		}
 		return c
@@ -47,7 +49,8 @@ func (in Input) delivered(job *api.ClusterJob) api.Condition {
 	case live != nil && !in.pastOperation():
 		return in.astray(c, job, *live)
 	case in.applied(job) || succeeded(result):
-		c.Status, c.Reason, c.Message = api.ConditionTrue, api.ReasonInCluster, fmt.Sprintf("cluster %s has generation %d", in.Cluster.Name, job.Generation)
+		c.Status, c.Reason, c.Message = api.ConditionTrue, api.ReasonInCluster,
+			fmt.Sprintf("cluster %s has generation %d", in.Cluster.Name, job.Generation)
 	case result == nil:
 		return in.underway(c, job)
 	case result.Outcome == pull.OutcomeConflict:
@@ -56,7 +59,8 @@ func (in Input) delivered(job *api.ClusterJob) api.Condition {
 	case expired(*result):
 		return in.underway(c, job)
 	default:
-		c.Reason, c.Message, c.Next = api.ReasonDeliveryFailed, "in the cluster: "+result.Error, "correct the manifest, or what the cluster lacks; it is sent again"
+		c.Reason, c.Message, c.Next = api.ReasonDeliveryFailed, "in the cluster: "+result.Error,
+			"correct the manifest, or what the cluster lacks; it is sent again"
 	}
 	return c
 }

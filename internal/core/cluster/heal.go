@@ -22,7 +22,8 @@ const (
 
 // live returns how the cluster compares with what a job applied; nil if that is not known, or if nothing differs.
 func (in Input) live(job *api.ClusterJob) *api.ClusterLive {
-	if job == nil || job.Action != api.ActionApply || in.Report == nil || in.Report.Live == nil || in.Report.Live.Key != job.Key {
+	if job == nil || job.Action != api.ActionApply || in.Report == nil || in.Report.Live == nil ||
+		in.Report.Live.Key != job.Key {
 		return nil
 	}
 	if live := in.Report.Live; live.Missing || live.Deleting || len(live.Differences) > 0 {
@@ -49,7 +50,8 @@ func (in Input) heal(job *api.ClusterJob) (why *api.ClusterHeal, at time.Time) {
 	why = &api.ClusterHeal{Count: 1, Reason: api.ReasonMissing, Message: found(in.Cluster.Name, *live)}
 	if !live.Missing {
 		applied := in.Report.Applied
-		why.Reason, why.Force = api.ReasonDrifted, applied != nil && applied.UID == live.UID // another resource of the name is its maker's
+		// another resource of the name is its maker's
+		why.Reason, why.Force = api.ReasonDrifted, applied != nil && applied.UID == live.UID
 	}
 	if job.Heal != nil && live.At.Sub(job.CreatedAt) < calm+healWait(job.Heal.Count) {
 		why.Count = job.Heal.Count + 1
@@ -86,7 +88,8 @@ func (in Input) healed(stored *api.ClusterJob) (job *api.ClusterJob, at time.Tim
 // takesBack reports whether a new apply takes fields back that others have changed since the one before. It does where
 // that one would have, or was to; where drift is only reported it does if a person has applied the object by force.
 func (in Input) takesBack(before *api.ClusterJob) bool {
-	if before == nil || before.Action != api.ActionApply || before.Object != in.Object.Ref() || !in.heals() && !isForced(in.Object, *before) {
+	if before == nil || before.Action != api.ActionApply || before.Object != in.Object.Ref() ||
+		!in.heals() && !isForced(in.Object, *before) {
 		return false
 	}
 	if live := in.live(before); live != nil {
@@ -151,7 +154,8 @@ func (in Input) astray(c api.Condition, job *api.ClusterJob, live api.ClusterLiv
 	case in.Object.Kind == api.KindOperation:
 		c.Next = "an operation is done once: to do the same again, apply an operation of another name"
 	case !in.heals():
-		c.Next = fmt.Sprintf("to apply it again: tend apply --force; drift is only reported for %s %s/%s", ref.Kind, ref.Scope, ref.Name)
+		c.Next = fmt.Sprintf("to apply it again: tend apply --force; drift is only reported for %s %s/%s",
+			ref.Kind, ref.Scope, ref.Name)
 	case why == nil:
 		c.Next = "it is applied again when it is gone"
 	case why.Count > 1:
@@ -172,5 +176,6 @@ func stopThem(live api.ClusterLive) string {
 	if len(managers) == 0 {
 		return "find out who deletes it: the cluster's audit log says"
 	}
-	return fmt.Sprintf("have %s leave the fields alone, or leave them out of the manifest", strings.Join(managers, " and "))
+	return fmt.Sprintf("have %s leave the fields alone, or leave them out of the manifest",
+		strings.Join(managers, " and "))
 }

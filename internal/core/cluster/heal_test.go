@@ -20,14 +20,16 @@ func (w *world) finds(t *testing.T, state pull.State) Verdict {
 	if !state.Missing {
 		ref.UID, ref.Generation = "k1", 101
 	}
-	next, verdict := TakeEvent(w.report, w.object.Metadata.UID, pull.Event{Kind: pull.EventResourceState, ResourceRef: ref, State: &state, Timestamp: w.now}, w.now)
+	next, verdict := TakeEvent(w.report, w.object.Metadata.UID,
+		pull.Event{Kind: pull.EventResourceState, ResourceRef: ref, State: &state, Timestamp: w.now}, w.now)
 	w.report = &next
 	return verdict
 }
 
 // changed is a declared field that another manager has set.
 func changed(manager string) pull.State {
-	return pull.State{Differences: []api.ClusterDifference{{Field: "spec.chart.version", Declared: `"1.0.0"`, Live: `"2.0.0"`, Manager: manager}}}
+	return pull.State{Differences: []api.ClusterDifference{{Field: "spec.chart.version", Declared: `"1.0.0"`,
+		Live: `"2.0.0"`, Manager: manager}}}
 }
 
 // readyWorld is an instance that was applied, and is ready.
@@ -59,7 +61,8 @@ func TestHealing(t *testing.T) {
 			first := *w.job
 			w.finds(t, tc.state)
 			w.control(t)
-			if w.job.ID == first.ID || w.job.Key == first.Key || w.job.Heal == nil || w.job.Heal.Force != tc.force || w.job.Action != api.ActionApply {
+			if w.job.ID == first.ID || w.job.Key == first.Key || w.job.Heal == nil || w.job.Heal.Force != tc.force ||
+				w.job.Action != api.ActionApply {
 				t.Fatalf("%+v, after %s", w.job, first.Key)
 			}
 			w.wantCondition(t, "found", api.ConditionReady, api.ConditionFalse, tc.reason)
@@ -67,7 +70,8 @@ func TestHealing(t *testing.T) {
 			w.wantCondition(t, "found", api.ConditionProgressing, api.ConditionTrue, api.ReasonWaitingForCluster)
 			w.settle(t)
 			w.wantCondition(t, "applied again", api.ConditionReady, api.ConditionUnknown, api.ReasonNotReported)
-			if verdict := w.event(t, 101, w.now.Add(-time.Second), ready(api.ConditionTrue, "HelmReleaseReady")); verdict != Repeated {
+			if verdict := w.event(t, 101, w.now.Add(-time.Second),
+				ready(api.ConditionTrue, "HelmReleaseReady")); verdict != Repeated {
 				t.Errorf("what was said before the apply: %v", verdict)
 			}
 			w.now = w.now.Add(time.Second)
@@ -88,7 +92,8 @@ func TestAnotherResourceIsNotForced(t *testing.T) {
 	state.Key = w.job.Key
 	ref := ResourceOf(w.object.Ref())
 	ref.UID, ref.Generation = "k2", 1
-	next, _ := TakeEvent(w.report, w.object.Metadata.UID, pull.Event{Kind: pull.EventResourceState, ResourceRef: ref, State: &state, Timestamp: w.now}, w.now)
+	next, _ := TakeEvent(w.report, w.object.Metadata.UID,
+		pull.Event{Kind: pull.EventResourceState, ResourceRef: ref, State: &state, Timestamp: w.now}, w.now)
 	w.report = &next
 	if w.control(t); w.job.Heal == nil || w.job.Heal.Force {
 		t.Errorf("%+v", w.job.Heal)
@@ -106,7 +111,8 @@ func TestHealingBacksOff(t *testing.T) {
 		found, job := w.now, w.job.ID
 		for w.control(t); w.job.ID == job; w.control(t) {
 			c := api.FindCondition(w.status.Conditions, api.ConditionDegraded)
-			if c.Status != api.ConditionTrue || !strings.Contains(c.Message, "other-controller") || !strings.Contains(c.Next, "other-controller") {
+			if c.Status != api.ConditionTrue || !strings.Contains(c.Message, "other-controller") ||
+				!strings.Contains(c.Next, "other-controller") {
 				t.Fatalf("while it waits: %+v", c)
 			}
 			w.wantCondition(t, "while it waits", api.ConditionReady, api.ConditionFalse, api.ReasonDrifted)
@@ -131,7 +137,8 @@ func TestDriftIsOnlyReported(t *testing.T) {
 		cluster, object string
 		heals           bool
 	}{
-		"default": {"", "", true}, "cluster": {"report", "", false}, "object": {"", "report", false}, "object counts more": {"report", "heal", true},
+		"default": {"", "", true}, "cluster": {"report", "", false}, "object": {"", "report", false},
+		"object counts more": {"report", "heal", true},
 	} {
 		w := readyWorld(t)
 		job := w.job.ID
@@ -148,7 +155,8 @@ func TestDriftIsOnlyReported(t *testing.T) {
 			t.Errorf("%s: healed %v, want %v", name, healed, tc.heals)
 		}
 		w.wantCondition(t, name, api.ConditionReady, api.ConditionFalse, api.ReasonDrifted)
-		if c := api.FindCondition(w.status.Conditions, api.ConditionReady); !strings.Contains(c.Message, `spec.chart.version is "2.0.0", declared "1.0.0" (field manager kubectl-patch)`) {
+		if c := api.FindCondition(w.status.Conditions, api.ConditionReady); !strings.Contains(c.Message,
+			`spec.chart.version is "2.0.0", declared "1.0.0" (field manager kubectl-patch)`) {
 			t.Errorf("%s: %s", name, c.Message)
 		}
 		if !tc.heals && (len(w.status.Differences) != 1 || w.status.Phase != api.DeliveredDrifted) {
@@ -171,9 +179,12 @@ func TestANewApplyTakesBack(t *testing.T) {
 			w.control(t)
 			w.object.Metadata.Generation++
 		}, true},
-		"reported, the next generation": {"nobody asked for that field", "report", func(w *world) { w.object.Metadata.Generation++ }, false},
-		"reported, by force":            {"tend apply --force asks for it", "report", func(w *world) { w.object.Metadata.Stamps = map[string]string{api.StampPull: "n1"} }, true},
-		"another resource":              {"Tend did not apply it", "", func(w *world) { w.report.Live.UID = "k2"; w.object.Metadata.Generation++ }, false},
+		"reported, the next generation": {"nobody asked for that field", "report",
+			func(w *world) { w.object.Metadata.Generation++ }, false},
+		"reported, by force": {"tend apply --force asks for it", "report",
+			func(w *world) { w.object.Metadata.Stamps = map[string]string{api.StampPull: "n1"} }, true},
+		"another resource": {"Tend did not apply it", "",
+			func(w *world) { w.report.Live.UID = "k2"; w.object.Metadata.Generation++ }, false},
 	} {
 		w := readyWorld(t)
 		w.known.Spec.Drift = tc.policy
@@ -210,9 +221,11 @@ func TestPlanned(t *testing.T) {
 	w.known.Spec.Drift = api.DriftReport
 	w.finds(t, changed("kubectl-patch"))
 	w.control(t)
-	want("changed, reported", show(w), `restore: restore in cluster east: spec.chart.version is "2.0.0", declared "1.0.0" (field manager kubectl-patch); this is reported only`)
+	want("changed, reported", show(w),
+		`restore: restore in cluster east: spec.chart.version is "2.0.0", declared "1.0.0" (field manager kubectl-patch); this is reported only`)
 	w.known.Spec.Drift = ""
-	want("changed", show(w), `restore: restore in cluster east: spec.chart.version is "2.0.0", declared "1.0.0" (field manager kubectl-patch)`)
+	want("changed", show(w),
+		`restore: restore in cluster east: spec.chart.version is "2.0.0", declared "1.0.0" (field manager kubectl-patch)`)
 	w.now = w.now.Add(time.Second)
 	w.finds(t, pull.State{Missing: true})
 	want("missing", show(w), "create: cluster east no longer has it: it was deleted there")
@@ -270,7 +283,8 @@ func TestNothingIsHealed(t *testing.T) {
 	for end, want := range map[string]api.ConditionStatus{"": api.ConditionFalse, "Succeeded": api.ConditionTrue} {
 		t.Run("an operation "+end, func(t *testing.T) {
 			w := newWorld()
-			w.object.Kind, w.object.Spec = api.KindOperation, []byte(`{"cluster":"east","targetRef":{"name":"cloud"},"type":"Backup","engine":"velero"}`)
+			w.object.Kind, w.object.Spec = api.KindOperation,
+				[]byte(`{"cluster":"east","targetRef":{"name":"cloud"},"type":"Backup","engine":"velero"}`)
 			w.settle(t)
 			if end != "" {
 				w.event(t, 101, w.now, []pull.Condition{{Type: end, Status: "True", Reason: "EngineCompleted"}})
@@ -293,7 +307,8 @@ func TestANamespaceThatIsGone(t *testing.T) {
 	healing := *w.job
 	for attempt := 2; attempt < 4; attempt++ {
 		acked, _ := Acknowledge(w.report, *w.job, w.now)
-		done, _ := TakeResult(&acked, *w.job, pull.Result{Outcome: pull.OutcomeFailed, Error: `namespaces "org" not found`}, w.now)
+		done, _ := TakeResult(&acked, *w.job,
+			pull.Result{Outcome: pull.OutcomeFailed, Error: `namespaces "org" not found`}, w.now)
 		w.report = &done
 		w.control(t)
 		w.wantCondition(t, "failed", api.ConditionReady, api.ConditionFalse, api.ReasonMissing)

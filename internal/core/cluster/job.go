@@ -26,11 +26,13 @@ const (
 // newJob returns a job for an object.
 func newJob(object api.Object, action, key string, attempt int, now time.Time) (*api.ClusterJob, error) {
 	job := &api.ClusterJob{
-		Object: object.Ref(), UID: object.Metadata.UID, Generation: object.Metadata.Generation, Action: action, Key: key, Attempt: attempt,
+		Object: object.Ref(), UID: object.Metadata.UID, Generation: object.Metadata.Generation, Action: action,
+		Key: key, Attempt: attempt,
 		CreatedAt: now.UTC(), ExpiresAt: now.Add(Life).UTC(),
 	}
 	ref := object.Ref()
-	job.ID = fmt.Sprintf("%s.%s.%s.%s", ref.Kind, ref.Scope, ref.Name, hash(fmt.Sprint(key, " ", attempt, " ", now.UnixNano()), 16))
+	job.ID = fmt.Sprintf("%s.%s.%s.%s", ref.Kind, ref.Scope, ref.Name,
+		hash(fmt.Sprint(key, " ", attempt, " ", now.UnixNano()), 16))
 	var err error
 	if action == api.ActionDelete {
 		job.Payload, err = json.Marshal(ResourceOf(ref))
@@ -105,7 +107,8 @@ func expired(result api.ClusterResult) bool {
 // succeeded reports whether the job did what it was asked for. An unhealthy application doesn't fail the job that
 // applied it.
 func succeeded(result *api.ClusterResult) bool {
-	return result != nil && (result.Applied || result.Outcome == pull.OutcomeSucceeded || result.Outcome == pull.OutcomeNoop && !expired(*result))
+	return result != nil && (result.Applied || result.Outcome == pull.OutcomeSucceeded ||
+		result.Outcome == pull.OutcomeNoop && !expired(*result))
 }
 
 // resultOf returns the result of a job; nil if none is known.

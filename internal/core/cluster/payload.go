@@ -37,7 +37,8 @@ type metadata struct {
 
 // ResourceOf returns what an object is called in its cluster.
 func ResourceOf(ref api.Ref) api.ClusterResource {
-	r := api.ClusterResource{APIVersion: api.AppsAPIVersion, Kind: api.ApplicationInstanceKind, Namespace: ref.Scope, Name: ref.Name}
+	r := api.ClusterResource{APIVersion: api.AppsAPIVersion, Kind: api.ApplicationInstanceKind,
+		Namespace: ref.Scope, Name: ref.Name}
 	if ref.Kind == api.KindOperation {
 		r.APIVersion, r.Kind = api.OpsAPIVersion, api.OperationKind
 	}
@@ -47,7 +48,8 @@ func ResourceOf(ref api.Ref) api.ClusterResource {
 // RefOf returns the object that a resource of a cluster is of; false if it can be none.
 func RefOf(r api.ClusterResource) (api.Ref, bool) {
 	for _, kind := range api.KindsThat(api.Kind.Delivered) {
-		if ref := (api.Ref{Kind: kind, Scope: r.Namespace, Name: r.Name}); ResourceOf(ref).Kind == r.Kind && ref.Scope != "" && ref.Name != "" {
+		if ref := (api.Ref{Kind: kind, Scope: r.Namespace, Name: r.Name}); ResourceOf(ref).Kind == r.Kind &&
+			ref.Scope != "" && ref.Name != "" {
 			return ref, true
 		}
 	}
@@ -73,7 +75,8 @@ func Payload(object api.Object) (json.RawMessage, error) {
 	maps.Copy(out.Metadata.Labels, object.Metadata.Labels)
 	maps.Copy(out.Metadata.Annotations, sentAnnotations(object))
 	out.Metadata.Labels[pull.LabelManagedBy], out.Metadata.Labels[pull.LabelClusterID] = pull.ManagedBy, ClusterOf(object)
-	out.Metadata.Annotations[AnnotationVersion] = object.Metadata.UID + "." + strconv.FormatInt(object.Metadata.Generation, 10)
+	out.Metadata.Annotations[AnnotationVersion] = object.Metadata.UID + "." +
+		strconv.FormatInt(object.Metadata.Generation, 10)
 	if nonce := object.Metadata.Stamps[api.StampPull]; nonce != "" && object.Kind == api.KindApplicationInstance {
 		out.Metadata.Annotations[pull.AnnotationRequestedAt] = nonce // what is sent again by force, Flux reconciles at once
 	}

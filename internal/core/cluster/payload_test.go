@@ -45,8 +45,9 @@ func TestPayload(t *testing.T) {
 			"spec":{"targetRef":{"apiVersion":"apps.vworkspace.io/v1alpha1","kind":"ApplicationInstance","name":"cloud"},"type":"Backup","engine":"velero","parameters":{"ttl":"720h"}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			object := api.Object{Kind: tc.kind, Scope: "org", Name: "cloud", Spec: []byte(tc.spec), Metadata: api.Metadata{UID: "u1", Generation: 3,
-				Labels: map[string]string{"team": "a"}, Annotations: map[string]string{"ops.vworkspace.io/backup": "velero"}}}
+			object := api.Object{Kind: tc.kind, Scope: "org", Name: "cloud", Spec: []byte(tc.spec),
+				Metadata: api.Metadata{UID: "u1", Generation: 3,
+					Labels: map[string]string{"team": "a"}, Annotations: map[string]string{"ops.vworkspace.io/backup": "velero"}}}
 			got, err := Payload(object)
 			if err != nil {
 				t.Fatal(err)
@@ -70,7 +71,8 @@ func TestForcedPayloadAsksFlux(t *testing.T) {
 	const spec = `{"cluster":"east","appRef":{"catalogId":"x"},"chart":{"sourceType":"oci","url":"oci://r/c","name":"x","version":"1.0.0"},` +
 		`"release":{"name":"cloud"},"values":{"source":"inline","inline":{}}}`
 	asked := func(kind api.Kind, spec, nonce string) any {
-		object := api.Object{Kind: kind, Scope: "org", Name: "cloud", Spec: []byte(spec), Metadata: api.Metadata{UID: "u1", Generation: 3}}
+		object := api.Object{Kind: kind, Scope: "org", Name: "cloud", Spec: []byte(spec),
+			Metadata: api.Metadata{UID: "u1", Generation: 3}}
 		if nonce != "" {
 			object.Metadata.Stamps = map[string]string{api.StampPull: nonce}
 		}
@@ -86,7 +88,8 @@ func TestForcedPayloadAsksFlux(t *testing.T) {
 			t.Errorf("nonce %q: %v is asked for", nonce, got)
 		}
 	}
-	if got := asked(api.KindOperation, `{"cluster":"east","targetRef":{"name":"cloud"},"type":"Backup","engine":"velero"}`, "m1"); got != nil {
+	if got := asked(api.KindOperation,
+		`{"cluster":"east","targetRef":{"name":"cloud"},"type":"Backup","engine":"velero"}`, "m1"); got != nil {
 		t.Errorf("an operation asks for %v", got)
 	}
 }

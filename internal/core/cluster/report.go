@@ -30,7 +30,8 @@ func begin(stored *api.ClusterReport, uid string) report {
 		return report{api.ClusterReport{UID: uid}}
 	}
 	next := report{*stored}
-	next.Conditions, next.Endpoints, next.Seen = slices.Clone(next.Conditions), slices.Clone(next.Endpoints), slices.Clone(next.Seen)
+	next.Conditions, next.Endpoints, next.Seen = slices.Clone(next.Conditions), slices.Clone(next.Endpoints),
+		slices.Clone(next.Seen)
 	return next
 }
 
@@ -63,7 +64,9 @@ func Acknowledge(stored *api.ClusterReport, job api.ClusterJob, now time.Time) (
 }
 
 // TakeStatus records how far an operator is with a job.
-func TakeStatus(stored *api.ClusterReport, job api.ClusterJob, status pull.Status, now time.Time) (api.ClusterReport, Verdict) {
+func TakeStatus(
+	stored *api.ClusterReport, job api.ClusterJob, status pull.Status, now time.Time,
+) (api.ClusterReport, Verdict) {
 	next := begin(stored, job.UID)
 	switch {
 	case next.Job != job.ID:
@@ -89,7 +92,9 @@ func TakeStatus(stored *api.ClusterReport, job api.ClusterJob, status pull.Statu
 }
 
 // TakeResult records what came of a job.
-func TakeResult(stored *api.ClusterReport, job api.ClusterJob, result pull.Result, now time.Time) (api.ClusterReport, Verdict) {
+func TakeResult(
+	stored *api.ClusterReport, job api.ClusterJob, result pull.Result, now time.Time,
+) (api.ClusterReport, Verdict) {
 	next := begin(stored, job.UID)
 	switch {
 	case next.Job != job.ID:
@@ -120,7 +125,8 @@ func (r *report) applied(job api.ClusterJob, resource *api.ClusterResource) {
 	}
 	copied := *resource
 	r.Applied = &copied
-	r.Conditions = slices.DeleteFunc(r.Conditions, func(c api.ReportedCondition) bool { return r.isStale(c.UID, c.Generation) })
+	r.Conditions = slices.DeleteFunc(r.Conditions,
+		func(c api.ReportedCondition) bool { return r.isStale(c.UID, c.Generation) })
 }
 
 // isStale reports whether something is about another resource of the name, or about a generation before the one that
@@ -137,7 +143,8 @@ func (r *report) isStale(uid string, generation int64) bool {
 func (r *report) condition(c pull.Condition, source api.ClusterResource, reported time.Time) bool {
 	next := api.ReportedCondition{
 		Condition: api.Condition{
-			Type: short(c.Type, maxWord), Status: c.Status, Reason: short(c.Reason, maxWord), Message: short(c.Message, maxText), LastTransitionTime: c.LastTransitionTime.UTC(),
+			Type: short(c.Type, maxWord), Status: c.Status, Reason: short(c.Reason, maxWord), Message: short(c.Message, maxText),
+			LastTransitionTime: c.LastTransitionTime.UTC(),
 		},
 		UID: source.UID, Generation: cmp.Or(c.ObservedGeneration, source.Generation), At: reported.UTC(), Job: r.Job,
 	}
@@ -156,7 +163,8 @@ func (r *report) condition(c pull.Condition, source api.ClusterResource, reporte
 	}
 	old := r.Conditions[i]
 	sameResource := old.UID == next.UID
-	if sameResource && next.Generation < old.Generation || (!sameResource || next.Generation == old.Generation) && next.At.Before(old.At) {
+	if sameResource && next.Generation < old.Generation ||
+		(!sameResource || next.Generation == old.Generation) && next.At.Before(old.At) {
 		return false
 	}
 	r.Conditions[i] = next
@@ -179,7 +187,8 @@ func TakeEvent(stored *api.ClusterReport, uid string, event pull.Event, now time
 	if len(event.Endpoints) > 0 && !next.isStale(event.ResourceRef.UID, event.ResourceRef.Generation) {
 		next.Endpoints = nil
 		for _, e := range event.Endpoints[:min(len(event.Endpoints), maxEndpoints)] {
-			next.Endpoints = append(next.Endpoints, api.ClusterEndpoint{Name: short(e.Name, maxWord), URL: short(e.URL, maxText)})
+			next.Endpoints = append(next.Endpoints,
+				api.ClusterEndpoint{Name: short(e.Name, maxWord), URL: short(e.URL, maxText)})
 		}
 		changed = true
 	}
@@ -202,7 +211,8 @@ func (r *report) inventory(has pull.Inventory) bool {
 	var objects []api.ClusterResource
 	for _, o := range has.Objects[:min(len(has.Objects), pull.MaxInventory)] {
 		objects = append(objects, api.ClusterResource{
-			APIVersion: short(o.APIVersion, maxWord), Kind: short(o.Kind, maxWord), Namespace: short(o.Namespace, maxWord), Name: short(o.Name, 2*maxWord),
+			APIVersion: short(o.APIVersion, maxWord), Kind: short(o.Kind, maxWord), Namespace: short(o.Namespace, maxWord),
+			Name: short(o.Name, 2*maxWord),
 		})
 	}
 	if slices.Equal(objects, r.Objects) && r.ObjectCount == has.Count {
@@ -218,14 +228,17 @@ func (r *report) compared(event pull.Event, reported time.Time) bool {
 		return false
 	}
 	next := api.ClusterLive{
-		Key: short(event.State.Key, maxText), Missing: event.State.Missing, Deleting: event.State.Deleting, UID: short(event.ResourceRef.UID, maxWord), At: reported.UTC(),
+		Key: short(event.State.Key, maxText), Missing: event.State.Missing, Deleting: event.State.Deleting,
+		UID: short(event.ResourceRef.UID, maxWord), At: reported.UTC(),
 	}
 	for _, d := range event.State.Differences[:min(len(event.State.Differences), maxDifferences)] {
 		next.Differences = append(next.Differences, api.ClusterDifference{
-			Field: short(d.Field, maxText), Declared: short(d.Declared, maxWord), Live: short(d.Live, maxWord), Manager: short(d.Manager, maxWord),
+			Field: short(d.Field, maxText), Declared: short(d.Declared, maxWord), Live: short(d.Live, maxWord),
+			Manager: short(d.Manager, maxWord),
 		})
 	}
-	if old := r.Live; old != nil && old.Key == next.Key && old.Missing == next.Missing && old.Deleting == next.Deleting && old.UID == next.UID &&
+	if old := r.Live; old != nil && old.Key == next.Key && old.Missing == next.Missing && old.Deleting == next.Deleting &&
+		old.UID == next.UID &&
 		slices.Equal(old.Differences, next.Differences) {
 		return false
 	}

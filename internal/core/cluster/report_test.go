@@ -19,7 +19,8 @@ func (w *world) event(t *testing.T, generation int64, at time.Time, conditions [
 	ref := ResourceOf(w.object.Ref())
 	ref.UID, ref.Generation = "k1", generation
 	next, verdict := TakeEvent(w.report, w.object.Metadata.UID, pull.Event{
-		EventKey: fmt.Sprintf("condition/%s/%s@%d", conditions[0].Type, conditions[0].Status, generation), Kind: pull.EventConditionTransition, ResourceRef: ref, Conditions: conditions, Timestamp: at}, w.now)
+		EventKey: fmt.Sprintf("condition/%s/%s@%d", conditions[0].Type, conditions[0].Status, generation),
+		Kind:     pull.EventConditionTransition, ResourceRef: ref, Conditions: conditions, Timestamp: at}, w.now)
 	w.report = &next
 	return verdict
 }
@@ -63,12 +64,14 @@ func TestAnOlderGenerationNeverWins(t *testing.T) {
 	}
 	w.now = noon.Add(2 * time.Minute)
 	w.settle(t)
-	w.wantCondition(t, "applied: what was said of the first is dropped", api.ConditionReady, api.ConditionUnknown, api.ReasonNotReported)
+	w.wantCondition(t, "applied: what was said of the first is dropped", api.ConditionReady, api.ConditionUnknown,
+		api.ReasonNotReported)
 	if verdict := w.event(t, 101, w.now, ready(api.ConditionFalse, "HelmReleaseFailed")); verdict != Repeated {
 		t.Errorf("an event of the first generation: %v", verdict)
 	}
 	w.event(t, 102, w.now, ready(api.ConditionTrue, "HelmReleaseReady"))
-	if verdict := w.event(t, 102, w.now.Add(-time.Second), ready(api.ConditionUnknown, "Reconciling")); verdict != Repeated {
+	if verdict := w.event(t, 102, w.now.Add(-time.Second),
+		ready(api.ConditionUnknown, "Reconciling")); verdict != Repeated {
 		t.Errorf("an event that was late: %v", verdict)
 	}
 	if verdict := w.event(t, 103, w.now, ready(api.ConditionTrue, "Changed")); verdict != Taken {
@@ -99,7 +102,8 @@ func TestEventsAreTakenOnce(t *testing.T) {
 		want Verdict
 	}{
 		{first, ready(api.ConditionTrue, "A"), Taken}, {first, ready(api.ConditionTrue, "A"), Repeated},
-		{first.Add(1 * time.Second), ready(api.ConditionFalse, "B"), Taken}, {first.Add(2 * time.Second), ready(api.ConditionTrue, "A"), Taken},
+		{first.Add(1 * time.Second), ready(api.ConditionFalse, "B"), Taken},
+		{first.Add(2 * time.Second), ready(api.ConditionTrue, "A"), Taken},
 		{first, ready(api.ConditionTrue, "A"), Repeated},
 	} {
 		if got := w.event(t, 101, tc.at, tc.c); got != tc.want {
@@ -107,9 +111,11 @@ func TestEventsAreTakenOnce(t *testing.T) {
 		}
 	}
 	for i := range 500 {
-		w.event(t, 101, first.Add(time.Duration(i+10)*time.Second), []pull.Condition{{Type: strings.Repeat("x", i%90+1), Status: "True", Message: strings.Repeat("m", 5000)}})
+		w.event(t, 101, first.Add(time.Duration(i+10)*time.Second),
+			[]pull.Condition{{Type: strings.Repeat("x", i%90+1), Status: "True", Message: strings.Repeat("m", 5000)}})
 	}
-	if len(w.report.Seen) > maxSeen || len(w.report.Conditions) > maxConditions || len(w.report.Conditions[maxConditions-1].Message) > maxText {
+	if len(w.report.Seen) > maxSeen || len(w.report.Conditions) > maxConditions ||
+		len(w.report.Conditions[maxConditions-1].Message) > maxText {
 		t.Errorf("what is kept has no bounds: %d keys, %d conditions", len(w.report.Seen), len(w.report.Conditions))
 	}
 }
@@ -123,10 +129,14 @@ func TestOutcomes(t *testing.T) {
 		reason    string
 		again     time.Duration // 0: never
 	}{
-		"succeeded": {pull.Result{Outcome: pull.OutcomeSucceeded}, api.DeliveredApplied, api.ConditionTrue, api.ReasonInCluster, 0},
-		"noop":      {pull.Result{Outcome: pull.OutcomeNoop}, api.DeliveredApplied, api.ConditionTrue, api.ReasonInCluster, 0},
-		"failed":    {pull.Result{Outcome: pull.OutcomeFailed, Error: "quota"}, api.DeliveredFailed, api.ConditionFalse, api.ReasonDeliveryFailed, firstRetry},
-		"conflict":  {pull.Result{Outcome: pull.OutcomeConflict, Error: "kubectl owns .spec.values"}, api.DeliveredConflict, api.ConditionFalse, api.ReasonFieldConflict, 0},
+		"succeeded": {pull.Result{Outcome: pull.OutcomeSucceeded}, api.DeliveredApplied, api.ConditionTrue,
+			api.ReasonInCluster, 0},
+		"noop": {pull.Result{Outcome: pull.OutcomeNoop}, api.DeliveredApplied, api.ConditionTrue,
+			api.ReasonInCluster, 0},
+		"failed": {pull.Result{Outcome: pull.OutcomeFailed, Error: "quota"}, api.DeliveredFailed, api.ConditionFalse,
+			api.ReasonDeliveryFailed, firstRetry},
+		"conflict": {pull.Result{Outcome: pull.OutcomeConflict, Error: "kubectl owns .spec.values"}, api.DeliveredConflict,
+			api.ConditionFalse, api.ReasonFieldConflict, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
@@ -143,7 +153,8 @@ func TestOutcomes(t *testing.T) {
 			first := w.job.ID
 			w.control(t)
 			w.wantCondition(t, name, ConditionDelivered, tc.delivered, tc.reason)
-			if w.status.Phase != tc.phase || w.status.Delivery.Outcome != tc.result.Outcome || w.status.Delivery.Error != tc.result.Error {
+			if w.status.Phase != tc.phase || w.status.Delivery.Outcome != tc.result.Outcome ||
+				w.status.Delivery.Error != tc.result.Error {
 				t.Errorf("%+v, %+v", w.status, w.status.Delivery)
 			}
 			if due, _ := Due(*w.job, w.report, w.now.Add(Life-time.Second)); due {
@@ -227,7 +238,8 @@ func TestWaysOut(t *testing.T) {
 			}
 			if !tc.gone {
 				c := api.FindCondition(w.status.Conditions, ConditionDelivered)
-				if w.status.Phase != api.DeliveredDeleting || !strings.Contains(c.Message, "away") || !strings.Contains(c.Next, "tend delete applicationinstance org/cloud --orphan") {
+				if w.status.Phase != api.DeliveredDeleting || !strings.Contains(c.Message, "away") ||
+					!strings.Contains(c.Next, "tend delete applicationinstance org/cloud --orphan") {
 					t.Errorf("%s, %+v", w.status.Phase, c)
 				}
 			}
@@ -257,14 +269,20 @@ func TestOperationPhases(t *testing.T) {
 		ready      api.ConditionStatus
 		degraded   api.ConditionStatus
 	}{
-		"blocked":   {[]pull.Condition{{Type: "Blocked", Status: "True", Reason: "AwaitingApproval"}}, api.DeliveredPending, api.ConditionUnknown, api.ConditionFalse},
-		"running":   {[]pull.Condition{{Type: "Running", Status: "True", Reason: "EngineStarted"}, {Type: "Succeeded", Status: "False", Reason: "NotYetSucceeded"}}, api.OperationRunning, api.ConditionFalse, api.ConditionFalse},
-		"succeeded": {[]pull.Condition{{Type: "Succeeded", Status: "True", Reason: "EngineCompleted"}}, api.OperationSucceeded, api.ConditionTrue, api.ConditionFalse},
-		"failed":    {[]pull.Condition{{Type: "Failed", Status: "True", Reason: "EngineFailed", Message: "no disk"}}, api.DeliveredFailed, api.ConditionUnknown, api.ConditionTrue},
+		"blocked": {[]pull.Condition{{Type: "Blocked", Status: "True", Reason: "AwaitingApproval"}}, api.DeliveredPending,
+			api.ConditionUnknown, api.ConditionFalse},
+		"running": {[]pull.Condition{{Type: "Running", Status: "True", Reason: "EngineStarted"},
+			{Type: "Succeeded", Status: "False", Reason: "NotYetSucceeded"}}, api.OperationRunning,
+			api.ConditionFalse, api.ConditionFalse},
+		"succeeded": {[]pull.Condition{{Type: "Succeeded", Status: "True", Reason: "EngineCompleted"}},
+			api.OperationSucceeded, api.ConditionTrue, api.ConditionFalse},
+		"failed": {[]pull.Condition{{Type: "Failed", Status: "True", Reason: "EngineFailed", Message: "no disk"}},
+			api.DeliveredFailed, api.ConditionUnknown, api.ConditionTrue},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
-			w.object.Kind, w.object.Spec = api.KindOperation, []byte(`{"cluster":"east","targetRef":{"name":"cloud"},"type":"Backup","engine":"velero"}`)
+			w.object.Kind, w.object.Spec = api.KindOperation,
+				[]byte(`{"cluster":"east","targetRef":{"name":"cloud"},"type":"Backup","engine":"velero"}`)
 			w.settle(t)
 			w.event(t, 101, w.now, tc.conditions)
 			w.control(t)

@@ -53,7 +53,8 @@ func (in Input) degraded(job *api.ClusterJob, delivered api.Condition) api.Condi
 		c.Status, c.Reason, c.Message, c.Next = api.ConditionTrue, delivered.Reason, delivered.Message, delivered.Next
 	case !in.applied(job):
 		if heal := healOf(job); heal != nil && heal.Count > 1 {
-			c.Status, c.Reason, c.Message = api.ConditionTrue, heal.Reason, fmt.Sprintf("%s; it is applied again for the %d. time", heal.Message, heal.Count)
+			c.Status, c.Reason, c.Message = api.ConditionTrue, heal.Reason,
+				fmt.Sprintf("%s; it is applied again for the %d. time", heal.Message, heal.Count)
 		}
 	case isOperation:
 		_ = troubled(operationFailed) || troubled(api.ConditionDegraded)
@@ -67,7 +68,8 @@ func (in Input) degraded(job *api.ClusterJob, delivered api.Condition) api.Condi
 func (in Input) progressing(job *api.ClusterJob, delivered, ready, degraded api.Condition) api.Condition {
 	c := api.Condition{Type: api.ConditionProgressing, Status: api.ConditionFalse, Reason: api.ReasonComplete}
 	begin := func(reason, message string) { c.Status, c.Reason, c.Message = api.ConditionTrue, reason, message }
-	blocked, working := in.reported(reportedBlocked, api.ConditionTrue), in.reported(reportedReconciling, api.ConditionTrue)
+	blocked, working := in.reported(reportedBlocked, api.ConditionTrue),
+		in.reported(reportedReconciling, api.ConditionTrue)
 	switch {
 	case delivered.Status == api.ConditionUnknown:
 		begin(delivered.Reason, delivered.Message)
@@ -129,7 +131,8 @@ var operationEnds = []string{operationSucceeded, operationFailed, operationCance
 // ready returns whether the declared generation is ready: of an operation, whether it has succeeded. A report counts if
 // it is about the content of the present job, and the cluster has that content.
 func (in Input) ready(job *api.ClusterJob, delivered api.Condition) api.Condition {
-	c := api.Condition{Type: api.ConditionReady, Status: api.ConditionUnknown, Reason: delivered.Reason, Message: delivered.Message}
+	c := api.Condition{Type: api.ConditionReady, Status: api.ConditionUnknown, Reason: delivered.Reason,
+		Message: delivered.Message}
 	if delivered.Status == api.ConditionFalse {
 		c.Status = api.ConditionFalse
 	}
@@ -168,7 +171,8 @@ func (in Input) silent() *api.Condition {
 // pastOperation reports whether the object is an operation that has ended: that its resource is gone since changes
 // nothing.
 func (in Input) pastOperation() bool {
-	ended := slices.ContainsFunc(operationEnds, func(kind string) bool { return in.reported(kind, api.ConditionTrue) != nil })
+	ended := slices.ContainsFunc(operationEnds,
+		func(kind string) bool { return in.reported(kind, api.ConditionTrue) != nil })
 	return in.Object.Kind == api.KindOperation && ended
 }
 
@@ -217,7 +221,8 @@ func (in Input) phase(delivered api.Condition, job *api.ClusterJob) string {
 		return api.DeliveredDrifted
 	case in.Object.Kind == api.KindOperation && in.applied(job):
 		for _, end := range []struct{ condition, phase string }{
-			{operationSucceeded, api.OperationSucceeded}, {operationFailed, api.DeliveredFailed}, {operationCancelled, api.OperationCancelled}, {operationRunning, api.OperationRunning},
+			{operationSucceeded, api.OperationSucceeded}, {operationFailed, api.DeliveredFailed},
+			{operationCancelled, api.OperationCancelled}, {operationRunning, api.OperationRunning},
 		} {
 			if in.reported(end.condition, api.ConditionTrue) != nil {
 				return end.phase

@@ -33,12 +33,15 @@ type world struct {
 }
 
 func newWorld() *world {
-	return &world{now: noon, known: Known{Name: "east", Declared: true, Registered: true}, done: map[string]bool{}, applies: map[string]int{},
-		object: api.Object{Kind: api.KindApplicationInstance, Scope: "org", Name: "cloud", Spec: instanceSpec("1.0.0"), Metadata: api.Metadata{UID: "u1", Generation: 1}}}
+	return &world{now: noon, known: Known{Name: "east", Declared: true, Registered: true}, done: map[string]bool{},
+		applies: map[string]int{},
+		object: api.Object{Kind: api.KindApplicationInstance, Scope: "org", Name: "cloud", Spec: instanceSpec("1.0.0"),
+			Metadata: api.Metadata{UID: "u1", Generation: 1}}}
 }
 
 func instanceSpec(version string) []byte {
-	return fmt.Appendf(nil, `{"cluster":"east","appRef":{"catalogId":"x"},"chart":{"sourceType":"oci","url":"oci://r/c","name":"x","version":%q},"release":{"name":"cloud"},"values":{"source":"inline","inline":{}}}`, version)
+	return fmt.Appendf(nil,
+		`{"cluster":"east","appRef":{"catalogId":"x"},"chart":{"sourceType":"oci","url":"oci://r/c","name":"x","version":%q},"release":{"name":"cloud"},"values":{"source":"inline","inline":{}}}`, version)
 }
 
 // control reconciles once, as the controller does.
@@ -46,7 +49,8 @@ func (w *world) control(t rapid.TB) {
 	if w.gone {
 		return
 	}
-	d, err := Decide(Input{Object: w.object, Revision: 7, Job: w.job, Report: w.report, Cluster: w.known, Before: w.status, Now: w.now})
+	d, err := Decide(Input{Object: w.object, Revision: 7, Job: w.job, Report: w.report, Cluster: w.known,
+		Before: w.status, Now: w.now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +123,8 @@ func TestAnOperatorThatDiesAnywhere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
 		for range rapid.IntRange(5, 60).Draw(t, "steps") {
-			switch rapid.SampledFrom([]string{"control", "operate", "operate", "die", "change", "wait", "delete"}).Draw(t, "step") {
+			switch rapid.SampledFrom([]string{"control", "operate", "operate", "die", "change", "wait", "delete"}).Draw(t,
+				"step") {
 			case "control":
 				w.control(t)
 			case "operate":
@@ -161,8 +166,10 @@ func TestAnOperatorThatDiesAnywhere(t *testing.T) {
 			}
 			return
 		}
-		if w.resource == nil || w.resource.Generation != w.object.Metadata.Generation+100 || w.status.ObservedGeneration != w.object.Metadata.Generation {
-			t.Fatalf("generation %d: the cluster has %+v, the status says %+v", w.object.Metadata.Generation, w.resource, w.status)
+		if w.resource == nil || w.resource.Generation != w.object.Metadata.Generation+100 ||
+			w.status.ObservedGeneration != w.object.Metadata.Generation {
+			t.Fatalf("generation %d: the cluster has %+v, the status says %+v", w.object.Metadata.Generation,
+				w.resource, w.status)
 		}
 	})
 }

@@ -30,10 +30,13 @@ func TestWaiting(t *testing.T) {
 		"nothing":       {"what depends on nothing waits for nothing", nil, nil},
 		"ready":         {"a ready one is not waited for", []string{"statefulset/db"}, nil},
 		"another scope": {"three parts name a scope", []string{"deployment/other/cache"}, nil},
-		"not ready": {"each that is not ready is named, in order", []string{"job/seed", "statefulset/db", "deployment/prod/cache"},
+		"not ready": {"each that is not ready is named, in order",
+			[]string{"job/seed", "statefulset/db", "deployment/prod/cache"},
 			[]string{"job/prod/seed (it never ran)", "deployment/prod/cache (1 of 3 replicas ready)"}},
-		"missing":   {"what isn't there is waited for", []string{"deployment/gone"}, []string{"deployment/prod/gone (it does not exist)"}},
-		"malformed": {"an entry that can't be read never opens the way", []string{"db"}, []string{`"db" is not kind/name or kind/scope/name`}},
+		"missing": {"what isn't there is waited for", []string{"deployment/gone"},
+			[]string{"deployment/prod/gone (it does not exist)"}},
+		"malformed": {"an entry that can't be read never opens the way", []string{"db"},
+			[]string{`"db" is not kind/name or kind/scope/name`}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -45,7 +45,8 @@ func addEnv(o *Options, v string) error {
 		return fmt.Errorf("takes NAME=value, not %q", v)
 	}
 	if !found {
-		return fmt.Errorf("names no value for %s; write %s=value, or %s=${%s} to take it from your own environment", key, key, key, key)
+		return fmt.Errorf("names no value for %s; write %s=value, or %s=${%s} to take it from your own environment",
+			key, key, key, key)
 	}
 	put(&o.Env, key, value)
 	return nil

@@ -9,7 +9,8 @@ type definition struct {
 }
 
 // table holds every flag of docker run as of 20.10, including hidden aliases, grouped by what it affects.
-var table = concat(processFlags, identityFlags, networkFlags, storageFlags, deviceFlags, limitFlags, isolationFlags, logFlags, refusedFlags)
+var table = concat(processFlags, identityFlags, networkFlags, storageFlags, deviceFlags, limitFlags, isolationFlags,
+	logFlags, refusedFlags)
 
 var processFlags = []definition{
 	{name: "entrypoint", apply: func(o *Options, v string) error { o.Entrypoint = &v; return nil }},

@@ -19,7 +19,8 @@ func Parse(args []string) (Options, error) {
 		return Options{}, explain(err, args)
 	}
 	if rest := set.Args(); len(rest) > 0 || slices.Contains(args, "--") {
-		return Options{}, &FlagError{Flag: firstOf(rest, "--"), Detail: "is not a flag; the image and the command have fields of their own (image, command)"}
+		return Options{}, &FlagError{Flag: firstOf(rest, "--"),
+			Detail: "is not a flag; the image and the command have fields of their own (image, command)"}
 	}
 	if err := checkTogether(options, set); err != nil {
 		return Options{}, err
@@ -71,7 +72,8 @@ func explain(err error, args []string) error {
 	case errors.As(err, &unknown):
 		return unknownFlag(unknown, args)
 	case errors.As(err, &missing):
-		return &FlagError{Flag: "--" + missing.GetFlag().Name, Detail: "needs a value; write it as --flag=value, or as the next entry of the list"}
+		return &FlagError{Flag: "--" + missing.GetFlag().Name,
+			Detail: "needs a value; write it as --flag=value, or as the next entry of the list"}
 	case errors.As(err, &invalid):
 		flagErr := &FlagError{Flag: "--" + invalid.GetFlag().Name, Detail: invalid.Unwrap().Error()}
 		return flagErr
@@ -86,7 +88,8 @@ func unknownFlag(unknown *pflag.NotExistError, args []string) error {
 	}
 	flagName, _, spaced := strings.Cut(unknown.GetSpecifiedName(), " ")
 	if spaced && known(flagName) {
-		return &FlagError{Flag: "--" + flagName, Detail: fmt.Sprintf("and its value are one entry; write them as --%s=value, or as two entries", flagName)}
+		return &FlagError{Flag: "--" + flagName,
+			Detail: fmt.Sprintf("and its value are one entry; write them as --%s=value, or as two entries", flagName)}
 	}
 	return &FlagError{Flag: name, Detail: "is not a flag of docker run (as of Docker 20.10)"}
 }

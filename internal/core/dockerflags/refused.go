@@ -15,7 +15,8 @@ var refusedFlags = []definition{
 	refuse("cidfile", "", false, "is not available: tend get shows each container's id"),
 	refuse("pull", "", false, "is not available: an image that is missing is pulled, and a release pins what it found"),
 	refuse("disable-content-trust", "", true, "is not available: image signatures are not looked at"),
-	refuse("env-file", "", false, "would read a file of the machine that runs the container; use the field env_file, which the client reads"),
+	refuse("env-file", "", false,
+		"would read a file of the machine that runs the container; use the field env_file, which the client reads"),
 	refuse("label-file", "", false, "would read a file of the machine that runs the container; use the field labels"),
 	refuse("cpu-count", "", false, "is for Windows containers; use resources.limits.cpu"),
 	refuse("cpu-percent", "", false, "is for Windows containers; use resources.limits.cpu"),
@@ -25,5 +26,6 @@ var refusedFlags = []definition{
 }
 
 func refuse(name, short string, boolean bool, why string) definition {
-	return definition{name: name, short: short, boolean: boolean, apply: func(*Options, string) error { return errors.New(why) }}
+	return definition{name: name, short: short, boolean: boolean,
+		apply: func(*Options, string) error { return errors.New(why) }}
 }

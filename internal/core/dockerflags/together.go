@@ -18,7 +18,8 @@ func checkTogether(o Options, set *pflag.FlagSet) error {
 	}
 	switch {
 	case o.NetworkMode != "" && len(o.Networks) > 0:
-		return &FlagError{Flag: "--network", Detail: "is both the mode " + o.NetworkMode + " and the network " + o.Networks[0].Name}
+		return &FlagError{Flag: "--network", Detail: "is both the mode " + o.NetworkMode +
+			" and the network " + o.Networks[0].Name}
 	case o.MemorySwap > 0 && o.MemorySwap < o.Memory:
 		return &FlagError{Flag: "--memory-swap", Detail: "is memory and swap together and can't be smaller than --memory"}
 	case o.Memory > 0 && o.MemoryReservation > o.Memory:

@@ -53,7 +53,8 @@ func TestMerge(t *testing.T) {
 			SecretFiles: map[string]string{"/run/s": "A"}, Env: map[string]string{"A": "spec"}},
 			map[string]string{"A": "spec", "B": app, "C": app, "S": scope, "=/run/s": scope}},
 		"secret of a build": {"its key leaves the environment, and a file of it stays", api.Container{
-			Build: &api.Build{Secrets: []string{"A", "S"}}, SecretFiles: map[string]string{"/run/s": "S"}, Env: map[string]string{"A": "spec"}},
+			Build: &api.Build{Secrets: []string{"A", "S"}}, SecretFiles: map[string]string{"/run/s": "S"},
+			Env: map[string]string{"A": "spec"}},
 			map[string]string{"A": "spec", "B": app, "C": app, "=/run/s": scope}},
 		"two files of one key": {"each has it", api.Container{SecretFiles: map[string]string{"/a": "S", "/b": "S"}},
 			map[string]string{"A": scope, "B": app, "C": app, "=/a": scope, "=/b": scope}},
@@ -68,16 +69,19 @@ func TestMerge(t *testing.T) {
 func TestMergeRefuses(t *testing.T) {
 	buckets := values(map[Bucket]map[string]string{{Scope: "prod"}: {"A": "1"}})
 	var empty *EmptyError
-	if _, err := Merge(web, api.Container{EnvFrom: []string{"db", "x/y"}}, buckets); !errors.As(err, &empty) || len(empty.Entries) != 2 {
+	if _, err := Merge(web, api.Container{EnvFrom: []string{"db", "x/y"}}, buckets); !errors.As(err, &empty) ||
+		len(empty.Entries) != 2 {
 		t.Errorf("no entry has a key: %v", err)
 	}
 	var missing *MissingKeysError
-	declared := api.Container{SecretFiles: map[string]string{"/a": "A", "/b": "B", "/c": "B"}, Env: map[string]string{"B": "in the manifest"}}
+	declared := api.Container{SecretFiles: map[string]string{"/a": "A", "/b": "B", "/c": "B"},
+		Env: map[string]string{"B": "in the manifest"}}
 	if _, err := Merge(web, declared, buckets); !errors.As(err, &missing) || cmp.Diff([]string{"B"}, missing.Keys) != "" {
 		t.Errorf("a key that no bucket has: %v", err)
 	}
 	broken := errors.New("broken")
-	if _, err := Merge(web, api.Container{}, Buckets{Values: func(Bucket) (map[string]string, error) { return nil, broken }}); !errors.Is(err, broken) {
+	if _, err := Merge(web, api.Container{},
+		Buckets{Values: func(Bucket) (map[string]string, error) { return nil, broken }}); !errors.Is(err, broken) {
 		t.Errorf("an unreadable bucket: %v", err)
 	}
 }
@@ -99,7 +103,8 @@ func TestWithheld(t *testing.T) {
 	})
 	buckets.Withheld = func(b Bucket) []string {
 		return map[Bucket][]string{
-			{Scope: "prod"}: {"KEY", "CRT", "URL", "PUBLIC"}, {Scope: "prod", Name: "web"}: {"KEY", "CRT"}, {Scope: "shared", Name: "ingress"}: {"CRT"},
+			{Scope: "prod"}: {"KEY", "CRT", "URL", "PUBLIC"}, {Scope: "prod", Name: "web"}: {"KEY", "CRT"},
+			{Scope: "shared", Name: "ingress"}: {"CRT"},
 		}[b]
 	}
 	for name, tc := range map[string]struct {
@@ -107,10 +112,13 @@ func TestWithheld(t *testing.T) {
 		declared api.Container
 		want     map[string]string
 	}{
-		"own":         {"neither its own nor its scope's", api.Container{}, nil},
-		"env_from":    {"nor another's, which its scope's would hide anyway", api.Container{EnvFrom: []string{"db", "shared/ingress"}}, nil},
-		"secret file": {"who names it has it", api.Container{SecretFiles: map[string]string{"/run/crt": "CRT"}}, map[string]string{"=/run/crt": pemCertificate}},
-		"manifest":    {"its own text stays", api.Container{Env: map[string]string{"KEY": "spec"}}, map[string]string{"KEY": "spec"}},
+		"own": {"neither its own nor its scope's", api.Container{}, nil},
+		"env_from": {"nor another's, which its scope's would hide anyway",
+			api.Container{EnvFrom: []string{"db", "shared/ingress"}}, nil},
+		"secret file": {"who names it has it", api.Container{SecretFiles: map[string]string{"/run/crt": "CRT"}},
+			map[string]string{"=/run/crt": pemCertificate}},
+		"manifest": {"its own text stays", api.Container{Env: map[string]string{"KEY": "spec"}},
+			map[string]string{"KEY": "spec"}},
 	} {
 		want := map[string]string{"SHARED": "scope", "B": "app", "URL": "db://", "PUBLIC": pemPublic}
 		maps.Copy(want, tc.want)
@@ -126,7 +134,8 @@ func TestWithheld(t *testing.T) {
 // spec anyway.
 func TestIdentitiesAreNotMerged(t *testing.T) {
 	buckets := values(map[Bucket]map[string]string{{Scope: "prod"}: {
-		"TEND_NAME": "x", "TEND_SCOPE": "x", "TEND_SLOT": "x", "VOODU_SCOPE": "x", "VOODU_NAME": "x", "TEND_REPLICA_ORDINAL": "x", "VOODU_REPLICA_ID": "x", "A": "1",
+		"TEND_NAME": "x", "TEND_SCOPE": "x", "TEND_SLOT": "x", "VOODU_SCOPE": "x", "VOODU_NAME": "x",
+		"TEND_REPLICA_ORDINAL": "x", "VOODU_REPLICA_ID": "x", "A": "1",
 	}})
 	stateful := api.Ref{Kind: api.KindStatefulSet, Scope: "prod", Name: "db"}
 	for name, tc := range map[string]struct {
@@ -134,10 +143,13 @@ func TestIdentitiesAreNotMerged(t *testing.T) {
 		declared api.Container
 		want     map[string]string
 	}{
-		"deployment":  {web, api.Container{}, map[string]string{"A": "1", "TEND_REPLICA_ORDINAL": "x", "VOODU_REPLICA_ID": "x"}},
+		"deployment": {web, api.Container{},
+			map[string]string{"A": "1", "TEND_REPLICA_ORDINAL": "x", "VOODU_REPLICA_ID": "x"}},
 		"statefulset": {stateful, api.Container{}, map[string]string{"A": "1"}},
-		"secret file": {stateful, api.Container{SecretFiles: map[string]string{"/n": "TEND_NAME"}}, map[string]string{"A": "1", "=/n": "x"}},
-		"manifest":    {stateful, api.Container{Env: map[string]string{"TEND_NAME": "spec"}}, map[string]string{"A": "1", "TEND_NAME": "spec"}},
+		"secret file": {stateful, api.Container{SecretFiles: map[string]string{"/n": "TEND_NAME"}},
+			map[string]string{"A": "1", "=/n": "x"}},
+		"manifest": {stateful, api.Container{Env: map[string]string{"TEND_NAME": "spec"}},
+			map[string]string{"A": "1", "TEND_NAME": "spec"}},
 	} {
 		got, err := Merge(tc.ref, tc.declared, buckets)
 		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {

@@ -61,7 +61,9 @@ func Merge(ref api.Ref, declared api.Container, buckets Buckets) (map[string]str
 }
 
 // stack overlays the buckets. withheld are the keys whose value comes from a bucket that withholds it.
-func stack(ref api.Ref, envFrom []string, buckets Buckets) (out map[string]string, withheld map[string]bool, err error) {
+func stack(
+	ref api.Ref, envFrom []string, buckets Buckets,
+) (out map[string]string, withheld map[string]bool, err error) {
 	out, withheld = map[string]string{}, map[string]bool{}
 	resolved := len(envFrom) == 0
 	for _, source := range Sources(ref, envFrom) {

@@ -158,11 +158,14 @@ func (n Need) Missing(runtimes []string) (message, next string) {
 	}
 	switch {
 	case n.Containers != "" && n.Processes != "":
-		return fmt.Sprintf("no runtime can run it: %s, and %s", n.Processes, n.Containers), either(n.instead, cmp.Or(n.without, "correct it and apply again"))
+		return fmt.Sprintf("no runtime can run it: %s, and %s", n.Processes, n.Containers),
+			either(n.instead, cmp.Or(n.without, "correct it and apply again"))
 	case n.Containers != "":
-		return "no node runs containers, which it needs: " + n.Containers, either(n.without, "add a node with Docker (tend nodes add)")
+		return "no node runs containers, which it needs: " + n.Containers,
+			either(n.without, "add a node with Docker (tend nodes add)")
 	}
-	return "no node runs plain processes, which it needs: " + n.Processes, either(n.instead, "add a node of plain processes (tend nodes add, then tend agent --runtime process)")
+	return "no node runs plain processes, which it needs: " + n.Processes,
+		either(n.instead, "add a node of plain processes (tend nodes add, then tend agent --runtime process)")
 }
 
 // either returns two steps of which one is enough; the first may be empty.

@@ -94,7 +94,8 @@ func TestReleaseOfAnEarlierVersion(t *testing.T) {
 			t.Errorf("%s (%s): %+v", name, c.reason, need)
 		}
 	}
-	if need := Release(api.Release{Kind: api.KindDeployment, Spec: []byte(`{`)}); !need.Takes("process") || !need.Takes("docker") {
+	if need := Release(api.Release{Kind: api.KindDeployment, Spec: []byte(`{`)}); !need.Takes("process") ||
+		!need.Takes("docker") {
 		t.Error("what can't be read requires something")
 	}
 }

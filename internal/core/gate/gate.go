@@ -58,7 +58,8 @@ func Decide(in Input) Decision {
 		case !command.Run.State.Ended():
 			return Decision{State: Running, Run: command.Run, Reason: api.ReasonRunningReleaseCommand, Message: running(command)}
 		case command.Run.State != api.RunSucceeded && !in.Lenient:
-			return Decision{State: Failed, Run: command.Run, Reason: api.ReasonReleaseCommandFailed, Message: failed(in.Release, command)}
+			return Decision{State: Failed, Run: command.Run, Reason: api.ReasonReleaseCommandFailed,
+				Message: failed(in.Release, command)}
 		}
 	}
 	if len(in.Commands) == 0 && len(in.Waiting) > 0 {
@@ -105,7 +106,8 @@ func running(command Command) string {
 }
 
 func failed(release string, command Command) string {
-	return fmt.Sprintf("%s of %s failed, no pod was touched: %s: %s", Field(command.Role), release, command.Run.Reason, command.Run.Message)
+	return fmt.Sprintf("%s of %s failed, no pod was touched: %s: %s", Field(command.Role), release,
+		command.Run.Reason, command.Run.Message)
 }
 
 // pod returns the container name of a run's last attempt.

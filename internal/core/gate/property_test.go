@@ -15,7 +15,8 @@ var states = []api.RunState{"", api.RunPending, api.RunRunning, api.RunSucceeded
 // TestDecideIsSafe: the invariants of doc.go, on any runs in any states.
 func TestDecideIsSafe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		in := Input{Release: "v2", Lenient: rapid.Bool().Draw(t, "lenient"), Waiting: rapid.SampledFrom([][]string{nil, {"db"}}).Draw(t, "waiting")}
+		in := Input{Release: "v2", Lenient: rapid.Bool().Draw(t, "lenient"),
+			Waiting: rapid.SampledFrom([][]string{nil, {"db"}}).Draw(t, "waiting")}
 		if rapid.Bool().Draw(t, "busy") {
 			in.Busy = &api.Run{ID: "v1-command", State: api.RunRunning}
 		}
@@ -72,16 +73,19 @@ func TestFollowMovesForward(t *testing.T) {
 		var attempt *once.Attempt
 		if rapid.Bool().Draw(t, "known") {
 			attempt = &once.Attempt{
-				Placed:  rapid.Bool().Draw(t, "placed"),
-				Lost:    rapid.Bool().Draw(t, "lost"),
-				Desired: rapid.SampledFrom([]api.DesiredState{api.DesiredRunning, api.DesiredShutdown, api.DesiredRemoved}).Draw(t, "desired"),
-				Reason:  rapid.SampledFrom([]string{"asked", api.ReasonReleaseTimeout}).Draw(t, "why"), StopAt: epoch.Add(time.Minute),
+				Placed: rapid.Bool().Draw(t, "placed"),
+				Lost:   rapid.Bool().Draw(t, "lost"),
+				Desired: rapid.SampledFrom([]api.DesiredState{api.DesiredRunning, api.DesiredShutdown, api.DesiredRemoved}).Draw(t,
+					"desired"),
+				Reason: rapid.SampledFrom([]string{"asked", api.ReasonReleaseTimeout}).Draw(t, "why"),
+				StopAt: epoch.Add(time.Minute),
 			}
 		}
 		if attempt != nil && rapid.Bool().Draw(t, "observed") {
 			exit := rapid.SampledFrom([]int{0, 1, 137}).Draw(t, "exit")
 			attempt.Status = &api.TaskStatus{
-				State:  rapid.SampledFrom([]api.TaskState{api.TaskPending, api.TaskRunning, api.TaskComplete, api.TaskFailed, api.TaskRejected, api.TaskShutdown}).Draw(t, "task"),
+				State: rapid.SampledFrom([]api.TaskState{api.TaskPending, api.TaskRunning, api.TaskComplete, api.TaskFailed,
+					api.TaskRejected, api.TaskShutdown}).Draw(t, "task"),
 				Reason: "Exited", ExitCode: rapid.SampledFrom([]*int{nil, &exit}).Draw(t, "code"),
 				FinishedAt: epoch.Add(time.Duration(rapid.IntRange(0, 120).Draw(t, "finished")) * time.Second),
 			}

@@ -102,7 +102,8 @@ func follow(t *testing.T, d *datadriven.TestData) string {
 	if d.HasArg("state") {
 		var state string
 		d.ScanArgs(t, "state", &state)
-		status := api.TaskStatus{State: api.TaskState(state), Reason: "Exited", Message: "the container ended with exit code 1",
+		status := api.TaskStatus{State: api.TaskState(state), Reason: "Exited",
+			Message:   "the container ended with exit code 1",
 			StartedAt: run.CreatedAt.Add(time.Second), FinishedAt: ago("ended"), LastLog: []string{"boom"}}
 		if exit := -1; d.MaybeScanArgs(t, "exit", &exit) {
 			status.ExitCode = &exit

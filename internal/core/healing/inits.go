@@ -154,7 +154,8 @@ func (p *planner) awaitRetry(init Init, progress *api.InitProgress, backoff time
 // initStep plans one step with an init's container, or none, and reports what is going on.
 func (p *planner) initStep(verb Verb, init Init, why string) {
 	p.advance(api.TaskPreparing)
-	message := fmt.Sprintf("init %s (%d of %d) runs before the container", init.Name, p.out.Status.Inits.Next+1, len(p.Inits))
+	message := fmt.Sprintf("init %s (%d of %d) runs before the container", init.Name,
+		p.out.Status.Inits.Next+1, len(p.Inits))
 	if why != "" {
 		message += "; " + why
 	}
@@ -275,7 +276,8 @@ func (i Init) late(at *InitContainer) bool {
 func (i Init) failure(at *InitContainer) string {
 	switch {
 	case i.late(at):
-		return fmt.Sprintf("init %s was stopped: it took longer than %s (attempt %d of %d)", i.Name, i.Timeout, at.Attempt, i.Retries+1)
+		return fmt.Sprintf("init %s was stopped: it took longer than %s (attempt %d of %d)", i.Name, i.Timeout,
+			at.Attempt, i.Retries+1)
 	case at.OOMKilled:
 		return fmt.Sprintf("init %s ran out of memory and was killed (attempt %d of %d)", i.Name, at.Attempt, i.Retries+1)
 	}

@@ -44,7 +44,8 @@ func (b *bench) step() healing.Decision {
 
 func (b *bench) container() healing.Container {
 	b.made++
-	return healing.Container{ID: fmt.Sprintf("c%d", b.made), State: healing.Created, Restart: "unless-stopped", CreatedAt: b.now}
+	return healing.Container{ID: fmt.Sprintf("c%d", b.made), State: healing.Created,
+		Restart: "unless-stopped", CreatedAt: b.now}
 }
 
 func (b *bench) main(action healing.Action) {
@@ -92,7 +93,8 @@ func (b *bench) find(name string) *healing.InitContainer {
 }
 
 func (b *bench) remove(name string) {
-	b.in.InitContainers = slices.DeleteFunc(b.in.InitContainers, func(c healing.InitContainer) bool { return c.Name == name })
+	b.in.InitContainers = slices.DeleteFunc(b.in.InitContainers,
+		func(c healing.InitContainer) bool { return c.Name == name })
 }
 
 // end ends a running init by itself, or together with the engine.
@@ -217,7 +219,8 @@ func TestInits(t *testing.T) {
 // after it passed, and the main container starts only when all have passed for it.
 func TestInitSafety(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := newBench(healing.Init{Name: "a", Retries: 2, Timeout: time.Minute}, healing.Init{Name: "b", Retries: 1, Timeout: time.Minute})
+		b := newBench(healing.Init{Name: "a", Retries: 2, Timeout: time.Minute},
+			healing.Init{Name: "b", Retries: 1, Timeout: time.Minute})
 		name := func() string { return rapid.SampledFrom([]string{"a", "b"}).Draw(t, "init") }
 		check := func(d healing.Decision) {
 			running := 0
@@ -237,7 +240,8 @@ func TestInitSafety(t *testing.T) {
 			}
 			if d.Action.Init != "" && d.Action.Verb == healing.Start {
 				if b.in.Task.Desired != api.DesiredRunning || b.in.Frozen || d.Status.State.Terminal() {
-					t.Fatalf("init %s started although desired %s, frozen %v, %s", d.Action.Init, b.in.Task.Desired, b.in.Frozen, d.Status.State)
+					t.Fatalf("init %s started although desired %s, frozen %v, %s", d.Action.Init, b.in.Task.Desired,
+						b.in.Frozen, d.Status.State)
 				}
 				if b.passed[d.Action.Init] > 0 {
 					t.Fatalf("init %s ran again although it had passed", d.Action.Init)
@@ -272,7 +276,8 @@ func TestInitSafety(t *testing.T) {
 				check(b.step())
 			},
 			"raise": func(t *rapid.T) {
-				if next := rapid.SampledFrom([]api.DesiredState{api.DesiredRunning, api.DesiredRunning, api.DesiredRunning, api.DesiredShutdown, api.DesiredRemoved}).Draw(t, "desired"); b.in.Task.Desired.CanBecome(next) {
+				if next := rapid.SampledFrom([]api.DesiredState{api.DesiredRunning, api.DesiredRunning, api.DesiredRunning,
+					api.DesiredShutdown, api.DesiredRemoved}).Draw(t, "desired"); b.in.Task.Desired.CanBecome(next) {
 					b.in.Task.Desired = next
 				}
 			},

@@ -29,7 +29,8 @@ func (w *world) checkLog(t *rapid.T, d healing.Decision) {
 		w.in.Log = nil
 	case reading == nil || reading.Request != d.Log:
 		w.in.Log = &healing.LogReading{Request: d.Log, Since: w.now}
-	case waited && d.Status.State == api.TaskRunning && before.Task.Class == api.ClassOnce && d.Log.End == healing.EndOfTask:
+	case waited && d.Status.State == api.TaskRunning && before.Task.Class == api.ClassOnce &&
+		d.Log.End == healing.EndOfTask:
 		t.Fatalf("a failure is not reported although its reading %+v waited since %s", reading, w.now.Sub(reading.Since))
 	}
 }
@@ -38,8 +39,9 @@ func (w *world) checkLog(t *rapid.T, d healing.Decision) {
 func failing() healing.Input {
 	return healing.Input{
 		Task: api.Task{ID: "t1", Node: "n1", Class: api.ClassOnce, Desired: api.DesiredRunning}, Status: runningStatus(0),
-		Container: &healing.Container{ID: "c1", State: healing.Exited, Restart: "no", ExitCode: 3, CreatedAt: start, StartedAt: start, FinishedAt: ended},
-		Cause:     healing.CauseExit,
+		Container: &healing.Container{ID: "c1", State: healing.Exited, Restart: "no", ExitCode: 3, CreatedAt: start,
+			StartedAt: start, FinishedAt: ended},
+		Cause: healing.CauseExit,
 	}
 }
 
@@ -56,7 +58,8 @@ func TestFailureWaitsForItsLines(t *testing.T) {
 	}
 	in.Log.Done, in.Log.Lines = true, []string{"boom"}
 	d = healing.Plan(in, now.Add(5*time.Second))
-	if d.Status.State != api.TaskFailed || len(d.Status.LastLog) != 1 || d.Log != (healing.LogRequest{}) || !d.Status.FinishedAt.Equal(ended) {
+	if d.Status.State != api.TaskFailed || len(d.Status.LastLog) != 1 || d.Log != (healing.LogRequest{}) ||
+		!d.Status.FinishedAt.Equal(ended) {
 		t.Errorf("with them: %s, %v, %+v", outcome(d), d.Status.LastLog, d.Log)
 	}
 }
@@ -81,7 +84,8 @@ func TestLinesFollowAFailure(t *testing.T) {
 // TestClockSetBackEndsTheWait: a wait that would last as long as the jump ends.
 func TestClockSetBackEndsTheWait(t *testing.T) {
 	in := failing()
-	in.Log = &healing.LogReading{Request: healing.LogRequest{Container: "c1", End: healing.EndOfTask}, Since: now.Add(time.Hour)}
+	in.Log = &healing.LogReading{Request: healing.LogRequest{Container: "c1", End: healing.EndOfTask},
+		Since: now.Add(time.Hour)}
 	if d := healing.Plan(in, now); d.Status.State != api.TaskFailed {
 		t.Error(outcome(d))
 	}

@@ -162,7 +162,8 @@ func (p *planner) absent() {
 	case p.Task.Class == api.ClassOnce && p.Status.Container != "":
 		p.end(api.TaskFailed, api.ReasonContainerRemoved, "the container was removed before its end was seen")
 	case p.PluginAtWork && p.Status.Container != "":
-		p.down(api.ReasonPluginAtWork, "the pod was removed while a plugin's command works on it; it is made again when the command ends")
+		p.down(api.ReasonPluginAtWork,
+			"the pod was removed while a plugin's command works on it; it is made again when the command ends")
 	case p.Occupied:
 		p.prepare(None, api.ReasonWaitingForPredecessor, "is made when its former container on this node is gone")
 		p.out.After = occupiedRecheck
@@ -186,7 +187,8 @@ func (p *planner) ended() {
 	case p.Cause == CauseEngine:
 		p.start(api.ReasonStopped, "the container ended with the engine; it is started again")
 	case p.PluginAtWork:
-		p.down(api.ReasonPluginAtWork, "the pod was stopped while a plugin's command works on it; it is started again when the command ends")
+		p.down(api.ReasonPluginAtWork,
+			"the pod was stopped while a plugin's command works on it; it is started again when the command ends")
 	default:
 		p.start(api.ReasonStopped, "the container was stopped by hand; it is started again")
 	}

@@ -17,7 +17,8 @@ var (
 
 // answers returns the state of the container's probes.
 func answers(declared api.Probes, c *healing.Container, phases map[probe.Kind]api.ProbePhase) *healing.Probing {
-	out := &healing.Probing{Declared: declared, Container: c.ID, StartedAt: c.StartedAt, Answers: map[string]api.ProbeStatus{}}
+	out := &healing.Probing{Declared: declared, Container: c.ID, StartedAt: c.StartedAt,
+		Answers: map[string]api.ProbeStatus{}}
 	for kind, phase := range phases {
 		out.Answers[string(kind)] = api.ProbeStatus{Phase: phase, Message: "status 500", Transition: 1}
 	}
@@ -25,7 +26,8 @@ func answers(declared api.Probes, c *healing.Container, phases map[probe.Kind]ap
 }
 
 func running() *healing.Container {
-	return &healing.Container{ID: "c1", State: healing.Running, Restart: "unless-stopped", CreatedAt: start, StartedAt: start}
+	return &healing.Container{ID: "c1", State: healing.Running, Restart: "unless-stopped",
+		CreatedAt: start, StartedAt: start}
 }
 
 func TestReadyComesFromProbes(t *testing.T) {
@@ -43,11 +45,13 @@ func TestReadyComesFromProbes(t *testing.T) {
 		"asked of readiness": {"nor does what has not answered",
 			phases{probe.Startup: healthy, probe.Readiness: unknown}, "leave it; task running Unready"},
 		"readiness lost": {"lost readiness restarts nothing",
-			phases{probe.Startup: healthy, probe.Liveness: healthy, probe.Readiness: unhealthy}, "leave it; task running Unready"},
+			phases{probe.Startup: healthy, probe.Liveness: healthy, probe.Readiness: unhealthy},
+			"leave it; task running Unready"},
 		"liveness unknown": {"a liveness probe without an answer holds nothing back",
 			phases{probe.Startup: healthy, probe.Liveness: unknown, probe.Readiness: healthy}, "leave it; task running"},
 		"liveness lost": {"what is not alive is restarted at once, ready or not",
-			phases{probe.Startup: healthy, probe.Liveness: unhealthy, probe.Readiness: healthy}, "stop (grace 10s); task running LivenessFailed"},
+			phases{probe.Startup: healthy, probe.Liveness: unhealthy, probe.Readiness: healthy},
+			"stop (grace 10s); task running LivenessFailed"},
 		"never started up": {"a startup probe that used up its failures gives the container up as liveness does",
 			phases{probe.Startup: unhealthy}, "stop (grace 10s); task running StartupFailed"},
 	} {
@@ -84,7 +88,8 @@ func TestAnswersOfAnotherIncarnationDontCount(t *testing.T) {
 	if d.Action.Verb != healing.None || d.Status.Ready || d.Status.Reason != api.ReasonStartupPending {
 		t.Errorf("a new incarnation starts over: %s", outcome(d))
 	}
-	if got := d.Status.Probes["liveness"]; got.Phase != api.ProbeUnknown || got.Before != api.ProbeUnhealthy || got.Transition != 2 {
+	if got := d.Status.Probes["liveness"]; got.Phase != api.ProbeUnknown || got.Before != api.ProbeUnhealthy ||
+		got.Transition != 2 {
 		t.Errorf("and remembers what was: %+v", got)
 	}
 }
@@ -106,7 +111,8 @@ func TestSinceWhenItIsUnready(t *testing.T) {
 		phase api.ProbePhase
 		want  time.Time
 	}{
-		{api.ProbeHealthy, time.Time{}}, {api.ProbeUnhealthy, now.Add(time.Minute)}, {api.ProbeUnhealthy, now.Add(time.Minute)},
+		{api.ProbeHealthy, time.Time{}}, {api.ProbeUnhealthy, now.Add(time.Minute)},
+		{api.ProbeUnhealthy, now.Add(time.Minute)},
 		{api.ProbeHealthy, time.Time{}}, {api.ProbeUnhealthy, now.Add(4 * time.Minute)},
 	} {
 		in.Status.Probes = map[string]api.ProbeStatus{"readiness": {Phase: step.phase}}
@@ -125,13 +131,15 @@ type lifeless struct {
 }
 
 func newLifeless(t *testing.T) *lifeless {
-	return &lifeless{t: t, now: start, in: healing.Input{Task: keepTask, Status: runningStatus(0), Container: running(), Grace: time.Second}}
+	return &lifeless{t: t, now: start,
+		in: healing.Input{Task: keepTask, Status: runningStatus(0), Container: running(), Grace: time.Second}}
 }
 
 // fail is the liveness probe's verdict after a while.
 func (l *lifeless) fail(after time.Duration) healing.Decision {
 	l.now = l.now.Add(after)
-	l.in.Probes = answers(api.Probes{Liveness: &api.Probe{}}, l.in.Container, map[probe.Kind]api.ProbePhase{probe.Liveness: api.ProbeUnhealthy})
+	l.in.Probes = answers(api.Probes{Liveness: &api.Probe{}}, l.in.Container,
+		map[probe.Kind]api.ProbePhase{probe.Liveness: api.ProbeUnhealthy})
 	return l.plan()
 }
 
@@ -225,7 +233,8 @@ func TestLivenessRestartsAreForgiven(t *testing.T) {
 func TestDecidedRestartStays(t *testing.T) {
 	l := newLifeless(t)
 	l.want(l.fail(time.Minute), stops)
-	l.in.Probes = answers(api.Probes{Liveness: &api.Probe{}}, l.in.Container, map[probe.Kind]api.ProbePhase{probe.Liveness: api.ProbeHealthy})
+	l.in.Probes = answers(api.Probes{Liveness: &api.Probe{}}, l.in.Container,
+		map[probe.Kind]api.ProbePhase{probe.Liveness: api.ProbeHealthy})
 	l.want(l.plan(), stops)
 	if len(l.in.Status.LivenessRestarts) != 1 {
 		t.Errorf("counted %d times", len(l.in.Status.LivenessRestarts))
@@ -242,7 +251,8 @@ func TestRecoveryEndsTheRest(t *testing.T) {
 	l.stopped(time.Second)
 	l.started()
 	l.want(l.fail(time.Second), rests)
-	l.in.Probes = answers(api.Probes{Liveness: &api.Probe{}}, l.in.Container, map[probe.Kind]api.ProbePhase{probe.Liveness: api.ProbeHealthy})
+	l.in.Probes = answers(api.Probes{Liveness: &api.Probe{}}, l.in.Container,
+		map[probe.Kind]api.ProbePhase{probe.Liveness: api.ProbeHealthy})
 	if d := l.plan(); d.Action.Verb != healing.None || !d.Status.Ready {
 		t.Errorf("recovered: %s", outcome(d))
 	}
@@ -254,7 +264,8 @@ func TestTheImagesCheckTakesNothingOutOfService(t *testing.T) {
 	image := &healing.Probing{Declared: api.Probes{Readiness: &api.Probe{}}, Source: "image"}
 	in := healing.Input{Task: keepTask, Status: runningStatus(0), Container: running(), Probes: image}
 	d := healing.Plan(in, now)
-	if readiness := d.Status.Probes["readiness"]; !d.Status.Ready || readiness.Phase != api.ProbeHealthy || readiness.Source != "image" {
+	if readiness := d.Status.Probes["readiness"]; !d.Status.Ready || readiness.Phase != api.ProbeHealthy ||
+		readiness.Source != "image" {
 		t.Errorf("it serves: %+v", d.Status)
 	}
 	in.Status = api.TaskStatus{ID: "t1", Node: "n1", State: api.TaskStarting}
@@ -266,7 +277,8 @@ func TestTheImagesCheckTakesNothingOutOfService(t *testing.T) {
 // TestUnreadyAndSteady: a container is steady though its probe fails, so that a probe that flaps resets nothing.
 func TestUnreadyAndSteady(t *testing.T) {
 	l := newLate()
-	l.in.Probes = answers(api.Probes{Readiness: &api.Probe{}}, &l.real, map[probe.Kind]api.ProbePhase{probe.Readiness: api.ProbeUnknown})
+	l.in.Probes = answers(api.Probes{Readiness: &api.Probe{}}, &l.real,
+		map[probe.Kind]api.ProbePhase{probe.Readiness: api.ProbeUnknown})
 	if d := l.plan(); d.Status.Steady || d.Status.Ready || d.After != monitor {
 		t.Fatalf("at its start: %+v, again in %s", d.Status, d.After)
 	}
@@ -274,7 +286,8 @@ func TestUnreadyAndSteady(t *testing.T) {
 	if d := l.plan(); !d.Status.Steady || d.Status.Ready {
 		t.Errorf("after the monitor time: %+v", d.Status)
 	}
-	l.in.Probes = answers(api.Probes{Readiness: &api.Probe{}}, &l.real, map[probe.Kind]api.ProbePhase{probe.Readiness: api.ProbeHealthy})
+	l.in.Probes = answers(api.Probes{Readiness: &api.Probe{}}, &l.real,
+		map[probe.Kind]api.ProbePhase{probe.Readiness: api.ProbeHealthy})
 	if d := l.plan(); !d.Status.Steady || !d.Status.Ready {
 		t.Errorf("and ready: %+v", d.Status)
 	}

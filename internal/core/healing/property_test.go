@@ -56,7 +56,8 @@ func (w *world) probe(t *rapid.T) {
 	}
 	phases := map[probe.Kind]api.ProbePhase{}
 	for _, kind := range []probe.Kind{probe.Startup, probe.Liveness, probe.Readiness} {
-		phases[kind] = rapid.SampledFrom([]api.ProbePhase{api.ProbeUnknown, api.ProbeHealthy, api.ProbeUnhealthy}).Draw(t, string(kind))
+		phases[kind] = rapid.SampledFrom([]api.ProbePhase{api.ProbeUnknown, api.ProbeHealthy, api.ProbeUnhealthy}).Draw(t,
+			string(kind))
 	}
 	w.in.Probes = answers(everyProbe, c, phases)
 }
@@ -77,10 +78,12 @@ func (w *world) step(t *rapid.T) healing.Decision {
 			t.Fatal("a second container")
 		}
 		w.made++
-		w.in.Container = &healing.Container{ID: "c" + string(rune('a'+w.made%26)), State: healing.Created, Restart: w.policy(), CreatedAt: w.now}
+		w.in.Container = &healing.Container{ID: "c" + string(rune('a'+w.made%26)), State: healing.Created,
+			Restart: w.policy(), CreatedAt: w.now}
 	case healing.Start:
 		if w.in.Task.Desired != api.DesiredRunning || w.in.Held || w.in.Frozen || before.Status.State.Terminal() {
-			t.Fatalf("started although desired %s, held %v, frozen %v, %s", w.in.Task.Desired, w.in.Held, w.in.Frozen, before.Status.State)
+			t.Fatalf("started although desired %s, held %v, frozen %v, %s", w.in.Task.Desired, w.in.Held,
+				w.in.Frozen, before.Status.State)
 		}
 		if w.started++; w.in.Task.Class == api.ClassOnce && w.started > 1 {
 			t.Fatal("what runs once was started twice")
@@ -154,7 +157,8 @@ func TestSafety(t *testing.T) {
 			"reborn":   func(*rapid.T) { w.in.Status, w.in.Probes = w.stored, nil },
 			"amnesia":  func(*rapid.T) { w.in.Cause = healing.CauseUnknown },
 			"raise": func(t *rapid.T) {
-				if next := rapid.SampledFrom([]api.DesiredState{api.DesiredRunning, api.DesiredRunning, api.DesiredShutdown, api.DesiredRemoved}).Draw(t, "desired"); w.in.Task.Desired.CanBecome(next) {
+				if next := rapid.SampledFrom([]api.DesiredState{api.DesiredRunning, api.DesiredRunning, api.DesiredShutdown,
+					api.DesiredRemoved}).Draw(t, "desired"); w.in.Task.Desired.CanBecome(next) {
 					w.in.Task.Desired = next
 				}
 			},

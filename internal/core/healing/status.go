@@ -109,7 +109,8 @@ const startsFor = 5 * time.Second
 // unstartable reports whether a container that ran before is given up, because the engine can't start it: after a
 // restart some keep a remnant of it in the way, which a new container doesn't meet. What runs once has one container.
 func (p *planner) unstartable() bool {
-	return p.FailedStarts >= 2 && p.now.Sub(p.FailedSince) >= startsFor && p.Task.Class != api.ClassOnce && !p.Container.StartedAt.IsZero()
+	return p.FailedStarts >= 2 && p.now.Sub(p.FailedSince) >= startsFor && p.Task.Class != api.ClassOnce &&
+		!p.Container.StartedAt.IsZero()
 }
 
 // unrecorded reports whether the container must not start yet. A command that runs once waits until the store names its

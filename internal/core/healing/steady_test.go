@@ -23,7 +23,8 @@ type late struct {
 
 func newLate() *late {
 	l := &late{now: start, ran: map[time.Time]time.Duration{}}
-	l.real = healing.Container{ID: "c1", State: healing.Running, Restart: "unless-stopped", CreatedAt: start, StartedAt: start}
+	l.real = healing.Container{ID: "c1", State: healing.Running, Restart: "unless-stopped",
+		CreatedAt: start, StartedAt: start}
 	l.in.Task = api.Task{ID: "t1", Node: "n1", Class: api.ClassKeep, Monitor: "5s", Desired: api.DesiredRunning}
 	l.in.Watched = true
 	l.inspect()
@@ -231,12 +232,15 @@ func TestApart(t *testing.T) {
 		status api.TaskStatus
 		want   time.Duration
 	}{
-		"no end":             {api.TaskStatus{RunningAt: start}, 0},
-		"the first life":     {api.TaskStatus{RunningAt: start, Exits: at(20 * time.Second)}, 20 * time.Second},
-		"the longest":        {api.TaskStatus{RunningAt: start, Exits: at(20*time.Second, 50*time.Second, time.Minute)}, 30 * time.Second},
+		"no end":         {api.TaskStatus{RunningAt: start}, 0},
+		"the first life": {api.TaskStatus{RunningAt: start, Exits: at(20 * time.Second)}, 20 * time.Second},
+		"the longest": {api.TaskStatus{RunningAt: start, Exits: at(20*time.Second, 50*time.Second, time.Minute)},
+			30 * time.Second},
 		"a long life before": {api.TaskStatus{RunningAt: start, Exits: at(time.Hour)}, 0},
-		"lives since":        {api.TaskStatus{RunningAt: start, Exits: at(time.Minute, time.Hour, time.Hour+10*time.Second)}, 10 * time.Second},
-		"it ran on":          {api.TaskStatus{RunningAt: start, Exits: at(20 * time.Second), FinishedAt: start.Add(time.Hour)}, 0},
+		"lives since": {api.TaskStatus{RunningAt: start, Exits: at(time.Minute, time.Hour, time.Hour+10*time.Second)},
+			10 * time.Second},
+		"it ran on": {api.TaskStatus{RunningAt: start, Exits: at(20 * time.Second),
+			FinishedAt: start.Add(time.Hour)}, 0},
 	} {
 		if got := healing.Apart(tc.status); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
@@ -252,10 +256,11 @@ func TestLastEnd(t *testing.T) {
 		status api.TaskStatus
 		want   string
 	}{
-		"none":    {"it never ended", api.TaskStatus{ExitCode: code(0)}, ""},
-		"code":    {"a program's own", api.TaskStatus{Exits: at, ExitCode: code(3)}, "exit code 3"},
-		"signal":  {"128 and the signal", api.TaskStatus{Exits: at, ExitCode: code(137)}, "exit code 137, signal 9"},
-		"memory":  {"the code would say less", api.TaskStatus{Exits: at, ExitCode: code(137), OOMKilled: true}, "out of memory"},
+		"none":   {"it never ended", api.TaskStatus{ExitCode: code(0)}, ""},
+		"code":   {"a program's own", api.TaskStatus{Exits: at, ExitCode: code(3)}, "exit code 3"},
+		"signal": {"128 and the signal", api.TaskStatus{Exits: at, ExitCode: code(137)}, "exit code 137, signal 9"},
+		"memory": {"the code would say less",
+			api.TaskStatus{Exits: at, ExitCode: code(137), OOMKilled: true}, "out of memory"},
 		"unknown": {"the engine's event had none", api.TaskStatus{Exits: at}, "exit code unknown"},
 		"high":    {"no signal has the number", api.TaskStatus{Exits: at, ExitCode: code(255)}, "exit code 255"},
 	} {

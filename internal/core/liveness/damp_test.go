@@ -44,12 +44,14 @@ func TestDamp(t *testing.T) {
 		},
 		"an hour later": {
 			reason: "old losses are forgotten",
-			steps:  []step{lost(0, "1 lost"), back(1, "1"), lost(2, "2 lost"), back(3, "2"), lost(61, "2 lost"), back(62, "1"), back(121, "0")},
+			steps: []step{lost(0, "1 lost"), back(1, "1"), lost(2, "2 lost"), back(3, "2"), lost(61, "2 lost"),
+				back(62, "1"), back(121, "0")},
 		},
 		"the clock was set back": {
 			reason: "a pause never lasts longer than the longest",
 			steps: []step{
-				lost(0, "1 lost"), back(1, "1"), lost(2, "2 lost"), back(3, "2"), lost(40, "3 lost damped"), back(41, "3 damped 30s"), back(4, "2"),
+				lost(0, "1 lost"), back(1, "1"), lost(2, "2 lost"), back(3, "2"), lost(40, "3 lost damped"),
+				back(41, "3 damped 30s"), back(4, "2"),
 			},
 		},
 	} {

@@ -21,16 +21,24 @@ func TestJudge(t *testing.T) {
 		silent map[string]int // seconds before now
 		want   string
 	}{
-		"nothing is silent":         {"nothing to judge", 3, nil, "lost [] held map[] left map[]"},
-		"a short lapse":             {"it may come back", 3, map[string]int{"a": 29}, "lost [] held map[] left map[a:1s]"},
-		"one of one":                {"one node alone is never held", 1, map[string]int{"a": 30}, "lost [a] held map[] left map[]"},
-		"one of two":                {"one node alone is never held", 2, map[string]int{"a": 30}, "lost [a] held map[] left map[]"},
-		"two of two":                {"all of them at once", 2, map[string]int{"a": 30, "b": 31}, "lost [a b] held map[a:2 b:2] left map[]"},
-		"two of six":                {"a third is not more than a third", 6, map[string]int{"a": 40, "b": 40}, "lost [a b] held map[] left map[]"},
-		"two of five":               {"more than a third", 5, map[string]int{"a": 40, "b": 40}, "lost [a b] held map[a:2 b:2] left map[]"},
-		"one after the other":       {"the first was lost before the second went", 3, map[string]int{"a": 80, "b": 40}, "lost [a b] held map[] left map[]"},
-		"the second goes meanwhile": {"it is not lost yet, but it went within the timeout", 3, map[string]int{"a": 31, "b": 5}, "lost [a] held map[a:2] left map[b:25s]"},
-		"a third long after":        {"two that went together say nothing of a later one", 5, map[string]int{"a": 900, "b": 890, "c": 40}, "lost [a b c] held map[a:2 b:2] left map[]"},
+		"nothing is silent": {"nothing to judge", 3, nil, "lost [] held map[] left map[]"},
+		"a short lapse":     {"it may come back", 3, map[string]int{"a": 29}, "lost [] held map[] left map[a:1s]"},
+		"one of one": {"one node alone is never held", 1, map[string]int{"a": 30},
+			"lost [a] held map[] left map[]"},
+		"one of two": {"one node alone is never held", 2, map[string]int{"a": 30},
+			"lost [a] held map[] left map[]"},
+		"two of two": {"all of them at once", 2, map[string]int{"a": 30, "b": 31},
+			"lost [a b] held map[a:2 b:2] left map[]"},
+		"two of six": {"a third is not more than a third", 6, map[string]int{"a": 40, "b": 40},
+			"lost [a b] held map[] left map[]"},
+		"two of five": {"more than a third", 5, map[string]int{"a": 40, "b": 40},
+			"lost [a b] held map[a:2 b:2] left map[]"},
+		"one after the other": {"the first was lost before the second went", 3, map[string]int{"a": 80, "b": 40},
+			"lost [a b] held map[] left map[]"},
+		"the second goes meanwhile": {"it is not lost yet, but it went within the timeout", 3,
+			map[string]int{"a": 31, "b": 5}, "lost [a] held map[a:2] left map[b:25s]"},
+		"a third long after": {"two that went together say nothing of a later one", 5,
+			map[string]int{"a": 900, "b": 890, "c": 40}, "lost [a b c] held map[a:2 b:2] left map[]"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

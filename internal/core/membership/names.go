@@ -52,8 +52,9 @@ func CheckNode(server string, node Node, servers []Server) *RefusalError {
 	case node.Name == "":
 		return nil
 	case node.Agent:
-		return &RefusalError{"another machine is node " + node.Name + " of this cluster", "choose another --node; if it is this machine: tend drain " + node.Name +
-			", tend nodes remove " + node.Name + ", then join again"}
+		return &RefusalError{"another machine is node " + node.Name + " of this cluster",
+			"choose another --node; if it is this machine: tend drain " + node.Name +
+				", tend nodes remove " + node.Name + ", then join again"}
 	case holder != "" && holder != server:
 		return &RefusalError{node.Name + " is the node of server " + holder, "choose another --node"}
 	}
@@ -63,7 +64,8 @@ func CheckNode(server string, node Node, servers []Server) *RefusalError {
 // CheckAgent refuses the name of a node that joins by itself if it is that of a server's own node.
 func CheckAgent(node Node, servers []Server) *RefusalError {
 	if holder := node.holder(servers); holder != "" {
-		return &RefusalError{node.Name + " is the node of server " + holder, "choose another name with --node; if this machine was that server: tend servers remove " + holder}
+		return &RefusalError{node.Name + " is the node of server " + holder,
+			"choose another name with --node; if this machine was that server: tend servers remove " + holder}
 	}
 	return nil
 }

@@ -53,7 +53,8 @@ func TestANameIsOfOneMachine(t *testing.T) {
 		"a node called like a server's":          {"c", "a-2", "is the node of server a"},
 	} {
 		refused := membership.CheckNode(test.server, node(test.node), servers)
-		if (refused == nil) != (test.says == "") || refused != nil && (!strings.Contains(refused.Why, test.says) || refused.Next == "") {
+		if (refused == nil) != (test.says == "") ||
+			refused != nil && (!strings.Contains(refused.Why, test.says) || refused.Next == "") {
 			t.Errorf("%s: %v, want %q", reason, refused, test.says)
 		}
 	}
@@ -61,7 +62,8 @@ func TestANameIsOfOneMachine(t *testing.T) {
 		"c": "", "worker": "", "former": "", "a": "is the node of server a", "a-2": "is the node of server a", "b": "",
 	} {
 		refused := membership.CheckAgent(node(name), servers)
-		if (refused == nil) != (says == "") || refused != nil && (!strings.Contains(refused.Why, says) || refused.Next == "") {
+		if (refused == nil) != (says == "") ||
+			refused != nil && (!strings.Contains(refused.Why, says) || refused.Next == "") {
 			t.Errorf("an agent called %s: %v, want %q", name, refused, says)
 		}
 	}

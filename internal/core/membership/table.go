@@ -77,8 +77,9 @@ var (
 		"to be a server again, join with an empty --root (tend nodes add --server prints the command); " +
 			"to be a node alone: tend agent --join with this --root (tend nodes add)"}
 	unknown = Rule{Refused, "no such server", "no server is called {server}", "tend servers lists them"}
-	only    = Rule{Refused, "the only one", "{server} is the only server that votes: the cluster would have no store", "tend servers; to move it, join another server first"}
-	serves  = Rule{Refused, "it is a server",
+	only    = Rule{Refused, "the only one", "{server} is the only server that votes: the cluster would have no store",
+		"tend servers; to move it, join another server first"}
+	serves = Rule{Refused, "it is a server",
 		"{root} is that of server {server}, which is not removed: its server runs the agent of this machine too",
 		"tend servers remove {server} at another server, and start tend server here once, which learns of it; or give another --root"}
 )
@@ -86,28 +87,34 @@ var (
 // Table says what each command does to a server in each state. The documentation has the same table.
 var Table = map[Command]map[State]Rule{
 	Join: {
-		Absent: {Effect: Joins}, Added: {Effect: Joins}, Joining: lostStore, Voting: lostStore, Only: lostStore, Removed: {Effect: Joins},
+		Absent: {Effect: Joins}, Added: {Effect: Joins}, Joining: lostStore, Voting: lostStore, Only: lostStore,
+		Removed: {Effect: Joins},
 	},
 	JoinElsewhere: {
 		Absent: {Effect: Joins}, Added: busy, Joining: taken, Voting: taken, Only: taken, Removed: {Effect: Joins},
 	},
 	JoinRenamed: {
-		Absent: {Effect: Joins}, Added: {Effect: Joins}, Joining: occupied, Voting: occupied, Only: occupied, Removed: {Effect: Joins},
+		Absent: {Effect: Joins}, Added: {Effect: Joins}, Joining: occupied, Voting: occupied, Only: occupied,
+		Removed: {Effect: Joins},
 	},
 	Start: {
-		Absent: {Effect: Founds}, Added: {Effect: GoesOn}, Joining: {Effect: GoesOn}, Voting: {Effect: GoesOn}, Only: {Effect: GoesOn}, Removed: gone,
+		Absent: {Effect: Founds}, Added: {Effect: GoesOn}, Joining: {Effect: GoesOn}, Voting: {Effect: GoesOn},
+		Only: {Effect: GoesOn}, Removed: gone,
 	},
 	StartWiped: {
 		Absent: {Effect: Founds}, Added: {Effect: GoesOn}, Joining: wiped, Voting: wiped, Only: wiped, Removed: wiped,
 	},
 	Remove: {
-		Absent: unknown, Added: {Effect: Leaves}, Joining: {Effect: Leaves}, Voting: {Effect: Leaves}, Only: only, Removed: unknown,
+		Absent: unknown, Added: {Effect: Leaves}, Joining: {Effect: Leaves}, Voting: {Effect: Leaves},
+		Only: only, Removed: unknown,
 	},
 	Promote: {
-		Absent: {Effect: Nothing}, Added: {Effect: Nothing}, Joining: {Effect: Votes}, Voting: {Effect: Nothing}, Only: {Effect: Nothing}, Removed: {Effect: Nothing},
+		Absent: {Effect: Nothing}, Added: {Effect: Nothing}, Joining: {Effect: Votes}, Voting: {Effect: Nothing},
+		Only: {Effect: Nothing}, Removed: {Effect: Nothing},
 	},
 	Expire: {
-		Absent: {Effect: Nothing}, Added: {Effect: Leaves}, Joining: {Effect: Leaves}, Voting: {Effect: Nothing}, Only: {Effect: Nothing}, Removed: {Effect: Nothing},
+		Absent: {Effect: Nothing}, Added: {Effect: Leaves}, Joining: {Effect: Leaves}, Voting: {Effect: Nothing},
+		Only: {Effect: Nothing}, Removed: {Effect: Nothing},
 	},
 	BecomeAgent: {
 		Absent: {Effect: Agent}, Added: serves, Joining: serves, Voting: serves, Only: serves, Removed: {Effect: Agent},
@@ -134,6 +141,7 @@ func Decide(command Command, state State, about Subject) (Effect, *RefusalError)
 	if rule.Effect != Refused {
 		return rule.Effect, nil
 	}
-	fill := strings.NewReplacer("{server}", about.Server, "{address}", about.Address, "{holder}", about.Holder.Name, "{at}", about.Holder.Address, "{root}", about.Root)
+	fill := strings.NewReplacer("{server}", about.Server, "{address}", about.Address, "{holder}", about.Holder.Name,
+		"{at}", about.Holder.Address, "{root}", about.Root)
 	return Refused, &RefusalError{Why: fill.Replace(rule.Why), Next: fill.Replace(rule.Next)}
 }

@@ -26,12 +26,14 @@ func TestEveryCellHasItsRule(t *testing.T) {
 			if !decided || rule.Effect == "" {
 				t.Errorf("%s of a server that is %s: no rule", command, state)
 			}
-			about := membership.Subject{Server: "b", Address: "https://b:1", Holder: membership.Server{Name: "c", Address: "https://c:1"}, Root: "/r"}
+			about := membership.Subject{Server: "b", Address: "https://b:1",
+				Holder: membership.Server{Name: "c", Address: "https://c:1"}, Root: "/r"}
 			effect, refused := membership.Decide(command, state, about)
 			if effect != rule.Effect || (refused != nil) != (rule.Effect == membership.Refused) {
 				t.Errorf("%s of a server that is %s: %s, %v", command, state, effect, refused)
 			}
-			if refused != nil && (refused.Why == "" || refused.Next == "" || strings.ContainsAny(refused.Error(), "{}") || rule.Named == "") {
+			if refused != nil && (refused.Why == "" || refused.Next == "" ||
+				strings.ContainsAny(refused.Error(), "{}") || rule.Named == "") {
 				t.Errorf("%s of a server that is %s: %+v", command, state, refused)
 			}
 		}
@@ -80,7 +82,8 @@ func table() string {
 		out.WriteString("\n")
 	}
 	out.WriteString("\n| refused: | what it says | what to do |\n| --- | --- | --- |\n")
-	fill := strings.NewReplacer("{server}", "NAME", "{holder}", "OTHER", "{address}", "ADDRESS", "{at}", "ADDRESS", "{root}", "ROOT")
+	fill := strings.NewReplacer("{server}", "NAME", "{holder}", "OTHER", "{address}", "ADDRESS", "{at}",
+		"ADDRESS", "{root}", "ROOT")
 	for _, rule := range refusals {
 		out.WriteString("| " + rule.Named + " | " + fill.Replace(rule.Why) + " | " + fill.Replace(rule.Next) + " |\n")
 	}
@@ -89,7 +92,8 @@ func table() string {
 
 // TestTheDocumentationHasTheTable: docs/operate/cluster.md has the table that is decided by.
 func TestTheDocumentationHasTheTable(t *testing.T) {
-	const path, begin, end = "../../../docs/operate/cluster.md", "<!-- servers: state and command -->\n\n", "\n<!-- end -->"
+	const path, begin, end = "../../../docs/operate/cluster.md",
+		"<!-- servers: state and command -->\n\n", "\n<!-- end -->"
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

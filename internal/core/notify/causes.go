@@ -29,7 +29,8 @@ func SettingsOf(m *api.SinkMessage) Settings {
 		m = &api.SinkMessage{}
 	}
 	return Settings{
-		Gather: m.Gather.Or(DefaultGather), Pause: m.Pause.Or(DefaultPause), Quiet: m.Quiet.Or(DefaultQuiet), Repeat: m.Repeat.Or(DefaultRepeat),
+		Gather: m.Gather.Or(DefaultGather), Pause: m.Pause.Or(DefaultPause), Quiet: m.Quiet.Or(DefaultQuiet),
+		Repeat:   m.Repeat.Or(DefaultRepeat),
 		Resolved: m.Resolved == nil || *m.Resolved,
 	}
 }

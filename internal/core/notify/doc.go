@@ -5,7 +5,10 @@
 // causes.
 //
 //	causes = notify.Observe(causes, settings, signal)
-//	if message, ok := notify.Next(causes, settings, now); ok { send(message); causes = notify.Sent(causes, message, now) }
+//	if message, ok := notify.Next(causes, settings, now); ok {
+//		send(message)
+//		causes = notify.Sent(causes, message, now)
+//	}
 //
 // One cause gets one message until it is resolved or Repeat passed, and never two within Quiet. A failure is always
 // part of a message, if only as one of those that were counted: what recovered before the message is sent is named in

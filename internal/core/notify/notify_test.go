@@ -16,7 +16,8 @@ var begin = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 var defaults = SettingsOf(nil)
 
 func cause(name, reason string) api.SinkCause {
-	return api.SinkCause{UID: "uid-" + name, Kind: api.KindDeployment, Scope: "prod", Name: name, Reason: reason, Message: "no node fits", ID: name + ".0"}
+	return api.SinkCause{UID: "uid-" + name, Kind: api.KindDeployment, Scope: "prod", Name: name, Reason: reason,
+		Message: "no node fits", ID: name + ".0"}
 }
 
 // world is a sink that runs: a step of time, a signal, and what was sent when.
@@ -65,23 +66,34 @@ func TestTranscript(t *testing.T) {
 		script string
 		want   string
 	}{
-		"once":     {"one failure, one message, after the time to gather", "fail web; 1h", "10s deployment prod/web failed: NoNode"},
-		"again":    {"the same cause is not sent twice", "fail web; 1m; fail web; 10h; fail web; 1h", "10s deployment prod/web failed: NoNode"},
-		"a day":    {"it is, after a day", "fail web; 25h; fail web; 1h", "10s deployment prod/web failed: NoNode | 25h0m10s deployment prod/web failed: NoNode"},
-		"resolved": {"people hear of the end", "fail web; 1h; ok web; 1h", "10s deployment prod/web failed: NoNode | 1h0m10s deployment prod/web recovered"},
+		"once": {"one failure, one message, after the time to gather", "fail web; 1h",
+			"10s deployment prod/web failed: NoNode"},
+		"again": {"the same cause is not sent twice", "fail web; 1m; fail web; 10h; fail web; 1h",
+			"10s deployment prod/web failed: NoNode"},
+		"a day": {"it is, after a day", "fail web; 25h; fail web; 1h",
+			"10s deployment prod/web failed: NoNode | 25h0m10s deployment prod/web failed: NoNode"},
+		"resolved": {"people hear of the end", "fail web; 1h; ok web; 1h",
+			"10s deployment prod/web failed: NoNode | 1h0m10s deployment prod/web recovered"},
 		"new failure": {"after the end, a failure is another one", "fail web; 1h; ok web; 1h; fail web; 1h",
 			"10s deployment prod/web failed: NoNode | 1h0m10s deployment prod/web recovered | 2h0m10s deployment prod/web failed: NoNode"},
-		"flapping": {"a flapping object waits for the quiet time", "fail web; 2m; ok web; 2m; fail web; 1m; ok web; 1m; fail web; 2h",
+		"flapping": {"a flapping object waits for the quiet time",
+			"fail web; 2m; ok web; 2m; fail web; 1m; ok web; 1m; fail web; 2h",
 			"10s deployment prod/web failed: NoNode | 2m10s deployment prod/web recovered | 30m10s deployment prod/web failed: NoNode"},
-		"short": {"a failure that ended before its message is sent all the same", "fail web; 2s; ok web; 1h", "10s deployment prod/web failed: NoNode"},
-		"blip":  {"an end that nobody was sent doesn't count", "fail web; 1h; ok web; 2s; fail web; 1h", "10s deployment prod/web failed: NoNode"},
+		"short": {"a failure that ended before its message is sent all the same", "fail web; 2s; ok web; 1h",
+			"10s deployment prod/web failed: NoNode"},
+		"blip": {"an end that nobody was sent doesn't count", "fail web; 1h; ok web; 2s; fail web; 1h",
+			"10s deployment prod/web failed: NoNode"},
 		"storm": {"what comes together is one message", "fail a; fail b; 1s; fail c; fail d; 1h", "10s 4 objects failed"},
-		"pause": {"there is a minute between messages", "fail a; 11s; fail b; 11s; fail c; 1h", "10s deployment prod/a failed: NoNode | 1m10s 2 objects failed"},
+		"pause": {"there is a minute between messages", "fail a; 11s; fail b; 11s; fail c; 1h",
+			"10s deployment prod/a failed: NoNode | 1m10s 2 objects failed"},
 		"another reason": {"what follows before the message takes its place", "fail web; why web RolledBack; 1h; ok web; 1h",
 			"10s deployment prod/web failed: RolledBack | 1h0m10s deployment prod/web recovered"},
-		"a later reason": {"what follows the message has its own", "fail web; 1m; why web RolledBack; 1h", "10s deployment prod/web failed: NoNode | 1m10s deployment prod/web failed: RolledBack"},
-		"removed":        {"nothing is sent of what was deleted later", "fail web; 1h; gone web; 1h", "10s deployment prod/web failed: NoNode"},
-		"both":           {"what ends and what fails is one message", "fail a; 1h; ok a; fail b; 1h", "10s deployment prod/a failed: NoNode | 1h0m10s 1 objects failed, 1 recovered"},
+		"a later reason": {"what follows the message has its own", "fail web; 1m; why web RolledBack; 1h",
+			"10s deployment prod/web failed: NoNode | 1m10s deployment prod/web failed: RolledBack"},
+		"removed": {"nothing is sent of what was deleted later", "fail web; 1h; gone web; 1h",
+			"10s deployment prod/web failed: NoNode"},
+		"both": {"what ends and what fails is one message", "fail a; 1h; ok a; fail b; 1h",
+			"10s deployment prod/a failed: NoNode | 1h0m10s 1 objects failed, 1 recovered"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &world{set: defaults, now: begin}
@@ -129,8 +141,10 @@ func run(w *world, script string) {
 func TestNeverTwiceNeverNone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{now: begin, set: Settings{
-			Gather: time.Duration(rapid.IntRange(0, 20).Draw(t, "gather")) * time.Second, Pause: time.Duration(rapid.IntRange(0, 120).Draw(t, "pause")) * time.Second,
-			Quiet: time.Duration(rapid.IntRange(0, 40).Draw(t, "quiet")) * time.Minute, Repeat: time.Duration(rapid.IntRange(40, 300).Draw(t, "repeat")) * time.Minute,
+			Gather:   time.Duration(rapid.IntRange(0, 20).Draw(t, "gather")) * time.Second,
+			Pause:    time.Duration(rapid.IntRange(0, 120).Draw(t, "pause")) * time.Second,
+			Quiet:    time.Duration(rapid.IntRange(0, 40).Draw(t, "quiet")) * time.Minute,
+			Repeat:   time.Duration(rapid.IntRange(40, 300).Draw(t, "repeat")) * time.Minute,
 			Resolved: rapid.Bool().Draw(t, "resolved"),
 		}}
 		type failure struct {
@@ -171,7 +185,8 @@ func TestNeverTwiceNeverNone(t *testing.T) {
 		}
 		for name, at := range messages {
 			for i := 1; i < len(at); i++ {
-				if gap := at[i].Sub(at[i-1]); gap < w.set.Quiet || gap < w.set.Repeat && !between(name, at[i-1].Add(-w.set.Gather-w.set.Quiet-w.set.Pause), at[i]) {
+				if gap := at[i].Sub(at[i-1]); gap < w.set.Quiet ||
+					gap < w.set.Repeat && !between(name, at[i-1].Add(-w.set.Gather-w.set.Quiet-w.set.Pause), at[i]) {
 					t.Fatalf("%s has messages at %s and %s", name, at[i-1], at[i])
 				}
 			}
@@ -277,9 +292,11 @@ func TestNoTwoMessagesHaveOneID(t *testing.T) {
 func TestATestSaysSo(t *testing.T) {
 	c := cause("web", "NoNode")
 	m := Message{Test: "sink on-call", Failed: []api.SinkCause{c}}
-	for name, by := range map[string]*api.SinkMessage{"default": nil, "templates": {Subject: "ALARM {{.Name}}", Template: "{{.Name}} failed"}} {
+	for name, by := range map[string]*api.SinkMessage{"default": nil,
+		"templates": {Subject: "ALARM {{.Name}}", Template: "{{.Name}} failed"}} {
 		subject, text, err := Text(m, by)
-		if err != nil || !strings.HasPrefix(subject, "Test") || !strings.HasPrefix(text, "This is a test of sink on-call: nothing failed.\n") {
+		if err != nil || !strings.HasPrefix(subject, "Test") ||
+			!strings.HasPrefix(text, "This is a test of sink on-call: nothing failed.\n") {
 			t.Errorf("%s: %q, %q, %v", name, subject, text, err)
 		}
 		if own := by != nil; strings.Contains(text, "web failed") != own || strings.Contains(subject, "ALARM web") != own {
@@ -297,7 +314,8 @@ func TestText(t *testing.T) {
 	if err != nil || text != want {
 		t.Errorf("%q, %v; want %q", text, err, want)
 	}
-	subject, text, err := Text(m, &api.SinkMessage{Subject: "[{{.Scope}}]\n{{.Title}}", Template: "{{.Name}}: {{.Reason}} ({{.More}})"})
+	subject, text, err := Text(m, &api.SinkMessage{Subject: "[{{.Scope}}]\n{{.Title}}",
+		Template: "{{.Name}}: {{.Reason}} ({{.More}})"})
 	if err != nil || subject != "[prod] deployment prod/web failed: NoNode" || text != "web: NoNode (0)" {
 		t.Errorf("%q %q, %v", subject, text, err)
 	}
@@ -325,7 +343,8 @@ func TestTemplatesThatAreRefused(t *testing.T) {
 			t.Errorf("%.60s: %v, want %q", text, err, want)
 		}
 	}
-	for _, text := range []string{"", "plain", "{{if and .Reason (gt .Count 1)}}{{.Reason}}{{else}}-{{end}}", "{{with .Message}}{{.}}{{end}}", defaultText} {
+	for _, text := range []string{"", "plain", "{{if and .Reason (gt .Count 1)}}{{.Reason}}{{else}}-{{end}}",
+		"{{with .Message}}{{.}}{{end}}", defaultText} {
 		if _, err := api.ParseSinkTemplate(text); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -27,7 +27,8 @@ func (s state) text() json.RawMessage {
 	}
 	fields := map[string]any{
 		"observedGeneration": 1, "lastRun": s.lastRun, "lastState": s.lastState,
-		"conditions": []api.Condition{condition(api.ConditionReady, s.ready), condition(api.ConditionProgressing, s.progressing), condition(api.ConditionDegraded, s.degraded)},
+		"conditions": []api.Condition{condition(api.ConditionReady, s.ready),
+			condition(api.ConditionProgressing, s.progressing), condition(api.ConditionDegraded, s.degraded)},
 	}
 	if s.phase != "" {
 		fields["rollout"] = map[string]any{"phase": s.phase, "targetRelease": s.release}
@@ -46,22 +47,40 @@ func TestSituations(t *testing.T) {
 		is   []state
 		want string
 	}{
-		"the first image":           {api.KindDeployment, []state{{progressing: "ResolvingImage"}}, ""},
-		"the first migration":       {api.KindDeployment, []state{{progressing: "RunningReleaseCommand"}}, ""},
-		"the first pods":            {api.KindDeployment, []state{{progressing: "Progressing", phase: api.RolloutProgressing, release: "v1"}, complete}, ""},
-		"a rollout":                 {api.KindDeployment, []state{complete, rolling, {ready: "Converged", phase: api.RolloutComplete, release: "v2"}}, ""},
-		"its ingress meanwhile":     {api.KindIngress, []state{{}, served, {}, served}, ""},
-		"the ingress is not served": {api.KindIngress, []state{served, {degraded: "NoReadyPods"}}, "ingress prod/web failed: NoReadyPods"},
-		"a certificate is got":      {api.KindIngress, []state{{}}, ""},
-		"a certificate fails":       {api.KindIngress, []state{{degraded: "CertificateFailed"}}, "ingress prod/web failed: CertificateFailed"},
-		"a crash loop":              {api.KindDeployment, []state{complete, rolling, {degraded: "CrashLoop", phase: api.RolloutPaused, release: "v2"}}, "deployment prod/web failed: CrashLoop"},
-		"never ready":               {api.KindDeployment, []state{rolling, {degraded: "DeadlineExceeded", phase: api.RolloutPaused, release: "v2"}}, "deployment prod/web failed: DeadlineExceeded"},
-		"a rollback":                {api.KindDeployment, []state{rolling, {degraded: "CrashLoop", phase: api.RolloutRollingBack, release: "v2"}, {degraded: "RolledBack", phase: api.RolloutRolledBack, release: "v1"}}, "deployment prod/web failed: RolledBack"},
-		"a node is lost":            {api.KindDeployment, []state{complete, {progressing: "NodeLost", degraded: "NodeLost", phase: api.RolloutProgressing, release: "v1"}}, "deployment prod/web failed: NodeLost"},
-		"scaled to none":            {api.KindDeployment, []state{complete, {progressing: "Stopping", phase: api.RolloutComplete, release: "v1"}, complete}, ""},
-		"an attempt of a job":       {api.KindJob, []state{{ready: "Declared", progressing: "Running", lastRun: "r1", lastState: "running"}}, ""},
-		"a run of a job fails":      {api.KindJob, []state{{ready: "Declared", lastRun: "r1", lastState: "running"}, {ready: "Declared", degraded: "RunFailed", lastRun: "r1", lastState: "failed"}}, "job prod/web failed: RunFailed"},
-		"as declared again in time": {api.KindDeployment, []state{complete, {degraded: "NoNode", phase: api.RolloutProgressing, release: "v1"}, complete}, "deployment prod/web failed: NoNode"},
+		"the first image":     {api.KindDeployment, []state{{progressing: "ResolvingImage"}}, ""},
+		"the first migration": {api.KindDeployment, []state{{progressing: "RunningReleaseCommand"}}, ""},
+		"the first pods": {api.KindDeployment,
+			[]state{{progressing: "Progressing", phase: api.RolloutProgressing, release: "v1"}, complete}, ""},
+		"a rollout": {api.KindDeployment,
+			[]state{complete, rolling, {ready: "Converged", phase: api.RolloutComplete, release: "v2"}}, ""},
+		"its ingress meanwhile": {api.KindIngress, []state{{}, served, {}, served}, ""},
+		"the ingress is not served": {api.KindIngress, []state{served, {degraded: "NoReadyPods"}},
+			"ingress prod/web failed: NoReadyPods"},
+		"a certificate is got": {api.KindIngress, []state{{}}, ""},
+		"a certificate fails": {api.KindIngress, []state{{degraded: "CertificateFailed"}},
+			"ingress prod/web failed: CertificateFailed"},
+		"a crash loop": {api.KindDeployment,
+			[]state{complete, rolling, {degraded: "CrashLoop", phase: api.RolloutPaused, release: "v2"}},
+			"deployment prod/web failed: CrashLoop"},
+		"never ready": {api.KindDeployment,
+			[]state{rolling, {degraded: "DeadlineExceeded", phase: api.RolloutPaused, release: "v2"}},
+			"deployment prod/web failed: DeadlineExceeded"},
+		"a rollback": {api.KindDeployment,
+			[]state{rolling, {degraded: "CrashLoop", phase: api.RolloutRollingBack, release: "v2"},
+				{degraded: "RolledBack", phase: api.RolloutRolledBack, release: "v1"}}, "deployment prod/web failed: RolledBack"},
+		"a node is lost": {api.KindDeployment,
+			[]state{complete, {progressing: "NodeLost", degraded: "NodeLost", phase: api.RolloutProgressing, release: "v1"}},
+			"deployment prod/web failed: NodeLost"},
+		"scaled to none": {api.KindDeployment,
+			[]state{complete, {progressing: "Stopping", phase: api.RolloutComplete, release: "v1"}, complete}, ""},
+		"an attempt of a job": {api.KindJob,
+			[]state{{ready: "Declared", progressing: "Running", lastRun: "r1", lastState: "running"}}, ""},
+		"a run of a job fails": {api.KindJob,
+			[]state{{ready: "Declared", lastRun: "r1", lastState: "running"},
+				{ready: "Declared", degraded: "RunFailed", lastRun: "r1", lastState: "failed"}}, "job prod/web failed: RunFailed"},
+		"as declared again in time": {api.KindDeployment,
+			[]state{complete, {degraded: "NoNode", phase: api.RolloutProgressing, release: "v1"}, complete},
+			"deployment prod/web failed: NoNode"},
 	} {
 		known, set, now := api.SinkCauses{}, notify.SettingsOf(nil), time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 		object := api.Object{Kind: tc.kind, Scope: "prod", Name: "web", Metadata: api.Metadata{UID: "u", Generation: 1}}
@@ -70,7 +89,8 @@ func TestSituations(t *testing.T) {
 			next := is.text()
 			for _, e := range change.Status(object, before, next) {
 				raw, _ := json.Marshal(e.Data)
-				if signal, ok := sink.SignalOf(nil, "sink", api.Event{ID: "1.0", Type: api.EventType(tc.kind, e.Action), Data: raw}); ok {
+				if signal, ok := sink.SignalOf(nil, "sink",
+					api.Event{ID: "1.0", Type: api.EventType(tc.kind, e.Action), Data: raw}); ok {
 					signal.At = now
 					known = notify.Observe(known, set, signal)
 				}

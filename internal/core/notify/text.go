@@ -107,8 +107,10 @@ func dataOf(m Message) api.SinkMessageData {
 
 func shown(c api.SinkCause) api.SinkMessageCause {
 	return api.SinkMessageCause{
-		Object: object(c), Kind: string(c.Kind), Scope: c.Scope, Name: c.Name, Reason: c.Reason, Message: c.Message, Release: c.Release,
-		Since: c.Since.UTC().Format("2006-01-02 15:04:05 UTC"), Count: c.Count, Next: "tend describe " + object(c), OK: !c.ResolvedAt.IsZero(),
+		Object: object(c), Kind: string(c.Kind), Scope: c.Scope, Name: c.Name, Reason: c.Reason,
+		Message: c.Message, Release: c.Release,
+		Since: c.Since.UTC().Format("2006-01-02 15:04:05 UTC"), Count: c.Count, Next: "tend describe " + object(c),
+		OK: !c.ResolvedAt.IsZero(),
 	}
 }
 

@@ -7,7 +7,8 @@ import (
 
 // BenchmarkPlan places tasks with reservations, a constraint and a spread. It reports decisions a second.
 func BenchmarkPlan(b *testing.B) {
-	for _, size := range []struct{ nodes, placed, waiting int }{{10, 500, 10}, {100, 0, 10_000}, {1_000, 0, 20_000}, {5_000, 100_000, 10_000}} {
+	for _, size := range []struct{ nodes, placed, waiting int }{{10, 500, 10}, {100, 0, 10_000}, {1_000, 0, 20_000},
+		{5_000, 100_000, 10_000}} {
 		b.Run(fmt.Sprintf("nodes=%d/placed=%d/waiting=%d", size.nodes, size.placed, size.waiting), func(b *testing.B) {
 			nodes, tasks := benchmarked(size.nodes, size.placed, size.waiting)
 			for b.Loop() {
@@ -24,7 +25,8 @@ func benchmarked(nodes, placed, waiting int) (on []Node, tasks []Task) {
 	for i := range nodes {
 		on = append(on, Node{
 			ID: fmt.Sprintf("n%d", i), Alive: true, Ready: true, CPUs: 64, MemoryBytes: 256 << 30,
-			Attributes: map[string]string{"node.labels.zone": fmt.Sprint(i % 3), "node.labels.disk": []string{"ssd", "hdd"}[i%2]},
+			Attributes: map[string]string{"node.labels.zone": fmt.Sprint(i % 3),
+				"node.labels.disk": []string{"ssd", "hdd"}[i%2]},
 		})
 	}
 	demands := make([]*Demand, 50)

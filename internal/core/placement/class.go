@@ -159,7 +159,8 @@ type score struct {
 }
 
 func (a score) compare(b score) int {
-	return cmp.Or(a.full-b.full, cmp.Compare(a.unmet, b.unmet), cmp.Compare(a.spread, b.spread), cmp.Compare(a.tasks, b.tasks), cmp.Compare(a.load, b.load))
+	return cmp.Or(a.full-b.full, cmp.Compare(a.unmet, b.unmet), cmp.Compare(a.spread, b.spread),
+		cmp.Compare(a.tasks, b.tasks), cmp.Compare(a.load, b.load))
 }
 
 // worse reports whether a task would lose what its node's spread and load don't make up for.

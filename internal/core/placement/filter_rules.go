@@ -139,7 +139,8 @@ var reservedMemoryFilter = &filter{
 	},
 	alone: func(c *cluster, s *site, t Task) string {
 		others, _ := c.reserved(s, t)
-		return fmt.Sprintf("node %s has too little memory left: %s asked, %s of %s are reserved by others", s.ID, size(t.ReservedMemory), size(others), size(s.MemoryBytes))
+		return fmt.Sprintf("node %s has too little memory left: %s asked, %s of %s are reserved by others", s.ID,
+			size(t.ReservedMemory), size(others), size(s.MemoryBytes))
 	},
 	one: func(_ *cluster, t Task) string {
 		return "has no " + size(t.ReservedMemory) + " of memory left to reserve"
@@ -160,7 +161,8 @@ var reservedCPUsFilter = &filter{
 	},
 	alone: func(c *cluster, s *site, t Task) string {
 		_, others := c.reserved(s, t)
-		return fmt.Sprintf("node %s has too few cores left: %.3g asked, %.3g of %.3g are reserved by others", s.ID, t.ReservedCPUs, others, s.CPUs)
+		return fmt.Sprintf("node %s has too few cores left: %.3g asked, %.3g of %.3g are reserved by others", s.ID,
+			t.ReservedCPUs, others, s.CPUs)
 	},
 	one: func(_ *cluster, t Task) string {
 		return fmt.Sprintf("has no %.3g cores left to reserve", t.ReservedCPUs)

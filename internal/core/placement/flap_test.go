@@ -19,7 +19,8 @@ func TestAFlappingNodeGetsNothing(t *testing.T) {
 		"alone": {[]Node{flapping("a")}, "node a was lost 3 times within an hour, and gets pods again at 12:34:00 UTC"},
 		"one": {[]Node{flapping("a"), cordoned}, "1 of 2 nodes is cordoned; " +
 			"1 of 2 nodes was lost 3 times within an hour, and gets pods again at 12:34:00 UTC"},
-		"many": {[]Node{flapping("a"), flapping("b")}, "2 of 2 nodes were lost again and again within an hour, and get pods later"},
+		"many": {[]Node{flapping("a"), flapping("b")},
+			"2 of 2 nodes were lost again and again within an hour, and get pods later"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			placed, refused := planOf([]Task{{ID: "t", Workload: "web"}}, test.nodes, nil)

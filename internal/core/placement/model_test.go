@@ -98,9 +98,11 @@ func (m *model) fits(t Task, n Node) bool {
 			return false
 		}
 	}
-	tight := t.ReservedMemory > 0 && n.MemoryBytes > 0 && memory > n.MemoryBytes || t.ReservedCPUs > 0 && n.CPUs > 0 && cpus > n.CPUs
+	tight := t.ReservedMemory > 0 && n.MemoryBytes > 0 && memory > n.MemoryBytes ||
+		t.ReservedCPUs > 0 && n.CPUs > 0 && cpus > n.CPUs
 	beside := func(w string) bool { return m.live(n.ID, w) == 0 }
-	return !tight && !slices.ContainsFunc(t.Rules.Beside, beside) && !slices.ContainsFunc(t.Rules.Apart, func(w string) bool { return apart[w] > 0 })
+	return !tight && !slices.ContainsFunc(t.Rules.Beside, beside) &&
+		!slices.ContainsFunc(t.Rules.Apart, func(w string) bool { return apart[w] > 0 })
 }
 
 // worth compares nodes; the least is the best.

@@ -18,11 +18,14 @@ func randomNodes(t *rapid.T) []Node {
 	var out []Node
 	for i := range rapid.IntRange(0, 5).Draw(t, "nodes") {
 		n := Node{
-			ID: fmt.Sprintf("n%d", i), Alive: rapid.IntRange(0, 5).Draw(t, "silent") > 0, Ready: rapid.IntRange(0, 5).Draw(t, "unready") > 0,
-			Draining: rapid.IntRange(0, 5).Draw(t, "draining") == 0, Runtime: rapid.SampledFrom([]string{"docker", "docker", "process"}).Draw(t, "runtime"),
+			ID: fmt.Sprintf("n%d", i), Alive: rapid.IntRange(0, 5).Draw(t, "silent") > 0,
+			Ready:       rapid.IntRange(0, 5).Draw(t, "unready") > 0,
+			Draining:    rapid.IntRange(0, 5).Draw(t, "draining") == 0,
+			Runtime:     rapid.SampledFrom([]string{"docker", "docker", "process"}).Draw(t, "runtime"),
 			MemoryBytes: rapid.Int64Range(0, 4).Draw(t, "memory"), CPUs: float64(rapid.IntRange(0, 4).Draw(t, "cores")),
-			DiskFull: rapid.IntRange(0, 5).Draw(t, "full") == 0,
-			Cordoned: rapid.IntRange(0, 5).Draw(t, "cordoned") == 0, Attributes: map[string]string{"zone": rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "zone")},
+			DiskFull:   rapid.IntRange(0, 5).Draw(t, "full") == 0,
+			Cordoned:   rapid.IntRange(0, 5).Draw(t, "cordoned") == 0,
+			Attributes: map[string]string{"zone": rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "zone")},
 		}
 		n.Arch = rapid.SampledFrom([]string{"", "amd64", "amd64", "arm64"}).Draw(t, "arch")
 		if rapid.IntRange(0, 5).Draw(t, "image failed") == 0 {
@@ -38,7 +41,8 @@ func randomDemand(t *rapid.T) *Demand {
 		Need:        rapid.SampledFrom([]fit.Need{{}, {Containers: "it does"}, {Processes: "it does"}}).Draw(t, "need"),
 		Arch:        rapid.SampledFrom([]string{"", "", "amd64"}).Draw(t, "arch"),
 		MemoryBytes: rapid.Int64Range(0, 4).Draw(t, "memory"), CPUs: float64(rapid.IntRange(0, 3).Draw(t, "cores")),
-		ReservedMemory: rapid.Int64Range(0, 2).Draw(t, "reserved memory"), ReservedCPUs: float64(rapid.IntRange(0, 2).Draw(t, "reserved cores")) / 2,
+		ReservedMemory: rapid.Int64Range(0, 2).Draw(t, "reserved memory"),
+		ReservedCPUs:   float64(rapid.IntRange(0, 2).Draw(t, "reserved cores")) / 2,
 		Rules: Rules{
 			Constraints: randomConstraints(t, "constraints"), Preferences: randomConstraints(t, "preferences"),
 			Spread: rapid.SampledFrom([]string{"", "", "zone"}).Draw(t, "spread"),
@@ -54,7 +58,8 @@ func randomDemand(t *rapid.T) *Demand {
 
 func randomConstraints(t *rapid.T, label string) (out []Constraint) {
 	for range max(0, rapid.IntRange(-2, 1).Draw(t, label)) {
-		out = append(out, Constraint{Attribute: "zone", Value: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "value"), Not: rapid.Bool().Draw(t, "not")})
+		out = append(out, Constraint{Attribute: "zone", Value: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "value"),
+			Not: rapid.Bool().Draw(t, "not")})
 	}
 	return out
 }
@@ -90,7 +95,8 @@ func randomTasks(t *rapid.T) []Task {
 
 func shuffle[T any](t *rapid.T, in []T) []T {
 	out := slices.Clone(in)
-	rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)).Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)).Shuffle(len(out),
+		func(i, j int) { out[i], out[j] = out[j], out[i] })
 	return out
 }
 
@@ -138,9 +144,11 @@ func TestPlacesOnlyWhereItFits(t *testing.T) {
 
 // suits checks a node without its ports, in the simplest way.
 func suits(t Task, n Node) bool {
-	return n.Alive && n.Ready && !n.Draining && !n.Cordoned && (t.Need.Containers == "" || n.Runtime != "process") && (t.Need.Processes == "" || n.Runtime == "process") &&
+	return n.Alive && n.Ready && !n.Draining && !n.Cordoned && (t.Need.Containers == "" || n.Runtime != "process") &&
+		(t.Need.Processes == "" || n.Runtime == "process") &&
 		(t.Arch == "" || n.Arch == "" || t.Arch == n.Arch) &&
-		(n.MemoryBytes == 0 || t.MemoryBytes <= n.MemoryBytes) && (n.CPUs == 0 || t.CPUs <= n.CPUs) && n.FailedImages[t.Workload] == ""
+		(n.MemoryBytes == 0 || t.MemoryBytes <= n.MemoryBytes) && (n.CPUs == 0 || t.CPUs <= n.CPUs) &&
+		n.FailedImages[t.Workload] == ""
 }
 
 func find[T any](in []T, is func(T) bool) T {
@@ -161,7 +169,8 @@ func TestNoPortTwice(t *testing.T) {
 				}
 				apart := other.ID == task.ID || other.Stopped || node != a.Node ||
 					task.After == other.ID || other.After == task.ID && other.After != ""
-				if !apart && slices.ContainsFunc(task.Ports, func(p ports.Port) bool { return slices.ContainsFunc(other.Ports, p.Clashes) }) {
+				if !apart && slices.ContainsFunc(task.Ports,
+					func(p ports.Port) bool { return slices.ContainsFunc(other.Ports, p.Clashes) }) {
 					t.Fatalf("%+v and %+v share a port of %s", task, other, a.Node)
 				}
 			}

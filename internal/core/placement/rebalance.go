@@ -116,9 +116,11 @@ func spreads(t Task, from, to candidate) (why string, better bool) {
 		return "", false
 	case to.score.spread < from.score.spread:
 		by := t.Rules.Spread
-		return fmt.Sprintf("%d pods of it have %s %s, %d have %s", from.score.spread+1, by, from.Attributes[by], to.score.spread, to.Attributes[by]), true
+		return fmt.Sprintf("%d pods of it have %s %s, %d have %s", from.score.spread+1, by, from.Attributes[by],
+			to.score.spread, to.Attributes[by]), true
 	}
-	return fmt.Sprintf("%s has %d pods of it, %s has %d", from.ID, from.score.tasks+1, to.ID, to.score.tasks), to.score.tasks < from.score.tasks
+	return fmt.Sprintf("%s has %d pods of it, %s has %d", from.ID, from.score.tasks+1, to.ID, to.score.tasks),
+		to.score.tasks < from.score.tasks
 }
 
 // lightens is the rule of the load, between nodes that are equal to the workload's spread.
@@ -127,7 +129,8 @@ func lightens(t Task, from, to candidate) (why string, better bool) {
 		return "", false
 	}
 	was, will := from.share(t), to.share(t)
-	return fmt.Sprintf("%s has more to do than %s", from.ID, to.ID), to.score.load+will+max(was, will)/2 <= from.score.load+was
+	return fmt.Sprintf("%s has more to do than %s", from.ID, to.ID),
+		to.score.load+will+max(was, will)/2 <= from.score.load+was
 }
 
 // scoreOf returns a node's score with the spread.

@@ -25,7 +25,8 @@ func moved(tasks []Task, moves []Move) []Task {
 func on(node, workload string, n int, demand *Demand) (out []Task) {
 	for i := range n {
 		out = append(out, Task{
-			ID: fmt.Sprintf("%s.%s.%d", workload, node, i), Workload: workload, Node: node, Demand: demand, CreatedAt: epoch.Add(time.Duration(i)),
+			ID: fmt.Sprintf("%s.%s.%d", workload, node, i), Workload: workload, Node: node, Demand: demand,
+			CreatedAt: epoch.Add(time.Duration(i)),
 		})
 	}
 	return out
@@ -33,7 +34,8 @@ func on(node, workload string, n int, demand *Demand) (out []Task) {
 
 func TestRebalance(t *testing.T) {
 	node := func(id string, change ...func(*Node)) Node {
-		n := Node{ID: id, Alive: true, Ready: true, CPUs: 4, MemoryBytes: 8 << 30, Attributes: map[string]string{"node.id": id}}
+		n := Node{ID: id, Alive: true, Ready: true, CPUs: 4, MemoryBytes: 8 << 30,
+			Attributes: map[string]string{"node.id": id}}
 		for _, c := range change {
 			c(&n)
 		}
@@ -58,26 +60,31 @@ func TestRebalance(t *testing.T) {
 		},
 		"the load of others": {
 			reason: "each workload has one pod, so the load decides",
-			tasks:  append(append(on("a", "web", 1, nil), on("a", "shop", 1, nil)...), on("a", "mail", 1, nil)...), nodes: []Node{node("a"), node("b")},
-			want: []string{"web.a.0 a→b: a has more to do than b"},
+			tasks:  append(append(on("a", "web", 1, nil), on("a", "shop", 1, nil)...), on("a", "mail", 1, nil)...),
+			nodes:  []Node{node("a"), node("b")},
+			want:   []string{"web.a.0 a→b: a has more to do than b"},
 		},
 		"a constraint": {
 			reason: "the other node does not meet it",
-			tasks:  on("a", "web", 4, &Demand{Rules: Rules{Constraints: []Constraint{{Attribute: "node.id", Value: "a"}}}}), nodes: []Node{node("a"), node("b")},
+			tasks:  on("a", "web", 4, &Demand{Rules: Rules{Constraints: []Constraint{{Attribute: "node.id", Value: "a"}}}}),
+			nodes:  []Node{node("a"), node("b")},
 		},
 		"a reservation": {
 			reason: "the other node has room for one",
-			tasks:  on("a", "web", 4, &Demand{ReservedCPUs: 1}), nodes: []Node{node("a"), node("b", func(n *Node) { n.CPUs = 1 })},
-			want: []string{"web.a.3 a→b: a has 4 pods of it, b has 0"},
+			tasks:  on("a", "web", 4, &Demand{ReservedCPUs: 1}),
+			nodes:  []Node{node("a"), node("b", func(n *Node) { n.CPUs = 1 })},
+			want:   []string{"web.a.3 a→b: a has 4 pods of it, b has 0"},
 		},
 		"a preference": {
 			reason: "the other node does not meet it, and all would come back at the next rollout",
-			tasks:  on("a", "web", 4, &Demand{Rules: Rules{Preferences: []Constraint{{Attribute: "node.id", Value: "a"}}}}), nodes: []Node{node("a"), node("b")},
+			tasks:  on("a", "web", 4, &Demand{Rules: Rules{Preferences: []Constraint{{Attribute: "node.id", Value: "a"}}}}),
+			nodes:  []Node{node("a"), node("b")},
 		},
 		"data": {
 			reason: "its home is where it is",
-			tasks:  []Task{{ID: "1", Workload: "db", Node: "a", Volumes: []string{"v"}}, {ID: "2", Workload: "db", Node: "a", Volumes: []string{"v"}}},
-			nodes:  []Node{node("a"), node("b")}, homes: map[string]string{"v": "a"},
+			tasks: []Task{{ID: "1", Workload: "db", Node: "a", Volumes: []string{"v"}},
+				{ID: "2", Workload: "db", Node: "a", Volumes: []string{"v"}}},
+			nodes: []Node{node("a"), node("b")}, homes: map[string]string{"v": "a"},
 		},
 		"zones": {
 			reason: "b has as many pods as a, but its zone has fewer",
@@ -87,18 +94,21 @@ func TestRebalance(t *testing.T) {
 		},
 		"beside": {
 			reason: "the last pod that another stands beside stays",
-			tasks:  slices.Concat(on("a", "cache", 1, nil), on("a", "web", 1, &Demand{Rules: Rules{Beside: []string{"cache"}}}), on("a", "mail", 1, nil)),
-			nodes:  []Node{node("a"), node("b")},
-			want:   []string{"mail.a.0 a→b: a has more to do than b"},
+			tasks: slices.Concat(on("a", "cache", 1, nil), on("a", "web", 1, &Demand{Rules: Rules{Beside: []string{"cache"}}}),
+				on("a", "mail", 1, nil)),
+			nodes: []Node{node("a"), node("b")},
+			want:  []string{"mail.a.0 a→b: a has more to do than b"},
 		},
 		"cordoned": {
-			reason: "a cordoned node keeps its pods and gets none", tasks: append(on("a", "web", 4, nil), on("b", "shop", 4, nil)...),
-			nodes: []Node{node("a"), node("b", func(n *Node) { n.Cordoned = true })},
+			reason: "a cordoned node keeps its pods and gets none",
+			tasks:  append(on("a", "web", 4, nil), on("b", "shop", 4, nil)...),
+			nodes:  []Node{node("a"), node("b", func(n *Node) { n.Cordoned = true })},
 		},
 		"a full disk": {
-			reason: "nothing moves to it, and what is there may go", tasks: append(on("a", "web", 4, nil), on("b", "shop", 4, nil)...),
-			nodes: []Node{node("a"), node("b", func(n *Node) { n.DiskFull = true })},
-			want:  []string{"shop.b.3 b→a: b has 4 pods of it, a has 0", "shop.b.2 b→a: b has 3 pods of it, a has 1"},
+			reason: "nothing moves to it, and what is there may go",
+			tasks:  append(on("a", "web", 4, nil), on("b", "shop", 4, nil)...),
+			nodes:  []Node{node("a"), node("b", func(n *Node) { n.DiskFull = true })},
+			want:   []string{"shop.b.3 b→a: b has 4 pods of it, a has 0", "shop.b.2 b→a: b has 3 pods of it, a has 1"},
 		},
 		"silent": {
 			reason: "what runs on a silent node is not known", tasks: append(on("a", "web", 4, nil), on("b", "shop", 4, nil)...),
@@ -142,7 +152,8 @@ func TestRebalancingTwiceMovesNothing(t *testing.T) {
 			task := find(tasks, func(t Task) bool { return t.ID == m.Task })
 			to := find(nodes, func(n Node) bool { return n.ID == m.To })
 			from := find(nodes, func(n Node) bool { return n.ID == m.From })
-			if !suits(task, to) || !from.Alive || from.Cordoned || from.Draining || m.From != task.Node || m.From == m.To || !movable(task) {
+			if !suits(task, to) || !from.Alive || from.Cordoned || from.Draining || m.From != task.Node ||
+				m.From == m.To || !movable(task) {
 				t.Fatalf("%+v moves by %+v", task, m)
 			}
 		}

@@ -25,7 +25,8 @@ func (c *cluster) explain(t Task) Refusal {
 	r := Refusal{Task: t.ID, Crowded: c.crowded(t)}
 	switch len(c.sites) {
 	case 0:
-		r.Message, r.Next = "no node has joined yet", "wait a moment: a server joins as a node when it starts; else see its log"
+		r.Message, r.Next = "no node has joined yet",
+			"wait a moment: a server joins as a node when it starts; else see its log"
 	case 1:
 		if r.noRuntime(c, t) || r.tooLarge(c, t) {
 			break
@@ -70,8 +71,10 @@ func (r *Refusal) tooLarge(c *cluster, t Task) bool {
 	}
 	switch {
 	case max(t.MemoryBytes, t.ReservedMemory) > memory.MemoryBytes:
-		r.Message = fmt.Sprintf("no node has %s of memory; %s has %s", size(max(t.MemoryBytes, t.ReservedMemory)), memory.ID, size(memory.MemoryBytes))
-		r.Next = "lower resources." + largest(float64(t.MemoryBytes), float64(t.ReservedMemory)) + ".memory to what a node has"
+		r.Message = fmt.Sprintf("no node has %s of memory; %s has %s", size(max(t.MemoryBytes, t.ReservedMemory)), memory.ID,
+			size(memory.MemoryBytes))
+		r.Next = "lower resources." + largest(float64(t.MemoryBytes), float64(t.ReservedMemory)) +
+			".memory to what a node has"
 	case max(t.CPUs, t.ReservedCPUs) > cpus.CPUs+rounding:
 		r.Message = fmt.Sprintf("no node has %g cores; %s has %g", max(t.CPUs, t.ReservedCPUs), cpus.ID, cpus.CPUs)
 		r.Next = "lower resources." + largest(t.CPUs, t.ReservedCPUs) + ".cpu to what a node has"

@@ -15,18 +15,27 @@ func TestResolvers(t *testing.T) {
 		nodes []placement.Resolver
 		want  string
 	}{
-		"no node is there":                        {nil, "[]"},
-		"the only node":                           {[]placement.Resolver{{Node: "a", Alive: true}}, "[a]"},
-		"a node that doesn't answer":              {[]placement.Resolver{{Node: "a"}}, "[]"},
-		"one with tasks of the owner":             {[]placement.Resolver{{Node: "a", Alive: true}, {Node: "b", Alive: true, Runs: true}}, "[b]"},
-		"one that has begun, without tasks":       {[]placement.Resolver{{Node: "a", Alive: true, Progress: placement.Working}, {Node: "b", Alive: true, Runs: true}}, "[a]"},
-		"one that had begun and went away":        {[]placement.Resolver{{Node: "a", Progress: placement.Working}, {Node: "b", Alive: true}}, "[b]"},
-		"one that has it":                         {[]placement.Resolver{{Node: "a", Alive: true, Progress: placement.Present}, {Node: "b", Alive: true, Runs: true}}, "[a]"},
-		"one that had found it and went away":     {[]placement.Resolver{{Node: "a", Progress: placement.Present}, {Node: "b", Alive: true, Runs: true}}, "[a]"},
-		"one failed: it retries, another tries":   {[]placement.Resolver{{Node: "a", Alive: true, Progress: placement.Failed}, {Node: "b", Alive: true}}, "[a b]"},
-		"one failed, another has it":              {[]placement.Resolver{{Node: "a", Alive: true, Progress: placement.Failed}, {Node: "b", Progress: placement.Present}}, "[b]"},
-		"all failed":                              {[]placement.Resolver{{Node: "a", Alive: true, Progress: placement.Failed}, {Node: "b", Alive: true, Progress: placement.Failed}}, "[a b]"},
-		"one failed and went away, another is up": {[]placement.Resolver{{Node: "a", Progress: placement.Failed}, {Node: "b", Alive: true}}, "[b]"},
+		"no node is there":           {nil, "[]"},
+		"the only node":              {[]placement.Resolver{{Node: "a", Alive: true}}, "[a]"},
+		"a node that doesn't answer": {[]placement.Resolver{{Node: "a"}}, "[]"},
+		"one with tasks of the owner": {[]placement.Resolver{{Node: "a", Alive: true},
+			{Node: "b", Alive: true, Runs: true}}, "[b]"},
+		"one that has begun, without tasks": {[]placement.Resolver{{Node: "a", Alive: true,
+			Progress: placement.Working}, {Node: "b", Alive: true, Runs: true}}, "[a]"},
+		"one that had begun and went away": {[]placement.Resolver{{Node: "a", Progress: placement.Working},
+			{Node: "b", Alive: true}}, "[b]"},
+		"one that has it": {[]placement.Resolver{{Node: "a", Alive: true,
+			Progress: placement.Present}, {Node: "b", Alive: true, Runs: true}}, "[a]"},
+		"one that had found it and went away": {[]placement.Resolver{{Node: "a", Progress: placement.Present},
+			{Node: "b", Alive: true, Runs: true}}, "[a]"},
+		"one failed: it retries, another tries": {[]placement.Resolver{{Node: "a", Alive: true, Progress: placement.Failed},
+			{Node: "b", Alive: true}}, "[a b]"},
+		"one failed, another has it": {[]placement.Resolver{{Node: "a", Alive: true, Progress: placement.Failed},
+			{Node: "b", Progress: placement.Present}}, "[b]"},
+		"all failed": {[]placement.Resolver{{Node: "a", Alive: true, Progress: placement.Failed},
+			{Node: "b", Alive: true, Progress: placement.Failed}}, "[a b]"},
+		"one failed and went away, another is up": {[]placement.Resolver{{Node: "a", Progress: placement.Failed},
+			{Node: "b", Alive: true}}, "[b]"},
 	} {
 		if got := fmt.Sprint(placement.Resolvers("shop/web", test.nodes)); got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
@@ -41,8 +50,10 @@ func TestResolversAreFew(t *testing.T) {
 		nodes := make([]placement.Resolver, rapid.IntRange(0, 6).Draw(t, "nodes"))
 		alive, failed := 0, 0
 		for i := range nodes {
-			nodes[i] = placement.Resolver{Node: fmt.Sprint("n", i), Alive: rapid.Bool().Draw(t, "alive"), Runs: rapid.Bool().Draw(t, "runs"),
-				Progress: rapid.SampledFrom([]placement.Progress{placement.Untried, placement.Failed, placement.Working, placement.Present}).Draw(t, "progress")}
+			nodes[i] = placement.Resolver{Node: fmt.Sprint("n", i), Alive: rapid.Bool().Draw(t, "alive"),
+				Runs: rapid.Bool().Draw(t, "runs"),
+				Progress: rapid.SampledFrom([]placement.Progress{placement.Untried, placement.Failed, placement.Working,
+					placement.Present}).Draw(t, "progress")}
 			if nodes[i].Alive {
 				alive++
 				if nodes[i].Progress == placement.Failed {

@@ -13,23 +13,31 @@ func TestFixed(t *testing.T) {
 		want   []string
 	}{
 		"chosen by the engine": {"no host port, no claim", api.DeploymentSpec{Ports: []string{"80"}}, nil},
-		"one":                  {"loopback is the default address", api.DeploymentSpec{Ports: []string{"3000:80"}}, []string{"127.0.0.1:3000/tcp ports[0]"}},
+		"one": {"loopback is the default address", api.DeploymentSpec{Ports: []string{"3000:80"}},
+			[]string{"127.0.0.1:3000/tcp ports[0]"}},
 		"range": {
 			"each port of a range", api.DeploymentSpec{Ports: []string{"80", "0.0.0.0:53-54:53-54/udp"}},
 			[]string{"0.0.0.0:53/udp ports[1]", "0.0.0.0:54/udp ports[1]"},
 		},
-		"choice from a range": {"the engine takes a free one of several", api.DeploymentSpec{Ports: []string{"3000-3009:80"}}, nil},
+		"choice from a range": {"the engine takes a free one of several",
+			api.DeploymentSpec{Ports: []string{"3000-3009:80"}}, nil},
 		"flag": {
-			"-p binds every address, as docker run does", api.DeploymentSpec{Container: api.Container{DockerOptions: []string{"-p", "8443:443"}}},
+			"-p binds every address, as docker run does",
+			api.DeploymentSpec{Container: api.Container{DockerOptions: []string{"-p", "8443:443"}}},
 			[]string{"0.0.0.0:8443/tcp docker_options"},
 		},
-		"host network":         {"nothing is published", api.DeploymentSpec{Container: api.Container{NetworkMode: "host"}, Ports: []string{"3000:80"}}, nil},
-		"host network by flag": {"the same", api.DeploymentSpec{Container: api.Container{DockerOptions: []string{"--network=host"}}, Ports: []string{"3000:80"}}, nil},
+		"host network": {"nothing is published",
+			api.DeploymentSpec{Container: api.Container{NetworkMode: "host"}, Ports: []string{"3000:80"}}, nil},
+		"host network by flag": {"the same",
+			api.DeploymentSpec{Container: api.Container{DockerOptions: []string{"--network=host"}}, Ports: []string{"3000:80"}},
+			nil},
 		"bridge by flag": {
-			"the engine's own network publishes", api.DeploymentSpec{Container: api.Container{DockerOptions: []string{"--network=bridge", "-p", "[::1]:9:9"}}},
+			"the engine's own network publishes",
+			api.DeploymentSpec{Container: api.Container{DockerOptions: []string{"--network=bridge", "-p", "[::1]:9:9"}}},
 			[]string{"[::1]:9/tcp docker_options"},
 		},
-		"malformed": {"validation says so", api.DeploymentSpec{Ports: []string{"x:y:z:0", "1:1"}}, []string{"127.0.0.1:1/tcp ports[1]"}},
+		"malformed": {"validation says so", api.DeploymentSpec{Ports: []string{"x:y:z:0", "1:1"}},
+			[]string{"127.0.0.1:1/tcp ports[1]"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -10,11 +10,11 @@
 // The schedule keeps many probes from running at once without delaying any result:
 //
 //   - the first attempt comes initial_delay after the start;
-//   - until it has passed once, a readiness or startup probe is repeated at short intervals that grow up to the period: a
-//     container that is ready after a second isn't kept waiting for the rest of the period;
-//   - the next one comes early, at a point within the period that differs from probe to probe. So that coming early never
-//     shortens the time a container has, an attempt less than a period after the last one that counted may pass but
-//     can't count as a failure;
+//   - until it has passed once, a readiness or startup probe is repeated at short intervals that grow up to the
+//     period: a container that is ready after a second isn't kept waiting for the rest of the period;
+//   - the next one comes early, at a point within the period that differs from probe to probe. So that coming early
+//     never shortens the time a container has, an attempt less than a period after the last one that counted may pass
+//     but can't count as a failure;
 //   - from then on the period is kept, however long an attempt takes; a missed attempt is skipped, not made up for;
 //   - a container that ran before (the agent restarted) is also first probed at such a point within a period.
 //

@@ -170,7 +170,8 @@ func (a *asked) fail(message string, early bool, now time.Time) bool {
 		return false // it holds nothing back, and may be the only one
 	}
 	first := a.status.Message == "" || turned.Phase != a.status.Phase
-	if !first && !(a.eager && telling(a.failures)) && (message == a.status.Message || now.Sub(a.messageAt) < messageInterval) {
+	if !first && !(a.eager && telling(a.failures)) &&
+		(message == a.status.Message || now.Sub(a.messageAt) < messageInterval) {
 		return false
 	}
 	a.status = turned

@@ -20,7 +20,8 @@ func drawProbe(t *rapid.T, label string) *api.Probe {
 	}
 	return &api.Probe{
 		InitialDelay: seconds(0, "delay"), Period: seconds(1, "period"),
-		FailureThreshold: rapid.IntRange(0, 4).Draw(t, label+" fails"), SuccessThreshold: rapid.IntRange(0, 3).Draw(t, label+" passes"),
+		FailureThreshold: rapid.IntRange(0, 4).Draw(t, label+" fails"),
+		SuccessThreshold: rapid.IntRange(0, 3).Draw(t, label+" passes"),
 	}
 }
 
@@ -45,7 +46,8 @@ const (
 )
 
 func newDumb(kind probe.Kind, p *api.Probe) *dumb {
-	d := &dumb{fails: p.FailureThreshold, passes: p.SuccessThreshold, phase: api.ProbeUnknown, eager: kind != probe.Liveness}
+	d := &dumb{fails: p.FailureThreshold, passes: p.SuccessThreshold, phase: api.ProbeUnknown,
+		eager: kind != probe.Liveness}
 	d.delay, d.period = p.InitialDelay.Or(0), p.Period.Or(0)
 	if d.fails == 0 {
 		d.fails = 3
@@ -112,7 +114,8 @@ func (d *dumb) checkRhythm(t *rapid.T) {
 
 func TestMachineAgreesWithACount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		probes := api.Probes{Startup: drawProbe(t, "startup"), Liveness: drawProbe(t, "liveness"), Readiness: drawProbe(t, "readiness")}
+		probes := api.Probes{Startup: drawProbe(t, "startup"), Liveness: drawProbe(t, "liveness"),
+			Readiness: drawProbe(t, "readiness")}
 		counts := map[probe.Kind]*dumb{}
 		for kind, p := range map[probe.Kind]*api.Probe{
 			probe.Startup: probes.Startup, probe.Liveness: probes.Liveness, probe.Readiness: probes.Readiness,
@@ -149,7 +152,8 @@ func TestMachineAgreesWithACount(t *testing.T) {
 	})
 }
 
-func answer(t *rapid.T, m *probe.Machine, kind probe.Kind, counts map[probe.Kind]*dumb, before map[string]api.ProbeStatus, now time.Time) map[string]api.ProbeStatus {
+func answer(t *rapid.T, m *probe.Machine, kind probe.Kind, counts map[probe.Kind]*dumb,
+	before map[string]api.ProbeStatus, now time.Time) map[string]api.ProbeStatus {
 	count := counts[kind]
 	startup := counts[probe.Startup]
 	if masked := startup != nil && startup.phase != api.ProbeHealthy; masked != (kind == probe.Startup) && startup != nil {
@@ -181,12 +185,15 @@ func answer(t *rapid.T, m *probe.Machine, kind probe.Kind, counts map[probe.Kind
 // TestCarry: a new incarnation changes only phases, counts each change once, and Carry is idempotent.
 func TestCarry(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		probes := api.Probes{Startup: drawProbe(t, "startup"), Liveness: drawProbe(t, "liveness"), Readiness: drawProbe(t, "readiness")}
+		probes := api.Probes{Startup: drawProbe(t, "startup"), Liveness: drawProbe(t, "liveness"),
+			Readiness: drawProbe(t, "readiness")}
 		last := map[string]api.ProbeStatus{}
 		for _, kind := range []string{"startup", "liveness", "readiness"} {
 			if rapid.Bool().Draw(t, kind+" known") {
-				phase := rapid.SampledFrom([]api.ProbePhase{api.ProbeUnknown, api.ProbeHealthy, api.ProbeUnhealthy}).Draw(t, "phase")
-				last[kind] = api.ProbeStatus{Phase: phase, Since: start, Transition: rapid.IntRange(0, 5).Draw(t, "transition"), Message: "m"}
+				phase := rapid.SampledFrom([]api.ProbePhase{api.ProbeUnknown, api.ProbeHealthy, api.ProbeUnhealthy}).Draw(t,
+					"phase")
+				last[kind] = api.ProbeStatus{Phase: phase, Since: start,
+					Transition: rapid.IntRange(0, 5).Draw(t, "transition"), Message: "m"}
 			}
 		}
 		next := probe.Carry(&probes, last, false, start.Add(time.Hour))

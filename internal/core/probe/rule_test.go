@@ -12,7 +12,8 @@ import (
 func TestDefaults(t *testing.T) {
 	m := probe.New(probe.Options{Probes: api.Probes{Liveness: &api.Probe{}}, StartedAt: start})
 	var asked []time.Duration
-	for now := start; now.Before(start.Add(time.Minute)) && m.Status()["liveness"].Phase != api.ProbeUnhealthy; now = now.Add(10 * time.Millisecond) {
+	for now := start; now.Before(start.Add(time.Minute)) &&
+		m.Status()["liveness"].Phase != api.ProbeUnhealthy; now = now.Add(10 * time.Millisecond) {
 		for _, ask := range m.Due(now) {
 			if ask.Timeout != time.Second {
 				t.Errorf("a timeout of %s", ask.Timeout)
@@ -35,7 +36,8 @@ func TestDefaults(t *testing.T) {
 
 // TestMessageOfWhatGoesOnFailing: the message may differ each time; each change would be a write.
 func TestMessageOfWhatGoesOnFailing(t *testing.T) {
-	m := probe.New(probe.Options{Probes: api.Probes{Readiness: &api.Probe{Period: "1s", FailureThreshold: 1}}, StartedAt: start})
+	m := probe.New(probe.Options{Probes: api.Probes{Readiness: &api.Probe{Period: "1s", FailureThreshold: 1}},
+		StartedAt: start})
 	changes := 0
 	for second := range 600 {
 		now := start.Add(time.Duration(second) * time.Second)
@@ -46,6 +48,7 @@ func TestMessageOfWhatGoesOnFailing(t *testing.T) {
 		}
 	}
 	if changes > 21+6 {
-		t.Errorf("%d changes in ten minutes of failures, want one each 30 s, and one at 1, 3, 10, 30, 100 and 300 failures", changes)
+		t.Errorf("%d changes in ten minutes of failures, want one each 30 s, and one at 1, 3, 10, 30, 100 and 300 failures",
+			changes)
 	}
 }

@@ -13,7 +13,8 @@ var now = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 
 func TestDecide(t *testing.T) {
 	image := func(change func(*pulled.Image)) pulled.Image {
-		i := pulled.Image{Reference: "nginx:1", ID: "sha256:1", Present: true, Named: true, Tags: []string{"nginx:1"}, Since: now.Add(-25 * time.Hour)}
+		i := pulled.Image{Reference: "nginx:1", ID: "sha256:1", Present: true, Named: true, Tags: []string{"nginx:1"},
+			Since: now.Add(-25 * time.Hour)}
 		change(&i)
 		return i
 	}
@@ -23,20 +24,34 @@ func TestDecide(t *testing.T) {
 		short  bool
 		want   pulled.Verdict
 	}{
-		"unused for a day":       {"its name goes, and with it the image", image(func(*pulled.Image) {}), false, pulled.Untag},
-		"referred":               {"a release may come back", image(func(i *pulled.Image) { i.Referred = true }), true, pulled.Keep},
-		"in use":                 {"whosever container it is", image(func(i *pulled.Image) { i.InUse = true }), true, pulled.Keep},
-		"just now":               {"the day begins when it is seen", image(func(i *pulled.Image) { i.Since = time.Time{} }), true, pulled.Begin},
-		"for an hour":            {"a day has not passed", image(func(i *pulled.Image) { i.Since = now.Add(-time.Hour) }), false, pulled.Await},
-		"for an hour, no room":   {"the room is needed", image(func(i *pulled.Image) { i.Since = now.Add(-time.Hour) }), true, pulled.Untag},
-		"for a minute, no room":  {"a rollback may be under way", image(func(i *pulled.Image) { i.Since = now.Add(-time.Minute) }), true, pulled.Await},
-		"gone":                   {"a person removed it", image(func(i *pulled.Image) { i.Present, i.Referred = false, true }), false, pulled.Forget},
-		"moved":                  {"its name is another image's, and it has none", image(func(i *pulled.Image) { i.Named, i.Tags = false, nil }), false, pulled.Remove},
-		"moved, referred":        {"a release may come back", image(func(i *pulled.Image) { i.Named, i.Tags, i.Referred = false, nil, true }), false, pulled.Keep},
-		"renamed by a person":    {"it is theirs now", image(func(i *pulled.Image) { i.Named, i.Tags = false, []string{"mine:1"} }), false, pulled.Forget},
-		"with a name of others'": {"only the name that was pulled goes", image(func(i *pulled.Image) { i.Tags = []string{"mine:1", "nginx:1"} }), false, pulled.Untag},
-		"by its digest":          {"it has no tag, and is named by its digest", image(func(i *pulled.Image) { i.Tags = nil }), false, pulled.Untag},
-		"a clock that went back": {"the wait goes on", image(func(i *pulled.Image) { i.Since = now.Add(time.Hour) }), true, pulled.Await},
+		"unused for a day": {"its name goes, and with it the image", image(func(*pulled.Image) {}),
+			false, pulled.Untag},
+		"referred": {"a release may come back",
+			image(func(i *pulled.Image) { i.Referred = true }), true, pulled.Keep},
+		"in use": {"whosever container it is",
+			image(func(i *pulled.Image) { i.InUse = true }), true, pulled.Keep},
+		"just now": {"the day begins when it is seen",
+			image(func(i *pulled.Image) { i.Since = time.Time{} }), true, pulled.Begin},
+		"for an hour": {"a day has not passed", image(func(i *pulled.Image) { i.Since = now.Add(-time.Hour) }),
+			false, pulled.Await},
+		"for an hour, no room": {"the room is needed",
+			image(func(i *pulled.Image) { i.Since = now.Add(-time.Hour) }), true, pulled.Untag},
+		"for a minute, no room": {"a rollback may be under way",
+			image(func(i *pulled.Image) { i.Since = now.Add(-time.Minute) }), true, pulled.Await},
+		"gone": {"a person removed it",
+			image(func(i *pulled.Image) { i.Present, i.Referred = false, true }), false, pulled.Forget},
+		"moved": {"its name is another image's, and it has none",
+			image(func(i *pulled.Image) { i.Named, i.Tags = false, nil }), false, pulled.Remove},
+		"moved, referred": {"a release may come back",
+			image(func(i *pulled.Image) { i.Named, i.Tags, i.Referred = false, nil, true }), false, pulled.Keep},
+		"renamed by a person": {"it is theirs now",
+			image(func(i *pulled.Image) { i.Named, i.Tags = false, []string{"mine:1"} }), false, pulled.Forget},
+		"with a name of others'": {"only the name that was pulled goes",
+			image(func(i *pulled.Image) { i.Tags = []string{"mine:1", "nginx:1"} }), false, pulled.Untag},
+		"by its digest": {"it has no tag, and is named by its digest", image(func(i *pulled.Image) { i.Tags = nil }),
+			false, pulled.Untag},
+		"a clock that went back": {"the wait goes on",
+			image(func(i *pulled.Image) { i.Since = now.Add(time.Hour) }), true, pulled.Await},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -24,7 +24,8 @@ func Secrets(text string, secrets ...string) string {
 	if len(forms) == 0 {
 		return text
 	}
-	slices.SortFunc(forms, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // the longest one at a place counts
+	// the longest one at a place counts
+	slices.SortFunc(forms, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	pairs := make([]string, 0, 2*len(forms))
 	for _, form := range forms {
 		pairs = append(pairs, form, Hidden)
@@ -35,7 +36,8 @@ func Secrets(text string, secrets ...string) string {
 func formsOf(secret string) []string {
 	quoted, _ := json.Marshal(secret) // a string can always be encoded
 	out := []string{
-		secret, url.QueryEscape(secret), url.PathEscape(secret), strings.TrimPrefix(url.UserPassword("", secret).String(), ":"),
+		secret, url.QueryEscape(secret), url.PathEscape(secret),
+		strings.TrimPrefix(url.UserPassword("", secret).String(), ":"),
 		strings.Trim(string(quoted), `"`),
 	}
 	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {

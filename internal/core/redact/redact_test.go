@@ -29,15 +29,18 @@ func TestSecrets(t *testing.T) {
 func TestNoFormOfASecretIsLeft(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[A-Za-z0-9/+&@ "%]{6,40}`).Draw(t, "secret")
-		whole := rapid.StringMatching(`[a-z:\x00]{0,5}`).Draw(t, "before") + secret + rapid.StringMatching(`[a-z:\x00]{0,5}`).Draw(t, "behind")
+		whole := rapid.StringMatching(`[a-z:\x00]{0,5}`).Draw(t,
+			"before") + secret + rapid.StringMatching(`[a-z:\x00]{0,5}`).Draw(t, "behind")
 		for _, text := range []string{
-			whole, url.QueryEscape(whole), url.PathEscape(whole), base64.StdEncoding.EncodeToString([]byte(whole)), base64.RawURLEncoding.EncodeToString([]byte(whole)),
+			whole, url.QueryEscape(whole), url.PathEscape(whole), base64.StdEncoding.EncodeToString([]byte(whole)),
+			base64.RawURLEncoding.EncodeToString([]byte(whole)),
 		} {
 			got := Secrets("it says "+text+".", secret)
 			if !strings.Contains(got, Hidden) {
 				t.Fatalf("%q is shown as %q", text, got)
 			}
-			if decoded, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(strings.TrimPrefix(got, "it says "), ".")); err == nil && strings.Contains(string(decoded), secret) {
+			if decoded, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(strings.TrimPrefix(got, "it says "),
+				".")); err == nil && strings.Contains(string(decoded), secret) {
 				t.Fatalf("%q holds the secret", got)
 			}
 		}

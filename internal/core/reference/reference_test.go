@@ -28,13 +28,14 @@ func TestExpand(t *testing.T) {
 		return "/" + asset.Scope + "/" + asset.Name + "/" + file + "${ref.deployment.api.host}", nil
 	}}
 	for text, tc := range map[string]struct{ reason, want, fault string }{
-		"plain":                                 {"nothing to replace", "plain", ""},
-		"${HOME} $(date) $$":                    {"the shell's own", "${HOME} $(date) $$", ""},
-		"http://${ref.deployment.api.host}/":    {"in the middle", "http://api.prod/", ""},
-		"${ref.deployment.prod.api.host}":       {"with its scope", "api.prod", ""},
-		"$${ref.deployment.api.host}":           {"escaped", "${ref.deployment.api.host}", ""},
-		"$${spring.port} ${user.home}":          {"the program's own", "$${spring.port} ${user.home}", ""},
-		"${asset.site.index}":                   {"what a lookup gives is not expanded again", "/prod/site/index${ref.deployment.api.host}", ""},
+		"plain":                              {"nothing to replace", "plain", ""},
+		"${HOME} $(date) $$":                 {"the shell's own", "${HOME} $(date) $$", ""},
+		"http://${ref.deployment.api.host}/": {"in the middle", "http://api.prod/", ""},
+		"${ref.deployment.prod.api.host}":    {"with its scope", "api.prod", ""},
+		"$${ref.deployment.api.host}":        {"escaped", "${ref.deployment.api.host}", ""},
+		"$${spring.port} ${user.home}":       {"the program's own", "$${spring.port} ${user.home}", ""},
+		"${asset.site.index}": {"what a lookup gives is not expanded again",
+			"/prod/site/index${ref.deployment.api.host}", ""},
 		"${asset._.ca.pem}":                     {"an asset without a scope", "/_/ca/pem${ref.deployment.api.host}", ""},
 		"${ref.deployment.db.host}":             {"no such object", "", "deployment/prod/db has no host"},
 		"${ref.deployment.api.hosts} ${ref.a}":  {"every fault is reported", "", "want ${ref.kind.name.field}"},
@@ -67,13 +68,16 @@ func TestEncoded(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%s: %v", got, err)
 	}
-	if plain, _ := parsed.User.Password(); plain != password || parsed.Host != "db" || parsed.Query().Get("x") != password {
+	if plain, _ := parsed.User.Password(); plain != password || parsed.Host != "db" ||
+		parsed.Query().Get("x") != password {
 		t.Errorf("%s became %q at %s, %q", got, plain, parsed.Host, parsed.Query().Get("x"))
 	}
 	for text, fault := range map[string]string{
-		"${config.KEY|upper}": "only |urlencode", "${config.KEY|}": "only |urlencode", "${asset.a.b|urlencode}": "only |urlencode",
+		"${config.KEY|upper}": "only |urlencode", "${config.KEY|}": "only |urlencode",
+		"${asset.a.b|urlencode}": "only |urlencode",
 	} {
-		if _, err := Expand(text, Spaces{api.SpaceConfig: spaces[api.SpaceConfig], api.SpaceAsset: spaces[api.SpaceConfig]}); err == nil || !strings.Contains(err.Error(), fault) {
+		if _, err := Expand(text, Spaces{api.SpaceConfig: spaces[api.SpaceConfig],
+			api.SpaceAsset: spaces[api.SpaceConfig]}); err == nil || !strings.Contains(err.Error(), fault) {
 			t.Errorf("%s: %v, want %q", text, err, fault)
 		}
 	}
@@ -84,7 +88,8 @@ func TestEncoded(t *testing.T) {
 
 // A reference of a space without a lookup stays for a later pass.
 func TestExpandKeepsOtherSpaces(t *testing.T) {
-	got, err := Expand("${asset.site.index}:$${asset.site.index}:${ref.deployment.api.host}", Spaces{api.SpaceRef: answers})
+	got, err := Expand("${asset.site.index}:$${asset.site.index}:${ref.deployment.api.host}",
+		Spaces{api.SpaceRef: answers})
 	if err != nil || got != "${asset.site.index}:$${asset.site.index}:api.prod" {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -103,7 +108,8 @@ func TestExpandListsAndMaps(t *testing.T) {
 	if texts["A"] != "${ref.deployment.api.host}" {
 		t.Error("the declared map was written to")
 	}
-	if _, err := ExpandMap(map[string]string{"A": "${ref.deployment.x.host}", "B": "${ref.deployment.y.host}"}, Spaces{api.SpaceRef: answers}); err == nil ||
+	if _, err := ExpandMap(map[string]string{"A": "${ref.deployment.x.host}", "B": "${ref.deployment.y.host}"},
+		Spaces{api.SpaceRef: answers}); err == nil ||
 		!strings.Contains(err.Error(), "/x ") || !strings.Contains(err.Error(), "/y ") {
 		t.Errorf("not every fault is reported: %v", err)
 	}
@@ -111,7 +117,8 @@ func TestExpandListsAndMaps(t *testing.T) {
 
 func TestFindAndWalk(t *testing.T) {
 	var seen []string
-	Walk(map[string]any{"env": map[string]any{"B": "${ref.deployment.api.host}", "A": "$${asset.a.b}"}, "volumes": []any{"${asset.a.b}:/x", 7.0}},
+	Walk(map[string]any{"env": map[string]any{"B": "${ref.deployment.api.host}", "A": "$${asset.a.b}"},
+		"volumes": []any{"${asset.a.b}:/x", 7.0}},
 		func(path, text string) {
 			for _, r := range Find(text) {
 				seen = append(seen, path+" "+r.Text)
@@ -126,7 +133,8 @@ func TestFindAndWalk(t *testing.T) {
 func TestEscapedTextIsKept(t *testing.T) {
 	never := func(r api.Reference) (string, error) { return "", errors.New("asked for " + r.Text) }
 	rapid.Check(t, func(t *rapid.T) {
-		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"$", "{", "}", "${", "a", "ref.", ".", "-", "${ref.deployment.a.b}", "\n"})).Draw(t, "parts"), "")
+		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"$", "{", "}", "${", "a", "ref.", ".", "-",
+			"${ref.deployment.a.b}", "\n"})).Draw(t, "parts"), "")
 		var escaped strings.Builder
 		at, plain := 0, true
 		for _, r := range api.References(text) {
@@ -149,9 +157,13 @@ func TestEscapedTextIsKept(t *testing.T) {
 
 // TestEscape: an escaped text expands to the original, without a lookup.
 func TestEscape(t *testing.T) {
-	spaces := Spaces{api.SpaceRef: func(r api.Reference) (string, error) { return "", fmt.Errorf("%s was looked up", r.Text) }}
+	spaces := Spaces{api.SpaceRef: func(r api.Reference) (string,
+		error) {
+		return "", fmt.Errorf("%s was looked up", r.Text)
+	}}
 	rapid.Check(t, func(t *rapid.T) {
-		parts := rapid.SliceOf(rapid.SampledFrom([]string{"$", "${", "}", "ref.deployment.api.host", "REFS.x", "asset.a.b", "${ref.a.b.c}", "x"}))
+		parts := rapid.SliceOf(rapid.SampledFrom([]string{"$", "${", "}", "ref.deployment.api.host", "REFS.x", "asset.a.b",
+			"${ref.a.b.c}", "x"}))
 		text := strings.Join(parts.Draw(t, "parts"), "")
 		escaped := Escape(text, api.SpaceRef)
 		if got, err := Expand(escaped, spaces); got != text || err != nil {

@@ -12,8 +12,9 @@ import (
 func TestExpandValue(t *testing.T) {
 	three := 3
 	spec := api.DeploymentSpec{
-		Container: api.Container{Image: "web", Command: []string{"run", "${asset.conf.a}", "$${asset.conf.a}", "${ref.deployment.a.b}"},
-			Labels: map[string]string{"l": "<${asset.conf.a}>"}},
+		Container: api.Container{Image: "web",
+			Command: []string{"run", "${asset.conf.a}", "$${asset.conf.a}", "${ref.deployment.a.b}"},
+			Labels:  map[string]string{"l": "<${asset.conf.a}>"}},
 		Replicas: &three, Inits: []api.Init{{Name: "i", Command: []string{"${asset.conf.a}"}}},
 	}
 	spaces := Spaces{api.SpaceAsset: func(r api.Reference) (string, error) {

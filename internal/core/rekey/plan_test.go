@@ -27,19 +27,31 @@ func TestPlan(t *testing.T) {
 		want    api.KeyPhase
 		waits   string
 	}{
-		"nobody knows it":           {api.KeySpreads, []rekey.Party{party("a", "old", "old")}, -1, -1, api.KeySpreads, "a does not know the new key: start it"},
-		"one has never said":        {api.KeySpreads, []rekey.Party{party("a", "old", "old", "new"), {Name: "b"}}, -1, -1, api.KeySpreads, "b does not know the new key"},
-		"all know it":               {api.KeySpreads, []rekey.Party{party("a", "old", "old", "new")}, -1, -1, api.KeyMoves, ""},
-		"one uses the old one":      {api.KeyMoves, []rekey.Party{party("a", "new", "new", "old"), party("b", "old", "old", "new")}, 0, -1, api.KeyMoves, "b does not use the new key: start it"},
-		"not looked for":            {api.KeyMoves, []rekey.Party{party("a", "new", "new", "old")}, -1, 0, api.KeyMoves, "what the old key made is looked for"},
-		"values are left":           {api.KeyMoves, []rekey.Party{party("a", "new", "new", "old")}, 3, time.Hour, api.KeyMoves, "values still sealed with the old key: 3"},
-		"a late write may come":     {api.KeyMoves, []rekey.Party{party("a", "new", "new", "old")}, 0, rekey.SettleTime - time.Second, api.KeyMoves, "a last look at 12:00:01 for what was written late"},
-		"nothing is left":           {api.KeyMoves, []rekey.Party{party("a", "new", "new", "old")}, 0, rekey.SettleTime, api.KeyIsForgotten, ""},
-		"one still takes it":        {api.KeyIsForgotten, []rekey.Party{party("a", "new", "new"), party("b", "new", "new", "old")}, 0, time.Hour, api.KeyIsForgotten, "b still takes the old key: start it"},
+		"nobody knows it": {api.KeySpreads, []rekey.Party{party("a", "old", "old")}, -1, -1, api.KeySpreads,
+			"a does not know the new key: start it"},
+		"one has never said": {api.KeySpreads, []rekey.Party{party("a", "old", "old", "new"), {Name: "b"}}, -1, -1,
+			api.KeySpreads, "b does not know the new key"},
+		"all know it": {api.KeySpreads, []rekey.Party{party("a", "old", "old", "new")}, -1,
+			-1, api.KeyMoves, ""},
+		"one uses the old one": {api.KeyMoves,
+			[]rekey.Party{party("a", "new", "new", "old"), party("b", "old", "old", "new")}, 0, -1, api.KeyMoves,
+			"b does not use the new key: start it"},
+		"not looked for": {api.KeyMoves, []rekey.Party{party("a", "new", "new", "old")}, -1, 0, api.KeyMoves,
+			"what the old key made is looked for"},
+		"values are left": {api.KeyMoves, []rekey.Party{party("a", "new", "new", "old")}, 3, time.Hour,
+			api.KeyMoves, "values still sealed with the old key: 3"},
+		"a late write may come": {api.KeyMoves, []rekey.Party{party("a", "new", "new", "old")}, 0,
+			rekey.SettleTime - time.Second, api.KeyMoves, "a last look at 12:00:01 for what was written late"},
+		"nothing is left": {api.KeyMoves, []rekey.Party{party("a", "new", "new", "old")}, 0, rekey.SettleTime,
+			api.KeyIsForgotten, ""},
+		"one still takes it": {api.KeyIsForgotten,
+			[]rekey.Party{party("a", "new", "new"), party("b", "new", "new", "old")}, 0, time.Hour, api.KeyIsForgotten,
+			"b still takes the old key: start it"},
 		"it is forgotten":           {api.KeyIsForgotten, []rekey.Party{party("a", "new", "new")}, 0, time.Hour, "", ""},
 		"there is no party to wait": {api.KeySpreads, nil, -1, -1, api.KeyMoves, ""},
 	} {
-		s := rekey.State{KeyRotation: api.KeyRotation{Phase: c.phase, Old: "old", New: "new"}, Parties: c.parties, Left: c.left, What: "values still sealed with the old key", Now: began}
+		s := rekey.State{KeyRotation: api.KeyRotation{Phase: c.phase, Old: "old", New: "new"}, Parties: c.parties,
+			Left: c.left, What: "values still sealed with the old key", Now: began}
 		if c.used >= 0 {
 			s.UsedSince = began.Add(-c.used)
 		}
@@ -61,7 +73,8 @@ func TestNobodyIsLockedOut(t *testing.T) {
 			real[i] = party(string(rune('a'+i)), "old", "old")
 			said[i] = real[i]
 		}
-		s := rekey.State{KeyRotation: api.KeyRotation{Phase: api.KeySpreads, Old: "old", New: "new"}, Now: began, UsedSince: began.Add(-time.Hour)}
+		s := rekey.State{KeyRotation: api.KeyRotation{Phase: api.KeySpreads, Old: "old", New: "new"}, Now: began,
+			UsedSince: began.Add(-time.Hour)}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			switch i := rapid.IntRange(0, count-1).Draw(t, "who"); rapid.IntRange(0, 2).Draw(t, "what") {
 			case 0: // it does its part of the phase

@@ -22,13 +22,16 @@ func (w *world) next(s *Slot) (step, bool) {
 	case s.Off && w.boxes[s.Task]:
 		return step{w.now, func() { delete(w.boxes, s.Task) }}, true
 	case s.Desired == api.DesiredRemoved:
-		return step{stoppedAt.Add(dropTakes), func() { s.Observed, s.Off, s.State = false, false, api.TaskPending }}, s.Observed
+		return step{stoppedAt.Add(dropTakes), func() { s.Observed, s.Off, s.State = false, false, api.TaskPending }},
+			s.Observed
 	case s.Desired == api.DesiredShutdown:
-		return step{stoppedAt.Add(stopTakes), func() { w.end(s, api.TaskShutdown, "stopped") }}, s.Placed && !s.State.Terminal()
+		return step{stoppedAt.Add(stopTakes), func() { w.end(s, api.TaskShutdown, "stopped") }},
+			s.Placed && !s.State.Terminal()
 	case s.State.Terminal():
 		return step{}, false
 	case !s.Placed:
-		return step{w.now, func() { s.Placed, s.Observed, s.State, w.node[s.Task] = true, true, api.TaskPreparing, w.choose() }}, w.place(s)
+		placed := func() { s.Placed, s.Observed, s.State, w.node[s.Task] = true, true, api.TaskPreparing, w.choose() }
+		return step{w.now, placed}, w.place(s)
 	case s.State != api.TaskRunning:
 		return w.starting(s)
 	}
@@ -53,7 +56,8 @@ func (w *world) starting(s *Slot) (step, bool) {
 			return step{}, false
 		}
 	}
-	if slices.ContainsFunc(w.leftovers, func(old Slot) bool { return old.ID == s.ID && w.node[old.Task] == w.node[s.Task] }) {
+	if slices.ContainsFunc(w.leftovers,
+		func(old Slot) bool { return old.ID == s.ID && w.node[old.Task] == w.node[s.Task] }) {
 		return step{}, false
 	}
 	if w.since[s.ID].IsZero() {

@@ -34,7 +34,8 @@ func (p *planner) tryBefore(s *Slot) *Slot {
 		return nil
 	}
 	is := func(before *Slot) bool {
-		return before != s && !before.EndedAt.IsZero() && before.failed() && before.Version == s.Version && !before.EndedAt.After(s.CreatedAt)
+		return before != s && !before.EndedAt.IsZero() && before.failed() && before.Version == s.Version &&
+			!before.EndedAt.After(s.CreatedAt)
 	}
 	var newest *Slot
 	if before := p.byID[s.Replaces]; before != nil && is(before) {

@@ -27,7 +27,8 @@ func running(i int, release string) Slot {
 	id := fmt.Sprintf("slot-%d", i)
 	at := epoch.Add(time.Duration(i) * time.Millisecond)
 	return Slot{
-		ID: id, Task: "task-" + id, Version: Version{Release: release}, Desired: api.DesiredRunning, Placed: true, Observed: true,
+		ID: id, Task: "task-" + id, Version: Version{Release: release}, Desired: api.DesiredRunning,
+		Placed: true, Observed: true,
 		State: api.TaskRunning, Ready: true, CreatedAt: at, StartedAt: at, RunningAt: at, ReadyAt: at,
 	}
 }

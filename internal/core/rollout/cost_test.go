@@ -30,11 +30,14 @@ func (c cell) step() int {
 
 // cost runs a good version, then a bad one for five minutes, and returns the most old slots that were gone at once, and
 // for how long some slot was missing from those that serve.
-func (c cell) cost(fail func(format string, args ...any), strategy api.ResolvedStrategy) (lost int, down time.Duration) {
+func (c cell) cost(
+	fail func(format string, args ...any), strategy api.ResolvedStrategy,
+) (lost int, down time.Duration) {
 	w := newWorld()
 	w.desired.Replicas, w.desired.Ordered, w.probed = c.replicas, c.ordered, c.probed
 	w.desired.Strategy = strategy
-	w.desired.Strategy.Order, w.desired.Strategy.MaxParallel, w.desired.Strategy.OnFailure = c.order, c.parallel, c.onFailure
+	w.desired.Strategy.Order, w.desired.Strategy.MaxParallel, w.desired.Strategy.OnFailure = c.order,
+		c.parallel, c.onFailure
 	w.desired.Target.Release = "v1"
 	if !w.run(epoch.Add(time.Hour)) {
 		fail("v1 isn't at rest: %+v", w.plan())
@@ -83,7 +86,8 @@ func TestABadVersionCostsAStep(t *testing.T) {
 			onFailure: rapid.SampledFrom([]string{api.OnFailurePause, api.OnFailureRollback}).Draw(t, "after a failure"),
 			fate:      rapid.SampledFrom([]fate{fateFails, fateDies, fateNeverReady, fateReadyOnce}).Draw(t, "fate"),
 		}
-		c.lives = time.Duration(rapid.IntRange(1, int(strategy.Monitor/time.Millisecond)-1).Draw(t, "lives, ms")) * time.Millisecond
+		c.lives = time.Duration(rapid.IntRange(1, int(strategy.Monitor/time.Millisecond)-1).Draw(t,
+			"lives, ms")) * time.Millisecond
 		if c.ordered {
 			c.order, c.parallel = api.OrderStopFirst, 1
 		}
@@ -137,7 +141,8 @@ func TestCostTable(t *testing.T) {
 					if !probed && !kind.unprobed {
 						continue
 					}
-					c := cell{replicas: replicas, parallel: parallel, probed: probed, order: order, onFailure: api.OnFailurePause, fate: kind.fate, lives: 4 * time.Second}
+					c := cell{replicas: replicas, parallel: parallel, probed: probed, order: order, onFailure: api.OnFailurePause,
+						fate: kind.fate, lives: 4 * time.Second}
 					if order == api.OrderStopFirst {
 						c.onFailure = api.OnFailureRollback
 					}

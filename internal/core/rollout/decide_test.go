@@ -10,7 +10,8 @@ import (
 func TestAFailureWithoutAnEndStillWaits(t *testing.T) {
 	s := running(0, "v1")
 	s.State, s.Desired = api.TaskFailed, api.DesiredShutdown
-	plan := Decide(Desired{Replicas: 1, Target: Version{Release: "v1"}, KeepDead: 1, Strategy: defaultStrategy()}, []Slot{s}, s.CreatedAt)
+	plan := Decide(Desired{Replicas: 1, Target: Version{Release: "v1"}, KeepDead: 1, Strategy: defaultStrategy()},
+		[]Slot{s}, s.CreatedAt)
 	if len(plan.Actions) > 0 || plan.After != minBackoff {
 		t.Errorf("an agent that reports no end must not make the planner spin: %+v", plan)
 	}
@@ -54,12 +55,14 @@ func TestAFailureOfTheTargetIsWaitedFor(t *testing.T) {
 	now := epoch.Add(time.Hour)
 	failed := func(id, release string, at time.Time) Slot {
 		s := running(0, release)
-		s.ID, s.Task, s.State, s.Desired, s.CreatedAt, s.EndedAt = id, "task-"+id, api.TaskRejected, api.DesiredShutdown, now, at
+		s.ID, s.Task, s.State, s.Desired, s.CreatedAt, s.EndedAt = id, "task-"+id, api.TaskRejected,
+			api.DesiredShutdown, now, at
 		return s
 	}
 	ahead := now.Add(20 * time.Second)
 	slots := []Slot{failed("a", "v1", ahead), failed("b", "v1", ahead), failed("c", "v1", ahead), failed("d", "v2", now)}
-	plan := Decide(Desired{Replicas: 1, Target: Version{Release: "v2"}, KeepDead: 3, Strategy: defaultStrategy()}, slots, now)
+	plan := Decide(Desired{Replicas: 1, Target: Version{Release: "v2"}, KeepDead: 3, Strategy: defaultStrategy()},
+		slots, now)
 	for _, a := range plan.Actions {
 		if a.Verb == Create {
 			t.Errorf("the place is filled again at once: %s", a)
@@ -77,17 +80,21 @@ func TestActionsReadWell(t *testing.T) {
 		action Action
 		want   string
 	}{
-		"create":        {"a scale-up", Action{Verb: Create, Version: v2}, "create a task of v2"},
-		"create behind": {"stop-first", Action{Verb: Create, Version: v2, After: "t"}, "create a task of v2, once one that is stopping has stopped"},
-		"replace":       {"start-first", Action{Verb: Create, Version: v2, Replaces: "a", Reason: "restart"}, "create a task of v2 in place of slot a (restart)"},
+		"create": {"a scale-up", Action{Verb: Create, Version: v2}, "create a task of v2"},
+		"create behind": {"stop-first", Action{Verb: Create, Version: v2, After: "t"},
+			"create a task of v2, once one that is stopping has stopped"},
+		"replace": {"start-first", Action{Verb: Create, Version: v2, Replaces: "a", Reason: "restart"},
+			"create a task of v2 in place of slot a (restart)"},
 		"replace after": {
 			"stop-first", Action{Verb: Create, Version: v2, Replaces: "a", After: "t"},
 			"create a task of v2 in place of slot a, once that has stopped",
 		},
-		"shutdown": {"with its reason", Action{Verb: Shutdown, Slot: "a", Reason: "scaled down"}, "stop slot a (scaled down)"},
-		"remove":   {"without one", Action{Verb: Remove, Slot: "a"}, "remove the container of slot a"},
-		"forget":   {"the last of it", Action{Verb: Forget, Slot: "a", Reason: "x"}, "forget slot a"},
-		"rollback": {"says why", Action{Verb: RollBack, Version: v2, Reason: "slot b failed"}, "roll back to v2 (slot b failed)"},
+		"shutdown": {"with its reason", Action{Verb: Shutdown, Slot: "a", Reason: "scaled down"},
+			"stop slot a (scaled down)"},
+		"remove": {"without one", Action{Verb: Remove, Slot: "a"}, "remove the container of slot a"},
+		"forget": {"the last of it", Action{Verb: Forget, Slot: "a", Reason: "x"}, "forget slot a"},
+		"rollback": {"says why", Action{Verb: RollBack, Version: v2, Reason: "slot b failed"},
+			"roll back to v2 (slot b failed)"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -49,13 +49,13 @@
 //   - start-first never takes a serving slot away before its successor is settled, nor lets fewer places serve than did
 //     and were wanted;
 //   - stop-first never has more than max_parallel serving slots down at once;
-//   - a version whose slots die within the monitor time, or are never ready, costs no serving slot with start-first, and
-//     max_parallel ones with stop-first;
+//   - a version whose slots die within the monitor time, or are never ready, costs no serving slot with start-first,
+//     and max_parallel ones with stop-first;
 //   - stop-first never starts a container before the one it takes over from has stopped;
 //   - a desired state only rises, and one plan acts on a task once;
 //   - a lost slot is given up only together with the one that takes its place, and never if no node takes that;
-//   - an ordinal never has two tasks, and a new one only once the old container is gone, or a person said that its node is
-//     off;
+//   - an ordinal never has two tasks, and a new one only once the old container is gone, or a person said that its
+//     node is off;
 //   - an ordinal never has two live containers, unless that person was wrong;
 //   - a scale-up never creates an ordinal before those below are up, a scale-down never stops one before those
 //     above have stopped, except for those that can't answer;

@@ -77,7 +77,8 @@ func TestAConfirmedNodeIsNoFailure(t *testing.T) {
 		w := newWorld()
 		w.nodes, w.desired.Target.Release, w.desired.LastGood = []string{"n1", "n2"}, "v2", "v1"
 		w.desired.Replicas = rapid.IntRange(1, 5).Draw(t, "replicas")
-		w.desired.Strategy.OnFailure = rapid.SampledFrom([]string{api.OnFailurePause, api.OnFailureRollback}).Draw(t, "on failure")
+		w.desired.Strategy.OnFailure = rapid.SampledFrom([]string{api.OnFailurePause, api.OnFailureRollback}).Draw(t,
+			"on failure")
 		w.desired.Ordered, w.pinned = rapid.Bool().Draw(t, "ordered"), rapid.Bool().Draw(t, "pinned")
 		w.desired.Strategy.Order, w.desired.Strategy.MaxParallel = api.OrderStopFirst, 1
 		w.run(w.now.Add(time.Duration(rapid.IntRange(0, 20000).Draw(t, "ms")) * time.Millisecond))
@@ -124,7 +125,8 @@ func TestAnOrdinalOfANodeThatIsOff(t *testing.T) {
 			}
 			w.cut["n2"] = false
 			w.run(w.now.Add(time.Hour))
-			if s = w.slots["1"]; !s.serves() || s.Task == lost || w.boxes[lost] || len(w.leftovers) > 0 || w.plan().Phase != api.RolloutComplete {
+			if s = w.slots["1"]; !s.serves() || s.Task == lost || w.boxes[lost] || len(w.leftovers) > 0 ||
+				w.plan().Phase != api.RolloutComplete {
 				t.Errorf("after the return: %+v, leftovers %v", *s, w.leftovers)
 			}
 		})

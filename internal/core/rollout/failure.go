@@ -114,12 +114,14 @@ func (p *planner) unproven() *Slot {
 // rollBack gives up the target if the strategy says so: something failed, and there is a good release to return to.
 func (p *planner) rollBack() bool {
 	d := p.desired
-	if d.Strategy.OnFailure != api.OnFailureRollback || d.LastGood == "" || d.LastGood == d.Target.Release || p.failure == nil {
+	if d.Strategy.OnFailure != api.OnFailureRollback || d.LastGood == "" ||
+		d.LastGood == d.Target.Release || p.failure == nil {
 		return false
 	}
 	_, message := p.explain(p.failure)
 	back := Version{Release: d.LastGood, Restart: d.Target.Restart}
-	p.actions = append(p.actions, Action{Verb: RollBack, Slot: p.failure.ID, Task: p.failure.Task, Version: back, Reason: message})
+	p.actions = append(p.actions, Action{Verb: RollBack, Slot: p.failure.ID, Task: p.failure.Task,
+		Version: back, Reason: message})
 	return true
 }
 

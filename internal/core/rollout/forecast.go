@@ -72,7 +72,8 @@ func perform(world map[string]Slot, a Action, made int, now time.Time) int {
 		if id == "" {
 			id = fmt.Sprintf("new-%d", made)
 		}
-		world[id] = Slot{ID: id, Task: id, Replaces: a.Replaces, After: a.After, Version: a.Version, Desired: api.DesiredRunning, CreatedAt: now}
+		world[id] = Slot{ID: id, Task: id, Replaces: a.Replaces, After: a.After, Version: a.Version,
+			Desired: api.DesiredRunning, CreatedAt: now}
 		return made
 	case Shutdown:
 		s.Desired, s.NextAttempt = api.DesiredShutdown, a.NextAttempt

@@ -155,7 +155,8 @@ func (h *history) older(t *rapid.T) {
 }
 
 func (h *history) newFate(t *rapid.T) {
-	h.fates[h.desired.Target.Release] = rapid.SampledFrom([]fate{fateWell, fateWell, fateFails, fateCrashes, fateDies, fateNeverReady}).Draw(t, "fate")
+	h.fates[h.desired.Target.Release] = rapid.SampledFrom([]fate{fateWell, fateWell, fateFails, fateCrashes, fateDies,
+		fateNeverReady}).Draw(t, "fate")
 }
 
 // pick returns the name of a slot, or of none.

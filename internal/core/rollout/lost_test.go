@@ -150,7 +150,8 @@ func nothingHappens(t *rapid.T, h *history, left string) {
 	if len(plan.Actions) > 0 || plan.After > 0 {
 		t.Fatalf("%v again in %s, with nowhere to go", plan.Actions, plan.After)
 	}
-	if lost && (plan.Phase != api.RolloutProgressing || plan.Reason != api.ReasonNodeLost || plan.Slot != "" || plan.Counts.Lost == 0) {
+	if lost && (plan.Phase != api.RolloutProgressing || plan.Reason != api.ReasonNodeLost || plan.Slot != "" ||
+		plan.Counts.Lost == 0) {
 		t.Fatalf("a lost slot is not reported: %+v", plan)
 	}
 	clear(h.cut)
@@ -163,9 +164,11 @@ func nothingHappens(t *rapid.T, h *history, left string) {
 func TestALostSuccessorIsNotSettled(t *testing.T) {
 	d := Desired{Replicas: 1, Target: Version{Release: "v2"}, Strategy: defaultStrategy()}
 	d.Strategy.WaitReady = false
-	old := Slot{ID: "a", Task: "a", Version: Version{Release: "v1"}, Placed: true, Observed: true, State: api.TaskRunning, Ready: true,
+	old := Slot{ID: "a", Task: "a", Version: Version{Release: "v1"}, Placed: true, Observed: true,
+		State: api.TaskRunning, Ready: true,
 		CreatedAt: epoch, StartedAt: epoch, RunningAt: epoch, ReadyAt: epoch}
-	next := Slot{ID: "b", Task: "b", Replaces: "a", Version: d.Target, Placed: true, Observed: true, State: api.TaskRunning,
+	next := Slot{ID: "b", Task: "b", Replaces: "a", Version: d.Target, Placed: true, Observed: true,
+		State:     api.TaskRunning,
 		CreatedAt: epoch, StartedAt: epoch, RunningAt: epoch, Lost: true}
 	if plan := Decide(d, []Slot{old, next}, epoch.Add(time.Second)); len(plan.Actions) > 0 {
 		t.Errorf("%v", plan.Actions)

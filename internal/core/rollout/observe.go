@@ -141,6 +141,7 @@ func (p *planner) stop(s *Slot, reason string) {
 func (p *planner) create(replaces, after, reason string) {
 	p.created++
 	p.actions = append(p.actions, Action{
-		Verb: Create, Version: p.desired.Target, Replaces: replaces, After: after, Monitor: p.monitor(replaces), Reason: reason,
+		Verb: Create, Version: p.desired.Target, Replaces: replaces, After: after,
+		Monitor: p.monitor(replaces), Reason: reason,
 	})
 }

@@ -41,7 +41,8 @@ func (o *ordered) unprovenOrdinal() *Slot {
 // heldOrdered reports whether a failure of the target, or another attempt after one, stops the rollout where it is; or
 // that no node can run the target.
 func (o *ordered) heldOrdered() bool {
-	return o.desired.Missing.Message != "" || o.desired.Strategy.OnFailure != api.OnFailureContinue && (o.failure != nil || o.unprovenOrdinal() != nil)
+	return o.desired.Missing.Message != "" ||
+		o.desired.Strategy.OnFailure != api.OnFailureContinue && (o.failure != nil || o.unprovenOrdinal() != nil)
 }
 
 // afterEnd returns the number of the attempt that follows a task that has ended. After one that lasted, or whose node

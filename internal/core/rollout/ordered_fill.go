@@ -65,7 +65,8 @@ func (o *ordered) refill(n int, s *Slot, below bool) {
 }
 
 func (o *ordered) createOrdinal(n int, before *Slot) {
-	a := Action{Verb: Create, Slot: strconv.Itoa(n), Version: o.desired.Target, Attempt: 1, Monitor: o.monitorAfter(before)}
+	a := Action{Verb: Create, Slot: strconv.Itoa(n), Version: o.desired.Target, Attempt: 1,
+		Monitor: o.monitorAfter(before)}
 	if before != nil {
 		a.Task = before.Task
 		if o.current(before) && !before.Rebootstrap {

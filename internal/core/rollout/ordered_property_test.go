@@ -121,7 +121,8 @@ func TestReplacementIsTopDown(t *testing.T) {
 		for _, a := range l.plan.Actions {
 			s := l.slot(a.Slot)
 			n, _ := strconv.Atoi(a.Slot)
-			if a.Verb != Shutdown || n >= l.desired.Replicas || l.desired.Frozen[a.Slot] || s.Rebootstrap || !s.live() || s.broken() {
+			if a.Verb != Shutdown || n >= l.desired.Replicas || l.desired.Frozen[a.Slot] || s.Rebootstrap ||
+				!s.live() || s.broken() {
 				continue
 			}
 			if turned != "" {

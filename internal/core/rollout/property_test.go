@@ -14,7 +14,8 @@ import (
 
 func TestNeverMorePlacesThanWanted(t *testing.T) {
 	always(t, func(t *rapid.T, l look) {
-		if places, wanted := countPlaces(l.after.list()), wantedPlaces(l); l.plan.Phase != api.RolloutRollingBack && places > wanted {
+		if places, wanted := countPlaces(l.after.list()),
+			wantedPlaces(l); l.plan.Phase != api.RolloutRollingBack && places > wanted {
 			t.Fatalf("%d places are filled, %d wanted", places, wanted)
 		}
 	})
@@ -109,7 +110,8 @@ func TestStopFirstTakesFewDown(t *testing.T) {
 				down[s.ID] = old.serves() || down[old.ID]
 				took = took || old.serves()
 			}
-			if n := countDown(l, down); took && l.desired.Strategy.OnFailure != api.OnFailureContinue && n > l.desired.Strategy.MaxParallel {
+			if n := countDown(l, down); took && l.desired.Strategy.OnFailure != api.OnFailureContinue &&
+				n > l.desired.Strategy.MaxParallel {
 				t.Fatalf("%d places are down for their replacement", n)
 			}
 		}
@@ -167,7 +169,8 @@ func TestFailureHoldsTheRollout(t *testing.T) {
 		}
 		p := observe(l.desired, l.before, l.now)
 		for _, a := range l.plan.Actions {
-			if old := l.slot(a.Replaces); a.Verb == Create && old != nil && old.live() && !old.broken() && p.retry[old.ID] == nil {
+			if old := l.slot(a.Replaces); a.Verb == Create && old != nil && old.live() && !old.broken() &&
+				p.retry[old.ID] == nil {
 				t.Fatalf("%v, although the target crashes", a)
 			}
 		}

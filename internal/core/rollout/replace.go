@@ -65,7 +65,8 @@ func (p *planner) outdated() []*Slot {
 // held reports whether a failure of the target, or another attempt after one, stops the rollout where it is; or that no
 // node can run the target.
 func (p *planner) held() bool {
-	return p.desired.Missing.Message != "" || p.desired.Strategy.OnFailure != api.OnFailureContinue && (p.failure != nil || p.unproven() != nil)
+	return p.desired.Missing.Message != "" ||
+		p.desired.Strategy.OnFailure != api.OnFailureContinue && (p.failure != nil || p.unproven() != nil)
 }
 
 // freeLanes returns how many replacements may begin now. Every slot of the target that has not settled takes a lane,

@@ -252,13 +252,15 @@ func (s *story) state() {
 	plan := s.world.plan()
 	fmt.Fprintf(&s.out, "%s, %s: %s\n", plan.Phase, plan.Reason, s.message(plan))
 	c := plan.Counts
-	fmt.Fprintf(&s.out, "running %d, ready %d, updated %d, outdated %d, failing %d, frozen %d", c.Running, c.Ready, c.Updated, c.Outdated, c.Failing, c.Frozen)
+	fmt.Fprintf(&s.out, "running %d, ready %d, updated %d, outdated %d, failing %d, frozen %d", c.Running, c.Ready,
+		c.Updated, c.Outdated, c.Failing, c.Frozen)
 	if c.Lost > 0 {
 		fmt.Fprintf(&s.out, ", lost %d", c.Lost)
 	}
 	fmt.Fprintln(&s.out)
 	for _, slot := range s.sorted() {
-		fmt.Fprintf(&s.out, "  %s %s%s %s, wanted %s", slot.ID, slot.Version.Release, slot.Version.Restart, slot.State, slot.Desired)
+		fmt.Fprintf(&s.out, "  %s %s%s %s, wanted %s", slot.ID, slot.Version.Release, slot.Version.Restart,
+			slot.State, slot.Desired)
 		if slot.Ready {
 			fmt.Fprint(&s.out, ", ready")
 		}

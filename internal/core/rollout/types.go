@@ -106,7 +106,8 @@ type Slot struct {
 	StartedAt time.Time // the current incarnation
 	RunningAt time.Time // first
 	ReadyAt   time.Time // last
-	UnreadyAt time.Time // since when it isn't ready any more; zero while it is, before it was, and if its agent doesn't say
+	// since when it isn't ready any more; zero while it is, before it was, and if its agent doesn't say
+	UnreadyAt time.Time
 	// EndedAt is when the task ended, or its stop was requested. Zero reads as CreatedAt.
 	EndedAt time.Time
 }

@@ -70,8 +70,9 @@ var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 func newWorld() *world {
 	return &world{
 		now: epoch, slots: map[string]*Slot{}, stoppedAt: map[string]time.Time{}, since: map[string]time.Time{},
-		nodes: []string{"n1"}, cut: map[string]bool{}, drained: map[string]bool{}, node: map[string]string{}, strayed: map[string]bool{},
-		boxes: map[string]bool{}, wrong: map[string]bool{},
+		nodes: []string{"n1"}, cut: map[string]bool{}, drained: map[string]bool{}, node: map[string]string{},
+		strayed: map[string]bool{},
+		boxes:   map[string]bool{}, wrong: map[string]bool{},
 		monitor: map[string]time.Duration{}, exits: map[string]int{}, lives: 4 * time.Second,
 		fates: map[string]fate{}, stuck: map[string]bool{}, log: func(string, ...any) {},
 		desired: Desired{KeepDead: 3, Frozen: map[string]bool{}, Strategy: defaultStrategy()},

@@ -19,7 +19,8 @@ func Wants(f *api.SinkFilter, self string, e api.Event, d api.EventData) bool {
 	if f == nil {
 		return true
 	}
-	return (!f.Failures || Action(e, d) == api.EventFailed) && (anyOf(f.Types, e.Type) || anyOf(f.Types, api.EventTypeByKind(e.Type))) && about(f, d)
+	return (!f.Failures || Action(e, d) == api.EventFailed) &&
+		(anyOf(f.Types, e.Type) || anyOf(f.Types, api.EventTypeByKind(e.Type))) && about(f, d)
 }
 
 func about(f *api.SinkFilter, d api.EventData) bool {
@@ -51,7 +52,8 @@ func SignalOf(f *api.SinkFilter, self string, e api.Event) (s notify.Signal, ok 
 	if d.UID == "" || d.UID == self || f != nil && !about(f, d) {
 		return s, false
 	}
-	s = notify.Signal{At: e.Time, Cause: api.SinkCause{UID: d.UID, Kind: d.Kind, Scope: d.Scope, Name: d.Name, ID: e.ID, Since: e.Time}}
+	s = notify.Signal{At: e.Time, Cause: api.SinkCause{UID: d.UID, Kind: d.Kind, Scope: d.Scope, Name: d.Name,
+		ID: e.ID, Since: e.Time}}
 	switch Action(e, d) {
 	case api.EventFailed:
 		s.Cause.Reason, s.Cause.Message, s.Cause.Release = d.Reason, d.Message, d.Release

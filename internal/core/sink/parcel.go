@@ -94,7 +94,9 @@ func (b Builder) Build(c Content) (Parcel, error) {
 	case s.Mail != nil:
 		return b.mail(*s.Mail, c, subject, text)
 	case s.Slack != nil:
-		return b.post("slack", s.Slack.URL, c.ID(), "", map[string]any{"text": strings.TrimSpace("*" + slackText.Replace(subject) + "*\n" + slackText.Replace(below(subject, text)))})
+		return b.post("slack", s.Slack.URL, c.ID(), "",
+			map[string]any{"text": strings.TrimSpace("*" + slackText.Replace(subject) + "*\n" +
+				slackText.Replace(below(subject, text)))})
 	case s.Ntfy != nil:
 		return b.ntfy(*s.Ntfy, c, subject, text)
 	case s.Shoutrrr != nil:
@@ -130,7 +132,8 @@ func (b Builder) event(s api.SinkHTTP, c Content) (Parcel, error) {
 
 // request returns a POST without a body.
 func (b Builder) request(field, url string, headers map[string]string, id string) (webhook.Request, error) {
-	r, err := webhook.Call{Hook: api.Webhook{URL: url, Headers: headers}, Key: id, Agent: b.Agent, Spaces: b.Spaces}.Request()
+	r, err := webhook.Call{Hook: api.Webhook{URL: url, Headers: headers}, Key: id, Agent: b.Agent,
+		Spaces: b.Spaces}.Request()
 	if err != nil {
 		return r, fmt.Errorf("%s: %w", field, err)
 	}
@@ -196,7 +199,8 @@ func (b Builder) ntfy(s api.SinkNtfy, c Content, subject, text string) (Parcel, 
 	}
 	text = below(subject, text)
 	return b.post("ntfy", url, c.ID(), s.Token, map[string]any{
-		"topic": topic, "title": subject, "message": strings.ToValidUTF8(text[:min(len(text), maxNtfyText)], ""), "priority": priority, "tags": []string{tag},
+		"topic": topic, "title": subject, "message": strings.ToValidUTF8(text[:min(len(text), maxNtfyText)], ""),
+		"priority": priority, "tags": []string{tag},
 	})
 }
 
@@ -210,7 +214,8 @@ func (b Builder) relay(s api.SinkShoutrrr, subject, text string) (Parcel, error)
 }
 
 func (b Builder) mail(s api.SinkMail, c Content, subject, text string) (Parcel, error) {
-	m := Mail{Host: s.Host, Port: s.Port, TLS: s.TLS, From: s.From, To: s.To, ID: c.ID(), Subject: subject, Text: text, At: b.Now}
+	m := Mail{Host: s.Host, Port: s.Port, TLS: s.TLS, From: s.From, To: s.To, ID: c.ID(), Subject: subject,
+		Text: text, At: b.Now}
 	if len(c.To) > 0 {
 		m.To = c.To
 	}

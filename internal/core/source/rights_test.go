@@ -17,36 +17,45 @@ func TestRefuse(t *testing.T) {
 		object       api.Object
 		plain, trust string
 	}{
-		"plain":            {deployment(`"volumes":["prod.data:/data"],"network_mode":"bridge","networks":["tend0"]`), "", ""},
-		"host folder":      {deployment(`"volumes":["/etc:/x:ro"]`), "volumes " + host, ""},
-		"job":              {declared(api.KindJob, "prod", `{"image":"a","volumes":["/:/x"]}`), "volumes " + host, ""},
-		"lab":              {declared(api.KindLab, "prod", `{"image":"a","volumes":["/:/x"]}`), "volumes " + host, ""},
-		"lab, build":       {declared(api.KindLab, "prod", `{"build":{}}`), builds, builds},
-		"lab, port":        {declared(api.KindLab, "prod", `{"image":"a","ports":["0.0.0.0:80:80"]}`), "ports publishes", ""},
-		"devices":          {declared(api.KindStatefulSet, "prod", `{"image":"a","devices":["/dev/kvm"]}`), "devices " + host, ""},
-		"capability":       {deployment(`"cap_add":["SYS_ADMIN"]`), "cap_add " + host, ""},
-		"host network":     {deployment(`"network_mode":"host"`), "network_mode " + host, ""},
-		"security":         {deployment(`"security_opt":["seccomp=unconfined"]`), "security_opt " + host, ""},
-		"docker options":   {declared(api.KindCronJob, "prod", `{"image":"a","docker_options":["--privileged"]}`), "docker_options " + host, ""},
-		"init":             {deployment(`"inits":[{"name":"i","docker_options":["--privileged"]}]`), "init.docker_options " + host, ""},
-		"image folder":     {declared(api.KindDeployment, "prod", `{"image":"/srv/app"}`), "image " + host, ""},
-		"init image":       {deployment(`"inits":[{"name":"i","image":"/srv/app"}]`), "init.image " + host, ""},
-		"build":            {declared(api.KindDeployment, "prod", `{"build":{}}`), builds, builds},
-		"no image":         {declared(api.KindDeployment, "prod", `{}`), builds, builds},
-		"macro":            {declared("postgres", "prod", `{}`), macro, macro},
-		"node":             {declared(api.KindNode, api.Unscoped, `{}`), cluster, ""},
-		"sync":             {declared(api.KindSync, api.Unscoped, `{"dir":"/etc"}`), cluster, ""},
-		"operation":        {declared(api.KindOperation, "prod", `{}`), "changes a Kubernetes cluster", ""},
-		"ingress":          {declared(api.KindIngress, "prod", `{"host":"a.example"}`), "", ""},
-		"a wildcard":       {declared(api.KindIngress, "prod", `{"host":"*.shop.co.uk"}`), "", ""},
-		"a port":           {declared(api.KindIngress, "prod", `{"listen":"5432"}`), "listen 5432 takes a port that others reach of every node", ""},
-		"a port inside":    {declared(api.KindIngress, "prod", `{"listen":"127.0.0.1:5432"}`), "", ""},
-		"all of com":       {declared(api.KindIngress, "prod", `{"host":"*.COM"}`), "host *.com claims the names of a whole public domain", ""},
-		"all of co.uk":     {declared(api.KindIngress, "prod", `{"host":"*.co.uk"}`), "host *.co.uk claims", ""},
-		"all of github.io": {declared(api.KindLab, "prod", `{"image":"a","host":"*.github.io"}`), "host *.github.io claims", ""},
-		"all of a LAN":     {declared(api.KindIngress, "prod", `{"host":"*.lan"}`), "host *.lan claims", ""},
-		"other scope":      {declared(api.KindIngress, "bank", `{"host":"a.example"}`), "outside of the source's scopes", "outside of the source's scopes"},
-		"asset for all":    {declared(api.KindAsset, api.Unscoped, `{"files":{"a":"x"}}`), "outside of the source's scopes", "outside of the source's scopes"},
+		"plain": {deployment(`"volumes":["prod.data:/data"],"network_mode":"bridge","networks":["tend0"]`),
+			"", ""},
+		"host folder": {deployment(`"volumes":["/etc:/x:ro"]`), "volumes " + host, ""},
+		"job":         {declared(api.KindJob, "prod", `{"image":"a","volumes":["/:/x"]}`), "volumes " + host, ""},
+		"lab":         {declared(api.KindLab, "prod", `{"image":"a","volumes":["/:/x"]}`), "volumes " + host, ""},
+		"lab, build":  {declared(api.KindLab, "prod", `{"build":{}}`), builds, builds},
+		"lab, port":   {declared(api.KindLab, "prod", `{"image":"a","ports":["0.0.0.0:80:80"]}`), "ports publishes", ""},
+		"devices": {declared(api.KindStatefulSet, "prod", `{"image":"a","devices":["/dev/kvm"]}`),
+			"devices " + host, ""},
+		"capability":   {deployment(`"cap_add":["SYS_ADMIN"]`), "cap_add " + host, ""},
+		"host network": {deployment(`"network_mode":"host"`), "network_mode " + host, ""},
+		"security":     {deployment(`"security_opt":["seccomp=unconfined"]`), "security_opt " + host, ""},
+		"docker options": {declared(api.KindCronJob, "prod", `{"image":"a","docker_options":["--privileged"]}`),
+			"docker_options " + host, ""},
+		"init": {deployment(`"inits":[{"name":"i","docker_options":["--privileged"]}]`),
+			"init.docker_options " + host, ""},
+		"image folder": {declared(api.KindDeployment, "prod", `{"image":"/srv/app"}`), "image " + host, ""},
+		"init image":   {deployment(`"inits":[{"name":"i","image":"/srv/app"}]`), "init.image " + host, ""},
+		"build":        {declared(api.KindDeployment, "prod", `{"build":{}}`), builds, builds},
+		"no image":     {declared(api.KindDeployment, "prod", `{}`), builds, builds},
+		"macro":        {declared("postgres", "prod", `{}`), macro, macro},
+		"node":         {declared(api.KindNode, api.Unscoped, `{}`), cluster, ""},
+		"sync":         {declared(api.KindSync, api.Unscoped, `{"dir":"/etc"}`), cluster, ""},
+		"operation":    {declared(api.KindOperation, "prod", `{}`), "changes a Kubernetes cluster", ""},
+		"ingress":      {declared(api.KindIngress, "prod", `{"host":"a.example"}`), "", ""},
+		"a wildcard":   {declared(api.KindIngress, "prod", `{"host":"*.shop.co.uk"}`), "", ""},
+		"a port": {declared(api.KindIngress, "prod", `{"listen":"5432"}`),
+			"listen 5432 takes a port that others reach of every node", ""},
+		"a port inside": {declared(api.KindIngress, "prod", `{"listen":"127.0.0.1:5432"}`), "", ""},
+		"all of com": {declared(api.KindIngress, "prod", `{"host":"*.COM"}`),
+			"host *.com claims the names of a whole public domain", ""},
+		"all of co.uk": {declared(api.KindIngress, "prod", `{"host":"*.co.uk"}`), "host *.co.uk claims", ""},
+		"all of github.io": {declared(api.KindLab, "prod", `{"image":"a","host":"*.github.io"}`),
+			"host *.github.io claims", ""},
+		"all of a LAN": {declared(api.KindIngress, "prod", `{"host":"*.lan"}`), "host *.lan claims", ""},
+		"other scope": {declared(api.KindIngress, "bank", `{"host":"a.example"}`), "outside of the source's scopes",
+			"outside of the source's scopes"},
+		"asset for all": {declared(api.KindAsset, api.Unscoped, `{"files":{"a":"x"}}`), "outside of the source's scopes",
+			"outside of the source's scopes"},
 		"a file's text":    {declared(api.KindAsset, "prod", `{"files":{"a":"${config.bank.vault.KEY}"}}`), "", ""},
 		"any volume":       {deployment(`"volumes":["data:/data"]`), foreign, ""},
 		"claim of another": {deployment(`"volumes":["tend-bank-db-data-0:/data"]`), foreign, ""},
@@ -61,15 +70,18 @@ func TestRefuse(t *testing.T) {
 		"foreign value":    {deployment(`"env":{"A":"${config.bank.vault.KEY}"}`), "env.A names the scope bank", ""},
 		"foreign fact":     {deployment(`"env":{"A":"${ref.deployment.bank.vault.host}"}`), "env.A names the scope bank", ""},
 		"own value":        {deployment(`"env":{"A":"${config.KEY}${config.web.KEY}${config.prod.web.KEY}"}`), "", ""},
-		"in a webhook":     {deployment(`"on_deploy":{"success":[{"url":"https://a/${config.bank.vault.KEY}"}]}`), "on_deploy.success[0].url names the scope bank", ""},
-		"waits for":        {deployment(`"depends_on":{"workloads":["deployment/bank/vault"]}`), "depends_on.workloads[0] names the scope bank", ""},
-		"rolls with":       {deployment(`"depends_on":{"assets":["bank.conf.main"]}`), "depends_on.assets[0] names the scope bank", ""},
-		"any network":      {deployment(`"networks":["tend0","bank_default"]`), "networks joins", ""},
-		"older network":    {deployment(`"network":"bank_default"`), "networks joins", ""},
-		"local port":       {deployment(`"ports":["80","8080:80","127.0.0.1:8081:80","[::1]:8082:80"]`), "", ""},
-		"open port":        {deployment(`"ports":["0.0.0.0:80:80"]`), "ports publishes", ""},
-		"open IPv6 port":   {deployment(`"ports":["[::]:80:80"]`), "ports publishes", ""},
-		"port in a LAN":    {deployment(`"ports":["192.168.1.2:80:80"]`), "ports publishes", ""},
+		"in a webhook": {deployment(`"on_deploy":{"success":[{"url":"https://a/${config.bank.vault.KEY}"}]}`),
+			"on_deploy.success[0].url names the scope bank", ""},
+		"waits for": {deployment(`"depends_on":{"workloads":["deployment/bank/vault"]}`),
+			"depends_on.workloads[0] names the scope bank", ""},
+		"rolls with": {deployment(`"depends_on":{"assets":["bank.conf.main"]}`),
+			"depends_on.assets[0] names the scope bank", ""},
+		"any network":    {deployment(`"networks":["tend0","bank_default"]`), "networks joins", ""},
+		"older network":  {deployment(`"network":"bank_default"`), "networks joins", ""},
+		"local port":     {deployment(`"ports":["80","8080:80","127.0.0.1:8081:80","[::1]:8082:80"]`), "", ""},
+		"open port":      {deployment(`"ports":["0.0.0.0:80:80"]`), "ports publishes", ""},
+		"open IPv6 port": {deployment(`"ports":["[::]:80:80"]`), "ports publishes", ""},
+		"port in a LAN":  {deployment(`"ports":["192.168.1.2:80:80"]`), "ports publishes", ""},
 	} {
 		for _, rights := range []struct {
 			Rights
@@ -85,25 +97,30 @@ func TestRefuse(t *testing.T) {
 		object api.Object
 		want   string
 	}{
-		"plain":                 {deployment(`"volumes":["prod.data:/data"]`), ""},
-		"builds":                {declared(api.KindDeployment, "prod", `{"build":{}}`), ""},
-		"builds as root":        {declared(api.KindDeployment, "prod", `{"build":{},"cap_add":["SYS_ADMIN"]}`), "cap_add reaches the host, and carol is deployer of prod"},
+		"plain":  {deployment(`"volumes":["prod.data:/data"]`), ""},
+		"builds": {declared(api.KindDeployment, "prod", `{"build":{}}`), ""},
+		"builds as root": {declared(api.KindDeployment, "prod", `{"build":{},"cap_add":["SYS_ADMIN"]}`),
+			"cap_add reaches the host, and carol is deployer of prod"},
 		"an allowed folder":     {deployment(`"volumes":["/srv/data:/x:ro"]`), ""},
 		"below it":              {deployment(`"volumes":["/srv/data/sub:/x"]`), "volumes reaches the host"},
 		"above it":              {deployment(`"volumes":["/srv:/x"]`), "volumes reaches the host"},
 		"by a value":            {deployment(`"volumes":["${config.DIR}:/x"]`), "volumes reaches the host"},
 		"another scope":         {declared(api.KindJob, "bank", `{"image":"a"}`), "is in another scope"},
 		"another scope's value": {deployment(`"env":{"A":"${config.bank.vault.KEY}"}`), "names the scope bank"},
-		"all of com":            {declared(api.KindIngress, "prod", `{"host":"*.com"}`), "host *.com claims the names of a whole public domain, and carol is deployer of prod"},
-		"the cluster":           {declared(api.KindNode, api.Unscoped, `{}`), "concerns the whole cluster"},
-		"a macro":               {declared("postgres", "prod", `{}`), "runs a plugin"},
+		"all of com": {declared(api.KindIngress, "prod", `{"host":"*.com"}`),
+			"host *.com claims the names of a whole public domain, and carol is deployer of prod"},
+		"the cluster": {declared(api.KindNode, api.Unscoped, `{}`), "concerns the whole cluster"},
+		"a macro":     {declared("postgres", "prod", `{}`), "runs a plugin"},
 	} {
 		wantRefused(t, "a person, "+name, person, tc.object, tc.want)
 	}
 	everywhere := Rights{Person: "dora is deployer"}
-	wantRefused(t, "a person of all scopes", everywhere, declared(api.KindJob, "bank", `{"image":"a","env_from":["prod/web"]}`), "")
-	wantRefused(t, "a person of all scopes, the cluster", everywhere, declared(api.KindSync, api.Unscoped, `{}`), "concerns the whole cluster")
-	wantRefused(t, "a person of all scopes, files for all", everywhere, declared(api.KindAsset, api.Unscoped, `{"files":{"a":"x"}}`), "is for all scopes")
+	wantRefused(t, "a person of all scopes", everywhere,
+		declared(api.KindJob, "bank", `{"image":"a","env_from":["prod/web"]}`), "")
+	wantRefused(t, "a person of all scopes, the cluster", everywhere, declared(api.KindSync, api.Unscoped, `{}`),
+		"concerns the whole cluster")
+	wantRefused(t, "a person of all scopes, files for all", everywhere,
+		declared(api.KindAsset, api.Unscoped, `{"files":{"a":"x"}}`), "is for all scopes")
 	anywhere := declared(api.KindIngress, "bank", `{"host":"a.example"}`)
 	wantRefused(t, "trusted, without scopes", Rights{Trusted: true}, anywhere, "")
 	wantRefused(t, "of an earlier version", Rights{}, anywhere, "names no scopes")
@@ -141,10 +158,11 @@ func TestRefuseChange(t *testing.T) {
 		stored api.Object
 		want   bool
 	}{
-		"own":              {"it created it", stamped(api.StampCreator, "sync:shop"), false},
-		"a user's":         {"it may hold what only that user may read", deployment(`"user":"1"`), true},
-		"of another sync":  {"another team's", stamped(api.StampCreator, "sync:bank"), true},
-		"stored earlier":   {"a sync of the name created it, in this life or an earlier one", stamped(api.StampApplySet, "sync:shop/uid-1"), false},
+		"own":             {"it created it", stamped(api.StampCreator, "sync:shop"), false},
+		"a user's":        {"it may hold what only that user may read", deployment(`"user":"1"`), true},
+		"of another sync": {"another team's", stamped(api.StampCreator, "sync:bank"), true},
+		"stored earlier": {"a sync of the name created it, in this life or an earlier one",
+			stamped(api.StampApplySet, "sync:shop/uid-1"), false},
 		"earlier, another": {"the name is longer", stamped(api.StampApplySet, "sync:shop-b/uid-1"), true},
 		"a user since":     {"whatever set it names", stamped(api.StampApplySet, "laptop"), true},
 	} {
@@ -161,10 +179,13 @@ func TestReachable(t *testing.T) {
 	for address, want := range map[string]bool{
 		"203.0.113.7": true, "10.0.0.7": true, "2001:db8::7": true, "fd00::7": true,
 		"127.0.0.1": false, "127.8.9.1": false, "::1": false, "::ffff:127.0.0.1": false, "0.0.0.0": false, "::": false,
-		"169.254.169.254": false, "::ffff:169.254.169.254": false, "fe80::1": false, "fe80::1%eth0": false, "224.0.0.1": false,
-		"255.255.255.255": false, "192.0.2.3": true, "192.0.2.2": false, "::ffff:192.0.2.2": false, "fd00::2": false, "172.17.0.1": false,
+		"169.254.169.254": false, "::ffff:169.254.169.254": false, "fe80::1": false,
+		"fe80::1%eth0": false, "224.0.0.1": false,
+		"255.255.255.255": false, "192.0.2.3": true, "192.0.2.2": false, "::ffff:192.0.2.2": false,
+		"fd00::2": false, "172.17.0.1": false,
 	} {
-		own := []netip.Addr{netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("fd00::2%eth0"), netip.MustParseAddr("::ffff:172.17.0.1")}
+		own := []netip.Addr{netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("fd00::2%eth0"),
+			netip.MustParseAddr("::ffff:172.17.0.1")}
 		if got := Reachable(netip.MustParseAddr(address), own); got != want {
 			t.Errorf("%s: %v", address, got)
 		}

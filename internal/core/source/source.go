@@ -93,7 +93,8 @@ func (s State) Status(object api.Object, revision int64, before api.SyncStatus, 
 	}
 	if failed != nil {
 		ready.Reason, ready.Message, ready.Next = failed.Reason, failed.Message, failed.Next
-		degraded.Status, degraded.Reason, degraded.Message, degraded.Next = api.ConditionTrue, failed.Reason, failed.Message, failed.Next
+		degraded.Status, degraded.Reason, degraded.Message, degraded.Next = api.ConditionTrue, failed.Reason,
+			failed.Message, failed.Next
 	}
 	next.Conditions = api.SetCondition(api.SetCondition(next.Conditions, ready, now), degraded, now)
 	return next

@@ -12,7 +12,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-var generate = flag.Bool("generate", false, "write the fixture of a new version; one that exists is never written again")
+var generate = flag.Bool("generate", false,
+	"write the fixture of a new version; one that exists is never written again")
 
 const frozenFile = "testdata/v1.txt"
 
@@ -49,7 +50,8 @@ func TestFrozen(t *testing.T) {
 		}
 		got, err := WorkloadVersion(1, api.WorkloadSpec{DeploymentSpec: spec}, pair.Assets)
 		if err != nil || got != pair.Hash {
-			t.Errorf("line %d: hash of %s moved from %s to %s (%v): every deployment like it would be replaced by an upgrade", i+1, pair.Spec, pair.Hash, got, err)
+			t.Errorf("line %d: hash of %s moved from %s to %s (%v): every deployment like it would be replaced by an upgrade",
+				i+1, pair.Spec, pair.Hash, got, err)
 		}
 		if other, twice := seen[pair.Hash]; twice {
 			t.Errorf("lines %d and %d hash to the same", other, i+1)

@@ -93,14 +93,22 @@ func TestSpellings(t *testing.T) {
 		a, b   api.DeploymentSpec
 		same   bool
 	}{
-		"replicas":       {"left out and 1 are the same to the hash", api.DeploymentSpec{}, api.DeploymentSpec{Replicas: &one}, true},
-		"network":        {"the older spelling means the same", api.DeploymentSpec{Container: api.Container{Network: "a"}}, api.DeploymentSpec{Container: api.Container{Networks: []string{"a"}}}, true},
-		"empty list":     {"an empty list declares nothing", api.DeploymentSpec{}, api.DeploymentSpec{Ports: []string{}}, true},
-		"empty block":    {"an empty block declares nothing", api.DeploymentSpec{}, api.DeploymentSpec{Container: api.Container{Resources: &api.Resources{Limits: &api.ResourceLimits{}}}}, true},
-		"build context":  {"only build.args reach the image's content by themselves", api.DeploymentSpec{}, api.DeploymentSpec{Container: api.Container{Build: &api.Build{Context: "."}}}, true},
-		"empty variable": {"a variable that is empty is set", api.DeploymentSpec{}, api.DeploymentSpec{Container: api.Container{Env: map[string]string{"A": ""}}}, false},
-		"default said":   {"a default that is written is a declaration: defaults may change", api.DeploymentSpec{}, api.DeploymentSpec{Restart: api.DefaultRestart}, false},
-		"ports unread":   {"ports are hashed as written", api.DeploymentSpec{Ports: []string{"80"}}, api.DeploymentSpec{Ports: []string{"127.0.0.1::80"}}, false},
+		"replicas": {"left out and 1 are the same to the hash", api.DeploymentSpec{},
+			api.DeploymentSpec{Replicas: &one}, true},
+		"network": {"the older spelling means the same", api.DeploymentSpec{Container: api.Container{Network: "a"}},
+			api.DeploymentSpec{Container: api.Container{Networks: []string{"a"}}}, true},
+		"empty list": {"an empty list declares nothing", api.DeploymentSpec{},
+			api.DeploymentSpec{Ports: []string{}}, true},
+		"empty block": {"an empty block declares nothing", api.DeploymentSpec{},
+			api.DeploymentSpec{Container: api.Container{Resources: &api.Resources{Limits: &api.ResourceLimits{}}}}, true},
+		"build context": {"only build.args reach the image's content by themselves", api.DeploymentSpec{},
+			api.DeploymentSpec{Container: api.Container{Build: &api.Build{Context: "."}}}, true},
+		"empty variable": {"a variable that is empty is set", api.DeploymentSpec{},
+			api.DeploymentSpec{Container: api.Container{Env: map[string]string{"A": ""}}}, false},
+		"default said": {"a default that is written is a declaration: defaults may change", api.DeploymentSpec{},
+			api.DeploymentSpec{Restart: api.DefaultRestart}, false},
+		"ports unread": {"ports are hashed as written", api.DeploymentSpec{Ports: []string{"80"}},
+			api.DeploymentSpec{Ports: []string{"127.0.0.1::80"}}, false},
 	}
 	for name, c := range cases {
 		if got := hash(c.a, nil) == hash(c.b, nil); got != c.same {

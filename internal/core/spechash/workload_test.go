@@ -20,9 +20,10 @@ func TestClaimsCount(t *testing.T) {
 		"none":    {"a claim is a mount", hash(), hash(data), false},
 		"another": {"so is a second one", hash(data), hash(data, logs), false},
 		"moved":   {"its path is where it is mounted", hash(data), hash(moved), false},
-		"swapped": {"which volume lies where counts", hash(data, logs), hash(api.VolumeClaim{Name: "data", MountPath: "/logs"}, api.VolumeClaim{Name: "logs", MountPath: "/data"}), false},
-		"size":    {"a size is shown to people only", hash(data), hash(large), true},
-		"order":   {"they are found by name", hash(data, logs), hash(logs, data), true},
+		"swapped": {"which volume lies where counts", hash(data, logs),
+			hash(api.VolumeClaim{Name: "data", MountPath: "/logs"}, api.VolumeClaim{Name: "logs", MountPath: "/data"}), false},
+		"size":  {"a size is shown to people only", hash(data), hash(large), true},
+		"order": {"they are found by name", hash(data, logs), hash(logs, data), true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -23,7 +23,8 @@ func Assign(within netip.Prefix, bits int, nodes map[string]Node) (map[string]ne
 	a := &assignment{given: map[string]netip.Prefix{}, refused: map[string]string{}}
 	names := slices.Sorted(maps.Keys(nodes))
 	for _, name := range names { // what is in use as it was decided, or may still be
-		if node := nodes[name]; node.Has.IsValid() && (node.Uses == node.Has || !node.Uses.IsValid() && inside(within, node.Has)) {
+		if node := nodes[name]; node.Has.IsValid() &&
+			(node.Uses == node.Has || !node.Uses.IsValid() && inside(within, node.Has)) {
 			a.keep(name, node.Has)
 		}
 	}
@@ -90,7 +91,8 @@ func (a *assignment) choose(name string, from, within netip.Prefix, bits int) ne
 		}
 		candidate = next
 	}
-	a.refused[name] = fmt.Sprintf("no /%d in %s is free of other nodes and of what its machine reaches otherwise", bits, within)
+	a.refused[name] = fmt.Sprintf("no /%d in %s is free of other nodes and of what its machine reaches otherwise",
+		bits, within)
 	return candidate
 }
 

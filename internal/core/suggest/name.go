@@ -72,7 +72,8 @@ func Behind(meant string) string {
 // the two allows: run isn't a slip of prune.
 func Near(word, name string) bool {
 	bound := min(allowed(word), allowed(name))
-	return word != name && len(name)-len(word) <= 4*bound && len(word)-len(name) <= 4*bound && Distance(word, name) <= bound
+	return word != name && len(name)-len(word) <= 4*bound && len(word)-len(name) <= 4*bound &&
+		Distance(word, name) <= bound
 }
 
 // allowed returns how many letters of a word may be wrong: about every third, and never all of them.

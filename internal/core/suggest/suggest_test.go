@@ -59,18 +59,22 @@ func TestObject(t *testing.T) {
 		asked  api.Ref
 		want   string
 	}{
-		"name":         {"what runs wins over its ingress", api.Ref{Scope: "acme", Name: "wbe"}, "deployment/acme/web"},
-		"scope":        {"the scope is wrong", api.Ref{Scope: "acm", Name: "web"}, "deployment/acme/web"},
-		"both":         {"each is nearly right", api.Ref{Scope: "amce", Name: "wbe"}, "deployment/acme/web"},
-		"bare":         {"no scope is named, and one has such a name", api.Ref{Name: "dbb"}, "statefulset/acme/db"},
-		"bare of two":  {"no scope is named, and two have such a name", api.Ref{Name: "wbe"}, ""},
-		"kind":         {"a wrong name of the right kind", api.Ref{Kind: api.KindIngress, Scope: "acme", Name: "wbe"}, "ingress/acme/web"},
-		"another kind": {"the right name of another kind", api.Ref{Kind: api.KindStatefulSet, Scope: "acme", Name: "web"}, "deployment/acme/web"},
-		"unscoped":     {"what is in no scope", api.Ref{Kind: api.KindSink, Scope: api.Unscoped, Name: "oncall"}, "sink/_/on-call"},
-		"far":          {"another name", api.Ref{Scope: "acme", Name: "worker"}, ""},
-		"far scope":    {"the name is in other scopes alone", api.Ref{Scope: "review", Name: "web"}, ""},
-		"kind and far": {"a wrong name of another kind is too much", api.Ref{Kind: api.KindStatefulSet, Scope: "acme", Name: "wbe"}, ""},
-		"there":        {"what is there is no slip", web, ""},
+		"name":        {"what runs wins over its ingress", api.Ref{Scope: "acme", Name: "wbe"}, "deployment/acme/web"},
+		"scope":       {"the scope is wrong", api.Ref{Scope: "acm", Name: "web"}, "deployment/acme/web"},
+		"both":        {"each is nearly right", api.Ref{Scope: "amce", Name: "wbe"}, "deployment/acme/web"},
+		"bare":        {"no scope is named, and one has such a name", api.Ref{Name: "dbb"}, "statefulset/acme/db"},
+		"bare of two": {"no scope is named, and two have such a name", api.Ref{Name: "wbe"}, ""},
+		"kind": {"a wrong name of the right kind",
+			api.Ref{Kind: api.KindIngress, Scope: "acme", Name: "wbe"}, "ingress/acme/web"},
+		"another kind": {"the right name of another kind", api.Ref{Kind: api.KindStatefulSet, Scope: "acme", Name: "web"},
+			"deployment/acme/web"},
+		"unscoped": {"what is in no scope",
+			api.Ref{Kind: api.KindSink, Scope: api.Unscoped, Name: "oncall"}, "sink/_/on-call"},
+		"far":       {"another name", api.Ref{Scope: "acme", Name: "worker"}, ""},
+		"far scope": {"the name is in other scopes alone", api.Ref{Scope: "review", Name: "web"}, ""},
+		"kind and far": {"a wrong name of another kind is too much",
+			api.Ref{Kind: api.KindStatefulSet, Scope: "acme", Name: "wbe"}, ""},
+		"there": {"what is there is no slip", web, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 2 { // the order doesn't matter

@@ -48,7 +48,8 @@ type WriterError struct {
 
 func (e *WriterError) Error() string {
 	if e.Waits {
-		return fmt.Sprintf("container %s, which is stopped, writes to %s, and its restart policy starts it with the engine", e.Container, e.Source)
+		return fmt.Sprintf("container %s, which is stopped, writes to %s, and its restart policy starts it with the engine",
+			e.Container, e.Source)
 	}
 	return e.Detail()
 }
@@ -104,7 +105,8 @@ func (p Project) Blocked(services []Service, all []Neighbour) error {
 			stopped[c.ID] = true
 		}
 	}
-	return second(taken, slices.DeleteFunc(slices.Clone(all), func(n Neighbour) bool { return stopped[n.ID] || p.pod(services, n) }))
+	return second(taken, slices.DeleteFunc(slices.Clone(all),
+		func(n Neighbour) bool { return stopped[n.ID] || p.pod(services, n) }))
 }
 
 // second returns the first of other containers that writes to what one of the services writes to.

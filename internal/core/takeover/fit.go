@@ -86,10 +86,12 @@ func (f *fitting) volume(mount Mount, containers int) {
 		return
 	}
 	if nameless && containers > 1 {
-		f.note("volumes without a name at %s are not taken over: each of the %d containers has its own", mount.Target, containers)
+		f.note("volumes without a name at %s are not taken over: each of the %d containers has its own",
+			mount.Target, containers)
 		return
 	}
-	f.spec.DockerOptions = slices.DeleteFunc(f.spec.DockerOptions, func(flag string) bool { return flag == "--volume="+mount.Target })
+	f.spec.DockerOptions = slices.DeleteFunc(f.spec.DockerOptions,
+		func(flag string) bool { return flag == "--volume="+mount.Target })
 	f.spec.Volumes = append(f.spec.Volumes, mount.Volume+":"+mount.Target)
 	if nameless {
 		f.note("volume %s… at %s has no name of its own; it is mounted by its id", mount.Volume[:12], mount.Target)

@@ -31,7 +31,8 @@ type machine struct {
 }
 
 func newMachine() *machine {
-	return &machine{services: map[string]*takeover.Service{}, scope: "one", elsewhere: map[string]takeover.State{}, broken: map[string]bool{}}
+	return &machine{services: map[string]*takeover.Service{}, scope: "one", elsewhere: map[string]takeover.State{},
+		broken: map[string]bool{}}
 }
 
 // turn changes the scope that the commands are about.
@@ -66,7 +67,8 @@ func (m *machine) neighbours() (out []takeover.Neighbour) {
 		for _, c := range s.Containers {
 			if waits := !c.Running && startsWithEngine(c); waits || c.Running {
 				out = append(out, takeover.Neighbour{ID: c.ID, Waits: waits, Container: volumes.Container{
-					Name: c.Name, Writes: s.Writes, Labels: map[string]string{volumes.LabelProject: "p", volumes.LabelService: s.Name}}})
+					Name: c.Name, Writes: s.Writes,
+					Labels: map[string]string{volumes.LabelProject: "p", volumes.LabelService: s.Name}}})
 			}
 		}
 		for _, scope := range m.pods(s) {
@@ -223,7 +225,8 @@ func (m *machine) add(t *testing.T, words []string) {
 			if !ok {
 				t.Fatalf("%s: want container=state/policy", word)
 			}
-			s.Containers = append(s.Containers, takeover.Container{ID: key, Name: key, Running: state == "running", Restart: policy})
+			s.Containers = append(s.Containers,
+				takeover.Container{ID: key, Name: key, Running: state == "running", Restart: policy})
 		}
 	}
 	m.services[s.Name] = s

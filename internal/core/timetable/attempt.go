@@ -192,7 +192,8 @@ func (p *planner) correct(r *run) {
 		return
 	}
 	v := verdictOf(*task)
-	a := Action{Verb: CorrectRun, Run: r.ID, State: api.RunFailed, ExitCode: v.ExitCode, Reason: v.Reason, Message: v.Message, At: v.at}
+	a := Action{Verb: CorrectRun, Run: r.ID, State: api.RunFailed, ExitCode: v.ExitCode, Reason: v.Reason,
+		Message: v.Message, At: v.at}
 	switch {
 	case v.OK:
 		a.State, a.Message = api.RunSucceeded, "its node was lost, and reported later that it had succeeded"

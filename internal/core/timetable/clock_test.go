@@ -29,7 +29,8 @@ func newLeaders(t interface{ Fatalf(string, ...any) }, schedule string) *leaders
 		t.Fatalf("%v", err)
 	}
 	return &leaders{t: t, truth: epoch, begun: map[string]time.Time{}, Desired: Desired{
-		Schedule: parsed, ScheduleHash: schedule, StartingDeadline: 5 * time.Minute, Concurrency: api.ConcurrencyAllow, Since: epoch,
+		Schedule: parsed, ScheduleHash: schedule, StartingDeadline: 5 * time.Minute,
+		Concurrency: api.ConcurrencyAllow, Since: epoch,
 	}}
 }
 
@@ -56,7 +57,8 @@ func (l *leaders) lead(ahead, lasts time.Duration) {
 	}
 	for due, ok := l.Schedule.Next(from); ok && due.Before(l.truth.Add(-time.Minute)); due, ok = l.Schedule.Next(due) {
 		if _, began := l.begun[RunID(due)]; !began {
-			l.t.Fatalf("%s came while a server with the right clock led, from %s to %s, and began no run: %+v", due, from, l.truth, l.line)
+			l.t.Fatalf("%s came while a server with the right clock led, from %s to %s, and began no run: %+v", due,
+				from, l.truth, l.line)
 		}
 	}
 }
@@ -65,7 +67,8 @@ func (l *leaders) lead(ahead, lasts time.Duration) {
 // then or earlier; none begins two.
 func TestALeaderWithAWrongClock(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := newLeaders(t, rapid.SampledFrom([]string{"* * * * *", "*/5 * * * *", "7-50/9 * * * *", "0 * * * *", "30 */6 * * *"}).Draw(t, "schedule"))
+		l := newLeaders(t, rapid.SampledFrom([]string{"* * * * *", "*/5 * * * *", "7-50/9 * * * *", "0 * * * *",
+			"30 */6 * * *"}).Draw(t, "schedule"))
 		l.keeps = rapid.Bool().Draw(t, "keeps")
 		for range rapid.IntRange(1, 4).Draw(t, "leaders") {
 			l.lead(0, time.Duration(rapid.IntRange(1, 200).Draw(t, "right"))*time.Minute)
@@ -84,7 +87,8 @@ func TestALeaderWhoseClockWasAhead(t *testing.T) {
 	l.lead(3*time.Hour, 9*time.Minute) // its clock shows 15:12 to 15:21
 	l.lead(0, 6*time.Hour)
 	for due, want := range map[string]string{
-		"12:10": "12:10", "12:15": "never", "12:20": "12:21", "12:25": "12:25", "15:10": "12:12", "15:15": "12:15", "15:20": "12:20", "15:25": "15:25", "17:00": "17:00",
+		"12:10": "12:10", "12:15": "never", "12:20": "12:21", "12:25": "12:25", "15:10": "12:12", "15:15": "12:15",
+		"15:20": "12:20", "15:25": "15:25", "17:00": "17:00",
 	} {
 		at, err := time.Parse("2006-01-02 15:04", "2026-11-21 "+due)
 		if err != nil {

@@ -30,7 +30,8 @@ func TestNothingIsForgottenUnheard(t *testing.T) {
 		"no agent ever had it, and it is to go":    {api.DesiredRemoved, false, nil, []Verb{ForgetTask}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			task := Task{ID: "t1", Run: "r1", Number: 1, CreatedAt: now, Attempt: once.Attempt{Desired: c.desired, Placed: c.placed, Status: c.status}}
+			task := Task{ID: "t1", Run: "r1", Number: 1, CreatedAt: now,
+				Attempt: once.Attempt{Desired: c.desired, Placed: c.placed, Status: c.status}}
 			plan := Decide(Desired{Deleting: true}, Observed{Tasks: []Task{task}}, now)
 			var got []Verb
 			for _, action := range plan.Actions {

@@ -31,8 +31,8 @@
 //   - a due time starts at most one run, whatever the clock says;
 //   - a release starts at most one run by itself;
 //   - a clock that was ahead silences no due time that it passed over;
-//   - a run's state only moves forward, and an ended run doesn't change until it is deleted, except that one that failed with
-//     its lost node gets the outcome that the node reports when it is back;
+//   - a run's state only moves forward, and an ended run doesn't change until it is deleted, except that one that
+//     failed with its lost node gets the outcome that the node reports when it is back;
 //   - no more ended runs are kept than configured, except those that ended a moment ago;
 //   - an up-to-date state plans nothing, and time changes a plan only at the moment the plan named;
 //   - whatever prefix of a plan is carried out before a crash, the end is the same.

@@ -18,7 +18,8 @@ var columns = [5]column{
 	{name: "minute", low: 0, high: 59},
 	{name: "hour", low: 0, high: 23},
 	{name: "day-of-month", low: 1, high: 31},
-	{name: "month", low: 1, high: 12, names: []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}},
+	{name: "month", low: 1, high: 12,
+		names: []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}},
 	{name: "day-of-week", low: 0, high: 7, names: []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}},
 }
 

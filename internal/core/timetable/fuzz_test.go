@@ -9,7 +9,8 @@ import (
 // FuzzSchedule parses arbitrary schedules and zones: an error has its type, and an accepted schedule has a due time
 // after any moment.
 func FuzzSchedule(f *testing.F) {
-	for _, text := range []string{"* * * * *", "*/5 1-3 1,15 * mon-fri", "@daily", "0 0 29 2 *", "59 23 31 12 7", "0 0 31 2 *"} {
+	for _, text := range []string{"* * * * *", "*/5 1-3 1,15 * mon-fri", "@daily", "0 0 29 2 *",
+		"59 23 31 12 7", "0 0 31 2 *"} {
 		f.Add(text, "Europe/Berlin", int64(1700000000))
 	}
 	f.Fuzz(func(t *testing.T, text, zone string, second int64) {

@@ -24,7 +24,10 @@ func (p *planner) prune() {
 			ended = append(ended, r)
 		}
 	}
-	slices.SortFunc(ended, func(a, b *run) int { return cmp.Or(b.FinishedAt.Compare(a.FinishedAt), cmp.Compare(b.ID, a.ID)) })
+	slices.SortFunc(ended, func(a,
+		b *run) int {
+		return cmp.Or(b.FinishedAt.Compare(a.FinishedAt), cmp.Compare(b.ID, a.ID))
+	})
 	for _, r := range ended {
 		if keep[r.State] > 0 {
 			keep[r.State]--
@@ -34,11 +37,13 @@ func (p *planner) prune() {
 			p.look(goes)
 			continue
 		}
-		if slices.ContainsFunc(r.tasks, func(t Task) bool { return !t.Ended() || t.Desired == api.DesiredRunning && !t.Terminal() }) {
+		if slices.ContainsFunc(r.tasks,
+			func(t Task) bool { return !t.Ended() || t.Desired == api.DesiredRunning && !t.Terminal() }) {
 			continue // it has yet to be stopped
 		}
 		if p.Schedule != nil && p.stored.awaits(r.ScheduledAt) && !p.plan.Timeline.awaits(r.ScheduledAt) {
-			p.look(p.now) // the run is all that says so until the timeline is stored: without it the due time would begin another
+			// the run is all that says so until the timeline is stored: without it the due time would begin another
+			p.look(p.now)
 			continue
 		}
 		r.pruned = true

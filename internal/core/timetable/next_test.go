@@ -100,7 +100,8 @@ func TestNextAgreesWithTheReference(t *testing.T) {
 		walk(zone, []reference{r}, from, until, func(_ int, due time.Time) {
 			next, ok := s.Next(at)
 			if !ok || !next.Equal(due) {
-				t.Fatalf("%q in %s after %s: Next says %s, the reference %s", r.text, name, at.In(zone), next.In(zone), due.In(zone))
+				t.Fatalf("%q in %s after %s: Next says %s, the reference %s", r.text, name, at.In(zone),
+					next.In(zone), due.In(zone))
 			}
 			at = next
 		})
@@ -111,8 +112,10 @@ func TestNextAgreesWithTheReference(t *testing.T) {
 }
 
 func drawMoment(t *rapid.T, zone *time.Location) time.Time {
-	at := beginning.Add(time.Duration(rapid.Int64Range(0, int64(end.Sub(beginning)/time.Second)).Draw(t, "moment")) * time.Second)
-	if _, change := at.In(zone).ZoneBounds(); !change.IsZero() && change.Before(end) && rapid.IntRange(0, 3).Draw(t, "near a change") > 0 {
+	at := beginning.Add(time.Duration(rapid.Int64Range(0, int64(end.Sub(beginning)/time.Second)).Draw(t,
+		"moment")) * time.Second)
+	if _, change := at.In(zone).ZoneBounds(); !change.IsZero() && change.Before(end) &&
+		rapid.IntRange(0, 3).Draw(t, "near a change") > 0 {
 		at = change.Add(-time.Duration(rapid.IntRange(0, 2*24*3600).Draw(t, "before")) * time.Second)
 	}
 	return at.UTC()
@@ -159,7 +162,8 @@ func TestClockChanges(t *testing.T) {
 		"an interval over the gap": {"*/30 * * * *", "Europe/Berlin", "2026-03-29T01:15:00+01:00",
 			[]string{"2026-03-29T01:30:00+01:00", "2026-03-29T03:00:00+02:00"}, "real time goes on"},
 		"an interval over the repeat": {"0 * * * *", "Europe/Berlin", "2026-10-25T01:30:00+02:00",
-			[]string{"2026-10-25T02:00:00+02:00", "2026-10-25T02:00:00+01:00", "2026-10-25T03:00:00+01:00"}, "each real hour has its run"},
+			[]string{"2026-10-25T02:00:00+02:00", "2026-10-25T02:00:00+01:00", "2026-10-25T03:00:00+01:00"},
+			"each real hour has its run"},
 		"half an hour": {"15 2 * * *", "Australia/Lord_Howe", "2026-10-03T12:00:00+10:30",
 			[]string{"2026-10-04T02:30:00+11:00", "2026-10-05T02:15:00+11:00"}, "the gap is half an hour long"},
 		"midnight": {"0 0 * * *", "America/Sao_Paulo", "2018-11-03T12:00:00-03:00",

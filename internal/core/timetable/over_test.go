@@ -11,13 +11,16 @@ import (
 // TestWhatIsOverBeginsNoRun: due times up to Over begin no run and count as none that were missed; the next one runs.
 func TestWhatIsOverBeginsNoRun(t *testing.T) {
 	at := func(hour, minute int) time.Time { return time.Date(2026, 11, 23, hour, minute, 0, 0, time.UTC) }
-	d := Desired{Schedule: parse(t, "0 * * * *", "UTC"), ScheduleHash: "s", StartingDeadline: time.Hour, Concurrency: api.ConcurrencyAllow, Since: at(1, 0), Over: at(9, 30)}
-	for name, line := range map[string]Timeline{"a known schedule": {ScheduleHash: "s", Last: at(3, 0)}, "one that was never seen": {}} {
+	d := Desired{Schedule: parse(t, "0 * * * *", "UTC"), ScheduleHash: "s", StartingDeadline: time.Hour,
+		Concurrency: api.ConcurrencyAllow, Since: at(1, 0), Over: at(9, 30)}
+	for name, line := range map[string]Timeline{"a known schedule": {ScheduleHash: "s", Last: at(3, 0)},
+		"one that was never seen": {}} {
 		plan := Decide(d, Observed{Timeline: line}, at(9, 31))
 		if len(plan.Actions) > 0 || plan.Timeline.Missed != 0 || !plan.NextRun.Equal(at(10, 0)) {
 			t.Errorf("%s: %v, %d missed, next %s", name, plan.Actions, plan.Timeline.Missed, plan.NextRun)
 		}
-		if plan = Decide(d, Observed{Timeline: plan.Timeline}, at(10, 0)); len(plan.Actions) == 0 || plan.Actions[0].Verb != CreateRun {
+		if plan = Decide(d, Observed{Timeline: plan.Timeline}, at(10, 0)); len(plan.Actions) == 0 ||
+			plan.Actions[0].Verb != CreateRun {
 			t.Errorf("%s: the next due time: %v", name, plan.Actions)
 		}
 	}
@@ -27,9 +30,11 @@ func TestWhatIsOverBeginsNoRun(t *testing.T) {
 // again.
 func TestAClockThatWasAheadAtARestore(t *testing.T) {
 	at := func(hour, minute int) time.Time { return time.Date(2026, 11, 23, hour, minute, 0, 0, time.UTC) }
-	d := Desired{Schedule: parse(t, "0 * * * *", "UTC"), ScheduleHash: "s", StartingDeadline: time.Hour, Concurrency: api.ConcurrencyAllow, Since: at(1, 0), Over: at(20, 0)}
+	d := Desired{Schedule: parse(t, "0 * * * *", "UTC"), ScheduleHash: "s", StartingDeadline: time.Hour,
+		Concurrency: api.ConcurrencyAllow, Since: at(1, 0), Over: at(20, 0)}
 	plan := Decide(d, Observed{Timeline: Timeline{ScheduleHash: "s", Last: at(3, 0)}}, at(3, 30))
-	if plan = Decide(d, Observed{Timeline: plan.Timeline}, at(4, 0)); len(plan.Actions) == 0 || plan.Actions[0].Verb != CreateRun {
+	if plan = Decide(d, Observed{Timeline: plan.Timeline}, at(4, 0)); len(plan.Actions) == 0 ||
+		plan.Actions[0].Verb != CreateRun {
 		t.Errorf("at the next due time: %v, next %s", plan.Actions, plan.NextRun)
 	}
 }
@@ -40,11 +45,13 @@ func TestARunStaysUntilItsDueTimeIsStored(t *testing.T) {
 	due := time.Date(2026, 11, 21, 11, 59, 0, 0, time.UTC)
 	desired := Desired{Schedule: parse(t, "* * * * *", "UTC"), ScheduleHash: "h", Release: "v1"}
 	for name, line := range map[string]Timeline{
-		"a clock that goes on":  {ScheduleHash: "h", Last: due.Add(-time.Minute)},
-		"one that was set back": {ScheduleHash: "h", Last: due.Add(-time.Minute), Ahead: due.Add(time.Hour), Skipped: []api.TimeSpan{{After: due.Add(-time.Second), Before: due.Add(time.Second)}}},
+		"a clock that goes on": {ScheduleHash: "h", Last: due.Add(-time.Minute)},
+		"one that was set back": {ScheduleHash: "h", Last: due.Add(-time.Minute), Ahead: due.Add(time.Hour),
+			Skipped: []api.TimeSpan{{After: due.Add(-time.Second), Before: due.Add(time.Second)}}},
 	} {
 		observed := Observed{Timeline: line, Runs: []api.Run{{
-			ID: RunID(due), Trigger: api.TriggerSchedule, ScheduledAt: due, CreatedAt: due, FinishedAt: due.Add(time.Second), State: api.RunSucceeded,
+			ID: RunID(due), Trigger: api.TriggerSchedule, ScheduledAt: due, CreatedAt: due, FinishedAt: due.Add(time.Second),
+			State: api.RunSucceeded,
 		}}}
 		now := due.Add(30 * time.Second)
 		prunes := func(plan Plan) bool {

@@ -8,9 +8,11 @@ import (
 
 func TestSchedulesAreRead(t *testing.T) {
 	for text, same := range map[string]string{
-		"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0", "@daily": "0 0 * * *",
+		"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
+		"@daily":    "0 0 * * *",
 		"@midnight": "0 0 * * *", "@hourly": "0 * * * *", "@Daily": "0 0 * * *",
-		"0 0 * * 7": "0 0 * * 0", "0 0 * * sun": "0 0 * * 0", "0 0 * * FRI-SUN": "0 0 * * 0,5,6", "0 0 * * 5-7": "0 0 * * 0,5,6",
+		"0 0 * * 7": "0 0 * * 0", "0 0 * * sun": "0 0 * * 0", "0 0 * * FRI-SUN": "0 0 * * 0,5,6",
+		"0 0 * * 5-7":         "0 0 * * 0,5,6",
 		"0 0 * jan-mar,Dec *": "0 0 * 1,2,3,12 *", " 1,2  3-5 * * * ": "1-2 3,4,5 * * *", "0-10/5 * * * *": "0,5,10 * * * *",
 		"00 08 * * 1-5": "0 8 * * mon-fri",
 	} {

@@ -65,7 +65,10 @@ func (p *planner) sort(o Observed) {
 		}
 		slices.SortFunc(p.runs[i].tasks, func(a, b Task) int { return cmp.Or(a.Number-b.Number, cmp.Compare(a.ID, b.ID)) })
 	}
-	slices.SortFunc(p.runs, func(a, b run) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(p.runs, func(a,
+		b run) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
 }
 
 func (p *planner) do(a Action) { p.plan.Actions = append(p.plan.Actions, a) }

@@ -38,7 +38,8 @@ func TestSafety(t *testing.T) {
 				w.decide()
 			},
 			"ask": func(t *rapid.T) {
-				if w.desired.Concurrency == api.ConcurrencyForbid && slices.ContainsFunc(w.sortedRuns(), func(r api.Run) bool { return !r.State.Ended() }) {
+				if w.desired.Concurrency == api.ConcurrencyForbid &&
+					slices.ContainsFunc(w.sortedRuns(), func(r api.Run) bool { return !r.State.Ended() }) {
 					return // refused by the API
 				}
 				w.create(api.Run{ID: "m-" + time.Duration(len(w.begun)).String(), CreatedAt: w.now, State: api.RunPending})
@@ -68,8 +69,10 @@ func TestSafety(t *testing.T) {
 func drawWorld(t *rapid.T) *world {
 	w := newWorld()
 	d := &w.desired
-	d.Concurrency = rapid.SampledFrom([]string{api.ConcurrencyAllow, api.ConcurrencyForbid, api.ConcurrencyReplace}).Draw(t, "concurrency")
-	if text := rapid.SampledFrom([]string{"", "* * * * *", "*/2 * * * *", "1-40/7 * * * *"}).Draw(t, "schedule"); text != "" {
+	d.Concurrency = rapid.SampledFrom([]string{api.ConcurrencyAllow, api.ConcurrencyForbid,
+		api.ConcurrencyReplace}).Draw(t, "concurrency")
+	if text := rapid.SampledFrom([]string{"", "* * * * *", "*/2 * * * *", "1-40/7 * * * *"}).Draw(t,
+		"schedule"); text != "" {
 		d.Schedule, _ = Parse(text, "Europe/Berlin")
 		d.ScheduleHash = text
 	}
@@ -107,7 +110,8 @@ func (w *world) safe(t *rapid.T, states map[string]api.RunState) {
 			t.Fatalf("run %s has %d live attempts", run.ID, live)
 		}
 		corrected := states[run.ID] == api.RunFailed && run.State == api.RunSucceeded && run.Message != ""
-		if was := states[run.ID]; was.Ended() && was != run.State && !corrected || was == api.RunRunning && run.State == api.RunPending {
+		if was := states[run.ID]; was.Ended() && was != run.State && !corrected ||
+			was == api.RunRunning && run.State == api.RunPending {
 			t.Fatalf("run %s went from %s to %s", run.ID, was, run.State)
 		}
 		states[run.ID] = run.State
@@ -144,7 +148,8 @@ func (w *world) converges(t *rapid.T) {
 		}
 		counts[run.State]++
 	}
-	if counts[api.RunSucceeded] > w.desired.KeepSucceeded || max(counts[api.RunFailed], counts[api.RunReplaced]) > w.desired.KeepFailed {
+	if counts[api.RunSucceeded] > w.desired.KeepSucceeded ||
+		max(counts[api.RunFailed], counts[api.RunReplaced]) > w.desired.KeepFailed {
 		t.Fatalf("%v are kept, beyond %d and %d", counts, w.desired.KeepSucceeded, w.desired.KeepFailed)
 	}
 	if plan := w.plan(); len(plan.Actions) > 0 {

@@ -36,7 +36,8 @@ func note(run *api.Run, task Task) {
 	switch {
 	case !task.Ended():
 		return
-	case !attempt.FinishedAt.IsZero() && !(attempt.Reason == api.ReasonNodeLost && attempt.ExitCode == nil && task.Terminal()):
+	case !attempt.FinishedAt.IsZero() &&
+		!(attempt.Reason == api.ReasonNodeLost && attempt.ExitCode == nil && task.Terminal()):
 		lateLog(run, task)
 		return
 	}
@@ -53,7 +54,8 @@ func note(run *api.Run, task Task) {
 // lateLog records the last lines of the newest attempt if it failed without them: they can come after its end.
 func lateLog(run *api.Run, task Task) {
 	last := run.Attempts[len(run.Attempts)-1]
-	if last.Task == task.ID && last.Reason != "" && run.State != api.RunSucceeded && len(run.LastLog) == 0 && task.Status != nil {
+	if last.Task == task.ID && last.Reason != "" && run.State != api.RunSucceeded &&
+		len(run.LastLog) == 0 && task.Status != nil {
 		run.LastLog = task.Status.LastLog
 	}
 }

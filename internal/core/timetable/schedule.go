@@ -45,13 +45,15 @@ func Parse(text, zone string) (*Schedule, error) {
 	if strings.HasPrefix(expression, "@") {
 		named, ok := macros[strings.ToLower(expression)]
 		if !ok {
-			return nil, &FieldError{Text: text, Detail: "is not one of @hourly, @daily, @midnight, @weekly, @monthly, @yearly and @annually"}
+			return nil, &FieldError{Text: text,
+				Detail: "is not one of @hourly, @daily, @midnight, @weekly, @monthly, @yearly and @annually"}
 		}
 		expression = named
 	}
 	fields := strings.Fields(expression)
 	if len(fields) != 5 {
-		return nil, &FieldError{Text: text, Detail: fmt.Sprintf("has %d fields, want 5: minute hour day-of-month month day-of-week", len(fields))}
+		return nil, &FieldError{Text: text,
+			Detail: fmt.Sprintf("has %d fields, want 5: minute hour day-of-month month day-of-week", len(fields))}
 	}
 	s := &Schedule{zone: location}
 	var star [5]bool

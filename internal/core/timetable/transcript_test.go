@@ -15,7 +15,8 @@ import (
 // TestTranscripts replays the transcripts of testdata. Run with -rewrite to write what the planner does now, and read
 // the difference.
 //
-//	job [schedule=… zone=… concurrency=… timeout=… retries=… succeeded=… failed=… deadline=… suspend=… release=… held=… each=…]
+//	job [schedule=… zone=… concurrency=… timeout=… retries=… succeeded=… failed=… deadline=… suspend=…
+//	     release=… held=… each=…]
 //	containers DURATION CODE [stopping=…] [mute]    how long containers run from now on, and how they end
 //	ask RUN              a run is requested
 //	stop RUN             a stop of a run is requested
@@ -183,7 +184,8 @@ func (s *story) state() {
 	if plan.Timeline.Missed > 0 && plan.Timeline.Why == "" {
 		fmt.Fprintf(&s.out, ", missed %d", plan.Timeline.Missed)
 	} else if plan.Timeline.Missed > 0 {
-		fmt.Fprintf(&s.out, ", missed %d (%s at %s)", plan.Timeline.Missed, plan.Timeline.Why, plan.Timeline.LastMissed.Format(time.TimeOnly))
+		fmt.Fprintf(&s.out, ", missed %d (%s at %s)", plan.Timeline.Missed, plan.Timeline.Why,
+			plan.Timeline.LastMissed.Format(time.TimeOnly))
 	}
 	if plan.Waiting != "" {
 		fmt.Fprintf(&s.out, ", waiting: %s", plan.Waiting)

@@ -41,9 +41,11 @@ type world struct {
 
 func newWorld() *world {
 	return &world{
-		now: epoch, runs: map[string]api.Run{}, tasks: map[string]*Task{}, begun: map[string]bool{}, cut: map[string]bool{}, minted: map[string]bool{}, lasts: 10 * time.Second,
+		now: epoch, runs: map[string]api.Run{}, tasks: map[string]*Task{}, begun: map[string]bool{}, cut: map[string]bool{},
+		minted: map[string]bool{}, lasts: 10 * time.Second,
 		desired: Desired{
-			Concurrency: api.ConcurrencyAllow, KeepSucceeded: 3, KeepFailed: 1, Release: "v1", StartingDeadline: 5 * time.Minute, Since: epoch,
+			Concurrency: api.ConcurrencyAllow, KeepSucceeded: 3, KeepFailed: 1, Release: "v1",
+			StartingDeadline: 5 * time.Minute, Since: epoch,
 		},
 		log: func(string, ...any) {},
 	}
@@ -87,7 +89,8 @@ func (w *world) decide() {
 func (w *world) crash(n int) {
 	w.record()
 	plan := w.plan()
-	if n > 0 && n < len(plan.Actions) && plan.Actions[n-1].Due != nil && plan.Actions[n-1].Due.Trigger == api.TriggerDeclared {
+	if n > 0 && n < len(plan.Actions) && plan.Actions[n-1].Due != nil &&
+		plan.Actions[n-1].Due.Trigger == api.TriggerDeclared {
 		n++ // a release's own run is created when it begins: one commit
 	}
 	for _, a := range plan.Actions[:min(n, len(plan.Actions))] {
@@ -214,7 +217,8 @@ func (w *world) advance(task *Task) bool {
 		task.Status = &api.TaskStatus{State: api.TaskShutdown, FinishedAt: w.now}
 	case s.State.Terminal():
 		return false
-	case task.Desired == api.DesiredShutdown && w.cut[task.ID] && s.ReadyAt.IsZero() && s.StartedAt.Add(w.lasts).Before(w.now):
+	case task.Desired == api.DesiredShutdown && w.cut[task.ID] && s.ReadyAt.IsZero() &&
+		s.StartedAt.Add(w.lasts).Before(w.now):
 		w.end(task, api.TaskShutdown, w.code) // it ended by itself while the node was down
 		task.Status.FinishedAt = s.StartedAt.Add(w.lasts)
 	case task.Desired == api.DesiredShutdown:
@@ -241,7 +245,8 @@ func (w *world) end(task *Task, state api.TaskState, code int) {
 	s := *task.Status
 	s.State, s.FinishedAt, s.ExitCode = state, w.now, &code
 	if state == api.TaskFailed {
-		s.Reason, s.Message, s.LastLog = "Exited", fmt.Sprintf("the container ended with exit code %d", code), []string{"oh no"}
+		s.Reason, s.Message, s.LastLog = "Exited",
+			fmt.Sprintf("the container ended with exit code %d", code), []string{"oh no"}
 	}
 	if w.mute {
 		s.LastLog = nil

@@ -18,18 +18,23 @@ func TestWritten(t *testing.T) {
 		options []string
 		want    string
 	}{
-		"none":           {"nothing is mounted", nil, nil, ""},
-		"named":          {"a volume is written unless it says otherwise", []string{"shop_db:/data"}, nil, "shop_db"},
-		"read-only":      {"ro among other modes counts", []string{"shop_db:/data:nocopy,ro", "/srv/db:/d:ro"}, nil, ""},
-		"folder":         {"the path is compared as it is meant", []string{"/srv//db/:/data"}, nil, "/srv/db"},
-		"machine":        {"the engine's socket holds no data", []string{"/var/run/docker.sock:/s", "/etc/localtime:/t"}, nil, ""},
-		"twice":          {"one mount more of the same volume", []string{"db:/a", "db:/b"}, nil, "db"},
-		"-v":             {"a flag mounts as the field does", nil, []string{"-v", "db:/a", "--volume=/srv/x:/b:ro"}, "db"},
-		"--mount":        {"the long form too", nil, []string{"--mount", "type=volume,source=db,target=/a", "--mount", "type=bind,source=/srv/x,target=/b,readonly"}, "db"},
-		"anonymous":      {"a volume without a name is the container's own", nil, []string{"-v", "/cache", "--mount", "type=volume,target=/a"}, ""},
-		"tmpfs":          {"memory isn't a volume", nil, []string{"--mount", "type=tmpfs,target=/a"}, ""},
-		"malformed":      {"validation reports it", []string{"db", "db:/a"}, nil, "db"},
-		"malformed flag": {"validation reports it; the fields count all the same", []string{"db:/a"}, []string{"--nonsense"}, "db"},
+		"none":      {"nothing is mounted", nil, nil, ""},
+		"named":     {"a volume is written unless it says otherwise", []string{"shop_db:/data"}, nil, "shop_db"},
+		"read-only": {"ro among other modes counts", []string{"shop_db:/data:nocopy,ro", "/srv/db:/d:ro"}, nil, ""},
+		"folder":    {"the path is compared as it is meant", []string{"/srv//db/:/data"}, nil, "/srv/db"},
+		"machine": {"the engine's socket holds no data",
+			[]string{"/var/run/docker.sock:/s", "/etc/localtime:/t"}, nil, ""},
+		"twice": {"one mount more of the same volume", []string{"db:/a", "db:/b"}, nil, "db"},
+		"-v":    {"a flag mounts as the field does", nil, []string{"-v", "db:/a", "--volume=/srv/x:/b:ro"}, "db"},
+		"--mount": {"the long form too", nil,
+			[]string{"--mount", "type=volume,source=db,target=/a", "--mount", "type=bind,source=/srv/x,target=/b,readonly"},
+			"db"},
+		"anonymous": {"a volume without a name is the container's own", nil,
+			[]string{"-v", "/cache", "--mount", "type=volume,target=/a"}, ""},
+		"tmpfs":     {"memory isn't a volume", nil, []string{"--mount", "type=tmpfs,target=/a"}, ""},
+		"malformed": {"validation reports it", []string{"db", "db:/a"}, nil, "db"},
+		"malformed flag": {"validation reports it; the fields count all the same", []string{"db:/a"},
+			[]string{"--nonsense"}, "db"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -61,10 +66,12 @@ func TestSecondWriter(t *testing.T) {
 			"docker compose -p shop down (without -v), then apply again; or take the project over: tend adopt compose"},
 		"by hand": {"a docker run isn't a project", []string{"/srv/db"}, nil,
 			[]volumes.Container{{Name: "db", Writes: []string{"/srv/db"}}},
-			"the folder /srv/db is in use: container db writes to it", "docker stop db, then apply again; or mount it read-only (/srv/db:…:ro)"},
+			"the folder /srv/db is in use: container db writes to it",
+			"docker stop db, then apply again; or mount it read-only (/srv/db:…:ro)"},
 		"shared by us": {"the manifest says that several may write", []string{"media", "db"}, shared("x, media"),
 			[]volumes.Container{{Name: "p", Writes: []string{"media"}}, {Name: "q", Writes: []string{"db"}}},
-			"the volume db is in use: container q writes to it", "docker stop q, then apply again; or mount it read-only (db:…:ro)"},
+			"the volume db is in use: container q writes to it",
+			"docker stop q, then apply again; or mount it read-only (db:…:ro)"},
 		"shared by them": {"the other container's label is as good", []string{"media"}, nil,
 			[]volumes.Container{{Name: "p", Labels: shared("media"), Writes: []string{"media"}}}, "", ""},
 	}
@@ -84,7 +91,8 @@ func TestSecondWriter(t *testing.T) {
 // TestWrittenByInits: an init container has the volumes of its pod, and docker_options of its own.
 func TestWrittenByInits(t *testing.T) {
 	spec := api.DeploymentSpec{
-		Container: api.Container{Volumes: []string{"db:/a"}, DockerOptions: []string{"-v", "cache:/c", "--volumes-from", "one", "--volumes-from=two:ro"}},
+		Container: api.Container{Volumes: []string{"db:/a"},
+			DockerOptions: []string{"-v", "cache:/c", "--volumes-from", "one", "--volumes-from=two:ro"}},
 		Inits: []api.Init{
 			{Name: "plain"},
 			{Name: "own", DockerOptions: []string{"-v", "seed:/s", "-v", "read:/r:ro", "--volumes-from", "three:z"}},
@@ -111,10 +119,12 @@ func TestSeveral(t *testing.T) {
 		"two":       {2, []string{"db:/a"}, nil, "volumes: 2 replicas write to the volume db at once"},
 		"read-only": {2, []string{"db:/a:ro"}, nil, ""},
 		"shared":    {2, []string{"db:/a", "/srv/media:/m"}, shared, ""},
-		"one isn't": {3, []string{"db:/a", "/srv/x:/x", "yy:/y"}, shared, "volumes: 3 replicas write to the folder /srv/x and the volume yy at once"},
-		"none":      {3, nil, nil, ""},
+		"one isn't": {3, []string{"db:/a", "/srv/x:/x", "yy:/y"}, shared,
+			"volumes: 3 replicas write to the folder /srv/x and the volume yy at once"},
+		"none": {3, nil, nil, ""},
 	} {
-		got := volumes.Several(api.DeploymentSpec{Container: api.Container{Volumes: tc.volumes, Labels: tc.labels}}, tc.replicas)
+		got := volumes.Several(api.DeploymentSpec{Container: api.Container{Volumes: tc.volumes, Labels: tc.labels}},
+			tc.replicas)
 		if !strings.HasPrefix(got, tc.want) || (got == "") != (tc.want == "") {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}

@@ -23,18 +23,27 @@ func TestDiff(t *testing.T) {
 		cache, listing map[string]Item[string]
 		want           string
 	}{
-		"created":        {"it is new", listing(), listing(a1), "CREATED a a@1 "},
-		"deleted":        {"it carries the last cached object", listing(a2), listing(), "DELETED a a@2 a@2"},
-		"updated":        {"the generation grew; the status changed too, and that is one change", listing(a1), listing(a2), "UPDATED a a@2 a@1"},
-		"status":         {"only the status differs, deeply", listing(a1), listing(Facts{ID: "a", Generation: 1, Status: map[string]int{"ready": 0}}), "STATUS_UPDATED a a@1 a@1"},
-		"same":           {"equal maps are no change", listing(a1), listing(Facts{ID: "a", Generation: 1, Status: map[string]int{"ready": 1}}), ""},
-		"status appears": {"one side has none", listing(Facts{ID: "a", Generation: 1}), listing(a1), "STATUS_UPDATED a a@1 a@1"},
-		"deletion mark":  {"it is to be reconciled though the generation is the same", listing(a1), listing(Facts{ID: "a", Generation: 1, Deleting: true, Status: a1.Status}), "UPDATED a a@1 a@1"},
-		"still deleting": {"the mark is not new", listing(Facts{ID: "a", Deleting: true}), listing(Facts{ID: "a", Deleting: true}), ""},
-		"labels":         {"nothing depends on them", listing(a1), listing(Facts{ID: "a", Generation: 1, Labels: map[string]string{"x": "y"}, Status: a1.Status}), ""},
-		"older":          {"a smaller generation isn't a newer spec", listing(a2), listing(Facts{ID: "a", Generation: 1, Status: a2.Status}), ""},
+		"created": {"it is new", listing(), listing(a1), "CREATED a a@1 "},
+		"deleted": {"it carries the last cached object", listing(a2), listing(), "DELETED a a@2 a@2"},
+		"updated": {"the generation grew; the status changed too, and that is one change", listing(a1), listing(a2),
+			"UPDATED a a@2 a@1"},
+		"status": {"only the status differs, deeply", listing(a1),
+			listing(Facts{ID: "a", Generation: 1, Status: map[string]int{"ready": 0}}), "STATUS_UPDATED a a@1 a@1"},
+		"same": {"equal maps are no change", listing(a1),
+			listing(Facts{ID: "a", Generation: 1, Status: map[string]int{"ready": 1}}), ""},
+		"status appears": {"one side has none", listing(Facts{ID: "a", Generation: 1}), listing(a1),
+			"STATUS_UPDATED a a@1 a@1"},
+		"deletion mark": {"it is to be reconciled though the generation is the same", listing(a1),
+			listing(Facts{ID: "a", Generation: 1, Deleting: true, Status: a1.Status}), "UPDATED a a@1 a@1"},
+		"still deleting": {"the mark is not new", listing(Facts{ID: "a", Deleting: true}),
+			listing(Facts{ID: "a", Deleting: true}), ""},
+		"labels": {"nothing depends on them", listing(a1),
+			listing(Facts{ID: "a", Generation: 1, Labels: map[string]string{"x": "y"}, Status: a1.Status}), ""},
+		"older": {"a smaller generation isn't a newer spec", listing(a2),
+			listing(Facts{ID: "a", Generation: 1, Status: a2.Status}), ""},
 		"order": {"created, deleted, updated, each by id", listing(a1, Facts{ID: "x"}, Facts{ID: "w"}),
-			listing(a2, Facts{ID: "z"}, Facts{ID: "b"}), "CREATED b b@0 \nCREATED z z@0 \nDELETED w w@0 w@0\nDELETED x x@0 x@0\nUPDATED a a@2 a@1"},
+			listing(a2, Facts{ID: "z"}, Facts{ID: "b"}),
+			"CREATED b b@0 \nCREATED z z@0 \nDELETED w w@0 w@0\nDELETED x x@0 x@0\nUPDATED a a@2 a@1"},
 	} {
 		var got []string
 		for _, c := range Diff(tc.cache, tc.listing) {

@@ -50,7 +50,8 @@ func encode(value any) ([]byte, error) {
 
 var (
 	deployKeys = []string{"kind", "scope", "name", "release_id", "image", "status", "started_at", "completed_at", "error"}
-	probeKeys  = []string{"kind", "scope", "name", "status", "pod", "probe", "transition", "transition_id", "reason", "timestamp"}
+	probeKeys  = []string{"kind", "scope", "name", "status", "pod", "probe", "transition", "transition_id",
+		"reason", "timestamp"}
 )
 
 // defaults returns the body of a hook that declares none.

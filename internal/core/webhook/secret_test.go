@@ -36,7 +36,8 @@ func TestReferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"key":"web {{name}} ${config.PATH}","own":"${config.TOKEN}","text":"it said ${config.TOKEN}"}`
-	if r.URL != "https://h.example/a/b" || string(r.Body) != want || !strings.Contains(cmp.Diff(nil, r.Header), "Bearer {{name}} ${config.PATH}") {
+	if r.URL != "https://h.example/a/b" || string(r.Body) != want ||
+		!strings.Contains(cmp.Diff(nil, r.Header), "Bearer {{name}} ${config.PATH}") {
 		t.Errorf("%s %s %v", r.URL, r.Body, r.Header)
 	}
 }
@@ -51,10 +52,14 @@ func TestNoSecretInAnError(t *testing.T) {
 	}{
 		"no address":   {"the value isn't a URL", api.Webhook{URL: "${config.BAD}"}, "url is not an address"},
 		"other scheme": {"it can't be called", api.Webhook{URL: "${config.FTP}"}, "url is not an address"},
-		"line end":     {"a header would end there", api.Webhook{URL: "http://a", Headers: map[string]string{"X": "${config.LINE}"}}, "headers.X: what its references stand for holds a line end"},
-		"missing":      {"it says which", api.Webhook{URL: "http://a", Body: api.Payload{"a": []any{"${config.NONE}"}}}, "body: ${config.NONE}: there is no config value NONE"},
+		"line end": {"a header would end there",
+			api.Webhook{URL: "http://a", Headers: map[string]string{"X": "${config.LINE}"}},
+			"headers.X: what its references stand for holds a line end"},
+		"missing": {"it says which", api.Webhook{URL: "http://a", Body: api.Payload{"a": []any{"${config.NONE}"}}},
+			"body: ${config.NONE}: there is no config value NONE"},
 	} {
-		call := Call{Hook: tc.hook, Spaces: buckets(map[string]string{"BAD": secret, "FTP": "ftp://" + secret, "LINE": secret + "\n"})}
+		call := Call{Hook: tc.hook, Spaces: buckets(map[string]string{"BAD": secret, "FTP": "ftp://" + secret,
+			"LINE": secret + "\n"})}
 		_, err := call.Request()
 		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: %s: %v", name, tc.reason, err)

@@ -17,8 +17,10 @@ var epoch = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func TestBodies(t *testing.T) {
 	tokens := map[string]string{
-		"kind": "deployment", "scope": "prod", "name": `w"e<b`, "release_id": "v2", "image": "web:2", "status": "failed", "error": "exit 1\nboom",
-		"pod": "prod-web.1", "probe": "readiness", "transition": "failure", "transition_id": "t", "reason": "refused", "timestamp": "now",
+		"kind": "deployment", "scope": "prod", "name": `w"e<b`, "release_id": "v2", "image": "web:2", "status": "failed",
+		"error": "exit 1\nboom",
+		"pod":   "prod-web.1", "probe": "readiness", "transition": "failure", "transition_id": "t",
+		"reason": "refused", "timestamp": "now",
 	}
 	cases := map[string]struct {
 		reason, hook, webhook, file, want string
@@ -52,7 +54,8 @@ func TestBodies(t *testing.T) {
 			}
 		})
 	}
-	if _, err := (Call{Hook: api.Webhook{URL: "http://a", File: "${asset.a.b}"}, File: []byte("no json")}).Request(); err == nil || !strings.Contains(err.Error(), "${asset.a.b}") {
+	if _, err := (Call{Hook: api.Webhook{URL: "http://a", File: "${asset.a.b}"},
+		File: []byte("no json")}).Request(); err == nil || !strings.Contains(err.Error(), "${asset.a.b}") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -60,14 +63,16 @@ func TestBodies(t *testing.T) {
 // TestTokensAreNotReplacedTwice: the value of a token is literal text, even if it contains a token.
 func TestTokensAreNotReplacedTwice(t *testing.T) {
 	hook := api.Webhook{URL: "http://a", Body: api.Payload{"a": "{{error}}"}}
-	r, err := Call{Hook: hook, Delivery: api.Delivery{Tokens: map[string]string{"error": "{{name}}", "name": "web"}}}.Request()
+	r, err := Call{Hook: hook, Delivery: api.Delivery{Tokens: map[string]string{"error": "{{name}}",
+		"name": "web"}}}.Request()
 	if err != nil || string(r.Body) != `{"a":"{{name}}"}` {
 		t.Errorf("got %s, %v", r.Body, err)
 	}
 }
 
 func TestHeaders(t *testing.T) {
-	hook := api.Webhook{URL: "https://example.org:8443/secret", Method: "PUT", Headers: map[string]string{"content-type": "text/plain", "user-agent": "mine", "X-A": "b"}}
+	hook := api.Webhook{URL: "https://example.org:8443/secret", Method: "PUT",
+		Headers: map[string]string{"content-type": "text/plain", "user-agent": "mine", "X-A": "b"}}
 	r, err := Call{Hook: hook, Key: "uid-d", Agent: "tend-webhook/1"}.Request()
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +81,8 @@ func TestHeaders(t *testing.T) {
 	for _, field := range r.Header {
 		last[strings.ToLower(field.Name)] = field.Value
 	}
-	want := map[string]string{"content-type": "text/plain", "user-agent": "tend-webhook/1", "x-a": "b", "idempotency-key": "uid-d"}
+	want := map[string]string{"content-type": "text/plain", "user-agent": "tend-webhook/1", "x-a": "b",
+		"idempotency-key": "uid-d"}
 	if diff := cmp.Diff(want, last); diff != "" {
 		t.Error(diff)
 	}
@@ -90,7 +96,8 @@ func TestNext(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d, now, attempts := api.Delivery{State: api.DeliveryPending}, epoch, 0
 		for d.State == api.DeliveryPending {
-			answer := Answer{Status: rapid.SampledFrom([]int{0, 200, 204, 302, 400, 408, 410, 425, 429, 500, 503}).Draw(t, "status")}
+			answer := Answer{Status: rapid.SampledFrom([]int{0, 200, 204, 302, 400, 408, 410, 425, 429, 500, 503}).Draw(t,
+				"status")}
 			if answer.Status == 0 {
 				answer.Err, answer.Final = errors.New("refused"), rapid.Bool().Draw(t, "final")
 			}
@@ -100,13 +107,15 @@ func TestNext(t *testing.T) {
 			switch {
 			case next.Attempts != attempts || attempts > Attempts:
 				t.Fatalf("%d attempts after %d", next.Attempts, attempts)
-			case next.State == api.DeliveryPending && (next.NextTryAt.Sub(now) < waits[attempts-1] || next.NextTryAt.Sub(now) > waits[attempts-1]*12/10):
+			case next.State == api.DeliveryPending &&
+				(next.NextTryAt.Sub(now) < waits[attempts-1] || next.NextTryAt.Sub(now) > waits[attempts-1]*12/10):
 				t.Fatalf("the wait after attempt %d is %s", attempts, next.NextTryAt.Sub(now))
 			case next.State == api.DeliveryDelivered && (answer.Status < 200 || answer.Status > 299 || next.Error != ""):
 				t.Fatalf("%d counts as delivered", answer.Status)
 			case next.State == api.DeliveryFailed && (next.Error == "" || next.EndedAt.IsZero()):
 				t.Fatalf("it failed without a reason: %+v", next)
-			case next.State == api.DeliveryFailed && attempts < Attempts && (answer.Status >= 500 || answer.Status == 429 || answer.Status == 408):
+			case next.State == api.DeliveryFailed && attempts < Attempts &&
+				(answer.Status >= 500 || answer.Status == 429 || answer.Status == 408):
 				t.Fatalf("%d is not tried again", answer.Status)
 			}
 			d, now = next, next.NextTryAt

@@ -59,14 +59,16 @@ func visit(command *cobra.Command, do func(*cobra.Command)) {
 var macro = regexp.MustCompile(`(?m)^\.[^\n ]*`)
 
 // known are the requests that cobra's pages are made of: another one means that text was taken for markup.
-var known = map[string]bool{".nh": true, ".TH": true, ".SH": true, ".SS": true, ".PP": true, ".EX": true, ".EE": true, ".IP": true, ".RS": true, ".RE": true}
+var known = map[string]bool{".nh": true, ".TH": true, ".SH": true, ".SS": true, ".PP": true, ".EX": true, ".EE": true,
+	".IP": true, ".RS": true, ".RE": true}
 
 // faults returns what is wrong with a page.
 func faults(text, name string, command *cobra.Command) (out []string) {
 	if !strings.HasPrefix(text, ".nh\n.TH \""+strings.ToUpper(name)+"\" \"1\" \"Jan 1970\" \"Tend v1.2.3\" \"Tend\"\n") {
 		out = append(out, "its head is "+strings.SplitN(text, "\n", 3)[1])
 	}
-	for _, section := range []string{".SH NAME\n" + name + " - ", ".SH SYNOPSIS\n\\fB" + command.CommandPath(), ".SH DESCRIPTION\n", ".SH SEE ALSO\n"} {
+	for _, section := range []string{".SH NAME\n" + name + " - ", ".SH SYNOPSIS\n\\fB" + command.CommandPath(),
+		".SH DESCRIPTION\n", ".SH SEE ALSO\n"} {
 		alone := strings.HasPrefix(section, ".SH SEE") && !command.HasParent() && !command.HasSubCommands()
 		if !strings.Contains(text, section) && !alone {
 			out = append(out, "it lacks "+section)

@@ -37,7 +37,8 @@ func TestEveryLinkedModuleIsNamed(t *testing.T) {
 	if named < 100 {
 		t.Errorf("%d packages of modules were checked", named)
 	}
-	for _, phrase := range []string{"Go's standard library go1.", "Apache License", "Mozilla Public License", "Permission is hereby granted"} {
+	for _, phrase := range []string{"Go's standard library go1.", "Apache License", "Mozilla Public License",
+		"Permission is hereby granted"} {
 		if !bytes.Contains(text, []byte(phrase)) {
 			t.Errorf("the notices lack %q", phrase)
 		}
@@ -103,7 +104,8 @@ func TestALicenceBelowAModule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"\na.test/b v1 [1] [2]\n", "] LICENSE of a.test/b\n\nouter\n", "] LICENSE of a.test/b\n\ninner\n"} {
+	for _, want := range []string{"\na.test/b v1 [1] [2]\n", "] LICENSE of a.test/b\n\nouter\n",
+		"] LICENSE of a.test/b\n\ninner\n"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -26,13 +26,15 @@ func TestDev(t *testing.T) {
 	}
 	tend := func(args ...string) *exec.Cmd {
 		command := exec.Command(tendBinary, args...)
-		command.Dir, command.Env = folder, []string{"HOME=" + folder, "PATH=" + os.Getenv("PATH"), "TEND_SERVER=", "TEND_ROOT="}
+		command.Dir, command.Env = folder,
+			[]string{"HOME=" + folder, "PATH=" + os.Getenv("PATH"), "TEND_SERVER=", "TEND_ROOT="}
 		return command
 	}
 	var said bytes.Buffer
 	dev := func() *exec.Cmd {
 		said.Reset()
-		command := tend("dev", "--runtime", "process", "--ingress-http", "off", "--ingress-https", "off", "--log-level", "error")
+		command := tend("dev", "--runtime", "process", "--ingress-http", "off", "--ingress-https", "off",
+			"--log-level", "error")
 		command.Stderr = &said
 		if err := command.Start(); err != nil {
 			t.Fatal(err)
@@ -46,7 +48,8 @@ func TestDev(t *testing.T) {
 	}
 	server := dev()
 	t.Cleanup(func() { end(server) })
-	manifest := "deployment \"shop\" \"web\" {\n  image = \"" + filepath.Dir(serverBinary) + "\"\n  command = [\"/server\"]\n}\n"
+	manifest := "deployment \"shop\" \"web\" {\n  image = \"" + filepath.Dir(serverBinary) +
+		"\"\n  command = [\"/server\"]\n}\n"
 	if err := os.WriteFile(filepath.Join(folder, "web.hcl"), []byte(manifest), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +57,8 @@ func TestDev(t *testing.T) {
 		t.Fatalf("apply in the folder: %v\n%s", err, output)
 	}
 	end(server)
-	if !regexp.MustCompile(`left running: shop-web\.[0-9a-f]{8}\n`).Match(said.Bytes()) || !strings.Contains(said.String(), "other commands in "+folder+" use it") {
+	if !regexp.MustCompile(`left running: shop-web\.[0-9a-f]{8}\n`).Match(said.Bytes()) ||
+		!strings.Contains(said.String(), "other commands in "+folder+" use it") {
 		t.Errorf("it said:\n%s", said.String())
 	}
 	server = dev()
@@ -75,7 +79,8 @@ func TestDevHelp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for flag, want := range map[string]string{"--root": `(default ".tend")`, "--http": `(default "off")`, "--ingress-http": `(default "127.0.0.1:8080")`, "--ingress-https": `(default "127.0.0.1:8443")`} {
+	for flag, want := range map[string]string{"--root": `(default ".tend")`, "--http": `(default "off")`,
+		"--ingress-http": `(default "127.0.0.1:8080")`, "--ingress-https": `(default "127.0.0.1:8443")`} {
 		if !regexp.MustCompile(`(?m)^ +` + flag + ` .*` + regexp.QuoteMeta(want) + `$`).Match(output) {
 			t.Errorf("%s has no %s in\n%s", flag, want, output)
 		}

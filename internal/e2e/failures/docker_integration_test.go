@@ -37,5 +37,6 @@ var startDocker = sync.OnceValues(func() (string, engine) {
 		_ = exec.Command("docker", "network", "rm", network).Run()
 		_ = testimage.Remove(context.Background(), dockerImage)
 	})
-	return startServer("--runtime", "docker", "--http", "off", "--network", network, "--ingress-http", "off", "--ingress-https", "off"), nil
+	return startServer("--runtime", "docker", "--http", "off", "--network", network, "--ingress-http", "off",
+		"--ingress-https", "off"), nil
 })

@@ -141,7 +141,8 @@ func (s *screen) asks() bool {
 // TestScreen: a block that is drawn again stands there once.
 func TestScreen(t *testing.T) {
 	s := &screen{}
-	for _, part := range []string{"one\r\n", "\rtwo\x1b[K\n\rthree\x1b[K\n\x1b[J", "\x1b[2", "A\r\x1b[31mfour\x1b[0m\x1b[K\n\x1b[J", "five\n"} {
+	for _, part := range []string{"one\r\n", "\rtwo\x1b[K\n\rthree\x1b[K\n\x1b[J", "\x1b[2",
+		"A\r\x1b[31mfour\x1b[0m\x1b[K\n\x1b[J", "five\n"} {
 		s.write(part)
 	}
 	if got := s.String(); got != "one\nfour\nfive\n" {

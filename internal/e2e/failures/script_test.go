@@ -75,12 +75,15 @@ func setup(env *testscript.Env, dir string, shared func() (string, engine)) erro
 		if err != nil {
 			return err
 		}
-		in := strings.NewReplacer("shop", s.scope, "PORT", port, "TAKEN", takenPort, "$WORK", env.WorkDir, "SERVER", serverBinary, "IMAGE", filepath.Dir(serverBinary))
+		in := strings.NewReplacer("shop", s.scope, "PORT", port, "TAKEN", takenPort, "$WORK", env.WorkDir, "SERVER",
+			serverBinary, "IMAGE", filepath.Dir(serverBinary))
 		if err := os.WriteFile(file, []byte(in.Replace(string(text))), 0o644); err != nil {
 			return err
 		}
 	}
-	s.words = strings.NewReplacer(s.scope, "shop", port, "18861", ":"+cmp.Or(takenPort, "none"), ":18862", cmp.Or(httpAddress, "none:"), "127.0.0.1:8686", env.WorkDir, "$WORK", serverBinary, "SERVER", filepath.Dir(serverBinary), "IMAGE", serverRoot(address), "ROOT")
+	s.words = strings.NewReplacer(s.scope, "shop", port, "18861", ":"+cmp.Or(takenPort, "none"), ":18862",
+		cmp.Or(httpAddress, "none:"), "127.0.0.1:8686", env.WorkDir, "$WORK", serverBinary, "SERVER",
+		filepath.Dir(serverBinary), "IMAGE", serverRoot(address), "ROOT")
 	env.Values["story"] = s
 	env.Setenv("TEND_SERVER", address)
 	env.Setenv("S", s.scope)

@@ -107,7 +107,8 @@ var startSimulated = sync.OnceValues(newSimulated)
 // newSimulated is a server in this process over an engine that is made of memory.
 func newSimulated() (string, engine) {
 	root := newRoot()
-	made := &simulated{hollow.NewEngine(hollow.Options{Behaviour: behaviour, MemoryBytes: 8 << 30}), &disk{Store: memory.New()}}
+	made := &simulated{hollow.NewEngine(hollow.Options{Behaviour: behaviour, MemoryBytes: 8 << 30}),
+		&disk{Store: memory.New()}}
 	for _, image := range images {
 		made.AddImage(image)
 	}
@@ -116,7 +117,9 @@ func newSimulated() (string, engine) {
 	go func() {
 		done <- daemon.Run(ctx, daemon.Options{
 			Options: host.Options{
-				Root: root, Node: "n1", Runtime: "hollow", Logger: slog.New(slog.DiscardHandler), Engine: func(cluster, node string) (runtime.Runtime, error) { return made.Client(cluster, node), nil }, Ingress: host.IngressOptions{HTTP: "127.0.0.1:0", HTTPS: "127.0.0.1:0"},
+				Root: root, Node: "n1", Runtime: "hollow", Logger: slog.New(slog.DiscardHandler),
+				Engine:  func(cluster, node string) (runtime.Runtime, error) { return made.Client(cluster, node), nil },
+				Ingress: host.IngressOptions{HTTP: "127.0.0.1:0", HTTPS: "127.0.0.1:0"},
 			},
 			HTTP: "off", Store: made.disk,
 		})
@@ -154,7 +157,8 @@ func await(root string) string {
 	panic(errors.New("the server at " + root + " is not ready"))
 }
 
-var images = []string{"web:1", "web:2", "crash:1", "oom:1", "port:1", "mount:1", "command:1", "denied:1", "once:1", "killed:1", "slow:1", "user:1", "full:1", "late:1"}
+var images = []string{"web:1", "web:2", "crash:1", "oom:1", "port:1", "mount:1", "command:1", "denied:1", "once:1",
+	"killed:1", "slow:1", "user:1", "full:1", "late:1"}
 
 // behaviour describes what the containers of an image do.
 func behaviour(spec runtime.ContainerSpec) hollow.Behaviour {
@@ -164,7 +168,8 @@ func behaviour(spec runtime.ContainerSpec) hollow.Behaviour {
 	name, _, _ := strings.Cut(spec.Image, ":")
 	switch name {
 	case "crash":
-		return hollow.Behaviour{Exits: true, ExitCode: 3, Output: []string{"connect db:5432: connection refused", "fatal: no database"}}
+		return hollow.Behaviour{Exits: true, ExitCode: 3,
+			Output: []string{"connect db:5432: connection refused", "fatal: no database"}}
 	case "once":
 		return hollow.Behaviour{Exits: true, ExitCode: 0, Output: []string{"done"}}
 	case "oom":
@@ -172,11 +177,13 @@ func behaviour(spec runtime.ContainerSpec) hollow.Behaviour {
 	case "late":
 		return hollow.Behaviour{Unhealthy: true, Output: []string{"waiting for the cache"}}
 	case "port":
-		return refuse("PortTaken", "port 127.0.0.1:18861 is in use by python3 (pid 14476)", "stop it, or change `ports`; Tend retries")
+		return refuse("PortTaken", "port 127.0.0.1:18861 is in use by python3 (pid 14476)",
+			"stop it, or change `ports`; Tend retries")
 	case "command":
 		return refuse("CommandNotFound", "the image has no program /nosuch", "correct `command` or `entrypoint`")
 	case "full":
-		return hollow.Behaviour{CreateError: &runtime.TransientError{Reason: "DiskFull", Detail: "create container: no space left on device", Next: "free space on the node"}}
+		return hollow.Behaviour{CreateError: &runtime.TransientError{Reason: "DiskFull",
+			Detail: "create container: no space left on device", Next: "free space on the node"}}
 	}
 	return hollow.Behaviour{Output: []string{"serving " + spec.Image}}
 }

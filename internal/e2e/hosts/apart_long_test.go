@@ -18,7 +18,8 @@ func TestAServerApartFromTheOthers(t *testing.T) {
 	servers, agent := l.hosts[:3], l.hosts[3]
 	servers[0].startServer("--peer-listen", servers[0].address+":2380", "--no-agent")
 	for _, h := range servers[1:] {
-		h.startServer(append([]string{"--peer-listen", h.address + ":2380", "--no-agent"}, l.joining("nodes", "add", "--server")...)...)
+		h.startServer(append([]string{"--peer-listen", h.address + ":2380", "--no-agent"},
+			l.joining("nodes", "add", "--server")...)...)
 	}
 	agent.startAgent()
 	l.until("it has joined", func() bool { return strings.Count(l.command("nodes").output, "ready") == 1 })
@@ -38,7 +39,8 @@ func TestAServerApartFromTheOthers(t *testing.T) {
 		}
 		rules("-I")
 		if apart == servers[0] { // the one that an agent tries first when it starts
-			l.until("it refuses what it can't store", func() bool { return strings.Contains(apart.command("cordon", agent.name).output, "no quorum") })
+			l.until("it refuses what it can't store",
+				func() bool { return strings.Contains(apart.command("cordon", agent.name).output, "no quorum") })
 			agent.tend.end(syscall.SIGKILL)
 			agent.startAgent()
 		}

@@ -38,7 +38,8 @@ func (l *lab) declareMixed(version int) string {
 // containers returns the ids of a workload's running containers on a host, by their names.
 func (h *host) containers(name string) map[string]string {
 	out := map[string]string{}
-	for line := range strings.Lines(h.docker("ps", "--no-trunc", "--filter", "label=tend.name="+name, "--format", "{{.Names}} {{.ID}}").output) {
+	for line := range strings.Lines(h.docker("ps", "--no-trunc", "--filter", "label=tend.name="+name, "--format",
+		"{{.Names}} {{.ID}}").output) {
 		if words := strings.Fields(line); len(words) == 2 {
 			out[words[0]] = words[1]
 		}

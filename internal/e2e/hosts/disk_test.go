@@ -43,7 +43,8 @@ func TestADiskOfANode(t *testing.T) {
 		ill.cut(true) // it gets pods before it says that its disk is full
 		free := disk.Fill()
 		l.must("scale", "prod/web", "8", "--no-wait")
-		l.until("all pods have a node", func() bool { return strings.Count(l.must("get", "pods", "-o", "wide"), ill.name) == 4 })
+		l.until("all pods have a node",
+			func() bool { return strings.Count(l.must("get", "pods", "-o", "wide"), ill.name) == 4 })
 		ill.cut(false)
 		l.until("the pods that can't start say why", func() bool {
 			return strings.Count(l.command("get", "pods").output, "preparing (DiskFull)") == 2 && l.count("web") == 6
@@ -62,7 +63,8 @@ func TestADiskOfANode(t *testing.T) {
 		l.until("they were tried some more times", func() bool { return ill.tend.count("no space left on device") >= 6 })
 		ill.goesOn(t, before)
 		free()
-		l.until("they start once there is room", func() bool { return l.count("web") == 10 && len(ill.containers("web")) == 4 })
+		l.until("they start once there is room",
+			func() bool { return l.count("web") == 10 && len(ill.containers("web")) == 4 })
 		if now := l.named("web"); !slices.Equal(now, pods) {
 			t.Errorf("the pods are %v, were %v", now, pods)
 		}
@@ -82,7 +84,8 @@ func TestADiskOfANode(t *testing.T) {
 		pods := l.named("web")
 		l.declareAt("beside", 2, "node.id == h1") // takes longer than a node may be silent
 		l.until("the pod says that it takes long", func() bool {
-			return strings.Contains(l.command("describe", "deployment", "prod/web").output, "the container engine has not finished since")
+			return strings.Contains(l.command("describe", "deployment", "prod/web").output,
+				"the container engine has not finished since")
 		})
 		ill.goesOn(t, before)
 		disk.Thaw()
@@ -90,7 +93,9 @@ func TestADiskOfANode(t *testing.T) {
 		l.until("nothing is left of that", func() bool {
 			return !strings.Contains(l.command("get", "pods", "-o", "wide").output, "has not finished")
 		})
-		if now, all := l.named("web"), ill.docker("ps", "--all", "--quiet", "--filter", "label=tend.name=web").output; !slices.Equal(now, pods) || len(strings.Fields(all)) != 5 {
+		if now, all := l.named("web"),
+			ill.docker("ps", "--all", "--quiet", "--filter", "label=tend.name=web").output; !slices.Equal(now, pods) ||
+			len(strings.Fields(all)) != 5 {
 			t.Errorf("the pods are %v, were %v; containers: %v", now, pods, all)
 		}
 	})
@@ -134,7 +139,8 @@ func (h *host) goesOn(t *testing.T, before map[string]string) {
 		t.Errorf("%s runs %v, ran %v", h.name, now, before)
 	}
 	for pod, id := range before {
-		address := h.docker("inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", id).output + ":8080"
+		address := h.docker("inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", id).output +
+			":8080"
 		if status, err := h.get("http://"+address+"/", address); status != http.StatusOK {
 			t.Errorf("%s at %s: %d, %v", pod, address, status, err)
 		}

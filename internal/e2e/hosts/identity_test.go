@@ -151,7 +151,8 @@ func TestARequestReachesItsPod(t *testing.T) {
 	declare := func(web, api int) {
 		t.Helper()
 		file := filepath.Join(l.folder, "apart.hcl")
-		text := fmt.Sprintf(equalRanges, pinned("shop", "web", "h2", "", web), pinned("bank", "api", "h1", `env = { UDP = "5353" }`, api),
+		text := fmt.Sprintf(equalRanges, pinned("shop", "web", "h2", "", web),
+			pinned("bank", "api", "h1", `env = { UDP = "5353" }`, api),
 			pinned("bank", "own", "h2", `network_mode = "host"
   env          = { PORT = "8081", VERSION = "its-own" }`, 1))
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
@@ -162,7 +163,8 @@ func TestARequestReachesItsPod(t *testing.T) {
 	declare(3, 3)
 	total, stop := map[string]*asked{}, make(chan struct{})
 	var running sync.WaitGroup
-	for name, answers := range map[string]string{"web.example": "from shop-web.", "api.example": "from bank-api.", "own.example": "hello its-own from "} {
+	for name, answers := range map[string]string{"web.example": "from shop-web.", "api.example": "from bank-api.",
+		"own.example": "hello its-own from "} {
 		total[name] = &asked{}
 		for _, h := range l.hosts {
 			l.until("the ingress of "+h.name+" serves "+name, func() bool {
@@ -208,9 +210,11 @@ func TestARequestReachesItsPod(t *testing.T) {
 	answered := int64(0)
 	for name, a := range total {
 		answered += a.answered.Load()
-		t.Logf("%s: %d answered, %d failed, %d by another; %v", name, a.answered.Load(), a.failed.Load(), a.wrong.Load(), a.last.Load())
+		t.Logf("%s: %d answered, %d failed, %d by another; %v", name, a.answered.Load(), a.failed.Load(),
+			a.wrong.Load(), a.last.Load())
 		if a.wrong.Load() > 0 || a.answered.Load() == 0 {
-			t.Errorf("%s: %d requests were answered by another workload, the last one by %v", name, a.wrong.Load(), a.last.Load())
+			t.Errorf("%s: %d requests were answered by another workload, the last one by %v", name,
+				a.wrong.Load(), a.last.Load())
 		}
 	}
 	if want := int64(100_000); whole && answered < want {

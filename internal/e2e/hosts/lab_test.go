@@ -102,7 +102,8 @@ func newLabOn(t testing.TB, count int, disks map[string]string) *lab {
 	l.ip("-n", l.plug, "link", "add", "br0", "type", "bridge")
 	l.ip("-n", l.plug, "link", "set", "br0", "up")
 	for i := range count {
-		h := &host{lab: l, name: fmt.Sprint("h", i+1), space: fmt.Sprint(id, "-", i+1), address: fmt.Sprint("192.168.77.", i+1), folder: filepath.Join(folder, fmt.Sprint(i+1))}
+		h := &host{lab: l, name: fmt.Sprint("h", i+1), space: fmt.Sprint(id, "-", i+1),
+			address: fmt.Sprint("192.168.77.", i+1), folder: filepath.Join(folder, fmt.Sprint(i+1))}
 		h.disk = h.folder
 		if disk := disks[h.name]; disk != "" {
 			h.disk = disk
@@ -166,7 +167,8 @@ func (h *host) startEngine() {
 		h.lab.Fatal(err)
 	}
 	at := func(name string) string { return filepath.Join(h.folder, name) }
-	h.engine = start(h.lab.TB, h.inside("dockerd", "--config-file", config, "--host", "unix://"+h.socket(), "--data-root", filepath.Join(h.disk, "data"), "--exec-root", at("exec"),
+	h.engine = start(h.lab.TB, h.inside("dockerd", "--config-file", config, "--host", "unix://"+h.socket(), "--data-root",
+		filepath.Join(h.disk, "data"), "--exec-root", at("exec"),
 		"--pidfile", at("pid"), "--bridge", "none", "--storage-driver", "vfs"))
 	h.lab.Cleanup(func() {
 		if containers := h.docker("ps", "--all", "--quiet").output; containers != "" {
@@ -228,7 +230,8 @@ var fast = []string{"--node-timeout", "4s", "--heartbeat", "500ms", "--resync", 
 // startServer starts a server with the host's agent in it.
 func (h *host) startServer(more ...string) {
 	h.lab.Helper()
-	args := []string{"server", "--root", h.root(), "--node", h.name, "--name", h.name, "--http", "off", "--node-listen", h.address + ":8688"}
+	args := []string{"server", "--root", h.root(), "--node", h.name, "--name", h.name, "--http", "off",
+		"--node-listen", h.address + ":8688"}
 	h.start(append(args, more...))
 	h.lab.until("the server of "+h.name+" is ready", func() bool { return h.command("nodes").err == nil })
 }
@@ -271,7 +274,8 @@ func (l *lab) until(what string, holds func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			l.Logf("nodes:\n%s\npods:\n%s\nnetwork:\n%s", l.command("nodes").output, l.command("get", "pods", "-o", "wide").output, l.command("describe", "network", "tend0").output)
+			l.Logf("nodes:\n%s\npods:\n%s\nnetwork:\n%s", l.command("nodes").output,
+				l.command("get", "pods", "-o", "wide").output, l.command("describe", "network", "tend0").output)
 			for _, h := range l.hosts {
 				if h.tend != nil {
 					l.Logf("%s says:\n%s", h.name, h.tend.tail())
@@ -315,12 +319,14 @@ func within(open func() (netns.NsHandle, error), do func() error) error {
 
 // get requests a URL from inside the host, at an address of its choice.
 func (h *host) get(url, address string) (int, error) {
-	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (conn net.Conn, err error) {
-		return conn, errors.Join(err, in(h.space, func() error {
-			conn, err = net.DialTimeout("tcp", address, 3*time.Second)
-			return err
-		}))
-	}}}
+	client := &http.Client{Timeout: 5 * time.Second,
+		Transport: &http.Transport{DisableKeepAlives: true,
+			DialContext: func(context.Context, string, string) (conn net.Conn, err error) {
+				return conn, errors.Join(err, in(h.space, func() error {
+					conn, err = net.DialTimeout("tcp", address, 3*time.Second)
+					return err
+				}))
+			}}}
 	answer, err := client.Get(url)
 	if err != nil {
 		return 0, err

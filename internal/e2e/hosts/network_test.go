@@ -102,7 +102,8 @@ func (l *lab) reach() {
 	for from, sources := range pods {
 		for to, targets := range pods {
 			l.until(from+" reaches "+to, func() bool {
-				answer := l.command("exec", sources[0].Name, "--", testimage.Program, "call", "GET", "http://"+targets[0].Address+":8080/")
+				answer := l.command("exec", sources[0].Name, "--", testimage.Program, "call", "GET", "http://"+
+					targets[0].Address+":8080/")
 				return strings.Contains(answer.output, "hello v1 from "+targets[0].Name)
 			})
 		}
@@ -123,13 +124,15 @@ func TestContainersOfAllHosts(t *testing.T) {
 		return pods
 	}
 	early := filepath.Join(l.folder, "early.hcl")
-	if err := os.WriteFile(early, []byte("deployment \"prod\" \"early\" {\n  image    = \"web:1\"\n  replicas = 3\n}\n"), 0o644); err != nil {
+	if err := os.WriteFile(early, []byte("deployment \"prod\" \"early\" {\n  image    = \"web:1\"\n  replicas = 3\n}\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	l.must("apply", "-f", early)
 	before := addresses(spread())
 	l.must("apply", "-f", l.declare("wireguard", 1, 0))
-	t.Run("FromBefore", func(t *testing.T) { // what ran before the network was declared: each host had a subnet of its own since it joined
+	t.Run("FromBefore", func(t *testing.T) {
+		// what ran before the network was declared: each host had a subnet of its own since it joined
 		l.reach()
 		if after := addresses(l.pods()); after != before {
 			t.Errorf("the pods have moved from %s to %s", before, after)
@@ -145,12 +148,14 @@ func TestContainersOfAllHosts(t *testing.T) {
 			for _, name := range []string{"web.prod", "web.prod.tend"} {
 				l.until("the pod of "+host+" finds all", func() bool { return l.names(on[0], name) == addresses(pods) })
 			}
-			if got := l.command("exec", on[0].Name, "--", testimage.Program, "lookup", "nobody.prod.tend"); !strings.Contains(got.output, "no such host") {
+			if got := l.command("exec", on[0].Name, "--", testimage.Program, "lookup",
+				"nobody.prod.tend"); !strings.Contains(got.output, "no such host") {
 				t.Errorf("a name of nothing: %s", got.output)
 			}
 		}
 	})
-	t.Run("Ingress", func(t *testing.T) { // every host's reaches the pods of all: with three requests in turn each gets one
+	t.Run("Ingress", func(t *testing.T) {
+		// every host's reaches the pods of all: with three requests in turn each gets one
 		for _, h := range l.hosts {
 			for range 6 {
 				l.until("the ingress of "+h.name+" answers", func() bool {
@@ -191,7 +196,8 @@ func TestContainersOfAllHosts(t *testing.T) {
 		l.ip("-n", h.space, "addr", "flush", "dev", "eth0")
 		h.address = "192.168.77.33"
 		l.ip("-n", h.space, "addr", "add", h.address+"/24", "dev", "eth0")
-		l.until("the network has learned it", func() bool { return strings.Contains(l.command("describe", "network", "tend0").output, h.address) })
+		l.until("the network has learned it",
+			func() bool { return strings.Contains(l.command("describe", "network", "tend0").output, h.address) })
 		l.must("scale", "prod/web", "8") // its pods may have been replaced meanwhile: the new ones go where fewest are
 		spread()
 		l.reach()
@@ -200,7 +206,8 @@ func TestContainersOfAllHosts(t *testing.T) {
 		l.must("delete", "network", "tend0")
 		for _, h := range l.hosts {
 			l.until(h.name+" has removed what it made", func() bool {
-				return h.run("ip", "link", "show", "tend-overlay").err != nil && !strings.Contains(h.run("iptables-save").output, "tend-overlay")
+				return h.run("ip", "link", "show", "tend-overlay").err != nil &&
+					!strings.Contains(h.run("iptables-save").output, "tend-overlay")
 			})
 		}
 	})
@@ -250,7 +257,8 @@ func (l *lab) listen(text string) bool {
 				return err
 			}
 			defer syscall.Close(socket)
-			if err := syscall.SetsockoptTimeval(socket, syscall.SOL_SOCKET, syscall.SO_RCVTIMEO, &syscall.Timeval{Usec: 50_000}); err != nil {
+			if err := syscall.SetsockoptTimeval(socket, syscall.SOL_SOCKET, syscall.SO_RCVTIMEO,
+				&syscall.Timeval{Usec: 50_000}); err != nil {
 				return err
 			}
 			packet := make([]byte, 65536)

@@ -37,7 +37,8 @@ func (l *lab) observe() *observer {
 	o := &observer{lab: l}
 	for _, h := range l.hosts {
 		reader, writer := io.Pipe()
-		command := h.inside("docker", "events", "--filter", "type=container", "--filter", "event=create", "--filter", "event=start", "--filter", "event=die", "--since", "0", "--format", "{{json .}}")
+		command := h.inside("docker", "events", "--filter", "type=container", "--filter", "event=create", "--filter",
+			"event=start", "--filter", "event=die", "--since", "0", "--format", "{{json .}}")
 		stream := startInto(l.TB, command, writer)
 		o.streams = append(o.streams, stream)
 		l.Cleanup(func() { stream.end(syscall.SIGKILL); _ = writer.Close() })

@@ -147,12 +147,15 @@ func TestScopesAreApart(t *testing.T) {
 		l.answers(pods, storePods, storePods)
 		l.refuses(pods, frontPods, storePods)
 		l.refuses(pods, storePods, frontPods)
-		l.until("the name of another scope is answered", func() bool { return l.names(named(pods["h2"], frontPods), "store.db") != "" })
-		if got := l.hosts[1].calls(named(pods["h2"], frontPods), "http://store.db:8080/"); !strings.Contains(got.output, "no route to host") {
+		l.until("the name of another scope is answered",
+			func() bool { return l.names(named(pods["h2"], frontPods), "store.db") != "" })
+		if got := l.hosts[1].calls(named(pods["h2"], frontPods), "http://store.db:8080/"); !strings.Contains(got.output,
+			"no route to host") {
 			t.Errorf("by name: %s", got.output)
 		}
 	})
-	t.Run("Inits", func(t *testing.T) { // only their own node knows their addresses: they reach pods of their scope on others all the same
+	t.Run("Inits", func(t *testing.T) {
+		// only their own node knows their addresses: they reach pods of their scope on others all the same
 		for _, h := range l.hosts {
 			file := filepath.Join(l.folder, "late.hcl")
 			text := fmt.Appendf(nil, late, testimage.Program, named(pods[h.name], frontPods).Address)
@@ -193,7 +196,8 @@ func TestScopesAreApart(t *testing.T) {
 		}
 	})
 	onlyLong(t, "PutBack", func(*testing.T) { // what another program removes
-		for _, harm := range []string{"delete table inet tend", "flush chain inet tend from-shop", "insert rule inet tend between accept"} {
+		for _, harm := range []string{"delete table inet tend", "flush chain inet tend from-shop",
+			"insert rule inet tend between accept"} {
 			l.hosts[1].run(append([]string{"nft"}, strings.Fields(harm)...)...)
 			l.refuses(pods, frontPods, storePods)
 		}
@@ -221,7 +225,8 @@ func apartWhileCutOff(l *lab) {
 	var stores []pod
 	l.until(lost.name+" has two pods of a scope", func() bool {
 		on := l.pods()[lost.name]
-		front, stores = named(on, frontPods), slices.DeleteFunc(on, func(p pod) bool { return !strings.Contains(p.Name, "-"+storePods+".") })
+		front, stores = named(on, frontPods),
+			slices.DeleteFunc(on, func(p pod) bool { return !strings.Contains(p.Name, "-"+storePods+".") })
 		return front.Name != "" && len(stores) >= 2
 	})
 	store, mate := stores[0], stores[1]
@@ -233,9 +238,12 @@ func apartWhileCutOff(l *lab) {
 		return is.err == nil && !strings.HasPrefix(is.output, id) && strings.HasSuffix(is.output, "true")
 	})
 	judged := func(from, to pod) {
-		url := "http://" + lost.docker("inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", to.Name).output + ":8080/"
-		l.until("its other scope is refused", func() bool { return strings.Contains(lost.calls(front, url).output, "no route to host") })
-		l.until("another pod of its own scope is answered", func() bool { return strings.Contains(lost.calls(from, url).output, to.Name) })
+		url := "http://" + lost.docker("inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}",
+			to.Name).output + ":8080/"
+		l.until("its other scope is refused",
+			func() bool { return strings.Contains(lost.calls(front, url).output, "no route to host") })
+		l.until("another pod of its own scope is answered",
+			func() bool { return strings.Contains(lost.calls(from, url).output, to.Name) })
 	}
 	judged(mate, store)
 	lost.run("nft", "delete", "table", "inet", "tend") // it is put back there too

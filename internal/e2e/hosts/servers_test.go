@@ -51,7 +51,8 @@ func (r *requests) end(t *testing.T) {
 	close(r.stop)
 	r.running.Wait()
 	if r.failed.Load() > 0 || r.answered.Load() == 0 {
-		t.Errorf("%d requests failed, %d were answered; the last failure: %v", r.failed.Load(), r.answered.Load(), r.last.Load())
+		t.Errorf("%d requests failed, %d were answered; the last failure: %v", r.failed.Load(),
+			r.answered.Load(), r.last.Load())
 	}
 }
 
@@ -150,7 +151,8 @@ func TestServersOnThreeHosts(t *testing.T) {
 		for _, h := range others {
 			h.cut(false)
 		}
-		l.until("writes are taken again", func() bool { return follows.command("scale", "--no-wait", "prod/web", "3").err == nil })
+		l.until("writes are taken again",
+			func() bool { return follows.command("scale", "--no-wait", "prod/web", "3").err == nil })
 		l.until("and followed", func() bool { return l.runs("v2", 3) })
 	})
 	onlyLong(t, "FollowerLost", func(t *testing.T) {

@@ -134,7 +134,8 @@ func (m *machine) removeAndPurge(before string) {
 	kept := m.run("cat /var/lib/tend/token")
 	m.run("dpkg -r tend")
 	m.is("systemctl is-active tend tend-agent", "inactive\ninactive")
-	m.is("ls /usr/bin/tend /usr/lib/systemd/system/tend* /etc/systemd/system/multi-user.target.wants/tend* 2>/dev/null", "")
+	m.is("ls /usr/bin/tend /usr/lib/systemd/system/tend* /etc/systemd/system/multi-user.target.wants/tend* 2>/dev/null",
+		"")
 	m.is("cat /var/lib/tend/token", kept)
 	if after := m.processes(); after != before {
 		m.Errorf("the removal ended what ran: %s, was %s", after, before)
@@ -175,13 +176,15 @@ func TestWhatADebHolds(t *testing.T) {
 			t.Errorf("the notices don't name %s %s", module.Path, module.Version)
 		}
 	}
-	for _, name := range []string{"usr/share/man/man1/tend.1.gz", "usr/share/man/man1/tend-config-set.1.gz", "usr/share/doc/tend/LICENSE", "usr/share/doc/tend/copyright"} {
+	for _, name := range []string{"usr/share/man/man1/tend.1.gz", "usr/share/man/man1/tend-config-set.1.gz",
+		"usr/share/doc/tend/LICENSE", "usr/share/doc/tend/copyright"} {
 		if read(name) == "" {
 			t.Errorf("%s is empty", name)
 		}
 	}
 	for unit, command := range map[string]string{"tend.service": "server", "tend-agent.service": "agent"} {
-		if text := read("usr/lib/systemd/system/" + unit); !strings.Contains(text, "\nExecStart=/usr/bin/tend "+command+"\n") || strings.Contains(text, "/usr/local") {
+		if text := read("usr/lib/systemd/system/" + unit); !strings.Contains(text, "\nExecStart=/usr/bin/tend "+command+
+			"\n") || strings.Contains(text, "/usr/local") {
 			t.Errorf("%s:\n%s", unit, text)
 		}
 	}

@@ -47,8 +47,10 @@ func TestTheImage(t *testing.T) {
 	if err := testimage.Ensure(context.Background(), "v1", app); err != nil {
 		t.Fatal(err)
 	}
-	docker("run", "-d", "--name", server, "--network", "host", "--pid", "host", "-v", "/var/run/docker.sock:/var/run/docker.sock", "-v", "/dev/shm:/dev/shm",
-		"-v", root+":"+root, "-e", "TEND_ROOT="+root, tendImage, "server", "--http", "off", "--network", server, "--callback-port", "0")
+	docker("run", "-d", "--name", server, "--network", "host", "--pid", "host", "-v",
+		"/var/run/docker.sock:/var/run/docker.sock", "-v", "/dev/shm:/dev/shm",
+		"-v", root+":"+root, "-e", "TEND_ROOT="+root, tendImage, "server", "--http", "off", "--network", server,
+		"--callback-port", "0")
 
 	inside := func(args ...string) string {
 		t.Helper()
@@ -59,7 +61,8 @@ func TestTheImage(t *testing.T) {
 		return exec.Command("docker", "exec", server, "tend", "nodes").Run() == nil
 	})
 	manifest := "asset \"" + scope + "\" \"page\" {\n  text = \"hello\"\n}\n" +
-		"deployment \"" + scope + "\" \"web\" {\n  image = \"" + app + "\"\n  replicas = 2\n  volumes = [\"${asset.page.text}:/data/page\"]\n" +
+		"deployment \"" + scope + "\" \"web\" {\n  image = \"" + app +
+		"\"\n  replicas = 2\n  volumes = [\"${asset.page.text}:/data/page\"]\n" +
 		"  secret_files = { \"/run/secrets/key\" = \"KEY\" }\n}\n"
 	inside("config", "set", scope, "KEY=tin-whistle")
 	apply := exec.Command("docker", "exec", "-i", server, "tend", "apply", "--format", "hcl", "-f", "-")

@@ -31,8 +31,10 @@ func newMachine(t *testing.T) *machine {
 			t.Error(err)
 		}
 	})
-	err := quiet("docker", "run", "-d", "--name", m.container, "--hostname", "one", "--cap-add", "SYS_ADMIN", "--security-opt", "seccomp=unconfined",
-		"--security-opt", "apparmor=unconfined", "--cgroupns", "private", "--tmpfs", "/run", "--tmpfs", "/tmp", "-v", built+":/debs:ro",
+	err := quiet("docker", "run", "-d", "--name", m.container, "--hostname", "one", "--cap-add", "SYS_ADMIN",
+		"--security-opt", "seccomp=unconfined",
+		"--security-opt", "apparmor=unconfined", "--cgroupns", "private", "--tmpfs", "/run", "--tmpfs", "/tmp",
+		"-v", built+":/debs:ro",
 		machineImage, "/bin/sh", "-c", start)
 	if err != nil {
 		t.Fatal(err)

@@ -69,7 +69,8 @@ func prepare() error {
 		if version != older {
 			continue
 		}
-		if err := quiet("make", "-C", "../../..", "image", "VERSION=v"+version, "BIN="+built, "IMAGE="+tendImage); err != nil {
+		if err := quiet("make", "-C", "../../..", "image", "VERSION=v"+version, "BIN="+built, "IMAGE="+
+			tendImage); err != nil {
 			return err
 		}
 	}

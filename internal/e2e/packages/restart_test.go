@@ -23,7 +23,8 @@ const served = `ingress "demo" "web" {
 func (m *machine) refusesNothing() {
 	m.Helper()
 	m.run("cat > /srv/served.hcl <<'EOF'\n" + served + "\nEOF\ntend apply -f /srv/served.hcl --no-wait")
-	output, err := exec.Command("docker", "inspect", "-f", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", m.container).Output()
+	output, err := exec.Command("docker", "inspect", "-f", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}",
+		m.container).Output()
 	if err != nil {
 		m.Fatal(err)
 	}

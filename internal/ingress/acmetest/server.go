@@ -55,12 +55,15 @@ func Start(t *testing.T, httpPort, tlsPort int) *Server {
 	p.trusts(ownCertificate(t, folder))
 	dns, names, management, listen := Port(t), Port(t), Port(t), Port(t)
 	p.DNS, p.names = fmt.Sprintf("127.0.0.1:%d", dns), fmt.Sprintf("http://127.0.0.1:%d", names)
-	start(t, folder, "anagement", "pebble-challtestsrv", "-defaultIPv4", "127.0.0.1", "-defaultIPv6", "", "-dnsserver", fmt.Sprintf("127.0.0.1:%d", dns),
+	start(t, folder, "anagement", "pebble-challtestsrv", "-defaultIPv4", "127.0.0.1", "-defaultIPv6", "", "-dnsserver",
+		fmt.Sprintf("127.0.0.1:%d", dns),
 		"-http01", "", "-https01", "", "-tlsalpn01", "", "-doh", "", "-management", fmt.Sprintf("127.0.0.1:%d", names))
 	config, err := json.Marshal(map[string]any{"pebble": map[string]any{
-		"listenAddress": fmt.Sprintf("127.0.0.1:%d", listen), "managementListenAddress": fmt.Sprintf("127.0.0.1:%d", management),
-		"certificate": filepath.Join(folder, "own.crt"), "privateKey": filepath.Join(folder, "own.key"),
-		"httpPort": httpPort, "tlsPort": tlsPort, "domainBlocklist": []string{"blocked.test"}, "retryAfter": map[string]int{"authz": 1, "order": 1},
+		"listenAddress":           fmt.Sprintf("127.0.0.1:%d", listen),
+		"managementListenAddress": fmt.Sprintf("127.0.0.1:%d", management),
+		"certificate":             filepath.Join(folder, "own.crt"), "privateKey": filepath.Join(folder, "own.key"),
+		"httpPort": httpPort, "tlsPort": tlsPort, "domainBlocklist": []string{"blocked.test"},
+		"retryAfter": map[string]int{"authz": 1, "order": 1},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +71,8 @@ func Start(t *testing.T, httpPort, tlsPort int) *Server {
 	if err := os.WriteFile(filepath.Join(folder, "pebble.json"), config, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	start(t, folder, "ACME directory available", "pebble", "-config", "pebble.json", "-dnsserver", fmt.Sprintf("127.0.0.1:%d", dns))
+	start(t, folder, "ACME directory available", "pebble", "-config", "pebble.json", "-dnsserver",
+		fmt.Sprintf("127.0.0.1:%d", dns))
 	p.Directory = fmt.Sprintf("https://127.0.0.1:%d/dir", listen)
 	p.Issued.AppendCertsFromPEM(p.get(t, fmt.Sprintf("https://127.0.0.1:%d/roots/0", management)))
 	return p

@@ -32,18 +32,25 @@ type site struct {
 	tlsPort int
 }
 
-func newSite(t *testing.T, p *acmetest.Server, directory string, httpPort, tlsPort int, storage certmagic.Storage) *site {
+func newSite(
+	t *testing.T, p *acmetest.Server, directory string, httpPort, tlsPort int, storage certmagic.Storage,
+) *site {
 	t.Helper()
 	return newSiteWith(t, p, Options{
-		HTTP: fmt.Sprintf("127.0.0.1:%d", httpPort), HTTPS: fmt.Sprintf("127.0.0.1:%d", tlsPort), Storage: storage, Directory: directory,
+		HTTP: fmt.Sprintf("127.0.0.1:%d", httpPort), HTTPS: fmt.Sprintf("127.0.0.1:%d", tlsPort), Storage: storage,
+		Directory: directory,
 	}, tlsPort)
 }
 
 func newSiteWith(t *testing.T, p *acmetest.Server, opts Options, tlsPort int) *site {
 	t.Helper()
-	pod := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "hello ", r.Host) }))
+	pod := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		fmt.Fprint(w, "hello ", r.Host)
+	}))
 	t.Cleanup(pod.Close)
-	s := &site{T: t, changed: make(chan struct{}, 1000), pods: []ingress.Pod{{Name: "p", Address: pod.Listener.Addr().String()}}, tlsPort: tlsPort}
+	s := &site{T: t, changed: make(chan struct{}, 1000),
+		pods: []ingress.Pod{{Name: "p", Address: pod.Listener.Addr().String()}}, tlsPort: tlsPort}
 	opts.Roots, opts.Changed = p.Trust, func() { s.changed <- struct{}{} }
 	s.Edge = New(opts)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -118,7 +125,8 @@ func TestCertificatesOfAnAuthority(t *testing.T) {
 	storage := &certmagic.FileStorage{Path: t.TempDir()}
 	var away atomic.Bool
 	var asked atomic.Int32
-	directory := p.Limited(t, func(string) bool { asked.Add(1); return away.Load() }, http.StatusInternalServerError, "serverInternal", "away")
+	directory := p.Limited(t, func(string) bool { asked.Add(1); return away.Load() }, http.StatusInternalServerError,
+		"serverInternal", "away")
 
 	t.Run("got", func(t *testing.T) {
 		s := newSite(t, p, directory, httpPort, tlsPort, storage)
@@ -155,7 +163,8 @@ func TestAnAuthorityThatLimits(t *testing.T) {
 		path, kind, detail string
 		status             int
 	}{
-		"rate limit":            {"/order-plz", "rateLimited", "too many certificates already issued", http.StatusTooManyRequests},
+		"rate limit": {"/order-plz", "rateLimited", "too many certificates already issued",
+			http.StatusTooManyRequests},
 		"expired authorisation": {"/authZ/", "malformed", "Expired authorization", http.StatusNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {

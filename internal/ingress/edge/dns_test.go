@@ -15,9 +15,13 @@ func TestDynamicDNS(t *testing.T) {
 		server, text, fault string
 		want                rfc2136.Provider
 	}{
-		"one line":     {"192.0.2.53", good, "", rfc2136.Provider{KeyName: "tend.example", KeyAlg: "hmac-sha512", Key: "AA//BB==", Server: "192.0.2.53:53"}},
-		"with a port":  {"ns.example:5353", "// mine\n# key \"other\" {\nkey tend {\n algorithm \"hmac-sha256\";\n secret AAAA;\n};", "", rfc2136.Provider{KeyName: "tend", KeyAlg: "hmac-sha256", Key: "AAAA", Server: "ns.example:5353"}},
-		"IPv6":         {"2001:db8::53", good, "", rfc2136.Provider{KeyName: "tend.example", KeyAlg: "hmac-sha512", Key: "AA//BB==", Server: "[2001:db8::53]:53"}},
+		"one line": {"192.0.2.53", good, "",
+			rfc2136.Provider{KeyName: "tend.example", KeyAlg: "hmac-sha512", Key: "AA//BB==", Server: "192.0.2.53:53"}},
+		"with a port": {"ns.example:5353",
+			"// mine\n# key \"other\" {\nkey tend {\n algorithm \"hmac-sha256\";\n secret AAAA;\n};", "",
+			rfc2136.Provider{KeyName: "tend", KeyAlg: "hmac-sha256", Key: "AAAA", Server: "ns.example:5353"}},
+		"IPv6": {"2001:db8::53", good, "",
+			rfc2136.Provider{KeyName: "tend.example", KeyAlg: "hmac-sha512", Key: "AA//BB==", Server: "[2001:db8::53]:53"}},
 		"no secret":    {"ns", "key tend { algorithm hmac-sha256; };", "tsig-keygen", rfc2136.Provider{}},
 		"not base64":   {"ns", "key tend { algorithm hmac-sha256; secret \"AAA\"; };", "not base64", rfc2136.Provider{}},
 		"another file": {"ns", "TOKEN=1", "tsig-keygen", rfc2136.Provider{}},

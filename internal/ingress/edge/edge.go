@@ -69,12 +69,15 @@ type Edge struct {
 func New(o Options) *Edge {
 	e := &Edge{opts: o}
 	e.proxy = ingress.New(ingress.Options{
-		Hold: o.Hold, Trusted: o.Trusted, SecurePort: portOf(o.HTTPS), Registry: o.Registry, Access: o.Access, Logger: o.Logger, Relayed: o.Relayed,
+		Hold: o.Hold, Trusted: o.Trusted, SecurePort: portOf(o.HTTPS), Registry: o.Registry, Access: o.Access,
+		Logger: o.Logger, Relayed: o.Relayed,
 	})
 	e.certs = certs.New(certs.Options{
-		Storage: o.Storage, Sign: o.Sign, Directory: o.Directory, Roots: o.Roots, DNS: o.DNS, Resolver: o.Resolver, Changed: o.Changed,
+		Storage: o.Storage, Sign: o.Sign, Directory: o.Directory, Roots: o.Roots, DNS: o.DNS,
+		Resolver: o.Resolver, Changed: o.Changed,
 	})
-	e.ports = ingress.NewPorts(e.proxy, ingress.ListenOptions{Balancers: o.Balancers, Sockets: o.Sockets, Changed: o.Changed, Logger: o.Logger})
+	e.ports = ingress.NewPorts(e.proxy,
+		ingress.ListenOptions{Balancers: o.Balancers, Sockets: o.Sockets, Changed: o.Changed, Logger: o.Logger})
 	e.listeners = ingress.NewListeners(ingress.ListenOptions{
 		HTTP: o.HTTP, HTTPS: o.HTTPS, Handler: e.certs.Challenges(e.proxy), Secure: e.proxy, TLS: e.certs.TLSConfig(),
 		Balancers: o.Balancers, Trusted: o.Trusted, Sockets: o.Sockets, Changed: o.Changed, Logger: o.Logger,

@@ -57,7 +57,8 @@ func TestFromPlainToSecure(t *testing.T) {
 		}
 	}
 	client := e.client(t, storage)
-	for from, want := range map[string]string{"http://shop.test/": "https shop.test", "http://plain.test/": "http plain.test"} {
+	for from, want := range map[string]string{"http://shop.test/": "https shop.test",
+		"http://plain.test/": "http plain.test"} {
 		response, err := client.Get(from)
 		if err != nil {
 			t.Fatal(err)

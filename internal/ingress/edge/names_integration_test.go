@@ -21,7 +21,8 @@ import (
 
 const (
 	updateSecret = "c2VjcmV0Ly9vZi90aGUvdGVzdA=="
-	updateKey    = "# as tsig-keygen writes it\nkey \"tend\" {\n\talgorithm hmac-sha256;\n\tsecret \"" + updateSecret + "\";\n};\n"
+	updateKey    = "# as tsig-keygen writes it\nkey \"tend\" {\n\talgorithm hmac-sha256;\n\tsecret \"" +
+		updateSecret + "\";\n};\n"
 )
 
 // updated returns a name server that takes dynamic updates of TXT records, if they are signed, and passes them on to
@@ -32,10 +33,12 @@ func updated(t *testing.T, p *acmetest.Server) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &dns.Server{Listener: listener, TsigSecret: map[string]string{"tend.": updateSecret}, MsgAcceptFunc: func(dns.Header) dns.MsgAcceptAction { return dns.MsgAccept },
+	server := &dns.Server{Listener: listener, TsigSecret: map[string]string{"tend.": updateSecret},
+		MsgAcceptFunc: func(dns.Header) dns.MsgAcceptAction { return dns.MsgAccept },
 		Handler: dns.HandlerFunc(func(w dns.ResponseWriter, request *dns.Msg) {
 			answer := new(dns.Msg).SetReply(request)
-			if request.Opcode != dns.OpcodeUpdate || request.IsTsig() == nil || w.TsigStatus() != nil || update(t.Context(), p, request.Ns) != nil {
+			if request.Opcode != dns.OpcodeUpdate || request.IsTsig() == nil || w.TsigStatus() != nil ||
+				update(t.Context(), p, request.Ns) != nil {
 				answer.Rcode = dns.RcodeRefused
 			}
 			if signed := request.IsTsig(); signed != nil {
@@ -73,7 +76,8 @@ func zoned(t *testing.T, p *acmetest.Server) string {
 		answer := new(dns.Msg).SetReply(question)
 		asked := question.Question[0]
 		if asked.Qtype == dns.TypeSOA && asked.Name == "test." {
-			answer.Answer = []dns.RR{&dns.SOA{Hdr: dns.RR_Header{Name: "test.", Rrtype: dns.TypeSOA, Class: dns.ClassINET}, Ns: "ns.test.", Mbox: "ops.test."}}
+			answer.Answer = []dns.RR{&dns.SOA{Hdr: dns.RR_Header{Name: "test.", Rrtype: dns.TypeSOA, Class: dns.ClassINET},
+				Ns: "ns.test.", Mbox: "ops.test."}}
 		}
 		if forwarded, err := dns.Exchange(question, p.DNS); err == nil && asked.Qtype != dns.TypeSOA {
 			answer = forwarded
@@ -104,7 +108,8 @@ func TestAWildcardByDNS(t *testing.T) {
 		Storage: &certmagic.FileStorage{Path: t.TempDir()}, DNS: provider, Resolver: zoned(t, p),
 	}, tlsPort)
 	s.Update(
-		[]ingress.Route{{Host: "*.apps.test", Secure: true, Pods: s.pods}}, []certs.Policy{{Host: "*.apps.test", Email: "ops@example.org"}},
+		[]ingress.Route{{Host: "*.apps.test", Secure: true, Pods: s.pods}},
+		[]certs.Policy{{Host: "*.apps.test", Email: "ops@example.org"}},
 	)
 	s.until("*.apps.test", func(state certs.State) bool {
 		if failed(state) {
@@ -126,7 +131,8 @@ func TestANameThatResolvesNowhere(t *testing.T) {
 	}
 	s := newSite(t, p, p.Directory, httpPort, tlsPort, &certmagic.FileStorage{Path: t.TempDir()})
 	s.host("nowhere.test", "shop.test")
-	if state := s.until("nowhere.test", failed); !strings.Contains(state.Error, "nowhere.test") || !there(s.until("shop.test", there)) {
+	if state := s.until("nowhere.test", failed); !strings.Contains(state.Error, "nowhere.test") ||
+		!there(s.until("shop.test", there)) {
 		t.Errorf("%s", state.Error)
 	} else {
 		t.Log(state.Error)

@@ -75,8 +75,9 @@ func (d Desk) Guard(next http.Handler) http.Handler {
 			return
 		}
 		w.Header().Set("Connection", "close")
-		wire.Fail(w, &api.Problem{Status: http.StatusUnauthorized, Title: "FormerAuthority", Detail: "the certificate is of an authority that is no longer taken",
-			Next: "connect again with a present certificate, or join again: tend nodes add"})
+		wire.Fail(w, &api.Problem{Status: http.StatusUnauthorized, Title: "FormerAuthority",
+			Detail: "the certificate is of an authority that is no longer taken",
+			Next:   "connect again with a present certificate, or join again: tend nodes add"})
 	})
 }
 
@@ -93,14 +94,17 @@ func (d Desk) joined(r *http.Request, name string, server bool, err error) {
 func (d Desk) join(r *http.Request, asked request) (answer, error) {
 	secret, _, err := parse(asked.Token)
 	if err != nil {
-		return answer{}, &api.Problem{Title: tokenRefused, Status: http.StatusUnauthorized, Detail: err.Error(), Next: nextToken(false)}
+		return answer{}, &api.Problem{Title: tokenRefused, Status: http.StatusUnauthorized, Detail: err.Error(),
+			Next: nextToken(false)}
 	}
 	if secret.Server {
-		return answer{}, &api.Problem{Title: tokenRefused, Status: http.StatusUnauthorized, Detail: ErrRole.Error(), Next: nextToken(false)}
+		return answer{}, &api.Problem{Title: tokenRefused, Status: http.StatusUnauthorized, Detail: ErrRole.Error(),
+			Next: nextToken(false)}
 	}
 	if !membership.ValidName(asked.Node) {
 		return answer{}, &api.Problem{Title: "NodeName", Status: http.StatusBadRequest,
-			Detail: fmt.Sprintf("%.80q can't be the name of a node: %s", asked.Node, membership.NameRule), Next: "choose another with --node"}
+			Detail: fmt.Sprintf("%.80q can't be the name of a node: %s", asked.Node, membership.NameRule),
+			Next:   "choose another with --node"}
 	}
 	key, err := authority.KeyOf(asked.Request)
 	if err != nil {

@@ -93,9 +93,11 @@ func (m Machine) Join(ctx context.Context, dial Dial, server, token, node string
 	if err != nil {
 		return Membership{}, err
 	}
-	transport := &http.Transport{TLSClientConfig: authority.JoinTLS(fingerprint), ForceAttemptHTTP2: true, DialContext: dial}
+	transport := &http.Transport{TLSClientConfig: authority.JoinTLS(fingerprint),
+		ForceAttemptHTTP2: true, DialContext: dial}
 	defer transport.CloseIdleConnections()
-	given, err := ask[answer](ctx, &http.Client{Transport: transport}, server+joinPath, request{Token: token, Node: node, Request: m.request})
+	given, err := ask[answer](ctx, &http.Client{Transport: transport}, server+joinPath,
+		request{Token: token, Node: node, Request: m.request})
 	if err != nil {
 		return Membership{}, fmt.Errorf("join the cluster at %s: %w", server, err)
 	}

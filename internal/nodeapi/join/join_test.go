@@ -245,7 +245,8 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("a node that is declared to serve ingresses, with a token for those: %v", err)
 	}
 	delete(p.names, "edge")
-	if _, err := joinAs(t, p, p.token(api.JoinAsNode, func(i *api.JoinTokenInfo) { i.Node = "edge" }), "edge"); err != nil {
+	if _, err := joinAs(t, p, p.token(api.JoinAsNode, func(i *api.JoinTokenInfo) { i.Node = "edge" }),
+		"edge"); err != nil {
 		t.Errorf("a node that is declared to serve ingresses, with a token for its name: %v", err)
 	}
 	delete(p.names, "edge")
@@ -274,7 +275,8 @@ func TestRefusals(t *testing.T) {
 	} {
 		m, err := joinAs(t, p, test.token, test.node)
 		var problem *api.Problem
-		if !errors.As(err, &problem) || problem.Status != test.status || !strings.Contains(problem.Detail, test.says) || len(m.Certificate) != 0 {
+		if !errors.As(err, &problem) || problem.Status != test.status || !strings.Contains(problem.Detail, test.says) ||
+			len(m.Certificate) != 0 {
 			t.Errorf("%s: %v, want %d %s", name, err, test.status, test.says)
 		}
 	}
@@ -342,11 +344,14 @@ func TestWrongServers(t *testing.T) {
 	}
 	other := *newPlace(t).own.Load()
 	for name, own := range map[string]tls.Certificate{
-		"another cluster":                           other,
-		"another cluster's, with this one's root":   {Certificate: [][]byte{other.Certificate[0], root}, PrivateKey: other.PrivateKey},
-		"another cluster's, this one's root within": {Certificate: [][]byte{other.Certificate[0], root, other.Certificate[1]}, PrivateKey: other.PrivateKey},
-		"a node of this cluster":                    {Certificate: [][]byte{node.Certificate[0], root}, PrivateKey: node.PrivateKey},
-		"a server without its root":                 {Certificate: genuine.Certificate[:1], PrivateKey: genuine.PrivateKey},
+		"another cluster": other,
+		"another cluster's, with this one's root": {Certificate: [][]byte{other.Certificate[0], root},
+			PrivateKey: other.PrivateKey},
+		"another cluster's, this one's root within": {Certificate: [][]byte{other.Certificate[0], root, other.Certificate[1]},
+			PrivateKey: other.PrivateKey},
+		"a node of this cluster": {Certificate: [][]byte{node.Certificate[0], root},
+			PrivateKey: node.PrivateKey},
+		"a server without its root": {Certificate: genuine.Certificate[:1], PrivateKey: genuine.PrivateKey},
 	} {
 		liar := newPlace(t)
 		liar.own.Store(&own)
@@ -369,7 +374,8 @@ func TestRenew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bytes.Equal(renewed.Certificate, m.Certificate) || bytes.Equal(renewed.Key, m.Key) || renewed.Node != "n1" || renewed.Cluster != m.Cluster || renewed.Server != m.Server {
+	if bytes.Equal(renewed.Certificate, m.Certificate) || bytes.Equal(renewed.Key, m.Key) || renewed.Node != "n1" ||
+		renewed.Cluster != m.Cluster || renewed.Server != m.Server {
 		t.Errorf("renewed %+v", renewed)
 	}
 	p.ahead.Store(int64(authority.NodeLife + time.Hour))
@@ -407,7 +413,8 @@ func TestANameIsOfOneMachine(t *testing.T) {
 	p := newPlace(t)
 	first := p.join(t, "n1")
 	second := p.join(t, "n1")
-	if _, err := first.Renew(t.Context(), client(t, first)); err == nil || !strings.Contains(err.Error(), "no longer its name") {
+	if _, err := first.Renew(t.Context(), client(t, first)); err == nil ||
+		!strings.Contains(err.Error(), "no longer its name") {
 		t.Errorf("the first: %v", err)
 	}
 	if _, err := second.Renew(t.Context(), client(t, second)); err != nil {

@@ -17,8 +17,9 @@ type queue struct {
 
 func newQueue() *queue {
 	return &queue{
-		address: limit.NewPlaces(boundary.Joins, boundary.JoinWait), all: limit.NewPlaces(boundary.AllJoins, boundary.JoinWait),
-		wrong: limit.NewRates(boundary.WrongTokenRate, boundary.WrongTokenBurst, time.Now),
+		address: limit.NewPlaces(boundary.Joins, boundary.JoinWait),
+		all:     limit.NewPlaces(boundary.AllJoins, boundary.JoinWait),
+		wrong:   limit.NewRates(boundary.WrongTokenRate, boundary.WrongTokenBurst, time.Now),
 	}
 }
 

@@ -97,7 +97,8 @@ func TestFewMachinesJoinAtOnce(t *testing.T) {
 		}
 		for address := range 200 {
 			for range 20 {
-				go ask("[2001:db8:0:"+string("0123456789abcdef"[address/16])+string("0123456789abcdef"[address%16])+"::1]:1", silent{&waiting, over})
+				go ask("[2001:db8:0:"+string("0123456789abcdef"[address/16])+string("0123456789abcdef"[address%16])+"::1]:1",
+					silent{&waiting, over})
 			}
 		}
 		synctest.Wait()
@@ -113,7 +114,8 @@ func TestFewMachinesJoinAtOnce(t *testing.T) {
 func TestWrongTokensOfAnAddress(t *testing.T) {
 	paths := desk(t)
 	ask := func(from string) int {
-		request, answer := httptest.NewRequest(http.MethodPost, "/node/v1/join", strings.NewReader(`{"token":"wrong"}`)), httptest.NewRecorder()
+		request, answer := httptest.NewRequest(http.MethodPost, "/node/v1/join", strings.NewReader(`{"token":"wrong"}`)),
+			httptest.NewRecorder()
 		request.RemoteAddr = from
 		paths.ServeHTTP(answer, request)
 		return answer.Code

@@ -49,15 +49,18 @@ func (d Desk) joinServer(r *http.Request, asked serverRequest) (Admission, error
 		err = ErrRole
 	}
 	if err != nil {
-		return Admission{}, &api.Problem{Title: tokenRefused, Status: http.StatusUnauthorized, Detail: err.Error(), Next: nextToken(true)}
+		return Admission{}, &api.Problem{Title: tokenRefused, Status: http.StatusUnauthorized, Detail: err.Error(),
+			Next: nextToken(true)}
 	}
 	if !membership.ValidName(asked.Name) {
 		return Admission{}, &api.Problem{Title: "ServerName", Status: http.StatusBadRequest,
-			Detail: fmt.Sprintf("%.80q can't be the name of a server: %s", asked.Name, membership.NameRule), Next: "choose another with --name"}
+			Detail: fmt.Sprintf("%.80q can't be the name of a server: %s", asked.Name, membership.NameRule),
+			Next:   "choose another with --name"}
 	}
 	if d.Admit == nil {
-		return Admission{}, &api.Problem{Title: "NoPeers", Status: http.StatusConflict, Detail: "this server's store has no listener for other servers",
-			Next: "start it again with --peer-listen HOST:PORT; what runs goes on meanwhile"}
+		return Admission{}, &api.Problem{Title: "NoPeers", Status: http.StatusConflict,
+			Detail: "this server's store has no listener for other servers",
+			Next:   "start it again with --peer-listen HOST:PORT; what runs goes on meanwhile"}
 	}
 	return d.Admit(r.Context(), Applicant{Secret: secret, Name: asked.Name}, asked.Server)
 }

@@ -19,7 +19,8 @@ func admitting(t *testing.T, admit func(join.Server) error) *place {
 		if err := p.use(ctx, a); err != nil {
 			return join.Admission{}, err
 		}
-		return join.Admission{Keys: []byte("keys"), Peers: []byte("peers"), Members: map[string]string{who.Name: who.URL}}, admit(who)
+		return join.Admission{Keys: []byte("keys"), Peers: []byte("peers"), Members: map[string]string{who.Name: who.URL}},
+			admit(who)
 	}
 	p.serve(t)
 	return p
@@ -47,7 +48,8 @@ func TestJoinServer(t *testing.T) {
 		t.Errorf("the token of a node that poses as a server's: %v", err)
 	}
 	for _, name := range []string{"", "a/b", "b-"} {
-		if _, err := join.JoinServer(t.Context(), nil, p.url, token, join.Server{Name: name, URL: who.URL}); err == nil || !strings.Contains(err.Error(), "name of a server") {
+		if _, err := join.JoinServer(t.Context(), nil, p.url, token, join.Server{Name: name, URL: who.URL}); err == nil ||
+			!strings.Contains(err.Error(), "name of a server") {
 			t.Errorf("a server called %q: %v", name, err)
 		}
 	}
@@ -57,7 +59,8 @@ func TestJoinServer(t *testing.T) {
 			t.Errorf("c, again if the answer was lost: %v", err)
 		}
 	}
-	if _, err := join.JoinServer(t.Context(), nil, p.url, once, join.Server{Name: "d"}); !refusedFor(err, errors.New("used already, by c")) {
+	if _, err := join.JoinServer(t.Context(), nil, p.url, once, join.Server{Name: "d"}); !refusedFor(err,
+		errors.New("used already, by c")) {
 		t.Errorf("another server with a token that was used: %v", err)
 	}
 	p.ahead.Store(int64(2 * time.Hour))
@@ -75,15 +78,18 @@ func refusedFor(err, reason error) bool {
 func TestNoServersHere(t *testing.T) {
 	p := newPlace(t)
 	token := p.token(api.JoinAsServer)
-	if _, err := join.JoinServer(t.Context(), nil, p.url, token, join.Server{Name: "b"}); err == nil || !strings.Contains(err.Error(), "no listener for other servers") {
+	if _, err := join.JoinServer(t.Context(), nil, p.url, token, join.Server{Name: "b"}); err == nil ||
+		!strings.Contains(err.Error(), "no listener for other servers") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestServerURL(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "", "10.0.0.1:8688": "https://10.0.0.1:8688", "https://a.example:1": "https://a.example:1", "https://a:1/": "https://a:1",
-		"[::1]:8688": "https://[::1]:8688", "http://a:1": "error", "a.example": "error", "https://a:1/path": "error", "https://a b:1": "error",
+		"": "", "10.0.0.1:8688": "https://10.0.0.1:8688", "https://a.example:1": "https://a.example:1",
+		"https://a:1/": "https://a:1",
+		"[::1]:8688":   "https://[::1]:8688", "http://a:1": "error", "a.example": "error", "https://a:1/path": "error",
+		"https://a b:1": "error",
 	} {
 		got, err := join.ServerURL(text)
 		if err != nil {

@@ -118,7 +118,8 @@ func Decide(is Standing, a Applicant, now time.Time) (again bool, refused *api.P
 // Check refuses an invalid token, whatever the name is and however often it was used.
 func Check(is Standing, a Applicant, now time.Time) *api.Problem {
 	if err := checkToken(is, a, now); err != nil {
-		return &api.Problem{Title: tokenRefused, Status: http.StatusUnauthorized, Detail: err.Error(), Next: nextToken(a.Secret.Server)}
+		return &api.Problem{Title: tokenRefused, Status: http.StatusUnauthorized, Detail: err.Error(),
+			Next: nextToken(a.Secret.Server)}
 	}
 	return nil
 }
@@ -152,10 +153,13 @@ func checkName(is Standing, name string) *api.Problem {
 		refused.Detail = "a node called " + name + " is connected already"
 	case is.Held && !is.Token.Replace:
 		refused.Detail = "another machine is node " + name + ", and is away"
-		refused.Next = "choose another name with --node; to let this machine take its place: tend nodes add --node " + name + " --replace"
-	case is.Ingress && is.Token.Role != api.JoinAsIngress && is.Token.Node != name: // a machine would take the right to read TLS keys by its name
+		refused.Next = "choose another name with --node; to let this machine take its place: tend nodes add --node " +
+			name + " --replace"
+	case is.Ingress && is.Token.Role != api.JoinAsIngress && is.Token.Node != name:
+		// a machine would take the right to read TLS keys by its name
 		refused.Status = http.StatusForbidden
-		refused.Detail = "node " + name + " is declared to serve ingresses, and the token is neither for those nor for that name"
+		refused.Detail = "node " + name +
+			" is declared to serve ingresses, and the token is neither for those nor for that name"
 		refused.Next = "choose another name with --node; to let this machine serve ingresses: tend nodes add --ingress, or tend nodes add --node " + name
 	default:
 		return nil

@@ -35,7 +35,8 @@ func TestUnknownClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	transport := &http.Transport{TLSClientConfig: authority.JoinTLS(p.desk.Authority.Fingerprint()), ForceAttemptHTTP2: true}
+	transport := &http.Transport{TLSClientConfig: authority.JoinTLS(p.desk.Authority.Fingerprint()),
+		ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
 	unknown := &http.Client{Transport: transport}
 	for name, test := range map[string]struct {
@@ -44,10 +45,11 @@ func TestUnknownClients(t *testing.T) {
 		status int
 	}{
 		"renew without a certificate": {"/node/v1/renew", map[string]any{"request": request}, 401},
-		"renew with a token":          {"/node/v1/renew", map[string]any{"request": request, "token": token, "node": "n1"}, 401},
-		"join without a token":        {"/node/v1/join", map[string]any{"request": request, "node": "n1"}, 401},
-		"join without a request":      {"/node/v1/join", map[string]any{"token": token, "node": "n1"}, 400},
-		"join with another body":      {"/node/v1/join", []int{1}, 400},
+		"renew with a token": {"/node/v1/renew",
+			map[string]any{"request": request, "token": token, "node": "n1"}, 401},
+		"join without a token":   {"/node/v1/join", map[string]any{"request": request, "node": "n1"}, 401},
+		"join without a request": {"/node/v1/join", map[string]any{"token": token, "node": "n1"}, 400},
+		"join with another body": {"/node/v1/join", []int{1}, 400},
 		"join with a request of another's key": {"/node/v1/join", map[string]any{
 			"token": token, "node": "n1", "request": append(bytes.Clone(request[:len(request)-1]), request[len(request)-1]^1),
 		}, 400},
@@ -65,7 +67,8 @@ func TestUnknownClients(t *testing.T) {
 			t.Errorf("%s: %s, want %d", name, answer.Status, test.status)
 		}
 	}
-	config, err := authority.NodeTLS(p.desk.Authority.PEM(), func() (*tls.Certificate, error) { return p.own.Load(), nil }, "h2")
+	config, err := authority.NodeTLS(p.desk.Authority.PEM(),
+		func() (*tls.Certificate, error) { return p.own.Load(), nil }, "h2")
 	if err != nil {
 		t.Fatal(err)
 	}

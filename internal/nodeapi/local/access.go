@@ -27,7 +27,8 @@ func (c *Control) releases(snap records.Snapshot) iter.Seq[*api.Release] {
 // registry.
 func (c *Control) pullsFrom(snap records.Snapshot, host string) bool {
 	for _, request := range snap.ImageRequests() {
-		if (request.Value.Build != nil || imageask.Registry(request.Value.Image) == host) && c.resolves(snap, *request.Value) {
+		if (request.Value.Build != nil || imageask.Registry(request.Value.Image) == host) &&
+			c.resolves(snap, *request.Value) {
 			return true
 		}
 	}

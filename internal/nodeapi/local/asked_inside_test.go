@@ -17,8 +17,9 @@ func TestANodeThatReadsIsNotifiedToo(t *testing.T) {
 	}{
 		"it knows that it is asked": {func(a *asked) { a.begin(askedOwner, "n1"); a.end(askedOwner, "n1", 1, true) }, false},
 		"it reads right now":        {func(a *asked) { a.begin(askedOwner, "n1") }, true},
-		"it reads again":            {func(a *asked) { a.renew(askedOwner, 1, []string{"n1"}); a.begin(askedOwner, "n1") }, true},
-		"it is not asked":           {func(a *asked) { a.begin(askedOwner, "n1"); a.end(askedOwner, "n1", 1, false) }, true},
+		"it reads again": {func(a *asked) { a.renew(askedOwner, 1, []string{"n1"}); a.begin(askedOwner, "n1") },
+			true},
+		"it is not asked": {func(a *asked) { a.begin(askedOwner, "n1"); a.end(askedOwner, "n1", 1, false) }, true},
 	} {
 		var a asked
 		test.before(&a)
@@ -39,10 +40,12 @@ func TestAnOlderReadChangesNothing(t *testing.T) {
 		older bool // what the older read saw
 		want  bool
 	}{
-		"a change asks the node":          {func(a *asked) { a.renew(askedOwner, 7, []string{"n1"}) }, false, true},
-		"a change no longer asks it":      {func(a *asked) { a.renew(askedOwner, 7, nil) }, true, false},
-		"it has read that it is asked":    {func(a *asked) { a.begin(askedOwner, "n1"); a.end(askedOwner, "n1", 7, true) }, false, true},
-		"it has read that it is not":      {func(a *asked) { a.begin(askedOwner, "n1"); a.end(askedOwner, "n1", 7, false) }, true, false},
+		"a change asks the node":     {func(a *asked) { a.renew(askedOwner, 7, []string{"n1"}) }, false, true},
+		"a change no longer asks it": {func(a *asked) { a.renew(askedOwner, 7, nil) }, true, false},
+		"it has read that it is asked": {func(a *asked) { a.begin(askedOwner, "n1"); a.end(askedOwner, "n1", 7, true) },
+			false, true},
+		"it has read that it is not": {func(a *asked) { a.begin(askedOwner, "n1"); a.end(askedOwner, "n1", 7, false) },
+			true, false},
 		"nothing has happened, and it is": {func(*asked) {}, true, true},
 	} {
 		var a asked

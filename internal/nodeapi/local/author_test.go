@@ -55,11 +55,13 @@ func TestACertificateThatComesLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
 		defer s.Close()
-		begin := records.NewTxn("test").Put(records.ClusterKey, records.Cluster{UID: "c"}).Put(records.MemberKey("n1"), records.Member{UID: "a", Ingress: true})
+		begin := records.NewTxn("test").Put(records.ClusterKey, records.Cluster{UID: "c"}).Put(records.MemberKey("n1"),
+			records.Member{UID: "a", Ingress: true})
 		if _, err := begin.Commit(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
-		over := &listed{Store: s, prefix: records.ClusterKey, by: records.NewTxn("test").Put(records.MemberKey("n1"), records.Member{Removed: true})}
+		over := &listed{Store: s, prefix: records.ClusterKey,
+			by: records.NewTxn("test").Put(records.MemberKey("n1"), records.Member{Removed: true})}
 		v := view.New(over, view.Options{Decode: records.Decode, Indexes: records.Indexes})
 		all := certmagic.FileStorage{Path: t.TempDir()}
 		c := New(Options{Store: over, View: v, Certificates: &all}).Node("n1")
@@ -72,7 +74,8 @@ func TestACertificateThatComesLate(t *testing.T) {
 		}()
 		<-v.Synced()
 		const key = "acme/ca/a.key"
-		if err := c.Certificates().Store(t.Context(), key, []byte("x")); !errors.Is(err, node.ErrForbidden) || all.Exists(t.Context(), key) {
+		if err := c.Certificates().Store(t.Context(), key, []byte("x")); !errors.Is(err, node.ErrForbidden) ||
+			all.Exists(t.Context(), key) {
 			t.Errorf("%v, and it is stored: %v", err, all.Exists(t.Context(), key))
 		}
 		cancel()
@@ -117,14 +120,16 @@ func TestARequestThatIsOvertaken(t *testing.T) {
 			"ingress": {records.IngressNodeKey(id), func(ctx context.Context, c *Control) error {
 				return c.ReportIngress(ctx, api.IngressNodeStatus{Node: id})
 			}},
-			"heartbeat": {records.AliveKey(id), func(ctx context.Context, c *Control) error { return c.Alive(ctx, time.Minute) }},
+			"heartbeat": {records.AliveKey(id),
+				func(ctx context.Context, c *Control) error { return c.Alive(ctx, time.Minute) }},
 		} {
 			t.Run(name+"/"+path, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := memory.New()
 					defer s.Close()
 					begin := records.NewTxn("test").Put(records.ClusterKey, records.Cluster{UID: "c"}).CreateTask(api.Task{
-						ID: "t1", Kind: api.KindDeployment, Scope: "prod", Name: "web", Slot: "1", Class: api.ClassKeep, Node: id, Desired: api.DesiredRunning,
+						ID: "t1", Kind: api.KindDeployment, Scope: "prod", Name: "web", Slot: "1", Class: api.ClassKeep, Node: id,
+						Desired: api.DesiredRunning,
 					})
 					if test.first != nil {
 						begin.Put(records.MemberKey(id), *test.first)

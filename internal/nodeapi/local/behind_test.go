@@ -19,9 +19,11 @@ func TestAReportToAServerThatIsBehind(t *testing.T) {
 		s := memory.New()
 		defer s.Close()
 		web := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
-		task := api.Task{ID: "t1", Kind: web.Kind, Scope: web.Scope, Name: web.Name, OwnerUID: "u1", Slot: "s1", Release: "v1",
+		task := api.Task{ID: "t1", Kind: web.Kind, Scope: web.Scope, Name: web.Name, OwnerUID: "u1",
+			Slot: "s1", Release: "v1",
 			Class: api.ClassKeep, Node: "n1", Desired: api.DesiredRunning}
-		txn := records.NewTxn("test").Put(records.ImageKey(web), api.ImageRequest{Owner: web, OwnerUID: "u1", Image: "web:1"}).CreateTask(task)
+		txn := records.NewTxn("test").Put(records.ImageKey(web),
+			api.ImageRequest{Owner: web, OwnerUID: "u1", Image: "web:1"}).CreateTask(task)
 		if _, err := txn.Commit(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
@@ -31,8 +33,9 @@ func TestAReportToAServerThatIsBehind(t *testing.T) {
 		answered := make(chan error, 1)
 		go func() {
 			answered <- c.Report(t.Context(), node.Report{
-				Tasks:  []api.TaskStatus{{ID: "t1", Node: "n1", State: api.TaskRunning}},
-				Images: []api.ImageStatus{{Owner: web, OwnerUID: "u1", Node: "n1", Image: "web:1", State: api.ImagePresent, ImageID: "sha256:2"}},
+				Tasks: []api.TaskStatus{{ID: "t1", Node: "n1", State: api.TaskRunning}},
+				Images: []api.ImageStatus{{Owner: web, OwnerUID: "u1", Node: "n1", Image: "web:1", State: api.ImagePresent,
+					ImageID: "sha256:2"}},
 			})
 		}()
 		synctest.Wait()

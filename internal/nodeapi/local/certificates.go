@@ -28,7 +28,8 @@ const internalProvider = "internal"
 func (c *Control) ingressHosts() ([]boundary.Host, error) {
 	snap := c.snapshot()
 	if !c.servesIngress(snap) {
-		return nil, fmt.Errorf("node %s serves no ingresses (an operator lets it: tend nodes ingress %s on): %w", c.node, c.node, node.ErrForbidden)
+		return nil, fmt.Errorf("node %s serves no ingresses (an operator lets it: tend nodes ingress %s on): %w", c.node,
+			c.node, node.ErrForbidden)
 	}
 	var out []boundary.Host
 	claims := hosts.TableOf(snap.Routed())
@@ -40,7 +41,8 @@ func (c *Control) ingressHosts() ([]boundary.Host, error) {
 		if _, served := takesPolicy(claims, *object.Value, &spec); !served || !spec.Secure() || spec.TLS.Certificate != "" {
 			continue
 		}
-		out = append(out, boundary.Host{Name: strings.ToLower(spec.Host), OnDemand: spec.TLS.OnDemand, Internal: spec.TLS.Provider == internalProvider})
+		out = append(out, boundary.Host{Name: strings.ToLower(spec.Host), OnDemand: spec.TLS.OnDemand,
+			Internal: spec.TLS.Provider == internalProvider})
 	}
 	return out, nil
 }
@@ -65,7 +67,8 @@ func (c *Control) Sign(ctx context.Context, request []byte) ([]byte, error) {
 		return nil, fmt.Errorf("the certificate request can't be read: %w: %w", err, node.ErrForbidden)
 	}
 	if !boundary.SignsFor(hosts, asked.DNSNames) {
-		return nil, fmt.Errorf("no ingress declares %.200q with provider %q: %w", asked.DNSNames, internalProvider, node.ErrForbidden)
+		return nil, fmt.Errorf("no ingress declares %.200q with provider %q: %w", asked.DNSNames,
+			internalProvider, node.ErrForbidden)
 	}
 	if c.Options.Sign == nil {
 		return nil, errors.New("this server has no authority for ingresses")
@@ -124,7 +127,8 @@ func (s *certificates) check(key string) error {
 // Store implements certmagic.Storage.
 func (s *certificates) Store(ctx context.Context, key string, value []byte) error {
 	if len(value) > boundary.MaxCertificateValue {
-		return fmt.Errorf("%.200q has %d bytes, more than %d: %w", key, len(value), boundary.MaxCertificateValue, node.ErrForbidden)
+		return fmt.Errorf("%.200q has %d bytes, more than %d: %w", key, len(value),
+			boundary.MaxCertificateValue, node.ErrForbidden)
 	}
 	if boundary.Trial(key) {
 		return s.try(key, value)

@@ -67,7 +67,8 @@ func (e effect) notice() node.Change {
 		return node.Change{}
 	}
 	return node.Change{
-		Task: e.task, Image: e.image, Registry: e.registry, Network: e.network || e.peer != "", Pods: e.network || e.pods != "",
+		Task: e.task, Image: e.image, Registry: e.registry, Network: e.network || e.peer != "",
+		Pods:   e.network || e.pods != "",
 		Served: e.relay != "",
 	}
 }
@@ -146,7 +147,8 @@ func valueOf(change view.Change) any {
 // runs once starts.
 func (s *Service) statusChanged(change view.Change, status *api.TaskStatus) []effect {
 	ended := status.State.Terminal() || change.Deleted
-	own := effect{node: status.Node, task: status.ID, quiet: !ended && (status.Container == "" || !status.StartedAt.IsZero())}
+	own := effect{node: status.Node, task: status.ID, quiet: !ended &&
+		(status.Container == "" || !status.StartedAt.IsZero())}
 	snap := s.snapshot()
 	task := snap.Task(status.ID)
 	if !task.Exists() {
@@ -172,7 +174,8 @@ func (s *Service) successors(of api.Task) (out []effect) {
 // imageAnswered returns the effects of a node's answer: the others may have to answer too, or no longer.
 func imageAnswered(change view.Change, status *api.ImageStatus) []effect {
 	own := effect{node: status.Node, image: status.Owner, quiet: true}
-	if old, ok := change.Old.(*api.ImageStatus); ok && !change.Deleted && old.State == status.State && old.Image == status.Image && old.Nonce == status.Nonce {
+	if old, ok := change.Old.(*api.ImageStatus); ok && !change.Deleted && old.State == status.State &&
+		old.Image == status.Image && old.Nonce == status.Nonce {
 		return []effect{own}
 	}
 	return []effect{own, {image: status.Owner}}

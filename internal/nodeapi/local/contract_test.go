@@ -8,5 +8,8 @@ import (
 )
 
 func TestContract(t *testing.T) {
-	nodeapitest.Run(t, func(_ *testing.T, w *nodeapitest.World, node string) nodeapi.Control { return w.Service.Node(node) })
+	nodeapitest.Run(t, func(_ *testing.T, w *nodeapitest.World,
+		node string) nodeapi.Control {
+		return w.Service.Node(node)
+	})
 }

@@ -49,7 +49,8 @@ func (c *Control) Follow(ctx context.Context, epoch string, since int64, send fu
 // list sends everything, and returns the revision it is complete up to.
 func (c *Control) list(send func(node.Frame) error) (int64, error) {
 	revision := c.View.Revision()
-	all := pending{tasks: map[string]bool{}, images: map[api.Ref]bool{}, table: true, network: true, relays: map[string]bool{c.node: true}}
+	all := pending{tasks: map[string]bool{}, images: map[api.Ref]bool{}, table: true, network: true,
+		relays: map[string]bool{c.node: true}}
 	for _, id := range c.Tasks() {
 		all.tasks[id] = true
 	}
@@ -75,7 +76,8 @@ func (c *Control) list(send func(node.Frame) error) (int64, error) {
 			return 0, err
 		}
 	}
-	return revision, send(node.Frame{Revision: revision, Epoch: c.epoch, Table: frame.Table, Services: frame.Services, Network: frame.Network, Relays: frame.Relays})
+	return revision, send(node.Frame{Revision: revision, Epoch: c.epoch, Table: frame.Table, Services: frame.Services,
+		Network: frame.Network, Relays: frame.Relays})
 }
 
 // follow sends changes after a revision.
@@ -89,7 +91,8 @@ func (c *Control) follow(ctx context.Context, since int64, send func(node.Frame)
 	}})
 	began.Store(c.View.Revision())
 	for changes := range watch.Changes() {
-		next := pending{tasks: map[string]bool{}, images: map[api.Ref]bool{}, services: map[string]bool{}, peers: map[string]bool{}, relays: map[string]bool{}, pods: map[string]map[netip.Addr]bool{}}
+		next := pending{tasks: map[string]bool{}, images: map[api.Ref]bool{}, services: map[string]bool{},
+			peers: map[string]bool{}, relays: map[string]bool{}, pods: map[string]map[netip.Addr]bool{}}
 		own := false
 		for _, change := range changes {
 			next.add(c, c.effects(change))

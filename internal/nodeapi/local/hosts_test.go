@@ -60,7 +60,8 @@ func route(scope, name, since, spec string) api.Object {
 // served.
 func TestAHostIsServedForItsScope(t *testing.T) {
 	const first, later = "2026-01-01T00:00:00Z bank.example", "2026-01-02T00:00:00Z bank.example"
-	confined := route("bank", "ask", "2026-01-01T00:00:00Z ask.example", `{"host":"ask.example","tls":{"on_demand":true,"ask":"http://127.0.0.1/"}}`)
+	confined := route("bank", "ask", "2026-01-01T00:00:00Z ask.example",
+		`{"host":"ask.example","tls":{"on_demand":true,"ask":"http://127.0.0.1/"}}`)
 	confined.Metadata.Stamps[api.StampConfined] = "true"
 	served := nodeOver(t,
 		route("bank", "web", first, `{"host":"bank.example","tls":{"email":"ops@bank.example"},"shared_with":["shop"]}`),
@@ -86,7 +87,8 @@ func TestPublicNamesAreNotAnswered(t *testing.T) {
 	var objects []api.Object
 	for _, name := range []string{"com/github", "de/web", "prod/web"} {
 		scope, name, _ := strings.Cut(name, "/")
-		objects = append(objects, api.Object{Kind: api.KindStatefulSet, Scope: scope, Name: name, Spec: []byte(`{"image":"a"}`)})
+		objects = append(objects, api.Object{Kind: api.KindStatefulSet, Scope: scope, Name: name,
+			Spec: []byte(`{"image":"a"}`)})
 	}
 	node := nodeOver(t, objects...)
 	for name, want := range map[string]bool{
@@ -109,8 +111,9 @@ func TestAliasesAreAnswered(t *testing.T) {
 		api.Object{Kind: api.KindJob, Scope: "prod", Name: "once", Spec: []byte(`{"image":"a","aliases":["once_more"]}`)},
 	)
 	for name, want := range map[string]bool{
-		"my_db.prod.": true, "MY_DB.prod": true, "db.prod.tend": true, "my-db.prod": true, "my_db.other": false, "once_more.prod": false,
-		"db.com": false, "db.com.tend": true,
+		"my_db.prod.": true, "MY_DB.prod": true, "db.prod.tend": true, "my-db.prod": true, "my_db.other": false,
+		"once_more.prod": false,
+		"db.com":         false, "db.com.tend": true,
 	} {
 		if found, err := node.Resolve(t.Context(), name); err != nil || found.Known != want {
 			t.Errorf("%s: %+v, %v, want known %v", name, found, err, want)
@@ -124,12 +127,15 @@ func TestOwnNamesWinOverAliases(t *testing.T) {
 	txn := records.NewTxn("test")
 	pod := func(kind api.Kind, name, slot, address string) {
 		id := name + slot
-		txn.CreateTask(api.Task{ID: id, Kind: kind, Scope: "prod", Name: name, Slot: slot, Class: api.ClassKeep, Role: api.RoleMain,
+		txn.CreateTask(api.Task{ID: id, Kind: kind, Scope: "prod", Name: name, Slot: slot,
+			Class: api.ClassKeep, Role: api.RoleMain,
 			Node: "n1", Desired: api.DesiredRunning})
-		txn.Put(records.TaskStatusKey(id), api.TaskStatus{ID: id, Node: "n1", State: api.TaskRunning, Ready: true, Address: address})
+		txn.Put(records.TaskStatusKey(id),
+			api.TaskStatus{ID: id, Node: "n1", State: api.TaskRunning, Ready: true, Address: address})
 	}
 	for name, kind := range map[string]api.Kind{"db": api.KindStatefulSet, "thief": api.KindDeployment} {
-		object := api.Object{Kind: kind, Scope: "prod", Name: name, Spec: []byte(`{"image":"a","aliases":["db","db-0","db-9","db-x"]}`)}
+		object := api.Object{Kind: kind, Scope: "prod", Name: name,
+			Spec: []byte(`{"image":"a","aliases":["db","db-0","db-9","db-x"]}`)}
 		if name == "db" {
 			object.Spec = []byte(`{"image":"a"}`)
 		}

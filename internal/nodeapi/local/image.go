@@ -100,7 +100,8 @@ func (s *sent) Read(p []byte) (int, error) {
 // architectures is another image on each.
 func (c *Control) suits(snap records.Snapshot, release api.Release) bool {
 	here := snap.Node(c.node)
-	return release.ImageDigest == "" || release.ImageArch == "" || !here.Exists() || here.Value.Arch == "" || here.Value.Arch == release.ImageArch
+	return release.ImageDigest == "" || release.ImageArch == "" || !here.Exists() || here.Value.Arch == "" ||
+		here.Value.Arch == release.ImageArch
 }
 
 // holders returns the other nodes that may have a release's image.
@@ -118,7 +119,8 @@ func (c *Control) holders(snap records.Snapshot, release api.Release) (nodes []s
 		}
 	}
 	for _, task := range snap.TasksOf(release.Owner()) {
-		if other := snap.Release(release.Owner(), task.Value.Release); other.Exists() && other.Value.ImageID == release.ImageID {
+		if other := snap.Release(release.Owner(), task.Value.Release); other.Exists() &&
+			other.Value.ImageID == release.ImageID {
 			add(task.Value.Node)
 		}
 	}

@@ -25,7 +25,8 @@ func TestAMovedTaskMovesItsRequest(t *testing.T) {
 		})
 	}
 	web := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
-	w.Commit(records.NewTxn("test").Put(records.ImageKey(web), api.ImageRequest{Owner: web, OwnerUID: "u1", Image: "web:1"}))
+	w.Commit(records.NewTxn("test").Put(records.ImageKey(web),
+		api.ImageRequest{Owner: web, OwnerUID: "u1", Image: "web:1"}))
 	other := 0
 	for i := range nodes {
 		if !w.Service.Node(nodes[i]).Image(web).Requested {
@@ -41,7 +42,8 @@ func TestAMovedTaskMovesItsRequest(t *testing.T) {
 			done <- struct{}{}
 		}
 	})
-	w.Commit(records.NewTxn("test").CreateTask(api.Task{ID: "t1", Kind: web.Kind, Scope: web.Scope, Name: web.Name, OwnerUID: "u1", Slot: "s1", Release: "v1",
+	w.Commit(records.NewTxn("test").CreateTask(api.Task{ID: "t1", Kind: web.Kind, Scope: web.Scope, Name: web.Name,
+		OwnerUID: "u1", Slot: "s1", Release: "v1",
 		Class: api.ClassKeep, Node: nodes[other], Desired: api.DesiredRunning}))
 	w.Deploy("last", "last")
 	<-done

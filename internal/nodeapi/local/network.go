@@ -101,7 +101,8 @@ func (c *Control) ReportNetwork(ctx context.Context, status api.NetworkNodeStatu
 	switch {
 	case !status.Address.IsValid(): // it isn't known yet
 	case !boundary.Address(status.Address):
-		return fmt.Errorf("the address %s of node %s, which others can't reach: %w", status.Address, c.node, node.ErrForbidden)
+		return fmt.Errorf("the address %s of node %s, which others can't reach: %w", status.Address,
+			c.node, node.ErrForbidden)
 	case slices.Contains(nodeAddresses(c.snapshot(), c.node), status.Address):
 		return fmt.Errorf("the address %s of node %s is that of another node: %w", status.Address, c.node, node.ErrForbidden)
 	}

@@ -36,16 +36,19 @@ func BenchmarkPodMoves(b *testing.B) {
 			}
 			status := func(of, pod, version int) api.TaskStatus {
 				id := fmt.Sprintf("t%d-%d", of, pod)
-				return api.TaskStatus{ID: id, Node: fmt.Sprint("n", of), State: api.TaskRunning, Address: fmt.Sprintf("10.%d.%d.%d", of, pod, 2+version%200)}
+				return api.TaskStatus{ID: id, Node: fmt.Sprint("n", of), State: api.TaskRunning,
+					Address: fmt.Sprintf("10.%d.%d.%d", of, pod, 2+version%200)}
 			}
 			if declared {
-				commit(records.NewTxn("test").Put(records.ObjectKey(api.NetworkRef), api.Object{Kind: api.KindNetwork, Name: api.NetworkRef.Name, Spec: json.RawMessage(`{"driver":"vxlan"}`)}))
+				commit(records.NewTxn("test").Put(records.ObjectKey(api.NetworkRef),
+					api.Object{Kind: api.KindNetwork, Name: api.NetworkRef.Name, Spec: json.RawMessage(`{"driver":"vxlan"}`)}))
 			}
 			for i := range nodes {
 				txn := records.NewTxn("test").Put(records.NodeKey(fmt.Sprint("n", i)), api.NodeStatus{ID: fmt.Sprint("n", i)})
 				for j := range each {
 					is := status(i, j, 0)
-					txn.CreateTask(api.Task{ID: is.ID, Kind: api.KindDeployment, Scope: fmt.Sprint("s", j), Name: fmt.Sprint("web", j), Slot: is.ID, Release: "v1",
+					txn.CreateTask(api.Task{ID: is.ID, Kind: api.KindDeployment, Scope: fmt.Sprint("s", j), Name: fmt.Sprint("web", j),
+						Slot: is.ID, Release: "v1",
 						Class: api.ClassKeep, Node: is.Node, Desired: api.DesiredRunning}).Put(records.TaskStatusKey(is.ID), is)
 				}
 				commit(txn)
@@ -80,7 +83,8 @@ func BenchmarkPodMoves(b *testing.B) {
 					got.Add(nodes - 1)
 				}
 				is := status(n%nodes, n%each, 1+n/nodes)
-				if revision := commit(records.NewTxn("test").Put(records.TaskStatusKey(is.ID), is)); v.WaitFor(ctx, revision) != nil {
+				if revision := commit(records.NewTxn("test").Put(records.TaskStatusKey(is.ID), is)); v.WaitFor(ctx,
+					revision) != nil {
 					b.Fatal("the view has ended")
 				}
 				got.Wait()

@@ -29,8 +29,9 @@ func (c *Control) Release(_ context.Context, task api.Task) (node.Release, error
 	}
 	stored := read.Value
 	release := node.Release{
-		ID: stored.ID, Fingerprint: stored.Fingerprint(), Image: stored.Image, ImageID: stored.ImageID, ImageDigest: stored.ImageDigest,
-		Built: stored.Build != nil, Confined: stored.Confined, AssetDigests: stored.AssetDigests,
+		ID: stored.ID, Fingerprint: stored.Fingerprint(), Image: stored.Image, ImageID: stored.ImageID,
+		ImageDigest: stored.ImageDigest,
+		Built:       stored.Build != nil, Confined: stored.Confined, AssetDigests: stored.AssetDigests,
 	}
 	spec, err := api.DecodeWorkload(task.Kind, stored.Spec)
 	if err != nil {

@@ -45,10 +45,12 @@ func TestNoEnvironmentOutlivesItsRelease(t *testing.T) {
 	node := service.Node("n1")
 	for i := range 100 {
 		id := fmt.Sprint("t", i)
-		task := api.Task{ID: id, Kind: api.KindDeployment, Scope: "prod", Name: "web-" + id, Slot: id, Release: "v1", Class: api.ClassKeep, Node: "n1",
+		task := api.Task{ID: id, Kind: api.KindDeployment, Scope: "prod", Name: "web-" + id, Slot: id, Release: "v1",
+			Class: api.ClassKeep, Node: "n1",
 			Desired: api.DesiredRunning}
 		key := records.ReleaseKey(task.Owner(), "v1")
-		release := api.Release{ID: "v1", Kind: task.Kind, Scope: task.Scope, Name: task.Name, Spec: []byte(`{"image":"web:1"}`), Env: []byte(`{"A":"` + id + `"}`)}
+		release := api.Release{ID: "v1", Kind: task.Kind, Scope: task.Scope, Name: task.Name,
+			Spec: []byte(`{"image":"web:1"}`), Env: []byte(`{"A":"` + id + `"}`)}
 		commit(records.NewTxn("test").CreateTask(task).Put(key, release))
 		if got, err := node.Release(t.Context(), task); err != nil || got.Env["A"] != id {
 			t.Fatalf("%v, %v", got.Env, err)

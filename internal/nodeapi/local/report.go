@@ -27,7 +27,8 @@ func (c *Control) Report(ctx context.Context, report node.Report) error {
 // records that the store doesn't have are left out; a view that is behind proves nothing about that.
 func (c *Control) Write(ctx context.Context, report node.Report) (int64, error) {
 	if parts := report.Parts(); parts > node.MaxReport {
-		return 0, &node.RefusedError{Parts: []string{fmt.Sprintf("a report of %d parts, more than %d", parts, node.MaxReport)}, Cause: node.ErrForbidden}
+		return 0, &node.RefusedError{Parts: []string{fmt.Sprintf("a report of %d parts, more than %d", parts,
+			node.MaxReport)}, Cause: node.ErrForbidden}
 	}
 	var conflict *store.ConflictError
 	caughtUp, by := false, c.author()
@@ -132,8 +133,10 @@ func (w *writer) task(status api.TaskStatus) {
 		w.refuse(fmt.Sprintf("task %s can't fall from %s to %s", status.ID, stored.Value.State, status.State))
 		return
 	}
-	if once := task.Value.Class == api.ClassOnce; once && stored.Exists() && !status.State.Terminal() && another(stored.Value.Container, status.Container) {
-		w.refuse(fmt.Sprintf("task %s runs once, and had container %s before %s", status.ID, stored.Value.Container, status.Container))
+	if once := task.Value.Class == api.ClassOnce; once && stored.Exists() && !status.State.Terminal() &&
+		another(stored.Value.Container, status.Container) {
+		w.refuse(fmt.Sprintf("task %s runs once, and had container %s before %s", status.ID,
+			stored.Value.Container, status.Container))
 		return
 	}
 	if status.Node != w.node {
@@ -201,11 +204,13 @@ func (w *writer) image(status api.ImageStatus) {
 		return
 	case !w.own && pinned(stored, *request.Value) && status.State != api.ImagePresent:
 		return // the node has lost it, and gets it again
-	case !w.own && pinned(stored, *request.Value) && (status.ImageID != stored.Value.ImageID || status.Digest != stored.Value.Digest):
+	case !w.own && pinned(stored, *request.Value) &&
+		(status.ImageID != stored.Value.ImageID || status.Digest != stored.Value.Digest):
 		w.refuse("the image of " + status.Owner.String() + " is " + stored.Value.ImageID + " until it is asked for again")
 		return
 	case !w.own && status.State == api.ImagePresent && mispinned(status.Digest, request.Value.Image):
-		w.refuse(fmt.Sprintf("the image of %s is pinned by its digest, %s, and the answer has %q", status.Owner, api.PinnedDigest(request.Value.Image), status.Digest))
+		w.refuse(fmt.Sprintf("the image of %s is pinned by its digest, %s, and the answer has %q", status.Owner,
+			api.PinnedDigest(request.Value.Image), status.Digest))
 		return
 	case w.tooLarge("the answer about the image of "+status.Owner.String(), status):
 		return
@@ -224,7 +229,8 @@ func mispinned(digest, image string) bool {
 // for again, also while the node doesn't have it: else it could name another image in two steps. A built image may be
 // built again, and an image that no registry has is the one on the node.
 func pinned(stored records.Read[api.ImageStatus], request api.ImageRequest) bool {
-	return stored.Exists() && stored.Value.Answers(request) && request.Build == nil && stored.Value.State == api.ImagePresent && stored.Value.Digest != ""
+	return stored.Exists() && stored.Value.Answers(request) && request.Build == nil &&
+		stored.Value.State == api.ImagePresent && stored.Value.Digest != ""
 }
 
 func (w *writer) facts(status api.NodeStatus) {

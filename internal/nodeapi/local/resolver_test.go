@@ -52,7 +52,8 @@ func TestOneNodeIsNotified(t *testing.T) {
 		return out
 	}
 	web := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
-	w.Commit(records.NewTxn("test").Put(records.ImageKey(web), api.ImageRequest{Owner: web, OwnerUID: "u1", Image: "web:1"}))
+	w.Commit(records.NewTxn("test").Put(records.ImageKey(web),
+		api.ImageRequest{Owner: web, OwnerUID: "u1", Image: "web:1"}))
 	first := notified()
 	if len(first) != 1 || !w.Service.Node(id(first[0])).Image(web).Requested {
 		t.Fatalf("%v were notified of the request", first)

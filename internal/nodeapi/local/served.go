@@ -231,7 +231,8 @@ func (c *Control) certificate(snap records.Snapshot, ref api.Ref, spec api.Ingre
 		return node.Certificate{}, false
 	}
 	policy := node.Certificate{
-		Host: strings.ToLower(spec.Host), Provider: spec.TLS.Provider, Email: spec.TLS.Email, OnDemand: spec.TLS.OnDemand, Ask: spec.TLS.Ask,
+		Host: strings.ToLower(spec.Host), Provider: spec.TLS.Provider, Email: spec.TLS.Email,
+		OnDemand: spec.TLS.OnDemand, Ask: spec.TLS.Ask,
 	}
 	if spec.TLS.Certificate == "" {
 		return policy, true

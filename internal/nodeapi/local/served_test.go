@@ -37,7 +37,8 @@ func TestACertificateOfOnesOwnThatIsMissing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			txn := records.NewTxn("test").Put(records.ObjectKey(shop), api.Object{Kind: shop.Kind, Scope: shop.Scope, Name: shop.Name, Spec: spec})
+			txn := records.NewTxn("test").Put(records.ObjectKey(shop),
+				api.Object{Kind: shop.Kind, Scope: shop.Scope, Name: shop.Name, Spec: spec})
 			for key, value := range test.keys {
 				txn.Put(records.ConfigAppPrefix("prod", "shop")+key, []byte(value))
 			}

@@ -101,7 +101,8 @@ func (c *Control) Close() {
 	s := c.Service
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.controls[c.node] = slices.DeleteFunc(slices.Clone(s.controls[c.node]), func(other *Control) bool { return other == c })
+	s.controls[c.node] = slices.DeleteFunc(slices.Clone(s.controls[c.node]),
+		func(other *Control) bool { return other == c })
 	if len(s.controls[c.node]) == 0 {
 		delete(s.controls, c.node)
 	}

@@ -38,7 +38,8 @@ func TestTheServersTimeoutGovernsEveryNode(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- seen.Run(ctx) }()
 		<-seen.Synced()
-		if _, err := records.NewTxn("test").Put(records.MemberKey("n1"), records.Member{UID: "n1"}).Commit(ctx, db); err != nil {
+		if _, err := records.NewTxn("test").Put(records.MemberKey("n1"),
+			records.Member{UID: "n1"}).Commit(ctx, db); err != nil {
 			t.Fatal(err)
 		}
 		if err := service.Node("n1").Alive(ctx, agents); err != nil {

@@ -22,15 +22,17 @@ func TestTheNextHolderIsAsked(t *testing.T) {
 	s := memory.New()
 	v := view.New(s, view.Options{Decode: records.Decode, Indexes: records.Indexes})
 	sends, asked := map[string]io.Reader{}, []string{}
-	service := New(Options{Store: s, View: v, Keys: openly{}, ImageOf: func(_ context.Context, on, _ string, _ node.Part) (io.ReadCloser, error) {
-		asked = append(asked, on)
-		return io.NopCloser(sends[on]), nil
-	}})
+	service := New(Options{Store: s, View: v, Keys: openly{},
+		ImageOf: func(_ context.Context, on, _ string, _ node.Part) (io.ReadCloser, error) {
+			asked = append(asked, on)
+			return io.NopCloser(sends[on]), nil
+		}})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- v.Run(ctx) }()
 	defer func() { cancel(); <-ended; _ = s.Close() }()
-	task := api.Task{ID: "a", Kind: api.KindDeployment, Scope: "prod", Name: "web", Slot: "1", Release: "v1", Node: "n1", Desired: api.DesiredRunning}
+	task := api.Task{ID: "a", Kind: api.KindDeployment, Scope: "prod", Name: "web", Slot: "1", Release: "v1", Node: "n1",
+		Desired: api.DesiredRunning}
 	release := api.Release{ID: "v1", Kind: task.Kind, Scope: task.Scope, Name: task.Name, ImageID: "sha256:1"}
 	txn := records.NewTxn("test").Put(records.ReleaseKey(task.Owner(), "v1"), release).CreateTask(task)
 	for _, id := range []string{"n2", "n3", "n4"} {

@@ -37,7 +37,8 @@ func certificates(t *testing.T, here, there certmagic.Storage) {
 	if got, err := there.List(ctx, "acme/ca", true); err != nil || !slices.Equal(got, []string{"acme/ca/a.key"}) {
 		t.Errorf("%v %v", got, err)
 	}
-	if got, err := there.Stat(ctx, "acme/ca/a.key"); err != nil || got.Size != 3 || !got.IsTerminal || got.Modified.IsZero() {
+	if got, err := there.Stat(ctx, "acme/ca/a.key"); err != nil || got.Size != 3 || !got.IsTerminal ||
+		got.Modified.IsZero() {
 		t.Errorf("%+v %v", got, err)
 	}
 	if err := there.Delete(ctx, "acme/ca/a.key"); err != nil || here.Exists(ctx, "acme/ca/a.key") {
@@ -79,7 +80,8 @@ func certificates(t *testing.T, here, there certmagic.Storage) {
 
 // signs: the servers sign for the names of hosts that are declared to have certificates of the cluster's own authority.
 func signs(t *testing.T, w *World, c nodeapi.Control) {
-	w.Object(api.KindIngress, "inside", api.IngressSpec{Host: "*.Inside.example", TLS: &api.IngressTLS{Provider: "internal"}})
+	w.Object(api.KindIngress, "inside",
+		api.IngressSpec{Host: "*.Inside.example", TLS: &api.IngressTLS{Provider: "internal"}})
 	for _, names := range [][]string{{"*.inside.example"}, {"a.inside.example"}} {
 		got, err := c.Sign(t.Context(), requestFor(t, names))
 		if err != nil || string(got) != fmt.Sprint("signed for ", names) {
@@ -112,8 +114,10 @@ func roomForAccounts(t *testing.T, w *World, c nodeapi.Control) {
 // noIngress: a node that may serve no ingress learns nothing of them, until an operator lets it.
 func noIngress(t *testing.T, w *World, c nodeapi.Control) {
 	changes := listen(t, c)
-	w.Object(api.KindIngress, "shop", api.IngressSpec{Host: "shop.example", TLS: &api.IngressTLS{Certificate: "CRT", Key: "KEY"}})
-	w.Object(api.KindIngress, "inside", api.IngressSpec{Host: "inside.example", TLS: &api.IngressTLS{Provider: "internal"}})
+	w.Object(api.KindIngress, "shop",
+		api.IngressSpec{Host: "shop.example", TLS: &api.IngressTLS{Certificate: "CRT", Key: "KEY"}})
+	w.Object(api.KindIngress, "inside",
+		api.IngressSpec{Host: "inside.example", TLS: &api.IngressTLS{Provider: "internal"}})
 	served := func(want int) {
 		t.Helper()
 		eventually(t, changes, func() (any, bool) {

@@ -114,7 +114,8 @@ func notifications(t *testing.T, w *World, c nodeapi.Control) {
 		changes.forget()
 	}
 	becomes("the predecessor has not ended", func(a node.Assignment) bool { return a.PredecessorOpen })
-	w.Commit(records.NewTxn("test").Put(records.TaskStatusKey("old"), api.TaskStatus{ID: "old", Node: There, State: api.TaskComplete}))
+	w.Commit(records.NewTxn("test").Put(records.TaskStatusKey("old"),
+		api.TaskStatus{ID: "old", Node: There, State: api.TaskComplete}))
 	becomes("the predecessor ended on another node", func(a node.Assignment) bool { return !a.PredecessorOpen })
 	for _, on := range []string{Here, There} {
 		before := w.Deploy("before-"+on, on)
@@ -123,7 +124,8 @@ func notifications(t *testing.T, w *World, c nodeapi.Control) {
 		follows(before.ID)
 		becomes("another predecessor has not ended", func(a node.Assignment) bool { return a.PredecessorOpen })
 		if on == Here { // its own report
-			if err := c.Report(t.Context(), node.Report{Tasks: []api.TaskStatus{{ID: before.ID, Node: Here, State: api.TaskComplete}}}); err != nil {
+			if err := c.Report(t.Context(),
+				node.Report{Tasks: []api.TaskStatus{{ID: before.ID, Node: Here, State: api.TaskComplete}}}); err != nil {
 				t.Fatal(err)
 			}
 			becomes("the predecessor ended on this node", func(a node.Assignment) bool { return !a.PredecessorOpen })
@@ -156,7 +158,8 @@ func reports(t *testing.T, w *World, c nodeapi.Control) {
 	if got := w.snapshot().Node(Here); !got.Exists() || got.Value.Hostname != "host-1" {
 		t.Errorf("facts %+v", got.Value)
 	}
-	if err := c.Report(t.Context(), node.Report{Tasks: []api.TaskStatus{{ID: "gone", Node: Here, State: api.TaskRunning}}}); err != nil {
+	if err := c.Report(t.Context(),
+		node.Report{Tasks: []api.TaskStatus{{ID: "gone", Node: Here, State: api.TaskRunning}}}); err != nil {
 		t.Errorf("what is gone is dropped: %v", err)
 	}
 }
@@ -187,7 +190,8 @@ func refusals(t *testing.T, w *World, c nodeapi.Control) {
 		"an operator's word":  {Tasks: []api.TaskStatus{off}},
 	} {
 		var refused *node.RefusedError
-		if err := c.Report(t.Context(), report); !errors.Is(err, node.ErrForbidden) || !errors.As(err, &refused) || len(refused.Parts) != 1 {
+		if err := c.Report(t.Context(), report); !errors.Is(err, node.ErrForbidden) || !errors.As(err, &refused) ||
+			len(refused.Parts) != 1 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -248,15 +252,18 @@ func nothingOfOthers(t *testing.T, w *World, c nodeapi.Control) {
 	if got, err := c.Release(t.Context(), invented); err == nil || got.Env != nil {
 		t.Errorf("their release by a task that isn't there: %+v %v", got, err)
 	}
-	if got, _, err := c.Registry(t.Context(), "theirs.example"); !errors.Is(err, node.ErrForbidden) || got != (node.Registry{}) {
+	if got, _, err := c.Registry(t.Context(), "theirs.example"); !errors.Is(err, node.ErrForbidden) ||
+		got != (node.Registry{}) {
 		t.Errorf("their credentials: %+v %v", got, err)
 	}
 	build := &api.ImageBuild{ID: "abc", Tree: "sha256:tree", Build: api.Build{Secrets: []string{"TOKEN"}}}
 	w.config(records.ConfigAppPrefix(theirs.Scope, theirs.Name)+"TOKEN", "t0ken")
 	w.Blobs[build.Tree] = "source"
 	w.Commit(records.NewTxn("test").Put(records.AliveKey(There), There).
-		Put(records.ImageKey(theirs.Owner()), api.ImageRequest{Owner: theirs.Owner(), Image: "theirs.example/app:1", Build: build}))
-	if got, _, err := c.Registry(t.Context(), "theirs.example"); !errors.Is(err, node.ErrForbidden) || got != (node.Registry{}) {
+		Put(records.ImageKey(theirs.Owner()),
+			api.ImageRequest{Owner: theirs.Owner(), Image: "theirs.example/app:1", Build: build}))
+	if got, _, err := c.Registry(t.Context(), "theirs.example"); !errors.Is(err, node.ErrForbidden) ||
+		got != (node.Registry{}) {
 		t.Errorf("their credentials while their image is asked for: %+v %v", got, err)
 	}
 	if _, err := c.Blob(t.Context(), build.Tree); !errors.Is(err, node.ErrForbidden) {

@@ -24,7 +24,8 @@ func images(t *testing.T, w *World, c nodeapi.Control) {
 	if got := c.Image(web); !got.Requested || got.Answered || got.Request != request {
 		t.Errorf("%+v", got)
 	}
-	answer := api.ImageStatus{Owner: web, OwnerUID: "u1", Node: Here, Image: "web:1", State: api.ImagePresent, ImageID: "sha256:1"}
+	answer := api.ImageStatus{Owner: web, OwnerUID: "u1", Node: Here, Image: "web:1",
+		State: api.ImagePresent, ImageID: "sha256:1"}
 	if err := c.Report(t.Context(), node.Report{Images: []api.ImageStatus{answer}}); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,8 @@ func images(t *testing.T, w *World, c nodeapi.Control) {
 	}
 	pinned := api.Ref{Kind: web.Kind, Scope: web.Scope, Name: "pinned"}
 	w.Commit(records.NewTxn("test").Put(records.ImageKey(pinned), api.ImageRequest{Owner: pinned, Image: exactImage}))
-	answer = api.ImageStatus{Owner: pinned, Node: Here, Image: exactImage, State: api.ImagePresent, ImageID: "sha256:1", Digest: api.PinnedDigest(exactImage)}
+	answer = api.ImageStatus{Owner: pinned, Node: Here, Image: exactImage, State: api.ImagePresent, ImageID: "sha256:1",
+		Digest: api.PinnedDigest(exactImage)}
 	if err := c.Report(t.Context(), node.Report{Images: []api.ImageStatus{answer}}); err != nil {
 		t.Fatal(err)
 	}
@@ -97,12 +99,14 @@ func oneResolves(t *testing.T, w *World, c nodeapi.Control) {
 // releaseImages: a node gets the image of its own tasks' releases from a node that has it, and of no other's.
 func releaseImages(t *testing.T, w *World, c nodeapi.Control) {
 	const id = "sha256:1"
-	ours := api.Task{ID: "ours", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "1", Release: "v1", Node: Here, Desired: api.DesiredRunning}
+	ours := api.Task{ID: "ours", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "1", Release: "v1", Node: Here,
+		Desired: api.DesiredRunning}
 	theirs := ours
 	theirs.ID, theirs.Slot, theirs.Node = "theirs", "2", There
 	release := api.Release{ID: "v1", Kind: web.Kind, Scope: web.Scope, Name: web.Name, ImageID: id}
 	w.Commit(records.NewTxn("test").Put(records.ReleaseKey(web, "v1"), release).CreateTask(ours).CreateTask(theirs))
-	if _, err := c.ReleaseImage(t.Context(), ours, node.Part{}); !errors.Is(err, node.ErrNotConnected) || errors.Is(err, node.ErrNoImage) {
+	if _, err := c.ReleaseImage(t.Context(), ours, node.Part{}); !errors.Is(err, node.ErrNotConnected) ||
+		errors.Is(err, node.ErrNoImage) {
 		t.Errorf("the node that may have it is away: %v", err)
 	}
 	w.Images[There+"/"+id] = "layers"
@@ -135,6 +139,11 @@ func releaseImages(t *testing.T, w *World, c nodeapi.Control) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	noReleaseImages(t, w, c, release, ours, theirs)
+}
+
+// noReleaseImages: releases whose image a node doesn't get, as no node may have it, or not the one that it could use.
+func noReleaseImages(t *testing.T, w *World, c nodeapi.Control, release api.Release, ours, theirs api.Task) {
 	w.Deploy("unpinned", Here)
 	if _, err := c.ReleaseImage(t.Context(), api.Task{ID: "unpinned"}, node.Part{}); !errors.Is(err, node.ErrNoImage) {
 		t.Errorf("a release without an image's id: %v", err)
@@ -150,7 +159,8 @@ func releaseImages(t *testing.T, w *World, c nodeapi.Control) {
 	}
 	defer stayed.Close()
 	release.ImageDigest, release.ImageArch = "sha256:2", "amd64"
-	w.Commit(records.NewTxn("test").Put(records.ReleaseKey(web, "v1"), release).Put(records.NodeKey(Here), api.NodeStatus{ID: Here, Arch: "arm64"}))
+	w.Commit(records.NewTxn("test").Put(records.ReleaseKey(web, "v1"), release).
+		Put(records.NodeKey(Here), api.NodeStatus{ID: Here, Arch: "arm64"}))
 	if _, err := c.ReleaseImage(t.Context(), ours, node.Part{}); !errors.Is(err, node.ErrNoImage) {
 		t.Errorf("an image of a registry that is another one on this architecture: %v", err)
 	}

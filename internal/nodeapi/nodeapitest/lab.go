@@ -28,12 +28,14 @@ func labs(t *testing.T, w *World, c nodeapi.Control) {
 		eventually(t, changes, func() (any, bool) {
 			got := c.Served()
 			pods := got.Services["prod/linux"].Pods
-			return reason, len(got.Ingresses) == want && (want == 0 || got.Ingresses[0].Ref == ref && got.Ingresses[0].Spec.Port == 8080 &&
-				len(pods) == 1 && pods[0].Ready && pods[0].Task == "l")
+			return reason, len(got.Ingresses) == want &&
+				(want == 0 || got.Ingresses[0].Ref == ref && got.Ingresses[0].Spec.Port == 8080 &&
+					len(pods) == 1 && pods[0].Ready && pods[0].Task == "l")
 		})
 	}
 	served("it waits for its start", api.LabPending, 0)
-	task := api.Task{ID: "l", Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Slot: "l", Release: "v1", Class: api.ClassOnce, Node: There, Desired: api.DesiredRunning}
+	task := api.Task{ID: "l", Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Slot: "l", Release: "v1",
+		Class: api.ClassOnce, Node: There, Desired: api.DesiredRunning}
 	w.Commit(records.NewTxn("test").CreateTask(task))
 	status := api.TaskStatus{ID: "l", Node: There, State: api.TaskRunning, Ready: true, Address: "10.0.0.9"}
 	w.Commit(records.NewTxn("test").Put(records.TaskStatusKey("l"), status))
@@ -48,7 +50,10 @@ func labs(t *testing.T, w *World, c nodeapi.Control) {
 		if !changes.has(node.Change{Served: true}) {
 			t.Errorf("proxies are not notified that the lab's host is %q now", host)
 		}
-		eventually(t, changes, func() (any, bool) { return "the host is " + host, (len(c.Served().Ingresses) == 1) == (host != "") })
+		eventually(t, changes, func() (any,
+			bool) {
+			return "the host is " + host, (len(c.Served().Ingresses) == 1) == (host != "")
+		})
 	}
 	served("its time is over", api.LabTimeout, 0)
 }

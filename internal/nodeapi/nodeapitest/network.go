@@ -26,7 +26,8 @@ func networks(t *testing.T, w *World, c nodeapi.Control) {
 		})
 		changes.forget()
 	}
-	unscoped := api.Object{Kind: api.KindNetwork, Scope: api.Unscoped, Name: api.Network, Spec: []byte(`{"driver":"vxlan"}`)}
+	unscoped := api.Object{Kind: api.KindNetwork, Scope: api.Unscoped, Name: api.Network,
+		Spec: []byte(`{"driver":"vxlan"}`)}
 	w.Commit(records.NewTxn("test").Put(records.ObjectKey(api.NetworkRef), unscoped))
 	becomes("it is declared", func(n node.Network) bool {
 		return n.Driver == "vxlan" && n.Port == api.DefaultNetworkPort && !n.Subnet.IsValid()
@@ -62,8 +63,10 @@ func podsOfOthers(t *testing.T, w *World, c nodeapi.Control) {
 		changes.forget()
 	}
 	pod := func(id, on, address string, state api.TaskState) *records.Txn {
-		task := api.Task{ID: id, Kind: api.KindDeployment, Scope: "shop", Name: "web", Slot: id, Node: on, Desired: api.DesiredRunning}
-		return records.NewTxn("test").Put(records.TaskKey(id), task).Put(records.TaskStatusKey(id), api.TaskStatus{ID: id, Node: on, State: state, Address: address})
+		task := api.Task{ID: id, Kind: api.KindDeployment, Scope: "shop", Name: "web", Slot: id, Node: on,
+			Desired: api.DesiredRunning}
+		return records.NewTxn("test").Put(records.TaskKey(id), task).Put(records.TaskStatusKey(id),
+			api.TaskStatus{ID: id, Node: on, State: state, Address: address})
 	}
 	first, second := netip.MustParseAddr("10.80.4.2"), netip.MustParseAddr("10.80.4.3")
 	w.Commit(records.NewTxn("test").Put(records.NodeKey(There), api.NodeStatus{ID: There}))
@@ -72,7 +75,8 @@ func podsOfOthers(t *testing.T, w *World, c nodeapi.Control) {
 	if got := c.Pods(); len(got) != 0 {
 		t.Errorf("without a network: %v", got)
 	}
-	object := api.Object{Kind: api.KindNetwork, Scope: api.Unscoped, Name: api.Network, Spec: []byte(`{"allow":[{"from":["shop"],"to":["db"]}]}`)}
+	object := api.Object{Kind: api.KindNetwork, Scope: api.Unscoped, Name: api.Network,
+		Spec: []byte(`{"allow":[{"from":["shop"],"to":["db"]}]}`)}
 	w.Commit(records.NewTxn("test").Put(records.ObjectKey(api.NetworkRef), object))
 	becomes("a network is declared", func(pods node.Pods) bool { return len(pods) == 1 && pods[first] == "shop" })
 	if policy := c.Network().Policy; policy == nil || len(policy.Allow) != 1 || policy.Allow[0].To[0] != "db" {
@@ -120,7 +124,8 @@ func resolves(t *testing.T, w *World, c nodeapi.Control) {
 	w.Object(api.KindDeployment, "web", map[string]any{"image": "web:1"})
 	w.Object(api.KindStatefulSet, "db", map[string]any{"image": "db:1"})
 	pod := func(kind api.Kind, name, slot, on, address string, ready bool) {
-		task := api.Task{ID: name + slot, Kind: kind, Scope: "prod", Name: name, Slot: slot, Release: "v1", Node: on, Desired: api.DesiredRunning}
+		task := api.Task{ID: name + slot, Kind: kind, Scope: "prod", Name: name, Slot: slot, Release: "v1", Node: on,
+			Desired: api.DesiredRunning}
 		status := api.TaskStatus{ID: task.ID, Node: on, State: api.TaskRunning, Ready: ready, Address: address}
 		w.Commit(records.NewTxn("test").CreateTask(task).Put(records.TaskStatusKey(task.ID), status))
 	}
@@ -137,17 +142,21 @@ func resolves(t *testing.T, w *World, c nodeapi.Control) {
 		name, want string
 		known      bool
 	}{
-		{"web.prod", "10.80.0.2 10.80.4.2", true}, {"WEB.Prod.", "10.80.0.2 10.80.4.2", true}, {"web.prod.tend", "10.80.0.2 10.80.4.2", true}, {"web.prod.voodu", "10.80.0.2 10.80.4.2", true},
+		{"web.prod", "10.80.0.2 10.80.4.2", true}, {"WEB.Prod.", "10.80.0.2 10.80.4.2", true},
+		{"web.prod.tend", "10.80.0.2 10.80.4.2", true}, {"web.prod.voodu", "10.80.0.2 10.80.4.2", true},
 		{"db.prod", "10.80.0.3 10.80.4.4", true}, {"db-1.prod", "10.80.4.4", true}, {"db-7.prod", "", true},
-		{"web-a.prod", "", false}, {"api.prod", "", false}, {"web", "", false}, {"web.prod.example", "", false}, {"example.org", "", false}, {".", "", false},
+		{"web-a.prod", "", false}, {"api.prod", "", false}, {"web", "", false}, {"web.prod.example", "", false},
+		{"example.org", "", false}, {".", "", false},
 	} {
 		got, err := c.Resolve(t.Context(), test.name)
 		if err != nil || got.Known != test.known || texts(got.Addresses) != test.want {
 			t.Errorf("%s: %+v, %v; want %s", test.name, got, err, test.want)
 		}
 	}
-	w.Commit(records.NewTxn("test").Put(records.NetworkNodeKey(There), api.NetworkNodeStatus{Node: There, Address: netip.MustParseAddr("192.0.2.2")}))
-	if got, err := c.Resolve(t.Context(), "web.prod"); err != nil || texts(got.Addresses) != "10.80.0.2 10.80.4.2 192.0.2.2" {
+	w.Commit(records.NewTxn("test").Put(records.NetworkNodeKey(There),
+		api.NetworkNodeStatus{Node: There, Address: netip.MustParseAddr("192.0.2.2")}))
+	if got, err := c.Resolve(t.Context(), "web.prod"); err != nil ||
+		texts(got.Addresses) != "10.80.0.2 10.80.4.2 192.0.2.2" {
 		t.Errorf("a pod that shares its node's network: %+v, %v", got, err)
 	}
 }

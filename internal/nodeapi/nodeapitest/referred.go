@@ -19,7 +19,8 @@ func referred(t *testing.T, w *World, c nodeapi.Control) {
 	w.Commit(records.NewTxn("test").Put(records.ImageKey(web), api.ImageRequest{
 		Owner: web, OwnerUID: "u1", Image: "prod-web:" + build, Build: &api.ImageBuild{ID: build, Tree: tree},
 	}))
-	object := api.Object{Kind: web.Kind, Scope: web.Scope, Name: web.Name, Spec: []byte(`{"image":"a"}`), Metadata: api.Metadata{UID: "uid-1"}}
+	object := api.Object{Kind: web.Kind, Scope: web.Scope, Name: web.Name, Spec: []byte(`{"image":"a"}`),
+		Metadata: api.Metadata{UID: "uid-1"}}
 	w.Commit(records.NewTxn("test").Put(records.ObjectKey(web), object))
 	names := []string{"uid-1", "uid-2", "sha256:a", "sha256:b", "sha256:none", "prod-web:" + build, "prod-web:old", ""}
 	check := func(want map[string]bool) {
@@ -29,9 +30,11 @@ func referred(t *testing.T, w *World, c nodeapi.Control) {
 			t.Errorf("%v %v, want %v", got, err, want)
 		}
 	}
-	want := map[string]bool{"uid-1": true, "uid-2": false, "sha256:a": true, "sha256:b": true, "sha256:none": false, "prod-web:" + build: true, "prod-web:old": false, "": false}
+	want := map[string]bool{"uid-1": true, "uid-2": false, "sha256:a": true, "sha256:b": true, "sha256:none": false,
+		"prod-web:" + build: true, "prod-web:old": false, "": false}
 	check(want)
-	w.Commit(records.NewTxn("test").Delete(records.ReleaseKey(theirs.Owner(), theirs.Release)).Delete(records.ImageKey(web)).Delete(records.ObjectKey(web)))
+	w.Commit(records.NewTxn("test").Delete(records.ReleaseKey(theirs.Owner(),
+		theirs.Release)).Delete(records.ImageKey(web)).Delete(records.ObjectKey(web)))
 	want["sha256:b"], want["prod-web:"+build], want["uid-1"] = false, false, false
 	check(want)
 	if got, err := c.Referred(t.Context(), nil); len(got) != 0 || err != nil {

@@ -53,7 +53,8 @@ func relays(t *testing.T, w *World, c nodeapi.Control) {
 	ingress(Here, true)
 	becomes("both ask", map[string]node.Relay{There: {Address: at, UID: There, Asks: true}})
 	w.Commit(records.NewTxn("test").Put(records.MemberKey(There), records.Member{UID: "another machine", Ingress: true}))
-	becomes("another machine has the name", map[string]node.Relay{There: {Address: at, UID: "another machine", Asks: true}})
+	becomes("another machine has the name",
+		map[string]node.Relay{There: {Address: at, UID: "another machine", Asks: true}})
 	w.Commit(records.NewTxn("test").Put(records.MemberKey(There), records.Member{Removed: true}))
 	becomes("it is removed", nil)
 }
@@ -64,7 +65,8 @@ func ownServices(t *testing.T, w *World, c nodeapi.Control) {
 	changes := listen(t, c)
 	w.Commit(records.NewTxn("test").Put(records.MemberKey(Here), records.Member{UID: Here}))
 	pod := func(name, id, on string) {
-		task := api.Task{ID: id, Kind: api.KindDeployment, Scope: "prod", Name: name, Slot: id, Release: "v1", Node: on, Desired: api.DesiredRunning}
+		task := api.Task{ID: id, Kind: api.KindDeployment, Scope: "prod", Name: name, Slot: id, Release: "v1", Node: on,
+			Desired: api.DesiredRunning}
 		status := api.TaskStatus{ID: id, Node: on, State: api.TaskRunning, Ready: true, Address: "10.0.0.9"}
 		w.Commit(records.NewTxn("test").CreateTask(task).Put(records.TaskStatusKey(id), status))
 	}
@@ -72,7 +74,8 @@ func ownServices(t *testing.T, w *World, c nodeapi.Control) {
 		t.Helper()
 		eventually(t, changes, func() (any, bool) {
 			got, known := c.Served().Services[service]
-			return map[string]any{reason: c.Served()}, known == (len(want) > 0) && slices.Equal(got.At, want) && len(got.Pods) == 0
+			return map[string]any{reason: c.Served()}, known == (len(want) > 0) &&
+				slices.Equal(got.At, want) && len(got.Pods) == 0
 		})
 	}
 	tcp := func(port int) node.At { return node.At{Port: port, Protocol: "tcp"} }

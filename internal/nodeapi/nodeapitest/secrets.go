@@ -26,10 +26,12 @@ func buildSecrets(t *testing.T, w *World, c nodeapi.Control) {
 		t.Errorf("nothing is to be built: %v %v", got, err)
 	}
 	build := &api.ImageBuild{ID: "abc", Build: api.Build{Secrets: []string{"TOKEN", "SHARED"}}}
-	w.Commit(records.NewTxn("test").Put(records.ImageKey(web), api.ImageRequest{Owner: web, Image: "prod-web:abc", Build: build}))
+	w.Commit(records.NewTxn("test").Put(records.ImageKey(web),
+		api.ImageRequest{Owner: web, Image: "prod-web:abc", Build: build}))
 	w.config(records.ConfigAppPrefix(web.Scope, web.Name)+"TOKEN", "t0ken")
 	w.config(records.ConfigAppPrefix(web.Scope, web.Name)+"OTHER", "no matter")
-	if got, err := c.BuildSecrets(t.Context(), web); !errors.Is(err, node.ErrNoConfig) || !strings.Contains(err.Error(), "SHARED") || len(got) > 0 {
+	if got, err := c.BuildSecrets(t.Context(), web); !errors.Is(err, node.ErrNoConfig) ||
+		!strings.Contains(err.Error(), "SHARED") || len(got) > 0 {
 		t.Errorf("a key without a value: %v %v", got, err)
 	}
 	w.config(records.ConfigScopePrefix(web.Scope)+"TOKEN", "of the scope")

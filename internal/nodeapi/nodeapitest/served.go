@@ -15,13 +15,16 @@ import (
 // served: a proxy learns what it needs to reach pods on all nodes, and nothing of what they run with.
 func served(t *testing.T, w *World, c nodeapi.Control) {
 	changes := listen(t, c)
-	w.Object(api.KindDeployment, "web", map[string]any{"image": "web:1", "ports": []string{"8080"}, "env": map[string]string{"A": "s3cret"}})
-	w.Object(api.KindIngress, "web", api.IngressSpec{Host: "Web.Example", TLS: &api.IngressTLS{Certificate: "CRT", Key: "KEY"}})
+	w.Object(api.KindDeployment, "web",
+		map[string]any{"image": "web:1", "ports": []string{"8080"}, "env": map[string]string{"A": "s3cret"}})
+	w.Object(api.KindIngress, "web",
+		api.IngressSpec{Host: "Web.Example", TLS: &api.IngressTLS{Certificate: "CRT", Key: "KEY"}})
 	certificate, _ := sealer{}.Encrypt([]byte("cert"))
 	key, _ := sealer{}.Encrypt([]byte("key"))
 	prefix := records.ConfigAppPrefix("prod", "web")
 	w.Commit(records.NewTxn("test").Put(prefix+"CRT", certificate).Put(prefix+"KEY", key))
-	task := api.Task{ID: "p", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "p", Release: "v1", Node: There, Desired: api.DesiredRunning}
+	task := api.Task{ID: "p", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "p", Release: "v1", Node: There,
+		Desired: api.DesiredRunning}
 	w.Commit(records.NewTxn("test").CreateTask(task))
 	status := api.TaskStatus{ID: "p", Node: There, State: api.TaskRunning, Ready: true, Address: "10.0.0.9"}
 	w.Commit(records.NewTxn("test").Put(records.TaskStatusKey("p"), status))
@@ -30,7 +33,8 @@ func served(t *testing.T, w *World, c nodeapi.Control) {
 		got := c.Served()
 		pods := got.Services["prod/web"].Pods
 		return got, len(got.Ingresses) == 1 && len(got.Certificates) == 1 && string(got.Certificates[0].Key) == "key" &&
-			got.Certificates[0].Host == "web.example" && len(pods) == 1 && pods[0].Ready && pods[0].Address == "" && pods[0].Node == There
+			got.Certificates[0].Host == "web.example" && len(pods) == 1 && pods[0].Ready && pods[0].Address == "" &&
+			pods[0].Node == There
 	})
 	if text, err := json.Marshal(c.Served()); err != nil || strings.Contains(string(text), "s3cret") {
 		t.Errorf("what is served holds an environment: %s %v", text, err)
@@ -51,7 +55,8 @@ func served(t *testing.T, w *World, c nodeapi.Control) {
 
 // silence: a pod of another node that is silent gets no requests while another pod is ready.
 func silence(t *testing.T, w *World, c nodeapi.Control, changes *listener) {
-	own := api.Task{ID: "q", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "q", Release: "v1", Node: Here, Desired: api.DesiredRunning}
+	own := api.Task{ID: "q", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "q", Release: "v1", Node: Here,
+		Desired: api.DesiredRunning}
 	w.Commit(records.NewTxn("test").CreateTask(own))
 	ready := func(reason, want string) {
 		t.Helper()

@@ -14,8 +14,10 @@ import (
 // wildTimes: what a node says of a time beyond its clock's possible error is stored as the present.
 func wildTimes(t *testing.T, w *World, c nodeapi.Control) {
 	w.Deploy("a", Here)
-	for _, at := range []time.Time{time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC)} {
-		status := api.TaskStatus{ID: "a", Node: Here, State: api.TaskRunning, CreatedAt: at, StartedAt: at, RunningAt: at, Exits: []time.Time{at}}
+	for _, at := range []time.Time{time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC),
+		time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC)} {
+		status := api.TaskStatus{ID: "a", Node: Here, State: api.TaskRunning, CreatedAt: at, StartedAt: at, RunningAt: at,
+			Exits: []time.Time{at}}
 		if err := c.Report(t.Context(), node.Report{Tasks: []api.TaskStatus{status}}); err != nil {
 			t.Fatal(err)
 		}

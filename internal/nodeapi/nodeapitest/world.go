@@ -99,8 +99,11 @@ func sealed(token string) string {
 func NewWorld(t *testing.T) *World {
 	t.Helper()
 	s := &leases{Store: memory.New(), ttls: map[store.LeaseID]time.Duration{}}
-	w := &World{Store: s, leases: s, certificates: certstore.New(s, sealer{}), View: view.New(s, view.Options{Decode: records.Decode, Indexes: records.Indexes}), Blobs: map[string]string{}, Images: map[string]string{}, t: t}
-	w.Service = local.New(local.Options{Store: s, View: w.View, Keys: sealer{}, Certificates: w.certificates, Timeout: timeout, Lease: lease, Blobs: w.blob, ImageOf: w.image,
+	w := &World{Store: s, leases: s, certificates: certstore.New(s, sealer{}),
+		View: view.New(s, view.Options{Decode: records.Decode, Indexes: records.Indexes}), Blobs: map[string]string{},
+		Images: map[string]string{}, t: t}
+	w.Service = local.New(local.Options{Store: s, View: w.View, Keys: sealer{}, Certificates: w.certificates,
+		Timeout: timeout, Lease: lease, Blobs: w.blob, ImageOf: w.image,
 		Sign: func(_ context.Context, asked *x509.CertificateRequest) ([]byte, error) {
 			return fmt.Append(nil, "signed for ", asked.DNSNames), nil
 		}})
@@ -131,7 +134,8 @@ func (w *World) image(_ context.Context, on, id string, has node.Part) (io.ReadC
 	if !known {
 		return nil, node.ErrNotConnected
 	}
-	return nodeapi.SendFrom(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewBufferString(content)), nil }, has)
+	return nodeapi.SendFrom(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewBufferString(content)), nil },
+		has)
 }
 
 // Commit stores as the control plane does, and returns when the server's view has it.
@@ -150,13 +154,15 @@ func (w *World) Commit(txn *records.Txn) {
 func (w *World) Deploy(id, on string) api.Task {
 	w.t.Helper()
 	task := api.Task{
-		ID: id, Kind: api.KindDeployment, Scope: "prod", Name: "app-" + id, Slot: id, Release: "v1", Class: api.ClassKeep, Node: on,
+		ID: id, Kind: api.KindDeployment, Scope: "prod", Name: "app-" + id, Slot: id, Release: "v1",
+		Class: api.ClassKeep, Node: on,
 		Desired: api.DesiredRunning,
 	}
 	env, _ := sealer{}.Encrypt([]byte(`{"SECRET":"of ` + id + `"}`))
 	release := api.Release{
 		ID: "v1", Kind: task.Kind, Scope: task.Scope, Name: task.Name, Image: id + ".example/app:1", Env: env,
-		Confined: true, Spec: json.RawMessage(`{"image":"` + id + `.example/app:1"}`), AssetDigests: map[string]string{"prod.conf.a": "sha256:" + id},
+		Confined: true, Spec: json.RawMessage(`{"image":"` + id + `.example/app:1"}`),
+		AssetDigests: map[string]string{"prod.conf.a": "sha256:" + id},
 	}
 	w.Blobs["sha256:"+id] = "file of " + id
 	w.Commit(records.NewTxn("test").Put(records.ReleaseKey(task.Owner(), "v1"), release).CreateTask(task))

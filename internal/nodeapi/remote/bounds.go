@@ -57,7 +57,9 @@ func (b *bounds) of(pattern string) *limit.Places {
 type account struct{}
 
 // within answers a request of a node once it has a place.
-func (b *bounds) within(places *limit.Places, node string, w http.ResponseWriter, r *http.Request, answer func(*http.Request) error) error {
+func (b *bounds) within(
+	places *limit.Places, node string, w http.ResponseWriter, r *http.Request, answer func(*http.Request) error,
+) error {
 	if places != nil {
 		leave, ok := places.Enter(r.Context(), node)
 		if !ok {
@@ -81,7 +83,8 @@ func holdFor(w http.ResponseWriter, r *http.Request) func(int) error {
 		if held.Take(int64(bytes)) {
 			return nil
 		}
-		return wire.Busy(w, time.Second, "the requests that this server answers at the moment take all the memory that nodes may have of it")
+		return wire.Busy(w, time.Second,
+			"the requests that this server answers at the moment take all the memory that nodes may have of it")
 	}
 }
 

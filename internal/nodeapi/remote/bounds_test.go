@@ -86,7 +86,8 @@ func TestANodeHasOneStream(t *testing.T) {
 			break
 		}
 	}
-	if follows := slices.DeleteFunc(l.requests(), func(path string) bool { return !strings.HasPrefix(path, Prefix+"follow?") }); len(follows) != 1 {
+	if follows := slices.DeleteFunc(l.requests(),
+		func(path string) bool { return !strings.HasPrefix(path, Prefix+"follow?") }); len(follows) != 1 {
 		t.Errorf("another node began its stream again: %q", follows)
 	}
 }
@@ -175,13 +176,17 @@ func TestReportsOfANodeAtOnce(t *testing.T) {
 func TestWhatBodiesTake(t *testing.T) {
 	w := nodeapitest.NewWorld(t)
 	var held *limit.Budget
-	l := connect(t, w, nodeapitest.Here, withBounds(func(b *bounds) { b.bodies = limit.NewBudget(10<<20, 3<<20); held = b.bodies }))
+	l := connect(t, w, nodeapitest.Here,
+		withBounds(func(b *bounds) { b.bodies = limit.NewBudget(10<<20, 3<<20); held = b.bodies }))
 	<-l.client.Synced()
 	h := hostileTo(t, l)
-	if status, retry := h.status("report", strings.NewReader(`{"tasks":[`+strings.Repeat("{},", 20_000)+`{}]}`)); status != http.StatusTooManyRequests || retry == "" {
+	if status, retry := h.status("report",
+		strings.NewReader(`{"tasks":[`+strings.Repeat("{},", 20_000)+`{}]}`)); status != http.StatusTooManyRequests ||
+		retry == "" {
 		t.Errorf("a list of empty values: %d", status)
 	}
-	if status, _ := h.status("report", strings.NewReader(`{"node":{"id":"`+strings.Repeat("x", 4<<20))); status != http.StatusTooManyRequests {
+	if status, _ := h.status("report",
+		strings.NewReader(`{"node":{"id":"`+strings.Repeat("x", 4<<20))); status != http.StatusTooManyRequests {
 		t.Errorf("more than a node may have: %d", status)
 	}
 	if status, _ := h.status("report", strings.NewReader(`{`+strings.Repeat(" ", 2<<20)+`}`)); status != http.StatusOK {

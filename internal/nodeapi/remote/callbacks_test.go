@@ -43,7 +43,8 @@ func TestCallbacks(t *testing.T) {
 		{"GET", "/t0ken/a%2Fb/c", "", "GET /t0ken/a%2Fb/c? 0 bytes <nil>"},
 		{"DELETE", "/", "", "DELETE /? 0 bytes <nil>"},
 	} {
-		request, err := http.NewRequestWithContext(t.Context(), test.method, address+test.target, strings.NewReader(test.body))
+		request, err := http.NewRequestWithContext(t.Context(), test.method, address+test.target,
+			strings.NewReader(test.body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +55,8 @@ func TestCallbacks(t *testing.T) {
 		}
 		got, err := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
-		if string(got) != test.want || err != nil || answer.StatusCode != http.StatusTeapot || answer.Header.Get("Tend-Answer") != "Bearer t0ken" {
+		if string(got) != test.want || err != nil || answer.StatusCode != http.StatusTeapot ||
+			answer.Header.Get("Tend-Answer") != "Bearer t0ken" {
 			t.Errorf("%s %q %v, want %q", answer.Status, got, err, test.want)
 		}
 	}

@@ -91,7 +91,8 @@ func (h *Handler) lock(c *local.Control, w http.ResponseWriter, r *http.Request)
 	}()
 	w.WriteHeader(http.StatusOK)
 	stream := http.NewResponseController(w)
-	if err := errors.Join(stream.Flush(), stream.SetReadDeadline(time.Now().Add(cmp.Or(h.lockTime, maxLockTime)))); err != nil {
+	if err := errors.Join(stream.Flush(),
+		stream.SetReadDeadline(time.Now().Add(cmp.Or(h.lockTime, maxLockTime)))); err != nil {
 		return nil
 	}
 	_, _ = io.Copy(io.Discard, r.Body) // the node keeps its end open as long as it wants the lock
@@ -157,7 +158,8 @@ func (s *storage) Lock(ctx context.Context, name string) error {
 		_ = open.Close()
 		cancel()
 	}
-	stop := context.AfterFunc(ctx, end)                                                                // a caller that gives up before it has the lock
+	// a caller that gives up before it has the lock
+	stop := context.AfterFunc(ctx, end)
 	answer, err := s.client.caller.Send(holding, http.MethodPost, "locks/"+url.PathEscape(name), body) //nolint:bodyclose // Unlock closes it
 	if !stop() && err == nil {
 		_ = answer.Body.Close()

@@ -89,9 +89,11 @@ func NewHandler(o HandlerOptions) *Handler {
 	}
 	h := &Handler{HandlerOptions: o, mux: http.NewServeMux(), controls: map[string]*local.Control{}}
 	for pattern, answer := range map[string]func(*local.Control, http.ResponseWriter, *http.Request) error{
-		"GET follow": h.follow, "GET state": h.state, "POST report": h.report, "POST alive": h.alive, "POST release": h.release, "GET registry": h.registry,
-		"POST build-secrets": h.buildSecrets, "GET blobs/{digest}": h.blob, "GET release-images/{task}": h.releaseImage, "POST referred": h.referred,
-		"POST ingress": h.ingress, "POST network": h.network, "GET resolve": h.resolve,
+		"GET follow": h.follow, "GET state": h.state, "POST report": h.report, "POST alive": h.alive,
+		"POST release": h.release, "GET registry": h.registry,
+		"POST build-secrets": h.buildSecrets, "GET blobs/{digest}": h.blob, "GET release-images/{task}": h.releaseImage,
+		"POST referred": h.referred,
+		"POST ingress":  h.ingress, "POST network": h.network, "GET resolve": h.resolve,
 		"POST certificates/{do}": h.certificates, "POST sign": h.sign, "POST locks/{name...}": h.lock,
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
@@ -104,7 +106,9 @@ func NewHandler(o HandlerOptions) *Handler {
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
 
-func (h *Handler) answer(places *limit.Places, answer func(*local.Control, http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+func (h *Handler) answer(
+	places *limit.Places, answer func(*local.Control, http.ResponseWriter, *http.Request) error,
+) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Date"] = nil // no node reads it, and a new one each second fills the tables of headers
 		id, err := h.Node(r)
@@ -112,7 +116,8 @@ func (h *Handler) answer(places *limit.Places, answer func(*local.Control, http.
 			wire.Fail(w, notANode(err))
 			return
 		}
-		if err := h.bounds.within(places, id, w, r, func(r *http.Request) error { return answer(h.control(id), w, r) }); err != nil {
+		if err := h.bounds.within(places, id, w, r,
+			func(r *http.Request) error { return answer(h.control(id), w, r) }); err != nil {
 			wire.Fail(w, wire.ProblemOf(err))
 		}
 	}

@@ -38,7 +38,8 @@ type contents struct {
 
 func newContents() contents {
 	return contents{
-		tasks: map[string]node.Assignment{}, images: map[api.Ref]node.ImageAssignment{}, services: map[string]node.Service{}, relays: map[string]node.Relay{},
+		tasks: map[string]node.Assignment{}, images: map[api.Ref]node.ImageAssignment{}, services: map[string]node.Service{},
+		relays: map[string]node.Relay{},
 	}
 }
 

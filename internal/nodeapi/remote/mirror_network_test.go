@@ -16,7 +16,8 @@ func TestPodsCountWithTheirNetwork(t *testing.T) {
 	if pods := m.Pods(); len(pods) > 0 {
 		t.Errorf("without a network: %v", pods)
 	}
-	m.apply(node.Frame{Revision: 3, Network: &node.Network{Driver: "vxlan"}, Pods: map[string]node.Pods{"n2": {at: "shop"}}})
+	m.apply(node.Frame{Revision: 3, Network: &node.Network{Driver: "vxlan"},
+		Pods: map[string]node.Pods{"n2": {at: "shop"}}})
 	if pods := m.Pods(); pods["n2"][at] != "shop" {
 		t.Errorf("with its network: %v", pods)
 	}

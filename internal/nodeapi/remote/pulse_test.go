@@ -47,7 +47,8 @@ func pipe(t *testing.T) *piped {
 	t.Helper()
 	w, p := nodeapitest.NewWorld(t), &piped{}
 	log := slog.New(slog.DiscardHandler)
-	handler := NewHandler(HandlerOptions{Service: w.Service, Node: func(*http.Request) (string, error) { return nodeapitest.Here, nil }, Logger: log})
+	handler := NewHandler(HandlerOptions{Service: w.Service,
+		Node: func(*http.Request) (string, error) { return nodeapitest.Here, nil }, Logger: log})
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p.hung.Load() {
 			_, _ = io.Copy(io.Discard, r.Body) // only then its end is noticed

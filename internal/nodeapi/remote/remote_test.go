@@ -35,7 +35,8 @@ func TestALockEnds(t *testing.T) {
 	if err := there.Certificates().Lock(ctx, "issue"); err != nil {
 		t.Errorf("the other never gets it: %v", err)
 	}
-	if err := errors.Join(here.Certificates().Unlock(t.Context(), "issue"), there.Certificates().Unlock(t.Context(), "issue")); err != nil {
+	if err := errors.Join(here.Certificates().Unlock(t.Context(), "issue"),
+		there.Certificates().Unlock(t.Context(), "issue")); err != nil {
 		t.Error(err)
 	}
 }
@@ -69,7 +70,8 @@ func connect(t *testing.T, w *nodeapitest.World, id string, set ...func(*Handler
 	}
 	handler := NewHandler(options)
 	server := &http.Server{
-		TLSConfig: ca.TLS(func() (*tls.Certificate, error) { return &own, nil }), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		TLSConfig: ca.TLS(func() (*tls.Certificate, error) { return &own, nil }),
+		ErrorLog:  slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			l.mu.Lock()
 			l.asked = append(l.asked, r.URL.RequestURI())
@@ -93,7 +95,8 @@ func connect(t *testing.T, w *nodeapitest.World, id string, set ...func(*Handler
 			return conn, err
 		},
 	}
-	l.client = New(Options{Server: "https://" + listener.Addr().String(), HTTP: &http.Client{Transport: transport}, Logger: log})
+	l.client = New(Options{Server: "https://" + listener.Addr().String(),
+		HTTP: &http.Client{Transport: transport}, Logger: log})
 	ctx, cancel := context.WithCancel(context.Background())
 	running.Go(func() { _ = l.client.Run(ctx) })
 	t.Cleanup(func() {
@@ -143,7 +146,10 @@ func (l *link) requests() []string {
 }
 
 func TestContract(t *testing.T) {
-	nodeapitest.Run(t, func(t *testing.T, w *nodeapitest.World, id string) nodeapi.Control { return connect(t, w, id).client })
+	nodeapitest.Run(t, func(t *testing.T, w *nodeapitest.World,
+		id string) nodeapi.Control {
+		return connect(t, w, id).client
+	})
 }
 
 // TestManyNamesAreAskedInParts: a server answers a bounded number of names at once.

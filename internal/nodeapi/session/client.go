@@ -103,8 +103,9 @@ func (c *client) roundTrip(request *http.Request) (*http.Response, error) {
 	case !sent.Load():
 		return nil, fmt.Errorf("%w: its connection has ended: %w", node.ErrNotConnected, err)
 	}
-	return nil, &api.Problem{Title: "NodeCut", Status: http.StatusServiceUnavailable, Detail: "the connection of the node has ended: " + err.Error(),
-		Next: "what was asked for may have been done: see with tend nodes whether the node is back, and try again"}
+	return nil, &api.Problem{Title: "NodeCut", Status: http.StatusServiceUnavailable,
+		Detail: "the connection of the node has ended: " + err.Error(),
+		Next:   "what was asked for may have been done: see with tend nodes whether the node is back, and try again"}
 }
 
 func (c *client) end() { c.once.Do(func() { close(c.closed) }) }

@@ -20,7 +20,10 @@ import (
 
 // named returns a node that lists one container of a name.
 func named(name string) *fake {
-	return &fake{list: func(context.Context) ([]runtime.Container, error) { return []runtime.Container{{Name: name}}, nil }}
+	return &fake{list: func(context.Context) ([]runtime.Container,
+		error) {
+		return []runtime.Container{{Name: name}}, nil
+	}}
 }
 
 // lists checks whose containers a node of the fleet lists.
@@ -187,7 +190,8 @@ func TestACutAnswersWhatIsUnderWay(t *testing.T) {
 	await(t, "the request", asked)
 	first.cut()
 	var problem *api.Problem
-	if err := await(t, "its end", failed); !errors.As(err, &problem) || problem.Status != http.StatusServiceUnavailable || errors.Is(err, node.ErrNotConnected) {
+	if err := await(t, "its end", failed); !errors.As(err, &problem) || problem.Status != http.StatusServiceUnavailable ||
+		errors.Is(err, node.ErrNotConnected) {
 		t.Errorf("the request fails with %v", err)
 	}
 }

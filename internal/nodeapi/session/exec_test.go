@@ -51,7 +51,8 @@ func TestExecEchoes(t *testing.T) {
 			return 42, err
 		}), nil
 	}})
-	want := runtime.ExecOptions{Command: []string{"cat", "a\nb"}, Env: []string{"A=1"}, User: "me", WorkingDir: "/", TTY: true, Stdin: true, Width: 80, Height: 25}
+	want := runtime.ExecOptions{Command: []string{"cat", "a\nb"}, Env: []string{"A=1"}, User: "me", WorkingDir: "/",
+		TTY: true, Stdin: true, Width: 80, Height: 25}
 	running := run(t, n, want)
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Error(diff)
@@ -96,7 +97,8 @@ func TestExecResizes(t *testing.T) {
 		}
 	}
 	c := <-started
-	if first, second := await(t, "resized", c.sizes), await(t, "resized", c.sizes); first != [2]int{80, 25} || second != [2]int{120, 50} {
+	if first, second := await(t, "resized", c.sizes), await(t, "resized", c.sizes); first != [2]int{80, 25} ||
+		second != [2]int{120, 50} {
 		t.Errorf("%v, %v", first, second)
 	}
 	closeAll(t, running.Stdin())
@@ -151,7 +153,8 @@ func TestExecThatIsLeft(t *testing.T) {
 // TestExecThatDoesNotStart: the error keeps its identity.
 func TestExecThatDoesNotStart(t *testing.T) {
 	problem := &api.Problem{Title: "Own", Status: 409, Detail: "not now", Next: "later"}
-	for _, want := range []error{node.ErrNoPod, runtime.ErrUnavailable, runtime.ErrNotFound, runtime.ErrUnsupported, problem} {
+	for _, want := range []error{node.ErrNoPod, runtime.ErrUnavailable, runtime.ErrNotFound,
+		runtime.ErrUnsupported, problem} {
 		n, _ := serve(t, &fake{exec: func(context.Context, string, runtime.ExecOptions) (runtime.Exec, error) {
 			return nil, fmt.Errorf("p: %w", want)
 		}})

@@ -14,12 +14,14 @@ import (
 )
 
 // errQuiet means that a node is too slow with an image: another one is asked for it.
-var errQuiet = fmt.Errorf("%w: it sends less than %d KiB of the image in %v", node.ErrNotConnected, boundary.ImageBytes>>10, boundary.ImageTime)
+var errQuiet = fmt.Errorf("%w: it sends less than %d KiB of the image in %v", node.ErrNotConnected,
+	boundary.ImageBytes>>10, boundary.ImageTime)
 
 // SaveImage implements nodeapi.Node.
 func (c *client) SaveImage(ctx context.Context, id string, has node.Part) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	reading := min(time.Duration(has.Size/boundary.ImageRate)*time.Second, boundary.ImagePartTime) // it reads the part first
+	// it reads the part first
+	reading := min(time.Duration(has.Size/boundary.ImageRate)*time.Second, boundary.ImagePartTime)
 	quiet := time.AfterFunc(boundary.ImageTime+reading, func() { cancel(errQuiet) })
 	answer, err := c.caller.Send(ctx, http.MethodGet, "images/"+url.PathEscape(id)+wire.QueryOf(has), nil)
 	if !quiet.Stop() && err == nil {

@@ -20,7 +20,8 @@ const (
 
 // Keep answers the server's requests until ctx ends, and dials again whenever the connection is lost. It returns an
 // error of dial that final says is for good.
-func Keep(ctx context.Context, dial func(context.Context) (net.Conn, error), final func(error) bool, n nodeapi.Node, ready <-chan struct{}, log *slog.Logger) error {
+func Keep(ctx context.Context, dial func(context.Context) (net.Conn, error), final func(error) bool, n nodeapi.Node,
+	ready <-chan struct{}, log *slog.Logger) error {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.MaxInterval, wait.Multiplier = firstWait, longWait, 2
 	for ctx.Err() == nil {

@@ -60,7 +60,8 @@ func TestLogs(t *testing.T) {
 				if diff := cmp.Diff(test.lines, got); diff != "" {
 					t.Error(diff)
 				}
-				if test.want != nil && !errors.Is(end, test.want) || test.want != io.EOF && errors.Is(end, io.EOF) || !strings.Contains(end.Error(), test.last.Error()) {
+				if test.want != nil && !errors.Is(end, test.want) || test.want != io.EOF && errors.Is(end, io.EOF) ||
+					!strings.Contains(end.Error(), test.last.Error()) {
 					t.Errorf("ended with %v, want %v", end, test.last)
 				}
 			})
@@ -91,7 +92,8 @@ func TestLogOptions(t *testing.T) {
 		Opts runtime.LogOptions
 	}
 	asked := make(chan request, 1)
-	n, _ := serve(t, &fake{logs: func(ctx context.Context, pod string, opts runtime.LogOptions) (runtime.LogReader, error) {
+	n, _ := serve(t, &fake{logs: func(ctx context.Context, pod string,
+		opts runtime.LogOptions) (runtime.LogReader, error) {
 		asked <- request{pod, opts}
 		return newOutput(ctx, io.EOF), nil
 	}})
@@ -117,7 +119,8 @@ func TestLogsThatCannotBeOpened(t *testing.T) {
 		n, _ := serve(t, &fake{logs: func(context.Context, string, runtime.LogOptions) (runtime.LogReader, error) {
 			return nil, errors.Join(errors.New("the text"), want)
 		}})
-		if _, err := n.Logs(t.Context(), "p", runtime.LogOptions{}); !errors.Is(err, want) || !strings.Contains(err.Error(), "the text") {
+		if _, err := n.Logs(t.Context(), "p", runtime.LogOptions{}); !errors.Is(err, want) ||
+			!strings.Contains(err.Error(), "the text") {
 			t.Errorf("%v, want %v", err, want)
 		}
 	}

@@ -22,7 +22,8 @@ import (
 
 func TestList(t *testing.T) {
 	want := []runtime.Container{
-		{ID: "1", Name: "prod-web.a", Labels: map[string]string{"a": "b"}, State: runtime.StateExited, Restart: "no", RestartCount: 2, ExitCode: 137, OOMKilled: true, Error: "e", ImageID: "sha256:1"},
+		{ID: "1", Name: "prod-web.a", Labels: map[string]string{"a": "b"}, State: runtime.StateExited, Restart: "no",
+			RestartCount: 2, ExitCode: 137, OOMKilled: true, Error: "e", ImageID: "sha256:1"},
 		{ID: "2", Address: "10.0.0.1", Detached: true},
 	}
 	listed, failure := want, error(nil)
@@ -50,7 +51,8 @@ func TestSamples(t *testing.T) {
 	n, l := serve(t, &fake{sample: func(kind string, pods []string) []runtime.Usage {
 		out := make([]runtime.Usage, len(pods))
 		for i, pod := range pods {
-			out[i] = runtime.Usage{CPUPercent: float64(len(kind)), Stats: runtime.Stats{CPUTime: time.Second, MemoryBytes: int64(i), PIDs: len(pod), At: line("").At}}
+			out[i] = runtime.Usage{CPUPercent: float64(len(kind)),
+				Stats: runtime.Stats{CPUTime: time.Second, MemoryBytes: int64(i), PIDs: len(pod), At: line("").At}}
 			if pod == "gone" {
 				out[i] = runtime.Usage{Err: fmt.Errorf("gone: %w", node.ErrNoPod)}
 			}
@@ -58,10 +60,12 @@ func TestSamples(t *testing.T) {
 		return out
 	}})
 	pods := []string{"a", "gone", "ccc"}
-	for kind, sample := range map[string]func(context.Context, []string) []runtime.Usage{"stats": n.Stats, "load": n.Load} {
+	for kind, sample := range map[string]func(context.Context,
+		[]string) []runtime.Usage{"stats": n.Stats, "load": n.Load} {
 		got := sample(t.Context(), pods)
 		of := func(i int) runtime.Usage {
-			return runtime.Usage{CPUPercent: float64(len(kind)), Stats: runtime.Stats{CPUTime: time.Second, MemoryBytes: int64(i), PIDs: len(pods[i]), At: line("").At}}
+			return runtime.Usage{CPUPercent: float64(len(kind)),
+				Stats: runtime.Stats{CPUTime: time.Second, MemoryBytes: int64(i), PIDs: len(pods[i]), At: line("").At}}
 		}
 		want := []runtime.Usage{of(0), {Err: node.ErrNoPod}, of(2)}
 		if diff := cmp.Diff(want, got, cmpopts.EquateErrors()); diff != "" {
@@ -110,7 +114,8 @@ func TestStopAndDiscard(t *testing.T) {
 func TestDisk(t *testing.T) {
 	want := api.NodeDisk{
 		Node: "n1", SizeBytes: 100, FreeBytes: 7, Short: true, Images: api.DiskUse{Count: 2, Bytes: 9},
-		Surplus: []api.SurplusImage{{Image: "web:1", Bytes: 4, Since: time.Date(2026, 11, 28, 7, 0, 0, 0, time.UTC)}, {Image: "web:2", Bytes: 5}},
+		Surplus: []api.SurplusImage{{Image: "web:1", Bytes: 4, Since: time.Date(2026, 11, 28, 7, 0, 0, 0, time.UTC)},
+			{Image: "web:2", Bytes: 5}},
 	}
 	n, _ := serve(t, &fake{disk: func(prune bool) (api.NodeDisk, error) {
 		answer := want

@@ -46,7 +46,8 @@ func Serve(ctx context.Context, conn net.Conn, n nodeapi.Node, ready <-chan stru
 	s := &server{node: n, ready: ready}
 	mux := http.NewServeMux()
 	for pattern, answer := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"GET /ready": s.awaitReady, "GET /containers": s.list, "POST /stats": s.sampler(n.Stats), "POST /load": s.sampler(n.Load),
+		"GET /ready": s.awaitReady, "GET /containers": s.list, "POST /stats": s.sampler(n.Stats),
+		"POST /load":       s.sampler(n.Load),
 		"POST /stop/{pod}": s.stop, "POST /discard/{pod}": s.discard, "GET /builds/{name}": s.buildLog,
 		"GET /logs/{pod}": s.reader(n.Logs), "GET /kept-logs/{pod}": s.reader(n.KeptLog), "POST /kept-logs": s.keptLogs,
 		"POST /exec/{pod}": s.exec, "GET /images/{id}": s.image, "POST /disk": s.disk,
@@ -60,8 +61,9 @@ func Serve(ctx context.Context, conn net.Conn, n nodeapi.Node, ready <-chan stru
 	served := &http.Server{ //nolint:gosec // no limit for headers: this is the server, on a connection that the node dialled
 		Handler: mux, Protocols: onlyHTTP2(),
 		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerStream: inputBuffer, MaxReceiveBufferPerConnection: inputsBuffer,
-			SendPingTimeout: pingAfter, PingTimeout: pingTime,
+			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerStream: inputBuffer,
+			MaxReceiveBufferPerConnection: inputsBuffer,
+			SendPingTimeout:               pingAfter, PingTimeout: pingTime,
 		},
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
@@ -129,7 +131,9 @@ func (s *server) list(w http.ResponseWriter, r *http.Request) error {
 	return wire.Write(w, listed)
 }
 
-func (s *server) sampler(sample func(context.Context, []string) []runtime.Usage) func(http.ResponseWriter, *http.Request) error {
+func (s *server) sampler(
+	sample func(context.Context, []string) []runtime.Usage,
+) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var pods []string
 		if err := (wire.Body{Most: maxAsked}).Read(w, r, &pods); err != nil {

@@ -14,7 +14,9 @@ import (
 )
 
 // reader answers with the lines of a reader that open opens.
-func (s *server) reader(open func(context.Context, string, runtime.LogOptions) (runtime.LogReader, error)) func(http.ResponseWriter, *http.Request) error {
+func (s *server) reader(
+	open func(context.Context, string, runtime.LogOptions) (runtime.LogReader, error),
+) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		opts, err := logOptions(r.URL.Query())
 		if err != nil {

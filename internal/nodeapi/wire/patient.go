@@ -21,7 +21,8 @@ func Patient(do func(*http.Request) (*http.Response, error)) func(*http.Request)
 	return func(request *http.Request) (*http.Response, error) {
 		for try := 1; ; try++ {
 			answer, err := do(request)
-			if err != nil || answer.StatusCode != http.StatusTooManyRequests || try == mostTries || request.Body != nil && request.GetBody == nil {
+			if err != nil || answer.StatusCode != http.StatusTooManyRequests || try == mostTries ||
+				request.Body != nil && request.GetBody == nil {
 				return answer, err
 			}
 			wait, said := retryAfter(answer)
@@ -50,5 +51,6 @@ func retryAfter(answer *http.Response) (wait time.Duration, said bool) {
 // Busy returns why a request isn't taken now; the answer says when it may be.
 func Busy(w http.ResponseWriter, wait time.Duration, detail string) error {
 	w.Header().Set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
-	return &api.Problem{Title: "Busy", Status: http.StatusTooManyRequests, Detail: detail, Next: "try once more in a moment"}
+	return &api.Problem{Title: "Busy", Status: http.StatusTooManyRequests, Detail: detail,
+		Next: "try once more in a moment"}
 }

@@ -37,8 +37,10 @@ func crossed(t *testing.T, err error) error {
 // TestErrorsKeepTheirIdentity: who asks over the wire finds out the same as who asks within the process.
 func TestErrorsKeepTheirIdentity(t *testing.T) {
 	for _, want := range []error{
-		wire.ErrBadRequest, node.ErrForbidden, node.ErrNoRelease, node.ErrNoBlob, node.ErrNotConnected, node.ErrNoImage, node.ErrNoConfig,
-		node.ErrNoPod, node.ErrPaused, fs.ErrNotExist, journal.ErrNotFound, runtime.ErrNotFound, runtime.ErrUnavailable, runtime.ErrUnsupported,
+		wire.ErrBadRequest, node.ErrForbidden, node.ErrNoRelease, node.ErrNoBlob, node.ErrNotConnected,
+		node.ErrNoImage, node.ErrNoConfig,
+		node.ErrNoPod, node.ErrPaused, fs.ErrNotExist, journal.ErrNotFound, runtime.ErrNotFound, runtime.ErrUnavailable,
+		runtime.ErrUnsupported,
 		runtime.ErrInUse, context.DeadlineExceeded,
 	} {
 		wrapped := fmt.Errorf("remove image sha256:1: %w", want)
@@ -67,7 +69,8 @@ func TestReasonsCross(t *testing.T) {
 		}
 		passing := runtime.TransientError(parts)
 		var transient *runtime.TransientError
-		if got := crossed(t, fmt.Errorf("pull: %w", &passing)); !errors.As(got, &transient) || errors.As(got, new(*runtime.RejectedError)) {
+		if got := crossed(t, fmt.Errorf("pull: %w", &passing)); !errors.As(got, &transient) ||
+			errors.As(got, new(*runtime.RejectedError)) {
 			t.Errorf("%s: %v is not transient", name, got)
 		} else if diff := cmp.Diff(passing, *transient); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -78,7 +81,8 @@ func TestReasonsCross(t *testing.T) {
 // TestProblemsCross: a problem arrives as it was sent, but never as a success, and never with a status that HTTP has
 // not.
 func TestProblemsCross(t *testing.T) {
-	sent := api.Problem{Title: "Own", Status: 409, Detail: "not now", Next: "later", Errors: []api.FieldError{{Field: "ports[0]", Detail: "taken"}}}
+	sent := api.Problem{Title: "Own", Status: 409, Detail: "not now", Next: "later",
+		Errors: []api.FieldError{{Field: "ports[0]", Detail: "taken"}}}
 	for status, want := range map[int]int{409: 409, 507: 507, 0: 400, 200: 400, 42: 400, 1000: 400} {
 		problem := sent
 		problem.Status = status
@@ -103,7 +107,8 @@ func TestProblemsCross(t *testing.T) {
 // TestAnswersOfOthers: what a proxy says instead of the other end is an error with its status.
 func TestAnswersOfOthers(t *testing.T) {
 	for name, body := range map[string]io.Reader{
-		"a page": strings.NewReader("<html>Bad Gateway</html>"), "nothing": strings.NewReader(""), "a cut": iotest.ErrReader(io.ErrUnexpectedEOF),
+		"a page": strings.NewReader("<html>Bad Gateway</html>"), "nothing": strings.NewReader(""),
+		"a cut": iotest.ErrReader(io.ErrUnexpectedEOF),
 	} {
 		answer := &http.Response{StatusCode: 502, Status: "502 Bad Gateway", Body: io.NopCloser(body)}
 		if err := wire.Answer(answer); err == nil || !strings.Contains(err.Error(), "502 Bad Gateway") {
@@ -150,10 +155,12 @@ func TestValuesCross(t *testing.T) {
 	if err := caller.Post(t.Context(), "stats", map[string]int{"a": 1}, &got); !errors.Is(err, wire.ErrBadRequest) {
 		t.Errorf("another form: %v", err)
 	}
-	if err := caller.Post(t.Context(), "stats", []string{strings.Repeat("x", 17<<20)}, &got); !errors.Is(err, wire.ErrBadRequest) {
+	if err := caller.Post(t.Context(), "stats", []string{strings.Repeat("x", 17<<20)}, &got); !errors.Is(err,
+		wire.ErrBadRequest) {
 		t.Errorf("17 MiB: %v", err)
 	}
-	if err := caller.Post(t.Context(), "stats", []string{"a"}, new(int)); err == nil || !strings.Contains(err.Error(), "the answer to stats") {
+	if err := caller.Post(t.Context(), "stats", []string{"a"}, new(int)); err == nil ||
+		!strings.Contains(err.Error(), "the answer to stats") {
 		t.Errorf("an answer of another form: %v", err)
 	}
 }
@@ -186,7 +193,8 @@ func TestABodyThatStops(t *testing.T) {
 		held := 0
 		web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			var sent []string
-			body := wire.Body{Most: 1 << 20, Within: 50 * time.Millisecond, Hold: func(bytes int) error { held += bytes; return nil }}
+			body := wire.Body{Most: 1 << 20, Within: 50 * time.Millisecond,
+				Hold: func(bytes int) error { held += bytes; return nil }}
 			wire.Fail(w, wire.ProblemOf(body.Read(w, r, &sent)))
 		}))
 		web.EnableHTTP2 = version == 2
@@ -198,7 +206,8 @@ func TestABodyThatStops(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := wire.Answer(answer); answer.ProtoMajor != version || !errors.Is(err, wire.ErrBadRequest) || held != len(`["a"`) {
+		if err := wire.Answer(answer); answer.ProtoMajor != version || !errors.Is(err, wire.ErrBadRequest) ||
+			held != len(`["a"`) {
 			t.Errorf("HTTP/%d: %v, %d bytes were held", answer.ProtoMajor, err, held)
 		}
 		_ = answer.Body.Close()
@@ -227,7 +236,8 @@ func TestABusyServer(t *testing.T) {
 		t.Errorf("%q, %v after %d requests", got, err, asked)
 	}
 	asked = 0
-	if _, err := caller.Send(t.Context(), http.MethodPost, "x", io.NopCloser(strings.NewReader(`"a"`))); err == nil || asked != 1 {
+	if _, err := caller.Send(t.Context(), http.MethodPost, "x", io.NopCloser(strings.NewReader(`"a"`))); err == nil ||
+		asked != 1 {
 		t.Errorf("a body that is gone: %v after %d requests", err, asked)
 	}
 }

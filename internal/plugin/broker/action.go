@@ -34,7 +34,9 @@ func (e *ActionError) Unwrap() error { return e.Err }
 
 // do performs the server's actions in order. It returns what it did and the revision of the last write, and stops at
 // the first failure.
-func (b *Broker) do(ctx context.Context, actions []plugin.Action, actor string) (done []string, revision int64, err error) {
+func (b *Broker) do(
+	ctx context.Context, actions []plugin.Action, actor string,
+) (done []string, revision int64, err error) {
 	done = []string{}
 	for _, action := range actions {
 		if action.ForClient() {
@@ -85,7 +87,9 @@ func unless(err error, forgiven verbs.Reason) error {
 }
 
 // configure changes a bucket. Keys to remove that don't exist are not an error.
-func (b *Broker) configure(ctx context.Context, bucket verbs.Bucket, change verbs.ConfigChange, unset []string) (int64, error) {
+func (b *Broker) configure(
+	ctx context.Context, bucket verbs.Bucket, change verbs.ConfigChange, unset []string,
+) (int64, error) {
 	if len(unset) > 0 {
 		values, err := b.Verbs.ConfigValues(ctx, bucket, false, change.Actor)
 		if err != nil {

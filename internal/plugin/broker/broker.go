@@ -74,7 +74,8 @@ func (b *Broker) List() ([]api.Plugin, error) {
 
 func described(p *plugin.Plugin) api.Plugin {
 	out := api.Plugin{
-		Name: p.Folder(), Version: p.Version, Description: p.Description.Description, Homepage: p.Homepage, Aliases: p.Aliases,
+		Name: p.Folder(), Version: p.Version, Description: p.Description.Description,
+		Homepage: p.Homepage, Aliases: p.Aliases,
 		Source: plugin.Shown(p.Installed.Source), Pinned: p.Installed.Version,
 	}
 	for _, c := range p.Offered() {

@@ -26,7 +26,8 @@ func TestMacroBuiltFromSource(t *testing.T) {
 		if !errors.As(err, &wanted) {
 			t.Fatalf("dry %v: %v", dry, err)
 		}
-		want := []api.MacroBuild{{Macro: api.Ref{Kind: "kv", Scope: "prod", Name: "m"}, Object: web, Build: api.Build{Context: "src", Args: map[string]string{"A": "1"}}}}
+		want := []api.MacroBuild{{Macro: api.Ref{Kind: "kv", Scope: "prod", Name: "m"}, Object: web,
+			Build: api.Build{Context: "src", Args: map[string]string{"A": "1"}}}}
 		if diff := cmp.Diff(want, wanted.Builds); diff != "" {
 			t.Errorf("dry %v: %s", dry, diff)
 		}
@@ -35,7 +36,8 @@ func TestMacroBuiltFromSource(t *testing.T) {
 		t.Errorf("something was stored: %s", diff)
 	}
 	digest := "sha256:" + strings.Repeat("a", 64)
-	result, err := w.apply("{kind: kv, scope: prod, name: m, metadata: {stamps: {build/deployment/prod/web: '"+digest+"', restart: 'no'}}, spec: {}}", verbs.ApplyOptions{DryRun: true})
+	result, err := w.apply("{kind: kv, scope: prod, name: m, metadata: {stamps: {build/deployment/prod/web: '"+digest+
+		"', restart: 'no'}}, spec: {}}", verbs.ApplyOptions{DryRun: true})
 	if err != nil || len(result.Objects) != 2 || result.Objects[0].Build == "" || result.Objects[1].Build != "" {
 		t.Errorf("%+v, %v", result.Objects, err)
 	}

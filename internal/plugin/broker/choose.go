@@ -21,7 +21,9 @@ type chosen struct {
 }
 
 // choose finds the plugin of a macro. It installs the plugin if the macro says so and the apply is not a dry run.
-func (e *expanding) choose(ctx context.Context, macro api.Ref, asked api.PluginSource) (*plugin.Plugin, api.MacroResult, error) {
+func (e *expanding) choose(
+	ctx context.Context, macro api.Ref, asked api.PluginSource,
+) (*plugin.Plugin, api.MacroResult, error) {
 	result := api.MacroResult{From: macro, To: []api.Ref{}}
 	if before, known := e.plugins[macro.Kind]; known && (before.asked == asked || asked == (api.PluginSource{})) {
 		return before.plugin, result, nil
@@ -38,10 +40,12 @@ func (e *expanding) choose(ctx context.Context, macro api.Ref, asked api.PluginS
 	case err == nil && !wants(asked, p):
 	case e.opts.DryRun && err != nil:
 		return nil, result, &plugin.Error{Reason: plugin.NotFound, Plugin: string(macro.Kind),
-			Detail: "it is not installed, and a dry run installs nothing", Next: "apply it, or install it with `tend plugins install`"}
+			Detail: "it is not installed, and a dry run installs nothing",
+			Next:   "apply it, or install it with `tend plugins install`"}
 	case e.opts.DryRun:
-		result.Warnings = append(result.Warnings, fmt.Sprintf("the plugin %s %s is requested and %s is installed: the apply installs it first",
-			macro.Kind, asked.Version, cmp.Or(p.Version, "another version")))
+		result.Warnings = append(result.Warnings,
+			fmt.Sprintf("the plugin %s %s is requested and %s is installed: the apply installs it first",
+				macro.Kind, asked.Version, cmp.Or(p.Version, "another version")))
 	default:
 		if p, err = e.install(ctx, macro.Kind, asked, p); err != nil {
 			return nil, result, err
@@ -49,8 +53,9 @@ func (e *expanding) choose(ctx context.Context, macro api.Ref, asked api.PluginS
 		result.Installed = &api.PluginDone{Plugin: p.Folder(), Version: p.Version, Source: plugin.Shown(p.Installed.Source)}
 	}
 	if p.Err == nil && !p.Has(plugin.ExpandCommand) {
-		return nil, result, &plugin.Error{Reason: plugin.NoCommand, Plugin: p.Folder(), Detail: "it has no command expand: it offers no macro",
-			Next: "`tend plugins list` shows what it offers"}
+		return nil, result, &plugin.Error{Reason: plugin.NoCommand, Plugin: p.Folder(),
+			Detail: "it has no command expand: it offers no macro",
+			Next:   "`tend plugins list` shows what it offers"}
 	}
 	e.plugins[macro.Kind] = chosen{p, asked}
 	return p, result, nil
@@ -58,12 +63,15 @@ func (e *expanding) choose(ctx context.Context, macro api.Ref, asked api.PluginS
 
 // wants reports whether a macro asks for another plugin than the one that is installed.
 func wants(asked api.PluginSource, p *plugin.Plugin) bool {
-	return asked.Version == latest || asked.Version != "" && strings.TrimPrefix(asked.Version, "v") != strings.TrimPrefix(p.Version, "v")
+	return asked.Version == latest ||
+		asked.Version != "" && strings.TrimPrefix(asked.Version, "v") != strings.TrimPrefix(p.Version, "v")
 }
 
 // install installs the plugin of a kind from the source in the macro, from its earlier source, or from the server's
 // default source for that name.
-func (e *expanding) install(ctx context.Context, kind api.Kind, asked api.PluginSource, before *plugin.Plugin) (*plugin.Plugin, error) {
+func (e *expanding) install(
+	ctx context.Context, kind api.Kind, asked api.PluginSource, before *plugin.Plugin,
+) (*plugin.Plugin, error) {
 	source := asked.Repo
 	if source == "" && before != nil {
 		source = before.Installed.Source

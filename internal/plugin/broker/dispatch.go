@@ -26,7 +26,9 @@ type Command struct {
 }
 
 // Call runs a command and performs the actions in its answer. The revision is that of the last write.
-func (b *Broker) Call(ctx context.Context, ask Command, endpoint Endpoint) (result api.PluginResult, revision int64, err error) {
+func (b *Broker) Call(
+	ctx context.Context, ask Command, endpoint Endpoint,
+) (result api.PluginResult, revision int64, err error) {
 	p, err := b.Root.Find(ask.Plugin)
 	if err != nil {
 		return result, 0, err
@@ -76,7 +78,8 @@ func (c Command) allows(p *plugin.Plugin, actions []plugin.Action) error {
 		scope, _ := action.Target()
 		if c.Within != nil && !action.ForClient() && !slices.Contains(c.Within, scope) {
 			return &plugin.Error{Reason: plugin.Failed, Plugin: p.Folder(), Command: c.Name,
-				Detail: fmt.Sprintf("%s: the caller is not allowed to access the scope %s", action, scope), Next: "run the command with `tend`"}
+				Detail: fmt.Sprintf("%s: the caller is not allowed to access the scope %s", action, scope),
+				Next:   "run the command with `tend`"}
 		}
 	}
 	return nil

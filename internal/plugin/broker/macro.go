@@ -25,12 +25,15 @@ func (e *MacroError) Unwrap() error { return e.Err }
 
 // Apply stores objects as the verb does, and for macros the objects they stand for. Actions run once everything was
 // found storable and before it is stored.
-func (b *Broker) Apply(ctx context.Context, objects []api.Object, opts verbs.ApplyOptions, endpoint Endpoint) (api.ApplyResult, error) {
+func (b *Broker) Apply(
+	ctx context.Context, objects []api.Object, opts verbs.ApplyOptions, endpoint Endpoint,
+) (api.ApplyResult, error) {
 	if !slices.ContainsFunc(objects, isMacro) {
 		return b.Verbs.Apply(ctx, objects, opts)
 	}
 	opts.Made = map[api.Ref]verbs.Made{}
-	e := &expanding{Broker: b, opts: opts, endpoint: endpoint, plugins: map[api.Kind]chosen{}, pending: map[verbs.Bucket]map[string]*string{}, from: map[string]api.Ref{}}
+	e := &expanding{Broker: b, opts: opts, endpoint: endpoint, plugins: map[api.Kind]chosen{},
+		pending: map[verbs.Bucket]map[string]*string{}, from: map[string]api.Ref{}}
 	for _, object := range objects {
 		if err := e.add(ctx, object); err != nil {
 			return api.ApplyResult{}, &MacroError{Macro: object.Ref(), Err: err}
@@ -73,7 +76,8 @@ func (e *expanding) add(ctx context.Context, object api.Object) error {
 		return nil
 	}
 	if found := api.ValidateMacro(object); len(found) > 0 {
-		return &verbs.Error{Reason: verbs.Invalid, Detail: "the macro can't be expanded", Next: "correct the manifest", Errors: found}
+		return &verbs.Error{Reason: verbs.Invalid, Detail: "the macro can't be expanded",
+			Next: "correct the manifest", Errors: found}
 	}
 	asked, spec, err := splitSpec(object.Spec)
 	if err != nil {
@@ -151,7 +155,9 @@ func (e *expanding) config(ctx context.Context, object api.Object) (map[string]s
 func actorOf(actor, name string) string { return actor + " through the plugin " + name }
 
 // take adds the objects a macro stands for.
-func (e *expanding) take(ctx context.Context, macro api.Object, p *plugin.Plugin, expansion plugin.Expansion, result api.MacroResult) error {
+func (e *expanding) take(
+	ctx context.Context, macro api.Object, p *plugin.Plugin, expansion plugin.Expansion, result api.MacroResult,
+) error {
 	all, err := e.objectsOf(macro, p, expansion.Manifests, &result)
 	if err != nil {
 		return err
@@ -233,7 +239,8 @@ func (e *expanding) perform(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !e.opts.ForceConflicts && slices.ContainsFunc(result.Objects, func(o api.ObjectResult) bool { return len(o.Conflicts) > 0 }) {
+	if !e.opts.ForceConflicts && slices.ContainsFunc(result.Objects,
+		func(o api.ObjectResult) bool { return len(o.Conflicts) > 0 }) {
 		return nil // the apply itself refuses them, in its own words
 	}
 	_, _, err = e.do(ctx, e.actions, e.opts.Actor)

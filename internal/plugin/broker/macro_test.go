@@ -26,7 +26,8 @@ const twoAndActions = `{"manifests":[
 
 func TestMacro(t *testing.T) {
 	w := newWorld(t, map[string]string{"kv/bin/expand": answers(twoAndActions)})
-	if _, err := w.verbs.SetConfig(t.Context(), verbs.Bucket{Scope: "prod"}, verbs.ConfigChange{Set: map[string]string{"S": "scope"}}); err != nil {
+	if _, err := w.verbs.SetConfig(t.Context(), verbs.Bucket{Scope: "prod"},
+		verbs.ConfigChange{Set: map[string]string{"S": "scope"}}); err != nil {
 		t.Fatal(err)
 	}
 	before := w.stored()
@@ -41,17 +42,21 @@ func TestMacro(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, ui := api.Ref{Kind: api.KindStatefulSet, Scope: "prod", Name: "cache"}, api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "cache-ui"}
-	want := []api.MacroResult{{From: api.Ref{Kind: "kv", Scope: "prod", Name: "cache"}, To: []api.Ref{set, ui}, Actions: []string{"set PASSWORD of prod/cache"}}}
+	set, ui := api.Ref{Kind: api.KindStatefulSet, Scope: "prod", Name: "cache"},
+		api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "cache-ui"}
+	want := []api.MacroResult{{From: api.Ref{Kind: "kv", Scope: "prod", Name: "cache"}, To: []api.Ref{set, ui},
+		Actions: []string{"set PASSWORD of prod/cache"}}}
 	if diff := cmp.Diff(want, result.Macros); diff != "" {
 		t.Error(diff)
 	}
 	for _, ref := range []api.Ref{set, ui} {
 		stored := w.snapshot().Object(ref).Value
-		if diff := cmp.Diff(map[string]string{"team": "core", api.LabelMacro: "kv/prod/cache"}, stored.Metadata.Labels); diff != "" {
+		if diff := cmp.Diff(map[string]string{"team": "core", api.LabelMacro: "kv/prod/cache"},
+			stored.Metadata.Labels); diff != "" {
 			t.Errorf("labels of %s: %s", ref, diff)
 		}
-		if !strings.Contains(string(stored.Spec), `"on_probe":{"failure":[{"url":"https://h.example.org"}]}`) || strings.Contains(string(stored.Spec), "_asset_digests") {
+		if !strings.Contains(string(stored.Spec), `"on_probe":{"failure":[{"url":"https://h.example.org"}]}`) ||
+			strings.Contains(string(stored.Spec), "_asset_digests") {
 			t.Errorf("the spec of %s is %s", ref, stored.Spec)
 		}
 	}
@@ -73,22 +78,31 @@ func TestBadMacros(t *testing.T) {
 	good := `{"kind":"deployment","name":"good","spec":{"image":"a:1"}}`
 	action := `"actions":[{"type":"config_set","scope":"prod","name":"cache","kv":{"A":"1"}}]`
 	for name, c := range map[string]struct{ expand, part string }{
-		"foreign scope":  {answers(`[` + good + `,{"kind":"deployment","scope":"other","name":"x","spec":{"image":"a:1"}}]`), "is in another scope"},
-		"foreign action": {answers(`{"manifests":[` + good + `],"actions":[{"type":"config_set","scope":"other","name":"x","kv":{"A":"1"}}]}`), "may only change the scope prod"},
-		"no core kind":   {answers(`[` + good + `,{"kind":"kv","name":"x","spec":{}}]`), "a macro stands for core kinds"},
-		"no name":        {answers(`[{"kind":"deployment","spec":{"image":"a:1"}}]`), "it has no name"},
-		"no spec":        {answers(`[{"kind":"deployment","name":"x"}]`), "its spec is not an object"},
-		"unknown field":  {answers(`{"manifests":[{"kind":"deployment","name":"x","spec":{"imagee":"a:1"}}],` + action + `}`), "imagee"},
-		"invalid value":  {answers(`{"manifests":[` + good + `,{"kind":"deployment","name":"x","spec":{"image":"a:1","replicas":-1}}],` + action + `}`), "the plugin kv made it of kv/prod/cache"},
-		"unstorable":     {answers(`{"manifests":[` + good + `,{"kind":"deployment","name":"x","spec":{"image":"a:1","volumes":["${asset.none.x}:/x"]}}],` + action + `}`), "there is no such file"},
-		"twice":          {answers(`{"manifests":[` + good + `,` + good + `],` + action + `}`), "declared twice"},
-		"failing action": {answers(`{"manifests":[` + good + `],"actions":[{"type":"delete_manifest","scope":"prod","name":"x","kind":"potato"}]}`), "potato"},
-		"crash":          {"exit 1", "ended with 1"},
-		"nonsense":       {"echo hello", "not an envelope"},
+		"foreign scope": {answers(`[` + good + `,{"kind":"deployment","scope":"other","name":"x","spec":{"image":"a:1"}}]`),
+			"is in another scope"},
+		"foreign action": {answers(`{"manifests":[` + good +
+			`],"actions":[{"type":"config_set","scope":"other","name":"x","kv":{"A":"1"}}]}`), "may only change the scope prod"},
+		"no core kind": {answers(`[` + good + `,{"kind":"kv","name":"x","spec":{}}]`), "a macro stands for core kinds"},
+		"no name":      {answers(`[{"kind":"deployment","spec":{"image":"a:1"}}]`), "it has no name"},
+		"no spec":      {answers(`[{"kind":"deployment","name":"x"}]`), "its spec is not an object"},
+		"unknown field": {answers(`{"manifests":[{"kind":"deployment","name":"x","spec":{"imagee":"a:1"}}],` + action + `}`),
+			"imagee"},
+		"invalid value": {answers(`{"manifests":[` + good +
+			`,{"kind":"deployment","name":"x","spec":{"image":"a:1","replicas":-1}}],` + action + `}`),
+			"the plugin kv made it of kv/prod/cache"},
+		"unstorable": {answers(`{"manifests":[` + good +
+			`,{"kind":"deployment","name":"x","spec":{"image":"a:1","volumes":["${asset.none.x}:/x"]}}],` + action + `}`),
+			"there is no such file"},
+		"twice": {answers(`{"manifests":[` + good + `,` + good + `],` + action + `}`), "declared twice"},
+		"failing action": {answers(`{"manifests":[` + good +
+			`],"actions":[{"type":"delete_manifest","scope":"prod","name":"x","kind":"potato"}]}`), "potato"},
+		"crash":    {"exit 1", "ended with 1"},
+		"nonsense": {"echo hello", "not an envelope"},
 	} {
 		w := newWorld(t, map[string]string{"kv/bin/expand": c.expand})
 		before := w.stored()
-		_, err := w.apply("["+cache+", {kind: deployment, scope: prod, name: web, spec: {image: 'w:1'}}]", verbs.ApplyOptions{})
+		_, err := w.apply("["+cache+", {kind: deployment, scope: prod, name: web, spec: {image: 'w:1'}}]",
+			verbs.ApplyOptions{})
 		if text := errorText(err); !strings.Contains(text, c.part) {
 			t.Errorf("%s: %s, want %q", name, text, c.part)
 		}
@@ -111,7 +125,8 @@ func TestPendingConfig(t *testing.T) {
 		"one/bin/expand": answers(`{"manifests":[{"kind":"deployment","name":"a","spec":{"image":"a:1"}}],"actions":[{"type":"config_set","scope":"prod","name":"two","kv":{"FROM":"one"}}]}`),
 		"two/bin/expand": answers(`[{"kind":"deployment","name":"b","spec":{"image":"a:1"}}]`),
 	})
-	_, err := w.apply("[{kind: one, scope: prod, name: one, spec: {}}, {kind: two, scope: prod, name: two, spec: {}}]", verbs.ApplyOptions{DryRun: true})
+	_, err := w.apply("[{kind: one, scope: prod, name: one, spec: {}}, {kind: two, scope: prod, name: two, spec: {}}]",
+		verbs.ApplyOptions{DryRun: true})
 	seen, _ := os.ReadFile(filepath.Join(w.dir, "two", "seen"))
 	if err != nil || !strings.Contains(string(seen), `"config":{"FROM":"one"}`) {
 		t.Errorf("the second was given %s, %v", seen, err)
@@ -123,7 +138,8 @@ func TestPluginOfAMacro(t *testing.T) {
 	w := newWorld(t, nil)
 	source := func(version string) string {
 		dir := t.TempDir()
-		for name, text := range map[string]string{"plugin.yml": "name: kv\nversion: " + version + "\n", "bin/expand": "#!/bin/sh\n" + answers(`[{"kind":"deployment","name":"x","spec":{"image":"a:`+version+`"}}]`)} {
+		for name, text := range map[string]string{"plugin.yml": "name: kv\nversion: " + version + "\n",
+			"bin/expand": "#!/bin/sh\n" + answers(`[{"kind":"deployment","name":"x","spec":{"image":"a:`+version+`"}}]`)} {
 			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +174,8 @@ func TestPluginOfAMacro(t *testing.T) {
 		{"a dry run warns of another version", with("2", two), true, "", `{"image":"a:1"}`},
 		{"another version replaces it", with("2", two), false, "", `{"image":"a:2"}`},
 		{"a version its source doesn't have", with("3", ""), false, `version "2", not 3`, `{"image":"a:2"}`},
-		{"a version behind the repository is the one asked for", macro("plugin: {repo: 'acme/kv@v2'}"), false, "", `{"image":"a:2"}`},
+		{"a version behind the repository is the one asked for", macro("plugin: {repo: 'acme/kv@v2'}"), false,
+			"", `{"image":"a:2"}`},
 		{"and another one is warned of", macro("plugin: {repo: 'acme/kv@9'}"), true, "", `{"image":"a:2"}`},
 		{"latest is from where it came", macro("plugin: {version: latest}"), false, "", `{"image":"a:2"}`},
 	} {
@@ -177,7 +194,8 @@ func TestPluginOfAMacro(t *testing.T) {
 	if _, err := w.broker.Remove(t.Context(), "kv"); err != nil {
 		t.Fatal(err)
 	}
-	if result, err := w.apply(macro("plugin: {version: '1'}"), verbs.ApplyOptions{}); err != nil || result.Macros[0].Installed == nil || result.Macros[0].Installed.Source != one {
+	if result, err := w.apply(macro("plugin: {version: '1'}"), verbs.ApplyOptions{}); err != nil ||
+		result.Macros[0].Installed == nil || result.Macros[0].Installed.Source != one {
 		t.Errorf("from the server's default: %+v, %v", result.Macros, err)
 	}
 }
@@ -194,7 +212,8 @@ func TestUnknownFieldsReachThePlugin(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen, err := os.ReadFile(filepath.Join(w.dir, "kv", "seen"))
-	if err != nil || !strings.Contains(string(seen), `"plugin":{"channel":"beta"}`) || strings.Contains(string(seen), "version") {
+	if err != nil || !strings.Contains(string(seen), `"plugin":{"channel":"beta"}`) ||
+		strings.Contains(string(seen), "version") {
 		t.Errorf("the plugin was given %s, %v", seen, err)
 	}
 	if warnings := result.Macros[0].Warnings; len(warnings) != 1 || !strings.Contains(warnings[0], "sentinel") {
@@ -215,7 +234,8 @@ func TestMacroPrune(t *testing.T) {
 	}
 	w.lay(map[string]string{"kv/bin/expand": answers(`{"kind":"statefulset","name":"cache","spec":{"image":"kv:1"}}`)})
 	result, err := w.apply(cache, opts)
-	if diff := cmp.Diff([]api.Ref{{Kind: api.KindDeployment, Scope: "prod", Name: "cache-ui"}}, result.Pruned); diff != "" || err != nil {
+	if diff := cmp.Diff([]api.Ref{{Kind: api.KindDeployment, Scope: "prod", Name: "cache-ui"}},
+		result.Pruned); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
 	}
 }
@@ -225,7 +245,8 @@ func TestMacroErrorNamesTheMacro(t *testing.T) {
 	_, err := w.apply(cache, verbs.ApplyOptions{})
 	var macro *broker.MacroError
 	var fault *plugin.Error
-	if !errors.As(err, &macro) || macro.Macro.String() != "kv/prod/cache" || !errors.As(err, &fault) || fault.Reason != plugin.NotFound {
+	if !errors.As(err, &macro) || macro.Macro.String() != "kv/prod/cache" || !errors.As(err, &fault) ||
+		fault.Reason != plugin.NotFound {
 		t.Errorf("got %v", err)
 	}
 }

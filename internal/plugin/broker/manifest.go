@@ -25,7 +25,9 @@ type made struct {
 }
 
 // objectsOf makes objects of the manifests a macro's plugin wrote: core kinds, in the macro's scope.
-func (b *Broker) objectsOf(macro api.Object, p *plugin.Plugin, manifests []plugin.Manifest, result *api.MacroResult) ([]made, error) {
+func (b *Broker) objectsOf(
+	macro api.Object, p *plugin.Plugin, manifests []plugin.Manifest, result *api.MacroResult,
+) ([]made, error) {
 	probes, err := probesOf(macro.Spec)
 	if err != nil {
 		return nil, err
@@ -36,16 +38,19 @@ func (b *Broker) objectsOf(macro api.Object, p *plugin.Plugin, manifests []plugi
 			manifest.Scope = macro.Scope
 		}
 		if macro.Scope != "" && manifest.Scope != macro.Scope && api.Kind(manifest.Kind).Info().Scope != api.ScopeNone {
-			return nil, foreign(p, fmt.Sprintf("manifests[%d] (%.40s %.80s/%.80s) is in another scope", i, manifest.Kind, manifest.Scope, manifest.Name), macro)
+			return nil, foreign(p, fmt.Sprintf("manifests[%d] (%.40s %.80s/%.80s) is in another scope", i, manifest.Kind,
+				manifest.Scope, manifest.Name), macro)
 		}
 		b.dropPassedOn(macro, &manifest, result)
 		objects, err := b.objectOf(manifest, probes)
 		if err != nil {
 			return nil, &plugin.Error{Reason: plugin.Nonsense, Plugin: p.Folder(), Command: plugin.ExpandCommand, Err: err,
-				Detail: fmt.Sprintf("manifests[%d] can't be used: %s", i, flat(err)), Next: "report it to the plugin's author; nothing was stored"}
+				Detail: fmt.Sprintf("manifests[%d] can't be used: %s", i, flat(err)),
+				Next:   "report it to the plugin's author; nothing was stored"}
 		}
 		for _, object := range objects {
-			object.Metadata.Labels, object.Metadata.Annotations = maps.Clone(macro.Metadata.Labels), maps.Clone(macro.Metadata.Annotations)
+			object.Metadata.Labels, object.Metadata.Annotations = maps.Clone(macro.Metadata.Labels),
+				maps.Clone(macro.Metadata.Annotations)
 			out = append(out, made{object, manifest.Dotted})
 		}
 	}
@@ -116,8 +121,9 @@ func (b *Broker) dropPassedOn(macro api.Object, manifest *plugin.Manifest, resul
 		return
 	}
 	slices.Sort(dropped)
-	result.Warnings = append(result.Warnings, fmt.Sprintf("%s of the block does nothing here: the plugin passes it on to a %s, which has no such field",
-		strings.Join(dropped, ", "), kind))
+	result.Warnings = append(result.Warnings,
+		fmt.Sprintf("%s of the block does nothing here: the plugin passes it on to a %s, which has no such field",
+			strings.Join(dropped, ", "), kind))
 	if raw, err := json.Marshal(spec); err == nil {
 		manifest.Spec = raw
 	}

@@ -44,7 +44,8 @@ func newWorld(t *testing.T, files map[string]string) *world {
 	wait.Go(func() { _ = w.view.Run(ctx) })
 	<-w.view.Synced()
 	t.Cleanup(func() { cancel(); wait.Wait(); store.Close() })
-	w.verbs = verbs.New(verbs.Options{Store: store, Reader: verbs.FromView{Store: store, View: w.view}, Validate: manifest.Validate, Logger: quiet,
+	w.verbs = verbs.New(verbs.Options{Store: store, Reader: verbs.FromView{Store: store, View: w.view},
+		Validate: manifest.Validate, Logger: quiet,
 		Seal:    func(b []byte) ([]byte, error) { return append([]byte("sealed "), b...), nil },
 		Open:    func(b []byte) ([]byte, error) { return bytes.TrimPrefix(b, []byte("sealed ")), nil },
 		EnvHash: func(records.Snapshot, api.Object, env.Change) (string, error) { return "hash", nil }})

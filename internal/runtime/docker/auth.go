@@ -55,7 +55,8 @@ func ConfigAuth(dir string) AuthProvider {
 		if err != nil {
 			return Auth{}, false, fmt.Errorf("registry credentials in %s: %w", file.Filename, err)
 		}
-		auth := Auth{Username: entry.Username, Password: entry.Password, IdentityToken: entry.IdentityToken, Server: entry.ServerAddress}
+		auth := Auth{Username: entry.Username, Password: entry.Password, IdentityToken: entry.IdentityToken,
+			Server: entry.ServerAddress}
 		return auth, auth.Username != "" || auth.IdentityToken != "", nil
 	}
 }

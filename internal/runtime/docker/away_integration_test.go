@@ -74,7 +74,8 @@ func (g *gate) close() {
 func TestEngineGoesAndReturns(t *testing.T) {
 	t.Parallel()
 	g := &gate{path: filepath.Join(t.TempDir(), "engine.sock")}
-	rt, err := docker.New(t.Context(), docker.Options{Host: "unix://" + g.path, Cluster: "tendtest-" + random(), Node: "n", NetworkName: network})
+	rt, err := docker.New(t.Context(),
+		docker.Options{Host: "unix://" + g.path, Cluster: "tendtest-" + random(), Node: "n", NetworkName: network})
 	if err != nil {
 		t.Fatalf("the test failed because the engine is away: %v", err)
 	}
@@ -86,7 +87,8 @@ func TestEngineGoesAndReturns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := rt.Create(t.Context(), container(api.DeploymentSpec{Container: api.Container{NetworkMode: "none"}}, "wait"))
+	made, err := rt.Create(t.Context(),
+		container(api.DeploymentSpec{Container: api.Container{NetworkMode: "none"}}, "wait"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,13 +108,15 @@ func TestProcessesEndWhileTheEngineIsAway(t *testing.T) {
 	g := &gate{path: filepath.Join(t.TempDir(), "engine.sock")}
 	g.open(t)
 	t.Cleanup(g.close)
-	rt, err := docker.New(t.Context(), docker.Options{Host: "unix://" + g.path, Cluster: "tendtest-" + random(), Node: "n", NetworkName: network})
+	rt, err := docker.New(t.Context(),
+		docker.Options{Host: "unix://" + g.path, Cluster: "tendtest-" + random(), Node: "n", NetworkName: network})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cleanUp(t, rt) })
 	for range 2 {
-		made, err := rt.Create(t.Context(), container(api.DeploymentSpec{Container: api.Container{NetworkMode: "none"}}, "wait"))
+		made, err := rt.Create(t.Context(),
+			container(api.DeploymentSpec{Container: api.Container{NetworkMode: "none"}}, "wait"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,8 +166,10 @@ func wantAway(t *testing.T, rt runtime.Runtime) {
 	_, execErr := rt.Exec(ctx, "x", runtime.ExecOptions{})
 	_, statsErr := rt.Stats(ctx, "x")
 	for call, err := range map[string]error{
-		"info": infoErr, "list": listErr, "inspect": inspectErr, "create": createErr, "events": eventsErr, "resolve": resolveErr,
-		"pull": pullErr, "logs": logsErr, "exec": execErr, "stats": statsErr, "start": rt.Start(ctx, "x"), "stop": rt.Stop(ctx, "x", 0),
+		"info": infoErr, "list": listErr, "inspect": inspectErr, "create": createErr, "events": eventsErr,
+		"resolve": resolveErr,
+		"pull":    pullErr, "logs": logsErr, "exec": execErr, "stats": statsErr, "start": rt.Start(ctx, "x"),
+		"stop":   rt.Stop(ctx, "x", 0),
 		"remove": rt.Remove(ctx, "x"),
 	} {
 		if !errors.Is(err, runtime.ErrUnavailable) {

@@ -53,7 +53,9 @@ func (r *Runtime) Build(ctx context.Context, spec runtime.BuildSpec, output func
 
 // chooseBuilder sets the builder in the options, with what it needs beside the source. The caller must call end after
 // the build.
-func (r *Runtime) chooseBuilder(ctx context.Context, spec runtime.BuildSpec, options *client.ImageBuildOptions) (end func(), err error) {
+func (r *Runtime) chooseBuilder(
+	ctx context.Context, spec runtime.BuildSpec, options *client.ImageBuildOptions,
+) (end func(), err error) {
 	session, err := r.openSession(ctx, spec.Secrets)
 	switch {
 	case err != nil:
@@ -65,7 +67,8 @@ func (r *Runtime) chooseBuilder(ctx context.Context, spec runtime.BuildSpec, opt
 		return nil, &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: spec.BuildKit.Error()}
 	case len(spec.Secrets) > 0:
 		return nil, &runtime.RejectedError{Reason: api.ReasonBuildFailed,
-			Detail: "build.secrets needs BuildKit, which the engine does not have", Next: "leave secrets out, or upgrade the engine"}
+			Detail: "build.secrets needs BuildKit, which the engine does not have",
+			Next:   "leave secrets out, or upgrade the engine"}
 	}
 	options.Version = build.BuilderV1
 	options.AuthConfigs, err = r.baseAuths(ctx, spec.Bases)
@@ -83,7 +86,8 @@ func (r *Runtime) pullsBases(ctx context.Context, spec runtime.BuildSpec) (bool,
 		image, err := r.Resolve(ctx, base)
 		var rejected *runtime.RejectedError
 		switch {
-		case errors.Is(err, runtime.ErrNotFound), errors.As(err, &rejected): // the engine says what is wrong with it, and where
+		case errors.Is(err, runtime.ErrNotFound), errors.As(err, &rejected):
+			// the engine says what is wrong with it, and where
 		case err != nil:
 			return false, err
 		case !image.OpenTo(spec.Labels[api.LabelBuildScope], base):
@@ -136,7 +140,8 @@ func buildFault(step, base string, err error) error {
 	if named, err2 := reference.ParseNormalizedNamed(base); err2 == nil {
 		return pullFault(named, err)
 	}
-	rejected := &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: detail, Next: "correct the source or the Dockerfile and apply again"}
+	rejected := &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: detail,
+		Next: "correct the source or the Dockerfile and apply again"}
 	if step != "" {
 		rejected.Detail = "step " + step + ": " + detail
 	}

@@ -45,7 +45,8 @@ func newEngineBuilding(t *testing.T) *building {
 
 func newBuilding(t *testing.T, builder runtime.Builder) *building {
 	b := &building{T: t, Builder: builder, tag: run + "-" + random() + ":built"}
-	t.Cleanup(func() { _ = exec.Command("docker", "image", "rm", "-f", b.tag).Run() }) // there is none where the build was to fail
+	// there is none where the build was to fail
+	t.Cleanup(func() { _ = exec.Command("docker", "image", "rm", "-f", b.tag).Run() })
 	return b
 }
 
@@ -62,7 +63,8 @@ func (b *building) spec(dockerfile string) runtime.BuildSpec {
 	}
 	var tree bytes.Buffer
 	writer := tar.NewWriter(&tree)
-	for name, content := range map[string][]byte{"Dockerfile": []byte(dockerfile), "server": server, "page": []byte("a page")} {
+	for name, content := range map[string][]byte{"Dockerfile": []byte(dockerfile), "server": server,
+		"page": []byte("a page")} {
 		err := writer.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(content))})
 		if _, err2 := writer.Write(content); err != nil || err2 != nil {
 			b.Fatal(err, err2)
@@ -71,7 +73,8 @@ func (b *building) spec(dockerfile string) runtime.BuildSpec {
 	if err := writer.Close(); err != nil {
 		b.Fatal(err)
 	}
-	return runtime.BuildSpec{Tree: &tree, Dockerfile: "Dockerfile", Tags: []string{b.tag}, Labels: map[string]string{"made.for": b.tag}}
+	return runtime.BuildSpec{Tree: &tree, Dockerfile: "Dockerfile", Tags: []string{b.tag},
+		Labels: map[string]string{"made.for": b.tag}}
 }
 
 func (b *building) build(ctx context.Context, spec runtime.BuildSpec) (runtime.Image, error) {
@@ -139,10 +142,13 @@ ENV WHAT=$WHAT
 	spec.Args = map[string]string{"WHAT": "an argument"}
 	said := b.made(spec)
 	headers, contents := b.files()
-	if headers["page"].Mode&0o7777 != 0o640 || headers["server"].Mode&0o7777 != 0o701 || contents["page"] != "a page" || contents["made"] != "by arg" {
-		t.Errorf("page %o %q, server %o, made %q", headers["page"].Mode, contents["page"], headers["server"].Mode, contents["made"])
+	if headers["page"].Mode&0o7777 != 0o640 || headers["server"].Mode&0o7777 != 0o701 || contents["page"] != "a page" ||
+		contents["made"] != "by arg" {
+		t.Errorf("page %o %q, server %o, made %q", headers["page"].Mode, contents["page"],
+			headers["server"].Mode, contents["made"])
 	}
-	labels := dockerCLI(t, "image", "inspect", "-f", `{{index .Config.Labels "made.for"}} {{index .Config.Labels "`+api.LabelBuildCluster+`"}} {{.Config.Env}}`, b.tag)
+	labels := dockerCLI(t, "image", "inspect", "-f", `{{index .Config.Labels "made.for"}} {{index .Config.Labels "`+
+		api.LabelBuildCluster+`"}} {{.Config.Env}}`, b.tag)
 	if !strings.HasPrefix(labels, b.tag+" "+run) || !strings.Contains(labels, "WHAT=an argument") {
 		t.Errorf("labels and environment: %s", labels)
 	}
@@ -203,10 +209,12 @@ func TestBuildKitFaults(t *testing.T) {
 	for name, test := range map[string]struct {
 		reason, dockerfile, says, next string
 	}{
-		"a step": {"it is named with its exit code", "FROM scratch\nCOPY server /server\nRUN [\"/server\", \"exit\", \"3\"]\n",
+		"a step": {"it is named with its exit code",
+			"FROM scratch\nCOPY server /server\nRUN [\"/server\", \"exit\", \"3\"]\n",
 			`step 2/2 RUN ["/server", "exit", "3"]: `, "correct the source"},
 		"no file": {"the missing one is named", "FROM scratch\nCOPY nothing /\n", "nothing", "correct the source"},
-		"a new feature": {"a frontend that is too old is said", "FROM scratch\nCOPY server /server\nCOPY <<EOF /x\nhello there\nEOF\n",
+		"a new feature": {"a frontend that is too old is said",
+			"FROM scratch\nCOPY server /server\nCOPY <<EOF /x\nhello there\nEOF\n",
 			"unknown instruction: HELLO", "# syntax=docker/dockerfile:1"},
 	} {
 		spec := b.spec(test.dockerfile)
@@ -215,7 +223,8 @@ func TestBuildKitFaults(t *testing.T) {
 		}
 		_, err := b.build(t.Context(), spec)
 		var rejected *runtime.RejectedError
-		if !errors.As(err, &rejected) || rejected.Reason != api.ReasonBuildFailed || !strings.Contains(rejected.Detail, test.says) || !strings.Contains(rejected.Next, test.next) {
+		if !errors.As(err, &rejected) || rejected.Reason != api.ReasonBuildFailed ||
+			!strings.Contains(rejected.Detail, test.says) || !strings.Contains(rejected.Next, test.next) {
 			t.Errorf("%s: %s: %v\n%+v", name, test.reason, err, rejected)
 		}
 	}
@@ -282,11 +291,13 @@ func TestClassicBuilder(t *testing.T) {
 		t.Errorf("page: %q", contents["page"])
 	}
 	for name, spec := range map[string]runtime.BuildSpec{
-		"a mount": {BuildKit: errors.New("Dockerfile:2: RUN --mount needs BuildKit")}, "a secret": {Secrets: map[string]string{"TOKEN": "x"}},
+		"a mount":  {BuildKit: errors.New("Dockerfile:2: RUN --mount needs BuildKit")},
+		"a secret": {Secrets: map[string]string{"TOKEN": "x"}},
 	} {
 		_, err := b.build(t.Context(), spec)
 		var rejected *runtime.RejectedError
-		if !errors.As(err, &rejected) || rejected.Reason != api.ReasonBuildFailed || !strings.Contains(rejected.Detail, "needs BuildKit") {
+		if !errors.As(err, &rejected) || rejected.Reason != api.ReasonBuildFailed ||
+			!strings.Contains(rejected.Detail, "needs BuildKit") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -323,11 +334,13 @@ func TestABuildTakesNoBuildOfAnotherScope(t *testing.T) {
 	private := newEngineBuilding(t)
 	labelled := func(b *building, dockerfile, scope string) runtime.BuildSpec {
 		spec := b.spec(dockerfile)
-		spec.Labels = map[string]string{api.LabelBuildOwner: scope + "-built", api.LabelBuildScope: scope, api.LabelBuildID: "built"}
+		spec.Labels = map[string]string{api.LabelBuildOwner: scope + "-built", api.LabelBuildScope: scope,
+			api.LabelBuildID: "built"}
 		return spec
 	}
 	private.made(labelled(private, "FROM scratch\nCOPY page /secret\nLABEL tend.build.scope=nats\n", "bank"))
-	if image, err := private.Builder.(runtime.Runtime).Resolve(t.Context(), private.tag); err != nil || image.Origin.Scope != "bank" || image.OpenTo("nats", private.tag) {
+	if image, err := private.Builder.(runtime.Runtime).Resolve(t.Context(), private.tag); err != nil ||
+		image.Origin.Scope != "bank" || image.OpenTo("nats", private.tag) {
 		t.Errorf("%+v, %v", image, err)
 	}
 	from, copied := "FROM "+private.tag+"\n", "FROM scratch\nCOPY --from="+private.tag+" /secret /stolen\n"

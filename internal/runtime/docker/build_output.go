@@ -47,7 +47,8 @@ func (o *buildOutput) read(messages *json.Decoder) error {
 			}
 		case message.Stream != "":
 			o.stream.write(message.Stream)
-		case message.Status != "" && (message.Progress == nil || message.Progress.Total == 0 && message.Progress.Current == 0):
+		case message.Status != "" && (message.Progress == nil ||
+			message.Progress.Total == 0 && message.Progress.Current == 0):
 			o.stream.write(strings.TrimPrefix(message.ID+": ", ": ") + message.Status + "\n")
 		}
 	}

@@ -86,7 +86,9 @@ type credentials struct {
 func (c credentials) Register(server *grpc.Server) { auth.RegisterAuthServer(server, c) }
 
 // Credentials implements auth.AuthServer. An empty answer means that there are none.
-func (c credentials) Credentials(ctx context.Context, request *auth.CredentialsRequest) (*auth.CredentialsResponse, error) {
+func (c credentials) Credentials(
+	ctx context.Context, request *auth.CredentialsRequest,
+) (*auth.CredentialsResponse, error) {
 	host := request.Host
 	if host == "registry-1.docker.io" {
 		host = "docker.io"

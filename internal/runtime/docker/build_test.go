@@ -28,7 +28,8 @@ func TestBuildOutputIsRead(t *testing.T) {
 	lines, read, err := follow(`{"stream":"Step 1/2 : FROM scratch"}{"stream":"\n"}
 {"status":"Pulling fs layer","id":"a","progressDetail":{}}{"status":"Downloading","id":"a","progressDetail":{"current":1,"total":9}}
 {"stream":"half a "}{"stream":"line\r\nand another\n"}{"stream":"Step 2/2 : RUN [\"make\"]\n"}{"stream":"no end"}{"aux":{"ID":"sha256:1"}}`)
-	want := []string{"Step 1/2 : FROM scratch", "a: Pulling fs layer", "half a line", "and another", `Step 2/2 : RUN ["make"]`, "no end"}
+	want := []string{"Step 1/2 : FROM scratch", "a: Pulling fs layer", "half a line", "and another",
+		`Step 2/2 : RUN ["make"]`, "no end"}
 	if err != nil || !slices.Equal(lines, want) || read.step != `2/2 RUN ["make"]` {
 		t.Errorf("%q, %q, %v", lines, read.step, err)
 	}
@@ -56,7 +57,8 @@ func TestWhoseFaultAFailedBuildIs(t *testing.T) {
 			"RegistryUnreachable", "reg.local:5000", true,
 		},
 		"a full disk": {
-			`{"stream":"Step 2/4 : COPY . .\n"}{"errorDetail":{"message":"write /x: no space left on device"}}`, "DiskFull", "free space", true,
+			`{"stream":"Step 2/4 : COPY . .\n"}{"errorDetail":{"message":"write /x: no space left on device"}}`,
+			"DiskFull", "free space", true,
 		},
 		"BuildKit": {
 			`{"stream":"Step 2/4 : RUN x\n"}{"errorDetail":{"message":"the --mount option requires BuildKit. Refer to the docs"}}`,
@@ -110,7 +112,8 @@ func oldEngine(t *testing.T, builder string) (host string, asked *string) {
 
 // TestAnEngineWithoutBuildKit builds with the classic builder, and says so where that can't do it.
 func TestAnEngineWithoutBuildKit(t *testing.T) {
-	for builder, reason := range map[string]string{"1": "the engine prefers the classic one", "": "the session is refused", "2": "the session is refused"} {
+	for builder, reason := range map[string]string{"1": "the engine prefers the classic one", "": "the session is refused",
+		"2": "the session is refused"} {
 		host, asked := oldEngine(t, builder)
 		rt, err := New(t.Context(), Options{Host: host, Cluster: "c", Node: "n"})
 		if err != nil {
@@ -125,7 +128,8 @@ func TestAnEngineWithoutBuildKit(t *testing.T) {
 		}
 		*asked = ""
 		needs := errors.New("Dockerfile:2: RUN --mount needs BuildKit")
-		if err := build(runtime.BuildSpec{BuildKit: needs}); err == nil || !strings.Contains(err.Error(), needs.Error()) || *asked != "" {
+		if err := build(runtime.BuildSpec{BuildKit: needs}); err == nil ||
+			!strings.Contains(err.Error(), needs.Error()) || *asked != "" {
 			t.Errorf("Builder-Version %q: a Dockerfile that needs BuildKit: %v, asked %q", builder, err, *asked)
 		}
 		if err := rt.Close(); err != nil {
@@ -174,7 +178,8 @@ func TestBuildKitProgressIsRead(t *testing.T) {
 	if diff := cmp.Diff(want, lines); diff != "" || err == nil || read.step != "2/2 [build] RUN make" || read.base != "" {
 		t.Errorf("%v, step %q, base %q\n%s", err, read.step, read.base, diff)
 	}
-	_, read, err = follow(traced(1, proto(1, "m", 3, "[internal] load metadata for docker.io/library/golang:1", 5, now, 7, "not found")) +
+	_, read, err = follow(traced(1,
+		proto(1, "m", 3, "[internal] load metadata for docker.io/library/golang:1", 5, now, 7, "not found")) +
 		`{"errorDetail":{"message":"docker.io/library/golang:1: not found"}}`)
 	var rejected *runtime.RejectedError
 	if fault := buildFault(read.step, read.base, err); !errors.As(fault, &rejected) || rejected.Reason != "ImageNotFound" {

@@ -24,7 +24,8 @@ func (r *Runtime) Built(ctx context.Context) ([]runtime.BuiltImage, error) {
 	for _, image := range list.Items {
 		built := runtime.BuiltImage{ID: image.ID, Origin: r.origin(image.Labels)}
 		for _, tag := range image.RepoTags {
-			if strings.HasSuffix(tag, ":"+built.Build) || strings.HasSuffix(tag, ":latest") { // also those of objects that share it
+			if strings.HasSuffix(tag, ":"+built.Build) || strings.HasSuffix(tag, ":latest") {
+				// also those of objects that share it
 				built.Tags = append(built.Tags, tag)
 			}
 		}

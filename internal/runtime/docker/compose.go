@@ -42,7 +42,8 @@ func OpenCompose(project string) (*Compose, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine address: %w", err)
 	}
-	engine, err := client.New(append([]client.Opt{client.WithHTTPClient(newHTTPClient()), client.WithHost(client.DefaultDockerHost)}, address...)...)
+	engine, err := client.New(append([]client.Opt{client.WithHTTPClient(newHTTPClient()),
+		client.WithHost(client.DefaultDockerHost)}, address...)...)
 	if err != nil {
 		return nil, fmt.Errorf("engine address: %w", err)
 	}
@@ -135,7 +136,8 @@ func composeContainer(from container.InspectResponse, at places) ComposeContaine
 		if name == "bridge" || name == "host" || name == "none" || endpoint == nil {
 			continue
 		}
-		aliases := slices.DeleteFunc(slices.Clone(endpoint.Aliases), func(alias string) bool { return strings.HasPrefix(from.ID, alias) })
+		aliases := slices.DeleteFunc(slices.Clone(endpoint.Aliases),
+			func(alias string) bool { return strings.HasPrefix(from.ID, alias) })
 		slices.Sort(aliases)
 		out.Networks = append(out.Networks, takeover.Network{Name: name, Aliases: slices.Compact(aliases)})
 	}

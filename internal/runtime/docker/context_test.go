@@ -19,7 +19,10 @@ import (
 func namedEngine(t *testing.T, name string, start func(http.Handler) *httptest.Server) *httptest.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/_ping", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("API-Version", "1.41") })
-	mux.HandleFunc("/v1.41/info", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintf(w, `{"ServerVersion":%q}`, name) })
+	mux.HandleFunc("/v1.41/info", func(w http.ResponseWriter,
+		_ *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"ServerVersion":%q}`, name)
+	})
 	server := start(mux)
 	server.Config.ErrorLog = nil
 	t.Cleanup(server.Close)
@@ -30,11 +33,13 @@ func addressOf(server *httptest.Server) string { return "tcp://" + server.Listen
 
 // TestEngineIsChosenAsByDocker: the flag, DOCKER_HOST, DOCKER_CONTEXT and docker context use, in this order.
 func TestEngineIsChosenAsByDocker(t *testing.T) {
-	near, plain, safe := namedEngine(t, "host", httptest.NewServer), namedEngine(t, "plain", httptest.NewServer), namedEngine(t, "safe", httptest.NewTLSServer)
+	near, plain, safe := namedEngine(t, "host", httptest.NewServer), namedEngine(t, "plain", httptest.NewServer),
+		namedEngine(t, "safe", httptest.NewTLSServer)
 	dir := t.TempDir()
 	contexts := store.New(filepath.Join(dir, "contexts"), store.NewConfig(nil))
 	create := func(name, host string, tls *context.TLSData) {
-		meta := store.Metadata{Name: name, Metadata: map[string]any{}, Endpoints: map[string]any{docker.DockerEndpoint: docker.EndpointMeta{Host: host}}}
+		meta := store.Metadata{Name: name, Metadata: map[string]any{},
+			Endpoints: map[string]any{docker.DockerEndpoint: docker.EndpointMeta{Host: host}}}
 		if err := contexts.CreateOrUpdate(meta); err != nil {
 			t.Fatal(err)
 		}
@@ -50,10 +55,13 @@ func TestEngineIsChosenAsByDocker(t *testing.T) {
 		reason, current, context, host, flag string
 		want, fault                          string
 	}{
-		"current":     {reason: "of docker context use", current: "plain", want: "plain"},
-		"variable":    {reason: "DOCKER_CONTEXT goes before the current one", current: "plain", context: "safe", want: "safe"},
-		"host":        {reason: "DOCKER_HOST goes before contexts", current: "plain", context: "safe", host: addressOf(near), want: "host"},
-		"flag":        {reason: "the flag goes before all", context: "safe", host: addressOf(near), flag: addressOf(plain), want: "plain"},
+		"current": {reason: "of docker context use", current: "plain", want: "plain"},
+		"variable": {reason: "DOCKER_CONTEXT goes before the current one", current: "plain",
+			context: "safe", want: "safe"},
+		"host": {reason: "DOCKER_HOST goes before contexts", current: "plain", context: "safe",
+			host: addressOf(near), want: "host"},
+		"flag": {reason: "the flag goes before all", context: "safe", host: addressOf(near),
+			flag: addressOf(plain), want: "plain"},
 		"default":     {reason: "its name isn't a context", current: "plain", context: "default", fault: "none"},
 		"not there":   {reason: "the missing one is named", context: "gone", fault: `context "gone"`},
 		"untrusted":   {reason: "a context's certificate authority counts", context: "unknown-authority", fault: "ca.pem"},
@@ -63,7 +71,8 @@ func TestEngineIsChosenAsByDocker(t *testing.T) {
 			t.Setenv("DOCKER_CONFIG", dir)
 			t.Setenv("DOCKER_CONTEXT", test.context)
 			t.Setenv("DOCKER_HOST", test.host)
-			if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"currentContext":"`+test.current+`"}`), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "config.json"),
+				[]byte(`{"currentContext":"`+test.current+`"}`), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			rt, err := New(t.Context(), Options{Host: test.flag, Cluster: "c", Node: "n"})

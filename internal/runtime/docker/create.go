@@ -93,7 +93,8 @@ func splitEndpoints(request *request, version string) []endpoint {
 
 func (r *Runtime) connect(ctx context.Context, id string, endpoints []endpoint) error {
 	for _, e := range endpoints {
-		_, err := r.client.NetworkConnect(ctx, e.network, client.NetworkConnectOptions{Container: id, EndpointConfig: e.settings})
+		_, err := r.client.NetworkConnect(ctx, e.network,
+			client.NetworkConnectOptions{Container: id, EndpointConfig: e.settings})
 		if err != nil {
 			return err
 		}

@@ -80,7 +80,8 @@ func New(_ context.Context, options Options) (*Runtime, error) {
 	if err != nil {
 		return nil, fmt.Errorf("docker runtime: engine address: %w", err)
 	}
-	engine, err := client.New(append([]client.Opt{client.WithHTTPClient(newHTTPClient()), client.WithHost(client.DefaultDockerHost),
+	engine, err := client.New(append([]client.Opt{client.WithHTTPClient(newHTTPClient()),
+		client.WithHost(client.DefaultDockerHost),
 		client.WithTraceProvider(noop.NewTracerProvider()), // the library's own spans: one for each read of the engine
 	}, address...)...)
 	if err != nil {

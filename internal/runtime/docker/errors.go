@@ -35,7 +35,8 @@ func fault(operation string, err error) error {
 	case cerrdefs.IsNotFound(err):
 		return fmt.Errorf("%s: %w: %s", operation, runtime.ErrNotFound, detail)
 	case cerrdefs.IsInvalidArgument(err):
-		return &runtime.RejectedError{Reason: "InvalidOption", Detail: operation + ": " + detail, Next: "correct the manifest and apply it again"}
+		return &runtime.RejectedError{Reason: "InvalidOption", Detail: operation + ": " + detail,
+			Next: "correct the manifest and apply it again"}
 	}
 	return fmt.Errorf("%s: %w", operation, err)
 }
@@ -43,7 +44,8 @@ func fault(operation string, err error) error {
 // unavailable reports whether err means that the engine can't be reached, or went away in the middle of an answer.
 func unavailable(err error) bool {
 	return client.IsErrConnectionFailed(err) || cerrdefs.IsUnavailable(err) ||
-		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, syscall.EPIPE)
 }
 
 // engineText returns the engine's message without the library's preface, bounded.

@@ -25,21 +25,28 @@ func TestFault(t *testing.T) {
 		"cut":       {"the engine went in mid-answer", io.ErrUnexpectedEOF, runtime.ErrUnavailable, "", ""},
 		"starting":  {"the engine is not up yet", cerrdefs.ErrUnavailable, runtime.ErrUnavailable, "", ""},
 		"not found": {"nothing there", cerrdefs.ErrNotFound.WithMessage("No such container: x"), runtime.ErrNotFound, "", ""},
-		"bad":       {"what the engine calls invalid is refused", cerrdefs.ErrInvalidArgument.WithMessage("odd"), nil, "InvalidOption", ""},
+		"bad": {"what the engine calls invalid is refused", cerrdefs.ErrInvalidArgument.WithMessage("odd"), nil,
+			"InvalidOption", ""},
 		"port": {"another container's", errors.New("driver failed programming external connectivity on endpoint a (b): " +
 			"Bind for 127.0.0.1:80 failed: port is already allocated"), nil, "PortTaken", "port 127.0.0.1:80 is in use"},
-		"proxy": {"a process's", errors.New("Error starting userland proxy: listen tcp4 127.0.0.1:18861: bind: address already in use"),
+		"proxy": {"a process's",
+			errors.New("Error starting userland proxy: listen tcp4 127.0.0.1:18861: bind: address already in use"),
 			nil, "PortTaken", "port 127.0.0.1:18861 is in use"},
-		"mount": {"a host path", errors.New(`invalid mount config for type "bind": bind source path does not exist: /srv/no such`),
+		"mount": {"a host path",
+			errors.New(`invalid mount config for type "bind": bind source path does not exist: /srv/no such`),
 			nil, "MountNotFound", "the host path /srv/no such does not exist"},
-		"program": {"a command", errors.New(`OCI runtime create failed: runc create failed: exec: "/nosuch": stat /nosuch: no such file or directory: unknown`),
+		"program": {"a command",
+			errors.New(`OCI runtime create failed: runc create failed: exec: "/nosuch": stat /nosuch: no such file or directory: unknown`),
 			nil, "CommandNotFound", "the image has no program /nosuch"},
 		"denied": {"a file without x", errors.New(`OCI runtime create failed: exec: "/etc/app": permission denied: unknown`),
 			nil, "CommandNotExecutable", "permission denied: /etc/app is not executable"},
-		"processor": {"another processor's", errors.New(`standard_init_linux.go:228: exec user process caused: exec format error`),
+		"processor": {"another processor's",
+			errors.New(`standard_init_linux.go:228: exec user process caused: exec format error`),
 			nil, "CommandNotExecutable", "the program is for another processor, or no program"},
-		"plugin":     {"a driver that is missing", errors.New("error looking up volume plugin nope: plugin not found"), nil, "VolumeDriverNotFound", ""},
-		"no command": {"an image without one", cerrdefs.ErrInvalidArgument.WithMessage("No command specified"), nil, "CommandNotFound", "the image names no command"},
+		"plugin": {"a driver that is missing", errors.New("error looking up volume plugin nope: plugin not found"), nil,
+			"VolumeDriverNotFound", ""},
+		"no command": {"an image without one", cerrdefs.ErrInvalidArgument.WithMessage("No command specified"), nil,
+			"CommandNotFound", "the image names no command"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +70,8 @@ func TestFault(t *testing.T) {
 		t.Error("nil counted as a fault")
 	}
 	var transient *runtime.TransientError
-	if err := fault("try", errors.New("write /x: no space left on device")); !errors.As(err, &transient) || transient.Reason != "DiskFull" {
+	if err := fault("try", errors.New("write /x: no space left on device")); !errors.As(err, &transient) ||
+		transient.Reason != "DiskFull" {
 		t.Errorf("a full disk passes: %v", err)
 	}
 }
@@ -73,14 +81,19 @@ func TestPullFault(t *testing.T) {
 		reason, text, want string
 		transient          bool
 	}{
-		"hub":         {"docker hub hides what is private", "pull access denied for web, repository does not exist or may require 'docker login'", "Unauthorized", false},
-		"rate":        {"a limit passes", "toomanyrequests: You have reached your pull rate limit", "RateLimited", true},
-		"dns":         {"a name may come back", "dial tcp: lookup shop on 10.0.0.1:53: no such host", "RegistryUnreachable", true},
-		"certificate": {"a person has to install it", "x509: certificate signed by unknown authority", "UntrustedRegistry", false},
-		"plain":       {"a person has to list it", "http: server gave HTTP response to HTTPS client", "InsecureRegistry", false},
-		"processor":   {"another image is needed", "no matching manifest for linux/amd64 in the manifest list entries", "WrongPlatform", false},
-		"cut":         {"the next try may get through", "unexpected EOF while reading layer", "PullInterrupted", true},
-		"unknown":     {"an unknown fault is tried again", "moon in the wrong phase", "PullFailed", true},
+		"hub": {"docker hub hides what is private",
+			"pull access denied for web, repository does not exist or may require 'docker login'", "Unauthorized", false},
+		"rate": {"a limit passes", "toomanyrequests: You have reached your pull rate limit", "RateLimited", true},
+		"dns": {"a name may come back", "dial tcp: lookup shop on 10.0.0.1:53: no such host",
+			"RegistryUnreachable", true},
+		"certificate": {"a person has to install it", "x509: certificate signed by unknown authority",
+			"UntrustedRegistry", false},
+		"plain": {"a person has to list it", "http: server gave HTTP response to HTTPS client",
+			"InsecureRegistry", false},
+		"processor": {"another image is needed", "no matching manifest for linux/amd64 in the manifest list entries",
+			"WrongPlatform", false},
+		"cut":     {"the next try may get through", "unexpected EOF while reading layer", "PullInterrupted", true},
+		"unknown": {"an unknown fault is tried again", "moon in the wrong phase", "PullFailed", true},
 	}
 	named, err := reference.ParseNormalizedNamed("shop.example/web:2")
 	if err != nil {

@@ -85,7 +85,8 @@ func (i execInput) Write(data []byte) (int, error) { return i.stream.Conn.Write(
 func (i execInput) Close() error                   { return i.stream.CloseWrite() }
 
 func (e *execution) Resize(ctx context.Context, width, height int) error {
-	_, err := e.runtime.client.ExecResize(ctx, e.id, client.ExecResizeOptions{Height: uint(max(height, 0)), Width: uint(max(width, 0))})
+	_, err := e.runtime.client.ExecResize(ctx, e.id,
+		client.ExecResizeOptions{Height: uint(max(height, 0)), Width: uint(max(width, 0))})
 	return fault("resize exec", err)
 }
 

@@ -22,7 +22,8 @@ func (r *Runtime) Resolve(ctx context.Context, ref string) (runtime.Image, error
 	if err != nil {
 		return runtime.Image{}, fault("inspect image "+ref, err)
 	}
-	image := runtime.Image{ID: found.ID, Reference: ref, Digest: repositoryDigest(ref, found.RepoDigests), Arch: found.Architecture}
+	image := runtime.Image{ID: found.ID, Reference: ref, Digest: repositoryDigest(ref, found.RepoDigests),
+		Arch: found.Architecture}
 	if found.Config != nil {
 		image.User, image.Origin = found.Config.User, r.origin(found.Config.Labels)
 	}
@@ -56,6 +57,7 @@ func repositoryDigest(ref string, digests []string) (first string) {
 
 func invalidReference(ref string, err error) error {
 	return &runtime.RejectedError{
-		Reason: "InvalidReference", Detail: fmt.Sprintf("image %q: %v", ref, err), Next: "write the image as [registry/]name[:tag]",
+		Reason: "InvalidReference", Detail: fmt.Sprintf("image %q: %v", ref, err),
+		Next: "write the image as [registry/]name[:tag]",
 	}
 }

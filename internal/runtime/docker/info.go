@@ -36,7 +36,8 @@ func limitWarnings(limits hardLimits) []string {
 	var warnings []string
 	for _, name := range []string{"nofile", "nproc"} {
 		if got := limits.clamp(name, defaultUlimits[name]); got < defaultUlimits[name] {
-			warnings = append(warnings, fmt.Sprintf("the hard limit of %s is %d: containers get that instead of %d", name, got, defaultUlimits[name]))
+			warnings = append(warnings, fmt.Sprintf("the hard limit of %s is %d: containers get that instead of %d", name, got,
+				defaultUlimits[name]))
 		}
 	}
 	return warnings

@@ -49,7 +49,8 @@ func (r *Runtime) createLegacy(ctx context.Context, from *request) (string, erro
 	if err != nil {
 		return "", err
 	}
-	target := "http://" + client.DummyHost + "/v" + r.client.ClientVersion() + "/containers/create?" + url.Values{"name": {from.Name}}.Encode()
+	target := "http://" + client.DummyHost + "/v" + r.client.ClientVersion() + "/containers/create?" +
+		url.Values{"name": {from.Name}}.Encode()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {
 		return "", err

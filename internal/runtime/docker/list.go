@@ -52,7 +52,8 @@ func (r *Runtime) inspectAll(ctx context.Context, ids []string, found []*runtime
 	for range min(inspectors, len(ids)) {
 		group.Go(func() {
 			for i := range next {
-				if err := recovery.Call(func() error { return r.inspectInto(ctx, ids[i], &found[i]) }, "container", ids[i]); err != nil {
+				if err := recovery.Call(func() error { return r.inspectInto(ctx, ids[i], &found[i]) }, "container",
+					ids[i]); err != nil {
 					cancel(err)
 				}
 			}

@@ -17,7 +17,8 @@ import (
 // holds in the end.
 func TestFollowedLogsReachTheEnd(t *testing.T) {
 	c := newCluster(t)
-	run := c.start(api.DeploymentSpec{Container: api.Container{Logs: &api.Logs{MaxSize: "1m", MaxFiles: new(3)}}}, "print", "100000")
+	run := c.start(api.DeploymentSpec{Container: api.Container{Logs: &api.Logs{MaxSize: "1m", MaxFiles: new(3)}}},
+		"print", "100000")
 	lines := func(opts runtime.LogOptions) []string {
 		logs, err := c.Logs(t.Context(), run.ID, opts)
 		if err != nil {

@@ -95,7 +95,8 @@ func (r *Runtime) RemoveNetwork(ctx context.Context) error {
 		if network.Labels[api.LabelCluster] != r.options.Cluster {
 			continue
 		}
-		if _, err := r.client.NetworkRemove(ctx, network.ID, client.NetworkRemoveOptions{}); err != nil && !cerrdefs.IsNotFound(err) {
+		if _, err := r.client.NetworkRemove(ctx, network.ID, client.NetworkRemoveOptions{}); err != nil &&
+			!cerrdefs.IsNotFound(err) {
 			return fault("remove network "+r.network.name, err)
 		}
 	}
@@ -155,7 +156,8 @@ func (n *platformNetwork) create(ctx context.Context) error {
 	}
 	if subnet.IsValid() {
 		options.IPAM = &network.IPAM{Config: []network.IPAMConfig{{Subnet: subnet, Gateway: subnet.Masked().Addr().Next()}}}
-		options.Options = map[string]string{"com.docker.network.driver.mtu": strconv.Itoa(mtu), trustedInterfaces: api.OverlayDevice}
+		options.Options = map[string]string{"com.docker.network.driver.mtu": strconv.Itoa(mtu),
+			trustedInterfaces: api.OverlayDevice}
 	}
 	created, err := n.runtime.client.NetworkCreate(ctx, n.name, options)
 	if err != nil {
@@ -260,5 +262,6 @@ func (n *platformNetwork) lacks(err error) bool {
 		return false
 	}
 	text := err.Error()
-	return strings.Contains(text, "network "+n.name+" not found") || strings.Contains(text, "network "+n.name+" is ambiguous")
+	return strings.Contains(text, "network "+n.name+" not found") ||
+		strings.Contains(text, "network "+n.name+" is ambiguous")
 }

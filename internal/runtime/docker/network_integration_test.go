@@ -43,7 +43,8 @@ func TestPlatformNetworkIsMadeOnce(t *testing.T) {
 	runtimes := make([]runtime.Runtime, 4)
 	for i := range runtimes {
 		rt, err := docker.New(t.Context(), docker.Options{
-			Cluster: "tendtest-" + random(), Node: "n", NetworkName: name, NetworkSubnet: func() (netip.Prefix, int, error) { return subnet, 1500, nil },
+			Cluster: "tendtest-" + random(), Node: "n", NetworkName: name,
+			NetworkSubnet: func() (netip.Prefix, int, error) { return subnet, 1500, nil },
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -56,7 +57,8 @@ func TestPlatformNetworkIsMadeOnce(t *testing.T) {
 		var group sync.WaitGroup
 		for i, rt := range runtimes {
 			group.Go(func() {
-				made, err := rt.Create(t.Context(), container(api.DeploymentSpec{Container: api.Container{Networks: []string{api.NetworkAlias}}}, "wait"))
+				made, err := rt.Create(t.Context(),
+					container(api.DeploymentSpec{Container: api.Container{Networks: []string{api.NetworkAlias}}}, "wait"))
 				if err == nil {
 					err = rt.Start(t.Context(), made.ID)
 				}
@@ -111,7 +113,8 @@ func TestFurtherNetworks(t *testing.T) {
 	if err := c.Start(t.Context(), made.ID); err != nil {
 		t.Fatal(err)
 	}
-	got := dockerCLI(t, "inspect", "-f", `{{range $name, $n := .NetworkSettings.Networks}}{{$name}}={{$n.Aliases}} {{end}}`, made.ID)
+	got := dockerCLI(t, "inspect", "-f",
+		`{{range $name, $n := .NetworkSettings.Networks}}{{$name}}={{$n.Aliases}} {{end}}`, made.ID)
 	if !strings.Contains(got, network+"=[web.prod web.prod.tend") || !strings.Contains(got, further+"=") {
 		t.Errorf("networks %s, want %s with the aliases, and %s", got, network, further)
 	}

@@ -70,17 +70,23 @@ func TestReadEvent(t *testing.T) {
 		ours    bool
 	}{
 		"die": {
-			"an end has its code", events.Message{Type: "container", Action: "die", Actor: events.Actor{ID: "i", Attributes: ours}},
+			"an end has its code", events.Message{Type: "container", Action: "die",
+				Actor: events.Actor{ID: "i", Attributes: ours}},
 			runtime.Event{Kind: runtime.EventDie, Container: "i", Name: "web", Task: "t1", Signal: "SIGTERM", ExitCode: 3}, true,
 		},
-		"other":   {"another cluster's is not ours", events.Message{Type: "container", Action: "die", Actor: events.Actor{ID: "j"}}, runtime.Event{}, false},
-		"unknown": {"nor is an unknown event", events.Message{Type: "container", Action: "top", Actor: events.Actor{Attributes: ours}}, runtime.Event{}, false},
+		"other": {"another cluster's is not ours",
+			events.Message{Type: "container", Action: "die", Actor: events.Actor{ID: "j"}}, runtime.Event{}, false},
+		"unknown": {"nor is an unknown event",
+			events.Message{Type: "container", Action: "top", Actor: events.Actor{Attributes: ours}}, runtime.Event{}, false},
 		"pull": {
-			"a pull names the reference as id", events.Message{Type: "image", Action: "pull", Actor: events.Actor{ID: "shop/web:2", Attributes: map[string]string{"name": "shop/web"}}},
+			"a pull names the reference as id",
+			events.Message{Type: "image", Action: "pull",
+				Actor: events.Actor{ID: "shop/web:2", Attributes: map[string]string{"name": "shop/web"}}},
 			runtime.Event{Kind: runtime.EventImage, Image: "shop/web:2"}, true,
 		},
 		"tag": {
-			"a tag names it as name", events.Message{Type: "image", Action: "tag", Actor: events.Actor{ID: "sha256:1", Attributes: map[string]string{"name": "web:2"}}},
+			"a tag names it as name", events.Message{Type: "image", Action: "tag",
+				Actor: events.Actor{ID: "sha256:1", Attributes: map[string]string{"name": "web:2"}}},
 			runtime.Event{Kind: runtime.EventImage, Image: "web:2"}, true,
 		},
 	}
@@ -100,7 +106,8 @@ func TestStatsOfBothCgroupVersions(t *testing.T) {
 		reason, json string
 		want         int64
 	}{
-		"v1":    {"the whole tree's cache is left out", `{"usage":100,"stats":{"total_inactive_file":30,"inactive_file":10}}`, 70},
+		"v1": {"the whole tree's cache is left out",
+			`{"usage":100,"stats":{"total_inactive_file":30,"inactive_file":10}}`, 70},
 		"v2":    {"the name lost its prefix", `{"usage":100,"stats":{"inactive_file":10}}`, 90},
 		"small": {"never below zero", `{"usage":5,"stats":{"inactive_file":10}}`, 0},
 	}
@@ -125,7 +132,8 @@ func TestConfigAuth(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	write("docker-credential-box", "#!/bin/sh\nread server\necho \"{\\\"Username\\\":\\\"<token>\\\",\\\"Secret\\\":\\\"of-$server\\\"}\"\n", 0o755)
+	write("docker-credential-box",
+		"#!/bin/sh\nread server\necho \"{\\\"Username\\\":\\\"<token>\\\",\\\"Secret\\\":\\\"of-$server\\\"}\"\n", 0o755)
 	write("docker-credential-empty", "#!/bin/sh\necho credentials not found in native keychain\nexit 1\n", 0o755)
 	write("config.json", `{
 	  "auths": {"https://index.docker.io/v1/": {"auth": "YW5uOnI6aWdodA=="}, "shop.example:5000": {"identitytoken": "tok"}, "https://old.example/v1/": {"auth": "YW5uOng="}},
@@ -135,12 +143,16 @@ func TestConfigAuth(t *testing.T) {
 		want        Auth
 		found, fail bool
 	}{
-		"hub":    {"a name without a registry is docker hub's", "web", Auth{Username: "ann", Password: "r:ight", Server: dockerHub}, true, false},
-		"token":  {"an identity token is kept", "shop.example:5000/web:2", Auth{IdentityToken: "tok", Server: "shop.example:5000"}, true, false},
-		"helper": {"a helper is asked", "box.example/web", Auth{IdentityToken: "of-box.example", Server: "box.example"}, true, false},
-		"empty":  {"a helper may have none", "empty.example/web", Auth{}, false, false},
-		"other":  {"another registry has none", "other.example/web", Auth{}, false, false},
-		"old":    {"a registry may be written as a URL", "old.example/web", Auth{Username: "ann", Password: "x", Server: "https://old.example/v1/"}, true, false},
+		"hub": {"a name without a registry is docker hub's", "web",
+			Auth{Username: "ann", Password: "r:ight", Server: dockerHub}, true, false},
+		"token": {"an identity token is kept", "shop.example:5000/web:2",
+			Auth{IdentityToken: "tok", Server: "shop.example:5000"}, true, false},
+		"helper": {"a helper is asked", "box.example/web",
+			Auth{IdentityToken: "of-box.example", Server: "box.example"}, true, false},
+		"empty": {"a helper may have none", "empty.example/web", Auth{}, false, false},
+		"other": {"another registry has none", "other.example/web", Auth{}, false, false},
+		"old": {"a registry may be written as a URL", "old.example/web",
+			Auth{Username: "ann", Password: "x", Server: "https://old.example/v1/"}, true, false},
 		"escape": {"a helper is a name, not a path", "escape.example/web", Auth{}, false, true},
 	}
 	for name, test := range tests {
@@ -155,7 +167,8 @@ func TestConfigAuth(t *testing.T) {
 		t.Errorf("no config file: %v, %v", found, err)
 	}
 	write("config.json", `{"auths": {"bad.example": {"auth": "?"}}}`, 0o600)
-	if _, found, err := ConfigAuth(dir)(t.Context(), "bad.example/web"); found || err == nil || !strings.Contains(err.Error(), dir) {
+	if _, found, err := ConfigAuth(dir)(t.Context(), "bad.example/web"); found || err == nil ||
+		!strings.Contains(err.Error(), dir) {
 		t.Errorf("a broken entry: %v, %v, want the file's name", found, err)
 	}
 }

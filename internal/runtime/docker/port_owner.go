@@ -48,7 +48,8 @@ func (r *Runtime) withOwner(ctx context.Context, err error) error {
 // publisher returns the running container that publishes a host port, and what to do about it if it is Compose's; empty
 // if none is known.
 func (r *Runtime) publisher(ctx context.Context, port string) (holder, next string) {
-	list, err := r.client.ContainerList(ctx, client.ContainerListOptions{Filters: make(client.Filters).Add("publish", port)})
+	list, err := r.client.ContainerList(ctx,
+		client.ContainerListOptions{Filters: make(client.Filters).Add("publish", port)})
 	if err != nil {
 		return "", "" // the message goes without
 	}

@@ -162,7 +162,8 @@ func TestPullWithCredentials(t *testing.T) {
 
 func TestPullOfWhatIsNotThere(t *testing.T) {
 	s := newShop(t)
-	for _, reference := range []string{strings.Replace(s.reference, ":v1", ":v2", 1), strings.Replace(s.reference, "goods", "nothing", 1)} {
+	for _, reference := range []string{strings.Replace(s.reference, ":v1", ":v2", 1),
+		strings.Replace(s.reference, "goods", "nothing", 1)} {
 		_, err := s.Pull(t.Context(), reference, nil)
 		var rejected *runtime.RejectedError
 		if !errors.As(err, &rejected) || rejected.Reason != "ImageNotFound" || rejected.Next == "" {
@@ -297,7 +298,8 @@ func TestPullBrokenInMidLayer(t *testing.T) {
 func TestATagThatIsNotHere(t *testing.T) {
 	repository, tag, _ := strings.Cut(image, ":")
 	_, err := newCluster(t).Pull(t.Context(), repository+":v99", func(int) {})
-	if want := "no image " + repository + ":v99 here (" + tag + " is); docker.io "; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "no image " + repository + ":v99 here (" + tag + " is); docker.io "; err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}
 }

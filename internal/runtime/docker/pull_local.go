@@ -36,7 +36,8 @@ func (r *Runtime) pullFault(ctx context.Context, named reference.Named, err erro
 // tags returns the tags of an image's repository that this node has, the newest first.
 func (r *Runtime) tags(ctx context.Context, named reference.Named) []string {
 	repository := reference.FamiliarName(named)
-	listed, err := r.client.ImageList(ctx, client.ImageListOptions{Filters: make(client.Filters).Add("reference", repository)})
+	listed, err := r.client.ImageList(ctx,
+		client.ImageListOptions{Filters: make(client.Filters).Add("reference", repository)})
 	if err != nil {
 		return nil
 	}

@@ -36,7 +36,8 @@ func WithRegistries(declared Registries, next AuthProvider) AuthProvider {
 			return Auth{}, false, fmt.Errorf("the registry declared for %s: %w", host, err)
 		}
 		if !known {
-			return Auth{}, false, fmt.Errorf("the registry declared for %s: docker-credential-%s has no credentials for it", host, registry.Helper)
+			return Auth{}, false, fmt.Errorf("the registry declared for %s: docker-credential-%s has no credentials for it",
+				host, registry.Helper)
 		}
 		return auth, true, nil
 	}

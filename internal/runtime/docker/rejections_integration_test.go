@@ -24,22 +24,45 @@ func TestRejections(t *testing.T) {
 		command []string
 		want    string
 	}{
-		"port":      {"another container holds it", api.DeploymentSpec{Ports: []string{taken}}, nil, "PortTaken"},
-		"command":   {"the image has no such program", api.DeploymentSpec{Container: api.Container{NetworkMode: none}}, []string{"/nope"}, "CommandNotFound"},
-		"path":      {"nor one in its PATH", api.DeploymentSpec{Container: api.Container{NetworkMode: none}}, []string{"nope"}, "CommandNotFound"},
-		"folder":    {"a folder can't be run", api.DeploymentSpec{Container: api.Container{NetworkMode: none}}, []string{"/data"}, "CommandNotExecutable"},
-		"user":      {"the image has no user of that name", api.DeploymentSpec{Container: api.Container{NetworkMode: none, User: "nobody-here"}}, nil, "UserNotFound"},
-		"device":    {"the node has no such device", api.DeploymentSpec{Container: api.Container{NetworkMode: none, Devices: []string{"/dev/nope"}}}, nil, "DeviceNotFound"},
-		"mount":     {"--mount makes no folder", api.DeploymentSpec{Container: api.Container{NetworkMode: none, DockerOptions: []string{"--mount", "type=bind,source=/nope/nope,target=/x"}}}, nil, "MountNotFound"},
-		"bind":      {"a file can't be mounted on a folder", api.DeploymentSpec{Container: api.Container{NetworkMode: none, Volumes: []string{"/etc/hostname:/data"}}}, nil, "InvalidMount"},
-		"ulimit":    {"the node allows less", api.DeploymentSpec{Container: api.Container{NetworkMode: none, Ulimits: map[string]string{"nofile": "100000"}}}, nil, "UlimitTooHigh"},
-		"memory":    {"docker wants 6 MiB at least", api.DeploymentSpec{Container: api.Container{NetworkMode: none, Resources: &api.Resources{Limits: &api.ResourceLimits{Memory: "1Mi"}}}}, nil, "InvalidOption"},
-		"cpus":      {"the node has fewer", api.DeploymentSpec{Container: api.Container{NetworkMode: none, Resources: &api.Resources{Limits: &api.ResourceLimits{CPU: "4096"}}}}, nil, "InvalidOption"},
-		"cap":       {"there is no such capability", api.DeploymentSpec{Container: api.Container{NetworkMode: none, CapAdd: []string{"FLY"}}}, nil, "InvalidOption"},
-		"network":   {"networks are not ours to make", api.DeploymentSpec{Container: api.Container{Networks: []string{"tendtest-absent"}}}, nil, "NetworkNotFound"},
-		"runtime":   {"the engine has no such runtime", api.DeploymentSpec{Container: api.Container{NetworkMode: none, DockerOptions: []string{"--runtime=nope"}}}, nil, "RuntimeNotFound"},
-		"flag":      {"what is unknown is refused, not dropped", api.DeploymentSpec{Container: api.Container{NetworkMode: none, DockerOptions: []string{"--nope"}}}, nil, "InvalidOption"},
-		"directory": {"a file isn't a working directory", api.DeploymentSpec{Container: api.Container{NetworkMode: none, WorkingDir: "/server"}}, nil, "InvalidWorkingDir"},
+		"port": {"another container holds it", api.DeploymentSpec{Ports: []string{taken}}, nil, "PortTaken"},
+		"command": {"the image has no such program", api.DeploymentSpec{Container: api.Container{NetworkMode: none}},
+			[]string{"/nope"}, "CommandNotFound"},
+		"path": {"nor one in its PATH", api.DeploymentSpec{Container: api.Container{NetworkMode: none}},
+			[]string{"nope"}, "CommandNotFound"},
+		"folder": {"a folder can't be run", api.DeploymentSpec{Container: api.Container{NetworkMode: none}},
+			[]string{"/data"}, "CommandNotExecutable"},
+		"user": {"the image has no user of that name",
+			api.DeploymentSpec{Container: api.Container{NetworkMode: none, User: "nobody-here"}}, nil, "UserNotFound"},
+		"device": {"the node has no such device",
+			api.DeploymentSpec{Container: api.Container{NetworkMode: none, Devices: []string{"/dev/nope"}}},
+			nil, "DeviceNotFound"},
+		"mount": {"--mount makes no folder",
+			api.DeploymentSpec{Container: api.Container{NetworkMode: none,
+				DockerOptions: []string{"--mount", "type=bind,source=/nope/nope,target=/x"}}}, nil, "MountNotFound"},
+		"bind": {"a file can't be mounted on a folder",
+			api.DeploymentSpec{Container: api.Container{NetworkMode: none, Volumes: []string{"/etc/hostname:/data"}}},
+			nil, "InvalidMount"},
+		"ulimit": {"the node allows less",
+			api.DeploymentSpec{Container: api.Container{NetworkMode: none, Ulimits: map[string]string{"nofile": "100000"}}},
+			nil, "UlimitTooHigh"},
+		"memory": {"docker wants 6 MiB at least",
+			api.DeploymentSpec{Container: api.Container{NetworkMode: none,
+				Resources: &api.Resources{Limits: &api.ResourceLimits{Memory: "1Mi"}}}}, nil, "InvalidOption"},
+		"cpus": {"the node has fewer",
+			api.DeploymentSpec{Container: api.Container{NetworkMode: none,
+				Resources: &api.Resources{Limits: &api.ResourceLimits{CPU: "4096"}}}}, nil, "InvalidOption"},
+		"cap": {"there is no such capability",
+			api.DeploymentSpec{Container: api.Container{NetworkMode: none, CapAdd: []string{"FLY"}}}, nil, "InvalidOption"},
+		"network": {"networks are not ours to make",
+			api.DeploymentSpec{Container: api.Container{Networks: []string{"tendtest-absent"}}}, nil, "NetworkNotFound"},
+		"runtime": {"the engine has no such runtime",
+			api.DeploymentSpec{Container: api.Container{NetworkMode: none, DockerOptions: []string{"--runtime=nope"}}},
+			nil, "RuntimeNotFound"},
+		"flag": {"what is unknown is refused, not dropped",
+			api.DeploymentSpec{Container: api.Container{NetworkMode: none, DockerOptions: []string{"--nope"}}},
+			nil, "InvalidOption"},
+		"directory": {"a file isn't a working directory",
+			api.DeploymentSpec{Container: api.Container{NetworkMode: none, WorkingDir: "/server"}}, nil, "InvalidWorkingDir"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +83,8 @@ func TestRejections(t *testing.T) {
 				t.Errorf("a create that was refused left %+v, %v", seen, err)
 			}
 			if made.ID != "" && (seen.State != runtime.StateCreated || seen.Error == "") {
-				t.Errorf("a start that was refused left state %s with error %q, want created and the engine's words", seen.State, seen.Error)
+				t.Errorf("a start that was refused left state %s with error %q, want created and the engine's words",
+					seen.State, seen.Error)
 			}
 		})
 	}

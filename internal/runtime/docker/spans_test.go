@@ -11,7 +11,8 @@ import (
 // TestReadsOfTheEngineHaveNoSpans: the library would give each of them one, within whatever trace the caller is.
 func TestReadsOfTheEngineHaveNoSpans(t *testing.T) {
 	seen := tracetest.NewSpanRecorder()
-	ctx, span := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(seen)).Tracer("test").Start(t.Context(), "reconcile")
+	ctx, span := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(seen)).Tracer("test").Start(t.Context(),
+		"reconcile")
 	rt, err := New(ctx, Options{Host: addressOf(namedEngine(t, "engine", httptest.NewServer)), Cluster: "c", Node: "n"})
 	if err != nil {
 		t.Fatal(err)

@@ -112,7 +112,8 @@ func (m *mapping) identity() error {
 func (m *mapping) defaultHostname() string {
 	const longest = 63
 	mode := m.networkMode()
-	if mode == network.NetworkHost || strings.HasPrefix(mode, "container:") || m.options.UTS == "host" || len(m.spec.Name) > longest {
+	if mode == network.NetworkHost || strings.HasPrefix(mode, "container:") || m.options.UTS == "host" ||
+		len(m.spec.Name) > longest {
 		return ""
 	}
 	return m.spec.Name

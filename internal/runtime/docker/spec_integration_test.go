@@ -127,7 +127,9 @@ func TestFieldsReachTheContainer(t *testing.T) {
 		"the node's own name":          {hosts, "host.docker.internal"},
 		"environment":                  {c.output(run.ID, "env"), "VERSION=v7"},
 		"limits": {
-			dockerCLI(t, "inspect", "-f", "{{.HostConfig.Memory}} {{.HostConfig.NanoCpus}} {{.HostConfig.LogConfig.Type}} {{.HostConfig.LogConfig.Config}}", run.ID),
+			dockerCLI(t, "inspect", "-f",
+				"{{.HostConfig.Memory}} {{.HostConfig.NanoCpus}} {{.HostConfig.LogConfig.Type}} {{.HostConfig.LogConfig.Config}}",
+				run.ID),
 			"67108864 500000000 json-file map[max-file:3 max-size:10m]",
 		},
 		"label": {run.Labels["team"], "a"},
@@ -137,7 +139,8 @@ func TestFieldsReachTheContainer(t *testing.T) {
 			t.Errorf("%s: %q lacks %q", name, test.got, test.want)
 		}
 	}
-	write, err := c.Exec(t.Context(), run.ID, runtime.ExecOptions{Command: []string{testimage.Program, "write", "/file", "x"}})
+	write, err := c.Exec(t.Context(), run.ID,
+		runtime.ExecOptions{Command: []string{testimage.Program, "write", "/file", "x"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +217,8 @@ func TestNamelessVolumesGoWithTheirContainer(t *testing.T) {
 // TestFlagsOldEnginesReadElsewhere: the client library dropped two fields that engines before API 1.44 read.
 func TestFlagsOldEnginesReadElsewhere(t *testing.T) {
 	c := newCluster(t)
-	run := c.start(api.DeploymentSpec{Container: api.Container{DockerOptions: []string{"--mac-address", "92:d0:c6:0a:29:33", "-t"}}}, "print", "2")
+	run := c.start(api.DeploymentSpec{Container: api.Container{DockerOptions: []string{"--mac-address",
+		"92:d0:c6:0a:29:33", "-t"}}}, "print", "2")
 	if configured := dockerCLI(t, "inspect", "-f", `{{.Config.MacAddress}}`, run.ID); configured != "92:d0:c6:0a:29:33" {
 		t.Errorf("configured mac address %q", configured)
 	}
@@ -258,7 +262,8 @@ func TestExecOfNoProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 		code, err := missing.Wait(t.Context())
-		if got, want := strings.TrimSpace(string(stdout)+string(stderr)), "error: the image has no program bash (built FROM scratch?)"; got != want || err != nil || code == 0 {
+		if got, want := strings.TrimSpace(string(stdout)+string(stderr)),
+			"error: the image has no program bash (built FROM scratch?)"; got != want || err != nil || code == 0 {
 			t.Errorf("terminal %v: %q, exit code %d, %v; want %q", tty, got, code, err, want)
 		}
 		if !tty && len(stdout) > 0 {

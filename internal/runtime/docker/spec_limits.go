@@ -24,7 +24,8 @@ func (m *mapping) resources() error {
 	limits.CPUShares, limits.CPUPeriod, limits.CPUQuota = o.CPUShares, o.CPUPeriod, o.CPUQuota
 	limits.CPURealtimePeriod, limits.CPURealtimeRuntime = o.CPURealtimePeriod, o.CPURealtimeRuntime
 	limits.CpusetCpus, limits.CpusetMems = o.CpusetCPUs, o.CpusetMems
-	limits.MemoryReservation, limits.MemorySwap, limits.MemorySwappiness = o.MemoryReservation, o.MemorySwap, o.MemorySwappiness
+	limits.MemoryReservation, limits.MemorySwap, limits.MemorySwappiness = o.MemoryReservation,
+		o.MemorySwap, o.MemorySwappiness
 	limits.PidsLimit = o.PidsLimit
 	if o.OOMKillDisable {
 		limits.OomKillDisable = &o.OOMKillDisable
@@ -33,7 +34,8 @@ func (m *mapping) resources() error {
 	m.legacy.KernelMemory = o.KernelMemory
 	limits.BlkioWeight = o.BlkioWeight
 	for _, device := range o.BlkioWeightDevice {
-		limits.BlkioWeightDevice = append(limits.BlkioWeightDevice, &blkiodev.WeightDevice{Path: device.Path, Weight: device.Weight})
+		limits.BlkioWeightDevice = append(limits.BlkioWeightDevice,
+			&blkiodev.WeightDevice{Path: device.Path, Weight: device.Weight})
 	}
 	limits.BlkioDeviceReadBps, limits.BlkioDeviceWriteBps = throttles(o.DeviceReadBps), throttles(o.DeviceWriteBps)
 	limits.BlkioDeviceReadIOps, limits.BlkioDeviceWriteIOps = throttles(o.DeviceReadIOps), throttles(o.DeviceWriteIOps)

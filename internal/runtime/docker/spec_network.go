@@ -176,7 +176,8 @@ func (m *mapping) publish(spec api.PortSpec) error {
 			host = spec.Host.String()
 		}
 		m.Config.ExposedPorts[port] = struct{}{}
-		m.HostConfig.PortBindings[port] = append(m.HostConfig.PortBindings[port], network.PortBinding{HostIP: address, HostPort: host})
+		m.HostConfig.PortBindings[port] = append(m.HostConfig.PortBindings[port],
+			network.PortBinding{HostIP: address, HostPort: host})
 	}
 	return nil
 }
@@ -187,7 +188,8 @@ func (m *mapping) hosts() error {
 	for _, host := range together(m.declared.ExtraHosts, m.options.ExtraHosts) {
 		hosts = append(hosts, strings.NewReplacer("[", "", "]", "").Replace(host)) // older engines take IPv6 without brackets
 	}
-	declaresGateway := slices.ContainsFunc(hosts, func(host string) bool { return strings.HasPrefix(host, hostGateway+":") })
+	declaresGateway := slices.ContainsFunc(hosts,
+		func(host string) bool { return strings.HasPrefix(host, hostGateway+":") })
 	if m.nodeNamed = m.bridged() && !declaresGateway; m.nodeNamed {
 		hosts = append([]string{hostGateway + ":host-gateway"}, hosts...)
 	}
@@ -215,7 +217,8 @@ func (r *request) resolveAt(gateway netip.Addr) {
 	r.HostConfig.DNS = []netip.Addr{gateway}
 	for i, e := range r.endpoints {
 		settings := *e.settings
-		settings.Aliases = slices.DeleteFunc(slices.Clone(settings.Aliases), func(name string) bool { return slices.Contains(r.shared, name) })
+		settings.Aliases = slices.DeleteFunc(slices.Clone(settings.Aliases),
+			func(name string) bool { return slices.Contains(r.shared, name) })
 		r.endpoints[i].settings = &settings
 	}
 }

@@ -31,7 +31,8 @@ func (m *mapping) storage() error {
 		host.Mounts = append(host.Mounts, newMount(wanted))
 	}
 	for _, file := range m.spec.Files { // as mounts: of a bind whose source is missing the engine makes a folder
-		host.Mounts = append(host.Mounts, mount.Mount{Type: mount.TypeBind, Source: file.Source, Target: file.Target, ReadOnly: true})
+		host.Mounts = append(host.Mounts,
+			mount.Mount{Type: mount.TypeBind, Source: file.Source, Target: file.Target, ReadOnly: true})
 	}
 	host.VolumeDriver, host.VolumesFrom = m.options.VolumeDriver, m.options.VolumesFrom
 	host.StorageOpt = m.options.StorageOpts
@@ -102,7 +103,8 @@ func newMount(from dockerflags.Mount) mount.Mount {
 		Consistency: mount.Consistency(from.Consistency),
 	}
 	if from.Propagation != "" || from.NonRecursive {
-		out.BindOptions = &mount.BindOptions{Propagation: mount.Propagation(from.Propagation), NonRecursive: from.NonRecursive}
+		out.BindOptions = &mount.BindOptions{Propagation: mount.Propagation(from.Propagation),
+			NonRecursive: from.NonRecursive}
 	}
 	if from.NoCopy || from.VolumeLabels != nil || from.VolumeDriver != "" || from.VolumeOptions != nil {
 		out.VolumeOptions = &mount.VolumeOptions{NoCopy: from.NoCopy, Labels: from.VolumeLabels}

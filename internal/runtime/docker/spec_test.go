@@ -38,7 +38,8 @@ func TestFields(t *testing.T) {
 	})
 	notInContainer := []string{
 		"Image", "Env", "SecretFiles", "Aliases", // given resolved, in ContainerSpec
-		"Replicas", "Mode", "Placement", "EnvFile", "EnvFrom", "HealthCheck", "PostDeploy", "KeepReleases", "Strategy", "DependsOn", "Build",
+		"Replicas", "Mode", "Placement", "EnvFile", "EnvFrom", "HealthCheck", "PostDeploy", "KeepReleases", "Strategy",
+		"DependsOn", "Build",
 		"Release", "Autoscale", "Probes", "OnDeploy", "OnProbe", "Inits", "DockerOptions",
 	}
 	wantComplete(t, reflect.TypeFor[api.DeploymentSpec](), used, notInContainer)
@@ -67,7 +68,8 @@ func TestNoLabelOfAnImageIsTends(t *testing.T) {
 	}
 	for _, name := range api.Labels() {
 		value, there := request.Config.Labels[name]
-		if ours := spec.Labels[name] != "" || name == api.LabelCluster || name == api.LabelNode; !there || ours != (value != "") {
+		if ours := spec.Labels[name] != "" || name == api.LabelCluster || name == api.LabelNode; !there ||
+			ours != (value != "") {
 			t.Errorf("%s is %q, there: %v", name, value, there)
 		}
 	}
@@ -113,7 +115,8 @@ func changes(t *testing.T, declared api.DeploymentSpec, base map[string]map[stri
 	networks := map[string]any{}
 	for _, e := range request.endpoints {
 		networks[e.network] = map[string]any{
-			"aliases": e.settings.Aliases, "ipam": e.settings.IPAMConfig, "driver": e.settings.DriverOpts, "mac": e.settings.MacAddress,
+			"aliases": e.settings.Aliases, "ipam": e.settings.IPAMConfig, "driver": e.settings.DriverOpts,
+			"mac": e.settings.MacAddress,
 		}
 	}
 	out := map[string]map[string]any{}
@@ -210,9 +213,12 @@ func TestBaseline(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := json.MarshalIndent(map[string]any{
-		"name": request.Name, "image": request.Config.Image, "hostname": request.Config.Hostname, "labels": request.Config.Labels,
-		"grace": request.Config.StopTimeout, "restart": request.HostConfig.RestartPolicy, "logs": request.HostConfig.LogConfig,
-		"ulimits": request.HostConfig.Ulimits, "hosts": request.HostConfig.ExtraHosts, "network": request.HostConfig.NetworkMode,
+		"name": request.Name, "image": request.Config.Image, "hostname": request.Config.Hostname,
+		"labels": request.Config.Labels,
+		"grace":  request.Config.StopTimeout, "restart": request.HostConfig.RestartPolicy,
+		"logs":    request.HostConfig.LogConfig,
+		"ulimits": request.HostConfig.Ulimits, "hosts": request.HostConfig.ExtraHosts,
+		"network": request.HostConfig.NetworkMode,
 		"aliases": request.endpoints[0].settings.Aliases,
 	}, "", "  ")
 	if err != nil {
@@ -234,11 +240,13 @@ func TestBaseline(t *testing.T) {
 
 // TestFiles: files are mounts, not binds, for which the engine would create a folder if the file is missing.
 func TestFiles(t *testing.T) {
-	made, err := newRequest(runtime.ContainerSpec{Files: []runtime.File{{Source: "/run/tend/c/secrets/t/0", Target: "/run/secrets/db"}}}, machine{})
+	made, err := newRequest(runtime.ContainerSpec{Files: []runtime.File{{Source: "/run/tend/c/secrets/t/0",
+		Target: "/run/secrets/db"}}}, machine{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []mount.Mount{{Type: mount.TypeBind, Source: "/run/tend/c/secrets/t/0", Target: "/run/secrets/db", ReadOnly: true}}
+	want := []mount.Mount{{Type: mount.TypeBind, Source: "/run/tend/c/secrets/t/0",
+		Target: "/run/secrets/db", ReadOnly: true}}
 	if diff := cmp.Diff(want, made.HostConfig.Mounts); diff != "" || len(made.HostConfig.Binds) != 0 {
 		t.Errorf("binds %v\n%s", made.HostConfig.Binds, diff)
 	}
@@ -255,7 +263,8 @@ func TestReachesItsNodeAtTheGateway(t *testing.T) {
 	}{
 		"bridged":    {api.DeploymentSpec{}, gateway, "host.docker.internal:172.30.0.1"},
 		"no gateway": {api.DeploymentSpec{}, netip.Addr{}, "host.docker.internal:host-gateway"},
-		"declared":   {api.DeploymentSpec{Container: api.Container{ExtraHosts: []string{"host.docker.internal:10.0.0.1"}}}, gateway, "host.docker.internal:10.0.0.1"},
+		"declared": {api.DeploymentSpec{Container: api.Container{ExtraHosts: []string{"host.docker.internal:10.0.0.1"}}},
+			gateway, "host.docker.internal:10.0.0.1"},
 	} {
 		request, err := newRequest(testSpec(c.declared), testMachine())
 		if err != nil {

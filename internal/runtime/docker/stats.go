@@ -37,7 +37,8 @@ func (r *Runtime) Stats(ctx context.Context, id string) (runtime.Stats, error) {
 		return runtime.Stats{}, fault(operation, err)
 	}
 	if response.PidsStats.Current == 0 && response.CPUStats.CPUUsage.TotalUsage == 0 {
-		return runtime.Stats{}, &runtime.RejectedError{Reason: "NotRunning", Detail: operation + ": it is not running", Next: "start the container first"}
+		return runtime.Stats{}, &runtime.RejectedError{Reason: "NotRunning", Detail: operation + ": it is not running",
+			Next: "start the container first"}
 	}
 	return readStats(response), nil
 }

@@ -41,10 +41,13 @@ func TestStatsAreWhatTheEngineSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if uint64(got.CPUTime) < said.CPUStats.CPUUsage.TotalUsage || got.MemoryLimit != int64(said.MemoryStats.Limit) || got.MemoryLimit != 64<<20 {
-		t.Errorf("CPU time %d, limit %d; the engine says %d and %d", got.CPUTime, got.MemoryLimit, said.CPUStats.CPUUsage.TotalUsage, said.MemoryStats.Limit)
+	if uint64(got.CPUTime) < said.CPUStats.CPUUsage.TotalUsage || got.MemoryLimit != int64(said.MemoryStats.Limit) ||
+		got.MemoryLimit != 64<<20 {
+		t.Errorf("CPU time %d, limit %d; the engine says %d and %d", got.CPUTime, got.MemoryLimit,
+			said.CPUStats.CPUUsage.TotalUsage, said.MemoryStats.Limit)
 	}
-	if got.NetRx < int64(said.Networks["eth0"].RxBytes) || got.PIDs < 1 || got.MemoryBytes > int64(said.MemoryStats.Usage)+4<<20 {
+	if got.NetRx < int64(said.Networks["eth0"].RxBytes) || got.PIDs < 1 ||
+		got.MemoryBytes > int64(said.MemoryStats.Usage)+4<<20 {
 		t.Errorf("stats %+v; the engine says %+v and %+v", got, said.Networks, said.MemoryStats)
 	}
 }

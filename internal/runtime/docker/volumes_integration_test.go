@@ -13,7 +13,8 @@ func TestOlderVolume(t *testing.T) {
 	c := newCluster(t)
 	const ours, older = "tend-tendtest-older-data-0", "voodu-tendtest-older-data-0"
 	t.Cleanup(func() {
-		if err := errors.Join(c.RemoveVolume(context.Background(), ours), c.RemoveVolume(context.Background(), older)); err != nil {
+		if err := errors.Join(c.RemoveVolume(context.Background(), ours),
+			c.RemoveVolume(context.Background(), older)); err != nil {
 			t.Log(err)
 		}
 	})
@@ -30,7 +31,8 @@ func TestOlderVolume(t *testing.T) {
 		}
 	}
 	wants("there is none", "")
-	for _, step := range []struct{ name, reason, want string }{{older, "it is there", older}, {ours, "ours is there, too", ""}} {
+	for _, step := range []struct{ name, reason, want string }{{older, "it is there", older},
+		{ours, "ours is there, too", ""}} {
 		if err := c.EnsureVolume(t.Context(), step.name, nil); err != nil {
 			t.Fatal(err)
 		}

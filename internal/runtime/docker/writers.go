@@ -73,7 +73,9 @@ func (r *Runtime) SecondWriters(ctx context.Context) (map[string]volumes.Writer,
 	return out, nil
 }
 
-func (r *Runtime) secondWriter(ctx context.Context, written []string, labels map[string]string) (volumes.Writer, bool, error) {
+func (r *Runtime) secondWriter(
+	ctx context.Context, written []string, labels map[string]string,
+) (volumes.Writer, bool, error) {
 	if len(written) == 0 {
 		return volumes.Writer{}, false, nil
 	}

@@ -64,7 +64,8 @@ func TestSecondWriter(t *testing.T) {
 	spec := func(entries ...string) api.DeploymentSpec {
 		return api.DeploymentSpec{Container: api.Container{Volumes: entries}}
 	}
-	byFlag := api.DeploymentSpec{Container: api.Container{DockerOptions: []string{"--mount", "type=volume,source=" + volume + ",target=/x"}}}
+	byFlag := api.DeploymentSpec{Container: api.Container{DockerOptions: []string{"--mount", "type=volume,source=" +
+		volume + ",target=/x"}}}
 	shared := spec(volume + ":/x")
 	shared.Labels = map[string]string{api.SharedVolumes: volume}
 	for name, tc := range map[string]struct {
@@ -93,7 +94,8 @@ func TestSecondWriter(t *testing.T) {
 			t.Errorf("%s: it names %+v, not %s", name, got, writer)
 		}
 	}
-	if got, found, err := neighbours.SecondWriterOf(t.Context(), own); !found || err != nil || got.Container != writer || got.Source != volume {
+	if got, found, err := neighbours.SecondWriterOf(t.Context(), own); !found || err != nil || got.Container != writer ||
+		got.Source != volume {
 		t.Errorf("of a container: %+v, %v, %v", got, found, err)
 	}
 	if output, err := exec.Command("docker", "stop", "-t", "0", writer).CombinedOutput(); err != nil {

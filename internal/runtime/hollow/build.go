@@ -42,7 +42,8 @@ func (r *Runtime) Build(ctx context.Context, spec runtime.BuildSpec, output func
 		e.setImageLocked(tag, id)
 	}
 	if owner, build, found := strings.Cut(spec.Tags[0], ":"); found {
-		e.built[id] = runtime.BuiltImage{ID: id, Origin: runtime.Origin{Owner: owner, Build: build, Scope: spec.Labels[api.LabelBuildScope]}}
+		e.built[id] = runtime.BuiltImage{ID: id,
+			Origin: runtime.Origin{Owner: owner, Build: build, Scope: spec.Labels[api.LabelBuildScope]}}
 	}
 	return runtime.Image{ID: id, Reference: spec.Tags[0]}, nil
 }

@@ -100,11 +100,14 @@ func (c *container) livePorts() []api.PortBinding {
 }
 
 func (e *Engine) sortedLocked() []*container {
-	return slices.SortedFunc(maps.Values(e.containers), func(a, b *container) int { return strings.Compare(a.name, b.name) })
+	return slices.SortedFunc(maps.Values(e.containers),
+		func(a, b *container) int { return strings.Compare(a.name, b.name) })
 }
 
 // addLocked creates a container from a spec whose image and name are checked.
-func (e *Engine) addLocked(spec runtime.ContainerSpec, labels map[string]string, policy restart.Policy, imageID string) *container {
+func (e *Engine) addLocked(
+	spec runtime.ContainerSpec, labels map[string]string, policy restart.Policy, imageID string,
+) *container {
 	n := e.nextLocked()
 	c := &container{
 		id: digestOf("container %d %s", n, spec.Name), name: spec.Name, spec: spec, labels: labels, policy: policy,

@@ -206,7 +206,8 @@ func TestExec(t *testing.T) {
 // TestFollow: a follower gets new lines and ends with its container.
 func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		engine, rt := machine(t, Options{Behaviour: func(runtime.ContainerSpec) Behaviour { return Behaviour{Output: []string{"up"}} }})
+		engine, rt := machine(t,
+			Options{Behaviour: func(runtime.ContainerSpec) Behaviour { return Behaviour{Output: []string{"up"}} }})
 		c := run(t, rt, spec("a", "no"))
 		reader, err := rt.Logs(t.Context(), c.ID, runtime.LogOptions{Follow: true, Tail: -1})
 		if err != nil {
@@ -250,7 +251,8 @@ func TestThousands(t *testing.T) {
 // TestStopOfWhatIsStartedAgainAtOnce: a stop ends with the incarnation that it stopped, whatever follows it.
 func TestStopOfWhatIsStartedAgainAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		engine, rt := machine(t, Options{Behaviour: func(runtime.ContainerSpec) Behaviour { return Behaviour{IgnoresStop: true} }})
+		engine, rt := machine(t,
+			Options{Behaviour: func(runtime.ContainerSpec) Behaviour { return Behaviour{IgnoresStop: true} }})
 		c := run(t, rt, spec("a", "no"))
 		ended := make(chan error, 1)
 		go func() { ended <- rt.Stop(t.Context(), c.ID, time.Minute) }()

@@ -25,7 +25,8 @@ func (r *Runtime) Exec(ctx context.Context, id string, opts runtime.ExecOptions)
 	err := r.with(ctx, id, func(_ *Engine, c *container) error {
 		if c.state != runtime.StateRunning {
 			return &runtime.RejectedError{
-				Reason: "NotRunning", Detail: fmt.Sprintf("container %s is %s, not running", c.name, c.state), Next: "start it first",
+				Reason: "NotRunning", Detail: fmt.Sprintf("container %s is %s, not running", c.name, c.state),
+				Next: "start it first",
 			}
 		}
 		script = scriptOf(c.behaviour)
@@ -53,7 +54,8 @@ func runScript(script func(ExecCall) int, opts runtime.ExecOptions) *execution {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	errR, errW := io.Pipe()
-	x := &execution{stdin: inW, stdout: outR, stderr: errR, inside: []io.Closer{inR, outW, errW}, done: make(chan struct{})}
+	x := &execution{stdin: inW, stdout: outR, stderr: errR, inside: []io.Closer{inR, outW, errW},
+		done: make(chan struct{})}
 	call := ExecCall{Options: opts, Stdin: inR, Stdout: outW, Stderr: errW}
 	if opts.TTY {
 		call.Stderr = outW

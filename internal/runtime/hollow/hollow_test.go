@@ -59,7 +59,8 @@ func machine(t *testing.T, opts Options) (*Engine, *Runtime) {
 func spec(name, policy string) runtime.ContainerSpec {
 	return runtime.ContainerSpec{
 		Name: name, Image: "web", Restart: policy,
-		Labels: map[string]string{"tend.task": "task-" + name, "tend.slot": name, "tend.kind": "deployment", "tend.scope": "s", "tend.name": "n"},
+		Labels: map[string]string{"tend.task": "task-" + name, "tend.slot": name, "tend.kind": "deployment",
+			"tend.scope": "s", "tend.name": "n"},
 	}
 }
 

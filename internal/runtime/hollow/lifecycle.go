@@ -170,7 +170,8 @@ func (e *Engine) shutDownLocked(c *container) {
 // bootLocked does what a starting engine does with a container. It leaves one alone that never ran.
 func (e *Engine) bootLocked(c *container) {
 	// As in Docker, a stop on request outlasts a boot under "unless-stopped" alone.
-	end := restart.End{ExitCode: c.exitCode, Restarts: c.restarts, Stopped: c.stopped && c.policy.Name == restart.UnlessStopped}
+	end := restart.End{ExitCode: c.exitCode, Restarts: c.restarts, Stopped: c.stopped &&
+		c.policy.Name == restart.UnlessStopped}
 	if c.alive() || c.started.IsZero() || !c.policy.Restarts(end) {
 		return
 	}

@@ -27,19 +27,21 @@ func TestAfterward(t *testing.T) {
 		runs   bool
 		events string
 	}{
-		"no, exit":                  {"no means no", "no", exit(1), false, "die"},
-		"always, exit 0":            {"always restarts a success", "always", exit(0), true, "die start"},
-		"on-failure, exit 0":        {"a success doesn't count as a failure", "on-failure", exit(0), false, "die"},
-		"on-failure, exit 1":        {"a failure is restarted", "on-failure", exit(1), true, "die start"},
-		"unless-stopped, exit":      {"it was not stopped", "unless-stopped", exit(0), true, "die start"},
-		"unless-stopped, oom":       {"the kernel's kill is an exit", "unless-stopped", oom, true, "oom die start"},
-		"unless-stopped, stop":      {"stopped by hand", "unless-stopped", stop, false, "kill die stop"},
-		"always, stop":              {"stopped by hand", "always", stop, false, "kill die stop"},
-		"always, kill":              {"killed by hand counts as stopped", "always", kill, false, "kill die"},
-		"always, engine":            {"the engine's own stop isn't a user's", "always", reboot, true, "kill die stop start"},
-		"no, engine":                {"no means no", "no", reboot, false, "kill die stop"},
-		"unless, engine":            {"the engine's own stop isn't a user's", "unless-stopped", reboot, true, "kill die stop start"},
-		"unless, stopped, engine":   {"a manual stop outlives the engine", "unless-stopped", stopReboot, false, "kill die stop"},
+		"no, exit":             {"no means no", "no", exit(1), false, "die"},
+		"always, exit 0":       {"always restarts a success", "always", exit(0), true, "die start"},
+		"on-failure, exit 0":   {"a success doesn't count as a failure", "on-failure", exit(0), false, "die"},
+		"on-failure, exit 1":   {"a failure is restarted", "on-failure", exit(1), true, "die start"},
+		"unless-stopped, exit": {"it was not stopped", "unless-stopped", exit(0), true, "die start"},
+		"unless-stopped, oom":  {"the kernel's kill is an exit", "unless-stopped", oom, true, "oom die start"},
+		"unless-stopped, stop": {"stopped by hand", "unless-stopped", stop, false, "kill die stop"},
+		"always, stop":         {"stopped by hand", "always", stop, false, "kill die stop"},
+		"always, kill":         {"killed by hand counts as stopped", "always", kill, false, "kill die"},
+		"always, engine":       {"the engine's own stop isn't a user's", "always", reboot, true, "kill die stop start"},
+		"no, engine":           {"no means no", "no", reboot, false, "kill die stop"},
+		"unless, engine": {"the engine's own stop isn't a user's", "unless-stopped", reboot, true,
+			"kill die stop start"},
+		"unless, stopped, engine": {"a manual stop outlives the engine", "unless-stopped", stopReboot,
+			false, "kill die stop"},
 		"always, stopped, engine":   {"always forgets the stop at boot", "always", stopReboot, true, "kill die stop start"},
 		"on-failure, clean, engine": {"it ended with 0 on the signal", "on-failure", reboot, false, "kill die stop"},
 	}
@@ -125,7 +127,8 @@ func TestStopDuringBackoff(t *testing.T) {
 // TestStopGrace: a container that ignores the signal is killed when the grace period is over, and not before.
 func TestStopGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		engine, rt := machine(t, Options{Behaviour: func(runtime.ContainerSpec) Behaviour { return Behaviour{IgnoresStop: true} }})
+		engine, rt := machine(t,
+			Options{Behaviour: func(runtime.ContainerSpec) Behaviour { return Behaviour{IgnoresStop: true} }})
 		c := run(t, rt, spec("a", "always"))
 		before, began := len(engine.History()), time.Now()
 		if err := rt.Stop(t.Context(), c.ID, 7*time.Second); err != nil {

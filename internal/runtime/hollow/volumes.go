@@ -56,7 +56,9 @@ func (r *Runtime) RemoveVolume(ctx context.Context, name string) error {
 }
 
 // SecondWriter implements runtime.Neighbours.
-func (r *Runtime) SecondWriter(ctx context.Context, spec api.DeploymentSpec) (writer volumes.Writer, found bool, err error) {
+func (r *Runtime) SecondWriter(
+	ctx context.Context, spec api.DeploymentSpec,
+) (writer volumes.Writer, found bool, err error) {
 	if len(volumes.Written(spec)) == 0 {
 		return writer, false, nil
 	}

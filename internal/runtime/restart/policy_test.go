@@ -14,9 +14,10 @@ func TestParse(t *testing.T) {
 		want   Policy
 		fails  bool
 	}{
-		"empty":        {reason: "no policy means no", want: Policy{Name: No}},
-		"plain":        {reason: "names stand for themselves", text: "always", want: Policy{Name: Always}},
-		"counted":      {reason: "on-failure takes a bound", text: "on-failure:3", want: Policy{Name: OnFailure, MaxRetries: 3}},
+		"empty": {reason: "no policy means no", want: Policy{Name: No}},
+		"plain": {reason: "names stand for themselves", text: "always", want: Policy{Name: Always}},
+		"counted": {reason: "on-failure takes a bound", text: "on-failure:3",
+			want: Policy{Name: OnFailure, MaxRetries: 3}},
 		"wrong count":  {reason: "only on-failure is bounded", text: "always:3", fails: true},
 		"not a number": {reason: "a count is digits", text: "on-failure:x", fails: true},
 		"negative":     {reason: "a count is not negative", text: "on-failure:-1", fails: true},

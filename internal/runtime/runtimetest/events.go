@@ -11,7 +11,8 @@ func testEvents(f *fixture) {
 	watch := f.watch(f.runtime)
 	container := f.start(f.spec("exit", "4"))
 	task := container.Task()
-	created, started, died := watch.next(runtime.EventCreate, task), watch.next(runtime.EventStart, task), watch.next(runtime.EventDie, task)
+	created, started, died := watch.next(runtime.EventCreate, task), watch.next(runtime.EventStart, task),
+		watch.next(runtime.EventDie, task)
 	f.inState(container.ID, runtime.StateExited)
 	f.noError("remove", f.runtime.Remove(f.Context(), container.ID))
 	destroyed := watch.next(runtime.EventDestroy, task)

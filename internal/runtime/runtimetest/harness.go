@@ -138,8 +138,9 @@ func (f *fixture) spec(args ...string) runtime.ContainerSpec {
 		Labels: map[string]string{
 			api.LabelTask: "task-" + slot, api.LabelSlot: slot, api.LabelScope: "tendtest", api.LabelName: name,
 		},
-		Image:   f.Image,
-		Spec:    api.DeploymentSpec{Container: api.Container{Image: f.Image, Command: append(append([]string{}, f.Program...), args...), NetworkMode: "none"}},
+		Image: f.Image,
+		Spec: api.DeploymentSpec{Container: api.Container{Image: f.Image,
+			Command: append(append([]string{}, f.Program...), args...), NetworkMode: "none"}},
 		Restart: "no",
 	}
 	if f.Adjust != nil {

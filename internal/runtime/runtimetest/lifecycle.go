@@ -194,7 +194,8 @@ func testList(f *fixture) {
 	for _, container := range listed {
 		inspected, err := f.runtime.Inspect(f.Context(), container.ID)
 		f.noError("inspect", err)
-		if container.State != want[container.ID] || container.ExitCode != inspected.ExitCode || container.Name != inspected.Name ||
+		if container.State != want[container.ID] || container.ExitCode != inspected.ExitCode ||
+			container.Name != inspected.Name ||
 			container.Task() != inspected.Task() || container.ImageID != inspected.ImageID ||
 			!container.StartedAt.Equal(inspected.StartedAt) || !container.FinishedAt.Equal(inspected.FinishedAt) ||
 			container.Restart != inspected.Restart {

@@ -76,10 +76,12 @@ func testLogsFollow(f *fixture) {
 func testLogsSince(f *fixture) {
 	container := f.start(f.spec("print", "1"))
 	ended := f.inState(container.ID, runtime.StateExited)
-	if lines := f.lines(container.ID, runtime.LogOptions{Tail: -1, Since: ended.FinishedAt.Add(time.Hour)}); len(lines) != 0 {
+	if lines := f.lines(container.ID,
+		runtime.LogOptions{Tail: -1, Since: ended.FinishedAt.Add(time.Hour)}); len(lines) != 0 {
 		f.Errorf("lines since an hour after the end: %v", lines)
 	}
-	if lines := f.lines(container.ID, runtime.LogOptions{Tail: -1, Since: ended.StartedAt.Add(-time.Hour)}); len(lines) != 1 {
+	if lines := f.lines(container.ID,
+		runtime.LogOptions{Tail: -1, Since: ended.StartedAt.Add(-time.Hour)}); len(lines) != 1 {
 		f.Errorf("lines since an hour before the start: %v", lines)
 	}
 }
@@ -170,7 +172,8 @@ func testExecKilled(f *fixture) {
 
 func testExecStopped(f *fixture) {
 	container := f.create(f.spec())
-	_, err := f.runtime.Exec(f.Context(), container.ID, runtime.ExecOptions{Command: append(slices.Clone(f.Program), "env")})
+	_, err := f.runtime.Exec(f.Context(), container.ID,
+		runtime.ExecOptions{Command: append(slices.Clone(f.Program), "env")})
 	var rejected *runtime.RejectedError
 	if !errors.As(err, &rejected) || rejected.Reason != "NotRunning" {
 		f.Errorf("exec in a container that never started: %v, want a RejectedError NotRunning", err)

@@ -22,7 +22,8 @@ func BenchmarkBoot(b *testing.B) {
 		b.Fatal(err)
 	}
 	for i := range 1500 {
-		if _, err := s.Commit(b.Context(), store.Txn{Do: []store.Op{put(fmt.Sprintf("/k/%d", i%500), make([]byte, 2000))}}); err != nil {
+		if _, err := s.Commit(b.Context(),
+			store.Txn{Do: []store.Op{put(fmt.Sprintf("/k/%d", i%500), make([]byte, 2000))}}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -48,7 +48,8 @@ func TestDamagedDataIsAnErrorOfOpen(t *testing.T) {
 			c.damage(t, filepath.Join(dir, "member"))
 			// In another process: etcd's goroutines block with all they hold.
 			said := start(t, "idle", dir).rest()
-			if len(said) != 1 || !strings.HasPrefix(said[0], "error: start etcd in "+dir+": ") || !strings.Contains(said[0], c.want) {
+			if len(said) != 1 || !strings.HasPrefix(said[0], "error: start etcd in "+dir+": ") ||
+				!strings.Contains(said[0], c.want) {
 				t.Errorf("%s: Open said %q; want %q", c.reason, said, c.want)
 			}
 		})
@@ -91,7 +92,8 @@ func TestADamagedPageIsReported(t *testing.T) {
 	}
 	for range 2 {
 		said := start(t, "idle", dir).rest()
-		if len(said) < 2 || !strings.Contains(said[0], "the database is damaged: "+path) || !strings.Contains(said[1], "restore "+dir) {
+		if len(said) < 2 || !strings.Contains(said[0], "the database is damaged: "+path) ||
+			!strings.Contains(said[1], "restore "+dir) {
 			t.Errorf("Open said %q; want that the database is damaged, and what to restore", said)
 		}
 	}

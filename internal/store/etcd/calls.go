@@ -135,6 +135,7 @@ func (s *calls) Compact(ctx context.Context, revision int64) error {
 
 func entry(kv *mvccpb.KeyValue) store.Entry {
 	return store.Entry{
-		Key: string(kv.Key), Value: kv.Value, Created: kv.CreateRevision, Modified: kv.ModRevision, Lease: store.LeaseID(kv.Lease),
+		Key: string(kv.Key), Value: kv.Value, Created: kv.CreateRevision, Modified: kv.ModRevision,
+		Lease: store.LeaseID(kv.Lease),
 	}
 }

@@ -72,7 +72,8 @@ func childFills(o etcd.Options) error {
 	}
 	for i := 0; ; i++ {
 		key := fmt.Sprintf("/fill/%04d", i)
-		if _, err := s.Commit(context.Background(), store.Txn{Site: "child", Do: []store.Op{put(key, make([]byte, 1<<20))}}); err != nil {
+		if _, err := s.Commit(context.Background(),
+			store.Txn{Site: "child", Do: []store.Op{put(key, make([]byte, 1<<20))}}); err != nil {
 			fmt.Println("refused:", err)
 			fmt.Println("fatal:", <-fatal)
 			return s.Close()

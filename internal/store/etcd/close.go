@@ -91,7 +91,8 @@ func (s *Store) stop() error {
 	case err := <-done:
 		return err
 	case <-timer.C:
-		return fmt.Errorf("close etcd in %s: not done within %s: its log is replayed at the next start", s.opts.DataDir, s.opts.CloseTimeout)
+		return fmt.Errorf("close etcd in %s: not done within %s: its log is replayed at the next start",
+			s.opts.DataDir, s.opts.CloseTimeout)
 	}
 }
 

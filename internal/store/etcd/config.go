@@ -90,5 +90,6 @@ func urlOr(text string, socket url.URL) (url.URL, error) {
 	case "127.0.0.1", "::1", "localhost":
 		return *parsed, nil
 	}
-	return url.URL{}, fmt.Errorf("etcd URL %q: beyond loopback it would need TLS, which this version does not have: use http://127.0.0.1:PORT", text)
+	return url.URL{},
+		fmt.Errorf("etcd URL %q: beyond loopback it would need TLS, which this version does not have: use http://127.0.0.1:PORT", text)
 }

@@ -51,7 +51,8 @@ func (d disk) cure(err error) string {
 	if !strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
 		return ""
 	}
-	return fmt.Sprintf("\n  the disk of %s is full: free some%s and start again; nothing is lost, and what runs goes on", d.opts.DataDir, d.firstAid())
+	return fmt.Sprintf("\n  the disk of %s is full: free some%s and start again; nothing is lost, and what runs goes on",
+		d.opts.DataDir, d.firstAid())
 }
 
 func deletesOnly(txn store.Txn) bool {

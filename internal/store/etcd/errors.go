@@ -35,13 +35,15 @@ func unanswered(err error) bool {
 }
 
 // noLeader are etcd's errors while the members have no leader, or lose it.
-var noLeader = []error{rpctypes.ErrNoLeader, rpctypes.ErrLeaderChanged, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost, rpctypes.ErrTimeoutWaitAppliedIndex}
+var noLeader = []error{rpctypes.ErrNoLeader, rpctypes.ErrLeaderChanged, rpctypes.ErrTimeoutDueToLeaderFail,
+	rpctypes.ErrTimeoutDueToConnectionLost, rpctypes.ErrTimeoutWaitAppliedIndex}
 
 // slow are etcd's errors while it is behind.
 var slow = []error{rpctypes.ErrTimeout, rpctypes.ErrTooManyRequests}
 
 // refusals are etcd's errors for what it didn't propose. The store has no errors of its own for them.
-var refusals = []error{rpctypes.ErrTooManyRequests, rpctypes.ErrNoLeader, rpctypes.ErrPermissionDenied, rpctypes.ErrUserEmpty}
+var refusals = []error{rpctypes.ErrTooManyRequests, rpctypes.ErrNoLeader, rpctypes.ErrPermissionDenied,
+	rpctypes.ErrUserEmpty}
 
 // translateCommit converts the error of a commit to the store's. Anything that isn't surely a refusal may have been
 // proposed before it failed: etcd can apply it after it has answered with a timeout.

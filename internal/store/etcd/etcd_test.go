@@ -27,7 +27,8 @@ func TestMain(m *testing.M) {
 	}
 	// etcd leaves the connections between members to end when they are idle; nothing else here uses HTTP.
 	var between []goleak.Option
-	for _, function := range []string{"(*persistConn).writeLoop", "(*persistConn).readLoop", "(*conn).serve", "(*connReader).backgroundRead", "(*Transport).dialConnFor"} {
+	for _, function := range []string{"(*persistConn).writeLoop", "(*persistConn).readLoop", "(*conn).serve",
+		"(*connReader).backgroundRead", "(*Transport).dialConnFor"} {
 		between = append(between, goleak.IgnoreAnyFunction("net/http."+function))
 	}
 	goleak.VerifyTestMain(m, between...)
@@ -164,7 +165,8 @@ func TestNearlyFullDiskRefusesWritesAndAllowsDeletes(t *testing.T) {
 
 func TestURLsBeyondLoopbackAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, url := range []string{"http://0.0.0.0:2379", "https://127.0.0.1:2379", "127.0.0.1:2379", "http://10.0.0.1:2379"} {
+	for _, url := range []string{"http://0.0.0.0:2379", "https://127.0.0.1:2379", "127.0.0.1:2379",
+		"http://10.0.0.1:2379"} {
 		_, err := etcd.Open(context.Background(), etcd.Options{DataDir: t.TempDir(), ClientURL: url})
 		if err == nil {
 			t.Errorf("%s was accepted", url)

@@ -27,7 +27,8 @@ func Config(o Options) (*embed.Config, error) {
 // RaiseAlarm raises etcd's own alarm, as an earlier run with a lower quota would have left it.
 func (s *Store) RaiseAlarm(ctx context.Context) error {
 	_, err := s.member.Server.Alarm(ctx, &etcdserverpb.AlarmRequest{
-		MemberID: uint64(s.member.Server.MemberID()), Action: etcdserverpb.AlarmRequest_ACTIVATE, Alarm: etcdserverpb.AlarmType_NOSPACE,
+		MemberID: uint64(s.member.Server.MemberID()), Action: etcdserverpb.AlarmRequest_ACTIVATE,
+		Alarm: etcdserverpb.AlarmType_NOSPACE,
 	})
 	return err
 }

@@ -78,7 +78,8 @@ func (e *External) completeEndpoints(usable []string) {
 			}
 			cluster, err := e.opts.askEndpoint(e.lifetime, endpoint)
 			if err != nil || cluster != e.cluster {
-				e.opts.Logger.Debug("an endpoint of etcd still can't be used", "endpoint", endpoint, "cluster", cluster, "error", err)
+				e.opts.Logger.Debug("an endpoint of etcd still can't be used", "endpoint", endpoint, "cluster",
+					cluster, "error", err)
 				continue
 			}
 			usable = append(usable, endpoint)
@@ -115,7 +116,8 @@ func (o *ExternalOptions) handshake(ctx context.Context, endpoint string) error 
 	if o.tls == nil {
 		return nil
 	}
-	conn, err := (&tls.Dialer{Config: o.tls}).DialContext(ctx, "tcp", strings.Trim(strings.TrimPrefix(endpoint, "https://"), "/"))
+	conn, err := (&tls.Dialer{Config: o.tls}).DialContext(ctx, "tcp",
+		strings.Trim(strings.TrimPrefix(endpoint, "https://"), "/"))
 	if err != nil {
 		return err
 	}
@@ -148,7 +150,8 @@ func (e *External) checkLimits(ctx context.Context) error {
 		reads[i] = clientv3.OpGet(key, clientv3.WithCountOnly(), clientv3.WithSerializable())
 	}
 	_, err := e.client.Txn(ctx).Then(reads...).Commit()
-	if errors.Is(err, rpctypes.ErrTooManyOps) || errors.Is(err, rpctypes.ErrRequestTooLarge) || codeOf(err) == codes.ResourceExhausted {
+	if errors.Is(err, rpctypes.ErrTooManyOps) || errors.Is(err, rpctypes.ErrRequestTooLarge) ||
+		codeOf(err) == codes.ResourceExhausted {
 		return fmt.Errorf("it takes smaller transactions than Tend makes (%w): start its members with --max-txn-ops=%d --max-request-bytes=%d",
 			reason(err), store.MaxOps, store.MaxBytes+overhead)
 	}
@@ -160,7 +163,8 @@ func (e *External) checkLimits(ctx context.Context) error {
 
 // tryWrite sends a write under a condition that never holds.
 func (e *External) tryWrite(ctx context.Context) error {
-	_, err := e.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(nothing), "<", 0)).Then(clientv3.OpPut(nothing, "")).Commit()
+	_, err := e.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(nothing), "<",
+		0)).Then(clientv3.OpPut(nothing, "")).Commit()
 	return err
 }
 
@@ -199,14 +203,16 @@ func (o *ExternalOptions) explain(err error) error {
 	text := err.Error()
 	switch {
 	case errors.Is(err, rpctypes.ErrPermissionDenied):
-		next = fmt.Sprintf("etcd's user needs its keys: etcdctl role grant-permission ROLE --prefix=true readwrite %s", o.Prefix)
+		next = fmt.Sprintf("etcd's user needs its keys: etcdctl role grant-permission ROLE --prefix=true readwrite %s",
+			o.Prefix)
 	case errors.Is(err, rpctypes.ErrUserEmpty):
 		next = "etcd wants a user: give --etcd-user and --etcd-password-file, or the certificate of one with --etcd-cert and --etcd-key"
 	case errors.Is(err, rpctypes.ErrAuthFailed):
 		next = "check --etcd-user and --etcd-password-file"
 	case errors.Is(err, rpctypes.ErrNoLeader):
 		next = "more than half of its members must be up: etcdctl endpoint status --cluster"
-	case strings.Contains(text, "certificate signed by unknown authority"), strings.Contains(text, "cannot validate certificate"), strings.Contains(text, "certificate is valid for"):
+	case strings.Contains(text, "certificate signed by unknown authority"),
+		strings.Contains(text, "cannot validate certificate"), strings.Contains(text, "certificate is valid for"):
 		next = "check that --etcd-ca is the authority of etcd's certificate, and that the certificate names this host"
 	case strings.Contains(text, "tls:"), strings.Contains(text, "x509:"):
 		next = "check --etcd-cert and --etcd-key: etcd wants a certificate of an authority that it trusts"

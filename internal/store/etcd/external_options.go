@@ -68,17 +68,23 @@ func (o ExternalOptions) Check() error {
 	fault(len(o.Endpoints) > 0, "--etcd-endpoints: name at least one, as in https://10.0.0.1:2379")
 	for _, endpoint := range o.Endpoints {
 		parsed, err := url.Parse(endpoint)
-		good := err == nil && (parsed.Scheme == "https" || parsed.Scheme == "http") && parsed.Port() != "" && strings.Trim(parsed.Path, "/") == ""
+		good := err == nil && (parsed.Scheme == "https" || parsed.Scheme == "http") && parsed.Port() != "" &&
+			strings.Trim(parsed.Path, "/") == ""
 		fault(good, "--etcd-endpoints %q: want https://HOST:PORT", endpoint)
-		fault(!good || parsed.Scheme == "https" || isLoopback(parsed.Hostname()), "--etcd-endpoints %s: want https: beyond loopback everything would be sent unencrypted", endpoint)
-		fault(!good || strings.HasPrefix(endpoint, "https:") == strings.HasPrefix(o.Endpoints[0], "https:"), "--etcd-endpoints: want https for all, or for none")
+		fault(!good || parsed.Scheme == "https" || isLoopback(parsed.Hostname()),
+			"--etcd-endpoints %s: want https: beyond loopback everything would be sent unencrypted", endpoint)
+		fault(!good || strings.HasPrefix(endpoint, "https:") == strings.HasPrefix(o.Endpoints[0], "https:"),
+			"--etcd-endpoints: want https for all, or for none")
 	}
 	secure := len(o.Endpoints) > 0 && strings.HasPrefix(o.Endpoints[0], "https:")
 	fault((o.Certificate == "") == (o.Key == ""), "--etcd-cert and --etcd-key: want both, or none")
-	fault(secure || o.CA == "" && o.Certificate == "", "--etcd-ca, --etcd-cert and --etcd-key: want https:// in --etcd-endpoints with them")
+	fault(secure || o.CA == "" && o.Certificate == "",
+		"--etcd-ca, --etcd-cert and --etcd-key: want https:// in --etcd-endpoints with them")
 	fault((o.User == "") == (o.PasswordFile == ""), "--etcd-user and --etcd-password-file: want both, or none")
-	fault(o.Prefix == "" || strings.HasPrefix(o.Prefix, "/") && strings.HasSuffix(o.Prefix, "/") && len(o.Prefix) <= maxPrefix && !strings.Contains(o.Prefix, "/"+apart),
-		"--etcd-prefix %q: want at most %d bytes that begin and end with a slash, and no slash before a hyphen, as in /tend/", o.Prefix, maxPrefix)
+	fault(o.Prefix == "" || strings.HasPrefix(o.Prefix, "/") && strings.HasSuffix(o.Prefix, "/") &&
+		len(o.Prefix) <= maxPrefix && !strings.Contains(o.Prefix, "/"+apart),
+		"--etcd-prefix %q: want at most %d bytes that begin and end with a slash, and no slash before a hyphen, as in /tend/",
+		o.Prefix, maxPrefix)
 	return errors.Join(faults...)
 }
 
@@ -110,7 +116,8 @@ func (o *ExternalOptions) readPassword() error {
 		return fmt.Errorf("--etcd-password-file: %w", err)
 	}
 	if o.password = strings.TrimSpace(string(text)); o.password == "" {
-		return fmt.Errorf("--etcd-password-file %s: it is empty: write the password of etcd's user %s into it", o.PasswordFile, o.User)
+		return fmt.Errorf("--etcd-password-file %s: it is empty: write the password of etcd's user %s into it",
+			o.PasswordFile, o.User)
 	}
 	return nil
 }

@@ -49,7 +49,8 @@ func TestSnapshotOfAnExternalEtcd(t *testing.T) {
 		if asked++; asked == 1 {
 			return nil
 		}
-		_, err := s.Commit(t.Context(), store.Txn{Site: "test", Do: []store.Op{put(fmt.Sprintf("/k/2/%03d", asked), nil)}}) // after its revision
+		// after its revision
+		_, err := s.Commit(t.Context(), store.Txn{Site: "test", Do: []store.Op{put(fmt.Sprintf("/k/2/%03d", asked), nil)}})
 		return err
 	}
 	if err := errors.Join(s.SnapshotTo(t.Context(), path, room), etcd.CheckSnapshot(t.Context(), path)); err != nil {
@@ -83,7 +84,8 @@ func TestSnapshotOfAnExternalEtcd(t *testing.T) {
 func TestASnapshotNeedsRoom(t *testing.T) {
 	t.Parallel()
 	s, full := connect(t, reach(etcdtest.Start(t, etcdtest.Options{}), "")), errors.New("full")
-	if err := s.SnapshotTo(t.Context(), filepath.Join(t.TempDir(), "s"), func() error { return full }); !errors.Is(err, full) {
+	if err := s.SnapshotTo(t.Context(), filepath.Join(t.TempDir(), "s"),
+		func() error { return full }); !errors.Is(err, full) {
 		t.Errorf("%v; want %v", err, full)
 	}
 }

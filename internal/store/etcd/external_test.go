@@ -114,7 +114,8 @@ func TestExternalLosesItsQuorum(t *testing.T) {
 	three.Stop(1)
 	began := time.Now()
 	eventually(t, "writes are refused", func() error {
-		if err := write(t.Context(), s, "/one"); !errors.Is(err, store.ErrNoAnswer) || errors.Is(err, store.ErrUnknownOutcome) {
+		if err := write(t.Context(), s, "/one"); !errors.Is(err, store.ErrNoAnswer) ||
+			errors.Is(err, store.ErrUnknownOutcome) {
 			return fmt.Errorf("a write with one of three: %w", err)
 		}
 		return nil
@@ -126,7 +127,8 @@ func TestExternalLosesItsQuorum(t *testing.T) {
 		t.Errorf("the quorum: %v", err)
 	}
 	began = time.Now()
-	if _, err := etcd.Connect(t.Context(), reach(three, "")); err == nil || !strings.Contains(err.Error(), "etcdctl endpoint") || time.Since(began) > 10*time.Second {
+	if _, err := etcd.Connect(t.Context(), reach(three, "")); err == nil ||
+		!strings.Contains(err.Error(), "etcdctl endpoint") || time.Since(began) > 10*time.Second {
 		t.Errorf("a start without a quorum: %v after %s", err, time.Since(began))
 	}
 	three.Resume(0)
@@ -197,11 +199,13 @@ func TestWhatIsWrongWithAnExternalEtcd(t *testing.T) {
 	}{
 		"nobody listens": {"a wrong port", func(o *etcd.ExternalOptions) { o.Endpoints = []string{"https://127.0.0.1:1"} },
 			[]string{"https://127.0.0.1:1: ", "refused", "check --etcd-endpoints"}},
-		"no answer": {"packets go nowhere", func(o *etcd.ExternalOptions) { o.Endpoints = []string{"https://192.0.2.1:2379"} },
+		"no answer": {"packets go nowhere",
+			func(o *etcd.ExternalOptions) { o.Endpoints = []string{"https://192.0.2.1:2379"} },
 			[]string{"https://192.0.2.1:2379: ", "check --etcd-endpoints"}},
 		"another CA": {"etcd may not be the one that is meant", func(o *etcd.ExternalOptions) { o.CA = foreign.CertFile },
 			[]string{one.Endpoints[0] + ": ", "certificate", "check that --etcd-ca"}},
-		"a foreign one": {"etcd refuses the client's certificate", func(o *etcd.ExternalOptions) { o.Certificate, o.Key = foreign.CertFile, foreign.KeyFile },
+		"a foreign one": {"etcd refuses the client's certificate",
+			func(o *etcd.ExternalOptions) { o.Certificate, o.Key = foreign.CertFile, foreign.KeyFile },
 			[]string{one.Endpoints[0] + ": ", "check --etcd-cert and --etcd-key"}},
 		"no certificate": {"etcd wants one", func(o *etcd.ExternalOptions) { o.Certificate, o.Key = "", "" },
 			[]string{one.Endpoints[0] + ": ", "check --etcd-cert and --etcd-key"}},
@@ -212,7 +216,8 @@ func TestWhatIsWrongWithAnExternalEtcd(t *testing.T) {
 		}, []string{plain.Endpoints[0], other.Endpoints[0], "endpoints of one cluster"}},
 		"small transactions": {"a large apply would never pass", func(o *etcd.ExternalOptions) { *o = reach(small, "") },
 			[]string{"--max-txn-ops=10000 --max-request-bytes="}},
-		"not encrypted": {"secrets would be read on the way", func(o *etcd.ExternalOptions) { *o = etcd.ExternalOptions{Endpoints: []string{"http://10.0.0.1:2379"}} },
+		"not encrypted": {"secrets would be read on the way",
+			func(o *etcd.ExternalOptions) { *o = etcd.ExternalOptions{Endpoints: []string{"http://10.0.0.1:2379"}} },
 			[]string{"--etcd-endpoints http://10.0.0.1:2379", "want https"}},
 		"no slash": {"/tend would begin the keys of /tend2 too", func(o *etcd.ExternalOptions) { o.Prefix = "/tend" },
 			[]string{"--etcd-prefix", "slash"}},
@@ -258,7 +263,8 @@ func TestExternalUsers(t *testing.T) {
 	must(admin.UserGrantRole(t.Context(), "root", "root"))
 	must(admin.UserAdd(t.Context(), "tend", "secret"))
 	must(admin.RoleAdd(t.Context(), "tend"))
-	must(admin.RoleGrantPermission(t.Context(), "tend", "/tend/", clientv3.GetPrefixRangeEnd("/tend/"), clientv3.PermissionType(clientv3.PermReadWrite)))
+	must(admin.RoleGrantPermission(t.Context(), "tend", "/tend/", clientv3.GetPrefixRangeEnd("/tend/"),
+		clientv3.PermissionType(clientv3.PermReadWrite)))
 	must(admin.UserGrantRole(t.Context(), "tend", "tend"))
 	must(admin.AuthEnable(t.Context()))
 	file := filepath.Join(t.TempDir(), "password")
@@ -277,11 +283,13 @@ func TestExternalUsers(t *testing.T) {
 		{"", "", "--etcd-password-file " + file + ": it is empty"},
 		{"secret", "/other/", "role grant-permission ROLE --prefix=true readwrite /other/"},
 	} {
-		if _, err := etcd.Connect(t.Context(), with("tend", c.password, c.prefix)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := etcd.Connect(t.Context(), with("tend", c.password, c.prefix)); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v; want %q", err, c.want)
 		}
 	}
-	if _, err := etcd.Connect(t.Context(), etcd.ExternalOptions{Endpoints: c.Endpoints}); err == nil || !strings.Contains(err.Error(), "give --etcd-user") {
+	if _, err := etcd.Connect(t.Context(), etcd.ExternalOptions{Endpoints: c.Endpoints}); err == nil ||
+		!strings.Contains(err.Error(), "give --etcd-user") {
 		t.Errorf("without a user: %v", err)
 	}
 }

@@ -16,7 +16,8 @@ func (s *Store) logger() *zap.Logger {
 	if s.opts.Verbose {
 		lowest = zapcore.InfoLevel
 	}
-	return zap.New(&core{level: lowest, log: s.opts.Logger, phase: s.phase, removed: &s.removed}, zap.WithFatalHook(surrender{s}), zap.WithPanicHook(surrender{s}))
+	return zap.New(&core{level: lowest, log: s.opts.Logger, phase: s.phase, removed: &s.removed},
+		zap.WithFatalHook(surrender{s}), zap.WithPanicHook(surrender{s}))
 }
 
 // phase is the phase of the store's life. It decides the severity of etcd's log lines.

@@ -29,7 +29,8 @@ func (s *Store) Members() []Member {
 	var out []Member
 	server := s.member.Server
 	for _, m := range server.Cluster().Members() {
-		known := Member{ID: uint64(m.ID), Name: m.Name, Voting: !m.IsLearner, Self: m.ID == server.MemberID(), Leads: m.ID == server.Leader()}
+		known := Member{ID: uint64(m.ID), Name: m.Name, Voting: !m.IsLearner, Self: m.ID == server.MemberID(),
+			Leads: m.ID == server.Leader()}
 		if len(m.PeerURLs) > 0 {
 			known.URL = m.PeerURLs[0]
 		}
@@ -56,7 +57,8 @@ func (s *Store) AddMember(ctx context.Context, url string, check func([]Member) 
 			return err
 		}
 		_, err = s.client.MemberAddAsLearner(ctx, []string{url})
-		if errors.Is(err, rpctypes.ErrMemberNotFound) { // one of this URL that was added within this second, and so has its id, was removed
+		if errors.Is(err, rpctypes.ErrMemberNotFound) {
+			// one of this URL that was added within this second, and so has its id, was removed
 			return fmt.Errorf("%w: add %s: %w", ErrMember, url, err)
 		}
 		return s.translateMember("add "+url, err)
@@ -132,7 +134,8 @@ func (s *Store) RemoveMember(ctx context.Context, m Member) error {
 }
 
 func (s *Store) translateMember(doing string, err error) error {
-	for _, refusal := range []error{rpctypes.ErrUnhealthy, rpctypes.ErrMemberNotEnoughStarted, rpctypes.ErrTooManyLearners} {
+	for _, refusal := range []error{rpctypes.ErrUnhealthy, rpctypes.ErrMemberNotEnoughStarted,
+		rpctypes.ErrTooManyLearners} {
 		if errors.Is(err, refusal) {
 			return fmt.Errorf("%w: %s: %w: each must be up and voting first (tend servers)", ErrMember, doing, err)
 		}

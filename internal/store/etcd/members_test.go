@@ -184,7 +184,8 @@ func TestOneServerBecomesThree(t *testing.T) {
 			}
 		}
 	}
-	if err := a.AddMember(t.Context(), "https://127.0.0.1:1", func([]etcd.Member) (bool, error) { return true, errors.New("refused") }); err == nil || len(a.Members()) != 3 {
+	if err := a.AddMember(t.Context(), "https://127.0.0.1:1",
+		func([]etcd.Member) (bool, error) { return true, errors.New("refused") }); err == nil || len(a.Members()) != 3 {
 		t.Errorf("a member that the check refuses: %v", err)
 	}
 	if err := a.RemoveMember(t.Context(), etcd.Member{ID: 1, Name: "nobody"}); !errors.Is(err, store.ErrNotFound) {
@@ -194,7 +195,8 @@ func TestOneServerBecomesThree(t *testing.T) {
 	eventually(t, "write with two of three", func() error { return write(t.Context(), a, "/two") })
 	_ = b.Close()
 	eventually(t, "no quorum", func() error {
-		if err := write(t.Context(), a, "/one"); !errors.Is(err, store.ErrNoQuorum) || errors.Is(err, store.ErrUnknownOutcome) {
+		if err := write(t.Context(), a, "/one"); !errors.Is(err, store.ErrNoQuorum) ||
+			errors.Is(err, store.ErrUnknownOutcome) {
 			return fmt.Errorf("a write with one of three: %w", err)
 		}
 		return nil

@@ -25,7 +25,8 @@ func Restore(path, dataDir, name string, logger *slog.Logger) error {
 	_, _ = rand.Read(token) // never fails
 	done := make(chan error, 1)
 	hook := handOver{done}
-	log := zap.New(&core{level: zap.WarnLevel, log: logger, phase: func() phase { return opening }}, zap.WithFatalHook(hook), zap.WithPanicHook(hook))
+	log := zap.New(&core{level: zap.WarnLevel, log: logger, phase: func() phase { return opening }},
+		zap.WithFatalHook(hook), zap.WithPanicHook(hook))
 	recovery.Go(func() {
 		defer hook.recovered()
 		done <- snapshot.NewV3(log).Restore(snapshot.RestoreConfig{

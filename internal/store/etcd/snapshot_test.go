@@ -23,7 +23,8 @@ import (
 func TestSnapshotUnderWrites(t *testing.T) {
 	t.Parallel()
 	s := open(t, etcd.Options{MinFree: -1})
-	if _, err := s.Commit(t.Context(), store.Txn{Site: "test", Do: []store.Op{{Key: "/first", Value: []byte("1")}}}); err != nil {
+	if _, err := s.Commit(t.Context(),
+		store.Txn{Site: "test", Do: []store.Op{{Key: "/first", Value: []byte("1")}}}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -85,7 +86,8 @@ func snapshotOf(t *testing.T, s *etcd.Store) (map[string]store.Entry, int64) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "snapshot.db")
 	var out bytes.Buffer
-	if err := errors.Join(s.Snapshot(t.Context(), &out), os.WriteFile(path, out.Bytes(), 0o600), etcd.CheckSnapshot(t.Context(), path)); err != nil {
+	if err := errors.Join(s.Snapshot(t.Context(), &out), os.WriteFile(path, out.Bytes(), 0o600),
+		etcd.CheckSnapshot(t.Context(), path)); err != nil {
 		t.Fatal(err)
 	}
 	entries, revision, err := etcd.ReadSnapshot(path)
@@ -99,7 +101,8 @@ func snapshotOf(t *testing.T, s *etcd.Store) (map[string]store.Entry, int64) {
 func TestSnapshotOfADeletion(t *testing.T) {
 	t.Parallel()
 	s := open(t, etcd.Options{MinFree: -1})
-	for _, op := range []store.Op{{Key: "/a", Value: []byte("1")}, {Key: "/b", Value: []byte("1")}, {Key: "/b", Delete: true}} {
+	for _, op := range []store.Op{{Key: "/a", Value: []byte("1")}, {Key: "/b", Value: []byte("1")},
+		{Key: "/b", Delete: true}} {
 		if _, err := s.Commit(t.Context(), store.Txn{Site: "test", Do: []store.Op{op}}); err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +129,8 @@ func TestADamagedSnapshotIsNamed(t *testing.T) {
 	if err := etcd.CheckSnapshot(t.Context(), path); !errors.Is(err, etcd.ErrSnapshot) {
 		t.Errorf("a file without a sum: %v", err)
 	}
-	if err := etcd.Restore(path, filepath.Join(t.TempDir(), "state"), "tend-0", slog.New(slog.DiscardHandler)); err == nil {
+	if err := etcd.Restore(path, filepath.Join(t.TempDir(), "state"), "tend-0",
+		slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("it was restored")
 	}
 }

@@ -36,7 +36,8 @@ func (p *packings) Enabled(context.Context, slog.Level) bool { return true }
 func fill(t *testing.T, s *etcd.Store) (int, error) {
 	t.Helper()
 	for i := range 100 {
-		_, err := s.Commit(context.Background(), store.Txn{Site: "fill", Do: []store.Op{put(fmt.Sprint("/", i), make([]byte, mib))}})
+		_, err := s.Commit(context.Background(),
+			store.Txn{Site: "fill", Do: []store.Op{put(fmt.Sprint("/", i), make([]byte, mib))}})
 		if err != nil {
 			return i, err
 		}
@@ -51,12 +52,14 @@ func TestRecordsBeyondTheQuotaAreRefused(t *testing.T) {
 	p := &packings{Handler: slog.DiscardHandler}
 	s := open(t, etcd.Options{Quota: 8 * mib, Logger: slog.New(p)})
 	n, err := fill(t, s)
-	if !errors.Is(err, store.ErrNoSpace) || n < 5 || !strings.Contains(err.Error(), "of its quota of 8 MiB") || !strings.Contains(err.Error(), "delete") {
+	if !errors.Is(err, store.ErrNoSpace) || n < 5 || !strings.Contains(err.Error(), "of its quota of 8 MiB") ||
+		!strings.Contains(err.Error(), "delete") {
 		t.Fatalf("after %d records: %v; want ErrNoSpace, the quota and what to do", n, err)
 	}
 	before := p.n.Load()
 	for i := range 50 {
-		if _, err := s.Commit(ctx, store.Txn{Do: []store.Op{put("/b", make([]byte, mib))}}); !errors.Is(err, store.ErrNoSpace) {
+		if _, err := s.Commit(ctx, store.Txn{Do: []store.Op{put("/b", make([]byte, mib))}}); !errors.Is(err,
+			store.ErrNoSpace) {
 			t.Fatalf("commit %d: %v; want ErrNoSpace", i, err)
 		}
 	}
@@ -80,7 +83,8 @@ func TestRecoverMakesRoomAtOnce(t *testing.T) {
 	n, _ := fill(t, s)
 	if err := s.Recover(ctx); err == nil {
 		// Too little room for a record counts as room.
-		if _, err := s.Commit(ctx, store.Txn{Do: []store.Op{put("/b", make([]byte, mib))}}); !errors.Is(err, store.ErrNoSpace) {
+		if _, err := s.Commit(ctx, store.Txn{Do: []store.Op{put("/b", make([]byte, mib))}}); !errors.Is(err,
+			store.ErrNoSpace) {
 			t.Errorf("commit: %v; want ErrNoSpace", err)
 		}
 	} else if !errors.Is(err, store.ErrNoSpace) {

@@ -41,7 +41,8 @@ func (d *stall) err() error {
 	if waits < stallTime {
 		return nil
 	}
-	return fmt.Errorf("%w: the disk of %s has not finished a write for %s", store.ErrStalled, d.dir, waits.Round(time.Second))
+	return fmt.Errorf("%w: the disk of %s has not finished a write for %s", store.ErrStalled, d.dir,
+		waits.Round(time.Second))
 }
 
 // Stalled returns store.ErrStalled, with what waits, while the disk finishes no write.

@@ -22,7 +22,8 @@ func stallsInTime(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(d.dir, "probe")); err != nil || string(text) != "." {
 		t.Errorf("%q, %v", text, err)
 	}
-	for waits, want := range map[time.Duration]bool{0: false, callTime: false, 10 * time.Second: false, 2 * stallTime: true} {
+	for waits, want := range map[time.Duration]bool{0: false, callTime: false, 10 * time.Second: false,
+		2 * stallTime: true} {
 		began := time.Now().Add(-waits)
 		d.since.Store(&began)
 		if err := d.err(); errors.Is(err, store.ErrStalled) != want {

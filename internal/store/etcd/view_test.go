@@ -22,7 +22,8 @@ func TestViewFollowsWhileHistoryIsCompacted(t *testing.T) {
 	<-v.Synced()
 	var last int64
 	for i := range 300 {
-		last = commit(t, s, put(fmt.Sprint("/k/", i%50), []byte(fmt.Sprint(i))), store.Op{Key: fmt.Sprint("/k/", (i+25)%50), Delete: true})
+		last = commit(t, s, put(fmt.Sprint("/k/", i%50), []byte(fmt.Sprint(i))),
+			store.Op{Key: fmt.Sprint("/k/", (i+25)%50), Delete: true})
 		if i%20 == 0 {
 			if err := s.Compact(t.Context(), last); err != nil {
 				t.Fatal(err)

@@ -123,7 +123,8 @@ func (s *Store) Clone() *Store {
 	out.lastLease = s.lastLease
 	for id, l := range s.leases {
 		out.leases[id] = &lease{
-			ttl: l.ttl, ends: time.Now().Add(l.ttl), keys: maps.Clone(l.keys), timer: time.AfterFunc(l.ttl, func() { out.expire(id) }),
+			ttl: l.ttl, ends: time.Now().Add(l.ttl), keys: maps.Clone(l.keys),
+			timer: time.AfterFunc(l.ttl, func() { out.expire(id) }),
 		}
 	}
 	return out

@@ -65,9 +65,10 @@ func failedPreconditionWritesNothing(t *testing.T, s store.Store) {
 		fails  store.Condition
 		have   int64
 	}{
-		"must be absent":   {"a key that exists isn't absent", store.Condition{Key: "/held"}, held},
-		"must exist":       {"a key that is gone has no revision", store.Condition{Key: "/gone", Modified: held}, 0},
-		"must be at":       {"another revision means another writer", store.Condition{Key: "/held", Modified: held - 1}, held},
+		"must be absent": {"a key that exists isn't absent", store.Condition{Key: "/held"}, held},
+		"must exist":     {"a key that is gone has no revision", store.Condition{Key: "/gone", Modified: held}, 0},
+		"must be at": {"another revision means another writer",
+			store.Condition{Key: "/held", Modified: held - 1}, held},
 		"at the newest up": {"a revision to come isn't the key's", store.Condition{Key: "/held", Modified: held + 1}, held},
 	}
 	for name, c := range cases {

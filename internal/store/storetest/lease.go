@@ -38,7 +38,8 @@ func leaseExpires(t *testing.T, s store.Store) {
 		t.Errorf("the key carries lease %x; want %x", got, id)
 	}
 	got := next(ctx, t, s.Watch(ctx, "/", r+1), 1)
-	want := []store.Batch{{Revision: r + 1, Events: []store.Event{deleteEvent("/alive/1", r+1), deleteEvent("/alive/2", r+1)}}}
+	want := []store.Batch{{Revision: r + 1,
+		Events: []store.Event{deleteEvent("/alive/1", r+1), deleteEvent("/alive/2", r+1)}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("batches (-want +got):\n%s", diff)
 	}
@@ -63,7 +64,8 @@ func leaseKeptAlive(t *testing.T, s store.Store) {
 		}
 	}
 	mustGet(t, s, "/kept")
-	if err := s.Revoke(ctx, kept); err != nil { // or its end would be a commit in the midst of what is checked next in the same etcd
+	if err := s.Revoke(ctx, kept); err != nil {
+		// or its end would be a commit in the midst of what is checked next in the same etcd
 		t.Fatalf("revoke: %v", err)
 	}
 }

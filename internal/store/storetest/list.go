@@ -21,7 +21,8 @@ var listChecks = map[string]check{
 }
 
 func listInOrder(t *testing.T, s store.Store) {
-	mustCommit(t, s, put("/b/2", ""), put("/b/10", ""), put("/a", ""), put("/c", ""), put("/b", ""), put("/b/1/x", ""), put("/b0", ""))
+	mustCommit(t, s, put("/b/2", ""), put("/b/10", ""), put("/a", ""), put("/c", ""), put("/b", ""),
+		put("/b/1/x", ""), put("/b0", ""))
 	if diff := cmp.Diff([]string{"/b/1/x", "/b/10", "/b/2"}, keys(t, s, "/b/")); diff != "" {
 		t.Errorf("keys (-want +got):\n%s", diff)
 	}

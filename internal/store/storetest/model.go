@@ -185,7 +185,8 @@ func (p *pair) compact(t *rapid.T) {
 		t.Fatalf("compact %d: %v", revision, err)
 	}
 	p.model.oldest = revision
-	if _, err := p.store.List(p.ctx, p.prefix, store.ListOptions{Revision: revision - 1}); !errors.Is(err, store.ErrCompacted) {
+	if _, err := p.store.List(p.ctx, p.prefix, store.ListOptions{Revision: revision - 1}); !errors.Is(err,
+		store.ErrCompacted) {
 		t.Fatalf("list before the compacted %d: %v; want ErrCompacted", revision, err)
 	}
 }

@@ -44,7 +44,8 @@ func (v *View) stage(event store.Event) staged {
 		return ready
 	}
 	if _, known := v.undecodable[key]; !known {
-		v.options.Logger.Error("a stored value can't be read and is left out", "store_key", key, "revision", event.Modified, "error", err)
+		v.options.Logger.Error("a stored value can't be read and is left out", "store_key", key, "revision",
+			event.Modified, "error", err)
 	}
 	v.undecodable[key] = event.Modified
 	return staged{key: key}

@@ -108,7 +108,8 @@ func TestListsAgainAndReportsTheDifference(t *testing.T) {
 
 func listsAgain(t *testing.T, cause error) {
 	s := newFlaky()
-	write(t, s, put("/gone", "1"), put("/kept", "1"), put("/changed", "1"), put("/again", "1"), put("/turned", "1"), put("/fixed", "bad"))
+	write(t, s, put("/gone", "1"), put("/kept", "1"), put("/changed", "1"), put("/again", "1"), put("/turned", "1"),
+		put("/fixed", "bad"))
 	v := view.New(s, view.Options{Decode: decode, PageSize: 2})
 	var heard []view.Change
 	v.OnChange(func(c view.Change) { heard = append(heard, c) })
@@ -186,7 +187,8 @@ func TestUndecodableValueIsLoggedOnceAndLeftOut(t *testing.T) {
 	s := memory.New()
 	write(t, s, put("/good", "1"), put("/bad", "bad 1"), put("/panic", "panic"), put("/hidden", "hidden"))
 	var log bytes.Buffer
-	v := start(t, s, view.Options{Decode: decode, Indexes: []view.Index{words}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	v := start(t, s, view.Options{Decode: decode, Indexes: []view.Index{words},
+		Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	watch := v.Watch(t.Context(), view.WatchOptions{})
 	commit(t, s, v, put("/bad", "bad 2"), put("/hidden", "hidden"))
 	commit(t, s, v, put("/good", "bad 3"), put("/other", "1"))

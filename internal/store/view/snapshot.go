@@ -97,7 +97,8 @@ type indexed struct {
 }
 
 func (i *indexed) before(other *indexed) bool {
-	return cmp.Or(cmp.Compare(i.index, other.index), strings.Compare(i.value, other.value), strings.Compare(i.key(), other.key())) < 0
+	return cmp.Or(cmp.Compare(i.index, other.index), strings.Compare(i.value, other.value),
+		strings.Compare(i.key(), other.key())) < 0
 }
 
 // key is empty in the pivot of a lookup, which therefore comes before every record.

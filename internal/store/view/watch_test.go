@@ -51,9 +51,11 @@ func TestWatchFrom(t *testing.T) {
 		from   func(first, newest int64) int64
 		want   []int64 // revisions after newest; nil is ErrGone
 	}{
-		"now":               {"only what follows", func(_, _ int64) int64 { return 0 }, []int64{1, 2}},
-		"the past":          {"history, then what follows", func(_, n int64) int64 { return n - 2 }, []int64{-2, -1, 0, 1, 2}},
-		"the oldest kept":   {"the first commit after the listing", func(f, _ int64) int64 { return f + 1 }, []int64{-3, -2, -1, 0, 1, 2}},
+		"now": {"only what follows", func(_, _ int64) int64 { return 0 }, []int64{1, 2}},
+		"the past": {"history, then what follows", func(_, n int64) int64 { return n - 2 },
+			[]int64{-2, -1, 0, 1, 2}},
+		"the oldest kept": {"the first commit after the listing", func(f, _ int64) int64 { return f + 1 },
+			[]int64{-3, -2, -1, 0, 1, 2}},
 		"the next":          {"nothing of the past", func(_, n int64) int64 { return n + 1 }, []int64{1, 2}},
 		"the future":        {"earlier commits are not wanted", func(_, n int64) int64 { return n + 2 }, []int64{2}},
 		"the first listing": {"its commits were never seen one by one", func(f, _ int64) int64 { return f }, nil},

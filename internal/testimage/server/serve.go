@@ -18,7 +18,8 @@ func serve(args []string) int {
 	flags := flag.NewFlagSet("server", flag.ExitOnError)
 	port := flags.String("port", envOr("PORT", "8080"), "port to listen on ($PORT)")
 	version := flags.String("version", envOr("VERSION", "v0"), "version to answer with ($VERSION)")
-	datagrams := flags.String("udp", envOr("UDP", ""), "port whose datagrams are answered with the version and the host name; default none ($UDP)")
+	datagrams := flags.String("udp", envOr("UDP", ""),
+		"port whose datagrams are answered with the version and the host name; default none ($UDP)")
 	exitAfter := flags.Duration("exit-after", envDuration("EXIT_AFTER"), "end by itself after this long ($EXIT_AFTER)")
 	exitCode := flags.Int("exit-code", 0, "exit code of -exit-after ($EXIT_CODE)")
 	ignore := flags.Bool("ignore-term", os.Getenv("IGNORE_TERM") != "", "ignore SIGTERM ($IGNORE_TERM)")

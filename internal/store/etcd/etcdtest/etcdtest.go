@@ -95,7 +95,8 @@ func Certificate(t *testing.T, hosts ...string) transport.TLSInfo {
 	for _, host := range hosts {
 		addresses = append(addresses, host+":0")
 	}
-	info, err := transport.SelfCert(zap.NewNop(), filepath.Join(t.TempDir(), "tls"), addresses, 1, x509.ExtKeyUsageClientAuth)
+	info, err := transport.SelfCert(zap.NewNop(), filepath.Join(t.TempDir(), "tls"), addresses, 1,
+		x509.ExtKeyUsageClientAuth)
 	if err != nil {
 		t.Fatal(err)
 	}

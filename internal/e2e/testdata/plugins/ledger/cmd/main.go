@@ -35,14 +35,17 @@ func run(command string, args []string) (any, error) {
 		return nil, err
 	}
 	if command == "expand" {
-		return []table{{"kind": "deployment", "name": in.Name, "spec": table{"image": in.Spec["image"], "env": in.Spec["env"]}}}, nil
+		return []table{{"kind": "deployment", "name": in.Name,
+			"spec": table{"image": in.Spec["image"], "env": in.Spec["env"]}}}, nil
 	}
-	if in.Plugin != "lg" || in.Command != command || in.Dir != os.Getenv("VOODU_PLUGIN_DIR") || in.Node != os.Getenv("VOODU_NODE") {
+	if in.Plugin != "lg" || in.Command != command || in.Dir != os.Getenv("VOODU_PLUGIN_DIR") ||
+		in.Node != os.Getenv("VOODU_NODE") {
 		return nil, fmt.Errorf("the context is %+v", in)
 	}
 	switch command {
 	case "sh":
-		return actions(table{"type": "exec_local", "command": []string{"sh", "-c", "echo at the terminal; exit " + args[0]}}), nil
+		return actions(table{"type": "exec_local", "command": []string{"sh", "-c", "echo at the terminal; exit " + args[0]}}),
+			nil
 	case "backups:download":
 		file := filepath.Join(in.Dir, "dump")
 		if err := os.WriteFile(file, []byte("all of it"), 0o600); err != nil {
@@ -53,8 +56,9 @@ func run(command string, args []string) (any, error) {
 	scope, name, _ := strings.Cut(args[0], "/")
 	switch command {
 	case "backups:capture":
-		job := table{"kind": "job", "scope": scope, "name": name + ".bk.b001", "spec": table{"image": args[1], "command": []string{"/server", "env"},
-			"labels": table{"voodu.role": "backup"}, "successful_history_limit": 3, "failed_history_limit": 3}}
+		job := table{"kind": "job", "scope": scope, "name": name + ".bk.b001",
+			"spec": table{"image": args[1], "command": []string{"/server", "env"},
+				"labels": table{"voodu.role": "backup"}, "successful_history_limit": 3, "failed_history_limit": 3}}
 		return actions(table{"type": "apply_manifest", "scope": scope, "name": name + ".bk.b001", "manifest": job},
 			table{"type": "run_job", "scope": scope, "name": name + ".bk.b001", "summary": "backing up " + args[0]}), nil
 	case "backups:delete":
