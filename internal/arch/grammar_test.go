@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/token"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -89,11 +88,7 @@ func owner(name string, folders []string) (longest string) {
 	return longest
 }
 
-// wide are the folders, beside unread ones, with files that can't have more lines: they must be split before their lines
-// are broken.
-var wide = []string{"internal/daemon", "internal/nodeapi/nodeapitest"}
-
-func TestLinesAreShort(t *testing.T) { report(t, longLines(sources(t), slices.Concat(unread, wide))) }
+func TestLinesAreShort(t *testing.T) { report(t, longLines(sources(t), unread)) }
 
 func longLines(all []*source, unread []string) []string {
 	return readFaults(all, unread, func(s *source) (faults []string) {

@@ -34,8 +34,8 @@ func (h *Handler) Invite(
 		access, key := s.ClusterAccess(name), records.ClusterAccessKey(name)
 		next := cluster.Invite(access.Value, object.Value.Metadata.UID, cluster.TokenHash(token), life, h.Now())
 		ends = next.Registration.ExpiresAt
-		return records.NewTxn("cluster.invite").If(records.ObjectKey(object.Value.Ref()), object.Modified).If(key,
-			access.Modified).Put(key, next), nil
+		return records.NewTxn("cluster.invite").If(records.ObjectKey(object.Value.Ref()), object.Modified).
+			If(key, access.Modified).Put(key, next), nil
 	})
 	if err != nil {
 		return "", time.Time{}, err

@@ -68,8 +68,8 @@ func (h *Handler) report(r *http.Request, by *caller, s records.Snapshot, site s
 		case cluster.Unacknowledged:
 			return nil, &failure{http.StatusConflict, "Unacknowledged", "acknowledge the job first", 0}
 		}
-		txn := records.NewTxn(site).If(records.ClusterJobKey(by.cluster, ref), job.Modified).If(key,
-			stored.Modified).Put(key, next)
+		txn := records.NewTxn(site).If(records.ClusterJobKey(by.cluster, ref), job.Modified).If(key, stored.Modified).
+			Put(key, next)
 		return h.heard(s, txn, by, r.UserAgent(), nil), nil
 	})
 	return err

@@ -155,11 +155,11 @@ func (d *daemon) enterOnce(ctx context.Context, a join.Applicant) (authority.Mac
 		return authority.Machine{Node: a.Name, UID: member.Value.UID}, nil
 	}
 	machine := authority.Machine{Node: a.Name, UID: rand.Text()}
-	txn := used(records.NewTxn("member.enter"), token, a.Name).If(memberKey,
-		member.Modified).Put(memberKey, records.Member{
-		UID: machine.UID, Ingress: token.Value.Role == api.JoinAsIngress, Token: a.Secret.ID, Key: a.Key,
-		JoinedAt: d.Now().UTC(),
-	})
+	txn := used(records.NewTxn("member.enter"), token, a.Name).If(memberKey, member.Modified).
+		Put(memberKey, records.Member{
+			UID: machine.UID, Ingress: token.Value.Role == api.JoinAsIngress, Token: a.Secret.ID, Key: a.Key,
+			JoinedAt: d.Now().UTC(),
+		})
 	return machine, d.record(ctx, txn)
 }
 

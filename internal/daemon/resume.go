@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -49,7 +48,8 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 	}
 	result := resultOf(adopted, left)
 	if len(left) > 0 && unknown == "" {
-		return result, &api.Problem{Type: api.ProblemType + "UnknownContainers", Status: http.StatusConflict, Title: "UnknownContainers",
+		return result, &api.Problem{Type: api.ProblemType + "UnknownContainers", Status: http.StatusConflict,
+			Title:  "UnknownContainers",
 			Detail: "the store doesn't know these containers of this cluster: " + strings.Join(result.Unknown, ", "),
 			Next:   "tend resume --stop stops and removes them (volumes stay); tend resume --keep leaves them running, quarantined"}
 	}
@@ -102,8 +102,9 @@ func (d *daemon) catchUp(ctx context.Context) error {
 // nodesAbsent is the error of a resume while nodes are not connected.
 func nodesAbsent(absent []string) error {
 	return &api.Problem{Type: api.ProblemType + "NodesAbsent", Status: http.StatusConflict, Title: "NodesAbsent",
-		Detail: "these nodes are not connected, so what runs there can't be compared with the store: " + strings.Join(absent, ", "),
-		Next:   "start their agents and resume again; tend resume --keep goes on without them, and leaves what the store doesn't know quarantined"}
+		Detail: "these nodes are not connected, so what runs there can't be compared with the store: " +
+			strings.Join(absent, ", "),
+		Next: "start their agents and resume again; tend resume --keep goes on without them, and leaves what the store doesn't know quarantined"}
 }
 
 // absent returns the nodes that the store knows and that are not connected.
@@ -124,7 +125,9 @@ type stray struct {
 
 // found compares the containers of all connected nodes with the store: each takes the place of a task of its own node,
 // or is left.
-func (d *daemon) found(ctx context.Context, snap records.Snapshot) (adopted []adoption.Adoption, left []stray, err error) {
+func (d *daemon) found(
+	ctx context.Context, snap records.Snapshot,
+) (adopted []adoption.Adoption, left []stray, err error) {
 	for _, id := range d.fleet.Connected() {
 		on, err := d.fleet.Node(id)
 		if err != nil {
@@ -161,7 +164,8 @@ func vacant(snap records.Snapshot, node string, listed []runtime.Container) (out
 		release := snap.Release(task.Value.Owner(), task.Value.Release)
 		if !present[task.Value.ID] && release.Exists() {
 			out = append(out, adoption.Vacant{
-				Task: *task.Value, Fingerprint: release.Value.Fingerprint(), Succeeded: succeeded(snap, *task.Value), Ended: ended[task.Value.ID],
+				Task: *task.Value, Fingerprint: release.Value.Fingerprint(), Succeeded: succeeded(snap, *task.Value),
+				Ended: ended[task.Value.ID],
 			})
 		}
 	}
@@ -181,10 +185,13 @@ func succeeded(snap records.Snapshot, task api.Task) bool {
 
 // unplaced returns the tasks that have a container here, although the store knows of no node for them yet: it is older
 // than their placing. They go on replacing those whose places were adopted.
-func unplaced(snap records.Snapshot, node string, listed []runtime.Container, adopted []adoption.Adoption) (out []adoption.Adoption) {
+func unplaced(
+	snap records.Snapshot, node string, listed []runtime.Container, adopted []adoption.Adoption,
+) (out []adoption.Adoption) {
 	for _, container := range listed {
 		task := snap.Task(container.Task())
-		if !task.Exists() || task.Value.Node != "" || slices.ContainsFunc(out, func(a adoption.Adoption) bool { return a.Old.ID == task.Value.ID }) {
+		if !task.Exists() || task.Value.Node != "" ||
+			slices.ContainsFunc(out, func(a adoption.Adoption) bool { return a.Old.ID == task.Value.ID }) {
 			continue
 		}
 		placed := *task.Value
@@ -202,8 +209,10 @@ func orphans(snap records.Snapshot, listed []runtime.Container) (out []adoption.
 			continue
 		}
 		out = append(out, adoption.Orphan{
-			ID: c.ID, Name: c.Name, Task: c.Task(), Slot: c.Labels[api.LabelSlot], Release: c.Labels[api.LabelRelease], Fingerprint: c.Labels[api.LabelFingerprint],
-			Owner:     api.Ref{Kind: api.Kind(c.Labels[api.LabelKind]), Scope: c.Labels[api.LabelScope], Name: c.Labels[api.LabelName]},
+			ID: c.ID, Name: c.Name, Task: c.Task(), Slot: c.Labels[api.LabelSlot], Release: c.Labels[api.LabelRelease],
+			Fingerprint: c.Labels[api.LabelFingerprint],
+			Owner: api.Ref{Kind: api.Kind(c.Labels[api.LabelKind]), Scope: c.Labels[api.LabelScope],
+				Name: c.Labels[api.LabelName]},
 			Running:   c.State == runtime.StateRunning,
 			Auxiliary: c.Labels[api.LabelInit] != "" || c.Labels[api.LabelRole] != "",
 		})
@@ -219,75 +228,4 @@ func resultOf(adopted []adoption.Adoption, left []stray) (out api.ResumeResult) 
 		out.Unknown = append(out.Unknown, s.Name)
 	}
 	return out
-}
-
-// adopt assigns containers to tasks, all or none.
-func (d *daemon) adopt(ctx context.Context, snap records.Snapshot, adopted []adoption.Adoption) error {
-	if len(adopted) == 0 {
-		return nil
-	}
-	taken := map[string]bool{}
-	txn := d.resumeTxn("resume.adopt")
-	for _, a := range adopted {
-		old, slot := snap.Task(a.Old.ID), snap.Slot(a.Old.Owner(), a.Old.Slot)
-		switch {
-		case a.Old.ID == a.New.ID:
-			txn.If(records.TaskKey(a.Old.ID), old.Modified).Put(records.TaskKey(a.Old.ID), a.New).Delete(records.TaskStatusKey(a.Old.ID))
-		case a.Old.Slot == a.New.Slot:
-			txn.ReplaceTask(old, slot, a.New)
-		default:
-			txn.ForgetTask(old).CreateTask(a.New)
-		}
-		taken[a.Old.ID] = true
-	}
-	for _, task := range snap.Tasks() {
-		if next := *task.Value; !taken[next.ID] && adoption.Rename(&next, adopted) {
-			txn.If(records.TaskKey(next.ID), task.Modified).Put(records.TaskKey(next.ID), next)
-		}
-	}
-	revision, err := txn.Commit(ctx, d.store)
-	if err != nil {
-		return fmt.Errorf("adopt the running containers: %w", err)
-	}
-	return d.view.WaitFor(ctx, revision)
-}
-
-// discardEnded removes the ended containers of tasks whose place a running one took: nothing knows them any more.
-func (d *daemon) discardEnded(ctx context.Context, adopted []adoption.Adoption) error {
-	replaced := map[string]bool{}
-	for _, a := range adopted {
-		replaced[a.Old.ID] = a.Old.ID != a.New.ID
-	}
-	var left []stray
-	for _, id := range d.fleet.Connected() {
-		on, err := d.fleet.Node(id)
-		if err != nil {
-			return err
-		}
-		listed, err := on.List(ctx)
-		if err != nil {
-			return fmt.Errorf("list the containers of %s: %w", id, err)
-		}
-		for _, c := range listed {
-			if replaced[c.Task()] && hasEnded(c) {
-				left = append(left, stray{adoption.Orphan{ID: c.ID, Name: c.Name}, id})
-			}
-		}
-	}
-	return d.discard(ctx, left)
-}
-
-// discard stops and removes containers. Their volumes stay.
-func (d *daemon) discard(ctx context.Context, left []stray) error {
-	var faults []error
-	for _, s := range left {
-		on, err := d.fleet.Node(s.node)
-		if err == nil {
-			err = on.Discard(ctx, s.ID)
-		}
-		if err != nil {
-			faults = append(faults, fmt.Errorf("stop %s: %w", s.Name, err))
-		}
-	}
-	return errors.Join(faults...)
 }

@@ -80,8 +80,8 @@ func (w *writes) gone() *writes {
 // TestWhatBecameOfAChange: no change is under way for ever.
 func TestWhatBecameOfAChange(t *testing.T) {
 	begun := func() *writes {
-		return new(writes).declare(`{"image":"a:1"}`).observes(api.RolloutProgressing, "v1",
-			1).observes(api.RolloutComplete, "v1", 1)
+		return new(writes).declare(`{"image":"a:1"}`).observes(api.RolloutProgressing, "v1", 1).
+			observes(api.RolloutComplete, "v1", 1)
 	}
 	for name, tc := range map[string]struct {
 		reason string
@@ -93,17 +93,16 @@ func TestWhatBecameOfAChange(t *testing.T) {
 			begun().declare(`{"image":"a:2"}`).observes(api.RolloutProgressing, "v2", 2), "worked under-way"},
 		"just written": {"nobody has observed it yet", begun().declare(`{"image":"a:2"}`), "worked under-way"},
 		"superseded": {"another image came first",
-			begun().declare(`{"image":"a:2"}`).observes(api.RolloutProgressing, "v2",
-				2).declare(`{"image":"a:3"}`).observes(api.RolloutProgressing, "v3", 3).observes(api.RolloutComplete, "v3", 3),
+			begun().declare(`{"image":"a:2"}`).observes(api.RolloutProgressing, "v2", 2).declare(`{"image":"a:3"}`).
+				observes(api.RolloutProgressing, "v3", 3).observes(api.RolloutComplete, "v3", 3),
 			"worked superseded worked"},
 		"superseded by a pull": {"its image was being looked for",
 			begun().declare(`{"image":"a:2"}`).pulls(2).pulls(3).declare(`{"image":"a:3"}`).observes(api.RolloutProgressing,
 				"v3", 4).observes(api.RolloutComplete, "v3", 4),
 			"worked superseded worked"},
 		"joined": {"the count changed meanwhile, and both are done",
-			begun().declare(`{"image":"a:2"}`).observes(api.RolloutProgressing, "v2",
-				2).declare(`{"image":"a:2","replicas":2}`).observes(api.RolloutProgressing, "v2",
-				3).observes(api.RolloutComplete, "v2", 3),
+			begun().declare(`{"image":"a:2"}`).observes(api.RolloutProgressing, "v2", 2).declare(`{"image":"a:2","replicas":2}`).
+				observes(api.RolloutProgressing, "v2", 3).observes(api.RolloutComplete, "v2", 3),
 			"worked joined worked"},
 		"no restart": {"config that waits for the next release",
 			begun().declare(`{"image":"a:1"}`, api.StampQuietEnv, "h").observes(api.RolloutComplete, "v1", 2), "worked quiet"},
@@ -169,8 +168,8 @@ func TestTheApplyThatMendsAJobWorked(t *testing.T) {
 // TestARolledBackChangeKeepsItsRelease: that the rollout went back to the one before makes it no change of that
 // release.
 func TestARolledBackChangeKeepsItsRelease(t *testing.T) {
-	w := new(writes).declare(`{"image":"a:1"}`).observes(api.RolloutProgressing, "v1",
-		1).observes(api.RolloutComplete, "v1", 1)
+	w := new(writes).declare(`{"image":"a:1"}`).observes(api.RolloutProgressing, "v1", 1).
+		observes(api.RolloutComplete, "v1", 1)
 	w.declare(`{"image":"a:2"}`).observes(api.RolloutProgressing, "v2", 2).observes(api.RolloutRollingBack, "v2", 2)
 	w.observes(api.RolloutRollingBack, "v1", 2).observes(api.RolloutRolledBack, "v1", 2)
 	all := change.History(w.events)

@@ -1,7 +1,6 @@
 package nodeapitest
 
 import (
-	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -33,7 +32,8 @@ type lie struct {
 func liar(t *testing.T, w *World, c nodeapi.Control) {
 	w.victims(t)
 	var lies []lie
-	for _, some := range [][]lie{liesAboutTasks(), liesAboutImages(), liesAboutNetworks(), liesAboutCertificates(t), liesAboutOthers()} {
+	for _, some := range [][]lie{liesAboutTasks(), liesAboutImages(), liesAboutNetworks(),
+		liesAboutCertificates(t), liesAboutOthers()} {
 		lies = append(lies, some...)
 	}
 	if len(lies) < 130 {
@@ -59,20 +59,28 @@ func (w *World) victims(t *testing.T) {
 		w.Commit(records.NewTxn("test").Put(records.AliveKey(alive), alive))
 	}
 	asked := api.ImageRequest{Owner: web, OwnerUID: "u1", Image: "web:1"}
-	answer := api.ImageStatus{Owner: web, OwnerUID: "u1", Node: There, Image: "web:1", State: api.ImagePresent, ImageID: "sha256:good", Digest: "sha256:d"}
+	answer := api.ImageStatus{Owner: web, OwnerUID: "u1", Node: There, Image: "web:1", State: api.ImagePresent,
+		ImageID: "sha256:good", Digest: "sha256:d"}
 	w.Commit(records.NewTxn("test").Put(records.ImageKey(web), asked).Put(records.ImageStatusKey(There, web), answer))
 	mine := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "mine"}
-	pinned := api.ImageStatus{Owner: mine, OwnerUID: "u2", Node: Here, Image: "mine:1", State: api.ImagePresent, ImageID: "sha256:good", Digest: "sha256:d"}
-	w.Commit(records.NewTxn("test").Put(records.ImageKey(mine), api.ImageRequest{Owner: mine, OwnerUID: "u2", Image: "mine:1"}).
+	pinned := api.ImageStatus{Owner: mine, OwnerUID: "u2", Node: Here, Image: "mine:1", State: api.ImagePresent,
+		ImageID: "sha256:good", Digest: "sha256:d"}
+	w.Commit(records.NewTxn("test").Put(records.ImageKey(mine),
+		api.ImageRequest{Owner: mine, OwnerUID: "u2", Image: "mine:1"}).
 		Put(records.ImageStatusKey(Here, mine), pinned))
-	exact := api.ImageRequest{Owner: api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "exact"}, OwnerUID: "u4", Image: exactImage}
-	w.Commit(records.NewTxn("test").Put(records.ImageKey(exact.Owner), exact).Put(records.ImageStatusKey(There, exact.Owner),
-		api.ImageStatus{Owner: exact.Owner, OwnerUID: "u4", Node: There, Image: exactImage, State: api.ImageFailed}))
+	exact := api.ImageRequest{Owner: api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "exact"},
+		OwnerUID: "u4", Image: exactImage}
+	w.Commit(records.NewTxn("test").Put(records.ImageKey(exact.Owner), exact).
+		Put(records.ImageStatusKey(There, exact.Owner),
+			api.ImageStatus{Owner: exact.Owner, OwnerUID: "u4", Node: There, Image: exactImage, State: api.ImageFailed}))
 	w.Object(api.KindIngress, "shop", api.IngressSpec{Host: "shop.example", TLS: &api.IngressTLS{}})
-	w.Object(api.KindIngress, "inside", api.IngressSpec{Host: "*.inside.example", TLS: &api.IngressTLS{Provider: "internal"}})
-	w.Commit(records.NewTxn("test").Put(records.NetworkNodeKey(There), api.NetworkNodeStatus{Node: There, Address: netip.MustParseAddr("192.0.2.2")}))
+	w.Object(api.KindIngress, "inside",
+		api.IngressSpec{Host: "*.inside.example", TLS: &api.IngressTLS{Provider: "internal"}})
+	w.Commit(records.NewTxn("test").Put(records.NetworkNodeKey(There),
+		api.NetworkNodeStatus{Node: There, Address: netip.MustParseAddr("192.0.2.2")}))
 	all := w.certificates
-	for _, key := range []string{"internal/root.key", "internal/root.crt", "certificates/acme/other.example/other.example.key"} {
+	for _, key := range []string{"internal/root.key", "internal/root.crt",
+		"certificates/acme/other.example/other.example.key"} {
 		if err := all.Store(t.Context(), key, []byte("secret")); err != nil {
 			t.Fatal(err)
 		}
@@ -120,20 +128,29 @@ func liesAboutTasks() []lie {
 		reporting("forgets another's task", node.Report{Forget: []string{"theirs"}}),
 		reporting("forgets a task that is to run", node.Report{Forget: []string{"own"}}),
 		reporting("says who another node is", node.Report{Node: &api.NodeStatus{ID: There, Ready: true}}),
-		reporting("a task's message that fills the store", node.Report{Tasks: []api.TaskStatus{{ID: "own", Node: Here, State: api.TaskRunning, Message: big}}}),
-		reporting("an address that fills the store", node.Report{Tasks: []api.TaskStatus{{ID: "own", Node: Here, State: api.TaskRunning, Address: big}}}),
-		reporting("a relay at every machine's address", node.Report{Node: &api.NodeStatus{ID: Here, Address: netip.MustParseAddr("0.0.0.0"), RelayPort: 1}}),
-		reporting("a relay at the cloud's own service", node.Report{Node: &api.NodeStatus{ID: Here, Address: netip.MustParseAddr("169.254.169.254"), RelayPort: 80}}),
+		reporting("a task's message that fills the store",
+			node.Report{Tasks: []api.TaskStatus{{ID: "own", Node: Here, State: api.TaskRunning, Message: big}}}),
+		reporting("an address that fills the store",
+			node.Report{Tasks: []api.TaskStatus{{ID: "own", Node: Here, State: api.TaskRunning, Address: big}}}),
+		reporting("a relay at every machine's address",
+			node.Report{Node: &api.NodeStatus{ID: Here, Address: netip.MustParseAddr("0.0.0.0"), RelayPort: 1}}),
+		reporting("a relay at the cloud's own service",
+			node.Report{Node: &api.NodeStatus{ID: Here, Address: netip.MustParseAddr("169.254.169.254"), RelayPort: 80}}),
 		reporting("facts that fill the store", node.Report{Node: &api.NodeStatus{ID: Here, Message: big}}),
-		reporting("labels that fill the store", node.Report{Node: &api.NodeStatus{ID: Here, Labels: map[string]string{"a": big}}}),
+		reporting("labels that fill the store",
+			node.Report{Node: &api.NodeStatus{ID: Here, Labels: map[string]string{"a": big}}}),
 		reporting("more parts than a report has", many),
 	}
 	for _, state := range []api.TaskState{api.TaskAccepted, api.TaskRunning, api.TaskComplete, api.TaskFailed} {
 		out = append(out,
-			reporting("another's task is "+string(state), node.Report{Tasks: []api.TaskStatus{{ID: "theirs", Node: Here, State: state}}}),
-			reporting("another's task, in its name, is "+string(state), node.Report{Tasks: []api.TaskStatus{{ID: "theirs", Node: There, State: state}}}),
-			reporting("its own task, in another's name, is "+string(state), node.Report{Tasks: []api.TaskStatus{{ID: "own", Node: There, State: state}}}))
-		invented := reporting("an invented task is "+string(state), node.Report{Tasks: []api.TaskStatus{{ID: "invented", Node: Here, State: state}}})
+			reporting("another's task is "+string(state),
+				node.Report{Tasks: []api.TaskStatus{{ID: "theirs", Node: Here, State: state}}}),
+			reporting("another's task, in its name, is "+string(state),
+				node.Report{Tasks: []api.TaskStatus{{ID: "theirs", Node: There, State: state}}}),
+			reporting("its own task, in another's name, is "+string(state),
+				node.Report{Tasks: []api.TaskStatus{{ID: "own", Node: There, State: state}}}))
+		invented := reporting("an invented task is "+string(state),
+			node.Report{Tasks: []api.TaskStatus{{ID: "invented", Node: Here, State: state}}})
 		invented.quiet = true
 		out = append(out, invented)
 	}
@@ -142,16 +159,22 @@ func liesAboutTasks() []lie {
 
 func liesAboutNetworks() []lie {
 	network := func(name string, status api.NetworkNodeStatus) lie {
-		return lie{name: name, tell: func(ctx context.Context, c nodeapi.Control) error { return c.ReportNetwork(ctx, status) }}
+		return lie{name: name, tell: func(ctx context.Context,
+			c nodeapi.Control) error {
+			return c.ReportNetwork(ctx, status)
+		}}
 	}
 	out := []lie{
 		network("another node's network", api.NetworkNodeStatus{Node: There, Address: netip.MustParseAddr("192.0.2.1")}),
 		network("nobody's network", api.NetworkNodeStatus{Address: netip.MustParseAddr("192.0.2.1")}),
-		network("taken networks that fill the store", api.NetworkNodeStatus{Node: Here, Taken: make([]netip.Prefix, 200_000)}),
+		network("taken networks that fill the store",
+			api.NetworkNodeStatus{Node: Here, Taken: make([]netip.Prefix, 200_000)}),
 		network("a message that fills the store", api.NetworkNodeStatus{Node: Here, Message: strings.Repeat("x", 300<<10)}),
 	}
-	for _, address := range []string{"127.0.0.1", "::1", "0.0.0.0", "::", "224.0.0.1", "169.254.169.254", "fe80::1", "255.255.255.255", "192.0.2.2"} {
-		out = append(out, network("it is reached at "+address, api.NetworkNodeStatus{Node: Here, Address: netip.MustParseAddr(address)}))
+	for _, address := range []string{"127.0.0.1", "::1", "0.0.0.0", "::", "224.0.0.1", "169.254.169.254", "fe80::1",
+		"255.255.255.255", "192.0.2.2"} {
+		out = append(out, network("it is reached at "+address,
+			api.NetworkNodeStatus{Node: Here, Address: netip.MustParseAddr(address)}))
 	}
 	for _, on := range []string{There, ""} {
 		out = append(out, lie{name: "the proxy of node " + on, tell: func(ctx context.Context, c nodeapi.Control) error {
@@ -159,55 +182,6 @@ func liesAboutNetworks() []lie {
 		}})
 	}
 	return out
-}
-
-// foreignKeys are keys of the storage of certificates that are no node's.
-var foreignKeys = []string{
-	"internal/root.key", "internal/root.crt", "/internal/root.key", "internal/../internal/root.key", "acme/../internal/root.key",
-	"certificates/acme/other.example/other.example.key", "certificates/acme/shop.example/other.example.key",
-	"certificates/acme/shop.example/../other.example/other.example.key", "certificates/acme/shop.example/shop.example.pem",
-	"certificates/acme/a.inside.example/a.inside.example.key", "certificates/acme/shop.example", "certificates", "acme", "", "/",
-	"ocsp/other.example-1", "acme//x", "rw_test_", "rw_test_x", "rw_test_1/2", "rw_test_" + strings.Repeat("1", 40), "acme/" + strings.Repeat("x", 600),
-}
-
-func liesAboutCertificates(t *testing.T) (out []lie) {
-	for _, key := range foreignKeys {
-		out = append(out,
-			lie{name: "loads " + key, tell: func(ctx context.Context, c nodeapi.Control) error {
-				value, err := c.Certificates().Load(ctx, key)
-				if bytes.Contains(value, []byte("secret")) {
-					t.Errorf("a node reads %s", key)
-				}
-				return forbidden(err)
-			}},
-			lie{name: "stores " + key, tell: func(ctx context.Context, c nodeapi.Control) error {
-				return forbidden(c.Certificates().Store(ctx, key, []byte("evil")))
-			}},
-			lie{name: "deletes " + key, tell: func(ctx context.Context, c nodeapi.Control) error {
-				return forbidden(c.Certificates().Delete(ctx, key))
-			}})
-	}
-	for _, folder := range []string{"", "/", "internal", "certificates", "certificates/acme", "certificates/acme/other.example", "acme/..", "locks"} {
-		out = append(out, lie{name: "lists " + folder, tell: func(ctx context.Context, c nodeapi.Control) error {
-			_, err := c.Certificates().List(ctx, folder, true)
-			return forbidden(err)
-		}})
-	}
-	out = append(out, lie{name: "a certificate that fills the store", tell: func(ctx context.Context, c nodeapi.Control) error {
-		return forbidden(c.Certificates().Store(ctx, "certificates/acme/shop.example/shop.example.crt", make([]byte, 65<<10)))
-	}}, lie{name: "holds the lock of the authority", tell: func(ctx context.Context, c nodeapi.Control) error {
-		return forbidden(c.Certificates().Lock(ctx, "internal-root"))
-	}})
-	for _, names := range [][]string{nil, {"shop.example"}, {"other.example"}, {"a.inside.example", "shop.example"}, {"a.b.inside.example"}, {"*"}, {"inside.example"}} {
-		out = append(out, lie{name: fmt.Sprintf("has %q signed", names), tell: func(ctx context.Context, c nodeapi.Control) error {
-			_, err := c.Sign(ctx, requestFor(t, names))
-			return forbidden(err)
-		}})
-	}
-	return append(out, lie{name: "has nonsense signed", tell: func(ctx context.Context, c nodeapi.Control) error {
-		_, err := c.Sign(ctx, []byte("nonsense"))
-		return forbidden(err)
-	}})
 }
 
 // forbidden returns err, and another one if it isn't a refusal.
@@ -232,17 +206,23 @@ func requestFor(t *testing.T, names []string) []byte {
 }
 
 func liesAboutOthers() []lie {
-	theirs := api.Task{ID: "theirs", Kind: api.KindDeployment, Scope: "prod", Name: "app-theirs", Release: "v1", Node: Here}
+	theirs := api.Task{ID: "theirs", Kind: api.KindDeployment, Scope: "prod", Name: "app-theirs",
+		Release: "v1", Node: Here}
 	ask := func(name string, tell func(context.Context, nodeapi.Control) error) lie {
 		return lie{name: name, tell: tell}
 	}
 	return []lie{
-		ask("reads another's release", func(ctx context.Context, c nodeapi.Control) error { _, err := c.Release(ctx, theirs); return err }),
+		ask("reads another's release",
+			func(ctx context.Context, c nodeapi.Control) error { _, err := c.Release(ctx, theirs); return err }),
 		ask("reads another's image", func(ctx context.Context, c nodeapi.Control) error {
 			_, err := c.ReleaseImage(ctx, theirs, node.Part{})
 			return err
 		}),
-		ask("reads another's file", func(ctx context.Context, c nodeapi.Control) error { _, err := c.Blob(ctx, "sha256:theirs"); return err }),
+		ask("reads another's file", func(ctx context.Context,
+			c nodeapi.Control) error {
+			_, err := c.Blob(ctx, "sha256:theirs")
+			return err
+		}),
 		ask("reads the secrets of a build that it wasn't asked for", func(ctx context.Context, c nodeapi.Control) error {
 			_, err := c.BuildSecrets(ctx, web)
 			return err
