@@ -22,7 +22,8 @@ func (d *daemon) newPlane() *controlplane.Plane {
 	caller := webhook.New()
 	d.onStop(func() error { caller.Close(); return nil })
 	return controlplane.New(controlplane.Options{
-		View: d.view, Sealer: d.keys, NodeTimeout: d.NodeTimeout, NodeGather: nodeapi.Gather(d.NodeTimeout, d.Heartbeat), AutoscaleInterval: d.AutoscaleInterval, Resync: d.Resync,
+		View: d.view, Sealer: d.keys, NodeTimeout: d.NodeTimeout, NodeGather: nodeapi.Gather(d.NodeTimeout, d.Heartbeat),
+		AutoscaleInterval: d.AutoscaleInterval, Resync: d.Resync,
 		Effects: controlplane.Effects{
 			Sinks: d.sinks(caller),
 			Call:  caller.Call, Blob: d.readBlob, Load: d.load, Scale: d.autoscale, Sources: d.newSyncer(),

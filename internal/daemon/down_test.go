@@ -83,7 +83,9 @@ func TestAMachineThatRunsAfterAll(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
 			listens := loopback()
-			r := m.startWith(func(o *Options) { o.NodeListen, o.NodeTimeout, o.Heartbeat = listens, nodeTimeout, heartbeat }).ready()
+			r := m.startWith(func(o *Options) {
+				o.NodeListen, o.NodeTimeout, o.Heartbeat = listens, nodeTimeout, heartbeat
+			}).ready()
 			w := &worker{r: r, engine: hollow.NewEngine()}
 			t.Cleanup(func() { w.cancel(); w.agent.Wait(); w.engine.Close() })
 			m.engine.PublishImage("web:1")

@@ -152,7 +152,8 @@ func TestBackupOfAnExternalEtcd(t *testing.T) {
 		restore.Options{Root: m.root, Force: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.startWith(func(o *Options) { o.Store, o.MinFree, o.External = nil, -1, reach(shared) }).ended(); err == nil || !strings.Contains(err.Error(), "leave the flag out") {
+	again := m.startWith(func(o *Options) { o.Store, o.MinFree, o.External = nil, -1, reach(shared) })
+	if err := again.ended(); err == nil || !strings.Contains(err.Error(), "leave the flag out") {
 		t.Errorf("with the external etcd again: %v", err)
 	}
 	r = m.startWith(func(o *Options) { o.Store, o.MinFree = nil, -1 })

@@ -12,10 +12,11 @@ import (
 // apply, in deployments of 100; what processor time each takes; the first and the last percent; the memory; and what
 // the fleet costs at rest. Run it with -benchtime 1x.
 //
-//   - A run whose name ends in tls is a server in a process of its own, and agents that are connected over TLS; processor and memory
-//     are the server's alone. Beside the server at rest stands one that only answers as many heartbeats.
-//   - In the others everything is one process without TLS, and the agents' part is in all figures. A profile tells the parts
-//     apart: go tool pprof -tagfocus side=agent.
+//   - A run whose name ends in tls is a server in a process of its own, and agents that are connected over TLS;
+//     processor and memory are the server's alone. Beside the server at rest stands one that only answers as many
+//     heartbeats.
+//   - In the others everything is one process without TLS, and the agents' part is in all figures. A profile tells the
+//     parts apart: go tool pprof -tagfocus side=agent.
 func BenchmarkFleet(b *testing.B) {
 	for _, size := range []struct {
 		nodes, pods int

@@ -62,7 +62,8 @@ func startFleet(b *testing.B, nodes int) fleet {
 	}
 	failed, fail := context.WithCancelCause(ctx)
 	d := &daemon{Options: o, fatal: fail}
-	for _, start := range []func(context.Context) error{d.prepareRoot, d.openStore, d.claim, d.openFiles, d.build, d.listen} {
+	starts := []func(context.Context) error{d.prepareRoot, d.openStore, d.claim, d.openFiles, d.build, d.listen}
+	for _, start := range starts {
 		if err := start(ctx); err != nil {
 			b.Fatal(err)
 		}

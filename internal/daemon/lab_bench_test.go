@@ -98,7 +98,8 @@ func spreadLabs(begin time.Time, labs, seconds int) (out []api.Object) {
 	for i := range labs {
 		spec := api.LabSpec{Owner: "ada@example.org", Duration: "10s"}
 		spec.Image = "lab:1"
-		spec.Start = begin.Add(time.Duration(i) * time.Duration(seconds-1) * time.Second / time.Duration(labs)).UTC().Format(time.RFC3339Nano)
+		after := time.Duration(i) * time.Duration(seconds-1) * time.Second / time.Duration(labs)
+		spec.Start = begin.Add(after).UTC().Format(time.RFC3339Nano)
 		raw, _ := json.Marshal(spec) // texts alone
 		out = append(out, api.Object{Kind: api.KindLab, Scope: "school", Name: fmt.Sprintf("lab-%d", i+1), Spec: raw})
 	}
