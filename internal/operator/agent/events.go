@@ -142,7 +142,8 @@ func (a *Agent) flush(ctx context.Context) (failed, err error) {
 	for {
 		batch, tooLarge := a.buffer.take()
 		for _, event := range tooLarge {
-			a.Logger.WarnContext(ctx, "an event is too large for a request, and is dropped", "kind", event.ResourceRef.Kind, "name", event.ResourceRef.Name)
+			a.Logger.WarnContext(ctx, "an event is too large for a request, and is dropped",
+				"kind", event.ResourceRef.Kind, "name", event.ResourceRef.Name)
 		}
 		if len(batch) == 0 {
 			return nil, nil
