@@ -99,10 +99,15 @@ func (m *machine) running(name string) map[string]box {
 func (m *machine) removeContainers(label string) {
 	m.until("every container with "+label+" is removed", func() bool {
 		boxes := m.boxes(label)
-		for _, b := range boxes {
-			m.engine("rm", "-f", b.ID).ignored() // it may be under way already
+		if len(boxes) == 0 {
+			return true
 		}
-		return len(boxes) == 0
+		args := []string{"rm", "-f"} // one command for all: it removes several at once
+		for _, b := range boxes {
+			args = append(args, b.ID)
+		}
+		m.engine(args...).ignored() // some may be under way already
+		return false
 	})
 }
 
