@@ -16,11 +16,12 @@ func Lookup(ctx context.Context, host string, find Find) (reachable []netip.Addr
 	if strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
 		return nil, fmt.Errorf("%s %w", host, ErrRefused)
 	}
-	found := []netip.Addr{}
-	if address, err := netip.ParseAddr(host); err == nil {
-		found = append(found, address)
-	} else if found, err = find(ctx, "ip", host); err != nil {
-		return nil, err
+	address, parsed := netip.ParseAddr(host)
+	found := []netip.Addr{address}
+	if parsed != nil {
+		if found, err = find(ctx, "ip", host); err != nil {
+			return nil, err
+		}
 	}
 	for _, address := range found {
 		if err = Check(address); err == nil {
