@@ -115,6 +115,9 @@ func (m Membership) Renew(ctx context.Context, client *http.Client) (Membership,
 	if err != nil {
 		return m, fmt.Errorf("renew the node's certificate: %w", err)
 	}
+	if len(given.Authority) == 0 || len(given.Certificate) == 0 {
+		return m, errors.New("renew the node's certificate: the server's answer has no certificate or no authority")
+	}
 	private, err := pki.KeyPEM(key)
 	if err != nil {
 		return m, err

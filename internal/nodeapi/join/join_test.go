@@ -11,12 +11,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"tend.dev/tend/api"
@@ -404,6 +406,21 @@ func TestRenew(t *testing.T) {
 	var given join.Membership
 	if err := json.NewDecoder(answer.Body).Decode(&given); err != nil || nameIn(t, given.Certificate) != "n1" {
 		t.Errorf("a node that asks for another's name: %q %v", nameIn(t, given.Certificate), err)
+	}
+}
+
+// TestAnEmptyRenewal: an answer that lacks a certificate or the authority takes nothing from what the node has.
+func TestAnEmptyRenewal(t *testing.T) {
+	for _, answer := range []string{`{}`, `{"certificate":"YQ=="}`, `{"authority":"YQ=="}`} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(answer))
+		}))
+		m := join.Membership{Server: server.URL, Authority: []byte("a"), Certificate: []byte("c"), Key: []byte("k")}
+		renewed, err := m.Renew(t.Context(), server.Client())
+		if diff := cmp.Diff(m, renewed); err == nil || diff != "" {
+			t.Errorf("%s: %v\n%s", answer, err, diff)
+		}
+		server.Close()
 	}
 }
 
