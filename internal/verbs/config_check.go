@@ -62,7 +62,10 @@ func absentNotes(snap records.Snapshot, bucket Bucket, rights source.Rights) []s
 			known = append(known, ref.Scope)
 		}
 	}
-	text, near := "there is no scope "+bucket.Scope+" yet", suggest.Nearest(bucket.Scope, known)
+	text, near := "there is no scope "+bucket.Scope+" yet", nameMeant(snap, bucket.Scope, rights)
+	if near == "" {
+		near = suggest.Nearest(bucket.Scope, known)
+	}
 	if bucket.Name != "" {
 		text = "there is no " + bucket.String() + " yet"
 		if near = suggest.Nearest(bucket.Name, known); near != "" {
@@ -73,6 +76,21 @@ func absentNotes(snap records.Snapshot, bucket Bucket, rights source.Rights) []s
 		text += " (did you mean " + near + "?)"
 	}
 	return []string{text + "; stored all the same"}
+}
+
+// nameMeant returns the address of the one object with containers that has the very name that was given as a scope; empty if none, or
+// several have it: who writes a name alone left the scope out, and no scope with a similar name is meant.
+func nameMeant(snap records.Snapshot, name string, rights source.Rights) (address string) {
+	for ref := range seen(snap, rights) {
+		switch {
+		case ref.Name != name || !ref.Kind.HasContainers():
+		case address != "":
+			return ""
+		default:
+			address = ref.Scope + "/" + ref.Name
+		}
+	}
+	return address
 }
 
 // noKey returns an error that says that a bucket lacks a key, and which other bucket has it.

@@ -56,8 +56,8 @@ func TestConfigOfNobody(t *testing.T) {
 			"there is no acme/database yet; stored all the same"},
 		"there":  {"the app reads it", Bucket{"acme", "web"}, ""},
 		"shared": {"others read it", Bucket{"acme", "shared"}, ""},
-		"scope": {"a scope is near", Bucket{Scope: "acm"},
-			"there is no scope acm yet (did you mean acme?); stored all the same"},
+		"scope":  {"a scope is near", Bucket{Scope: "acm"}, "there is no scope acm yet (did you mean acme?); stored all the same"},
+		"name":   {"an app has that name", Bucket{Scope: "web"}, "there is no scope web yet (did you mean acme/web?); stored all the same"},
 	} {
 		set := ConfigChange{Set: map[string]string{"A": "1"}}
 		got, err := w.service.SetConfig(t.Context(), tc.bucket, set)
