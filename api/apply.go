@@ -13,9 +13,9 @@ const (
 	MaxApplyObjects = 2000
 )
 
-// StampPull is a key of Metadata.Stamps: a nonce that changes with every forced apply, and with an apply or a scale that
-// finds its object unchanged and in trouble. The image is looked for (and pulled) again although its reference did not change, and
-// pods that failed before don't count any more.
+// StampPull is a key of Metadata.Stamps: a nonce that changes with every forced apply, and with an apply or a scale
+// that finds its object unchanged and in trouble. The image is looked for (and pulled) again although its reference
+// did not change, and pods that failed before don't count any more.
 const StampPull = "pull"
 
 // NewNonce returns the nonce of what a person asked for at a time.

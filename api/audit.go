@@ -14,8 +14,8 @@ type AuditData struct {
 	// Actor is who asked: a user of the machine with the process, the name of an access token with the address, or the
 	// address alone of one with the server's own token.
 	Actor string `json:"actor,omitempty"`
-	// Kind, Scope and Name are the object that was named, as far as it was. Objects are those of an apply with what it pruned,
-	// of a deletion that prunes, or of a class of labs, or a token that is made or revoked (token/NAME): at most
+	// Kind, Scope and Name are the object that was named, as far as it was. Objects are those of an apply with what it
+	// pruned, of a deletion that prunes, or of a class of labs, or a token that is made or revoked (token/NAME): at most
 	// MaxAuditObjects, and MoreObjects counts the others.
 	Kind        Kind     `json:"kind,omitempty"`
 	Scope       string   `json:"scope,omitempty"`

@@ -217,8 +217,8 @@ type WorkloadStatus struct {
 	Ready    int `json:"ready"`
 	Updated  int `json:"updated"`
 	Frozen   int `json:"frozen,omitempty"`
-	// Unknown are pods whose node is silent: they were ready when it was last heard of, and are not among Ready. It is counted
-	// when a status is read; it is not stored here.
+	// Unknown are pods whose node is silent: they were ready when it was last heard of, and are not among Ready. It is
+	// counted when a status is read; it is not stored here.
 	Unknown int `json:"unknown,omitempty"`
 	// Release is the target release; Image and ImageID what it runs.
 	Release string `json:"release,omitempty"`

@@ -44,7 +44,7 @@ const (
 	MaxEvents = 100
 	// MaxBody is the most bytes of a request's body.
 	MaxBody = 4 << 20
-	// RotationGrace is how long a token is valid after another one has replaced it.
+	// RotationGrace is the time for which a token stays valid after another one has replaced it.
 	RotationGrace = 24 * time.Hour
 )
 

@@ -319,5 +319,5 @@ func (s *slow) Task(id string) (node.Assignment, bool) {
 	return assigned, known
 }
 
-// unsealed is what tests encrypt kept logs with.
+// unsealed stands for the encryption of kept logs: it returns content as it is.
 func unsealed(content []byte) ([]byte, error) { return content, nil }

@@ -24,7 +24,8 @@ func missing(ctx context.Context, c *client.Client, wanted address) *missingErro
 // meantBy returns the address of the object that was probably meant, as a command takes it; of a bare word also a kind.
 // It is empty if none is near, or if the server doesn't answer.
 func meantBy(ctx context.Context, c *client.Client, wanted address) string {
-	near := suggest.Address(api.Ref{Kind: wanted.kind, Scope: wanted.scope, Name: wanted.name}, slices.Values(objectsThere(ctx, c)))
+	asked := api.Ref{Kind: wanted.kind, Scope: wanted.scope, Name: wanted.name}
+	near := suggest.Address(asked, slices.Values(objectsThere(ctx, c)))
 	if near == "" && wanted.kind == "" && wanted.scope == "" {
 		return suggest.Nearest(wanted.name, kindWords())
 	}

@@ -52,7 +52,10 @@ func inHarness(t *testing.T, test func(h *harness)) {
 		<-h.view.Synced()
 		for _, kind := range controllers.Kinds {
 			c := control.New(control.Deps{Snapshot: h.snapshot, Store: h.store}, kind())
-			work := engine.New(engine.Options{Name: c.Name(), Reconciler: c, Replay: c.Keys, Dirty: c.Dirty, Synced: h.view.Synced(), Revision: h.view.Revision, WaitFor: h.view.WaitFor})
+			work := engine.New(engine.Options{
+				Name: c.Name(), Reconciler: c, Replay: c.Keys, Dirty: c.Dirty,
+				Synced: h.view.Synced(), Revision: h.view.Revision, WaitFor: h.view.WaitFor,
+			})
 			h.view.OnChange(func(change view.Change) { work.Enqueue(c.Affected(h.snapshot(), change)...) })
 			parts.Go(func() { _ = work.Run(ctx) })
 		}

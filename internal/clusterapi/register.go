@@ -43,8 +43,8 @@ func (h *Handler) Invite(
 	return token, ends, nil
 }
 
-// RenewKeys replaces what a cluster checks jobs and approvals with. Those that its operator has count until it has registered with a
-// token that is made afterwards.
+// RenewKeys replaces what a cluster checks jobs and approvals with. Those that its operator has count until it has
+// registered with a token that is made afterwards.
 func (h *Handler) RenewKeys(ctx context.Context, name string) error {
 	s, err := h.Fresh(ctx)
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 // Find returns the addresses of a host, as net.Resolver's LookupNetIP does.
 type Find func(ctx context.Context, network, host string) ([]netip.Addr, error)
 
-// Lookup returns those addresses of a host that may be reached. It is for programs that connect by themselves: they are given
-// the addresses, so that the name can't lead elsewhere the next time. It returns ErrRefused if none may be reached.
+// Lookup returns those addresses of a host that may be reached. It is for programs that connect by themselves: they
+// are given the addresses, so that the name can't lead elsewhere the next time. It returns ErrRefused if none may be
+// reached.
 func Lookup(ctx context.Context, host string, find Find) (reachable []netip.Addr, err error) {
 	if strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
 		return nil, fmt.Errorf("%s %w", host, ErrRefused)

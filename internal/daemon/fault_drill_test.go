@@ -76,7 +76,10 @@ func (d *drill) start() {
 		err := Run(ctx, Options{
 			Options: host.Options{
 				Root: d.m.root, Node: "n1", Runtime: "hollow", AroundRuntime: faults.Runtime, Logger: logger,
-				Heartbeat: 20 * time.Millisecond, Resync: resync(), Engine: func(cluster, node string) (runtime.Runtime, error) { return d.m.engine.Client(cluster, node), nil },
+				Heartbeat: 20 * time.Millisecond, Resync: resync(),
+				Engine: func(cluster, node string) (runtime.Runtime, error) {
+					return d.m.engine.Client(cluster, node), nil
+				},
 			},
 			HTTP: "off", Store: kept{d.m.store}, AroundStore: faults.Store,
 		})

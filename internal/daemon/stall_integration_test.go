@@ -71,8 +71,9 @@ func startOnDisk(t *testing.T, disk *disktest.Disk, faults *fault.Points) *runni
 	go func() {
 		r.done <- Run(ctx, Options{
 			Options: host.Options{
-				Root: root, Data: filepath.Join(disk.Folder, "state"), MinFree: -1, Node: "n1", Runtime: "hollow", AroundRuntime: faults.Runtime,
-				Logger: slog.New(slog.DiscardHandler), Engine: func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil },
+				Root: root, Data: filepath.Join(disk.Folder, "state"), MinFree: -1,
+				Node: "n1", Runtime: "hollow", AroundRuntime: faults.Runtime, Logger: slog.New(slog.DiscardHandler),
+				Engine: func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil },
 			},
 			HTTP: "off", QuietEtcd: true, AroundStore: faults.Store,
 		})

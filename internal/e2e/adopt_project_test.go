@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/internal/testimage"
 )
 
-// shopFile is a Compose project of four services that run, one that has run, and one that was never started. What Compose makes of it, the test
-// makes by hand. A pod counts as good after a second.
+// shopFile is a Compose project of four services that run, one that has run, and one that was never started. What
+// Compose makes of it, the test makes by hand. A pod counts as good after a second.
 const shopFile = `
 name: PROJECT
 x-quick: &quick {update_config: {monitor: 1s}}

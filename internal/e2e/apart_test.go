@@ -95,8 +95,8 @@ func (m *machine) connected(n int) {
 	})
 }
 
-// An agent that is killed leaves its containers alone, and takes them over when it starts again; so does one whose server
-// was away. What ended meanwhile is healed then.
+// An agent that is killed leaves its containers alone, and takes them over when it starts again; so does one whose
+// server was away. What ended meanwhile is healed then.
 func TestAnAgentOfItsOwn(t *testing.T) {
 	m := newMachine(t)
 	m.apart = true

@@ -46,8 +46,8 @@ const (
 	badDeadline = 8 * time.Second
 )
 
-// cells are those of the table. Which probe finds it makes no difference to two replicas, and core/rollout's test has those
-// cells too: here, where each replica costs the engine several containers, the manifest alone probes them.
+// cells are those of the table. Which probe finds it makes no difference to two replicas, and core/rollout's test has
+// those cells too: here, where each replica costs the engine several containers, the manifest alone probes them.
 func cells() (out []cell) {
 	for _, order := range []string{api.OrderStartFirst, api.OrderStopFirst} {
 		for _, probes := range []string{"none", "readiness", "image"} {

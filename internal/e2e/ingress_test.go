@@ -147,8 +147,8 @@ func (c *clients) fault(format string, args ...any) {
 	c.first.CompareAndSwap(nil, &text)
 }
 
-// run repeats something until the clients are stopped, with pauses: without them it would take all processors from what is tested,
-// and from the stories beside it.
+// run repeats something until the clients are stopped. It pauses in between: otherwise it would take all processors
+// from what is tested, and from the tests beside it.
 func (c *clients) run(n int, do func() error) {
 	for range n {
 		c.all.Go(func() {

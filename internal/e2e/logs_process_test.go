@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestEarlierOutputOfProcesses: what the processes before have printed is read though their records are gone, only until their object
-// is deleted. No file has it as it is, since they may print their secrets.
+// TestEarlierOutputOfProcesses: what the processes before have printed is read though their records are gone, only
+// until their object is deleted. No file has it as it is, since they may print their secrets.
 func TestEarlierOutputOfProcesses(t *testing.T) {
 	m := newMachine(t, "--runtime", "process")
 	folder := t.TempDir()

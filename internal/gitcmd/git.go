@@ -32,7 +32,8 @@ type Access struct {
 	KeyFile, KnownHosts string
 	// Direct is set if the repository's server may not send git elsewhere: who answers there might be this machine itself.
 	Direct bool
-	// At are the addresses of the URL's host, of http, https and git. Empty: git looks the name up, which may lead elsewhere each time.
+	// At are the addresses of the URL's host, of http, https and git. Empty: git looks the name up, which may lead
+	// elsewhere each time.
 	At []netip.Addr
 }
 
@@ -65,7 +66,8 @@ func Run(ctx context.Context, program string, c Call) (subprocess.Output, error)
 	if web, query := strings.HasPrefix(repository, "http"), strings.Contains(repository, "?"); web && query {
 		return subprocess.Output{}, ErrQuery
 	}
-	argv := slices.Concat([]string{program, "-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false"}, c.redirects(), c.pinned(), access, c.Options, c.Args(c.at(repository)))
+	argv := slices.Concat([]string{program, "-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false"},
+		c.redirects(), c.pinned(), access, c.Options, c.Args(c.at(repository)))
 	env := map[string]string{"GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": c.ssh(), "GIT_CONFIG_NOSYSTEM": "1",
 		"GIT_ALLOW_PROTOCOL": "https:http:git:ssh:file", "GIT_LFS_SKIP_SMUDGE": "1"}
 	maps.Copy(env, credentials)

@@ -40,8 +40,8 @@ func TestCredentialsAreInNoArgument(t *testing.T) {
 	}
 }
 
-// TestAPinnedHostIsNotLookedUp: git connects to the addresses that it is given, whatever the name leads to, and still asks for
-// the name over http. The protocol git gets the address itself.
+// TestAPinnedHostIsNotLookedUp: git connects to the addresses that it is given, whatever the name leads to, and still
+// asks for the name over http. The protocol git gets the address itself.
 func TestAPinnedHostIsNotLookedUp(t *testing.T) {
 	asked := make(chan string, 10)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -52,7 +52,8 @@ func TestAPinnedHostIsNotLookedUp(t *testing.T) {
 	port := strings.TrimPrefix(web.URL, "http://127.0.0.1:")
 	at := []netip.Addr{netip.MustParseAddr("127.0.0.1")}
 	list := func(repository string) []string { return []string{"ls-remote", "--", repository} }
-	call := Call{Access: Access{URL: "http://repo.invalid:" + port + "/x", At: at, Direct: true}, Args: list, Limit: time.Minute, Env: map[string]string{"PATH": os.Getenv("PATH")}}
+	call := Call{Access: Access{URL: "http://repo.invalid:" + port + "/x", At: at, Direct: true},
+		Args: list, Limit: time.Minute, Env: map[string]string{"PATH": os.Getenv("PATH")}}
 	out, err := Run(t.Context(), "git", call)
 	if err != nil || out.Code == 0 {
 		t.Fatalf("%v, %d", err, out.Code)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Host returns the host of a repository that git finds by its name alone, with the port: that of an http, https or git URL. It
-// is empty for others. ssh checks the key of the host that it finds.
+// Host returns the host of a repository that git finds by its name alone, with the port: that of an http, https or
+// git URL. It is empty for others. ssh checks the key of the host that it finds.
 func Host(repository string) (host, port string) {
 	parsed, err := url.Parse(repository)
 	if err != nil {
@@ -34,7 +34,8 @@ func (a Access) pinned() []string {
 	return []string{"-c", "http.curloptResolve=" + host + ":" + port + ":" + strings.Join(texts, ",")}
 }
 
-// at returns the repository by its address where git has no option for that: over the protocol git, which has no names of hosts.
+// at returns the repository by its address where git has no option for that: over the protocol git, which has no
+// names of hosts.
 func (a Access) at(repository string) string {
 	parsed, err := url.Parse(repository)
 	if err != nil || len(a.At) == 0 || parsed.Scheme != "git" {

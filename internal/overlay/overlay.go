@@ -5,18 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/google/renameio/v2"
 	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
 
 	"tend.dev/tend/api"
@@ -275,30 +272,4 @@ func (o *Overlay) store(ctx context.Context, status api.NetworkNodeStatus) error
 	}
 	o.reported = &status
 	return nil
-}
-
-// open reads the key, or makes one.
-func (o *Overlay) open() error {
-	if o.kernel != nil {
-		return nil
-	}
-	text, err := os.ReadFile(o.KeyFile)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if o.key, err = wgtypes.GeneratePrivateKey(); err != nil {
-			return err
-		}
-		if err = renameio.WriteFile(o.KeyFile, []byte(o.key.String()+"\n"), 0o600,
-			renameio.WithTempDir(filepath.Dir(o.KeyFile))); err != nil {
-			return fmt.Errorf("keep the key of WireGuard: %w", err)
-		}
-	case err != nil:
-		return fmt.Errorf("read the key of WireGuard: %w", err)
-	default:
-		if o.key, err = wgtypes.ParseKey(strings.TrimSpace(string(text))); err != nil {
-			return fmt.Errorf("%s holds no key of WireGuard: %w: remove it, and a new one is made", o.KeyFile, err)
-		}
-	}
-	o.kernel, err = newKernel(o.key)
-	return err
 }

@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/api/node"
 )
 
-// TestTheFirstContainerWaitsForASubnet: where no network is declared, for a while from when it asks first, since a network of the
-// engine's own choice would stay.
+// TestTheFirstContainerWaitsForASubnet: where no network is declared, it waits for a while after it first asks, since a
+// network of the engine's own choice would stay.
 func TestTheFirstContainerWaitsForASubnet(t *testing.T) {
 	bridge := func(context.Context) (netip.Prefix, error) { return netip.Prefix{}, nil }
 	given := node.Network{Subnet: own}
@@ -36,7 +36,10 @@ func TestTheFirstContainerWaitsForASubnet(t *testing.T) {
 	} {
 		now, network := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), node.Network{}
 		address, _ := netip.ParseAddr(tc.address)
-		o := New(Options{Bridge: tc.bridge, Address: func() netip.Addr { return address }, Network: func() node.Network { return network }, Now: func() time.Time { return now }})
+		o := New(Options{
+			Bridge: tc.bridge, Address: func() netip.Addr { return address },
+			Network: func() node.Network { return network }, Now: func() time.Time { return now },
+		})
 		_, _, _ = o.Subnet() // the first question
 		network = tc.network
 		o.refused.Store(tc.refused)

@@ -27,7 +27,8 @@ type Issuer struct {
 	Key  *ecdsa.PrivateKey
 }
 
-// Validity is when a certificate is valid: from From less Skew, by which the clocks of machines may differ, for Life after From.
+// Validity is when a certificate is valid: from From less Skew, by which the clocks of machines may differ, for Life
+// after From.
 type Validity struct {
 	From       time.Time
 	Life, Skew time.Duration
@@ -40,7 +41,8 @@ func Found(name string, v Validity) (Issuer, error) {
 		return Issuer{}, err
 	}
 	template := &x509.Certificate{
-		Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign,
+		Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
+		KeyUsage: x509.KeyUsageCertSign,
 	}
 	der, err := Issuer{template, key}.sign(template, key.Public(), v)
 	if err != nil {
@@ -68,7 +70,8 @@ func (i Issuer) Issue(template *x509.Certificate, v Validity) (der []byte, key *
 }
 
 func (i Issuer) sign(template *x509.Certificate, key any, v Validity) ([]byte, error) {
-	template.SerialNumber, _ = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120)) // it never fails: crypto/rand ends the process
+	// Int never fails: crypto/rand ends the process instead.
+	template.SerialNumber, _ = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	template.NotBefore, template.NotAfter = v.From.Add(-v.Skew), v.From.Add(v.Life)
 	return x509.CreateCertificate(rand.Reader, template, i.Root, key, i.Key)
 }

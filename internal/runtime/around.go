@@ -6,9 +6,12 @@ import (
 	"time"
 )
 
-// Around returns inner with each call run by between, which is given the verb of the call, such as create or save_image.
-// What lasts longer than its call (Events, WatchProcesses, Logs, Exec) and Close pass through. As sees through it.
-func Around(inner Runtime, between func(ctx context.Context, verb string, call func(context.Context) error) error) Runtime {
+// Around returns inner with each call run by between, which is given the verb of the call, such as create or
+// save_image. What lasts longer than its call (Events, WatchProcesses, Logs, Exec) and Close pass through. As sees
+// through it.
+func Around(
+	inner Runtime, between func(ctx context.Context, verb string, call func(context.Context) error) error,
+) Runtime {
 	return &around{inner, between}
 }
 
@@ -21,7 +24,9 @@ type around struct {
 func (a *around) Unwrap() Runtime { return a.Runtime }
 
 // answered runs a call that has an answer. With an error there is none, also where between adds it.
-func answered[T any](ctx context.Context, a *around, verb string, call func(context.Context) (T, error)) (answer T, err error) {
+func answered[T any](
+	ctx context.Context, a *around, verb string, call func(context.Context) (T, error),
+) (answer T, err error) {
 	err = a.between(ctx, verb, func(ctx context.Context) (err error) {
 		answer, err = call(ctx)
 		return err

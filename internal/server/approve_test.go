@@ -8,7 +8,8 @@ import (
 	"tend.dev/tend/client"
 )
 
-// TestApproveWhatWasSeen: a client says which operation was seen, and another one is a conflict that names both generations.
+// TestApproveWhatWasSeen: a client says which operation was seen, and another one is a conflict that names both
+// generations.
 func TestApproveWhatWasSeen(t *testing.T) {
 	w := newWorld(t)
 	operation := api.Object{Kind: api.KindOperation, Scope: "org", Name: "backup",
@@ -16,13 +17,15 @@ func TestApproveWhatWasSeen(t *testing.T) {
 	instance := api.Object{Kind: api.KindApplicationInstance, Scope: "org", Name: "cloud", Spec: []byte(`{"cluster":"east","appRef":{"catalogId":"x"},
 		"chart":{"sourceType":"oci","url":"oci://r/c","name":"x","version":"1.0.0"},"release":{"name":"x"},"values":{"source":"inline","inline":{}}}`)}
 	east := api.Object{Kind: api.KindCluster, Scope: api.Unscoped, Name: "east", Spec: []byte(`{}`)}
-	if _, err := w.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{east, instance, operation}}); err != nil {
+	objects := []api.Object{east, instance, operation}
+	if _, err := w.client.Apply(t.Context(), api.ApplyRequest{Objects: objects}); err != nil {
 		t.Fatal(err)
 	}
+	target := client.Target{Kind: operation.Kind, Scope: operation.Scope, Name: operation.Name}
 	for want, seen := range map[string]client.ApproveOptions{
 		"has generation 1, and was shown as of generation 7": {Generation: 7}, "declared again": {UID: "another"},
 	} {
-		_, err := w.client.Approve(t.Context(), client.Target{Kind: operation.Kind, Scope: operation.Scope, Name: operation.Name}, seen)
+		_, err := w.client.Approve(t.Context(), target, seen)
 		if !client.IsConflict(err) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want a conflict: %s", err, want)
 		}

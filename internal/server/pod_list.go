@@ -75,8 +75,8 @@ func frozenSlots(snap records.Snapshot, owner api.Ref) map[string]bool {
 	return slots
 }
 
-// unknownPods counts the pods of an object that were ready when their node was last heard of, which is silent and not lost yet: what
-// is lost, the object's controller counts no more.
+// unknownPods counts the pods of an object that were ready when their node was last heard of, if that node is silent
+// and not lost yet. Lost pods are not counted by the object's controller any more.
 func unknownPods(snap records.Snapshot, owner api.Ref) (count int) {
 	for _, task := range snap.TasksOf(owner) {
 		t := task.Value
@@ -94,7 +94,9 @@ func unknownPods(snap records.Snapshot, owner api.Ref) (count int) {
 }
 
 // silent reports whether a node has no heartbeat.
-func silent(snap records.Snapshot, node string) bool { return snap.Node(node).Exists() && !snap.Alive(node) }
+func silent(snap records.Snapshot, node string) bool {
+	return snap.Node(node).Exists() && !snap.Alive(node)
+}
 
 // podOf returns a pod from its task and the task's status.
 func podOf(snap records.Snapshot, t *api.Task, frozen bool) api.Pod {
@@ -113,7 +115,7 @@ func podOf(snap records.Snapshot, t *api.Task, frozen bool) api.Pod {
 		pod.Settling = t.Kind.TimeBoxed() && t.Monitor != "" && t.Desired == api.DesiredRunning && !status.Value.Steady
 	}
 	if pod.Live() && silent(snap, t.Node) {
-		pod.Ready, pod.Reason, pod.Message = false, api.ReasonNodeLost, "node "+t.Node+" does not answer; this is what it said last"
+		pod.Ready, pod.Reason, pod.Message = false, api.ReasonNodeLost, "node "+t.Node+" does not answer; this is its last report"
 	}
 	return pod
 }

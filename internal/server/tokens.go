@@ -31,7 +31,8 @@ func (s *Server) addToken(ctx context.Context, in *tokenBody) (api.AccessToken, 
 	return made, nil
 }
 
-// remote returns where other machines reach the server, and the authority of its certificate there; empty texts if they don't.
+// remote returns where other machines reach the server, and the authority of its certificate there; empty texts if
+// they don't.
 func (s *Server) remote() (url, authority string) {
 	if s.Remote == nil {
 		return "", ""

@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// TestPodsOfASilentNodeAreUnknown: from its last heartbeat until it is lost, when the controller counts them no more, they are
-// not among those that are ready.
+// TestPodsOfASilentNodeAreUnknown: from the node's last heartbeat until it is lost, its pods are not among those that
+// are ready. After that the controller does not count them any more.
 func TestPodsOfASilentNodeAreUnknown(t *testing.T) {
 	w := newWorld(t)
 	for _, id := range []string{"n1", "n2"} {

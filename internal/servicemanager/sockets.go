@@ -43,8 +43,8 @@ func (h held) fits(address string) bool {
 	return fits(address, h.address) && (!h.own() || asked != "" || err == nil && net.ParseIP(host).IsUnspecified())
 }
 
-// Inherited returns the sockets that the service manager hands to this process. It takes them out of the environment, so that
-// no child believes them its own.
+// Inherited returns the sockets that the service manager hands to this process. It takes them out of the environment,
+// so that no child believes them its own.
 func Inherited(log *slog.Logger) *Sockets { return Handed(log, activation.Files(true)) }
 
 // Handed returns sockets that the service manager holds too, each in a file of its name.

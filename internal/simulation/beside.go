@@ -109,8 +109,11 @@ func (b *standby) start() {
 	go func() {
 		defer close(s.done)
 		s.err = daemon.Run(ctx, daemon.Options{
-			Options: host.Options{Root: b.root, Node: "beside", Runtime: "hollow", AroundRuntime: s.faults.Runtime, MinFree: -1, Logger: b.logger(), Now: w.now},
-			Name:    serverName(b.number), Shared: true, NoAgent: true, HTTP: "off",
+			Options: host.Options{
+				Root: b.root, Node: "beside", Runtime: "hollow", AroundRuntime: s.faults.Runtime,
+				MinFree: -1, Logger: b.logger(), Now: w.now,
+			},
+			Name: serverName(b.number), Shared: true, NoAgent: true, HTTP: "off",
 			Store:    &severed{link: &link{Store: w.store, w: w, number: b.number, life: s}, reach: &b.reach},
 			Listener: s.listener, Nodes: s.nodes, AroundStore: s.faults.Store,
 		})

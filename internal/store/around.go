@@ -17,7 +17,9 @@ type around struct {
 }
 
 // answered runs a call that has an answer. With an error there is none, also where between adds it.
-func answered[T any](ctx context.Context, a *around, name string, call func(context.Context) (T, error)) (answer T, err error) {
+func answered[T any](
+	ctx context.Context, a *around, name string, call func(context.Context) (T, error),
+) (answer T, err error) {
 	err = a.between(ctx, name, func(ctx context.Context) (err error) {
 		answer, err = call(ctx)
 		return err

@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/gitcmd"
 )
 
-// pin looks the name of a repository's host up, once for all calls of git in a poll. Of a source that is not trusted it could
-// lead to this machine the next time. A URL that itself says that it is here is meant.
+// pin looks the name of a repository's host up, once for all calls of git in a poll. Of a source that is not trusted
+// it could lead to this machine the next time. A URL that itself says that it is here is meant.
 func (r *repository) pin(ctx context.Context) (err error) {
 	host, port := gitcmd.Host(r.spec.Git)
 	if r.spec.Trusted || host == "" || here(net.JoinHostPort(host, port)) {
@@ -28,7 +28,7 @@ func (r *repository) pin(ctx context.Context) (err error) {
 	return err
 }
 
-// nextHere is what helps where a name leads to this machine.
+// nextHere tells the next step where a name leads to this machine.
 const nextHere = "write that address in the URL if it is meant, or set trusted = true"
 
 // proxied reports whether git may reach the repository through a proxy.

@@ -37,9 +37,12 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	w := &world{T: t}
 	w.syncer = New(Options{
-		Folder: filepath.Join(t.TempDir(), "syncs"), Settle: time.Millisecond, Environ: func() []string { return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()} },
-		Open: func(sealed []byte) ([]byte, error) { return sealed, nil },
-		Find: func(context.Context, string, string) ([]netip.Addr, error) { return []netip.Addr{netip.MustParseAddr("192.0.2.1")}, nil },
+		Folder: filepath.Join(t.TempDir(), "syncs"), Settle: time.Millisecond,
+		Environ: func() []string { return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()} },
+		Open:    func(sealed []byte) ([]byte, error) { return sealed, nil },
+		Find: func(context.Context, string, string) ([]netip.Addr, error) {
+			return []netip.Addr{netip.MustParseAddr("192.0.2.1")}, nil
+		},
 		Apply: func(_ context.Context, objects []api.Object, opts verbs.ApplyOptions) (api.ApplyResult, error) {
 			var result api.ApplyResult
 			var names []string

@@ -265,8 +265,8 @@ func TestANameOfThisMachine(t *testing.T) {
 		api.SyncSpec{HTTP: strings.Replace(s.URL, "127.0.0.1", "LOCALHOST", 1) + "/shop.hcl"}, "web=web:1")
 }
 
-// TestARepositoryByANameOfThisMachine: git looks no name up for a source that is not trusted. It is looked up once for a poll, and
-// refused where it leads here.
+// TestARepositoryByANameOfThisMachine: git looks no name up for a source that is not trusted. It is looked up once
+// for a poll, and refused where it leads here.
 func TestARepositoryByANameOfThisMachine(t *testing.T) {
 	w, s := newWorld(t), newWeb(t)
 	s.answer(404, "")

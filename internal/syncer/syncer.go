@@ -50,7 +50,8 @@ type Options struct {
 	HTTP *http.Client
 	// Find looks up the hosts of repositories. Default that of the machine.
 	Find confine.Find
-	// Settle is how long a file of a folder must be unchanged: one that is being written is not read. Default 1 s.
+	// Settle is the time for which a file of a folder must be unchanged: one that is being written is not read.
+	// Default 1 s.
 	Settle time.Duration
 	// MaxBytes bounds a source. Default 64 MiB.
 	MaxBytes int64

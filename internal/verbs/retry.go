@@ -33,7 +33,9 @@ func (d *applyDecision) retry(snap records.Snapshot, opts ApplyOptions, now time
 }
 
 // retryScale asks for another try of an object in trouble whose count stays as it is, as an unchanged apply does.
-func (s *Service) retryScale(snap records.Snapshot, decided *verbDecision, object records.Read[api.Object], by FieldManager) error {
+func (s *Service) retryScale(
+	snap records.Snapshot, decided *verbDecision, object records.Read[api.Object], by FieldManager,
+) error {
 	if by.manager() != api.ManagerApply {
 		return nil
 	}

@@ -52,8 +52,8 @@ func TestAnUnchangedApplyTriesAgainWhatIsInTrouble(t *testing.T) {
 	}
 }
 
-// TestAScaleToTheSameCountTriesAgain: so it is with a count that an object has already. A count that a controller repeats asks
-// for nothing.
+// TestAScaleToTheSameCountTriesAgain: a person's scale to the count that an object has already asks for another try. A
+// count that a controller repeats asks for nothing.
 func TestAScaleToTheSameCountTriesAgain(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -80,7 +80,8 @@ func TestAScaleToTheSameCountTriesAgain(t *testing.T) {
 			if err != nil || got.Changed || got.Generation != first.Generation {
 				t.Errorf("%s: %+v, %v", tc.reason, got, err)
 			}
-			if got.Retried != tc.want || got.Revision > before != tc.want || got.Revision != w.snapshot().Object(web.Ref()).Modified {
+			modified := w.snapshot().Object(web.Ref()).Modified
+			if got.Retried != tc.want || got.Revision > before != tc.want || got.Revision != modified {
 				t.Errorf("%s: tried again: %v at revision %d of %d, want %v", tc.reason, got.Retried, got.Revision, before, tc.want)
 			}
 		})

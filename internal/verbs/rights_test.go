@@ -38,8 +38,8 @@ func TestADeployerLearnsAllRefusalsAtOnce(t *testing.T) {
 	}
 }
 
-// TestADeployerChangesNoProgramOfAnAdmin: another source of what an admin lets reach the host is another program there, sent
-// with an apply or alone. What reaches no host may be built.
+// TestADeployerChangesNoProgramOfAnAdmin: a deployer may not change the source of a program that an admin lets reach
+// the host, neither with an apply nor alone. The source of one that reaches no host may be built.
 func TestADeployerChangesNoProgramOfAnAdmin(t *testing.T) {
 	w, s := newAssetWorld(t)
 	one, two := digest("one"), digest("two")

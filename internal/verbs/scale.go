@@ -51,7 +51,8 @@ func (s *Service) prepareScale(
 	before := spec.ReplicaCount()
 	decided := unchanged("scale", object)
 	decided.result.PreviousReplicas, decided.result.Replicas = &before, &replicas
-	if before == replicas && (spec.Replicas == nil || spec.Autoscale != nil && *spec.Replicas == replicas && !by.ForceConflicts) {
+	if before == replicas &&
+		(spec.Replicas == nil || spec.Autoscale != nil && *spec.Replicas == replicas && !by.ForceConflicts) {
 		return decided, s.retryScale(snap, decided, object, by)
 	}
 	if err := checkScale(*object.Value, spec, replicas, by); err != nil {

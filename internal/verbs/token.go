@@ -30,9 +30,11 @@ type tokenDecision struct {
 
 func (d *tokenDecision) transaction() *records.Txn { return d.txn }
 
-// AddToken makes the token of a person or a program, which names the cluster's own authority if that has a fingerprint. The
-// store gets the hash of the secret alone.
-func (s *Service) AddToken(ctx context.Context, asked api.AccessTokenRequest, by, authority string) (api.AccessToken, int64, error) {
+// AddToken makes the token of a person or a program, which names the cluster's own authority if that has a
+// fingerprint. The store gets the hash of the secret alone.
+func (s *Service) AddToken(
+	ctx context.Context, asked api.AccessTokenRequest, by, authority string,
+) (api.AccessToken, int64, error) {
 	ttl, err := checkToken(asked)
 	if err != nil {
 		return api.AccessToken{}, 0, err
@@ -50,8 +52,9 @@ func (s *Service) AddToken(ctx context.Context, asked api.AccessTokenRequest, by
 			return nil, &Error{Reason: TooLarge, Detail: "there are " + plural(mostAccessTokens, "token") + " already",
 				Next: "tend tokens revoke NAME"}
 		}
-		info := api.AccessTokenInfo{Name: asked.Name, Role: asked.Role, Scopes: slices.Compact(slices.Sorted(slices.Values(asked.Scopes))),
-			ID: strings.ToLower(rand.Text()[:10]), MadeBy: by, MadeAt: now, ExpiresAt: now.Add(ttl).Truncate(time.Second), Authority: authority}
+		info := api.AccessTokenInfo{Name: asked.Name, Role: asked.Role,
+			Scopes: slices.Compact(slices.Sorted(slices.Values(asked.Scopes))), ID: strings.ToLower(rand.Text()[:10]),
+			MadeBy: by, MadeAt: now, ExpiresAt: now.Add(ttl).Truncate(time.Second), Authority: authority}
 		key := records.AccessTokenKey(asked.Name)
 		txn := records.NewTxn("token.add").If(key, stored.Modified).Put(key,
 			records.AccessToken{AccessTokenInfo: info, Hash: hashOf(secret)})

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// manifest is what is applied.
+// manifest is the file that the demo applies.
 const manifest = "examples/hello/hello.hcl"
 
 // variant is a version of the example: an image, or with plain processes a folder with the program.

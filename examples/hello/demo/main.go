@@ -1,6 +1,6 @@
 // Command demo shows Tend at work on this machine: it starts a private server, deploys three copies of examples/hello,
-// heals one that it kills, rolls to a second version, and removes everything it made. With a container engine the copies
-// are containers; without one they are plain processes, and everything else is the same.
+// heals one that it kills, rolls to a second version, and removes everything it made. With a container engine the
+// copies are containers; without one they are plain processes, and everything else is the same.
 package main
 
 import (

@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/confine"
 )
 
-// confineBases returns why a tree may not be built from its base images where it may not reach the engine's own machine: the
-// engine asks whatever host a name begins with. The registry that the node's own options name is meant.
+// confineBases returns why a tree may not be built from its base images where it may not reach the engine's own
+// machine: the engine asks whatever host a name begins with. The registry that the node's own options name is meant.
 func (b *Builder) confineBases(ctx context.Context, bases []string) error {
 	for _, base := range bases {
 		named, err := reference.ParseNormalizedNamed(base)

@@ -360,8 +360,8 @@ func TestAConfinedBuildFetchesNoURL(t *testing.T) {
 	}
 }
 
-// TestAConfinedBuildAsksNoRegistryOfThisMachine: neither by its address nor by a name that leads here, unless the node's own options
-// name it.
+// TestAConfinedBuildAsksNoRegistryOfThisMachine: a build reaches it neither by its address nor by a name that leads
+// here, unless the node's own options name it.
 func TestAConfinedBuildAsksNoRegistryOfThisMachine(t *testing.T) {
 	b := newBench(t)
 	b.builder.opts.Find = func(_ context.Context, _, host string) ([]netip.Addr, error) {
@@ -400,8 +400,8 @@ func TestAConfinedBuildAsksNoRegistryOfThisMachine(t *testing.T) {
 	}
 }
 
-// TestSurplusIsListedAndPruned: what is listed is what nothing refers to, of this cluster alone; only a prune removes it, and no image that a
-// container is made from.
+// TestSurplusIsListedAndPruned: the list has the images of this cluster that nothing refers to. Only a prune removes
+// them, and it keeps every image that a container is made from.
 func TestSurplusIsListedAndPruned(t *testing.T) {
 	b := newBench(t)
 	ledger := retention.Open(t.TempDir(), "images", "a")

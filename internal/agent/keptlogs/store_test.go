@@ -145,7 +145,8 @@ func TestWhatIsKeptIsSealed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := open(t, keptlogs.Options{Dir: dir}).Logs("a", runtime.LogOptions{}); err == nil || errors.Is(err, runtime.ErrNotFound) {
+	_, err := open(t, keptlogs.Options{Dir: dir}).Logs("a", runtime.LogOptions{})
+	if err == nil || errors.Is(err, runtime.ErrNotFound) {
 		t.Errorf("of a file that was changed: %v", err)
 	}
 }

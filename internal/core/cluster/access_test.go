@@ -57,8 +57,8 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestKeys: an operator has the keys that came with the token that it registered with, and what it has counts however often others are
-// made meanwhile.
+// TestKeys: an operator has the keys that came with the token that it registered with, and what it has counts however
+// often others are made meanwhile.
 func TestKeys(t *testing.T) {
 	mac := func(plain []byte) string { return string(plain) }
 	access := Register(Invite(nil, "u1", "reg", time.Hour, noon), "token", noon)

@@ -40,8 +40,8 @@ type Decision struct {
 	Gone bool
 	// After is when to decide again without a change; zero if never.
 	After time.Time
-	// Actions are what is sent to the cluster by this decision. Ahead is what the cluster has otherwise than it was applied,
-	// and this decision leaves as it is.
+	// Actions are what this decision sends to the cluster. Ahead are the differences between the cluster and what was
+	// applied that this decision leaves as they are.
 	Actions, Ahead []api.PlannedAction
 }
 

@@ -200,7 +200,9 @@ func TestANewApplyTakesBack(t *testing.T) {
 func TestPlanned(t *testing.T) {
 	show := func(w *world) string {
 		var lines []string
-		d, err := Decide(Input{Object: w.object, Job: w.job, Report: w.report, Cluster: w.known, Before: w.status, Now: w.now})
+		d, err := Decide(Input{
+			Object: w.object, Job: w.job, Report: w.report, Cluster: w.known, Before: w.status, Now: w.now,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

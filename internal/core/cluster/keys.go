@@ -9,9 +9,9 @@ import (
 	"tend.dev/tend/internal/core/approval"
 )
 
-// JobKeys returns the keys that sign the jobs of a cluster. The first is the newest; the second, if there was one before, is the one
-// that the operator has until it registers with the first, and the one before the first after that. mac is the servers' keyed hash:
-// nothing is stored.
+// JobKeys returns the keys that sign the jobs of a cluster. The first is the newest; the second, if there was one
+// before, is the one that the operator has until it registers with the first, and the one before the first after
+// that. mac is the servers' keyed hash: nothing is stored.
 func JobKeys(mac func([]byte) string, access api.ClusterAccess) []ed25519.PrivateKey {
 	keys := []ed25519.PrivateKey{jobKeyOf(mac, access.UID, access.Keys)}
 	if access.Keys > 0 {
@@ -35,8 +35,8 @@ func NewestApprovalSecret(mac func([]byte) string, access api.ClusterAccess) str
 	return approval.Secret(mac, access.UID, access.Keys)
 }
 
-// RenewKeys returns a cluster's access with other keys: for its jobs, and for approvals. The operator has what it had before until it
-// registers. A registration token that was not used is gone: it came with the keys before.
+// RenewKeys returns a cluster's access with other keys: for its jobs, and for approvals. The operator has what it had
+// before until it registers. A registration token that was not used is gone: it came with the keys before.
 func RenewKeys(stored *api.ClusterAccess, uid string) api.ClusterAccess {
 	next := accessOf(stored, uid)
 	next.Keys, next.Unapplied, next.Registration = next.Keys+1, next.Unapplied+1, nil

@@ -6,8 +6,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// planned returns what a decision has done in the cluster, and what is not done by it: what the cluster has otherwise than
-// it was applied, which is undone later or only reported.
+// planned returns what a decision has done in the cluster, and what is not done by it: what the cluster has otherwise
+// than it was applied, which is undone later or only reported.
 func (in Input) planned(d Decision) (does, ahead []api.PlannedAction) {
 	name := in.Cluster.Name
 	action := func(verb, reason, text string) []api.PlannedAction {

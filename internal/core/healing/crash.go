@@ -155,8 +155,9 @@ func (p *planner) looping(more string) {
 	p.out.Status.Next = next
 }
 
-// explainLoop says why a container keeps exiting. Another program that writes to its volume comes first: only a person can end
-// that, and it may be the cause. Otherwise the reason is CrashLoop, unless it is killed for lack of memory.
+// explainLoop says why a container keeps exiting. Another program that writes to its volume comes first: only a
+// person can end that, and it may be the cause. Otherwise the reason is CrashLoop, unless it is killed for lack of
+// memory.
 func (p *planner) explainLoop() (reason, message, next string) {
 	reason, message = p.loopReason(), p.crashMessage()
 	if p.Beside != nil {

@@ -186,8 +186,9 @@ func TestCrashLoop(t *testing.T) {
 	}
 }
 
-// TestASecondWriterIsNamedBeforeTheLoop: what keeps exiting beside another program on its volume says who that is first, while
-// it runs, while the engine starts it again, and when it is given up. A person can end the other one.
+// TestASecondWriterIsNamedBeforeTheLoop: a container that keeps exiting beside another program on its volume names that
+// program first: while it runs, while the engine starts it again, and when it is given up. A person can end the
+// program.
 func TestASecondWriterIsNamedBeforeTheLoop(t *testing.T) {
 	beside := &healing.Fault{Reason: api.ReasonVolumeInUse, Message: "container db writes to the volume data too", Next: "docker stop db"}
 	task := api.Task{ID: "t1", Class: api.ClassKeep, Desired: api.DesiredRunning}
@@ -203,14 +204,16 @@ func TestASecondWriterIsNamedBeforeTheLoop(t *testing.T) {
 	} {
 		before := crash(t, true, tc.ends...)
 		at := start.Add(51 * time.Second)
-		c := &healing.Container{ID: "c1", State: tc.state, Restart: "unless-stopped", RestartCount: len(tc.ends), ExitCode: 3, StartedAt: at, FinishedAt: start.Add(50 * time.Second)}
+		c := &healing.Container{ID: "c1", State: tc.state, Restart: "unless-stopped", RestartCount: len(tc.ends),
+			ExitCode: 3, StartedAt: at, FinishedAt: start.Add(50 * time.Second)}
 		in := healing.Input{Task: task, Status: before.Status, Container: c, Watched: true, Beside: beside}
 		for _, want := range []string{api.ReasonVolumeInUse, api.ReasonCrashLoop} {
 			got := planRead(in, at, "boom").Status
 			if got.Reason != want || !got.CrashLoop || !strings.Contains(got.Message, "exits in 50s") {
 				t.Errorf("%s: %s: %s %q, loop %v; want %s", name, tc.reason, got.Reason, got.Message, got.CrashLoop, want)
 			}
-			if said := strings.HasPrefix(got.Message, beside.Message); said != (in.Beside != nil) || (got.Next == beside.Next) != said {
+			said := strings.HasPrefix(got.Message, beside.Message)
+			if said != (in.Beside != nil) || (got.Next == beside.Next) != said {
 				t.Errorf("%s: %s: %q, next %q", name, tc.reason, got.Message, got.Next)
 			}
 			in.Beside = nil
@@ -218,7 +221,8 @@ func TestASecondWriterIsNamedBeforeTheLoop(t *testing.T) {
 	}
 }
 
-// TestCrashLoopWithoutOutput: output that the engine could not return the first time is requested again, until it is there.
+// TestCrashLoopWithoutOutput: output that the engine could not return the first time is requested again, until it is
+// there.
 func TestCrashLoopWithoutOutput(t *testing.T) {
 	d := crash(t, true, 0, 10*time.Second, 50*time.Second)
 	waiting := &healing.Container{ID: "c1", State: healing.Restarting, RestartCount: 3, ExitCode: 3,

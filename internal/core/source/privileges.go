@@ -79,8 +79,8 @@ func isHostFolder(entry string) bool {
 	return err != nil || !volume.Named() && !api.AssetMount(entry)
 }
 
-// isForeignVolume reports whether an entry of volumes is a volume, no folder, that is not certainly the scope's. Names of volumes
-// are the engine's, without a scope; a scope has no dot, so <scope>. begins names of no other one.
+// isForeignVolume reports whether an entry of volumes is a volume, not a folder, that may be another scope's. Names
+// of volumes are the engine's, without a scope; a scope has no dot, so <scope>. begins names of no other one.
 func isForeignVolume(entry, scope string) bool {
 	return !api.AssetMount(entry) && !isHostFolder(entry) && !strings.HasPrefix(entry, scope+".")
 }

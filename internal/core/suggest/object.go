@@ -34,8 +34,8 @@ func Object(asked api.Ref, there iter.Seq[api.Ref]) (found api.Ref, ok bool) {
 	return found, ok
 }
 
-// Address returns the address of the object that asked was probably meant to name, as commands take it; empty if none is
-// near. It names the kind where asked does, or where the object is in no scope.
+// Address returns the address of the object that asked was probably meant to name, as commands take it; empty if none
+// is near. It names the kind where asked does, or where the object is in no scope.
 func Address(asked api.Ref, there iter.Seq[api.Ref]) string {
 	near, ok := Object(asked, there)
 	switch {

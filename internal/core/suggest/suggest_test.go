@@ -91,7 +91,8 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// TestAddress: an address is suggested in the form in which one was asked for, with what a command needs to find the object.
+// TestAddress: an address is suggested in the form in which one was asked for, with what a command needs to find the
+// object.
 func TestAddress(t *testing.T) {
 	there := []api.Ref{{Kind: api.KindDeployment, Scope: "acme", Name: "web"}, {Kind: api.KindSink, Scope: api.Unscoped, Name: "on-call"}}
 	for name, tc := range map[string]struct {

@@ -24,8 +24,8 @@ deployment "prod" "brief" {
 }
 `
 
-// earlierOutput replaces a pod on each host: what those before have printed is read from each, through the first, though their
-// containers are gone.
+// earlierOutput replaces a pod on each host: what those before have printed is read from each, through the first,
+// though their containers are gone.
 func (l *lab) earlierOutput() {
 	l.Helper()
 	file := filepath.Join(l.folder, "brief.hcl")

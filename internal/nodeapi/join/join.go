@@ -102,7 +102,8 @@ func (m Machine) Join(ctx context.Context, dial Dial, server, token, node string
 		return Membership{}, fmt.Errorf("join the cluster at %s: %w", server, err)
 	}
 	private, err := pki.KeyPEM(m.key)
-	return Membership{Server: server, Cluster: given.Cluster, Node: node, Authority: given.Authority, Certificate: given.Certificate, Key: private}, err
+	return Membership{Server: server, Cluster: given.Cluster, Node: node,
+		Authority: given.Authority, Certificate: given.Certificate, Key: private}, err
 }
 
 // Renew gets another certificate, over a client that has the current one.

@@ -72,7 +72,9 @@ func JoinServer(ctx context.Context, dial Dial, server, token string, who Server
 	if err != nil {
 		return Admission{}, err
 	}
-	transport := &http.Transport{TLSClientConfig: authority.JoinTLS(fingerprint), ForceAttemptHTTP2: true, DialContext: dial}
+	transport := &http.Transport{
+		TLSClientConfig: authority.JoinTLS(fingerprint), ForceAttemptHTTP2: true, DialContext: dial,
+	}
 	defer transport.CloseIdleConnections()
 	given, err := ask[Admission](ctx, &http.Client{Transport: transport}, server+serverPath, serverRequest{token, who})
 	if err != nil {

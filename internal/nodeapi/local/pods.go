@@ -25,7 +25,8 @@ func (c *Control) Pods() map[string]node.Pods {
 	return out
 }
 
-// placed keeps the pods of nodes as of the newest snapshot: each change of one is read for every other node. The zero value is ready to use.
+// placed keeps the pods of nodes as of the newest snapshot: each change of one is read for every other node.
+// The zero value is ready to use.
 type placed struct {
 	mu       sync.Mutex
 	revision int64

@@ -196,7 +196,8 @@ func TestWhatBodiesTake(t *testing.T) {
 		t.Errorf("%d bytes are held at the end", got)
 	}
 	for _, path := range []string{"referred", "release", "network", "ingress", "certificates/load", "sign", "build-secrets"} {
-		if status, _ := h.status(path, strings.NewReader(`"`+strings.Repeat("x", boundary.MaxRequest)+`"`)); status != http.StatusBadRequest {
+		body := strings.NewReader(`"` + strings.Repeat("x", boundary.MaxRequest) + `"`)
+		if status, _ := h.status(path, body); status != http.StatusBadRequest {
 			t.Errorf("%s with more than a request has: %d", path, status)
 		}
 	}

@@ -18,7 +18,8 @@ func TestOnlyWhatMovedIsSent(t *testing.T) {
 	is := func(last byte) netip.Addr { return netip.AddrFrom4([4]byte{10, 80, 4, last}) }
 	w := nodeapitest.NewWorld(t)
 	pod := func(id string, at netip.Addr) {
-		task := api.Task{ID: id, Kind: api.KindDeployment, Scope: "shop", Name: "web", Slot: id, Node: nodeapitest.There, Desired: api.DesiredRunning}
+		task := api.Task{ID: id, Kind: api.KindDeployment, Scope: "shop", Name: "web", Slot: id,
+			Node: nodeapitest.There, Desired: api.DesiredRunning}
 		status := api.TaskStatus{ID: id, Node: task.Node, State: api.TaskRunning, Address: at.String()}
 		w.Commit(records.NewTxn("test").Put(records.TaskKey(id), task).Put(records.TaskStatusKey(id), status))
 	}

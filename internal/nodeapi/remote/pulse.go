@@ -14,8 +14,8 @@ import (
 )
 
 // A node gives a server up after silentTime without a sign of life: a frame of the stream, or the answer to one of its
-// heartbeats. So the server sends an empty frame whenever it has given no answer for answerTime, but while it answers heartbeats only
-// every sparedTime; a stream on which nothing comes is given up after stuckTime.
+// heartbeats. So the server sends an empty frame whenever it has given no answer for answerTime, but while it answers
+// heartbeats only every sparedTime; a stream on which nothing comes is given up after stuckTime.
 const (
 	heartbeatEvery = 5 * time.Second
 	silentTime     = 3 * heartbeatEvery
@@ -79,8 +79,8 @@ func (c *Client) heard() {
 	}
 }
 
-// withTTL is the parameter of a heartbeat that says how long the node stays alive. Neither the request nor the answer has a body,
-// each of which would be a message more.
+// withTTL is the parameter of a heartbeat that says how long the node stays alive. Neither the request nor the answer
+// has a body, each of which would be a message more.
 const withTTL = "ttl"
 
 // leaseHeader says in the answer to a heartbeat how long it lasts.

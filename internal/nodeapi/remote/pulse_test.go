@@ -146,8 +146,8 @@ func TestPulse(t *testing.T) {
 	}
 }
 
-// TestAServerThatAnswersNoHeartbeat: with others beside it, it is given up after a third of what a heartbeat lasts; alone, as late as one that
-// is silent. A server that is slow, but answers in that time, is kept.
+// TestAServerThatAnswersNoHeartbeat: with others beside it, a server is given up after a third of what a heartbeat
+// lasts; alone, as late as one that is silent. A server that is slow, but answers in that time, is kept.
 func TestAServerThatAnswersNoHeartbeat(t *testing.T) {
 	const lasts = 24 * time.Second
 	for name, c := range map[string]struct {

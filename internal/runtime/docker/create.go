@@ -104,7 +104,9 @@ func (r *Runtime) connect(ctx context.Context, id string, endpoints []endpoint) 
 
 // existing returns the task's own container that has the name. If a crash or a user left it without some of its
 // networks, existing joins them.
-func (r *Runtime) existing(ctx context.Context, spec runtime.ContainerSpec, request *request) (runtime.Container, error) {
+func (r *Runtime) existing(
+	ctx context.Context, spec runtime.ContainerSpec, request *request,
+) (runtime.Container, error) {
 	inspected, err := r.inspectOwn(ctx, spec.Name)
 	if errors.Is(err, runtime.ErrNotFound) {
 		return runtime.Container{}, r.nameTaken(ctx, spec.Name)

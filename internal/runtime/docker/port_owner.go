@@ -63,7 +63,8 @@ func (r *Runtime) publisher(ctx context.Context, port string) (holder, next stri
 	return "", ""
 }
 
-// holderOf names a container and, if Compose made it, the step that takes its project over; otherwise says what else helps.
+// holderOf names a container and, if Compose made it, the step that takes its project over; otherwise says what else
+// helps.
 func holderOf(name string, labels map[string]string, otherwise string) (holder, next string) {
 	holder = "container " + name
 	project, service := labels[volumes.LabelProject], labels[volumes.LabelService]
@@ -74,7 +75,8 @@ func holderOf(name string, labels map[string]string, otherwise string) (holder, 
 		"take the project over: tend adopt compose; or " + otherwise + "; Tend retries"
 }
 
-// nameTaken returns the error of a container's name that another container has. Whose that is, is said if Compose made it.
+// nameTaken returns the error of a container's name that another container has. It names that one's project if Compose
+// made it.
 func (r *Runtime) nameTaken(ctx context.Context, name string) error {
 	rejected := &runtime.RejectedError{Reason: "NameTaken", Detail: fmt.Sprintf("create container %s: %v", name, runtime.ErrNameTaken),
 		Next: "docker rename or remove the other container; Tend retries"}

@@ -108,7 +108,8 @@ func TestANameThatAnotherContainerHas(t *testing.T) {
 		if !errors.Is(err, runtime.ErrNameTaken) || !errors.As(err, &rejected) || rejected.Reason != "NameTaken" {
 			t.Fatalf("%s: %s: %v", name, tc.reason, err)
 		}
-		if says := strings.ReplaceAll(tc.says, "NAME", spec.Name); !strings.HasSuffix(rejected.Detail, says) || !strings.Contains(rejected.Next, tc.next) {
+		says := strings.ReplaceAll(tc.says, "NAME", spec.Name)
+		if !strings.HasSuffix(rejected.Detail, says) || !strings.Contains(rejected.Next, tc.next) {
 			t.Errorf("%s: %s: %q, next %q", name, tc.reason, rejected.Detail, rejected.Next)
 		}
 	}

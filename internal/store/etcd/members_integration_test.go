@@ -17,8 +17,8 @@ import (
 // seconds to hand over to it.
 const settled = 1500 * time.Millisecond
 
-// TestContractOfSeveral: two members keep the contract of a store as one does. Each case has a pair of its own, which closes
-// beside the next cases.
+// TestContractOfSeveral: two members keep the contract of a store as one does. Each case has a pair of its own, which
+// closes beside the next cases.
 func TestContractOfSeveral(t *testing.T) {
 	t.Parallel()
 	var closing sync.WaitGroup
