@@ -13,6 +13,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/blob"
+	"tend.dev/tend/internal/confine"
 )
 
 // DefaultTimeout bounds a fetch, from the request to the last byte.
@@ -84,7 +85,7 @@ func (l *Library) download(ctx context.Context, from origin, known remembered, c
 	}
 	response, err := from.client.Do(request)
 	if err != nil {
-		return "", plain(err)
+		return "", confine.Advised(plain(err))
 	}
 	defer response.Body.Close()
 	switch {

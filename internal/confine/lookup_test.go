@@ -27,14 +27,19 @@ func TestLookup(t *testing.T) {
 		found  []string
 		err    error
 	}{
-		"outside":    {"another machine", []string{"192.0.2.9"}, nil},
-		"both":       {"what leads here is left out", []string{"192.0.2.7", "192.0.2.8"}, nil},
-		"inside":     {"its owner has it lead here", nil, ErrRefused},
-		"LocalHost.": {"it always leads here", nil, ErrRefused},
-		"127.0.0.1":  {"it is written as such", nil, ErrRefused},
-		"[::1]":      {"brackets are no part of a host", nil, missing},
-		"192.0.2.1":  {"no name is looked up", []string{"192.0.2.1"}, nil},
-		"nowhere":    {"the error is the resolver's", nil, missing},
+		"outside":     {"another machine", []string{"192.0.2.9"}, nil},
+		"both":        {"what leads here is left out", []string{"192.0.2.7", "192.0.2.8"}, nil},
+		"inside":      {"its owner has it lead here", nil, ErrRefused},
+		"LocalHost.":  {"it always leads here", nil, ErrRefused},
+		"127.0.0.1":   {"it is written as such", nil, ErrRefused},
+		"127.1":       {"some read it as 127.0.0.1", nil, ErrRefused},
+		"2130706433":  {"and this", nil, ErrRefused},
+		"0X7F000001":  {"and this", nil, ErrRefused},
+		"0177.0.0.1":  {"and this", nil, ErrRefused},
+		"a.localhost": {"it leads here by definition", nil, ErrRefused},
+		"[::1]":       {"brackets are no part of a host", nil, missing},
+		"192.0.2.1":   {"no name is looked up", []string{"192.0.2.1"}, nil},
+		"nowhere":     {"the error is the resolver's", nil, missing},
 	} {
 		got, err := Lookup(t.Context(), host, find)
 		var text []string
@@ -43,6 +48,12 @@ func TestLookup(t *testing.T) {
 		}
 		if !slices.Equal(text, want.found) || !errors.Is(err, want.err) {
 			t.Errorf("%s: %v, %v; want %v: %s", host, text, err, want.found, want.reason)
+		}
+		if host == "both" {
+			want.err = ErrRefused // one address that leads here is enough
+		}
+		if err := Allow(t.Context(), host, find); !errors.Is(err, want.err) {
+			t.Errorf("%s: whoever looks it up again is told %v", host, err)
 		}
 	}
 }

@@ -7,15 +7,22 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strings"
 	"syscall"
 	"time"
 
 	"tend.dev/tend/internal/core/source"
 )
 
-// ErrRefused is the error of a call that would reach this machine or its link.
-var ErrRefused = errors.New("is on the caller's own machine or link, which a source that is not trusted may not reach: name another machine, or have an admin apply it")
+// ErrRefused is the error of a call that would reach this machine or its link. What helps, its callers know.
+var ErrRefused = errors.New("is on the caller's own machine or link, which only what is trusted may reach")
+
+// Advised returns an error with what helps where an object names the machine that is refused.
+func Advised(err error) error {
+	if errors.Is(err, ErrRefused) {
+		return fmt.Errorf("%w: name another machine, or have an admin apply it", err)
+	}
+	return err
+}
 
 // transport sends requests itself or, as the environment says, through a proxy.
 type transport struct {
@@ -81,7 +88,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	case err != nil:
 	case through == nil:
 		return t.direct.RoundTrip(request)
-	case strings.EqualFold(host, "localhost"):
+	case local(host):
 		err = fmt.Errorf("%s %w", host, ErrRefused)
 	case parsed == nil:
 		err = t.check(address)

@@ -233,10 +233,8 @@ func TestRedirects(t *testing.T) {
 	target := strings.Replace(other.URL, "127.0.0.1", "localhost", 1)
 	s.answer(302, "")
 	s.header = map[string]string{"Location": target + "/x.hcl"}
-	w.wantFault("to this machine, untrusted", api.SyncSpec{HTTP: s.URL + "/shop.hcl"}, api.ReasonFetchFailed,
-		"a source that is not trusted may not reach")
-	w.want("to another host", api.SyncSpec{HTTP: s.URL + "/shop.hcl", Username: "ci", Password: "s3cret", Trusted: true},
-		"web=web:1")
+	w.wantFault("to this machine, untrusted", api.SyncSpec{HTTP: s.URL + "/shop.hcl"}, api.ReasonFetchFailed, "only what is trusted may reach\nNext: write that address in the URL")
+	w.want("to another host", api.SyncSpec{HTTP: s.URL + "/shop.hcl", Username: "ci", Password: "s3cret", Trusted: true}, "web=web:1")
 	if got := other.last().Header.Get("Authorization"); got != "" {
 		t.Errorf("another host got the login: %s", got)
 	}

@@ -87,7 +87,7 @@ func sameAgain(next *http.Request, via []*http.Request) error {
 
 // shown returns an error that is safe to report: of the address it names at most the receiver.
 func shown(r webhook.Request, err error) error {
-	return errors.New(r.Blot("call " + r.Receiver() + ": " + plain(err).Error()))
+	return errors.New(r.Blot("call " + r.Receiver() + ": " + confine.Advised(plain(err)).Error()))
 }
 
 // plain removes the address from an error.

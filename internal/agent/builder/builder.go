@@ -159,8 +159,11 @@ func (b *Builder) run(ctx context.Context, owner api.Ref, build api.ImageBuild, 
 		return &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: err.Error()}
 	}
 	if build.Confined {
-		if err := errors.Join(how.Confine(root.FS(), build.Build.Args), b.confineBases(ctx, how.Bases)); err != nil {
+		if err := how.Confine(root.FS(), build.Build.Args); err != nil {
 			return &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: err.Error(), Next: "write it otherwise, or have an admin apply it"}
+		}
+		if err := b.confineBases(ctx, how.Bases); err != nil {
+			return err
 		}
 	}
 	output.Line(announcement(how))

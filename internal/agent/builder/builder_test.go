@@ -365,29 +365,42 @@ func TestAConfinedBuildFetchesNoURL(t *testing.T) {
 func TestAConfinedBuildAsksNoRegistryOfThisMachine(t *testing.T) {
 	b := newBench(t)
 	b.builder.opts.Find = func(_ context.Context, _, host string) ([]netip.Addr, error) {
-		if host == "inside.example" {
-			return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+		outside, inside := netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("127.0.0.1")
+		found := map[string][]netip.Addr{"inside.example": {inside}, "both.example": {outside, inside}, "registry.example": {outside},
+			"127.1": {outside}, "2130706433": {outside}}[host]
+		if found == nil {
+			return nil, errors.New("no such host")
 		}
-		return nil, errors.New("no such host")
+		return found, nil
 	}
-	for text, refused := range map[string]bool{
-		"FROM 127.0.0.1:5000/x\n":                                 true,
-		"FROM localhost/x\n":                                      true,
-		"FROM [::1]:5000/x\n":                                     true,
-		"FROM inside.example:5000/x\n":                            true,
-		"ARG R=127.0.0.1:5000\nFROM ${R}/x\n":                     true,
-		"FROM alpine:3\nCOPY --from=127.0.0.1:5000/x /a /a\n":     true,
-		"FROM alpine:3\nRUN --mount=from=localhost:5000/x true\n": true,
-		"FROM alpine:3\nRUN wget http://127.0.0.1:5000/x\n":       false,
-		"FROM registry.example:5000/x\n":                          false,
+	const own = "caller's own machine"
+	for text, refused := range map[string]string{
+		"FROM 127.0.0.1:5000/x\n":                                 own,
+		"FROM localhost/x\n":                                      own,
+		"FROM [::1]:5000/x\n":                                     own,
+		"FROM inside.example:5000/x\n":                            own,
+		"FROM both.example:5000/x\n":                              own,
+		"FROM 127.1:5000/x\n":                                     own,
+		"FROM 2130706433:5000/x\n":                                own,
+		"ARG R=127.0.0.1:5000\nFROM ${R}/x\n":                     own,
+		"ARG H=127.0.0.1:5000\nARG R=$H\nFROM $R/x\n":             own,
+		"FROM alpine:3\nCOPY --from=127.0.0.1:5000/x /a /a\n":     own,
+		"FROM alpine:3\nRUN --mount=from=localhost:5000/x true\n": own,
+		"FROM localhost:5000/x:${TARGETARCH}\n":                   own,
+		"FROM ${TARGETOS:+127.0.0.1:5000/}x\n":                    "can't be told",
+		"FROM gone.example:5000/x\n":                              "no such host",
+		"FROM x:\n":                                               "invalid reference",
+		"FROM alpine:3\nRUN wget http://127.0.0.1:5000/x\n":       "",
+		"FROM registry.example:5000/x\n":                          "",
 	} {
 		for _, confined := range []bool{true, false} {
 			of := b.pack(api.Build{}, map[string]string{"Dockerfile": text})
 			of.Confined = confined
 			_, err := b.build(of)
 			var rejected *runtime.RejectedError
-			is := errors.As(err, &rejected) && strings.Contains(rejected.Detail, "caller's own machine") && rejected.Next != ""
-			if is != (refused && confined) || !is && err != nil {
+			is := errors.As(err, &rejected) && strings.Contains(rejected.Detail, refused) && rejected.Next != "" &&
+				strings.Count(err.Error(), "an admin apply it") == 1
+			if is != (refused != "" && confined) || !is && err != nil {
 				t.Errorf("%q, confined %v: %v", text, confined, err)
 			}
 		}

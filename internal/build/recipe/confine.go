@@ -9,8 +9,6 @@ import (
 	"unicode"
 
 	"github.com/moby/buildkit/frontend/dockerfile/command"
-
-	"tend.dev/tend/api"
 )
 
 // Which parser reads a Dockerfile depends on the engine, and they differ: in what continues a line, in here-documents,
@@ -41,6 +39,10 @@ func (r Recipe) Confine(tree fs.FS, args map[string]string) error {
 	if len(text) >= maxRead || text == "" || strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return fmt.Errorf("the Dockerfile is empty, larger than 1 MiB, or JSON%s", next)
 	}
+	if len(r.Unclear) > 0 {
+		return fmt.Errorf("which image is meant can't be told from %.200s: write its registry without variables of the platform, "+
+			"and its name with $NAME, ${NAME} or ${NAME:-default} of an ARG before the first FROM%s", r.Unclear[0], next)
+	}
 	number := 0
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
 		number++
@@ -67,24 +69,4 @@ func (r Recipe) Confine(tree fs.FS, args map[string]string) error {
 // notPlain reports whether an argument of ADD may be a URL, or become one.
 func notPlain(word string) bool {
 	return !strings.HasPrefix(word, "--") && strings.ContainsAny(word, ":$\\`")
-}
-
-// globals returns the arguments that a Dockerfile declares before its first stage, with their values.
-func globals(text string, build api.Build) []string {
-	var out []string
-	for _, node := range instructions(text) {
-		switch {
-		case strings.EqualFold(node.Value, command.From):
-			return out
-		case strings.EqualFold(node.Value, command.Arg):
-			for word := node.Next; word != nil; word = word.Next {
-				name, value, _ := strings.Cut(word.Value, "=")
-				if given, there := build.Args[name]; there {
-					value = given
-				}
-				out = append(out, name+"="+strings.Trim(value, `"'`))
-			}
-		}
-	}
-	return out
 }

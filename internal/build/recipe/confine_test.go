@@ -74,3 +74,44 @@ func TestBasesAreAllThatIsTaken(t *testing.T) {
 		t.Error(diff, err)
 	}
 }
+
+// TestABaseThatNobodyCanTellIsUnclear: a confined build is refused where an engine could make another image of a word than the one
+// that is checked. What no engine sees differently is not.
+func TestABaseThatNobodyCanTellIsUnclear(t *testing.T) {
+	args := map[string]string{"BUILDARCH": "given.example", "G": "given.example"}
+	for text, want := range map[string]struct {
+		bases   []string
+		unclear bool
+	}{
+		"ARG H=127.0.0.1:5000\nARG R=$H\nFROM $R/x":                             {[]string{"127.0.0.1:5000/x"}, false},
+		"ARG H=\"127.0.0.1\"\nARG R=${H}:5000\nFROM ${R}/x:1":                   {[]string{"127.0.0.1:5000/x:1"}, false},
+		"FROM localhost:5000/x:${TARGETSTAGE}":                                  {[]string{"localhost:5000/x:default"}, false},
+		"FROM golang:1-${BUILDOS}":                                              {[]string{"golang:1-linux"}, false},
+		"ARG G\nFROM $G/x":                                                      {[]string{"given.example/x"}, false},
+		"ARG TARGETOS\nFROM a/x:$TARGETOS":                                      {[]string{"a/x:linux"}, false},
+		"FROM localhost:5000/x:${UNKNOWN}":                                      {nil, true},
+		"FROM ${UNKNOWN:-a.example}/x":                                          {nil, true},
+		"FROM ${TARGETOS:+127.0.0.1:5000/}x":                                    {nil, true},
+		"FROM ${TARGETVARIANT:-127.0.0.1:5000}/x":                               {[]string{"127.0.0.1:5000/x"}, true},
+		"FROM ${BUILDARCH:-127.0.0.1:5000}/x":                                   {[]string{"given.example/x"}, true},
+		"ARG R=${TARGETARCH:-127.0.0.1:5000}\nFROM localhost${TARGETVARIANT}/x": {[]string{"localhost/x"}, true},
+		"FROM localhost${TARGETOS:-:5000/x}":                                    {[]string{"localhostlinux"}, true},
+		"ARG A=good\nARG R=${A#go}\nARG R\nFROM $R/x":                           {nil, true},
+		"FROM a\nCOPY --from=$X b c":                                            {[]string{"a"}, true},
+		"FROM a\nRUN --mount=type=bind,From=b/c,target=/x true":                 {[]string{"a", "b/c"}, false},
+		"FROM a\nRUN --mount=type=bind,\"from=b/c\",target=/x true":             {[]string{"a", "b/c"}, false},
+		"FROM a\nONBUILD COPY --from=b/c d e":                                   {[]string{"a", "b/c"}, false},
+		"FROM a\\b/x":                                                           {nil, true},
+		"RUN <<E":                                                               {nil, true},
+	} {
+		recipe, err := Decide(fstest.MapFS{"Dockerfile": {Data: []byte(text)}}, api.Build{Args: args}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		diff := cmp.Diff(want.bases, recipe.Bases)
+		refused := recipe.Confine(fstest.MapFS{"Dockerfile": {Data: []byte(text)}}, nil)
+		if diff != "" || want.unclear != (refused != nil) {
+			t.Errorf("%q: %v\n%s", text, refused, diff)
+		}
+	}
+}

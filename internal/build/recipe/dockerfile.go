@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/moby/buildkit/frontend/dockerfile/command"
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
-	"github.com/moby/buildkit/frontend/dockerfile/shell"
 
 	"tend.dev/tend/api"
 )
@@ -37,8 +35,9 @@ var additions = map[string][]string{
 // and says why.
 func own(tree fs.FS, build api.Build, name, why string) Recipe {
 	text := (&contents{FS: tree}).text(name)
-	return Recipe{Language: Docker, Folder: ".", Dockerfile: name, Bases: bases(text, build),
-		BuildKit: needsBuildKit(name, text), Why: why}
+	recipe := Recipe{Language: Docker, Folder: ".", Dockerfile: name, BuildKit: needsBuildKit(name, text), Why: why}
+	recipe.Bases, recipe.Unclear = bases(text, build)
+	return recipe
 }
 
 // instructions returns the instructions of a Dockerfile; none if it can't be parsed.
@@ -65,38 +64,4 @@ func needsBuildKit(name, text string) *BuildKitError {
 		}
 	}
 	return nil
-}
-
-// bases returns the images a Dockerfile begins its stages with, copies from or mounts; those of its own stages, and
-// scratch, are none.
-func bases(text string, build api.Build) []string {
-	var out []string
-	stages := []string{"scratch"}
-	lex, variables := shell.NewLex('\\'), shell.EnvsFromSlice(globals(text, build))
-	add := func(image string) {
-		image, unknown, err := lex.ProcessWord(image, variables)
-		if _, numbered := strconv.Atoi(image); err != nil || len(unknown) > 0 || image == "" || numbered == nil {
-			return
-		}
-		if !slices.Contains(stages, strings.ToLower(image)) && !slices.Contains(out, image) {
-			out = append(out, image)
-		}
-	}
-	for _, node := range instructions(text) {
-		if !strings.EqualFold(node.Value, command.From) || node.Next == nil {
-			for _, flag := range node.Flags {
-				for part := range strings.SplitSeq(strings.TrimPrefix(strings.TrimPrefix(flag, "--mount="), "--"), ",") {
-					if from, found := strings.CutPrefix(part, "from="); found {
-						add(from)
-					}
-				}
-			}
-			continue
-		}
-		add(node.Next.Value)
-		if as := node.Next.Next; as != nil && as.Next != nil {
-			stages = append(stages, strings.ToLower(as.Next.Value))
-		}
-	}
-	return out
 }

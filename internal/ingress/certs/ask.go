@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"sync"
 	"time"
+
+	"tend.dev/tend/internal/confine"
 )
 
 const (
@@ -111,7 +113,7 @@ func (a *asked) ask(ctx context.Context, q question) error {
 	}
 	response, err := a.client.Do(request)
 	if err != nil {
-		return fmt.Errorf("ask whether %s may have a certificate: %w", q.name, err)
+		return fmt.Errorf("ask whether %s may have a certificate: %w", q.name, confine.Advised(err))
 	}
 	defer response.Body.Close()
 	_, _ = io.CopyN(io.Discard, response.Body, 1<<10)
