@@ -71,6 +71,7 @@ func Run(ctx context.Context, program string, c Call) (subprocess.Output, error)
 	env := map[string]string{"GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": c.ssh(), "GIT_CONFIG_NOSYSTEM": "1",
 		"GIT_ALLOW_PROTOCOL": "https:http:git:ssh:file", "GIT_LFS_SKIP_SMUDGE": "1"}
 	maps.Copy(env, credentials)
+	maps.Copy(env, c.virtual(repository))
 	lines := make([]string, 0, len(c.Env)+len(env))
 	for name, value := range c.Env {
 		if _, own := env[name]; !own {

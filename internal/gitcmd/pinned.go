@@ -34,8 +34,7 @@ func (a Access) pinned() []string {
 	return []string{"-c", "http.curloptResolve=" + host + ":" + port + ":" + strings.Join(texts, ",")}
 }
 
-// at returns the repository by its address where git has no option for that: over the protocol git, which has no
-// names of hosts.
+// at returns the repository by its address where git has no option for that: over the protocol git.
 func (a Access) at(repository string) string {
 	parsed, err := url.Parse(repository)
 	if err != nil || len(a.At) == 0 || parsed.Scheme != "git" {
@@ -44,4 +43,16 @@ func (a Access) at(repository string) string {
 	_, port := Host(repository)
 	parsed.Host = net.JoinHostPort(a.At[0].String(), port)
 	return parsed.String()
+}
+
+// virtual returns the variable by which git still names the host to the server, which may have several, where at returns an address.
+func (a Access) virtual(repository string) map[string]string {
+	if a.at(repository) == repository {
+		return nil
+	}
+	parsed, err := url.Parse(repository)
+	if err != nil {
+		return nil
+	}
+	return map[string]string{"GIT_OVERRIDE_VIRTUAL_HOST": parsed.Host}
 }

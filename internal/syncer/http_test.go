@@ -276,12 +276,12 @@ func TestARepositoryByANameOfThisMachine(t *testing.T) {
 		}
 		return []netip.Addr{netip.MustParseAddr(leads)}, nil
 	}
-	w.wantFault("it leads here", api.SyncSpec{Git: named}, api.ReasonFetchFailed, "shop.invalid: 127.0.0.1 is on the caller's own machine")
+	w.wantFault("it leads here", api.SyncSpec{Git: named}, api.ReasonFetchFailed, "git: shop.invalid: 127.0.0.1 is on the caller's own machine", nextHere)
 	if looked != 1 || len(s.seen) > 0 {
 		t.Errorf("it was looked up %d times, and %d requests came", looked, len(s.seen))
 	}
 	leads = ""
-	w.wantFault("it leads nowhere", api.SyncSpec{Git: named}, api.ReasonFetchFailed, "no such host")
+	w.wantFault("it leads nowhere", api.SyncSpec{Git: named}, api.ReasonFetchFailed, "git: shop.invalid: lookup", "no such host", "Next: correct the URL")
 	looked = 0
 	if _, fault := w.poll(api.SyncSpec{Git: named, Trusted: true}); looked > 0 {
 		t.Errorf("that of a trusted source was looked up: %s", fault)
@@ -294,6 +294,46 @@ func TestARepositoryByANameOfThisMachine(t *testing.T) {
 	w.syncer.Environ = func() []string { return []string{"PATH=" + os.Getenv("PATH"), "http_proxy=" + proxy.URL} }
 	if _, fault := w.poll(api.SyncSpec{Git: named}); len(proxy.seen) == 0 {
 		t.Errorf("the proxy, which looks names up, is not asked: %s", fault)
+	}
+}
+
+// TestANameThatIsNotFoundIsThatOfAProxyAlone: git would look it up itself where it uses no proxy. An error that is none of a look-up
+// says nothing of the name.
+func TestANameThatIsNotFoundIsThatOfAProxyAlone(t *testing.T) {
+	missing := &net.DNSError{Err: "no such host", IsNotFound: true}
+	for name, tc := range map[string]struct {
+		url  string
+		env  []string
+		err  error
+		want bool
+	}{
+		"http":                    {"http://shop.invalid/x", []string{"http_proxy=http://p:1"}, missing, true},
+		"https":                   {"https://shop.invalid/x", []string{"HTTPS_PROXY=http://p:1"}, missing, true},
+		"https, only http_proxy":  {"https://shop.invalid/x", []string{"http_proxy=http://p:1"}, missing, false},
+		"http, in capitals":       {"http://shop.invalid/x", []string{"HTTP_PROXY=http://p:1"}, missing, false},
+		"git":                     {"git://shop.invalid/x", []string{"http_proxy=http://p:1", "https_proxy=http://p:1"}, missing, false},
+		"not through the proxy":   {"https://shop.invalid/x", []string{"https_proxy=http://p:1", "no_proxy=.invalid"}, missing, false},
+		"not through it either":   {"https://shop.invalid/x", []string{"https_proxy=http://p:1", "NO_PROXY=shop.invalid"}, missing, false},
+		"a fault of this machine": {"https://shop.invalid/x", []string{"https_proxy=http://p:1"}, os.ErrPermission, false},
+	} {
+		w := newWorld(t)
+		w.syncer.Find = func(context.Context, string, string) ([]netip.Addr, error) { return nil, tc.err }
+		w.syncer.Environ = func() []string { return tc.env }
+		r := repository{s: w.syncer, spec: api.SyncSpec{Git: tc.url}}
+		if err := r.pin(t.Context()); (err == nil) != tc.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestAnAddressIsNotPinned: it leads nowhere else, and the option of git takes none of IPv6.
+func TestAnAddressIsNotPinned(t *testing.T) {
+	for address, want := range map[string]int{"https://[2001:db8::1]/x": 0, "http://192.0.2.3:80/x": 0, "https://shop.invalid/x": 1} {
+		w := newWorld(t)
+		r := repository{s: w.syncer, spec: api.SyncSpec{Git: address}}
+		if err := r.pin(t.Context()); err != nil || len(r.access.At) != want {
+			t.Errorf("%s: pinned to %v, %v", address, r.access.At, err)
+		}
 	}
 }
 
