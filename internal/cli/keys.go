@@ -77,16 +77,26 @@ func (a *app) confirmRotation(ctx context.Context, c *client.Client, name string
 	if err != nil {
 		return err
 	}
-	var ends []string
+	var ends, mayEnd, said []string
 	for _, token := range tokens.Items {
-		if token.Authority != "" && !token.FormerAuthority && token.ExpiresAt.After(time.Now()) {
+		switch {
+		case token.FormerAuthority || !token.ExpiresAt.After(time.Now()):
+		case token.Authority == "": // it names none, or is older than the record of it
+			mayEnd = append(mayEnd, token.Name)
+		default:
 			ends = append(ends, token.Name)
 		}
 	}
-	if len(ends) == 0 {
+	if len(ends) > 0 {
+		said = append(said, fmt.Sprintf("This ends the tokens of %s, which name the authority that is replaced: each needs a new one.", strings.Join(ends, ", ")))
+	}
+	if len(mayEnd) > 0 {
+		said = append(said, fmt.Sprintf("This may end the tokens of %s: of these it isn't known whether they name it.", strings.Join(mayEnd, ", ")))
+	}
+	if len(said) == 0 {
 		return nil
 	}
-	return a.confirm(false, fmt.Sprintf("This ends the tokens of %s, which name the authority that is replaced: each needs a new one.", strings.Join(ends, ", ")))
+	return a.confirm(false, strings.Join(said, " "))
 }
 
 // followEvery is the time between two looks at a rotation.

@@ -47,14 +47,27 @@ func (s *Server) tokens(context.Context, *struct{}) (api.ListResult[api.AccessTo
 	if err != nil {
 		return out, err
 	}
-	url, authority := s.remote()
+	authority := s.nodeAuthority()
 	for _, token := range snap.AccessTokens() {
 		info := token.Value.AccessTokenInfo
-		info.FormerAuthority = url != "" && info.Authority != "" && info.Authority != authority
+		info.FormerAuthority = authority != "" && info.Authority != "" && info.Authority != authority
 		out.Items = append(out.Items, info)
 	}
 	out.Revision = snap.Revision()
 	return out, nil
+}
+
+// nodeAuthority returns the fingerprint of the authority of nodes, which issues the certificates that tokens name. Servers without a
+// listener for people know it too. It is empty where there is none.
+func (s *Server) nodeAuthority() string {
+	if s.Keys != nil {
+		for _, key := range s.Keys() {
+			if key.Name == api.KeyNodes {
+				return key.Fingerprint
+			}
+		}
+	}
+	return ""
 }
 
 type tokenName struct {
