@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"tend.dev/tend/api/pull"
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/storefault"
 )
 
 // TestJobsAreSigned: jobs are signed with the keys that a cluster was given, which no other cluster has. However often
@@ -18,7 +20,7 @@ func TestJobsAreSigned(t *testing.T) {
 		keysOf := func(name string, renew bool) (string, string) {
 			t.Helper()
 			if renew {
-				if err := h.handler.RenewKeys(h.ctx, name); err != nil {
+				if _, _, err := h.handler.InviteWithNewKeys(h.ctx, name, time.Hour); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -47,29 +49,57 @@ func TestJobsAreSigned(t *testing.T) {
 			verify("another cluster's key", other, pull.ErrSignature)
 		}
 		second, next := keysOf("east", true)
-		if next == secret || !strings.Contains(second, first) {
+		if next == secret || strings.Contains(second, first) {
 			t.Errorf("renewed: keys %q and %q, secrets %q and %q", first, second, secret, next)
 		}
 		verify("with the former key", first, nil)
-		verify("with the present one", strings.Fields(second)[0], nil)
+		verify("with the present one", second, nil)
 		unused, _, err := h.handler.Invite(h.ctx, "east", time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
 		keysOf("east", true)
 		third, _ := keysOf("east", true)
+		if strings.Contains(third, first) || strings.Contains(third, second) {
+			t.Errorf("renewed again: %q, which has the keys of before: %q, %q", third, first, second)
+		}
 		verify("three keys later, of which none was applied", first, nil)
-		verify("with the last one", strings.Fields(third)[0], nil)
+		verify("with the last one", third, nil)
 		h.want(401, "Unauthorized", h.call(h.ctx, unused, "POST", pull.RegisterPath, pull.Registration{RegistrationToken: unused}))
 		invited, _, err := h.handler.Invite(h.ctx, "east", time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
 		token = h.register(invited).Token
-		verify("registered with the last one", strings.Fields(third)[0], nil)
+		verify("registered with the last one", third, nil)
 		verify("with what it had before", first, pull.ErrSignature)
-		if err := h.handler.RenewKeys(h.ctx, "none"); !errors.Is(err, ErrNoCluster) {
+		if _, _, err := h.handler.InviteWithNewKeys(h.ctx, "none", time.Hour); !errors.Is(err, ErrNoCluster) {
 			t.Errorf("of no cluster: %v", err)
 		}
 	})
+}
+
+// TestNewKeysComeWithTheirToken: wherever making other keys is cut short, there is a token that an operator can register with.
+func TestNewKeysComeWithTheirToken(t *testing.T) {
+	for _, cut := range []int{1, 2} {
+		inHarness(t, func(h *harness) {
+			h.declare("east")
+			valid, _, err := h.handler.Invite(h.ctx, "east", time.Hour)
+			if err != nil {
+				t.Fatal(err)
+			}
+			commits := 0
+			h.fate = func(store.Txn) storefault.Fate {
+				if commits++; commits >= cut {
+					return storefault.Lost
+				}
+				return storefault.Answered
+			}
+			if made, _, err := h.handler.InviteWithNewKeys(h.ctx, "east", time.Hour); err == nil {
+				valid = made
+			}
+			h.fate = nil
+			h.register(valid)
+		})
+	}
 }

@@ -18,8 +18,21 @@ import (
 var ErrNoCluster = errors.New("no such cluster is declared")
 
 // Invite makes a registration token for a cluster. Only its hash is stored.
-func (h *Handler) Invite(
-	ctx context.Context, name string, life time.Duration,
+func (h *Handler) Invite(ctx context.Context, name string, life time.Duration) (token string, ends time.Time, err error) {
+	return h.invite(ctx, name, life, func(stored *api.ClusterAccess, _ string) *api.ClusterAccess { return stored })
+}
+
+// InviteWithNewKeys replaces what a cluster checks jobs and approvals with, and makes the registration token that the new keys come
+// with. Those that its operator has count until it has registered with that.
+func (h *Handler) InviteWithNewKeys(ctx context.Context, name string, life time.Duration) (token string, ends time.Time, err error) {
+	return h.invite(ctx, name, life, func(stored *api.ClusterAccess, uid string) *api.ClusterAccess {
+		renewed := cluster.RenewKeys(stored, uid)
+		return &renewed
+	})
+}
+
+// invite changes a cluster's access and makes a registration token for it, in one transaction.
+func (h *Handler) invite(ctx context.Context, name string, life time.Duration, change func(*api.ClusterAccess, string) *api.ClusterAccess,
 ) (token string, ends time.Time, err error) {
 	token = cluster.RegistrationPrefix + rand.Text()
 	s, err := h.Fresh(ctx)
@@ -31,11 +44,11 @@ func (h *Handler) Invite(
 		if !object.Exists() || object.Value.Metadata.Deleting() {
 			return nil, ErrNoCluster
 		}
-		access, key := s.ClusterAccess(name), records.ClusterAccessKey(name)
-		next := cluster.Invite(access.Value, object.Value.Metadata.UID, cluster.TokenHash(token), life, h.Now())
+		access, key, uid := s.ClusterAccess(name), records.ClusterAccessKey(name), object.Value.Metadata.UID
+		next := cluster.Invite(change(access.Value, uid), uid, cluster.TokenHash(token), life, h.Now())
 		ends = next.Registration.ExpiresAt
-		return records.NewTxn("cluster.invite").If(records.ObjectKey(object.Value.Ref()), object.Modified).
-			If(key, access.Modified).Put(key, next), nil
+		txn := records.NewTxn("cluster.invite").If(records.ObjectKey(object.Value.Ref()), object.Modified)
+		return txn.If(key, access.Modified).Put(key, next), nil
 	})
 	if err != nil {
 		return "", time.Time{}, err
@@ -43,27 +56,8 @@ func (h *Handler) Invite(
 	return token, ends, nil
 }
 
-// RenewKeys replaces what a cluster checks jobs and approvals with. Those that its operator has count until it has
-// registered with a token that is made afterwards.
-func (h *Handler) RenewKeys(ctx context.Context, name string) error {
-	s, err := h.Fresh(ctx)
-	if err != nil {
-		return err
-	}
-	_, err = h.change(ctx, s, func(s records.Snapshot) (*records.Txn, error) {
-		object := s.Cluster(name)
-		if !object.Exists() || object.Value.Metadata.Deleting() {
-			return nil, ErrNoCluster
-		}
-		access, key := s.ClusterAccess(name), records.ClusterAccessKey(name)
-		next := cluster.RenewKeys(access.Value, object.Value.Metadata.UID)
-		txn := records.NewTxn("cluster.keys").If(records.ObjectKey(object.Value.Ref()), object.Modified)
-		return txn.If(key, access.Modified).Put(key, next), nil
-	})
-	return err
-}
-
-// Keys returns what an operator checks jobs and approvals with that registers now.
+// Keys returns what an operator checks jobs and approvals with that registers now: the newest alone. Until then jobs are signed with
+// the key that it has too.
 func (h *Handler) Keys(ctx context.Context, name string) (jobs, approvals string, err error) {
 	s, err := h.Fresh(ctx)
 	if err != nil {
@@ -73,7 +67,7 @@ func (h *Handler) Keys(ctx context.Context, name string) (jobs, approvals string
 	if access == nil {
 		return "", "", ErrNoCluster
 	}
-	return pull.PublicKeys(cluster.JobKeys(h.MAC, *access)...), cluster.NewestApprovalSecret(h.MAC, *access), nil
+	return pull.PublicKeys(cluster.JobKeys(h.MAC, *access)[0]), cluster.NewestApprovalSecret(h.MAC, *access), nil
 }
 
 // register gives an operator its credential. Until that was used once, asking again gives the same one, so an answer

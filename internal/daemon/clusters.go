@@ -32,13 +32,12 @@ func (d *daemon) inviteCluster(
 			Detail: "this server has no listener for nodes, which the operators of clusters use too",
 			Next:   "start it with --node-listen :8688"}
 	}
+	invite := d.clusters.Invite
+	if newKeys {
+		invite = d.clusters.InviteWithNewKeys
+	}
 	var err error
-	if newKeys { // first: the token stands for the keys that it comes with
-		err = d.clusters.RenewKeys(ctx, name)
-	}
-	if err == nil {
-		made.Token, made.ExpiresAt, err = d.clusters.Invite(ctx, name, ttl)
-	}
+	made.Token, made.ExpiresAt, err = invite(ctx, name, ttl)
 	if err == nil {
 		made.JobKeys, made.ApprovalSecret, err = d.clusters.Keys(ctx, name)
 	}
