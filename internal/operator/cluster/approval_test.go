@@ -38,12 +38,7 @@ func command(w *world, generation int64, claim string) api.Object {
 func TestApprovalFromEndToEnd(t *testing.T) {
 	w := newWorld(t)
 	w.connect()
-	target := web(w.name, w.namespace, 1)
-	target.Metadata.Annotations = map[string]string{identity.CapabilityPrefix + "runcommand": "job"}
-	w.tend.put(target)
-	if err := w.user.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: identity.RunnerServiceAccount}}); err != nil {
-		t.Fatal(err)
-	}
+	w.commanded()
 	_, secret, err := w.tend.Handler.Keys(t.Context(), w.name)
 	if err != nil {
 		t.Fatal(err)
@@ -67,17 +62,95 @@ func TestApprovalFromEndToEnd(t *testing.T) {
 		w.tend.put(command(w, int64(i+1), lie.claim))
 		w.held(int64(i+1), lie.says)
 	}
-	last := command(w, 6, "")
-	w.tend.put(last)
-	w.held(6, "an approval is required")
-	w.tend.says("the operation in its cluster", last, func(status api.DeliveredStatus) bool {
-		c := api.FindCondition(status.Conditions, "Blocked")
-		return c != nil && c.Status == api.ConditionTrue && c.Reason == "AwaitingApproval" && status.Delivery != nil && status.Delivery.Resource != nil && status.Delivery.Resource.UID != ""
-	})
-	if _, err := w.tend.Verbs().Approve(t.Context(), verbs.TargetOf(last.Ref()), verbs.Approval{Why: "tested"}, "ada"); err != nil {
+	w.approves(command(w, 6, ""))
+}
+
+// TestKeysThatWereNeverRegistered: other keys are made, and applied when their token is over. The operator goes on with those that it
+// has, also after it was given another credential: a job is done, and an approval counts.
+func TestKeysThatWereNeverRegistered(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	before, err := w.credentials(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
-	kubetest.Eventually(t, "the start of the operation", func(ctx context.Context) error {
+	over, _, err := w.tend.Handler.InviteWithNewKeys(t.Context(), w.name, time.Nanosecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.secret(over)
+	kubetest.Eventually(t, "the refusal of the token", func(ctx context.Context) error {
+		cluster, err := w.cluster(ctx)
+		if err == nil && !strings.Contains(fmt.Sprint(cluster.Status.Conditions), "registering again failed") {
+			err = fmt.Errorf("%+v", cluster.Status.Conditions)
+		}
+		return err
+	})
+	w.rotates()
+	after, err := w.credentials(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"job-keys", "approval-secret"} {
+		if len(before.Data[key]) == 0 || string(after.Data[key]) != string(before.Data[key]) {
+			t.Errorf("%s was %q, and is %q", key, before.Data[key], after.Data[key])
+		}
+	}
+	w.commanded()
+	w.approves(command(w, 1, ""))
+}
+
+// rotates asks for another credential, and waits until the operator has it.
+func (w *world) rotates() {
+	w.Helper()
+	declared, err := w.cluster(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	patch := client.MergeFrom(declared.DeepCopy())
+	declared.Spec.RotateCredentials = true
+	if err := w.user.Patch(w.Context(), declared, patch); err != nil {
+		w.Fatal(err)
+	}
+	kubetest.Eventually(w, "rotation", func(ctx context.Context) error {
+		cluster, err := w.cluster(ctx)
+		if err != nil {
+			return err
+		}
+		if !cluster.Status.RotationObserved || !cluster.Spec.RotateCredentials {
+			return fmt.Errorf("%+v, %+v", cluster.Spec, cluster.Status)
+		}
+		return nil
+	})
+}
+
+// commanded makes an application whose commands can be run.
+func (w *world) commanded() {
+	w.Helper()
+	target := web(w.name, w.namespace, 1)
+	target.Metadata.Annotations = map[string]string{identity.CapabilityPrefix + "runcommand": "job"}
+	w.tend.put(target)
+	runner := metav1.ObjectMeta{Namespace: w.namespace, Name: identity.RunnerServiceAccount}
+	if err := w.user.Create(w.Context(), &corev1.ServiceAccount{ObjectMeta: runner}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// approves declares an operation, approves it once it waits for that, and waits until it has started.
+func (w *world) approves(last api.Object) {
+	w.Helper()
+	w.tend.put(last)
+	w.held(last.Metadata.Generation, "an approval is required")
+	w.tend.says("the operation in its cluster", last, func(status api.DeliveredStatus) bool {
+		c := api.FindCondition(status.Conditions, "Blocked")
+		return c != nil && c.Status == api.ConditionTrue && c.Reason == "AwaitingApproval" &&
+			status.Delivery != nil && status.Delivery.Resource != nil && status.Delivery.Resource.UID != ""
+	})
+	seen := verbs.Approval{Why: "tested", UID: last.Metadata.UID, Generation: last.Metadata.Generation}
+	if _, err := w.tend.Verbs().Approve(w.Context(), verbs.TargetOf(last.Ref()), seen, "ada"); err != nil {
+		w.Fatal(err)
+	}
+	kubetest.Eventually(w, "the start of the operation", func(ctx context.Context) error {
 		op, err := w.run(ctx)
 		if err != nil || op.Status.StartedAt == nil {
 			return fmt.Errorf("%+v (%w)", op.Status, err)

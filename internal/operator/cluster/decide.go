@@ -89,7 +89,8 @@ func (p *planner) unpolled() {
 	}
 }
 
-// link says where the control plane is. The registration Secret counts as long as it is there: it is what the user changes.
+// link says where the control plane is. The registration Secret counts as long as it is there: it is what the user changes. Its keys
+// count once its token was exchanged: until then the control plane signs for those that are stored.
 func (p *planner) link() {
 	link := &p.plan.Wanted.Link
 	link.Endpoint, link.ClusterID, link.Trust = strings.TrimRight(p.Cluster.Spec.ControlPlaneEndpoint, "/"), p.Cluster.Spec.ClusterID, p.Token.Trust
@@ -99,6 +100,9 @@ func (p *planner) link() {
 	link.ClusterID = p.Credentials.ClusterID
 	if link.Trust == (Trust{}) {
 		link.Trust = p.Credentials.Trust
+	}
+	if !p.isRegistered() {
+		link.Trust.JobKeys, link.Trust.ApprovalSecret = "", ""
 	}
 	link.Trust = link.Trust.keeping(p.Credentials.Trust)
 }

@@ -244,3 +244,31 @@ func TestEventsOfTheConnection(t *testing.T) {
 		}
 	}
 }
+
+// TestKeysCountOnceRegistered: the keys that came with a token count for the exchange of that token, and for nothing before.
+func TestKeysCountOnceRegistered(t *testing.T) {
+	former, others := Trust{JobKeys: "k0", ApprovalSecret: "s0"}, Trust{Authority: "ca", JobKeys: "k1", ApprovalSecret: "s1"}
+	token := func(value string, trust Trust) func(*Input) {
+		return func(in *Input) { in.Credentials.Trust, in.Token = former, Token{Value: value, Trust: trust} }
+	}
+	byHand := func(in *Input) { in.Credentials.RegisteredWith, in.Cluster.Status = "", opsv1alpha1.ClusterStatus{} }
+	for name, row := range map[string]struct {
+		in       Input
+		link     Trust
+		exchange Trust
+	}{
+		"new":            {with(east(), func(in *Input) { in.Token.Trust = others }), others, others},
+		"registered":     {with(connected(), token("a token", others)), others, Trust{}},
+		"another token":  {with(connected(), token("another", others)), Trust{"ca", "", "k0", "s0"}, others},
+		"refused":        {with(connected(), token("another", others), ended(Register, Refused, 0)), Trust{"ca", "", "k0", "s0"}, Trust{}},
+		"keys taken out": {with(connected(), token("a token", Trust{})), former, Trust{}},
+		"Secret is gone": {with(connected(), token("", Trust{})), former, Trust{}},
+		"made by hand":   {with(connected(), token("a token", others), byHand), others, Trust{}},
+	} {
+		wanted := Decide(row.in).Wanted
+		if wanted.Link.Trust != row.link || wanted.Exchange.Trust != row.exchange {
+			t.Errorf("%s: %+v and, for the exchange, %+v; want %+v and %+v",
+				name, wanted.Link.Trust, wanted.Exchange.Trust, row.link, row.exchange)
+		}
+	}
+}

@@ -79,6 +79,8 @@ type Exchange struct {
 	For string
 	// Token is the registration token, Forced the annotation that asks for its use.
 	Token, Forced string
+	// Trust is what came with the token. Its keys count once the token was exchanged.
+	Trust Trust
 }
 
 // Failure says how an exchange failed.

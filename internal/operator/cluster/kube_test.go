@@ -211,20 +211,7 @@ func TestCredentials(t *testing.T) {
 	if declared.Status.ClusterID != w.name || declared.Status.CredentialsSecretRef == nil || declared.Status.ObservedToken == "" || declared.Status.LastHeartbeat == nil {
 		t.Errorf("%+v", declared.Status)
 	}
-	declared.Spec.RotateCredentials = true
-	if err := w.user.Update(t.Context(), declared); err != nil {
-		t.Fatal(err)
-	}
-	kubetest.Eventually(t, "rotation", func(ctx context.Context) error {
-		cluster, err := w.cluster(ctx)
-		if err != nil {
-			return err
-		}
-		if !cluster.Status.RotationObserved || !cluster.Spec.RotateCredentials {
-			return fmt.Errorf("%+v, %+v", cluster.Spec, cluster.Status)
-		}
-		return nil
-	})
+	w.rotates()
 	second, err := w.credentials(t.Context())
 	if err != nil {
 		t.Fatal(err)

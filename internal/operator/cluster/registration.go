@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -18,19 +19,12 @@ func (p *planner) register() {
 	if fingerprint == "" {
 		return
 	}
-	if c := p.Credentials; c != nil {
-		known := c.RegisteredWith
-		if known == "" {
-			known = p.Cluster.Status.ObservedToken
-		}
-		if known == "" {
-			known = fingerprint
-		}
-		if known == fingerprint && (forced == "" || forced == c.Forced) {
-			return
-		}
+	if c := p.Credentials; c != nil && p.isRegistered() && (forced == "" || forced == c.Forced) {
+		return
 	}
-	wanted := Exchange{Kind: Register, For: fingerprint + " " + forced, Token: p.Token.Value, Forced: forced}
+	wanted := Exchange{
+		Kind: Register, For: fingerprint + " " + forced, Token: p.Token.Value, Trust: p.Token.Trust, Forced: forced,
+	}
 	retry := retryUnreachable
 	if p.failed(Register, wanted.For).Failure == Refused {
 		retry = retryRefused
@@ -42,6 +36,13 @@ func (p *planner) register() {
 		}
 	}
 	p.plan.Wanted.Exchange = wanted
+}
+
+// isRegistered returns whether the registration token is the one that the credentials were given for. Credentials that were made by
+// hand don't say which: it is the first that is seen.
+func (p *planner) isRegistered() bool {
+	is := p.Token.fingerprint()
+	return is != "" && is == cmp.Or(p.Credentials.RegisteredWith, p.Cluster.Status.ObservedToken, is)
 }
 
 // failed returns the end of the last exchange of a kind if it was this one; else the zero Outcome.

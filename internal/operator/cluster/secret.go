@@ -118,9 +118,13 @@ func (s *store) read(ctx context.Context) (*Credentials, error) {
 	return readCredentials(secret), nil
 }
 
-// Save applies the Secret. It belongs to the Cluster, and goes with it.
+// Save applies the Secret. It belongs to the Cluster, and goes with it. Other keys are stored when their token was exchanged, not
+// when a credential is rotated.
 func (s *store) Save(ctx context.Context, credential pull.Credential) error {
-	next := Credentials{RegisteredWith: Token{Value: s.Exchange.Token}.fingerprint(), Forced: s.Exchange.Forced, RegisteredAt: s.now()}
+	next := Credentials{
+		RegisteredWith: Token{Value: s.Exchange.Token}.fingerprint(), Forced: s.Exchange.Forced, RegisteredAt: s.now(),
+		Trust: s.Exchange.Trust,
+	}
 	if !s.registers {
 		stored, err := s.read(ctx)
 		if err != nil {
@@ -131,12 +135,14 @@ func (s *store) Save(ctx context.Context, credential pull.Credential) error {
 		}
 		next = *stored
 	}
+	keys := next.Trust.keeping(s.Link.Trust)
 	issued := s.now()
 	s.learn(credential.Token, issued)
 	data := map[string]any{}
 	for key, value := range map[string]string{
 		keyEndpoint: s.Link.Endpoint, keyClusterID: credential.ClusterID, keyToken: credential.Token, keyAuthority: s.Link.Trust.Authority,
-		keyServerName: s.Link.Trust.ServerName, keyJobKeys: s.Link.Trust.JobKeys, keyApprovals: s.Link.Trust.ApprovalSecret, keyRegisteredWith: next.RegisteredWith, keyForced: next.Forced,
+		keyServerName: s.Link.Trust.ServerName, keyJobKeys: keys.JobKeys, keyApprovals: keys.ApprovalSecret,
+		keyRegisteredWith: next.RegisteredWith, keyForced: next.Forced,
 		keyRegisteredAt: next.RegisteredAt.UTC().Format(time.RFC3339), keyIssuedAt: issued.UTC().Format(time.RFC3339),
 	} {
 		data[key] = base64.StdEncoding.EncodeToString([]byte(value))
