@@ -5,19 +5,26 @@ import (
 	"io"
 	"reflect"
 	"strings"
+
+	"tend.dev/tend/internal/manifest"
 )
 
-// printable escapes the control characters of a text from outside, so that a container or a container runtime can't
-// control the terminal. It keeps tabs and the characters in keep.
+// printable escapes the control characters of a text from outside, and those that are not seen but have others shown in another
+// order, so that a container, a container runtime or a manifest can't control the terminal, nor what is read there. It keeps tabs
+// and the characters in keep.
 func printable(text, keep string) string {
 	var out strings.Builder
 	for _, r := range text {
-		control := r < ' ' || r >= 0x7f && r <= 0x9f
-		if control && r != '\t' && !strings.ContainsRune(keep, r) {
+		switch {
+		case r == '\t' || strings.ContainsRune(keep, r) || !manifest.Controls(r):
+			out.WriteRune(r) // an invalid byte becomes U+FFFD
+		case r <= 0xff:
 			fmt.Fprintf(&out, `\x%02x`, r)
-			continue
+		case r <= 0xffff:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&out, `\U%08x`, r)
 		}
-		out.WriteRune(r) // an invalid byte becomes U+FFFD
 	}
 	return out.String()
 }

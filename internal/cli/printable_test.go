@@ -16,6 +16,10 @@ func TestPrintable(t *testing.T) {
 		"Line":    {"one line stays one", "a\nb", "", `a\x0ab`},
 		"Lines":   {"a message may have lines", "a\nb", "\n", "a\nb"},
 		"C1":      {"the other escapes", "\u009b31m\u0080\u007f", "", `\x9b31m\x80\x7f`},
+		"Order":   {"nothing is read backwards", "a\u202eb\u2066c\u200fd", "", `a\u202eb\u2066c\u200fd`},
+		"Unseen":  {"nothing is there that nobody sees", "a\u200bb\u00adc\ufeffd\U000e0041", "", `a\u200bb\xadc\ufeffd\U000e0041`},
+		"Breaks":  {"one line stays one", "a\u2028b\u2029c", "\n", `a\u2028b\u2029c`},
+		"Foreign": {"what is read stays", "سلام, 你好, e\u0301, 🙂", "", "سلام, 你好, e\u0301, 🙂"},
 		"Invalid": {"a bare byte is a C1 to some terminals", "\x9b31m", "", "\uFFFD31m"},
 	}
 	for name, tc := range cases {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -140,12 +141,18 @@ func padding(text []rune) string {
 	}, string(text))
 }
 
-// printable replaces control characters in text for a terminal.
+// printable replaces in text what controls a terminal.
 func printable(text []rune) string {
 	return strings.Map(func(r rune) rune {
-		if r != '\t' && (r < ' ' || r >= 0x7f && r <= 0x9f) {
+		if r != '\t' && Controls(r) {
 			return '\uFFFD'
 		}
 		return r
 	}, string(text))
+}
+
+// Controls returns whether a character controls what is shown of others on a terminal, and where: control characters do, and those
+// that nobody sees, such as U+202E, after which text runs from right to left.
+func Controls(r rune) bool {
+	return r < ' ' || r >= 0x7f && r <= 0x9f || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }
