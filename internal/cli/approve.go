@@ -70,8 +70,10 @@ func (a *app) show(ctx context.Context, c *client.Client, ref api.Ref, yes bool,
 		return err
 	}
 	w := plain{a.err}
-	w.printf("%s, generation %d: %s by %s of %s in cluster %s\n",
-		ref, object.Metadata.Generation, spec.Type, spec.Engine, spec.TargetRef.Name, spec.Cluster)
+	w.printf("%s, generation %d: %s by %s of %s in cluster %s\n", ref, object.Metadata.Generation, spec.Type, spec.Engine, spec.TargetRef.Name, spec.Cluster)
+	if policy := spec.Policy; policy != nil && policy.RequireReady != nil {
+		w.printf("policy.requireReady: %t\n", *policy.RequireReady) // not indented: no parameter can look like it
+	}
 	for _, name := range slices.Sorted(maps.Keys(spec.Parameters)) {
 		value, err := json.Marshal(spec.Parameters[name])
 		if err != nil {

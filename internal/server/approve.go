@@ -16,8 +16,8 @@ type approvalQuery struct {
 	Valid  string `query:"valid" doc:"how long the approval is valid, 24h by default"`
 	Deny   bool   `query:"deny"`
 	// UID and Generation bind the decision to what the person saw.
-	UID        string `query:"uid" doc:"the operation's metadata.uid: another operation of the name is not approved"`
-	Generation int64  `query:"generation" doc:"the generation that was seen: another one is not approved"`
+	UID        string `query:"uid" doc:"the operation's metadata.uid, which an approval needs: another operation of the name is not approved"`
+	Generation int64  `query:"generation" doc:"the generation that was seen, which an approval needs: another one is not approved"`
 }
 
 // approveOperation approves an operation, or ends it.

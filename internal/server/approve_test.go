@@ -21,13 +21,22 @@ func TestApproveWhatWasSeen(t *testing.T) {
 	if _, err := w.client.Apply(t.Context(), api.ApplyRequest{Objects: objects}); err != nil {
 		t.Fatal(err)
 	}
-	target := client.Target{Kind: operation.Kind, Scope: operation.Scope, Name: operation.Name}
+	stored, err := w.client.Object(t.Context(), operation.Ref())
+	if err != nil {
+		t.Fatal(err)
+	}
+	uid := stored.Metadata.UID
 	for want, seen := range map[string]client.ApproveOptions{
-		"has generation 1, and was shown as of generation 7": {Generation: 7}, "declared again": {UID: "another"},
+		"has generation 1, and was shown as of generation 7": {UID: uid, Generation: 7}, "declared again": {UID: "another", Generation: 1},
 	} {
 		_, err := w.client.Approve(t.Context(), target, seen)
 		if !client.IsConflict(err) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want a conflict: %s", err, want)
 		}
+	}
+	target := client.Target{Kind: operation.Kind, Scope: operation.Scope, Name: operation.Name}
+	_, err = w.client.Approve(t.Context(), target, client.ApproveOptions{})
+	if err == nil || !strings.Contains(err.Error(), "needs the uid and the generation") {
+		t.Errorf("without what was seen: %v", err)
 	}
 }

@@ -34,16 +34,20 @@ type Approval struct {
 	Life time.Duration
 	// Deny ends the operation instead.
 	Deny bool
-	// UID and Generation are those of the operation that the person saw. Default: whatever it is.
+	// UID and Generation are those of the operation that the person saw. An approval needs both. Default of a denial: whatever
+	// it is.
 	UID        string
 	Generation int64
 }
 
-// sees returns an error unless an operation is the one that the person saw.
+// sees returns an error unless an operation is the one that the person saw. What nobody says to have seen is not approved.
 func (a Approval) sees(object api.Object) error {
 	refused := &Error{Reason: Changed, Next: "see what it is now, and decide again: tend approve " + object.Scope + "/" + object.Name}
 	is := object.Metadata
 	switch {
+	case !a.Deny && (a.UID == "" || a.Generation == 0):
+		return invalid("name what was seen: uid and generation of its metadata, as tend approve does",
+			"an approval of %s needs the uid and the generation that were seen", object.Ref())
 	case a.UID != "" && a.UID != is.UID:
 		refused.Detail = object.Ref().String() + " was deleted, and declared again, since it was shown"
 	case a.Generation != 0 && a.Generation != is.Generation:

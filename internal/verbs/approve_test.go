@@ -21,7 +21,11 @@ func (w *world) delivered(object api.Object, condition string) {
 	w.put(records.StatusKey(object.Ref()), status)
 }
 
+// approves decides about the operation as it is, if the approval does not say what was seen.
 func (w *world) approves(a Approval) (api.VerbResult, error) {
+	if is := w.object(backup("", "").Ref()).Metadata; a.UID == "" && a.Generation == 0 && !a.Deny {
+		a.UID, a.Generation = is.UID, is.Generation
+	}
 	return w.service.Approve(w.t.Context(), TargetOf(backup("", "").Ref()), a, "ada (token from 10.0.0.1)")
 }
 
@@ -98,6 +102,27 @@ func TestApproveWhatWasSeen(t *testing.T) {
 	}
 	if result, err := w.approves(Approval{UID: seen.UID, Generation: seen.Generation + 1}); err != nil || !result.Changed {
 		t.Errorf("as it was seen: %+v, %v", result, err)
+	}
+}
+
+// TestAnApprovalSaysWhatWasSeen: without the uid and the generation nothing is approved.
+func TestAnApprovalSaysWhatWasSeen(t *testing.T) {
+	w := newWorld(t)
+	w.service.opts.MAC = func(plain []byte) string { return fmt.Sprintf("%x", plain) }
+	w.mustApply(clusterObject("east"), instanceOf("east", "cloud"), backup("velero", "1h"))
+	w.put(records.ClusterAccessKey("east"), api.ClusterAccess{UID: w.object(clusterObject("east").Ref()).Metadata.UID})
+	w.delivered(backup("", ""), "Blocked")
+	before := w.object(backup("", "").Ref())
+	for name, a := range map[string]Approval{
+		"nothing": {}, "uid alone": {UID: before.Metadata.UID}, "generation alone": {Generation: before.Metadata.Generation},
+	} {
+		_, err := w.service.Approve(t.Context(), TargetOf(before.Ref()), a, "ada")
+		if refused := wantReason(t, err, Invalid); !strings.Contains(refused.Detail, "the uid and the generation that were seen") {
+			t.Errorf("%s: %s", name, refused.Detail)
+		}
+	}
+	if after := w.object(before.Ref()); string(after.Spec) != string(before.Spec) {
+		t.Errorf("the spec is %s", after.Spec)
 	}
 }
 
