@@ -22,7 +22,7 @@ func (d *applyDecision) retry(snap records.Snapshot, opts ApplyOptions, now time
 			continue
 		}
 		var err error
-		if p.result.Retried, err = inTrouble(snap, p.stored); err != nil {
+		if p.result.Retried, err = inTrouble(snap, p.stored, outcome.Retry); err != nil {
 			return err
 		}
 		if p.result.Retried {
@@ -32,14 +32,13 @@ func (d *applyDecision) retry(snap records.Snapshot, opts ApplyOptions, now time
 	return nil
 }
 
-// retryScale asks for another try of an object in trouble whose count stays as it is, as an unchanged apply does.
-func (s *Service) retryScale(
-	snap records.Snapshot, decided *verbDecision, object records.Read[api.Object], by FieldManager,
-) error {
+// retryScale asks for another try of an object in trouble whose count stays as it is, as an unchanged apply does, but
+// once for a failure: who repeats a count need not mean the trouble.
+func (s *Service) retryScale(snap records.Snapshot, decided *verbDecision, object records.Read[api.Object], by FieldManager) error {
 	if by.manager() != api.ManagerApply {
 		return nil
 	}
-	retried, err := inTrouble(snap, object)
+	retried, err := inTrouble(snap, object, outcome.RetryOnce)
 	if err != nil || !retried {
 		return err
 	}
@@ -51,13 +50,13 @@ func (s *Service) retryScale(
 	return nil
 }
 
-// inTrouble reports whether a verb that changes nothing of an object asks for another try of it.
-func inTrouble(snap records.Snapshot, stored records.Read[api.Object]) (bool, error) {
+// inTrouble reports whether a verb that changes nothing of an object asks for another try of it, by a rule of outcome.
+func inTrouble(snap records.Snapshot, stored records.Read[api.Object], rule func(api.Object) (bool, error)) (bool, error) {
 	object, err := statusOf(snap, stored)
 	if err != nil {
 		return false, err
 	}
-	return outcome.Retry(object)
+	return rule(object)
 }
 
 // statusOf returns a stored object with its revision and its status.

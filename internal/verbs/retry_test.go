@@ -84,6 +84,20 @@ func TestAScaleToTheSameCountTriesAgain(t *testing.T) {
 			if got.Retried != tc.want || got.Revision > before != tc.want || got.Revision != modified {
 				t.Errorf("%s: tried again: %v at revision %d of %d, want %v", tc.reason, got.Retried, got.Revision, before, tc.want)
 			}
+			if !tc.want {
+				return
+			}
+			again, err := w.service.Scale(t.Context(), target, 2, tc.by)
+			if err != nil || again.Retried || again.Revision != got.Revision {
+				t.Errorf("that try is under way: %+v, %v", again, err)
+			}
+			if applied, err := w.apply(ApplyOptions{}, web); err != nil || !applied.Objects[0].Retried {
+				t.Errorf("an apply asks for one each time: %+v, %v", applied, err)
+			}
+			w.report(web.Ref(), w.revision(), tc.phase)
+			if again, err = w.service.Scale(t.Context(), target, 2, tc.by); err != nil || !again.Retried {
+				t.Errorf("that try failed too: %+v, %v", again, err)
+			}
 		})
 	}
 }

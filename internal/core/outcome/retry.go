@@ -16,7 +16,12 @@ var lasting = []string{
 // Retry reports whether an apply that changes nothing of an object asks for another try: the last answer about it is a
 // failure, and that answer is older than the apply. An object that converged, or is on its way, needs none. An operation is
 // carried out once, whatever it came to.
-func Retry(object api.Object) (bool, error) {
+func Retry(object api.Object) (bool, error) { return retry(object, false) }
+
+// RetryOnce is Retry for a verb that is no apply: while the try that was asked for last is under way, it asks for no other.
+func RetryOnce(object api.Object) (bool, error) { return retry(object, true) }
+
+func retry(object api.Object, once bool) (bool, error) {
 	if object.Metadata.Deleting() || !object.Kind.HasController() || object.Kind == api.KindOperation {
 		return false, nil
 	}
@@ -41,7 +46,11 @@ func Retry(object api.Object) (bool, error) {
 	case api.OutcomeFailed, api.OutcomeHeld:
 		return true, nil
 	case api.OutcomePending: // a rollout that goes on after a failure waits for its next try
-		return troubled && object.Kind.HasSlots(), nil
+		if !troubled || !object.Kind.HasSlots() {
+			return false, nil
+		}
+		asked := api.NonceTime(object.Metadata.Stamps[api.StampPull])
+		return !once || !asked.After(degraded.LastTransitionTime), nil
 	}
 	return false, nil
 }
