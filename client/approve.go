@@ -17,8 +17,8 @@ type ApproveOptions struct {
 	Valid time.Duration
 	// Deny ends the operation instead.
 	Deny bool
-	// UID and Generation are those of the operation that was seen: one that has changed since is refused. An approval needs both.
-	// Default of a denial: whatever it is.
+	// UID and Generation are those of the operation that was seen: one that has changed since is refused. An approval
+	// needs both. Default of a denial: whatever it is.
 	UID        string
 	Generation int64
 }

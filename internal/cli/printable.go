@@ -9,9 +9,9 @@ import (
 	"tend.dev/tend/internal/manifest"
 )
 
-// printable escapes the control characters of a text from outside, and those that are not seen but have others shown in another
-// order, so that a container, a container runtime or a manifest can't control the terminal, nor what is read there. It keeps tabs
-// and the characters in keep.
+// printable escapes the control characters of a text from outside, and those that are not seen but have others shown in
+// another order, so that a container, a container runtime or a manifest can't control the terminal, nor what is read
+// there. It keeps tabs and the characters in keep.
 func printable(text, keep string) string {
 	var out strings.Builder
 	for _, r := range text {

@@ -79,7 +79,8 @@ func TestJobsAreSigned(t *testing.T) {
 	})
 }
 
-// TestNewKeysComeWithTheirToken: wherever making other keys is cut short, there is a token that an operator can register with.
+// TestNewKeysComeWithTheirToken: wherever making other keys is cut short, there is a token that an operator can
+// register with.
 func TestNewKeysComeWithTheirToken(t *testing.T) {
 	for _, cut := range []int{1, 2} {
 		inHarness(t, func(h *harness) {

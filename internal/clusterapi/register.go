@@ -18,13 +18,17 @@ import (
 var ErrNoCluster = errors.New("no such cluster is declared")
 
 // Invite makes a registration token for a cluster. Only its hash is stored.
-func (h *Handler) Invite(ctx context.Context, name string, life time.Duration) (token string, ends time.Time, err error) {
+func (h *Handler) Invite(
+	ctx context.Context, name string, life time.Duration,
+) (token string, ends time.Time, err error) {
 	return h.invite(ctx, name, life, func(stored *api.ClusterAccess, _ string) *api.ClusterAccess { return stored })
 }
 
-// InviteWithNewKeys replaces what a cluster checks jobs and approvals with, and makes the registration token that the new keys come
-// with. Those that its operator has count until it has registered with that.
-func (h *Handler) InviteWithNewKeys(ctx context.Context, name string, life time.Duration) (token string, ends time.Time, err error) {
+// InviteWithNewKeys replaces what a cluster checks jobs and approvals with, and makes the registration token that the
+// new keys come with. Those that its operator has count until it has registered with that.
+func (h *Handler) InviteWithNewKeys(
+	ctx context.Context, name string, life time.Duration,
+) (token string, ends time.Time, err error) {
 	return h.invite(ctx, name, life, func(stored *api.ClusterAccess, uid string) *api.ClusterAccess {
 		renewed := cluster.RenewKeys(stored, uid)
 		return &renewed
@@ -32,7 +36,8 @@ func (h *Handler) InviteWithNewKeys(ctx context.Context, name string, life time.
 }
 
 // invite changes a cluster's access and makes a registration token for it, in one transaction.
-func (h *Handler) invite(ctx context.Context, name string, life time.Duration, change func(*api.ClusterAccess, string) *api.ClusterAccess,
+func (h *Handler) invite(ctx context.Context, name string, life time.Duration,
+	change func(*api.ClusterAccess, string) *api.ClusterAccess,
 ) (token string, ends time.Time, err error) {
 	token = cluster.RegistrationPrefix + rand.Text()
 	s, err := h.Fresh(ctx)
@@ -56,8 +61,8 @@ func (h *Handler) invite(ctx context.Context, name string, life time.Duration, c
 	return token, ends, nil
 }
 
-// Keys returns what an operator checks jobs and approvals with that registers now: the newest alone. Until then jobs are signed with
-// the key that it has too.
+// Keys returns what an operator checks jobs and approvals with that registers now: the newest alone. Until then jobs
+// are signed with the key that it has too.
 func (h *Handler) Keys(ctx context.Context, name string) (jobs, approvals string, err error) {
 	s, err := h.Fresh(ctx)
 	if err != nil {

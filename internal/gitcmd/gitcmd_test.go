@@ -66,12 +66,15 @@ func TestAPinnedHostIsNotLookedUp(t *testing.T) {
 	default:
 		t.Errorf("git asks another machine: %s", out.Stderr)
 	}
-	for url, want := range map[string]string{"git://repo.invalid/x": "git://127.0.0.1:9418/x", "git://repo.invalid:99/x": "git://127.0.0.1:99/x",
-		"ssh://repo.invalid/x": "ssh://repo.invalid/x", "/srv/x": "/srv/x"} {
-		call := Call{Access: Access{URL: url, At: at}, Args: list, Limit: time.Minute, Env: map[string]string{"PATH": os.Getenv("PATH")}}
+	for url, want := range map[string]string{"git://repo.invalid/x": "git://127.0.0.1:9418/x",
+		"git://repo.invalid:99/x": "git://127.0.0.1:99/x",
+		"ssh://repo.invalid/x":    "ssh://repo.invalid/x", "/srv/x": "/srv/x"} {
+		call := Call{Access: Access{URL: url, At: at}, Args: list, Limit: time.Minute,
+			Env: map[string]string{"PATH": os.Getenv("PATH")}}
 		out, err := Run(t.Context(), script(t, `echo "$GIT_OVERRIDE_VIRTUAL_HOST $*"`), call)
 		host := map[string]string{"git://repo.invalid/x": "repo.invalid", "git://repo.invalid:99/x": "repo.invalid:99"}[url]
-		if said := strings.TrimSuffix(string(out.Stdout), "\n"); err != nil || !strings.HasSuffix(said, "-- "+want) || !strings.HasPrefix(said, host+" -c") {
+		if said := strings.TrimSuffix(string(out.Stdout), "\n"); err != nil || !strings.HasSuffix(said, "-- "+want) ||
+			!strings.HasPrefix(said, host+" -c") {
 			t.Errorf("%s: git was called with %s, %v", url, out.Stdout, err)
 		}
 	}

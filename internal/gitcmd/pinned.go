@@ -45,7 +45,8 @@ func (a Access) at(repository string) string {
 	return parsed.String()
 }
 
-// virtual returns the variable by which git still names the host to the server, which may have several, where at returns an address.
+// virtual returns the variable by which git still names the host to the server, which may have several, where at
+// returns an address.
 func (a Access) virtual(repository string) map[string]string {
 	if a.at(repository) == repository {
 		return nil

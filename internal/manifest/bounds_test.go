@@ -141,7 +141,8 @@ func names(page, field string) bool {
 		strings.Contains(page, "`"+field+" ") || strings.Contains(page, "## "+field)
 }
 
-// TestSnippetControlsNothing: the line that a fault is in is shown in the order in which it was written, one column a character.
+// TestSnippetControlsNothing: the line that a fault is in is shown in the order in which it was written, one column a
+// character.
 func TestSnippetControlsNothing(t *testing.T) {
 	at := newSource("a.hcl", "", []byte("a\x1b\u009b\u202e\u200b\u2028\t b"))
 	want := "    1 | a\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\t b\n      |       \t ^"

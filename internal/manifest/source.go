@@ -151,8 +151,8 @@ func printable(text []rune) string {
 	}, string(text))
 }
 
-// Controls returns whether a character controls what is shown of others on a terminal, and where: control characters do, and those
-// that nobody sees, such as U+202E, after which text runs from right to left.
+// Controls returns whether a character controls what is shown of others on a terminal, and where: control characters
+// do, and those that nobody sees, such as U+202E, after which text runs from right to left.
 func Controls(r rune) bool {
 	return r < ' ' || r >= 0x7f && r <= 0x9f || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }

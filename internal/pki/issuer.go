@@ -52,8 +52,8 @@ func Found(name string, v Validity) (Issuer, error) {
 	return Issuer{root, key}, err
 }
 
-// Sign returns the certificate of a public key, in DER. The template has its names and what it may be used for; it never
-// makes an authority.
+// Sign returns the certificate of a public key, in DER. The template has its names and what it may be used for; it
+// never makes an authority.
 func (i Issuer) Sign(template *x509.Certificate, key any, v Validity) ([]byte, error) {
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.IsCA, template.BasicConstraintsValid = false, true

@@ -25,6 +25,7 @@ func TestApproveWhatWasSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	target := client.Target{Kind: operation.Kind, Scope: operation.Scope, Name: operation.Name}
 	uid := stored.Metadata.UID
 	for want, seen := range map[string]client.ApproveOptions{
 		"has generation 1, and was shown as of generation 7": {UID: uid, Generation: 7}, "declared again": {UID: "another", Generation: 1},
@@ -34,7 +35,6 @@ func TestApproveWhatWasSeen(t *testing.T) {
 			t.Errorf("%v, want a conflict: %s", err, want)
 		}
 	}
-	target := client.Target{Kind: operation.Kind, Scope: operation.Scope, Name: operation.Name}
 	_, err = w.client.Approve(t.Context(), target, client.ApproveOptions{})
 	if err == nil || !strings.Contains(err.Error(), "needs the uid and the generation") {
 		t.Errorf("without what was seen: %v", err)

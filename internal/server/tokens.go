@@ -57,8 +57,8 @@ func (s *Server) tokens(context.Context, *struct{}) (api.ListResult[api.AccessTo
 	return out, nil
 }
 
-// nodeAuthority returns the fingerprint of the authority of nodes, which issues the certificates that tokens name. Servers without a
-// listener for people know it too. It is empty where there is none.
+// nodeAuthority returns the fingerprint of the authority of nodes, which issues the certificates that tokens name.
+// Servers without a listener for people know it too. It is empty where there is none.
 func (s *Server) nodeAuthority() string {
 	if s.Keys != nil {
 		for _, key := range s.Keys() {

@@ -16,8 +16,8 @@ import (
 	"tend.dev/tend/internal/gitcmd"
 )
 
-// pin looks the name of a repository's host up, once for all calls of git in a poll. Of a source that is not trusted it could
-// lead to this machine the next time. A URL that itself says that it is here is meant.
+// pin looks the name of a repository's host up, once for all calls of git in a poll. Of a source that is not trusted it
+// could lead to this machine the next time. A URL that itself says that it is here is meant.
 func (r *repository) pin(ctx context.Context) error {
 	host, port := gitcmd.Host(r.spec.Git)
 	if r.spec.Trusted || host == "" || here(net.JoinHostPort(host, port)) {
@@ -44,8 +44,8 @@ func (r *repository) pin(ctx context.Context) error {
 // nextHere tells the next step where a name leads to this machine.
 const nextHere = "write that address in the URL if it is meant, or set trusted = true"
 
-// proxied reports whether git reaches the repository through a proxy. It knows none over the protocol git, and curl, which it uses for
-// the others, doesn't read HTTP_PROXY in capitals.
+// proxied reports whether git reaches the repository through a proxy. It knows none over the protocol git, and curl,
+// which it uses for the others, doesn't read HTTP_PROXY in capitals.
 func (r *repository) proxied() bool {
 	env := r.s.environ()
 	use := httpproxy.Config{HTTPProxy: env["http_proxy"], HTTPSProxy: cmp.Or(env["https_proxy"], env["HTTPS_PROXY"]),

@@ -34,13 +34,14 @@ type Approval struct {
 	Life time.Duration
 	// Deny ends the operation instead.
 	Deny bool
-	// UID and Generation are those of the operation that the person saw. An approval needs both. Default of a denial: whatever
-	// it is.
+	// UID and Generation are those of the operation that the person saw. An approval needs both. Default of a denial:
+	// whatever it is.
 	UID        string
 	Generation int64
 }
 
-// sees returns an error unless an operation is the one that the person saw. What nobody says to have seen is not approved.
+// sees returns an error unless an operation is the one that the person saw. What nobody says to have seen is not
+// approved.
 func (a Approval) sees(object api.Object) error {
 	refused := &Error{Reason: Changed, Next: "see what it is now, and decide again: tend approve " + object.Scope + "/" + object.Name}
 	is := object.Metadata

@@ -78,8 +78,9 @@ func absentNotes(snap records.Snapshot, bucket Bucket, rights source.Rights) []s
 	return []string{text + "; stored all the same"}
 }
 
-// nameMeant returns the address of the one object with containers that has the very name that was given as a scope; empty if none, or
-// several have it: who writes a name alone left the scope out, and no scope with a similar name is meant.
+// nameMeant returns the address of the one object with containers that has the very name that was given as a scope;
+// empty if none, or several have it: who writes a name alone left the scope out, and no scope with a similar name is
+// meant.
 func nameMeant(snap records.Snapshot, name string, rights source.Rights) (address string) {
 	for ref := range seen(snap, rights) {
 		switch {

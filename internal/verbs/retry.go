@@ -34,7 +34,9 @@ func (d *applyDecision) retry(snap records.Snapshot, opts ApplyOptions, now time
 
 // retryScale asks for another try of an object in trouble whose count stays as it is, as an unchanged apply does, but
 // once for a failure: who repeats a count need not mean the trouble.
-func (s *Service) retryScale(snap records.Snapshot, decided *verbDecision, object records.Read[api.Object], by FieldManager) error {
+func (s *Service) retryScale(
+	snap records.Snapshot, decided *verbDecision, object records.Read[api.Object], by FieldManager,
+) error {
 	if by.manager() != api.ManagerApply {
 		return nil
 	}
@@ -51,7 +53,9 @@ func (s *Service) retryScale(snap records.Snapshot, decided *verbDecision, objec
 }
 
 // inTrouble reports whether a verb that changes nothing of an object asks for another try of it, by a rule of outcome.
-func inTrouble(snap records.Snapshot, stored records.Read[api.Object], rule func(api.Object) (bool, error)) (bool, error) {
+func inTrouble(
+	snap records.Snapshot, stored records.Read[api.Object], rule func(api.Object) (bool, error),
+) (bool, error) {
 	object, err := statusOf(snap, stored)
 	if err != nil {
 		return false, err

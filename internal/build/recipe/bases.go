@@ -23,7 +23,8 @@ var plainUse = regexp.MustCompile(`\$\{\w+(\}|:-)`)
 // expander puts the values of a Dockerfile's global arguments into words.
 type expander struct {
 	lex *shell.Lex
-	// values holds the arguments on this machine, on an engine whose platform has no names, and on one whose platform is unknown.
+	// values holds the arguments on this machine, on an engine whose platform has no names, and on one whose platform
+	// is unknown.
 	values [3]map[string]string
 	// odd are the arguments whose values engines may see differently.
 	odd map[string]bool
@@ -93,8 +94,8 @@ func unclear(image [3]string, odd bool) bool {
 	return odd || registries[0] != registries[1] || registries[0] != registries[2]
 }
 
-// bases returns the images a Dockerfile begins its stages with, copies from or mounts, and those words of which that can't be
-// told for sure; those of its own stages, and scratch, are none.
+// bases returns the images a Dockerfile begins its stages with, copies from or mounts, without its own stages and
+// scratch, and the words for which nobody can say this for sure.
 func bases(text string, build api.Build) (found, notClear []string) {
 	parsed, err := parser.Parse(strings.NewReader(text))
 	if err != nil {
