@@ -36,8 +36,8 @@ func Lookup(ctx context.Context, host string, find Find) (reachable []netip.Addr
 	return nil, err
 }
 
-// Allow returns an error for a host that has an address which may not be reached, or none. It is for programs that look
-// the name up themselves, and may take any of them.
+// Allow returns an error for a host that has an address which may not be reached, or none. It is for programs that find the
+// address themselves, and may take any of them.
 func Allow(ctx context.Context, host string, find Find) error {
 	found, err := addresses(ctx, host, find)
 	if err != nil {
@@ -66,8 +66,8 @@ func addresses(ctx context.Context, host string, find Find) ([]netip.Addr, error
 	return found, err
 }
 
-// local reports whether a name leads to this machine, or may, whatever the resolver answers: some programs read a number as
-// an address, such as 127.1 or 0x7f000001.
+// local reports whether a name leads to this machine, or may, whatever is found: some programs read a number as an
+// address, such as 127.1 or 0x7f000001.
 func local(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return false
@@ -75,5 +75,6 @@ func local(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	hex, prefixed := strings.CutPrefix(last, "0x")
-	return last == "localhost" || last != "" && strings.Trim(last, "0123456789") == "" || prefixed && strings.Trim(hex, "0123456789abcdef") == ""
+	number := last != "" && strings.Trim(last, "0123456789") == "" || prefixed && strings.Trim(hex, "0123456789abcdef") == ""
+	return number || last == "localhost"
 }

@@ -366,8 +366,8 @@ func TestAConfinedBuildAsksNoRegistryOfThisMachine(t *testing.T) {
 	b := newBench(t)
 	b.builder.opts.Find = func(_ context.Context, _, host string) ([]netip.Addr, error) {
 		outside, inside := netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("127.0.0.1")
-		found := map[string][]netip.Addr{"inside.example": {inside}, "both.example": {outside, inside}, "registry.example": {outside},
-			"127.1": {outside}, "2130706433": {outside}}[host]
+		found := map[string][]netip.Addr{"inside.example": {inside}, "both.example": {outside, inside},
+			"registry.example": {outside}, "127.1": {outside}, "2130706433": {outside}}[host]
 		if found == nil {
 			return nil, errors.New("no such host")
 		}

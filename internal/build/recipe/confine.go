@@ -40,8 +40,8 @@ func (r Recipe) Confine(tree fs.FS, args map[string]string) error {
 		return fmt.Errorf("the Dockerfile is empty, larger than 1 MiB, or JSON%s", next)
 	}
 	if len(r.Unclear) > 0 {
-		return fmt.Errorf("which image is meant can't be told from %.200s: write its registry without variables of the platform, "+
-			"and its name with $NAME, ${NAME} or ${NAME:-default} of an ARG before the first FROM%s", r.Unclear[0], next)
+		return fmt.Errorf("which image is meant can't be told from %.200s: write its registry without variables of the "+
+			"platform, and its name with $NAME, ${NAME} or ${NAME:-default} of an ARG before the first FROM%s", r.Unclear[0], next)
 	}
 	number := 0
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {

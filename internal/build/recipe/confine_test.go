@@ -75,8 +75,8 @@ func TestBasesAreAllThatIsTaken(t *testing.T) {
 	}
 }
 
-// TestABaseThatNobodyCanTellIsUnclear: a confined build is refused where an engine could make another image of a word
-// than the one that is checked. What no engine sees differently is not.
+// TestABaseThatNobodyCanTellIsUnclear: a confined build is refused where an engine could take another image than the
+// one that is checked. What no engine sees differently is not.
 func TestABaseThatNobodyCanTellIsUnclear(t *testing.T) {
 	args := map[string]string{"BUILDARCH": "given.example", "G": "given.example"}
 	for text, want := range map[string]struct {

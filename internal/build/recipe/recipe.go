@@ -38,8 +38,7 @@ type Recipe struct {
 	// Bases are the base images of its stages and those that it copies from, except those that depend on a stage's
 	// argument.
 	Bases []string
-	// Unclear are the base images, as they are written, of which another engine might make another image, or nobody
-	// knows what.
+	// Unclear are the base images, as they are written, for which an engine may take another one than is in Bases.
 	Unclear []string
 	// BuildKit is why only BuildKit can build it; nil if the classic builder can as well.
 	BuildKit *BuildKitError
