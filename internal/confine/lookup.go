@@ -36,8 +36,8 @@ func Lookup(ctx context.Context, host string, find Find) (reachable []netip.Addr
 	return nil, err
 }
 
-// Allow returns an error for a host that has an address which may not be reached, or none. It is for programs that find the
-// address themselves, and may take any of them.
+// Allow returns an error for a host that has an address which may not be reached, or none. It is for programs that find
+// the address themselves, and may take any of them.
 func Allow(ctx context.Context, host string, find Find) error {
 	found, err := addresses(ctx, host, find)
 	if err != nil {

@@ -297,8 +297,8 @@ func TestARepositoryByANameOfThisMachine(t *testing.T) {
 	}
 }
 
-// TestANameThatIsNotFoundIsThatOfAProxyAlone: git would look it up itself where it uses no proxy. Another error says nothing of
-// the name.
+// TestANameThatIsNotFoundIsThatOfAProxyAlone: git would look it up itself where it uses no proxy. Another error says
+// nothing of the name.
 func TestANameThatIsNotFoundIsThatOfAProxyAlone(t *testing.T) {
 	missing := &net.DNSError{Err: "no such host", IsNotFound: true}
 	for name, tc := range map[string]struct {

@@ -17,9 +17,9 @@ import (
 // hub is the domain of the images that name no registry.
 const hub = "docker.io"
 
-// confineBases returns why a tree may not be built from its base images where it may not reach the engine's own machine: the
-// engine asks whatever host a name begins with, and finds its address again. The registry that the node's own options name is
-// meant.
+// confineBases returns why a tree may not be built from its base images where it may not reach the engine's own
+// machine: the engine asks whatever host a name begins with, and finds its address again. The registry that the node's
+// own options name is meant.
 func (b *Builder) confineBases(ctx context.Context, bases []string) error {
 	refuse := func(base, next string, why error) error {
 		return &runtime.RejectedError{Reason: api.ReasonBuildFailed, Next: next + ", or have an admin apply it",

@@ -94,8 +94,8 @@ func unclear(image [3]string, odd bool) bool {
 	return odd || registries[0] != registries[1] || registries[0] != registries[2]
 }
 
-// bases returns the images a Dockerfile begins its stages with, copies from or mounts, and the words for which an engine may take
-// another image; those of its own stages, and scratch, are none.
+// bases returns the images a Dockerfile begins its stages with, copies from or mounts, and the words for which an
+// engine may take another image; those of its own stages, and scratch, are none.
 func bases(text string, build api.Build) (found, notClear []string) {
 	parsed, err := parser.Parse(strings.NewReader(text))
 	if err != nil {
