@@ -14,7 +14,17 @@ import (
 
 // agent lets the scheduler, the node's agent and the operator of a cluster do what is asked of them, or fail.
 func (w *dryWorld) agent(rt *rapid.T) {
-	fails := rapid.IntRange(0, 4).Draw(rt, "fails") == 0
+	w.work(rt, rapid.IntRange(0, 4).Draw(rt, "fails") == 0, func() bool { return rapid.IntRange(0, 3).Draw(rt, "ends") == 0 })
+	w.operator(rt, func() int { return rapid.IntRange(0, 3).Draw(rt, "found") })
+}
+
+// serve lets them succeed. The operator finds nothing more than it has found before.
+func (w *dryWorld) serve(rt *rapid.T) {
+	w.work(rt, false, func() bool { return true })
+	w.operator(rt, nil)
+}
+
+func (w *dryWorld) work(rt *rapid.T, fails bool, ends func() bool) {
 	nodes := w.controllers[scheduled]
 	for _, key := range nodes.Keys() {
 		result, err := nodes.Reconcile(context.Background(), key)
@@ -35,10 +45,9 @@ func (w *dryWorld) agent(rt *rapid.T) {
 			txn.Put(records.ImageStatusKey("n1", image.Owner), image)
 		}
 		for _, task := range s.Tasks() {
-			w.runs(txn, *task.Value, s.TaskStatus(task.Value.ID).Value, rapid.IntRange(0, 3).Draw(rt, "ends") == 0, fails)
+			w.runs(txn, *task.Value, s.TaskStatus(task.Value.ID).Value, ends(), fails)
 		}
 	})
-	w.operator(rt)
 }
 
 // runs writes what an agent reports of a task.
@@ -67,8 +76,9 @@ func (w *dryWorld) runs(txn *records.Txn, task api.Task, was *api.TaskStatus, en
 	txn.Put(records.TaskStatusKey(task.ID), status)
 }
 
-// operator registers, and answers the jobs of its cluster; it may find a resource other than it was applied.
-func (w *dryWorld) operator(rt *rapid.T) {
+// operator registers, and answers the jobs of its cluster; it may find a resource other than it was applied. Without found it
+// leaves alone what it has answered, and succeeds with the rest.
+func (w *dryWorld) operator(rt *rapid.T, found func() int) {
 	object := w.object(api.KindCluster)
 	if !w.snapshot().Object(object.Ref()).Exists() {
 		return
@@ -76,6 +86,14 @@ func (w *dryWorld) operator(rt *rapid.T) {
 	access := api.ClusterAccess{UID: object.Metadata.UID, Token: &api.ClusterToken{}, RegisteredAt: w.now}
 	w.put(rt, records.ClusterAccessKey(object.Name), access)
 	for _, job := range w.snapshot().ClusterJobs(object.Name) {
+		was := w.snapshot().ClusterReport(job.Value.Object)
+		finds := found
+		if finds == nil {
+			if was.Exists() && was.Value.Job == job.Value.ID {
+				continue
+			}
+			finds = func() int { return 3 }
+		}
 		report := api.ClusterReport{
 			UID: job.Value.UID, Job: job.Value.ID, AckedAt: w.now, RenewedAt: w.now, AppliedJob: job.Value.ID, AppliedAt: w.now,
 			Result: &api.ClusterResult{Outcome: "succeeded", At: w.now},
@@ -83,7 +101,7 @@ func (w *dryWorld) operator(rt *rapid.T) {
 		resource := cluster.ResourceOf(job.Value.Object)
 		resource.UID = "k1"
 		report.Applied = &resource
-		switch rapid.IntRange(0, 3).Draw(rt, "found") {
+		switch finds() {
 		case 0:
 			report.Live = &api.ClusterLive{Key: job.Value.Key, Missing: true, At: w.now}
 		case 1:

@@ -49,6 +49,7 @@ type dryWorld struct {
 	controllers map[string]control.Controller
 	last        store.Txn
 	logged      []string
+	after       time.Duration // when the last reconcile wants the next one
 	uids        int
 	end         func()
 }
@@ -157,7 +158,8 @@ func (w *dryWorld) some(rt *rapid.T) (api.Object, bool) {
 	return rapid.SampledFrom(all).Draw(rt, "object"), true
 }
 
-// reconcile reconciles an object once, and returns the actions that were logged, and the records that were written.
+// reconcile reconciles an object once, and returns the actions that were logged, and the records that were written: nil for
+// those that were deleted.
 func (w *dryWorld) reconcile(rt *rapid.T, ref api.Ref) (logged []string, wrote map[string]any) {
 	w.last, w.logged, wrote = store.Txn{}, nil, map[string]any{}
 	result, err := w.controllers[string(ref.Kind)].Reconcile(context.Background(), control.Key(ref))
@@ -165,8 +167,11 @@ func (w *dryWorld) reconcile(rt *rapid.T, ref api.Ref) (logged []string, wrote m
 		err = nil
 	}
 	w.await(rt)(result.Revision, err)
+	w.after = result.After
 	for _, op := range w.last.Do {
-		if value, err := records.Decode(op.Key, op.Value); err == nil && !op.Delete {
+		if op.Delete {
+			wrote[op.Key] = nil
+		} else if value, err := records.Decode(op.Key, op.Value); err == nil {
 			wrote[op.Key] = value
 		}
 	}

@@ -16,14 +16,11 @@ import (
 const maxActions = 1000
 
 // act turns an assessment into a step.
-func act(at control.Observation, o observed, a assessment) control.Step {
-	actions := a.plan.Actions
-	more := len(actions) > maxActions
-	if more {
-		actions = actions[:maxActions]
-	}
+func (c *jobs) act(at control.Observation, o observed, a assessment) control.Step {
+	actions := a.plan.Actions[:min(maxActions, len(a.plan.Actions))]
+	rest := a.plan.Actions[len(actions):]
 	w := begin(at, o, actions)
-	next := control.Step{Txn: w.txn, Forecast: o.forecast(at, a), After: o.after(a, more)}
+	next := control.Step{Txn: w.txn, Forecast: c.forecast(at, o, a, rest), After: o.after(a, len(rest) > 0)}
 	if want, due := o.wantedImage(); due {
 		w.txn.If(records.ImageKey(o.ref), o.request.Modified).Put(records.ImageKey(o.ref), want)
 		next.Actions = append(next.Actions, at.Planned("resolve", "resolve image "+want.Image))
@@ -33,15 +30,10 @@ func act(at control.Observation, o observed, a assessment) control.Step {
 	}
 	for _, action := range actions {
 		w.write(action, a.target)
-		planned := api.PlannedAction{
-			Object: o.ref, Verb: string(action.Verb), Task: action.Task, Release: action.Release,
-			Reason: action.Reason, Text: action.String(),
-		}
-		switch action.Verb {
-		case timetable.ForgetTask, timetable.PruneRun, timetable.MarkMissed:
-			next.Chores = append(next.Chores, planned)
-		default:
-			next.Actions = append(next.Actions, planned)
+		if chore(action) {
+			next.Chores = append(next.Chores, o.planned(action))
+		} else {
+			next.Actions = append(next.Actions, o.planned(action))
 		}
 	}
 	w.flush()
@@ -54,16 +46,42 @@ func act(at control.Observation, o observed, a assessment) control.Step {
 	return next
 }
 
-// forecast adds the run that a job will have by itself.
-func (o observed) forecast(at control.Observation, a assessment) control.Forecast {
-	return func(actions []api.PlannedAction) ([]api.PlannedAction, error) {
-		unrun := a.target.ID == "" || a.target.Fresh != nil
-		begins := slices.ContainsFunc(a.plan.Actions, func(a timetable.Action) bool { return a.Verb == timetable.CreateRun })
-		if !o.declared.job.RunOnRelease || o.deleting() || a.refused != nil || !unrun || begins {
+// forecast adds what one commit has no room for, and the run that a job will have by itself.
+func (c *jobs) forecast(at control.Observation, o observed, a assessment, rest []timetable.Action) control.Forecast {
+	return func(actions []api.PlannedAction) (_ []api.PlannedAction, err error) {
+		for _, action := range rest {
+			if !chore(action) {
+				actions = append(actions, o.planned(action))
+			}
+		}
+		begins := slices.ContainsFunc(a.plan.Actions, func(a timetable.Action) bool { return a.Verb == timetable.CreateRun }) ||
+			slices.ContainsFunc(o.runs, func(run records.Read[api.Run]) bool { return run.Value.State == api.RunPending })
+		if !o.declared.job.RunOnRelease || o.deleting() || a.refused != nil || begins {
+			return actions, nil
+		}
+		target := a.target
+		if target.ID == "" {
+			if target, err = c.asIfFound(at.Snapshot, o, at.Now); err != nil {
+				return nil, err
+			}
+		}
+		if target.Fresh == nil {
 			return actions, nil
 		}
 		return append(actions, at.Planned("run", "run it once")), nil
 	}
+}
+
+// planned returns an action of the planner.
+func (o observed) planned(action timetable.Action) api.PlannedAction {
+	return api.PlannedAction{
+		Object: o.ref, Verb: string(action.Verb), Task: action.Task, Release: action.Release, Reason: action.Reason, Text: action.String(),
+	}
+}
+
+// chore reports whether no dry run shows an action.
+func chore(action timetable.Action) bool {
+	return action.Verb == timetable.ForgetTask || action.Verb == timetable.PruneRun || action.Verb == timetable.MarkMissed
 }
 
 // newSchedule says when a schedule is due first that is new; empty if none is.

@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// assessment is the result of one reconcile's planning: everything that act commits.
+// assessment is the result of one reconcile's planning: everything that its step commits.
 type assessment struct {
 	target  owner.Target
 	refused *timetable.Refusal
@@ -27,7 +27,7 @@ type assessment struct {
 func (c *jobs) assess(s records.Snapshot, o observed, now time.Time) (a assessment, err error) {
 	held := ""
 	if !o.deleting() {
-		if a.target, a.refused, err = c.choose(s, o, now); err != nil {
+		if a.target, a.refused, err = c.choose(s, o, o.image(), now); err != nil {
 			return a, err
 		}
 		if a.refused != nil {
@@ -43,10 +43,10 @@ func (c *jobs) assess(s records.Snapshot, o observed, now time.Time) (a assessme
 	return a, nil
 }
 
-// choose returns the release of the next run.
-func (c *jobs) choose(s records.Snapshot, o observed, now time.Time) (owner.Target, *timetable.Refusal, error) {
+// choose returns the release of the next run, with an image.
+func (c *jobs) choose(s records.Snapshot, o observed, image api.ImageStatus, now time.Time) (owner.Target, *timetable.Refusal, error) {
 	recipe := owner.Recipe{
-		Object: *o.object.Value, Declared: api.DeploymentSpec{Container: o.declared.job.Container}, Image: o.image(),
+		Object: *o.object.Value, Declared: api.DeploymentSpec{Container: o.declared.job.Container}, Image: image,
 		Newest: owner.Newest(o.releases), First: "first run", Runtimes: o.set.Runtimes,
 		Spec: func(resolved api.Container) any { return api.JobSpec{Container: resolved} },
 	}
@@ -55,4 +55,15 @@ func (c *jobs) choose(s records.Snapshot, o observed, now time.Time) (owner.Targ
 	}
 	target, refused, err := owner.Choose(s, c.env, recipe, now)
 	return target, (*timetable.Refusal)(refused), err
+}
+
+// asIfFound returns the release of the next run as if the image were present: unchanged if it has the name of the newest.
+func (c *jobs) asIfFound(s records.Snapshot, o observed, now time.Time) (owner.Target, error) {
+	found := api.ImageStatus{State: api.ImagePresent, ImageID: "unresolved"}
+	found.Image, _ = o.wanted()
+	if newest := owner.Newest(o.releases); newest != nil && newest.Image == found.Image {
+		found.ImageID = newest.ImageID
+	}
+	target, _, err := c.choose(s, o, found, now)
+	return target, err
 }

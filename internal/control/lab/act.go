@@ -16,7 +16,7 @@ import (
 func act(at control.Observation, o observed, a assessment) control.Step {
 	w := begin(at, o, a)
 	next := control.Step{
-		Txn: w.txn, Forecast: o.forecast(at), Log: o.moved(a),
+		Txn: w.txn, Forecast: o.forecast(at, a), Log: o.moved(a),
 		After: owner.Sooner(owner.Sooner(a.plan.After, a.patience), o.silent),
 	}
 	if want, due := o.wantedImage(); due {
@@ -47,10 +47,11 @@ func act(at control.Observation, o observed, a assessment) control.Step {
 	return next
 }
 
-// forecast adds when a lab starts that is yet to start.
-func (o observed) forecast(at control.Observation) control.Forecast {
+// forecast adds when a lab starts that is yet to start by itself.
+func (o observed) forecast(at control.Observation, a assessment) control.Forecast {
 	return func(actions []api.PlannedAction) ([]api.PlannedAction, error) {
-		if !o.begins() || o.deleting() || len(o.tasks) > 0 {
+		waits := a.plan.Waits == lab.ForStart || a.plan.Waits == lab.ForRelease
+		if !waits || a.refused != nil || !o.begins() || o.deleting() || len(o.tasks) > 0 {
 			return actions, nil
 		}
 		when, start := "at once", o.spec.StartsAt()
