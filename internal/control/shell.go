@@ -115,11 +115,11 @@ func (c *Shell) Preview(s records.Snapshot, object api.Object) (plan []api.Plann
 		if err != nil {
 			return err
 		}
-		if plan = step.Actions; step.Forecast != nil {
-			plan, err = step.Forecast(plan)
-		} else if len(plan) == 0 {
-			err = step.Stalled
+		if step.Forecast == nil {
+			plan = step.Actions
+			return step.Stalled
 		}
+		plan, err = step.Forecast(step.Actions)
 		return err
 	}, "object", o.Ref.String())
 	return plan, err
@@ -144,7 +144,8 @@ func (c *Shell) step(o Observation) (step Step, err error) {
 	if step, err = decide(o); err != nil {
 		return Step{}, err
 	}
-	return step, step.complete(o)
+	err = step.complete(o)
+	return step, err
 }
 
 // unused returns an observation whose fresh ids are used for nothing: no source of ids is drawn from.

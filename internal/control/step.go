@@ -45,7 +45,7 @@ func (o Observation) Planned(verb, text string) api.PlannedAction {
 	return api.PlannedAction{Object: o.Ref, Verb: verb, Text: text}
 }
 
-// complete adds the status, and the conditions that every commit is on.
+// complete adds the status, and the conditions that every commit is on. A step that can't be committed is an error.
 func (s *Step) complete(o Observation) error {
 	key := records.StatusKey(o.Ref)
 	if s.Txn == nil {
@@ -65,7 +65,7 @@ func (s *Step) complete(o Observation) error {
 		}
 	}
 	s.Txn.If(records.ObjectKey(o.Ref), o.Object.Modified)
-	return nil
+	return s.Txn.Err()
 }
 
 // statusDiffers is Differs for a stored record, which is a pointer to a status or nil.

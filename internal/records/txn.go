@@ -137,6 +137,9 @@ func (t *Txn) Site() string { return t.txn.Site }
 // Empty reports whether nothing would be written.
 func (t *Txn) Empty() bool { return len(t.txn.Do) == 0 }
 
+// Err returns why it can't be committed; nil if it can.
+func (t *Txn) Err() error { return t.err }
+
 // Len returns the number of operations.
 func (t *Txn) Len() int { return len(t.txn.Do) }
 
