@@ -14,7 +14,8 @@ import (
 
 // agent lets the scheduler, the node's agent and the operator of a cluster do what is asked of them, or fail.
 func (w *dryWorld) agent(rt *rapid.T) {
-	w.work(rt, rapid.IntRange(0, 4).Draw(rt, "fails") == 0, func() bool { return rapid.IntRange(0, 3).Draw(rt, "ends") == 0 })
+	fails := rapid.IntRange(0, 4).Draw(rt, "fails") == 0
+	w.work(rt, fails, func() bool { return rapid.IntRange(0, 3).Draw(rt, "ends") == 0 })
 	w.operator(rt, func() int { return rapid.IntRange(0, 3).Draw(rt, "found") })
 }
 
@@ -76,8 +77,8 @@ func (w *dryWorld) runs(txn *records.Txn, task api.Task, was *api.TaskStatus, en
 	txn.Put(records.TaskStatusKey(task.ID), status)
 }
 
-// operator registers, and answers the jobs of its cluster; it may find a resource other than it was applied. Without found it
-// leaves alone what it has answered, and succeeds with the rest.
+// operator registers, and answers the jobs of its cluster; it may find a resource other than it was applied.
+// Without found it leaves alone what it has answered, and succeeds with the rest.
 func (w *dryWorld) operator(rt *rapid.T, found func() int) {
 	object := w.object(api.KindCluster)
 	if !w.snapshot().Object(object.Ref()).Exists() {

@@ -14,9 +14,9 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// TestTheDryRunIsTheRun: in random worlds, the dry run of an object that changes, is deleted or stays as it is begins with
-// what the next reconcile does, and all that it says after that happens if nobody fails. What is done is read from commits,
-// and not from what is said of them.
+// TestTheDryRunIsTheRun: in random worlds, the dry run of an object that changes, is deleted or stays as it is begins
+// with what the next reconcile does, and all that it says after that happens if nobody fails. What is done is read from
+// commits, and not from what is said of them.
 func TestTheDryRunIsTheRun(t *testing.T) {
 	seen := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -56,7 +56,9 @@ func TestTheDryRunIsTheRun(t *testing.T) {
 			},
 		})
 	})
-	for _, verb := range []string{"resolve", "mint", "task-begins", "task-stops", "run-begins", "run-ends", "sent", "end-moves"} {
+	for _, verb := range []string{
+		"resolve", "mint", "task-begins", "task-stops", "run-begins", "run-ends", "sent", "end-moves",
+	} {
 		if seen[verb] == 0 {
 			t.Errorf("no world had this happen: %s (%v)", verb, seen)
 		}
@@ -187,8 +189,10 @@ func unshown(text string) bool { return strings.HasPrefix(text, "remove the cont
 
 // claims are the words that actions begin with, and what they say is done.
 var claims = []struct{ begin, what string }{
-	{"forget ", "forgets"}, {"prune ", "prunes"}, {"count ", chore}, {"roll back", "turns-back"}, {"remove the container of", "task-stops"},
-	{"resolve image", "resolve"}, {"make release", "mint"}, {"create run", "run-begins"}, {"run it once", "run-begins"}, {"finish run", "run-ends"},
+	{"forget ", "forgets"}, {"prune ", "prunes"}, {"count ", chore}, {"roll back", "turns-back"},
+	{"remove the container of", "task-stops"},
+	{"resolve image", "resolve"}, {"make release", "mint"},
+	{"create run", "run-begins"}, {"run it once", "run-begins"}, {"finish run", "run-ends"},
 	{"create ", "task-begins"}, {"start ", "task-begins"}, {"stop ", "task-stops"}, {"remove ", "task-stops"},
 	{"apply ", "sent"}, {"delete it", "sent"}, {"restore ", "sent"}, {"cluster ", "sent"},
 	{"end at", "end-moves"}, {"run *", "schedules"},
@@ -203,8 +207,8 @@ func claimOf(text string) string {
 	return "unknown: " + text
 }
 
-// doneBy counts what a commit does, by the records that it writes. That a rollout turns back has no record of its own: the
-// commit says it.
+// doneBy counts what a commit does, by the records that it writes. That a rollout turns back has no record of its
+// own: the commit says it.
 func doneBy(before records.Snapshot, logged []string, wrote map[string]any) map[string]int {
 	out, slots := map[string]int{}, map[string]bool{}
 	for _, text := range logged {
@@ -256,7 +260,8 @@ func doneBy(before records.Snapshot, logged []string, wrote map[string]any) map[
 				out["end-moves"]++
 			}
 		case *api.JobStatus:
-			if was := before.JobStatus(statusOf(key)).Value; is.ScheduleHash != "" && (was == nil || was.ScheduleHash != is.ScheduleHash) {
+			was := before.JobStatus(statusOf(key)).Value
+			if is.ScheduleHash != "" && (was == nil || was.ScheduleHash != is.ScheduleHash) {
 				out["schedules"]++
 			}
 		}

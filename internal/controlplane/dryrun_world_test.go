@@ -22,26 +22,55 @@ import (
 
 // dryKinds are the kinds on the Shell, each with specs that it may be declared with.
 var dryKinds = map[api.Kind][]string{
-	api.KindDeployment:  {`{"image":"web:1","replicas":1}`, `{"image":"web:2","replicas":2}`, `{"image":"web:1","replicas":0}`},
+	api.KindDeployment: {
+		`{"image":"web:1","replicas":1}`, `{"image":"web:2","replicas":2}`, `{"image":"web:1","replicas":0}`,
+	},
 	api.KindStatefulSet: {`{"image":"web:1","replicas":2}`, `{"image":"web:2","replicas":1}`},
-	api.KindJob:         {`{"image":"web:1"}`, `{"image":"web:1","run_on_release":true}`, `{"image":"web:2","run_on_release":true}`},
-	api.KindCronJob:     {`{"image":"web:1","schedule":"*/5 * * * *"}`, `{"image":"web:2","schedule":"*/7 * * * *","concurrency_policy":"Replace"}`},
-	api.KindLab:         {`{"image":"web:1","duration":"1h"}`, `{"image":"web:1","duration":"2h"}`, `{"image":"web:2","duration":"30m"}`},
-	api.KindIngress:     {`{"host":"shop.example","service":"deployment"}`, `{"host":"shop.example","service":"none"}`},
-	api.KindNetwork:     {`{}`},
-	api.KindCluster:     {`{}`, `{"drift":"report"}`},
+	api.KindJob: {
+		`{"image":"web:1"}`, `{"image":"web:1","run_on_release":true}`, `{"image":"web:2","run_on_release":true}`,
+	},
+	api.KindCronJob: {
+		`{"image":"web:1","schedule":"*/5 * * * *"}`,
+		`{"image":"web:2","schedule":"*/7 * * * *","concurrency_policy":"Replace"}`,
+	},
+	api.KindLab: {
+		`{"image":"web:1","duration":"1h"}`, `{"image":"web:1","duration":"2h"}`, `{"image":"web:2","duration":"30m"}`,
+	},
+	api.KindIngress: {`{"host":"shop.example","service":"deployment"}`, `{"host":"shop.example","service":"none"}`},
+	api.KindNetwork: {`{}`},
+	api.KindCluster: {`{}`, `{"drift":"report"}`},
 	api.KindApplicationInstance: {
 		instance("1.0.0"), instance("2.0.0"),
 	},
-	api.KindOperation: {`{"cluster":"cluster","targetRef":{"name":"applicationinstance"},"type":"Backup","engine":"velero"}`},
+	api.KindOperation: {
+		`{"cluster":"cluster","targetRef":{"name":"applicationinstance"},"type":"Backup","engine":"velero"}`,
+	},
+}
+
+// noDryKinds are the kinds that the plane can preview and the property does not declare, each with the reason.
+var noDryKinds = map[api.Kind]string{
+	api.KindSink: "its steps write a status alone, and what it sends is no step",
+}
+
+// TestEveryKindHasItsDryRunCompared: a new kind is declared in the random worlds, or says why not.
+func TestEveryKindHasItsDryRunCompared(t *testing.T) {
+	w := newDryWorld(t)
+	defer w.end()
+	for kind := range w.previews {
+		if len(dryKinds[kind]) == 0 && noDryKinds[kind] == "" {
+			t.Errorf("%s is on the Shell, and dryKinds has no spec of it", kind)
+		}
+	}
 }
 
 func instance(version string) string {
-	return fmt.Sprintf(`{"cluster":"cluster","appRef":{"catalogId":"x"},"chart":{"sourceType":"oci","url":"oci://r/c","name":"x",
+	return fmt.Sprintf(`{"cluster":"cluster","appRef":{"catalogId":"x"},
+		"chart":{"sourceType":"oci","url":"oci://r/c","name":"x",
 		"version":%q},"release":{"name":"a"},"values":{"source":"inline","inline":{}}}`, version)
 }
 
-// dryWorld is a plane whose controllers are called one at a time, with an agent and an operator that are written by hand.
+// dryWorld is a plane whose controllers are called one at a time, with an agent and an operator that are written by
+// hand.
 type dryWorld struct {
 	*Plane
 	store       *memory.Store
@@ -158,8 +187,8 @@ func (w *dryWorld) some(rt *rapid.T) (api.Object, bool) {
 	return rapid.SampledFrom(all).Draw(rt, "object"), true
 }
 
-// reconcile reconciles an object once, and returns the actions that were logged, and the records that were written: nil for
-// those that were deleted.
+// reconcile reconciles an object once, and returns the actions that were logged, and the records that were written: nil
+// for those that were deleted.
 func (w *dryWorld) reconcile(rt *rapid.T, ref api.Ref) (logged []string, wrote map[string]any) {
 	w.last, w.logged, wrote = store.Txn{}, nil, map[string]any{}
 	result, err := w.controllers[string(ref.Kind)].Reconcile(context.Background(), control.Key(ref))

@@ -54,8 +54,11 @@ func (c *jobs) forecast(at control.Observation, o observed, a assessment, rest [
 				actions = append(actions, o.planned(action))
 			}
 		}
-		begins := slices.ContainsFunc(a.plan.Actions, func(a timetable.Action) bool { return a.Verb == timetable.CreateRun }) ||
-			slices.ContainsFunc(o.runs, func(run records.Read[api.Run]) bool { return run.Value.State == api.RunPending })
+		begins := slices.ContainsFunc(a.plan.Actions, func(a timetable.Action) bool {
+			return a.Verb == timetable.CreateRun
+		}) || slices.ContainsFunc(o.runs, func(run records.Read[api.Run]) bool {
+			return run.Value.State == api.RunPending // it takes the new release
+		})
 		if !o.declared.job.RunOnRelease || o.deleting() || a.refused != nil || begins {
 			return actions, nil
 		}
@@ -75,7 +78,8 @@ func (c *jobs) forecast(at control.Observation, o observed, a assessment, rest [
 // planned returns an action of the planner.
 func (o observed) planned(action timetable.Action) api.PlannedAction {
 	return api.PlannedAction{
-		Object: o.ref, Verb: string(action.Verb), Task: action.Task, Release: action.Release, Reason: action.Reason, Text: action.String(),
+		Object: o.ref, Verb: string(action.Verb), Task: action.Task, Release: action.Release,
+		Reason: action.Reason, Text: action.String(),
 	}
 }
 

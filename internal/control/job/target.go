@@ -44,7 +44,9 @@ func (c *jobs) assess(s records.Snapshot, o observed, now time.Time) (a assessme
 }
 
 // choose returns the release of the next run, with an image.
-func (c *jobs) choose(s records.Snapshot, o observed, image api.ImageStatus, now time.Time) (owner.Target, *timetable.Refusal, error) {
+func (c *jobs) choose(
+	s records.Snapshot, o observed, image api.ImageStatus, now time.Time,
+) (owner.Target, *timetable.Refusal, error) {
 	recipe := owner.Recipe{
 		Object: *o.object.Value, Declared: api.DeploymentSpec{Container: o.declared.job.Container}, Image: image,
 		Newest: owner.Newest(o.releases), First: "first run", Runtimes: o.set.Runtimes,
@@ -57,7 +59,8 @@ func (c *jobs) choose(s records.Snapshot, o observed, image api.ImageStatus, now
 	return target, (*timetable.Refusal)(refused), err
 }
 
-// asIfFound returns the release of the next run as if the image were present: unchanged if it has the name of the newest.
+// asIfFound returns the release of the next run as if the image were present: unchanged if it has the name of the
+// newest one.
 func (c *jobs) asIfFound(s records.Snapshot, o observed, now time.Time) (owner.Target, error) {
 	found := api.ImageStatus{State: api.ImagePresent, ImageID: "unresolved"}
 	found.Image, _ = o.wanted()
