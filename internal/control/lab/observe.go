@@ -127,7 +127,7 @@ func (o observed) asks() api.ImageRequest {
 	return want
 }
 
-// assessment is the result of one reconcile's planning: everything that act commits.
+// assessment is the result of one reconcile's planning: everything that its step commits.
 type assessment struct {
 	target  owner.Target
 	refused *owner.Refusal
