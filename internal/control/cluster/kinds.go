@@ -25,7 +25,11 @@ func clusters() control.Kind {
 			return cluster.Status(*o.Object.Value, o.Object.Modified, access.Value, contact.Value, before, o.Now)
 		}),
 		Gone: func(o control.Observation) (control.Step, error) {
-			return control.Forget(o, records.ClusterAccessKey(o.Ref.Name), records.ClusterContactKey(o.Ref.Name)), nil
+			step := control.Forget(o, records.ClusterAccessKey(o.Ref.Name))
+			if o.ClusterContact(o.Ref.Name).Exists() {
+				step.Txn.Delete(records.ClusterContactKey(o.Ref.Name)) // a live operator goes on to write it
+			}
+			return step, nil
 		},
 		Reads: []control.Input{
 			control.Named(records.ClusterAccessPrefix, named),
