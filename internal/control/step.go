@@ -45,7 +45,7 @@ func (o Observation) Planned(verb, text string) api.PlannedAction {
 	return api.PlannedAction{Object: o.Ref, Verb: verb, Text: text}
 }
 
-// complete adds the status, and the conditions that every commit is on. A step that can't be committed is an error.
+// complete adds the status, and the conditions that every commit is on. One that can't be made is an error.
 func (s *Step) complete(o Observation) error {
 	key := records.StatusKey(o.Ref)
 	if s.Txn == nil {

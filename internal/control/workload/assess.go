@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/core/rollout"
 )
 
-// assessment is the result of one reconcile's planning: everything that act commits.
+// assessment is the result of one reconcile's planning: everything that its step commits.
 type assessment struct {
 	target target
 	// known is false while no release can be determined and none is in force: there is nothing to plan for yet.
