@@ -57,7 +57,7 @@ func TestTheDryRunIsTheRun(t *testing.T) {
 		})
 	})
 	for _, verb := range []string{
-		"resolve", "mint", "task-begins", "task-stops", "run-begins", "run-ends", "sent", "end-moves",
+		"resolve", "mint", "task-begins", "task-stops", "run-begins", "run-ends", "sent",
 	} {
 		if seen[verb] == 0 {
 			t.Errorf("no world had this happen: %s (%v)", verb, seen)

@@ -45,7 +45,7 @@ func Keep(ctx context.Context, fn func(context.Context) error, attrs ...any) err
 			return err
 		}
 		if delay.For(ctx, pause) != nil {
-			return nil
+			return nil //nolint:nilerr // it was asked to end
 		}
 	}
 }

@@ -47,6 +47,7 @@ func (n *nodes) snapshot() records.Snapshot { return records.Snapshot{Reader: n.
 func (n *nodes) lead() {
 	liveness := owner.NewLiveness(0, 0, n.clock)
 	liveness.Begin()
+	n.Cleanup(n.view.OnChange(liveness.Notice))
 	recorder := eventlog.Record(n.store, n.view.Snapshot, n.clock)
 	n.c = New(control.Deps{Snapshot: n.snapshot, Store: recorder, Now: n.clock}, liveness)
 }
@@ -121,7 +122,6 @@ func TestEachChangeOfANodeIsAnEvent(t *testing.T) {
 			t.Errorf("silent, it is %+v", state.Value)
 		}
 		n.write(records.NewTxn("test").Put(records.AliveKey("n1"), "again"))
-		n.c.Affected(n.snapshot(), view.Change{Key: records.AliveKey("n1")})
 		n.pass(time.Second)
 	}
 	facts.Version = "2"

@@ -122,7 +122,7 @@ func TestSubnets(t *testing.T) {
 	for claim, why := range map[string]string{
 		"0.0.0.0/0": "wider than a /16", "8.0.0.0/8": "wider than a /16", "172.16.0.0/12": "wider than a /16",
 		"8.8.0.0/16": "outside of the network's range", "192.0.2.0/24": "outside of the network's range", "10.0.0.0/16": "outside of the network's range",
-		"127.0.0.0/16": "outside of the network's range", "fd00::/64": "no IPv4 network",
+		"127.0.0.0/16": "outside of the network's range", "fd00::/64": "not an IPv4 network",
 	} {
 		h.node("d", claim, true)
 		status, given = h.settle()

@@ -35,10 +35,6 @@ type commandStart struct {
 	asked records.Read[api.Run]
 }
 
-func (w runWork) empty() bool {
-	return len(w.changed)+len(w.stop)+len(w.remove)+len(w.forget)+len(w.drop) == 0 && w.start == nil
-}
-
 // follow updates the runs from the status of their tasks, and returns the updated state.
 func (o observed) follow(now time.Time) (observed, runWork) {
 	work := runWork{}
