@@ -136,7 +136,8 @@ var unsaid = map[string]string{
 	"risk":   "it says what may go wrong",
 }
 
-// comesTrue lets the scheduler, the agent and the operator work until all that a dry run said has happened. does is what has already.
+// comesTrue lets the scheduler, the agent and the operator work until all that a dry run said has happened.
+// does is what has already.
 func (w *dryWorld) comesTrue(rt *rapid.T, ref api.Ref, said []api.PlannedAction, does map[string]int) {
 	want := map[string]int{}
 	for _, action := range said {
