@@ -1,4 +1,4 @@
-// Package cluster is the controller of what is delivered to Kubernetes clusters, and of the clusters themselves.
+// Package cluster holds the kinds of what is delivered to Kubernetes clusters, and of the clusters themselves.
 //
 // Of each application instance and operation it keeps the one job that its cluster's operator is to do (internal/core/cluster
 // decides it), and makes the status from what the operator reported. A job that is done stays stored until another takes its place,

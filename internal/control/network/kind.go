@@ -33,7 +33,7 @@ func Kind() control.Kind {
 	}
 }
 
-// step gives subnets to the nodes, or writes the status once all have theirs.
+// step gives subnets to the nodes, or makes the status once all have theirs.
 func step(at control.Observation) (control.Step, error) {
 	if txn := subnets(at.Snapshot); !txn.Empty() {
 		return control.Step{Txn: txn, Guard: records.SubnetsKey}, nil

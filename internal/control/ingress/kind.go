@@ -36,7 +36,7 @@ func Kind() control.Kind {
 	}
 }
 
-// step writes the status.
+// step makes the status.
 func (c *claims) step(at control.Observation) (control.Step, error) {
 	o, before := observe(at.Snapshot, at.Object, c.of(at.Snapshot)), control.Before[api.IngressStatus](at)
 	return control.Step{Status: o.status(before, at.Now), After: o.after(before, at.Now)}, nil
