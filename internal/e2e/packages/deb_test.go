@@ -48,9 +48,11 @@ func (m *machine) startServer() {
 	m.Helper()
 	m.run("printf 'TEND_RUNTIME=process\nTEND_NODE_LISTEN=127.0.0.1:8688\nTEND_LOG_FORMAT=json\n' > /etc/tend/server.env")
 	m.run("systemctl enable --now tend")
-	if nodes := m.run("tend nodes"); !strings.Contains(nodes, "one ") || !strings.Contains(nodes, " ready ") {
-		m.Fatalf("after `systemctl start`: %s", nodes)
-	}
+	m.run("tend nodes") // the node reports itself a moment later
+	m.until("the node is ready", func() bool {
+		nodes := m.try("tend nodes")
+		return strings.Contains(nodes, "one ") && strings.Contains(nodes, " ready ")
+	})
 	if log := m.run("journalctl -o cat -u tend"); !strings.Contains(log, `"msg":"ready"`) {
 		m.Fatalf("the log is not as /etc/tend/server.env says: %s", log)
 	}
