@@ -65,7 +65,8 @@ func (a *app) addTokenCommand() *cobra.Command {
 
 // sayToken prints a new token, and how to use it.
 func (a *app) sayToken(token api.AccessToken) {
-	where := "on the server's machine with --server http://127.0.0.1:8686 (other machines need tend server --listen)"
+	where := "on the server's machine with --server http:// and the address of tend server --http, " +
+		"which is 127.0.0.1:8686 unless it was set (other machines need tend server --listen)"
 	if token.Server != "" {
 		where = "with TEND_SERVER=" + token.Server
 	}
