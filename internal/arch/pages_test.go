@@ -23,7 +23,7 @@ func readPage(t *testing.T, name string) string {
 }
 
 func TestConformanceNamesTests(t *testing.T) {
-	page := readPage(t, "docs/contribute/conformance.md")
+	page := readPage(t, "docs/conformance.md")
 	report(t, conformanceFaults(slices.Concat(sources(t), toolTests(t)), page, func(name string) bool {
 		_, err := os.Stat(filepath.Join(root, name))
 		return err == nil

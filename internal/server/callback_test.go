@@ -19,7 +19,7 @@ bad) echo '{"status":"ok","data":{"actions":[{"type":"delete_manifest","kind":"p
 esac`
 
 // This covers every path, query, body, status and answer that existing plugins are known to use. The rows are those of
-// docs/contribute/conformance.md, "The plugin protocol".
+// docs/conformance.md, "The plugin protocol".
 func TestCallbackRoutes(t *testing.T) {
 	endpoint := newFifos(t)
 	w, _ := newPluginWorld(t, map[string]string{"kv/bin/wait": endpoint.printsURLAndWaits(), "old/plugin.yml": "",
