@@ -95,7 +95,7 @@ func (v *View) install(revision int64, commit []staged) {
 	v.publish(revision, changes)
 }
 
-// publish publishes a commit: first the snapshot, then to watches and waiters, then to the listeners.
+// publish publishes a commit: first the snapshot, then to watches, to listeners, and at last to who waits for the revision.
 func (v *View) publish(revision int64, changes []Change) {
 	first := v.Revision() == 0
 	v.mu.Lock()
@@ -110,9 +110,9 @@ func (v *View) publish(revision int64, changes []Change) {
 	} else if len(changes) > 0 {
 		v.watches.offer(commit{revision, changes})
 	}
-	v.wakeLocked(revision)
 	listeners := v.listeners
 	v.mu.Unlock()
+	defer v.wake(revision)
 	if first {
 		close(v.synced)
 		return

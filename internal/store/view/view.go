@@ -74,6 +74,8 @@ type View struct {
 	history history
 	watches watches
 	waiters []waiter
+	// heard is the newest revision that the listeners have heard of.
+	heard int64
 	// listeners are replaced, never changed: they are called without mu.
 	listeners []*listener
 }
@@ -132,10 +134,10 @@ func (v *View) OnChange(fn func(Change)) (remove func()) {
 	}
 }
 
-// WaitFor returns once the view has reached a revision.
+// WaitFor returns once the view has reached a revision, and its listeners have heard of it. A listener must not call it.
 func (v *View) WaitFor(ctx context.Context, revision int64) error {
 	v.mu.Lock()
-	if v.Revision() >= revision {
+	if v.heard >= revision {
 		v.mu.Unlock()
 		return nil
 	}
@@ -157,7 +159,11 @@ func (v *View) forget(reached chan struct{}) {
 	v.waiters = filtered(v.waiters, func(w waiter) bool { return w.reached != reached })
 }
 
-func (v *View) wakeLocked(revision int64) {
+// wake wakes those who wait for a revision that the listeners have heard of.
+func (v *View) wake(revision int64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.heard = revision
 	v.waiters = filtered(v.waiters, func(w waiter) bool {
 		if w.revision <= revision {
 			close(w.reached)
