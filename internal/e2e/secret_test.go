@@ -171,7 +171,10 @@ func (p *planted) story(base, change, fails func(*api.DeploymentSpec)) {
 	if _, err := p.client.Rollback(p.Context(), client.TargetOf(p.ref("app")), "v1", client.WithConfig); err != nil {
 		p.Fatal(err)
 	}
-	p.until("it is rolled back", func() bool { s := p.status("app"); return isTrue(s, api.ConditionReady) && s.Release == "v5" })
+	p.until("it is rolled back", func() bool {
+		s := p.status("app")
+		return isTrue(s, api.ConditionReady) && s.Release == "v5" && !isTrue(s, api.ConditionProgressing)
+	})
 	p.everywhere()
 	p.in("the stream of changes", end())
 	p.in("the server's output", []byte(p.output.String()))
