@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/board"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/tracing"
 )
@@ -28,6 +29,8 @@ type Deps struct {
 	Store records.Committer
 	// Sealer encrypts environments.
 	Sealer Sealer
+	// Board knows where tasks are, and may be. Default one of its own.
+	Board *board.Board
 	// Changes names the fields in which a release differs from the one before. Default: a release records none.
 	Changes func(before, after api.Release) []string
 	// Now is the clock. Default time.Now.
@@ -49,6 +52,9 @@ func (d Deps) Defaults() Deps {
 	}
 	if d.NewTask == nil {
 		d.NewTask = func() string { return RandomHex(8) }
+	}
+	if d.Board == nil {
+		d.Board = board.New()
 	}
 	if d.Logger == nil {
 		d.Logger = slog.New(slog.DiscardHandler)

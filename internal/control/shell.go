@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/board"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/recovery"
@@ -97,7 +98,7 @@ func (c *Shell) Reconcile(ctx context.Context, key engine.Key) (engine.Result, e
 	if err != nil {
 		return engine.Result{}, err
 	}
-	revision, err := c.Commit(ctx, step.Txn, step.Guard)
+	revision, err := c.commit(ctx, s, step)
 	if err != nil {
 		return engine.Result{}, err
 	}
@@ -105,6 +106,18 @@ func (c *Shell) Reconcile(ctx context.Context, key engine.Key) (engine.Result, e
 		c.report(ctx, ref, step)
 	}
 	return engine.Result{Revision: revision, After: step.After}, engine.Terminal(step.Stalled)
+}
+
+// commit commits a step, with the nodes of the tasks that it creates. If others placed tasks meanwhile, the step leaves its own
+// to the scheduler.
+func (c *Shell) commit(ctx context.Context, s records.Snapshot, step Step) (int64, error) {
+	if placed := c.Board.Place(s, step.Txn); placed != nil {
+		revision, err := c.Commit(ctx, placed, step.Guard)
+		if _, overtaken := board.Overtaken(err); !overtaken {
+			return revision, err
+		}
+	}
+	return c.Commit(ctx, step.Txn, step.Guard)
 }
 
 // Preview returns what the controller will do once an object is stored. It writes nothing.

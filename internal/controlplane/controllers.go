@@ -7,6 +7,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/autoscaler"
+	"tend.dev/tend/internal/control/board"
 	"tend.dev/tend/internal/control/cluster"
 	"tend.dev/tend/internal/control/delivery"
 	"tend.dev/tend/internal/control/flapping"
@@ -32,24 +33,21 @@ var Kinds = slices.Concat([]func() control.Kind{
 
 // controllers returns the controllers of a term, which commit through a store, in the order they are started.
 func (p *Plane) controllers(commits records.Committer) []control.Controller {
-	deps := control.Deps{Snapshot: p.snapshot, Store: commits, Sealer: p.Sealer, Changes: p.Changes, Now: p.Now, Logger: p.Logger}
-	nodes := scheduler.New(deps)
-	onNodes := workload.Nodes{
-		Refusals: nodes.Refusals, Elsewhere: nodes.Elsewhere, Misplaced: nodes.Misplaced, Destination: nodes.Destination,
-		Places: nodes.Places, Liveness: p.liveness,
+	deps := control.Deps{
+		Snapshot: p.snapshot, Store: commits, Sealer: p.Sealer, Board: board.New(), Changes: p.Changes, Now: p.Now, Logger: p.Logger,
 	}
 	out := []control.Controller{
-		nodes,
+		scheduler.New(deps),
 		flapping.New(deps, p.liveness),
 		unanswered.New(deps),
 		delivery.New(delivery.Deps{
 			Deps: deps, Call: p.Call, Blob: p.Blob, Agent: "tend-webhook/" + version.Version, Count: p.Delivered,
 		}),
-		control.New(deps, workload.Kind(deps, api.KindDeployment, onNodes)),
-		control.New(deps, workload.Kind(deps, api.KindStatefulSet, onNodes)),
-		control.New(deps, job.Kind(deps, job.Options{Kind: api.KindJob, Refusals: nodes.Refusals, Liveness: p.liveness})),
-		control.New(deps, job.Kind(deps, job.Options{Kind: api.KindCronJob, Refusals: nodes.Refusals, Liveness: p.liveness})),
-		control.New(deps, lab.Kind(deps, lab.Options{Refusals: nodes.Refusals, Liveness: p.liveness})),
+		control.New(deps, workload.Kind(deps, api.KindDeployment, p.liveness)),
+		control.New(deps, workload.Kind(deps, api.KindStatefulSet, p.liveness)),
+		control.New(deps, job.Kind(deps, job.Options{Kind: api.KindJob, Liveness: p.liveness})),
+		control.New(deps, job.Kind(deps, job.Options{Kind: api.KindCronJob, Liveness: p.liveness})),
+		control.New(deps, lab.Kind(deps, lab.Options{Liveness: p.liveness})),
 		sink.New(sink.Deps{Deps: deps, Effects: p.Sinks.Effects, Log: p.Sinks.Log, Source: p.Sinks.Source, Count: p.Sinks.Count}),
 		autoscaler.New(deps, autoscaler.Options{
 			Interval: p.AutoscaleInterval, Load: p.Load, Holder: p.ReplicasHolder, Stepped: p.Scaled,

@@ -9,9 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/environment"
-	"tend.dev/tend/internal/control/scheduler"
+	"tend.dev/tend/internal/control/board"
 	"tend.dev/tend/internal/manifest"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/secret"
@@ -58,7 +57,7 @@ func (d *daemon) newVerbs() *verbs.Service {
 		Preview: d.preview, Seal: d.keys.Encrypt, Open: d.keys.Decrypt, EnvHash: environments.HashAfter,
 		ConfigSince: environments.Since, Logger: d.Logger,
 		MAC: d.keys.HMAC, Assets: d.files.library, Now: d.Now, Occupied: d.occupied,
-		Rebalance: scheduler.New(control.Deps{Snapshot: d.snapshot}).Rebalance,
+		Rebalance: board.New().Rebalance,
 	})
 }
 

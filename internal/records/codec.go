@@ -54,6 +54,7 @@ var codecs = []struct {
 	{SinksPrefix, decodeAs[api.SinkProgress]},
 	{SlotsPrefix, decodeText},
 	{HomesPrefix, decodeText},
+	{PlacingKey, decodeText},
 	{ClusterKey, decodeCluster}, // the last one: other prefixes begin with it
 }
 

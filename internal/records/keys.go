@@ -45,7 +45,8 @@ const (
 	ActualObjectsPrefix = "/actual/objects/"  // what a cluster's operator said of an object: the server that it asked
 	ActualClusterPrefix = "/actual/clusters/" // when a cluster's operator was heard of: the server that it asked
 	LeasesPrefix        = "/leases/"          // elections: the server
-	HomesPrefix         = "/homes/"           // which node has a volume's data: the scheduler; gone with the volume
+	HomesPrefix         = "/homes/"           // which node has a volume's data: who places its task; gone with the volume
+	PlacingKey          = "/placing"          // when a task got its node last: all who place, by compare and swap
 	// compared and written by every verb, so that only one decides from a state: the API
 	GuardKey      = "/guards/verbs"
 	MembersPrefix = "/members/" // which machine a node's name is of: the server where it joins

@@ -8,19 +8,22 @@ import (
 
 // Trace sets the trace of the objects, tasks and image requests that the transaction writes; nil removes it.
 func (t *Txn) Trace(trace *api.Trace) *Txn {
-	for i, record := range t.traced {
-		next := withTrace(record, trace)
-		if next == nil {
-			continue
+	for i, record := range t.written {
+		if next := withTrace(record, trace); next != nil {
+			t.rewrite(i, next)
 		}
-		op := &t.txn.Do[i]
-		value, err := encode(next)
-		if err != nil && t.err == nil {
-			t.err = fmt.Errorf("encode %s: %w", op.Key, err)
-		}
-		op.Value = value
 	}
 	return t
+}
+
+// rewrite replaces what an operation writes.
+func (t *Txn) rewrite(i int, record any) {
+	op := &t.txn.Do[i]
+	value, err := encode(record)
+	if err != nil && t.err == nil {
+		t.err = fmt.Errorf("encode %s: %w", op.Key, err)
+	}
+	op.Value, t.written[i] = value, record
 }
 
 // withTrace returns a record with a trace; nil if neither has one.

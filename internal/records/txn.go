@@ -20,8 +20,8 @@ type Committer interface {
 type Txn struct {
 	txn store.Txn
 	err error
-	// traced are the records that may carry a trace, by the index of their operation.
-	traced map[int]any
+	// written are the records that may carry a trace, and the releases, by the index of their operation.
+	written map[int]any
 }
 
 // NewTxn returns an empty transaction; site names the place in the code for failpoints and metrics.
@@ -40,11 +40,11 @@ func (t *Txn) Put(key string, record any) *Txn {
 		t.err = fmt.Errorf("encode %s: %w", key, err)
 	}
 	switch record.(type) {
-	case api.Object, api.Task, api.ImageRequest:
-		if t.traced == nil {
-			t.traced = map[int]any{}
+	case api.Object, api.Task, api.ImageRequest, *api.Release:
+		if t.written == nil {
+			t.written = map[int]any{}
 		}
-		t.traced[len(t.txn.Do)] = record
+		t.written[len(t.txn.Do)] = record
 	}
 	t.txn.Do = append(t.txn.Do, store.Op{Key: key, Value: value})
 	return t

@@ -18,8 +18,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/control/scheduler"
+	"tend.dev/tend/internal/control/board"
 	"tend.dev/tend/internal/manifest"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/records"
@@ -64,7 +63,7 @@ func newWorld(t testing.TB, change ...func(*server.Options)) *world {
 	opts := server.Options{View: w.view, Nodes: nodes, Token: token, Version: "test", Decode: manifest.Decode,
 		Drain: 5 * time.Second, Logger: quiet,
 		Verbs: verbs.New(verbs.Options{Store: w.store, Reader: verbs.FromView{Store: w.store, View: w.view},
-			Validate: manifest.Validate, Logger: quiet, Rebalance: scheduler.New(control.Deps{}).Rebalance,
+			Validate: manifest.Validate, Logger: quiet, Rebalance: board.New().Rebalance,
 			Seal: func(b []byte) ([]byte, error) { return append([]byte("sealed "), reversed(b)...), nil },
 			Open: func(b []byte) ([]byte, error) { return reversed(bytes.TrimPrefix(b, []byte("sealed "))), nil }})}
 	for _, c := range change {

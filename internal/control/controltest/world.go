@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/board"
 	"tend.dev/tend/internal/control/scheduler"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
@@ -19,7 +20,7 @@ import (
 // Options say what a world is made of.
 type Options struct {
 	// Controllers returns the controllers under test. It is called again whenever they are served again.
-	Controllers func(w *World, nodes *scheduler.Scheduler) []control.Controller
+	Controllers func(w *World) []control.Controller
 	// Images are those that the node has at first, with their ids.
 	Images map[string]string
 }
@@ -34,6 +35,7 @@ type World struct {
 	// Commits is what the controllers and the scheduler commit to; nil is Store.
 	Commits records.Committer
 
+	board     *board.Board
 	ends      func()
 	mu        sync.Mutex
 	listeners []func(view.Change)
@@ -83,7 +85,7 @@ func (w *World) Snapshot() records.Snapshot { return records.Snapshot{Reader: w.
 
 // Deps returns what a controller of this world is made with.
 func (w *World) Deps() control.Deps {
-	deps := control.Deps{Snapshot: w.Snapshot, Store: w.Store, Sealer: Sealer{}}
+	deps := control.Deps{Snapshot: w.Snapshot, Store: w.Store, Sealer: Sealer{}, Board: w.board}
 	if w.Commits != nil {
 		deps.Store = w.Commits
 	}
@@ -94,9 +96,9 @@ func (w *World) Deps() control.Deps {
 func (w *World) Serve() {
 	var alive atomic.Bool
 	alive.Store(true)
-	nodes := scheduler.New(w.Deps())
+	w.board = board.New()
 	var members []engine.Member
-	for _, c := range append([]control.Controller{nodes}, w.Controllers(w, nodes)...) {
+	for _, c := range append([]control.Controller{scheduler.New(w.Deps())}, w.Controllers(w)...) {
 		opts := engine.Options{
 			Name: c.Name(), Reconciler: c, Replay: c.Keys, Dirty: c.Dirty, Synced: w.View.Synced(), Revision: w.View.Revision, WaitFor: w.View.WaitFor,
 		}

@@ -8,7 +8,6 @@ import (
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/controltest"
 	"tend.dev/tend/internal/control/owner"
-	"tend.dev/tend/internal/control/scheduler"
 	"tend.dev/tend/internal/records"
 )
 
@@ -24,11 +23,11 @@ type harness struct{ *controltest.World }
 func inHarness(t *testing.T, do func(l *harness)) {
 	t.Helper()
 	opts := controltest.Options{Images: map[string]string{"mail:1": "sha256:1", "mail:2": "sha256:2"}}
-	opts.Controllers = func(w *controltest.World, nodes *scheduler.Scheduler) (out []control.Controller) {
+	opts.Controllers = func(w *controltest.World) (out []control.Controller) {
 		for _, kind := range []api.Kind{api.KindJob, api.KindCronJob} {
 			liveness := owner.NewLiveness(0, 0, nil)
 			w.OnChange(liveness.Notice)
-			out = append(out, controller(w.Deps(), Options{Kind: kind, Refusals: nodes.Refusals, Liveness: liveness}))
+			out = append(out, controller(w.Deps(), Options{Kind: kind, Liveness: liveness}))
 		}
 		return out
 	}

@@ -6,9 +6,9 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/affected"
+	"tend.dev/tend/internal/control/board"
 	"tend.dev/tend/internal/control/environment"
 	"tend.dev/tend/internal/control/owner"
-	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/records"
 )
 
@@ -16,8 +16,6 @@ import (
 type Options struct {
 	// Kind is job or cronjob.
 	Kind api.Kind
-	// Refusals returns why tasks can't be placed, by task id; nil returns no reasons.
-	Refusals func(records.Snapshot) map[string]placement.Refusal
 	// Liveness says which nodes are lost, with their runs. Default one of its own, with a timeout of 30 s.
 	Liveness *owner.Liveness
 }
@@ -25,6 +23,7 @@ type Options struct {
 // jobs decides about the objects of one kind.
 type jobs struct {
 	Options
+	board    *board.Board
 	env      *environment.Environments
 	declared *declarations
 }
@@ -34,7 +33,8 @@ func Kind(deps control.Deps, opts Options) control.Kind {
 	if opts.Liveness == nil {
 		opts.Liveness = owner.NewLiveness(0, 0, nil)
 	}
-	c := &jobs{Options: opts, env: environment.New(deps.Sealer), declared: newDeclarations()}
+	deps = deps.Defaults()
+	c := &jobs{Options: opts, board: deps.Board, env: environment.New(deps.Sealer), declared: newDeclarations()}
 	return control.Kind{
 		KindInfo: opts.Kind.Info(),
 		Step:     c.step,

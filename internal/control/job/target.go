@@ -38,8 +38,8 @@ func (c *jobs) assess(s records.Snapshot, o observed, now time.Time) (a assessme
 		}
 	}
 	a.desired = o.desired(a.target, held, a.refused)
-	a.plan = timetable.Decide(a.desired, o.timetable(owner.Refusals(s, o.tasks, c.Refusals)), now)
-	a.unplaced = owner.Unplaced(s, o.tasks, c.Refusals)
+	a.plan = timetable.Decide(a.desired, o.timetable(owner.Refusals(s, o.tasks, c.board)), now)
+	a.unplaced = owner.Unplaced(s, o.tasks, c.board)
 	return a, nil
 }
 

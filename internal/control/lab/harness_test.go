@@ -14,7 +14,6 @@ import (
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/controltest"
 	"tend.dev/tend/internal/control/owner"
-	"tend.dev/tend/internal/control/scheduler"
 	"tend.dev/tend/internal/core/lab/labtest"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
@@ -44,11 +43,11 @@ func inHarness(t *testing.T, do func(l *harness)) {
 	t.Helper()
 	l := &harness{moves: map[api.Ref][]api.LabPhase{}}
 	opts := controltest.Options{Images: map[string]string{"lab:1": "sha256:1", "lab:2": "sha256:2"}}
-	opts.Controllers = func(w *controltest.World, nodes *scheduler.Scheduler) []control.Controller {
+	opts.Controllers = func(w *controltest.World) []control.Controller {
 		l.World, w.Commits = w, l
 		liveness := owner.NewLiveness(30*time.Second, 0, nil)
 		w.OnChange(liveness.Notice)
-		labs := controller(w.Deps(), Options{Refusals: nodes.Refusals, Liveness: liveness})
+		labs := controller(w.Deps(), Options{Liveness: liveness})
 		return []control.Controller{&counted{labs, l}}
 	}
 	controltest.Run(t, opts, func(w *controltest.World) {

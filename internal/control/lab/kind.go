@@ -6,16 +6,14 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/affected"
+	"tend.dev/tend/internal/control/board"
 	"tend.dev/tend/internal/control/environment"
 	"tend.dev/tend/internal/control/owner"
-	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/records"
 )
 
 // Options choose what labs need besides the store.
 type Options struct {
-	// Refusals returns why tasks can't be placed, by task id; nil returns no reasons.
-	Refusals func(records.Snapshot) map[string]placement.Refusal
 	// Liveness says which nodes are lost, with their labs. Default one of its own, with a timeout of 30 s.
 	Liveness *owner.Liveness
 }
@@ -23,8 +21,9 @@ type Options struct {
 // labs decides about labs.
 type labs struct {
 	Options
-	env *environment.Environments
-	now func() time.Time
+	board *board.Board
+	env   *environment.Environments
+	now   func() time.Time
 }
 
 // workers is how many labs are reconciled at once: a class begins and ends at one instant, and a commit is mostly waiting.
@@ -36,7 +35,7 @@ func Kind(deps control.Deps, opts Options) control.Kind {
 	if opts.Liveness == nil {
 		opts.Liveness = owner.NewLiveness(0, 0, nil)
 	}
-	c := &labs{Options: opts, env: environment.New(deps.Sealer), now: deps.Now}
+	c := &labs{Options: opts, board: deps.Board, env: environment.New(deps.Sealer), now: deps.Now}
 	return control.Kind{
 		KindInfo: api.KindLab.Info(),
 		Step:     c.step,

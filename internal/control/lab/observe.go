@@ -162,7 +162,7 @@ func (c *labs) assess(s records.Snapshot, o observed, now time.Time) (a assessme
 	if t := a.plan.Current; t != nil && t.Placed && t.Desired == api.DesiredRunning {
 		a.refused = nil // it has its container: nothing is made from the manifest any more
 	}
-	a.unplaced = owner.Unplaced(s, o.tasks, c.Refusals)
+	a.unplaced = owner.Unplaced(s, o.tasks, c.board)
 	if a.unplaced.Message != "" && a.plan.Current != nil {
 		a.patience = max(0, a.plan.Current.CreatedAt.Add(roomPatience).Sub(now))
 	}

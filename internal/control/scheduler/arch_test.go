@@ -38,7 +38,7 @@ func TestPlacementFollowsTheImagesArchitecture(t *testing.T) {
 			})
 			l.tasks(1, "v1", nil)
 			l.looks()
-			if got := l.s.Refusals(l.snapshot())["t0000"].Message; got != test.says || (got == "") != (l.on()["n1"] == 1) {
+			if got := l.s.Board.Refusals(l.snapshot())["t0000"].Message; got != test.says || (got == "") != (l.on()["n1"] == 1) {
 				t.Errorf("%q, want %q; tasks by node: %v", got, test.says, l.on())
 			}
 		})

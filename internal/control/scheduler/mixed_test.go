@@ -53,7 +53,7 @@ func TestAPodGoesWhereItsRuntimeIs(t *testing.T) {
 					t.Errorf("%s: %d pods on node %q", c.reason, n, id)
 				}
 			}
-			refusal := l.s.Refusals(l.snapshot())["t0000"]
+			refusal := l.s.Board.Refusals(l.snapshot())["t0000"]
 			if refusal.Message != c.says || refusal.NoRuntime != c.none || c.none && refusal.Next == "" {
 				t.Errorf("%s: %+v, want %q", c.reason, refusal, c.says)
 			}
@@ -70,20 +70,20 @@ func TestANodeThatChangesItsRuntimeLosesItsPods(t *testing.T) {
 	})
 	l.tasks(1, "v1", func(task *api.Task) { task.Node = "n1" })
 	task := l.snapshot().Task("t0000").Value
-	if why := l.s.Misplaced(l.snapshot(), task)("n1"); why != "" {
+	if why := l.s.Board.Misplaced(l.snapshot(), task)("n1"); why != "" {
 		t.Errorf("it may not stay where it was put: %s", why)
 	}
 	l.write(func(txn *records.Txn) {
 		txn.Put(records.NodeKey("n1"), api.NodeStatus{ID: "n1", Runtime: "process", Ready: true})
 	})
-	if why := l.s.Misplaced(l.snapshot(), task)("n1"); !strings.Contains(why, "node n1 runs plain processes, not containers") {
+	if why := l.s.Board.Misplaced(l.snapshot(), task)("n1"); !strings.Contains(why, "node n1 runs plain processes, not containers") {
 		t.Errorf("it may stay: %q", why)
 	}
-	if refusal := l.s.Elsewhere(l.snapshot(), []*api.Task{task})["t0000"]; !refusal.NoRuntime {
+	if refusal := l.s.Board.Elsewhere(l.snapshot(), []*api.Task{task})["t0000"]; !refusal.NoRuntime {
 		t.Errorf("%+v", refusal)
 	}
 	l.node("n2", true)
-	if refusal, homeless := l.s.Elsewhere(l.snapshot(), []*api.Task{task})["t0000"]; homeless {
+	if refusal, homeless := l.s.Board.Elsewhere(l.snapshot(), []*api.Task{task})["t0000"]; homeless {
 		t.Errorf("no other node takes it: %+v", refusal)
 	}
 }

@@ -7,30 +7,20 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/core/placement"
+	"tend.dev/tend/internal/control/board"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
 )
 
 // Scheduler places tasks.
-type Scheduler struct {
-	control.Deps
-	demands *demands
-	board   board
-}
+type Scheduler struct{ control.Deps }
 
 // key is the only key: placing is one decision over all tasks and nodes.
 var key = engine.Key{Kind: "schedule", Name: "all"}
 
-// maxAssignments bounds one commit; the next reconcile places the rest.
-const maxAssignments = 1000
-
 // New returns a scheduler.
-func New(deps control.Deps) *Scheduler {
-	demands := newDemands()
-	return &Scheduler{Deps: deps.Defaults(), demands: demands, board: board{demands: demands}}
-}
+func New(deps control.Deps) *Scheduler { return &Scheduler{deps.Defaults()} }
 
 // Name implements control.Controller.
 func (s *Scheduler) Name() string { return key.Kind }
@@ -43,7 +33,7 @@ func (s *Scheduler) Keys() []engine.Key { return []engine.Key{key} }
 
 // Dirty returns the key while a waiting task fits on a node.
 func (s *Scheduler) Dirty(time.Time) []engine.Key {
-	if _, d := s.board.plan(s.Snapshot()); len(d.assigned) > 0 {
+	if s.Board.Waiting(s.Snapshot()) {
 		return s.Keys()
 	}
 	return nil
@@ -74,36 +64,16 @@ func (s *Scheduler) Affected(_ records.Snapshot, change view.Change) []engine.Ke
 	return nil
 }
 
-// Reconcile places the tasks that can be placed.
+// Reconcile places the tasks that can be placed. If a step placed tasks of its own meanwhile, it decides again.
 func (s *Scheduler) Reconcile(ctx context.Context, _ engine.Key) (engine.Result, error) {
-	snapshot, decision := s.board.plan(s.Snapshot())
-	assigned := decision.assigned
-	txn := records.NewTxn("schedule")
-	homes := map[string]bool{} // that this commit writes
-	for _, a := range assigned[:min(len(assigned), maxAssignments)] {
-		read := snapshot.Task(a.Task)
-		task := *read.Value
-		task.Node = a.Node
-		txn.If(records.TaskKey(task.ID), read.Modified).Put(records.TaskKey(task.ID), task)
-		for _, volume := range s.demands.of(snapshot, read.Value).at(read.Value) {
-			key := records.HomeKey(volume)
-			if _, known := snapshot.Get(key); !known && !homes[volume] {
-				homes[volume] = true
-				txn.Put(key, a.Node)
-			}
-		}
-	}
+	txn, more := s.Board.PlaceWaiting(s.Snapshot())
 	revision, err := txn.Commit(ctx, s.Store)
+	if at, overtaken := board.Overtaken(err); overtaken {
+		return engine.Result{Revision: at, After: time.Millisecond}, nil
+	}
 	result := engine.Result{Revision: revision}
-	if len(assigned) > maxAssignments {
+	if more {
 		result.After = time.Millisecond
 	}
 	return result, err
-}
-
-// Refusals returns why tasks without a node fit on none, by task id.
-func (s *Scheduler) Refusals(snapshot records.Snapshot) map[string]placement.Refusal {
-	snapshot.Fleeting() // what others need changes it
-	_, d := s.board.plan(snapshot)
-	return d.refused
 }

@@ -81,11 +81,11 @@ func TestConflictPlacesNothing(t *testing.T) {
 }
 
 func TestManyTasksTakeSeveralCommits(t *testing.T) {
-	const n = maxAssignments + 200
+	const n = 1000 + 200 // one commit places 1000
 	l := newHarness(t)
 	l.node("n1", true)
 	l.tasks(n, "v1", nil)
-	if result := l.looks(); l.on()["n1"] != maxAssignments || result.After != time.Millisecond {
+	if result := l.looks(); l.on()["n1"] != 1000 || result.After != time.Millisecond {
 		t.Fatalf("first commit: %v, %+v", l.on(), result)
 	}
 	if result := l.looks(); l.on()["n1"] != n || result.After != 0 {
@@ -130,7 +130,7 @@ func TestRefusals(t *testing.T) {
 			test.prepare(l)
 			l.tasks(2, "v1", nil)
 			l.looks()
-			if got := l.s.Refusals(l.snapshot())["t0001"]; got.Message != test.says {
+			if got := l.s.Board.Refusals(l.snapshot())["t0001"]; got.Message != test.says {
 				t.Errorf("%s: %q, want %q", test.reason, got.Message, test.says)
 			}
 			if dirty := l.s.Dirty(epoch); len(dirty) != 0 {
@@ -173,7 +173,7 @@ func TestSuccessorTakesThePortOver(t *testing.T) {
 		txn.RaiseTask(l.snapshot().Task("t0000"), api.DesiredShutdown, "replaced", epoch).CreateTask(next)
 	})
 	if l.looks(); l.snapshot().Task("next").Value.Node != "n1" {
-		t.Errorf("refused: %+v", l.s.Refusals(l.snapshot())["next"])
+		t.Errorf("refused: %+v", l.s.Board.Refusals(l.snapshot())["next"])
 	}
 }
 
@@ -190,7 +190,7 @@ func TestCrowdedBesideItsPredecessor(t *testing.T) {
 			Desired: api.DesiredRunning, CreatedAt: epoch.Add(time.Hour),
 		})
 	})
-	if got := l.s.Refusals(l.snapshot())["next"]; !got.Crowded {
+	if got := l.s.Board.Refusals(l.snapshot())["next"]; !got.Crowded {
 		t.Errorf("%+v", got)
 	}
 }
@@ -231,7 +231,7 @@ func TestUnknownReleaseAsksForNothing(t *testing.T) {
 		}
 	})
 	if l.looks(); l.on()["n1"] != 2 {
-		t.Errorf("tasks by node: %v, refused: %v", l.on(), l.s.Refusals(l.snapshot()))
+		t.Errorf("tasks by node: %v, refused: %v", l.on(), l.s.Board.Refusals(l.snapshot()))
 	}
 	if strings.Join(keysOf(l), " ") != "schedule//all" {
 		t.Errorf("%v", keysOf(l))

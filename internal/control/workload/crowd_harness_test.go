@@ -24,10 +24,10 @@ func newCrowd(t *testing.T) *crowd {
 	l := &crowd{harness: newHarness(t), refs: []api.Ref{web, db, data}}
 	l.images["web:1"], l.images["web:2"] = "sha256:1", "sha256:2"
 	// A heartbeat that is seen to end did so some time ago: a node is lost earlier than those who only see that it is silent expect.
-	l.nodes.Liveness = owner.NewLiveness(0, 20*time.Second, func() time.Time { return l.now })
+	l.liveness = owner.NewLiveness(0, 20*time.Second, func() time.Time { return l.now })
 	l.controllers = map[api.Kind]*controller{}
 	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet} {
-		l.controllers[kind] = newController(l.c.Deps, kind, l.nodes)
+		l.controllers[kind] = newController(l.c.Deps, kind, l.liveness)
 	}
 	for _, node := range []string{"n1", "n2"} {
 		l.reports(node, "hollow", true)
@@ -181,7 +181,7 @@ func (l *crowd) notices() {
 	s := l.snapshot()
 	for _, node := range s.Nodes() {
 		if id := node.Value.ID; !s.Alive(id) {
-			l.nodes.Liveness.Notice(view.Change{Key: records.AliveKey(id), Deleted: true})
+			l.liveness.Notice(view.Change{Key: records.AliveKey(id), Deleted: true})
 		}
 	}
 }

@@ -17,7 +17,7 @@ func plainSet(t *testing.T, n int, claims ...api.VolumeClaim) *harness {
 	t.Helper()
 	l := newHarness(t)
 	l.join("n2")
-	l.c = newController(l.c.Deps, api.KindStatefulSet, l.nodes)
+	l.c = newController(l.c.Deps, api.KindStatefulSet, l.liveness)
 	l.ref = data
 	raw, err := json.Marshal(api.StatefulSetSpec{DeploymentSpec: replicas(n, "web:1"), VolumeClaims: claims})
 	if err != nil {

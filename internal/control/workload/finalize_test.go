@@ -20,6 +20,7 @@ func (l *harness) everything() (keys []string) {
 	for _, entry := range page.Entries {
 		switch entry.Key {
 		case records.NodeKey("n1"), records.AliveKey("n1"), records.ImageStatusKey("n1", web): // the agent's own
+		case records.PlacingKey: // of all
 		default:
 			keys = append(keys, entry.Key)
 		}
@@ -60,7 +61,7 @@ func TestDeletionGoesOnFromAnywhere(t *testing.T) {
 		if !l.snapshot().Object(web).Exists() {
 			return
 		}
-		l.c = newController(l.c.Deps, api.KindDeployment, l.nodes) // a new process
+		l.c = newController(l.c.Deps, api.KindDeployment, l.liveness) // a new process
 		if looks%2 == 0 {
 			l.looks()
 		} else {

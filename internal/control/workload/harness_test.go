@@ -9,6 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/board"
 	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/control/scheduler"
 	"tend.dev/tend/internal/engine"
@@ -30,7 +31,7 @@ type harness struct {
 	view      *view.View
 	c         *controller
 	scheduler *scheduler.Scheduler
-	nodes     Nodes
+	liveness  *owner.Liveness
 	sealer    *sealer
 	now       time.Time
 	// reconcilesAt is when the node's agent reconciles again.
@@ -63,8 +64,9 @@ type controller struct {
 	*workloads
 }
 
-func newController(deps control.Deps, kind api.Kind, nodes Nodes) *controller {
-	c := &controller{workloads: decides(deps, kind, nodes)}
+func newController(deps control.Deps, kind api.Kind, liveness *owner.Liveness) *controller {
+	deps = deps.Defaults()
+	c := &controller{workloads: decides(deps, kind, liveness)}
 	c.Shell = control.New(deps, c.row())
 	return c
 }
@@ -86,13 +88,10 @@ func newHarness(t testing.TB) *harness {
 		NewSlot: func() string { l.drawn++; return fmt.Sprintf("s%07d", l.drawn) },
 		NewTask: func() string { l.drawn++; return fmt.Sprintf("t%07d", l.drawn) },
 	}
-	l.scheduler = scheduler.New(control.Deps{Snapshot: l.snapshot, Store: l.store})
-	l.nodes = Nodes{
-		Refusals: l.scheduler.Refusals, Elsewhere: l.scheduler.Elsewhere, Misplaced: l.scheduler.Misplaced, Places: l.scheduler.Places,
-		Destination: l.scheduler.Destination,
-		Liveness:    owner.NewLiveness(0, 0, func() time.Time { return l.now }),
-	}
-	l.c = newController(deps, api.KindDeployment, l.nodes)
+	l.liveness = owner.NewLiveness(0, 0, func() time.Time { return l.now })
+	deps.Board = board.New()
+	l.scheduler = scheduler.New(control.Deps{Snapshot: l.snapshot, Store: l.store, Board: deps.Board})
+	l.c = newController(deps, api.KindDeployment, l.liveness)
 	l.write(func(txn *records.Txn) {
 		txn.Put(records.NodeKey("n1"), api.NodeStatus{ID: "n1", Runtime: "hollow", Ready: true}).Put(records.AliveKey("n1"), "now")
 	})

@@ -17,9 +17,9 @@ func (c *workloads) readLeaving(s records.Snapshot, o *observed) {
 	moves := s.Moves(o.ref).Exists()
 	for _, t := range o.tasks {
 		task := t.Desired.Value
-		if c.nodes.Misplaced != nil && task.Node != "" && task.Desired == api.DesiredRunning && !t.Ended() && !t.Absence.Lost {
+		if task.Node != "" && task.Desired == api.DesiredRunning && !t.Ended() && !t.Absence.Lost {
 			if misplaced == nil {
-				misplaced = c.nodes.Misplaced(s, task)
+				misplaced = c.board.Misplaced(s, task)
 			}
 			why := misplaced(task.Node)
 			if why == "" && moves {
@@ -33,17 +33,14 @@ func (c *workloads) readLeaving(s records.Snapshot, o *observed) {
 			leaving = append(leaving, task)
 		}
 	}
-	if len(leaving) > 0 && c.nodes.Elsewhere != nil {
-		o.homeless = c.nodes.Elsewhere(s, leaving)
+	if len(leaving) > 0 {
+		o.homeless = c.board.Elsewhere(s, leaving)
 	}
 }
 
 // rebalanced says where a rebalance moves a task, as long as that node takes it. A move that has begun goes on.
 func (c *workloads) rebalanced(s records.Snapshot, o observed, task *api.Task) string {
-	if c.nodes.Destination == nil {
-		return ""
-	}
-	node, takes := c.nodes.Destination(s, task)
+	node, takes := c.board.Destination(s, task)
 	begun := func(t owner.Task) bool {
 		next := t.Desired.Value
 		return next.Replaces == task.Slot && next.Desired == api.DesiredRunning && !t.Ended()

@@ -293,7 +293,7 @@ func TestADryRunShowsWhereLostPodsGo(t *testing.T) {
 // An ordinal waits for its node: two containers of one ordinal never overlap.
 func TestALostOrdinalWaits(t *testing.T) {
 	l := newHarness(t)
-	l.c, l.ref = newController(l.c.Deps, api.KindStatefulSet, l.nodes), data
+	l.c, l.ref = newController(l.c.Deps, api.KindStatefulSet, l.liveness), data
 	l.join("n2", "n3")
 	l.applySet(3, "web:1")
 	l.settle()

@@ -56,7 +56,7 @@ type observed struct {
 // they are unreadable.
 func (c *workloads) observe(at control.Observation) (observed, error) {
 	s, ref := at.Snapshot, at.Ref
-	nodes := c.nodes.Liveness.Nodes.At(s)
+	nodes := c.liveness.Nodes.At(s)
 	o := observed{
 		ref: ref, now: at.Now, object: at.Object, since: c.since(),
 		status: s.WorkloadStatus(ref), releases: s.Releases(ref), request: s.ImageRequest(ref),
@@ -68,8 +68,8 @@ func (c *workloads) observe(at control.Observation) (observed, error) {
 	}
 	o.resolver = owner.Asked(s, o.request, o.images)
 	o.leftovers, o.cleared = owner.Leftovers(s, ref)
-	if waiting := c.readTasks(s, &o); waiting && c.nodes.Refusals != nil {
-		o.refusals = c.nodes.Refusals(s)
+	if waiting := c.readTasks(s, &o); waiting {
+		o.refusals = c.board.Refusals(s)
 	}
 	c.readLeaving(s, &o)
 	var err error
@@ -96,7 +96,7 @@ func (c *workloads) bringsEnvironment(o observed) bool {
 // readPlaces counts the pods of a global deployment: one for each node that has one or may get one. Nodes that are lost keep
 // theirs if too many are.
 func (c *workloads) readPlaces(s records.Snapshot, o *observed) {
-	if !o.spec.Global() || c.nodes.Places == nil {
+	if !o.spec.Global() {
 		return
 	}
 	hosts := map[string]bool{}
@@ -105,14 +105,14 @@ func (c *workloads) readPlaces(s records.Snapshot, o *observed) {
 			hosts[t.Desired.Value.Node] = true
 		}
 	}
-	places := c.nodes.Places(s, *o.object.Value, o.need(o.imageRuntime()), hosts)
+	places := c.board.Places(s, *o.object.Value, o.need(o.imageRuntime()), hosts)
 	o.spec.Replicas = &places
 }
 
 // readTasks reads the tasks and reports whether one of them waits for a node.
 func (c *workloads) readTasks(s records.Snapshot, o *observed) (waiting bool) {
 	var tasks []owner.Task
-	tasks, o.silent = c.nodes.Liveness.Tasks(s, o.ref)
+	tasks, o.silent = c.liveness.Tasks(s, o.ref)
 	o.tasks = make([]owner.Task, 0, len(tasks))
 	for _, t := range tasks {
 		task := t.Desired.Value

@@ -12,7 +12,7 @@ import (
 func newSet(t *testing.T, n int) *harness {
 	t.Helper()
 	l := newHarness(t)
-	l.c = newController(l.c.Deps, api.KindStatefulSet, l.nodes)
+	l.c = newController(l.c.Deps, api.KindStatefulSet, l.liveness)
 	l.ref = data
 	l.applySet(n, "web:1")
 	l.settle()

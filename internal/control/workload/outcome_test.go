@@ -53,7 +53,7 @@ func newLateStory(t *testing.T, kind api.Kind, nth int, fate storefault.Fate) *l
 		}
 		return storefault.Answered
 	})
-	s.c = newController(control.Deps{Snapshot: s.snapshot, Store: s.late, Sealer: s.sealer, Now: s.c.Now}, kind, s.nodes)
+	s.c = newController(control.Deps{Snapshot: s.snapshot, Store: s.late, Sealer: s.sealer, Now: s.c.Now}, kind, s.liveness)
 	return s
 }
 

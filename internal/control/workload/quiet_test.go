@@ -9,8 +9,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/board"
 	"tend.dev/tend/internal/control/owner"
-	"tend.dev/tend/internal/control/scheduler"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
 )
@@ -146,11 +146,9 @@ func (l *crowd) fresh(c *controller) *controller {
 			return nil
 		}
 	}
-	nodes := scheduler.New(c.Deps)
-	out := newController(c.Deps, c.kind, Nodes{
-		Refusals: nodes.Refusals, Elsewhere: nodes.Elsewhere, Misplaced: nodes.Misplaced, Places: nodes.Places, Destination: nodes.Destination,
-		Liveness: owner.NewLiveness(0, 0, c.Now),
-	})
+	deps := c.Deps
+	deps.Board = board.New()
+	out := newController(deps, c.kind, owner.NewLiveness(0, 0, c.Now))
 	out.since = c.since
 	return out
 }

@@ -11,7 +11,7 @@ import (
 // rebalance stores the moves that level the nodes, as the verb does, and returns how many there are.
 func (l *harness) rebalance() int {
 	l.Helper()
-	moves := l.scheduler.Rebalance(l.snapshot(), func(api.Ref) bool { return true })
+	moves := l.scheduler.Board.Rebalance(l.snapshot(), func(api.Ref) bool { return true })
 	to := map[string]string{}
 	for _, m := range moves {
 		to[m.Task] = m.To

@@ -13,8 +13,8 @@ func TestRefusalsReachTheCondition(t *testing.T) {
 	l.apply(replicas(2, "web:1"))
 	l.looks()
 	l.runAgent()
-	l.looks()
 	l.write(func(txn *records.Txn) { txn.Delete(records.AliveKey("n1")) })
+	l.looks()
 	l.place()
 	l.looks()
 	want := "node n1 does not answer"

@@ -103,7 +103,7 @@ func TestADeadlineCountsFromTheReturnOfTheServer(t *testing.T) {
 	}
 	const deadline = 5 * time.Minute // the default
 	l.now = l.now.Add(2 * deadline)
-	l.c = newController(l.c.Deps, l.c.kind, l.c.nodes)
+	l.c = newController(l.c.Deps, l.c.kind, l.c.liveness)
 	if got := phase(); got != api.RolloutProgressing {
 		t.Errorf("at the server's return it is %s", got)
 	}

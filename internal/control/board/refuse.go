@@ -1,4 +1,4 @@
-package scheduler
+package board
 
 import (
 	"tend.dev/tend/api"
@@ -8,21 +8,28 @@ import (
 
 // Elsewhere returns why new tasks in the places of others would fit on no node, by the others' task ids. They are
 // planned together, after the tasks that wait already: what is not refused would all be placed now.
-func (s *Scheduler) Elsewhere(snapshot records.Snapshot, others []*api.Task) map[string]placement.Refusal {
+func (b *Board) Elsewhere(snapshot records.Snapshot, others []*api.Task) map[string]placement.Refusal {
 	snapshot.Fleeting() // what others need changes it
 	next := make([]placement.Task, 0, len(others))
 	for _, task := range others {
-		demand := s.demands.of(snapshot, task)
+		demand := b.demands.of(snapshot, task)
 		next = append(next, placement.Task{
 			ID: task.ID, Workload: task.Owner().String(), Demand: demand.Demand, Volumes: demand.at(task),
 			Toward: destination(snapshot, task.Owner(), task.ID),
 		})
 	}
 	out := map[string]placement.Refusal{}
-	s.board.at(snapshot, func(_ records.Snapshot, l *placement.Ledger) {
+	b.at(snapshot, func(_ records.Snapshot, l *placement.Ledger) {
 		for _, refused := range l.Refuse(next) {
 			out[refused.Task] = refused
 		}
 	})
 	return out
+}
+
+// Refusals returns why tasks without a node fit on none, by task id.
+func (b *Board) Refusals(snapshot records.Snapshot) map[string]placement.Refusal {
+	snapshot.Fleeting() // what others need changes it
+	_, d := b.plan(snapshot)
+	return d.refused
 }

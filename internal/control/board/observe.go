@@ -1,4 +1,4 @@
-package scheduler
+package board
 
 import (
 	"tend.dev/tend/api"
@@ -7,18 +7,23 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// task converts a task for placement; false if it is gone, or nothing of it is left.
-func (b *board) task(s records.Snapshot, task *api.Task) (placement.Task, bool) {
+// read reads a task for placement; false if it is gone, or nothing of it is left.
+func (b *Board) read(s records.Snapshot, id string) (placement.Task, bool) {
+	task := s.Task(id).Value
 	if task == nil {
 		return placement.Task{}, false
 	}
+	return taskOf(s, task, b.demands.of(s, task))
+}
+
+// task converts a task for placement; false if nothing of it is left.
+func taskOf(s records.Snapshot, task *api.Task, demand demand) (placement.Task, bool) {
 	status := s.TaskStatus(task.ID).Value
 	if task.Desired == api.DesiredRemoved && status == nil {
 		return placement.Task{}, false
 	}
-	demand := b.demands.of(s, task)
 	out := placement.Task{
-		ID: task.ID, Name: task.ContainerName(), Workload: task.Owner().String(), Node: task.Node, After: task.After, Replaces: taskOf(s, task),
+		ID: task.ID, Name: task.ContainerName(), Workload: task.Owner().String(), Node: task.Node, After: task.After, Replaces: predecessor(s, task),
 		Leaving: task.Desired != api.DesiredRunning,
 		Stopped: status != nil && status.State.Terminal() || task.Node == "" && task.Desired != api.DesiredRunning,
 		Demand:  demand.Demand, Volumes: demand.at(task), CreatedAt: task.CreatedAt,
@@ -32,8 +37,8 @@ func (b *board) task(s records.Snapshot, task *api.Task) (placement.Task, bool) 
 	return out, true
 }
 
-// taskOf returns the task in the slot that a task takes over from.
-func taskOf(snapshot records.Snapshot, task *api.Task) string {
+// predecessor returns the task in the slot that a task takes over from.
+func predecessor(snapshot records.Snapshot, task *api.Task) string {
 	if task.Replaces == "" {
 		return ""
 	}

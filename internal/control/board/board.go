@@ -1,4 +1,4 @@
-package scheduler
+package board
 
 import (
 	"iter"
@@ -11,8 +11,9 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// board keeps the placement's ledger up to date with snapshots, which only go forward: who asks with an older one hears of the newest.
-type board struct {
+// Board keeps the placement's ledger up to date with snapshots, which only go forward: who asks with an older one hears of
+// the newest. New returns one that has seen no snapshot.
+type Board struct {
 	demands *demands
 
 	mu       sync.Mutex
@@ -22,7 +23,12 @@ type board struct {
 	nodes int64
 	// decision is that of the ledger's newest plan; nil after a change.
 	decision *decision
+	// placed is the revision of records.PlacingKey by which Place has placed last: a second step would lose the race.
+	placed int64
 }
+
+// New returns a board that has seen no snapshot.
+func New() *Board { return &Board{demands: newDemands(), placed: -1} }
 
 // decision holds the nodes of tasks, and the reasons why the other tasks fit on none, by task id. It is shared: don't modify it.
 type decision struct {
@@ -31,7 +37,7 @@ type decision struct {
 }
 
 // at calls use with the ledger, and the snapshot that it is of: a given one, or a newer one. use must keep nothing of the ledger.
-func (b *board) at(s records.Snapshot, use func(s records.Snapshot, l *placement.Ledger)) {
+func (b *Board) at(s records.Snapshot, use func(s records.Snapshot, l *placement.Ledger)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.update(s.Plain())
@@ -39,7 +45,7 @@ func (b *board) at(s records.Snapshot, use func(s records.Snapshot, l *placement
 }
 
 // onNodes notes that what a snapshot is read for depends on the ledger's nodes.
-func (b *board) onNodes(s records.Snapshot) {
+func (b *Board) onNodes(s records.Snapshot) {
 	at := func(s records.Snapshot) any {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -50,21 +56,24 @@ func (b *board) onNodes(s records.Snapshot) {
 }
 
 // plan returns the decision, and the snapshot that it is of.
-func (b *board) plan(s records.Snapshot) (of records.Snapshot, d decision) {
-	b.at(s, func(s records.Snapshot, l *placement.Ledger) {
-		if b.decision == nil {
-			placed, refused := l.Plan()
-			b.decision = &decision{assigned: placed, refused: make(map[string]placement.Refusal, len(refused))}
-			for _, r := range refused {
-				b.decision.refused[r.Task] = r
-			}
-		}
-		of, d = s, *b.decision
-	})
+func (b *Board) plan(s records.Snapshot) (of records.Snapshot, d decision) {
+	b.at(s, func(s records.Snapshot, _ *placement.Ledger) { of, d = s, b.decide() })
 	return of, d
 }
 
-func (b *board) update(s records.Snapshot) {
+// decide returns the decision of the ledger as it is.
+func (b *Board) decide() decision {
+	if b.decision == nil {
+		placed, refused := b.ledger.Plan()
+		b.decision = &decision{assigned: placed, refused: make(map[string]placement.Refusal, len(refused))}
+		for _, r := range refused {
+			b.decision.refused[r.Task] = r
+		}
+	}
+	return *b.decision
+}
+
+func (b *Board) update(s records.Snapshot) {
 	if b.ledger != nil && s.Revision() <= b.snapshot.Revision() {
 		return
 	}
@@ -98,7 +107,7 @@ func (b *board) update(s records.Snapshot) {
 		}
 	}
 	for id := range stale.tasks {
-		if task, holds := b.task(s, s.Task(id).Value); holds {
+		if task, holds := b.read(s, id); holds {
 			b.ledger.PutTask(task)
 		} else {
 			b.ledger.RemoveTask(id)

@@ -1,4 +1,4 @@
-package scheduler
+package board
 
 import (
 	"encoding/json"
@@ -24,10 +24,10 @@ func TestBoardFollowsChanges(t *testing.T) {
 	for step := range 600 {
 		l.write(func(txn *records.Txn) { randomWrite(l, r, txn, step) })
 		if r.IntN(3) == 0 {
-			l.looks()
+			txn, _ := l.board.PlaceWaiting(l.snapshot())
+			l.commit(txn)
 		}
-		made := board{demands: l.s.demands}
-		want, got := contents(l, &made), contents(l, &l.s.board)
+		want, got := contents(l, &Board{demands: l.board.demands}), contents(l, l.board)
 		if !reflect.DeepEqual(want, got) {
 			t.Fatalf("after step %d: %+v, want %+v", step, got, want)
 		}
@@ -41,7 +41,7 @@ type boardContents struct {
 	decision decision
 }
 
-func contents(l *harness, b *board) (out boardContents) {
+func contents(l *harness, b *Board) (out boardContents) {
 	_, out.decision = b.plan(l.snapshot())
 	b.at(l.snapshot(), func(_ records.Snapshot, l *placement.Ledger) {
 		out.tasks, out.nodes, out.homes = l.Tasks(), l.Nodes(), l.Homes()

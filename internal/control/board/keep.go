@@ -1,4 +1,4 @@
-package scheduler
+package board
 
 import (
 	"tend.dev/tend/api"
@@ -9,11 +9,11 @@ import (
 
 // Misplaced returns a function that says why a node may not keep the tasks of a workload: it was drained, no longer meets the
 // constraints, or has another runtime. It returns the empty string if the node may. task is one of them.
-func (s *Scheduler) Misplaced(snapshot records.Snapshot, task *api.Task) func(node string) string {
-	s.board.onNodes(snapshot)
-	demand := s.demands.of(snapshot, task)
+func (b *Board) Misplaced(snapshot records.Snapshot, task *api.Task) func(node string) string {
+	b.onNodes(snapshot)
+	demand := b.demands.of(snapshot, task)
 	return func(id string) (why string) {
-		s.board.at(snapshot, func(_ records.Snapshot, l *placement.Ledger) {
+		b.at(snapshot, func(_ records.Snapshot, l *placement.Ledger) {
 			if n, known := l.Node(id); known {
 				why = placement.Misplaced(n, demand.Need, demand.Rules)
 			}
@@ -24,10 +24,10 @@ func (s *Scheduler) Misplaced(snapshot records.Snapshot, task *api.Task) func(no
 
 // Places counts the nodes for the pods of a global deployment: those in hosts, which have one, and those that may get one. need is
 // what the pods need of a runtime.
-func (s *Scheduler) Places(snapshot records.Snapshot, object api.Object, need fit.Need, hosts map[string]bool) (places int) {
-	s.board.onNodes(snapshot)
+func (b *Board) Places(snapshot records.Snapshot, object api.Object, need fit.Need, hosts map[string]bool) (places int) {
+	b.onNodes(snapshot)
 	rules := demandOf(nil, &object).Rules
-	s.board.at(snapshot, func(_ records.Snapshot, l *placement.Ledger) {
+	b.at(snapshot, func(_ records.Snapshot, l *placement.Ledger) {
 		places = placement.Places(l.Nodes(), need, rules, hosts)
 	})
 	return places

@@ -1,4 +1,4 @@
-package scheduler
+package board
 
 import (
 	"tend.dev/tend/api"
@@ -8,9 +8,9 @@ import (
 
 // Rebalance returns the moves of deployments' pods that level the nodes, among the workloads that chosen accepts. Pods that
 // an earlier rebalance moves still count as moved. A workload that is in the midst of a rollout moves nothing else.
-func (s *Scheduler) Rebalance(snapshot records.Snapshot, chosen func(api.Ref) bool) []placement.Move {
+func (b *Board) Rebalance(snapshot records.Snapshot, chosen func(api.Ref) bool) []placement.Move {
 	var in input
-	s.board.at(snapshot, func(of records.Snapshot, l *placement.Ledger) {
+	b.at(snapshot, func(of records.Snapshot, l *placement.Ledger) {
 		snapshot, in = of, input{l.Tasks(), l.Nodes(), l.Homes()}
 	})
 	byID := make(map[string]int, len(in.tasks))
@@ -73,14 +73,14 @@ func open(nodes []placement.Node, id string) bool {
 
 // Destination returns the node that a rebalance moves a task to, and whether that takes it now. It is empty if nothing moves
 // it.
-func (s *Scheduler) Destination(snapshot records.Snapshot, task *api.Task) (node string, takes bool) {
+func (b *Board) Destination(snapshot records.Snapshot, task *api.Task) (node string, takes bool) {
 	node = destination(snapshot, task.Owner(), task.ID)
 	if node == "" || node == task.Node {
 		return "", false
 	}
 	snapshot.Fleeting() // whether the node takes it changes with what others need
-	demand := s.demands.of(snapshot, task)
-	s.board.at(snapshot, func(_ records.Snapshot, l *placement.Ledger) {
+	demand := b.demands.of(snapshot, task)
+	b.at(snapshot, func(_ records.Snapshot, l *placement.Ledger) {
 		takes = l.Takes(placement.Task{ID: task.ID, Workload: task.Owner().String(), Demand: demand.Demand, Volumes: demand.at(task)}, node)
 	})
 	return node, takes
