@@ -95,3 +95,23 @@ func randomWrite(l *harness, r *rand.Rand, txn *records.Txn, step int) {
 		}
 	}
 }
+
+// TestReleasesOfOneCommitAreToldApart: a restore writes many in one revision. One asks for a port, which is taken, the other
+// for none.
+func TestReleasesOfOneCommitAreToldApart(t *testing.T) {
+	l := newHarness(t)
+	l.node("n1")
+	l.write(func(txn *records.Txn) {
+		txn.Put(records.ReleaseKey(web, "v1"), l.releaseOf("v1", onPort))
+		txn.Put(records.ReleaseKey(web, "v2"), l.releaseOf("v2", api.DeploymentSpec{}))
+		for _, id := range []string{"a", "b"} {
+			txn.CreateTask(taskOfRelease(id, "v1"))
+		}
+		txn.CreateTask(taskOfRelease("c", "v2"))
+	})
+	placed, _ := l.board.PlaceWaiting(l.snapshot())
+	l.commit(placed)
+	if on := l.on(); on["a"] != "n1" || on["b"] != "" || on["c"] != "n1" {
+		t.Errorf("placed are %v", on)
+	}
+}

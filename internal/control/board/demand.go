@@ -28,9 +28,13 @@ type demands struct {
 	known map[demandKey]demand
 }
 
-// demandKey are the revisions that created a release, and that modified its object. An id may come back after its object
-// was deleted; a revision never does.
-type demandKey struct{ release, object int64 }
+// demandKey names a release, with the revisions that created it and that modified its object: a name may come back after its
+// object was deleted, and one revision writes many, as a restore does.
+type demandKey struct {
+	owner           api.Ref
+	id              string
+	release, object int64
+}
 
 func newDemands() *demands { return &demands{known: map[demandKey]demand{}} }
 
@@ -38,7 +42,7 @@ func (d *demands) of(snapshot records.Snapshot, task *api.Task) demand {
 	release, object := snapshot.Release(task.Owner(), task.Release), snapshot.Object(task.Owner())
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	key := demandKey{release.Created, object.Modified}
+	key := demandKey{task.Owner(), task.Release, release.Created, object.Modified}
 	if known, ok := d.known[key]; ok {
 		return known
 	}
