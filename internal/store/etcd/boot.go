@@ -20,6 +20,7 @@ func (s *Store) boot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.cutTail()
 	if s.sockets, err = openSockets(s.opts.DataDir); err != nil {
 		return err
 	}

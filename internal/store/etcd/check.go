@@ -67,7 +67,7 @@ func (s *Store) markOpen(ctx context.Context) error {
 
 // checkInChild returns ErrDamaged if the check finds a fault.
 func (s *Store) checkInChild(ctx context.Context) error {
-	path := filepath.Join(s.opts.DataDir, "member", "snap", "db")
+	path := s.databasePath()
 	if _, err := os.Stat(path); err != nil {
 		return nil // there is nothing to check; etcd reports what is missing
 	}

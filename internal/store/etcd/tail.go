@@ -1,0 +1,42 @@
+package etcd
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// databasePath returns the path of the member's database.
+func (s *Store) databasePath() string { return filepath.Join(s.opts.DataDir, "member", "snap", "db") }
+
+// cutTail cuts off the end of the database file that was never written. bbolt grows the file by 16 MB at a time, and
+// etcd maps all of it into memory at a start: without the cut, a small database takes 16 MB of memory after a restart.
+// A file that ends with its last page is what a snapshot is, too. Every fault is left to etcd, which opens the file
+// next and reports it.
+func (s *Store) cutTail() {
+	path := s.databasePath()
+	if size, err := sizeInUse(path); err == nil {
+		if info, err := os.Stat(path); err == nil && info.Size() > size {
+			_ = os.Truncate(path, size)
+		}
+	}
+}
+
+// sizeInUse returns the size of a database file up to its last page.
+func sizeInUse(path string) (size int64, err error) {
+	if _, err := os.Stat(path); err != nil {
+		return 0, err // bbolt would create it
+	}
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Millisecond})
+	if err != nil {
+		return 0, err
+	}
+	defer db.Close()
+	err = db.View(func(tx *bbolt.Tx) error {
+		size = tx.Size()
+		return nil
+	})
+	return size, err
+}
