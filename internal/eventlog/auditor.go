@@ -40,7 +40,7 @@ type Auditor struct {
 	Now      func() time.Time
 	Logger   *slog.Logger
 
-	waiting chan audited
+	waiting chan *audited
 	foreign chan api.AuditData
 	bounded bounded
 }
@@ -53,7 +53,7 @@ type audited struct {
 // NewAuditor returns an Auditor; Run writes what it is given.
 func NewAuditor(s records.Committer, revision func() int64, now func() time.Time, logger *slog.Logger) *Auditor {
 	return &Auditor{Store: s, Revision: revision, Now: now, Logger: logger,
-		waiting: make(chan audited, auditWaiting), foreign: make(chan api.AuditData, 1)}
+		waiting: make(chan *audited, auditWaiting), foreign: make(chan api.AuditData, 1)}
 }
 
 // Record takes a call. If very many wait, it waits for room, and then the log of the server has the call. A refused
@@ -75,7 +75,7 @@ func (a *Auditor) RecordBounded(data api.AuditData) {
 }
 
 func (a *Auditor) queue(data api.AuditData) {
-	call := audited{a.Now().UTC(), data}
+	call := &audited{a.Now().UTC(), data}
 	select {
 	case a.waiting <- call:
 		return
@@ -86,7 +86,7 @@ func (a *Auditor) queue(data api.AuditData) {
 	select {
 	case a.waiting <- call:
 	case <-timer.C:
-		a.lost([]audited{call}, errors.New("too many calls wait"))
+		a.lost([]audited{*call}, errors.New("too many calls wait"))
 	}
 }
 
@@ -122,7 +122,7 @@ func (a *Auditor) Run(ctx context.Context) error {
 	for {
 		select {
 		case call := <-a.waiting:
-			a.write(writing, a.gather(call))
+			a.write(writing, a.gather(*call))
 		case <-ticker.C:
 			a.takeForeign(writing)
 			a.takeFolded(writing)
@@ -147,7 +147,7 @@ func (a *Auditor) finish(ctx context.Context) {
 	for {
 		select {
 		case call := <-a.waiting:
-			a.write(ctx, a.gather(call))
+			a.write(ctx, a.gather(*call))
 		default:
 			return
 		}
@@ -168,7 +168,7 @@ func (a *Auditor) gather(first audited) []audited {
 	for len(out) < auditBatch && room > 0 {
 		select {
 		case call := <-a.waiting:
-			out = append(out, call)
+			out = append(out, *call)
 			room -= weight(call.data)
 		default:
 			return out
