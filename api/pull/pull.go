@@ -66,6 +66,8 @@ type Credential struct {
 // Jobs is the answer to a request for jobs, in the order in which they are to be done.
 type Jobs struct {
 	Jobs []Job `json:"jobs"`
+	// Queries are to be answered beside the jobs, in any order. An operator that does not know them leaves them alone.
+	Queries []Query `json:"queries,omitempty"`
 }
 
 // The kinds of a Job.
