@@ -54,6 +54,9 @@ type KindInfo struct {
 	Finalizer string
 	// Private: no value of its fields is shown where changes are.
 	Private bool
+	// Later is said of an object that an apply only declares, such as registered: it comes into effect when asked to. Empty
+	// for others, which an apply waits for.
+	Later string
 	// Delivered: its objects are sent to the Kubernetes cluster that their spec names, and their state comes from there.
 	Delivered bool
 	// StandsFor are the kinds that a manifest of this kind declares objects of; empty if it is stored itself.
@@ -97,8 +100,9 @@ func init() {
 		{Kind: KindApp, Spec: reflect.TypeFor[AppSpec](), StandsFor: []Kind{KindDeployment, KindIngress}},
 		slots(kindOf[StatefulSetSpec, WorkloadStatus](KindInfo{Kind: KindStatefulSet, Short: []string{"sts"}},
 			(*checker).statefulSet)),
-		runs(kindOf[JobSpec, JobStatus](KindInfo{Kind: KindJob}, (*checker).job)),
-		runs(kindOf[CronJobSpec, JobStatus](KindInfo{Kind: KindCronJob, Short: []string{"cj"}}, (*checker).cronJob)),
+		runs(kindOf[JobSpec, JobStatus](KindInfo{Kind: KindJob, Later: "registered"}, (*checker).job)),
+		runs(kindOf[CronJobSpec, JobStatus](KindInfo{Kind: KindCronJob, Short: []string{"cj"}, Later: "registered"},
+			(*checker).cronJob)),
 		kindOf[IngressSpec, IngressStatus](KindInfo{Kind: KindIngress, Short: []string{"ing", "svc", "service", "services"}},
 			(*checker).ingress),
 		kindOf[AssetSpec, NoStatus](KindInfo{Kind: KindAsset, Scope: ScopeOptional, Private: true}, (*checker).asset),
@@ -110,7 +114,7 @@ func init() {
 			(*checker).nodeNetwork),
 		kindOf[SinkSpec, SinkStatus](KindInfo{Kind: KindSink, Scope: ScopeNone, Private: true}, (*checker).sink),
 		kindOf[SyncSpec, SyncStatus](KindInfo{Kind: KindSync, Scope: ScopeNone, Private: true}, (*checker).sync),
-		kindOf[ClusterSpec, ClusterStatus](KindInfo{Kind: KindCluster, Scope: ScopeNone}, (*checker).cluster),
+		kindOf[ClusterSpec, ClusterStatus](KindInfo{Kind: KindCluster, Scope: ScopeNone, Later: "declared"}, (*checker).cluster),
 		delivered(kindOf[ApplicationInstanceSpec,
 			DeliveredStatus](KindInfo{Kind: KindApplicationInstance, Short: []string{"appinst"}},
 			(*checker).applicationInstance), (*checker).fixedInstance),

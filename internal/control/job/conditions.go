@@ -21,7 +21,7 @@ const (
 )
 
 func (o observed) conditions(a assessment, runs []api.Run) []api.Condition {
-	ready, progressing := o.readiness(a), o.progress(a)
+	ready, progressing := o.readiness(a, runs), o.progress(a)
 	if progressing.Message == ready.Message {
 		progressing.Message = "" // a cause is given once
 	}
@@ -33,7 +33,7 @@ func (o observed) conditions(a assessment, runs []api.Run) []api.Condition {
 }
 
 // readiness returns the Ready condition: whether a run that is requested now would start.
-func (o observed) readiness(a assessment) api.Condition {
+func (o observed) readiness(a assessment, runs []api.Run) api.Condition {
 	c := api.Condition{Type: api.ConditionReady, Status: api.ConditionTrue}
 	cron := o.declared.cron
 	switch {
@@ -41,6 +41,8 @@ func (o observed) readiness(a assessment) api.Condition {
 		c.Status, c.Reason = api.ConditionFalse, a.refused.Reason
 	case a.target.ID == "":
 		c.Status, c.Reason, c.Message = api.ConditionFalse, control.ImageReason(o.image(), api.ReasonResolvingImage), o.imageProgress()
+	case o.declared.job.RunOnRelease && hasRun(a, runs):
+		c.Reason, c.Message = api.ReasonRunSucceeded, "it has run; again: tend run "+o.ref.Scope+"/"+o.ref.Name
 	case o.declared.job.RunOnRelease:
 		c.Reason, c.Message = api.ReasonDeclared, "runs each of its releases once, by itself; again: tend run "+o.ref.Scope+"/"+o.ref.Name
 	case cron == nil:
@@ -52,6 +54,12 @@ func (o observed) readiness(a assessment) api.Condition {
 		c.Message = "runs next at " + a.plan.NextRun.In(o.declared.schedule.Zone()).Format("2006-01-02 15:04 -07:00")
 	}
 	return c
+}
+
+// hasRun reports whether the newest release of a job has run, and succeeded.
+func hasRun(a assessment, runs []api.Run) bool {
+	last := lastEnded(runs)
+	return !a.desired.Unrun && a.plan.Active == 0 && (last == nil || last.State != api.RunFailed)
 }
 
 func (o observed) progress(a assessment) api.Condition {

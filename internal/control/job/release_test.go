@@ -24,6 +24,7 @@ func TestEachReleaseRunsOnce(t *testing.T) {
 			t.Errorf("%+v", run)
 		}
 		l.condition(mail, api.ConditionProgressing, api.ReasonComplete, api.ConditionFalse)
+		l.condition(mail, api.ConditionReady, api.ReasonRunSucceeded, api.ConditionTrue)
 		spec.SuccessfulHistoryLimit = new(int) // the record of a run goes; that it ran is known by its release
 		l.Put(spec, mail)
 		l.Pass(time.Hour)
@@ -94,6 +95,7 @@ func TestARunThatFailedStays(t *testing.T) {
 			t.Errorf("%d runs", len(runs))
 		}
 		l.condition(mail, api.ConditionDegraded, api.ReasonRunFailed, api.ConditionTrue)
+		l.condition(mail, api.ConditionReady, api.ReasonDeclared, api.ConditionTrue)
 		l.Node.Set(func(n *controltest.Node) { n.Code = 0 })
 		l.ask(mail, "m-1")
 		l.Pass(time.Minute)

@@ -103,6 +103,9 @@ func (o observed) next(a assessment, s api.LabStatus) string {
 	return ""
 }
 
+// manyFailures is how many containers of a lab may fail to start before nothing counts as under way. Tend goes on trying.
+const manyFailures = 3
+
 func (o observed) conditions(a assessment, s api.LabStatus) []api.Condition {
 	ready := api.Condition{Type: api.ConditionReady, Status: api.ConditionFalse, Reason: s.Reason, Message: s.Message}
 	progressing := api.Condition{Type: api.ConditionProgressing, Status: api.ConditionFalse, Reason: api.ReasonComplete}
@@ -111,9 +114,10 @@ func (o observed) conditions(a assessment, s api.LabStatus) []api.Condition {
 	case s.Phase == api.LabRunning:
 		ready.Status, ready.Next = api.ConditionTrue, a.unserved.next
 	case s.Phase.Ended() && len(o.tasks) > 0 && !allForgotten(a.plan):
-		progressing.Status, progressing.Reason, progressing.Message = api.ConditionTrue, api.ReasonCleaningUp, "its container is being removed"
+		progressing.Reason, progressing.Message = api.ReasonCleaningUp, "its container is being removed"
 	case s.Phase.Ended():
-	case a.plan.Waits == lab.ForStart || a.refused != nil || a.plan.Waits == lab.ForPerson || noPlace(s) && a.patience == 0:
+	case a.plan.Waits == lab.ForStart || a.refused != nil || a.plan.Waits == lab.ForPerson || noPlace(s) && a.patience == 0,
+		s.Reason == api.ReasonProvisioningFailed && a.plan.Failures >= manyFailures:
 		progressing.Reason = s.Reason
 	default:
 		progressing.Status, progressing.Reason = api.ConditionTrue, s.Reason

@@ -42,6 +42,10 @@ func degraded(s api.LabStatus) string {
 func TestALabThatCantStartSaysSoAllTheTime(t *testing.T) {
 	inHarness(t, func(l *harness) {
 		seen := l.writes(linux, degraded)
+		under := l.writes(linux, func(s api.LabStatus) string {
+			c := api.FindCondition(s.Conditions, api.ConditionProgressing)
+			return fmt.Sprintf("%s %s %v", c.Status, c.Reason, s.Failures >= 3)
+		})
 		l.Node.Set(func(n *controltest.Node) { n.Rejects = 4 })
 		l.Put(labOf(0, time.Hour), linux)
 		l.Pass(time.Minute)
@@ -50,6 +54,10 @@ func TestALabThatCantStartSaysSoAllTheTime(t *testing.T) {
 		all := slices.Compact(seen())
 		if want := []string{`False AsExpected () next ""`, failing, `False AsExpected () next ""`}; !slices.Equal(all, want) {
 			t.Errorf("it said %q, want %q", all, want)
+		}
+		if all := under(); !slices.Contains(all, "True ProvisioningFailed false") || !slices.Contains(all, "False ProvisioningFailed true") ||
+			slices.Contains(all, "True ProvisioningFailed true") {
+			t.Errorf("after three failures nothing counts as under way: %q", all)
 		}
 		if s := l.status(linux); s.Failures != 4 || s.LastFailure != "" {
 			t.Errorf("%+v", s)

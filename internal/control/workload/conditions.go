@@ -15,6 +15,9 @@ import (
 // conditions returns the three conditions of a deployment: Ready, Progressing, Degraded.
 func (o observed) conditions(a assessment) []api.Condition {
 	progressing, degraded := o.progress(a), o.trouble(a)
+	if progressing.Reason == api.ReasonComplete && heals(degraded) {
+		progressing.Status, progressing.Reason, progressing.Message = api.ConditionTrue, degraded.Reason, ""
+	}
 	ready := o.readiness(a, progressing, degraded)
 	if cause, _, _ := strings.Cut(degraded.Message, "\n"); cause != "" && strings.HasPrefix(progressing.Message, cause) {
 		progressing.Message = "" // a cause is given once
@@ -22,11 +25,16 @@ func (o observed) conditions(a assessment) []api.Condition {
 	return []api.Condition{ready, progressing, degraded}
 }
 
+// heals reports whether a complete rollout gets ready again by itself: what was rolled back stays so, and a second writer
+// on a volume ends no pod.
+func heals(degraded api.Condition) bool {
+	return degraded.Status == api.ConditionTrue && degraded.Reason != api.ReasonRolledBack && degraded.Reason != api.ReasonVolumeInUse
+}
+
 func (o observed) readiness(a assessment, progressing, degraded api.Condition) api.Condition {
 	c := api.Condition{Type: api.ConditionReady, Status: api.ConditionFalse}
 	wanted := max(o.spec.ReplicaCount()-a.plan.Counts.Frozen, a.plan.Counts.Wanted) // there may be no plan yet
 	ready := a.plan.Counts.Ready
-	// A second writer on the volume of a complete rollout ends no pod.
 	serves := degraded.Status == api.ConditionFalse || degraded.Reason == api.ReasonVolumeInUse
 	switch {
 	case a.known && a.plan.Phase == api.RolloutComplete && serves && !a.target.awaits && a.target.pending == nil:
@@ -74,6 +82,8 @@ func (o observed) progress(a assessment) api.Condition {
 	case a.plan.Phase == api.RolloutPaused:
 		c.Status, c.Reason = api.ConditionFalse, api.ReasonPaused
 		c.Message = "paused until the failed pod is ready, or the next apply"
+	case c.Reason == api.ReasonTooLarge || c.Reason == api.ReasonNoRuntime:
+		c.Status = api.ConditionFalse // it goes on when such a node joins
 	}
 	return c
 }

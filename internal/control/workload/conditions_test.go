@@ -164,7 +164,7 @@ func TestConditions(t *testing.T) {
 			"the node's own words",
 			scene{spec: replicas(2, "web:1"), tasks: two, rollout: complete, image: present("web:1"), nodes: []api.NodeStatus{{ID: "n1", Message: "connect /run/docker.sock: refused"}}},
 			line{"False", "EngineUnavailable", "2 of 2 replicas ready"},
-			line{"False", "Complete", "2 of 2 pods run v1"}, line{"True", "EngineUnavailable", "node n1: connect /run/docker.sock: refused"},
+			line{"True", "EngineUnavailable", ""}, line{"True", "EngineUnavailable", "node n1: connect /run/docker.sock: refused"},
 		},
 		"one engine away": {
 			"another node answers",
@@ -244,6 +244,15 @@ func TestConditions(t *testing.T) {
 			},
 			line{"False", "NoNode", "1 of 2 replicas ready"},
 			line{"True", "NoNode", ""}, line{"True", "NoNode", "node n1 lacks memory: 8Gi asked, 4Gi in all"},
+		},
+		"too large": {
+			"the scheduler's words reach the user",
+			scene{
+				spec: replicas(2, "web:1"), rollout: toV1(), image: present("web:1"), tasks: []owner.Task{slot("a", "v1", nil), slot("b", "v1", unplaced)},
+				refusals: map[string]placement.Refusal{"t-b": {Task: "t-b", TooLarge: true, Message: "node n1 lacks memory: 8Gi asked, 4Gi in all"}},
+			},
+			line{"False", "TooLarge", "1 of 2 replicas ready"},
+			line{"False", "TooLarge", ""}, line{"True", "TooLarge", "node n1 lacks memory: 8Gi asked, 4Gi in all"},
 		},
 		"no surge": {
 			"no room beside the old slot is progress, and nothing is wrong",

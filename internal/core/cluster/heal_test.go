@@ -116,6 +116,7 @@ func TestHealingBacksOff(t *testing.T) {
 				t.Fatalf("while it waits: %+v", c)
 			}
 			w.wantCondition(t, "while it waits", api.ConditionReady, api.ConditionFalse, api.ReasonDrifted)
+			w.wantCondition(t, "while it waits", api.ConditionProgressing, api.ConditionFalse, api.ReasonComplete)
 			w.now = w.now.Add(time.Second)
 		}
 		waits = append(waits, w.now.Sub(found).String())

@@ -71,17 +71,17 @@ func (in Input) progressing(job *api.ClusterJob, delivered, ready, degraded api.
 	blocked, working := in.reported(reportedBlocked, api.ConditionTrue),
 		in.reported(reportedReconciling, api.ConditionTrue)
 	switch {
+	case degraded.Status == api.ConditionTrue:
 	case delivered.Status == api.ConditionUnknown:
 		begin(delivered.Reason, delivered.Message)
-	case delivered.Status == api.ConditionFalse || ready.Status == api.ConditionTrue || !in.applied(job):
-	case in.Object.Kind == api.KindOperation && degraded.Status == api.ConditionTrue:
+	case ready.Status == api.ConditionTrue || !in.applied(job):
 	case in.Object.Kind == api.KindOperation && blocked != nil:
 		begin(blocked.Reason, blocked.Message)
 	case in.Object.Kind == api.KindOperation:
 		begin(ready.Reason, ready.Message)
 	case working != nil:
 		begin(working.Reason, cmp.Or(working.Message, ready.Message))
-	case ready.Status == api.ConditionUnknown && degraded.Status == api.ConditionFalse:
+	default:
 		begin(ready.Reason, ready.Message)
 	}
 	return c

@@ -26,10 +26,9 @@ func counted(status api.WorkloadStatus) bool {
 	return r != nil && r.Phase == api.RolloutComplete && r.Replicas == status.Replicas
 }
 
-// scaled ends a wait for pods as converged, with a warning about a release that failed.
-func (s judged) scaled(status api.WorkloadStatus, failed api.Condition) judged {
-	s.State, s.Reason, s.Message = api.OutcomeConverged, "Scaled", fmt.Sprintf("%d of %d replicas ready", status.Ready, status.Replicas)
+// scaled completes the outcome of a wait for pods, with a warning about a release that failed.
+func (s *judged) scaled(status api.WorkloadStatus, failed api.Condition) {
+	s.Reason, s.Message = "Scaled", fmt.Sprintf("%d of %d replicas ready", status.Ready, status.Replicas)
 	head, _, _ := strings.Cut(failed.Message, "\n")
 	s.Warning = "they run " + status.Release + ": " + head
-	return s
 }

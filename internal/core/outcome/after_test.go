@@ -18,7 +18,7 @@ func TestJudgeWhatFollows(t *testing.T) {
 	}
 	gated := func(phase api.RolloutPhase, replicas int) api.WorkloadStatus {
 		failed := api.Condition{Status: api.ConditionFalse, Reason: "ReleaseCommandFailed", Message: "release.command of v3 failed\nlog"}
-		s := statusOf(10, failed, failed)
+		s := degraded(statusOf(10, failed, failed))
 		s.Release, s.Replicas, s.Ready = "v2", 3, 3
 		s.Rollout = &api.RolloutStatus{Phase: phase, Replicas: replicas}
 		return s

@@ -28,11 +28,3 @@ func giveUpDependents(all []judged) {
 		}
 	}
 }
-
-// needs returns what an object waits for by depends_on; nothing unless it waits for that.
-func needs(object api.Object, progressing api.Condition) []api.Ref {
-	if progressing.Reason != api.ReasonWaitingForDependency {
-		return nil
-	}
-	return api.Dependencies(object)
-}

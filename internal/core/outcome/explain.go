@@ -9,13 +9,24 @@ import (
 )
 
 // blame sets the message from the condition that has the cause: Degraded if something failed, else Progressing.
-func (s *judged) blame(status api.WorkloadStatus, ready, progressing api.Condition) {
-	s.Reason, s.Message = ready.Reason, ready.Message
-	cause := progressing
-	if degraded := api.FindCondition(status.Conditions, api.ConditionDegraded); degraded != nil && degraded.Status == api.ConditionTrue {
-		cause = *degraded
+func (s *judged) blame(c conditions) {
+	s.Reason, s.Message, s.Next = c.ready.Reason, c.ready.Message, c.ready.Next
+	var cause api.Condition
+	switch {
+	case c.is(c.degraded) && (s.State == api.OutcomeFailed || !c.is(c.ready)):
+		cause = c.degraded
+	case c.is(c.ready) && (s.State == api.OutcomeConverged || c.progressing.Reason == api.ReasonStopping):
+		return // it is as declared, but for pods that end
+	case c.is(c.ready):
+		s.Reason, s.Message = c.progressing.Reason, c.progressing.Message
+		return
+	default:
+		cause = c.progressing
 	}
-	if ready.Status == api.ConditionTrue || cause.Message == "" {
+	if s.State == api.OutcomeFailed {
+		s.Reason = cause.Reason
+	}
+	if cause.Message == "" {
 		return
 	}
 	s.Cause, s.Next = cause.Message, cause.Next
@@ -23,8 +34,8 @@ func (s *judged) blame(status api.WorkloadStatus, ready, progressing api.Conditi
 		s.Next += "; Ctrl-C is safe"
 	}
 	s.Message = cause.Message
-	if ready.Message != "" {
-		s.Message = ready.Message + ": " + cause.Message
+	if !strings.HasPrefix(cause.Message, c.ready.Message) {
+		s.Message = c.ready.Message + ": " + cause.Message
 	}
 }
 
@@ -47,8 +58,9 @@ func (s *judged) explain() {
 // nextStep returns what to do about a write that came to nothing.
 func nextStep(s judged) string {
 	object := s.Ref.Scope + "/" + s.Ref.Name
-	if s.Ref.Kind == api.KindIngress {
-		return cmp.Or(s.Next, "tend describe ingress "+object)
+	describe := "tend describe " + object
+	if !s.Ref.Kind.HasContainers() {
+		describe = fmt.Sprintf("tend describe %s %s", s.Ref.Kind, strings.TrimPrefix(object, api.Unscoped+"/"))
 	}
 	switch {
 	case s.Reason == api.ReasonDeleted || s.Reason == "Deleting":
@@ -56,11 +68,13 @@ func nextStep(s judged) string {
 	case len(s.needs) > 0:
 		return fmt.Sprintf("get %s ready; this goes on by itself", words(s.needs))
 	case s.State == api.OutcomeHeld && s.turnsBack && s.Reason != api.ReasonRolledBack:
-		return cmp.Or(s.Next, "tend describe "+object) + "; to go back: tend rollback " + object
+		return cmp.Or(s.Next, describe) + "; to go back: tend rollback " + object
+	case s.Reason == api.ReasonRunFailed && s.Next != "" && !strings.Contains(s.Next, "tend run "+object):
+		return s.Next + "; to run it again: tend run " + object // which no apply does
 	case s.Reason == api.ReasonBuildFailed:
 		return cmp.Or(s.Next, "correct the source and apply again") + "; what ran before runs on"
 	}
-	return cmp.Or(s.Next, "tend describe "+object)
+	return cmp.Or(s.Next, describe)
 }
 
 func words(refs []api.Ref) string {

@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,8 +9,20 @@ import (
 	"tend.dev/tend/api"
 )
 
-// unworkable are the reasons for which no work is done on an object until a user changes something.
-var unworkable = []string{api.ReasonInvalidSpec, api.ReasonEnvironmentUnreadable, api.ReasonEnvFromEmpty, api.ReasonSecretKeyMissing}
+// The reasons that say more than the status of their conditions.
+var (
+	// missing: what the object refers to may be on its way.
+	missing = []string{api.ReasonUnresolvedReference, api.ReasonNoService, api.ReasonNoReadyPods}
+	// wanted: it isn't ready because a person wants it so.
+	wanted = []string{api.ReasonPaused, api.ReasonMaintenance}
+	// passing: it becomes ready by itself, whatever else is the matter.
+	passing = []string{api.ReasonOpening, api.ReasonCertificatePending}
+	// held: what ran before runs on, or nothing runs until there is a node for it.
+	held = []string{
+		api.ReasonPaused, api.ReasonRolledBack, api.ReasonReleaseCommandFailed,
+		api.ReasonNoRuntime, api.ReasonTooLarge, api.ReasonNoNode,
+	}
+)
 
 // judge returns what has become of one write, by the object's own conditions.
 func judge(w api.Awaited, object api.Object, status api.WorkloadStatus) judged {
@@ -17,60 +30,128 @@ func judge(w api.Awaited, object api.Object, status api.WorkloadStatus) judged {
 	if object.Metadata.Deleting() {
 		s.UpdatedAt = *object.Metadata.DeletedAt
 	}
-	ready := api.FindCondition(status.Conditions, api.ConditionReady)
-	progressing := api.FindCondition(status.Conditions, api.ConditionProgressing)
-	if s.judgeStored(object, status, ready, progressing) {
-		return s
-	}
-	s.judgeAfter(status)
+	c := conditionsOf(status)
+	later := object.Kind.Info().Later
 	switch {
 	case w.Gone && !object.Metadata.Deleting() && object.Metadata.Revision >= w.Revision:
 		s.State, s.Reason, s.Message = api.OutcomeConverged, "Gone", "deleted, and created again by another command"
-		return s
 	case w.Gone:
-		s.Reason, s.Message = "Deleting", deleting(object, ready)
-		return s
+		s.Reason, s.Message = "Deleting", deleting(object, c.ready)
 	case object.Metadata.Deleting():
 		s.State, s.Reason, s.Message = api.OutcomeFailed, "Deleting", "another command is deleting it"
-		return s
-	case ready == nil || progressing == nil && object.Kind.HasContainers() || status.ObservedRevision < w.Revision:
+	case !object.Kind.HasController():
+		s.State, s.Reason, s.Message = api.OutcomeConverged, "Stored", "stored"
+	case c.ready.Type == "" || status.ObservedRevision < w.Revision:
 		s.Reason, s.Message = "Unseen", "waiting for the controller"
-		return s
-	case object.Kind == api.KindIngress:
-		return judgeIngress(s, *ready, api.FindCondition(status.Conditions, api.ConditionDegraded))
-	case object.Kind.TimeBoxed():
-		return s.judgeLab(object, *ready, *progressing, api.FindCondition(status.Conditions, api.ConditionDegraded))
-	case !object.Kind.HasContainers():
-		return judgeReady(s, *ready, api.FindCondition(status.Conditions, api.ConditionDegraded))
-	case ready.Status == api.ConditionTrue && progressing.Status == api.ConditionFalse && s.follows != "" && !w.Counts:
-		s.Reason, s.Message = api.ReasonRunningPostCommand, s.follows
-		return s
-	case ready.Status == api.ConditionTrue && progressing.Status == api.ConditionFalse: // old pods have ended too
-		s.State = api.OutcomeConverged
-	case w.Counts && progressing.Reason == api.ReasonReleaseCommandFailed && counted(status):
-		return s.scaled(status, *progressing)
-	case progressing.Reason == api.ReasonNoRuntime || progressing.Reason == api.ReasonTooLarge: // it goes on when such a node joins
-		s.State = api.OutcomeHeld
-	case progressing.Status != api.ConditionFalse: // under way
-		s.needs = needs(object, *progressing)
-	case progressing.Reason == api.ReasonResolvingImage:
-		s.State = api.OutcomeFailed // the image is not available
-	case slices.Contains(unworkable, progressing.Reason):
-		s.State = api.OutcomeFailed
-	case progressing.Reason == api.ReasonUnresolvedReference:
-		s.lacks = true
-	case progressing.Reason == api.ReasonReleaseCommandFailed && !w.Counts:
-		s.State = api.OutcomeHeld
-	case didNotLast(status):
-		s.State = api.OutcomeHeld
-	default: // the running pods are being healed, or their engine is away: temporary
-	}
-	s.judgeFrozen(status, ready, progressing)
-	s.blame(status, *ready, *progressing)
-	if w.Generation > 0 && object.Metadata.Generation > w.Generation {
-		s.ofNewer(object.Metadata.Generation)
+	case later != "" && !w.Built && !runsItself(object):
+		s.State, s.Reason, s.Message = api.OutcomeConverged, "Registered", later
+	default:
+		s.judgeSeen(object, status, c)
 	}
 	return s
+}
+
+// judgeSeen returns what has become of a write that the controller has seen.
+func (s *judged) judgeSeen(object api.Object, status api.WorkloadStatus, c conditions) {
+	s.judgeAfter(status)
+	s.State = s.rule(object, status, c)
+	s.lacks = s.State == api.OutcomePending && !c.under() && slices.Contains(missing, c.ready.Reason)
+	if s.State == api.OutcomePending && c.under() && c.progressing.Reason == api.ReasonWaitingForDependency {
+		s.needs = api.Dependencies(object)
+	}
+	switch {
+	case s.State == api.OutcomePending && c.is(c.ready) && !c.under():
+		s.Reason, s.Message = api.ReasonRunningPostCommand, s.follows
+		return
+	case s.State == api.OutcomeConverged && s.Counts && c.progressing.Reason == api.ReasonReleaseCommandFailed:
+		s.scaled(status, c.progressing)
+		return
+	}
+	s.judgeFrozen(status, c)
+	s.blame(c)
+	if s.Generation > 0 && object.Metadata.Generation > s.Generation {
+		s.ofNewer(object.Metadata.Generation)
+	}
+}
+
+// rule is the one rule by which conditions add up to a state: what is ready and rests has converged, what progresses is
+// pending, and of the rest what is degraded has failed, or is held.
+func (s *judged) rule(object api.Object, status api.WorkloadStatus, c conditions) api.OutcomeState {
+	switch degraded := c.is(c.degraded); {
+	case c.is(c.ready) && !c.under() && degraded && c.degraded.Reason == api.ReasonRunFailed && runsItself(object):
+		return api.OutcomeFailed // it ran, which is what was asked for
+	case c.is(c.ready) && !c.under() && (s.follows == "" || s.Counts):
+		return api.OutcomeConverged
+	case c.is(c.ready), c.under(), slices.Contains(missing, c.ready.Reason):
+		return api.OutcomePending
+	case s.Counts && c.progressing.Reason == api.ReasonReleaseCommandFailed:
+		if counted(status) {
+			return api.OutcomeConverged
+		}
+		return api.OutcomePending
+	case c.progressing.Type == "" && slices.Contains(wanted, c.ready.Reason):
+		return api.OutcomeConverged
+	case slices.Contains(passing, c.ready.Reason):
+		return api.OutcomePending
+	case degraded && (slices.Contains(held, c.progressing.Reason) || slices.Contains(held, c.degraded.Reason)):
+		return api.OutcomeHeld
+	case degraded:
+		return api.OutcomeFailed
+	case c.progressing.Type != "":
+		return api.OutcomeConverged // nothing is to be done: it waits for its time, is over, or was stopped
+	}
+	return api.OutcomePending
+}
+
+// conditions are those that an outcome comes from. A type that a status lacks is the zero value.
+type conditions struct{ ready, progressing, degraded api.Condition }
+
+func conditionsOf(status api.WorkloadStatus) (c conditions) {
+	for conditionType, to := range map[string]*api.Condition{
+		api.ConditionReady: &c.ready, api.ConditionProgressing: &c.progressing, api.ConditionDegraded: &c.degraded,
+	} {
+		if found := api.FindCondition(status.Conditions, conditionType); found != nil {
+			*to = *found
+		}
+	}
+	return c
+}
+
+func (conditions) is(c api.Condition) bool { return c.Status == api.ConditionTrue }
+
+// under reports whether something is under way.
+func (c conditions) under() bool { return c.is(c.progressing) }
+
+// runsItself reports whether an object is a job that runs each of its releases by itself.
+func runsItself(object api.Object) bool {
+	var spec struct {
+		RunOnRelease bool `json:"run_on_release"`
+	}
+	return object.Kind.HasRuns() && json.Unmarshal(object.Spec, &spec) == nil && spec.RunOnRelease
+}
+
+// judgeFrozen adds to the outcome of a workload that was stopped on purpose how to start it: no apply does.
+func (s *judged) judgeFrozen(status api.WorkloadStatus, c conditions) {
+	if c.ready.Reason != api.ReasonFrozen || s.State != api.OutcomeConverged {
+		return
+	}
+	what := fmt.Sprintf("%d of its pods stay", status.Frozen)
+	if status.Frozen == 1 {
+		what = "1 of its pods stays"
+	}
+	if !c.is(c.ready) {
+		s.stopped, what = true, "it stays"
+	}
+	s.Warning = fmt.Sprintf("%s stopped, as `tend stop` asked; `tend start %s/%s` starts it again", what, s.Ref.Scope, s.Ref.Name)
+}
+
+// awaitSettled keeps a pod that runs once pending until its node has seen that it stays up. One that ends at once was
+// running too, for a moment.
+func (s *judged) awaitSettled() {
+	settling := slices.ContainsFunc(s.Pods, func(pod api.Pod) bool { return pod.Settling })
+	if s.State == api.OutcomeConverged && s.Reason == api.ReasonRunning && settling {
+		s.State, s.Message = api.OutcomePending, "it runs; waiting a moment to see that it stays up"
+	}
 }
 
 // ofNewer adds that what the message says is of a newer change.
@@ -80,62 +161,15 @@ func (s *judged) ofNewer(generation int64) {
 }
 
 // deleting returns what the deletion of an object waits for.
-func deleting(object api.Object, ready *api.Condition) string {
-	if object.Kind.Delivered() && ready != nil {
+func deleting(object api.Object, ready api.Condition) string {
+	if object.Kind.Delivered() && ready.Type != "" {
 		return ready.Message
 	}
 	return "stopping its pods"
-}
-
-// judgeStored ends the wait for objects that only have to be stored: applying a job runs nothing, and the users of an
-// asset are waited for themselves.
-func (s *judged) judgeStored(object api.Object, status api.WorkloadStatus, ready, progressing *api.Condition) bool {
-	switch {
-	case s.Gone || object.Metadata.Deleting():
-		return false
-	case object.Kind.HasRuns() && status.ObservedRevision >= s.Revision:
-		s.State, s.Reason, s.Message = api.OutcomeConverged, "Registered", "registered"
-		s.judgeBuild(ready, progressing)
-		s.judgeRun(object, status, ready, progressing)
-		return true
-	case object.Kind == api.KindCluster && status.ObservedRevision >= s.Revision: // its operator may register at any later time
-		s.State, s.Reason, s.Message = api.OutcomeConverged, "Registered", "declared"
-		return true
-	case !object.Kind.HasController():
-		s.State, s.Reason, s.Message = api.OutcomeConverged, "Stored", "stored"
-		return true
-	}
-	return false
 }
 
 // turnsBack reports whether a rollback is possible: to a good release other than the one in force.
 func turnsBack(status api.WorkloadStatus) bool {
 	r := status.Rollout
 	return r != nil && r.LastGoodRelease != "" && r.LastGoodRelease != r.TargetRelease
-}
-
-// didNotLast says, if nothing progresses any more, whether a rollout ended without having come through.
-func didNotLast(status api.WorkloadStatus) bool {
-	if status.Rollout == nil {
-		return false
-	}
-	switch status.Rollout.Phase {
-	case api.RolloutRolledBack, api.RolloutRollingBack, api.RolloutPaused:
-		return true
-	}
-	return false
-}
-
-// giveUp ends the waits for missing references once nothing else is pending: no other object is known to provide them.
-func giveUp(all []judged) {
-	giveUpDependents(all)
-	if slices.ContainsFunc(all, func(s judged) bool { return s.State == api.OutcomePending && !s.lacks }) {
-		return
-	}
-	for i := range all {
-		if all[i].lacks && all[i].Reason != api.ReasonNoReadyPods {
-			all[i].State = api.OutcomeFailed
-		}
-	}
-	giveUpPods(all)
 }

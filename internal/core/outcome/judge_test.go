@@ -20,6 +20,14 @@ func statusOf(observed int64, ready, progressing api.Condition) api.WorkloadStat
 	return api.WorkloadStatus{ObservedRevision: observed, Conditions: []api.Condition{ready, progressing}}
 }
 
+// degraded adds that what Ready says is wrong.
+func degraded(s api.WorkloadStatus) api.WorkloadStatus {
+	c := s.Conditions[0]
+	c.Type, c.Status = api.ConditionDegraded, api.ConditionTrue
+	s.Conditions = append(s.Conditions, c)
+	return s
+}
+
 func inPhase(s api.WorkloadStatus, phase api.RolloutPhase) api.WorkloadStatus {
 	s.Rollout = &api.RolloutStatus{Phase: phase}
 	return s
@@ -51,20 +59,20 @@ func TestJudge(t *testing.T) {
 		"Converged":   {"ready and nothing left to do", asked, present, statusOf(10, yes("Converged"), no("Complete")), api.OutcomeConverged, "Converged"},
 		"Ending":      {"ready, but old pods still stop", asked, present, statusOf(10, yes("Converged"), yes("Stopping")), api.OutcomePending, "Converged"},
 		"Progressing": {"under way", asked, present, statusOf(10, no("Progressing"), yes("Progressing")), api.OutcomePending, "Progressing"},
-		"Command":     {"its release command failed: nothing changes without a person", asked, present, statusOf(10, no("ReleaseCommandFailed"), no("ReleaseCommandFailed")), api.OutcomeHeld, "ReleaseCommandFailed"},
-		"NoImage":     {"the image can't be had: nothing changes without a person", asked, present, statusOf(10, no("ImageNotFound"), no("ResolvingImage")), api.OutcomeFailed, "ImageNotFound"},
-		"Unworkable":  {"no bucket has the key: nothing changes without a person", asked, present, statusOf(10, no("SecretKeyMissing"), no("SecretKeyMissing")), api.OutcomeFailed, "SecretKeyMissing"},
-		"Unresolved":  {"what it refers to may be on its way", asked, present, statusOf(10, no("UnresolvedReference"), no("UnresolvedReference")), api.OutcomePending, "UnresolvedReference"},
+		"Command":     {"its release command failed: nothing changes without a person", asked, present, degraded(statusOf(10, no("ReleaseCommandFailed"), no("ReleaseCommandFailed"))), api.OutcomeHeld, "ReleaseCommandFailed"},
+		"NoImage":     {"the image can't be had: nothing changes without a person", asked, present, degraded(statusOf(10, no("ImageNotFound"), no("ResolvingImage"))), api.OutcomeFailed, "ImageNotFound"},
+		"Unworkable":  {"no bucket has the key: nothing changes without a person", asked, present, degraded(statusOf(10, no("SecretKeyMissing"), no("SecretKeyMissing"))), api.OutcomeFailed, "SecretKeyMissing"},
+		"Unresolved":  {"what it refers to may be on its way", asked, present, degraded(statusOf(10, no("UnresolvedReference"), no("UnresolvedReference"))), api.OutcomePending, "UnresolvedReference"},
 		"NoImageAfterPause": {"the phase is of the rollout before", asked, present,
-			inPhase(statusOf(10, no("ImageNotFound"), no("ResolvingImage")), api.RolloutPaused), api.OutcomeFailed, "ImageNotFound"},
-		"Paused":       {"a slot failed", asked, present, inPhase(statusOf(10, no("CrashLoop"), no("Paused")), api.RolloutPaused), api.OutcomeHeld, "CrashLoop"},
-		"RolledBack":   {"turned back", asked, present, inPhase(statusOf(10, no("RolledBack"), no("Complete")), api.RolloutRolledBack), api.OutcomeHeld, "RolledBack"},
-		"RollingBack":  {"turning back takes its time", asked, present, inPhase(statusOf(10, no("RolledBack"), yes("RolledBack")), api.RolloutRollingBack), api.OutcomePending, "RolledBack"},
-		"BackUnready":  {"what it turned back to isn't ready either", asked, present, inPhase(statusOf(10, no("RolledBack"), no("RolledBack")), api.RolloutRollingBack), api.OutcomeHeld, "RolledBack"},
+			inPhase(degraded(statusOf(10, no("ImageNotFound"), no("ResolvingImage"))), api.RolloutPaused), api.OutcomeFailed, "ImageNotFound"},
+		"Paused":       {"a slot failed", asked, present, inPhase(degraded(statusOf(10, no("CrashLoop"), no("Paused"))), api.RolloutPaused), api.OutcomeHeld, "CrashLoop"},
+		"RolledBack":   {"turned back", asked, present, inPhase(degraded(statusOf(10, no("RolledBack"), no("Complete"))), api.RolloutRolledBack), api.OutcomeHeld, "RolledBack"},
+		"RollingBack":  {"turning back takes its time", asked, present, inPhase(degraded(statusOf(10, no("RolledBack"), yes("RolledBack"))), api.RolloutRollingBack), api.OutcomePending, "RolledBack"},
+		"BackUnready":  {"what it turned back to isn't ready either", asked, present, inPhase(degraded(statusOf(10, no("RolledBack"), no("RolledBack"))), api.RolloutRollingBack), api.OutcomeHeld, "RolledBack"},
 		"Frozen":       {"only `tend start` brings it back", asked, present, inPhase(statusOf(10, no("Frozen"), no("Complete")), api.RolloutComplete), api.OutcomeConverged, "Frozen"},
 		"Freezing":     {"its pods are being stopped", asked, present, inPhase(statusOf(10, no("Frozen"), yes("Stopping")), api.RolloutComplete), api.OutcomePending, "Frozen"},
 		"PartlyFrozen": {"the others run", asked, present, inPhase(statusOf(10, yes("Frozen"), no("Complete")), api.RolloutComplete), api.OutcomeConverged, "Frozen"},
-		"EngineAway":   {"an engine comes back", asked, present, inPhase(statusOf(10, no("EngineUnavailable"), no("Complete")), api.RolloutComplete), api.OutcomePending, "EngineUnavailable"},
+		"EngineAway":   {"an engine comes back", asked, present, inPhase(degraded(statusOf(10, no("EngineUnavailable"), yes("EngineUnavailable"))), api.RolloutComplete), api.OutcomePending, "EngineUnavailable"},
 		"Superseded":   {"the newest is waited for, and reported", asked, newer, statusOf(12, yes("Converged"), no("Complete")), api.OutcomeConverged, "of a newer change, generation 3"},
 		"Deleted":      {"another command deletes what was applied", asked, deleting, statusOf(10, yes("Converged"), no("Complete")), api.OutcomeFailed, "is deleting it"},
 		"Deleting":     {"a deletion takes its time", goneOf, deleting, statusOf(10, yes("Converged"), no("Complete")), api.OutcomePending, "stopping"},
@@ -161,6 +169,9 @@ func TestJudgeIngress(t *testing.T) {
 	} {
 		object := api.Object{Kind: api.KindIngress, Metadata: api.Metadata{Generation: 2, Revision: 10}}
 		status := api.WorkloadStatus{ObservedRevision: 10, Conditions: []api.Condition{{Type: api.ConditionReady, Status: api.ConditionFalse, Reason: reason}}}
+		if want == api.OutcomeFailed {
+			status = degraded(status)
+		}
 		if got := judge(asked, object, status); got.State != want || got.Reason != reason {
 			t.Errorf("%s: outcome %s, want %s", reason, got.State, want)
 		}

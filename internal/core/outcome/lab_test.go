@@ -33,7 +33,7 @@ func TestALabsOutcome(t *testing.T) {
 		"runs":      {"that is what was asked for", api.LabStatus{Conditions: conditions("True Running", "False Complete", "False AsExpected")}, api.OutcomeConverged, ""},
 		"made":      {"a node makes it", api.LabStatus{Conditions: conditions("False Provisioning", "True Provisioning", "False AsExpected")}, api.OutcomePending, ""},
 		"tried":     {"the next container may start", api.LabStatus{Failures: 2, Conditions: conditions("False ProvisioningFailed", "True ProvisioningFailed", "True ProvisioningFailed")}, api.OutcomePending, ""},
-		"tried often": {"it needs a correction; Tend goes on trying", api.LabStatus{Failures: 3, Conditions: conditions("False ProvisioningFailed", "True ProvisioningFailed", "True ProvisioningFailed")},
+		"tried often": {"it needs a correction; Tend goes on trying", api.LabStatus{Failures: 3, Conditions: conditions("False ProvisioningFailed", "False ProvisioningFailed", "True ProvisioningFailed")},
 			api.OutcomeFailed, "because of ProvisioningFailed"},
 		"no room yet": {"a node may be about to connect", api.LabStatus{Conditions: conditions("False NoNode", "True NoNode", "True NoNode")}, api.OutcomePending, ""},
 		"no room": {"others must end first", api.LabStatus{Conditions: conditions("False NoNode", "False NoNode", "True NoNode")},

@@ -67,10 +67,8 @@ func judgeOne(a api.Awaited, o Observed) (judged, error) {
 	j.Pods = o.Pods
 	j.judgeRecovering(status)
 	j.judgeReplaced(o, status)
-	if o.Object.Kind.TimeBoxed() {
-		j.awaitSettled()
-	}
-	if a.Kind != api.KindIngress {
+	j.awaitSettled()
+	if j.Reason != api.ReasonNoReadyPods {
 		return j, nil
 	}
 	served, err := api.DecodeStatus[api.IngressStatus](o.Object)

@@ -31,7 +31,7 @@ func TestRecovering(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			failed := api.Condition{Status: api.ConditionFalse, Reason: "HostPathMissing", Message: "/srv/data does not exist"}
-			status := statusOf(10, failed, failed)
+			status := degraded(statusOf(10, failed, api.Condition{Status: api.ConditionFalse, Reason: api.ReasonPaused}))
 			status.Replicas, status.Updated = 2, tc.updated
 			status.Rollout = &api.RolloutStatus{Phase: tc.phase, TargetRelease: "v1"}
 			raw, err := json.Marshal(status)

@@ -16,6 +16,7 @@ func TestJudgeRun(t *testing.T) {
 	}
 	itself := object(`{"run_on_release":true,"depends_on":{"workloads":["deployment/db"]}}`)
 	ready, complete := api.Condition{Status: api.ConditionTrue, Reason: "Declared"}, api.Condition{Status: api.ConditionFalse, Reason: "Complete"}
+	ran := api.Condition{Status: api.ConditionTrue, Reason: api.ReasonRunSucceeded, Message: "it has run"}
 	under := func(reason string) api.Condition {
 		return api.Condition{Status: api.ConditionTrue, Reason: reason, Message: "message of " + reason}
 	}
@@ -39,15 +40,17 @@ func TestJudgeRun(t *testing.T) {
 		"held":    {"it waits for what it depends on", itself, statusOf(10, ready, under(api.ReasonWaitingForDependency)), api.OutcomePending, "WaitingForDependency", 1},
 		"failed":  {"its run failed", itself, failed, api.OutcomeFailed, "run v1-run failed", 0},
 		"no image": {"nothing runs without an image", itself,
-			statusOf(10, api.Condition{Status: api.ConditionFalse, Reason: "ImageNotFound", Message: "no such image"}, complete), api.OutcomeFailed, "no such image", 0},
-		"ran": {"its run succeeded", itself, statusOf(10, ready, complete), api.OutcomeConverged, "it has run", 0},
+			degraded(statusOf(10, api.Condition{Status: api.ConditionFalse, Reason: "ImageNotFound", Message: "no such image"}, complete)), api.OutcomeFailed, "no such image", 0},
+		"ran": {"its run succeeded", itself, statusOf(10, ran, complete), api.OutcomeConverged, "it has run", 0},
 	} {
 		got := judge(migrate, tc.object, tc.status)
 		if got.State != tc.want || !strings.Contains(got.Message, tc.message) || len(got.needs) != tc.needs {
 			t.Errorf("%s: %s: outcome %s, %q, needs %v", name, tc.reason, got.State, got.Message, got.needs)
 		}
 	}
-	if next := judge(migrate, itself, failed).Next; next != "tend logs prod/migrate; to run it again: tend run prod/migrate" {
+	stepped := judge(migrate, itself, failed)
+	stepped.explain()
+	if next := stepped.Next; next != "tend logs prod/migrate; to run it again: tend run prod/migrate" {
 		t.Errorf("the step: %q", next)
 	}
 	// What depends on a run that failed can't go on.
