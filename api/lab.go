@@ -136,7 +136,7 @@ type LabExtension struct {
 	Key string `json:"key,omitempty"`
 }
 
-// LabResult is the answer of POST /v1/labs/extend and /v1/labs/stop.
+// LabResult is the answer of the verbs extend and end.
 type LabResult struct {
 	Labs []LabChanged `json:"labs"`
 	// Revision is that of the store after the change; Changed says whether anything was written.

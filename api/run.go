@@ -72,7 +72,7 @@ type RunAttempt struct {
 // Owner names the object that runs.
 func (r Run) Owner() Ref { return Ref{Kind: r.Kind, Scope: r.Scope, Name: r.Name} }
 
-// RunResult is the answer of POST /v1/jobs/run and /v1/cronjobs/run: the run that was asked for.
+// RunResult is the answer of the verb run: the run that was asked for.
 type RunResult struct {
 	Run      Run   `json:"run"`
 	Revision int64 `json:"revision"`

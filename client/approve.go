@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -33,7 +32,7 @@ func (c *Client) Approve(ctx context.Context, target Target, opts ApproveOptions
 	if opts.Generation != 0 {
 		generation = strconv.FormatInt(opts.Generation, 10)
 	}
-	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/operations/approve", query: queryWith(
-		"scope", target.Scope, "name", target.Name, "reason", opts.Reason, "valid", valid, "deny", flag(opts.Deny),
-		"uid", opts.UID, "generation", generation)})
+	target.Kind = api.KindOperation
+	return ask[api.VerbResult](ctx, c, target, "approve", "reason", opts.Reason, "valid", valid, "deny", flag(opts.Deny),
+		"uid", opts.UID, "generation", generation)
 }

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 
 	"tend.dev/tend/api"
@@ -11,8 +10,7 @@ import (
 // SetBuild has an object built from the source tree of a digest, whose tar the server has (PutBlob); with force it is
 // built again although it is the same.
 func (c *Client) SetBuild(ctx context.Context, target Target, tree string, force bool) (api.VerbResult, error) {
-	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/builds",
-		query: target.query("tree", tree, "force", flag(force))})
+	return ask[api.VerbResult](ctx, c, target, "build", "tree", tree, "force", flag(force))
 }
 
 // BuildStream reads what a build prints.

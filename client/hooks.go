@@ -9,7 +9,7 @@ import (
 
 // RunRelease runs the release command of what is in force again.
 func (c *Client) RunRelease(ctx context.Context, target Target) (api.RunResult, error) {
-	return call[api.RunResult](ctx, c, request{method: http.MethodPost, path: "/v1/releases/run", query: target.query()})
+	return ask[api.RunResult](ctx, c, target, "run-release")
 }
 
 // Deliveries lists the webhook calls kept of an object, newest first: those under way, and those that ended within the

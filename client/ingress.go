@@ -12,9 +12,7 @@ import (
 // the message, "resume" lets them through again.
 func (c *Client) Traffic(ctx context.Context, target Target, traffic, message string) (api.VerbResult, error) {
 	target.Kind = api.KindIngress
-	return call[api.VerbResult](ctx, c, request{
-		method: http.MethodPost, path: "/v1/ingress/" + traffic, query: target.query("message", message),
-	})
+	return ask[api.VerbResult](ctx, c, target, traffic, "message", message)
 }
 
 // Authority is the certificate of the cluster's own authority, in PEM: clients that trust it trust the certificates of

@@ -8,11 +8,9 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Run asks for a run of a job or a cron job: Target's kind says which, and must be given.
+// Run asks for a run of a job or a cron job.
 func (c *Client) Run(ctx context.Context, target Target) (api.RunResult, error) {
-	return call[api.RunResult](ctx, c,
-		request{method: http.MethodPost, path: "/v1/" + url.PathEscape(string(target.Kind)) + "s/run",
-			query: queryWith("scope", target.Scope, "name", target.Name)})
+	return ask[api.RunResult](ctx, c, target, "run")
 }
 
 // Runs lists the runs kept of an object, newest first; an empty target lists all.

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,34 +43,41 @@ const DryRun Option = "dry_run"
 // NoRestart lets a change of a bucket reach containers with their workload's next release or restart alone.
 const NoRestart Option = "no_restart"
 
-func (t Target) queryOf(options []Option, more ...string) url.Values {
+// ask has a verb carried out on an object, with parameters by name and value. The parts of a target that are left out
+// are - in the path.
+func ask[Answer any](ctx context.Context, c *Client, target Target, verb string, pairs ...string) (Answer, error) {
+	ref := api.Ref{Kind: cmp.Or(target.Kind, "-"), Scope: cmp.Or(target.Scope, "-"), Name: target.Name}
+	return call[Answer](ctx, c,
+		request{method: http.MethodPost, path: objectPath(ref) + "/" + verb, query: queryWith(pairs...)})
+}
+
+// optional adds options to the parameters of a verb.
+func optional(options []Option, pairs ...string) []string {
 	for _, option := range options {
-		more = append(more, string(option), flag(true))
+		pairs = append(pairs, string(option), flag(true))
 	}
-	return t.query(more...)
+	return pairs
 }
 
 // Scale sets the replicas of a deployment or a statefulset.
 func (c *Client) Scale(ctx context.Context, target Target, replicas int, options ...Option) (api.VerbResult, error) {
-	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/scale",
-		query: target.queryOf(options, "replicas", strconv.Itoa(replicas))})
+	return ask[api.VerbResult](ctx, c, target, "scale", optional(options, "replicas", strconv.Itoa(replicas))...)
 }
 
 // Restart replaces every pod by the workload's strategy.
 func (c *Client) Restart(ctx context.Context, target Target) (api.VerbResult, error) {
-	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/restart", query: target.query()})
+	return ask[api.VerbResult](ctx, c, target, "restart")
 }
 
 // Reconcile sends an application of a Kubernetes cluster there again, and has it reconciled there at once.
 func (c *Client) Reconcile(ctx context.Context, target Target) (api.VerbResult, error) {
-	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/reconcile", query: target.query()})
+	return ask[api.VerbResult](ctx, c, target, "reconcile")
 }
 
 // SyncNow polls the source of a sync at once. Its status has the answer's revision as ObservedRevision when that is
 // done.
 func (c *Client) SyncNow(ctx context.Context, name string) (api.VerbResult, error) {
-	return call[api.VerbResult](ctx, c,
-		request{method: http.MethodPost, path: "/v1/syncs/now", query: queryWith("name", name)})
+	return ask[api.VerbResult](ctx, c, Target{Kind: api.KindSync, Scope: api.Unscoped, Name: name}, "poll")
 }
 
 // Resume ends the pause of a server whose store was restored. unknown says what becomes of containers that the store
@@ -81,8 +89,7 @@ func (c *Client) Resume(ctx context.Context, unknown api.UnknownContainers) (api
 
 // Rebootstrap creates one ordinal of a statefulset again, with empty volumes: what they hold is lost.
 func (c *Client) Rebootstrap(ctx context.Context, target Target, ordinal int) (api.VerbResult, error) {
-	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/rebootstrap",
-		query: target.query("ordinal", strconv.Itoa(ordinal))})
+	return ask[api.VerbResult](ctx, c, target, "rebootstrap", "ordinal", strconv.Itoa(ordinal))
 }
 
 // Rollback returns to a release; an empty one is the newest before the current that was good. Config stays as it is,
@@ -90,19 +97,17 @@ func (c *Client) Rebootstrap(ctx context.Context, target Target, ordinal int) (a
 func (c *Client) Rollback(
 	ctx context.Context, target Target, release string, options ...Option,
 ) (api.VerbResult, error) {
-	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/rollback",
-		query: target.queryOf(options, "release", release)})
+	return ask[api.VerbResult](ctx, c, target, "rollback", optional(options, "release", release)...)
 }
 
 // Stop stops all pods of an object; with freeze they stay stopped until Start, without it they heal again.
 func (c *Client) Stop(ctx context.Context, target Target, freeze bool) (api.StopResult, error) {
-	return call[api.StopResult](ctx, c, request{method: http.MethodPost, path: "/v1/stop",
-		query: target.query("freeze", flag(freeze))})
+	return ask[api.StopResult](ctx, c, target, "stop", "freeze", flag(freeze))
 }
 
 // Start lets all frozen pods of an object run again.
 func (c *Client) Start(ctx context.Context, target Target) (api.StopResult, error) {
-	return call[api.StopResult](ctx, c, request{method: http.MethodPost, path: "/v1/start", query: target.query()})
+	return ask[api.StopResult](ctx, c, target, "start")
 }
 
 // Releases lists the releases kept of an object, newest first.

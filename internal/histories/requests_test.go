@@ -24,15 +24,14 @@ func isConfig(key string) bool { return strings.ToUpper(key) == key }
 
 // request returns the call for what is asked.
 func (a asked) request() call {
-	target := url.Values{"kind": {"deployment"}, "scope": {scope}, "name": {a.key}}
 	switch {
 	case a.verb == apply:
 		spec, _ := json.Marshal(map[string]any{"image": a.value, "replicas": a.replicas})
 		return call{method: http.MethodPost, path: "/v1/apply", body: []api.Object{
 			{Kind: api.KindDeployment, Scope: scope, Name: a.key, Spec: spec}}}
 	case a.verb == scale:
-		target.Set("replicas", fmt.Sprint(a.replicas))
-		return call{method: http.MethodPost, path: "/v1/scale", query: target}
+		return call{method: http.MethodPost, path: "/v1/objects/deployment/" + scope + "/" + a.key + "/scale",
+			query: url.Values{"replicas": {fmt.Sprint(a.replicas)}}}
 	case a.verb == set:
 		return call{method: http.MethodPost, path: "/v1/config", query: url.Values{"scope": {bucket}},
 			body: api.ConfigRequest{Set: map[string]string{a.key: a.value}}}

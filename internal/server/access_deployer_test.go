@@ -3,7 +3,6 @@ package server_test
 import (
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -146,7 +145,7 @@ func TestARollbackBringsNoHost(t *testing.T) {
 	}
 	carol := w.person("carol", api.Deployer, time.Hour, "prod")
 	before := w.view.Revision()
-	response, body := w.ask(carol, "POST", "/v1/rollback?"+url.Values{"name": {"web"}, "release": {"v1"}}.Encode(), "")
+	response, body := w.ask(carol, "POST", "/v1/objects/-/-/web/rollback?release=v1", "")
 	if forbidden(t, response, body); w.view.Revision() != before {
 		t.Error("something was stored")
 	}

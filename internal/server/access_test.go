@@ -85,22 +85,23 @@ var calls = []struct{ route, query, body, who string }{
 	{"POST /v1/apply", "", `{"kind":"deployment","scope":"prod","name":"new","spec":{"image":"a"}}`, changers},
 	{"PUT /v1/blobs/{digest}", "", "x", senders},
 	{"HEAD /v1/blobs/{digest}", "", "", senders},
-	{"POST /v1/builds", ofWeb + "&tree=x", "", changers},
+	{"POST /v1/objects/{kind}/{scope}/{name}/build", "tree=x", "", changers},
 	{"DELETE /v1/objects/{kind}/{scope}/{name}", "", "", changers},
-	{"POST /v1/scale", ofWeb + "&replicas=3", "", changers},
-	{"POST /v1/restart", ofWeb, "", changers},
-	{"POST /v1/reconcile", ofWeb, "", changers},
-	{"POST /v1/rollback", ofWeb, "", changers},
-	{"POST /v1/rebootstrap", ofWeb + "&ordinal=0", "", changers},
-	{"POST /v1/stop", ofWeb + "&freeze=1", "", changers},
-	{"POST /v1/start", ofWeb, "", changers},
-	{"POST /v1/releases/run", ofWeb, "", changers},
-	{"POST /v1/jobs/run", "scope=prod&name=web", "", changers},
-	{"POST /v1/cronjobs/run", "scope=prod&name=web", "", changers},
-	{"POST /v1/labs/extend", "scope=prod&name=web&for=1h", "", changers},
-	{"POST /v1/labs/stop", "scope=prod&name=web", "", changers},
+	{"POST /v1/objects/{kind}/{scope}/{name}/scale", "replicas=3", "", changers},
+	{"POST /v1/objects/{kind}/{scope}/{name}/restart", "", "", changers},
+	{"POST /v1/objects/{kind}/{scope}/{name}/reconcile", "", "", changers},
+	{"POST /v1/objects/{kind}/{scope}/{name}/rollback", "", "", changers},
+	{"POST /v1/objects/{kind}/{scope}/{name}/rebootstrap", "ordinal=0", "", changers},
+	{"POST /v1/objects/{kind}/{scope}/{name}/stop", "freeze=1", "", changers},
+	{"POST /v1/objects/{kind}/{scope}/{name}/start", "", "", changers},
+	{"POST /v1/objects/{kind}/{scope}/{name}/run-release", "", "", changers},
+	{"POST /v1/objects/{kind}/{scope}/{name}/run", "", "", changers},
+	{"POST /v1/objects/{kind}/{scope}/{name}/extend", "for=1h", "", changers},
+	{"POST /v1/objects/{kind}/{scope}/{name}/end", "", "", changers},
 	{"POST /v1/config", "scope=prod&name=web", `{"set":{"A":"1"}}`, changers},
-	{"POST /v1/ingress/{traffic}", ofWeb, "", changers},
+	{"POST /v1/objects/{kind}/{scope}/{name}/pause", "", "", changers},
+	{"POST /v1/objects/{kind}/{scope}/{name}/resume", "", "", changers},
+	{"POST /v1/objects/{kind}/{scope}/{name}/maintenance", "", "", changers},
 	{"GET /v1/pods/{pod}/exec", "", "", changers},
 	{"POST /v1/pods/{pod}/exec", "", "", changers},
 	{"POST /v1/pods/{pod}/stop", "freeze=1", "", changers},
@@ -117,7 +118,7 @@ var calls = []struct{ route, query, body, who string }{
 	{"GET /v1/blobs/{digest}", "", "", admins},
 	{"GET /v1/audit", "follow=0", "", admins},
 	{"POST /v1/backup", "", "", admins},
-	{"POST /v1/syncs/now", "name=web", "", admins},
+	{"POST /v1/objects/{kind}/{scope}/{name}/poll", "", "", admins},
 	{"POST /v1/sinks/{name}/test", "", "", admins},
 	{"POST /v1/resume", "", "", admins},
 	{"POST /v1/rebalance", "scope=prod", "", admins},
@@ -137,7 +138,7 @@ var calls = []struct{ route, query, body, who string }{
 	{"GET /v1/keys", "", "", admins},
 	{"POST /v1/keys/{name}/rotate", "", "", admins},
 	{"POST /v1/clusters/{name}/token", "", "", admins},
-	{"POST /v1/operations/approve", "scope=prod&name=restore", "", admins},
+	{"POST /v1/objects/{kind}/{scope}/{name}/approve", "", "", admins},
 	{"POST /v1/plugins", "", `{}`, admins},
 	{"DELETE /v1/plugins/{name}", "", "", admins},
 	{"POST /plugin/{name}/{command}", "", `{}`, admins},
@@ -148,7 +149,7 @@ var openRoutes = []string{"GET /healthz", "GET /readyz", "GET /version", "GET /m
 
 var place = strings.NewReplacer("{kind}", "deployment", "{scope}", "prod", "{name}", "web", "{id}", "x",
 	"{pod}", "prod-web.aaaaaaaa",
-	"{digest}", "sha256:"+strings.Repeat("0", 64), "{node}", "n1", "{traffic}", "pause", "{command}", "do")
+	"{digest}", "sha256:"+strings.Repeat("0", 64), "{node}", "n1", "{command}", "do")
 
 // TestEveryRouteForEveryRole makes each call as each person. Who may not gets 403, whose token has ended 401, and then
 // nothing is stored.
@@ -219,23 +220,30 @@ func TestQueriesAreReadOnce(t *testing.T) {
 	w.apply("web", `{"image":"a:1"}`)
 	carol := w.person("carol", api.Deployer, time.Hour, "prod")
 	for _, query := range []string{
-		"scope=prod&scope=bank&name=vault&replicas=2", "scope=bank&scope=prod&name=vault&replicas=2",
-		"scope=prod;scope=bank&name=vault&replicas=2",
-		"%73cope=bank&name=vault&replicas=2", "scope=&name=vault&replicas=2", "x&scope=bank&name=vault&replicas=2",
-		"name=vault&replicas=2",
-		"scope=prod&%73cope=bank&name=vault&replicas=2", "scope=bank&name=vault&replicas=2&scope",
-		"scope%00=prod&scope=bank&name=vault&replicas=2",
+		"scope=prod&scope=bank&name=vault", "scope=bank&scope=prod&name=vault", "scope=prod;scope=bank&name=vault",
+		"%73cope=bank&name=vault", "scope=&name=vault", "x&scope=bank&name=vault", "name=vault",
+		"scope=prod&%73cope=bank&name=vault", "scope=bank&name=vault&scope", "scope%00=prod&scope=bank&name=vault",
 	} {
-		response, body := w.ask(carol, "POST", "/v1/scale?"+query, "")
+		response, body := w.ask(carol, "GET", "/v1/releases?"+query, "")
 		if response.StatusCode == http.StatusOK {
 			t.Errorf("%s: %s", query, body)
+		}
+	}
+	for _, path := range []string{"deployment/bank/vault", "-/bank/vault", "-/-/vault", "deployment/-/vault", "-/%62ank/vault", "-//vault"} {
+		response, body := w.ask(carol, "POST", "/v1/objects/"+path+"/scale?scope=prod&replicas=2", "")
+		if response.StatusCode == http.StatusOK {
+			t.Errorf("%s: %s", path, body)
+		}
+		response, body = w.ask(carol, "POST", "/v1/objects/"+path+"/scale?replicas=2", "")
+		if response.StatusCode == http.StatusOK {
+			t.Errorf("%s: %s", path, body)
 		}
 	}
 	read, err := w.client.Object(t.Context(), vault.Ref())
 	if err != nil || read.Metadata.Generation != 1 {
 		t.Errorf("the object of another scope is %+v, %v", read.Metadata, err)
 	}
-	if response, body := w.ask(carol, "POST", "/v1/scale?name=web&replicas=2", ""); response.StatusCode != http.StatusOK {
+	if response, body := w.ask(carol, "POST", "/v1/objects/-/-/web/scale?replicas=2", ""); response.StatusCode != http.StatusOK {
 		t.Errorf("in the only scope: %s", body)
 	}
 }

@@ -104,10 +104,7 @@ func (n *auditNames) add(data *api.AuditData) {
 }
 
 // kindsOfPaths are the kinds of the objects that calls below a path name without one.
-var kindsOfPaths = map[string]api.Kind{
-	"/v1/syncs/": api.KindSync, "/v1/sinks/": api.KindSink, "/v1/nodes/": api.KindNode, "/v1/labs/": api.KindLab,
-	"/v1/jobs/": api.KindJob, "/v1/operations/": api.KindOperation, "/v1/cronjobs/": api.KindCronJob,
-}
+var kindsOfPaths = map[string]api.Kind{"/v1/sinks/": api.KindSink, "/v1/nodes/": api.KindNode}
 
 // nameTokens isn't the name of a node: tokens are made at that path.
 const nameTokens = "tokens"
@@ -118,14 +115,12 @@ func namedBy(path string, query url.Values) api.Ref {
 	for prefix, kind := range kindsOfPaths {
 		if rest, found := strings.CutPrefix(path, prefix); found {
 			ref.Kind = kind
-			if kind.Info().Scope == api.ScopeNone && !query.Has("name") {
-				ref.Name, _, _ = strings.Cut(rest, "/")
-			}
+			ref.Name, _, _ = strings.Cut(rest, "/")
 		}
 	}
 	if rest, found := strings.CutPrefix(path, "/v1/objects/"); found {
-		if parts := strings.Split(rest, "/"); len(parts) == 3 {
-			ref = api.Ref{Kind: api.Kind(parts[0]), Scope: parts[1], Name: parts[2]}
+		if parts := strings.Split(rest, "/"); len(parts) == 3 || len(parts) == 4 {
+			ref = api.Ref{Kind: api.Kind(orEmpty(parts[0])), Scope: orEmpty(parts[1]), Name: parts[2]}
 		}
 	}
 	if known, err := kindOf(string(ref.Kind)); err == nil {

@@ -54,7 +54,7 @@ func TestCallsAreAudited(t *testing.T) {
 	w.raw("POST", "/v1/apply", "application/json",
 		`[{"kind":"job","scope":"prod","name":"web","spec":{"image":"a:1","env":{"P":"hunter2"}}}]`)
 	w.raw("POST", "/v1/apply?dry_run=1", "application/json", `{"kind":"job","scope":"prod","name":"bad","spec":{}}`)
-	w.raw("POST", "/v1/scale?kind=deployment&scope=prod&name=none&replicas=2", "", "")
+	w.raw("POST", "/v1/objects/deployment/prod/none/scale?replicas=2", "", "")
 	w.raw("DELETE", "/v1/objects/job/prod/web", "", "")
 	w.raw("POST", "/v1/nothing", "", "")
 	w.raw("POST", "/v1/tokens", "application/json", `{"name":"alice","role":"viewer"}`)
@@ -81,7 +81,7 @@ func TestCallsAreAudited(t *testing.T) {
 	}
 	want := []string{
 		"POST|/v1/apply|OK|||||job/prod/web", "POST|/v1/apply|Unprocessable Entity|Invalid||||job/prod/bad",
-		"POST|/v1/scale|Not Found|NotFound|deployment|prod|none|", "DELETE|/v1/objects/job/prod/web|OK||job|prod|web|",
+		"POST|/v1/objects/deployment/prod/none/scale|Not Found|NotFound|deployment|prod|none|", "DELETE|/v1/objects/job/prod/web|OK||job|prod|web|",
 		"POST|/v1/nothing|Not Found|Not Found||||",
 		"POST|/v1/tokens|OK|||||token/alice", "POST|/v1/tokens|Unprocessable Entity|Invalid||||token/bob", "DELETE|/v1/tokens/alice|OK|||||token/alice", "GET|/v1/pods/none.1/exec|Upgrade Required|Upgrade Required||||",
 	}
@@ -105,17 +105,17 @@ func TestCallsAreFiledByWhatTheyName(t *testing.T) {
 	w.apply("web", `{"image":"a:1"}`)
 	w.raw("POST", "/v1/apply", "application/json", "["+strings.Join(many, ",")+"]")
 	for _, call := range []struct{ method, path string }{
-		{"POST", "/v1/scale?name=web&replicas=2"}, {"POST", "/v1/restart?kind=deployments&scope=prod&name=web"},
+		{"POST", "/v1/objects/-/-/web/scale?replicas=2"}, {"POST", "/v1/objects/deployments/prod/web/restart"},
 		{"DELETE", "/v1/objects/deployments/prod/none"},
-		{"POST", "/v1/syncs/now?name=shop"}, {"POST", "/v1/sinks/on-call/test"},
-		{"POST", "/v1/labs/extend?scope=dev&name=course&for=1h"},
+		{"POST", "/v1/objects/sync/_/shop/poll"}, {"POST", "/v1/sinks/on-call/test"},
+		{"POST", "/v1/objects/lab/dev/course/extend?for=1h"},
 		{"POST", "/v1/nodes/n7/availability?availability=drained"}, {"POST", "/v1/nodes/tokens"},
-		{"POST", "/v1/cronjobs/run?scope=prod&name=nightly"},
+		{"POST", "/v1/objects/cronjob/prod/nightly/run"},
 	} {
 		w.raw(call.method, call.path, "", "")
 	}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
-		"http://tend/v1/syncs/now?name=shop", http.NoBody)
+		"http://tend/v1/objects/sync/-/shop/poll", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestCallsOfContainersAreBounded(t *testing.T) {
 	own := containers + server.ContainerToken(mac, object)
 	ask(t, "POST", own+"/config?scope=prod&name=cache", `{"A":"1"}`)
 	ask(t, "POST", own+"/restart?kind=statefulset&scope=prod&name=other", "")
-	w.raw("POST", "/v1/restart?kind=statefulset&scope=prod&name=cache", "", "")
+	w.raw("POST", "/v1/objects/statefulset/prod/cache/restart", "", "")
 	audit.mu.Lock()
 	defer audit.mu.Unlock()
 	var got []string

@@ -9,22 +9,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/build/journal"
 	"tend.dev/tend/internal/nodeapi"
-	"tend.dev/tend/internal/verbs"
 )
-
-// buildQuery names an object and the source it is to be built from.
-type buildQuery struct {
-	TargetQuery
-	Tree  string `query:"tree" required:"true"`
-	Force bool   `query:"force"`
-}
-
-// setBuild sets the source that an object is built from; the source was sent before.
-func (s *Server) setBuild(ctx context.Context, in *buildQuery) (api.VerbResult, error) {
-	return s.verb(ctx, in.TargetQuery, func(target verbs.Target) (api.VerbResult, error) {
-		return s.Verbs.SetBuild(ctx, target, in.Tree, in.Force, actorOf(ctx))
-	})
-}
 
 // buildLog streams the output of a running or ended build.
 func (s *Server) buildLog(w http.ResponseWriter, r *http.Request) {

@@ -8,17 +8,6 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// runRelease requests another run of a release command.
-func (s *Server) runRelease(ctx context.Context, in *TargetQuery) (api.RunResult, error) {
-	target, err := in.target()
-	if err != nil {
-		return api.RunResult{}, err
-	}
-	result, err := s.Verbs.RunRelease(ctx, target, actorOf(ctx))
-	s.settle(ctx, result.Revision)
-	return result, err
-}
-
 // deliveries returns the webhook calls of an object, as long as they are kept: an hour from their end. They name no
 // address and no header, which may be secrets.
 func (s *Server) deliveries(_ context.Context, in *TargetQuery) (api.ListResult[api.Delivery], error) {

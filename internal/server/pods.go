@@ -116,16 +116,7 @@ func (s *Server) stopPod(ctx context.Context, in *stopPodQuery) (api.StopResult,
 	return s.stop(ctx, task.Owner(), []*api.Task{task})
 }
 
-type stopQuery struct {
-	TargetQuery
-	Freeze bool `query:"freeze"`
-}
-
-func (s *Server) stopObject(ctx context.Context, in *stopQuery) (api.StopResult, error) {
-	target, err := in.target()
-	if err != nil {
-		return api.StopResult{}, err
-	}
+func (s *Server) stopObject(ctx context.Context, target verbs.Target, freeze bool) (api.StopResult, error) {
 	snap, err := s.snapshot()
 	if err != nil {
 		return api.StopResult{}, err
@@ -135,11 +126,11 @@ func (s *Server) stopObject(ctx context.Context, in *stopQuery) (api.StopResult,
 		return api.StopResult{}, err
 	}
 	switch {
-	case in.Freeze && ref.Kind.TimeBoxed():
+	case freeze && ref.Kind.TimeBoxed():
 		return s.endLab(ctx, verbs.TargetOf(ref))
-	case in.Freeze && ref.Kind.HasRuns():
+	case freeze && ref.Kind.HasRuns():
 		return s.stopRuns(ctx, target, nil)
-	case in.Freeze:
+	case freeze:
 		return s.freeze(ctx, target, nil)
 	}
 	var tasks []*api.Task
@@ -201,14 +192,6 @@ func (s *Server) startPod(ctx context.Context, in *PodPath) (api.StopResult, err
 	}
 	notePod(ctx, owner)
 	return s.thaw(ctx, verbs.TargetOf(owner), []string{slot})
-}
-
-func (s *Server) startObject(ctx context.Context, in *TargetQuery) (api.StopResult, error) {
-	target, err := in.target()
-	if err != nil {
-		return api.StopResult{}, err
-	}
-	return s.thaw(ctx, target, nil)
 }
 
 func (s *Server) thaw(ctx context.Context, target verbs.Target, slots []string) (api.StopResult, error) {

@@ -59,11 +59,17 @@ func (s *Server) callOf(route string, grant access.Grant, r *http.Request) (*htt
 		return r, access.Call{}, err
 	}
 	call := access.Call{Route: route, Scope: r.PathValue("scope")}
-	call.Kind, _ = api.ParseKind(r.PathValue("kind")) // the handler refuses one that is unknown
+	if r.Method == http.MethodDelete {
+		call.Kind, _ = api.ParseKind(r.PathValue("kind")) // the handler refuses one that is unknown
+	}
 	bound := access.Rules[route].Bound
 	switch {
 	case bound == access.OfPod:
 		call.Scope = s.scopeOfPod(r.PathValue("pod"))
+	case call.Scope == leftOut && bound == access.Named:
+		if call.Scope = grant.Only(); call.Scope != "" {
+			r.SetPathValue("scope", call.Scope)
+		}
 	case call.Scope == "" && (bound == access.Named || bound == access.Filtered):
 		if only := grant.Only(); only != "" && query.Get("scope") == "" {
 			query.Set("scope", only)

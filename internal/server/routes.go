@@ -47,24 +47,14 @@ func (s *Server) routes() {
 	typed(s, "GET", "/v1/objects/{kind}/{scope}/{name}", "One object with its status", s.object)
 	typed(s, "DELETE", "/v1/objects/{kind}/{scope}/{name}", "Ask that an object go", s.deleteObject)
 
+	s.verbRoutes()
 	s.followRoutes()
-	typed(s, "POST", "/v1/scale", "Set the replicas of a workload", s.scale)
-	typed(s, "POST", "/v1/restart", "Replace every pod, by the workload's strategy", s.restart)
-	typed(s, "POST", "/v1/reconcile",
-		"Send an application of a Kubernetes cluster there again, and reconcile it there at once", s.reconcile)
-	typed(s, "POST", "/v1/syncs/now", "Poll the source of a sync at once", s.syncNow)
-	typed(s, "POST", "/v1/rebootstrap", "Recreate one ordinal of a statefulset with empty volumes", s.rebootstrap)
 	typed(s, "POST", "/v1/resume", "End the pause after an older store was restored", s.resume)
 	typed(s, "GET", "/v1/backup", "What has become of scheduled backups", s.backupStatus)
 	s.documented("POST", "/v1/backup",
 		"A backup of the cluster, with its keys and not encrypted: whoever has it has the cluster",
 		shape{answers: replies("a tar, compressed", raw(zstdBytes))}, s.backup)
-	typed(s, "POST", "/v1/rollback", "Return to an earlier release", s.rollback)
-	typed(s, "POST", "/v1/stop", "Stop all pods of an object; with freeze they stay stopped", s.stopObject)
-	typed(s, "POST", "/v1/start", "Let all frozen pods of an object run again", s.startObject)
 	typed(s, "GET", "/v1/releases", "The releases kept of an object, newest first", s.releases)
-
-	typed(s, "POST", "/v1/releases/run", "Run the release command of what is in force again", s.runRelease)
 	typed(s, "GET", "/v1/deliveries", "The webhook calls kept of an object, newest first", s.deliveries)
 
 	s.podRoutes()
@@ -76,13 +66,10 @@ func (s *Server) routes() {
 		s.config)
 	typed(s, "POST", "/v1/config",
 		"Set and remove keys of a bucket; with restart=false nothing that runs is replaced", s.setConfig)
-	typed(s, "POST", "/v1/ingress/{traffic}",
-		"Say what becomes of an ingress's requests: pause, resume or maintenance", s.setTraffic)
 	s.documented("GET", "/v1/ingress/ca", "The certificate of the cluster's own authority, in PEM",
 		shape{answers: replies("one certificate", raw(pemText))}, s.authority)
 	s.blobRoutes()
 	s.pluginRoutes()
-	typed(s, "POST", "/v1/builds", "Have an object built from a source that was sent as a blob", s.setBuild)
 	s.documented("GET", "/v1/builds/{scope}/{name}/{id}/log", "What a build prints, a JSON line each",
 		shape{query: queryOfTexts("follow?"), answers: replies("a line for each line", eachLine[api.BuildLine](s))},
 		s.buildLog)
@@ -138,12 +125,6 @@ func (s *Server) follows() shape {
 }
 
 func (s *Server) runRoutes() {
-	typed(s, "POST", "/v1/labs/extend", "Give a lab, or the labs of a class, more time", s.extendLabs)
-	typed(s, "POST", "/v1/labs/stop", "End a lab, or the labs of a class, before their time is over", s.stopLabs)
-	typed(s, "POST", "/v1/operations/approve",
-		"Approve an operation that waits for it; with deny end it instead", s.approveOperation)
-	typed(s, "POST", "/v1/jobs/run", "Ask for a run of a job", s.runJob)
-	typed(s, "POST", "/v1/cronjobs/run", "Ask for a run of a cron job, whatever its schedule says", s.runCronJob)
 	typed(s, "GET", "/v1/runs", "The runs kept, newest first: of an object, a scope, or all", s.runs)
 	typed(s, "GET", "/v1/runs/{kind}/{scope}/{name}/{id}",
 		"One run; with wait the answer comes when it has ended, after 25 s at the latest", s.run)

@@ -9,31 +9,10 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
-	"tend.dev/tend/internal/verbs"
 )
 
 // longestWait bounds how long a request waits for the end of a run.
 const longestWait = 25 * time.Second
-
-// RunQuery names a job or a cron job; the path says which.
-type RunQuery struct {
-	Scope string `query:"scope"`
-	Name  string `query:"name" required:"true"`
-}
-
-func (s *Server) runJob(ctx context.Context, in *RunQuery) (api.RunResult, error) {
-	return s.startRun(ctx, api.KindJob, *in)
-}
-
-func (s *Server) runCronJob(ctx context.Context, in *RunQuery) (api.RunResult, error) {
-	return s.startRun(ctx, api.KindCronJob, *in)
-}
-
-func (s *Server) startRun(ctx context.Context, kind api.Kind, in RunQuery) (api.RunResult, error) {
-	result, err := s.Verbs.Run(ctx, verbs.Target{Kind: kind, Scope: in.Scope, Name: in.Name}, actorOf(ctx))
-	s.settle(ctx, result.Revision)
-	return result, err
-}
 
 // runs lists the runs of an object, or of all that match.
 func (s *Server) runs(ctx context.Context, in *TargetQuery) (api.ListResult[api.Run], error) {

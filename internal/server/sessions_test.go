@@ -85,15 +85,15 @@ func TestCallsNameThePerson(t *testing.T) {
 	alice := w.person("alice", api.Deployer, time.Hour, "prod")
 	w.ask(alice, "POST", "/v1/apply", `{"kind":"job","scope":"prod","name":"a","spec":{"image":"a"}}`)
 	w.ask(alice, "POST", "/v1/nodes/tokens", "{}")
-	w.ask(token, "POST", "/v1/restart?name=none", "")
-	w.ask(api.AccessTokenPrefix+".alice.guess", "POST", "/v1/restart?name=none", "")
+	w.ask(token, "POST", "/v1/objects/-/-/none/restart", "")
+	w.ask(api.AccessTokenPrefix+".alice.guess", "POST", "/v1/objects/-/-/none/restart", "")
 	audit.mu.Lock()
 	defer audit.mu.Unlock()
 	var got []string
 	for _, call := range audit.calls {
 		got = append(got, call.Path+" "+api.ActorName(call.Actor)+" "+strconv.Itoa(call.Status)+" "+call.Problem)
 	}
-	want := "/v1/apply alice 200 |/v1/nodes/tokens alice 403 Forbidden|/v1/restart token from 127.0.0.1 404 NotFound"
+	want := "/v1/apply alice 200 |/v1/nodes/tokens alice 403 Forbidden|/v1/objects/-/-/none/restart token from 127.0.0.1 404 NotFound"
 	if strings.Join(got, "|") != want {
 		t.Errorf("audited are %q", got)
 	}

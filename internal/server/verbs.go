@@ -30,78 +30,169 @@ func (t TargetQuery) target() (verbs.Target, error) {
 	return target, err
 }
 
-type scaleQuery struct {
-	TargetQuery
-	Replicas       int  `query:"replicas" required:"true"`
-	ForceConflicts bool `query:"force_conflicts"`
+// VerbPath names the object that something is asked of. A kind or a scope of - is left out, as in a TargetQuery.
+type VerbPath struct {
+	Kind  string `path:"kind" doc:"its kind, or - where the rest is unambiguous"`
+	Scope string `path:"scope" doc:"its scope, or - where the rest is unambiguous"`
+	Name  string `path:"name"`
 }
 
-func (s *Server) scale(ctx context.Context, in *scaleQuery) (api.VerbResult, error) {
-	return s.verb(ctx, in.TargetQuery, func(target verbs.Target) (api.VerbResult, error) {
-		return s.Verbs.Scale(ctx, target, in.Replicas,
-			verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts})
-	})
-}
+// leftOut stands for a part of a path that is left out.
+const leftOut = "-"
 
-func (s *Server) restart(ctx context.Context, in *TargetQuery) (api.VerbResult, error) {
-	return s.verb(ctx, *in, func(target verbs.Target) (api.VerbResult, error) {
-		return s.Verbs.Restart(ctx, target, actorOf(ctx))
-	})
-}
-
-func (s *Server) reconcile(ctx context.Context, in *TargetQuery) (api.VerbResult, error) {
-	return s.verb(ctx, *in, func(target verbs.Target) (api.VerbResult, error) {
-		return s.Verbs.Reconcile(ctx, target, actorOf(ctx))
-	})
-}
-
-func (s *Server) syncNow(ctx context.Context, in *struct {
-	Name string `query:"name" required:"true"`
-},
-) (api.VerbResult, error) {
-	result, err := s.Verbs.SyncNow(ctx, in.Name, actorOf(ctx))
-	s.settle(ctx, result.Revision)
-	return result, err
-}
-
-type rebootstrapQuery struct {
-	TargetQuery
-	Ordinal int `query:"ordinal" required:"true"`
-}
-
-func (s *Server) rebootstrap(ctx context.Context, in *rebootstrapQuery) (api.VerbResult, error) {
-	return s.verb(ctx, in.TargetQuery, func(target verbs.Target) (api.VerbResult, error) {
-		return s.Verbs.Rebootstrap(ctx, target, in.Ordinal, actorOf(ctx))
-	})
-}
-
-type rollbackQuery struct {
-	TargetQuery
-	Release        string `query:"release"`
-	WithConfig     bool   `query:"with_config"`
-	DryRun         bool   `query:"dry_run"`
-	ForceConflicts bool   `query:"force_conflicts"`
-}
-
-func (s *Server) rollback(ctx context.Context, in *rollbackQuery) (api.VerbResult, error) {
-	return s.verb(ctx, in.TargetQuery, func(target verbs.Target) (api.VerbResult, error) {
-		return s.Verbs.Rollback(ctx, target, verbs.RollbackOptions{
-			Release: in.Release, WithConfig: in.WithConfig, DryRun: in.DryRun,
-			FieldManager: verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts},
-		})
-	})
-}
-
-func (s *Server) verb(ctx context.Context, named TargetQuery, do func(verbs.Target) (api.VerbResult, error),
-) (api.VerbResult, error) {
-	target, err := named.target()
-	if err != nil {
-		return api.VerbResult{}, err
+// orEmpty returns a part of a path; empty if it is left out.
+func orEmpty(part string) string {
+	if part == leftOut {
+		return ""
 	}
-	result, err := do(target)
-	s.settle(ctx, result.Revision)
-	return result, err
+	return part
 }
+
+func (p VerbPath) target() (verbs.Target, error) {
+	return TargetQuery{Kind: orEmpty(p.Kind), Scope: orEmpty(p.Scope), Name: p.Name}.target()
+}
+
+// verb registers what can be asked of an object, at the path that ends with its name. In is the path, with parameters.
+func verb[In interface {
+	target() (verbs.Target, error)
+}, Out any](s *Server, name, summary string, do func(context.Context, verbs.Target, In) (Out, error)) {
+	typed(s, "POST", "/v1/objects/{kind}/{scope}/{name}/"+name, summary, func(ctx context.Context, in *In) (out Out, err error) {
+		target, err := (*in).target()
+		if err != nil {
+			return out, err
+		}
+		if out, err = do(ctx, target, *in); err == nil {
+			s.settle(ctx, revisionOf(out))
+		}
+		return out, err
+	})
+}
+
+// plainVerb registers a verb without parameters that an actor asks for.
+func plainVerb[Out any](s *Server, name, summary string,
+	do func(ctx context.Context, target verbs.Target, actor string) (Out, error),
+) {
+	verb(s, name, summary, func(ctx context.Context, target verbs.Target, _ VerbPath) (Out, error) {
+		return do(ctx, target, actorOf(ctx))
+	})
+}
+
+// revisionOf returns the revision of what a verb stored.
+func revisionOf(answer any) int64 {
+	switch a := answer.(type) {
+	case api.VerbResult:
+		return a.Revision
+	case api.StopResult:
+		return a.Revision
+	case api.RunResult:
+		return a.Revision
+	case api.LabResult:
+		return a.Revision
+	}
+	return 0
+}
+
+// The parameters of verbs.
+type (
+	scaling struct {
+		VerbPath
+		Replicas       int  `query:"replicas" required:"true"`
+		ForceConflicts bool `query:"force_conflicts"`
+	}
+	rebootstrapping struct {
+		VerbPath
+		Ordinal int `query:"ordinal" required:"true"`
+	}
+	rollingBack struct {
+		VerbPath
+		Release        string `query:"release"`
+		WithConfig     bool   `query:"with_config"`
+		DryRun         bool   `query:"dry_run"`
+		ForceConflicts bool   `query:"force_conflicts"`
+	}
+	building struct {
+		VerbPath
+		Tree  string `query:"tree" required:"true"`
+		Force bool   `query:"force"`
+	}
+	stopping struct {
+		VerbPath
+		Freeze bool `query:"freeze"`
+	}
+	extending struct {
+		VerbPath
+		For string `query:"for" required:"true"`
+	}
+	maintaining struct {
+		VerbPath
+		Message string `query:"message"`
+	}
+	approving struct {
+		VerbPath
+		Reason string `query:"reason" doc:"why, for the audit and the claim"`
+		Valid  string `query:"valid" doc:"how long the approval is valid, 24h by default"`
+		Deny   bool   `query:"deny"`
+		// UID and Generation bind the decision to what the person saw.
+		UID        string `query:"uid" doc:"the operation's metadata.uid, which an approval needs: another operation of the name is not approved"`
+		Generation int64  `query:"generation" doc:"the generation that was seen, which an approval needs: another one is not approved"`
+	}
+)
+
+// verbRoutes registers what can be asked of an object. The kinds that a verb is for are checked where it is decided.
+func (s *Server) verbRoutes() {
+	verb(s, "scale", "Set the replicas of a workload",
+		func(ctx context.Context, target verbs.Target, in scaling) (api.VerbResult, error) {
+			return s.Verbs.Scale(ctx, target, in.Replicas,
+				verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts})
+		})
+	plainVerb(s, "restart", "Replace every pod, by the workload's strategy", s.Verbs.Restart)
+	verb(s, "rebootstrap", "Recreate one ordinal of a statefulset with empty volumes",
+		func(ctx context.Context, target verbs.Target, in rebootstrapping) (api.VerbResult, error) {
+			return s.Verbs.Rebootstrap(ctx, target, in.Ordinal, actorOf(ctx))
+		})
+	verb(s, "rollback", "Return to an earlier release",
+		func(ctx context.Context, target verbs.Target, in rollingBack) (api.VerbResult, error) {
+			return s.Verbs.Rollback(ctx, target, verbs.RollbackOptions{
+				Release: in.Release, WithConfig: in.WithConfig, DryRun: in.DryRun,
+				FieldManager: verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts},
+			})
+		})
+	verb(s, "build", "Have an object built from a source that was sent as a blob",
+		func(ctx context.Context, target verbs.Target, in building) (api.VerbResult, error) {
+			return s.Verbs.SetBuild(ctx, target, in.Tree, in.Force, actorOf(ctx))
+		})
+	verb(s, "stop", "Stop all pods of an object; with freeze they stay stopped",
+		func(ctx context.Context, target verbs.Target, in stopping) (api.StopResult, error) {
+			return s.stopObject(ctx, target, in.Freeze)
+		})
+	plainVerb(s, "start", "Let all frozen pods of an object run again",
+		func(ctx context.Context, target verbs.Target, _ string) (api.StopResult, error) {
+			return s.thaw(ctx, target, nil)
+		})
+	plainVerb(s, "run", "Ask for a run of a job, or of a cron job whatever its schedule says", s.Verbs.Run)
+	plainVerb(s, "run-release", "Run the release command of what is in force again", s.Verbs.RunRelease)
+	verb(s, "extend", "Give a lab, or the labs of a class, more time", s.extendLabs)
+	plainVerb(s, "end", "End a lab, or the labs of a class, before their time is over", s.Verbs.StopLabs)
+	plainVerb(s, "reconcile", "Send an application of a Kubernetes cluster there again, and reconcile it there at once",
+		s.Verbs.Reconcile)
+	verb(s, "approve", "Approve an operation that waits for it; with deny end it instead", s.approveOperation)
+	plainVerb(s, "poll", "Poll the source of a sync at once", s.Verbs.SyncNow)
+	for mode, summary := range map[string]string{
+		"": "Let the requests of an ingress through", api.TrafficPaused: "Have the requests of an ingress wait",
+	} {
+		plainVerb(s, traffics[mode], summary,
+			func(ctx context.Context, target verbs.Target, actor string) (api.VerbResult, error) {
+				return s.Verbs.SetTraffic(ctx, target, mode, "", actor)
+			})
+	}
+	verb(s, traffics[api.TrafficMaintenance], "Answer the requests of an ingress with 503 and a message",
+		func(ctx context.Context, target verbs.Target, in maintaining) (api.VerbResult, error) {
+			return s.Verbs.SetTraffic(ctx, target, api.TrafficMaintenance, in.Message, actorOf(ctx))
+		})
+}
+
+// traffics are the verbs that set what becomes of an ingress's requests.
+var traffics = map[string]string{"": "resume", api.TrafficPaused: "pause", api.TrafficMaintenance: "maintenance"}
 
 // resolved returns the object that was named, as the store is now.
 func (s *Server) resolved(in *TargetQuery) (snap records.Snapshot, ref api.Ref, err error) {

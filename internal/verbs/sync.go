@@ -44,8 +44,11 @@ func (o ApplyOptions) checkSync(snap records.Snapshot, txn *records.Txn) error {
 
 // SyncNow has the source of a sync polled at once. The status has the answer's revision as ObservedRevision when that
 // is done.
-func (s *Service) SyncNow(ctx context.Context, name, actor string) (api.VerbResult, error) {
-	target := Target{Kind: api.KindSync, Scope: api.Unscoped, Name: name}
+func (s *Service) SyncNow(ctx context.Context, target Target, actor string) (api.VerbResult, error) {
+	if target.Kind != "" && target.Kind != api.KindSync {
+		return api.VerbResult{}, invalid("tend sync list shows the syncs there are", "%s is not a sync", target)
+	}
+	target.Kind = api.KindSync
 	return s.verb(ctx, "sync", FieldManager{Actor: actor}, func(snap records.Snapshot) (*verbDecision, error) {
 		object, err := target.findLive(snap)
 		if err != nil {

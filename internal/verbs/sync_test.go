@@ -196,7 +196,7 @@ func TestAnApplyInFlightEndsWithItsSync(t *testing.T) {
 		}, NotFound},
 		"declared otherwise": {func(t *testing.T, s *Service) { declare(t, s, `{"dir":"/b","scopes":["shop"]}`) }, Busy},
 		"polled at once": {func(t *testing.T, s *Service) {
-			if _, err := s.SyncNow(t.Context(), "shop", "ann"); err != nil {
+			if _, err := s.SyncNow(t.Context(), Target{Name: "shop"}, "ann"); err != nil {
 				t.Fatal(err)
 			}
 		}, ""},
@@ -234,14 +234,14 @@ func TestSyncNow(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(syncObject(`{"dir":"/a"}`))
 	for _, nonce := range []string{"1", "2"} {
-		result, err := w.service.SyncNow(t.Context(), "shop", "ann")
+		result, err := w.service.SyncNow(t.Context(), Target{Name: "shop"}, "ann")
 		stored := w.object(syncObject("").Ref())
 		if err != nil || stored.Metadata.Stamps[api.StampSync] != nonce ||
 			stored.Metadata.Generation != 1 || !result.Changed {
 			t.Errorf("%+v, %v: %+v", result, err, stored.Metadata)
 		}
 	}
-	if _, err := w.service.SyncNow(t.Context(), "none", ""); err == nil || !strings.Contains(err.Error(), "none") {
+	if _, err := w.service.SyncNow(t.Context(), Target{Name: "none"}, ""); err == nil || !strings.Contains(err.Error(), "none") {
 		t.Errorf("of none: %v", err)
 	}
 }
