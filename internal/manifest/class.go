@@ -38,8 +38,11 @@ func fixesPort(d *draft, f *faults) bool {
 	}
 	fixed := ports.Fixed(spec.Workload())
 	for _, port := range fixed {
-		f.at(d.src, d.locate(port.Field),
-			"leave the host's port out (\"80\" instead of \"8080:80\"): each lab gets a free one",
+		next := "leave the host's port out: each lab gets a free port"
+		if port.Entry != "" {
+			next = fmt.Sprintf("write %q instead of %q: each lab gets a free port", port.Unfixed(), port.Entry)
+		}
+		f.at(d.src, d.locate(port.Field), next,
 			"%s: the labs of a class can't all publish the host's port %s", port.Field, port)
 	}
 	return len(fixed) > 0

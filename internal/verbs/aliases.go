@@ -41,8 +41,8 @@ func checkAliases(snap records.Snapshot, written []api.Object, going []records.R
 			continue
 		}
 		for i, alias := range aliasesOf(object) {
-			if whose := names.refuse(ref, alias); whose != "" {
-				found.add(NameTaken, ref, "aliases["+strconv.Itoa(i)+"]",
+			if owner, whose := names.refuse(ref, alias); whose != "" {
+				found.clash(NameTaken, owner, ref, "aliases["+strconv.Itoa(i)+"]",
 					"choose another alias, or take it from the other object first",
 					"the name %s.%s is that of %s", alias, object.Scope, whose)
 			}
@@ -51,7 +51,7 @@ func checkAliases(snap records.Snapshot, written []api.Object, going []records.R
 			continue // what has its name keeps it
 		}
 		if alias, owner := names.taken(ref); alias != "" && !ours[owner] { // one of ours is refused by its alias
-			found.add(NameTaken, ref, "name", "choose another name, or take the alias from the other object first",
+			found.clash(NameTaken, owner, ref, "name", "choose another name, or take the alias from the other object first",
 				"the name %s.%s is an alias of %s", alias, object.Scope, owner)
 		}
 	}
@@ -87,20 +87,20 @@ func (n *dnsNames) add(object api.Object) {
 	}
 }
 
-// refuse returns whose name an alias of a workload is; empty if it is free.
-func (n *dnsNames) refuse(ref api.Ref, alias string) string {
+// refuse returns whose name an alias of a workload is, and that in words; empty if it is free.
+func (n *dnsNames) refuse(ref api.Ref, alias string) (owner api.Ref, whose string) {
 	if owner, has := n.own[alias]; has && owner != ref {
-		return owner.String()
+		return owner, owner.String()
 	}
 	if set, ordinal, is := ordinalName(alias); is && n.own[set].Kind == api.KindStatefulSet {
-		return fmt.Sprintf("ordinal %s of %s", ordinal, n.own[set])
+		return n.own[set], fmt.Sprintf("ordinal %s of %s", ordinal, n.own[set])
 	}
 	for _, other := range n.aliases[alias] {
 		if other != ref {
-			return other.String() + " (its alias)"
+			return other, other.String() + " (its alias)"
 		}
 	}
-	return ""
+	return api.Ref{}, ""
 }
 
 // taken returns another workload's alias that a workload, or an ordinal of it, is called; the first in their order.

@@ -70,8 +70,11 @@ func (s *Service) prepareApply(
 	if err := opts.checkSync(snap, decided.txn); err != nil {
 		return nil, err
 	}
-	found := &faults{}
+	found := &faults{applied: map[api.Ref]bool{}}
 	claimed := claims{}
+	for _, object := range objects {
+		found.applied[object.Ref()] = true
+	}
 	for _, object := range objects {
 		stored := snap.Object(object.Ref())
 		if stored.Exists() && stored.Value.Metadata.Deleting() {
@@ -113,7 +116,7 @@ func (s *Service) prepareApply(
 	checkDependencies(snap, decided.next, pruned, found)
 	checkExtended(snap, decided.next, found)
 	checkRoutes(snap, decided.next, pruned, found)
-	if err := found.err(conflictsText(found)); err != nil {
+	if err := found.err(found.headline("the manifest")); err != nil {
 		return nil, err
 	}
 	for _, object := range pruned {

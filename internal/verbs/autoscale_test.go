@@ -139,5 +139,5 @@ func TestAutoscaleAndAFixedPort(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.apply(ApplyOptions{},
 		deployment("prod", "web", `{"image":"web:1","ports":["80:80"],"autoscale":{"min":1,"max":2,"cpu_target":50}}`))
-	wantRefused(t, err, PortTaken, "80")
+	wantRefused(t, err, Invalid, "80")
 }

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"fmt"
+	"strings"
 
 	"tend.dev/tend/api"
 )
@@ -74,6 +75,10 @@ type faults struct {
 	reason Reason
 	next   string
 	count  int
+	// kinds counts them by what they are about.
+	kinds [kindsOfFault]int
+	// applied are the objects of the apply, which may be in each other's way.
+	applied map[api.Ref]bool
 	// errors are the first mostFaults.
 	errors []api.FieldError
 }
@@ -82,8 +87,19 @@ func (f *faults) add(reason Reason, ref api.Ref, field, next, format string, arg
 	if f.reason == "" {
 		f.reason, f.next = reason, next
 	}
+	f.kinds[kindOf(reason)]++
 	if f.count++; f.count <= mostFaults {
 		f.errors = append(f.errors, api.FieldError{Object: ref.String(), Field: field, Detail: fmt.Sprintf(format, args...)})
+	}
+}
+
+// clash adds a refusal because of what owner has.
+func (f *faults) clash(reason Reason, owner, ref api.Ref, field, next, format string, args ...any) {
+	before := f.kinds
+	f.add(reason, ref, field, next, format, args...)
+	if f.applied[owner] {
+		f.kinds = before
+		f.kinds[amongApplied]++
 	}
 }
 
@@ -94,12 +110,53 @@ func (f *faults) err(detail string) error {
 	return &Error{Reason: f.reason, Detail: detail, Next: f.next, Errors: f.errors}
 }
 
-func conflictsText(found *faults) string {
-	with := "what is stored"
-	if found.reason == VolumeInUse {
-		with = "what runs on this machine"
+// kindOfFault says what a refusal is about.
+type kindOfFault int
+
+const (
+	inItself     kindOfFault = iota // it can't work, whatever else is stored
+	withStored                      // another object is in its way
+	amongApplied                    // … one of the same apply
+	onMachine                       // another container is
+	beingDeleted                    // it waits for its own deletion
+	kindsOfFault
+)
+
+func kindOf(reason Reason) kindOfFault {
+	switch reason {
+	case Invalid, TooLarge, Forbidden:
+		return inItself
+	case VolumeInUse:
+		return onMachine
+	case Terminating:
+		return beingDeleted
 	}
-	return plural(found.count, "conflict") + " with " + with + "; nothing was stored" + listed(found.count)
+	return withStored
+}
+
+// headline says what the refusals are about. what is refused is the manifest of an apply, or what else a verb makes of
+// an object.
+func (f *faults) headline(what string) string {
+	var parts []string
+	for kind, count := range f.kinds {
+		text := plural(count, "conflict")
+		switch kindOfFault(kind) {
+		case inItself:
+			text = what + " can't work as it is: " + plural(count, "fault")
+		case withStored:
+			text += " with what is stored"
+		case amongApplied:
+			text += " among the objects of the apply"
+		case onMachine:
+			text += " with what runs on this machine"
+		case beingDeleted:
+			text = plural(count, "object") + " still being deleted"
+		}
+		if count > 0 {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, ", ") + "; nothing was stored" + listed(f.count)
 }
 
 // listed says how many of the faults are listed, if not all are.

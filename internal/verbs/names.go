@@ -38,11 +38,11 @@ func (c claims) check(snap records.Snapshot, ref api.Ref, rights source.Rights, 
 				"the name %s belongs to %s, which is being deleted", ref.AppID(), owner.Value)
 			return
 		}
-		found.add(NameTaken, ref, "name", next, "the name %s is taken by %s", ref.AppID(), owner.Value)
+		found.clash(NameTaken, *owner.Value, ref, "name", next, "the name %s is taken by %s", ref.AppID(), owner.Value)
 		return
 	}
 	if other, taken := c[ref.AppID()]; taken && other != ref {
-		found.add(NameTaken, ref, "name", next, "the name %s is also asked for by %s", ref.AppID(), other)
+		found.clash(NameTaken, other, ref, "name", next, "the name %s is also asked for by %s", ref.AppID(), other)
 		return
 	}
 	c[ref.AppID()] = ref

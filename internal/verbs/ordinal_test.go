@@ -132,7 +132,7 @@ func TestPortsOfBothKindsClash(t *testing.T) {
 	_, err := w.apply(ApplyOptions{}, statefulSet(`{"image":"db:1","ports":["5432:5432"]}`))
 	wantReason(t, err, PortTaken)
 	_, err = w.apply(ApplyOptions{}, statefulSet(`{"image":"db:1","replicas":2,"ports":["5433:5432"]}`))
-	wantReason(t, err, PortTaken)
+	wantReason(t, err, Invalid)
 }
 
 func TestANameHasOneKind(t *testing.T) {

@@ -1,6 +1,9 @@
 package verbs
 
 import (
+	"fmt"
+	"strconv"
+
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/dockerflags"
 	"tend.dev/tend/internal/core/ports"
@@ -92,25 +95,44 @@ func checkPorts(snap records.Snapshot, written []api.Object, going []records.Rea
 const maxAskedPorts = 1 << 16
 
 func refusePorts(object api.Object, fixed []ports.Port, taken *publishers, found *faults) {
-	replicas := 1
+	var spec api.DeploymentSpec
 	if object.Kind.HasSlots() {
-		spec, err := api.DecodeSpec[api.DeploymentSpec](object)
-		if err != nil {
+		var err error
+		if spec, err = api.DecodeSpec[api.DeploymentSpec](object); err != nil {
 			return
 		}
-		replicas = spec.MostReplicas()
 	}
+	refused := map[string]bool{}
 	for _, port := range fixed {
 		if owner, ok := taken.owner(port); ok {
-			found.add(PortTaken, object.Ref(), port.Field, nextFree(object.Kind),
+			found.clash(PortTaken, owner, object.Ref(), port.Field, nextFree(object.Kind),
 				"the host's port %s is taken by %s already", port, owner)
 		}
-		if replicas > 1 {
-			found.add(PortTaken, object.Ref(), port.Field,
-				"leave the host's port out (\"80\" instead of \"3000:80\") and declare an ingress with listen, or set replicas to 1",
-				"%d replicas can't all publish the host's port %s", replicas, port)
+		if object.Kind.HasSlots() && spec.MostReplicas() > 1 && !refused[port.Entry] {
+			refused[port.Entry] = port.Entry != "" // a range fixes many
+			refuseSeveral(object.Ref(), spec, port, found)
 		}
 	}
+}
+
+// refuseSeveral refuses a port of the host that several replicas would publish.
+func refuseSeveral(ref api.Ref, spec api.DeploymentSpec, port ports.Port, found *faults) {
+	replicas, fewer := fmt.Sprintf("%d replicas", spec.MostReplicas()), "have 1 replica"
+	if spec.Autoscale != nil {
+		replicas, fewer = "up to "+replicas+" (autoscale.max)", "have 1 replica without autoscale"
+	}
+	listen := strconv.Itoa(port.Number)
+	if port.Protocol != "tcp" {
+		listen += "/" + port.Protocol
+	}
+	what, next := fmt.Sprintf("the host's port %s", port), "leave the host's port out"
+	if port.Entry != "" {
+		what = fmt.Sprintf("the host's port of %q", port.Entry)
+		next = fmt.Sprintf("write %q instead of %q", port.Unfixed(), port.Entry)
+	}
+	found.add(Invalid, ref, port.Field,
+		fmt.Sprintf("%s, and declare an ingress with listen = %q, which leads to every pod; or %s", next, listen, fewer),
+		"%s can't all publish %s", replicas, what)
 }
 
 // occupiesPorts reports whether objects of a kind can have ports of hosts for themselves.

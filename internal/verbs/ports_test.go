@@ -30,7 +30,6 @@ func TestPorts(t *testing.T) {
 			`{"ports":["3000:80"]}`, true},
 		"flags in host": {"nothing is published in host mode", `{"docker_options":["-p","3000:80","--network=host"]}`,
 			`{"ports":["3000:80"]}`, false},
-		"replicas": {"two replicas can't share a port", `{}`, `{"ports":["3000:80"],"replicas":2}`, true},
 		"none there": {"what has no replicas publishes nothing", `{"ports":["3000:80"],"replicas":0}`,
 			`{"ports":["3000:80"]}`, false},
 		"no replica": {"nothing runs, nothing clashes", `{"ports":["3000:80"]}`,
@@ -63,7 +62,7 @@ func TestPortsComeFree(t *testing.T) {
 	}
 	w.mustApply(deployment("prod", "new", `{"ports":["3000:80"]}`))
 	_, err := w.service.Scale(t.Context(), Target{Name: "new"}, 2, FieldManager{})
-	wantReason(t, err, PortTaken)
+	wantReason(t, err, Invalid)
 	if got := w.object(ref("prod", "new")); got.Metadata.Generation != 1 {
 		t.Error("the refused scale was stored")
 	}
@@ -75,7 +74,7 @@ func TestFlagsOfSeveralReplicas(t *testing.T) {
 		spec   string
 		want   Reason
 	}{
-		"port":          {"a port has one publisher", `{"replicas":3,"docker_options":["-p","8123:80"]}`, PortTaken},
+		"port":          {"a port has one publisher", `{"replicas":3,"docker_options":["-p","8123:80"]}`, Invalid},
 		"chosen port":   {"the engine chooses", `{"replicas":3,"docker_options":["-p","80"]}`, ""},
 		"address":       {"an address has one container", `{"replicas":3,"docker_options":["--ip=10.0.0.9"]}`, Invalid},
 		"IPv6 address":  {"that too", `{"replicas":3,"docker_options":["--ip6=fd00::9"]}`, Invalid},

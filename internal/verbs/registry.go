@@ -30,7 +30,7 @@ func checkRegistries(snap records.Snapshot, written []api.Object, going []record
 		}
 		host := hostOf(object)
 		if owner, taken := owners[host]; taken {
-			found.add(RegistryTaken, object.Ref(), "url", "change or delete one of them", "%s already declares %s", owner, host)
+			found.clash(RegistryTaken, owner, object.Ref(), "url", "change or delete one of them", "%s already declares %s", owner, host)
 		}
 		owners[host] = object.Ref()
 	}

@@ -85,7 +85,7 @@ func (s *Service) prepareRollback(
 	}
 	found := &faults{} // another may have the name of an alias since
 	if checkAliases(snap, []api.Object{next}, nil, found); len(found.errors) > 0 {
-		return nil, found.err(conflictsText(found))
+		return nil, found.err(found.headline(next.Ref().String()))
 	}
 	next.Metadata.Stamps = with(with(next.Metadata.Stamps, api.StampRollback, release.ID), api.StampRollbackConfig, config)
 	if opts.WithConfig {

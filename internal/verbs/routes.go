@@ -30,12 +30,12 @@ func checkRoutes(snap records.Snapshot, written []api.Object, going []records.Re
 	for _, object := range written {
 		if claim, asks := hosts.ClaimOf(object); asks {
 			if refusal := table.Refuse(claim); refusal != nil {
-				found.add(RouteTaken, object.Ref(), refusal.Field, refusal.Next, "%s", refusal.Detail)
+				found.clash(RouteTaken, refusal.By, object.Ref(), refusal.Field, refusal.Next, "%s", refusal.Detail)
 			}
 		}
 		for _, route := range hosts.Routes(object) {
 			if owner, has := taken[route]; has && owner != object.Ref() {
-				found.add(RouteTaken, object.Ref(), "host",
+				found.clash(RouteTaken, owner, object.Ref(), "host",
 					"choose another host or another path, or delete the other ingress first",
 					"%s is served by %s already", route, owner)
 			}

@@ -53,7 +53,7 @@ func (s *Service) amend(snap records.Snapshot, decided *verbDecision, object rec
 	}
 	found := &faults{}
 	by.refuse(next.Ref(), next.Spec, lasting(snap, owned.conflicts), found)
-	if err := found.err(conflictsText(found)); err != nil {
+	if err := found.err(found.headline(next.Ref().String())); err != nil {
 		return err
 	}
 	if len(owned.changes) > 0 || !maps.Equal(object.Value.Metadata.Stamps, next.Metadata.Stamps) {
@@ -76,7 +76,7 @@ func (s *Service) checkWrite(snap records.Snapshot, next api.Object) error {
 	}
 	found := &faults{}
 	checkPorts(snap, []api.Object{next}, nil, found)
-	return found.err(conflictsText(found))
+	return found.err(found.headline(next.Ref().String()))
 }
 
 // findSlotted finds a live object that has slots and releases; done is the verb for the error about other kinds.

@@ -112,6 +112,8 @@ func (t Table) tls(host string, owner Claim) (*api.IngressTLS, api.Ref) {
 type Refusal struct {
 	// Field is that of the claim, Detail says what is wrong with it, and Next is the next step.
 	Field, Detail, Next string
+	// By is the object that the claim clashes with.
+	By api.Ref
 }
 
 // Refuse returns why a claim of the table does not hold; nil if it does.
@@ -119,7 +121,7 @@ func (t Table) Refuse(c Claim) *Refusal {
 	owner, _ := t.owner(c.Host)
 	if !t.holds(c, owner) {
 		return &Refusal{
-			Field: "host",
+			By: owner.Ref, Field: "host",
 			Detail: fmt.Sprintf("%s belongs to the scope %s, whose %s claimed %s first",
 				c.Host, owner.Ref.Scope, owner.Ref, owner.Host),
 			Next: fmt.Sprintf("choose another host; or have the owner share it: shared_with = [%q] in %s",
@@ -135,7 +137,7 @@ func (t Table) Refuse(c Claim) *Refusal {
 		declared = by.String() + " declares it"
 	}
 	return &Refusal{
-		Field: "tls", Detail: fmt.Sprintf("%s is served by one TLS policy, and %s", c.Host, declared),
+		By: by, Field: "tls", Detail: fmt.Sprintf("%s is served by one TLS policy, and %s", c.Host, declared),
 		Next: "leave tls out, which takes the policy of the host; or declare the same one",
 	}
 }

@@ -3,6 +3,7 @@ package ports
 import (
 	"net/netip"
 	"strconv"
+	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/dockerflags"
@@ -17,11 +18,26 @@ type Port struct {
 	Protocol string
 	// Field is the part of the spec that fixes it: ports[0], docker_options.
 	Field string
+	// Entry is the entry of `ports` that fixes it, as it was declared; empty for other fields.
+	Entry string
 }
 
 // String returns address:port/protocol.
 func (p Port) String() string {
 	return netip.AddrPortFrom(p.IP, uint16(p.Number)).String() + "/" + p.Protocol
+}
+
+// Unfixed returns the entry of `ports` without the host's port, so that the engine chooses one; empty if there is no entry.
+func (p Port) Unfixed() string {
+	last := strings.LastIndexByte(p.Entry, ':')
+	if last < 0 {
+		return ""
+	}
+	before, container := p.Entry[:last], p.Entry[last+1:]
+	if cut := strings.LastIndexByte(before, ':'); cut >= 0 && !strings.HasSuffix(before, "]") {
+		return before[:cut+1] + container
+	}
+	return container
 }
 
 // Address returns the host's address; empty for every address.
@@ -52,11 +68,11 @@ func Fixed(spec api.DeploymentSpec) []Port {
 	var out []Port
 	for i, entry := range spec.Ports {
 		if parsed, err := api.NormalizePort(entry); err == nil {
-			out = append(out, fixedBy(parsed, "ports["+strconv.Itoa(i)+"]")...)
+			out = append(out, fixedBy(parsed, "ports["+strconv.Itoa(i)+"]", entry)...)
 		}
 	}
 	for _, parsed := range options.Publish {
-		out = append(out, fixedBy(parsed, "docker_options")...)
+		out = append(out, fixedBy(parsed, "docker_options", "")...)
 	}
 	return out
 }
@@ -80,7 +96,7 @@ func Listened(object api.Object) []Port {
 func publishes(mode string) bool { return mode == "" || mode == "bridge" || mode == "default" }
 
 // fixedBy returns the ports of one entry. The engine chooses one if the host's range isn't as long as the container's.
-func fixedBy(entry api.PortSpec, field string) []Port {
+func fixedBy(entry api.PortSpec, field, written string) []Port {
 	if entry.Host.Len() != entry.Container.Len() {
 		return nil
 	}
@@ -90,7 +106,7 @@ func fixedBy(entry api.PortSpec, field string) []Port {
 	}
 	var out []Port
 	for port := entry.Host.First; port <= entry.Host.Last; port++ {
-		out = append(out, Port{IP: ip, Number: port, Protocol: entry.Protocol, Field: field})
+		out = append(out, Port{IP: ip, Number: port, Protocol: entry.Protocol, Field: field, Entry: written})
 	}
 	return out
 }
