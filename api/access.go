@@ -51,6 +51,9 @@ type AccessToken struct {
 	Token string `json:"token"`
 	// Server is the URL at which this server answers other machines. Empty if it has no listener for them (--listen).
 	Server string `json:"server,omitempty"`
+	// Local is the URL at which this server answers programs of its own machine that have a token. Empty if it has no
+	// listener for them (--http off).
+	Local string `json:"local,omitempty"`
 }
 
 // AccessTokenPrefix begins every access token: tendaccess1.NAME.SECRET, or tendaccess1.NAME.SECRET.FINGERPRINT. The

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -66,6 +67,24 @@ func TestATokenOfAFormerAuthorityIsNotValid(t *testing.T) {
 	} {
 		if got := accessListing([]api.AccessTokenInfo{token}, now).rows[0][3]; got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestSayToken: a new token is given with a listener that the server has, or with the flag that opens one.
+func TestSayToken(t *testing.T) {
+	for name, tc := range map[string]struct {
+		server, local, want string
+	}{
+		"other machines": {"https://tend.example:8685", "http://127.0.0.1:8686", "with TEND_SERVER=https://tend.example:8685:\n"},
+		"its machine": {"", "http://127.0.0.1:9999",
+			"on the server's machine with TEND_SERVER=http://127.0.0.1:9999 (other machines need tend server --listen):\n"},
+		"none": {"", "", "this one was started with --http off; start it with --http 127.0.0.1:8686 "},
+	} {
+		var out, err bytes.Buffer
+		(&app{streams: streams{out: &out, err: &err}}).sayToken(api.AccessToken{Token: "secret", Server: tc.server, Local: tc.local})
+		if !strings.Contains(err.String(), tc.want) || out.String() != "secret\n" {
+			t.Errorf("%s: %q, want %q", name, err.String(), tc.want)
 		}
 	}
 }

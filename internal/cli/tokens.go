@@ -65,14 +65,22 @@ func (a *app) addTokenCommand() *cobra.Command {
 
 // sayToken prints a new token, and how to use it.
 func (a *app) sayToken(token api.AccessToken) {
-	where := "on the server's machine with --server http:// and the address of tend server --http, " +
-		"which is 127.0.0.1:8686 unless it was set (other machines need tend server --listen)"
-	if token.Server != "" {
-		where = "with TEND_SERVER=" + token.Server
-	}
 	fmt.Fprintf(a.err, "%s is %s until %s; give %s this token as TEND_TOKEN, to use %s:\n",
-		token.Name, rightsText(token.AccessTokenInfo), token.ExpiresAt.Format(time.RFC3339), token.Name, where)
+		token.Name, rightsText(token.AccessTokenInfo), token.ExpiresAt.Format(time.RFC3339), token.Name, whereUsed(token))
 	fmt.Fprintln(a.out, token.Token)
+}
+
+// whereUsed says at which of the server's listeners a new token is used.
+func whereUsed(token api.AccessToken) string {
+	const others = "other machines need tend server --listen"
+	switch {
+	case token.Server != "":
+		return "with TEND_SERVER=" + token.Server
+	case token.Local != "":
+		return "on the server's machine with TEND_SERVER=" + token.Local + " (" + others + ")"
+	}
+	return "once the server has a listener for it: this one was started with --http off; start it with " +
+		"--http 127.0.0.1:8686 for programs on its machine (" + others + ")"
 }
 
 // rightsText returns a role and its scopes.

@@ -73,12 +73,14 @@ type daemon struct {
 	backups   backups
 	server    *server.Server
 	endpoints []server.Endpoint
-	remote    remoteListener
-	gate      *gate // nil without a listener for nodes
-	links     links // the connections of nodes
-	rotation  *rotation.Service
-	joining   chan struct{} // holds an element while a machine joins
-	clusters  *clusterapi.Handler
+	// local is the URL of the listener on loopback; empty if there is none.
+	local    string
+	remote   remoteListener
+	gate     *gate // nil without a listener for nodes
+	links    links // the connections of nodes
+	rotation *rotation.Service
+	joining  chan struct{} // holds an element while a machine joins
+	clusters *clusterapi.Handler
 
 	// fatal ends the server with a reason.
 	fatal context.CancelCauseFunc

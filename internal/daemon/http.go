@@ -43,7 +43,7 @@ func (d *daemon) buildServer() error {
 		InviteCluster: d.inviteCluster, Servers: d.serversAsked, RemoveServer: d.removeServer, Authority: d.authority(),
 		Verbs: d.verbs, Plugins: d.plugins, MAC: d.keys.CallbackMAC, Keys: d.keyList, RotateKey: d.rotateKey,
 		Paused: d.pause.why, Resume: d.resume,
-		HostPaths: d.HostMounts, Remote: d.remoteAccess,
+		HostPaths: d.HostMounts, Remote: d.remoteAccess, Local: func() string { return d.local },
 		TestSink: d.testSink, Fresh: d.fresh(), Backup: d.backUp, BackupStatus: d.backupStatus,
 	})
 	return nil
@@ -112,6 +112,7 @@ func (d *daemon) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.local = "http://" + tcp.Addr().String()
 	d.endpoints = append(d.endpoints, server.Endpoint{Listener: tcp})
 	d.onStop(func() error { _ = tcp.Close(); return nil })
 	return nil

@@ -64,6 +64,29 @@ func TestPeopleOnOtherMachines(t *testing.T) {
 	}
 }
 
+// TestPeopleOnItsMachine: a new token comes with the address on loopback at which the server takes it, if there is one.
+func TestPeopleOnItsMachine(t *testing.T) {
+	m := newMachine(t)
+	r := m.startWith(func(o *Options) { o.HTTP = "127.0.0.1:0" })
+	made, err := r.addToken(api.AccessTokenRequest{Name: "alice", Role: api.Viewer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(client.Options{Server: made.Local, Token: made.Token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Nodes(t.Context()); err != nil {
+		t.Errorf("at %q: %v", made.Local, err)
+	}
+	r.stop()
+	r = m.startWith(func(o *Options) { o.HTTP = "off" })
+	if made, err := r.addToken(api.AccessTokenRequest{Name: "bob", Role: api.Viewer}); err != nil || made.Local != "" {
+		t.Errorf("without a listener: %q, %v", made.Local, err)
+	}
+}
+
 // addToken makes a token once the server is there.
 func (r *running) addToken(asked api.AccessTokenRequest) (made api.AccessToken, err error) {
 	r.t.Helper()

@@ -88,6 +88,9 @@ type Options struct {
 	// Remote returns the URL at which other machines reach the server, and the fingerprint of the cluster's own
 	// authority if that issues the certificate there; empty texts if there is no such listener. Default: there is none.
 	Remote func() (url, fingerprint string)
+	// Local returns the URL at which programs of the server's machine reach it with a token; empty if there is no such
+	// listener. Default: there is none.
+	Local func() string
 	// Version is reported at /version.
 	Version string
 	Commit  string

@@ -26,6 +26,9 @@ func (s *Server) addToken(ctx context.Context, in *tokenBody) (api.AccessToken, 
 	}
 	s.settle(ctx, revision)
 	made.Server = url
+	if s.Local != nil {
+		made.Local = s.Local()
+	}
 	s.Logger.InfoContext(ctx, "access token made", "token", made.Name, "role", string(made.Role), "scopes", made.Scopes, "actor", actorOf(ctx),
 		"expires", made.ExpiresAt)
 	return made, nil
