@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,8 @@ type described struct {
 	Runs     []api.Run         `json:"runs,omitempty"`
 	// Webhooks are the calls under way, and those that ended within the last hour, newest first.
 	Webhooks []api.Delivery `json:"webhooks,omitempty"`
-	// Events are the newest of the object, in order.
+	// Events are the newest of the object, in order, of those that follow each other and only count pods the last one;
+	// and before them the last apply, where it is older.
 	Events []api.Event `json:"events,omitempty"`
 }
 
@@ -70,11 +72,7 @@ func (a *app) gather(ctx context.Context, c *client.Client, ref api.Ref) (d desc
 	if d.Object, err = c.Object(ctx, ref); err != nil {
 		return d, err
 	}
-	const newest = 8
-	if page, err := c.ListEvents(ctx,
-		client.EventOptions{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Last: true, Limit: newest}); err == nil {
-		d.Events = page.Events // what an older server doesn't have is left out
-	}
+	d.Events = newestEvents(ctx, c, ref)
 	if !ref.Kind.HasContainers() {
 		return d, nil
 	}
@@ -148,6 +146,39 @@ func (a *app) describeAll(d described, status api.WorkloadStatus, now time.Time)
 		return err
 	}
 	return describeSpec(w, d.Object)
+}
+
+// newestEvents returns a few events of an object.
+func newestEvents(ctx context.Context, c *client.Client, ref api.Ref) []api.Event {
+	const newest, read = 8, 50
+	list := func(types ...string) []api.Event {
+		page, _ := c.ListEvents(ctx, client.EventOptions{
+			Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Types: types, Last: true, Limit: read,
+		})
+		return page.Events // what can't be had is left out
+	}
+	events := withoutRepeats(list())
+	events = events[max(0, len(events)-newest):]
+	applies := func(e api.Event) bool { return eventData(e).Verb == "apply" }
+	if slices.ContainsFunc(events, applies) {
+		return events
+	}
+	writes := list(string(api.EventCreated), string(api.EventUpdated))
+	slices.Reverse(writes)
+	if last := slices.IndexFunc(writes, applies); last >= 0 {
+		events = slices.Insert(events, 0, writes[last])
+	}
+	return events
+}
+
+// withoutRepeats removes the events that only count pods where another such one follows.
+func withoutRepeats(events []api.Event) (out []api.Event) {
+	for i, e := range events {
+		if i+1 == len(events) || !onlyCounts(e) || !onlyCounts(events[i+1]) {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // briefEvents lists events of one object.

@@ -8,7 +8,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// statusText says in words what changed of a status: its release and phase, its conditions, else its fields.
+// statusText says in words what changed of a status: its release and phase, its conditions, else its fields. It is never
+// empty.
 func statusText(d api.EventData) string {
 	var parts []string
 	add := func(text string) {
@@ -19,7 +20,7 @@ func statusText(d api.EventData) string {
 	if d.OldRelease != "" {
 		add(d.OldRelease + " → " + d.Release)
 	}
-	if d.OldPhase != "" || d.Phase != "" && len(d.Conditions) == 0 && !d.Healing {
+	if entersPhase(d) || d.OldRelease != "" && d.Kind.HasSlots() {
 		add(rolloutText(d))
 	}
 	for _, c := range byWeight(d.Conditions) {
@@ -28,19 +29,32 @@ func statusText(d api.EventData) string {
 	if len(parts) > 0 {
 		return strings.Join(parts, ", ")
 	}
-	return strings.ReplaceAll(changedFields(d), "status.", "")
+	return statusFields(d)
+}
+
+// entersPhase reports whether the phase of an event is another than before, or the first.
+func entersPhase(d api.EventData) bool {
+	return d.OldPhase != "" || slices.ContainsFunc(d.Changes, func(c api.EventChange) bool {
+		return slices.Contains([]string{"status.phase", "status.rollout.phase", "status.lastState"}, c.Path) && c.Old == nil
+	})
+}
+
+// onlyCounts reports whether an event says no more than how far something is.
+func onlyCounts(e api.Event) bool {
+	d := eventData(e)
+	return actionOf(e, d) == api.EventStatusUpdated && len(d.Conditions) == 0 && d.OldRelease == "" && !entersPhase(d)
 }
 
 // rolloutText says how far a rollout is, a run or a lab.
 func rolloutText(d api.EventData) string {
-	phase := strings.ToLower(d.Phase)
+	phase := phaseInWords(d.Phase)
 	if !d.Kind.HasSlots() {
 		return phase
 	}
 	if text := healingText(d); text != "" {
 		return text
 	}
-	switch api.RolloutPhase(phase) {
+	switch api.RolloutPhase(d.Phase) {
 	case api.RolloutProgressing:
 		return "rollout begins"
 	case api.RolloutRollingBack:
@@ -110,11 +124,35 @@ func conditionText(c api.EventCondition, d api.EventData) string {
 		}
 		return why
 	}
+	if text, known := conditionWords[c.Type][c.Status]; known {
+		return text
+	}
 	text := inWords(c.Type)
-	if c.Status == api.ConditionFalse {
+	switch c.Status {
+	case api.ConditionFalse:
 		text = "not " + text
+	case api.ConditionUnknown:
+		text += " unknown"
 	}
 	return strings.TrimSuffix(text+": "+why, ": ")
+}
+
+// conditionWords are the sentences for the conditions whose name and status are none.
+var conditionWords = map[string]map[api.ConditionStatus]string{
+	"Active": {api.ConditionTrue: "a run is under way", api.ConditionFalse: "no run is under way"},
+	"Missed": {api.ConditionTrue: "runs were missed", api.ConditionFalse: "no run was missed"},
+	"ClockBehind": {api.ConditionTrue: "the clock is behind the last run: no run begins until it has passed that",
+		api.ConditionFalse: "the clock is right again"},
+	api.ConditionAfterRollout: {api.ConditionTrue: "the commands after the rollout succeeded",
+		api.ConditionFalse: "a command after the rollout failed", api.ConditionUnknown: "commands follow the rollout"},
+}
+
+// phaseInWords returns a phase in words, from RUNNING, rolling_back or RollingBack.
+func phaseInWords(phase string) string {
+	if strings.ToUpper(phase) == phase {
+		phase = strings.ToLower(phase)
+	}
+	return strings.ReplaceAll(inWords(phase), "_", " ")
 }
 
 // degradedFor reports whether an event says already that its object is degraded for a reason.

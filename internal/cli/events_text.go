@@ -15,20 +15,23 @@ func whatHappened(e api.Event, d api.EventData) string {
 	case api.EventUpdated:
 		return cmp.Or(changedFields(d), d.Verb, "changed")
 	case api.EventJoined:
-		return strings.TrimSuffix("joined: "+changedFields(d), ": ")
+		return strings.TrimSuffix("joined: "+nodeText(d), ": ")
 	case api.EventSilent, api.EventLost, api.EventReturned, api.EventFlapping:
 		return cmp.Or(d.Message, string(action))
 	case api.EventFinalized:
 		return "all that was made for it is gone"
 	case api.EventReconciled:
 		if d.Message != "" {
-			return strings.ToLower(d.Phase) + ": " + d.Message
+			return phaseInWords(d.Phase) + ": " + d.Message
 		}
 		return strings.TrimSpace("as declared " + releaseText(d))
 	case api.EventFailed:
 		return strings.TrimSuffix("failed: "+cmp.Or(d.Message, inWords(d.Reason)), ": ")
 	case api.EventStatusUpdated:
-		return cmp.Or(statusText(d), "status changed")
+		if d.Kind == api.KindNode {
+			return nodeText(d)
+		}
+		return statusText(d)
 	default:
 		return string(action)
 	}
@@ -52,19 +55,57 @@ func changedFields(d api.EventData) string {
 		return strings.HasPrefix(c.Path, "metadata.stamps.") // the verb says it
 	})
 	for _, c := range changes[:min(len(changes), shown)] {
-		path := strings.TrimPrefix(c.Path, "spec.")
-		switch {
-		case c.Old != nil && c.New != nil:
-			path += " " + plainValue(c.Old) + " → " + plainValue(c.New)
-		case c.New != nil:
-			path += " = " + plainValue(c.New)
-		case c.Old != nil:
-			path += " gone (was " + plainValue(c.Old) + ")"
-		}
-		parts = append(parts, path)
+		parts = append(parts, fieldChange(specField(c.Path), c))
 	}
 	if more := len(changes) - len(parts) + d.MoreChanges; more > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// fieldChange says how a field changed, as far as the event has its values.
+func fieldChange(field string, c api.EventChange) string {
+	switch {
+	case c.Old != nil && c.New != nil:
+		return field + " " + plainValue(c.Old) + " → " + plainValue(c.New)
+	case c.New != nil:
+		return field + " = " + plainValue(c.New)
+	case c.Old != nil:
+		return field + " gone (was " + plainValue(c.Old) + ")"
+	}
+	return field
+}
+
+// specField returns the name of a field of a spec as people declare it, or words for what lies beside the spec.
+func specField(path string) string {
+	switch path {
+	case "metadata.deletedAt":
+		return "deletion asked for"
+	case "metadata.finalizers":
+		return "what is to be cleaned up"
+	case "metadata.owners":
+		return "its owners"
+	}
+	for prefix, words := range map[string]string{"metadata.labels": "label", "metadata.annotations": "annotation"} {
+		if key, ok := strings.CutPrefix(path, prefix); ok {
+			return strings.TrimSuffix(words+" "+strings.TrimPrefix(key, "."), " ")
+		}
+	}
+	return strings.TrimPrefix(path, "spec.")
+}
+
+// nodeText says what a node reports of itself.
+func nodeText(d api.EventData) string {
+	var parts []string
+	for _, c := range d.Changes {
+		switch is := plainValue(c.New); {
+		case c.Path != "ready":
+			parts = append(parts, fieldChange(c.Path, c))
+		case is == "true":
+			parts = append(parts, "ready")
+		default:
+			parts = append(parts, strings.TrimSuffix("not ready: "+inWords(is), ": "))
+		}
 	}
 	return strings.Join(parts, ", ")
 }
