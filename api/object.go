@@ -83,6 +83,7 @@ const (
 	// again, and no slot is outdated by it.
 	StampRetry = "retry"
 	// StampScaled marks an object whose replicas are those of the last `tend scale`: an apply that names none keeps them.
+	// It holds the replicas of the manifest that was applied last, or "true" if that names none.
 	StampScaled = "scaled"
 	// StampWipe marks an object that is being deleted with the volumes of its ordinals.
 	StampWipe = "wipe-volumes"

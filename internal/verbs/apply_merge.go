@@ -48,7 +48,10 @@ func merge(stored records.Read[api.Object], declared api.Object, opts ApplyOptio
 	next = owned.object
 	next.Metadata.Stamps = stampsAfter(old, owned.changes, opts, now)
 	opts.stampOrigin(old, &next, len(owned.changes) > 0)
-	if !scaled && opts.manager() == api.ManagerApply {
+	switch {
+	case scaled: // the manifest names no replicas any more
+		next.Metadata.Stamps = with(next.Metadata.Stamps, api.StampScaled, noReplicas)
+	case opts.manager() == api.ManagerApply:
 		delete(next.Metadata.Stamps, api.StampScaled)
 	}
 	if len(owned.changes) > 0 || !stored.Exists() {

@@ -3,7 +3,6 @@ package verbs
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"strconv"
 
 	"tend.dev/tend/api"
@@ -62,12 +61,13 @@ func (s *Service) prepareScale(
 	if next.Spec, err = withField(next.Spec, "replicas", json.RawMessage(strconv.Itoa(replicas))); err != nil {
 		return nil, err
 	}
+	declared := declaredReplicas(*object.Value, spec)
 	if by.manager() == api.ManagerApply && before != replicas {
-		next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps)
-		if next.Metadata.Stamps == nil {
-			next.Metadata.Stamps = map[string]string{}
-		}
-		next.Metadata.Stamps[api.StampScaled] = "true"
+		next.Metadata.Stamps = with(next.Metadata.Stamps, api.StampScaled, declared)
+	}
+	if declared != strconv.Itoa(replicas) && declared != noReplicas {
+		decided.result.Warnings = append(decided.result.Warnings, "the manifest that was applied declares replicas "+declared+
+			": the next apply of it sets "+declared+" again; change the number there, or take it out to keep what tend scale sets")
 	}
 	if warning := volumes.Several(spec, replicas); warning != "" && replicas > before {
 		decided.result.Warnings = append(decided.result.Warnings, warning)

@@ -7,6 +7,20 @@ import (
 	"tend.dev/tend/api"
 )
 
+// noReplicas is the value of StampScaled on an object whose manifest names no replicas.
+const noReplicas = "true"
+
+// declaredReplicas returns the value of StampScaled: the replicas of the manifest that was applied last.
+func declaredReplicas(object api.Object, spec api.DeploymentSpec) string {
+	if declared := object.Metadata.Stamps[api.StampScaled]; declared != "" {
+		return declared
+	}
+	if spec.Replicas == nil || ReplicasHolder(object) != api.ManagerApply {
+		return noReplicas
+	}
+	return strconv.Itoa(*spec.Replicas)
+}
+
 // keepScale returns the declared object with the count of the last `tend scale` if it sets no replicas. So a manifest
 // without replicas doesn't reset them, and one with replicas sets them again. A declared autoscale decides by itself.
 func keepScale(old, declared api.Object) (api.Object, error) {

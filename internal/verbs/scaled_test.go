@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"strings"
 	"testing"
 
 	"tend.dev/tend/api"
@@ -42,6 +43,46 @@ func TestAManifestWithoutReplicasKeepsTheScale(t *testing.T) {
 		if err != nil || spec.ReplicaCount() != tc.want {
 			t.Errorf("%s: %d replicas, want %d (%v)", name, spec.ReplicaCount(), tc.want, err)
 		}
+	}
+}
+
+// TestScaleSaysWhatTheManifestDeclares: a scale says which number the next apply sets again.
+func TestScaleSaysWhatTheManifestDeclares(t *testing.T) {
+	web := TargetOf(ref("prod", "web"))
+	for name, tc := range map[string]struct {
+		applied []string // specs, with a scale to 2 after each
+		to      int
+		says    string
+	}{
+		"another number":        {[]string{`{"image":"web:1","replicas":3}`}, 5, "declares replicas 3"},
+		"to none":               {[]string{`{"image":"web:1","replicas":3}`}, 0, "declares replicas 3"},
+		"that number":           {[]string{`{"image":"web:1","replicas":3}`}, 3, ""},
+		"no number":             {[]string{`{"image":"web:1"}`}, 5, ""},
+		"the newest apply":      {[]string{`{"image":"web:1","replicas":3}`, `{"image":"web:1","replicas":4}`}, 5, "declares replicas 4"},
+		"a number no longer":    {[]string{`{"image":"web:1","replicas":3}`, `{"image":"web:1"}`}, 5, ""},
+		"a number as of lately": {[]string{`{"image":"web:1"}`, `{"image":"web:1","replicas":4}`}, 5, "declares replicas 4"},
+	} {
+		w := newWorld(t)
+		scale := func(n int) string {
+			got, err := w.service.Scale(t.Context(), web, n, FieldManager{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.Join(got.Warnings, "\n")
+		}
+		for _, spec := range tc.applied {
+			w.mustApply(deployment("prod", "web", spec))
+			scale(2)
+		}
+		if said := scale(tc.to); !strings.Contains(said, tc.says) || tc.says == "" && said != "" {
+			t.Errorf("%s: %q, want %q", name, said, tc.says)
+		}
+	}
+	w := newWorld(t)
+	w.mustApply(deployment("prod", "web", `{"image":"web:1","replicas":3}`))
+	got, err := w.service.Scale(t.Context(), web, 4, FieldManager{})
+	if err != nil || !strings.Contains(strings.Join(got.Warnings, ""), "declares replicas 3") {
+		t.Errorf("the first scale says %q, %v", got.Warnings, err)
 	}
 }
 
