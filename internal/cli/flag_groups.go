@@ -105,7 +105,10 @@ func withHelp(root *cobra.Command) {
 		out := command.OutOrStdout()
 		page := &helpPage{reader: out}
 		command.SetOut(page)
+		long := command.Long
+		command.Long = filled(long, columnsOf(out))
 		usual(command, args)
+		command.Long = long
 		command.SetOut(out)
 		_, _ = io.WriteString(out, wrapped(page.String(), columnsOf(out)))
 	})

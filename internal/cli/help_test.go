@@ -66,3 +66,12 @@ func describeCommand(to *bytes.Buffer, command *cobra.Command) {
 		describeCommand(to, child)
 	}
 }
+
+func eachCommand(command *cobra.Command, do func(*cobra.Command)) {
+	do(command)
+	for _, child := range command.Commands() {
+		if !child.DisableFlagParsing {
+			eachCommand(child, do)
+		}
+	}
+}

@@ -2,14 +2,11 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
@@ -128,38 +125,4 @@ func refuseUnknown(parent *cobra.Command) {
 			command.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
 	}
-}
-
-var unknownFlag = regexp.MustCompile(`^unknown (?:shorthand flag: '(.)'|flag: (--[a-z-]+))`)
-
-// flagHint returns the hint for a flag that a command doesn't have: what replaces one of the predecessor, or the flag
-// that was probably meant; empty if there is none.
-func flagHint(command *cobra.Command, err error) string {
-	found := unknownFlag.FindStringSubmatch(err.Error())
-	if found == nil {
-		return ""
-	}
-	flag := found[2]
-	if found[1] != "" {
-		flag = "-" + found[1]
-	}
-	for _, h := range hintsOfFlags {
-		if h.flag == flag && (h.command == "" || h.command == command.Name()) {
-			return h.hint
-		}
-	}
-	var absent *pflag.NotExistError
-	if !errors.As(err, &absent) || found[1] != "" {
-		return ""
-	}
-	var names []string
-	command.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			names = append(names, f.Name)
-		}
-	})
-	if near := suggest.Nearest(strings.TrimPrefix(flag, "--"), names); near != "" {
-		return "did you mean --" + near + "?"
-	}
-	return ""
 }

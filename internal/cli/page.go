@@ -89,6 +89,43 @@ func wrapped(text string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
+// filled returns a text whose paragraphs are broken to fit the width, wherever its lines end. An empty line, and one
+// that is indented, ends a paragraph. A width of 0 means any width, and leaves the text as it is.
+func filled(text string, width int) string {
+	if width == 0 {
+		return text
+	}
+	var out strings.Builder
+	column := 0
+	for i, line := range strings.Split(text, "\n") {
+		switch {
+		case line == "" || strings.HasPrefix(line, " "):
+			if column = 0; i > 0 {
+				out.WriteString("\n")
+			}
+			out.WriteString(line)
+			continue
+		case column == 0 && i > 0:
+			out.WriteString("\n")
+		}
+		for word := range strings.SplitSeq(line, " ") {
+			wide := ansi.StringWidth(word)
+			switch {
+			case column == 0:
+			case column+1+wide > width:
+				out.WriteString("\n")
+				column = 0
+			default:
+				out.WriteString(" ")
+				column++
+			}
+			out.WriteString(word)
+			column += wide
+		}
+	}
+	return out.String()
+}
+
 func wrappedLine(line string, width int) string {
 	if ansi.StringWidth(line) <= width {
 		return line

@@ -75,14 +75,21 @@ func (b *block) write(rows []string) {
 	_, _ = io.WriteString(b.out, out.String())
 }
 
-// screen returns the terminal's size.
+// usualHeight is that of a terminal that doesn't tell its own.
+const usualHeight = 24
+
+// screen returns the terminal's size. One that tells no width or no height, as serial consoles do, has the usual one.
 func screen(w io.Writer) (width, height int) {
 	if file, ok := w.(*os.File); ok {
-		if width, height, err := term.GetSize(int(file.Fd())); err == nil && width > 20 && height > 4 {
-			return width, height
-		}
+		width, height, _ = term.GetSize(int(file.Fd()))
 	}
-	return 100, 40
+	if width <= minWidth {
+		width = usualWidth
+	}
+	if height < 3 { // a row, the line about more, and the cursor
+		height = usualHeight
+	}
+	return width, height
 }
 
 func (b *block) rows(s seen) []string {

@@ -46,12 +46,7 @@ func newRoot(s streams) *cobra.Command {
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if hint := flagHint(cmd, err); hint != "" {
-			return fmt.Errorf("%w\n  %s", err, hint)
-		}
-		return fmt.Errorf("%w\n  `%s --help` lists the flags", err, cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagError)
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.server, "server", "",
 		"server to talk to, a `URL`: unix:///path, https://host:port, http://127.0.0.1:port or ssh://user@host (TEND_SERVER; default the socket of this machine)")
