@@ -8,12 +8,13 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Unheeded returns a warning about the changed fields of a manifest that don't count any more in a phase, with what to do; it is
-// empty if all of them count. fields are top-level names. About a lab that has ended there is a warning without a change too.
+// Unheeded returns a warning about changed fields of a manifest that no longer count in a phase, with the next step. It
+// is empty if all of them count. fields are top-level names. For a lab that has ended it warns even without a change.
 func Unheeded(phase api.LabPhase, fields []string) string {
-	fields = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(fields))), func(field string) bool { return counts(phase, field) })
+	fields = slices.Compact(slices.Sorted(slices.Values(fields)))
+	fields = slices.DeleteFunc(fields, func(field string) bool { return counts(phase, field) })
 	switch {
-	case len(fields) == 0 && phase.Ended(): // the user may expect that it runs
+	case len(fields) == 0 && phase.Ended(): // the user may expect it to run
 		return fmt.Sprintf("it has ended (%s) and never runs again; to run another one, delete it and apply again", phase)
 	case len(fields) == 0:
 		return ""
@@ -34,7 +35,7 @@ func unheeded(phase api.LabPhase, fields []string) string {
 	return "without effect, it runs and keeps its container; to run it with this, delete it and apply again"
 }
 
-// counts reports whether a change of a field counts in a phase.
+// counts reports whether changing a field still has an effect in a phase.
 func counts(phase api.LabPhase, field string) bool {
 	switch field {
 	case "owner", "class": // they say whose it is

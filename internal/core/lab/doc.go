@@ -13,13 +13,13 @@
 //
 // The rules:
 //
-//   - A lab begins at its start, or at once; it stays PENDING until its container has a node. No container is
-//     made before its start, also if the clock was set back.
-//   - A container that could not be started fails no lab: another one is made after 1, 2, 4 … 30 s. One that was removed may
-//     have run before its node noticed; then the lab has failed, since it runs at most once.
+//   - A lab begins at its start, or at once. It stays PENDING until its container has a node. No container is
+//     made before the start, even if the clock is set back.
+//   - A container that could not be started doesn't fail the lab: another one is made after 1, 2, 4 … 30 s. A container
+//     that was removed may have run before its node noticed; the lab then fails, since it runs at most once.
 //   - Its time counts from when its container ran, by the clock of the server, and includes every extension.
-//   - A container that ended is the outcome, also at the instant at which a stop or the end of the time would be.
-//   - After its end, and when it is deleted, nothing of it is left: each task is removed, then forgotten.
+//   - If the container ended, its end is the outcome, even at the instant of a stop or of the end of the lab's time.
+//   - When the lab ends or is deleted, all of its tasks are removed, then forgotten.
 //
 // property_test.go checks these as sentences about random lives.
 package lab

@@ -10,10 +10,11 @@ import (
 	"tend.dev/tend/internal/core/once"
 )
 
-// Recheck is when a lab whose container is not there yet is observed again, in case no event says so.
+// Recheck is the interval after which a lab whose container doesn't exist yet is observed again, in case no event
+// comes.
 const Recheck = 30 * time.Second
 
-// lastBackoff bounds the pause before the next container of a lab is made.
+// lastBackoff is the longest pause before the next container of a lab.
 const lastBackoff = 30 * time.Second
 
 // Decide returns the next step of a lab.
@@ -33,13 +34,13 @@ func Decide(desired Desired, observed Observed, now time.Time) Plan {
 	return p.out
 }
 
-// newer orders tasks: one that is wanted comes after all that are not.
+// newer orders tasks: a wanted task comes after all unwanted ones.
 func newer(a, b Task) int {
 	rank := map[bool]int{true: 1}
 	return cmp.Or(rank[a.wanted()]-rank[b.wanted()], a.Number-b.Number, cmp.Compare(a.ID, b.ID))
 }
 
-// planner holds one decision while it is made.
+// planner holds the state of one decision.
 type planner struct {
 	Desired
 	now   time.Time
@@ -65,7 +66,7 @@ func (p *planner) step() {
 	}
 }
 
-// move makes the one move of a step. Another step follows at once: what was observed may allow the next move.
+// move makes the one move of a step and asks for another step at once: what was observed may allow the next move.
 func (p *planner) move(to api.LabPhase, reason, message string) {
 	p.out.Phase, p.out.Reason, p.out.Message = to, reason, message
 	if !to.Ended() {
@@ -73,7 +74,7 @@ func (p *planner) move(to api.LabPhase, reason, message string) {
 	}
 }
 
-// wait says what the lab waits for, and when to decide again.
+// wait records what the lab waits for, and when to decide again.
 func (p *planner) wait(why Wait, reason, message string, after time.Duration) {
 	p.out.Waits, p.out.Reason, p.out.Message, p.out.After = why, reason, message, after
 }
@@ -100,11 +101,11 @@ func (p *planner) pending() {
 	}
 }
 
-// unknown reports whether a time had come when a restored store was resumed, so that what became of the lab since the backup
-// is unknown.
+// unknown reports whether at had come when a restored store was resumed. Nobody knows then what the lab has done since
+// the backup.
 func (p *planner) unknown(at time.Time) bool { return !p.Over.IsZero() && !at.After(p.Over) }
 
-// make makes the next container, once no earlier one can run any more.
+// make requests the next container once no earlier one can still run.
 func (p *planner) make() {
 	switch {
 	case slices.ContainsFunc(p.tasks, func(t Task) bool { return !t.Ended() }):
@@ -119,7 +120,7 @@ func (p *planner) make() {
 	}
 }
 
-// provisioning waits for the container to run. One that can't be started is replaced.
+// provisioning waits until the container runs. A container that can't be started is replaced.
 func (p *planner) provisioning() {
 	t := p.out.Current
 	p.out.Reason = api.ReasonProvisioning
@@ -144,9 +145,9 @@ func (p *planner) provisioning() {
 		p.wait(ForNode, api.ReasonWaiting, "", Recheck)
 	case t != nil && t.wanted():
 		p.out.After = Recheck
-	case p.now.Before(p.Start): // the clock was ahead when it began, and was set back
+	case p.now.Before(p.Start): // the clock was ahead at the start and has been set back
 		p.wait(ForStart, api.ReasonScheduled, "", p.Start.Sub(p.now))
-	case p.Release != "" && p.Release != p.tried: // what was wrong may be corrected
+	case p.Release != "" && p.Release != p.tried: // the new release may correct the fault
 		p.out.Failures, p.out.RetryAt = 0, time.Time{}
 		p.make()
 	case deadline.Left(p.out.RetryAt, p.now, lastBackoff) > 0 && p.Release != "":
@@ -156,7 +157,7 @@ func (p *planner) provisioning() {
 	}
 }
 
-// failed counts a container that could not be started.
+// failed counts a container that couldn't be started, and schedules the next one.
 func (p *planner) failed(t *Task) {
 	backoff := min(time.Second<<min(p.out.Failures, 10), lastBackoff)
 	p.out.Failures++
@@ -165,7 +166,7 @@ func (p *planner) failed(t *Task) {
 	p.wait(ForRetry, api.ReasonProvisioningFailed, t.Status.Message, backoff)
 }
 
-// running ends the lab: by its container, by a person, or because its time is over, in this order.
+// running ends the lab if its container ended, a person stopped it or its time is over, in this order.
 func (p *planner) running() {
 	p.out.EndsAt = p.out.StartedAt.Add(p.Duration)
 	p.out.Reason = api.ReasonRunning
@@ -194,7 +195,7 @@ func (p *planner) judge(end once.Outcome) {
 	}
 }
 
-// sweep removes what is not the container of a lab that goes on.
+// sweep removes every task except the container of a lab that goes on.
 func (p *planner) sweep() {
 	over := p.Deleting || p.out.Phase.Ended()
 	for _, t := range p.tasks {
@@ -214,7 +215,7 @@ func (p *planner) sweep() {
 	}
 }
 
-// why says why a container isn't wanted any more.
+// why returns the reason for which a container is no longer wanted.
 func (p *planner) why() string {
 	switch {
 	case p.Deleting:
@@ -227,7 +228,7 @@ func (p *planner) why() string {
 	return api.ReasonReplaced
 }
 
-// clamp returns the time that is nearest to at between low and high. A node's clock may differ from the server's.
+// clamp limits at to the range from low to high: a node's clock may differ from the server's.
 func clamp(at, low, high time.Time) time.Time {
 	if at.Before(low) {
 		at = low

@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/core/lab/labtest"
 )
 
-// TestMoves decides in every phase about every kind of task, declaration and instant: what is decided are the moves of the
-// seed, all of them and no others.
+// TestMoves decides for every phase, kind of task, declaration and instant. Decide must make every legal move and no
+// other.
 func TestMoves(t *testing.T) {
 	made := map[[2]api.LabPhase]bool{}
 	for _, from := range append([]api.LabPhase{""}, labtest.Phases...) {
@@ -39,7 +39,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// everyDesired returns what may be declared and asked, in all combinations.
+// everyDesired returns all combinations of what may be declared and asked.
 func everyDesired() (out []Desired) {
 	for n := range 1 << 6 {
 		set := func(bit int) bool { return n>>bit&1 == 1 }
@@ -61,7 +61,7 @@ func everyDesired() (out []Desired) {
 	return out
 }
 
-// everyTask returns no task, and one in each state that a node may report.
+// everyTask returns no task, and one task in each state that a node may report.
 func everyTask() [][]Task {
 	out := [][]Task{nil}
 	code := 7
@@ -85,9 +85,9 @@ func everyTask() [][]Task {
 	return out
 }
 
-// TestLives: whatever people, nodes and time do, the promises of the package hold. The world checks those about each step:
-// moves are legal, no second container runs, none begins before its time or after the end, none that runs is forgotten, and
-// none runs longer than its time.
+// TestLives: the promises of the package hold, whatever people, nodes and time do. The world checks five of them after
+// each step: moves are legal, no second container runs, none begins before its time or after the end, no running
+// container is forgotten, and none runs longer than its time.
 func TestLives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
@@ -142,7 +142,7 @@ func (w *world) live(t *rapid.T, step string) {
 	}
 }
 
-// outlives: once every node is back, time alone ends the lab, nothing of it is left, and nothing is planned any more.
+// outlives: once every node is back, time alone ends the lab, nothing of it is left and nothing more is planned.
 func (w *world) outlives(t *rapid.T) {
 	w.lost, w.full = false, false
 	if w.desired.Release == "" {
@@ -163,7 +163,7 @@ func (w *world) outlives(t *rapid.T) {
 	}
 }
 
-// TestTimeAloneChangesAPlanOnlyWhenItSays: until After is over, the same state gets the same plan.
+// TestTimeAloneChangesAPlanOnlyWhenItSays: the same state gets the same plan until After has passed.
 func TestTimeAloneChangesAPlanOnlyWhenItSays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
@@ -184,7 +184,6 @@ func TestTimeAloneChangesAPlanOnlyWhenItSays(t *testing.T) {
 	})
 }
 
-// TestOrderOfTasksChangesNothing.
 func TestOrderOfTasksChangesNothing(t *testing.T) {
 	w := newWorld()
 	w.rejects, w.lost = 2, false
@@ -201,14 +200,16 @@ func TestOrderOfTasksChangesNothing(t *testing.T) {
 	}
 }
 
-// TestNoContainerBesideOneThatMayRun: whatever stopped the last one, the next is not made before its end is known.
+// TestNoContainerBesideOneThatMayRun: no container is made before the end of the last one is known, whatever stopped
+// it.
 func TestNoContainerBesideOneThatMayRun(t *testing.T) {
 	w := newWorld()
 	w.stored.Phase = api.LabProvisioning
 	stopping := Task{ID: "t1", Number: 1, CreatedAt: epoch}
 	stopping.Desired, stopping.Placed, stopping.StopAt = api.DesiredShutdown, true, epoch
 	w.stored.Tasks = []Task{stopping}
-	if plan := Decide(w.desired, w.stored, w.now); slices.ContainsFunc(plan.Actions, func(a Action) bool { return a.Verb == StartTask }) {
+	plan := Decide(w.desired, w.stored, w.now)
+	if slices.ContainsFunc(plan.Actions, func(a Action) bool { return a.Verb == StartTask }) {
 		t.Errorf("%+v", plan)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestTranscripts replays the transcripts of testdata. Run with -rewrite to write what the planner does now, and read
-// the difference.
+// TestTranscripts replays the transcripts of testdata. Run it with -rewrite to record what the planner does now, and
+// read the difference.
 //
 //	lab [start=D] [duration=D] [release=R|none] [held=…]   what is declared
 //	containers lasts=D code=N takes=D stopping=D rejects=N   how containers behave from now on

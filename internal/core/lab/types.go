@@ -8,21 +8,21 @@ import (
 	"tend.dev/tend/internal/core/once"
 )
 
-// Desired is what is declared, and what people have asked since.
+// Desired holds the declaration, and what people have requested since.
 type Desired struct {
-	// Deleting is set if it was deleted: all that is left is to remove its tasks.
+	// Deleting is set once the lab is deleted. Only the removal of its tasks is left to do.
 	Deleting bool
-	// Start is when it begins; zero is at once.
+	// Start is the time at which the lab begins; zero means at once.
 	Start time.Time
-	// Duration is how long it runs, with every extension.
+	// Duration is the lab's running time, including every extension.
 	Duration time.Duration
-	// StoppedBy is who asked for its end; empty if nobody did.
+	// StoppedBy names the person who asked for the end; empty if nobody did.
 	StoppedBy string
-	// Release is what a container is made from now; empty while that isn't known.
+	// Release is the release that a new container is made from; empty while it isn't known.
 	Release string
-	// Held says what must be there first; empty if nothing is missing.
+	// Held names the dependency that must be ready first; empty if nothing is missing.
 	Held string
-	// Over is until when a restored store doesn't know what became of it: what was due by then doesn't begin, unless it was
+	// Over is the end of the time of which a restored store knows nothing. A lab due by then doesn't begin, unless it was
 	// Redeclared since. Zero if the store was not restored.
 	Over       time.Time
 	Redeclared bool
@@ -30,16 +30,16 @@ type Desired struct {
 
 // Observed is the observed state.
 type Observed struct {
-	// Phase is the stored one; empty before the first step.
+	// Phase is the stored phase; empty before the first step.
 	Phase api.LabPhase
-	// StartedAt is when it became RUNNING.
+	// StartedAt is the time at which the lab became RUNNING.
 	StartedAt time.Time
-	// Failures counts the containers that could not be started; RetryAt is when the next one may be made.
+	// Failures counts the containers that could not be started. The next one may be made at RetryAt.
 	Failures int
 	RetryAt  time.Time
-	// Tried is the release of the last container that was made; empty if none was.
+	// Tried is the release of the last container; empty before the first one.
 	Tried string
-	// Tasks are all of the lab, in any order.
+	// Tasks are all tasks of the lab, in any order.
 	Tasks []Task
 }
 
@@ -47,46 +47,46 @@ type Observed struct {
 type Task struct {
 	once.Attempt
 	ID string
-	// Release is what it is made from, Node where.
+	// Release is the release of the container, Node the node that runs it.
 	Release, Node string
 	// Number counts the lab's containers from 1.
 	Number    int
 	CreatedAt time.Time
 }
 
-// ran reports whether its container was seen to run.
+// ran reports whether the container was seen to run.
 func (t *Task) ran() bool { return t.Status != nil && !t.Status.RunningAt.IsZero() }
 
-// wanted reports whether its container is to run.
+// wanted reports whether the container is desired to run.
 func (t *Task) wanted() bool { return t.Desired == api.DesiredRunning }
 
 // Plan is the next step.
 type Plan struct {
-	// Phase is the one after the step; Reason and Message say why it is in it, or why it still waits.
+	// Phase is the phase after the step. Reason and Message say why the lab is in it, or why it still waits.
 	Phase           api.LabPhase
 	Reason, Message string
-	// StartedAt, and Failures with RetryAt, are those after the step.
+	// StartedAt, Failures and RetryAt are the values after the step.
 	StartedAt time.Time
 	Failures  int
 	RetryAt   time.Time
-	// EndsAt is when its time is over; zero before it runs.
+	// EndsAt is the time at which the lab's time is over; zero before it runs.
 	EndsAt time.Time
-	// Current is the task whose container is the lab's; nil if there is none.
+	// Current is the task of the lab's container, or nil.
 	Current *Task
-	// Waits says in a word what a lab that is due waits for, empty if it waits for nothing.
+	// Waits says what a lab that is due waits for; empty if it waits for nothing.
 	Waits Wait
-	// Actions are to be carried out together, with the new status.
+	// Actions are carried out together, in one write with the new status.
 	Actions []Action
-	// After is when to decide again if nothing happens before; 0 is never.
+	// After is the time until the next decision if nothing happens before; 0 means never.
 	After time.Duration
 }
 
-// Wait says what a lab waits for.
+// Wait names what a lab waits for.
 type Wait string
 
-// What a lab may wait for.
+// The things that a lab may wait for.
 const (
-	ForStart   Wait = "start"   // its instant
+	ForStart   Wait = "start"   // its start time
 	ForRelease Wait = "release" // its image or its environment
 	ForNeed    Wait = "need"    // what it depends on
 	ForNode    Wait = "node"    // a node with room
@@ -94,7 +94,7 @@ const (
 	ForPerson  Wait = "person"  // another start, after a restore
 )
 
-// Verb is what an action does.
+// Verb names what an action does.
 type Verb string
 
 // The verbs.
@@ -112,7 +112,7 @@ const (
 // Action is one write of a step.
 type Action struct {
 	Verb Verb
-	// Task is what StopTask, RemoveTask and ForgetTask are about.
+	// Task is the task that StopTask, RemoveTask or ForgetTask acts on.
 	Task string
 	// Release and Number are those of the task that StartTask makes.
 	Release string

@@ -20,20 +20,21 @@ type world struct {
 	stored  Observed
 	tasks   []*container
 	made    int
-	// lasts and code say how a container ends; takes is how long it takes to run; rejects is how many can't be started.
+	// lasts and code set how long a container runs and its exit code, takes how long it takes to start, stopping how long
+	// it takes to stop, and rejects how many containers can't be started.
 	lasts, takes, stopping time.Duration
 	code, rejects          int
 	full, lost             bool
 	fault                  string
 	log                    func(format string, args ...any)
-	// next is when the world changes without a decision.
+	// next is the time of the next change that needs no decision.
 	next      time.Time
 	decisions int
 }
 
 type container struct {
 	Task
-	// begins and ends are when it runs and ends by itself; gone is set once nothing is left of it.
+	// begins is when the container runs, ends when it ends by itself, stops when a requested stop is done.
 	begins, ends, stops time.Time
 	rejected            bool
 	status              api.TaskStatus
@@ -70,7 +71,7 @@ func (w *world) observed() Observed {
 	return out
 }
 
-// decide carries out plans until there is nothing more to do now.
+// decide carries out plans until nothing is left to do now.
 func (w *world) decide() time.Duration {
 	for range 100 {
 		w.work()
@@ -85,7 +86,7 @@ func (w *world) decide() time.Duration {
 	return 0
 }
 
-// settled checks what holds whenever nothing is left to do.
+// settled checks what must hold whenever nothing is left to do.
 func (w *world) settled(plan Plan) {
 	switch end := w.stored.StartedAt.Add(w.desired.Duration); {
 	case w.desired.Deleting:
@@ -98,7 +99,7 @@ func (w *world) settled(plan Plan) {
 	}
 }
 
-// starting reports whether a container was made for the lab, and no node says yet that it runs.
+// starting reports whether the lab has a container that no node has reported as running yet.
 func (w *world) starting() bool {
 	return w.stored.Phase == api.LabProvisioning &&
 		slices.ContainsFunc(w.tasks, func(c *container) bool { return c.Desired == api.DesiredRunning })
@@ -112,7 +113,8 @@ func (w *world) carryOut(plan Plan, n int) bool {
 	}
 	if moved {
 		w.log("%s (%s) %s", plan.Phase, cmp.Or(plan.Reason, "-"), plan.Message)
-		if end := plan.StartedAt.Add(w.desired.Duration); plan.Phase == api.LabTimeout && w.now.Before(end) { // as it is now: what extends it later is too late
+		// An extension that is written later comes too late.
+		if end := plan.StartedAt.Add(w.desired.Duration); plan.Phase == api.LabTimeout && w.now.Before(end) {
 			w.blame("its time is over at %s", end.Sub(epoch))
 		}
 	}
@@ -167,7 +169,8 @@ func (w *world) start(a Action) {
 		w.blame("%s in phase %s", a, w.stored.Phase)
 	}
 	w.tasks = append(w.tasks, &container{Task: Task{
-		Attempt: once.Attempt{Desired: api.DesiredRunning}, ID: fmt.Sprintf("t%d", w.made), Release: a.Release, Number: a.Number, CreatedAt: w.now,
+		Attempt: once.Attempt{Desired: api.DesiredRunning},
+		ID:      fmt.Sprintf("t%d", w.made), Release: a.Release, Number: a.Number, CreatedAt: w.now,
 	}})
 }
 
@@ -175,7 +178,7 @@ func (c *container) runs(now time.Time) bool {
 	return !c.begins.IsZero() && !now.Before(c.begins) && now.Before(c.ends) && (c.stops.IsZero() || now.Before(c.stops))
 }
 
-// work is what scheduler and node do until now.
+// work does what the scheduler and the node have done until now.
 func (w *world) work() {
 	w.next = w.now.Add(10000 * time.Hour)
 	for _, c := range w.tasks {
@@ -200,7 +203,7 @@ func (w *world) soon(at time.Time) {
 	}
 }
 
-// report is what the node says of a container.
+// report updates the status that the node reports of a container.
 func (w *world) report(c *container) {
 	c.reported = true
 	terminal := c.status.State.Terminal()
@@ -237,7 +240,7 @@ func (w *world) report(c *container) {
 	}
 }
 
-// pass lets time pass, with a decision whenever something changes or the last plan asked for one.
+// pass lets time pass. It decides whenever something changes, and when the last plan asked for it.
 func (w *world) pass(d time.Duration) {
 	until := w.now.Add(d)
 	for {

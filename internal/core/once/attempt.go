@@ -7,13 +7,13 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Attempt is the one task of an attempt, with both its halves.
+// Attempt is the one task of an attempt: what is desired of it and what its node reported.
 type Attempt struct {
 	Desired api.DesiredState
-	// Reason is why Desired is no longer running, and StopAt since when; StopAt is zero while Desired is running.
+	// Reason says why Desired is no longer running, and StopAt since when. StopAt is zero while Desired is running.
 	Reason string
 	StopAt time.Time
-	// Placed reports whether a node was chosen; a task without one that is no longer wanted has nothing to stop.
+	// Placed reports whether a node was chosen. A task without a node needs no stop once it is unwanted.
 	Placed bool
 	// Lost is set if its node is down.
 	Lost bool
@@ -21,10 +21,10 @@ type Attempt struct {
 	Status *api.TaskStatus
 }
 
-// Terminal reports whether its node reported its end.
+// Terminal reports whether the node reported that the task ended.
 func (a Attempt) Terminal() bool { return a.Status != nil && a.Status.State.Terminal() }
 
-// Ended reports whether its container certainly doesn't run, or its state can no longer be reported.
+// Ended reports whether the container certainly doesn't run, or its state can no longer be reported.
 func (a Attempt) Ended() bool {
 	switch {
 	case a.Terminal(), a.Lost:
@@ -39,14 +39,14 @@ func (a Attempt) Ended() bool {
 
 // Limit bounds an attempt.
 type Limit struct {
-	// At is when it must have ended; zero is no bound.
+	// At is the time by which the attempt must have ended. Zero sets no bound.
 	At time.Time
-	// Reason is that of the stop that follows.
+	// Reason is the reason of the stop that follows.
 	Reason string
 }
 
-// Check returns why the attempt must be stopped now, empty if it needn't, and after how long its limit is reached, 0 if
-// time alone changes nothing. A lost attempt is stopped too, in case its node returns.
+// Check returns the reason to stop the attempt now, or an empty one, and the time left until its limit, or 0 if time
+// alone changes nothing. A lost attempt is stopped too, in case its node returns.
 func (a Attempt) Check(limit Limit, now time.Time) (stop string, after time.Duration) {
 	switch {
 	case a.Desired != api.DesiredRunning || a.Terminal():
@@ -61,19 +61,19 @@ func (a Attempt) Check(limit Limit, now time.Time) (stop string, after time.Dura
 	return limit.Reason, 0
 }
 
-// Outcome is how an attempt ended.
+// Outcome says how an attempt ended.
 type Outcome struct {
 	OK bool
-	// Stopped is set if it was stopped before its own end; Reason is that of the stop.
+	// Stopped is set if the attempt was stopped before it ended by itself. Reason is then the reason of the stop.
 	Stopped bool
-	// ExitCode is nil if there is none, or if it is a 0 with which a failure answers the stop signal.
+	// ExitCode is nil if the node reported none, and for a failed attempt that answered the stop signal with exit code 0.
 	ExitCode        *int
 	Reason, Message string
-	// At is when it ended; zero if the node did not say.
+	// At is the time of the end; zero if the node didn't report it.
 	At time.Time
 }
 
-// Outcome returns how an attempt that has ended did so.
+// Outcome returns the outcome of an attempt that has ended.
 func (a Attempt) Outcome() Outcome {
 	out := Outcome{Reason: a.Reason}
 	if a.Status != nil {
@@ -102,7 +102,7 @@ func (a Attempt) exitedFirst() bool {
 	return s.ExitCode != nil && !a.StopAt.IsZero() && !s.FinishedAt.IsZero() && s.FinishedAt.Before(a.StopAt)
 }
 
-// tidy fills in what a failure always says, and leaves a success nothing to explain.
+// tidy gives every failure a reason, and clears reason and message of a success.
 func (o Outcome) tidy(placed bool) Outcome {
 	if o.OK {
 		o.Reason, o.Message = "", ""

@@ -36,14 +36,15 @@ func TestOutcome(t *testing.T) {
 		"completed":       {"its own end", ended(on, api.TaskComplete, &zero, 0), true, Outcome{OK: true}},
 		"failed":          {"its own end", ended(on, api.TaskFailed, &seven, 0), true, Outcome{Reason: api.ReasonExited}},
 		"completed first": {"its agent says so itself", ended(stopped, api.TaskComplete, &zero, time.Hour), true, Outcome{OK: true}},
-		"exited first":    {"a later stop undoes no success", ended(stopped, api.TaskShutdown, &zero, -time.Second), true, Outcome{OK: true}},
-		"failed first":    {"a later stop is no cause", ended(stopped, api.TaskShutdown, &seven, -time.Second), true, Outcome{Reason: api.ReasonExited}},
-		"out of memory":   {"a later stop is no cause", killed, true, Outcome{Reason: api.ReasonOOMKilled}},
-		"answers 0": {"an answer to the signal is no success", ended(stopped, api.TaskShutdown, &zero, time.Second), true,
+		"exited first":    {"a later stop doesn't undo a success", ended(stopped, api.TaskShutdown, &zero, -time.Second), true, Outcome{OK: true}},
+		"failed first":    {"a later stop didn't cause it", ended(stopped, api.TaskShutdown, &seven, -time.Second), true, Outcome{Reason: api.ReasonExited}},
+		"out of memory":   {"a later stop didn't cause it", killed, true, Outcome{Reason: api.ReasonOOMKilled}},
+		"answers 0": {"an answer to the signal doesn't count as success", ended(stopped, api.TaskShutdown, &zero, time.Second), true,
 			Outcome{Stopped: true, Reason: api.ReasonTimedOut}},
-		"at once": {"what was not before was after", ended(stopped, api.TaskShutdown, &zero, 0), true,
+		"at once": {"an exit at the instant of the stop counts as after it", ended(stopped, api.TaskShutdown, &zero, 0), true,
 			Outcome{Stopped: true, Reason: api.ReasonTimedOut}},
-		"stopped":   {"it was interrupted", ended(stopped, api.TaskShutdown, &term, time.Second), true, Outcome{Stopped: true, Reason: api.ReasonTimedOut}},
+		"stopped": {"it was interrupted", ended(stopped, api.TaskShutdown, &term, time.Second), true,
+			Outcome{Stopped: true, Reason: api.ReasonTimedOut}},
 		"node lost": {"nothing more will be reported", lost, true, Outcome{Reason: api.ReasonNodeLost}},
 		"unplaced":  {"there is nothing to stop", unplaced, true, Outcome{Stopped: true, Reason: api.ReasonTimedOut}},
 	} {
@@ -64,7 +65,7 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// TestCheck: a stop is requested once, at the limit, and of a container that may run.
+// TestCheck: Check requests a stop once, at the limit, and only for a container that may run.
 func TestCheck(t *testing.T) {
 	limit := Limit{At: epoch, Reason: api.ReasonTimedOut}
 	for name, c := range map[string]struct {

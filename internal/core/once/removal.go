@@ -2,24 +2,24 @@ package once
 
 import "tend.dev/tend/api"
 
-// Removal is the next step of removing a task that isn't wanted.
+// Removal is the next step of removing an unwanted task.
 type Removal int
 
 // The steps of a removal.
 const (
-	// Nothing: its agent has to act first.
+	// Nothing: the agent has to act first.
 	Nothing Removal = iota
-	// Stop its container and keep it.
+	// Stop the container and keep it.
 	Stop
-	// Remove its container.
+	// Remove the container.
 	Remove
-	// Forget its record: the container is gone.
+	// Forget the record: the container is gone.
 	Forget
 )
 
-// Removal returns the next step of removing the task; one that is wanted is only forgotten. An agent that has not
-// reported on it yet may be creating its container, so the task is stopped first. Once the agent has reported that it
-// ended, a missing report means that the container is gone.
+// Removal returns the next step of removing the task. A wanted task is only ever forgotten. An agent that has not
+// reported on the task yet may be creating its container, so the task is stopped first. Once the agent has reported the
+// end, a missing report means that the container is gone.
 func (a Attempt) Removal(wanted bool) Removal {
 	unheard := a.Placed && a.Status == nil
 	switch {

@@ -1,6 +1,4 @@
-// Package labtest holds the moves of a lab as the seed lists them, for the tests that observe one.
-//
-// It decides nothing: package lab does.
+// Package labtest lists the legal moves of a lab, for tests that observe one. Package lab decides them.
 package labtest
 
 import (
@@ -14,7 +12,7 @@ var Phases = []api.LabPhase{
 	api.LabPending, api.LabProvisioning, api.LabRunning, api.LabCompleted, api.LabFailed, api.LabTimeout,
 }
 
-// moves are all moves there are. A phase without any is an end.
+// moves are all legal moves. A phase without any is final.
 var moves = map[api.LabPhase][]api.LabPhase{
 	"":                  {api.LabPending},
 	api.LabPending:      {api.LabProvisioning},
