@@ -19,8 +19,7 @@ const maxColumns = 120
 // faults must leave it. The longest name that contains a file counts.
 var unread = []string{
 	"api/kube", "internal/control", "internal/controlplane", "internal/core/outcome", "internal/fault",
-	"internal/ingress/certs", "internal/messenger", "internal/nodeapi/authority", "internal/operator",
-	"internal/runtime/process", "internal/telemetry",
+	"internal/ingress/certs", "internal/nodeapi/authority", "internal/operator", "internal/runtime/process",
 }
 
 // relative finds relative clauses in the place of a noun ("X is how Y is"), and denials of a noun ("X is no Y").

@@ -1,5 +1,5 @@
-// Package messenger sends messages to people, over SMTP and by the library shoutrrr.
+// Package messenger sends messages to people over SMTP and through the library shoutrrr.
 //
-// It decides nothing about them: internal/core/sink says what is sent, and what an answer means. An attempt ends with its
-// context, whatever the server does, and reads no more than maxRead of it.
+// Package internal/core/sink decides what is sent and what an answer means. An attempt ends with its context, whatever
+// the server does, and reads at most maxRead bytes from it.
 package messenger

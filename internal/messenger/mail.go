@@ -16,22 +16,22 @@ import (
 	"tend.dev/tend/internal/core/sink"
 )
 
-// maxRead bounds what is read of a server in one attempt.
+// maxRead is the most bytes that one attempt reads from a server.
 const maxRead = 256 << 10
 
-// accepted is SMTP's code of a mail that the server took.
+// accepted is the SMTP code with which a server accepts a mail.
 const accepted = 250
 
-// Messenger sends messages. The zero value trusts the authorities of the machine. Safe for concurrent use.
+// Messenger sends messages. Its zero value trusts the machine's certificate authorities. It is safe for concurrent use.
 type Messenger struct {
-	// Roots are the authorities that a mail server's certificate may be of. Default: those of the machine.
+	// Roots are the certificate authorities trusted for mail servers. Default: those of the machine.
 	Roots *x509.CertPool
-	// Program is one whose RelayCommand calls ServeRelay.
+	// Program is the path of a program whose RelayCommand calls ServeRelay.
 	Program string
 }
 
-// Mail makes one attempt to hand a mail for each address to the server, over one session, and returns an answer for each. It
-// ends with ctx. No answer has the login, also where the server repeats it.
+// Mail makes one attempt to hand the server a mail for each address, in one session, and returns an answer for each. It
+// ends with ctx. No answer contains the login, even if the server repeats it.
 func (m *Messenger) Mail(ctx context.Context, of sink.Mail) []sink.Answer {
 	answers, messages := make([]sink.Answer, len(of.To)), make([]*mail.Msg, len(of.To))
 	all := func(answer sink.Answer) []sink.Answer {
@@ -45,54 +45,55 @@ func (m *Messenger) Mail(ctx context.Context, of sink.Mail) []sink.Answer {
 		return all(sink.Answer{Final: true, Err: shownError(of, err)})
 	}
 	for i, to := range of.To {
-		if messages[i], err = written(of, to); err != nil {
+		if messages[i], err = newMail(of, to); err != nil {
 			return all(sink.Answer{Final: true, Err: err})
 		}
 	}
 	session, err := client.DialToSMTPClientWithContext(ctx)
 	if err != nil {
-		return all(sink.Answer{Err: shownError(of, unwrapped(ctx, err))})
+		return all(sink.Answer{Err: shownError(of, timeoutOr(ctx, err))})
 	}
 	err = client.SendWithSMTPClient(session, messages...)
-	_ = client.CloseWithSMTPClient(session) // the server has answered for the mails already
+	_ = client.CloseWithSMTPClient(session) // the server has already answered for each mail
 	for i, message := range messages {
 		failed := message.SendError()
 		switch {
 		case message.IsDelivered():
 			answers[i].Status = accepted
-		case failed == nil: // the session ended before the first
-			answers[i].Err = shownError(of, unwrapped(ctx, err))
+		case failed == nil: // the session ended before the first mail
+			answers[i].Err = shownError(of, timeoutOr(ctx, err))
 		default:
-			answers[i] = sink.Answer{Final: isRefused(failed), Err: shownError(of, unwrapped(ctx, failed))}
+			answers[i] = sink.Answer{Final: isRefused(failed), Err: shownError(of, timeoutOr(ctx, failed))}
 		}
 	}
 	return answers
 }
 
-// shownError returns an error that may be shown: with the name of the server, and without the login.
+// shownError returns an error that is safe to show: it names the server and hides the login.
 func shownError(of sink.Mail, err error) error {
 	if err == nil {
-		err = errors.New("it said nothing of the mail")
+		err = errors.New("the session ended without an answer for the mail")
 	}
 	return errors.New(redact.Secrets(fmt.Sprintf("mail server %s: %s", of.Host, err), of.Password))
 }
 
-// unwrapped says that the time was up, where that is the cause.
-func unwrapped(ctx context.Context, err error) error {
+// timeoutOr returns a timeout error if the deadline of ctx has passed, and err otherwise.
+func timeoutOr(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return errors.New("no answer in time")
 	}
 	return err
 }
 
-// isRefused reports whether the server will refuse the mail each time: an address, or the mail itself.
+// isRefused reports whether the server would refuse the mail on every attempt, because of an address or the mail
+// itself.
 func isRefused(err error) bool {
 	const permanent = 500
 	var failed *mail.SendError
 	return errors.As(err, &failed) && !failed.IsTemp() && failed.ErrorCode() >= permanent
 }
 
-func written(m sink.Mail, to string) (*mail.Msg, error) {
+func newMail(m sink.Mail, to string) (*mail.Msg, error) {
 	message := mail.NewMsg()
 	if err := message.From(m.From); err != nil {
 		return nil, fmt.Errorf("from: %w", err)
@@ -104,7 +105,7 @@ func written(m sink.Mail, to string) (*mail.Msg, error) {
 	message.SetMessageIDWithValue(m.ID + "@tend")
 	message.SetDateWithValue(m.At)
 	message.SetUserAgent("tend")
-	message.SetGenHeader("Auto-Submitted", "auto-generated") // so that no absence notice answers it
+	message.SetGenHeader("Auto-Submitted", "auto-generated") // prevents out-of-office replies
 	message.SetBodyString(mail.TypeTextPlain, m.Text)
 	return message, nil
 }
@@ -124,14 +125,15 @@ func (m *Messenger) client(ctx context.Context, of sink.Mail) (*mail.Client, err
 		options = append(options, mail.WithTLSPolicy(mail.TLSMandatory))
 	}
 	if of.User != "" {
-		// PLAIN and LOGIN are refused by the library itself where the session is not encrypted.
+		// The library refuses PLAIN and LOGIN in a session that isn't encrypted.
 		options = append(options, mail.WithUsername(of.User), mail.WithPassword(of.Password),
-			mail.WithOpportunisticSMTPAuth(mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthSCRAMSHA1, mail.SMTPAuthPlain, mail.SMTPAuthLogin))
+			mail.WithOpportunisticSMTPAuth(
+				mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthSCRAMSHA1, mail.SMTPAuthPlain, mail.SMTPAuthLogin))
 	}
 	return mail.NewClient(of.Host, options...)
 }
 
-// dialer returns connections that are closed when attempt ends, and give no more than maxRead.
+// dialer returns a dial function. Its connections are closed when attempt ends, and deliver at most maxRead bytes.
 func dialer(attempt context.Context, mode string, config *tls.Config) mail.DialContextFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		var plain net.Dialer

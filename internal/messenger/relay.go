@@ -19,14 +19,14 @@ import (
 	"tend.dev/tend/internal/core/sink"
 )
 
-// RelayCommand is the command of a program that calls ServeRelay.
+// RelayCommand is the command with which a program calls ServeRelay.
 const RelayCommand = "send-message"
 
-// relayGrace is how long the child may take to end after its attempt is over.
+// relayGrace is the time that the child process gets to exit after its attempt ends.
 const relayGrace = 2 * time.Second
 
-// Relay makes one attempt to have the library shoutrrr send a text. The library takes no context, reads answers without a
-// bound and has addresses in its errors: so it runs in a process of its own, which ends with ctx whatever it does.
+// Relay makes one attempt to send a text through the library shoutrrr. The library takes no context, reads answers
+// without a bound and puts addresses into its errors, so it runs in a child process that ends with ctx.
 func (m *Messenger) Relay(ctx context.Context, r sink.Relay) sink.Answer {
 	service, _, _ := strings.Cut(r.URL, ":")
 	input, err := json.Marshal(r)
@@ -54,7 +54,7 @@ func (m *Messenger) Relay(ctx context.Context, r sink.Relay) sink.Answer {
 	return sink.Answer{Err: errors.New(service + ": " + text)}
 }
 
-// prefix keeps the beginning of what is written.
+// prefix keeps the first bytes written to it, and drops the rest.
 type prefix struct{ bytes.Buffer }
 
 func (p *prefix) Write(b []byte) (int, error) {
@@ -63,7 +63,8 @@ func (p *prefix) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// ServeRelay reads a sink.Relay, sends it and returns an exit code. What it writes says what failed, without the address.
+// ServeRelay reads a sink.Relay, sends it and returns an exit code. It writes the cause of a failure, without the
+// address.
 func ServeRelay(in io.Reader, out io.Writer) int {
 	var r sink.Relay
 	if err := json.NewDecoder(io.LimitReader(in, maxRead)).Decode(&r); err != nil {
@@ -73,7 +74,7 @@ func ServeRelay(in io.Reader, out io.Writer) int {
 	http.DefaultTransport = bounded{http.DefaultTransport}
 	sender, err := shoutrrr.CreateSender(r.URL)
 	if err != nil {
-		fmt.Fprint(out, "its address is not one that shoutrrr v", shoutrrr.Version(), " knows")
+		fmt.Fprint(out, "shoutrrr v", shoutrrr.Version(), " does not support its address")
 		return 1
 	}
 	sender.Timeout = sink.MailTime
@@ -88,7 +89,8 @@ func ServeRelay(in io.Reader, out io.Writer) int {
 
 var statusInText = regexp.MustCompile(`(?i)status[^0-9]{0,20}([1-5][0-9]{2})\b`)
 
-// shownFailure says what may be shown of an error that may have an address in it: the status of an answer.
+// shownFailure returns the part of an error that is safe to show: the HTTP status. The full text may contain an
+// address.
 func shownFailure(err error) string {
 	if found := statusInText.FindStringSubmatch(err.Error()); found != nil {
 		return "the service answered " + found[1]
@@ -96,7 +98,7 @@ func shownFailure(err error) string {
 	return "the service could not be reached, or it did not take the message"
 }
 
-// bounded limits what is read of each answer.
+// bounded limits how much of each answer is read.
 type bounded struct{ http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/core/sink"
 )
 
-// relayed has this test binary be the child process.
+// relayed is the variable that makes this test binary act as the child process.
 const relayed = "TEND_TEST_RELAY"
 
 func relay(t *testing.T, within time.Duration, url string) sink.Answer {
@@ -24,8 +24,8 @@ func relay(t *testing.T, within time.Duration, url string) sink.Answer {
 	return (&Messenger{Program: os.Args[0]}).Relay(ctx, sink.Relay{URL: url, Title: "web failed", Text: "no node fits"})
 }
 
-// TestRelay: what shoutrrr's services are sent, and that no answer, an endless one and a refusal end an attempt without
-// showing the address.
+// TestRelay checks what the services of shoutrrr receive. A missing answer, an endless one and a refusal end the
+// attempt without showing the address.
 func TestRelay(t *testing.T) {
 	got := make(chan string, 1)
 	release := make(chan struct{})
@@ -58,8 +58,8 @@ func TestRelay(t *testing.T) {
 	for url, want := range map[string]string{
 		address + "no":                      "answered 403",
 		address + "silent":                  "no answer in time",
-		"nonsense://s3cret":                 "not one that shoutrrr v",
-		"discord://s3cret":                  "not one that shoutrrr v",
+		"nonsense://s3cret":                 "does not support its address",
+		"discord://s3cret":                  "does not support its address",
 		"generic+http://127.0.0.1:1/s3cret": "could not be reached",
 	} {
 		within := time.Minute
@@ -67,7 +67,8 @@ func TestRelay(t *testing.T) {
 			within = 2 * time.Second
 		}
 		answer := relay(t, within, url)
-		if text := sink.Text(answer); sink.Judge(answer) != sink.Retry || !strings.Contains(text, want) || strings.Contains(text, "s3cret") {
+		text := sink.Text(answer)
+		if sink.Judge(answer) != sink.Retry || !strings.Contains(text, want) || strings.Contains(text, "s3cret") {
 			t.Errorf("%s: %s, want %q", url, text, want)
 		}
 	}

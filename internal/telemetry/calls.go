@@ -6,26 +6,26 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// calls are the metrics of one border: a histogram by operation, and a counter of errors by operation and kind of error.
+// calls are the metrics of one interface: a histogram per operation, and a counter of errors per operation and kind.
 type calls struct {
 	took   map[string]prometheus.Observer
 	errors *prometheus.CounterVec
 }
 
-// border says how the calls of one border are measured.
-type border struct {
-	// name is what errors and times are of; duration and errors are the names of its metrics.
+// callOptions say how the calls of one interface are measured.
+type callOptions struct {
+	// name is the interface's name in the help texts; duration and errors are the names of its metrics.
 	name, duration, errors string
 	buckets                []float64
-	// operations exist from the start.
+	// operations are the measured ones. Their series exist from the start.
 	operations []string
-	// failures are the kinds of errors of each operation that exist from the start: a counter that appears with its first
-	// error never grows in the eyes of an alert.
+	// failures are the kinds of errors of each operation whose series exist from the start: an alert doesn't see growth in
+	// a counter that appears with its first error.
 	failures map[string][]string
 }
 
-// newCalls registers the collectors of a border.
-func newCalls(registry prometheus.Registerer, b border) *calls {
+// newCalls registers the metrics of an interface.
+func newCalls(registry prometheus.Registerer, b callOptions) *calls {
 	took := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: b.duration, Help: "Time that one call of the " + b.name + " took.", Buckets: b.buckets,
 	}, []string{"operation"})

@@ -2,7 +2,7 @@ package telemetry
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Events counts the events that were published. Create it with NewEvents.
+// Events counts published events. Create it with NewEvents.
 type Events struct{ published prometheus.Counter }
 
 // NewEvents registers the metrics of events.
@@ -14,5 +14,5 @@ func NewEvents(registry prometheus.Registerer) *Events {
 	return e
 }
 
-// Published counts events that became part of the log.
+// Published counts n events that were added to the log.
 func (e *Events) Published(n int) { e.published.Add(float64(n)) }

@@ -16,7 +16,7 @@ type RuntimeMetrics struct{ calls *calls }
 
 // NewRuntimeMetrics registers the metrics of a runtime.
 func NewRuntimeMetrics(registry prometheus.Registerer) *RuntimeMetrics {
-	return &RuntimeMetrics{newCalls(registry, border{
+	return &RuntimeMetrics{newCalls(registry, callOptions{
 		name: "container runtime", duration: "tend_runtime_request_duration_seconds", errors: "tend_runtime_request_errors_total",
 		buckets: prometheus.ExponentialBuckets(0.001, 4, 9), // 1 ms to 65 s
 		operations: []string{"info", "list", "inspect", "create", "start", "stop", "remove", "ensure_volume", "remove_volume",
@@ -25,7 +25,7 @@ func NewRuntimeMetrics(registry prometheus.Registerer) *RuntimeMetrics {
 	})}
 }
 
-// Runtime adds measuring to a runtime, of calls that are answered once. It returns the runtime itself where metrics is nil.
+// Runtime returns a runtime that measures every call, except streams. It returns inner itself if metrics is nil.
 func Runtime(inner runtime.Runtime, metrics *RuntimeMetrics) runtime.Runtime {
 	if metrics == nil {
 		return inner
@@ -33,13 +33,13 @@ func Runtime(inner runtime.Runtime, metrics *RuntimeMetrics) runtime.Runtime {
 	return runtime.Around(inner, metrics.measure)
 }
 
-// changes are the calls that change something: each is a step of its trace.
+// changes are the calls that change something. Each is a step of its trace.
 var changes = map[string]bool{
 	"create": true, "start": true, "stop": true, "remove": true, "ensure_volume": true, "remove_volume": true, "pull": true,
 	"load_image": true, "build": true,
 }
 
-// measure runs a call of an operation and measures it, but for those that only name images.
+// measure runs and measures one call. Operations that only name images are not measured.
 func (m *RuntimeMetrics) measure(ctx context.Context, operation string, call func(context.Context) error) error {
 	if !m.calls.has(operation) {
 		return call(ctx)
@@ -55,8 +55,8 @@ func (m *RuntimeMetrics) measure(ctx context.Context, operation string, call fun
 	return err
 }
 
-// runtimeFailure names the kind of an error, as a label; empty for none. A container or an image that is not there is an
-// answer.
+// runtimeFailure returns the label of an error's kind; empty for none. A missing container or image is an answer and
+// doesn't count as a failure.
 func runtimeFailure(err error) string {
 	var rejected *runtime.RejectedError
 	switch {

@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/tracing"
 )
 
-// particular is a runtime that can do more than runtimes have to.
+// particular is a runtime with an optional ability.
 type particular struct{ runtime.Runtime }
 
 func (particular) Particular() string { return "here" }
@@ -30,7 +30,8 @@ func TestAMeasuredRuntimeCanBeSeenThrough(t *testing.T) {
 	}
 }
 
-// What changes a container is a step of the trace, also when it fails; what reads is none. All of it is timed.
+// TestChangesAreSteps: a call that changes a container is a step of the trace, even if it fails; a read isn't. All
+// calls are timed.
 func TestChangesAreSteps(t *testing.T) {
 	engine := hollow.NewEngine()
 	defer engine.Close()

@@ -16,12 +16,12 @@ import (
 // StoreMetrics are the metrics of a store. Create them with NewStoreMetrics.
 type StoreMetrics struct {
 	calls *calls
-	// newest is the newest commit of this process that succeeded; waiting is one that the view was seen not to have.
+	// newest is the newest successful commit of this process; waiting is a commit that the view was seen to lack.
 	newest, waiting atomic.Pointer[committed]
 	view            atomic.Pointer[func() int64]
 }
 
-// committed is a commit and when its answer came.
+// committed is a commit and the time of its answer.
 type committed struct {
 	revision int64
 	at       time.Time
@@ -29,7 +29,7 @@ type committed struct {
 
 // NewStoreMetrics registers the metrics of a store.
 func NewStoreMetrics(registry prometheus.Registerer) *StoreMetrics {
-	m := &StoreMetrics{calls: newCalls(registry, border{
+	m := &StoreMetrics{calls: newCalls(registry, callOptions{
 		name: "store", duration: "tend_store_request_duration_seconds", errors: "tend_store_request_errors_total",
 		buckets:    prometheus.ExponentialBuckets(0.0005, 3, 10), // 0.5 ms to 9.8 s
 		operations: []string{"get", "list", "commit", "grant", "keepalive", "revoke", "compact"},
@@ -51,10 +51,10 @@ func NewStoreMetrics(registry prometheus.Registerer) *StoreMetrics {
 	return m
 }
 
-// Follow measures how far a view lags behind this process's own commits. revision returns the newest one in the view.
+// Follow measures how far a view lags behind this process's own commits. revision returns the view's newest revision.
 func (m *StoreMetrics) Follow(revision func() int64) { m.view.Store(&revision) }
 
-// seen returns the newest revision in the view; everything before there is one.
+// seen returns the newest revision in the view, or the greatest revision if there is no view.
 func (m *StoreMetrics) seen() int64 {
 	if revision := m.view.Load(); revision != nil {
 		return (*revision)()
@@ -62,7 +62,7 @@ func (m *StoreMetrics) seen() int64 {
 	return math.MaxInt64
 }
 
-// commit notes a commit that succeeded.
+// commit records a successful commit.
 func (m *StoreMetrics) commit(revision int64) {
 	latest := &committed{revision, time.Now()}
 	for {
@@ -79,8 +79,8 @@ func (m *StoreMetrics) commit(revision int64) {
 	}
 }
 
-// lag returns how long the view has lacked a commit. It is exact for one commit; under a steady stream it is a lower bound,
-// of the age of a commit that it lacks.
+// lag returns how long the view has lacked a commit. It is exact for a single commit. During a steady stream of commits
+// it is a lower bound.
 func (m *StoreMetrics) lag() time.Duration {
 	for _, commit := range []*committed{m.waiting.Load(), m.newest.Load()} {
 		if commit != nil && commit.revision > m.seen() {
@@ -97,7 +97,7 @@ func (m *StoreMetrics) measure(ctx context.Context, operation string, call func(
 	return err
 }
 
-// Store adds measuring to a store. It returns the store itself where metrics is nil.
+// Store returns a store that measures its calls. It returns inner itself if metrics is nil.
 func Store(inner store.Store, metrics *StoreMetrics) store.Store {
 	if metrics == nil {
 		return inner
@@ -105,13 +105,13 @@ func Store(inner store.Store, metrics *StoreMetrics) store.Store {
 	return &measuredStore{store.Around(inner, metrics.measure), metrics}
 }
 
-// measuredStore measures calls that are answered once; watches are not.
+// measuredStore measures calls that return one answer, so not watches.
 type measuredStore struct {
 	store.Store
 	metrics *StoreMetrics
 }
 
-// Commit makes the commit a step of its trace, and notes its revision.
+// Commit makes the commit a step of its trace, and records its revision.
 func (s *measuredStore) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	ctx, end := tracing.Step(ctx, "store.commit "+txn.Site)
 	revision, err := s.Store.Commit(ctx, txn)
@@ -122,7 +122,8 @@ func (s *measuredStore) Commit(ctx context.Context, txn store.Txn) (int64, error
 	return revision, err
 }
 
-// storeFailure names the kind of an error, as a label; empty for none. A key that is not there is an answer.
+// storeFailure returns the label of an error's kind; empty for none. A missing key is an answer and doesn't count as a
+// failure.
 func storeFailure(err error) string {
 	switch {
 	case err == nil, errors.Is(err, store.ErrNotFound):

@@ -17,12 +17,13 @@ import (
 	"tend.dev/tend/internal/store/storetest"
 )
 
-// A measured store is a store.
 func TestAMeasuredStoreKeepsTheContract(t *testing.T) {
-	storetest.Run(t, func(*testing.T) store.Store { return Store(memory.New(), NewStoreMetrics(prometheus.NewRegistry())) })
+	storetest.Run(t, func(*testing.T) store.Store {
+		return Store(memory.New(), NewStoreMetrics(prometheus.NewRegistry()))
+	})
 }
 
-// slow is a store whose commits take a second and end with an error.
+// slow is a store whose commits take a second and return err.
 type slow struct {
 	store.Store
 	err error
@@ -62,7 +63,6 @@ tend_store_request_errors_total{error="unknown_outcome",operation="commit"} 1
 	})
 }
 
-// The lag is how long a commit has been missing in the view.
 func TestTheViewsLagIsMeasured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		metrics := NewStoreMetrics(prometheus.NewRegistry())

@@ -1,4 +1,4 @@
-// Package messengertest has a mail server for tests: it takes mails over SMTP on loopback, and never sends any.
+// Package messengertest has a mail server for tests. It accepts mails over SMTP on loopback and never sends any.
 package messengertest
 
 import (
@@ -14,12 +14,12 @@ import (
 	"testing"
 )
 
-// Mail is a mail that a server took.
+// Mail is a mail that the server accepted.
 type Mail struct {
 	From string
 	To   []string
 	Data string
-	// User and Password are those that the session began with; Encrypted says that it was.
+	// User and Password are the login of the session; Encrypted says whether the session was encrypted.
 	User, Password string
 	Encrypted      bool
 }
@@ -27,7 +27,7 @@ type Mail struct {
 // Server is a mail server.
 type Server struct {
 	Port int
-	// Roots trust its certificate, which is for 127.0.0.1 and example.com.
+	// Roots trusts the server's certificate, which is for 127.0.0.1 and example.com.
 	Roots *x509.CertPool
 
 	mode     string
@@ -38,17 +38,18 @@ type Server struct {
 	mu     sync.Mutex
 	mails  []Mail
 	answer func(command string) string
-	// answerLine is asked first.
+	// answerLine is asked before answer.
 	answerLine func(line string) string
 	conns      map[net.Conn]bool
 }
 
-// New starts a server of a mode: starttls, tls or none. The test ends it.
+// New starts a server in a mode: starttls, tls or none. It stops when the test ends.
 func New(t testing.TB, mode string) *Server {
 	t.Helper()
 	certified := httptest.NewUnstartedServer(nil)
 	certified.StartTLS()
-	s := &Server{mode: mode, config: &tls.Config{Certificates: certified.TLS.Certificates, MinVersion: tls.VersionTLS12}, Roots: x509.NewCertPool(), conns: map[net.Conn]bool{}}
+	config := &tls.Config{Certificates: certified.TLS.Certificates, MinVersion: tls.VersionTLS12}
+	s := &Server{mode: mode, config: config, Roots: x509.NewCertPool(), conns: map[net.Conn]bool{}}
 	s.Roots.AddCert(certified.Certificate())
 	certified.Close()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -61,21 +62,21 @@ func New(t testing.TB, mode string) *Server {
 	return s
 }
 
-// Answer has the server answer commands otherwise: to an empty text as ever, and to "-" not at all.
+// Answer sets a function that answers commands. An empty text means the usual answer, and "-" none at all.
 func (s *Server) Answer(answer func(command string) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answer = answer
 }
 
-// AnswerLine is Answer by the whole line of a command.
+// AnswerLine does the same with the whole line of a command.
 func (s *Server) AnswerLine(answer func(line string) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answerLine = answer
 }
 
-// Mails returns what the server took.
+// Mails returns the mails that the server accepted.
 func (s *Server) Mails() []Mail {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +106,7 @@ func (s *Server) accept() {
 	}
 }
 
-// session is one connection.
+// session serves one connection.
 type session struct {
 	*Server
 	conn net.Conn
@@ -130,7 +131,7 @@ func (s *Server) serve(conn net.Conn) {
 
 func (c *session) say(text string) { _, _ = c.conn.Write([]byte(text + "\r\n")) }
 
-// take answers one command; it returns false at the end of the session.
+// take answers one command. It returns false at the end of the session.
 func (c *session) take(line string) bool {
 	verb := strings.ToUpper(strings.SplitN(line, " ", 2)[0])
 	c.mu.Lock()
@@ -218,7 +219,7 @@ func (c *session) data() bool {
 	return true
 }
 
-// address returns what is between < and >.
+// address returns the text between < and >.
 func address(line string) string {
 	_, rest, _ := strings.Cut(line, "<")
 	text, _, _ := strings.Cut(rest, ">")

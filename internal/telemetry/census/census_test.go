@@ -21,7 +21,7 @@ import (
 
 var web = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 
-// world is a store with a view that is counted.
+// world is a store with a view whose contents are counted.
 type world struct {
 	t        *testing.T
 	store    *memory.Store
@@ -32,7 +32,9 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, store: memory.New(), registry: prometheus.NewRegistry()}
-	w.view = view.New(w.store, view.Options{Decode: records.Decode, Indexes: records.Indexes, Logger: slog.New(slog.DiscardHandler)})
+	w.view = view.New(w.store, view.Options{
+		Decode: records.Decode, Indexes: records.Indexes, Logger: slog.New(slog.DiscardHandler),
+	})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = w.view.Run(ctx) })
@@ -56,7 +58,7 @@ func (w *world) write(edit func(*records.Txn)) {
 	}
 }
 
-// wants compares series, once listeners of the view have seen the last write.
+// wants compares series once the view's listeners have seen the last write.
 func (w *world) wants(name, help, kind, series string) {
 	w.t.Helper()
 	want := "# HELP " + name + " " + help + "\n# TYPE " + name + " " + kind + "\n" + series
@@ -73,14 +75,14 @@ func (w *world) wants(name, help, kind, series string) {
 	}
 }
 
-// everyState has the record and the state of each transition that is counted, in the order of the metrics.
+// everyState lists the record and the state of each counted transition, in the order of the metrics.
 var everyState = strings.Fields(`
 	lab COMPLETED lab FAILED lab PENDING lab PROVISIONING lab RUNNING lab TIMEOUT
 	pod accepted pod assigned pod complete pod failed pod pending pod preparing pod rejected pod running pod shutdown pod starting
 	rollout complete rollout paused rollout progressing rollout rolledback rollout rollingback
 	run failed run pending run replaced run running run succeeded`)
 
-// wantTransitions checks that each of some transitions was counted once, and no other.
+// wantTransitions checks that each transition in once was counted once, and no others.
 func (w *world) wantTransitions(once ...string) {
 	w.t.Helper()
 	series := "\n"
@@ -94,11 +96,13 @@ func (w *world) wantTransitions(once ...string) {
 	w.wants("tend_state_transitions_total", "Changes of the state of a pod, a run, a lab or a rollout, by the state it has now.", "counter", series)
 }
 
-// TestWhatHasNotHappenedIsZero: on a fresh server each state's transitions are served, as 0.
+// TestWhatHasNotHappenedIsZero: a fresh server serves the transitions of each state, as 0.
 func TestWhatHasNotHappenedIsZero(t *testing.T) { newWorld(t).wantTransitions() }
 
 func task(id, node string) api.Task {
-	return api.Task{ID: id, Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: id, Node: node, Desired: api.DesiredRunning}
+	return api.Task{
+		ID: id, Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: id, Node: node, Desired: api.DesiredRunning,
+	}
 }
 
 func TestPodsAndNodesAreCountedByState(t *testing.T) {
@@ -143,23 +147,26 @@ tend_cleanup_operations_total{record="task"} 1
 `)
 }
 
-// The moves of a lab are counted, each once.
+// TestMovesOfLabsAreCounted: each move of a lab is counted once.
 func TestMovesOfLabsAreCounted(t *testing.T) {
 	w := newWorld(t)
 	lab := api.Ref{Kind: api.KindLab, Scope: "school", Name: "linux"}
-	for _, phase := range []api.LabPhase{api.LabPending, api.LabPending, api.LabProvisioning, api.LabRunning, api.LabRunning, api.LabTimeout, api.LabTimeout} {
+	for _, phase := range []api.LabPhase{
+		api.LabPending, api.LabPending, api.LabProvisioning, api.LabRunning, api.LabRunning, api.LabTimeout, api.LabTimeout,
+	} {
 		w.write(func(txn *records.Txn) { txn.Put(records.StatusKey(lab), api.LabStatus{Phase: phase}) })
 	}
 	w.wantTransitions("lab PENDING", "lab PROVISIONING", "lab RUNNING", "lab TIMEOUT")
 }
 
-// A rollout is timed once, when it ends.
+// TestRolloutsAreTimed: a rollout is timed once, when it ends.
 func TestRolloutsAreTimed(t *testing.T) {
 	w := newWorld(t)
 	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	status := func(phase api.RolloutPhase, ended time.Time) {
 		w.write(func(txn *records.Txn) {
-			txn.Put(records.StatusKey(web), api.WorkloadStatus{Rollout: &api.RolloutStatus{Phase: phase, StartedAt: began, EndedAt: ended}})
+			rollout := &api.RolloutStatus{Phase: phase, StartedAt: began, EndedAt: ended}
+			txn.Put(records.StatusKey(web), api.WorkloadStatus{Rollout: rollout})
 		})
 	}
 	status(api.RolloutProgressing, time.Time{})

@@ -10,20 +10,20 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// changes counts what the view sees change.
+// changes counts the changes that a view reports.
 type changes struct {
 	transitions *prometheus.CounterVec
 	cleanups    *prometheus.CounterVec
 	rollout     *prometheus.HistogramVec
 }
 
-// cleaned are the records whose deletion is a cleanup, by their prefix in the store.
+// cleaned maps the prefix of a record in the store to its name, for records whose deletion is a cleanup.
 var cleaned = map[string]string{
 	records.TasksPrefix: "task", records.ReleasesPrefix: "release", records.RunsPrefix: "run",
 	records.DeliveriesPrefix: "delivery", records.DesiredPrefix: "object",
 }
 
-// moves are the states that records move to, so that a state to which none has moved yet counts 0.
+// moves are the states that each record may move to. Their series start at 0.
 var moves = map[string][]string{
 	"pod": texts(api.TaskPending, api.TaskAssigned, api.TaskAccepted, api.TaskPreparing, api.TaskStarting, api.TaskRunning,
 		api.TaskComplete, api.TaskFailed, api.TaskRejected, api.TaskShutdown),
@@ -61,7 +61,8 @@ func Register(registry prometheus.Registerer, v *view.View) (remove func()) {
 			c.transitions.WithLabelValues(record, state)
 		}
 	}
-	registry.MustRegister(c.transitions, c.cleanups, c.rollout, newStates(func() records.Snapshot { return records.Snapshot{Reader: v.Snapshot()} }))
+	states := newStates(func() records.Snapshot { return records.Snapshot{Reader: v.Snapshot()} })
+	registry.MustRegister(c.transitions, c.cleanups, c.rollout, states)
 	return v.OnChange(c.observe)
 }
 
@@ -76,20 +77,20 @@ func (c *changes) observe(change view.Change) {
 	switch now := change.New.(type) {
 	case *api.TaskStatus:
 		before, _ := change.Old.(*api.TaskStatus)
-		c.moved("pod", string(now.State), before != nil && before.State == now.State)
+		c.countMove("pod", string(now.State), before != nil && before.State == now.State)
 	case *api.Run:
 		before, _ := change.Old.(*api.Run)
-		c.moved("run", string(now.State), before != nil && before.State == now.State)
+		c.countMove("run", string(now.State), before != nil && before.State == now.State)
 	case *api.LabStatus:
 		before, _ := change.Old.(*api.LabStatus)
-		c.moved("lab", string(now.Phase), before != nil && before.Phase == now.Phase)
+		c.countMove("lab", string(now.Phase), before != nil && before.Phase == now.Phase)
 	case *api.WorkloadStatus:
 		before, _ := change.Old.(*api.WorkloadStatus)
-		c.rolled(change.Key, rolloutOf(before), rolloutOf(now))
+		c.countRollout(change.Key, rolloutOf(before), rolloutOf(now))
 	}
 }
 
-func (c *changes) moved(record, state string, same bool) {
+func (c *changes) countMove(record, state string, same bool) {
 	if !same && state != "" {
 		c.transitions.WithLabelValues(record, state).Inc()
 	}
@@ -102,9 +103,9 @@ func rolloutOf(status *api.WorkloadStatus) (none api.RolloutStatus) {
 	return *status.Rollout
 }
 
-// rolled counts a change of a rollout, and times one that ended.
-func (c *changes) rolled(key string, before, now api.RolloutStatus) {
-	c.moved("rollout", string(now.Phase), before.Phase == now.Phase)
+// countRollout counts a change of a rollout's phase, and times a rollout that ended.
+func (c *changes) countRollout(key string, before, now api.RolloutStatus) {
+	c.countMove("rollout", string(now.Phase), before.Phase == now.Phase)
 	if before.StartedAt.IsZero() || !before.EndedAt.IsZero() || now.EndedAt.IsZero() {
 		return
 	}

@@ -1,6 +1,6 @@
-// Package census counts what the cluster as a whole looks like and does: pods and nodes by state, rollouts and how long
-// they took, states that changed, records that were cleaned up. It reads the view, and so every server of a cluster counts
-// the same; a query takes one of them (max, not sum).
+// Package census counts the state of the whole cluster and its changes: pods and nodes by state, rollouts and their
+// duration, changes of state, and cleanups. It reads the view, so every server of a cluster counts the same; a query
+// must use one of them (max, not sum).
 //
 //	remove := census.Register(registry, view)
 //

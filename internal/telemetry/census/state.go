@@ -9,17 +9,17 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// series is one series of a gauge: its labels' values. An unused one is empty.
+// series holds the label values of one series. An unused one is empty.
 type series struct{ a, b string }
 
-// family is the series of one gauge, with the number of their labels.
+// family holds the series of one gauge, and the number of their labels.
 type family struct {
 	desc   *prometheus.Desc
 	counts map[series]int
 	labels int
 }
 
-// states counts a snapshot when it is scraped, once for each revision.
+// states counts the records of a snapshot when it is scraped, once per revision.
 type states struct {
 	snapshot                     func() records.Snapshot
 	pods, ready, nodes, rollouts *prometheus.Desc
@@ -67,7 +67,7 @@ func (c *states) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// zeros returns a series of 0 for each pair, so that an alert can tell 0 from a server that doesn't answer.
+// zeros returns a series of 0 for each pair, so an alert can tell 0 from a server that doesn't answer.
 func zeros(a, b []string) map[series]int {
 	out := map[series]int{}
 	for _, x := range a {
@@ -78,7 +78,7 @@ func zeros(a, b []string) map[series]int {
 	return out
 }
 
-// countPods counts all tasks by state, and those that are ready.
+// countPods counts all pods by state, and the ready ones.
 func countPods(s records.Snapshot) (pods, ready map[series]int) {
 	pods, ready = map[series]int{}, map[series]int{}
 	for _, kind := range api.KindsThat(api.Kind.HasContainers) {
@@ -86,7 +86,7 @@ func countPods(s records.Snapshot) (pods, ready map[series]int) {
 	}
 	for _, task := range s.Tasks() {
 		if task.Value.Leftover {
-			continue // another task has its slot
+			continue // another task has taken its slot
 		}
 		kind, state := string(task.Value.Kind), api.TaskPending
 		if task.Value.Node != "" {
