@@ -11,11 +11,12 @@ import (
 const (
 	// EnvCrash is "<point>" or "<point>:<n>": kill the process at the n-th hit of the point.
 	EnvCrash = "TEND_FAULT"
-	// EnvTrace is a file to append the name of every point to, one per line.
+	// EnvTrace names a file to which every point that is hit is appended, one per line.
 	EnvTrace = "TEND_FAULT_TRACE"
 )
 
-// FromEnv returns the points that the environment sets; nil if it sets none. It returns ErrSyntax for an invalid value.
+// FromEnv returns the points that the environment sets, or nil if it sets none. It returns ErrSyntax for an invalid
+// value.
 func FromEnv() (*Points, error) {
 	crash, trace := os.Getenv(EnvCrash), os.Getenv(EnvTrace)
 	if crash == "" && trace == "" {
@@ -36,7 +37,7 @@ func FromEnv() (*Points, error) {
 	return New(opts), nil
 }
 
-// parse rejects what could never be hit: a test must not wait for a crash that can't come.
+// parse rejects a point that could never be hit: a test would wait for its crash forever.
 func parse(text string) (name string, at int, err error) {
 	name, count, counted := strings.Cut(text, ":")
 	at = 1
@@ -49,13 +50,13 @@ func parse(text string) (name string, at int, err error) {
 	when := name[strings.LastIndex(name, ".")+1:]
 	if (part != "store" && part != "runtime") || (when != "before" && when != "after") || strings.Count(name, ".") < 2 {
 		return "", 0, fmt.Errorf("%s=%q: %w: want store.<site>.before or .after, or runtime.<verb>.before or .after, "+
-			"and perhaps :<n>", EnvCrash, text, ErrSyntax)
+			"optionally followed by :<n>", EnvCrash, text, ErrSyntax)
 	}
 	return name, at, nil
 }
 
-// traceTo returns a function that appends to a file with one write per point, so that the points hit before a kill are
-// in the file. The file stays open as long as the process lives.
+// traceTo returns a function that appends a point to a file, with one write each, so the file has every point hit
+// before a kill. The file stays open until the process ends.
 func traceTo(path string) (func(string), error) {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -55,7 +55,7 @@ func TestFromEnvRefusesWhatItCantDo(t *testing.T) {
 	}
 }
 
-// childOf makes the test binary the process that dies.
+// childOf is the variable that makes the test binary the process that dies.
 const childOf = "TEND_FAULT_TEST_CHILD"
 
 func TestKillsTheProcess(t *testing.T) {

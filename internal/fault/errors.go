@@ -3,9 +3,8 @@ package fault
 import "errors"
 
 var (
-	// ErrCrashed means that the server that made the call is dead; the call did nothing, or its result was not
-	// returned.
+	// ErrCrashed means that the calling server is dead. The call did nothing, or its result was not returned.
 	ErrCrashed = errors.New("crashed at a failpoint")
-	// ErrSyntax means that TEND_FAULT names no point.
+	// ErrSyntax means that TEND_FAULT doesn't name a point.
 	ErrSyntax = errors.New("not a failpoint")
 )

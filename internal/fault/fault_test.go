@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A decorator that changes nothing meets the whole contract of its backend.
+// TestStoreContract: without a crash the decorated store meets the whole contract of its backend.
 func TestStoreContract(t *testing.T) {
 	storetest.Run(t, func(*testing.T) store.Store { return fault.New(fault.Options{}).Store(memory.New()) })
 }
@@ -46,7 +46,7 @@ func TestRuntimeContract(t *testing.T) {
 	})
 }
 
-// program plays the contract's test program.
+// program imitates the contract's test program.
 func program(spec runtime.ContainerSpec) hollow.Behaviour {
 	command := spec.Spec.Command
 	switch {
@@ -110,11 +110,11 @@ func TestCrashAtTheNthHit(t *testing.T) {
 		at     int
 		want   []string // the keys written
 	}{
-		"before":     {"what is crashed before never happens", "store.apply.before", 2, []string{"/1"}},
-		"after":      {"what is crashed after has happened", "store.apply.after", 2, []string{"/1", "/2"}},
-		"default":    {"the first hit is meant where none is named", "store.apply.after", 0, []string{"/1"}},
-		"never":      {"a hit that doesn't come does nothing", "store.apply.after", 4, []string{"/1", "/2", "/3"}},
-		"other name": {"another point is another point", "store.scale.before", 1, []string{"/1", "/2", "/3"}},
+		"before":     {"a crash before the call prevents it", "store.apply.before", 2, []string{"/1"}},
+		"after":      {"a crash after the call doesn't undo it", "store.apply.after", 2, []string{"/1", "/2"}},
+		"default":    {"without a number the first hit crashes", "store.apply.after", 0, []string{"/1"}},
+		"never":      {"a hit that is never reached does nothing", "store.apply.after", 4, []string{"/1", "/2", "/3"}},
+		"other name": {"a hit of another point doesn't crash", "store.scale.before", 1, []string{"/1", "/2", "/3"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inner := memory.New()
@@ -143,7 +143,7 @@ func TestCrashAtTheNthHit(t *testing.T) {
 	}
 }
 
-// TestTheDeadDoNothing calls every method of both after a crash.
+// TestTheDeadDoNothing calls every method of the store and the runtime after a crash.
 func TestTheDeadDoNothing(t *testing.T) {
 	points := fault.New(fault.Options{Crash: "runtime.start.after"})
 	s, rt := decorated(t, points)
@@ -187,7 +187,7 @@ func TestTheDeadDoNothing(t *testing.T) {
 	<-points.Crashed()
 }
 
-// TestACrashEndsWhatIsUnderWay: streams close and blocked calls return.
+// TestACrashEndsWhatIsUnderWay: a crash closes streams and unblocks calls.
 func TestACrashEndsWhatIsUnderWay(t *testing.T) {
 	points := fault.New(fault.Options{Crash: "store.apply.before"})
 	s, rt := decorated(t, points)
@@ -220,7 +220,7 @@ func TestACrashEndsWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-// decorated returns a store and a runtime with points, over an engine whose containers ignore stops.
+// decorated returns a decorated store and runtime. The containers of the runtime ignore stops.
 func decorated(t *testing.T, points *fault.Points) (store.Store, runtime.Runtime) {
 	t.Helper()
 	engine := hollow.NewEngine(hollow.Options{Behaviour: func(runtime.ContainerSpec) hollow.Behaviour {

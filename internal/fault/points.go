@@ -6,27 +6,25 @@ import (
 	"sync"
 )
 
-// Options set what happens at the points. The zero value lets everything pass.
+// Options set what happens at the points. With the zero value every call passes.
 type Options struct {
-	// Crash is the name of the point to crash at; empty is none.
+	// Crash is the name of the point to crash at. Empty means no crash.
 	Crash string
-	// At is the hit to crash at, from 1. Default 1.
+	// At is the number of the hit to crash at, from 1. Default 1.
 	At int
-	// Trace is called with the name of every point hit before the crash, in order, one at a time. It must not hit a
-	// point.
+	// Trace is called with the name of every point hit before the crash, in order, one at a time. It must not hit a point.
 	Trace func(name string)
-	// CrashWhen is called at every point before the crash, and ends the server if it returns true. It must not hit a
-	// point.
+	// CrashWhen is called at every point before the crash. The server crashes if it returns true. It must not hit a point.
 	CrashWhen func(name string) bool
-	// Kill ends the process and doesn't return. Default: the crash is simulated within the process, where the
-	// decorators let nothing through any more.
+	// Kill ends the process and doesn't return. Default: the process goes on, and the decorators simulate the crash by
+	// letting nothing through any more.
 	Kill func()
 }
 
-// Points are the failpoints of one server's life. Nil means no failpoints. They are safe for concurrent use.
+// Points are the failpoints of one life of a server. A nil *Points has no failpoints. It is safe for concurrent use.
 type Points struct {
 	opts Options
-	// life ends with the crash, and with it every call and stream in flight.
+	// life ends at the crash, and every call and stream in flight with it.
 	life context.Context
 	end  context.CancelCauseFunc
 
@@ -34,7 +32,7 @@ type Points struct {
 	hits int
 }
 
-// New returns the points of a server that is about to start. A server that is started again needs new ones.
+// New returns the points of a server that is about to start. A restarted server needs new ones.
 func New(opts Options) *Points {
 	opts.At = max(opts.At, 1)
 	p := &Points{opts: opts}
@@ -42,7 +40,7 @@ func New(opts Options) *Points {
 	return p
 }
 
-// Hit hits a point. It returns ErrCrashed if the server dies here, or did already.
+// Hit records a hit of a point. It returns ErrCrashed if the server crashes here or has crashed before.
 func (p *Points) Hit(name string) error {
 	if p == nil {
 		return nil
@@ -76,10 +74,10 @@ func (p *Points) crashesLocked(name string) bool {
 	return p.hits >= p.opts.At
 }
 
-// End ends the server between two points, as a kill from outside does.
+// End crashes the server between two points, as a kill from outside does.
 func (p *Points) End() { p.end(ErrCrashed) }
 
-// Crashed returns a channel that is closed at the crash; for nil points it never is.
+// Crashed returns a channel that is closed at the crash. For nil points it is nil.
 func (p *Points) Crashed() <-chan struct{} {
 	if p == nil {
 		return nil
@@ -89,8 +87,8 @@ func (p *Points) Crashed() <-chan struct{} {
 
 func (p *Points) dead() error { return context.Cause(p.life) }
 
-// call runs one call between its two points. If another call crashes meanwhile, this one is cancelled, as by the death
-// of its process: the next process must find out whether it took effect.
+// call runs one call between its two points. A crash of another call meanwhile cancels this one, as the death of its
+// process would: the next process must find out whether it took effect.
 func (p *Points) call(ctx context.Context, point string, f func(ctx context.Context) error) error {
 	if err := p.Hit(point + ".before"); err != nil {
 		return err
@@ -103,7 +101,7 @@ func (p *Points) call(ctx context.Context, point string, f func(ctx context.Cont
 	return p.Hit(point + ".after")
 }
 
-// outcome returns the error for the caller: after the crash, any error becomes ErrCrashed.
+// outcome returns the caller's error. After the crash every error becomes ErrCrashed.
 func (p *Points) outcome(err error) error {
 	if err == nil || errors.Is(err, ErrCrashed) {
 		return err
@@ -114,7 +112,7 @@ func (p *Points) outcome(err error) error {
 	return err
 }
 
-// mortal returns a context that ends with the server too. Release it, or end its parent.
+// mortal returns a context that also ends at the crash. Release it, or end its parent.
 func (p *Points) mortal(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	forget := context.AfterFunc(p.life, func() { cancel(ErrCrashed) })

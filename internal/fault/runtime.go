@@ -6,8 +6,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Runtime adds the points to a runtime: before and after every call, including reads, since an agent decides by them.
-// Close always reaches the runtime: the machine closes what a dead process held open.
+// Runtime adds points before and after every call of a runtime, including reads, since an agent acts on them. Close
+// always reaches the runtime: the machine closes what a dead process held open.
 func (p *Points) Runtime(inner runtime.Runtime) runtime.Runtime {
 	if p == nil {
 		return inner

@@ -15,7 +15,7 @@ func (p *Points) Store(inner store.Store) store.Store {
 	return &faultyStore{store.Around(inner, p.aroundStore), inner, p}
 }
 
-// aroundStore puts a point before and after every write. Reads have none: a crash there is equal to one before the next
+// aroundStore adds a point before and after every write. Reads have none: a crash there equals a crash before the next
 // write.
 func (p *Points) aroundStore(ctx context.Context, name string, call func(context.Context) error) error {
 	if name != "get" && name != "list" {
@@ -35,7 +35,7 @@ type faultyStore struct {
 	points *Points
 }
 
-// Commit has points of the transaction's own name.
+// Commit has the points of its transaction's site.
 func (s *faultyStore) Commit(ctx context.Context, txn store.Txn) (revision int64, err error) {
 	err = s.points.call(ctx, "store."+cmp.Or(txn.Site, "unnamed"), func(ctx context.Context) error {
 		revision, err = s.inner.Commit(ctx, txn)
@@ -44,7 +44,7 @@ func (s *faultyStore) Commit(ctx context.Context, txn store.Txn) (revision int64
 	return orZero(revision, err), err
 }
 
-// Watch ends with the server.
+// Watch returns a watch that ends at the crash.
 func (s *faultyStore) Watch(ctx context.Context, prefix string, from int64) store.Watcher {
 	ctx, _ = s.points.mortal(ctx)
 	return &mortalWatcher{Watcher: s.inner.Watch(ctx, prefix, from), points: s.points}
@@ -57,7 +57,7 @@ type mortalWatcher struct {
 
 func (w *mortalWatcher) Err() error { return w.points.outcome(w.Watcher.Err()) }
 
-// orZero returns the zero value with an error: a dead caller doesn't get the result of its last call.
+// orZero returns the zero value if err is set: a dead caller doesn't get the result of its last call.
 func orZero[T any](value T, err error) T {
 	if err != nil {
 		var zero T

@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Events, Logs and Exec return something that outlives the call: it ends with the server.
+// The streams of Events, Logs and Exec outlive the call. They end at the crash.
 
 func (r *faultyRuntime) Events(ctx context.Context) (<-chan runtime.Event, error) {
 	return open(ctx, r, "events", r.Runtime.Events, func(<-chan runtime.Event) {})
@@ -24,9 +24,11 @@ func (r *faultyRuntime) Exec(ctx context.Context, id string, opts runtime.ExecOp
 	}, func(exec runtime.Exec) { _ = exec.Close() })
 }
 
-// open opens a stream between two points. Its context outlives the call, and ends with the caller's or the server. A stream that
-// a crash keeps from its caller is closed.
-func open[T any](ctx context.Context, r *faultyRuntime, verb string, f func(ctx context.Context) (T, error), end func(T)) (T, error) {
+// open opens a stream between two points. The stream's context outlives the call; it ends with the caller's context or
+// at the crash. If a crash keeps a stream from its caller, open closes it.
+func open[T any](
+	ctx context.Context, r *faultyRuntime, verb string, f func(ctx context.Context) (T, error), end func(T),
+) (T, error) {
 	ctx, release := r.points.mortal(ctx)
 	var opened T
 	made := false

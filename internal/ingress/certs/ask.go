@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// askTime bounds one question: a handshake waits for it.
+	// askTime bounds one request to an ask URL: a handshake waits for it.
 	askTime = 5 * time.Second
-	// refusalLife is how long a refusal, or a question without an answer, is remembered: a client that floods the
-	// listener with handshakes for a name does not flood the ask URL.
+	// refusalLife is how long a refusal, or a missing answer, is remembered. A client that floods the listener with
+	// handshakes for a name therefore doesn't flood the ask URL.
 	refusalLife = time.Minute
-	// maxRefusals bounds how many names are remembered, maxAsking how many questions are under way at a time; further
-	// names are refused without a question.
+	// maxRefusals bounds the remembered refusals, maxAsking the concurrent requests. Further names are refused without a
+	// request.
 	maxRefusals = 10_000
 	maxAsking   = 16
 )
 
-// asked asks an ask URL whether names may have certificates, and remembers refusals. It doesn't remember a yes, because
-// the certificate is stored.
+// asked asks an ask URL whether names may have certificates, and remembers refusals. It doesn't remember a yes: the
+// certificate is stored.
 type asked struct {
 	client *http.Client
 	now    func() time.Time
@@ -46,7 +46,7 @@ func newAsked(client *http.Client, now func() time.Time) *asked {
 	return &asked{client: client, now: now, refusals: map[question]refusal{}}
 }
 
-// allowed is nil if a name may have a certificate: the URL answers 200 for it.
+// allowed returns nil if a name may have a certificate, which is if the URL answers 200 for it.
 func (a *asked) allowed(ctx context.Context, where, name string) error {
 	q := question{where, name}
 	if err := a.begin(q); err != nil {
@@ -64,7 +64,7 @@ func (a *asked) begin(q question) error {
 		return known.err
 	}
 	if a.asking >= maxAsking {
-		return fmt.Errorf("%s has %d questions to answer already: %s is to be asked for later", q.where, a.asking, q.name)
+		return fmt.Errorf("%s already has %d requests to answer: try %s later", q.where, a.asking, q.name)
 	}
 	a.asking++
 	return nil
@@ -84,7 +84,7 @@ func (a *asked) end(q question, err error) {
 	a.refusals[q] = refusal{err: err, until: a.now().Add(refusalLife)}
 }
 
-// forget drops the refusals that are over; if none is, all of them.
+// forget drops the expired refusals, or all refusals if that makes no room.
 func (a *asked) forget() {
 	now := a.now()
 	for q, known := range a.refusals {

@@ -14,7 +14,7 @@ import (
 	"github.com/caddyserver/certmagic"
 )
 
-// answering is a client whose server is the test.
+// answering is an HTTP transport whose answers come from the test.
 type answering func(*http.Request) (int, error)
 
 func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -22,12 +22,13 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader("")), Header: http.Header{}, Request: r}, nil
+	body := io.NopCloser(strings.NewReader(""))
+	return &http.Response{StatusCode: status, Body: body, Header: http.Header{}, Request: r}, nil
 }
 
 func asking(answer answering) *asked { return newAsked(&http.Client{Transport: answer}, time.Now) }
 
-// TestAskingIsBounded: a hanging ask URL gets 5 s, and the same question isn't asked again at once.
+// TestAskingIsBounded: a hanging ask URL gets 5 s, and the same question isn't repeated at once.
 func TestAskingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		questions := 0
@@ -46,7 +47,7 @@ func TestAskingIsBounded(t *testing.T) {
 	})
 }
 
-// TestRefusalsAreRemembered: for a minute, separately for each name. A yes is asked for again each time.
+// TestRefusalsAreRemembered: a refusal is remembered for a minute, for each name separately. A yes isn't remembered.
 func TestRefusalsAreRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		questions, status := map[string]int{}, http.StatusForbidden
@@ -106,7 +107,7 @@ func TestAFloodOfNames(t *testing.T) {
 	})
 }
 
-// TestAskOnThisMachine: the URL of an untrusted source's ingress is not asked there.
+// TestAskOnThisMachine: an ingress of an untrusted source can't use an ask URL on this machine.
 func TestAskOnThisMachine(t *testing.T) {
 	questions := 0
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { questions++ }))

@@ -14,28 +14,31 @@ import (
 	"tend.dev/tend/internal/pki"
 )
 
-// The lifetimes of the cluster's own certificates. A root is trusted by hand, so it lives long. A leaf is renewed
+// The lifetimes of the cluster's own certificates. People install a root by hand, so it lives long. A leaf is renewed
 // automatically at two thirds of its lifetime.
 const (
 	rootLife = 10 * 365 * 24 * time.Hour
 	leafLife = 7 * 24 * time.Hour
-	// skew is how far another machine's clock may lag behind.
+	// skew is how far behind another machine's clock may be.
 	skew = time.Hour
 )
 
-// The keys of the root in the storage. FormerRoot is there while the root is rotated: certificates that it signed are still served.
+// The storage keys of the root. FormerRoot exists while the root is rotated: certificates that it signed are still
+// served.
 const (
 	RootCertificate = "internal/root.crt"
 	RootKey         = "internal/root.key"
 	FormerRoot      = "internal/former.crt"
 )
 
-// Authority is the cluster's own certificate authority: one root for all servers, in their storage. Its key never leaves them.
+// Authority is the cluster's own certificate authority: one root for all servers, in their storage. Its key never
+// leaves them.
 type Authority struct {
 	Storage certmagic.Storage
 }
 
-// Sign returns a certificate for the names of a request, in PEM. The caller says that they may have one.
+// Sign returns a certificate, in PEM, for the names of a request. The caller must have checked that the requester may
+// have them.
 func (a Authority) Sign(ctx context.Context, request *x509.CertificateRequest) ([]byte, error) {
 	root, err := a.root(ctx)
 	if err != nil {
@@ -49,7 +52,7 @@ func (a Authority) Sign(ctx context.Context, request *x509.CertificateRequest) (
 	return pki.CertificatePEM(signed), nil
 }
 
-// Root returns the authority's certificate, in PEM, and below it the former one's while it is rotated.
+// Root returns the authority's certificate in PEM, followed by the former one while the root is rotated.
 func (a Authority) Root(ctx context.Context) ([]byte, error) {
 	root, err := a.root(ctx)
 	if err != nil {
@@ -62,7 +65,7 @@ func (a Authority) Root(ctx context.Context) ([]byte, error) {
 	return append(pki.CertificatePEM(root.Root.Raw), former...), nil
 }
 
-// signer has the servers sign a node's certificates.
+// signer is the issuer of a node: it has the servers sign.
 type signer struct {
 	sign func(ctx context.Context, request []byte) ([]byte, error)
 }
@@ -73,7 +76,7 @@ func (signer) IssuerKey() string { return Internal }
 // Issue implements certmagic.Issuer.
 func (s signer) Issue(ctx context.Context, request *x509.CertificateRequest) (*certmagic.IssuedCertificate, error) {
 	if s.sign == nil {
-		return nil, errors.New("there is no authority of the cluster's own")
+		return nil, errors.New("the cluster has no certificate authority of its own")
 	}
 	certificate, err := s.sign(ctx, request.Raw)
 	if err != nil {
@@ -82,7 +85,7 @@ func (s signer) Issue(ctx context.Context, request *x509.CertificateRequest) (*c
 	return &certmagic.IssuedCertificate{Certificate: certificate}, nil
 }
 
-// root reads the root, and makes it if there is none: under the storage's lock, so that two servers have the same.
+// root reads the root, and creates a missing one under the storage's lock, so that all servers have the same.
 func (a Authority) root(ctx context.Context) (pki.Issuer, error) {
 	if root, err := a.load(ctx); !errors.Is(err, fs.ErrNotExist) {
 		return root, err
@@ -116,7 +119,7 @@ func (a Authority) load(ctx context.Context) (pki.Issuer, error) {
 	return root, nil
 }
 
-// make writes a new root. It writes the key first: a certificate without a key would be taken for damage.
+// make writes a new root. It writes the key first: a certificate without a key would look damaged.
 func (a Authority) make(ctx context.Context) error {
 	certificate, key, err := NewRoot(time.Now())
 	if err != nil {
@@ -128,7 +131,7 @@ func (a Authority) make(ctx context.Context) error {
 	return a.Storage.Store(ctx, RootCertificate, certificate)
 }
 
-// NewRoot makes a root that signs from a time on: its certificate and its key, in PEM.
+// NewRoot creates a root that is valid from now, and returns its certificate and key in PEM.
 func NewRoot(now time.Time) (certificate, key []byte, err error) {
 	name := "Tend internal root " + now.UTC().Format(time.DateOnly)
 	root, err := pki.Found(name, pki.Validity{From: now, Life: rootLife, Skew: skew})

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// TestAnAuthorityThatIsLeft: work under way with it ends if the host gets its certificate otherwise or is removed.
+// TestAnAuthorityThatIsLeft: work with an authority ends once the host gets its certificate elsewhere, or is removed.
 func TestAnAuthorityThatIsLeft(t *testing.T) {
 	certificate, key := selfSigned(t, "shop.test")
 	for name, next := range map[string][]Policy{
-		"for one of the user's own": {{Host: "shop.test", Certificate: certificate, Key: key}},
-		"for the cluster's own":     {{Host: "shop.test", Provider: Internal}},
-		"for nothing":               nil,
+		"for a certificate of the user": {{Host: "shop.test", Certificate: certificate, Key: key}},
+		"for the cluster's authority":   {{Host: "shop.test", Provider: Internal}},
+		"for nothing":                   nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked, left := make(chan struct{}, 9), make(chan struct{}, 9)
@@ -40,7 +40,7 @@ func TestAnAuthorityThatIsLeft(t *testing.T) {
 	}
 }
 
-// TestOneOfTwoPoliciesOfAHostGoes: the other's certificate stays in use.
+// TestOneOfTwoPoliciesOfAHostGoes: if one of a host's two policies is removed, the other's certificate stays in use.
 func TestOneOfTwoPoliciesOfAHostGoes(t *testing.T) {
 	l := newHarness(t, Options{})
 	one, other := Policy{Host: "shop.test", Provider: Internal}, Policy{Host: "shop.test", Provider: Internal, Email: "ops@shop.test"}
@@ -53,7 +53,7 @@ func TestOneOfTwoPoliciesOfAHostGoes(t *testing.T) {
 	}
 }
 
-// TestAHostBelowAWildcard: the wildcard's certificate is not reported as the one that the host is to have.
+// TestAHostBelowAWildcard: a wildcard's certificate isn't reported for a host that needs its own.
 func TestAHostBelowAWildcard(t *testing.T) {
 	l := newHarness(t, Options{Directory: "https://127.0.0.1:1/dir"})
 	wild := Policy{Host: "*.apps.test", Provider: Internal}
@@ -65,7 +65,7 @@ func TestAHostBelowAWildcard(t *testing.T) {
 	}
 }
 
-// TestARenewal: the state has the new certificate's end, and no earlier refusal.
+// TestARenewal: after a renewal the state has the new certificate's end, and no earlier error.
 func TestARenewal(t *testing.T) {
 	l := newHarness(t, Options{})
 	p := Policy{Host: "shop.test", Provider: Internal}

@@ -8,17 +8,18 @@ import (
 	"strings"
 )
 
-// acmeTLS is the protocol an authority speaks in a TLS-ALPN-01 challenge.
+// acmeTLS is the protocol that an ACME server speaks in a TLS-ALPN-01 challenge.
 const acmeTLS = "acme-tls/1"
 
-// TLSConfig returns a configuration that finds the certificate of each connection by the name the client asks for.
+// TLSConfig returns a configuration that chooses the certificate of each connection by the name that the client asks
+// for.
 func (m *Manager) TLSConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1", acmeTLS}, GetCertificate: m.certificate,
 	}
 }
 
-// certificate returns the certificate of a connection. A name that is not served gets none: a failed handshake reveals
+// certificate returns the certificate for a connection. A name that isn't served gets none: a failed handshake reveals
 // less than a wrong certificate.
 func (m *Manager) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	name := strings.TrimSuffix(strings.ToLower(hello.ServerName), ".")
@@ -35,12 +36,13 @@ func (m *Manager) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, err
 		if certificate := m.owned[p.Host]; certificate != nil {
 			return certificate, nil
 		}
-		return nil, fmt.Errorf("the certificate given for %s can't be used", p.Host)
+		return nil, fmt.Errorf("the certificate provided for %s can't be used", p.Host)
 	}
 	return m.issuer(p.group()).config.GetCertificateWithContext(hello.Context(), hello)
 }
 
-// challenge answers an authority that checks a name over TLS. The issuer that began the challenge knows the answer.
+// challenge answers an ACME server that checks a name over TLS. Only the issuer that started the challenge knows the
+// answer.
 func (m *Manager) challenge(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	var last error = fmt.Errorf("no challenge is under way for %q", hello.ServerName)
 	for _, issuer := range m.all() {
@@ -53,7 +55,7 @@ func (m *Manager) challenge(hello *tls.ClientHelloInfo) (*tls.Certificate, error
 	return nil, last
 }
 
-// Challenges returns a handler that answers an authority that checks a name over HTTP, and passes everything else to
+// Challenges returns a handler that answers ACME servers that check a name over HTTP. It passes all other requests to
 // next.
 func (m *Manager) Challenges(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// issuer returns the issuer of a group, and creates it once.
+// issuer returns the issuer of a group. It creates each issuer once.
 func (m *Manager) issuer(g group) *issuer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -26,7 +26,9 @@ func (m *Manager) issuer(g group) *issuer {
 		if g.confined {
 			asked = m.confined
 		}
-		config.OnDemand = &certmagic.OnDemandConfig{DecisionFunc: func(ctx context.Context, name string) error { return asked.allowed(ctx, g.ask, name) }}
+		config.OnDemand = &certmagic.OnDemandConfig{DecisionFunc: func(ctx context.Context, name string) error {
+			return asked.allowed(ctx, g.ask, name)
+		}}
 	}
 	made.config = certmagic.New(m.cache, config)
 	if g.provider == Internal {
@@ -60,13 +62,13 @@ func (m *Manager) configOf(names []string) (*certmagic.Config, error) {
 			return m.issuer(p.group()).config, nil
 		}
 	}
-	return nil, fmt.Errorf("no ingress asks for a certificate of %v", names)
+	return nil, fmt.Errorf("no ingress needs a certificate for %v", names)
 }
 
-// event handles the events of certificates.
+// event handles the events of certmagic.
 func (m *Manager) event(ctx context.Context, name string, data map[string]any) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return nil // of a policy that is gone, or by a client that left
+		return nil // the policy was removed, or the client disconnected
 	}
 	switch name {
 	case "cert_failed":
@@ -74,7 +76,7 @@ func (m *Manager) event(ctx context.Context, name string, data map[string]any) e
 		err, _ := data["error"].(error)
 		m.note(host, State{Error: fmt.Sprint(err), At: time.Now()})
 	case "cert_obtained":
-		if again, _ := data["renewal"].(bool); again { // else it is cached next
+		if again, _ := data["renewal"].(bool); again { // a first certificate is cached next
 			host, _ := data["identifier"].(string)
 			path, _ := data["certificate_path"].(string)
 			m.renewed(ctx, host, path)
@@ -88,11 +90,11 @@ func (m *Manager) event(ctx context.Context, name string, data map[string]any) e
 	return nil
 }
 
-// renewed records the state of a certificate that was obtained or renewed. The cache loads it from the storage.
+// renewed records the state of a renewed certificate. The cache loads it from the storage.
 func (m *Manager) renewed(ctx context.Context, host, path string) {
 	text, err := m.opts.Storage.Load(ctx, path)
 	if err != nil {
-		return // the code that serves it has the same error, and reports it
+		return // serving it fails with the same error, which is reported there
 	}
 	if first, _ := pem.Decode(text); first != nil {
 		if leaf, err := x509.ParseCertificate(first.Bytes); err == nil {

@@ -17,29 +17,31 @@ import (
 	"tend.dev/tend/internal/confine"
 )
 
-// Options make a Manager. Storage is needed.
+// Options configure a Manager. Storage is required.
 type Options struct {
 	Storage certmagic.Storage
-	// Sign has the cluster's own authority sign a request (a PKCS #10 in DER); it returns PEM. Default: there is none.
+	// Sign has the cluster's own authority sign a request (PKCS #10 in DER), and returns PEM. Default: the cluster has
+	// none.
 	Sign func(ctx context.Context, request []byte) ([]byte, error)
-	// Directory is the ACME directory. Default Let's Encrypt's.
+	// Directory is the URL of the ACME directory. Default: that of Let's Encrypt.
 	Directory string
-	// Roots are the authorities the directory's own certificate is checked against. Default the system's.
+	// Roots are the authorities trusted for the directory's own certificate. Default: the system's.
 	Roots *x509.CertPool
-	// DNS solves DNS-01 challenges, which wildcards need. Default none.
+	// DNS solves DNS-01 challenges, which wildcards need. Default: none.
 	DNS certmagic.DNSProvider
-	// Resolver is a DNS server (host:port) for the checks around DNS-01. Default the system's.
+	// Resolver is a DNS server (host:port) for the checks of DNS-01. Default: the system's.
 	Resolver string
-	// Changed is called after a certificate was obtained, failed or was removed. It must not block.
+	// Changed is called after a certificate was obtained or removed, or an attempt failed. It must not block.
 	Changed func()
-	// Client asks whether a name may get a certificate on demand, for 5 s at most. Default one that follows no redirect.
+	// Client asks whether a name may get a certificate on demand, with a timeout of 5 s. Default: a client that follows no
+	// redirects.
 	Client *http.Client
 }
 
-// Manager finds certificates. Safe for concurrent use.
+// Manager finds certificates. It is safe for concurrent use.
 type Manager struct {
 	opts Options
-	// asked asks for the policies that aren't confined, confined for those that are.
+	// asked serves the policies that aren't confined, confined those that are.
 	asked, confined *asked
 
 	cache  *certmagic.Cache
@@ -54,7 +56,7 @@ type Manager struct {
 	efforts  map[string]effort           // by host
 }
 
-// effort is the work under way for the certificate of a host, until its policies change.
+// effort is the work under way for a host's certificate. It ends when the host's policies change.
 type effort struct {
 	ctx  context.Context
 	stop context.CancelFunc
@@ -68,26 +70,30 @@ type issuer struct {
 
 // State is the state of a host's certificate.
 type State struct {
-	// NotAfter is when the certificate expires; zero while there is none.
+	// NotAfter is when the certificate expires; zero if there is none.
 	NotAfter time.Time
-	// Error is why the last attempt failed, empty since the last success; At is the time of either.
+	// Error is the error of the last attempt, empty if it succeeded. At is the time of that attempt.
 	Error string
 	At    time.Time
 }
 
-// New makes a Manager that has no policies yet.
+// New returns a Manager without policies.
 func New(opts Options) *Manager {
 	if opts.Directory == "" {
 		opts.Directory = certmagic.LetsEncryptProductionCA
 	}
 	if opts.Client == nil {
-		opts.Client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		opts.Client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		}}
 	}
 	if opts.Changed == nil {
 		opts.Changed = func() {}
 	}
-	m := &Manager{opts: opts, issuers: map[group]*issuer{}, owned: map[string]*tls.Certificate{}, states: map[string]State{},
-		efforts: map[string]effort{}}
+	m := &Manager{
+		opts: opts, issuers: map[group]*issuer{}, owned: map[string]*tls.Certificate{}, states: map[string]State{},
+		efforts: map[string]effort{},
+	}
 	m.asked = newAsked(opts.Client, time.Now)
 	outside := *opts.Client
 	outside.Transport = confine.Transport(http.DefaultTransport.(*http.Transport))
@@ -95,19 +101,18 @@ func New(opts Options) *Manager {
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.cache = certmagic.NewCache(certmagic.CacheOptions{
 		GetConfigForCert: func(c certmagic.Certificate) (*certmagic.Config, error) { return m.configOf(c.Names) },
-		Logger:           zap.NewNop(), // the events report what matters
+		Logger:           zap.NewNop(), // event reports what matters
 	})
 	return m
 }
 
-// Close ends renewals.
+// Close stops renewals.
 func (m *Manager) Close() {
 	m.cancel()
 	m.cache.Stop()
 }
 
-// Update sets the policies by which hosts get their certificates, and begins to obtain the missing ones. It doesn't
-// wait for them.
+// Update sets the policies of all hosts, and starts to obtain missing certificates. It doesn't wait for them.
 func (m *Manager) Update(policies []Policy) {
 	m.mu.Lock()
 	fresh, gone := m.adopt(policies)
@@ -117,13 +122,13 @@ func (m *Manager) Update(policies []Policy) {
 		m.manage(p)
 	}
 	if len(fresh)+len(gone) > 0 {
-		m.opts.Changed() // else nothing changed: a caller that updates at each change would never stop
+		m.opts.Changed() // only on a change: a caller that updates at each change would never stop
 	}
 }
 
-// adopt stores the policies. It returns those that are new or changed, and the certificates that no policy needs any
-// more. It stops the work under way for a host whose policies changed: else an authority that is no longer configured
-// would be asked for days, and its refusals reported.
+// adopt stores the policies. It returns the new and changed ones, and the certificates that no policy needs any more.
+// It stops the work under way for a host whose policies changed: otherwise a removed authority would be asked for days,
+// and its refusals reported.
 func (m *Manager) adopt(policies []Policy) (fresh []Policy, gone []certmagic.SubjectIssuer) {
 	changed := map[string]bool{}
 	for _, old := range m.policies {
@@ -150,7 +155,7 @@ func (m *Manager) adopt(policies []Policy) (fresh []Policy, gone []certmagic.Sub
 	return fresh, gone
 }
 
-// begin returns the context of what is done for a host's certificate.
+// begin returns the context for work on a host's certificate.
 func (m *Manager) begin(host string) context.Context {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -162,7 +167,7 @@ func (m *Manager) begin(host string) context.Context {
 	return under.ctx
 }
 
-// end stops the work for a host's certificate. The caller holds mu.
+// end stops the work on a host's certificate. The caller holds mu.
 func (m *Manager) end(host string) {
 	if under, known := m.efforts[host]; known {
 		under.stop()
@@ -175,7 +180,7 @@ func same(a, b Policy) bool {
 		string(a.Certificate) == string(b.Certificate) && string(a.Key) == string(b.Key)
 }
 
-// manage begins to serve a policy.
+// manage starts to serve a policy.
 func (m *Manager) manage(p Policy) {
 	if p.own() {
 		m.own(p)
@@ -188,7 +193,7 @@ func (m *Manager) manage(p Policy) {
 	if p.OnDemand {
 		return // the first handshake obtains it
 	}
-	// It reports by events: at once for a certificate that is stored, else for each attempt, in the background.
+	// Events report the result: at once for a stored certificate, otherwise after each attempt in the background.
 	if err := m.issuer(p.group()).config.ManageAsync(m.begin(p.Host), []string{p.Host}); err != nil {
 		m.note(p.Host, State{Error: err.Error(), At: time.Now()})
 		return
@@ -196,7 +201,7 @@ func (m *Manager) manage(p Policy) {
 	m.cached(p.Host)
 }
 
-// own adopts a certificate that the user provided.
+// own adopts a certificate provided by the user.
 func (m *Manager) own(p Policy) {
 	certificate, err := tls.X509KeyPair(p.Certificate, p.Key)
 	if err == nil && certificate.Leaf.VerifyHostname(strings.Replace(p.Host, "*.", "any.", 1)) != nil {
@@ -212,8 +217,8 @@ func (m *Manager) own(p Policy) {
 	m.note(p.Host, State{NotAfter: certificate.Leaf.NotAfter, At: time.Now()})
 }
 
-// cached records the state of a certificate that is served from now on. A wildcard's certificate does not count for a
-// host that is to have its own.
+// cached records the state of a certificate that is served from now on. A wildcard's certificate doesn't count for a
+// host that needs its own.
 func (m *Manager) cached(name string) {
 	for _, c := range m.cache.AllMatchingCertificates(name) {
 		if c.Leaf != nil && slices.Contains(c.Names, name) {
@@ -222,7 +227,7 @@ func (m *Manager) cached(name string) {
 	}
 }
 
-// State returns the state of a host's certificate, and false if none is known yet.
+// State returns the state of a host's certificate, and false if it isn't known yet.
 func (m *Manager) State(host string) (State, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -230,11 +235,11 @@ func (m *Manager) State(host string) (State, bool) {
 	return state, known
 }
 
-// note stores the state under the policy's host, because the number of names on demand is unlimited.
+// note stores a state under the policy's host, because names on demand are unlimited in number.
 func (m *Manager) note(name string, state State) {
 	p, found := m.policyOf(name)
 	if !found {
-		return // its ingress is gone
+		return // the ingress was removed
 	}
 	host := p.Host
 	m.mu.Lock()
@@ -246,7 +251,7 @@ func (m *Manager) note(name string, state State) {
 	m.opts.Changed()
 }
 
-// policyOf returns the policy a name is served by: its own before a wildcard's.
+// policyOf returns the policy that serves a name: the name's own before a wildcard's.
 func (m *Manager) policyOf(name string) (Policy, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -51,7 +51,8 @@ func newHarness(t *testing.T, opts Options) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "hello ", r.TLS.ServerName) })}
+	hello := func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "hello ", r.TLS.ServerName) }
+	server := &http.Server{Handler: http.HandlerFunc(hello)}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
 	l.address = listener.Addr().String()
@@ -63,7 +64,7 @@ func newHarness(t *testing.T, opts Options) *harness {
 	return l
 }
 
-// get asks a host over TLS, checked against the harness's roots.
+// get requests a host over TLS and checks its certificate against the harness's roots.
 func (l *harness) get(host string) (string, error) {
 	transport := &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: l.roots},
@@ -81,7 +82,7 @@ func (l *harness) get(host string) (string, error) {
 	return string(text), err
 }
 
-// until waits for a state of a host.
+// until waits until a host's state satisfies holds.
 func (l *harness) until(host string, holds func(State) bool) State {
 	l.Helper()
 	limit := time.After(30 * time.Second)
@@ -125,7 +126,8 @@ func TestTheClustersOwnAuthority(t *testing.T) {
 	}
 }
 
-// TestAnUpdateThatChangesNothing reports no change: a caller that updates at each change would never stop.
+// TestAnUpdateThatChangesNothing: such an update reports no change. A caller that updates at each change would never
+// stop.
 func TestAnUpdateThatChangesNothing(t *testing.T) {
 	changes := 0
 	m := New(Options{Storage: &certmagic.FileStorage{Path: t.TempDir()}, Changed: func() { changes++ }})
@@ -139,7 +141,7 @@ func TestAnUpdateThatChangesNothing(t *testing.T) {
 	}
 }
 
-// TestOneRoot: two servers over one storage have one authority, and a restart keeps certificates.
+// TestOneRoot: two servers with one storage share an authority, and a restart keeps certificates.
 func TestOneRoot(t *testing.T) {
 	storage := &certmagic.FileStorage{Path: t.TempDir()}
 	a := newHarness(t, Options{Storage: storage})
@@ -209,7 +211,7 @@ func TestWildcardsNeedDNS(t *testing.T) {
 	}
 }
 
-// TestAnAuthorityThatIsAway: the state says so, and other hosts are still served.
+// TestAnAuthorityThatIsAway: the host's state reports an unreachable authority, and other hosts are still served.
 func TestAnAuthorityThatIsAway(t *testing.T) {
 	l := newHarness(t, Options{Directory: "https://127.0.0.1:1/dir"})
 	l.Update([]Policy{{Host: "acme.test"}, {Host: "shop.test", Provider: Internal}})
@@ -243,7 +245,7 @@ func selfSigned(t *testing.T, host string) (certificate, key []byte) {
 	return pki.CertificatePEM(signed), key
 }
 
-// signDER signs as the servers do.
+// signDER signs a request in DER, as the servers do.
 func (a Authority) signDER(ctx context.Context, der []byte) ([]byte, error) {
 	request, err := x509.ParseCertificateRequest(der)
 	if err != nil {

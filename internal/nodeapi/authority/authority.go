@@ -14,34 +14,36 @@ import (
 	"tend.dev/tend/internal/pki"
 )
 
-// Lifetimes. An agent requests another certificate when a third of the lifetime of its own is left.
+// Lifetimes. An agent requests a new certificate when a third of the old one's lifetime is left.
 const (
 	rootLife = 20 * 365 * 24 * time.Hour
 	NodeLife = 30 * 24 * time.Hour
-	// skew is how far behind the clock of the other side may be.
+	// skew is how far behind the other side's clock may be.
 	skew = 48 * time.Hour
 )
 
-// nodes is the organization in the certificates of nodes: certificates for servers don't have it.
+// nodes is the organization in certificates of nodes. Certificates for servers don't have it.
 const nodes = "tend:nodes"
 
-// servers is the organization in the certificates with which servers ask each other for files.
+// servers is the organization in the certificates with which servers request files from each other.
 const servers = "tend:servers"
 
-// ServerName is the name in the certificates of all servers of a cluster. Nodes ask for it whatever address they dial:
-// only servers have such a certificate of the cluster's authority.
+// ServerName is the DNS name in the certificates of all servers of a cluster. A node asks for it at whatever address it
+// dials: the cluster's authority issues such certificates only to servers.
 const ServerName = "tend"
 
-// Server issues the certificate of a server. Its chain includes the root, so that a joining machine can compare it with
-// its token.
+// Server issues a server's certificate. Its chain includes the root, so that a joining machine can compare it with its
+// token.
 func (a *Authority) Server(life time.Duration) (tls.Certificate, error) {
 	by := a.held()[0]
 	der, key, err := a.issue(by, pkix.Name{CommonName: ServerName}, life, []string{ServerName}, x509.ExtKeyUsageServerAuth)
 	return tls.Certificate{Certificate: [][]byte{der, by.Root.Raw}, PrivateKey: key}, err
 }
 
-// issue makes a key and its certificate, in DER.
-func (a *Authority) issue(by pki.Issuer, subject pkix.Name, life time.Duration, names []string, usage ...x509.ExtKeyUsage) ([]byte, *ecdsa.PrivateKey, error) {
+// issue makes a key and its certificate in DER.
+func (a *Authority) issue(
+	by pki.Issuer, subject pkix.Name, life time.Duration, names []string, usage ...x509.ExtKeyUsage,
+) ([]byte, *ecdsa.PrivateKey, error) {
 	return by.Issue(&x509.Certificate{Subject: subject, DNSNames: names, ExtKeyUsage: usage}, lasting(life, a.now()))
 }
 
@@ -49,13 +51,14 @@ func lasting(life time.Duration, now time.Time) pki.Validity {
 	return pki.Validity{From: now, Life: life, Skew: skew}
 }
 
-// PeerName is the name in the certificates with which the servers of a cluster reach each other's stores.
+// PeerName is the DNS name in the certificates with which a cluster's servers reach each other's stores.
 const PeerName = "tend-peer"
 
-// Peer issues such a certificate, with its key, both in PEM. The authority should be one that issues no others: with
-// such a certificate the whole store can be written.
+// Peer issues such a certificate and its key, both in PEM. Use an authority that issues no other certificates: with
+// this one the whole store can be written.
 func (a *Authority) Peer(life time.Duration) (certificate, key []byte, err error) {
-	der, private, err := a.issue(a.held()[0], pkix.Name{CommonName: PeerName}, life, []string{PeerName}, x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth)
+	der, private, err := a.issue(a.held()[0], pkix.Name{CommonName: PeerName}, life, []string{PeerName},
+		x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -63,8 +66,7 @@ func (a *Authority) Peer(life time.Duration) (certificate, key []byte, err error
 	return pki.CertificatePEM(der), key, err
 }
 
-// Client issues the certificate with which a server asks another one, as a node of a machine or, without one, as the server
-// itself.
+// Client issues the certificate with which a server calls another server: as a node if of is set, otherwise as itself.
 func (a *Authority) Client(of Machine, life time.Duration) (tls.Certificate, error) {
 	subject := pkix.Name{CommonName: of.Node, SerialNumber: of.UID, Organization: []string{nodes}}
 	if of == (Machine{}) {
@@ -74,7 +76,7 @@ func (a *Authority) Client(of Machine, life time.Duration) (tls.Certificate, err
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }
 
-// IsServer reports whether a connection came with the certificate of a server.
+// IsServer reports whether the connection's certificate is that of a server.
 func IsServer(state *tls.ConnectionState) bool {
 	if state == nil || len(state.VerifiedChains) == 0 {
 		return false
@@ -83,10 +85,11 @@ func IsServer(state *tls.ConnectionState) bool {
 	return len(organization) == 1 && organization[0] == servers
 }
 
-// Machine is who a node's certificate is of. UID tells machines apart that joined under one name, one after the other.
+// Machine is the owner of a node's certificate. UID distinguishes machines that joined one after the other under the
+// same name.
 type Machine struct{ Node, UID string }
 
-// parseRequest reads a request for a certificate (a PKCS #10 in DER) that is signed with its key.
+// parseRequest parses a certificate request (PKCS #10 in DER) and checks that it is signed with its own key.
 func parseRequest(request []byte) (*x509.CertificateRequest, error) {
 	asked, err := x509.ParseCertificateRequest(request)
 	if err != nil {
@@ -98,7 +101,7 @@ func parseRequest(request []byte) (*x509.CertificateRequest, error) {
 	return asked, nil
 }
 
-// KeyOf returns SHA-256 of the public key of a request, in hex.
+// KeyOf returns the SHA-256 of a request's public key, in hex.
 func KeyOf(request []byte) (string, error) {
 	asked, err := parseRequest(request)
 	if err != nil {
@@ -108,7 +111,7 @@ func KeyOf(request []byte) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// Node issues the certificate of a node for its request (a PKCS #10 in DER), in PEM. It uses only the key of the
+// Node issues a node's certificate, in PEM, for a request (PKCS #10 in DER). It takes only the public key from the
 // request.
 func (a *Authority) Node(of Machine, request []byte) ([]byte, error) {
 	asked, err := parseRequest(request)
@@ -125,9 +128,9 @@ func (a *Authority) Node(of Machine, request []byte) ([]byte, error) {
 	return pki.CertificatePEM(der), nil
 }
 
-// TLS returns the configuration of a server's listener for nodes. A joining machine has no certificate yet; MachineOf
-// distinguishes the two. protocols are those that the listener speaks beside HTTP/2. Each connection is judged by the issuers of
-// its moment: a resumed session would be judged by those of an earlier one.
+// TLS returns the configuration of a server's listener for nodes. A joining machine has no certificate yet: MachineOf
+// tells the two apart. The listener speaks protocols beside HTTP/2. Each connection is checked against the issuers of
+// that moment. Sessions are not resumed: a resumed one would have been checked against earlier issuers.
 func (a *Authority) TLS(server func() (*tls.Certificate, error), protocols ...string) *tls.Config {
 	config := &tls.Config{
 		MinVersion: tls.VersionTLS13, ClientAuth: tls.VerifyClientCertIfGiven, Time: a.now, SessionTicketsDisabled: true,
@@ -143,9 +146,9 @@ func (a *Authority) TLS(server func() (*tls.Certificate, error), protocols ...st
 	return outer
 }
 
-var errNoCertificate = errors.New("the connection has no certificate of a node: tend agent --join")
+var errNoCertificate = errors.New("the connection has no node certificate: join the cluster with tend agent --join")
 
-// MachineOf returns the machine whose certificate a connection came with.
+// MachineOf returns the machine that owns the connection's certificate.
 func MachineOf(state tls.ConnectionState) (Machine, error) {
 	if len(state.VerifiedChains) == 0 {
 		return Machine{}, errNoCertificate
@@ -153,11 +156,11 @@ func MachineOf(state tls.ConnectionState) (Machine, error) {
 	return machineIn(state.VerifiedChains[0][0])
 }
 
-// machineIn returns the machine that a node's certificate is of.
+// machineIn returns the machine that owns a certificate.
 func machineIn(leaf *x509.Certificate) (Machine, error) {
 	subject := leaf.Subject
 	if len(subject.Organization) != 1 || subject.Organization[0] != nodes || subject.CommonName == "" {
-		return Machine{}, errors.New("the certificate of the connection is not a node's")
+		return Machine{}, errors.New("the connection's certificate is not a node's")
 	}
 	return Machine{Node: subject.CommonName, UID: subject.SerialNumber}, nil
 }

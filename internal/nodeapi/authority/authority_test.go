@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// cluster is an authority whose clock a test sets, and its server.
+// cluster is an authority with a clock that the test sets, and its server.
 type cluster struct {
 	*authority.Authority
 	late   time.Duration
@@ -48,7 +48,7 @@ func (c *cluster) serverFor(t *testing.T, life time.Duration) tls.Certificate {
 	return own
 }
 
-// node returns the certificate of a node.
+// node returns a node's certificate.
 func (c *cluster) node(t *testing.T, machine authority.Machine) tls.Certificate {
 	t.Helper()
 	key, request, err := authority.NewRequest()
@@ -59,7 +59,9 @@ func (c *cluster) node(t *testing.T, machine authority.Machine) tls.Certificate 
 }
 
 // answer issues a certificate for a request.
-func (c *cluster) answer(t *testing.T, machine authority.Machine, key *ecdsa.PrivateKey, request []byte) tls.Certificate {
+func (c *cluster) answer(
+	t *testing.T, machine authority.Machine, key *ecdsa.PrivateKey, request []byte,
+) tls.Certificate {
 	t.Helper()
 	text, err := c.Node(machine, request)
 	if err != nil {
@@ -72,10 +74,11 @@ func (c *cluster) answer(t *testing.T, machine authority.Machine, key *ecdsa.Pri
 	return pair
 }
 
-// greet connects a node to the cluster's server: what the server knows then, and the error of each side.
+// greet connects a node to the cluster's server. It returns the connection's state at the server, and the error of each
+// side.
 func (c *cluster) greet(t *testing.T, config *tls.Config) (state tls.ConnectionState, atServer, atNode error) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // both sides may write at once, which a pipe doesn't bear
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // not a pipe: both sides may write at once
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,13 +102,13 @@ func (c *cluster) greet(t *testing.T, config *tls.Config) (state tls.ConnectionS
 	}()
 	conn := tls.Client(here, config)
 	if atNode = conn.HandshakeContext(t.Context()); atNode == nil {
-		_, _ = io.Copy(io.Discard, conn) // the server judges the node's certificate after the node's half of the handshake
+		_, _ = io.Copy(io.Discard, conn) // the server checks the node's certificate after the node's half of the handshake
 	}
 	_ = here.Close()
 	return state, <-served, atNode
 }
 
-// dialling is the configuration of a node with a certificate.
+// dialling returns the configuration of a node that has a certificate.
 func dialling(t *testing.T, root []byte, own tls.Certificate) *tls.Config {
 	t.Helper()
 	config, err := authority.NodeTLS(root, func() (*tls.Certificate, error) { return &own, nil }, "h2")
@@ -115,18 +118,20 @@ func dialling(t *testing.T, root []byte, own tls.Certificate) *tls.Config {
 	return config
 }
 
-// TestWhoIsANode: a connection is of the machine that its certificate was issued to, and of no other; without one of the
-// cluster's own, in its time, it is of none.
+// TestWhoIsANode: a connection belongs to the machine that its certificate was issued to. A certificate that the
+// cluster didn't issue, or that is not valid now, belongs to none.
 func TestWhoIsANode(t *testing.T) {
 	n1 := authority.Machine{Node: "n1", UID: "u1"}
 	for name, test := range map[string]struct {
 		prepare func(t *testing.T, c *cluster) tls.Certificate
 		want    authority.Machine
-		// server and node are what the errors of the handshake say, machine that of MachineOf.
+		// server and node are parts of the handshake's errors on each side, machine of the error of MachineOf.
 		server, node, machine string
 	}{
-		"a node":       {prepare: func(t *testing.T, c *cluster) tls.Certificate { return c.node(t, n1) }, want: n1},
-		"another node": {prepare: func(t *testing.T, c *cluster) tls.Certificate { return c.node(t, authority.Machine{Node: "n2"}) }, want: authority.Machine{Node: "n2"}},
+		"a node": {prepare: func(t *testing.T, c *cluster) tls.Certificate { return c.node(t, n1) }, want: n1},
+		"another node": {prepare: func(t *testing.T, c *cluster) tls.Certificate {
+			return c.node(t, authority.Machine{Node: "n2"})
+		}, want: authority.Machine{Node: "n2"}},
 		"a request that claims another name": {prepare: func(t *testing.T, c *cluster) tls.Certificate {
 			key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 			if err != nil {
@@ -186,7 +191,7 @@ func TestWhoIsANode(t *testing.T) {
 	}
 }
 
-// wantError checks that an error says what it should, or that there is none.
+// wantError checks that an error contains want, or that there is no error if want is empty.
 func wantError(t *testing.T, of string, err error, want string) {
 	t.Helper()
 	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -194,7 +199,7 @@ func wantError(t *testing.T, of string, err error, want string) {
 	}
 }
 
-// TestJoinTLS: a machine that has a token alone talks to a server of the token's cluster, and to no other.
+// TestJoinTLS: with a token alone, a machine talks to a server of the token's cluster only.
 func TestJoinTLS(t *testing.T) {
 	for name, test := range map[string]struct {
 		prepare func(*testing.T, *cluster)
@@ -231,7 +236,7 @@ func TestJoinTLS(t *testing.T) {
 	}
 }
 
-// TestAnAuthorityIsKept: one that was stored issues certificates that the first one's listener takes.
+// TestAnAuthorityIsKept: after a restart the authority issues certificates that its earlier listener accepts.
 func TestAnAuthorityIsKept(t *testing.T) {
 	c := newCluster(t)
 	text, err := c.Encode()
@@ -260,7 +265,7 @@ func TestAnAuthorityIsKept(t *testing.T) {
 	}
 }
 
-// TestRequests: a certificate is issued for a key that the machine has shown it holds.
+// TestRequests: a certificate is issued only if the machine has proved that it holds the key.
 func TestRequests(t *testing.T) {
 	c := newCluster(t)
 	_, request, err := authority.NewRequest()

@@ -8,23 +8,24 @@ import (
 	"time"
 )
 
-// Own is what a node shows others, and judges them by.
+// Own holds a node's identity, and the roots it checks other nodes against.
 type Own struct {
-	// Certificate returns that of the node, Roots the authorities of the cluster in PEM: both as they are at a handshake.
+	// Certificate returns the node's certificate, Roots the cluster's authorities in PEM. Both are called at each
+	// handshake.
 	Certificate func() (*tls.Certificate, error)
 	Roots       func() []byte
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
 }
 
-// Between returns the configuration with which two nodes speak a protocol: each shows its certificate as a node, and judge says whether
-// the other one may be who it is. It is for both sides. Sessions aren't resumed: a resumed one would be judged by the roots of an earlier
-// handshake.
+// Between returns the configuration for a protocol between two nodes, for both sides. Each side shows its node
+// certificate, and judge decides whether the other machine is acceptable. Sessions are not resumed: a resumed one would
+// have been checked against earlier roots.
 func (o Own) Between(protocol string, judge func(Machine) error) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, NextProtos: []string{protocol}, SessionTicketsDisabled: true,
 		ClientAuth:           tls.RequireAnyClientCert,
-		InsecureSkipVerify:   true, //nolint:gosec // VerifyConnection checks in its place, also the certificate of the side that dials
+		InsecureSkipVerify:   true, //nolint:gosec // VerifyConnection checks instead, also the certificate of the dialling side
 		GetCertificate:       func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return o.Certificate() },
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return o.Certificate() },
 		VerifyConnection: func(state tls.ConnectionState) error {
@@ -40,7 +41,7 @@ func (o Own) Between(protocol string, judge func(Machine) error) *tls.Config {
 	}
 }
 
-// MachineOn returns whose a connection of Between is, once its handshake is over.
+// MachineOn returns the machine at the other end of a connection made with Between, after the handshake.
 func MachineOn(state tls.ConnectionState) (Machine, error) {
 	if len(state.PeerCertificates) == 0 {
 		return Machine{}, errNoCertificate
@@ -48,7 +49,8 @@ func MachineOn(state tls.ConnectionState) (Machine, error) {
 	return machineIn(state.PeerCertificates[0])
 }
 
-// machine checks the other side's certificate. Those of nodes are for clients, and a node that is asked shows the same one.
+// machine checks the other side's certificate. A node's certificate is for clients, and the accepting node shows the
+// same one.
 func (o Own) machine(state tls.ConnectionState) (Machine, error) {
 	if len(state.PeerCertificates) == 0 {
 		return Machine{}, errNoCertificate

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/pki"
 )
 
-// NewRequest creates a node's key, and the request for its certificate in DER.
+// NewRequest creates a node's key, and a request for its certificate in DER.
 func NewRequest() (*ecdsa.PrivateKey, []byte, error) {
 	key, err := pki.NewKey()
 	if err != nil {
@@ -22,19 +22,21 @@ func NewRequest() (*ecdsa.PrivateKey, []byte, error) {
 	return key, request, err
 }
 
-// NodeTLS returns the configuration that a node dials its servers with, to speak a protocol.
+// NodeTLS returns the configuration with which a node dials its servers for a protocol.
 func NodeTLS(root []byte, certificate func() (*tls.Certificate, error), protocol string) (*tls.Config, error) {
 	return FollowingTLS(func() []byte { return root }, certificate, protocol)
 }
 
-// FollowingTLS does the same for an authority that changes: roots are what the node knows of it at a handshake.
-func FollowingTLS(roots func() []byte, certificate func() (*tls.Certificate, error), protocol string) (*tls.Config, error) {
+// FollowingTLS does the same for an authority that may change: roots is called at each handshake.
+func FollowingTLS(
+	roots func() []byte, certificate func() (*tls.Certificate, error), protocol string,
+) (*tls.Config, error) {
 	if !x509.NewCertPool().AppendCertsFromPEM(roots()) {
 		return nil, errors.New("the cluster's authority isn't a certificate in PEM")
 	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, ServerName: ServerName, NextProtos: []string{protocol},
-		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection checks in its place, against the roots of the moment
+		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection checks instead, against the current roots
 		VerifyConnection: func(state tls.ConnectionState) error {
 			pool := x509.NewCertPool()
 			pool.AppendCertsFromPEM(roots())
@@ -51,7 +53,7 @@ func verifyServer(leaf *x509.Certificate, roots *x509.CertPool) error {
 	return nil
 }
 
-// FingerprintsOf returns the fingerprints of certificates in PEM, in their order.
+// FingerprintsOf returns the fingerprints of certificates in PEM, in order.
 func FingerprintsOf(roots []byte) (out []string) {
 	for {
 		block, rest := pem.Decode(roots)
@@ -65,7 +67,7 @@ func FingerprintsOf(roots []byte) (out []string) {
 	}
 }
 
-// IssuerOf returns the fingerprint of the one of the authority's certificates that issued another one; empty if none did.
+// IssuerOf returns the fingerprint of the root that issued a certificate; empty if none of them did.
 func IssuerOf(leaf *x509.Certificate, roots []byte) string {
 	for {
 		block, rest := pem.Decode(roots)
@@ -79,15 +81,15 @@ func IssuerOf(leaf *x509.Certificate, roots []byte) string {
 	}
 }
 
-// ErrOtherCluster is returned by a handshake with a server that isn't of the cluster that a token is of.
-var ErrOtherCluster = errors.New("the server's authority is not the one of the token: is it the address of the right cluster?")
+// ErrOtherCluster is returned by a handshake with a server that doesn't belong to the token's cluster.
+var ErrOtherCluster = errors.New("the server's authority is not the token's: check that this is the address of the right cluster")
 
-// JoinTLS returns the configuration for dialling a server of which a machine knows only the fingerprint of its
-// authority, from a token.
+// JoinTLS returns the configuration for dialling a server before joining. A machine then knows only the fingerprint of
+// the server's authority, from its token.
 func JoinTLS(pinned string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, ServerName: ServerName, NextProtos: []string{"h2"},
-		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection checks in its place, against the token
+		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection checks instead, against the token
 		VerifyConnection: func(state tls.ConnectionState) error {
 			chain := state.PeerCertificates
 			root := chain[len(chain)-1]

@@ -1,3 +1,3 @@
-// Package authority issues the certificates by which servers and nodes of a cluster identify each other. A certificate
-// says which node it is; what a node may do is decided elsewhere.
+// Package authority issues the certificates with which a cluster's servers and nodes identify each other. A certificate
+// says which node it belongs to. Other packages decide what a node may do.
 package authority

@@ -18,17 +18,17 @@ import (
 type Authority struct {
 	now func() time.Time
 	mu  sync.RWMutex
-	// issuers are those whose certificates are taken: two while the authority is rotated. The first one issues.
+	// issuers are the accepted issuers; the first one signs. There are two while the authority is being rotated.
 	issuers []pki.Issuer
 }
 
-// Found creates a new authority of a name. It returns errors of the random source alone.
+// Found creates an authority with a name. It fails only if the random source does.
 func Found(name string, now func() time.Time) (*Authority, error) {
 	made, err := pki.Found(name, lasting(rootLife, now()))
 	return &Authority{now: now, issuers: []pki.Issuer{made}}, err
 }
 
-// Open parses what Encode returned.
+// Open parses the output of Encode.
 func Open(text []byte, now func() time.Time) (*Authority, error) {
 	issuers, err := parse(text)
 	return &Authority{now: now, issuers: issuers}, err
@@ -45,7 +45,7 @@ func parse(text []byte) (issuers []pki.Issuer, err error) {
 	return issuers, nil
 }
 
-// Replace has the authority issue, and take, what one does that Encode made this text of.
+// Replace replaces the issuers by those in text, the output of another authority's Encode.
 func (a *Authority) Replace(text []byte) error {
 	issuers, err := parse(text)
 	if err != nil {
@@ -63,7 +63,7 @@ func (a *Authority) held() []pki.Issuer {
 	return a.issuers
 }
 
-// Each returns an authority of its own for each issuer.
+// Each returns one authority per issuer.
 func (a *Authority) Each() (out []*Authority) {
 	for _, i := range a.held() {
 		out = append(out, &Authority{now: a.now, issuers: []pki.Issuer{i}})
@@ -71,7 +71,7 @@ func (a *Authority) Each() (out []*Authority) {
 	return out
 }
 
-// Encode returns the certificates and their keys, in PEM: that of the issuer first. It is a secret.
+// Encode returns the certificates and their keys in PEM, the signing issuer's first. The result is secret.
 func (a *Authority) Encode() (text []byte, err error) {
 	for _, i := range a.held() {
 		one, err := i.Encode()
@@ -83,7 +83,7 @@ func (a *Authority) Encode() (text []byte, err error) {
 	return text, nil
 }
 
-// PEM returns the certificates, that of the issuer first.
+// PEM returns the certificates, the signing issuer's first.
 func (a *Authority) PEM() (text []byte) {
 	for _, i := range a.held() {
 		text = append(text, pki.CertificatePEM(i.Root.Raw)...)
@@ -91,10 +91,10 @@ func (a *Authority) PEM() (text []byte) {
 	return text
 }
 
-// Fingerprint returns what join tokens pin: SHA-256 of the issuer's certificate, in hex.
+// Fingerprint returns the value that join tokens pin: the SHA-256 of the signing issuer's certificate, in hex.
 func (a *Authority) Fingerprint() string { return fingerprint(a.held()[0].Root) }
 
-// Fingerprints returns those of all issuers whose certificates are taken.
+// Fingerprints returns the fingerprints of all accepted issuers.
 func (a *Authority) Fingerprints() (out []string) {
 	for _, i := range a.held() {
 		out = append(out, fingerprint(i.Root))
@@ -115,8 +115,8 @@ func (a *Authority) pool() *x509.CertPool {
 	return pool
 }
 
-// Takes reports whether the certificate that a connection came with, if it did, is of an issuer whose certificates are taken now: a
-// connection may be older than the issuers.
+// Takes reports whether the issuer of the connection's certificate is still accepted: a connection may be older than
+// the current issuers. Without a certificate it returns true.
 func (a *Authority) Takes(state *tls.ConnectionState) bool {
 	if state == nil || len(state.VerifiedChains) == 0 {
 		return true
