@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestGeneratedFilesAreCurrent runs the commands of doc.go, and of internal/operator/doc.go, into other folders, and compares.
+// TestGeneratedFilesAreCurrent runs the generators of doc.go, and of internal/operator/doc.go, and compares their
+// output with the committed files.
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	crds := t.TempDir()
 	generate(t, "crd", "paths=./...", "output:crd:dir="+crds)
@@ -33,7 +34,7 @@ func generate(t *testing.T, args ...string) {
 	}
 }
 
-// same compares the committed files of a pattern with those of a folder.
+// same compares the committed files that match a pattern with the files in a folder.
 func same(t *testing.T, pattern, generated string) {
 	t.Helper()
 	committed, err := filepath.Glob(pattern)

@@ -22,8 +22,8 @@ const (
 	reference = `"appRef":{"catalogId":"web"},`
 )
 
-// rule is a spec that must be refused, with a part of the message, or accepted if that is empty. Where after is set, spec is
-// accepted and after, as an update, is judged.
+// rule is a test case: a spec that must be refused with a message that contains want, or accepted if want is empty. If
+// after is set, spec must be accepted, and after is judged as an update.
 type rule struct {
 	reason, spec, after, want string
 }
@@ -56,7 +56,7 @@ func TestApplicationInstanceRules(t *testing.T) {
 		"config-map":            {"values from a ConfigMap", values(`"source":"configMapRef","configMapRef":{"name":"a","key":"b"}`), "", ""},
 		"no-host":               {"an ingress has a host", ingress(`"enabled":true`), "", "host is required"},
 		"host":                  {"an ingress with its host", ingress(`"enabled":true,"host":"a.example.org"`), "", ""},
-		"disabled":              {"one that is off needs none", ingress(`"enabled":false`), "", ""},
+		"disabled":              {"a disabled ingress needs no host", ingress(`"enabled":false`), "", ""},
 		"renamed-release":       {"a release keeps its name", `{` + reference + helm + inline + `}`, strings.Replace(`{`+reference+helm+inline+`}`, `"name":"web","namespace"`, `"name":"other","namespace"`, 1), "release.name can't be changed"},
 		"demoted":               {"an installed application is deleted, not forgotten", `{` + reference + helm + inline + `}`, `{` + reference + `"mode":"placeholder"}`, "can't become a placeholder"},
 		"promoted":              {"a placeholder may become an application", `{` + reference + `"mode":"placeholder"}`, `{` + reference + helm + inline + `}`, ""},
@@ -65,7 +65,7 @@ func TestApplicationInstanceRules(t *testing.T) {
 	})
 }
 
-// TestReleaseOptionRules: what an instance passes on to Flux is checked where it is written.
+// TestReleaseOptionRules: options for Flux are checked when the instance is written.
 func TestReleaseOptionRules(t *testing.T) {
 	with := func(more string) string { return `{` + reference + helm + inline + `,` + more + `}` }
 	oci := func(more string) string {
@@ -87,19 +87,19 @@ func TestReleaseOptionRules(t *testing.T) {
 		"both":          {"a key, or an identity", oci(`"verify":{"secretRef":{"name":"a"},"matchOIDCIdentity":[{"issuer":"i","subject":"s"}]}`), "", "not both"},
 		"notation":      {"notation has keys", oci(`"verify":{"provider":"notation","matchOIDCIdentity":[{"issuer":"i","subject":"s"}]}`), "", "secretRef is required: provider is notation"},
 		"other":         {"providers are an enum", oci(`"verify":{"provider":"gpg","secretRef":{"name":"a"}}`), "", "provider"},
-		"helm-verify":   {"Flux verifies none of an index", strings.Replace(with(`"test":{}`), `"version":"1.2.3"`, `"version":"1.2.3","verify":{"secretRef":{"name":"a"}}`, 1), "", "verify is for charts of an OCI registry"},
+		"helm-verify":   {"Flux can't verify charts of an indexed repository", strings.Replace(with(`"test":{}`), `"version":"1.2.3"`, `"version":"1.2.3","verify":{"secretRef":{"name":"a"}}`, 1), "", "verify is for charts of an OCI registry"},
 		"nameless":      {"a reference has a name", oci(`"secretRef":{"name":""}`), "", "secretRef"},
 		"timeout":       {"a time has a unit", with(`"timeout":"10"`), "", "timeout"},
 		"no-time":       {"a time of 0 would fail every action", with(`"timeout":"0s"`), "", "less than a second"},
 		"blink":         {"as above", with(`"install":{"timeout":"10ms"}`), "", "less than a second"},
-		"days":          {"Flux knows no days", with(`"timeout":"1d"`), "", "timeout"},
-		"retries":       {"-1 is without end", with(`"install":{"remediation":{"retries":-2}}`), "", "retries"},
+		"days":          {"Flux has no unit for days", with(`"timeout":"1d"`), "", "timeout"},
+		"retries":       {"-1 means no limit, and is the least", with(`"install":{"remediation":{"retries":-2}}`), "", "retries"},
 		"strategy":      {"strategies are an enum", with(`"upgrade":{"remediation":{"strategy":"pray"}}`), "", "strategy"},
 		"mode":          {"modes are an enum", with(`"driftDetection":{"mode":"on"}`), "", "mode"},
 		"pointer":       {"a path is a JSON pointer", with(`"driftDetection":{"ignore":[{"paths":["spec.replicas"]}]}`), "", "paths"},
 		"pathless":      {"a rule ignores something", with(`"driftDetection":{"ignore":[{"paths":[]}]}`), "", "paths"},
 		"account":       {"a service account's name", with(`"serviceAccountName":"A b"`), "", "serviceAccountName"},
-		"kind":          {"values are in two kinds", with(`"valuesFrom":[{"kind":"Pod","name":"a"}]`), "", "kind"},
+		"kind":          {"values come from a Secret or a ConfigMap", with(`"valuesFrom":[{"kind":"Pod","name":"a"}]`), "", "kind"},
 		"key":           {"a key of data", with(`"valuesFrom":[{"kind":"Secret","name":"a","valuesKey":"a b"}]`), "", "valuesKey"},
 		"path":          {"a path of values", with(`"valuesFrom":[{"kind":"Secret","name":"a","targetPath":"a b"}]`), "", "targetPath"},
 		"itself":        {"nothing waits for itself", with(`"dependsOn":[{"name":"itself"}]`), "", "spec.dependsOn names the instance itself"},
@@ -114,10 +114,10 @@ func TestOperationRules(t *testing.T) {
 	plain := `{` + target + `"type":"Backup","engine":"velero","parameters":{"ttl":"1h"}}`
 	judge(t, "ops.vworkspace.io/v1alpha1", "Operation", map[string]rule{
 		"plain":         {"the usual case", plain, "", ""},
-		"snapshot":      {"an engine of others says what does it here", `{` + target + `"type":"Backup","engine":"snapshot"}`, "", "write volsync, with parameters.volumeSnapshot: true"},
+		"snapshot":      {"the message names the engine to use instead", `{` + target + `"type":"Backup","engine":"snapshot"}`, "", "write volsync, with parameters.volumeSnapshot: true"},
 		"bare":          {"parameters are optional", `{` + target + `"type":"Backup","engine":"velero"}`, "", ""},
 		"other-kind":    {"the target is an ApplicationInstance", strings.Replace(plain, `"kind":"ApplicationInstance"`, `"kind":"Pod"`, 1), "", "kind"},
-		"other-version": {"of the one version", strings.Replace(plain, "apps.vworkspace.io/v1alpha1", "v1", 1), "", "apiVersion"},
+		"other-version": {"there is one version", strings.Replace(plain, "apps.vworkspace.io/v1alpha1", "v1", 1), "", "apiVersion"},
 		"other-type":    {"types are an enum", strings.Replace(plain, "Backup", "Party", 1), "", "type"},
 		"other-engine":  {"engines are an enum", strings.Replace(plain, "velero", "party", 1), "", "engine"},
 		"retarget":      {"the target is fixed", plain, strings.Replace(plain, `"name":"web"`, `"name":"db"`, 1), "targetRef can't be changed"},
@@ -134,8 +134,8 @@ func TestClusterRules(t *testing.T) {
 		"nowhere":    {"pull needs an endpoint", `{}`, "", "controlPlaneEndpoint is required"},
 		"ftp":        {"by HTTP", `{"controlPlaneEndpoint":"ftp://tend.example.org"}`, "", "controlPlaneEndpoint"},
 		"identified": {"an identity is a label's value", `{"controlPlaneEndpoint":"https://a","clusterId":"berlin-1"}`, `{"controlPlaneEndpoint":"https://a","clusterId":"berlin-2"}`, "clusterId can't be changed"},
-		"old-token":  {"a token in the spec says where it belongs", `{"controlPlaneEndpoint":"https://a","registrationToken":"t"}`, "", "put the token into a Secret"},
-		"old-url":    {"an older name says the one here", `{"controlPlaneBaseUrl":"https://a"}`, "", "is called controlPlaneEndpoint here"},
+		"old-token":  {"the message says where a token belongs", `{"controlPlaneEndpoint":"https://a","registrationToken":"t"}`, "", "put the token into a Secret"},
+		"old-url":    {"the message for an older name gives the current one", `{"controlPlaneBaseUrl":"https://a"}`, "", "is called controlPlaneEndpoint here"},
 		"oldest-url": {"as above", `{"odooBaseUrl":"https://a"}`, "", "odooBaseUrl is called controlPlaneEndpoint here"},
 		"no-label":   {"as above", `{"controlPlaneEndpoint":"https://a","clusterId":"ber lin"}`, "", "clusterId"},
 	})
@@ -154,7 +154,7 @@ func TestStartedOperationIsFixed(t *testing.T) {
 		set(t, operation, name, "status", "phase")
 		return writer.Status().Update(t.Context(), operation)
 	}
-	set(t, operation, "2026-11-28T12:00:00Z", "status", "startedAt") // the engine has not begun, but its object was asked for
+	set(t, operation, "2026-11-28T12:00:00Z", "status", "startedAt") // its object was requested; the engine has not begun
 	if err := phase("Pending"); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestStartedOperationIsFixed(t *testing.T) {
 	}
 }
 
-// judge creates each object, updates it where after is set, and compares the answer with want.
+// judge creates each object, updates it if after is set, and compares the answer with want.
 func judge(t *testing.T, version, kind string, rules map[string]rule) {
 	server := kubetest.Shared()
 	namespace, writer := server.Namespace(t), server.Client(t, "rules")

@@ -20,10 +20,10 @@ type ApplicationInstance struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
-	// spec is what should be installed. The operator never writes it.
+	// spec says what to install. The operator never writes it.
 	// +required
 	Spec ApplicationInstanceSpec `json:"spec"`
-	// status is what the operator observed. Nothing else writes it.
+	// status says what the operator observed. Nothing else writes it.
 	// +optional
 	Status ApplicationInstanceStatus `json:"status,omitempty"`
 }
@@ -50,7 +50,7 @@ const (
 	ModePlaceholder Mode = "placeholder"
 )
 
-// ApplicationInstanceSpec is what should be installed.
+// ApplicationInstanceSpec says what to install.
 //
 // +kubebuilder:validation:XValidation:rule="self.mode == 'placeholder' || has(self.chart)",message="chart is required: mode is managed"
 // +kubebuilder:validation:XValidation:rule="self.mode == 'placeholder' || has(self.release)",message="release is required: mode is managed"
@@ -75,12 +75,12 @@ type ApplicationInstanceSpec struct {
 	// values are the chart's values. Required in mode managed, absent otherwise.
 	// +optional
 	Values *Values `json:"values,omitempty"`
-	// valuesFrom are more values, from Secrets and ConfigMaps. A later one counts more than an earlier one, and values count more
-	// than all of them; what has a targetPath counts most.
+	// valuesFrom are more values, from Secrets and ConfigMaps. A later entry overrides an earlier one, and values
+	// overrides all of them; only an entry with a targetPath overrides values.
 	// +kubebuilder:validation:MaxItems=32
 	// +optional
 	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty"`
-	// dependsOn lists instances of the namespace that must be ready before this one is installed or upgraded.
+	// dependsOn lists instances in the namespace that must be ready before this one is installed or upgraded.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=name
@@ -93,7 +93,7 @@ type ApplicationInstanceSpec struct {
 	ReleaseOptions `json:",inline"`
 }
 
-// AppRef names a catalog entry. The operator records it and looks nothing up.
+// AppRef names a catalog entry. The operator records it and doesn't look it up.
 type AppRef struct {
 	// catalogId is the entry's identifier.
 	// +kubebuilder:validation:MinLength=1
@@ -103,7 +103,7 @@ type AppRef struct {
 	CatalogID string `json:"catalogId"`
 }
 
-// ChartSourceType says what kind of repository a chart comes from.
+// ChartSourceType names the kind of repository that a chart comes from.
 //
 // +kubebuilder:validation:Enum=oci;helm
 type ChartSourceType string
@@ -135,35 +135,35 @@ type Chart struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Name string `json:"name"`
-	// version is one exact semantic version. A range, or latest, is refused: what is installed would change by itself.
+	// version is one exact semantic version. A range, or latest, is refused: the installed version would change by itself.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^v?(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`
 	// +required
 	Version string `json:"version"`
-	// secretRef names a Secret with the login of a private repository: of type kubernetes.io/dockerconfigjson for oci, with username
-	// and password for helm.
+	// secretRef names a Secret with the login of a private repository: of type kubernetes.io/dockerconfigjson for oci,
+	// with username and password for helm.
 	// +optional
 	SecretRef *LocalRef `json:"secretRef,omitempty"`
-	// certSecretRef names a Secret with what TLS needs: ca.crt for a certificate authority of your own, tls.crt and tls.key for a
-	// client certificate.
+	// certSecretRef names a Secret for TLS: with ca.crt for a certificate authority of your own, with tls.crt and tls.key
+	// for a client certificate.
 	// +optional
 	CertSecretRef *LocalRef `json:"certSecretRef,omitempty"`
-	// verify says whose signature the chart must have. For oci alone.
+	// verify says whose signature the chart must have. Only for oci.
 	// +optional
 	Verify *Verify `json:"verify,omitempty"`
 }
 
-// Release identifies a Helm release. Neither part can be changed: another release is another instance.
+// Release identifies a Helm release. Neither field can be changed: another release needs another instance.
 type Release struct {
-	// name is the name of the HelmRelease and of the release.
+	// name is the name of the HelmRelease and of the Helm release.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=53
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="release.name can't be changed: create another instance"
 	// +required
 	Name string `json:"name"`
-	// namespace is where the release is installed. It must be the instance's own namespace.
+	// namespace is the namespace to install the release in. It must be the instance's own namespace.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="release.namespace can't be changed: create another instance"
@@ -171,12 +171,12 @@ type Release struct {
 	Namespace string `json:"namespace"`
 }
 
-// ValuesSource says where a chart's values are.
+// ValuesSource says where a chart's values come from.
 //
 // +kubebuilder:validation:Enum=inline;secretRef;configMapRef
 type ValuesSource string
 
-// The places of values.
+// The sources of values.
 const (
 	// ValuesInline are values in the instance.
 	ValuesInline ValuesSource = "inline"
@@ -186,13 +186,13 @@ const (
 	ValuesConfigMap ValuesSource = "configMapRef"
 )
 
-// Values are the values of a chart, from exactly one place.
+// Values are the values of a chart, from exactly one source.
 //
 // +kubebuilder:validation:XValidation:rule="(self.source == 'inline') == has(self.inline)",message="inline is given if, and only if, source is inline"
 // +kubebuilder:validation:XValidation:rule="(self.source == 'secretRef') == has(self.secretRef)",message="secretRef is given if, and only if, source is secretRef"
 // +kubebuilder:validation:XValidation:rule="(self.source == 'configMapRef') == has(self.configMapRef)",message="configMapRef is given if, and only if, source is configMapRef"
 type Values struct {
-	// source names the one field beside it that holds the values.
+	// source names the one other field that holds the values.
 	// +required
 	Source ValuesSource `json:"source"`
 	// inline are the values themselves. Secrets don't belong here: use secretRef.
@@ -207,14 +207,14 @@ type Values struct {
 	ConfigMapRef *KeyRef `json:"configMapRef,omitempty"`
 }
 
-// KeyRef names a key of a Secret or of a ConfigMap in the instance's namespace.
+// KeyRef names a key of a Secret or ConfigMap in the instance's namespace.
 type KeyRef struct {
 	// name is the object's name.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Name string `json:"name"`
-	// key is the key whose value is a values document in YAML or JSON.
+	// key is the key that holds a values document in YAML or JSON.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
@@ -222,8 +222,8 @@ type KeyRef struct {
 	Key string `json:"key"`
 }
 
-// Integrations says which facilities of the cluster an application uses. The control plane translates them into values;
-// the operator takes only the endpoint from them.
+// Integrations says which facilities of the cluster an application uses. The control plane translates them into values.
+// The operator only takes the endpoint from them.
 type Integrations struct {
 	// externalSecrets says that secrets come from External Secrets.
 	// +optional
@@ -236,9 +236,9 @@ type Integrations struct {
 	Ingress *IngressIntegration `json:"ingress,omitempty"`
 }
 
-// Integration is a facility that is used or not.
+// Integration is a facility that an application may use.
 type Integration struct {
-	// enabled is whether it is used. The default is false.
+	// enabled says whether the application uses it. The default is false.
 	// +optional
 	Enabled bool `json:"enabled,omitempty"`
 }
@@ -247,7 +247,7 @@ type Integration struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || has(self.host)",message="host is required: the ingress is enabled"
 type IngressIntegration struct {
-	// enabled is whether there is an ingress. The default is false.
+	// enabled says whether the application has an ingress. The default is false.
 	// +optional
 	Enabled bool `json:"enabled,omitempty"`
 	// host is its host name. Required when the ingress is enabled.

@@ -2,10 +2,10 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ApplicationInstanceStatus is what the operator observed.
+// ApplicationInstanceStatus says what the operator observed.
 type ApplicationInstanceStatus struct {
-	// observedGeneration is the generation of the spec that this status was computed from. A smaller number than
-	// metadata.generation means that the status is of an older spec.
+	// observedGeneration is the generation of the spec that this status was computed from. If it is less than
+	// metadata.generation, the status describes an older spec.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// conditions are Ready, Reconciling, Degraded, Suspended, Blocked and Deleting.
@@ -16,24 +16,25 @@ type ApplicationInstanceStatus struct {
 	// helmReleaseRef names the HelmRelease once it exists.
 	// +optional
 	HelmReleaseRef *ObjectRef `json:"helmReleaseRef,omitempty"`
-	// lastAppliedChart is the chart that the HelmRelease was last written with.
+	// lastAppliedChart is the chart in the HelmRelease that the operator wrote last.
 	// +optional
 	LastAppliedChart *AppliedChart `json:"lastAppliedChart,omitempty"`
-	// lastReconcileTime is when this status last changed: a reconcile that finds nothing to change writes nothing.
+	// lastReconcileTime is the time of this status's last change: a reconcile that changes nothing writes nothing.
 	// +optional
 	LastReconcileTime *metav1.Time `json:"lastReconcileTime,omitempty"`
-	// lastHandledReconcileAt is the value of the annotation reconcile.fluxcd.io/requestedAt that was passed on to Flux last.
+	// lastHandledReconcileAt is the value of the annotation reconcile.fluxcd.io/requestedAt that was last passed on to
+	// Flux.
 	// +optional
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
-	// lastHandledTakeOver is the value of the annotation apps.vworkspace.io/take-over that was acted on.
+	// lastHandledTakeOver is the value of the annotation apps.vworkspace.io/take-over that the operator acted on last.
 	// +optional
 	LastHandledTakeOver string `json:"lastHandledTakeOver,omitempty"`
-	// inventory is what the release consists of, as Flux reports it: the first 100 objects, without hooks.
+	// inventory lists the release's objects as Flux reports them: the first 100, without hooks.
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
 	// +optional
 	Inventory []InventoryEntry `json:"inventory,omitempty"`
-	// inventoryCount is how many objects the release consists of.
+	// inventoryCount is the number of objects in the release.
 	// +optional
 	InventoryCount int32 `json:"inventoryCount,omitempty"`
 	// endpoints are the addresses of a ready application, as spec.integrations.ingress declares them.
@@ -57,14 +58,14 @@ type InventoryEntry struct {
 	APIVersion string `json:"apiVersion"`
 	// kind is the object's kind.
 	Kind string `json:"kind"`
-	// namespace is the object's namespace; it is absent where the kind has none.
+	// namespace is the object's namespace; absent for a kind without namespaces.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 	// name is the object's name.
 	Name string `json:"name"`
 }
 
-// AppliedChart is the chart that a HelmRelease was written with.
+// AppliedChart is the chart in a HelmRelease that the operator wrote.
 type AppliedChart struct {
 	// sourceType is the kind of the chart's repository.
 	SourceType ChartSourceType `json:"sourceType"`
@@ -82,7 +83,7 @@ type Endpoint struct {
 	Name string `json:"name"`
 	// url is its address.
 	URL string `json:"url"`
-	// type is what kind of endpoint it is, such as ingress.
+	// type is the kind of endpoint, such as ingress.
 	// +optional
 	Type string `json:"type,omitempty"`
 	// notes are for people.

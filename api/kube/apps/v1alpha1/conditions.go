@@ -2,17 +2,17 @@ package v1alpha1
 
 // The condition types of an ApplicationInstance.
 const (
-	// ConditionReady is whether the application is installed as the spec says.
+	// ConditionReady says whether the application is installed as specified.
 	ConditionReady = "Ready"
-	// ConditionReconciling is whether a change is in progress.
+	// ConditionReconciling says whether a change is in progress.
 	ConditionReconciling = "Reconciling"
-	// ConditionDegraded is whether something failed, or whether live objects differ from what was applied.
+	// ConditionDegraded says whether something failed, or live objects differ from the applied ones.
 	ConditionDegraded = "Degraded"
-	// ConditionSuspended is whether the operator, or Flux, leaves the application alone.
+	// ConditionSuspended says whether the operator or Flux leaves the application alone.
 	ConditionSuspended = "Suspended"
-	// ConditionBlocked is whether the operator can't proceed before a person changes something.
+	// ConditionBlocked says whether the operator can proceed only after somebody changes something.
 	ConditionBlocked = "Blocked"
-	// ConditionDeleting is whether the application is being uninstalled.
+	// ConditionDeleting says whether the application is being uninstalled.
 	ConditionDeleting = "Deleting"
 )
 
@@ -22,10 +22,10 @@ const (
 	ReadyHelmReleaseReady = "HelmReleaseReady"
 	// ReadyPlaceholder: there is nothing to install.
 	ReadyPlaceholder = "Placeholder"
-	// ReadyReconciling: Flux has not said anything of the current spec yet.
+	// ReadyReconciling: Flux has not reported on the current spec yet.
 	ReadyReconciling = "Reconciling"
-	// ReadyHelmReleaseFailed: the HelmRelease is not ready, or the API server could not apply it. What is in the way of applying it
-	// has the reason of Blocked.
+	// ReadyHelmReleaseFailed: the HelmRelease is not ready, or the API server could not apply it. If something prevents
+	// applying it, the reason is that of Blocked instead.
 	ReadyHelmReleaseFailed = "HelmReleaseFailed"
 	// ReadyDependencyNotReady: an instance of spec.dependsOn is not ready.
 	ReadyDependencyNotReady = "DependencyNotReady"
@@ -47,11 +47,11 @@ const (
 const (
 	// DegradedHelmReleaseFailed: an install or an upgrade failed. The message is Flux's.
 	DegradedHelmReleaseFailed = "HelmReleaseFailed"
-	// DegradedHelmRelease: the release was ready in this generation, and isn't any more.
+	// DegradedHelmRelease: the release was ready in this generation and no longer is.
 	DegradedHelmRelease = "HelmReleaseDegraded"
 	// DegradedChartUnreachable: the chart could not be fetched.
 	DegradedChartUnreachable = "ChartUnreachable"
-	// DegradedDrifted: live objects differ from what the operator applied. It is reported, not repaired.
+	// DegradedDrifted: live objects differ from what the operator applied. The operator reports this and repairs nothing.
 	DegradedDrifted = "Drifted"
 	// DegradedRecovered: nothing is wrong.
 	DegradedRecovered = "Recovered"
@@ -75,15 +75,15 @@ const (
 	BlockedFieldConflict = "FieldConflict"
 	// BlockedValidationFailed: the spec is not valid.
 	BlockedValidationFailed = "ValidationFailed"
-	// BlockedMissingDependencies: the kinds of Flux are not installed, or an instance of spec.dependsOn does not exist.
+	// BlockedMissingDependencies: Flux's kinds are not installed, or an instance in spec.dependsOn does not exist.
 	BlockedMissingDependencies = "MissingDependencies"
 	// BlockedMissingSecret: the Secret with the values does not exist, or lacks the key.
 	BlockedMissingSecret = "MissingSecret"
 	// BlockedMissingConfigMap: the ConfigMap with the values does not exist, or lacks the key.
 	BlockedMissingConfigMap = "MissingConfigMap"
-	// BlockedForeignObject: an object of a child's name belongs to something else.
+	// BlockedForeignObject: an object with a child's name belongs to something else.
 	BlockedForeignObject = "ForeignObject"
-	// BlockedPolicyDenied: the operator may not work on the instance: because of its namespace, its labels or its chart.
+	// BlockedPolicyDenied: the operator may not work on the instance because of its namespace, labels or chart.
 	BlockedPolicyDenied = "PolicyDenied"
 	// BlockedUnblocked: nothing is in the way.
 	BlockedUnblocked = "Unblocked"
@@ -93,6 +93,6 @@ const (
 const (
 	// DeletingUninstalling: the children are being deleted.
 	DeletingUninstalling = "Uninstalling"
-	// DeletingWaiting: the children are being deleted and still exist.
+	// DeletingWaiting: children whose deletion was requested still exist.
 	DeletingWaiting = "WaitingForChildResources"
 )

@@ -1,16 +1,16 @@
 package v1alpha1
 
-// ReleaseOptions are fields of Flux's HelmRelease v2 that an instance passes on under the same names. One that is left out is
-// not set there: then Flux's own default holds, but for upgrade.
+// ReleaseOptions are fields that an instance passes on to Flux's HelmRelease v2 under the same names. A field that is
+// left out is not set there, so Flux's default holds, except for upgrade.
 type ReleaseOptions struct {
-	// timeout is how long one action of Helm may take: an install, an upgrade, a rollback, a test, an uninstall. Flux's default
-	// is 5m.
+	// timeout limits each Helm action: an install, upgrade, rollback, test or uninstall. Flux's default is 5m.
 	// +optional
 	Timeout Duration `json:"timeout,omitempty"`
-	// suspend asks Flux to leave the release as it is. One that is deleted meanwhile stays installed.
+	// suspend tells Flux to leave the release alone. If the instance is deleted meanwhile, the release stays installed.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
-	// serviceAccountName is the service account of the namespace that Flux installs the chart as. Left out, Flux uses its own.
+	// serviceAccountName is the service account in the namespace with which Flux installs the chart. Without it, Flux uses
+	// its own.
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	// +optional
@@ -21,19 +21,20 @@ type ReleaseOptions struct {
 	// upgrade says what Flux does when an upgrade fails.
 	// +optional
 	Upgrade *Upgrade `json:"upgrade,omitempty"`
-	// test says whether Flux runs the chart's tests after an install and an upgrade.
+	// test says whether Flux runs the chart's tests after an install or upgrade.
 	// +optional
 	Test *Test `json:"test,omitempty"`
-	// driftDetection says what Flux does when an object of the chart is changed in the cluster. Flux's default is disabled.
+	// driftDetection says what Flux does when one of the chart's objects is changed in the cluster. Flux's default is
+	// disabled.
 	// +optional
 	DriftDetection *DriftDetection `json:"driftDetection,omitempty"`
-	// postRenderers change what the chart renders before it is applied, in their order.
+	// postRenderers change the chart's output before it is applied, in order.
 	// +kubebuilder:validation:MaxItems=16
 	// +optional
 	PostRenderers []PostRenderer `json:"postRenderers,omitempty"`
 }
 
-// Duration is a length of time such as 90s, 10m or 1h30m.
+// Duration is a length of time, such as 90s, 10m or 1h30m.
 //
 // +kubebuilder:validation:MaxLength=32
 // +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
@@ -42,62 +43,62 @@ type Duration string
 
 // Install says what Flux does when the first installation fails.
 type Install struct {
-	// timeout is how long the installation may take. The default is spec.timeout.
+	// timeout limits the installation. The default is spec.timeout.
 	// +optional
 	Timeout Duration `json:"timeout,omitempty"`
-	// remediation says how often a failed installation is tried again. Flux uninstalls what is there before each retry.
+	// remediation says how often Flux retries a failed installation. It uninstalls the remains before each retry.
 	// +optional
 	Remediation *InstallRemediation `json:"remediation,omitempty"`
 }
 
-// InstallRemediation says how often a failed installation is tried again.
+// InstallRemediation says how often Flux retries a failed installation.
 type InstallRemediation struct {
-	// retries is how often: -1 is without end. Flux's default is 0: a failed installation stays failed.
+	// retries is the number of retries; -1 means no limit. Flux's default is 0: a failed installation stays failed.
 	// +kubebuilder:validation:Minimum=-1
 	// +optional
 	Retries *int32 `json:"retries,omitempty"`
-	// ignoreTestFailures has a failed test count as no failure. The default is spec.test.ignoreFailures.
+	// ignoreTestFailures says that a failed test is not a failed installation. The default is spec.test.ignoreFailures.
 	// +optional
 	IgnoreTestFailures *bool `json:"ignoreTestFailures,omitempty"`
-	// remediateLastFailure uninstalls after the last failure too. Flux's default is false.
+	// remediateLastFailure makes Flux uninstall after the last failure too. Flux's default is false.
 	// +optional
 	RemediateLastFailure *bool `json:"remediateLastFailure,omitempty"`
 }
 
 // Upgrade says what Flux does when an upgrade fails.
 type Upgrade struct {
-	// timeout is how long an upgrade may take. The default is spec.timeout.
+	// timeout limits an upgrade. The default is spec.timeout.
 	// +optional
 	Timeout Duration `json:"timeout,omitempty"`
-	// remediation says how often a failed upgrade is tried again, and what is done before.
+	// remediation says how often Flux retries a failed upgrade, and what it does before.
 	// +optional
 	Remediation *UpgradeRemediation `json:"remediation,omitempty"`
 }
 
-// UpgradeRemediation says how often a failed upgrade is tried again, and what is done before.
+// UpgradeRemediation says how often Flux retries a failed upgrade, and what it does before.
 type UpgradeRemediation struct {
-	// retries is how often: -1 is without end. The default is 1.
+	// retries is the number of retries; -1 means no limit. The default is 1.
 	// +kubebuilder:validation:Minimum=-1
 	// +optional
 	Retries *int32 `json:"retries,omitempty"`
-	// ignoreTestFailures has a failed test count as no failure. The default is spec.test.ignoreFailures.
+	// ignoreTestFailures says that a failed test is not a failed upgrade. The default is spec.test.ignoreFailures.
 	// +optional
 	IgnoreTestFailures *bool `json:"ignoreTestFailures,omitempty"`
-	// remediateLastFailure rolls back after the last failure too. The default is true.
+	// remediateLastFailure makes Flux roll back after the last failure too. The default is true.
 	// +optional
 	RemediateLastFailure *bool `json:"remediateLastFailure,omitempty"`
-	// strategy is what is done after a failure: rollback, Flux's default, or uninstall.
+	// strategy is what Flux does after a failure: rollback (Flux's default) or uninstall.
 	// +kubebuilder:validation:Enum=rollback;uninstall
 	// +optional
 	Strategy string `json:"strategy,omitempty"`
 }
 
-// Test says whether the chart's tests are run.
+// Test says whether Flux runs the chart's tests.
 type Test struct {
-	// enable runs them. The default is false.
+	// enable makes Flux run them. The default is false.
 	// +optional
 	Enable bool `json:"enable,omitempty"`
-	// ignoreFailures has a failed test count as no failure of the release. The default is false.
+	// ignoreFailures says that a failed test is not a failure of the release. The default is false.
 	// +optional
 	IgnoreFailures bool `json:"ignoreFailures,omitempty"`
 }
@@ -107,32 +108,33 @@ type Test struct {
 // +kubebuilder:validation:Enum=enabled;warn;disabled
 type DriftMode string
 
-// DriftDetection says what Flux does when an object of the chart is changed in the cluster.
+// DriftDetection says what Flux does when one of the chart's objects is changed in the cluster.
 type DriftDetection struct {
-	// mode is enabled (undo the change), warn (report it), or disabled, which is the default.
+	// mode is enabled (undo the change), warn (report it) or disabled (the default).
 	// +optional
 	Mode DriftMode `json:"mode,omitempty"`
-	// ignore lists what may differ.
+	// ignore lists the parts of objects that may differ.
 	// +kubebuilder:validation:MaxItems=32
 	// +optional
 	Ignore []IgnoreRule `json:"ignore,omitempty"`
 }
 
-// IgnoreRule is a part of objects that may differ.
+// IgnoreRule names a part of objects that may differ.
 type IgnoreRule struct {
-	// paths are JSON pointers, such as /spec/replicas. An empty one is the whole object.
+	// paths are JSON pointers, such as /spec/replicas. An empty one means the whole object.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=512
 	// +kubebuilder:validation:items:Pattern=`^(/.*)?$`
 	// +required
 	Paths []string `json:"paths"`
-	// target selects the objects. Left out, the rule is of all objects of the chart.
+	// target selects the objects. Without it, the rule applies to all objects of the chart.
 	// +optional
 	Target *Selector `json:"target,omitempty"`
 }
 
-// Selector selects objects of a chart by all that is given. group, version, kind, name and namespace are regular expressions.
+// Selector selects the chart's objects that match all given fields. group, version, kind, name and namespace are
+// regular expressions.
 type Selector struct {
 	// group is the group of the object's API.
 	// +kubebuilder:validation:MaxLength=253
@@ -164,9 +166,9 @@ type Selector struct {
 	AnnotationSelector string `json:"annotationSelector,omitempty"`
 }
 
-// PostRenderer changes what a chart renders.
+// PostRenderer changes the output of a chart.
 type PostRenderer struct {
-	// kustomize changes it as Kustomize does.
+	// kustomize changes the output as Kustomize does.
 	// +required
 	Kustomize Kustomize `json:"kustomize"`
 }
@@ -190,27 +192,27 @@ type Patch struct {
 	// +kubebuilder:validation:MaxLength=65536
 	// +required
 	Patch string `json:"patch"`
-	// target selects the objects. Left out, the patch itself names one.
+	// target selects the objects. Without it, the patch itself names one.
 	// +optional
 	Target *Selector `json:"target,omitempty"`
 }
 
 // Image replaces an image.
 type Image struct {
-	// name is the image as the chart names it, without its tag.
+	// name is the image's name in the chart, without its tag.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	// +required
 	Name string `json:"name"`
-	// newName is the name in its place.
+	// newName replaces the name.
 	// +kubebuilder:validation:MaxLength=512
 	// +optional
 	NewName string `json:"newName,omitempty"`
-	// newTag is the tag in place of the chart's.
+	// newTag replaces the tag.
 	// +kubebuilder:validation:MaxLength=128
 	// +optional
 	NewTag string `json:"newTag,omitempty"`
-	// digest is the digest in place of a tag.
+	// digest replaces the tag by a digest.
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	Digest string `json:"digest,omitempty"`

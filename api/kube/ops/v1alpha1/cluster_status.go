@@ -19,15 +19,15 @@ const (
 
 // The condition types of a Cluster.
 const (
-	// ConditionConnected is whether the last round trip to the control plane worked.
+	// ConditionConnected says whether the last round trip to the control plane succeeded.
 	ConditionConnected = "Connected"
-	// ConditionDisconnected is whether no round trip has worked for some time.
+	// ConditionDisconnected says whether no round trip has succeeded for some time.
 	ConditionDisconnected = "Disconnected"
-	// ConditionAuthenticated is whether the control plane accepts the credentials.
+	// ConditionAuthenticated says whether the control plane accepts the credentials.
 	ConditionAuthenticated = "Authenticated"
-	// ConditionControllersHealthy is whether the controllers that the operator relies on are there and ready.
+	// ConditionControllersHealthy says whether the controllers that the operator relies on are installed and ready.
 	ConditionControllersHealthy = "ControllersHealthy"
-	// ConditionBufferOverflow is whether events were dropped because the control plane was away for too long.
+	// ConditionBufferOverflow says whether events were dropped because the control plane was unreachable for too long.
 	ConditionBufferOverflow = "BufferOverflow"
 )
 
@@ -66,12 +66,12 @@ const (
 	BufferDrained       = "BufferDrained"
 )
 
-// ClusterStatus is how a cluster's connection is.
+// ClusterStatus describes a cluster's connection to its control plane.
 type ClusterStatus struct {
 	// observedGeneration is the generation of the spec that this status was computed from.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// phase is a summary.
+	// phase summarizes the connection.
 	// +optional
 	Phase ClusterPhase `json:"phase,omitempty"`
 	// conditions are Connected, Disconnected, Authenticated, ControllersHealthy and BufferOverflow.
@@ -82,7 +82,7 @@ type ClusterStatus struct {
 	// clusterId is the identity under which the cluster is registered.
 	// +optional
 	ClusterID string `json:"clusterId,omitempty"`
-	// lastHeartbeat is when the last round trip worked.
+	// lastHeartbeat is the time of the last successful round trip.
 	// +optional
 	LastHeartbeat *metav1.Time `json:"lastHeartbeat,omitempty"`
 	// credentialStatus says where the credentials are, and since when.
@@ -91,7 +91,7 @@ type ClusterStatus struct {
 	// credentialsSecretRef names the Secret with the credentials.
 	// +optional
 	CredentialsSecretRef *SecretRef `json:"credentialsSecretRef,omitempty"`
-	// observedToken is the beginning of the SHA-256 of the registration token that was used last: 16 hexadecimal digits.
+	// observedToken is the start of the SHA-256 of the registration token that was last used: 16 hexadecimal digits.
 	// +optional
 	ObservedToken string `json:"observedToken,omitempty"`
 	// rotationObserved is the value of spec.rotateCredentials that the operator has acted on.
@@ -105,7 +105,7 @@ type ClusterStatus struct {
 	// +listMapKey=name
 	// +optional
 	Controllers []ControllerStatus `json:"controllers,omitempty"`
-	// managedNamespaces are the namespaces that the operator may work in; none if it may in all.
+	// managedNamespaces are the namespaces that the operator may work in. Empty means all.
 	// +listType=map
 	// +listMapKey=name
 	// +optional
@@ -120,10 +120,10 @@ type CredentialStatus struct {
 	// secretNamespace is the namespace of the Secret.
 	// +optional
 	SecretNamespace string `json:"secretNamespace,omitempty"`
-	// registeredAt is when the cluster was registered.
+	// registeredAt is the time of the registration.
 	// +optional
 	RegisteredAt *metav1.Time `json:"registeredAt,omitempty"`
-	// registrationTokenConsumed is whether the token was used: it works once.
+	// registrationTokenConsumed says whether the token was used. It works once.
 	// +optional
 	RegistrationTokenConsumed bool `json:"registrationTokenConsumed,omitempty"`
 }
@@ -140,9 +140,9 @@ type SecretRef struct {
 type ControllerStatus struct {
 	// name is the controller's name: flux, velero, argo-workflows or volsync.
 	Name string `json:"name"`
-	// installed is whether the cluster serves its kinds.
+	// installed says whether the cluster serves the controller's kinds.
 	Installed bool `json:"installed"`
-	// version is its version, where one is known.
+	// version is the controller's version, if known.
 	// +optional
 	Version string `json:"version,omitempty"`
 	// message says what is missing.
@@ -154,7 +154,7 @@ type ControllerStatus struct {
 type ManagedNamespace struct {
 	// name is the namespace's name.
 	Name string `json:"name"`
-	// allowedOperationTemplates are the templates that are allowed there. Empty means all.
+	// allowedOperationTemplates are the operation templates allowed there. Empty means all.
 	// +listType=atomic
 	// +optional
 	AllowedOperationTemplates []string `json:"allowedOperationTemplates,omitempty"`

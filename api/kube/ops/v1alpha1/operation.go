@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Operation is one thing that an engine does once to an ApplicationInstance, such as a backup.
+// Operation is one action that an engine performs once on an ApplicationInstance, such as a backup.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -19,10 +19,10 @@ type Operation struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
-	// spec is what should be done. The operator never writes it.
+	// spec says what to do. The operator never writes it.
 	// +required
 	Spec OperationSpec `json:"spec"`
-	// status is how far it got. Nothing but the operator writes it.
+	// status says how far the operation has got. Only the operator writes it.
 	// +optional
 	Status OperationStatus `json:"status,omitempty"`
 }
@@ -36,7 +36,7 @@ type OperationList struct {
 	Items           []Operation `json:"items"`
 }
 
-// OperationType is what is done.
+// OperationType names the action.
 //
 // +kubebuilder:validation:Enum=Backup;Restore;Upgrade;Migration;RunCommand;Runbook
 type OperationType string
@@ -45,7 +45,7 @@ type OperationType string
 const (
 	// TypeBackup saves the data of the target.
 	TypeBackup OperationType = "Backup"
-	// TypeRestore replaces the data of the target by what was saved.
+	// TypeRestore replaces the data of the target with saved data.
 	TypeRestore OperationType = "Restore"
 	// TypeUpgrade installs another version, or other values, of the target's chart.
 	TypeUpgrade OperationType = "Upgrade"
@@ -57,10 +57,10 @@ const (
 	TypeRunbook OperationType = "Runbook"
 )
 
-// Engine is what does it.
+// Engine names the software that performs the action.
 //
 // +kubebuilder:validation:Enum=velero;workflow;job;helm;volsync;helmHookJob;snapshot
-// +kubebuilder:validation:XValidation:rule="self != 'snapshot'",message="snapshot is no engine here: write volsync, with parameters.volumeSnapshot: true"
+// +kubebuilder:validation:XValidation:rule="self != 'snapshot'",message="snapshot is not an engine here: write volsync, with parameters.volumeSnapshot: true"
 type Engine string
 
 // The engines of operations.
@@ -79,8 +79,8 @@ const (
 	EngineHelmHookJob Engine = "helmHookJob"
 )
 
-// OperationSpec is what should be done. All but parameters, approvals and policy is fixed when the object is created;
-// parameters are fixed when the operation starts.
+// OperationSpec says what to do. parameters can't be changed once the operation starts; all other fields except
+// approvals and policy can't be changed once the object exists.
 //
 // +kubebuilder:validation:XValidation:rule="self.targetRef == oldSelf.targetRef",message="targetRef can't be changed: create another operation"
 // +kubebuilder:validation:XValidation:rule="self.type == oldSelf.type",message="type can't be changed: create another operation"
@@ -89,17 +89,17 @@ type OperationSpec struct {
 	// targetRef names the ApplicationInstance, in the operation's own namespace.
 	// +required
 	TargetRef TargetRef `json:"targetRef"`
-	// type is what is done.
+	// type names the action.
 	// +required
 	Type OperationType `json:"type"`
-	// engine is what does it.
+	// engine names the software that performs the action.
 	// +required
 	Engine Engine `json:"engine"`
-	// parameters are the arguments. Which ones there are depends on type and engine.
+	// parameters are the arguments. Which ones exist depends on type and engine.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
 	Parameters *runtime.RawExtension `json:"parameters,omitempty"`
-	// approvals says whether a person must approve it, and that one did.
+	// approvals says whether a person must approve the operation, and who did.
 	// +optional
 	Approvals *Approvals `json:"approvals,omitempty"`
 	// policy says under which conditions it may start.
@@ -125,25 +125,26 @@ type TargetRef struct {
 	Name string `json:"name"`
 }
 
-// Approvals says whether a person must approve an operation, and that one did.
+// Approvals says whether a person must approve an operation, and who did.
 type Approvals struct {
-	// required is whether an approval is needed. Some templates need one regardless.
+	// required says whether an approval is needed. Some templates always need one.
 	// +optional
 	Required bool `json:"required,omitempty"`
 	// claim is the proof of an approval: a vws1 token that names this operation.
 	// +optional
 	Claim string `json:"claim,omitempty"`
-	// approvedBy is who approved it, for people to read. It proves nothing.
+	// approvedBy names who approved it, for people to read. It proves nothing.
 	// +optional
 	ApprovedBy string `json:"approvedBy,omitempty"`
-	// approvedAt is when, for people to read. It proves nothing.
+	// approvedAt is the time of the approval, for people to read. It proves nothing.
 	// +optional
 	ApprovedAt string `json:"approvedAt,omitempty"`
 }
 
 // Policy says under which conditions an operation may start.
 type Policy struct {
-	// requireReady is whether the target must be ready. The default is false: a restore is often wanted when it isn't.
+	// requireReady says whether the target must be ready. The default is false: people often restore a target because it
+	// isn't ready.
 	// +optional
 	RequireReady bool `json:"requireReady,omitempty"`
 }

@@ -2,17 +2,17 @@ package v1alpha1
 
 // The condition types of an Operation.
 const (
-	// ConditionAccepted is whether the operation may run at all.
+	// ConditionAccepted says whether the operation may run at all.
 	ConditionAccepted = "Accepted"
-	// ConditionRunning is whether the engine is working.
+	// ConditionRunning says whether the engine is working.
 	ConditionRunning = "Running"
-	// ConditionSucceeded is whether it did what it should.
+	// ConditionSucceeded says whether the operation succeeded.
 	ConditionSucceeded = "Succeeded"
-	// ConditionFailed is whether it did not.
+	// ConditionFailed says whether the operation failed.
 	ConditionFailed = "Failed"
-	// ConditionCancelled is whether it was ended on request.
+	// ConditionCancelled says whether the operation was cancelled on request.
 	ConditionCancelled = "Cancelled"
-	// ConditionBlocked is whether it waits for something.
+	// ConditionBlocked says whether the operation waits for something.
 	ConditionBlocked = "Blocked"
 )
 

@@ -5,22 +5,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// OperationPhase is how far an operation got.
+// OperationPhase says how far an operation has got.
 //
 // +kubebuilder:validation:Enum=Pending;Running;Succeeded;Failed;Cancelled
 type OperationPhase string
 
 // The phases of an operation. The last three are terminal: no later observation changes them.
 const (
-	// PhasePending is an operation that has not started, or whose engine has not begun.
+	// PhasePending: the operation has not started, or its engine has not begun.
 	PhasePending OperationPhase = "Pending"
-	// PhaseRunning is an operation whose engine is working.
+	// PhaseRunning: the engine is working.
 	PhaseRunning OperationPhase = "Running"
-	// PhaseSucceeded is an operation that did what it should.
+	// PhaseSucceeded: the operation succeeded.
 	PhaseSucceeded OperationPhase = "Succeeded"
-	// PhaseFailed is an operation that did not.
+	// PhaseFailed: the operation failed.
 	PhaseFailed OperationPhase = "Failed"
-	// PhaseCancelled is an operation that was ended on request.
+	// PhaseCancelled: the operation was cancelled on request.
 	PhaseCancelled OperationPhase = "Cancelled"
 )
 
@@ -29,24 +29,24 @@ func (p OperationPhase) Terminal() bool {
 	return p == PhaseSucceeded || p == PhaseFailed || p == PhaseCancelled
 }
 
-// OperationStatus is how far an operation got.
+// OperationStatus says how far an operation has got.
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.phase) || !(oldSelf.phase in ['Succeeded', 'Failed', 'Cancelled']) || (has(self.phase) && self.phase == oldSelf.phase)",message="a terminal phase can't be changed"
 type OperationStatus struct {
 	// observedGeneration is the generation of the spec that this status was computed from.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// targetGeneration is the generation of the target when the operation started. What an Upgrade of engine helm asks for
-	// holds, once it runs, until the target's spec is changed again: then the spec counts.
+	// targetGeneration is the target's generation at the start of the operation. An Upgrade of engine helm that has started
+	// overrides the target's spec until the spec is changed again.
 	// +optional
 	TargetGeneration int64 `json:"targetGeneration,omitempty"`
 	// phase is Pending, Running, Succeeded, Failed or Cancelled.
 	// +optional
 	Phase OperationPhase `json:"phase,omitempty"`
-	// startedAt is when nothing was in its way any more, and the engine's object was asked for.
+	// startedAt is the time at which nothing blocked the operation any more and it requested the engine's object.
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
-	// finishedAt is when it reached a terminal phase.
+	// finishedAt is the time at which the operation reached a terminal phase.
 	// +optional
 	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
 	// engineRef names the object that the engine created.
@@ -77,7 +77,7 @@ type EngineRef struct {
 	Name string `json:"name"`
 	// namespace is the object's namespace.
 	Namespace string `json:"namespace"`
-	// uid identifies the object: one of the same name that was created later is another one.
+	// uid distinguishes the object from one that was created later under the same name.
 	// +optional
 	UID string `json:"uid,omitempty"`
 }
@@ -93,7 +93,7 @@ type LogsRef struct {
 	// namespace is the object's namespace.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
-	// url is an address where people can read them.
+	// url is an address at which people can read them.
 	// +optional
 	URL string `json:"url,omitempty"`
 }
