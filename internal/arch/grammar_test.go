@@ -19,7 +19,6 @@ const maxColumns = 120
 // faults must leave it. The longest name that contains a file counts.
 var unread = []string{
 	"internal/control", "internal/controlplane", "internal/core/outcome", "internal/operator",
-	"internal/runtime/process",
 }
 
 // relative finds relative clauses in the place of a noun ("X is how Y is"), and denials of a noun ("X is no Y").

@@ -18,12 +18,12 @@ const unprivileged = "nobody"
 
 // account is the user a program runs as.
 type account struct {
-	user *shim.User // nil is who Tend runs as
+	user *shim.User // nil means the user that Tend runs as
 	home string
 }
 
-// account chooses among the user of the manifest, of the image and of the runtime's options. Without root, a program
-// can only run as the user that Tend runs as.
+// account chooses the user that the manifest names, or else the image, or else the runtime's options. Without root, a
+// program can only run as Tend's own user.
 func (r *Runtime) account(declared, image string) (account, error) {
 	root := os.Geteuid() == 0
 	if !root && declared == "" {

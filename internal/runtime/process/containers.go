@@ -27,7 +27,7 @@ func (r *Runtime) each(f func(dir string, record shim.Record) error) error {
 	return err
 }
 
-// scan does what each does, and returns the paths of the damaged entries.
+// scan does the same, and returns the paths of the damaged entries.
 func (r *Runtime) scan(f func(dir string, record shim.Record) error) (damaged []string, err error) {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {
@@ -61,8 +61,8 @@ func removedMeanwhile(path string) bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// damaged returns the entries of the containers' folder that can't be read. They may be containers: nothing that a
-// container may use is deleted while there are any.
+// damaged returns the entries of the containers' folder that can't be read. Each may be a container, so while there are
+// any, nothing that a container may use is deleted.
 func (r *Runtime) damaged() []string {
 	found, _ := r.scan(func(string, shim.Record) error { return nil })
 	return found
@@ -96,7 +96,7 @@ func (r *Runtime) find(ctx context.Context, id string) (dir string, record shim.
 	return dir, record, err
 }
 
-// validID reports whether a name from outside is an id, and so not a path.
+// validID reports whether a name from outside is an id, and therefore not a path.
 func validID(id string) bool {
 	return len(id) == idLength && strings.Trim(id, "0123456789abcdef") == ""
 }

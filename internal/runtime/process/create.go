@@ -21,7 +21,7 @@ import (
 	"tend.dev/tend/internal/runtime/restart"
 )
 
-// idLength is the length of a container's id: hex digits, as docker's.
+// idLength is the number of hex digits in a container's id. Docker's ids have the same length.
 const idLength = 64
 
 // Create implements runtime.Runtime.
@@ -52,7 +52,7 @@ func (r *Runtime) create(ctx context.Context, spec runtime.ContainerSpec) (runti
 		return runtime.Container{}, err
 	}
 	defer unlock()
-	// Another call may have been faster while the image was copied.
+	// Another call may have created the container while the image was copied.
 	if held, err := r.holder(spec); err != nil || held != "" {
 		return r.held(held, err)
 	}
@@ -75,7 +75,8 @@ func (r *Runtime) make(spec runtime.ContainerSpec, image rootfs.Image) (runtime.
 	return view(dir, record)
 }
 
-// holder returns the folder of the container that has the name and is the task's own.
+// holder returns the folder of the task's own container with that name. It returns ErrNameTaken if another container
+// has the name.
 func (r *Runtime) holder(spec runtime.ContainerSpec) (held string, err error) {
 	err = r.each(func(dir string, record shim.Record) error {
 		switch {
@@ -101,7 +102,7 @@ func (r *Runtime) held(dir string, err error) (runtime.Container, error) {
 	return view(dir, record)
 }
 
-// image returns what the container runs from: the pinned one where the release names one.
+// image returns the image to run: the one that the release pins, if it pins one.
 func (r *Runtime) image(ctx context.Context, spec runtime.ContainerSpec) (rootfs.Image, error) {
 	if spec.ImageID == "" {
 		return r.local(ctx, spec.Image)
@@ -110,7 +111,7 @@ func (r *Runtime) image(ctx context.Context, spec runtime.ContainerSpec) (rootfs
 	if err == nil {
 		return image, nil
 	}
-	// The store may have removed it, or be another node's: the folder may still hold it.
+	// The store may have removed the image, or another node may have pinned it: the folder may still hold it.
 	image, err = r.local(ctx, spec.Image)
 	if err == nil && image.ID != spec.ImageID {
 		err = &runtime.RejectedError{
@@ -122,7 +123,7 @@ func (r *Runtime) image(ctx context.Context, spec runtime.ContainerSpec) (rootfs
 	return image, err
 }
 
-// record resolves everything a container needs, so that its shim decides nothing.
+// record resolves everything a container needs, so that its shim has nothing to decide.
 func (r *Runtime) record(spec runtime.ContainerSpec, image rootfs.Image) (shim.Record, error) {
 	record := shim.Record{
 		ID: newID(), Name: spec.Name, Labels: r.labels(spec), Image: spec.Image, ImageID: image.ID,
@@ -167,7 +168,8 @@ func logBounds(logs *api.Logs) (size int64, files int, err error) {
 	return size, files, nil
 }
 
-// store creates the container's folder atomically: a server killed here has either created it or not.
+// store creates the container's folder atomically: a server that is killed here has either created all of it or
+// nothing.
 func (r *Runtime) store(record shim.Record) (string, error) {
 	fresh, err := os.MkdirTemp(r.dir, trash+"new-")
 	if err != nil {
@@ -205,7 +207,7 @@ func invalid(field string, err error) error {
 	}
 }
 
-// diskFull marks a full disk as transient, unlike a wrong manifest: it passes when there is space again.
+// diskFull marks a full disk as transient, unlike a wrong manifest: the error goes away when there is space again.
 func diskFull(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return &runtime.TransientError{Reason: "DiskFull", Detail: err.Error(), Next: "free space on the node"}

@@ -13,12 +13,13 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// TestDamagedEntries: despite an unreadable entry the runtime opens and finds every container.
+// TestDamagedEntries: unreadable entries don't keep the runtime from opening, and from finding every container.
 func TestDamagedEntries(t *testing.T) {
 	b := newBench(t)
 	long := []string{"/bin/sh", "-c", "exec sleep 1000"}
 	record, status := b.run(spec("record", long...)), b.run(spec("status", long...))
-	stray := []string{filepath.Join(b.rt.dir, "empty"), filepath.Join(b.rt.dir, "file"), filepath.Join(b.rt.dir, strings.Repeat("0", idLength))}
+	at := func(name string) string { return filepath.Join(b.rt.dir, name) }
+	stray := []string{at("empty"), at("file"), at(strings.Repeat("0", idLength))}
 	err := errors.Join(
 		os.Truncate(filepath.Join(b.rt.dir, record.ID, "record.json"), 10), os.Truncate(filepath.Join(b.rt.dir, status.ID, "status.json"), 10),
 		os.Mkdir(stray[0], 0o700), os.WriteFile(stray[1], nil, 0o600), os.Mkdir(stray[2], 0o700),

@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/runtime/process/shim"
 )
 
-// streamRoom is how many events are buffered for a slow reader. A reader that falls further behind loses its stream,
-// and so knows to list again.
+// streamRoom is the number of events buffered for a slow reader. A reader that falls further behind loses its stream,
+// and so knows that it must list again.
 const streamRoom = 1024
 
 // events sends events to every reader.
@@ -80,8 +80,8 @@ func eventOf(record shim.Record, kind runtime.EventKind) runtime.Event {
 	}
 }
 
-// watch forwards a shim's events until the shim ends. A shim that ends without a message was killed: its program died
-// with it, and watch kills what that left behind.
+// watch forwards a shim's events until the shim ends. If it ends without a message, the shim was killed and its program
+// died with it; watch then kills what the program left behind.
 func (r *Runtime) watch(dir string, record shim.Record, conn *shim.Conn, reap func()) {
 	r.work.Go(func() {
 		stop := context.AfterFunc(r.ctx, func() { _ = conn.Close() })

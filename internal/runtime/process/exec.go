@@ -19,8 +19,8 @@ import (
 	"tend.dev/tend/internal/runtime/process/shim"
 )
 
-// shell is a command run in a container: beside its program, as the same user, in the same place. It is this process's
-// child and ends with the container.
+// shell is a command run in a container: beside its program, as the same user, in the same folder. It is a child of
+// this process and ends with the container.
 type shell struct {
 	command *exec.Cmd
 	stdin   *os.File
@@ -105,8 +105,7 @@ func pathIn(env []string) string {
 	return path
 }
 
-// start connects the command to pipes, or to a terminal, and runs it. It closes the command's ends once the command has
-// them.
+// start connects the command to pipes or a terminal, and runs it. It then closes its own copies of the command's ends.
 func (s *shell) start(opts runtime.ExecOptions) error {
 	theirs, err := s.connect(opts)
 	if err == nil {
@@ -205,7 +204,7 @@ func exitCode(state *os.ProcessState) int {
 	return state.ExitCode()
 }
 
-// Close ends the command and what it started.
+// Close kills the command and everything it started.
 func (s *shell) Close() error {
 	s.closing.Do(func() {
 		s.kill()
@@ -217,7 +216,7 @@ func (s *shell) Close() error {
 
 func (s *shell) kill() {
 	select {
-	case <-s.done: // its number may be another's by now
+	case <-s.done: // another process may have its number by now
 	default:
 		_ = unix.Kill(-s.command.Process.Pid, unix.SIGKILL)
 	}
@@ -231,7 +230,7 @@ func (s *shell) closeFiles() {
 	}
 }
 
-// noInput is the standard input of a command that has none.
+// noInput is the standard input of a command without one.
 type noInput struct{}
 
 func (noInput) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }

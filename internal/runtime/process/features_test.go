@@ -22,7 +22,7 @@ import (
 	"tend.dev/tend/internal/runtime/process/shim"
 )
 
-// TestPorts: every container has a port of its own, gets it in its environment, answers on it, and keeps it.
+// TestPorts: every container has its own port, finds it in its environment, answers on it and keeps it.
 func TestPorts(t *testing.T) {
 	b := newBench(t)
 	plain, published := spec("a", "/server"), spec("b", "/server")
@@ -65,7 +65,7 @@ func (b *bench) answers(c runtime.Container) {
 	})
 }
 
-// TestUser: programs don't run as root unless they are declared to.
+// TestUser: programs run as root only if they are declared to.
 func TestUser(t *testing.T) {
 	b := newBench(t)
 	want := map[string]string{
@@ -162,7 +162,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestPinned: a container runs what its release was made from, even if the folder has changed since.
+// TestPinned: a container runs the image that its release was made from, even if the folder has changed since.
 func TestPinned(t *testing.T) {
 	b := newBench(t)
 	old, err := b.rt.Resolve(t.Context(), "hello")
@@ -209,7 +209,7 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestExecEnds: a command ends with its container, and when it is abandoned.
+// TestExecEnds: a command ends when its container ends or its caller goes away.
 func TestExecEnds(t *testing.T) {
 	b := newBench(t)
 	c := b.run(spec("a", "/server", "wait"))
@@ -270,7 +270,7 @@ func TestShorterGrace(t *testing.T) {
 	}
 }
 
-// TestLogBounds: of output beyond the bounds, the oldest is dropped.
+// TestLogBounds: output beyond the bounds replaces the oldest.
 func TestLogBounds(t *testing.T) {
 	b := newBench(t)
 	s := spec("a", "/server", "print", "200", "100")

@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/runtime/process/shim"
 )
 
-// keptImages is how many unused images are kept, for rollbacks.
+// keptImages is the number of unused images kept for rollbacks.
 const keptImages = 10
 
 // Resolve implements runtime.Runtime.
@@ -33,7 +33,7 @@ func (r *Runtime) Resolve(ctx context.Context, reference string) (runtime.Image,
 	return runtime.Image{ID: image.ID, Reference: reference, User: image.Config.User}, nil
 }
 
-// Pull implements runtime.Runtime. There is no registry: an image is here or it isn't.
+// Pull implements runtime.Runtime. There is no registry to pull from: the machine either has an image or it doesn't.
 func (r *Runtime) Pull(ctx context.Context, reference string, progress func(percent int)) (runtime.Image, error) {
 	if err := r.check(ctx); err != nil {
 		return runtime.Image{}, err
@@ -48,7 +48,7 @@ func (r *Runtime) Pull(ctx context.Context, reference string, progress func(perc
 	return runtime.Image{ID: image.ID, Reference: reference, User: image.Config.User}, nil
 }
 
-// local returns an image of this machine; without one, the reference is at fault.
+// local returns an image of this machine. If there is none, the reference is rejected.
 func (r *Runtime) local(ctx context.Context, reference string) (rootfs.Image, error) {
 	image, err := r.claim(r.images.Resolve(ctx, reference))
 	switch {
@@ -65,7 +65,7 @@ func (r *Runtime) local(ctx context.Context, reference string) (rootfs.Image, er
 	return image, diskFull(err)
 }
 
-// prune removes images that have been unused for long. The next call removes what this one leaves.
+// prune removes images that have been unused for long. If it fails, the next call tries again.
 func (r *Runtime) prune() {
 	used := map[string]bool{}
 	damaged, err := r.scan(func(_ string, record shim.Record) error {

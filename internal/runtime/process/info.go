@@ -16,7 +16,7 @@ import (
 	"tend.dev/tend/internal/runtime/process/shim"
 )
 
-// version of the runtime: it increases when older records can't be read any more.
+// version is the runtime's version. It increases when records of older versions can't be read any more.
 const version = "1"
 
 // Info implements runtime.Runtime.
@@ -31,7 +31,7 @@ func (r *Runtime) Info(ctx context.Context) (runtime.Info, error) {
 }
 
 func (r *Runtime) warnings() []string {
-	out := []string{"the process runtime isolates nothing: programs see the host's files, ports and processes, and reach each other by port, not by name"}
+	out := []string{"the process runtime isolates nothing: programs share the host's files, processes and ports, and reach each other by port"}
 	memory, cpu := shim.Limits()
 	if !memory {
 		out = append(out, "memory limits are not enforced: Tend can't write the memory control group")

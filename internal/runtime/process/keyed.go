@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// keyed is one lock per key; waiting for it ends with the caller's context.
+// keyed holds one lock per key. Waiting for a lock ends with the caller's context.
 type keyed struct {
 	mu   sync.Mutex
 	held map[string]chan struct{}

@@ -41,7 +41,7 @@ func (r *Runtime) start(dir string, record shim.Record) error {
 			return err
 		}
 	}
-	// A container that waits for its next restart is active too; its shim restarts it.
+	// A container that waits for its next restart is active too: its shim restarts it.
 	if status.Active() {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (r *Runtime) start(dir string, record shim.Record) error {
 	return nil
 }
 
-// Stop implements runtime.Runtime. The shim continues if the caller's context ends.
+// Stop implements runtime.Runtime. The shim goes on if the caller's context ends.
 func (r *Runtime) Stop(ctx context.Context, id string, grace time.Duration) error {
 	dir, record, err := r.find(ctx, id)
 	if errors.Is(err, runtime.ErrNotFound) {
@@ -104,7 +104,7 @@ func (r *Runtime) stop(ctx context.Context, dir string, record shim.Record, grac
 	return bury(dir, record)
 }
 
-// end asks the container's shim to stop it, and returns when the shim has ended.
+// end asks the container's shim to stop it, and returns once the shim has ended.
 func (r *Runtime) end(ctx context.Context, dir string, record shim.Record, grace time.Duration) error {
 	conn, err := shim.Stop(dir, grace)
 	if err == nil {
@@ -123,7 +123,7 @@ func (r *Runtime) end(ctx context.Context, dir string, record shim.Record, grace
 	return r.gone(ctx, dir)
 }
 
-// gone waits until the shim has ended: it answers its callers just before.
+// gone waits until the shim has ended: it answers its callers shortly before.
 func (r *Runtime) gone(ctx context.Context, dir string) error {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -176,7 +176,7 @@ func (r *Runtime) remove(ctx context.Context, dir string, record shim.Record) er
 		return err
 	}
 	defer unlock()
-	// It is renamed first: then an interrupted removal counts as done, and the rest is swept up later.
+	// The folder is renamed first. An interrupted removal then counts as done, and the rest is swept up later.
 	old := filepath.Join(r.dir, trash+"old-"+record.ID)
 	if err := os.Rename(dir, old); err != nil {
 		return ignoreRemoved(err)

@@ -15,14 +15,14 @@ import (
 	"tend.dev/tend/internal/runtime/process/shim"
 )
 
-// Ports that are not requested by number come from below the range the kernel uses for outgoing connections, so that a
-// container finds its own port free again after a restart.
+// Ports that no manifest requests by number come from below the kernel's range for outgoing connections, so that a
+// container finds its own port free after a restart.
 const (
 	firstPort = 20000
 	lastPort  = 32000
 )
 
-// allot assigns a container its ports for life: those that `ports` declares, or else one.
+// allot assigns a container its ports for life: the declared ones, or one if none is declared.
 func (r *Runtime) allot(spec runtime.ContainerSpec) ([]api.PortBinding, error) {
 	taken := map[int]bool{}
 	err := r.each(func(_ string, record shim.Record) error {
@@ -61,8 +61,8 @@ func (r *Runtime) allot(spec runtime.ContainerSpec) ([]api.PortBinding, error) {
 	return out, nil
 }
 
-// freePort searches from a position that depends on the container's name, so that containers created together rarely
-// collide.
+// freePort starts its search at a position that depends on the container's name, so that containers created together
+// rarely collide.
 func freePort(name, address string, taken map[int]bool) (int, error) {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name))
@@ -79,7 +79,7 @@ func freePort(name, address string, taken map[int]bool) (int, error) {
 	}
 }
 
-// portsFree refuses to start a program whose ports are in use: its own error would be less clear.
+// portsFree refuses to start a program whose ports are in use. The program's own error would be less clear.
 func portsFree(record shim.Record) error {
 	for _, port := range record.Ports {
 		if err := bindable(port.Protocol, port.HostIP, port.HostPort); errors.Is(err, syscall.EADDRINUSE) {

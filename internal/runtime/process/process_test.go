@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// root returns a state folder that unprivileged programs can enter; the one a test is given can't be.
+// root returns a state folder that unprivileged programs can enter, which t.TempDir is not.
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "tendtest-process-")
@@ -39,7 +39,7 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// image puts the test program into a folder of the root's images and returns the reference to it.
+// image puts the test program into a folder of the root's images, and returns a reference to it.
 func image(t *testing.T, root, name string) string {
 	t.Helper()
 	binary, err := testimage.Binary(t.Context())

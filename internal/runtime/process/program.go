@@ -21,7 +21,7 @@ import (
 // defaultPath is the PATH for programs unless the environment sets one.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// program resolves what a container runs: the image's configuration with the spec's over it, merged as docker does.
+// program resolves what a container runs: the image's configuration overridden by the spec, merged as docker does.
 func (r *Runtime) program(spec runtime.ContainerSpec, image rootfs.Image, record shim.Record) (shim.Program, error) {
 	var out shim.Program
 	var err error
@@ -65,7 +65,8 @@ func argv(spec api.DeploymentSpec, config rootfs.Config) ([]string, error) {
 	return args, nil
 }
 
-// environment returns the image's, then the release's, then what the runtime knows better: the container's ports.
+// environment returns the variables of the image, overridden by those of the release, overridden by the container's
+// ports.
 func environment(spec runtime.ContainerSpec, config rootfs.Config, record shim.Record, home string) map[string]string {
 	env := map[string]string{"PATH": defaultPath, "HOME": home, "HOSTNAME": spec.Name}
 	for _, pair := range config.Env {
@@ -95,7 +96,7 @@ func pairs(env map[string]string) []string {
 	return out
 }
 
-// folderOf returns a working directory: in the image if it has one of that name, else on the host.
+// folderOf returns a working directory: the image's folder of that name if it has one, otherwise the host's.
 func folderOf(root, dir string) string {
 	inside := filepath.Join(root, dir)
 	if !filepath.IsAbs(dir) || isFolder(inside) {
@@ -104,8 +105,8 @@ func folderOf(root, dir string) string {
 	return dir
 }
 
-// lookUp finds a program: in the image first, then on the host. For a missing one it returns the path where it would
-// be, so that the start reports the error.
+// lookUp finds a program in the image or on the host. For a missing program it returns the path that it would have, so
+// that the start reports the error.
 func lookUp(root, dir, name, path string) string {
 	var places []string
 	switch {
@@ -136,7 +137,7 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// signalNumber parses SIGTERM, TERM or 15; empty is 0.
+// signalNumber parses a signal such as SIGTERM, TERM or 15. An empty text is 0.
 func signalNumber(text string) (int, error) {
 	if text == "" {
 		return 0, nil

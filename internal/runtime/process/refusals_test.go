@@ -18,11 +18,11 @@ func TestUnsupported(t *testing.T) {
 	tests := map[string]struct {
 		reason string
 		spec   api.DeploymentSpec
-		names  string // empty is accepted
+		names  string // the refused fields; empty means accepted
 	}{
-		"nothing":         {"plain programs are what it is for", api.DeploymentSpec{}, ""},
-		"our network":     {"every process is reached on this host", api.DeploymentSpec{Container: api.Container{Networks: []string{"tend0"}}}, ""},
-		"host network":    {"it is what a process has", api.DeploymentSpec{Container: api.Container{NetworkMode: "host"}}, ""},
+		"nothing":         {"plain programs are accepted", api.DeploymentSpec{}, ""},
+		"our network":     {"every process is reachable on this host", api.DeploymentSpec{Container: api.Container{Networks: []string{"tend0"}}}, ""},
+		"host network":    {"a process has the host's network", api.DeploymentSpec{Container: api.Container{NetworkMode: "host"}}, ""},
 		"volume in place": {"a process sees the host's path", api.DeploymentSpec{Container: api.Container{Volumes: []string{"/srv:/srv", "/a:/a:rw"}}}, ""},
 		"volume moved":    {"nothing can be mounted", api.DeploymentSpec{Container: api.Container{Volumes: []string{"/srv:/data"}}}, "volumes"},
 		"volume ro":       {"nothing can be made read-only", api.DeploymentSpec{Container: api.Container{Volumes: []string{"/srv:/srv:ro"}}}, "volumes"},
@@ -80,8 +80,8 @@ func TestRefusals(t *testing.T) {
 		"folder":        {"it does not exist", func(s *runtime.ContainerSpec) { s.Spec.WorkingDir = "/nowhere" }, "InvalidWorkingDir"},
 		"user":          {"no account has that name", func(s *runtime.ContainerSpec) { s.Spec.User = "no-such-user" }, "UserNotFound"},
 		"group":         {"no account has that name", func(s *runtime.ContainerSpec) { s.Spec.User = "1:no-such-group" }, "GroupNotFound"},
-		"signal":        {"it is none", func(s *runtime.ContainerSpec) { s.Spec.StopSignal = "SIGNAL" }, "InvalidOption"},
-		"limit":         {"it is none", func(s *runtime.ContainerSpec) { s.Spec.Ulimits = map[string]string{"files": "1"} }, "InvalidOption"},
+		"signal":        {"no signal has that name", func(s *runtime.ContainerSpec) { s.Spec.StopSignal = "SIGNAL" }, "InvalidOption"},
+		"limit":         {"no limit has that name", func(s *runtime.ContainerSpec) { s.Spec.Ulimits = map[string]string{"files": "1"} }, "InvalidOption"},
 		"limit order":   {"soft above hard", func(s *runtime.ContainerSpec) { s.Spec.Ulimits = map[string]string{"nofile": "2:1"} }, "InvalidOption"},
 		"restart":       {"no such policy", func(s *runtime.ContainerSpec) { s.Restart = "sometimes" }, "InvalidOption"},
 		"confined":      {"it would have the host", func(s *runtime.ContainerSpec) { s.Confined = true }, "UnsupportedByProcessRuntime"},
@@ -103,7 +103,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestImagesAreFoldersOfTheMachine: nothing is built there, and no image is sent or taken.
+// TestImagesAreFoldersOfTheMachine: the runtime builds nothing, and neither sends nor receives images.
 func TestImagesAreFoldersOfTheMachine(t *testing.T) {
 	b := newBench(t)
 	_, err := b.rt.Build(t.Context(), runtime.BuildSpec{Tags: []string{"prod-web:a1"}}, func(string) {})
@@ -119,7 +119,7 @@ func TestImagesAreFoldersOfTheMachine(t *testing.T) {
 	}
 }
 
-// TestRelativeImagesAreOfTheImagesAlone: nothing else of the root is an image, and nothing above it.
+// TestRelativeImagesAreOfTheImagesAlone: a relative reference can't name anything outside of the folder of images.
 func TestRelativeImagesAreOfTheImagesAlone(t *testing.T) {
 	b := newBench(t)
 	for _, name := range []string{"state", "images/app"} {
@@ -131,7 +131,8 @@ func TestRelativeImagesAreOfTheImagesAlone(t *testing.T) {
 		"app": true, "./app": true, "state": false, "../state": false, "process": false, "app/../../state": false, "..": false, ".": false, "": false,
 		"images/app": false, "../../../../etc": false,
 	} {
-		if _, err := b.rt.Resolve(t.Context(), reference); there != (err == nil) || err != nil && !errors.Is(err, runtime.ErrNotFound) {
+		_, err := b.rt.Resolve(t.Context(), reference)
+		if there != (err == nil) || err != nil && !errors.Is(err, runtime.ErrNotFound) {
 			t.Errorf("%q: %v", reference, err)
 		}
 	}
@@ -149,6 +150,6 @@ func TestVolumesAreRefused(t *testing.T) {
 		t.Errorf("a volume was not refused by its field: %v", err)
 	}
 	if err := rt.RemoveVolume(t.Context(), "data"); err != nil {
-		t.Errorf("there is nothing to remove, so removing is no fault: %v", err)
+		t.Errorf("removing a volume that can't exist failed: %v", err)
 	}
 }

@@ -78,12 +78,12 @@ func (r *Runtime) recover() error {
 			return nil
 		}
 		if err := r.adopt(dir, record); err != nil {
-			r.opts.Logger.Warn("a container can't be watched; the others are", "container", record.Name, "folder", dir, "error", err)
+			r.opts.Logger.Warn("a container can't be watched; the others can", "container", record.Name, "folder", dir, "error", err)
 		}
 		return nil
 	})
 	for _, path := range damaged {
-		r.opts.Logger.Warn("quarantined: not a container that can be read; it is left as it is", "path", path)
+		r.opts.Logger.Warn("quarantined: not a readable container; left unchanged", "path", path)
 	}
 	return err
 }
@@ -101,7 +101,8 @@ func (r *Runtime) adopt(dir string, record shim.Record) error {
 	return err
 }
 
-// bury kills what outlived a killed shim. The caller makes sure that nothing else starts the container meanwhile.
+// bury kills the processes that outlived a killed shim. The caller makes sure that nothing else starts the container
+// meanwhile.
 func bury(dir string, record shim.Record) error {
 	status, err := shim.ReadStatus(dir)
 	if err == nil && status.Abandoned {
@@ -119,7 +120,7 @@ func (r *Runtime) Close() error {
 	return nil
 }
 
-// lockNames prevents other callers, in this process and in others, from creating or removing containers.
+// lockNames keeps other callers, in this process and in others, from creating or removing containers.
 func (r *Runtime) lockNames(ctx context.Context) (unlock func(), err error) {
 	free, err := r.locks.lock(ctx, "/names")
 	if err != nil {

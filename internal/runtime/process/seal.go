@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/runtime/process/shim"
 )
 
-// seal encrypts a record's environment, so that the file it is written to reveals no value.
+// seal encrypts a record's environment, so that the record's file reveals no value.
 func (r *Runtime) seal(record *shim.Record) error {
 	if r.opts.Seal == nil {
 		return nil
@@ -27,7 +27,7 @@ func (r *Runtime) seal(record *shim.Record) error {
 	return nil
 }
 
-// open returns a record's environment in plain text; the caller may append to it.
+// open returns a record's environment in plain text. The caller may append to it.
 func (r *Runtime) open(record shim.Record) ([]string, error) {
 	if len(record.Sealed) == 0 {
 		return slices.Clone(record.Program.Env), nil

@@ -16,7 +16,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// turned returns a key that turns values around: sealed and opened are never alike.
+// turned reverses a value: a sealed value never equals the opened one.
 func turned(value []byte) ([]byte, error) {
 	out := slices.Clone(value)
 	slices.Reverse(out)
@@ -32,7 +32,7 @@ func (b *bench) sealed(open func([]byte) ([]byte, error)) {
 	}
 }
 
-// found lists the files below the root that contain a text, plain or in base64.
+// found lists the files below the root that contain a text, either plain or in base64.
 func (b *bench) found(text string) (files []string) {
 	b.Helper()
 	err := filepath.WalkDir(b.root, func(path string, entry fs.DirEntry, err error) error {
@@ -51,8 +51,8 @@ func (b *bench) found(text string) (files []string) {
 	return files
 }
 
-// An environment is encrypted in the container's folder. Its program, each restart of it, with limits or without, and
-// every command run beside it get it unencrypted.
+// TestEnvironmentIsSealed: a container's folder holds its environment encrypted. Its program gets it in plain text,
+// also after each restart and with limits, and so does every command run beside it.
 func TestEnvironmentIsSealed(t *testing.T) {
 	b := newBench(t)
 	b.sealed(turned)
@@ -90,7 +90,7 @@ func TestEnvironmentIsSealed(t *testing.T) {
 	}
 }
 
-// Without the key no program is started with an incomplete environment.
+// TestEnvironmentNeedsItsKey: without the key no program starts, since its environment would be incomplete.
 func TestEnvironmentNeedsItsKey(t *testing.T) {
 	b := newBench(t)
 	b.sealed(turned)

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// shells are the commands run in containers, by container.
+// shells holds the commands that run in containers, by container.
 type shells struct {
 	mu   sync.Mutex
 	open map[string]map[*shell]struct{}

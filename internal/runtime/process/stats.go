@@ -39,11 +39,12 @@ func (r *Runtime) Stats(ctx context.Context, id string) (runtime.Stats, error) {
 		}
 		stats.PIDs++
 		stats.CPUTime += time.Duration(process.Ticks) * (time.Second / ticksPerSecond)
-		if proc, err := procfs.NewProc(process.PID); err == nil { // else it has ended
+		if proc, err := procfs.NewProc(process.PID); err == nil { // an error means that it has ended
 			memory, _ := proc.Statm()
-			blocks, _ := proc.IO() // it needs the rights of the process's user
+			blocks, _ := proc.IO() // fails without the rights of the process's user
 			stats.MemoryBytes += int64(memory.ResidentBytes())
-			stats.BlockRead, stats.BlockWrite = stats.BlockRead+int64(blocks.ReadBytes), stats.BlockWrite+int64(blocks.WriteBytes)
+			stats.BlockRead += int64(blocks.ReadBytes)
+			stats.BlockWrite += int64(blocks.WriteBytes)
 		}
 	}
 	return stats, nil

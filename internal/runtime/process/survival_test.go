@@ -18,7 +18,7 @@ import (
 	"tend.dev/tend/internal/runtime/process/shim"
 )
 
-// family is a program with a child in its session and one in a session of its own; it prints their numbers.
+// family is a program with one child in its session and one in a session of its own. It prints their process ids.
 const family = `sleep 1000 & echo near $!; setsid sleep 1000 & echo far $!; wait`
 
 func (b *bench) relatives(id string) (near, far int) {
@@ -33,8 +33,8 @@ func (b *bench) relatives(id string) (near, far int) {
 	return number("near"), number("far")
 }
 
-// TestServerKilled: a killed server leaves its container running; the next one finds it, with its events, its logs and
-// its exit.
+// TestServerKilled: a killed server leaves its container running. The next server finds the container, its events, its
+// logs and its exit.
 func TestServerKilled(t *testing.T) {
 	b := newBench(t)
 	server := exec.CommandContext(t.Context(), "/proc/self/exe")
@@ -77,7 +77,7 @@ func TestServerKilled(t *testing.T) {
 
 const serverRoot = "TEND_TEST_SERVER_ROOT"
 
-// beServer is the other process of TestServerKilled.
+// beServer runs as the other process of TestServerKilled.
 func beServer(dir string) error {
 	rt, err := New(Options{Root: dir, Cluster: "c1", Node: "n1"})
 	if err != nil {
@@ -146,7 +146,7 @@ func TestShimKilled(t *testing.T) {
 	}
 }
 
-// TestShimKilledWhileAway: the next server reports what happened, and kills what was left.
+// TestShimKilledWhileAway: the next server reports the death of a shim, and kills what the shim left behind.
 func TestShimKilledWhileAway(t *testing.T) {
 	b := newBench(t)
 	c := b.run(spec("a", "sh", "-c", family))
@@ -162,7 +162,7 @@ func TestShimKilledWhileAway(t *testing.T) {
 	b.wait("the relatives' death", func() bool { return dead(near) && dead(far) })
 }
 
-// TestFamilyEnds: nothing a program started outlives it, whether it is stopped or ends by itself.
+// TestFamilyEnds: nothing that a program started outlives it, whether it is stopped or ends by itself.
 func TestFamilyEnds(t *testing.T) {
 	tests := map[string]struct {
 		reason string
@@ -196,7 +196,7 @@ func TestFamilyEnds(t *testing.T) {
 	}
 }
 
-// TestReboot: a container that ran when the machine went down is exited, and starts again on request.
+// TestReboot: a container that ran at a reboot is exited, and starts again on request.
 func TestReboot(t *testing.T) {
 	b := newBench(t)
 	s := spec("a", "/server", "wait")
@@ -216,7 +216,7 @@ func TestReboot(t *testing.T) {
 	}
 }
 
-// rebooted changes a status so that it names the previous boot and a process number that another process has now.
+// rebooted changes a status so that it names the previous boot, and a process id that another process has now.
 func (b *bench) rebooted(id string) (shimPID int) {
 	b.Helper()
 	dir := filepath.Join(b.root, "process", "containers", id)
@@ -236,7 +236,7 @@ func (b *bench) rebooted(id string) (shimPID int) {
 	return status.Shim.PID
 }
 
-// TestShutdown: a shim that the machine's shutdown asks to end stops its program, and no policy restarts it.
+// TestShutdown: a shim that gets the machine's shutdown signal stops its program, and no policy restarts it.
 func TestShutdown(t *testing.T) {
 	b := newBench(t)
 	s := spec("a", "/server", "wait")
@@ -250,7 +250,7 @@ func TestShutdown(t *testing.T) {
 	b.printed(c.ID, "got terminated")
 }
 
-// TestCutOff: what a killed server left half created or half removed is not a container, and is swept up.
+// TestCutOff: a half created or half removed folder of a killed server doesn't count as a container, and is swept up.
 func TestCutOff(t *testing.T) {
 	b := newBench(t)
 	c := b.run(spec("a", "/server", "exit", "0"))

@@ -37,7 +37,7 @@ func resizeTerminal(master *os.File, width, height int) {
 	}
 }
 
-// terminalOutput returns io.EOF for the kernel's I/O error, which means that no process has the other side open any
+// terminalOutput turns the kernel's I/O error into io.EOF. The error means that no process has the other side open any
 // more.
 type terminalOutput struct{ *os.File }
 
@@ -49,7 +49,7 @@ func (t terminalOutput) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// terminalInput is closed by sending the end-of-input character: the terminal itself stays open for the output.
+// terminalInput sends the end-of-input character when closed: the terminal itself stays open for the output.
 type terminalInput struct{ *os.File }
 
 func (t terminalInput) Close() error {

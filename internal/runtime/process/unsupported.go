@@ -13,11 +13,11 @@ import (
 
 // unsupported refuses a spec with fields that a plain process can't support. The error names all of them at once.
 func unsupported(spec runtime.ContainerSpec) error {
-	if spec.Confined { // a plain process reads and runs whatever its account may
+	if spec.Confined { // a plain process can read and run whatever its account can
 		return &runtime.RejectedError{
 			Reason: api.ReasonUnsupportedByProcessRuntime,
-			Detail: "the process runtime isolates nothing: what a deployer, or a sync that is not trusted, declared never runs there",
-			Next:   "run it on a node with Docker; or have it deleted, and an admin apply it",
+			Detail: "the process runtime isolates nothing: it never runs what a deployer or an untrusted sync declared",
+			Next:   "run it on a node with Docker, or delete it and have an admin apply it",
 		}
 	}
 	names := fit.Unsupported(spec.Spec)
@@ -31,7 +31,7 @@ func unsupported(spec runtime.ContainerSpec) error {
 	}
 }
 
-// errOwnImages says that an image is a folder of the machine and nothing else.
+// errOwnImages means that an image can't be sent or received: it is a folder of its machine.
 var errOwnImages = fmt.Errorf("plain processes run from folders of their own machine: %w", runtime.ErrUnsupported)
 
 // Build implements runtime.Runtime.

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// WatchProcesses implements runtime.Runtime: this engine is never away.
+// WatchProcesses implements runtime.Runtime. There is nothing to watch: this engine is always available.
 func (r *Runtime) WatchProcesses(ctx context.Context, _ []runtime.Container, _ func(runtime.Container)) {
 	<-ctx.Done()
 }

@@ -1,5 +1,5 @@
 // Package journal stores a process's output in files of bounded size: one JSON object per line, rotated like docker's
 // json-file. A Writer never blocks the process: if the disk is full, it loses lines.
 //
-// It decides how lines are split and when a file is full, never what they mean.
+// It splits output into lines and decides when a file is full. It doesn't interpret lines.
 package journal

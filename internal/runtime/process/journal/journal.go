@@ -12,14 +12,14 @@ type Line struct {
 	Stream string    `json:"stream"`
 	Time   time.Time `json:"time"`
 	Text   string    `json:"text"`
-	// Part: the next line of the stream continues it.
+	// Part says that the next line of the stream continues this one.
 	Part bool `json:"part,omitempty"`
 }
 
 // MaxText is the longest text of one line; a longer one is split into several.
 const MaxText = 16 << 10
 
-// fileName of the live file; older ones have .1, .2, … behind it.
+// fileName is the name of the live file. Older files have .1, .2, … after it.
 const fileName = "output.json"
 
 func livePath(dir string) string { return filepath.Join(dir, fileName) }
@@ -31,12 +31,12 @@ func oldPath(dir string, n int) string {
 	return livePath(dir) + "." + strconv.Itoa(n)
 }
 
-// paths returns the files there are, oldest first.
+// paths returns the existing files, oldest first.
 func paths(dir string) []string {
 	var out []string
 	for n := 0; ; n++ {
 		if _, err := os.Lstat(oldPath(dir, n)); err != nil {
-			// The live file may be missing for a moment while it is rotated.
+			// The live file may be missing for a moment during a rotation.
 			if n > 0 {
 				return out
 			}

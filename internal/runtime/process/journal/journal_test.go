@@ -103,7 +103,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestFollowOverRotation: a follower that keeps up misses nothing when files are rotated away under it.
+// TestFollowOverRotation: a follower that keeps up misses nothing when files are rotated away.
 func TestFollowOverRotation(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, dir, 500, 2)
@@ -146,7 +146,7 @@ func TestCloseWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestFullDisk: a writer that can't write continues to read.
+// TestFullDisk: a writer whose disk is full goes on reading.
 func TestFullDisk(t *testing.T) {
 	w := open(t, t.TempDir(), 0, 1)
 	_ = w.file.Close()

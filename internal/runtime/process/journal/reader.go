@@ -13,20 +13,20 @@ import (
 	"tend.dev/tend/internal/delay"
 )
 
-// ReadOptions choose lines.
+// ReadOptions select lines.
 type ReadOptions struct {
 	// Since drops older lines.
 	Since time.Time
-	// Tail keeps the last n lines; negative keeps all.
+	// Tail keeps the last n lines. A negative number keeps all.
 	Tail int
-	// Follow waits for more while it returns true. If it is nil, reading ends with the last line there is.
+	// Follow is asked whether to wait for more lines. If it is nil, reading ends with the last line.
 	Follow func() bool
 }
 
-// pollEvery is how often a follower checks for more.
+// pollEvery is the interval at which a follower checks for more.
 const pollEvery = 50 * time.Millisecond
 
-// maxRaw bounds a stored line: every byte of its text may have become a six byte escape.
+// maxRaw bounds a stored line: each byte of its text may have become a six byte escape.
 const maxRaw = 8 * MaxText
 
 // Reader reads a folder's lines in order. It is for one goroutine, but Close may come from another.
@@ -38,9 +38,9 @@ type Reader struct {
 	queue  []string // files still to be read before the live one
 	file   *os.File
 	lines  *bufio.Reader
-	part   []byte // of a line that is not complete yet
+	part   []byte // the beginning of an incomplete line
 	skip   int
-	// drained: the current file was rotated away and is being read for the last time.
+	// drained is set while the current file, which was rotated away, is read for the last time.
 	drained bool
 	mu      sync.Mutex // held by Next
 }
@@ -60,7 +60,7 @@ func Read(ctx context.Context, dir string, opts ReadOptions) (*Reader, error) {
 	return r, nil
 }
 
-// count returns how many lines the options choose by their time.
+// count returns the number of lines that pass the options' time.
 func (r *Reader) count() (int, error) {
 	counter := &Reader{dir: r.dir, opts: ReadOptions{Since: r.opts.Since}, ctx: r.ctx, cancel: func() {}, queue: r.queue}
 	defer counter.closeFile()
@@ -139,8 +139,8 @@ func (r *Reader) rawLine() ([]byte, error) {
 	return raw, nil
 }
 
-// nextFile opens the file after the current one, if there is one. It reads a file that was rotated away once more
-// first: its last lines may have been written after its end was seen.
+// nextFile opens the file after the current one, if there is one. Before, it reads a rotated file once more: its last
+// lines may have been written after its end was seen.
 func (r *Reader) nextFile() bool {
 	if len(r.queue) == 0 {
 		newer := r.newer()
@@ -189,7 +189,7 @@ func (r *Reader) closeFile() {
 	}
 }
 
-// Close ends the reader; a Next that waits returns.
+// Close ends the reader, and a Next that waits.
 func (r *Reader) Close() error {
 	r.cancel()
 	r.mu.Lock()

@@ -20,11 +20,11 @@ type Writer struct {
 	mu       sync.Mutex
 	file     *os.File // nil if it could not be opened; the next write tries again
 	size     int64
-	// torn is set while the file ends with a part of a line, because there was no space for the rest.
+	// torn is set while the file ends in a part of a line, because there was no space for the rest.
 	torn bool
 }
 
-// Open returns a writer that keeps at most maxFiles files of about maxSize bytes each. On a full disk it succeeds: the
+// Open returns a writer that keeps at most maxFiles files of about maxSize bytes each. It succeeds on a full disk: the
 // first write that finds space creates the file.
 func Open(dir string, maxSize int64, maxFiles int) (*Writer, error) {
 	w := &Writer{dir: dir, maxSize: maxSize, maxFiles: max(maxFiles, 1)}
@@ -58,7 +58,7 @@ func (w *Writer) Close() error {
 	return w.file.Close()
 }
 
-// Write keeps one line, rotating first when the live file is full.
+// Write stores one line. It rotates first if the live file is full.
 func (w *Writer) Write(line Line) error {
 	raw, err := json.Marshal(line)
 	if err != nil {
@@ -86,11 +86,10 @@ func (w *Writer) Write(line Line) error {
 	return err
 }
 
-// rotate shifts every file by one and begins a new live one. If only one file is kept, it removes that file and begins
-// again.
+// rotate shifts every file by one and starts a new live one. If only one file is kept, it replaces that one.
 func (w *Writer) rotate() error {
 	file := w.file
-	w.file = nil // also where a step below fails: the next write opens it
+	w.file = nil // even if a step below fails: the next write opens it
 	if err := file.Close(); err != nil {
 		return err
 	}
@@ -103,7 +102,7 @@ func (w *Writer) rotate() error {
 	return w.openLive()
 }
 
-// Copy stores everything source prints, line by line, until its end. It continues to read if lines can't be stored.
+// Copy stores all of source's output, line by line, until its end. It goes on reading if lines can't be stored.
 func (w *Writer) Copy(stream string, source io.Reader) {
 	buffer, filled := make([]byte, MaxText), 0
 	for {
@@ -125,7 +124,7 @@ func (w *Writer) Copy(stream string, source io.Reader) {
 	}
 }
 
-// takeLines keeps the complete lines of text and returns how many bytes they took.
+// takeLines stores the complete lines of text and returns their length in bytes.
 func (w *Writer) takeLines(stream string, text []byte) int {
 	used := 0
 	for {
@@ -142,7 +141,7 @@ func (w *Writer) keep(stream string, text []byte, part bool) {
 	_ = w.Write(Line{Stream: stream, Time: time.Now(), Text: string(text), Part: part})
 }
 
-// wholeRunes returns where the last character that is not complete begins.
+// wholeRunes returns the position at which an incomplete last character begins.
 func wholeRunes(text []byte) int {
 	for i := 1; i < utf8.UTFMax; i++ {
 		if start := len(text) - i; utf8.RuneStart(text[start]) {

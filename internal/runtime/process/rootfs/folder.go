@@ -13,16 +13,16 @@ import (
 	"path/filepath"
 )
 
-// The limits of a folder that is an image. A larger one is a mistake, such as a home folder.
+// The size limits of a folder used as an image. A larger one is a mistake, such as a home folder.
 const (
 	maxEntries = 200_000
 	maxBytes   = 8 << 30
 )
 
-// ErrTooLarge: a folder exceeds the limits.
+// ErrTooLarge means that a folder exceeds the limits.
 var ErrTooLarge = fmt.Errorf("the folder holds more than %d entries or %d GiB", maxEntries, maxBytes>>30)
 
-// fingerprint identifies the state of a folder without reading any content: names, modes, sizes and change times.
+// fingerprint identifies the state of a folder without reading contents: names, modes, sizes and change times.
 type fingerprint struct {
 	sum [sha256.Size]byte
 	id  string
@@ -58,7 +58,7 @@ func (s *Store) folder(ctx context.Context, path string) (Image, error) {
 	return image, nil
 }
 
-// walk lists folders, files and links, sorted by name; sockets, pipes and devices are not part of an image.
+// walk lists folders, files and links, sorted by name. Sockets, pipes and devices are not part of an image.
 func walk(ctx context.Context, dir string) ([]entry, error) {
 	var out []entry
 	var bytes int64
@@ -131,8 +131,8 @@ func digestEntry(h hash.Hash, dir string, item entry) error {
 	return nil
 }
 
-// readEntry reads a file only if it still lies in the folder: since the listing, the file's owner may have put a link
-// in its place, and this process may be root.
+// readEntry reads a file only if it still lies in the folder. Since the listing, the file's owner may have replaced it
+// by a link, and this process may be root.
 func readEntry(dir string, item entry, into io.Writer) error {
 	file, err := os.OpenInRoot(dir, filepath.FromSlash(item.path))
 	if err != nil {
@@ -145,7 +145,7 @@ func readEntry(dir string, item entry, into io.Writer) error {
 // errChanged means that another program wrote into the folder while it was copied.
 var errChanged = errors.New("the folder changed while it was read; apply again when it is complete")
 
-// copyAll copies a folder and checks that the copy has the id.
+// copyAll copies a folder and checks that the copy has the expected id.
 func copyAll(ctx context.Context, dir string, entries []entry, root *os.Root, id string) error {
 	h := sha256.New()
 	for _, item := range entries {
@@ -178,7 +178,7 @@ func copyEntry(h hash.Hash, dir string, item entry, root *os.Root) error {
 	})
 }
 
-// writeFile creates a file with a mode that is independent of the umask.
+// writeFile creates a file with a mode that doesn't depend on the umask.
 func writeFile(root *os.Root, name string, mode fs.FileMode, fill func(io.Writer) error) error {
 	file, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {

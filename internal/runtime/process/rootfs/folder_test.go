@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestALinkPutInAFilesPlace: if a link that leads out replaced a file after the folder was listed, it isn't followed.
+// TestALinkPutInAFilesPlace: a link to the outside that replaced a listed file is not followed.
 func TestALinkPutInAFilesPlace(t *testing.T) {
 	dir, secret := t.TempDir(), filepath.Join(t.TempDir(), "secret")
 	at := filepath.Join(dir, "file")

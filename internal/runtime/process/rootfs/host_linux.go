@@ -16,8 +16,8 @@ func changeTime(info fs.FileInfo) int64 {
 	return 0
 }
 
-// lock prevents other stores of the same folder from adding or removing images. The kernel releases it with the
-// process.
+// lock keeps other stores of the same folder from adding or removing images. The kernel releases it when the process
+// ends.
 func lock(dir string) (unlock func(), err error) {
 	file, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
 
-// refName is the annotation by which a layout's index names its images.
+// refName is the annotation that names an image in a layout's index.
 const refName = "org.opencontainers.image.ref.name"
 
 func isLayout(dir string) bool {
@@ -55,7 +55,7 @@ func configOf(config v1.Config) Config {
 	}
 }
 
-// openLayout returns the image of a tag, or the only one.
+// openLayout returns the image with the tag, or the only image if tag is empty.
 func openLayout(dir, tag string) (v1.Image, error) {
 	index, err := layout.ImageIndexFromPath(dir)
 	if err != nil {
@@ -80,7 +80,7 @@ func openLayout(dir, tag string) (v1.Image, error) {
 	return index.Image(fits[0].Digest)
 }
 
-// unpack writes the rest of an archive under root. No entry can reach outside, by name or through a link.
+// unpack writes the rest of an archive under root. No entry can get outside, neither by its name nor through a link.
 func unpack(ctx context.Context, reader *tar.Reader, root *os.Root) error {
 	var bytes int64
 	for n := 0; ; n++ {
@@ -102,14 +102,14 @@ func unpack(ctx context.Context, reader *tar.Reader, root *os.Root) error {
 }
 
 func unpackEntry(reader *tar.Reader, header *tar.Header, root *os.Root) error {
-	name := filepath.FromSlash(path.Clean(path.Join(".", header.Name))) //nolint:gosec // os.Root refuses what leads out
+	name := filepath.FromSlash(path.Clean(path.Join(".", header.Name))) //nolint:gosec // os.Root refuses paths that lead out
 	if filepath.IsAbs(header.Name) {
 		name = filepath.FromSlash(path.Clean(header.Name[1:]))
 	}
 	if name == "." {
 		return nil
 	}
-	// Devices can't be created, and setuid and setgid bits must not reach a host.
+	// Devices can't be created, and setuid and setgid bits must not reach the host.
 	mode := fs.FileMode(header.Mode) & fs.ModePerm
 	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
@@ -133,7 +133,7 @@ func unpackEntry(reader *tar.Reader, header *tar.Header, root *os.Root) error {
 	return nil
 }
 
-// replace removes the earlier entry if the archive has one twice.
+// replace removes an earlier entry of the archive with the same name.
 func replace(root *os.Root, name string) error {
 	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

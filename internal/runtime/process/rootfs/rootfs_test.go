@@ -59,7 +59,7 @@ func (b *bench) resolve(reference string) Image {
 	return image
 }
 
-// TestIDs: an id depends on everything that is part of an image, and nothing else.
+// TestIDs: an id depends on everything that is part of an image, and on nothing else.
 func TestIDs(t *testing.T) {
 	tests := map[string]struct {
 		reason string
@@ -72,7 +72,7 @@ func TestIDs(t *testing.T) {
 		"name":    {"a file moved", func(b *bench) { _ = os.Rename(b.base+"/app/bin/run", b.base+"/app/bin/ran") }, false},
 		"more":    {"a file came", func(b *bench) { b.write("app/etc", "", 0o644) }, false},
 		"link":    {"a link came", func(b *bench) { _ = os.Symlink("bin/run", b.base+"/app/link") }, false},
-		"time": {"when it was written is no part of it", func(b *bench) {
+		"time": {"modification times are not part of an image", func(b *bench) {
 			_ = os.Chtimes(b.base+"/app/bin/run", time.Unix(1, 0), time.Unix(1, 0))
 		}, true},
 	}
@@ -99,7 +99,7 @@ func TestNotFound(t *testing.T) {
 	b.write("file", "", 0o644)
 	b.write("app/x", "", 0o644)
 	references := map[string]string{
-		"nothing there": "absent", "a file is no folder": "file", "a plain folder has no tags": "app:v1", "empty": "",
+		"nothing there": "absent", "a file instead of a folder": "file", "a plain folder has no tags": "app:v1", "empty": "",
 		"an unknown id": "sha256:" + string(bytes.Repeat([]byte("0"), 64)), "an id that is a path": "sha256:../../../etc",
 	}
 	for reason, reference := range references {
@@ -109,7 +109,7 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// TestPrune keeps what is used, the newest of the rest, and what is not due.
+// TestPrune: pruning keeps used images, the newest unused ones, and those that are not due.
 func TestPrune(t *testing.T) {
 	b := newBench(t)
 	var images []Image
@@ -169,7 +169,8 @@ func (b *bench) layout(name string, tags ...string) {
 	}
 	for _, tag := range tags {
 		raw := archive(b.T, tar.Header{Name: "bin/run-" + tag, Typeflag: tar.TypeReg, Mode: 0o755})
-		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(raw)), nil })
+		opener := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(raw)), nil }
+		layer, err := tarball.LayerFromOpener(opener)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -188,7 +189,7 @@ func (b *bench) layout(name string, tags ...string) {
 	}
 }
 
-// TestLayout unpacks an OCI image and keeps its configuration; the id is the configuration's digest.
+// TestLayout unpacks an OCI image. It keeps its configuration, and its id is the configuration's digest.
 func TestLayout(t *testing.T) {
 	b := newBench(t)
 	b.layout("one", "v1")

@@ -16,19 +16,19 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// ErrNotFound: there is no image at that place.
+// ErrNotFound means that a place holds no image.
 var ErrNotFound = errors.New("no folder and no OCI image layout")
 
 // Image is an image in the store.
 type Image struct {
 	// ID is sha256:<hex>.
 	ID string
-	// Root is its folder.
+	// Root is the image's folder.
 	Root   string
 	Config Config
 }
 
-// Config is the configuration of an image: how to run it. A plain folder has none.
+// Config says how to run an image. A plain folder has none.
 type Config struct {
 	Env        []string `json:"env,omitempty"`
 	Entrypoint []string `json:"entrypoint,omitempty"`
@@ -38,13 +38,13 @@ type Config struct {
 	StopSignal string   `json:"stopSignal,omitempty"`
 }
 
-// Store keeps images under a folder. Several, also in several processes, may share it.
+// Store keeps images under a folder. Several stores, even of several processes, may share it.
 type Store struct {
 	dir string
-	// base is the folder that relative references are relative to.
+	// base is the folder that relative references start from.
 	base string
 	mu   sync.Mutex
-	seen map[string]fingerprint // by folder: what was hashed last
+	seen map[string]fingerprint // the state of each folder when it was last hashed
 }
 
 // Open creates a store. Every user may read it: containers run as unprivileged users.
@@ -95,7 +95,8 @@ func (s *Store) Resolve(ctx context.Context, reference string) (Image, error) {
 	return s.folder(ctx, path)
 }
 
-// locate finds the folder: PATH, or PATH:TAG for a layout that holds several images. A relative one lies in the base.
+// locate finds the folder of a reference: PATH, or PATH:TAG for a layout with several images. A relative path starts
+// from the base.
 func (s *Store) locate(reference string) (path, tag string, err error) {
 	absolute := func(path string) string {
 		if filepath.IsAbs(path) {
@@ -120,8 +121,8 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// add fills a new image's folder and moves it to its place atomically. It writes the configuration last, which marks
-// the image as complete.
+// add fills a new image's folder and moves it into place atomically. It writes the configuration last, which marks the
+// image as complete.
 func (s *Store) add(id string, config Config, fill func(root *os.Root) error) (Image, error) {
 	hex := strings.TrimPrefix(id, "sha256:")
 	unlock, err := lock(s.dir)
@@ -203,7 +204,7 @@ func (s *Store) Prune(used map[string]bool, keep int, due func(id string) bool) 
 	return errors.Join(errs...)
 }
 
-// limitedCopy copies a file's content, never more than the declared size.
+// limitedCopy copies a file's content, and at most the declared size.
 func limitedCopy(into io.Writer, from io.Reader, size int64) error {
 	n, err := io.Copy(into, io.LimitReader(from, size))
 	if err == nil && n != size {

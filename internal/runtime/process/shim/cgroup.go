@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// Group is a container's control group: one folder per controller in version 1, one folder in version 2. The zero value
-// means no group.
+// Group is a container's control group: one folder per controller in version 1, a single folder in version 2. The zero
+// value means no group.
 type Group struct {
 	memory, cpu string // folders; the same one in version 2
 	unified     bool
@@ -25,7 +25,7 @@ const (
 	cpuPeriod    = 100_000 // microseconds
 )
 
-// Limits reports which limits this machine lets Tend set. It creates the parent folder of containers' groups.
+// Limits reports which limits Tend can set on this machine. It creates the parent folder of the containers' groups.
 func Limits() (memory, cpu bool) {
 	if unifiedCgroups() {
 		ok := enableUnified() == nil
@@ -64,7 +64,7 @@ func groupOf(id string) Group {
 	return Group{memory: folder("memory"), cpu: folder("cpu")}
 }
 
-// makeGroup limits a program, as far as the machine permits; without limits there is no group.
+// makeGroup creates a group with a program's limits, as far as the machine permits. Without limits there is no group.
 func makeGroup(id string, program Program) (Group, error) {
 	group := groupOf(id)
 	canMemory, canCPU := Limits()
@@ -114,8 +114,8 @@ func (g Group) folders() []string {
 	return out
 }
 
-// enter moves this thread into the group, so that a child it forks begins there; leave moves it out again. Version 2
-// has no groups of threads for this: there the child is forked directly into the group.
+// enter moves this thread into the group, so that a child that it forks starts there; leave moves it out again. Version
+// 2 has no groups of threads: there the child is forked directly into the group.
 func (g Group) enter() error {
 	if g.unified {
 		return nil
@@ -137,7 +137,7 @@ func (g Group) leave(home map[string]string) {
 	}
 }
 
-// homeGroups returns the groups this process began in, by version 1 controller.
+// homeGroups returns the groups that this process started in, by version 1 controller.
 func homeGroups() map[string]string {
 	raw, _ := os.ReadFile("/proc/self/cgroup")
 	out := map[string]string{}
@@ -151,7 +151,7 @@ func homeGroups() map[string]string {
 	return out
 }
 
-// oomKills counts the group's processes that the kernel killed for lack of memory.
+// oomKills returns the number of the group's processes that the kernel killed for lack of memory.
 func (g Group) oomKills() int {
 	if g.memory == "" {
 		return 0
@@ -174,7 +174,7 @@ func numberIn(path, key string) int {
 	return 0
 }
 
-// RemoveGroup removes a container's control groups; they must be empty.
+// RemoveGroup removes a container's control groups. They must be empty.
 func RemoveGroup(id string) {
 	for _, folder := range groupOf(id).folders() {
 		_ = os.Remove(folder)

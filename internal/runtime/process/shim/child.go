@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// child starts the program's incarnations. Only one thread uses it, which lives as long as the shim: the kernel kills
-// the program when the thread that forked it ends.
+// child starts the program's incarnations. Only one thread uses it, and that thread lives as long as the shim: the
+// kernel kills the program when the thread that forked it ends.
 type child struct {
 	dir    string
 	record Record
@@ -60,8 +60,8 @@ func (c *child) fork(files []*os.File) (int, error) {
 	}}
 	path, args := program.Path, program.Args
 	if len(program.Limits) > 0 {
-		// The program's own process sets the limits before it executes the program, and then also changes the user:
-		// only root may raise a limit.
+		// Between fork and program the child process runs a stage of its own, which sets the limits and then changes the
+		// user: only root may raise a limit.
 		path, args = selfPath, []string{"tend", command, stageLimits, c.dir}
 	} else {
 		attr.Sys.Credential = program.User.credential()
@@ -91,11 +91,11 @@ func (c *child) forkInGroup(path string, args []string, attr *os.ProcAttr) (int,
 		return 0, err
 	}
 	pid := process.Pid
-	// The reaper waits for it.
+	// The reaper waits for the process.
 	return pid, process.Release()
 }
 
-// checkPath gives common mistakes clear errors; the fork's own error may name the shim.
+// checkPath gives common mistakes clear errors: the error of the fork may name the shim instead.
 func (c *child) checkPath() error {
 	program := c.record.Program
 	if info, err := os.Stat(program.Dir); err != nil || !info.IsDir() {
@@ -113,7 +113,7 @@ func (c *child) checkPath() error {
 	return nil
 }
 
-// reasonOf returns the reason of a failed start in one word.
+// reasonOf returns the reason of a failed start as one word.
 func reasonOf(err error) string {
 	var start *StartError
 	switch {
@@ -134,5 +134,5 @@ func (u *User) credential() *syscall.Credential {
 	return &syscall.Credential{Uid: u.UID, Gid: u.GID, Groups: u.Groups}
 }
 
-// Credential returns what a process needs to run as the user; nil means that the user stays the same.
+// Credential returns what a process needs to run as the user. Nil means that the user stays the same.
 func (u *User) Credential() *syscall.Credential { return u.credential() }

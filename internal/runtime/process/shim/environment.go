@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// environmentFile is the file descriptor of the program's environment, which is passed in memory: neither a file on
-// disk nor a process list has it.
+// environmentFile is the file descriptor of the program's environment. It is passed in memory, so neither a file on
+// disk nor a process list shows it.
 const environmentFile = 4
 
-// handOver creates the file, positioned at its beginning.
+// handOver creates the file and seeks to its beginning.
 func handOver(env []string) (*os.File, error) {
 	raw, err := json.Marshal(env)
 	if err != nil {

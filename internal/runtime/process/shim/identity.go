@@ -11,10 +11,10 @@ import (
 	"sync"
 )
 
-// Identity identifies a process permanently; the kernel reuses the id alone.
+// Identity identifies a process for all time. The id alone doesn't: the kernel reuses it.
 type Identity struct {
 	PID int `json:"pid"`
-	// Start is the process's start in clock ticks since boot.
+	// Start is the start time of the process in clock ticks since boot.
 	Start uint64 `json:"start"`
 	Boot  string `json:"boot"`
 }
@@ -28,7 +28,7 @@ func Self() (Identity, error) {
 	return Identity{PID: process.PID, Start: process.Start, Boot: bootID()}, nil
 }
 
-// Alive reports whether that very process still runs.
+// Alive reports whether this very process still runs.
 func (i Identity) Alive() bool {
 	if i.PID <= 0 || i.Boot != bootID() {
 		return false
@@ -45,19 +45,20 @@ var bootID = sync.OnceValue(func() string {
 	return strings.TrimSpace(string(raw))
 })
 
-// Process is one entry of the kernel's process table.
+// Process is an entry of the kernel's process table.
 type Process struct {
 	PID, Parent, Session int
 	State                byte
-	// Ticks is the processor time used, including that of ended children, Start the time of start; both in clock ticks.
+	// Ticks is the processor time used, including that of ended children; Start is the start time. Both are in clock
+	// ticks.
 	Ticks, Start uint64
 }
 
-// Dead reports whether only the table's entry is left.
+// Dead reports whether the process has ended and only its table entry is left.
 func (p Process) Dead() bool { return p.State == 'Z' || p.State == 'X' }
 
-// readProcess parses /proc/<pid>/stat. The name in its second field may hold any character, so the fields are counted
-// from the name's end.
+// readProcess parses /proc/<pid>/stat. The name in the second field may contain any character, so the fields are
+// counted from the end of the name.
 func readProcess(pid int) (Process, error) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestIdentity: a process differs from another one with its number, and from itself before a reboot.
+// TestIdentity: a process differs from another one with the same id, and from one before a reboot.
 func TestIdentity(t *testing.T) {
 	self, err := Self()
 	if err != nil {
@@ -38,8 +38,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestDescendants finds children of children, and is not confused by a program's name that resembles the table's
-// syntax.
+// TestDescendants finds children of children. A program's name that resembles the table's syntax doesn't confuse it.
 func TestDescendants(t *testing.T) {
 	dir := t.TempDir()
 	odd := dir + "/a) Z 1 1 ("

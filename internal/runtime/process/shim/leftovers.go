@@ -13,11 +13,11 @@ import (
 // Mark is the environment variable that identifies a container's processes after their shim was killed.
 const Mark = "TEND_CONTAINER"
 
-// KillLeftovers kills what a container without a shim left running: children of its program, which the kernel does not
-// kill with it.
+// KillLeftovers kills the processes that a container without a shim left running: children of its program, which the
+// kernel doesn't kill with it.
 //
-// A process that is just becoming another program has no environment for a moment, and one that forks is ahead of any
-// list. So KillLeftovers searches until several searches in a row found nothing.
+// A process that is just executing another program has no environment for a moment, and a forking process may escape
+// any list. So KillLeftovers searches until several searches in a row find nothing.
 func KillLeftovers(id string) {
 	const sweeps, tries = 4, 100
 	for quiet, n := 0, 0; quiet < sweeps && n < tries; n++ {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitNumbers are the resource limits by docker's names.
+// limitNumbers maps docker's names of resource limits to the kernel's numbers.
 var limitNumbers = map[string]int{
 	"as": unix.RLIMIT_AS, "core": unix.RLIMIT_CORE, "cpu": unix.RLIMIT_CPU, "data": unix.RLIMIT_DATA,
 	"fsize": unix.RLIMIT_FSIZE, "locks": unix.RLIMIT_LOCKS, "memlock": unix.RLIMIT_MEMLOCK,
@@ -20,14 +20,14 @@ var limitNumbers = map[string]int{
 	"sigpending": unix.RLIMIT_SIGPENDING, "stack": unix.RLIMIT_STACK,
 }
 
-// KnownLimit reports whether a resource limit has that name.
+// KnownLimit reports whether a resource limit has the name.
 func KnownLimit(name string) bool {
 	_, ok := limitNumbers[name]
 	return ok
 }
 
-// becomeProgram sets the limits, changes to the program's user and executes the program. The environment is the
-// program's already. It returns only on failure.
+// becomeProgram sets the limits, changes to the program's user and executes the program. The process already has the
+// program's environment. It returns only on failure.
 func becomeProgram(dir string) error {
 	record, err := ReadRecord(dir)
 	if err != nil {
@@ -35,7 +35,8 @@ func becomeProgram(dir string) error {
 	}
 	program := record.Program
 	for name, limit := range program.Limits {
-		// This uses syscall because its Exec would otherwise restore the limit of open files that Go raised at start.
+		// Go raised the limit of open files at start. syscall.Exec restores it unless syscall.Setrlimit has set it, so this
+		// doesn't use package unix.
 		if err := syscall.Setrlimit(limitNumbers[name], &syscall.Rlimit{Cur: limit[0], Max: limit[1]}); err != nil {
 			return fmt.Errorf("set limit %s to %d:%d: %w", name, limit[0], limit[1], err)
 		}

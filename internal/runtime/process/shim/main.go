@@ -19,18 +19,18 @@ import (
 	"tend.dev/tend/internal/runtime/restart"
 )
 
-// The hidden command: tend shim run FOLDER, and the stage between fork and program: tend shim limits FOLDER.
+// The hidden commands: tend shim run FOLDER, and tend shim limits FOLDER, the stage between fork and program.
 const (
 	command     = "shim"
 	stageRun    = "run"
 	stageLimits = "limits"
-	// selfPath executes this very binary, even after it was replaced on disk.
+	// selfPath executes this very binary, even if it was replaced on disk.
 	selfPath = "/proc/self/exe"
-	// firstWatcher is the file descriptor of the connection to the runtime that starts the shim.
+	// firstWatcher is the file descriptor of the connection to the runtime that started the shim.
 	firstWatcher = 3
 )
 
-// Maybe runs the shim and ends the process, if this process was started as a shim.
+// Maybe runs the shim and ends the process if this process was started as a shim.
 func Maybe() {
 	if len(os.Args) == 4 && os.Args[1] == command && (os.Args[2] == stageRun || os.Args[2] == stageLimits) {
 		os.Exit(Main(os.Args[2:]))
@@ -59,10 +59,10 @@ func Main(args []string) int {
 
 func complain(err error) { fmt.Fprintln(os.Stderr, "tend shim:", err) }
 
-// supervise runs a folder's container until it will not run again.
+// supervise runs the container of a folder until it will not run again.
 func supervise(dir string) error {
 	goruntime.LockOSThread()
-	debug.SetGCPercent(25) // a shim is idle nearly always, and there are many
+	debug.SetGCPercent(25) // shims are many, and idle most of the time
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE)
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become subreaper: %w", err)
@@ -123,10 +123,10 @@ func newSupervisor(dir string) (*supervisor, error) {
 	return s, err
 }
 
-// lockTime is how long a shim waits for another one that is ending.
+// lockTime bounds the wait for a shim that is about to end.
 const lockTime = time.Second
 
-// lock makes sure that a container has only one shim. The kernel releases the lock with the process.
+// lock makes sure that a container has only one shim. The kernel releases the lock when the process ends.
 func lock(dir string) (unlock func(), err error) {
 	file, err := os.OpenFile(dir+"/"+lockFile, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -143,7 +143,7 @@ func lock(dir string) (unlock func(), err error) {
 	}
 }
 
-// locked reports whether a shim holds the container's lock. It doesn't wait.
+// locked reports, without waiting, whether a shim holds the container's lock.
 func locked(dir string) (bool, error) {
 	file, err := os.OpenFile(dir+"/"+lockFile, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -14,27 +14,27 @@ import (
 )
 
 // The runtime and the shim exchange one JSON object per line over the folder's socket. The runtime sends one request
-// per connection; a shim that ends closes them all.
+// per connection. A shim that ends closes all of them.
 
 // request is a request of the runtime.
 type request struct {
 	// Watch requests events until the connection ends.
 	Watch bool `json:"watch,omitempty"`
-	// Stop requests the stop signal, and SIGKILL after Grace. The answer is sent when the program has ended.
+	// Stop requests the stop signal, and SIGKILL after Grace. The answer comes when the program has ended.
 	Stop  bool          `json:"stop,omitempty"`
 	Grace time.Duration `json:"grace,omitempty"`
 }
 
 // Message is a message of a shim.
 type Message struct {
-	// Ready: the first start is over; Error says why it failed.
+	// Ready says that the first start is over. If it failed, Error says why.
 	Ready bool   `json:"ready,omitempty"`
 	Error string `json:"error,omitempty"`
-	// Reason is a CamelCase word for the failure.
+	// Reason is the reason of the failure as a CamelCase word.
 	Reason string `json:"reason,omitempty"`
 	// Stopped answers a stop.
 	Stopped bool `json:"stopped,omitempty"`
-	// Watching answers a watch: the connection gets all events from now on.
+	// Watching answers a watch. From now on the connection gets all events.
 	Watching bool `json:"watching,omitempty"`
 
 	Event    runtime.EventKind `json:"event,omitempty"`
@@ -43,10 +43,10 @@ type Message struct {
 	At       time.Time         `json:"at,omitzero"`
 }
 
-// ErrRunning: the container has a shim already.
+// ErrRunning means that the container already has a shim.
 var ErrRunning = errors.New("the container has a shim already")
 
-// ErrGone: no shim answers for the container.
+// ErrGone means that no shim answers for the container.
 var ErrGone = errors.New("the container's shim does not answer")
 
 // Conn is a connection to a shim.
@@ -55,10 +55,10 @@ type Conn struct {
 	decoder *json.Decoder
 }
 
-// NewConn returns a Conn over a connection that the shim was given.
+// NewConn returns a Conn over the other end of a connection that a shim inherited.
 func NewConn(conn net.Conn) *Conn { return &Conn{conn: conn, decoder: json.NewDecoder(conn)} }
 
-// Next waits for a message; it fails when the shim ends.
+// Next waits for a message. It fails when the shim ends.
 func (c *Conn) Next() (Message, error) {
 	var message Message
 	err := c.decoder.Decode(&message)
@@ -68,7 +68,8 @@ func (c *Conn) Next() (Message, error) {
 // Close ends the connection, and a Next that waits.
 func (c *Conn) Close() error { return c.conn.Close() }
 
-// Watch connects to a folder's shim for its events. Once it returns, no event is missed.
+// Watch connects to a folder's shim for its events. It returns only after the shim has confirmed, so no later event is
+// missed.
 func Watch(dir string) (*Conn, error) {
 	conn, err := ask(dir, request{Watch: true})
 	if err != nil {
@@ -80,7 +81,7 @@ func Watch(dir string) (*Conn, error) {
 	return conn, nil
 }
 
-// Stop asks a folder's shim to end its program. The connection reports when that is done.
+// Stop asks a folder's shim to end its program. The connection gets a message when that is done.
 func Stop(dir string, grace time.Duration) (*Conn, error) {
 	return ask(dir, request{Stop: true, Grace: grace})
 }
@@ -100,8 +101,8 @@ func ask(dir string, what request) (*Conn, error) {
 	return NewConn(conn), nil
 }
 
-// atShortPath calls f with a path to the folder's socket that the kernel accepts however deep the folder is: a socket's
-// path may have at most 107 bytes.
+// atShortPath calls f with a path to the folder's socket that the kernel accepts, however deep the folder is: the path
+// of a socket may have at most 107 bytes.
 func atShortPath(dir string, f func(path string) error) error {
 	folder, err := os.Open(dir)
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// exit is the end of a child.
+// exit describes the end of a child.
 type exit struct {
 	pid  int
 	code int
 }
 
-// reap collects the exits of all children that ended, the program and those that became the shim's.
+// reap collects the exits of all ended children: the program, and processes that became the shim's children.
 func reap() []exit {
 	var out []exit
 	for {

@@ -15,7 +15,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Record is what a container is created from. It never changes; it may hold the environment, so its file is 0600.
+// Record holds everything needed to run a container. It never changes. It may hold the environment, so its file has
+// mode 0600.
 type Record struct {
 	ID        string            `json:"id"`
 	Name      string            `json:"name"`
@@ -26,8 +27,8 @@ type Record struct {
 	Ports     []api.PortBinding `json:"ports,omitempty"`
 	CreatedAt time.Time         `json:"createdAt"`
 	Program   Program           `json:"program"`
-	// Sealed is the program's environment, encrypted so that only the runtime's owner can open it. Then Program.Env is
-	// empty, and the process that starts the program passes the environment along.
+	// Sealed is the program's environment, encrypted so that only the runtime's owner can open it. If it is set,
+	// Program.Env is empty and the process that starts the program passes the environment along.
 	Sealed []byte `json:"sealed,omitempty"`
 	// LogSize and LogFiles bound the stored output.
 	LogSize  int64 `json:"logSize"`
@@ -36,18 +37,18 @@ type Record struct {
 
 // Program is the program to run, with every part resolved.
 type Program struct {
-	// Path is the executable, Args its argv, Args[0] included.
+	// Path is the executable. Args are its arguments, including Args[0].
 	Path string   `json:"path"`
 	Args []string `json:"args"`
 	Env  []string `json:"env,omitempty"`
 	Dir  string   `json:"dir"`
-	// User is the user it runs as; nil means the user that runs the shim.
+	// User is the user to run as. Nil means the shim's own user.
 	User *User `json:"user,omitempty"`
-	// StopSignal is a signal's number. 0 is SIGTERM.
+	// StopSignal is the number of a signal. 0 means SIGTERM.
 	StopSignal int `json:"stopSignal,omitempty"`
-	// Limits are resource limits by name (nofile), as soft and hard value.
+	// Limits are the soft and hard values of resource limits, by name (nofile).
 	Limits map[string][2]uint64 `json:"limits,omitempty"`
-	// CPU is in cores and Memory in bytes; 0 is no limit.
+	// CPU is in cores and Memory in bytes. 0 means no limit.
 	CPU    float64 `json:"cpu,omitempty"`
 	Memory int64   `json:"memory,omitempty"`
 }
@@ -76,20 +77,20 @@ const (
 	socketFile = "shim.sock"
 )
 
-// maxFile bounds how much of a file is read: enough for an environment.
+// maxFile is the most that is read of a file: enough for an environment.
 const maxFile = 8 << 20
 
-// ErrDamaged: neither the record nor its copy can be read, or they are another container's.
+// ErrDamaged means that neither the record nor its copy can be read, or that they belong to another container.
 var ErrDamaged = errors.New("the record is damaged")
 
-// WriteRecord writes a container's record into its folder, and a copy: without a record, a running container belongs to
-// no runtime.
+// WriteRecord writes a container's record into its folder, and a copy of it: a running container without a record
+// belongs to no runtime.
 func WriteRecord(dir string, record Record) error {
 	return errors.Join(writeJSON(dir, copyFile, record), writeJSON(dir, recordFile, record))
 }
 
-// ReadRecord reads the record, or its copy if the record is damaged. A folder without either is not a container:
-// os.ErrNotExist.
+// ReadRecord reads the record, or its copy if the record is damaged. It returns os.ErrNotExist for a folder with
+// neither, which is not a container.
 func ReadRecord(dir string) (Record, error) {
 	record, err := readRecord(dir, recordFile)
 	if err == nil {
@@ -114,7 +115,8 @@ func readRecord(dir, name string) (Record, error) {
 	return record, err
 }
 
-// writeJSON replaces a file atomically: a reader, or a machine after a power failure, sees the old one or the new one.
+// writeJSON replaces a file atomically. A reader, or a machine after a power failure, sees either the old file or the
+// new one.
 func writeJSON(dir, name string, value any) error {
 	raw, err := json.Marshal(value)
 	if err != nil {

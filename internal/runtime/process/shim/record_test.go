@@ -16,7 +16,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// TestRecord: what is written is read back; only its owner can read the file, and no other file is left.
+// TestRecord: a record is read back as written. Only its owner can read the file, and nothing else is left in the
+// folder.
 func TestRecord(t *testing.T) {
 	dir := t.TempDir()
 	want := Record{ID: "1", Name: "a", CreatedAt: time.Unix(1, 2).UTC(), Program: Program{
@@ -45,11 +46,12 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestStatusOfTheLost: a status whose shim is gone is corrected, marked as abandoned, and can be saved.
+// TestStatusOfTheLost: the status of a shim that is gone is corrected, marked as abandoned, and can be saved.
 func TestStatusOfTheLost(t *testing.T) {
 	dir := t.TempDir()
 	started := time.Now().Add(-time.Hour)
-	said := Status{Shim: Identity{PID: 1 << 30, Start: 1, Boot: bootID()}, State: runtime.StateRunning, PID: 1 << 30, StartedAt: started}
+	gone := Identity{PID: 1 << 30, Start: 1, Boot: bootID()}
+	said := Status{Shim: gone, State: runtime.StateRunning, PID: gone.PID, StartedAt: started}
 	if err := writeJSON(dir, statusFile, said); err != nil {
 		t.Fatal(err)
 	}
@@ -57,18 +59,20 @@ func TestStatusOfTheLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !found.Abandoned || found.State != runtime.StateExited || found.ExitCode != 137 || found.PID != 0 || !found.FinishedAt.After(started) {
+	corrected := found.Abandoned && found.State == runtime.StateExited && found.ExitCode == 137 && found.PID == 0
+	if !corrected || !found.FinishedAt.After(started) {
 		t.Errorf("found %+v", found)
 	}
 	if err := SaveEnd(dir, found); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := ReadStatus(dir); err != nil || again.Abandoned || again.ExitCode != 137 || !again.FinishedAt.Equal(found.FinishedAt) {
+	again, err := ReadStatus(dir)
+	if err != nil || again.Abandoned || again.ExitCode != 137 || !again.FinishedAt.Equal(found.FinishedAt) {
 		t.Errorf("written down: %+v, %v", again, err)
 	}
 }
 
-// TestSocketOfADeepFolder: a folder's path may be longer than a socket's can be.
+// TestSocketOfADeepFolder: the path of a folder may be longer than a socket's path can be.
 func TestSocketOfADeepFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), strings.Repeat("x", 120))
 	if err := os.Mkdir(dir, 0o700); err != nil {

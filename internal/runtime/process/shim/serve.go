@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// listener is the shim's listener for runtimes: it passes their stops to the supervisor and sends them events.
+// listener accepts connections of runtimes. It passes their stops to the supervisor, and sends them events.
 type listener struct {
 	listener net.Listener
 	stops    chan stopRequest
@@ -20,13 +20,13 @@ type listener struct {
 	watchers map[net.Conn]struct{}
 }
 
-// stopRequest is one runtime's request to stop; done is called once the program has ended.
+// stopRequest is a runtime's request to stop. done is called once the program has ended.
 type stopRequest struct {
 	grace time.Duration
 	done  func()
 }
 
-// listenAt listens in the folder. The folder's permissions protect the socket: 0700.
+// listenAt listens in the folder. The folder's mode, 0700, protects the socket.
 func listenAt(dir string) (*listener, error) {
 	_ = os.Remove(filepath.Join(dir, socketFile))
 	d := &listener{stops: make(chan stopRequest), watchers: map[net.Conn]struct{}{}}
@@ -70,7 +70,7 @@ func (d *listener) serve(conn net.Conn) {
 	}
 }
 
-// admit adds a watcher, whose first message is hello.
+// admit adds a watcher, and sends it hello first.
 func (d *listener) admit(conn net.Conn, hello Message) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -78,8 +78,7 @@ func (d *listener) admit(conn net.Conn, hello Message) {
 	d.watchers[conn] = struct{}{}
 }
 
-// notify sends a message to every watcher. A watcher that doesn't take it within 100 ms loses its connection, and notices
-// that.
+// notify sends a message to every watcher. A watcher that doesn't take it within 100 ms is disconnected.
 func (d *listener) notify(message Message) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

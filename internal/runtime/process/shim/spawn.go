@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Child is a shim that this process started, with the connection it was given.
+// Child is a shim that this process started, with a connection to it.
 type Child struct {
 	*Conn
-	// Early are its messages up to the start of its program.
+	// Early holds the shim's messages up to the start of its program.
 	Early   []Message
 	process *exec.Cmd
 }
@@ -25,8 +25,8 @@ type Child struct {
 // Reap removes the ended shim from the kernel's process table. Call it after its connection ended.
 func (c *Child) Reap() { _ = c.process.Wait() }
 
-// Spawn starts a folder's shim and its program with an environment. If it returns no error, the program runs. A
-// *StartError is the program's own error; ErrRunning means that another shim was faster.
+// Spawn starts a folder's shim and its program with an environment. Without an error, the program runs. A *StartError
+// is the program's own error; ErrRunning means that another shim was faster.
 func Spawn(dir string, env []string) (*Child, error) {
 	conn, theirs, err := socketPair()
 	if err != nil {
@@ -49,14 +49,14 @@ func Spawn(dir string, env []string) (*Child, error) {
 		Stdout:     complaints,
 		Stderr:     complaints,
 		ExtraFiles: []*os.File{theirs, environment},
-		// The shim gets a session of its own, so that what ends the server's session, such as a terminal's Ctrl-C,
-		// doesn't reach it.
+		// The shim gets its own session, so that whatever ends the server's session, such as Ctrl-C in a terminal, doesn't
+		// reach it.
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	if err := process.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start shim: %w", err), conn.Close())
 	}
-	_ = theirs.Close() // else the shim's death would not end the connection
+	_ = theirs.Close() // otherwise the shim's death would not end the connection
 	child := &Child{Conn: NewConn(conn), process: process}
 	if err := child.await(dir); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (c *Child) await(dir string) error {
 	return err
 }
 
-// ready reads up to the message with the result of the first start, and keeps the events before it.
+// ready reads messages up to the result of the first start, and keeps the events before it.
 func (c *Child) ready(dir string) error {
 	var early []Message
 	for {

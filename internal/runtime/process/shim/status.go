@@ -10,10 +10,10 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Status is the last state that a shim wrote of its container.
+// Status is the state of the container that its shim wrote last.
 type Status struct {
 	Shim Identity `json:"shim"`
-	// State is created (a first start that failed), running, restarting or exited.
+	// State is created (the first start failed), running, restarting or exited.
 	State        runtime.State `json:"state"`
 	PID          int           `json:"pid,omitempty"`
 	StartedAt    time.Time     `json:"startedAt,omitzero"`
@@ -21,17 +21,18 @@ type Status struct {
 	ExitCode     int           `json:"exitCode"`
 	OOMKilled    bool          `json:"oomKilled,omitempty"`
 	RestartCount int           `json:"restartCount,omitempty"`
-	// Error is why the last start failed.
+	// Error says why the last start failed.
 	Error string `json:"error,omitempty"`
-	// Abandoned: the shim ended without recording it. Set by ReadStatus, never stored.
+	// Abandoned says that the shim ended without recording it. ReadStatus sets it; it is never stored.
 	Abandoned bool `json:"-"`
 }
 
-// lostCode is the exit code of a program whose shim was killed or whose machine went down: that of SIGKILL, which is
-// what the kernel sent.
+// lostCode is the exit code of a program whose shim was killed or whose machine went down. It is that of SIGKILL, which
+// the kernel sends.
 const lostCode = 137
 
-// ReadStatus returns the state of a container. It corrects a status whose shim is gone: its program died with it.
+// ReadStatus returns the state of a container. If the shim is gone, its program died with it, and ReadStatus corrects
+// the status.
 func ReadStatus(dir string) (Status, error) {
 	var status Status
 	err := readJSON(dir, statusFile, &status)
@@ -50,8 +51,8 @@ func ReadStatus(dir string) (Status, error) {
 	return status, nil
 }
 
-// damagedStatus returns what a container does whose status can't be read. Its shim's lock says whether it lives; a
-// status that it writes later replaces the damaged one.
+// damagedStatus returns the state of a container whose status can't be read. The shim's lock tells whether the shim
+// lives; the next status that it writes replaces the damaged one.
 func damagedStatus(dir string) (Status, error) {
 	running, err := locked(dir)
 	if err != nil {
@@ -61,10 +62,13 @@ func damagedStatus(dir string) (Status, error) {
 		return Status{State: runtime.StateRunning, StartedAt: lastWord(dir, time.Time{})}, nil
 	}
 	ended := lastWord(dir, time.Time{})
-	return Status{State: runtime.StateExited, ExitCode: lostCode, StartedAt: ended, FinishedAt: ended, Abandoned: true}, nil
+	return Status{
+		State: runtime.StateExited, ExitCode: lostCode, StartedAt: ended, FinishedAt: ended, Abandoned: true,
+	}, nil
 }
 
-// SaveEnd stores the end that ReadStatus found, unless a shim was started meanwhile, which then writes the status.
+// SaveEnd stores the end that ReadStatus found. If a shim was started meanwhile, it does nothing: that shim writes the
+// status.
 func SaveEnd(dir string, status Status) error {
 	unlock, err := lock(dir)
 	if errors.Is(err, ErrRunning) {
@@ -77,7 +81,7 @@ func SaveEnd(dir string, status Status) error {
 	return writeJSON(dir, statusFile, status)
 }
 
-// lastWord returns the latest time the container is known to have run, for an end that was not observed.
+// lastWord returns the latest time at which the container is known to have run, for an end that nobody observed.
 func lastWord(dir string, started time.Time) time.Time {
 	latest := started
 	entries, _ := os.ReadDir(dir)
@@ -89,7 +93,7 @@ func lastWord(dir string, started time.Time) time.Time {
 	return latest
 }
 
-// Active reports whether a shim has something to do.
+// Active reports whether the shim still has something to do.
 func (s Status) Active() bool {
 	return s.State == runtime.StateRunning || s.State == runtime.StateRestarting
 }

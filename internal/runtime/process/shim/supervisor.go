@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/internal/runtime/restart"
 )
 
-// supervisor runs a program from its first start to its last end. All of it happens in one loop on one thread; the
-// listener and the output's readers run beside it.
+// supervisor runs a program from its first start to its last end, in one loop on one thread. The listener and the
+// readers of the output run beside it.
 type supervisor struct {
 	dir      string
 	child    *child
@@ -26,26 +26,26 @@ type supervisor struct {
 	status   Status
 	backoff  restart.Backoff
 	readers  *sync.WaitGroup // of the incarnation's output
-	ooms     int             // counted by the kernel before the incarnation began
+	ooms     int             // the kernel's count when the incarnation began
 	stopped  bool            // a stop was requested
-	shutdown bool            // the machine asks for it
+	shutdown bool            // the machine is shutting down
 	waiting  []stopRequest
 	deadline *time.Timer // of the stop
-	// deadlineAt is when deadline fires.
+	// deadlineAt is the time at which deadline fires.
 	deadlineAt time.Time
 	again      *time.Timer // of the restart
 
 	children, ends chan os.Signal // SIGCHLD and SIGTERM
 }
 
-// listen must be called before the first start: an unhandled signal ends the shim.
+// listen must be called before the first start: an unhandled signal would end the shim.
 func (s *supervisor) listen() {
 	s.children, s.ends = make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(s.children, syscall.SIGCHLD)
 	signal.Notify(s.ends, syscall.SIGTERM)
 }
 
-// first starts the program for the first time. If it fails, the caller reports the error, and nothing runs.
+// first starts the program for the first time. If that fails, the caller reports the error, and nothing runs.
 func (s *supervisor) first() error {
 	if err := s.start(); err != nil {
 		s.status.Error, s.status.ExitCode = err.Error(), failedStart
@@ -83,7 +83,7 @@ func (s *supervisor) start() error {
 	return nil
 }
 
-// run is the loop. It returns when the program will not run again.
+// run is the main loop. It returns when the program will not run again.
 func (s *supervisor) run() {
 	for s.status.Active() {
 		select {
@@ -107,7 +107,7 @@ func (s *supervisor) run() {
 	}
 }
 
-// shutdownGrace is the grace period of a program when the machine shuts down.
+// shutdownGrace is a program's grace period when the machine shuts down.
 const shutdownGrace = 10 * time.Second
 
 func after(timer *time.Timer) <-chan time.Time {
@@ -125,8 +125,8 @@ func (s *supervisor) collect() {
 	}
 }
 
-// ended handles the end of an incarnation: it kills what the program left behind, reads the output to its end, and asks
-// the policy.
+// ended handles the end of an incarnation: it kills what the program left behind, reads the rest of the output and
+// applies the policy.
 func (s *supervisor) ended(code int) {
 	finished := time.Now()
 	killAll(os.Getpid())
@@ -149,7 +149,7 @@ func (s *supervisor) ended(code int) {
 	}
 }
 
-// drainTime bounds the wait for output after the end. Only a process that escaped could hold it open.
+// drainTime bounds the wait for output after the end. Only an escaped process could hold the output open.
 const drainTime = 2 * time.Second
 
 func (s *supervisor) drain() {
@@ -174,7 +174,7 @@ func (s *supervisor) restart() {
 	}
 }
 
-// stop begins a stop, or joins one that is under way; the shorter grace period counts.
+// stop starts a stop, or joins the one under way. The shorter grace period counts.
 func (s *supervisor) stop(request stopRequest) {
 	s.stopped = s.stopped || !s.shutdown
 	s.waiting = append(s.waiting, request)
@@ -205,7 +205,7 @@ func (s *supervisor) kill() {
 }
 
 func (s *supervisor) save() {
-	// If a status can't be written, the older one stays. The program keeps running: a full disk is no reason to end it.
+	// If a status can't be written, the older one stays. The program keeps running: a full disk must not end it.
 	if err := writeJSON(s.dir, statusFile, s.status); err != nil {
 		complain(err)
 	}
