@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ import (
 )
 
 // maxColumns is the most characters of a line; a tab is one. The text of strings doesn't count, since a message that is
-// broken is not found any more, nor do directives of linters.
+// broken is not found any more, nor do directives of tools.
 const maxColumns = 120
 
 // unread are the folders whose sentences and lines nobody has read yet. The list only shrinks: a folder without
@@ -120,10 +121,17 @@ func sparedColumns(s *source) map[int]int {
 	})
 	for _, group := range s.ast.Comments {
 		for _, comment := range group.List {
-			if strings.HasPrefix(comment.Text, "//nolint") || strings.HasPrefix(comment.Text, "//go:") {
+			if isDirective(comment.Text) {
 				spare(comment, comment.Text)
 			}
 		}
 	}
 	return spared
+}
+
+// isDirective reports whether a comment is one that a tool reads, and that can't be broken.
+func isDirective(comment string) bool {
+	return slices.ContainsFunc([]string{"//nolint", "//go:", "// +kubebuilder:"}, func(prefix string) bool {
+		return strings.HasPrefix(comment, prefix)
+	})
 }

@@ -1,8 +1,9 @@
-// Package operator is the process tend-operator: the manager with its cache, leader election, metrics and health checks,
-// and the controllers that it runs. What each controller decides is in the packages below.
+// Package operator is the process tend-operator: the manager with its cache, leader election, metrics and health
+// checks, and its controllers. The packages below decide what each controller does.
 //
-// What they may do in a cluster is declared beside the code that does it, by the markers +kubebuilder:rbac. The roles in
-// deploy/operator/rbac are made from them, by `make generate`. A blank line keeps them out of the comment of what follows, where they are not read.
+// The markers +kubebuilder:rbac, beside the code that needs them, declare what the operator may do in a cluster. `make
+// generate` generates the roles in deploy/operator/rbac from them. A blank line separates a marker from the next
+// declaration: the generator doesn't read markers in doc comments.
 package operator
 
 //go:generate go tool -modfile=../../tools/kubegen/go.mod controller-gen rbac:roleName=tend-operator paths=./... output:rbac:dir=../../deploy/operator/rbac

@@ -16,18 +16,18 @@ import (
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 )
 
-// cacheWait bounds how long a probe waits for the caches. A kubelet's probe has a second.
+// cacheWait bounds the time that a probe waits for the caches. A kubelet's probe has a second.
 const cacheWait = 500 * time.Millisecond
 
-// kinds are those that the operator can't do without.
+// kinds are the kinds that the operator can't work without.
 var kinds = []schema.GroupVersionKind{
 	appsv1alpha1.GroupVersion.WithKind(appsv1alpha1.Kind),
 	opsv1alpha1.GroupVersion.WithKind(opsv1alpha1.KindOperation),
 	opsv1alpha1.GroupVersion.WithKind("Cluster"),
 }
 
-// addChecks adds the health checks. An operator that waits for the lease is ready: it can take over. What is not ready has a name
-// in the answer.
+// addChecks adds the health checks. An operator that waits for the lease is ready: it can take over. A failed check's
+// answer names what is not ready.
 func addChecks(mgr manager.Manager) error {
 	return errors.Join(
 		mgr.AddHealthzCheck("ping", healthz.Ping),
@@ -48,7 +48,7 @@ func kindsServed(mapper meta.RESTMapper) healthz.Checker {
 	}
 }
 
-// cachesFilled returns a check that everything which is watched has been listed once.
+// cachesFilled returns a check that every watched kind has been listed once.
 func cachesFilled(cache interface {
 	WaitForCacheSync(ctx context.Context) bool
 }) healthz.Checker {
@@ -56,7 +56,7 @@ func cachesFilled(cache interface {
 		ctx, cancel := context.WithTimeout(request.Context(), cacheWait)
 		defer cancel()
 		if !cache.WaitForCacheSync(ctx) {
-			return errors.New("not everything that is watched has been listed yet")
+			return errors.New("not every watched kind has been listed yet")
 		}
 		return nil
 	}

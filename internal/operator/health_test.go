@@ -27,7 +27,7 @@ func TestReadySaysWhichKindIsMissing(t *testing.T) {
 
 type caches bool
 
-// WaitForCacheSync waits until the context ends, unless the caches are filled.
+// WaitForCacheSync returns at once if the caches are filled, and otherwise waits until the context ends.
 func (c caches) WaitForCacheSync(ctx context.Context) bool {
 	if !c {
 		<-ctx.Done()
@@ -35,7 +35,8 @@ func (c caches) WaitForCacheSync(ctx context.Context) bool {
 	return bool(c)
 }
 
-// TestReadyWaitsForTheCaches: what has not been listed is not ready, and a probe gets its answer.
+// TestReadyWaitsForTheCaches: the operator isn't ready before its kinds are listed, and a probe still gets an answer in
+// time.
 func TestReadyWaitsForTheCaches(t *testing.T) {
 	request := httptest.NewRequestWithContext(t.Context(), "GET", "/readyz", nil)
 	if err := cachesFilled(caches(false))(request); err == nil {

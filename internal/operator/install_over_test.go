@@ -21,15 +21,16 @@ import (
 	"tend.dev/tend/internal/operator/kubetest"
 )
 
-// installation is a cluster in which a person installs the operator, by Helm's library and by what kubectl does.
+// installation is a cluster in which a person installs the operator with helm or kubectl. Helm's library, and requests
+// like kubectl's, stand in for the commands.
 type installation struct {
 	*testing.T
 	admin  client.Client
 	config string
 }
 
-// TestInstallationsOverEachOther goes the ways that docs/operate/kubernetes/installing.md tells: an upgrade by Helm, from Helm to Kustomize,
-// back to Helm, and the end. Each step without its options is refused, as the page says.
+// TestInstallationsOverEachOther takes the steps of docs/operate/kubernetes/installing.md: an upgrade by Helm, from
+// Helm to Kustomize, back to Helm, and an uninstall. Each step is refused without its options, as the page says.
 func TestInstallationsOverEachOther(t *testing.T) {
 	server, err := kubetest.Start()
 	if err != nil {
@@ -59,7 +60,7 @@ func TestInstallationsOverEachOther(t *testing.T) {
 	i.runs("dev", "appinst")
 
 	i.refused("Helm over Kustomize without options", "conflict", i.release("install", chart, "v3", "--skip-crds"))
-	i.forget() // what was refused is a failed release
+	i.forget() // Helm records the refused step as a failed release
 	i.helm("install", chart, "v3", "--skip-crds", "--take-ownership", "--force-conflicts")
 	i.runs("v3", "appinst")
 	i.done("the kinds again", i.apply(i.kinds(), true))
@@ -76,14 +77,14 @@ func TestInstallationsOverEachOther(t *testing.T) {
 	}
 }
 
-// forget has Helm forget the release.
+// forget makes Helm forget the release.
 func (i *installation) forget() {
 	i.Helper()
 	i.done("forget the release", i.admin.DeleteAllOf(i.Context(), &corev1.Secret{}, client.InNamespace(namespace),
 		client.MatchingLabels{"owner": "helm", "name": "tend-operator"}))
 }
 
-// older returns a chart whose kinds differ from today's.
+// older returns a chart whose kinds differ from the current ones.
 func (i *installation) older() string {
 	i.Helper()
 	folder := filepath.Join(i.TempDir(), "chart")
@@ -101,7 +102,7 @@ func (i *installation) older() string {
 	return folder
 }
 
-// helm has Helm's library do what its command does.
+// helm runs a verb through Helm's library as the command does.
 func (i *installation) helm(verb, chart, tag string, options ...string) {
 	i.Helper()
 	if err := i.release(verb, chart, tag, options...); err != nil {
@@ -124,7 +125,7 @@ func (i *installation) release(verb, chart, tag string, options ...string) error
 	return nil
 }
 
-// kinds are the CRDs that are shipped.
+// kinds returns the shipped CRDs.
 func (i *installation) kinds() []*unstructured.Unstructured {
 	i.Helper()
 	kinds, err := kubetest.Tend()
@@ -134,7 +135,8 @@ func (i *installation) kinds() []*unstructured.Unstructured {
 	return kinds
 }
 
-// apply does what kubectl apply --server-side does, with --force-conflicts or without, and returns the first error.
+// apply applies objects as kubectl apply --server-side does, with --force-conflicts if force is set. It returns the
+// first error.
 func (i *installation) apply(objects []*unstructured.Unstructured, force bool) error {
 	options := []client.PatchOption{client.FieldOwner("kubectl")}
 	if force {
@@ -161,7 +163,8 @@ func (i *installation) done(what string, err error) {
 	}
 }
 
-// refused fails the test unless a step was refused for a reason: then the page needs no option for it.
+// refused fails the test unless a step was refused for the reason: a step that isn't refused needs no option on the
+// page.
 func (i *installation) refused(what, reason string, err error) {
 	i.Helper()
 	if err == nil || !strings.Contains(err.Error(), reason) {
@@ -169,7 +172,7 @@ func (i *installation) refused(what, reason string, err error) {
 	}
 }
 
-// runs fails the test unless the Deployment has an image, and the kinds are of a version.
+// runs fails the test unless the Deployment has the image tag and the stored kinds are of the version.
 func (i *installation) runs(tag, kinds string) {
 	i.Helper()
 	deployment := &appsv1.Deployment{}
@@ -184,7 +187,7 @@ func (i *installation) runs(tag, kinds string) {
 	}
 }
 
-// shortName returns what the stored kind of an ApplicationInstance is called for short.
+// shortName returns the short name of the stored kind ApplicationInstance.
 func (i *installation) shortName() string {
 	i.Helper()
 	all := i.kinds()

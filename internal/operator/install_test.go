@@ -27,13 +27,13 @@ import (
 
 const namespace = "vworkspace-system"
 
-// The two ways to install, as tools/kuberender finds them.
+// The two ways to install, as paths for tools/kuberender.
 const (
 	base  = "../../deploy/operator"
 	chart = "../../deploy/operator/chart"
 )
 
-// everything sets each value of the chart that changes what is rendered.
+// everything sets each value of the chart that changes the rendered objects.
 const everything = `
 image: {repository: registry.example.org/tend-operator, tag: v1, pullPolicy: Always}
 imagePullSecrets: [{name: pull}]
@@ -56,7 +56,8 @@ webhooks: {enabled: true}
 extraArgs: [--metrics-bind-address=0]
 `
 
-// TestInstallations applies what Kustomize and Helm render to an API server without any of it, which must know each field.
+// TestInstallations applies the objects that Kustomize and Helm render to an empty API server, which must know each
+// field.
 func TestInstallations(t *testing.T) {
 	server, err := kubetest.Start()
 	if err != nil {
@@ -95,7 +96,7 @@ func TestInstallations(t *testing.T) {
 	}
 }
 
-// TestChartRefusesUnknownValues: a value that is misspelt must not be ignored.
+// TestChartRefusesUnknownValues: a misspelt value is refused, not ignored.
 func TestChartRefusesUnknownValues(t *testing.T) {
 	for values, want := range map[string]string{"replica: 2": "replica", "cluster: {endpoint: 'https://tend.example.org'}": "tend clusters add"} {
 		_, err := run(values, "helm", chart, namespace)
@@ -105,7 +106,7 @@ func TestChartRefusesUnknownValues(t *testing.T) {
 	}
 }
 
-// run runs tools/kuberender, in its folder.
+// run runs tools/kuberender in its folder.
 func run(values string, args ...string) ([]byte, error) {
 	command := exec.Command("go", append([]string{"run", "-C", "../../tools/kuberender", "."}, args...)...)
 	var stderr bytes.Buffer
@@ -141,7 +142,7 @@ func render(t *testing.T, values string, args ...string) (objects []*unstructure
 	return objects
 }
 
-// install applies objects, what others need first, and has the server refuse fields that it does not know.
+// install applies objects in the order of their dependencies. The server refuses fields that it doesn't know.
 func install(t *testing.T, server *kubetest.Server, objects []*unstructured.Unstructured) {
 	t.Helper()
 	strict := client.WithFieldValidation(server.Client(t, "install"), metav1.FieldValidationStrict)
@@ -161,13 +162,13 @@ func install(t *testing.T, server *kubetest.Server, objects []*unstructured.Unst
 		}
 	}
 	apply(true)
-	if err := server.Install(t.Context(), kubetest.Tend); err != nil { // waits until they are served
+	if err := server.Install(t.Context(), kubetest.Tend); err != nil { // waits until the kinds are served
 		t.Fatal(err)
 	}
 	apply(false)
 }
 
-// admitsPods has the server admit the Deployment's pod to its namespace, which is restricted.
+// admitsPods checks that the Deployment's pod is admitted to its restricted namespace.
 func admitsPods(t *testing.T, server *kubetest.Server, objects []*unstructured.Unstructured) {
 	t.Helper()
 	template := podOf(t, objects)
@@ -177,7 +178,7 @@ func admitsPods(t *testing.T, server *kubetest.Server, objects []*unstructured.U
 	}
 }
 
-// knowsFlags has the operator itself read the Deployment's arguments.
+// knowsFlags checks that the operator accepts the Deployment's arguments.
 func knowsFlags(t *testing.T, objects []*unstructured.Unstructured) {
 	t.Helper()
 	args := podOf(t, objects).Spec.Containers[0].Args
@@ -208,7 +209,7 @@ func podOf(t *testing.T, objects []*unstructured.Unstructured) *corev1.PodTempla
 	return nil
 }
 
-// byName returns objects by kind and name, without some kinds. Helm does not label the CRDs of a chart.
+// byName returns objects by kind and name, except those of some kinds. Helm doesn't label a chart's CRDs.
 func byName(objects []*unstructured.Unstructured, without ...string) map[string]any {
 	all := map[string]any{}
 	for _, object := range objects {

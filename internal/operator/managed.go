@@ -12,7 +12,8 @@ import (
 	"tend.dev/tend/internal/operator/operation"
 )
 
-// managed returns what says of the namespaces that are labelled for the operator, by their names, which operations they allow.
+// managed returns a function that lists the namespaces labelled for the operator, by name, with the operations that
+// each allows.
 func managed(reader client.Reader) func(context.Context) ([]opsv1alpha1.ManagedNamespace, error) {
 	every := operation.TemplateNames(func(opsv1alpha1.OperationType) bool { return true })
 	return func(ctx context.Context) (all []opsv1alpha1.ManagedNamespace, err error) {
@@ -21,7 +22,9 @@ func managed(reader client.Reader) func(context.Context) ([]opsv1alpha1.ManagedN
 			return nil, err
 		}
 		for i := range namespaces {
-			allowed := operation.TemplateNames(func(kind opsv1alpha1.OperationType) bool { return gate.Allows(&namespaces[i], kind) })
+			allowed := operation.TemplateNames(func(kind opsv1alpha1.OperationType) bool {
+				return gate.Allows(&namespaces[i], kind)
+			})
 			if len(allowed) == len(every) {
 				allowed = nil
 			}

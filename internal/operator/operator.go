@@ -35,47 +35,50 @@ import (
 	"tend.dev/tend/internal/operator/operation/controller"
 )
 
-// Options are the options of the operator.
+// Options configure the operator.
 type Options struct {
-	// Namespace is the operator's own: its lease, its credentials and its ConfigMaps are there. Required.
+	// Namespace is the operator's own namespace, with its lease, credentials and ConfigMaps. Required.
 	Namespace string
-	// Namespaces are those that are watched. Default: all.
+	// Namespaces are the namespaces to watch. Default: all.
 	Namespaces []string
-	// Retry is the time between two questions for kinds that the cluster does not serve. Default 10 s.
+	// Retry is the interval at which the operator asks for kinds that the cluster doesn't serve. Default 10 s.
 	Retry time.Duration
-	// ClusterID is the value of the label cluster-id. Default: what the Cluster object says.
+	// ClusterID is the value of the label cluster-id. Default: the id in the Cluster object.
 	ClusterID string
-	// Policy says what may be worked on. Default: all in namespaces with the label managed-by=vworkspace.
+	// Policy says which objects the operator may work on. Default: all in namespaces with the label managed-by=vworkspace.
 	Policy gate.Policy
-	// Webhooks is where the admission webhooks are served; nil is nowhere.
+	// Webhooks configures the admission webhooks. Nil serves none.
 	Webhooks *Webhooks
-	// VeleroNamespace is where Velero's objects are created. Default: where a BackupStorageLocation is.
+	// VeleroNamespace is the namespace for Velero's objects. Default: that of a BackupStorageLocation.
 	VeleroNamespace string
-	// ApprovalSecret is what claims of approvals are checked with. Default: what came with the registration; without it no
-	// claim is valid.
+	// ApprovalSecret checks claims of approvals. Default: the secret received at registration; without one no claim is
+	// valid.
 	ApprovalSecret []byte
-	// LeaderElect has one operator at a time work, where several run.
+	// LeaderElect makes only one of several operators work at a time.
 	LeaderElect bool
-	// MetricsAddress is where metrics are served: "0" is nowhere, and the default.
+	// MetricsAddress is the address of the metrics. Default "0": none.
 	MetricsAddress string
-	// HealthAddress is where /healthz and /readyz are served: "0" is nowhere, and the default.
+	// HealthAddress is the address of /healthz and /readyz. Default "0": none.
 	HealthAddress string
-	// NoAgent leaves the control plane alone, whatever the Cluster says.
+	// NoAgent keeps the operator from contacting a control plane, whatever the Cluster says.
 	NoAgent bool
-	// PollWait is how long a request for jobs waits for one. Default 30 s.
+	// PollWait is the time that a request for jobs waits for one to appear. Default 30 s.
 	PollWait time.Duration
-	// CredentialsSecret is the name of the Secret with the credentials, in Namespace. Default vworkspace-agent-credentials.
+	// CredentialsSecret names the Secret with the credentials, in Namespace. Default vworkspace-agent-credentials.
 	CredentialsSecret string
-	// Version is what the operator says of itself.
+	// Version is the version that the operator reports.
 	Version string
 	// Logger receives all log lines. Default: none.
 	Logger *slog.Logger
 }
 
-// Scheme returns the kinds that the operator knows by their Go types. Kinds of others, such as Flux's, are handled without.
+// Scheme returns the kinds that the operator knows by their Go types. It handles kinds of others, such as Flux's,
+// without types.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientscheme.AddToScheme, appsv1alpha1.AddToScheme, opsv1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		clientscheme.AddToScheme, appsv1alpha1.AddToScheme, opsv1alpha1.AddToScheme,
+	} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("register kinds: %w", err)
 		}
@@ -87,8 +90,8 @@ func Scheme() (*runtime.Scheme, error) {
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=vworkspace-system,resources=leases,resourceNames=dad03b25.vworkspace.io,verbs=get;update
 // +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=events,verbs=create;patch
 
-// NewManager returns the manager of an operator, with all its controllers. Of several operators one holds the lease, and says
-// so in an Event of the older kind.
+// NewManager returns the manager of an operator with all its controllers. Of several operators one holds the lease; it
+// announces that in an Event of the core API.
 func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	scheme, err := Scheme()
 	if err != nil {
@@ -97,7 +100,7 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	yes := true // a reconcile sees what the one before it has written
+	yes := true // a reconcile sees the writes of earlier ones
 	config = rest.CopyConfig(config)
 	if config.UserAgent == "" {
 		config.UserAgent = identity.FieldManager
@@ -110,11 +113,14 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 		LeaderElection:                opts.LeaderElect,
 		LeaderElectionID:              identity.LeaderLease,
 		LeaderElectionNamespace:       opts.Namespace,
-		LeaderElectionReleaseOnCancel: true,                                            // the process ends when Start returns
-		Controller:                    ctrlconfig.Controller{SkipNameValidation: &yes}, // tests have several managers in a process
-		Cache:                         caching(opts),
-		WebhookServer:                 opts.Webhooks.server(),
-		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true, EnableReadYourWritesConsistency: &yes}},
+		LeaderElectionReleaseOnCancel: true, // the process ends when Start returns
+		// Tests run several managers in one process.
+		Controller:    ctrlconfig.Controller{SkipNameValidation: &yes},
+		Cache:         caching(opts),
+		WebhookServer: opts.Webhooks.server(),
+		Client: client.Options{
+			Cache: &client.CacheOptions{Unstructured: true, EnableReadYourWritesConsistency: &yes},
+		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
@@ -125,7 +131,7 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	return made, addChecks(made)
 }
 
-// addControllers adds the controllers to a manager, and the webhooks, if they are served.
+// addControllers adds the controllers to a manager, and the webhooks if they are enabled.
 func addControllers(made manager.Manager, opts Options) error {
 	var measured prometheus.Registerer
 	if cmp.Or(opts.MetricsAddress, "0") != "0" {
@@ -159,7 +165,8 @@ func addControllers(made manager.Manager, opts Options) error {
 		namespacesOf = managed(made.GetClient())
 	}
 	if err := cluster.Add(made, cluster.Options{
-		Namespace: opts.Namespace, Secret: opts.CredentialsSecret, Disabled: opts.NoAgent, Managed: namespacesOf, Wait: opts.PollWait, Version: opts.Version, Logger: opts.Logger,
+		Namespace: opts.Namespace, Secret: opts.CredentialsSecret, Disabled: opts.NoAgent, Managed: namespacesOf,
+		Wait: opts.PollWait, Version: opts.Version, Logger: opts.Logger,
 		Metrics: measured,
 	}); err != nil {
 		return err
@@ -167,13 +174,13 @@ func addControllers(made manager.Manager, opts Options) error {
 	return nil
 }
 
-// caching returns what is cached, and how. Objects of other controllers have no Go types here. Who owns which field is the API
-// server's concern, and most of an object's size.
+// caching returns the options of the cache. Objects of other controllers have no Go types here. The cache drops managed
+// fields: only the API server needs them, and they make up most of an object's size.
 func caching(opts Options) cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(), DefaultNamespaces: namespaces(opts.Namespaces),
-		// Of all Secrets none but those of the operator's namespace are watched, of all ConfigMaps its own, and of all Jobs those
-		// of operations. What is written is watched, for reads to see it.
+		// Secrets are watched only in the operator's namespace; of ConfigMaps only the operator's own, and of Jobs only those
+		// of operations. Everything that the operator writes is watched, so that reads see the writes.
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Secret{}: {Namespaces: map[string]cache.Config{opts.Namespace: {}}},
 			&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{opts.Namespace: {
@@ -187,16 +194,16 @@ func caching(opts Options) cache.Options {
 	}
 }
 
-// ofOperation selects what was created for an Operation.
+// ofOperation selects objects that were created for an Operation.
 func ofOperation() labels.Selector {
 	selector, err := labels.Parse(identity.LabelOperation)
 	if err != nil {
-		panic(err) // of a constant
+		panic(err) // the label is a constant
 	}
 	return selector
 }
 
-// namespaces returns the cache's options for namespaces; nil is all.
+// namespaces returns the cache's options for the namespaces. Nil means all.
 func namespaces(names []string) map[string]cache.Config {
 	var options map[string]cache.Config
 	for _, name := range names {

@@ -14,19 +14,18 @@ import (
 	"tend.dev/tend/internal/operator/servingcert"
 )
 
-// Webhooks are the options of the admission webhooks.
+// Webhooks configure the admission webhooks.
 type Webhooks struct {
-	// Host and Port are where they are served. Default: every address, 9443.
+	// Host and Port are the address of the webhooks. Default: every address, port 9443.
 	Host string
 	Port int
-	// Names are those under which the API server reaches them. Default: those of the Service.
+	// Names are the DNS names by which the API server reaches them. Default: those of the Service.
 	Names []string
 
 	certificate servingcert.Certificate
 }
 
-// server returns what serves the webhooks. Its requests come from the API server, and the handshake has the certificate as it
-// is at the time.
+// server returns the server of the webhooks. Each handshake uses the current certificate.
 func (w *Webhooks) server() webhook.Server {
 	if w == nil {
 		return nil
@@ -39,14 +38,18 @@ func (w *Webhooks) server() webhook.Server {
 	})
 }
 
-// add adds the webhooks to a manager, and what makes their certificate.
-func (w *Webhooks) add(made manager.Manager, namespace string, instances instance.Options, operations controller.Options) error {
+// add adds the webhooks to a manager, and the controller that makes their certificate.
+func (w *Webhooks) add(
+	made manager.Manager, namespace string, instances instance.Options, operations controller.Options,
+) error {
 	names := w.Names
 	if len(names) == 0 {
 		service := identity.ServiceWebhook + "." + namespace + ".svc"
 		names = []string{service, service + ".cluster.local"}
 	}
-	if err := servingcert.Add(made, servingcert.Options{Namespace: namespace, Names: names, Certificate: &w.certificate, ClusterID: operations.ClusterID, Now: time.Now}); err != nil {
+	if err := servingcert.Add(made, servingcert.Options{
+		Namespace: namespace, Names: names, Certificate: &w.certificate, ClusterID: operations.ClusterID, Now: time.Now,
+	}); err != nil {
 		return err
 	}
 	if err := instance.AddWebhook(made, instances); err != nil {

@@ -32,7 +32,7 @@ import (
 	"tend.dev/tend/internal/operator/kubetest"
 )
 
-// admitted is an API server that asks an operator's webhooks, and a user who reads its warnings.
+// admitted is an API server that calls an operator's webhooks, and a user who reads its warnings.
 type admitted struct {
 	*testing.T
 	server          *kubetest.Server
@@ -50,7 +50,7 @@ func (a *admitted) HandleWarningHeaderWithContext(_ context.Context, _ int, _ st
 	a.warnings = append(a.warnings, text)
 }
 
-// warned returns what was said since it was called last.
+// warned returns the warnings since the last call.
 func (a *admitted) warned() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -59,7 +59,7 @@ func (a *admitted) warned() string {
 	return said
 }
 
-// newAdmitted starts an API server with the configuration of the webhooks as it is generated, but for their address.
+// newAdmitted starts an API server with the generated webhook configuration; only the address is changed.
 func newAdmitted(t *testing.T) *admitted {
 	t.Helper()
 	server, err := kubetest.Start(kubetest.Tend, kubetest.Flux)
@@ -71,7 +71,10 @@ func newAdmitted(t *testing.T) *admitted {
 			t.Error(err)
 		}
 	})
-	a := &admitted{T: t, server: server, namespace: server.Namespace(t), host: net.IPv4(127, 53, byte(os.Getpid()>>8), byte(os.Getpid())).String()}
+	a := &admitted{
+		T: t, server: server, namespace: server.Namespace(t),
+		host: net.IPv4(127, 53, byte(os.Getpid()>>8), byte(os.Getpid())).String(),
+	}
 	config := rest.CopyConfig(server.As("user"))
 	config.WarningHandlerWithContext = a
 	if a.user, err = client.New(config, client.Options{Scheme: kubetest.Scheme(), FieldOwner: "user"}); err != nil {
@@ -117,7 +120,9 @@ func (a *admitted) operate() {
 	})
 }
 
-func (a *admitted) instance(name, values string, change func(*appsv1alpha1.ApplicationInstance)) *appsv1alpha1.ApplicationInstance {
+func (a *admitted) instance(
+	name, values string, change func(*appsv1alpha1.ApplicationInstance),
+) *appsv1alpha1.ApplicationInstance {
 	instance := &appsv1alpha1.ApplicationInstance{
 		ObjectMeta: metav1.ObjectMeta{Namespace: a.namespace, Name: name, Annotations: map[string]string{"ops.vworkspace.io/restore": "velero"}},
 		Spec: appsv1alpha1.ApplicationInstanceSpec{
@@ -133,7 +138,9 @@ func (a *admitted) instance(name, values string, change func(*appsv1alpha1.Appli
 	return instance
 }
 
-func (a *admitted) operation(name, target string, kind opsv1alpha1.OperationType, engine opsv1alpha1.Engine, parameters, claim string) *opsv1alpha1.Operation {
+func (a *admitted) operation(
+	name, target string, kind opsv1alpha1.OperationType, engine opsv1alpha1.Engine, parameters, claim string,
+) *opsv1alpha1.Operation {
 	op := &opsv1alpha1.Operation{
 		ObjectMeta: metav1.ObjectMeta{Namespace: a.namespace, Name: name},
 		Spec: opsv1alpha1.OperationSpec{
@@ -147,8 +154,8 @@ func (a *admitted) operation(name, target string, kind opsv1alpha1.OperationType
 	return op
 }
 
-// TestWebhooks: without the operator nothing is stored; with it, what would never run is refused, of what will wait it is warned, and
-// the operator's own writes pass.
+// TestWebhooks: without the operator nothing is stored. With it, objects that could never run are refused, those that
+// will wait cause a warning, and the operator's own writes pass.
 func TestWebhooks(t *testing.T) {
 	a := newAdmitted(t)
 	if err := a.user.Create(t.Context(), a.instance("web", `{}`, nil)); err == nil || !strings.Contains(err.Error(), "vapplicationinstance.kb.io") {
@@ -184,11 +191,11 @@ func (a *admitted) refusesInstances() {
 		}
 	}
 	if err := a.user.Create(a.Context(), a.instance("fine", `{"existingSecret":"nextcloud-postgresql","auth":{"password":""}}`, nil)); err != nil {
-		a.Errorf("the name of a Secret is no secret: %v", err)
+		a.Errorf("a Secret's name was refused: %v", err)
 	}
 }
 
-// label gives a namespace the label of the gate, or takes it away.
+// label sets the label of the gate on a namespace, or removes it.
 func (a *admitted) label(name, value string) {
 	a.Helper()
 	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, identity.LabelNamespaceGate)
@@ -229,7 +236,8 @@ func (a *admitted) judgesOperations() {
 	}
 }
 
-// leavesTheRest: neither a status, a finalizer, an annotation nor a deletion is refused, whatever the rules say of the object by now.
+// leavesTheRest: changes of a status, a finalizer or an annotation, and deletions, are never refused, even if the rules
+// now refuse the object.
 func (a *admitted) leavesTheRest() {
 	a.label(a.namespace, "")
 	read := func(ctx context.Context) (*appsv1alpha1.ApplicationInstance, error) {
@@ -241,7 +249,8 @@ func (a *admitted) leavesTheRest() {
 		if err != nil {
 			return err
 		}
-		if c := meta.FindStatusCondition(instance.Status.Conditions, "Blocked"); c == nil || c.Reason != "PolicyDenied" || !slices.Contains(instance.Finalizers, identity.FinalizerInstance) {
+		if c := meta.FindStatusCondition(instance.Status.Conditions, "Blocked"); c == nil || c.Reason != "PolicyDenied" ||
+			!slices.Contains(instance.Finalizers, identity.FinalizerInstance) {
 			return fmt.Errorf("finalizers %v, conditions %+v", instance.Finalizers, instance.Status.Conditions)
 		}
 		return nil
@@ -270,7 +279,7 @@ func (a *admitted) leavesTheRest() {
 	a.label(a.namespace, identity.NamespaceGate)
 }
 
-// renews: when the certificate is lost with its authority, another one is made, trusted and served without a restart.
+// renews: if the certificate and its authority are lost, a new one is made, trusted and served without a restart.
 func (a *admitted) renews() {
 	trusted := func(ctx context.Context) string {
 		webhooks := &admissionv1.ValidatingWebhookConfiguration{}
@@ -294,10 +303,12 @@ func (a *admitted) renews() {
 	a.applied()
 }
 
-// applied: the Secret is written by server-side apply alone, with the label of the cluster.
+// applied: the Secret is only ever written by server-side apply, and has the label of the cluster.
 func (a *admitted) applied() {
 	secret := &corev1.Secret{}
-	if err := a.user.Get(a.Context(), client.ObjectKey{Namespace: a.namespace, Name: identity.SecretWebhook}, secret); err != nil {
+	if err := a.user.Get(a.Context(), client.ObjectKey{
+		Namespace: a.namespace, Name: identity.SecretWebhook,
+	}, secret); err != nil {
 		a.Fatal(err)
 	}
 	for _, entry := range secret.ManagedFields {

@@ -15,8 +15,8 @@ import (
 const (
 	// askTime bounds one request to an ask URL: a handshake waits for it.
 	askTime = 5 * time.Second
-	// refusalLife is how long a refusal, or a missing answer, is remembered. A client that floods the listener with
-	// handshakes for a name therefore doesn't flood the ask URL.
+	// refusalLife is the time for which a refusal, or a missing answer, is remembered. A client that floods the listener
+	// with handshakes for a name therefore doesn't flood the ask URL.
 	refusalLife = time.Minute
 	// maxRefusals bounds the remembered refusals, maxAsking the concurrent requests. Further names are refused without a
 	// request.

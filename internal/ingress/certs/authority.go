@@ -19,7 +19,7 @@ import (
 const (
 	rootLife = 10 * 365 * 24 * time.Hour
 	leafLife = 7 * 24 * time.Hour
-	// skew is how far behind another machine's clock may be.
+	// skew bounds how far another machine's clock may be behind.
 	skew = time.Hour
 )
 

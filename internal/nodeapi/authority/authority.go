@@ -18,7 +18,7 @@ import (
 const (
 	rootLife = 20 * 365 * 24 * time.Hour
 	NodeLife = 30 * 24 * time.Hour
-	// skew is how far behind the other side's clock may be.
+	// skew bounds how far the other side's clock may be behind.
 	skew = 48 * time.Hour
 )
 

@@ -11,39 +11,40 @@ import (
 	"tend.dev/tend/api/pull"
 )
 
-// Options are the dependencies of an Agent. Endpoint, HTTP, Applier, Credentials and Keys are needed.
+// Options configure an Agent. Endpoint, HTTP, Applier, Credentials and Keys are required.
 type Options struct {
 	// Endpoint is the URL of the control plane, without a path.
 	Endpoint string
-	// HTTP trusts the control plane, and has no time limit of its own.
+	// HTTP trusts the control plane's certificate and has no timeout of its own.
 	HTTP        *http.Client
 	Applier     Applier
 	Credentials Credentials
 	Keys        *Keys
-	// Wait is how long a request for jobs waits for one. Default pull.DefaultWait.
+	// Wait is the time that a request for jobs waits for one to appear. Default pull.DefaultWait.
 	Wait time.Duration
-	// ReadyTime is how long an instance may take to get ready. Then its job has failed. Default 10 minutes.
+	// ReadyTime is the time that an instance has to become ready; after it, its job has failed. Default 10 minutes.
 	ReadyTime time.Duration
-	// Health is called when the state of the connection changes, one call at a time. Default: nobody asks.
+	// Health is called when the state of the connection changes, one call at a time. Default: not called.
 	Health func(Health)
-	// Verify returns why a job is not to be done: it is not the control plane's, or an old one. Default: all are done.
+	// Verify returns an error if a job must not be done: it is not from the control plane, or too old. Default: accepts
+	// all.
 	Verify func(ctx context.Context, job pull.Job) error
-	// Overflowed is called when events were dropped, and what was left has been sent: the control plane lacks some. Default: nobody
-	// asks.
+	// Overflowed is called if events were dropped, once the remaining ones have been sent: the control plane lacks some.
+	// Default: not called.
 	Overflowed func()
-	// Taken is called with each job that was acknowledged, Finished with the outcome of each whose result has been received. Both may be
-	// called at the same time. Default: nobody counts.
+	// Taken is called with each acknowledged job, Finished with the outcome of each job whose result was received. They
+	// may be called concurrently. Default: not called.
 	Taken    func(job pull.Job)
 	Finished func(job pull.Job, outcome string)
-	// UserAgent is how the operator calls itself. Default tend-operator.
+	// UserAgent is the User-Agent of requests. Default tend-operator.
 	UserAgent string
-	// Now is the clock, Jitter a number from 0 to below 1. Default: time.Now, and chance.
+	// Now is the clock. Jitter returns a number from 0 to below 1. Default: time.Now and a random number.
 	Now    func() time.Time
 	Jitter func() float64
 	Logger *slog.Logger
 }
 
-// Agent does the jobs of one cluster. Create it with New. One process of a cluster may run one at a time.
+// Agent does the jobs of one cluster. Create it with New. Only one process of a cluster may run an Agent at a time.
 type Agent struct {
 	Options
 	client  *Client
@@ -53,15 +54,15 @@ type Agent struct {
 	mu         sync.Mutex
 	credential pull.Credential
 	tracked    []*tracked
-	// moved holds a token once a resource may have changed.
+	// moved holds a token if a resource may have changed.
 	moved chan struct{}
 
-	// reporting is held while Health is called, so that the last call is about the last state.
+	// reporting is held during a call of Health, so that the last call reports the last state.
 	reporting sync.Mutex
 	health    Health
 }
 
-// New returns an Agent; nothing happens before Run.
+// New returns an Agent. It does nothing before Run.
 func New(o Options) *Agent {
 	if o.Wait <= 0 {
 		o.Wait = pull.DefaultWait
@@ -93,11 +94,14 @@ func New(o Options) *Agent {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Agent{Options: o, client: &Client{Endpoint: o.Endpoint, HTTP: o.HTTP, UserAgent: o.UserAgent}, buffer: newBuffer(), intents: newIntents(), moved: make(chan struct{}, 1)}
+	return &Agent{
+		Options: o, client: &Client{Endpoint: o.Endpoint, HTTP: o.HTTP, UserAgent: o.UserAgent}, buffer: newBuffer(),
+		intents: newIntents(), moved: make(chan struct{}, 1),
+	}
 }
 
-// Run does jobs and sends events until ctx ends; then it returns nil. It returns ErrUnauthorized or ErrForbidden if the control plane
-// refuses it for good.
+// Run does jobs and sends events until ctx ends, and then returns nil. It returns ErrUnauthorized or ErrForbidden if
+// the control plane permanently refuses the agent.
 func (a *Agent) Run(ctx context.Context) error {
 	if _, err := a.load(ctx); err != nil {
 		return err
@@ -119,7 +123,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	return nil
 }
 
-// load reads the credential as it is stored now.
+// load reads the stored credential.
 func (a *Agent) load(ctx context.Context) (pull.Credential, error) {
 	credential, err := a.Credentials.Load(ctx)
 	if err != nil {
@@ -146,7 +150,8 @@ func (a *Agent) Register(ctx context.Context, token, cluster, displayName string
 	return given, a.keep(ctx, given)
 }
 
-// Rotate exchanges the credential for another, and stores it. The old one stays valid for a day, so nothing is lost if that fails.
+// Rotate exchanges the credential for a new one, and stores it. The old one stays valid for a day, so a failure loses
+// nothing.
 func (a *Agent) Rotate(ctx context.Context) error {
 	var given pull.Credential
 	err := a.request(ctx, func(token string) (err error) { given, err = a.client.Rotate(ctx, token); return err })
@@ -169,7 +174,8 @@ func (a *Agent) keep(ctx context.Context, credential pull.Credential) error {
 	return nil
 }
 
-// request makes a request with the current token. One that is refused is made again once, if another token is stored meanwhile.
+// request makes a request with the current token. If the token is refused and another one was stored meanwhile, it
+// tries once more.
 func (a *Agent) request(ctx context.Context, do func(token string) error) error {
 	token := a.current().Token
 	err := do(token)
@@ -196,7 +202,7 @@ func (a *Agent) request(ctx context.Context, do func(token string) error) error 
 // isEnd reports whether an error ends the agent.
 func isEnd(err error) bool { return errors.Is(err, ErrUnauthorized) || errors.Is(err, ErrForbidden) }
 
-// report hands on how the connection is, if that has changed.
+// report calls Health if the state of the connection has changed.
 func (a *Agent) report(is Health) {
 	a.reporting.Lock()
 	defer a.reporting.Unlock()

@@ -14,9 +14,12 @@ import (
 	"tend.dev/tend/api/pull"
 )
 
-var cloudRef = api.ClusterResource{APIVersion: api.AppsAPIVersion, Kind: api.ApplicationInstanceKind, Namespace: "org", Name: "cloud"}
+var cloudRef = api.ClusterResource{
+	APIVersion: api.AppsAPIVersion, Kind: api.ApplicationInstanceKind, Namespace: "org", Name: "cloud",
+}
 
-// TestAJob: acknowledged, applied, its status while it is not ready, its result once it is; and again as a no-op, also after a restart.
+// TestAJob: a job is acknowledged and applied. Its status is sent until the resource is ready, then its result. The
+// same job again is a no-op, also after a restart.
 func TestAJob(t *testing.T) {
 	inBench(t, func(b *bench) {
 		b.plane.give(applyJob("j1", "k1", "1"))
@@ -41,14 +44,18 @@ func TestAJob(t *testing.T) {
 	})
 }
 
-// TestOutcomes: what can't be done, came too late, or is another manager's.
+// TestOutcomes: outcomes of jobs that are invalid, expired, or in conflict with another field manager.
 func TestOutcomes(t *testing.T) {
 	inBench(t, func(b *bench) {
 		late := applyJob("late", "late", "1")
 		late.ExpiresAt = time.Now()
-		b.plane.give(late, pull.Job{ID: "odd", Kind: "dance"}, pull.Job{ID: "empty", Kind: pull.KindApply, Payload: []byte(`{}`)}, pull.Job{ID: "bare", Kind: pull.KindDelete, Payload: []byte(`{"name":"x"}`)})
+		odd := pull.Job{ID: "odd", Kind: "dance"}
+		empty := pull.Job{ID: "empty", Kind: pull.KindApply, Payload: []byte(`{}`)}
+		bare := pull.Job{ID: "bare", Kind: pull.KindDelete, Payload: []byte(`{"name":"x"}`)}
+		b.plane.give(late, odd, empty, bare)
 		b.want(time.Second, "refused", `late/ack; late/result noop expired; odd/ack; odd/result failed jobs of kind "dance" are not known; `+
-			`empty/ack; empty/result failed the payload is no manifest: it needs apiVersion, kind and metadata.name; bare/ack; bare/result failed the payload of a delete needs apiVersion, kind and name`)
+			`empty/ack; empty/result failed the payload is not a manifest: it needs apiVersion, kind and metadata.name; `+
+			`bare/ack; bare/result failed the payload of a delete needs apiVersion, kind and name`)
 		b.cluster.fail = &ConflictError{Manager: "kubectl", Field: ".spec.values"}
 		b.plane.give(applyJob("j1", "k1", "1"))
 		b.want(time.Second, "a conflict", "j1/ack; j1/result conflict field manager kubectl has set .spec.values to another value")
@@ -64,12 +71,12 @@ func TestOutcomes(t *testing.T) {
 	})
 }
 
-// TestAPassingError: a job about which the API server could not say anything has no result; it comes again, and is done.
+// TestAPassingError: if the API server gave no answer about a job, the job gets no result. It comes again and is done.
 func TestAPassingError(t *testing.T) {
 	inBench(t, func(b *bench) {
 		b.cluster.fail = fmt.Errorf("apply it: %w: failed calling webhook", ErrPassing)
 		b.plane.give(applyJob("j1", "k1", "1"))
-		b.want(time.Second, "no answer", "j1/ack; j1/status apply it: the API server could not say: failed calling webhook")
+		b.want(time.Second, "no answer", "j1/ack; j1/status apply it: the API server gave no answer: failed calling webhook")
 		b.cluster.fail = nil
 		b.plane.give(applyJob("j1", "k1", "1"))
 		b.want(time.Minute, "an answer", "j1/ack; j1/status applied, not ready yet")
@@ -79,11 +86,12 @@ func TestAPassingError(t *testing.T) {
 		other := applyJob("o1", "o1", "1")
 		other.Payload = fmt.Appendf(nil, `{"apiVersion":%q,"kind":"Operation","metadata":{"name":"backup","namespace":"org"},"spec":{}}`, api.OpsAPIVersion)
 		b.plane.give(applyJob("j1", "k1", "1"), other)
-		b.want(time.Second, "the others do not wait", "j1/ack; j1/status apply it: the API server could not say: too many requests; o1/ack; o1/status applied, not ready yet")
+		b.want(time.Second, "the others do not wait", "j1/ack; j1/status apply it: the API server gave no answer: too many requests; o1/ack; o1/status applied, not ready yet")
 	})
 }
 
-// TestABatchIsRememberedOnce: the jobs of one answer take one write of the keys, and are done again if that fails.
+// TestABatchIsRememberedOnce: the keys of all jobs of one answer are stored in one write. If that fails, the jobs are
+// done again.
 func TestABatchIsRememberedOnce(t *testing.T) {
 	inBench(t, func(b *bench) {
 		var batch []pull.Job
@@ -111,7 +119,8 @@ func TestABatchIsRememberedOnce(t *testing.T) {
 	})
 }
 
-// TestAFailure: what has failed, and isn't tried again, ends its job at once, as a failure; an operation takes as long as it takes.
+// TestAFailure: a resource that has failed and isn't retried ends its job at once, as a failure. An operation may take
+// any time.
 func TestAFailure(t *testing.T) {
 	inBench(t, func(b *bench) {
 		say := func(conditions ...pull.Condition) {
@@ -139,7 +148,8 @@ func TestAFailure(t *testing.T) {
 	})
 }
 
-// TestAnotherResourceIsNoAnswer: a resource that was deleted and created again by another says nothing of what was applied.
+// TestAnotherResourceIsNoAnswer: the state of a resource that a person deleted and created again doesn't count for the
+// job.
 func TestAnotherResourceIsNoAnswer(t *testing.T) {
 	inBench(t, func(b *bench) {
 		b.plane.give(applyJob("j1", "k1", "1"))
@@ -152,8 +162,8 @@ func TestAnotherResourceIsNoAnswer(t *testing.T) {
 	})
 }
 
-// TestComparing: what was applied is compared with the cluster, at a notice at once, and without one within a minute; also by an agent
-// that has just started, which asks what was delivered.
+// TestComparing: the cluster is compared with what was applied, at once after a notice and within a minute without one.
+// An agent that has just started asks the control plane what was delivered.
 func TestComparing(t *testing.T) {
 	inBench(t, func(b *bench) {
 		says := func(after time.Duration, when, want string) {
@@ -201,7 +211,7 @@ func TestComparing(t *testing.T) {
 	})
 }
 
-// TestANamespaceOfThreeHundredIsDeleted: all of them are reported missing within seconds, once each, in a handful of exchanges.
+// TestANamespaceOfThreeHundredIsDeleted: all 300 are reported missing within seconds, once each, in a few requests.
 func TestANamespaceOfThreeHundredIsDeleted(t *testing.T) {
 	inBench(t, func(b *bench) {
 		const count = 300
@@ -225,7 +235,9 @@ func TestANamespaceOfThreeHundredIsDeleted(t *testing.T) {
 		clear(b.cluster.have)
 		b.cluster.mu.Unlock()
 		for i := range count {
-			b.agent.Changed(api.ClusterResource{APIVersion: api.AppsAPIVersion, Kind: api.ApplicationInstanceKind, Namespace: "org", Name: fmt.Sprintf("web-%03d", i), UID: "k"})
+			b.agent.Changed(api.ClusterResource{
+				APIVersion: api.AppsAPIVersion, Kind: api.ApplicationInstanceKind, Namespace: "org", Name: fmt.Sprintf("web-%03d", i), UID: "k",
+			})
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
@@ -243,7 +255,7 @@ func TestANamespaceOfThreeHundredIsDeleted(t *testing.T) {
 	})
 }
 
-// TestADelete: its result is sent once the resource is gone, however long that takes, and after a restart too.
+// TestADelete: the result of a delete is sent once the resource is gone, however long that takes, also after a restart.
 func TestADelete(t *testing.T) {
 	inBench(t, func(b *bench) {
 		b.plane.give(applyJob("j1", "k1", "1"))
@@ -260,8 +272,8 @@ func TestADelete(t *testing.T) {
 		b.stop()
 		b.start()
 		b.plane.give(remove("d2"))
-		b.want(time.Second, "asked again: not gone is no no-op", "d2/ack; d2/status deleting")
-		// Half a minute more: a report at the very end of the hour is not cut off by it.
+		b.want(time.Second, "the same job again: the resource is not gone yet", "d2/ack; d2/status deleting")
+		// The extra half minute keeps a report at the very end of the hour from being cut off.
 		b.want(time.Hour+30*time.Second, "an hour", strings.TrimSuffix(strings.Repeat("d2/status deleting; ", 60), "; "))
 		b.cluster.gone(cloudRef)
 		b.want(10*time.Second, "gone", "d2/result succeeded")
@@ -270,7 +282,7 @@ func TestADelete(t *testing.T) {
 	})
 }
 
-// TestIntents: the intents are applies and deletes.
+// TestIntents: each intent is an apply or a delete.
 func TestIntents(t *testing.T) {
 	manifest := string(applyJob("", "", "1").Payload)
 	for payload, want := range map[string]string{
@@ -279,7 +291,7 @@ func TestIntents(t *testing.T) {
 		`{"intent":"delete-application-instance","name":"cloud","namespace":"org"}`:       "delete ApplicationInstance org/cloud",
 		`{"intent":"delete-application-instance","name":"cloud"}`:                         "the intent delete-application-instance needs name and namespace",
 		`{"intent":"rotate-operator-credentials"}`:                                        `the intent "rotate-operator-credentials" is not known`,
-		`{"intent":"ensure-application-instance"}`:                                        "the payload is no manifest: it needs apiVersion, kind and metadata.name",
+		`{"intent":"ensure-application-instance"}`:                                        "the payload is not a manifest: it needs apiVersion, kind and metadata.name",
 	} {
 		task, err := read(pull.Job{Kind: pull.KindIntent, Payload: []byte(payload)})
 		got := map[bool]string{true: "delete", false: "apply"}[task.delete] + " " + task.ref.Kind + " " + task.ref.Namespace + "/" + task.ref.Name

@@ -14,15 +14,15 @@ const (
 	lastBackoff  = time.Minute
 )
 
-// The errors that end an agent. It begins again once its credentials change.
+// The errors that end an agent. It starts again once its credentials change.
 var (
-	// ErrUnauthorized means that the credential was refused, and that there is no other one.
+	// ErrUnauthorized means that the credential was refused and no other one is stored.
 	ErrUnauthorized = errors.New("the control plane refuses the credential: register again")
-	// ErrForbidden means that the credential is not of this cluster.
+	// ErrForbidden means that the credential belongs to another cluster.
 	ErrForbidden = errors.New("the control plane refuses the cluster")
 )
 
-// backoff is how long to wait after failures in a row.
+// backoff computes the wait after consecutive failures.
 type backoff struct {
 	failures int
 	// jitter returns a number from 0 to below 1.
@@ -38,7 +38,7 @@ func newBackoff(jitter func() float64) *backoff {
 
 func (b *backoff) reset() { b.failures = 0 }
 
-// after returns how long to wait after an error: what the server asks for, else twice as long each time, with jitter.
+// after returns the wait after an error: what the server asks for, or else twice the previous wait, with jitter.
 func (b *backoff) after(err error) time.Duration {
 	wait := firstBackoff
 	for range min(b.failures, 10) {
@@ -52,7 +52,7 @@ func (b *backoff) after(err error) time.Duration {
 	return wait + time.Duration(float64(wait)*b.jitter()/2)
 }
 
-// rest waits; it returns ctx's error if that ends first.
+// rest waits. It returns the error of ctx if ctx ends first.
 func rest(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -64,7 +64,7 @@ func rest(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// passes reports whether a request may succeed if it is made again: there was no answer, or one that asks for that.
+// passes reports whether repeating a request may help: it got no answer, or one that asks for a retry.
 func passes(err error) bool {
 	status := statusOf(err)
 	return status == 0 || status >= http.StatusInternalServerError || status == http.StatusTooManyRequests

@@ -11,7 +11,8 @@ import (
 	"tend.dev/tend/api/pull"
 )
 
-// TestBackoff: 5xx and cut connections are tried again with growing waits, 429 when it says, 404 and 409 end a job.
+// TestBackoff: 5xx and cut connections are retried with growing waits, 429 after the time in the answer; 404 and 409
+// end a job.
 func TestBackoff(t *testing.T) {
 	inBench(t, func(b *bench) {
 		b.stop()
@@ -58,14 +59,17 @@ func TestBackoff(t *testing.T) {
 	})
 }
 
-// TestRefused: a token that is refused is read again once; if there is no other one the agent ends, and so it does with 403.
+// TestRefused: after a refused token the stored one is read again once. If it is the same, the agent ends; 403 ends it
+// too.
 func TestRefused(t *testing.T) {
 	for name, tc := range map[string]struct {
 		status int
 		fresh  bool
 		ends   error
 	}{
-		"401": {http.StatusUnauthorized, false, ErrUnauthorized}, "401 with another token stored": {http.StatusUnauthorized, true, nil}, "403": {http.StatusForbidden, true, ErrForbidden},
+		"401":                           {http.StatusUnauthorized, false, ErrUnauthorized},
+		"401 with another token stored": {http.StatusUnauthorized, true, nil},
+		"403":                           {http.StatusForbidden, true, ErrForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBench(t, func(b *bench) {

@@ -15,19 +15,19 @@ import (
 	"tend.dev/tend/api/pull"
 )
 
-// The times of requests, and the bound of an answer. An answer that takes longer than that, beyond the time that it was asked to
-// wait, is taken for none: the link may be cut.
+// The timeouts of requests, and the bound of an answer. A request that takes longer than its timeout, beyond the time
+// it asked to wait, counts as unanswered: the connection may be cut.
 const (
 	requestTime = 30 * time.Second
 	answerTime  = 10 * time.Second
 	maxAnswer   = 16 << 20
 )
 
-// StatusError is an answer that is an error.
+// StatusError is an error answer of the control plane.
 type StatusError struct {
 	Status int
 	Body   pull.Error
-	// RetryAfter is what the server asks for; zero if it doesn't.
+	// RetryAfter is the wait that the server asks for; zero if it doesn't.
 	RetryAfter time.Duration
 }
 
@@ -38,7 +38,7 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("the control plane answered %d %s: %s", e.Status, e.Body.Code, e.Body.Message)
 }
 
-// statusOf returns the status of an answer that is an error; 0 if there was no answer.
+// statusOf returns the HTTP status of an error answer, or 0 if there was no answer.
 func statusOf(err error) int {
 	var answered *StatusError
 	if errors.As(err, &answered) {
@@ -51,23 +51,25 @@ func statusOf(err error) int {
 type Client struct {
 	// Endpoint is the URL of the control plane, without a path.
 	Endpoint string
-	// HTTP trusts the control plane. It has no time limit of its own: a request for jobs may take minutes.
+	// HTTP trusts the control plane's certificate. It has no timeout of its own: a request for jobs may take minutes.
 	HTTP *http.Client
-	// UserAgent is how the operator calls itself.
+	// UserAgent is the User-Agent of requests.
 	UserAgent string
 }
 
 // Register exchanges a registration token for a credential.
 func (c *Client) Register(ctx context.Context, token, cluster, displayName string) (pull.Credential, error) {
 	var given pull.Credential
-	err := c.call(ctx, token, requestTime, http.MethodPost, pull.RegisterPath, pull.Registration{RegistrationToken: token, ClusterID: cluster, DisplayName: displayName}, &given)
+	err := c.call(ctx, token, requestTime, http.MethodPost, pull.RegisterPath, pull.Registration{
+		RegistrationToken: token, ClusterID: cluster, DisplayName: displayName,
+	}, &given)
 	if err == nil && (given.Token == "" || given.ClusterID == "") {
 		err = errors.New("the control plane's answer to the registration has no token or no cluster")
 	}
 	return given, err
 }
 
-// Jobs asks for jobs and waits for some. To resume asks for those too that were acknowledged and have no result.
+// Jobs requests jobs and waits for some to appear. With resume it also requests acknowledged jobs without a result.
 func (c *Client) Jobs(ctx context.Context, token, cluster string, wait time.Duration, resume bool) ([]pull.Job, error) {
 	var jobs pull.Jobs
 	query := url.Values{"cluster": {cluster}, "wait": {strconv.Itoa(int(wait / time.Second))}}
@@ -78,7 +80,7 @@ func (c *Client) Jobs(ctx context.Context, token, cluster string, wait time.Dura
 	return jobs.Jobs, err
 }
 
-// Delivered returns jobs that are done, behind the id of one; none at the end.
+// Delivered returns finished jobs after the one with the id after. At the end it returns none.
 func (c *Client) Delivered(ctx context.Context, token, cluster, after string) ([]pull.Job, error) {
 	var jobs pull.Jobs
 	query := url.Values{"cluster": {cluster}, pull.AfterParameter: {after}}
@@ -86,17 +88,17 @@ func (c *Client) Delivered(ctx context.Context, token, cluster, after string) ([
 	return jobs.Jobs, err
 }
 
-// Acknowledge says that a job is taken.
+// Acknowledge acknowledges a job.
 func (c *Client) Acknowledge(ctx context.Context, token, job string) error {
 	return c.call(ctx, token, requestTime, http.MethodPost, jobPath(job, "ack"), nil, nil)
 }
 
-// Status says how far a job is.
+// Status reports the progress of a job.
 func (c *Client) Status(ctx context.Context, token, job string, status pull.Status) error {
 	return c.call(ctx, token, requestTime, http.MethodPost, jobPath(job, "status"), status, nil)
 }
 
-// Result says what came of a job.
+// Result reports the result of a job.
 func (c *Client) Result(ctx context.Context, token, job string, result pull.Result) error {
 	return c.call(ctx, token, requestTime, http.MethodPost, jobPath(job, "result"), result, nil)
 }
@@ -106,7 +108,7 @@ func (c *Client) Events(ctx context.Context, token string, events []pull.Event) 
 	return c.call(ctx, token, requestTime, http.MethodPost, pull.EventsPath, pull.Events{Events: events}, nil)
 }
 
-// Rotate returns another credential; the one that was used is valid for pull.RotationGrace.
+// Rotate returns a new credential. The old one stays valid for pull.RotationGrace.
 func (c *Client) Rotate(ctx context.Context, token string) (pull.Credential, error) {
 	var given pull.Credential
 	err := c.call(ctx, token, requestTime, http.MethodPost, pull.RotatePath, struct{}{}, &given)
@@ -120,7 +122,9 @@ func jobPath(job, what string) string {
 	return pull.JobsPath + "/" + url.PathEscape(job) + "/" + what
 }
 
-func (c *Client) call(ctx context.Context, token string, within time.Duration, method, path string, body, out any) error {
+func (c *Client) call(
+	ctx context.Context, token string, within time.Duration, method, path string, body, out any,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	var encoded []byte
@@ -148,7 +152,7 @@ func (c *Client) call(ctx context.Context, token string, within time.Duration, m
 	text := io.LimitReader(response.Body, maxAnswer)
 	if response.StatusCode >= http.StatusMultipleChoices {
 		failed := &StatusError{Status: response.StatusCode}
-		_ = json.NewDecoder(text).Decode(&failed.Body) // an answer of something in between has another body
+		_ = json.NewDecoder(text).Decode(&failed.Body) // the answer of a proxy has another body
 		if n, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && n >= 0 {
 			failed.RetryAfter = time.Duration(n) * time.Second
 		}

@@ -13,47 +13,48 @@ import (
 	"tend.dev/tend/api/pull"
 )
 
-// The times of comparing: how often all is compared without a notice, how often it looks for room among the events, and how many of
-// them may wait before the next one is added.
+// The intervals of comparing, and a bound: how often everything is compared without a notice, how often to check for
+// room among the events, and how many of them may wait before another is added.
 const (
 	sweepEvery = time.Minute
 	roomEvery  = 200 * time.Millisecond
 	room       = 500
 )
 
-// intents are the manifests that the cluster is compared with: those of the jobs that were done.
+// intents holds the manifests to compare the cluster with: those of finished jobs.
 type intents struct {
 	mu sync.Mutex
 	by map[api.ClusterResource]*intent
-	// changed are the resources to compare; since are those that jobs were done for since the last listing began.
+	// changed are the resources to compare. since are the resources of jobs that were done since the last listing began.
 	changed, since map[api.ClusterResource]bool
-	// wake holds a token while something is to be compared, or listed again.
+	// wake holds a token if there is something to compare, or to list again.
 	wake   chan struct{}
 	listed bool
 }
 
-// intent is what one job applied.
+// intent records what one job applied.
 type intent struct {
 	key      string
 	manifest json.RawMessage
-	// said is what was reported last; nil if nothing was.
+	// said is the last reported state, or nil.
 	said *pull.State
 	uid  string
 }
 
 func newIntents() *intents {
 	return &intents{
-		by: map[api.ClusterResource]*intent{}, changed: map[api.ClusterResource]bool{}, since: map[api.ClusterResource]bool{}, wake: make(chan struct{}, 1),
+		by: map[api.ClusterResource]*intent{}, changed: map[api.ClusterResource]bool{}, since: map[api.ClusterResource]bool{},
+		wake: make(chan struct{}, 1),
 	}
 }
 
-// nameOf returns a resource without what changes with each write.
+// nameOf returns a resource without the fields that change with each write.
 func nameOf(r api.ClusterResource) api.ClusterResource {
 	r.UID, r.Generation = "", 0
 	return r
 }
 
-// done records what a job has asked for.
+// done records the request of a job.
 func (i *intents) done(key string, task task) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -67,7 +68,7 @@ func (i *intents) done(key string, task task) {
 	i.mark(name)
 }
 
-// mark has a resource compared. The caller holds mu.
+// mark schedules a resource for comparing. The caller holds mu.
 func (i *intents) mark(name api.ClusterResource) {
 	i.changed[name] = true
 	select {
@@ -76,7 +77,7 @@ func (i *intents) mark(name api.ClusterResource) {
 	}
 }
 
-// next returns a resource to compare; false if there is none.
+// next returns a resource to compare, or false.
 func (i *intents) next() (name api.ClusterResource, is intent, ok bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -89,7 +90,7 @@ func (i *intents) next() (name api.ClusterResource, is intent, ok bool) {
 	return name, is, false
 }
 
-// sweep has all resources compared.
+// sweep schedules all resources for comparing.
 func (i *intents) sweep() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -98,7 +99,7 @@ func (i *intents) sweep() {
 	}
 }
 
-// Changed says that a resource may have changed, or is gone: it is compared with what was applied.
+// Changed schedules a resource that may have changed or is gone: it is compared with what was applied.
 func (a *Agent) Changed(r api.ClusterResource) {
 	a.intents.mu.Lock()
 	defer a.intents.mu.Unlock()
@@ -107,8 +108,8 @@ func (a *Agent) Changed(r api.ClusterResource) {
 	}
 }
 
-// Resync has the control plane asked what was delivered, and all of it reported as it is: the control plane may have lost what was
-// reported.
+// Resync asks the control plane again what was delivered, and reports the state of all of it: the control plane may
+// have lost earlier reports.
 func (a *Agent) Resync() {
 	a.intents.mu.Lock()
 	defer a.intents.mu.Unlock()
@@ -119,8 +120,8 @@ func (a *Agent) Resync() {
 	}
 }
 
-// compareAll compares the cluster with what was applied, and reports what differs, until ctx ends: at once after a change, and
-// all of it once a minute, so that a notice that was missed does no harm.
+// compareAll compares the cluster with what was applied, and reports differences, until ctx ends. It does so at once
+// after a change, and for everything once a minute, in case it missed a notice.
 func (a *Agent) compareAll(ctx context.Context) error {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
@@ -145,7 +146,7 @@ func (a *Agent) compareAll(ctx context.Context) error {
 	}
 }
 
-// compareChanged compares what may have changed.
+// compareChanged compares the resources that may have changed.
 func (a *Agent) compareChanged(ctx context.Context) error {
 	a.intents.mu.Lock()
 	listed := a.intents.listed
@@ -161,7 +162,7 @@ func (a *Agent) compareChanged(ctx context.Context) error {
 			return nil
 		}
 		state, seen, err := a.Applier.Compare(ctx, is.manifest)
-		if err != nil { // the next sweep compares it again
+		if err != nil { // the next sweep tries again
 			a.Logger.WarnContext(ctx, "a resource can't be compared", "resource", name.Kind+"/"+name.Namespace+"/"+name.Name, "error", err)
 			continue
 		}
@@ -172,8 +173,10 @@ func (a *Agent) compareChanged(ctx context.Context) error {
 	}
 }
 
-// say reports a state, unless it is the one that was reported last. It waits while many events wait: none must be dropped.
-func (a *Agent) say(ctx context.Context, name api.ClusterResource, is intent, state pull.State, seen api.ClusterResource) error {
+// say reports a state unless it is the last reported one. It waits while many events wait, because none may be dropped.
+func (a *Agent) say(
+	ctx context.Context, name api.ClusterResource, is intent, state pull.State, seen api.ClusterResource,
+) error {
 	if is.said != nil && is.uid == seen.UID && reflect.DeepEqual(*is.said, state) {
 		return nil
 	}
@@ -191,7 +194,7 @@ func (a *Agent) say(ctx context.Context, name api.ClusterResource, is intent, st
 	return nil
 }
 
-// WaitForRoom waits until few events wait.
+// WaitForRoom waits until only a few events wait.
 func (a *Agent) WaitForRoom(ctx context.Context) error {
 	for {
 		if waiting, _ := a.Buffered(); waiting < room {
@@ -203,8 +206,8 @@ func (a *Agent) WaitForRoom(ctx context.Context) error {
 	}
 }
 
-// list asks what was delivered, and adds that to what is known, but for jobs that were done meanwhile. All of it is reported again. A
-// control plane that can't say gets reports of what is applied from now on.
+// list asks what was delivered and adds it to the intents, except for resources of jobs done meanwhile. All of it is
+// reported again. A control plane that doesn't support this gets reports of everything applied from now on.
 func (a *Agent) list(ctx context.Context) error {
 	i := a.intents
 	fetched := map[api.ClusterResource]*intent{}
@@ -228,7 +231,7 @@ func (a *Agent) list(ctx context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for name, is := range fetched {
-		if !i.since[name] { // else it is as the job has left it, which the control plane may not know yet
+		if !i.since[name] { // the control plane may not know the newer job yet
 			i.by[name] = is
 		}
 	}

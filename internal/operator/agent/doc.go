@@ -1,11 +1,14 @@
-// Package agent is the operator's half of the pull protocol: it registers, asks a control plane for jobs, does them in order, and
-// reports what becomes of them.
+// Package agent is the operator's half of the pull protocol: it registers, requests jobs from a control plane, does
+// them in order and reports their progress and results.
 //
-// A job is acknowledged, done, and remembered by its key before its result is sent; one that comes again is a no-op. What was applied
-// is observed until it is ready or has failed, an instance for at most ReadyTime, and then its result is sent; until then the status
-// is. Afterwards the cluster is compared with it, and a difference is reported. Events are sent in batches. All that is kept lies behind
-// interfaces (Applier, Credentials, KeyStore): the package knows no Kubernetes, and forces a field only where a job says so.
+// A job is acknowledged, done, and remembered by its key before its result is sent; the same job again is a no-op. The
+// agent observes what a job applied and sends its status until it is ready or has failed, for at most ReadyTime if it
+// is an instance; then it sends the result. Afterwards it compares the cluster with what was applied, and reports
+// differences. Events are sent in batches. Interfaces (Applier, Credentials, KeyStore) hide all storage: the package
+// doesn't know Kubernetes. It forces a field only if a job says so.
 //
-//	a := agent.New(agent.Options{Endpoint: url, Cluster: id, HTTP: client, Applier: applier, Credentials: secret, Keys: agent.NewKeys(configMap, now)})
+//	a := agent.New(agent.Options{
+//		Endpoint: url, HTTP: client, Applier: applier, Credentials: secret, Keys: agent.NewKeys(configMap, now),
+//	})
 //	err := a.Run(ctx)
 package agent

@@ -9,11 +9,11 @@ import (
 	"tend.dev/tend/api/pull"
 )
 
-// The bounds of events: how often they are sent, and how many wait.
+// The bounds of events: the interval between batches, and how many events may wait.
 const (
 	flushEvery = time.Second
 	maxBuffer  = 1000
-	// lastFlush is the time for what waits when the agent ends.
+	// lastFlush bounds the time for sending the waiting events when the agent ends.
 	lastFlush = 5 * time.Second
 )
 
@@ -21,17 +21,17 @@ const (
 type buffer struct {
 	mu     sync.Mutex
 	events []pull.Event
-	// dropped counts those that had no room, or are too large to be sent, since the buffer was empty last. lacking is whether any had
-	// no room: to send one again that is too large is of no use.
+	// dropped counts the events that had no room, or are too large to send, since the buffer was last empty. lacking says
+	// whether any had no room: sending a too large one again would be useless.
 	dropped int
 	lacking bool
-	// full holds a token once a whole batch waits.
+	// full holds a token if a whole batch waits.
 	full chan struct{}
 }
 
 func newBuffer() *buffer { return &buffer{full: make(chan struct{}, 1)} }
 
-// add adds an event at the end; the oldest is dropped if there is no room.
+// add appends an event. If there is no room, it drops the oldest.
 func (b *buffer) add(event pull.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -52,7 +52,7 @@ func (b *buffer) trim() {
 	}
 }
 
-// take removes the next batch, which the control plane accepts as one request, and what is too large for one by itself.
+// take removes the next batch, which fits into one request, and the events that are too large for any request.
 func (b *buffer) take() (batch, tooLarge []pull.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,13 +73,13 @@ func (b *buffer) take() (batch, tooLarge []pull.Event) {
 	return batch, tooLarge
 }
 
-// sizeOf returns the bytes of a value as it is sent.
+// sizeOf returns the size of a value's JSON in bytes.
 func sizeOf(value any) int {
-	text, _ := json.Marshal(value) // it consists of texts, numbers and times
+	text, _ := json.Marshal(value) // can't fail: only texts, numbers and times
 	return len(text)
 }
 
-// putBack puts a batch that was not sent in front of what came since.
+// putBack puts a batch that was not sent before the newer events.
 func (b *buffer) putBack(batch []pull.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -87,7 +87,7 @@ func (b *buffer) putBack(batch []pull.Event) {
 	b.trim()
 }
 
-// sent says that a batch arrived. It reports whether none waits any more, and some had no room before.
+// sent records that a batch arrived. It reports whether no event waits any more and some had no room before.
 func (b *buffer) sent() (lacking bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -97,20 +97,21 @@ func (b *buffer) sent() (lacking bool) {
 	return lacking
 }
 
-// state returns how many events wait, and how many were dropped.
+// state returns how many events wait and how many were dropped.
 func (b *buffer) state() (waiting, dropped int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.events), b.dropped
 }
 
-// Emit has an event sent with the next batch.
+// Emit adds an event to the next batch.
 func (a *Agent) Emit(event pull.Event) { a.buffer.add(event) }
 
-// Buffered returns how many events wait, and how many were dropped for lack of room since none waited last.
+// Buffered returns how many events wait, and how many were dropped since none waited last.
 func (a *Agent) Buffered() (waiting, dropped int) { return a.buffer.state() }
 
-// sendEvents sends what waits once a second, or as soon as a batch is full, until ctx ends; then it sends the rest.
+// sendEvents sends the waiting events once a second, or as soon as a batch is full, until ctx ends; then it sends the
+// rest.
 func (a *Agent) sendEvents(ctx context.Context) error {
 	ticker := time.NewTicker(flushEvery)
 	defer ticker.Stop()
@@ -122,7 +123,7 @@ func (a *Agent) sendEvents(ctx context.Context) error {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
 			defer cancel()
-			_, _ = a.flush(last) // what can't be sent is observed again after a restart
+			_, _ = a.flush(last) // unsent events are observed again after a restart
 			return nil
 		}
 		failed, err := a.flush(ctx)
@@ -137,7 +138,7 @@ func (a *Agent) sendEvents(ctx context.Context) error {
 	}
 }
 
-// flush sends all that waits. failed is an error that may pass; err ends the agent.
+// flush sends all waiting events. failed is an error that may pass; err ends the agent.
 func (a *Agent) flush(ctx context.Context) (failed, err error) {
 	for {
 		batch, tooLarge := a.buffer.take()

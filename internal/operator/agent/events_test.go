@@ -12,7 +12,8 @@ import (
 	"tend.dev/tend/api/pull"
 )
 
-// TestBatchesFitARequest: a batch has at most the bytes that the control plane accepts. What is too large by itself is dropped alone.
+// TestBatchesFitARequest: a batch never exceeds the size that the control plane accepts. An event that exceeds it alone
+// is dropped alone.
 func TestBatchesFitARequest(t *testing.T) {
 	inBench(t, func(b *bench) {
 		b.plane.mu.Lock()
@@ -38,14 +39,15 @@ func TestBatchesFitARequest(t *testing.T) {
 		want = append(want, "last")
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if waiting, _ := b.agent.Buffered(); waiting != 0 || !slices.Equal(b.plane.keys, want) || fmt.Sprint(b.plane.events) != "[3 3 3 2]" {
+		if waiting, _ := b.agent.Buffered(); waiting != 0 || !slices.Equal(b.plane.keys, want) ||
+			fmt.Sprint(b.plane.events) != "[3 3 3 2]" {
 			b.Errorf("%d wait, %v came in batches of %v, want %v", waiting, b.plane.keys, b.plane.events, want)
 		}
 	})
 }
 
-// TestEvents: a batch a second, at once when it is full; what can't be sent waits in order, the oldest is dropped; the rest goes at the
-// end.
+// TestEvents: a batch is sent each second, or at once when it is full. Events that can't be sent wait in order; the
+// oldest are dropped if there is no room. The rest is sent at the end.
 func TestEvents(t *testing.T) {
 	inBench(t, func(b *bench) {
 		emit := func(from, to int) {
@@ -80,7 +82,8 @@ func TestEvents(t *testing.T) {
 		b.plane.mu.Unlock()
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if waiting, dropped := b.agent.Buffered(); waiting != 0 || dropped != 0 || len(b.plane.events) != maxBuffer/pull.MaxEvents {
+		if waiting, dropped := b.agent.Buffered(); waiting != 0 || dropped != 0 ||
+			len(b.plane.events) != maxBuffer/pull.MaxEvents {
 			b.Errorf("%d wait, %d dropped, %d batches", waiting, dropped, len(b.plane.events))
 		}
 		if !slices.IsSortedFunc(b.plane.keys, strings.Compare) || b.plane.keys[0] != "1050" {

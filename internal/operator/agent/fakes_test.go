@@ -19,17 +19,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// errCut is what a request comes to whose connection is cut.
+// errCut is the error of a request whose connection is cut.
 var errCut = errors.New("the connection was cut")
 
-// wire carries requests to a handler in this process. Its time is that of the test's bubble.
+// wire carries requests to a handler in this process, within the time of the test's bubble.
 type wire struct {
 	handler http.Handler
-	// cut decides, for each request, whether its connection is cut before it arrives, or before its answer does.
+	// cut decides for each request whether its connection is cut before it arrives, or before its answer arrives.
 	cut func(r *http.Request) (before, after bool)
 }
 
-// RoundTrip implements http.RoundTripper.
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	before, after := false, false
 	if w.cut != nil {
@@ -57,7 +56,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// kept keeps a credential, as a Secret does.
+// kept holds a credential, as a Secret does.
 type kept struct {
 	mu         sync.Mutex
 	credential pull.Credential
@@ -76,7 +75,7 @@ func (k *kept) Save(_ context.Context, c pull.Credential) error {
 	return nil
 }
 
-// texts keeps one text, as a ConfigMap does.
+// texts holds one text, as a ConfigMap does.
 type texts struct {
 	mu   sync.Mutex
 	text []byte
@@ -102,20 +101,20 @@ func (x *texts) Save(_ context.Context, text []byte) error {
 	return nil
 }
 
-// resources is a cluster: what was applied, with generations that grow with the manifest.
+// resources imitates a cluster. A resource's generation grows when its manifest changes.
 type resources struct {
 	mu      sync.Mutex
 	have    map[api.ClusterResource]*Observation
 	text    map[api.ClusterResource]string
 	applies int
-	// forced: an apply was by force.
+	// forced says whether an apply used force.
 	forced bool
 	fail   error
-	// failing is the one kind that fail is of. Default: all.
+	// failing is the kind whose requests get the error fail. Default: all.
 	failing string
 	// made counts the resources that were created.
 	made int
-	// slow keeps what is deleted.
+	// slow keeps deleted resources in the cluster.
 	slow bool
 }
 
@@ -168,7 +167,7 @@ func (c *resources) Observe(_ context.Context, ref api.ClusterResource) (Observa
 	return Observation{}, nil
 }
 
-// Compare compares texts: a cluster in which another has written has another text.
+// Compare compares texts: if another manager has written, the cluster has another text.
 func (c *resources) Compare(_ context.Context, manifest json.RawMessage) (pull.State, api.ClusterResource, error) {
 	task, err := applies(manifest)
 	if err != nil {
@@ -186,7 +185,7 @@ func (c *resources) Compare(_ context.Context, manifest json.RawMessage) (pull.S
 	return pull.State{}, seen.Resource, nil
 }
 
-// edit has another one change a resource.
+// edit changes a resource as another manager would.
 func (c *resources) edit(ref api.ClusterResource) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -194,13 +193,15 @@ func (c *resources) edit(ref api.ClusterResource) {
 	c.have[ref].Resource.Generation++
 }
 
-// ready gives a resource its condition, of its present generation.
+// ready gives a resource its condition for its current generation.
 func (c *resources) ready(ref api.ClusterResource, status api.ConditionStatus, reason string) api.ClusterResource {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	seen := c.have[ref]
 	seen.ObservedGeneration = seen.Resource.Generation
-	seen.Conditions = []pull.Condition{{Type: "Ready", Status: status, Reason: reason, ObservedGeneration: seen.Resource.Generation, LastTransitionTime: time.Now()}}
+	seen.Conditions = []pull.Condition{{
+		Type: "Ready", Status: status, Reason: reason, ObservedGeneration: seen.Resource.Generation, LastTransitionTime: time.Now(),
+	}}
 	return seen.Resource
 }
 

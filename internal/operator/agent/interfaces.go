@@ -12,44 +12,44 @@ import (
 
 // Applier changes and observes the resources of the cluster.
 type Applier interface {
-	// Apply applies a manifest by server-side apply and returns the resource. Without force its error is a *ConflictError if another
-	// field manager has set a field to another value; with force it takes the field back.
+	// Apply applies a manifest by server-side apply and returns the resource. Without force it returns a *ConflictError if
+	// another field manager has set a field to another value. With force it takes the field back.
 	Apply(ctx context.Context, manifest json.RawMessage, force bool) (api.ClusterResource, error)
-	// Delete asks that a resource go. One that is gone is no error.
+	// Delete requests the deletion of a resource. A missing resource is not an error.
 	Delete(ctx context.Context, ref api.ClusterResource) error
-	// Observe returns how a resource is.
+	// Observe returns the state of a resource.
 	Observe(ctx context.Context, ref api.ClusterResource) (Observation, error)
-	// Compare returns how the resource of a manifest differs from it, and the resource as it is.
+	// Compare returns how a resource differs from its manifest, and the resource as it is.
 	Compare(ctx context.Context, manifest json.RawMessage) (pull.State, api.ClusterResource, error)
 }
 
-// Observation is how a resource is.
+// Observation is the state of a resource.
 type Observation struct {
-	// Found is false if there is no such resource.
+	// Found says whether the resource exists.
 	Found bool
 	// Resource names it, with its uid and generation.
 	Resource api.ClusterResource
-	// ObservedGeneration is the one that its conditions speak of.
+	// ObservedGeneration is the generation that its conditions describe.
 	ObservedGeneration int64
 	Conditions         []pull.Condition
-	// Inventory is what it consists of; nil if it consists of nothing.
+	// Inventory lists the objects it consists of, or nil.
 	Inventory *pull.Inventory
 }
 
-// end is how far a resource is with what was applied.
+// end says how far a resource is with what was applied.
 type end int
 
 // The values of end.
 const (
-	// open: it is under way, or waits for something.
+	// open means that it is under way, or waits for something.
 	open end = iota
-	// healthy: it is ready, or has succeeded.
+	// healthy means that it is ready or has succeeded.
 	healthy
-	// unhealthy: it has failed, and nothing is under way any more.
+	// unhealthy means that it has failed and nothing is under way any more.
 	unhealthy
 )
 
-// ends returns how far a resource is by the conditions of its present generation, and why it is unhealthy.
+// ends returns how far a resource is, by the conditions of its current generation, and why it is unhealthy.
 func (o Observation) ends() (is end, why string) {
 	if !o.Found || o.ObservedGeneration < o.Resource.Generation {
 		return open, ""
@@ -67,7 +67,7 @@ func (o Observation) ends() (is end, why string) {
 	return open, ""
 }
 
-// blocked returns what a resource waits for a person to do; empty if it doesn't.
+// blocked returns what a person must do before the resource can proceed, or an empty text.
 func (o Observation) blocked() string {
 	if !o.is("Blocked") {
 		return ""
@@ -80,7 +80,7 @@ func (o Observation) is(kind string) bool {
 	return c != nil && c.Status == api.ConditionTrue
 }
 
-// why returns the reason and the message of a condition; empty if there is none.
+// why returns the reason and message of a condition, or an empty text.
 func (o Observation) why(kind string) string {
 	c := o.condition(kind)
 	switch {
@@ -101,15 +101,15 @@ func (o Observation) condition(kind string) *pull.Condition {
 	return nil
 }
 
-// ErrPassing is part of an error that says nothing of the job: the API server had no answer at the time, or one of its webhooks
-// hadn't. The job is done again.
-var ErrPassing = errors.New("the API server could not say")
+// ErrPassing is part of an error that doesn't concern the job itself: the API server, or one of its webhooks, didn't
+// answer. The job is done again.
+var ErrPassing = errors.New("the API server gave no answer")
 
-// ConflictError is a field that another field manager has set to another value.
+// ConflictError reports a field that another field manager has set to another value.
 type ConflictError struct {
 	Manager string
 	Field   string
-	// Next is what a person can do about it; "" if that is not known.
+	// Next says what a person can do about it; empty if that is not known.
 	Next string
 }
 
@@ -121,24 +121,24 @@ func (e *ConflictError) Error() string {
 	return text
 }
 
-// Credentials keep what the agent authenticates with.
+// Credentials store the agent's credential.
 type Credentials interface {
-	// Load returns the credential as it is stored now.
+	// Load returns the stored credential.
 	Load(ctx context.Context) (pull.Credential, error)
-	// Save stores another one.
+	// Save replaces it.
 	Save(ctx context.Context, credential pull.Credential) error
 }
 
-// KeyStore keeps one text of bounded size. Keys lie in it.
+// KeyStore stores one text of bounded size. Keys uses it.
 type KeyStore interface {
 	Load(ctx context.Context) ([]byte, error)
 	Save(ctx context.Context, text []byte) error
 }
 
-// Health is how the connection is.
+// Health is the state of the connection.
 type Health struct {
-	// Connected: the last request was answered. Authenticated: the credential was not refused.
+	// Connected says that the last request was answered, Authenticated that the credential was not refused.
 	Connected, Authenticated bool
-	// Reason is why one of them is false.
+	// Reason says why one of them is false.
 	Reason string
 }

@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/api/pull"
 )
 
-// pollJobs asks for jobs and does them, one after the other, until ctx ends. When it begins, and after a failure, jobs may have been
-// acknowledged that nothing was done of: it resumes them, until it is sent none but those that it tracks.
+// pollJobs requests jobs and does them one after the other, until ctx ends. At the start, and after a failure, some
+// acknowledged jobs may not have been done: it resumes them until it gets only jobs that it already tracks.
 func (a *Agent) pollJobs(ctx context.Context) error {
 	again := newBackoff(a.Jitter)
 	for resume := true; ctx.Err() == nil; {
@@ -26,14 +26,14 @@ func (a *Agent) pollJobs(ctx context.Context) error {
 		case ctx.Err() == nil:
 			resume = true
 			wait := again.after(err)
-			a.Logger.InfoContext(ctx, "a request to the control plane failed; it is tried again", "after", wait, "error", err)
+			a.Logger.InfoContext(ctx, "a request to the control plane failed; it is retried", "after", wait, "error", err)
 			_ = rest(ctx, wait)
 		}
 	}
 	return nil
 }
 
-// poll asks for jobs once and does them. It reports whether there was one that is not tracked already.
+// poll requests jobs once and does them. It reports whether any was not tracked before.
 func (a *Agent) poll(ctx context.Context, resume bool) (more bool, err error) {
 	var jobs []pull.Job
 	err = a.request(ctx, func(token string) (err error) {
@@ -46,7 +46,7 @@ func (a *Agent) poll(ctx context.Context, resume bool) (more bool, err error) {
 		more = more || !a.isTracked(jobs[i].ID)
 		var one *tracked
 		if one, err = a.do(ctx, jobs[i]); errors.Is(err, ErrPassing) {
-			passing, err = err, nil // it comes again; the others do not wait for it
+			passing, err = err, nil // it comes again; the others don't wait for it
 		}
 		if one != nil {
 			done = append(done, one)
@@ -60,8 +60,8 @@ func (a *Agent) poll(ctx context.Context, resume bool) (more bool, err error) {
 	return more, err
 }
 
-// remember stores the keys of jobs that were done, all in one write, and has them tracked. If that fails they come again, and are done
-// again: that changes nothing.
+// remember stores the keys of finished jobs in one write, and tracks the jobs. If the write fails, the jobs come again;
+// doing them again changes nothing.
 func (a *Agent) remember(ctx context.Context, done []*tracked) error {
 	if len(done) == 0 {
 		return nil
@@ -80,13 +80,13 @@ func (a *Agent) remember(ctx context.Context, done []*tracked) error {
 	return nil
 }
 
-// do acknowledges a job and does it. It returns one that was done now, and is to be remembered; of any other one it has sent the
-// result. An error means that the job comes again.
+// do acknowledges a job and does it. It returns a job that it did now, to be remembered. For any other job it has sent
+// the result. After an error the job comes again.
 func (a *Agent) do(ctx context.Context, job pull.Job) (*tracked, error) {
 	err := a.request(ctx, func(token string) error { return a.client.Acknowledge(ctx, token, job.ID) })
 	switch statusOf(err) {
 	case http.StatusNotFound, http.StatusConflict:
-		return nil, nil // another job has taken its place, or it has a result
+		return nil, nil // another job has replaced it, or it has a result
 	}
 	if err != nil {
 		return nil, err
@@ -128,13 +128,13 @@ func (a *Agent) do(ctx context.Context, job pull.Job) (*tracked, error) {
 	return &tracked{job: job, task: task, applied: applied}, nil
 }
 
-// sayPassing reports why a job is not done yet. A failure to report changes nothing.
+// sayPassing reports why a job is not done yet. If the report fails, nothing changes.
 func (a *Agent) sayPassing(ctx context.Context, job pull.Job, why error) {
 	status := pull.Status{Phase: "Running", Message: why.Error(), Timestamp: a.Now().UTC()}
 	_ = a.request(ctx, func(token string) error { return a.client.Status(ctx, token, job.ID, status) })
 }
 
-// repeat answers a job that was done before. One that is tracked still is: its result follows.
+// repeat answers a job that was done before. If the job is still tracked, its result will follow.
 func (a *Agent) repeat(ctx context.Context, job pull.Job, task task) error {
 	if a.isTracked(job.ID) {
 		return nil
@@ -143,21 +143,22 @@ func (a *Agent) repeat(ctx context.Context, job pull.Job, task task) error {
 	seen, err := a.Applier.Observe(ctx, task.ref)
 	switch {
 	case task.delete && (err != nil || seen.Found):
-		a.track(job, task, task.ref) // it was asked to go, and is not gone
+		a.track(job, task, task.ref) // its deletion was requested, and it still exists
 		return nil
 	case err == nil && seen.Found:
 		result.AppliedRef = &seen.Resource
 	}
 	a.intents.done(job.IdempotencyKey, task)
-	if result.AppliedRef != nil { // its conditions are the answer to this job too
-		if closed, err := a.sayNow(ctx, &tracked{job: job, task: task, applied: seen.Resource}, seen, "", a.Now()); err != nil || closed {
+	if result.AppliedRef != nil { // its conditions answer this job too
+		again := &tracked{job: job, task: task, applied: seen.Resource}
+		if closed, err := a.sayNow(ctx, again, seen, "", a.Now()); err != nil || closed {
 			return err
 		}
 	}
 	return a.finish(ctx, job, result)
 }
 
-// finish sends the result of a job. That it is known already, or that the job is gone, is as good.
+// finish sends the result of a job. It returns no error if the control plane already has a result, or no longer has the job.
 func (a *Agent) finish(ctx context.Context, job pull.Job, result pull.Result) error {
 	result.Timestamp = a.Now().UTC()
 	err := a.request(ctx, func(token string) error { return a.client.Result(ctx, token, job.ID, result) })
@@ -170,23 +171,23 @@ func (a *Agent) finish(ctx context.Context, job pull.Job, result pull.Result) er
 	return err
 }
 
-// task is what a job asks for.
+// task is the request of a job.
 type task struct {
 	delete   bool
 	ref      api.ClusterResource
 	manifest json.RawMessage
-	// force takes fields back that were changed since they were applied.
+	// force takes back fields that were changed since they were applied.
 	force bool
 }
 
-// The intents of jobs of that kind.
+// The intents of jobs of kind intent.
 const (
 	intentInstance  = "ensure-application-instance"
 	intentOperation = "request-operation"
 	intentDelete    = "delete-application-instance"
 )
 
-// read returns what a job asks for.
+// read returns the request of a job.
 func read(job pull.Job) (task, error) {
 	switch job.Kind {
 	case pull.KindApply:
@@ -211,10 +212,13 @@ func applies(manifest json.RawMessage) (task, error) {
 		Kind       string                           `json:"kind"`
 		Metadata   struct{ Name, Namespace string } `json:"metadata"`
 	}
-	if err := json.Unmarshal(manifest, &head); err != nil || head.Metadata.Name == "" || head.Kind == "" || head.APIVersion == "" {
-		return task{}, fmt.Errorf("the payload is no manifest: it needs apiVersion, kind and metadata.name")
+	if err := json.Unmarshal(manifest, &head); err != nil || head.Metadata.Name == "" || head.Kind == "" ||
+		head.APIVersion == "" {
+		return task{}, fmt.Errorf("the payload is not a manifest: it needs apiVersion, kind and metadata.name")
 	}
-	ref := api.ClusterResource{APIVersion: head.APIVersion, Kind: head.Kind, Namespace: head.Metadata.Namespace, Name: head.Metadata.Name}
+	ref := api.ClusterResource{
+		APIVersion: head.APIVersion, Kind: head.Kind, Namespace: head.Metadata.Namespace, Name: head.Metadata.Name,
+	}
 	return task{ref: ref, manifest: manifest}, nil
 }
 
@@ -238,12 +242,14 @@ func readIntent(payload json.RawMessage) (task, error) {
 		if intent.Name == "" || intent.Namespace == "" {
 			return task{}, fmt.Errorf("the intent %s needs name and namespace", intentDelete)
 		}
-		return task{delete: true, ref: api.ClusterResource{APIVersion: api.AppsAPIVersion, Kind: api.ApplicationInstanceKind, Namespace: intent.Namespace, Name: intent.Name}}, nil
+		return task{delete: true, ref: api.ClusterResource{
+			APIVersion: api.AppsAPIVersion, Kind: api.ApplicationInstanceKind, Namespace: intent.Namespace, Name: intent.Name,
+		}}, nil
 	}
 	return task{}, fmt.Errorf("the intent %.40q is not known", intent.Intent)
 }
 
-// run does what a task asks for.
+// run carries out a task.
 func (t task) run(ctx context.Context, applier Applier) (api.ClusterResource, error) {
 	if t.delete {
 		return t.ref, applier.Delete(ctx, t.ref)

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// The bounds of the keys that are remembered: a job is not sent again after its life of a day, and a ConfigMap has 1 MiB.
+// The bounds of remembered keys: a job is not sent again after its lifetime of a day, and a ConfigMap holds 1 MiB.
 const (
 	keyAge  = 7 * 24 * time.Hour
 	maxKeys = 4000
 	maxKey  = 200
 )
 
-// Keys are the keys of the jobs that were done.
+// Keys remembers the keys of finished jobs.
 type Keys struct {
 	store KeyStore
 	now   func() time.Time
@@ -31,7 +31,7 @@ type doneKey struct {
 	At  time.Time `json:"at"`
 }
 
-// NewKeys returns the keys in a store.
+// NewKeys returns the keys kept in a store.
 func NewKeys(store KeyStore, now func() time.Time) *Keys { return &Keys{store: store, now: now} }
 
 // Done reports whether a job with the key was done.
@@ -44,7 +44,7 @@ func (k *Keys) Done(ctx context.Context, key string) (bool, error) {
 	return slices.ContainsFunc(k.keys, func(d doneKey) bool { return d.Key == short(key) }), nil
 }
 
-// Remember stores keys. Keys that are old, and the oldest of too many, are dropped.
+// Remember stores keys. It drops old ones, and the oldest if there are too many.
 func (k *Keys) Remember(ctx context.Context, keys ...string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -79,11 +79,11 @@ func (k *Keys) load(ctx context.Context) error {
 	}
 	var keys []doneKey
 	if len(text) > 0 && json.Unmarshal(text, &keys) != nil {
-		keys = nil // what is damaged is begun again: a job that is done twice changes nothing
+		keys = nil // start over if damaged: a job that is done twice changes nothing
 	}
 	k.keys, k.loaded = keys, true
 	return nil
 }
 
-// short bounds a key; one that is longer keeps its end, which names the generation.
+// short bounds the length of a key. A longer key keeps its end, which names the generation.
 func short(key string) string { return key[max(len(key)-maxKey, 0):] }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestKeys: they outlive the process, are bounded by age and number, and what is damaged is begun again.
+// TestKeys: keys outlive the process and are bounded by age and number. A damaged store is started over.
 func TestKeys(t *testing.T) {
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 	store := &texts{}
@@ -30,7 +30,8 @@ func TestKeys(t *testing.T) {
 	remember("old")
 	now = now.Add(keyAge)
 	remember(long)
-	if again := NewKeys(store, func() time.Time { return now }); !done(again, long) || !done(again, "old") || done(again, strings.Repeat("x", 500)+"@u.2") {
+	if again := NewKeys(store, func() time.Time { return now }); !done(again, long) || !done(again, "old") ||
+		done(again, strings.Repeat("x", 500)+"@u.2") {
 		t.Error("what was done is not known after a restart")
 	}
 	now = now.Add(time.Second)

@@ -15,19 +15,19 @@ import (
 	"tend.dev/tend/api/pull"
 )
 
-// plane is a control plane of which the test says what it answers.
+// plane is a control plane whose answers the test sets.
 type plane struct {
 	mu   sync.Mutex
 	jobs []pull.Job
-	// said are the requests but those for jobs, in order; asked are when jobs were asked for, and with which token.
+	// said are the requests in order, except those for jobs. asked are the times of requests for jobs, and their tokens.
 	said  []string
 	asked []time.Duration
 	began time.Time
-	// answer, if it is set, answers a request with a status other than 0.
+	// answer, if set, answers a request unless it returns status 0.
 	answer func(r *http.Request) (status int, retryAfter string)
 	events []int
 	keys   []string
-	// delivered are the jobs that were done, in the order of their ids; states are what was said of the cluster since.
+	// delivered are the finished jobs in the order of their ids. states are the reported states of the cluster since.
 	delivered []pull.Job
 	states    []string
 	// batches counts the requests with events.
@@ -48,7 +48,7 @@ func stateText(e pull.Event) string {
 	return text
 }
 
-// reported returns what was said of the cluster since the last call.
+// reported returns the states reported since the last call.
 func (p *plane) reported() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,12 +113,13 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewDecoder(r.Body).Decode(&body)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.said = append(p.said, strings.TrimSpace(strings.TrimPrefix(r.URL.Path, pull.JobsPath+"/")+" "+body.Outcome+body.Message+" "+body.Error))
+		what := strings.TrimPrefix(r.URL.Path, pull.JobsPath+"/")
+		p.said = append(p.said, strings.TrimSpace(what+" "+body.Outcome+body.Message+" "+body.Error))
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// sendJobs answers with the jobs that there are, or with none after a wait of 30 s.
+// sendJobs answers with the existing jobs, or with none after a wait of 30 s.
 func (p *plane) sendJobs(w http.ResponseWriter, r *http.Request) {
 	for end := time.Now().Add(30 * time.Second); ; {
 		p.mu.Lock()
@@ -151,7 +152,7 @@ func (p *plane) take() string {
 	return out
 }
 
-// bench is an agent before a plane, with a cluster.
+// bench is an agent with a control plane and a cluster.
 type bench struct {
 	testing.TB
 	plane   *plane
@@ -166,7 +167,8 @@ type bench struct {
 
 func inBench(t *testing.T, test func(b *bench)) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &bench{TB: t, plane: &plane{began: time.Now()}, cluster: newResources(), secret: &kept{credential: pull.Credential{ClusterID: "east", Token: "t1"}}, keys: &texts{}}
+		secret := &kept{credential: pull.Credential{ClusterID: "east", Token: "t1"}}
+		b := &bench{TB: t, plane: &plane{began: time.Now()}, cluster: newResources(), secret: secret, keys: &texts{}}
 		b.start()
 		test(b)
 		b.stop()
@@ -176,7 +178,8 @@ func inBench(t *testing.T, test func(b *bench)) {
 func (b *bench) start() {
 	ctx, cancel := context.WithCancel(b.Context())
 	b.agent = New(Options{
-		Endpoint: "https://plane", HTTP: &http.Client{Transport: &wire{handler: b.plane}}, Applier: b.cluster, Credentials: b.secret, Keys: NewKeys(b.keys, time.Now),
+		Endpoint: "https://plane", HTTP: &http.Client{Transport: &wire{handler: b.plane}},
+		Applier: b.cluster, Credentials: b.secret, Keys: NewKeys(b.keys, time.Now),
 		Health: func(h Health) { b.health = append(b.health, h) }, Jitter: func() float64 { return 0 },
 	})
 	b.ended = make(chan error, 1)
@@ -190,7 +193,7 @@ func (b *bench) start() {
 	}
 }
 
-// want compares what the control plane was sent, after a time.
+// want compares what the control plane was sent after a time.
 func (b *bench) want(after time.Duration, when, want string) {
 	b.Helper()
 	time.Sleep(after)

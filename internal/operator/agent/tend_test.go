@@ -19,7 +19,7 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// tend is a control plane of Tend.
+// tend is Tend's own control plane.
 type tend struct {
 	*tendtest.Server
 	ctx context.Context
@@ -29,19 +29,25 @@ func startTend(ctx context.Context, t testing.TB, parts *sync.WaitGroup) *tend {
 	return &tend{Server: tendtest.Start(ctx, t, parts, nil), ctx: ctx}
 }
 
-// instance returns the object in a generation.
+// instance returns the object with a generation.
 func instance(generation int64) api.Object {
-	return api.Object{Kind: api.KindApplicationInstance, Scope: "org", Name: "cloud", Metadata: api.Metadata{UID: "u1", Generation: generation, Finalizers: []string{api.FinalizerCluster}},
+	return api.Object{Kind: api.KindApplicationInstance, Scope: "org", Name: "cloud", Metadata: api.Metadata{
+		UID: "u1", Generation: generation, Finalizers: []string{api.FinalizerCluster},
+	},
 		Spec: fmt.Appendf(nil, `{"cluster":"east","appRef":{"catalogId":"x"},"chart":{"sourceType":"oci","url":"oci://r/c","name":"x","version":"1.0.%d"},"release":{"name":"x"},"values":{"source":"inline","inline":{}}}`, generation)}
 }
 
-// operator returns an agent that is registered with a control plane.
+// operator returns an agent that is registered with the control plane.
 func (s *tend) operator(w *wire, cluster *resources, secret *kept, keys *texts) *Agent {
-	return New(Options{Endpoint: "https://tend", HTTP: &http.Client{Transport: w}, Applier: cluster, Credentials: secret, Keys: NewKeys(keys, time.Now), Jitter: func() float64 { return 0 }})
+	return New(Options{
+		Endpoint: "https://tend", HTTP: &http.Client{Transport: w}, Applier: cluster, Credentials: secret, Keys: NewKeys(keys, time.Now),
+		Jitter: func() float64 { return 0 },
+	})
 }
 
-// TestAgainstTend: the agent and the control plane of Tend, with connections that are cut before and after any request, and an agent
-// that dies at any time: a generation is applied once, or again after a death in the middle, and its state comes back; a deletion ends, and the tokens rotate.
+// TestAgainstTend runs the agent against Tend's control plane. Connections are cut before and after any request, and
+// the agent dies at any time. Each generation is applied once, or again after a death in between, and its state is
+// reported; a deletion completes, and tokens rotate.
 func TestAgainstTend(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		cuts := rapid.SliceOfN(rapid.IntRange(0, 11), 40, 40).Draw(rt, "cuts")
@@ -65,7 +71,9 @@ func liveThrough(t *testing.T, cuts, deaths []int) {
 		}
 		return cuts[n-1] == 0, cuts[n-1] == 1
 	}}
-	s.Put(api.Object{Kind: api.KindCluster, Scope: api.Unscoped, Name: "east", Spec: []byte("{}"), Metadata: api.Metadata{UID: "c1", Generation: 1}})
+	s.Put(api.Object{
+		Kind: api.KindCluster, Scope: api.Unscoped, Name: "east", Spec: []byte("{}"), Metadata: api.Metadata{UID: "c1", Generation: 1},
+	})
 	token, _, err := s.Handler.Invite(ctx, "east", time.Hour)
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +111,10 @@ func liveThrough(t *testing.T, cuts, deaths []int) {
 	resource := cluster.ready(cloudRef, api.ConditionTrue, "HelmReleaseReady")
 	a := s.operator(w, cluster, secret, keys)
 	a.credential, _ = secret.Load(ctx)
-	a.Emit(pull.Event{EventKey: "ready", Kind: pull.EventConditionTransition, ResourceRef: resource, Timestamp: time.Now(), Conditions: []pull.Condition{{Type: "Ready", Status: api.ConditionTrue, Reason: "HelmReleaseReady"}}})
+	a.Emit(pull.Event{
+		EventKey: "ready", Kind: pull.EventConditionTransition, ResourceRef: resource, Timestamp: time.Now(),
+		Conditions: []pull.Condition{{Type: "Ready", Status: api.ConditionTrue, Reason: "HelmReleaseReady"}},
+	})
 	for {
 		if failed, _ := a.flush(ctx); failed == nil {
 			break
@@ -118,7 +129,8 @@ func liveThrough(t *testing.T, cuts, deaths []int) {
 	if c := api.FindCondition(status.Conditions, api.ConditionReady); c.Status != api.ConditionTrue || c.Reason != "HelmReleaseReady" {
 		t.Errorf("%+v", c)
 	}
-	if most := 2 * len(deaths); cluster.applies > most { // once more for each death between an apply and the note of its key
+	// Each death between an apply and the write of its key costs one more apply.
+	if most := 2 * len(deaths); cluster.applies > most {
 		t.Errorf("%d generations were applied %d times with as many deaths, want at most %d", len(deaths), cluster.applies, most)
 	}
 	going := instance(last)
@@ -136,8 +148,8 @@ func liveThrough(t *testing.T, cuts, deaths []int) {
 	_ = s.Store.Close()
 }
 
-// TestDeathAfterTheAcknowledgement: an agent that dies between the acknowledgement of a job and its result is followed by one that
-// finishes the job long before its lease ends: what is applied is Ready at the control plane.
+// TestDeathAfterTheAcknowledgement: if an agent dies between the acknowledgement of a job and its result, the next one
+// finishes the job long before the lease ends, and the control plane sees it Ready.
 func TestDeathAfterTheAcknowledgement(t *testing.T) {
 	tests := map[string]struct {
 		reason string
@@ -158,7 +170,9 @@ func TestDeathAfterTheAcknowledgement(t *testing.T) {
 				var parts sync.WaitGroup
 				s := startTend(ctx, t, &parts)
 				w, cluster, secret, keys := &wire{handler: s.Handler}, newResources(), &kept{}, &texts{}
-				s.Put(api.Object{Kind: api.KindCluster, Scope: api.Unscoped, Name: "east", Spec: []byte("{}"), Metadata: api.Metadata{UID: "c1", Generation: 1}})
+				s.Put(api.Object{
+					Kind: api.KindCluster, Scope: api.Unscoped, Name: "east", Spec: []byte("{}"), Metadata: api.Metadata{UID: "c1", Generation: 1},
+				})
 				token, _, err := s.Handler.Invite(ctx, "east", time.Hour)
 				if err != nil {
 					t.Fatal(err)

@@ -12,19 +12,20 @@ import (
 	"tend.dev/tend/api/pull"
 )
 
-// The times of tracking: how often resources are observed without a notice, and how often a status is sent at least.
+// The intervals of tracking: how often resources are observed without a notice, and how often a status is sent at
+// least.
 const (
 	trackEvery  = 5 * time.Second
 	statusEvery = time.Minute
 )
 
-// tracked is a job that was done, whose result is not sent yet.
+// tracked is a finished job whose result is not sent yet.
 type tracked struct {
 	job     pull.Job
 	task    task
 	applied api.ClusterResource
 	since   time.Time
-	// said is when a status was sent last, which said message.
+	// said is the time of the last status, and message its message.
 	said    time.Time
 	message string
 }
@@ -42,7 +43,7 @@ func (a *Agent) isTracked(job string) bool {
 	return slices.ContainsFunc(a.tracked, func(t *tracked) bool { return t.job.ID == job })
 }
 
-// Moved says that a resource may have changed: those that are tracked are observed at once.
+// Moved says that a resource may have changed: all tracked ones are observed at once.
 func (a *Agent) Moved() { a.wake() }
 
 func (a *Agent) wake() {
@@ -52,7 +53,7 @@ func (a *Agent) wake() {
 	}
 }
 
-// trackReady observes what jobs applied, and sends their status and their results, until ctx ends.
+// trackReady observes what jobs applied, and sends their status and results, until ctx ends.
 func (a *Agent) trackReady(ctx context.Context) error {
 	ticker := time.NewTicker(trackEvery)
 	defer ticker.Stop()
@@ -94,8 +95,8 @@ func (a *Agent) observeAll(ctx context.Context) error {
 	return nil
 }
 
-// observe sends the result of a job if it can be known, or if an instance does not get ready in time; else its status, if it is time
-// for one.
+// observe sends a job's result if it is known, or if an instance did not become ready in time. Otherwise it sends the
+// status if one is due.
 func (a *Agent) observe(ctx context.Context, t *tracked) (over bool, err error) {
 	now := a.Now()
 	late := now.Sub(t.since) >= a.ReadyTime
@@ -110,14 +111,14 @@ func (a *Agent) observe(ctx context.Context, t *tracked) (over bool, err error) 
 		if err == nil && !seen.Found {
 			return true, a.finish(ctx, t.job, pull.Result{Outcome: pull.OutcomeSucceeded})
 		}
-		return a.sayAtTimes(ctx, t, seen, "deleting", now) // however long it takes: what is not gone is not deleted
+		return a.sayAtTimes(ctx, t, seen, "deleting", now) // a deletion may take any time
 	}
 	end, why := open, ""
 	if err == nil && seen.Resource.UID == t.applied.UID && seen.Resource.Generation >= t.applied.Generation {
 		end, why = seen.ends()
 	}
-	if end == open && late && t.task.ref.Kind != api.OperationKind { // an operation takes as long as it takes
-		end, why = unhealthy, fmt.Sprintf("not ready after %s: %s", a.ReadyTime, cmp.Or(seen.why("Ready"), "nothing was said of it"))
+	if end == open && late && t.task.ref.Kind != api.OperationKind { // an operation may take any time
+		end, why = unhealthy, fmt.Sprintf("not ready after %s: %s", a.ReadyTime, cmp.Or(seen.why("Ready"), "it reported no condition"))
 	}
 	if end == open {
 		return a.sayAtTimes(ctx, t, seen, cmp.Or(seen.blocked(), "applied, not ready yet"), now)
@@ -132,15 +133,20 @@ func (a *Agent) observe(ctx context.Context, t *tracked) (over bool, err error) 
 	return true, a.finish(ctx, t.job, result)
 }
 
-// sayAtTimes sends the status of a job, at most once in statusEvery if it has the same message. It reports whether nobody waits for the job any more.
-func (a *Agent) sayAtTimes(ctx context.Context, t *tracked, seen Observation, message string, now time.Time) (closed bool, err error) {
+// sayAtTimes sends a job's status, at most once per statusEvery if the message is the same. It reports whether the
+// control plane no longer waits for the job.
+func (a *Agent) sayAtTimes(
+	ctx context.Context, t *tracked, seen Observation, message string, now time.Time,
+) (closed bool, err error) {
 	if !t.said.IsZero() && t.message == message && now.Sub(t.said) < statusEvery {
 		return false, nil
 	}
 	return a.sayNow(ctx, t, seen, message, now)
 }
 
-func (a *Agent) sayNow(ctx context.Context, t *tracked, seen Observation, message string, now time.Time) (closed bool, err error) {
+func (a *Agent) sayNow(
+	ctx context.Context, t *tracked, seen Observation, message string, now time.Time,
+) (closed bool, err error) {
 	status := pull.Status{Phase: "Running", Message: message, Timestamp: now.UTC()}
 	if !t.task.delete {
 		status.AppliedRef = &t.applied

@@ -10,7 +10,7 @@ const (
 	ConditionDegraded = "Degraded"
 	// ConditionSuspended says whether the operator or Flux leaves the application alone.
 	ConditionSuspended = "Suspended"
-	// ConditionBlocked says whether the operator can proceed only after somebody changes something.
+	// ConditionBlocked says whether the operator can proceed only after a person changes something.
 	ConditionBlocked = "Blocked"
 	// ConditionDeleting says whether the application is being uninstalled.
 	ConditionDeleting = "Deleting"

@@ -87,7 +87,7 @@ type UpgradeRemediation struct {
 	// remediateLastFailure makes Flux roll back after the last failure too. The default is true.
 	// +optional
 	RemediateLastFailure *bool `json:"remediateLastFailure,omitempty"`
-	// strategy is what Flux does after a failure: rollback (Flux's default) or uninstall.
+	// strategy says what Flux does after a failure: rollback (Flux's default) or uninstall.
 	// +kubebuilder:validation:Enum=rollback;uninstall
 	// +optional
 	Strategy string `json:"strategy,omitempty"`

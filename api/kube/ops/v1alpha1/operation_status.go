@@ -36,8 +36,8 @@ type OperationStatus struct {
 	// observedGeneration is the generation of the spec that this status was computed from.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// targetGeneration is the target's generation at the start of the operation. An Upgrade of engine helm that has started
-	// overrides the target's spec until the spec is changed again.
+	// targetGeneration is the target's generation at the start of the operation. An Upgrade of engine helm that has
+	// started overrides the target's spec until the spec is changed again.
 	// +optional
 	TargetGeneration int64 `json:"targetGeneration,omitempty"`
 	// phase is Pending, Running, Succeeded, Failed or Cancelled.
