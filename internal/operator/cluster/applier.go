@@ -21,10 +21,10 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// owner is the field manager of all that the operator writes.
+// owner is the field manager of everything that the operator writes.
 const owner = client.FieldOwner(identity.FieldManager)
 
-// The kinds that a control plane may write, and that of the connection.
+// The kinds that a control plane may write, and the kind of the connection.
 var (
 	kindInstance  = appsv1alpha1.GroupVersion.WithKind(appsv1alpha1.Kind)
 	kindOperation = opsv1alpha1.GroupVersion.WithKind(opsv1alpha1.KindOperation)
@@ -32,21 +32,21 @@ var (
 
 const kindCluster = "Cluster"
 
-// applier does what jobs ask for. A control plane may write ApplicationInstances and Operations, and of these their labels,
-// annotations and specs. It implements agent.Applier.
+// applier carries out jobs. A control plane may write ApplicationInstances and Operations: their labels, annotations
+// and specs. It implements agent.Applier.
 type applier struct {
 	// Client writes, and reads from the cache. Live reads from the API server.
 	Client client.Client
 	Live   client.Reader
-	// ClusterID is the identity that the cluster is registered under.
+	// ClusterID is the identity of the registered cluster.
 	ClusterID string
 }
 
-// Apply applies a manifest. Force takes fields back that others have changed since they were applied.
+// Apply applies a manifest. With force it takes back fields that others have changed.
 func (a *applier) Apply(ctx context.Context, manifest json.RawMessage, force bool) (api.ClusterResource, error) {
 	given := &unstructured.Unstructured{}
-	if err := utiljson.Unmarshal(manifest, &given.Object); err != nil { // integers stay such
-		return api.ClusterResource{}, fmt.Errorf("the payload is no manifest: %w", err)
+	if err := utiljson.Unmarshal(manifest, &given.Object); err != nil { // keeps integers as integers
+		return api.ClusterResource{}, fmt.Errorf("the payload is not a manifest: %w", err)
 	}
 	requested := given.GetAnnotations()[identity.AnnotationRequestedAt]
 	wanted, err := a.wanted(given)
@@ -74,7 +74,7 @@ func (a *applier) Apply(ctx context.Context, manifest json.RawMessage, force boo
 	return resourceOf(wanted), nil
 }
 
-// request asks for a reconcile now, by the annotation that a person may write too: nobody owns it.
+// request requests a reconcile now through an annotation. No field manager owns it: people may write it too.
 func (a *applier) request(ctx context.Context, live *unstructured.Unstructured, at string) error {
 	if at == "" || live.GetAnnotations()[identity.AnnotationRequestedAt] == at {
 		return nil
@@ -86,12 +86,12 @@ func (a *applier) request(ctx context.Context, live *unstructured.Unstructured, 
 		return err
 	}
 	if err := a.Client.Patch(ctx, live, client.RawPatch(types.MergePatchType, patch), owner); err != nil {
-		return fmt.Errorf("ask for a reconcile of %s %s/%s: %w", live.GetKind(), live.GetNamespace(), live.GetName(), err)
+		return fmt.Errorf("request a reconcile of %s %s/%s: %w", live.GetKind(), live.GetNamespace(), live.GetName(), err)
 	}
 	return nil
 }
 
-// applyFor applies an object, and takes over the fields of the managers that it names.
+// applyFor applies an object, and takes over the fields of the managers that the object names.
 func (a *applier) applyFor(ctx context.Context, wanted *unstructured.Unstructured) error {
 	takeOver, err := a.takeOver(ctx, wanted)
 	if err != nil {
@@ -100,9 +100,9 @@ func (a *applier) applyFor(ctx context.Context, wanted *unstructured.Unstructure
 	return apply.Object(ctx, a.Client, wanted, takeOver)
 }
 
-// passing marks an error that says nothing of what was to be applied: there was no answer, or one of a server that is not ready, or
-// that was asked too much. An answer that refuses it for ever is left as it is,
-// and so is one that forbids it, as a quota does: the control plane sends it again later and later.
+// passing marks an error that doesn't concern the applied object: the API server didn't answer, is not ready or is
+// overloaded. It leaves final refusals as they are, and also forbidden requests, as by a quota: the control plane sends
+// those again at growing intervals.
 func passing(err error) error {
 	if refusal := apply.RefusalOf(err); err == nil || apierrors.IsForbidden(err) || refusal != nil && refusal.Final {
 		return err
@@ -110,7 +110,8 @@ func passing(err error) error {
 	return fmt.Errorf("%w: %w", agent.ErrPassing, err)
 }
 
-// wanted returns what is applied of a manifest: its name, labels, annotations and spec, with the labels of the control plane's objects.
+// wanted returns the part of a manifest that is applied: its name, labels, annotations and spec. It adds the labels of
+// the control plane's objects.
 func (a *applier) wanted(given *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if err := allowed(given.GroupVersionKind()); err != nil {
 		return nil, err
@@ -132,7 +133,7 @@ func (a *applier) wanted(given *unstructured.Unstructured) (*unstructured.Unstru
 	}
 	wanted.SetLabels(labels)
 	annotations := given.GetAnnotations()
-	delete(annotations, identity.AnnotationRequestedAt) // a request is made once, and is no field to be kept
+	delete(annotations, identity.AnnotationRequestedAt) // a request is made once, and not kept as a field
 	wanted.SetAnnotations(annotations)
 	if spec, ok := given.Object["spec"]; ok {
 		wanted.Object["spec"] = spec
@@ -147,7 +148,8 @@ func allowed(kind schema.GroupVersionKind) error {
 	return fmt.Errorf("a control plane may write ApplicationInstances and Operations here, not %s %s", kind.GroupVersion(), kind.Kind)
 }
 
-// takeOver returns the managers whose fields a manifest asks to take over. It asks once: what it asks for is on the object then.
+// takeOver returns the managers whose fields a manifest takes over. It does so once: afterwards the object itself has
+// the annotation.
 func (a *applier) takeOver(ctx context.Context, wanted *unstructured.Unstructured) ([]string, error) {
 	asked := wanted.GetAnnotations()[identity.AnnotationTakeOver]
 	if asked == "" {
@@ -162,7 +164,7 @@ func (a *applier) takeOver(ctx context.Context, wanted *unstructured.Unstructure
 	return apply.Managers(asked), nil
 }
 
-// conflictOf returns the conflict of a job: its fields, the first of their managers, and how they are had.
+// conflictOf returns the conflict of a job: the first manager, its fields, and the ways to resolve it.
 func (a *applier) conflictOf(ctx context.Context, wanted *unstructured.Unstructured, conflicts []apply.Conflict) error {
 	var fields []string
 	for _, c := range conflicts {
@@ -171,7 +173,7 @@ func (a *applier) conflictOf(ctx context.Context, wanted *unstructured.Unstructu
 		}
 	}
 	managers := apply.ManagersOf(conflicts)
-	next := fmt.Sprintf("to take the fields over, give the object the annotation %s = %q and apply it",
+	next := fmt.Sprintf("to take the fields over, add the annotation %s = %q to the object and apply it",
 		identity.AnnotationTakeOver, strings.Join(managers, ","))
 	live, err := a.live(ctx, api.ClusterResource{
 		APIVersion: wanted.GetAPIVersion(), Kind: wanted.GetKind(), Namespace: wanted.GetNamespace(), Name: wanted.GetName(),
@@ -182,25 +184,25 @@ func (a *applier) conflictOf(ctx context.Context, wanted *unstructured.Unstructu
 	return &agent.ConflictError{Manager: conflicts[0].Manager, Field: strings.Join(fields, ", "), Next: next}
 }
 
-// Delete asks that a resource go, if it is the control plane's.
+// Delete requests the deletion of a resource, if the control plane created it.
 func (a *applier) Delete(ctx context.Context, ref api.ClusterResource) error {
 	live, err := a.live(ctx, ref)
 	if err != nil || live == nil {
 		return err
 	}
 	if by := live.GetLabels()[identity.LabelManagedBy]; by != identity.ManagedBy {
-		return fmt.Errorf("%s %s/%s is not the control plane's: it has no label %s=%s; it stays",
+		return fmt.Errorf("%s %s/%s is not deleted: the control plane didn't create it (no label %s=%s)",
 			ref.Kind, ref.Namespace, ref.Name, identity.LabelManagedBy, identity.ManagedBy)
 	}
 	uid := live.GetUID()
 	err = a.Client.Delete(ctx, live, client.Preconditions{UID: &uid})
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // gone, or another one has its name
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // it is gone, or a new one has its name
 		return fmt.Errorf("delete %s %s/%s: %w", ref.Kind, ref.Namespace, ref.Name, passing(err))
 	}
 	return nil
 }
 
-// live reads a resource from the API server; nil if there is none.
+// live reads a resource from the API server. It returns nil if there is none.
 func (a *applier) live(ctx context.Context, ref api.ClusterResource) (*unstructured.Unstructured, error) {
 	live := &unstructured.Unstructured{}
 	live.SetAPIVersion(ref.APIVersion)
@@ -218,7 +220,8 @@ func (a *applier) live(ctx context.Context, ref api.ClusterResource) (*unstructu
 	return live, nil
 }
 
-// Observe returns how a resource is, as the cache has it. That it is gone is asked of the API server: the cache may be behind.
+// Observe returns the state of a resource from the cache. Before it reports the resource as gone, it asks the API
+// server: the cache may be stale.
 func (a *applier) Observe(ctx context.Context, ref api.ClusterResource) (agent.Observation, error) {
 	cached, err := watched(ref.Kind)
 	if err != nil {
@@ -238,7 +241,7 @@ func (a *applier) Observe(ctx context.Context, ref api.ClusterResource) (agent.O
 	return observationOf(live), nil
 }
 
-// watched returns an empty object of a kind, of the type that the controllers' cache has it in.
+// watched returns an empty object of a kind, of the type that the controllers' cache uses.
 func watched(kind string) (client.Object, error) {
 	switch kind {
 	case kindInstance.Kind:

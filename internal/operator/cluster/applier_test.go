@@ -34,7 +34,7 @@ func (a answers) Get(context.Context, client.ObjectKey, client.Object, ...client
 	return a.err
 }
 
-// TestAnAPIServerThatDoesNotAnswerFailsNoJob: a job ends with what the API server answers, never with its absence.
+// TestAnAPIServerThatDoesNotAnswerFailsNoJob: an answer of the API server ends a job, a missing one never does.
 func TestAnAPIServerThatDoesNotAnswerFailsNoJob(t *testing.T) {
 	instances := schema.GroupResource{Group: kindInstance.Group, Resource: "applicationinstances"}
 	over := func(err error) error { return &url.Error{Op: "Patch", URL: "https://10.0.0.1", Err: err} }
@@ -59,7 +59,9 @@ func TestAnAPIServerThatDoesNotAnswerFailsNoJob(t *testing.T) {
 		if got := errors.Is(err, agent.ErrPassing); got != test.passing {
 			t.Errorf("apply, %s: passing: %t, want %t, since %s: %v", what, got, test.passing, test.reason, err)
 		}
-		err = a.Delete(t.Context(), api.ClusterResource{APIVersion: kindInstance.GroupVersion().String(), Kind: kindInstance.Kind, Namespace: "prod", Name: "web"})
+		err = a.Delete(t.Context(), api.ClusterResource{
+			APIVersion: kindInstance.GroupVersion().String(), Kind: kindInstance.Kind, Namespace: "prod", Name: "web",
+		})
 		if got := errors.Is(err, agent.ErrPassing); got != test.passing {
 			t.Errorf("delete, %s: passing: %t, want %t, since %s: %v", what, got, test.passing, test.reason, err)
 		}

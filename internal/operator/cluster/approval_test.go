@@ -23,7 +23,7 @@ import (
 	"tend.dev/tend/internal/verbs"
 )
 
-// command is an operation that must be approved.
+// command is an operation that needs an approval.
 func command(w *world, generation int64, claim string) api.Object {
 	return api.Object{
 		Kind: api.KindOperation, Scope: w.namespace, Name: "run",
@@ -33,8 +33,8 @@ func command(w *world, generation int64, claim string) api.Object {
 	}
 }
 
-// TestApprovalFromEndToEnd: an operation that is declared in Tend waits for its approval. Claims that lie are refused, and say
-// how; that of `tend approve` starts it, with nothing said of a secret but what `tend clusters add` printed.
+// TestApprovalFromEndToEnd: an operation declared in Tend waits for its approval. False claims are refused with the
+// cause. The claim of `tend approve` starts it, with no other secret than the one that `tend clusters add` printed.
 func TestApprovalFromEndToEnd(t *testing.T) {
 	w := newWorld(t)
 	w.connect()
@@ -65,8 +65,8 @@ func TestApprovalFromEndToEnd(t *testing.T) {
 	w.approves(command(w, 6, ""))
 }
 
-// TestKeysThatWereNeverRegistered: other keys are made, and applied when their token is over. The operator goes on with those that it
-// has, also after it was given another credential: a job is done, and an approval counts.
+// TestKeysThatWereNeverRegistered: new keys are made and applied, but their token has expired. The operator keeps its
+// old keys, also after a rotation: jobs are done, and approvals count.
 func TestKeysThatWereNeverRegistered(t *testing.T) {
 	w := newWorld(t)
 	w.connect()
@@ -100,7 +100,7 @@ func TestKeysThatWereNeverRegistered(t *testing.T) {
 	w.approves(command(w, 1, ""))
 }
 
-// rotates asks for another credential, and waits until the operator has it.
+// rotates requests a new credential, and waits until the operator has it.
 func (w *world) rotates() {
 	w.Helper()
 	declared, err := w.cluster(w.Context())
@@ -124,7 +124,7 @@ func (w *world) rotates() {
 	})
 }
 
-// commanded makes an application whose commands can be run.
+// commanded makes an application that allows commands.
 func (w *world) commanded() {
 	w.Helper()
 	target := web(w.name, w.namespace, 1)
@@ -136,7 +136,7 @@ func (w *world) commanded() {
 	}
 }
 
-// approves declares an operation, approves it once it waits for that, and waits until it has started.
+// approves declares an operation, approves it once it waits for that, and waits for its start.
 func (w *world) approves(last api.Object) {
 	w.Helper()
 	w.tend.put(last)
@@ -165,7 +165,7 @@ func (w *world) run(ctx context.Context) (*opsv1alpha1.Operation, error) {
 	return op, w.user.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "run"}, op)
 }
 
-// held waits until the operation of a generation of Tend's is blocked, with a message that has a part.
+// held waits until the operation for a generation in Tend is blocked with a message that contains part.
 func (w *world) held(generation int64, part string) {
 	w.Helper()
 	kubetest.Eventually(w, "the operation, which "+part, func(ctx context.Context) error {
@@ -175,7 +175,8 @@ func (w *world) held(generation int64, part string) {
 		}
 		c := meta.FindStatusCondition(op.Status.Conditions, "Blocked")
 		ours := strings.HasSuffix(op.Annotations["tend.dev/object"], fmt.Sprint(".", generation))
-		if !ours || op.Status.ObservedGeneration != op.Generation || c == nil || c.Reason != "AwaitingApproval" || !strings.Contains(c.Message, part) {
+		if !ours || op.Status.ObservedGeneration != op.Generation || c == nil || c.Reason != "AwaitingApproval" ||
+			!strings.Contains(c.Message, part) {
 			return fmt.Errorf("%v, %+v", op.Annotations, op.Status.Conditions)
 		}
 		return nil

@@ -18,12 +18,12 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// Compare returns how the resource of a manifest differs from it. That it differs is asked of the API server: the cache may be behind
-// what was just applied.
+// Compare returns how a resource differs from its manifest. Before it reports a difference, it asks the API server: the
+// cache may not have the last apply yet.
 func (a *applier) Compare(ctx context.Context, manifest json.RawMessage) (pull.State, api.ClusterResource, error) {
 	given := &unstructured.Unstructured{}
-	if err := utiljson.Unmarshal(manifest, &given.Object); err != nil { // integers stay such
-		return pull.State{}, api.ClusterResource{}, fmt.Errorf("the payload is no manifest: %w", err)
+	if err := utiljson.Unmarshal(manifest, &given.Object); err != nil { // keeps integers as integers
+		return pull.State{}, api.ClusterResource{}, fmt.Errorf("the payload is not a manifest: %w", err)
 	}
 	wanted, err := a.wanted(given)
 	if err != nil {
@@ -47,7 +47,7 @@ func (a *applier) Compare(ctx context.Context, manifest json.RawMessage) (pull.S
 	return compare(wanted, live), name, nil
 }
 
-// cached returns the resource of a manifest as the cache has it; nil if it has none.
+// cached returns the resource of a manifest from the cache, or nil.
 func (a *applier) cached(ctx context.Context, wanted *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	object, err := watched(wanted.GetKind())
 	if err != nil {
@@ -72,8 +72,8 @@ func (a *applier) cached(ctx context.Context, wanted *unstructured.Unstructured)
 	return read, nil
 }
 
-// compare returns how a live resource differs from what was applied. A field that the operator itself applied last is as it was:
-// the API server may have written it in another form.
+// compare returns how a live resource differs from what was applied. A field that the operator itself applied last
+// doesn't count: the API server may have normalized its value.
 func compare(wanted, live *unstructured.Unstructured) pull.State {
 	switch {
 	case live == nil:
@@ -96,7 +96,7 @@ func compare(wanted, live *unstructured.Unstructured) pull.State {
 	return state
 }
 
-// text returns a value as JSON, cut to what is reported.
+// text returns a value as JSON, shortened for the report.
 func text(value any) string {
 	const most = 128
 	encoded, err := json.Marshal(value)

@@ -22,8 +22,8 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// TestCompare: what another has changed is a difference, with who did it; what others added, and what the API server made of the
-// operator's own fields, is none.
+// TestCompare: a change by another manager is a difference, with that manager's name. Fields that others added, and the
+// API server's form of the operator's own fields, are not.
 func TestCompare(t *testing.T) {
 	wanted := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{"app.example.org/a": "x"}},
@@ -35,7 +35,7 @@ func TestCompare(t *testing.T) {
 	}
 	own := fields(identity.FieldManager, `{"f:metadata":{"f:labels":{"f:app.example.org/a":{}}},"f:spec":{"f:interval":{},"f:long":{}}}`)
 	own.Operation = metav1.ManagedFieldsOperationApply
-	disguised := fields(identity.FieldManager, `{"f:spec":{"f:chart":{"f:version":{}}}}`) // a person took the operator's name
+	disguised := fields(identity.FieldManager, `{"f:spec":{"f:chart":{"f:version":{}}}}`) // a person used the operator's name
 	disguised.Operation = metav1.ManagedFieldsOperationUpdate
 	for name, tc := range map[string]struct {
 		change func(live *unstructured.Unstructured)
@@ -72,7 +72,8 @@ func TestCompare(t *testing.T) {
 	}
 	label := wanted.DeepCopy()
 	label.SetLabels(nil)
-	if state := compare(wanted, label); len(state.Differences) != 1 || state.Differences[0].Manager != "" || state.Differences[0].Live != "" {
+	if state := compare(wanted, label); len(state.Differences) != 1 || state.Differences[0].Manager != "" ||
+		state.Differences[0].Live != "" {
 		t.Errorf("a label that was removed: %+v", state)
 	}
 	if short := text(strings.Repeat("ü", 500)); len(short) > 128 {
@@ -87,7 +88,7 @@ func set(t *testing.T, live *unstructured.Unstructured, value string, path ...st
 	}
 }
 
-// TestPassing: an API server that can't be reached, or is not ready, refuses nothing; an answer that says so does.
+// TestPassing: an unreachable API server, or one that isn't ready, refuses nothing. Only an explicit answer does.
 func TestPassing(t *testing.T) {
 	resource := schema.GroupResource{Group: "apps.vworkspace.io", Resource: "applicationinstances"}
 	kind := schema.GroupKind{Group: "apps.vworkspace.io", Kind: "ApplicationInstance"}

@@ -10,23 +10,25 @@ import (
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 )
 
-// The reasons of Events that are not those of a condition.
+// The reasons of Events that don't come from a condition.
 const (
 	eventConnected = "ConnectivityConnected"
 	eventLost      = "ConnectivityLost"
 	eventRotated   = "CredentialRotated"
 )
 
-// maxMessage is the longest message of a condition and of an Event.
+// maxMessage is the maximum length of the message of a condition or an Event.
 const maxMessage = 1024
 
-// set sets a condition. Its time changes if its status is not the stored one, however often it is set on the way.
+// set sets a condition. Its time changes only if the final status differs from the stored one, however often set is
+// called.
 func (p *planner) set(kind string, status metav1.ConditionStatus, reason, message string) {
 	if len(message) > maxMessage {
 		message = strings.ToValidUTF8(message[:maxMessage], "")
 	}
 	c := metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: p.Cluster.Generation, LastTransitionTime: *at(p.Now),
+		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: p.Cluster.Generation,
+		LastTransitionTime: *at(p.Now),
 	}
 	if old := meta.FindStatusCondition(p.Cluster.Status.Conditions, kind); old != nil && old.Status == status {
 		c.LastTransitionTime = old.LastTransitionTime
@@ -40,7 +42,8 @@ func (p *planner) unset(kind string) {
 	meta.RemoveStatusCondition(&p.plan.Status.Conditions, kind)
 }
 
-// transitions returns an Event for each condition that got another status or reason. That nothing is wrong to begin with is no Event.
+// transitions returns an Event for each condition whose status or reason changed. A condition that is new and good
+// causes none.
 func transitions(before, after []metav1.Condition) (events []Event) {
 	for _, c := range after {
 		old := meta.FindStatusCondition(before, c.Type)

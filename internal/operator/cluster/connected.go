@@ -9,7 +9,7 @@ import (
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 )
 
-// registered is a cluster with credentials.
+// registered handles a cluster that has credentials.
 func (p *planner) registered() {
 	c, status := p.Credentials, &p.plan.Status
 	fresh := c.RegisteredWith != "" && c.RegisteredWith != status.ObservedToken
@@ -31,8 +31,8 @@ func (p *planner) registered() {
 	p.again(heartbeatEvery)
 }
 
-// connection turns what the agent says into Connected and Authenticated. What it has not said anything of stays as it is; a network
-// that fails says nothing about the credential.
+// connection sets Connected and Authenticated from the agent's report, and leaves them alone if there is none. A
+// network failure says nothing about the credential.
 func (p *planner) connection(fresh bool) {
 	switch health := p.Connection.Health; {
 	case health == nil:
@@ -46,7 +46,7 @@ func (p *planner) connection(fresh bool) {
 	case health.Connected:
 		p.set(opsv1alpha1.ConditionAuthenticated, metav1.ConditionFalse, opsv1alpha1.AuthenticatedRejected,
 			health.Reason+": register again, with another token in the Secret")
-		p.set(opsv1alpha1.ConditionConnected, metav1.ConditionTrue, opsv1alpha1.ConnectedReachable, "the control plane answers, and refuses")
+		p.set(opsv1alpha1.ConditionConnected, metav1.ConditionTrue, opsv1alpha1.ConnectedReachable, "the control plane answers, but refuses")
 	default:
 		if p.beforeRegistration() {
 			p.set(opsv1alpha1.ConditionAuthenticated, metav1.ConditionTrue, opsv1alpha1.AuthenticatedRegistered, "")
@@ -55,20 +55,22 @@ func (p *planner) connection(fresh bool) {
 	}
 }
 
-// beforeRegistration returns whether Authenticated is as it was when there were no credentials.
+// beforeRegistration reports whether Authenticated still describes a cluster without credentials.
 func (p *planner) beforeRegistration() bool {
 	c := meta.FindStatusCondition(p.plan.Status.Conditions, opsv1alpha1.ConditionAuthenticated)
 	if c == nil {
 		return true
 	}
 	switch c.Reason {
-	case opsv1alpha1.AuthenticatedCredentialMissing, opsv1alpha1.AuthenticatedTokenMissing, opsv1alpha1.AuthenticatedRegistrationFailed:
+	case opsv1alpha1.AuthenticatedCredentialMissing, opsv1alpha1.AuthenticatedTokenMissing,
+		opsv1alpha1.AuthenticatedRegistrationFailed:
 		return true
 	}
 	return false
 }
 
-// disconnection raises Disconnected when no request has worked for five minutes, and lowers it when they have for one.
+// disconnection sets Disconnected if no request has succeeded for five minutes, and clears it once the connection has
+// worked for one.
 func (p *planner) disconnection() {
 	conditions := p.plan.Status.Conditions
 	was := meta.IsStatusConditionTrue(conditions, opsv1alpha1.ConditionDisconnected)
@@ -97,7 +99,7 @@ func (p *planner) disconnection() {
 		p.again(disconnectedAfter - silent)
 	}
 	if is {
-		p.set(opsv1alpha1.ConditionDisconnected, metav1.ConditionTrue, opsv1alpha1.DisconnectedNoRoundTrip, "no request to the control plane has worked for some time")
+		p.set(opsv1alpha1.ConditionDisconnected, metav1.ConditionTrue, opsv1alpha1.DisconnectedNoRoundTrip, "no request to the control plane has succeeded for some time")
 	} else {
 		p.set(opsv1alpha1.ConditionDisconnected, metav1.ConditionFalse, opsv1alpha1.DisconnectedConnected, "")
 	}
@@ -118,7 +120,7 @@ func (p *planner) phase() {
 	switch {
 	case authenticated != nil && authenticated.Status == metav1.ConditionFalse:
 		status.Phase = opsv1alpha1.ClusterError
-	case meta.IsStatusConditionFalse(conditions, opsv1alpha1.ConditionConnected): // the columns of kubectl agree
+	case meta.IsStatusConditionFalse(conditions, opsv1alpha1.ConditionConnected): // as kubectl's column Connected shows
 		status.Phase = opsv1alpha1.ClusterDisconnected
 	case authenticated == nil || authenticated.Reason == opsv1alpha1.AuthenticatedRegistered:
 		status.Phase = opsv1alpha1.ClusterRegistering

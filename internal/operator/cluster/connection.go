@@ -18,46 +18,47 @@ import (
 	"tend.dev/tend/internal/operator/agent"
 )
 
-// Connection does what Decide wants of it, in goroutines of its own: it exchanges tokens, and runs the agent. All fields but Wait,
-// Log, Taken, Finished and UserAgent are required.
+// Connection does what Decide requests, in its own goroutines: it exchanges tokens and runs the agent. All fields but
+// Wait, Log, Taken, Finished and UserAgent are required.
 type Connection struct {
-	// Client reads from the cache, and writes. Live reads from the API server.
+	// Client writes, and reads from the cache. Live reads from the API server.
 	Client client.Client
 	Live   client.Reader
 	Cache  cache.Cache
-	// Secret is where the credentials are.
+	// Secret names the Secret with the credentials.
 	Secret client.ObjectKey
-	// Wait is how long a request for jobs waits for one. Default: the protocol's.
+	// Wait is the time that a request for jobs waits for one to appear. Default: the protocol's.
 	Wait time.Duration
-	// UserAgent is how the operator calls itself.
+	// UserAgent is the User-Agent of requests.
 	UserAgent string
-	// Taken is called with each job that was acknowledged, Finished with the outcome of each whose result was sent. Default: nobody counts.
+	// Taken is called with each acknowledged job, Finished with the outcome of each job whose result was sent. Default:
+	// not called.
 	Taken    func(job pull.Job)
 	Finished func(job pull.Job, outcome string)
-	// Notify is called when State has changed. It must not wait.
+	// Notify is called after State has changed. It must not block.
 	Notify func()
 	Now    func() time.Time
 	Log    *slog.Logger
 
 	mu sync.Mutex
-	// ctx is that of Start; nil before.
+	// ctx is the context of Start; nil before.
 	ctx     context.Context
 	parts   sync.WaitGroup
 	session *session
-	// wanted is what was wanted last; ends are of its Cluster.
+	// wanted is the last request. ends belong to its Cluster.
 	wanted     Wanted
 	exchanging bool
 	ends       map[ExchangeKind]Outcome
-	// beat is when a heartbeat was sent last.
+	// beat is the time of the last heartbeat.
 	beat time.Time
 }
 
 var _ manager.LeaderElectionRunnable = (*Connection)(nil)
 
-// NeedLeaderElection has one operator at a time poll.
+// NeedLeaderElection makes only the elected operator poll.
 func (*Connection) NeedLeaderElection() bool { return true }
 
-// Start lets the connection work until ctx ends. It waits for the agent's last events.
+// Start runs the connection until ctx ends. It waits for the agent's last events.
 func (c *Connection) Start(ctx context.Context) error {
 	if err := c.watch(ctx); err != nil {
 		return err
@@ -72,14 +73,14 @@ func (c *Connection) Start(ctx context.Context) error {
 	return nil
 }
 
-// settle lets a Want that began before the end finish: what it begins counts, and nothing begins after it.
+// settle waits for a Want in progress. Afterwards nothing new starts.
 func (c *Connection) settle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.wanted = Wanted{}
 }
 
-// Want says what the connection is to do. It returns at once; whatever ends notifies.
+// Want sets what the connection should do. It returns at once; Notify reports each end.
 func (c *Connection) Want(w Wanted) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +94,7 @@ func (c *Connection) Want(w Wanted) {
 	if s := c.session; s != nil && !s.serves(w) {
 		s.cancel()
 		if !s.over {
-			return // its end notifies
+			return // Notify reports its end
 		}
 		c.session = nil
 	}
@@ -117,7 +118,7 @@ func (c *Connection) Release(cluster string) {
 	}
 }
 
-// State returns how the connection is.
+// State returns the state of the connection.
 func (c *Connection) State() State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -132,7 +133,7 @@ func (c *Connection) State() State {
 	return state
 }
 
-// current returns the agent that runs; nil if none does.
+// current returns the running agent, or nil.
 func (c *Connection) current() *agent.Agent {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,7 +143,7 @@ func (c *Connection) current() *agent.Agent {
 	return c.session.agent
 }
 
-// Heartbeat sends the conditions of the Cluster, if they have changed or a minute is over.
+// Heartbeat sends the conditions of the Cluster if they have changed, or if a minute has passed.
 func (c *Connection) Heartbeat(conditions []metav1.Condition, changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

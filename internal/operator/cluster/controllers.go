@@ -12,7 +12,8 @@ import (
 
 const controllerFlux = "flux"
 
-// controllers are those that the operator relies on, each with the kinds that it uses, and what to install.
+// controllers are the controllers that the operator relies on, each with the kinds it needs and the software to
+// install.
 var controllers = []struct {
 	name, needed string
 	kinds        []schema.GroupVersionKind
@@ -27,7 +28,7 @@ var controllers = []struct {
 	{"volsync", "VolSync", []schema.GroupVersionKind{{Group: "volsync.backube", Version: "v1alpha1", Kind: "ReplicationSource"}}},
 }
 
-// installed returns which controllers are installed: those all of whose kinds the cluster serves in the version that is used.
+// installed returns which controllers are installed: the cluster serves all of their kinds in the required versions.
 func installed(mapper meta.RESTMapper) ([]opsv1alpha1.ControllerStatus, error) {
 	var all []opsv1alpha1.ControllerStatus
 	for _, c := range controllers {
@@ -47,25 +48,26 @@ func installed(mapper meta.RESTMapper) ([]opsv1alpha1.ControllerStatus, error) {
 	return all, nil
 }
 
-// lacks returns how a kind is missing, or "": it is not there at all, or in other versions alone, which are of another release.
+// lacks returns how a kind is missing, or an empty text. It may be missing entirely, or be served only in versions of
+// another release.
 func lacks(mapper meta.RESTMapper, kind schema.GroupVersionKind) (string, error) {
 	_, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if err == nil {
 		return "", nil
 	}
 	if !meta.IsNoMatchError(err) {
-		return "", fmt.Errorf("ask for %s: %w", kind.Kind, err)
+		return "", fmt.Errorf("look up %s: %w", kind.Kind, err)
 	}
 	others, err := mapper.RESTMappings(kind.GroupKind())
 	if err != nil && !meta.IsNoMatchError(err) {
-		return "", fmt.Errorf("ask for %s: %w", kind.Kind, err)
+		return "", fmt.Errorf("look up %s: %w", kind.Kind, err)
 	}
 	var versions []string
 	for _, other := range others {
 		versions = append(versions, other.GroupVersionKind.Version)
 	}
 	if len(versions) == 0 {
-		return fmt.Sprintf("the cluster serves no %s (%s)", kind.Kind, kind.GroupVersion()), nil
+		return fmt.Sprintf("the cluster doesn't serve %s (%s)", kind.Kind, kind.GroupVersion()), nil
 	}
 	return fmt.Sprintf("the cluster serves %s (%s) as %s, not as %s", kind.Kind, kind.Group, strings.Join(versions, ", "), kind.Version), nil
 }

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestWhatIsInstalled: a controller counts as installed when all kinds that are used are served in the version that is used; what
-// is missing is said with the release that is needed.
+// TestWhatIsInstalled: a controller counts as installed if all required kinds are served in the required version.
+// Otherwise the message names what is missing and the release to install.
 func TestWhatIsInstalled(t *testing.T) {
 	const helm, source = "helm.toolkit.fluxcd.io", "source.toolkit.fluxcd.io"
 	kind := func(group, version, kind string) schema.GroupVersionKind {
@@ -24,7 +24,7 @@ func TestWhatIsInstalled(t *testing.T) {
 			"what is used is there",
 		},
 		"nothing": {
-			nil, "the cluster serves no HelmRelease (helm.toolkit.fluxcd.io/v2): install Flux 2.6 or later", "Flux is absent",
+			nil, "the cluster doesn't serve HelmRelease (helm.toolkit.fluxcd.io/v2): install Flux 2.6 or later", "Flux is absent",
 		},
 		"an older release": {
 			[]schema.GroupVersionKind{kind(helm, "v2", "HelmRelease"), kind(source, "v1beta2", "OCIRepository"), kind(source, "v1", "HelmRepository")},
@@ -33,7 +33,7 @@ func TestWhatIsInstalled(t *testing.T) {
 		},
 		"without the source-controller": {
 			[]schema.GroupVersionKind{kind(helm, "v2", "HelmRelease")},
-			"the cluster serves no OCIRepository (source.toolkit.fluxcd.io/v1): install Flux 2.6 or later", "a part of Flux is absent",
+			"the cluster doesn't serve OCIRepository (source.toolkit.fluxcd.io/v1): install Flux 2.6 or later", "a part of Flux is absent",
 		},
 	} {
 		var versions []schema.GroupVersion

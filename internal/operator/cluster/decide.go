@@ -13,27 +13,27 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// The times of a cluster.
+// The intervals and limits of a connection.
 const (
-	// heartbeatEvery is how often the status and the control plane hear that the connection works.
+	// heartbeatEvery is the interval at which the status and the control plane are informed that the connection works.
 	heartbeatEvery = time.Minute
-	// disconnectedAfter is how long no request may work before the cluster is disconnected; connectedAfter is how long the
-	// connection must work before it no longer is.
+	// disconnectedAfter is the time without a successful request after which the cluster counts as disconnected.
+	// connectedAfter is the time that the connection must work before it counts as connected again.
 	disconnectedAfter = 5 * time.Minute
 	connectedAfter    = time.Minute
-	// retryUnreachable, retryRefused and retryRotation are the times between two attempts at an exchange.
+	// retryUnreachable, retryRefused and retryRotation are the waits before another attempt at an exchange.
 	retryUnreachable = 30 * time.Second
 	retryRefused     = 5 * time.Minute
 	retryRotation    = time.Minute
 )
 
-// planner makes a Plan.
+// planner builds a Plan.
 type planner struct {
 	Input
 	plan Plan
 }
 
-// Decide returns the status of a Cluster, and what its connection is to do.
+// Decide returns the status of a Cluster and the request for its connection.
 func Decide(in Input) Plan {
 	p := &planner{Input: in}
 	p.plan.Status = *in.Cluster.Status.DeepCopy()
@@ -44,13 +44,14 @@ func Decide(in Input) Plan {
 		p.terminate()
 		return p.finish()
 	case in.Counts != in.Cluster.Name:
-		p.refuse(fmt.Sprintf("the Cluster %s is this cluster's, and there is one: delete the other", in.Counts))
+		p.refuse(fmt.Sprintf("the Cluster %s already describes this cluster: delete one of the two", in.Counts))
 		return p.finish()
 	}
 	p.plan.Finalizer = true
 	p.plan.Status.ManagedNamespaces = in.Managed
 	p.controllers()
-	if mode := cmp.Or(in.Cluster.Spec.ConnectivityMode, opsv1alpha1.ModePull); mode != opsv1alpha1.ModePull || !in.Enabled {
+	if mode := cmp.Or(in.Cluster.Spec.ConnectivityMode, opsv1alpha1.ModePull); mode != opsv1alpha1.ModePull ||
+		!in.Enabled {
 		p.unpolled()
 		return p.finish()
 	}
@@ -68,7 +69,7 @@ func Decide(in Input) Plan {
 	return p.finish()
 }
 
-// terminate waits for the connection's end. What is stored goes with its owner.
+// terminate waits for the connection to end. Stored objects are deleted with their owner.
 func (p *planner) terminate() {
 	p.plan.Finalizer = p.Connection.Busy && p.Counts == p.Cluster.Name
 	p.plan.Status.Phase = opsv1alpha1.ClusterTerminating
@@ -79,21 +80,24 @@ func (p *planner) refuse(message string) {
 	p.set(opsv1alpha1.ConditionConnected, metav1.ConditionFalse, opsv1alpha1.ConnectedRegistrationPending, message)
 }
 
-// unpolled is a cluster that this operator does not poll for: nothing is known of a connection.
+// unpolled handles a cluster that this operator doesn't poll for: nothing is known about a connection.
 func (p *planner) unpolled() {
 	p.plan.Status.Phase, p.plan.Status.LastHeartbeat = "", nil
 	for _, kind := range []string{
-		opsv1alpha1.ConditionConnected, opsv1alpha1.ConditionDisconnected, opsv1alpha1.ConditionAuthenticated, opsv1alpha1.ConditionBufferOverflow,
+		opsv1alpha1.ConditionConnected, opsv1alpha1.ConditionDisconnected, opsv1alpha1.ConditionAuthenticated,
+		opsv1alpha1.ConditionBufferOverflow,
 	} {
 		p.unset(kind)
 	}
 }
 
-// link says where the control plane is. The registration Secret counts as long as it is there: it is what the user changes. Its keys
-// count once its token was exchanged: until then the control plane signs for those that are stored.
+// link sets the address and trust of the control plane. The registration Secret takes precedence while it exists,
+// because the user edits it. Its keys count only after its token was exchanged: until then the control plane
+// signs for the stored keys.
 func (p *planner) link() {
 	link := &p.plan.Wanted.Link
-	link.Endpoint, link.ClusterID, link.Trust = strings.TrimRight(p.Cluster.Spec.ControlPlaneEndpoint, "/"), p.Cluster.Spec.ClusterID, p.Token.Trust
+	link.Endpoint = strings.TrimRight(p.Cluster.Spec.ControlPlaneEndpoint, "/")
+	link.ClusterID, link.Trust = p.Cluster.Spec.ClusterID, p.Token.Trust
 	if p.Credentials == nil {
 		return
 	}
@@ -107,7 +111,7 @@ func (p *planner) link() {
 	link.Trust = link.Trust.keeping(p.Credentials.Trust)
 }
 
-// controllers says which of the controllers that the operator relies on are installed. Flux is needed.
+// controllers reports which of the required controllers are installed. Flux must be.
 func (p *planner) controllers() {
 	p.plan.Status.Controllers = p.Controllers
 	for _, c := range p.Controllers {
@@ -119,7 +123,7 @@ func (p *planner) controllers() {
 	p.set(opsv1alpha1.ConditionControllersHealthy, metav1.ConditionTrue, opsv1alpha1.ControllersReady, "")
 }
 
-// again notes when to look again: the earliest counts.
+// again sets the time of the next reconcile. The earliest wins.
 func (p *planner) again(after time.Duration) {
 	after = max(after, time.Second)
 	if p.plan.After == 0 || after < p.plan.After {
@@ -127,17 +131,18 @@ func (p *planner) again(after time.Duration) {
 	}
 }
 
-// finish completes the status. The time of the last round trip alone is written once a minute.
+// finish completes the status. If only the time of the last round trip changed, it is written once a minute.
 func (p *planner) finish() Plan {
 	status, trip := &p.plan.Status, p.Connection.RoundTrip
 	if status.Phase != "" && trip.After(timeOf(status.LastHeartbeat)) {
-		if trip.Sub(timeOf(status.LastHeartbeat)) >= heartbeatEvery || !equality.Semantic.DeepEqual(p.Cluster.Status, *status) {
+		if trip.Sub(timeOf(status.LastHeartbeat)) >= heartbeatEvery ||
+			!equality.Semantic.DeepEqual(p.Cluster.Status, *status) {
 			status.LastHeartbeat = at(trip)
 		}
 	}
 	p.plan.Events = append(transitions(p.Cluster.Status.Conditions, status.Conditions), p.plan.Events...)
 	if p.plan.Finalizer && !hasFinalizer(p.Cluster) && p.Cluster.DeletionTimestamp != nil {
-		p.plan.Finalizer = false // nothing may be added to what is being deleted
+		p.plan.Finalizer = false // a deleting object must not get new finalizers
 	}
 	return p.plan
 }
@@ -151,7 +156,7 @@ func hasFinalizer(c *opsv1alpha1.Cluster) bool {
 	return false
 }
 
-// at returns a time as it is stored.
+// at returns a time in its stored form.
 func at(t time.Time) *metav1.Time {
 	stored := metav1.NewTime(t.UTC().Truncate(time.Second))
 	return &stored

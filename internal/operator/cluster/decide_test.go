@@ -30,10 +30,12 @@ func east() Input {
 	}
 }
 
-// connected is east after it has registered, with a session that works.
+// connected is east after its registration, with a working session.
 func connected() Input {
 	in := east()
-	in.Credentials = &Credentials{Owner: "u-1", ClusterID: "east", Token: "t-1", RegisteredWith: in.Token.fingerprint(), RegisteredAt: noon.Add(-time.Hour)}
+	in.Credentials = &Credentials{
+		Owner: "u-1", ClusterID: "east", Token: "t-1", RegisteredWith: in.Token.fingerprint(), RegisteredAt: noon.Add(-time.Hour),
+	}
 	in.Cluster.Status = Decide(in).Status
 	in.Connection = State{Busy: true, Health: &agent.Health{Connected: true, Authenticated: true}, RoundTrip: noon}
 	in.Cluster.Status = Decide(in).Status
@@ -53,7 +55,9 @@ func ended(kind ExchangeKind, failure Failure, before time.Duration) func(*Input
 		if kind == Rotate {
 			request = fmt.Sprint(in.Cluster.Generation)
 		}
-		in.Connection.Exchanges = map[ExchangeKind]Outcome{kind: {For: request, At: in.Now.Add(-before), Failure: failure, Message: "it says no"}}
+		in.Connection.Exchanges = map[ExchangeKind]Outcome{
+			kind: {For: request, At: in.Now.Add(-before), Failure: failure, Message: "it says no"},
+		}
 	}
 }
 
@@ -67,11 +71,12 @@ func later(d time.Duration) func(*Input) { return func(in *Input) { in.Now = in.
 
 func rotates(in *Input) { in.Cluster.Spec.RotateCredentials, in.Cluster.Generation = true, 2 }
 
-// said returns what a plan says in one line: phase, conditions, what is wanted.
+// said returns a plan in one line: phase, conditions and request.
 func said(p Plan) string {
 	words := []string{string(p.Status.Phase)}
 	for _, c := range p.Status.Conditions {
-		if c.Type != opsv1alpha1.ConditionControllersHealthy && c.Type != opsv1alpha1.ConditionBufferOverflow && c.Reason != opsv1alpha1.DisconnectedConnected {
+		if c.Type != opsv1alpha1.ConditionControllersHealthy && c.Type != opsv1alpha1.ConditionBufferOverflow &&
+			c.Reason != opsv1alpha1.DisconnectedConnected {
 			words = append(words, c.Type+"="+string(c.Status)+"/"+c.Reason)
 		}
 	}
@@ -90,7 +95,7 @@ func said(p Plan) string {
 	return strings.Join(words, " ")
 }
 
-// TestDecide is the state machine: what is known, and what is said and done.
+// TestDecide checks the state machine: for each observation, what is reported and done.
 func TestDecide(t *testing.T) {
 	for name, row := range map[string]struct {
 		reason string
@@ -133,7 +138,7 @@ func TestDecide(t *testing.T) {
 		"forced before": {"once", with(connected(), func(in *Input) {
 			in.Cluster.Annotations, in.Credentials.Forced = map[string]string{identity.AnnotationRotate: "monday"}, "monday"
 		}), "Connected Authenticated=True/CredentialAccepted Connected=True/RoundTripOK run", heartbeatEvery},
-		"rejected": {"the control plane answers, and refuses the credential", with(connected(), health(true, false)),
+		"rejected": {"the control plane answers, but refuses the credential", with(connected(), health(true, false)),
 			"Error Authenticated=False/CredentialRejected Connected=True/ControlPlaneReachable run", heartbeatEvery},
 		"network": {"that no request works says nothing about the credential", with(connected(), health(false, true)),
 			"Disconnected Authenticated=True/CredentialAccepted Connected=False/ControlPlaneUnreachable run", heartbeatEvery},
@@ -171,14 +176,15 @@ func TestDecide(t *testing.T) {
 			again.Cluster = row.in.Cluster.DeepCopy()
 			again.Cluster.Status = plan.Status
 			second := Decide(again)
-			if !equality.Semantic.DeepEqual(second.Status, plan.Status) || len(transitions(plan.Status.Conditions, second.Status.Conditions)) > 0 {
+			if !equality.Semantic.DeepEqual(second.Status, plan.Status) ||
+				len(transitions(plan.Status.Conditions, second.Status.Conditions)) > 0 {
 				t.Errorf("%s: decided again, the status differs:\n%+v\n%+v", row.reason, plan.Status, second.Status)
 			}
 		})
 	}
 }
 
-// TestDisconnectedIsSticky: five silent minutes raise it, and one good minute lowers it.
+// TestDisconnectedIsSticky: five silent minutes set it, and one good minute clears it.
 func TestDisconnectedIsSticky(t *testing.T) {
 	in := with(connected(), health(false, true))
 	step := func(d time.Duration, is metav1.ConditionStatus) {
@@ -201,7 +207,7 @@ func TestDisconnectedIsSticky(t *testing.T) {
 	step(30*time.Second, metav1.ConditionFalse)
 }
 
-// TestRotationIsAskedForOnce: true, false and true again are two rotations; the spec is not written.
+// TestRotationIsAskedForOnce: true, false and true again cause two rotations. The spec is not written.
 func TestRotationIsAskedForOnce(t *testing.T) {
 	in := with(connected(), rotates, ended(Rotate, NoFailure, 0))
 	plan := Decide(in)
@@ -221,7 +227,7 @@ func TestRotationIsAskedForOnce(t *testing.T) {
 	}
 }
 
-// TestEventsOfTheConnection: each transition is an Event, those that people wait for under their names.
+// TestEventsOfTheConnection: each transition is an Event; the important ones have names of their own.
 func TestEventsOfTheConnection(t *testing.T) {
 	reasons := func(in Input) string {
 		var all []string
@@ -245,7 +251,7 @@ func TestEventsOfTheConnection(t *testing.T) {
 	}
 }
 
-// TestKeysCountOnceRegistered: the keys that came with a token count for the exchange of that token, and for nothing before.
+// TestKeysCountOnceRegistered: keys that came with a token count for its exchange, and for nothing else before it.
 func TestKeysCountOnceRegistered(t *testing.T) {
 	former, others := Trust{JobKeys: "k0", ApprovalSecret: "s0"}, Trust{Authority: "ca", JobKeys: "k1", ApprovalSecret: "s1"}
 	token := func(value string, trust Trust) func(*Input) {

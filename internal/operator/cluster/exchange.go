@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/operator/agent"
 )
 
-// exchange asks for another credential and stores it, and keeps how that ended.
+// exchange requests a new credential, stores it and records the outcome.
 func (c *Connection) exchange(ctx context.Context, w Wanted, running *session) {
 	err := c.request(ctx, w, running)
 	c.mu.Lock()
@@ -36,12 +36,14 @@ func (c *Connection) exchange(ctx context.Context, w Wanted, running *session) {
 func (c *Connection) request(ctx context.Context, w Wanted, running *session) error {
 	if w.Exchange.Kind == Rotate {
 		if running == nil || running.agent == nil {
-			return errors.New("there is no connection to rotate the credential of")
+			return errors.New("no connection is running whose credential could be rotated")
 		}
 		if err := running.agent.Rotate(ctx); err != nil {
 			return err
 		}
-		running.agent.Emit(pull.Event{Kind: eventRotated, ResourceRef: clusterRef(w.Link.ClusterID), Timestamp: c.Now().UTC()})
+		running.agent.Emit(pull.Event{
+			Kind: eventRotated, ResourceRef: clusterRef(w.Link.ClusterID), Timestamp: c.Now().UTC(),
+		})
 		return nil
 	}
 	client, err := newHTTP(w.Link, &trips{now: c.Now})
@@ -54,7 +56,7 @@ func (c *Connection) request(ctx context.Context, w Wanted, running *session) er
 	return err
 }
 
-// outcome says how an exchange ended. Only an answer that says so is a refusal.
+// outcome classifies the end of an exchange. Only an explicit answer counts as a refusal.
 func outcome(e Exchange, err error, now time.Time) Outcome {
 	o := Outcome{For: e.For, At: now}
 	if err == nil {
@@ -79,7 +81,7 @@ func outcome(e Exchange, err error, now time.Time) Outcome {
 
 type httpClient = *http.Client
 
-// newHTTP returns a client that trusts a control plane, and follows no redirects: they would take the token elsewhere.
+// newHTTP returns a client that trusts a control plane. It follows no redirects: they could take the token elsewhere.
 func newHTTP(link Link, record *trips) (httpClient, error) {
 	transport, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
@@ -90,17 +92,19 @@ func newHTTP(link Link, record *trips) (httpClient, error) {
 	if link.Trust.Authority != "" {
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM([]byte(link.Trust.Authority)) {
-			return nil, fmt.Errorf("%s of the registration Secret has no certificate in PEM", tokenAuthority)
+			return nil, fmt.Errorf("%s in the registration Secret has no certificate in PEM", tokenAuthority)
 		}
 		transport.TLSClientConfig.RootCAs = pool
 	}
-	// A link that was cut gives no error: a connection on which nothing arrives is asked, and closed without an answer.
+	// A cut link causes no error, so an idle connection is pinged, and closed if there is no answer.
 	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 10 * time.Second}
 	record.next = transport
-	return &http.Client{Transport: record, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
+	return &http.Client{
+		Transport: record, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
 }
 
-// trips carries requests, and notes when one worked last.
+// trips carries requests, and records the time of the last successful one.
 type trips struct {
 	next *http.Transport
 	now  func() time.Time
@@ -120,7 +124,7 @@ func (t *trips) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// CloseIdleConnections closes the connections that no request uses.
+// CloseIdleConnections closes the unused connections.
 func (t *trips) CloseIdleConnections() { t.next.CloseIdleConnections() }
 
 func (t *trips) last() time.Time {

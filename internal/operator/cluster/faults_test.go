@@ -20,8 +20,8 @@ import (
 	"tend.dev/tend/internal/operator/kubetest"
 )
 
-// TestTheLinkToTendFails: while the link is cut, and while answers are lost on it, Tend and the cluster change. When it is back
-// nothing is lost, nothing is done twice, and Tend says what the cluster says.
+// TestTheLinkToTendFails: Tend and the cluster change while the link is cut, and while answers are lost on it. When the
+// link is back, nothing is lost or done twice, and Tend shows the cluster's state.
 func TestTheLinkToTendFails(t *testing.T) {
 	for name, harm := range map[string]func(*link){
 		"cut":          func(l *link) { l.cut.Store(true) },
@@ -55,7 +55,7 @@ func TestTheLinkToTendFails(t *testing.T) {
 	}
 }
 
-// misses waits until the Cluster says that Tend does not answer.
+// misses waits until the Cluster reports that Tend doesn't answer.
 func (w *world) misses() {
 	w.Helper()
 	kubetest.Eventually(w, "the Cluster's word of the cut", func(ctx context.Context) error {
@@ -67,13 +67,13 @@ func (w *world) misses() {
 	})
 }
 
-// saysFailed returns whether a status says that the release failed.
+// saysFailed reports whether a status shows a failed release.
 func saysFailed(status api.DeliveredStatus) bool {
 	c := api.FindCondition(status.Conditions, api.ConditionReady)
 	return c != nil && c.Status == api.ConditionFalse && c.Reason == "HelmReleaseFailed"
 }
 
-// fails has Flux say that the release failed, and waits until the instance says so.
+// fails makes Flux report a failed release, and waits until the instance shows it.
 func (w *world) fails(message string) {
 	w.Helper()
 	w.play(helmRelease, "web", "UpgradeFailed", func(_ *unstructured.Unstructured, status map[string]any) {
@@ -96,8 +96,8 @@ func (w *world) fails(message string) {
 	})
 }
 
-// TestTheAPIServerRestarts: an API server that is killed in the middle of deliveries fails none of them: each is applied once it is
-// back.
+// TestTheAPIServerRestarts: killing the API server in the middle of deliveries fails none of them. Each is applied once
+// the server is back.
 func TestTheAPIServerRestarts(t *testing.T) {
 	const count = 20
 	server, err := kubetest.Start(kubetest.Tend, kubetest.Flux)
@@ -137,7 +137,7 @@ func TestTheAPIServerRestarts(t *testing.T) {
 	}
 }
 
-// named is an application of a name.
+// named returns an application with a name.
 func named(cluster, namespace, name string) api.Object {
 	object := web(cluster, namespace, 1)
 	object.Name, object.Metadata.UID = name, "uid-"+name
@@ -146,8 +146,8 @@ func named(cluster, namespace, name string) api.Object {
 	return object
 }
 
-// TestANamespaceIsDeletedUnderItsInstances: a namespace with 300 instances is deleted as Kubernetes does it, while Flux holds its
-// releases until it has uninstalled them. Nothing is left that a finalizer of the operator holds.
+// TestANamespaceIsDeletedUnderItsInstances: Kubernetes deletes a namespace with 300 instances, while Flux keeps its
+// releases until it has uninstalled them. No finalizer of the operator keeps anything.
 func TestANamespaceIsDeletedUnderItsInstances(t *testing.T) {
 	const count = 300
 	w := emptyWorld(t)
@@ -157,7 +157,7 @@ func TestANamespaceIsDeletedUnderItsInstances(t *testing.T) {
 	for i := range count {
 		w.declareIn(doomed, fmt.Sprintf("web-%03d", i))
 	}
-	for some := 25; some <= count; some += 25 { // each has a minute
+	for some := 25; some <= count; some += 25 { // each step gets a minute
 		kubetest.Eventually(t, "the releases", func(ctx context.Context) error {
 			if n := len(w.list(ctx, helmRelease, doomed)); n < some {
 				return fmt.Errorf("%d of %d", n, some)
@@ -173,7 +173,7 @@ func TestANamespaceIsDeletedUnderItsInstances(t *testing.T) {
 	}
 	kinds := []schema.GroupVersionKind{helmRelease, ociRepository, applicationInstance}
 	for some := count - 25; some >= 0; some -= 25 {
-		for _, kind := range kinds { // hundreds of requests, which are outside of the minute that the operator has
+		for _, kind := range kinds { // hundreds of requests, before the operator's minute starts
 			w.empty(t.Context(), kind, doomed)
 		}
 		kubetest.Eventually(t, "the end of all objects", func(ctx context.Context) error {
@@ -187,7 +187,7 @@ func TestANamespaceIsDeletedUnderItsInstances(t *testing.T) {
 	}
 }
 
-// declareIn creates an instance as a person does.
+// declareIn creates an instance as a person would.
 func (w *world) declareIn(namespace, name string) {
 	w.Helper()
 	err := w.user.Create(w.Context(), &unstructured.Unstructured{Object: map[string]any{
@@ -204,8 +204,8 @@ func (w *world) declareIn(namespace, name string) {
 	}
 }
 
-// empty does what Kubernetes does again and again to a namespace that is deleted: it deletes all objects of a kind. Flux lets its
-// deleted releases go. It returns how many objects are left.
+// empty does what Kubernetes repeats for a deleted namespace: it deletes all objects of a kind. Flux releases its
+// deleted releases. empty returns the number of remaining objects.
 func (w *world) empty(ctx context.Context, kind schema.GroupVersionKind, namespace string) int {
 	w.Helper()
 	object := &unstructured.Unstructured{}
@@ -233,7 +233,7 @@ func (w *world) list(ctx context.Context, kind schema.GroupVersionKind, namespac
 	return list.Items
 }
 
-// holds gives a release the finalizers that Flux's controller has on it. A release that is gone has none.
+// holds sets the finalizers of Flux's controller on a release, if it exists.
 func (w *world) holds(live client.Object, finalizers string) {
 	w.Helper()
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":`+finalizers+`}}`))

@@ -16,7 +16,7 @@ import (
 	"tend.dev/tend/internal/operator/kubetest"
 )
 
-// TestManagedNamespaces: the Cluster lists the namespace while it is labelled, with the templates of the types that it allows.
+// TestManagedNamespaces: the Cluster lists the namespace while it is labelled, with the templates of the allowed types.
 func TestManagedNamespaces(t *testing.T) {
 	w := emptyWorld(t)
 	w.operate()
@@ -43,7 +43,7 @@ func (w *world) change(how func(*corev1.Namespace)) {
 	}
 }
 
-// lists waits until the Cluster lists the namespace with these templates, or does not list it if they are nil.
+// lists waits until the Cluster lists the namespace with these templates. Nil means that it must not be listed.
 func (w *world) lists(templates []string) {
 	w.Helper()
 	kubetest.Eventually(w, "managed namespaces", func(ctx context.Context) error {
@@ -53,7 +53,8 @@ func (w *world) lists(templates []string) {
 		}
 		all := cluster.Status.ManagedNamespaces
 		i := slices.IndexFunc(all, func(n opsv1alpha1.ManagedNamespace) bool { return n.Name == w.namespace })
-		if cluster.Status.Phase == "" || (i >= 0) != (templates != nil) || i >= 0 && !slices.Equal(all[i].AllowedOperationTemplates, templates) {
+		if cluster.Status.Phase == "" || (i >= 0) != (templates != nil) ||
+			i >= 0 && !slices.Equal(all[i].AllowedOperationTemplates, templates) {
 			return fmt.Errorf("want %s with %q, have %+v", w.namespace, templates, all)
 		}
 		return nil

@@ -18,7 +18,7 @@ import (
 	"tend.dev/tend/internal/operator/kubetest"
 )
 
-// delivered is a world with an application that is ready in Tend.
+// delivered returns a world with an application that Tend reports as ready.
 func delivered(t *testing.T) (*world, api.Object) {
 	t.Helper()
 	w := newWorld(t)
@@ -30,7 +30,7 @@ func delivered(t *testing.T) (*world, api.Object) {
 	return w, object
 }
 
-// is returns whether a condition of a status has a status and a reason.
+// is returns a check for a condition's status and reason.
 func is(kind string, want api.ConditionStatus, reason string) func(api.DeliveredStatus) bool {
 	return func(status api.DeliveredStatus) bool {
 		c := api.FindCondition(status.Conditions, kind)
@@ -45,12 +45,15 @@ func (w *world) patch(merge string) {
 	instance.SetGroupVersionKind(applicationInstance)
 	instance.SetNamespace(w.namespace)
 	instance.SetName("web")
-	if err := w.user.Patch(w.Context(), instance, client.RawPatch(types.MergePatchType, []byte(merge)), client.FieldOwner("kubectl-patch")); err != nil {
+	if err := w.user.Patch(
+		w.Context(), instance, client.RawPatch(types.MergePatchType, []byte(merge)), client.FieldOwner("kubectl-patch"),
+	); err != nil {
 		w.Fatal(err)
 	}
 }
 
-// collect deletes what an instance that is gone has owned, as the garbage collector does, which does not run here.
+// collect deletes the objects that a deleted instance owned. It stands in for the garbage collector, which doesn't run
+// here.
 func (w *world) collect() {
 	w.Helper()
 	for kind, name := range map[schema.GroupVersionKind]string{helmRelease: "web", ociRepository: "web-source"} {
@@ -64,7 +67,7 @@ func (w *world) collect() {
 	}
 }
 
-// version returns the chart's version that the instance declares in the cluster.
+// version returns the chart version of the instance in the cluster.
 func (w *world) version(ctx context.Context) (string, error) {
 	live, err := w.get(ctx, applicationInstance, "web")
 	if err != nil {
@@ -74,7 +77,8 @@ func (w *world) version(ctx context.Context) (string, error) {
 	return version, nil
 }
 
-// TestDeletedInTheClusterComesBack: `kubectl delete` is known in Tend, and undone, also if the operator was not there to see it.
+// TestDeletedInTheClusterComesBack: Tend notices `kubectl delete` and undoes it, even if the operator didn't run
+// meanwhile.
 func TestDeletedInTheClusterComesBack(t *testing.T) {
 	for name, asleep := range map[string]bool{"seen": false, "missed": true} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +112,7 @@ func TestDeletedInTheClusterComesBack(t *testing.T) {
 	}
 }
 
-// TestChangedInTheClusterIsTakenBack: a field that was patched is as declared again.
+// TestChangedInTheClusterIsTakenBack: a patched field gets its declared value again.
 func TestChangedInTheClusterIsTakenBack(t *testing.T) {
 	w, object := delivered(t)
 	w.patch(`{"spec":{"chart":{"version":"2.0.0"}}}`)
@@ -123,7 +127,8 @@ func TestChangedInTheClusterIsTakenBack(t *testing.T) {
 	w.tend.says("ready again", object, isReady(1, "HelmReleaseReady"))
 }
 
-// TestDriftIsOnlyReportedInTend: with the switch nothing is applied, and Tend says what differs, and who did it.
+// TestDriftIsOnlyReportedInTend: with drift set to report, nothing is applied; Tend shows what differs and who changed
+// it.
 func TestDriftIsOnlyReportedInTend(t *testing.T) {
 	w, object := delivered(t)
 	object.Metadata.Annotations = map[string]string{api.AnnotationDrift: api.DriftReport}
@@ -131,14 +136,15 @@ func TestDriftIsOnlyReportedInTend(t *testing.T) {
 	w.patch(`{"spec":{"chart":{"version":"2.0.0"}}}`)
 	w.tend.says("drifted", object, func(status api.DeliveredStatus) bool {
 		return is(api.ConditionReady, api.ConditionFalse, api.ReasonDrifted)(status) && len(status.Differences) == 1 &&
-			status.Differences[0].Field == "spec.chart.version" && status.Differences[0].Manager == "kubectl-patch" && strings.Contains(status.Differences[0].Live, "2.0.0")
+			status.Differences[0].Field == "spec.chart.version" && status.Differences[0].Manager == "kubectl-patch" &&
+			strings.Contains(status.Differences[0].Live, "2.0.0")
 	})
 	if version, err := w.version(t.Context()); err != nil || version != "2.0.0" {
 		t.Errorf("version %s, %v: it was taken back", version, err)
 	}
 }
 
-// TestADeletionThatTendOrderedIsNotFought: what Tend deletes stays away.
+// TestADeletionThatTendOrderedIsNotFought: an object that Tend deletes stays deleted.
 func TestADeletionThatTendOrderedIsNotFought(t *testing.T) {
 	w, object := delivered(t)
 	w.deletes(object)

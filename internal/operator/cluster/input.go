@@ -13,32 +13,32 @@ import (
 	"tend.dev/tend/internal/operator/transition"
 )
 
-// Trust is how the control plane, and what it says, is checked.
+// Trust is used to check the control plane and its messages.
 type Trust struct {
-	// Authority is the certificate in PEM that signs the control plane's. Empty: those that the system trusts.
+	// Authority is the certificate, in PEM, that signed the control plane's. Empty: the system's authorities.
 	Authority string
-	// ServerName is the name in the control plane's certificate. Empty: the host of the endpoint.
+	// ServerName is the DNS name in the control plane's certificate. Empty: the host of the endpoint.
 	ServerName string
-	// JobKeys are the public keys that jobs are signed with, one of which is enough. Empty: signatures are not checked.
+	// JobKeys are the public keys that jobs may be signed with. Empty: signatures are not checked.
 	JobKeys string
-	// ApprovalSecret is what claims of approvals are checked with. Empty: no claim is valid.
+	// ApprovalSecret checks claims of approvals. Empty: no claim is valid.
 	ApprovalSecret string
 }
 
-// keeping returns the trust with what it lacks of the keys that were known before: once a key is known, it is not forgotten.
+// keeping returns the trust, completed with previously known keys: a known key is not forgotten.
 func (t Trust) keeping(known Trust) Trust {
 	t.JobKeys, t.ApprovalSecret = cmp.Or(t.JobKeys, known.JobKeys), cmp.Or(t.ApprovalSecret, known.ApprovalSecret)
 	return t
 }
 
-// Token is the registration token as its Secret has it.
+// Token is the registration token in its Secret.
 type Token struct {
-	// Value is the token; empty if there is none, and then Problem says why.
+	// Value is the token. If it is empty, Problem says why.
 	Value, Problem string
 	Trust          Trust
 }
 
-// fingerprint returns what is recorded of a registration token: the beginning of its SHA-256.
+// fingerprint returns the recorded form of a registration token: the beginning of its SHA-256.
 func (t Token) fingerprint() string {
 	if t.Value == "" {
 		return ""
@@ -47,22 +47,22 @@ func (t Token) fingerprint() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Credentials are what the Secret with the credentials has.
+// Credentials are the contents of the Secret with the credentials.
 type Credentials struct {
-	// Owner is the UID of the Cluster that the Secret belongs to; empty if it belongs to none.
+	// Owner is the UID of the Cluster that owns the Secret, or empty.
 	Owner types.UID
 	// ClusterID and Token are the credential.
 	ClusterID, Token string
-	// RegisteredWith is the fingerprint of the registration token that was exchanged for it, Forced the annotation at that time.
-	// RegisteredWith is empty if the Secret was made by hand.
+	// RegisteredWith is the fingerprint of the exchanged registration token, and Forced the annotation at that time.
+	// RegisteredWith is empty if a person created the Secret.
 	RegisteredWith, Forced string
 	RegisteredAt           time.Time
-	// IssuedAt is when the credential itself was issued: by the registration, or by the last rotation.
+	// IssuedAt is the time of the credential's issue, by the registration or the last rotation.
 	IssuedAt time.Time
 	Trust    Trust
 }
 
-// ExchangeKind is a request that returns another credential.
+// ExchangeKind names a request that returns a new credential.
 type ExchangeKind string
 
 // The kinds of exchanges.
@@ -71,19 +71,19 @@ const (
 	Rotate   ExchangeKind = "rotate"
 )
 
-// Exchange is a request for another credential.
+// Exchange is a request for a new credential.
 type Exchange struct {
-	// Kind is empty if nothing is to be requested.
+	// Kind is empty if nothing is requested.
 	Kind ExchangeKind
-	// For identifies the request: an attempt at another one says nothing about it.
+	// For identifies the request. The outcome of another request doesn't count.
 	For string
-	// Token is the registration token, Forced the annotation that asks for its use.
+	// Token is the registration token, Forced the annotation that requests its use.
 	Token, Forced string
-	// Trust is what came with the token. Its keys count once the token was exchanged.
+	// Trust came with the token. Its keys count once the token was exchanged.
 	Trust Trust
 }
 
-// Failure says how an exchange failed.
+// Failure classifies a failed exchange.
 type Failure int
 
 // The values of Failure.
@@ -92,13 +92,13 @@ const (
 	NoFailure Failure = iota
 	// Refused: the control plane refused the token.
 	Refused
-	// Unreachable: there was no answer, or one that asks to try again.
+	// Unreachable: the control plane gave no answer, or one that asks for a retry.
 	Unreachable
 	// Local: the credential could not be stored.
 	Local
 )
 
-// Outcome is how an exchange ended.
+// Outcome is the result of an exchange.
 type Outcome struct {
 	For     string
 	At      time.Time
@@ -107,53 +107,54 @@ type Outcome struct {
 	Message string
 }
 
-// State is how the connection is. It is lost when the operator ends; all that must not be is in the Secret and the status.
+// State is the state of the connection. It is lost when the operator ends; everything that must be kept is in the
+// Secret and the status.
 type State struct {
-	// Busy is whether a session or an exchange has not ended.
+	// Busy says whether a session or an exchange is running.
 	Busy bool
-	// Health is what the agent says; nil if it has not said anything.
+	// Health is the agent's last report, or nil.
 	Health *agent.Health
-	// RoundTrip is when a request worked last; zero if none did.
+	// RoundTrip is the time of the last successful request; zero if there was none.
 	RoundTrip time.Time
-	// Dropped is how many events were dropped since the buffer was empty last.
+	// Dropped is the number of events dropped since the buffer was last empty.
 	Dropped int
-	// Exchanges are the ends of the last exchange of each kind.
+	// Exchanges are the last outcomes of each kind.
 	Exchanges map[ExchangeKind]Outcome
 }
 
-// Input is what Decide depends on.
+// Input holds everything that Decide depends on.
 type Input struct {
 	Cluster *opsv1alpha1.Cluster
-	// Counts is the name of the Cluster that counts: there should be one.
+	// Counts is the name of the Cluster that is used if there are several. There should be one.
 	Counts string
 	// Enabled is false if this operator has no agent.
 	Enabled bool
 	Token   Token
-	// Credentials is nil if there are none.
+	// Credentials is nil if none are stored.
 	Credentials *Credentials
-	// Secret and Namespace say where the credentials are.
+	// Secret and Namespace name the Secret with the credentials.
 	Secret, Namespace string
 	Connection        State
 	Controllers       []opsv1alpha1.ControllerStatus
-	// Managed are the namespaces that the operator may work in; none if it may in all.
+	// Managed are the namespaces that the operator may work in. Empty means all.
 	Managed []opsv1alpha1.ManagedNamespace
 	Version string
 	Now     time.Time
 }
 
-// Link says where the control plane is.
+// Link is the address of the control plane, and how to check it.
 type Link struct {
 	Endpoint, ClusterID string
 	Trust               Trust
 }
 
-// Wanted is what the connection is to do.
+// Wanted is a request for the connection.
 type Wanted struct {
-	// Cluster and UID are those of the object that the connection is of.
+	// Cluster and UID identify the Cluster of the connection.
 	Cluster string
 	UID     types.UID
 	Link    Link
-	// Run is whether the agent is to run, Token the credential that is stored.
+	// Run says whether the agent should run, with the stored credential Token.
 	Run      bool
 	Token    string
 	Exchange Exchange
@@ -162,15 +163,15 @@ type Wanted struct {
 // Event is a Kubernetes Event.
 type Event = transition.Event
 
-// Plan is what is to be done.
+// Plan is a decision.
 type Plan struct {
 	Status opsv1alpha1.ClusterStatus
 	Events []Event
-	// Finalizer is whether the Cluster is to have its finalizer.
+	// Finalizer says whether the Cluster should have its finalizer.
 	Finalizer bool
-	// Drop is whether the Secret with the credentials is to be deleted: it is of another Cluster.
+	// Drop says whether to delete the Secret with the credentials, because it belongs to another Cluster.
 	Drop   bool
 	Wanted Wanted
-	// After is when to look again; zero if nothing but a change is a reason.
+	// After is the time until the next reconcile; zero if only a change requires one.
 	After time.Duration
 }

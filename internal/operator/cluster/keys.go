@@ -12,19 +12,19 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// keyApplied is the key of the ConfigMap that has the keys of applied jobs.
+// keyApplied is the key of the ConfigMap that holds the keys of applied jobs.
 const keyApplied = "applied-keys.json"
 
-// appliedJobs is the ConfigMap with the keys of the jobs that were applied. It implements agent.KeyStore, which bounds it.
+// appliedJobs is the ConfigMap with the keys of applied jobs. It implements agent.KeyStore, whose user bounds its size.
 type appliedJobs struct {
 	Client    client.Client
 	Live      client.Reader
 	Namespace string
-	// ClusterID is the identity that the cluster is registered under.
+	// ClusterID is the identity of the registered cluster.
 	ClusterID string
 }
 
-// Load returns the text as it is stored now; empty if there is none.
+// Load returns the stored text, or an empty one.
 func (a *appliedJobs) Load(ctx context.Context) ([]byte, error) {
 	stored := &corev1.ConfigMap{}
 	err := a.Live.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: identity.ConfigMapAppliedJobs}, stored)

@@ -21,8 +21,8 @@ import (
 	"tend.dev/tend/internal/operator/kubetest"
 )
 
-// TestAppliedInTendReadyInTend: what is applied in Tend ends as a HelmRelease, and what Flux says of it comes back, while the
-// operator is ended and started between any two steps.
+// TestAppliedInTendReadyInTend: an object applied in Tend becomes a HelmRelease, and Flux's report comes back, although
+// the operator is restarted between any two steps.
 func TestAppliedInTendReadyInTend(t *testing.T) {
 	w := newWorld(t)
 	w.secret(w.tend.invite(w.name))
@@ -35,7 +35,8 @@ func TestAppliedInTendReadyInTend(t *testing.T) {
 	w.tend.put(first)
 	w.restart()
 	release := w.exists(helmRelease, "web")
-	if got := release.GetLabels(); got[identity.LabelClusterID] != w.name || got[identity.LabelManagedBy] != identity.ManagedBy {
+	if got := release.GetLabels(); got[identity.LabelClusterID] != w.name ||
+		got[identity.LabelManagedBy] != identity.ManagedBy {
 		t.Errorf("the HelmRelease has the labels %v", got)
 	}
 	w.restart()
@@ -72,7 +73,7 @@ func (w *world) deletes(object api.Object) {
 	}
 }
 
-// TestReadyComesBackWithoutAJob: the first generation is ready; what Flux says later comes as an event.
+// TestReadyComesBackWithoutAJob: after the first generation is ready, Flux's later reports arrive as events.
 func TestReadyComesBackWithoutAJob(t *testing.T) {
 	w := newWorld(t)
 	w.connect()
@@ -98,14 +99,14 @@ func TestReadyComesBackWithoutAJob(t *testing.T) {
 	}
 }
 
-// TestARedeliveredJobIsANoOp: an operator that ends before it has sent a result is sent the job again, and writes nothing.
+// TestARedeliveredJobIsANoOp: an operator that ended before sending a result gets the job again, and writes nothing.
 func TestARedeliveredJobIsANoOp(t *testing.T) {
 	w := newWorld(t)
 	w.connect()
 	object := web(w.name, w.namespace, 1)
 	w.tend.put(object)
 	w.tend.says("applied", object, func(status api.DeliveredStatus) bool { return status.ObservedGeneration == 1 })
-	w.exists(helmRelease, "web") // the instance has its finalizer
+	w.exists(helmRelease, "web") // by now the instance has its finalizer
 	before := w.applies()
 	if before == 0 {
 		t.Fatal("the audit log has no apply of the instance")
@@ -124,7 +125,7 @@ func TestARedeliveredJobIsANoOp(t *testing.T) {
 	w.tend.says("ready all the same", object, isReady(1, "HelmReleaseReady"))
 }
 
-// TestAConflictNamesManagerAndField: a field that another manager has set stays, and Tend says whose it is.
+// TestAConflictNamesManagerAndField: a field set by another manager stays, and Tend names that manager.
 func TestAConflictNamesManagerAndField(t *testing.T) {
 	w := newWorld(t)
 	w.connect()
@@ -134,13 +135,17 @@ func TestAConflictNamesManagerAndField(t *testing.T) {
 	theirs.SetGroupVersionKind(applicationInstance)
 	theirs.SetNamespace(w.namespace)
 	theirs.SetName("web")
-	if err := w.user.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(theirs), client.FieldOwner("kubectl-of-a-person")); err != nil {
+	if err := w.user.Apply(
+		t.Context(), client.ApplyConfigurationFromUnstructured(theirs), client.FieldOwner("kubectl-of-a-person"),
+	); err != nil {
 		t.Fatal(err)
 	}
 	object := web(w.name, w.namespace, 1)
 	w.tend.put(object)
 	w.tend.says("conflict", object, func(status api.DeliveredStatus) bool {
-		return status.Phase == api.DeliveredConflict && strings.Contains(status.Delivery.Error, "kubectl-of-a-person") && strings.Contains(status.Delivery.Error, ".spec.appRef.catalogId")
+		return status.Phase == api.DeliveredConflict &&
+			strings.Contains(status.Delivery.Error, "kubectl-of-a-person") &&
+			strings.Contains(status.Delivery.Error, ".spec.appRef.catalogId")
 	})
 	live, err := w.get(t.Context(), applicationInstance, "web")
 	if err != nil {
@@ -151,7 +156,8 @@ func TestAConflictNamesManagerAndField(t *testing.T) {
 	}
 }
 
-// TestAManifestTakesOver: an annotation that names the manager has its fields taken over, once; then they are its own again.
+// TestAManifestTakesOver: an annotation takes over the fields of the manager that it names, once. Afterwards that
+// manager can own fields again.
 func TestAManifestTakesOver(t *testing.T) {
 	w := newWorld(t)
 	w.connect()
@@ -160,7 +166,9 @@ func TestAManifestTakesOver(t *testing.T) {
 		object.SetGroupVersionKind(applicationInstance)
 		object.SetNamespace(w.namespace)
 		object.SetName("web")
-		if err := w.user.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("kubectl-of-a-person"), client.ForceOwnership); err != nil {
+		if err := w.user.Apply(
+			t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("kubectl-of-a-person"), client.ForceOwnership,
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -193,7 +201,8 @@ func TestAManifestTakesOver(t *testing.T) {
 	catalog("again")
 }
 
-// TestCredentials: their Secret belongs to the Cluster; rotation replaces the token, which works; nothing writes the spec.
+// TestCredentials: the Secret belongs to the Cluster, a rotation replaces the token by a working one, and nothing
+// writes the spec.
 func TestCredentials(t *testing.T) {
 	w := newWorld(t)
 	w.connect()
@@ -208,7 +217,8 @@ func TestCredentials(t *testing.T) {
 	if o := metav1.GetControllerOf(first); o == nil || o.UID != declared.UID {
 		t.Errorf("the Secret is controlled by %+v", o)
 	}
-	if declared.Status.ClusterID != w.name || declared.Status.CredentialsSecretRef == nil || declared.Status.ObservedToken == "" || declared.Status.LastHeartbeat == nil {
+	if declared.Status.ClusterID != w.name || declared.Status.CredentialsSecretRef == nil ||
+		declared.Status.ObservedToken == "" || declared.Status.LastHeartbeat == nil {
 		t.Errorf("%+v", declared.Status)
 	}
 	w.rotates()
@@ -226,7 +236,8 @@ func TestCredentials(t *testing.T) {
 	w.says(opsv1alpha1.ClusterConnected, "Authenticated=True/CredentialAccepted")
 }
 
-// TestANewTokenMendsAnything: a wrong token, credentials that were revoked, and a Secret that was deleted, each end with another token.
+// TestANewTokenMendsAnything: a new token recovers from a wrong one, from revoked credentials and from a deleted
+// Secret.
 func TestANewTokenMendsAnything(t *testing.T) {
 	w := newWorld(t)
 	w.declare()
@@ -261,8 +272,8 @@ func (w *world) forget(secret *corev1.Secret) {
 	}
 }
 
-// TestANetworkFailureIsNoRefusal: a control plane that is away is not connected, and the credential counts as accepted; what happens
-// meanwhile is reported when it is back.
+// TestANetworkFailureIsNoRefusal: if the control plane is unreachable, the cluster is not connected but still
+// authenticated. Events of the meantime are reported later.
 func TestANetworkFailureIsNoRefusal(t *testing.T) {
 	w := newWorld(t)
 	w.connect()
@@ -277,7 +288,7 @@ func TestANetworkFailureIsNoRefusal(t *testing.T) {
 	w.tend.says("ready after it is back", object, isReady(1, "HelmReleaseReady"))
 }
 
-// TestADeletedClusterGoes: its agent ends, and then its finalizer does.
+// TestADeletedClusterGoes: its agent ends, and then its finalizer is removed.
 func TestADeletedClusterGoes(t *testing.T) {
 	w := newWorld(t)
 	w.connect()

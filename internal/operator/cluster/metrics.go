@@ -17,7 +17,7 @@ const (
 	stateConnected    = 1
 )
 
-// metrics reports how the connection is. States are read when they are asked for; jobs are counted.
+// metrics reports the state of the connection. Gauges are read when scraped; jobs are counted.
 type metrics struct {
 	connection *Connection
 
@@ -51,7 +51,7 @@ func newMetrics(connection *Connection) *metrics {
 	}
 }
 
-// typeOf returns the label of a job's kind. What the control plane makes up gets no label of its own.
+// typeOf returns the metric label for a job's kind. Unknown kinds of a control plane share one label.
 func typeOf(job pull.Job) string {
 	switch job.Kind {
 	case pull.KindApply, pull.KindDelete, pull.KindIntent:
@@ -60,7 +60,7 @@ func typeOf(job pull.Job) string {
 	return "unknown"
 }
 
-// taken counts a job, and measures how late it is. Clocks of two machines may differ: none is early.
+// taken counts a job and measures its delay. The clocks of two machines may differ: a negative delay counts as 0.
 func (m *metrics) taken(job pull.Job) {
 	m.received.WithLabelValues(typeOf(job)).Inc()
 	if !job.CreatedAt.IsZero() {
@@ -68,13 +68,15 @@ func (m *metrics) taken(job pull.Job) {
 	}
 }
 
-// finished counts a job whose result has been sent.
+// finished counts a job whose result was sent.
 func (m *metrics) finished(job pull.Job, outcome string) {
 	m.jobs.WithLabelValues(typeOf(job), outcome).Inc()
 }
 
-// counting returns a function that also counts the namespaces it returns; nil for none.
-func (m *metrics) counting(managed func(context.Context) ([]opsv1alpha1.ManagedNamespace, error)) func(context.Context) ([]opsv1alpha1.ManagedNamespace, error) {
+// counting returns a function that also counts the namespaces that managed returns. It returns nil for nil.
+func (m *metrics) counting(
+	managed func(context.Context) ([]opsv1alpha1.ManagedNamespace, error),
+) func(context.Context) ([]opsv1alpha1.ManagedNamespace, error) {
 	if managed == nil {
 		return nil
 	}
@@ -110,7 +112,8 @@ func (m *metrics) Collect(to chan<- prometheus.Metric) {
 	m.jobs.Collect(to)
 }
 
-// measure returns the state of the connection, how many events wait, and since when the credential in use is valid; zero is unknown.
+// measure returns the state of the connection, the number of waiting events, and the time of the credential's issue;
+// zero if unknown.
 func (c *Connection) measure() (state float64, waiting int, issued time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

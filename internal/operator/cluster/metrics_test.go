@@ -20,7 +20,8 @@ func endpoint(port int) string {
 	return fmt.Sprintf("127.72.%d.%d:%d", os.Getpid()>>8&0xff, os.Getpid()&0xff, port)
 }
 
-// TestMetricsAndHealth asks a running operator over HTTP, before and after its cluster is registered and has done a job.
+// TestMetricsAndHealth requests the metrics and health of a running operator over HTTP, before and after its cluster is
+// registered and has done a job.
 func TestMetricsAndHealth(t *testing.T) {
 	w := emptyWorld(t)
 	w.metrics, w.health = endpoint(8080), endpoint(8081)
@@ -45,7 +46,7 @@ func TestMetricsAndHealth(t *testing.T) {
 		`controller_runtime_reconcile_time_seconds_count{controller="operation"}`, `workqueue_depth{`, `rest_client_requests_total{`)
 }
 
-// answers waits until an address answers 200 with some texts.
+// answers waits until a URL answers 200 with all texts.
 func (w *world) answers(url string, texts ...string) {
 	w.Helper()
 	kubetest.Eventually(w, url, func(ctx context.Context) error {

@@ -14,10 +14,11 @@ import (
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 )
 
-// observe reads what the decision depends on.
+// observe reads everything that the decision depends on.
 func (r *Reconciler) observe(ctx context.Context, name string) (Input, error) {
 	in := Input{
-		Enabled: r.Enabled, Secret: r.Secret.Name, Namespace: r.Secret.Namespace, Connection: r.Connection.State(), Version: r.Version, Now: r.Now(),
+		Enabled: r.Enabled, Secret: r.Secret.Name, Namespace: r.Secret.Namespace, Connection: r.Connection.State(),
+		Version: r.Version, Now: r.Now(),
 		Cluster: &opsv1alpha1.Cluster{},
 	}
 	if err := r.Live.Get(ctx, client.ObjectKey{Name: name}, in.Cluster); err != nil {
@@ -45,7 +46,7 @@ func (r *Reconciler) observe(ctx context.Context, name string) (Input, error) {
 	return in, err
 }
 
-// counts returns the name of the Cluster that counts: the oldest, as the labels of children have it.
+// counts returns the name of the Cluster to use: the oldest one, which also names the children's labels.
 func (r *Reconciler) counts(ctx context.Context) (string, error) {
 	var all opsv1alpha1.ClusterList
 	if err := r.Live.List(ctx, &all); err != nil {
@@ -59,10 +60,10 @@ func (r *Reconciler) counts(ctx context.Context) (string, error) {
 	}).Name, nil
 }
 
-// token reads the registration token. Of all Secrets it reads the one that the Cluster names, in the operator's namespace.
+// token reads the registration token. It reads only the Secret that the Cluster names, in the operator's namespace.
 func (r *Reconciler) token(ctx context.Context, ref *opsv1alpha1.TokenRef) (Token, error) {
 	if ref == nil {
-		return Token{Problem: "spec.registrationTokenSecretRef names no Secret with a registration token"}, nil
+		return Token{Problem: "spec.registrationTokenSecretRef is missing: name the Secret with the registration token"}, nil
 	}
 	key := client.ObjectKey{Namespace: r.Secret.Namespace, Name: ref.Name}
 	secret := &corev1.Secret{}
@@ -77,7 +78,8 @@ func (r *Reconciler) token(ctx context.Context, ref *opsv1alpha1.TokenRef) (Toke
 		Value: strings.TrimSpace(string(secret.Data[named])),
 		Trust: Trust{
 			Authority: string(secret.Data[tokenAuthority]), ServerName: strings.TrimSpace(string(secret.Data[tokenServerName])),
-			JobKeys: strings.TrimSpace(string(secret.Data[tokenJobKeys])), ApprovalSecret: strings.TrimSpace(string(secret.Data[tokenApprovals])),
+			JobKeys:        strings.TrimSpace(string(secret.Data[tokenJobKeys])),
+			ApprovalSecret: strings.TrimSpace(string(secret.Data[tokenApprovals])),
 		},
 	}
 	if token.Value == "" {

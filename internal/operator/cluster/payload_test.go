@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/internal/core/cluster"
 )
 
-// TestPayloadsAreOfKubernetesTypes: a spec of Tend's with all its fields becomes a manifest that Kubernetes' types read without an
-// unknown field, and without losing one: both sides name everything alike.
+// TestPayloadsAreOfKubernetesTypes: a complete spec of Tend becomes a manifest that Kubernetes' types read without
+// unknown or lost fields: both sides use the same names.
 func TestPayloadsAreOfKubernetesTypes(t *testing.T) {
 	tests := map[api.Kind]struct{ spec, into any }{
 		api.KindApplicationInstance: {&api.ApplicationInstanceSpec{}, &appsv1alpha1.ApplicationInstance{}},
@@ -28,7 +28,9 @@ func TestPayloadsAreOfKubernetesTypes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			payload, err := cluster.Payload(api.Object{Kind: kind, Scope: "prod", Name: "web", Spec: spec, Metadata: api.Metadata{UID: "u1", Generation: 1}})
+			payload, err := cluster.Payload(api.Object{
+				Kind: kind, Scope: "prod", Name: "web", Spec: spec, Metadata: api.Metadata{UID: "u1", Generation: 1},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +61,7 @@ func specOf(t *testing.T, manifest []byte) any {
 	return fields.Spec
 }
 
-// fill gives a value to every field.
+// fill sets every field.
 func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:

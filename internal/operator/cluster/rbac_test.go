@@ -34,8 +34,8 @@ import (
 
 const roles = "../../../deploy/operator/rbac/role.yaml"
 
-// TestRolesSuffice: an operator with no rights but the generated roles is refused nothing on the way from a registration over an
-// application and an operation to their end, holds its lease, writes Events, and handles the certificate of its webhooks.
+// TestRolesSuffice: with only the generated roles the operator is refused nothing. It registers, runs an application
+// and an operation to their end, holds its lease, writes Events and handles the certificate of its webhooks.
 func TestRolesSuffice(t *testing.T) {
 	w := emptyWorld(t)
 	refusals := w.confine()
@@ -60,7 +60,7 @@ func TestRolesSuffice(t *testing.T) {
 	w.reports("HelmReleaseReady", "ConnectivityConnected")
 }
 
-// TestRolesAllowNothingElse asks the API server for what an operator has no business with.
+// TestRolesAllowNothingElse makes requests that an operator has no reason to make.
 func TestRolesAllowNothingElse(t *testing.T) {
 	w := emptyWorld(t)
 	w.confine()
@@ -95,10 +95,12 @@ func TestRolesAllowNothingElse(t *testing.T) {
 			return operator.Update(ctx, &appsv1alpha1.ApplicationInstance{ObjectMeta: meta(other)})
 		},
 		"change the webhooks of others": func(ctx context.Context) error {
-			return operator.Patch(ctx, &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: meta("")}, client.RawPatch("application/merge-patch+json", []byte(`{"webhooks":[]}`)))
+			webhooks := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: meta("")}
+			return operator.Patch(ctx, webhooks, client.RawPatch("application/merge-patch+json", []byte(`{"webhooks":[]}`)))
 		},
 		"give itself more": func(ctx context.Context) error {
-			return operator.Patch(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}, client.RawPatch("application/merge-patch+json", []byte(`{"rules":[]}`)))
+			role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
+			return operator.Patch(ctx, role, client.RawPatch("application/merge-patch+json", []byte(`{"rules":[]}`)))
 		},
 	} {
 		if err := try(t.Context()); !apierrors.IsForbidden(err) {
@@ -107,8 +109,8 @@ func TestRolesAllowNothingElse(t *testing.T) {
 	}
 }
 
-// confine gives the operator a service account that has the generated roles and nothing else. The role of its own namespace is moved
-// there, as an installation elsewhere does it.
+// confine gives the operator a service account with only the generated roles. The role for its own namespace is moved
+// to the test's, as when it is installed elsewhere.
 func (w *world) confine() *refusals {
 	w.Helper()
 	text, err := os.ReadFile(roles)
@@ -118,7 +120,8 @@ func (w *world) confine() *refusals {
 	documents := strings.Split(strings.TrimPrefix(string(text), "---\n"), "\n---\n")
 	var everywhere rbacv1.ClusterRole
 	var here rbacv1.Role
-	if len(documents) != 2 || yaml.UnmarshalStrict([]byte(documents[0]), &everywhere) != nil || yaml.UnmarshalStrict([]byte(documents[1]), &here) != nil {
+	if len(documents) != 2 || yaml.UnmarshalStrict([]byte(documents[0]), &everywhere) != nil ||
+		yaml.UnmarshalStrict([]byte(documents[1]), &here) != nil {
 		w.Fatalf("%s has %d documents, want a ClusterRole and a Role", roles, len(documents))
 	}
 	everywhere.Name, here.Namespace = w.namespace, w.namespace
@@ -147,7 +150,7 @@ func (w *world) confine() *refusals {
 	return seen
 }
 
-// asks has the API server ask the operator before it stores what is in the namespace of the test.
+// asks makes the API server call the operator's webhooks before it stores objects in the test's namespace.
 func (w *world) asks() {
 	w.Helper()
 	host := net.IPv4(127, 54, byte(os.Getpid()>>8), byte(os.Getpid())).String()
@@ -164,7 +167,9 @@ func (w *world) asks() {
 		webhook := &configuration.Webhooks[i]
 		address := "https://" + host + ":9443" + *webhook.ClientConfig.Service.Path
 		webhook.ClientConfig = admissionv1.WebhookClientConfig{URL: &address}
-		webhook.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.namespace}}
+		webhook.NamespaceSelector = &metav1.LabelSelector{
+			MatchLabels: map[string]string{corev1.LabelMetadataName: w.namespace},
+		}
 	}
 	if err := w.user.Create(w.Context(), configuration); err != nil {
 		w.Fatal(err)
@@ -176,7 +181,8 @@ func (w *world) asks() {
 	})
 }
 
-// admits waits until the operator answers, with a certificate that the API server trusts: it refuses an instance with a secret.
+// admits waits until the operator answers with a certificate that the API server trusts: it refuses an instance with a
+// secret.
 func (w *world) admits() {
 	w.Helper()
 	kubetest.Eventually(w, "the webhooks", func(ctx context.Context) error {
@@ -187,7 +193,9 @@ func (w *world) admits() {
 				AppRef:  appsv1alpha1.AppRef{CatalogID: "web"},
 				Chart:   &appsv1alpha1.Chart{SourceType: appsv1alpha1.ChartSourceOCI, URL: "oci://registry.example.org/charts", Name: "web", Version: "1.0.0"},
 				Release: &appsv1alpha1.Release{Name: "refused", Namespace: w.namespace},
-				Values:  &appsv1alpha1.Values{Source: appsv1alpha1.ValuesInline, Inline: &runtime.RawExtension{Raw: []byte(secret)}},
+				Values: &appsv1alpha1.Values{
+					Source: appsv1alpha1.ValuesInline, Inline: &runtime.RawExtension{Raw: []byte(secret)},
+				},
 			},
 		})
 		if err == nil || !strings.Contains(err.Error(), "InlineSecretMaterialRejected") {
@@ -201,30 +209,37 @@ const jobDone = `{"status":{"startTime":"2026-11-25T12:00:00Z","completionTime":
 	{"type":"SuccessCriteriaMet","status":"True","lastProbeTime":null,"lastTransitionTime":"2026-11-25T12:01:00Z"},
 	{"type":"Complete","status":"True","lastProbeTime":null,"lastTransitionTime":"2026-11-25T12:01:00Z"}]}}`
 
-// runs has an operation run a Job to its end, and deletes the operation.
+// runs lets an operation run a Job to its end, and deletes the operation.
 func (w *world) runs() {
 	w.Helper()
-	runner := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: identity.RunnerServiceAccount}}
+	runner := &corev1.ServiceAccount{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: identity.RunnerServiceAccount},
+	}
 	if err := w.user.Create(w.Context(), runner); err != nil {
 		w.Fatal(err)
 	}
 	op := &opsv1alpha1.Operation{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "run"},
 		Spec: opsv1alpha1.OperationSpec{
-			TargetRef: opsv1alpha1.TargetRef{APIVersion: "apps.vworkspace.io/v1alpha1", Kind: "ApplicationInstance", Name: "web"},
-			Type:      opsv1alpha1.TypeRunCommand, Engine: opsv1alpha1.EngineJob, Parameters: &runtime.RawExtension{Raw: []byte(`{"image":"busybox:1"}`)},
+			TargetRef:  opsv1alpha1.TargetRef{APIVersion: "apps.vworkspace.io/v1alpha1", Kind: "ApplicationInstance", Name: "web"},
+			Type:       opsv1alpha1.TypeRunCommand,
+			Engine:     opsv1alpha1.EngineJob,
+			Parameters: &runtime.RawExtension{Raw: []byte(`{"image":"busybox:1"}`)},
 		},
 	}
 	if err := w.user.Create(w.Context(), op); err != nil {
 		w.Fatal(err)
 	}
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "run"}}
-	kubetest.Eventually(w, "the Job", func(ctx context.Context) error { return w.user.Get(ctx, client.ObjectKeyFromObject(job), job) })
+	kubetest.Eventually(w, "the Job", func(ctx context.Context) error {
+		return w.user.Get(ctx, client.ObjectKeyFromObject(job), job)
+	})
 	if err := w.user.Status().Patch(w.Context(), job, client.RawPatch("application/merge-patch+json", []byte(jobDone))); err != nil {
 		w.Fatal(err)
 	}
 	kubetest.Eventually(w, "the operation", func(ctx context.Context) error {
-		if err := w.user.Get(ctx, client.ObjectKeyFromObject(op), op); err != nil || op.Status.Phase != opsv1alpha1.PhaseSucceeded {
+		if err := w.user.Get(ctx, client.ObjectKeyFromObject(op), op); err != nil ||
+			op.Status.Phase != opsv1alpha1.PhaseSucceeded {
 			return fmt.Errorf("it is %s (%w)", op.Status.Phase, err)
 		}
 		return nil
@@ -240,11 +255,13 @@ func (w *world) runs() {
 	})
 }
 
-// leads checks that the operator holds the lease, and has said so.
+// leads checks that the operator holds the lease and has announced it.
 func (w *world) leads() {
 	w.Helper()
 	var lease coordinationv1.Lease
-	if err := w.user.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: identity.LeaderLease}, &lease); err != nil {
+	if err := w.user.Get(w.Context(), client.ObjectKey{
+		Namespace: w.namespace, Name: identity.LeaderLease,
+	}, &lease); err != nil {
 		w.Fatal(err)
 	}
 	if lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" {
@@ -253,7 +270,7 @@ func (w *world) leads() {
 	w.reports("LeaderElection")
 }
 
-// reports waits for Events with some reasons. Those of a Cluster are in the namespace default.
+// reports waits for Events with the reasons. Events of a Cluster are in the namespace default.
 func (w *world) reports(reasons ...string) {
 	w.Helper()
 	kubetest.Eventually(w, "Events", func(ctx context.Context) error {
@@ -278,7 +295,7 @@ func (w *world) reports(reasons ...string) {
 	})
 }
 
-// refusals notes the requests that the API server refused for lack of rights.
+// refusals records the requests that the API server refused for lack of rights.
 type refusals struct {
 	mu  sync.Mutex
 	all []string

@@ -32,25 +32,25 @@ import (
 
 // Reconciler reconciles the Cluster. All fields but Version and Managed are required.
 type Reconciler struct {
-	// Client writes. Live reads from the API server: what is decided depends on Secrets, which nothing caches.
+	// Client writes. Live reads from the API server: decisions depend on Secrets, which are not cached.
 	Client client.Client
 	Live   client.Reader
-	// Mapper says which kinds the cluster serves.
+	// Mapper tells which kinds the cluster serves.
 	Mapper meta.RESTMapper
-	// Connection does what is decided.
+	// Connection carries out the decisions.
 	Connection *Connection
-	// Secret is where the credentials are. The registration token is in the same namespace.
+	// Secret names the Secret with the credentials. The registration token is in the same namespace.
 	Secret client.ObjectKey
-	// Enabled is whether this operator polls.
+	// Enabled says whether this operator polls.
 	Enabled bool
-	// Managed returns the namespaces that the operator may work in; nil if it may in all.
+	// Managed returns the namespaces that the operator may work in. Nil means all.
 	Managed func(context.Context) ([]opsv1alpha1.ManagedNamespace, error)
 	Version string
 	Events  *transition.Recorder
 	Now     func() time.Time
 }
 
-// Reconcile brings the Cluster as far as it gets without waiting.
+// Reconcile takes all steps for the Cluster that need no waiting.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	in, err := r.observe(ctx, request.Name)
 	if apierrors.IsNotFound(err) {
@@ -65,14 +65,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	err = r.execute(ctx, in, plan)
 	switch {
 	case apierrors.IsConflict(err) && len(apply.Conflicts(err)) == 0:
-		return reconcile.Result{RequeueAfter: time.Millisecond}, nil // written by another since it was read
+		return reconcile.Result{RequeueAfter: time.Millisecond}, nil // changed by another writer since the read
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("cluster %s: %w", request.Name, err)
 	}
 	return reconcile.Result{RequeueAfter: plan.After}, nil
 }
 
-// execute carries out a plan. The connection comes last: it begins nothing before the status says so.
+// execute carries out a plan. The connection comes last: the status must be written before the connection acts.
 func (r *Reconciler) execute(ctx context.Context, in Input, plan Plan) error {
 	cluster := in.Cluster
 	if plan.Finalizer && cluster.DeletionTimestamp == nil {
@@ -103,7 +103,7 @@ func (r *Reconciler) execute(ctx context.Context, in Input, plan Plan) error {
 	return nil
 }
 
-// end lets a Cluster go once the connection is idle; while it isn't, its end is another reconcile.
+// end removes the finalizer once the connection is idle. Until then, the connection's end will cause another reconcile.
 func (r *Reconciler) end(ctx context.Context, cluster *opsv1alpha1.Cluster) error {
 	if err := apply.RemoveFinalizer(ctx, r.Client, cluster, identity.FinalizerCluster); err != nil {
 		return err
@@ -112,10 +112,11 @@ func (r *Reconciler) end(ctx context.Context, cluster *opsv1alpha1.Cluster) erro
 	return nil
 }
 
-// kindOfCluster is the kind of what is reconciled.
+// kindOfCluster is the kind of the reconciled object.
 var kindOfCluster = opsv1alpha1.GroupVersion.WithKind(kindCluster)
 
-// writeStatus applies the status, and then reports the transitions. If the process ends in between, the next one reports them.
+// writeStatus applies the status and then reports the transitions. If the process ends in between, the next one reports
+// them.
 func (r *Reconciler) writeStatus(ctx context.Context, cluster *opsv1alpha1.Cluster, plan Plan) error {
 	values, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&plan.Status)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// register decides whether the registration token is exchanged. A token is exchanged once: its fingerprint is in the Secret that it
-// was exchanged for, so that no crash in between hides it. A Secret that was made by hand is adopted.
+// register decides whether to exchange the registration token. A token is exchanged once: its fingerprint is stored
+// together with the credentials, so that a crash can't separate the two. Credentials that a person stored are adopted.
 func (p *planner) register() {
 	fingerprint, forced := p.Token.fingerprint(), force(p.Cluster)
 	if fingerprint == "" {
@@ -38,14 +38,14 @@ func (p *planner) register() {
 	p.plan.Wanted.Exchange = wanted
 }
 
-// isRegistered returns whether the registration token is the one that the credentials were given for. Credentials that were made by
-// hand don't say which: it is the first that is seen.
+// isRegistered reports whether the credentials were issued for this registration token. Credentials stored by a person
+// don't name a token; then the first token seen counts.
 func (p *planner) isRegistered() bool {
 	is := p.Token.fingerprint()
 	return is != "" && is == cmp.Or(p.Credentials.RegisteredWith, p.Cluster.Status.ObservedToken, is)
 }
 
-// failed returns the end of the last exchange of a kind if it was this one; else the zero Outcome.
+// failed returns the last outcome of a kind of exchange if it was for this request, and otherwise the zero Outcome.
 func (p *planner) failed(kind ExchangeKind, request string) Outcome {
 	if o := p.Connection.Exchanges[kind]; o.For == request {
 		return o
@@ -53,12 +53,12 @@ func (p *planner) failed(kind ExchangeKind, request string) Outcome {
 	return Outcome{}
 }
 
-// attempt returns the end of the last attempt with the present token.
+// attempt returns the outcome of the last attempt with the current token.
 func (p *planner) attempt() Outcome {
 	return p.failed(Register, p.Token.fingerprint()+" "+force(p.Cluster))
 }
 
-// force returns the annotation that asks for another exchange of the registration token; empty if it doesn't.
+// force returns the annotation that requests another exchange of the registration token, or an empty text.
 func force(c *opsv1alpha1.Cluster) string {
 	value := strings.TrimSpace(c.Annotations[identity.AnnotationRotate])
 	if value == "false" {
@@ -67,7 +67,7 @@ func force(c *opsv1alpha1.Cluster) string {
 	return value
 }
 
-// unregistered is a cluster without credentials.
+// unregistered handles a cluster without credentials.
 func (p *planner) unregistered() {
 	authenticated := func(reason, message string) {
 		p.set(opsv1alpha1.ConditionAuthenticated, metav1.ConditionFalse, reason, message)
@@ -105,7 +105,7 @@ func (p *planner) unregistered() {
 	}
 }
 
-// rotate decides whether the credential is rotated: once each time that spec.rotateCredentials becomes true.
+// rotate decides whether to rotate the credential: once each time that spec.rotateCredentials becomes true.
 func (p *planner) rotate() {
 	status := &p.plan.Status
 	if !p.Cluster.Spec.RotateCredentials {
@@ -122,13 +122,15 @@ func (p *planner) rotate() {
 	case last.Failure == NoFailure:
 		status.RotationObserved = true
 		p.plan.Events = append(p.plan.Events, Event{
-			Reason: eventRotated, Message: "the control plane gave another credential",
+			Reason: eventRotated, Message: "the control plane issued a new credential",
 			Condition: metav1.Condition{Type: eventRotated, LastTransitionTime: metav1.NewTime(p.Now)},
 		})
 		return
 	default:
 		if last.Failure == Refused {
-			p.set(opsv1alpha1.ConditionAuthenticated, metav1.ConditionFalse, opsv1alpha1.AuthenticatedRotationFailed, last.Message)
+			p.set(
+				opsv1alpha1.ConditionAuthenticated, metav1.ConditionFalse, opsv1alpha1.AuthenticatedRotationFailed, last.Message,
+			)
 		}
 		if wait := last.At.Add(retryRotation).Sub(p.Now); wait > 0 {
 			p.again(wait)
@@ -140,18 +142,18 @@ func (p *planner) rotate() {
 	}
 }
 
-// note says in the message of a condition what failed while the credentials in use hold.
+// note returns a message about a failed exchange while the credentials in use are still valid.
 func (p *planner) note() string {
 	if attempt := p.attempt(); attempt.Failure != NoFailure {
 		return fmt.Sprintf("registering again failed: %s; the credentials in use are accepted", attempt.Message)
 	}
 	if last := p.failed(Rotate, p.rotation().For); p.Cluster.Spec.RotateCredentials && last.Failure != NoFailure {
-		return fmt.Sprintf("rotating the credentials failed: %s; those in use are accepted", last.Message)
+		return fmt.Sprintf("rotating the credentials failed: %s; the credentials in use are accepted", last.Message)
 	}
 	return ""
 }
 
-// rotation is the exchange that the present spec asks for.
+// rotation returns the exchange that the current spec requests.
 func (p *planner) rotation() Exchange {
 	return Exchange{Kind: Rotate, For: strconv.FormatInt(p.Cluster.Generation, 10)}
 }

@@ -20,7 +20,8 @@ import (
 // resourceOf names an ApplicationInstance or an Operation.
 func resourceOf(object client.Object) api.ClusterResource {
 	kind := kindInstance
-	if _, typed := object.(*opsv1alpha1.Operation); typed || object.GetObjectKind().GroupVersionKind().Kind == kindOperation.Kind {
+	if _, typed := object.(*opsv1alpha1.Operation); typed ||
+		object.GetObjectKind().GroupVersionKind().Kind == kindOperation.Kind {
 		kind = kindOperation
 	}
 	return api.ClusterResource{
@@ -29,7 +30,7 @@ func resourceOf(object client.Object) api.ClusterResource {
 	}
 }
 
-// observationOf returns how an ApplicationInstance or an Operation is.
+// observationOf returns the state of an ApplicationInstance or an Operation.
 func observationOf(object client.Object) agent.Observation {
 	seen := agent.Observation{Found: true, Resource: resourceOf(object)}
 	var status struct {
@@ -41,7 +42,7 @@ func observationOf(object client.Object) agent.Observation {
 		status.ObservedGeneration, status.Conditions = o.Status.ObservedGeneration, o.Status.Conditions
 	case *unstructured.Unstructured:
 		values, _, _ := unstructured.NestedMap(o.Object, "status")
-		// The API server has checked it by the schema; what can't be read says nothing.
+		// The API server has checked the object by its schema. A field that can't be read is left empty.
 		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(values, &status)
 		seen.Inventory = inventoryOf(values)
 	}
@@ -52,7 +53,7 @@ func observationOf(object client.Object) agent.Observation {
 	return seen
 }
 
-// inventoryOf returns what a status says that the application consists of.
+// inventoryOf returns the inventory in a status.
 func inventoryOf(status map[string]any) *pull.Inventory {
 	var has struct {
 		Inventory      []api.ClusterResource `json:"inventory"`
@@ -75,13 +76,13 @@ func conditionOf(c metav1.Condition, observed int64) pull.Condition {
 	}
 }
 
-// isReported returns whether an object is the control plane's, which then hears of it.
+// isReported reports whether an object belongs to the control plane, which then gets events about it.
 func isReported(object client.Object) bool {
 	return object.GetLabels()[identity.LabelManagedBy] == identity.ManagedBy
 }
 
-// changes returns an event for each condition that differs from what it was, and for each one if nothing was known before; and one
-// for the inventory, if that differs.
+// changes returns an event for each condition that has changed, or for all if nothing was known before, and one for a
+// changed inventory.
 func changes(before, now agent.Observation, at time.Time) (events []pull.Event) {
 	known := map[string]pull.Condition{}
 	if before.Resource.UID == now.Resource.UID {
@@ -107,13 +108,16 @@ func changes(before, now agent.Observation, at time.Time) (events []pull.Event) 
 	}
 	inventory := now.Inventory
 	if inventory == nil {
-		inventory = &pull.Inventory{} // it has lost what it had
+		inventory = &pull.Inventory{} // the inventory became empty
 	}
-	return append(events, pull.Event{Kind: pull.EventConditionTransition, ResourceRef: now.Resource, Inventory: inventory, Timestamp: at.UTC()})
+	return append(events, pull.Event{
+		Kind: pull.EventConditionTransition, ResourceRef: now.Resource, Inventory: inventory, Timestamp: at.UTC(),
+	})
 }
 
-// eventKey identifies a transition: a condition that goes and returns in one generation has two.
+// eventKey identifies a transition. A condition that changes and changes back in one generation has two.
 func eventKey(r api.ClusterResource, c pull.Condition) string {
 	return fmt.Sprintf("condition/%s/%s/%s/%s/%s/%s/%s/%s@%d/%d",
-		r.APIVersion, r.Kind, r.Namespace, r.Name, r.UID, c.Type, c.Status, c.Reason, c.ObservedGeneration, c.LastTransitionTime.Unix())
+		r.APIVersion, r.Kind, r.Namespace, r.Name, r.UID, c.Type, c.Status, c.Reason, c.ObservedGeneration,
+		c.LastTransitionTime.Unix())
 }

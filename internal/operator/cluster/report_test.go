@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/api/pull"
 )
 
-// TestInventoryIsReported: what an application consists of is sent when it changes, and that it consists of nothing any more.
+// TestInventoryIsReported: an application's inventory is sent when it changes, also when it becomes empty.
 func TestInventoryIsReported(t *testing.T) {
 	with := func(names ...any) *unstructured.Unstructured {
 		object := &unstructured.Unstructured{Object: map[string]any{}}
@@ -32,9 +32,11 @@ func TestInventoryIsReported(t *testing.T) {
 		"more": {with("a"), with("a", "b"), &pull.Inventory{Count: 2, Objects: []api.ClusterResource{
 			{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "prod", Name: "a"}, {APIVersion: "apps/v1", Kind: "Deployment", Namespace: "prod", Name: "b"},
 		}}},
-		"nothing":      {with("a"), with(), &pull.Inventory{}},
-		"none at all":  {with(), with(), nil},
-		"one in place": {with("a"), with("b"), &pull.Inventory{Count: 1, Objects: []api.ClusterResource{{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "prod", Name: "b"}}}},
+		"nothing":     {with("a"), with(), &pull.Inventory{}},
+		"none at all": {with(), with(), nil},
+		"one in place": {with("a"), with("b"), &pull.Inventory{
+			Count: 1, Objects: []api.ClusterResource{{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "prod", Name: "b"}},
+		}},
 	} {
 		var got *pull.Inventory
 		for _, event := range changes(observationOf(tc.before), observationOf(tc.now), time.Now()) {

@@ -36,7 +36,7 @@ const (
 	keyApprovals      = "approval-secret"
 )
 
-// The keys of the Secret with the registration token, besides that of the token.
+// The keys of the Secret with the registration token, except that of the token itself.
 const (
 	tokenAuthority  = "ca.crt"
 	tokenServerName = "serverName"
@@ -48,17 +48,21 @@ const (
 // errNoCredentials means that the Secret has no credential.
 var errNoCredentials = errors.New("the Secret with the credentials is missing, or has no token")
 
-// readCredentials returns what a Secret has; nil if that is no credential.
+// readCredentials returns the contents of a Secret, or nil if it has no credential.
 func readCredentials(secret *corev1.Secret) *Credentials {
 	text := func(key string) string { return string(secret.Data[key]) }
 	if text(keyToken) == "" || text(keyClusterID) == "" || secret.DeletionTimestamp != nil {
 		return nil
 	}
 	c := &Credentials{
-		ClusterID: text(keyClusterID), Token: text(keyToken), RegisteredWith: text(keyRegisteredWith), Forced: text(keyForced),
-		Trust: Trust{Authority: text(keyAuthority), ServerName: text(keyServerName), JobKeys: text(keyJobKeys), ApprovalSecret: text(keyApprovals)},
+		ClusterID: text(keyClusterID), Token: text(keyToken),
+		RegisteredWith: text(keyRegisteredWith), Forced: text(keyForced),
+		Trust: Trust{
+			Authority: text(keyAuthority), ServerName: text(keyServerName), JobKeys: text(keyJobKeys),
+			ApprovalSecret: text(keyApprovals),
+		},
 	}
-	c.RegisteredAt, _ = time.Parse(time.RFC3339, text(keyRegisteredAt)) // made by hand, it may have none
+	c.RegisteredAt, _ = time.Parse(time.RFC3339, text(keyRegisteredAt)) // missing if a person created the Secret
 	c.IssuedAt, _ = time.Parse(time.RFC3339, text(keyIssuedAt))
 	if owner := metav1.GetControllerOf(secret); owner != nil {
 		c.Owner = owner.UID
@@ -66,7 +70,7 @@ func readCredentials(secret *corev1.Secret) *Credentials {
 	return c
 }
 
-// ApprovalSecret returns what claims of approvals are checked with, which came with the registration; none if there is none.
+// ApprovalSecret returns the secret for checking approvals, which came with the registration, or nil.
 func ApprovalSecret(ctx context.Context, reader client.Reader, namespace, name string) ([]byte, error) {
 	secret := &corev1.Secret{}
 	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: cmp.Or(name, identity.SecretCredentials)}, secret)
@@ -90,11 +94,11 @@ type store struct {
 
 	mu    sync.Mutex
 	known map[string]bool
-	// issued is when the credential in use was issued; zero if the Secret does not say.
+	// issued is the time of issue of the credential in use; zero if the Secret doesn't tell.
 	issued time.Time
 }
 
-// Load returns the credential as it is stored now.
+// Load returns the stored credential.
 func (s *store) Load(ctx context.Context) (pull.Credential, error) {
 	c, err := s.read(ctx)
 	if err != nil {
@@ -118,8 +122,8 @@ func (s *store) read(ctx context.Context) (*Credentials, error) {
 	return readCredentials(secret), nil
 }
 
-// Save applies the Secret. It belongs to the Cluster, and goes with it. Other keys are stored when their token was exchanged, not
-// when a credential is rotated.
+// Save applies the Secret, which the Cluster owns. A registration also stores the keys that came with the token; a
+// rotation keeps the stored ones.
 func (s *store) Save(ctx context.Context, credential pull.Credential) error {
 	next := Credentials{
 		RegisteredWith: Token{Value: s.Exchange.Token}.fingerprint(), Forced: s.Exchange.Forced, RegisteredAt: s.now(),
@@ -140,8 +144,9 @@ func (s *store) Save(ctx context.Context, credential pull.Credential) error {
 	s.learn(credential.Token, issued)
 	data := map[string]any{}
 	for key, value := range map[string]string{
-		keyEndpoint: s.Link.Endpoint, keyClusterID: credential.ClusterID, keyToken: credential.Token, keyAuthority: s.Link.Trust.Authority,
-		keyServerName: s.Link.Trust.ServerName, keyJobKeys: keys.JobKeys, keyApprovals: keys.ApprovalSecret,
+		keyEndpoint: s.Link.Endpoint, keyClusterID: credential.ClusterID, keyToken: credential.Token,
+		keyAuthority: s.Link.Trust.Authority, keyServerName: s.Link.Trust.ServerName,
+		keyJobKeys: keys.JobKeys, keyApprovals: keys.ApprovalSecret,
 		keyRegisteredWith: next.RegisteredWith, keyForced: next.Forced,
 		keyRegisteredAt: next.RegisteredAt.UTC().Format(time.RFC3339), keyIssuedAt: issued.UTC().Format(time.RFC3339),
 	} {
@@ -150,7 +155,9 @@ func (s *store) Save(ctx context.Context, credential pull.Credential) error {
 	wanted := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": data}}
 	wanted.SetNamespace(s.Key.Namespace)
 	wanted.SetName(s.Key.Name)
-	wanted.SetLabels(map[string]string{identity.LabelManagedBy: identity.ManagedBy, identity.LabelClusterID: credential.ClusterID})
+	wanted.SetLabels(map[string]string{
+		identity.LabelManagedBy: identity.ManagedBy, identity.LabelClusterID: credential.ClusterID,
+	})
 	yes := true
 	wanted.SetOwnerReferences([]metav1.OwnerReference{{
 		APIVersion: opsv1alpha1.GroupVersion.String(), Kind: kindCluster, Name: s.Cluster, UID: s.UID, Controller: &yes,
@@ -161,7 +168,8 @@ func (s *store) Save(ctx context.Context, credential pull.Credential) error {
 	return nil
 }
 
-// learn notes a token that this process has read or written, and since when it is in use. knows returns whether it has: another one was stored by a person.
+// learn records a token that this process has read or written, and its time of issue. knows reports whether a token is
+// recorded: a person stored any other one.
 func (s *store) learn(token string, issued time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,7 +186,7 @@ func (s *store) knows(token string) bool {
 	return len(s.known) == 0 || s.known[token]
 }
 
-// since returns when the credential in use was issued; zero if that is not known.
+// since returns the time of issue of the credential in use; zero if unknown.
 func (s *store) since() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

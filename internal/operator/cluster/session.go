@@ -13,10 +13,10 @@ import (
 	"tend.dev/tend/internal/operator/agent"
 )
 
-// beginAgain is how long an agent that could not begin waits.
+// beginAgain is the wait of an agent that could not start.
 const beginAgain = time.Second
 
-// session is an agent with one control plane and one credential.
+// session is an agent for one control plane and one credential.
 type session struct {
 	agent  *agent.Agent
 	link   Link
@@ -24,24 +24,26 @@ type session struct {
 	secret *store
 	trips  *trips
 	cancel context.CancelFunc
-	// over: it has ended, because it was cancelled, or for good because the control plane refuses it.
+	// over is set once the session has ended: because it was cancelled, or because the control plane permanently refuses
+	// it.
 	over   bool
 	health *agent.Health
-	// back holds a token when the control plane is back, or lacks events.
+	// back holds a token if the control plane is back, or lacks events.
 	back chan struct{}
 }
 
-// serves returns whether a session is what is wanted. A credential that this process has not stored itself needs another session;
-// one that is refused is not tried again.
+// serves reports whether a session fulfils a request. A credential that this process didn't store needs a new session;
+// a refused one is not tried again.
 func (s *session) serves(w Wanted) bool {
 	return w.Run && s.link == w.Link && s.uid == string(w.UID) && s.secret.knows(w.Token)
 }
 
-// begin begins a session. The caller holds mu.
+// begin starts a session. The caller holds mu.
 func (c *Connection) begin(w Wanted) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	s := &session{
-		link: w.Link, uid: string(w.UID), cancel: cancel, secret: c.store(w, false), trips: &trips{now: c.Now}, back: make(chan struct{}, 1),
+		link: w.Link, uid: string(w.UID), cancel: cancel, secret: c.store(w, false), trips: &trips{now: c.Now},
+		back: make(chan struct{}, 1),
 	}
 	http, err := newHTTP(w.Link, s.trips)
 	if err != nil {
@@ -52,7 +54,7 @@ func (c *Connection) begin(w Wanted) {
 		c.Notify()
 		return
 	}
-	s.agent = c.newAgent(w, s.secret, http, func(h agent.Health) { c.healthy(s, h) }, s.lacks)
+	s.agent = c.newAgent(w, s.secret, http, func(h agent.Health) { c.setHealth(s, h) }, s.lacks)
 	s.back <- struct{}{}
 	c.session = s
 	c.parts.Go(func() {
@@ -89,8 +91,8 @@ func (c *Connection) run(ctx context.Context, s *session) {
 	}
 }
 
-// healthy takes what the agent says of its connection.
-func (c *Connection) healthy(s *session, h agent.Health) {
+// setHealth stores the connection state that the agent reports.
+func (c *Connection) setHealth(s *session, h agent.Health) {
 	c.mu.Lock()
 	returned := h.Connected && s.health != nil && !s.health.Connected
 	s.health = &h
@@ -101,7 +103,7 @@ func (c *Connection) healthy(s *session, h agent.Health) {
 	c.Notify()
 }
 
-// lacks has all that the control plane may have missed reported.
+// lacks reports everything again that the control plane may have missed.
 func (s *session) lacks() {
 	select {
 	case s.back <- struct{}{}:
@@ -109,7 +111,7 @@ func (s *session) lacks() {
 	}
 }
 
-// report sends a snapshot when the session begins, and each time the control plane is back.
+// report sends a snapshot at the start of the session, and each time the control plane is back.
 func (c *Connection) report(ctx context.Context, s *session) {
 	for {
 		select {
@@ -124,7 +126,7 @@ func (c *Connection) report(ctx context.Context, s *session) {
 	}
 }
 
-// snapshot sends all conditions of all objects of the control plane, one event for each object.
+// snapshot sends all conditions of all objects of the control plane, in one event per object.
 func (c *Connection) snapshot(ctx context.Context, to *agent.Agent) error {
 	instances := &unstructured.UnstructuredList{}
 	instances.SetGroupVersionKind(kindInstance)
@@ -147,28 +149,37 @@ func (c *Connection) snapshot(ctx context.Context, to *agent.Agent) error {
 		if !isReported(object) || len(seen.Conditions) == 0 {
 			continue
 		}
-		if err := to.WaitForRoom(ctx); err != nil { // a snapshot must not push out what happens meanwhile
+		if err := to.WaitForRoom(ctx); err != nil { // a snapshot must not displace newer events
 			return err
 		}
-		to.Emit(pull.Event{Kind: pull.EventConditionTransition, ResourceRef: seen.Resource, Conditions: seen.Conditions, Inventory: seen.Inventory, Timestamp: c.Now().UTC()})
+		to.Emit(pull.Event{
+			Kind: pull.EventConditionTransition, ResourceRef: seen.Resource, Conditions: seen.Conditions,
+			Inventory: seen.Inventory, Timestamp: c.Now().UTC(),
+		})
 	}
 	return nil
 }
 
-// newAgent returns an agent that is not running.
-func (c *Connection) newAgent(w Wanted, secret *store, http httpClient, health func(agent.Health), lacks func()) *agent.Agent {
+// newAgent returns an agent that doesn't run yet.
+func (c *Connection) newAgent(
+	w Wanted, secret *store, http httpClient, health func(agent.Health), lacks func(),
+) *agent.Agent {
 	return agent.New(agent.Options{
-		Endpoint: w.Link.Endpoint, HTTP: http, Credentials: secret, Wait: c.Wait, Health: health, UserAgent: c.UserAgent, Now: c.Now, Logger: c.Log,
+		Endpoint: w.Link.Endpoint, HTTP: http, Credentials: secret, Wait: c.Wait, Health: health, UserAgent: c.UserAgent,
+		Now: c.Now, Logger: c.Log,
 		Taken: c.Taken, Finished: c.Finished, Overflowed: lacks,
 		Verify:  (&verifier{Live: c.Live, Cluster: w.Link.ClusterID, Keys: w.Link.Trust.JobKeys}).Verify,
 		Applier: &applier{Client: c.Client, Live: c.Live, ClusterID: w.Link.ClusterID},
-		Keys:    agent.NewKeys(&appliedJobs{Client: c.Client, Live: c.Live, Namespace: c.Secret.Namespace, ClusterID: w.Link.ClusterID}, c.Now),
+		Keys: agent.NewKeys(&appliedJobs{
+			Client: c.Client, Live: c.Live, Namespace: c.Secret.Namespace, ClusterID: w.Link.ClusterID,
+		}, c.Now),
 	})
 }
 
-// store returns the Secret with the credentials of a Cluster.
+// store returns the store of a Cluster's credentials.
 func (c *Connection) store(w Wanted, registers bool) *store {
 	return &store{
-		Client: c.Client, Live: c.Live, Key: c.Secret, Cluster: w.Cluster, UID: w.UID, Link: w.Link, Exchange: w.Exchange, registers: registers, now: c.Now,
+		Client: c.Client, Live: c.Live, Key: c.Secret, Cluster: w.Cluster, UID: w.UID, Link: w.Link, Exchange: w.Exchange,
+		registers: registers, now: c.Now,
 	}
 }

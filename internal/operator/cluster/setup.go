@@ -26,23 +26,23 @@ import (
 	"tend.dev/tend/internal/operator/transition"
 )
 
-// Options are the options of the controller.
+// Options configure the controller.
 type Options struct {
-	// Namespace is the operator's own. Required.
+	// Namespace is the operator's own namespace. Required.
 	Namespace string
 	// Secret is the name of the Secret with the credentials. Default vworkspace-agent-credentials.
 	Secret string
-	// Disabled leaves the control plane alone, whatever the Cluster says.
+	// Disabled keeps the operator from contacting a control plane, whatever the Cluster says.
 	Disabled bool
-	// Managed returns the namespaces that the operator may work in. Default: it may in all.
+	// Managed returns the namespaces that the operator may work in. Default: all.
 	Managed func(context.Context) ([]opsv1alpha1.ManagedNamespace, error)
-	// Wait is how long a request for jobs waits for one. Default 30 s.
+	// Wait is the time that a request for jobs waits for one to appear. Default 30 s.
 	Wait time.Duration
 	// Version is the operator's version.
 	Version string
-	// Logger receives what the agent says. Default: none.
+	// Logger receives the agent's log lines. Default: none.
 	Logger *slog.Logger
-	// Metrics is where the metrics are registered. Default: nowhere.
+	// Metrics registers the metrics. Default: not registered.
 	Metrics prometheus.Registerer
 	// Now returns the time. Default time.Now.
 	Now func() time.Time
@@ -60,12 +60,13 @@ func Add(mgr manager.Manager, opts Options) error {
 	changed := make(chan event.GenericEvent, 1)
 	secret := client.ObjectKey{Namespace: opts.Namespace, Name: cmp.Or(opts.Secret, identity.SecretCredentials)}
 	connection := &Connection{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(), Secret: secret, Wait: opts.Wait, Now: opts.Now, Log: opts.Logger,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(), Secret: secret, Wait: opts.Wait,
+		Now: opts.Now, Log: opts.Logger,
 		UserAgent: "tend-operator/" + cmp.Or(opts.Version, "unknown"),
 		Notify: func() {
 			select {
 			case changed <- event.GenericEvent{Object: &opsv1alpha1.Cluster{}}:
-			default: // another one waits, and the reconcile looks for itself
+			default: // a notice already waits, and a reconcile reads everything
 			}
 		},
 	}
@@ -73,7 +74,7 @@ func Add(mgr manager.Manager, opts Options) error {
 		measured := newMetrics(connection)
 		opts.Managed = measured.counting(opts.Managed)
 		connection.Taken, connection.Finished = measured.taken, measured.finished
-		opts.Metrics.Unregister(measured) // of an operator before in this process, as tests have them
+		opts.Metrics.Unregister(measured) // an earlier operator in this process, as in tests, may have registered it
 		if err := opts.Metrics.Register(measured); err != nil {
 			return fmt.Errorf("register the metrics of the connection: %w", err)
 		}
@@ -96,10 +97,12 @@ func Add(mgr manager.Manager, opts Options) error {
 		WatchesRawSource(source.Channel(changed, all)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1, ReconciliationTimeout: time.Minute}).
 		Complete(&Reconciler{
-			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), Connection: connection, Secret: secret,
+			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), Connection: connection,
+			Secret:  secret,
 			Enabled: !opts.Disabled, Managed: opts.Managed, Version: opts.Version, Now: opts.Now,
 			Events: &transition.Recorder{
-				Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Reporter: identity.FieldManager, ClusterID: clusterid.From("", mgr.GetClient()), Now: opts.Now,
+				Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Reporter: identity.FieldManager,
+				ClusterID: clusterid.From("", mgr.GetClient()), Now: opts.Now,
 			},
 		})
 	if err != nil {
@@ -108,7 +111,7 @@ func Add(mgr manager.Manager, opts Options) error {
 	return nil
 }
 
-// clusters returns every Cluster. The cache answers; before it has begun there is nothing to reconcile.
+// clusters returns every Cluster from the cache. Before the cache has started there is nothing to reconcile.
 func clusters(ctx context.Context, reader client.Reader) []reconcile.Request {
 	var all opsv1alpha1.ClusterList
 	if err := reader.List(ctx, &all); err != nil {

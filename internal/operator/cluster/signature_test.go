@@ -15,8 +15,8 @@ import (
 	"tend.dev/tend/api/pull"
 )
 
-// TestJobsThatLieAreRefused: a job without a signature, one that was changed on the way, and an old one that is sent again
-// change nothing in the cluster, and Tend hears why.
+// TestJobsThatLieAreRefused: an unsigned job, a job changed on the way, and an old job sent again change nothing in the
+// cluster, and Tend gets the cause.
 func TestJobsThatLieAreRefused(t *testing.T) {
 	w := newWorld(t)
 	w.connect()
@@ -24,7 +24,8 @@ func TestJobsThatLieAreRefused(t *testing.T) {
 	refused := func(part string) {
 		t.Helper()
 		w.tend.says("the refusal", object, func(status api.DeliveredStatus) bool {
-			return status.Delivery != nil && status.Delivery.Outcome == pull.OutcomeFailed && strings.Contains(status.Delivery.Error, part)
+			return status.Delivery != nil && status.Delivery.Outcome == pull.OutcomeFailed &&
+				strings.Contains(status.Delivery.Error, part)
 		})
 	}
 	lie := func(change func(*pull.Job)) {
@@ -66,7 +67,7 @@ func TestJobsThatLieAreRefused(t *testing.T) {
 	for _, job := range replayed {
 		w.tend.replayed.Store(job.ID, true)
 	}
-	again := func(jobs *pull.Jobs) { // a proxy that lies sends the job of generation 3 once more
+	again := func(jobs *pull.Jobs) { // a malicious proxy sends the job of generation 3 again
 		if len(jobs.Jobs) > 0 {
 			jobs.Jobs = append(slices.Clone(replayed), jobs.Jobs...)
 		}
@@ -80,7 +81,7 @@ func TestJobsThatLieAreRefused(t *testing.T) {
 	}
 	w.tend.mu.Lock()
 	defer w.tend.mu.Unlock()
-	if said := strings.Join(w.tend.errors, "\n"); !strings.Contains(said, "is of uid-web.4 already") {
+	if said := strings.Join(w.tend.errors, "\n"); !strings.Contains(said, "is already at uid-web.4") {
 		t.Errorf("of the job that came again is said %q", said)
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"tend.dev/tend/internal/operator/transition"
 )
 
-// still is a world whose operator does not run: reconciles are called one by one, at one moment.
+// still returns a world whose operator doesn't run: the test calls each reconcile, at one fixed time.
 func still(t *testing.T) *world {
 	t.Helper()
 	server := kubetest.Shared()
@@ -32,16 +32,19 @@ func still(t *testing.T) *world {
 	return w
 }
 
-// direct returns a reconciler without a cache, whose connection has not begun. hook is called before and after each write; if it
-// returns an error, that is the end of the reconcile.
+// direct returns a reconciler without a cache, whose connection has not started. hook is called before and after each
+// write; an error from it ends the reconcile.
 func (w *world) direct(hook func() error) *cluster.Reconciler {
 	w.Helper()
 	hooked, plain := w.Stepwise(w, w.agent(), hook)
 	noon := func() time.Time { return time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC) }
 	secret := client.ObjectKey{Namespace: w.namespace, Name: identity.SecretCredentials}
 	return &cluster.Reconciler{
-		Client: hooked, Live: plain, Mapper: plain.RESTMapper(), Secret: secret, Enabled: true, Events: &transition.Recorder{Client: plain, Live: plain, Reporter: w.agent(), Now: noon}, Now: noon,
-		Connection: &cluster.Connection{Client: hooked, Live: plain, Secret: secret, Notify: func() {}, Now: noon, Log: slog.New(slog.DiscardHandler)},
+		Client: hooked, Live: plain, Mapper: plain.RESTMapper(), Secret: secret, Enabled: true, Now: noon,
+		Events: &transition.Recorder{Client: plain, Live: plain, Reporter: w.agent(), Now: noon},
+		Connection: &cluster.Connection{
+			Client: hooked, Live: plain, Secret: secret, Notify: func() {}, Now: noon, Log: slog.New(slog.DiscardHandler),
+		},
 	}
 }
 
@@ -49,14 +52,16 @@ func (w *world) request() reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Name: w.name}}
 }
 
-// stored writes credentials that belong to a Cluster.
+// stored writes credentials that belong to the Cluster with the UID.
 func (w *world) stored(uid types.UID) {
 	w.Helper()
 	yes := true
 	err := w.user.Create(w.Context(), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: w.namespace, Name: identity.SecretCredentials,
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: opsv1alpha1.GroupVersion.String(), Kind: "Cluster", Name: "other", UID: uid, Controller: &yes}},
+			OwnerReferences: []metav1.OwnerReference{
+				{APIVersion: opsv1alpha1.GroupVersion.String(), Kind: "Cluster", Name: "other", UID: uid, Controller: &yes},
+			},
 		},
 		StringData: map[string]string{"cluster-id": w.name, "token": "t"},
 	})
@@ -65,12 +70,12 @@ func (w *world) stored(uid types.UID) {
 	}
 }
 
-// written returns how often the operator has written anything.
+// written returns the number of the operator's writes.
 func (w *world) written() int {
 	return len(w.Writes(w, func(write kubetest.Write) bool { return write.Agent == w.agent() && write.Resource != "events" }))
 }
 
-// TestSecondReconcileWritesNothing: a reconcile after a reconcile sends no write at all.
+// TestSecondReconcileWritesNothing: a second reconcile in a row sends no write.
 func TestSecondReconcileWritesNothing(t *testing.T) {
 	w := still(t)
 	w.declare()
@@ -103,8 +108,8 @@ func TestSecondReconcileWritesNothing(t *testing.T) {
 	stage("registered", 1, 1)
 }
 
-// TestKillBetweenAnySteps: an operator that is killed before or after any of its writes leaves what the next one finishes: the
-// credentials of a Cluster that is gone are deleted, the status is written, and the Cluster goes when it is deleted.
+// TestKillBetweenAnySteps: if the operator is killed before or after any of its writes, the next one finishes: the
+// credentials of a deleted Cluster are deleted, the status is written, and a deleted Cluster goes.
 func TestKillBetweenAnySteps(t *testing.T) {
 	for kill := 1; ; kill++ {
 		w := still(t)
@@ -136,7 +141,8 @@ func TestKillBetweenAnySteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if declared.Status.Phase != opsv1alpha1.ClusterPending || declared.Status.ObservedGeneration != declared.Generation || len(declared.Finalizers) != 1 {
+		if declared.Status.Phase != opsv1alpha1.ClusterPending || declared.Status.ObservedGeneration != declared.Generation ||
+			len(declared.Finalizers) != 1 {
 			t.Errorf("kill at %d: %+v, finalizers %v", kill, declared.Status, declared.Finalizers)
 		}
 		if err := w.user.Delete(t.Context(), declared); err != nil {

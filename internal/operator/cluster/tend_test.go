@@ -25,22 +25,22 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// tend is a control plane as a server runs it: the endpoints behind TLS, and the controllers, over a store in memory. Its clock can
-// be put forward, and its endpoints can be away.
+// tend is a control plane as a server runs it: the endpoints behind TLS, and the controllers, over a store in memory. A
+// test can advance its clock and take its endpoints away.
 type tend struct {
 	*tendtest.Server
 	ctx    context.Context
 	server *httptest.Server
 	ahead  atomic.Int64
 	away   atomic.Bool
-	// lies changes what is sent. Default: nothing is.
+	// lies changes the jobs that are sent. Default: nothing is changed.
 	lies atomic.Pointer[func(*pull.Jobs)]
-	// replayed are the ids of jobs that a proxy sends: what is said of them does not reach Tend.
+	// replayed are the ids of jobs that a proxy sends. Reports about them don't reach Tend.
 	replayed sync.Map
 	link     link
 
 	mu sync.Mutex
-	// jobs counts how often each job was sent, results are the outcomes that came.
+	// jobs counts how often each job was sent. results are the outcomes received.
 	jobs    map[string]int
 	results []string
 	// errors are those of replayed jobs.
@@ -53,7 +53,9 @@ func startTend(t testing.TB) *tend {
 	s := &tend{ctx: ctx, jobs: map[string]int{}}
 	var parts sync.WaitGroup
 	s.Server = tendtest.Start(ctx, t, &parts, s.now)
-	s.server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.link.carry(w, r, s.serve) }))
+	s.server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.link.carry(w, r, s.serve)
+	}))
 	t.Cleanup(func() {
 		s.server.CloseClientConnections()
 		s.server.Close()
@@ -64,9 +66,9 @@ func startTend(t testing.TB) *tend {
 	return s
 }
 
-// link is what lies between an operator and Tend.
+// link is the network between an operator and Tend.
 type link struct {
-	// cut has no request arrive, lossy no answer.
+	// cut drops requests, lossy drops answers.
 	cut, lossy atomic.Bool
 }
 
@@ -75,7 +77,7 @@ func (l *link) heal() {
 	l.lossy.Store(false)
 }
 
-// carry passes a request on and its answer back, as far as they get.
+// carry passes a request and its answer on, as far as the link allows.
 func (l *link) carry(w http.ResponseWriter, r *http.Request, serve http.HandlerFunc) {
 	if l.cut.Load() {
 		panic(http.ErrAbortHandler) // the connection ends
@@ -90,7 +92,7 @@ func (l *link) carry(w http.ResponseWriter, r *http.Request, serve http.HandlerF
 	_, _ = w.Write(answer.Body.Bytes())
 }
 
-// serve answers as Tend does, and notes what is sent and what comes.
+// serve answers as Tend does, and records what is sent and received.
 func (s *tend) serve(w http.ResponseWriter, r *http.Request) {
 	if s.away.Load() {
 		http.Error(w, "away", http.StatusServiceUnavailable)
@@ -148,7 +150,7 @@ func (s *tend) isReplayed(id string) bool {
 	return is
 }
 
-// sent returns how often a job was sent that was sent most often; outcomes returns the results that came.
+// sent returns how often the most frequent job was sent.
 func (s *tend) sent() (most int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +168,7 @@ func (s *tend) outcomes() string {
 
 func (s *tend) now() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
 
-// authority returns the certificate that signs the server's, and a name in that.
+// authority returns the certificate that signed the server's, and a DNS name in the server's.
 func (s *tend) authority() (certificate, name string) {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.server.Certificate().Raw})), "example.com"
 }
@@ -181,7 +183,10 @@ func (s *tend) put(object api.Object) {
 func (s *tend) invite(name string) string {
 	s.Helper()
 	if !s.Snapshot().Cluster(name).Exists() {
-		s.put(api.Object{Kind: api.KindCluster, Scope: api.Unscoped, Name: name, Spec: []byte("{}"), Metadata: api.Metadata{UID: "uid-" + name, Generation: 1}})
+		s.put(api.Object{
+			Kind: api.KindCluster, Scope: api.Unscoped, Name: name, Spec: []byte("{}"),
+			Metadata: api.Metadata{UID: "uid-" + name, Generation: 1},
+		})
 	}
 	token, _, err := s.Handler.Invite(s.ctx, name, 24*time.Hour)
 	if err != nil {
@@ -190,7 +195,7 @@ func (s *tend) invite(name string) string {
 	return token
 }
 
-// web is an application for a cluster, in a namespace.
+// web returns an application for a cluster, in a namespace.
 func web(cluster, namespace string, generation int64) api.Object {
 	return api.Object{
 		Kind: api.KindApplicationInstance, Scope: namespace, Name: "web",
@@ -200,7 +205,7 @@ func web(cluster, namespace string, generation int64) api.Object {
 	}
 }
 
-// says waits until Tend's status of an object satisfies a test.
+// says waits until Tend's status of an object satisfies is.
 func (s *tend) says(what string, object api.Object, is func(api.DeliveredStatus) bool) {
 	s.Helper()
 	kubetest.Eventually(s, what, func(context.Context) error {
@@ -216,7 +221,7 @@ func (s *tend) says(what string, object api.Object, is func(api.DeliveredStatus)
 	})
 }
 
-// isReady returns whether a status is Ready with a reason, of a generation.
+// isReady returns a check for a Ready status with a reason, of a generation.
 func isReady(generation int64, reason string) func(api.DeliveredStatus) bool {
 	return func(status api.DeliveredStatus) bool {
 		c := api.FindCondition(status.Conditions, api.ConditionReady)

@@ -19,19 +19,19 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// verifier refuses jobs that are not the control plane's, and those of which the cluster has a newer one.
+// verifier refuses jobs that don't come from the control plane, and jobs older than what the cluster has.
 type verifier struct {
 	Live client.Reader
-	// Cluster is the identity that jobs are signed for, Keys the public keys that they are signed with.
+	// Cluster is the identity that jobs must be signed for. Keys are the public keys of the signatures.
 	Cluster, Keys string
 }
 
-// Verify returns why a job is not to be done. The error is a passing one if that can't be said now.
+// Verify returns an error if a job must not be done. The error is a passing one if that can't be determined now.
 func (v *verifier) Verify(ctx context.Context, job pull.Job) error {
 	if err := pull.Verify(job, v.Cluster, v.Keys); err != nil {
 		return err
 	}
-	if job.Object == "" { // of a control plane that says nothing of it
+	if job.Object == "" { // this control plane doesn't send it
 		return nil
 	}
 	live, err := v.live(ctx, job)
@@ -39,15 +39,16 @@ func (v *verifier) Verify(ctx context.Context, job pull.Job) error {
 		return err
 	}
 	if has := live.GetAnnotations()[pull.AnnotationObject]; older(job, has, live) {
-		return fmt.Errorf("the job is of %s, and the %s %s/%s is of %s already: nothing was changed",
+		return fmt.Errorf("the job is for %s, but the %s %s/%s is already at %s: nothing was changed",
 			job.Object, live.Kind, live.GetNamespace(), live.GetName(), has)
 	}
 	return nil
 }
 
-// older returns whether a job asks for what was before. Of one object the generation says so, if the job was made before the operator
-// applied the present one: anyone who may write the resource may write the annotation, and a control plane that was restored from a
-// backup counts generations from an older one. Of different objects a job is older that was made before the resource.
+// older reports whether a job requests an earlier state. For the same object the generation decides, but only if the
+// job was created before the operator last applied the resource: anyone with write access may write the annotation, and
+// a control plane restored from a backup counts generations from an earlier one. For another object, the job is older
+// if it was created before the resource.
 func older(job pull.Job, has string, live *metav1.PartialObjectMetadata) bool {
 	object, generation, known := version(job.Object)
 	present, newest, stamped := version(has)
@@ -60,18 +61,19 @@ func older(job pull.Job, has string, live *metav1.PartialObjectMetadata) bool {
 	return job.CreatedAt.Before(live.GetCreationTimestamp().Time)
 }
 
-// appliedAt returns when the operator changed a resource last by applying it, as the API server records it, to the second; else the
-// zero time.
+// appliedAt returns the time at which the operator last applied a resource, as recorded by the API server, to the
+// second; zero if it never did.
 func appliedAt(live *metav1.PartialObjectMetadata) (at time.Time) {
 	for _, entry := range live.GetManagedFields() {
-		if entry.Manager == identity.FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Time != nil {
+		if entry.Manager == identity.FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply &&
+			entry.Time != nil {
 			at = entry.Time.Time
 		}
 	}
 	return at
 }
 
-// version splits the value of the annotation into the object and its generation.
+// version splits the annotation's value into object and generation.
 func version(text string) (object string, generation int64, ok bool) {
 	dot := strings.LastIndexByte(text, '.')
 	if dot < 0 {
@@ -81,11 +83,12 @@ func version(text string) (object string, generation int64, ok bool) {
 	return text[:dot], generation, err == nil
 }
 
-// live reads the resource of a job; nil if there is none, or if the job names none, which its execution says.
+// live reads the resource of a job. It returns nil if there is none, or if the job is invalid, which its execution
+// reports.
 func (v *verifier) live(ctx context.Context, job pull.Job) (*metav1.PartialObjectMetadata, error) {
 	named := &unstructured.Unstructured{}
 	if json.Unmarshal(job.Payload, &named.Object) != nil || allowed(named.GroupVersionKind()) != nil {
-		return nil, nil //nolint:nilerr // its execution says so
+		return nil, nil //nolint:nilerr // the job's execution reports it
 	}
 	key := client.ObjectKeyFromObject(named)
 	if job.Kind == pull.KindDelete {

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// TestOlder: a job that asks for what was before is not done again.
+// TestOlder: a job that requests an earlier state is not done again.
 func TestOlder(t *testing.T) {
 	created := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {

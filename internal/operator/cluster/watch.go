@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/operator/agent"
 )
 
-// watch has each transition of a condition sent, while an agent runs. What happens while none does is in the next snapshot.
+// watch sends each transition of a condition while an agent runs. The next snapshot has those of other times.
 func (c *Connection) watch(ctx context.Context) error {
 	for _, kind := range []string{kindInstance.Kind, kindOperation.Kind} {
 		object, err := watched(kind)
@@ -36,7 +36,7 @@ func (c *Connection) watch(ctx context.Context) error {
 	return nil
 }
 
-// transition sends what has changed of an object, and has the agent observe what it waits for.
+// transition sends the changes of an object, and makes the agent observe the objects that it tracks.
 func (c *Connection) transition(before, now any) {
 	object, ok := now.(client.Object)
 	to := c.current()
@@ -57,7 +57,7 @@ func (c *Connection) transition(before, now any) {
 	to.Moved()
 }
 
-// deleted has the agent observe what it waits for, and compare what is gone with what was applied.
+// deleted makes the agent observe the objects that it tracks, and compare the deleted one with what was applied.
 func (c *Connection) deleted(last any) {
 	if unknown, ok := last.(toolscache.DeletedFinalStateUnknown); ok {
 		last = unknown.Obj

@@ -35,8 +35,8 @@ var (
 	applicationInstance = schema.GroupVersionKind{Group: "apps.vworkspace.io", Version: "v1alpha1", Kind: "ApplicationInstance"}
 )
 
-// world is a Kubernetes cluster with one operator, and Tend. A Cluster has no namespace and there is one: the tests of this package
-// run one after the other.
+// world is a Kubernetes cluster with one operator, and Tend. A Cluster has no namespace and there can be only one, so
+// the tests of this package run one after the other.
 type world struct {
 	*testing.T
 	*kubetest.Server
@@ -45,18 +45,18 @@ type world struct {
 	name       string
 	user, flux client.Client
 	stop       func()
-	// others are namespaces that the operator watches besides its own.
+	// others are further namespaces that the operator watches.
 	others []string
-	// connection is how the operator connects; nil is as an administrator. elects has it hold the lease.
+	// connection configures the operator's client. Nil means an administrator. elects makes it hold the lease.
 	connection *rest.Config
 	elects     bool
-	// metrics and health are where the operator listens; empty is nowhere.
+	// metrics and health are the addresses of the operator's listeners. Empty means none.
 	metrics, health string
-	// webhooks is where the operator serves its webhooks; nil is nowhere.
+	// webhooks configures the operator's webhooks. Nil means none.
 	webhooks *operator.Webhooks
 }
 
-// newWorld returns a world whose operator runs.
+// newWorld returns a world with a running operator.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := emptyWorld(t)
@@ -64,16 +64,19 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// emptyWorld returns a world whose operator does not run yet.
+// emptyWorld returns a world whose operator doesn't run yet.
 func emptyWorld(t *testing.T) *world {
 	t.Helper()
 	return worldOf(t, kubetest.Shared())
 }
 
-// worldOf returns a world with an API server, whose operator does not run yet.
+// worldOf returns a world with an API server, whose operator doesn't run yet.
 func worldOf(t *testing.T, server *kubetest.Server) *world {
 	t.Helper()
-	w := &world{T: t, Server: server, tend: startTend(t), namespace: server.Namespace(t), user: server.Client(t, "user"), flux: server.Client(t, "helm-controller")}
+	w := &world{
+		T: t, Server: server, tend: startTend(t), namespace: server.Namespace(t), user: server.Client(t, "user"),
+		flux: server.Client(t, "helm-controller"),
+	}
 	w.name = "east-" + w.namespace
 	t.Cleanup(w.remove)
 	return w
@@ -81,7 +84,7 @@ func worldOf(t *testing.T, server *kubetest.Server) *world {
 
 func (w *world) agent() string { return "operator-of-" + w.namespace }
 
-// operate starts an operator, which ends with the test or by stop.
+// operate starts an operator. It ends with the test or by stop.
 func (w *world) operate() {
 	w.Helper()
 	config := w.As(w.agent())
@@ -111,8 +114,8 @@ func (w *world) operate() {
 	w.Cleanup(w.stop)
 }
 
-// watched are the namespaces that the operator watches: those of other tests have operators of their own. One with roles of its own
-// runs as it is deployed, and watches all.
+// watched returns the namespaces that the operator watches, because other tests' namespaces have operators of their
+// own. An operator with roles runs as deployed, and watches all.
 func (w *world) watched() []string {
 	if w.connection != nil {
 		return nil
@@ -120,7 +123,7 @@ func (w *world) watched() []string {
 	return append([]string{w.namespace}, w.others...)
 }
 
-// restart ends the operator and starts another one, to which Tend sends again what the first has not answered: its lease is over.
+// restart replaces the operator. Tend then sends unanswered jobs again: the lease of the first one is over.
 func (w *world) restart() {
 	w.Helper()
 	w.stop()
@@ -128,7 +131,7 @@ func (w *world) restart() {
 	w.operate()
 }
 
-// remove removes the Cluster without the operator, so that the next test begins without one.
+// remove removes the Cluster without the operator, so that the next test starts without one.
 func (w *world) remove() {
 	cluster := &opsv1alpha1.Cluster{}
 	cluster.Name = w.name
@@ -140,7 +143,7 @@ func (w *world) remove() {
 	}
 }
 
-// secret writes the registration Secret that `tend clusters add` prints.
+// secret writes the registration Secret as printed by `tend clusters add`.
 func (w *world) secret(token string) {
 	w.Helper()
 	certificate, name := w.tend.authority()
@@ -164,13 +167,14 @@ func (w *world) secret(token string) {
 	}
 }
 
-// declare creates the Cluster that `tend clusters add` prints.
+// declare creates the Cluster as printed by `tend clusters add`.
 func (w *world) declare() {
 	w.Helper()
 	err := w.user.Create(w.Context(), &opsv1alpha1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{Name: w.name},
 		Spec: opsv1alpha1.ClusterSpec{
-			ClusterID: w.name, ControlPlaneEndpoint: w.tend.server.URL, RegistrationTokenSecretRef: &opsv1alpha1.TokenRef{Name: "tend-registration"},
+			ClusterID: w.name, ControlPlaneEndpoint: w.tend.server.URL,
+			RegistrationTokenSecretRef: &opsv1alpha1.TokenRef{Name: "tend-registration"},
 		},
 	})
 	if err != nil {
@@ -191,7 +195,7 @@ func (w *world) cluster(ctx context.Context) (*opsv1alpha1.Cluster, error) {
 	return cluster, w.user.Get(ctx, client.ObjectKey{Name: w.name}, cluster)
 }
 
-// says waits until the Cluster has a phase, and conditions of its present spec.
+// says waits until the Cluster has the phase, and the conditions for its current spec.
 func (w *world) says(phase opsv1alpha1.ClusterPhase, conditions ...string) {
 	w.Helper()
 	kubetest.Eventually(w, "conditions of the Cluster", func(ctx context.Context) error {
@@ -220,7 +224,9 @@ func (w *world) credentials(ctx context.Context) (*corev1.Secret, error) {
 }
 
 // get reads an object of this namespace.
-func (w *world) get(ctx context.Context, kind schema.GroupVersionKind, name string) (*unstructured.Unstructured, error) {
+func (w *world) get(
+	ctx context.Context, kind schema.GroupVersionKind, name string,
+) (*unstructured.Unstructured, error) {
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(kind)
 	return live, w.user.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, live)
@@ -236,7 +242,7 @@ func (w *world) exists(kind schema.GroupVersionKind, name string) (live *unstruc
 	return live
 }
 
-// fetched waits until the source is of a version.
+// fetched waits until the source has the version.
 func (w *world) fetched(version string) {
 	w.Helper()
 	kubetest.Eventually(w, "the version of the source", func(ctx context.Context) error {
@@ -251,7 +257,7 @@ func (w *world) fetched(version string) {
 	})
 }
 
-// installs has Flux fetch the chart and install it.
+// installs makes Flux report the chart as fetched and installed.
 func (w *world) installs() {
 	w.Helper()
 	w.exists(helmRelease, "web")
@@ -268,8 +274,10 @@ func (w *world) installs() {
 	})
 }
 
-// play has Flux say that an object is ready.
-func (w *world) play(kind schema.GroupVersionKind, name, reason string, more func(*unstructured.Unstructured, map[string]any)) {
+// play makes Flux report an object as ready.
+func (w *world) play(
+	kind schema.GroupVersionKind, name, reason string, more func(*unstructured.Unstructured, map[string]any),
+) {
 	w.Helper()
 	kubetest.Eventually(w, "status of "+kind.Kind, func(ctx context.Context) error {
 		live, err := w.get(ctx, kind, name)
@@ -286,8 +294,8 @@ func (w *world) play(kind schema.GroupVersionKind, name, reason string, more fun
 	})
 }
 
-// applies returns how often the operator has patched the instance, and fails the test if it did so by force without having applied it
-// before.
+// applies returns how often the operator has patched the instance. It fails the test if the operator used force without
+// having applied the instance before.
 func (w *world) applies() int {
 	w.Helper()
 	all := w.Writes(w, func(write kubetest.Write) bool {
