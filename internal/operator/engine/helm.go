@@ -37,7 +37,9 @@ func (helm) Subject(req Request) (Subject, error) {
 		return Subject{}, &RefusalError{Reason: opsv1alpha1.AcceptedValidationFailed, Message: fmt.Sprintf(
 			"the target %s has no Helm release: a placeholder can't be upgraded", req.Operation.Spec.TargetRef.Name)}
 	}
-	return Subject{GroupVersionKind: KindHelmRelease, Namespace: req.Operation.Namespace, Name: req.Target.Spec.Release.Name}, nil
+	return Subject{
+		GroupVersionKind: KindHelmRelease, Namespace: req.Operation.Namespace, Name: req.Target.Spec.Release.Name,
+	}, nil
 }
 
 func (helm) Object(Request) (*unstructured.Unstructured, error) { return nil, nil }
@@ -85,7 +87,8 @@ func (helm) progress(req Request, observed *unstructured.Unstructured, params Up
 // asked returns whether the HelmRelease asks for the upgrade. The version of a chart from an OCI registry is not in the
 // HelmRelease but in its OCIRepository: what Flux then installs shows it.
 func asked(req Request, observed *unstructured.Unstructured, params UpgradeParameters) bool {
-	oci := req.Target != nil && req.Target.Spec.Chart != nil && req.Target.Spec.Chart.SourceType == appsv1alpha1.ChartSourceOCI
+	oci := req.Target != nil && req.Target.Spec.Chart != nil &&
+		req.Target.Spec.Chart.SourceType == appsv1alpha1.ChartSourceOCI
 	if params.TargetVersion != "" && !oci && text(observed, "spec", "chart", "spec", "version") != params.TargetVersion {
 		return false
 	}

@@ -120,5 +120,7 @@ func integers(value any) any {
 }
 
 func (hookJob) Observe(req Request, observed *unstructured.Unstructured) Progress {
-	return jobProgress(req, observed, opsv1alpha1.RunningHelmHookJobActive, opsv1alpha1.SucceededHelmHookJob, opsv1alpha1.FailedHelmHookJob)
+	return jobProgress(
+		req, observed, opsv1alpha1.RunningHelmHookJobActive, opsv1alpha1.SucceededHelmHookJob, opsv1alpha1.FailedHelmHookJob,
+	)
 }

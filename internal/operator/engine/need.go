@@ -76,7 +76,8 @@ func Needs(op *opsv1alpha1.Operation) []Need {
 	case opsv1alpha1.EngineJob:
 		all = append(all, runnerOf(op))
 	case opsv1alpha1.EngineWorkflow:
-		all = append(all, runnerOf(op), Need{KindWorkflowTemplate, op.Namespace, cmp.Or(params.WorkflowTemplate, params.Template),
+		template := cmp.Or(params.WorkflowTemplate, params.Template)
+		all = append(all, runnerOf(op), Need{KindWorkflowTemplate, op.Namespace, template,
 			opsv1alpha1.BlockedDependencyMissing, "create it, or name another one in spec.parameters.workflowTemplate"})
 	case opsv1alpha1.EngineVolSync:
 		all = append(all, Need{KindClaim, op.Namespace, cmp.Or(params.Source.PVC, params.Destination.PVC, params.PVC),
@@ -86,7 +87,9 @@ func Needs(op *opsv1alpha1.Operation) []Need {
 		all = append(all, snapshotClass(SnapshotClassOf(op)))
 	}
 	all = slices.DeleteFunc(all, func(n Need) bool { return n.Name == "" })
-	slices.SortStableFunc(all, func(a, b Need) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
+	slices.SortStableFunc(all, func(a, b Need) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
 	return slices.Compact(all)
 }
 

@@ -25,8 +25,11 @@ type Pod struct {
 // PodOf returns what a pod says of its containers: the first that ended badly, or that can't start.
 func PodOf(pod *corev1.Pod) Pod {
 	made := Pod{Name: pod.Name, At: pod.CreationTimestamp.Unix()}
-	for _, status := range append(append([]corev1.ContainerStatus{}, pod.Status.InitContainerStatuses...), pod.Status.ContainerStatuses...) {
-		if ended := cmp.Or(status.State.Terminated, status.LastTerminationState.Terminated); ended != nil && ended.ExitCode != 0 {
+	for _, status := range append(
+		append([]corev1.ContainerStatus{}, pod.Status.InitContainerStatuses...), pod.Status.ContainerStatuses...,
+	) {
+		if ended := cmp.Or(status.State.Terminated, status.LastTerminationState.Terminated); ended != nil &&
+			ended.ExitCode != 0 {
 			made.Container, made.Exited, made.ExitCode = status.Name, true, ended.ExitCode
 			made.Fault = cmp.Or(ended.Message, ended.Reason)
 			made.At = max(made.At, ended.FinishedAt.Unix())

@@ -19,9 +19,10 @@ func TestPodsSayWhyAJobFailed(t *testing.T) {
 		return PodOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: status})
 	}
 	exited := func(code int32, reason string, at int64) corev1.PodStatus {
-		return corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{Name: "runner", State: corev1.ContainerState{
-			Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, FinishedAt: metav1.Unix(at, 0)},
-		}}}}
+		return corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{Name: "runner",
+			State: corev1.ContainerState{
+				Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, FinishedAt: metav1.Unix(at, 0)},
+			}}}}
 	}
 	waiting := func(reason, message string) corev1.PodStatus {
 		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "runner", State: corev1.ContainerState{
@@ -85,7 +86,9 @@ func TestNeeds(t *testing.T) {
 		"unread":   {"what can't be read names nothing", opsv1alpha1.TypeBackup, opsv1alpha1.EngineVolSync, `{"pvc":1}`, nil},
 		"hook job": {"the chart's own account", opsv1alpha1.TypeMigration, opsv1alpha1.EngineHelmHookJob, `{"hookName":"m"}`, nil},
 	} {
-		op := &opsv1alpha1.Operation{Spec: opsv1alpha1.OperationSpec{Type: test.kind, Engine: test.engine, Parameters: &runtime.RawExtension{Raw: []byte(test.parameters)}}}
+		op := &opsv1alpha1.Operation{Spec: opsv1alpha1.OperationSpec{
+			Type: test.kind, Engine: test.engine, Parameters: &runtime.RawExtension{Raw: []byte(test.parameters)},
+		}}
 		var got []string
 		for _, need := range Needs(op) {
 			got = append(got, need.Kind+" "+need.Name)

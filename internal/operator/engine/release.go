@@ -93,7 +93,8 @@ func ReadRelease(data []byte) (Release, error) {
 		return Release{}, fmt.Errorf("read the Helm release: %w", err)
 	}
 	return Release{
-		Name: stored.Name, Revision: stored.Version, Status: stored.Info.Status, Manifest: stored.Manifest, Hooks: stored.Hooks,
+		Name: stored.Name, Revision: stored.Version, Status: stored.Info.Status, Manifest: stored.Manifest,
+		Hooks: stored.Hooks,
 		Chart: stored.Chart.Metadata.Name, ChartVersion: stored.Chart.Metadata.Version,
 	}, nil
 }

@@ -100,7 +100,8 @@ func objectOf(t *testing.T, d *datadriven.TestData) string {
 		return "nothing\n"
 	}
 	subject, err := made.Subject(req)
-	if err != nil || subject.Name != object.GetName() || subject.Namespace != object.GetNamespace() || subject.GroupVersionKind != object.GroupVersionKind() || !subject.Owned {
+	if err != nil || subject.Name != object.GetName() || subject.Namespace != object.GetNamespace() ||
+		subject.GroupVersionKind != object.GroupVersionKind() || !subject.Owned {
 		d.Fatalf(t, "the subject %v (%v) is not the object", subject, err)
 	}
 	if !slices.Contains(Kinds(), object.GroupVersionKind()) {

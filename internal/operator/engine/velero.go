@@ -180,9 +180,11 @@ func (v velero) Observe(req Request, observed *unstructured.Unstructured) Progre
 }
 
 func (velero) progress(observed *unstructured.Unstructured, restore bool) Progress {
-	inProgress, completed, broken := opsv1alpha1.RunningBackupInProgress, opsv1alpha1.SucceededBackup, opsv1alpha1.FailedBackup
+	inProgress, completed, broken := opsv1alpha1.RunningBackupInProgress, opsv1alpha1.SucceededBackup,
+		opsv1alpha1.FailedBackup
 	if restore {
-		inProgress, completed, broken = opsv1alpha1.RunningRestoreInProgress, opsv1alpha1.SucceededRestore, opsv1alpha1.FailedEngine
+		inProgress, completed, broken = opsv1alpha1.RunningRestoreInProgress, opsv1alpha1.SucceededRestore,
+			opsv1alpha1.FailedEngine
 	}
 	switch phase := text(observed, "status", "phase"); phase {
 	case "", "New", "Queued", "ReadyToStart":

@@ -19,8 +19,8 @@ import (
 	"tend.dev/tend/internal/operator/window"
 )
 
-// Admit returns why an instance is not to be stored, or nil. The CRD's own rules come before, and what only time can show, such as
-// a chart that does not exist, is said in the status. denied is what the policy says of the instance.
+// Admit returns why an instance must not be stored, or nil. The CRD's own rules are checked before; faults that only
+// show later, such as a missing chart, are reported in the status. denied is the policy's refusal.
 func Admit(instance *appsv1alpha1.ApplicationInstance, denied *gate.RefusalError) error {
 	if denied != nil {
 		return denied
@@ -42,7 +42,7 @@ func Admit(instance *appsv1alpha1.ApplicationInstance, denied *gate.RefusalError
 		return fmt.Errorf("spec.values.inline must be an object: %w", err)
 	}
 	if found := api.InlineSecrets(values); len(found) > 0 {
-		return fmt.Errorf("InlineSecretMaterialRejected: spec.values.inline has what looks like a secret at %s: "+
+		return fmt.Errorf("InlineSecretMaterialRejected: spec.values.inline seems to have a secret at %s: "+
 			"put the values into a Secret and name it in spec.values.secretRef", strings.Join(found, ", "))
 	}
 	return nil
@@ -60,13 +60,15 @@ func AddWebhook(mgr manager.Manager, opts Options) error {
 	return nil
 }
 
-// validator answers the API server. It needs no more of a Reconciler than what the policy is asked with.
+// validator answers the API server. It needs a Reconciler only to evaluate the policy.
 type validator struct{ Reconciler }
 
 var _ admission.Validator[*appsv1alpha1.ApplicationInstance] = (*validator)(nil)
 
 // ValidateCreate implements admission.Validator.
-func (v *validator) ValidateCreate(ctx context.Context, instance *appsv1alpha1.ApplicationInstance) (admission.Warnings, error) {
+func (v *validator) ValidateCreate(
+	ctx context.Context, instance *appsv1alpha1.ApplicationInstance,
+) (admission.Warnings, error) {
 	denied, err := v.denied(ctx, instance)
 	if err != nil {
 		return nil, err
@@ -74,9 +76,11 @@ func (v *validator) ValidateCreate(ctx context.Context, instance *appsv1alpha1.A
 	return nil, Admit(instance, denied)
 }
 
-// ValidateUpdate implements admission.Validator. A change of neither the spec, the labels nor the maintenance window is no business
-// of the rules.
-func (v *validator) ValidateUpdate(ctx context.Context, before, after *appsv1alpha1.ApplicationInstance) (admission.Warnings, error) {
+// ValidateUpdate implements admission.Validator. The rules only concern changes of the spec, the labels and the
+// maintenance window.
+func (v *validator) ValidateUpdate(
+	ctx context.Context, before, after *appsv1alpha1.ApplicationInstance,
+) (admission.Warnings, error) {
 	old, had := before.Annotations[identity.AnnotationMaintenanceWindow]
 	declared, has := after.Annotations[identity.AnnotationMaintenanceWindow]
 	switch {

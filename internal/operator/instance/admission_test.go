@@ -27,11 +27,13 @@ func TestAdmit(t *testing.T) {
 		"fine":    {reason: "nothing is wrong"},
 		"policy":  {reason: "the operator may not", denied: &gate.RefusalError{Reason: gate.NotManaged, Message: "it lacks the label"}, want: "NotManaged: it lacks the label"},
 		"secret":  {reason: "a password in the values is read by whoever reads the object", change: values(`{"db":{"password":"hunter2"}}`), want: "db.password"},
-		"name":    {reason: "the name of a Secret is no secret", change: values(`{"existingSecret":"postgres-credentials"}`)},
+		"name":    {reason: "a Secret's name may be public", change: values(`{"existingSecret":"postgres-credentials"}`)},
 		"list":    {reason: "values are an object", change: values(`[1]`), want: "spec.values.inline must be an object"},
-		"nothing": {reason: "null is no value at all", change: values(`null`)},
+		"nothing": {reason: "null doesn't count as a value", change: values(`null`)},
 		"Secret": {reason: "values from a Secret are not looked into", change: func(i *appsv1alpha1.ApplicationInstance) {
-			i.Spec.Values = &appsv1alpha1.Values{Source: appsv1alpha1.ValuesSecret, SecretRef: &appsv1alpha1.KeyRef{Name: "s", Key: "k"}}
+			i.Spec.Values = &appsv1alpha1.Values{
+				Source: appsv1alpha1.ValuesSecret, SecretRef: &appsv1alpha1.KeyRef{Name: "s", Key: "k"},
+			}
 		}},
 		"elsewhere": {reason: "a release is in its instance's namespace", change: func(i *appsv1alpha1.ApplicationInstance) {
 			i.Spec.Release.Namespace = "other"
@@ -59,8 +61,8 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// TestAdmitUpdate: an object that is wrong since before is judged when what the rules are about changes, and not before. The
-// validator has no client: what asks the namespace would panic.
+// TestAdmitUpdate: a stored object that is invalid is refused only if a change concerns the rules. The validator has no
+// client: a read of the namespace would panic.
 func TestAdmitUpdate(t *testing.T) {
 	const declared, bad = identity.AnnotationMaintenanceWindow, "Sunday at night"
 	annotated := func(annotations map[string]string) *appsv1alpha1.ApplicationInstance {

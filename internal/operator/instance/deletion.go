@@ -12,8 +12,9 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// deletion uninstalls: first the HelmRelease, by which Flux uninstalls the release, then the rest. The instance stays until
-// all are gone, so that another one of its name can't meet them. What the instance does not own stays.
+// deletion deletes first the HelmRelease, so that Flux uninstalls the release, and then the other children. The
+// instance stays until all are gone, so that a new one with its name can't meet them. Objects that the instance doesn't
+// own stay.
 func (p *planner) deletion() {
 	if !slices.Contains(p.instance.Finalizers, identity.FinalizerInstance) {
 		return

@@ -10,7 +10,8 @@ import (
 	"tend.dev/tend/internal/operator/gate"
 )
 
-// TestDenied: of an instance that the operator may not work on nothing is applied or deleted; what is installed is reported.
+// TestDenied: for an instance that the operator may not work on, nothing is applied or deleted; the installed state is
+// reported.
 func TestDenied(t *testing.T) {
 	denied := &gate.RefusalError{Reason: gate.NamespaceNotGated, Message: "label it"}
 	fresh := web()
@@ -38,7 +39,8 @@ func TestDenied(t *testing.T) {
 	}
 
 	placeholder := web()
-	placeholder.Spec.Mode, placeholder.Spec.Chart, placeholder.Spec.Release, placeholder.Spec.Values = appsv1alpha1.ModePlaceholder, nil, nil, nil
+	placeholder.Spec.Mode = appsv1alpha1.ModePlaceholder
+	placeholder.Spec.Chart, placeholder.Spec.Release, placeholder.Spec.Values = nil, nil, nil
 	if got := conditions(Plan(placeholder, &Observed{Denied: denied}, noon).Status); got[:len(want)] != want {
 		t.Errorf("placeholder: %s", got)
 	}

@@ -12,11 +12,14 @@ import (
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 )
 
-// fluxDependencyNotReady is why Flux does not touch a release that waits for another one.
+// fluxDependencyNotReady is Flux's reason for not touching a release that waits for another one.
 const fluxDependencyNotReady = "DependencyNotReady"
 
-// dependencies observes the instances that this one waits for: the release of each, or why it can't be waited for.
-func (r *Reconciler) dependencies(ctx context.Context, instance *appsv1alpha1.ApplicationInstance, observed *Observed) error {
+// dependencies observes the instances that this one waits for: the release of each, or why waiting for it is
+// impossible.
+func (r *Reconciler) dependencies(
+	ctx context.Context, instance *appsv1alpha1.ApplicationInstance, observed *Observed,
+) error {
 	observed.Dependencies = map[string]string{}
 	direct := len(instance.Spec.DependsOn)
 	queue := slices.Clone(instance.Spec.DependsOn)
@@ -27,14 +30,17 @@ func (r *Reconciler) dependencies(ctx context.Context, instance *appsv1alpha1.Ap
 			continue
 		}
 		seen[name] = true
-		on, err := r.read(ctx, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: instance.Namespace, Name: name}})
+		on, err := r.read(ctx, reconcile.Request{
+			NamespacedName: types.NamespacedName{Namespace: instance.Namespace, Name: name},
+		})
 		if err != nil {
 			return err
 		}
 		if i < direct {
 			switch {
 			case on == nil:
-				observed.Unmet = fmt.Sprintf("spec.dependsOn names %s: there is no such instance in the namespace %s: create it, or remove it from the list", name, instance.Namespace)
+				observed.Unmet = fmt.Sprintf("spec.dependsOn names %s: there is no such instance in the namespace %s: "+
+					"create it, or remove it from the list", name, instance.Namespace)
 				return nil
 			case on.Spec.Release == nil:
 				observed.Unmet = fmt.Sprintf("spec.dependsOn names %s, which is a placeholder: it has no release to wait for. Remove it from the list", name)
@@ -54,13 +60,15 @@ func (r *Reconciler) dependencies(ctx context.Context, instance *appsv1alpha1.Ap
 	return nil
 }
 
-// dependencyNotReady says that the release waits for one that it depends on: what is installed keeps running.
+// dependencyNotReady reports that the release waits for a dependency. What is installed keeps running.
 func (p *planner) dependencyNotReady(live fluxObject) {
 	ready := live.condition("Ready")
-	if ready.Status != metav1.ConditionFalse || ready.Reason != fluxDependencyNotReady || p.held != "" || len(p.result.Apply) > 0 {
+	if ready.Status != metav1.ConditionFalse || ready.Reason != fluxDependencyNotReady || p.held != "" ||
+		len(p.result.Apply) > 0 {
 		return
 	}
 	p.set(appsv1alpha1.ConditionReady, metav1.ConditionUnknown, appsv1alpha1.ReadyDependencyNotReady, ready.Message)
-	p.set(appsv1alpha1.ConditionReconciling, metav1.ConditionTrue, live.phase(appsv1alpha1.ReconcilingInstalling, appsv1alpha1.ReconcilingUpgrading), ready.Message)
+	reason := live.phase(appsv1alpha1.ReconcilingInstalling, appsv1alpha1.ReconcilingUpgrading)
+	p.set(appsv1alpha1.ConditionReconciling, metav1.ConditionTrue, reason, ready.Message)
 	p.set(appsv1alpha1.ConditionDegraded, metav1.ConditionFalse, appsv1alpha1.DegradedRecovered, "")
 }

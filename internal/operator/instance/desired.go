@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// desired returns the children of a managed instance as they should be applied: the chart source, then the HelmRelease.
+// desired returns the children of a managed instance as they should be: the chart source, then the HelmRelease.
 func desired(instance *appsv1alpha1.ApplicationInstance, observed *Observed) ([]*unstructured.Unstructured, error) {
 	chart := *instance.Spec.Chart
 	if observed.Upgrade != nil && observed.Upgrade.Version != "" {
@@ -37,7 +37,7 @@ func desired(instance *appsv1alpha1.ApplicationInstance, observed *Observed) ([]
 	return children, nil
 }
 
-// own gives a child its labels, its owner and the hash of all that.
+// own sets a child's labels, its owner, and the hash of the result.
 func own(child *unstructured.Unstructured, instance *appsv1alpha1.ApplicationInstance, clusterID string) error {
 	child.SetLabels(identity.Labels(clusterID, instance.Name))
 	yes := true
@@ -45,7 +45,7 @@ func own(child *unstructured.Unstructured, instance *appsv1alpha1.ApplicationIns
 		APIVersion: kindInstance.GroupVersion().String(), Kind: kindInstance.Kind, Name: instance.Name, UID: instance.UID,
 		Controller: &yes, BlockOwnerDeletion: &yes,
 	}})
-	text, err := json.Marshal(child.Object) // maps are written in the order of their keys
+	text, err := json.Marshal(child.Object) // JSON orders the keys of maps
 	if err != nil {
 		return fmt.Errorf("hash %s %s: %w", child.GetKind(), child.GetName(), err)
 	}
@@ -54,22 +54,26 @@ func own(child *unstructured.Unstructured, instance *appsv1alpha1.ApplicationIns
 	return nil
 }
 
-// chartSource returns the source of a chart. An OCIRepository is of one chart and version; a HelmRepository is of all.
-func chartSource(instance *appsv1alpha1.ApplicationInstance, chart *appsv1alpha1.Chart) (*unstructured.Unstructured, error) {
+// chartSource returns the source of a chart. An OCIRepository has one chart and version; a HelmRepository has all.
+func chartSource(
+	instance *appsv1alpha1.ApplicationInstance, chart *appsv1alpha1.Chart,
+) (*unstructured.Unstructured, error) {
 	source := object(sourceKind(chart), instance.Namespace, identity.ChartSource(instance.Spec.Release.Name))
 	spec := map[string]any{"interval": "1m0s", "url": chart.URL}
 	if chart.SourceType == appsv1alpha1.ChartSourceOCI {
 		spec["url"] = strings.TrimRight(chart.URL, "/") + "/" + chart.Name
-		spec["ref"] = map[string]any{"tag": strings.ReplaceAll(chart.Version, "+", "_")} // as Helm pushes it: a tag has no +
+		spec["ref"] = map[string]any{"tag": strings.ReplaceAll(chart.Version, "+", "_")} // as Helm pushes it: a tag can't have a +
 		spec["layerSelector"] = map[string]any{"mediaType": "application/vnd.cncf.helm.chart.content.v1.tar+gzip", "operation": "copy"}
 	}
 	source.Object["spec"] = spec
 	return source, setAccess(spec, chart)
 }
 
-// helmRelease returns the HelmRelease. Its chart comes from the source by chartRef if that is an OCIRepository: Flux takes
-// only repositories with an index in chart.spec.sourceRef.
-func helmRelease(instance *appsv1alpha1.ApplicationInstance, chart *appsv1alpha1.Chart, observed *Observed) (*unstructured.Unstructured, error) {
+// helmRelease returns the HelmRelease. It names an OCIRepository in chartRef, because Flux accepts only repositories
+// with an index in chart.spec.sourceRef.
+func helmRelease(
+	instance *appsv1alpha1.ApplicationInstance, chart *appsv1alpha1.Chart, observed *Observed,
+) (*unstructured.Unstructured, error) {
 	name := instance.Spec.Release.Name
 	release := object(kindHelmRelease, instance.Namespace, name)
 	source := map[string]any{"kind": sourceKind(chart).Kind, "name": identity.ChartSource(name)}
@@ -94,8 +98,9 @@ func helmRelease(instance *appsv1alpha1.ApplicationInstance, chart *appsv1alpha1
 	return release, err
 }
 
-// setValues has Flux read values where they are, so that nothing of a Secret is copied. What an Upgrade wants is merged
-// over inline values here, and over others by Flux, to which values count more than valuesFrom, and the last of valuesFrom most.
+// setValues makes Flux read values where they are, so that nothing is copied from a Secret. The values of an Upgrade
+// are merged here with inline values. Flux merges them with other values: it ranks values above valuesFrom, and later
+// entries of valuesFrom above earlier ones.
 func setValues(spec map[string]any, declared *appsv1alpha1.ApplicationInstanceSpec, upgrade *Upgrade) error {
 	own := map[string]any{}
 	var all []any
@@ -131,7 +136,7 @@ func setValues(spec map[string]any, declared *appsv1alpha1.ApplicationInstanceSp
 	return nil
 }
 
-// merge returns base with the values of over, map by map.
+// merge returns base overridden by over, merging maps recursively.
 func merge(base, over map[string]any) map[string]any {
 	merged := make(map[string]any, len(base)+len(over))
 	for key, value := range base {

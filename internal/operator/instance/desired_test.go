@@ -32,7 +32,8 @@ func TestDesired(t *testing.T) {
 		"interval": "1m0s", "url": "oci://registry.example.org/charts/web", "ref": map[string]any{"tag": "1.2.3_5"},
 		"layerSelector": map[string]any{"mediaType": "application/vnd.cncf.helm.chart.content.v1.tar+gzip", "operation": "copy"},
 	}
-	if diff := cmp.Diff(wantSource, children[0].Object["spec"]); diff != "" || children[0].GetKind() != "OCIRepository" || children[0].GetName() != "web-source" {
+	if diff := cmp.Diff(wantSource, children[0].Object["spec"]); diff != "" || children[0].GetKind() != "OCIRepository" ||
+		children[0].GetName() != "web-source" {
 		t.Errorf("source %s %s: %s", children[0].GetKind(), children[0].GetName(), diff)
 	}
 	spec := children[1].Object["spec"].(map[string]any)
@@ -51,7 +52,9 @@ func TestDesired(t *testing.T) {
 func TestDesiredOfHelmRepository(t *testing.T) {
 	instance := web()
 	instance.Spec.Chart = &appsv1alpha1.Chart{SourceType: appsv1alpha1.ChartSourceHelm, URL: "https://charts.example.org", Name: "web", Version: "1.2.3"}
-	instance.Spec.Values = &appsv1alpha1.Values{Source: appsv1alpha1.ValuesSecret, SecretRef: &appsv1alpha1.KeyRef{Name: "s", Key: "values.yaml"}}
+	instance.Spec.Values = &appsv1alpha1.Values{
+		Source: appsv1alpha1.ValuesSecret, SecretRef: &appsv1alpha1.KeyRef{Name: "s", Key: "values.yaml"},
+	}
 	children, err := desired(instance, &Observed{Upgrade: &Upgrade{Version: "2.0.0", Values: map[string]any{"image": "new"}}})
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +81,8 @@ func TestDesiredOfHelmRepository(t *testing.T) {
 	}
 }
 
-// TestValuesAreReadWhereTheyAre: Flux reads values of a Secret and of a ConfigMap there; inline ones are in the release.
+// TestValuesAreReadWhereTheyAre: Flux reads the values of a Secret or ConfigMap there; inline values are in the
+// release.
 func TestValuesAreReadWhereTheyAre(t *testing.T) {
 	ref := &appsv1alpha1.KeyRef{Name: "web-values", Key: "values.yaml"}
 	tests := map[string]struct {
@@ -113,7 +117,7 @@ func TestValuesAreReadWhereTheyAre(t *testing.T) {
 	}
 }
 
-// TestChangedSourceType: the source of the other type goes once the release refers to the new one.
+// TestChangedSourceType: the old source is deleted once the release refers to the new one.
 func TestChangedSourceType(t *testing.T) {
 	instance := web()
 	observed := applied(t, instance, nil, nil)

@@ -15,10 +15,12 @@ import (
 
 var noon = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
-// web is a managed instance with its finalizer, at generation 2.
+// web returns a managed instance with its finalizer, at generation 2.
 func web() *appsv1alpha1.ApplicationInstance {
 	return &appsv1alpha1.ApplicationInstance{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "web", UID: "u-1", Generation: 2, Finalizers: []string{identity.FinalizerInstance}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "prod", Name: "web", UID: "u-1", Generation: 2, Finalizers: []string{identity.FinalizerInstance},
+		},
 		Spec: appsv1alpha1.ApplicationInstanceSpec{
 			AppRef: appsv1alpha1.AppRef{CatalogID: "web"}, Mode: appsv1alpha1.ModeManaged,
 			Chart:   &appsv1alpha1.Chart{SourceType: appsv1alpha1.ChartSourceOCI, URL: "oci://registry.example.org/charts/", Name: "web", Version: "1.2.3+5"},
@@ -28,7 +30,7 @@ func web() *appsv1alpha1.ApplicationInstance {
 	}
 }
 
-// applied returns the instance's children as they are after an apply: with a UID each, and Flux's status if given.
+// applied returns the instance's children after an apply, each with a UID, and with Flux's status if given.
 func applied(t *testing.T, instance *appsv1alpha1.ApplicationInstance, release, source map[string]any) *Observed {
 	t.Helper()
 	observed := &Observed{ClusterID: "berlin"}
@@ -48,7 +50,7 @@ func applied(t *testing.T, instance *appsv1alpha1.ApplicationInstance, release, 
 	return observed
 }
 
-// flux returns a status with conditions, each given as type=status/reason, of the object's present generation.
+// flux returns a status with conditions, given as type=status/reason, for the object's current generation.
 func flux(conditions ...string) map[string]any { return fluxAt(3, conditions...) }
 
 func fluxAt(generation int64, conditions ...string) map[string]any {
@@ -76,7 +78,7 @@ func artifact(status map[string]any, revision string) map[string]any {
 	return status
 }
 
-// conditions returns a status's conditions as type=status/reason, in order of their types.
+// conditions returns a status's conditions as type=status/reason, sorted by type.
 func conditions(status appsv1alpha1.ApplicationInstanceStatus) string {
 	var parts []string
 	for _, c := range status.Conditions {

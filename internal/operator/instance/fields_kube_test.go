@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/operator/kubetest"
 )
 
-// TestForeignFieldSurvives: what another manager sets beside the operator's fields stays, also through an upgrade.
+// TestForeignFieldSurvives: fields that another manager adds to the operator's stay, also through an upgrade.
 func TestForeignFieldSurvives(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, kubetest.Shared())
@@ -25,10 +25,12 @@ func TestForeignFieldSurvives(t *testing.T) {
 	foreign.SetGroupVersionKind(helmRelease)
 	foreign.SetNamespace(w.namespace)
 	foreign.SetName("web")
-	if err := w.user.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(foreign), client.FieldOwner("kubectl")); err != nil {
+	if err := w.user.Apply(
+		t.Context(), client.ApplyConfigurationFromUnstructured(foreign), client.FieldOwner("kubectl"),
+	); err != nil {
 		t.Fatal(err)
 	}
-	kubetest.Eventually(t, "an update", func(ctx context.Context) error { // again where the operator wrote meanwhile
+	kubetest.Eventually(t, "an update", func(ctx context.Context) error { // retries if the operator wrote meanwhile
 		instance, err := w.instance(ctx)
 		if err != nil {
 			return err
@@ -53,8 +55,8 @@ func TestForeignFieldSurvives(t *testing.T) {
 	w.says("Blocked=False/Unblocked", "Degraded=False/Recovered")
 }
 
-// TestConflictIsReported: a field that another manager owns is named, and stays; when the other gives it up, the operator
-// continues by itself.
+// TestConflictIsReported: a field that another manager owns is reported and left alone. When that manager gives it up,
+// the operator continues by itself.
 func TestConflictIsReported(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, kubetest.Shared())
@@ -64,7 +66,9 @@ func TestConflictIsReported(t *testing.T) {
 	foreign.SetGroupVersionKind(helmRelease)
 	foreign.SetNamespace(w.namespace)
 	foreign.SetName("web")
-	if err := w.user.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(foreign), client.FieldOwner("kubectl")); err != nil {
+	if err := w.user.Apply(
+		t.Context(), client.ApplyConfigurationFromUnstructured(foreign), client.FieldOwner("kubectl"),
+	); err != nil {
 		t.Fatal(err)
 	}
 	w.operate()
@@ -83,7 +87,8 @@ func TestConflictIsReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if interval, _, _ := unstructured.NestedString(release.Object, "spec", "interval"); interval != "77m" || len(release.GetOwnerReferences()) > 0 {
+	if interval, _, _ := unstructured.NestedString(release.Object, "spec", "interval"); interval != "77m" ||
+		len(release.GetOwnerReferences()) > 0 {
 		t.Errorf("the foreign object was changed: %v", release.Object)
 	}
 	if err := w.user.Delete(t.Context(), release); err != nil {
@@ -93,7 +98,7 @@ func TestConflictIsReported(t *testing.T) {
 	w.children()
 }
 
-// TestDriftIsLeftAlone: a change of an operator's field by a person is reported, and nothing fights over it.
+// TestDriftIsLeftAlone: a person's change of an operator's field is reported, and not undone.
 func TestDriftIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, kubetest.Shared())

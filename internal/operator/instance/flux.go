@@ -5,14 +5,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// fluxObject reads what Flux says in the status of one of its objects, which may be absent.
+// fluxObject reads Flux's status of one of its objects, which may be absent.
 type fluxObject struct{ *unstructured.Unstructured }
 
 func (f fluxObject) absent() bool { return f.Unstructured == nil }
 
 func (f fluxObject) deleting() bool { return !f.absent() && f.GetDeletionTimestamp() != nil }
 
-// lags returns whether Flux has not seen the object's present spec.
+// lags reports whether Flux has not seen the object's current spec.
 func (f fluxObject) lags() bool {
 	if f.absent() {
 		return false
@@ -21,8 +21,8 @@ func (f fluxObject) lags() bool {
 	return observed < f.GetGeneration()
 }
 
-// condition returns a condition that is of the object's present spec; a condition without a status if there is none. A
-// condition of an older generation says nothing of the present one.
+// condition returns a condition for the object's current spec, or one without a status if there is none. A condition
+// for an older generation doesn't count.
 func (f fluxObject) condition(kind string) metav1.Condition {
 	if f.absent() {
 		return metav1.Condition{}
@@ -38,7 +38,8 @@ func (f fluxObject) condition(kind string) metav1.Condition {
 		if !ok || generation == 0 {
 			generation = observed
 		}
-		if generation < f.GetGeneration() && !f.suspended() { // Flux leaves what is suspended alone, and its suspension is a generation
+		// Flux ignores a suspended object, and so never sees the generation with the suspension.
+		if generation < f.GetGeneration() && !f.suspended() {
 			return metav1.Condition{}
 		}
 		text := func(key string) string { value, _ := values[key].(string); return value }
@@ -47,7 +48,7 @@ func (f fluxObject) condition(kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// status returns a text of the status; "" if there is none.
+// status returns a text of the status, or an empty one.
 func (f fluxObject) status(path ...string) string {
 	if f.absent() {
 		return ""
@@ -56,7 +57,7 @@ func (f fluxObject) status(path ...string) string {
 	return text
 }
 
-// installed returns whether a release was ever installed: the history has one that was deployed.
+// installed reports whether a release was ever installed: its history has a deployed revision.
 func (f fluxObject) installed() bool {
 	if f.absent() {
 		return false
@@ -71,7 +72,7 @@ func (f fluxObject) installed() bool {
 	return false
 }
 
-// phase returns one of two reasons: of a release that was never installed, and of one that was.
+// phase returns installing for a release that was never installed, and otherwise upgrading.
 func (f fluxObject) phase(installing, upgrading string) string {
 	if f.installed() {
 		return upgrading
@@ -79,7 +80,7 @@ func (f fluxObject) phase(installing, upgrading string) string {
 	return installing
 }
 
-// suspended returns whether Flux is asked to leave the object alone.
+// suspended reports whether Flux is told to leave the object alone.
 func (f fluxObject) suspended() bool {
 	if f.absent() {
 		return false

@@ -34,8 +34,8 @@ func (w *world) gate(open bool) {
 	}
 }
 
-// TestNamespaceGate: in a namespace without the label nothing is created, and the instance says why. The label opens it, without
-// a restart. When it is taken away, what is installed stays as it is, and can be deleted.
+// TestNamespaceGate: in a namespace without the label nothing is created, and the instance says why. The label opens
+// the namespace without a restart. When the label is removed, installed applications stay and can be deleted.
 func TestNamespaceGate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, kubetest.Shared())
@@ -64,7 +64,7 @@ func TestNamespaceGate(t *testing.T) {
 	if err := w.user.Update(t.Context(), instance); err != nil {
 		t.Fatal(err)
 	}
-	w.says("Blocked=True/PolicyDenied", "Ready=False/PolicyDenied") // of the present generation: what is ready is the one before
+	w.says("Blocked=True/PolicyDenied", "Ready=False/PolicyDenied") // for the current generation: only the one before is ready
 	if source, err := w.get(t.Context(), ociRepository, "web-source"); err != nil || fmt.Sprint(source.Object["spec"]) == "" {
 		t.Errorf("the source: %v %v", source, err)
 	} else if tag := source.Object["spec"].(map[string]any)["ref"].(map[string]any)["tag"]; tag != "1.2.3" {
@@ -82,8 +82,8 @@ func TestNamespaceGate(t *testing.T) {
 	})
 }
 
-// TestDeniedIsSaidOnce: whatever rule refuses an instance, nothing is created, the reconciles after the first one write nothing, and
-// it is installed when the rule is met.
+// TestDeniedIsSaidOnce: whichever rule refuses an instance, nothing is created, reconciles after the first one write
+// nothing, and it is installed once the rule is met.
 func TestDeniedIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -17,8 +17,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite testdata")
 
-// TestOldObjectsKeepTheirChildren: an instance without any of the later fields has the children that it always had, to the
-// hash. A difference here changes every application of every cluster when the operator is upgraded.
+// TestOldObjectsKeepTheirChildren: an instance without newer fields has the same children as ever, down to the hash. A
+// difference here would change every application of every cluster when the operator is upgraded.
 func TestOldObjectsKeepTheirChildren(t *testing.T) {
 	helm := &appsv1alpha1.Chart{SourceType: appsv1alpha1.ChartSourceHelm, URL: "https://charts.example.org", Name: "web", Version: "1.2.3"}
 	ref := &appsv1alpha1.KeyRef{Name: "web-values", Key: "values.yaml"}

@@ -8,10 +8,10 @@ import (
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 )
 
-// maxInventory bounds what a status lists of a release. A chart of thousands of objects is no reason for a large status.
+// maxInventory bounds the objects that a status lists of a release: a chart may have thousands.
 const maxInventory = 100
 
-// inventoryOf returns what a release consists of, as Flux reports it, and how many objects that is.
+// inventoryOf returns the objects of a release as Flux reports them, and their number.
 func inventoryOf(release fluxObject) (entries []appsv1alpha1.InventoryEntry, count int32) {
 	if release.absent() {
 		return nil, 0
@@ -32,7 +32,8 @@ func inventoryOf(release fluxObject) (entries []appsv1alpha1.InventoryEntry, cou
 	return entries, count
 }
 
-// inventoryEntry reads Flux's form of an object: namespace_name_group_kind. A colon in a name is written as two underscores.
+// inventoryEntry parses Flux's form of an object: namespace_name_group_kind. A colon in a name is written as two
+// underscores.
 func inventoryEntry(id, version string) (entry appsv1alpha1.InventoryEntry, ok bool) {
 	namespace, rest, found := strings.Cut(id, "_")
 	last := strings.LastIndexByte(rest, '_')

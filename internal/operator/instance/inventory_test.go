@@ -9,7 +9,7 @@ import (
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 )
 
-// TestInventory: the status lists what Flux says that the release consists of, bounded, and what can't be read is left out.
+// TestInventory: the status lists the objects that Flux reports, up to a bound, and omits unreadable ones.
 func TestInventory(t *testing.T) {
 	release := flux("Ready=True/InstallSucceeded")
 	var entries []any

@@ -7,7 +7,7 @@ import (
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 )
 
-// The kinds that an instance is made of.
+// The kinds of an instance and its children.
 var (
 	kindInstance       = appsv1alpha1.GroupVersion.WithKind(appsv1alpha1.Kind)
 	kindHelmRelease    = schema.GroupVersionKind{Group: "helm.toolkit.fluxcd.io", Version: "v2", Kind: "HelmRelease"}
@@ -15,7 +15,7 @@ var (
 	kindHelmRepository = schema.GroupVersionKind{Group: "source.toolkit.fluxcd.io", Version: "v1", Kind: "HelmRepository"}
 )
 
-// sourceKind returns the kind of the source that a chart is fetched by.
+// sourceKind returns the kind of a chart's source.
 func sourceKind(chart *appsv1alpha1.Chart) schema.GroupVersionKind {
 	if chart.SourceType == appsv1alpha1.ChartSourceOCI {
 		return kindOCIRepository

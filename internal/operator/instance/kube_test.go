@@ -38,14 +38,15 @@ func TestLifeOfAnInstance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if instance.Status.ObservedGeneration != instance.Generation || instance.Status.HelmReleaseRef.Name != "web" || instance.Status.LastAppliedChart.Version != "1.2.3" {
+	if instance.Status.ObservedGeneration != instance.Generation || instance.Status.HelmReleaseRef.Name != "web" ||
+		instance.Status.LastAppliedChart.Version != "1.2.3" {
 		t.Errorf("status: %+v", instance.Status)
 	}
 	instance.Spec.Chart.Version = "1.3.0"
 	if err := w.user.Update(t.Context(), instance); err != nil {
 		t.Fatal(err)
 	}
-	w.says("Ready=Unknown/Reconciling") // Flux still says Ready=True, of the release before
+	w.says("Ready=Unknown/Reconciling") // Flux still reports Ready=True for the release before
 	w.installs("Ready=False/RollbackSucceeded", "Released=False/UpgradeFailed", "Remediated=True/RollbackSucceeded", "Stalled=True/RetriesExceeded")
 	w.says("Ready=False/HelmReleaseFailed", "Degraded=True/HelmReleaseFailed")
 	w.installs("Ready=True/UpgradeSucceeded", "Released=True/UpgradeSucceeded")
@@ -81,9 +82,10 @@ func (w *world) children() {
 	for _, live := range []metav1.Object{release, source, instance} {
 		for _, entry := range live.GetManagedFields() {
 			if live == metav1.Object(instance) && entry.Manager == identity.FieldManager && entry.Subresource == "" {
-				continue // the finalizer: a patch, because the control plane's spec has the same manager
+				continue // the finalizer is patched, because the control plane's spec has the same manager
 			}
-			if entry.Manager != "user" && entry.Manager != "helm-controller" && (entry.Manager != identity.FieldManager || entry.Operation != metav1.ManagedFieldsOperationApply) {
+			if entry.Manager != "user" && entry.Manager != "helm-controller" &&
+				(entry.Manager != identity.FieldManager || entry.Operation != metav1.ManagedFieldsOperationApply) {
 				w.Errorf("%s was written by %s %s, want %s Apply", live.GetName(), entry.Manager, entry.Operation, identity.FieldManager)
 			}
 		}
@@ -152,7 +154,7 @@ func TestDeletionWaitsForChildren(t *testing.T) {
 	}
 }
 
-// TestPauseStopsWrites: while the annotation is there a change of the spec is not applied.
+// TestPauseStopsWrites: while the annotation exists, a change of the spec is not applied.
 func TestPauseStopsWrites(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, kubetest.Shared())
@@ -194,7 +196,7 @@ func TestPauseStopsWrites(t *testing.T) {
 	w.says("Suspended=False/Active")
 }
 
-// TestKindsAppearLater: without Flux an instance says so, and goes on when Flux is installed, without a restart.
+// TestKindsAppearLater: without Flux an instance reports that. It continues once Flux is installed, without a restart.
 func TestKindsAppearLater(t *testing.T) {
 	server, err := kubetest.Start(kubetest.Tend)
 	if err != nil {

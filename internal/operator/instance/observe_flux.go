@@ -12,14 +12,15 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// translate sets the conditions that say what Flux says of the live release and its source, and that others have changed them.
+// translate sets the conditions from Flux's report on the live release and its source, and for drift.
 func (p *planner) translate(source, release *unstructured.Unstructured) {
 	live := fluxObject{p.observed.child(kindHelmRelease, release.GetName())}
 	p.references(live, release)
 	was := meta.FindStatusCondition(p.instance.Status.Conditions, appsv1alpha1.ConditionReady)
 	said := translate(fluxState{
 		source: fluxObject{p.observed.child(source.GroupVersionKind(), source.GetName())}, release: live,
-		oci: p.instance.Spec.Chart.SourceType == appsv1alpha1.ChartSourceOCI, version: p.version(), values: p.instance.Spec.Values.Source,
+		oci: p.instance.Spec.Chart.SourceType == appsv1alpha1.ChartSourceOCI, version: p.version(),
+		values:   p.instance.Spec.Values.Source,
 		applying: len(p.result.Apply) > 0, held: p.held,
 		wasReady: was != nil && was.Status == metav1.ConditionTrue && was.ObservedGeneration == p.instance.Generation,
 	})
@@ -30,7 +31,7 @@ func (p *planner) translate(source, release *unstructured.Unstructured) {
 	p.endpoints()
 }
 
-// references says which HelmRelease there is and what it was applied with.
+// references records the existing HelmRelease and the chart that was applied.
 func (p *planner) references(live fluxObject, release *unstructured.Unstructured) {
 	status := &p.result.Status
 	if live.absent() || !p.owns(live.Unstructured) {
@@ -40,17 +41,20 @@ func (p *planner) references(live fluxObject, release *unstructured.Unstructured
 	status.HelmReleaseRef = &appsv1alpha1.ObjectRef{Name: live.GetName(), Namespace: live.GetNamespace()}
 	if live.GetAnnotations()[identity.AnnotationIntent] == release.GetAnnotations()[identity.AnnotationIntent] {
 		chart := p.instance.Spec.Chart
-		status.LastAppliedChart = &appsv1alpha1.AppliedChart{SourceType: chart.SourceType, URL: chart.URL, Name: chart.Name, Version: p.version()}
+		status.LastAppliedChart = &appsv1alpha1.AppliedChart{
+			SourceType: chart.SourceType, URL: chart.URL, Name: chart.Name, Version: p.version(),
+		}
 	}
 }
 
-// drifted says which fields of the children others have changed since they were applied.
+// drifted reports the fields of the children that others have changed since the apply.
 func (p *planner) drifted(children ...*unstructured.Unstructured) {
 	var found []string
 	for _, child := range children {
 		live := p.observed.child(child.GroupVersionKind(), child.GetName())
-		if live == nil || live.GetAnnotations()[identity.AnnotationIntent] != child.GetAnnotations()[identity.AnnotationIntent] {
-			continue // it is applied anyway
+		if live == nil ||
+			live.GetAnnotations()[identity.AnnotationIntent] != child.GetAnnotations()[identity.AnnotationIntent] {
+			continue // it will be applied anyway
 		}
 		for _, difference := range apply.Differences(child.Object, live.Object) {
 			found = append(found, difference.Field()+" of "+child.GetKind()+" "+child.GetName())
@@ -58,11 +62,11 @@ func (p *planner) drifted(children ...*unstructured.Unstructured) {
 	}
 	if len(found) > 0 {
 		p.set(appsv1alpha1.ConditionDegraded, metav1.ConditionTrue, appsv1alpha1.DegradedDrifted,
-			"changed by another manager: "+strings.Join(found, ", ")+". The operator reports it and leaves it as it is")
+			"changed by another manager: "+strings.Join(found, ", ")+". The operator reports this and changes nothing")
 	}
 }
 
-// version returns the version to install: the spec's, or an upgrade's.
+// version returns the version to install, from the spec or an upgrade.
 func (p *planner) version() string {
 	if upgrade := p.observed.Upgrade; upgrade != nil && upgrade.Version != "" {
 		return upgrade.Version
@@ -70,7 +74,7 @@ func (p *planner) version() string {
 	return p.instance.Spec.Chart.Version
 }
 
-// endpoints are the declared address of an application that is ready.
+// endpoints sets the declared address of a ready application.
 func (p *planner) endpoints() {
 	integrations := p.instance.Spec.Integrations
 	p.result.Status.Endpoints = nil

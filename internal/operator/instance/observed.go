@@ -8,52 +8,52 @@ import (
 	"tend.dev/tend/internal/operator/gate"
 )
 
-// Observed is what Plan knows besides the instance.
+// Observed holds what Plan knows besides the instance.
 type Observed struct {
-	// ClusterID is the identity of the cluster; "" if it has none.
+	// ClusterID is the identity of the cluster, or empty.
 	ClusterID string
-	// Absent are the kinds that an instance needs and that the cluster does not serve.
+	// Absent are the kinds that an instance needs and the cluster doesn't serve.
 	Absent []schema.GroupVersionKind
-	// Children are the live objects that have the names of the instance's children, of every kind that they can be of.
+	// Children are the live objects with the names of the instance's children, of all possible kinds.
 	Children []*unstructured.Unstructured
-	// Denied is why the operator may not work on the instance; nil if it may.
+	// Denied says why the operator may not work on the instance; nil if it may.
 	Denied *gate.RefusalError
-	// Dependencies are the releases of the instances that this one waits for, by the instances' names.
+	// Dependencies maps the instances that this one waits for to their releases.
 	Dependencies map[string]string
-	// Unmet is why one of these can't be waited for; "" if all can.
+	// Unmet says why waiting for a dependency is impossible; empty if all exist.
 	Unmet string
-	// Upgrade is what an Operation wants installed instead of what the spec says; nil if there is none.
+	// Upgrade holds what an Operation installs instead of the spec, or nil.
 	Upgrade *Upgrade
 	// Refused are the objects that could not be applied in this reconcile because of conflicts.
 	Refused []Refusal
-	// Failure is any other reason why the API server refused an object in this reconcile; "" if it accepted all.
+	// Failure is another reason why the API server refused an object in this reconcile; empty if it accepted all.
 	Failure string
 }
 
-// Upgrade is another version or other values than the spec's, as an Operation wants them.
+// Upgrade holds the version or values that an Operation requests instead of the spec's.
 type Upgrade struct {
-	// Version is the chart's version; "" keeps the spec's.
+	// Version is the chart's version. Empty keeps the spec's.
 	Version string
 	// Values are merged over the spec's.
 	Values map[string]any
-	// Running is whether an Operation is carrying it out now.
+	// Running says whether an Operation is carrying it out now.
 	Running bool
 }
 
-// Refusal is an object that could not be applied because of what another manager has set.
+// Refusal is an object that could not be applied because of fields that other managers have set.
 type Refusal struct {
-	// Kind and Name say which object it is.
+	// Kind and Name identify the object.
 	Kind, Name string
-	// Conflicts are the fields in question.
+	// Conflicts are those fields.
 	Conflicts []Conflict
-	// GiveUp is the command by which their managers give them up; "" if it is not known.
+	// GiveUp is the command with which the managers give them up; empty if not known.
 	GiveUp string
 }
 
-// Conflict is a field that another manager owns with another value.
+// Conflict is a field that another manager set to another value.
 type Conflict = apply.Conflict
 
-// child returns the live object of a kind and a name.
+// child returns the live object of a kind and name, or nil.
 func (o *Observed) child(kind schema.GroupVersionKind, name string) *unstructured.Unstructured {
 	for _, c := range o.Children {
 		if c.GroupVersionKind() == kind && c.GetName() == name {
@@ -63,7 +63,7 @@ func (o *Observed) child(kind schema.GroupVersionKind, name string) *unstructure
 	return nil
 }
 
-// put replaces a live object by what it has become.
+// put replaces a live object by its new state.
 func (o *Observed) put(live *unstructured.Unstructured) {
 	for i, c := range o.Children {
 		if c.GroupVersionKind() == live.GroupVersionKind() && c.GetName() == live.GetName() {

@@ -10,8 +10,8 @@ import (
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 )
 
-// withOptions returns the spec of a HelmRelease with what the instance passes on to Flux, under the same names: it counts more
-// than what is there. A rollback may take as long as any other action.
+// withOptions returns a HelmRelease's spec overridden by the options that the instance passes on to Flux under the same
+// names. A rollback gets the same timeout as any other action.
 func withOptions(spec map[string]any, options *appsv1alpha1.ReleaseOptions) (map[string]any, error) {
 	given, err := asMap(options)
 	if err != nil {
@@ -23,7 +23,7 @@ func withOptions(spec map[string]any, options *appsv1alpha1.ReleaseOptions) (map
 	return merge(spec, given), nil
 }
 
-// setAccess says how a chart's source is reached, and whose signature the chart must have.
+// setAccess sets the credentials of a chart's source, and the required signature of the chart.
 func setAccess(source map[string]any, chart *appsv1alpha1.Chart) error {
 	if chart.SecretRef != nil {
 		source["secretRef"] = map[string]any{"name": chart.SecretRef.Name}
@@ -41,7 +41,7 @@ func setAccess(source map[string]any, chart *appsv1alpha1.Chart) error {
 	return nil
 }
 
-// setDependencies names the releases of the instances that this one waits for.
+// setDependencies names the releases that this instance's release waits for.
 func setDependencies(spec map[string]any, instance *appsv1alpha1.ApplicationInstance, observed *Observed) {
 	var list []any
 	for _, on := range instance.Spec.DependsOn {
@@ -54,7 +54,7 @@ func setDependencies(spec map[string]any, instance *appsv1alpha1.ApplicationInst
 	}
 }
 
-// asMap returns a struct as it is written in an object.
+// asMap converts a struct to its form in an object.
 func asMap(value any) (map[string]any, error) {
 	made, err := runtime.DefaultUnstructuredConverter.ToUnstructured(value)
 	if err != nil {
@@ -63,7 +63,7 @@ func asMap(value any) (map[string]any, error) {
 	return made, nil
 }
 
-// missingReference says that Flux can't read one of valuesFrom. Its message names the object.
+// missingReference reports that Flux can't read an entry of valuesFrom. Flux's message names the object.
 func (p *planner) missingReference(live fluxObject) {
 	ready := live.condition("Ready")
 	if len(p.instance.Spec.ValuesFrom) == 0 || ready.Status != metav1.ConditionFalse || ready.Reason != fluxValuesError {

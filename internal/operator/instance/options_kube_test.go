@@ -59,7 +59,7 @@ func (w *world) edit(value any, path ...string) {
 	})
 }
 
-// released waits until a text of the release's spec has a value.
+// released waits until a field of the release's spec has a value.
 func (w *world) released(want string, path ...string) {
 	w.Helper()
 	kubetest.Eventually(w, strings.Join(path, "."), func(ctx context.Context) error {
@@ -74,7 +74,7 @@ func (w *world) released(want string, path ...string) {
 	})
 }
 
-// message returns what a condition says.
+// message returns the message of a condition.
 func (w *world) message(kind string) string {
 	w.Helper()
 	instance, err := w.instance(w.Context())
@@ -84,7 +84,7 @@ func (w *world) message(kind string) string {
 	return meta.FindStatusCondition(instance.Status.Conditions, kind).Message
 }
 
-// TestFluxTakesEveryOption: the real CRDs of Flux store each field as the instance has it, and none is dropped.
+// TestFluxTakesEveryOption: with Flux's real CRDs each field of the instance is stored, and none is dropped.
 func TestFluxTakesEveryOption(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, kubetest.Shared())
@@ -120,7 +120,9 @@ valuesFrom:
 		}
 	})
 	w.released("20m", "spec", "timeout")
-	for text, kind := range map[string]*unstructured.Unstructured{declared: w.live(helmRelease, "web"), access: w.live(ociRepository, "web-source")} {
+	for text, kind := range map[string]*unstructured.Unstructured{
+		declared: w.live(helmRelease, "web"), access: w.live(ociRepository, "web-source"),
+	} {
 		var want map[string]any
 		if err := yaml.Unmarshal([]byte(text), &want); err != nil {
 			t.Fatal(err)
@@ -156,7 +158,8 @@ func (w *world) live(kind schema.GroupVersionKind, name string) *unstructured.Un
 
 var patchIn = regexp.MustCompile(`kubectl patch helmrelease web -n (\S+) --type=json --field-manager=(\S+) -p '([^']+)'`)
 
-// TestConflictCommandGivesTheFieldUp: the command in the message, done as it stands, ends the conflict, and changes nothing else.
+// TestConflictCommandGivesTheFieldUp: running the command in the message as it is ends the conflict, and changes
+// nothing else.
 func TestConflictCommandGivesTheFieldUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, kubetest.Shared())
@@ -170,7 +173,8 @@ func TestConflictCommandGivesTheFieldUp(t *testing.T) {
 	if found == nil || found[1] != w.namespace || found[2] != "kubectl-edit" {
 		t.Fatalf("Blocked says %q", w.message("Blocked"))
 	}
-	if err := w.user.Patch(t.Context(), w.live(helmRelease, "web"), client.RawPatch(types.JSONPatchType, []byte(found[3])), client.FieldOwner(found[2])); err != nil {
+	patch := client.RawPatch(types.JSONPatchType, []byte(found[3]))
+	if err := w.user.Patch(t.Context(), w.live(helmRelease, "web"), patch, client.FieldOwner(found[2])); err != nil {
 		t.Fatalf("%s: %v", found[0], err)
 	}
 	w.says("Blocked=False/Unblocked")
@@ -178,7 +182,8 @@ func TestConflictCommandGivesTheFieldUp(t *testing.T) {
 	w.released("5m0s", "spec", "interval")
 }
 
-// TestTakeOver: an annotation that names the manager has its fields taken over, once; one that names another does not.
+// TestTakeOver: an annotation takes over the fields of the manager that it names, once. An annotation with another
+// manager's name doesn't.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, kubetest.Shared())
@@ -203,7 +208,7 @@ func TestTakeOver(t *testing.T) {
 	w.released("2h", "spec", "interval")
 }
 
-// TestTakeOverOfDrift: what a person changed is taken back where the annotation asks for it, without any other change.
+// TestTakeOverOfDrift: with the annotation a person's change is undone, without any other change.
 func TestTakeOverOfDrift(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, kubetest.Shared())
@@ -217,7 +222,7 @@ func TestTakeOverOfDrift(t *testing.T) {
 	w.says("Degraded=False/Recovered", "Blocked=False/Unblocked")
 }
 
-// handled waits until the status has a value.
+// handled waits until a field of the status has a value.
 func (w *world) handled(of func(appsv1alpha1.ApplicationInstanceStatus) string, want string) {
 	w.Helper()
 	kubetest.Eventually(w, "the status", func(ctx context.Context) error {
@@ -229,7 +234,8 @@ func (w *world) handled(of func(appsv1alpha1.ApplicationInstanceStatus) string, 
 	})
 }
 
-// TestReconcileNow: a request reaches both of Flux's objects, and one that a person makes there later stands in nobody's way.
+// TestReconcileNow: a request reaches both of Flux's objects, and doesn't block requests that a person makes there
+// later.
 func TestReconcileNow(t *testing.T) {
 	t.Parallel()
 	const requested, reset = "reconcile.fluxcd.io/requestedAt", "reconcile.fluxcd.io/resetAt"
@@ -256,7 +262,7 @@ func TestReconcileNow(t *testing.T) {
 	}
 }
 
-// TestDependsOn: an instance waits for one that does not exist, and names its release to Flux when it does.
+// TestDependsOn: an instance waits for one that doesn't exist, and names that one's release to Flux once it does.
 func TestDependsOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, kubetest.Shared())

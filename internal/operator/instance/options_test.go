@@ -11,7 +11,7 @@ import (
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 )
 
-// everything has each field that is passed on to Flux.
+// everything sets each field that is passed on to Flux.
 const everything = `
 timeout: 20m
 suspend: true
@@ -43,10 +43,12 @@ func withOptionsOf(t *testing.T, text string) *appsv1alpha1.ApplicationInstance 
 	return instance
 }
 
-// TestOptionsArePassedOn: each field arrives in the HelmRelease under its name, and what the operator sets besides stays.
+// TestOptionsArePassedOn: each field arrives in the HelmRelease under its name, and the operator's own fields stay.
 func TestOptionsArePassedOn(t *testing.T) {
 	instance := withOptionsOf(t, everything)
-	instance.Spec.Values = &appsv1alpha1.Values{Source: appsv1alpha1.ValuesSecret, SecretRef: &appsv1alpha1.KeyRef{Name: "last", Key: "v"}}
+	instance.Spec.Values = &appsv1alpha1.Values{
+		Source: appsv1alpha1.ValuesSecret, SecretRef: &appsv1alpha1.KeyRef{Name: "last", Key: "v"},
+	}
 	children, err := desired(instance, &Observed{Dependencies: map[string]string{"db": "db-release"}})
 	if err != nil {
 		t.Fatal(err)
@@ -78,12 +80,14 @@ chartRef: {kind: OCIRepository, name: web-source}
 	}
 }
 
-// TestAccessToTheChart: the source has the login, the certificates and whose signature is wanted.
+// TestAccessToTheChart: the source has the login, the certificates and the required signature.
 func TestAccessToTheChart(t *testing.T) {
 	instance := web()
 	ref := func(name string) *appsv1alpha1.LocalRef { return &appsv1alpha1.LocalRef{Name: name} }
 	instance.Spec.Chart.SecretRef, instance.Spec.Chart.CertSecretRef = ref("login"), ref("tls")
-	instance.Spec.Chart.Verify = &appsv1alpha1.Verify{MatchOIDCIdentity: []appsv1alpha1.OIDCIdentity{{Issuer: "^i$", Subject: "^s$"}}}
+	instance.Spec.Chart.Verify = &appsv1alpha1.Verify{
+		MatchOIDCIdentity: []appsv1alpha1.OIDCIdentity{{Issuer: "^i$", Subject: "^s$"}},
+	}
 	children, err := desired(instance, &Observed{})
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +110,7 @@ func TestAccessToTheChart(t *testing.T) {
 	}
 }
 
-// TestInvalidOptions: what the CRD's rules can't see is said with its place, and what to write.
+// TestInvalidOptions: faults that the CRD's rules can't see are reported with their place and a correction.
 func TestInvalidOptions(t *testing.T) {
 	for text, want := range map[string]string{
 		`driftDetection: {ignore: [{paths: [/a], target: {kind: "("}}]}`:                                                      "driftDetection.ignore[0].target.kind is not a regular expression",

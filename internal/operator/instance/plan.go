@@ -14,32 +14,34 @@ import (
 	"tend.dev/tend/internal/operator/window"
 )
 
-// Result is what Plan decides. A reconcile does it in the order of the fields; a crash between any two converges.
+// Result is a decision of Plan. A reconcile carries it out in the order of the fields; a crash between any two
+// converges.
 type Result struct {
-	// AddFinalizer is whether the finalizer must be added, before there is any child.
+	// AddFinalizer says whether to add the finalizer, before any child exists.
 	AddFinalizer bool
 	// Apply are the objects to apply.
 	Apply []*unstructured.Unstructured
-	// Delete are live objects to delete.
+	// Delete are the live objects to delete.
 	Delete []*unstructured.Unstructured
 	// TakeOver are the field managers whose fields Apply takes over.
 	TakeOver []string
 	// Request asks Flux to reconcile.
 	Request Request
-	// Status is what the status should be, from what was observed alone.
+	// Status is the new status, computed only from what was observed.
 	Status appsv1alpha1.ApplicationInstanceStatus
-	// Events are the transitions of conditions from the instance's status to Status.
+	// Events are the transitions of conditions from the instance's current status to Status.
 	Events []Event
-	// RemoveFinalizer is whether nothing is left to delete.
+	// RemoveFinalizer says whether nothing is left to delete.
 	RemoveFinalizer bool
-	// After is when to plan again, if nothing changes before: when the maintenance window opens. Zero is never.
+	// After is the time until the next plan if nothing changes before: the opening of the maintenance window. Zero means
+	// never.
 	After time.Duration
 }
 
 // Event is a transition of a condition.
 type Event = transition.Event
 
-// Plan returns what to do for an instance. What an instance waits for is an event of an object that is watched, or its
+// Plan returns what to do for an instance. An instance only ever waits for an event of a watched object, or for its
 // maintenance window.
 func Plan(instance *appsv1alpha1.ApplicationInstance, observed *Observed, now time.Time) Result {
 	p := &planner{instance: instance, observed: observed, now: now}
@@ -63,19 +65,19 @@ func Plan(instance *appsv1alpha1.ApplicationInstance, observed *Observed, now ti
 	return p.result
 }
 
-// planner collects a result.
+// planner builds a result.
 type planner struct {
 	instance *appsv1alpha1.ApplicationInstance
 	observed *Observed
 	now      time.Time
 	result   Result
-	// held is why changes are not applied now, or "".
+	// held says why changes are not applied now; empty if they are.
 	held string
-	// conditions are those of this plan, by type.
+	// conditions are the conditions of this plan, by type.
 	conditions []metav1.Condition
 }
 
-// set says what a condition is. The first word of a plan about a condition counts.
+// set sets a condition, unless this plan has set it before.
 func (p *planner) set(kind string, status metav1.ConditionStatus, reason, message string) {
 	if slices.ContainsFunc(p.conditions, func(c metav1.Condition) bool { return c.Type == kind }) {
 		return
@@ -85,8 +87,8 @@ func (p *planner) set(kind string, status metav1.ConditionStatus, reason, messag
 	})
 }
 
-// rest says of conditions that nothing was said of that they are false.
-func (p *planner) rest() {
+// setRemainingFalse marks every condition not yet set as False.
+func (p *planner) setRemainingFalse() {
 	p.set(appsv1alpha1.ConditionReconciling, metav1.ConditionFalse, appsv1alpha1.ReconcilingStable, "")
 	p.set(appsv1alpha1.ConditionDegraded, metav1.ConditionFalse, appsv1alpha1.DegradedRecovered, "")
 	p.set(appsv1alpha1.ConditionBlocked, metav1.ConditionFalse, appsv1alpha1.BlockedUnblocked, "")
@@ -94,17 +96,17 @@ func (p *planner) rest() {
 	p.result.Status.ObservedGeneration = p.instance.Generation
 }
 
-// placeholder is an instance with nothing to install.
+// placeholder plans an instance with nothing to install.
 func (p *planner) placeholder() {
 	p.set(appsv1alpha1.ConditionReady, metav1.ConditionTrue, appsv1alpha1.ReadyPlaceholder, "")
 	p.result.Status.HelmReleaseRef, p.result.Status.LastAppliedChart, p.result.Status.Endpoints = nil, nil, nil
 	p.result.Status.Inventory, p.result.Status.InventoryCount = nil, 0
-	p.rest()
+	p.setRemainingFalse()
 }
 
-// managed is an instance with a chart and a release.
+// managed plans an instance with a chart and a release.
 func (p *planner) managed() {
-	defer p.rest()
+	defer p.setRemainingFalse()
 	if fault := invalid(p.instance); fault != "" {
 		p.set(appsv1alpha1.ConditionBlocked, metav1.ConditionTrue, appsv1alpha1.BlockedValidationFailed, fault)
 		p.set(appsv1alpha1.ConditionReady, metav1.ConditionFalse, appsv1alpha1.BlockedValidationFailed, fault)
@@ -150,9 +152,9 @@ func (p *planner) managed() {
 	p.translate(children[0], children[1])
 }
 
-// denied is an instance that the operator may not work on. What it has installed before stays, and is reported.
+// denied plans an instance that the operator may not work on. What it has installed stays and is reported.
 func (p *planner) denied() {
-	defer p.rest()
+	defer p.setRemainingFalse()
 	p.set(appsv1alpha1.ConditionBlocked, metav1.ConditionTrue, appsv1alpha1.BlockedPolicyDenied, p.observed.Denied.Message)
 	if p.instance.Spec.Chart == nil || !slices.ContainsFunc(p.observed.Children, p.owns) {
 		p.unready(appsv1alpha1.BlockedPolicyDenied, p.observed.Denied.Message)
@@ -163,25 +165,26 @@ func (p *planner) denied() {
 		p.unready(appsv1alpha1.BlockedPolicyDenied, p.observed.Denied.Message)
 		return
 	}
-	if len(p.outstanding(children)) > 0 { // what is ready is not what the spec says
+	if len(p.outstanding(children)) > 0 { // the ready release is not the one of the spec
 		p.unready(appsv1alpha1.BlockedPolicyDenied, p.observed.Denied.Message)
 	}
 	p.translate(children[0], children[1])
 }
 
-// blocked is an instance that isn't installed as its spec says, and won't be before a person changes something.
+// blocked reports that the instance isn't installed as specified and won't be before a person changes something.
 func (p *planner) blocked(reason, message string) {
 	p.set(appsv1alpha1.ConditionBlocked, metav1.ConditionTrue, reason, message)
 	p.unready(reason, message)
 }
 
-// unready is an instance that isn't installed as its spec says.
+// unready reports that the instance isn't installed as specified.
 func (p *planner) unready(reason, message string) {
 	p.set(appsv1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)
 	p.set(appsv1alpha1.ConditionReconciling, metav1.ConditionFalse, appsv1alpha1.ReconcilingStable, "")
 }
 
-// foreign returns which child can't be applied because an object of its name has another controller.
+// foreign returns a message about a child that can't be applied because an object with its name has another controller,
+// or an empty one.
 func (p *planner) foreign(children []*unstructured.Unstructured) string {
 	for _, child := range children {
 		live := p.observed.child(child.GroupVersionKind(), child.GetName())
@@ -195,13 +198,13 @@ func (p *planner) foreign(children []*unstructured.Unstructured) string {
 	return ""
 }
 
-// apply plans the objects that were never applied as they are desired now. One that is being deleted is applied again when
-// it is gone.
+// apply plans to apply the objects that were not yet applied in their desired form. An object that is being deleted is
+// applied again once it is gone.
 func (p *planner) apply(children []*unstructured.Unstructured) {
 	p.result.Apply = append(p.result.Apply, p.outstanding(children)...)
 }
 
-// outstanding returns the children that are not applied as they should be.
+// outstanding returns the children that are not applied in their desired form.
 func (p *planner) outstanding(children []*unstructured.Unstructured) (all []*unstructured.Unstructured) {
 	for _, child := range children {
 		if p.isOutstanding(child) {
@@ -211,14 +214,17 @@ func (p *planner) outstanding(children []*unstructured.Unstructured) (all []*uns
 	return all
 }
 
-// isOutstanding returns whether a child is not applied as it should be. One that is being deleted is waited for.
+// isOutstanding reports whether a child is not applied in its desired form. A child that is being deleted isn't: it is
+// waited for.
 func (p *planner) isOutstanding(child *unstructured.Unstructured) bool {
 	live := p.observed.child(child.GroupVersionKind(), child.GetName())
-	return live == nil || live.GetDeletionTimestamp() == nil && live.GetAnnotations()[identity.AnnotationIntent] != child.GetAnnotations()[identity.AnnotationIntent]
+	return live == nil ||
+		live.GetDeletionTimestamp() == nil &&
+			live.GetAnnotations()[identity.AnnotationIntent] != child.GetAnnotations()[identity.AnnotationIntent]
 }
 
-// replaced plans the deletion of the instance's own objects that it does not want any more: the source of another type. It
-// goes once the HelmRelease does not refer to it.
+// replaced plans to delete the instance's own objects that are no longer desired: the source of another type. A source
+// is deleted once the HelmRelease no longer refers to it.
 func (p *planner) replaced(children []*unstructured.Unstructured) {
 	if len(p.result.Apply) > 0 {
 		return
@@ -233,8 +239,8 @@ func (p *planner) replaced(children []*unstructured.Unstructured) {
 	}
 }
 
-// hold keeps what would change an installed release until the maintenance window opens. A first installation, and an Upgrade
-// that runs because it was started in the window, are not held. A window that can't be read is closed.
+// hold delays changes of an installed release until the maintenance window opens. It doesn't delay a first
+// installation, or an Upgrade that was started in the window. An invalid window counts as closed.
 func (p *planner) hold() {
 	declared, err := window.Of(p.instance.Annotations)
 	if err != nil {
@@ -247,7 +253,7 @@ func (p *planner) hold() {
 	if !change || first || upgrading || err == nil && opens.IsZero() {
 		return
 	}
-	p.held = "a change waits: " + identity.AnnotationMaintenanceWindow + " is wrong"
+	p.held = "a change waits: " + identity.AnnotationMaintenanceWindow + " is invalid"
 	if err == nil {
 		p.held = "a change waits for the maintenance window, which opens at " + opens.Format(time.RFC3339)
 		p.result.After = opens.Sub(p.now)

@@ -16,7 +16,7 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// TestPlanIsStable: a plan from the status that it wrote has nothing to write and nothing to say.
+// TestPlanIsStable: a second plan, from the status of the first one, writes nothing and reports nothing.
 func TestPlanIsStable(t *testing.T) {
 	for name, status := range map[string]map[string]any{
 		"new": nil, "ready": installed(flux("Ready=True/InstallSucceeded")), "failed": flux("Released=False/InstallFailed", "Ready=False/InstallFailed"),
@@ -29,13 +29,15 @@ func TestPlanIsStable(t *testing.T) {
 		}
 		instance.Status = first.Status
 		second := Plan(instance, observed, noon.Add(time.Hour))
-		if changed(instance.Status, second.Status) || len(second.Events)+len(second.Apply)+len(second.Delete) > 0 || second.AddFinalizer {
+		if changed(instance.Status, second.Status) || len(second.Events)+len(second.Apply)+len(second.Delete) > 0 ||
+			second.AddFinalizer {
 			t.Errorf("%s: the second plan is not empty: %s", name, cmp.Diff(first.Status, second.Status))
 		}
 	}
 }
 
-// TestTimeOfTransition: a condition's time is that of its last change of status, and that of the status of its last change.
+// TestTimeOfTransition: a condition's time is that of the last change of its status; the status's own time is that of
+// its last change.
 func TestTimeOfTransition(t *testing.T) {
 	instance := web()
 	instance.Status = Plan(instance, applied(t, instance, flux("Ready=Unknown/Progressing"), flux("Ready=True/Succeeded")), noon).Status
@@ -93,7 +95,9 @@ func TestSpecialCases(t *testing.T) {
 }
 
 func TestConflictNamesManagerAndField(t *testing.T) {
-	result := Plan(web(), &Observed{Refused: []Refusal{{Kind: "HelmRelease", Name: "web", Conflicts: []Conflict{{Manager: "kubectl", Field: ".spec.interval"}}}}}, noon)
+	result := Plan(web(), &Observed{
+		Refused: []Refusal{{Kind: "HelmRelease", Name: "web", Conflicts: []Conflict{{Manager: "kubectl", Field: ".spec.interval"}}}},
+	}, noon)
 	c := meta.FindStatusCondition(result.Status.Conditions, "Blocked")
 	if !strings.Contains(c.Message, "kubectl") || !strings.Contains(c.Message, ".spec.interval of HelmRelease web") {
 		t.Errorf("Blocked says %q", c.Message)
@@ -110,7 +114,8 @@ func TestDeletion(t *testing.T) {
 	observed.Children = append(observed.Children, foreign)
 
 	result := Plan(instance, observed, noon)
-	if len(result.Delete) != 1 || result.Delete[0].GetKind() != "HelmRelease" || result.RemoveFinalizer || conditions(result.Status) != "Deleting=True/Uninstalling" {
+	if len(result.Delete) != 1 || result.Delete[0].GetKind() != "HelmRelease" || result.RemoveFinalizer ||
+		conditions(result.Status) != "Deleting=True/Uninstalling" {
 		t.Fatalf("first: deletes %v, %s", result.Delete, conditions(result.Status))
 	}
 	observed.child(kindHelmRelease, "web").SetDeletionTimestamp(&at)
@@ -118,7 +123,9 @@ func TestDeletion(t *testing.T) {
 	if len(result.Delete) != 0 || result.RemoveFinalizer || conditions(result.Status) != "Deleting=True/WaitingForChildResources" {
 		t.Fatalf("while Flux uninstalls: deletes %v, %s", result.Delete, conditions(result.Status))
 	}
-	observed.Children = slices.DeleteFunc(observed.Children, func(c *unstructured.Unstructured) bool { return c.GetKind() == "HelmRelease" })
+	observed.Children = slices.DeleteFunc(observed.Children, func(c *unstructured.Unstructured) bool {
+		return c.GetKind() == "HelmRelease"
+	})
 	result = Plan(instance, observed, noon)
 	if len(result.Delete) != 1 || result.Delete[0].GetKind() != "OCIRepository" || result.RemoveFinalizer {
 		t.Fatalf("after the release: deletes %v", result.Delete)
@@ -133,14 +140,17 @@ func TestDeletion(t *testing.T) {
 	}
 }
 
-// TestForeignController: an object of a child's name that something else controls is neither applied nor deleted.
+// TestForeignController: an object with a child's name that something else controls is neither applied nor deleted.
 func TestForeignController(t *testing.T) {
 	instance := web()
 	observed := applied(t, instance, nil, nil)
 	yes := true
-	observed.child(kindHelmRelease, "web").SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Other", Name: "x", UID: "u-9", Controller: &yes}})
+	observed.child(kindHelmRelease, "web").SetOwnerReferences([]metav1.OwnerReference{
+		{APIVersion: "v1", Kind: "Other", Name: "x", UID: "u-9", Controller: &yes},
+	})
 	result := Plan(instance, observed, noon)
-	if c := meta.FindStatusCondition(result.Status.Conditions, "Blocked"); c.Reason != "ForeignObject" || len(result.Apply)+len(result.Delete) > 0 {
+	if c := meta.FindStatusCondition(result.Status.Conditions, "Blocked"); c.Reason != "ForeignObject" ||
+		len(result.Apply)+len(result.Delete) > 0 {
 		t.Errorf("Blocked=%s/%s, applies %d", c.Status, c.Reason, len(result.Apply))
 	}
 }

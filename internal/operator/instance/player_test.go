@@ -26,12 +26,12 @@ var (
 	ociRepository = schema.GroupVersionKind{Group: "source.toolkit.fluxcd.io", Version: "v1", Kind: "OCIRepository"}
 )
 
-// world is a namespace of a server, seen by a user and by Flux.
+// world is a namespace of a server, with a client for a user and one for Flux.
 type world struct {
 	*testing.T
 	server    *kubetest.Server
 	namespace string
-	// user writes instances; flux writes statuses.
+	// user writes instances, flux writes statuses.
 	user, flux client.Client
 }
 
@@ -39,10 +39,10 @@ func newWorld(t *testing.T, server *kubetest.Server) *world {
 	return &world{T: t, server: server, namespace: server.Namespace(t), user: server.Client(t, "user"), flux: server.Client(t, "helm-controller")}
 }
 
-// agent is the operator's user agent in this world.
+// agent returns the operator's user agent in this world.
 func (w *world) agent() string { return "operator-of-" + w.namespace }
 
-// operate runs an operator for this namespace until the returned function is called, or the test ends.
+// operate runs an operator for this namespace until stop is called or the test ends.
 func (w *world) operate() (stop func()) {
 	w.Helper()
 	made, err := operator.NewManager(w.server.As(w.agent()), operator.Options{
@@ -85,7 +85,9 @@ func (w *world) web() {
 }
 
 // get reads an object of this namespace.
-func (w *world) get(ctx context.Context, kind schema.GroupVersionKind, name string) (*unstructured.Unstructured, error) {
+func (w *world) get(
+	ctx context.Context, kind schema.GroupVersionKind, name string,
+) (*unstructured.Unstructured, error) {
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(kind)
 	return live, w.user.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, live)
@@ -106,7 +108,7 @@ func (w *world) exists(kind schema.GroupVersionKind, name string) {
 	})
 }
 
-// says waits until the instance has conditions, each given as type=status/reason, that are of its present spec.
+// says waits until the instance has the conditions, given as type=status/reason, for its current spec.
 func (w *world) says(conditions ...string) {
 	w.Helper()
 	kubetest.Eventually(w, "conditions of the instance", func(ctx context.Context) error {
@@ -125,8 +127,9 @@ func (w *world) says(conditions ...string) {
 	})
 }
 
-// play has Flux write the status of an object as its controllers do: by the status subresource, conditions replaced,
-// each condition with the generation that it is of. lag is how many generations Flux is behind. The real ones were seen to say it.
+// play writes an object's status as Flux's controllers do: through the status subresource, replacing all conditions,
+// each with the generation that it describes. lag is the number of generations that Flux is behind. The real
+// controllers were observed to do the same.
 func (w *world) play(kind schema.GroupVersionKind, name string, lag int64, conditions ...string) {
 	w.Helper()
 	kubetest.Recorded(w, kind.Kind, conditions...)
@@ -151,11 +154,11 @@ func (w *world) play(kind schema.GroupVersionKind, name string, lag int64, condi
 		status["conditions"], status["observedGeneration"] = list, generation
 		w.chart(ctx, live, status)
 		live.Object["status"] = status
-		return w.flux.Status().Update(ctx, live) // again after a conflict
+		return w.flux.Status().Update(ctx, live) // retried after a conflict
 	})
 }
 
-// chart has a source say which artifact it fetched, and a release from which one it was made.
+// chart makes a source report the fetched artifact, and a release the artifact it was made from.
 func (w *world) chart(ctx context.Context, live *unstructured.Unstructured, status map[string]any) {
 	w.Helper()
 	if live.GroupVersionKind() == ociRepository {
@@ -176,14 +179,14 @@ func (w *world) chart(ctx context.Context, live *unstructured.Unstructured, stat
 	}
 }
 
-// installs has Flux fetch the chart, and say something of the release.
+// installs makes Flux fetch the chart and report conditions of the release.
 func (w *world) installs(conditions ...string) {
 	w.Helper()
 	w.play(ociRepository, "web-source", 0, "ArtifactInStorage=True/Succeeded", "Ready=True/Succeeded")
 	w.play(helmRelease, "web", 0, conditions...)
 }
 
-// writes returns the operator's writes in this namespace that are not Events.
+// writes returns the operator's writes in this namespace, without Events.
 func (w *world) writes() []kubetest.Write {
 	return w.server.Writes(w, func(write kubetest.Write) bool {
 		return write.Agent == w.agent() && write.Namespace == w.namespace && write.Resource != "events"

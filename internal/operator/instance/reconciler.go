@@ -35,15 +35,15 @@ import (
 
 // Reconciler reconciles ApplicationInstances. All fields but Policy and Live are required.
 type Reconciler struct {
-	// Client reads and writes. Instances and Flux's kinds are unstructured objects for it, in a cache that has its own writes.
+	// Client reads and writes. Instances and Flux's kinds are unstructured, in a cache that has the client's own writes.
 	Client client.Client
 	// Live reads from the API server. Without it, messages about conflicts lack a command.
 	Live client.Reader
 	// ClusterID is the identity of the cluster.
 	ClusterID clusterid.Source
-	// Policy says which instances may be worked on.
+	// Policy says which instances the operator may work on.
 	Policy gate.Policy
-	// Served returns whether objects of a kind can be read.
+	// Served reports whether objects of a kind can be read.
 	Served func(schema.GroupVersionKind) bool
 	// Events writes the transitions.
 	Events *transition.Recorder
@@ -51,7 +51,7 @@ type Reconciler struct {
 	Now func() time.Time
 }
 
-// Reconcile brings one instance as far as it gets without waiting.
+// Reconcile takes all steps for one instance that need no waiting.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	instance, err := r.read(ctx, request)
 	if err != nil || instance == nil {
@@ -72,7 +72,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if len(result.Apply) > 0 {
 		failure = r.apply(ctx, result, observed)
 		if failure != nil && observed.Failure == "" {
-			return reconcile.Result{}, failure // the outcome is unknown: look again
+			return reconcile.Result{}, failure // the outcome is unknown: reconcile again
 		}
 		result = Plan(instance, observed, r.Now())
 	}
@@ -96,7 +96,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{RequeueAfter: result.After}, failure
 }
 
-// read returns the instance, or nil if there is none.
+// read returns the instance, or nil if it doesn't exist.
 func (r *Reconciler) read(ctx context.Context, request reconcile.Request) (*appsv1alpha1.ApplicationInstance, error) {
 	stored := object(kindInstance, "", "")
 	if err := r.Client.Get(ctx, request.NamespacedName, stored); err != nil {
@@ -109,7 +109,7 @@ func (r *Reconciler) read(ctx context.Context, request reconcile.Request) (*apps
 	return instance, nil
 }
 
-// apply applies objects in order and puts what they became into observed. It stops at the first that is refused.
+// apply applies objects in order and stores the results in observed. It stops at the first refused one.
 func (r *Reconciler) apply(ctx context.Context, result Result, observed *Observed) error {
 	for _, child := range result.Apply {
 		live, err := r.applyObject(ctx, child, result.TakeOver)
@@ -135,7 +135,7 @@ func (r *Reconciler) apply(ctx context.Context, result Result, observed *Observe
 	return nil
 }
 
-// report writes the status if it differs, and then says what changed.
+// report writes a changed status, and then records the transitions.
 func (r *Reconciler) report(ctx context.Context, instance *appsv1alpha1.ApplicationInstance, result Result) error {
 	if !changed(instance.Status, result.Status) {
 		return nil
@@ -154,8 +154,10 @@ func (r *Reconciler) report(ctx context.Context, instance *appsv1alpha1.Applicat
 	return nil
 }
 
-// denied returns why the policy lets nothing be done for the instance, or nil.
-func (r *Reconciler) denied(ctx context.Context, instance *appsv1alpha1.ApplicationInstance) (*gate.RefusalError, error) {
+// denied returns the policy's refusal of an instance, or nil.
+func (r *Reconciler) denied(
+	ctx context.Context, instance *appsv1alpha1.ApplicationInstance,
+) (*gate.RefusalError, error) {
 	id, err := r.ClusterID(ctx)
 	if err != nil {
 		return nil, err
@@ -167,7 +169,7 @@ func (r *Reconciler) denied(ctx context.Context, instance *appsv1alpha1.Applicat
 	return r.Policy.Instance(namespace, id, instance), nil
 }
 
-// observe returns what Plan needs to know.
+// observe returns everything that Plan depends on.
 func (r *Reconciler) observe(ctx context.Context, instance *appsv1alpha1.ApplicationInstance) (*Observed, error) {
 	observed := &Observed{}
 	var err error
@@ -209,7 +211,7 @@ func (r *Reconciler) observe(ctx context.Context, instance *appsv1alpha1.Applica
 	return observed, err
 }
 
-// labelled returns the identity of the cluster that children have: while there is no Cluster, they keep it.
+// labelled returns the cluster identity in the children's labels: they keep it while no Cluster exists.
 func labelled(children []*unstructured.Unstructured) string {
 	for _, child := range children {
 		if id := child.GetLabels()[identity.LabelClusterID]; id != "" {

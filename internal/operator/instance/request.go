@@ -19,12 +19,12 @@ import (
 type Request struct {
 	// Objects are the live objects.
 	Objects []*unstructured.Unstructured
-	// Annotations ask for it.
+	// Annotations make the request.
 	Annotations map[string]string
 }
 
-// request passes a request to reconcile on to Flux, once for each value: the source is fetched, the release is reconciled, and its
-// failures are counted from 0. It waits for changes that are not applied yet, and for the maintenance window.
+// request passes a reconcile request on to Flux, once for each value: Flux fetches the source, reconciles the release
+// and resets its failure count. The request waits for pending changes and for the maintenance window.
 func (p *planner) request(children []*unstructured.Unstructured) {
 	at := p.instance.Annotations[identity.AnnotationRequestedAt]
 	if at == "" || at == p.result.Status.LastHandledReconcileAt || p.held != "" || len(p.result.Apply) > 0 {
@@ -43,22 +43,25 @@ func (p *planner) request(children []*unstructured.Unstructured) {
 	}
 }
 
-// ask patches the annotations of a request: people ask Flux in the same way, and an apply would make the annotations the operator's.
+// ask patches the annotations of a request. People request reconciles from Flux in the same way, and an apply would
+// make the operator the owner of the annotations.
 func (r *Reconciler) ask(ctx context.Context, request Request) error {
 	for _, live := range request.Objects {
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": live.GetUID(), "annotations": request.Annotations}})
 		if err != nil {
 			return err
 		}
-		if err := r.Client.Patch(ctx, live.DeepCopy(), client.RawPatch(types.MergePatchType, patch), owner); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("ask for a reconcile of %s %s: %w", live.GetKind(), live.GetName(), err)
+		if err := r.Client.Patch(
+			ctx, live.DeepCopy(), client.RawPatch(types.MergePatchType, patch), owner,
+		); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("request a reconcile of %s %s: %w", live.GetKind(), live.GetName(), err)
 		}
 	}
 	return nil
 }
 
-// takeOver plans to take fields over from the managers that the annotation names, once for each value of it. What they have
-// changed since it was applied is applied again.
+// takeOver plans to take fields over from the managers that the annotation names, once for each value. Fields that they
+// have changed since the last apply are applied again.
 func (p *planner) takeOver(children []*unstructured.Unstructured) {
 	asked := p.instance.Annotations[identity.AnnotationTakeOver]
 	if asked == "" || asked == p.result.Status.LastHandledTakeOver {
@@ -67,20 +70,21 @@ func (p *planner) takeOver(children []*unstructured.Unstructured) {
 	p.result.TakeOver = apply.Managers(asked)
 	for _, child := range children {
 		live := p.observed.child(child.GroupVersionKind(), child.GetName())
-		if live != nil && live.GetDeletionTimestamp() == nil && !p.isOutstanding(child) && len(apply.Differences(child.Object, live.Object)) > 0 {
+		if live != nil && live.GetDeletionTimestamp() == nil && !p.isOutstanding(child) &&
+			len(apply.Differences(child.Object, live.Object)) > 0 {
 			p.result.Apply = append(p.result.Apply, child)
 		}
 	}
 }
 
-// tookOver records that the annotation was acted on, so that it is not acted on again before it has another value.
+// tookOver records that the annotation was acted on, so that it is ignored until its value changes.
 func (p *planner) tookOver() {
 	if asked := p.instance.Annotations[identity.AnnotationTakeOver]; asked == "" || p.held == "" && len(p.result.Apply) == 0 {
 		p.result.Status.LastHandledTakeOver = asked
 	}
 }
 
-// refusals says which fields others own, and how each of them is had.
+// refusals returns which fields others own, and the ways to resolve that.
 func (p *planner) refusals(all []Refusal) string {
 	var parts, ways []string
 	var managers []apply.Conflict
@@ -93,16 +97,17 @@ func (p *planner) refusals(all []Refusal) string {
 			ways = append(ways, refused.GiveUp)
 		}
 	}
-	text := fmt.Sprintf("%s: the operator takes no field over unasked. To have it take these over: kubectl annotate appinst %s -n %s --overwrite %s=%s",
-		strings.Join(parts, "; "), p.instance.Name, p.instance.Namespace, identity.AnnotationTakeOver, strings.Join(apply.ManagersOf(managers), ","))
+	text := fmt.Sprintf("%s. To let the operator take these fields over: kubectl annotate appinst %s -n %s --overwrite %s=%s",
+		strings.Join(parts, "; "), p.instance.Name, p.instance.Namespace,
+		identity.AnnotationTakeOver, strings.Join(apply.ManagersOf(managers), ","))
 	if len(ways) > 0 {
 		text += ". To give them up: " + strings.Join(ways, " && ")
 	}
 	return text + ". Or set the same value in the spec"
 }
 
-// giveUp returns the command by which the managers that are in the way give up what they have set of an object; "" if it can't be
-// known. Who owns which field is not in the cache.
+// giveUp returns the command with which managers give up an object's conflicting fields; empty if it can't be
+// determined. The cache doesn't have the fields' owners.
 func (r *Reconciler) giveUp(ctx context.Context, wanted *unstructured.Unstructured, conflicts []apply.Conflict) string {
 	live := object(wanted.GroupVersionKind(), "", "")
 	if r.Live == nil || r.Live.Get(ctx, client.ObjectKeyFromObject(wanted), live) != nil {
@@ -111,7 +116,7 @@ func (r *Reconciler) giveUp(ctx context.Context, wanted *unstructured.Unstructur
 	return apply.GiveUp(live, apply.ManagersOf(conflicts))
 }
 
-// owns returns whether an object is the instance's own.
+// owns reports whether an object is the instance's own.
 func (p *planner) owns(live *unstructured.Unstructured) bool {
 	owner := metav1.GetControllerOf(live)
 	return owner != nil && owner.UID == p.instance.UID

@@ -19,7 +19,7 @@ func annotated(pairs ...string) map[string]string {
 	return out
 }
 
-// TestRequestIsPassedOnOnce: a request to reconcile reaches the source and the release, once for each value.
+// TestRequestIsPassedOnOnce: a request reaches the source and the release, once for each value.
 func TestRequestIsPassedOnOnce(t *testing.T) {
 	instance := web()
 	observed := applied(t, instance, flux("Ready=True/InstallSucceeded"), flux("Ready=True/Succeeded"))
@@ -33,7 +33,7 @@ func TestRequestIsPassedOnOnce(t *testing.T) {
 		t.Errorf("%d objects: %s", len(result.Request.Objects), diff)
 	}
 	if len(result.Apply) != 0 {
-		t.Error("a request is no change")
+		t.Error("a request changed the children")
 	}
 	instance.Status = result.Status
 	if result = Plan(instance, observed, noon); len(result.Request.Objects) != 0 {
@@ -44,16 +44,19 @@ func TestRequestIsPassedOnOnce(t *testing.T) {
 		t.Errorf("the release is forced at %q", got)
 	}
 	instance.Spec.Timeout = "10m"
-	if result = Plan(instance, observed, noon); len(result.Request.Objects) != 0 || result.Status.LastHandledReconcileAt == "2" {
+	if result = Plan(instance, observed, noon); len(result.Request.Objects) != 0 ||
+		result.Status.LastHandledReconcileAt == "2" {
 		t.Error("Flux is asked before the change is applied")
 	}
 	instance.Annotations[identity.AnnotationMaintenanceWindow] = `{schedule: "0 2 * * *", duration: 1h}`
-	if result = Plan(instance, observed, noon); len(result.Request.Objects) != 0 || result.Status.LastHandledReconcileAt == "2" {
+	if result = Plan(instance, observed, noon); len(result.Request.Objects) != 0 ||
+		result.Status.LastHandledReconcileAt == "2" {
 		t.Error("Flux is asked outside of the window")
 	}
 }
 
-// TestTakeOverIsAskedForOnce: drift is taken back, and conflicts are taken over, where the annotation names the manager; once.
+// TestTakeOverIsAskedForOnce: the annotation undoes drift and takes over conflicting fields of the manager that it
+// names, once.
 func TestTakeOverIsAskedForOnce(t *testing.T) {
 	instance := web()
 	observed := applied(t, instance, flux("Ready=True/InstallSucceeded"), flux("Ready=True/Succeeded"))
@@ -65,7 +68,8 @@ func TestTakeOverIsAskedForOnce(t *testing.T) {
 	}
 	instance.Annotations = annotated(identity.AnnotationTakeOver, "kubectl-edit, helm")
 	result := Plan(instance, observed, noon)
-	if diff := cmp.Diff([]string{"kubectl-edit", "helm"}, result.TakeOver); diff != "" || len(result.Apply) != 1 || result.Status.LastHandledTakeOver != "" {
+	if diff := cmp.Diff([]string{"kubectl-edit", "helm"}, result.TakeOver); diff != "" || len(result.Apply) != 1 ||
+		result.Status.LastHandledTakeOver != "" {
 		t.Errorf("applies %d, handled %q: %s", len(result.Apply), result.Status.LastHandledTakeOver, diff)
 	}
 	observed.put(result.Apply[0])
@@ -86,7 +90,7 @@ func TestTakeOverIsAskedForOnce(t *testing.T) {
 	}
 }
 
-// TestConflictNamesTheCommands: the message of a conflict has the field, who set it, and both ways out as commands.
+// TestConflictNamesTheCommands: the message of a conflict has the field, its manager, and both solutions as commands.
 func TestConflictNamesTheCommands(t *testing.T) {
 	observed := applied(t, web(), nil, nil)
 	observed.Refused = []Refusal{{Kind: "HelmRelease", Name: "web", GiveUp: "kubectl patch …", Conflicts: []apply.Conflict{
@@ -107,7 +111,7 @@ func TestConflictNamesTheCommands(t *testing.T) {
 	}
 }
 
-// TestUnmetDependency: an instance that waits for one that does not exist is blocked, and nothing is applied.
+// TestUnmetDependency: an instance that depends on a missing one is blocked, and nothing is applied.
 func TestUnmetDependency(t *testing.T) {
 	instance := withOptionsOf(t, "dependsOn: [{name: db}]")
 	result := Plan(instance, &Observed{Unmet: "spec.dependsOn names db: there is no such instance"}, noon)
@@ -116,7 +120,7 @@ func TestUnmetDependency(t *testing.T) {
 	}
 }
 
-// TestDependencyNotReady: what waits for another release is neither failed nor degraded.
+// TestDependencyNotReady: an instance that waits for another release is neither failed nor degraded.
 func TestDependencyNotReady(t *testing.T) {
 	instance := web()
 	for name, release := range map[string]map[string]any{
@@ -132,7 +136,7 @@ func TestDependencyNotReady(t *testing.T) {
 	}
 }
 
-// TestMissingReference: one of valuesFrom that Flux can't read blocks, with the kind that is missing.
+// TestMissingReference: an entry of valuesFrom that Flux can't read blocks the instance, with the kind that is missing.
 func TestMissingReference(t *testing.T) {
 	instance := withOptionsOf(t, "valuesFrom: [{kind: Secret, name: a}, {kind: ConfigMap, name: b}]")
 	for kind, want := range map[string]string{"Secret": "Blocked=True/MissingSecret", "ConfigMap": "Blocked=True/MissingConfigMap"} {

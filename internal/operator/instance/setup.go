@@ -26,33 +26,41 @@ import (
 	"tend.dev/tend/internal/operator/transition"
 )
 
-// workers is how many instances are reconciled at a time. None waits for anything but the API server.
+// workers is the number of instances reconciled at a time. A reconcile waits only for the API server.
 const workers = 4
 
-// Options are the options of the controller.
+// Options configure the controller.
 type Options struct {
 	// ClusterID is the identity of the cluster. Required.
 	ClusterID clusterid.Source
-	// Policy says which instances may be worked on.
+	// Policy says which instances the operator may work on.
 	Policy gate.Policy
-	// Retry is the time between two questions for kinds that are absent. Default 10 s.
+	// Retry is the interval at which absent kinds are looked up. Default 10 s.
 	Retry time.Duration
 }
 
-// Add adds the controller to a manager, with its watches: instances (and those that wait for them), Flux's kinds, operations (an upgrade changes what is
-// installed), the Cluster (its identity is a label of every child), and the metadata of namespaces.
+// Add adds the controller to a manager, with its watches: instances and their dependents, Flux's kinds, operations (an
+// upgrade changes what is installed), the Cluster (its identity is a label of every child), and the metadata of
+// namespaces.
 func Add(mgr manager.Manager, opts Options) error {
 	w := &watches{reader: mgr.GetClient()}
-	if err := mgr.GetFieldIndexer().IndexField(context.Background(), object(kindInstance, "", ""), dependsOn, dependenciesOf); err != nil {
+	if err := mgr.GetFieldIndexer().IndexField(
+		context.Background(), object(kindInstance, "", ""), dependsOn, dependenciesOf,
+	); err != nil {
 		return fmt.Errorf("index the dependencies of ApplicationInstances: %w", err)
 	}
 	served := map[schema.GroupVersionKind]*downstream.Source{}
 	controlled := ctrl.NewControllerManagedBy(mgr).Named("applicationinstance").
 		For(object(kindInstance, "", "")).
-		Watches(object(kindInstance, "", ""), handler.EnqueueRequestsFromMapFunc(w.dependents), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(
+			object(kindInstance, "", ""), handler.EnqueueRequestsFromMapFunc(w.dependents),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{}),
+		).
 		Watches(&opsv1alpha1.Operation{}, handler.EnqueueRequestsFromMapFunc(toTarget)).
 		Watches(&opsv1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(w.all)).
-		WatchesMetadata(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(w.inNamespace), builder.WithPredicates(gate.Changed)).
+		WatchesMetadata(
+			&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(w.inNamespace), builder.WithPredicates(gate.Changed),
+		).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, ReconciliationTimeout: time.Minute})
 	for _, kind := range []schema.GroupVersionKind{kindHelmRelease, kindOCIRepository, kindHelmRepository} {
 		served[kind] = downstream.New(downstream.Options{
@@ -64,7 +72,8 @@ func Add(mgr manager.Manager, opts Options) error {
 	err := controlled.Complete(&Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), ClusterID: opts.ClusterID, Policy: opts.Policy, Now: time.Now,
 		Events: &transition.Recorder{
-			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Reporter: identity.FieldManager, ClusterID: opts.ClusterID, Now: time.Now,
+			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Reporter: identity.FieldManager, ClusterID: opts.ClusterID,
+			Now: time.Now,
 		},
 		Served: func(kind schema.GroupVersionKind) bool { return served[kind].Served() },
 	})
@@ -89,8 +98,8 @@ func (w *watches) inNamespace(ctx context.Context, namespace client.Object) []re
 
 var toOwner = downstream.ToOwner(kindInstance.GroupKind(), identity.LabelApplicationInstance)
 
-// toInstance maps an object of Flux to its instance by owner and label. An object without either may have the name of an
-// instance's child: then the instance waits for it to go, or to change.
+// toInstance maps an object of Flux to its instance by owner and label. An object with neither may have the name of an
+// instance's child; then that instance waits for the object to go or change.
 func (w *watches) toInstance(ctx context.Context, event client.Object) []reconcile.Request {
 	if requests := toOwner(ctx, event); len(requests) > 0 {
 		return requests
@@ -101,7 +110,7 @@ func (w *watches) toInstance(ctx context.Context, event client.Object) []reconci
 	})
 }
 
-// dependsOn is the index of instances by those that they wait for.
+// dependsOn is the index of instances by the instances that they wait for.
 const dependsOn = "spec.dependsOn"
 
 // dependenciesOf returns the names of the instances that an instance waits for.
@@ -120,14 +129,19 @@ func dependenciesOf(stored client.Object) (names []string) {
 	return names
 }
 
-// dependents returns the instances that wait for one.
+// dependents returns the instances that wait for an instance.
 func (w *watches) dependents(ctx context.Context, instance client.Object) []reconcile.Request {
-	return w.matching(ctx, instance.GetNamespace(), func(*unstructured.Unstructured) bool { return true }, client.MatchingFields{dependsOn: instance.GetName()})
+	return w.matching(
+		ctx, instance.GetNamespace(), func(*unstructured.Unstructured) bool { return true },
+		client.MatchingFields{dependsOn: instance.GetName()},
+	)
 }
 
-// matching returns the instances of a namespace, or of all, that match. An error can't be returned from here: the cache has
-// none but that it ends.
-func (w *watches) matching(ctx context.Context, namespace string, match func(*unstructured.Unstructured) bool, more ...client.ListOption) (requests []reconcile.Request) {
+// matching returns the matching instances of a namespace, or of all. It can't return an error; the cache only fails
+// when it ends.
+func (w *watches) matching(
+	ctx context.Context, namespace string, match func(*unstructured.Unstructured) bool, more ...client.ListOption,
+) (requests []reconcile.Request) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kindInstance)
 	if err := w.reader.List(ctx, list, append(more, client.InNamespace(namespace))...); err != nil {
@@ -141,11 +155,13 @@ func (w *watches) matching(ctx context.Context, namespace string, match func(*un
 	return requests
 }
 
-// toTarget maps an upgrade to the instance that it is of.
+// toTarget maps an upgrade to its instance.
 func toTarget(_ context.Context, event client.Object) []reconcile.Request {
 	operation, ok := event.(*opsv1alpha1.Operation)
 	if !ok || operation.Spec.Type != opsv1alpha1.TypeUpgrade || operation.Spec.Engine != opsv1alpha1.EngineHelm {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: operation.Namespace, Name: operation.Spec.TargetRef.Name}}}
+	return []reconcile.Request{
+		{NamespacedName: types.NamespacedName{Namespace: operation.Namespace, Name: operation.Spec.TargetRef.Name}},
+	}
 }

@@ -12,10 +12,10 @@ import (
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 )
 
-// finish turns the conditions of the plan into the status and the events. A condition's time changes with its status, and
-// the status's own time with anything: a status that says the same as before is the same.
+// finish computes the status and the events from the plan's conditions. A condition's time changes with its status, and
+// the status's own time with any field: an equal status keeps its time.
 func (p *planner) finish(now time.Time) {
-	at := metav1.NewTime(now.UTC().Truncate(time.Second)) // as it is stored
+	at := metav1.NewTime(now.UTC().Truncate(time.Second)) // the stored form
 	old := p.instance.Status.Conditions
 	for _, c := range p.conditions {
 		c.LastTransitionTime = at
@@ -36,7 +36,7 @@ func sorted(status appsv1alpha1.ApplicationInstanceStatus) appsv1alpha1.Applicat
 	return status
 }
 
-// eventsOf returns the events of conditions as they are: those by which they became so.
+// eventsOf returns the events that led to the given conditions.
 func eventsOf(conditions []metav1.Condition) (events []Event) {
 	for _, c := range conditions {
 		event, _ := eventOf(nil, c)
@@ -45,7 +45,7 @@ func eventsOf(conditions []metav1.Condition) (events []Event) {
 	return events
 }
 
-// eventOf returns the event of a condition that is new, or got another status or reason.
+// eventOf returns the event of a condition that is new, or whose status or reason changed.
 func eventOf(old *metav1.Condition, c metav1.Condition) (Event, bool) {
 	bad := c.Type == appsv1alpha1.ConditionDegraded || c.Type == appsv1alpha1.ConditionBlocked
 	positive := c.Type == appsv1alpha1.ConditionReady
@@ -60,7 +60,7 @@ func eventOf(old *metav1.Condition, c metav1.Condition) (Event, bool) {
 	return Event{Warning: warning, Reason: c.Reason, Message: limit(message, 1024), Condition: c}, true
 }
 
-// limit cuts a text that is longer than Kubernetes takes, at a whole character.
+// limit cuts a text that is too long for Kubernetes at a whole character.
 func limit(text string, most int) string {
 	const end = "…"
 	if len(text) <= most {

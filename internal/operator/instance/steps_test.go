@@ -21,13 +21,14 @@ import (
 )
 
 // direct returns a reconciler without a cache, and the request for the instance. hook is called before and after each
-// write; if it returns an error, that is the end of the reconcile.
+// write; an error from it ends the reconcile.
 func (w *world) direct(hook func() error) (*instance.Reconciler, reconcile.Request) {
 	w.Helper()
 	hooked, plain := w.server.Stepwise(w, w.agent(), hook)
 	reconciler := &instance.Reconciler{
 		Client: hooked, ClusterID: func(context.Context) (string, error) { return "berlin", nil }, Now: time.Now,
-		Served: func(schema.GroupVersionKind) bool { return true }, Events: &transition.Recorder{Client: plain, Live: plain, Reporter: w.agent(), Now: time.Now},
+		Served: func(schema.GroupVersionKind) bool { return true },
+		Events: &transition.Recorder{Client: plain, Live: plain, Reporter: w.agent(), Now: time.Now},
 	}
 	return reconciler, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "web"}}
 }
@@ -41,7 +42,7 @@ func (w *world) reconcile() {
 	}
 }
 
-// TestSecondReconcileWritesNothing: at each stage, a reconcile after a reconcile sends no write at all.
+// TestSecondReconcileWritesNothing: at each stage, a second reconcile in a row sends no write.
 func TestSecondReconcileWritesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, kubetest.Shared())
@@ -67,8 +68,8 @@ func TestSecondReconcileWritesNothing(t *testing.T) {
 	stage("failed", 1)
 }
 
-// TestKillBetweenAnySteps: an operator that is killed before or after any of its writes leaves what the next one finishes,
-// to the same end, while the instance is created, upgraded and deleted.
+// TestKillBetweenAnySteps: if the operator is killed before or after any of its writes, the next one finishes with the
+// same result. The instance is created, upgraded and deleted meanwhile.
 func TestKillBetweenAnySteps(t *testing.T) {
 	t.Parallel()
 	for kill := 1; ; kill++ {
@@ -126,7 +127,7 @@ func TestKillBetweenAnySteps(t *testing.T) {
 	}
 }
 
-// ends checks that the children are of a version, and that the status says so.
+// ends checks that the children have the version, and the status reports it.
 func (w *world) ends(kill int, version string) {
 	w.Helper()
 	live, err := w.instance(w.Context())

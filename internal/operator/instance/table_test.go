@@ -14,15 +14,15 @@ import (
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 )
 
-// said is something that Flux says of an object; absent if the object is.
+// said is a report of Flux on an object; absent if the object is.
 type said struct {
 	name   string
 	status map[string]any
 	absent bool
 }
 
-// releases and sources are what Flux's controllers say, as v1.6 of helm-controller and v1.9 of source-controller do. The release is
-// to have the version v1.2.3+5.
+// releases and sources are reports of Flux's controllers, as helm-controller v1.6 and source-controller v1.9 make them.
+// The desired version of the release is v1.2.3+5.
 var (
 	releases = []said{
 		{name: "absent", absent: true},
@@ -60,7 +60,7 @@ var (
 	}
 )
 
-// chartSays is what a release says while its HelmChart is not ready.
+// chartSays returns a release's report while its HelmChart is not ready.
 func chartSays(why string) map[string]any {
 	status := flux("Ready=False/SourceNotReady", "Reconciling=True/Progressing")
 	for _, one := range status["conditions"].([]any) {
@@ -76,7 +76,8 @@ func version(status map[string]any, revision string) map[string]any {
 	return attempted(status, revision, "sha256:"+digest)
 }
 
-// TestTable: every combination of what Flux can say, with the conditions that become of it. A condition that is not in a line is False.
+// TestTable: every combination of Flux's reports, with the resulting conditions. A condition missing in a line is
+// False.
 func TestTable(t *testing.T) {
 	var text strings.Builder
 	for _, oci := range []bool{true, false} {
@@ -116,7 +117,7 @@ func word(is bool, yes, no string) string {
 	return no
 }
 
-// writeRow writes what becomes of a release's state, with the states of the source that it is the same for in one line.
+// writeRow writes the result for a release's report. Source reports with equal results share a line.
 func writeRow(text *strings.Builder, release said, oci, before, suspended bool) {
 	var results []string
 	with := map[string][]string{}
@@ -136,7 +137,7 @@ func writeRow(text *strings.Builder, release said, oci, before, suspended bool) 
 	}
 }
 
-// state is what Flux says, as translate gets it.
+// state returns Flux's reports in the form that translate gets.
 func state(release, source said, oci, before, suspended bool) fluxState {
 	f := fluxState{oci: oci, version: "v1.2.3+5", values: appsv1alpha1.ValuesSecret, wasReady: suspended}
 	if !source.absent {
@@ -171,7 +172,7 @@ func row(conditions []metav1.Condition) string {
 	return out.String()
 }
 
-// TestTableHolds: what must hold for every line of the table.
+// TestTableHolds checks what must hold for every line of the table.
 func TestTableHolds(t *testing.T) {
 	for _, release := range releases {
 		for _, source := range sources {
@@ -189,9 +190,9 @@ func TestTableHolds(t *testing.T) {
 					switch {
 					case ready && (release.absent || strings.Contains(release.name, "failed") || strings.Contains(release.name, "works")):
 						t.Errorf("%s: it is Ready", name)
-					case ready && oci && strings.Contains(release.name, "of another") && source.name != "fetches": // which it has not finished
+					case ready && oci && strings.Contains(release.name, "of another") && source.name != "fetches": // the fetch has not finished
 						t.Errorf("%s: an answer of the chart before speaks for this one", name)
-					case ready && !suspended && release.name == "ready, reconciles": // suspended ones were ready before
+					case ready && !suspended && release.name == "ready, reconciles": // a suspended release was ready before
 						t.Errorf("%s: the action before speaks for the one that has begun", name)
 					case ready && !suspended && strings.Contains(release.name, "lags"):
 						t.Errorf("%s: an answer of the generation before speaks for this one", name)
@@ -212,8 +213,8 @@ func TestTableHolds(t *testing.T) {
 	}
 }
 
-// TestASuspendedReleaseStaysReady: a suspension is a generation that Flux never sees. What was ready stays so; what never was, or is to
-// be another, does not.
+// TestASuspendedReleaseStaysReady: Flux never sees the generation of a suspension. A ready release stays ready. One
+// that never was ready, or that should change, doesn't become so.
 func TestASuspendedReleaseStaysReady(t *testing.T) {
 	ready := said{status: version(fluxAt(2, "Ready=True/UpgradeSucceeded"), "1.2.3+aa")}
 	for name, tc := range map[string]struct {

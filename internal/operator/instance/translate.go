@@ -10,40 +10,41 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// Reasons by which Flux says why a HelmRelease is not ready.
+// Flux's reasons for a HelmRelease that is not ready.
 const (
 	fluxArtifactFailed = "ArtifactFailed"
 	fluxSourceNotReady = "SourceNotReady"
 	fluxValuesError    = "ValuesError"
 )
 
-// What a HelmRelease says of a source that is not ready yet, where no failure is the cause.
+// A HelmRelease's messages about a source that is not ready yet without having failed.
 const (
 	fluxNotReconciled = "latest generation of object has not been reconciled"
 	fluxNoArtifact    = "does not have an artifact"
 )
 
-// waiting is the one message of what is under way. Reports of the source and the release arrive in either order, and none of the steps
-// in between is news: an installation writes the status when it begins, and when it ends.
+// waiting is the one message of any step under way. Reports on the source and the release arrive in either order, and
+// no step in between is worth a write: an installation writes the status when it begins and when it ends.
 const waiting = "waiting for Flux to fetch the chart and to reconcile the HelmRelease"
 
-// fluxState is what Flux says of an instance's release and of its source, with what is needed to understand it.
+// fluxState holds Flux's reports on an instance's release and its source, with what is needed to understand them.
 type fluxState struct {
 	source, release fluxObject
-	// oci is whether the source is of one chart: then the version is in it, and not in the HelmRelease.
+	// oci says whether the source has a single chart. The source then has the version, and the HelmRelease doesn't.
 	oci bool
-	// version is the one to install, values where its values are.
+	// version is the version to install. values says where its values are.
 	version string
 	values  appsv1alpha1.ValuesSource
-	// applying is whether the source or the release is not applied as it should be. held is why that waits; "" if it doesn't.
+	// applying says whether the source or the release is not applied in its desired form. held says why that waits; empty
+	// if it doesn't.
 	applying bool
 	held     string
-	// wasReady is whether the instance was ready in its present generation.
+	// wasReady says whether the instance was ready in its current generation.
 	wasReady bool
 }
 
-// translate says in the instance's words what Flux says: a function of values, whose table is testdata/translation.txt. A condition
-// that it does not return is False.
+// translate translates Flux's reports into the instance's conditions. It is a pure function, whose table is
+// testdata/translation.txt. A condition that it doesn't return is False.
 func translate(f fluxState) (all []metav1.Condition) {
 	add := func(kind string, status metav1.ConditionStatus, reason, message string) {
 		all = append(all, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message})
@@ -65,7 +66,7 @@ func translate(f fluxState) (all []metav1.Condition) {
 	return all
 }
 
-// said returns a condition of the release, unless it is of another chart than the one to install.
+// said returns a condition of the release, unless it concerns another chart than the one to install.
 func (f fluxState) said(kind string) metav1.Condition {
 	if f.outdated() {
 		return metav1.Condition{}
@@ -73,7 +74,7 @@ func (f fluxState) said(kind string) metav1.Condition {
 	return f.release.condition(kind)
 }
 
-// failure returns why the release failed, and what Flux does about it; "" if it did not fail.
+// failure returns why the release failed and what Flux does about it; empty if it did not fail.
 func (f fluxState) failure() string {
 	released, stalled := f.said("Released"), f.said("Stalled")
 	if released.Status != metav1.ConditionFalse && stalled.Status != metav1.ConditionTrue {
@@ -96,7 +97,7 @@ func (f fluxState) failure() string {
 	return strings.Join(append([]string{message}, then...), ". ")
 }
 
-// degraded says what failed. A failed release counts more than a chart that can't be fetched.
+// degraded reports what failed. A failed release ranks above a chart that can't be fetched.
 func (f fluxState) degraded() (reason, message string) {
 	if why := f.failure(); why != "" {
 		return appsv1alpha1.DegradedHelmReleaseFailed, why
@@ -104,13 +105,14 @@ func (f fluxState) degraded() (reason, message string) {
 	if unreachable, why := f.unreachable(); unreachable {
 		return appsv1alpha1.DegradedChartUnreachable, why
 	}
-	if ready := f.said("Ready"); ready.Status == metav1.ConditionFalse && ready.Reason != fluxSourceNotReady && f.release.installed() {
+	if ready := f.said("Ready"); ready.Status == metav1.ConditionFalse && ready.Reason != fluxSourceNotReady &&
+		f.release.installed() {
 		return appsv1alpha1.DegradedHelmRelease, ready.Message
 	}
 	return "", ""
 }
 
-// blocked says that Flux can't read the values.
+// blocked reports that Flux can't read the values.
 func (f fluxState) blocked() (reason, message string) {
 	ready := f.said("Ready")
 	if ready.Status != metav1.ConditionFalse || ready.Reason != fluxValuesError {
@@ -121,12 +123,12 @@ func (f fluxState) blocked() (reason, message string) {
 		return appsv1alpha1.BlockedMissingSecret, ready.Message
 	case appsv1alpha1.ValuesConfigMap:
 		return appsv1alpha1.BlockedMissingConfigMap, ready.Message
-	case appsv1alpha1.ValuesInline: // there is nothing to be missing
+	case appsv1alpha1.ValuesInline: // inline values can't be missing
 	}
 	return "", ""
 }
 
-// ready says whether the release is installed as the spec says.
+// ready reports whether the release is installed as specified.
 func (f fluxState) ready() (status metav1.ConditionStatus, reason, message string) {
 	ready := f.said("Ready")
 	unreachable, why := f.unreachable()
@@ -134,7 +136,8 @@ func (f fluxState) ready() (status metav1.ConditionStatus, reason, message strin
 	switch {
 	case f.held != "" && ready.Status != metav1.ConditionFalse:
 		return metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, f.held
-	case f.release.suspended() && f.release.lags() && ready.Status != metav1.ConditionFalse && !f.applying && !f.release.deleting():
+	case f.release.suspended() && f.release.lags() && ready.Status != metav1.ConditionFalse && !f.applying &&
+		!f.release.deleting():
 		return f.readyAsBefore()
 	case f.pending():
 		return metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, waiting
@@ -143,10 +146,11 @@ func (f fluxState) ready() (status metav1.ConditionStatus, reason, message strin
 	case f.outdated(), ready.Reason == fluxSourceNotReady:
 		return metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, waiting
 	case ready.Status == metav1.ConditionTrue && f.said("Reconciling").Status == metav1.ConditionTrue && !f.wasReady:
-		return metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, waiting // an action has begun; Ready is of the one before
+		// An action has begun; Ready still describes the previous one.
+		return metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, waiting
 	case ready.Status == metav1.ConditionTrue:
 		return metav1.ConditionTrue, appsv1alpha1.ReadyHelmReleaseReady, ready.Message
-	case failure != "": // also while Flux tries again
+	case failure != "": // even while Flux retries
 		return metav1.ConditionFalse, appsv1alpha1.ReadyHelmReleaseFailed, failure
 	case ready.Status == metav1.ConditionFalse:
 		return metav1.ConditionFalse, appsv1alpha1.ReadyHelmReleaseFailed, ready.Message
@@ -154,7 +158,8 @@ func (f fluxState) ready() (status metav1.ConditionStatus, reason, message strin
 	return metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, waiting
 }
 
-// readyAsBefore is a release that was suspended since Flux spoke of it: what was ready stays so, until something else is to be installed.
+// readyAsBefore reports on a release that was suspended since Flux's last report: a ready release stays ready until
+// something else should be installed.
 func (f fluxState) readyAsBefore() (status metav1.ConditionStatus, reason, message string) {
 	if f.wasReady && f.said("Ready").Status == metav1.ConditionTrue {
 		return metav1.ConditionTrue, appsv1alpha1.ReadyHelmReleaseReady, "as it was when HelmRelease " + f.release.GetName() + " was suspended"
@@ -162,7 +167,7 @@ func (f fluxState) readyAsBefore() (status metav1.ConditionStatus, reason, messa
 	return metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, "HelmRelease " + f.release.GetName() + " is suspended: Flux acts on it once it is resumed"
 }
 
-// reconciling says whether Flux is at work, or is expected to be.
+// reconciling reports whether Flux is working, or expected to.
 func (f fluxState) reconciling() (reason, message string) {
 	ready, work := f.said("Ready"), f.said("Reconciling").Status == metav1.ConditionTrue
 	unreachable, _ := f.unreachable()
@@ -174,14 +179,14 @@ func (f fluxState) reconciling() (reason, message string) {
 	return f.release.phase(appsv1alpha1.ReconcilingInstalling, appsv1alpha1.ReconcilingUpgrading), waiting
 }
 
-// pending returns whether what Flux says is not yet of the desired release.
+// pending reports whether Flux's report doesn't describe the desired release yet.
 func (f fluxState) pending() bool {
 	return f.release.absent() || f.release.deleting() || f.applying || f.release.condition("Ready").Status == ""
 }
 
-// outdated returns whether what Flux says of the release is of another chart than the source is to fetch. An upgrade of an OCI
-// chart changes the source alone: the HelmRelease has the same generation, and says that it is ready, or has failed, of the chart
-// before.
+// outdated reports whether Flux's report on the release describes another chart than the source should fetch. An
+// upgrade of an OCI chart changes only the source: the HelmRelease keeps its generation, and reports the success or
+// failure of the previous chart.
 func (f fluxState) outdated() bool {
 	if !f.oci {
 		return false
@@ -193,7 +198,7 @@ func (f fluxState) outdated() bool {
 	return f.source.condition("Ready").Status == "" || revision != "" && digest != "" && !strings.HasSuffix(revision, digest)
 }
 
-// unreachable returns whether the chart can't be fetched, and why.
+// unreachable reports whether the chart can't be fetched, and why.
 func (f fluxState) unreachable() (is bool, why string) {
 	if ready := f.said("Ready"); ready.Status == metav1.ConditionFalse && ready.Reason == fluxArtifactFailed {
 		return true, ready.Message
@@ -205,8 +210,8 @@ func (f fluxState) unreachable() (is bool, why string) {
 	return why != "", why
 }
 
-// chartFailure returns why the chart can't be taken from a HelmRepository that is well itself, such as a version that it lacks; "" if
-// that is not known. It is a failure of the HelmChart that Flux makes, and the HelmRelease repeats it.
+// chartFailure returns why a working HelmRepository can't provide the chart, such as a missing version; empty if
+// unknown. Flux's HelmChart has this failure, and the HelmRelease repeats it.
 func (f fluxState) chartFailure() string {
 	ready := f.said("Ready")
 	if f.oci || ready.Status != metav1.ConditionFalse || ready.Reason != fluxSourceNotReady {
@@ -215,9 +220,9 @@ func (f fluxState) chartFailure() string {
 	_, why, _ := strings.Cut(ready.Message, " is not ready: ")
 	switch {
 	case why == fluxNotReconciled, why == fluxNoArtifact:
-		return "" // it is being made
+		return "" // the HelmChart is being made
 	case strings.Contains(why, "version matching '") && !strings.Contains(why, "version matching '"+f.version+"'"):
-		return "" // it is said of the version that was wanted before
+		return "" // it concerns the previously desired version
 	}
 	return why
 }

@@ -92,7 +92,8 @@ func TestMessagesArePreserved(t *testing.T) {
 	}
 }
 
-// TestDriftIsReported: what another changed in a child is named and left as it is, and what it added is no drift.
+// TestDriftIsReported: another manager's change of a child is reported and left alone. Its additions don't count as
+// drift.
 func TestDriftIsReported(t *testing.T) {
 	instance := web()
 	observed := applied(t, instance, installed(flux("Ready=True/InstallSucceeded")), flux("Ready=True/Succeeded"))
@@ -118,7 +119,8 @@ func TestDriftIsReported(t *testing.T) {
 	}
 }
 
-// TestNoSuchVersion: that a Helm repository lacks a version is said by the release alone, of the chart that Flux makes for it.
+// TestNoSuchVersion: if a Helm repository lacks a version, only the release reports it, quoting the chart that Flux
+// makes for it.
 func TestNoSuchVersion(t *testing.T) {
 	instance := web()
 	instance.Spec.Chart.SourceType, instance.Spec.Chart.URL = appsv1alpha1.ChartSourceHelm, "https://charts.example.org"
@@ -133,7 +135,9 @@ func TestNoSuchVersion(t *testing.T) {
 
 func TestMissingValues(t *testing.T) {
 	instance := web()
-	instance.Spec.Values = &appsv1alpha1.Values{Source: appsv1alpha1.ValuesSecret, SecretRef: &appsv1alpha1.KeyRef{Name: "s", Key: "values.yaml"}}
+	instance.Spec.Values = &appsv1alpha1.Values{
+		Source: appsv1alpha1.ValuesSecret, SecretRef: &appsv1alpha1.KeyRef{Name: "s", Key: "values.yaml"},
+	}
 	result := Plan(instance, applied(t, instance, flux("Ready=False/ValuesError"), flux("Ready=True/Succeeded")), noon)
 	if c := meta.FindStatusCondition(result.Status.Conditions, "Blocked"); c.Reason != "MissingSecret" || c.Message != "flux says ValuesError" {
 		t.Errorf("Blocked=%s/%s %q", c.Status, c.Reason, c.Message)
@@ -143,7 +147,8 @@ func TestMissingValues(t *testing.T) {
 func TestEndpoints(t *testing.T) {
 	instance := web()
 	instance.Spec.Integrations = &appsv1alpha1.Integrations{
-		CertManager: &appsv1alpha1.Integration{Enabled: true}, Ingress: &appsv1alpha1.IngressIntegration{Enabled: true, Host: "web.example.org"},
+		CertManager: &appsv1alpha1.Integration{Enabled: true},
+		Ingress:     &appsv1alpha1.IngressIntegration{Enabled: true, Host: "web.example.org"},
 	}
 	if got := Plan(instance, applied(t, instance, nil, nil), noon).Status.Endpoints; len(got) != 0 {
 		t.Errorf("an application that isn't ready has endpoints: %v", got)
@@ -154,7 +159,7 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// TestReportsInAnyOrder: the release's report may be read before the source's. That alone is no news for the instance.
+// TestReportsInAnyOrder: the release's report may be read before the source's. That alone doesn't change the instance.
 func TestReportsInAnyOrder(t *testing.T) {
 	instance := web()
 	waiting := Plan(instance, applied(t, instance, nil, nil), noon)

@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/operator/operation"
 )
 
-// upgrade returns what the instance's Upgrades want installed instead of what the spec says, or nil. So the HelmRelease has
-// one writer, and an upgrade is not undone by the next reconcile.
+// upgrade returns what the instance's Upgrades install instead of the spec, or nil. So the HelmRelease has a single
+// writer, and the next reconcile doesn't undo an upgrade.
 func (r *Reconciler) upgrade(ctx context.Context, instance *appsv1alpha1.ApplicationInstance) (*Upgrade, error) {
 	var operations opsv1alpha1.OperationList
 	if err := r.Client.List(ctx, &operations, client.InNamespace(instance.Namespace)); err != nil {

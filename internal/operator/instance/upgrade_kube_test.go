@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/operator/kubetest"
 )
 
-// TestUpgradeHoldsUntilTheSpecChanges: what an Operation installs is not undone, and a newer spec counts more.
+// TestUpgradeHoldsUntilTheSpecChanges: an Operation's upgrade isn't undone, until a newer spec overrides it.
 func TestUpgradeHoldsUntilTheSpecChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, kubetest.Shared())

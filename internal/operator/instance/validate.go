@@ -9,7 +9,7 @@ import (
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 )
 
-// invalid returns what is wrong with a spec that the CRD's rules can't see.
+// invalid returns a fault of a spec that the CRD's rules can't see.
 func invalid(instance *appsv1alpha1.ApplicationInstance) string {
 	spec := &instance.Spec
 	switch {
@@ -43,7 +43,7 @@ func invalid(instance *appsv1alpha1.ApplicationInstance) string {
 	return ""
 }
 
-// invalidSelector returns what is wrong with a selector of objects.
+// invalidSelector returns the fault of a selector of objects.
 func invalidSelector(at string, s *appsv1alpha1.Selector) string {
 	if s == nil {
 		return ""
@@ -63,10 +63,10 @@ func invalidSelector(at string, s *appsv1alpha1.Selector) string {
 	return ""
 }
 
-// invalidPattern returns what is wrong with a regular expression.
+// invalidPattern returns the fault of a regular expression.
 func invalidPattern(at, pattern string) string {
 	if _, err := regexp.Compile(pattern); err != nil {
-		return fmt.Sprintf("%s is not a regular expression: %v: put a \\ before what is meant as it is", at, err)
+		return fmt.Sprintf("%s is not a regular expression: %v: put a \\ before each literal special character", at, err)
 	}
 	return ""
 }

@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/operator/kubetest"
 )
 
-// TestMaintenanceWindowHoldsAChange: a change of the spec is applied when the window opens, not before; the reconcile asks
-// to be repeated at that time.
+// TestMaintenanceWindowHoldsAChange: a change of the spec is applied when the window opens and not before. The
+// reconcile requests to be repeated at that time.
 func TestMaintenanceWindowHoldsAChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, kubetest.Shared())

@@ -17,7 +17,7 @@ import (
 
 const owner = client.FieldOwner(identity.FieldManager)
 
-// refusedError is an apply that another field manager is in the way of.
+// refusedError is an apply that another field manager prevents.
 type refusedError struct {
 	refusal Refusal
 	err     error
@@ -27,16 +27,19 @@ func (e *refusedError) Error() string { return e.err.Error() }
 
 func (e *refusedError) Unwrap() error { return e.err }
 
-// childNames returns the names that an instance's children have, by kind.
+// childNames returns the names of an instance's children, by kind.
 func childNames(instance *appsv1alpha1.ApplicationInstance) map[schema.GroupVersionKind]string {
 	release := instance.Spec.Release.Name
 	return map[schema.GroupVersionKind]string{
-		kindHelmRelease: release, kindOCIRepository: identity.ChartSource(release), kindHelmRepository: identity.ChartSource(release),
+		kindHelmRelease: release, kindOCIRepository: identity.ChartSource(release),
+		kindHelmRepository: identity.ChartSource(release),
 	}
 }
 
-// applyObject applies an object and returns what it has become. Fields of takeOver are taken over.
-func (r *Reconciler) applyObject(ctx context.Context, wanted *unstructured.Unstructured, takeOver []string) (*unstructured.Unstructured, error) {
+// applyObject applies an object and returns the result. It takes over the fields of the managers in takeOver.
+func (r *Reconciler) applyObject(
+	ctx context.Context, wanted *unstructured.Unstructured, takeOver []string,
+) (*unstructured.Unstructured, error) {
 	live := wanted.DeepCopy()
 	if err := apply.Object(ctx, r.Client, live, takeOver); err != nil {
 		return nil, asRefused(fmt.Errorf("apply %s %s: %w", wanted.GetKind(), wanted.GetName(), err), wanted)
@@ -45,7 +48,9 @@ func (r *Reconciler) applyObject(ctx context.Context, wanted *unstructured.Unstr
 }
 
 // applyStatus applies the status subresource.
-func (r *Reconciler) applyStatus(ctx context.Context, instance *appsv1alpha1.ApplicationInstance, status appsv1alpha1.ApplicationInstanceStatus) error {
+func (r *Reconciler) applyStatus(
+	ctx context.Context, instance *appsv1alpha1.ApplicationInstance, status appsv1alpha1.ApplicationInstanceStatus,
+) error {
 	values, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
 	if err != nil {
 		return fmt.Errorf("status of %s: %w", instance.Name, err)
@@ -59,14 +64,14 @@ func (r *Reconciler) applyStatus(ctx context.Context, instance *appsv1alpha1.App
 	return nil
 }
 
-// reference returns the instance's object without anything applied. Its UID keeps an apply from creating another one.
+// reference returns the instance's object with nothing to apply. Its UID keeps an apply from creating another object.
 func reference(instance *appsv1alpha1.ApplicationInstance) *unstructured.Unstructured {
 	wanted := object(kindInstance, instance.Namespace, instance.Name)
 	wanted.SetUID(instance.UID)
 	return wanted
 }
 
-// stored returns the instance's object with its finalizers, as it was read or written last.
+// stored returns the instance's object with its finalizers, as last read or written.
 func stored(instance *appsv1alpha1.ApplicationInstance) *unstructured.Unstructured {
 	live := reference(instance)
 	live.SetResourceVersion(instance.ResourceVersion)
@@ -83,12 +88,13 @@ func (r *Reconciler) addFinalizer(ctx context.Context, instance *appsv1alpha1.Ap
 	return nil
 }
 
-// changed returns whether two statuses say different things.
+// changed reports whether two statuses differ.
 func changed(a, b appsv1alpha1.ApplicationInstanceStatus) bool {
 	return !equality.Semantic.DeepEqual(sorted(a), sorted(b))
 }
 
-// asRefused returns a refusedError for the API server's answer to an apply without force, and any other error as it is.
+// asRefused converts the API server's answer to a conflicting apply into a refusedError. It returns other errors
+// unchanged.
 func asRefused(err error, wanted *unstructured.Unstructured) error {
 	conflicts := apply.Conflicts(err)
 	if len(conflicts) == 0 {
