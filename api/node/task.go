@@ -61,6 +61,15 @@ type ImageAssignment struct {
 	Answered  bool             `json:"answered,omitempty"`
 }
 
+// FoundImage is an image that a node has, by a name that it was asked about.
+type FoundImage struct {
+	ID string `json:"id"`
+	// Digest, Arch and Runtime are those of an api.ImageStatus.
+	Digest  string `json:"digest,omitempty"`
+	Arch    string `json:"arch,omitempty"`
+	Runtime string `json:"runtime,omitempty"`
+}
+
 // Registry holds the login of a registry, with its token in plain text.
 type Registry struct {
 	Username string `json:"username,omitempty"`

@@ -42,14 +42,14 @@ func (a *Agent) reconcileImage(ctx context.Context, key engine.Key) (engine.Resu
 	last, this := a.reports.image(assigned, owner), requestOf(assigned.Request)
 	next := answer(last, assigned.Request, a.opts.Node)
 	image, err := a.resolve(ctx, assigned.Request)
-	name := ""
+	var found node.FoundImage
 	if err == nil {
-		name, err = a.machine.runtimeName(ctx)
+		found, err = a.found(ctx, image)
 	}
 	switch {
 	case err == nil:
 		_ = a.imageEnds.take(owner) // the image exists, whatever the result of its last attempt
-		present(&next, image, name)
+		present(&next, found)
 		if assigned.Request.Build != nil {
 			a.nameLatest(ctx, owner, image)
 		}
@@ -129,12 +129,29 @@ func answer(last api.ImageStatus, request api.ImageRequest, node string) api.Ima
 	}
 }
 
-func present(status *api.ImageStatus, image runtime.Image, runtimeName string) {
+func present(status *api.ImageStatus, found node.FoundImage) {
 	*status = api.ImageStatus{
 		Owner: status.Owner, OwnerUID: status.OwnerUID, Node: status.Node, Image: status.Image, Nonce: status.Nonce,
 		UpdatedAt: status.UpdatedAt,
-		State:     api.ImagePresent, ImageID: image.ID, Digest: image.Digest, Arch: image.Arch, Runtime: runtimeName,
+		State:     api.ImagePresent, ImageID: found.ID, Digest: found.Digest, Arch: found.Arch, Runtime: found.Runtime,
 	}
+}
+
+func (a *Agent) found(ctx context.Context, image runtime.Image) (node.FoundImage, error) {
+	name, err := a.machine.runtimeName(ctx)
+	return node.FoundImage{ID: image.ID, Digest: image.Digest, Arch: image.Arch, Runtime: name}, err
+}
+
+// FindImage implements nodeapi.Node.
+func (a *Agent) FindImage(ctx context.Context, scope, name string) (node.FoundImage, error) {
+	if a.watcher.trouble.Load() != nil {
+		return node.FoundImage{}, runtime.ErrUnavailable
+	}
+	image, err := a.resolve(ctx, api.ImageRequest{Owner: api.Ref{Scope: scope}, Image: name})
+	if err != nil {
+		return node.FoundImage{}, err
+	}
+	return a.found(ctx, image)
 }
 
 // fetch pulls a missing image: at once the first time, after a growing backoff when it failed.

@@ -113,7 +113,7 @@ func Finalize(o Observation) Step {
 		}
 	}
 	for _, key := range []string{
-		guard, records.StatusKey(ref), records.ImageKey(ref), records.UnansweredKey(ref), records.MovesKey(ref),
+		guard, records.StatusKey(ref), records.ImageKey(ref), records.FoundKey(ref), records.UnansweredKey(ref), records.MovesKey(ref),
 		records.AutoscaleKey(ref), records.LabKey(ref),
 	} {
 		txn.Delete(key)

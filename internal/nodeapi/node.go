@@ -31,6 +31,9 @@ type Node interface {
 	Discard(ctx context.Context, container string) error
 	// BuildLog calls each for every line that a build printed; with follow, until the build ends.
 	BuildLog(ctx context.Context, called string, follow bool, each func(line string) error) error
+	// FindImage says which image of the node an object of a scope gets by a name. It asks no registry, and returns
+	// runtime.ErrNotFound where a request for the image would pull it.
+	FindImage(ctx context.Context, scope, name string) (node.FoundImage, error)
 	// SaveImage reads an image so that the agent of another node, which may have a part of it, can add it: see SendFrom.
 	SaveImage(ctx context.Context, id string, has node.Part) (io.ReadCloser, error)
 	// Disk says what lies on the node's disk. With prune it first removes the images that nothing refers to.

@@ -20,6 +20,7 @@ var codecs = []struct {
 	{TasksPrefix, decodeTask},
 	{ReleasesPrefix, decodeAs[api.Release]},
 	{ImagesPrefix, decodeAs[api.ImageRequest]},
+	{FoundPrefix, decodeAs[api.ImageStatus]},
 	{FrozenPrefix, decodeAs[api.Frozen]},
 	{LossesPrefix, decodeAs[api.NodeLosses]},
 	{NodeStatesPrefix, decodeAs[api.NodeState]},

@@ -14,6 +14,7 @@ const (
 	SlotsPrefix         = "/slots/"          // which task fills a slot: created with the task
 	ReleasesPrefix      = "/releases/"       // snapshots: the rollout controller
 	ImagesPrefix        = "/images/"         // image requests: the workload's controller
+	FoundPrefix         = "/found/"          // what nodes said of images as objects were stored: the API
 	FrozenPrefix        = "/frozen/"         // slots stopped on purpose: the API
 	MovesPrefix         = "/moves/"          // pods that a rebalance moves: the API
 	HoldsPrefix         = "/holds/"          // objects that a plugin's call works on, bound to a lease: the API
@@ -92,6 +93,9 @@ func ReleasePrefix(r api.Ref) string { return ReleasesPrefix + refPath(r) + "/" 
 
 // ImageKey returns the key of a workload's image request.
 func ImageKey(r api.Ref) string { return ImagesPrefix + refPath(r) }
+
+// FoundKey returns the key of what a node said of an object's image as the object was stored.
+func FoundKey(r api.Ref) string { return FoundPrefix + refPath(r) }
 
 // ImageStatusKey returns the key of a node's answer to an image request.
 func ImageStatusKey(node string, r api.Ref) string {

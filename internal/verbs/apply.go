@@ -64,6 +64,7 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 		return api.ApplyResult{}, err
 	}
 	gathered.occupied = s.occupied(ctx, objects)
+	gathered.found = s.findImages(ctx, objects, opts)
 	valid := s.valid(objects)
 	if opts.DryRun {
 		decided, _, err := consider(ctx, s, func(snap records.Snapshot) (*applyDecision, error) {

@@ -110,6 +110,7 @@ func (s *Service) prepareApply(
 	}
 	decided.warn(snap, pruned)
 	decided.put(now, opts.Actor)
+	decided.answer(snap, m.found, now)
 	checkRegistries(snap, decided.next, pruned, found)
 	checkTaken(snap, decided.next, pruned, m, found)
 	checkAliases(snap, decided.next, pruned, found)

@@ -33,6 +33,8 @@ type material struct {
 	warnings map[api.Ref][]string
 	// occupied are the objects whose pods can't start now, because another program writes to their volumes.
 	occupied map[api.Ref]Occupied
+	// found is what nodes said of the objects' images.
+	found map[api.Ref]FoundImage
 }
 
 // materialize stores the bytes that came with assets, puts their digests in their place, and fetches URLs. It copies

@@ -21,7 +21,9 @@ func (c *jobs) act(at control.Observation, o observed, a assessment) control.Ste
 	rest := a.plan.Actions[len(actions):]
 	w := begin(at, o, actions)
 	next := control.Step{Txn: w.txn, Forecast: c.forecast(at, o, a, rest), After: o.after(a, len(rest) > 0)}
-	if want, due := o.wantedImage(); due {
+	want, due := o.wantedImage()
+	o.early.Settle(w.txn, want, due)
+	if due {
 		w.txn.If(records.ImageKey(o.ref), o.request.Modified).Put(records.ImageKey(o.ref), want)
 		next.Actions = append(next.Actions, at.Planned("resolve", "resolve image "+want.Image))
 	}

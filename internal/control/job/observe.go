@@ -9,6 +9,7 @@ import (
 	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/core/timetable"
+	"tend.dev/tend/internal/imageask"
 	"tend.dev/tend/internal/records"
 )
 
@@ -23,6 +24,7 @@ type observed struct {
 	releases []records.Read[api.Release]
 	request  records.Read[api.ImageRequest]
 	images   []records.Read[api.ImageStatus]
+	early    owner.Early
 	// candidates are the nodes that may have the image.
 	candidates []string
 	// resolver is the node that was asked for the image and gave no sign yet.
@@ -40,8 +42,9 @@ func (c *jobs) observe(s records.Snapshot, object records.Read[api.Object]) (obs
 	nodes := c.Liveness.Nodes.At(s)
 	o := observed{
 		ref: ref, object: object, status: s.JobStatus(ref), runs: s.Runs(ref), releases: s.Releases(ref),
-		request: s.ImageRequest(ref), images: s.ImageStatuses(ref), candidates: owner.Candidates(s, ref, nodes), nodes: nodes.All, set: nodes,
+		request: s.ImageRequest(ref), candidates: owner.Candidates(s, ref, nodes), nodes: nodes.All, set: nodes,
 	}
+	o.images, o.early = owner.Answers(s, object)
 	o.resolver = owner.Asked(s, o.request, o.images)
 	o.tasks, o.silent = c.Liveness.Tasks(s, ref)
 	var err error
@@ -55,8 +58,6 @@ func (o observed) deleting() bool { return o.object.Value.Metadata.Deleting() }
 
 // uid distinguishes the object from an earlier one of the same name.
 func (o observed) uid() string { return o.object.Value.Metadata.UID }
-
-func (o observed) stamp(name string) string { return o.object.Value.Metadata.Stamps[name] }
 
 // timetable returns the observed state in the planner's types. refusals say why tasks without a node fit on none.
 func (o observed) timetable(refusals map[string]placement.Refusal) timetable.Observed {
@@ -109,23 +110,19 @@ func (o observed) wanted() (string, *api.ImageBuild) {
 	return o.object.Value.WantedImage(o.declared.job.Container)
 }
 
-// image returns the nodes' answer to the current image request.
+// image returns the nodes' answer to the current image request, or one that came before it.
 func (o observed) image() api.ImageStatus {
-	if !o.request.Exists() {
-		return api.ImageStatus{}
-	}
-	wanted, _ := o.wanted()
-	asked := *o.request.Value
-	asked.Runtime = o.runtimeKind()
-	if asked.OwnerUID != o.uid() || asked.Image != wanted {
-		return api.ImageStatus{}
+	asked := o.asks()
+	if there := o.request.Value; there != nil && there.OwnerUID == asked.OwnerUID && there.Image == asked.Image {
+		asked.Nonce, asked.Build = there.Nonce, there.Build
 	}
 	return owner.Image(o.images, asked, o.candidates)
 }
 
-// runtimeKind returns the kind of runtime that its pods need, as far as the manifest says.
-func (o observed) runtimeKind() string {
-	return string(owner.Need(*o.object.Value, api.DeploymentSpec{Container: o.declared.job.Container}).Kind())
+// asks returns the image request of the manifest.
+func (o observed) asks() api.ImageRequest {
+	pods := api.WorkloadSpec{DeploymentSpec: api.DeploymentSpec{Container: o.declared.job.Container}}
+	return imageask.Request(*o.object.Value, pods)
 }
 
 // wantedImage returns the image request; due reports whether it has yet to be written. A run that was created after the
@@ -134,11 +131,10 @@ func (o observed) wantedImage() (want api.ImageRequest, due bool) {
 	if o.deleting() {
 		return want, false
 	}
-	stamp := o.stamp(api.StampPull)
-	want = api.ImageRequest{Owner: o.ref, OwnerUID: o.uid(), Nonce: stamp, Runtime: o.runtimeKind()}
-	if want.Image, want.Build = o.wanted(); want.Image == "" {
+	if want = o.asks(); want.Image == "" {
 		return want, false
 	}
+	stamp := want.Nonce
 	if there := o.request.Value; there != nil && there.OwnerUID == want.OwnerUID && there.Image == want.Image && againstOf(there.Nonce) == stamp {
 		want.Nonce = there.Nonce
 	}

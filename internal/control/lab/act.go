@@ -19,7 +19,9 @@ func act(at control.Observation, o observed, a assessment) control.Step {
 		Txn: w.txn, Forecast: o.forecast(at, a), Log: o.moved(a),
 		After: owner.Sooner(owner.Sooner(a.plan.After, a.patience), o.silent),
 	}
-	if want, due := o.wantedImage(); due {
+	want, due := o.wantedImage()
+	o.early.Settle(w.txn, want, due)
+	if due {
 		w.txn.If(records.ImageKey(o.ref), o.request.Modified).Put(records.ImageKey(o.ref), want)
 		next.Actions = append(next.Actions, at.Planned("resolve", "resolve image "+want.Image))
 	}

@@ -11,6 +11,7 @@ import (
 	"tend.dev/tend/internal/core/dependency"
 	"tend.dev/tend/internal/core/lab"
 	"tend.dev/tend/internal/core/placement"
+	"tend.dev/tend/internal/imageask"
 	"tend.dev/tend/internal/records"
 )
 
@@ -25,6 +26,7 @@ type observed struct {
 	releases []records.Read[api.Release]
 	request  records.Read[api.ImageRequest]
 	images   []records.Read[api.ImageStatus]
+	early    owner.Early
 	// candidates are the nodes that may have the image.
 	candidates []string
 	// resolver is the node that was asked for the image and gave no sign yet.
@@ -41,8 +43,9 @@ func (c *labs) observe(s records.Snapshot, object records.Read[api.Object]) (obs
 	ref, nodes := object.Value.Ref(), c.Liveness.Nodes.At(s)
 	o := observed{
 		ref: ref, object: object, status: s.LabStatus(ref), orders: s.LabOrders(ref), releases: s.Releases(ref),
-		request: s.ImageRequest(ref), images: s.ImageStatuses(ref), candidates: owner.Candidates(s, ref, nodes), nodes: nodes.All, set: nodes,
+		request: s.ImageRequest(ref), candidates: owner.Candidates(s, ref, nodes), nodes: nodes.All, set: nodes,
 	}
+	o.images, o.early = owner.Answers(s, object)
 	o.resolver = owner.Asked(s, o.request, o.images)
 	o.tasks, o.silent = c.Liveness.Tasks(s, ref)
 	var err error
@@ -99,12 +102,9 @@ func person(actor string) string {
 	return who
 }
 
-// image returns the nodes' answer to the current image request.
+// image returns the nodes' answer about the image, which may come before the request.
 func (o observed) image() api.ImageStatus {
-	if !o.request.Exists() || !o.request.Value.Equal(o.asks()) {
-		return api.ImageStatus{}
-	}
-	image := owner.Image(o.images, *o.request.Value, o.candidates)
+	image := owner.Image(o.images, o.asks(), o.candidates)
 	if image.State == api.ImagePulling && image.Attempts > 0 {
 		image.State = api.ImageFailed // it is tried again: until that has an end, the last one counts
 	}
@@ -120,11 +120,7 @@ func (o observed) wantedImage() (want api.ImageRequest, due bool) {
 
 // asks returns the image request of the manifest.
 func (o observed) asks() api.ImageRequest {
-	meta := o.object.Value.Metadata
-	want := api.ImageRequest{Owner: o.ref, OwnerUID: meta.UID, Nonce: meta.Stamps[api.StampPull]}
-	want.Image, want.Build = o.object.Value.WantedImage(o.spec.Container)
-	want.Runtime = string(owner.Need(*o.object.Value, o.spec.Workload()).Kind())
-	return want
+	return imageask.Request(*o.object.Value, api.WorkloadSpec{DeploymentSpec: o.spec.Workload()})
 }
 
 // assessment is the result of one reconcile's planning: everything that its step commits.

@@ -19,7 +19,9 @@ func (c *workloads) act(at control.Observation, o observed, a assessment) contro
 	actions, more := firstActions(a.plan.Actions)
 	w := begin(at, o, a)
 	next := control.Step{Txn: w.txn, Forecast: c.forecast(at, o, a)}
-	if want, due := o.wantedImage(); due {
+	want, due := o.wantedImage()
+	o.early.Settle(w.txn, want, due)
+	if due {
 		w.txn.If(records.ImageKey(o.ref), o.request.Modified).Put(records.ImageKey(o.ref), want)
 		next.Actions = append(next.Actions, o.lookFor())
 	}

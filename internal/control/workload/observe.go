@@ -9,6 +9,7 @@ import (
 	"tend.dev/tend/internal/core/dependency"
 	"tend.dev/tend/internal/core/fit"
 	"tend.dev/tend/internal/core/placement"
+	"tend.dev/tend/internal/imageask"
 	"tend.dev/tend/internal/records"
 )
 
@@ -34,6 +35,7 @@ type observed struct {
 	releases []records.Read[api.Release]
 	request  records.Read[api.ImageRequest]
 	images   []records.Read[api.ImageStatus]
+	early    owner.Early
 	// candidates are the nodes that may have the image.
 	candidates []string
 	// resolver is the node that was asked for the image and gave no sign yet.
@@ -60,12 +62,13 @@ func (c *workloads) observe(at control.Observation) (observed, error) {
 	o := observed{
 		ref: ref, now: at.Now, object: at.Object, since: c.since(),
 		status: s.WorkloadStatus(ref), releases: s.Releases(ref), request: s.ImageRequest(ref),
-		images: s.ImageStatuses(ref), candidates: owner.Candidates(s, ref, nodes), frozen: s.Frozen(ref), nodes: nodes.All, set: nodes, runs: s.Runs(ref),
+		candidates: owner.Candidates(s, ref, nodes), frozen: s.Frozen(ref), nodes: nodes.All, set: nodes, runs: s.Runs(ref),
 		dependency: control.Dependencies(s),
 		recorded:   func(call string) bool { return s.Delivery(ref, call).Exists() },
 		misplaced:  map[string]string{},
 		slot:       func(id string) records.Read[string] { return s.Slot(ref, id) },
 	}
+	o.images, o.early = owner.Answers(s, at.Object)
 	o.resolver = owner.Asked(s, o.request, o.images)
 	o.leftovers, o.cleared = owner.Leftovers(s, ref)
 	if waiting := c.readTasks(s, &o); waiting {
@@ -168,11 +171,7 @@ func (o observed) wanted() (string, *api.ImageBuild) {
 }
 
 // asks returns the request for the image that the spec asks for.
-func (o observed) asks() api.ImageRequest {
-	asked := api.ImageRequest{Owner: o.ref, OwnerUID: o.uid(), Nonce: o.stamp(api.StampPull), Runtime: string(o.need("").Kind())}
-	asked.Image, asked.Build = o.wanted()
-	return asked
-}
+func (o observed) asks() api.ImageRequest { return imageask.Request(*o.object.Value, o.spec) }
 
 // image returns the nodes' report on the image the spec asks for.
 func (o observed) image() api.ImageStatus { return owner.Image(o.images, o.asks(), o.candidates) }

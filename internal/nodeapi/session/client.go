@@ -175,6 +175,11 @@ func (c *client) Disk(ctx context.Context, prune bool) (disk api.NodeDisk, err e
 	return disk, c.caller.Post(ctx, "disk?prune="+strconv.FormatBool(prune), nil, &disk)
 }
 
+// FindImage implements nodeapi.Node.
+func (c *client) FindImage(ctx context.Context, scope, name string) (found node.FoundImage, err error) {
+	return found, c.caller.Post(ctx, "find-image", soughtImage{scope, name}, &found)
+}
+
 // Logs implements nodeapi.Node.
 func (c *client) Logs(ctx context.Context, pod string, opts runtime.LogOptions) (runtime.LogReader, error) {
 	return c.logs(ctx, "logs/", pod, opts)

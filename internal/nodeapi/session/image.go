@@ -17,6 +17,24 @@ import (
 var errQuiet = fmt.Errorf("%w: it sends less than %d KiB of the image in %v", node.ErrNotConnected,
 	boundary.ImageBytes>>10, boundary.ImageTime)
 
+// soughtImage is what a node is asked about.
+type soughtImage struct {
+	Scope string `json:"scope"`
+	Image string `json:"image"`
+}
+
+func (s *server) findImage(w http.ResponseWriter, r *http.Request) error {
+	var sought soughtImage
+	if err := (wire.Body{Most: maxAsked}).Read(w, r, &sought); err != nil {
+		return err
+	}
+	found, err := s.node.FindImage(r.Context(), sought.Scope, sought.Image)
+	if err != nil {
+		return err
+	}
+	return wire.Write(w, found)
+}
+
 // SaveImage implements nodeapi.Node.
 func (c *client) SaveImage(ctx context.Context, id string, has node.Part) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -50,7 +50,7 @@ func Serve(ctx context.Context, conn net.Conn, n nodeapi.Node, ready <-chan stru
 		"POST /load":       s.sampler(n.Load),
 		"POST /stop/{pod}": s.stop, "POST /discard/{pod}": s.discard, "GET /builds/{name}": s.buildLog,
 		"GET /logs/{pod}": s.reader(n.Logs), "GET /kept-logs/{pod}": s.reader(n.KeptLog), "POST /kept-logs": s.keptLogs,
-		"POST /exec/{pod}": s.exec, "GET /images/{id}": s.image, "POST /disk": s.disk,
+		"POST /exec/{pod}": s.exec, "GET /images/{id}": s.image, "POST /find-image": s.findImage, "POST /disk": s.disk,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			if err := answer(w, r); err != nil {

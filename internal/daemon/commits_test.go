@@ -1,0 +1,81 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store"
+)
+
+// TestCommitsUntilAContainerRuns counts from outside what is stored between an apply and a running container whose image
+// its node has: the node is asked before the apply is stored, so the answer comes with it and the release is next.
+func TestCommitsUntilAContainerRuns(t *testing.T) {
+	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet, api.KindLab, api.KindJob} {
+		t.Run(string(kind), func(t *testing.T) {
+			m := newMachine(t)
+			m.engine.AddImage("web:1")
+			r := m.startWith(func(*Options) {}).ready()
+			object := manifestOf(api.Ref{Kind: kind, Scope: "prod", Name: "web"}, nil)
+			if kind == api.KindLab || kind == api.KindJob {
+				object.Spec = json.RawMessage(`{"image":"web:1","duration":"1h","owner":"ann"}`)
+			}
+			if kind == api.KindJob {
+				object.Spec = json.RawMessage(`{"image":"web:1","run_on_release":true}`)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			commits := m.store.Watch(ctx, "", 0).Batches()
+			r.apply(object)
+			var seen []string
+			for !slices.ContainsFunc(seen, func(commit string) bool { return strings.Contains(commit, "running") }) {
+				if what := readCommit(t, (<-commits).Events, object.Ref()); what != "" {
+					seen = append(seen, what)
+				}
+			}
+			t.Logf("%d commits: %s", len(seen), strings.Join(seen, " · "))
+			if len(seen) < 2 || seen[0] != "object answer" || !strings.Contains(seen[1], "release") {
+				t.Errorf("the release isn't the first commit after the apply: %q", seen)
+			}
+			if again := strings.Count(strings.Join(seen, " "), "answer"); again != 1 {
+				t.Errorf("the node's answer was stored %d times", again)
+			}
+		})
+	}
+}
+
+// readCommit names what a commit stores of an object: each kind of record once, in the order of a life.
+func readCommit(t *testing.T, events []store.Event, of api.Ref) string {
+	t.Helper()
+	var words []string
+	for _, event := range events {
+		for _, record := range []struct{ prefix, word string }{
+			{records.ObjectKey(of), "object"}, {records.ImageKey(of), "request"},
+			{records.ImageStatusKey("n1", of), "answer"}, {records.ReleasePrefix(of), "release"},
+			{records.RunSetPrefix(of), "run"}, {records.StatusKey(of), "status"},
+			{records.TasksPrefix, "task"}, {records.ActualTasksPrefix, "task"},
+		} {
+			if !strings.HasPrefix(event.Key, record.prefix) || slices.Contains(words, record.word) {
+				continue
+			}
+			decoded, err := records.Decode(event.Key, event.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch value := decoded.(type) {
+			case *api.Task:
+				if value.Node != "" {
+					record.word = "placed"
+				}
+			case *api.TaskStatus:
+				record.word = string(value.State)
+			}
+			words = append(words, record.word)
+		}
+	}
+	return strings.Join(words, " ")
+}

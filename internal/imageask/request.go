@@ -1,0 +1,16 @@
+package imageask
+
+import (
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/fit"
+)
+
+// Request returns the request for the image of an object's pods. spec is theirs, with the container as it was resolved.
+func Request(object api.Object, spec api.WorkloadSpec) api.ImageRequest {
+	asked := api.ImageRequest{
+		Owner: object.Ref(), OwnerUID: object.Metadata.UID, Nonce: object.Metadata.Stamps[api.StampPull],
+		Runtime: string(fit.Of(spec, fit.Facts{Confined: object.Confined()}).Within(spec.Placement).Kind()),
+	}
+	asked.Image, asked.Build = object.WantedImage(spec.Container)
+	return asked
+}

@@ -1,0 +1,101 @@
+package verbs
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/imageask"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/recovery"
+)
+
+// FoundImage is what a node said of an image that it has.
+type FoundImage struct {
+	// Answer is the node's answer, apart from the request that it is to. Member is the revision of the record of the
+	// node's machine when it was asked.
+	Answer api.ImageStatus
+	Member int64
+}
+
+// The bounds of what an apply asks nodes for. The controllers ask for the rest.
+const (
+	findTime    = time.Second
+	findsAtOnce = 8
+	maxFinds    = 200
+)
+
+// findImages asks nodes, before the verb has its turn, for the images that the objects name. An apply that stores an
+// object with the node's answer spares it the request and the wait for the answer.
+func (s *Service) findImages(ctx context.Context, objects []api.Object, opts ApplyOptions) map[api.Ref]FoundImage {
+	if s.opts.FindImage == nil || opts.DryRun {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, findTime)
+	defer cancel()
+	requests := requestsOf(objects)
+	found, turns := map[api.Ref]FoundImage{}, make(chan struct{}, findsAtOnce)
+	var mu sync.Mutex
+	var wait recovery.Group
+	for _, request := range requests[:min(maxFinds, len(requests))] {
+		wait.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			if image, there := s.opts.FindImage(ctx, request, opts.Force); there {
+				mu.Lock()
+				defer mu.Unlock()
+				found[request.Owner] = image
+			}
+		})
+	}
+	wait.Wait()
+	return found
+}
+
+// requestsOf returns the requests for images that objects name as they are: built ones, and names that refer to other
+// objects, are left out.
+func requestsOf(objects []api.Object) (out []api.ImageRequest) {
+	for _, object := range objects {
+		if request, ok := requestOf(object); ok && !strings.Contains(request.Image, "${") {
+			out = append(out, request)
+		}
+	}
+	return out
+}
+
+func requestOf(object api.Object) (request api.ImageRequest, ok bool) {
+	if !object.Kind.HasContainers() {
+		return request, false
+	}
+	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
+	if err != nil {
+		return request, false // validation reports it
+	}
+	request = imageask.Request(object, spec)
+	return request, request.Build == nil && request.Image != ""
+}
+
+// answer stores with each written object what the node said of its image that is asked for it now, where the object
+// asks for another one than before.
+func (d *applyDecision) answer(snap records.Snapshot, found map[api.Ref]FoundImage, now time.Time) {
+	for _, object := range d.next {
+		image, said := found[object.Ref()]
+		request, named := requestOf(object)
+		if !said || !named || image.Answer.Image != request.Image {
+			continue
+		}
+		if before := snap.ImageRequest(request.Owner); before.Exists() && before.Value.Equal(request) {
+			continue
+		}
+		asked, present := imageask.Nodes(snap, request, "")
+		if present || !slices.Equal(asked, []string{image.Answer.Node}) {
+			continue
+		}
+		answer := image.Answer
+		answer.Owner, answer.OwnerUID, answer.Nonce, answer.UpdatedAt = request.Owner, request.OwnerUID, request.Nonce, now
+		d.txn.If(records.MemberKey(answer.Node), image.Member).Put(records.FoundKey(request.Owner), answer)
+	}
+}
