@@ -22,7 +22,7 @@ func TestCommitsUntilAContainerRuns(t *testing.T) {
 			r := m.startWith(func(*Options) {}).ready()
 			object := manifestOf(api.Ref{Kind: kind, Scope: "prod", Name: "web"}, nil)
 			if kind == api.KindLab || kind == api.KindJob {
-				object.Spec = json.RawMessage(`{"image":"web:1","duration":"1h","owner":"ann"}`)
+				object.Spec = json.RawMessage(`{"image":"web:1","duration":"1h","owner":"ada@example.org"}`)
 			}
 			if kind == api.KindJob {
 				object.Spec = json.RawMessage(`{"image":"web:1","run_on_release":true}`)
@@ -38,7 +38,7 @@ func TestCommitsUntilAContainerRuns(t *testing.T) {
 				}
 			}
 			t.Logf("%d commits: %s", len(seen), strings.Join(seen, " · "))
-			if len(seen) < 2 || seen[0] != "object answer" || !strings.Contains(seen[1], "release") {
+			if len(seen) < 2 || seen[0] != "object" || !strings.HasPrefix(seen[1], "answer request release task") {
 				t.Errorf("the release isn't the first commit after the apply: %q", seen)
 			}
 			if again := strings.Count(strings.Join(seen, " "), "answer"); again != 1 {

@@ -20,7 +20,7 @@ var codecs = []struct {
 	{TasksPrefix, decodeTask},
 	{ReleasesPrefix, decodeAs[api.Release]},
 	{ImagesPrefix, decodeAs[api.ImageRequest]},
-	{FoundPrefix, decodeAs[api.ImageStatus]},
+	{FoundPrefix, decodeAs[Found]},
 	{FrozenPrefix, decodeAs[api.Frozen]},
 	{LossesPrefix, decodeAs[api.NodeLosses]},
 	{NodeStatesPrefix, decodeAs[api.NodeState]},

@@ -64,12 +64,14 @@ func TestEveryRecordComesBackAsWritten(t *testing.T) {
 	release := api.Release{ID: "v1", Number: 1, Kind: web.Kind, Scope: web.Scope, Name: web.Name, Spec: []byte(`{}`)}
 	request := api.ImageRequest{Owner: web, Image: "web:1"}
 	answer := api.ImageStatus{Owner: web, Node: "n1", State: api.ImagePresent}
+	found := records.Found{Answer: answer}
 	frozen := api.Frozen{Slot: "a"}
 	node := api.NodeStatus{ID: "n1", Ready: true, Address: netip.MustParseAddr("192.0.2.1"), RelayPort: 8690}
 	s := p.commit(records.NewTxn("test").
 		Put(records.ObjectKey(web), object).Put(records.StatusKey(web), status).CreateTask(task("t1", "a")).
 		Put(records.TaskStatusKey("t1"), observed).Put(records.ReleaseKey(web, "v1"), release).
 		Put(records.ImageKey(web), request).Put(records.ImageStatusKey("n1", web), answer).
+		Put(records.FoundKey(web), found).
 		Put(records.FrozenKey(web, "a"), frozen).Put(records.NodeKey("n1"), node).
 		Put(records.AliveKey("n1"), "n1").Put(records.NameKey(web), web))
 
@@ -78,8 +80,10 @@ func TestEveryRecordComesBackAsWritten(t *testing.T) {
 		"object": {object, *s.Object(web).Value}, "status": {status, *s.WorkloadStatus(web).Value},
 		"task": {task("t1", "a"), *s.Task("t1").Value}, "task status": {observed, *s.TaskStatus("t1").Value},
 		"release": {release, *s.Release(web, "v1").Value}, "image request": {request, *s.ImageRequest(web).Value},
-		"image status": {answer, *s.ImageStatuses(web)[0].Value}, "frozen": {frozen, *s.Frozen(web)[0].Value},
-		"node": {node, *s.Node("n1").Value}, "name": {web, *s.NameOwner(web).Value}, "alive": {true, s.Alive("n1")},
+		"image status": {answer, *s.ImageStatuses(web)[0].Value},
+		"found":        {found, *s.Found(web).Value}, "answers": {1, len(s.ImageStatuses(web))},
+		"frozen": {frozen, *s.Frozen(web)[0].Value},
+		"node":   {node, *s.Node("n1").Value}, "name": {web, *s.NameOwner(web).Value}, "alive": {true, s.Alive("n1")},
 	} {
 		if diff := cmp.Diff(pair[0], pair[1], cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 			t.Errorf("%s (-written +read):\n%s", what, diff)

@@ -176,11 +176,6 @@ func (s Snapshot) ImageStatus(node string, ref api.Ref) Read[api.ImageStatus] {
 	return get[api.ImageStatus](s, ImageStatusKey(node, ref))
 }
 
-// FoundImage reads what a node said of an object's image as the object was stored.
-func (s Snapshot) FoundImage(ref api.Ref) Read[api.ImageStatus] {
-	return get[api.ImageStatus](s, FoundKey(ref))
-}
-
 // LabStatus reads the status of a lab.
 func (s Snapshot) LabStatus(ref api.Ref) Read[api.LabStatus] {
 	return get[api.LabStatus](s, StatusKey(ref))

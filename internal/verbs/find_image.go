@@ -96,6 +96,7 @@ func (d *applyDecision) answer(snap records.Snapshot, found map[api.Ref]FoundIma
 		}
 		answer := image.Answer
 		answer.Owner, answer.OwnerUID, answer.Nonce, answer.UpdatedAt = request.Owner, request.OwnerUID, request.Nonce, now
-		d.txn.If(records.MemberKey(answer.Node), image.Member).Put(records.FoundKey(request.Owner), answer)
+		d.txn.If(records.MemberKey(answer.Node), image.Member).
+			Put(records.FoundKey(request.Owner), records.Found{Answer: answer})
 	}
 }

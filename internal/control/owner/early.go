@@ -8,7 +8,7 @@ import (
 // Early is what a node said of an object's image as the object was stored: the answer to the request that its first
 // step writes. It counts for that step alone: a later one would not know whether the node still has the image.
 type Early struct {
-	answer records.Read[api.ImageStatus]
+	found  records.Read[records.Found]
 	counts bool
 	// before is the revision of the node's own answer, member that of the record of its machine.
 	before, member int64
@@ -17,17 +17,18 @@ type Early struct {
 // Answers reads the nodes' answers about an object's image, and the early one, which is among them while it counts.
 func Answers(s records.Snapshot, object records.Read[api.Object]) ([]records.Read[api.ImageStatus], Early) {
 	ref := object.Value.Ref()
-	answers, early := s.ImageStatuses(ref), Early{answer: s.FoundImage(ref)}
-	if !early.answer.Exists() {
+	answers, early := s.ImageStatuses(ref), Early{found: s.Found(ref)}
+	if !early.found.Exists() {
 		return answers, early
 	}
-	member := s.Member(early.answer.Value.Node)
+	said := &early.found.Value.Answer
+	member := s.Member(said.Node)
 	status, _ := s.Get(records.StatusKey(ref))
-	early.counts = early.answer.Modified == object.Modified && status.Modified < object.Modified &&
+	early.counts = early.found.Modified == object.Modified && status.Modified < object.Modified &&
 		(!member.Exists() || !member.Value.Removed)
-	early.before, early.member = s.ImageStatus(early.answer.Value.Node, ref).Modified, member.Modified
+	early.before, early.member = s.ImageStatus(said.Node, ref).Modified, member.Modified
 	if early.counts {
-		answers = append(answers, early.answer)
+		answers = append(answers, records.Read[api.ImageStatus]{Value: said, Modified: early.found.Modified})
 	}
 	return answers, early
 }
@@ -35,10 +36,10 @@ func Answers(s records.Snapshot, object records.Read[api.Object]) ([]records.Rea
 // Settle stores the early answer as that of its node beside the request that it answers, and forgets it. due says
 // whether the request is written.
 func (e Early) Settle(txn *records.Txn, request api.ImageRequest, due bool) {
-	if !e.answer.Exists() {
+	if !e.found.Exists() {
 		return
 	}
-	said := *e.answer.Value
+	said := e.found.Value.Answer
 	txn.Delete(records.FoundKey(said.Owner))
 	if !due || !e.counts || !said.Answers(request) {
 		return

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"testing"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
@@ -31,6 +32,14 @@ func images(t *testing.T, w *World, c nodeapi.Control) {
 	}
 	if got := c.Image(web); !got.Answered || got.Status.ImageID != "sha256:1" {
 		t.Errorf("%+v", got)
+	}
+	before := w.View.Snapshot().Revision()
+	answer.UpdatedAt = answer.UpdatedAt.Add(time.Hour)
+	if err := c.Report(t.Context(), node.Report{Images: []api.ImageStatus{answer}}); err != nil {
+		t.Fatal(err)
+	}
+	if after := w.View.Snapshot().Revision(); after != before {
+		t.Errorf("the same answer again is stored: %d commits", after-before)
 	}
 	pinned := api.Ref{Kind: web.Kind, Scope: web.Scope, Name: "pinned"}
 	w.Commit(records.NewTxn("test").Put(records.ImageKey(pinned), api.ImageRequest{Owner: pinned, Image: exactImage}))

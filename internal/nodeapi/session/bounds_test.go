@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/nodeapi/wire"
 	"tend.dev/tend/internal/runtime"
 )
@@ -19,10 +20,16 @@ func TestAnAnswerWithoutAnEnd(t *testing.T) {
 			return newOutput(ctx, io.EOF, line("one"), line(endless)), nil
 		},
 		list: func(context.Context) ([]runtime.Container, error) { return []runtime.Container{{Name: endless}}, nil },
+		find: func(context.Context, string, string) (node.FoundImage, error) {
+			return node.FoundImage{ID: endless}, nil
+		},
 		sample: func(_ string, pods []string) []runtime.Usage {
 			return []runtime.Usage{{Err: errors.New(endless)}}
 		},
 	})
+	if _, err := n.FindImage(t.Context(), "prod", "web:1"); !errors.Is(err, wire.ErrTooLong) {
+		t.Errorf("an image: %v", err)
+	}
 	reader, err := n.Logs(t.Context(), "p", runtime.LogOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -23,6 +23,7 @@ type fake struct {
 	sample   func(kind string, pods []string) []runtime.Usage
 	end      func(verb, name string) error
 	image    func(id string) (io.ReadCloser, error)
+	find     func(ctx context.Context, scope, name string) (node.FoundImage, error)
 	disk     func(prune bool) (api.NodeDisk, error)
 	buildLog func(ctx context.Context, called string, follow bool, each func(string) error) error
 }
@@ -59,6 +60,10 @@ func (f *fake) Disk(_ context.Context, prune bool) (api.NodeDisk, error) { retur
 
 func (f *fake) SaveImage(_ context.Context, id string, _ node.Part) (io.ReadCloser, error) {
 	return f.image(id)
+}
+
+func (f *fake) FindImage(ctx context.Context, scope, name string) (node.FoundImage, error) {
+	return f.find(ctx, scope, name)
 }
 
 func (f *fake) BuildLog(ctx context.Context, called string, follow bool, each func(string) error) error {

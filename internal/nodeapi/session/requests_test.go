@@ -139,6 +139,23 @@ func TestDisk(t *testing.T) {
 	}
 }
 
+// TestFindImage: the node's word on an image arrives as it was said, or why there is none.
+func TestFindImage(t *testing.T) {
+	want := node.FoundImage{ID: "sha256:1", Digest: "sha256:2", Arch: "arm64", Runtime: "docker"}
+	n, _ := serve(t, &fake{find: func(_ context.Context, scope, name string) (node.FoundImage, error) {
+		if scope != "prod" || name != "far.example/web:1" {
+			return node.FoundImage{}, fmt.Errorf("image %s of %s: %w", name, scope, runtime.ErrNotFound)
+		}
+		return want, nil
+	}})
+	if got, err := n.FindImage(t.Context(), "prod", "far.example/web:1"); got != want || err != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := n.FindImage(t.Context(), "test", "far.example/web:1"); !errors.Is(err, runtime.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
 // TestARequestThatIsCanceled: the node's end is canceled too.
 func TestARequestThatIsCanceled(t *testing.T) {
 	begun, canceled := make(chan struct{}), make(chan struct{})

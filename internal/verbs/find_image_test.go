@@ -1,0 +1,110 @@
+package verbs
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/records"
+)
+
+// finder answers for node n1, as the machine of member, that it has every image; asked are the images in question.
+type finder struct {
+	asked  []string
+	node   string
+	member int64
+}
+
+func (f *finder) find(_ context.Context, request api.ImageRequest, _ bool) (FoundImage, bool) {
+	f.asked = append(f.asked, request.Image)
+	return FoundImage{Member: f.member, Answer: api.ImageStatus{Node: f.node, Image: request.Image,
+		State: api.ImagePresent, ImageID: "sha256:" + request.Image}}, true
+}
+
+// TestAnApplyStoresWhatANodeSaid: of the node that is asked for the image now, and for another image than before.
+func TestAnApplyStoresWhatANodeSaid(t *testing.T) {
+	web := deployment("prod", "web", `{"image":"web:1"}`)
+	for name, c := range map[string]struct {
+		reason string
+		object api.Object
+		finder finder
+		before func(w *world)
+		asks   bool
+		stored bool
+	}{
+		"the node that is asked": {"", web, finder{node: "n1"}, nil, true, true},
+		"another node":           {"it isn't asked", web, finder{node: "n2"}, nil, true, false},
+		"another machine":        {"it has the name since", web, finder{node: "n1", member: 1}, nil, true, false},
+		"an image of a build":    {"it may have to be built", deployment("prod", "web", `{"build":{}}`), finder{node: "n1"}, nil, false, false},
+		"a name that refers":     {"it isn't known yet", deployment("prod", "web", `{"image":"${ref.deployment.api.image}"}`), finder{node: "n1"}, nil, false, false},
+		"what has no pods":       {"", api.Object{Kind: api.KindNetwork, Scope: api.Unscoped, Name: "cluster", Spec: []byte(`{}`)}, finder{node: "n1"}, nil, false, false},
+		"a node with such an image": {"it was asked before", web, finder{node: "n1"}, func(w *world) {
+			w.mustApply(deployment("prod", "web", `{"image":"web:1","replicas":3}`))
+			request := api.ImageRequest{Owner: ref("prod", "web"), OwnerUID: "uid-1", Image: "web:1", Runtime: ""}
+			w.put(records.ImageKey(request.Owner), request)
+			_, _ = records.NewTxn("test").Delete(records.FoundKey(request.Owner)).Commit(context.Background(), w.store)
+		}, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(o *Options) { o.FindImage = c.finder.find })
+			w.put(records.NodeKey("n1"), api.NodeStatus{ID: "n1", Ready: true, Runtime: "docker"})
+			w.put(records.AliveKey("n1"), "n1")
+			if c.before != nil {
+				c.before(w)
+				c.finder.asked = nil
+			}
+			_, err := w.apply(ApplyOptions{}, c.object)
+			if err != nil && c.stored {
+				t.Fatal(err)
+			}
+			if asks := len(c.finder.asked) > 0; asks != c.asks {
+				t.Errorf("%s: asked is %q", c.reason, c.finder.asked)
+			}
+			found := w.snapshot().Found(c.object.Ref())
+			if found.Exists() != c.stored {
+				t.Fatalf("%s: stored is %+v", c.reason, found.Value)
+			}
+			if !c.stored {
+				return
+			}
+			answer, object := found.Value.Answer, w.snapshot().Object(c.object.Ref())
+			if answer.ImageID != "sha256:web:1" || answer.OwnerUID != object.Value.Metadata.UID ||
+				answer.Owner != c.object.Ref() || found.Modified != object.Modified {
+				t.Errorf("%+v of revision %d, the object is of %d", answer, found.Modified, object.Modified)
+			}
+		})
+	}
+}
+
+// TestADryRunAsksNoNode: it says that the image is to be resolved.
+func TestADryRunAsksNoNode(t *testing.T) {
+	f := finder{node: "n1"}
+	w := newWorld(t, func(o *Options) { o.FindImage = f.find })
+	if _, err := w.apply(ApplyOptions{DryRun: true}, deployment("prod", "web", `{"image":"web:1"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.asked) > 0 {
+		t.Errorf("asked for %s", strings.Join(f.asked, ", "))
+	}
+}
+
+// TestANodeThatSaysNothing holds up an apply for a moment, however many objects it has.
+func TestANodeThatSaysNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{FindImage: func(ctx context.Context, _ api.ImageRequest, _ bool) (FoundImage, bool) {
+			<-ctx.Done()
+			return FoundImage{}, false
+		}})
+		var objects []api.Object
+		for _, name := range strings.Fields("a b c d e f g h i j k l m n o p q r s t") {
+			objects = append(objects, deployment("prod", name, `{"image":"web:1"}`))
+		}
+		began := time.Now()
+		if found := s.findImages(t.Context(), objects, ApplyOptions{}); len(found) > 0 || time.Since(began) != findTime {
+			t.Errorf("after %v: %v", time.Since(began), found)
+		}
+	})
+}
