@@ -104,6 +104,8 @@ type LogLine struct {
 	// Part: the line is longer than is sent at once; the next one of this pod and stream goes on with it.
 	Part  bool     `json:"part,omitempty"`
 	Error *Problem `json:"error,omitempty"`
+	// Note says which output is missing. A line with it has no text.
+	Note string `json:"note,omitempty"`
 }
 
 // ExecRequest is a command to run in a pod's container.

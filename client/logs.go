@@ -16,6 +16,8 @@ type LogsOptions struct {
 	Run string
 	// Init chooses an init container of each pod in place of the pod's own.
 	Init string
+	// ClusterPod and Container choose among the pods of an application in a Kubernetes cluster, and their containers.
+	ClusterPod, Container string
 	// Previous chooses the output of the pods that ran before. It can't be followed.
 	Previous bool
 	Follow   bool
@@ -36,8 +38,10 @@ func (c *Client) Logs(ctx context.Context, opts LogsOptions) (*LogStream, error)
 		r = streamRequest(podPath(opts.Pod, "/logs"))
 		r.query = queryWith()
 	}
-	if opts.Init != "" {
-		r.query.Set("init", opts.Init)
+	for name, value := range map[string]string{"init": opts.Init, "pod": opts.ClusterPod, "container": opts.Container} {
+		if value != "" {
+			r.query.Set(name, value)
+		}
 	}
 	if opts.Previous {
 		r.query.Set("previous", "1")

@@ -21,6 +21,7 @@ type logging struct {
 	previous           bool
 	since, tail, run   string
 	init               string
+	pod, container     string
 	// split: what pods wrote to stderr goes to stderr.
 	split bool
 }
@@ -40,8 +41,10 @@ func (a *app) logsCommand() *cobra.Command {
 		Long: "Show the output of a pod, or of every pod of an object, including kept pods that ended. Lines are ordered by\n" +
 			"time, stdout and stderr of the pods together. With -f it starts with the last 100 lines of each pod and goes on with\n" +
 			"new ones, also over a rollout, until the pod has ended or the object is gone. Without -f a terminal gets the last\n" +
-			"1000 lines of each pod, a pipe gets all. A pod that never ran yet shows the output of its init containers.",
-		Example: "  tend logs prod/web --init migrate\n  tend logs prod/web --previous\n" +
+			"1000 lines of each pod, a pipe gets all. A pod that never ran yet shows the output of its init containers.\n\n" +
+			"Of an application in a Kubernetes cluster it shows the newest lines, 256 KiB at most, of the pods that belong to\n" +
+			"what its chart made. The cluster's operator must be allowed to read logs; such output can't be followed.",
+		Example: "  tend logs appinst prod/shop --container app --tail 50\n  tend logs prod/web --init migrate\n  tend logs prod/web --previous\n" +
 			"  tend logs prod/web -f\n  tend logs prod/web --since 10m --tail 100\n  tend logs prod/web | grep -i error\n" +
 			"  tend logs prod-web.1a2b3c4d\n  tend logs prod/web -o json | jq .text",
 		Args:              takes(1, 2),
@@ -57,6 +60,7 @@ func (a *app) logsCommand() *cobra.Command {
 				return err
 			}
 			opts.Pod, opts.Run, opts.Init, opts.Previous = wanted.pod, ask.run, ask.init, ask.previous
+			opts.ClusterPod, opts.Container = ask.pod, ask.container
 			opts.Target = client.Target{Kind: wanted.kind, Scope: wanted.scope, Name: wanted.name}
 			screen := logScreen{all: wanted.pod == "" || ask.previous, timestamps: ask.timestamps, split: ask.split}
 			if ask.init == "" {
@@ -84,6 +88,9 @@ func (a *app) logsCommand() *cobra.Command {
 	flags.StringVar(&ask.init, "init", "",
 		"of this `INIT` container of each pod, while it is there: until the pod runs, or it failed")
 	_ = command.RegisterFlagCompletionFunc("init", a.completeInits)
+	flags.StringVar(&ask.pod, "pod", "", "of an application in a Kubernetes cluster only this `POD`")
+	flags.StringVarP(&ask.container, "container", "c", "",
+		"of an application in a Kubernetes cluster only this `CONTAINER` of each pod")
 	flags.BoolVarP(&ask.previous, "previous", "p", false,
 		"the last output of the pods that ran before, whose containers are gone")
 	flags.StringVar(&ask.since, "since", "", "only what is newer than this `TIME`: a duration (10m) or a time (RFC 3339)")
@@ -149,6 +156,8 @@ func (a *app) printLogs(stream *client.LogStream, screen *logScreen) error {
 			continue
 		case a.output == "json":
 			err = compactJSON(a.out, line)
+		case line.Note != "":
+			_, err = fmt.Fprintln(a.err, printable(line.Note, ""))
 		case line.Error != nil:
 			_, err = fmt.Fprintf(a.err, "%s: %s\n", line.Pod, printable(fmt.Sprint(line.Error), "\n"))
 		case line.Stream == "stderr" && screen.split:

@@ -75,7 +75,7 @@ func (s *logScreen) resume(opts client.LogsOptions) client.LogsOptions {
 
 // shown records a line, and reports whether an earlier stream already brought it.
 func (s *logScreen) shown(line api.LogLine) bool {
-	if line.Error != nil {
+	if line.Error != nil || line.Note != "" {
 		return false
 	}
 	if last, known := s.before[line.Pod]; known && !line.At.After(last) {

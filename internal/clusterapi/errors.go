@@ -51,7 +51,7 @@ func failureOf(err error) *failure {
 	case errors.As(err, &f):
 		return f
 	case errors.As(err, &tooLarge):
-		return &failure{http.StatusRequestEntityTooLarge, "TooLarge", fmt.Sprintf("the body is larger than %d MiB", pull.MaxBody>>20), 0}
+		return &failure{http.StatusRequestEntityTooLarge, "TooLarge", fmt.Sprintf("the body is larger than %d KiB", tooLarge.Limit>>10), 0}
 	case errors.Is(err, store.ErrUnknownOutcome):
 		return &failure{http.StatusServiceUnavailable, "OutcomeUnknown",
 			"the store did not answer in time; send it again", time.Second}

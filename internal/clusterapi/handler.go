@@ -14,6 +14,7 @@ import (
 	"tend.dev/tend/internal/core/boundary"
 	"tend.dev/tend/internal/limit"
 	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/view"
 )
 
@@ -21,6 +22,12 @@ import (
 type Options struct {
 	Store records.Committer
 	View  *view.View
+	// Leases end queries, Seal encrypts their answers, and Open decrypts them. Needed by Ask and for answers.
+	Leases interface {
+		Grant(ctx context.Context, ttl time.Duration) (store.LeaseID, error)
+		Revoke(ctx context.Context, id store.LeaseID) error
+	}
+	Seal, Open func([]byte) ([]byte, error)
 	// Fresh returns a snapshot at least as new as every commit made before the call.
 	Fresh func(ctx context.Context) (records.Snapshot, error)
 	// MAC is a keyed hash of the servers: the credentials of clusters are made with it.
@@ -43,6 +50,7 @@ type Handler struct {
 	// registering are the places of those that have no credential yet.
 	registering *limit.Places
 	waiting     *waiting
+	sent        *sentQueries
 }
 
 // New returns a Handler.
@@ -62,13 +70,15 @@ func New(o Options) *Handler {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &Handler{Options: o, mux: http.NewServeMux(), limits: newLimits(o.Now),
-		registering: limit.NewPlaces(boundary.Joins, boundary.JoinWait), waiting: newWaiting()}
+		registering: limit.NewPlaces(boundary.Joins, boundary.JoinWait), waiting: newWaiting(),
+		sent: &sentQueries{at: map[string]time.Time{}}}
 	h.mux.HandleFunc("POST "+pull.RegisterPath, h.answer(h.register))
 	h.mux.HandleFunc("GET "+pull.JobsPath, h.answer(h.known(h.jobs)))
 	h.mux.HandleFunc("GET "+pull.DeliveredPath, h.answer(h.known(h.delivered)))
 	h.mux.HandleFunc("POST "+pull.JobsPath+"/{id}/ack", h.answer(h.known(h.acknowledge)))
 	h.mux.HandleFunc("POST "+pull.JobsPath+"/{id}/status", h.answer(h.known(h.status)))
 	h.mux.HandleFunc("POST "+pull.JobsPath+"/{id}/result", h.answer(h.known(h.result)))
+	h.mux.HandleFunc("POST "+pull.QueriesPath+"/{id}/answer", h.answer(h.known(h.answerQuery)))
 	h.mux.HandleFunc("POST "+pull.EventsPath, h.answer(h.known(h.events)))
 	h.mux.HandleFunc("POST "+pull.RotatePath, h.answer(h.known(h.rotate)))
 	h.mux.HandleFunc(pull.Prefix, h.answer(func(*http.Request) (any, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -67,7 +68,7 @@ func inHarness(t *testing.T, test func(h *harness)) {
 				return h.fate(txn)
 			}),
 			View: h.view, Fresh: h.fresh, MAC: func(plain []byte) string { return fmt.Sprintf("%x", plain) },
-			Paused: func() string { return h.paused },
+			Paused: func() string { return h.paused }, Leases: h.store, Seal: upsideDown, Open: upsideDown,
 			Audit:  func(data api.AuditData) { h.audit = append(h.audit, data) }, Foreign: func(api.AuditData) { h.foreign++ },
 		})
 		test(h)
@@ -75,6 +76,13 @@ func inHarness(t *testing.T, test func(h *harness)) {
 		parts.Wait()
 		_ = h.store.Close()
 	})
+}
+
+// upsideDown stands for encryption.
+func upsideDown(text []byte) ([]byte, error) {
+	out := slices.Clone(text)
+	slices.Reverse(out)
+	return out, nil
 }
 
 func (h *harness) snapshot() records.Snapshot { return records.Snapshot{Reader: h.view.Snapshot()} }

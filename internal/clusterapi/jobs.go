@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,7 +27,8 @@ const (
 	lookEvery = time.Minute
 )
 
-// jobs answers with the jobs of a cluster that are due, as soon as there are any, or with none when the wait is over.
+// jobs answers with the jobs and queries of a cluster that are due, as soon as there are any, or with none when the wait
+// is over.
 func (h *Handler) jobs(r *http.Request, by *caller, s records.Snapshot) (any, error) {
 	wait, err := waitOf(r)
 	if err != nil {
@@ -45,16 +47,20 @@ func (h *Handler) jobs(r *http.Request, by *caller, s records.Snapshot) (any, er
 	for {
 		s := records.Snapshot{Reader: h.View.Snapshot()}
 		due, next := dueJobs(s, by.cluster, h.Now(), resume)
-		if len(due) > 0 || ctx.Err() != nil {
-			return pull.Jobs{Jobs: due}, h.sign(s, by, due)
+		queries, again := h.sent.due(s.ClusterQueries(by.cluster), h.Now())
+		if len(due)+len(queries) > 0 || ctx.Err() != nil {
+			return pull.Jobs{Jobs: due, Queries: queries}, h.sign(s, by, due, queries)
+		}
+		if next.IsZero() || !again.IsZero() && again.Before(next) {
+			next = again
 		}
 		resume = false            // what is acknowledged while this request waits is another's
 		h.await(ctx, s, by, next) // that a request waits says nothing of its operator: the link may have been cut since
 	}
 }
 
-// sign signs jobs with the keys of their cluster.
-func (h *Handler) sign(s records.Snapshot, by *caller, due []pull.Job) (err error) {
+// sign signs jobs and queries with the keys of their cluster.
+func (h *Handler) sign(s records.Snapshot, by *caller, due []pull.Job, queries []pull.Query) (err error) {
 	access := api.ClusterAccess{UID: by.uid}
 	if stored := s.ClusterAccess(by.cluster); stored.Exists() && stored.Value.UID == by.uid {
 		access = *stored.Value
@@ -65,15 +71,22 @@ func (h *Handler) sign(s records.Snapshot, by *caller, due []pull.Job) (err erro
 			return err
 		}
 	}
+	for i := range queries {
+		if queries[i].Signature, err = pull.SignQuery(queries[i], by.cluster, keys...); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// await waits for a change of a cluster's jobs since a snapshot, for an instant, a minute, or the end of ctx.
+// await waits for a change of a cluster's jobs or queries since a snapshot, for an instant, a minute, or the end of ctx.
 func (h *Handler) await(ctx context.Context, s records.Snapshot, by *caller, next time.Time) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	changes := h.View.Watch(ctx, view.WatchOptions{From: s.Revision() + 1,
-		Prefix: records.ClusterJobSetPrefix(by.cluster)})
+	jobs, queries := records.ClusterJobSetPrefix(by.cluster), records.ClusterQuerySetPrefix(by.cluster)
+	changes := h.View.Watch(ctx, view.WatchOptions{From: s.Revision() + 1, Match: func(change view.Change) bool {
+		return strings.HasPrefix(change.Key, jobs) || strings.HasPrefix(change.Key, queries)
+	}})
 	lease := time.NewTimer(h.untilNext(next))
 	defer lease.Stop()
 	pause := time.NewTimer(lookEvery)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pull"
 	"tend.dev/tend/internal/clusterapi"
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/verbs"
@@ -16,9 +17,25 @@ import (
 func (d *daemon) newClusters() *clusterapi.Handler {
 	return clusterapi.New(clusterapi.Options{
 		Store: d.store, View: d.view, Fresh: verbs.FromView{Store: d.store, View: d.view}.Fresh,
+		Leases: d.store, Seal: d.keys.Encrypt, Open: d.keys.Decrypt,
 		MAC: d.keys.HMAC, Paused: d.pause.why,
 		Audit: d.auditor.Record, Foreign: d.auditor.RecordForeign, Now: d.Now, Logger: d.Logger,
 	})
+}
+
+// clusterLogs asks the operator of an object's cluster for the output of its pods.
+func (d *daemon) clusterLogs(ctx context.Context, of api.Ref, asked pull.Query) (pull.Answer, error) {
+	if d.gate == nil {
+		return pull.Answer{}, withoutGate()
+	}
+	return d.clusters.Ask(ctx, of, asked)
+}
+
+// withoutGate says that no operator can reach this server.
+func withoutGate() error {
+	return &api.Problem{Status: http.StatusConflict,
+		Detail: "this server has no listener for nodes, which the operators of clusters use too",
+		Next:   "start it with --node-listen :8688"}
 }
 
 // inviteCluster makes a token with which the operator of a cluster registers, and returns where it connects and what it
@@ -28,9 +45,7 @@ func (d *daemon) inviteCluster(
 ) (api.ClusterRegistration, error) {
 	made := api.ClusterRegistration{Cluster: name, ServerName: authority.ServerName}
 	if d.gate == nil {
-		return made, &api.Problem{Status: http.StatusConflict,
-			Detail: "this server has no listener for nodes, which the operators of clusters use too",
-			Next:   "start it with --node-listen :8688"}
+		return made, withoutGate()
 	}
 	invite := d.clusters.Invite
 	if newKeys {

@@ -40,7 +40,7 @@ func (d *daemon) buildServer() error {
 		Logger: d.Logger, Tracer: d.Tracer,
 		Decode: manifest.Decode, Nodes: &d.fleet, Blobs: d.files.blobs, MaxBlob: d.Build.MaxTar(), Join: d.joinToken,
 		JoinTokens: d.joinTokens, RevokeToken: d.revokeToken,
-		InviteCluster: d.inviteCluster, Servers: d.serversAsked, RemoveServer: d.removeServer, Authority: d.authority(),
+		InviteCluster: d.inviteCluster, ClusterLogs: d.clusterLogs, Servers: d.serversAsked, RemoveServer: d.removeServer, Authority: d.authority(),
 		Verbs: d.verbs, Plugins: d.plugins, MAC: d.keys.CallbackMAC, Keys: d.keyList, RotateKey: d.rotateKey,
 		Paused: d.pause.why, Resume: d.resume,
 		HostPaths: d.HostMounts, Remote: d.remoteAccess, Local: func() string { return d.local },

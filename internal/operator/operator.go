@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -33,6 +34,7 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/instance"
 	"tend.dev/tend/internal/operator/operation/controller"
+	"tend.dev/tend/internal/operator/podlog"
 )
 
 // Options configure the operator.
@@ -164,10 +166,20 @@ func addControllers(made manager.Manager, opts Options) error {
 	if !opts.Policy.AnyNamespace {
 		namespacesOf = managed(made.GetClient())
 	}
+	set, err := kubernetes.NewForConfigAndClient(made.GetConfig(), made.GetHTTPClient())
+	if err != nil {
+		return fmt.Errorf("make the client that reads logs: %w", err)
+	}
+	logs := &podlog.Reader{Live: made.GetAPIReader(), Open: podlog.Through(set)}
 	if err := cluster.Add(made, cluster.Options{
+<<<<<<< HEAD
 		Namespace: opts.Namespace, Secret: opts.CredentialsSecret, Disabled: opts.NoAgent, Managed: namespacesOf,
 		Wait: opts.PollWait, Version: opts.Version, Logger: opts.Logger,
 		Metrics: measured,
+=======
+		Namespace: opts.Namespace, Secret: opts.CredentialsSecret, Disabled: opts.NoAgent, Managed: namespacesOf, Wait: opts.PollWait, Version: opts.Version, Logger: opts.Logger,
+		Metrics: measured, Query: logs.Answer,
+>>>>>>> d4d598dc (clusterapi, operator: read the output of an application's pods)
 	}); err != nil {
 		return err
 	}

@@ -49,6 +49,7 @@ var codecs = []struct {
 	{LabsPrefix, decodeAs[api.LabOrders]},
 	{AutoscalePrefix, decodeAs[api.AutoscaleStatus]},
 	{ClusterJobsPrefix, decodeAs[api.ClusterJob]},
+	{ClusterQueriesPrefix, decodeAs[ClusterQuery]},
 	{ClusterAccessPrefix, decodeAs[api.ClusterAccess]},
 	{ActualObjectsPrefix, decodeAs[api.ClusterReport]},
 	{ActualClusterPrefix, decodeAs[api.ClusterContact]},

@@ -38,16 +38,19 @@ const (
 	LabsPrefix       = "/labs/"       // what people asked of labs, more time or their end: the API
 	AutoscalePrefix  = "/autoscale/"  // autoscaler statuses: the autoscaler
 	// the log of changes: the writer of the change, in the same commit; the leading server trims it
-	EventsPrefix        = "/events/"
-	AuditPrefix         = "/audit/"           // the log of calls: the server that answered; the leading server trims it
-	SinksPrefix         = "/sinks/"           // how far sinks are in the log of changes: the controller of sinks
-	ClusterJobsPrefix   = "/clusters/jobs/"   // what is to be done in Kubernetes clusters: the object's controller
-	ClusterAccessPrefix = "/clusters/access/" // hashes of the tokens of clusters: the servers, by compare and swap
-	ActualObjectsPrefix = "/actual/objects/"  // what a cluster's operator said of an object: the server that it asked
-	ActualClusterPrefix = "/actual/clusters/" // when a cluster's operator was heard of: the server that it asked
-	LeasesPrefix        = "/leases/"          // elections: the server
-	HomesPrefix         = "/homes/"           // which node has a volume's data: who places its task; gone with the volume
-	PlacingKey          = "/placing"          // when a task got its node last: all who place, by compare and swap
+	EventsPrefix      = "/events/"
+	AuditPrefix       = "/audit/"         // the log of calls: the server that answered; the leading server trims it
+	SinksPrefix       = "/sinks/"         // how far sinks are in the log of changes: the controller of sinks
+	ClusterJobsPrefix = "/clusters/jobs/" // what is to be done in Kubernetes clusters: the object's controller
+	// questions to the operators of clusters with their answers, bound to a lease: the server that asks, then the one
+	// that got the answer
+	ClusterQueriesPrefix = "/clusters/queries/"
+	ClusterAccessPrefix  = "/clusters/access/" // hashes of the tokens of clusters: the servers, by compare and swap
+	ActualObjectsPrefix  = "/actual/objects/"  // what a cluster's operator said of an object: the server that it asked
+	ActualClusterPrefix  = "/actual/clusters/" // when a cluster's operator was heard of: the server that it asked
+	LeasesPrefix         = "/leases/"          // elections: the server
+	HomesPrefix          = "/homes/"           // which node has a volume's data: who places its task; gone with the volume
+	PlacingKey           = "/placing"          // when a task got its node last: all who place, by compare and swap
 	// compared and written by every verb, so that only one decides from a state: the API
 	GuardKey      = "/guards/verbs"
 	MembersPrefix = "/members/" // which machine a node's name is of: the server where it joins
@@ -158,6 +161,12 @@ func ClusterJobKey(cluster string, r api.Ref) string {
 
 // ClusterJobSetPrefix returns the prefix of the jobs of a cluster.
 func ClusterJobSetPrefix(cluster string) string { return ClusterJobsPrefix + cluster + "/" }
+
+// ClusterQueryKey returns the key of a query to the operator of a cluster.
+func ClusterQueryKey(cluster, id string) string { return ClusterQuerySetPrefix(cluster) + id }
+
+// ClusterQuerySetPrefix returns the prefix of the queries to the operator of a cluster.
+func ClusterQuerySetPrefix(cluster string) string { return ClusterQueriesPrefix + cluster + "/" }
 
 // ClusterAccessKey returns the key of the tokens of a cluster.
 func ClusterAccessKey(cluster string) string { return ClusterAccessPrefix + cluster }

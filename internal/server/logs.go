@@ -26,6 +26,8 @@ type logsOf struct {
 	opts container.LogOptions
 	// previous: that of the pods before.
 	previous bool
+	// pod and container choose among those of a Kubernetes cluster.
+	pod, container string
 }
 
 func (l logsOf) wants(t *api.Task) bool {
@@ -64,7 +66,8 @@ func (s *Server) podLogs(w http.ResponseWriter, r *http.Request) {
 func (s *Server) logs(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
 	named := TargetQuery{Kind: q.text("kind"), Scope: q.text("scope"), Name: q.text("name")}
-	wanted := logsOf{run: q.text("run"), init: q.text("init"), opts: logOptions(q), previous: q.boolean("previous")}
+	wanted := logsOf{run: q.text("run"), init: q.text("init"), opts: logOptions(q), previous: q.boolean("previous"),
+		pod: q.text("pod"), container: q.text("container")}
 	err := errors.Join(q.done(), wanted.checkPrevious())
 	var target verbs.Target
 	if err == nil {
@@ -76,6 +79,13 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request) {
 	}
 	if err == nil {
 		wanted.owner, err = target.Resolve(snap)
+	}
+	if err == nil && wanted.owner.Kind == api.KindApplicationInstance {
+		s.clusterLogs(w, r, wanted)
+		return
+	}
+	if err == nil {
+		err = wanted.checkHere()
 	}
 	if err == nil && !wanted.previous { // the record of a run may be gone before its output
 		err = wanted.chooseRun(snap)

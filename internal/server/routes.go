@@ -168,7 +168,8 @@ func (s *Server) podRoutes() {
 		shape{query: queryOfTexts("init", "previous?", "follow?", "tail#", "since"),
 			answers: replies("a line for each line", eachLine[api.LogLine](s))}, s.podLogs)
 	s.documented("GET", "/v1/logs", "The output of all pods of an object, a JSON line each",
-		shape{query: queryOfTexts("kind", "scope", "name", "run", "init", "previous?", "follow?", "tail#", "since"),
+		shape{query: queryOfTexts("kind", "scope", "name", "run", "init", "pod", "container", "previous?", "follow?",
+			"tail#", "since"),
 			answers: replies("a line for each line", eachLine[api.LogLine](s))}, s.logs)
 	s.documented("GET", "/v1/pods/{pod}/exec", "Run a command in a pod: a WebSocket of "+execwire.Protocol,
 		shape{answers: map[int]reply{http.StatusSwitchingProtocols: {text: "the WebSocket is open"}}}, s.exec)

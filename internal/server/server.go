@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pull"
 	"tend.dev/tend/internal/connlimit"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/plugin/broker"
@@ -47,6 +48,8 @@ type Options struct {
 	RevokeToken func(ctx context.Context, id string) error
 	// InviteCluster makes a token with which the operator of a Kubernetes cluster registers. Default: none can.
 	InviteCluster func(ctx context.Context, name string, ttl time.Duration, newKeys bool) (api.ClusterRegistration, error)
+	// ClusterLogs asks the Kubernetes cluster of an object for the output of its pods. Default: none can be asked.
+	ClusterLogs func(ctx context.Context, of api.Ref, asked pull.Query) (pull.Answer, error)
 	// Servers returns the servers of the cluster, RemoveServer takes one out. Default: there is this one.
 	Servers      func(ctx context.Context) api.Servers
 	RemoveServer func(ctx context.Context, name string) error

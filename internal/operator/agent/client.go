@@ -69,15 +69,20 @@ func (c *Client) Register(ctx context.Context, token, cluster, displayName strin
 	return given, err
 }
 
+<<<<<<< HEAD
 // Jobs requests jobs and waits for some to appear. With resume it also requests acknowledged jobs without a result.
 func (c *Client) Jobs(ctx context.Context, token, cluster string, wait time.Duration, resume bool) ([]pull.Job, error) {
+=======
+// Jobs asks for jobs and queries, and waits for some. To resume asks for those jobs too that were acknowledged and have no result.
+func (c *Client) Jobs(ctx context.Context, token, cluster string, wait time.Duration, resume bool) (pull.Jobs, error) {
+>>>>>>> d4d598dc (clusterapi, operator: read the output of an application's pods)
 	var jobs pull.Jobs
 	query := url.Values{"cluster": {cluster}, "wait": {strconv.Itoa(int(wait / time.Second))}}
 	if resume {
 		query.Set(pull.ResumeParameter, "true")
 	}
 	err := c.call(ctx, token, wait+answerTime, http.MethodGet, pull.JobsPath+"?"+query.Encode(), nil, &jobs)
-	return jobs.Jobs, err
+	return jobs, err
 }
 
 // Delivered returns finished jobs after the one with the id after. At the end it returns none.
@@ -108,7 +113,16 @@ func (c *Client) Events(ctx context.Context, token string, events []pull.Event) 
 	return c.call(ctx, token, requestTime, http.MethodPost, pull.EventsPath, pull.Events{Events: events}, nil)
 }
 
+<<<<<<< HEAD
 // Rotate returns a new credential. The old one stays valid for pull.RotationGrace.
+=======
+// Answer sends the answer to a query.
+func (c *Client) Answer(ctx context.Context, token, query string, answer pull.Answer) error {
+	return c.call(ctx, token, requestTime, http.MethodPost, pull.QueriesPath+"/"+url.PathEscape(query)+"/answer", answer, nil)
+}
+
+// Rotate returns another credential; the one that was used is valid for pull.RotationGrace.
+>>>>>>> d4d598dc (clusterapi, operator: read the output of an application's pods)
 func (c *Client) Rotate(ctx context.Context, token string) (pull.Credential, error) {
 	var given pull.Credential
 	err := c.call(ctx, token, requestTime, http.MethodPost, pull.RotatePath, struct{}{}, &given)

@@ -35,11 +35,15 @@ func (a *Agent) pollJobs(ctx context.Context) error {
 
 // poll requests jobs once and does them. It reports whether any was not tracked before.
 func (a *Agent) poll(ctx context.Context, resume bool) (more bool, err error) {
-	var jobs []pull.Job
+	var sent pull.Jobs
 	err = a.request(ctx, func(token string) (err error) {
-		jobs, err = a.client.Jobs(ctx, token, a.current().ClusterID, a.Wait, resume)
+		sent, err = a.client.Jobs(ctx, token, a.current().ClusterID, a.Wait, resume)
 		return err
 	})
+	if err == nil {
+		a.queries.add(sent.Queries, a.Now())
+	}
+	jobs := sent.Jobs
 	var passing error
 	var done []*tracked
 	for i := 0; err == nil && i < len(jobs); i++ {

@@ -16,20 +16,22 @@ func inventoryOf(release fluxObject) (entries []appsv1alpha1.InventoryEntry, cou
 	if release.absent() {
 		return nil, 0
 	}
+	entries = Inventory(release.Unstructured)
+	return entries[:min(len(entries), maxInventory)], int32(len(entries))
+}
+
+// Inventory returns all objects of a release, as Flux reports them in the status of its HelmRelease.
+func Inventory(release *unstructured.Unstructured) (entries []appsv1alpha1.InventoryEntry) {
 	list, _, _ := unstructured.NestedSlice(release.Object, "status", "inventory", "entries")
 	for _, one := range list {
 		values, _ := one.(map[string]any)
 		id, _ := values["id"].(string)
 		version, _ := values["v"].(string)
-		entry, ok := inventoryEntry(id, version)
-		if !ok {
-			continue
-		}
-		if count++; len(entries) < maxInventory {
+		if entry, ok := inventoryEntry(id, version); ok {
 			entries = append(entries, entry)
 		}
 	}
-	return entries, count
+	return entries
 }
 
 // inventoryEntry parses Flux's form of an object: namespace_name_group_kind. A colon in a name is written as two
