@@ -53,6 +53,7 @@ namespaceGate: false
 requireManagedBy: true
 chartAllow: [oci://ghcr.io/team, https://charts.example.org]
 webhooks: {enabled: true}
+logs: {enabled: true}
 extraArgs: [--metrics-bind-address=0]
 `
 
@@ -80,6 +81,11 @@ func TestInstallations(t *testing.T) {
 	plain = render(t, "webhooks: {enabled: true}", "helm", chart, namespace)
 	if diff := cmp.Diff(byName(kustomized, "Namespace"), byName(plain)); diff != "" {
 		t.Errorf("with webhooks, the chart (+) is not the base (-):\n%s", diff)
+	}
+	kustomized = render(t, "", "kustomize", base+"-logs")
+	install(t, server, kustomized)
+	if diff := cmp.Diff(byName(kustomized, "Namespace"), byName(render(t, "logs: {enabled: true}", "helm", chart, namespace))); diff != "" {
+		t.Errorf("with logs, the chart (+) is not the base (-):\n%s", diff)
 	}
 	admin := server.Client(t, "user")
 	if err := admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "elsewhere"}}); err != nil {

@@ -113,7 +113,7 @@ func (l logsOf) refused(by pull.Refusal) error {
 	case pull.RefusedNotEnabled:
 		problem.Status = http.StatusConflict
 		problem.Next = "let the operator read logs: helm upgrade with --set logs.enabled=true, " +
-			"or with Kustomize the component deploy/operator/logs"
+			"or kubectl apply --server-side -k deploy/operator-logs"
 	case pull.RefusedNotFound:
 		problem.Status = http.StatusNotFound
 	case pull.RefusedQuery, pull.RefusedFailed:

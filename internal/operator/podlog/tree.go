@@ -36,13 +36,19 @@ const (
 // object names an object of a namespace, whatever the version of its kind.
 type object struct{ group, kind, name string }
 
+// owner is what a reference names.
+type owner struct {
+	object
+	uid types.UID
+}
+
 // tree holds the objects that a chart made in one namespace.
 type tree struct {
 	live      client.Reader
 	namespace string
 	made      map[object]bool
-	// known says of an owner, by its uid, whether it belongs to the tree.
-	known map[types.UID]bool
+	// known says of an owner whether it belongs to the tree. A reference with the uid of one and another name is no such owner.
+	known map[owner]bool
 	reads int
 	// forbidden are the kinds of owners that may not be read.
 	forbidden map[string]bool
@@ -76,7 +82,7 @@ func (r *Reader) treeOf(ctx context.Context, q pull.Query) (*tree, error) {
 	if owner := metav1.GetControllerOf(release); owner == nil || owner.UID != app.UID {
 		return nil, notFound("HelmRelease %s does not belong to %s", key, name)
 	}
-	t := &tree{live: r.Live, namespace: q.Namespace, made: map[object]bool{}, known: map[types.UID]bool{}, forbidden: map[string]bool{}}
+	t := &tree{live: r.Live, namespace: q.Namespace, made: map[object]bool{}, known: map[owner]bool{}, forbidden: map[string]bool{}}
 	for _, entry := range instance.Inventory(release) {
 		if entry.Namespace == q.Namespace {
 			kind := schema.FromAPIVersionAndKind(entry.APIVersion, entry.Kind)
@@ -104,28 +110,29 @@ func (t *tree) climb(ctx context.Context, of metav1.Object, named object, depth 
 	if t.made[named] {
 		return true, nil
 	}
-	owner := metav1.GetControllerOf(of)
-	if owner == nil || depth == 0 {
+	ref := metav1.GetControllerOf(of)
+	if ref == nil || depth == 0 {
 		return false, nil
 	}
-	if is, known := t.known[owner.UID]; known {
+	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
+	next := owner{object{kind.Group, kind.Kind, ref.Name}, ref.UID}
+	if is, known := t.known[next]; known {
 		return is, nil
 	}
-	above, err := t.owner(ctx, owner)
+	above, err := t.read(ctx, ref)
 	if err != nil {
 		return false, err
 	}
 	is := false
 	if above != nil {
-		kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
-		is, err = t.climb(ctx, above, object{kind.Group, kind.Kind, owner.Name}, depth-1)
+		is, err = t.climb(ctx, above, next.object, depth-1)
 	}
-	t.known[owner.UID] = is
+	t.known[next] = is
 	return is, err
 }
 
-// owner reads the object of a reference; nil if there is none with its uid, or if it may not be read.
-func (t *tree) owner(ctx context.Context, owner *metav1.OwnerReference) (*metav1.PartialObjectMetadata, error) {
+// read reads the object of a reference; nil if there is none with its uid, or if it may not be read.
+func (t *tree) read(ctx context.Context, owner *metav1.OwnerReference) (*metav1.PartialObjectMetadata, error) {
 	if t.reads++; t.reads > maxReads {
 		return nil, errors.New("the namespace has too many pods to look through: name one with --pod")
 	}
