@@ -28,7 +28,7 @@ func changesText(object api.ObjectResult) string {
 		case change.Old == nil:
 			parts = append(parts, fmt.Sprintf("%s added (%s)", change.Path, plainValue(change.New)))
 		default:
-			parts = append(parts, fmt.Sprintf("%s %s → %s", change.Path, plainValue(change.Old), plainValue(change.New)))
+			parts = append(parts, change.Path+" "+changedValue(change.Old, change.New))
 		}
 	}
 	if more := len(parts) - shown; more > 0 {
@@ -64,11 +64,23 @@ func isPrivate(kind api.Kind, path string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(privateFields, name) })
 }
 
+// shownValue is the most characters of a value that a line has.
+const shownValue = 60
+
 // plainValue returns a JSON value as people write it, short enough for a line.
 func plainValue(value json.RawMessage) string {
+	return printable(cut(textOf(value), shownValue), "")
+}
+
+// changedValue returns `OLD → NEW`, short enough for a line; what differs is always part of it.
+func changedValue(before, after json.RawMessage) string {
+	return printable(longestForm(textOf(before), textOf(after), 2*shownValue+len(" → ")), "")
+}
+
+func textOf(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) != nil {
 		text = string(value)
 	}
-	return printable(cut(text, 60), "")
+	return text
 }

@@ -41,22 +41,24 @@ func (a *app) auditCommand() *cobra.Command {
 	return command
 }
 
-func auditListing(events []api.Event) listing {
+func auditListing(events []api.Event, now time.Time) listing {
 	l := listing{
 		header: []string{"TIME", "ACTOR", "CALL", "OBJECT", "ANSWER"}, wideHeader: []string{"TOOK", "REQUEST", "ID"},
-		empty: "no calls are kept that match",
-		narrow: narrowing{drop: []string{"OBJECT", "TIME", "ACTOR"}, cut: []string{"CALL"},
-			brief: agesOf(events, time.Now())},
+		empty:  "no calls are kept that match",
+		narrow: narrowing{from: map[string]int{"ACTOR": 55, "TIME": 95, "OBJECT": 115}, cut: []string{"CALL"}},
 	}
+	var times []time.Time
 	for _, e := range events {
 		var d api.AuditData
 		_ = json.Unmarshal(e.Data, &d)
+		times = append(times, e.Time)
 		l.names = append(l.names, e.ID)
 		l.rows = append(l.rows, []string{e.Time.UTC().Format(time.RFC3339), dash(d.Actor), d.Method + " " + d.Path,
 			dash(auditObject(d)), auditStatus(d)})
 		l.wideRows = append(l.wideRows,
 			[]string{(time.Duration(d.TookMilliseconds) * time.Millisecond).String(), dash(d.Request), e.ID})
 	}
+	l.narrow.brief = map[string]column{"TIME": ages(times, now)}
 	return l
 }
 

@@ -38,20 +38,37 @@ func (c column) empty() bool {
 
 // narrowing says how a table fits a terminal that is too narrow for all of it. Only columns named here are changed.
 type narrowing struct {
-	// drop are columns that may be left out, in the order in which they go.
+	// from is the width from which a column is shown, whatever the cells hold. A narrower terminal gets the shorter form
+	// of the column from brief, or else nothing.
+	from  map[string]int
+	brief map[string]column
+	// drop are columns that may be left out if the table is too wide, in the order in which they go.
 	drop []string
 	// cut are columns whose long cells may be cut, because the whole text is in -o wide or -o json.
 	cut []string
 	// squeeze are columns that are cut only where those that stay don't fit otherwise, and do then.
 	squeeze []string
-	// brief replaces a column of drop where the column doesn't fit, but its shorter form does.
-	brief map[string]column
+}
+
+// chosen returns the columns of a terminal of a width, whatever the cells hold.
+func (n narrowing) chosen(all []column, width int) (out []column) {
+	for _, c := range all {
+		short, ok := n.brief[c.title]
+		switch {
+		case width >= n.from[c.title]:
+			out = append(out, c)
+		case ok:
+			out = append(out, short)
+		}
+	}
+	return out
 }
 
 // fit returns the columns that fit the width. It starts with the columns that always stay and adds the others, the most
 // important first, as long as there is room. Columns without values come last. A table that is still too wide keeps all
 // columns that always stay.
 func (n narrowing) fit(all []column, width int) []column {
+	all = n.chosen(all, width)
 	needs := func(c column) int {
 		if slices.Contains(n.cut, c.title) {
 			return min(c.width(), cutWidth) + columnGap
@@ -83,29 +100,48 @@ func (n narrowing) fit(all []column, width int) []column {
 	}
 	dropped := map[int]bool{}
 	for _, i := range optional {
-		if short, ok := n.brief[all[i].title]; ok && needs(shown[i]) > room {
-			shown[i] = short
-		}
 		if dropped[i] = needs(shown[i]) > room; !dropped[i] {
 			room -= needs(shown[i])
 		}
 	}
 	var out []column
 	for i, c := range shown {
-		if dropped[i] {
-			continue
+		if !dropped[i] {
+			out = append(out, c)
 		}
-		if slices.Contains(n.cut, c.title) {
-			width := cutWidth
-			if cutWidth+room >= minCutWidth {
-				width += room
-			}
-			room -= min(c.width(), width) - min(c.width(), cutWidth)
-			c.cells = cutCells(c.cells, width)
-		}
-		out = append(out, c)
 	}
-	return out
+	return n.cutTo(out, width)
+}
+
+// cutTo cuts the cells of the columns that may be cut. Each has at least cutWidth, or less if the others leave less;
+// the first ones get what remains.
+func (n narrowing) cutTo(columns []column, width int) []column {
+	left := func(least int) int {
+		room := width + columnGap
+		for _, c := range columns {
+			wide := c.width()
+			if slices.Contains(n.cut, c.title) {
+				wide = min(wide, least)
+			}
+			room -= wide + columnGap
+		}
+		return room
+	}
+	least := cutWidth
+	for least > minCutWidth && left(least) < 0 {
+		least--
+	}
+	if left(least) < 0 {
+		least = cutWidth // the line breaks anyway
+	}
+	room := max(left(least), 0)
+	for i, c := range columns {
+		if slices.Contains(n.cut, c.title) {
+			columns[i].cells = cutCells(c.cells, min(c.width(), least+room))
+			room -= columns[i].width() - min(c.width(), least)
+		}
+	}
+	return columns
 }
 
 // rank orders the columns that may be left out: those with the lowest rank go first.
@@ -119,7 +155,7 @@ func (n narrowing) rank(c column) int {
 func cutCells(cells []string, width int) []string {
 	out := make([]string, len(cells))
 	for i, cell := range cells {
-		out[i] = ansi.Truncate(cell, width, "…")
+		out[i] = shortened(cell, width)
 	}
 	return out
 }

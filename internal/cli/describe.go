@@ -185,11 +185,11 @@ func withoutRepeats(events []api.Event) (out []api.Event) {
 func briefEvents(events []api.Event, now time.Time) listing {
 	l := listing{
 		header: []string{"AGE", "WHAT", "BY"},
-		narrow: narrowing{drop: []string{"BY", "AGE"}, cut: []string{"WHAT"}},
+		narrow: narrowing{from: map[string]int{"BY": 70}, cut: []string{"WHAT"}},
 	}
 	for _, e := range events {
 		d := eventData(e)
-		l.rows = append(l.rows, []string{age(e.Time, now), dash(cut(whatHappened(e, d), 80)), dash(eventBy(d))})
+		l.rows = append(l.rows, []string{age(e.Time, now), dash(shortened(whatHappened(e, d), 80)), dash(eventBy(d))})
 	}
 	return l
 }

@@ -113,9 +113,12 @@ func (a *app) eventsCommand() *cobra.Command {
 	return command
 }
 
+// eventLister returns events as a table.
+type eventLister func(events []api.Event, now time.Time) listing
+
 // showEvents lists events or follows them.
 func (a *app) showEvents(
-	ctx context.Context, c *client.Client, f eventFlags, opts client.EventOptions, list func([]api.Event) listing,
+	ctx context.Context, c *client.Client, f eventFlags, opts client.EventOptions, list eventLister,
 ) error {
 	if f.follow {
 		if f.lastGiven {
@@ -147,7 +150,7 @@ func (a *app) showEvents(
 		}
 		opts.Since = page.Next
 	}
-	l := list(all.Events)
+	l := list(all.Events, time.Now())
 	l.value = all
 	if len(all.Events) == 0 && opts.Name != "" && !a.structured() {
 		l.empty += suggest.Behind(meantBy(ctx, c, address{kind: opts.Kind, scope: opts.Scope, name: opts.Name}))
@@ -157,7 +160,7 @@ func (a *app) showEvents(
 
 // followEvents prints events as they come, until the command is interrupted.
 func (a *app) followEvents(
-	ctx context.Context, c *client.Client, opts client.EventOptions, list func([]api.Event) listing,
+	ctx context.Context, c *client.Client, opts client.EventOptions, list eventLister,
 ) error {
 	events := c.Events(ctx, opts)
 	defer events.Close()
@@ -176,7 +179,7 @@ func (a *app) followEvents(
 }
 
 // printEvent prints one event as a line.
-func (a *app) printEvent(event api.Event, list func([]api.Event) listing) error {
+func (a *app) printEvent(event api.Event, list eventLister) error {
 	switch a.output {
 	case "json":
 		return json.NewEncoder(a.out).Encode(event)
@@ -184,7 +187,7 @@ func (a *app) printEvent(event api.Event, list func([]api.Event) listing) error 
 		fmt.Fprintln(a.out, "---")
 		return writeYAML(a.out, event)
 	}
-	l := list([]api.Event{event})
+	l := list([]api.Event{event}, time.Now())
 	if a.output == "name" {
 		_, err := fmt.Fprintln(a.out, l.names[0])
 		return err
@@ -212,22 +215,25 @@ func printColumns(s streams, cells []string, widths []int) error {
 	return err
 }
 
-func eventListing(events []api.Event) listing {
+func eventListing(events []api.Event, now time.Time) listing {
 	l := listing{
 		header: []string{"TIME", "OBJECT", "WHAT", "BY"}, wideHeader: []string{"TYPE", "ID"},
 		empty:  "no events are kept that match",
-		narrow: narrowing{drop: []string{"BY", "TIME"}, cut: []string{"WHAT"}, brief: agesOf(events, time.Now())},
+		narrow: narrowing{from: map[string]int{"BY": 115, "TIME": 135}, cut: []string{"WHAT"}},
 	}
 	if ofOneObject(events) { // the one that was asked for
-		l.narrow.drop = append([]string{"OBJECT"}, l.narrow.drop...)
+		l.narrow.from = map[string]int{"BY": 75, "TIME": 95, "OBJECT": 135}
 	}
+	var times []time.Time
 	for _, e := range events {
 		d := eventData(e)
+		times = append(times, e.Time)
 		l.names = append(l.names, e.ID)
 		l.rows = append(l.rows, []string{e.Time.UTC().Format(time.RFC3339), eventObject(e, d),
 			dash(whatHappened(e, d)), dash(eventBy(d))})
 		l.wideRows = append(l.wideRows, []string{e.Type, e.ID})
 	}
+	l.narrow.brief = map[string]column{"TIME": ages(times, now)}
 	return l
 }
 
@@ -246,13 +252,13 @@ func eventObject(e api.Event, d api.EventData) string {
 	return string(d.Kind) + "/" + shortName(d.Ref())
 }
 
-// agesOf returns the shorter form of the times of events.
-func agesOf(events []api.Event, now time.Time) map[string]column {
-	ages := column{title: "AGE"}
-	for _, e := range events {
-		ages.cells = append(ages.cells, age(e.Time, now))
+// ages returns the shorter form of a column of times.
+func ages(times []time.Time, now time.Time) column {
+	c := column{title: "AGE"}
+	for _, at := range times {
+		c.cells = append(c.cells, age(at, now))
 	}
-	return map[string]column{"TIME": ages}
+	return c
 }
 
 // eventData returns the data of an event about an object; what can't be read is empty.

@@ -51,13 +51,17 @@ func releaseText(d api.EventData) string {
 func changedFields(d api.EventData) string {
 	const shown = 4
 	var parts []string
+	if to := returnsTo(d); to != "" {
+		parts = append(parts, "rollback to "+to)
+	}
 	changes := slices.DeleteFunc(slices.Clone(d.Changes), func(c api.EventChange) bool {
 		return strings.HasPrefix(c.Path, "metadata.stamps.") // the verb says it
 	})
-	for _, c := range changes[:min(len(changes), shown)] {
+	listed := min(len(changes), shown)
+	for _, c := range changes[:listed] {
 		parts = append(parts, fieldChange(specField(c.Path), c))
 	}
-	if more := len(changes) - len(parts) + d.MoreChanges; more > 0 {
+	if more := len(changes) - listed + d.MoreChanges; more > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(parts, ", ")
@@ -67,7 +71,7 @@ func changedFields(d api.EventData) string {
 func fieldChange(field string, c api.EventChange) string {
 	switch {
 	case c.Old != nil && c.New != nil:
-		return field + " " + plainValue(c.Old) + " → " + plainValue(c.New)
+		return field + " " + changedValue(c.Old, c.New)
 	case c.New != nil:
 		return field + " = " + plainValue(c.New)
 	case c.Old != nil:
@@ -108,6 +112,16 @@ func nodeText(d api.EventData) string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// returnsTo returns the release that a rollback returns to; empty for other changes.
+func returnsTo(d api.EventData) string {
+	for _, c := range d.Changes {
+		if c.Path == "metadata.stamps."+api.StampRollback && d.Verb == "rollback" && c.New != nil {
+			return plainValue(c.New)
+		}
+	}
+	return ""
 }
 
 // eventBy returns who asked for a change; the steps of controllers have no asker.

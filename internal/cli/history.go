@@ -47,7 +47,7 @@ func (a *app) historyCommand() *cobra.Command {
 				return &classError{class: named.name, labs: labs}
 			}
 		}
-		l := historyListing(change.History(events))
+		l := historyListing(change.History(events), time.Now())
 		if len(events) == 0 && !a.structured() {
 			l.empty += suggest.Behind(meantBy(ctx, c, address{kind: opts.Kind, scope: opts.Scope, name: opts.Name}))
 		}
@@ -87,12 +87,13 @@ func actionOf(e api.Event, d api.EventData) api.EventAction {
 	return api.EventAction(strings.TrimPrefix(e.Type, api.EventType(d.Kind, "")))
 }
 
-func historyListing(all []change.Chapter) listing {
+func historyListing(all []change.Chapter, now time.Time) listing {
 	l := listing{
 		value: all, header: []string{"TIME", "BY", "CHANGE", "RELEASE", "OUTCOME"}, wideHeader: []string{"GENERATION"},
 		empty:  "the log has nothing about it",
-		narrow: narrowing{drop: []string{"BY", "TIME", "RELEASE"}, cut: []string{"CHANGE", "OUTCOME"}},
+		narrow: narrowing{from: map[string]int{"RELEASE": 55, "BY": 95, "TIME": 115}, cut: []string{"CHANGE", "OUTCOME"}},
 	}
+	var times []time.Time
 	for _, c := range all {
 		first, rest := fates[c.Fate], []change.Outcome(nil)
 		switch {
@@ -101,11 +102,14 @@ func historyListing(all []change.Chapter) listing {
 		case len(c.Outcomes) > 0:
 			first, rest = outcomeText(c.Outcomes[0], c.At), c.Outcomes[1:]
 		}
+		times = append(times, c.At)
 		l.add(c.At, eventBy(c.EventData), changeText(c), c.Release, first, c.Generation)
 		for _, o := range rest {
+			times = append(times, o.At)
 			l.add(o.At, "", "", o.Release, outcomeText(o, time.Time{}), c.Generation)
 		}
 	}
+	l.narrow.brief = map[string]column{"TIME": ages(times, now)}
 	return l
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/change"
 )
 
@@ -76,6 +78,62 @@ func TestTables(t *testing.T) {
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(found.String(), "\n")); diff != "" {
 		t.Errorf("after a change on purpose: go test ./internal/cli -run TestTables -rewrite\n%s", diff)
+	}
+}
+
+// TestWidthAloneChoosesColumns: what happened has the same columns whatever its cells hold, and always says when.
+func TestWidthAloneChoosesColumns(t *testing.T) {
+	now := written.Add(5 * time.Minute)
+	short := longEvents()[:3]
+	for i := range short {
+		d := eventData(short[i])
+		d.Name, d.Manager, d.Actor, d.Changes, d.Reason, d.Message = "a", "apply", "", nil, "", ""
+		short[i].Data, _ = json.Marshal(d)
+		short[i].Subject = "b/a"
+	}
+	for name, list := range map[string]func([]api.Event) listing{
+		"history":  func(events []api.Event) listing { return historyListing(change.History(events), now) },
+		"events":   func(events []api.Event) listing { return eventListing(events, now) },
+		"audit":    func(events []api.Event) listing { return auditListing(events, now) },
+		"describe": func(events []api.Event) listing { return briefEvents(events, now) },
+	} {
+		for width := 40; width <= 200; width++ {
+			var titles [2][]string
+			for i, events := range [][]api.Event{longEvents()[:3], short} {
+				l := list(events)
+				for _, c := range l.narrow.fit(l.columns(false), width) {
+					titles[i] = append(titles[i], c.title)
+				}
+			}
+			if diff := cmp.Diff(titles[0], titles[1]); diff != "" {
+				t.Errorf("%s at %d columns depends on its cells:\n%s", name, width, diff)
+			}
+			if first := titles[0][0]; first != "AGE" && first != "TIME" {
+				t.Errorf("%s at %d columns begins with %s", name, width, first)
+			}
+		}
+	}
+}
+
+// TestHistoryNamesTheReleaseOfARollback: beside what changed, and before it.
+func TestHistoryNamesTheReleaseOfARollback(t *testing.T) {
+	old := api.Object{Kind: api.KindDeployment, Scope: "prod", Name: "web", Spec: json.RawMessage(`{"image":"web:2"}`)}
+	next := old
+	next.Spec = json.RawMessage(`{"image":"web:1"}`)
+	next.Metadata.Generation = 3
+	next.Metadata.Stamps = map[string]string{api.StampRollback: "v1", api.StampRollbackConfig: "kept"}
+	var events []api.Event
+	for _, e := range change.Object(&old, &next) {
+		e.Data.Verb = "rollback"
+		raw, _ := json.Marshal(e.Data)
+		events = append(events, api.Event{Type: api.EventType(e.Data.Kind, e.Action), Data: raw})
+	}
+	for name, l := range map[string]listing{
+		"history": historyListing(change.History(events), written), "events": eventListing(events, written),
+	} {
+		if text := strings.Join(l.rows[0], " "); !strings.Contains(text, "rollback to v1, image web:2 → web:1") {
+			t.Errorf("%s: %s", name, text)
+		}
 	}
 }
 
@@ -158,11 +216,9 @@ func wideTables() []wideTable {
 	pods := wideTable{name: "get pods", listing: podListing(longPods(), now), always: []string{"POD", "READY", "STATE"}}
 	described := wideTable{name: "describe, pods", listing: podListing(longPods()[:2], now),
 		section: "Pods", always: pods.always}
-	events := wideTable{name: "events", listing: eventListing(longEvents()), always: []string{"OBJECT", "WHAT"}}
-	events.listing.narrow.brief = agesOf(longEvents(), now)
-	own := wideTable{name: "events of one object", listing: eventListing(longEvents()[:3]), always: []string{"WHAT"}}
-	own.listing.narrow.brief = agesOf(longEvents()[:3], now)
-	history := wideTable{name: "history", listing: historyListing(change.History(longEvents()[:3])),
+	events := wideTable{name: "events", listing: eventListing(longEvents(), now), always: []string{"OBJECT", "WHAT"}}
+	own := wideTable{name: "events of one object", listing: eventListing(longEvents()[:3], now), always: []string{"WHAT"}}
+	history := wideTable{name: "history", listing: historyListing(change.History(longEvents()[:3]), now),
 		always: []string{"CHANGE", "OUTCOME"}}
 	return []wideTable{
 		{name: "get", listing: objectListing(longObjects(), now), always: []string{"OBJECT", "READY", "STATE"}},

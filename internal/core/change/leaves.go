@@ -87,7 +87,13 @@ var public = map[string]bool{
 	"start": true, "stop_grace_period": true, "network_mode": true, "read_only": true, "subnet": true, "mtu": true,
 }
 
+// rollbackStamp names the release that a rollback returns to.
+const rollbackStamp = "metadata.stamps." + api.StampRollback
+
 func specShows(path string) bool {
+	if path == rollbackStamp {
+		return true
+	}
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "spec."), ".")
 	return public[first]
 }

@@ -78,12 +78,12 @@ func (l *leaves) metadata(old, next api.Metadata) {
 		before, after := pair[0], pair[1]
 		for key := range before {
 			if value, ok := after[key]; !ok || value != before[key] {
-				l.add(below("metadata."+name, key), nil, nil)
+				l.add(below("metadata."+name, key), valueOf(before, key), valueOf(after, key))
 			}
 		}
 		for key := range after {
 			if _, ok := before[key]; !ok {
-				l.add(below("metadata."+name, key), nil, nil)
+				l.add(below("metadata."+name, key), nil, valueOf(after, key))
 			}
 		}
 	}
@@ -96,6 +96,16 @@ func (l *leaves) metadata(old, next api.Metadata) {
 	if instant(old.DeletedAt) != instant(next.DeletedAt) {
 		l.add("metadata.deletedAt", nil, nil)
 	}
+}
+
+// valueOf returns a value as JSON; nil if there is none.
+func valueOf(values map[string]string, key string) json.RawMessage {
+	value, ok := values[key]
+	if !ok {
+		return nil
+	}
+	raw, _ := json.Marshal(value)
+	return raw
 }
 
 func owners(m api.Metadata) map[api.Ref]bool {
