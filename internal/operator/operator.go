@@ -172,14 +172,9 @@ func addControllers(made manager.Manager, opts Options) error {
 	}
 	logs := &podlog.Reader{Live: made.GetAPIReader(), Open: podlog.Through(set)}
 	if err := cluster.Add(made, cluster.Options{
-<<<<<<< HEAD
 		Namespace: opts.Namespace, Secret: opts.CredentialsSecret, Disabled: opts.NoAgent, Managed: namespacesOf,
 		Wait: opts.PollWait, Version: opts.Version, Logger: opts.Logger,
-		Metrics: measured,
-=======
-		Namespace: opts.Namespace, Secret: opts.CredentialsSecret, Disabled: opts.NoAgent, Managed: namespacesOf, Wait: opts.PollWait, Version: opts.Version, Logger: opts.Logger,
 		Metrics: measured, Query: logs.Answer,
->>>>>>> d4d598dc (clusterapi, operator: read the output of an application's pods)
 	}); err != nil {
 		return err
 	}

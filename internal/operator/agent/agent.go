@@ -29,15 +29,11 @@ type Options struct {
 	// Verify returns an error if a job must not be done: it is not from the control plane, or too old. Default: accepts
 	// all.
 	Verify func(ctx context.Context, job pull.Job) error
-<<<<<<< HEAD
+	// Query answers a query, and refuses one that isn't the control plane's. It returns when ctx ends. Default: no query
+	// is answered.
+	Query func(ctx context.Context, query pull.Query) pull.Answer
 	// Overflowed is called if events were dropped, once the remaining ones have been sent: the control plane lacks some.
 	// Default: not called.
-=======
-	// Query answers a query, and says so if it is not the control plane's. It returns when ctx ends. Default: none is answered.
-	Query func(ctx context.Context, query pull.Query) pull.Answer
-	// Overflowed is called when events were dropped, and what was left has been sent: the control plane lacks some. Default: nobody
-	// asks.
->>>>>>> d4d598dc (clusterapi, operator: read the output of an application's pods)
 	Overflowed func()
 	// Taken is called with each acknowledged job, Finished with the outcome of each job whose result was received. They
 	// may be called concurrently. Default: not called.
@@ -102,14 +98,10 @@ func New(o Options) *Agent {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-<<<<<<< HEAD
 	return &Agent{
 		Options: o, client: &Client{Endpoint: o.Endpoint, HTTP: o.HTTP, UserAgent: o.UserAgent}, buffer: newBuffer(),
-		intents: newIntents(), moved: make(chan struct{}, 1),
+		intents: newIntents(), queries: newQueries(), moved: make(chan struct{}, 1),
 	}
-=======
-	return &Agent{Options: o, client: &Client{Endpoint: o.Endpoint, HTTP: o.HTTP, UserAgent: o.UserAgent}, buffer: newBuffer(), intents: newIntents(), queries: newQueries(), moved: make(chan struct{}, 1)}
->>>>>>> d4d598dc (clusterapi, operator: read the output of an application's pods)
 }
 
 // Run does jobs and sends events until ctx ends, and then returns nil. It returns ErrUnauthorized or ErrForbidden if

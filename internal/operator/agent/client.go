@@ -69,13 +69,9 @@ func (c *Client) Register(ctx context.Context, token, cluster, displayName strin
 	return given, err
 }
 
-<<<<<<< HEAD
-// Jobs requests jobs and waits for some to appear. With resume it also requests acknowledged jobs without a result.
-func (c *Client) Jobs(ctx context.Context, token, cluster string, wait time.Duration, resume bool) ([]pull.Job, error) {
-=======
-// Jobs asks for jobs and queries, and waits for some. To resume asks for those jobs too that were acknowledged and have no result.
+// Jobs requests jobs and queries, and waits for some to appear. With resume it also requests acknowledged jobs without a
+// result.
 func (c *Client) Jobs(ctx context.Context, token, cluster string, wait time.Duration, resume bool) (pull.Jobs, error) {
->>>>>>> d4d598dc (clusterapi, operator: read the output of an application's pods)
 	var jobs pull.Jobs
 	query := url.Values{"cluster": {cluster}, "wait": {strconv.Itoa(int(wait / time.Second))}}
 	if resume {
@@ -113,16 +109,13 @@ func (c *Client) Events(ctx context.Context, token string, events []pull.Event) 
 	return c.call(ctx, token, requestTime, http.MethodPost, pull.EventsPath, pull.Events{Events: events}, nil)
 }
 
-<<<<<<< HEAD
-// Rotate returns a new credential. The old one stays valid for pull.RotationGrace.
-=======
 // Answer sends the answer to a query.
 func (c *Client) Answer(ctx context.Context, token, query string, answer pull.Answer) error {
-	return c.call(ctx, token, requestTime, http.MethodPost, pull.QueriesPath+"/"+url.PathEscape(query)+"/answer", answer, nil)
+	path := pull.QueriesPath + "/" + url.PathEscape(query) + "/answer"
+	return c.call(ctx, token, requestTime, http.MethodPost, path, answer, nil)
 }
 
-// Rotate returns another credential; the one that was used is valid for pull.RotationGrace.
->>>>>>> d4d598dc (clusterapi, operator: read the output of an application's pods)
+// Rotate returns a new credential. The old one stays valid for pull.RotationGrace.
 func (c *Client) Rotate(ctx context.Context, token string) (pull.Credential, error) {
 	var given pull.Credential
 	err := c.call(ctx, token, requestTime, http.MethodPost, pull.RotatePath, struct{}{}, &given)

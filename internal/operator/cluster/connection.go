@@ -35,13 +35,9 @@ type Connection struct {
 	// not called.
 	Taken    func(job pull.Job)
 	Finished func(job pull.Job, outcome string)
-<<<<<<< HEAD
-	// Notify is called after State has changed. It must not block.
-=======
-	// Query answers a query of the control plane. Default: none is answered.
+	// Query answers a query of the control plane. Default: no query is answered.
 	Query func(ctx context.Context, query pull.Query) pull.Answer
-	// Notify is called when State has changed. It must not wait.
->>>>>>> d4d598dc (clusterapi, operator: read the output of an application's pods)
+	// Notify is called after State has changed. It must not block.
 	Notify func()
 	Now    func() time.Time
 	Log    *slog.Logger

@@ -160,23 +160,15 @@ func (c *Connection) snapshot(ctx context.Context, to *agent.Agent) error {
 	return nil
 }
 
-<<<<<<< HEAD
 // newAgent returns an agent that doesn't run yet.
 func (c *Connection) newAgent(
 	w Wanted, secret *store, http httpClient, health func(agent.Health), lacks func(),
 ) *agent.Agent {
+	asked := &asked{Cluster: w.Link.ClusterID, Keys: w.Link.Trust.JobKeys, Now: c.Now, Read: c.Query}
 	return agent.New(agent.Options{
 		Endpoint: w.Link.Endpoint, HTTP: http, Credentials: secret, Wait: c.Wait, Health: health, UserAgent: c.UserAgent,
 		Now: c.Now, Logger: c.Log,
-		Taken: c.Taken, Finished: c.Finished, Overflowed: lacks,
-=======
-// newAgent returns an agent that is not running.
-func (c *Connection) newAgent(w Wanted, secret *store, http httpClient, health func(agent.Health), lacks func()) *agent.Agent {
-	asked := &asked{Cluster: w.Link.ClusterID, Keys: w.Link.Trust.JobKeys, Now: c.Now, Read: c.Query}
-	return agent.New(agent.Options{
-		Endpoint: w.Link.Endpoint, HTTP: http, Credentials: secret, Wait: c.Wait, Health: health, UserAgent: c.UserAgent, Now: c.Now, Logger: c.Log,
 		Query: asked.Answer, Taken: c.Taken, Finished: c.Finished, Overflowed: lacks,
->>>>>>> d4d598dc (clusterapi, operator: read the output of an application's pods)
 		Verify:  (&verifier{Live: c.Live, Cluster: w.Link.ClusterID, Keys: w.Link.Trust.JobKeys}).Verify,
 		Applier: &applier{Client: c.Client, Live: c.Live, ClusterID: w.Link.ClusterID},
 		Keys: agent.NewKeys(&appliedJobs{

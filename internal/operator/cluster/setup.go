@@ -37,13 +37,9 @@ type Options struct {
 	Disabled bool
 	// Managed returns the namespaces that the operator may work in. Default: all.
 	Managed func(context.Context) ([]opsv1alpha1.ManagedNamespace, error)
-<<<<<<< HEAD
-	// Wait is the time that a request for jobs waits for one to appear. Default 30 s.
-=======
-	// Query answers a query of the control plane, after its signature was checked. Default: none is answered.
+	// Query answers a query of the control plane, after its signature was checked. Default: no query is answered.
 	Query func(ctx context.Context, query pull.Query) pull.Answer
-	// Wait is how long a request for jobs waits for one. Default 30 s.
->>>>>>> d4d598dc (clusterapi, operator: read the output of an application's pods)
+	// Wait is the time that a request for jobs waits for one to appear. Default 30 s.
 	Wait time.Duration
 	// Version is the operator's version.
 	Version string
@@ -67,14 +63,9 @@ func Add(mgr manager.Manager, opts Options) error {
 	changed := make(chan event.GenericEvent, 1)
 	secret := client.ObjectKey{Namespace: opts.Namespace, Name: cmp.Or(opts.Secret, identity.SecretCredentials)}
 	connection := &Connection{
-<<<<<<< HEAD
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(), Secret: secret, Wait: opts.Wait,
-		Now: opts.Now, Log: opts.Logger,
+		Now: opts.Now, Log: opts.Logger, Query: opts.Query,
 		UserAgent: "tend-operator/" + cmp.Or(opts.Version, "unknown"),
-=======
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(), Secret: secret, Wait: opts.Wait, Now: opts.Now, Log: opts.Logger,
-		Query: opts.Query, UserAgent: "tend-operator/" + cmp.Or(opts.Version, "unknown"),
->>>>>>> d4d598dc (clusterapi, operator: read the output of an application's pods)
 		Notify: func() {
 			select {
 			case changed <- event.GenericEvent{Object: &opsv1alpha1.Cluster{}}:
