@@ -1,6 +1,5 @@
-// Package scheduler assigns nodes to tasks that have none: it reads all tasks and nodes at one revision, asks
-// internal/core/placement, and commits every choice at once.
+// Package scheduler assigns nodes to the tasks that wait for one: those that found no room when they were created, or were
+// created by several steps at once. It asks internal/control/board, and commits every choice at once.
 //
-// It sets Node only where it is empty and writes nothing else. Refusals returns why a task fits on no node; the
-// workload's controller puts that into its conditions.
+// It sets Node only where it is empty, and writes nothing else but where data is.
 package scheduler

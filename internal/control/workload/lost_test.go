@@ -77,8 +77,8 @@ func TestALostPodIsReplacedElsewhere(t *testing.T) {
 	}
 	l.commits = nil
 	l.looks()
-	if len(l.commits) != 1 {
-		t.Fatalf("%d commits", len(l.commits))
+	if len(l.commits) != 1 || slices.Contains(slices.Collect(maps.Values(l.homes())), "") {
+		t.Fatalf("%d commits, %v; want one, with the nodes of the new pods", len(l.commits), l.homes())
 	}
 	if c := l.condition(api.ConditionDegraded); c.Reason != api.ReasonNodeLost || c.Message != "node n2 does not answer; its pods are replaced on other nodes" {
 		t.Errorf("%+v", c)
