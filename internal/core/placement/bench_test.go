@@ -44,3 +44,18 @@ func benchmarked(nodes, placed, waiting int) (on []Node, tasks []Task) {
 	}
 	return on, tasks
 }
+
+// BenchmarkForesee measures the question of a step that creates ten tasks.
+func BenchmarkForesee(b *testing.B) {
+	for _, size := range []struct{ nodes, placed int }{{10, 500}, {1_000, 20_000}, {5_000, 100_000}} {
+		b.Run(fmt.Sprintf("nodes=%d/placed=%d", size.nodes, size.placed), func(b *testing.B) {
+			nodes, tasks := benchmarked(size.nodes, size.placed, 10)
+			l := survey(tasks[:size.placed], nodes, nil)
+			for b.Loop() {
+				if placed := l.Foresee(tasks[size.placed:], nil); len(placed) != 10 {
+					b.Fatalf("%d placed", len(placed))
+				}
+			}
+		})
+	}
+}
