@@ -68,11 +68,17 @@ func TestTheDryRunIsTheRun(t *testing.T) {
 // compare stores an object, reconciles it, and compares what is done with what the dry run said before.
 func (w *dryWorld) compare(rt *rapid.T, object api.Object, seen map[string]int) {
 	ref := object.Ref()
-	said, err := w.Preview(w.snapshot().With([]api.Object{object}), object)
+	found := w.finds(rt, object)
+	said, err := w.Preview(w.snapshot().With([]api.Object{object}, found...), object)
 	if err != nil {
 		rt.Fatalf("the dry run of %s: %v", ref, err)
 	}
-	w.put(rt, records.ObjectKey(ref), object)
+	w.write(rt, func(txn *records.Txn) {
+		txn.Put(records.ObjectKey(ref), object)
+		for _, image := range found {
+			txn.Put(records.FoundKey(ref), image)
+		}
+	})
 	before := w.snapshot()
 	logged, wrote := w.reconcile(rt, ref)
 	does := doneBy(before, logged, wrote)

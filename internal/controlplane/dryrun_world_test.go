@@ -15,6 +15,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/imageask"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
@@ -130,6 +131,22 @@ func (w *dryWorld) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 func (w *dryWorld) put(t rapid.TB, key string, value any) {
 	t.Helper()
 	w.write(t, func(txn *records.Txn) { txn.Put(key, value) })
+}
+
+// finds returns what the node of an object says of its image: now and then it has it.
+func (w *dryWorld) finds(rt *rapid.T, object api.Object) []records.Found {
+	if !object.Kind.HasContainers() || !rapid.Bool().Draw(rt, "the node says that it has the image") {
+		return nil
+	}
+	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	request := imageask.Request(object, spec)
+	return []records.Found{{Answer: api.ImageStatus{
+		Owner: request.Owner, OwnerUID: request.OwnerUID, Node: "n1", Image: request.Image, Nonce: request.Nonce,
+		State: api.ImagePresent, ImageID: "sha256:" + request.Image, UpdatedAt: w.now,
+	}}}
 }
 
 func (w *dryWorld) write(t rapid.TB, fill func(*records.Txn)) {

@@ -35,21 +35,29 @@ func referring(_ string, value any) []string {
 	return targets
 }
 
-// With returns the snapshot as it will be once objects are stored: Object returns them, listings don't include them.
-func (s Snapshot) With(objects []api.Object) Snapshot {
-	next := make(map[string]*api.Object, len(objects))
+// With returns the snapshot as it will be once objects are stored, with what nodes say of their images: Object and
+// Found return them, listings don't include them.
+func (s Snapshot) With(objects []api.Object, found ...Found) Snapshot {
+	next := ahead{s.Reader, make(map[string]*api.Object, len(objects)), make(map[string]*Found, len(found))}
 	for _, object := range objects {
-		next[ObjectKey(object.Ref())] = &object
+		next.objects[ObjectKey(object.Ref())] = &object
 	}
-	return Snapshot{Reader: ahead{Reader: s.Reader, objects: next}}
+	for _, image := range found {
+		next.found[FoundKey(image.Answer.Owner)] = &image
+	}
+	return Snapshot{Reader: next}
 }
 
 type ahead struct {
 	Reader
 	objects map[string]*api.Object
+	found   map[string]*Found
 }
 
 func (a ahead) Get(key string) (view.Record, bool) {
+	if found := a.found[key]; found != nil {
+		return view.Record{Key: key, Value: found}, true
+	}
 	record, ok := a.Reader.Get(key)
 	if object := a.objects[key]; object != nil {
 		record.Key, record.Value = key, object

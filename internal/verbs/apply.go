@@ -131,7 +131,7 @@ func (s *Service) preview(snap records.Snapshot, decided *applyDecision) error {
 			next = append(next, p.next)
 		}
 	}
-	plan, err := s.opts.Preview(snap, next, decided.result.Pruned)
+	plan, err := s.opts.Preview(snap.With(nil, decided.found...), next, decided.result.Pruned)
 	decided.result.Plan = plan
 	return err
 }

@@ -31,7 +31,7 @@ const (
 // findImages asks nodes, before the verb has its turn, for the images that the objects name. An apply that stores an
 // object with the node's answer spares it the request and the wait for the answer.
 func (s *Service) findImages(ctx context.Context, objects []api.Object, opts ApplyOptions) map[api.Ref]FoundImage {
-	if s.opts.FindImage == nil || opts.DryRun {
+	if s.opts.FindImage == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, findTime)
@@ -78,7 +78,7 @@ func requestOf(object api.Object) (request api.ImageRequest, ok bool) {
 	return request, request.Build == nil && request.Image != ""
 }
 
-// answer stores with each written object what the node said of its image that is asked for it now, where the object
+// answer adds to each written object what the node said of its image that is asked for it now, where the object
 // asks for another one than before.
 func (d *applyDecision) answer(snap records.Snapshot, found map[api.Ref]FoundImage, now time.Time) {
 	for _, object := range d.next {
@@ -96,7 +96,7 @@ func (d *applyDecision) answer(snap records.Snapshot, found map[api.Ref]FoundIma
 		}
 		answer := image.Answer
 		answer.Owner, answer.OwnerUID, answer.Nonce, answer.UpdatedAt = request.Owner, request.OwnerUID, request.Nonce, now
-		d.txn.If(records.MemberKey(answer.Node), image.Member).
-			Put(records.FoundKey(request.Owner), records.Found{Answer: answer})
+		d.found = append(d.found, records.Found{Answer: answer})
+		d.txn.If(records.MemberKey(answer.Node), image.Member).Put(records.FoundKey(request.Owner), d.found[len(d.found)-1])
 	}
 }

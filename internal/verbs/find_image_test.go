@@ -38,9 +38,12 @@ func TestAnApplyStoresWhatANodeSaid(t *testing.T) {
 		"the node that is asked": {"", web, finder{node: "n1"}, nil, true, true},
 		"another node":           {"it isn't asked", web, finder{node: "n2"}, nil, true, false},
 		"another machine":        {"it has the name since", web, finder{node: "n1", member: 1}, nil, true, false},
-		"an image of a build":    {"it may have to be built", deployment("prod", "web", `{"build":{}}`), finder{node: "n1"}, nil, false, false},
-		"a name that refers":     {"it isn't known yet", deployment("prod", "web", `{"image":"${ref.deployment.api.image}"}`), finder{node: "n1"}, nil, false, false},
-		"what has no pods":       {"", api.Object{Kind: api.KindNetwork, Scope: api.Unscoped, Name: "cluster", Spec: []byte(`{}`)}, finder{node: "n1"}, nil, false, false},
+		"an image of a build": {"it may have to be built", deployment("prod", "web", `{"build":{}}`),
+			finder{node: "n1"}, nil, false, false},
+		"a name that refers": {"it isn't known yet",
+			deployment("prod", "web", `{"image":"${ref.deployment.api.image}"}`), finder{node: "n1"}, nil, false, false},
+		"what has no pods": {"", api.Object{Kind: api.KindNetwork, Scope: api.Unscoped, Name: "cluster",
+			Spec: []byte(`{}`)}, finder{node: "n1"}, nil, false, false},
 		"a node with such an image": {"it was asked before", web, finder{node: "n1"}, func(w *world) {
 			w.mustApply(deployment("prod", "web", `{"image":"web:1","replicas":3}`))
 			request := api.ImageRequest{Owner: ref("prod", "web"), OwnerUID: "uid-1", Image: "web:1", Runtime: ""}
@@ -79,15 +82,24 @@ func TestAnApplyStoresWhatANodeSaid(t *testing.T) {
 	}
 }
 
-// TestADryRunAsksNoNode: it says that the image is to be resolved.
-func TestADryRunAsksNoNode(t *testing.T) {
-	f := finder{node: "n1"}
-	w := newWorld(t, func(o *Options) { o.FindImage = f.find })
+// TestADryRunKnowsWhatANodeSays: it plans with it, and stores nothing.
+func TestADryRunKnowsWhatANodeSays(t *testing.T) {
+	f, planned := finder{node: "n1"}, false
+	w := newWorld(t, func(o *Options) {
+		o.FindImage = f.find
+		o.Preview = func(s records.Snapshot, _ []api.Object, _ []api.Ref) ([]api.PlannedAction, error) {
+			found := s.Found(ref("prod", "web"))
+			planned = found.Exists() && found.Value.Answer.ImageID == "sha256:web:1" && found.Modified == 0
+			return nil, nil
+		}
+	})
+	w.put(records.NodeKey("n1"), api.NodeStatus{ID: "n1", Ready: true, Runtime: "docker"})
+	w.put(records.AliveKey("n1"), "n1")
 	if _, err := w.apply(ApplyOptions{DryRun: true}, deployment("prod", "web", `{"image":"web:1"}`)); err != nil {
 		t.Fatal(err)
 	}
-	if len(f.asked) > 0 {
-		t.Errorf("asked for %s", strings.Join(f.asked, ", "))
+	if !planned || w.snapshot().Found(ref("prod", "web")).Exists() {
+		t.Errorf("planned with it: %v", planned)
 	}
 }
 

@@ -45,7 +45,7 @@ func Kind(deps control.Deps, opts Options) control.Kind {
 
 // step decides what is to be done about one object.
 func (c *jobs) step(at control.Observation) (control.Step, error) {
-	o, err := c.observe(at.Snapshot, at.Object)
+	o, err := c.observe(at)
 	if err != nil {
 		return refuse(at, o, err)
 	}

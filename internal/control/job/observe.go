@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/core/timetable"
@@ -37,14 +38,15 @@ type observed struct {
 
 // observe reads an object and everything related to it. An object that is being deleted is handled even if its manifest
 // is unreadable.
-func (c *jobs) observe(s records.Snapshot, object records.Read[api.Object]) (observed, error) {
+func (c *jobs) observe(at control.Observation) (observed, error) {
+	s, object := at.Snapshot, at.Object
 	ref := object.Value.Ref()
 	nodes := c.Liveness.Nodes.At(s)
 	o := observed{
 		ref: ref, object: object, status: s.JobStatus(ref), runs: s.Runs(ref), releases: s.Releases(ref),
 		request: s.ImageRequest(ref), candidates: owner.Candidates(s, ref, nodes), nodes: nodes.All, set: nodes,
 	}
-	o.images, o.early = owner.Answers(s, object)
+	o.images, o.early = owner.Answers(s, object, at.Now)
 	o.resolver = owner.Asked(s, o.request, o.images)
 	o.tasks, o.silent = c.Liveness.Tasks(s, ref)
 	var err error

@@ -51,7 +51,7 @@ func Kind(deps control.Deps, opts Options) control.Kind {
 
 // step decides what is to be done about one lab.
 func (c *labs) step(at control.Observation) (control.Step, error) {
-	o, err := c.observe(at.Snapshot, at.Object)
+	o, err := c.observe(at)
 	if err != nil {
 		return o.refuse(err, at.Now)
 	}

@@ -39,13 +39,14 @@ type observed struct {
 
 // observe reads a lab and everything related to it. One that is being deleted is handled even if its manifest is
 // unreadable.
-func (c *labs) observe(s records.Snapshot, object records.Read[api.Object]) (observed, error) {
+func (c *labs) observe(at control.Observation) (observed, error) {
+	s, object := at.Snapshot, at.Object
 	ref, nodes := object.Value.Ref(), c.Liveness.Nodes.At(s)
 	o := observed{
 		ref: ref, object: object, status: s.LabStatus(ref), orders: s.LabOrders(ref), releases: s.Releases(ref),
 		request: s.ImageRequest(ref), candidates: owner.Candidates(s, ref, nodes), nodes: nodes.All, set: nodes,
 	}
-	o.images, o.early = owner.Answers(s, object)
+	o.images, o.early = owner.Answers(s, object, at.Now)
 	o.resolver = owner.Asked(s, o.request, o.images)
 	o.tasks, o.silent = c.Liveness.Tasks(s, ref)
 	var err error

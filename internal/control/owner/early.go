@@ -1,9 +1,14 @@
 package owner
 
 import (
+	"time"
+
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/records"
 )
+
+// earlyTime is for how long an early answer counts: a step that comes later, as one after a crash, asks again.
+const earlyTime = 10 * time.Second
 
 // Early is what a node said of an object's image as the object was stored: the answer to the request that its first
 // step writes. It counts for that step alone: a later one would not know whether the node still has the image.
@@ -15,7 +20,9 @@ type Early struct {
 }
 
 // Answers reads the nodes' answers about an object's image, and the early one, which is among them while it counts.
-func Answers(s records.Snapshot, object records.Read[api.Object]) ([]records.Read[api.ImageStatus], Early) {
+func Answers(
+	s records.Snapshot, object records.Read[api.Object], now time.Time,
+) ([]records.Read[api.ImageStatus], Early) {
 	ref := object.Value.Ref()
 	answers, early := s.ImageStatuses(ref), Early{found: s.Found(ref)}
 	if !early.found.Exists() {
@@ -24,9 +31,14 @@ func Answers(s records.Snapshot, object records.Read[api.Object]) ([]records.Rea
 	said := &early.found.Value.Answer
 	member := s.Member(said.Node)
 	status, _ := s.Get(records.StatusKey(ref))
-	early.counts = early.found.Modified == object.Modified && status.Modified < object.Modified &&
+	early.counts = early.found.Modified == object.Modified &&
+		(object.Modified == 0 || status.Modified < object.Modified) && // 0: a dry run
 		(!member.Exists() || !member.Value.Removed)
 	early.before, early.member = s.ImageStatus(said.Node, ref).Modified, member.Modified
+	if early.counts {
+		s.Fleeting() // until its time has passed
+		early.counts = now.Sub(said.UpdatedAt).Abs() <= earlyTime
+	}
 	if early.counts {
 		answers = append(answers, records.Read[api.ImageStatus]{Value: said, Modified: early.found.Modified})
 	}

@@ -17,10 +17,12 @@ import (
 func TestAnEarlyAnswerCountsForOneStep(t *testing.T) {
 	web := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 	object := api.Object{Kind: web.Kind, Scope: web.Scope, Name: web.Name, Metadata: api.Metadata{UID: "u1"}}
+	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 	request := api.ImageRequest{Owner: web, OwnerUID: "u1", Image: "web:1"}
-	said := api.ImageStatus{Owner: web, OwnerUID: "u1", Node: "n1", Image: "web:1", State: api.ImagePresent, ImageID: "sha256:1"}
-	other, gone := said, records.Member{Removed: true}
-	other.Image = "web:2"
+	said := api.ImageStatus{Owner: web, OwnerUID: "u1", Node: "n1", Image: "web:1", State: api.ImagePresent,
+		ImageID: "sha256:1", UpdatedAt: now}
+	late, other, gone := said, said, records.Member{Removed: true}
+	other.Image, late.UpdatedAt = "web:2", now.Add(-time.Minute)
 	stores := func(said api.ImageStatus) func(*records.Txn) {
 		return func(txn *records.Txn) {
 			txn.Put(records.ObjectKey(web), object).Put(records.FoundKey(web), records.Found{Answer: said})
@@ -40,7 +42,8 @@ func TestAnEarlyAnswerCountsForOneStep(t *testing.T) {
 			puts(records.StatusKey(web), api.WorkloadStatus{})}, false, false},
 		"the object was stored again": {[]func(*records.Txn){stores(said), puts(records.ObjectKey(web), object)},
 			false, false},
-		"the node was removed": {[]func(*records.Txn){stores(said), puts(records.MemberKey("n1"), gone)}, false, false},
+		"a server that died meanwhile": {[]func(*records.Txn){stores(late)}, false, false},
+		"the node was removed":         {[]func(*records.Txn){stores(said), puts(records.MemberKey("n1"), gone)}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := memory.New()
@@ -66,7 +69,7 @@ func TestAnEarlyAnswerCountsForOneStep(t *testing.T) {
 			for _, fill := range c.commits {
 				s = commit(fill)
 			}
-			answers, early := owner.Answers(s, s.Object(web))
+			answers, early := owner.Answers(s, s.Object(web), now)
 			if counts := len(answers) == 1; counts != c.counts {
 				t.Errorf("it counts: %v, want %v", counts, c.counts)
 			}

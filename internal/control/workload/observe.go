@@ -68,7 +68,7 @@ func (c *workloads) observe(at control.Observation) (observed, error) {
 		misplaced:  map[string]string{},
 		slot:       func(id string) records.Read[string] { return s.Slot(ref, id) },
 	}
-	o.images, o.early = owner.Answers(s, at.Object)
+	o.images, o.early = owner.Answers(s, at.Object, at.Now)
 	o.resolver = owner.Asked(s, o.request, o.images)
 	o.leftovers, o.cleared = owner.Leftovers(s, ref)
 	if waiting := c.readTasks(s, &o); waiting {
