@@ -397,4 +397,31 @@ func TestAClusterOfServersFeedsAClusterOfKubernetes(t *testing.T) {
 	if o.poll(0) != nil {
 		t.Error("something is sent again")
 	}
+	o.prints(order[0])
+}
+
+// prints answers a question of one server for logs, through whichever server it gets.
+func (o *fakeOperator) prints(at *running) {
+	o.t.Helper()
+	printed := make(chan string, 1)
+	go func() {
+		stream, err := at.client.Logs(o.t.Context(), client.LogsOptions{Target: client.TargetOf(cloud)})
+		if err != nil {
+			printed <- err.Error()
+			return
+		}
+		defer stream.Close()
+		line, err := stream.Next()
+		printed <- fmt.Sprint(line.Pod, " ", line.Text, " ", err)
+	}()
+	var jobs pull.Jobs
+	o.until("the query comes", func() bool {
+		o.must(http.StatusOK, "GET", pull.JobsPath+"?cluster=east&wait=1", nil, &jobs)
+		return len(jobs.Queries) > 0
+	})
+	o.must(http.StatusNoContent, "POST", pull.QueriesPath+"/"+jobs.Queries[0].ID+"/answer", pull.Answer{
+		Outputs: []pull.Output{{Pod: "web-1", Container: "app", Lines: []pull.OutputLine{{At: time.Now(), Text: "hello"}}}}}, nil)
+	if got, want := <-printed, "web-1/app hello <nil>"; got != want {
+		o.t.Errorf("logs print %q, want %q", got, want)
+	}
 }

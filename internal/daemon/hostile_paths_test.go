@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pull"
 	"tend.dev/tend/client"
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/records"
@@ -44,11 +45,17 @@ var pathsOfNodes = map[string]string{
 	"POST /node/v1/join": forJoining, "POST /server/v1/join": forJoining,
 	"GET /server/v1/blobs/{digest}": forServers, "GET /server/v1/revision": forServers,
 	"POST /api/agent/register": forClusters, "GET /api/agent/jobs": forClusters,
+	"GET /api/agent/delivered": forClusters, "POST /api/agent/queries/{id}/answer": forClusters,
 	"POST /api/agent/jobs/{id}/ack":    forClusters,
 	"POST /api/agent/jobs/{id}/status": forClusters, "POST /api/agent/jobs/{id}/result": forClusters,
 	"POST /api/agent/events":             forClusters,
 	"POST /api/agent/credentials/rotate": forClusters,
 }
+
+// pathsOfPull has the names of the protocol's paths, as a source writes them, with their values.
+var pathsOfPull = strings.NewReplacer(`"+pull.RegisterPath`, pull.RegisterPath, `"+pull.JobsPath`, pull.JobsPath,
+	`"+pull.DeliveredPath`, pull.DeliveredPath, `"+pull.EventsPath`, pull.EventsPath, `"+pull.RotatePath`, pull.RotatePath,
+	`"+pull.QueriesPath`, pull.QueriesPath, `+"`, "", `"`, "")
 
 // TestEveryPathHasItsRow: a message that is added to a protocol of the listener for nodes says for whom it is.
 func TestEveryPathHasItsRow(t *testing.T) {
@@ -59,13 +66,14 @@ func TestEveryPathHasItsRow(t *testing.T) {
 		"../nodeapi/join/server.go":    {`Path += "(/server/v1/[a-z]+)"`, "POST %[2]s"},
 		"../peer/files.go":             {`HandleFunc\("GET "\+FilesPath\+"([^"]+)"`, "GET /server/v1/blobs/%[2]s"},
 		"../peer/revision.go":          {`Path = "(/server/v1/[a-z]+)"`, "GET %[2]s"},
+		"../clusterapi/handler.go":     {`HandleFunc\("((?:GET|POST) "\+pull\.[A-Za-z]+Path(?:\+"[^"]*")?), h\.answer`, "%s %s"},
 	} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, match := range regexp.MustCompile(in.pattern).FindAllStringSubmatch(string(text), -1) {
-			method, path, parted := strings.Cut(match[1], " ")
+			method, path, parted := strings.Cut(pathsOfPull.Replace(match[1]), " ")
 			if !parted {
 				method, path = "", match[1]
 			}
@@ -76,7 +84,7 @@ func TestEveryPathHasItsRow(t *testing.T) {
 			}
 		}
 	}
-	if found < 19 {
+	if found < 28 {
 		t.Errorf("only %d messages were found in the sources", found)
 	}
 }

@@ -76,6 +76,7 @@ var calls = []struct{ route, query, body, who string }{
 	{"GET /v1/releases", ofWeb, "", readers},
 	{"GET /v1/deliveries", ofWeb, "", readers},
 	{"GET /v1/logs", ofWeb, "", readers},
+	{"GET /v1/logs", "kind=applicationinstance&scope=prod&name=shop", "", readers},
 	{"GET /v1/config", "scope=prod&name=web", "", readers},
 	{"GET /v1/config", "scope=prod&name=web&key=KEY", "", changers},
 	{"GET /v1/pods/{pod}", "", "", readers},
