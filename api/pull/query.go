@@ -79,8 +79,8 @@ func SignQuery(q Query, cluster string, keys ...ed25519.PrivateKey) (string, err
 	return sign(text, keys), nil
 }
 
-// VerifyQuery returns nil if one of a query's signatures is by one of the public keys. With no key it is ErrQuery: output
-// is sent to nobody who is not known.
+// VerifyQuery returns nil if one of a query's signatures is by one of the public keys. With no key it returns ErrQuery:
+// output goes to a control plane that is known, and to no other.
 func VerifyQuery(q Query, cluster, publicKeys string) error {
 	text, err := q.signed(cluster)
 	if err != nil {
@@ -101,7 +101,7 @@ type Answer struct {
 	Refusal *Refusal `json:"refusal,omitempty"`
 }
 
-// Output is what one container of a pod has printed, in the order of time.
+// Output holds the lines of one container of a pod, in the order of time.
 type Output struct {
 	Pod       string       `json:"pod"`
 	Container string       `json:"container"`

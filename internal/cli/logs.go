@@ -81,23 +81,28 @@ func (a *app) logsCommand() *cobra.Command {
 			return err
 		})(cmd, args)
 	}
-	flags := command.Flags()
-	flags.BoolVarP(&ask.follow, "follow", "f", false, "follow new output")
-	flags.BoolVarP(&ask.timestamps, "timestamps", "t", false, "show when each line was written")
-	flags.StringVar(&ask.run, "run", "", "of a job only this `RUN` (default: the newest, and with -f those after it)")
-	flags.StringVar(&ask.init, "init", "",
-		"of this `INIT` container of each pod, while it is there: until the pod runs, or it failed")
+	ask.declare(command)
 	_ = command.RegisterFlagCompletionFunc("init", a.completeInits)
-	flags.StringVar(&ask.pod, "pod", "", "of an application in a Kubernetes cluster only this `POD`")
-	flags.StringVarP(&ask.container, "container", "c", "",
-		"of an application in a Kubernetes cluster only this `CONTAINER` of each pod")
-	flags.BoolVarP(&ask.previous, "previous", "p", false,
-		"the last output of the pods that ran before, whose containers are gone")
-	flags.StringVar(&ask.since, "since", "", "only what is newer than this `TIME`: a duration (10m) or a time (RFC 3339)")
-	flags.StringVarP(&ask.tail, "tail", "n", "",
-		"only the last lines of each pod: a `NUMBER`, or all (default 100 with -f, else 1000 on a terminal and all in a pipe; all with --since)")
-	flags.BoolVar(&ask.split, "stderr", false, "write on stderr what pods wrote to stderr")
 	return command
+}
+
+// declare declares the flags of the command.
+func (l *logging) declare(command *cobra.Command) {
+	flags := command.Flags()
+	flags.BoolVarP(&l.follow, "follow", "f", false, "follow new output")
+	flags.BoolVarP(&l.timestamps, "timestamps", "t", false, "show when each line was written")
+	flags.StringVar(&l.run, "run", "", "of a job only this `RUN` (default: the newest, and with -f those after it)")
+	flags.StringVar(&l.init, "init", "",
+		"of this `INIT` container of each pod, while it is there: until the pod runs, or it failed")
+	flags.StringVar(&l.pod, "pod", "", "of an application in a Kubernetes cluster only this `POD`")
+	flags.StringVarP(&l.container, "container", "c", "",
+		"of an application in a Kubernetes cluster only this `CONTAINER` of each pod")
+	flags.BoolVarP(&l.previous, "previous", "p", false,
+		"the last output of the pods that ran before, whose containers are gone")
+	flags.StringVar(&l.since, "since", "", "only what is newer than this `TIME`: a duration (10m) or a time (RFC 3339)")
+	flags.StringVarP(&l.tail, "tail", "n", "",
+		"only the last lines of each pod: a `NUMBER`, or all (default 100 with -f, else 1000 on a terminal and all in a pipe; all with --since)")
+	flags.BoolVar(&l.split, "stderr", false, "write on stderr what pods wrote to stderr")
 }
 
 // lines returns the --tail to use: the default depends on what else was asked for, and on who reads.

@@ -104,7 +104,9 @@ func problemOf(err error) error {
 }
 
 // awaitAnswer waits until a query has its answer.
-func (h *Handler) awaitAnswer(ctx context.Context, s records.Snapshot, name, id string) (answer pull.Answer, err error) {
+func (h *Handler) awaitAnswer(
+	ctx context.Context, s records.Snapshot, name, id string,
+) (answer pull.Answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, pull.AnswerWait)
 	defer cancel()
 	key := records.ClusterQueryKey(name, id)

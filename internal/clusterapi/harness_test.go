@@ -69,7 +69,7 @@ func inHarness(t *testing.T, test func(h *harness)) {
 			}),
 			View: h.view, Fresh: h.fresh, MAC: func(plain []byte) string { return fmt.Sprintf("%x", plain) },
 			Paused: func() string { return h.paused }, Leases: h.store, Seal: upsideDown, Open: upsideDown,
-			Audit:  func(data api.AuditData) { h.audit = append(h.audit, data) }, Foreign: func(api.AuditData) { h.foreign++ },
+			Audit: func(data api.AuditData) { h.audit = append(h.audit, data) }, Foreign: func(api.AuditData) { h.foreign++ },
 		})
 		test(h)
 		cancel()

@@ -27,8 +27,8 @@ const (
 	lookEvery = time.Minute
 )
 
-// jobs answers with the jobs and queries of a cluster that are due, as soon as there are any, or with none when the wait
-// is over.
+// jobs answers with the jobs and queries of a cluster that are due, as soon as there are any, or with none when the
+// wait is over.
 func (h *Handler) jobs(r *http.Request, by *caller, s records.Snapshot) (any, error) {
 	wait, err := waitOf(r)
 	if err != nil {
@@ -79,14 +79,16 @@ func (h *Handler) sign(s records.Snapshot, by *caller, due []pull.Job, queries [
 	return nil
 }
 
-// await waits for a change of a cluster's jobs or queries since a snapshot, for an instant, a minute, or the end of ctx.
+// await waits for a change of a cluster's jobs or queries since a snapshot, for an instant, for a minute, or for the end
+// of ctx.
 func (h *Handler) await(ctx context.Context, s records.Snapshot, by *caller, next time.Time) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	jobs, queries := records.ClusterJobSetPrefix(by.cluster), records.ClusterQuerySetPrefix(by.cluster)
-	changes := h.View.Watch(ctx, view.WatchOptions{From: s.Revision() + 1, Match: func(change view.Change) bool {
+	concerns := func(change view.Change) bool {
 		return strings.HasPrefix(change.Key, jobs) || strings.HasPrefix(change.Key, queries)
-	}})
+	}
+	changes := h.View.Watch(ctx, view.WatchOptions{From: s.Revision() + 1, Match: concerns})
 	lease := time.NewTimer(h.untilNext(next))
 	defer lease.Stop()
 	pause := time.NewTimer(lookEvery)

@@ -187,7 +187,7 @@ func TestForeignAnswers(t *testing.T) {
 	})
 }
 
-// TestASecondAnswerIsRefused: what whoever asks reads is the first answer.
+// TestASecondAnswerIsRefused: the first answer is the one that is read.
 func TestASecondAnswerIsRefused(t *testing.T) {
 	inHarness(t, func(h *harness) {
 		token := h.installed()

@@ -44,8 +44,8 @@ func newShop(t *testing.T) (*world, *kubernetes) {
 	return w, k
 }
 
-// TestLogsOfACluster: the output of an application in a Kubernetes cluster comes by time over all containers, and says what
-// of it is missing.
+// TestLogsOfACluster: the output of an application in a Kubernetes cluster comes by time over all containers, and says
+// which lines are missing.
 func TestLogsOfACluster(t *testing.T) {
 	w, k := newShop(t)
 	second := func(n int) time.Time { return time.Date(2026, 11, 28, 12, 0, n, 0, time.UTC) }
@@ -55,8 +55,8 @@ func TestLogsOfACluster(t *testing.T) {
 		{Pod: "web-3", Container: "app", Error: "it has not been started: ImagePullBackOff"},
 	}}
 	tail, since := 7, second(0)
-	stream, err := w.client.Logs(t.Context(), client.LogsOptions{Target: client.TargetOf(shop), ClusterPod: "web-1", Container: "app",
-		Tail: &tail, Since: since, Previous: true})
+	stream, err := w.client.Logs(t.Context(), client.LogsOptions{Target: client.TargetOf(shop), ClusterPod: "web-1",
+		Container: "app", Tail: &tail, Since: since, Previous: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,8 @@ func TestLogsOfACluster(t *testing.T) {
 		}
 		got = append(got, text)
 	}
-	want := []string{"web-1/app one", "web-2/app two", "web-1/app three", "web-3/app ! it has not been started: ImagePullBackOff",
+	want := []string{"web-1/app one", "web-2/app two", "web-1/app three",
+		"web-3/app ! it has not been started: ImagePullBackOff",
 		" 2 older lines were left out"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -87,8 +88,8 @@ func TestLogsOfACluster(t *testing.T) {
 	}
 }
 
-// TestLogsOfAClusterAreRefused: what can't be asked is refused with what to do instead, without a question to the cluster; and
-// a refusal of the operator says what to enable.
+// TestLogsOfAClusterAreRefused: what can't be asked is refused with what to do instead, without a question to the
+// cluster; and a refusal of the operator says what to enable.
 func TestLogsOfAClusterAreRefused(t *testing.T) {
 	w, k := newShop(t)
 	w.apply("web", `{"image":"a"}`)
@@ -105,10 +106,11 @@ func TestLogsOfAClusterAreRefused(t *testing.T) {
 		want   string
 		asks   bool
 	}{
-		"follow": {"there is no stream from the cluster", func(o *client.LogsOptions) { o.Follow, o.ClusterPod = true, "web-1" }, 400,
-			"kubectl --namespace prod logs --follow web-1 --container CONTAINER", false},
-		"init": {"containers have one name space", func(o *client.LogsOptions) { o.Init = "x" }, 400, "container chooses a container", false},
-		"run":  {"an application has no runs", func(o *client.LogsOptions) { o.Run = "x" }, 400, "leave out run", false},
+		"follow": {"there is no stream from the cluster",
+			func(o *client.LogsOptions) { o.Follow, o.ClusterPod = true, "web-1" }, 400, "kubectl --namespace prod logs --follow web-1 --container CONTAINER", false},
+		"init": {"containers have one name space", func(o *client.LogsOptions) { o.Init = "x" }, 400,
+			"container chooses a container", false},
+		"run": {"an application has no runs", func(o *client.LogsOptions) { o.Run = "x" }, 400, "leave out run", false},
 		"pod of Tend": {"a deployment's pods have names of Tend's", func(o *client.LogsOptions) {
 			o.Target, o.ClusterPod = client.Target{Kind: api.KindDeployment, Scope: ref("web").Scope, Name: "web"}, "web-1"
 		}, 400, "tend logs POD", false},
@@ -116,7 +118,7 @@ func TestLogsOfAClusterAreRefused(t *testing.T) {
 		"nothing":   {"there is no such pod", refuse(pull.RefusedNotFound), 404, "tend describe applicationinstance prod/shop", true},
 		"failed":    {"the API server is away", refuse(pull.RefusedFailed), 503, "the operator says so", true},
 		"silent": {"nobody answers", func(*client.LogsOptions) {
-			k.err = &api.Problem{Status: http.StatusServiceUnavailable, Detail: "not answered within 30s", Next: "tend describe cluster east"}
+			k.err = &api.Problem{Status: http.StatusServiceUnavailable, Detail: "not answered within 30s", Next: "x"}
 		}, 503, "not answered within 30s", true},
 	} {
 		k.asked, k.err, k.answer = nil, nil, pull.Answer{}
@@ -124,7 +126,8 @@ func TestLogsOfAClusterAreRefused(t *testing.T) {
 		test.ask(&opts)
 		_, err := w.client.Logs(t.Context(), opts)
 		var problem *api.Problem
-		if !errors.As(err, &problem) || problem.Status != test.status || !strings.Contains(problem.Detail+problem.Next, test.want) {
+		if !errors.As(err, &problem) || problem.Status != test.status ||
+			!strings.Contains(problem.Detail+problem.Next, test.want) {
 			t.Errorf("%s: %s: %v, want %d and %q", name, test.reason, err, test.status, test.want)
 		}
 		if (len(k.asked) > 0) != test.asks {

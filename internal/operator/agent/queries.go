@@ -50,8 +50,8 @@ func (q *queries) add(sent []pull.Query, now time.Time) {
 	}
 }
 
-// answerQueries answers queries, one after the other, until ctx ends. An answer that can't be sent is lost: whoever asked is told that
-// there is none, and asks again.
+// answerQueries answers queries, one after the other, until ctx ends. An answer that can't be sent is lost: the person who
+// asked reads that there is none.
 func (a *Agent) answerQueries(ctx context.Context) error {
 	for {
 		select {
@@ -78,7 +78,7 @@ func (a *Agent) answer(ctx context.Context, query pull.Query) error {
 		return err
 	case err == nil, status == http.StatusNotFound, status == http.StatusConflict: // nobody waits any more
 	default:
-		a.Logger.WarnContext(ctx, "an answer can't be sent", "query", query.ID, "error", err)
+		a.Logger.WarnContext(ctx, "an answer can't be sent", "error", err)
 	}
 	return nil
 }
