@@ -2,8 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
-	"net/url"
 	"time"
 
 	"tend.dev/tend/api"
@@ -14,7 +12,6 @@ import (
 func (c *Client) InviteCluster(
 	ctx context.Context, name string, ttl time.Duration, newKeys bool,
 ) (api.ClusterRegistration, error) {
-	return call[api.ClusterRegistration](ctx, c,
-		request{method: http.MethodPost, path: "/v1/clusters/" + url.PathEscape(name) + "/token",
-			query: queryWith("ttl", ttl.String(), "new_keys", flag(newKeys))})
+	return ask[api.ClusterRegistration](ctx, c, unscoped(api.KindCluster, name), "token",
+		"ttl", ttl.String(), "new_keys", flag(newKeys))
 }

@@ -51,6 +51,11 @@ func ask[Answer any](ctx context.Context, c *Client, target Target, verb string,
 		request{method: http.MethodPost, path: objectPath(ref) + "/" + verb, query: queryWith(pairs...)})
 }
 
+// unscoped names an object that is in no scope.
+func unscoped(kind api.Kind, name string) Target {
+	return Target{Kind: kind, Scope: api.Unscoped, Name: name}
+}
+
 // optional adds options to the parameters of a verb.
 func optional(options []Option, pairs ...string) []string {
 	for _, option := range options {
@@ -77,7 +82,7 @@ func (c *Client) Reconcile(ctx context.Context, target Target) (api.VerbResult, 
 // SyncNow polls the source of a sync at once. Its status has the answer's revision as ObservedRevision when that is
 // done.
 func (c *Client) SyncNow(ctx context.Context, name string) (api.VerbResult, error) {
-	return ask[api.VerbResult](ctx, c, Target{Kind: api.KindSync, Scope: api.Unscoped, Name: name}, "poll")
+	return ask[api.VerbResult](ctx, c, unscoped(api.KindSync, name), "poll")
 }
 
 // Resume ends the pause of a server whose store was restored. unknown says what becomes of containers that the store
@@ -214,16 +219,14 @@ func (c *Client) RemoveServer(ctx context.Context, name string) (api.Servers, er
 func (c *Client) SetAvailability(
 	ctx context.Context, node, availability string, forceConflicts bool,
 ) (api.VerbResult, error) {
-	return call[api.VerbResult](ctx, c,
-		request{method: http.MethodPost, path: "/v1/nodes/" + url.PathEscape(node) + "/availability",
-			query: queryWith("availability", availability, "force_conflicts", flag(forceConflicts))})
+	return ask[api.VerbResult](ctx, c, unscoped(api.KindNode, node), "availability",
+		"availability", availability, "force_conflicts", flag(forceConflicts))
 }
 
 // SetNodeIngress says whether a node serves ingresses, and so gets the keys of their certificates.
 func (c *Client) SetNodeIngress(ctx context.Context, node string, serves, forceConflicts bool) (api.VerbResult, error) {
-	return call[api.VerbResult](ctx, c,
-		request{method: http.MethodPost, path: "/v1/nodes/" + url.PathEscape(node) + "/ingress",
-			query: queryWith("serves", strconv.FormatBool(serves), "force_conflicts", flag(forceConflicts))})
+	return ask[api.VerbResult](ctx, c, unscoped(api.KindNode, node), "ingress",
+		"serves", strconv.FormatBool(serves), "force_conflicts", flag(forceConflicts))
 }
 
 // Rebalance moves pods of deployments so that the nodes are level: of one deployment, of a scope, or of all. A dry run
@@ -236,9 +239,7 @@ func (c *Client) Rebalance(ctx context.Context, scope, name string, dryRun bool)
 // ConfirmNodeDown says that a silent node is off, so that its pods are replaced at once. A dry run only says what
 // becomes of them.
 func (c *Client) ConfirmNodeDown(ctx context.Context, node string, dryRun bool) (api.NodeDownResult, error) {
-	return call[api.NodeDownResult](ctx, c,
-		request{method: http.MethodPost, path: "/v1/nodes/" + url.PathEscape(node) + "/down",
-			query: queryWith("dry_run", flag(dryRun))})
+	return ask[api.NodeDownResult](ctx, c, unscoped(api.KindNode, node), "down", "dry_run", flag(dryRun))
 }
 
 // RemoveOptions say how a node is removed.

@@ -103,20 +103,15 @@ func (n *auditNames) add(data *api.AuditData) {
 	data.Objects, data.MoreObjects = n.objects, n.more
 }
 
-// kindsOfPaths are the kinds of the objects that calls below a path name without one.
-var kindsOfPaths = map[string]api.Kind{"/v1/sinks/": api.KindSink, "/v1/nodes/": api.KindNode}
-
 // nameTokens isn't the name of a node: tokens are made at that path.
 const nameTokens = "tokens"
 
 // namedBy returns the object that a call names, as far as it does: by its query, by its path, or by both.
 func namedBy(path string, query url.Values) api.Ref {
 	ref := api.Ref{Kind: api.Kind(query.Get("kind")), Scope: query.Get("scope"), Name: query.Get("name")}
-	for prefix, kind := range kindsOfPaths {
-		if rest, found := strings.CutPrefix(path, prefix); found {
-			ref.Kind = kind
-			ref.Name, _, _ = strings.Cut(rest, "/")
-		}
+	if rest, found := strings.CutPrefix(path, "/v1/nodes/"); found {
+		ref.Kind = api.KindNode
+		ref.Name, _, _ = strings.Cut(rest, "/")
 	}
 	if rest, found := strings.CutPrefix(path, "/v1/objects/"); found {
 		if parts := strings.Split(rest, "/"); len(parts) == 3 || len(parts) == 4 {

@@ -107,9 +107,9 @@ func TestCallsAreFiledByWhatTheyName(t *testing.T) {
 	for _, call := range []struct{ method, path string }{
 		{"POST", "/v1/objects/-/-/web/scale?replicas=2"}, {"POST", "/v1/objects/deployments/prod/web/restart"},
 		{"DELETE", "/v1/objects/deployments/prod/none"},
-		{"POST", "/v1/objects/sync/_/shop/poll"}, {"POST", "/v1/sinks/on-call/test"},
+		{"POST", "/v1/objects/sync/_/shop/poll"}, {"POST", "/v1/objects/sink/_/on-call/test"},
 		{"POST", "/v1/objects/lab/dev/course/extend?for=1h"},
-		{"POST", "/v1/nodes/n7/availability?availability=drained"}, {"POST", "/v1/nodes/tokens"},
+		{"POST", "/v1/objects/node/-/n7/availability?availability=drained"}, {"POST", "/v1/nodes/tokens"},
 		{"POST", "/v1/objects/cronjob/prod/nightly/run"},
 	} {
 		w.raw(call.method, call.path, "", "")

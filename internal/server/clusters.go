@@ -9,15 +9,15 @@ import (
 	"tend.dev/tend/internal/core/cluster"
 )
 
-// clusterToken says for which cluster a registration token is, and how long it is valid.
-type clusterToken struct {
-	Name    string `path:"name"`
+// inviting says how long a registration token is valid.
+type inviting struct {
+	VerbPath
 	TTL     string `query:"ttl"`
 	NewKeys bool   `query:"new_keys"`
 }
 
 // inviteCluster makes a token with which the operator of a cluster registers.
-func (s *Server) inviteCluster(ctx context.Context, in *clusterToken) (api.ClusterRegistration, error) {
+func (s *Server) inviteCluster(ctx context.Context, name string, in inviting) (api.ClusterRegistration, error) {
 	ttl := cluster.RegistrationLife
 	if in.TTL != "" {
 		var err error
@@ -30,9 +30,9 @@ func (s *Server) inviteCluster(ctx context.Context, in *clusterToken) (api.Clust
 		return api.ClusterRegistration{},
 			&api.Problem{Status: http.StatusNotImplemented, Detail: "this server has no clusters", Next: "tend version"}
 	}
-	registration, err := s.InviteCluster(ctx, in.Name, ttl, in.NewKeys)
+	registration, err := s.InviteCluster(ctx, name, ttl, in.NewKeys)
 	if err == nil {
-		s.Logger.Info("registration token made", "kubernetes", in.Name, "actor", actorOf(ctx), "expires",
+		s.Logger.Info("registration token made", "kubernetes", name, "actor", actorOf(ctx), "expires",
 			registration.ExpiresAt)
 	}
 	return registration, err

@@ -60,25 +60,25 @@ func TestOpenAPI(t *testing.T) {
 	}
 	want := map[string]string{"/v1/apply": "post", "/v1/objects/{kind}": "get",
 		"/v1/objects/{kind}/{scope}/{name}": "get delete",
-		"/v1/releases": "get", "/v1/pods": "get", "/v1/pods/{pod}": "get", "/v1/pods/{pod}/ready": "get",
+		"/v1/releases":                      "get", "/v1/pods": "get", "/v1/pods/{pod}": "get", "/v1/pods/{pod}/ready": "get",
 		"/v1/pods/{pod}/logs": "get",
 		"/v1/logs":            "get", "/v1/pods/{pod}/exec": "get", "/v1/pods/{pod}/stop": "post",
 		"/v1/pods/{pod}/start": "post",
 		"/v1/config":           "get post", "/v1/tokens": "get post", "/v1/tokens/{name}": "delete", "/v1/nodes": "get",
 		"/v1/system/disk": "get", "/v1/system/prune": "post", "/v1/nodes/tokens": "get post",
-		"/v1/nodes/tokens/{id}": "delete", "/v1/nodes/{node}/ingress": "post", "/v1/clusters/{name}/token": "post",
-		"/v1/nodes/{node}": "delete", "/v1/nodes/{node}/availability": "post", "/v1/nodes/{node}/down": "post",
-		"/v1/servers": "get", "/v1/servers/{name}": "delete", "/v1/keys": "get", "/v1/keys/{name}/rotate": "post",
-		"/v1/sinks/{name}/test": "post", "/v1/stats": "get", "/v1/blobs/{digest}": "get put head", 
-		"/v1/builds/{scope}/{name}/{id}/log": "get",
-		"/v1/runs": "get",
+		"/v1/nodes/tokens/{id}": "delete",
+		"/v1/nodes/{node}":      "delete",
+		"/v1/servers":           "get", "/v1/servers/{name}": "delete", "/v1/keys": "get", "/v1/keys/{name}/rotate": "post",
+		"/v1/stats": "get", "/v1/blobs/{digest}": "get put head",
+		"/v1/builds/{scope}/{name}/{id}/log":  "get",
+		"/v1/runs":                            "get",
 		"/v1/runs/{kind}/{scope}/{name}/{id}": "get",
 		"/v1/events":                          "get", "/v1/audit": "get", "/v1/await": "post", "/v1/backup": "get post", "/v1/rebalance": "post",
 		"/v1/resume": "post", "/v1/deliveries": "get",
 		"/v1/ingress/ca": "get", "/v1/plugins": "get post", "/v1/plugins/{name}": "delete",
 		"/plugin/{name}/{command}": "post", "/healthz": "get", "/readyz": "get", "/version": "get", "/metrics": "get"}
 	for _, verb := range strings.Fields("scale restart rebootstrap rollback build stop start run run-release extend end reconcile approve " +
-		"poll pause resume maintenance") {
+		"poll pause resume maintenance test token availability ingress down") {
 		want["/v1/objects/{kind}/{scope}/{name}/"+verb] = "post"
 	}
 	for path, methods := range want {

@@ -7,43 +7,46 @@ import (
 	"tend.dev/tend/internal/verbs"
 )
 
-type availabilityQuery struct {
-	Node           string `path:"node"`
-	Availability   string `query:"availability" required:"true"`
-	ForceConflicts bool   `query:"force_conflicts"`
-}
-
-func (s *Server) setAvailability(ctx context.Context, in *availabilityQuery) (api.VerbResult, error) {
-	result, err := s.Verbs.SetAvailability(ctx, in.Node, in.Availability,
-		verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts})
-	if err == nil {
-		s.settle(ctx, result.Revision)
+// The parameters of what is asked of a node.
+type (
+	availing struct {
+		VerbPath
+		Availability   string `query:"availability" required:"true"`
+		ForceConflicts bool   `query:"force_conflicts"`
 	}
-	return result, err
-}
-
-type ingressNodeQuery struct {
-	Node           string `path:"node"`
-	Serves         bool   `query:"serves" required:"true"`
-	ForceConflicts bool   `query:"force_conflicts"`
-}
-
-func (s *Server) setNodeIngress(ctx context.Context, in *ingressNodeQuery) (api.VerbResult, error) {
-	result, err := s.Verbs.SetIngress(ctx, in.Node, in.Serves,
-		verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts})
-	if err == nil {
-		s.settle(ctx, result.Revision)
+	servingIngress struct {
+		VerbPath
+		Serves         bool `query:"serves" required:"true"`
+		ForceConflicts bool `query:"force_conflicts"`
 	}
-	return result, err
-}
+	confirmingDown struct {
+		VerbPath
+		DryRun bool `query:"dry_run"`
+	}
+)
 
-type downQuery struct {
-	Node   string `path:"node"`
-	DryRun bool   `query:"dry_run"`
-}
-
-func (s *Server) confirmNodeDown(ctx context.Context, in *downQuery) (api.NodeDownResult, error) {
-	return s.nodeDown(ctx, in.Node, verbs.ConfirmDown, in.DryRun)
+// nodeVerbs registers what can be asked of a node.
+func (s *Server) nodeVerbs() {
+	verb(s, "availability", "Say what a node takes: active, cordoned or drained",
+		func(ctx context.Context, target verbs.Target, in availing) (api.VerbResult, error) {
+			by := verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts}
+			return only(target, api.KindNode, func(node string) (api.VerbResult, error) {
+				return s.Verbs.SetAvailability(ctx, node, in.Availability, by)
+			})
+		})
+	verb(s, "ingress", "Say whether a node serves ingresses",
+		func(ctx context.Context, target verbs.Target, in servingIngress) (api.VerbResult, error) {
+			by := verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts}
+			return only(target, api.KindNode, func(node string) (api.VerbResult, error) {
+				return s.Verbs.SetIngress(ctx, node, in.Serves, by)
+			})
+		})
+	verb(s, "down", "Say that a silent node is off: its pods are replaced at once",
+		func(ctx context.Context, target verbs.Target, in confirmingDown) (api.NodeDownResult, error) {
+			return only(target, api.KindNode, func(node string) (api.NodeDownResult, error) {
+				return s.nodeDown(ctx, node, verbs.ConfirmDown, in.DryRun)
+			})
+		})
 }
 
 type removeQuery struct {

@@ -75,7 +75,6 @@ func (s *Server) routes() {
 		s.buildLog)
 	s.nodeRoutes()
 	s.tokenRoutes()
-	typed(s, "POST", "/v1/sinks/{name}/test", "Send a test to a sink's receiver and say what came back", s.testSink)
 	typed(s, "GET", "/v1/stats", "One sample of the pods' use", s.stats)
 	s.ownRoutes()
 }
@@ -138,16 +137,8 @@ func (s *Server) nodeRoutes() {
 	typed(s, "GET", "/v1/nodes/tokens", "List the tokens with which machines join", s.joinTokens)
 	typed(s, "POST", "/v1/nodes/tokens", "Make a token with which machines join as nodes or servers", s.join)
 	typed(s, "DELETE", "/v1/nodes/tokens/{id}", "Revoke a token: nothing joins with it any more", s.revokeToken)
-	typed(s, "POST", "/v1/nodes/{node}/availability",
-		"Say what a node takes: active, cordoned or drained", s.setAvailability)
-	typed(s, "POST", "/v1/nodes/{node}/ingress", "Say whether a node serves ingresses", s.setNodeIngress)
-	typed(s, "POST", "/v1/nodes/{node}/down",
-		"Say that a silent node is off: its pods are replaced at once", s.confirmNodeDown)
 	typed(s, "DELETE", "/v1/nodes/{node}",
 		"Take a silent node out of the cluster; with force also one that answers", s.removeNode)
-	typed(s, "POST", "/v1/clusters/{name}/token",
-		"Make a token with which the operator of a Kubernetes cluster registers, valid for ttl (default 24h)",
-		s.inviteCluster)
 	typed(s, "POST", "/v1/rebalance",
 		"Move pods of deployments so that the nodes are level; with dry_run only plan it", s.rebalance)
 	typed(s, "GET", "/v1/servers", "List the servers that hold the store", s.servers)

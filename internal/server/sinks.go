@@ -7,18 +7,13 @@ import (
 	"tend.dev/tend/internal/verbs"
 )
 
-// sinkPath is the path of a sink.
-type sinkPath struct {
-	Name string `path:"name"`
-}
-
 // testSink sends a test to a sink's receiver and answers what came back.
-func (s *Server) testSink(ctx context.Context, in *sinkPath) (api.SinkTest, error) {
+func (s *Server) testSink(ctx context.Context, name string) (api.SinkTest, error) {
 	snap, err := s.snapshot()
 	if err != nil {
 		return api.SinkTest{}, err
 	}
-	ref, err := verbs.TargetOf(api.Ref{Kind: api.KindSink, Scope: api.Unscoped, Name: in.Name}).Resolve(snap)
+	ref, err := verbs.TargetOf(api.Ref{Kind: api.KindSink, Scope: api.Unscoped, Name: name}).Resolve(snap)
 	if err != nil {
 		return api.SinkTest{}, err
 	}

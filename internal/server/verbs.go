@@ -77,6 +77,14 @@ func plainVerb[Out any](s *Server, name, summary string,
 	})
 }
 
+// only carries out a verb that objects of one kind have, which are in no scope.
+func only[Out any](target verbs.Target, kind api.Kind, do func(name string) (Out, error)) (out Out, err error) {
+	if target.Kind != "" && target.Kind != kind {
+		return out, badRequest("name a "+string(kind), "%s has another kind", target)
+	}
+	return do(target.Name)
+}
+
 // revisionOf returns the revision of what a verb stored.
 func revisionOf(answer any) int64 {
 	switch a := answer.(type) {
@@ -87,6 +95,8 @@ func revisionOf(answer any) int64 {
 	case api.RunResult:
 		return a.Revision
 	case api.LabResult:
+		return a.Revision
+	case api.NodeDownResult:
 		return a.Revision
 	}
 	return 0
@@ -122,10 +132,6 @@ type (
 	extending struct {
 		VerbPath
 		For string `query:"for" required:"true"`
-	}
-	maintaining struct {
-		VerbPath
-		Message string `query:"message"`
 	}
 	approving struct {
 		VerbPath
@@ -177,22 +183,20 @@ func (s *Server) verbRoutes() {
 		s.Verbs.Reconcile)
 	verb(s, "approve", "Approve an operation that waits for it; with deny end it instead", s.approveOperation)
 	plainVerb(s, "poll", "Poll the source of a sync at once", s.Verbs.SyncNow)
-	for mode, summary := range map[string]string{
-		"": "Let the requests of an ingress through", api.TrafficPaused: "Have the requests of an ingress wait",
-	} {
-		plainVerb(s, traffics[mode], summary,
-			func(ctx context.Context, target verbs.Target, actor string) (api.VerbResult, error) {
-				return s.Verbs.SetTraffic(ctx, target, mode, "", actor)
-			})
-	}
-	verb(s, traffics[api.TrafficMaintenance], "Answer the requests of an ingress with 503 and a message",
-		func(ctx context.Context, target verbs.Target, in maintaining) (api.VerbResult, error) {
-			return s.Verbs.SetTraffic(ctx, target, api.TrafficMaintenance, in.Message, actorOf(ctx))
+	plainVerb(s, "test", "Send a test to a sink's receiver and say what came back",
+		func(ctx context.Context, target verbs.Target, _ string) (api.SinkTest, error) {
+			return only(target, api.KindSink, func(name string) (api.SinkTest, error) { return s.testSink(ctx, name) })
 		})
+	verb(s, "token",
+		"Make a token with which the operator of a Kubernetes cluster registers, valid for ttl (default 24h)",
+		func(ctx context.Context, target verbs.Target, in inviting) (api.ClusterRegistration, error) {
+			return only(target, api.KindCluster, func(name string) (api.ClusterRegistration, error) {
+				return s.inviteCluster(ctx, name, in)
+			})
+		})
+	s.nodeVerbs()
+	s.trafficVerbs()
 }
-
-// traffics are the verbs that set what becomes of an ingress's requests.
-var traffics = map[string]string{"": "resume", api.TrafficPaused: "pause", api.TrafficMaintenance: "maintenance"}
 
 // resolved returns the object that was named, as the store is now.
 func (s *Server) resolved(in *TargetQuery) (snap records.Snapshot, ref api.Ref, err error) {
