@@ -8,9 +8,6 @@ import (
 	"tend.dev/tend/internal/verbs"
 )
 
-// traffics are the verbs that set what becomes of an ingress's requests.
-var traffics = map[string]string{"": "resume", api.TrafficPaused: "pause", api.TrafficMaintenance: "maintenance"}
-
 type maintaining struct {
 	VerbPath
 	Message string `query:"message"`
@@ -18,15 +15,14 @@ type maintaining struct {
 
 // trafficVerbs registers what sets what becomes of an ingress's requests.
 func (s *Server) trafficVerbs() {
-	for mode, summary := range map[string]string{
-		"": "Let the requests of an ingress through", api.TrafficPaused: "Have the requests of an ingress wait",
-	} {
-		plainVerb(s, traffics[mode], summary,
-			func(ctx context.Context, target verbs.Target, actor string) (api.VerbResult, error) {
-				return s.Verbs.SetTraffic(ctx, target, mode, "", actor)
-			})
+	sets := func(mode string) func(context.Context, verbs.Target, string) (api.VerbResult, error) {
+		return func(ctx context.Context, target verbs.Target, actor string) (api.VerbResult, error) {
+			return s.Verbs.SetTraffic(ctx, target, mode, "", actor)
+		}
 	}
-	verb(s, traffics[api.TrafficMaintenance], "Answer the requests of an ingress with 503 and a message",
+	plainVerb(s, "resume", "Let the requests of an ingress through", sets(""))
+	plainVerb(s, "pause", "Have the requests of an ingress wait", sets(api.TrafficPaused))
+	verb(s, "maintenance", "Answer the requests of an ingress with 503 and a message",
 		func(ctx context.Context, target verbs.Target, in maintaining) (api.VerbResult, error) {
 			return s.Verbs.SetTraffic(ctx, target, api.TrafficMaintenance, in.Message, actorOf(ctx))
 		})
