@@ -23,3 +23,19 @@ func TestAFlappingNodeIsShown(t *testing.T) {
 		t.Errorf("once it is over: %s, takes %q", nodeState(node), takesText(node))
 	}
 }
+
+// TestNoNodes: where no node is known yet, people learn that one comes by itself.
+func TestNoNodes(t *testing.T) {
+	for name, list := range map[string]func(*app) error{
+		"nodes": func(a *app) error { return nodeListing(nil).write(a.streams, "") },
+		"disks": func(a *app) error { return a.printDisks(api.ListResult[api.NodeDisk]{}) },
+	} {
+		var out, err strings.Builder
+		if failed := list(&app{streams: streams{out: &out, err: &err}}); failed != nil {
+			t.Fatal(failed)
+		}
+		if text := out.String() + err.String(); !strings.Contains(text, "within seconds, so look again") {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+}

@@ -52,3 +52,20 @@ func TestMessageOfWhatGoesOnFailing(t *testing.T) {
 			changes)
 	}
 }
+
+// TestStillStarting: what a probe answers before it has passed or failed is that of a container that still starts.
+func TestStillStarting(t *testing.T) {
+	for _, kind := range []probe.Kind{probe.Startup, probe.Readiness} {
+		name := string(kind)
+		for want, status := range map[string]api.ProbeStatus{
+			"the " + name + " probe has not passed yet":       {Phase: api.ProbeUnknown},
+			"still starting; " + name + ": refused":           {Phase: api.ProbeUnknown, Message: "refused", Failures: 1},
+			"still starting; " + name + ": refused (2 times)": {Phase: api.ProbeUnknown, Message: "refused", Failures: 2},
+			name + ": refused (3 times)":                      {Phase: api.ProbeUnhealthy, Message: "refused", Failures: 3},
+		} {
+			if got := probe.Judge(map[string]api.ProbeStatus{name: status}).Message; got != want {
+				t.Errorf("%+v: %q, want %q", status, got, want)
+			}
+		}
+	}
+}
