@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,18 +41,30 @@ var machineGroups = []flagGroup{
 // groupedFlags marks a command's flags as grouped in its help.
 const groupedFlags = "grouped flags"
 
-// group has the help of a command show its flags in groups.
-func group(command *cobra.Command) *cobra.Command {
+// helpWidth holds the width of a command's help while it is put together: cobra writes it into memory.
+const helpWidth = "help width"
+
+func widthOf(command *cobra.Command) int {
+	width, _ := strconv.Atoi(command.Annotations[helpWidth])
+	return width
+}
+
+func annotate(command *cobra.Command, name, value string) {
 	if command.Annotations == nil {
 		command.Annotations = map[string]string{}
 	}
-	command.Annotations[groupedFlags] = "true"
+	command.Annotations[name] = value
+}
+
+// group has the help of a command show its flags in groups.
+func group(command *cobra.Command) *cobra.Command {
+	annotate(command, groupedFlags, "true")
 	return command
 }
 
 // helpOfFlags returns the flags of a command for its help: in groups if it has them, wrapped to its terminal.
 func helpOfFlags(command *cobra.Command) string {
-	width := columnsOf(command.OutOrStdout())
+	width := widthOf(command)
 	usages := func(set *pflag.FlagSet) string { return usagesIn(set, width) }
 	if command.Annotations[groupedFlags] == "" {
 		return "Flags:\n" + usages(command.LocalFlags())
@@ -82,7 +95,7 @@ func helpOfFlags(command *cobra.Command) string {
 
 // helpOfGlobalFlags returns the flags that a command shares with others.
 func helpOfGlobalFlags(command *cobra.Command) string {
-	return "Global Flags:\n" + usagesIn(command.InheritedFlags(), columnsOf(command.OutOrStdout()))
+	return "Global Flags:\n" + usagesIn(command.InheritedFlags(), widthOf(command))
 }
 
 func usagesIn(set *pflag.FlagSet, width int) string {
@@ -103,26 +116,15 @@ func withHelp(root *cobra.Command) {
 	usual := root.HelpFunc()
 	root.SetHelpFunc(func(command *cobra.Command, args []string) {
 		out := command.OutOrStdout()
-		page := &helpPage{reader: out}
-		command.SetOut(page)
+		width := columnsOf(out)
+		annotate(command, helpWidth, strconv.Itoa(width))
+		var page strings.Builder
+		command.SetOut(&page)
 		long := command.Long
-		command.Long = filled(long, columnsOf(out))
+		command.Long = filled(long, width)
 		usual(command, args)
 		command.Long = long
 		command.SetOut(out)
-		_, _ = io.WriteString(out, wrapped(page.String(), columnsOf(out)))
+		_, _ = io.WriteString(out, wrapped(page.String(), width))
 	})
-}
-
-// helpPage is a page of help while it is put together; it is as wide as the terminal that it is for.
-type helpPage struct {
-	strings.Builder
-	reader io.Writer
-}
-
-func (p *helpPage) Fd() uintptr {
-	if file, ok := p.reader.(interface{ Fd() uintptr }); ok {
-		return file.Fd()
-	}
-	return ^uintptr(0) // no file: it has no width
 }

@@ -39,7 +39,13 @@ func TestHelpFitsItsTerminal(t *testing.T) {
 	for page := range strings.SplitSeq(text, separator) {
 		name, page, _ := strings.Cut(page, "\n")
 		checkWidth(t, name, page, width)
-		long, _, _ := strings.Cut(page, "\nUsage:")
+		long, flags, _ := strings.Cut(page, "\nUsage:")
+		_, flags, _ = strings.Cut(flags, "lags:\n")
+		for line := range strings.SplitSeq(flags, "\n") {
+			if text := strings.TrimLeft(line, " "); len(line)-len(text) == 6+hanging && !strings.HasPrefix(text, "-") {
+				t.Errorf("%s: %q hangs below its flag, not below its text", name, line)
+			}
+		}
 		lines := strings.Split(long, "\n")
 		for i := range len(lines) - 1 {
 			next, _, _ := strings.Cut(lines[i+1], " ")
