@@ -161,7 +161,9 @@ func install(t *testing.T, server *kubetest.Server, objects []*unstructured.Unst
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = strict.Patch(t.Context(), object.DeepCopy(), client.RawPatch(types.ApplyPatchType, text), client.ForceOwnership)
+			err = strict.Patch(
+				t.Context(), object.DeepCopy(), client.RawPatch(types.ApplyPatchType, text), client.ForceOwnership,
+			)
 			if err != nil {
 				t.Errorf("apply %s %s: %v", object.GetKind(), object.GetName(), err)
 			}
@@ -178,7 +180,9 @@ func install(t *testing.T, server *kubetest.Server, objects []*unstructured.Unst
 func admitsPods(t *testing.T, server *kubetest.Server, objects []*unstructured.Unstructured) {
 	t.Helper()
 	template := podOf(t, objects)
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "operator", Labels: template.Labels}, Spec: template.Spec}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "operator", Labels: template.Labels}, Spec: template.Spec,
+	}
 	if err := server.Client(t, "replicaset-controller").Create(t.Context(), pod); err != nil {
 		t.Errorf("the pod is refused: %v", err)
 	}

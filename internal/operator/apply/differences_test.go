@@ -42,7 +42,9 @@ func TestManager(t *testing.T) {
 		return &stored
 	}
 	entry := func(manager string, minute int, set, subresource string) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{Manager: manager, Time: at(minute), FieldsV1: &metav1.FieldsV1{Raw: []byte(set)}, Subresource: subresource}
+		return metav1.ManagedFieldsEntry{
+			Manager: manager, Time: at(minute), FieldsV1: &metav1.FieldsV1{Raw: []byte(set)}, Subresource: subresource,
+		}
 	}
 	fields := []metav1.ManagedFieldsEntry{
 		entry("operator", 1, `{"f:spec":{"f:name":{},"f:list":{}}}`, ""),

@@ -45,7 +45,9 @@ func patchFinalizers(ctx context.Context, c client.Client, object client.Object,
 	if !ok {
 		return fmt.Errorf("%T is no object of a cluster", object)
 	}
-	if err := c.Patch(ctx, written, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(identity.FieldManager)); err != nil {
+	if err := c.Patch(
+		ctx, written, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(identity.FieldManager),
+	); err != nil {
 		return err
 	}
 	object.SetFinalizers(written.GetFinalizers())

@@ -29,7 +29,9 @@ func final(err error) bool {
 	case apierrors.IsForbidden(err):
 		return !strings.Contains(err.Error(), "exceeded quota") // a quota that is full now may have room later
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsNotFound(err), meta.IsNoMatchError(err),
-		apierrors.IsMethodNotSupported(err), apierrors.IsRequestEntityTooLargeError(err), apierrors.IsUnsupportedMediaType(err):
+		apierrors.IsMethodNotSupported(err), apierrors.IsRequestEntityTooLargeError(err), apierrors.IsUnsupportedMediaType(
+			err,
+		):
 		return true
 	}
 	return strings.Contains(err.Error(), undeclared)

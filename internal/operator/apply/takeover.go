@@ -20,7 +20,8 @@ func Object(ctx context.Context, c client.Client, wanted *unstructured.Unstructu
 	configuration := client.ApplyConfigurationFromUnstructured(wanted)
 	err := c.Apply(ctx, configuration, owner)
 	conflicts := Conflicts(err)
-	if len(conflicts) == 0 || slices.ContainsFunc(conflicts, func(c Conflict) bool { return !slices.Contains(takeOver, c.Manager) }) {
+	if len(conflicts) == 0 ||
+		slices.ContainsFunc(conflicts, func(c Conflict) bool { return !slices.Contains(takeOver, c.Manager) }) {
 		return err
 	}
 	return c.Apply(ctx, configuration, owner, client.ForceOwnership)

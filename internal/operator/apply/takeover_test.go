@@ -14,8 +14,12 @@ func TestGiveUp(t *testing.T) {
 	live.SetName("web")
 	live.SetNamespace("prod")
 	live.SetManagedFields([]metav1.ManagedFieldsEntry{
-		{Manager: "vworkspace-operator", Operation: metav1.ManagedFieldsOperationApply}, {Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply},
-		{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status"}, {Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate},
+		{Manager: "vworkspace-operator", Operation: metav1.ManagedFieldsOperationApply}, {
+			Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply,
+		},
+		{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status"}, {
+			Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate,
+		},
 	})
 	want := `kubectl patch helmrelease web -n prod --type=json --field-manager=kubectl -p '` +
 		`[{"op":"test","path":"/metadata/managedFields/3/manager","value":"kubectl"},{"op":"remove","path":"/metadata/managedFields/3"},` +

@@ -35,7 +35,9 @@ func run(ctx context.Context, tend, operator string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.cleanUp(err == nil)) }()
-	for _, step := range []func(context.Context) error{d.startKubernetes, d.startTend, d.register, d.startOperator, d.deploy, d.remove} {
+	for _, step := range []func(context.Context) error{
+		d.startKubernetes, d.startTend, d.register, d.startOperator, d.deploy, d.remove,
+	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, ctx.Err())
 		}

@@ -59,7 +59,9 @@ func Run(ctx context.Context, c client.Client, opts Options) error {
 		return err
 	}
 	for _, kind := range children {
-		err := each(ctx, c, kind, opts.In, func(live *unstructured.Unstructured) error { return disown(ctx, c, live, opts.Out) })
+		err := each(ctx, c, kind, opts.In, func(live *unstructured.Unstructured) error {
+			return disown(ctx, c, live, opts.Out)
+		})
 		if err != nil {
 			return err
 		}
@@ -91,7 +93,8 @@ func idle(ctx context.Context, c client.Client, opts Options) error {
 		return fmt.Errorf("read the lease %s/%s: %w", opts.Namespace, identity.LeaderLease, err)
 	}
 	spec := lease.Spec
-	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
+	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil ||
+		spec.LeaseDurationSeconds == nil {
 		return nil
 	}
 	if opts.Now.Before(spec.RenewTime.Add(time.Duration(*spec.LeaseDurationSeconds) * time.Second)) {
@@ -102,7 +105,10 @@ func idle(ctx context.Context, c client.Client, opts Options) error {
 }
 
 // each calls do for each object of a kind. A kind that is not served, and a kind without namespaces if one is asked for, have none.
-func each(ctx context.Context, c client.Client, kind schema.GroupVersionKind, namespace string, do func(*unstructured.Unstructured) error) error {
+func each(
+	ctx context.Context, c client.Client, kind schema.GroupVersionKind, namespace string,
+	do func(*unstructured.Unstructured) error,
+) error {
 	mapping, err := c.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {
 		return nil

@@ -15,7 +15,8 @@ func ToOwner(kind schema.GroupKind, label string) func(context.Context, client.O
 	return func(_ context.Context, object client.Object) []reconcile.Request {
 		names := map[string]bool{}
 		for _, owner := range object.GetOwnerReferences() {
-			if group, err := schema.ParseGroupVersion(owner.APIVersion); err == nil && group.Group == kind.Group && owner.Kind == kind.Kind {
+			if group, err := schema.ParseGroupVersion(owner.APIVersion); err == nil && group.Group == kind.Group &&
+				owner.Kind == kind.Kind {
 				names[owner.Name] = true
 			}
 		}
@@ -24,7 +25,9 @@ func ToOwner(kind schema.GroupKind, label string) func(context.Context, client.O
 		}
 		requests := make([]reconcile.Request, 0, len(names))
 		for name := range names {
-			requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: object.GetNamespace(), Name: name}})
+			requests = append(requests, reconcile.Request{
+				NamespacedName: types.NamespacedName{Namespace: object.GetNamespace(), Name: name},
+			})
 		}
 		return requests
 	}

@@ -36,7 +36,9 @@ func (m *mapper) RESTMapping(schema.GroupKind, ...string) (*meta.RESTMapping, er
 }
 
 // start starts a source within a bubble of time.
-func start(t *testing.T, answer error) (*downstream.Source, *mapper, workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func start(
+	t *testing.T, answer error,
+) (*downstream.Source, *mapper, workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	t.Helper()
 	m := &mapper{}
 	if answer != nil {

@@ -1,12 +1,12 @@
-// Package engine turns an operation into the one object that carries it out, and what is known of that object into the
-// operation's progress. Both are functions of values: they read no cluster, no clock and no environment.
+// Package engine turns an operation into the single object that carries it out, and the state of that object into the
+// operation's progress. Both are pure functions: they read no cluster, clock or environment.
 //
-// What an engine returns is created once and never edited. Its name is a function of the operation, so that a repeated
-// create meets the object of the first one. An object of that name which carries no label of the operation belongs to
-// something else, and is never adopted.
+// An engine's object is created once and never edited. Its name is a function of the operation, so that a repeated
+// create meets the first object. An object with that name but without a label of the operation belongs to something
+// else, and is never adopted.
 //
-// The engine helm creates nothing. It observes the target's HelmRelease, which the controller of ApplicationInstance
-// alone writes: that one takes the version and the values of an Upgrade into account (see operation.OverlayOf).
+// The engine helm creates nothing. It observes the target's HelmRelease, which only the controller of
+// ApplicationInstance writes, including the version and values of an Upgrade (see operation.OverlayOf).
 //
 // Example:
 //

@@ -11,26 +11,26 @@ import (
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 )
 
-// Request is an operation together with what an engine needs to know of its surroundings.
+// Request is an operation together with everything its engine needs to know.
 type Request struct {
-	// Operation is what should be done. Its parameters have passed the checks of its template.
+	// Operation is the operation. Its parameters have passed the checks of its template.
 	Operation *opsv1alpha1.Operation
-	// Target is the operation's ApplicationInstance. It is nil while an operation is observed whose target is gone.
+	// Target is the operation's ApplicationInstance. It is nil while an operation whose target is gone is observed.
 	Target *appsv1alpha1.ApplicationInstance
-	// ClusterID is the value of the label cluster-id, or "" if the cluster is not registered.
+	// ClusterID is the value of the label cluster-id; empty if the cluster is not registered.
 	ClusterID string
-	// VeleroNamespace is where Velero's objects are created. Default: the operation's namespace. A stock Velero looks
-	// only at the namespace it is installed in.
+	// VeleroNamespace is the namespace for Velero's objects. Default: the operation's. By default Velero watches only the
+	// namespace it is installed in.
 	VeleroNamespace string
-	// SnapshotDriver is the driver of the VolumeSnapshotClass that a backup of Velero names. Default: it names none.
+	// SnapshotDriver is the driver of the VolumeSnapshotClass that a Velero backup names. Default: it names none.
 	SnapshotDriver string
-	// Pods are those of the operation's Job. Default: none is known.
+	// Pods are the known pods of the operation's Job.
 	Pods []Pod
-	// Release is the target's deployed Helm release, for the engine helmHookJob. Nil means that there is none.
+	// Release is the target's deployed Helm release, for the engine helmHookJob, or nil.
 	Release *Release
 }
 
-// Subject is the object that shows an operation's progress.
+// Subject identifies the object that shows an operation's progress.
 type Subject struct {
 	schema.GroupVersionKind
 	Namespace string
@@ -41,15 +41,16 @@ type Subject struct {
 
 // Engine carries out operations of some types.
 type Engine interface {
-	// Subject returns which object the engine creates or observes.
+	// Subject returns the identity of the object that the engine creates or observes.
 	Subject(Request) (Subject, error)
-	// Object returns the object to create: nil if the engine creates none. A *RefusalError says why the operation can't run.
+	// Object returns the object to create, or nil if the engine creates none. A *RefusalError says why the operation can't
+	// run.
 	Object(Request) (*unstructured.Unstructured, error)
-	// Observe returns what the subject, as it is in the cluster, says of the operation.
+	// Observe returns the operation's progress from its subject in the cluster.
 	Observe(Request, *unstructured.Unstructured) Progress
 }
 
-// For returns the engine of a name, or nil if there is none.
+// For returns the engine with a name, or nil.
 func For(name opsv1alpha1.Engine) Engine { return engines[name] }
 
 var engines = map[opsv1alpha1.Engine]Engine{
@@ -73,10 +74,10 @@ var (
 	KindVolumeSnapshot         = schema.GroupVersionKind{Group: "snapshot.storage.k8s.io", Version: "v1", Kind: "VolumeSnapshot"}
 )
 
-// KindStorageLocation is the kind by which the namespace is found that Velero works in.
+// KindStorageLocation is the kind whose objects show the namespace of Velero.
 var KindStorageLocation = schema.GroupVersionKind{Group: "velero.io", Version: "v1", Kind: "BackupStorageLocation"}
 
-// Kinds returns all kinds whose changes are progress of operations.
+// Kinds returns all kinds whose changes may be progress of operations.
 func Kinds() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{
 		KindBackup, KindRestore, KindWorkflow, KindJob, KindHelmRelease,
@@ -84,7 +85,7 @@ func Kinds() []schema.GroupVersionKind {
 	}
 }
 
-// RefusalError says why an operation can't run however often it is tried.
+// RefusalError says why an operation can never run.
 type RefusalError struct {
 	// Reason is the reason of the condition Accepted.
 	Reason string

@@ -12,13 +12,13 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// helm observes the HelmRelease of the target while the controller of ApplicationInstance writes the version and the
-// values of the Upgrade into it.
+// helm observes the target's HelmRelease. The controller of ApplicationInstance writes the version and values of the
+// Upgrade into it.
 type helm struct{}
 
 // UpgradeParameters are the parameters of an Upgrade by the engine helm.
 type UpgradeParameters struct {
-	// TargetVersion is the chart's version. An older one than the installed is a rollback.
+	// TargetVersion is the chart's version. A version older than the installed one is a rollback.
 	TargetVersion string `json:"targetVersion"`
 	// ValuesPatch is merged into the release's values, map by map.
 	ValuesPatch map[string]any `json:"valuesPatch"`
@@ -44,8 +44,8 @@ func (helm) Subject(req Request) (Subject, error) {
 
 func (helm) Object(Request) (*unstructured.Unstructured, error) { return nil, nil }
 
-// Observe says that the upgrade has succeeded when Flux has installed the wanted version and values and reports the
-// generation that it is asked for as ready.
+// Observe reports success once Flux has installed the requested version and values, and reports the generation that
+// requests them as ready.
 func (h helm) Observe(req Request, observed *unstructured.Unstructured) Progress {
 	params, err := UpgradeOf(req.Operation)
 	if err != nil {
@@ -60,7 +60,7 @@ func (h helm) Observe(req Request, observed *unstructured.Unstructured) Progress
 
 func (helm) progress(req Request, observed *unstructured.Unstructured, params UpgradeParameters) Progress {
 	if !asked(req, observed, params) {
-		return pending("the HelmRelease does not ask for the upgrade yet")
+		return pending("the HelmRelease does not request the upgrade yet")
 	}
 	if number(observed, "status", "observedGeneration") < observed.GetGeneration() {
 		return running(opsv1alpha1.RunningEngineStarted, "Flux has not seen the upgrade yet")
@@ -84,8 +84,8 @@ func (helm) progress(req Request, observed *unstructured.Unstructured, params Up
 	return running(opsv1alpha1.RunningEngineStarted, cmp.Or(ready.Message, "Flux upgrades the release"))
 }
 
-// asked returns whether the HelmRelease asks for the upgrade. The version of a chart from an OCI registry is not in the
-// HelmRelease but in its OCIRepository: what Flux then installs shows it.
+// asked reports whether the HelmRelease requests the upgrade. The version of a chart from an OCI registry is in its
+// OCIRepository instead, so only what Flux installs shows it.
 func asked(req Request, observed *unstructured.Unstructured, params UpgradeParameters) bool {
 	oci := req.Target != nil && req.Target.Spec.Chart != nil &&
 		req.Target.Spec.Chart.SourceType == appsv1alpha1.ChartSourceOCI
@@ -96,7 +96,7 @@ func asked(req Request, observed *unstructured.Unstructured, params UpgradeParam
 	return contains(values, params.ValuesPatch)
 }
 
-// contains returns whether values have all of a patch. A nil in a patch removes a value, as in Helm's own values.
+// contains reports whether values contain all of a patch. A nil in a patch removes a value, as in Helm's own values.
 func contains(values, patch map[string]any) bool {
 	for name, want := range patch {
 		have, found := values[name]
@@ -118,7 +118,7 @@ func contains(values, patch map[string]any) bool {
 	return true
 }
 
-// equalValue compares values that were read from JSON: one number may be an int64 here and a float64 there.
+// equalValue compares values read from JSON, where the same number may be an int64 or a float64.
 func equalValue(a, b any) bool {
 	switch x := a.(type) {
 	case int64:
@@ -144,19 +144,19 @@ func equalValue(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// attempted returns whether Flux's last attempt was at the wanted version, by the present generation.
+// attempted reports whether Flux's last attempt was at the requested version, for the current generation.
 func attempted(observed *unstructured.Unstructured, version string) bool {
 	generation := number(observed, "status", "lastAttemptedGeneration")
 	return identity.SameVersion(version, text(observed, "status", "lastAttemptedRevision")) && (generation == 0 || generation == observed.GetGeneration())
 }
 
-// retries returns whether Flux will try again by itself.
+// retries reports whether Flux will retry by itself.
 func retries(observed *unstructured.Unstructured) bool {
 	return conditionOf(observed, "Reconciling").Status == "True"
 }
 
-// final returns whether a reason of Ready=False says that an action on the release failed. Others say that it has not
-// been tried, such as SourceNotReady.
+// final reports whether a reason of Ready=False means that an action on the release failed. Other reasons, such as
+// SourceNotReady, mean that Flux has not tried.
 func final(reason string) bool {
 	switch reason {
 	case "UpgradeFailed", "InstallFailed", "TestFailed", "RollbackFailed", "RollbackSucceeded", "UninstallFailed",
@@ -166,13 +166,13 @@ func final(reason string) bool {
 	return false
 }
 
-// release is a revision of a Helm release, as Flux reports it.
+// release is a revision of a Helm release in Flux's report.
 type release struct {
 	name, namespace, version, status string
 	revision                         int64
 }
 
-// history returns the revisions that Flux knows of a HelmRelease.
+// history returns the revisions of a HelmRelease in Flux's report.
 func history(observed *unstructured.Unstructured) []release {
 	items, _, _ := unstructured.NestedSlice(observed.Object, "status", "history")
 	all := make([]release, len(items))
@@ -188,7 +188,7 @@ func history(observed *unstructured.Unstructured) []release {
 	return all
 }
 
-// latestRelease returns the newest revision in the history of a HelmRelease, whatever became of it.
+// latestRelease returns the newest revision of a HelmRelease, whatever its status.
 func latestRelease(observed *unstructured.Unstructured) release {
 	var latest release
 	for _, r := range history(observed) {

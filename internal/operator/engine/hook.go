@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// hookJob creates the Job of a hook that the chart of the target's release declares. All but its name, labels, owner and
-// limits is the chart's.
+// hookJob creates the Job of a hook that the chart of the target's release declares. It sets the Job's name, labels,
+// owner and limits; everything else comes from the chart.
 type hookJob struct{}
 
 // annotationHook is Helm's annotation of a hook.
@@ -53,7 +53,7 @@ func (h hookJob) Object(req Request) (*unstructured.Unstructured, error) {
 	return made, nil
 }
 
-// find returns the hook of a name: the name of its Job, or one of its events where a single Job has it.
+// find returns the hook with a name: the name of its Job, or of one of its events if only one Job has that event.
 func find(req Request, name string) (Hook, error) {
 	if req.Release == nil {
 		return Hook{}, &RefusalError{Reason: opsv1alpha1.AcceptedHookRequiresRelease, Message: fmt.Sprintf(
@@ -85,7 +85,7 @@ func find(req Request, name string) (Hook, error) {
 		req.Release.Chart, req.Release.ChartVersion, req.Operation.Spec.TargetRef.Name, name, names)}
 }
 
-// jobSpec returns the spec of the hook's Job, without what the API server or an earlier Job set.
+// jobSpec returns the spec of the hook's Job, without fields set by the API server or an earlier Job.
 func (h Hook) jobSpec() (map[string]any, error) {
 	var declared map[string]any
 	if err := yaml.Unmarshal([]byte(h.Manifest), &declared); err != nil {
@@ -100,7 +100,7 @@ func (h Hook) jobSpec() (map[string]any, error) {
 	return integers(spec).(map[string]any), nil
 }
 
-// integers turns whole numbers into int64, as Kubernetes' own decoder does: YAML's makes all of them float64.
+// integers turns whole numbers into int64, as Kubernetes' own decoder does: the YAML decoder makes all of them float64.
 func integers(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -14,10 +14,10 @@ import (
 // job creates a Job with one container.
 type job struct{}
 
-// jobTTL is how long the Job and its logs stay after its end, in seconds.
+// jobTTL is the number of seconds for which a Job and its logs stay after the Job's end.
 const jobTTL = 86400
 
-// runnerUser is the user that the container runs as.
+// runnerUser is the user id of the container.
 const runnerUser = 65532
 
 type jobParameters struct {
@@ -29,7 +29,7 @@ type jobParameters struct {
 	jobLimits
 }
 
-// jobLimits are the parameters of every engine that creates a Job.
+// jobLimits are the parameters shared by all engines that create a Job.
 type jobLimits struct {
 	BackoffLimit          *int64 `json:"backoffLimit"`
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds"`
@@ -37,13 +37,13 @@ type jobLimits struct {
 	TTL                   *int64 `json:"ttlSecondsAfterFinished"`
 }
 
-// apply sets the limits of a Job. The operation's timeout is the Job's deadline, unless it has one of its own.
+// apply sets the limits of a Job. The operation's timeout is the Job's deadline, unless the parameters set another one.
 func (l jobLimits) apply(spec map[string]any, limit time.Duration) {
 	setPointer(spec, "backoffLimit", l.BackoffLimit)
 	switch {
 	case l.ActiveDeadlineSeconds != nil:
 		spec["activeDeadlineSeconds"] = *l.ActiveDeadlineSeconds
-	case l.TimeoutSeconds == nil && spec["activeDeadlineSeconds"] != nil: // the chart's own
+	case l.TimeoutSeconds == nil && spec["activeDeadlineSeconds"] != nil: // keeps the chart's deadline
 	case limit > 0:
 		spec["activeDeadlineSeconds"] = int64(limit / time.Second)
 	}
@@ -107,8 +107,8 @@ func (job) Observe(req Request, observed *unstructured.Unstructured) Progress {
 	return jobProgress(req, observed, opsv1alpha1.RunningJobPodActive, opsv1alpha1.SucceededJob, opsv1alpha1.FailedEngine)
 }
 
-// jobProgress reads the status of a Job. Of its conditions, Complete and Failed are final: they come when all its pods
-// have ended. The reason broken is that of failures which have none of their own.
+// jobProgress reads the status of a Job. The conditions Complete and Failed are final: they appear after all pods have
+// ended. broken is the reason of failures that have no reason of their own.
 func jobProgress(req Request, observed *unstructured.Unstructured, active, complete, broken string) Progress {
 	return jobState(observed, lastPod(req.Pods), active, complete, broken).
 		with("jobName", observed.GetName()).
@@ -138,7 +138,8 @@ func jobState(observed *unstructured.Unstructured, pod Pod, active, complete, br
 	return pending(fmt.Sprintf("no pod of the Job exists yet; why: kubectl describe job %s -n %s", observed.GetName(), observed.GetNamespace()))
 }
 
-// jobFailure says why a Job failed. Kubernetes says only which of its limits was reached; the last pod says what went wrong.
+// jobFailure returns why a Job failed. Kubernetes only reports which limit was reached; the last pod shows what went
+// wrong.
 func jobFailure(observed *unstructured.Unstructured, done condition, pod Pod, broken string) Progress {
 	reason, message := broken, cmp.Or(done.Message, done.Reason, "the Job has failed")
 	switch done.Reason {
@@ -157,7 +158,7 @@ func jobFailure(observed *unstructured.Unstructured, done condition, pod Pod, br
 	return failed(reason, message).with("exitCode", pod.code())
 }
 
-// suffix returns what a pod says as the end of a message.
+// suffix returns a pod's fault as the end of a message.
 func suffix(pod Pod) string {
 	if pod.String() == "" {
 		return ""
@@ -165,7 +166,7 @@ func suffix(pod Pod) string {
 	return "; " + pod.String()
 }
 
-// code returns the exit code as an output, or "" if the container did not exit.
+// code returns the exit code as an output; empty if the container did not exit.
 func (p Pod) code() string {
 	if !p.Exited {
 		return ""
@@ -173,7 +174,7 @@ func (p Pod) code() string {
 	return fmt.Sprint(p.ExitCode)
 }
 
-// hookReason returns the reason of a hook's Job, or "" for that of another Job.
+// hookReason returns the reason of a hook's Job; empty for another Job.
 func hookReason(broken string) string {
 	if broken == opsv1alpha1.FailedHelmHookJob {
 		return broken

@@ -21,7 +21,7 @@ var (
 	KindWorkflowTemplate = schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "WorkflowTemplate"}
 )
 
-// Need is an object that must exist before the operation starts: its engine would wait for it for ever.
+// Need is an object that must exist before the operation starts: without it the engine would wait forever.
 type Need struct {
 	schema.GroupVersionKind
 	// Namespace is empty for a kind without namespaces.
@@ -40,7 +40,7 @@ func (n Need) String() string {
 	return fmt.Sprintf("the namespace %s has no %s %s: %s", n.Namespace, n.Kind, n.Name, n.Next)
 }
 
-// needed are the parameters that name objects.
+// needed holds the parameters that name objects.
 type needed struct {
 	Repository struct {
 		SecretName string `json:"secretName"`
@@ -65,7 +65,7 @@ type needed struct {
 	} `json:"destination"`
 }
 
-// Needs returns what the operation needs, by kind and name. Parameters that can't be read name nothing.
+// Needs returns the objects that the operation needs, by kind and name. Unreadable parameters name nothing.
 func Needs(op *opsv1alpha1.Operation) []Need {
 	var params needed
 	if raw := op.Spec.Parameters; raw != nil && json.Unmarshal(raw.Raw, &params) != nil {
@@ -93,7 +93,7 @@ func Needs(op *opsv1alpha1.Operation) []Need {
 	return slices.Compact(all)
 }
 
-// secrets returns the Secret of a repository, and those that variables are read from, unless they are optional.
+// secrets returns the Secret of a repository, and the Secrets of variables that are not optional.
 func (p needed) secrets(op *opsv1alpha1.Operation) []Need {
 	names := []string{p.Repository.SecretName}
 	for _, variable := range p.Env {
@@ -108,8 +108,8 @@ func (p needed) secrets(op *opsv1alpha1.Operation) []Need {
 	return all
 }
 
-// runnerOf returns the service account of the operation's pods. The operator creates none: what its pods may do is for the
-// owner of the namespace to say.
+// runnerOf returns the service account of the operation's pods. The operator doesn't create it: the owner of the
+// namespace decides what its pods may do.
 func runnerOf(op *opsv1alpha1.Operation) Need {
 	return Need{KindServiceAccount, op.Namespace, identity.RunnerServiceAccount, opsv1alpha1.BlockedRunnerMissing,
 		fmt.Sprintf("kubectl create serviceaccount %s -n %s", identity.RunnerServiceAccount, op.Namespace)}

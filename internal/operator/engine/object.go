@@ -13,11 +13,12 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// maxName is the longest name of an object: names of Jobs and others become values of labels.
+// maxName is the longest name of an object: the names of Jobs and others become label values.
 const maxName = 63
 
-// owned returns the subject of an engine that creates one object: of the operation's name, or of its UID where the name
-// is too long. In another namespace the name begins with the operation's own: two operations may have one name there.
+// owned returns the subject of an engine that creates one object. It is named after the operation, or after its UID if
+// the name is too long. In another namespace the name starts with the operation's namespace: operations of several
+// namespaces may have the same name.
 func owned(req Request, kind schema.GroupVersionKind, namespace string) Subject {
 	op := req.Operation
 	namespace = cmp.Or(namespace, op.Namespace)
@@ -38,7 +39,7 @@ func labels(req Request) map[string]string {
 	return all
 }
 
-// object returns the subject with its labels, its owner and a spec. An owner must be in the same namespace: an object
+// object returns the subject with its labels, owner and spec. Since an owner must be in the same namespace, an object
 // elsewhere belongs to the operation by its label, and the operation's finalizer deletes it.
 func object(req Request, subject Subject, spec map[string]any) *unstructured.Unstructured {
 	made := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
@@ -54,7 +55,7 @@ func object(req Request, subject Subject, spec map[string]any) *unstructured.Uns
 	return made
 }
 
-// Owns returns whether an object was created for the operation.
+// Owns reports whether an object was created for the operation.
 func Owns(op *opsv1alpha1.Operation, object *unstructured.Unstructured) bool {
 	return object.GetLabels()[identity.LabelOperation] == string(op.UID)
 }
@@ -91,14 +92,14 @@ func anyMap(m map[string]string) map[string]any {
 	return values
 }
 
-// setPointer sets a field to a value that may be zero, unless it was not given.
+// setPointer sets a field if its value was given, even to zero.
 func setPointer[T any](spec map[string]any, name string, value *T) {
 	if value != nil {
 		spec[name] = *value
 	}
 }
 
-// addLabels adds labels to those of a map that may be absent.
+// addLabels adds labels to metadata that may have none.
 func addLabels(metadata map[string]any, more map[string]string) {
 	all, _ := metadata["labels"].(map[string]any)
 	all = maps.Clone(all)
@@ -111,7 +112,7 @@ func addLabels(metadata map[string]any, more map[string]string) {
 	metadata["labels"] = all
 }
 
-// text returns a string field of an object, or "".
+// text returns a string field of an object, or an empty string.
 func text(object *unstructured.Unstructured, path ...string) string {
 	value, _, _ := unstructured.NestedString(object.Object, path...)
 	return value
@@ -129,7 +130,7 @@ func number(object *unstructured.Unstructured, path ...string) int64 {
 	return 0
 }
 
-// count returns a number field as an output, or "" if the object has none.
+// count returns a number field as an output; empty if the object has none.
 func count(object *unstructured.Unstructured, path ...string) string {
 	if _, found, _ := unstructured.NestedFieldNoCopy(object.Object, path...); !found {
 		return ""
@@ -137,14 +138,14 @@ func count(object *unstructured.Unstructured, path ...string) string {
 	return fmt.Sprint(number(object, path...))
 }
 
-// condition is one condition of an object of any kind.
+// condition is a condition of an object of any kind.
 type condition struct {
 	Status, Reason, Message string
 	// Generation is the observedGeneration, or 0 if the condition has none.
 	Generation int64
 }
 
-// conditionOf returns a condition of an object. Its zero value is a condition that the object lacks.
+// conditionOf returns a condition of an object, or the zero value if the object lacks it.
 func conditionOf(object *unstructured.Unstructured, kind string) condition {
 	list, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	for _, item := range list {

@@ -7,22 +7,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Pod is what a pod of an operation's Job says. The Job itself knows how many pods failed, not why.
+// Pod describes the end or fault of a pod of an operation's Job. The Job itself knows how many pods failed, but not
+// why.
 type Pod struct {
 	// Name is the pod's name.
 	Name string
-	// Container is the one that Fault speaks of.
+	// Container is the container that Fault describes.
 	Container string
-	// Exited says that the container ended, with ExitCode. Else it can't start, and Fault says why.
+	// Exited says that the container ended with ExitCode. Otherwise it can't start, and Fault says why.
 	Exited   bool
 	ExitCode int32
-	// Fault is the reason and the message of Kubernetes; empty if there is nothing to say.
+	// Fault is Kubernetes' reason and message; empty if there is no fault.
 	Fault string
-	// At orders the pods: the one that ended, or was created, last counts.
+	// At orders the pods: the pod that was created or ended last counts.
 	At int64
 }
 
-// PodOf returns what a pod says of its containers: the first that ended badly, or that can't start.
+// PodOf returns the first container of a pod that failed or can't start.
 func PodOf(pod *corev1.Pod) Pod {
 	made := Pod{Name: pod.Name, At: pod.CreationTimestamp.Unix()}
 	for _, status := range append(
@@ -51,7 +52,7 @@ func PodOf(pod *corev1.Pod) Pod {
 	return made
 }
 
-// joined returns the reason with its message, if there is one.
+// joined returns the reason and the message, if there is one.
 func joined(reason, message string) string {
 	if reason == "" || message == "" {
 		return reason + message
@@ -59,7 +60,7 @@ func joined(reason, message string) string {
 	return reason + ": " + message
 }
 
-// String says what is wrong with the pod; empty if nothing is known to be.
+// String describes the pod's fault; empty if none is known.
 func (p Pod) String() string {
 	switch {
 	case p.Exited && p.Fault != "" && p.Fault != "Error":
@@ -74,7 +75,7 @@ func (p Pod) String() string {
 	return ""
 }
 
-// lastPod returns the newest of pods that have something to say.
+// lastPod returns the newest pod with a fault.
 func lastPod(pods []Pod) Pod {
 	var last Pod
 	for _, pod := range pods {

@@ -13,16 +13,16 @@ import (
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 )
 
-// TestPodsSayWhyAJobFailed: a Job says which of its limits was reached, its pods say what went wrong.
+// TestPodsSayWhyAJobFailed: a Job shows which of its limits was reached, its pods show what went wrong.
 func TestPodsSayWhyAJobFailed(t *testing.T) {
 	pod := func(name string, status corev1.PodStatus) Pod {
 		return PodOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: status})
 	}
 	exited := func(code int32, reason string, at int64) corev1.PodStatus {
-		return corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{Name: "runner",
-			State: corev1.ContainerState{
-				Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, FinishedAt: metav1.Unix(at, 0)},
-			}}}}
+		ended := &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, FinishedAt: metav1.Unix(at, 0)}
+		return corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{
+			{Name: "runner", State: corev1.ContainerState{Terminated: ended}},
+		}}
 	}
 	waiting := func(reason, message string) corev1.PodStatus {
 		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "runner", State: corev1.ContainerState{
@@ -46,7 +46,7 @@ func TestPodsSayWhyAJobFailed(t *testing.T) {
 			"the container runner of the pod run-a exited with code 137 (OOMKilled); pods that failed: 2. Its log: kubectl logs run-a -n prod", "137"},
 		"no pods":    {"without them the Job's own words are left", failure, nil, "Job has reached the specified backoff limit", ""},
 		"no image":   {"a pod that can't start says why", active, []Pod{pod("run-a", waiting("ImagePullBackOff", "no such image"))}, "the container runner of the pod run-a can't start: ImagePullBackOff: no such image", ""},
-		"being made": {"what is under way is no fault", active, []Pod{pod("run-a", waiting("ContainerCreating", ""))}, "the Job's pod is active, and is not ready yet", ""},
+		"being made": {"creating the container isn't a fault", active, []Pod{pod("run-a", waiting("ContainerCreating", ""))}, "the Job's pod is active, and is not ready yet", ""},
 		"no node": {"a pod without a node says why", active, []Pod{pod("run-a", corev1.PodStatus{Conditions: []corev1.PodCondition{
 			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no node has 64Gi"},
 		}})}, "the pod run-a: Unschedulable: no node has 64Gi", ""},
@@ -65,7 +65,7 @@ func TestPodsSayWhyAJobFailed(t *testing.T) {
 	}
 }
 
-// TestNeeds: what must exist before the start is known from the parameters.
+// TestNeeds: the parameters determine what must exist before the start.
 func TestNeeds(t *testing.T) {
 	for name, test := range map[string]struct {
 		reason     string
@@ -99,7 +99,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// TestTimeout: an operation that says nothing has a day, and a replication on a schedule has no end.
+// TestTimeout: by default an operation has a day, and a scheduled replication no limit.
 func TestTimeout(t *testing.T) {
 	for parameters, want := range map[string]time.Duration{
 		``: 24 * time.Hour, `{}`: 24 * time.Hour, `{"timeoutSeconds":60}`: time.Minute, `{"timeoutSeconds":0}`: 0,
@@ -116,7 +116,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestVeleroNamespace: where a location is, Velero works.
+// TestVeleroNamespace: Velero works where a BackupStorageLocation is.
 func TestVeleroNamespace(t *testing.T) {
 	for name, test := range map[string]struct {
 		reason, want string

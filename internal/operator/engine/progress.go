@@ -4,24 +4,24 @@ import (
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 )
 
-// State is how far an engine got.
+// State says how far an engine has got.
 type State int
 
 // The states of an engine.
 const (
-	// Pending is an object that its controller has not begun with.
+	// Pending: the controller has not started on the object.
 	Pending State = iota
-	// Running is an object that its controller works on.
+	// Running: the controller works on the object.
 	Running
-	// Suspended is an object that waits until a person resumes it.
+	// Suspended: the object waits until a person resumes it.
 	Suspended
-	// Idle is a replication that waits for its next time after at least one success.
+	// Idle: a replication has succeeded at least once and waits for its next time.
 	Idle
-	// Succeeded is an object that did what it should.
+	// Succeeded: the object succeeded.
 	Succeeded
-	// Failed is an object that did not.
+	// Failed: the object failed.
 	Failed
-	// Rejected is an object that its controller refused to begin with.
+	// Rejected: the controller refused the object.
 	Rejected
 )
 
@@ -30,21 +30,21 @@ func (s State) String() string {
 	return [...]string{"Pending", "Running", "Suspended", "Idle", "Succeeded", "Failed", "Rejected"}[s]
 }
 
-// Done returns whether the state is final.
+// Done reports whether the state is final.
 func (s State) Done() bool { return s >= Succeeded }
 
-// Progress is what an object says of its operation.
+// Progress is an operation's progress as shown by its object.
 type Progress struct {
-	// State is how far the engine got.
+	// State says how far the engine has got.
 	State State
-	// Reason is the reason of the condition that goes with the state: Running, Succeeded or Failed. In the state Idle it
-	// is that of Succeeded, and in the state Rejected that of Accepted.
+	// Reason is the reason of the condition for the state: Running, Succeeded or Failed. In the state Idle it is that of
+	// Succeeded, in the state Rejected that of Accepted.
 	Reason string
-	// Message is the engine's own, or says what is going on.
+	// Message comes from the engine, or describes the progress.
 	Message string
 	// Outputs are the operation's results so far.
 	Outputs map[string]string
-	// Watch says that more can be known than changes of the subject tell: observe it again soon.
+	// Watch says that changes of the subject don't show everything: observe it again soon.
 	Watch bool
 }
 
@@ -70,7 +70,7 @@ func failed(reason, message string) Progress {
 	return Progress{State: Failed, Reason: reason, Message: message}
 }
 
-// with returns the progress with one more output. An empty value is left out.
+// with returns the progress with one more output, unless its value is empty.
 func (p Progress) with(name, value string) Progress {
 	if value == "" {
 		return p

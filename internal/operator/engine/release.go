@@ -11,17 +11,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Release is a revision of a Helm release, as far as engines need it. Helm's own record has more.
+// Release is a revision of a Helm release, with the fields that engines need. Helm's own record has more.
 type Release struct {
 	// Name is the release's name.
 	Name string
 	// Revision counts the installs, upgrades and rollbacks from 1.
 	Revision int64
-	// Status is Helm's word for its state, such as deployed, superseded or failed.
+	// Status is Helm's status of the revision, such as deployed, superseded or failed.
 	Status string
-	// Chart and ChartVersion are those that were installed.
+	// Chart and ChartVersion are the installed ones.
 	Chart, ChartVersion string
-	// Manifest are the rendered objects without the hooks, in YAML.
+	// Manifest holds the rendered objects without the hooks, in YAML.
 	Manifest string
 	// Hooks are the rendered hooks.
 	Hooks []Hook
@@ -44,13 +44,12 @@ const maxRelease = 64 << 20
 // ReleaseKey is the key of the Secret's data that holds the release.
 const ReleaseKey = "release"
 
-// deployed is the status of the revision that Helm takes for the present one.
+// deployed is the status of the revision that Helm considers current.
 const deployed = "deployed"
 
-// ReleaseSecret returns the namespace and the name of the Secret in which Helm keeps the deployed revision of a
-// HelmRelease, or "" if there is none. Of several deployed ones it is the newest, as in Helm itself: an upgrade that
-// failed, or is under way, is newer and does not count. Flux's history names the revisions, so that no Secrets need be
-// listed.
+// ReleaseSecret returns the namespace and name of the Secret with the deployed revision of a HelmRelease, or empty
+// names. Of several deployed revisions it takes the newest, as Helm does; an upgrade that failed or is under way
+// doesn't count. Flux's history names the revisions, so Secrets need not be listed.
 func ReleaseSecret(helmRelease *unstructured.Unstructured) (namespace, name string) {
 	var latest release
 	for _, r := range history(helmRelease) {
@@ -107,7 +106,7 @@ func unpack(data []byte) ([]byte, error) {
 		return nil, fmt.Errorf("decode the Helm release: %w", err)
 	}
 	plain := packed[:n]
-	if !bytes.HasPrefix(plain, []byte{0x1f, 0x8b, 0x08}) { // the oldest releases are not compressed
+	if !bytes.HasPrefix(plain, []byte{0x1f, 0x8b, 0x08}) { // very old releases are not compressed
 		return plain, nil
 	}
 	reader, err := gzip.NewReader(bytes.NewReader(plain))

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// helmReleases is what Helm's own library reads in the Secrets that it wrote. tools/helmrelease makes both files.
+// helmReleases holds what Helm's own library reads from the Secrets that it wrote. tools/helmrelease makes both files.
 type helmReleases struct {
 	Releases []struct {
 		Secret, Name, Namespace     string
@@ -35,7 +35,7 @@ func golden(t *testing.T, name string, into any) {
 	}
 }
 
-// helmSecrets returns the Secrets that Helm wrote, by name, and what Helm reads in them.
+// helmSecrets returns the Secrets that Helm wrote, by name, and what Helm reads from them.
 func helmSecrets(t *testing.T) (map[string]corev1.Secret, helmReleases) {
 	t.Helper()
 	var list []corev1.Secret
@@ -49,7 +49,7 @@ func helmSecrets(t *testing.T) (map[string]corev1.Secret, helmReleases) {
 	return secrets, said
 }
 
-// TestReleasesAreReadAsHelmReadsThem reads the Secrets that Helm wrote, and finds what Helm finds.
+// TestReleasesAreReadAsHelmReadsThem reads the Secrets that Helm wrote, and compares the result with Helm's.
 func TestReleasesAreReadAsHelmReadsThem(t *testing.T) {
 	secrets, said := helmSecrets(t)
 	if len(said.Releases) < 6 || len(said.Releases) != len(secrets) {
@@ -71,8 +71,8 @@ func TestReleasesAreReadAsHelmReadsThem(t *testing.T) {
 	}
 }
 
-// TestDeployedRevisionIsHelms: of a history with superseded, deployed and failed revisions, in whatever order, the one is
-// taken that Helm takes for deployed.
+// TestDeployedRevisionIsHelms: from a history with superseded, deployed and failed revisions in any order, the one that
+// Helm considers deployed is taken.
 func TestDeployedRevisionIsHelms(t *testing.T) {
 	_, said := helmSecrets(t)
 	statuses := map[string]bool{}
@@ -100,7 +100,7 @@ func TestDeployedRevisionIsHelms(t *testing.T) {
 	}
 }
 
-// TestReleaseSecretIsWhereFluxSays takes the namespace in which Flux stores releases.
+// TestReleaseSecretIsWhereFluxSays: the Secret's namespace is the one in which Flux stores releases.
 func TestReleaseSecretIsWhereFluxSays(t *testing.T) {
 	helmRelease := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{
 		"storageNamespace": "flux", "history": []any{map[string]any{"name": "prod-web", "version": int64(3), "status": "deployed"}},
@@ -119,7 +119,7 @@ func TestReleaseSecretIsWhereFluxSays(t *testing.T) {
 	}
 }
 
-// TestOddReleaseSecrets reads what Helm wrote long ago, and what nothing wrote.
+// TestOddReleaseSecrets reads Secrets of very old versions of Helm, and invalid ones.
 func TestOddReleaseSecrets(t *testing.T) {
 	plain := `{"name":"web","version":3,"info":{"status":"deployed"}}`
 	tests := map[string]struct {

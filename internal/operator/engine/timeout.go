@@ -7,11 +7,11 @@ import (
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 )
 
-// DefaultTimeout is how long an operation may take that does not say how long.
+// DefaultTimeout limits an operation without a timeout of its own.
 const DefaultTimeout = 24 * time.Hour
 
-// Timeout returns how long the operation may take; 0 is without a limit. That is the parameter timeoutSeconds, or else
-// activeDeadlineSeconds, or else the default, which a replication on a schedule does not have: it never ends.
+// Timeout returns the time limit of the operation; 0 means none. It is the parameter timeoutSeconds, or else
+// activeDeadlineSeconds, or else the default. A scheduled replication has no default: it never ends.
 func Timeout(op *opsv1alpha1.Operation) time.Duration {
 	var params struct {
 		TimeoutSeconds        *int64 `json:"timeoutSeconds"`

@@ -20,13 +20,15 @@ import (
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 )
 
-// TestTranscripts shows what each engine creates, and what it makes of a status. Run with -rewrite to write what it does
-// now, and read the difference.
+// TestTranscripts shows what each engine creates, and what progress it derives from a status. Run it with -rewrite to
+// record what it does now, and read the difference.
 //
-//	object TYPE ENGINE [velero=NAMESPACE] [driver=DRIVER] [name=NAME] [release=none]   the input is the parameters in JSON
-//	observe TYPE ENGINE [oci]                                          the input is the object in YAML; parameters may follow ---
+//	object TYPE ENGINE [velero=NAMESPACE] [driver=DRIVER] [name=NAME] [release=none]
+//	  the input is the parameters in JSON
+//	observe TYPE ENGINE [oci]
+//	  the input is the object in YAML; parameters may follow ---
 //
-// Every object is a thing of the operation prod/nightly on the target web.
+// Every object belongs to the operation prod/nightly on the target web.
 func TestTranscripts(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(paths) == 0 {
@@ -92,7 +94,7 @@ func objectOf(t *testing.T, d *datadriven.TestData) string {
 	if err != nil {
 		var refusal *RefusalError
 		if !errors.As(err, &refusal) {
-			d.Fatalf(t, "%v is no refusal", err)
+			d.Fatalf(t, "%v is not a refusal", err)
 		}
 		return fmt.Sprintf("refused, %s: %v\n", refusal.Reason, err)
 	}
@@ -110,7 +112,7 @@ func objectOf(t *testing.T, d *datadriven.TestData) string {
 	if again, _ := made.Object(req); !slices.Equal(asYAML(t, again), asYAML(t, object)) {
 		d.Fatalf(t, "a repeated call makes another object")
 	}
-	object.DeepCopy() // panics if it has a value that is not one of JSON's
+	object.DeepCopy() // panics if a value isn't a JSON value
 	return string(asYAML(t, object))
 }
 
@@ -151,7 +153,7 @@ func progressOf(t *testing.T, d *datadriven.TestData) string {
 	return out
 }
 
-// hooks are those of a chart that has a Job of its own name, two Jobs of one event, and something that is no Job.
+// hooks are those of a chart with a Job of its own name, two Jobs of one event, and a hook that isn't a Job.
 var hooks = []Hook{
 	{Name: "web-migrate", Kind: "Job", Events: []string{"post-upgrade"}, Manifest: `
 apiVersion: batch/v1

@@ -62,11 +62,11 @@ func (v velero) Object(req Request) (*unstructured.Unstructured, error) {
 	return made, nil
 }
 
-// snapshotClassAnnotation begins the annotation of a Backup by which Velero chooses a VolumeSnapshotClass. It ends in the
-// driver of the class: a Backup can have volumes of several drivers, and has no field for it.
+// snapshotClassAnnotation is the prefix of the annotation of a Backup by which Velero chooses a VolumeSnapshotClass.
+// The driver of the class follows: a Backup can have volumes of several drivers, and has no field for the class.
 const snapshotClassAnnotation = "velero.io/csi-volumesnapshot-class_"
 
-// SnapshotClassOf returns the VolumeSnapshotClass that a backup of Velero names, or "".
+// SnapshotClassOf returns the VolumeSnapshotClass that a Velero backup names, or an empty name.
 func SnapshotClassOf(op *opsv1alpha1.Operation) string {
 	if op.Spec.Engine != opsv1alpha1.EngineVelero || op.Spec.Type != opsv1alpha1.TypeBackup {
 		return ""
@@ -81,8 +81,8 @@ func SnapshotClassOf(op *opsv1alpha1.Operation) string {
 // DefaultStorageLocation is the BackupStorageLocation of a backup that names none.
 const DefaultStorageLocation = "default"
 
-// VeleroNamespace returns where Velero works, from the namespaces that have a BackupStorageLocation: the operation's own, or
-// the only one there is.
+// VeleroNamespace returns the namespace of Velero, chosen from the namespaces with a BackupStorageLocation: the
+// operation's own, or the only one.
 func VeleroNamespace(own string, withLocation []string) (string, error) {
 	all := slices.Compact(slices.Sorted(slices.Values(withLocation)))
 	switch {
@@ -121,7 +121,7 @@ func (velero) spec(req Request) (map[string]any, error) {
 	return spec, nil
 }
 
-// restoreSpec restores into the target's namespace, and nowhere else: from a backup of that namespace, or of those that
+// restoreSpec restores only into the target's namespace: from a backup of that namespace, or of namespaces that
 // namespaceMapping maps to it.
 func restoreSpec(req Request) (map[string]any, error) {
 	params, err := decode[restoreParameters](req)
@@ -148,18 +148,18 @@ func restoreSpec(req Request) (map[string]any, error) {
 	return spec, nil
 }
 
-// Duration reads a duration as Go writes it, or a number of days such as 30d, which Velero does not know.
+// Duration parses a Go duration, or a number of days such as 30d, which Velero doesn't support.
 func Duration(s string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 16)
 		if err != nil || n == 0 {
-			return 0, fmt.Errorf("%q is no number of days: write it as 30d or 720h", s)
+			return 0, fmt.Errorf("%q is not a number of days: write it as 30d or 720h", s)
 		}
 		return time.Duration(n) * 24 * time.Hour, nil
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("%q is no duration: write it as 30d or 720h", s)
+		return 0, fmt.Errorf("%q is not a duration: write it as 30d or 720h", s)
 	}
 	return d, nil
 }
@@ -194,7 +194,7 @@ func (velero) progress(observed *unstructured.Unstructured, restore bool) Progre
 	case "PartiallyFailed":
 		message := fmt.Sprintf("Velero has completed, with errors (%d) and warnings (%d): see its log",
 			number(observed, "status", "errors"), number(observed, "status", "warnings"))
-		if restore { // data that was not restored is data that is missing
+		if restore { // a partial restore misses data
 			return failed(broken, message)
 		}
 		return succeeded(opsv1alpha1.SucceededBackupPartially, message)

@@ -9,7 +9,7 @@ import (
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 )
 
-// volsync creates a ReplicationSource or a ReplicationDestination of VolSync, or a VolumeSnapshot: the copy without the
+// volsync creates a ReplicationSource or ReplicationDestination of VolSync, or a VolumeSnapshot: the copy without the
 // replication.
 type volsync struct{}
 
@@ -39,7 +39,7 @@ type volsyncParameters struct {
 	} `json:"destination"`
 }
 
-// source returns whether the volume is read: a restore writes it.
+// source reports whether the volume is read. A restore writes it.
 func (p volsyncParameters) source(op *opsv1alpha1.Operation) bool {
 	if p.Direction != "" {
 		return p.Direction == "source"
@@ -100,8 +100,8 @@ func (v volsync) Object(req Request) (*unstructured.Unstructured, error) {
 	return object(req, subject, spec), nil
 }
 
-// destination says where a restore writes, and which snapshot of the repository: into a volume that exists, or into one that
-// VolSync makes, of which it leaves a snapshot.
+// destination sets where a restore writes, and which snapshot it reads from the repository. It writes into an existing
+// volume, or into one that VolSync makes and leaves a snapshot of.
 func (p volsyncParameters) destination(mover map[string]any) {
 	to, method := p.Destination, "Direct"
 	pvc := cmp.Or(to.PVC, p.PVC)
@@ -134,8 +134,8 @@ func (v volsync) Observe(_ Request, observed *unstructured.Unstructured) Progres
 		with("latestImage", text(observed, "status", "latestImage", "name"))
 }
 
-// progress reads the status of a replication. One with a manual trigger ends with its sync; one with a schedule is idle
-// between two. VolSync repeats what failed, so that only a timeout, or a person, ends it.
+// progress reads the status of a replication. One with a manual trigger ends with its sync; a scheduled one is idle
+// between two. VolSync repeats failures, so only a timeout or a person ends it.
 func (volsync) progress(observed *unstructured.Unstructured) Progress {
 	synced := text(observed, "status", "lastSyncTime")
 	manual := text(observed, "spec", "trigger", "manual")
@@ -154,13 +154,13 @@ func (volsync) progress(observed *unstructured.Unstructured) Progress {
 		return running(opsv1alpha1.RunningVolSyncFirstSync, cmp.Or(message, "the first synchronization is in progress"))
 	case syncing.Status == "True":
 		return running(opsv1alpha1.RunningVolSyncSynchronizing, cmp.Or(message, "a synchronization is in progress"))
-	case manual != "": // a sync by an older trigger does not count
+	case manual != "": // a sync by an older trigger doesn't count
 		return running(opsv1alpha1.RunningVolSyncFirstSync, cmp.Or(message, "the synchronization has not begun"))
 	}
 	return Progress{State: Idle, Reason: opsv1alpha1.SucceededVolSync, Message: cmp.Or(message, "synchronized at "+synced)}
 }
 
-// reconcileFault returns what VolSync says if it can't work on the replication, or "".
+// reconcileFault returns VolSync's error if it can't work on the replication; empty if it can.
 func reconcileFault(observed *unstructured.Unstructured) string {
 	for _, kind := range []string{"Reconciled", "Synchronizing"} {
 		c := conditionOf(observed, kind)
@@ -171,7 +171,7 @@ func reconcileFault(observed *unstructured.Unstructured) string {
 	return ""
 }
 
-// moverFault returns the last words of a failed synchronization, or "".
+// moverFault returns the last log lines of a failed synchronization; empty if it didn't fail.
 func moverFault(observed *unstructured.Unstructured) string {
 	if text(observed, "status", "latestMoverStatus", "result") != "Failed" {
 		return ""

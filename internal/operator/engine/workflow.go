@@ -17,7 +17,7 @@ type workflow struct{}
 
 type workflowParameters struct {
 	WorkflowTemplate   string            `json:"workflowTemplate"`
-	Template           string            `json:"template"` // an older name of workflowTemplate
+	Template           string            `json:"template"` // the old name of workflowTemplate
 	TemplateParameters map[string]string `json:"workflowTemplateParameters"`
 	ServiceAccount     string            `json:"serviceAccountName"`
 	TargetChartVersion string            `json:"targetChartVersion"`
@@ -48,8 +48,8 @@ func (w workflow) Object(req Request) (*unstructured.Unstructured, error) {
 	return object(req, subject, spec), nil
 }
 
-// arguments returns the workflow's parameters in the order of their names: the target, what the operation says beside
-// the template's name, and the template's own parameters, which come before all others.
+// arguments returns the workflow's parameters, sorted by name: the target, the operation's other parameters, and those
+// of the template, which override the others.
 func (p workflowParameters) arguments(req Request) []any {
 	values := map[string]string{
 		"targetName":         req.Operation.Spec.TargetRef.Name,
@@ -89,7 +89,7 @@ func (workflow) progress(observed *unstructured.Unstructured) Progress {
 	}
 	active, held := activeNodes(observed)
 	switch {
-	case held != "" && active == "": // a step that waits until a person resumes it, and nothing else goes on
+	case held != "" && active == "": // a step waits until a person resumes it, and nothing else runs
 		return Progress{State: Suspended, Reason: opsv1alpha1.RunningWorkflowSuspended, Message: "waits in the step " + held}
 	case active != "":
 		return running(opsv1alpha1.RunningWorkflowInProgress, "runs the step "+active)
@@ -97,7 +97,7 @@ func (workflow) progress(observed *unstructured.Unstructured) Progress {
 	return running(opsv1alpha1.RunningWorkflowInProgress, cmp.Or(message, "the Workflow is running"))
 }
 
-// activeNodes returns the names of the first running pod and of the first step that is suspended, by name.
+// activeNodes returns the names of the first running pod and of the first suspended step, sorted by name.
 func activeNodes(observed *unstructured.Unstructured) (active, held string) {
 	nodes, _, _ := unstructured.NestedMap(observed.Object, "status", "nodes")
 	for _, id := range slices.Sorted(maps.Keys(nodes)) {

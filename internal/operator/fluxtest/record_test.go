@@ -132,7 +132,8 @@ func (r *recorder) caughtUp() {
 				if err := rests(&live); err != nil {
 					return err
 				}
-				if said := plain(kubetest.SaidOf(&live), r.w.namespace); len(said.Conditions) > 0 && !reflect.DeepEqual(said, latest) {
+				if said := plain(kubetest.SaidOf(&live), r.w.namespace); len(said.Conditions) > 0 &&
+					!reflect.DeepEqual(said, latest) {
 					return fmt.Errorf("%s says %+v, the recorder has %+v", kind.Kind, said, latest)
 				}
 			}

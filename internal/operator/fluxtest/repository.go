@@ -30,7 +30,10 @@ type Repository struct {
 
 // Serve starts a repository without charts.
 func Serve() *Repository {
-	r := &Repository{blobs: map[string][]byte{}, manifests: map[string][]byte{}, files: map[string][]byte{}, entries: map[string][]map[string]any{}}
+	r := &Repository{
+		blobs: map[string][]byte{}, manifests: map[string][]byte{}, files: map[string][]byte{},
+		entries: map[string][]map[string]any{},
+	}
 	handler := http.NewServeMux()
 	handler.HandleFunc("GET /v2/{$}", func(http.ResponseWriter, *http.Request) {})
 	handler.HandleFunc("GET /v2/charts/{name}/manifests/{reference}", r.manifest)

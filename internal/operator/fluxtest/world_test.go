@@ -51,7 +51,9 @@ func run(m *testing.M) (code int) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	made, err := operator.NewManager(server.As("operator"), operator.Options{Namespace: "operator", ClusterID: "berlin", NoAgent: true, Retry: time.Second})
+	made, err := operator.NewManager(server.As("operator"), operator.Options{
+		Namespace: "operator", ClusterID: "berlin", NoAgent: true, Retry: time.Second,
+	})
 	if err == nil {
 		err = server.StartFlux(repository.Authority())
 	}

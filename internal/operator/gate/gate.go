@@ -45,12 +45,15 @@ type RefusalError struct {
 func (r *RefusalError) Error() string { return string(r.Reason) + ": " + r.Message }
 
 // Instance returns why an instance in a namespace of a cluster must be left alone, or nil. A cluster without an identity is "".
-func (p Policy) Instance(namespace metav1.Object, cluster string, instance *appsv1alpha1.ApplicationInstance) *RefusalError {
+func (p Policy) Instance(
+	namespace metav1.Object, cluster string, instance *appsv1alpha1.ApplicationInstance,
+) *RefusalError {
 	if refusal := p.object(namespace, cluster, instance); refusal != nil {
 		return refusal
 	}
 	chart := instance.Spec.Chart
-	if chart == nil || len(p.Charts) == 0 || slices.ContainsFunc(p.Charts, func(allowed string) bool { return below(address(chart), allowed) }) {
+	if chart == nil || len(p.Charts) == 0 ||
+		slices.ContainsFunc(p.Charts, func(allowed string) bool { return below(address(chart), allowed) }) {
 		return nil
 	}
 	return &RefusalError{ChartNotAllowed, fmt.Sprintf(
@@ -67,7 +70,8 @@ func (p Policy) Operation(namespace metav1.Object, cluster string, op *opsv1alph
 		return nil
 	}
 	return &RefusalError{TypeNotAllowed, fmt.Sprintf("spec.type: %s is not allowed in the namespace %s, whose annotation %s is %q: add it there",
-		op.Spec.Type, namespace.GetName(), identity.AnnotationAllowedTypes, namespace.GetAnnotations()[identity.AnnotationAllowedTypes])}
+		op.Spec.Type, namespace.GetName(), identity.AnnotationAllowedTypes,
+		namespace.GetAnnotations()[identity.AnnotationAllowedTypes])}
 }
 
 func (p Policy) object(namespace metav1.Object, cluster string, object metav1.Object) *RefusalError {
@@ -90,7 +94,8 @@ func (p Policy) object(namespace metav1.Object, cluster string, object metav1.Ob
 // Open returns whether a namespace is labelled for the operator.
 func Open(namespace metav1.Object) bool {
 	labels := namespace.GetLabels()
-	return labels[identity.LabelNamespaceGate] == identity.NamespaceGate || labels[identity.LabelNamespaceGateLong] == identity.NamespaceGate
+	return labels[identity.LabelNamespaceGate] == identity.NamespaceGate ||
+		labels[identity.LabelNamespaceGateLong] == identity.NamespaceGate
 }
 
 // Allows returns whether a namespace allows a type of operations. Without the annotation, or with an empty one, it allows all.
@@ -136,7 +141,8 @@ func (p *Policy) AddCharts(addresses string) error {
 // CheckChart returns what is wrong with an address of Policy.Charts.
 func CheckChart(address string) error {
 	parsed, err := url.Parse(address)
-	if err != nil || parsed.Host == "" || parsed.Scheme != "oci" && parsed.Scheme != "https" || parsed.RawQuery != "" || parsed.User != nil {
+	if err != nil || parsed.Host == "" || parsed.Scheme != "oci" && parsed.Scheme != "https" || parsed.RawQuery != "" ||
+		parsed.User != nil {
 		return fmt.Errorf("%q must be an address such as oci://ghcr.io/team or https://charts.example.com", address)
 	}
 	return nil

@@ -50,16 +50,19 @@ func TestInstance(t *testing.T) {
 		want     gate.Reason
 		mentions string
 	}{
-		"labelled":                {label: "vworkspace"},
-		"the long label":          {long: "vworkspace"},
-		"another long label":      {long: "control-plane", want: gate.NamespaceNotGated},
-		"not labelled":            {want: gate.NamespaceNotGated, mentions: "kubectl label namespace team managed-by=vworkspace"},
-		"another value":           {label: "helm", want: gate.NamespaceNotGated},
-		"any namespace":           {policy: gate.Policy{AnyNamespace: true}},
-		"this cluster's":          {label: "vworkspace", labels: map[string]string{clusterID: "c1"}},
-		"another cluster's":       {label: "vworkspace", labels: map[string]string{clusterID: "c2"}, want: gate.OtherCluster, mentions: "c2"},
-		"managed":                 {label: "vworkspace", policy: gate.Policy{RequireManagedBy: true}, labels: map[string]string{managedBy: "control-plane"}},
-		"managed by another":      {label: "vworkspace", policy: gate.Policy{RequireManagedBy: true}, labels: map[string]string{managedBy: "odoo"}, want: gate.NotManaged, mentions: managedBy + "=control-plane"},
+		"labelled":           {label: "vworkspace"},
+		"the long label":     {long: "vworkspace"},
+		"another long label": {long: "control-plane", want: gate.NamespaceNotGated},
+		"not labelled":       {want: gate.NamespaceNotGated, mentions: "kubectl label namespace team managed-by=vworkspace"},
+		"another value":      {label: "helm", want: gate.NamespaceNotGated},
+		"any namespace":      {policy: gate.Policy{AnyNamespace: true}},
+		"this cluster's":     {label: "vworkspace", labels: map[string]string{clusterID: "c1"}},
+		"another cluster's":  {label: "vworkspace", labels: map[string]string{clusterID: "c2"}, want: gate.OtherCluster, mentions: "c2"},
+		"managed":            {label: "vworkspace", policy: gate.Policy{RequireManagedBy: true}, labels: map[string]string{managedBy: "control-plane"}},
+		"managed by another": {
+			label: "vworkspace", policy: gate.Policy{RequireManagedBy: true}, labels: map[string]string{managedBy: "odoo"}, want: gate.NotManaged,
+			mentions: managedBy + "=control-plane",
+		},
 		"not managed":             {label: "vworkspace", policy: gate.Policy{RequireManagedBy: true}, want: gate.NotManaged},
 		"allowed folder":          {label: "vworkspace", policy: charts, url: "oci://ghcr.io/team/charts"},
 		"allowed repository":      {label: "vworkspace", policy: charts, url: "https://charts.example.com"},
@@ -77,7 +80,9 @@ func TestInstance(t *testing.T) {
 		instance.Labels = test.labels
 		if test.url != "" {
 			source, _, _ := strings.Cut(strings.Replace(test.url, "https", "helm", 1), ":")
-			instance.Spec.Chart = &appsv1alpha1.Chart{SourceType: appsv1alpha1.ChartSourceType(source), URL: test.url, Name: cmp.Or(test.chart, "web")}
+			instance.Spec.Chart = &appsv1alpha1.Chart{
+				SourceType: appsv1alpha1.ChartSourceType(source), URL: test.url, Name: cmp.Or(test.chart, "web"),
+			}
 		}
 		of := namespace(test.label, "")
 		if test.long != "" {
@@ -132,7 +137,8 @@ func TestAddCharts(t *testing.T) {
 		"https://charts.example.com?a=b":           nil,
 	} {
 		policy := gate.Policy{}
-		if err := policy.AddCharts(given); (err != nil) != (want == nil) || want != nil && !slices.Equal(policy.Charts, want) {
+		if err := policy.AddCharts(given); (err != nil) != (want == nil) ||
+			want != nil && !slices.Equal(policy.Charts, want) {
 			t.Errorf("%q: %q, %v, want %q", given, policy.Charts, err, want)
 		}
 	}

@@ -35,7 +35,9 @@ func ListOpen(ctx context.Context, reader client.Reader) ([]metav1.PartialObject
 	if err := reader.List(ctx, list); err != nil {
 		return nil, fmt.Errorf("list the namespaces: %w", err)
 	}
-	return slices.DeleteFunc(list.Items, func(namespace metav1.PartialObjectMetadata) bool { return !Open(&namespace) }), nil
+	return slices.DeleteFunc(
+		list.Items, func(namespace metav1.PartialObjectMetadata) bool { return !Open(&namespace) },
+	), nil
 }
 
 // Changed chooses the events of namespaces that may change what a Policy says.

@@ -48,7 +48,8 @@ func (s *Server) Writes(t testing.TB, keep func(Write) bool) (writes []Write) {
 			t.Fatalf("audit log: %v: %s", err, lines.Bytes())
 		}
 		w := Write{
-			Agent: event.UserAgent, User: cmp.Or(event.ImpersonatedUser.Username, event.User.Username), Verb: event.Verb, Group: event.ObjectRef.APIGroup, Resource: event.ObjectRef.Resource,
+			Agent: event.UserAgent, User: cmp.Or(event.ImpersonatedUser.Username, event.User.Username), Verb: event.Verb,
+			Group: event.ObjectRef.APIGroup, Resource: event.ObjectRef.Resource,
 			Subresource: event.ObjectRef.Subresource, Namespace: event.ObjectRef.Namespace, Name: event.ObjectRef.Name,
 			Code: event.ResponseStatus.Code, Request: event.RequestURI,
 		}

@@ -23,7 +23,9 @@ import (
 // Scheme returns the kinds that clients of tests know by their Go types: Kubernetes' own and the operator's.
 func Scheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientscheme.AddToScheme, appsv1alpha1.AddToScheme, opsv1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		clientscheme.AddToScheme, appsv1alpha1.AddToScheme, opsv1alpha1.AddToScheme,
+	} {
 		if err := add(scheme); err != nil {
 			panic(err) // of types that are compiled in
 		}
@@ -70,7 +72,9 @@ func (s *Server) Namespace(t testing.TB) string {
 func Eventually(t testing.TB, what string, done func(context.Context) error) {
 	t.Helper()
 	last := fmt.Errorf("never asked")
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (
+		bool, error,
+	) {
 		last = done(ctx)
 		return last == nil, nil
 	})

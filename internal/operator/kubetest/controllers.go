@@ -34,7 +34,9 @@ func (s *Server) StartFlux(authority []byte) error {
 	}
 	trusted, storage, work := filepath.Join(s.dir, "authority.crt"), filepath.Join(s.dir, "artifacts"), filepath.Join(s.dir, "flux")
 	artifacts := net.JoinHostPort(server.Hostname(), "9090")
-	if err := errors.Join(os.WriteFile(trusted, authority, 0o600), os.Mkdir(storage, 0o700), os.Mkdir(work, 0o700)); err != nil {
+	if err := errors.Join(
+		os.WriteFile(trusted, authority, 0o600), os.Mkdir(storage, 0o700), os.Mkdir(work, 0o700),
+	); err != nil {
 		return err
 	}
 	for name, more := range map[string][]string{

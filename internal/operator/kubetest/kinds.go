@@ -83,7 +83,8 @@ func (s *Server) Install(ctx context.Context, kinds ...Kinds) error {
 		all = append(all, objects...)
 	}
 	for _, object := range all {
-		if _, err := set.Resource(definitions).Create(ctx, object, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		if _, err := set.Resource(definitions).Create(ctx, object, metav1.CreateOptions{}); err != nil &&
+			!apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create the CRD %s: %w", object.GetName(), err)
 		}
 	}

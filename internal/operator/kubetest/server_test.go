@@ -16,7 +16,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(kubetest.Main(m, kubetest.Tend, kubetest.Flux, kubetest.Velero, kubetest.Argo, kubetest.VolSync, kubetest.Snapshots))
+	os.Exit(
+		kubetest.Main(m, kubetest.Tend, kubetest.Flux, kubetest.Velero, kubetest.Argo, kubetest.VolSync, kubetest.Snapshots),
+	)
 }
 
 // TestAuditCountsWritesByAgent: each write of an agent is in the audit log when its call has returned, reads are not, and

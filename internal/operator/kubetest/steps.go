@@ -29,7 +29,9 @@ func KillAt(call int) func() error {
 
 // Stepwise returns an administrator's client without a cache that calls hook before and after each apply, patch and deletion,
 // and plain, which calls nothing. An error of the hook is the write's: the operator that makes it is killed there.
-func (s *Server) Stepwise(t testing.TB, agent string, hook func() error) (hooked client.Client, plain client.WithWatch) {
+func (s *Server) Stepwise(
+	t testing.TB, agent string, hook func() error,
+) (hooked client.Client, plain client.WithWatch) {
 	t.Helper()
 	plain, err := client.NewWithWatch(s.As(agent), client.Options{Scheme: Scheme()})
 	if err != nil {
@@ -48,13 +50,18 @@ func (s *Server) Stepwise(t testing.TB, agent string, hook func() error) (hooked
 		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 			return around(func() error { return c.Apply(ctx, o, opts...) })
 		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+		Patch: func(
+			ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption,
+		) error {
 			return around(func() error { return c.Patch(ctx, o, patch, opts...) })
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
 			return around(func() error { return c.Delete(ctx, o, opts...) })
 		},
-		SubResourceApply: func(ctx context.Context, c client.Client, name string, o runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
+		SubResourceApply: func(
+			ctx context.Context, c client.Client, name string, o runtime.ApplyConfiguration,
+			opts ...client.SubResourceApplyOption,
+		) error {
 			return around(func() error { return c.SubResource(name).Apply(ctx, o, opts...) })
 		},
 	}), plain

@@ -6,8 +6,8 @@ import (
 	"tend.dev/tend/internal/core/approval"
 )
 
-// Admit returns why an operation is not to be stored, or nil, and then what it will wait for, or "". What may come to pass by
-// itself, such as the end of another operation, is no reason to refuse it.
+// Admit returns why an operation must not be stored, or nil and what it will wait for, if anything. It doesn't refuse
+// an operation for something that may change by itself, such as the end of another operation.
 func Admit(in Input) (waits string, refused error) {
 	if in.Denied != nil {
 		return "", in.Denied

@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// TestAdmit: what can never start is refused, what may come to pass by itself is waited for.
+// TestAdmit: an operation that can never start is refused. One that may start later waits.
 func TestAdmit(t *testing.T) {
 	sign := func(operation string, expires time.Time, secret []byte) *opsv1alpha1.Approvals {
 		claim, err := approvaltest.Sign(approval.Claim{Operation: operation, Expires: expires.Unix()}, secret)
@@ -47,8 +47,10 @@ func TestAdmit(t *testing.T) {
 		"approved": {change: func(w *world, op *opsv1alpha1.Operation) {
 			op.Spec.Approvals = sign(op.Name, w.now.Add(time.Hour), secret)
 		}},
-		"not approved": {change: func(_ *world, op *opsv1alpha1.Operation) { op.Spec.Approvals = &opsv1alpha1.Approvals{Required: true} }, waits: "claim"},
-		"no target":    {change: func(w *world, _ *opsv1alpha1.Operation) { w.target = nil }, waits: "there is no ApplicationInstance web"},
+		"not approved": {change: func(_ *world, op *opsv1alpha1.Operation) {
+			op.Spec.Approvals = &opsv1alpha1.Approvals{Required: true}
+		}, waits: "claim"},
+		"no target": {change: func(w *world, _ *opsv1alpha1.Operation) { w.target = nil }, waits: "there is no ApplicationInstance web"},
 		"no capability": {change: func(w *world, _ *opsv1alpha1.Operation) {
 			delete(w.target.Annotations, "ops.vworkspace.io/backup")
 		}, waits: "does not advertise Backup"},

@@ -16,14 +16,15 @@ import (
 	"tend.dev/tend/internal/operator/window"
 )
 
-// obstacle is why an operation may not start now. It starts by itself when the obstacle is gone.
+// obstacle is a reason for which an operation may not start now. The operation starts by itself when the obstacle is
+// gone.
 type obstacle struct {
 	// accepted and blocked are the reasons of the two conditions.
 	accepted, blocked string
 	message           string
 }
 
-// begin starts an operation that nothing is in the way of.
+// begin starts an operation if there is no obstacle.
 func (d *decision) begin() {
 	if cancelled(d.op) {
 		d.end(opsv1alpha1.PhaseCancelled, opsv1alpha1.CancelledByUser, "before it started, "+d.cancelledBy())
@@ -66,11 +67,11 @@ func (d *decision) begin() {
 }
 
 func foreign(subject engine.Subject) string {
-	return fmt.Sprintf("a %s %s/%s exists and belongs to something else: create an operation of another name",
+	return fmt.Sprintf("a %s %s/%s exists and belongs to something else: create an operation with another name",
 		subject.Kind, subject.Namespace, subject.Name)
 }
 
-// obstacle returns the first precondition that is not met, or nil.
+// obstacle returns the first unmet precondition, or nil.
 func (d *decision) obstacle() *obstacle {
 	if d.Denied != nil {
 		return &obstacle{opsv1alpha1.BlockedPolicyDenied, opsv1alpha1.BlockedPolicyDenied, d.Denied.Message}
@@ -115,7 +116,7 @@ func (d *decision) obstacle() *obstacle {
 	return d.closed()
 }
 
-// missing returns the obstacle of objects that do not exist: their messages together, with the reason of the first.
+// missing returns an obstacle for missing objects: all their messages, with the reason of the first.
 func missing(all []engine.Need) *obstacle {
 	messages := make([]string, len(all))
 	for i, need := range all {
@@ -141,7 +142,7 @@ func (d *decision) closed() *obstacle {
 		fmt.Sprintf("the maintenance window of %s opens at %s", d.Target.Name, opens.Format(time.RFC3339))}
 }
 
-// unready returns why the target is not ready for the operation, or "".
+// unready returns why the target is not ready for the operation, or an empty text.
 func (d *decision) unready() string {
 	name := d.Target.Name
 	if policy := d.op.Spec.Policy; policy != nil && policy.RequireReady {
@@ -151,8 +152,8 @@ func (d *decision) unready() string {
 	}
 	suspended := meta.FindStatusCondition(d.Target.Status.Conditions, appsv1alpha1.ConditionSuspended)
 	if d.op.Spec.Engine == opsv1alpha1.EngineHelm && suspended != nil && suspended.Status == metav1.ConditionTrue &&
-		suspended.Reason != appsv1alpha1.SuspendedMaintenanceWindow { // the window is an obstacle of its own
-		return name + " is suspended: resume it, nothing changes its release before"
+		suspended.Reason != appsv1alpha1.SuspendedMaintenanceWindow { // closed handles the window
+		return name + " is suspended: resume it, otherwise nothing changes its release"
 	}
 	return ""
 }
@@ -178,13 +179,15 @@ func (d *decision) verify(claim string) error {
 	return err
 }
 
-// block holds an operation that has not started.
+// block holds back an operation that has not started.
 func (d *decision) block(why obstacle) {
 	d.plan.Status.Phase = opsv1alpha1.PhasePending
 	d.set(opsv1alpha1.ConditionAccepted, false, why.accepted, why.message)
 	d.set(opsv1alpha1.ConditionRunning, false, opsv1alpha1.RunningEngineNotStarted, "")
 	d.set(opsv1alpha1.ConditionBlocked, true, why.blocked, why.message)
-	if len(d.Missing) > 0 || d.NoPlace != nil || why.blocked == opsv1alpha1.BlockedAwaitingApproval && len(d.ApprovalSecret) == 0 { // none of it is watched
+	// Nothing watches these obstacles.
+	if len(d.Missing) > 0 || d.NoPlace != nil ||
+		why.blocked == opsv1alpha1.BlockedAwaitingApproval && len(d.ApprovalSecret) == 0 {
 		d.plan.After = lookAgain
 	}
 }

@@ -13,10 +13,10 @@ import (
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 )
 
-// maxMessage is the most bytes of a message: engines report whole logs.
+// maxMessage is the maximum size of a message in bytes: engines report whole logs.
 const maxMessage = 1024
 
-// set sets a condition. Its time changes with its status only.
+// set sets a condition. Its time changes only with its status.
 func (d *decision) set(kind string, value bool, reason, message string) {
 	status := metav1.ConditionFalse
 	if value {
@@ -28,7 +28,7 @@ func (d *decision) set(kind string, value bool, reason, message string) {
 	})
 }
 
-// shorten returns the beginning of a message that is too long.
+// shorten cuts a message that is too long.
 func shorten(message string) string {
 	message = strings.ToValidUTF8(message, "?")
 	if len(message) <= maxMessage {
@@ -64,7 +64,7 @@ func (d *decision) end(phase opsv1alpha1.OperationPhase, reason, message string)
 	}
 }
 
-// notSucceeded denies success, unless a replication has had some.
+// notSucceeded sets Succeeded to False, unless a replication has succeeded before.
 func (d *decision) notSucceeded() {
 	if !meta.IsStatusConditionTrue(d.plan.Status.Conditions, opsv1alpha1.ConditionSucceeded) {
 		d.set(opsv1alpha1.ConditionSucceeded, false, opsv1alpha1.SucceededNotYet, "")
@@ -76,12 +76,12 @@ func (d *decision) output(more map[string]string) {
 	all := outputs(d.plan.Status)
 	before := maps.Clone(all)
 	maps.Copy(all, more)
-	if maps.Equal(all, before) { // one text may be written in several ways: a status that says the same stays the same
+	if maps.Equal(all, before) { // JSON has several forms of the same map: keep the stored one
 		return
 	}
 	raw, err := json.Marshal(all)
 	if err != nil {
-		panic(err) // strings can always be written
+		panic(err) // can't happen: strings can always be encoded
 	}
 	d.plan.Status.Outputs = &runtime.RawExtension{Raw: raw}
 }
@@ -90,7 +90,7 @@ func (d *decision) output(more map[string]string) {
 func outputs(status opsv1alpha1.OperationStatus) map[string]string {
 	all := map[string]string{}
 	if status.Outputs != nil {
-		_ = json.Unmarshal(status.Outputs.Raw, &all) // the operator alone writes them, as strings
+		_ = json.Unmarshal(status.Outputs.Raw, &all) // only the operator writes them, as strings
 	}
 	return all
 }

@@ -26,11 +26,11 @@ func sameStatus(a, b *opsv1alpha1.Operation) bool {
 	return equality.Semantic.DeepEqual(a.Status, b.Status)
 }
 
-// TestTranscripts replays the transcripts of testdata. Run with -rewrite to write what is decided now, and read the
-// difference. All operations are in the namespace prod and have the target web.
+// TestTranscripts replays the transcripts of testdata. Run it with -rewrite to record the current decisions, and read
+// the difference. All operations are in the namespace prod and have the target web.
 //
 //	operation NAME TYPE ENGINE [requireReady] [approval]   the input is the parameters in JSON
-//	reconcile NAME [steps=N]    decides and carries the plan out, or its first N steps; prints the plan, events and conditions
+//	reconcile NAME [steps=N]    decides and carries out the plan, or its first N steps; prints plan, events, conditions
 //	object NAME                 the input is merged into the object of the operation
 //	gone NAME                   the object of the operation is deleted
 //	foreign KIND NAME           an object of something else exists
@@ -152,7 +152,9 @@ func (w *world) change(t *testing.T, d *datadriven.TestData, arg string) {
 	switch arg {
 	case "ready", "suspended":
 		kind := map[string]string{"ready": "Ready", "suspended": "Suspended"}[arg]
-		w.target.Status.Conditions = append(w.target.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue})
+		w.target.Status.Conditions = append(w.target.Status.Conditions, metav1.Condition{
+			Type: kind, Status: metav1.ConditionTrue,
+		})
 	case "held":
 		w.target.Status.Conditions = []metav1.Condition{{Type: "Suspended", Status: metav1.ConditionTrue, Reason: "MaintenanceWindow"}}
 	case "resumed":
@@ -198,7 +200,7 @@ func (w *world) claim(t *testing.T, d *datadriven.TestData, op *opsv1alpha1.Oper
 	op.Generation++
 }
 
-// show reconciles, and prints what is done and what the status then says.
+// show reconciles, and prints the plan and the resulting status.
 func (w *world) show(t *testing.T, op *opsv1alpha1.Operation, d *datadriven.TestData) string {
 	steps := 9
 	if d.HasArg("steps") {

@@ -8,11 +8,11 @@ import (
 	"tend.dev/tend/internal/operator/transition"
 )
 
-// EventsOf returns the events of an operation's conditions as they are: those by which they became so.
+// EventsOf returns the events that led to an operation's current conditions.
 func EventsOf(conditions []metav1.Condition) []transition.Event { return transitions(nil, conditions) }
 
-// transitions returns an event for each condition that is new, or got another status or reason. Its reason is Operation and the
-// condition's type, with Not between them if the condition is not true.
+// transitions returns an event for each condition that is new, or whose status or reason changed. The event's reason is
+// Operation, followed by Not if the condition is not true, and the condition's type.
 func transitions(before, after []metav1.Condition) []transition.Event {
 	var events []transition.Event
 	for _, now := range after {

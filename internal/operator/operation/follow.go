@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// follow takes what the subject says into the status of an operation that has started.
+// follow updates the status of a started operation from its subject.
 func (d *decision) follow() {
 	subject, err := SubjectOf(d.Request)
 	if err != nil {
@@ -48,7 +48,7 @@ func (d *decision) follow() {
 	}
 }
 
-// followShared follows a subject that the operation does not own: it ends at once.
+// followShared follows a subject that the operation doesn't own. Such an operation can end at once.
 func (d *decision) followShared() {
 	progress := engine.Progress{Reason: opsv1alpha1.RunningPending, Message: "there is no HelmRelease yet"}
 	if d.Observed != nil {
@@ -70,8 +70,9 @@ func (d *decision) followShared() {
 	}
 }
 
-// followMissing handles an operation whose object does not exist. It is created if it was never seen: the process ended
-// between the two steps of the start. An object that was seen has been deleted, by the operator if that is requested.
+// followMissing handles an operation whose object doesn't exist. If the object was never seen, the process ended
+// between the two steps of the start, and the object is created. Otherwise it was deleted: by the operator if the end
+// was requested.
 func (d *decision) followMissing(subject engine.Subject) {
 	if ending := d.ending(); ending != nil {
 		d.end(ending.phase, ending.reason, ending.message)
@@ -100,47 +101,47 @@ func (d *decision) followMissing(subject engine.Subject) {
 	d.plan.After = d.untilTimeout()
 }
 
-// refused takes the API server's refusal to create the object into the status. One that is final ends the operation.
+// refused reports the API server's refusal to create the object. A final refusal ends the operation.
 func (d *decision) refused(subject engine.Subject) {
 	where := fmt.Sprintf("the %s %s/%s can't be created: %s", subject.Kind, subject.Namespace, subject.Name, d.Refused.Message)
 	if d.Refused.Final {
-		d.end(opsv1alpha1.PhaseFailed, opsv1alpha1.FailedRefused, where+". Correct what it names, and create another operation")
+		d.end(opsv1alpha1.PhaseFailed, opsv1alpha1.FailedRefused, where+". Correct the fault and create another operation")
 		return
 	}
-	d.set(opsv1alpha1.ConditionBlocked, true, opsv1alpha1.BlockedCreationFailed, where+". It is tried again")
+	d.set(opsv1alpha1.ConditionBlocked, true, opsv1alpha1.BlockedCreationFailed, where+". The operator retries")
 	d.plan.After = lookAgain
 }
 
-// lookAgain is when an operation is decided again that waits for something that is not watched.
+// lookAgain is the interval of decisions about an operation that waits for something unwatched.
 const lookAgain = 30 * time.Second
 
-// conflicts says which fields of the operation's object others have set, and what to do.
+// conflicts returns which fields of the operation's object others have set, and what to do.
 func conflicts(subject engine.Subject, all []apply.Conflict) string {
 	parts := make([]string, len(all))
 	for i, c := range all {
 		parts[i] = fmt.Sprintf("%s is set by %s", c.Field, c.Manager)
 	}
-	return fmt.Sprintf("the %s %s/%s can't be created: %s. The operator takes no field over: delete that object, or have the manager give the field up; it is tried again",
+	return fmt.Sprintf("the %s %s/%s can't be created: %s. Delete that object, or have the manager give the field up; the operator retries",
 		subject.Kind, subject.Namespace, subject.Name, strings.Join(parts, "; "))
 }
 
-// replaced returns whether another object has taken the name of the operation's own.
+// replaced reports whether another object has taken the name of the operation's object.
 func (d *decision) replaced() bool {
 	uid := d.op.Status.EngineRef.UID
 	return uid != "" && uid != string(d.Observed.GetUID())
 }
 
-// record notes that the subject was seen.
+// record records that the subject was seen.
 func (d *decision) record() { d.plan.Status.EngineRef.UID = string(d.Observed.GetUID()) }
 
-// delete has the operation's object deleted, unless that has been requested already.
+// delete plans the deletion of the operation's object, unless it has already been requested.
 func (d *decision) delete() {
 	if d.Observed.GetDeletionTimestamp() == nil {
 		d.plan.Delete = d.Observed
 	}
 }
 
-// progress writes what an engine that is not done says.
+// progress sets the status of an engine that is not done.
 func (d *decision) progress(p engine.Progress) {
 	blocked, reason, message := false, opsv1alpha1.BlockedUnblocked, ""
 	switch p.State {
@@ -162,7 +163,7 @@ func (d *decision) progress(p engine.Progress) {
 	}
 }
 
-// finish ends the operation as its engine did.
+// finish ends the operation with its engine's result.
 func (d *decision) finish(p engine.Progress) {
 	switch p.State {
 	case engine.Succeeded:
@@ -175,13 +176,13 @@ func (d *decision) finish(p engine.Progress) {
 	}
 }
 
-// ending is how an operation ends that its engine has not ended.
+// ending is an end that doesn't come from the engine.
 type ending struct {
 	phase           opsv1alpha1.OperationPhase
 	reason, message string
 }
 
-// ending returns how the operation must end by request or by time, or nil.
+// ending returns how the operation must end by request or timeout, or nil.
 func (d *decision) ending() *ending {
 	if cancelled(d.op) {
 		return &ending{opsv1alpha1.PhaseCancelled, opsv1alpha1.CancelledByUser, d.cancelledBy()}
@@ -192,33 +193,34 @@ func (d *decision) ending() *ending {
 	return nil
 }
 
-// cancelledBy says by what the operation is cancelled: people write into the annotation why.
+// cancelledBy returns the cause of a cancellation: people put it into the annotation.
 func (d *decision) cancelledBy() string {
 	return fmt.Sprintf("by the annotation %s: %s", identity.AnnotationCancel, d.op.Annotations[identity.AnnotationCancel])
 }
 
-// cancelled returns whether the user has asked for the operation's end.
+// cancelled reports whether the user has requested the operation's end.
 func cancelled(op *opsv1alpha1.Operation) bool {
 	value := op.Annotations[identity.AnnotationCancel]
 	return value != "" && value != "false"
 }
 
-// engineGrace is how long an engine that has a timeout of its own has to end by itself and say so.
+// engineGrace is the time that an engine with its own timeout has to end and report by itself.
 const engineGrace = time.Minute
 
-// beingEnded begins the message of Running while the operation's object is being deleted.
+// beingEnded is the prefix of Running's message while the operation's object is being deleted.
 const beingEnded = "is being ended: "
 
-// endsSoon notes that the operation ends when its object is gone. Whether something runs does not change by that.
+// endsSoon reports that the operation ends once its object is gone. Whether its engine runs doesn't change by that.
 func (d *decision) endsSoon(why string) {
-	running, reason := meta.IsStatusConditionTrue(d.op.Status.Conditions, opsv1alpha1.ConditionRunning), opsv1alpha1.RunningPending
+	running := meta.IsStatusConditionTrue(d.op.Status.Conditions, opsv1alpha1.ConditionRunning)
+	reason := opsv1alpha1.RunningPending
 	if running {
 		reason = opsv1alpha1.RunningEngineStarted
 	}
 	d.set(opsv1alpha1.ConditionRunning, running, reason, beingEnded+why)
 }
 
-// timedOut says that the time is over, and what the engine said last.
+// timedOut returns a message with the time limit and the engine's last report.
 func (d *decision) timedOut() string {
 	message, last := fmt.Sprintf("not done within %s", engine.Timeout(d.op)), ""
 	if c := meta.FindStatusCondition(d.op.Status.Conditions, opsv1alpha1.ConditionRunning); c != nil {
@@ -254,7 +256,7 @@ func (d *decision) untilTimeout() time.Duration {
 	return max(deadline.Sub(d.Now), time.Second)
 }
 
-// remove ends an operation that is being deleted. The finalizer stays until its object is gone.
+// remove ends an operation that is being deleted. The finalizer stays until the object is gone.
 func (d *decision) remove() {
 	if held := d.held(); held != "" {
 		d.set(opsv1alpha1.ConditionBlocked, true, blockedInEffect, held)
@@ -273,7 +275,7 @@ func (d *decision) remove() {
 	d.plan.Finalizer = false
 }
 
-// mustDelete returns whether an object is the operation's own.
+// mustDelete reports whether an object is the operation's own.
 func (d *decision) mustDelete(observed *unstructured.Unstructured) bool {
 	if observed == nil || !engine.Owns(d.op, observed) {
 		return false

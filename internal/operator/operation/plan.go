@@ -13,51 +13,51 @@ import (
 	"tend.dev/tend/internal/operator/transition"
 )
 
-// Input is all that a decision depends on.
+// Input holds everything that a decision depends on.
 type Input struct {
-	// Request is the operation, its target (nil if there is none) and what its engine needs.
+	// Request is the operation, its target (or nil) and what its engine needs.
 	engine.Request
-	// Denied is why the operator may not start the operation; nil if it may.
+	// Denied says why the operator may not start the operation; nil if it may.
 	Denied *gate.RefusalError
-	// Others are the operations of the namespace. The operation itself may be among them.
+	// Others are the operations of the namespace, possibly including this one.
 	Others []opsv1alpha1.Operation
-	// Observed is the subject as it is in the cluster, or nil if it does not exist.
+	// Observed is the subject in the cluster, or nil if it doesn't exist.
 	Observed *unstructured.Unstructured
-	// NotInstalled says that the cluster does not have the subject's kind.
+	// NotInstalled says that the cluster doesn't have the subject's kind.
 	NotInstalled bool
-	// Refused is why the API server did not create the operation's object. Default: it did, or was not asked.
+	// Refused says why the API server did not create the operation's object, or nil.
 	Refused *apply.Refusal
-	// Conflicts are the fields because of which the API server refused to create the operation's object: other field managers
-	// have set them to other values. Default: none.
+	// Conflicts are the fields, set by other managers to other values, because of which the API server did not create the
+	// operation's object.
 	Conflicts []apply.Conflict
-	// Missing are objects that the operation needs and that do not exist.
+	// Missing are objects that the operation needs and that don't exist.
 	Missing []engine.Need
-	// NoPlace is why it is not known where the engine works; nil if it is.
+	// NoPlace says why the engine's namespace is unknown; nil if it is known.
 	NoPlace error
-	// ApprovalSecret is the secret that claims are checked with. None means that no claim is valid.
+	// ApprovalSecret checks claims. Without it no claim is valid.
 	ApprovalSecret []byte
 	// Now is the time.
 	Now time.Time
 }
 
-// Plan is what to do with an operation, in this order: add the finalizer, write the status, apply or delete the object,
-// remove the finalizer.
+// Plan says what to do with an operation, in this order: add the finalizer, write the status, apply or delete the
+// object, remove the finalizer.
 type Plan struct {
-	// Status is what the status should be.
+	// Status is the new status.
 	Status opsv1alpha1.OperationStatus
-	// Finalizer is whether the operation should have its finalizer.
+	// Finalizer says whether the operation should have its finalizer.
 	Finalizer bool
-	// Apply is the object to create, if any.
+	// Apply is the object to create, or nil.
 	Apply *unstructured.Unstructured
-	// Delete is the object to delete, if any. It is identified by its UID.
+	// Delete is the object to delete, identified by its UID, or nil.
 	Delete *unstructured.Unstructured
-	// Events are the transitions of conditions, for people.
+	// Events are the transitions of conditions.
 	Events []transition.Event
-	// After is when to decide again, if nothing changes before. Zero is never.
+	// After is the time until the next decision if nothing changes before. Zero means never.
 	After time.Duration
 }
 
-// String returns what the plan does to objects.
+// String returns the plan's effects on objects.
 func (p Plan) String() string {
 	line := fmt.Sprintf("phase %s", p.Status.Phase)
 	if p.Apply != nil {
@@ -75,7 +75,7 @@ func (p Plan) String() string {
 	return line
 }
 
-// decision is a plan in the making.
+// decision is a plan under construction.
 type decision struct {
 	Input
 	op     *opsv1alpha1.Operation
@@ -86,7 +86,7 @@ type decision struct {
 // Decide returns what to do with an operation.
 func Decide(in Input) Plan {
 	op := in.Operation
-	in.Now = in.Now.UTC().Truncate(time.Second) // as it is stored
+	in.Now = in.Now.UTC().Truncate(time.Second) // the stored form
 	d := &decision{Input: in, op: op, engine: engine.For(op.Spec.Engine)}
 	d.plan.Status = *op.Status.DeepCopy()
 	d.plan.Status.ObservedGeneration = op.Generation
@@ -104,7 +104,7 @@ func Decide(in Input) Plan {
 	return d.plan
 }
 
-// SubjectOf returns the object that shows the operation's progress: the one it was started with, or else the one that it
+// SubjectOf returns the object that shows the operation's progress: the one it was started with, or else the one it
 // would be started with.
 func SubjectOf(req engine.Request) (engine.Subject, error) {
 	made := engine.For(req.Operation.Spec.Engine)
@@ -118,12 +118,12 @@ func SubjectOf(req engine.Request) (engine.Subject, error) {
 	return subject, err
 }
 
-// started returns whether the operation has begun, or has ended without.
+// started reports whether the operation has started, or has ended without starting.
 func started(op *opsv1alpha1.Operation) bool {
 	return op.Status.StartedAt != nil || op.Status.Phase.Terminal()
 }
 
-// Underway returns whether the operation has begun and has not ended. Its phase is Pending until its engine is at work.
+// Underway reports whether the operation has started and not ended. Its phase is Pending until its engine works.
 func Underway(op *opsv1alpha1.Operation) bool {
 	return op.Status.StartedAt != nil && !op.Status.Phase.Terminal()
 }

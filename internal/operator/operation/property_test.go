@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// candidates are operations that exclude each other in all ways there are, and one that excludes none.
+// candidates are operations that exclude each other in every possible way, and one that excludes none.
 var candidates = []struct {
 	kind       opsv1alpha1.OperationType
 	engine     opsv1alpha1.Engine
@@ -28,8 +28,8 @@ var candidates = []struct {
 	{opsv1alpha1.TypeRunCommand, opsv1alpha1.EngineJob, `{"image":"busybox:1"}`},
 }
 
-// TestOperationsEndWhateverEndsInBetween runs operations that exclude each other in any order of reconciles, with crashes
-// between any two steps, cancellations, deletions and engines that succeed or fail.
+// TestOperationsEndWhateverEndsInBetween runs conflicting operations in any order of reconciles, with crashes between
+// any two steps, cancellations, deletions, and engines that succeed or fail.
 func TestOperationsEndWhateverEndsInBetween(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
@@ -37,7 +37,7 @@ func TestOperationsEndWhateverEndsInBetween(t *testing.T) {
 		n := rapid.IntRange(1, 6).Draw(t, "operations")
 		for i := range n {
 			c := candidates[rapid.IntRange(0, len(candidates)-1).Draw(t, "candidate")]
-			w.now = w.now.Add(time.Duration(rapid.IntRange(0, 1).Draw(t, "later")) * time.Second) // two may be created at once
+			w.now = w.now.Add(time.Duration(rapid.IntRange(0, 1).Draw(t, "later")) * time.Second) // two may be created at the same time
 			op := w.operation(fmt.Sprintf("op-%d", i), c.kind, c.engine, c.parameters)
 			if rapid.Bool().Draw(t, "approved") {
 				w.approve(t, op)
@@ -70,7 +70,7 @@ func (w *world) approve(t interface{ Fatalf(string, ...any) }, op *opsv1alpha1.O
 	op.Generation++
 }
 
-// random does one thing that may occur at any time.
+// random does one thing that may happen at any time.
 func (w *world) random(t *rapid.T) {
 	w.now = w.now.Add(time.Second)
 	op := w.ops[rapid.IntRange(0, len(w.ops)-1).Draw(t, "which")]
@@ -93,12 +93,13 @@ func (w *world) random(t *rapid.T) {
 	if before.Phase.Terminal() && op.Status.Phase != before.Phase {
 		t.Fatalf("%s was %s and is %s", op.Name, before.Phase, op.Status.Phase)
 	}
-	if before.StartedAt != nil && !before.StartedAt.Equal(op.Status.StartedAt) || before.FinishedAt != nil && !before.FinishedAt.Equal(op.Status.FinishedAt) {
+	if before.StartedAt != nil && !before.StartedAt.Equal(op.Status.StartedAt) ||
+		before.FinishedAt != nil && !before.FinishedAt.Equal(op.Status.FinishedAt) {
 		t.Fatalf("%s was started or finished twice: %v, then %v", op.Name, before, op.Status)
 	}
 }
 
-// finish has an engine end its object.
+// finish makes an engine end its object.
 func (w *world) finish(op *opsv1alpha1.Operation, succeeds bool) {
 	object := w.object(op)
 	if object == nil || op.Spec.Engine == opsv1alpha1.EngineHelm || object.Object["status"] != nil {
@@ -113,8 +114,8 @@ func (w *world) finish(op *opsv1alpha1.Operation, succeeds bool) {
 	}
 }
 
-// settle has everything happen that is due: approvals come, engines end, and operations are reconciled until nothing
-// changes. All of them must end in as many rounds as there are operations, and a few.
+// settle lets everything happen that is due: approvals come, engines end, and operations are reconciled until nothing
+// changes. All of them must end within as many rounds as there are operations, plus a few.
 func (w *world) settle(t *rapid.T) {
 	for _, op := range w.ops {
 		if op.Spec.Approvals == nil && !started(op) && op.DeletionTimestamp == nil {
@@ -127,7 +128,7 @@ func (w *world) settle(t *rapid.T) {
 			w.finish(op, true)
 		}
 		w.flux(true)
-		for _, op := range w.ops { // an Upgrade that is in effect can be deleted when the instance's spec is changed
+		for _, op := range w.ops { // an effective Upgrade can be deleted once the instance's spec changes
 			if op.DeletionTimestamp != nil && op.Status.Phase == opsv1alpha1.PhaseSucceeded {
 				w.target.Generation++
 			}
@@ -142,7 +143,8 @@ func (w *world) settle(t *rapid.T) {
 		}
 		before := op.DeepCopy()
 		w.now = w.now.Add(time.Hour)
-		if plan := w.reconcile(op, 5); plan.Apply != nil || plan.Delete != nil || len(plan.Events) > 0 || !sameStatus(before, op) {
+		if plan := w.reconcile(op, 5); plan.Apply != nil || plan.Delete != nil || len(plan.Events) > 0 ||
+			!sameStatus(before, op) {
 			t.Fatalf("%s has ended, and its reconcile writes: %s\nbefore %+v\nafter  %+v", op.Name, plan, before.Status, op.Status)
 		}
 	}

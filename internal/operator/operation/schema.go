@@ -26,25 +26,25 @@ const (
 	Objects  Type = "a list of objects"
 )
 
-// Field is what a parameter must be.
+// Field is the schema of a parameter.
 type Field struct {
 	// Type is its type.
 	Type Type
-	// Required says that it must be given.
+	// Required says that the parameter must be given.
 	Required bool
 	// NotEmpty says that a string has at least one character.
 	NotEmpty bool
-	// Min is the smallest number.
+	// Min is the smallest allowed number.
 	Min int64
-	// Enum are the allowed strings. None means all.
+	// Enum lists the allowed strings. Nil allows all.
 	Enum []string
-	// Pattern is what a string looks like. Nil means anything.
+	// Pattern must match the string. Nil allows all.
 	Pattern *regexp.Regexp
-	// Fields are those of an Object, or of each of Objects. Nil means that all are allowed.
+	// Fields are the fields of an Object, or of each of Objects. Nil allows all.
 	Fields map[string]Field
 }
 
-// checkObject returns what is wrong with an object. Fields that the schema does not have are refused.
+// checkObject returns the faults of an object. Fields that the schema doesn't have are refused.
 func checkObject(path string, fields map[string]Field, values map[string]any) error {
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(values)) {

@@ -14,17 +14,17 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// Template is what there is to know of a type of operation with one engine.
+// Template describes a type of operation with one engine.
 type Template struct {
 	// Name is the template's name, such as backup.velero.
 	Name string
 	// Approval says that a person must approve each operation.
 	Approval bool
-	// Capabilities are the verbs one of which the target must advertise with the engine.
+	// Capabilities are verbs. The target must advertise one of them with the engine.
 	Capabilities []string
 	// Parameters are the parameters by name.
 	Parameters map[string]Field
-	// Rule checks what concerns more than one parameter. Nil means nothing.
+	// Rule checks constraints between parameters. Nil checks nothing.
 	Rule func(values map[string]any) error
 }
 
@@ -50,7 +50,7 @@ func TemplateOf(kind opsv1alpha1.OperationType, engine opsv1alpha1.Engine) (Temp
 	return template, nil
 }
 
-// TemplateNames returns the names of the templates of all types that are allowed.
+// TemplateNames returns the names of the templates of all allowed types.
 func TemplateNames(allowed func(opsv1alpha1.OperationType) bool) (names []string) {
 	for pair, template := range templates {
 		if allowed(pair.kind) {
@@ -61,8 +61,8 @@ func TemplateNames(allowed func(opsv1alpha1.OperationType) bool) (names []string
 	return names
 }
 
-// Advertised returns whether the target advertises that the engine may do this to it. An annotation names one engine, or
-// several with commas between them.
+// Advertised reports whether the target advertises this action with the engine. An annotation names one engine, or
+// several separated by commas.
 func (t Template) Advertised(target *appsv1alpha1.ApplicationInstance, engine opsv1alpha1.Engine) bool {
 	for _, verb := range t.Capabilities {
 		for name := range strings.SplitSeq(target.Annotations[identity.CapabilityPrefix+verb], ",") {
@@ -74,8 +74,8 @@ func (t Template) Advertised(target *appsv1alpha1.ApplicationInstance, engine op
 	return false
 }
 
-// Validate returns what is wrong with the spec of an operation in itself. An admission webhook and the
-// controller use the same rules.
+// Validate returns the faults of an operation's spec that can be found without other objects. The admission webhook and
+// the controller use the same rules.
 func Validate(op *opsv1alpha1.Operation) error {
 	ref := op.Spec.TargetRef
 	if ref.APIVersion != appsv1alpha1.GroupVersion.String() || ref.Kind != "ApplicationInstance" || strings.TrimSpace(ref.Name) == "" {
@@ -105,7 +105,7 @@ var (
 	resources  = Field{Type: Texts}
 	seconds    = Field{Type: Integer, Min: 1}
 	attempts   = Field{Type: Integer}
-	keep       = Field{Type: Integer, Min: 60} // the end of a Job that is gone at once would not be seen
+	keep       = Field{Type: Integer, Min: 60} // a Job that is removed at once would end unseen
 	text       = Field{Type: Text}
 	name       = Field{Type: Text, NotEmpty: true}
 	runner     = Field{Type: Text, Enum: []string{identity.RunnerServiceAccount}}
@@ -140,9 +140,9 @@ var templates = map[key]Template{
 	{opsv1alpha1.TypeRestore, opsv1alpha1.EngineVolSync}:    volsync("restore.volsync", true),
 }
 
-// with adds the parameters of all templates.
+// with adds the parameters that all templates have.
 func with(fields map[string]Field) map[string]Field {
-	fields["timeoutSeconds"] = Field{Type: Integer} // 0 is without a limit
+	fields["timeoutSeconds"] = Field{Type: Integer} // 0 means no limit
 	return fields
 }
 
@@ -153,7 +153,7 @@ func workflow(template string) Template {
 	})}
 }
 
-// volsync is the template of replications. A restore writes a volume, and only a backup can be a snapshot or have a
+// volsync returns the template of replications. A restore writes a volume. Only a backup can be a snapshot or have a
 // schedule.
 func volsync(template string, restore bool) Template {
 	made := Template{Name: template, Approval: restore, Capabilities: []string{"replicate"}, Parameters: with(map[string]Field{
@@ -185,7 +185,7 @@ func volsync(template string, restore bool) Template {
 	return made
 }
 
-// restoreVolume is the rule that a restore has one volume to write: one that exists, or one that VolSync makes.
+// restoreVolume is the rule that a restore has one volume to write: an existing one, or one that VolSync makes.
 func restoreVolume(values map[string]any) error {
 	to, _ := values["destination"].(map[string]any)
 	if exists, made := to["destinationPVC"] != nil, to["capacity"] != nil && to["accessModes"] != nil; (values["pvc"] != nil) == (exists || made) {
@@ -194,7 +194,7 @@ func restoreVolume(values map[string]any) error {
 	return nil
 }
 
-// all returns the rule that is all of some rules.
+// all returns a rule that combines rules.
 func all(rules ...func(map[string]any) error) func(map[string]any) error {
 	return func(values map[string]any) error {
 		for _, rule := range rules {
@@ -206,7 +206,7 @@ func all(rules ...func(map[string]any) error) func(map[string]any) error {
 	}
 }
 
-// exactlyOne returns the rule that one of some parameters is given, and no other of them.
+// exactlyOne returns the rule that exactly one of the parameters is given.
 func exactlyOne(names ...string) func(map[string]any) error {
 	return func(values map[string]any) error {
 		given := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return values[name] == nil })
@@ -217,7 +217,7 @@ func exactlyOne(names ...string) func(map[string]any) error {
 	}
 }
 
-// oneOf returns the rule that at least one of some parameters is given.
+// oneOf returns the rule that at least one of the parameters is given.
 func oneOf(names ...string) func(map[string]any) error {
 	return func(values map[string]any) error {
 		for _, name := range names {

@@ -30,7 +30,7 @@ func TestValidate(t *testing.T) {
 		"an upgrade to nothing":               {"Upgrade", "helm", `{}`, "targetVersion or valuesPatch"},
 		"an upgrade of values":                {"Upgrade", "helm", `{"valuesPatch":{"any":{"thing":[1]}}}`, ""},
 		"a hook with an image":                {"Migration", "helmHookJob", `{"hookName":"a","image":"b"}`, "there is no such parameter"},
-		"a hook whose name is no label":       {"Migration", "helmHookJob", `{"hookName":"a b"}`, "must match"},
+		"a hook whose name can't be a label":  {"Migration", "helmHookJob", `{"hookName":"a b"}`, "must match"},
 		"a command":                           {"RunCommand", "job", `{"image":"a","command":["b"],"env":[{"name":"A","value":"1"},{"name":"B","valueFrom":{"secretKeyRef":{"name":"s","key":"k"}}}],"serviceAccountName":"vworkspace-operation-runner"}`, ""},
 		"a command as another account":        {"RunCommand", "job", `{"image":"a","serviceAccountName":"default"}`, "must be one of"},
 		"an environment without a name":       {"RunCommand", "job", `{"image":"a","env":[{"value":"1"}]}`, "spec.parameters.env[0].name is required"},
@@ -69,7 +69,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestTargetsOfOtherKindsAreRefused is for a server that does not have the CRD's own rules.
+// TestTargetsOfOtherKindsAreRefused: the operator refuses other targets even if the server lacks the CRD's rules.
 func TestTargetsOfOtherKindsAreRefused(t *testing.T) {
 	for _, change := range []func(*opsv1alpha1.TargetRef){
 		func(ref *opsv1alpha1.TargetRef) { ref.Kind = "Deployment" },

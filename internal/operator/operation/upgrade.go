@@ -12,24 +12,24 @@ import (
 	"tend.dev/tend/internal/operator/engine"
 )
 
-// blockedInEffect is the reason of Blocked of an Upgrade that is being deleted while its version, or its values,
-// are what the instance has instead of its own.
+// blockedInEffect is the reason of Blocked of an Upgrade that is being deleted while the instance still uses its
+// version or values.
 const blockedInEffect = "UpgradeInEffect"
 
-// Overlay is what the Upgrades of an instance make of its declaration.
+// Overlay is the version and the values that an instance's Upgrades set.
 type Overlay struct {
-	// Version is the chart's version: the instance's own, or that of an Upgrade.
+	// Version is the chart's version, from the instance or an Upgrade.
 	Version string
-	// Values are merged into the instance's values, map by map. Nil means that there are none.
+	// Values are merged into the instance's values, recursively, or nil.
 	Values map[string]any
 }
 
-// OverlayOf returns the version and the values that the instance's release should have. The controller of
-// ApplicationInstance writes them; it must reconcile an instance when one of its Operations changes.
+// OverlayOf returns the version and values that the instance's release should have. The controller of
+// ApplicationInstance writes them, and must reconcile an instance when one of its Operations changes.
 //
-// An Upgrade counts while it runs and after it has succeeded, until the spec of the instance is changed: what the user
-// declares later is newer. The version is that of the last one that has a version, and the values are those of all of
-// them, in the order of their start.
+// An Upgrade counts while it runs and after it has succeeded, until the instance's spec changes: a later declaration is
+// newer. The version is that of the last Upgrade with a version. The values are those of all Upgrades, in the order of
+// their start.
 func OverlayOf(instance *appsv1alpha1.ApplicationInstance, operations []opsv1alpha1.Operation) Overlay {
 	var made Overlay
 	if instance.Spec.Chart == nil {
@@ -39,7 +39,7 @@ func OverlayOf(instance *appsv1alpha1.ApplicationInstance, operations []opsv1alp
 	for _, op := range effective(instance, operations) {
 		params, err := engine.UpgradeOf(&op)
 		if err != nil {
-			continue // it has not passed the checks
+			continue // the checks have refused it
 		}
 		made.Version = cmp.Or(params.TargetVersion, made.Version)
 		if len(params.ValuesPatch) > 0 {
@@ -49,11 +49,12 @@ func OverlayOf(instance *appsv1alpha1.ApplicationInstance, operations []opsv1alp
 	return made
 }
 
-// effective returns the Upgrades of an instance that count, in the order of their start.
+// effective returns the instance's Upgrades that count, in the order of their start.
 func effective(instance *appsv1alpha1.ApplicationInstance, operations []opsv1alpha1.Operation) []opsv1alpha1.Operation {
 	list := slices.DeleteFunc(slices.Clone(operations), func(op opsv1alpha1.Operation) bool {
 		return op.Namespace != instance.Namespace || op.Spec.TargetRef.Name != instance.Name ||
-			op.Spec.Engine != opsv1alpha1.EngineHelm || op.Status.StartedAt == nil || op.Status.TargetGeneration != instance.Generation ||
+			op.Spec.Engine != opsv1alpha1.EngineHelm || op.Status.StartedAt == nil ||
+			op.Status.TargetGeneration != instance.Generation ||
 			!Underway(&op) && op.Status.Phase != opsv1alpha1.PhaseSucceeded
 	})
 	slices.SortFunc(list, func(a, b opsv1alpha1.Operation) int {
@@ -62,7 +63,7 @@ func effective(instance *appsv1alpha1.ApplicationInstance, operations []opsv1alp
 	return list
 }
 
-// MergeValues returns values with a patch merged into them, map by map. Neither is changed.
+// MergeValues returns values with a patch merged into them recursively. It changes neither.
 func MergeValues(values, patch map[string]any) map[string]any {
 	merged := maps.Clone(values)
 	if merged == nil {
@@ -79,20 +80,20 @@ func MergeValues(values, patch map[string]any) map[string]any {
 	return merged
 }
 
-// superseded returns how an Upgrade ends that can't succeed any more, or nil.
+// superseded returns the end of an Upgrade that can no longer succeed, or nil.
 func (d *decision) superseded() *ending {
 	if d.Target == nil || d.Target.DeletionTimestamp != nil || d.Target.Spec.Chart == nil {
 		return &ending{opsv1alpha1.PhaseFailed, opsv1alpha1.FailedPrecondition, "the target was deleted before the upgrade ended"}
 	}
 	if d.Target.Generation != d.op.Status.TargetGeneration {
 		return &ending{opsv1alpha1.PhaseCancelled, opsv1alpha1.CancelledSuperseded, fmt.Sprintf(
-			"the spec of %s was changed while the upgrade ran: what it declares counts", d.Target.Name)}
+			"the spec of %s was changed while the upgrade ran, and takes precedence", d.Target.Name)}
 	}
 	return nil
 }
 
-// held returns why an Upgrade must not be deleted now, or "": the release would go back to what the instance declares,
-// which is often a version that can't read the data any more.
+// held returns why an Upgrade must not be deleted now, or an empty text: the release would return to what the instance
+// declares, which is often a version that can't read the data any more.
 func (d *decision) held() string {
 	if d.op.Spec.Engine != opsv1alpha1.EngineHelm || d.op.Status.Phase != opsv1alpha1.PhaseSucceeded {
 		return ""

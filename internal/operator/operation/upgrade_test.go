@@ -56,7 +56,9 @@ func TestOverlayOf(t *testing.T) {
 			}
 			other := w.operation("elsewhere", opsv1alpha1.TypeUpgrade, opsv1alpha1.EngineHelm, `{"targetVersion":"9.0.0"}`)
 			other.Spec.TargetRef.Name = "another"
-			other.Status = opsv1alpha1.OperationStatus{Phase: succeeded, StartedAt: &metav1.Time{Time: epoch.Add(time.Hour)}, TargetGeneration: 3}
+			other.Status = opsv1alpha1.OperationStatus{
+				Phase: succeeded, StartedAt: &metav1.Time{Time: epoch.Add(time.Hour)}, TargetGeneration: 3,
+			}
 			before := w.list()
 			got := OverlayOf(w.target, w.list())
 			if diff := cmp.Diff(test.want, got); diff != "" {

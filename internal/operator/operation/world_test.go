@@ -22,22 +22,22 @@ var epoch = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
 var secret = []byte("a secret of both sides")
 
-// world is a cluster in memory: operations, one target, and the objects of engines. It carries out plans as the controller
-// does, and can stop between any two steps.
+// world is a cluster in memory: operations, one target, and the objects of engines. It carries out plans as the
+// controller does, and can stop between any two steps.
 type world struct {
 	now        time.Time
 	target     *appsv1alpha1.ApplicationInstance
 	ops        []*opsv1alpha1.Operation
 	objects    map[string]*unstructured.Unstructured
-	created    map[string]int // how often an object was created, by its name
+	created    map[string]int // number of creations by object name
 	uids       int
 	missing    bool // the kinds of the engines are not installed
 	refused    *apply.Refusal
 	release    *engine.Release
-	secretless []engine.Need    // what is needed and does not exist
-	foreign    []apply.Conflict // what the API server says to an apply
+	secretless []engine.Need    // needed objects that don't exist
+	foreign    []apply.Conflict // the API server's answer to an apply
 	velero     string
-	conflicts  []string // what ran together and must not
+	conflicts  []string // operations that wrongly ran together
 }
 
 func newWorld() *world {
@@ -57,8 +57,10 @@ func newWorld() *world {
 	}
 }
 
-// operation adds an operation. What is created at a later call is created a second later, unless it is at once.
-func (w *world) operation(name string, kind opsv1alpha1.OperationType, by opsv1alpha1.Engine, parameters string) *opsv1alpha1.Operation {
+// operation adds an operation, created now.
+func (w *world) operation(
+	name string, kind opsv1alpha1.OperationType, by opsv1alpha1.Engine, parameters string,
+) *opsv1alpha1.Operation {
 	op := &opsv1alpha1.Operation{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "prod", Name: name, UID: types.UID("uid-" + name), Generation: 1, CreationTimestamp: metav1.NewTime(w.now),
@@ -97,7 +99,10 @@ func newObject(kind schema.GroupVersionKind, name string) *unstructured.Unstruct
 func keyOf(kind, namespace, name string) string { return kind + " " + namespace + "/" + name }
 
 func (w *world) input(op *opsv1alpha1.Operation) Input {
-	in := Input{Now: w.now, ApprovalSecret: secret, NotInstalled: w.missing, Refused: w.refused, Missing: w.secretless, Conflicts: w.foreign}
+	in := Input{
+		Now: w.now, ApprovalSecret: secret, NotInstalled: w.missing, Refused: w.refused, Missing: w.secretless,
+		Conflicts: w.foreign,
+	}
 	in.Operation, in.Target, in.ClusterID, in.VeleroNamespace, in.Release = op.DeepCopy(), w.target, "c-1", w.velero, w.release
 	for _, other := range w.ops {
 		in.Others = append(in.Others, *other.DeepCopy())
@@ -108,7 +113,7 @@ func (w *world) input(op *opsv1alpha1.Operation) Input {
 	return in
 }
 
-// reconcile decides, and carries out at most some steps of the plan.
+// reconcile decides, and carries out at most a number of the plan's steps.
 func (w *world) reconcile(op *opsv1alpha1.Operation, most int) Plan {
 	plan := Decide(w.input(op))
 	steps := w.steps(op, plan)
@@ -139,7 +144,7 @@ func (w *world) steps(op *opsv1alpha1.Operation, plan Plan) (steps []func()) {
 	return steps
 }
 
-// write writes a status, and notes what must not run together and does.
+// write writes a status, and records operations that wrongly run together.
 func (w *world) write(op *opsv1alpha1.Operation, status opsv1alpha1.OperationStatus) {
 	starts := op.Status.StartedAt == nil && status.StartedAt != nil
 	for _, other := range w.ops {
@@ -150,7 +155,7 @@ func (w *world) write(op *opsv1alpha1.Operation, status opsv1alpha1.OperationSta
 	op.Status = *status.DeepCopy()
 }
 
-// apply creates an object, or leaves one that exists as it is: what an operation applies never changes.
+// apply creates an object, or leaves an existing one alone: an operation always applies the same.
 func (w *world) apply(object *unstructured.Unstructured) {
 	key := keyOf(object.GetKind(), object.GetNamespace(), object.GetName())
 	if w.objects[key] != nil || len(w.foreign) > 0 {

@@ -68,18 +68,24 @@ func Add(mgr manager.Manager, opts Options) error {
 	}
 	everywhere := false
 	err := ctrl.NewControllerManagedBy(mgr).Named("servingcert").
-		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(func(
+			ctx context.Context, object client.Object,
+		) []reconcile.Request {
 			if client.ObjectKeyFromObject(object) != secret {
 				return nil
 			}
 			return one(ctx, object)
 		})).
 		Watches(&admissionv1.ValidatingWebhookConfiguration{}, handler.EnqueueRequestsFromMapFunc(one)).
-		WatchesRawSource(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		WatchesRawSource(source.Func(func(
+			_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+		) error {
 			queue.Add(reconcile.Request{NamespacedName: secret}) // where there is neither
 			return nil
 		})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 1, NeedLeaderElection: &everywhere, ReconciliationTimeout: time.Minute}).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: 1, NeedLeaderElection: &everywhere, ReconciliationTimeout: time.Minute,
+		}).
 		Complete(&reconciler{Options: opts, client: mgr.GetClient(), live: mgr.GetAPIReader(), secret: secret})
 	if err != nil {
 		return fmt.Errorf("add the controller of the webhooks' certificate: %w", err)
@@ -113,7 +119,8 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 		if err := r.store(ctx, secret, id, data); err != nil {
 			return reconcile.Result{}, err
 		}
-		return reconcile.Result{RequeueAfter: time.Millisecond}, nil // another replica may have made one too: what is stored counts
+		// another replica may have made one too: what is stored counts
+		return reconcile.Result{RequeueAfter: time.Millisecond}, nil
 	}
 	if err := r.trust(ctx, data[keyAuthority]); err != nil {
 		return reconcile.Result{}, err

@@ -31,7 +31,9 @@ const (
 )
 
 // Plan returns what the Secret must hold, and when to look again. stored is what it holds; what is good of it stays.
-func Plan(stored map[string][]byte, names []string, now time.Time) (data map[string][]byte, again time.Time, err error) {
+func Plan(
+	stored map[string][]byte, names []string, now time.Time,
+) (data map[string][]byte, again time.Time, err error) {
 	authority, leaf, err := parse(stored)
 	if err == nil && leaf != nil && due(leaf).After(now) && covers(authority.Root, leaf, names, now) {
 		return stored, due(leaf), nil
@@ -98,7 +100,9 @@ func first(text []byte) []byte {
 }
 
 // issue makes a certificate and its key, both in PEM.
-func issue(authority pki.Issuer, names []string, now time.Time) (leaf *x509.Certificate, certificate, private []byte, err error) {
+func issue(
+	authority pki.Issuer, names []string, now time.Time,
+) (leaf *x509.Certificate, certificate, private []byte, err error) {
 	template := &x509.Certificate{
 		Subject: pkix.Name{CommonName: names[0]}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}

@@ -62,7 +62,9 @@ func mac(plain []byte) string { return fmt.Sprintf("%x", plain) }
 
 // Verbs returns the verbs of people.
 func (s *Server) Verbs() *verbs.Service {
-	return verbs.New(verbs.Options{Store: s.Store, Reader: verbs.FromView{Store: s.Store, View: s.view}, MAC: mac, Now: s.now})
+	return verbs.New(verbs.Options{
+		Store: s.Store, Reader: verbs.FromView{Store: s.Store, View: s.view}, MAC: mac, Now: s.now,
+	})
 }
 
 // Snapshot returns what the server knows now.

@@ -125,11 +125,16 @@ func (r *Recorder) repeat(ctx context.Context, key client.ObjectKey) error {
 	}
 	next := stored.DeepCopy()
 	next.Series = &eventsv1.EventSeries{Count: count + 1, LastObservedTime: metav1.NewMicroTime(r.Now())}
-	return r.Client.Patch(ctx, next, client.MergeFrom(stored), client.DisableReadYourWritesConsistency, client.FieldOwner(identity.FieldManager))
+	return r.Client.Patch(
+		ctx, next, client.MergeFrom(stored), client.DisableReadYourWritesConsistency,
+		client.FieldOwner(identity.FieldManager),
+	)
 }
 
 // event returns the Event of a transition. Its name is that of the object and a digest of the transition.
-func (r *Recorder) event(ctx context.Context, object client.Object, kind schema.GroupVersionKind, event Event) *eventsv1.Event {
+func (r *Recorder) event(
+	ctx context.Context, object client.Object, kind schema.GroupVersionKind, event Event,
+) *eventsv1.Event {
 	c, severity := event.Condition, corev1.EventTypeNormal
 	if event.Warning {
 		severity = corev1.EventTypeWarning
@@ -150,7 +155,8 @@ func (r *Recorder) event(ctx context.Context, object client.Object, kind schema.
 		EventTime:  metav1.NewMicroTime(r.Now()), ReportingController: identity.FieldManager, ReportingInstance: r.Reporter,
 		Action: "Reconcile", Reason: event.Reason, Type: severity, Note: event.Message,
 		Regarding: corev1.ObjectReference{
-			APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Namespace: object.GetNamespace(), Name: name, UID: object.GetUID(),
+			APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Namespace: object.GetNamespace(), Name: name,
+			UID: object.GetUID(),
 		},
 	}
 }

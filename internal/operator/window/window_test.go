@@ -83,7 +83,8 @@ func TestBadWindows(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := Of(declare(test.text))
-			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), identity.AnnotationMaintenanceWindow) {
+			if err == nil || !strings.Contains(err.Error(), test.want) ||
+				!strings.Contains(err.Error(), identity.AnnotationMaintenanceWindow) {
 				t.Errorf("%q: %v, want the annotation's name and %q", test.text, err, test.want)
 			}
 		})

@@ -47,7 +47,9 @@ func (v *validator) ValidateCreate(ctx context.Context, op *opsv1alpha1.Operatio
 
 // ValidateUpdate implements admission.Validator. Neither a change of anything but the spec and the labels, nor one of an
 // operation that has started, whose spec is fixed by the CRD's rules, is a business of the rules.
-func (v *validator) ValidateUpdate(ctx context.Context, before, after *opsv1alpha1.Operation) (admission.Warnings, error) {
+func (v *validator) ValidateUpdate(
+	ctx context.Context, before, after *opsv1alpha1.Operation,
+) (admission.Warnings, error) {
 	same := reflect.DeepEqual(before.Spec, after.Spec) && reflect.DeepEqual(before.Labels, after.Labels)
 	if same || after.DeletionTimestamp != nil || after.Status.StartedAt != nil {
 		return nil, nil

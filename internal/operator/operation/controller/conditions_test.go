@@ -72,7 +72,8 @@ func TestOperationWaitsForItsSecrets(t *testing.T) {
 		t.Fatalf("again after %s: %v", result.RequeueAfter, err)
 	}
 	op := w.reaches("run", opsv1alpha1.PhasePending, "Blocked", "MissingSecret")
-	if c := meta.FindStatusCondition(op.Status.Conditions, "Blocked"); !strings.Contains(c.Message, "late") || strings.Contains(c.Message, "never") {
+	if c := meta.FindStatusCondition(op.Status.Conditions, "Blocked"); !strings.Contains(c.Message, "late") ||
+		strings.Contains(c.Message, "never") {
 		t.Errorf("the message is %q", c.Message)
 	}
 	w.secret("late")

@@ -78,15 +78,18 @@ func TestEngines(t *testing.T) {
 					t.Errorf("the object has the label %s=%s, want %s", label, got, want)
 				}
 			}
-			if owners := object.GetOwnerReferences(); len(owners) != 1 || owners[0].UID != op.UID || object.GetLabels()[identity.LabelOperation] != string(op.UID) {
+			if owners := object.GetOwnerReferences(); len(owners) != 1 || owners[0].UID != op.UID ||
+				object.GetLabels()[identity.LabelOperation] != string(op.UID) {
 				t.Errorf("the object does not say whose it is: %v, %v", owners, object.GetLabels())
 			}
 			for _, entry := range object.GetManagedFields() {
-				if entry.Manager != "player" && (entry.Manager != identity.FieldManager || entry.Operation != metav1.ManagedFieldsOperationApply) {
+				if entry.Manager != "player" &&
+					(entry.Manager != identity.FieldManager || entry.Operation != metav1.ManagedFieldsOperationApply) {
 					t.Errorf("the object was written by %s by %s", entry.Manager, entry.Operation)
 				}
 			}
-			if op.Status.EngineRef.UID != string(object.GetUID()) || w.output(op, test.output) != name || op.Status.StartedAt == nil {
+			if op.Status.EngineRef.UID != string(object.GetUID()) || w.output(op, test.output) != name ||
+				op.Status.StartedAt == nil {
 				t.Errorf("status: %+v, outputs %s", op.Status, op.Status.Outputs.Raw)
 			}
 		})

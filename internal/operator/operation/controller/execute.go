@@ -99,7 +99,9 @@ func (r *Reconciler) writeStatus(ctx context.Context, op *opsv1alpha1.Operation,
 // delete deletes the very object that was observed, and its pods after it.
 func (r *Reconciler) delete(ctx context.Context, observed *unstructured.Unstructured) error {
 	uid := observed.GetUID()
-	err := r.Client.Delete(ctx, observed.DeepCopy(), client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &uid})
+	err := r.Client.Delete(ctx, observed.DeepCopy(), client.PropagationPolicy(
+		metav1.DeletePropagationBackground,
+	), client.Preconditions{UID: &uid})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // gone, or another one has its name
 		return fmt.Errorf("delete the %s %s/%s: %w", observed.GetKind(), observed.GetNamespace(), observed.GetName(), err)
 	}

@@ -109,7 +109,9 @@ func (r *Reconciler) target(ctx context.Context, op *opsv1alpha1.Operation) (*ap
 }
 
 // subject reads an object, and says whether its kind is missing.
-func (r *Reconciler) subject(ctx context.Context, s engine.Subject) (observed *unstructured.Unstructured, missing bool, err error) {
+func (r *Reconciler) subject(
+	ctx context.Context, s engine.Subject,
+) (observed *unstructured.Unstructured, missing bool, err error) {
 	observed = &unstructured.Unstructured{}
 	observed.SetGroupVersionKind(s.GroupVersionKind)
 	err = r.Live.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Name}, observed)
@@ -184,7 +186,9 @@ const maxPods = 20
 // pods reads the pods of an operation's Job.
 func (r *Reconciler) pods(ctx context.Context, namespace, uid string) ([]engine.Pod, error) {
 	var list corev1.PodList
-	err := r.Live.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{identity.LabelOperation: uid}, client.Limit(maxPods))
+	err := r.Live.List(
+		ctx, &list, client.InNamespace(namespace), client.MatchingLabels{identity.LabelOperation: uid}, client.Limit(maxPods),
+	)
 	if err != nil {
 		return nil, fmt.Errorf("list the pods of the Job in %s: %w", namespace, err)
 	}

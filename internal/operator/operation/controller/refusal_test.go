@@ -50,7 +50,8 @@ func (w *world) warned(ctx context.Context, op *opsv1alpha1.Operation, reason, p
 		return err
 	}
 	if !slices.ContainsFunc(list.Items, func(e eventsv1.Event) bool {
-		return e.Regarding.UID == op.UID && e.Type == corev1.EventTypeWarning && e.Reason == reason && strings.Contains(e.Note, part)
+		return e.Regarding.UID == op.UID && e.Type == corev1.EventTypeWarning && e.Reason == reason &&
+			strings.Contains(e.Note, part)
 	}) {
 		return fmt.Errorf("no Warning %s that says %q", reason, part)
 	}
@@ -93,7 +94,8 @@ func TestRefusalIsSaid(t *testing.T) {
 				kind, reason, event = "Failed", "CreationRefused", "OperationFailed"
 			}
 			c := meta.FindStatusCondition(op.Status.Conditions, kind)
-			if c == nil || c.Status != metav1.ConditionTrue || c.Reason != reason || !strings.Contains(c.Message, "Job "+w.namespace+"/run") {
+			if c == nil || c.Status != metav1.ConditionTrue || c.Reason != reason ||
+				!strings.Contains(c.Message, "Job "+w.namespace+"/run") {
 				t.Errorf("%s: conditions %+v", test.reason, op.Status.Conditions)
 			}
 			if meta.IsStatusConditionTrue(op.Status.Conditions, "Running") || op.Status.Phase == opsv1alpha1.PhaseRunning {
@@ -207,7 +209,8 @@ func TestEventsSurviveAKill(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	op := w.create("run", opsv1alpha1.TypeRunCommand, opsv1alpha1.EngineJob, `{"image":"busybox:1"}`)
-	if _, err := w.direct(kubetest.KillAt(4)).Reconcile(t.Context(), w.request("run")); !errors.Is(err, kubetest.ErrKilled) { // around the finalizer, around the status
+	// around the finalizer, around the status
+	if _, err := w.direct(kubetest.KillAt(4)).Reconcile(t.Context(), w.request("run")); !errors.Is(err, kubetest.ErrKilled) {
 		t.Fatalf("it was not killed: %v", err)
 	}
 	said := func() (all []string) {
@@ -255,13 +258,16 @@ func TestWhatAnOperationNeeds(t *testing.T) {
 	if c := meta.FindStatusCondition(op.Status.Conditions, "Blocked"); !strings.Contains(c.Message, "kubectl create serviceaccount vworkspace-operation-runner -n "+w.namespace) {
 		t.Errorf("the message is %q", c.Message)
 	}
-	if err := w.user.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: account.Name}}); err != nil {
+	if err := w.user.Create(t.Context(), &corev1.ServiceAccount{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: account.Name},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	w.settle(reconciler, "run")
 	w.play(engine.KindJob, "run", `{"startTime":"2026-11-25T12:00:00Z","uncountedTerminatedPods":{}}`) // which nothing makes a pod of
 	w.settle(reconciler, "run")
-	if op, err := w.operation(t.Context(), "run"); err != nil || op.Status.Phase != opsv1alpha1.PhasePending || meta.IsStatusConditionTrue(op.Status.Conditions, "Running") {
+	if op, err := w.operation(t.Context(), "run"); err != nil || op.Status.Phase != opsv1alpha1.PhasePending ||
+		meta.IsStatusConditionTrue(op.Status.Conditions, "Running") {
 		t.Errorf("without a pod: %+v (%v)", op.Status, err)
 	}
 	w.play(engine.KindJob, "run", jobActive)
@@ -283,9 +289,10 @@ func TestAJobSaysWhyItFailed(t *testing.T) {
 	if err := w.user.Create(t.Context(), pod); err != nil {
 		t.Fatal(err)
 	}
-	pod.Status = corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{Name: "runner", State: corev1.ContainerState{
-		Terminated: &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error"},
-	}}}}
+	pod.Status = corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{Name: "runner",
+		State: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error"},
+		}}}}
 	if err := w.player.Status().Update(t.Context(), pod); err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,9 @@ func Add(mgr manager.Manager, opts Options) error {
 		Watches(&opsv1alpha1.Operation{}, handler.EnqueueRequestsFromMapFunc(w.siblings)).
 		Watches(target, handler.EnqueueRequestsFromMapFunc(w.ofTarget)).
 		Watches(&opsv1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(w.waiting)).
-		WatchesMetadata(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(w.waiting), builder.WithPredicates(gate.Changed)).
+		WatchesMetadata(
+			&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(w.waiting), builder.WithPredicates(gate.Changed),
+		).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1, ReconciliationTimeout: time.Minute})
 	for _, kind := range engine.Kinds() {
 		mapped := w.ofObject
@@ -102,7 +104,9 @@ type watches struct{ reader client.Reader }
 
 // requests returns the operations of a namespace ("" is all) that a function chooses. The cache answers. An error means
 // that it has not begun: when it does, all operations are reconciled.
-func (w *watches) requests(ctx context.Context, namespace string, choose func(*opsv1alpha1.Operation) bool) []reconcile.Request {
+func (w *watches) requests(
+	ctx context.Context, namespace string, choose func(*opsv1alpha1.Operation) bool,
+) []reconcile.Request {
 	var all opsv1alpha1.OperationList
 	if err := w.reader.List(ctx, &all, client.InNamespace(namespace)); err != nil {
 		return nil
@@ -110,7 +114,9 @@ func (w *watches) requests(ctx context.Context, namespace string, choose func(*o
 	var chosen []reconcile.Request
 	for i := range all.Items {
 		if op := &all.Items[i]; choose(op) {
-			chosen = append(chosen, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: op.Namespace, Name: op.Name}})
+			chosen = append(chosen, reconcile.Request{
+				NamespacedName: types.NamespacedName{Namespace: op.Namespace, Name: op.Name},
+			})
 		}
 	}
 	return chosen
@@ -122,7 +128,9 @@ func (w *watches) waiting(ctx context.Context, object client.Object) []reconcile
 	if _, ok := object.(*opsv1alpha1.Cluster); ok {
 		namespace = ""
 	}
-	return w.requests(ctx, namespace, func(op *opsv1alpha1.Operation) bool { return operation.MayWait(op, op.Spec.TargetRef.Name) })
+	return w.requests(ctx, namespace, func(op *opsv1alpha1.Operation) bool {
+		return operation.MayWait(op, op.Spec.TargetRef.Name)
+	})
 }
 
 // siblings maps an operation to those that may wait for it.
@@ -164,7 +172,9 @@ func (w *watches) ofRelease(ctx context.Context, object client.Object) []reconci
 func (w *watches) ofObject(ctx context.Context, object client.Object) []reconcile.Request {
 	for _, owner := range object.GetOwnerReferences() {
 		if owner.Kind == opsv1alpha1.KindOperation && owner.APIVersion == opsv1alpha1.GroupVersion.String() {
-			return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: object.GetNamespace(), Name: owner.Name}}}
+			return []reconcile.Request{
+				{NamespacedName: types.NamespacedName{Namespace: object.GetNamespace(), Name: owner.Name}},
+			}
 		}
 	}
 	uid := object.GetLabels()[identity.LabelOperation]

@@ -228,7 +228,8 @@ func TestEndsByRequestAndByLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.gone("taken")
-	if live, err := w.get(t.Context(), engine.KindWorkflow, "taken"); err != nil || live.GetResourceVersion() != foreign.GetResourceVersion() {
+	if live, err := w.get(t.Context(), engine.KindWorkflow, "taken"); err != nil ||
+		live.GetResourceVersion() != foreign.GetResourceVersion() {
 		t.Errorf("the object of something else was changed: %v", err)
 	}
 

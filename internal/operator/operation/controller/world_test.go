@@ -27,7 +27,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(kubetest.Main(m, kubetest.Tend, kubetest.Flux, kubetest.Velero, kubetest.Argo, kubetest.VolSync, kubetest.Snapshots))
+	os.Exit(
+		kubetest.Main(m, kubetest.Tend, kubetest.Flux, kubetest.Velero, kubetest.Argo, kubetest.VolSync, kubetest.Snapshots),
+	)
 }
 
 var secret = []byte("a secret of both sides")
@@ -120,7 +122,9 @@ func (w *world) begins(name string) *opsv1alpha1.Operation {
 // secret creates a Secret that an operation may name.
 func (w *world) secret(name string) {
 	w.Helper()
-	if err := w.user.Create(w.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}); err != nil {
+	if err := w.user.Create(w.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+	}); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -150,7 +154,9 @@ func (w *world) operate() {
 }
 
 // create creates an operation on the instance.
-func (w *world) create(name string, kind opsv1alpha1.OperationType, engine opsv1alpha1.Engine, parameters string) *opsv1alpha1.Operation {
+func (w *world) create(
+	name string, kind opsv1alpha1.OperationType, engine opsv1alpha1.Engine, parameters string,
+) *opsv1alpha1.Operation {
 	w.Helper()
 	op := &opsv1alpha1.Operation{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
@@ -163,7 +169,9 @@ func (w *world) create(name string, kind opsv1alpha1.OperationType, engine opsv1
 		op.Spec.Parameters = &runtime.RawExtension{Raw: []byte(parameters)}
 	}
 	if kind == opsv1alpha1.TypeRestore {
-		claim, err := approvaltest.Sign(approval.Claim{Operation: name, Namespace: w.namespace, Expires: time.Now().Add(time.Hour).Unix()}, secret)
+		claim, err := approvaltest.Sign(approval.Claim{
+			Operation: name, Namespace: w.namespace, Expires: time.Now().Add(time.Hour).Unix(),
+		}, secret)
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -182,7 +190,9 @@ func (w *world) operation(ctx context.Context, name string) (*opsv1alpha1.Operat
 }
 
 // reaches waits until an operation has a phase, and a condition that is true for a reason.
-func (w *world) reaches(name string, phase opsv1alpha1.OperationPhase, condition, reason string) *opsv1alpha1.Operation {
+func (w *world) reaches(
+	name string, phase opsv1alpha1.OperationPhase, condition, reason string,
+) *opsv1alpha1.Operation {
 	w.Helper()
 	var found *opsv1alpha1.Operation
 	kubetest.Eventually(w, "operation "+name, func(ctx context.Context) error {
@@ -191,7 +201,8 @@ func (w *world) reaches(name string, phase opsv1alpha1.OperationPhase, condition
 			return err
 		}
 		c := meta.FindStatusCondition(op.Status.Conditions, condition)
-		if op.Status.Phase != phase || c == nil || c.Status != metav1.ConditionTrue || c.Reason != reason || op.Status.ObservedGeneration != op.Generation {
+		if op.Status.Phase != phase || c == nil || c.Status != metav1.ConditionTrue || c.Reason != reason ||
+			op.Status.ObservedGeneration != op.Generation {
 			return fmt.Errorf("want %s with %s=True/%s, have %s with %+v", phase, condition, reason, op.Status.Phase, op.Status.Conditions)
 		}
 		found = op
@@ -201,7 +212,9 @@ func (w *world) reaches(name string, phase opsv1alpha1.OperationPhase, condition
 }
 
 // get reads an object of this namespace.
-func (w *world) get(ctx context.Context, kind schema.GroupVersionKind, name string) (*unstructured.Unstructured, error) {
+func (w *world) get(
+	ctx context.Context, kind schema.GroupVersionKind, name string,
+) (*unstructured.Unstructured, error) {
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(kind)
 	return live, w.user.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, live)
