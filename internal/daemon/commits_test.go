@@ -13,7 +13,8 @@ import (
 )
 
 // TestCommitsUntilAContainerRuns counts from outside what is stored between an apply and a running container whose image
-// its node has: the node is asked before the apply is stored, so the answer comes with it and the release is next.
+// its node has: the node is asked before the apply is stored, so the answer comes with it, and the release is next, with its
+// tasks and their places.
 func TestCommitsUntilAContainerRuns(t *testing.T) {
 	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet, api.KindLab, api.KindJob} {
 		t.Run(string(kind), func(t *testing.T) {
