@@ -96,9 +96,9 @@ func randomWrite(l *harness, r *rand.Rand, txn *records.Txn, step int) {
 	}
 }
 
-// TestReleasesOfOneCommitAreToldApart: a restore writes many in one revision. One asks for a port, which is taken, the other
+// TestReleasesOfOneCommitAreDistinct: a restore writes many in one revision. One asks for a port, which is taken, the other
 // for none.
-func TestReleasesOfOneCommitAreToldApart(t *testing.T) {
+func TestReleasesOfOneCommitAreDistinct(t *testing.T) {
 	l := newHarness(t)
 	l.node("n1")
 	l.write(func(txn *records.Txn) {

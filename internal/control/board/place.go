@@ -23,7 +23,8 @@ func (b *Board) Waiting(s records.Snapshot) bool {
 	return len(d.assigned) > 0
 }
 
-// PlaceWaiting returns the transaction that places the tasks that wait, and whether it leaves some that fit to the next one.
+// PlaceWaiting returns the transaction that places the tasks that wait, and whether it leaves some that fit to the
+// next one.
 func (b *Board) PlaceWaiting(s records.Snapshot) (txn *records.Txn, more bool) {
 	s, d := b.plan(s)
 	p := placing{s: s, txn: records.NewTxn("schedule")}
@@ -37,9 +38,9 @@ func (b *Board) PlaceWaiting(s records.Snapshot) (txn *records.Txn, more bool) {
 	return p.guarded(), len(d.assigned) > maxAssignments
 }
 
-// Place returns the transaction of a step with the nodes of those tasks that it creates and a node takes; nil if there is
-// none. While the scheduler has tasks to place, which are older, it places the new ones with them; so it does if another
-// step has placed by the same state, and one of the two would fail.
+// Place returns the transaction of a step with the nodes of those tasks that it creates and a node takes; nil if
+// there is none. While the scheduler has tasks to place, which are older, it places the new ones with them; so it
+// does if another step has placed by the same state, and one of the two would fail.
 func (b *Board) Place(s records.Snapshot, txn *records.Txn) (placed *records.Txn) {
 	if len(txn.Created()) == 0 {
 		return nil
@@ -56,8 +57,8 @@ func (b *Board) Place(s records.Snapshot, txn *records.Txn) (placed *records.Txn
 	return placed
 }
 
-// foresee returns a transaction with the nodes that the tasks which it creates get if it is committed, and they are placed
-// with those that wait; nil if they get none, or one that waits gets a node too.
+// foresee returns a transaction with the nodes that the tasks which it creates get if it is committed, and they are
+// placed with those that wait; nil if they get none, or one that waits gets a node too.
 func (b *Board) foresee(s records.Snapshot, l *placement.Ledger, txn *records.Txn) *records.Txn {
 	demands := b.demands.with(s, txn)
 	written, gone := txn.Tasks()

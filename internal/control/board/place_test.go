@@ -72,8 +72,8 @@ func (l *harness) try(txn *records.Txn) (overtaken bool) {
 
 var onPort = api.DeploymentSpec{Ports: []string{"8080:80"}}
 
-// TestAStepPlacesItsTasks, and the data in their volumes, by the release that it makes in the same commit: of three tasks with
-// one port of the host, two fit on two nodes.
+// TestAStepPlacesItsTasks, and the data in their volumes, by the release that it makes in the same commit: of three
+// tasks with one port of the host, two fit on two nodes.
 func TestAStepPlacesItsTasks(t *testing.T) {
 	l := newHarness(t)
 	l.node("n1", "n2")
@@ -95,8 +95,8 @@ func TestAStepPlacesItsTasks(t *testing.T) {
 	}
 }
 
-// TestTwoStepsByTheSameStateNeverOvercommit: two processes place by what both read, and there is room for one. Whichever commits
-// first wins, and the other one's task waits.
+// TestTwoStepsByTheSameStateNeverOvercommit: two processes place by what both read, and there is room for one.
+// Whichever commits first wins, and the other one's task waits.
 func TestTwoStepsByTheSameStateNeverOvercommit(t *testing.T) {
 	l := newHarness(t)
 	l.node("n1")
@@ -116,7 +116,8 @@ func TestTwoStepsByTheSameStateNeverOvercommit(t *testing.T) {
 	}
 }
 
-// TestAStepAndTheSchedulerNeverOvercommit: a step that read before the scheduler placed is refused, and so is the scheduler that read before a step placed.
+// TestAStepAndTheSchedulerNeverOvercommit: a step that read before the scheduler placed is refused, and so is the
+// scheduler that read before a step placed.
 func TestAStepAndTheSchedulerNeverOvercommit(t *testing.T) {
 	for _, stepFirst := range []bool{true, false} {
 		l := newHarness(t)
@@ -138,8 +139,8 @@ func TestAStepAndTheSchedulerNeverOvercommit(t *testing.T) {
 	}
 }
 
-// TestNewTasksDontJumpTheQueue: while an older task waits that fits, a step leaves its own to the scheduler; one that fits nowhere
-// holds nobody up.
+// TestNewTasksDontJumpTheQueue: while an older task waits that fits, a step leaves its own to the scheduler; one that
+// fits nowhere holds nobody up.
 func TestNewTasksDontJumpTheQueue(t *testing.T) {
 	l := newHarness(t)
 	l.node("n1")
@@ -156,7 +157,8 @@ func TestNewTasksDontJumpTheQueue(t *testing.T) {
 	}
 }
 
-// TestOneProcessDoesNotRaceItself: of two steps of one process with the same state one places; the other would be refused.
+// TestOneProcessDoesNotRaceItself: of two steps of one process with the same state one places; the other would be
+// refused.
 func TestOneProcessDoesNotRaceItself(t *testing.T) {
 	l := newHarness(t)
 	l.node("n1")
@@ -171,8 +173,8 @@ func TestOneProcessDoesNotRaceItself(t *testing.T) {
 	}
 }
 
-// TestPlacesAreThoseOfTheScheduler: in random worlds, a step puts its tasks where the scheduler would after the same commit without
-// nodes.
+// TestPlacesAreThoseOfTheScheduler: in random worlds, a step puts its tasks where the scheduler would after the same
+// commit without nodes.
 func TestPlacesAreThoseOfTheScheduler(t *testing.T) {
 	placedAny := 0
 	for seed := range uint64(40) {

@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// overtakes has somebody else place a task before each commit of the controller that places some.
+// overtakes makes another writer place a task before each commit of the controller that places some.
 func (l *harness) overtakes() (times func() int) {
 	n := 0
 	l.before = func(txn store.Txn) {
@@ -25,8 +25,8 @@ func (l *harness) overtakes() (times func() int) {
 	return func() int { return n }
 }
 
-// TestAReleaseItsTasksAndTheirNodesAreOneCommit, and what is lost to another who places is one without nodes: no step fails
-// for it.
+// TestAReleaseItsTasksAndTheirNodesAreOneCommit, and what is lost to another who places is one without nodes: no step
+// fails for it.
 func TestAReleaseItsTasksAndTheirNodesAreOneCommit(t *testing.T) {
 	for _, overtaken := range []bool{false, true} {
 		l := newHarness(t)
@@ -48,7 +48,8 @@ func TestAReleaseItsTasksAndTheirNodesAreOneCommit(t *testing.T) {
 			want = map[string]int{"": 2}
 		}
 		if diff := cmp.Diff(want, on); diff != "" || len(l.commits) != 1 || overtaken != (times() > 0) {
-			t.Errorf("overtaken: %v, %d times; %d commits; tasks by node (-want +got):\n%s", overtaken, times(), len(l.commits), diff)
+			t.Errorf("overtaken: %v, %d times; %d commits; tasks by node (-want +got):\n%s",
+				overtaken, times(), len(l.commits), diff)
 		}
 		l.settle()
 		for task, node := range l.homes() {
@@ -59,9 +60,9 @@ func TestAReleaseItsTasksAndTheirNodesAreOneCommit(t *testing.T) {
 	}
 }
 
-// TestOldestFirstWhoeverPlaces: of 200 deployments with room for half of their pods those have some which have in a world where the
-// scheduler alone places, and all have theirs once there is room.
-func TestOldestFirstWhoeverPlaces(t *testing.T) {
+// TestTheOldestArePlacedFirst: of 200 deployments with room for half of their pods those have some which have in a
+// world where the scheduler alone places, and all have theirs once there is room.
+func TestTheOldestArePlacedFirst(t *testing.T) {
 	const deployments, pods = 200, 3
 	half, all := map[bool]map[string]int{}, map[bool]map[string]int{}
 	for _, alone := range []bool{false, true} {

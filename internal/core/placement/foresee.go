@@ -2,7 +2,8 @@ package placement
 
 import "slices"
 
-// Foresee returns the plan as it would be if some tasks were as given, and others were gone. The ledger stays as it is.
+// Foresee returns the plan as it would be if some tasks were as given, and others were gone. The ledger stays as it
+// is.
 func (l *Ledger) Foresee(next []Task, gone []string) []Assignment {
 	var before []*Task
 	var added []string

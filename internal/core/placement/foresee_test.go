@@ -8,8 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestForeseeIsThePlanAfterwards: what is foreseen is what a ledger of the tasks as they will be plans, and asking changes
-// no answer.
+// TestForeseeIsThePlanAfterwards: a ledger of the tasks as they will be plans the same, and asking changes no answer.
 func TestForeseeIsThePlanAfterwards(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now, next, nodes := randomTasks(t), randomTasks(t), randomNodes(t)
