@@ -19,28 +19,28 @@ import (
 // dry run shows the actions of the step: what is decided about an object, the kind decides in one place.
 type Shell struct {
 	Deps
-	kind  Kind
+	Kind  Kind
 	quiet Quiet
 }
 
 // New returns the controller of a kind.
-func New(deps Deps, kind Kind) *Shell { return &Shell{Deps: deps.Defaults(), kind: kind} }
+func New(deps Deps, kind Kind) *Shell { return &Shell{Deps: deps.Defaults(), Kind: kind} }
 
 // Name implements Controller.
-func (c *Shell) Name() string { return string(c.kind.Kind) }
+func (c *Shell) Name() string { return string(c.Kind.Kind) }
 
 // Workers returns how many objects are reconciled at once; 0 is the engine's default.
-func (c *Shell) Workers() int { return c.kind.Workers }
+func (c *Shell) Workers() int { return c.Kind.Workers }
 
 // Keys returns all objects of the kind, and those of which only the status is left.
 func (c *Shell) Keys() []engine.Key { return c.keys(c.Snapshot()) }
 
 func (c *Shell) keys(s records.Snapshot) []engine.Key {
-	out := Keys(s, c.kind.Kind)
-	if c.kind.leaves() {
-		out = KeysAndStatuses(s, c.kind.Kind)
+	out := Keys(s, c.Kind.Kind)
+	if c.Kind.leaves() {
+		out = KeysAndStatuses(s, c.Kind.Kind)
 	}
-	for _, ref := range c.kind.Always {
+	for _, ref := range c.Kind.Always {
 		if key := Key(ref); !slices.Contains(out, key) {
 			out = append(out, key)
 		}
@@ -51,7 +51,7 @@ func (c *Shell) keys(s records.Snapshot) []engine.Key {
 // Dirty returns the objects whose step is not empty.
 func (c *Shell) Dirty(now time.Time) []engine.Key {
 	s := c.Snapshot()
-	if c.kind.Rests {
+	if c.Kind.Rests {
 		return c.quiet.Dirty(s, c.keys(s), now, c.judge)
 	}
 	return Due(c.keys(s), func(key engine.Key) bool { return c.judge(s, key, now).Dirty })
@@ -72,13 +72,13 @@ func (c *Shell) judge(s records.Snapshot, key engine.Key, now time.Time) Verdict
 
 // Affected returns the changed object, if it is of the kind, and those whose steps read what changed.
 func (c *Shell) Affected(s records.Snapshot, change view.Change) (out []engine.Key) {
-	if object, ok := Changed(change).(*api.Object); ok && object.Kind == c.kind.Kind {
+	if object, ok := Changed(change).(*api.Object); ok && object.Kind == c.Kind.Kind {
 		out = append(out, Key(object.Ref()))
 	}
-	for _, input := range c.kind.Reads {
+	for _, input := range c.Kind.Reads {
 		read := func() error {
 			for _, ref := range input(s, change) {
-				if ref.Kind == c.kind.Kind && (len(out) == 0 || out[0] != Key(ref)) {
+				if ref.Kind == c.Kind.Kind && (len(out) == 0 || out[0] != Key(ref)) {
 					out = append(out, Key(ref))
 				}
 			}
@@ -139,17 +139,17 @@ func (c *Shell) Preview(s records.Snapshot, object api.Object) (plan []api.Plann
 }
 
 func (c *Shell) ref(key engine.Key) api.Ref {
-	return api.Ref{Kind: c.kind.Kind, Scope: key.Scope, Name: key.Name}
+	return api.Ref{Kind: c.Kind.Kind, Scope: key.Scope, Name: key.Name}
 }
 
 // step returns the kind's step, ready to be committed.
 func (c *Shell) step(o Observation) (step Step, err error) {
-	decide := c.kind.Step
+	decide := c.Kind.Step
 	switch {
-	case o.Object.Exists() || slices.Contains(c.kind.Always, o.Ref):
-	case c.kind.Gone != nil:
-		decide = c.kind.Gone
-	case c.kind.leaves():
+	case o.Object.Exists() || slices.Contains(c.Kind.Always, o.Ref):
+	case c.Kind.Gone != nil:
+		decide = c.Kind.Gone
+	case c.Kind.leaves():
 		decide = func(o Observation) (Step, error) { return Forget(o), nil }
 	default:
 		decide = func(Observation) (Step, error) { return Step{}, nil }

@@ -21,8 +21,16 @@ func (w *dryWorld) agent(rt *rapid.T) {
 
 // serve lets them succeed. The operator finds nothing more than it has found before.
 func (w *dryWorld) serve(rt *rapid.T) {
+	w.engine(rt, true)
 	w.work(rt, false, func() bool { return true })
 	w.operator(rt, nil)
+}
+
+// engine reports of the node whether its engine answers, and something that no decision reads.
+func (w *dryWorld) engine(rt *rapid.T, answers bool) {
+	node := *w.snapshot().Node("n1").Value
+	node.Ready, node.Quarantined = answers, append(node.Quarantined, "container")
+	w.put(rt, records.NodeKey("n1"), node)
 }
 
 func (w *dryWorld) work(rt *rapid.T, fails bool, ends func() bool) {

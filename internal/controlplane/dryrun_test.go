@@ -11,6 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/controltest"
 	"tend.dev/tend/internal/records"
 )
 
@@ -49,11 +51,19 @@ func TestTheDryRunIsTheRun(t *testing.T) {
 					}
 				}
 			},
+			"": func(rt *rapid.T) { // whatever has happened, passes remember what is true
+				for _, c := range w.controllers {
+					if shell, ok := c.(*control.Shell); ok {
+						controltest.Agrees(rt, shell, w.now)
+					}
+				}
+			},
 			"agent": w.agent,
 			"ask":   w.ask,
 			"time": func(rt *rapid.T) {
-				w.now = w.now.Add(rapid.SampledFrom([]time.Duration{time.Second, time.Minute, time.Hour}).Draw(rt, "while"))
+				w.now = w.now.Add(rapid.SampledFrom([]time.Duration{time.Second, time.Minute, time.Hour, -time.Minute}).Draw(rt, "while"))
 			},
+			"engine": func(rt *rapid.T) { w.engine(rt, rapid.IntRange(0, 3).Draw(rt, "away") > 0) },
 		})
 	})
 	for _, verb := range []string{

@@ -431,3 +431,13 @@ func TestARunWaitsForWhatItDependsOn(t *testing.T) {
 		}
 	})
 }
+
+// TestAJobThatRanRestsOverReports: what nodes report costs it nothing, until one has no engine that could take its next run.
+func TestAJobThatRanRestsOverReports(t *testing.T) {
+	inHarness(t, func(l *harness) {
+		l.Put(jobOf("mail:1"), mail)
+		l.ask(mail, "m-1")
+		l.Pass(time.Minute)
+		l.RestsOverReports(Kind(l.Deps(), Options{Kind: mail.Kind}))
+	})
+}

@@ -41,7 +41,7 @@ type observed struct {
 func (c *jobs) observe(at control.Observation) (observed, error) {
 	s, object := at.Snapshot, at.Object
 	ref := object.Value.Ref()
-	nodes := c.Liveness.Nodes.At(s)
+	nodes := c.Liveness.Nodes.Answers(s)
 	o := observed{
 		ref: ref, object: object, status: s.JobStatus(ref), runs: s.Runs(ref), releases: s.Releases(ref),
 		request: s.ImageRequest(ref), candidates: owner.Candidates(s, ref, nodes), nodes: nodes.All, set: nodes,

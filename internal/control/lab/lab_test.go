@@ -305,3 +305,13 @@ func TestAClassBeginsTogether(t *testing.T) {
 		}
 	})
 }
+
+// TestAnEndedLabRestsOverReports: what nodes report costs it nothing.
+func TestAnEndedLabRestsOverReports(t *testing.T) {
+	inHarness(t, func(l *harness) {
+		l.Put(labOf(0, time.Minute), linux)
+		l.Pass(2 * time.Minute)
+		l.nothingLeft(linux)
+		l.RestsOverReports(Kind(l.Deps(), Options{}))
+	})
+}

@@ -41,7 +41,7 @@ type observed struct {
 // unreadable.
 func (c *labs) observe(at control.Observation) (observed, error) {
 	s, object := at.Snapshot, at.Object
-	ref, nodes := object.Value.Ref(), c.Liveness.Nodes.At(s)
+	ref, nodes := object.Value.Ref(), c.Liveness.Nodes.Answers(s)
 	o := observed{
 		ref: ref, object: object, status: s.LabStatus(ref), orders: s.LabOrders(ref), releases: s.Releases(ref),
 		request: s.ImageRequest(ref), candidates: owner.Candidates(s, ref, nodes), nodes: nodes.All, set: nodes,

@@ -1,6 +1,8 @@
 package owner
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -31,6 +33,8 @@ type NodeSet struct {
 	Plain    []placement.Node
 	// runtimes are the same names, by node.
 	runtimes map[string]string
+	// answers is all that there is to read of the nodes that Answers returns, in one text.
+	answers string
 }
 
 // At returns the nodes of a snapshot, or those of a newer one.
@@ -40,11 +44,22 @@ func (n *Nodes) At(s records.Snapshot) NodeSet {
 	return *set
 }
 
+// Answers is At for who reads no more of nodes than which there are, which of them answer, their runtimes, and what those say
+// that don't answer: a report that changes none of that changes no decision.
+func (n *Nodes) Answers(s records.Snapshot) NodeSet {
+	set := n.at(s.Plain())
+	s.Kept(set.answers, func(s records.Snapshot) any { return n.at(s).answers })
+	return *set
+}
+
 func (n *Nodes) at(s records.Snapshot) *NodeSet {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.stale(s) {
-		n.set = nodesOf(s)
+		before := n.set
+		if n.set = nodesOf(s); before != nil && before.answers == n.set.answers {
+			n.set.answers = before.answers // the same text is compared at a glance
+		}
 	}
 	if n.snapshot.Reader == nil || s.Revision() > n.snapshot.Revision() {
 		n.snapshot = s
@@ -80,7 +95,9 @@ func nodesOf(s records.Snapshot) *NodeSet {
 	for heartbeat := range s.Prefix(records.AlivePrefix) {
 		set.Alive[strings.TrimPrefix(heartbeat.Key, records.AlivePrefix)] = true
 	}
+	var answers []string
 	for _, node := range set.All {
+		answers = append(answers, fmt.Sprintf("%q %q %t %q", node.Value.ID, node.Value.Runtime, node.Value.Ready, node.Value.Message))
 		if node.Value.Ready && set.Alive[node.Value.ID] {
 			set.Candidates = append(set.Candidates, node.Value.ID)
 		}
@@ -93,6 +110,7 @@ func nodesOf(s records.Snapshot) *NodeSet {
 			set.Plain = append(set.Plain, placement.Node{ID: node.Value.ID, Runtime: node.Value.Runtime, Attributes: api.NodeAttributes(*node.Value, labels)})
 		}
 	}
+	set.answers = fmt.Sprint(answers, slices.Sorted(maps.Keys(set.Alive)))
 	return set
 }
 

@@ -47,7 +47,7 @@ func Begin(run api.Run, next api.Task, now time.Time) (api.Run, api.Task) {
 // Tasks returns the tasks of an owner, and the time until the first silent node of one that has not ended is lost; 0 is
 // never.
 func (l *Liveness) Tasks(s records.Snapshot, ref api.Ref) (tasks []Task, left time.Duration) {
-	tasks, nodes := slices.Clone(l.tasks.of(s, ref)), l.Nodes.At(s)
+	tasks, nodes := slices.Clone(l.tasks.of(s, ref)), l.Nodes.Answers(s)
 	for i := range tasks {
 		task := &tasks[i]
 		desired := task.Desired.Value

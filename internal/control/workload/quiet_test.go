@@ -10,6 +10,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/board"
+	"tend.dev/tend/internal/control/controltest"
 	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
@@ -115,9 +116,7 @@ func TestAPassRemembersNothingFleeting(t *testing.T) {
 
 // dirty returns what a pass finds that remembers nothing.
 func (l *crowd) dirty(c *controller) map[string]bool {
-	kind := c.row()
-	kind.Rests = false
-	return names(control.New(c.Deps, kind).Dirty(l.now))
+	return names(controltest.Again(c.Shell).Dirty(l.now))
 }
 
 func names(keys []engine.Key) map[string]bool {
