@@ -7,7 +7,7 @@
 //
 //	controller := control.New(deps, ingress.Kind())
 //
-// What isn't a kind (the scheduler, the autoscaler, flapping nodes), or works outside of the store (syncs, webhooks, the
+// What isn't a kind (the scheduler, the autoscaler), or works outside of the store (syncs, webhooks, the
 // pumps of sinks), is a Controller of its own.
 //
 // A kind makes no decision that a pure function of internal/core could make, and touches no container.

@@ -17,6 +17,8 @@ type Kind struct {
 	Gone func(Observation) (Step, error)
 	// Reads lists what steps read besides their own object.
 	Reads []Input
+	// Keys returns what the kind's steps are about where that is no object of the store. Default: the objects.
+	Keys func(records.Snapshot) []api.Ref
 	// Always lists objects that are reconciled whether they are declared or not.
 	Always []api.Ref
 	// Rests says that an object which needs nothing needs nothing until Step.After, unless something is written that its

@@ -35,8 +35,14 @@ func (c *Shell) Workers() int { return c.Kind.Workers }
 // Keys returns all objects of the kind, and those of which only the status is left.
 func (c *Shell) Keys() []engine.Key { return c.keys(c.Snapshot()) }
 
-func (c *Shell) keys(s records.Snapshot) []engine.Key {
-	out := Keys(s, c.Kind.Kind)
+func (c *Shell) keys(s records.Snapshot) (out []engine.Key) {
+	if c.Kind.Keys != nil {
+		for _, ref := range c.Kind.Keys(s) {
+			out = append(out, Key(ref))
+		}
+		return out
+	}
+	out = Keys(s, c.Kind.Kind)
 	if c.Kind.leaves() {
 		out = KeysAndStatuses(s, c.Kind.Kind)
 	}
@@ -146,7 +152,7 @@ func (c *Shell) ref(key engine.Key) api.Ref {
 func (c *Shell) step(o Observation) (step Step, err error) {
 	decide := c.Kind.Step
 	switch {
-	case o.Object.Exists() || slices.Contains(c.Kind.Always, o.Ref):
+	case o.Object.Exists() || c.Kind.Keys != nil || slices.Contains(c.Kind.Always, o.Ref):
 	case c.Kind.Gone != nil:
 		decide = c.Kind.Gone
 	case c.Kind.leaves():

@@ -38,7 +38,7 @@ func (p *Plane) controllers(commits records.Committer) []control.Controller {
 	}
 	out := []control.Controller{
 		scheduler.New(deps),
-		flapping.New(deps, p.liveness),
+		control.New(deps, flapping.Kind(p.liveness)),
 		unanswered.New(deps),
 		delivery.New(delivery.Deps{
 			Deps: deps, Call: p.Call, Blob: p.Blob, Agent: "tend-webhook/" + version.Version, Count: p.Delivered,

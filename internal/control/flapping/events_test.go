@@ -24,7 +24,7 @@ type nodes struct {
 	store *memory.Store
 	view  *view.View
 	log   *eventlog.Log
-	c     *Controller
+	c     *control.Shell
 }
 
 func newNodes(t *testing.T) *nodes {
@@ -49,7 +49,7 @@ func (n *nodes) lead() {
 	liveness.Begin()
 	n.Cleanup(n.view.OnChange(liveness.Notice))
 	recorder := eventlog.Record(n.store, n.view.Snapshot, n.clock)
-	n.c = New(control.Deps{Snapshot: n.snapshot, Store: recorder, Now: n.clock}, liveness)
+	n.c = control.New(control.Deps{Snapshot: n.snapshot, Store: recorder, Now: n.clock}, Kind(liveness))
 }
 
 func (n *nodes) write(txn *records.Txn) {

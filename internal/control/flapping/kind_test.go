@@ -27,7 +27,7 @@ func TestAFlappingNodeIsDamped(t *testing.T) {
 	<-v.Synced()
 	snapshot := func() records.Snapshot { return records.Snapshot{Reader: v.Snapshot()} }
 	liveness := owner.NewLiveness(0, 0, clock)
-	c := New(control.Deps{Snapshot: snapshot, Store: store, Now: clock}, liveness)
+	c := control.New(control.Deps{Snapshot: snapshot, Store: store, Now: clock}, Kind(liveness))
 	t.Cleanup(v.OnChange(liveness.Notice))
 	await := func(revision int64, err error) {
 		t.Helper()
@@ -40,7 +40,7 @@ func TestAFlappingNodeIsDamped(t *testing.T) {
 	}
 	look := func() time.Duration {
 		t.Helper()
-		result, err := c.Reconcile(t.Context(), keyOf("n1"))
+		result, err := c.Reconcile(t.Context(), control.Key(refOf("n1")))
 		await(result.Revision, err)
 		return result.After
 	}
@@ -66,7 +66,7 @@ func TestAFlappingNodeIsDamped(t *testing.T) {
 	if look(); snapshot().Losses("n1").Exists() {
 		t.Fatal("a node that was never lost beside another has a record")
 	}
-	second, err := c.Reconcile(t.Context(), keyOf("n2"))
+	second, err := c.Reconcile(t.Context(), control.Key(refOf("n2")))
 	await(second.Revision, err)
 	for range 3 {
 		lost()
