@@ -92,7 +92,7 @@ var workloadTable = table{
 
 // replicasText says how many pods are ready, and of how many that is not known: their node is silent.
 func replicasText(status api.WorkloadStatus) string {
-	text := fmt.Sprintf("%d/%d", status.Ready, status.Replicas)
+	text := fmt.Sprintf("%d/%d", min(status.Ready, status.Replicas), status.Replicas)
 	if status.Unknown > 0 {
 		text += fmt.Sprintf(", %d unknown", status.Unknown)
 	}

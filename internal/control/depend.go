@@ -36,7 +36,7 @@ func workloadState(s records.Snapshot, object records.Read[api.Object]) dependen
 	if ready != nil && ready.Status == api.ConditionTrue {
 		return dependency.State{Ready: true}
 	}
-	return dependency.State{Why: fmt.Sprintf("%d of %d replicas ready", status.Ready, status.Replicas)}
+	return dependency.State{Why: fmt.Sprintf("%d of %d replicas ready", min(status.Ready, status.Replicas), status.Replicas)}
 }
 
 func jobState(s records.Snapshot, object records.Read[api.Object]) dependency.State {

@@ -79,6 +79,7 @@ func (c *jobs) forecast(at control.Observation, o observed, a assessment, rest [
 
 // planned returns an action of the planner.
 func (o observed) planned(action timetable.Action) api.PlannedAction {
+	action.Pod = owner.PodName(o.tasks, action.Task)
 	return api.PlannedAction{
 		Object: o.ref, Verb: string(action.Verb), Task: action.Task, Release: action.Release,
 		Reason: action.Reason, Text: action.String(),

@@ -31,6 +31,7 @@ func act(at control.Observation, o observed, a assessment) control.Step {
 	status := o.nextStatus(a, at.Now)
 	for _, action := range a.plan.Actions {
 		w.write(action, &status)
+		action.Pod = owner.PodName(o.tasks, action.Task)
 		planned := api.PlannedAction{
 			Object: o.ref, Verb: string(action.Verb), Task: action.Task, Release: action.Release,
 			Reason: action.Reason, Text: action.String(),

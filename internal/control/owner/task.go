@@ -98,3 +98,13 @@ func Guard(txn *records.Txn, tasks []Task) {
 		}
 	}
 }
+
+// PodName returns the name of the pod of a task; empty if the task is not among those.
+func PodName(tasks []Task, id string) string {
+	for _, t := range tasks {
+		if t.Desired.Value.ID == id {
+			return t.Desired.Value.ContainerName()
+		}
+	}
+	return ""
+}

@@ -65,7 +65,7 @@ func TestHealingIsReported(t *testing.T) {
 	if s := l.status(); !s.Rollout.Healing || s.Rollout.Phase != api.RolloutProgressing {
 		t.Errorf("%+v", s.Rollout)
 	}
-	want := "0 of 1 pods run v1: a pod ended (exit code 3) and runs again; it counts again"
+	want := "1 of 1 pods run v1: a pod ended (exit code 3) and runs again; it has to stay up"
 	if c := l.condition(api.ConditionProgressing); !strings.HasPrefix(c.Message, want) {
 		t.Errorf("%q, want %q", c.Message, want)
 	}

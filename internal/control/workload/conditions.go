@@ -34,7 +34,7 @@ func heals(degraded api.Condition) bool {
 func (o observed) readiness(a assessment, progressing, degraded api.Condition) api.Condition {
 	c := api.Condition{Type: api.ConditionReady, Status: api.ConditionFalse}
 	wanted := max(o.spec.ReplicaCount()-a.plan.Counts.Frozen, a.plan.Counts.Wanted) // there may be no plan yet
-	ready := a.plan.Counts.Ready
+	ready := min(a.plan.Counts.Ready, wanted)
 	serves := degraded.Status == api.ConditionFalse || degraded.Reason == api.ReasonVolumeInUse
 	switch {
 	case a.known && a.plan.Phase == api.RolloutComplete && serves && !a.target.awaits && a.target.pending == nil:
@@ -54,7 +54,32 @@ func (o observed) readiness(a assessment, progressing, degraded api.Condition) a
 	default:
 		c.Reason, c.Message = progressing.Reason, fmt.Sprintf("%d of %d replicas ready", ready, wanted)
 	}
+	if c.Status == api.ConditionFalse && ready == wanted && wanted > 0 {
+		c.Message += unfinished(a, degraded)
+	}
 	return c
+}
+
+// unfinished says why a workload isn't ready though as many pods as wanted are.
+func unfinished(a assessment, degraded api.Condition) string {
+	counts, t, troubled := a.plan.Counts, a.target, degraded.Status == api.ConditionTrue
+	switch {
+	case degraded.Reason == api.ReasonEngineUnavailable:
+		return ", as last seen"
+	case t.turned != nil:
+		return fmt.Sprintf(" on %s: %s failed", t.release.ID, t.turned.Release)
+	case t.awaits, t.pending != nil:
+		return fmt.Sprintf(" on %s, and what was changed since has not begun", t.release.ID)
+	case counts.Arrived >= counts.Wanted && troubled:
+		return ", but not for long enough yet"
+	case counts.Arrived >= counts.Wanted:
+		return ""
+	case !troubled:
+		return fmt.Sprintf(", updating to %s", t.release.ID)
+	case counts.Arrived == 0:
+		return fmt.Sprintf(", and none of them runs %s", t.release.ID)
+	}
+	return fmt.Sprintf(", and only %d of them on %s", counts.Arrived, t.release.ID)
 }
 
 func (o observed) progress(a assessment) api.Condition {

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -146,7 +147,7 @@ func TestConditions(t *testing.T) {
 		"no image for the new spec": {
 			"what runs goes on, and Ready says that it isn't what was asked for",
 			scene{spec: replicas(2, "web:3"), tasks: two, rollout: complete, image: &api.ImageStatus{Image: "web:3", State: api.ImageFailed, Reason: "ImageNotFound", Message: "manifest unknown"}},
-			line{"False", "ImageNotFound", "2 of 2 replicas ready"},
+			line{"False", "ImageNotFound", "2 of 2 replicas ready on v1, and what was changed since has not begun"},
 			line{"False", "ResolvingImage", ""}, line{"True", "ImageNotFound", "manifest unknown"},
 		},
 		"another reference's failure": {
@@ -157,13 +158,26 @@ func TestConditions(t *testing.T) {
 		"progressing": {
 			"a rollout is under way",
 			scene{spec: replicas(2, "web:2"), tasks: two, rollout: toV2, image: present("web:2")},
-			line{"False", "Progressing", "2 of 2 replicas ready"},
+			line{"False", "Progressing", "2 of 2 replicas ready, updating to v2"},
 			line{"True", "Progressing", "0 of 2 pods run v2"}, line{"False", "AsExpected", ""},
+		},
+		"one more than wanted": {
+			"a pod beside the one it replaces is not one more replica, and is watched like the last one",
+			scene{
+				spec: replicas(2, "web:2"), rollout: toV2, image: present("web:2"),
+				tasks: append(slices.Clone(two), slot("c", "v2", func(t *api.Task, s *api.TaskStatus) {
+					t.Replaces = "a"
+					s.StartedAt, s.RunningAt, s.ReadyAt = epoch, epoch, epoch
+				})),
+			},
+			line{"False", "Progressing", "2 of 2 replicas ready, updating to v2"},
+			line{"True", "Progressing", "1 of 2 pods run v2: 1 ready pod is watched for 1ms (strategy.monitor)"},
+			line{"False", "AsExpected", ""},
 		},
 		"engine away": {
 			"the node's own words",
 			scene{spec: replicas(2, "web:1"), tasks: two, rollout: complete, image: present("web:1"), nodes: []api.NodeStatus{{ID: "n1", Message: "connect /run/docker.sock: refused"}}},
-			line{"False", "EngineUnavailable", "2 of 2 replicas ready"},
+			line{"False", "EngineUnavailable", "2 of 2 replicas ready, as last seen"},
 			line{"True", "EngineUnavailable", ""}, line{"True", "EngineUnavailable", "node n1: connect /run/docker.sock: refused"},
 		},
 		"one engine away": {
@@ -184,7 +198,7 @@ func TestConditions(t *testing.T) {
 				t.Replaces = "a"
 				rejected(t, s)
 			})}, two...)},
-			line{"False", "PortTaken", "2 of 2 replicas ready"},
+			line{"False", "PortTaken", "2 of 2 replicas ready, and none of them runs v2"},
 			line{"False", "Paused", "paused until the failed pod is ready, or the next apply"},
 			line{"True", "PortTaken", "port 80 is already allocated"},
 		},
@@ -195,7 +209,7 @@ func TestConditions(t *testing.T) {
 				rejected(t, s)
 				s.State, s.Reason, s.Message = api.TaskFailed, "", ""
 			})}, two...)},
-			line{"False", "SlotFailed", "2 of 2 replicas ready"},
+			line{"False", "SlotFailed", "2 of 2 replicas ready, and none of them runs v2"},
 			line{"False", "Paused", "paused until the failed pod is ready, or the next apply"},
 			line{"True", "SlotFailed", "it ended: failed"},
 		},
@@ -205,7 +219,7 @@ func TestConditions(t *testing.T) {
 				t.Replaces, t.CreatedAt = "a", epoch.Add(-time.Hour)
 				s.State, s.Ready, s.RunningAt, s.ReadyAt = api.TaskStarting, false, time.Time{}, time.Time{}
 			})}, two...)},
-			line{"False", "DeadlineExceeded", "2 of 2 replicas ready"},
+			line{"False", "DeadlineExceeded", "2 of 2 replicas ready, and none of them runs v2"},
 			line{"False", "Paused", "paused until the failed pod is ready, or the next apply"},
 			line{"True", "DeadlineExceeded", "not ready within 5m0s (strategy.deadline)"},
 		},
@@ -215,7 +229,7 @@ func TestConditions(t *testing.T) {
 				t.Replaces = "a"
 				crashed(t, s)
 			})}, two...)},
-			line{"False", "CrashLoop", "2 of 2 replicas ready"},
+			line{"False", "CrashLoop", "2 of 2 replicas ready, and none of them runs v2"},
 			line{"True", "CrashLoop", ""},
 			line{"True", "CrashLoop", "exit code 1, 3 times in a minute\npanic: no database"},
 		},
@@ -232,7 +246,7 @@ func TestConditions(t *testing.T) {
 					s.StartedAt, s.RunningAt, s.ReadyAt = epoch, epoch, epoch
 				}),
 			}},
-			line{"False", "PortTaken", "1 of 1 replicas ready"},
+			line{"False", "PortTaken", "1 of 1 replicas ready, but not for long enough yet"},
 			line{"True", "PortTaken", ""},
 			line{"True", "PortTaken", "port 80 is already allocated"},
 		},
@@ -264,7 +278,7 @@ func TestConditions(t *testing.T) {
 				})}, two...),
 				refusals: map[string]placement.Refusal{"t-c": {Task: "t-c", Crowded: true, Message: "port 80"}},
 			},
-			line{"False", "NoSurge", "2 of 2 replicas ready"},
+			line{"False", "NoSurge", "2 of 2 replicas ready, updating to v2"},
 			line{"True", "NoSurge", "a new pod does not fit beside the one it replaces, which stops first"}, line{"False", "AsExpected", ""},
 		},
 		"rolled back": {
@@ -276,7 +290,7 @@ func TestConditions(t *testing.T) {
 					Failed: &api.FailedRollout{Release: "v2", Generation: 1, EnvHash: (&sealer{}).HMAC([]byte("null")), ImageID: "sha256:2", Message: "exit code 1"},
 				},
 			},
-			line{"False", "RolledBack", "2 of 2 replicas ready"},
+			line{"False", "RolledBack", "2 of 2 replicas ready on v1: v2 failed"},
 			line{"False", "Complete", "2 of 2 pods run v1"},
 			line{"True", "RolledBack", "v2 failed, back on v1: exit code 1"},
 		},
@@ -292,8 +306,8 @@ func TestConditions(t *testing.T) {
 					Failed: &api.FailedRollout{Release: "v2", Generation: 1, EnvHash: (&sealer{}).HMAC([]byte("null")), ImageID: "sha256:2", Message: "exit code 1"},
 				},
 			},
-			line{"False", "RolledBack", "2 of 2 replicas ready"},
-			line{"True", "Progressing", "1 of 2 pods run v1: 1 ready, watched for 1ms (strategy.monitor)"},
+			line{"False", "RolledBack", "2 of 2 replicas ready on v1: v2 failed"},
+			line{"True", "Progressing", "2 of 2 pods run v1: 1 ready pod is watched for 1ms (strategy.monitor)"},
 			line{"True", "RolledBack", "v2 failed, back on v1: exit code 1"},
 		},
 		"rolled back to what isn't ready": {
@@ -314,7 +328,7 @@ func TestConditions(t *testing.T) {
 			"what goes says so",
 			scene{spec: replicas(2, "web:1"), tasks: two, rollout: complete, deleting: true},
 			line{"False", "Deleting", "2 of 2 replicas ready"},
-			line{"True", "Deleting", "its tasks are being stopped"}, line{"False", "AsExpected", ""},
+			line{"True", "Deleting", "its pods are being stopped"}, line{"False", "AsExpected", ""},
 		},
 		"still stopping": {
 			"done is when the old containers have ended",

@@ -76,6 +76,7 @@ func (o observed) toTheEnd(a assessment, now time.Time) (out []api.PlannedAction
 
 // planned returns an action of the planner.
 func (o observed) planned(action rollout.Action) api.PlannedAction {
+	action.Pods = o.ref.AppID() + "."
 	return api.PlannedAction{
 		Object: o.ref, Verb: string(action.Verb), Slot: action.Slot, Task: action.Task,
 		Release: action.Version.Release, Reason: action.Reason, Text: action.String(),

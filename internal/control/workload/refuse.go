@@ -66,7 +66,7 @@ func (o observed) refusedStatus(a assessment, unworkable *owner.UnworkableError,
 	}
 	ready := ""
 	if a.known {
-		ready = fmt.Sprintf("%d of %d replicas ready", s.Ready, s.Replicas)
+		ready = fmt.Sprintf("%d of %d replicas ready", min(s.Ready, s.Replicas), s.Replicas)
 	}
 	s.Conditions = unworkable.Conditions(s.Conditions, ready, now)
 	return s

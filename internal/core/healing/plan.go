@@ -201,7 +201,7 @@ func (p *planner) freeze() {
 	} else {
 		p.freezeInits()
 	}
-	p.down(api.ReasonFrozen, "the slot was stopped on purpose; `tend start` lets it run again")
+	p.down(api.ReasonFrozen, "the pod was stopped on purpose; `tend start` lets it run again")
 }
 
 // giveUp stops the engine's restarts; the task fails once they have stopped.

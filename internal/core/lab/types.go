@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -112,8 +113,9 @@ const (
 // Action is one write of a step.
 type Action struct {
 	Verb Verb
-	// Task is the task that StopTask, RemoveTask or ForgetTask acts on.
-	Task string
+	// Task is the task that StopTask, RemoveTask or ForgetTask acts on. Pod is its pod's name, for String; whoever shows
+	// an action to people sets it.
+	Task, Pod string
 	// Release and Number are those of the task that StartTask makes.
 	Release string
 	Number  int
@@ -126,11 +128,11 @@ func (a Action) String() string {
 	case StartTask:
 		return fmt.Sprintf("start container %d with %s", a.Number, a.Release)
 	case StopTask:
-		return fmt.Sprintf("stop task %s (%s)", a.Task, a.Reason)
+		return fmt.Sprintf("stop pod %s (%s)", cmp.Or(a.Pod, a.Task), a.Reason)
 	case RemoveTask:
-		return fmt.Sprintf("remove task %s (%s)", a.Task, a.Reason)
+		return fmt.Sprintf("remove pod %s (%s)", cmp.Or(a.Pod, a.Task), a.Reason)
 	case ForgetTask:
-		return "forget task " + a.Task
+		return "forget pod " + cmp.Or(a.Pod, a.Task)
 	}
 	return string(a.Verb)
 }

@@ -42,7 +42,7 @@ func judge(w api.Awaited, object api.Object, status api.WorkloadStatus) judged {
 	case !object.Kind.HasController():
 		s.State, s.Reason, s.Message = api.OutcomeConverged, "Stored", "stored"
 	case c.ready.Type == "" || status.ObservedRevision < w.Revision:
-		s.Reason, s.Message = "Unseen", "waiting for the controller"
+		s.Reason, s.Message = "Unseen", "waiting for the server to begin"
 	case later != "" && !w.Built && !runsItself(object):
 		s.State, s.Reason, s.Message = api.OutcomeConverged, "Registered", later
 	default:

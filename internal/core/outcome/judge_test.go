@@ -54,7 +54,7 @@ func TestJudge(t *testing.T) {
 		want    api.OutcomeState
 		message string
 	}{
-		"NoStatus":    {"not reconciled yet", asked, present, api.WorkloadStatus{}, api.OutcomePending, "waiting for the controller"},
+		"NoStatus":    {"not reconciled yet", asked, present, api.WorkloadStatus{}, api.OutcomePending, "waiting for the server to begin"},
 		"OldStatus":   {"what it says is of an older write, however good", asked, present, statusOf(9, yes("Converged"), no("Complete")), api.OutcomePending, "waiting"},
 		"Converged":   {"ready and nothing left to do", asked, present, statusOf(10, yes("Converged"), no("Complete")), api.OutcomeConverged, "Converged"},
 		"Ending":      {"ready, but old pods still stop", asked, present, statusOf(10, yes("Converged"), yes("Stopping")), api.OutcomePending, "Converged"},

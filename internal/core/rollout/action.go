@@ -1,6 +1,9 @@
 package rollout
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Verb says what an action does.
 type Verb string
@@ -37,30 +40,43 @@ type Action struct {
 	// Attempt is the attempt of a created ordinal; NextAttempt is recorded on one that is stopped.
 	Attempt, NextAttempt int
 	Reason               string
+	// Pods begins the names of the workload's pods, for String; whoever shows an action to people sets it.
+	Pods string
+}
+
+// fresh begins the ids of the slots that a forecast makes: they have no pod yet.
+const fresh = "new-"
+
+// pod names the pod of a slot.
+func (a Action) pod(slot string) string {
+	if strings.HasPrefix(slot, fresh) {
+		return "the new pod"
+	}
+	return "pod " + a.Pods + slot
 }
 
 // String returns the line that people read.
 func (a Action) String() string {
 	switch a.Verb {
 	case Create:
-		text := "create a task of " + a.Version.Release
+		text := "create a pod of " + a.Version.Release
 		switch {
 		case a.Slot != "":
-			text += " in slot " + a.Slot
+			text = "create " + a.pod(a.Slot) + " of " + a.Version.Release
 		case a.Replaces != "" && a.After != "":
-			text += " in place of slot " + a.Replaces + ", once that has stopped"
+			text += " in place of " + a.pod(a.Replaces) + ", once that has stopped"
 		case a.Replaces != "":
-			text += " in place of slot " + a.Replaces
+			text += " in place of " + a.pod(a.Replaces)
 		case a.After != "":
 			text += ", once one that is stopping has stopped"
 		}
 		return withReason(text, a.Reason)
 	case Shutdown:
-		return withReason("stop slot "+a.Slot, a.Reason)
+		return withReason("stop "+a.pod(a.Slot), a.Reason)
 	case Remove:
-		return withReason("remove the container of slot "+a.Slot, a.Reason)
+		return withReason("remove the container of "+a.pod(a.Slot), a.Reason)
 	case Forget:
-		return "forget slot " + a.Slot
+		return "forget " + a.pod(a.Slot)
 	case RollBack:
 		return withReason("roll back to "+a.Version.Release, a.Reason)
 	}

@@ -80,19 +80,19 @@ func TestActionsReadWell(t *testing.T) {
 		action Action
 		want   string
 	}{
-		"create": {"a scale-up", Action{Verb: Create, Version: v2}, "create a task of v2"},
+		"create": {"a scale-up", Action{Verb: Create, Version: v2}, "create a pod of v2"},
 		"create behind": {"stop-first", Action{Verb: Create, Version: v2, After: "t"},
-			"create a task of v2, once one that is stopping has stopped"},
+			"create a pod of v2, once one that is stopping has stopped"},
 		"replace": {"start-first", Action{Verb: Create, Version: v2, Replaces: "a", Reason: "restart"},
-			"create a task of v2 in place of slot a (restart)"},
+			"create a pod of v2 in place of pod a (restart)"},
 		"replace after": {
 			"stop-first", Action{Verb: Create, Version: v2, Replaces: "a", After: "t"},
-			"create a task of v2 in place of slot a, once that has stopped",
+			"create a pod of v2 in place of pod a, once that has stopped",
 		},
 		"shutdown": {"with its reason", Action{Verb: Shutdown, Slot: "a", Reason: "scaled down"},
-			"stop slot a (scaled down)"},
-		"remove": {"without one", Action{Verb: Remove, Slot: "a"}, "remove the container of slot a"},
-		"forget": {"the last of it", Action{Verb: Forget, Slot: "a", Reason: "x"}, "forget slot a"},
+			"stop pod a (scaled down)"},
+		"remove": {"without one", Action{Verb: Remove, Slot: "a"}, "remove the container of pod a"},
+		"forget": {"the last of it", Action{Verb: Forget, Slot: "a", Reason: "x"}, "forget pod a"},
 		"rollback": {"says why", Action{Verb: RollBack, Version: v2, Reason: "slot b failed"},
 			"roll back to v2 (slot b failed)"},
 	}
@@ -116,5 +116,26 @@ func TestALargeForecastIsReportedAtOnce(t *testing.T) {
 	}
 	if creates != 1000 {
 		t.Errorf("1000 slots are to be replaced, %d creations are planned", creates)
+	}
+}
+
+// TestCounts: what crashes over and over doesn't run, and a ready pod of the target has arrived before it has proved
+// itself.
+func TestCounts(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	slot := func(id, release string) Slot {
+		return Slot{ID: id, Task: id, Version: Version{Release: release}, Placed: true, Observed: true, State: api.TaskRunning,
+			Ready: true, CreatedAt: now, StartedAt: now, RunningAt: now, ReadyAt: now}
+	}
+	crashing := slot("c", "v2")
+	crashing.Replaces, crashing.CrashLoop = "a", true
+	fresh := slot("d", "v2")
+	fresh.Replaces = "b"
+	desired := Desired{Replicas: 2, Target: Version{Release: "v2"},
+		Strategy: api.ResolvedStrategy{Order: api.OrderStartFirst, MaxParallel: 2, Monitor: time.Minute, Deadline: time.Hour}}
+	got := Decide(desired, []Slot{slot("a", "v1"), slot("b", "v1"), crashing, fresh}, now).Counts
+	want := Counts{Wanted: 2, Running: 3, Ready: 3, Arrived: 1, Outdated: 2, Failing: 1}
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

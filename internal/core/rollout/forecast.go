@@ -1,9 +1,9 @@
 package rollout
 
 import (
-	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"tend.dev/tend/api"
@@ -70,7 +70,7 @@ func perform(world map[string]Slot, a Action, made int, now time.Time) int {
 		made++
 		id := a.Slot
 		if id == "" {
-			id = fmt.Sprintf("new-%d", made)
+			id = fresh + strconv.Itoa(made)
 		}
 		world[id] = Slot{ID: id, Task: id, Replaces: a.Replaces, After: a.After, Version: a.Version,
 			Desired: api.DesiredRunning, CreatedAt: now}

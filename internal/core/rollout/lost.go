@@ -30,7 +30,7 @@ func (p *planner) replaceLost() {
 			place = old.ID
 		}
 		p.stop(s, api.ReasonNodeLost)
-		p.create(place, after, "the node of slot "+s.ID+" is lost")
+		p.create(place, after, "the node of its predecessor is lost")
 	}
 }
 

@@ -17,13 +17,13 @@ func (p *planner) endPairs() {
 				p.stop(old, api.ReasonNodeLost)
 			}
 		case !wanted && next.serves() && !old.serves():
-			p.stop(old, "slot "+next.ID+" serves in its place")
+			p.stop(old, "its successor serves in its place")
 		case !wanted && p.current(old):
 			p.stop(next, "no longer needed")
 		case !wanted:
 			p.stop(next, p.superseded(next))
 		case p.settled(next):
-			p.stop(old, "replaced by slot "+next.ID)
+			p.stop(old, "replaced by its successor")
 		case old.broken():
 			p.stop(old, "outdated and not running")
 		case next.Crowded:

@@ -31,7 +31,7 @@ func (p *planner) fill(missing int) {
 	vacancies := p.vacancies(missing)
 	for _, failed := range vacancies {
 		if !p.waits(failed) {
-			p.create(failed.ID, behind(), "slot "+failed.ID+" failed")
+			p.create(failed.ID, behind(), "its predecessor failed")
 		}
 	}
 	for range missing - len(vacancies) {

@@ -82,7 +82,7 @@ func (p *planner) progress(c Counts, wanted int) (reason, message, next string) 
 			return cmp.Or(s.Reason, api.ReasonNoNode), s.Message, s.Next
 		}
 	}
-	message = fmt.Sprintf("%d of %d pods run %s", min(c.Updated, wanted), wanted, p.desired.Target.Release)
+	message = fmt.Sprintf("%d of %d pods run %s", min(c.Arrived, wanted), wanted, p.desired.Target.Release)
 	for _, s := range p.live {
 		if s.Version == p.desired.Target && p.moves(s) {
 			return "Progressing", message + " where they should: " + s.Misplaced, ""
@@ -93,13 +93,15 @@ func (p *planner) progress(c Counts, wanted int) (reason, message, next string) 
 		message += ": " + s.Message
 	case s != nil:
 		message += ": " + p.again(s)
-	case p.watched() > 0 && c.Updated+p.watched() == wanted:
-		message += fmt.Sprintf(": %d ready, watched for %s (strategy.monitor)", p.watched(), p.desired.Strategy.Monitor)
+	case c.Arrived-c.Updated == 1:
+		message += fmt.Sprintf(": 1 ready pod is watched for %s (strategy.monitor)", p.desired.Strategy.Monitor)
+	case c.Arrived > c.Updated:
+		message += fmt.Sprintf(": %d ready pods are watched for %s (strategy.monitor)", c.Arrived-c.Updated, p.desired.Strategy.Monitor)
 	}
 	return "Progressing", message, ""
 }
 
-// again says how a pod ended that runs again, and when it counts.
+// again says how a pod ended that runs again, and how long it has to stay up.
 func (p *planner) again(s *Slot) string {
 	ended := "a pod ended lately"
 	if s.LastEnd != "" {
@@ -109,17 +111,7 @@ func (p *planner) again(s *Slot) string {
 	if up >= time.Second {
 		up = up.Round(time.Second)
 	}
-	return fmt.Sprintf("%s; it counts again once it has been up for longer than %s", ended, up)
-}
-
-// watched counts the slots of the target that are ready and have yet to prove that they stay up.
-func (p *planner) watched() (count int) {
-	for _, s := range p.live {
-		if p.current(s) && s.serves() && !p.steady(s) {
-			count++
-		}
-	}
-	return count
+	return fmt.Sprintf("%s; it has to stay up for longer than %s", ended, up)
 }
 
 // waitedFor returns the first slot of the target that runs, isn't ready and says why; or else one that ended lately.
@@ -142,11 +134,14 @@ func (p *planner) count() Counts {
 	for _, s := range p.live {
 		if s.Lost {
 			c.Lost++
-		} else if s.State == api.TaskRunning {
+		} else if s.State == api.TaskRunning && !s.CrashLoop {
 			c.Running++
 		}
 		if s.serves() {
 			c.Ready++
+			if p.current(s) {
+				c.Arrived++
+			}
 		}
 		switch {
 		case !p.current(s):
@@ -169,7 +164,7 @@ func (p *planner) count() Counts {
 
 func (p *planner) deleting() Plan {
 	plan := p.plan()
-	plan.Phase, plan.Reason, plan.Message = api.RolloutProgressing, "Deleting", "its tasks are being stopped"
+	plan.Phase, plan.Reason, plan.Message = api.RolloutProgressing, "Deleting", "its pods are being stopped"
 	if len(p.byID) == 0 {
 		plan.Phase, plan.Message = api.RolloutComplete, "nothing is left of it"
 	}

@@ -167,10 +167,11 @@ type Plan struct {
 // Counts are the numbers a status shows.
 type Counts struct {
 	Wanted int // places that should be filled
-	// Running and Ready count live slots of any version, Updated good ones of the target, Outdated live ones of
-	// another, Failing those of the target that used up their chance and places that wait for another attempt. A lost
-	// slot counts as Lost, and as Outdated if it is, but as nothing else.
-	Running, Ready, Updated, Outdated, Frozen, Failing, Lost int
+	// Running and Ready count live slots of any version: what crashes over and over doesn't run. Arrived counts ready
+	// ones of the target, Updated good ones of it, Outdated live ones of another, Failing those of the target that used
+	// up their chance and places that wait for another attempt. A lost slot counts as Lost, and as Outdated if it is,
+	// but as nothing else.
+	Running, Ready, Arrived, Updated, Outdated, Frozen, Failing, Lost int
 	// Starting counts live slots of the target that have not been ready yet and still may become so.
 	Starting int
 }

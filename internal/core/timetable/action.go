@@ -1,6 +1,7 @@
 package timetable
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -39,8 +40,9 @@ type Action struct {
 	Run  string
 	// Due is the run that CreateRun creates.
 	Due *api.Run
-	// Task is the subject of StopAttempt, RemoveTask and ForgetTask.
-	Task string
+	// Task is the subject of StopAttempt, RemoveTask and ForgetTask. Pod is its pod's name, for String; whoever shows an
+	// action to people sets it.
+	Task, Pod string
 	// Attempt, Release and Exclusive belong to StartAttempt; see api.Task for the last.
 	Attempt   int
 	Release   string
@@ -64,7 +66,7 @@ func (a Action) String() string {
 	case StartAttempt:
 		return fmt.Sprintf("start attempt %d of run %s with %s", a.Attempt, a.Run, a.Release)
 	case StopAttempt:
-		return fmt.Sprintf("stop task %s of run %s (%s)", a.Task, a.Run, a.Reason)
+		return fmt.Sprintf("stop pod %s of run %s (%s)", cmp.Or(a.Pod, a.Task), a.Run, a.Reason)
 	case FinishRun, CorrectRun:
 		verb, _, _ := strings.Cut(string(a.Verb), "-")
 		text := fmt.Sprintf("%s run %s: %s", verb, a.Run, a.State)
@@ -75,9 +77,9 @@ func (a Action) String() string {
 	case PruneRun:
 		return "prune run " + a.Run
 	case RemoveTask:
-		return "remove task " + a.Task
+		return "remove pod " + cmp.Or(a.Pod, a.Task)
 	case ForgetTask:
-		return "forget task " + a.Task
+		return "forget pod " + cmp.Or(a.Pod, a.Task)
 	case MarkMissed:
 		return fmt.Sprintf("count %d missed (%s)", a.Count, a.Reason)
 	}
