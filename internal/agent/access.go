@@ -67,7 +67,7 @@ func (a *Agent) pod(ctx context.Context, name string) (runtime.Container, error)
 		return runtime.Container{}, err
 	}
 	if _, known := a.control.Task(container.Task()); !known {
-		return runtime.Container{}, fmt.Errorf("%s: %w (its task is unknown to the store)", name, node.ErrNoPod)
+		return runtime.Container{}, fmt.Errorf("%s: %w (the store does not know it)", name, node.ErrNoPod)
 	}
 	return container, nil
 }

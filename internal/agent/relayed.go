@@ -36,7 +36,7 @@ func (s *services) of(a *Agent, key string) (node.Service, bool) {
 }
 
 var (
-	errNotSynced = errors.New("the node does not know its tasks yet")
+	errNotSynced = errors.New("the node does not know its pods yet")
 	errNotReady  = errors.New("its pod gets no requests now")
 )
 
@@ -50,7 +50,7 @@ func (a *Agent) Endpoint(task string, port int, protocol string) (string, error)
 	}
 	assigned, known := a.control.Task(task)
 	if !known {
-		return "", errors.New("the node has no such task")
+		return "", errors.New("the node has no such pod")
 	}
 	service, served := a.services.of(a, assigned.Task.Scope+"/"+assigned.Task.Name)
 	if !served || !slices.Contains(service.At, node.At{Port: port, Protocol: protocol}) {

@@ -34,7 +34,7 @@ func TestEndpoint(t *testing.T) {
 			!strings.Contains(err.Error(), "no ingress leads to port 80/udp") {
 			t.Errorf("another protocol: %v", err)
 		}
-		leads("no task of the node", "nobody's", 80, "no such task")
+		leads("no task of the node", "nobody's", 80, "no such pod")
 		private := l.deploy(taskID(2), func(task *api.Task, _ *api.DeploymentSpec) { task.Name = "db" })
 		l.settle()
 		leads("a workload that no ingress names", private.ID, 80, "no ingress leads to port 80/tcp of deployment/shop/db")

@@ -41,7 +41,7 @@ func (a *Agent) sample(ctx context.Context, s *sampler, tasks []string) []runtim
 	for i, task := range tasks {
 		seen, _ := a.containers.known(task)
 		if seen == nil || seen.container.State != runtime.StateRunning {
-			out[i].Err = fmt.Errorf("task %s: %w that runs", task, node.ErrNoPod)
+			out[i].Err = fmt.Errorf("%s: %w that runs", task, node.ErrNoPod)
 			continue
 		}
 		wait.Go(func() {

@@ -57,6 +57,11 @@ func TestEveryCheckBites(t *testing.T) {
 				"api/a.go": "package api\nvar a = \"" + strings.Repeat("x", 200) + "\" //nolint:" + strings.Repeat("x", 200) + "\n",
 				"api/b.go": "package api\n//" + strings.Repeat("x", 119) + "\n",
 			}, "api/b.go:2 has 121 columns"},
+		"Inner word": {"people know pods", func(s []*source) []string { return innerWords(s, []string{"api"}) },
+			map[string]string{
+				"api/a.go": "package api\ntype a struct { B int `json:\"the task\"` }\nfunc f() { log.Info(\"task ended\") }\nvar c = \"two Slots left\"",
+				"api/b.go": "package api\nvar a, b = \"slot\", \"snapshots of pods\"", "internal/a.go": "package a\nvar a = \"a task ends\"",
+			}, "api/a.go:4 says \"Slots\""},
 		"Read folder": {"the list of unread folders shrinks by itself",
 			func(s []*source) []string { return relativeClauses(s, []string{"api", "api/a"}) },
 			map[string]string{"api/a.go": "package api // none", "api/a/a.go": "package a\nvar a = \"it is none\""},

@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// statusText says in words what changed of a status: its release and phase, its conditions, else its fields. It is never
-// empty.
+// statusText says in words what changed of a status: its release and phase, its conditions, else its fields. It is
+// never empty.
 func statusText(d api.EventData) string {
 	var parts []string
 	add := func(text string) {

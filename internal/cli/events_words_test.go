@@ -23,7 +23,8 @@ var internalWord = regexp.MustCompile(`[a-z][A-Z]|_|\bstatus\b|\bmetadata\b|\bno
 var statuses = map[api.Kind]any{
 	api.KindDeployment: api.WorkloadStatus{}, api.KindIngress: api.IngressStatus{}, api.KindCronJob: api.JobStatus{},
 	api.KindLab: api.LabStatus{}, api.KindSync: api.SyncStatus{}, api.KindSink: api.SinkStatus{},
-	api.KindCluster: api.ClusterStatus{}, api.KindApplicationInstance: api.DeliveredStatus{}, api.KindNetwork: api.NetworkStatus{},
+	api.KindCluster: api.ClusterStatus{}, api.KindApplicationInstance: api.DeliveredStatus{},
+	api.KindNetwork: api.NetworkStatus{},
 }
 
 // TestEventsAreSentences: whatever field of a status changes, and whatever condition, the event says it in words.
@@ -67,7 +68,9 @@ func TestEventsAreSentences(t *testing.T) {
 		}
 	}
 	down := api.NodeState{State: api.NodeUp, Reason: "EngineUnavailable", Version: "1"}
-	for _, next := range []api.NodeState{{State: api.NodeUp, Ready: true, Version: "1"}, {State: api.NodeLost}, {State: api.NodeSilent}} {
+	for _, next := range []api.NodeState{
+		{State: api.NodeUp, Ready: true, Version: "1"}, {State: api.NodeLost}, {State: api.NodeSilent},
+	} {
 		for _, e := range append(append(change.Node("n1", &down, &next), change.Node("n1", &next, &down)...),
 			change.Node("n1", nil, &down)...) {
 			check("a node", e)

@@ -62,13 +62,17 @@ func (a *app) getNodes(ctx context.Context, c *client.Client) error {
 	return nil
 }
 
+// noNodes is said where no node is known: the server's own registers a moment after its start.
+const noNodes = "no node has registered yet: that of a server that has just started does so within seconds, so look again; " +
+	"`tend nodes add` adds another machine"
+
 func nodeListing(nodes []api.NodeInfo) listing {
 	l := listing{
 		header:     []string{"NODE", "STATE", "ROLE", "ADDRESS", "RUNTIME", "CPUS", "MEMORY", "PODS", "SINCE"},
 		wideHeader: []string{"VERSION", "LABELS", "MESSAGE"},
 		narrow: narrowing{drop: []string{"RUNTIME", "MEMORY", "CPUS", "PODS", "ROLE", "ADDRESS", "SINCE"},
 			squeeze: []string{"STATE"}},
-		empty: "no nodes",
+		empty: noNodes,
 	}
 	for _, node := range nodes {
 		l.names = append(l.names, node.ID)

@@ -32,7 +32,7 @@ func TestLines(t *testing.T) {
 	stopping, running := old, podAt("new", fresh.CreatedAt, api.TaskRunning)
 	stopping.Desired = api.DesiredShutdown
 
-	l.update(outcomeOf(api.OutcomePending, "Unseen", "waiting for the controller", old))
+	l.update(outcomeOf(api.OutcomePending, "Unseen", "waiting for the server to begin", old))
 	l.update(outcomeOf(api.OutcomePending, "Progressing", "0 of 1", old, fresh))
 	l.update(outcomeOf(api.OutcomePending, "Progressing", "1 of 1", old, fresh))
 	l.away("unix:///x")

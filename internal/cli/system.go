@@ -64,7 +64,7 @@ func (a *app) pruneCommand() *cobra.Command {
 
 func (a *app) printDisks(disks api.ListResult[api.NodeDisk]) error {
 	l := listing{
-		value: disks, empty: "no nodes",
+		value: disks, empty: noNodes,
 		header:     []string{"NODE", "IMAGES", "VOLUMES", "LOGS", "TEND", "RECLAIMABLE", "FREE"},
 		wideHeader: []string{"SURPLUS"},
 	}

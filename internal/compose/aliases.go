@@ -88,7 +88,7 @@ func (c *converter) aliases(u *unit, s types.ServiceConfig, out *api.DeploymentS
 	}
 	if u.NetworkMode != "" && u.NetworkMode != "bridge" && u.NetworkMode != "default" {
 		if s.ContainerName != "" {
-			r.lost(u.at+".container_name", Trifle, "containers are called <scope>-<name>.<slot>, so that several can run")
+			r.lost(u.at+".container_name", Trifle, "containers are called <scope>-<name>.<id>, so that several can run")
 		}
 		return
 	}
@@ -96,10 +96,10 @@ func (c *converter) aliases(u *unit, s types.ServiceConfig, out *api.DeploymentS
 		alias := strings.ToLower(n.name)
 		switch {
 		case n.at == u.at+".container_name" && alias == u.name:
-			r.note(n.at, "the container is called %s-%s.<slot>; others reach it as before", c.scope, u.name)
+			r.note(n.at, "the container is called %s-%s.<id>; others reach it as before", c.scope, u.name)
 			continue
 		case n.at == u.at+".container_name":
-			r.note(n.at, "is an alias: the container is called %s-%s.<slot>, and others reach it as before", c.scope, u.name)
+			r.note(n.at, "is an alias: the container is called %s-%s.<id>, and others reach it as before", c.scope, u.name)
 		}
 		other := c.alsoCalled(s.Name, alias)
 		switch {

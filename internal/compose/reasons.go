@@ -81,7 +81,7 @@ var reasons = map[string]reason{
 	"services.*.configs.gid":            {Changes, "the file belongs to root"},
 	"services.*.configs.mode":           {Changes, "the file can be read, and not written"},
 	"services.*.container_name": {Trifle,
-		"a job's containers are called <scope>-<name>.<slot>"},
+		"a job's containers are called <scope>-<name>.<id>"},
 	"services.*.external_links": {Breaks,
 		"they lead to containers outside the file; import those too, and reach them as <name>.<scope>"},
 	"services.*.cpu_count":                       {Trifle, "only Windows containers have it"},

@@ -251,7 +251,7 @@ func TestAWrongPortIsNamed(t *testing.T) {
 	}))))
 	m.wantSaid(m.tend("diff", "-f", wrong), 0,
 		"1 replica, stop-first: a bad release is an outage of up to 15s (strategy.deadline), until v1 is back")
-	m.wantSaid(m.tend("apply", "-f", wrong), 2, "running (Unready): readiness: :80 refuses connections",
+	m.wantSaid(m.tend("apply", "-f", wrong), 2, "running (Unready): still starting; readiness: :80 refuses connections",
 		"the program listens on 8080",
 		"rolled back: v2 failed, back on v1: not ready within 15s")
 	m.until("the good version serves again",

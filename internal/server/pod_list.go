@@ -141,7 +141,7 @@ func observe(pod *api.Pod, status *api.TaskStatus) {
 // findTask finds the task of a pod's name: of several that filled the slot, the one that fills it now.
 func findTask(snap records.Snapshot, pod string) (*api.Task, error) {
 	problem := &api.Problem{Status: http.StatusNotFound, Detail: "there is no pod " + clip(pod),
-		Next: "`tend get pods` lists what there is; a pod is named scope-name.slot"}
+		Next: "`tend get pods` lists what there is; a pod is named SCOPE-NAME.ID"}
 	ref, slot, found := ownerOfPod(snap, pod)
 	if !found {
 		return nil, problem

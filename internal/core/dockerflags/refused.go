@@ -5,8 +5,8 @@ import "errors"
 // refusedFlags are flags of docker run that have no meaning here, or that would override what Tend owns. Each names the
 // field to use instead.
 var refusedFlags = []definition{
-	refuse("name", "", false, "is not yours to choose: containers are named <scope>-<name>.<slot> after the manifest"),
-	refuse("rm", "", true, "is not available: Tend removes a container when its slot was replaced"),
+	refuse("name", "", false, "is not yours to choose: containers are named <scope>-<name>.<id> after the manifest"),
+	refuse("rm", "", true, "is not available: Tend removes a container when its pod was replaced"),
 	refuse("restart", "", false, "is not available here; use the field restart"),
 	refuse("detach", "d", true, "is not needed: containers always run detached"),
 	refuse("detach-keys", "", false, "is not available: containers run detached; use tend exec"),

@@ -110,7 +110,7 @@ var portFilter = &filter{
 	fails: func(_ *cluster, s *site, t Task) bool { return s.clash(t, t.ignored()) != nil },
 	alone: func(_ *cluster, s *site, t Task) string {
 		held := s.clash(t, t.ignored())
-		return fmt.Sprintf("port %d of node %s is held by %s", held.Number, s.ID, cmp.Or(held.by.Name, "task "+held.by.ID))
+		return fmt.Sprintf("port %d of node %s is held by %s", held.Number, s.ID, cmp.Or(held.by.Name, "pod "+held.by.ID))
 	},
 	one: say("has the host port taken"), many: say("have the host port taken"),
 	next: "change `ports`, or stop what holds the port",

@@ -147,7 +147,7 @@ func TestPlan(t *testing.T) {
 			tasks: []Task{{ID: "b", CreatedAt: epoch.Add(1), Demand: &Demand{Ports: http}},
 				{ID: "a", CreatedAt: epoch.Add(2), Demand: &Demand{Ports: http}}}, nodes: []Node{vm(nil)},
 			placed:  []Assignment{{"b", "vm"}},
-			refused: []Refusal{{Task: "a", Message: "port 8080 of node vm is held by task b", Next: changePorts}},
+			refused: []Refusal{{Task: "a", Message: "port 8080 of node vm is held by pod b", Next: changePorts}},
 		},
 		"port held by one that stops": {
 			reason: "a stopping container still holds its port",
@@ -171,7 +171,7 @@ func TestPlan(t *testing.T) {
 			},
 			nodes:   []Node{vm(nil)},
 			placed:  []Assignment{{"b", "vm"}, {"d", "vm"}},
-			refused: []Refusal{{Task: "c", Message: "port 8080 of node vm is held by task a", Next: changePorts}},
+			refused: []Refusal{{Task: "c", Message: "port 8080 of node vm is held by pod a", Next: changePorts}},
 		},
 		"stop-first successor": {
 			reason: "its predecessor's port will be free when it starts",
@@ -193,7 +193,7 @@ func TestPlan(t *testing.T) {
 			reason: "beside its predecessor there is no room: the refusal says that this is all",
 			tasks: []Task{{ID: "a", Node: "vm", Demand: &Demand{Ports: http}},
 				{ID: "b", Replaces: "a", Demand: &Demand{Ports: http}}}, nodes: []Node{vm(nil)},
-			refused: []Refusal{{Task: "b", Message: "port 8080 of node vm is held by task a", Next: changePorts, Crowded: true}},
+			refused: []Refusal{{Task: "b", Message: "port 8080 of node vm is held by pod a", Next: changePorts, Crowded: true}},
 		},
 		"start-first successor that fits nowhere": {
 			reason: "stopping the predecessor would not help, and is not asked for",
@@ -203,7 +203,7 @@ func TestPlan(t *testing.T) {
 				{ID: "b", Replaces: "a", Demand: &Demand{Ports: append(fixed("9090:90"), http...)}},
 			},
 			nodes:   []Node{vm(nil)},
-			refused: []Refusal{{Task: "b", Message: "port 9090 of node vm is held by task x", Next: changePorts}},
+			refused: []Refusal{{Task: "b", Message: "port 9090 of node vm is held by pod x", Next: changePorts}},
 		},
 		"image failed": {
 			reason: "a node that could not pull the image is not chosen for the next try",

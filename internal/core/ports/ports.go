@@ -27,7 +27,8 @@ func (p Port) String() string {
 	return netip.AddrPortFrom(p.IP, uint16(p.Number)).String() + "/" + p.Protocol
 }
 
-// Unfixed returns the entry of `ports` without the host's port, so that the engine chooses one; empty if there is no entry.
+// Unfixed returns the entry of `ports` without the host's port, so that the engine chooses one; empty if there is no
+// entry.
 func (p Port) Unfixed() string {
 	last := strings.LastIndexByte(p.Entry, ':')
 	if last < 0 {

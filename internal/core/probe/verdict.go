@@ -42,17 +42,22 @@ func failed(reason string, kind Kind, status api.ProbeStatus) Verdict {
 	return Verdict{Failed: true, Reason: reason, Message: answer(kind, status)}
 }
 
-// answer says what a probe that doesn't pass answered last.
+// answer says what a probe that doesn't pass answered last. A container whose probe has neither passed nor failed yet
+// is still starting.
 func answer(kind Kind, status api.ProbeStatus) string {
 	name := string(kind)
 	if status.Source != "" {
 		name += " (" + status.Source + ")"
 	}
-	switch {
-	case status.Message == "":
+	if status.Message == "" {
 		return "the " + name + " probe has not passed yet"
-	case status.Failures > 1:
-		return fmt.Sprintf("%s: %s (%d times)", name, status.Message, status.Failures)
 	}
-	return name + ": " + status.Message
+	text := name + ": " + status.Message
+	if status.Failures > 1 {
+		text += fmt.Sprintf(" (%d times)", status.Failures)
+	}
+	if status.Phase == api.ProbeUnknown {
+		text = "still starting; " + text
+	}
+	return text
 }

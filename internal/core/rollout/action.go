@@ -40,7 +40,7 @@ type Action struct {
 	// Attempt is the attempt of a created ordinal; NextAttempt is recorded on one that is stopped.
 	Attempt, NextAttempt int
 	Reason               string
-	// Pods begins the names of the workload's pods, for String; whoever shows an action to people sets it.
+	// Pods begins the names of the workload's pods, for String: the controller sets it on what it shows.
 	Pods string
 }
 

@@ -124,8 +124,8 @@ func TestALargeForecastIsReportedAtOnce(t *testing.T) {
 func TestCounts(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	slot := func(id, release string) Slot {
-		return Slot{ID: id, Task: id, Version: Version{Release: release}, Placed: true, Observed: true, State: api.TaskRunning,
-			Ready: true, CreatedAt: now, StartedAt: now, RunningAt: now, ReadyAt: now}
+		return Slot{ID: id, Task: id, Version: Version{Release: release}, Placed: true, Observed: true,
+			State: api.TaskRunning, Ready: true, CreatedAt: now, StartedAt: now, RunningAt: now, ReadyAt: now}
 	}
 	crashing := slot("c", "v2")
 	crashing.Replaces, crashing.CrashLoop = "a", true

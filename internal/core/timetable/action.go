@@ -40,8 +40,8 @@ type Action struct {
 	Run  string
 	// Due is the run that CreateRun creates.
 	Due *api.Run
-	// Task is the subject of StopAttempt, RemoveTask and ForgetTask. Pod is its pod's name, for String; whoever shows an
-	// action to people sets it.
+	// Task is the subject of StopAttempt, RemoveTask and ForgetTask. Pod is its pod's name, for String: the
+	// controller sets it on what it shows.
 	Task, Pod string
 	// Attempt, Release and Exclusive belong to StartAttempt; see api.Task for the last.
 	Attempt   int
