@@ -16,9 +16,10 @@ type KeptLog struct {
 	// Owner is the object, OwnerUID its uid: an object of the same name that was made later has another one.
 	Owner    api.Ref `json:"owner"`
 	OwnerUID string  `json:"ownerUID"`
-	// Slot and Run are those of the container's task.
-	Slot string `json:"slot"`
-	Run  string `json:"run,omitempty"`
+	// Slot, Run and Release are those of the container's task.
+	Slot    string `json:"slot"`
+	Run     string `json:"run,omitempty"`
+	Release string `json:"release,omitempty"`
 	// KeptAt is when the log was read.
 	KeptAt time.Time `json:"keptAt"`
 }

@@ -71,7 +71,7 @@ func (k *keeper) keep(from context.Context, task api.Task, container *healing.Co
 	}
 	log := node.KeptLog{
 		Container: container.ID, Owner: task.Owner(), OwnerUID: task.OwnerUID, Slot: task.Slot, Run: task.Run,
-		KeptAt: k.agent.now(),
+		Release: task.Release, KeptAt: k.agent.now(),
 	}
 	k.begin(from, container.ID, func(ctx context.Context) error { return k.read(ctx, log) }, func(err error) {
 		k.end(log, err)

@@ -42,6 +42,9 @@ func (a *app) logsCommand() *cobra.Command {
 			"time, stdout and stderr of the pods together. With -f it starts with the last 100 lines of each pod and goes on with\n" +
 			"new ones, also over a rollout, until the pod has ended or the object is gone. Without -f a terminal gets the last\n" +
 			"1000 lines of each pod, a pipe gets all. A pod that never ran yet shows the output of its init containers.\n\n" +
+			"With --previous it shows what ran before, whose container is gone. Of an object these are the earlier attempts at its\n" +
+			"newest release, also at one that was undone; if there were none, what its pods replaced. Of a POD it is what ran in\n" +
+			"its place before, or what it replaced; of a pod that is gone, its own output.\n\n" +
 			"Of an application in a Kubernetes cluster it shows the newest lines, 256 KiB at most, of the pods that belong to\n" +
 			"what its chart made. The cluster's operator must be allowed to read logs; such output can't be followed.",
 		Example: "  tend logs appinst prod/shop --container app --tail 50\n  tend logs prod/web --init migrate\n  tend logs prod/web --previous\n" +
@@ -98,7 +101,7 @@ func (l *logging) declare(command *cobra.Command) {
 	flags.StringVarP(&l.container, "container", "c", "",
 		"of an application in a Kubernetes cluster only this `CONTAINER` of each pod")
 	flags.BoolVarP(&l.previous, "previous", "p", false,
-		"the last output of the pods that ran before, whose containers are gone")
+		"the last output of earlier attempts, or else of the pods that were replaced; of a POD, of what ran before it")
 	flags.StringVar(&l.since, "since", "", "only what is newer than this `TIME`: a duration (10m) or a time (RFC 3339)")
 	flags.StringVarP(&l.tail, "tail", "n", "",
 		"only the last lines of each pod: a `NUMBER`, or all (default 100 with -f, else 1000 on a terminal and all in a pipe; all with --since)")

@@ -24,10 +24,11 @@ const keptTime = 10 * time.Second
 type earlier struct {
 	source
 	// kept: the container is gone.
-	kept bool
-	slot string
-	run  string
-	at   time.Time
+	kept    bool
+	slot    string
+	run     string
+	release string
+	at      time.Time
 }
 
 // previousLogs writes the output of the pods that ran before those of an object.
@@ -75,7 +76,7 @@ func (s *Server) earlierPods(
 	for _, read := range snap.TasksOf(owner) {
 		if t := read.Value; t.Desired != api.DesiredRunning && t.Role == api.RoleMain {
 			found = append(found, earlier{source{id: t.ID, pod: t.ContainerName(), node: t.Node}, false,
-				t.Slot, t.Run, t.EndedAt})
+				t.Slot, t.Run, t.Release, t.EndedAt})
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, keptTime)
@@ -95,7 +96,7 @@ func (s *Server) earlierPods(
 			for _, log := range kept {
 				if log.Owner == owner && log.OwnerUID == uid { // not those of an object that had the name before
 					found = append(found, earlier{source{id: log.Container, pod: log.Pod(), node: id}, true, log.Slot,
-						log.Run, log.KeptAt})
+						log.Run, log.Release, log.KeptAt})
 				}
 			}
 		})
@@ -117,36 +118,87 @@ func (s *Server) keptOn(ctx context.Context, id string, owner api.Ref) (kept []n
 	return kept, err
 }
 
-// choosePrevious chooses from the pods that ended, the newest first. For each pod that is wanted it is the one that ran
-// in its slot before, or else in the slot that it replaced. A pod that is gone is its own. If none of an object's pods
-// has such a one, it is the newest of all.
+// choosePrevious chooses from the pods that ended, the newest first: the earlier attempts at the newest release. If
+// there are none, it is for each pod that is wanted the one that ran in its slot before, or else in the slot that it
+// replaced. A pod that is gone is its own. If none of an object's pods has such a one, it is the newest of all.
 func (l logsOf) choosePrevious(tasks []*api.Task, found []earlier) (out []earlier) {
 	if l.run != "" {
 		return slices.DeleteFunc(found, func(e earlier) bool { return e.run != l.run || !e.kept })
 	}
-	known := false
+	var pods []*api.Task
 	for _, task := range tasks {
-		if l.slot == "" && task.Desired != api.DesiredRunning || l.slot != "" && l.slot != task.Slot ||
-			task.Role != api.RoleMain {
-			continue
+		if task.Role == api.RoleMain && (l.slot == task.Slot || l.slot == "" && task.Desired == api.DesiredRunning) {
+			pods = append(pods, task)
 		}
-		known = true
-		before := func(slot string) bool {
-			i := slices.IndexFunc(found, func(e earlier) bool { return slot != "" && e.slot == slot && e.id != task.ID })
-			if i >= 0 && !slices.ContainsFunc(out, func(e earlier) bool { return e.id == found[i].id }) {
-				out = append(out, found[i])
-			}
-			return i >= 0
-		}
-		_ = before(task.Slot) || before(task.Replaces)
 	}
-	if len(out) > 0 || known && l.slot != "" {
+	if l.slot == "" {
+		out = attempts(pods, found)
+	}
+	if len(out) == 0 {
+		out = before(pods, found)
+	}
+	if len(out) == 0 && l.slot != "" && len(pods) > 0 {
+		out = attempts(pods, slices.DeleteFunc(slices.Clone(found), func(e earlier) bool {
+			return !e.kept && e.at.After(pods[0].CreatedAt) // a later attempt
+		}))
+	}
+	if len(out) > 0 || len(pods) > 0 && l.slot != "" {
 		return out
 	}
 	if i := slices.IndexFunc(found, func(e earlier) bool { return e.kept && (l.slot == "" || e.slot == l.slot) }); i >= 0 {
 		return found[i : i+1]
 	}
 	return nil
+}
+
+// attempts returns the newest pods of the newest release that ended: one for each slot, and no more than pods of that
+// release run now, but at least one. A release that was undone has none that runs.
+func attempts(pods []*api.Task, found []earlier) (out []earlier) {
+	newest, running := "", 0
+	for _, e := range found {
+		newest = newerRelease(newest, e.release)
+	}
+	for _, pod := range pods {
+		if newer := newerRelease(newest, pod.Release); newer != newest {
+			return nil
+		}
+	}
+	for _, pod := range pods {
+		if pod.Release == newest {
+			running++
+		}
+	}
+	for _, e := range found {
+		known := slices.ContainsFunc(out, func(o earlier) bool { return o.slot == e.slot }) ||
+			slices.ContainsFunc(pods, func(pod *api.Task) bool { return pod.ID == e.id })
+		if newest != "" && e.release == newest && !known && len(out) < max(running, 1) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// newerRelease returns the newer of two releases. Their numbers only grow.
+func newerRelease(a, b string) string {
+	if cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) < 0 {
+		return b
+	}
+	return a
+}
+
+// before returns what ran before each pod: in its slot, or else in the slot that it replaced.
+func before(pods []*api.Task, found []earlier) (out []earlier) {
+	for _, pod := range pods {
+		in := func(slot string) bool {
+			i := slices.IndexFunc(found, func(e earlier) bool { return slot != "" && e.slot == slot && e.id != pod.ID })
+			if i >= 0 && !slices.ContainsFunc(out, func(e earlier) bool { return e.id == found[i].id }) {
+				out = append(out, found[i])
+			}
+			return i >= 0
+		}
+		_ = in(pod.Slot) || in(pod.Replaces)
+	}
+	return out
 }
 
 // checkPrevious refuses what doesn't go with earlier pods.

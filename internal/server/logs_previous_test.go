@@ -121,6 +121,51 @@ func TestPreviousLogsWithoutPods(t *testing.T) {
 	}
 }
 
+// TestPreviousLogsOfACrash: while a release crashes, and once it was undone, its attempts are shown, and not the pods of
+// the release before the last.
+func TestPreviousLogsOfACrash(t *testing.T) {
+	for name, tt := range map[string]struct {
+		reason  string
+		running map[string]string // the releases of pods
+		want    []string
+	}{
+		"crashing": {"one pod crashes, the others run the last good release",
+			map[string]string{"good1": "v9", "good2": "v9", "bad": "v10"}, []string{"c third"}},
+		"all crash": {"as many attempts as there are pods",
+			map[string]string{"bad1": "v10", "bad2": "v10"}, []string{"b second", "c third"}},
+		"undone":   {"none of its pods runs", map[string]string{"good1": "v9", "good2": "v9"}, []string{"c third"}},
+		"replaced": {"a newer release runs", map[string]string{"new": "v11"}, []string{"d other"}},
+	} {
+		w, first, second := keepingWorld(t)
+		of := func(log node.KeptLog, release string) node.KeptLog { log.Release = release; return log }
+		first.logs = []node.KeptLog{of(w.kept("first", "a", 1), "v10"), of(w.kept("third", "c", 4), "v10")}
+		second.logs = []node.KeptLog{of(w.kept("second", "b", 3), "v10"), of(w.kept("other", "d", 2), "v8"),
+			w.kept("of an older Tend", "e", 9)}
+		for slot, release := range tt.running {
+			task := w.running("web", slot, true)
+			task.Release, task.Replaces = release, "d"
+			w.put(records.TaskKey(task.ID), task)
+		}
+		opts := client.LogsOptions{Target: client.Target{Name: "web"}, Previous: true}
+		if diff := cmp.Diff(tt.want, allLines(t, w, opts)); diff != "" {
+			t.Errorf("%s: %s\n%s", name, tt.reason, diff)
+		}
+	}
+}
+
+// TestPreviousLogsOfAnAttempt: of a pod of a release that crashes, the attempt before it.
+func TestPreviousLogsOfAnAttempt(t *testing.T) {
+	w, first, _ := keepingWorld(t)
+	attempt := w.kept("first", "a", 1)
+	attempt.Release = "v1"
+	first.logs = []node.KeptLog{attempt}
+	w.running("web", "b", true)
+	if diff := cmp.Diff([]string{"a first"},
+		allLines(t, w, client.LogsOptions{Pod: "prod-web.b", Previous: true})); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestNoPreviousLogs: the error says that there are none, or who could not be asked.
 func TestNoPreviousLogs(t *testing.T) {
 	w, first, _ := keepingWorld(t)
