@@ -162,7 +162,8 @@ func (a *Agent) repeat(ctx context.Context, job pull.Job, task task) error {
 	return a.finish(ctx, job, result)
 }
 
-// finish sends the result of a job. It returns no error if the control plane already has a result, or no longer has the job.
+// finish sends the result of a job. It returns no error if the control plane already has a result, or no longer has the
+// job.
 func (a *Agent) finish(ctx context.Context, job pull.Job, result pull.Result) error {
 	result.Timestamp = a.Now().UTC()
 	err := a.request(ctx, func(token string) error { return a.client.Result(ctx, token, job.ID, result) })

@@ -15,10 +15,11 @@ type Conflict struct {
 	Manager, Field string
 }
 
-// conflictWith finds the name in the message of a cause: conflict with "kubectl" using v1.
+// conflictWith finds the manager's name in the message of a cause: conflict with "kubectl" using v1.
 var conflictWith = regexp.MustCompile(`conflict with "([^"]*)"`)
 
-// Conflicts returns the conflicts in the API server's answer to an apply without force, by field; none for any other error.
+// Conflicts returns the conflicts, by field, in the API server's answer to an apply without force. It returns none for
+// another error.
 func Conflicts(err error) []Conflict {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) || answer.Status().Details == nil {

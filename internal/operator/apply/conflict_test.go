@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestConflicts: the answer to an apply without force names managers and fields; other conflicts name none.
+// TestConflicts: the answer to an apply without force names managers and fields. Other conflicts don't.
 func TestConflicts(t *testing.T) {
 	cause := func(field, message string) metav1.StatusCause {
 		return metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict, Field: field, Message: message}
@@ -28,7 +28,7 @@ func TestConflicts(t *testing.T) {
 		"apply": {"each field once, in order", fmt.Errorf("apply: %w", answer), []Conflict{
 			{"kubectl", ".spec.a"}, {"kubectl", ".spec.b"}, {"of a server that says it in other words", ".spec.c"},
 		}},
-		"version": {"an object that has changed since is no conflict of fields",
+		"version": {"an object that has changed since isn't a conflict of fields",
 			apierrors.NewConflict(schema.GroupResource{Resource: "secrets"}, "a", errors.New("changed")), nil},
 		"network": {"no answer", errors.New("no answer"), nil},
 	} {

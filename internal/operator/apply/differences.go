@@ -12,17 +12,17 @@ import (
 
 // Difference is a value that a live object lacks or contradicts.
 type Difference struct {
-	// Path are the keys that lead to it.
+	// Path holds the keys that lead to the value.
 	Path []string
-	// Wanted and Live are the values; Live is nil if there is none.
+	// Wanted and Live are the values. Live is nil if it is missing.
 	Wanted, Live any
 }
 
 // Field is the path as Kubernetes writes it, with a dot before each key.
 func (d Difference) Field() string { return "." + strings.Join(d.Path, ".") }
 
-// Differences returns where live lacks or contradicts what wanted has. What live has besides is others' concern. Lists count as one
-// value, but for owner references: others may add theirs.
+// Differences returns where live lacks or contradicts a value of wanted. Additional values in live don't count: others
+// own them. A list counts as one value, except owner references, to which others may add.
 func Differences(wanted, live map[string]any) []Difference { return differences(nil, wanted, live) }
 
 func differences(path []string, wanted, live any) []Difference {
@@ -72,7 +72,7 @@ func same(a, b any) bool {
 	return aText == bText && (a == nil) == (b == nil) && fmt.Sprint(a) == fmt.Sprint(b)
 }
 
-// lacks reports whether one of wanted is not among live.
+// lacks reports whether an element of wanted is missing in live.
 func lacks(wanted, live []any) bool {
 	for _, one := range wanted {
 		if !slices.ContainsFunc(live, func(other any) bool { return len(differences(nil, one, other)) == 0 }) {
@@ -82,8 +82,8 @@ func lacks(wanted, live []any) bool {
 	return false
 }
 
-// Manager returns the field manager that set a field last, as the API server records it, and whether it applied it; "" if none
-// owns it.
+// Manager returns the field manager that set a field last, in the API server's record, and whether it did so by an
+// apply. The name is empty if no manager owns the field.
 func Manager(fields []metav1.ManagedFieldsEntry, path []string) (name string, applied bool) {
 	var last metav1.ManagedFieldsEntry
 	for _, entry := range fields {
@@ -97,7 +97,7 @@ func Manager(fields []metav1.ManagedFieldsEntry, path []string) (name string, ap
 	return last.Manager, last.Operation == metav1.ManagedFieldsOperationApply
 }
 
-// owns reports whether a set of fields has a path, what holds it as one value, or something below it.
+// owns reports whether a set of fields contains a path, a parent of it held as one value, or something below it.
 func owns(set []byte, path []string) bool {
 	var node map[string]any
 	if json.Unmarshal(set, &node) != nil {

@@ -10,7 +10,7 @@ import (
 
 type object = map[string]any
 
-// TestDifferences: what is declared and lacks or differs is found; what others have added is not.
+// TestDifferences: declared values that are missing or different are found. Values that others added are not.
 func TestDifferences(t *testing.T) {
 	for name, tc := range map[string]struct {
 		wanted, live object
@@ -35,7 +35,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestManager: the last manager of a field, of what holds it as one value, or of something below it.
+// TestManager: the last manager of a field, of a parent held as one value, or of something below it.
 func TestManager(t *testing.T) {
 	at := func(minute int) *metav1.Time {
 		stored := metav1.NewTime(time.Date(2026, 11, 28, 12, minute, 0, 0, time.UTC))

@@ -1,6 +1,7 @@
-// Package apply holds what every writer of the operator needs besides server-side apply itself: which field manager is in the way
-// of an apply without force, how its fields are given up or taken over, and finalizers.
+// Package apply holds what all of the operator's writers need besides server-side apply itself: which field managers
+// conflict with an apply, how their fields are given up or taken over, and finalizers.
 //
-// A finalizer is added and removed by a patch of the list. It can't be applied: an object that came from the control plane was
-// applied by the operator's one field manager, and an apply of the finalizer alone would give up every field of its spec.
+// A finalizer is added and removed by a patch of the list. It can't be applied: the operator's field manager has
+// applied the objects that came from the control plane, so applying only the finalizer would give up every field of the
+// spec.
 package apply

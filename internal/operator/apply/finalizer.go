@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// AddFinalizer adds a finalizer to an object as it was read. It is a conflict if the object has changed since.
+// AddFinalizer adds a finalizer to an object. It returns a conflict if the object has changed since it was read.
 func AddFinalizer(ctx context.Context, c client.Client, object client.Object, finalizer string) error {
 	if slices.Contains(object.GetFinalizers(), finalizer) {
 		return nil
@@ -23,7 +23,8 @@ func AddFinalizer(ctx context.Context, c client.Client, object client.Object, fi
 	return nil
 }
 
-// RemoveFinalizer removes a finalizer from an object as it was read. It is a conflict if the object has changed since.
+// RemoveFinalizer removes a finalizer from an object. It returns a conflict if the object has changed since it was
+// read.
 func RemoveFinalizer(ctx context.Context, c client.Client, object client.Object, finalizer string) error {
 	left := slices.DeleteFunc(slices.Clone(object.GetFinalizers()), func(f string) bool { return f == finalizer })
 	err := patchFinalizers(ctx, c, object, left)
@@ -33,7 +34,7 @@ func RemoveFinalizer(ctx context.Context, c client.Client, object client.Object,
 	return nil
 }
 
-// patchFinalizers replaces the list. The object takes nothing of the answer but the list and the resource version.
+// patchFinalizers replaces the list. From the answer it only copies the list and the resource version to the object.
 func patchFinalizers(ctx context.Context, c client.Client, object client.Object, finalizers []string) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": object.GetUID(), "resourceVersion": object.GetResourceVersion(), "finalizers": finalizers,
@@ -43,7 +44,7 @@ func patchFinalizers(ctx context.Context, c client.Client, object client.Object,
 	}
 	written, ok := object.DeepCopyObject().(client.Object)
 	if !ok {
-		return fmt.Errorf("%T is no object of a cluster", object)
+		return fmt.Errorf("%T is not an object of a cluster", object)
 	}
 	if err := c.Patch(
 		ctx, written, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(identity.FieldManager),

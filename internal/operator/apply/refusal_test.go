@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestRefusalOf: what can't succeed is final, what may succeed later is not, and conflicts say nothing of the object.
+// TestRefusalOf: requests that can't succeed are final, requests that may succeed later are not, and conflicts are no
+// refusals.
 func TestRefusalOf(t *testing.T) {
 	jobs := schema.GroupResource{Group: "batch", Resource: "jobs"}
 	for name, row := range map[string]struct {

@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// Object applies an object without force. Only if every manager that is in the way is one of takeOver, it applies it again with
-// force. wanted becomes what the API server stored.
+// Object applies an object without force. If all conflicting managers are in takeOver, it applies the object again with
+// force. wanted becomes the stored object.
 func Object(ctx context.Context, c client.Client, wanted *unstructured.Unstructured, takeOver []string) error {
 	const owner = client.FieldOwner(identity.FieldManager)
 	configuration := client.ApplyConfigurationFromUnstructured(wanted)
@@ -27,12 +27,12 @@ func Object(ctx context.Context, c client.Client, wanted *unstructured.Unstructu
 	return c.Apply(ctx, configuration, owner, client.ForceOwnership)
 }
 
-// Managers returns the field managers that the annotation take-over names, separated by commas.
+// Managers returns the field managers in the value of the annotation take-over, which are separated by commas.
 func Managers(annotation string) []string {
 	return strings.FieldsFunc(annotation, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// ManagersOf returns who is in the way, each once.
+// ManagersOf returns the managers of conflicts, each once.
 func ManagersOf(conflicts []Conflict) []string {
 	var names []string
 	for _, c := range conflicts {
@@ -42,8 +42,8 @@ func ManagersOf(conflicts []Conflict) []string {
 	return slices.Compact(names)
 }
 
-// GiveUp returns the command by which managers give up what they have set of an object: it removes them from the record of who
-// owns which field, and changes no value. live is the object with that record, or nil: then there is no command, and it is "".
+// GiveUp returns the command with which managers give up their fields of an object: it removes them from the record of
+// field owners, and changes no value. live is the object with that record. If it is nil, the command is empty.
 func GiveUp(live *unstructured.Unstructured, managers []string) string {
 	if live == nil {
 		return ""
@@ -55,7 +55,7 @@ func GiveUp(live *unstructured.Unstructured, managers []string) string {
 	}
 	var patch []operation
 	by := ""
-	for i, entry := range slices.Backward(live.GetManagedFields()) { // what is removed moves what follows
+	for i, entry := range slices.Backward(live.GetManagedFields()) { // backward: a removal moves the later entries
 		if entry.Subresource != "" || !slices.Contains(managers, entry.Manager) {
 			continue
 		}

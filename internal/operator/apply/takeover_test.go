@@ -8,18 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestGiveUp: the command removes the entries of the managers, the last first, and each only while it is theirs.
+// TestGiveUp: the command removes the managers' entries, the last first, and each only while it belongs to its manager.
 func TestGiveUp(t *testing.T) {
 	live := &unstructured.Unstructured{Object: map[string]any{"kind": "HelmRelease"}}
 	live.SetName("web")
 	live.SetNamespace("prod")
 	live.SetManagedFields([]metav1.ManagedFieldsEntry{
-		{Manager: "vworkspace-operator", Operation: metav1.ManagedFieldsOperationApply}, {
-			Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply,
-		},
-		{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status"}, {
-			Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate,
-		},
+		{Manager: "vworkspace-operator", Operation: metav1.ManagedFieldsOperationApply},
+		{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply},
+		{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status"},
+		{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate},
 	})
 	want := `kubectl patch helmrelease web -n prod --type=json --field-manager=kubectl -p '` +
 		`[{"op":"test","path":"/metadata/managedFields/3/manager","value":"kubectl"},{"op":"remove","path":"/metadata/managedFields/3"},` +

@@ -1,5 +1,5 @@
-// Package clusterid says under which identity the operator's cluster is registered: the value of the label cluster-id of
-// everything that the operator creates.
+// Package clusterid returns the identity under which the operator's cluster is registered. It is the value of the label
+// cluster-id on everything that the operator creates.
 package clusterid
 
 import (
@@ -13,11 +13,11 @@ import (
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 )
 
-// Source returns the identity of the cluster, or "" if it has none yet.
+// Source returns the identity of the cluster; empty if it has none yet.
 type Source func(context.Context) (string, error)
 
-// From returns the Source of an operator: fixed if it isn't empty, else what the Cluster object says. There should be one
-// Cluster; of several, the oldest counts, and of equally old ones the first by name.
+// From returns an operator's Source: fixed if it isn't empty, otherwise the identity in the Cluster object. There
+// should be one Cluster. Of several, the oldest counts; of equally old ones, the first by name.
 func From(fixed string, reader client.Reader) Source {
 	return func(ctx context.Context) (string, error) {
 		if fixed != "" {

@@ -18,7 +18,7 @@ import (
 
 const operatorNamespace = "vworkspace-system"
 
-// manifest is what is applied.
+// manifest is the manifest that the demo applies.
 const manifest = `applicationinstance "shop" "web" {
   cluster = "demo"
 
@@ -37,7 +37,7 @@ const manifest = `applicationinstance "shop" "web" {
 }
 `
 
-// demo is one run with all that it made.
+// demo is one run, with everything it made.
 type demo struct {
 	tend, operator string // absolute paths of the binaries
 	dir, listen    string
@@ -64,7 +64,7 @@ func newDemo(tend, operator string) (*demo, error) {
 
 func say(format string, args ...any) { fmt.Print(heading(os.Stdout, fmt.Sprintf(format, args...))) }
 
-// heading returns a line in bold, or plain where the output is no terminal.
+// heading returns a line in bold, or plain if the output is not a terminal.
 func heading(out *os.File, text string) string {
 	if !term.IsTerminal(int(out.Fd())) {
 		return "\n# " + text + "\n"
@@ -74,7 +74,7 @@ func heading(out *os.File, text string) string {
 
 func (d *demo) root(name string) string { return filepath.Join(d.dir, name) }
 
-// start starts a process; its log lies in the run's folder.
+// start starts a process, whose log is in the run's folder.
 func (d *demo) start(name, binary string, environment []string, args ...string) error {
 	log, err := os.Create(d.root(name) + ".log")
 	if err != nil {
@@ -92,14 +92,14 @@ func (d *demo) start(name, binary string, environment []string, args ...string) 
 	return nil
 }
 
-// tendCommand is a command that asks the server.
+// tendCommand returns a command that connects to the server.
 func (d *demo) tendCommand(args ...string) *exec.Cmd {
 	command := exec.CommandContext(context.Background(), d.tend, args...)
 	command.Env = append(os.Environ(), "TEND_SERVER=unix://"+filepath.Join(d.root("server"), "tend.sock"))
 	return command
 }
 
-// show runs a command before the reader's eyes.
+// show runs a command and shows its output.
 func (d *demo) show(args ...string) error {
 	fmt.Printf("$ tend %s\n", strings.Join(args, " "))
 	command := d.tendCommand(args...)
@@ -110,13 +110,13 @@ func (d *demo) show(args ...string) error {
 	return nil
 }
 
-// connected returns whether Tend says that the operator is heard of.
+// connected reports whether Tend hears from the operator.
 func (d *demo) connected(context.Context) bool {
 	out, err := d.tendCommand("clusters").Output()
 	return err == nil && strings.Contains(string(out), "Connected")
 }
 
-// until waits for a condition, two minutes at most.
+// until waits for a condition, for at most two minutes.
 func (d *demo) until(ctx context.Context, what string, holds func(context.Context) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -125,14 +125,14 @@ func (d *demo) until(ctx context.Context, what string, holds func(context.Contex
 	for !holds(ctx) {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waited in vain until %s; the logs are in %s", what, d.dir)
+			return fmt.Errorf("timed out waiting until %s; the logs are in %s", what, d.dir)
 		case <-tick.C:
 		}
 	}
 	return nil
 }
 
-// cleanUp ends what was started, last first, and removes the folder unless its logs are to be read.
+// cleanUp ends the started processes, last first, and removes the folder unless its logs are needed.
 func (d *demo) cleanUp(remove bool) error {
 	var faults []error
 	for i := len(d.processes) - 1; i >= 0; i-- {

@@ -45,7 +45,7 @@ func (d *demo) createNamespace(ctx context.Context, name string) error {
 	}})
 }
 
-// create creates the objects of a YAML text.
+// create creates the objects in a YAML text.
 func (d *demo) create(ctx context.Context, text []byte) error {
 	admin, err := d.client("demo")
 	if err != nil {
@@ -66,7 +66,7 @@ func (d *demo) create(ctx context.Context, text []byte) error {
 	}
 }
 
-// playFlux says of each source and release of the demo that it is ready, until the context ends.
+// playFlux reports each source and release of the demo as ready, until the context ends.
 func (d *demo) playFlux(ctx context.Context) error {
 	flux, err := d.client("flux-stand-in")
 	if err != nil {
@@ -88,7 +88,7 @@ func (d *demo) playFlux(ctx context.Context) error {
 	}
 }
 
-// installed writes the status of an object of the demo, once for each generation.
+// installed writes the status of one of the demo's objects, once for each generation.
 func installed(ctx context.Context, flux client.Client, kind schema.GroupVersionKind) error {
 	name, reason := "web", "InstallSucceeded"
 	if kind == ociRepository {
@@ -105,7 +105,7 @@ func installed(ctx context.Context, flux client.Client, kind schema.GroupVersion
 	digest := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte("1.2.3")))
 	now := metav1.Now().UTC().Format(time.RFC3339)
 	status := map[string]any{"observedGeneration": live.GetGeneration(), "conditions": []any{map[string]any{
-		"type": "Ready", "status": "True", "reason": reason, "message": "said by the demo, which plays Flux",
+		"type": "Ready", "status": "True", "reason": reason, "message": "written by the demo, which plays Flux",
 		"observedGeneration": live.GetGeneration(), "lastTransitionTime": now,
 	}}}
 	if kind == ociRepository {

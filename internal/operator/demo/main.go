@@ -1,6 +1,6 @@
-// Command demo shows Tend and a Kubernetes cluster on this machine: `tend apply` of an ApplicationInstance becomes a HelmRelease,
-// and its condition comes back to `tend get`. The Kubernetes API server, its etcd, tend-operator and `tend server` are real. No
-// kubelet and no Flux run: this program plays Flux, and says so.
+// Command demo shows Tend with a Kubernetes cluster on this machine: `tend apply` of an ApplicationInstance becomes a
+// HelmRelease, and its condition comes back to `tend get`. The Kubernetes API server, its etcd, tend-operator and `tend
+// server` are real. No kubelet and no Flux run: this program plays Flux, and says so.
 package main
 
 import (
@@ -42,11 +42,11 @@ func run(ctx context.Context, tend, operator string) (err error) {
 			return errors.Join(err, ctx.Err())
 		}
 	}
-	say("That was it: all processes end now")
+	say("The demo is complete: all processes end now")
 	return nil
 }
 
-// startKubernetes starts an API server with the operator's kinds and Flux's, and a namespace that the operator may work in.
+// startKubernetes starts an API server with the operator's kinds and Flux's, and a namespace for the operator to work in.
 func (d *demo) startKubernetes(ctx context.Context) error {
 	say("A Kubernetes API server starts, with the operator's kinds and Flux's. Neither a kubelet nor Flux runs:")
 	say("this program plays Flux, by writing the status that Flux would write")
@@ -64,7 +64,7 @@ func (d *demo) startKubernetes(ctx context.Context) error {
 
 // startTend starts Tend's server, which the operator will ask for jobs.
 func (d *demo) startTend(ctx context.Context) error {
-	say("Tend's server starts: its listener of nodes is for operators too")
+	say("Tend's server starts: operators connect to its listener for nodes")
 	err := d.start("server", d.tend, nil, "server", "--root", d.root("server"), "--no-agent", "--http", "off", "--ingress-http", "off", "--ingress-https", "off",
 		"--node-listen", d.listen)
 	if err != nil {
@@ -73,7 +73,7 @@ func (d *demo) startTend(ctx context.Context) error {
 	return d.until(ctx, "Tend answers", func(context.Context) bool { return d.tendCommand("clusters").Run() == nil })
 }
 
-// register declares the cluster in Tend, and creates in Kubernetes what that prints.
+// register declares the cluster in Tend, and creates the printed objects in Kubernetes.
 func (d *demo) register(ctx context.Context) error {
 	say("Tend learns of the cluster, and prints the Secret and the Cluster that let the operator register")
 	fmt.Println("$ tend clusters add demo | kubectl apply -f -")
@@ -84,7 +84,7 @@ func (d *demo) register(ctx context.Context) error {
 	return d.create(ctx, manifests)
 }
 
-// startOperator starts the operator as a process, and waits until Tend has heard of it.
+// startOperator starts the operator as a process, and waits until Tend hears from it.
 func (d *demo) startOperator(ctx context.Context) error {
 	say("The operator starts, registers, and asks Tend for jobs")
 	config := d.root("kubeconfig")
@@ -101,7 +101,7 @@ func (d *demo) startOperator(ctx context.Context) error {
 	return d.show("clusters")
 }
 
-// deploy applies an ApplicationInstance in Tend, plays Flux, and shows what became of it on both sides.
+// deploy applies an ApplicationInstance in Tend, plays Flux, and shows the result on both sides.
 func (d *demo) deploy(ctx context.Context) error {
 	say("tend apply: it ends when the release is ready in the cluster")
 	file := d.root("web.hcl")

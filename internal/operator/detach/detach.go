@@ -23,9 +23,9 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// Options are the options of Run.
+// Options configure Run.
 type Options struct {
-	// Namespace is the operator's, where its lease is. Required.
+	// Namespace is the operator's namespace, with its lease. Required.
 	Namespace string
 	// In is the namespace whose objects are detached. Default: all namespaces, and the Clusters.
 	In string
@@ -35,7 +35,7 @@ type Options struct {
 	Out io.Writer
 }
 
-// The kinds that are owned by instances: Flux uninstalls a release whose HelmRelease is deleted.
+// The kinds owned by instances. Deleting a HelmRelease makes Flux uninstall the release.
 var children = []schema.GroupVersionKind{
 	{Group: "helm.toolkit.fluxcd.io", Version: "v2", Kind: "HelmRelease"},
 	{Group: "source.toolkit.fluxcd.io", Version: "v1", Kind: "OCIRepository"},
@@ -52,8 +52,8 @@ var own = []struct {
 	{opsv1alpha1.GroupVersion.WithKind("Cluster"), identity.FinalizerCluster},
 }
 
-// Run detaches the objects of a cluster. The children come first: an instance that is being deleted goes as soon as it has no
-// finalizer, and Kubernetes deletes what belongs to it. Run can be repeated after a failure.
+// Run detaches the objects of a cluster. The children come first: a deleting instance goes once it has no finalizer,
+// and Kubernetes then deletes what it owns. Run can be repeated after a failure.
 func Run(ctx context.Context, c client.Client, opts Options) error {
 	if err := idle(ctx, c, opts); err != nil {
 		return err
@@ -104,7 +104,8 @@ func idle(ctx context.Context, c client.Client, opts Options) error {
 	return nil
 }
 
-// each calls do for each object of a kind. A kind that is not served, and a kind without namespaces if one is asked for, have none.
+// each calls do for each object of a kind. It finds none if the kind is not served, or if it has no namespaces and
+// namespace is set.
 func each(
 	ctx context.Context, c client.Client, kind schema.GroupVersionKind, namespace string,
 	do func(*unstructured.Unstructured) error,
@@ -113,7 +114,7 @@ func each(
 	if meta.IsNoMatchError(err) {
 		return nil
 	} else if err != nil {
-		return fmt.Errorf("ask for %s: %w", kind.Kind, err)
+		return fmt.Errorf("look up %s: %w", kind.Kind, err)
 	}
 	if namespace != "" && mapping.Scope.Name() == meta.RESTScopeNameRoot {
 		return nil
@@ -131,7 +132,7 @@ func each(
 	return nil
 }
 
-// disown removes the instance from the owners of an object, and leaves the others.
+// disown removes the instance from the owners of an object, and keeps the other owners.
 func disown(ctx context.Context, c client.Client, live *unstructured.Unstructured, out io.Writer) error {
 	owners := live.GetOwnerReferences()
 	left := slices.DeleteFunc(slices.Clone(owners), func(owner metav1.OwnerReference) bool {
@@ -143,7 +144,7 @@ func disown(ctx context.Context, c client.Client, live *unstructured.Unstructure
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "ownerReferences": left,
-		"annotations": map[string]any{identity.AnnotationIntent: nil}, // an operator that comes back applies it, and owns it again
+		"annotations": map[string]any{identity.AnnotationIntent: nil}, // a returning operator applies the object and owns it again
 	}})
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
-// Package detach unties applications from the operator, so that it can be uninstalled while they keep running: it removes the
-// operator's finalizers, and the owner references by which Kubernetes would delete the HelmReleases with their instances. It
-// deletes nothing, and refuses to work beside an operator that holds its lease.
+// Package detach detaches applications from the operator, so that the operator can be uninstalled while they keep
+// running. It removes the operator's finalizers, and the owner references through which Kubernetes would delete the
+// HelmReleases with their instances. It deletes nothing, and refuses to run beside an operator that holds its lease.
 //
 // Example:
 //

@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// ToOwner maps an object to its owner of a kind, by owner reference, and by the label that names the owner in the object's
-// own namespace. An object that has both names one owner twice, which is one request.
+// ToOwner maps an object to its owner of a kind, by its owner reference and by the label that names the owner in the
+// object's own namespace. An object with both names the same owner twice, which becomes one request.
 func ToOwner(kind schema.GroupKind, label string) func(context.Context, client.Object) []reconcile.Request {
 	return func(_ context.Context, object client.Object) []reconcile.Request {
 		names := map[string]bool{}

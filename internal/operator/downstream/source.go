@@ -17,27 +17,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// Options are the options of a Source. All but Retry are required.
+// Options configure a Source. All but Retry are required.
 type Options struct {
 	// Kind is the kind to watch.
 	Kind schema.GroupVersionKind
-	// Cache holds the objects, as unstructured ones.
+	// Cache holds the objects in unstructured form.
 	Cache cache.Cache
-	// Mapper says whether the API server serves the kind.
+	// Mapper tells whether the API server serves the kind.
 	Mapper meta.RESTMapper
-	// Map returns what to reconcile after an event of an object.
+	// Map returns what to reconcile after an object's event.
 	Map func(context.Context, client.Object) []reconcile.Request
-	// Appeared returns what to reconcile when the kind has appeared after the start.
+	// Appeared returns what to reconcile if the kind has appeared after the start.
 	Appeared func(context.Context) []reconcile.Request
-	// Retry is the time between two questions for an absent kind. Default 10 s.
+	// Retry is the interval at which an absent kind is looked up. Default 10 s.
 	Retry time.Duration
 }
 
-// Source watches a kind as soon as there is one.
+// Source watches a kind as soon as it is served.
 type Source struct {
 	opts   Options
 	served atomic.Bool
-	// settled is closed when it is known whether the kind is there; if it is, its objects are in the cache.
+	// settled is closed once it is known whether the kind is served. If it is, the cache has its objects by then.
 	settled chan struct{}
 }
 
@@ -51,19 +51,19 @@ func New(opts Options) *Source {
 	return &Source{opts: opts, settled: make(chan struct{})}
 }
 
-// Served returns whether the kind's objects can be read from the cache.
+// Served reports whether the kind's objects can be read from the cache.
 func (s *Source) Served() bool { return s.served.Load() }
 
 // String names the source in logs.
 func (s *Source) String() string { return "downstream " + s.opts.Kind.String() }
 
-// Start begins to watch and returns.
+// Start starts the watch and returns.
 func (s *Source) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	go s.run(ctx, queue)
 	return nil
 }
 
-// WaitForSync waits until it is known whether the kind is there. It does not wait for a kind that is absent.
+// WaitForSync waits until it is known whether the kind is served. It doesn't wait for an absent kind.
 func (s *Source) WaitForSync(ctx context.Context) error {
 	select {
 	case <-s.settled:
@@ -81,7 +81,7 @@ func (s *Source) run(ctx context.Context, queue workqueue.TypedRateLimitingInter
 		if err == nil {
 			break
 		}
-		if meta.IsNoMatchError(err) && !absent { // any other error says nothing of the kind
+		if meta.IsNoMatchError(err) && !absent { // another error doesn't mean that the kind is absent
 			absent = true
 			close(s.settled)
 		}

@@ -20,7 +20,7 @@ import (
 
 var kind = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Thing"}
 
-// mapper answers every question with err, if it has one.
+// mapper answers every request with err, if it is set.
 type mapper struct {
 	meta.RESTMapper
 	err   atomic.Pointer[error]
@@ -61,7 +61,8 @@ func start(
 	return source, m, queue
 }
 
-// TestAbsentKindHoldsNothingUp: the controller starts without the kind, and what waits for it is reconciled when it appears.
+// TestAbsentKindHoldsNothingUp: the controller starts without the kind. Objects that wait for it are reconciled when it
+// appears.
 func TestAbsentKindHoldsNothingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source, m, queue := start(t, &meta.NoKindMatchError{GroupKind: kind.GroupKind()})
@@ -87,7 +88,8 @@ func TestAbsentKindHoldsNothingUp(t *testing.T) {
 	})
 }
 
-// TestPresentKindIsWatchedFirst: the controller starts once the kind is watched, and nothing is reconciled twice for that.
+// TestPresentKindIsWatchedFirst: the controller starts once the kind is watched, and no object is reconciled twice
+// because of that.
 func TestPresentKindIsWatchedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source, _, queue := start(t, nil)
@@ -97,7 +99,7 @@ func TestPresentKindIsWatchedFirst(t *testing.T) {
 	})
 }
 
-// TestUnknownIsNotAbsent: an API server that doesn't answer says nothing of the kind, so the controller waits.
+// TestUnknownIsNotAbsent: if the API server doesn't answer, the kind may exist, so the controller waits.
 func TestUnknownIsNotAbsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source, m, _ := start(t, errors.New("connection refused"))

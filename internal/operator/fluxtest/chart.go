@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// Chart is a chart of one ConfigMap, "<release>-config", that has the chart's version and the value note.
+// Chart is a chart with one ConfigMap, "<release>-config", which holds the chart's version and the value note.
 type Chart struct {
 	// Name and Version are the chart's. Required.
 	Name, Version string
-	// Broken adds an object that no API server accepts, after the ConfigMap.
+	// Broken adds an object after the ConfigMap that every API server refuses.
 	Broken bool
 }
 
-// config has the version in it: Flux adds a digest to the version that a template of an OCI chart sees.
+// config contains the version literally: templates of an OCI chart see a version to which Flux has added a digest.
 const config = `apiVersion: v1
 kind: ConfigMap
 metadata: {name: "{{ .Release.Name }}-config"}
@@ -32,7 +32,7 @@ metadata: {name: "{{ .Release.Name }}-zz"}
 data: {Not A Key: x}
 `
 
-// pack returns the chart as a tar file, compressed.
+// pack returns the chart as a compressed tar file.
 func (c Chart) pack() ([]byte, error) {
 	files := map[string]string{
 		"Chart.yaml":            fmt.Sprintf("apiVersion: v2\nname: %s\nversion: %q\n", c.Name, c.Version),

@@ -1,8 +1,9 @@
-// Package fluxtest runs the operator against the real controllers of Flux: source-controller and helm-controller, built from
-// their modules, on a real API server, with a registry and a repository of charts that a test serves. Its tests carry the build
-// tag flux; `make test-flux` runs them.
+// Package fluxtest tests the operator with Flux's real controllers: source-controller and helm-controller, built from
+// their modules. They run on a real API server, with a registry and a repository of charts that a test serves. Its
+// tests have the build tag flux; `make test-flux` runs them.
 //
-// What Flux says at each step of a story is recorded in the testdata of kubetest, whose played Flux says nothing else.
+// Flux's reports at each step of a story are recorded in the testdata of package kubetest, whose simulated Flux reports
+// nothing else.
 //
 // Example:
 //

@@ -37,7 +37,7 @@ var written pages
 
 var recordingPath = filepath.Join("..", "kubetest", kubetest.RecordingFile)
 
-// write writes the recording, if it was asked for. A run of a part of the tests replaces their steps alone.
+// write writes the recording if requested. A run of some tests only replaces their steps.
 func (p *pages) write() error {
 	if !*recording {
 		return nil
@@ -68,7 +68,7 @@ func readRecording() (steps []kubetest.Step, err error) {
 	return steps, json.Unmarshal(text, &steps)
 }
 
-// recorder collects what Flux says in a world, in order.
+// recorder collects Flux's reports in a world, in order.
 type recorder struct {
 	w    *world
 	mu   sync.Mutex
@@ -101,7 +101,7 @@ func record(w *world) *recorder {
 	return r
 }
 
-// add notes a status, if it is another one than the object's last.
+// add records a status that differs from the object's last one.
 func (r *recorder) add(live *unstructured.Unstructured) {
 	said := plain(kubetest.SaidOf(live), r.w.namespace)
 	if len(said.Conditions) == 0 {
@@ -115,7 +115,7 @@ func (r *recorder) add(live *unstructured.Unstructured) {
 	}
 }
 
-// caughtUp waits until Flux rests, and the recorder has seen what the objects say then.
+// caughtUp waits until Flux rests, and the recorder has seen the objects' final state.
 func (r *recorder) caughtUp() {
 	r.w.Helper()
 	kubetest.Eventually(r.w, "the recorder", func(ctx context.Context) error {
@@ -142,7 +142,7 @@ func (r *recorder) caughtUp() {
 	})
 }
 
-// rests returns an error while Flux is at work on an object. What failed rests, though Flux tries it again.
+// rests returns an error while Flux works on an object. A failed object rests, although Flux retries it.
 func rests(live *unstructured.Unstructured) error {
 	if suspended, _, _ := unstructured.NestedBool(live.Object, "spec", "suspend"); suspended {
 		return nil
@@ -157,8 +157,8 @@ func rests(live *unstructured.Unstructured) error {
 	return fmt.Errorf("Flux is at work on %s %s: %+v", live.GetKind(), live.GetName(), said)
 }
 
-// step ends a step of the story: all that Flux has said since the one before belongs to it. The last status of each kind must be
-// the recorded one.
+// step ends a step of the story, to which all of Flux's reports since the previous step belong. The last status of each
+// kind must equal the recorded one.
 func (w *world) step(name string) {
 	w.Helper()
 	r := w.recorder
@@ -187,7 +187,7 @@ func (w *world) step(name string) {
 	}
 }
 
-// last returns the last conditions of each kind, without their messages.
+// last returns the last conditions of each kind, without messages.
 func last(step kubetest.Step) map[string][]string {
 	ends := map[string][]string{}
 	for _, said := range step.Said {
@@ -206,7 +206,7 @@ var (
 	addresses = regexp.MustCompile(`127\.\d+\.\d+\.\d+:\d+`)
 )
 
-// plain leaves out of a status what differs from run to run.
+// plain removes the parts of a status that differ from run to run.
 func plain(said kubetest.Said, namespace string) kubetest.Said {
 	clean := func(text string) string {
 		text = strings.ReplaceAll(text, namespace, "NAMESPACE")

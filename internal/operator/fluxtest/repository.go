@@ -17,13 +17,13 @@ const (
 	typeChart    = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 )
 
-// Repository serves charts over TLS on a loopback address: as an OCI registry, below /v2/, and as a Helm repository with an
-// index, below /charts/.
+// Repository serves charts over TLS on a loopback address: as an OCI registry below /v2/, and as a Helm repository with
+// an index below /charts/.
 type Repository struct {
 	server *httptest.Server
 
 	mu sync.Mutex
-	// blobs are by digest, manifests by <name>:<tag> and <name>@<digest>, entries are those of the index.
+	// blobs are stored by digest, manifests by <name>:<tag> and <name>@<digest>; entries are those of the index.
 	blobs, manifests, files map[string][]byte
 	entries                 map[string][]map[string]any
 }
@@ -44,15 +44,15 @@ func Serve() *Repository {
 	return r
 }
 
-// Close ends the repository.
+// Close stops the repository.
 func (r *Repository) Close() { r.server.Close() }
 
-// Authority returns the certificate that signs the repository's, in PEM.
+// Authority returns the certificate, in PEM, that signed the repository's.
 func (r *Repository) Authority() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.server.Certificate().Raw})
 }
 
-// URL returns where the charts are for a source of a type, oci or helm.
+// URL returns the charts' address for a source of a type, oci or helm.
 func (r *Repository) URL(source string) string {
 	if source == "helm" {
 		return r.server.URL + "/charts"
@@ -60,7 +60,7 @@ func (r *Repository) URL(source string) string {
 	return "oci://" + strings.TrimPrefix(r.server.URL, "https://") + "/charts"
 }
 
-// Push adds a chart in the way of both kinds of repositories. One that is there already stays in the index once.
+// Push adds a chart to both kinds of repositories. The index lists it once, even if it is pushed again.
 func (r *Repository) Push(chart Chart) error {
 	packed, err := chart.pack()
 	if err != nil {

@@ -29,8 +29,8 @@ func each(t *testing.T, story func(*world)) {
 	}
 }
 
-// TestLife: an application is installed, upgraded, downgraded and uninstalled. It is never ready before what runs is what it
-// declares.
+// TestLife: an application is installed, upgraded, downgraded and uninstalled. It is only ready while the running
+// version is the declared one.
 func TestLife(t *testing.T) {
 	each(t, func(w *world) {
 		w.push("1.0.0", false)
@@ -58,7 +58,7 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// TestUpgradeFails: an upgrade that the API server refuses is rolled back and reported, and the next declared version is
+// TestUpgradeFails: an upgrade that the API server refuses is rolled back and reported. The next declared version is
 // installed.
 func TestUpgradeFails(t *testing.T) {
 	each(t, func(w *world) {
@@ -80,7 +80,7 @@ func TestUpgradeFails(t *testing.T) {
 	})
 }
 
-// rolledBack waits until Flux has given the upgrade up, and what ran before it runs.
+// rolledBack waits until Flux has given up the upgrade and the previous version runs.
 func (w *world) rolledBack() {
 	w.Helper()
 	kubetest.Eventually(w, "the rollback", func(ctx context.Context) error {
@@ -98,7 +98,7 @@ func (w *world) rolledBack() {
 	w.runs("1.0.0")
 }
 
-// TestInstallFails: a first version that the API server refuses is reported, and the next declared one is installed.
+// TestInstallFails: a first version that the API server refuses is reported. The next declared version is installed.
 func TestInstallFails(t *testing.T) {
 	each(t, func(w *world) {
 		w.push("1.0.0", true)
@@ -113,7 +113,7 @@ func TestInstallFails(t *testing.T) {
 	})
 }
 
-// TestChartIsMissing: a version that the repository lacks is reported as that, and installed once it is there.
+// TestChartIsMissing: a version missing in the repository is reported as such, and installed once it is there.
 func TestChartIsMissing(t *testing.T) {
 	each(t, func(w *world) {
 		w.push("1.0.0", false)
@@ -130,7 +130,7 @@ func TestChartIsMissing(t *testing.T) {
 	})
 }
 
-// index has Flux read the index of a Helm repository now. It does so by itself at intervals.
+// index makes Flux read the index of a Helm repository now instead of at its interval.
 func (w *world) index() {
 	w.Helper()
 	if w.source == "helm" {
@@ -138,7 +138,7 @@ func (w *world) index() {
 	}
 }
 
-// now asks Flux to look at a source at once.
+// now asks Flux to reconcile a source at once.
 func (w *world) now(kind schema.GroupVersionKind) {
 	w.Helper()
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"reconcile.fluxcd.io/requestedAt":%q}}}`, metav1.Now().String())
@@ -151,7 +151,7 @@ func (w *world) now(kind schema.GroupVersionKind) {
 	}
 }
 
-// TestDriftOfFlux: a HelmRelease that a person deletes is made again, and so is a release that a person uninstalls.
+// TestDriftOfFlux: a HelmRelease that a person deletes is created again, and so is a release that a person uninstalls.
 func TestDriftOfFlux(t *testing.T) {
 	each(t, func(w *world) {
 		w.push("1.0.0", false)
@@ -185,7 +185,7 @@ func TestDriftOfFlux(t *testing.T) {
 	})
 }
 
-// uninstallByHand removes what Helm removes: the release's objects and its Secrets.
+// uninstallByHand removes what Helm would remove: the release's objects and its Secrets.
 func (w *world) uninstallByHand() {
 	w.Helper()
 	w.delete(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "web-config"}})
@@ -195,7 +195,7 @@ func (w *world) uninstallByHand() {
 	}
 }
 
-// TestSuspended: a HelmRelease that a person suspends is reported as that, and goes on when it is resumed.
+// TestSuspended: a HelmRelease that a person suspends is reported as suspended, and continues when it is resumed.
 func TestSuspended(t *testing.T) {
 	each(t, func(w *world) {
 		w.push("1.0.0", false)
@@ -215,8 +215,8 @@ func TestSuspended(t *testing.T) {
 	})
 }
 
-// TestVersions: versions with a v and with build metadata are installed and upgraded like any other. Two that differ in build
-// metadata alone are one to Flux.
+// TestVersions: versions with a v and with build metadata are installed and upgraded like others. Flux treats two that
+// differ only in build metadata as one.
 func TestVersions(t *testing.T) {
 	each(t, func(w *world) {
 		versions := []string{"v1.0.0", "v1.0.1", "1.1.0+build.1", "1.2.0+build.2"}

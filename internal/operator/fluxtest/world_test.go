@@ -39,7 +39,7 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
-// run starts an API server, Flux's controllers, the operator and a repository of charts, for all tests.
+// run starts an API server, Flux's controllers, the operator and a repository of charts for all tests.
 func run(m *testing.M) (code int) {
 	log.SetLogger(logr.Discard())
 	repository = Serve()
@@ -75,7 +75,7 @@ func run(m *testing.M) (code int) {
 	return code
 }
 
-// world is a namespace with an application, web, whose chart comes from a source of a type.
+// world is a namespace with the application web, whose chart comes from a source of one type.
 type world struct {
 	*testing.T
 	namespace, source string
@@ -99,7 +99,7 @@ func newWorld(t *testing.T, source string) *world {
 	return w
 }
 
-// push serves a chart. Each test's charts have a name of their own.
+// push serves a chart. Each test's chart has its own name.
 func (w *world) push(version string, broken bool) {
 	w.Helper()
 	if err := repository.Push(Chart{Name: w.namespace, Version: version, Broken: broken}); err != nil {
@@ -135,7 +135,7 @@ func instanceKind() schema.GroupVersionKind {
 	return appsv1alpha1.GroupVersion.WithKind(appsv1alpha1.Kind)
 }
 
-// patch merges into an object of the name web.
+// patch merges a patch into an object named web.
 func (w *world) patch(kind schema.GroupVersionKind, patch string) {
 	w.Helper()
 	live := w.named(kind, "web")
@@ -160,8 +160,8 @@ func (w *world) named(kind schema.GroupVersionKind, name string) *unstructured.U
 	return object
 }
 
-// says waits until the instance has conditions of its present spec, each given as type=status/reason, and returns the message of
-// the first.
+// says waits until the instance has the conditions, given as type=status/reason, for its current spec, and returns the
+// message of the first.
 func (w *world) says(conditions ...string) (message string) {
 	w.Helper()
 	kubetest.Eventually(w, "conditions of the instance", func(ctx context.Context) error {
@@ -185,7 +185,7 @@ func (w *world) says(conditions ...string) (message string) {
 	return message
 }
 
-// runs fails the test unless the chart's ConfigMap is of a version now, whatever anybody says.
+// runs fails the test unless the chart's ConfigMap has the version now, whatever the statuses report.
 func (w *world) runs(version string) {
 	w.Helper()
 	made := &corev1.ConfigMap{}
@@ -195,7 +195,7 @@ func (w *world) runs(version string) {
 	}
 }
 
-// gone waits until an object does not exist.
+// gone waits until an object no longer exists.
 func (w *world) gone(object client.Object) {
 	w.Helper()
 	kubetest.Eventually(w, "the end of "+object.GetName(), func(ctx context.Context) error {

@@ -1,3 +1,3 @@
-// Package gate says what an operator may work on: in which namespaces, on whose objects, and with which charts. It decides;
-// the controllers and the admission webhooks ask it, and so say the same.
+// Package gate decides what an operator may work on: which namespaces, whose objects, and which charts. The controllers
+// and the admission webhooks ask it, and so agree.
 package gate

@@ -13,17 +13,17 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// Policy is what an operator may work on. The zero value allows everything in namespaces that are labelled for it.
+// Policy says what an operator may work on. The zero value allows everything in namespaces labelled for it.
 type Policy struct {
-	// AnyNamespace allows namespaces without the label managed-by=vworkspace too.
+	// AnyNamespace also allows namespaces without the label managed-by=vworkspace.
 	AnyNamespace bool
 	// RequireManagedBy refuses objects without the label app.vworkspace.io/managed-by=control-plane.
 	RequireManagedBy bool
-	// Charts are the addresses below which charts may be: each is a repository, or a folder of repositories. Default: any.
+	// Charts are the allowed addresses of charts: each is a repository, or a folder of repositories. Default: any.
 	Charts []string
 }
 
-// Reason says which rule refuses an object.
+// Reason names the rule that refuses an object.
 type Reason string
 
 // The rules.
@@ -35,7 +35,7 @@ const (
 	ChartNotAllowed   Reason = "ChartNotAllowed"
 )
 
-// RefusalError is why an object is not worked on. It ends when what it names is changed.
+// RefusalError says why an object is not worked on. The refusal ends when what it names is changed.
 type RefusalError struct {
 	Reason  Reason
 	Message string
@@ -44,7 +44,8 @@ type RefusalError struct {
 // Error implements error.
 func (r *RefusalError) Error() string { return string(r.Reason) + ": " + r.Message }
 
-// Instance returns why an instance in a namespace of a cluster must be left alone, or nil. A cluster without an identity is "".
+// Instance returns why an instance in a namespace of a cluster must be left alone, or nil. cluster is empty if the
+// cluster has no identity.
 func (p Policy) Instance(
 	namespace metav1.Object, cluster string, instance *appsv1alpha1.ApplicationInstance,
 ) *RefusalError {
@@ -79,10 +80,10 @@ func (p Policy) object(namespace metav1.Object, cluster string, object metav1.Ob
 	switch given := labels[identity.LabelClusterID]; {
 	case !p.AnyNamespace && !Open(namespace):
 		return &RefusalError{NamespaceNotGated, fmt.Sprintf(
-			"the namespace %s is not one that the operator works in: kubectl label namespace %s %s=%s",
+			"the operator doesn't work in the namespace %s: kubectl label namespace %s %s=%s",
 			namespace.GetName(), namespace.GetName(), identity.LabelNamespaceGate, identity.NamespaceGate)}
 	case p.RequireManagedBy && labels[identity.LabelManagedBy] != identity.ManagedBy:
-		return &RefusalError{NotManaged, fmt.Sprintf("it lacks the label %s=%s, which the operator's --require-managed-by asks for",
+		return &RefusalError{NotManaged, fmt.Sprintf("it lacks the label %s=%s, which the operator's --require-managed-by requires",
 			identity.LabelManagedBy, identity.ManagedBy)}
 	case given != "" && cluster != "" && given != cluster:
 		return &RefusalError{OtherCluster, fmt.Sprintf("its label %s is %s, and this cluster is %s: apply it there, or correct the label",
@@ -91,14 +92,15 @@ func (p Policy) object(namespace metav1.Object, cluster string, object metav1.Ob
 	return nil
 }
 
-// Open returns whether a namespace is labelled for the operator.
+// Open reports whether a namespace is labelled for the operator.
 func Open(namespace metav1.Object) bool {
 	labels := namespace.GetLabels()
 	return labels[identity.LabelNamespaceGate] == identity.NamespaceGate ||
 		labels[identity.LabelNamespaceGateLong] == identity.NamespaceGate
 }
 
-// Allows returns whether a namespace allows a type of operations. Without the annotation, or with an empty one, it allows all.
+// Allows reports whether a namespace allows a type of operations. Without the annotation, or with an empty one, it
+// allows all.
 func Allows(namespace metav1.Object, kind opsv1alpha1.OperationType) bool {
 	given := namespace.GetAnnotations()[identity.AnnotationAllowedTypes]
 	if strings.TrimSpace(given) == "" {
@@ -112,7 +114,8 @@ func Allows(namespace metav1.Object, kind opsv1alpha1.OperationType) bool {
 	return false
 }
 
-// address returns where a chart is: in an OCI registry its name is a part of the path, and so can lead up too.
+// address returns the address of a chart. In an OCI registry it includes the chart's name, so the name could also lead
+// up.
 func address(chart *appsv1alpha1.Chart) string {
 	if chart.SourceType == appsv1alpha1.ChartSourceOCI {
 		return strings.TrimRight(chart.URL, "/") + "/" + chart.Name
@@ -120,13 +123,13 @@ func address(chart *appsv1alpha1.Chart) string {
 	return chart.URL
 }
 
-// below returns whether an address is another one, or in a folder below it. What leads up again is not.
+// below reports whether an address equals another one or lies below it. An address that leads up again doesn't.
 func below(address, parent string) bool {
 	rest, found := strings.CutPrefix(strings.TrimRight(address, "/"), strings.TrimRight(parent, "/"))
 	return found && (rest == "" || rest[0] == '/' && !strings.Contains(rest, "..") && !strings.Contains(rest, "%"))
 }
 
-// AddCharts adds addresses to Policy.Charts, with commas between them, or says what is wrong with one.
+// AddCharts adds addresses, separated by commas, to Policy.Charts, or returns the fault of one.
 func (p *Policy) AddCharts(addresses string) error {
 	for each := range strings.SplitSeq(addresses, ",") {
 		each = strings.TrimSpace(each)
@@ -138,7 +141,7 @@ func (p *Policy) AddCharts(addresses string) error {
 	return nil
 }
 
-// CheckChart returns what is wrong with an address of Policy.Charts.
+// CheckChart returns the fault of an address for Policy.Charts.
 func CheckChart(address string) error {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "oci" && parsed.Scheme != "https" || parsed.RawQuery != "" ||

@@ -94,7 +94,7 @@ func TestInstance(t *testing.T) {
 	}
 }
 
-// TestClusterWithoutIdentity: a cluster that isn't registered is no other cluster.
+// TestClusterWithoutIdentity: an unregistered cluster doesn't count as another cluster.
 func TestClusterWithoutIdentity(t *testing.T) {
 	instance := &appsv1alpha1.ApplicationInstance{}
 	instance.Labels = map[string]string{"app.vworkspace.io/cluster-id": "c2"}
@@ -123,7 +123,7 @@ func TestOperation(t *testing.T) {
 	}
 }
 
-// TestAddCharts: what --chart-allow takes, and that an address that would allow nothing, or more than it says, is refused.
+// TestAddCharts: --chart-allow refuses an address that would allow nothing, or more than it seems to.
 func TestAddCharts(t *testing.T) {
 	for given, want := range map[string][]string{
 		"oci://ghcr.io/team":                             {"oci://ghcr.io/team"},

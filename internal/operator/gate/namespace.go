@@ -17,7 +17,7 @@ import (
 
 var kindNamespace = corev1.SchemeGroupVersion.WithKind("Namespace")
 
-// Namespace reads the metadata of a namespace. One that does not exist any more has neither labels nor annotations.
+// Namespace reads the metadata of a namespace. A missing namespace has neither labels nor annotations.
 func Namespace(ctx context.Context, reader client.Reader, name string) (metav1.Object, error) {
 	namespace := &metav1.PartialObjectMetadata{}
 	namespace.SetGroupVersionKind(kindNamespace)
@@ -28,7 +28,7 @@ func Namespace(ctx context.Context, reader client.Reader, name string) (metav1.O
 	return namespace, nil
 }
 
-// ListOpen returns the metadata of the namespaces that are labelled for the operator.
+// ListOpen returns the metadata of the namespaces labelled for the operator.
 func ListOpen(ctx context.Context, reader client.Reader) ([]metav1.PartialObjectMetadata, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kindNamespace.GroupVersion().WithKind("NamespaceList"))
@@ -40,7 +40,7 @@ func ListOpen(ctx context.Context, reader client.Reader) ([]metav1.PartialObject
 	), nil
 }
 
-// Changed chooses the events of namespaces that may change what a Policy says.
+// Changed selects the events of namespaces that may change a Policy's decision.
 var Changed predicate.Predicate = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld, e.ObjectNew

@@ -2,10 +2,10 @@ package identity
 
 import "tend.dev/tend/api/pull"
 
-// FieldManager is the one field manager of all that the operator writes: children, finalizers and status.
+// FieldManager is the field manager of everything that the operator writes: children, finalizers and status.
 const FieldManager = "vworkspace-operator"
 
-// The labels of every object that the operator creates: those that the control plane gives to what it sends.
+// The labels of every object that the operator creates. The control plane sets the same ones on the objects it sends.
 const (
 	LabelManagedBy           = pull.LabelManagedBy
 	LabelClusterID           = pull.LabelClusterID
@@ -15,9 +15,9 @@ const (
 
 // The labels of an operation's objects.
 const (
-	// LabelOperation has the UID of the Operation, on its objects and on their pods.
+	// LabelOperation holds the UID of the Operation, on its objects and their pods.
 	LabelOperation = "ops.vworkspace.io/operation"
-	// LabelHookName has the name of the chart's hook that a Job runs.
+	// LabelHookName holds the name of the chart's hook that a Job runs.
 	LabelHookName = "ops.vworkspace.io/hook-name"
 )
 
@@ -25,9 +25,9 @@ const (
 const (
 	// LabelNamespaceGate is the label's key.
 	LabelNamespaceGate = "managed-by"
-	// LabelNamespaceGateLong is another key that namespaces of older installations have.
+	// LabelNamespaceGateLong is another key, on namespaces of older installations.
 	LabelNamespaceGateLong = pull.LabelManagedBy
-	// NamespaceGate is the value of either.
+	// NamespaceGate is the value of both.
 	NamespaceGate = "vworkspace"
 )
 
@@ -37,26 +37,27 @@ const (
 	AnnotationReconcile = "apps.vworkspace.io/reconcile"
 	// ReconcileDisabled is the value of AnnotationReconcile that pauses.
 	ReconcileDisabled = "disabled"
-	// AnnotationTakeOver, on an ApplicationInstance or an Operation, names field managers, separated by commas, whose fields the
-	// operator takes over once.
+	// AnnotationTakeOver, on an ApplicationInstance or an Operation, names field managers, separated by commas, whose
+	// fields the operator takes over once.
 	AnnotationTakeOver = "apps.vworkspace.io/take-over"
-	// AnnotationRequestedAt, with a value that it did not have before, asks Flux to reconcile now. It is Flux's own, and so are the
-	// next two: with the same value as the first, they force a release, and reset the count of failures.
+	// AnnotationRequestedAt with a new value asks Flux to reconcile now. It and the next two are Flux's own. The other
+	// two, with the same value as the first, force a release and reset the count of failures.
 	AnnotationRequestedAt = pull.AnnotationRequestedAt
 	AnnotationForceAt     = "reconcile.fluxcd.io/forceAt"
 	AnnotationResetAt     = "reconcile.fluxcd.io/resetAt"
-	// AnnotationIntent has, on a child of an instance, the hash of what the operator applied to it last.
+	// AnnotationIntent holds, on a child of an instance, the hash of what the operator last applied to it.
 	AnnotationIntent = "vworkspace.io/applied-intent-hash"
 	// AnnotationCancel on an Operation, with any value but "" and "false", ends it.
 	AnnotationCancel = "ops.vworkspace.io/cancel"
 	// AnnotationMaintenanceWindow on an ApplicationInstance says when it may be changed.
 	AnnotationMaintenanceWindow = "ops.vworkspace.io/maintenance-window"
-	// AnnotationRotate on a Cluster, with any value but "" and "false", asks for another exchange of the registration token.
+	// AnnotationRotate on a Cluster, with any value but "" and "false", requests another exchange of the registration
+	// token.
 	AnnotationRotate = "ops.vworkspace.io/rotate-credentials"
-	// AnnotationAllowedTypes on a namespace lists the types of operations that are allowed there, separated by commas.
+	// AnnotationAllowedTypes on a namespace lists the types of operations allowed there, separated by commas.
 	AnnotationAllowedTypes = "ops.vworkspace.io/allowed-types"
-	// CapabilityPrefix begins the annotations of an ApplicationInstance that say which engine does what: the prefix is
-	// followed by the type of an operation in lower case, and the value is the engine.
+	// CapabilityPrefix is the prefix of an ApplicationInstance's annotations that say which engine performs an action. The
+	// type of an operation in lower case follows, and the value is the engine.
 	CapabilityPrefix = "ops.vworkspace.io/"
 )
 
@@ -78,7 +79,7 @@ const (
 	ConfigMapAppliedJobs = "vworkspace-applied-jobs"
 	// SecretWebhook is the Secret with the certificate of the admission webhooks.
 	SecretWebhook = "tend-operator-webhook-certificate"
-	// ServiceWebhook is the Service by which the API server reaches them.
+	// ServiceWebhook is the Service through which the API server reaches them.
 	ServiceWebhook = "tend-operator-webhook"
 	// WebhookConfiguration is the ValidatingWebhookConfiguration, which has no namespace.
 	WebhookConfiguration = "tend-operator"
@@ -88,8 +89,8 @@ const (
 	RunnerServiceAccount = "vworkspace-operation-runner"
 )
 
-// Labels returns the labels of every object downstream of an ApplicationInstance. A cluster that is not registered has no
-// identity, and the label is left out. Both names are valid values of a label: the CRDs have rules for it.
+// Labels returns the labels of every object downstream of an ApplicationInstance. Without a registered identity it
+// leaves out the label for it. The CRDs' rules make both names valid label values.
 func Labels(clusterID, instance string) map[string]string {
 	labels := map[string]string{LabelManagedBy: ManagedBy, LabelApplicationInstance: instance}
 	if clusterID != "" {

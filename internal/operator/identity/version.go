@@ -2,9 +2,9 @@ package identity
 
 import "strings"
 
-// SameVersion returns whether Flux reports the wanted version of a chart. A leading v is the same without, as in a tag. Build metadata
-// does not count: in its place Flux reports a part of the digest of a chart from an OCI registry. Without a wanted version, all are
-// right.
+// SameVersion reports whether Flux reports the desired version of a chart. A leading v doesn't count. Build metadata
+// doesn't either: for a chart from an OCI registry Flux reports a part of its digest instead. If want is empty, every
+// version matches.
 func SameVersion(want, have string) bool {
 	return want == "" || plainVersion(want) == plainVersion(have)
 }

@@ -9,25 +9,26 @@ import (
 	"testing"
 )
 
-// Write is a request that changed something, or tried to: any but get, list and watch.
+// Write is a request that changed something or tried to: any but get, list and watch.
 type Write struct {
 	// Agent is the client's user agent.
 	Agent string
-	// User is who the client is, or impersonates.
+	// User is the client's user, impersonated or not.
 	User string
 	// Verb is create, update, patch (which includes apply), delete or deletecollection.
 	Verb string
-	// Group, Resource and Subresource say of which kind the object is; Resource is a plural.
+	// Group, Resource and Subresource identify the object's kind. Resource is a plural.
 	Group, Resource, Subresource string
-	// Namespace and Name say which object it is. Name is empty where the server made it up.
+	// Namespace and Name identify the object. Name is empty if the server generated it.
 	Namespace, Name string
 	// Code is the HTTP status of the answer.
 	Code int
-	// Request is the URI, with its parameters, such as the field manager.
+	// Request is the URI with its parameters, such as the field manager.
 	Request string
 }
 
-// Writes returns the writes that keep returns true for, in order. The server logs a request before it ends its answer.
+// Writes returns, in order, the writes for which keep returns true. The server logs a request before it completes its
+// answer.
 func (s *Server) Writes(t testing.TB, keep func(Write) bool) (writes []Write) {
 	t.Helper()
 	file, err := os.Open(filepath.Join(s.dir, auditFile))

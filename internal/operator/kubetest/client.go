@@ -20,21 +20,20 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// Scheme returns the kinds that clients of tests know by their Go types: Kubernetes' own and the operator's.
+// Scheme returns the kinds that tests know by their Go types: Kubernetes' own and the operator's.
 func Scheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		clientscheme.AddToScheme, appsv1alpha1.AddToScheme, opsv1alpha1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
-			panic(err) // of types that are compiled in
+			panic(err) // can't happen: the types are compiled in
 		}
 	}
 	return scheme
 }
 
-// Client returns an administrator's client without a cache. What it writes goes by the field manager agent, which is its
-// user agent too.
+// Client returns an administrator's client without a cache. agent is its field manager and its user agent.
 func (s *Server) Client(t testing.TB, agent string) client.Client {
 	t.Helper()
 	made, err := client.New(s.As(agent), client.Options{Scheme: Scheme(), FieldOwner: agent})
@@ -44,7 +43,7 @@ func (s *Server) Client(t testing.TB, agent string) client.Client {
 	return made
 }
 
-// As returns the connection of an administrator with a user agent.
+// As returns an administrator's connection with a user agent.
 func (s *Server) As(agent string) *rest.Config {
 	config := rest.CopyConfig(s.Config)
 	config.UserAgent = agent
@@ -53,7 +52,7 @@ func (s *Server) As(agent string) *rest.Config {
 
 var namespaces atomic.Int32
 
-// Namespace makes a namespace for a test, with the label that lets the operator work in it. It stays until the server
+// Namespace creates a namespace for a test, with the label that lets the operator work in it. It stays until the server
 // stops: no controller would empty it.
 func (s *Server) Namespace(t testing.TB) string {
 	t.Helper()
@@ -67,8 +66,8 @@ func (s *Server) Namespace(t testing.TB) string {
 	return name
 }
 
-// Eventually waits until done returns nil, and fails the test with its last error if that takes a minute. done must only
-// look.
+// Eventually waits until done returns nil. After a minute it fails the test with the last error. done must not change
+// anything.
 func Eventually(t testing.TB, what string, done func(context.Context) error) {
 	t.Helper()
 	last := fmt.Errorf("never asked")

@@ -14,15 +14,15 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// The controllers of Flux. Each is the user of its name, and impersonates nobody: the helm-controller takes whom it impersonates for
-// a service account, and uninstalls nothing if there is no such account.
+// The controllers of Flux. Each is the user with its name and impersonates nobody: the helm-controller takes an
+// impersonated user for a service account, and uninstalls nothing if that account doesn't exist.
 const (
 	sourceController = "source-controller"
 	helmController   = "helm-controller"
 )
 
-// StartFlux starts the real source-controller and helm-controller, as `make flux-controllers` builds them, for all namespaces.
-// They end with the server. Repositories over HTTPS may have a certificate that is signed by an authority, in PEM.
+// StartFlux starts the real source-controller and helm-controller, as built by `make flux-controllers`, for all
+// namespaces. They end with the server. authority, in PEM, may sign certificates of HTTPS repositories.
 func (s *Server) StartFlux(authority []byte) error {
 	root, err := moduleRoot()
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Server) StartFlux(authority []byte) error {
 	}
 	for name, more := range map[string][]string{
 		sourceController: {"--storage-path=" + storage, "--storage-addr=" + artifacts, "--storage-adv-addr=" + artifacts},
-		helmController:   {"--requeue-dependency=2s"}, // a chart that is not ready is looked at again
+		helmController:   {"--requeue-dependency=2s"}, // the interval for a chart that is not ready
 	} {
 		binary := filepath.Join(root, "bin", "flux", name)
 		if _, err := os.Stat(binary); err != nil {
@@ -77,7 +77,7 @@ func (s *Server) serves(address string) error {
 		var dialer net.Dialer
 		connection, err := dialer.DialContext(ctx, "tcp", address)
 		if err != nil {
-			return false, nil //nolint:nilerr // it does not listen yet
+			return false, nil //nolint:nilerr // it doesn't listen yet
 		}
 		return true, connection.Close()
 	})

@@ -20,17 +20,17 @@ const (
 	auditFile       = "audit.log"
 )
 
-// administrators are the users that have a token of their own. Anybody else is impersonated by the first.
+// administrators are the users with their own token. The first one impersonates all others.
 var administrators = []string{"admin", sourceController, helmController}
 
-// credentials are what administrators need.
+// credentials are the secrets of administrators.
 type credentials struct {
-	// tokens are by the user's name.
+	// tokens maps users' names to their tokens.
 	tokens    map[string]string
 	authority []byte
 }
 
-// policy logs what every request was, once it is answered.
+// policy logs every request once it is answered.
 const policy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived, ResponseStarted]

@@ -1,8 +1,8 @@
-// Package kubetest starts a real Kubernetes API server for tests: kube-apiserver as built by `make kube-apiserver`, with
-// Tend's embedded etcd as its storage, on a loopback address of its own. A test binary has one, and each test a namespace.
+// Package kubetest starts a real Kubernetes API server for tests: kube-apiserver as built by `make kube-apiserver`,
+// stored in Tend's embedded etcd, on its own loopback address. A test binary has one server, and each test a namespace.
 //
-// There is no other controller: nothing collects garbage, no namespace is ever deleted, no Job runs. Tests play the
-// controllers whose objects the operator creates. What was written by whom is read from the API server's audit log.
+// No other controller runs: nothing collects garbage, namespaces are never deleted, Jobs never run. Tests play the
+// controllers whose objects the operator creates. The API server's audit log shows who wrote what.
 //
 // Example:
 //

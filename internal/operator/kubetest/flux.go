@@ -11,13 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// fluxModules are the modules that have Flux's CRDs, with the checksums of their files. source-controller 1.10 needs Go 1.27.
+// fluxModules are the modules with Flux's CRDs, and the checksums of their files. source-controller 1.10 needs Go 1.27.
 var fluxModules = []struct{ module, sum string }{
 	{"github.com/fluxcd/helm-controller@v1.6.1", "h1:b0XKTQCGlQy4nOGfEFMbn/e+/j9IMEHSDlKecbZkG9M="},
 	{"github.com/fluxcd/source-controller@v1.9.0", "h1:5msg2yyjVYDULZos+2ve8MZzcSqTpusiXmrOeBhc9yY="},
 }
 
-// Flux is the CRDs of Flux's helm-controller and source-controller, from their modules. Their controllers don't run.
+// Flux returns the CRDs of Flux's helm-controller and source-controller from their modules. Their controllers don't
+// run.
 func Flux() (all []*unstructured.Unstructured, err error) {
 	for _, pinned := range fluxModules {
 		dir, err := downloaded(pinned.module, pinned.sum)
@@ -33,7 +34,7 @@ func Flux() (all []*unstructured.Unstructured, err error) {
 	return all, nil
 }
 
-// downloaded returns the folder of a module, which Go fetches into its cache the first time.
+// downloaded returns the folder of a module, which Go downloads into its cache the first time.
 func downloaded(module, sum string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()

@@ -22,7 +22,7 @@ import (
 // Kinds returns CRDs.
 type Kinds func() ([]*unstructured.Unstructured, error)
 
-// Tend is the operator's own CRDs, as they are shipped.
+// Tend returns the operator's own CRDs as shipped.
 func Tend() ([]*unstructured.Unstructured, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -31,7 +31,7 @@ func Tend() ([]*unstructured.Unstructured, error) {
 	return readFolder(filepath.Join(root, "deploy", "operator", "crd"))
 }
 
-// readFolder returns the objects of all YAML files of a folder.
+// readFolder returns the objects in all YAML files of a folder.
 func readFolder(dir string) (objects []*unstructured.Unstructured, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
@@ -43,7 +43,7 @@ func readFolder(dir string) (objects []*unstructured.Unstructured, err error) {
 	return objects, err
 }
 
-// readFiles returns the CRDs of YAML files.
+// readFiles returns the CRDs in YAML files.
 func readFiles(files ...string) (objects []*unstructured.Unstructured, err error) {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -96,7 +96,7 @@ func (s *Server) Install(ctx context.Context, kinds ...Kinds) error {
 	return nil
 }
 
-// established waits until the kind can be listed: the condition of the CRD becomes true a little earlier.
+// established waits until the kind can be listed: the CRD's condition becomes true slightly earlier.
 func established(ctx context.Context, set dynamic.Interface, definition *unstructured.Unstructured) error {
 	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
 	plural, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "plural")

@@ -17,7 +17,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// arguments are those of kube-apiserver. Admission by service accounts is off: no controller makes any.
+// arguments returns the arguments of kube-apiserver. Admission of service accounts is off, because no controller
+// creates any.
 func arguments(dir string, host net.IP, port string) []string {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	return []string{
@@ -33,7 +34,7 @@ func arguments(dir string, host net.IP, port string) []string {
 	}
 }
 
-// locate returns the binary's path.
+// locate returns the path of the binary.
 func locate() (string, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -69,8 +70,8 @@ type process struct {
 	ended   chan error
 }
 
-// launch starts a binary with more variables than this process has. It ends with this process, even if that is killed: the
-// kernel ties a child to the thread that started it, so that thread is kept.
+// launch starts a binary with additional environment variables. The process ends with this one, even if this one is
+// killed: the kernel ties a child to the thread that started it, so that thread is kept.
 func launch(binary, log string, args []string, env ...string) (*process, error) {
 	p := &process{log: log, ended: make(chan error, 1)}
 	out, err := os.Create(p.log)
@@ -97,7 +98,7 @@ func launch(binary, log string, args []string, env ...string) (*process, error) 
 	return p, nil
 }
 
-// end ends the process, and kills it if it takes its time: its data is thrown away.
+// end stops the process, and kills it if it takes too long: its data is thrown away.
 func (p *process) end() error {
 	_ = p.command.Process.Signal(syscall.SIGTERM)
 	select {
@@ -130,7 +131,7 @@ func (p *process) lastLines() []byte {
 	return text[max(0, len(text)-4000):]
 }
 
-// ready waits until the server serves.
+// ready waits until the server answers.
 func (s *Server) ready(ctx context.Context) error {
 	set, err := kubernetes.NewForConfig(s.Config)
 	if err != nil {

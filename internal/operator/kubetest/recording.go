@@ -10,27 +10,28 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// RecordingFile is where `make record-flux` writes what Flux's controllers say, from the folder of this package.
+// RecordingFile is the file for Flux's recorded reports, relative to this package's folder. `make record-flux` writes
+// it.
 const RecordingFile = "testdata/flux.json"
 
 //go:embed testdata/flux.json
 var recording []byte
 
-// Step is what Flux's controllers said, one status after the other, at a step of a story.
+// Step holds the reports of Flux's controllers at a step of a story, in order.
 type Step struct {
 	Name string `json:"name"`
 	Said []Said `json:"said"`
 }
 
-// Said is the status of an object of Flux, without its times.
+// Said is the status of one of Flux's objects, without times.
 type Said struct {
 	Kind string `json:"kind"`
-	// Lag is by how many generations the status is behind the object.
+	// Lag is the number of generations that the status is behind the object.
 	Lag        int64           `json:"lag,omitempty"`
 	Conditions []SaidCondition `json:"conditions"`
-	// Attempted is the chart's version that a HelmRelease was made of last, or tried.
+	// Attempted is the chart's version that a HelmRelease was last made of or tried.
 	Attempted string `json:"attempted,omitempty"`
-	// History are the revisions of a HelmRelease, the newest first, as "v2 1.1.0 deployed".
+	// History lists the revisions of a HelmRelease, the newest first, as "v2 1.1.0 deployed".
 	History []string `json:"history,omitempty"`
 }
 
@@ -40,14 +41,14 @@ type SaidCondition struct {
 	Status  string `json:"status"`
 	Reason  string `json:"reason"`
 	Message string `json:"message,omitempty"`
-	// Lag is by how many generations the condition is behind the object.
+	// Lag is the number of generations that the condition is behind the object.
 	Lag int64 `json:"lag,omitempty"`
 }
 
-// String returns the condition as tests write it: Ready=True/InstallSucceeded.
+// String returns the condition in the form of the tests: Ready=True/InstallSucceeded.
 func (c SaidCondition) String() string { return c.Type + "=" + c.Status + "/" + c.Reason }
 
-// SaidOf reads the status of an object of Flux.
+// SaidOf returns the status of one of Flux's objects.
 func SaidOf(live *unstructured.Unstructured) Said {
 	observed, _, _ := unstructured.NestedInt64(live.Object, "status", "observedGeneration")
 	attempted, _, _ := unstructured.NestedString(live.Object, "status", "lastAttemptedRevision")
@@ -72,8 +73,8 @@ func SaidOf(live *unstructured.Unstructured) Said {
 	return said
 }
 
-// Recorded fails the test if Flux's controllers were never seen to say just these conditions of a kind at one time, each given
-// as type=status/reason. What a test plays must have been said by the real ones.
+// Recorded fails the test unless Flux's controllers were once seen to report exactly these conditions of a kind
+// together, given as type=status/reason. What a test plays must have come from the real ones.
 func Recorded(t testing.TB, kind string, conditions ...string) {
 	t.Helper()
 	var steps []Step
@@ -98,6 +99,6 @@ func Recorded(t testing.TB, kind string, conditions ...string) {
 		}
 	}
 	slices.Sort(seen)
-	t.Errorf("Flux was never seen to say %v of a %s: play one of these, or record another story by `make record-flux`: %v",
+	t.Errorf("Flux was never seen to report %v of a %s: play one of these, or record another story with `make record-flux`: %v",
 		wanted, kind, slices.Compact(seen))
 }

@@ -21,7 +21,7 @@ import (
 
 // Server is a running Kubernetes API server.
 type Server struct {
-	// Config is the connection of an administrator. Impersonate in a copy of it is how to be anybody else.
+	// Config is the connection of an administrator. To be another user, set Impersonate in a copy.
 	Config *rest.Config
 
 	dir     string
@@ -30,13 +30,13 @@ type Server struct {
 	storage *etcd.Store
 	// run starts the API server.
 	run func() (*process, error)
-	// flux are Flux's controllers, if they run.
+	// flux are the processes of Flux's controllers, if they run.
 	flux []*process
 }
 
 var shared *Server
 
-// Main starts the test binary's API server with some kinds, runs the tests, and stops it. It returns the exit code.
+// Main starts the test binary's API server with kinds, runs the tests and stops the server. It returns the exit code.
 func Main(m *testing.M, kinds ...Kinds) int {
 	log.SetLogger(logr.Discard())
 	server, err := Start(kinds...)
@@ -56,7 +56,7 @@ func Main(m *testing.M, kinds ...Kinds) int {
 // Shared returns the server that Main started.
 func Shared() *Server { return shared }
 
-// Start starts an API server with some kinds. Tests that need one without the kinds of the others use it.
+// Start starts an API server with kinds, for tests that can't share the one of Main.
 func Start(kinds ...Kinds) (*Server, error) {
 	dir, err := os.MkdirTemp("", "kubetest-")
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *Server) start(kinds []Kinds) error {
 	return s.Install(ctx, kinds...)
 }
 
-// Kill kills the API server, as a crash does; Revive starts another one at the same address, with the same data.
+// Kill kills the API server as a crash would. Revive starts another one at the same address, with the same data.
 func (s *Server) Kill() error {
 	_ = s.process.command.Process.Kill()
 	err := <-s.process.ended
@@ -110,7 +110,7 @@ func (s *Server) Kill() error {
 	return nil
 }
 
-// Revive starts the API server that was killed, and waits until it serves.
+// Revive starts the killed API server again, and waits until it answers.
 func (s *Server) Revive() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
@@ -123,7 +123,7 @@ func (s *Server) Revive() (err error) {
 // startTimeout bounds a start. It takes a few seconds on an idle machine.
 const startTimeout = 5 * time.Minute
 
-// Stop ends the server and removes its data.
+// Stop stops the server and removes its data.
 func (s *Server) Stop() error {
 	var failures []error
 	for _, p := range s.flux {
@@ -141,8 +141,9 @@ func (s *Server) Stop() error {
 // started counts the servers of this process.
 var started atomic.Int32
 
-// address returns where to listen: on a loopback address that has this process's id in it, and a port for each of its
-// servers. A port that was free a moment ago might be taken by another test; kube-apiserver can't be given an open listener.
+// address returns an address to listen on: a loopback address that contains this process's id, and a port for each of
+// its servers. Another test might take a port that was free a moment ago, and kube-apiserver can't be given an open
+// listener.
 func address() (host net.IP, port string) {
 	id := os.Getpid() // at most 22 bits
 	return net.IPv4(127, 64|byte(id>>16)&63, byte(id>>8), byte(id)), strconv.Itoa(6442 + int(started.Add(1)))

@@ -16,13 +16,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(
-		kubetest.Main(m, kubetest.Tend, kubetest.Flux, kubetest.Velero, kubetest.Argo, kubetest.VolSync, kubetest.Snapshots),
-	)
+	os.Exit(kubetest.Main(m,
+		kubetest.Tend, kubetest.Flux, kubetest.Velero, kubetest.Argo, kubetest.VolSync, kubetest.Snapshots))
 }
 
-// TestAuditCountsWritesByAgent: each write of an agent is in the audit log when its call has returned, reads are not, and
-// neither are writes of others.
+// TestAuditCountsWritesByAgent: the audit log has each write of an agent when its call returns. It has no reads, and
+// the writes of others are separate.
 func TestAuditCountsWritesByAgent(t *testing.T) {
 	server := kubetest.Shared()
 	namespace := server.Namespace(t)
@@ -43,7 +42,7 @@ func TestAuditCountsWritesByAgent(t *testing.T) {
 	}
 }
 
-// TestKindsAreServed creates an object of a kind from each source.
+// TestKindsAreServed creates an object of one kind from each source.
 func TestKindsAreServed(t *testing.T) {
 	server := kubetest.Shared()
 	namespace := server.Namespace(t)

@@ -10,13 +10,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// ErrKilled is what a write of a killed operator returns.
+// ErrKilled is the error of a write at which the operator is killed.
 var ErrKilled = errors.New("killed")
 
-// Survive is a hook for an operator that is not killed.
+// Survive is a hook that never kills the operator.
 func Survive() error { return nil }
 
-// KillAt returns a hook that kills at one of its calls, counted from 1.
+// KillAt returns a hook that kills the operator at one of its calls, counted from 1.
 func KillAt(call int) func() error {
 	calls := 0
 	return func() error {
@@ -27,8 +27,8 @@ func KillAt(call int) func() error {
 	}
 }
 
-// Stepwise returns an administrator's client without a cache that calls hook before and after each apply, patch and deletion,
-// and plain, which calls nothing. An error of the hook is the write's: the operator that makes it is killed there.
+// Stepwise returns two administrator's clients without a cache: hooked calls hook before and after each apply, patch
+// and deletion, and plain calls nothing. A write returns the hook's error, as if the operator were killed there.
 func (s *Server) Stepwise(
 	t testing.TB, agent string, hook func() error,
 ) (hooked client.Client, plain client.WithWatch) {

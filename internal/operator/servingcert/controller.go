@@ -32,7 +32,7 @@ import (
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=tend-operator,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=secrets,verbs=get;list;watch;create;patch
 
-// Certificate is what the webhooks are served with. Its zero value has none yet.
+// Certificate is the certificate of the webhooks. The zero value has none yet.
 type Certificate struct {
 	current atomic.Pointer[tls.Certificate]
 }
@@ -47,20 +47,20 @@ func (c *Certificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return nil, errNone
 }
 
-// Options are the options of the controller. All are required.
+// Options configure the controller. All are required.
 type Options struct {
-	// Namespace is the operator's own: the Secret is there.
+	// Namespace is the operator's own namespace, with the Secret.
 	Namespace string
 	// Names are the host names and addresses at which the API server reaches the webhooks.
 	Names []string
-	// Certificate receives what is to be served with.
+	// Certificate receives the certificate to serve with.
 	Certificate *Certificate
 	// ClusterID is the identity of the cluster, for the Secret's label.
 	ClusterID clusterid.Source
 	Now       func() time.Time
 }
 
-// Add adds the controller to a manager. It works in every replica: each serves.
+// Add adds the controller to a manager. It runs in every replica, since each serves.
 func Add(mgr manager.Manager, opts Options) error {
 	secret := client.ObjectKey{Namespace: opts.Namespace, Name: identity.SecretWebhook}
 	one := func(context.Context, client.Object) []reconcile.Request {
@@ -80,7 +80,7 @@ func Add(mgr manager.Manager, opts Options) error {
 		WatchesRawSource(source.Func(func(
 			_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request],
 		) error {
-			queue.Add(reconcile.Request{NamespacedName: secret}) // where there is neither
+			queue.Add(reconcile.Request{NamespacedName: secret}) // reconciles even if neither object exists
 			return nil
 		})).
 		WithOptions(controller.Options{
@@ -100,8 +100,8 @@ type reconciler struct {
 	secret client.ObjectKey
 }
 
-// Reconcile makes or renews the certificate, has it served, and has the API server trust it. It trusts an authority before
-// anything is served under it, but for the first.
+// Reconcile makes or renews the certificate, puts it into use, and makes the API server trust it. A new authority is
+// trusted before a certificate of it is used, except the first one.
 func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	secret := &corev1.Secret{}
 	if err := r.live.Get(ctx, r.secret, secret); client.IgnoreNotFound(err) != nil {
@@ -119,7 +119,7 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 		if err := r.store(ctx, secret, id, data); err != nil {
 			return reconcile.Result{}, err
 		}
-		// another replica may have made one too: what is stored counts
+		// Another replica may have made one too: the stored one counts.
 		return reconcile.Result{RequeueAfter: time.Millisecond}, nil
 	}
 	if err := r.trust(ctx, data[keyAuthority]); err != nil {
@@ -133,8 +133,8 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	return reconcile.Result{RequeueAfter: max(again.Sub(r.Now()), time.Second)}, nil
 }
 
-// store applies the Secret, if nobody else has written it since it was read. What this operator wrote by an update before it
-// applied is taken over as applied: else it would be a conflict with itself.
+// store applies the Secret, unless another writer has changed it since it was read. Fields that this operator once
+// wrote by an update are first adopted as applied; otherwise it would conflict with itself.
 func (r *reconciler) store(ctx context.Context, secret *corev1.Secret, id string, data map[string][]byte) error {
 	wanted := applycorev1.Secret(r.secret.Name, r.secret.Namespace).WithData(data).WithType(corev1.SecretTypeOpaque).
 		WithLabels(map[string]string{identity.LabelManagedBy: identity.ManagedBy})
@@ -153,7 +153,7 @@ func (r *reconciler) store(ctx context.Context, secret *corev1.Secret, id string
 	return nil
 }
 
-// adopt turns fields that this operator wrote by an update into fields that it applied.
+// adopt marks fields that this operator wrote by an update as applied.
 func (r *reconciler) adopt(ctx context.Context, secret *corev1.Secret) error {
 	patch, err := csaupgrade.UpgradeManagedFieldsPatch(secret, sets.New(identity.FieldManager), identity.FieldManager)
 	if err != nil || len(patch) == 0 {
@@ -165,7 +165,8 @@ func (r *reconciler) adopt(ctx context.Context, secret *corev1.Secret) error {
 	return nil
 }
 
-// trust writes the authority into the configuration of the webhooks. Without one nobody asks.
+// trust writes the authority into the configuration of the webhooks. If there is no configuration, nothing calls the
+// webhooks.
 func (r *reconciler) trust(ctx context.Context, authority []byte) error {
 	stored := &admissionv1.ValidatingWebhookConfiguration{}
 	if err := r.client.Get(ctx, client.ObjectKey{Name: identity.WebhookConfiguration}, stored); err != nil {
@@ -182,7 +183,7 @@ func (r *reconciler) trust(ctx context.Context, authority []byte) error {
 		return nil
 	}
 	if err := r.client.Apply(ctx, wanted, client.FieldOwner(identity.FieldManager)); err != nil {
-		return fmt.Errorf("have the API server trust the webhooks: %w", err)
+		return fmt.Errorf("make the API server trust the webhooks: %w", err)
 	}
 	return nil
 }

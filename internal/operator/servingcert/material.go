@@ -15,9 +15,9 @@ import (
 	"tend.dev/tend/internal/pki"
 )
 
-// The keys of the Secret. Those of the certificate are as in a Secret of the type kubernetes.io/tls.
+// The keys of the Secret. Those of the certificate are as in a Secret of type kubernetes.io/tls.
 const (
-	keyAuthority   = "ca.crt" // what is to be trusted: the authority, then the one before
+	keyAuthority   = "ca.crt" // the trusted certificates: the authority, then the previous one
 	keySigner      = "ca.key"
 	keyCertificate = "tls.crt"
 	keyKey         = "tls.key"
@@ -26,11 +26,12 @@ const (
 const (
 	authorityLife   = 10 * 365 * 24 * time.Hour
 	certificateLife = 90 * 24 * time.Hour
-	// skew is by how much the clocks of the operator and of an API server may differ.
+	// skew is the largest difference between the clocks of the operator and an API server.
 	skew = time.Hour
 )
 
-// Plan returns what the Secret must hold, and when to look again. stored is what it holds; what is good of it stays.
+// Plan returns what the Secret must hold, and when to plan again. It keeps the valid parts of stored, the current
+// contents.
 func Plan(
 	stored map[string][]byte, names []string, now time.Time,
 ) (data map[string][]byte, again time.Time, err error) {
@@ -57,10 +58,10 @@ func Plan(
 	return data, due(leaf), nil
 }
 
-// due returns when a certificate is to be renewed.
+// due returns when a certificate must be renewed.
 func due(leaf *x509.Certificate) time.Time { return leaf.NotAfter.Add(-certificateLife / 3) }
 
-// covers returns whether an API server that trusts the authority accepts the certificate under all names.
+// covers reports whether an API server that trusts the authority accepts the certificate under all names.
 func covers(authority, leaf *x509.Certificate, names []string, now time.Time) bool {
 	roots := x509.NewCertPool()
 	roots.AddCert(authority)
@@ -72,9 +73,9 @@ func covers(authority, leaf *x509.Certificate, names []string, now time.Time) bo
 	return true
 }
 
-// parse reads the authority, and the certificate, which is nil if it can't be used.
+// parse returns the authority, and the certificate or nil if it is unusable.
 func parse(stored map[string][]byte) (authority pki.Issuer, leaf *x509.Certificate, err error) {
-	if _, err := cert.ParseCertsPEM(stored[keyAuthority]); err != nil { // the API server takes all of them or none
+	if _, err := cert.ParseCertsPEM(stored[keyAuthority]); err != nil { // the API server accepts all of them or none
 		return authority, nil, err
 	}
 	if authority, _, err = pki.Decode(append(first(stored[keyAuthority]), stored[keySigner]...)); err != nil {
@@ -86,7 +87,7 @@ func parse(stored map[string][]byte) (authority pki.Issuer, leaf *x509.Certifica
 	return authority, leaf, nil
 }
 
-// first returns the first certificate of a text in PEM, in PEM; nil if it begins with anything else.
+// first returns the first certificate of a PEM text, in PEM, or nil if the text starts with anything else.
 func first(text []byte) []byte {
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != cert.CertificateBlockType {
@@ -99,7 +100,7 @@ func first(text []byte) []byte {
 	return pki.CertificatePEM(authority.Raw)
 }
 
-// issue makes a certificate and its key, both in PEM.
+// issue creates a certificate and its key, both in PEM.
 func issue(
 	authority pki.Issuer, names []string, now time.Time,
 ) (leaf *x509.Certificate, certificate, private []byte, err error) {
@@ -124,7 +125,7 @@ func issue(
 	return leaf, pki.CertificatePEM(der), private, err
 }
 
-// same returns whether two Secrets hold the same.
+// same reports whether two Secrets have equal contents.
 func same(a, b map[string][]byte) bool {
 	for _, key := range []string{keyAuthority, keySigner, keyCertificate, keyKey} {
 		if !bytes.Equal(a[key], b[key]) {

@@ -18,7 +18,8 @@ var (
 
 const day = 24 * time.Hour
 
-// plan returns what Plan says, after an API server has checked it at that time: trusted is what it trusts.
+// plan returns the result of Plan, after checking that an API server would accept it at that time. trusted holds the
+// certificates that the API server trusts.
 func plan(t *testing.T, stored map[string][]byte, trusted []byte, now time.Time) (map[string][]byte, time.Time) {
 	t.Helper()
 	data, again, err := Plan(stored, names, now)
@@ -35,11 +36,11 @@ func plan(t *testing.T, stored map[string][]byte, trusted []byte, now time.Time)
 	return data, again
 }
 
-// accepted checks that an API server accepts what is served, and returns the certificate.
+// accepted checks that an API server accepts the serving certificate, and returns it.
 func accepted(t *testing.T, data map[string][]byte, trusted []byte, now time.Time) *x509.Certificate {
 	t.Helper()
 	roots := x509.NewCertPool()
-	for rest := trusted; len(rest) > 0; { // an API server refuses a bundle that has anything else in it
+	for rest := trusted; len(rest) > 0; { // an API server refuses a bundle with anything else in it
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil || block.Type != "CERTIFICATE" {
 			t.Fatalf("it can't be trusted: %s", trusted)
@@ -62,8 +63,8 @@ func accepted(t *testing.T, data map[string][]byte, trusted []byte, now time.Tim
 	return pair.Leaf
 }
 
-// TestRenewal: for nine years a certificate is renewed before it ends, and what the API server trusts doesn't change; after that
-// another authority is trusted beside the one before.
+// TestRenewal: for nine years the certificate is renewed before it ends, without a change of the trusted authority.
+// Then another authority is trusted beside the previous one.
 func TestRenewal(t *testing.T) {
 	data, again := plan(t, nil, nil, noon)
 	if same, _ := plan(t, data, nil, again.Add(-time.Second)); !bytes.Equal(same[keyCertificate], data[keyCertificate]) {
@@ -85,10 +86,10 @@ func TestRenewal(t *testing.T) {
 	if !bytes.HasSuffix(data[keyAuthority], trusted) {
 		t.Error("the authority before is trusted no longer")
 	}
-	accepted(t, before, data[keyAuthority], again.Add(-2*certificateLife/3)) // of a replica that has not changed over
+	accepted(t, before, data[keyAuthority], again.Add(-2*certificateLife/3)) // a replica that has not switched yet
 }
 
-// TestUnusable: what is damaged, for other names, of another authority or of the future is replaced.
+// TestUnusable: a certificate that is damaged, for other names, of another authority or not valid yet is replaced.
 func TestUnusable(t *testing.T) {
 	good, _ := plan(t, nil, nil, noon)
 	other, _ := plan(t, nil, nil, noon)

@@ -1,5 +1,5 @@
-// Package tendtest is a control plane for tests of the operator: the endpoints and the controllers of Tend's own server,
-// over a store in memory. It decides nothing, and listens nowhere: a test calls its Handler.
+// Package tendtest is a control plane for tests of the operator: the endpoints and controllers of Tend's own server,
+// over a store in memory. It listens nowhere: a test calls its Handler.
 //
 // Example:
 //

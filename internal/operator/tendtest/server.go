@@ -19,10 +19,10 @@ import (
 	"tend.dev/tend/internal/verbs"
 )
 
-// Server is a control plane as a server runs it.
+// Server is a control plane like that of Tend's server.
 type Server struct {
 	testing.TB
-	// Store is where its objects are. The test closes it when the parts have ended.
+	// Store holds its objects. The test closes it after the parts have ended.
 	Store *memory.Store
 	// Handler answers the operators.
 	Handler *clusterapi.Handler
@@ -32,7 +32,7 @@ type Server struct {
 	now  func() time.Time
 }
 
-// Start starts a control plane, whose parts run until ctx ends. now is its clock; nil is time.Now.
+// Start starts a control plane, whose parts run until ctx ends. now is its clock; nil means time.Now.
 func Start(ctx context.Context, t testing.TB, parts *sync.WaitGroup, now func() time.Time) *Server {
 	s := &Server{TB: t, ctx: ctx, Store: memory.New(), now: now}
 	s.view = view.New(s.Store, view.Options{Decode: records.Decode, Indexes: records.Indexes})
@@ -54,20 +54,20 @@ func Start(ctx context.Context, t testing.TB, parts *sync.WaitGroup, now func() 
 	return s
 }
 
-// asIs stands for encryption.
+// asIs stands in for encryption.
 func asIs(text []byte) ([]byte, error) { return text, nil }
 
-// mac stands for the servers' keyed hash.
+// mac stands in for the servers' keyed hash.
 func mac(plain []byte) string { return fmt.Sprintf("%x", plain) }
 
-// Verbs returns the verbs of people.
+// Verbs returns the verbs for people.
 func (s *Server) Verbs() *verbs.Service {
 	return verbs.New(verbs.Options{
 		Store: s.Store, Reader: verbs.FromView{Store: s.Store, View: s.view}, MAC: mac, Now: s.now,
 	})
 }
 
-// Snapshot returns what the server knows now.
+// Snapshot returns the server's current view.
 func (s *Server) Snapshot() records.Snapshot { return records.Snapshot{Reader: s.view.Snapshot()} }
 
 func (s *Server) fresh(ctx context.Context) (records.Snapshot, error) {
@@ -78,7 +78,7 @@ func (s *Server) fresh(ctx context.Context) (records.Snapshot, error) {
 	return s.Snapshot(), err
 }
 
-// Put stores an object as a user's apply does.
+// Put stores an object as a user's apply would.
 func (s *Server) Put(object api.Object) {
 	s.Helper()
 	if _, err := records.NewTxn("test").Put(records.ObjectKey(object.Ref()), object).Commit(s.ctx, s.Store); err != nil {

@@ -1,12 +1,12 @@
-// Package transition writes the Kubernetes Events of transitions of conditions, so that none is lost: a status that is written
-// is all the record there is of them, and an operator that dies before it has written their Events leaves that to the next one.
+// Package transition writes Kubernetes Events for transitions of conditions without losing any. The written status is
+// the only record of the transitions: if an operator dies before writing their Events, the next one writes them.
 //
-// An Event has a name that the transition determines. The first time that a process sees an object, CatchUp writes those
-// Events of its conditions that do not exist; from then on Record writes them as they come.
+// An Event's name is determined by the transition. When a process first sees an object, CatchUp writes the missing
+// Events of its conditions. From then on Record writes new ones.
 //
 // Example:
 //
 //	recorder.CatchUp(ctx, object, kind, eventsOf(conditions))
-//	… the status is written …
+//	… write the status …
 //	recorder.Record(ctx, object, kind, events)
 package transition

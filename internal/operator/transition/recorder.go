@@ -19,16 +19,17 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// life is how long the API server keeps an Event. What happened before is not written again.
+// life is the time for which the API server keeps an Event. Older transitions are not written again.
 const life = time.Hour
 
 // Event is a transition of a condition, for people.
 type Event struct {
-	// Warning says that something is wrong.
+	// Warning says that the transition reports a fault.
 	Warning bool
-	// Reason and Message are the Event's.
+	// Reason and Message are those of the Event.
 	Reason, Message string
-	// Condition is the condition after the transition. Of what is no condition's, type and time identify it.
+	// Condition is the condition after the transition. For an Event without a condition, its type and time identify the
+	// Event.
 	Condition metav1.Condition
 }
 
@@ -39,7 +40,7 @@ type Recorder struct {
 	Live   client.Reader
 	// Reporter is the controller's name. Required.
 	Reporter string
-	// ClusterID is the identity of the cluster. Default: Events have no label for it.
+	// ClusterID returns the identity of the cluster. Default: Events have no label for it.
 	ClusterID func(context.Context) (string, error)
 	// Now returns the time. Required.
 	Now func() time.Time
@@ -48,8 +49,8 @@ type Recorder struct {
 	known map[types.UID]bool
 }
 
-// CatchUp writes those Events of an object that do not exist, if this process has not seen the object before. The events are
-// those of its conditions as they are stored.
+// CatchUp writes the missing Events of an object's stored conditions, if this process sees the object for the first
+// time.
 func (r *Recorder) CatchUp(ctx context.Context, object client.Object, kind schema.GroupVersionKind, events []Event) {
 	if r.sees(object.GetUID()) {
 		return
@@ -67,32 +68,33 @@ func (r *Recorder) CatchUp(ctx context.Context, object client.Object, kind schem
 	}
 }
 
-// Record writes the Events of transitions that have been stored. What can't be written is left to CatchUp.
+// Record writes the Events of stored transitions. It leaves failures to CatchUp.
 func (r *Recorder) Record(ctx context.Context, object client.Object, kind schema.GroupVersionKind, events []Event) {
 	r.sees(object.GetUID())
 	for _, event := range events {
 		wanted := r.event(ctx, object, kind, event)
 		err := r.create(ctx, wanted)
-		if apierrors.IsAlreadyExists(err) { // the condition has returned to this reason
+		if apierrors.IsAlreadyExists(err) { // the condition had this reason before
 			err = r.repeat(ctx, client.ObjectKeyFromObject(wanted))
 		}
 		r.note(ctx, object, err)
 	}
 }
 
-// create writes an Event. Nobody reads it from a cache: a client that would watch what it writes must not watch all Events.
+// create writes an Event without waiting for a cache: a client that waits for its own writes would have to watch all
+// Events.
 func (r *Recorder) create(ctx context.Context, event *eventsv1.Event) error {
 	return r.Client.Create(ctx, event, client.DisableReadYourWritesConsistency, client.FieldOwner(identity.FieldManager))
 }
 
-// Forget drops what is known of an object that is gone.
+// Forget drops the knowledge about a deleted object.
 func (r *Recorder) Forget(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.known, uid)
 }
 
-// sees notes that an object was seen, and returns whether it was before.
+// sees records that an object was seen, and reports whether it was seen before.
 func (r *Recorder) sees(uid types.UID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,16 +106,17 @@ func (r *Recorder) sees(uid types.UID) bool {
 	return was
 }
 
-// note forgets the object if one of its Events could not be written, which is no reason to stop: the conditions count.
+// note forgets the object if one of its Events could not be written. The reconcile continues: the conditions matter
+// more.
 func (r *Recorder) note(ctx context.Context, object client.Object, err error) {
 	if err == nil || apierrors.IsAlreadyExists(err) {
 		return
 	}
 	r.Forget(object.GetUID())
-	log.FromContext(ctx).Info("an Event can't be written; it is tried again", "error", err)
+	log.FromContext(ctx).Info("an Event can't be written; it is retried", "error", err)
 }
 
-// repeat counts an Event that happens again.
+// repeat increments the count of an Event that occurs again.
 func (r *Recorder) repeat(ctx context.Context, key client.ObjectKey) error {
 	stored := &eventsv1.Event{}
 	if err := r.Live.Get(ctx, key, stored); err != nil {
@@ -131,7 +134,7 @@ func (r *Recorder) repeat(ctx context.Context, key client.ObjectKey) error {
 	)
 }
 
-// event returns the Event of a transition. Its name is that of the object and a digest of the transition.
+// event returns the Event of a transition. Its name consists of the object's name and a digest of the transition.
 func (r *Recorder) event(
 	ctx context.Context, object client.Object, kind schema.GroupVersionKind, event Event,
 ) *eventsv1.Event {

@@ -1,6 +1,6 @@
-// Package window decides when an application may be changed: in its maintenance window, which an annotation of the
-// ApplicationInstance declares as Argo CD's sync windows do, by a cron schedule, a duration and a time zone. The
-// controllers of instances and operations ask with the time in their hands; nothing here reads a clock.
+// Package window decides when an application may be changed: in its maintenance window. An annotation of the
+// ApplicationInstance declares it like Argo CD's sync windows, with a cron schedule, a duration and a time zone.
+// Callers pass the time; nothing here reads a clock.
 //
 // Example:
 //

@@ -12,7 +12,7 @@ func declare(text string) map[string]string {
 	return map[string]string{identity.AnnotationMaintenanceWindow: text}
 }
 
-// TestOpens: all times are of the clock on the wall in Berlin's offset, as people there read it.
+// TestOpens: all times are written with Berlin's offset, as people there read the clock.
 func TestOpens(t *testing.T) {
 	const open = ""
 	tests := map[string]struct {

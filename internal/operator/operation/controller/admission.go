@@ -27,7 +27,7 @@ func AddWebhook(mgr manager.Manager, opts Options) error {
 	return nil
 }
 
-// validator answers the API server. It observes what a reconcile would, and does nothing.
+// validator answers the API server. It observes what a reconcile would observe, and does nothing.
 type validator struct{ Reconciler }
 
 var _ admission.Validator[*opsv1alpha1.Operation] = (*validator)(nil)
@@ -45,8 +45,8 @@ func (v *validator) ValidateCreate(ctx context.Context, op *opsv1alpha1.Operatio
 	return admission.Warnings{"it will wait: " + waits}, nil
 }
 
-// ValidateUpdate implements admission.Validator. Neither a change of anything but the spec and the labels, nor one of an
-// operation that has started, whose spec is fixed by the CRD's rules, is a business of the rules.
+// ValidateUpdate implements admission.Validator. The rules only concern changes of the spec and the labels, before the
+// operation has started: afterwards the CRD's rules fix the spec.
 func (v *validator) ValidateUpdate(
 	ctx context.Context, before, after *opsv1alpha1.Operation,
 ) (admission.Warnings, error) {

@@ -15,14 +15,14 @@ import (
 	"tend.dev/tend/internal/operator/kubetest"
 )
 
-// TestConflictOfTheChildIsReported: another field manager creates the Job of an operation, with another image, just before the
-// operator does. The operation says which field of what is set by whom, and does not touch it.
+// TestConflictOfTheChildIsReported: another field manager creates an operation's Job, with another image, just before
+// the operator does. The operation reports the field, the object and the manager, and leaves the Job alone.
 func TestConflictOfTheChildIsReported(t *testing.T) {
 	t.Parallel()
 	w, calls := newWorld(t), 0
 	op := w.create("run", opsv1alpha1.TypeRunCommand, opsv1alpha1.EngineJob, `{"image":"busybox:1"}`)
 	reconciler := w.direct(func() error {
-		if calls++; calls != 5 { // around the finalizer, around the status, before the Job
+		if calls++; calls != 5 { // the calls are before and after the finalizer and the status, and before the Job
 			return nil
 		}
 		taken := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
@@ -60,7 +60,7 @@ func TestConflictOfTheChildIsReported(t *testing.T) {
 	}
 }
 
-// TestOperationWaitsForItsSecrets: a Secret that the parameters name must exist before the start.
+// TestOperationWaitsForItsSecrets: a Secret named in the parameters must exist before the start.
 func TestOperationWaitsForItsSecrets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -1,10 +1,10 @@
-// Package controller reconciles Operations: it reads what operation.Decide needs to know, and carries out what that
-// returns. It decides nothing itself.
+// Package controller reconciles Operations: it reads the input of operation.Decide and carries out the result. It
+// decides nothing itself.
 //
-// There is one worker. Two operations that exclude each other are therefore never started at a time: the second
-// one reads the status of the first from the API server. No reconcile waits for anything but the API server.
+// It has one worker, so two operations that exclude each other never start at the same time: the second one reads the
+// status of the first from the API server. A reconcile waits only for the API server.
 //
-// A write carries the resource version that the decision was made from, and fails if it is an old one; the reconcile is
-// then repeated. What is created is created under a name that the operation determines. So a reconcile that ends between
-// any two steps is finished by the next one.
+// A write carries the resource version on which the decision is based, and fails if that is outdated; then the
+// reconcile is repeated. Objects are created under names determined by the operation. So if a reconcile ends between
+// any two steps, the next one finishes the work.
 package controller

@@ -34,7 +34,8 @@ const jobFailed = `{"startTime":"2026-11-25T12:00:00Z","failed":1,"uncountedTerm
 	{"type":"FailureTarget","status":"True","reason":"BackoffLimitExceeded","message":"backoff","lastProbeTime":null,"lastTransitionTime":"2026-11-25T12:01:00Z"},
 	{"type":"Failed","status":"True","reason":"BackoffLimitExceeded","message":"backoff","lastProbeTime":null,"lastTransitionTime":"2026-11-25T12:01:00Z"}]}`
 
-// TestEngines runs each engine on the API server from the operation to its result, as its controller would report it.
+// TestEngines runs each engine against the API server, from the operation to its result as the engine's controller
+// would report it.
 func TestEngines(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -96,8 +97,8 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-// TestUpgradeEndsAndIsNotUndone: the controller of instances writes what the operation asks for, Flux installs it, and
-// nothing takes it back, until the user changes the instance. Deleting the operation waits for that.
+// TestUpgradeEndsAndIsNotUndone: the controller of instances writes what the upgrade requests, and Flux installs it.
+// Nothing undoes it until the user changes the instance. Deleting the operation waits for that.
 func TestUpgradeEndsAndIsNotUndone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -128,7 +129,7 @@ func TestUpgradeEndsAndIsNotUndone(t *testing.T) {
 	w.version("2.0.1")
 }
 
-// version waits until the HelmRelease asks for a version.
+// version waits until the HelmRelease requests a version.
 func (w *world) version(want string) {
 	w.Helper()
 	kubetest.Eventually(w, "version of the HelmRelease", func(ctx context.Context) error {
@@ -143,7 +144,7 @@ func (w *world) version(want string) {
 	})
 }
 
-// installs has Flux report that a version is installed, by the present generation.
+// installs makes Flux report a version as installed, for the current generation.
 func (w *world) installs(version string) {
 	w.Helper()
 	live, err := w.get(w.Context(), engine.KindHelmRelease, "web")
@@ -155,13 +156,13 @@ func (w *world) installs(version string) {
 		"history":[%s]}`, live.GetGeneration(), w.namespace, live.GetGeneration(), w.revision(2, version, "deployed")))
 }
 
-// revision returns how Flux reports a revision of the release.
+// revision returns a revision of the release in Flux's form.
 func (w *world) revision(number int, version, status string) string {
 	return fmt.Sprintf(`{"name":"web","namespace":%q,"version":%d,"chartName":"web","chartVersion":%q,"configDigest":"sha256:0","digest":"sha256:0",
 		"status":%q,"firstDeployed":"2026-11-25T12:00:00Z","lastDeployed":"2026-11-25T12:00:00Z"}`, w.namespace, number, version, status)
 }
 
-// gone waits until an operation does not exist.
+// gone waits until an operation no longer exists.
 func (w *world) gone(name string) {
 	w.Helper()
 	kubetest.Eventually(w, "deletion of "+name, func(ctx context.Context) error {
@@ -172,7 +173,7 @@ func (w *world) gone(name string) {
 	})
 }
 
-// stores creates the Secrets that Helm itself wrote of a release's revisions: 1 is superseded, 2 deployed, 3 failed.
+// stores creates the Secrets that Helm itself wrote for a release's revisions: 1 is superseded, 2 deployed, 3 failed.
 func (w *world) stores(release string) {
 	w.Helper()
 	text, err := os.ReadFile("../../engine/testdata/helm/secrets.json")
@@ -194,8 +195,8 @@ func (w *world) stores(release string) {
 	}
 }
 
-// TestHookJobRunsWhatTheChartDeclares reads the hook from the Secrets that Helm wrote: from the deployed revision, although a
-// newer one failed.
+// TestHookJobRunsWhatTheChartDeclares: the hook is read from the Secrets that Helm wrote, from the deployed revision
+// although a newer one failed.
 func TestHookJobRunsWhatTheChartDeclares(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -215,7 +216,7 @@ func TestHookJobRunsWhatTheChartDeclares(t *testing.T) {
 	}
 }
 
-// TestTransitionsAreEvents reads the Events of an operation that was held, ran and succeeded.
+// TestTransitionsAreEvents: an operation that was blocked, ran and succeeded has an Event for each transition.
 func TestTransitionsAreEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -18,16 +18,16 @@ import (
 	"tend.dev/tend/internal/operator/operation"
 )
 
-// owner is the field manager of all that the operator writes.
+// owner is the field manager of everything that the operator writes.
 const owner = client.FieldOwner(identity.FieldManager)
 
-// kindOperation is the kind of what is reconciled.
+// kindOperation is the kind of the reconciled objects.
 var kindOperation = opsv1alpha1.GroupVersion.WithKind(opsv1alpha1.KindOperation)
 
 // kindInstance is the kind of targets.
 const kindInstance = "ApplicationInstance"
 
-// creationError is what the API server answered when it did not create the operation's object.
+// creationError is the API server's refusal to create the operation's object.
 type creationError struct {
 	what string
 	err  error
@@ -36,7 +36,7 @@ type creationError struct {
 func (e *creationError) Error() string { return "create the " + e.what + ": " + e.err.Error() }
 func (e *creationError) Unwrap() error { return e.err }
 
-// execute carries out a plan. Its error is a *creationError if the API server does not create the operation's object.
+// execute carries out a plan. It returns a *creationError if the API server doesn't create the operation's object.
 func (r *Reconciler) execute(ctx context.Context, op *opsv1alpha1.Operation, plan operation.Plan) error {
 	has := slices.Contains(op.Finalizers, identity.FinalizerOperation)
 	if plan.Finalizer && !has && op.DeletionTimestamp == nil {
@@ -65,8 +65,8 @@ func (r *Reconciler) execute(ctx context.Context, op *opsv1alpha1.Operation, pla
 	return nil
 }
 
-// reference returns the operation without anything applied. Its UID keeps an apply from creating another one, and its
-// resource version keeps a decision that was made from an old one from being written.
+// reference returns the operation with nothing to apply. Its UID keeps an apply from creating another operation, and
+// its resource version keeps an outdated decision from being written.
 func reference(op *opsv1alpha1.Operation) *unstructured.Unstructured {
 	made := &unstructured.Unstructured{}
 	made.SetGroupVersionKind(kindOperation)
@@ -77,7 +77,8 @@ func reference(op *opsv1alpha1.Operation) *unstructured.Unstructured {
 	return made
 }
 
-// writeStatus applies the status, and then reports the transitions. If the process ends in between, the next one reports them.
+// writeStatus applies the status and then reports the transitions. If the process ends in between, the next one reports
+// them.
 func (r *Reconciler) writeStatus(ctx context.Context, op *opsv1alpha1.Operation, plan operation.Plan) error {
 	values, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&plan.Status)
 	if err != nil {
@@ -96,13 +97,12 @@ func (r *Reconciler) writeStatus(ctx context.Context, op *opsv1alpha1.Operation,
 	return nil
 }
 
-// delete deletes the very object that was observed, and its pods after it.
+// delete deletes exactly the observed object, and then its pods.
 func (r *Reconciler) delete(ctx context.Context, observed *unstructured.Unstructured) error {
 	uid := observed.GetUID()
-	err := r.Client.Delete(ctx, observed.DeepCopy(), client.PropagationPolicy(
-		metav1.DeletePropagationBackground,
-	), client.Preconditions{UID: &uid})
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // gone, or another one has its name
+	err := r.Client.Delete(ctx, observed.DeepCopy(),
+		client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &uid})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // it is gone, or a new one has its name
 		return fmt.Errorf("delete the %s %s/%s: %w", observed.GetKind(), observed.GetNamespace(), observed.GetName(), err)
 	}
 	return nil

@@ -17,7 +17,8 @@ import (
 	"tend.dev/tend/internal/operator/kubetest"
 )
 
-// TestAllowedTypes: a type that the namespace's annotation doesn't list waits, says why, and starts when it is listed.
+// TestAllowedTypes: an operation whose type the namespace's annotation doesn't list waits, with the cause, and starts
+// once it is listed.
 func TestAllowedTypes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -43,7 +44,7 @@ func TestAllowedTypes(t *testing.T) {
 	}
 	allow("Backup,RunCommand")
 	w.begins("run")
-	allow("Backup") // what has started goes on
+	allow("Backup") // a started operation continues
 	kubetest.Eventually(w, "the Job", func(ctx context.Context) error {
 		_, err := w.get(ctx, engine.KindJob, "run")
 		return err

@@ -19,13 +19,13 @@ import (
 	"tend.dev/tend/internal/operator/operation"
 )
 
-// observe reads what the decision depends on.
+// observe reads everything that the decision depends on.
 func (r *Reconciler) observe(ctx context.Context, op *opsv1alpha1.Operation) (operation.Input, error) {
 	in := operation.Input{Now: r.Now()}
 	in.Operation = op
 	over := op.Status.Phase.Terminal()
 	if over && op.DeletionTimestamp == nil {
-		return in, nil // nothing concerns it
+		return in, nil // nothing else matters
 	}
 	var err error
 	if in.Target, err = r.target(ctx, op); err != nil {
@@ -56,7 +56,7 @@ func (r *Reconciler) observe(ctx context.Context, op *opsv1alpha1.Operation) (op
 	}
 	subject, err := operation.SubjectOf(in.Request)
 	if err != nil {
-		return in, nil //nolint:nilerr // Decide finds the same, and says so in the status
+		return in, nil //nolint:nilerr // Decide finds the same fault and reports it
 	}
 	if in.Observed, in.NotInstalled, err = r.subject(ctx, subject); err != nil || over {
 		return in, err
@@ -64,7 +64,7 @@ func (r *Reconciler) observe(ctx context.Context, op *opsv1alpha1.Operation) (op
 	return in, r.surroundings(ctx, &in)
 }
 
-// surroundings reads what the operation needs, and what its object doesn't say.
+// surroundings reads the objects that the operation needs, and details that its own object lacks.
 func (r *Reconciler) surroundings(ctx context.Context, in *operation.Input) (err error) {
 	op := in.Operation
 	if op.Status.StartedAt == nil && !in.NotInstalled {
@@ -90,7 +90,7 @@ func (r *Reconciler) surroundings(ctx context.Context, in *operation.Input) (err
 
 func (r *Reconciler) target(ctx context.Context, op *opsv1alpha1.Operation) (*appsv1alpha1.ApplicationInstance, error) {
 	name, reader := op.Spec.TargetRef.Name, client.Reader(r.Client)
-	if op.Status.StartedAt == nil { // what the target declares at the start is recorded
+	if op.Status.StartedAt == nil { // the start records what the target declares
 		reader = r.Live
 	}
 	live := &unstructured.Unstructured{}
@@ -108,7 +108,7 @@ func (r *Reconciler) target(ctx context.Context, op *opsv1alpha1.Operation) (*ap
 	return target, nil
 }
 
-// subject reads an object, and says whether its kind is missing.
+// subject reads an object, and reports whether its kind is missing.
 func (r *Reconciler) subject(
 	ctx context.Context, s engine.Subject,
 ) (observed *unstructured.Unstructured, missing bool, err error) {
@@ -126,7 +126,7 @@ func (r *Reconciler) subject(
 	return observed, false, nil
 }
 
-// missing returns what the operation needs and does not exist. Of each object no more than that is read.
+// missing returns the needed objects that don't exist. It reads only their metadata.
 func (r *Reconciler) missing(ctx context.Context, op *opsv1alpha1.Operation) (absent []engine.Need, err error) {
 	for _, need := range engine.Needs(op) {
 		object := &metav1.PartialObjectMetadata{}
@@ -142,7 +142,7 @@ func (r *Reconciler) missing(ctx context.Context, op *opsv1alpha1.Operation) (ab
 	return absent, nil
 }
 
-// place finds where Velero works. An operation that has begun stays where it is.
+// place finds the namespace of Velero. A started operation keeps its namespace.
 func (r *Reconciler) place(ctx context.Context, in *operation.Input) error {
 	op := in.Operation
 	switch {
@@ -158,7 +158,7 @@ func (r *Reconciler) place(ctx context.Context, in *operation.Input) error {
 	locations := &metav1.PartialObjectMetadataList{}
 	locations.SetGroupVersionKind(engine.KindStorageLocation)
 	if err := r.Live.List(ctx, locations); meta.IsNoMatchError(err) {
-		return nil // Velero is not installed, which the Backup's own kind says too
+		return nil // Velero is not installed; the missing kind Backup shows it too
 	} else if err != nil {
 		return fmt.Errorf("list the BackupStorageLocations: %w", err)
 	}
@@ -170,7 +170,7 @@ func (r *Reconciler) place(ctx context.Context, in *operation.Input) error {
 	return nil
 }
 
-// driver returns the driver of a VolumeSnapshotClass; "" if there is no such class.
+// driver returns the driver of a VolumeSnapshotClass; empty if there is no such class.
 func (r *Reconciler) driver(ctx context.Context, class string) (string, error) {
 	live, _, err := r.subject(ctx, engine.Subject{GroupVersionKind: engine.KindSnapshotClass, Name: class})
 	if err != nil || live == nil {
@@ -180,7 +180,7 @@ func (r *Reconciler) driver(ctx context.Context, class string) (string, error) {
 	return driver, nil
 }
 
-// maxPods bounds the pods of a Job that are read: the reason of its failure is in one of the first few.
+// maxPods bounds the pods read of a Job: one of the first few has the reason of its failure.
 const maxPods = 20
 
 // pods reads the pods of an operation's Job.
@@ -199,7 +199,7 @@ func (r *Reconciler) pods(ctx context.Context, namespace, uid string) ([]engine.
 	return pods, nil
 }
 
-// release reads the target's deployed Helm release; nil if there is none. Of all Secrets it reads the one that Flux names.
+// release reads the target's deployed Helm release, or nil. It reads only the Secret that Flux names.
 func (r *Reconciler) release(ctx context.Context, target *appsv1alpha1.ApplicationInstance) (*engine.Release, error) {
 	if target == nil || target.Spec.Release == nil {
 		return nil, nil

@@ -49,26 +49,26 @@ type Reconciler struct {
 	Policy gate.Policy
 	// Events writes the transitions. Required.
 	Events *transition.Recorder
-	// Ended counts operations by type, engine and outcome. Default: nobody counts.
+	// Ended counts operations by type, engine and outcome. Default: not counted.
 	Ended *prometheus.CounterVec
 	// Now returns the time. Required.
 	Now func() time.Time
-	// VeleroNamespace is where Velero's objects are created. Default: where a BackupStorageLocation is.
+	// VeleroNamespace is the namespace for Velero's objects. Default: that of a BackupStorageLocation.
 	VeleroNamespace string
-	// ApprovalSecret returns the secret that claims are checked with; none if no claim is valid. Required.
+	// ApprovalSecret returns the secret that checks claims, or nil if no claim is valid. Required.
 	ApprovalSecret SecretSource
 }
 
-// SecretSource returns a secret as it is at the time.
+// SecretSource returns the current value of a secret.
 type SecretSource func(context.Context) ([]byte, error)
 
-// Reconcile brings one operation as far as it gets without waiting.
+// Reconcile takes all steps for one operation that need no waiting.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	op := &opsv1alpha1.Operation{}
 	if err := r.Client.Get(ctx, request.NamespacedName, op); err != nil {
 		return reconcile.Result{}, ignoreGone(err)
 	}
-	if !op.Status.Phase.Terminal() || op.DeletionTimestamp != nil { // decide from what is stored, not from what was
+	if !op.Status.Phase.Terminal() || op.DeletionTimestamp != nil { // the cache may be stale
 		if err := r.Live.Get(ctx, request.NamespacedName, op); err != nil {
 			return reconcile.Result{}, ignoreGone(err)
 		}
@@ -84,11 +84,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if errors.As(err, &creation) && ctx.Err() == nil {
 		op.Status, input.Refused, input.Conflicts = plan.Status, apply.RefusalOf(creation.err), apply.Conflicts(creation.err)
 		if input.Refused == nil && len(input.Conflicts) == 0 {
-			return reconcile.Result{RequeueAfter: time.Millisecond}, nil // written by another since it was read
+			return reconcile.Result{RequeueAfter: time.Millisecond}, nil // changed by another writer since the read
 		}
 		plan = operation.Decide(input)
 		if again := r.execute(ctx, op, plan); again != nil || input.Refused == nil || input.Refused.Final {
-			err = again // else it is tried again, with backoff
+			err = again // a requeue with backoff
 		}
 	}
 	if !plan.Finalizer && err == nil {
@@ -96,7 +96,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	switch {
 	case apierrors.IsConflict(err):
-		return reconcile.Result{RequeueAfter: time.Millisecond}, nil // written by another since it was read
+		return reconcile.Result{RequeueAfter: time.Millisecond}, nil // changed by another writer since the read
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("operation %s: %w", request, err)
 	}

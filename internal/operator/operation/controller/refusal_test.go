@@ -27,7 +27,7 @@ import (
 	"tend.dev/tend/internal/operator/operation/controller"
 )
 
-// liar returns a reconciler whose API server answers creations of the operation's object with an error.
+// liar returns a reconciler whose API server answers each creation of the operation's object with an error.
 func (w *world) liar(answer func() error) *controller.Reconciler {
 	w.Helper()
 	r := w.direct(kubetest.Survive)
@@ -43,7 +43,7 @@ func (w *world) liar(answer func() error) *controller.Reconciler {
 	return r
 }
 
-// warned returns whether there is a Warning Event about an operation.
+// warned returns an error unless an operation has a Warning Event with a reason and a part of its note.
 func (w *world) warned(ctx context.Context, op *opsv1alpha1.Operation, reason, part string) error {
 	var list eventsv1.EventList
 	if err := w.user.List(ctx, &list, client.InNamespace(w.namespace)); err != nil {
@@ -58,8 +58,9 @@ func (w *world) warned(ctx context.Context, op *opsv1alpha1.Operation, reason, p
 	return nil
 }
 
-// TestRefusalIsSaid: whatever the API server answers to the creation of an operation's object is in a condition and in a Warning
-// Event. It ends the operation if it can't succeed; else the operation waits, starts when it can, and never seems to run.
+// TestRefusalIsSaid: a condition and a Warning Event show the API server's answer to the creation of an operation's
+// object. If the creation can't succeed, the operation ends. Otherwise it waits, starts when it can, and never seems to
+// run.
 func TestRefusalIsSaid(t *testing.T) {
 	t.Parallel()
 	jobs := schema.GroupResource{Group: "batch", Resource: "jobs"}
@@ -119,7 +120,8 @@ func TestRefusalIsSaid(t *testing.T) {
 	}
 }
 
-// TestSnapshotClassOfABackup: a Backup of Velero has no field for it. Velero's own way is an annotation with the driver's name.
+// TestSnapshotClassOfABackup: a Velero Backup has no field for the class. Velero uses an annotation with the driver's
+// name.
 func TestSnapshotClassOfABackup(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -136,7 +138,7 @@ func TestSnapshotClassOfABackup(t *testing.T) {
 	w.reaches("b", opsv1alpha1.PhaseSucceeded, "Succeeded", "VeleroBackupCompleted")
 }
 
-// touch has the operation reconciled: what it waits for is not watched.
+// touch causes a reconcile of the operation, whose obstacle is not watched.
 func (w *world) touch(name string) {
 	w.Helper()
 	kubetest.Eventually(w, "a change of "+name, func(ctx context.Context) error {
@@ -149,7 +151,8 @@ func (w *world) touch(name string) {
 	})
 }
 
-// TestVeleroIsFound: a backup is created where Velero works, which a BackupStorageLocation shows, and nowhere if that is unclear.
+// TestVeleroIsFound: a backup is created in the namespace of Velero, which has a BackupStorageLocation. If that is
+// ambiguous, nothing is created.
 func TestVeleroIsFound(t *testing.T) {
 	t.Parallel()
 	server, err := kubetest.Start(kubetest.Tend, kubetest.Flux, kubetest.Velero)
@@ -161,7 +164,7 @@ func TestVeleroIsFound(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	w := newWorldOn(t, server) // which creates one location, in its own namespace
+	w := newWorldOn(t, server) // creates one location, in its own namespace
 	own := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "default"}}
 	own.SetGroupVersionKind(engine.KindStorageLocation)
 	if err := w.user.Delete(t.Context(), own); err != nil {
@@ -195,7 +198,7 @@ func TestVeleroIsFound(t *testing.T) {
 	if got := message("two"); !strings.Contains(got, velero+", "+other) || !strings.Contains(got, "--velero-namespace") {
 		t.Errorf("with two locations: %s", got)
 	}
-	w.settle(reconciler, "one") // what has started stays where it is
+	w.settle(reconciler, "one") // a started operation keeps its namespace
 	live := &metav1.PartialObjectMetadata{}
 	live.SetGroupVersionKind(engine.KindBackup)
 	if err := w.user.Get(t.Context(), client.ObjectKey{Namespace: velero, Name: w.namespace + "--one"}, live); err != nil {
@@ -203,13 +206,13 @@ func TestVeleroIsFound(t *testing.T) {
 	}
 }
 
-// TestEventsSurviveAKill: an operator that is killed after it has written the status, and before the Events of it, leaves them
-// to the next one, which writes each once. A condition that begins as False has one too.
+// TestEventsSurviveAKill: if an operator is killed after writing the status and before its Events, the next one writes
+// each Event once. A condition that starts as False has one too.
 func TestEventsSurviveAKill(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	op := w.create("run", opsv1alpha1.TypeRunCommand, opsv1alpha1.EngineJob, `{"image":"busybox:1"}`)
-	// around the finalizer, around the status
+	// The calls are before and after the finalizer and the status.
 	if _, err := w.direct(kubetest.KillAt(4)).Reconcile(t.Context(), w.request("run")); !errors.Is(err, kubetest.ErrKilled) {
 		t.Fatalf("it was not killed: %v", err)
 	}
@@ -236,14 +239,14 @@ func TestEventsSurviveAKill(t *testing.T) {
 	if all := said(); !slices.Equal(all, want) {
 		t.Errorf("Events %v, want %v", all, want)
 	}
-	w.settle(w.direct(kubetest.Survive), "run") // another restart finds them
+	w.settle(w.direct(kubetest.Survive), "run") // another restart finds the Events
 	if all := said(); !slices.Equal(all, want) {
 		t.Errorf("after another restart: Events %v, want %v", all, want)
 	}
 }
 
-// TestWhatAnOperationNeeds: without its service account an operation waits, and says the command that makes it; a pod that does
-// not exist is no running Job.
+// TestWhatAnOperationNeeds: without its service account an operation waits, and reports the command that creates it. A
+// Job without a pod doesn't count as running.
 func TestWhatAnOperationNeeds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -264,7 +267,7 @@ func TestWhatAnOperationNeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.settle(reconciler, "run")
-	w.play(engine.KindJob, "run", `{"startTime":"2026-11-25T12:00:00Z","uncountedTerminatedPods":{}}`) // which nothing makes a pod of
+	w.play(engine.KindJob, "run", `{"startTime":"2026-11-25T12:00:00Z","uncountedTerminatedPods":{}}`) // no controller makes its pods
 	w.settle(reconciler, "run")
 	if op, err := w.operation(t.Context(), "run"); err != nil || op.Status.Phase != opsv1alpha1.PhasePending ||
 		meta.IsStatusConditionTrue(op.Status.Conditions, "Running") {
@@ -275,7 +278,7 @@ func TestWhatAnOperationNeeds(t *testing.T) {
 	w.reaches("run", opsv1alpha1.PhaseRunning, "Running", "JobPodActive")
 }
 
-// TestAJobSaysWhyItFailed: the pod has the exit code, which the Job has not.
+// TestAJobSaysWhyItFailed: the exit code comes from the pod, since the Job doesn't have it.
 func TestAJobSaysWhyItFailed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -289,10 +292,10 @@ func TestAJobSaysWhyItFailed(t *testing.T) {
 	if err := w.user.Create(t.Context(), pod); err != nil {
 		t.Fatal(err)
 	}
-	pod.Status = corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{Name: "runner",
-		State: corev1.ContainerState{
-			Terminated: &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error"},
-		}}}}
+	ended := &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error"}
+	pod.Status = corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{
+		{Name: "runner", State: corev1.ContainerState{Terminated: ended}},
+	}}
 	if err := w.player.Status().Update(t.Context(), pod); err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +308,7 @@ func TestAJobSaysWhyItFailed(t *testing.T) {
 	}
 }
 
-// TestAControllerThatNeverAnswers: an operation whose engine never begins is not running, and ends when its time is over.
+// TestAControllerThatNeverAnswers: an operation whose engine never starts is not running, and ends at its timeout.
 func TestAControllerThatNeverAnswers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -28,26 +28,26 @@ import (
 	"tend.dev/tend/internal/operator/transition"
 )
 
-// Options are the options of the controller.
+// Options configure the controller.
 type Options struct {
 	// ClusterID is the identity of the cluster. Required.
 	ClusterID clusterid.Source
 	// Policy says which operations may start.
 	Policy gate.Policy
-	// Retry is the time between two questions for kinds that are absent. Default 10 s.
+	// Retry is the interval at which absent kinds are looked up. Default 10 s.
 	Retry time.Duration
-	// VeleroNamespace is where Velero's objects are created. Default: where a BackupStorageLocation is.
+	// VeleroNamespace is the namespace for Velero's objects. Default: that of a BackupStorageLocation.
 	VeleroNamespace string
-	// ApprovalSecret returns the secret that claims are checked with; none if no claim is valid. Required.
+	// ApprovalSecret returns the secret that checks claims, or nil if no claim is valid. Required.
 	ApprovalSecret SecretSource
-	// Metrics is where the metric of operations is registered. Default: nowhere.
+	// Metrics registers the metric of operations. Default: not registered.
 	Metrics prometheus.Registerer
 	// Now returns the time. Default time.Now.
 	Now func() time.Time
 }
 
-// Add adds the controller to a manager, with its watches: operations, their targets, namespaces, and the kinds of all engines, which
-// may be absent.
+// Add adds the controller to a manager, with its watches: operations, their targets, namespaces, and the kinds of all
+// engines, which may be absent.
 func Add(mgr manager.Manager, opts Options) error {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -64,7 +64,7 @@ func Add(mgr manager.Manager, opts Options) error {
 		}, []string{"type", "engine", "outcome"}),
 	}
 	if opts.Metrics != nil {
-		opts.Metrics.Unregister(reconciler.Ended) // of an operator before in this process, as tests have them
+		opts.Metrics.Unregister(reconciler.Ended) // an earlier operator in this process, as in tests, may have registered it
 		if err := opts.Metrics.Register(reconciler.Ended); err != nil {
 			return fmt.Errorf("register the metric of operations: %w", err)
 		}
@@ -102,8 +102,8 @@ func Add(mgr manager.Manager, opts Options) error {
 // watches maps events to operations.
 type watches struct{ reader client.Reader }
 
-// requests returns the operations of a namespace ("" is all) that a function chooses. The cache answers. An error means
-// that it has not begun: when it does, all operations are reconciled.
+// requests returns the chosen operations of a namespace, or of all if it is empty, from the cache. An error means that
+// the cache has not started; all operations are reconciled when it does.
 func (w *watches) requests(
 	ctx context.Context, namespace string, choose func(*opsv1alpha1.Operation) bool,
 ) []reconcile.Request {
@@ -122,7 +122,8 @@ func (w *watches) requests(
 	return chosen
 }
 
-// waiting maps a namespace to its operations that have not started, and the Cluster, whose identity their labels name, to all.
+// waiting maps a namespace to its operations that have not started. It maps the Cluster, whose identity is in their
+// labels, to all operations that have not started.
 func (w *watches) waiting(ctx context.Context, object client.Object) []reconcile.Request {
 	namespace := object.GetName()
 	if _, ok := object.(*opsv1alpha1.Cluster); ok {
@@ -144,7 +145,7 @@ func (w *watches) siblings(ctx context.Context, object client.Object) []reconcil
 	})
 }
 
-// ofTarget maps an ApplicationInstance to its operations that its state concerns.
+// ofTarget maps an ApplicationInstance to the operations that depend on its state.
 func (w *watches) ofTarget(ctx context.Context, object client.Object) []reconcile.Request {
 	return w.requests(ctx, object.GetNamespace(), func(op *opsv1alpha1.Operation) bool {
 		return operation.MayWait(op, object.GetName()) || upgrade(op, object.GetName())
@@ -167,8 +168,8 @@ func (w *watches) ofRelease(ctx context.Context, object client.Object) []reconci
 	})
 }
 
-// ofObject maps an engine's object to its operation: by its owner, and by the label with the operation's UID, which is all
-// that an object in another namespace has.
+// ofObject maps an engine's object to its operation, by its owner or by the label with the operation's UID. An object
+// in another namespace only has the label.
 func (w *watches) ofObject(ctx context.Context, object client.Object) []reconcile.Request {
 	for _, owner := range object.GetOwnerReferences() {
 		if owner.Kind == opsv1alpha1.KindOperation && owner.APIVersion == opsv1alpha1.GroupVersion.String() {
@@ -184,7 +185,7 @@ func (w *watches) ofObject(ctx context.Context, object client.Object) []reconcil
 	return w.requests(ctx, "", func(op *opsv1alpha1.Operation) bool { return string(op.UID) == uid })
 }
 
-// upgrade returns whether an operation is an upgrade of the target that runs or is being deleted.
+// upgrade reports whether an operation is an upgrade of the target that is running or being deleted.
 func upgrade(op *opsv1alpha1.Operation, target string) bool {
 	return op.Spec.Engine == opsv1alpha1.EngineHelm && op.Spec.TargetRef.Name == target &&
 		(!op.Status.Phase.Terminal() || op.DeletionTimestamp != nil)

@@ -22,8 +22,8 @@ import (
 	"tend.dev/tend/internal/operator/transition"
 )
 
-// direct returns a reconciler without a cache. hook is called before and after each write; if it returns an error, that is
-// the end of the reconcile.
+// direct returns a reconciler without a cache. hook is called before and after each write; an error from it ends the
+// reconcile.
 func (w *world) direct(hook func() error) *controller.Reconciler {
 	w.Helper()
 	hooked, plain := w.server.Stepwise(w, w.agent(), hook)
@@ -38,7 +38,7 @@ func (w *world) request(name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: name}}
 }
 
-// settle reconciles operations until nothing is written, and returns whether a kill ended a reconcile.
+// settle reconciles operations until nothing is written, and reports whether a kill ended a reconcile.
 func (w *world) settle(reconciler *controller.Reconciler, names ...string) (killed bool) {
 	w.Helper()
 	for range 10 {
@@ -54,11 +54,11 @@ func (w *world) settle(reconciler *controller.Reconciler, names ...string) (kill
 			return killed
 		}
 	}
-	w.Fatal("there is no end of writes")
+	w.Fatal("the writes don't end")
 	return false
 }
 
-// TestSecondReconcileWritesNothing: at each stage, a reconcile after a reconcile sends no write at all.
+// TestSecondReconcileWritesNothing: at each stage, a second reconcile in a row sends no write.
 func TestSecondReconcileWritesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -88,8 +88,8 @@ func TestSecondReconcileWritesNothing(t *testing.T) {
 	stage("done", 1)
 }
 
-// TestKillBetweenAnySteps: an operator that is killed before or after any of its writes leaves what the next one finishes,
-// to the same end: the Job is created once, and deleted with the operation.
+// TestKillBetweenAnySteps: if the operator is killed before or after any of its writes, the next one finishes with the
+// same result: the Job is created once, and deleted with the operation.
 func TestKillBetweenAnySteps(t *testing.T) {
 	t.Parallel()
 	for kill := 1; ; kill++ {
@@ -126,7 +126,7 @@ func TestKillBetweenAnySteps(t *testing.T) {
 	}
 }
 
-// TestConflictingOperationsTakeTurns: of operations that exclude each other one runs at a time, and all end by themselves.
+// TestConflictingOperationsTakeTurns: operations that exclude each other run one at a time, and all end by themselves.
 func TestConflictingOperationsTakeTurns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -184,7 +184,7 @@ func TestConflictingOperationsTakeTurns(t *testing.T) {
 	}
 }
 
-// TestEndsByRequestAndByLoss: an annotation cancels, a deletion by another is a failure, and an object of something else is
+// TestEndsByRequestAndByLoss: an annotation cancels, a deletion by someone else is a failure, and a foreign object is
 // left alone.
 func TestEndsByRequestAndByLoss(t *testing.T) {
 	t.Parallel()

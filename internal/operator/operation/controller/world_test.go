@@ -27,9 +27,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(
-		kubetest.Main(m, kubetest.Tend, kubetest.Flux, kubetest.Velero, kubetest.Argo, kubetest.VolSync, kubetest.Snapshots),
-	)
+	os.Exit(kubetest.Main(m,
+		kubetest.Tend, kubetest.Flux, kubetest.Velero, kubetest.Argo, kubetest.VolSync, kubetest.Snapshots))
 }
 
 var secret = []byte("a secret of both sides")
@@ -71,7 +70,7 @@ func newWorldOn(t *testing.T, server *kubetest.Server) *world {
 	return w
 }
 
-// needs creates what the operations of tests need besides Secrets.
+// needs creates the objects, besides Secrets, that the tests' operations need.
 func (w *world) needs() {
 	w.Helper()
 	for _, text := range []string{
@@ -84,14 +83,14 @@ func (w *world) needs() {
 	w.location(w.namespace)
 }
 
-// location creates what Velero's backups are stored in, and so says where Velero works.
+// location creates a BackupStorageLocation, which shows the namespace of Velero.
 func (w *world) location(namespace string) {
 	w.Helper()
 	w.apply(namespace, `{"apiVersion":"velero.io/v1","kind":"BackupStorageLocation","metadata":{"name":"default"},
 		"spec":{"provider":"aws","objectStorage":{"bucket":"b"}}}`)
 }
 
-// apply creates an object of some JSON. One of a kind that the server does not have is left out.
+// apply creates an object from JSON, unless the server lacks its kind.
 func (w *world) apply(namespace, text string) {
 	w.Helper()
 	object := &unstructured.Unstructured{}
@@ -104,7 +103,7 @@ func (w *world) apply(namespace, text string) {
 	}
 }
 
-// begins waits until an operation's object was asked for.
+// begins waits until an operation's object was requested.
 func (w *world) begins(name string) *opsv1alpha1.Operation {
 	w.Helper()
 	var found *opsv1alpha1.Operation
@@ -129,7 +128,7 @@ func (w *world) secret(name string) {
 	}
 }
 
-// agent is the operator's user agent in this world.
+// agent returns the operator's user agent in this world.
 func (w *world) agent() string { return "operator-of-" + w.namespace }
 
 // operate runs an operator for this namespace until the test ends.
@@ -189,7 +188,7 @@ func (w *world) operation(ctx context.Context, name string) (*opsv1alpha1.Operat
 	return op, w.user.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, op)
 }
 
-// reaches waits until an operation has a phase, and a condition that is true for a reason.
+// reaches waits until an operation has a phase, and a true condition with a reason.
 func (w *world) reaches(
 	name string, phase opsv1alpha1.OperationPhase, condition, reason string,
 ) *opsv1alpha1.Operation {
@@ -220,7 +219,8 @@ func (w *world) get(
 	return live, w.user.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, live)
 }
 
-// play waits for an object, and has its controller write its status: by the status subresource, if the kind has one.
+// play waits for an object and writes its status as its controller would: through the status subresource, if the kind
+// has one.
 func (w *world) play(kind schema.GroupVersionKind, name string, status string) *unstructured.Unstructured {
 	w.Helper()
 	var played *unstructured.Unstructured
@@ -255,7 +255,7 @@ func (w *world) output(op *opsv1alpha1.Operation, name string) string {
 	return all[name]
 }
 
-// writes returns the operator's writes in this namespace to operations and to the objects of engines.
+// writes returns the operator's writes in this namespace to operations and engines' objects.
 func (w *world) writes() []kubetest.Write {
 	return w.server.Writes(w, func(write kubetest.Write) bool {
 		return write.Agent == w.agent() && write.Namespace == w.namespace && write.Resource != "events" && write.Resource != "applicationinstances"
