@@ -1,5 +1,5 @@
-// Package controlplane runs the controllers of one term of leadership as a unit: Begin starts a Term, Plane.Run makes
-// every controller for it, and once another process has taken over all of them end. Nothing of a term outlives it.
+// Package controlplane runs the controllers of one term of leadership as a unit. Begin starts a Term, and Plane.Run
+// makes every controller for it. Once another process has taken over, all of them end: nothing outlives its term.
 //
-// It makes no decisions about objects; package control does.
+// Package control decides about objects. This one doesn't.
 package controlplane

@@ -1,6 +1,6 @@
-// Package affected computes the objects to reconcile after a change of the store. It is the same for every kind that
-// runs containers. One name too many costs a reconcile; one too few is a change that is missed. So what is in doubt is
-// named.
+// Package affected computes the objects to reconcile after a change of the store, in the same way for every kind that
+// runs containers. One object too many costs a reconcile; one too few misses a change. So in doubt it includes an
+// object.
 //
-// It makes no decision about the objects, and reads of a change only what it belongs to.
+// It decides nothing about the objects. From a change it only reads which object it belongs to.
 package affected

@@ -1,10 +1,10 @@
-// Package flapping keeps a record of when each node was lost lately, so that a node that goes and returns again and again
-// gets no pods for a while (core/liveness, Damp). Placement reads the record, and so needs no clock: when the pause of a node
-// is over, the record says so.
+// Package flapping records the recent losses of each node, so that a node that is lost again and again gets no pods for
+// a while (core/liveness, Damp). Placement reads the record and so needs no clock: the record shows when a node's pause
+// is over.
 //
-// It also keeps what the control plane knows of each node: whether it is up or lost, and since when. Each change of that record
-// is an event (core/change), written in the same commit, so that an event comes once.
+// It also records the control plane's view of each node: whether it is up or lost, and since when. Each change of that
+// record is an event (core/change) in the same commit, so an event comes once.
 //
-// A node that is lost together with so many others that nothing is replaced is not counted: the cause is hardly the node.
-// Nor is the only node: its pods have nowhere else to go.
+// A loss doesn't count if so many other nodes were lost at the same time that nothing is replaced: the cause is hardly
+// the node. The only node never counts either: its pods have nowhere else to go.
 package flapping

@@ -1,3 +1,3 @@
-// Package ingress holds the kind of ingresses: its step makes the status, which says how the nodes' proxies serve them.
-// It serves nothing itself and sends nothing to the proxies: they read the same objects.
+// Package ingress holds the kind of ingresses. Its step computes the status, which describes how the nodes' proxies
+// serve an ingress. The package serves nothing and sends nothing to the proxies: they read the same objects.
 package ingress

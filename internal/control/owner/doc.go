@@ -1,6 +1,6 @@
-// Package owner holds what the kinds that own tasks share: which nodes are lost, tasks with both their halves, and the
-// nodes' answer to a request for an image.
+// Package owner holds what the kinds that own tasks share: the lost nodes, tasks with their desired and observed
+// halves, and the nodes' answers to a request for an image.
 //
-// It plans nothing and commits nothing. A step asks it while it observes, and guards what it concludes from a lost
-// node by the absence of that node's heartbeat in the same commit.
+// It plans nothing and commits nothing. A step calls it to observe. If the step concludes something from a lost node,
+// its commit requires that the node's heartbeat is still missing.
 package owner

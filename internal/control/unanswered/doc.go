@@ -1,5 +1,5 @@
-// Package unanswered records which nodes were asked for an image and gave no sign: another one is asked then. A node may be
-// hostile, or hang, and its heartbeat go on.
+// Package unanswered records the nodes that were asked for an image and gave no sign, so that another node is asked. A
+// hostile or hanging node may still send heartbeats.
 //
-// It decides nothing about images: what a node answers, and that an image can't be had, is the business of the image's owner.
+// It decides nothing about images: the image's owner handles a node's answer, or the lack of an image.
 package unanswered
