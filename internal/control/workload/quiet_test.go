@@ -8,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/board"
 	"tend.dev/tend/internal/control/controltest"
 	"tend.dev/tend/internal/control/owner"
