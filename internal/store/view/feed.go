@@ -95,7 +95,7 @@ func (v *View) install(revision int64, commit []staged) {
 	v.publish(revision, changes)
 }
 
-// publish publishes a commit: first the snapshot, then to watches, to listeners, and at last to who waits for the revision.
+// publish publishes a commit: first the snapshot, then to watches, to listeners, and at last to those who wait for it.
 func (v *View) publish(revision int64, changes []Change) {
 	first := v.Revision() == 0
 	v.mu.Lock()

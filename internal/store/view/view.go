@@ -134,7 +134,7 @@ func (v *View) OnChange(fn func(Change)) (remove func()) {
 	}
 }
 
-// WaitFor returns once the view has reached a revision, and its listeners have heard of it. A listener must not call it.
+// WaitFor returns once the view has reached a revision and its listeners have heard of it. A listener must not call it.
 func (v *View) WaitFor(ctx context.Context, revision int64) error {
 	v.mu.Lock()
 	if v.heard >= revision {

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// TestWhoWaitsComesAfterTheListeners: what a listener keeps of a commit is kept once a wait for its revision has returned.
+// TestWhoWaitsComesAfterTheListeners: a listener has heard of a commit before a wait for its revision returns.
 func TestWhoWaitsComesAfterTheListeners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
