@@ -79,8 +79,8 @@ func (h *Handler) sign(s records.Snapshot, by *caller, due []pull.Job, queries [
 	return nil
 }
 
-// await waits for a change of a cluster's jobs or queries since a snapshot, for an instant, for a minute, or for the end
-// of ctx.
+// await waits for a change of a cluster's jobs or queries since a snapshot, for an instant, for a minute, or for the
+// end of ctx.
 func (h *Handler) await(ctx context.Context, s records.Snapshot, by *caller, next time.Time) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
