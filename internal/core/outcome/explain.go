@@ -13,11 +13,11 @@ func (s *judged) blame(c conditions) {
 	s.Reason, s.Message, s.Next = c.ready.Reason, c.ready.Message, c.ready.Next
 	var cause api.Condition
 	switch {
-	case c.is(c.degraded) && (s.State == api.OutcomeFailed || !c.is(c.ready)):
+	case holds(c.degraded) && (s.State == api.OutcomeFailed || !holds(c.ready)):
 		cause = c.degraded
-	case c.is(c.ready) && (s.State == api.OutcomeConverged || c.progressing.Reason == api.ReasonStopping):
+	case holds(c.ready) && (s.State == api.OutcomeConverged || c.progressing.Reason == api.ReasonStopping):
 		return // it is as declared, but for pods that end
-	case c.is(c.ready):
+	case holds(c.ready):
 		s.Reason, s.Message = c.progressing.Reason, c.progressing.Message
 		return
 	default:

@@ -60,7 +60,7 @@ func (s *judged) judgeSeen(object api.Object, status api.WorkloadStatus, c condi
 		s.needs = api.Dependencies(object)
 	}
 	switch {
-	case s.State == api.OutcomePending && c.is(c.ready) && !c.under():
+	case s.State == api.OutcomePending && holds(c.ready) && !c.under():
 		s.Reason, s.Message = api.ReasonRunningPostCommand, s.follows
 		return
 	case s.State == api.OutcomeConverged && s.Counts && c.progressing.Reason == api.ReasonReleaseCommandFailed:
@@ -77,12 +77,12 @@ func (s *judged) judgeSeen(object api.Object, status api.WorkloadStatus, c condi
 // rule is the one rule by which conditions add up to a state: what is ready and rests has converged, what progresses is
 // pending, and of the rest what is degraded has failed, or is held.
 func (s *judged) rule(object api.Object, status api.WorkloadStatus, c conditions) api.OutcomeState {
-	switch degraded := c.is(c.degraded); {
-	case c.is(c.ready) && !c.under() && degraded && c.degraded.Reason == api.ReasonRunFailed && runsItself(object):
+	switch degraded := holds(c.degraded); {
+	case holds(c.ready) && !c.under() && degraded && c.degraded.Reason == api.ReasonRunFailed && runsItself(object):
 		return api.OutcomeFailed // it ran, which is what was asked for
-	case c.is(c.ready) && !c.under() && (s.follows == "" || s.Counts):
+	case holds(c.ready) && !c.under() && (s.follows == "" || s.Counts):
 		return api.OutcomeConverged
-	case c.is(c.ready), c.under(), slices.Contains(missing, c.ready.Reason):
+	case holds(c.ready), c.under(), slices.Contains(missing, c.ready.Reason):
 		return api.OutcomePending
 	case s.Counts && c.progressing.Reason == api.ReasonReleaseCommandFailed:
 		if counted(status) {
@@ -106,21 +106,20 @@ func (s *judged) rule(object api.Object, status api.WorkloadStatus, c conditions
 // conditions are those that an outcome comes from. A type that a status lacks is the zero value.
 type conditions struct{ ready, progressing, degraded api.Condition }
 
-func conditionsOf(status api.WorkloadStatus) (c conditions) {
-	for conditionType, to := range map[string]*api.Condition{
-		api.ConditionReady: &c.ready, api.ConditionProgressing: &c.progressing, api.ConditionDegraded: &c.degraded,
-	} {
+func conditionsOf(status api.WorkloadStatus) conditions {
+	of := func(conditionType string) (c api.Condition) {
 		if found := api.FindCondition(status.Conditions, conditionType); found != nil {
-			*to = *found
+			c = *found
 		}
+		return c
 	}
-	return c
+	return conditions{of(api.ConditionReady), of(api.ConditionProgressing), of(api.ConditionDegraded)}
 }
 
-func (conditions) is(c api.Condition) bool { return c.Status == api.ConditionTrue }
+func holds(c api.Condition) bool { return c.Status == api.ConditionTrue }
 
 // under reports whether something is under way.
-func (c conditions) under() bool { return c.is(c.progressing) }
+func (c conditions) under() bool { return holds(c.progressing) }
 
 // runsItself reports whether an object is a job that runs each of its releases by itself.
 func runsItself(object api.Object) bool {
@@ -139,7 +138,7 @@ func (s *judged) judgeFrozen(status api.WorkloadStatus, c conditions) {
 	if status.Frozen == 1 {
 		what = "1 of its pods stays"
 	}
-	if !c.is(c.ready) {
+	if !holds(c.ready) {
 		s.stopped, what = true, "it stays"
 	}
 	s.Warning = fmt.Sprintf("%s stopped, as `tend stop` asked; `tend start %s/%s` starts it again", what, s.Ref.Scope, s.Ref.Name)

@@ -95,3 +95,21 @@ func TestALabSettles(t *testing.T) {
 		}
 	}
 }
+
+// TestAnyKindWaitsForWhatItRefersTo: a lab, and a job that runs by itself, wait for what the same apply may still bring, and
+// fail once nothing else is pending.
+func TestAnyKindWaitsForWhatItRefersTo(t *testing.T) {
+	no := api.Condition{Status: api.ConditionFalse, Reason: api.ReasonUnresolvedReference, Message: "there is no deployment/prod/api"}
+	for kind, spec := range map[api.Kind]string{api.KindLab: `{}`, api.KindJob: `{"run_on_release":true}`, api.KindDeployment: `{}`} {
+		object := api.Object{Kind: kind, Scope: "prod", Name: "x", Spec: []byte(spec), Metadata: api.Metadata{Revision: 10}}
+		waits := judge(api.Awaited{Ref: object.Ref(), Revision: 10}, object, degraded(statusOf(10, no, no)))
+		for _, tc := range []struct {
+			beside, want api.OutcomeState
+		}{{api.OutcomePending, api.OutcomePending}, {api.OutcomeConverged, api.OutcomeFailed}} {
+			all := []judged{waits, {Outcome: api.Outcome{State: tc.beside}}}
+			if giveUp(all); all[0].State != tc.want {
+				t.Errorf("%s beside what is %s: %s, want %s", kind, tc.beside, all[0].State, tc.want)
+			}
+		}
+	}
+}
