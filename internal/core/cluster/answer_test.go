@@ -48,6 +48,8 @@ func TestWhatTheClusterSaysWhileTheJobIsTracked(t *testing.T) {
 		"blocked": {[]pull.Condition{{Type: "Ready", Status: "False", Reason: "HelmReleaseFailed"},
 			{Type: "Blocked", Status: "True", Reason: "MissingSecret", Message: "create it"}},
 			"False/HelmReleaseFailed", "True/MissingSecret", "False/Complete"},
+		"not ready yet": {[]pull.Condition{{Type: "Ready", Status: "False", Reason: "Waiting"}}, "False/Waiting",
+			"False/AsExpected", "True/Waiting"},
 		"ready": {[]pull.Condition{{Type: "Ready", Status: "True", Reason: "HelmReleaseReady"}}, "True/HelmReleaseReady",
 			"False/AsExpected", "False/Complete"},
 	} {
