@@ -114,13 +114,19 @@ func conditionText(c api.EventCondition, d api.EventData) string {
 			return "ready"
 		case degradedFor(d, c.Reason):
 			return ""
-		case d.Healing && c.Reason == "Progressing":
+		case c.Reason == "Progressing":
 			return "not ready"
 		}
 		return "not ready: " + why
 	case api.ConditionProgressing:
-		if d.OldPhase != "" || c.Reason == "Complete" || degradedFor(d, c.Reason) {
-			return "" // the phase says it
+		said := slices.ContainsFunc(d.Conditions, func(other api.EventCondition) bool { // with what it is not ready for
+			return other.Type == api.ConditionReady && other.Status != api.ConditionTrue && other.Reason == c.Reason
+		})
+		if said || entersPhase(d) || c.Reason == "Complete" || degradedFor(d, c.Reason) {
+			return "" // another part says it
+		}
+		if c.Reason == "Progressing" {
+			return "going on"
 		}
 		return why
 	}

@@ -187,3 +187,22 @@ func TestDescribeKeepsTheLastApply(t *testing.T) {
 		t.Errorf("%d events, the first by %q: want the last apply before the newest 8", len(got), eventData(got[0]).Verb)
 	}
 }
+
+// TestEventsSayACauseOnce: conditions with one reason, or with that of the phase, say it once.
+func TestEventsSayACauseOnce(t *testing.T) {
+	both := func(reason string) []api.EventCondition {
+		return []api.EventCondition{{Type: api.ConditionReady, Status: api.ConditionFalse, Reason: reason},
+			{Type: api.ConditionProgressing, Status: api.ConditionTrue, Reason: reason}}
+	}
+	begins := []api.EventChange{{Path: "status.rollout.phase", New: json.RawMessage(`"progressing"`)}}
+	for want, d := range map[string]api.EventData{
+		"not ready: resolving image": {Conditions: both("ResolvingImage")},
+		"rollout begins, not ready":  {Phase: "progressing", Changes: begins, Conditions: both("Progressing")},
+		"going on":                   {Phase: "progressing", Conditions: both("Progressing")[1:]},
+	} {
+		d.Kind = api.KindDeployment
+		if got := statusText(d); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
