@@ -26,11 +26,11 @@ func unheeded(phase api.LabPhase, fields []string) string {
 	started := len(fields) == 1 && fields[0] == "start"
 	switch {
 	case phase.Ended():
-		return fmt.Sprintf("without effect, it has ended (%s) and never runs again; to run another one, delete it and apply again", phase)
+		return fmt.Sprintf("without effect, it has ended (%s); to run another one, delete it and apply again", phase)
 	case started:
 		return "without effect, it has begun; to begin at another time, delete it and apply again"
 	case phase == api.LabProvisioning:
-		return "its container is being made; this counts only if that one can't be started; to have it at once, delete it and apply again"
+		return "its container is being made; counts only if that fails; to use it now, delete it and apply again"
 	}
 	return "without effect, it runs and keeps its container; to run it with this, delete it and apply again"
 }

@@ -82,7 +82,7 @@ func IssuerOf(leaf *x509.Certificate, roots []byte) string {
 }
 
 // ErrOtherCluster is returned by a handshake with a server that doesn't belong to the token's cluster.
-var ErrOtherCluster = errors.New("the server's authority is not the token's: check that this is the address of the right cluster")
+var ErrOtherCluster = errors.New("the server is not of the token's cluster: is it the address of the right cluster?")
 
 // JoinTLS returns the configuration for dialling a server before joining. A machine then knows only the fingerprint of
 // the server's authority, from its token.

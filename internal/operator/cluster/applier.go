@@ -145,7 +145,7 @@ func allowed(kind schema.GroupVersionKind) error {
 	if kind == kindInstance || kind == kindOperation {
 		return nil
 	}
-	return fmt.Errorf("a control plane may write ApplicationInstances and Operations here, not %s %s", kind.GroupVersion(), kind.Kind)
+	return fmt.Errorf("a control plane writes only ApplicationInstances and Operations, not %s %s", kind.GroupVersion(), kind.Kind)
 }
 
 // takeOver returns the managers whose fields a manifest takes over. It does so once: afterwards the object itself has

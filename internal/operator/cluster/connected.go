@@ -107,7 +107,8 @@ func (p *planner) disconnection() {
 
 func (p *planner) buffer() {
 	if p.Connection.Dropped > 0 {
-		p.set(opsv1alpha1.ConditionBufferOverflow, metav1.ConditionTrue, opsv1alpha1.BufferFull, "events were dropped; all conditions are sent again when the control plane is back")
+		p.set(opsv1alpha1.ConditionBufferOverflow, metav1.ConditionTrue, opsv1alpha1.BufferFull,
+			"events were dropped; all conditions are sent again once the control plane answers")
 		return
 	}
 	p.set(opsv1alpha1.ConditionBufferOverflow, metav1.ConditionFalse, opsv1alpha1.BufferDrained, "")

@@ -89,7 +89,7 @@ func (p *planner) unregistered() {
 	case attempt.Failure == Refused:
 		p.plan.Status.Phase = opsv1alpha1.ClusterError
 		authenticated(opsv1alpha1.AuthenticatedRegistrationFailed, attempt.Message)
-		connected(opsv1alpha1.ConnectedTokenInvalid, "the control plane refuses the registration token: put another one into the Secret")
+		connected(opsv1alpha1.ConnectedTokenInvalid, "the control plane refuses the registration token: put a new one into the Secret")
 	case attempt.Failure == Local:
 		p.plan.Status.Phase = opsv1alpha1.ClusterError
 		authenticated(opsv1alpha1.AuthenticatedRegistrationFailed, attempt.Message)

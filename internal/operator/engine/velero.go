@@ -91,9 +91,10 @@ func VeleroNamespace(own string, withLocation []string) (string, error) {
 	case len(all) == 1:
 		return all[0], nil
 	case len(all) == 0:
-		return "", errors.New("no namespace has a BackupStorageLocation, so Velero has nowhere to store backups: velero backup-location create")
+		return "", errors.New("no namespace has a BackupStorageLocation for backups: velero backup-location create")
 	}
-	return "", fmt.Errorf("the namespaces %s have a BackupStorageLocation: start the operator with --velero-namespace and one of them", strings.Join(all, ", "))
+	return "", fmt.Errorf("several namespaces have a BackupStorageLocation: start the operator with --velero-namespace, one of %s",
+		strings.Join(all, ", "))
 }
 
 func (velero) spec(req Request) (map[string]any, error) {

@@ -70,7 +70,7 @@ func (p Policy) Operation(namespace metav1.Object, cluster string, op *opsv1alph
 	if Allows(namespace, op.Spec.Type) {
 		return nil
 	}
-	return &RefusalError{TypeNotAllowed, fmt.Sprintf("spec.type: %s is not allowed in the namespace %s, whose annotation %s is %q: add it there",
+	return &RefusalError{TypeNotAllowed, fmt.Sprintf("spec.type: %s is not allowed in the namespace %s: add it to the annotation %s, now %q",
 		op.Spec.Type, namespace.GetName(), identity.AnnotationAllowedTypes,
 		namespace.GetAnnotations()[identity.AnnotationAllowedTypes])}
 }

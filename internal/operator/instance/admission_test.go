@@ -40,7 +40,7 @@ func TestAdmit(t *testing.T) {
 		}, want: "spec: release.namespace is other: it must be prod"},
 		"window": {reason: "a window that can't be read would hold every change up", change: func(i *appsv1alpha1.ApplicationInstance) {
 			i.Annotations = map[string]string{identity.AnnotationMaintenanceWindow: "Sunday at night"}
-		}, want: "ops.vworkspace.io/maintenance-window is wrong"},
+		}, want: "ops.vworkspace.io/maintenance-window is invalid"},
 		"placeholder": {reason: "a placeholder has no chart", change: func(i *appsv1alpha1.ApplicationInstance) {
 			i.Spec = appsv1alpha1.ApplicationInstanceSpec{Mode: appsv1alpha1.ModePlaceholder}
 		}},
@@ -77,8 +77,8 @@ func TestAdmitUpdate(t *testing.T) {
 		want          string
 	}{
 		"another annotation":   {annotated(map[string]string{declared: bad}), annotated(map[string]string{declared: bad, "a": "b"}), ""},
-		"a window, bad":        {annotated(nil), annotated(map[string]string{declared: bad}), "is wrong"},
-		"a window, empty":      {annotated(nil), annotated(map[string]string{declared: ""}), "is wrong"},
+		"a window, bad":        {annotated(nil), annotated(map[string]string{declared: bad}), "is invalid"},
+		"a window, empty":      {annotated(nil), annotated(map[string]string{declared: ""}), "is invalid"},
 		"a window, good":       {annotated(map[string]string{declared: bad}), annotated(map[string]string{declared: `{schedule: "@daily", duration: 1h}`}), ""},
 		"the window goes":      {annotated(map[string]string{declared: bad}), annotated(nil), ""},
 		"it is being deleted":  {annotated(nil), deleted, ""},

@@ -43,7 +43,7 @@ func (r *Reconciler) dependencies(
 					"create it, or remove it from the list", name, instance.Namespace)
 				return nil
 			case on.Spec.Release == nil:
-				observed.Unmet = fmt.Sprintf("spec.dependsOn names %s, which is a placeholder: it has no release to wait for. Remove it from the list", name)
+				observed.Unmet = fmt.Sprintf("spec.dependsOn names %s, a placeholder without a release: remove it from the list", name)
 				return nil
 			}
 			observed.Dependencies[name] = on.Spec.Release.Name
@@ -52,7 +52,7 @@ func (r *Reconciler) dependencies(
 			continue
 		}
 		if slices.Contains(on.Spec.DependsOn, appsv1alpha1.LocalRef{Name: instance.Name}) {
-			observed.Unmet = fmt.Sprintf("spec.dependsOn is a cycle: %s waits for %s in turn. Remove one from the other's list", name, instance.Name)
+			observed.Unmet = fmt.Sprintf("spec.dependsOn is a cycle: %s waits for %s: remove one from the other's list", name, instance.Name)
 			return nil
 		}
 		queue = append(queue, on.Spec.DependsOn...)

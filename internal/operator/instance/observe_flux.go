@@ -62,7 +62,7 @@ func (p *planner) drifted(children ...*unstructured.Unstructured) {
 	}
 	if len(found) > 0 {
 		p.set(appsv1alpha1.ConditionDegraded, metav1.ConditionTrue, appsv1alpha1.DegradedDrifted,
-			"changed by another manager: "+strings.Join(found, ", ")+". The operator reports this and changes nothing")
+			"changed by another manager: "+strings.Join(found, ", ")+". The operator leaves it alone")
 	}
 }
 

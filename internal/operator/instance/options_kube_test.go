@@ -295,7 +295,7 @@ func TestDependsOn(t *testing.T) {
 		return w.user.Update(ctx, db)
 	})
 	w.says("Blocked=True/MissingDependencies")
-	if said := w.message("Blocked"); !strings.Contains(said, "a cycle: db waits for web in turn") {
+	if said := w.message("Blocked"); !strings.Contains(said, "a cycle: db waits for web") {
 		t.Errorf("Blocked says %q", said)
 	}
 }

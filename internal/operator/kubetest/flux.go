@@ -50,7 +50,7 @@ func downloaded(module, sum string) (string, error) {
 		return "", fmt.Errorf("go mod download %s: %w", module, err)
 	}
 	if answer.Sum != sum {
-		return "", fmt.Errorf("go mod download %s: its checksum is %s, not %s: the module is not the one that was pinned", module, answer.Sum, sum)
+		return "", fmt.Errorf("go mod download %s: its checksum is %s, want the pinned %s", module, answer.Sum, sum)
 	}
 	return answer.Dir, nil
 }

@@ -121,7 +121,7 @@ func conflicts(subject engine.Subject, all []apply.Conflict) string {
 	for i, c := range all {
 		parts[i] = fmt.Sprintf("%s is set by %s", c.Field, c.Manager)
 	}
-	return fmt.Sprintf("the %s %s/%s can't be created: %s. Delete that object, or have the manager give the field up; the operator retries",
+	return fmt.Sprintf("the %s %s/%s can't be created: %s. Delete it, or have the manager give the field up; the operator retries",
 		subject.Kind, subject.Namespace, subject.Name, strings.Join(parts, "; "))
 }
 

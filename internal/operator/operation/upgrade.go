@@ -106,9 +106,9 @@ func (d *decision) held() string {
 	with := OverlayOf(d.Target, append(others, *d.op))
 	switch {
 	case with.Version != without.Version:
-		return fmt.Sprintf("%s has the version %s by this operation: set its spec.chart.version, and the deletion ends", d.Target.Name, with.Version)
+		return fmt.Sprintf("%s has the version %s from this operation: set its spec.chart.version to complete the deletion", d.Target.Name, with.Version)
 	case !reflect.DeepEqual(with.Values, without.Values):
-		return d.Target.Name + " has values by this operation: set its spec.values, and the deletion ends"
+		return d.Target.Name + " has values from this operation: set its spec.values to complete the deletion"
 	}
 	return ""
 }

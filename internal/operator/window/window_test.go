@@ -65,9 +65,9 @@ func TestNoWindowIsAlwaysOpen(t *testing.T) {
 func TestBadWindows(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
 		"empty":          {"", "schedule"},
-		"no object":      {"Sun 02:00-04:00", "no object of schedule, duration and timeZone"},
-		"not YAML":       {"{schedule: ", "no object of schedule, duration and timeZone"},
-		"unknown field":  {`{schedule: "0 2 * * *", duration: 1h, kind: deny}`, "no object of schedule, duration and timeZone"},
+		"no object":      {"Sun 02:00-04:00", "want an object with schedule, duration and timeZone"},
+		"not YAML":       {"{schedule: ", "want an object with schedule, duration and timeZone"},
+		"unknown field":  {`{schedule: "0 2 * * *", duration: 1h, kind: deny}`, "want an object with schedule, duration and timeZone"},
 		"four fields":    {`{schedule: "0 2 * *", duration: 1h}`, "5"},
 		"no such day":    {`{schedule: "0 2 30 2 *", duration: 1h}`, "no such day"},
 		"no such zone":   {`{schedule: "0 2 * * *", duration: 1h, timeZone: Europe/Atlantis}`, "Europe/Atlantis"},
@@ -77,7 +77,7 @@ func TestBadWindows(t *testing.T) {
 		"backwards":      {`{schedule: "0 2 * * *", duration: -1h}`, "duration"},
 		"too long":       {`{schedule: "0 2 * * *", duration: 200h}`, "duration"},
 		"far too long":   {`{schedule: "0 2 * * *", duration: 99999999h}`, "duration"},
-		"a list":         {`[1, 2]`, "no object"},
+		"a list":         {`[1, 2]`, "want an object"},
 		"not a duration": {`{schedule: "0 2 * * *", duration: two hours}`, "two hours"},
 	}
 	for name, test := range tests {
