@@ -12,9 +12,9 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// TestCommitsUntilAContainerRuns counts from outside what is stored between an apply and a running container whose image
-// its node has: the node is asked before the apply is stored, so the answer comes with it, and the release is next, with its
-// tasks and their places.
+// TestCommitsUntilAContainerRuns counts from outside what is stored between an apply and a running container, whose
+// image its node has: the node is asked before the apply is stored, and the first step makes the release, its tasks
+// and their places.
 func TestCommitsUntilAContainerRuns(t *testing.T) {
 	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet, api.KindLab, api.KindJob} {
 		t.Run(string(kind), func(t *testing.T) {

@@ -71,3 +71,12 @@ func (d *daemon) image(ctx context.Context, id, image string, has node.Part) (io
 	}
 	return n.SaveImage(ctx, image, has)
 }
+
+// findOn asks a node for an image.
+func (d *daemon) findOn(ctx context.Context, id, scope, image string) (node.FoundImage, error) {
+	n, err := d.fleet.Node(id)
+	if err != nil {
+		return node.FoundImage{}, err
+	}
+	return n.FindImage(ctx, scope, image)
+}

@@ -29,7 +29,7 @@ func (b betweens) Resolve(ctx context.Context, reference string) (runtime.Image,
 }
 
 // TestAnImageThatChangesBeforeItsContainerStarts: a node says that it has an image, which moves or goes before a
-// container is made. What runs in the end is what the name stands for by then.
+// container is made. In the end the image runs that the name stands for by then.
 func TestAnImageThatChangesBeforeItsContainerStarts(t *testing.T) {
 	for name, change := range map[string]func(*machine) string{
 		"its tag moves": func(m *machine) string { return m.engine.Retag("web:1") },

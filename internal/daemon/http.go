@@ -57,7 +57,7 @@ func (d *daemon) newVerbs() *verbs.Service {
 		Store: d.store, Leases: d.store, Reader: verbs.FromView{Store: d.store, View: d.view}, Validate: manifest.Validate,
 		Preview: d.preview, Seal: d.keys.Encrypt, Open: d.keys.Decrypt, EnvHash: environments.HashAfter,
 		ConfigSince: environments.Since, Logger: d.Logger,
-		MAC: d.keys.HMAC, Assets: d.files.library, Now: d.Now, Occupied: d.occupied, FindImage: d.findImage,
+		MAC: d.keys.HMAC, Assets: d.files.library, Now: d.Now, Occupied: d.occupied, FindImage: d.nodes.FindImage,
 		Rebalance: board.New().Rebalance,
 	})
 }

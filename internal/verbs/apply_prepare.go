@@ -16,7 +16,7 @@ type applyDecision struct {
 	result api.ApplyResult
 	// next are the objects that are written, as they will be stored.
 	next []api.Object
-	// found is what nodes say of their images.
+	// found are the answers of nodes that have their images.
 	found []records.Found
 	// placed are all objects, written or not.
 	placed []placed

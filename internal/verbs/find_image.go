@@ -13,12 +13,10 @@ import (
 	"tend.dev/tend/internal/recovery"
 )
 
-// FoundImage is what a node said of an image that it has.
-type FoundImage struct {
-	// Answer is the node's answer, apart from the request that it is to. Member is the revision of the record of the
-	// node's machine when it was asked.
-	Answer api.ImageStatus
-	Member int64
+// foundImage is an image that a node has: see Options.FindImage.
+type foundImage struct {
+	answer api.ImageStatus
+	member int64
 }
 
 // The bounds of what an apply asks nodes for. The controllers ask for the rest.
@@ -30,24 +28,24 @@ const (
 
 // findImages asks nodes, before the verb has its turn, for the images that the objects name. An apply that stores an
 // object with the node's answer spares it the request and the wait for the answer.
-func (s *Service) findImages(ctx context.Context, objects []api.Object, opts ApplyOptions) map[api.Ref]FoundImage {
+func (s *Service) findImages(ctx context.Context, objects []api.Object, opts ApplyOptions) map[api.Ref]foundImage {
 	if s.opts.FindImage == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, findTime)
 	defer cancel()
 	requests := requestsOf(objects)
-	found, turns := map[api.Ref]FoundImage{}, make(chan struct{}, findsAtOnce)
+	found, turns := map[api.Ref]foundImage{}, make(chan struct{}, findsAtOnce)
 	var mu sync.Mutex
 	var wait recovery.Group
 	for _, request := range requests[:min(maxFinds, len(requests))] {
 		wait.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			if image, there := s.opts.FindImage(ctx, request, opts.Force); there {
+			if answer, member, ok := s.opts.FindImage(ctx, request, opts.Force); ok {
 				mu.Lock()
 				defer mu.Unlock()
-				found[request.Owner] = image
+				found[request.Owner] = foundImage{answer, member}
 			}
 		})
 	}
@@ -80,23 +78,23 @@ func requestOf(object api.Object) (request api.ImageRequest, ok bool) {
 
 // answer adds to each written object what the node said of its image that is asked for it now, where the object
 // asks for another one than before.
-func (d *applyDecision) answer(snap records.Snapshot, found map[api.Ref]FoundImage, now time.Time) {
+func (d *applyDecision) answer(snap records.Snapshot, found map[api.Ref]foundImage, now time.Time) {
 	for _, object := range d.next {
 		image, said := found[object.Ref()]
 		request, named := requestOf(object)
-		if !said || !named || image.Answer.Image != request.Image {
+		if !said || !named || image.answer.Image != request.Image {
 			continue
 		}
 		if before := snap.ImageRequest(request.Owner); before.Exists() && before.Value.Equal(request) {
 			continue
 		}
 		asked, present := imageask.Nodes(snap, request, "")
-		if present || !slices.Equal(asked, []string{image.Answer.Node}) {
+		if present || !slices.Equal(asked, []string{image.answer.Node}) {
 			continue
 		}
-		answer := image.Answer
+		answer := image.answer
 		answer.Owner, answer.OwnerUID, answer.Nonce, answer.UpdatedAt = request.Owner, request.OwnerUID, request.Nonce, now
 		d.found = append(d.found, records.Found{Answer: answer})
-		d.txn.If(records.MemberKey(answer.Node), image.Member).Put(records.FoundKey(request.Owner), d.found[len(d.found)-1])
+		d.txn.If(records.MemberKey(answer.Node), image.member).Put(records.FoundKey(request.Owner), d.found[len(d.found)-1])
 	}
 }

@@ -18,10 +18,10 @@ type finder struct {
 	member int64
 }
 
-func (f *finder) find(_ context.Context, request api.ImageRequest, _ bool) (FoundImage, bool) {
+func (f *finder) find(_ context.Context, request api.ImageRequest, _ bool) (api.ImageStatus, int64, bool) {
 	f.asked = append(f.asked, request.Image)
-	return FoundImage{Member: f.member, Answer: api.ImageStatus{Node: f.node, Image: request.Image,
-		State: api.ImagePresent, ImageID: "sha256:" + request.Image}}, true
+	return api.ImageStatus{Node: f.node, Image: request.Image, State: api.ImagePresent,
+		ImageID: "sha256:" + request.Image}, f.member, true
 }
 
 // TestAnApplyStoresWhatANodeSaid: of the node that is asked for the image now, and for another image than before.
@@ -106,9 +106,10 @@ func TestADryRunKnowsWhatANodeSays(t *testing.T) {
 // TestANodeThatSaysNothing holds up an apply for a moment, however many objects it has.
 func TestANodeThatSaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New(Options{FindImage: func(ctx context.Context, _ api.ImageRequest, _ bool) (FoundImage, bool) {
+		s := New(Options{FindImage: func(ctx context.Context, _ api.ImageRequest, _ bool) (
+			answer api.ImageStatus, member int64, ok bool) {
 			<-ctx.Done()
-			return FoundImage{}, false
+			return answer, 0, false
 		}})
 		var objects []api.Object
 		for _, name := range strings.Fields("a b c d e f g h i j k l m n o p q r s t") {

@@ -54,9 +54,11 @@ type Options struct {
 	// Occupied returns why the pods of a spec can't start: another program's container writes to their volumes.
 	// Default: they can; the agents refuse the start.
 	Occupied func(ctx context.Context, spec api.DeploymentSpec) (Occupied, bool)
-	// FindImage asks the node to which a request for an image would go whether it has the image. Unless again, it asks
-	// nothing for an object that has asked for that image already. Default: the controllers ask.
-	FindImage func(ctx context.Context, request api.ImageRequest, again bool) (FoundImage, bool)
+	// FindImage asks the node to which a request for an image would go whether it has the image. It returns the node's
+	// answer, apart from the request, and the revision of the record of its machine. Unless again, nothing is asked for
+	// an object that has asked for that image already. Default: the controllers ask.
+	FindImage func(ctx context.Context, request api.ImageRequest, again bool) (
+		answer api.ImageStatus, member int64, ok bool)
 	// Assets keep the bytes of assets. Default: assets are refused.
 	Assets Assets
 	// Now is the clock. Default time.Now.

@@ -228,21 +228,6 @@ func says(before, answer api.ImageStatus) bool {
 	return reflect.DeepEqual(before, answer)
 }
 
-// Found returns what a node said when it was asked for an image, as its answer to a request that is yet to be made, by
-// the rules of a report.
-func (s *Service) Found(id string, request api.ImageRequest, found node.FoundImage) (api.ImageStatus, error) {
-	answer := api.ImageStatus{
-		Owner: request.Owner, Node: id, Image: request.Image, State: api.ImagePresent,
-		ImageID: found.ID, Digest: found.Digest, Arch: found.Arch, Runtime: found.Runtime,
-	}
-	w := writer{node: id}
-	if id != s.Own && mispinned(answer.Digest, request.Image) {
-		w.refuse(fmt.Sprintf("the image of %s is pinned by its digest, and the answer has %q", request.Owner, answer.Digest))
-	}
-	w.tooLarge("the answer about the image of "+request.Owner.String(), answer)
-	return answer, w.refusal()
-}
-
 // mispinned reports whether an answer has another digest than the one that the manifest names.
 func mispinned(digest, image string) bool {
 	pinned := api.PinnedDigest(image)

@@ -34,6 +34,8 @@ type Options struct {
 	Blobs func(digest string) (io.ReadCloser, error)
 	// ImageOf reads an image of a node as nodeapi.Node's SaveImage does; nil if images don't travel.
 	ImageOf func(ctx context.Context, on, image string, has node.Part) (io.ReadCloser, error)
+	// FindOn asks a node for an image as nodeapi.Node's FindImage does. Default: none is asked.
+	FindOn func(ctx context.Context, on, scope, image string) (node.FoundImage, error)
 	// Own is the node of this server itself; empty if it has none.
 	Own string
 	// Timeout is the time for which a node may be silent. Default 30 s.

@@ -17,7 +17,7 @@ import (
 var errQuiet = fmt.Errorf("%w: it sends less than %d KiB of the image in %v", node.ErrNotConnected,
 	boundary.ImageBytes>>10, boundary.ImageTime)
 
-// soughtImage is what a node is asked about.
+// soughtImage names an image that a node is asked for, by an object of a scope.
 type soughtImage struct {
 	Scope string `json:"scope"`
 	Image string `json:"image"`
