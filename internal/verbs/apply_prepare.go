@@ -72,11 +72,7 @@ func (s *Service) prepareApply(
 	if err := opts.checkSync(snap, decided.txn); err != nil {
 		return nil, err
 	}
-	found := &faults{applied: map[api.Ref]bool{}}
-	claimed := claims{}
-	for _, object := range objects {
-		found.applied[object.Ref()] = true
-	}
+	found, claimed := faultsOf(objects), claims{}
 	for _, object := range objects {
 		stored := snap.Object(object.Ref())
 		if stored.Exists() && stored.Value.Metadata.Deleting() {

@@ -83,6 +83,15 @@ type faults struct {
 	errors []api.FieldError
 }
 
+// faultsOf returns an empty collection for an apply of objects.
+func faultsOf(objects []api.Object) *faults {
+	f := &faults{applied: map[api.Ref]bool{}}
+	for _, object := range objects {
+		f.applied[object.Ref()] = true
+	}
+	return f
+}
+
 func (f *faults) add(reason Reason, ref api.Ref, field, next, format string, args ...any) {
 	if f.reason == "" {
 		f.reason, f.next = reason, next
