@@ -28,7 +28,7 @@ func (a *app) auditCommand() *cobra.Command {
 	f.declare(command)
 	_ = command.Flags().MarkHidden("type") // there is one
 	command.RunE = a.connected(func(ctx context.Context, c *client.Client, args []string) error {
-		opts, err := f.options(args)
+		opts, err := f.options(ctx, c, args)
 		if err == nil {
 			err = f.check(command)
 		}

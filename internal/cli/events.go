@@ -56,12 +56,12 @@ func (f *eventFlags) check(command *cobra.Command) error {
 }
 
 // options returns what the flags choose, of an object if args name one.
-func (f *eventFlags) options(args []string) (client.EventOptions, error) {
+func (f *eventFlags) options(ctx context.Context, c *client.Client, args []string) (client.EventOptions, error) {
 	opts := client.EventOptions{Scope: f.scope, Types: f.types, Actor: f.actor, Since: f.since}
 	if f.kind != "" {
 		kind, err := parseKind(f.kind)
 		if err != nil {
-			return opts, err
+			return opts, fmt.Errorf("--kind: %w%s", err, suggest.Behind(suggest.Nearest(strings.ToLower(f.kind), kindWords())))
 		}
 		opts.Kind = kind
 	}
@@ -79,7 +79,11 @@ func (f *eventFlags) options(args []string) (client.EventOptions, error) {
 	case wanted.scope == "" && wanted.kind.Info().Scope == api.ScopeNone && wanted.kind != "":
 		wanted.scope = api.Unscoped
 	case wanted.scope == "":
-		return opts, fmt.Errorf("name the object as SCOPE/%s", wanted.name)
+		ref, err := resolve(ctx, c, wanted)
+		if err != nil {
+			return opts, err
+		}
+		wanted = address{kind: ref.Kind, scope: ref.Scope, name: ref.Name}
 	}
 	opts.Scope, opts.Name = wanted.scope, wanted.name
 	if wanted.kind != "" {
@@ -101,7 +105,7 @@ func (a *app) eventsCommand() *cobra.Command {
 	}
 	f.declare(command)
 	command.RunE = a.connected(func(ctx context.Context, c *client.Client, args []string) error {
-		opts, err := f.options(args)
+		opts, err := f.options(ctx, c, args)
 		if err == nil {
 			err = f.check(command)
 		}

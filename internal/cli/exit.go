@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"tend.dev/tend/internal/core/suggest"
@@ -37,10 +41,13 @@ type missingError struct {
 	what string
 	// meant is the name that was probably meant; empty if none is near.
 	meant string
+	// next is the next step. Default: to list everything.
+	next string
 }
 
 func (e *missingError) Error() string {
-	return fmt.Sprintf("there is no %s%s\n  `tend get` lists what there is", e.what, suggest.Behind(e.meant))
+	return fmt.Sprintf("there is no %s%s\n  %s", e.what, suggest.Behind(e.meant),
+		cmp.Or(e.next, "`tend get` lists what there is"))
 }
 
 // report prints an error and returns the process's exit code.
@@ -66,7 +73,26 @@ func report(err error, stderr io.Writer) int {
 		}
 	}
 	if text != "" {
-		fmt.Fprintln(stderr, "error: "+printable(text, "\n"))
+		fmt.Fprintln(stderr, "error: "+printable(text+absentFile(err), "\n"))
 	}
 	return code
+}
+
+// absentFile returns the next step, behind an error, if a file that the user named isn't there.
+func absentFile(err error) string {
+	var failed *fs.PathError
+	if !errors.As(err, &failed) || !errors.Is(failed, fs.ErrNotExist) || filepath.IsAbs(failed.Path) {
+		return ""
+	}
+	folder, _ := os.Getwd()
+	entries, _ := os.ReadDir(filepath.Dir(failed.Path)) // of a folder that isn't there, none
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	near := suggest.Nearest(filepath.Base(failed.Path), names)
+	if near != "" {
+		near = filepath.Join(filepath.Dir(failed.Path), near)
+	}
+	return "\n  the path counts from this folder, " + folder + suggest.Behind(near)
 }

@@ -28,6 +28,36 @@ func flagError(command *cobra.Command, err error) error {
 	return fmt.Errorf("%w\n  `%s --help` lists the flags", err, command.CommandPath())
 }
 
+// flagRules are the sentences of cobra about flags that belong together, and what Tend says instead.
+var flagRules = []struct {
+	cobra *regexp.Regexp
+	says  func(flags []string) string
+}{
+	{regexp.MustCompile(`^required flag\(s\) (.+) not set$`),
+		func(flags []string) string { return strings.Join(flags, " and ") + " is missing" }},
+	{regexp.MustCompile(`^at least one of the flags in the group \[(.+)\] is required$`),
+		func(flags []string) string { return "say one of " + strings.Join(flags, ", ") }},
+	{regexp.MustCompile(`^if any flags in the group \[.+\] are set none of the others can be; \[(.+)\] were all set$`),
+		func(flags []string) string { return strings.Join(flags, " and ") + " exclude each other: choose one" }},
+}
+
+// missingFlags returns an error about flags that belong together as Tend says it, and any other as it is.
+func missingFlags(command *cobra.Command, err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, rule := range flagRules {
+		if found := rule.cobra.FindStringSubmatch(err.Error()); found != nil {
+			flags := strings.FieldsFunc(found[1], func(r rune) bool { return strings.ContainsRune(`", `, r) })
+			for i := range flags {
+				flags[i] = "--" + flags[i]
+			}
+			return fmt.Errorf("%s\n  `%s --help` lists the flags", rule.says(flags), command.CommandPath())
+		}
+	}
+	return err
+}
+
 // wantedValues says, by the type of a flag, what it takes.
 var wantedValues = map[string]string{"int": "a whole number", "bool": "true or false",
 	"duration": "a duration such as 90s, 10m or 1h30m"}

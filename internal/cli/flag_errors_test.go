@@ -69,3 +69,18 @@ func runLine(line string) error {
 	root.SetArgs(strings.Fields(line))
 	return root.Execute()
 }
+
+// TestFlagsThatBelongTogether: what cobra says of them is said in Tend's words, with the flags as people type them.
+func TestFlagsThatBelongTogether(t *testing.T) {
+	for line, says := range map[string]string{
+		"tokens add ada":        "--role is missing\n  `tend tokens add --help` lists the flags",
+		"sync add x --dir /tmp": "say one of --scope, --trusted\n",
+		"sync add x --scope a --dir /tmp --git https://a": "--dir and --git exclude each other: choose one\n",
+	} {
+		root := newRoot(streams{out: io.Discard, err: io.Discard})
+		root.SetArgs(strings.Fields(line))
+		if err := missingFlags(root.ExecuteC()); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("tend %s: %v, want %q", line, err, says)
+		}
+	}
+}

@@ -72,6 +72,9 @@ func (a *app) get(ctx context.Context, c *client.Client, q query, args []string)
 	case err == nil && len(args) == 1:
 		return a.getKinds(ctx, c, q, storedAs(kind))
 	case err != nil && !strings.ContainsAny(args[0], "/."):
+		if next := misread(ctx, c, address{name: args[0]}); next != "" {
+			return fmt.Errorf("%w\n  %s", err, next)
+		}
 		if near := suggest.Nearest(strings.ToLower(args[0]), kindWords()); near != "" {
 			return fmt.Errorf("%w%s", err, suggest.Behind(near))
 		}

@@ -28,7 +28,10 @@ func (a *app) historyCommand() *cobra.Command {
 	}
 	command.Flags().IntVar(&last, "last", 1000, "how `MANY` events of the object to read")
 	command.RunE = a.connected(func(ctx context.Context, c *client.Client, args []string) error {
-		opts, err := (&eventFlags{}).options(args)
+		if last < 1 {
+			return fmt.Errorf("--last %d: want 1 or more", last)
+		}
+		opts, err := (&eventFlags{}).options(ctx, c, args)
 		if err != nil {
 			return err
 		}
@@ -135,6 +138,9 @@ func changeText(c change.Chapter) string {
 	}
 	switch action := actionOf(api.Event{Type: c.Type}, c.EventData); action {
 	case api.EventUpdated:
+		if c.Deletes() {
+			return "deletion begins"
+		}
 		if fields := changedFields(c.EventData); fields != "" {
 			return fields
 		}

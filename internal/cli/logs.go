@@ -33,20 +33,22 @@ const (
 	terminalTail = 1000
 )
 
+const longOfLogs = "Show the output of a pod, or of every pod of an object, including kept pods that ended. Lines are ordered by\n" +
+	"time, stdout and stderr of the pods together. With -f it starts with the last 100 lines of each pod and goes on with\n" +
+	"new ones, also over a rollout, until the pod has ended or the object is gone. Without -f a terminal gets the last\n" +
+	"1000 lines of each pod, a pipe gets all. A pod that never ran yet shows the output of its init containers.\n\n" +
+	"With --previous it shows what ran before, whose container is gone. Of an object these are the earlier attempts at its\n" +
+	"newest release, also at one that was undone; if there were none, what its pods replaced. Of a POD it shows what ran in\n" +
+	"its place before, or what it replaced; of a pod that is gone, its own output.\n\n" +
+	"Of an application in a Kubernetes cluster it shows the newest lines, 256 KiB at most, of the pods that belong to\n" +
+	"what its chart made. The cluster's operator must be allowed to read logs; such output can't be followed."
+
 func (a *app) logsCommand() *cobra.Command {
 	var ask logging
 	command := &cobra.Command{
 		Use:   "logs POD | [KIND] SCOPE/NAME",
 		Short: "show the output of a pod, or of every pod of an object",
-		Long: "Show the output of a pod, or of every pod of an object, including kept pods that ended. Lines are ordered by\n" +
-			"time, stdout and stderr of the pods together. With -f it starts with the last 100 lines of each pod and goes on with\n" +
-			"new ones, also over a rollout, until the pod has ended or the object is gone. Without -f a terminal gets the last\n" +
-			"1000 lines of each pod, a pipe gets all. A pod that never ran yet shows the output of its init containers.\n\n" +
-			"With --previous it shows what ran before, whose container is gone. Of an object these are the earlier attempts at its\n" +
-			"newest release, also at one that was undone; if there were none, what its pods replaced. Of a POD it is what ran in\n" +
-			"its place before, or what it replaced; of a pod that is gone, its own output.\n\n" +
-			"Of an application in a Kubernetes cluster it shows the newest lines, 256 KiB at most, of the pods that belong to\n" +
-			"what its chart made. The cluster's operator must be allowed to read logs; such output can't be followed.",
+		Long:  longOfLogs,
 		Example: "  tend logs appinst prod/shop --container app --tail 50\n  tend logs prod/web --init migrate\n  tend logs prod/web --previous\n" +
 			"  tend logs prod/web -f\n  tend logs prod/web --since 10m --tail 100\n  tend logs prod/web | grep -i error\n" +
 			"  tend logs prod-web.1a2b3c4d\n  tend logs prod/web -o json | jq .text",

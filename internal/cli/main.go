@@ -15,7 +15,8 @@ func Main(ctx context.Context, args []string) int {
 	messages := prose{os.Stderr}
 	root := newRoot(streams{in: os.Stdin, out: os.Stdout, err: messages})
 	root.SetArgs(withPlugins(root, inOurWords(args)))
-	return report(root.ExecuteContext(ctx), messages)
+	command, err := root.ExecuteContextC(ctx)
+	return report(missingFlags(command, err), messages)
 }
 
 // interruptedError is the error of a command that a signal ended.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,26 @@ import (
 
 // missing returns the error of an address that names nothing, with what was probably meant.
 func missing(ctx context.Context, c *client.Client, wanted address) *missingError {
+	if next := misread(ctx, c, wanted); next != "" {
+		return &missingError{what: wanted.String(), next: next}
+	}
 	return &missingError{what: wanted.String(), meant: meantBy(ctx, c, wanted)}
+}
+
+// misread returns the next step if a bare word is not the name of an object: it may be a scope, or a number.
+func misread(ctx context.Context, c *client.Client, wanted address) string {
+	if wanted.kind != "" || wanted.scope != "" || wanted.pod != "" {
+		return ""
+	}
+	if _, err := strconv.Atoi(wanted.name); err == nil {
+		return "the object comes first, as SCOPE/NAME, and a number behind it"
+	}
+	for _, ref := range objectsThere(ctx, c) {
+		if ref.Scope == wanted.name {
+			return wanted.name + " is a scope: `tend get -s " + wanted.name + "` lists what is in it"
+		}
+	}
+	return ""
 }
 
 // meantBy returns the address of the object that was probably meant, as a command takes it; of a bare word also a kind.

@@ -77,7 +77,8 @@ func resolveRunnable(ctx context.Context, c *client.Client, wanted address) (api
 	}
 	ref, err := resolve(ctx, c, wanted)
 	if err == nil && !ref.Kind.HasRuns() {
-		err = fmt.Errorf("%s is neither a job nor a cron job: it can't be run", ref)
+		err = fmt.Errorf("%s is neither a job nor a cron job: it can't be run\n"+
+			"  `tend exec %s/%s -- COMMAND` runs a command in a pod", ref, ref.Scope, ref.Name)
 	}
 	return ref, err
 }

@@ -19,7 +19,7 @@ func (f *machineFlags) buildFlags(flags *pflag.FlagSet) {
 func (f *machineFlags) checkBuild() error {
 	o := &f.options.Build
 	if o.Timeout <= 0 || o.AtOnce <= 0 {
-		return fmt.Errorf("--build-timeout %s and --builds %d: both are above 0", o.Timeout, o.AtOnce)
+		return fmt.Errorf("--build-timeout %s and --builds %d: want more than nothing, and 1 or more", o.Timeout, o.AtOnce)
 	}
 	var err error
 	o.MaxBytes, err = maxTree()

@@ -27,7 +27,7 @@ func shortened(text string, width int) string {
 			return longestForm(parts[1], parts[2], room) + parts[3]
 		})
 	}
-	return ansi.Truncate(brief, width, "…")
+	return strings.ReplaceAll(ansi.Truncate(brief, width, "…"), "……", "…")
 }
 
 // longestForm returns the longest form of `BEFORE → AFTER` that fits the width, or the shortest one of all.

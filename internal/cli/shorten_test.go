@@ -22,6 +22,7 @@ func TestShortened(t *testing.T) {
 		"less":       {"and more of it where there is less room", image, 36, "image …/web:1.2.3 → …/web:1.2.4"},
 		"tag":        {"the tag stays whole as long as it can", image, 30, "image …:1.2.3 → …:1.2.4"},
 		"least":      {"what differs stays", image, 18, "image …3 → …4"},
+		"one mark":   {"one … is enough", image, 7, "image …"},
 		"too little": {"where nothing fits, the end is cut", image, 9, "image …3…"},
 		"end": {"what both have at their end goes too", "image registry-a.example/team/web:1 → registry-b.example/team/web:1",
 			40, "image registry-a… → registry-b…"},

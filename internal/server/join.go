@@ -42,7 +42,7 @@ func checkJoin(asked api.JoinTokenRequest) (api.JoinTokenRequest, time.Duration,
 	if asked.TTL != "" {
 		var err error
 		if ttl, err = time.ParseDuration(asked.TTL); err != nil || ttl < time.Second || ttl > maxTokenTime {
-			return asked, 0, badRequest("give a duration such as 30m", "ttl is %q: from 1s to 24h", clip(asked.TTL))
+			return asked, 0, badRequest("give a duration such as 30m", "ttl is %s: from 1s to 24h", clip(asked.TTL))
 		}
 	}
 	if asked.Role == "" {

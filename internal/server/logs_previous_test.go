@@ -121,8 +121,8 @@ func TestPreviousLogsWithoutPods(t *testing.T) {
 	}
 }
 
-// TestPreviousLogsOfACrash: while a release crashes, and once it was undone, its attempts are shown, and not the pods of
-// the release before the last.
+// TestPreviousLogsOfACrash: while a release crashes, and once it was undone, its attempts are shown, and not the pods
+// of the release before the last.
 func TestPreviousLogsOfACrash(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reason  string

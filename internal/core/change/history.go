@@ -134,7 +134,9 @@ func (c Chapter) fate(observed bool, next *Chapter) Fate {
 		return FateUnchanged
 	case next == nil:
 		return FateUnderWay
-	case next.Type == deleted || next.touches("metadata.deletedAt"):
+	case next.Type == deleted && c.Deletes():
+		return "" // that is its outcome
+	case next.Type == deleted || next.Deletes():
 		return FateDeleted
 	case c.MoreChanges+next.MoreChanges > 0 ||
 		slices.ContainsFunc(c.Changes, func(change api.EventChange) bool { return next.touches(change.Path) }):
@@ -142,6 +144,9 @@ func (c Chapter) fate(observed bool, next *Chapter) Fate {
 	}
 	return FateJoined
 }
+
+// Deletes reports whether the change asked for the deletion of the object.
+func (c Chapter) Deletes() bool { return c.touches("metadata.deletedAt") }
 
 // touches reports whether a change is about a field, or about one in it or around it.
 func (c Chapter) touches(path string) bool {

@@ -72,6 +72,16 @@ func (w *writes) pulls(revision int) *writes {
 	return w
 }
 
+// deletes asks for the deletion; finalizers are at work then.
+func (w *writes) deletes() *writes {
+	next := *w.object
+	at := time.Unix(int64(len(w.events)), 0)
+	next.Metadata.DeletedAt = &at
+	w.add(change.Object(w.object, &next))
+	w.object = &next
+	return w
+}
+
 func (w *writes) gone() *writes {
 	w.add(change.Object(w.object, nil))
 	return w
@@ -109,7 +119,8 @@ func TestWhatBecameOfAChange(t *testing.T) {
 		"nothing to do": {"only a note of Tend's changed",
 			begun().declare(`{"image":"a:1"}`, api.StampApplySet, "s").observes(api.RolloutComplete, "v1", 2),
 			"worked unchanged"},
-		"deleted": {"it went before it was done", begun().declare(`{"image":"a:2"}`).gone(), "worked deleted -"},
+		"deleted":  {"it went before it was done", begun().declare(`{"image":"a:2"}`).gone(), "worked deleted -"},
+		"deletion": {"its outcome is that the object is gone", begun().deletes().gone(), "worked - worked"},
 	} {
 		var got []string
 		for _, c := range change.History(tc.of.events) {
