@@ -46,7 +46,7 @@ func run(ctx context.Context, tend, operator string) (err error) {
 	return nil
 }
 
-// startKubernetes starts an API server with the operator's kinds and Flux's, and a namespace for the operator to work in.
+// startKubernetes starts an API server with the operator's and Flux's kinds, and a namespace for the operator.
 func (d *demo) startKubernetes(ctx context.Context) error {
 	say("A Kubernetes API server starts, with the operator's kinds and Flux's. Neither a kubelet nor Flux runs:")
 	say("this program plays Flux, by writing the status that Flux would write")

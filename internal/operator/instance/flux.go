@@ -80,7 +80,7 @@ func (f fluxObject) phase(installing, upgrading string) string {
 	return installing
 }
 
-// suspended reports whether Flux is told to leave the object alone.
+// suspended reports whether Flux must leave the object alone.
 func (f fluxObject) suspended() bool {
 	if f.absent() {
 		return false

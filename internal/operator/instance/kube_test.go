@@ -22,7 +22,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(kubetest.Main(m, kubetest.Tend, kubetest.Flux)) }
 
-// TestLifeOfAnInstance: an instance becomes a source and a release, which Flux installs. An upgrade fails, then succeeds.
+// TestLifeOfAnInstance: an instance becomes a source and a release, which Flux installs. One upgrade fails, the next
+// succeeds.
 func TestLifeOfAnInstance(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, kubetest.Shared())
