@@ -128,7 +128,7 @@ func (c *checker) selector(at string, s *ObjectSelector) {
 // pattern checks a regular expression.
 func (c *checker) pattern(field, text string) {
 	if _, err := regexp.Compile(text); err != nil {
-		c.add(field, "%q is not a regular expression: put a \\ before what is meant as it is", text)
+		c.add(field, "%q is not a regular expression: put a \\ before each literal special character", text)
 	}
 }
 
