@@ -39,8 +39,8 @@ func TestCommitsUntilAContainerRuns(t *testing.T) {
 				}
 			}
 			t.Logf("%d commits: %s", len(seen), strings.Join(seen, " · "))
-			if len(seen) < 2 || seen[0] != "object" || !strings.HasPrefix(seen[1], "answer request release task") {
-				t.Errorf("the release isn't the first commit after the apply: %q", seen)
+			if len(seen) < 2 || seen[0] != "object" || !strings.HasPrefix(seen[1], "answer request release placed") {
+				t.Errorf("the release and the places of its tasks are not the first commit after the apply: %q", seen)
 			}
 			if again := strings.Count(strings.Join(seen, " "), "answer"); again != 1 {
 				t.Errorf("the node's answer was stored %d times", again)

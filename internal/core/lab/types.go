@@ -113,8 +113,8 @@ const (
 // Action is one write of a step.
 type Action struct {
 	Verb Verb
-	// Task is the task that StopTask, RemoveTask or ForgetTask acts on. Pod is its pod's name, for String; whoever shows
-	// an action to people sets it.
+	// Task is the task that StopTask, RemoveTask or ForgetTask acts on. Pod is its pod's name, for
+	// String: it is set on what people are shown.
 	Task, Pod string
 	// Release and Number are those of the task that StartTask makes.
 	Release string
