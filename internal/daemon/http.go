@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/control/environment"
 	"tend.dev/tend/internal/control/board"
+	"tend.dev/tend/internal/control/environment"
 	"tend.dev/tend/internal/manifest"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/secret"
