@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -133,11 +134,16 @@ func (s *Server) execWithoutWebSocket(w http.ResponseWriter, r *http.Request) {
 	s.fail(w, r, errNoWebSocket)
 }
 
-// readCommand reads the client's first message.
+// lateTime is the time that a client has for its first message once its session has ended.
+const lateTime = 5 * time.Second
+
+// readCommand reads the client's first message. Once ctx has ended it still waits a moment: a read that is given up ends
+// the connection, and the client would not hear why.
 func readCommand(ctx context.Context, conn *websocket.Conn) (request api.ExecRequest, err error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	reads, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTime)
 	defer cancel()
-	_, message, err := conn.Read(ctx)
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(lateTime, cancel) })()
+	_, message, err := conn.Read(reads)
 	if err != nil {
 		return request, err
 	}
