@@ -58,10 +58,19 @@ func newArchive(w *World) *archive {
 		said: said{off: map[string]bool{}, wrong: map[string]time.Time{}}}
 }
 
-// commit takes in a transaction that was applied.
-func (a *archive) commit(txn store.Txn, revision int64) {
+// commit applies a transaction by apply, and takes it in. Nobody reads in between: an agent may act on it before its
+// writer has the answer.
+func (a *archive) commit(txn store.Txn, apply func() (int64, error)) (int64, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	revision, err := apply()
+	if err == nil {
+		a.applied(txn, revision)
+	}
+	return revision, err
+}
+
+func (a *archive) applied(txn store.Txn, revision int64) {
 	a.said.commit(a.w, txn)
 	for _, op := range txn.Do { // what tasks refer to comes first
 		switch {

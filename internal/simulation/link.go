@@ -119,11 +119,15 @@ func (l *link) apply(ctx context.Context, txn store.Txn) (int64, error) {
 	l.w.committing.Lock()
 	defer l.w.committing.Unlock()
 	leads := l.leads()
-	revision, err := l.Store.Commit(ctx, txn)
+	revision, err := l.w.archive.commit(txn, func() (int64, error) {
+		revision, err := l.Store.Commit(ctx, txn)
+		if err == nil {
+			l.claims(txn)
+			l.mayWrite(leads, txn)
+		}
+		return revision, err
+	})
 	if err == nil {
-		l.claims(txn)
-		l.mayWrite(leads, txn)
-		l.w.archive.commit(txn, revision)
 		l.w.labs.commit(txn)
 		l.surplus(txn)
 		l.keepsHistory(txn)

@@ -65,7 +65,7 @@ func (l *link) leads() bool {
 
 // led are the records that the leader's controllers alone write.
 var led = []string{records.StatusPrefix, records.ReleasesPrefix, records.SlotsPrefix,
-	records.ImagesPrefix, records.TasksPrefix}
+	records.ImagesPrefix, records.TasksPrefix, records.PlacingKey}
 
 // mayWrite: only the server that has the controllers, in the life in which it claimed them, writes what they write.
 func (l *link) mayWrite(leads bool, txn store.Txn) {
