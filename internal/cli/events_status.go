@@ -122,10 +122,12 @@ func conditionText(c api.EventCondition, d api.EventData) string {
 		said := slices.ContainsFunc(d.Conditions, func(other api.EventCondition) bool { // with what it is not ready for
 			return other.Type == api.ConditionReady && other.Status != api.ConditionTrue && other.Reason == c.Reason
 		})
-		if said || entersPhase(d) || c.Reason == "Complete" || degradedFor(d, c.Reason) {
+		switch {
+		case said, entersPhase(d), degradedFor(d, c.Reason):
 			return "" // another part says it
-		}
-		if c.Reason == "Progressing" {
+		case c.Reason == "Complete":
+			return "nothing is under way"
+		case c.Reason == "Progressing":
 			return "going on"
 		}
 		return why

@@ -198,7 +198,9 @@ func TestEventsSayACauseOnce(t *testing.T) {
 	for want, d := range map[string]api.EventData{
 		"not ready: resolving image": {Conditions: both("ResolvingImage")},
 		"rollout begins, not ready":  {Phase: "progressing", Changes: begins, Conditions: both("Progressing")},
-		"going on":                   {Phase: "progressing", Conditions: both("Progressing")[1:]},
+		"nothing is under way": {Phase: "complete", Conditions: []api.EventCondition{
+			{Type: api.ConditionProgressing, Status: api.ConditionFalse, Reason: "Complete"}}},
+		"going on": {Phase: "progressing", Conditions: both("Progressing")[1:]},
 	} {
 		d.Kind = api.KindDeployment
 		if got := statusText(d); got != want {
