@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -63,6 +64,9 @@ func (a *app) backUp(ctx context.Context, c *client.Client, path string, to secr
 	file, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(0o600),
 		renameio.IgnoreUmask())
 	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("write %s: there is no folder %s: make it, or name a file elsewhere", path, filepath.Dir(path))
+		}
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	defer func() { _ = file.Cleanup() }()

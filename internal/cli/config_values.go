@@ -53,7 +53,7 @@ func (a *app) typed(ctx context.Context, pairs []string, drained bool) (map[stri
 	for _, pair := range pairs {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok {
-			return nil, fmt.Errorf("%q: want KEY=VALUE", pair)
+			return nil, fmt.Errorf("%q: want KEY=VALUE, as in LOG_LEVEL=info", pair)
 		}
 		if _, twice := out[key]; twice {
 			return nil, fmt.Errorf("%s is named twice: name it once", key)

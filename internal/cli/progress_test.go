@@ -115,9 +115,9 @@ func TestBlock(t *testing.T) {
 	for i := range many {
 		many[i] = podAt("x", written, api.TaskStarting)
 	}
-	b.update(outcomeOf(api.OutcomePending, "Progressing", strings.Repeat("long ", 100), many...))
+	b.update(outcomeOf(api.OutcomePending, "Progressing", strings.Repeat("long ", 20), many...))
 	rows := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
-	if len(rows) > 40 || len([]rune(rows[0])) > 120 || !strings.Contains(out.String(), "and 40 more") {
+	if len(rows) > usualHeight || len([]rune(rows[0])) > usualWidth+10 || !strings.Contains(out.String(), "and 40 more") {
 		t.Errorf("%d rows, the first %q", len(rows), rows[0])
 	}
 }

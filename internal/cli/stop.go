@@ -50,7 +50,7 @@ func (a *app) startCommand() *cobra.Command {
 			object: func(ctx context.Context, c *client.Client, t client.Target) (api.StopResult, error) {
 				return c.Start(ctx, t)
 			},
-			did: "%s may run again", none: "%s: nothing is frozen",
+			did: "%s may run again", none: "%s: nothing is stopped",
 		}),
 	}
 }

@@ -118,13 +118,21 @@ func (a *app) syncNowCommand() *cobra.Command {
 			}
 			result, err := c.SyncNow(ctx, args[0])
 			if err != nil || w.none {
-				return err
+				return unlessNoSync(args[0], err)
 			}
 			return a.awaitSync(ctx, c, args[0], result.Revision, w.timeout)
 		}),
 	}
 	w.flags(command)
 	return command
+}
+
+// unlessNoSync returns an error as it is, unless it says that there is no sync of the name.
+func unlessNoSync(name string, err error) error {
+	if client.IsNotFound(err) {
+		return &missingError{what: "sync " + name, next: "`tend sync` lists what there is"}
+	}
+	return err
 }
 
 func (a *app) removeSyncCommand() *cobra.Command {
@@ -136,7 +144,7 @@ func (a *app) removeSyncCommand() *cobra.Command {
 		RunE: a.connected(func(ctx context.Context, c *client.Client, args []string) error {
 			result, err := c.DeleteWith(ctx, syncRef(args[0]), client.DeleteOptions{Prune: prune})
 			if err != nil {
-				return err
+				return unlessNoSync(args[0], err)
 			}
 			said := fmt.Sprintf("%s removed; what it applied stays", args[0])
 			if prune {

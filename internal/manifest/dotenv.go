@@ -13,7 +13,7 @@ import (
 // replaces and escapes nothing, so a certificate between quotes stays unchanged. Its errors name lines, but never their
 // content, which may be a secret.
 func ParseDotenv(text string) (map[string]string, error) {
-	return parsePairs(text, errors.New("want KEY=VALUE"), func(name, value string) error {
+	return parsePairs(text, errors.New("want KEY=VALUE, or # before a comment"), func(name, value string) error {
 		if err := api.CheckEnv(name, value); err != nil {
 			return err
 		}
