@@ -13,7 +13,7 @@ func ParseDependency(entry, scope string) (Ref, error) {
 	if len(parts) == 2 {
 		parts = []string{parts[0], scope, parts[1]}
 	}
-	if len(parts) != 3 || !dnsLabel.MatchString(parts[1]) || !dnsLabel.MatchString(parts[2]) {
+	if len(parts) != 3 || !dnsLabel().MatchString(parts[1]) || !dnsLabel().MatchString(parts[2]) {
 		return Ref{}, fmt.Errorf("%q is not kind/name or kind/scope/name", entry)
 	}
 	ref := Ref{Kind: Kind(parts[0]), Scope: parts[1], Name: parts[2]}

@@ -2,9 +2,10 @@ package api
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // InlineSecrets returns the paths of those texts in free-form values that are secrets: by their key, or because they
@@ -22,7 +23,7 @@ func findSecrets(value any, path, name string, found func(path string)) {
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
 			here := k
-			if path != "" || !plainKey.MatchString(k) {
+			if path != "" || !plainKey().MatchString(k) {
 				here = key(path, k)
 			}
 			findSecrets(v[k], here, k, found)
@@ -39,10 +40,10 @@ func findSecrets(value any, path, name string, found func(path string)) {
 }
 
 var (
-	privateKey = regexp.MustCompile(`^\s*-----BEGIN [A-Z ]*PRIVATE KEY-----`)
+	privateKey = pattern.Lazy(`^\s*-----BEGIN [A-Z ]*PRIVATE KEY-----`)
 	// standIn matches a text that something replaces before it is used: a template, or a variable.
-	standIn = regexp.MustCompile(`^(\{\{.*\}\}|\$\([A-Za-z_][A-Za-z0-9_]*\)|\$\{[A-Za-z_][A-Za-z0-9_]*\})$`)
-	longKey = regexp.MustCompile(`^[A-Za-z0-9+/_-]{40,}={0,2}$`)
+	standIn = pattern.Lazy(`^(\{\{.*\}\}|\$\([A-Za-z_][A-Za-z0-9_]*\)|\$\{[A-Za-z_][A-Za-z0-9_]*\})$`)
+	longKey = pattern.Lazy(`^[A-Za-z0-9+/_-]{40,}={0,2}$`)
 )
 
 // placeholders are the texts that stand where an external secret will be.
@@ -55,10 +56,10 @@ var namesSecret = []string{"existingsecret", "pullsecret", "tlssecret", "certsec
 
 func isInlineSecret(name, text string) bool {
 	text, lower := strings.TrimSpace(text), strings.ToLower(name)
-	if text == "" || slices.Contains(placeholders, strings.ToLower(text)) || standIn.MatchString(text) {
+	if text == "" || slices.Contains(placeholders, strings.ToLower(text)) || standIn().MatchString(text) {
 		return false
 	}
-	if privateKey.MatchString(text) {
+	if privateKey().MatchString(text) {
 		return true
 	}
 	ends := func(ending string) bool { return strings.HasSuffix(lower, ending) }
@@ -72,5 +73,5 @@ func isInlineSecret(name, text string) bool {
 	}
 	suspicious := slices.ContainsFunc([]string{"password", "secret", "token", "apikey", "privatekey", "accesskey"},
 		func(word string) bool { return strings.Contains(lower, word) })
-	return suspicious && longKey.MatchString(text)
+	return suspicious && longKey().MatchString(text)
 }

@@ -2,8 +2,9 @@ package api
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // LabelMacro shows StampMacro, so that objects can be selected by it. It grants nothing.
@@ -48,11 +49,11 @@ type PluginSource struct {
 }
 
 // versioned is owner/repo@version.
-var versioned = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+|github\.com/[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+)@v?([0-9A-Za-z][0-9A-Za-z.+-]*)$`)
+var versioned = pattern.Lazy(`^([A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+|github\.com/[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+)@v?([0-9A-Za-z][0-9A-Za-z.+-]*)$`)
 
 // Split takes the version out of a Repo such as owner/repo@1.2.0, unless Version names one.
 func (s PluginSource) Split() PluginSource {
-	if found := versioned.FindStringSubmatch(s.Repo); found != nil && s.Version == "" {
+	if found := versioned().FindStringSubmatch(s.Repo); found != nil && s.Version == "" {
 		return PluginSource{Repo: found[1], Version: found[2]}
 	}
 	return s

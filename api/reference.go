@@ -2,8 +2,9 @@ package api
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // The spaces a reference may point into.
@@ -36,8 +37,8 @@ type Reference struct {
 
 var (
 	// referenceForm takes slips of the pen for references too, so that Check can refuse them.
-	referenceForm = regexp.MustCompile(`\$?\$\{(?i:refs?|assets?|configs?)\.[^}]*\}`)
-	referencePart = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`)
+	referenceForm = pattern.Lazy(`\$?\$\{(?i:refs?|assets?|configs?)\.[^}]*\}`)
+	referencePart = pattern.Lazy(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`)
 )
 
 // References finds every ${ref.…}, ${asset.…} and ${config.…} in a text, escaped ones too, in order. Any other ${…} is
@@ -47,7 +48,7 @@ func References(text string) []Reference {
 		return nil
 	}
 	var found []Reference
-	for _, at := range referenceForm.FindAllStringIndex(text, -1) {
+	for _, at := range referenceForm().FindAllStringIndex(text, -1) {
 		written := text[at[0]:at[1]]
 		bare := "${" + strings.TrimLeft(written, "${")
 		path, filter, filtered := strings.Cut(strings.TrimSuffix(bare[2:], "}"), "|")
@@ -73,7 +74,7 @@ func (r Reference) Check() error {
 		return fmt.Errorf("%s: only |%s may stand behind a value; write $$%s for the characters themselves (in JSON one $ less)", r.Text, FilterURL, r.Text)
 	}
 	for _, part := range r.Path {
-		if !referencePart.MatchString(part) {
+		if !referencePart().MatchString(part) {
 			return fmt.Errorf("%s: %q is not a name; write $$%s for the characters themselves (in JSON one $ less)",
 				r.Text, part, r.Text)
 		}
@@ -102,8 +103,8 @@ func (r Reference) Check() error {
 }
 
 var (
-	factOfAll     = regexp.MustCompile(`^(host|port|address|image|release)$`)
-	factOfOrdinal = regexp.MustCompile(`^host-(0|[1-9][0-9]{0,8})$`)
+	factOfAll     = pattern.Lazy(`^(host|port|address|image|release)$`)
+	factOfOrdinal = pattern.Lazy(`^host-(0|[1-9][0-9]{0,8})$`)
 )
 
 // CheckFact says whether a well-formed ${ref.…} can ever stand for something, seen from its consumer.
@@ -114,7 +115,7 @@ func (r Reference) CheckFact(consumer Ref) error {
 		return fmt.Errorf("%s: deployments and statefulsets alone have facts to refer to", r.Text)
 	case target == consumer:
 		return fmt.Errorf("%s: an object can't refer to itself; its variables TEND_SCOPE and TEND_NAME say who it is", r.Text)
-	case factOfAll.MatchString(field), target.Kind == KindStatefulSet && factOfOrdinal.MatchString(field):
+	case factOfAll().MatchString(field), target.Kind == KindStatefulSet && factOfOrdinal().MatchString(field):
 		return nil
 	}
 	return fmt.Errorf("%s: a %s has no field %s: there are host, port, address, image, release, and of a statefulset host-0, host-1 and so on",

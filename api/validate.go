@@ -3,8 +3,9 @@ package api
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // Limits of one object. What exceeds them is refused.
@@ -76,7 +77,7 @@ func validate[T any](c *checker, raw json.RawMessage, check func(T)) {
 	check(spec)
 }
 
-var dnsLabel = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
+var dnsLabel = pattern.Lazy(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
 
 func (c *checker) name(field, text string) {
 	switch {
@@ -84,7 +85,7 @@ func (c *checker) name(field, text string) {
 		c.add(field, "is required")
 	case len(text) > MaxNameBytes:
 		c.add(field, "is longer than %d characters", MaxNameBytes)
-	case !dnsLabel.MatchString(text):
+	case !dnsLabel().MatchString(text):
 		c.add(field, "%q may hold a-z, 0-9 and dashes, and begins and ends with a letter or digit", text)
 	}
 }
@@ -144,13 +145,13 @@ func index(field string, i int) string { return fmt.Sprintf("%s[%d]", field, i) 
 
 // key is the path of a map's entry; a key that isn't a plain word is quoted.
 func key(field, name string) string {
-	if plainKey.MatchString(name) {
+	if plainKey().MatchString(name) {
 		return field + "." + name
 	}
 	return fmt.Sprintf("%s[%q]", field, name)
 }
 
-var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var plainKey = pattern.Lazy(`^[A-Za-z0-9_-]+$`)
 
 func andList(kinds []Kind) string {
 	words := make([]string, len(kinds))

@@ -2,15 +2,16 @@ package api
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"tend.dev/tend/api/pattern"
 )
 
 var (
-	assetKey    = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
-	assetDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	assetKey    = pattern.Lazy(`^[A-Za-z0-9_-]{1,128}$`)
+	assetDigest = pattern.Lazy(`^sha256:[0-9a-f]{64}$`)
 )
 
 func (c *checker) asset(s AssetSpec) {
@@ -19,7 +20,7 @@ func (c *checker) asset(s AssetSpec) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
 		field := key("files", name)
-		if !assetKey.MatchString(name) {
+		if !assetKey().MatchString(name) {
 			c.add(field, "%q may hold letters, digits, _ and -, at most 128", name)
 		}
 		c.assetFile(field, s.Files[name])
@@ -39,7 +40,7 @@ func (c *checker) assetFile(field string, f AssetFile) {
 		if (f.Digest == "") == (f.Content == nil) {
 			c.add(field, "has either content or digest")
 		}
-		if f.Digest != "" && !assetDigest.MatchString(f.Digest) {
+		if f.Digest != "" && !assetDigest().MatchString(f.Digest) {
 			c.add(field+".digest", "%q is not sha256: and 64 hex digits", f.Digest)
 		}
 		if len(f.Content) > MaxInlineAsset {

@@ -3,19 +3,20 @@ package api
 import (
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // buildLanguages are the names build.lang.name may have.
 var buildLanguages = []string{"go", "nodejs", "node", "javascript", "bun", "python", "ruby", "rails"}
 
 var (
-	argumentName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
-	sourcePath   = regexp.MustCompile(`^[A-Za-z0-9_.@+/-]+$`)
-	langVersion  = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
-	treeDigest   = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	argumentName = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+	sourcePath   = pattern.Lazy(`^[A-Za-z0-9_.@+/-]+$`)
+	langVersion  = pattern.Lazy(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
+	treeDigest   = pattern.Lazy(`^sha256:[0-9a-f]{64}$`)
 )
 
 // maxBuildArg bounds the value of one argument.
@@ -33,7 +34,7 @@ func (c *checker) build(b *Build) {
 	c.inTree("build.path", b.Path)
 	for _, name := range slices.Sorted(maps.Keys(b.Args)) {
 		switch value := b.Args[name]; {
-		case !argumentName.MatchString(name):
+		case !argumentName().MatchString(name):
 			c.add(key("build.args", name), "an argument's name has letters, digits and _, and begins with no digit")
 		case len(value) > maxBuildArg || strings.ContainsAny(value, "\x00\n"):
 			c.add(key("build.args", name), "is one line of at most %d bytes", maxBuildArg)
@@ -44,7 +45,7 @@ func (c *checker) build(b *Build) {
 		return
 	}
 	c.oneOf("build.lang.name", b.Lang.Name, buildLanguages...)
-	if b.Lang.Version != "" && !langVersion.MatchString(b.Lang.Version) {
+	if b.Lang.Version != "" && !langVersion().MatchString(b.Lang.Version) {
 		c.add("build.lang.version", "%q is not a version such as 1.26 or 22", b.Lang.Version)
 	}
 	if len(b.Lang.Entrypoint) > maxBuildArg || strings.ContainsAny(b.Lang.Entrypoint, "\x00\n") {
@@ -58,10 +59,10 @@ func (c *checker) inTree(field, name string) {
 	case name == "":
 	case path.IsAbs(name) || cleaned == ".." || strings.HasPrefix(cleaned, "../"):
 		c.add(field, "%q leads out of the source folder; it is relative to build.context", name)
-	case !sourcePath.MatchString(name):
+	case !sourcePath().MatchString(name):
 		c.add(field, "%q may hold letters, digits and . _ @ + - /", name)
 	}
 }
 
 // CheckTree checks the digest of a source tree.
-func CheckTree(digest string) bool { return treeDigest.MatchString(digest) }
+func CheckTree(digest string) bool { return treeDigest().MatchString(digest) }

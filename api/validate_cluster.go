@@ -2,9 +2,10 @@ package api
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // The bounds of what is delivered to clusters.
@@ -67,7 +68,7 @@ func (c *checker) applicationInstance(s ApplicationInstanceSpec) {
 }
 
 // exactVersion matches a semantic version. A leading v is part of some charts' versions.
-var exactVersion = regexp.MustCompile(`^v?(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+var exactVersion = pattern.Lazy(`^v?(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
 
 func (c *checker) chart(s ChartSource) {
 	scheme := map[string]string{ChartOCI: "oci", ChartHelm: "https"}[s.SourceType]
@@ -85,7 +86,7 @@ func (c *checker) chart(s ChartSource) {
 		c.add("chart.url", "has a login: charts are fetched with what the cluster is given, not with what a manifest shows")
 	}
 	c.needed("chart.name", s.Name)
-	if !exactVersion.MatchString(s.Version) {
+	if !exactVersion().MatchString(s.Version) {
 		c.add("chart.version", "%q is not an exact version such as 1.2.3: ranges and latest would change without a manifest",
 			s.Version)
 	}

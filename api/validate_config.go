@@ -3,16 +3,17 @@ package api
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
-var configKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+var configKey = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
 
 // CheckConfigKey checks the key of a config value.
 func CheckConfigKey(name string) error {
-	if !configKey.MatchString(name) {
+	if !configKey().MatchString(name) {
 		return fmt.Errorf("%q is not a key: use letters, digits and _, not beginning with a digit, at most 128", name)
 	}
 	return nil
@@ -22,7 +23,7 @@ func CheckConfigKey(name string) error {
 func (c *checker) config(s Container) {
 	c.each("env_from", s.EnvFrom, func(entry string) error {
 		for part := range strings.SplitSeq(entry, "/") {
-			if !dnsLabel.MatchString(part) || strings.Count(entry, "/") > 1 {
+			if !dnsLabel().MatchString(part) || strings.Count(entry, "/") > 1 {
 				return fmt.Errorf("%q is not scope/name or name", entry)
 			}
 		}

@@ -85,7 +85,7 @@ func (c *checker) tls(t IngressTLS) {
 		c.add("tls.key", "and certificate come together")
 	}
 	for _, key := range []struct{ field, name string }{{"tls.certificate", t.Certificate}, {"tls.key", t.Key}} {
-		if key.name != "" && !configKey.MatchString(key.name) {
+		if key.name != "" && !configKey().MatchString(key.name) {
 			c.add(key.field, "%q is not a config key: use letters, digits and _, not beginning with a digit", key.name)
 		}
 	}
@@ -115,7 +115,7 @@ func CheckHost(host string) error {
 		return fmt.Errorf("is longer than 253 characters")
 	}
 	for label := range strings.SplitSeq(name, ".") {
-		if len(label) > MaxNameBytes || !dnsLabel.MatchString(label) {
+		if len(label) > MaxNameBytes || !dnsLabel().MatchString(label) {
 			return fmt.Errorf("%q is not a DNS name such as app.example.org or *.example.org", host)
 		}
 	}

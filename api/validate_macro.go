@@ -1,11 +1,13 @@
 package api
 
-import "regexp"
+import (
+	"tend.dev/tend/api/pattern"
+)
 
-var macroKind = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+var macroKind = pattern.Lazy(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
 // Macro says whether the kind is one a plugin may have: no core kind, and written like a plugin's name.
-func (k Kind) Macro() bool { return !k.Core() && macroKind.MatchString(string(k)) }
+func (k Kind) Macro() bool { return !k.Core() && macroKind().MatchString(string(k)) }
 
 // ValidateMacro says everything that is wrong with a macro by itself. What its plugin makes of it is the plugin's to
 // say.

@@ -3,11 +3,12 @@ package api
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
-var hostName = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9_-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9_-]*[a-zA-Z0-9])?)*$`)
+var hostName = pattern.Lazy(`^[a-zA-Z0-9]([a-zA-Z0-9_-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9_-]*[a-zA-Z0-9])?)*$`)
 
 // CheckExtraHost checks name:ip, where ip is an address or the word host-gateway.
 func CheckExtraHost(entry string) error {
@@ -15,7 +16,7 @@ func CheckExtraHost(entry string) error {
 	if !found {
 		return fmt.Errorf("%q is not name:ip", entry)
 	}
-	if len(name) > 253 || !hostName.MatchString(name) {
+	if len(name) > 253 || !hostName().MatchString(name) {
 		return fmt.Errorf("%q is not a host name", name)
 	}
 	if address == "host-gateway" {
@@ -27,7 +28,7 @@ func CheckExtraHost(entry string) error {
 	return nil
 }
 
-var networkName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]*$`)
+var networkName = pattern.Lazy(`^[a-zA-Z0-9][a-zA-Z0-9_.-]*$`)
 
 // network checks how the container is reached and what it reaches.
 func (c *checker) network(s DeploymentSpec) {
@@ -45,7 +46,7 @@ func (c *checker) network(s DeploymentSpec) {
 	}
 	c.ports(s)
 	c.aliases(s)
-	if s.Hostname != "" && (len(s.Hostname) > 63 || !hostName.MatchString(s.Hostname)) {
+	if s.Hostname != "" && (len(s.Hostname) > 63 || !hostName().MatchString(s.Hostname)) {
 		c.add("hostname", "%q is not a host name of at most 63 characters", s.Hostname)
 	}
 	c.each("extra_hosts", s.ExtraHosts, func(entry string) error {
@@ -62,11 +63,11 @@ func (c *checker) network(s DeploymentSpec) {
 	})
 }
 
-var aliasName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?$`)
+var aliasName = pattern.Lazy(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?$`)
 
 // CheckAlias checks a further name of a workload: one label of a DNS name, which may hold underscores.
 func CheckAlias(alias string) error {
-	if len(alias) > 63 || !aliasName.MatchString(alias) {
+	if len(alias) > 63 || !aliasName().MatchString(alias) {
 		return fmt.Errorf("%q is not a name of a-z, 0-9, - and _ with at most 63 characters; containers reach it as <alias>.<scope>", alias)
 	}
 	return nil
@@ -105,7 +106,7 @@ func checkNetworkName(name string) error {
 	switch {
 	case name == "host" || name == "none":
 		return fmt.Errorf("%q is a mode; write network_mode = %q", name, name)
-	case !networkName.MatchString(name):
+	case !networkName().MatchString(name):
 		return fmt.Errorf("%q is not a network's name", name)
 	}
 	return nil

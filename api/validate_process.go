@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // The grammar of image references, as registries and engines share it.
@@ -19,7 +20,7 @@ const (
 	imageDigest = `sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}`
 )
 
-var imageReference = regexp.MustCompile(`^((?:` + imageDomain + `/)?` + imagePart + `(?:/` + imagePart + `)*)(?::` +
+var imageReference = pattern.Lazy(`^((?:` + imageDomain + `/)?` + imagePart + `(?:/` + imagePart + `)*)(?::` +
 	imageTag + `)?(?:@(?:` + imageDigest + `))?$`)
 
 // CheckImage checks an image reference as `docker pull` takes it, or an absolute path (the process runtime runs
@@ -28,18 +29,18 @@ func CheckImage(reference string) error {
 	if path.IsAbs(reference) {
 		return checkNoParent("path", reference)
 	}
-	match := imageReference.FindStringSubmatch(reference)
+	match := imageReference().FindStringSubmatch(reference)
 	if match != nil && !isDomain(match[1]) && strings.ToLower(match[1]) != match[1] {
 		match = nil // engines take the part before the slash for a registry only if it looks like one
 	}
 	switch {
-	case match == nil && imageReference.MatchString(strings.ToLower(reference)):
+	case match == nil && imageReference().MatchString(strings.ToLower(reference)):
 		return fmt.Errorf("%q holds upper-case letters; a repository's name is lower-case", reference)
 	case match == nil:
 		return fmt.Errorf("%q is not an image reference such as nginx:1.27 or ghcr.io/owner/app@sha256:…", reference)
 	case len(match[1]) > 255:
 		return errors.New("the repository's name is longer than 255 characters")
-	case bareID.MatchString(reference):
+	case bareID().MatchString(reference):
 		return errors.New("64 hex digits are an image's id, not its name; write sha256: before them")
 	}
 	return nil
@@ -51,7 +52,7 @@ func isDomain(repository string) bool {
 	return found && (strings.ContainsAny(first, ".:") || first == "localhost")
 }
 
-var bareID = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var bareID = pattern.Lazy(`^[0-9a-f]{64}$`)
 
 func (c *checker) image(s DeploymentSpec) {
 	switch {
@@ -65,8 +66,8 @@ func (c *checker) image(s DeploymentSpec) {
 }
 
 var (
-	userName   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*\$?$`)
-	signalName = regexp.MustCompile(`^(SIG)?(HUP|INT|QUIT|ILL|TRAP|ABRT|IOT|BUS|FPE|KILL|USR1|SEGV|USR2|PIPE|ALRM|TERM|STKFLT|CHLD|CLD|CONT|STOP|TSTP|TTIN|TTOU|URG|XCPU|XFSZ|VTALRM|PROF|WINCH|IO|POLL|PWR|SYS|UNUSED|RTMIN(\+([1-9]|1[0-5]))?|RTMAX(-([1-9]|1[0-4]))?)$`)
+	userName   = pattern.Lazy(`^[A-Za-z0-9_][A-Za-z0-9_.-]*\$?$`)
+	signalName = pattern.Lazy(`^(SIG)?(HUP|INT|QUIT|ILL|TRAP|ABRT|IOT|BUS|FPE|KILL|USR1|SEGV|USR2|PIPE|ALRM|TERM|STKFLT|CHLD|CLD|CONT|STOP|TSTP|TTIN|TTOU|URG|XCPU|XFSZ|VTALRM|PROF|WINCH|IO|POLL|PWR|SYS|UNUSED|RTMIN(\+([1-9]|1[0-5]))?|RTMAX(-([1-9]|1[0-4]))?)$`)
 )
 
 // process checks what runs and how it is stopped.
@@ -81,7 +82,7 @@ func (c *checker) process(s DeploymentSpec) {
 	}
 	if s.User != "" {
 		user, group, hasGroup := strings.Cut(s.User, ":")
-		if !userName.MatchString(user) || (hasGroup && !userName.MatchString(group)) {
+		if !userName().MatchString(user) || (hasGroup && !userName().MatchString(group)) {
 			c.add("user", "%q is not a name, a uid, or either with :group", s.User)
 		}
 	}
@@ -140,7 +141,7 @@ func validSignal(text string) bool {
 	if n, err := strconv.Atoi(text); err == nil {
 		return n >= 1 && n <= 64
 	}
-	return signalName.MatchString(text)
+	return signalName().MatchString(text)
 }
 
 func checkRestart(policy string) error {

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // ResolvedFields are the fields of a spec whose references a release holds resolved: ${ref.…} in what containers are
@@ -31,25 +33,25 @@ var sinkFields = []string{"http", "mail", "slack", "ntfy", "shoutrrr"}
 
 // block is a pattern of the places in a block where a reference may stand, and the same in words.
 type block struct {
-	at    *regexp.Regexp
+	at    func() *regexp.Regexp
 	words string
 }
 
 var (
-	hookFile = block{regexp.MustCompile(`^on_\w+\.\w+\[\d+\]\.file$`), "the file of a webhook"}
-	hookText = block{regexp.MustCompile(`^on_\w+\.\w+\[\d+\]\.(url$|(headers|body)[.[])`),
+	hookFile = block{pattern.Lazy(`^on_\w+\.\w+\[\d+\]\.file$`), "the file of a webhook"}
+	hookText = block{pattern.Lazy(`^on_\w+\.\w+\[\d+\]\.(url$|(headers|body)[.[])`),
 		"the url, headers and body of a webhook"}
 	commands = "commands and docker_options"
 
 	sinkWords = "the url, headers, secrets, user, password, topic and token of a sink"
-	sinkText  = block{regexp.MustCompile(`\.(url|user|password|topic|token)$|^http\.(headers[.[]|secrets\[)`), sinkWords}
+	sinkText  = block{pattern.Lazy(`\.(url|user|password|topic|token)$|^http\.(headers[.[]|secrets\[)`), sinkWords}
 )
 
 // withinBlock says where in a block a reference of a space may stand.
 var withinBlock = map[string]map[string]block{
 	SpaceAsset: {
-		"inits":     {regexp.MustCompile(`^inits\[\d+\]\.(command|docker_options)\[`), commands},
-		"probes":    {regexp.MustCompile(`^probes\.\w+\.exec\.command\[`), commands},
+		"inits":     {pattern.Lazy(`^inits\[\d+\]\.(command|docker_options)\[`), commands},
+		"probes":    {pattern.Lazy(`^probes\.\w+\.exec\.command\[`), commands},
 		"on_deploy": hookFile, "on_probe": hookFile,
 	},
 	SpaceRef: {"on_deploy": hookText, "on_probe": hookText},
@@ -121,7 +123,7 @@ func (c *checker) reference(consumer Ref, path string, r Reference) {
 	case r.Escaped:
 	case r.Check() != nil:
 		c.addError(path, r.Check())
-	case inBlock && !within.at.MatchString(path):
+	case inBlock && !within.at().MatchString(path):
 		c.add(path, "%s is not replaced here; ${%s.…} may stand in %s", r.Text, r.Space, within.words)
 	case r.Space == SpaceRef:
 		c.addError(path, r.CheckFact(consumer))

@@ -1,17 +1,18 @@
 package api
 
 import (
-	"regexp"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
 var (
-	registryHost   = regexp.MustCompile(`^(?:` + imageDomain + `)$`)
-	registryHelper = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+	registryHost   = pattern.Lazy(`^(?:` + imageDomain + `)$`)
+	registryHelper = pattern.Lazy(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 )
 
 func (c *checker) registry(s RegistrySpec) {
-	if host := s.Host(); !registryHost.MatchString(host) {
+	if host := s.Host(); !registryHost().MatchString(host) {
 		c.add("url", "%q is not a registry's host, such as ghcr.io or registry.local:5000", s.URL)
 	}
 	token := s.Secret()
@@ -21,7 +22,7 @@ func (c *checker) registry(s RegistrySpec) {
 	case s.Helper == "ecr" || s.Helper == "aws":
 		c.add("helper", "%q is not the name of a helper; the program is docker-credential-ecr-login, so write ecr-login",
 			s.Helper)
-	case s.Helper != "" && !registryHelper.MatchString(s.Helper):
+	case s.Helper != "" && !registryHelper().MatchString(s.Helper):
 		c.add("helper", "%q is the suffix of a docker-credential-… program", s.Helper)
 	case strings.ContainsAny(s.Username+token, "\x00\r\n"):
 		c.add("token", "and username are one line each")

@@ -4,10 +4,12 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // fluxDuration is a time as Flux takes it.
-var fluxDuration = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`)
+var fluxDuration = pattern.Lazy(`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`)
 
 // chartAccess checks how a chart's repository is reached, and whose signature it needs.
 func (c *checker) chartAccess(s ChartSource) {
@@ -46,8 +48,8 @@ func (c *checker) moreValues(s ApplicationInstanceSpec) {
 		c.needed(at+".kind", ref.Kind)
 		c.oneOf(at+".kind", ref.Kind, "Secret", "ConfigMap")
 		c.needed(at+".name", ref.Name)
-		c.matching(at+".valuesKey", ref.ValuesKey, valuesKey, "a key such as values.yaml")
-		c.matching(at+".targetPath", ref.TargetPath, targetPath, "a path such as db.password")
+		c.matching(at+".valuesKey", ref.ValuesKey, valuesKey(), "a key such as values.yaml")
+		c.matching(at+".targetPath", ref.TargetPath, targetPath(), "a path such as db.password")
 	}
 	seen := map[string]bool{}
 	for i, on := range s.DependsOn {
@@ -61,15 +63,15 @@ func (c *checker) moreValues(s ApplicationInstanceSpec) {
 }
 
 var (
-	valuesKey         = regexp.MustCompile(`^[\-._a-zA-Z0-9]+$`)
-	targetPath        = regexp.MustCompile(`^([a-zA-Z0-9_\-.\\/]|\[[0-9]{1,5}\])+$`)
-	serviceAccount    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
-	replacementDigest = regexp.MustCompile(`^[a-z0-9]+:[a-f0-9]+$`)
+	valuesKey         = pattern.Lazy(`^[\-._a-zA-Z0-9]+$`)
+	targetPath        = pattern.Lazy(`^([a-zA-Z0-9_\-.\\/]|\[[0-9]{1,5}\])+$`)
+	serviceAccount    = pattern.Lazy(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
+	replacementDigest = pattern.Lazy(`^[a-z0-9]+:[a-f0-9]+$`)
 )
 
 func (c *checker) releaseOptions(s ReleaseOptions) {
 	c.fluxDuration("timeout", s.Timeout)
-	c.matching("serviceAccountName", s.ServiceAccountName, serviceAccount, "the name of a service account")
+	c.matching("serviceAccountName", s.ServiceAccountName, serviceAccount(), "the name of a service account")
 	if s.Install != nil {
 		c.fluxDuration("install.timeout", s.Install.Timeout)
 		if r := s.Install.Remediation; r != nil {
@@ -110,7 +112,7 @@ func (c *checker) kustomize(at string, k Kustomize) {
 	}
 	for i, image := range k.Images {
 		c.needed(index(at+".images", i)+".name", image.Name)
-		c.matching(index(at+".images", i)+".digest", image.Digest, replacementDigest, "a digest such as sha256:…")
+		c.matching(index(at+".images", i)+".digest", image.Digest, replacementDigest(), "a digest such as sha256:…")
 	}
 }
 
@@ -145,7 +147,7 @@ func (c *checker) fluxDuration(field, text string) {
 	}
 	parsed, err := time.ParseDuration(text)
 	switch {
-	case err != nil || !fluxDuration.MatchString(text):
+	case err != nil || !fluxDuration().MatchString(text):
 		c.add(field, "%q is not a time such as 90s, 10m or 1h30m", text)
 	case parsed < time.Second:
 		c.add(field, "%q is less than a second: want a time such as 10m", text)

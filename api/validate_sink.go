@@ -213,7 +213,7 @@ func (c *checker) sinkNtfy(s SinkNtfy) {
 	if s.URL != "" {
 		c.sinkURL("ntfy.url", s.URL)
 	}
-	if len(References(s.Topic)) == 0 && (s.Topic == "" || len(s.Topic) > MaxNameBytes || !plainKey.MatchString(s.Topic)) {
+	if len(References(s.Topic)) == 0 && (s.Topic == "" || len(s.Topic) > MaxNameBytes || !plainKey().MatchString(s.Topic)) {
 		c.add("ntfy.topic", "%q may hold letters, digits, - and _", s.Topic)
 	}
 	c.fromConfig("ntfy.token", s.Token, false)

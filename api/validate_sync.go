@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // The bounds of a sync's texts.
@@ -16,9 +17,9 @@ const (
 )
 
 var (
-	gitRef    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/+@-]{0,254}$`)
-	scpAddr   = regexp.MustCompile(`^[A-Za-z0-9._-]+@[A-Za-z0-9.\[\]:_-]+:[^:]`)
-	checksum  = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	gitRef    = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9._/+@-]{0,254}$`)
+	scpAddr   = pattern.Lazy(`^[A-Za-z0-9._-]+@[A-Za-z0-9.\[\]:_-]+:[^:]`)
+	checksum  = pattern.Lazy(`^sha256:[0-9a-f]{64}$`)
 	gitScheme = []string{"https", "ssh", "http", "git", "file"}
 )
 
@@ -39,7 +40,7 @@ func (c *checker) sync(s SyncSpec) {
 	if s.Dir != "" && (!path.IsAbs(s.Dir) || strings.ContainsRune(s.Dir, 0)) {
 		c.add("dir", "%q is not an absolute path of the server", s.Dir)
 	}
-	if s.Ref != "" && (!gitRef.MatchString(s.Ref) || strings.Contains(s.Ref, "..") || strings.Contains(s.Ref, "@{")) {
+	if s.Ref != "" && (!gitRef().MatchString(s.Ref) || strings.Contains(s.Ref, "..") || strings.Contains(s.Ref, "@{")) {
 		c.add("ref", "%q is not a branch, tag or commit id", s.Ref)
 	}
 	if s.Path != "" && (path.IsAbs(s.Path) || path.Clean(s.Path) != strings.TrimSuffix(s.Path, "/") ||
@@ -47,7 +48,7 @@ func (c *checker) sync(s SyncSpec) {
 		c.add("path", "%q is not a folder of the source, such as deploy/prod", s.Path)
 	}
 	c.duration("interval", s.Interval, MinSyncInterval, MaxSyncInterval)
-	if s.Checksum != "" && !checksum.MatchString(s.Checksum) {
+	if s.Checksum != "" && !checksum().MatchString(s.Checksum) {
 		c.add("checksum", "%q is not sha256: and 64 hex digits", s.Checksum)
 	}
 	c.syncScopes(s)
@@ -93,7 +94,7 @@ func (c *checker) syncBelongs(s SyncSpec) {
 
 func checkRepository(repository string) error {
 	switch {
-	case repository == "" || scpAddr.MatchString(repository) && len(repository) <= maxSyncURL:
+	case repository == "" || scpAddr().MatchString(repository) && len(repository) <= maxSyncURL:
 		return nil
 	case strings.Contains(repository, "://"):
 		if strings.ContainsAny(repository, "?#") {

@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // Volume is one entry of `volumes`, taken apart.
@@ -35,7 +36,7 @@ func (v Volume) Data() bool {
 var machineFolders = []string{"/dev", "/proc", "/sys", "/run", "/var/run", "/tmp", "/etc"}
 
 var (
-	volumeName  = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]*$`)
+	volumeName  = pattern.Lazy(`^[a-zA-Z0-9][a-zA-Z0-9_.-]*$`)
 	volumeModes = []string{
 		"ro", "rw", "z", "Z", "nocopy", "consistent", "cached", "delegated",
 		"shared", "rshared", "slave", "rslave", "private", "rprivate",
@@ -74,7 +75,7 @@ func checkVolumeSource(source string) error {
 		return checkNoParent("source", source)
 	case strings.HasPrefix(source, ".") || strings.HasPrefix(source, "~") || strings.Contains(source, "/"):
 		return fmt.Errorf("source %q is a relative path; a host path is absolute, a volume's name has no slash", source)
-	case len(source) < 2 || len(source) > 255 || !volumeName.MatchString(source):
+	case len(source) < 2 || len(source) > 255 || !volumeName().MatchString(source):
 		return fmt.Errorf("source %q is neither an absolute path nor a volume's name (at least two of a-z A-Z 0-9 _ . -)",
 			source)
 	}
@@ -111,7 +112,7 @@ func ParseTmpfs(entry string) (target, options string, err error) {
 	for option := range strings.SplitSeq(options, ",") {
 		key, value, hasValue := strings.Cut(option, "=")
 		switch {
-		case option == "" && options == "", !hasValue && tmpfsOption.MatchString(key):
+		case option == "" && options == "", !hasValue && tmpfsOption().MatchString(key):
 		case hasValue && value != "" && slices.Contains(tmpfsSettings, key):
 		default:
 			return "", "", fmt.Errorf("%q is not an option of tmpfs", option)
@@ -121,6 +122,6 @@ func ParseTmpfs(entry string) (target, options string, err error) {
 }
 
 var (
-	tmpfsOption   = regexp.MustCompile(`^(ro|rw|(no)?(suid|dev|exec|atime|diratime|relatime|strictatime)|(a)?sync|dirsync|r?(private|shared|slave|unbindable)|defaults|(no)?mand|norelatime|nostrictatime|remount|r?bind)$`)
+	tmpfsOption   = pattern.Lazy(`^(ro|rw|(no)?(suid|dev|exec|atime|diratime|relatime|strictatime)|(a)?sync|dirsync|r?(private|shared|slave|unbindable)|defaults|(no)?mand|norelatime|nostrictatime|remount|r?bind)$`)
 	tmpfsSettings = []string{"size", "mode", "uid", "gid", "nr_inodes", "nr_blocks", "mpol"}
 )

@@ -10,11 +10,12 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // SSHError says that ssh ended before the server answered, with what it said last.
@@ -26,16 +27,16 @@ func (e *SSHError) Error() string {
 
 // The parts of an ssh address: none of them may look like a flag, or like more than one word to the shell over there.
 var (
-	sshHost = regexp.MustCompile(`^[A-Za-z0-9_:][A-Za-z0-9_.:%-]*$`)
-	sshUser = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@-]*$`)
-	sshPath = regexp.MustCompile(`^/[A-Za-z0-9_./@+-]+$`)
+	sshHost = pattern.Lazy(`^[A-Za-z0-9_:][A-Za-z0-9_.:%-]*$`)
+	sshUser = pattern.Lazy(`^[A-Za-z0-9_][A-Za-z0-9_.@-]*$`)
+	sshPath = pattern.Lazy(`^/[A-Za-z0-9_./@+-]+$`)
 )
 
 // sshArgs are the arguments of ssh for an address such as ssh://user@host:22; a path is that of the server's socket.
 func sshArgs(address *url.URL) ([]string, error) {
 	host, user := address.Hostname(), address.User.Username()
 	_, password := address.User.Password()
-	if !sshHost.MatchString(host) || user != "" && !sshUser.MatchString(user) || password || address.RawQuery != "" {
+	if !sshHost().MatchString(host) || user != "" && !sshUser().MatchString(user) || password || address.RawQuery != "" {
 		return nil, fmt.Errorf("server %q: use ssh://user@host, or ssh://user@host:port; keys are ssh's own affair",
 			address.Redacted())
 	}
@@ -48,7 +49,7 @@ func sshArgs(address *url.URL) ([]string, error) {
 	}
 	args = append(args, "--", host, "tend")
 	if path := strings.TrimSuffix(address.Path, "/"); path != "" {
-		if !sshPath.MatchString(path) {
+		if !sshPath().MatchString(path) {
 			return nil, fmt.Errorf("server %q: the path is that of the server's socket", address)
 		}
 		args = append(args, "--server", "unix://"+path)

@@ -18,6 +18,17 @@ func TestEveryCheckBites(t *testing.T) {
 		files  map[string]string
 		want   string
 	}{
+		"Early pattern": {"every command would compile it", func(s []*source) []string { return earlyPatterns(s, "bench") },
+			map[string]string{
+				"api/a.go":   "package api\nimport \"regexp\"\nvar a = regexp.MustCompile(`a`)",
+				"api/b.go":   "package api\nimport \"regexp\"\nvar b = func() any { return regexp.MustCompile(`b`) }",
+				"bench/c.go": "package main\nimport \"regexp\"\nvar c = regexp.MustCompile(`c`)",
+			}, "api/a.go:3 compiles a regular expression"},
+		"Wrong pattern": {"its first user would find it", wrongPatterns,
+			map[string]string{
+				"api/a.go": "package api\nimport \"tend.dev/tend/api/pattern\"\nvar a, b = pattern.Lazy(part + `)`), pattern.Lazy(part)",
+				"api/b.go": "package api\nconst part = `(a`",
+			}, "api/a.go:3: error parsing regexp: missing closing"},
 		"Upward import": {"api must not know core", func(s []*source) []string { return wrongImports(s, table) },
 			map[string]string{
 				"api/a.go":           `package api; import "tend.dev/tend/internal/core/rollout"`,

@@ -194,7 +194,7 @@ var layers = []layer{
 }
 
 // everywhere is what any package of the server and the agent may import.
-var everywhere = []string{"internal/delay", "internal/recovery"}
+var everywhere = []string{"api/pattern", "internal/delay", "internal/recovery"}
 
 func TestImportsRunOneWay(t *testing.T) { report(t, wrongImports(sources(t), layers)) }
 

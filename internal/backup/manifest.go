@@ -1,9 +1,10 @@
 package backup
 
 import (
-	"regexp"
 	"strings"
 	"time"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // Format is the number of the format that this package writes, and the highest one it reads.
@@ -26,7 +27,7 @@ const (
 var RootFiles = []string{"secret.key", "token", "node", "server", "runtime"}
 
 // partName matches the names that a part may have. Nothing else is read: a name can't lead out of a folder.
-var partName = regexp.MustCompile(`^(state/snapshot\.db|root/[a-z]+(\.[a-z]+)?|blobs/sha256/[0-9a-f]{64})$`)
+var partName = pattern.Lazy(`^(state/snapshot\.db|root/[a-z]+(\.[a-z]+)?|blobs/sha256/[0-9a-f]{64})$`)
 
 // Header says what a backup is of. It comes first.
 type Header struct {

@@ -1,10 +1,11 @@
 package backup
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // stamp is the form of the time in a name: it sorts by time.
@@ -25,14 +26,14 @@ func Name(cluster string, at time.Time, sealed bool) string {
 	return "tend-" + cluster + "-" + at.UTC().Format(stamp) + suffix
 }
 
-var named = regexp.MustCompile(`^tend-([0-9a-f]+)-([0-9]{8}T[0-9]{6}Z)\.tar\.zst(\.age)?$`)
+var named = pattern.Lazy(`^tend-([0-9a-f]+)-([0-9]{8}T[0-9]{6}Z)\.tar\.zst(\.age)?$`)
 
 // Superseded returns those of names that a retention of keep files deletes: the cluster's own backups but the newest
 // keep. Other names are never among them, and made, the backup that was just made, isn't either.
 func Superseded(names []string, cluster, made string, keep int) (out []string) {
 	var own []string
 	for _, name := range names {
-		if parts := named.FindStringSubmatch(name); parts != nil && parts[1] == cluster && name != made {
+		if parts := named().FindStringSubmatch(name); parts != nil && parts[1] == cluster && name != made {
 			own = append(own, name)
 		}
 	}

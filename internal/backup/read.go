@@ -104,7 +104,7 @@ func (r *reader) next() (*tar.Header, error) {
 
 // part passes a part on, and adds up its sum.
 func (r *reader) part(entry *tar.Header) error {
-	if !partName.MatchString(entry.Name) ||
+	if !partName().MatchString(entry.Name) ||
 		slices.ContainsFunc(r.parts, func(p Part) bool { return p.Name == entry.Name }) {
 		return fmt.Errorf("%w: %.80q does not belong into it", ErrDamaged, entry.Name)
 	}

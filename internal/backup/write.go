@@ -33,7 +33,7 @@ func NewWriter(out io.Writer, header Header) (*Writer, error) {
 
 // Add writes a part of a known size. It returns an error if content has another one, and out's errors.
 func (w *Writer) Add(name string, size int64, content io.Reader) error {
-	if !partName.MatchString(name) {
+	if !partName().MatchString(name) {
 		return fmt.Errorf("add %s: no such part", name)
 	}
 	hash := sha256.New()

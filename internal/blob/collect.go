@@ -25,7 +25,7 @@ func (s *Store) List() ([]Blob, error) {
 	}
 	var out []Blob
 	for _, entry := range entries {
-		if !hexDigits.MatchString(entry.Name()) {
+		if !hexDigits().MatchString(entry.Name()) {
 			continue
 		}
 		info, err := entry.Info()

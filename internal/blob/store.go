@@ -117,7 +117,7 @@ func (s *Store) Link(digest, key string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !linkName.MatchString(key) {
+	if !linkName().MatchString(key) {
 		return "", fmt.Errorf("asset key %.40q may hold letters, digits, _ and -, at most 128", key)
 	}
 	folder := filepath.Join(s.links, filepath.Base(blob))

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tend.dev/tend/api/pattern"
 	"tend.dev/tend/internal/core/suggest"
 )
 
@@ -19,7 +20,7 @@ func flagError(command *cobra.Command, err error) error {
 		err = fmt.Errorf("--%s %q: want %s", invalid.GetFlag().Name, invalid.GetValue(),
 			wantedValues[invalid.GetFlag().Value.Type()])
 	}
-	if found := negative.FindStringSubmatch(err.Error()); found != nil {
+	if found := negative().FindStringSubmatch(err.Error()); found != nil {
 		return negativeError(command, found[1])
 	}
 	if hint := flagHint(command, err); hint != "" {
@@ -30,14 +31,14 @@ func flagError(command *cobra.Command, err error) error {
 
 // flagRules are the sentences of cobra about flags that belong together, and what Tend says instead.
 var flagRules = []struct {
-	cobra *regexp.Regexp
+	cobra func() *regexp.Regexp
 	says  func(flags []string) string
 }{
-	{regexp.MustCompile(`^required flag\(s\) (.+) not set$`),
+	{pattern.Lazy(`^required flag\(s\) (.+) not set$`),
 		func(flags []string) string { return strings.Join(flags, " and ") + " is missing" }},
-	{regexp.MustCompile(`^at least one of the flags in the group \[(.+)\] is required$`),
+	{pattern.Lazy(`^at least one of the flags in the group \[(.+)\] is required$`),
 		func(flags []string) string { return "say one of " + strings.Join(flags, ", ") }},
-	{regexp.MustCompile(`^if any flags in the group \[.+\] are set none of the others can be; \[(.+)\] were all set$`),
+	{pattern.Lazy(`^if any flags in the group \[.+\] are set none of the others can be; \[(.+)\] were all set$`),
 		func(flags []string) string { return strings.Join(flags, " and ") + " exclude each other: choose one" }},
 }
 
@@ -47,7 +48,7 @@ func missingFlags(command *cobra.Command, err error) error {
 		return nil
 	}
 	for _, rule := range flagRules {
-		if found := rule.cobra.FindStringSubmatch(err.Error()); found != nil {
+		if found := rule.cobra().FindStringSubmatch(err.Error()); found != nil {
 			flags := strings.FieldsFunc(found[1], func(r rune) bool { return strings.ContainsRune(`", `, r) })
 			for i := range flags {
 				flags[i] = "--" + flags[i]
@@ -63,7 +64,7 @@ var wantedValues = map[string]string{"int": "a whole number", "bool": "true or f
 	"duration": "a duration such as 90s, 10m or 1h30m"}
 
 // negative finds a negative number that was taken for flags.
-var negative = regexp.MustCompile(`^unknown shorthand flag: '\d' in (-\d\S*)$`)
+var negative = pattern.Lazy(`^unknown shorthand flag: '\d' in (-\d\S*)$`)
 
 // negativeArguments says why the last argument of a command can't be negative, by the argument's name.
 var negativeArguments = map[string]string{
@@ -86,12 +87,12 @@ func negativeError(command *cobra.Command, number string) error {
 	return fmt.Errorf("%s is not a flag, and no argument here is a negative number: want %s", number, command.UseLine())
 }
 
-var unknownFlag = regexp.MustCompile(`^unknown (?:shorthand flag: '(.)'|flag: (--[a-z-]+))`)
+var unknownFlag = pattern.Lazy(`^unknown (?:shorthand flag: '(.)'|flag: (--[a-z-]+))`)
 
 // flagHint returns the hint for a flag that a command doesn't have: what replaces one of the predecessor, or the flag
 // that was probably meant; empty if there is none.
 func flagHint(command *cobra.Command, err error) string {
-	found := unknownFlag.FindStringSubmatch(err.Error())
+	found := unknownFlag().FindStringSubmatch(err.Error())
 	if found == nil {
 		return ""
 	}

@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pattern"
 	"tend.dev/tend/client"
 	"tend.dev/tend/internal/core/suggest"
 )
@@ -83,7 +83,7 @@ func (a *app) get(ctx context.Context, c *client.Client, q query, args []string)
 	return a.getOne(ctx, c, args)
 }
 
-var ageCell = regexp.MustCompile(`\b(\d+[smhd])+\b`)
+var ageCell = pattern.Lazy(`\b(\d+[smhd])+\b`)
 
 // watching lists again and again, and prints a listing if more than its ages changed.
 func (a *app) watching(ctx context.Context, list func(*app) error) error {
@@ -97,7 +97,7 @@ func (a *app) watching(ctx context.Context, list func(*app) error) error {
 			return err
 		}
 		away = a.noteAway(err != nil, away)
-		if now := ageCell.ReplaceAllString(text.String(), ""); now != last && !away {
+		if now := ageCell().ReplaceAllString(text.String(), ""); now != last && !away {
 			if last != "" {
 				fmt.Fprintln(a.out)
 			}

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pattern"
 	"tend.dev/tend/client"
 	"tend.dev/tend/internal/core/suggest"
 )
@@ -21,7 +21,7 @@ import (
 const callPlugin = "plugin-call"
 
 // pluginWord is a first word that may be a plugin's, with or without the command behind a colon.
-var pluginWord = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*(:[A-Za-z0-9][A-Za-z0-9._:-]*)?$`)
+var pluginWord = pattern.Lazy(`^[a-z0-9][a-z0-9_-]*(:[A-Za-z0-9][A-Za-z0-9._:-]*)?$`)
 
 // valued are the persistent flags that take a value of their own.
 var valued = []string{"--server", "--token", "--output", "-o"}
@@ -36,7 +36,7 @@ func withPlugins(root *cobra.Command, args []string) []string {
 		}
 		at++
 	}
-	if at >= len(args) || !pluginWord.MatchString(args[at]) || strings.HasPrefix(args[at], "__") {
+	if at >= len(args) || !pluginWord().MatchString(args[at]) || strings.HasPrefix(args[at], "__") {
 		return args
 	}
 	if isCommand(root, args[at]) {

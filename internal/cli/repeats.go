@@ -1,11 +1,13 @@
 package cli
 
-import "regexp"
+import (
+	"tend.dev/tend/api/pattern"
+)
 
-var numbers = regexp.MustCompile(`[0-9]+`)
+var numbers = pattern.Lazy(`[0-9]+`)
 
 // unnumbered returns a text with every number as 0: what is tried again says the same but for times and counts.
-func unnumbered(text string) string { return numbers.ReplaceAllString(text, "0") }
+func unnumbered(text string) string { return numbers().ReplaceAllString(text, "0") }
 
 // lastTry returns the last lines of a container without the tries before: a program that is started again in place says
 // the same each time. It returns how many tries there are in the lines; of more than one the lines are those of the

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -11,7 +10,7 @@ import (
 )
 
 // changedWords finds OLD → NEW in a text.
-var changedWords = regexp.MustCompile(`(\S+) → (\S+?)(,?(?:\s|$))`)
+var changedWords = pattern.Lazy(`(\S+) → (\S+?)(,?(?:\s|$))`)
 
 // shortened returns a text of at most width columns. Of `OLD → NEW` it first leaves out what both have in common, so
 // that what differs stays; then it cuts the end.
@@ -22,8 +21,8 @@ func shortened(text string, width int) string {
 	brief := text
 	// every change in the text gets the same room, and as much as fits
 	for room := width; room > 0 && ansi.StringWidth(brief) > width; room-- {
-		brief = changedWords.ReplaceAllStringFunc(text, func(found string) string {
-			parts := changedWords.FindStringSubmatch(found)
+		brief = changedWords().ReplaceAllStringFunc(text, func(found string) string {
+			parts := changedWords().FindStringSubmatch(found)
 			return longestForm(parts[1], parts[2], room) + parts[3]
 		})
 	}

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"tend.dev/tend/api/pattern"
 	"tend.dev/tend/internal/manifest"
 )
 
@@ -57,7 +57,7 @@ func findStarter(folder string) starter {
 	return starter{}
 }
 
-var exposeLine = regexp.MustCompile(`(?i)^\s*EXPOSE\s+([0-9]+)(/tcp)?(\s|$)`)
+var exposeLine = pattern.Lazy(`(?i)^\s*EXPOSE\s+([0-9]+)(/tcp)?(\s|$)`)
 
 // exposed returns the first port a Dockerfile exposes; empty if it names none, or names it by a variable.
 func exposed(path string) string {
@@ -67,7 +67,7 @@ func exposed(path string) string {
 	}
 	defer file.Close()
 	for lines := bufio.NewScanner(file); lines.Scan(); {
-		if found := exposeLine.FindStringSubmatch(lines.Text()); found != nil {
+		if found := exposeLine().FindStringSubmatch(lines.Text()); found != nil {
 			return found[1]
 		}
 	}

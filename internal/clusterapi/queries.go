@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"sync"
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pattern"
 	"tend.dev/tend/api/pull"
 	"tend.dev/tend/internal/records"
 )
@@ -98,7 +98,7 @@ func (h *Handler) seal(answer pull.Answer) ([]byte, error) {
 }
 
 // resourceName matches the names of pods and containers.
-var resourceName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
+var resourceName = pattern.Lazy(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 
 // check refuses an answer that no operator gives: what it has is shown to people.
 func check(answer pull.Answer) error {
@@ -107,7 +107,7 @@ func check(answer pull.Answer) error {
 			len(answer.Notes), pull.MaxOutputs, maxNotes)
 	}
 	for _, output := range answer.Outputs {
-		if !resourceName.MatchString(output.Pod) || !resourceName.MatchString(output.Container) {
+		if !resourceName().MatchString(output.Pod) || !resourceName().MatchString(output.Container) {
 			return invalid("InvalidAnswer", "%.40q and %.40q are not the names of a pod and of its container",
 				output.Pod, output.Container)
 		}
@@ -129,7 +129,7 @@ func check(answer pull.Answer) error {
 // CheckQuery refuses names of a pod and of a container that there can't be.
 func CheckQuery(q pull.Query) error {
 	for what, name := range map[string]string{"pod": q.Pod, "container": q.Container} {
-		if name != "" && !resourceName.MatchString(name) {
+		if name != "" && !resourceName().MatchString(name) {
 			return &api.Problem{Status: http.StatusBadRequest, Detail: fmt.Sprintf("%s %.80q: no %[1]s can have this name", what, name),
 				Next: "leave it out to see the names of all"}
 		}

@@ -1,12 +1,12 @@
 package compose
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pattern"
 )
 
 // block is the labels of one site of caddy-docker-proxy: caddy, or caddy_0.
@@ -16,9 +16,9 @@ type block struct {
 }
 
 var (
-	caddyKey  = regexp.MustCompile(`^caddy(_\d+)?(\.|$)`)
-	upstreams = regexp.MustCompile(`^(?:(/\S*) +)?\{\{ *upstreams *(?:https?)? *(\d+)? *\}\}$`)
-	numbered  = regexp.MustCompile(`^\d+_`)
+	caddyKey  = pattern.Lazy(`^caddy(_\d+)?(\.|$)`)
+	upstreams = pattern.Lazy(`^(?:(/\S*) +)?\{\{ *upstreams *(?:https?)? *(\d+)? *\}\}$`)
+	numbered  = pattern.Lazy(`^\d+_`)
 )
 
 // caddy reads the labels of caddy-docker-proxy.
@@ -26,7 +26,7 @@ func (c *converter) caddy(labels []labelled, routes *siteRoutes) {
 	var order []string
 	blocks := map[string]*block{}
 	for _, l := range labels {
-		if !caddyKey.MatchString(l.name) {
+		if !caddyKey().MatchString(l.name) {
 			continue
 		}
 		key, option, below := strings.Cut(l.name, ".")
@@ -57,7 +57,7 @@ func (c *converter) caddySite(b block, routes *siteRoutes) {
 		words := directive(l.name)
 		switch last := words[len(words)-1]; {
 		case last == "reverse_proxy":
-			match := upstreams.FindStringSubmatch(l.value)
+			match := upstreams().FindStringSubmatch(l.value)
 			if match == nil {
 				c.noRoute(b.head, Breaks, "%s=%s leads elsewhere than to this service. %s", l.name, l.value, siteGone)
 				return
@@ -131,7 +131,7 @@ func directive(label string) []string {
 	_, rest, _ := strings.Cut(label, ".")
 	words := strings.Split(rest, ".")
 	for i, word := range words {
-		words[i] = numbered.ReplaceAllString(word, "")
+		words[i] = numbered().ReplaceAllString(word, "")
 	}
 	return words
 }

@@ -3,13 +3,14 @@ package compose
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/compose-spec/compose-go/v2/schema"
 	"go.yaml.in/yaml/v3"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // mostFaults bounds how many faults of a file are named.
@@ -46,9 +47,9 @@ func (e *FileError) Error() string {
 func (e *FileError) Unwrap() error { return e.Cause }
 
 var (
-	ofLine    = regexp.MustCompile(`^(?:yaml: )?(?:.*\b)?line (\d+)(?:, column \d+)?: `)
-	ofService = regexp.MustCompile(`^service "([^"]+)" `)
-	unwanted  = regexp.MustCompile(`'([^']*)'`)
+	ofLine    = pattern.Lazy(`^(?:yaml: )?(?:.*\b)?line (\d+)(?:, column \d+)?: `)
+	ofService = pattern.Lazy(`^service "([^"]+)" `)
+	unwanted  = pattern.Lazy(`'([^']*)'`)
 )
 
 // explained returns the error of the reader in the words of Tend's other errors. The reader stops at the first fault;
@@ -68,11 +69,11 @@ func explained(o Options, pieces []piece, cause error) error {
 	text := strings.TrimPrefix(cause.Error(), "read Compose file: ")
 	text = strings.TrimSuffix(text, ": invalid compose project")
 	fault := Finding{File: o.Files[0], Text: text}
-	if at := ofLine.FindStringSubmatch(text); at != nil {
+	if at := ofLine().FindStringSubmatch(text); at != nil {
 		fault.Line, _ = strconv.Atoi(at[1])
 		fault.Text = text[len(at[0]):]
 	}
-	if named := ofService.FindStringSubmatch(text); named != nil {
+	if named := ofService().FindStringSubmatch(text); named != nil {
 		for _, p := range pieces {
 			if key := keyAt(p.node, "services."+named[1]); p.path == "" && key != nil {
 				fault = Finding{File: p.file, Line: key.Line, Column: key.Column, Path: "services." + named[1],
@@ -101,7 +102,7 @@ func schemaFaults(p piece) (out []Finding) {
 		paths := []string{path}
 		if strings.HasPrefix(what, "additional propert") {
 			paths = nil
-			for _, name := range unwanted.FindAllStringSubmatch(what, -1) {
+			for _, name := range unwanted().FindAllStringSubmatch(what, -1) {
 				paths = append(paths, strings.TrimPrefix(path+"."+name[1], "."))
 			}
 			what = "Compose has no such key"

@@ -84,7 +84,7 @@ func configKey(name string) string {
 
 func assetKey(name string) string {
 	return strings.Map(func(r rune) rune {
-		if plainKey.MatchString(string(r)) {
+		if plainKey().MatchString(string(r)) {
 			return r
 		}
 		return '_'

@@ -3,11 +3,12 @@ package compose
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // Finding is something the author of the Compose file should know.
@@ -157,11 +158,11 @@ func (r *report) surround() {
 	}
 	for path := range r.findings {
 		mark(path)
-		mark(anyIndex.ReplaceAllString(path, "[*]"))
+		mark(anyIndex().ReplaceAllString(path, "[*]"))
 	}
 }
 
-var anyIndex = regexp.MustCompile(`\[\d+\]`)
+var anyIndex = pattern.Lazy(`\[\d+\]`)
 
 // walk visits a value. A value in findings is reported with its position, one in carried is passed over, a mapping or
 // list is entered, and any other value is reported as lost.
@@ -173,7 +174,7 @@ func (r *report) visit(file string, n, at *yaml.Node, path string, placed map[st
 	if n == nil || depth > 64 {
 		return
 	}
-	general := anyIndex.ReplaceAllString(path, "[*]")
+	general := anyIndex().ReplaceAllString(path, "[*]")
 	if _, known := r.positions[path]; !known {
 		r.positions[path] = Finding{File: file, Line: at.Line, Column: at.Column}
 	}
@@ -249,11 +250,11 @@ func (r *report) add(f Finding) {
 	}
 }
 
-var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var plainKey = pattern.Lazy(`^[A-Za-z0-9_-]+$`)
 
 func join(path, key string) string {
 	switch {
-	case !plainKey.MatchString(key):
+	case !plainKey().MatchString(key):
 		return fmt.Sprintf("%s[%q]", path, key)
 	case path == "":
 		return key

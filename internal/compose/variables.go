@@ -4,16 +4,17 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/compose-spec/compose-go/v2/template"
 	"go.yaml.in/yaml/v3"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // variable matches $NAME or ${NAME…}; $$ is a dollar sign.
-var variable = regexp.MustCompile(`\$\$|\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
+var variable = pattern.Lazy(`\$\$|\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
 
 // UnsetError is the error of an import that fails because variables of the file have no value.
 type UnsetError struct {
@@ -90,7 +91,7 @@ func (r *report) variables(pieces []piece) {
 		var first *yaml.Node
 		names := map[string]bool{}
 		eachScalar(p.node, 0, func(n *yaml.Node) {
-			for _, match := range variable.FindAllStringSubmatch(n.Value, -1) {
+			for _, match := range variable().FindAllStringSubmatch(n.Value, -1) {
 				if match[1] != "" {
 					names[match[1]] = true
 					if first == nil {

@@ -6,40 +6,42 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // entries lists what may lie in a folder of the root. Folders without an entry hold files of the user or of other
 // programs, or have a reader of their own that skips what it can't read: the store, the process runtime's containers.
 type entries struct {
 	folder string // a pattern
-	files  *regexp.Regexp
-	dirs   *regexp.Regexp
+	files  func() *regexp.Regexp
+	dirs   func() *regexp.Regexp
 }
 
 var (
-	nothing   = regexp.MustCompile(`^$`)
-	unchecked = regexp.MustCompile(``)
-	hexName   = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	temporary = regexp.MustCompile(`^\.(half|new)-`)
+	nothing   = pattern.Lazy(`^$`)
+	unchecked = pattern.Lazy(``)
+	hexName   = pattern.Lazy(`^[0-9a-f]{64}$`)
+	temporary = pattern.Lazy(`^\.(half|new)-`)
 )
 
 // rootEntries lists what the server itself stores in its root.
 var rootEntries = []entries{
-	{"blobs", nothing, regexp.MustCompile(`^sha256$`)},
+	{"blobs", nothing, pattern.Lazy(`^sha256$`)},
 	{"blobs/sha256", hexName, nothing},
 	{"assets", nothing, hexName},
-	{"cache", regexp.MustCompile(`^[0-9a-f]{64}\.json$`), nothing},
-	{"builds", nothing, regexp.MustCompile(`^(logs|tree-.*)$`)},
-	{"builds/logs", regexp.MustCompile(`^[a-z0-9][a-z0-9-]*\.[0-9a-f]{1,64}\.log$`), nothing},
+	{"cache", pattern.Lazy(`^[0-9a-f]{64}\.json$`), nothing},
+	{"builds", nothing, pattern.Lazy(`^(logs|tree-.*)$`)},
+	{"builds/logs", pattern.Lazy(`^[a-z0-9][a-z0-9-]*\.[0-9a-f]{1,64}\.log$`), nothing},
 	{"plugins", nothing, unchecked},
-	{"clusters", regexp.MustCompile(`^[0-9a-f]{16}$`), nothing},
+	{"clusters", pattern.Lazy(`^[0-9a-f]{16}$`), nothing},
 	{"transfers", hexName, nothing},
-	{"logs", regexp.MustCompile(`^[0-9a-f]{64}\.log$`), nothing},
-	{"quarantine", nothing, regexp.MustCompile(`^(blobs|images|build-logs|process-images)$`)},
-	{"quarantine/*", nothing, regexp.MustCompile(`^(owners|waiting)$`)},
-	{"quarantine/*/owners", nothing, regexp.MustCompile(`^[0-9a-f]{16}$`)},
-	{"process", regexp.MustCompile(`^lock$`), regexp.MustCompile(`^(containers|images)$`)},
-	{"process/images", regexp.MustCompile(`^([0-9a-f]{64}\.json(\.new)?|\.lock)$`), hexName},
+	{"logs", pattern.Lazy(`^[0-9a-f]{64}\.log$`), nothing},
+	{"quarantine", nothing, pattern.Lazy(`^(blobs|images|build-logs|process-images)$`)},
+	{"quarantine/*", nothing, pattern.Lazy(`^(owners|waiting)$`)},
+	{"quarantine/*/owners", nothing, pattern.Lazy(`^[0-9a-f]{16}$`)},
+	{"process", pattern.Lazy(`^lock$`), pattern.Lazy(`^(containers|images)$`)},
+	{"process/images", pattern.Lazy(`^([0-9a-f]{64}\.json(\.new)?|\.lock)$`), hexName},
 }
 
 // strays returns the paths below the root that the server neither created nor reads.
@@ -64,12 +66,12 @@ func (h *Host) strays() (out []string) {
 func (e entries) expects(entry fs.DirEntry) bool {
 	name := entry.Name()
 	switch {
-	case temporary.MatchString(name), strings.HasPrefix(name, ".") && e.folder == "plugins":
+	case temporary().MatchString(name), strings.HasPrefix(name, ".") && e.folder == "plugins":
 		return true
 	case entry.IsDir():
-		return e.dirs.MatchString(name)
+		return e.dirs().MatchString(name)
 	case entry.Type().IsRegular():
-		return e.files.MatchString(name)
+		return e.files().MatchString(name)
 	}
 	return false
 }

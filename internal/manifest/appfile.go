@@ -6,11 +6,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pattern"
 	"tend.dev/tend/internal/core/suggest"
 )
 
@@ -33,7 +33,7 @@ var (
 )
 
 // variableIn matches ${NAME} or ${NAME:-default} anywhere in a text.
-var variableIn = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}\n]*)?\}`)
+var variableIn = pattern.Lazy(`\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}\n]*)?\}`)
 
 // readAppFile reads the app.json of a folder, if it has one. ${NAME} is replaced in its texts.
 func readAppFile(folder string, find lookup, limit int64, f *faults) (appFile, error) {
@@ -86,7 +86,7 @@ func parseAppFile(src *source, find lookup, f *faults) appFile {
 // replaceIn replaces variables in every text below n.
 func replaceIn(n *node, src *source, find lookup, f *faults) {
 	if n.kind == textNode {
-		n.text = variableIn.ReplaceAllStringFunc(n.text, func(found string) string {
+		n.text = variableIn().ReplaceAllStringFunc(n.text, func(found string) string {
 			v, _ := bracedIn([]byte(found), closingIn([]byte(found)))
 			value, _, ok := v.expand(find)
 			if !ok {

@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"regexp"
 	"strconv"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // decoder turns nodes into the canonical JSON value of an api type, for all three languages. It reports what it can't
@@ -138,10 +139,10 @@ func (d *decoder) truth(n *node, path string) any {
 	return nil
 }
 
-var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+var decimal = pattern.Lazy(`^-?(0|[1-9][0-9]*)$`)
 
 func (d *decoder) integer(n *node, path string) any {
-	if (n.kind == numberNode || n.kind == textNode) && decimal.MatchString(n.text) {
+	if (n.kind == numberNode || n.kind == textNode) && decimal().MatchString(n.text) {
 		if value, err := strconv.Atoi(n.text); err == nil {
 			return json.Number(strconv.Itoa(value))
 		}
@@ -163,11 +164,11 @@ func describeNode(n *node) string {
 	return strconv.Quote(text)
 }
 
-var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var plainKey = pattern.Lazy(`^[A-Za-z0-9_-]+$`)
 
 func joinKey(path, key string) string {
 	switch {
-	case !plainKey.MatchString(key):
+	case !plainKey().MatchString(key):
 		return fmt.Sprintf("%s[%q]", path, key)
 	case path == "":
 		return key

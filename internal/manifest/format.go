@@ -4,15 +4,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/google/renameio/v2"
 	"github.com/hashicorp/hcl/v2/hclwrite"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // inserted matches a variable as substitute reads it, or a reference. HCL would parse their content as an expression.
-var inserted = regexp.MustCompile(`\$\{[^{}"\n]*\}`)
+var inserted = pattern.Lazy(`\$\{[^{}"\n]*\}`)
 
 // Format formats a manifest in HCL as is usual: indentation, and aligned = signs. It changes only space between tokens.
 func Format(text []byte) []byte {
@@ -21,7 +22,7 @@ func Format(text []byte) []byte {
 		prefix += "x"
 	}
 	var found, names []string
-	masked := inserted.ReplaceAllStringFunc(string(text), func(written string) string {
+	masked := inserted().ReplaceAllStringFunc(string(text), func(written string) string {
 		name := fmt.Sprintf("%s%d_", prefix, len(found))
 		name += strings.Repeat("_", max(len(written)-len(name), 0)) // as wide, for columns
 		found, names = append(found, written), append(names, name)

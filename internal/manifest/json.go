@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"regexp"
 	"strconv"
 	"unicode/utf8"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // parseJSON parses one value. It doesn't replace variables, because machines write JSON.
@@ -31,14 +32,14 @@ func parseJSON(src *source, f *faults) *node {
 	return n
 }
 
-var halfPair = regexp.MustCompile(`(?i)^\\u(d[89ab][0-9a-f]{2})(\\ud[c-f][0-9a-f]{2})?|^\\ud[c-f][0-9a-f]{2}`)
+var halfPair = pattern.Lazy(`(?i)^\\u(d[89ab][0-9a-f]{2})(\\ud[c-f][0-9a-f]{2})?|^\\ud[c-f][0-9a-f]{2}`)
 
 // invalidText returns where JSON holds what a decoder would replace by another character without a word; -1 where it
 // doesn't.
 func invalidText(text []byte) int {
 	for at := 0; at < len(text); {
 		if text[at] == '\\' && at+1 < len(text) {
-			pair := halfPair.FindSubmatch(text[at:min(at+12, len(text))])
+			pair := halfPair().FindSubmatch(text[at:min(at+12, len(text))])
 			switch {
 			case pair == nil:
 				at += 2

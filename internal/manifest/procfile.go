@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pattern"
 )
 
 // Procfile is the name of the file that lists an application's processes, one per line: `web: bin/serve`.
@@ -26,7 +26,7 @@ type process struct {
 	at, commandAt span
 }
 
-var processType = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+var processType = pattern.Lazy(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
 // parseProcfile parses the lines. It skips blank ones and those that begin with #.
 func parseProcfile(src *source, f *faults) []process {
@@ -44,7 +44,7 @@ func parseProcfile(src *source, f *faults) []process {
 		kind, command = strings.TrimSpace(kind), strings.TrimSpace(command)
 		lower := processName(kind)
 		switch first, twice := seen[lower]; {
-		case !found || !processType.MatchString(kind):
+		case !found || !processType().MatchString(kind):
 			f.at(src, at, "a type begins with a letter and holds letters, digits, _ and -", "the line is not TYPE: COMMAND")
 		case command == "":
 			f.at(src, at, "", "%s has no command", kind)

@@ -2,10 +2,11 @@ package manifest
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // substituter reads HCL text once and replaces variables. It knows just enough of HCL to know where it is, because the
@@ -106,7 +107,7 @@ func (s *substituter) replace(n int, text string) {
 	s.at += n
 }
 
-var heredocStart = regexp.MustCompile(`^<<-?([\p{L}_][\p{L}\p{N}_-]*)\r?\n`)
+var heredocStart = pattern.Lazy(`^<<-?([\p{L}_][\p{L}\p{N}_-]*)\r?\n`)
 
 func (s *substituter) stepBare() {
 	inTemplate := s.top().mode == template
@@ -118,8 +119,8 @@ func (s *substituter) stepBare() {
 	case c == '"':
 		s.push(frame{mode: quoted})
 		s.keep(1)
-	case c == '<' && heredocStart.Match(s.rest()):
-		match := heredocStart.FindSubmatch(s.rest())
+	case c == '<' && heredocStart().Match(s.rest()):
+		match := heredocStart().FindSubmatch(s.rest())
 		s.push(frame{mode: heredoc, marker: string(match[1])})
 		s.keep(len(match[0]))
 	case c == '$' && s.variable(bareLiteral):

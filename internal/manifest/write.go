@@ -211,7 +211,7 @@ func keyOf(name string) string {
 	case "true", "false", "null", "for":
 		return quote(name)
 	}
-	if bareKey.MatchString(name) {
+	if bareKey().MatchString(name) {
 		return name
 	}
 	return quote(name)

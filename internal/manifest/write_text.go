@@ -2,19 +2,19 @@ package manifest
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pattern"
 )
 
 // bareKey matches a table's key that needs no quotes; words that HCL reads as something else need them.
-var bareKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var bareKey = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // plainReference matches a reference that the formatter leaves alone: it parses any other as an expression, and adds
 // spaces.
-var plainReference = regexp.MustCompile(`^\$\{[a-z]+(\.[A-Za-z_][A-Za-z0-9_-]*)+\}$`)
+var plainReference = pattern.Lazy(`^\$\{[a-z]+(\.[A-Za-z_][A-Za-z0-9_-]*)+\}$`)
 
 // quote writes a text between quotes so that it reads back the same: references to assets and other objects unchanged,
 // and any other ${ or %{ escaped so that nothing is replaced in it.
@@ -26,7 +26,7 @@ func quote(text string) string {
 		if len(references) > 0 && at == references[0].Start {
 			r := references[0]
 			references = references[1:]
-			if !r.Escaped && plainReference.MatchString(r.Text) {
+			if !r.Escaped && plainReference().MatchString(r.Text) {
 				out.WriteString("${" + escape(r.Text[2:]))
 				at = r.End
 				continue

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // parseYAML reads every document of a text. A nil find leaves variables alone (a request's body).
@@ -48,13 +49,13 @@ type yamlReader struct {
 	nodes  int
 }
 
-var yamlLine = regexp.MustCompile(`line (\d+)(?:, column (\d+))?: `)
+var yamlLine = pattern.Lazy(`line (\d+)(?:, column (\d+))?: `)
 
 // syntax reports a text that isn't YAML. The parser names a line; the column is where that line's text begins.
 func (r *yamlReader) syntax(err error) {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	line, column := 1, 1
-	if match := yamlLine.FindStringSubmatch(text); match != nil {
+	if match := yamlLine().FindStringSubmatch(text); match != nil {
 		line, _ = strconv.Atoi(match[1])
 		text = strings.Replace(text, match[0], "", 1)
 		if strings.HasPrefix(text, "did not find expected") {
@@ -215,14 +216,14 @@ func (r *yamlReader) scalar(n *yaml.Node) *node {
 	return out
 }
 
-var yamlVariable = regexp.MustCompile(`\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}\n]*))?\}`)
+var yamlVariable = pattern.Lazy(`\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}\n]*))?\}`)
 
 // variables replaces ${NAME} in one scalar, and $${ by ${.
 func (r *yamlReader) variables(out *node, n *yaml.Node) {
 	if r.find == nil || !strings.Contains(n.Value, "${") {
 		return
 	}
-	out.text = yamlVariable.ReplaceAllStringFunc(n.Value, func(found string) string {
+	out.text = yamlVariable().ReplaceAllStringFunc(n.Value, func(found string) string {
 		if found == "$${" {
 			return "${"
 		}

@@ -9,13 +9,13 @@ import (
 	"io"
 	"net/http"
 	"os/exec"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/nicholas-fedor/shoutrrr"
 	"github.com/nicholas-fedor/shoutrrr/pkg/types"
 
+	"tend.dev/tend/api/pattern"
 	"tend.dev/tend/internal/core/sink"
 )
 
@@ -87,12 +87,12 @@ func ServeRelay(in io.Reader, out io.Writer) int {
 	return 0
 }
 
-var statusInText = regexp.MustCompile(`(?i)status[^0-9]{0,20}([1-5][0-9]{2})\b`)
+var statusInText = pattern.Lazy(`(?i)status[^0-9]{0,20}([1-5][0-9]{2})\b`)
 
 // shownFailure returns the part of an error that is safe to show: the HTTP status. The full text may contain an
 // address.
 func shownFailure(err error) string {
-	if found := statusInText.FindStringSubmatch(err.Error()); found != nil {
+	if found := statusInText().FindStringSubmatch(err.Error()); found != nil {
 		return "the service answered " + found[1]
 	}
 	return "the service could not be reached, or it did not take the message"

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/api/pattern"
 )
 
 // table is the name of the table, which is this package's alone.
@@ -28,7 +28,7 @@ type Input struct {
 }
 
 // scopeName matches the names that a scope may have. No other text gets into the rules.
-var scopeName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
+var scopeName = pattern.Lazy(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
 
 // Open reports whether a policy lets every scope connect to every other one.
 func Open(p node.Policy) bool {
@@ -107,7 +107,7 @@ func places(in Input) node.Pods {
 	out := node.Pods{}
 	add := func(within, without netip.Prefix, pods node.Pods) {
 		for address, scope := range pods {
-			if within.Contains(address) && !without.Contains(address) && address.Is4() && scopeName.MatchString(scope) {
+			if within.Contains(address) && !without.Contains(address) && address.Is4() && scopeName().MatchString(scope) {
 				out[address] = scope
 			}
 		}

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // Tree is a spec: blocks and maps are trees, everything else is a leaf. Nulls count as absent. Numbers are json.Number,
@@ -139,12 +140,12 @@ func sameNumber(a, b json.Number) bool {
 	return errX == nil && errY == nil && x == y
 }
 
-var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+var plainKey = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
 // Below returns the path of a field in the block or map at a path, in a manifest's own words.
 func Below(path, key string) string {
 	switch {
-	case !plainKey.MatchString(key):
+	case !plainKey().MatchString(key):
 		return path + "[" + strconv.Quote(key) + "]"
 	case path == "":
 		return key

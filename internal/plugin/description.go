@@ -8,11 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // describedBy is the file in a plugin's folder that describes it.
@@ -46,13 +47,13 @@ type Command struct {
 
 // The words a plugin may use for itself and its commands.
 var (
-	pluginName  = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
-	commandName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,62}$`)
-	envName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	pluginName  = pattern.Lazy(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+	commandName = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,62}$`)
+	envName     = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // ValidName reports whether a plugin may have the name.
-func ValidName(name string) bool { return pluginName.MatchString(name) }
+func ValidName(name string) bool { return pluginName().MatchString(name) }
 
 // describe reads the plugin.yml of a folder. fallback is the name of a plugin that has none, there or in commands/name.
 func describe(dir, fallback string) (Description, error) {
@@ -94,12 +95,12 @@ func (d Description) check(dir string) error {
 		}
 	}
 	for _, command := range d.Commands {
-		if !commandName.MatchString(command.Name) {
+		if !commandName().MatchString(command.Name) {
 			return fmt.Errorf("command %q: a command is named with letters, digits and . _ : -", command.Name)
 		}
 	}
 	for name, value := range d.Env {
-		if !envName.MatchString(name) || strings.ContainsRune(value, 0) {
+		if !envName().MatchString(name) || strings.ContainsRune(value, 0) {
 			return fmt.Errorf("env %q can't be a variable", name)
 		}
 	}

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"tend.dev/tend/api/pattern"
 	"tend.dev/tend/internal/subprocess"
 )
 
@@ -34,12 +34,12 @@ func envelopeOf(out []byte) (Envelope, bool) {
 }
 
 // begun matches the beginning of an envelope.
-var begun = regexp.MustCompile(`^\s*\{\s*"status"\s*:`)
+var begun = pattern.Lazy(`^\s*\{\s*"status"\s*:`)
 
 // brokenOff returns an error for output that begins like an envelope and isn't whole. Taken for a text its actions
 // would be lost without a word. An envelope followed by a text is a text.
 func brokenOff(out []byte) string {
-	if !begun.Match(out) {
+	if !begun().Match(out) {
 		return ""
 	}
 	var syntax *json.SyntaxError

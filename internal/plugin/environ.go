@@ -63,7 +63,7 @@ func (p *Plugin) environ(added, call map[string]string) []string {
 func (p *Plugin) mayAdd(name, value string) bool {
 	_, own := p.Env[name]
 	meant := strings.HasPrefix(name, "VOODU_") || strings.HasPrefix(name, "TEND_PLUGIN_")
-	return meant && !own && envName.MatchString(name) && !strings.ContainsRune(value, 0)
+	return meant && !own && envName().MatchString(name) && !strings.ContainsRune(value, 0)
 }
 
 func lines(env map[string]string) []string {

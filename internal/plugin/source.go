@@ -4,8 +4,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // sourceKind says how a plugin is fetched.
@@ -26,7 +27,7 @@ type source struct {
 }
 
 // repository matches the short form of a repository on GitHub.
-var repository = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+$`)
+var repository = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+$`)
 
 // parseSource parses a source: a folder or an archive (beginning with /, ./ or ../, or existing), an archive's URL,
 // owner/repo on GitHub, or whatever git clones.
@@ -61,7 +62,7 @@ func parseSource(text string) (source, error) {
 		return source{fromWeb, text, text}, nil
 	case strings.HasPrefix(text, "github.com/"):
 		return source{fromGit, text, "https://" + text}, nil
-	case repository.MatchString(text):
+	case repository().MatchString(text):
 		return source{fromGit, text, "https://github.com/" + text}, nil
 	}
 	return source{fromGit, text, text}, nil

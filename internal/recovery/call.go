@@ -3,10 +3,11 @@ package recovery
 import (
 	"fmt"
 	"log/slog"
-	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // PanicError reports that a function panicked.
@@ -48,7 +49,7 @@ const (
 )
 
 // literal matches what the compiler adds to the name of a function for the literals in it.
-var literal = regexp.MustCompile(`(\.func\d+|\.gowrap\d+|\.\d+|-fm|-range\d+)+$`)
+var literal = pattern.Lazy(`(\.func\d+|\.gowrap\d+|\.\d+|-fm|-range\d+)+$`)
 
 // place returns the function that panics now. Its caller runs in the deferred call that recovers: what panicked lies
 // below it on the stack.
@@ -59,7 +60,7 @@ func place() string {
 		frame, more := frames.Next()
 		name, ours := strings.CutPrefix(frame.Function, module)
 		if panicking && ours {
-			return literal.ReplaceAllString(name, "")
+			return literal().ReplaceAllString(name, "")
 		}
 		panicking = panicking || frame.Function == "runtime.gopanic"
 		if !more {

@@ -3,11 +3,11 @@ package server
 import (
 	"context"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pattern"
 	"tend.dev/tend/internal/tracing"
 )
 
@@ -137,10 +137,10 @@ func (a *auditAnswer) finish() {
 // Unwrap lets http.ResponseController find the connection.
 func (a *auditAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-var problemTitle = regexp.MustCompile(`"title": ?"([^"\\]{1,60})"`)
+var problemTitle = pattern.Lazy(`"title": ?"([^"\\]{1,60})"`)
 
 func (a *auditAnswer) problem() string {
-	if found := problemTitle.FindSubmatch(a.head); found != nil {
+	if found := problemTitle().FindSubmatch(a.head); found != nil {
 		return string(found[1])
 	}
 	return ""

@@ -9,11 +9,11 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pattern"
 	"tend.dev/tend/internal/core/redact"
 	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/gitcmd"
@@ -26,7 +26,7 @@ const tarRoom = maxFiles * 2048
 // keyFile is the file of the private key, while a repository is polled.
 const keyFile = "key"
 
-var commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+var commitID = pattern.Lazy(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // repository is Tend's copy of a repository, and how it is reached.
 type repository struct {
@@ -98,7 +98,7 @@ func (s *Syncer) repository(f *fetched, spec api.SyncSpec) (*repository, error) 
 // resolve asks the repository which full name the ref has and what it names now. A branch goes before a tag.
 func (r *repository) resolve(ctx context.Context) (name, id string, err error) {
 	ref := r.spec.Ref
-	if commitID.MatchString(ref) {
+	if commitID().MatchString(ref) {
 		return ref, ref, nil
 	}
 	names := []string{"HEAD"}
@@ -113,7 +113,7 @@ func (r *repository) resolve(ctx context.Context) (name, id string, err error) {
 	}
 	listed := map[string]string{}
 	for line := range strings.Lines(string(out)) {
-		if id, name, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && commitID.MatchString(id) {
+		if id, name, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && commitID().MatchString(id) {
 			listed[name] = id
 		}
 	}
@@ -202,7 +202,7 @@ func (r *repository) git(
 		return nil, fmt.Errorf("git: %w", err)
 	case out.Code != 0 && lacksSSH(out.Stderr):
 		return nil, noProgram("ssh", "openssh-client")
-	case out.Code != 0 && r.access.Direct && redirected.Match(out.Stderr):
+	case out.Code != 0 && r.access.Direct && redirected().Match(out.Stderr):
 		return nil, source.NewFault(api.ReasonFetchFailed,
 			"write the URL to which it redirects (git ls-remote shows it), or set trusted = true",
 			"the server of the repository redirects, which git doesn't follow for a source that is not trusted: git: %s",
@@ -221,12 +221,12 @@ func noProgram(name, pack string) error {
 }
 
 // cannotRunSSH matches the words of git, or its shell, if there is no ssh.
-var cannotRunSSH = regexp.MustCompile(`cannot run ssh|ssh: .*not found`)
+var cannotRunSSH = pattern.Lazy(`cannot run ssh|ssh: .*not found`)
 
 // lacksSSH reports whether a call of git failed because there is no ssh.
 func lacksSSH(said []byte) bool {
 	_, err := exec.LookPath("ssh")
-	return err != nil && cannotRunSSH.Match(said)
+	return err != nil && cannotRunSSH().Match(said)
 }
 
 // shown returns a message of git without what is of no use in it, or secret: that before it is cut.
@@ -245,7 +245,7 @@ func (r *repository) shown(text string) string {
 }
 
 // redirected matches git's words about a redirect that it doesn't follow.
-var redirected = regexp.MustCompile(`returned error: 30[0-9]`)
+var redirected = pattern.Lazy(`returned error: 30[0-9]`)
 
 // passed are the variables of the server that git gets.
 var passed = []string{

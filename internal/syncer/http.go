@@ -19,12 +19,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pattern"
 	"tend.dev/tend/internal/build/tree"
 	"tend.dev/tend/internal/confine"
 	"tend.dev/tend/internal/core/source"
@@ -195,7 +195,7 @@ func (s *Syncer) keep(f *fetched, body io.Reader, now *answer) error {
 	return errors.Join(err, os.Rename(at+".new", at), os.WriteFile(filepath.Join(f.folder, "answer.json"), text, 0o600))
 }
 
-var fileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+var fileName = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
 // languages are the endings of manifests.
 var languages = []string{".hcl", ".tend", ".yaml", ".yml", ".json"}
@@ -203,7 +203,7 @@ var languages = []string{".hcl", ".tend", ".yaml", ".yml", ".json"}
 // nameOf returns the name that an answer's body has as a file.
 func nameOf(address *url.URL, contentType string) string {
 	name := path.Base(address.Path)
-	if !fileName.MatchString(name) {
+	if !fileName().MatchString(name) {
 		name = "manifest"
 	}
 	media, _, _ := mime.ParseMediaType(contentType)

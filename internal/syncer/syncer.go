@@ -10,13 +10,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pattern"
 	"tend.dev/tend/internal/confine"
 	"tend.dev/tend/internal/core/redact"
 	"tend.dev/tend/internal/core/source"
@@ -116,11 +116,11 @@ func New(o Options) *Syncer {
 	return &Syncer{Options: o, outside: outside, known: map[string]*fetched{}}
 }
 
-var uidForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,63}$`)
+var uidForm = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9-]{0,63}$`)
 
 // of returns what is known of a sync's source, locked. Its folder is made by a poll.
 func (s *Syncer) of(uid string) (*fetched, error) {
-	if !uidForm.MatchString(uid) {
+	if !uidForm().MatchString(uid) {
 		return nil, fmt.Errorf("%q is not a uid", uid)
 	}
 	s.mu.Lock()

@@ -3,14 +3,14 @@ package verbs
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pattern"
 )
 
 // setName matches the names of apply sets: they are part of a stamp and of query strings.
-var setName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$`)
+var setName = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$`)
 
 // checkRequest finds errors in an apply as a whole.
 func checkRequest(objects []api.Object, opts ApplyOptions) error {
@@ -26,7 +26,7 @@ func checkRequest(objects []api.Object, opts ApplyOptions) error {
 	case opts.Prune && opts.Set == "":
 		return invalid("name the set (set=…): the CLI makes one from its sources",
 			"prune removes only what the same set applied before, and no set is named")
-	case opts.Set != "" && !setName.MatchString(opts.Set):
+	case opts.Set != "" && !setName().MatchString(opts.Set):
 		return invalid("use letters, digits and . _ : / -, at most 128", "%q is not the name of a set", opts.Set)
 	case !ownSet(opts):
 		return invalid("name the set otherwise", "the set %q is that of a sync, which alone applies as it", opts.Set)

@@ -5,11 +5,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pattern"
 )
 
 // Diffs are kept in terminals and in the logs of CI. So a diff shows only the digest and size of an asset's file, no
@@ -19,9 +19,9 @@ const hidden = "(hidden)"
 
 var (
 	// secretName matches names of secret values, such as DB_PASSWORD, X-Api-Key or aws_secret_access_key.
-	secretName = regexp.MustCompile(`(?i)(passw|passphrase|secret|token|credential|authorization|cookie|(api|access|private|encryption|signing|master)[_-]?key|(^|[_-])(pass|pwd|auth)$)`)
+	secretName = pattern.Lazy(`(?i)(passw|passphrase|secret|token|credential|authorization|cookie|(api|access|private|encryption|signing|master)[_-]?key|(^|[_-])(pass|pwd|auth)$)`)
 	// inURL matches the password in a URL.
-	inURL = regexp.MustCompile(`(://[^/\s:@"]*:)[^/\s@"]+@`)
+	inURL = pattern.Lazy(`(://[^/\s:@"]*:)[^/\s@"]+@`)
 )
 
 // shownChanges returns changes in the form that users may see.
@@ -50,10 +50,10 @@ func shownValue(kind api.Kind, path string, value json.RawMessage) json.RawMessa
 		return shownFile(path, text, value)
 	case strings.HasPrefix(path, "secret_files"):
 		return value // names of keys
-	case secretName.MatchString(lastKey(path)) && text != "" && !strings.HasPrefix(text, "${"):
+	case secretName().MatchString(lastKey(path)) && text != "" && !strings.HasPrefix(text, "${"):
 		return quoted(hidden)
-	case inURL.MatchString(text):
-		return quoted(inURL.ReplaceAllString(text, "${1}***@"))
+	case inURL().MatchString(text):
+		return quoted(inURL().ReplaceAllString(text, "${1}***@"))
 	}
 	return value
 }
@@ -67,8 +67,8 @@ func shownFile(path, text string, value json.RawMessage) json.RawMessage {
 		if raw, err := base64.StdEncoding.DecodeString(text); err == nil {
 			content = raw
 		}
-	case inURL.MatchString(text):
-		return quoted(inURL.ReplaceAllString(text, "${1}***@"))
+	case inURL().MatchString(text):
+		return quoted(inURL().ReplaceAllString(text, "${1}***@"))
 	default:
 		return value
 	}

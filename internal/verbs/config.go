@@ -3,10 +3,10 @@ package verbs
 import (
 	"context"
 	"maps"
-	"regexp"
 	"slices"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pattern"
 	"tend.dev/tend/internal/core/env"
 	"tend.dev/tend/internal/records"
 )
@@ -29,14 +29,14 @@ func (b Bucket) String() string {
 }
 
 func (b Bucket) check() error {
-	if !bucketName.MatchString(b.Scope) || (b.Name != "" && !bucketName.MatchString(b.Name)) {
+	if !bucketName().MatchString(b.Scope) || (b.Name != "" && !bucketName().MatchString(b.Name)) {
 		return invalid("scope and name are lower-case letters, digits and dashes",
 			"no bucket can be called %q/%q", b.Scope, b.Name)
 	}
 	return nil
 }
 
-var bucketName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+var bucketName = pattern.Lazy(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
 // ConfigChange is a set of changes to one bucket, made at once.
 type ConfigChange struct {

@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pattern"
 	"tend.dev/tend/internal/ownership"
 	"tend.dev/tend/internal/records"
 )
@@ -27,7 +27,7 @@ type FieldManager struct {
 }
 
 // managerName matches a role; behind a colon stands which of several it is, as in sync:shop.
-var managerName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}(:[a-z0-9][a-z0-9-]{0,62})?$`)
+var managerName = pattern.Lazy(`^[a-z][a-z0-9-]{0,62}(:[a-z0-9][a-z0-9-]{0,62})?$`)
 
 func (s FieldManager) manager() string {
 	if s.Manager == "" {
@@ -42,7 +42,7 @@ func (s FieldManager) asks(ctx context.Context, verb string) context.Context {
 }
 
 func (s FieldManager) check() error {
-	if !managerName.MatchString(s.manager()) {
+	if !managerName().MatchString(s.manager()) {
 		return invalid("use lower-case letters, digits and dashes, at most 63", "%q is not the name of a manager", s.Manager)
 	}
 	return nil

@@ -104,7 +104,7 @@ func hashOf(secret string) []byte {
 func checkToken(asked api.AccessTokenRequest) (time.Duration, error) {
 	ttl, err := lifeOf(asked.TTL)
 	switch {
-	case !bucketName.MatchString(asked.Name):
+	case !bucketName().MatchString(asked.Name):
 		return 0, invalid("use lower-case letters, digits and dashes, at most 63",
 			"%.80q can't be the name of a token", asked.Name)
 	case !slices.Contains(api.AccessRoles, asked.Role):
@@ -117,7 +117,7 @@ func checkToken(asked api.AccessTokenRequest) (time.Duration, error) {
 		return 0, invalid("give a time from 1m to 366d, such as 90d or 12h", "the time to live is %.80q", asked.TTL)
 	}
 	for _, scope := range asked.Scopes {
-		if !bucketName.MatchString(scope) {
+		if !bucketName().MatchString(scope) {
 			return 0, invalid("use lower-case letters, digits and dashes", "%.80q can't be a scope", scope)
 		}
 	}

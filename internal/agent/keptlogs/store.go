@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"sync"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/api/pattern"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -46,7 +46,7 @@ const (
 )
 
 // names are those of the files, and of those that were half written at a crash.
-var names = regexp.MustCompile(`^([0-9a-f]{64}\.log|\.new-[0-9]+)$`)
+var names = pattern.Lazy(`^([0-9a-f]{64}\.log|\.new-[0-9]+)$`)
 
 // Open reads what a folder holds. It removes files of its own that it can't read.
 func Open(opts Options) (*Store, error) {
@@ -60,7 +60,7 @@ func Open(opts Options) (*Store, error) {
 		return nil, fmt.Errorf("logs of removed containers: %w", err)
 	}
 	for _, entry := range entries {
-		if !entry.Type().IsRegular() || !names.MatchString(entry.Name()) {
+		if !entry.Type().IsRegular() || !names().MatchString(entry.Name()) {
 			continue
 		}
 		path := filepath.Join(opts.Dir, entry.Name())

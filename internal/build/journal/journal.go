@@ -6,11 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // maxLog bounds what is stored of one build. Output beyond it is dropped, except for the last line.
@@ -20,7 +21,7 @@ const maxLog = 4 << 20
 var ErrNotFound = errors.New("no such build")
 
 // name matches the names of logs, which become file names.
-var name = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*\.[0-9a-f]{1,64}$`)
+var name = pattern.Lazy(`^[a-z0-9][a-z0-9-]*\.[0-9a-f]{1,64}$`)
 
 const suffix = ".log"
 
@@ -46,7 +47,7 @@ func Open(folder string) (*Journal, error) {
 }
 
 func (j *Journal) path(called string) (string, error) {
-	if !name.MatchString(called) {
+	if !name().MatchString(called) {
 		return "", fmt.Errorf("%.100q: %w", called, ErrNotFound)
 	}
 	return filepath.Join(j.folder, called+suffix), nil

@@ -1,7 +1,6 @@
 package recipe
 
 import (
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -12,13 +11,14 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/shell"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pattern"
 )
 
 // unknown stands for what the platform of an engine may be. It is in the name of no image.
 const unknown = "\x00"
 
 // plainUse is a use of a variable which every engine takes in the same way, and in which unset is as good as empty.
-var plainUse = regexp.MustCompile(`\$\{\w+(\}|:-)`)
+var plainUse = pattern.Lazy(`\$\{\w+(\}|:-)`)
 
 // expander puts the values of a Dockerfile's global arguments into words.
 type expander struct {
@@ -51,7 +51,7 @@ func newExpander(given map[string]string) *expander {
 
 // expand returns a word for each set of values, and whether nobody knows what an engine makes of it.
 func (e *expander) expand(word string) (out [3]string, odd bool) {
-	odd = strings.ContainsAny(word, "\\`"+unknown) || strings.Count(word, "${") != len(plainUse.FindAllString(word, -1))
+	odd = strings.ContainsAny(word, "\\`"+unknown) || strings.Count(word, "${") != len(plainUse().FindAllString(word, -1))
 	for i, values := range e.values {
 		lines := make([]string, 0, len(values))
 		for name, value := range values {

@@ -3,25 +3,26 @@ package recipe
 import (
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/moby/buildkit/frontend/dockerfile/command"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // Which parser reads a Dockerfile depends on the engine, and they differ: in what continues a line, in here-documents,
 // in which comments are directives. So what follows judges each line by itself, and refuses what it can't judge.
 
 // splitADD is the beginning of ADD where the line is continued.
-var splitADD = regexp.MustCompile("(?i)^A(DD?)?[\\\\`]+$")
+var splitADD = pattern.Lazy("(?i)^A(DD?)?[\\\\`]+$")
 
 // syntax is a directive that names who reads the Dockerfile, in one of its forms.
-var syntax = regexp.MustCompile(`(?i)^(?:#|//)\s*syntax\s*=(.*)$`)
+var syntax = pattern.Lazy(`(?i)^(?:#|//)\s*syntax\s*=(.*)$`)
 
 // ownSyntax is the language's own.
-var ownSyntax = regexp.MustCompile(`^(docker\.io/)?docker/dockerfile(:[\w.-]+)?(@sha256:[0-9a-f]+)?$`)
+var ownSyntax = pattern.Lazy(`^(docker\.io/)?docker/dockerfile(:[\w.-]+)?(@sha256:[0-9a-f]+)?$`)
 
 // Confine returns why a tree may not be built by this recipe where it may not reach the engine's own machine: the
 // engine itself fetches what ADD names, and lets the image that a syntax line names tell it what to fetch. nil: it may.
@@ -47,7 +48,7 @@ func (r Recipe) Confine(tree fs.FS, args map[string]string) error {
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
 		number++
 		line = strings.TrimSpace(line)
-		if named := syntax.FindStringSubmatch(line); named != nil && !ownSyntax.MatchString(strings.TrimSpace(named[1])) {
+		if named := syntax().FindStringSubmatch(line); named != nil && !ownSyntax().MatchString(strings.TrimSpace(named[1])) {
 			return fmt.Errorf("line %d: the syntax is %.100s: use docker/dockerfile:1, or leave the line out%s", number,
 				strings.TrimSpace(named[1]), next)
 		}
@@ -57,7 +58,7 @@ func (r Recipe) Confine(tree fs.FS, args map[string]string) error {
 		}
 		switch {
 		case len(words) == 0:
-		case splitADD.MatchString(words[0]):
+		case splitADD().MatchString(words[0]):
 			return fmt.Errorf("line %d: write ADD and what it adds in one line%s", number, next)
 		case strings.EqualFold(words[0], command.Add) && slices.ContainsFunc(words[1:], notPlain):
 			return fmt.Errorf("line %d: ADD fetches no URL here, and takes no variables: fetch it in RUN, or COPY a file of the source%s", number, next)

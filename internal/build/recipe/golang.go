@@ -4,17 +4,18 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // The relevant patterns in Go's files.
 var (
-	goMain    = regexp.MustCompile(`(?m)^package\s+main\b`)
-	goPackage = regexp.MustCompile(`(?m)^package\s+\w+`)
-	goIgnored = regexp.MustCompile(`(?m)^//go:build\s+ignore\s*$`)
+	goMain    = pattern.Lazy(`(?m)^package\s+main\b`)
+	goPackage = pattern.Lazy(`(?m)^package\s+\w+`)
+	goIgnored = pattern.Lazy(`(?m)^//go:build\s+ignore\s*$`)
 	// goReplaced matches a module that is replaced by a folder.
-	goReplaced = regexp.MustCompile(`=>\s*(\.\.?/\S*)`)
+	goReplaced = pattern.Lazy(`=>\s*(\.\.?/\S*)`)
 )
 
 // golang writes a Dockerfile for a static program on a small image.
@@ -52,7 +53,7 @@ var workdir = strings.NewReplacer("$", `\$`)
 // goNeeds returns what a Go program is built from: whole if the module refers to folders beside its own, so that the
 // build needs the whole tree, and ahead if its modules can be downloaded before its source is copied.
 func (c *contents) goNeeds(tree fs.FS, r Recipe) (whole, ahead bool) {
-	replaced := goReplaced.FindAllStringSubmatch(c.text("go.mod"), -1)
+	replaced := goReplaced().FindAllStringSubmatch(c.text("go.mod"), -1)
 	for _, match := range replaced {
 		whole = whole || strings.HasPrefix(path.Clean(match[1]), "..")
 	}
@@ -113,11 +114,11 @@ func (c *contents) goPackage(folder string) (isMain, isPackage bool) {
 	for _, entry := range entries[:min(maxGoFiles, len(entries))] {
 		if name := entry.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
 			text := c.text(path.Join(folder, name))
-			if goIgnored.MatchString(text) {
+			if goIgnored().MatchString(text) {
 				continue
 			}
-			isMain = isMain || goMain.MatchString(text)
-			isPackage = isPackage || goPackage.MatchString(text)
+			isMain = isMain || goMain().MatchString(text)
+			isPackage = isPackage || goPackage().MatchString(text)
 		}
 	}
 	return isMain, isPackage

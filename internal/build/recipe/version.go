@@ -3,21 +3,23 @@ package recipe
 import (
 	"regexp"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // The patterns of versions in the files of a tree. They don't match anything but a plain version (no ranges, no
 // aliases).
 var (
-	goDirective   = regexp.MustCompile(`(?m)^go\s+(\d+\.\d+)`)
-	goToolchain   = regexp.MustCompile(`(?m)^toolchain\s+go(\d+\.\d+)`)
-	plainVersion  = regexp.MustCompile(`^v?(\d+(?:\.\d+){0,2})$`)
-	leastVersion  = regexp.MustCompile(`^(?:>=|\^|~|=)?\s*v?(\d+)(?:[.\s]|$)`)
-	nodeAlias     = regexp.MustCompile(`^lts/([a-z]+)$`)
-	bunPackage    = regexp.MustCompile(`^bun@(\d+(?:\.\d+){0,2})`)
-	pythonRuntime = regexp.MustCompile(`(?m)^python-(\d+(?:\.\d+){0,2})\s*$`)
-	pythonNeeds   = regexp.MustCompile(`(?m)^(?:requires-python|python|python_version)\s*=\s*["'](?:>=|~=|==|\^|~)?\s*(\d+\.\d+)`)
-	rubyOfGemfile = regexp.MustCompile(`(?m)^\s*ruby\s+["'](?:~>|>=|=)?\s*(\d+(?:\.\d+){0,2})["']`)
-	rubyOfLock    = regexp.MustCompile(`(?m)^RUBY VERSION\r?\n\s+ruby (\d+\.\d+\.\d+)`)
+	goDirective   = pattern.Lazy(`(?m)^go\s+(\d+\.\d+)`)
+	goToolchain   = pattern.Lazy(`(?m)^toolchain\s+go(\d+\.\d+)`)
+	plainVersion  = pattern.Lazy(`^v?(\d+(?:\.\d+){0,2})$`)
+	leastVersion  = pattern.Lazy(`^(?:>=|\^|~|=)?\s*v?(\d+)(?:[.\s]|$)`)
+	nodeAlias     = pattern.Lazy(`^lts/([a-z]+)$`)
+	bunPackage    = pattern.Lazy(`^bun@(\d+(?:\.\d+){0,2})`)
+	pythonRuntime = pattern.Lazy(`(?m)^python-(\d+(?:\.\d+){0,2})\s*$`)
+	pythonNeeds   = pattern.Lazy(`(?m)^(?:requires-python|python|python_version)\s*=\s*["'](?:>=|~=|==|\^|~)?\s*(\d+\.\d+)`)
+	rubyOfGemfile = pattern.Lazy(`(?m)^\s*ruby\s+["'](?:~>|>=|=)?\s*(\d+(?:\.\d+){0,2})["']`)
+	rubyOfLock    = pattern.Lazy(`(?m)^RUBY VERSION\r?\n\s+ruby (\d+\.\d+\.\d+)`)
 )
 
 // toolVersions are the names of the languages in .tool-versions.
@@ -84,8 +86,8 @@ func either(texts ...string) string {
 	return ""
 }
 
-func first(pattern *regexp.Regexp, text string) string {
-	if match := pattern.FindStringSubmatch(text); match != nil {
+func first(form func() *regexp.Regexp, text string) string {
+	if match := form().FindStringSubmatch(text); match != nil {
 		return match[1]
 	}
 	return ""

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // dockerfile is a generated Dockerfile: for either builder, so it has no cache mounts. What seldom
@@ -67,7 +68,7 @@ func (d *dockerfile) base(c *contents, image, stage string) {
 	}
 }
 
-var plainPath = regexp.MustCompile(`^[\w./@+-]+$`)
+var plainPath = pattern.Lazy(`^[\w./@+-]+$`)
 
 // copy copies names of the source's folder into the working directory; without names it copies everything. flags
 // precede them.
@@ -82,7 +83,7 @@ func (d *dockerfile) copy(r Recipe, flags string, names ...string) {
 	if flags != "" {
 		flags += " "
 	}
-	plain := !slices.ContainsFunc(sources, func(name string) bool { return !plainPath.MatchString(name) })
+	plain := !slices.ContainsFunc(sources, func(name string) bool { return !plainPath().MatchString(name) })
 	if plain {
 		d.add("COPY %s%s %s", flags, strings.Join(sources, " "), to)
 		return
@@ -98,7 +99,7 @@ var literally = strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]", "$", `\$
 
 // quoted returns a word for the shell.
 func quoted(word string) string {
-	if plainPath.MatchString(word) {
+	if plainPath().MatchString(word) {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"

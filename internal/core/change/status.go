@@ -2,11 +2,11 @@ package change
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pattern"
 )
 
 // The bounds of what an event says of conditions: how many, and how long a message, in bytes.
@@ -16,12 +16,12 @@ const (
 )
 
 // inURL matches the password in a URL.
-var inURL = regexp.MustCompile(`(://[^/\s:@"]*:)[^/\s@"]+@`)
+var inURL = pattern.Lazy(`(://[^/\s:@"]*:)[^/\s@"]+@`)
 
 // line returns the first line of a message: what follows are lines of a log, which may have secrets.
 func line(message string) string {
 	first, _, _ := strings.Cut(message, "\n")
-	return Cut(inURL.ReplaceAllString(first, "${1}***@"), maxMessage)
+	return Cut(inURL().ReplaceAllString(first, "${1}***@"), maxMessage)
 }
 
 // status holds the fields that the statuses of kinds have in common; a kind may lack some.

@@ -4,11 +4,11 @@ import (
 	"encoding/csv"
 	"fmt"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pattern"
 )
 
 func addDevice(o *Options, v string) error {
@@ -20,10 +20,10 @@ func addDevice(o *Options, v string) error {
 	return nil
 }
 
-var cgroupRule = regexp.MustCompile(`^[acb] ([0-9]+|\*):([0-9]+|\*) [rwm]{1,3}$`)
+var cgroupRule = pattern.Lazy(`^[acb] ([0-9]+|\*):([0-9]+|\*) [rwm]{1,3}$`)
 
 func addCgroupRule(o *Options, v string) error {
-	if !cgroupRule.MatchString(v) {
+	if !cgroupRule().MatchString(v) {
 		return fmt.Errorf("takes a rule such as \"c 1:3 mr\", not %q", v)
 	}
 	o.DeviceCgroupRules = append(o.DeviceCgroupRules, v)

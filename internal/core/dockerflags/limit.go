@@ -3,16 +3,16 @@ package dockerflags
 import (
 	"fmt"
 	"math/big"
-	"regexp"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pattern"
 )
 
 // coresPattern excludes exponents, and all but whole numbers of thousand millionths.
-var coresPattern = regexp.MustCompile(`^[0-9]{1,6}(\.[0-9]{1,9})?$|^\.[0-9]{1,9}$`)
+var coresPattern = pattern.Lazy(`^[0-9]{1,6}(\.[0-9]{1,9})?$|^\.[0-9]{1,9}$`)
 
 func setCPUs(o *Options, v string) error {
-	if !coresPattern.MatchString(v) {
+	if !coresPattern().MatchString(v) {
 		return fmt.Errorf("takes a number of cores such as 1.5, with at most 9 decimals, not %q", v)
 	}
 	cores, _ := new(big.Rat).SetString(v)

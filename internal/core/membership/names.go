@@ -2,14 +2,15 @@ package membership
 
 import (
 	"cmp"
-	"regexp"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // name matches the names that servers and nodes may have: they end up in keys, labels and the host part of addresses.
-var name = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9._-]{0,61}[a-zA-Z0-9])?$`)
+var name = pattern.Lazy(`^[a-zA-Z0-9]([a-zA-Z0-9._-]{0,61}[a-zA-Z0-9])?$`)
 
 // ValidName reports whether a server or a node may have a name.
-func ValidName(text string) bool { return name.MatchString(text) }
+func ValidName(text string) bool { return name().MatchString(text) }
 
 // NameRule says which names are valid, for messages.
 const NameRule = "letters, digits, dots, hyphens and underscores, at most 63, the first and last a letter or a digit"

@@ -2,11 +2,11 @@ package takeover
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pattern"
 )
 
 // Mount is a volume of the engine in a container.
@@ -31,10 +31,10 @@ type Runs struct {
 }
 
 // anonymous matches the names that the engine gives to volumes without one.
-var anonymous = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var anonymous = pattern.Lazy(`^[0-9a-f]{64}$`)
 
 // Nameless reports whether the engine named a volume, since nobody else did.
-func Nameless(volume string) bool { return anonymous.MatchString(volume) }
+func Nameless(volume string) bool { return anonymous().MatchString(volume) }
 
 // Fit returns the spec with which Tend's pods go on from where a service's containers stopped, and what it changed that
 // a person should know.

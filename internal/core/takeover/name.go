@@ -1,8 +1,9 @@
 package takeover
 
 import (
-	"regexp"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // neverRestart is the restart policy of a container that Tend's pods replace.
@@ -10,7 +11,7 @@ const neverRestart = "no"
 
 // marked matches the name of a container that is taken over: its own name, whether it was stopped before, the restart
 // policy it had, and the scope of the objects that replace it. Names without a scope are read too.
-var marked = regexp.MustCompile(`^(.+)\.adopted-(stopped-)?(no|always|unless-stopped|on-failure)(?:-([0-9]+))?(?:\.([a-z0-9-]+))?$`)
+var marked = pattern.Lazy(`^(.+)\.adopted-(stopped-)?(no|always|unless-stopped|on-failure)(?:-([0-9]+))?(?:\.([a-z0-9-]+))?$`)
 
 // mark is the content of the name of a container that is taken over.
 type mark struct {
@@ -30,7 +31,7 @@ func markedName(c Container, scope string) string {
 
 // readMark reads the name of a container.
 func readMark(name string) (mark, bool) {
-	parts := marked.FindStringSubmatch(name)
+	parts := marked().FindStringSubmatch(name)
 	if parts == nil {
 		return mark{original: name}, false
 	}

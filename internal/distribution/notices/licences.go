@@ -6,19 +6,20 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // licenceName matches the names of files that must be passed on.
-var licenceName = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|copyright|notice|patents)([-.].*)?$`)
+var licenceName = pattern.Lazy(`(?i)^(un)?(licen[cs]e|copying|copyright|notice|patents)([-.].*)?$`)
 
 // licencesIn returns the paths of a folder's licence files.
 func licencesIn(folder string) (paths []string) {
 	entries, _ := os.ReadDir(folder) // a folder that can't be read has none, which is reported
 	for _, entry := range entries {
-		if entry.Type().IsRegular() && licenceName.MatchString(entry.Name()) && filepath.Ext(entry.Name()) != ".go" {
+		if entry.Type().IsRegular() && licenceName().MatchString(entry.Name()) && filepath.Ext(entry.Name()) != ".go" {
 			paths = append(paths, filepath.Join(folder, entry.Name()))
 		}
 	}

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"regexp"
 
 	"github.com/caddyserver/certmagic"
 	"github.com/libdns/rfc2136"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // DynamicDNS returns a DNS provider over a name server that takes dynamic updates (RFC 2136), signed with the key in a
@@ -31,17 +32,18 @@ func DynamicDNS(server, keyFile string) (certmagic.DNSProvider, error) {
 }
 
 var (
-	keyComment   = regexp.MustCompile(`(?m)^\s*(#|//).*$`)
-	keyName      = regexp.MustCompile(`\bkey\s+"?([^"\s{]+)"?\s*\{`)
-	keyAlgorithm = regexp.MustCompile(`\balgorithm\s+"?([A-Za-z0-9-]+)"?\s*;`)
-	keySecret    = regexp.MustCompile(`\bsecret\s+"?([A-Za-z0-9+/=]+)"?\s*;`)
+	keyComment   = pattern.Lazy(`(?m)^\s*(#|//).*$`)
+	keyName      = pattern.Lazy(`\bkey\s+"?([^"\s{]+)"?\s*\{`)
+	keyAlgorithm = pattern.Lazy(`\balgorithm\s+"?([A-Za-z0-9-]+)"?\s*;`)
+	keySecret    = pattern.Lazy(`\bsecret\s+"?([A-Za-z0-9+/=]+)"?\s*;`)
 )
 
 // parseKey reads key "NAME" { algorithm ALGORITHM; secret "BASE64"; };. A secret may hold //, so comments are those
 // that begin a line.
 func parseKey(text []byte) (*rfc2136.Provider, error) {
-	text = keyComment.ReplaceAll(text, nil)
-	name, algorithm, secret := keyName.FindSubmatch(text), keyAlgorithm.FindSubmatch(text), keySecret.FindSubmatch(text)
+	text = keyComment().ReplaceAll(text, nil)
+	name, algorithm := keyName().FindSubmatch(text), keyAlgorithm().FindSubmatch(text)
+	secret := keySecret().FindSubmatch(text)
 	if name == nil || algorithm == nil || secret == nil {
 		return nil, errors.New(`it is not as key "NAME" { algorithm hmac-sha256; secret "…"; };`)
 	}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 
+	"tend.dev/tend/api/pattern"
 	"tend.dev/tend/internal/nodeapi/local"
 	"tend.dev/tend/internal/nodeapi/wire"
 )
@@ -29,7 +29,7 @@ const (
 const mostRoots = 4
 
 // fingerprint is SHA-256 in hex.
-var fingerprint = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var fingerprint = pattern.Lazy(`^[0-9a-f]{64}$`)
 
 func (t Trust) query() string {
 	if len(t.Roots) == 0 {
@@ -45,7 +45,7 @@ func trustIn(query url.Values) (has Trust, err error) {
 	}
 	has = Trust{Roots: strings.Split(text, ","), Issuer: query.Get(issuerParameter)}
 	for _, each := range append([]string{has.Issuer}, has.Roots...) {
-		if !fingerprint.MatchString(each) || len(has.Roots) > mostRoots {
+		if !fingerprint().MatchString(each) || len(has.Roots) > mostRoots {
 			return Trust{}, fmt.Errorf("%w: the authorities that the node trusts can't be read", wire.ErrBadRequest)
 		}
 	}

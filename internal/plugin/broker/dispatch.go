@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pattern"
 	"tend.dev/tend/internal/plugin"
 )
 
@@ -99,14 +99,14 @@ func forClient(actions []plugin.Action, result *api.PluginResult) {
 }
 
 // addressed matches an argument that names an object: scope/name, scope/name.ordinal, or either after a flag's =.
-var addressed = regexp.MustCompile(`^(?:--?[A-Za-z0-9-]+=)?([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)/([a-z0-9][a-z0-9.-]*)$`)
+var addressed = pattern.Lazy(`^(?:--?[A-Za-z0-9-]+=)?([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)/([a-z0-9][a-z0-9.-]*)$`)
 
 // Scopes returns those of the objects that arguments name.
 func Scopes(args []string) []string {
 	var out []string
 	for _, arg := range args {
 		for _, word := range strings.Split(arg, ",") {
-			if found := addressed.FindStringSubmatch(word); found != nil && !slices.Contains(out, found[1]) {
+			if found := addressed().FindStringSubmatch(word); found != nil && !slices.Contains(out, found[1]) {
 				out = append(out, found[1])
 			}
 		}

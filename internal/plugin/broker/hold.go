@@ -23,7 +23,7 @@ func objectsNamed(args []string) []verbs.Bucket {
 	var out []verbs.Bucket
 	for _, arg := range args {
 		for _, word := range strings.Split(arg, ",") {
-			found := addressed.FindStringSubmatch(word)
+			found := addressed().FindStringSubmatch(word)
 			if found == nil {
 				continue
 			}

@@ -3,10 +3,11 @@ package docker
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // trace turns BuildKit's progress into lines. BuildKit runs steps in parallel: a line "Step 2/5 : …" says whose output
@@ -170,19 +171,19 @@ func (t *trace) failed() (step, base string) {
 }
 
 var (
-	unnamedStage = regexp.MustCompile(`^stage-\d+$`)
+	unnamedStage = pattern.Lazy(`^stage-\d+$`)
 
-	stepName = regexp.MustCompile(`^\[(?:(.+) )?(\d+/\d+)\] (.*)$`)
-	baseName = regexp.MustCompile(`^(?:\[internal\] load metadata for |\[(?:.+ )?\d+/\d+\] FROM |resolve image config for )(\S+)`)
+	stepName = pattern.Lazy(`^\[(?:(.+) )?(\d+/\d+)\] (.*)$`)
+	baseName = pattern.Lazy(`^(?:\[internal\] load metadata for |\[(?:.+ )?\d+/\d+\] FROM |resolve image config for )(\S+)`)
 )
 
 // step returns "2/5 RUN make", or "2/5 [build] RUN make" for a stage with a name; empty if it isn't a step.
 func (v *vertex) step() string {
-	match := stepName.FindStringSubmatch(v.name)
+	match := stepName().FindStringSubmatch(v.name)
 	switch {
 	case match == nil:
 		return ""
-	case match[1] == "" || unnamedStage.MatchString(match[1]):
+	case match[1] == "" || unnamedStage().MatchString(match[1]):
 		return match[2] + " " + match[3]
 	}
 	return match[2] + " [" + match[1] + "] " + match[3]
@@ -190,7 +191,7 @@ func (v *vertex) step() string {
 
 // base returns the image that the vertex gets; empty if it gets none.
 func (v *vertex) base() string {
-	if match := baseName.FindStringSubmatch(v.name); match != nil {
+	if match := baseName().FindStringSubmatch(v.name); match != nil {
 		return match[1]
 	}
 	return ""

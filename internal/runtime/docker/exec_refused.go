@@ -76,7 +76,7 @@ func refusedText(engine string) string {
 	if refused == nil {
 		return detail
 	}
-	program := programIn.FindStringSubmatch(detail)
+	program := programIn().FindStringSubmatch(detail)
 	if refused.Reason == "CommandNotFound" && program != nil && slices.Contains(shells, program[1]) {
 		return refused.Detail + " (built FROM scratch?)"
 	}

@@ -4,17 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 
 	"github.com/moby/moby/client"
 
+	"tend.dev/tend/api/pattern"
 	"tend.dev/tend/internal/core/volumes"
 	"tend.dev/tend/internal/portowner"
 	"tend.dev/tend/internal/runtime"
 )
 
-var takenPort = regexp.MustCompile(`:(\d+) is in use$`)
+var takenPort = pattern.Lazy(`:(\d+) is in use$`)
 
 // withOwner adds to the error of an occupied port what occupies it, if that can be found out: a container, or a process
 // of this machine.
@@ -23,7 +23,7 @@ func (r *Runtime) withOwner(ctx context.Context, err error) error {
 	if !errors.As(err, &rejected) || rejected.Reason != "PortTaken" {
 		return err
 	}
-	found := takenPort.FindStringSubmatch(rejected.Detail)
+	found := takenPort().FindStringSubmatch(rejected.Detail)
 	if found == nil {
 		return err
 	}

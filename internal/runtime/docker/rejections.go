@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // rejected is a row of the table: words that must all be in the engine's message, and their meaning.
@@ -15,14 +17,14 @@ type rejected struct {
 	// say is the sentence for users in place of the engine's own; what find matches replaces a %s in it. Empty keeps
 	// the engine's.
 	say  string
-	find *regexp.Regexp
+	find func() *regexp.Regexp
 }
 
 // Patterns that find in the engine's message what a sentence names.
 var (
-	portIn    = regexp.MustCompile(`(?:Bind for|listen \w+) (\S+?:\d+)[: ]`)
-	pathIn    = regexp.MustCompile(`does not exist: (.+?)"?$`)
-	programIn = regexp.MustCompile(`exec: "([^"]+)"|exec ([^ :]+): exec format`)
+	portIn    = pattern.Lazy(`(?:Bind for|listen \w+) (\S+?:\d+)[: ]`)
+	pathIn    = pattern.Lazy(`does not exist: (.+?)"?$`)
+	programIn = pattern.Lazy(`exec: "([^"]+)"|exec ([^ :]+): exec format`)
 )
 
 func (r rejected) sentence(detail string) string {
@@ -30,7 +32,7 @@ func (r rejected) sentence(detail string) string {
 		return r.say
 	}
 	named := ""
-	if found := r.find.FindStringSubmatch(detail); found != nil {
+	if found := r.find().FindStringSubmatch(detail); found != nil {
 		named = cmp.Or(found[1:]...)
 	}
 	return strings.Join(strings.Fields(fmt.Sprintf(r.say, named)), " ")
