@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // changedWords finds OLD → NEW in a text.

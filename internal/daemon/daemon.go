@@ -66,13 +66,16 @@ type daemon struct {
 	metrics       *engine.Metrics
 	storeMetrics  *telemetry.StoreMetrics
 
-	plane     *controlplane.Plane
-	host      *host.Host // nil without an agent of its own
-	verbs     *verbs.Service
-	plugins   *broker.Broker // nil without any
-	backups   backups
-	server    *server.Server
-	endpoints []server.Endpoint
+	plane   *controlplane.Plane
+	host    *host.Host // nil without an agent of its own
+	verbs   *verbs.Service
+	plugins *broker.Broker // nil without any
+	backups backups
+	server  *server.Server
+	// paths are those of the API, which are registered while the store starts; registering ends then.
+	paths       *server.Paths
+	registering recovery.Group
+	endpoints   []server.Endpoint
 	// local is the URL of the listener on loopback; empty if there is none.
 	local    string
 	remote   remoteListener
@@ -117,8 +120,8 @@ func Run(ctx context.Context, o Options) error {
 // opening returns the steps that make the parts, in their order.
 func (d *daemon) opening() []func(context.Context) error {
 	return []func(context.Context) error{
-		d.prepareRoot, d.openStore, d.claim, d.openFiles, d.build, d.openHost, d.openGate, d.openRemoteAuthority, d.openKeys,
-		d.listen, d.awaitVote,
+		d.registerPaths, d.prepareRoot, d.openStore, d.claim, d.openFiles, d.build, d.openHost, d.openGate,
+		d.openRemoteAuthority, d.openKeys, d.listen, d.awaitVote,
 	}
 }
 

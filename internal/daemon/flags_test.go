@@ -117,7 +117,7 @@ func TestOptionsReachTheirParts(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for _, open := range d.opening()[:6] { // up to the host: the listeners are of no matter
+	for _, open := range d.opening()[:7] { // up to the host: the listeners are of no matter
 		if err := open(t.Context()); err != nil {
 			t.Fatal(err)
 		}

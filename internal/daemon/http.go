@@ -19,6 +19,13 @@ import (
 	"tend.dev/tend/internal/version"
 )
 
+// registerPaths registers the paths of the API meanwhile: the store waits for its disk and its election.
+func (d *daemon) registerPaths(context.Context) error {
+	d.registering.Go(func() { d.paths = server.Register(version.Version) })
+	d.onStop(func() error { d.registering.Wait(); return nil })
+	return nil
+}
+
 func (d *daemon) buildServer() error {
 	token, err := secret.Token(filepath.Join(d.Root, "token"))
 	if err != nil {
@@ -32,7 +39,9 @@ func (d *daemon) buildServer() error {
 		d.backups.metrics = newBackupMetrics(d.Registry)
 	}
 	d.auditor = d.newAuditor()
+	d.registering.Wait()
 	d.server = server.New(server.Options{
+		Paths: d.paths,
 		// etcd, the Go runtime and the process are in the library's default registry; Tend's own metrics have one of
 		// their own.
 		View: d.view, Events: d.events, Audit: d.audit, Auditor: d.auditor, Missing: d.missing, Node: d.Node, Full: d.full,

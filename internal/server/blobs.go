@@ -21,10 +21,11 @@ type Blobs interface {
 
 // blob returns answer if the server stores files, else a handler that answers 503.
 func (s *Server) blob(answer http.HandlerFunc) http.HandlerFunc {
-	if s.Blobs != nil {
-		return answer
-	}
 	return func(w http.ResponseWriter, r *http.Request) {
+		if s.Blobs != nil {
+			answer(w, r)
+			return
+		}
 		s.fail(w, r, &api.Problem{Status: http.StatusServiceUnavailable, Detail: "this server keeps no files",
 			Next: "start it with a root folder"})
 	}

@@ -101,9 +101,10 @@ func (s *Server) ownRoutes() {
 		func(w http.ResponseWriter, r *http.Request) {
 			writeJSON(w, http.StatusOK, s.version())
 		})
-	metrics := promhttp.HandlerFor(prometheus.Gatherers{s.Registry, s.Gather}, promhttp.HandlerOpts{})
 	s.documented("GET", "/metrics", "Prometheus metrics",
-		shape{answers: replies("the text format", raw(plainText))}, metrics.ServeHTTP)
+		shape{answers: replies("the text format", raw(plainText))}, func(w http.ResponseWriter, r *http.Request) {
+			promhttp.HandlerFor(prometheus.Gatherers{s.Registry, s.Gather}, promhttp.HandlerOpts{}).ServeHTTP(w, r)
+		})
 }
 
 // manifests is the body of an apply: one manifest or a list, as JSON or YAML.

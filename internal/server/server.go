@@ -29,6 +29,8 @@ import (
 type Options struct {
 	View  *view.View
 	Verbs *verbs.Service
+	// Paths are the API's, see Register. Default: New registers them.
+	Paths *Paths
 	// Nodes are those that are connected: logs, exec, stats and stop of pods on others answer 503. Default: none is.
 	Nodes *nodeapi.Fleet
 	// Events is the log of changes, Audit the one of calls. Default: their paths answer 501.
@@ -139,6 +141,18 @@ type Server struct {
 	open    sync.WaitGroup
 }
 
+// Paths are those of the API, for one Server.
+type Paths struct{ server *Server }
+
+// Register returns the paths of the API of a server of that version. It takes some milliseconds of processor time, and
+// nothing that a server needs: it can run while the store starts.
+func Register(version string) *Paths {
+	s := &Server{Options: Options{Version: version}, mux: http.NewServeMux(), closing: make(chan struct{}),
+		cutting: make(chan struct{})}
+	s.routes()
+	return &Paths{s}
+}
+
 // New returns a Server; nothing runs before Serve.
 func New(opts Options) *Server {
 	if opts.Decode == nil {
@@ -184,9 +198,12 @@ func New(opts Options) *Server {
 	if opts.Logger == nil {
 		opts.Logger = slog.Default()
 	}
-	s := &Server{Options: opts, mux: http.NewServeMux(), metrics: newMetrics(opts.Registry),
-		closing: make(chan struct{}), cutting: make(chan struct{})}
-	s.routes()
+	if opts.Paths == nil {
+		opts.Paths = Register(opts.Version)
+	}
+	s := opts.Paths.server
+	s.Options = opts
+	s.metrics = newMetrics(opts.Registry)
 	if s.View != nil {
 		s.View.OnChange(s.sessions.follow)
 	}
