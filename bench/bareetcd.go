@@ -53,7 +53,7 @@ func bareConfig(dir string) *embed.Config {
 	c.ListenPeerUrls, c.AdvertisePeerUrls = []url.URL{{Scheme: "unix", Host: filepath.Join(dir, "p.sock")}}, nominal
 	c.InitialCluster = c.Name + "=" + nominal[0].String()
 	wal.SegmentSizeBytes = 16 << 20
-	c.TickMs, c.ElectionMs = 10, 100
+	c.TickMs, c.ElectionMs = 20, 100
 	c.QuotaBackendBytes = 2<<30 + 256<<20
 	c.AutoCompactionMode, c.AutoCompactionRetention = embed.CompactorModePeriodic, "10m"
 	c.SnapshotCount, c.SnapshotCatchUpEntries, c.MaxWalFiles, c.MaxSnapFiles = 1000, 10, 2, 2
