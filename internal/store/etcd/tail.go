@@ -13,7 +13,7 @@ func (s *Store) databasePath() string { return filepath.Join(s.opts.DataDir, "me
 
 // cutTail cuts off the end of the database file that was never written. bbolt grows the file by 16 MB at a time, and
 // etcd maps all of it into memory at a start: without the cut, a small database takes 16 MB of memory after a restart.
-// A file that ends with its last page is what a snapshot is, too. Every fault is left to etcd, which opens the file
+// A snapshot ends with its last page, too. Every fault is left to etcd, which opens the file
 // next and reports it.
 func (s *Store) cutTail() {
 	path := s.databasePath()
