@@ -87,8 +87,7 @@ type daemon struct {
 
 	// fatal ends the server with a reason.
 	fatal context.CancelCauseFunc
-	// stops are called in reverse order.
-	stops []func() error
+	stops []func() error // called in reverse order
 }
 
 // Run starts a server and works until ctx ends or a part of it fails. Containers keep running afterwards.

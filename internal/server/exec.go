@@ -137,8 +137,8 @@ func (s *Server) execWithoutWebSocket(w http.ResponseWriter, r *http.Request) {
 // lateTime is the time that a client has for its first message once its session has ended.
 const lateTime = 5 * time.Second
 
-// readCommand reads the client's first message. Once ctx has ended it still waits a moment: a read that is given up ends
-// the connection, and the client would not hear why.
+// readCommand reads the client's first message. Once ctx has ended it still waits a moment: a canceled read cuts the
+// connection, and the client would not learn why.
 func readCommand(ctx context.Context, conn *websocket.Conn) (request api.ExecRequest, err error) {
 	reads, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTime)
 	defer cancel()
