@@ -77,6 +77,15 @@ func plainVerb[Out any](s *Server, name, summary string,
 	})
 }
 
+// serviceVerb registers a verb that the service decides. The paths are registered before there is a service.
+func serviceVerb[Out any](s *Server, name, summary string,
+	do func(*verbs.Service, context.Context, verbs.Target, string) (Out, error),
+) {
+	plainVerb(s, name, summary, func(ctx context.Context, target verbs.Target, actor string) (Out, error) {
+		return do(s.Verbs, ctx, target, actor)
+	})
+}
+
 // only carries out a verb that objects of one kind have, which are in no scope.
 func only[Out any](target verbs.Target, kind api.Kind, do func(name string) (Out, error)) (out Out, err error) {
 	if target.Kind != "" && target.Kind != kind {
@@ -151,7 +160,7 @@ func (s *Server) verbRoutes() {
 			return s.Verbs.Scale(ctx, target, in.Replicas,
 				verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts})
 		})
-	plainVerb(s, "restart", "Replace every pod, by the workload's strategy", s.Verbs.Restart)
+	serviceVerb(s, "restart", "Replace every pod, by the workload's strategy", (*verbs.Service).Restart)
 	verb(s, "rebootstrap", "Recreate one ordinal of a statefulset with empty volumes",
 		func(ctx context.Context, target verbs.Target, in rebootstrapping) (api.VerbResult, error) {
 			return s.Verbs.Rebootstrap(ctx, target, in.Ordinal, actorOf(ctx))
@@ -175,14 +184,14 @@ func (s *Server) verbRoutes() {
 		func(ctx context.Context, target verbs.Target, _ string) (api.StopResult, error) {
 			return s.thaw(ctx, target, nil)
 		})
-	plainVerb(s, "run", "Ask for a run of a job, or of a cron job whatever its schedule says", s.Verbs.Run)
-	plainVerb(s, "run-release", "Run the release command of what is in force again", s.Verbs.RunRelease)
+	serviceVerb(s, "run", "Ask for a run of a job, or of a cron job whatever its schedule says", (*verbs.Service).Run)
+	serviceVerb(s, "run-release", "Run the release command of what is in force again", (*verbs.Service).RunRelease)
 	verb(s, "extend", "Give a lab, or the labs of a class, more time", s.extendLabs)
-	plainVerb(s, "end", "End a lab, or the labs of a class, before their time is over", s.Verbs.StopLabs)
-	plainVerb(s, "reconcile", "Send an application of a Kubernetes cluster there again, and reconcile it there at once",
-		s.Verbs.Reconcile)
+	serviceVerb(s, "end", "End a lab, or the labs of a class, before their time is over", (*verbs.Service).StopLabs)
+	serviceVerb(s, "reconcile", "Send an application of a Kubernetes cluster there again, and reconcile it there at once",
+		(*verbs.Service).Reconcile)
 	verb(s, "approve", "Approve an operation that waits for it; with deny end it instead", s.approveOperation)
-	plainVerb(s, "poll", "Poll the source of a sync at once", s.Verbs.SyncNow)
+	serviceVerb(s, "poll", "Poll the source of a sync at once", (*verbs.Service).SyncNow)
 	plainVerb(s, "test", "Send a test to a sink's receiver and say what came back",
 		func(ctx context.Context, target verbs.Target, _ string) (api.SinkTest, error) {
 			return only(target, api.KindSink, func(name string) (api.SinkTest, error) { return s.testSink(ctx, name) })
