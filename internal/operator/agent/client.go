@@ -69,8 +69,8 @@ func (c *Client) Register(ctx context.Context, token, cluster, displayName strin
 	return given, err
 }
 
-// Jobs requests jobs and queries, and waits for some to appear. With resume it also requests acknowledged jobs without a
-// result.
+// Jobs requests jobs and queries, and waits for some to appear. With resume it also requests acknowledged jobs that
+// have no result.
 func (c *Client) Jobs(ctx context.Context, token, cluster string, wait time.Duration, resume bool) (pull.Jobs, error) {
 	var jobs pull.Jobs
 	query := url.Values{"cluster": {cluster}, "wait": {strconv.Itoa(int(wait / time.Second))}}

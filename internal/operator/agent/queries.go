@@ -50,8 +50,8 @@ func (q *queries) add(sent []pull.Query, now time.Time) {
 	}
 }
 
-// answerQueries answers queries, one after the other, until ctx ends. An answer that can't be sent is lost: the person who
-// asked reads that there is none.
+// answerQueries answers queries, one after the other, until ctx ends. An answer that can't be sent is lost: the person
+// who asked reads that there is none.
 func (a *Agent) answerQueries(ctx context.Context) error {
 	for {
 		select {

@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/operator/tendtest"
 )
 
-// TestQueriesAreAnsweredOnce: a query is answered while an application is being made ready, once, however often it is sent;
-// the answer of an operator that is cut off comes after it is sent again.
+// TestQueriesAreAnsweredOnce: a query is answered once, however often it is sent, and while an application becomes
+// ready. If the connection of an operator is cut, its answer comes after it is sent again.
 func TestQueriesAreAnsweredOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -21,7 +21,10 @@ func TestQueriesAreAnsweredOnce(t *testing.T) {
 		s := &tend{Server: tendtest.Start(ctx, t, &parts, nil), ctx: ctx}
 		cluster, secret, keys := newResources(), &kept{}, &texts{}
 		w := &wire{handler: s.Handler}
-		s.Put(api.Object{Kind: api.KindCluster, Scope: api.Unscoped, Name: "east", Spec: []byte("{}"), Metadata: api.Metadata{UID: "c1", Generation: 1}})
+		s.Put(api.Object{
+			Kind: api.KindCluster, Scope: api.Unscoped, Name: "east", Spec: []byte("{}"),
+			Metadata: api.Metadata{UID: "c1", Generation: 1},
+		})
 		token, _, err := s.Handler.Invite(ctx, "east", time.Hour)
 		if err != nil {
 			t.Fatal(err)
@@ -66,7 +69,8 @@ func TestQueriesAreAnsweredOnce(t *testing.T) {
 	})
 }
 
-// TestQueriesAreBounded: of many queries as many are taken as can wait, each once; the rest is taken when there is room.
+// TestQueriesAreBounded: of many queries, as many are taken as can wait, each once. The others are taken when there is
+// room.
 func TestQueriesAreBounded(t *testing.T) {
 	q, now := newQueries(), time.Now()
 	var many []pull.Query

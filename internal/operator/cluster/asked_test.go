@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api/pull"
 )
 
-// TestAsked: nothing is read for a query that is not the control plane's, or of another cluster, or that comes too late.
+// TestAsked: nothing is read for a query that isn't the control plane's, is for another cluster, or comes too late.
 func TestAsked(t *testing.T) {
 	key, other := ed25519.NewKeyFromSeed(make([]byte, 32)), ed25519.NewKeyFromSeed([]byte(strings.Repeat("x", 32)))
 	good := pull.Query{ID: "q", Namespace: "prod", Name: "web", Object: "u", Tail: 10, CreatedAt: noon, ExpiresAt: noon.Add(pull.QueryLife)}

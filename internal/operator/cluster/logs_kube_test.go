@@ -29,9 +29,9 @@ import (
 	"tend.dev/tend/internal/operator/kubetest"
 )
 
-// TestLogsOfAnApplication: Tend asks, the operator reads what the pods of the chart print through the API server and their
-// kubelet, and nothing else of the namespace. Without the optional role it says so; a query that a proxy has changed, or sends once
-// more, reads nothing.
+// TestLogsOfAnApplication: Tend asks, and the operator reads what the pods of the chart print, through the API server
+// and their kubelet. It reads nothing else of the namespace. Without the optional role it says so. A query that a proxy
+// has changed, or sends once more, reads nothing.
 func TestLogsOfAnApplication(t *testing.T) {
 	w := emptyWorld(t)
 	w.confine()
@@ -45,7 +45,8 @@ func TestLogsOfAnApplication(t *testing.T) {
 	w.runsPods()
 	w.tend.says("ready", object, isReady(1, "HelmReleaseReady"))
 
-	if r := w.askLogs(object, pull.Query{Tail: 10}).Refusal; r == nil || r.Reason != pull.RefusedNotEnabled || len(kubelet.list()) > 0 {
+	r := w.askLogs(object, pull.Query{Tail: 10}).Refusal
+	if r == nil || r.Reason != pull.RefusedNotEnabled || len(kubelet.list()) > 0 {
 		t.Fatalf("without the role: %+v, the kubelet was asked for %v", r, kubelet.list())
 	}
 	w.allowLogs()
@@ -174,8 +175,8 @@ func (w *world) startKubelet() *kubelet {
 	return k
 }
 
-// runsPods makes the Deployment of the chart with a pod of two containers, and two pods that are not the chart's: one of which claims
-// to be of a ReplicaSet that there is not.
+// runsPods makes the Deployment of the chart with a pod of two containers, and two pods that are not the chart's. One
+// of these names a ReplicaSet that doesn't exist as its owner.
 func (w *world) runsPods() {
 	w.Helper()
 	create := func(object client.Object) {
@@ -185,7 +186,10 @@ func (w *world) runsPods() {
 		}
 	}
 	labels := map[string]string{"app": "web"}
-	spec := corev1.PodSpec{NodeName: w.namespace, Containers: []corev1.Container{{Name: "app", Image: "a"}, {Name: "sidecar", Image: "b"}}}
+	spec := corev1.PodSpec{
+		NodeName:   w.namespace,
+		Containers: []corev1.Container{{Name: "app", Image: "a"}, {Name: "sidecar", Image: "b"}},
+	}
 	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec}
 	named := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: labels}
@@ -193,8 +197,11 @@ func (w *world) runsPods() {
 	deployment := &appsv1.Deployment{ObjectMeta: named("web"),
 		Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template}}
 	create(deployment)
-	set := &appsv1.ReplicaSet{ObjectMeta: named("web-1"), Spec: appsv1.ReplicaSetSpec{Selector: deployment.Spec.Selector, Template: template}}
-	set.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(deployment, appsv1.SchemeGroupVersion.WithKind("Deployment"))}
+	set := &appsv1.ReplicaSet{ObjectMeta: named("web-1"),
+		Spec: appsv1.ReplicaSetSpec{Selector: deployment.Spec.Selector, Template: template}}
+	set.OwnerReferences = []metav1.OwnerReference{
+		*metav1.NewControllerRef(deployment, appsv1.SchemeGroupVersion.WithKind("Deployment")),
+	}
 	create(set)
 	of := metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))
 	forged := *of
@@ -204,8 +211,10 @@ func (w *world) runsPods() {
 		pod.OwnerReferences = owners
 		create(pod)
 		for _, container := range spec.Containers {
-			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: container.Name, Image: container.Image,
-				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}})
+			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
+				Name: container.Name, Image: container.Image,
+				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+			})
 		}
 		pod.Status.Phase = corev1.PodRunning
 		if err := w.user.Status().Update(w.Context(), pod); err != nil {
@@ -224,7 +233,9 @@ func (w *world) allowLogs() {
 	_, rest, _ := strings.Cut(string(text), "apiVersion")
 	documents := strings.Split("apiVersion"+rest, "\n---\n")
 	role, binding := &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{}
-	if len(documents) != 2 || yaml.UnmarshalStrict([]byte(documents[0]), role) != nil || yaml.UnmarshalStrict([]byte(documents[1]), binding) != nil {
+	if len(documents) != 2 ||
+		yaml.UnmarshalStrict([]byte(documents[0]), role) != nil ||
+		yaml.UnmarshalStrict([]byte(documents[1]), binding) != nil {
 		w.Fatalf("the role for logs has %d documents, want a ClusterRole and its binding", len(documents))
 	}
 	role.Name, binding.Name, binding.RoleRef.Name = w.namespace+"-logs", w.namespace+"-logs", w.namespace+"-logs"

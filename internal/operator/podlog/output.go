@@ -18,7 +18,9 @@ import (
 const maxLine = 16 << 10
 
 // output reads the lines of a container, in the order of time, and returns how many there were.
-func (r *Reader) output(ctx context.Context, q pull.Query, of container, take func(pull.OutputLine)) (lines int, err error) {
+func (r *Reader) output(
+	ctx context.Context, q pull.Query, of container, take func(pull.OutputLine),
+) (lines int, err error) {
 	tail := int64(q.Tail)
 	options := &corev1.PodLogOptions{Container: of.name, Previous: q.Previous, Timestamps: true, TailLines: &tail}
 	if !q.Since.IsZero() {

@@ -26,12 +26,14 @@ const (
 type Reader struct {
 	// Live reads from the API server.
 	Live client.Reader
-	// Open opens the output of a container.
-	Open func(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error)
+	Open Opener
 }
 
-// Through returns an Open that asks the API server.
-func Through(set kubernetes.Interface) func(context.Context, string, string, *corev1.PodLogOptions) (io.ReadCloser, error) {
+// Opener opens the output of a container.
+type Opener func(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error)
+
+// Through returns an Opener that asks the API server.
+func Through(set kubernetes.Interface) Opener {
 	return func(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error) {
 		return set.CoreV1().Pods(namespace).GetLogs(pod, options).Stream(ctx)
 	}
@@ -201,7 +203,8 @@ func (r *Reader) each(ctx context.Context, q pull.Query, do func(*corev1.Pod) er
 	}
 	for from := ""; ; {
 		list := &corev1.PodList{}
-		if err := r.Live.List(ctx, list, client.InNamespace(q.Namespace), client.Limit(page), client.Continue(from)); err != nil {
+		err := r.Live.List(ctx, list, client.InNamespace(q.Namespace), client.Limit(page), client.Continue(from))
+		if err != nil {
 			return fmt.Errorf("list the pods of namespace %s: %w", q.Namespace, err)
 		}
 		for i := range list.Items {

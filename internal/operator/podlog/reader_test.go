@@ -40,7 +40,7 @@ var asked = pull.Query{ID: "q", Namespace: "prod", Name: "shop", Object: "u1", T
 type cluster struct {
 	*testing.T
 	objects []client.Object
-	// printed is what containers print, by pod/container; failing is why it can't be read.
+	// printed has the output of containers, by pod/container; failing has the errors of those that can't be read.
 	printed map[string]string
 	failing map[string]error
 	// forbidden are the kinds that may not be read.
@@ -113,14 +113,16 @@ func (c *cluster) reader() *Reader {
 		return nil
 	}
 	live := fake.NewClientBuilder().WithScheme(scheme).WithObjects(c.objects...).WithInterceptorFuncs(interceptor.Funcs{
-		Get: func(ctx context.Context, w client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(
+			ctx context.Context, w client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption,
+		) error {
 			if err := refuse(o.GetObjectKind().GroupVersionKind().Kind); err != nil {
 				return err
 			}
 			return w.Get(ctx, key, o, opts...)
 		},
 	}).Build()
-	return &Reader{Live: live, Open: func(_ context.Context, namespace, pod string, o *corev1.PodLogOptions) (io.ReadCloser, error) {
+	open := func(_ context.Context, namespace, pod string, o *corev1.PodLogOptions) (io.ReadCloser, error) {
 		name := pod + "/" + o.Container
 		c.opened, c.options = append(c.opened, name), *o
 		if err := refuse("pods/log"); err != nil {
@@ -133,7 +135,8 @@ func (c *cluster) reader() *Reader {
 			c.Errorf("output of namespace %s is read", namespace)
 		}
 		return io.NopCloser(strings.NewReader(c.printed[name])), nil
-	}}
+	}
+	return &Reader{Live: live, Open: open}
 }
 
 // shown returns an answer as text.
@@ -162,8 +165,8 @@ func (c *cluster) want(q pull.Query, want ...string) {
 	}
 }
 
-// TestOnlyPodsOfTheChart: the pods whose controllers lead to what the chart made are read, and no other pod of the namespace,
-// whatever its references say.
+// TestOnlyPodsOfTheChart: the pods whose controllers lead to what the chart made are read. No other pod of the
+// namespace is read, whatever its references say.
 func TestOnlyPodsOfTheChart(t *testing.T) {
 	c := newCluster(t)
 	ref := func(version, kind, name, uid string) *metav1.OwnerReference {
@@ -233,7 +236,8 @@ func TestNotThisApplication(t *testing.T) {
 		c.pod("lone", nil, "alone")
 		test.change(&q, c.objects[0].(*appsv1alpha1.ApplicationInstance), c.objects[1].(*unstructured.Unstructured))
 		answer := c.reader().Answer(t.Context(), q)
-		if r := answer.Refusal; r == nil || r.Reason != pull.RefusedNotFound || !strings.Contains(r.Message, test.want) || len(c.opened) > 0 {
+		r := answer.Refusal
+		if r == nil || r.Reason != pull.RefusedNotFound || !strings.Contains(r.Message, test.want) || len(c.opened) > 0 {
 			t.Errorf("%s: %s: %v, opened %v", name, test.reason, shown(answer), c.opened)
 		}
 	}
@@ -261,15 +265,17 @@ func TestWithoutTheRole(t *testing.T) {
 	c.want(asked, "lone/alone: lone prints in alone", "note: pods that a Postgres owns are left out: the operator may not read that kind")
 }
 
-// TestWhichContainers: inits are read until the pod runs, or by their name; a container that waits says for what; previous ones are
-// those that ended.
+// TestWhichContainers: init containers are read until the pod runs, or by their name. A container that waits says for
+// what. Previous containers are those that ended.
 func TestWhichContainers(t *testing.T) {
 	c := newCluster(t)
 	pod := c.pod("lone", nil, "app", "crashed")
 	statuses := pod.Status.ContainerStatuses
 	statuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}}
-	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "migrate", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}},
-		{Name: "later", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}}}
+	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{
+		{Name: "migrate", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}},
+		{Name: "later", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}},
+	}
 	c.printed["lone/migrate"] = stamped(1, "migrates")
 	statuses[1].State = statuses[0].State
 	c.want(asked, "lone/migrate: migrates", "lone/app! it has not been started: ImagePullBackOff: no such image",

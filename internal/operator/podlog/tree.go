@@ -36,7 +36,7 @@ const (
 // object names an object of a namespace, whatever the version of its kind.
 type object struct{ group, kind, name string }
 
-// owner is what a reference names.
+// owner names an object as a reference does, with its uid.
 type owner struct {
 	object
 	uid types.UID
@@ -47,7 +47,7 @@ type tree struct {
 	live      client.Reader
 	namespace string
 	made      map[object]bool
-	// known says of an owner whether it belongs to the tree. A reference with the uid of one and another name is no such owner.
+	// known says of an owner whether it belongs to the tree. A reference with its uid and another name is another owner.
 	known map[owner]bool
 	reads int
 	// forbidden are the kinds of owners that may not be read.
@@ -82,7 +82,10 @@ func (r *Reader) treeOf(ctx context.Context, q pull.Query) (*tree, error) {
 	if owner := metav1.GetControllerOf(release); owner == nil || owner.UID != app.UID {
 		return nil, notFound("HelmRelease %s does not belong to %s", key, name)
 	}
-	t := &tree{live: r.Live, namespace: q.Namespace, made: map[object]bool{}, known: map[owner]bool{}, forbidden: map[string]bool{}}
+	t := &tree{
+		live: r.Live, namespace: q.Namespace,
+		made: map[object]bool{}, known: map[owner]bool{}, forbidden: map[string]bool{},
+	}
 	for _, entry := range instance.Inventory(release) {
 		if entry.Namespace == q.Namespace {
 			kind := schema.FromAPIVersionAndKind(entry.APIVersion, entry.Kind)
