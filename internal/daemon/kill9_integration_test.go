@@ -17,8 +17,8 @@ import (
 // killedAt are the points of TestKilledProcess: one of each stage of a deployment's life. The build tag long adds the
 // others.
 var killedAt = []string{
-	"store.election.after", "store.apply.after", "store.schedule.after", "runtime.create.after", "runtime.stop.after",
-	"store.deployment.finalize.before",
+	"store.election.after", "store.apply.after", "store.deployment.release.after", "runtime.create.after",
+	"runtime.stop.after", "store.deployment.finalize.before",
 }
 
 // TestKilledProcess is TestEveryFailpoint on real parts: the built binary, its embedded etcd and plain processes,
