@@ -64,7 +64,7 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 		return api.ApplyResult{}, err
 	}
 	gathered.occupied = s.occupied(ctx, objects)
-	gathered.found = s.findImages(ctx, objects, opts)
+	gathered.images = s.findImages(ctx, objects, opts)
 	valid := s.valid(objects)
 	if opts.DryRun {
 		decided, _, err := consider(ctx, s, func(snap records.Snapshot) (*applyDecision, error) {
@@ -131,7 +131,7 @@ func (s *Service) preview(snap records.Snapshot, decided *applyDecision) error {
 			next = append(next, p.next)
 		}
 	}
-	plan, err := s.opts.Preview(snap.With(nil, decided.found...), next, decided.result.Pruned)
+	plan, err := s.opts.Preview(snap.With(nil, decided.answers...), next, decided.result.Pruned)
 	decided.result.Plan = plan
 	return err
 }

@@ -16,8 +16,8 @@ type applyDecision struct {
 	result api.ApplyResult
 	// next are the objects that are written, as they will be stored.
 	next []api.Object
-	// found are the answers of nodes that have their images.
-	found []records.Found
+	// answers are those of the nodes that have their images.
+	answers []records.Found
 	// placed are all objects, written or not.
 	placed []placed
 }
@@ -108,7 +108,7 @@ func (s *Service) prepareApply(
 	}
 	decided.warn(snap, pruned)
 	decided.put(now, opts.Actor)
-	decided.answer(snap, m.found, now)
+	decided.answer(snap, m.images, now)
 	checkRegistries(snap, decided.next, pruned, found)
 	checkTaken(snap, decided.next, pruned, m, found)
 	checkAliases(snap, decided.next, pruned, found)

@@ -33,8 +33,8 @@ type material struct {
 	warnings map[api.Ref][]string
 	// occupied are the objects whose pods can't start now, because another program writes to their volumes.
 	occupied map[api.Ref]Occupied
-	// found are the objects whose image the node has that is asked for it.
-	found map[api.Ref]foundImage
+	// images are those that nodes have, by the object that names them.
+	images map[api.Ref]foundImage
 }
 
 // materialize stores the bytes that came with assets, puts their digests in their place, and fetches URLs. It copies

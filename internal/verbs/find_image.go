@@ -35,7 +35,7 @@ func (s *Service) findImages(ctx context.Context, objects []api.Object, opts App
 	ctx, cancel := context.WithTimeout(ctx, findTime)
 	defer cancel()
 	requests := requestsOf(objects)
-	found, turns := map[api.Ref]foundImage{}, make(chan struct{}, findsAtOnce)
+	images, turns := map[api.Ref]foundImage{}, make(chan struct{}, findsAtOnce)
 	var mu sync.Mutex
 	var wait recovery.Group
 	for _, request := range requests[:min(maxFinds, len(requests))] {
@@ -45,12 +45,12 @@ func (s *Service) findImages(ctx context.Context, objects []api.Object, opts App
 			if answer, member, ok := s.opts.FindImage(ctx, request, opts.Force); ok {
 				mu.Lock()
 				defer mu.Unlock()
-				found[request.Owner] = foundImage{answer, member}
+				images[request.Owner] = foundImage{answer, member}
 			}
 		})
 	}
 	wait.Wait()
-	return found
+	return images
 }
 
 // requestsOf returns the requests for images that objects name as they are: built ones, and names that refer to other
@@ -78,9 +78,9 @@ func requestOf(object api.Object) (request api.ImageRequest, ok bool) {
 
 // answer adds to each written object what the node said of its image that is asked for it now, where the object
 // asks for another one than before.
-func (d *applyDecision) answer(snap records.Snapshot, found map[api.Ref]foundImage, now time.Time) {
+func (d *applyDecision) answer(snap records.Snapshot, images map[api.Ref]foundImage, now time.Time) {
 	for _, object := range d.next {
-		image, said := found[object.Ref()]
+		image, said := images[object.Ref()]
 		request, named := requestOf(object)
 		if !said || !named || image.answer.Image != request.Image {
 			continue
@@ -94,7 +94,7 @@ func (d *applyDecision) answer(snap records.Snapshot, found map[api.Ref]foundIma
 		}
 		answer := image.answer
 		answer.Owner, answer.OwnerUID, answer.Nonce, answer.UpdatedAt = request.Owner, request.OwnerUID, request.Nonce, now
-		d.found = append(d.found, records.Found{Answer: answer})
-		d.txn.If(records.MemberKey(answer.Node), image.member).Put(records.FoundKey(request.Owner), d.found[len(d.found)-1])
+		d.answers = append(d.answers, records.Found{Answer: answer})
+		d.txn.If(records.MemberKey(answer.Node), image.member).Put(records.FoundKey(request.Owner), d.answers[len(d.answers)-1])
 	}
 }
