@@ -14,9 +14,9 @@ func (s Snapshot) Placing() int64 {
 	return record.Modified
 }
 
-// Placing makes the transaction, which gives tasks their nodes by what a snapshot says, fail if others gave tasks
+// GuardPlacing makes the transaction, which gives tasks their nodes by what a snapshot says, fail if others gave tasks
 // theirs since then.
-func (t *Txn) Placing(by Snapshot) *Txn {
+func (t *Txn) GuardPlacing(by Snapshot) *Txn {
 	return t.If(PlacingKey, by.Placing()).Put(PlacingKey, "placed")
 }
 

@@ -131,7 +131,7 @@ func (p *placing) put(node string, volumes []string) {
 // guarded returns the transaction on the condition that nothing was placed since it was decided.
 func (p *placing) guarded() *records.Txn {
 	if p.puts {
-		p.txn.Placing(p.s)
+		p.txn.GuardPlacing(p.s)
 	}
 	return p.txn
 }

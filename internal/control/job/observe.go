@@ -46,7 +46,7 @@ func (c *jobs) observe(at control.Observation) (observed, error) {
 		ref: ref, object: object, status: s.JobStatus(ref), runs: s.Runs(ref), releases: s.Releases(ref),
 		request: s.ImageRequest(ref), candidates: owner.Candidates(s, ref, nodes), nodes: nodes.All, set: nodes,
 	}
-	o.images, o.early = owner.Answers(s, object, at.Now)
+	o.images, o.early = owner.ImageAnswers(s, object, at.Now)
 	o.resolver = owner.Asked(s, o.request, o.images)
 	o.tasks, o.silent = c.Liveness.Tasks(s, ref)
 	var err error

@@ -19,8 +19,8 @@ type Early struct {
 	before, member int64
 }
 
-// Answers reads the nodes' answers about an object's image, and the early one, which is among them while it counts.
-func Answers(
+// ImageAnswers reads the nodes' answers about an object's image, and the early one, which is among them while it counts.
+func ImageAnswers(
 	s records.Snapshot, object records.Read[api.Object], now time.Time,
 ) ([]records.Read[api.ImageStatus], Early) {
 	ref := object.Value.Ref()

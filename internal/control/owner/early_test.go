@@ -69,7 +69,7 @@ func TestAnEarlyAnswerCountsForOneStep(t *testing.T) {
 			for _, fill := range c.commits {
 				s = commit(fill)
 			}
-			answers, early := owner.Answers(s, s.Object(web), now)
+			answers, early := owner.ImageAnswers(s, s.Object(web), now)
 			if counts := len(answers) == 1; counts != c.counts {
 				t.Errorf("it counts: %v, want %v", counts, c.counts)
 			}

@@ -68,12 +68,10 @@ func (c *workloads) observe(at control.Observation) (observed, error) {
 		misplaced:  map[string]string{},
 		slot:       func(id string) records.Read[string] { return s.Slot(ref, id) },
 	}
-	o.images, o.early = owner.Answers(s, at.Object, at.Now)
+	o.images, o.early = owner.ImageAnswers(s, at.Object, at.Now)
 	o.resolver = owner.Asked(s, o.request, o.images)
 	o.leftovers, o.cleared = owner.Leftovers(s, ref)
-	if waiting := c.readTasks(s, &o); waiting {
-		o.refusals = c.board.Refusals(s)
-	}
+	c.readTasks(s, &o)
 	c.readLeaving(s, &o)
 	var err error
 	if o.spec, err = api.DecodeWorkload(ref.Kind, at.Object.Value.Spec); err != nil && !o.deleting() {
@@ -112,21 +110,19 @@ func (c *workloads) readPlaces(s records.Snapshot, o *observed) {
 	o.spec.Replicas = &places
 }
 
-// readTasks reads the tasks and reports whether one of them waits for a node.
-func (c *workloads) readTasks(s records.Snapshot, o *observed) (waiting bool) {
+// readTasks reads the tasks, and why those that wait for a node have none.
+func (c *workloads) readTasks(s records.Snapshot, o *observed) {
 	var tasks []owner.Task
 	tasks, o.silent = c.liveness.Tasks(s, o.ref)
 	o.tasks = make([]owner.Task, 0, len(tasks))
 	for _, t := range tasks {
-		task := t.Desired.Value
-		if task.Run != "" {
+		if t.Desired.Value.Run != "" {
 			o.runTasks = append(o.runTasks, t)
 		} else {
 			o.tasks = append(o.tasks, t)
 		}
-		waiting = waiting || task.Node == "" && task.Desired == api.DesiredRunning
 	}
-	return waiting
+	o.refusals = owner.Refusals(s, tasks, c.board)
 }
 
 func (o observed) deleting() bool { return o.object.Value.Metadata.Deleting() }
