@@ -9,7 +9,7 @@ import (
 )
 
 // approveOperation approves an operation, or ends it.
-func (s *Server) approveOperation(ctx context.Context, target verbs.Target, in approving) (api.VerbResult, error) {
+func (s *Server) approveOperation(ctx context.Context, target verbs.Target, in approveQuery) (api.VerbResult, error) {
 	decided := verbs.Approval{Why: in.Reason, Deny: in.Deny, UID: in.UID, Generation: in.Generation}
 	if in.Valid != "" {
 		var err error

@@ -11,11 +11,11 @@ import (
 	"tend.dev/tend/internal/verbs"
 )
 
-// awaiting is a request for outcomes.
-type awaiting struct{ Body api.AwaitRequest }
+// awaitBody is a request for outcomes.
+type awaitBody struct{ Body api.AwaitRequest }
 
 // await returns what has become of writes: at once, or when something has changed since an earlier answer.
-func (s *Server) await(ctx context.Context, in *awaiting) (api.AwaitResult, error) {
+func (s *Server) await(ctx context.Context, in *awaitBody) (api.AwaitResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, longestWait)
 	defer cancel()
 	for _, wanted := range in.Body.Objects {

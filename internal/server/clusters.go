@@ -10,14 +10,14 @@ import (
 )
 
 // inviting says how long a registration token is valid.
-type inviting struct {
+type inviteQuery struct {
 	VerbPath
 	TTL     string `query:"ttl"`
 	NewKeys bool   `query:"new_keys"`
 }
 
 // inviteCluster makes a token with which the operator of a cluster registers.
-func (s *Server) inviteCluster(ctx context.Context, name string, in inviting) (api.ClusterRegistration, error) {
+func (s *Server) inviteCluster(ctx context.Context, name string, in inviteQuery) (api.ClusterRegistration, error) {
 	ttl := cluster.RegistrationLife
 	if in.TTL != "" {
 		var err error

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/verbs"
 )
 
-type maintaining struct {
+type maintenanceQuery struct {
 	VerbPath
 	Message string `query:"message"`
 }
@@ -23,7 +23,7 @@ func (s *Server) trafficVerbs() {
 	plainVerb(s, "resume", "Let the requests of an ingress through", sets(""))
 	plainVerb(s, "pause", "Have the requests of an ingress wait", sets(api.TrafficPaused))
 	verb(s, "maintenance", "Answer the requests of an ingress with 503 and a message",
-		func(ctx context.Context, target verbs.Target, in maintaining) (api.VerbResult, error) {
+		func(ctx context.Context, target verbs.Target, in maintenanceQuery) (api.VerbResult, error) {
 			return s.Verbs.SetTraffic(ctx, target, api.TrafficMaintenance, in.Message, actorOf(ctx))
 		})
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // extendLabs gives labs more time.
-func (s *Server) extendLabs(ctx context.Context, target verbs.Target, in extending) (api.LabResult, error) {
+func (s *Server) extendLabs(ctx context.Context, target verbs.Target, in extendQuery) (api.LabResult, error) {
 	more, err := time.ParseDuration(in.For)
 	if err != nil {
 		return api.LabResult{}, badRequest("say how much more, such as for=30m", "for %s is not a duration", clip(in.For))

@@ -9,17 +9,17 @@ import (
 
 // The parameters of what is asked of a node.
 type (
-	availing struct {
+	availabilityQuery struct {
 		VerbPath
 		Availability   string `query:"availability" required:"true"`
 		ForceConflicts bool   `query:"force_conflicts"`
 	}
-	servingIngress struct {
+	servesIngressQuery struct {
 		VerbPath
 		Serves         bool `query:"serves" required:"true"`
 		ForceConflicts bool `query:"force_conflicts"`
 	}
-	confirmingDown struct {
+	downQuery struct {
 		VerbPath
 		DryRun bool `query:"dry_run"`
 	}
@@ -28,21 +28,21 @@ type (
 // nodeVerbs registers what can be asked of a node.
 func (s *Server) nodeVerbs() {
 	verb(s, "availability", "Say what a node takes: active, cordoned or drained",
-		func(ctx context.Context, target verbs.Target, in availing) (api.VerbResult, error) {
+		func(ctx context.Context, target verbs.Target, in availabilityQuery) (api.VerbResult, error) {
 			by := verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts}
 			return only(target, api.KindNode, func(node string) (api.VerbResult, error) {
 				return s.Verbs.SetAvailability(ctx, node, in.Availability, by)
 			})
 		})
 	verb(s, "ingress", "Say whether a node serves ingresses",
-		func(ctx context.Context, target verbs.Target, in servingIngress) (api.VerbResult, error) {
+		func(ctx context.Context, target verbs.Target, in servesIngressQuery) (api.VerbResult, error) {
 			by := verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts}
 			return only(target, api.KindNode, func(node string) (api.VerbResult, error) {
 				return s.Verbs.SetIngress(ctx, node, in.Serves, by)
 			})
 		})
 	verb(s, "down", "Say that a silent node is off: its pods are replaced at once",
-		func(ctx context.Context, target verbs.Target, in confirmingDown) (api.NodeDownResult, error) {
+		func(ctx context.Context, target verbs.Target, in downQuery) (api.NodeDownResult, error) {
 			return only(target, api.KindNode, func(node string) (api.NodeDownResult, error) {
 				return s.nodeDown(ctx, node, verbs.ConfirmDown, in.DryRun)
 			})

@@ -113,36 +113,36 @@ func revisionOf(answer any) int64 {
 
 // The parameters of verbs.
 type (
-	scaling struct {
+	scaleQuery struct {
 		VerbPath
 		Replicas       int  `query:"replicas" required:"true"`
 		ForceConflicts bool `query:"force_conflicts"`
 	}
-	rebootstrapping struct {
+	rebootstrapQuery struct {
 		VerbPath
 		Ordinal int `query:"ordinal" required:"true"`
 	}
-	rollingBack struct {
+	rollbackQuery struct {
 		VerbPath
 		Release        string `query:"release"`
 		WithConfig     bool   `query:"with_config"`
 		DryRun         bool   `query:"dry_run"`
 		ForceConflicts bool   `query:"force_conflicts"`
 	}
-	building struct {
+	buildQuery struct {
 		VerbPath
 		Tree  string `query:"tree" required:"true"`
 		Force bool   `query:"force"`
 	}
-	stopping struct {
+	stopQuery struct {
 		VerbPath
 		Freeze bool `query:"freeze"`
 	}
-	extending struct {
+	extendQuery struct {
 		VerbPath
 		For string `query:"for" required:"true"`
 	}
-	approving struct {
+	approveQuery struct {
 		VerbPath
 		Reason string `query:"reason" doc:"why, for the audit and the claim"`
 		Valid  string `query:"valid" doc:"how long the approval is valid, 24h by default"`
@@ -156,28 +156,28 @@ type (
 // verbRoutes registers what can be asked of an object. The kinds that a verb is for are checked where it is decided.
 func (s *Server) verbRoutes() {
 	verb(s, "scale", "Set the replicas of a workload",
-		func(ctx context.Context, target verbs.Target, in scaling) (api.VerbResult, error) {
+		func(ctx context.Context, target verbs.Target, in scaleQuery) (api.VerbResult, error) {
 			return s.Verbs.Scale(ctx, target, in.Replicas,
 				verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts})
 		})
 	serviceVerb(s, "restart", "Replace every pod, by the workload's strategy", (*verbs.Service).Restart)
 	verb(s, "rebootstrap", "Recreate one ordinal of a statefulset with empty volumes",
-		func(ctx context.Context, target verbs.Target, in rebootstrapping) (api.VerbResult, error) {
+		func(ctx context.Context, target verbs.Target, in rebootstrapQuery) (api.VerbResult, error) {
 			return s.Verbs.Rebootstrap(ctx, target, in.Ordinal, actorOf(ctx))
 		})
 	verb(s, "rollback", "Return to an earlier release",
-		func(ctx context.Context, target verbs.Target, in rollingBack) (api.VerbResult, error) {
+		func(ctx context.Context, target verbs.Target, in rollbackQuery) (api.VerbResult, error) {
 			return s.Verbs.Rollback(ctx, target, verbs.RollbackOptions{
 				Release: in.Release, WithConfig: in.WithConfig, DryRun: in.DryRun,
 				FieldManager: verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts},
 			})
 		})
 	verb(s, "build", "Have an object built from a source that was sent as a blob",
-		func(ctx context.Context, target verbs.Target, in building) (api.VerbResult, error) {
+		func(ctx context.Context, target verbs.Target, in buildQuery) (api.VerbResult, error) {
 			return s.Verbs.SetBuild(ctx, target, in.Tree, in.Force, actorOf(ctx))
 		})
 	verb(s, "stop", "Stop all pods of an object; with freeze they stay stopped",
-		func(ctx context.Context, target verbs.Target, in stopping) (api.StopResult, error) {
+		func(ctx context.Context, target verbs.Target, in stopQuery) (api.StopResult, error) {
 			return s.stopObject(ctx, target, in.Freeze)
 		})
 	plainVerb(s, "start", "Let all frozen pods of an object run again",
@@ -198,7 +198,7 @@ func (s *Server) verbRoutes() {
 		})
 	verb(s, "token",
 		"Make a token with which the operator of a Kubernetes cluster registers, valid for ttl (default 24h)",
-		func(ctx context.Context, target verbs.Target, in inviting) (api.ClusterRegistration, error) {
+		func(ctx context.Context, target verbs.Target, in inviteQuery) (api.ClusterRegistration, error) {
 			return only(target, api.KindCluster, func(name string) (api.ClusterRegistration, error) {
 				return s.inviteCluster(ctx, name, in)
 			})
