@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// Again returns a Shell that takes the same steps and remembers nothing: each of its passes decides about every object.
-func Again(c *control.Shell) *control.Shell {
+// WithoutMemory returns a Shell that takes the same steps: each of its passes decides about every object.
+func WithoutMemory(c *control.Shell) *control.Shell {
 	kind := c.Kind
 	kind.Rests = false
 	return control.New(c.Deps, kind)
@@ -25,7 +25,7 @@ func Agrees(t interface {
 }, c *control.Shell, now time.Time,
 ) {
 	t.Helper()
-	if diff := cmp.Diff(names(Again(c).Dirty(now)), names(c.Dirty(now))); diff != "" {
+	if diff := cmp.Diff(names(WithoutMemory(c).Dirty(now)), names(c.Dirty(now))); diff != "" {
 		t.Fatalf("%s: the pass differs from what is decided again:\n%s", c.Name(), diff)
 	}
 }

@@ -115,7 +115,7 @@ func TestAPassRemembersNothingFleeting(t *testing.T) {
 
 // dirty returns what a pass finds that remembers nothing.
 func (l *crowd) dirty(c *controller) map[string]bool {
-	return names(controltest.Again(c.Shell).Dirty(l.now))
+	return names(controltest.WithoutMemory(c.Shell).Dirty(l.now))
 }
 
 func names(keys []engine.Key) map[string]bool {
