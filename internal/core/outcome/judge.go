@@ -74,8 +74,9 @@ func (s *judged) judgeSeen(object api.Object, status api.WorkloadStatus, c condi
 	}
 }
 
-// rule is the one rule by which conditions add up to a state: what is ready and rests has converged, what progresses is
-// pending, and of the rest what is degraded has failed, or is held.
+// rule is the one rule by which conditions add up to a state: what is ready and rests has converged, and what progresses
+// is pending. Of the rest, what is degraded has failed, or is held: what ran before runs on, or no node takes it. What is
+// not degraded has converged, since nothing is to be done; a kind without Progressing stays pending.
 func (s *judged) rule(object api.Object, status api.WorkloadStatus, c conditions) api.OutcomeState {
 	switch degraded := holds(c.degraded); {
 	case holds(c.ready) && !c.under() && degraded && c.degraded.Reason == api.ReasonRunFailed && runsItself(object):
