@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/records"
@@ -14,9 +15,9 @@ import (
 
 // TestCommitsUntilAContainerRuns counts from outside what is stored between an apply and a running container, whose
 // image its node has: the node is asked before the apply is stored, and the first step makes the release, its tasks
-// and their places.
+// and their places. The next commit is the node's first report of the container. A lab may say first that its node is known.
 func TestCommitsUntilAContainerRuns(t *testing.T) {
-	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet, api.KindLab, api.KindJob} {
+	for kind, most := range map[api.Kind]int{api.KindDeployment: 2, api.KindStatefulSet: 2, api.KindLab: 3, api.KindJob: 2} {
 		t.Run(string(kind), func(t *testing.T) {
 			m := newMachine(t)
 			m.engine.AddImage("web:1")
@@ -28,17 +29,24 @@ func TestCommitsUntilAContainerRuns(t *testing.T) {
 			if kind == api.KindJob {
 				object.Spec = json.RawMessage(`{"image":"web:1","run_on_release":true}`)
 			}
-			ctx, cancel := context.WithCancel(t.Context())
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			commits := m.store.Watch(ctx, "", 0).Batches()
+			watch := m.store.Watch(ctx, "", 0)
 			r.apply(object)
 			var seen []string
-			for !slices.ContainsFunc(seen, func(commit string) bool { return strings.Contains(commit, "running") }) {
-				if what := readCommit(t, (<-commits).Events, object.Ref()); what != "" {
+			for !slices.ContainsFunc(seen, func(commit string) bool { return strings.Contains(commit, "report:running") }) {
+				batch, open := <-watch.Batches()
+				if !open {
+					t.Fatalf("no container runs after %q: %v", seen, watch.Err())
+				}
+				if what := readCommit(t, batch.Events, object.Ref()); what != "" {
 					seen = append(seen, what)
 				}
 			}
-			t.Logf("%d commits: %s", len(seen), strings.Join(seen, " · "))
+			reported := slices.IndexFunc(seen, func(commit string) bool { return strings.Contains(commit, "report:") })
+			if reported > most {
+				t.Errorf("%d commits before the first report of a container, want %d at most: %q", reported, most, seen)
+			}
 			if len(seen) < 2 || seen[0] != "object" || !strings.HasPrefix(seen[1], "answer request release placed") {
 				t.Errorf("the release and the places of its tasks are not the first commit after the apply: %q", seen)
 			}
@@ -73,7 +81,7 @@ func readCommit(t *testing.T, events []store.Event, of api.Ref) string {
 					record.word = "placed"
 				}
 			case *api.TaskStatus:
-				record.word = string(value.State)
+				record.word = "report:" + string(value.State)
 			}
 			words = append(words, record.word)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/controltest"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/memory"
@@ -126,99 +127,100 @@ func TestStatus(t *testing.T) {
 		pods     []bool
 		ready    string
 		degraded string
+		outcome  api.OutcomeState
 		url      string
 	}{
-		"served":        {spec: plain, pods: []bool{true, false}, ready: "Served", url: "http://shop.org"},
-		"no pod yet":    {spec: plain, ready: "NoReadyPods", url: "http://shop.org"},
-		"none is ready": {spec: plain, pods: []bool{false}, ready: "NoReadyPods"},
+		"served":        {spec: plain, pods: []bool{true, false}, ready: "Served", outcome: api.OutcomeConverged, url: "http://shop.org"},
+		"no pod yet":    {spec: plain, ready: "NoReadyPods", outcome: api.OutcomeConverged, url: "http://shop.org"},
+		"none is ready": {spec: plain, pods: []bool{false}, ready: "NoReadyPods", outcome: api.OutcomePending},
 		"no such deployment": {
-			spec: api.IngressSpec{Host: "shop.org", Service: "nobody"}, pods: []bool{true}, ready: "NoService", degraded: "NoService",
+			spec: api.IngressSpec{Host: "shop.org", Service: "nobody"}, pods: []bool{true}, ready: "NoService", outcome: api.OutcomeFailed, degraded: "NoService",
 		},
 		"another port": {
-			spec: plain, pods: []bool{true}, ready: "Served", url: "http://shop.org:8080",
+			spec: plain, pods: []bool{true}, ready: "Served", outcome: api.OutcomeConverged, url: "http://shop.org:8080",
 			proxy: func(n *api.IngressNodeStatus) { n.HTTP.Address = "127.0.0.1:8080" },
 		},
 		"the port is taken": {
-			spec: plain, pods: []bool{true}, ready: "NotListening", degraded: "NotListening",
+			spec: plain, pods: []bool{true}, ready: "NotListening", outcome: api.OutcomeFailed, degraded: "NotListening",
 			proxy: func(n *api.IngressNodeStatus) {
 				n.HTTP = api.ListenerStatus{Address: ":80", Wanted: true, Error: "address already in use"}
 			},
 		},
 		"about to listen": {
-			spec: plain, pods: []bool{true}, ready: "Opening",
+			spec: plain, pods: []bool{true}, ready: "Opening", outcome: api.OutcomePending,
 			proxy: func(n *api.IngressNodeStatus) { n.HTTP = api.ListenerStatus{Address: ":80"} },
 		},
 		"a port": {
-			spec: api.IngressSpec{Listen: "5432", Service: "web"}, pods: []bool{true}, ready: "Served", url: "tcp://*:5432",
+			spec: api.IngressSpec{Listen: "5432", Service: "web"}, pods: []bool{true}, ready: "Served", outcome: api.OutcomeConverged, url: "tcp://*:5432",
 			proxy: func(n *api.IngressNodeStatus) {
 				n.Ports = map[string]api.ListenerStatus{"5432/tcp": {Address: "[::]:5432", Wanted: true, Open: true}}
 			},
 		},
 		"a port that no proxy has heard of": {
-			spec: api.IngressSpec{Listen: "53/udp", Service: "web"}, pods: []bool{true}, ready: "Opening", url: "udp://*:53",
+			spec: api.IngressSpec{Listen: "53/udp", Service: "web"}, pods: []bool{true}, ready: "Opening", outcome: api.OutcomePending, url: "udp://*:53",
 			proxy: func(n *api.IngressNodeStatus) {
 				n.Ports = map[string]api.ListenerStatus{"53/tcp": {Address: "[::]:53", Wanted: true, Open: true}}
 			},
 		},
 		"a port that is taken": {
-			spec: api.IngressSpec{Listen: "5432", Service: "web"}, pods: []bool{true}, ready: "NotListening", degraded: "NotListening",
+			spec: api.IngressSpec{Listen: "5432", Service: "web"}, pods: []bool{true}, ready: "NotListening", outcome: api.OutcomeFailed, degraded: "NotListening",
 			proxy: func(n *api.IngressNodeStatus) {
 				n.Ports = map[string]api.ListenerStatus{"5432/tcp": {Address: ":5432", Wanted: true, Error: "address already in use"}}
 			},
 		},
-		"no proxy at all":     {spec: plain, pods: []bool{true}, noProxy: true, ready: "NotListening", degraded: "NotListening"},
-		"certificate awaited": {spec: tls, pods: []bool{true}, ready: "CertificatePending", url: "https://shop.org"},
+		"no proxy at all":     {spec: plain, pods: []bool{true}, noProxy: true, ready: "NotListening", outcome: api.OutcomeFailed, degraded: "NotListening"},
+		"certificate awaited": {spec: tls, pods: []bool{true}, ready: "CertificatePending", outcome: api.OutcomePending, url: "https://shop.org"},
 		"certificate refused": {
-			spec: tls, pods: []bool{true}, ready: "CertificateFailed", degraded: "CertificateFailed",
+			spec: tls, pods: []bool{true}, ready: "CertificateFailed", outcome: api.OutcomeFailed, degraded: "CertificateFailed",
 			proxy: func(n *api.IngressNodeStatus) {
 				n.Certificates = map[string]api.CertificateStatus{"shop.org": {Error: "too many certificates", At: epoch}}
 			},
 		},
 		"certificate there": {
-			spec: tls, pods: []bool{true}, ready: "Served", url: "https://shop.org",
+			spec: tls, pods: []bool{true}, ready: "Served", outcome: api.OutcomeConverged, url: "https://shop.org",
 			proxy: func(n *api.IngressNodeStatus) {
 				n.Certificates = map[string]api.CertificateStatus{"shop.org": {NotAfter: ends, At: epoch}}
 			},
 		},
 		"certificate not renewed": {
-			spec: tls, pods: []bool{true}, ready: "Served", degraded: "CertificateFailed",
+			spec: tls, pods: []bool{true}, ready: "Served", outcome: api.OutcomeConverged, degraded: "CertificateFailed",
 			proxy: func(n *api.IngressNodeStatus) {
 				n.Certificates = map[string]api.CertificateStatus{"shop.org": {NotAfter: ends, Error: "no route to host", At: epoch}}
 			},
 		},
 		"certificate over": {
-			spec: tls, pods: []bool{true}, ready: "CertificateFailed", degraded: "CertificateFailed",
+			spec: tls, pods: []bool{true}, ready: "CertificateFailed", outcome: api.OutcomeFailed, degraded: "CertificateFailed",
 			proxy: func(n *api.IngressNodeStatus) {
 				n.Certificates = map[string]api.CertificateStatus{"shop.org": {NotAfter: epoch, At: epoch}}
 			},
 		},
 		"of those on demand one is over": {
 			spec: api.IngressSpec{Host: "*.shop.org", Service: "web", TLS: &api.IngressTLS{OnDemand: true, Ask: "http://x"}},
-			pods: []bool{true}, ready: "Served",
+			pods: []bool{true}, ready: "Served", outcome: api.OutcomeConverged,
 			proxy: func(n *api.IngressNodeStatus) {
 				n.Certificates = map[string]api.CertificateStatus{"*.shop.org": {NotAfter: epoch, At: epoch}}
 			},
 		},
 		"on demand": {
 			spec: api.IngressSpec{Host: "*.shop.org", Service: "web", TLS: &api.IngressTLS{OnDemand: true, Ask: "http://x"}},
-			pods: []bool{true}, ready: "Served", url: "https://*.shop.org",
+			pods: []bool{true}, ready: "Served", outcome: api.OutcomeConverged, url: "https://*.shop.org",
 		},
 		"on a node that is not reached": {
-			spec: plain, pods: []bool{true}, ready: "PodsUnreached", degraded: "PodsUnreached",
+			spec: plain, pods: []bool{true}, ready: "PodsUnreached", outcome: api.OutcomeFailed, degraded: "PodsUnreached",
 			proxy: func(n *api.IngressNodeStatus) { n.Unreached = map[string]string{"n1": "connection refused"} },
 		},
 		"another node is not reached": {
-			spec: plain, pods: []bool{true}, ready: "Served",
+			spec: plain, pods: []bool{true}, ready: "Served", outcome: api.OutcomeConverged,
 			proxy: func(n *api.IngressNodeStatus) { n.Unreached = map[string]string{"n7": "connection refused"} },
 		},
 		"the port is taken, and no node is reached": {
-			spec: plain, pods: []bool{true}, ready: "NotListening", degraded: "NotListening",
+			spec: plain, pods: []bool{true}, ready: "NotListening", outcome: api.OutcomeFailed, degraded: "NotListening",
 			proxy: func(n *api.IngressNodeStatus) {
 				n.HTTP, n.Unreached = api.ListenerStatus{Address: ":80", Wanted: true, Error: "in use"}, map[string]string{"n1": "connection refused"}
 			},
 		},
-		"paused":      {spec: plain, pods: []bool{true}, stamps: map[string]string{api.StampTraffic: "paused"}, ready: "Paused"},
-		"maintenance": {spec: plain, pods: []bool{true}, stamps: map[string]string{api.StampTraffic: "maintenance:back soon"}, ready: "Maintenance"},
+		"paused":      {spec: plain, pods: []bool{true}, stamps: map[string]string{api.StampTraffic: "paused"}, ready: "Paused", outcome: api.OutcomeConverged},
+		"maintenance": {spec: plain, pods: []bool{true}, stamps: map[string]string{api.StampTraffic: "maintenance:back soon"}, ready: "Maintenance", outcome: api.OutcomeConverged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newHarness(t)
@@ -239,6 +241,7 @@ func TestStatus(t *testing.T) {
 			if want := test.degraded != ""; (degraded.Status == api.ConditionTrue) != want || want && degraded.Reason != test.degraded {
 				t.Errorf("Degraded is %s %s: %s", degraded.Status, degraded.Reason, degraded.Message)
 			}
+			controltest.Outcome(t, *l.snapshot().Object(shop).Value, status, test.outcome)
 			if test.url != "" && status.URL != test.url {
 				t.Errorf("it is at %s", status.URL)
 			}
@@ -299,6 +302,20 @@ func TestANameThatNobodyCertifies(t *testing.T) {
 			t.Errorf("%s: %s", host, c.Message)
 		}
 	}
+}
+
+// TestAnIngressThatCantBeRead: a stored spec that this version can't read needs a person.
+func TestAnIngressThatCantBeRead(t *testing.T) {
+	l := newHarness(t)
+	l.object(shop, map[string]any{"host": 7}, nil)
+	l.proxy(nil)
+	status := l.look()
+	for _, condition := range []string{api.ConditionReady, api.ConditionDegraded} {
+		if c := api.FindCondition(status.Conditions, condition); c.Reason != api.ReasonInvalidSpec {
+			t.Errorf("%+v", c)
+		}
+	}
+	controltest.Outcome(t, *l.snapshot().Object(shop).Value, status, api.OutcomeFailed)
 }
 
 // TestAnIngressThatIsGone: its status is deleted too, even if the ingress was deleted while no controller ran.
@@ -378,6 +395,7 @@ func TestAHostOfAnotherScope(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
+	controltest.Outcome(t, *l.snapshot().Object(shop).Value, status, api.OutcomeFailed)
 	change := view.Change{New: l.snapshot().Object(owner).Value}
 	if keys := l.c.Affected(l.snapshot(), change); len(keys) != 2 || keys[1] != control.Key(shop) {
 		t.Errorf("a change of the owner concerns %v", keys)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/controltest"
 	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/core/spechash"
@@ -103,11 +104,13 @@ func TestConditions(t *testing.T) {
 		reason                       string
 		scene                        scene
 		ready, progressing, degraded line
+		outcome                      api.OutcomeState
 	}{
 		"converged": {
 			"all slots run the release",
 			scene{spec: replicas(2, "web:1"), tasks: two, rollout: complete, image: present("web:1")},
 			line{"True", "Converged", "2 of 2 replicas run v1"}, line{"False", "Complete", "2 of 2 pods run v1"}, line{"False", "AsExpected", ""},
+			api.OutcomeConverged,
 		},
 		"frozen": {
 			"a slot that an operator stopped is not missing",
@@ -119,47 +122,55 @@ func TestConditions(t *testing.T) {
 			},
 			line{"True", "Frozen", "2 of 2 replicas run v1; 1 stopped by an operator (`tend start` brings them back)"},
 			line{"False", "Complete", "2 of 2 pods run v1"}, line{"False", "AsExpected", ""},
+			api.OutcomeConverged,
 		},
 		"no node yet": {
 			"the image was requested and no node answered",
 			scene{spec: replicas(2, "web:1"), unminted: true},
 			line{"False", "ResolvingImage", "0 of 2 replicas ready"},
 			line{"True", "ResolvingImage", "waiting for a node to look for image web:1"}, line{"False", "AsExpected", ""},
+			api.OutcomePending,
 		},
 		"pulling": {
 			"the message says how far",
 			scene{spec: replicas(2, "web:1"), unminted: true, image: &api.ImageStatus{Image: "web:1", State: api.ImagePulling, Progress: 37, Node: "n1"}},
 			line{"False", "ResolvingImage", "0 of 2 replicas ready"},
 			line{"True", "ResolvingImage", "pulling web:1 on node n1: 37%"}, line{"False", "AsExpected", ""},
+			api.OutcomePending,
 		},
 		"pulling, size unknown": {
 			"a percentage that isn't known isn't invented",
 			scene{spec: replicas(2, "web:1"), unminted: true, image: &api.ImageStatus{Image: "web:1", State: api.ImagePulling, Progress: -1, Node: "n1"}},
 			line{"False", "ResolvingImage", "0 of 2 replicas ready"},
 			line{"True", "ResolvingImage", "pulling web:1 on node n1"}, line{"False", "AsExpected", ""},
+			api.OutcomePending,
 		},
 		"no image": {
 			"the runtime's own reason is passed on",
 			scene{spec: replicas(2, "web:1"), unminted: true, image: &api.ImageStatus{Image: "web:1", State: api.ImageFailed, Reason: "ImageNotFound", Message: "manifest unknown"}},
 			line{"False", "ImageNotFound", "0 of 2 replicas ready"},
 			line{"False", "ResolvingImage", ""}, line{"True", "ImageNotFound", "manifest unknown"},
+			api.OutcomeFailed,
 		},
 		"no image for the new spec": {
 			"what runs goes on, and Ready says that it isn't what was asked for",
 			scene{spec: replicas(2, "web:3"), tasks: two, rollout: complete, image: &api.ImageStatus{Image: "web:3", State: api.ImageFailed, Reason: "ImageNotFound", Message: "manifest unknown"}},
 			line{"False", "ImageNotFound", "2 of 2 replicas ready on v1, and what was changed since has not begun"},
 			line{"False", "ResolvingImage", ""}, line{"True", "ImageNotFound", "manifest unknown"},
+			api.OutcomeFailed,
 		},
 		"another reference's failure": {
 			"an answer to an older question says nothing",
 			scene{spec: replicas(2, "web:1"), tasks: two, rollout: complete, image: &api.ImageStatus{Image: "web:0", State: api.ImageFailed, Reason: "ImageNotFound"}},
 			line{"True", "Converged", "2 of 2 replicas run v1"}, line{"False", "Complete", "2 of 2 pods run v1"}, line{"False", "AsExpected", ""},
+			api.OutcomeConverged,
 		},
 		"progressing": {
 			"a rollout is under way",
 			scene{spec: replicas(2, "web:2"), tasks: two, rollout: toV2, image: present("web:2")},
 			line{"False", "Progressing", "2 of 2 replicas ready, updating to v2"},
 			line{"True", "Progressing", "0 of 2 pods run v2"}, line{"False", "AsExpected", ""},
+			api.OutcomePending,
 		},
 		"one more than wanted": {
 			"a pod beside the one it replaces is not one more replica, and is watched like the last one",
@@ -173,17 +184,20 @@ func TestConditions(t *testing.T) {
 			line{"False", "Progressing", "2 of 2 replicas ready, updating to v2"},
 			line{"True", "Progressing", "1 of 2 pods run v2: 1 ready pod is watched for 1ms (strategy.monitor)"},
 			line{"False", "AsExpected", ""},
+			api.OutcomePending,
 		},
 		"engine away": {
 			"the node's own words",
 			scene{spec: replicas(2, "web:1"), tasks: two, rollout: complete, image: present("web:1"), nodes: []api.NodeStatus{{ID: "n1", Message: "connect /run/docker.sock: refused"}}},
 			line{"False", "EngineUnavailable", "2 of 2 replicas ready, as last seen"},
 			line{"True", "EngineUnavailable", ""}, line{"True", "EngineUnavailable", "node n1: connect /run/docker.sock: refused"},
+			api.OutcomePending,
 		},
 		"one engine away": {
 			"another node answers",
 			scene{spec: replicas(2, "web:1"), tasks: two, rollout: complete, image: present("web:1"), nodes: []api.NodeStatus{{ID: "n1"}, {ID: "n2", Ready: true}}},
 			line{"True", "Converged", "2 of 2 replicas run v1"}, line{"False", "Complete", "2 of 2 pods run v1"}, line{"False", "AsExpected", ""},
+			api.OutcomeConverged,
 		},
 		"crash loop": {
 			"with the end of its output",
@@ -191,6 +205,7 @@ func TestConditions(t *testing.T) {
 			line{"False", "CrashLoop", "1 of 2 replicas ready"},
 			line{"False", "Paused", "paused until the failed pod is ready, or the next apply"},
 			line{"True", "CrashLoop", "exit code 1, 3 times in a minute\npanic: no database"},
+			api.OutcomeHeld,
 		},
 		"rejected": {
 			"a slot that could not start holds the rollout",
@@ -201,6 +216,7 @@ func TestConditions(t *testing.T) {
 			line{"False", "PortTaken", "2 of 2 replicas ready, and none of them runs v2"},
 			line{"False", "Paused", "paused until the failed pod is ready, or the next apply"},
 			line{"True", "PortTaken", "port 80 is already allocated"},
+			api.OutcomeHeld,
 		},
 		"ended without a word": {
 			"a slot that ended says at least how",
@@ -212,6 +228,7 @@ func TestConditions(t *testing.T) {
 			line{"False", "SlotFailed", "2 of 2 replicas ready, and none of them runs v2"},
 			line{"False", "Paused", "paused until the failed pod is ready, or the next apply"},
 			line{"True", "SlotFailed", "it ended: failed"},
+			api.OutcomeHeld,
 		},
 		"deadline": {
 			"a slot that took too long",
@@ -222,6 +239,7 @@ func TestConditions(t *testing.T) {
 			line{"False", "DeadlineExceeded", "2 of 2 replicas ready, and none of them runs v2"},
 			line{"False", "Paused", "paused until the failed pod is ready, or the next apply"},
 			line{"True", "DeadlineExceeded", "not ready within 5m0s (strategy.deadline)"},
+			api.OutcomeHeld,
 		},
 		"continue": {
 			"a rollout that goes on is degraded all the same",
@@ -232,6 +250,7 @@ func TestConditions(t *testing.T) {
 			line{"False", "CrashLoop", "2 of 2 replicas ready, and none of them runs v2"},
 			line{"True", "CrashLoop", ""},
 			line{"True", "CrashLoop", "exit code 1, 3 times in a minute\npanic: no database"},
+			api.OutcomePending,
 		},
 		"continue, another attempt": {
 			"it is degraded until the attempt has proved itself",
@@ -249,6 +268,7 @@ func TestConditions(t *testing.T) {
 			line{"False", "PortTaken", "1 of 1 replicas ready, but not for long enough yet"},
 			line{"True", "PortTaken", ""},
 			line{"True", "PortTaken", "port 80 is already allocated"},
+			api.OutcomePending,
 		},
 		"no node": {
 			"the scheduler's words reach the user",
@@ -258,6 +278,7 @@ func TestConditions(t *testing.T) {
 			},
 			line{"False", "NoNode", "1 of 2 replicas ready"},
 			line{"True", "NoNode", ""}, line{"True", "NoNode", "node n1 lacks memory: 8Gi asked, 4Gi in all"},
+			api.OutcomePending,
 		},
 		"too large": {
 			"the scheduler's words reach the user",
@@ -267,6 +288,7 @@ func TestConditions(t *testing.T) {
 			},
 			line{"False", "TooLarge", "1 of 2 replicas ready"},
 			line{"False", "TooLarge", ""}, line{"True", "TooLarge", "node n1 lacks memory: 8Gi asked, 4Gi in all"},
+			api.OutcomeHeld,
 		},
 		"no surge": {
 			"no room beside the old slot is progress, and nothing is wrong",
@@ -280,6 +302,7 @@ func TestConditions(t *testing.T) {
 			},
 			line{"False", "NoSurge", "2 of 2 replicas ready, updating to v2"},
 			line{"True", "NoSurge", "a new pod does not fit beside the one it replaces, which stops first"}, line{"False", "AsExpected", ""},
+			api.OutcomePending,
 		},
 		"rolled back": {
 			"all is well, and not what was asked for",
@@ -293,6 +316,7 @@ func TestConditions(t *testing.T) {
 			line{"False", "RolledBack", "2 of 2 replicas ready on v1: v2 failed"},
 			line{"False", "Complete", "2 of 2 pods run v1"},
 			line{"True", "RolledBack", "v2 failed, back on v1: exit code 1"},
+			api.OutcomeHeld,
 		},
 		"rolled back, not yet good": {
 			"what is ready has yet to show that it stays so: that is progress",
@@ -309,6 +333,7 @@ func TestConditions(t *testing.T) {
 			line{"False", "RolledBack", "2 of 2 replicas ready on v1: v2 failed"},
 			line{"True", "Progressing", "2 of 2 pods run v1: 1 ready pod is watched for 1ms (strategy.monitor)"},
 			line{"True", "RolledBack", "v2 failed, back on v1: exit code 1"},
+			api.OutcomePending,
 		},
 		"rolled back to what isn't ready": {
 			"nothing goes on until a pod changes its mind",
@@ -323,12 +348,14 @@ func TestConditions(t *testing.T) {
 			line{"False", "RolledBack", "1 of 2 replicas ready"},
 			line{"False", "RolledBack", "back on v1, whose pods aren't ready either"},
 			line{"True", "RolledBack", "v2 failed, back on v1: exit code 1"},
+			api.OutcomeHeld,
 		},
 		"deleting": {
 			"what goes says so",
 			scene{spec: replicas(2, "web:1"), tasks: two, rollout: complete, deleting: true},
 			line{"False", "Deleting", "2 of 2 replicas ready"},
 			line{"True", "Deleting", "its pods are being stopped"}, line{"False", "AsExpected", ""},
+			api.OutcomeFailed,
 		},
 		"still stopping": {
 			"done is when the old containers have ended",
@@ -338,6 +365,7 @@ func TestConditions(t *testing.T) {
 			},
 			line{"True", "Converged", "2 of 2 replicas run v1"},
 			line{"True", "Stopping", "2 of 2 pods run v1; 1 more still stopping"}, line{"False", "AsExpected", ""},
+			api.OutcomePending,
 		},
 		"stopping on a lost node": {
 			"nobody waits for a node that may never answer",
@@ -347,11 +375,13 @@ func TestConditions(t *testing.T) {
 			},
 			line{"True", "Converged", "2 of 2 replicas run v1"},
 			line{"False", "Complete", "2 of 2 pods run v1"}, line{"False", "AsExpected", ""},
+			api.OutcomeConverged,
 		},
 		"scaled to zero": {
 			"nothing is wanted and nothing runs",
 			scene{spec: replicas(0, "web:1"), rollout: complete, image: present("web:1")},
 			line{"True", "Converged", "0 of 0 replicas run v1"}, line{"False", "Complete", "0 of 0 pods run v1"}, line{"False", "AsExpected", ""},
+			api.OutcomeConverged,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -369,6 +399,7 @@ func TestConditions(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s:\n%s", test.reason, diff)
 			}
+			controltest.Outcome(t, *o.object.Value, o.nextStatus(a, epoch), test.outcome)
 		})
 	}
 }

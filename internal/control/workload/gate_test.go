@@ -9,6 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/controltest"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
@@ -61,6 +62,7 @@ func TestFailedCommandTouchesNothing(t *testing.T) {
 	}
 	l.is(api.ConditionDegraded, api.ConditionTrue, api.ReasonReleaseCommandFailed, "exit code 3\nmigrating\ntable users is locked")
 	l.is(api.ConditionReady, api.ConditionFalse, api.ReasonReleaseCommandFailed, "2 of 2 replicas ready")
+	controltest.Outcome(t, *l.snapshot().Object(web).Value, l.status(), api.OutcomeHeld)
 	if status := l.status(); status.Release != "v1" || status.Rollout.TargetRelease != "v1" {
 		t.Errorf("in force is %s, to be reached %s", status.Release, status.Rollout.TargetRelease)
 	}

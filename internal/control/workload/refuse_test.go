@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/controltest"
 	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
@@ -85,6 +86,7 @@ func TestUnworkableObjects(t *testing.T) {
 					}
 				}
 			}
+			controltest.Outcome(t, *l.snapshot().Object(web).Value, l.status(), api.OutcomeFailed)
 			if strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("%s: the error shows the value: %v", test.reason, err)
 			}

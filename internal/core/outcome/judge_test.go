@@ -163,21 +163,34 @@ func TestRollbackOffered(t *testing.T) {
 
 // TestJudgeIngress: the wait for an ingress lasts until it is served, or until a user has to act.
 func TestJudgeIngress(t *testing.T) {
-	for reason, want := range map[string]api.OutcomeState{
-		"Opening": api.OutcomePending, "CertificatePending": api.OutcomePending, "NoReadyPods": api.OutcomePending, "NoService": api.OutcomePending, "NotListening": api.OutcomeFailed,
-		"CertificateFailed": api.OutcomeFailed, "InvalidSpec": api.OutcomeFailed, "Paused": api.OutcomeConverged, "Maintenance": api.OutcomeConverged,
+	for _, tc := range []struct {
+		reason   string
+		degraded bool
+		want     api.OutcomeState
+	}{
+		{"Opening", false, api.OutcomePending},
+		{"CertificatePending", false, api.OutcomePending},
+		{"NoReadyPods", false, api.OutcomePending},
+		{"NoReadyPods", true, api.OutcomePending},
+		{"NoService", true, api.OutcomePending},
+		{"NotListening", true, api.OutcomeFailed},
+		{"CertificateFailed", true, api.OutcomeFailed},
+		{"InvalidSpec", true, api.OutcomeFailed},
+		{"Paused", false, api.OutcomeConverged},
+		{"Maintenance", false, api.OutcomeConverged},
+		{"Maintenance", true, api.OutcomeConverged},
 	} {
 		object := api.Object{Kind: api.KindIngress, Metadata: api.Metadata{Generation: 2, Revision: 10}}
-		status := api.WorkloadStatus{ObservedRevision: 10, Conditions: []api.Condition{{Type: api.ConditionReady, Status: api.ConditionFalse, Reason: reason}}}
-		if want == api.OutcomeFailed {
+		status := api.WorkloadStatus{ObservedRevision: 10, Conditions: []api.Condition{{Type: api.ConditionReady, Status: api.ConditionFalse, Reason: tc.reason}}}
+		if tc.degraded {
 			status = degraded(status)
 		}
-		if got := judge(asked, object, status); got.State != want || got.Reason != reason {
-			t.Errorf("%s: outcome %s, want %s", reason, got.State, want)
+		if got := judge(asked, object, status); got.State != tc.want || got.Reason != tc.reason {
+			t.Errorf("%s, degraded %v: outcome %s, want %s", tc.reason, tc.degraded, got.State, tc.want)
 		}
 		status.ObservedRevision = 9
 		if got := judge(asked, object, status); got.State != api.OutcomePending {
-			t.Errorf("%s of an older write: outcome %s", reason, got.State)
+			t.Errorf("%s of an older write: outcome %s", tc.reason, got.State)
 		}
 	}
 }
