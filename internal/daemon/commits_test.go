@@ -22,6 +22,10 @@ func TestCommitsUntilAContainerRuns(t *testing.T) {
 			m := newMachine(t)
 			m.engine.AddImage("web:1")
 			r := m.startWith(func(*Options) {}).ready()
+			r.until("its node can be asked for an image", func() bool {
+				nodes, err := r.client.Nodes(t.Context())
+				return err == nil && len(nodes.Items) == 1 && nodes.Items[0].Alive && nodes.Items[0].Ready
+			})
 			object := manifestOf(api.Ref{Kind: kind, Scope: "prod", Name: "web"}, nil)
 			if kind == api.KindLab || kind == api.KindJob {
 				object.Spec = json.RawMessage(`{"image":"web:1","duration":"1h","owner":"ada@example.org"}`)
