@@ -15,9 +15,12 @@ import (
 
 // TestCommitsUntilAContainerRuns counts from outside what is stored between an apply and a running container, whose
 // image its node has: the node is asked before the apply is stored, and the first step makes the release, its tasks
-// and their places. The next commit is the node's first report of the container. A lab may say first that its node is known.
+// and their places. The next commit is the node's first report of the container. A lab may say first that its node is
+// known.
 func TestCommitsUntilAContainerRuns(t *testing.T) {
-	for kind, most := range map[api.Kind]int{api.KindDeployment: 2, api.KindStatefulSet: 2, api.KindLab: 3, api.KindJob: 2} {
+	for kind, most := range map[api.Kind]int{
+		api.KindDeployment: 2, api.KindStatefulSet: 2, api.KindLab: 3, api.KindJob: 2,
+	} {
 		t.Run(string(kind), func(t *testing.T) {
 			m := newMachine(t)
 			m.engine.AddImage("web:1")

@@ -94,7 +94,8 @@ func (d *applyDecision) answer(snap records.Snapshot, images map[api.Ref]foundIm
 		}
 		answer := image.answer
 		answer.Owner, answer.OwnerUID, answer.Nonce, answer.UpdatedAt = request.Owner, request.OwnerUID, request.Nonce, now
-		d.answers = append(d.answers, records.Found{Answer: answer})
-		d.txn.If(records.MemberKey(answer.Node), image.member).Put(records.FoundKey(request.Owner), d.answers[len(d.answers)-1])
+		early := records.Found{Answer: answer}
+		d.answers = append(d.answers, early)
+		d.txn.If(records.MemberKey(answer.Node), image.member).Put(records.FoundKey(request.Owner), early)
 	}
 }
