@@ -54,8 +54,8 @@ type KindInfo struct {
 	Finalizer string
 	// Private: no value of its fields is shown where changes are.
 	Private bool
-	// Later is said of an object that an apply only declares, such as registered: it comes into effect when asked to.
-	// Empty for others, which an apply waits for.
+	// Later is the message of an apply that only stores the object, such as "registered". If it is empty, the apply waits
+	// for the object.
 	Later string
 	// Delivered: its objects are sent to the Kubernetes cluster that their spec names, and their state comes from there.
 	Delivered bool

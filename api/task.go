@@ -68,8 +68,8 @@ const (
 	RoleDeploy  TaskRole = "deploy"  // post_deploy
 )
 
-// Task is the desired half of one filling of one slot on one node. The control plane writes it; Node is filled in once
-// by the scheduler; Desired only rises.
+// Task is the desired half of one filling of one slot on one node. The control plane writes it. Node is set once, where
+// it is empty: by the step that creates the task, or by the scheduler. Desired only rises.
 type Task struct {
 	ID    string `json:"id"`
 	Kind  Kind   `json:"kind"`

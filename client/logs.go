@@ -18,7 +18,8 @@ type LogsOptions struct {
 	Init string
 	// ClusterPod and Container choose among the pods of an application in a Kubernetes cluster, and their containers.
 	ClusterPod, Container string
-	// Previous chooses the output of the pods that ran before. It can't be followed.
+	// Previous chooses the output of earlier pods: of an object the earlier attempts at its newest release, or else what
+	// its pods replaced; of a pod what ran before it. It can't be followed.
 	Previous bool
 	Follow   bool
 	// Tail keeps the last n lines of each pod; nil keeps all.

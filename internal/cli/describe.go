@@ -21,8 +21,8 @@ type described struct {
 	Runs     []api.Run         `json:"runs,omitempty"`
 	// Webhooks are the calls under way, and those that ended within the last hour, newest first.
 	Webhooks []api.Delivery `json:"webhooks,omitempty"`
-	// Events are the newest of the object, in order, of those that follow each other and only count pods the last one;
-	// and before them the last apply, where it is older.
+	// Events are the newest events, oldest first. Of consecutive ones that only count pods the last is kept. If the last
+	// apply is older, it comes first.
 	Events []api.Event `json:"events,omitempty"`
 }
 

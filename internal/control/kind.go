@@ -17,7 +17,8 @@ type Kind struct {
 	Gone func(Observation) (Step, error)
 	// Reads lists what steps read besides their own object.
 	Reads []Input
-	// Keys returns what the kind's steps are about where that is no object of the store. Default: the objects.
+	// Keys returns the refs to reconcile, for a kind whose subjects aren't stored objects. Default: the objects of the
+	// kind.
 	Keys func(records.Snapshot) []api.Ref
 	// Always lists objects that are reconciled whether they are declared or not.
 	Always []api.Ref

@@ -68,7 +68,7 @@ func TestAuditor(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- a.Run(ctx) }()
 		for range 5 {
-			a.Record(api.AuditData{Method: "POST", Path: "/v1/scale", Status: 200})
+			a.Record(api.AuditData{Method: "POST", Path: "/v1/objects/-/prod/web/scale", Status: 200})
 			time.Sleep(time.Second)
 		}
 		for range 90 { // an attack of a minute and a half
@@ -103,7 +103,7 @@ func TestAuditor(t *testing.T) {
 func TestAuditIsReadAsALog(t *testing.T) {
 	w := newWorld(t, backends["memory"])
 	a := eventlog.NewAuditor(w.store, w.view.Revision, time.Now, slog.New(slog.DiscardHandler))
-	a.Record(api.AuditData{Method: "POST", Path: "/v1/scale", Scope: "prod", Name: "web", Status: 409,
+	a.Record(api.AuditData{Method: "POST", Path: "/v1/objects/-/prod/web/scale", Scope: "prod", Name: "web", Status: 409,
 		Problem: "FieldOwned"})
 	ctx, cancel := context.WithCancel(w.ctx)
 	cancel()

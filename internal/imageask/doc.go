@@ -1,4 +1,4 @@
-// Package imageask reads who is asked for an image, of the nodes that a snapshot shows. Which of them it is,
-// core/placement decides. The servers' side of the node protocol asks by it, and the controllers say by it whom they
-// wait for.
+// Package imageask makes the request for the image of an object's pods, and returns which of the nodes in a snapshot
+// answer it: core/placement decides. The servers' side of the node protocol and verbs ask these nodes; the controllers
+// report them as the ones that they wait for. Registry returns the registry that an image comes from.
 package imageask

@@ -21,7 +21,7 @@ const (
 	NamesPrefix         = "/names/"          // claims of <scope>-<name>: the API
 	ActualTasksPrefix   = "/actual/tasks/"   // observed halves of tasks: the node's agent
 	ActualNodesPrefix   = "/actual/nodes/"   // node facts: that agent
-	ActualImagesPrefix  = "/actual/images/"  // image states: that agent
+	ActualImagesPrefix  = "/actual/images/"  // image states: that agent; an early answer: who writes the request
 	ActualIngressPrefix = "/actual/ingress/" // proxies: that agent
 	ActualNetworkPrefix = "/actual/network/" // how nodes are connected to each other: that agent
 	CertsPrefix         = "/certs/"          // certificates and their keys, encrypted, and their locks: the proxies

@@ -24,7 +24,8 @@ type logsOf struct {
 	// init chooses an init container of each pod instead of the pod's own container.
 	init string
 	opts container.LogOptions
-	// previous: that of the pods before.
+	// previous: of an object the earlier attempts at its newest release, or else what its pods replaced; of a pod what
+	// ran before it; of a run its pods that are gone.
 	previous bool
 	// pod and container choose among those of a Kubernetes cluster.
 	pod, container string

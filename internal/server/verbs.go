@@ -230,7 +230,7 @@ func (s *Server) releases(_ context.Context, in *TargetQuery) (api.ListResult[ap
 	return api.ListResult[api.ReleaseInfo]{Items: s.releaseInfos(snap, ref), Revision: snap.Revision()}, nil
 }
 
-// stopping needs an agent, freezing doesn't: it is an intent like any other.
+// stopTask has the task's node stop its container. Freezing needs no node: it is an intent like any other.
 func (s *Server) stopTask(ctx context.Context, task *api.Task) error {
 	on, err := s.Nodes.Node(task.Node)
 	if err != nil {

@@ -26,8 +26,8 @@ const (
 	maxFinds    = 200
 )
 
-// findImages asks nodes, before the verb has its turn, for the images that the objects name. An apply that stores an
-// object with the node's answer spares it the request and the wait for the answer.
+// findImages asks nodes, before the verb has its turn, for the images that the objects name. The answer is stored with
+// the object, so the object's first step need not wait for the node.
 func (s *Service) findImages(ctx context.Context, objects []api.Object, opts ApplyOptions) map[api.Ref]foundImage {
 	if s.opts.FindImage == nil {
 		return nil

@@ -19,7 +19,7 @@ type Progress struct {
 	After time.Duration
 }
 
-// Follow updates a run from its task's state; attempt is nil if the record of its pod is gone. A run that takes too
+// Follow updates a run from its task's state; attempt is nil if the record of its task is gone. A run that takes too
 // long is stopped first, and fails once it has stopped: until then its command may still be working.
 func Follow(run api.Run, attempt *once.Attempt, timeout time.Duration, now time.Time) Progress {
 	p := Progress{Run: run}

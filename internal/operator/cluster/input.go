@@ -125,7 +125,7 @@ type State struct {
 // Input holds everything that Decide depends on.
 type Input struct {
 	Cluster *opsv1alpha1.Cluster
-	// Counts is the name of the Cluster that is used if there are several. There should be one.
+	// Counts is the name of the Cluster that is used: the oldest, if there are several. There should be one.
 	Counts string
 	// Enabled is false if this operator has no agent.
 	Enabled bool

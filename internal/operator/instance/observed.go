@@ -20,7 +20,7 @@ type Observed struct {
 	Denied *gate.RefusalError
 	// Dependencies maps the instances that this one waits for to their releases.
 	Dependencies map[string]string
-	// Unmet says why waiting for a dependency is impossible; empty if all exist.
+	// Unmet says why waiting for a dependency is impossible; empty if all can be waited for.
 	Unmet string
 	// Upgrade holds what an Operation installs instead of the spec, or nil.
 	Upgrade *Upgrade
