@@ -78,7 +78,7 @@ const (
 	ReasonReleaseTimeout = "ReleaseTimeout"
 	// ReasonInterrupted: its command was stopped before its end.
 	ReasonInterrupted = "Interrupted"
-	// ReasonLost: the record of its command's task is gone.
+	// ReasonLost: the record of its command's pod is gone.
 	ReasonLost = "Lost"
 	// ReasonWaitingForRollout: the commands that follow the rollout wait until it is complete.
 	ReasonWaitingForRollout = "WaitingForRollout"
