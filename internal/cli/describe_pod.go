@@ -47,7 +47,7 @@ func podFacts(pod api.Pod, now time.Time) [][2]string {
 		{"process", process},
 		{"address", pod.Address},
 		{"ports", portText(pod.Ports)},
-		{"id", pod.Task},
+		{"record", pod.Task},
 		{"starts", fmt.Sprint(pod.Incarnations)},
 		{"created", ago(pod.CreatedAt, now)},
 		{"started", ago(pod.StartedAt, now)},

@@ -37,7 +37,10 @@ var flagRules = []struct {
 	{pattern.Lazy(`^required flag\(s\) (.+) not set$`),
 		func(flags []string) string { return strings.Join(flags, " and ") + " is missing" }},
 	{pattern.Lazy(`^at least one of the flags in the group \[(.+)\] is required$`),
-		func(flags []string) string { return "say one of " + strings.Join(flags, ", ") }},
+		func(flags []string) string {
+			last := len(flags) - 1
+			return "give " + strings.Join(flags[:last], ", ") + " or " + flags[last]
+		}},
 	{pattern.Lazy(`^if any flags in the group \[.+\] are set none of the others can be; \[(.+)\] were all set$`),
 		func(flags []string) string { return strings.Join(flags, " and ") + " exclude each other: choose one" }},
 }

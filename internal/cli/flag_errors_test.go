@@ -73,8 +73,9 @@ func runLine(line string) error {
 // TestFlagsThatBelongTogether: what cobra says of them is said in Tend's words, with the flags as people type them.
 func TestFlagsThatBelongTogether(t *testing.T) {
 	for line, says := range map[string]string{
-		"tokens add ada":        "--role is missing\n  `tend tokens add --help` lists the flags",
-		"sync add x --dir /tmp": "say one of --scope, --trusted\n",
+		"sync add x --scope a":                            "give --git, --http or --dir\n",
+		"tokens add ada":                                  "--role is missing\n  `tend tokens add --help` lists the flags",
+		"sync add x --dir /tmp":                           "give --scope or --trusted\n",
 		"sync add x --scope a --dir /tmp --git https://a": "--dir and --git exclude each other: choose one\n",
 	} {
 		root := newRoot(streams{out: io.Discard, err: io.Discard})

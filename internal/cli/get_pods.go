@@ -12,7 +12,7 @@ import (
 func podListing(pods []api.Pod, now time.Time) listing {
 	l := listing{
 		header:     []string{"POD", "READY", "STATE", "RELEASE", "STARTS", "PORTS", "AGE"},
-		wideHeader: []string{"NODE", "IMAGE", "ADDRESS", "ID", "MESSAGE"},
+		wideHeader: []string{"NODE", "IMAGE", "ADDRESS", "RECORD", "MESSAGE"},
 		narrow:     narrowing{drop: []string{"STARTS", "AGE", "PORTS", "NODE", "RELEASE"}, squeeze: []string{"STATE"}},
 	}
 	several := slices.ContainsFunc(pods, func(p api.Pod) bool { return p.Node != pods[0].Node })

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,13 +21,10 @@ func missing(ctx context.Context, c *client.Client, wanted address) *missingErro
 	return &missingError{what: wanted.String(), meant: meantBy(ctx, c, wanted)}
 }
 
-// misread returns the next step if a bare word is not the name of an object: it may be a scope, or a number.
+// misread returns the next step if a bare word is not the name of an object, but a scope.
 func misread(ctx context.Context, c *client.Client, wanted address) string {
 	if wanted.kind != "" || wanted.scope != "" || wanted.pod != "" {
 		return ""
-	}
-	if _, err := strconv.Atoi(wanted.name); err == nil {
-		return "the object comes first, as SCOPE/NAME, and a number behind it"
 	}
 	for _, ref := range objectsThere(ctx, c) {
 		if ref.Scope == wanted.name {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -50,7 +51,12 @@ func (a *app) verb(v verb) *cobra.Command {
 		if err := w.check(); err != nil {
 			return err
 		}
-		return act(cmd, args)
+		err := act(cmd, args)
+		var absent *missingError
+		if _, bad := strconv.Atoi(args[0]); bad == nil && v.extra > 0 && errors.As(err, &absent) {
+			absent.next = "the object comes first, as SCOPE/NAME, and a number behind it"
+		}
+		return err
 	}
 	w.flags(command)
 	return command

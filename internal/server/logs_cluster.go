@@ -83,13 +83,13 @@ func (l logsOf) checkThere() error {
 		}
 		return &api.Problem{Status: http.StatusBadRequest,
 			Detail: fmt.Sprintf("the output of %s is in a Kubernetes cluster, and can't be followed from here", l.owner),
-			Next: fmt.Sprintf("leave out follow, or follow it there: kubectl --namespace %s logs --follow %s --container %s",
+			Next: fmt.Sprintf("leave out --follow, or follow it there: kubectl --namespace %s logs --follow %s --container %s",
 				l.owner.Scope, pod, container)}
 	}
 	if l.run != "" || l.init != "" {
 		return &api.Problem{Status: http.StatusBadRequest,
 			Detail: fmt.Sprintf("%s has no runs, and its init containers are containers like the others", l.owner),
-			Next:   "leave out run and init; container chooses a container, also one that is an init container"}
+			Next:   "leave out --run and --init; --container NAME shows a container, also an init container"}
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (l logsOf) checkHere() error {
 		return nil
 	}
 	return &api.Problem{Status: http.StatusBadRequest,
-		Detail: fmt.Sprintf("pod and container choose among the pods of an application in a Kubernetes cluster; %s has none",
+		Detail: fmt.Sprintf("--pod and --container choose among the pods of an application in Kubernetes; %s has none",
 			l.owner),
 		Next: "`tend logs POD` shows the output of one pod"}
 }

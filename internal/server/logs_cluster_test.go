@@ -109,8 +109,8 @@ func TestLogsOfAClusterAreRefused(t *testing.T) {
 		"follow": {"there is no stream from the cluster",
 			func(o *client.LogsOptions) { o.Follow, o.ClusterPod = true, "web-1" }, 400, "kubectl --namespace prod logs --follow web-1 --container CONTAINER", false},
 		"init": {"containers have one name space", func(o *client.LogsOptions) { o.Init = "x" }, 400,
-			"container chooses a container", false},
-		"run": {"an application has no runs", func(o *client.LogsOptions) { o.Run = "x" }, 400, "leave out run", false},
+			"--container NAME shows a container", false},
+		"run": {"an application has no runs", func(o *client.LogsOptions) { o.Run = "x" }, 400, "leave out --run", false},
 		"pod of Tend": {"a deployment's pods have names of Tend's", func(o *client.LogsOptions) {
 			o.Target, o.ClusterPod = client.Target{Kind: api.KindDeployment, Scope: ref("web").Scope, Name: "web"}, "web-1"
 		}, 400, "tend logs POD", false},

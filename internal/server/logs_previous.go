@@ -208,7 +208,7 @@ func (l logsOf) checkPrevious() error {
 	}
 	return &api.Problem{Status: http.StatusBadRequest,
 		Detail: "previous output has ended: it can't be followed, and what an init printed isn't kept",
-		Next:   "leave out follow and init"}
+		Next:   "leave out --follow and --init"}
 }
 
 // podOf returns the object and the slot of a pod. Only a pod whose previous output is wanted may be gone.

@@ -151,7 +151,7 @@ func (f *faults) headline(what string) string {
 		text := plural(count, "conflict")
 		switch kindOfFault(kind) {
 		case inItself:
-			text = what + " can't work as it is: " + plural(count, "fault")
+			text = what + " can't work like this: " + plural(count, "fault")
 		case withStored:
 			text += " with what is stored"
 		case amongApplied:

@@ -20,19 +20,19 @@ func TestHeadlines(t *testing.T) {
 		want    string
 	}{
 		"in itself": {`{}`, []api.Object{deployment("prod", "web", all)},
-			"the manifest can't work as it is: 1 fault; nothing was stored; " + several},
+			"the manifest can't work like this: 1 fault; nothing was stored; " + several},
 		"in itself, a range": {`{}`, []api.Object{deployment("prod", "web", `{"ports":["81-89:1-9"],"replicas":3}`)},
-			"the manifest can't work as it is: 1 fault; nothing was stored; " +
+			"the manifest can't work like this: 1 fault; nothing was stored; " +
 				strings.Replace(several, "8080:8080", "81-89:1-9", 1)},
 		"with what is stored": {one, []api.Object{deployment("prod", "web", one)},
 			"1 conflict with what is stored; nothing was stored; " + taken("stored")},
 		"within the apply": {`{}`, []api.Object{deployment("prod", "also", one), deployment("prod", "web", one)},
 			"1 conflict among the objects of the apply; nothing was stored; " + taken("also")},
 		"both": {one, []api.Object{deployment("prod", "web", all)},
-			"the manifest can't work as it is: 1 fault, 1 conflict with what is stored; nothing was stored; " +
+			"the manifest can't work like this: 1 fault, 1 conflict with what is stored; nothing was stored; " +
 				taken("stored") + "; " + several},
 		"what is nowhere": {`{}`, []api.Object{deployment("prod", "web", `{"depends_on":{"workloads":["deployment/db"]}}`)},
-			"the manifest can't work as it is: 1 fault; nothing was stored; deployment/prod/web: depends_on.workloads[0]: " +
+			"the manifest can't work like this: 1 fault; nothing was stored; deployment/prod/web: depends_on.workloads[0]: " +
 				"deployment/prod/db does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -33,7 +33,7 @@ func (o ApplyOptions) checkSync(snap records.Snapshot, txn *records.Txn) error {
 	stored := snap.Object(ref)
 	switch {
 	case !stored.Exists() || stored.Value.Metadata.UID != o.Sync.Metadata.UID || stored.Value.Metadata.Deleting():
-		return notFound("tend sync list shows the syncs there are", "%s is gone; nothing was stored", ref)
+		return notFound("`tend sync` lists what there is", "%s is gone; nothing was stored", ref)
 	case stored.Value.Metadata.Generation != o.Sync.Metadata.Generation:
 		return &Error{Reason: Busy, Detail: ref.String() + " was changed; nothing was stored",
 			Next: "its source is polled again, and then applied"}
@@ -46,7 +46,7 @@ func (o ApplyOptions) checkSync(snap records.Snapshot, txn *records.Txn) error {
 // is done.
 func (s *Service) SyncNow(ctx context.Context, target Target, actor string) (api.VerbResult, error) {
 	if target.Kind != "" && target.Kind != api.KindSync {
-		return api.VerbResult{}, invalid("tend sync list shows the syncs there are", "%s is not a sync", target)
+		return api.VerbResult{}, invalid("`tend sync` lists what there is", "%s is not a sync", target)
 	}
 	target.Kind = api.KindSync
 	return s.verb(ctx, "sync", FieldManager{Actor: actor}, func(snap records.Snapshot) (*verbDecision, error) {

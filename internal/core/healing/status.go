@@ -86,7 +86,7 @@ func (p *planner) stop() {
 func (p *planner) start(reason, message string) {
 	if p.Held {
 		p.advance(api.TaskPreparing)
-		p.down(api.ReasonWaitingForPredecessor, "starts when the pod that it replaces has stopped")
+		p.down(api.ReasonWaitingForPredecessor, "starts when an older pod has stopped")
 		return
 	}
 	if p.unrecorded() || p.Container.State == Created && !p.initialized() {
