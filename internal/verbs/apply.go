@@ -63,9 +63,16 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 	if err != nil {
 		return api.ApplyResult{}, err
 	}
+	valid := s.valid(objects)
+	if opts.confined() { // no node is asked about an apply that is refused
+		if _, _, err := consider(ctx, s, func(snap records.Snapshot) (*applyDecision, error) {
+			return s.prepareApply(snap, objects, valid, gathered, opts)
+		}); err != nil {
+			return api.ApplyResult{}, err
+		}
+	}
 	gathered.occupied = s.occupied(ctx, objects)
 	gathered.images = s.findImages(ctx, objects, opts)
-	valid := s.valid(objects)
 	if opts.DryRun {
 		decided, _, err := consider(ctx, s, func(snap records.Snapshot) (*applyDecision, error) {
 			decided, err := s.prepareApply(snap, objects, valid, gathered, opts)

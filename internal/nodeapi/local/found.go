@@ -4,12 +4,14 @@ import (
 	"context"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/fit"
 	"tend.dev/tend/internal/imageask"
 )
 
 // FindImage asks the node to which a request for an image would go whether it has the image: its answer, apart from the
 // request, and the revision of the record of its machine. Unless again, nothing is asked for an object that has asked
-// for that image already. The answer is taken by the rules of a report.
+// for that image already, and no node whose runtime has no containers: there it copies a folder to find an image. The
+// answer is taken by the rules of a report.
 func (s *Service) FindImage(
 	ctx context.Context, request api.ImageRequest, again bool,
 ) (answer api.ImageStatus, member int64, ok bool) {
@@ -23,7 +25,7 @@ func (s *Service) FindImage(
 		return answer, 0, false
 	}
 	id := asked[0]
-	if facts := snap.Node(id); !facts.Exists() || !facts.Value.Ready {
+	if facts := snap.Node(id); !facts.Exists() || !facts.Value.Ready || fit.KindOf(facts.Value.Runtime) != fit.Containers {
 		return answer, 0, false
 	}
 	found, err := s.FindOn(ctx, id, request.Owner.Scope, request.Image)

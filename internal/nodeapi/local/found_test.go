@@ -58,6 +58,13 @@ func TestFindImage(t *testing.T) {
 		"a node whose engine is away": {"web:1", false, func(txn *records.Txn) {
 			txn.Put(records.NodeKey("n2"), api.NodeStatus{ID: "n2", Runtime: "docker"}).Put(records.AliveKey("n2"), "n2")
 		}, node.FoundImage{ID: "sha256:1"}, false, false},
+		"a node with processes, whose answer would cost it a copy": {"/srv/web", false, func(txn *records.Txn) {
+			txn.Put(records.NodeKey("n2"), api.NodeStatus{ID: "n2", Ready: true, Runtime: api.RuntimeProcess}).
+				Put(records.AliveKey("n2"), "n2")
+		}, node.FoundImage{ID: "sha256:1"}, false, false},
+		"a node whose runtime isn't known": {"web:1", false, func(txn *records.Txn) {
+			txn.Put(records.NodeKey("n2"), api.NodeStatus{ID: "n2", Ready: true}).Put(records.AliveKey("n2"), "n2")
+		}, node.FoundImage{ID: "sha256:1"}, false, false},
 		"no node": {"web:1", false, func(txn *records.Txn) { txn.Put(records.SchemaKey, "1") },
 			node.FoundImage{}, false, false},
 		"it is asked for":           {"web:1", false, asks("web:1", false), node.FoundImage{ID: "sha256:1"}, false, false},
