@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -40,8 +41,14 @@ func (s *Service) findImages(ctx context.Context, objects []api.Object, opts App
 	var wait recovery.Group
 	for _, request := range requests[:min(maxFinds, len(requests))] {
 		wait.Go(func() {
-			turns <- struct{}{}
-			defer func() { <-turns }()
+			select {
+			case turns <- struct{}{}:
+				defer func() { <-turns }()
+			case <-ctx.Done():
+			}
+			if ctx.Err() != nil {
+				return
+			}
 			if answer, member, ok := s.opts.FindImage(ctx, request, opts.Force); ok {
 				mu.Lock()
 				defer mu.Unlock()
@@ -49,8 +56,15 @@ func (s *Service) findImages(ctx context.Context, objects []api.Object, opts App
 			}
 		})
 	}
-	wait.Wait()
-	return images
+	all := make(chan struct{})
+	recovery.Go(func() { wait.Wait(); close(all) })
+	select {
+	case <-all:
+	case <-ctx.Done(): // a call may go on, and its answer is dropped
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	return maps.Clone(images)
 }
 
 // requestsOf returns the requests for images that objects name as they are: built ones, and names that refer to other
@@ -87,6 +101,9 @@ func (d *applyDecision) answer(snap records.Snapshot, images map[api.Ref]foundIm
 		}
 		if before := snap.ImageRequest(request.Owner); before.Exists() && before.Value.Equal(request) {
 			continue
+		}
+		if snap.Member(image.answer.Node).Modified != image.member {
+			continue // its name may be another machine's since
 		}
 		asked, present := imageask.Nodes(snap, request, "")
 		if present || !slices.Equal(asked, []string{image.answer.Node}) {

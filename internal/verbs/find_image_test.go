@@ -3,6 +3,7 @@ package verbs
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,6 +43,9 @@ func TestAnApplyStoresWhatANodeSaid(t *testing.T) {
 			finder{node: "n1"}, nil, false, false},
 		"a name that refers": {"it isn't known yet",
 			deployment("prod", "web", `{"image":"${ref.deployment.api.image}"}`), finder{node: "n1"}, nil, false, false},
+		"a record of the machine that changes": {"its roots are recorded meanwhile", web, finder{node: "n1"}, func(w *world) {
+			w.put(records.MemberKey("n1"), records.Member{UID: "m1"})
+		}, true, false},
 		"what has no pods": {"", api.Object{Kind: api.KindNetwork, Scope: api.Unscoped, Name: "cluster",
 			Spec: []byte(`{}`)}, finder{node: "n1"}, nil, false, false},
 		"a node with such an image": {"it was asked before", web, finder{node: "n1"}, func(w *world) {
@@ -59,8 +63,7 @@ func TestAnApplyStoresWhatANodeSaid(t *testing.T) {
 				c.before(w)
 				c.finder.asked = nil
 			}
-			_, err := w.apply(ApplyOptions{}, c.object)
-			if err != nil && c.stored {
+			if _, err := w.apply(ApplyOptions{}, c.object); err != nil && c.asks {
 				t.Fatal(err)
 			}
 			if asks := len(c.finder.asked) > 0; asks != c.asks {
@@ -103,21 +106,42 @@ func TestADryRunKnowsWhatANodeSays(t *testing.T) {
 	}
 }
 
-// TestANodeThatSaysNothing holds up an apply for a moment, however many objects it has.
+// TestANodeThatSaysNothing holds up an apply for a moment, however many objects it has, and even if the call doesn't
+// end in time. What others said until then counts, and none is asked later.
 func TestANodeThatSaysNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := New(Options{FindImage: func(ctx context.Context, _ api.ImageRequest, _ bool) (
-			answer api.ImageStatus, member int64, ok bool) {
-			<-ctx.Done()
-			return answer, 0, false
-		}})
-		var objects []api.Object
-		for _, name := range strings.Fields("a b c d e f g h i j k l m n o p q r s t") {
-			objects = append(objects, deployment("prod", name, `{"image":"web:1"}`))
-		}
-		began := time.Now()
-		if found := s.findImages(t.Context(), objects, ApplyOptions{}); len(found) > 0 || time.Since(began) != findTime {
-			t.Errorf("after %v: %v", time.Since(began), found)
-		}
-	})
+	var objects []api.Object
+	for _, name := range strings.Fields("a b c d e f g h i j k l m n o p q r s t") {
+		objects = append(objects, deployment("prod", name, `{"image":"web:1"}`))
+	}
+	for name, end := range map[string]func(ctx context.Context, release chan struct{}) <-chan struct{}{
+		"ends in time": func(ctx context.Context, _ chan struct{}) <-chan struct{} { return ctx.Done() },
+		"goes on":      func(_ context.Context, release chan struct{}) <-chan struct{} { return release },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var asked atomic.Int64
+				release := make(chan struct{})
+				s := New(Options{FindImage: func(ctx context.Context, request api.ImageRequest, _ bool) (
+					answer api.ImageStatus, member int64, ok bool) {
+					asked.Add(1)
+					if request.Owner.Name != "a" {
+						<-end(ctx, release)
+					}
+					return answer, 0, true
+				}})
+				time.AfterFunc(time.Minute, func() { close(release) })
+				began := time.Now()
+				found := s.findImages(t.Context(), objects, ApplyOptions{})
+				if _, said := found[objects[0].Ref()]; !said || time.Since(began) != findTime {
+					t.Errorf("after %v: %v", time.Since(began), found)
+				}
+				before := asked.Load()
+				<-release
+				synctest.Wait()
+				if after := asked.Load(); after != before || before > findsAtOnce+1 {
+					t.Errorf("asked %d times, then %d times", before, after)
+				}
+			})
+		})
+	}
 }
