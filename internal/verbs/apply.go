@@ -64,10 +64,11 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 		return api.ApplyResult{}, err
 	}
 	valid := s.valid(objects)
+	prepare := func(snap records.Snapshot) (*applyDecision, error) {
+		return s.prepareApply(snap, objects, valid, gathered, opts)
+	}
 	if opts.confined() { // no node is asked about an apply that is refused
-		if _, _, err := consider(ctx, s, func(snap records.Snapshot) (*applyDecision, error) {
-			return s.prepareApply(snap, objects, valid, gathered, opts)
-		}); err != nil {
+		if _, _, err := consider(ctx, s, prepare); err != nil {
 			return api.ApplyResult{}, err
 		}
 	}
@@ -75,7 +76,7 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 	gathered.images = s.findImages(ctx, objects, opts)
 	if opts.DryRun {
 		decided, _, err := consider(ctx, s, func(snap records.Snapshot) (*applyDecision, error) {
-			decided, err := s.prepareApply(snap, objects, valid, gathered, opts)
+			decided, err := prepare(snap)
 			if err != nil {
 				return nil, err
 			}
@@ -87,10 +88,7 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 		decided.result.DryRun = true
 		return decided.result, nil
 	}
-	decided, revision, err := decideThrough(opts.asks(ctx, "apply"), s, opts.Through,
-		func(snap records.Snapshot) (*applyDecision, error) {
-			return s.prepareApply(snap, objects, valid, gathered, opts)
-		})
+	decided, revision, err := decideThrough(opts.asks(ctx, "apply"), s, opts.Through, prepare)
 	if err != nil {
 		return api.ApplyResult{}, err
 	}
