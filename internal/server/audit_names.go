@@ -82,6 +82,14 @@ func noteAnswer(ctx context.Context, answer any) {
 		named.ref = a.Object
 	case api.StopResult:
 		named.ref = a.Object
+	case api.RunResult:
+		named.ref = a.Run.Owner()
+	case api.NodeDownResult:
+		named.ref = api.Ref{Kind: api.KindNode, Scope: api.Unscoped, Name: a.Node}
+	case api.SinkTest:
+		named.ref = api.Ref{Kind: api.KindSink, Scope: api.Unscoped, Name: a.Sink}
+	case api.ClusterRegistration:
+		named.ref = api.Ref{Kind: api.KindCluster, Scope: api.Unscoped, Name: a.Cluster}
 	case api.DeleteResult:
 		named.ref = a.Object
 		if len(a.Pruned) > 0 {

@@ -91,6 +91,9 @@ func only[Out any](target verbs.Target, kind api.Kind, do func(name string) (Out
 	if target.Kind != "" && target.Kind != kind {
 		return out, badRequest("name a "+string(kind), "%s has another kind", target)
 	}
+	if target.Scope != "" && target.Scope != api.Unscoped {
+		return out, badRequest("write - for its scope", "%s names a scope, and a %s is in no scope", target, kind)
+	}
 	return do(target.Name)
 }
 
