@@ -158,7 +158,13 @@ func (t *tree) read(ctx context.Context, owner *metav1.OwnerReference) (*metav1.
 
 // isBuiltIn reports whether the optional role has a kind: what owns pods in every cluster.
 func isBuiltIn(kind schema.GroupVersionKind) bool {
-	return kind.Group == "apps" || kind.Group == "batch"
+	switch kind.Group {
+	case "apps":
+		return slices.Contains([]string{"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"}, kind.Kind)
+	case "batch":
+		return kind.Kind == "CronJob" || kind.Kind == "Job"
+	}
+	return false
 }
 
 // notes say which pods may be missing.
