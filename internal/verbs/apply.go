@@ -64,13 +64,11 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 		return api.ApplyResult{}, err
 	}
 	valid := s.valid(objects)
+	if err := s.checkConfined(ctx, objects, valid, gathered, opts); err != nil {
+		return api.ApplyResult{}, err
+	}
 	prepare := func(snap records.Snapshot) (*applyDecision, error) {
 		return s.prepareApply(snap, objects, valid, gathered, opts)
-	}
-	if opts.confined() { // no node is asked about an apply that is refused
-		if _, _, err := consider(ctx, s, prepare); err != nil {
-			return api.ApplyResult{}, err
-		}
 	}
 	gathered.occupied = s.occupied(ctx, objects)
 	gathered.images = s.findImages(ctx, objects, opts)
@@ -101,6 +99,19 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 	}
 	s.note(ctx, "apply", opts.Actor, revision, decided.written()...)
 	return result, nil
+}
+
+// checkConfined decides an apply whose rights are limited before nodes are asked about it: none is if it is refused.
+func (s *Service) checkConfined(
+	ctx context.Context, objects []api.Object, valid map[api.Ref]string, m material, opts ApplyOptions,
+) error {
+	if !opts.confined() {
+		return nil
+	}
+	_, _, err := consider(ctx, s, func(snap records.Snapshot) (*applyDecision, error) {
+		return s.prepareApply(snap, objects, valid, m, opts)
+	})
+	return err
 }
 
 // valid returns the specs of the objects in which no error was found, before the verb has its turn: an object that is
