@@ -2,8 +2,8 @@ package podlog
 
 import "testing"
 
-// TestAForgedOwnerHidesNothing: a pod names any owner it likes. One of a kind that the optional role lacks leaves out that
-// pod alone, also in a group of which the role has kinds.
+// TestAForgedOwnerHidesNothing: a pod names any owner it likes. One of a kind that the optional role lacks leaves
+// out that pod alone, also in a group of which the role has kinds.
 func TestAForgedOwnerHidesNothing(t *testing.T) {
 	for version, kind := range map[string]string{"apps/v1": "ControllerRevision", "batch/v1": "Other", "apps/v2": "CronJob"} {
 		c := newCluster(t)
