@@ -13,7 +13,7 @@ import (
 const (
 	// maxAssignments bounds one commit of the scheduler; the next one places the rest.
 	maxAssignments = 1000
-	// maxOps bounds the commit of a step that places; a store takes 10,000 operations.
+	// maxOps bounds a commit that places; a store takes 10,000 operations.
 	maxOps = 9000
 )
 
@@ -28,14 +28,18 @@ func (b *Board) Waiting(s records.Snapshot) bool {
 func (b *Board) PlaceWaiting(s records.Snapshot) (txn *records.Txn, more bool) {
 	s, d := b.plan(s)
 	p := placing{s: s, txn: records.NewTxn("schedule")}
-	for _, a := range d.assigned[:min(len(d.assigned), maxAssignments)] {
+	for i, a := range d.assigned {
 		read := s.Task(a.Task)
+		volumes := b.demands.of(s, read.Value).at(read.Value)
+		if more = i == maxAssignments || p.txn.Len()+1+len(volumes) > maxOps; more {
+			break
+		}
 		task := *read.Value
 		task.Node = a.Node
 		p.txn.If(records.TaskKey(task.ID), read.Modified).Put(records.TaskKey(task.ID), task)
-		p.put(a.Node, b.demands.of(s, read.Value).at(read.Value))
+		p.put(a.Node, volumes)
 	}
-	return p.guarded(), len(d.assigned) > maxAssignments
+	return p.guarded(), more
 }
 
 // Place returns the transaction of a step with the nodes of those tasks that it creates and a node takes; nil if
