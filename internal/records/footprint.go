@@ -43,12 +43,18 @@ type kept struct {
 // Into returns the snapshot, and notes in a footprint what is read of it.
 func (s Snapshot) Into(f *Footprint) Snapshot { return Snapshot{Reader: noting{s.Reader, f}} }
 
-// Plain returns the snapshot without a footprint, to be kept or read in vain.
+// Plain returns the snapshot without a footprint and what With adds, to be kept or read in vain.
 func (s Snapshot) Plain() Snapshot {
-	if n, ok := s.Reader.(noting); ok {
-		return Snapshot{Reader: n.Reader}
+	for {
+		switch r := s.Reader.(type) {
+		case noting:
+			s.Reader = r.Reader
+		case ahead:
+			s.Reader = r.Reader
+		default:
+			return s
+		}
 	}
-	return s
 }
 
 // Kept notes that a reader used something that it keeps from one snapshot to the next. It is the same for another

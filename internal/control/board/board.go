@@ -36,23 +36,30 @@ type decision struct {
 	refused  map[string]placement.Refusal
 }
 
-// at calls use with the ledger, and the snapshot that it is of: a given one, or a newer one. use must keep nothing of the ledger.
+// at calls use with the ledger, and the snapshot that it is of: a given one as it is stored, or a newer one. use must
+// keep nothing of the ledger. After a panic, which may leave the ledger half changed, the next call reads all again.
 func (b *Board) at(s records.Snapshot, use func(s records.Snapshot, l *placement.Ledger)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	done := false
+	defer func() {
+		if !done {
+			b.ledger = nil
+		}
+	}()
 	b.update(s.Plain())
 	use(b.snapshot, b.ledger)
+	done = true
 }
 
 // onNodes notes that what a snapshot is read for depends on the ledger's nodes.
 func (b *Board) onNodes(s records.Snapshot) {
 	at := func(s records.Snapshot) any {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.update(s)
-		return b.nodes
+		var nodes int64
+		b.at(s, func(records.Snapshot, *placement.Ledger) { nodes = b.nodes })
+		return nodes
 	}
-	s.Kept(at(s.Plain()), at)
+	s.Kept(at(s), at)
 }
 
 // plan returns the decision, and the snapshot that it is of.

@@ -22,7 +22,7 @@ type demand struct {
 	claims  []api.VolumeClaim
 }
 
-// demands caches what was read from releases and objects: neither changes within one revision.
+// demands caches what was read from stored releases and objects: neither changes within one revision.
 type demands struct {
 	mu    sync.Mutex
 	known map[demandKey]demand
@@ -43,7 +43,8 @@ func (d *demands) of(snapshot records.Snapshot, task *api.Task) demand {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	key := demandKey{task.Owner(), task.Release, release.Created, object.Modified}
-	if known, ok := d.known[key]; ok {
+	stored := snapshot.Plain().Object(task.Owner()).Value == object.Value // else a dry run would have it so
+	if known, ok := d.known[key]; ok && stored {
 		return known
 	}
 	if len(d.known) > 100_000 {
@@ -52,7 +53,9 @@ func (d *demands) of(snapshot records.Snapshot, task *api.Task) demand {
 	read := demand{Demand: &placement.Demand{}, quiet: &placement.Demand{}} // of a release that panics: it stops no other task
 	reads := func() error { read = demandOf(release.Value, object.Value); return nil }
 	_ = recovery.Call(reads, "object", task.Owner().String())
-	d.known[key] = read
+	if stored {
+		d.known[key] = read
+	}
 	return read
 }
 
