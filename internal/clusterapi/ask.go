@@ -20,9 +20,10 @@ import (
 const revokeTime = 5 * time.Second
 
 // Ask asks the operator of an object's cluster for the output of its pods, and waits for the answer. Of q it reads the
-// choice of pods and lines. The query is in the store, so that the operator may get it from any server and answer to
+// choice of pods and lines. token is the name of the access token that asks; empty for the server's own, or its socket.
+// The query is in the store, so that the operator may get it from any server and answer to
 // any other; if this server dies, so does the request, and the query ends with its lease.
-func (h *Handler) Ask(ctx context.Context, ref api.Ref, q pull.Query) (pull.Answer, error) {
+func (h *Handler) Ask(ctx context.Context, token string, ref api.Ref, q pull.Query) (pull.Answer, error) {
 	if err := CheckQuery(q); err != nil {
 		return pull.Answer{}, err
 	}
@@ -30,9 +31,15 @@ func (h *Handler) Ask(ctx context.Context, ref api.Ref, q pull.Query) (pull.Answ
 	if err != nil {
 		return pull.Answer{}, err
 	}
-	if _, err = askable(s, ref); err != nil {
+	name, err := askable(s, ref)
+	if err != nil {
 		return pull.Answer{}, err
 	}
+	leave, err := h.enter(name, token)
+	if err != nil {
+		return pull.Answer{}, err
+	}
+	defer leave()
 	lease, err := h.Leases.Grant(ctx, pull.QueryLife)
 	if err != nil {
 		return pull.Answer{}, fmt.Errorf("ask the operator of a cluster: %w", err)
@@ -41,7 +48,6 @@ func (h *Handler) Ask(ctx context.Context, ref api.Ref, q pull.Query) (pull.Answ
 	q.ID, q.Tail = rand.Text(), min(q.Tail, pull.MaxTail)
 	q.CreatedAt = h.Now().UTC()
 	q.ExpiresAt = q.CreatedAt.Add(pull.QueryLife)
-	var name string
 	s, err = h.change(ctx, s, func(s records.Snapshot) (*records.Txn, error) {
 		if name, err = askable(s, ref); err != nil {
 			return nil, err
@@ -83,11 +89,32 @@ func askable(s records.Snapshot, ref api.Ref) (string, error) {
 		}
 	}
 	if open >= maxQueries {
-		return "", &api.Problem{Status: http.StatusTooManyRequests,
-			Detail: fmt.Sprintf("%d questions to the operator of cluster %s wait for an answer", open, name),
-			Next:   "try again in a few seconds"}
+		return "", tooMany("%d questions to the operator of cluster %s wait for an answer", open, name)
 	}
 	return name, nil
+}
+
+// enter counts a query in before anything is written for it: the stored ones, which askable counts, come later.
+func (h *Handler) enter(cluster, token string) (leave func(), err error) {
+	part := func() {}
+	if token != "" {
+		ok := false
+		if part, ok = h.askers.enter(cluster + " " + token); !ok {
+			return nil, tooMany("%d questions of access token %s to the operator of cluster %s wait for an answer",
+				maxTokenQueries, token, cluster)
+		}
+	}
+	whole, ok := h.asking.enter(cluster)
+	if !ok {
+		part()
+		return nil, tooMany("%d questions to the operator of cluster %s wait for an answer", maxQueries, cluster)
+	}
+	return func() { whole(); part() }, nil
+}
+
+func tooMany(format string, args ...any) error {
+	return &api.Problem{Status: http.StatusTooManyRequests, Detail: fmt.Sprintf(format, args...),
+		Next: "try again in a few seconds"}
 }
 
 func unavailable(name, format string, args ...any) error {

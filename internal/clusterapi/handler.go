@@ -49,8 +49,9 @@ type Handler struct {
 	limits *limits
 	// registering are the places of those that have no credential yet.
 	registering *limit.Places
-	waiting     *waiting
-	sent        *sentQueries
+	// waiting counts the requests for jobs of a cluster, asking the queries to its operator, askers those of a token.
+	waiting, asking, askers *waiting
+	sent                    *sentQueries
 }
 
 // New returns a Handler.
@@ -70,8 +71,8 @@ func New(o Options) *Handler {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &Handler{Options: o, mux: http.NewServeMux(), limits: newLimits(o.Now),
-		registering: limit.NewPlaces(boundary.Joins, boundary.JoinWait), waiting: newWaiting(),
-		sent: &sentQueries{at: map[string]time.Time{}}}
+		registering: limit.NewPlaces(boundary.Joins, boundary.JoinWait), waiting: newWaiting(maxWaiting),
+		asking: newWaiting(maxQueries), askers: newWaiting(maxTokenQueries), sent: &sentQueries{at: map[string]time.Time{}}}
 	h.mux.HandleFunc("POST "+pull.RegisterPath, h.answer(h.register))
 	h.mux.HandleFunc("GET "+pull.JobsPath, h.answer(h.known(h.jobs)))
 	h.mux.HandleFunc("GET "+pull.DeliveredPath, h.answer(h.known(h.delivered)))

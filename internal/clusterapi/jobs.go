@@ -178,19 +178,20 @@ func (h *Handler) delivered(r *http.Request, by *caller, s records.Snapshot) (an
 	return answer, nil
 }
 
-// waiting counts the requests that wait for jobs, by their cluster.
+// waiting counts the requests that wait, by who or what may have so many at most.
 type waiting struct {
+	most  int
 	mu    sync.Mutex
 	count map[string]int
 }
 
-func newWaiting() *waiting { return &waiting{count: map[string]int{}} }
+func newWaiting(most int) *waiting { return &waiting{most: most, count: map[string]int{}} }
 
 // enter counts a request in; it is false if there are too many.
 func (w *waiting) enter(name string) (leave func(), ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.count[name] >= maxWaiting {
+	if w.count[name] >= w.most {
 		return nil, false
 	}
 	w.count[name]++

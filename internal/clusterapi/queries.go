@@ -16,8 +16,8 @@ import (
 
 // The bounds of queries, and of the words in an answer.
 const (
-	// maxQueries is the most queries of a cluster without an answer.
-	maxQueries = 8
+	// maxQueries is the most queries of a cluster without an answer, maxTokenQueries that of an access token among them.
+	maxQueries, maxTokenQueries = 8, 2
 	// sendAgain is the time after which a query without an answer is sent again: the operator may not have got it.
 	sendAgain = 10 * time.Second
 	maxNotes  = 20

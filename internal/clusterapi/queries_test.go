@@ -32,7 +32,7 @@ func (h *harness) ask(ctx context.Context, of *Handler, q pull.Query) *asking {
 	a := &asking{done: make(chan struct{})}
 	began := time.Now()
 	go func() {
-		a.answer, a.err = of.Ask(ctx, instance("cloud", 1).Ref(), q)
+		a.answer, a.err = of.Ask(ctx, "", instance("cloud", 1).Ref(), q)
 		a.took = time.Since(began)
 		close(a.done)
 	}()

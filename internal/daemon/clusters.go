@@ -23,12 +23,14 @@ func (d *daemon) newClusters() *clusterapi.Handler {
 	})
 }
 
-// clusterLogs asks the operator of an object's cluster for the output of its pods.
-func (d *daemon) clusterLogs(ctx context.Context, of api.Ref, asked pull.Query) (pull.Answer, error) {
+// clusterLogs asks the operator of an object's cluster for the output of its pods, for an access token.
+func (d *daemon) clusterLogs(
+	ctx context.Context, token string, of api.Ref, asked pull.Query,
+) (pull.Answer, error) {
 	if d.gate == nil {
 		return pull.Answer{}, withoutGate()
 	}
-	return d.clusters.Ask(ctx, of, asked)
+	return d.clusters.Ask(ctx, token, of, asked)
 }
 
 // withoutGate says that no operator can reach this server.

@@ -30,7 +30,7 @@ func (s *Server) clusterLogs(w http.ResponseWriter, r *http.Request, wanted logs
 	if asked.Tail < 0 || asked.Tail > pull.MaxTail {
 		asked.Tail = pull.MaxTail
 	}
-	answer, err := s.ClusterLogs(ctx, wanted.owner, asked)
+	answer, err := s.ClusterLogs(ctx, callerOf(ctx).grant.Name, wanted.owner, asked)
 	switch {
 	case endOf(ctx) != nil:
 		err = endOf(ctx)

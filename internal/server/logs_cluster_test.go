@@ -27,7 +27,7 @@ type kubernetes struct {
 	err    error
 }
 
-func (k *kubernetes) logs(_ context.Context, of api.Ref, q pull.Query) (pull.Answer, error) {
+func (k *kubernetes) logs(_ context.Context, _ string, of api.Ref, q pull.Query) (pull.Answer, error) {
 	if of != shop {
 		return pull.Answer{}, errors.New("another object is asked about: " + of.String())
 	}

@@ -50,8 +50,9 @@ type Options struct {
 	RevokeToken func(ctx context.Context, id string) error
 	// InviteCluster makes a token with which the operator of a Kubernetes cluster registers. Default: none can.
 	InviteCluster func(ctx context.Context, name string, ttl time.Duration, newKeys bool) (api.ClusterRegistration, error)
-	// ClusterLogs asks the Kubernetes cluster of an object for the output of its pods. Default: none can be asked.
-	ClusterLogs func(ctx context.Context, of api.Ref, asked pull.Query) (pull.Answer, error)
+	// ClusterLogs asks the Kubernetes cluster of an object for the output of its pods, for the access token of a name;
+	// empty for none. Default: none can be asked.
+	ClusterLogs func(ctx context.Context, token string, of api.Ref, asked pull.Query) (pull.Answer, error)
 	// Servers returns the servers of the cluster, RemoveServer takes one out. Default: there is this one.
 	Servers      func(ctx context.Context) api.Servers
 	RemoveServer func(ctx context.Context, name string) error

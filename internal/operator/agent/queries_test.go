@@ -49,7 +49,7 @@ func TestQueriesAreAnsweredOnce(t *testing.T) {
 		s.Put(instance(1))
 		synctest.Wait()
 		for range 2 {
-			answer, err := s.Handler.Ask(ctx, instance(1).Ref(), pull.Query{})
+			answer, err := s.Handler.Ask(ctx, "", instance(1).Ref(), pull.Query{})
 			if err != nil || len(answer.Notes) != 1 || answer.Notes[0] != "of cloud" {
 				t.Errorf("%+v, %v", answer, err)
 			}

@@ -101,7 +101,7 @@ func TestLogsOfAnApplication(t *testing.T) {
 // askLogs asks Tend for the logs of an object.
 func (w *world) askLogs(object api.Object, q pull.Query) pull.Answer {
 	w.Helper()
-	answer, err := w.tend.Handler.Ask(w.Context(), object.Ref(), q)
+	answer, err := w.tend.Handler.Ask(w.Context(), "", object.Ref(), q)
 	if err != nil {
 		w.Fatal(err)
 	}
