@@ -21,7 +21,7 @@ func constrained(constraints ...string) api.Object {
 
 const nowhere = "node.labels.zone==nowhere"
 
-// TestADryRunChangesNothing: whoever asks what an object would cause, all others hear of the stored one.
+// TestADryRunChangesNothing: after a question about an object that is not stored, a board still goes by the stored one.
 func TestADryRunChangesNothing(t *testing.T) {
 	t.Run("a constraint that would go", func(t *testing.T) {
 		l := newHarness(t)
