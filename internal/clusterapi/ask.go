@@ -98,7 +98,7 @@ func askable(s records.Snapshot, ref api.Ref) (string, error) {
 func (h *Handler) enter(cluster, token string) (leave func(), err error) {
 	part := func() {}
 	if token != "" {
-		ok := false
+		var ok bool
 		if part, ok = h.askers.enter(cluster + " " + token); !ok {
 			return nil, tooMany("%d questions of access token %s to the operator of cluster %s wait for an answer",
 				maxTokenQueries, token, cluster)
