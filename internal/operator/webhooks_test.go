@@ -175,7 +175,7 @@ func (a *admitted) refusesInstances() {
 	for want, instance := range map[string]*appsv1alpha1.ApplicationInstance{
 		"InlineSecretMaterialRejected: spec.values.inline seems to have a secret at db.password": a.instance("s", `{"db":{"password":"hunter2"}}`, nil),
 		"list[0]": a.instance("s", `{"list":["-----BEGIN RSA PRIVATE KEY-----\nMII"]}`, nil),
-		"NamespaceNotGated: the namespace " + closed: a.instance("s", `{}`, func(i *appsv1alpha1.ApplicationInstance) {
+		"NamespaceNotGated: the operator doesn't work in the namespace " + closed: a.instance("s", `{}`, func(i *appsv1alpha1.ApplicationInstance) {
 			i.Namespace, i.Spec.Release.Namespace = closed, closed
 		}),
 		"OtherCluster": a.instance("s", `{}`, func(i *appsv1alpha1.ApplicationInstance) {
