@@ -1,7 +1,7 @@
 SHELL := /bin/bash
 BIN := bin
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X tend.dev/tend/internal/version.Version=$(VERSION)
+LDFLAGS := -s -w -X tend.dev/tend/internal/platform/version.Version=$(VERSION)
 PREFIX ?= /usr/local
 export CGO_ENABLED ?= 0
 # Paths of this machine stay out of binaries, and what was compiled in one clone serves every other one.
@@ -23,12 +23,12 @@ binary:
 
 .PHONY: man
 man: ## write bin/man: a manual page for each command
-	go run ./internal/distribution/manpages -to $(BIN)/man -version $(VERSION)
+	go run ./internal/ci/manpages -to $(BIN)/man -version $(VERSION)
 
 .PHONY: notices
 notices: ## write bin/THIRD-PARTY-NOTICES: the licences of what is linked into bin/tend
 	@mkdir -p $(BIN)
-	go run ./internal/distribution/notices -to $(BIN)/THIRD-PARTY-NOTICES
+	go run ./internal/ci/notices -to $(BIN)/THIRD-PARTY-NOTICES
 
 .PHONY: demo
 demo: binary ## start a private Tend, deploy, heal, roll, clean up
@@ -61,16 +61,16 @@ endef
 # fails. What shares this machine's engine runs one package at a time, beside the hosts that have engines of their own.
 #
 # The first group (simulation, controllers, engine) links all that it tests, so Go may take its result from the cache where
-# nothing has changed. All others run each time (-count=1): the cache doesn't know the programs that they run. internal/arch sees
+# nothing has changed. All others run each time (-count=1): the cache doesn't know the programs that they run. internal/test/arch sees
 # to it that tests which run a program stand in one of them.
 MODULE := $(shell go list -m)
 SHARED := ^$(MODULE)/(examples/cluster|internal/(e2e|runtime/docker|testimage))(/|$$)
-HOSTS := ^$(MODULE)/internal/e2e/hosts$$
+HOSTS := ^$(MODULE)/internal/test/e2e/hosts$$
 MACHINE := ^$(MODULE)/internal/(build|cli|gitcmd|host|ingress|member|messenger|netpolicy|nodeapi/remote|nodeapi/session|overlay|peer|plugin|portowner|resolver|runtime|server|subprocess|syncer)(/|$$)
 SECOND_TRY := --rerun-fails=1 --rerun-fails-max-failures=3
 PROCESSES := ^$(MODULE)/(api/kube|cmd/tend-operator|internal/(agent|arch|backup/restore|ci/inputs|ci/portable|daemon|distribution/manpages|distribution/notices|fault|histories|mutants|operator|store/etcd))$$
 # Packages that take longest begin first. The simulation uses one processor.
-PURE_PACKAGES := $$({ echo $(MODULE)/internal/simulation; go list -tags integration ./... | grep -vE '$(SHARED)|$(MACHINE)|$(PROCESSES)'; } | awk '!seen[$$0]++' | xargs)
+PURE_PACKAGES := $$({ echo $(MODULE)/internal/test/simulation; go list -tags integration ./... | grep -vE '$(SHARED)|$(MACHINE)|$(PROCESSES)'; } | awk '!seen[$$0]++' | xargs)
 LONGEST := daemon histories store/etcd agent
 MEMORY_PACKAGES := $$({ printf '$(MODULE)/internal/%s\n' $(LONGEST); go list -tags integration ./... | grep -E '$(PROCESSES)'; } | awk '!seen[$$0]++' | xargs)
 MACHINE_PACKAGES := $$(go list -tags integration ./... | grep -vE '$(SHARED)' | grep -E '$(MACHINE)' | xargs)
@@ -123,7 +123,7 @@ test-unit: ## run the tests that need nothing but Go
 	go test ./...
 
 # Neither group vets: make lint does so once, for all packages and with more checks.
-# The detector makes tests several times slower, so they try fewer cases under it (internal/race; properties by RAPID_CHECKS).
+# The detector makes tests several times slower, so they try fewer cases under it (internal/test/race; properties by RAPID_CHECKS).
 # CI watches where goroutines live, with the store in memory. make race watches every package that has goroutines: it leaves out
 # those that only run programs, which are built without it, and what links Kubernetes' libraries, which make test-kube tests.
 RACE_CI := engine|store/memory|store/view|eventlog|controlplane|control/owner|verbs|agent|agent/prober|nodeapi/local|nodeapi/remote|nodeapi/session|ingress|ingress/edge|server|watcher
@@ -149,24 +149,24 @@ SIMULATE := $(BIN)/simulate.test
 .PHONY: simulate
 simulate: export GOGC = 400
 simulate: ## live through simulated worlds: TIME=10m of fresh ones, or SEED=kept, or the one of SEED=N
-	go test -c -tags simulate -o $(SIMULATE) ./internal/simulation
+	go test -c -tags simulate -o $(SIMULATE) ./internal/test/simulation
 ifeq ($(SEED),kept)
-	cd internal/simulation && ../../$(SIMULATE) -test.run 'TestKeptSeeds$$' -test.v
+	cd internal/test/simulation && ../../$(SIMULATE) -test.run 'TestKeptSeeds$$' -test.v
 else ifdef SEED
-	cd internal/simulation && ../../$(SIMULATE) -test.run 'TestSeed$$' -test.v -seed $(SEED)
+	cd internal/test/simulation && ../../$(SIMULATE) -test.run 'TestSeed$$' -test.v -seed $(SEED)
 else
-	@cd internal/simulation; for i in $$(seq $$(nproc)); do ../../$(SIMULATE) -test.run 'TestFresh$$' -test.v -time $(TIME) -from $$(date +%s%N) & \
+	@cd internal/test/simulation; for i in $$(seq $$(nproc)); do ../../$(SIMULATE) -test.run 'TestFresh$$' -test.v -time $(TIME) -from $$(date +%s%N) & \
 		sleep 0.1; done; status=0; for job in $$(jobs -p); do wait $$job || status=1; done; exit $$status
 endif
 
 .PHONY: mutants
-mutants: ## break Tend in each of the ways of internal/mutants, and demand that a test sees it: MUTANT=lab for those named so
-	go test -tags mutants ./internal/mutants -run 'TestMutants$$' -v -count=1 -timeout 6h -mutant '$(MUTANT)'
+mutants: ## break Tend in each of the ways of internal/test/mutants, and demand that a test sees it: MUTANT=lab for those named so
+	go test -tags mutants ./internal/test/mutants -run 'TestMutants$$' -v -count=1 -timeout 6h -mutant '$(MUTANT)'
 
 N ?= 1000
 .PHONY: histories
 histories: ## record N histories (default 1000) of three servers under kills and cuts, and check that each is linearizable: SEED=1
-	go test -tags integration ./internal/histories -run 'TestHistories$$' -v -count=1 -timeout 3h -histories $(N) -seed $(or $(SEED),1)
+	go test -tags integration ./internal/test/histories -run 'TestHistories$$' -v -count=1 -timeout 3h -histories $(N) -seed $(or $(SEED),1)
 
 .PHONY: lint
 lint: ## run golangci-lint, built from the version in tools/go.mod
@@ -385,7 +385,7 @@ OPERATOR_IMAGE ?= tend-operator:$(VERSION)
 operator-image: operator ## build the container image OPERATOR_IMAGE (default tend-operator:VERSION) from the binary and CA certificates
 	rm -rf $(STAGE)-operator
 	install -D -m 0755 $(BIN)/tend-operator $(STAGE)-operator/usr/bin/tend-operator
-	go run ./internal/distribution/notices -of ./cmd/tend-operator -to $(STAGE)-operator/THIRD-PARTY-NOTICES
+	go run ./internal/ci/notices -of ./cmd/tend-operator -to $(STAGE)-operator/THIRD-PARTY-NOTICES
 	install -D -m 0644 -t $(STAGE)-operator/usr/share/doc/tend-operator LICENSE $(STAGE)-operator/THIRD-PARTY-NOTICES
 	rm $(STAGE)-operator/THIRD-PARTY-NOTICES
 	ca="$$(ls $(CA_FILES) 2>/dev/null | head -1)"; test -n "$$ca" || { echo 'error: this machine has no CA certificates (Debian: ca-certificates)'; exit 1; }; \

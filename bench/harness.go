@@ -12,7 +12,7 @@ import (
 	"github.com/containerd/errdefs"
 	engine "github.com/moby/moby/client"
 
-	"tend.dev/tend/internal/testimage"
+	"tend.dev/tend/internal/test/testimage"
 )
 
 // cleanUpTime bounds what is done after the run, or after its interruption.

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/agent/prober"
 	"tend.dev/tend/internal/core/probe"
-	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/node/agent/prober"
+	"tend.dev/tend/internal/node/runtime"
 )
 
 const (

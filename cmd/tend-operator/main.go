@@ -16,7 +16,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"tend.dev/tend/internal/operator"
-	"tend.dev/tend/internal/version"
+	"tend.dev/tend/internal/platform/version"
 )
 
 func main() {

@@ -7,7 +7,7 @@ import (
 	_ "time/tzdata" // cron jobs know their time zones on hosts that don't
 
 	"tend.dev/tend/internal/cli"
-	"tend.dev/tend/internal/runtime/process"
+	"tend.dev/tend/internal/node/runtime/process"
 )
 
 func main() {

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/compose"
 	"tend.dev/tend/internal/core/takeover"
 	"tend.dev/tend/internal/core/volumes"
-	"tend.dev/tend/internal/manifest"
-	"tend.dev/tend/internal/runtime/docker"
+	"tend.dev/tend/internal/input/compose"
+	"tend.dev/tend/internal/input/manifest"
+	"tend.dev/tend/internal/node/runtime/docker"
 )
 
 // fit chooses the services that are taken over, and makes their objects go on from where the containers stop.

@@ -8,8 +8,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/takeover"
-	"tend.dev/tend/internal/manifest"
-	"tend.dev/tend/internal/runtime/docker"
+	"tend.dev/tend/internal/input/manifest"
+	"tend.dev/tend/internal/node/runtime/docker"
 )
 
 // fitted fits a project of a database, a migration, and a web that waits for its end.

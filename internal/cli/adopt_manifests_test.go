@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/takeover"
 	"tend.dev/tend/internal/core/volumes"
-	"tend.dev/tend/internal/manifest"
+	"tend.dev/tend/internal/input/manifest"
 )
 
 // TestAdoptionWrites: a file is replaced while nobody has changed it, and kept while the project is as it was.

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/compose"
 	"tend.dev/tend/internal/core/takeover"
-	"tend.dev/tend/internal/manifest"
-	"tend.dev/tend/internal/runtime/docker"
+	"tend.dev/tend/internal/input/compose"
+	"tend.dev/tend/internal/input/manifest"
+	"tend.dev/tend/internal/node/runtime/docker"
 )
 
 // composeProject is a Compose project on this machine, with what its files become.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"tend.dev/tend/internal/compose"
 	"tend.dev/tend/internal/core/takeover"
+	"tend.dev/tend/internal/input/compose"
 )
 
 func join(names []string) string { return strings.Join(names, ", ") }

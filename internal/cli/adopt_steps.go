@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
 	"tend.dev/tend/internal/core/takeover"
-	"tend.dev/tend/internal/manifest"
+	"tend.dev/tend/internal/input/manifest"
 )
 
 // maxTakeoverSteps bounds a takeover: a container that another program starts again and again would make it endless.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tend.dev/tend/internal/member"
+	"tend.dev/tend/internal/node/member"
 )
 
 // agentFlags are the flags of `tend agent`.

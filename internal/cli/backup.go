@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/backup"
-	"tend.dev/tend/internal/secret"
+	"tend.dev/tend/internal/server/backup"
+	"tend.dev/tend/internal/store/secret"
 )
 
 func (a *app) backupCommand() *cobra.Command {

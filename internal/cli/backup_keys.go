@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tend.dev/tend/internal/secret"
+	"tend.dev/tend/internal/store/secret"
 )
 
 // sealFlags say for whom a backup is encrypted.

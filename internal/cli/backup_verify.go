@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/backup"
-	"tend.dev/tend/internal/backup/restore"
+	"tend.dev/tend/internal/server/backup"
+	"tend.dev/tend/internal/server/backup/restore"
 )
 
 func (a *app) verifyCommand() *cobra.Command {

@@ -8,7 +8,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/ownership"
+	"tend.dev/tend/internal/core/ownership"
 )
 
 func (a *app) blameCommand() *cobra.Command {

@@ -10,8 +10,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/build/tree"
-	"tend.dev/tend/internal/manifest"
+	"tend.dev/tend/internal/input/build/tree"
+	"tend.dev/tend/internal/input/manifest"
 )
 
 // packedTree is a source tree that is ready to be sent.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"tend.dev/tend/internal/build/tree"
-	"tend.dev/tend/internal/manifest"
+	"tend.dev/tend/internal/input/build/tree"
+	"tend.dev/tend/internal/input/manifest"
 )
 
 // TestASourceLeavesNothingBehind, however its apply ends: the tar is unlinked while it is sent.

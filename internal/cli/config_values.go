@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"tend.dev/tend/internal/manifest"
+	"tend.dev/tend/internal/input/manifest"
 )
 
 // maxValues bounds how much is read from a file or from stdin.

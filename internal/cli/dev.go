@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/host"
+	"tend.dev/tend/internal/node/host"
 )
 
 // devDefaults are the flags whose default differs from `tend server`'s.

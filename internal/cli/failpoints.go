@@ -3,8 +3,8 @@
 package cli
 
 import (
-	"tend.dev/tend/internal/daemon"
-	"tend.dev/tend/internal/fault"
+	"tend.dev/tend/internal/server/daemon"
+	"tend.dev/tend/internal/test/fault"
 )
 
 // failpoints puts those that the environment sets round the store and the runtime of a server.

@@ -33,7 +33,7 @@ func numbersOf(options reflect.Value, path string) map[string]int64 {
 }
 
 // TestEveryNumberHasItsFlag: each flag that is a time, a size or a number sets one option, and no other flag sets it.
-// What the server does with its options is shown in internal/daemon.
+// What the server does with its options is shown in internal/server/daemon.
 func TestEveryNumberHasItsFlag(t *testing.T) {
 	var flags serverFlags
 	command := &cobra.Command{Use: "server"}

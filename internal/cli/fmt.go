@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tend.dev/tend/internal/manifest"
+	"tend.dev/tend/internal/input/manifest"
 )
 
 func (a *app) fmtCommand() *cobra.Command {

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/compose"
-	"tend.dev/tend/internal/manifest"
+	"tend.dev/tend/internal/input/compose"
+	"tend.dev/tend/internal/input/manifest"
 )
 
 func (a *app) importCommand() *cobra.Command {

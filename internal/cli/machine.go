@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"tend.dev/tend/internal/core/membership"
-	"tend.dev/tend/internal/host"
-	"tend.dev/tend/internal/tracing"
-	"tend.dev/tend/internal/version"
+	"tend.dev/tend/internal/node/host"
+	"tend.dev/tend/internal/observe/tracing"
+	"tend.dev/tend/internal/platform/version"
 )
 
 // machineFlags are the flags of every command that runs containers: `tend server`, `tend dev` and `tend agent`.

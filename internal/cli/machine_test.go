@@ -16,10 +16,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/daemon"
-	"tend.dev/tend/internal/host"
-	"tend.dev/tend/internal/runtime"
-	"tend.dev/tend/internal/runtime/hollow"
+	"tend.dev/tend/internal/node/host"
+	"tend.dev/tend/internal/node/runtime"
+	"tend.dev/tend/internal/node/runtime/hollow"
+	"tend.dev/tend/internal/server/daemon"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
 )

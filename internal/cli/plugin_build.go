@@ -11,7 +11,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/manifest"
+	"tend.dev/tend/internal/input/manifest"
 )
 
 // applier sends an apply.

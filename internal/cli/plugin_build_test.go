@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/manifest"
+	"tend.dev/tend/internal/input/manifest"
 )
 
 // For a plugin, the client sends only source below the manifest's folder, or that the macro itself names: nothing else

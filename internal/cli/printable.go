@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"strings"
 
-	"tend.dev/tend/internal/manifest"
+	"tend.dev/tend/internal/input/manifest"
 )
 
 // printable escapes the control characters of a text from outside, and those that are not seen but have others shown in

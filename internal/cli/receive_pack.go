@@ -15,8 +15,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/build/tree"
-	"tend.dev/tend/internal/manifest"
+	"tend.dev/tend/internal/input/build/tree"
+	"tend.dev/tend/internal/input/manifest"
 )
 
 // receivePackCommand receives a source from another machine: ssh HOST tend receive-pack prod/web < source.tar.gz

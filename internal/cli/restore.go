@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tend.dev/tend/internal/backup/restore"
-	"tend.dev/tend/internal/host"
+	"tend.dev/tend/internal/node/host"
+	"tend.dev/tend/internal/server/backup/restore"
 )
 
 func (a *app) restoreCommand() *cobra.Command {

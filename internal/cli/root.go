@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tend.dev/tend/internal/version"
+	"tend.dev/tend/internal/platform/version"
 )
 
 // app holds the state that all commands share.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/control/verbs"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
-	"tend.dev/tend/internal/verbs"
 )
 
 // scalerCmd is `scaler SCOPE/NAME REPLICAS`: a field manager other than the users' scales, through the public verb.

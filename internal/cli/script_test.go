@@ -8,9 +8,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"tend.dev/tend/internal/controlplane"
-	"tend.dev/tend/internal/controlplane/toy"
-	"tend.dev/tend/internal/race"
+	"tend.dev/tend/internal/kinds/toy"
+	"tend.dev/tend/internal/server/controlplane"
+	"tend.dev/tend/internal/test/race"
 )
 
 // The scripts run this test binary as `tend`: the real command line, in processes of its own, against real servers over

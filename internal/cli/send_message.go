@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"tend.dev/tend/internal/messenger"
+	"tend.dev/tend/internal/control/messenger"
 )
 
 // sendMessageCommand returns the child process in which a server has the library shoutrrr send a message.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tend.dev/tend/internal/daemon"
+	"tend.dev/tend/internal/server/daemon"
 )
 
 // serverFlags are the flags of `tend server` and `tend dev`.

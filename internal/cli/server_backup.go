@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"tend.dev/tend/internal/core/timetable"
-	"tend.dev/tend/internal/daemon"
-	"tend.dev/tend/internal/secret"
+	"tend.dev/tend/internal/server/daemon"
+	"tend.dev/tend/internal/store/secret"
 )
 
 // backupFlags are the flags of the backups that a server takes by itself.

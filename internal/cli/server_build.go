@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"tend.dev/tend/internal/host"
+	"tend.dev/tend/internal/node/host"
 )
 
 // buildFlags adds the flags for building images from source.

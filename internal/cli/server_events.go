@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/pflag"
 
-	"tend.dev/tend/internal/eventlog"
+	"tend.dev/tend/internal/store/eventlog"
 )
 
 // addLogs adds the flags of the logs of events and of calls.

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tend.dev/tend/api/pattern"
-	"tend.dev/tend/internal/manifest"
+	"tend.dev/tend/internal/input/manifest"
 )
 
 // starter is the input for a first manifest.

@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/manifest"
+	"tend.dev/tend/internal/input/manifest"
 )
 
 // upload sends the files of assets that the server doesn't have, before any object refers to them.

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/manifest"
-	"tend.dev/tend/internal/version"
+	"tend.dev/tend/internal/input/manifest"
+	"tend.dev/tend/internal/platform/version"
 )
 
 // versions is the value of `tend version -o json`.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tend.dev/tend/internal/delay"
+	"tend.dev/tend/internal/platform/delay"
 )
 
 // waiting are the flags of commands that wait for the effect of their change.

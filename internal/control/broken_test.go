@@ -6,12 +6,13 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
 
-// TestAStepThatCanNotBeCommittedIsNotQuiet: its transaction refuses a task whose slot names another, and holds no write.
+// TestAStepThatCanNotBeCommittedIsNotQuiet: its transaction refuses a task whose slot names another, and holds no
+// write.
 func TestAStepThatCanNotBeCommittedIsNotQuiet(t *testing.T) {
 	empty := view.New(memory.New(), view.Options{Decode: records.Decode, Indexes: records.Indexes})
 	ref := api.Ref{Kind: api.KindNetwork, Scope: api.Unscoped, Name: "n"}

@@ -10,8 +10,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/board"
-	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/tracing"
+	"tend.dev/tend/internal/observe/tracing"
+	"tend.dev/tend/internal/store/records"
 )
 
 // Sealer encrypts what must not lie in the store in the clear, and computes keyed hashes of it.

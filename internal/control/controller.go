@@ -6,7 +6,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
 

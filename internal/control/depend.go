@@ -6,7 +6,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/dependency"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // Dependencies returns a function that reports the state of a workload to those that depend on it. A deployment or a
@@ -36,7 +36,8 @@ func workloadState(s records.Snapshot, object records.Read[api.Object]) dependen
 	if ready != nil && ready.Status == api.ConditionTrue {
 		return dependency.State{Ready: true}
 	}
-	return dependency.State{Why: fmt.Sprintf("%d of %d replicas ready", min(status.Ready, status.Replicas), status.Replicas)}
+	return dependency.State{Why: fmt.Sprintf("%d of %d replicas ready", min(status.Ready, status.Replicas),
+		status.Replicas)}
 }
 
 func jobState(s records.Snapshot, object records.Read[api.Object]) dependency.State {
@@ -46,7 +47,8 @@ func jobState(s records.Snapshot, object records.Read[api.Object]) dependency.St
 		return dependency.State{Why: "its newest manifest is not reconciled yet"}
 	}
 	// While the image of its newest manifest is looked for, its last run is of an older release.
-	if ready := api.FindCondition(status.Conditions, api.ConditionReady); ready != nil && ready.Status != api.ConditionTrue {
+	if ready := api.FindCondition(status.Conditions, api.ConditionReady); ready != nil &&
+		ready.Status != api.ConditionTrue {
 		return dependency.State{Why: strings.TrimSuffix(ready.Reason+": "+ready.Message, ": ")}
 	}
 	switch {
@@ -59,7 +61,8 @@ func jobState(s records.Snapshot, object records.Read[api.Object]) dependency.St
 		return dependency.State{Why: fmt.Sprintf("its run %s: %s", status.LastRun, status.LastState)}
 	}
 	if run := s.Run(ref, status.LastRun).Value; run != nil && run.Release != status.Release {
-		return dependency.State{Why: fmt.Sprintf("its run %s was of release %s, not %s", run.ID, run.Release, status.Release)}
+		return dependency.State{Why: fmt.Sprintf("its run %s was of release %s, not %s", run.ID, run.Release,
+			status.Release)}
 	}
 	return dependency.State{Ready: true}
 }

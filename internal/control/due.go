@@ -2,11 +2,11 @@ package control
 
 import (
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/platform/recovery"
 )
 
-// Due returns the keys that judge finds something to do about. A key that makes judge panic is due: its reconcile fails by
-// itself, and no other key goes unseen.
+// Due returns the keys that judge finds something to do about. A key that makes judge panic is due: its reconcile fails
+// by itself, and no other key goes unseen.
 func Due(keys []engine.Key, judge func(engine.Key) bool) []engine.Key {
 	var out []engine.Key
 	for _, key := range keys {

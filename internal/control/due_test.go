@@ -13,14 +13,14 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/platform/recovery"
 	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
 
-// TestOneBadObjectHidesNoOther: of three objects one needs something, one panics and one needs nothing. The first two are
-// due, in each loop that passes over objects.
+// TestOneBadObjectHidesNoOther: of three objects one needs something, one panics and one needs nothing. The first two
+// are due, in each loop that passes over objects.
 func TestOneBadObjectHidesNoOther(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.DiscardHandler))
@@ -48,7 +48,8 @@ func TestOneBadObjectHidesNoOther(t *testing.T) {
 	resting := shell(true)
 	passes := map[string]func() []engine.Key{
 		"Due": func() []engine.Key {
-			return control.Due(control.Keys(s, api.KindDeployment), func(key engine.Key) bool { return judge(key.Name) })
+			return control.Due(control.Keys(s, api.KindDeployment),
+				func(key engine.Key) bool { return judge(key.Name) })
 		},
 		"Quiet": func() []engine.Key {
 			keys := control.Keys(s, api.KindDeployment)
@@ -72,8 +73,8 @@ func TestOneBadObjectHidesNoOther(t *testing.T) {
 	}
 }
 
-// TestWhatPanicsIsAnError: a step that panics fails the dry run of its object, and what a change may concern besides the
-// changed object doesn't hide that.
+// TestWhatPanicsIsAnError: a step that panics fails the dry run of its object, and what a change may concern besides
+// the changed object doesn't hide that.
 func TestWhatPanicsIsAnError(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.DiscardHandler))
@@ -102,7 +103,8 @@ func deployments(t *testing.T, names ...string) records.Snapshot {
 	txn := records.NewTxn("test")
 	for _, name := range names {
 		ref := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: name}
-		txn.Put(records.ObjectKey(ref), api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: name, Spec: []byte(fmt.Sprintf(`{"image":%q}`, name))})
+		txn.Put(records.ObjectKey(ref), api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: name,
+			Spec: []byte(fmt.Sprintf(`{"image":%q}`, name))})
 		txn.Put(records.StatusKey(ref), api.WorkloadStatus{})
 	}
 	if _, err := txn.Commit(t.Context(), s); err != nil {

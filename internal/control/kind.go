@@ -4,14 +4,15 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
-// Kind is a kind that has a controller: the step of its objects, and what the Shell must know to take it when it is due.
+// Kind is a kind that has a controller: the step of its objects, and what the Shell must know to take it when it is
+// due.
 type Kind struct {
 	api.KindInfo
-	// Step decides everything that is to be done about an object now. It is pure: it reads nothing but its observation and
-	// writes nothing. It is called for each reconcile, in each pass, and for the dry run.
+	// Step decides everything that is to be done about an object now. It is pure: it reads nothing but its observation
+	// and writes nothing. It is called for each reconcile, in each pass, and for the dry run.
 	Step func(Observation) (Step, error)
 	// Gone is the step of a name whose object is gone. Default: Forget, for a kind without a finalizer.
 	Gone func(Observation) (Step, error)
@@ -22,8 +23,8 @@ type Kind struct {
 	Keys func(records.Snapshot) []api.Ref
 	// Always lists objects that are reconciled whether they are declared or not.
 	Always []api.Ref
-	// Rests says that an object which needs nothing needs nothing until Step.After, unless something is written that its
-	// step reads. Passes then remember such objects; see Quiet.
+	// Rests says that an object which needs nothing needs nothing until Step.After, unless something is written that
+	// its step reads. Passes then remember such objects; see Quiet.
 	Rests bool
 	// Workers is how many objects are reconciled at once. Default that of the engine.
 	Workers int
@@ -52,8 +53,8 @@ func Before[S any](o Observation) (before S) {
 	return before
 }
 
-// Report returns the step of a kind whose objects need nothing done but their status written. status returns the status,
-// made from the one before.
+// Report returns the step of a kind whose objects need nothing done but their status written. status returns the
+// status, made from the one before.
 func Report[S any](status func(o Observation, before S) S) func(Observation) (Step, error) {
 	return func(o Observation) (Step, error) { return Step{Status: status(o, Before[S](o))}, nil }
 }

@@ -9,7 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // Key returns the engine's key of an object.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // Quiet remembers of keys that they needed nothing: by what was read to decide so, and until when that holds without a
@@ -32,8 +32,8 @@ type Verdict struct {
 	Until time.Time
 }
 
-// Dirty returns the keys that have something to do, as Due does. judge must read all that it depends on, but the time, from
-// the snapshot that it is given.
+// Dirty returns the keys that have something to do, as Due does. judge must read all that it depends on, but the time,
+// from the snapshot that it is given.
 func (q *Quiet) Dirty(s records.Snapshot, keys []engine.Key, now time.Time,
 	judge func(records.Snapshot, engine.Key, time.Time) Verdict,
 ) (out []engine.Key) {

@@ -4,15 +4,16 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
 
-// Input is something that steps read besides their own object: it returns the objects whose steps a change may concern. It
-// changes nothing. The Shell keeps the objects of its kind.
+// Input is something that steps read besides their own object: it returns the objects whose steps a change may concern.
+// It changes nothing. The Shell keeps the objects of its kind.
 type Input func(s records.Snapshot, change view.Change) []api.Ref
 
-// Records returns the Input of the records of a type. concerns is given the record as it is, or as it was if it was deleted.
+// Records returns the Input of the records of a type. concerns is given the record as it is, or as it was if it was
+// deleted.
 func Records[R any](concerns func(s records.Snapshot, key string, record *R) []api.Ref) Input {
 	return func(s records.Snapshot, change view.Change) []api.Ref {
 		if record, ok := Changed(change).(*R); ok {

@@ -9,14 +9,14 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/board"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/observe/tracing"
+	"tend.dev/tend/internal/platform/recovery"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
-	"tend.dev/tend/internal/tracing"
 )
 
-// Shell is the controller of every Kind. A reconcile commits the kind's step, a pass asks which steps are not empty, and a
-// dry run shows the actions of the step: what is decided about an object, the kind decides in one place.
+// Shell is the controller of every Kind. A reconcile commits the kind's step, a pass asks which steps are not empty,
+// and a dry run shows the actions of the step: what is decided about an object, the kind decides in one place.
 type Shell struct {
 	Deps
 	// Kind is what the Shell does; it is not changed after New.
@@ -115,8 +115,8 @@ func (c *Shell) Reconcile(ctx context.Context, key engine.Key) (engine.Result, e
 	return engine.Result{Revision: revision, After: step.After}, engine.Terminal(step.Stalled)
 }
 
-// commit commits a step, with the nodes of the tasks that it creates. If others placed tasks meanwhile, the step leaves its own
-// to the scheduler.
+// commit commits a step, with the nodes of the tasks that it creates. If others placed tasks meanwhile, the step leaves
+// its own to the scheduler.
 func (c *Shell) commit(ctx context.Context, s records.Snapshot, step Step) (int64, error) {
 	if placed := c.Board.Place(s, step.Txn); placed != nil {
 		revision, err := c.Commit(ctx, placed, step.Guard)
@@ -129,7 +129,8 @@ func (c *Shell) commit(ctx context.Context, s records.Snapshot, step Step) (int6
 
 // Preview returns what the controller will do once an object is stored. It writes nothing.
 func (c *Shell) Preview(s records.Snapshot, object api.Object) (plan []api.PlannedAction, err error) {
-	o := unused(Observation{Snapshot: s, Ref: object.Ref(), Object: records.Read[api.Object]{Value: &object}, Now: c.Now()})
+	o := unused(Observation{Snapshot: s, Ref: object.Ref(), Object: records.Read[api.Object]{Value: &object},
+		Now: c.Now()})
 	err = recovery.Call(func() error {
 		step, err := c.step(o)
 		if err != nil {

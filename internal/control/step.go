@@ -6,23 +6,24 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
-// Step is everything that is done about an object at once. The Shell commits it, asks whether it is empty, and shows it as
-// the dry run. The zero value does nothing.
+// Step is everything that is done about an object at once. The Shell commits it, asks whether it is empty, and shows it
+// as the dry run. The zero value does nothing.
 type Step struct {
-	// Txn holds the writes besides the status, on the conditions that they need. The Shell adds the condition that the object
-	// is the one that was read. Default: none, and the site <kind>.status.
+	// Txn holds the writes besides the status, on the conditions that they need. The Shell adds the condition that the
+	// object is the one that was read. Default: none, and the site <kind>.status.
 	Txn *records.Txn
-	// Status is written if it differs from the stored one, and with any other write. nil leaves the stored one as it is.
+	// Status is written if it differs from the stored one, and with any other write. nil leaves the stored one as it
+	// is.
 	Status any
 	// Guard is the key that every commit of the step compares and writes. Default: that of the status.
 	Guard string
 	// Removes says that the commit removes the object itself.
 	Removes bool
-	// Actions are what the step does, for the log and the dry run. Chores, such as to delete the record of a container that
-	// is gone, are left out of the dry run.
+	// Actions are what the step does, for the log and the dry run. Chores, such as to delete the record of a container
+	// that is gone, are left out of the dry run.
 	Actions, Chores []api.PlannedAction
 	// Forecast completes the actions for the dry run. Default: nothing more.
 	Forecast Forecast
@@ -34,7 +35,8 @@ type Step struct {
 	Log func(*slog.Logger)
 }
 
-// Forecast is given the actions of a step, and returns what a dry run shows: these, and what later steps do by themselves.
+// Forecast is given the actions of a step, and returns what a dry run shows: these, and what later steps do by
+// themselves.
 type Forecast func(actions []api.PlannedAction) ([]api.PlannedAction, error)
 
 // Empty reports whether the step writes nothing.
@@ -78,8 +80,8 @@ func statusDiffers(stored, next any) (bool, error) {
 	return Differs(&value, next)
 }
 
-// Forget returns the step that deletes what is left of an object that was removed without its controller: its status, and
-// further keys.
+// Forget returns the step that deletes what is left of an object that was removed without its controller: its status,
+// and further keys.
 func Forget(o Observation, keys ...string) Step {
 	txn, status := records.NewTxn(string(o.Ref.Kind)+".forget"), records.StatusKey(o.Ref)
 	for _, key := range append(keys, status) {
@@ -96,13 +98,14 @@ func Forget(o Observation, keys ...string) Step {
 // MaxLeftovers is the most records that one commit of a deletion removes.
 const MaxLeftovers = 5000
 
-// Finalize returns the step that removes an object and everything kept under its name, once no task of it is left. The last
-// commit removes the object itself, so an interrupted deletion can always continue.
+// Finalize returns the step that removes an object and everything kept under its name, once no task of it is left. The
+// last commit removes the object itself, so an interrupted deletion can always continue.
 func Finalize(o Observation) Step {
 	ref, guard := o.Ref, records.ObjectKey(o.Ref)
 	txn := records.NewTxn(string(ref.Kind) + ".finalize")
 	for _, prefix := range []string{
-		records.ReleasePrefix(ref), records.RunSetPrefix(ref), records.DeliverySetPrefix(ref), records.FrozenSetPrefix(ref),
+		records.ReleasePrefix(ref), records.RunSetPrefix(ref), records.DeliverySetPrefix(ref),
+		records.FrozenSetPrefix(ref),
 		records.SlotKey(ref, ""),
 	} {
 		for record := range o.Prefix(prefix) {
@@ -113,7 +116,8 @@ func Finalize(o Observation) Step {
 		}
 	}
 	for _, key := range []string{
-		guard, records.StatusKey(ref), records.ImageKey(ref), records.FoundKey(ref), records.UnansweredKey(ref), records.MovesKey(ref),
+		guard, records.StatusKey(ref), records.ImageKey(ref), records.FoundKey(ref), records.UnansweredKey(ref),
+		records.MovesKey(ref),
 		records.AutoscaleKey(ref), records.LabKey(ref),
 	} {
 		txn.Delete(key)

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/client-go/util/workqueue"
 
-	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/platform/recovery"
 )
 
 // cutGrace is the time for reconciles to return after their context was cancelled.

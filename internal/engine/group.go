@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/platform/recovery"
 )
 
 // Member is a member of a Group: a Controller, another Group, or anything that runs until its context ends.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/platform/recovery"
 	"tend.dev/tend/internal/store"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/platform/recovery"
 )
 
 // resyncStep is the least time between two batches of a full pass, so that many keys don't wake the process all the

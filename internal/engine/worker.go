@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/platform/recovery"
 	"tend.dev/tend/internal/store"
 )
 

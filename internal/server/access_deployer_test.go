@@ -9,9 +9,9 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/node/runtime"
 	"tend.dev/tend/internal/server"
+	"tend.dev/tend/internal/store/records"
 )
 
 // TestADeployerOwnsNoHost: what would reach the host, the cluster or another scope is refused, and nothing is stored.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // twoScopes returns a server with an object and a pod in each of prod and bank, and a token for prod and shop.

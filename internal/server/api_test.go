@@ -12,7 +12,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // TestRefusals covers every way a request can be wrong.

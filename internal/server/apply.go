@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/verbs"
+	"tend.dev/tend/internal/control/verbs"
 )
 
 func (s *Server) apply(w http.ResponseWriter, r *http.Request) {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/verbs"
+	"tend.dev/tend/internal/control/verbs"
 )
 
 // approveOperation approves an operation, or ends it.

@@ -8,7 +8,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pattern"
-	"tend.dev/tend/internal/tracing"
+	"tend.dev/tend/internal/observe/tracing"
 )
 
 // Auditor takes the calls that may change something.

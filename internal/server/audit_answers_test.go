@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/server"
+	"tend.dev/tend/internal/store/records"
 )
 
 // TestTheAnswerSaysWhatACallWasAbout: where the path leaves out the kind and the scope, the audit has those of the

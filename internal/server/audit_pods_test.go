@@ -8,9 +8,9 @@ import (
 	"github.com/coder/websocket"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/node/runtime"
 	"tend.dev/tend/internal/server"
+	"tend.dev/tend/internal/store/records"
 )
 
 // reporting passes the calls that it is given on.

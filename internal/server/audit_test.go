@@ -14,11 +14,11 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/control/verbs"
 	"tend.dev/tend/internal/server"
 	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
-	"tend.dev/tend/internal/verbs"
 )
 
 // fakeAuditor keeps what it is given.

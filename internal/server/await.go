@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/verbs"
 	"tend.dev/tend/internal/core/access"
 	"tend.dev/tend/internal/core/outcome"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
-	"tend.dev/tend/internal/verbs"
 )
 
 // awaitBody is a request for outcomes.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // TestAwait: the first answer comes at once, the next when something has changed, and each has an outcome for every

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/build/tree"
+	"tend.dev/tend/internal/input/build/tree"
 )
 
-// Blobs stores files by the digest of their bytes. Errors are those of internal/blob.
+// Blobs stores files by the digest of their bytes. Errors are those of internal/store/blob.
 type Blobs interface {
 	PutAs(digest string, r io.Reader, limit int64) error
 	Renew(digest string) (bool, error)

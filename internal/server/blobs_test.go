@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/blob"
 	"tend.dev/tend/internal/server"
+	"tend.dev/tend/internal/store/blob"
 )
 
 func TestBlobs(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"tend.dev/tend/internal/blob"
 	"tend.dev/tend/internal/server"
+	"tend.dev/tend/internal/store/blob"
 )
 
 // dialRaw opens a connection to the API and sends the client's first bytes.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/build/journal"
-	"tend.dev/tend/internal/nodeapi"
+	"tend.dev/tend/internal/input/build/journal"
+	"tend.dev/tend/internal/node/nodeapi"
 )
 
 // buildLog streams the output of a running or ended build.

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/build/journal"
-	"tend.dev/tend/internal/nodeapi"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/input/build/journal"
+	"tend.dev/tend/internal/node/nodeapi"
 	"tend.dev/tend/internal/server"
+	"tend.dev/tend/internal/store/records"
 )
 
 // TestBuildLog: the output comes from the node that builds the image of the object, and of no other.

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/compat/plugin"
+	"tend.dev/tend/internal/compat/plugin/broker"
 	"tend.dev/tend/internal/core/env"
-	"tend.dev/tend/internal/plugin"
-	"tend.dev/tend/internal/plugin/broker"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // The callback paths are those that plugins and their containers call: few, under the names they had before, and each

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/connlimit"
-	"tend.dev/tend/internal/plugin"
-	"tend.dev/tend/internal/plugin/broker"
-	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/compat/plugin"
+	"tend.dev/tend/internal/compat/plugin/broker"
+	"tend.dev/tend/internal/platform/connlimit"
+	"tend.dev/tend/internal/platform/recovery"
 )
 
 // loopbackEndpoint opens callback listeners for running plugins: each has its own port on loopback and its own token,

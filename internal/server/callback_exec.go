@@ -4,8 +4,8 @@ import (
 	"errors"
 	"net/http"
 
-	"tend.dev/tend/internal/plugin"
-	"tend.dev/tend/internal/plugin/broker"
+	"tend.dev/tend/internal/compat/plugin"
+	"tend.dev/tend/internal/compat/plugin/broker"
 )
 
 // pluginExec is the body of a call whose output is returned as it is.

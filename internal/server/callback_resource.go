@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/verbs"
+	"tend.dev/tend/internal/control/verbs"
 )
 
 // rebootstrapped is the answer to the removal of an ordinal.

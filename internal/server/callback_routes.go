@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/plugin"
-	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/verbs"
+	"tend.dev/tend/internal/compat/plugin"
+	"tend.dev/tend/internal/control/verbs"
+	"tend.dev/tend/internal/store/records"
 )
 
 func (s *Server) callbackHealth(w http.ResponseWriter, _ *http.Request, _ grant) {

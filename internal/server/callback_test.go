@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // compatible is a plugin as users have them: its commands call the server back with the few methods of curl that they

@@ -11,7 +11,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/access"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // caller is who makes a request, and what the caller may do. The zero value is nobody, who may do nothing.

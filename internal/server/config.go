@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/verbs"
+	"tend.dev/tend/internal/control/verbs"
 )
 
 // ConfigQuery names a bucket: a scope's, or with a name that of one app.

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/nodeapi"
-	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/node/nodeapi"
+	"tend.dev/tend/internal/platform/recovery"
 )
 
 // diskTime bounds what a node may take to measure its disk: an engine reads all of its volumes for it.

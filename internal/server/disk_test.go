@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // TestDisks: each node that is connected is asked, and one that isn't says so; only a prune removes anything.

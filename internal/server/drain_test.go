@@ -15,9 +15,9 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/node/runtime"
 	"tend.dev/tend/internal/server"
+	"tend.dev/tend/internal/store/records"
 )
 
 // stopping begins to stop the server, and returns once it accepts no more connections.

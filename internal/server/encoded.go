@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // encoded keeps the newest events of watches as JSON: a thousand watches send the same ones, most of them in the same

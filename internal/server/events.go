@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/eventlog"
+	"tend.dev/tend/internal/store/eventlog"
 )
 
 // Log is a log of events.

@@ -17,10 +17,10 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/eventlog"
-	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/server"
 	"tend.dev/tend/internal/store/etcd"
+	"tend.dev/tend/internal/store/eventlog"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/eventlog"
+	"tend.dev/tend/internal/store/eventlog"
 )
 
 // followEvents streams events from a position on. The server keeps nothing for a reader but the position: one that is

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/eventlog"
-	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/server"
 	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/eventlog"
 	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
 

@@ -13,9 +13,9 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client/execwire"
-	"tend.dev/tend/internal/execstream"
-	"tend.dev/tend/internal/nodeapi"
-	container "tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/node/execstream"
+	"tend.dev/tend/internal/node/nodeapi"
+	container "tend.dev/tend/internal/node/runtime"
 )
 
 // exec runs a command in a pod. Up to the upgrade an error is an HTTP problem, then it is a message.

@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
 	"tend.dev/tend/client/execwire"
-	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/node/runtime"
 )
 
 // open opens a command's WebSocket as any program would.

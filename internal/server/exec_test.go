@@ -13,9 +13,9 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/node/runtime"
 	"tend.dev/tend/internal/server"
+	"tend.dev/tend/internal/store/records"
 )
 
 // fakeExec is a command that echoes its input in upper case and complains on stderr.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // releaseInfos returns an object's releases, newest first.

@@ -6,7 +6,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // TestAKeptReleaseSaysWhatItChanged: also once the one before it is pruned.

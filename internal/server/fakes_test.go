@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/nodeapi"
-	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/node/nodeapi"
+	"tend.dev/tend/internal/node/runtime"
 )
 
 // fakeContainers stand in for the agent of every node.

@@ -10,8 +10,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/server"
+	"tend.dev/tend/internal/store/records"
 )
 
 // TestReadsAreFresh: a read waits for what other servers have stored. If it can't know, it says so, and answers from

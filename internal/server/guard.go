@@ -9,7 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/access"
-	"tend.dev/tend/internal/delay"
+	"tend.dev/tend/internal/platform/delay"
 )
 
 // listenerKind says by what the clients of a listener are known.

@@ -19,13 +19,13 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
 	"tend.dev/tend/internal/control/board"
-	"tend.dev/tend/internal/manifest"
-	"tend.dev/tend/internal/nodeapi"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/control/verbs"
+	"tend.dev/tend/internal/input/manifest"
+	"tend.dev/tend/internal/node/nodeapi"
 	"tend.dev/tend/internal/server"
 	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
-	"tend.dev/tend/internal/verbs"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

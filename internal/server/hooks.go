@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // deliveries returns the webhook calls of an object, as long as they are kept: an hour from their end. They name no

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/verbs"
+	"tend.dev/tend/internal/control/verbs"
 )
 
 type maintenanceQuery struct {

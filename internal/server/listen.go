@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"tend.dev/tend/internal/portowner"
+	"tend.dev/tend/internal/platform/portowner"
 )
 
 // The errors of listening. Each is wrapped with the address and the next step.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
-	container "tend.dev/tend/internal/runtime"
-	"tend.dev/tend/internal/verbs"
+	"tend.dev/tend/internal/control/verbs"
+	container "tend.dev/tend/internal/node/runtime"
+	"tend.dev/tend/internal/store/records"
 )
 
 // logsOf says whose output to return and how much of it.

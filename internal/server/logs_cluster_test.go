@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/server"
+	"tend.dev/tend/internal/store/records"
 )
 
 var shop = api.Ref{Kind: api.KindApplicationInstance, Scope: "prod", Name: "shop"}

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/recovery"
-	container "tend.dev/tend/internal/runtime"
+	container "tend.dev/tend/internal/node/runtime"
+	"tend.dev/tend/internal/platform/recovery"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
 

@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/node/runtime"
+	"tend.dev/tend/internal/store/records"
 )
 
 // preparing puts a pod that is held up in its init containers.

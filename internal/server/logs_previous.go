@@ -12,9 +12,9 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/recovery"
-	container "tend.dev/tend/internal/runtime"
+	container "tend.dev/tend/internal/node/runtime"
+	"tend.dev/tend/internal/platform/recovery"
+	"tend.dev/tend/internal/store/records"
 )
 
 // keptTime bounds what a node may take to say which logs it keeps.

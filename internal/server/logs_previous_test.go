@@ -11,10 +11,10 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/nodeapi"
-	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/node/nodeapi"
+	"tend.dev/tend/internal/node/runtime"
 	"tend.dev/tend/internal/server"
+	"tend.dev/tend/internal/store/records"
 )
 
 // keeping is a node that keeps logs. Each has one line: the container's name.

@@ -3,7 +3,7 @@ package server
 import (
 	"time"
 
-	container "tend.dev/tend/internal/runtime"
+	container "tend.dev/tend/internal/node/runtime"
 )
 
 // sentLines remembers what of a container's output was sent, so that nothing is repeated when an engine begins its file

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	container "tend.dev/tend/internal/runtime"
+	container "tend.dev/tend/internal/node/runtime"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/suggest"
-	"tend.dev/tend/internal/records"
-	container "tend.dev/tend/internal/runtime"
+	container "tend.dev/tend/internal/node/runtime"
+	"tend.dev/tend/internal/store/records"
 )
 
 // source is a container whose output was requested.

@@ -9,8 +9,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/node/runtime"
+	"tend.dev/tend/internal/store/records"
 )
 
 // allLines reads a stream to its end.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/tracing"
-	"tend.dev/tend/internal/verbs"
+	"tend.dev/tend/internal/control/verbs"
+	"tend.dev/tend/internal/observe/tracing"
 )
 
 // requestTime bounds reading a request and writing its answer; streams extend it as they proceed.

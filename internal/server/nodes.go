@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/verbs"
+	"tend.dev/tend/internal/control/verbs"
 )
 
 // The parameters of what is asked of a node.

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/verbs"
 	"tend.dev/tend/internal/core/suggest"
-	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/verbs"
+	"tend.dev/tend/internal/store/records"
 )
 
 // objects lists or watches the objects of a kind.

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/plugin"
-	"tend.dev/tend/internal/plugin/broker"
-	"tend.dev/tend/internal/verbs"
+	"tend.dev/tend/internal/compat/plugin"
+	"tend.dev/tend/internal/compat/plugin/broker"
+	"tend.dev/tend/internal/control/verbs"
 )
 
 // How long a call of a plugin, and an installation with its hook, may keep a client waiting.

@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/manifest"
-	"tend.dev/tend/internal/plugin"
-	"tend.dev/tend/internal/plugin/broker"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/compat/plugin"
+	"tend.dev/tend/internal/compat/plugin/broker"
+	"tend.dev/tend/internal/input/manifest"
 	"tend.dev/tend/internal/server"
+	"tend.dev/tend/internal/store/records"
 )
 
 func mac(plain []byte) string {

@@ -8,7 +8,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/suggest"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // podFilter chooses pods; the zero value chooses all.

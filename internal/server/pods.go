@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/recovery"
-	"tend.dev/tend/internal/verbs"
+	"tend.dev/tend/internal/control/verbs"
+	"tend.dev/tend/internal/platform/recovery"
+	"tend.dev/tend/internal/store/records"
 )
 
 type podsQuery struct {

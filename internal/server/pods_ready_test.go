@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // TestReadyShowsProbes: the answer whether a pod is ready has the results of its probes, also if it isn't.

@@ -10,14 +10,14 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/blob"
-	"tend.dev/tend/internal/build/journal"
+	"tend.dev/tend/internal/control/verbs"
 	"tend.dev/tend/internal/core/suggest"
-	"tend.dev/tend/internal/manifest"
-	container "tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/input/build/journal"
+	"tend.dev/tend/internal/input/manifest"
+	container "tend.dev/tend/internal/node/runtime"
 	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/blob"
 	"tend.dev/tend/internal/store/view"
-	"tend.dev/tend/internal/verbs"
 )
 
 var intentStatus = map[verbs.Reason]int{

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/verbs"
 	"tend.dev/tend/internal/store"
-	"tend.dev/tend/internal/verbs"
 )
 
 // A change without an answer of the store is neither a failure nor the end of it: 504, and what to check for this

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // The plan of the dry run is the one that is stored, and another one right after it finds nothing.

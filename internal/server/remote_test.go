@@ -10,7 +10,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/nodeapi/authority"
+	"tend.dev/tend/internal/node/nodeapi/authority"
 	"tend.dev/tend/internal/server"
 )
 

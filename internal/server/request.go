@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/tracing"
+	"tend.dev/tend/internal/observe/tracing"
 )
 
 // maxRequestID bounds a client's id of a request.

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/observe/tracing"
 	"tend.dev/tend/internal/server"
-	"tend.dev/tend/internal/tracing"
 )
 
 // lines is a log that may be written and read at once.

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/verbs"
 	"tend.dev/tend/internal/core/access"
 	coresource "tend.dev/tend/internal/core/source"
-	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/verbs"
+	"tend.dev/tend/internal/store/records"
 )
 
 // checkedMux registers the routes of the API, each behind the check of the caller's rights: nothing can be registered

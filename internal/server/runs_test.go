@@ -10,8 +10,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/node/runtime"
+	"tend.dev/tend/internal/store/records"
 )
 
 var mail = api.Ref{Kind: api.KindJob, Scope: "prod", Name: "mail"}

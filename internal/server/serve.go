@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"tend.dev/tend/internal/connlimit"
-	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/platform/connlimit"
+	"tend.dev/tend/internal/platform/recovery"
 )
 
 // Endpoint is a listener of the server.

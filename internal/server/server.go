@@ -15,14 +15,14 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
-	"tend.dev/tend/internal/connlimit"
-	"tend.dev/tend/internal/nodeapi"
-	"tend.dev/tend/internal/plugin/broker"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/compat/plugin/broker"
+	"tend.dev/tend/internal/control/verbs"
+	"tend.dev/tend/internal/node/nodeapi"
+	"tend.dev/tend/internal/observe/tracing"
+	"tend.dev/tend/internal/platform/connlimit"
+	"tend.dev/tend/internal/platform/version"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
-	"tend.dev/tend/internal/tracing"
-	"tend.dev/tend/internal/verbs"
-	"tend.dev/tend/internal/version"
 )
 
 // Options are the dependencies of a Server. View and Verbs are needed.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/node/runtime"
 	"tend.dev/tend/internal/server"
+	"tend.dev/tend/internal/store/records"
 )
 
 // TestRevokingEndsWhatIsOpen: a watch, events, logs that are followed, a command and a wait, each with the reason. What

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/verbs"
+	"tend.dev/tend/internal/control/verbs"
 )
 
 // testSink sends a test to a sink's receiver and answers what came back.

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/nodeapi"
-	"tend.dev/tend/internal/recovery"
-	container "tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/node/nodeapi"
+	container "tend.dev/tend/internal/node/runtime"
+	"tend.dev/tend/internal/platform/recovery"
 )
 
 // statsTime bounds a whole round of samples: a hanging engine delays neither the caller nor the server's shutdown for

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/platform/recovery"
 )
 
 // isDrained lists the streams that may continue while the server drains: a half-done command, and its output.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // TestPodsOfASilentNodeAreUnknown: from the node's last heartbeat until it is lost, its pods are not among those that

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/blob"
+	"tend.dev/tend/internal/store/blob"
 )
 
 const (

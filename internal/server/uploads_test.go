@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/blob"
-	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/server"
+	"tend.dev/tend/internal/store/blob"
+	"tend.dev/tend/internal/store/records"
 )
 
 // TestUploadsThatNothingRefersTo: a token has room for so many bytes, until something refers to them or they are gone.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/verbs"
+	"tend.dev/tend/internal/control/verbs"
+	"tend.dev/tend/internal/store/records"
 )
 
 // TargetQuery names an object by parameters; kind and scope may be left out where the rest is unambiguous.

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/server"
+	"tend.dev/tend/internal/store/records"
 )
 
 // BenchmarkWatchers measures a change that a thousand watches of the API are sent over a socket each: how long it takes

@@ -14,7 +14,7 @@ var checks = map[string]check{
 	"test-helm":       {paths: []string{"tools/helmrelease", "internal/operator/engine/testdata/helm"}},
 	"test-monitoring": {paths: []string{"tools/promcheck", "deploy/prometheus", "deploy/grafana"}},
 	// The story runs the whole binary; its inputs are what makes, carries and exports spans.
-	"test-otlp": {packages: []string{"./internal/tracing", "./internal/telemetry/..."},
+	"test-otlp": {packages: []string{"./internal/observe/tracing", "./internal/observe/telemetry/..."},
 		paths: []string{"tools/otlpcheck"}},
 	// What a client is generated from: the routes, and the types that they take and answer.
 	"test-openapi": {paths: []string{"internal/server", "api", "tools/apiclient"}},

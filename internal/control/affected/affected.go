@@ -8,12 +8,12 @@ import (
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/environment"
 	"tend.dev/tend/internal/core/env"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
 
-// Owner returns the input of a kind that owns tasks: what concerns its objects, their tasks, images and environments. A change
-// of an object's own status concerns none. byNode returns the objects that a change of a node concerns.
+// Owner returns the input of a kind that owns tasks: what concerns its objects, their tasks, images and environments. A
+// change of an object's own status concerns none. byNode returns the objects that a change of a node concerns.
 func Owner(kind api.Kind, byNode func(records.Snapshot) []api.Ref) control.Input {
 	return func(s records.Snapshot, change view.Change) []api.Ref {
 		switch record := control.Changed(change).(type) {
@@ -58,7 +58,8 @@ func refIn(key, prefix string) api.Ref {
 	return ref
 }
 
-// certificates returns the objects whose environment lacks or has what an ingress names as its certificate, if that changed.
+// certificates returns the objects whose environment lacks or has what an ingress names as its certificate, if that
+// changed.
 func certificates(s records.Snapshot, kind api.Kind, change view.Change) []api.Ref {
 	before, _ := change.Old.(*api.Object)
 	after, _ := change.New.(*api.Object)

@@ -7,12 +7,12 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/placement"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
 
-// Board keeps the placement's ledger up to date with snapshots, which only go forward: who asks with an older one hears of
-// the newest. New returns one that has seen no snapshot.
+// Board keeps the placement's ledger up to date with snapshots, which only go forward: who asks with an older one hears
+// of the newest. New returns one that has seen no snapshot.
 type Board struct {
 	demands *demands
 
@@ -30,7 +30,8 @@ type Board struct {
 // New returns a board that has seen no snapshot.
 func New() *Board { return &Board{demands: newDemands(), placed: -1} }
 
-// decision holds the nodes of tasks, and the reasons why the other tasks fit on none, by task id. It is shared: don't modify it.
+// decision holds the nodes of tasks, and the reasons why the other tasks fit on none, by task id. It is shared: don't
+// modify it.
 type decision struct {
 	assigned []placement.Assignment
 	refused  map[string]placement.Refusal
@@ -149,7 +150,8 @@ func (o *stale) note(s records.Snapshot, change view.Change) {
 		case *api.Task:
 			add(&o.tasks, record.ID)
 		case *api.TaskStatus:
-			if before, was := change.Old.(*api.TaskStatus); !was || change.New == nil || before.State.Terminal() != record.State.Terminal() {
+			if before, was := change.Old.(*api.TaskStatus); !was || change.New == nil ||
+				before.State.Terminal() != record.State.Terminal() {
 				add(&o.tasks, record.ID)
 			}
 		case *api.Object:

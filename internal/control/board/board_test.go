@@ -10,11 +10,11 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/placement"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
-// TestBoardFollowsChanges: whatever is written, a board that was kept has the tasks, nodes and homes of one that is made from the
-// snapshot, and decides the same.
+// TestBoardFollowsChanges: whatever is written, a board that was kept has the tasks, nodes and homes of one that is
+// made from the snapshot, and decides the same.
 func TestBoardFollowsChanges(t *testing.T) {
 	l := newHarness(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -55,7 +55,8 @@ func randomWrite(l *harness, r *rand.Rand, txn *records.Txn, step int) {
 	read := s.Task(id)
 	switch r.IntN(11) {
 	case 0:
-		txn.Put(records.NodeKey(node), api.NodeStatus{ID: node, Runtime: "docker", Ready: r.IntN(4) > 0, CPUs: float64(1 + r.IntN(3)), MemoryBytes: 4 << 30})
+		txn.Put(records.NodeKey(node), api.NodeStatus{ID: node, Runtime: "docker", Ready: r.IntN(4) > 0,
+			CPUs: float64(1 + r.IntN(3)), MemoryBytes: 4 << 30})
 	case 1:
 		txn.Delete(records.NodeKey(node))
 	case 2, 3:
@@ -63,7 +64,8 @@ func randomWrite(l *harness, r *rand.Rand, txn *records.Txn, step int) {
 			txn.Delete(records.NodeKey(node))
 		}
 	case 4:
-		txn.Put(records.LossesKey(node), api.NodeLosses{At: []time.Time{epoch, epoch, epoch}, Until: epoch.Add(time.Duration(step))})
+		txn.Put(records.LossesKey(node), api.NodeLosses{At: []time.Time{epoch, epoch, epoch},
+			Until: epoch.Add(time.Duration(step))})
 	case 5:
 		raw, _ := json.Marshal(api.NodeSpec{Availability: []string{api.NodeCordoned, api.NodeDrained, ""}[r.IntN(3)]})
 		ref := api.Ref{Kind: api.KindNode, Scope: api.Unscoped, Name: node}
@@ -81,11 +83,13 @@ func randomWrite(l *harness, r *rand.Rand, txn *records.Txn, step int) {
 		if read.Exists() && read.Value.Desired == api.DesiredRunning {
 			txn.RaiseTask(read, []api.DesiredState{api.DesiredShutdown, api.DesiredRemoved}[r.IntN(2)], "", epoch)
 		}
-		txn.Put(records.TaskStatusKey(id), api.TaskStatus{ID: id, State: []api.TaskState{api.TaskRunning, api.TaskFailed}[r.IntN(2)]})
+		txn.Put(records.TaskStatusKey(id), api.TaskStatus{ID: id,
+			State: []api.TaskState{api.TaskRunning, api.TaskFailed}[r.IntN(2)]})
 	default:
 		if !read.Exists() {
 			task := api.Task{
-				ID: id, Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "of-" + id, Release: fmt.Sprint("v", 1+r.IntN(2)),
+				ID: id, Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "of-" + id,
+				Release: fmt.Sprint("v", 1+r.IntN(2)),
 				Desired: api.DesiredRunning, CreatedAt: epoch.Add(time.Duration(step) * time.Second),
 			}
 			if r.IntN(2) == 0 {
@@ -96,8 +100,8 @@ func randomWrite(l *harness, r *rand.Rand, txn *records.Txn, step int) {
 	}
 }
 
-// TestReleasesOfOneCommitAreDistinct: a restore writes many in one revision. One asks for a port, which is taken, the other
-// for none.
+// TestReleasesOfOneCommitAreDistinct: a restore writes many in one revision. One asks for a port, which is taken, the
+// other for none.
 func TestReleasesOfOneCommitAreDistinct(t *testing.T) {
 	l := newHarness(t)
 	l.node("n1")

@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/internal/core/fit"
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/core/ports"
-	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/platform/recovery"
+	"tend.dev/tend/internal/store/records"
 )
 
 // demand is what the tasks of a release require of a node, and where they keep data.
@@ -28,8 +28,8 @@ type demands struct {
 	known map[demandKey]demand
 }
 
-// demandKey names a release, with the revisions that created it and that modified its object: a name may come back after its
-// object was deleted, and one revision writes many, as a restore does.
+// demandKey names a release, with the revisions that created it and that modified its object: a name may come back
+// after its object was deleted, and one revision writes many, as a restore does.
 type demandKey struct {
 	owner           api.Ref
 	id              string
@@ -121,7 +121,8 @@ func rules(ref api.Ref, spec api.WorkloadSpec) placement.Rules {
 	if block == nil {
 		return out
 	}
-	out.Constraints, out.Preferences, out.Spread = placement.Constraints(block.Constraints), placement.Constraints(block.Preferences), block.Spread
+	out.Constraints, out.Preferences, out.Spread = placement.Constraints(block.Constraints),
+		placement.Constraints(block.Preferences), block.Spread
 	out.Beside = workloads(block.Affinity, ref.Scope)
 	out.Apart = append(out.Apart, workloads(block.AntiAffinity, ref.Scope)...)
 	return out

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
 

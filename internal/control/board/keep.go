@@ -4,11 +4,11 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/fit"
 	"tend.dev/tend/internal/core/placement"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
-// Misplaced returns a function that says why a node may not keep the tasks of a workload: it was drained, no longer meets the
-// constraints, or has another runtime. It returns the empty string if the node may. task is one of them.
+// Misplaced returns a function that says why a node may not keep the tasks of a workload: it was drained, no longer
+// meets the constraints, or has another runtime. It returns the empty string if the node may. task is one of them.
 func (b *Board) Misplaced(snapshot records.Snapshot, task *api.Task) func(node string) string {
 	b.onNodes(snapshot)
 	demand := b.demands.of(snapshot, task)
@@ -22,9 +22,10 @@ func (b *Board) Misplaced(snapshot records.Snapshot, task *api.Task) func(node s
 	}
 }
 
-// Places counts the nodes for the pods of a global deployment: those in hosts, which have one, and those that may get one. need is
-// what the pods need of a runtime.
-func (b *Board) Places(snapshot records.Snapshot, object api.Object, need fit.Need, hosts map[string]bool) (places int) {
+// Places counts the nodes for the pods of a global deployment: those in hosts, which have one, and those that may get
+// one. need is what the pods need of a runtime.
+func (b *Board) Places(snapshot records.Snapshot, object api.Object, need fit.Need,
+	hosts map[string]bool) (places int) {
 	b.onNodes(snapshot)
 	rules := demandOf(nil, &object).Rules
 	b.at(snapshot, func(_ records.Snapshot, l *placement.Ledger) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // TestManyHomes: tasks with more volumes than one commit takes are placed by several.

@@ -4,7 +4,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/liveness"
 	"tend.dev/tend/internal/core/placement"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // read reads a task for placement; false if it is gone, or nothing of it is left.
@@ -23,10 +23,11 @@ func taskOf(s records.Snapshot, task *api.Task, demand demand) (placement.Task, 
 		return placement.Task{}, false
 	}
 	out := placement.Task{
-		ID: task.ID, Name: task.ContainerName(), Workload: task.Owner().String(), Node: task.Node, After: task.After, Replaces: predecessor(s, task),
-		Leaving: task.Desired != api.DesiredRunning,
-		Stopped: status != nil && status.State.Terminal() || task.Node == "" && task.Desired != api.DesiredRunning,
-		Demand:  demand.Demand, Volumes: demand.at(task), CreatedAt: task.CreatedAt,
+		ID: task.ID, Name: task.ContainerName(), Workload: task.Owner().String(), Node: task.Node, After: task.After,
+		Replaces: predecessor(s, task),
+		Leaving:  task.Desired != api.DesiredRunning,
+		Stopped:  status != nil && status.State.Terminal() || task.Node == "" && task.Desired != api.DesiredRunning,
+		Demand:   demand.Demand, Volumes: demand.at(task), CreatedAt: task.CreatedAt,
 	}
 	if task.Role != api.RoleMain {
 		out.Demand = demand.quiet
@@ -53,8 +54,9 @@ func predecessor(snapshot records.Snapshot, task *api.Task) string {
 func node(snapshot records.Snapshot, status *api.NodeStatus) placement.Node {
 	spec := snapshot.NodeSpec(status.ID)
 	out := placement.Node{
-		ID: status.ID, Alive: snapshot.Alive(status.ID), Ready: status.Ready, Message: status.Message, Attributes: api.NodeAttributes(*status, spec.Labels),
-		Cordoned: spec.Availability == api.NodeCordoned, Draining: spec.Availability == api.NodeDrained,
+		ID: status.ID, Alive: snapshot.Alive(status.ID), Ready: status.Ready, Message: status.Message,
+		Attributes: api.NodeAttributes(*status, spec.Labels),
+		Cordoned:   spec.Availability == api.NodeCordoned, Draining: spec.Availability == api.NodeDrained,
 		Runtime: status.Runtime, Arch: status.Arch, MemoryBytes: status.MemoryBytes, CPUs: status.CPUs,
 	}
 	if pressure := api.FindCondition(status.Conditions, api.ConditionDiskPressure); pressure != nil {

@@ -5,9 +5,9 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/placement"
-	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/platform/recovery"
 	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/records"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/records"
 )
 
 // node stores a node that takes tasks.
@@ -20,7 +20,8 @@ func (l *harness) node(ids ...string) {
 	l.Helper()
 	l.write(func(txn *records.Txn) {
 		for _, id := range ids {
-			txn.Put(records.NodeKey(id), api.NodeStatus{ID: id, Runtime: "docker", Ready: true, CPUs: 4, MemoryBytes: 4 << 30})
+			txn.Put(records.NodeKey(id), api.NodeStatus{ID: id, Runtime: "docker", Ready: true, CPUs: 4,
+				MemoryBytes: 4 << 30})
 			txn.Put(records.AliveKey(id), "now")
 		}
 	})
@@ -187,7 +188,8 @@ func TestPlacesAreThoseOfTheScheduler(t *testing.T) {
 		}
 		spec := api.DeploymentSpec{Container: api.Container{Volumes: []string{"data:/data"}}}
 		both(func(l *harness, txn *records.Txn) {
-			txn.Put(records.ReleaseKey(web, "v1"), l.releaseOf("v1", spec)).Put(records.ReleaseKey(web, "v2"), l.releaseOf("v2", onPort))
+			txn.Put(records.ReleaseKey(web, "v1"), l.releaseOf("v1", spec)).Put(records.ReleaseKey(web, "v2"),
+				l.releaseOf("v2", onPort))
 		})
 		for step := range 60 {
 			draw := r.Uint64()
@@ -254,7 +256,8 @@ func TestAnythingElseIsNoRace(t *testing.T) {
 			t.Errorf("%v counts as a lost race at %d", err, at)
 		}
 	}
-	if at, overtaken := Overtaken(fmt.Errorf("commit: %w", &store.ConflictError{Key: records.PlacingKey, Have: 7})); !overtaken || at != 7 {
+	if at, overtaken := Overtaken(fmt.Errorf("commit: %w",
+		&store.ConflictError{Key: records.PlacingKey, Have: 7})); !overtaken || at != 7 {
 		t.Errorf("a lost race does not count: %v, %d", overtaken, at)
 	}
 }

@@ -3,11 +3,12 @@ package board
 import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/placement"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
-// Rebalance returns the moves of deployments' pods that level the nodes, among the workloads that chosen accepts. Pods that
-// an earlier rebalance moves still count as moved. A workload that is in the midst of a rollout moves nothing else.
+// Rebalance returns the moves of deployments' pods that level the nodes, among the workloads that chosen accepts. Pods
+// that an earlier rebalance moves still count as moved. A workload that is in the midst of a rollout moves nothing
+// else.
 func (b *Board) Rebalance(snapshot records.Snapshot, chosen func(api.Ref) bool) []placement.Move {
 	var in input
 	b.at(snapshot, func(of records.Snapshot, l *placement.Ledger) {
@@ -26,7 +27,8 @@ func (b *Board) Rebalance(snapshot records.Snapshot, chosen func(api.Ref) bool) 
 		}
 		if to := t.Toward; to != "" {
 			in.tasks[i].Node = to
-		} else if to := destination(snapshot, snapshot.Task(t.ID).Value.Owner(), t.ID); to != "" && t.Node != to && open(in.nodes, to) {
+		} else if to := destination(snapshot, snapshot.Task(t.ID).Value.Owner(), t.ID); to != "" && t.Node != to &&
+			open(in.nodes, to) {
 			in.tasks[i].Node, moving[t.ID] = to, true
 		}
 	}
@@ -71,8 +73,8 @@ func open(nodes []placement.Node, id string) bool {
 	return false
 }
 
-// Destination returns the node that a rebalance moves a task to, and whether that takes it now. It is empty if nothing moves
-// it.
+// Destination returns the node that a rebalance moves a task to, and whether that takes it now. It is empty if nothing
+// moves it.
 func (b *Board) Destination(snapshot records.Snapshot, task *api.Task) (node string, takes bool) {
 	node = destination(snapshot, task.Owner(), task.ID)
 	if node == "" || node == task.Node {
@@ -81,7 +83,8 @@ func (b *Board) Destination(snapshot records.Snapshot, task *api.Task) (node str
 	snapshot.Fleeting() // whether the node takes it changes with what others need
 	demand := b.demands.of(snapshot, task)
 	b.at(snapshot, func(_ records.Snapshot, l *placement.Ledger) {
-		takes = l.Takes(placement.Task{ID: task.ID, Workload: task.Owner().String(), Demand: demand.Demand, Volumes: demand.at(task)}, node)
+		takes = l.Takes(placement.Task{ID: task.ID, Workload: task.Owner().String(), Demand: demand.Demand,
+			Volumes: demand.at(task)}, node)
 	})
 	return node, takes
 }

@@ -3,7 +3,7 @@ package board
 import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/placement"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // Elsewhere returns why new tasks in the places of others would fit on no node, by the others' task ids. They are

@@ -8,7 +8,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/placement"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/platform/recovery"
 )
 
 // MaxPerHost is the most calls to one host at a time, so that a host that doesn't answer takes no more than this.
@@ -50,15 +50,16 @@ type host struct {
 // New returns Calls that make none before Run. limit bounds each call; failed returns the answer of one that panicked.
 func New[Answer any](limit time.Duration, failed func(error) Answer) *Calls[Answer] {
 	c := &Calls[Answer]{
-		limit: limit, failed: failed, early: map[engine.Key]bool{}, going: map[ID]bool{}, answers: map[ID]Answer{}, hosts: map[string]*host{},
+		limit: limit, failed: failed, early: map[engine.Key]bool{}, going: map[ID]bool{}, answers: map[ID]Answer{},
+		hosts: map[string]*host{},
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
 
-// Run allows calls until ctx ends; then it cancels those under way and waits for them. wake is called with the keys whose
-// call was asked for before, whose call ended, and that waited for their host. A cancelled call has no answer: the next
-// server makes it again.
+// Run allows calls until ctx ends; then it cancels those under way and waits for them. wake is called with the keys
+// whose call was asked for before, whose call ended, and that waited for their host. A cancelled call has no answer:
+// the next server makes it again.
 func (c *Calls[Answer]) Run(ctx context.Context, wake func(...engine.Key)) error {
 	c.open(wake)
 	<-ctx.Done()
@@ -79,8 +80,8 @@ func (c *Calls[Answer]) open(wake func(...engine.Key)) {
 	wake(early...)
 }
 
-// Begin makes a call, unless the same one is under way or its host has MaxPerHost of them. call returns when its context
-// ends.
+// Begin makes a call, unless the same one is under way or its host has MaxPerHost of them. call returns when its
+// context ends.
 func (c *Calls[Answer]) Begin(id ID, name string, call func(context.Context) Answer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,8 +155,8 @@ func (c *Calls[Answer]) Forget(id ID) {
 	delete(c.answers, id)
 }
 
-// ForgetOthers drops the answers for the key of id, except the one to id itself: they belong to records that had the key
-// before. With Created 0 it drops all of them.
+// ForgetOthers drops the answers for the key of id, except the one to id itself: they belong to records that had the
+// key before. With Created 0 it drops all of them.
 func (c *Calls[Answer]) ForgetOthers(id ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

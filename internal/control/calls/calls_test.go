@@ -25,7 +25,8 @@ func TestACallThatPanicsHasAnAnswer(t *testing.T) {
 			id := ID{Key: engine.Key{Kind: "delivery", Name: "d"}, Attempt: attempt}
 			c.Begin(id, "example.org", func(context.Context) string { panic("no answer") })
 			synctest.Wait()
-			if answer, ended := c.Answer(id); !ended || answer != "panic in internal/control/calls.TestACallThatPanicsHasAnAnswer: no answer" {
+			if answer, ended := c.Answer(
+				id); !ended || answer != "panic in internal/control/calls.TestACallThatPanicsHasAnAnswer: no answer" {
 				t.Errorf("attempt %d: %q, %v", attempt, answer, ended)
 			}
 		}

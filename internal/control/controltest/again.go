@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // WithoutMemory returns a Shell that takes the same steps: each of its passes decides about every object.
@@ -45,8 +45,8 @@ func Counted(kind control.Kind, steps *int) control.Kind {
 	return kind
 }
 
-// RestsOverReports checks that a node that reports what no object at rest depends on costs a pass no step, and one whose
-// engine goes away does.
+// RestsOverReports checks that a node that reports what no object at rest depends on costs a pass no step, and one
+// whose engine goes away does.
 func (w *World) RestsOverReports(kind control.Kind) {
 	w.Helper()
 	steps := 0

@@ -6,8 +6,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// advance returns the next status of a task, which is the same one if nothing changes and nil if the task is gone, and when
-// it changes without a write.
+// advance returns the next status of a task, which is the same one if nothing changes and nil if the task is gone, and
+// when it changes without a write.
 func (n *Node) advance(task api.Task, was *api.TaskStatus, now time.Time) (*api.TaskStatus, time.Time) {
 	c := n.containers[task.ID]
 	if task.Desired != api.DesiredRunning && c != nil && c.stopAsked.IsZero() {
@@ -21,7 +21,8 @@ func (n *Node) advance(task api.Task, was *api.TaskStatus, now time.Time) (*api.
 	case over:
 		return was, time.Time{}
 	case c != nil && task.Desired != api.DesiredRunning && c.startedAt.Add(n.Lasts).Before(task.EndedAt):
-		return ended(task, was, api.TaskShutdown, n.Code, c.startedAt.Add(n.Lasts)), time.Time{} // by itself, before it was asked to
+		return ended(task, was, api.TaskShutdown, n.Code, c.startedAt.Add(n.Lasts)),
+			time.Time{} // by itself, before it was asked to
 	case c != nil && task.Desired != api.DesiredRunning && now.Before(c.stopAsked.Add(n.Grace)):
 		return was, c.stopAsked.Add(n.Grace)
 	case task.Desired != api.DesiredRunning:
@@ -42,10 +43,12 @@ func (n *Node) start(task api.Task, now time.Time) *api.TaskStatus {
 	n.made[c.owner]++
 	if c.rejected {
 		n.Rejects--
-		return &api.TaskStatus{ID: task.ID, Node: "n1", State: api.TaskRejected, Reason: "PortTaken", Message: "port 80 is taken", Next: "free it", FinishedAt: now}
+		return &api.TaskStatus{ID: task.ID, Node: "n1", State: api.TaskRejected, Reason: "PortTaken",
+			Message: "port 80 is taken", Next: "free it", FinishedAt: now}
 	}
 	return &api.TaskStatus{
-		ID: task.ID, Node: "n1", State: api.TaskRunning, Container: "c-" + task.ID, StartedAt: now, RunningAt: now, Ready: true,
+		ID: task.ID, Node: "n1", State: api.TaskRunning, Container: "c-" + task.ID, StartedAt: now, RunningAt: now,
+		Ready: true,
 		Ports: []api.PortBinding{{Container: 80, Protocol: "tcp", HostIP: "127.0.0.1", HostPort: 32768}},
 	}
 }
@@ -57,7 +60,8 @@ func ended(task api.Task, was *api.TaskStatus, state api.TaskState, code int, at
 	}
 	next.State, next.Ready, next.ExitCode, next.FinishedAt = state, false, &code, at
 	if state == api.TaskFailed {
-		next.Reason, next.Message, next.LastLog = api.ReasonExited, "the container ended with exit code 7", []string{"no route to host"}
+		next.Reason, next.Message, next.LastLog = api.ReasonExited, "the container ended with exit code 7",
+			[]string{"no route to host"}
 	}
 	return &next
 }

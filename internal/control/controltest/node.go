@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
 
 // startTime is what it takes to start something.
 const startTime = time.Millisecond
 
-// Node plays the node n1: it answers for images and runs containers. It works after each write, and when a container is due
-// to end. Its fields are read and written in Set and SetQuietly.
+// Node plays the node n1: it answers for images and runs containers. It works after each write, and when a container is
+// due to end. Its fields are read and written in Set and SetQuietly.
 type Node struct {
 	// Images are those that exist, with their ids.
 	Images map[string]string
@@ -44,7 +44,8 @@ type container struct {
 func newNode(w *World, images map[string]string) *Node {
 	n := &Node{
 		Images: maps.Clone(images), Lasts: time.Hour, w: w, made: map[api.Ref]int{}, most: map[api.Ref]int{},
-		wake: make(chan struct{}, 1), done: make(chan struct{}), ended: make(chan struct{}), containers: map[string]*container{},
+		wake: make(chan struct{}, 1), done: make(chan struct{}), ended: make(chan struct{}),
+		containers: map[string]*container{},
 	}
 	w.OnChange(func(change view.Change) {
 		switch change.New.(type) {
@@ -170,12 +171,15 @@ func (n *Node) report(txn *records.Txn, s records.Snapshot, task string, status 
 }
 
 func (n *Node) answer(txn *records.Txn, s records.Snapshot, r api.ImageRequest, now time.Time) {
-	next := api.ImageStatus{Owner: r.Owner, OwnerUID: r.OwnerUID, Node: "n1", Image: r.Image, Nonce: r.Nonce, State: api.ImagePresent, UpdatedAt: now}
+	next := api.ImageStatus{Owner: r.Owner, OwnerUID: r.OwnerUID, Node: "n1", Image: r.Image, Nonce: r.Nonce,
+		State: api.ImagePresent, UpdatedAt: now}
 	if next.ImageID = n.Images[r.Image]; next.ImageID == "" {
-		next.State, next.Reason, next.Message = api.ImageFailed, "ImageNotFound", "image "+r.Image+" is not in the registry"
+		next.State, next.Reason, next.Message = api.ImageFailed, "ImageNotFound",
+			"image "+r.Image+" is not in the registry"
 	}
 	was := s.ImageStatus("n1", r.Owner).Value
-	moved := was != nil && (was.State == api.ImagePresent || n.looksAgain) && (was.State != next.State || was.ImageID != next.ImageID)
+	moved := was != nil && (was.State == api.ImagePresent || n.looksAgain) &&
+		(was.State != next.State || was.ImageID != next.ImageID)
 	if was == nil || !was.Answers(r) || moved {
 		txn.Put(records.ImageStatusKey("n1", r.Owner), next)
 	}

@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/control/board"
 	"tend.dev/tend/internal/control/scheduler"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
 
@@ -100,7 +100,8 @@ func (w *World) Serve() {
 	var members []engine.Member
 	for _, c := range append([]control.Controller{scheduler.New(w.Deps())}, w.Controllers(w)...) {
 		opts := engine.Options{
-			Name: c.Name(), Reconciler: c, Replay: c.Keys, Dirty: c.Dirty, Synced: w.View.Synced(), Revision: w.View.Revision, WaitFor: w.View.WaitFor,
+			Name: c.Name(), Reconciler: c, Replay: c.Keys, Dirty: c.Dirty, Synced: w.View.Synced(),
+			Revision: w.View.Revision, WaitFor: w.View.WaitFor,
 		}
 		if many, ok := c.(interface{ Workers() int }); ok {
 			opts.Workers = many.Workers()

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // Write commits as another writer, and waits until the view shows it.
@@ -28,7 +28,8 @@ func (w *World) Write(fill func(*records.Txn)) {
 func (w *World) SetNode(id string, alive bool) {
 	w.Helper()
 	w.Write(func(txn *records.Txn) {
-		txn.Put(records.NodeKey(id), api.NodeStatus{ID: id, Runtime: "hollow", Ready: true, CPUs: 64, MemoryBytes: 64 << 30})
+		txn.Put(records.NodeKey(id), api.NodeStatus{ID: id, Runtime: "hollow", Ready: true, CPUs: 64,
+			MemoryBytes: 64 << 30})
 		if alive {
 			txn.Put(records.AliveKey(id), "now")
 		} else {
@@ -47,7 +48,8 @@ func (w *World) Put(spec any, refs ...api.Ref) {
 	w.Write(func(txn *records.Txn) {
 		for _, ref := range refs {
 			object := api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name}
-			object.Metadata = api.Metadata{Finalizers: []string{api.FinalizerTasks}, UID: fmt.Sprintf("uid-%s-%d", ref.Name, w.View.Revision())}
+			object.Metadata = api.Metadata{Finalizers: []string{api.FinalizerTasks},
+				UID: fmt.Sprintf("uid-%s-%d", ref.Name, w.View.Revision())}
 			if old := w.Snapshot().Object(ref); old.Exists() {
 				object = *old.Value
 			}
@@ -69,7 +71,8 @@ func (w *World) Delete(ref api.Ref) {
 }
 
 // Condition checks one of an object's conditions.
-func (w *World) Condition(ref api.Ref, conditions []api.Condition, kind string, want api.ConditionStatus, reason string) {
+func (w *World) Condition(ref api.Ref, conditions []api.Condition, kind string, want api.ConditionStatus,
+	reason string) {
 	w.Helper()
 	c := api.FindCondition(conditions, kind)
 	if c == nil || c.Status != want || c.Reason != reason {

@@ -3,7 +3,7 @@ package environment
 import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // BucketOf returns the bucket that a key of the store belongs to; false for other keys.

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/core/env"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // Environments builds environments. It decrypts each value once per revision. It is safe for concurrent use.
@@ -42,7 +42,8 @@ func (e *Environments) Of(s records.Snapshot, ref api.Ref, spec api.WorkloadSpec
 // Resolve returns, besides the environment that Of returns, the declaration with its references to other objects
 // replaced. ${config.…} stays as written there, since a declaration is stored in plain text. Resolve takes the declared
 // container, not one that was resolved before.
-func (e *Environments) Resolve(s records.Snapshot, ref api.Ref, declared api.Container) (api.Container, map[string]string, error) {
+func (e *Environments) Resolve(s records.Snapshot, ref api.Ref, declared api.Container) (api.Container,
+	map[string]string, error) {
 	return e.resolve(s, ref, declared, env.Change{})
 }
 

@@ -9,17 +9,20 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // The buckets of the store are decrypted and merged in order. A value may contain line ends, quotes and =.
 func TestEnvironmentIsMergedInOrder(t *testing.T) {
 	l := newHarness(t)
 	odd := "a=b\n\"c\" 'd'\n${ref.deployment.nobody.host}\n"
-	l.config("scopes/prod/A", "scope", "scopes/prod/B", "scope", "scopes/prod/C", "scope", "scopes/production/D", "another scope",
-		"apps/prod/web/B", "app", "apps/prod/web/C", "app", "apps/prod/web-2/E", "another app", "apps/shared/db/URL", odd)
+	l.config("scopes/prod/A", "scope", "scopes/prod/B", "scope", "scopes/prod/C", "scope", "scopes/production/D",
+		"another scope",
+		"apps/prod/web/B", "app", "apps/prod/web/C", "app", "apps/prod/web-2/E", "another app", "apps/shared/db/URL",
+		odd)
 	got, err := l.of(api.Container{Env: map[string]string{"C": "spec"}, EnvFrom: []string{"shared/db"}})
-	if diff := cmp.Diff(map[string]string{"A": "scope", "B": "app", "C": "spec", "URL": odd}, got); diff != "" || err != nil {
+	if diff := cmp.Diff(map[string]string{"A": "scope", "B": "app", "C": "spec", "URL": odd}, got); diff != "" ||
+		err != nil {
 		t.Errorf("%v\n%s", err, diff)
 	}
 }
@@ -27,13 +30,16 @@ func TestEnvironmentIsMergedInOrder(t *testing.T) {
 // ${config.…} in env is replaced by the value, alone or within a text; the stored declaration keeps the reference.
 func TestConfigReferences(t *testing.T) {
 	l := newHarness(t)
-	l.config("scopes/prod/HOST", "db.prod", "apps/prod/web/PASSWORD", "s3cret$${ref.a}${config.HOST}", "apps/prod/db/USER", "alice", "apps/shared/q/TOKEN", "t0ken")
+	l.config("scopes/prod/HOST", "db.prod", "apps/prod/web/PASSWORD", "s3cret$${ref.a}${config.HOST}",
+		"apps/prod/db/USER", "alice", "apps/shared/q/TOKEN", "t0ken")
 	declared := api.Container{Env: map[string]string{
-		"URL": "postgres://${config.db.USER}:${config.PASSWORD}@${config.HOST}/", "TOKEN": "${config.shared.q.TOKEN}", "RAW": "$${config.PASSWORD}",
+		"URL": "postgres://${config.db.USER}:${config.PASSWORD}@${config.HOST}/", "TOKEN": "${config.shared.q.TOKEN}",
+		"RAW": "$${config.PASSWORD}",
 	}}
 	resolved, merged, err := l.env.Resolve(l.snapshot(), web, declared)
 	want := map[string]string{
-		"HOST": "db.prod", "PASSWORD": "s3cret$${ref.a}${config.HOST}", "URL": "postgres://alice:s3cret$${ref.a}${config.HOST}@db.prod/",
+		"HOST": "db.prod", "PASSWORD": "s3cret$${ref.a}${config.HOST}",
+		"URL":   "postgres://alice:s3cret$${ref.a}${config.HOST}@db.prod/",
 		"TOKEN": "t0ken", "RAW": "${config.PASSWORD}",
 	}
 	if diff := cmp.Diff(want, merged); diff != "" || err != nil {
@@ -44,11 +50,13 @@ func TestConfigReferences(t *testing.T) {
 	}
 	object := l.put(web, api.DeploymentSpec{Container: declared})
 	before, _ := l.env.Hash(merged)
-	after, err := l.env.HashAfter(l.snapshot(), object, env.Change{Bucket: env.Bucket{Scope: "prod", Name: "db"}, Set: map[string]string{"USER": "bob"}})
+	after, err := l.env.HashAfter(l.snapshot(), object, env.Change{Bucket: env.Bucket{Scope: "prod", Name: "db"},
+		Set: map[string]string{"USER": "bob"}})
 	if err != nil || after == before {
 		t.Errorf("a change of a value it refers to changes nothing: %v", err)
 	}
-	for bucket, want := range map[env.Bucket]bool{{Scope: "prod", Name: "db"}: true, {Scope: "shared", Name: "q"}: true, {Scope: "shared"}: false, {Scope: "prod", Name: "x"}: false} {
+	for bucket, want := range map[env.Bucket]bool{{Scope: "prod", Name: "db"}: true, {Scope: "shared", Name: "q"}: true,
+		{Scope: "shared"}: false, {Scope: "prod", Name: "x"}: false} {
 		if got := env.ReadBy(object, bucket); got != want {
 			t.Errorf("%v is read: %v", bucket, got)
 		}
@@ -59,7 +67,8 @@ func TestConfigReferences(t *testing.T) {
 func TestMissingConfigValue(t *testing.T) {
 	l := newHarness(t)
 	l.config("apps/prod/web/PASSWORD", "s3cret")
-	_, err := l.of(api.Container{Env: map[string]string{"URL": "${config.PASSWORD}${config.NONE}", "TOKEN": "${config.shared.q.TOKEN}"}})
+	_, err := l.of(api.Container{Env: map[string]string{"URL": "${config.PASSWORD}${config.NONE}",
+		"TOKEN": "${config.shared.q.TOKEN}"}})
 	var without *Error
 	want := "env.TOKEN: no value for TOKEN; env.URL: no value for NONE: tend config set prod/web NONE=-; tend config set shared/q TOKEN=-"
 	if !errors.As(err, &without) || without.Reason != api.ReasonSecretKeyMissing || err.Error() != want {
@@ -100,7 +109,8 @@ func TestHashAndSeal(t *testing.T) {
 		return got
 	}
 	one := hash(map[string]string{"A": "1", "B": "2"})
-	if one != hash(map[string]string{"B": "2", "A": "1"}) || one == hash(map[string]string{"A": "1", "B": "3"}) || one == hash(map[string]string{"A": "1B2"}) {
+	if one != hash(map[string]string{"B": "2", "A": "1"}) || one == hash(map[string]string{"A": "1", "B": "3"}) ||
+		one == hash(map[string]string{"A": "1B2"}) {
 		t.Error("the hash doesn't follow the values")
 	}
 	sealed, err := l.env.Seal(map[string]string{"A": "1"})
@@ -119,11 +129,15 @@ func TestHashAfter(t *testing.T) {
 		change env.Change
 		want   map[string]string
 	}{
-		"nothing":    {"the hash now", env.Change{}, map[string]string{"A": "1", "B": "1", "C": "1"}},
-		"set":        {"a new value", env.Change{Bucket: env.Bucket{Scope: "prod", Name: "web"}, Set: map[string]string{"B": "2", "D": "2"}}, map[string]string{"A": "1", "B": "2", "C": "1", "D": "2"}},
-		"unset":      {"one less", env.Change{Bucket: env.Bucket{Scope: "prod"}, Unset: []string{"A"}}, map[string]string{"B": "1", "C": "1"}},
-		"env_from":   {"another's", env.Change{Bucket: env.Bucket{Scope: "shared", Name: "db"}, Set: map[string]string{"C": "2"}}, map[string]string{"A": "1", "B": "1", "C": "2"}},
-		"stranger's": {"no matter of its", env.Change{Bucket: env.Bucket{Scope: "shared", Name: "x"}, Set: map[string]string{"C": "2"}}, map[string]string{"A": "1", "B": "1", "C": "1"}},
+		"nothing": {"the hash now", env.Change{}, map[string]string{"A": "1", "B": "1", "C": "1"}},
+		"set": {"a new value", env.Change{Bucket: env.Bucket{Scope: "prod", Name: "web"},
+			Set: map[string]string{"B": "2", "D": "2"}}, map[string]string{"A": "1", "B": "2", "C": "1", "D": "2"}},
+		"unset": {"one less", env.Change{Bucket: env.Bucket{Scope: "prod"}, Unset: []string{"A"}},
+			map[string]string{"B": "1", "C": "1"}},
+		"env_from": {"another's", env.Change{Bucket: env.Bucket{Scope: "shared", Name: "db"},
+			Set: map[string]string{"C": "2"}}, map[string]string{"A": "1", "B": "1", "C": "2"}},
+		"stranger's": {"no matter of its", env.Change{Bucket: env.Bucket{Scope: "shared", Name: "x"},
+			Set: map[string]string{"C": "2"}}, map[string]string{"A": "1", "B": "1", "C": "1"}},
 	} {
 		got, err := l.env.HashAfter(l.snapshot(), object, tc.change)
 		want, _ := l.env.Hash(tc.want)
@@ -141,7 +155,8 @@ func TestUnreadable(t *testing.T) {
 	l.sealer.lost = true
 	_, err := l.of(api.Container{})
 	var without *Error
-	if !errors.As(err, &without) || without.Reason != api.ReasonEnvironmentUnreadable || !strings.Contains(err.Error(), "/config/apps/prod/web/TOKEN") {
+	if !errors.As(err, &without) || without.Reason != api.ReasonEnvironmentUnreadable ||
+		!strings.Contains(err.Error(), "/config/apps/prod/web/TOKEN") {
 		t.Errorf("%v", err)
 	}
 	object := l.put(web, api.DeploymentSpec{})
@@ -155,7 +170,8 @@ func TestConsumers(t *testing.T) {
 	l := newHarness(t)
 	l.put(web, api.DeploymentSpec{Container: api.Container{EnvFrom: []string{"shared/db", "queue"}}})
 	l.put(api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "api"}, api.DeploymentSpec{})
-	l.put(api.Ref{Kind: api.KindJob, Scope: "prod", Name: "mail"}, api.JobSpec{Container: api.Container{EnvFrom: []string{"shared/db"}}})
+	l.put(api.Ref{Kind: api.KindJob, Scope: "prod", Name: "mail"},
+		api.JobSpec{Container: api.Container{EnvFrom: []string{"shared/db"}}})
 	for key, want := range map[string]string{
 		records.ConfigScopePrefix("prod") + "A":         "api web",
 		records.ConfigAppPrefix("prod", "web") + "A":    "web",

@@ -40,7 +40,8 @@ func passing(err error) bool {
 
 func unresolved(cause error) error {
 	if passing(cause) {
-		return &Error{Reason: api.ReasonUnresolvedReference, Cause: flat(cause), Next: "nothing: this goes on by itself", Passing: true}
+		return &Error{Reason: api.ReasonUnresolvedReference, Cause: flat(cause),
+			Next: "nothing: this goes on by itself", Passing: true}
 	}
 	return &Error{
 		Reason: api.ReasonUnresolvedReference, Cause: flat(cause),
@@ -77,7 +78,8 @@ func unmerged(ref api.Ref, cause error) error {
 	case errors.As(cause, &values):
 		return &Error{Reason: api.ReasonSecretKeyMissing, Cause: cause, Next: values.next()}
 	case errors.As(cause, &empty):
-		return &Error{Reason: api.ReasonEnvFromEmpty, Cause: cause, Next: fmt.Sprintf("tend config set %s KEY=-, or leave env_from out", empty.Entries[0])}
+		return &Error{Reason: api.ReasonEnvFromEmpty, Cause: cause,
+			Next: fmt.Sprintf("tend config set %s KEY=-, or leave env_from out", empty.Entries[0])}
 	case errors.As(cause, &missing):
 		return &Error{Reason: api.ReasonSecretKeyMissing, Cause: cause, Next: setSecret(ref, missing.Keys)}
 	}

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
 	"tend.dev/tend/internal/core/reference"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // expand replaces the references to other objects in the fields that may hold them (api.ResolvedFields). It does not
@@ -38,7 +38,8 @@ func expand(s records.Snapshot, consumer api.Ref, declared api.Container) (api.C
 
 // variables returns the declared variables with every reference replaced, including those to config values. Facts and
 // values are inserted in one pass, so that neither is taken for a reference. Errors contain no values.
-func variables(s records.Snapshot, ref api.Ref, declared api.Container, values func(env.Bucket) (map[string]string, error)) (map[string]string, error) {
+func variables(s records.Snapshot, ref api.Ref, declared api.Container,
+	values func(env.Bucket) (map[string]string, error)) (map[string]string, error) {
 	out := maps.Clone(declared.Env)
 	missing := map[string]string{}
 	var faults []error
@@ -55,7 +56,8 @@ func variables(s records.Snapshot, ref api.Ref, declared api.Container, values f
 				}
 			}
 			nearest := buckets[len(buckets)-1]
-			missing[fmt.Sprintf("env.%s: no value for %s", name, key)] = fmt.Sprintf("tend config set %s/%s %s=-", nearest.Scope, nearest.Name, key)
+			missing[fmt.Sprintf("env.%s: no value for %s", name, key)] = fmt.Sprintf("tend config set %s/%s %s=-",
+				nearest.Scope, nearest.Name, key)
 			return "", nil
 		}}
 		value, err := reference.Expand(declared.Env[name], spaces)

@@ -7,7 +7,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/reference"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 func facts(s records.Snapshot, consumer api.Ref) reference.Lookup {

@@ -7,13 +7,14 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
-// Since names the config values that changed between a release and now, as an object with that release's spec would have
-// them, and returns the hash of the environment of now. If that can't be built, the error says why, and the hash is
-// Unbuilt. If the release's own environment can't be read, the hash is empty.
-func (e *Environments) Since(s records.Snapshot, object api.Object, release api.Release) (api.ConfigDifferences, string, error) {
+// Since names the config values that changed between a release and now, as an object with that release's spec would
+// have them, and returns the hash of the environment of now. If that can't be built, the error says why, and the hash
+// is Unbuilt. If the release's own environment can't be read, the hash is empty.
+func (e *Environments) Since(s records.Snapshot, object api.Object, release api.Release) (api.ConfigDifferences, string,
+	error) {
 	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
 	if err != nil {
 		return nil, "", err
@@ -33,7 +34,8 @@ func (e *Environments) Since(s records.Snapshot, object api.Object, release api.
 	case err != nil:
 		return nil, hash, err
 	}
-	return env.Differences(env.Taken{Declared: spec.Container, Values: then.Values}, env.Taken{Declared: spec.Container, Values: merged}), hash, nil
+	return env.Differences(env.Taken{Declared: spec.Container, Values: then.Values},
+		env.Taken{Declared: spec.Container, Values: merged}), hash, nil
 }
 
 // Unbuilt is the hash that stands for an environment that can't be built.

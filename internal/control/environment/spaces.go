@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
 	"tend.dev/tend/internal/core/reference"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // Spaces resolves the references of an object's webhooks: facts of other objects, and values of buckets, decrypted now.
@@ -37,7 +37,8 @@ func (e *Environments) configured(s records.Snapshot, ref api.Ref, envFrom []str
 		return value, nil
 	}
 	nearest := buckets[len(buckets)-1]
-	return "", fmt.Errorf("%s: there is no config value %s; set it with tend config set %s/%s %s=…", r.Text, key, nearest.Scope, nearest.Name, key)
+	return "", fmt.Errorf("%s: there is no config value %s; set it with tend config set %s/%s %s=…", r.Text, key,
+		nearest.Scope, nearest.Name, key)
 }
 
 // prefixOf returns the store prefix of a bucket's values.

@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
 	"tend.dev/tend/internal/core/source"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // certificateKeys returns the keys of a bucket that ingresses name as their certificate and its private key. An ingress

@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
-// An image that no registry has runs on nodes of its architecture. One with a registry's digest may be there for others, and one
-// that names a platform is emulated on purpose.
+// An image that no registry has runs on nodes of its architecture. One with a registry's digest may be there for
+// others, and one that names a platform is emulated on purpose.
 func TestPlacementFollowsTheImagesArchitecture(t *testing.T) {
 	for name, test := range map[string]struct {
 		digest  string
@@ -31,14 +31,16 @@ func TestPlacementFollowsTheImagesArchitecture(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			release := api.Release{ID: "v1", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Spec: raw, ImageArch: test.arch, ImageDigest: test.digest}
+			release := api.Release{ID: "v1", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Spec: raw,
+				ImageArch: test.arch, ImageDigest: test.digest}
 			l.write(func(txn *records.Txn) {
 				txn.Put(records.NodeKey("n1"), api.NodeStatus{ID: "n1", Runtime: "docker", Ready: true, Arch: "arm64"})
 				txn.Put(records.ReleaseKey(web, "v1"), release)
 			})
 			l.tasks(1, "v1", nil)
 			l.looks()
-			if got := l.s.Board.Refusals(l.snapshot())["t0000"].Message; got != test.says || (got == "") != (l.on()["n1"] == 1) {
+			if got := l.s.Board.Refusals(l.snapshot())["t0000"].Message; got != test.says ||
+				(got == "") != (l.on()["n1"] == 1) {
 				t.Errorf("%q, want %q; tasks by node: %v", got, test.says, l.on())
 			}
 		})

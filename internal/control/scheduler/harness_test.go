@@ -10,9 +10,9 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
 
@@ -93,7 +93,8 @@ func (l *harness) looks() engine.Result {
 func (l *harness) node(id string, alive bool) {
 	l.Helper()
 	l.write(func(txn *records.Txn) {
-		txn.Put(records.NodeKey(id), api.NodeStatus{ID: id, Runtime: "docker", Ready: true, CPUs: 4, MemoryBytes: 4 << 30})
+		txn.Put(records.NodeKey(id), api.NodeStatus{ID: id, Runtime: "docker", Ready: true, CPUs: 4,
+			MemoryBytes: 4 << 30})
 		if alive {
 			txn.Put(records.AliveKey(id), "now")
 		}
@@ -108,7 +109,8 @@ func (l *harness) release(id string, spec api.DeploymentSpec) {
 		l.Fatal(err)
 	}
 	l.write(func(txn *records.Txn) {
-		txn.Put(records.ReleaseKey(web, id), api.Release{ID: id, Kind: web.Kind, Scope: web.Scope, Name: web.Name, Spec: raw})
+		txn.Put(records.ReleaseKey(web, id), api.Release{ID: id, Kind: web.Kind, Scope: web.Scope, Name: web.Name,
+			Spec: raw})
 	})
 }
 
@@ -118,7 +120,8 @@ func (l *harness) tasks(n int, release string, edit func(*api.Task)) {
 	l.write(func(txn *records.Txn) {
 		for i := range n {
 			task := api.Task{
-				ID: fmt.Sprintf("t%04d", i), Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: fmt.Sprintf("s%d", i), Release: release,
+				ID: fmt.Sprintf("t%04d", i), Kind: web.Kind, Scope: web.Scope, Name: web.Name,
+				Slot: fmt.Sprintf("s%d", i), Release: release,
 				Desired: api.DesiredRunning, CreatedAt: epoch.Add(time.Duration(i) * time.Second),
 			}
 			if edit != nil {

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/board"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
 
@@ -60,7 +60,10 @@ func TestConflictPlacesNothing(t *testing.T) {
 		"stopped meanwhile": func(txn *records.Txn, read records.Read[api.Task]) {
 			txn.RaiseTask(read, api.DesiredShutdown, "scaled down", epoch)
 		},
-		"gone meanwhile": func(txn *records.Txn, read records.Read[api.Task]) { txn.Delete(records.TaskKey(read.Value.ID)) },
+		"gone meanwhile": func(txn *records.Txn, read records.Read[api.Task]) {
+			txn.Delete(records.TaskKey(
+				read.Value.ID))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newHarness(t)
@@ -101,7 +104,8 @@ func TestRefusals(t *testing.T) {
 		says    string
 	}{
 		"no node": {"no machine has joined", func(*harness) {}, "no node has joined yet"},
-		"dead":    {"a node without a heartbeat takes nothing", func(l *harness) { l.node("n1", false) }, "node n1 does not answer"},
+		"dead": {"a node without a heartbeat takes nothing", func(l *harness) { l.node("n1", false) },
+			"node n1 does not answer"},
 		"engine away": {"nor one whose engine is away", func(l *harness) {
 			l.node("n1", true)
 			l.write(func(txn *records.Txn) {
@@ -166,7 +170,8 @@ func TestSuccessorTakesThePortOver(t *testing.T) {
 	l.tasks(1, "v1", nil)
 	l.looks()
 	next := api.Task{
-		ID: "next", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "next", Release: "v1", Replaces: "s0", After: "t0000",
+		ID: "next", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "next", Release: "v1", Replaces: "s0",
+		After:   "t0000",
 		Desired: api.DesiredRunning, CreatedAt: epoch.Add(time.Hour),
 	}
 	l.write(func(txn *records.Txn) {

@@ -6,5 +6,5 @@
 // own too.
 //
 // The verbs refuse what this package refuses. What is stored all the same, since an owner took back what it had shared,
-// is not served: see internal/nodeapi/local.
+// is not served: see internal/node/nodeapi/local.
 package hosts

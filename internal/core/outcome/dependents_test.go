@@ -26,14 +26,25 @@ func TestGiveUpDependents(t *testing.T) {
 		all    []judged
 		want   []api.OutcomeState
 	}{
-		"failed":  {"nothing changes without a person", []judged{at("web", api.OutcomePending, "db"), at("db", api.OutcomeFailed)}, []api.OutcomeState{api.OutcomeFailed, api.OutcomeFailed}},
-		"paused":  {"the rollout of the other did not last", []judged{at("web", api.OutcomePending, "db"), at("db", api.OutcomeHeld)}, []api.OutcomeState{api.OutcomeHeld, api.OutcomeHeld}},
-		"chain":   {"one waits for another that waits", []judged{at("edge", api.OutcomePending, "web"), at("web", api.OutcomePending, "db"), at("db", api.OutcomeFailed)}, []api.OutcomeState{api.OutcomeFailed, api.OutcomeFailed, api.OutcomeFailed}},
-		"stopped": {"only an operator starts the other", []judged{at("web", api.OutcomePending, "db"), stopped}, []api.OutcomeState{api.OutcomeHeld, api.OutcomeConverged}},
-		"lacking": {"no object brings what the other lacks", []judged{at("web", api.OutcomePending, "db"), lacking}, []api.OutcomeState{api.OutcomeFailed, api.OutcomeFailed}},
-		"pending": {"the other is on its way", []judged{at("web", api.OutcomePending, "db"), at("db", api.OutcomePending)}, []api.OutcomeState{api.OutcomePending, api.OutcomePending}},
-		"beside":  {"the trouble is another's", []judged{at("web", api.OutcomePending, "db"), at("db", api.OutcomePending), at("x", api.OutcomeFailed)}, []api.OutcomeState{api.OutcomePending, api.OutcomePending, api.OutcomeFailed}},
-		"foreign": {"another apply may bring it", []judged{at("web", api.OutcomePending, "db"), at("x", api.OutcomeFailed)}, []api.OutcomeState{api.OutcomePending, api.OutcomeFailed}},
+		"failed": {"nothing changes without a person", []judged{at("web", api.OutcomePending, "db"),
+			at("db", api.OutcomeFailed)}, []api.OutcomeState{api.OutcomeFailed, api.OutcomeFailed}},
+		"paused": {"the rollout of the other did not last",
+			[]judged{at("web", api.OutcomePending, "db"), at("db", api.OutcomeHeld)},
+			[]api.OutcomeState{api.OutcomeHeld, api.OutcomeHeld}},
+		"chain": {"one waits for another that waits", []judged{at("edge", api.OutcomePending, "web"),
+			at("web", api.OutcomePending, "db"), at("db", api.OutcomeFailed)},
+			[]api.OutcomeState{api.OutcomeFailed, api.OutcomeFailed, api.OutcomeFailed}},
+		"stopped": {"only an operator starts the other", []judged{at("web", api.OutcomePending, "db"), stopped},
+			[]api.OutcomeState{api.OutcomeHeld, api.OutcomeConverged}},
+		"lacking": {"no object brings what the other lacks", []judged{at("web", api.OutcomePending, "db"), lacking},
+			[]api.OutcomeState{api.OutcomeFailed, api.OutcomeFailed}},
+		"pending": {"the other is on its way", []judged{at("web", api.OutcomePending, "db"),
+			at("db", api.OutcomePending)}, []api.OutcomeState{api.OutcomePending, api.OutcomePending}},
+		"beside": {"the trouble is another's", []judged{at("web", api.OutcomePending, "db"),
+			at("db", api.OutcomePending), at("x", api.OutcomeFailed)},
+			[]api.OutcomeState{api.OutcomePending, api.OutcomePending, api.OutcomeFailed}},
+		"foreign": {"another apply may bring it", []judged{at("web", api.OutcomePending, "db"),
+			at("x", api.OutcomeFailed)}, []api.OutcomeState{api.OutcomePending, api.OutcomeFailed}},
 	} {
 		giveUp(tc.all)
 		for i, want := range tc.want {
@@ -46,18 +57,21 @@ func TestGiveUpDependents(t *testing.T) {
 	all := []judged{at("web", api.OutcomePending, "db"), at("db", api.OutcomeHeld)}
 	giveUp(all)
 	all[0].explain()
-	if web := all[0].Outcome; web.Cause != "message of web" || web.Next != "get deployment/prod/db ready; this goes on by itself" {
+	if web := all[0].Outcome; web.Cause != "message of web" ||
+		web.Next != "get deployment/prod/db ready; this goes on by itself" {
 		t.Errorf("%+v", web)
 	}
 }
 
 // TestJudgeNeeds: a release that waits for others says which ones.
 func TestJudgeNeeds(t *testing.T) {
-	object := api.Object{Kind: api.KindDeployment, Scope: "prod", Spec: []byte(`{"depends_on":{"workloads":["deployment/db"]}}`), Metadata: api.Metadata{Revision: 10}}
+	object := api.Object{Kind: api.KindDeployment, Scope: "prod",
+		Spec: []byte(`{"depends_on":{"workloads":["deployment/db"]}}`), Metadata: api.Metadata{Revision: 10}}
 	for reason, want := range map[string][]api.Ref{
 		"WaitingForDependency": {{Kind: api.KindDeployment, Scope: "prod", Name: "db"}}, "Progressing": nil,
 	} {
-		status := statusOf(10, api.Condition{Status: api.ConditionFalse, Reason: reason}, api.Condition{Status: api.ConditionTrue, Reason: reason})
+		status := statusOf(10, api.Condition{Status: api.ConditionFalse, Reason: reason},
+			api.Condition{Status: api.ConditionTrue, Reason: reason})
 		if got := judge(asked, object, status); got.State != api.OutcomePending || !slices.Equal(got.needs, want) {
 			t.Errorf("%s: outcome %s, needs %v; want %v", reason, got.State, got.needs, want)
 		}

@@ -39,8 +39,8 @@ func (s *judged) blame(c conditions) {
 	}
 }
 
-// explain completes the outcome of a write that came to nothing: the cause, the last lines of the container that failed,
-// and the next step.
+// explain completes the outcome of a write that came to nothing: the cause, the last lines of the container that
+// failed, and the next step.
 func (s *judged) explain() {
 	if s.State == api.OutcomeReplaced {
 		s.Cause = s.Message

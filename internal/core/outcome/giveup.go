@@ -23,7 +23,10 @@ func giveUp(all []judged) {
 // giveUpPods ends the waits of ingresses for pods once nothing else is pending. An ingress to a workload scaled to 0 is
 // as declared. Existing pods may still get ready, unless another object that the command waits for is in trouble.
 func giveUpPods(all []judged) {
-	trouble := slices.ContainsFunc(all, func(s judged) bool { return s.State == api.OutcomeFailed || s.State == api.OutcomeHeld })
+	trouble := slices.ContainsFunc(all, func(s judged) bool {
+		return s.State == api.OutcomeFailed ||
+			s.State == api.OutcomeHeld
+	})
 	for i := range all {
 		switch s := &all[i]; {
 		case s.State != api.OutcomePending || s.Reason != api.ReasonNoReadyPods:

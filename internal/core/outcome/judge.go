@@ -26,7 +26,8 @@ var (
 
 // judge returns what has become of one write, by the object's own conditions.
 func judge(w api.Awaited, object api.Object, status api.WorkloadStatus) judged {
-	s := judged{Awaited: w, Outcome: api.Outcome{State: api.OutcomePending, UpdatedAt: object.Metadata.UpdatedAt}, turnsBack: turnsBack(status)}
+	s := judged{Awaited: w, Outcome: api.Outcome{State: api.OutcomePending, UpdatedAt: object.Metadata.UpdatedAt},
+		turnsBack: turnsBack(status)}
 	if object.Metadata.Deleting() {
 		s.UpdatedAt = *object.Metadata.DeletedAt
 	}
@@ -74,9 +75,9 @@ func (s *judged) judgeSeen(object api.Object, status api.WorkloadStatus, c condi
 	}
 }
 
-// rule is the one rule by which conditions add up to a state: what is ready and rests has converged, and what progresses
-// is pending. Of the rest, what is degraded has failed, or is held: what ran before runs on, or no node takes it. What is
-// not degraded has converged, since nothing is to be done; a kind without Progressing stays pending.
+// rule is the one rule by which conditions add up to a state: what is ready and rests has converged, and what
+// progresses is pending. Of the rest, what is degraded has failed, or is held: what ran before runs on, or no node
+// takes it. What is not degraded has converged, since nothing is to be done; a kind without Progressing stays pending.
 func (s *judged) rule(object api.Object, status api.WorkloadStatus, c conditions) api.OutcomeState {
 	switch degraded := holds(c.degraded); {
 	case holds(c.ready) && !c.under() && degraded && c.degraded.Reason == api.ReasonRunFailed && runsItself(object):
@@ -142,7 +143,8 @@ func (s *judged) judgeFrozen(status api.WorkloadStatus, c conditions) {
 	if !holds(c.ready) {
 		s.stopped, what = true, "it stays"
 	}
-	s.Warning = fmt.Sprintf("%s stopped, as `tend stop` asked; `tend start %s/%s` starts it again", what, s.Ref.Scope, s.Ref.Name)
+	s.Warning = fmt.Sprintf("%s stopped, as `tend stop` asked; `tend start %s/%s` starts it again", what, s.Ref.Scope,
+		s.Ref.Name)
 }
 
 // awaitSettled keeps a pod that runs once pending until its node has seen that it stays up. One that ends at once was
@@ -157,7 +159,8 @@ func (s *judged) awaitSettled() {
 // ofNewer adds that what the message says is of a newer change.
 func (s *judged) ofNewer(generation int64) {
 	head, rest, _ := strings.Cut(s.Message, "\n")
-	s.Message = strings.TrimSuffix(fmt.Sprintf("%s (of a newer change, generation %d)\n%s", head, generation, rest), "\n")
+	s.Message = strings.TrimSuffix(fmt.Sprintf("%s (of a newer change, generation %d)\n%s", head, generation, rest),
+		"\n")
 }
 
 // deleting returns what the deletion of an object waits for.

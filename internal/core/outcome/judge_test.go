@@ -42,7 +42,8 @@ func TestJudge(t *testing.T) {
 	}
 	now := time.Now()
 	present := api.Object{Kind: api.KindDeployment, Metadata: api.Metadata{Generation: 2, Revision: 10}}
-	deleting := api.Object{Kind: api.KindDeployment, Metadata: api.Metadata{Generation: 2, Revision: 11, DeletedAt: &now}}
+	deleting := api.Object{Kind: api.KindDeployment, Metadata: api.Metadata{Generation: 2, Revision: 11,
+		DeletedAt: &now}}
 	newer := api.Object{Kind: api.KindDeployment, Metadata: api.Metadata{Generation: 3, Revision: 12}}
 	goneOf := api.Awaited{Ref: webRef, Revision: 11, Gone: true}
 
@@ -54,30 +55,60 @@ func TestJudge(t *testing.T) {
 		want    api.OutcomeState
 		message string
 	}{
-		"NoStatus":    {"not reconciled yet", asked, present, api.WorkloadStatus{}, api.OutcomePending, "waiting for the server to begin"},
-		"OldStatus":   {"what it says is of an older write, however good", asked, present, statusOf(9, yes("Converged"), no("Complete")), api.OutcomePending, "waiting"},
-		"Converged":   {"ready and nothing left to do", asked, present, statusOf(10, yes("Converged"), no("Complete")), api.OutcomeConverged, "Converged"},
-		"Ending":      {"ready, but old pods still stop", asked, present, statusOf(10, yes("Converged"), yes("Stopping")), api.OutcomePending, "Converged"},
-		"Progressing": {"under way", asked, present, statusOf(10, no("Progressing"), yes("Progressing")), api.OutcomePending, "Progressing"},
-		"Command":     {"its release command failed: nothing changes without a person", asked, present, degraded(statusOf(10, no("ReleaseCommandFailed"), no("ReleaseCommandFailed"))), api.OutcomeHeld, "ReleaseCommandFailed"},
-		"NoImage":     {"the image can't be had: nothing changes without a person", asked, present, degraded(statusOf(10, no("ImageNotFound"), no("ResolvingImage"))), api.OutcomeFailed, "ImageNotFound"},
-		"Unworkable":  {"no bucket has the key: nothing changes without a person", asked, present, degraded(statusOf(10, no("SecretKeyMissing"), no("SecretKeyMissing"))), api.OutcomeFailed, "SecretKeyMissing"},
-		"Unresolved":  {"what it refers to may be on its way", asked, present, degraded(statusOf(10, no("UnresolvedReference"), no("UnresolvedReference"))), api.OutcomePending, "UnresolvedReference"},
+		"NoStatus": {"not reconciled yet", asked, present, api.WorkloadStatus{}, api.OutcomePending,
+			"waiting for the server to begin"},
+		"OldStatus": {"what it says is of an older write, however good", asked, present,
+			statusOf(9, yes("Converged"), no("Complete")), api.OutcomePending, "waiting"},
+		"Converged": {"ready and nothing left to do", asked, present, statusOf(10, yes("Converged"), no("Complete")),
+			api.OutcomeConverged, "Converged"},
+		"Ending": {"ready, but old pods still stop", asked, present,
+			statusOf(10, yes("Converged"), yes("Stopping")), api.OutcomePending, "Converged"},
+		"Progressing": {"under way", asked, present, statusOf(10, no("Progressing"), yes("Progressing")),
+			api.OutcomePending, "Progressing"},
+		"Command": {"its release command failed: nothing changes without a person", asked, present,
+			degraded(statusOf(10, no("ReleaseCommandFailed"), no("ReleaseCommandFailed"))), api.OutcomeHeld,
+			"ReleaseCommandFailed"},
+		"NoImage": {"the image can't be had: nothing changes without a person", asked, present,
+			degraded(statusOf(10, no("ImageNotFound"), no("ResolvingImage"))), api.OutcomeFailed, "ImageNotFound"},
+		"Unworkable": {"no bucket has the key: nothing changes without a person", asked, present,
+			degraded(statusOf(10, no("SecretKeyMissing"), no("SecretKeyMissing"))), api.OutcomeFailed,
+			"SecretKeyMissing"},
+		"Unresolved": {"what it refers to may be on its way", asked, present,
+			degraded(statusOf(10, no("UnresolvedReference"), no("UnresolvedReference"))), api.OutcomePending,
+			"UnresolvedReference"},
 		"NoImageAfterPause": {"the phase is of the rollout before", asked, present,
-			inPhase(degraded(statusOf(10, no("ImageNotFound"), no("ResolvingImage"))), api.RolloutPaused), api.OutcomeFailed, "ImageNotFound"},
-		"Paused":       {"a slot failed", asked, present, inPhase(degraded(statusOf(10, no("CrashLoop"), no("Paused"))), api.RolloutPaused), api.OutcomeHeld, "CrashLoop"},
-		"RolledBack":   {"turned back", asked, present, inPhase(degraded(statusOf(10, no("RolledBack"), no("Complete"))), api.RolloutRolledBack), api.OutcomeHeld, "RolledBack"},
-		"RollingBack":  {"turning back takes its time", asked, present, inPhase(degraded(statusOf(10, no("RolledBack"), yes("RolledBack"))), api.RolloutRollingBack), api.OutcomePending, "RolledBack"},
-		"BackUnready":  {"what it turned back to isn't ready either", asked, present, inPhase(degraded(statusOf(10, no("RolledBack"), no("RolledBack"))), api.RolloutRollingBack), api.OutcomeHeld, "RolledBack"},
-		"Frozen":       {"only `tend start` brings it back", asked, present, inPhase(statusOf(10, no("Frozen"), no("Complete")), api.RolloutComplete), api.OutcomeConverged, "Frozen"},
-		"Freezing":     {"its pods are being stopped", asked, present, inPhase(statusOf(10, no("Frozen"), yes("Stopping")), api.RolloutComplete), api.OutcomePending, "Frozen"},
-		"PartlyFrozen": {"the others run", asked, present, inPhase(statusOf(10, yes("Frozen"), no("Complete")), api.RolloutComplete), api.OutcomeConverged, "Frozen"},
-		"EngineAway":   {"an engine comes back", asked, present, inPhase(degraded(statusOf(10, no("EngineUnavailable"), yes("EngineUnavailable"))), api.RolloutComplete), api.OutcomePending, "EngineUnavailable"},
-		"Superseded":   {"the newest is waited for, and reported", asked, newer, statusOf(12, yes("Converged"), no("Complete")), api.OutcomeConverged, "of a newer change, generation 3"},
-		"Deleted":      {"another command deletes what was applied", asked, deleting, statusOf(10, yes("Converged"), no("Complete")), api.OutcomeFailed, "is deleting it"},
-		"Deleting":     {"a deletion takes its time", goneOf, deleting, statusOf(10, yes("Converged"), no("Complete")), api.OutcomePending, "stopping"},
-		"Unseen":       {"the answer is older than the deletion", goneOf, present, api.WorkloadStatus{}, api.OutcomePending, "stopping"},
-		"Recreated":    {"it went, and another came", goneOf, newer, api.WorkloadStatus{}, api.OutcomeConverged, "created again"},
+			inPhase(degraded(statusOf(10, no("ImageNotFound"), no("ResolvingImage"))), api.RolloutPaused),
+			api.OutcomeFailed, "ImageNotFound"},
+		"Paused": {"a slot failed", asked, present,
+			inPhase(degraded(statusOf(10, no("CrashLoop"), no("Paused"))), api.RolloutPaused), api.OutcomeHeld,
+			"CrashLoop"},
+		"RolledBack": {"turned back", asked, present, inPhase(degraded(statusOf(10, no("RolledBack"),
+			no("Complete"))), api.RolloutRolledBack), api.OutcomeHeld, "RolledBack"},
+		"RollingBack": {"turning back takes its time", asked, present,
+			inPhase(degraded(statusOf(10, no("RolledBack"), yes("RolledBack"))), api.RolloutRollingBack),
+			api.OutcomePending, "RolledBack"},
+		"BackUnready": {"what it turned back to isn't ready either", asked, present,
+			inPhase(degraded(statusOf(10, no("RolledBack"), no("RolledBack"))), api.RolloutRollingBack),
+			api.OutcomeHeld, "RolledBack"},
+		"Frozen": {"only `tend start` brings it back", asked, present,
+			inPhase(statusOf(10, no("Frozen"), no("Complete")), api.RolloutComplete), api.OutcomeConverged, "Frozen"},
+		"Freezing": {"its pods are being stopped", asked, present,
+			inPhase(statusOf(10, no("Frozen"), yes("Stopping")), api.RolloutComplete), api.OutcomePending, "Frozen"},
+		"PartlyFrozen": {"the others run", asked, present,
+			inPhase(statusOf(10, yes("Frozen"), no("Complete")), api.RolloutComplete), api.OutcomeConverged, "Frozen"},
+		"EngineAway": {"an engine comes back", asked, present,
+			inPhase(degraded(statusOf(10, no("EngineUnavailable"), yes("EngineUnavailable"))), api.RolloutComplete),
+			api.OutcomePending, "EngineUnavailable"},
+		"Superseded": {"the newest is waited for, and reported", asked, newer,
+			statusOf(12, yes("Converged"), no("Complete")), api.OutcomeConverged, "of a newer change, generation 3"},
+		"Deleted": {"another command deletes what was applied", asked, deleting,
+			statusOf(10, yes("Converged"), no("Complete")), api.OutcomeFailed, "is deleting it"},
+		"Deleting": {"a deletion takes its time", goneOf, deleting, statusOf(10, yes("Converged"), no("Complete")),
+			api.OutcomePending, "stopping"},
+		"Unseen": {"the answer is older than the deletion", goneOf, present, api.WorkloadStatus{},
+			api.OutcomePending, "stopping"},
+		"Recreated": {"it went, and another came", goneOf, newer, api.WorkloadStatus{}, api.OutcomeConverged,
+			"created again"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -91,16 +122,19 @@ func TestJudge(t *testing.T) {
 
 // TestGiveUp: a reference waits only for the other objects that the command waits for.
 func TestGiveUp(t *testing.T) {
-	lacking := judged{Awaited: asked, lacks: true, Outcome: api.Outcome{State: api.OutcomePending, Message: "there is no deployment/prod/api"}}
+	lacking := judged{Awaited: asked, lacks: true, Outcome: api.Outcome{State: api.OutcomePending,
+		Message: "there is no deployment/prod/api"}}
 	for name, tc := range map[string]struct {
 		reason string
 		beside []judged
 		want   api.OutcomeState
 	}{
-		"alone":           {"no object brings what it points at", nil, api.OutcomeFailed},
-		"beside the good": {"nor do those that are done", []judged{{Outcome: api.Outcome{State: api.OutcomeConverged}}}, api.OutcomeFailed},
-		"beside others":   {"each points at what isn't there", []judged{lacking}, api.OutcomeFailed},
-		"beside pending":  {"it may be that one", []judged{{Outcome: api.Outcome{State: api.OutcomePending}}}, api.OutcomePending},
+		"alone": {"no object brings what it points at", nil, api.OutcomeFailed},
+		"beside the good": {"nor do those that are done", []judged{{Outcome: api.Outcome{State: api.OutcomeConverged}}},
+			api.OutcomeFailed},
+		"beside others": {"each points at what isn't there", []judged{lacking}, api.OutcomeFailed},
+		"beside pending": {"it may be that one", []judged{{Outcome: api.Outcome{State: api.OutcomePending}}},
+			api.OutcomePending},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := append([]judged{lacking}, tc.beside...)
@@ -123,10 +157,14 @@ func TestExplain(t *testing.T) {
 		log   []string
 		next  string
 	}{
-		"failed": {at(api.Outcome{State: api.OutcomeFailed, Reason: "ImageNotFound", Message: "no such image"}), "no such image", nil, "tend describe prod/web"},
-		"paused": {paused, "paused: it ended", []string{"last line"}, "tend describe prod/web; to go back: tend rollback prod/web"},
-		"the newest pod's lines, where the condition has none": {at(api.Outcome{State: api.OutcomeHeld, Reason: "RolledBack", Message: "v2 failed",
-			Pods: []api.Pod{{CreatedAt: time.Unix(1, 0), LastLog: []string{"older"}}, {CreatedAt: time.Unix(2, 0), LastLog: []string{"newest"}}}}),
+		"failed": {at(api.Outcome{State: api.OutcomeFailed, Reason: "ImageNotFound", Message: "no such image"}),
+			"no such image", nil, "tend describe prod/web"},
+		"paused": {paused, "paused: it ended", []string{"last line"},
+			"tend describe prod/web; to go back: tend rollback prod/web"},
+		"the newest pod's lines, where the condition has none": {at(api.Outcome{State: api.OutcomeHeld,
+			Reason: "RolledBack", Message: "v2 failed",
+			Pods: []api.Pod{{CreatedAt: time.Unix(1, 0), LastLog: []string{"older"}},
+				{CreatedAt: time.Unix(2, 0), LastLog: []string{"newest"}}}}),
 			"rolled back: v2 failed", []string{"newest"}, "tend describe prod/web"},
 		"converged": {at(api.Outcome{State: api.OutcomeConverged, Message: "3 of 3"}), "", nil, ""},
 	} {
@@ -144,9 +182,10 @@ func TestRollbackOffered(t *testing.T) {
 		rollout *api.RolloutStatus
 		want    bool
 	}{
-		"None":   {"no rollout yet", nil, false},
-		"First":  {"nothing was ever good", &api.RolloutStatus{TargetRelease: "v1"}, false},
-		"Same":   {"what is in force is the last good one", &api.RolloutStatus{TargetRelease: "v1", LastGoodRelease: "v1"}, false},
+		"None":  {"no rollout yet", nil, false},
+		"First": {"nothing was ever good", &api.RolloutStatus{TargetRelease: "v1"}, false},
+		"Same": {"what is in force is the last good one",
+			&api.RolloutStatus{TargetRelease: "v1", LastGoodRelease: "v1"}, false},
 		"Second": {"the one before was good", &api.RolloutStatus{TargetRelease: "v2", LastGoodRelease: "v1"}, true},
 	}
 	for name, tc := range cases {
@@ -181,7 +220,8 @@ func TestJudgeIngress(t *testing.T) {
 		{"Maintenance", true, api.OutcomeConverged},
 	} {
 		object := api.Object{Kind: api.KindIngress, Metadata: api.Metadata{Generation: 2, Revision: 10}}
-		status := api.WorkloadStatus{ObservedRevision: 10, Conditions: []api.Condition{{Type: api.ConditionReady, Status: api.ConditionFalse, Reason: tc.reason}}}
+		status := api.WorkloadStatus{ObservedRevision: 10,
+			Conditions: []api.Condition{{Type: api.ConditionReady, Status: api.ConditionFalse, Reason: tc.reason}}}
 		if tc.degraded {
 			status = degraded(status)
 		}
@@ -203,14 +243,19 @@ func TestGiveUpPods(t *testing.T) {
 		beside []judged
 		want   api.OutcomeState
 	}{
-		"some alone":        {"they may get ready yet", false, nil, api.OutcomePending},
-		"some beside good":  {"the report of the last one is on its way", false, []judged{{Outcome: api.Outcome{State: api.OutcomeConverged}}}, api.OutcomePending},
-		"none alone":        {"no replica is wanted", true, nil, api.OutcomeConverged},
-		"none beside more":  {"they are about to be created", true, []judged{{Outcome: api.Outcome{State: api.OutcomePending}}}, api.OutcomePending},
-		"some beside wrong": {"their rollout was paused", false, []judged{{Outcome: api.Outcome{State: api.OutcomeHeld}}}, api.OutcomeHeld},
-		"none beside lack":  {"they will not be created", true, []judged{{lacks: true, Outcome: api.Outcome{State: api.OutcomePending}}}, api.OutcomeHeld},
+		"some alone": {"they may get ready yet", false, nil, api.OutcomePending},
+		"some beside good": {"the report of the last one is on its way", false,
+			[]judged{{Outcome: api.Outcome{State: api.OutcomeConverged}}}, api.OutcomePending},
+		"none alone": {"no replica is wanted", true, nil, api.OutcomeConverged},
+		"none beside more": {"they are about to be created", true,
+			[]judged{{Outcome: api.Outcome{State: api.OutcomePending}}}, api.OutcomePending},
+		"some beside wrong": {"their rollout was paused", false,
+			[]judged{{Outcome: api.Outcome{State: api.OutcomeHeld}}}, api.OutcomeHeld},
+		"none beside lack": {"they will not be created", true,
+			[]judged{{lacks: true, Outcome: api.Outcome{State: api.OutcomePending}}}, api.OutcomeHeld},
 	} {
-		all := append([]judged{{lacks: true, idle: tc.idle, Outcome: api.Outcome{State: api.OutcomePending, Reason: api.ReasonNoReadyPods}}}, tc.beside...)
+		all := append([]judged{{lacks: true, idle: tc.idle,
+			Outcome: api.Outcome{State: api.OutcomePending, Reason: api.ReasonNoReadyPods}}}, tc.beside...)
 		if giveUp(all); all[0].State != tc.want {
 			t.Errorf("%s: outcome %s, want %s: %s", name, all[0].State, tc.want, tc.reason)
 		}

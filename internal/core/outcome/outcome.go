@@ -33,8 +33,8 @@ type judged struct {
 	turnsBack bool
 }
 
-// Judge returns an outcome for each write, in their order. They are judged together: one that waits for another comes to
-// nothing if that one does. It returns an error if a status can't be read.
+// Judge returns an outcome for each write, in their order. They are judged together: one that waits for another comes
+// to nothing if that one does. It returns an error if a status can't be read.
 func Judge(awaited []api.Awaited, observe func(api.Ref) Observed) ([]api.Outcome, error) {
 	all := make([]judged, len(awaited))
 	for i, a := range awaited {
@@ -55,9 +55,11 @@ func Judge(awaited []api.Awaited, observe func(api.Ref) Observed) ([]api.Outcome
 func judgeOne(a api.Awaited, o Observed) (judged, error) {
 	switch {
 	case !o.Found && a.Gone:
-		return judged{Awaited: a, Outcome: api.Outcome{State: api.OutcomeConverged, Reason: "Gone", Message: "gone"}}, nil
+		return judged{Awaited: a, Outcome: api.Outcome{State: api.OutcomeConverged, Reason: "Gone", Message: "gone"}},
+			nil
 	case !o.Found:
-		return judged{Awaited: a, Outcome: api.Outcome{State: api.OutcomeFailed, Reason: api.ReasonDeleted, Message: "another command deleted it"}}, nil
+		return judged{Awaited: a, Outcome: api.Outcome{State: api.OutcomeFailed, Reason: api.ReasonDeleted,
+			Message: "another command deleted it"}}, nil
 	}
 	status, err := api.DecodeStatus[api.WorkloadStatus](o.Object)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// judgeRecovering goes on with the wait for a rollout that paused, while the pod that had failed is ready: the cause is gone,
-// and the status will say so once the pod has stayed up. Its message is still that of the failure.
+// judgeRecovering goes on with the wait for a rollout that paused, while the pod that had failed is ready: the cause is
+// gone, and the status will say so once the pod has stayed up. Its message is still that of the failure.
 func (s *judged) judgeRecovering(status api.WorkloadStatus) {
 	if s.State != api.OutcomeHeld || s.Gone || status.Rollout == nil || status.Rollout.Phase != api.RolloutPaused {
 		return
@@ -26,5 +26,6 @@ func (s *judged) judgeRecovering(status api.WorkloadStatus) {
 		return
 	}
 	s.State, s.Reason, s.Cause, s.Next = api.OutcomePending, "Recovering", "", ""
-	s.Message = fmt.Sprintf("%d of %d pods of %s are ready again; waiting to see that they stay up", ready, status.Replicas, status.Rollout.TargetRelease)
+	s.Message = fmt.Sprintf("%d of %d pods of %s are ready again; waiting to see that they stay up", ready,
+		status.Replicas, status.Rollout.TargetRelease)
 }

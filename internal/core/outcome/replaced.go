@@ -7,10 +7,11 @@ import (
 	"tend.dev/tend/api"
 )
 
-// judgeReplaced ends the wait for a release that a newer change took the place of: it will never be complete. What changes
-// no release, such as a scale, replaces nothing, and a release that was complete before has converged.
+// judgeReplaced ends the wait for a release that a newer change took the place of: it will never be complete. What
+// changes no release, such as a scale, replaces nothing, and a release that was complete before has converged.
 func (s *judged) judgeReplaced(o Observed, status api.WorkloadStatus) {
-	if s.Counts || s.Gone || s.Generation == 0 || o.Object.Metadata.Deleting() || o.Object.Metadata.Generation <= s.Generation {
+	if s.Counts || s.Gone || s.Generation == 0 || o.Object.Metadata.Deleting() ||
+		o.Object.Metadata.Generation <= s.Generation {
 		return
 	}
 	var own, newer *api.Release
@@ -35,7 +36,8 @@ func (s *judged) judgeReplaced(o Observed, status api.WorkloadStatus) {
 		s.Message = mine + " was complete, then replaced by " + changeOf(*newer)
 		return
 	}
-	s.State, s.Reason, s.Next = api.OutcomeReplaced, "Replaced", fmt.Sprintf("tend history %s/%s", s.Ref.Scope, s.Ref.Name)
+	s.State, s.Reason, s.Next = api.OutcomeReplaced, "Replaced",
+		fmt.Sprintf("tend history %s/%s", s.Ref.Scope, s.Ref.Name)
 	s.Message = fmt.Sprintf("your %s was replaced by %s before it was complete", mine, changeOf(*newer))
 }
 

@@ -14,11 +14,12 @@ var lasting = []string{
 }
 
 // Retry reports whether an apply that changes nothing of an object asks for another try: the last answer about it is a
-// failure, and that answer is older than the apply. An object that converged, or is on its way, needs none. An operation is
-// carried out once, whatever it came to.
+// failure, and that answer is older than the apply. An object that converged, or is on its way, needs none. An
+// operation is carried out once, whatever it came to.
 func Retry(object api.Object) (bool, error) { return retry(object, false) }
 
-// RetryOnce is Retry for a verb that is no apply: while the try that was asked for last is under way, it asks for no other.
+// RetryOnce is Retry for a verb that is no apply: while the try that was asked for last is under way, it asks for no
+// other.
 func RetryOnce(object api.Object) (bool, error) { return retry(object, true) }
 
 func retry(object api.Object, once bool) (bool, error) {

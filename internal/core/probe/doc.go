@@ -1,7 +1,7 @@
 // Package probe decides the phases of one container's probes, and when each probe runs next.
 //
 // It never probes a container, reads no clock and starts nothing: the caller of a Machine supplies the time and the
-// answers (internal/agent/prober), and a Verdict goes to the healing of the task (internal/core/healing).
+// answers (internal/node/agent/prober), and a Verdict goes to the healing of the task (internal/core/healing).
 //
 // A probe's phase is unknown when its container starts, healthy after success_threshold passes in a row, unhealthy
 // after failure_threshold failures in a row. While a declared startup probe has not passed, the others neither run nor

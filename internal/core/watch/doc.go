@@ -2,5 +2,5 @@
 // repository, an HTTP endpoint.
 //
 // Diff compares a listing with the one before, by id, generation and status. It lists nothing, waits for nothing and
-// keeps nothing: internal/watcher does.
+// keeps nothing: internal/control/watcher does.
 package watch

@@ -16,7 +16,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
 	"tend.dev/tend/internal/operator/tendtest"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // tend is Tend's own control plane.

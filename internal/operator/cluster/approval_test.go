@@ -16,11 +16,11 @@ import (
 
 	"tend.dev/tend/api"
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/control/verbs"
 	"tend.dev/tend/internal/core/approval"
 	"tend.dev/tend/internal/core/approval/approvaltest"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/kubetest"
-	"tend.dev/tend/internal/verbs"
 )
 
 // command is an operation that needs an approval.

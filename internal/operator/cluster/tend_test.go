@@ -22,7 +22,7 @@ import (
 	"tend.dev/tend/api/pull"
 	"tend.dev/tend/internal/operator/kubetest"
 	"tend.dev/tend/internal/operator/tendtest"
-	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/records"
 )
 
 // tend is a control plane as a server runs it: the endpoints behind TLS, and the controllers, over a store in memory. A

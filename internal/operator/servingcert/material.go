@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/client-go/util/cert"
 
-	"tend.dev/tend/internal/pki"
+	"tend.dev/tend/internal/platform/pki"
 )
 
 // The keys of the Secret. Those of the certificate are as in a Secret of type kubernetes.io/tls.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tend.dev/tend/internal/pki"
+	"tend.dev/tend/internal/platform/pki"
 )
 
 var (

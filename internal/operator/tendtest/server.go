@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/clusterapi"
 	"tend.dev/tend/internal/control"
-	controllers "tend.dev/tend/internal/control/cluster"
+	"tend.dev/tend/internal/control/verbs"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/records"
+	controllers "tend.dev/tend/internal/kinds/cluster"
+	"tend.dev/tend/internal/server/clusterapi"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
-	"tend.dev/tend/internal/verbs"
 )
 
 // Server is a control plane like that of Tend's server.

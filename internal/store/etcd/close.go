@@ -7,7 +7,7 @@ import (
 
 	"go.etcd.io/etcd/client/pkg/v3/types"
 
-	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/platform/recovery"
 	"tend.dev/tend/internal/store"
 )
 

@@ -13,11 +13,11 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"tend.dev/tend/internal/race"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/etcd"
 	"tend.dev/tend/internal/store/etcd/etcdtest"
 	"tend.dev/tend/internal/store/storetest"
+	"tend.dev/tend/internal/test/race"
 )
 
 // reach returns the options with which a cluster is reached.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"tend.dev/tend/internal/nodeapi/authority"
-	"tend.dev/tend/internal/peer"
+	"tend.dev/tend/internal/node/nodeapi/authority"
+	"tend.dev/tend/internal/node/peer"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/etcd"
 )

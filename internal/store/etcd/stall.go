@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/platform/recovery"
 	"tend.dev/tend/internal/store"
 )
 

@@ -3,7 +3,7 @@ package view
 import (
 	"fmt"
 
-	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/platform/recovery"
 	"tend.dev/tend/internal/store"
 )
 

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"tend.dev/tend/internal/delay"
+	"tend.dev/tend/internal/platform/delay"
 	"tend.dev/tend/internal/store"
 )
 

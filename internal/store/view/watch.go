@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"tend.dev/tend/internal/recovery"
+	"tend.dev/tend/internal/platform/recovery"
 )
 
 // WatchOptions select what to watch. The zero value is everything from now on.

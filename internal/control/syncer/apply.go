@@ -1,0 +1,182 @@
+package syncer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/verbs"
+	"tend.dev/tend/internal/core/source"
+	"tend.dev/tend/internal/input/manifest"
+	"tend.dev/tend/internal/store/records"
+)
+
+// Apply applies what the last poll fetched for a sync, or nothing of it: not if the sync is gone, or was declared
+// otherwise.
+func (s *Syncer) Apply(ctx context.Context, through records.Committer, object api.Object) source.Applied {
+	f, err := s.of(object.Metadata.UID)
+	if err != nil {
+		return source.Applied{Fault: refused(nil, f, err)}
+	}
+	defer f.mu.Unlock()
+	applied := source.Applied{Revision: f.revision, At: s.Now()}
+	spec, err := api.DecodeSpec[api.SyncSpec](object)
+	if err == nil && (f.revision == "" || f.spec != string(object.Spec)) {
+		err = errors.New("nothing was fetched for it yet")
+	}
+	if err != nil {
+		applied.Fault = refused(nil, f, err)
+		return applied
+	}
+	loaded, err := load(ctx, f, spec)
+	if err == nil {
+		err = s.upload(loaded.Uploads)
+	}
+	var result api.ApplyResult
+	if err == nil {
+		manager := api.SyncManager(object.Name)
+		result, err = s.Options.Apply(ctx, loaded.Objects, verbs.ApplyOptions{
+			Prune: spec.Prune, Set: api.SyncSet(object), Sync: &object,
+			FieldManager: verbs.FieldManager{Manager: manager, Actor: manager, Through: through},
+		})
+	}
+	if err != nil {
+		applied.Fault = refused(&loaded, f, err)
+		return applied
+	}
+	applied.Objects = make(map[api.Ref]int64, len(result.Objects))
+	for _, one := range result.Objects {
+		applied.Objects[one.Ref] = one.Revision
+		if one.Action != api.ActionUnchanged {
+			applied.Changes = append(applied.Changes, api.SyncChange{Object: one.Ref, Action: string(one.Action)})
+		}
+	}
+	for _, ref := range result.Pruned {
+		applied.Changes = append(applied.Changes, api.SyncChange{Object: ref, Action: api.ActionPruned})
+	}
+	for _, ref := range result.Withdrawn {
+		applied.Changes = append(applied.Changes, api.SyncChange{Object: ref, Action: api.ActionWithdrawn})
+	}
+	return applied
+}
+
+// loadTime bounds the reading of a source's manifests.
+const loadTime = 30 * time.Second
+
+var errLoadTime = fmt.Errorf("its manifests take longer to read than %s", loadTime)
+
+// load reads the manifests of a tree and refuses what a sync may not apply. Variables have no values: those of the
+// server are none of the source's business.
+func load(ctx context.Context, f *fetched, spec api.SyncSpec) (manifest.Result, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, loadTime, errLoadTime)
+	defer cancel()
+	loaded, err := manifest.Load(manifest.Options{
+		Context: ctx,
+		Files:   []string{filepath.Join(f.tree(), filepath.FromSlash(spec.Path))}, Within: f.tree(),
+		MaxBytes: maxSource,
+		Lookup:   func(string) (string, bool) { return "", false },
+	})
+	if err == nil && len(loaded.Objects) == 0 {
+		err = manifest.ErrNoManifest // its files declare nothing
+	}
+	if err != nil {
+		return loaded, err
+	}
+	rights := source.RightsOf(spec)
+	for _, object := range loaded.Objects {
+		if fault := rights.Refuse(object); fault != nil {
+			fault.Message = f.shown(loaded.Origin[object.Ref()].String()) + ": " + fault.Message
+			return loaded, fault
+		}
+	}
+	return loaded, nil
+}
+
+// upload stores the large files of assets.
+func (s *Syncer) upload(uploads []manifest.Upload) error {
+	for _, u := range uploads {
+		if s.PutBlob == nil {
+			return errors.New("this server keeps no files")
+		}
+		file, err := os.Open(u.Path)
+		if err != nil {
+			return err
+		}
+		if err = errors.Join(s.PutBlob(file, u.Digest), file.Close()); err != nil {
+			return fmt.Errorf("keep %s: %w", filepath.Base(u.Path), err)
+		}
+	}
+	return nil
+}
+
+// mostFaults bounds what a condition lists.
+const mostFaults = 5
+
+const nextManifest = "correct it in the source; Tend applies the next revision by itself"
+
+// refused returns the fault of an apply. What is wrong in a file is shown with its place, and without the line itself:
+// the condition has more readers than the source.
+func refused(loaded *manifest.Result, f *fetched, err error) *source.Error {
+	var fault *source.Error
+	var wrong *manifest.Error
+	var verb *verbs.Error
+	switch {
+	case errors.As(err, &fault):
+		return fault
+	case errors.As(err, &wrong):
+		return source.NewFault(api.ReasonInvalidManifests, nextManifest, "%s", f.places(wrong))
+	case errors.Is(err, errLoadTime):
+		return source.NewFault(api.ReasonInvalidManifests,
+			"name a folder with fewer manifests in path, or split them among several syncs", "%s", err)
+	case errors.Is(err, manifest.ErrNoManifest):
+		return source.NewFault(api.ReasonInvalidManifests,
+			"put a manifest into the source; to delete what it had: tend sync remove --prune",
+			"the source has no manifest, and nothing was pruned")
+	case errors.As(err, &verb):
+		detail := verb.Detail
+		if len(verb.Errors) > 0 && loaded != nil {
+			detail += "\n" + f.places(loaded.Explain(verb.Errors))
+		}
+		switch verb.Reason {
+		case verbs.FieldOwned:
+			return source.NewFault(api.ReasonFieldOwned,
+				"leave the field out of the source or set it to the same value there; tend blame says who set it", "%s",
+				detail)
+		case verbs.Invalid:
+			return source.NewFault(api.ReasonInvalidManifests, nextManifest, "%s", detail)
+		}
+		return source.NewFault(api.ReasonApplyRefused, verb.Next, "%s", detail)
+	}
+	return source.NewFault(api.ReasonApplyRefused, "see the server's log; Tend applies it again with the next poll",
+		"%s",
+		f.shown(err.Error()))
+}
+
+// places returns faults with their places in the source, one a line.
+func (f *fetched) places(wrong *manifest.Error) string {
+	var lines []string
+	for i, d := range wrong.List {
+		if i == mostFaults {
+			break
+		}
+		d.Snippet = ""
+		lines = append(lines, f.shown(strings.ReplaceAll(d.String(), "\n  ", "; ")))
+	}
+	if more := len(wrong.List) + wrong.More - len(lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// shown returns a text with the paths of the source instead of those of its copy.
+func (f *fetched) shown(text string) string {
+	if f == nil {
+		return text
+	}
+	return strings.ReplaceAll(text, f.tree()+string(filepath.Separator), "")
+}

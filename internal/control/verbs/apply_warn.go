@@ -1,0 +1,122 @@
+package verbs
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/env"
+	"tend.dev/tend/internal/core/lab"
+	"tend.dev/tend/internal/core/reference"
+	"tend.dev/tend/internal/core/volumes"
+	"tend.dev/tend/internal/store/records"
+)
+
+// warn adds what a person should know of each object, though nothing is refused for it.
+func (d *applyDecision) warn(snap records.Snapshot, pruned []records.Read[api.Object]) {
+	for i := range d.placed {
+		d.placed[i].warnOfHooks(snap)
+		d.placed[i].warnOfPorts()
+		d.placed[i].warnOfReplicas()
+		d.placed[i].warnOfZone()
+		d.placed[i].warnOfLab(snap)
+	}
+	warnOfReferences(snap, d.placed, d.merged(), pruned)
+}
+
+// warnOfPorts warns of ports that aren't published because the container has the host's network.
+func (p *placed) warnOfPorts() {
+	if !p.next.Kind.HasContainers() {
+		return
+	}
+	spec, err := api.DecodeWorkload(p.next.Kind, p.next.Spec)
+	if err == nil && spec.NetworkMode == "host" && len(spec.Ports) > 0 {
+		p.result.Warnings = append(p.result.Warnings,
+			"ports: not published: with network_mode host the container's ports are the host's; leave ports out, or network_mode")
+	}
+}
+
+// warnOfReplicas warns of replicas that write to one volume, as scale does.
+func (p *placed) warnOfReplicas() {
+	if !p.next.Kind.HasSlots() {
+		return
+	}
+	spec, err := api.DecodeSpec[api.DeploymentSpec](p.next)
+	if err != nil {
+		return
+	}
+	if warning := volumes.Several(spec, spec.MostReplicas()); warning != "" {
+		p.result.Warnings = append(p.result.Warnings, warning)
+	}
+}
+
+// warnOfZone warns of a scope whose short names are the public DNS's.
+func (p *placed) warnOfZone() {
+	if p.next.Kind.Serves() && !p.stored.Exists() && api.PublicZone(p.next.Scope) {
+		p.result.Warnings = append(p.result.Warnings,
+			fmt.Sprintf("containers reach it as %s alone: names that end in .%s are not of the cluster",
+				api.ServiceNames(p.next.Name, p.next.Scope)[0], p.next.Scope))
+	}
+}
+
+// warnOfLab warns of changes that come too late for a lab.
+func (p *placed) warnOfLab(snap records.Snapshot) {
+	status := snap.LabStatus(p.next.Ref())
+	if !p.next.Kind.TimeBoxed() || !p.stored.Exists() || !status.Exists() {
+		return
+	}
+	if status.Value.Phase == api.LabProvisioning && status.Value.Failures > 0 {
+		return // what is corrected is tried at once
+	}
+	var fields []string
+	for _, change := range p.result.Changes {
+		field, _, _ := strings.Cut(change.Path, ".")
+		field, _, _ = strings.Cut(field, "[")
+		fields = append(fields, field)
+	}
+	if warning := lab.Unheeded(status.Value.Phase, fields); warning != "" {
+		p.result.Warnings = append(p.result.Warnings, warning)
+	}
+}
+
+// warnOfHooks warns of webhooks and sinks that refer to a missing config value. It may be set later: the value is
+// looked up when something is sent.
+func (p *placed) warnOfHooks(snap records.Snapshot) {
+	if p.next.Kind == api.KindSink {
+		var spec any
+		if json.Unmarshal(p.next.Spec, &spec) == nil {
+			warnOfMissing(p, snap, "sink", spec, nil)
+		}
+		return
+	}
+	if !p.next.Kind.HasSlots() {
+		return
+	}
+	spec, err := api.DecodeWorkload(p.next.Kind, p.next.Spec)
+	if err != nil {
+		return
+	}
+	for path, hook := range spec.Hooks() {
+		warnOfMissing(p, snap, path, hook, spec.EnvFrom)
+	}
+}
+
+// warnOfMissing warns of the config values that a part of a spec refers to and no bucket has.
+func warnOfMissing[T any](p *placed, snap records.Snapshot, path string, part T, envFrom []string) {
+	var missing []string
+	there := func(r api.Reference) (string, error) {
+		buckets, key := env.OfReference(p.next.Ref(), envFrom, r)
+		if !slices.ContainsFunc(buckets,
+			func(b env.Bucket) bool { _, found := snap.Get(Bucket(b).prefix() + key); return found }) {
+			missing = append(missing, fmt.Sprintf(
+				"%s: %s: there is no config value %s yet; set it with tend config set %s %s=…",
+				path, r.Text, key, Bucket(buckets[len(buckets)-1]), key))
+		}
+		return "", nil
+	}
+	_, _ = reference.ExpandValue(part, reference.Spaces{api.SpaceConfig: there})
+	slices.Sort(missing)
+	p.result.Warnings = append(p.result.Warnings, slices.Compact(missing)...)
+}

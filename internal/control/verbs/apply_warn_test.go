@@ -1,0 +1,73 @@
+package verbs
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tend.dev/tend/api"
+)
+
+// TestAMissingValueOfAHookIsReportedEarly: a missing value refuses nothing, because it may be set later, and each apply
+// warns of it.
+func TestAMissingValueOfAHookIsReportedEarly(t *testing.T) {
+	w := newWorld(t, withKeys)
+	web := deployment("prod", "web", `{"image":"web","env":{"A":"${config.MINE}"},"on_deploy":{"failure":[
+		{"url":"${config.URL}","headers":{"X":"${config.shared.hooks.TOKEN}"}},{"url":"http://a/${config.hooks.PATH}","body":{"own":"$${config.NONE}"}}]}}`)
+	want := []string{
+		"on_deploy.failure[0]: ${config.URL}: there is no config value URL yet; set it with tend config set prod/web URL=…",
+		"on_deploy.failure[0]: ${config.shared.hooks.TOKEN}: there is no config value TOKEN yet; set it with tend config set shared/hooks TOKEN=…",
+		"on_deploy.failure[1]: ${config.hooks.PATH}: there is no config value PATH yet; set it with tend config set prod/hooks PATH=…",
+	}
+	if diff := cmp.Diff(want, w.mustApply(web).Objects[0].Warnings); diff != "" {
+		t.Error(diff)
+	}
+	for bucket, key := range map[Bucket]string{{Scope: "prod"}: "URL", {Scope: "prod", Name: "hooks"}: "PATH",
+		{Scope: "shared", Name: "hooks"}: "TOKEN"} {
+		if _, err := w.service.SetConfig(t.Context(), bucket,
+			ConfigChange{Set: map[string]string{key: "x"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if result := w.mustApply(web).Objects[0]; len(result.Warnings) > 0 || result.Action != api.ActionUnchanged {
+		t.Errorf("%+v", result)
+	}
+}
+
+// TestPortsOnTheHostsNetwork: they are accepted, with a warning that they have no effect.
+func TestPortsOnTheHostsNetwork(t *testing.T) {
+	w := newWorld(t)
+	result := w.mustApply(deployment("prod", "agent", `{"image":"agent","network_mode":"host","ports":["9100"]}`))
+	if warnings := result.Objects[0].Warnings; len(warnings) != 1 ||
+		!strings.Contains(warnings[0], "ports: not published") {
+		t.Errorf("warnings are %q", warnings)
+	}
+	result = w.mustApply(deployment("prod", "web", `{"image":"web","ports":["9101"]}`))
+	if warnings := result.Objects[0].Warnings; len(warnings) > 0 {
+		t.Errorf("warnings are %q", warnings)
+	}
+}
+
+// TestReplicasOnOneVolume: apply and scale warn alike of replicas that write to one volume.
+func TestReplicasOnOneVolume(t *testing.T) {
+	w := newWorld(t)
+	const want = "volumes: 2 replicas write to the volume data at once"
+	applied := w.mustApply(deployment("prod", "two", `{"image":"a","replicas":2,"volumes":["data:/data"]}`),
+		deployment("prod", "one", `{"image":"a","volumes":["data:/data"]}`),
+		deployment("prod", "grows", `{"image":"a","volumes":["data:/data"],"autoscale":{"min":1,"max":2,"cpu_target":50}}`))
+	for i, warned := range []bool{true, false, true} {
+		if got := applied.Objects[i].Warnings; (len(got) == 1 && strings.HasPrefix(got[0], want)) != warned {
+			t.Errorf("%s: %q", applied.Objects[i].Ref, got)
+		}
+	}
+	target := Target{Kind: api.KindDeployment, Scope: "prod", Name: "one"}
+	scaled, err := w.service.Scale(t.Context(), target, 2, FieldManager{Actor: "test"})
+	if err != nil || len(scaled.Warnings) != 1 || !strings.HasPrefix(scaled.Warnings[0], want) {
+		t.Errorf("scaled to 2: %q, %v", scaled.Warnings, err)
+	}
+	if scaled, err = w.service.Scale(t.Context(), target, 1, FieldManager{Actor: "test"}); err != nil ||
+		len(scaled.Warnings) != 0 {
+		t.Errorf("scaled to 1: %q, %v", scaled.Warnings, err)
+	}
+}

@@ -1,0 +1,167 @@
+package verbs
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/pattern"
+	"tend.dev/tend/internal/core/env"
+	"tend.dev/tend/internal/store/records"
+)
+
+// Bucket names a set of config values: those of a scope, or with Name those of one app in it.
+type Bucket struct{ Scope, Name string }
+
+func (b Bucket) prefix() string {
+	if b.Name == "" {
+		return records.ConfigScopePrefix(b.Scope)
+	}
+	return records.ConfigAppPrefix(b.Scope, b.Name)
+}
+
+func (b Bucket) String() string {
+	if b.Name == "" {
+		return b.Scope
+	}
+	return b.Scope + "/" + b.Name
+}
+
+func (b Bucket) check() error {
+	if !bucketName().MatchString(b.Scope) || (b.Name != "" && !bucketName().MatchString(b.Name)) {
+		return invalid("scope and name are lower-case letters, digits and dashes",
+			"no bucket can be called %q/%q", b.Scope, b.Name)
+	}
+	return nil
+}
+
+var bucketName = pattern.Lazy(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+// ConfigChange is a set of changes to one bucket, made at once.
+type ConfigChange struct {
+	// Set are values to store; equal ones aren't written. Unset are keys to remove.
+	Set   map[string]string
+	Unset []string
+	// Quiet doesn't restart running pods: they get the values with their workload's next release or restart.
+	Quiet bool
+	Actor string
+}
+
+// SetConfig stores values, encrypted, and removes keys. Removing a key that doesn't exist is an error, because it is
+// most likely a typo. The same transaction writes every workload whose environment changes, so that its status says
+// when it has observed the change.
+func (s *Service) SetConfig(ctx context.Context, bucket Bucket, change ConfigChange) (api.ConfigResult, error) {
+	switch {
+	case s.opts.Seal == nil || s.opts.Open == nil:
+		return api.ConfigResult{}, invalid("start the server with its key",
+			"this server has no key to keep values under")
+	case change.Quiet && s.opts.EnvHash == nil:
+		return api.ConfigResult{}, invalid("leave restart=false out", "this server doesn't compare environments")
+	}
+	if err := checkConfig(bucket, change.Set, change.Unset); err != nil {
+		return api.ConfigResult{}, err
+	}
+	sealed, err := s.sealAll(change.Set)
+	if err != nil {
+		return api.ConfigResult{}, err
+	}
+	decided, revision, err := decide(FieldManager{Actor: change.Actor}.asks(ctx, "config"), s,
+		func(snap records.Snapshot) (*configDecision, error) {
+			d, err := s.prepareConfig(snap, bucket, change, sealed)
+			if err == nil && len(d.result.Created) > 0 && len(d.result.Affected) == 0 {
+				d.result.Notes = absentNotes(snap, bucket, RightsOf(ctx))
+			}
+			return d, err
+		})
+	if err != nil {
+		return api.ConfigResult{}, err
+	}
+	result := decided.result
+	result.Revision = revision
+	if revision != 0 { // the log has keys, never values
+		s.opts.Logger.Info("config stored", "actor", change.Actor, "revision", revision, "scope",
+			bucket.Scope, "name", bucket.Name,
+			"set", slices.Concat(result.Created, result.Changed), "unset", change.Unset, "quiet", change.Quiet,
+			"affected",
+			len(result.Affected))
+	}
+	return result, nil
+}
+
+func (s *Service) sealAll(values map[string]string) (map[string][]byte, error) {
+	sealed := make(map[string][]byte, len(values))
+	for key, plain := range values {
+		value, err := s.opts.Seal([]byte(plain))
+		if err != nil {
+			return nil, err
+		}
+		sealed[key] = value
+	}
+	return sealed, nil
+}
+
+type configDecision struct {
+	txn    *records.Txn
+	result api.ConfigResult
+}
+
+func (d *configDecision) transaction() *records.Txn { return d.txn }
+
+// prepareConfig sorts the keys of a change into new, changed, unchanged and removed ones.
+func (s *Service) prepareConfig(
+	snap records.Snapshot, bucket Bucket, change ConfigChange, sealed map[string][]byte,
+) (*configDecision, error) {
+	d := &configDecision{txn: records.NewTxn("config"), result: api.ConfigResult{Scope: bucket.Scope,
+		Name: bucket.Name}}
+	effect := env.Change{Bucket: env.Bucket(bucket), Set: map[string]string{}, Unset: change.Unset}
+	for _, key := range slices.Sorted(maps.Keys(sealed)) {
+		record, there := snap.Get(bucket.prefix() + key)
+		switch {
+		case !there:
+			d.result.Created = append(d.result.Created, key)
+		case s.holds(record.Value, change.Set[key]):
+			d.result.Unchanged = append(d.result.Unchanged, key)
+			continue
+		default:
+			d.result.Changed = append(d.result.Changed, key)
+		}
+		if api.IsIdentity("", key) {
+			d.result.Warnings = append(d.result.Warnings,
+				key+" is overruled: Tend sets it in every container, to say who it is")
+		}
+		effect.Set[key] = change.Set[key]
+		d.txn.If(bucket.prefix()+key, record.Modified).Put(bucket.prefix()+key, sealed[key])
+	}
+	for _, key := range change.Unset {
+		record, there := snap.Get(bucket.prefix() + key)
+		if !there {
+			return nil, noKey(snap, bucket, key)
+		}
+		d.result.Removed = append(d.result.Removed, key)
+		d.txn.If(record.Key, record.Modified).Delete(record.Key)
+	}
+	d.result.Keys = keysAfter(ConfigKeys(snap, bucket), d.result)
+	if len(effect.Set)+len(effect.Unset) > 0 {
+		s.updateConsumers(d, snap, effect, change)
+	}
+	return d, nil
+}
+
+// holds reports whether a stored value is this one. A value that can't be decrypted is set again.
+func (s *Service) holds(record any, value string) bool {
+	sealed, ok := record.([]byte)
+	if !ok {
+		return false
+	}
+	plain, err := s.opts.Open(sealed)
+	return err == nil && string(plain) == value
+}
+
+func keysAfter(before []string, result api.ConfigResult) []string {
+	keys := slices.DeleteFunc(slices.Concat(before, result.Created), func(key string) bool {
+		return slices.Contains(result.Removed, key)
+	})
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,70 @@
+package verbs
+
+import (
+	"context"
+	"maps"
+	"strconv"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/store/records"
+)
+
+// Restart makes every slot outdated by a new nonce, and thaws the frozen ones: a user who restarts wants them to run.
+// If the release command of a newer release failed, Restart requests another try of it. If that succeeds, every slot is
+// replaced; until then the serving pods stay as they are.
+func (s *Service) Restart(ctx context.Context, target Target, actor string) (api.VerbResult, error) {
+	return s.verb(ctx, "restart", FieldManager{Actor: actor}, func(snap records.Snapshot) (*verbDecision, error) {
+		object, err := target.findSlotted(snap, "restarted")
+		if err != nil {
+			return nil, err
+		}
+		next := *object.Value
+		next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps)
+		if next.Metadata.Stamps == nil {
+			next.Metadata.Stamps = map[string]string{}
+		}
+		stamp := api.StampRestart
+		failed := failedRelease(snap, next)
+		if failed != "" {
+			stamp = api.StampRetry
+		}
+		nonce := nextNonce(next.Metadata.Stamps[stamp])
+		next.Metadata.Stamps[stamp] = nonce
+		delete(next.Metadata.Stamps, api.StampQuietEnv) // the restart applies what config set --no-restart postponed
+		next.Metadata.Change = &api.Change{Verb: "restart", Actor: actor}
+		decided := unchanged("restart", object)
+		decided.write(object, next, s.opts.Now())
+		if decided.result.Retries = failed; failed == "" {
+			decided.result.Restart = nonce
+		}
+		for _, mark := range snap.Frozen(next.Ref()) {
+			key := records.FrozenKey(next.Ref(), mark.Value.Slot)
+			decided.txn.If(key, mark.Modified).Delete(key)
+			decided.result.Unfrozen = append(decided.result.Unfrozen, podName(next.Ref(), mark.Value.Slot))
+		}
+		return decided, nil
+	})
+}
+
+// failedRelease returns the newest release of a workload where a command of it failed and it is not in force.
+func failedRelease(snap records.Snapshot, object api.Object) string {
+	status := snap.WorkloadStatus(object.Ref()).Value
+	releases := snap.Releases(object.Ref())
+	if status == nil || len(releases) == 0 {
+		return ""
+	}
+	c := api.FindCondition(status.Conditions, api.ConditionProgressing)
+	if newest := releases[len(releases)-1].Value; c != nil && c.Reason == api.ReasonReleaseCommandFailed &&
+		newest.ID != status.Release {
+		return newest.ID
+	}
+	return ""
+}
+
+// nextNonce counts up, so that a nonce is never used twice.
+func nextNonce(last string) string {
+	n, _ := strconv.ParseInt(last, 10, 64)
+	return strconv.FormatInt(n+1, 10)
+}
+
+func podName(ref api.Ref, slot string) string { return ref.AppID() + "." + slot }

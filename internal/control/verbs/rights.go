@@ -1,0 +1,100 @@
+package verbs
+
+import (
+	"context"
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/source"
+	"tend.dev/tend/internal/store/records"
+)
+
+type rightsKey struct{}
+
+// WithRights returns a context whose verbs are those of a person with rights.
+func WithRights(ctx context.Context, rights source.Rights) context.Context {
+	return context.WithValue(ctx, rightsKey{}, rights)
+}
+
+// RightsOf returns the rights of the person whose verbs a context is for. Default: all.
+func RightsOf(ctx context.Context) source.Rights {
+	if rights, ok := ctx.Value(rightsKey{}).(source.Rights); ok {
+		return rights
+	}
+	return source.Rights{Trusted: true}
+}
+
+// CheckRights returns an error if a person may not declare one of the objects at all, by its kind and its scope. What
+// is in an object counts only if the apply changes it.
+func CheckRights(ctx context.Context, objects []api.Object) error {
+	rights := RightsOf(ctx)
+	var all refusals
+	for _, object := range objects {
+		if rights.Trusted {
+			break
+		}
+		if fault := rights.RefuseScope(object); fault != nil {
+			all = append(all, refusal{object.Ref(), fault})
+		}
+	}
+	return all.err()
+}
+
+// checkProgram returns an error if a person may not have an object run another program.
+func checkProgram(ctx context.Context, object api.Object) error {
+	rights := RightsOf(ctx)
+	if rights.Trusted {
+		return nil
+	}
+	return refusalsOf(rights, object).err()
+}
+
+// checkPruned returns an error if an apply of a person would delete what the person may not declare.
+func (o ApplyOptions) checkPruned(pruned []records.Read[api.Object]) error {
+	for _, object := range pruned {
+		if o.rights.Person == "" {
+			break // a sync prunes what it created
+		}
+		if fault := o.rights.RefuseScope(*object.Value); fault != nil {
+			return forbid(fault)
+		}
+	}
+	return nil
+}
+
+// refusal is a reason for which a person may not declare an object.
+type refusal struct {
+	ref   api.Ref
+	fault *source.Error
+}
+
+// refusals are all reasons of an apply: who has to ask an admin should have to ask once.
+type refusals []refusal
+
+func refusalsOf(rights source.Rights, object api.Object) (all refusals) {
+	for _, fault := range rights.RefuseAll(object) {
+		all = append(all, refusal{object.Ref(), fault})
+	}
+	return all
+}
+
+// err returns the error that says all of them; nil if there are none.
+func (r refusals) err() error {
+	switch len(r) {
+	case 0:
+		return nil
+	case 1:
+		return forbid(r[0].fault)
+	}
+	found := &faults{}
+	for _, one := range r {
+		detail := strings.TrimLeft(strings.TrimPrefix(one.fault.Message, one.ref.String()), ": ")
+		found.add(Forbidden, one.ref, "", one.fault.Next, "%s", detail)
+	}
+	return found.err(plural(found.count, "refusal") + "; nothing was stored" + listed(found.count))
+}
+
+// forbid returns the error of what only an admin may do.
+func forbid(fault *source.Error) error {
+	return &Error{Reason: Forbidden, Detail: fault.Message + "; nothing was stored", Next: fault.Next}
+}

@@ -1,0 +1,221 @@
+package verbs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/reference"
+	"tend.dev/tend/internal/store/records"
+)
+
+// RollbackOptions are the options of a rollback.
+type RollbackOptions struct {
+	// Release is the one to return to. Default: the newest good one that would run something else than the current one.
+	Release string
+	// WithConfig returns to the environment of the release too. Default: config stays as it is today.
+	WithConfig bool
+	// DryRun decides and answers, but stores nothing.
+	DryRun bool
+	FieldManager
+}
+
+// Rollback writes the spec of an earlier release as a new generation, leaves replicas and their owners untouched, and
+// pins that release's image by a stamp. Config holds the values that people set for every release: a rollback leaves it
+// alone, unless it is asked to return to the release's own.
+func (s *Service) Rollback(ctx context.Context, target Target, opts RollbackOptions) (api.VerbResult, error) {
+	if err := opts.check(); err != nil {
+		return api.VerbResult{}, err
+	}
+	prepare := func(snap records.Snapshot) (*verbDecision, error) { return s.prepareRollback(ctx, snap, target, opts) }
+	if !opts.DryRun {
+		return s.verb(ctx, "rollback", opts.FieldManager, prepare)
+	}
+	decided, _, err := consider(ctx, s, func(snap records.Snapshot) (*verbDecision, error) {
+		decided, err := prepare(snap)
+		if err == nil && decided.next != nil && s.opts.Preview != nil {
+			decided.result.Plan, err = s.opts.Preview(snap, []api.Object{*decided.next}, nil)
+		}
+		return decided, err
+	})
+	if err != nil {
+		return api.VerbResult{}, err
+	}
+	decided.result.DryRun = true
+	return decided.result, nil
+}
+
+func (s *Service) prepareRollback(
+	ctx context.Context, snap records.Snapshot, target Target, opts RollbackOptions,
+) (*verbDecision, error) {
+	object, err := target.findSlotted(snap, "rolled back")
+	if err != nil {
+		return nil, err
+	}
+	release, err := rollbackTarget(snap, object.Value.Ref(), opts.Release)
+	if err != nil {
+		return nil, err
+	}
+	decided := unchanged("rollback", object)
+	decided.result.Release, decided.result.WithConfig = release.ID, opts.WithConfig
+	next := *object.Value
+	if next.Spec, err = specOfRelease(release.Spec, next.Spec); err != nil {
+		return nil, err
+	}
+	config, err := s.configOfRollback(snap, next, release, opts, &decided.result)
+	if err != nil {
+		return nil, err
+	}
+	if sameRelease(object.Value.Spec, next.Spec) {
+		if object.Value.Metadata.Stamps[api.StampRollback] == release.ID &&
+			object.Value.Metadata.Stamps[api.StampRollbackConfig] == config {
+			return decided, nil
+		}
+		if err := onlyConfig(snap, object.Value.Ref(), release, opts, decided.result.Config); err != nil {
+			return nil, err
+		}
+	}
+	if err := checkProgram(ctx, next); err != nil {
+		return nil, err
+	}
+	found := &faults{} // another may have the name of an alias since
+	if checkAliases(snap, []api.Object{next}, nil, found); len(found.errors) > 0 {
+		return nil, found.err(found.headline(next.Ref().String()))
+	}
+	next.Metadata.Stamps = with(with(next.Metadata.Stamps, api.StampRollback, release.ID), api.StampRollbackConfig,
+		config)
+	if opts.WithConfig {
+		delete(next.Metadata.Stamps, api.StampQuietEnv) // it would keep the pods that run on another environment
+	}
+	next.Metadata.Change = &api.Change{Verb: "rollback", Actor: opts.Actor}
+	stampRollback(snap, &next, release)
+	return decided, s.amend(snap, decided, object, next, opts.FieldManager,
+		func(field string) bool { return !isReplicas(field) })
+}
+
+// stampRollback stamps the returned spec as an apply of it would: it pins the release's own digests, but later changes
+// count.
+func stampRollback(snap records.Snapshot, next *api.Object, release *api.Release) {
+	hooks := next.HookDigests()
+	stamps, _ := stampsOf(*next, filesIn(snap, nil), func(key string) string {
+		return cmp.Or(release.AssetDigests[key], hooks[key])
+	})
+	for _, name := range []string{api.StampAssets, api.StampHookAssets} {
+		delete(next.Metadata.Stamps, name)
+	}
+	maps.Copy(next.Metadata.Stamps, stamps)
+	if release.Confined { // no admin answers for it because one returns to it
+		next.Metadata.Stamps[api.StampConfined] = "true"
+	}
+	delete(next.Metadata.Stamps, api.StampBuild)
+	if release.Build != nil {
+		next.Metadata.Stamps[api.StampBuild] = release.Build.Stamp()
+	}
+}
+
+// specOfRelease returns the release's spec with the object's current replicas. A release holds the values that
+// references had when it was made, and so does the returned spec: it must work even if their targets no longer exist.
+// Text in it that resembles a reference is not one.
+func specOfRelease(release, current json.RawMessage) (json.RawMessage, error) {
+	now, err := fieldsOf(current)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := fieldsOf(release)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range api.ResolvedFields {
+		if fields[name] == nil {
+			continue
+		}
+		if fields[name], err = reference.EscapeValue(fields[name], api.SpaceRef); err != nil {
+			return nil, err
+		}
+	}
+	if fields["replicas"] = now["replicas"]; now["replicas"] == nil {
+		delete(fields, "replicas")
+	}
+	return json.Marshal(fields)
+}
+
+// rollbackTarget returns the named release, or the newest good one that says something else than the current one. Where
+// none is known to be good it is the newest earlier one that didn't fail.
+func rollbackTarget(snap records.Snapshot, ref api.Ref, wanted string) (*api.Release, error) {
+	releases := snap.Releases(ref)
+	if wanted != "" {
+		for _, release := range releases {
+			if release.Value.ID == wanted {
+				return release.Value, nil
+			}
+		}
+		return nil, notFound(keptReleases(releases), "%s has no release %s", ref, wanted)
+	}
+	if len(releases) == 0 {
+		return nil, notFound("a release is kept once the first rollout began", "%s has no release yet", ref)
+	}
+	status := snap.WorkloadStatus(ref).Value
+	current := inForce(status, releases)
+	for _, good := range []bool{true, false} {
+		for _, release := range slices.Backward(releases) {
+			earlier := release.Value
+			usable := good && wasGood(status, earlier.ID) ||
+				!good && earlier.Number < current.Number && !failed(status, earlier.ID)
+			if usable && !sameSnapshot(earlier, current) {
+				return earlier, nil
+			}
+		}
+	}
+	return nil, notFound(fmt.Sprintf("what has no release yet, such as an image that can't be had, is undone by name: tend rollback %s/%s %s", ref.Scope, ref.Name, current.ID),
+		"%s has no release to return to but %s, which is current", ref, current.ID)
+}
+
+// inForce returns the release to roll back from: the newest, unless an automatic rollback turned away from it already.
+func inForce(status *api.WorkloadStatus, releases []records.Read[api.Release]) *api.Release {
+	newest := releases[len(releases)-1].Value
+	if status == nil || status.Rollout == nil || status.Rollout.Failed == nil ||
+		status.Rollout.Failed.Release != newest.ID {
+		return newest
+	}
+	for _, release := range releases {
+		if release.Value.ID == status.Rollout.TargetRelease {
+			return release.Value
+		}
+	}
+	return newest
+}
+
+// wasGood reports whether every slot was once healthy with a release.
+func wasGood(status *api.WorkloadStatus, id string) bool {
+	return status != nil && (status.Outcomes[id].Good || status.Rollout != nil && status.Rollout.LastGoodRelease == id)
+}
+
+// failed reports whether the rollout of a release failed and never succeeded.
+func failed(status *api.WorkloadStatus, id string) bool {
+	if status == nil || wasGood(status, id) {
+		return false
+	}
+	_, ended := status.Outcomes[id]
+	return ended || status.Rollout != nil && status.Rollout.Failed != nil && status.Rollout.Failed.Release == id
+}
+
+// sameSnapshot reports whether two releases would run the same containers.
+func sameSnapshot(a, b *api.Release) bool {
+	return a.Root() == b.Root() || a.SpecHash == b.SpecHash && a.EnvHash == b.EnvHash && a.ImageID == b.ImageID
+}
+
+func keptReleases(releases []records.Read[api.Release]) string {
+	if len(releases) == 0 {
+		return "no release is kept yet"
+	}
+	ids := make([]string, len(releases))
+	for i, release := range releases {
+		ids[i] = release.Value.ID
+	}
+	return "kept are " + strings.Join(ids, ", ")
+}

@@ -1,0 +1,57 @@
+package verbs
+
+import (
+	"strings"
+	"testing"
+
+	"tend.dev/tend/api"
+)
+
+// TestTraffic: an operator's setting for an ingress's requests survives applies, does not change the spec, and is only
+// written if it changes something.
+func TestTraffic(t *testing.T) {
+	w := newWorld(t)
+	shop := api.Ref{Kind: api.KindIngress, Scope: "prod", Name: "shop"}
+	ingress := api.Object{Kind: shop.Kind, Scope: shop.Scope, Name: shop.Name, Spec: []byte(`{"host":"shop.org"}`)}
+	w.mustApply(ingress)
+	for _, step := range []struct{ mode, message, want string }{
+		{api.TrafficPaused, "", "paused"},
+		{api.TrafficMaintenance, "back: at noon", "maintenance:back: at noon"},
+		{api.TrafficMaintenance, "", "maintenance"},
+		{"", "", ""},
+	} {
+		for _, changed := range []bool{true, false} {
+			result, err := w.service.SetTraffic(t.Context(), Target{Scope: "prod", Name: "shop"}, step.mode,
+				step.message, "ann")
+			if err != nil || result.Changed != changed || result.Generation != 1 {
+				t.Errorf("%v: %+v %v", step, result, err)
+			}
+		}
+		w.mustApply(ingress)
+		if got := w.object(shop).Metadata.Stamps[api.StampTraffic]; got != step.want {
+			t.Errorf("after an apply it is %q, want %q", got, step.want)
+		}
+	}
+}
+
+func TestTrafficRefuses(t *testing.T) {
+	w := newWorld(t)
+	w.mustApply(deployment("prod", "web", `{"image":"web:1"}`))
+	for name, step := range map[string]struct {
+		target        Target
+		mode, message string
+		want          Reason
+	}{
+		"no ingress":             {TargetOf(ref("prod", "web")), api.TrafficPaused, "", Invalid},
+		"nobody":                 {Target{Name: "shop"}, api.TrafficPaused, "", NotFound},
+		"an unknown word":        {Target{Name: "shop"}, "stop", "", Invalid},
+		"a needless message":     {Target{Name: "shop"}, api.TrafficPaused, "why", Invalid},
+		"a long message":         {Target{Name: "shop"}, api.TrafficMaintenance, strings.Repeat("x", 501), Invalid},
+		"a message of two lines": {Target{Name: "shop"}, api.TrafficMaintenance, "a\nb", Invalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := w.service.SetTraffic(t.Context(), step.target, step.mode, step.message, "ann")
+			wantReason(t, err, step.want)
+		})
+	}
+}

@@ -1,0 +1,89 @@
+package verbs
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/store/records"
+)
+
+// verb decides and commits, and sets the revision in the result.
+func (s *Service) verb(ctx context.Context, name string, by FieldManager,
+	prepare func(records.Snapshot) (*verbDecision, error),
+) (api.VerbResult, error) {
+	decided, revision, err := decideThrough(by.asks(ctx, name), s, by.Through, prepare)
+	if err != nil {
+		return api.VerbResult{}, err
+	}
+	if revision != 0 {
+		decided.result.Revision = revision
+	}
+	s.note(ctx, name, by.Actor, revision, decided.result.Object)
+	return decided.result, nil
+}
+
+// unchanged returns the decision to leave an object as it is.
+func unchanged(site string, object records.Read[api.Object]) *verbDecision {
+	return &verbDecision{txn: records.NewTxn(site), result: api.VerbResult{
+		Object: object.Value.Ref(), Generation: object.Value.Metadata.Generation, Revision: object.Modified,
+	}}
+}
+
+// write adds the object's new form, on the condition that it has not changed since it was read.
+func (d *verbDecision) write(read records.Read[api.Object], next api.Object, now time.Time) {
+	next.Metadata.Revision = 0
+	next.Metadata.UpdatedAt = now
+	d.result.Changed, d.next = true, &next
+	d.result.Generation = next.Metadata.Generation
+	key := records.ObjectKey(next.Ref())
+	d.txn.If(key, read.Modified).Put(key, next)
+}
+
+// amend adds the object with the spec that the manager declares in next; about says which top-level fields it declares.
+// A change of the pinned stamps makes a new generation too.
+func (s *Service) amend(snap records.Snapshot, decided *verbDecision, object records.Read[api.Object], next api.Object,
+	by FieldManager, about func(field string) bool,
+) error {
+	now := s.opts.Now()
+	owned, err := by.own(*object.Value, next, now, about)
+	if err != nil {
+		return err
+	}
+	found := &faults{}
+	by.refuse(next.Ref(), next.Spec, lasting(snap, owned.conflicts), found)
+	if err := found.err(found.headline(next.Ref().String())); err != nil {
+		return err
+	}
+	if len(owned.changes) > 0 || !maps.Equal(object.Value.Metadata.Stamps, next.Metadata.Stamps) {
+		owned.object.Metadata.Generation++
+	}
+	if sameObject(*object.Value, owned.object) {
+		return nil
+	}
+	if err := s.checkWrite(snap, owned.object); err != nil {
+		return err
+	}
+	decided.write(object, owned.object, now)
+	return nil
+}
+
+// checkWrite checks a verb's outcome by the rules of an apply.
+func (s *Service) checkWrite(snap records.Snapshot, next api.Object) error {
+	if err := checkObjects([]api.Object{next}, s.opts.Validate); err != nil {
+		return err
+	}
+	found := &faults{}
+	checkPorts(snap, []api.Object{next}, nil, found)
+	return found.err(found.headline(next.Ref().String()))
+}
+
+// findSlotted finds a live object that has slots and releases; done is the verb for the error about other kinds.
+func (t Target) findSlotted(snap records.Snapshot, done string) (records.Read[api.Object], error) {
+	object, err := t.findLive(snap)
+	if err == nil && !object.Value.Kind.HasSlots() {
+		return object, invalid("name a deployment or a statefulset", "%s can't be %s", object.Value.Ref(), done)
+	}
+	return object, err
+}

@@ -1,0 +1,170 @@
+package owner
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/liveness"
+	"tend.dev/tend/internal/store/records"
+	"tend.dev/tend/internal/store/view"
+)
+
+// defaultTimeout is how long a node may be silent if nothing else is set.
+const defaultTimeout = 30 * time.Second
+
+// Liveness records since when each node has had no heartbeat. All controllers of a term share one, so that they agree
+// on which nodes are lost. A server that begins a term waits a whole timeout before it treats a node as lost, because
+// it can't know how long the heartbeat has been missing; except that a node that was lost in an earlier term, and has
+// not returned, still is.
+type Liveness struct {
+	Nodes           Nodes
+	tasks           taskSets
+	timeout, gather time.Duration
+	now             func() time.Time
+
+	mu       sync.Mutex
+	revision int64 // of the newest snapshot that was read
+	nodes    int
+	silent   map[string]time.Time
+	known    map[string]bool // those of them that were lost in an earlier term
+	began    time.Time       // of the term; zero before the first one
+	verdict  liveness.Verdict
+	judged   time.Time // when; zero after a change
+	next     time.Time // when time alone changes the verdict; zero is never
+}
+
+// NewLiveness returns a Liveness that has seen no node yet. The default of timeout is 30 s. A heartbeat that was seen
+// to end did so gather before the end of the timeout. The default of now is time.Now, whose monotonic clock goes on
+// when the wall clock is set: a change of the wall clock makes no node lost.
+func NewLiveness(timeout, gather time.Duration, now func() time.Time) *Liveness {
+	if timeout <= 0 {
+		timeout = defaultTimeout
+	}
+	if now == nil {
+		now = time.Now
+	}
+	if gather <= 0 || gather > timeout {
+		gather = timeout
+	}
+	return &Liveness{timeout: timeout, gather: gather, now: now, silent: map[string]time.Time{},
+		known: map[string]bool{}}
+}
+
+// Begin forgets what was seen so far: a new term begins.
+func (l *Liveness) Begin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.silent)
+	clear(l.known)
+	l.revision, l.judged, l.began = 0, time.Time{}, l.now()
+}
+
+// Notice takes note of a node's heartbeat that begins or ends. Without it, a heartbeat between two lapses that no
+// reconcile saw would count as part of one long lapse.
+func (l *Liveness) Notice(change view.Change) {
+	node, ok := strings.CutPrefix(change.Key, records.AlivePrefix)
+	if !ok {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mark(node, !change.Deleted)
+	last := l.now().Add(l.gather - l.timeout) // when its last heartbeat was
+	if last.Before(l.began) {
+		last = l.began // nodes whose server is gone may still be about to find another one
+	}
+	if change.Deleted && last.Before(l.silent[node]) {
+		l.silent[node], l.judged = last, time.Time{}
+	}
+}
+
+// Absence is what is known of a node's heartbeat. The zero value is that of a node that answers.
+type Absence struct {
+	// Lost is set once the node has been silent for the whole timeout; until then, Left is how long that takes.
+	Lost bool
+	Left time.Duration
+	// Together is how many nodes went silent with a lost one, if so many did that what they run is not replaced.
+	Together int
+}
+
+// Of returns the absence of a node. The empty name is no node.
+func (l *Liveness) Of(s records.Snapshot, node string) Absence {
+	if node == "" || s.Alive(node) {
+		return Absence{}
+	}
+	s.Fleeting()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.read(s)
+	l.mark(node, false) // a task may be on a node whose record is gone
+	l.judge()
+	return Absence{Lost: l.verdict.Lost[node], Left: l.left(node), Together: l.verdict.Held[node]}
+}
+
+// Timeout returns how long a node may be silent.
+func (l *Liveness) Timeout() time.Duration { return l.timeout }
+
+// read brings the marks up to a snapshot, unless a newer one was read.
+func (l *Liveness) read(s records.Snapshot) {
+	if l.revision != 0 && s.Revision() <= l.revision {
+		return
+	}
+	nodes, first := s.Nodes(), l.revision == 0
+	if l.revision = s.Revision(); l.nodes != len(nodes) {
+		l.nodes, l.judged = len(nodes), time.Time{}
+	}
+	for _, node := range nodes {
+		if l.mark(node.Value.ID, s.Alive(node.Value.ID)); first {
+			l.remember(node.Value.ID, s.Losses(node.Value.ID))
+		}
+	}
+}
+
+// remember lets a term begin where the one before it was: a node that was lost by then is lost, and didn't go with
+// those that this term sees go.
+func (l *Liveness) remember(node string, losses records.Read[api.NodeLosses]) {
+	if _, silent := l.silent[node]; !silent || !losses.Exists() || !losses.Value.Lost {
+		return
+	}
+	l.known[node], l.judged = true, time.Time{}
+}
+
+func (l *Liveness) mark(node string, alive bool) {
+	_, marked := l.silent[node]
+	switch {
+	case alive && marked:
+		delete(l.silent, node)
+		delete(l.known, node)
+	case !alive && !marked:
+		l.silent[node] = l.now()
+	default:
+		return
+	}
+	l.judged = time.Time{}
+}
+
+// judge renews the verdict if marks or time have changed it.
+func (l *Liveness) judge() {
+	now := l.now()
+	if !l.judged.IsZero() && (l.next.IsZero() || now.Before(l.next)) {
+		return
+	}
+	l.verdict = liveness.Judge(liveness.Input{Nodes: l.nodes, Silent: l.silent, Known: l.known, Timeout: l.timeout},
+		now)
+	l.judged, l.next = now, time.Time{}
+	for _, left := range l.verdict.Left {
+		if at := now.Add(left); l.next.IsZero() || at.Before(l.next) {
+			l.next = at
+		}
+	}
+}
+
+// left returns the time until a silent node is lost; 0 if it is.
+func (l *Liveness) left(node string) time.Duration {
+	if l.verdict.Lost[node] {
+		return 0
+	}
+	return l.timeout - l.now().Sub(l.silent[node])
+}

@@ -1,0 +1,201 @@
+package owner
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/records"
+	"tend.dev/tend/internal/store/view"
+)
+
+// harness is a store with some nodes, a Liveness that is notified of their heartbeats, and a clock.
+type harness struct {
+	testing.TB
+	store *memory.Store
+	view  *view.View
+	l     *Liveness
+	now   time.Time
+}
+
+func newHarness(t *testing.T, nodes ...string) *harness {
+	h := &harness{TB: t, store: memory.New(), now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
+	h.l = NewLiveness(0, 0, func() time.Time { return h.now })
+	h.view = view.New(h.store, view.Options{Decode: records.Decode, Indexes: records.Indexes})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- h.view.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done; _ = h.store.Close() })
+	<-h.view.Synced()
+	for _, node := range nodes {
+		h.write(func(txn *records.Txn) { txn.Put(records.NodeKey(node), api.NodeStatus{ID: node}) })
+		h.alive(node, true)
+	}
+	return h
+}
+
+func (h *harness) write(fill func(*records.Txn)) {
+	h.Helper()
+	txn := records.NewTxn("test")
+	fill(txn)
+	revision, err := txn.Commit(context.Background(), h.store)
+	if err == nil {
+		err = h.view.WaitFor(context.Background(), revision)
+	}
+	if err != nil {
+		h.Fatal(err)
+	}
+}
+
+func (h *harness) alive(node string, alive bool) {
+	h.Helper()
+	h.write(func(txn *records.Txn) {
+		if alive {
+			txn.Put(records.AliveKey(node), "now")
+		} else {
+			txn.Delete(records.AliveKey(node))
+		}
+	})
+	h.l.Notice(view.Change{Key: records.AliveKey(node), Deleted: !alive})
+}
+
+func (h *harness) of(node string) Absence {
+	return h.l.Of(records.Snapshot{Reader: h.view.Snapshot()}, node)
+}
+
+func TestANodeIsLostAfterTheTimeout(t *testing.T) {
+	h := newHarness(t, "a", "b", "c")
+	if got := h.of("a"); got != (Absence{}) {
+		t.Errorf("%+v of a node that answers", got)
+	}
+	h.alive("a", false)
+	h.now = h.now.Add(20 * time.Second)
+	if got := h.of("a"); got != (Absence{Left: 10 * time.Second}) {
+		t.Errorf("%+v after 20 s", got)
+	}
+	h.now = h.now.Add(10 * time.Second)
+	if got := h.of("a"); got != (Absence{Lost: true}) {
+		t.Errorf("%+v after 30 s", got)
+	}
+	if got := h.of(""); got != (Absence{}) {
+		t.Errorf("%+v of a task without a node", got)
+	}
+	h.alive("a", true)
+	if got := h.of("a"); got != (Absence{}) {
+		t.Errorf("%+v once it is back", got)
+	}
+}
+
+func TestALapseBeginsWithItsOwnEvent(t *testing.T) {
+	h := newHarness(t, "a")
+	h.alive("a", false)
+	h.now = h.now.Add(20 * time.Second)
+	h.alive("a", true)
+	h.alive("a", false)
+	h.now = h.now.Add(20 * time.Second)
+	if got := h.of("a"); got.Lost || got.Left != 10*time.Second {
+		t.Errorf("%+v; the heartbeat in between was forgotten", got)
+	}
+}
+
+// A heartbeat that was seen to end counts from when it was given last.
+func TestTheTimeOfTheLastHeartbeatCounts(t *testing.T) {
+	h := newHarness(t, "a", "b", "c")
+	h.l = NewLiveness(30*time.Second, 5*time.Second, func() time.Time { return h.now })
+	h.alive("a", false)
+	if got := h.of("a"); got != (Absence{Left: 5 * time.Second}) {
+		t.Errorf("%+v as the heartbeat ends", got)
+	}
+	h.now = h.now.Add(2 * time.Second)
+	h.alive("b", false)
+	h.now = h.now.Add(3 * time.Second)
+	if got := h.of("a"); !got.Lost || got.Together != 2 {
+		t.Errorf("%+v when b has gone too; want it held", got)
+	}
+	h.l.Begin()
+	if got := h.of("a"); got.Lost || got.Left != 30*time.Second {
+		t.Errorf("%+v in a term that saw no heartbeat", got)
+	}
+}
+
+// A new term knows nothing of how long a node has been silent.
+func TestATermWaitsAWholeTimeout(t *testing.T) {
+	h := newHarness(t, "a")
+	h.alive("a", false)
+	h.now = h.now.Add(time.Minute)
+	h.l.Begin()
+	if got := h.of("a"); got.Lost || got.Left != 30*time.Second {
+		t.Errorf("%+v at the begin of a term", got)
+	}
+	h.now = h.now.Add(30 * time.Second)
+	if got := h.of("a"); !got.Lost {
+		t.Errorf("%+v after a timeout", got)
+	}
+}
+
+// A term that hears late of a heartbeat that ended, as one whose server was far from the store, waits as long: the node
+// may be about to find another server.
+func TestATermWaitsAWholeTimeoutAlsoForALateEvent(t *testing.T) {
+	h := newHarness(t, "a")
+	h.l = NewLiveness(30*time.Second, 5*time.Second, func() time.Time { return h.now })
+	h.l.Begin()
+	h.now = h.now.Add(time.Second)
+	h.alive("a", false)
+	if got := h.of("a"); got != (Absence{Left: 29 * time.Second}) {
+		t.Errorf("%+v a second into a term", got)
+	}
+}
+
+// Nodes that were not asked about count too: their silence says what kind of loss it is.
+func TestAMassIsHeld(t *testing.T) {
+	h := newHarness(t, "a", "b", "c")
+	h.alive("a", false)
+	h.alive("b", false)
+	h.now = h.now.Add(30 * time.Second)
+	if got := h.of("a"); !got.Lost || got.Together != 2 {
+		t.Errorf("%+v; want it held with b", got)
+	}
+	h.alive("b", true)
+	if got := h.of("a"); !got.Lost || got.Together != 0 {
+		t.Errorf("%+v after b is back", got)
+	}
+}
+
+// A new leader knows which nodes were lost before: those that go now are not held because of them.
+func TestATermRemembersWhatWasLost(t *testing.T) {
+	h := newHarness(t, "a", "b", "c", "d", "e")
+	for _, node := range []string{"a", "b"} {
+		h.alive(node, false)
+		h.now = h.now.Add(time.Minute)
+		h.write(func(txn *records.Txn) {
+			txn.Put(records.LossesKey(node), api.NodeLosses{At: []time.Time{h.now}, Lost: true})
+		})
+	}
+	h.write(func(txn *records.Txn) { txn.Put(records.LossesKey("c"), api.NodeLosses{At: []time.Time{h.now}}) })
+	h.l.Begin()
+	for node, want := range map[string]Absence{"a": {Lost: true}, "b": {Lost: true}, "c": {}, "d": {}} {
+		if got := h.of(node); got != want {
+			t.Errorf("%s as the term begins: %+v, want %+v", node, got, want)
+		}
+	}
+	h.alive("c", false)
+	h.now = h.now.Add(defaultTimeout)
+	if got := h.of("c"); got != (Absence{Lost: true}) {
+		t.Errorf("%+v of one that goes afterwards: want it replaced", got)
+	}
+	h.alive("a", true)
+	if got := h.of("a"); got != (Absence{}) {
+		t.Errorf("%+v of one that is back", got)
+	}
+	h.alive("a", false)
+	if got := h.of("a"); got.Lost {
+		t.Errorf("%+v of one that was back: want the whole timeout", got)
+	}
+	h.now = h.now.Add(-time.Hour) // the next leader's clock is behind
+	h.l.Begin()
+	if got := h.of("b"); got != (Absence{Lost: true}) {
+		t.Errorf("%+v by a clock that is behind", got)
+	}
+}

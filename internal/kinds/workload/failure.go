@@ -1,0 +1,67 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/rollout"
+	"tend.dev/tend/internal/kinds/owner"
+)
+
+// readLogs are the reasons whose cause is found only in the container's output.
+var readLogs = []string{
+	"CrashLoop", "Exited", "SlotFailed", "DeadlineExceeded", "InitFailed", "StartupFailed", "LivenessFailed", "Unready",
+}
+
+// failure says what failed. An ordinal is named: people know it, and its name stays.
+func (o observed) failure(plan rollout.Plan) string {
+	if o.ordered() && plan.Slot != "" {
+		return fmt.Sprintf("pod %s.%s: %s", o.ref.AppID(), plan.Slot, plan.Message)
+	}
+	return plan.Message
+}
+
+// nextStep returns the step that helps against the failure of a plan.
+func (o observed) nextStep(plan rollout.Plan) string {
+	switch {
+	case plan.Next != "":
+		return plan.Next
+	case !slices.Contains(readLogs, plan.Reason):
+		return ""
+	case plan.Slot != "" && !o.known(plan.Slot): // its container is gone
+		return fmt.Sprintf("tend logs %s/%s --previous", o.ref.Scope, o.ref.Name)
+	case !o.started(plan.Slot): // it has no output
+		return fmt.Sprintf("tend describe %s/%s", o.ref.Scope, o.ref.Name)
+	case o.ordered() && plan.Slot != "":
+		return fmt.Sprintf("tend logs %s.%s", o.ref.AppID(), plan.Slot)
+	}
+	return fmt.Sprintf("tend logs %s/%s", o.ref.Scope, o.ref.Name)
+}
+
+// known reports whether a task of a slot is left.
+func (o observed) known(slot string) bool {
+	return slices.ContainsFunc(o.tasks, func(t owner.Task) bool { return t.Desired.Value.Slot == slot })
+}
+
+// started reports whether a container of a slot has run, or one of its init containers; true if nothing is known of the
+// slot.
+func (o observed) started(slot string) bool {
+	for _, t := range o.tasks {
+		if s := t.Status; t.Desired.Value.Slot == slot && s != nil {
+			return !s.RunningAt.IsZero() || s.Inits != nil || len(s.LastLog) > 0
+		}
+	}
+	return true
+}
+
+// lastLog returns the last output lines of the container that filled a slot.
+func (o observed) lastLog(slot string) []string {
+	for _, t := range o.tasks {
+		if t.Status != nil && len(t.Status.LastLog) > 0 && t.Desired.Value.Slot == slot &&
+			t.Desired.Value.Role == api.RoleMain {
+			return t.Status.LastLog
+		}
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package workload
+
+import (
+	"strconv"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/rollout"
+	"tend.dev/tend/internal/store/records"
+)
+
+// ordered reports whether the slots are ordinals.
+func (o observed) ordered() bool { return o.ref.Kind == api.KindStatefulSet }
+
+// bootstrap returns the nonce of the last request to recreate a slot.
+func (o observed) bootstrap(slot string) string { return o.stamp(api.StampRebootstrap + slot) }
+
+// rebootstraps reports whether a task must still be replaced so that its ordinal is recreated with empty volumes. Only
+// a nonce above the task's own requests that, so that a nonce that got lost empties nothing. A task without a node has
+// nothing to empty yet.
+func (o observed) rebootstraps(task api.Task) bool {
+	return o.ordered() && task.Node != "" && nonce(o.bootstrap(task.Slot)) > nonce(task.Bootstrap)
+}
+
+func nonce(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// noting records on an ordinal's task, when it is stopped, which attempt follows it.
+func (s *writes) noting(read records.Read[api.Task], next int) records.Read[api.Task] {
+	if next == 0 {
+		return read
+	}
+	task := *read.Value
+	task.NextAttempt = next
+	read.Value = &task
+	return read
+}
+
+// keepsVolumes reports whether the newest request to recreate the ordinal keeps its volumes.
+func (o observed) keepsVolumes(slot string) bool {
+	return nonce(o.bootstrap(slot)) > 0 && o.stamp(api.StampKeepVolumes+slot) == o.bootstrap(slot)
+}
+
+// wiping has the agent remove the ordinal's volumes after the container, if a person requested that: by a rebootstrap,
+// or by a deletion that includes the volumes. Every other deletion keeps them.
+func (s *writes) wiping(read records.Read[api.Task]) records.Read[api.Task] {
+	asked := s.o.rebootstraps(*read.Value) && !s.o.keepsVolumes(read.Value.Slot)
+	if s.o.deleting() {
+		asked = s.o.ordered() && read.Value.Node != "" && s.o.stamp(api.StampWipe) != ""
+	}
+	if !asked {
+		return read
+	}
+	task := *read.Value
+	task.Wipe = true
+	read.Value = &task
+	return read
+}
+
+// createOrdinal fills an ordinal. If it already had a task, the old and the new one change hands in one step. A task
+// whose node is off stays as a leftover, without the volumes' removal: a request for that is carried out on the new
+// one.
+func (s *writes) createOrdinal(action rollout.Action) {
+	ref := s.o.ref
+	task := api.Task{
+		ID: s.at.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, OwnerUID: s.o.uid(), Slot: action.Slot,
+		Release: action.Version.Release, Restart: action.Version.Restart, Pull: s.o.stamp(api.StampPull),
+		Class: api.ClassKeep, Monitor: monitor(action), Attempt: action.Attempt, Bootstrap: s.o.bootstrap(action.Slot),
+		Desired: api.DesiredRunning, CreatedAt: s.at.Now,
+	}
+	if action.Task == "" {
+		s.txn.CreateTask(task)
+		return
+	}
+	old := s.tasks[action.Task]
+	away := s.away[action.Task]
+	if (away || !old.Value.Wipe) && !s.o.keepsVolumes(action.Slot) {
+		task.Bootstrap = old.Value.Bootstrap // the request is still to be carried out
+	}
+	if away {
+		s.txn.SupersedeTask(old, s.o.slot(action.Slot), task, s.at.Now)
+		return
+	}
+	s.txn.ReplaceTask(old, s.o.slot(action.Slot), task)
+}

@@ -1,0 +1,45 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/rollout"
+)
+
+// outage says what a bad release costs a workload whose pods all stop before the new ones start; empty if some go on.
+func outage(a assessment, forecast []rollout.Action) string {
+	strategy, wanted := a.desired.Strategy, a.desired.Replicas
+	replaced := slices.ContainsFunc(forecast, func(next rollout.Action) bool {
+		return next.Verb == rollout.Shutdown && next.Version.Release != a.desired.Target.Release &&
+			next.Version.Release == a.desired.LastGood
+	})
+	if strategy.Order != api.OrderStopFirst || wanted == 0 || wanted > strategy.MaxParallel || !replaced {
+		return ""
+	}
+	pods := "1 replica"
+	if wanted > 1 {
+		pods = fmt.Sprintf("%d replicas at once", wanted)
+	}
+	back := fmt.Sprintf("up to %s (strategy.deadline), until %s is back", shortly(strategy.Deadline),
+		a.desired.LastGood)
+	if strategy.OnFailure != api.OnFailureRollback {
+		back = fmt.Sprintf("its pods until you go back (on_failure = %q)", strategy.OnFailure)
+	}
+	return fmt.Sprintf("%s, stop-first: a bad release is an outage of %s", pods, back)
+}
+
+// shortly writes a duration without the units that are 0.
+func shortly(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

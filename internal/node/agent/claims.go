@@ -1,0 +1,134 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/core/healing"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/node/runtime"
+)
+
+// wipeAgain is when the removal of a volume is retried.
+const wipeAgain = 5 * time.Second
+
+// claimed is the volume of one claim of an ordinal.
+type claimed struct {
+	volume, claim, path string
+}
+
+// claimsOf returns the volumes of a task's ordinal.
+func claimsOf(task api.Task, release node.Release) []claimed {
+	ordinal, ok := task.Ordinal()
+	if !ok {
+		return nil
+	}
+	out := make([]claimed, len(release.Claims))
+	for i, claim := range release.Claims {
+		out[i] = claimed{api.ClaimVolume(task.Owner(), claim.Name, ordinal), claim.Name, claim.MountPath}
+	}
+	return out
+}
+
+// withClaims returns the release's spec with the ordinal's volumes among its mounts.
+func withClaims(task api.Task, release node.Release) api.DeploymentSpec {
+	spec := release.Spec
+	spec.Volumes = slices.Clone(spec.Volumes)
+	for _, c := range claimsOf(task, release) {
+		spec.Volumes = append(spec.Volumes, c.volume+":"+c.path)
+	}
+	return spec
+}
+
+// olderVolumes is a runtime that knows the volumes of the predecessor.
+type olderVolumes interface {
+	// OlderVolume returns the predecessor's volume for one of Tend's, if Tend's has yet to be created; else "".
+	OlderVolume(ctx context.Context, name string) (string, error)
+}
+
+// checkOlder refuses to start with an empty volume if the predecessor's holds the data. An ordinal that is recreated on
+// request starts empty all the same.
+func (a *Agent) checkOlder(ctx context.Context, task api.Task, volume string) error {
+	older, ok := runtime.As[olderVolumes](a.runtime)
+	if !ok || task.Bootstrap != "" {
+		return nil
+	}
+	found, err := older.OlderVolume(ctx, volume)
+	if err != nil || found == "" {
+		return err
+	}
+	return &runtime.RejectedError{Reason: api.ReasonOlderVolume,
+		Detail: fmt.Sprintf("the volume %s holds data of the predecessor, and %s would begin empty", found, volume),
+		Next: fmt.Sprintf("copy it: docker volume create %[2]s && docker run --rm -v %[1]s:/from:ro -v %[2]s:/to alpine cp -a /from/. /to; "+
+			"or, to begin empty, the first command alone", found, volume)}
+}
+
+// checkWriters refuses to create or start a container while another program's container writes to one of its volumes.
+// It asks before each start: the other one may have been started since the last one.
+//
+// A container that exists may start though its release can't be had, and is asked about itself then. What is to be
+// created without its release fails for that.
+func (a *Agent) checkWriters(ctx context.Context, task api.Task, container *healing.Container) error {
+	release, err := a.releases.of(ctx, task)
+	switch {
+	case err == nil:
+		return runtime.CheckWriters(ctx, a.runtime, withClaims(task, release))
+	case container != nil:
+		return runtime.CheckWritersOf(ctx, a.runtime, container.ID)
+	}
+	return nil
+}
+
+// SecondWriter returns why the containers of spec can't start on this node now: another program's container writes to
+// one of their volumes. It is nil if they can.
+func (a *Agent) SecondWriter(ctx context.Context, spec api.DeploymentSpec) error {
+	return runtime.CheckWriters(ctx, a.runtime, spec)
+}
+
+// ensureClaims creates the missing volumes, with labels that people find them by.
+func (a *Agent) ensureClaims(ctx context.Context, task api.Task, release node.Release) error {
+	for _, c := range claimsOf(task, release) {
+		if err := a.checkOlder(ctx, task, c.volume); err != nil {
+			return err
+		}
+		err := a.runtime.EnsureVolume(ctx, c.volume, map[string]string{
+			api.LabelKind: string(task.Kind), api.LabelScope: task.Scope, api.LabelName: task.Name,
+			api.LabelClaim: c.claim, api.LabelOrdinal: task.Slot,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wipe removes the volumes of an ordinal that a person asked to recreate. Nothing else in Tend removes a volume. It
+// runs after the container is removed and before the task is forgotten, so that after a crash in between it runs again.
+func (a *Agent) wipe(ctx context.Context, task api.Task) error {
+	release, err := a.releases.of(ctx, task)
+	if err != nil {
+		return fmt.Errorf("find the volumes of ordinal %s: %w", strconv.Quote(task.Slot), err)
+	}
+	for _, c := range claimsOf(task, release) {
+		if err := a.runtime.RemoveVolume(ctx, c.volume); err != nil {
+			return err
+		}
+		a.log.Info("volume removed", "pod", task.ContainerName(), "volume", c.volume)
+	}
+	return nil
+}
+
+// notWiped keeps the task until its volumes are gone, and reports why they aren't: another container may use one.
+func (a *Agent) notWiped(assigned node.Assignment, status api.TaskStatus, cause error) (engine.Result, error) {
+	a.log.Warn("volume not removed", "pod", assigned.Task.ContainerName(), "error", cause)
+	if status.State != "" {
+		status.Reason, status.Message = api.ReasonVolumeNotRemoved, cause.Error()
+		a.reports.reportTask(assigned, status)
+	}
+	return engine.Result{After: wipeAgain}, nil
+}

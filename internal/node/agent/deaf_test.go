@@ -1,0 +1,68 @@
+package agent_test
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"tend.dev/tend/internal/core/volumes"
+	"tend.dev/tend/internal/node/runtime"
+	"tend.dev/tend/internal/node/runtime/hollow"
+)
+
+// deaf is a runtime that loses events and answers on request, and returns output as slowly as is set.
+type deaf struct {
+	*hollow.Runtime
+	events      *atomic.Bool
+	mute        *atomic.Bool
+	outputDelay *atomic.Int64
+	writers     func(context.Context) error
+}
+
+// SecondWriters asks harness.writers first, if it is set.
+func (d *deaf) SecondWriters(ctx context.Context) (map[string]volumes.Writer, error) {
+	if d.writers != nil {
+		if err := d.writers(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return d.Runtime.SecondWriters(ctx)
+}
+
+func (d *deaf) Create(ctx context.Context, spec runtime.ContainerSpec) (runtime.Container, error) {
+	made, err := d.Runtime.Create(ctx, spec)
+	if err == nil && d.mute.Load() {
+		return runtime.Container{}, runtime.ErrUnavailable
+	}
+	return made, err
+}
+
+func (d *deaf) Logs(ctx context.Context, id string, opts runtime.LogOptions) (runtime.LogReader, error) {
+	select {
+	case <-time.After(time.Duration(d.outputDelay.Load())):
+		return d.Runtime.Logs(ctx, id, opts)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (d *deaf) Events(ctx context.Context) (<-chan runtime.Event, error) {
+	from, err := d.Runtime.Events(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make(chan runtime.Event)
+	go func() {
+		defer close(out)
+		for event := range from {
+			if d.events.Load() {
+				continue
+			}
+			select {
+			case out <- event:
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return out, nil
+}

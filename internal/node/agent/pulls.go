@@ -1,0 +1,225 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/distribution/reference"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/core/healing"
+	"tend.dev/tend/internal/node/runtime"
+)
+
+// Progress is reported after this many percent, or after this time.
+const (
+	progressStep = 10
+	progressTime = 2 * time.Second
+)
+
+// Puller pulls an image from a registry, as runtime.Runtime does.
+type Puller interface {
+	Pull(ctx context.Context, reference string, progress func(percent int)) (runtime.Image, error)
+}
+
+// pulls pulls images, each reference only once at a time for all its listeners.
+type pulls struct {
+	runtime    runtime.Runtime
+	puller     Puller
+	operations *operations
+	now        func() time.Time
+
+	mu     sync.Mutex
+	active map[string]*pull
+	// missing are images of releases the engine didn't find.
+	missing map[string]bool
+}
+
+// pull is a pull under way. percent is 0 to 100, or -1.
+type pull struct {
+	percent    int
+	reportedAt time.Time
+	listeners  map[string]listener
+}
+
+// listener is notified of progress, if it wants, and of the end.
+type listener struct {
+	progress func()
+	ended    func(error)
+}
+
+func newPulls(rt runtime.Runtime, puller Puller, operations *operations, now func() time.Time) *pulls {
+	if puller == nil {
+		puller = rt
+	}
+	return &pulls{runtime: rt, puller: puller, operations: operations, now: now, active: map[string]*pull{},
+		missing: map[string]bool{}}
+}
+
+// begin pulls a reference, or joins the pull under way. who identifies the listener, so that it is notified only once.
+func (p *pulls) begin(from context.Context, reference, who string, l listener) {
+	p.beginWith(from, reference, who, l, func(ctx context.Context, progress func(percent int)) error {
+		_, err := p.puller.Pull(ctx, reference, progress)
+		return err
+	})
+}
+
+// beginWith is begin with another way to get the image.
+func (p *pulls) beginWith(from context.Context, reference, who string, l listener,
+	get func(ctx context.Context, progress func(percent int)) error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if running := p.active[reference]; running != nil {
+		running.listeners[who] = l
+		return
+	}
+	p.active[reference] = &pull{percent: -1, reportedAt: p.now(), listeners: map[string]listener{who: l}}
+	p.operations.begin(from, reference, func(ctx context.Context) error {
+		return get(ctx, func(percent int) { p.progress(reference, percent) })
+	}, func(err error) { p.end(reference, err) })
+}
+
+func (p *pulls) progress(reference string, percent int) {
+	p.mu.Lock()
+	running := p.active[reference]
+	known := running != nil && running.percent >= 0 // report the first at once: a stalled pull may give no other
+	if running == nil || percent == running.percent ||
+		known && percent < running.percent+progressStep && p.now().Sub(running.reportedAt) < progressTime {
+		p.mu.Unlock()
+		return
+	}
+	running.percent, running.reportedAt = percent, p.now()
+	var listeners []func()
+	for _, l := range running.listeners {
+		if l.progress != nil {
+			listeners = append(listeners, l.progress)
+		}
+	}
+	p.mu.Unlock()
+	for _, notify := range listeners {
+		notify()
+	}
+}
+
+func (p *pulls) end(reference string, err error) {
+	p.mu.Lock()
+	ended := p.active[reference]
+	delete(p.active, reference)
+	p.mu.Unlock()
+	for _, l := range ended.listeners {
+		l.ended(err)
+	}
+}
+
+// running returns the progress of the pull of a reference.
+func (p *pulls) running(reference string) (percent int, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if running := p.active[reference]; running != nil {
+		return running.percent, true
+	}
+	return 0, false
+}
+
+// miss records that a release's image isn't on the node.
+func (p *pulls) miss(release node.Release) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.missing[identity(release)] = true
+}
+
+func (p *pulls) found(release node.Release) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.missing, identity(release))
+}
+
+// local returns a release's image on this node. What has a registry's digest may have another id here: on each
+// architecture, or with another kind of engine.
+func (p *pulls) local(ctx context.Context, release node.Release) (runtime.Image, error) {
+	image, err := p.runtime.Resolve(ctx, identity(release))
+	if err == nil && release.ImageID == "" && !image.OpenTo(release.Scope, release.Image) {
+		err = fmt.Errorf("image %s is a build of %s: %w", release.Image, image.Origin.Owner, runtime.ErrNotFound)
+	}
+	if release.ImageDigest != "" && errors.Is(err, runtime.ErrNotFound) {
+		return p.runtime.Resolve(ctx, pinned(release))
+	}
+	return image, err
+}
+
+// verify checks that a pull brought the exact image of a release: a tag may have moved since. What was built gets its
+// name, by which it is found when nothing needs it any more.
+func (p *pulls) verify(release node.Release) error {
+	_, err := p.local(p.operations.ctx, release)
+	if errors.Is(err, runtime.ErrNotFound) {
+		return &runtime.RejectedError{
+			Reason: "ImageMoved",
+			Detail: fmt.Sprintf("the image %s of release %s is gone, and %s is another one now", release.ImageID,
+				release.ID, release.Image),
+			Next: "apply again to roll out what the tag names now",
+		}
+	}
+	if err == nil && release.Built {
+		err = p.runtime.Tag(p.operations.ctx, release.ImageID, release.Image)
+	}
+	if err == nil {
+		p.found(release)
+	}
+	return err
+}
+
+// state returns the state of a release's image for healing.
+func (p *pulls) state(release node.Release) healing.ImageState {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.missing[identity(release)] {
+		return healing.ImageMissing
+	}
+	return healing.ImageAssumed
+}
+
+// asDeclared returns a release whose image is the one of the digest that its manifest names, if it names one: what
+// another node said of its id counts only where the engine's ids are such digests, for nothing else shows that an id is
+// one's.
+func asDeclared(release node.Release) node.Release {
+	digest := api.PinnedDigest(release.Image)
+	if digest == "" {
+		return release
+	}
+	if release.ImageDigest = digest; release.ImageID != digest {
+		release.ImageID = ""
+	}
+	return release
+}
+
+// identity identifies the image a release runs.
+func identity(release node.Release) string {
+	if release.ImageID != "" {
+		return release.ImageID
+	}
+	return release.Image
+}
+
+// pinned returns the reference of the release's exact image if its registry digest is known, else its tag.
+func pinned(release node.Release) string {
+	named, err := reference.ParseNormalizedNamed(release.Image)
+	if err != nil || release.ImageDigest == "" {
+		return release.Image
+	}
+	_, digest, _ := cutDigest(release.ImageDigest)
+	return reference.FamiliarName(named) + "@" + digest
+}
+
+// cutDigest splits the digest from "repository@digest", or returns a digest alone.
+func cutDigest(text string) (repository, digest string, found bool) {
+	for i := len(text) - 1; i >= 0; i-- {
+		if text[i] == '@' {
+			return text[:i], text[i+1:], true
+		}
+	}
+	return "", text, false
+}

@@ -1,0 +1,51 @@
+package agent_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"tend.dev/tend/internal/node/runtime"
+)
+
+// TestErrorsDontShowTheEnvironment: values of the environment that the engine quotes reach neither a status nor the
+// store.
+func TestErrorsDontShowTheEnvironment(t *testing.T) {
+	const text = `setenv "COLOUR=blue": invalid argument`
+	for name, tc := range map[string]struct {
+		reason string
+		fault  error
+	}{
+		"plain":     {"words of the engine", errors.New(text)},
+		"transient": {"its own type", &runtime.TransientError{Reason: "Busy", Detail: text}},
+		"rejected":  {"its own type, and the end", &runtime.RejectedError{Reason: "InvalidEnv", Detail: text}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newHarness(t)
+				l.engine.Before(func(verb, _ string) error {
+					if verb == "start" {
+						return tc.fault
+					}
+					return nil
+				})
+				l.start()
+				defer l.close()
+				task := l.deploy(taskID(1), nil)
+				l.settle()
+				got := l.status(task)
+				if !strings.Contains(got.Message, `"COLOUR=[redacted]": invalid argument`) {
+					t.Errorf("%s: the message is %q", tc.reason, got.Message)
+				}
+				for _, txn := range l.store.reports() {
+					for _, op := range txn.Do {
+						if strings.Contains(string(op.Value), "blue") {
+							t.Errorf("%s: %s shows the value", tc.reason, op.Key)
+						}
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,68 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/node/ingress"
+)
+
+// services are what ingresses lead to, as far as the node has pods of it: read again once a change was announced, not
+// for each connection.
+type services struct {
+	mu    sync.Mutex
+	known map[string]node.Service
+	fresh bool
+}
+
+func (s *services) changed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fresh = false
+}
+
+func (s *services) of(a *Agent, key string) (node.Service, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.fresh {
+		s.fresh = true // before the look: a change after it is announced after it
+		s.known = a.control.Served().Services
+	}
+	found, known := s.known[key]
+	return found, known
+}
+
+var (
+	errNotSynced = errors.New("the node does not know its pods yet")
+	errNotReady  = errors.New("its pod gets no requests now")
+)
+
+// Endpoint returns where a pod of this node listens at a port of its container, for the proxies of other nodes. It
+// returns an error unless the pod gets requests now, and an ingress leads to that port by that protocol.
+func (a *Agent) Endpoint(task string, port int, protocol string) (string, error) {
+	select {
+	case <-a.control.Synced():
+	default:
+		return "", errNotSynced
+	}
+	assigned, known := a.control.Task(task)
+	if !known {
+		return "", errors.New("the node has no such pod")
+	}
+	service, served := a.services.of(a, assigned.Task.Scope+"/"+assigned.Task.Name)
+	if !served || !slices.Contains(service.At, node.At{Port: port, Protocol: protocol}) {
+		return "", fmt.Errorf("no ingress leads to port %d/%s of %s", port, protocol, assigned.Task.Owner())
+	}
+	status := a.reports.task(assigned)
+	if !a.containers.serves(status) || !assigned.Serves(status) {
+		return "", errNotReady
+	}
+	pod := ingress.Candidate{Address: status.Address, Ports: status.Ports}
+	if address := pod.Endpoint(port, protocol, service.NetworkMode); address != "" {
+		return address, nil
+	}
+	return "", errNotReady
+}

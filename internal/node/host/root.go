@@ -1,0 +1,186 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Prepare creates the root's folders, readable only by their owner, and fills in the name of the node and its runtime.
+// It returns whether the root was used before.
+func (o *Options) Prepare() (used bool, err error) {
+	if used, err = o.makeRoot(); err != nil {
+		return used, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "node"
+	}
+	if o.Node, err = remembered(o.Root, "node", o.Node, host); err != nil {
+		return used, err
+	}
+	if o.Runtime, err = remembered(o.Root, "runtime", o.Runtime, runtimeDocker); err != nil {
+		return used, err
+	}
+	return used, errors.Join(o.closeRoot(), o.keepOutOfGit())
+}
+
+// makeRoot creates the root, and returns whether it was used before. It returns an error, and leaves nothing in the
+// root, if the root is open to other users and holds files that are not Tend's: Tend must not close such a folder.
+func (o *Options) makeRoot() (used bool, err error) {
+	if err := makeFolder(o.Root); err != nil {
+		return false, err
+	}
+	_, missing := os.Stat(filepath.Join(o.Root, "node"))
+	used = missing == nil
+	info, err := os.Stat(o.Root)
+	if err != nil {
+		return used, fmt.Errorf("read %s: %w", o.Root, err)
+	}
+	if info.Mode().Perm()&openTo&^o.rootMode() != 0 && !used && !o.isProjects() && !o.holdsOnlyOurs() {
+		return used,
+			fmt.Errorf("%s is open to other users (%04o) and holds files that are not Tend's: choose a folder of its own with --root, or chmod 0700 it if it is",
+				o.Root, info.Mode().Perm())
+	}
+	if o.Data == "" {
+		return used, nil
+	}
+	return used, makeFolder(o.Data)
+}
+
+func makeFolder(path string) error {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return fmt.Errorf("make %s: %w: choose another --root, or run as a user who may write there", path, err)
+	}
+	return nil
+}
+
+// rootMode returns what a root's permissions are made. Plain processes of an unprivileged user pass through it to their
+// images; the files here stay their owner's.
+func (o *Options) rootMode() os.FileMode {
+	runs := o.Runtime
+	if runs == "" {
+		runs = rememberedOr(o.Root, runtimeDocker)
+	}
+	if runs == runtimeProcess && os.Geteuid() == 0 {
+		return 0o711
+	}
+	return 0o700
+}
+
+// openTo are the permission bits of group and others.
+const openTo = 0o077
+
+// closeRoot removes the permissions of other users from the root: it holds keys and a token. A folder that was created
+// in advance (by a package, or mkdir) is often open.
+func (o *Options) closeRoot() error {
+	info, err := os.Stat(o.Root)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", o.Root, err)
+	}
+	mode := o.rootMode()
+	if info.Mode().Perm()&openTo&^mode == 0 {
+		if info.Mode().Perm() == mode {
+			return nil
+		}
+		return os.Chmod(o.Root, mode)
+	}
+	if o.isProjects() {
+		return os.Chmod(o.Root, mode)
+	}
+	o.Logger.Warn("the root was open to other users and is closed now", "root", o.Root,
+		"was", fmt.Sprintf("%04o", info.Mode().Perm()), "is", fmt.Sprintf("%04o", mode))
+	return os.Chmod(o.Root, mode)
+}
+
+// isProjects reports whether the root is a project's .tend, which is Tend's by its name and also holds the project's
+// manifests.
+func (o *Options) isProjects() bool { return filepath.Base(o.Root) == ".tend" }
+
+// keepOutOfGit makes git ignore all that lies in a project's folder, such as the key, but not the manifests there.
+func (o *Options) keepOutOfGit() error {
+	path := filepath.Join(o.Root, ".gitignore")
+	before, err := os.ReadFile(path)
+	switch {
+	case !o.isProjects():
+		return nil
+	case err == nil && len(before) > 0:
+		return nil
+	}
+	var text strings.Builder
+	text.WriteString("# `tend dev` keeps its keys and its state here. The manifests are yours to commit; add !/NAME for another file.\n*\n")
+	for _, ending := range manifests {
+		text.WriteString("!/*" + ending + "\n")
+	}
+	for _, name := range ours {
+		if slices.Contains(manifests, filepath.Ext(name)) {
+			text.WriteString("/" + name + "\n")
+		}
+	}
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		return fmt.Errorf("keep the state out of git: %w", err)
+	}
+	return nil
+}
+
+// manifests are the endings of the files that internal/input/manifest reads.
+var manifests = []string{".hcl", ".tend", ".voodu", ".vdu", ".vd", ".yaml", ".yml", ".json"}
+
+// ours are the names of Tend's entries in a root: what this start has created, and what may have been put there to
+// restore a server.
+var ours = []string{"node", "server", "runtime", "secret.key", "machine.key", "token", "plugins", "blobs", "cache",
+	"assets", "process", "builds", "transfers", "logs", "syncs", "quarantine", "clusters", "joined", "overlay.key",
+	"network.json", "peers", "backup.partial", "restore.partial", "restore.ready", "replaced", "tend.sock", "lost+found"}
+
+// holdsOnlyOurs reports whether the root has no entries but Tend's.
+func (o *Options) holdsOnlyOurs() bool {
+	entries, err := os.ReadDir(o.Root)
+	if err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(entries, func(entry os.DirEntry) bool {
+		return entry.Name() != filepath.Base(o.Data) && !slices.Contains(ours, entry.Name())
+	})
+}
+
+// remembered returns a small fact of this machine kept in a file: what is asked for wins on the first use, and
+// afterwards the file does, so that a renamed host or a changed flag doesn't orphan what runs.
+func remembered(root, file, asked, fallback string) (string, error) {
+	path := filepath.Join(root, file)
+	content, err := os.ReadFile(path)
+	kept := strings.TrimSpace(string(content))
+	switch {
+	case err == nil && kept != "" && asked != "" && asked != kept:
+		return "", fmt.Errorf("this root was first used with %s %q, not %q: use another --root, or empty it (%s)",
+			file, kept, asked, path)
+	case err == nil && kept != "":
+		return kept, nil
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	if asked == "" {
+		asked = fallback
+	}
+	if err := os.WriteFile(path, []byte(asked+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("write %s: %w", path, err)
+	}
+	return asked, nil
+}
+
+// Forget removes what Prepare has remembered in a root that was not used before, where the machine could not join: it
+// may do so under another name.
+func (o *Options) Forget() error {
+	return errors.Join(os.RemoveAll(filepath.Join(o.Root, "node")), os.RemoveAll(filepath.Join(o.Root, "runtime")))
+}
+
+// rememberedOr returns the runtime a root was first used with, or the fallback where it is new.
+func rememberedOr(root, fallback string) string {
+	content, err := os.ReadFile(filepath.Join(root, "runtime"))
+	if kept := strings.TrimSpace(string(content)); err == nil && kept != "" {
+		return kept
+	}
+	return fallback
+}

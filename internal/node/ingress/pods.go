@@ -1,0 +1,191 @@
+package ingress
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/node/relay"
+)
+
+// How long a pod whose connections fail gets no requests: doubled with each failure in a row, reset by a success.
+const (
+	firstEjection = time.Second
+	maxEjection   = 30 * time.Second
+)
+
+// pod holds what the proxy learns about one pod from its requests. It outlives tables.
+type pod struct {
+	Pod
+	active atomic.Int64
+	// removed is set once the table no longer contains the pod. A request that sees it set must pick another pod.
+	removed atomic.Bool
+	lines   *lines
+
+	failing  atomic.Bool // whether failures is more than 0
+	mu       sync.Mutex
+	failures int
+	until    time.Time     // no requests before
+	idle     chan struct{} // closed when the last request ended; nil while nothing waits
+}
+
+// acquire counts a request as in flight. It returns false if the table no longer contains the pod, because its drain
+// may already be over; the caller must then pick another one.
+func (p *pod) acquire() bool {
+	p.active.Add(1)
+	if !p.removed.Load() {
+		return true
+	}
+	p.release()
+	return false
+}
+
+// markRemoved marks a pod that the table no longer contains, and closes its idle connections.
+func (p *pod) markRemoved() {
+	p.removed.Store(true) // before active is read: see acquire
+	p.lines.closeIdle()
+}
+
+func (p *pod) release() {
+	if p.active.Add(-1) > 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.idle != nil && p.active.Load() == 0 {
+		close(p.idle)
+		p.idle = nil
+	}
+}
+
+// failed counts a connection that could not be made, or that ended before an answer began.
+func (p *pod) failed(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pause := maxEjection
+	if p.failures < 5 {
+		pause = firstEjection << p.failures
+	}
+	p.failures++
+	p.until = now.Add(pause)
+	p.failing.Store(true)
+}
+
+func (p *pod) worked() {
+	if !p.failing.Load() {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failures, p.until = 0, time.Time{}
+	p.failing.Store(false)
+}
+
+func (p *pod) ejected(now time.Time) bool {
+	if !p.failing.Load() {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return now.Before(p.until)
+}
+
+// drained waits until the pod has no request in flight.
+func (p *pod) drained(ctx context.Context) error {
+	p.mu.Lock()
+	if p.active.Load() == 0 {
+		p.mu.Unlock()
+		return nil
+	}
+	if p.idle == nil {
+		p.idle = make(chan struct{})
+	}
+	idle := p.idle
+	p.mu.Unlock()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// pods are all pods that are in the table or still have a request in flight, by name and address.
+type pods struct {
+	answer time.Duration // how long one may take to begin its answer
+	// relayed opens the way to a pod of another node.
+	relayed Relayed
+	mu      sync.Mutex
+	known   map[Pod]*pod
+}
+
+// opening returns what follows a new connection to a pod of another node; nil if the pod itself is at its address.
+func (p *pods) opening(to Pod) opening {
+	if to.Via == (relay.Target{}) {
+		return nil
+	}
+	return func(ctx context.Context, conn net.Conn) (*tls.Conn, error) {
+		if p.relayed == nil {
+			_ = conn.Close()
+			return nil, errNoRelay
+		}
+		return p.relayed(ctx, conn, to.Via)
+	}
+}
+
+// dial opens a connection to a pod: over TCP to the relay of its node, by whatever protocol the pod is asked there.
+func (p *pods) dial(ctx context.Context, protocol string, to Pod) (net.Conn, error) {
+	if to.Via != (relay.Target{}) {
+		protocol = api.ProtocolTCP
+	}
+	return p.opening(to).after(dialer.DialContext)(ctx, protocol, to.Address)
+}
+
+// update adds the pods of a new table and forgets those that left it and have no requests. The caller calls markRemoved
+// on those that left once the table is in force: a request that chose one of them then finds another pod in it.
+func (p *pods) update(routes []Route) (wanted map[Pod]*pod, left []*pod) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	wanted = map[Pod]*pod{}
+	for _, route := range routes {
+		for _, served := range route.Pods {
+			known := p.known[served]
+			if known == nil {
+				known = &pod{Pod: served, lines: newLines(p.answer, p.opening(served))}
+			}
+			wanted[served] = known
+		}
+	}
+	next := make(map[Pod]*pod, len(wanted))
+	for key, known := range wanted {
+		known.removed.Store(false)
+		next[key] = known
+	}
+	for key, known := range p.known {
+		if next[key] == nil {
+			left = append(left, known)
+			if known.active.Load() > 0 {
+				next[key] = known
+			}
+		}
+	}
+	p.known = next
+	return wanted, left
+}
+
+// named returns the pods of a name: more than one while its address changes.
+func (p *pods) named(name string) []*pod {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []*pod
+	for key, known := range p.known {
+		if key.Name == name {
+			out = append(out, known)
+		}
+	}
+	return out
+}

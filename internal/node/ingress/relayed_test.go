@@ -1,0 +1,181 @@
+package ingress
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tend.dev/tend/internal/node/nodeapi/authority"
+	"tend.dev/tend/internal/node/relay"
+)
+
+// across is another node with pods, and a proxy here that reaches them through its relay.
+type across struct {
+	*front
+	*far
+}
+
+// far is another node.
+type far struct {
+	address string
+	relayed Relayed           // with the certificate of this node
+	pods    map[string]string // by task; not to be written to once the relay is asked
+	opened  atomic.Int64      // connections to pods
+}
+
+func newAcross(t *testing.T, pods ...Pod) across {
+	t.Helper()
+	there := newFar(t, pods...)
+	return across{newFrontWith(t, Options{Hold: 5 * time.Second, Relayed: there.relayed}), there}
+}
+
+func newFar(t testing.TB, pods ...Pod) *far {
+	t.Helper()
+	ca, err := authority.Found("test", time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := func(node string) authority.Own {
+		pair, err := ca.Client(authority.Machine{Node: node}, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return authority.Own{Certificate: func() (*tls.Certificate, error) { return &pair, nil }, Roots: ca.PEM}
+	}
+	a := &far{pods: map[string]string{}}
+	for _, pod := range pods {
+		a.pods[pod.Name] = pod.Address
+	}
+	there := relay.New(relay.Options{
+		Own: own("there"), May: func(authority.Machine) error { return nil },
+		Endpoint: func(task string, _ int, _ string) (string, error) {
+			if address, runs := a.pods[task]; runs {
+				a.opened.Add(1)
+				return address, nil
+			}
+			return "", errors.New("it does not run here")
+		},
+	})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.address = listener.Addr().String()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- there.Run(ctx, listener) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	here := own("here")
+	a.relayed = func(ctx context.Context, conn net.Conn, to relay.Target) (*tls.Conn, error) {
+		return relay.Open(ctx, here, conn, to)
+	}
+	return a
+}
+
+// pod is one that the other node has, or had.
+func (a *far) pod(name string) Pod {
+	return Pod{Name: name, Address: a.address, Via: relay.Target{Node: "there", Task: name, Port: 80}}
+}
+
+// TestPodsOfOtherNodes: what a pod gets and answers is the same through the relay of its node, in every form;
+// connections are kept.
+func TestPodsOfOtherNodes(t *testing.T) {
+	a := newAcross(t, podOf(t, "p", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Upgrade") != "" {
+			conn, both, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			_, _ = both.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+			_ = both.Flush()
+			line, _ := both.ReadString('\n')
+			_, _ = both.WriteString("echo " + line)
+			_ = both.Flush()
+			return
+		}
+		w.Header().Set("Trailer", "Grpc-Status")
+		text, _ := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%s %s %d", r.Proto, r.Method, len(text))
+		w.Header().Set("Grpc-Status", "0")
+	}))
+	a.serve(a.pod("p"))
+	long := strings.Repeat("x", 3<<20)
+	for range 10 {
+		if response, text := a.do("POST", "/", strings.NewReader(long)); text != fmt.Sprint("HTTP/1.1 POST ", len(long)) {
+			t.Fatalf("%d %q", response.StatusCode, text)
+		}
+	}
+	if n := a.opened.Load(); n != 1 {
+		t.Errorf("%d connections for ten requests, one after the other", n)
+	}
+
+	transport := &http.Transport{Protocols: new(http.Protocols)}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	defer transport.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(t.Context(), "POST", a.url+"/", strings.NewReader("ping"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Host = "shop.org"
+	request.Header.Set("Content-Type", "application/grpc")
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	if string(text) != "HTTP/2.0 POST 4" || response.Trailer.Get("Grpc-Status") != "0" {
+		t.Errorf("gRPC: %q, %v", text, response.Trailer)
+	}
+
+	at, _ := url.Parse(a.url)
+	conn, err := net.Dial("tcp", at.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "GET /ws HTTP/1.1\r\nHost: shop.org\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+	reader := bufio.NewReader(conn)
+	if upgraded, err := http.ReadResponse(reader, nil); err != nil ||
+		upgraded.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("%v %v", upgraded, err)
+	}
+	fmt.Fprint(conn, "hello\n")
+	if line, err := reader.ReadString('\n'); line != "echo hello\n" {
+		t.Errorf("%q %v", line, err)
+	}
+}
+
+// TestAPodThatItsNodeDoesNotLeadTo: nothing of a request was sent there, so it goes to another pod, whatever its
+// method.
+func TestAPodThatItsNodeDoesNotLeadTo(t *testing.T) {
+	a := newAcross(t, podOf(t, "p", says("p")))
+	a.serve(a.pod("gone"), a.pod("p"))
+	for range 20 {
+		if response, text := a.do("POST", "/", strings.NewReader("once")); response.StatusCode != http.StatusOK ||
+			text != "p" {
+			t.Fatalf("%d %q", response.StatusCode, text)
+		}
+	}
+	a.serve(a.pod("gone"))
+	if response, text := a.do("GET", "/", nil); response.StatusCode != http.StatusBadGateway &&
+		response.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("%d %q", response.StatusCode, text)
+	}
+}

@@ -1,0 +1,160 @@
+package ingress
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/node/relay"
+)
+
+// Route says which pods serve the requests of one host below one path, or what comes in at one port.
+type Route struct {
+	// Ingress is the object that declares it: for logs and metrics, and as the key of the round-robin's position.
+	Ingress api.Ref
+	// Host is a lower-case DNS name; *.example.org is every name one label below example.org.
+	Host string
+	// Path is "/" or a path without a trailing slash. It matches itself and everything below it.
+	Path string
+	// Listen is the port whose connections or datagrams are passed on as they are; such a route has neither host nor path.
+	Listen api.Listen
+	// Announce tells the pods where each comes from, by the PROXY protocol.
+	Announce bool
+	// Strip removes Path before the request is passed on.
+	Strip bool
+	// Secure is set if the host is served with TLS: plain requests are redirected there.
+	Secure bool
+	// Mode reports whether requests are passed on; Message is the answer during maintenance.
+	Mode    Mode
+	Message string
+	// Policy distributes requests over pods. Empty is round_robin.
+	Policy string
+	// Pods are those that are ready now.
+	Pods []Pod
+}
+
+// Mode says what happens to a route's requests.
+type Mode string
+
+// The modes.
+const (
+	ModeServe       Mode = ""
+	ModePaused      Mode = "paused"      // held until the route is resumed, or the hold time has passed
+	ModeMaintenance Mode = "maintenance" // answered with 503 and a message
+)
+
+// Pod is one container that can serve.
+type Pod struct {
+	// Name is the pod's name: unique on the node.
+	Name string
+	// Address is its ip:port, or that of the relay of its node.
+	Address string
+	// Via is the target for the relay. The zero value uses no relay: the pod itself is at Address.
+	Via relay.Target
+}
+
+// Table finds routes. It is immutable: a change makes a new table.
+type Table struct {
+	exact    map[string][]*Route // by host, longest path first
+	wildcard map[string][]*Route // by what follows "*."
+	ports    map[api.Listen]*Route
+}
+
+// NewTable sorts routes. Of two routes with the same host and path, or the same port, the first counts.
+func NewTable(routes []Route) *Table {
+	t := &Table{exact: map[string][]*Route{}, wildcard: map[string][]*Route{}, ports: map[api.Listen]*Route{}}
+	for i := range routes {
+		route := routes[i]
+		if route.Listen != (api.Listen{}) {
+			if t.ports[route.Listen] == nil {
+				t.ports[route.Listen] = &route
+			}
+			continue
+		}
+		if route.Path == "" {
+			route.Path = "/"
+		}
+		hosts, host := t.exact, route.Host
+		if suffix, wild := strings.CutPrefix(route.Host, "*."); wild {
+			hosts, host = t.wildcard, suffix
+		}
+		hosts[host] = append(hosts[host], &route)
+	}
+	for _, hosts := range []map[string][]*Route{t.exact, t.wildcard} {
+		for _, list := range hosts {
+			slices.SortStableFunc(list, func(a, b *Route) int { return cmp.Compare(len(b.Path), len(a.Path)) })
+		}
+	}
+	return t
+}
+
+// Match returns the route of a request: one of the host itself before one of a wildcard, and of those the one with the
+// longest path. It returns nil if no route serves the request.
+func (t *Table) Match(host, path string) *Route {
+	host = hostname(host)
+	if routes, known := t.exact[host]; known {
+		return longest(routes, path)
+	}
+	if _, parent, found := strings.Cut(host, "."); found {
+		return longest(t.wildcard[parent], path)
+	}
+	return nil
+}
+
+// Hosts returns the names the table serves, wildcards among them, in order.
+func (t *Table) Hosts() []string {
+	var out []string
+	for host := range t.exact {
+		out = append(out, host)
+	}
+	for host := range t.wildcard {
+		out = append(out, "*."+host)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func longest(routes []*Route, path string) *Route {
+	for _, route := range routes {
+		if below(path, route.Path) {
+			return route
+		}
+	}
+	return nil
+}
+
+// below reports whether a path is the prefix itself or lies below it: /api matches /api and /api/v1, not /apis.
+func below(path, prefix string) bool {
+	if prefix == "/" {
+		return true
+	}
+	rest, found := strings.CutPrefix(path, prefix)
+	return found && (rest == "" || rest[0] == '/')
+}
+
+// hostname returns a Host header without its port, in lower case and without a dot at its end.
+func hostname(host string) string {
+	if strings.HasPrefix(host, "[") {
+		address, _, _ := strings.Cut(host[1:], "]")
+		return address
+	}
+	if i := strings.LastIndexByte(host, ':'); i >= 0 {
+		host = host[:i]
+	}
+	return strings.TrimSuffix(strings.ToLower(host), ".")
+}
+
+// each calls fn for every route.
+func (t *Table) each(fn func(*Route)) {
+	for _, route := range t.ports {
+		fn(route)
+	}
+	for _, hosts := range []map[string][]*Route{t.exact, t.wildcard} {
+		for _, list := range hosts {
+			for _, route := range list {
+				fn(route)
+			}
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package ingress
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"time"
+
+	"tend.dev/tend/internal/platform/delay"
+)
+
+// errNoPod means that a route has no ready pod, or that each of them was tried.
+var errNoPod = errors.New("no pod is ready")
+
+// maxTries bounds how many pods one request is offered to.
+const maxTries = 3
+
+// spread is the transport below the reverse proxy: it picks the pod, and offers a request to another one if the first
+// did not get it.
+type spread struct {
+	now   func() time.Time
+	retry time.Duration
+}
+
+// retryFor is the time for which a request that no pod accepted is offered again: a pod may be about to listen.
+const retryFor = 2 * time.Second
+
+// RoundTrip implements http.RoundTripper. The request carries its exchange in its context.
+func (s *spread) RoundTrip(request *http.Request) (*http.Response, error) {
+	x := exchangeOf(request.Context())
+	if trace := httptrace.ContextClientTrace(request.Context()); trace != nil {
+		// the reverse proxy's, of this request alone
+		trace.GotConn = x.connected
+	}
+	if x.body != nil && request.Body != nil {
+		x.body.trailer = request.Trailer
+		request.Body = io.NopCloser(request.Body) // a transport closes it, even if it sent none of it
+	}
+	now := s.now()
+	until, pause := now.Add(s.retry), 20*time.Millisecond
+	for ; ; now = s.now() {
+		response, err := s.round(request, x, now)
+		if err == nil || !unsent(err) || s.now().Add(pause).After(until) || request.Context().Err() != nil {
+			return response, err
+		}
+		_ = delay.For(request.Context(), pause) // an attempt ends with it too
+		pause = min(2*pause, 200*time.Millisecond)
+		x.refresh()
+	}
+}
+
+// round offers the request to one pod after another.
+func (s *spread) round(request *http.Request, x *exchange, now time.Time) (*http.Response, error) {
+	var room [maxTries]*pod
+	tried := room[:0]
+	var last error = errNoPod
+	for range maxTries {
+		p := x.take(tried, now)
+		if p == nil {
+			break
+		}
+		tried = append(tried, p)
+		x.asking, x.connections = p, 0
+		response, err := s.offer(request, p, x.first())
+		if err == nil {
+			x.pod, x.answer = p, response.Body
+			return response, nil
+		}
+		last = err
+		if request.Context().Err() != nil || x.body.broken() {
+			return nil, err // the client left, or its body did not arrive: not the pod's fault
+		}
+		now = s.now()
+		x.backend.failed(p, now)
+		if !again(request, err) {
+			break
+		}
+	}
+	return nil, last
+}
+
+// unsent reports whether nothing of a request was sent: the connection could not be made, or there was no pod.
+func unsent(err error) bool {
+	var op *net.OpError
+	return errors.Is(err, errNoPod) || errors.As(err, &op) && op.Op == "dial"
+}
+
+// offer sends the request to one pod, which has counted it as in flight until the answer's body is closed.
+func (s *spread) offer(request *http.Request, p *pod, first bool) (*http.Response, error) {
+	if !first { // a transport may still read the previous body
+		out, address := *request, *request.URL
+		out.URL, request = &address, &out
+	}
+	request.URL.Scheme, request.URL.Host = "http", p.Address
+	response, err := p.lines.of(request).RoundTrip(request)
+	if err == nil && response.StatusCode < 200 && response.StatusCode != http.StatusSwitchingProtocols {
+		_ = response.Body.Close()
+		err = fmt.Errorf("the pod answered with the status %03d, which there is none of", response.StatusCode)
+	}
+	if err != nil {
+		p.release()
+		return nil, err
+	}
+	p.worked()
+	response.Body = counted(response.Body, p)
+	return response, nil
+}
+
+// again reports whether the request may be offered to another pod. If the connection could not be made, nothing of it
+// was sent, so it may. Afterwards only a request that is safe to repeat and has no body may, because a body may be half
+// sent.
+func again(request *http.Request, err error) bool {
+	if unsent(err) {
+		return true
+	}
+	var timeout net.Error
+	if request.Body != nil && request.Body != http.NoBody || request.Header.Get("Upgrade") != "" ||
+		errors.As(err, &timeout) && timeout.Timeout() {
+		return false
+	}
+	switch request.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
+		return true
+	}
+	return false
+}

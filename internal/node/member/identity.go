@@ -1,0 +1,294 @@
+package member
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/google/renameio/v2"
+
+	"tend.dev/tend/internal/node/nodeapi/authority"
+	"tend.dev/tend/internal/node/nodeapi/join"
+	"tend.dev/tend/internal/node/nodeapi/remote"
+)
+
+// file holds the membership below a root.
+const file = "joined"
+
+// errNotJoined is returned if a root has no membership and no token was given.
+var errNotJoined = errors.New("this machine has not joined a cluster: run `tend nodes add` where the server is, and paste the command that it prints here")
+
+// identity is the machine's membership, as it is at the moment.
+type identity struct {
+	path string
+	now  func() time.Time
+	log  *slog.Logger
+
+	// writing is held by what replaces a part of the membership.
+	writing sync.Mutex
+
+	mu    sync.Mutex
+	known join.Membership
+	pair  tls.Certificate
+}
+
+// read loads the membership of a root; fs.ErrNotExist if there is none.
+func (i *identity) read() error {
+	content, err := os.ReadFile(i.path)
+	if err != nil {
+		return err
+	}
+	var known join.Membership
+	if err = json.Unmarshal(content, &known); err == nil {
+		err = i.set(known)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w: remove it and join again with tend nodes add", i.path, err)
+	}
+	return nil
+}
+
+func (i *identity) set(known join.Membership) error {
+	pair, err := known.Pair()
+	if err != nil {
+		return fmt.Errorf("the node's certificate: %w", err)
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.known, i.pair = known, pair
+	return nil
+}
+
+// keep stores a membership, whole or not at all.
+func (i *identity) keep(known join.Membership) error {
+	content, err := json.Marshal(known)
+	if err != nil {
+		return err
+	}
+	if err := renameio.WriteFile(i.path, content, 0o600, renameio.WithTempDir(filepath.Dir(i.path))); err != nil {
+		return fmt.Errorf("keep the membership: %w", err)
+	}
+	return i.set(known)
+}
+
+// identify reads the membership of a root, or joins. An address that was given replaces the server's that is known.
+func identify(ctx context.Context, o Options) (*identity, error) {
+	i := &identity{path: filepath.Join(o.Root, file), now: o.Now, log: o.Logger}
+	err, again := i.read(), stays
+	if err == nil && o.Token != "" {
+		again = i.standing(ctx, o)
+	}
+	switch {
+	case again != stays:
+		o.Server = cmp.Or(o.Server, i.known.Server)
+		known, err := enter(ctx, o)
+		if err != nil {
+			return nil, fmt.Errorf("the cluster takes this machine for none of its nodes any more, and it can't join again: %w",
+				err)
+		}
+		if known.Former = i.known.Former; again == removed {
+			known.Former = slices.Compact(slices.Sorted(slices.Values(append(known.Former, i.known.Node, known.Node))))
+		}
+		o.Logger.InfoContext(ctx, "joined again: the node was removed, or the cluster's authority is another one now")
+		return i, i.keep(known)
+	case err == nil && o.Server != "" && o.Server != i.known.Server:
+		known := i.known
+		known.Server, known.Servers = o.Server, nil
+		return i, i.keep(known)
+	case err == nil || !errors.Is(err, fs.ErrNotExist):
+		return i, err
+	}
+	if o.Token == "" || o.Server == "" {
+		return nil, errNotJoined
+	}
+	known, err := enter(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	known.Former = []string{known.Node} // the root may be new, and the machine not
+	return i, i.keep(known)
+}
+
+// askTime bounds the question whether the machine is still a node.
+const askTime = 10 * time.Second
+
+// standing says for what the cluster takes a machine that has joined.
+type standing int
+
+const (
+	// stays: for one of its nodes, as far as is known.
+	stays standing = iota
+	// removed: for none; the node was taken out.
+	removed
+	// strange: its authority is one that the machine doesn't know.
+	strange
+)
+
+// standing asks a server what it takes the machine for.
+func (i *identity) standing(ctx context.Context, o Options) standing {
+	config, err := authority.FollowingTLS(i.roots, i.certificate, "h2")
+	if err != nil {
+		return stays
+	}
+	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true, DialContext: o.Dial}
+	defer transport.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		cmp.Or(o.Server, i.known.Server)+remote.Prefix+"state", nil)
+	if err != nil {
+		return stays
+	}
+	answer, err := (&http.Client{Transport: transport}).Do(request)
+	if errors.As(err, new(x509.UnknownAuthorityError)) {
+		return strange
+	}
+	if err != nil {
+		return stays
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode == http.StatusUnauthorized {
+		return removed
+	}
+	return stays
+}
+
+// The backoff between two attempts to join: doubling, with jitter. All of them take about a minute.
+const (
+	firstWait = 200 * time.Millisecond
+	longWait  = 10 * time.Second
+	mostTries = 10
+)
+
+// enter joins. Where many machines do so at once, a server ends the connections that it gets no time for: those are
+// tried again.
+func enter(ctx context.Context, o Options) (join.Membership, error) {
+	machine, err := join.NewMachine()
+	if err != nil {
+		return join.Membership{}, err
+	}
+	wait := backoff.NewExponentialBackOff()
+	wait.InitialInterval, wait.MaxInterval, wait.Multiplier = firstWait, longWait, 2
+	return backoff.Retry(ctx, func() (join.Membership, error) {
+		known, err := machine.Join(ctx, o.Dial, o.Server, o.Token, o.Node)
+		if err != nil && !join.Cut(err) {
+			err = backoff.Permanent(err)
+		}
+		return known, err
+	}, backoff.WithBackOff(wait), backoff.WithMaxTries(mostTries), backoff.WithNotify(func(err error, wait time.Duration) {
+		o.Logger.WarnContext(ctx,
+			"the server ended the connection before its answer, or has no room at the moment; tried again",
+			"backoff", wait, "error", err)
+	}))
+}
+
+func (i *identity) membership() join.Membership {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.known
+}
+
+// learn stores the addresses of the servers.
+func (i *identity) learn(servers []string) error {
+	i.writing.Lock()
+	defer i.writing.Unlock()
+	known := i.membership()
+	known.Servers = servers
+	return i.keep(known)
+}
+
+// cleared records that nothing is left of what ran under ended memberships.
+func (i *identity) cleared() error {
+	i.writing.Lock()
+	defer i.writing.Unlock()
+	known := i.membership()
+	known.Former = nil
+	return i.keep(known)
+}
+
+// certificate returns the current certificate, for the handshake of a connection.
+func (i *identity) certificate() (*tls.Certificate, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return &i.pair, nil
+}
+
+// roots returns the authorities by which servers are judged, for the handshake of a connection.
+func (i *identity) roots() []byte { return i.membership().Authority }
+
+// trust returns which of the cluster's authorities this machine has.
+func (i *identity) trust() remote.Trust {
+	known := i.membership()
+	has := remote.Trust{Roots: authority.FingerprintsOf(known.Authority)}
+	if own, err := i.leaf(); err == nil {
+		has.Issuer = authority.IssuerOf(own, known.Authority)
+	}
+	return has
+}
+
+func (i *identity) leaf() (*x509.Certificate, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return x509.ParseCertificate(i.pair.Certificate[0])
+}
+
+// checkEvery is the interval between two checks of the certificate.
+const checkEvery = time.Hour
+
+// renew renews the certificate when a third of its life is left, until ctx ends.
+func (i *identity) renew(ctx context.Context, client *http.Client) error {
+	ticker := time.NewTicker(checkEvery)
+	defer ticker.Stop()
+	for {
+		if err := i.renewDue(ctx, client); err != nil && ctx.Err() == nil {
+			i.log.WarnContext(ctx, "the node's certificate could not be renewed; tried again", "backoff",
+				checkEvery, "error", err)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (i *identity) renewDue(ctx context.Context, client *http.Client) error {
+	leaf, err := i.leaf()
+	if err != nil || leaf.NotAfter.Sub(i.now()) > authority.NodeLife/3 {
+		return err
+	}
+	return i.renewNow(ctx, client)
+}
+
+// renewFor renews the certificate if the cluster's authorities are no longer those that this machine has: one is being
+// rotated. It reports whether it did.
+func (i *identity) renewFor(ctx context.Context, client *http.Client, roots []string) (bool, error) {
+	has := i.trust()
+	if len(roots) == 0 || slices.Equal(roots, has.Roots) && has.Issuer == roots[0] {
+		return false, nil
+	}
+	return true, i.renewNow(ctx, client)
+}
+
+func (i *identity) renewNow(ctx context.Context, client *http.Client) error {
+	i.writing.Lock()
+	defer i.writing.Unlock()
+	known, err := i.membership().Renew(ctx, client)
+	if err != nil {
+		return err
+	}
+	return i.keep(known)
+}

@@ -1,0 +1,165 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/node/host"
+	"tend.dev/tend/internal/node/nodeapi/authority"
+	"tend.dev/tend/internal/node/nodeapi/join"
+	"tend.dev/tend/internal/node/nodeapi/remote"
+	"tend.dev/tend/internal/node/nodeapi/session"
+	"tend.dev/tend/internal/platform/servicemanager"
+	"tend.dev/tend/internal/store/secret"
+)
+
+// Options are the agent's flags. Root is required; Server and Token are for joining.
+type Options struct {
+	host.Options
+	// Server is the server's URL: https://HOST:PORT. Default: the one that was joined.
+	Server string
+	// Token admits a machine, once.
+	Token string
+	// MetricsListen is the address of /metrics and /healthz. Default: nothing listens.
+	MetricsListen string
+	// Dial connects to the server; default: over TCP.
+	Dial join.Dial
+	// Started is called when everything runs. Default: nothing is.
+	Started func()
+}
+
+// Run joins if this machine hasn't, and works until ctx ends. Containers keep running afterwards.
+func Run(ctx context.Context, o Options) error {
+	o.Options = o.WithDefaults()
+	var err error
+	if o.Server, err = join.ServerURL(o.Server); err != nil {
+		return err
+	}
+	if o.Dial == nil {
+		o.Dial = (&net.Dialer{Timeout: dialTime, KeepAlive: dialTime}).DialContext
+	}
+	used, err := o.Prepare()
+	if err != nil {
+		return err
+	}
+	if err := checkRoot(o.Root); err != nil {
+		return err
+	}
+	who, err := identify(ctx, o)
+	if err != nil && !used {
+		return errors.Join(err, o.Forget())
+	}
+	if err != nil {
+		return err
+	}
+	aside, err := setAside(o.Root, o.Now())
+	if err != nil {
+		return fmt.Errorf("set aside what the server of this machine has left: %w", err)
+	}
+	if aside != "" {
+		o.Logger.WarnContext(ctx,
+			"the server of this machine was removed: its store and the cluster's keys were set aside; erase them",
+			"folder", aside)
+	}
+	keys, err := secret.Open(filepath.Join(o.Root, "secret.key"), "")
+	if err != nil {
+		return err
+	}
+	for {
+		err := run(ctx, o, who, keys)
+		if ctx.Err() != nil || !restored(err) {
+			return err
+		}
+		o.Logger.Warn("nothing is touched on this machine until the server is resumed", "reason", err)
+	}
+}
+
+func restored(err error) bool { return errors.Is(err, remote.ErrRestored) }
+
+// dialTime bounds a dial, and is the interval of keep-alives.
+const dialTime = 15 * time.Second
+
+func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error {
+	known := who.membership()
+	if known.Node != o.Node {
+		return fmt.Errorf("this root joined as %s, not as %s: use another --root", known.Node, o.Node)
+	}
+	config, err := authority.FollowingTLS(who.roots, who.certificate, "h2")
+	if err != nil {
+		return err
+	}
+	to := &servers{connect: o.Dial, addresses: []string{address(known.Server)}}
+	to.learn(known.Servers)
+	transport := &http.Transport{
+		TLSClientConfig: config, ForceAttemptHTTP2: true, DialContext: to.dial,
+		HTTP2: &http.HTTP2Config{SendPingTimeout: dialTime, PingTimeout: dialTime},
+	}
+	defer transport.CloseIdleConnections()
+	web := &http.Client{Transport: transport}
+	client := remote.New(remote.Options{Server: known.Server, HTTP: web, Lost: to.next,
+		Several: to.several, Logger: o.Logger})
+	callbacks, err := client.Callbacks()
+	if err != nil {
+		return err
+	}
+	registry := prometheus.NewRegistry()
+	scraped, err := listenMetrics(ctx, o, registry)
+	if err != nil {
+		return err
+	}
+	machine, err := host.Open(ctx, o.Options, host.Link{
+		Cluster: known.Cluster, Control: client, Seal: keys.Encrypt, Open: keys.Decrypt, Registry: registry,
+		Metrics: engine.NewMetrics(registry), Callbacks: callbacks, Outside: to.outside,
+		Own:    &authority.Own{Certificate: who.certificate, Roots: who.roots, Now: o.Now},
+		Former: known.Former, Cleared: who.cleared,
+	})
+	if err != nil {
+		return errors.Join(err, scraped.close())
+	}
+	answering := &sessions{Options: o, who: who, client: client, web: web, servers: to,
+		keep: func(ctx context.Context, dial func(context.Context) (net.Conn, error)) error {
+			return session.Keep(ctx, dial, restored, machine.Access(), machine.Ready(), o.Logger)
+		}}
+	o.Logger.Info("starting the agent", "root", o.Root, "node", o.Node, "cluster", known.Cluster, "server", known.Server,
+		"runtime", o.Runtime)
+	group := engine.NewGroup(engine.GroupOptions{},
+		engine.NewMember(scraped.run),
+		engine.NewMember(client.Run),
+		engine.NewMember(func(ctx context.Context) error { return who.renew(ctx, web) }),
+		engine.NewMember(answering.run),
+		engine.NewMember(func(ctx context.Context) error {
+			if o.Started != nil {
+				o.Started()
+			}
+			<-ctx.Done()
+			return nil
+		}),
+		machine,
+		engine.NewMember(func(ctx context.Context) error { return announce(ctx, machine.Ready(), o.Logger) }),
+	)
+	return errors.Join(group.Run(ctx), machine.Close())
+}
+
+// announce reports to the service manager that the agent waits for its server, is ready, and stops. Run as the last
+// member of the group, it is stopped first.
+func announce(ctx context.Context, ready <-chan struct{}, log *slog.Logger) error {
+	servicemanager.Notify(ctx, log, servicemanager.Status("waiting for the server"))
+	select {
+	case <-ready:
+		log.InfoContext(ctx, "ready")
+		servicemanager.Notify(ctx, log, servicemanager.Ready("every pod of this machine was reconciled once"))
+	case <-ctx.Done():
+	}
+	<-ctx.Done()
+	servicemanager.Notify(ctx, log, servicemanager.Stopping("finishing reconciles"))
+	return nil
+}

@@ -1,0 +1,65 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/records"
+)
+
+// Lease returns how long a heartbeat lasts.
+func (c *Control) Lease() time.Duration { return c.Options.Lease }
+
+// Alive implements nodeapi.Control: the heartbeat lasts as long as the server says. What a node asks for, by its own
+// flags, would have the server find it lost too early or too late. The key is written once per lease; renewing the
+// lease writes nothing. The key is written on the condition that it is as it was read: a write that got no answer and
+// came late would bind it to a lease that is no longer renewed.
+func (c *Control) Alive(ctx context.Context, _ time.Duration) error {
+	c.mu.Lock()
+	lease, bound := c.lease, c.bound
+	c.mu.Unlock()
+	first := c.snapshot().Member(c.node)
+	if lease != 0 && c.stillBound(bound) {
+		err := c.Store.KeepAlive(ctx, lease)
+		if !errors.Is(err, store.ErrLeaseNotFound) {
+			return err
+		}
+	}
+	stored, err := c.Store.Get(ctx, records.AliveKey(c.node))
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	member, err := c.storedMember(ctx)
+	if err != nil {
+		return err
+	}
+	txn, err := c.signed("agent.alive", first, member)
+	if err != nil {
+		return err
+	}
+	if lease, err = c.Store.Grant(ctx, c.Lease()); err != nil {
+		return err
+	}
+	txn.If(records.AliveKey(c.node), stored.Modified).PutLeased(records.AliveKey(c.node), c.node, lease)
+	revision, err := txn.Commit(ctx, c.Store)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lease, c.bound = lease, revision
+	return nil
+}
+
+// stillBound reports whether the heartbeat's key is as this server wrote it: meanwhile the node may have been connected
+// to another one, to whose lease the key was bound then.
+func (c *Control) stillBound(bound int64) bool {
+	snap := c.snapshot()
+	if snap.Revision() < bound {
+		return true // the write is yet to be seen
+	}
+	entry, ok := snap.Get(records.AliveKey(c.node))
+	return ok && entry.Modified == bound
+}

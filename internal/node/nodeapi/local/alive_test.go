@@ -1,0 +1,105 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/records"
+	"tend.dev/tend/internal/store/storefault"
+	"tend.dev/tend/internal/store/view"
+)
+
+// TestAHeartbeatThatCameLateEndsNoNode: the first write of the heartbeat gets no answer and is applied after the
+// second. It belongs to a lease that ends.
+func TestAHeartbeatThatCameLateEndsNoNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sent := 0
+		s := storefault.New(memory.New(), func(txn store.Txn) storefault.Fate {
+			if sent++; sent == 1 {
+				return storefault.Late(1)
+			}
+			return storefault.Answered
+		})
+		defer s.Close()
+		c := New(Options{Store: s, View: view.New(s, view.Options{})}).Node("n1")
+		if err := c.Alive(t.Context(), 10*time.Second); !errors.Is(err, store.ErrUnknownOutcome) {
+			t.Fatal(err)
+		}
+		for range 10 {
+			if err := c.Alive(t.Context(), 10*time.Second); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(3 * time.Second)
+		}
+		if _, err := s.Get(t.Context(), records.AliveKey("n1")); err != nil {
+			t.Errorf("the node reports every 3 s, and its heartbeat is gone: %v", err)
+		}
+	})
+}
+
+// TestAHeartbeatThatMovesBetweenServers: a node is connected to one server, then to another one, and to the first again
+// before its first lease there has ended. Its heartbeat stays, whichever lease the key was bound to.
+func TestAHeartbeatThatMovesBetweenServers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New()
+		defer s.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		defer running.Wait()
+		defer cancel()
+		var at []*Control
+		for range 2 {
+			v := view.New(s, view.Options{Decode: records.Decode, Indexes: records.Indexes})
+			at = append(at, New(Options{Store: s, View: v}).Node("n1"))
+			running.Go(func() { _ = v.Run(ctx) })
+		}
+		for _, server := range []int{0, 0, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0} {
+			if err := at[server].Alive(t.Context(), 10*time.Second); err != nil {
+				t.Fatal(err)
+			}
+			for range 4 {
+				<-time.After(time.Second)
+				if _, err := s.Get(t.Context(), records.AliveKey("n1")); err != nil {
+					t.Fatalf("the node reports every 4 s, and its heartbeat is gone: %v", err)
+				}
+			}
+		}
+	})
+}
+
+// TestHeartbeatsWriteNothing: after the first heartbeat of a node, none of those that follow is a write, however many
+// tasks it has.
+func TestHeartbeatsWriteNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New()
+		defer s.Close()
+		c := New(Options{Store: s, View: view.New(s, view.Options{})}).Node("n1")
+		revision := func() int64 {
+			read, err := s.Get(t.Context(), records.AliveKey("n1"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return read.Modified
+		}
+		var first int64
+		for beat := range 100 {
+			if err := c.Alive(t.Context(), 10*time.Second); err != nil {
+				t.Fatal(err)
+			}
+			if beat == 0 {
+				first = revision()
+			}
+			<-time.After(3 * time.Second)
+		}
+		written, err := records.NewTxn("test").Put("/probe", []byte("x")).Commit(t.Context(), s)
+		if err != nil || revision() != first || written != first+1 {
+			t.Errorf("%v: 99 heartbeats later the store is at %d, and was at %d", err, written-1, first)
+		}
+	})
+}

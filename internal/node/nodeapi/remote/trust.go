@@ -1,0 +1,71 @@
+package remote
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"tend.dev/tend/api/pattern"
+	"tend.dev/tend/internal/node/nodeapi/local"
+	"tend.dev/tend/internal/node/nodeapi/wire"
+)
+
+// Trust is which of the cluster's authorities a node has, by their fingerprints. The zero value says nothing.
+type Trust struct {
+	// Roots are those by which it judges servers.
+	Roots []string
+	// Issuer is that of its own certificate.
+	Issuer string
+}
+
+// The parameters of a question for the state.
+const (
+	rootsParameter  = "roots"
+	issuerParameter = "issuer"
+)
+
+// mostRoots is the number of authorities that a node may name: two while one is rotated.
+const mostRoots = 4
+
+// fingerprint is SHA-256 in hex.
+var fingerprint = pattern.Lazy(`^[0-9a-f]{64}$`)
+
+func (t Trust) query() string {
+	if len(t.Roots) == 0 {
+		return ""
+	}
+	return url.Values{rootsParameter: {strings.Join(t.Roots, ",")}, issuerParameter: {t.Issuer}}.Encode()
+}
+
+func trustIn(query url.Values) (has Trust, err error) {
+	text := query.Get(rootsParameter)
+	if text == "" {
+		return has, nil // an agent that doesn't know the parameter yet
+	}
+	has = Trust{Roots: strings.Split(text, ","), Issuer: query.Get(issuerParameter)}
+	for _, each := range append([]string{has.Issuer}, has.Roots...) {
+		if !fingerprint().MatchString(each) || len(has.Roots) > mostRoots {
+			return Trust{}, fmt.Errorf("%w: the authorities that the node trusts can't be read", wire.ErrBadRequest)
+		}
+	}
+	return has, nil
+}
+
+// state holds what a node checks before it answers the server's requests.
+type state struct {
+	// Paused is why the server changes nothing; empty if it isn't paused.
+	Paused string `json:"paused,omitempty"`
+	// Servers are the addresses of the servers that take nodes.
+	Servers []string `json:"servers,omitempty"`
+	// Roots are the fingerprints of the cluster's authorities. The first is the one that issues.
+	Roots []string `json:"roots,omitempty"`
+}
+
+func (h *Handler) state(c *local.Control, w http.ResponseWriter, r *http.Request) error {
+	has, err := trustIn(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	return wire.Write(w, state{h.Paused(), h.Servers(), h.Roots(r.Context(), c.ID(), has)})
+}

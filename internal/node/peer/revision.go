@@ -1,0 +1,31 @@
+package peer
+
+import (
+	"context"
+	"crypto/tls"
+	"net/http"
+
+	"tend.dev/tend/internal/node/nodeapi/wire"
+)
+
+// RevisionPath is where servers ask each other how far they are.
+const RevisionPath = "/server/v1/revision"
+
+// seen is the answer: the revision of the store up to which a server shows everything.
+type seen struct {
+	Revision int64 `json:"revision"`
+}
+
+// Revision answers other servers that ask how far this one is.
+func Revision(revision func() int64) http.Handler {
+	return ofServers(func(w http.ResponseWriter, _ *http.Request) { _ = wire.Write(w, seen{revision()}) })
+}
+
+// AskRevision asks the server at an address how far it is.
+func AskRevision(ctx context.Context, config *tls.Config, address string) (int64, error) {
+	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	var answer seen
+	err := wire.Caller{Base: "https://" + address, Do: transport.RoundTrip}.Get(ctx, RevisionPath, &answer)
+	return answer.Revision, err
+}

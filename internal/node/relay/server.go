@@ -1,0 +1,255 @@
+package relay
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/node/nodeapi/authority"
+	"tend.dev/tend/internal/platform/connlimit"
+	"tend.dev/tend/internal/platform/recovery"
+)
+
+// Options make a Relay. All but Logger are required.
+type Options struct {
+	Own authority.Own
+	// May returns why a machine may not ask; nil if it may.
+	May func(authority.Machine) error
+	// Endpoint returns where a pod of this node listens now, for a task, a port and a protocol. Its errors go to the
+	// caller.
+	Endpoint func(task string, port int, protocol string) (string, error)
+	Logger   *slog.Logger
+}
+
+// Relay takes connections of other nodes to the pods of this one. Create it with New; it runs once.
+type Relay struct {
+	Options
+	limit int // of connections
+
+	mu    sync.Mutex
+	open  map[*link]bool
+	tasks map[string]*destination
+}
+
+// destination is a task that connections lead to.
+type destination struct {
+	links int
+	over  chan struct{} // closed once there is none any more
+}
+
+// link is a connection of another node.
+type link struct {
+	of   authority.Machine
+	task string // empty before it leads to one
+	conn net.Conn
+}
+
+// Limits. The file of a connection to a pod belongs to each that another node makes.
+const (
+	mostLinks = 16 << 10
+	headTime  = 5 * time.Second
+	dialTime  = 1500 * time.Millisecond
+	// acceptPause follows a connection that could not be taken.
+	acceptPause = 200 * time.Millisecond
+)
+
+// New returns a Relay.
+func New(o Options) *Relay {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Relay{
+		Options: o, limit: connlimit.Within(connlimit.Files(), 4, mostLinks), open: map[*link]bool{},
+		tasks: map[string]*destination{},
+	}
+}
+
+// Run takes connections until ctx ends; then it closes all of them. It closes the listener.
+func (r *Relay) Run(ctx context.Context, listener net.Listener) error {
+	listener = connlimit.New(listener, connlimit.Options{Total: r.limit, Name: "relay", Logger: r.Logger})
+	var running recovery.Group
+	defer running.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
+	defer stop()
+	// who may not ask gets the reason as an answer: see admit
+	config := r.Own.Between(Protocol, func(authority.Machine) error { return nil })
+	for {
+		conn, err := listener.Accept()
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return err
+		default: // such as too many open files: it passes
+			r.Logger.Warn("a connection of another node could not be taken", "error", err)
+			select {
+			case <-time.After(acceptPause):
+			case <-ctx.Done():
+			}
+			continue
+		}
+		running.Go(func() { r.serve(ctx, tls.Server(conn, config)) })
+	}
+}
+
+// serve answers one caller.
+func (r *Relay) serve(ctx context.Context, conn *tls.Conn) {
+	own := &link{conn: conn}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { _ = conn.NetConn().Close() })
+	defer stop()
+	to, err := r.admit(ctx, own, conn)
+	if err != nil {
+		r.Logger.Debug("a connection of another node was refused", "node", own.of.Node, "task", own.task, "error", err)
+		return
+	}
+	if to == nil { // it only asked whether it may
+		return
+	}
+	defer r.end(own)
+	defer to.Close()
+	if pod, ok := to.(*net.TCPConn); ok {
+		Join(conn, pod)
+	} else {
+		exchange(Packets(conn), to)
+	}
+}
+
+// admit reads what a caller asks for, answers it, and returns the connection to the pod.
+func (r *Relay) admit(ctx context.Context, own *link, conn *tls.Conn) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, headTime)
+	defer cancel()
+	if err := conn.SetDeadline(time.Now().Add(headTime)); err != nil {
+		return nil, err
+	}
+	if err := conn.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	var err error
+	if own.of, err = authority.MachineOn(conn.ConnectionState()); err != nil {
+		return nil, err
+	}
+	var asked request
+	if err := readHead(conn, &asked); err != nil {
+		return nil, err
+	}
+	err = r.May(own.of)
+	if err == nil && asked.Task == "" {
+		return nil, writeHead(conn, answer{})
+	}
+	var to net.Conn
+	if err == nil {
+		to, err = r.connect(ctx, own, asked)
+	}
+	if err != nil {
+		return nil, errors.Join(err, writeHead(conn, answer{Error: short(err)}))
+	}
+	err = writeHead(conn, answer{})
+	if err == nil {
+		err = conn.SetDeadline(time.Time{})
+	}
+	if err != nil {
+		r.end(own)
+		_ = to.Close()
+		return nil, err
+	}
+	return to, nil
+}
+
+// maxReason bounds the error in an answer, in bytes.
+const maxReason = 512
+
+func short(err error) string {
+	text := err.Error()
+	return text[:min(len(text), maxReason)]
+}
+
+// connect connects to the pod of a task. The link counts before the task is looked up: Drained, called once the task
+// gets no more requests, misses none.
+func (r *Relay) connect(ctx context.Context, own *link, asked request) (net.Conn, error) {
+	own.task = asked.Task
+	r.begin(own)
+	protocol := cmp.Or(asked.Protocol, api.ProtocolTCP)
+	if protocol != api.ProtocolTCP && protocol != api.ProtocolUDP {
+		r.end(own)
+		return nil, fmt.Errorf("it is asked for %q: a relay carries tcp and udp", protocol)
+	}
+	address, err := r.Endpoint(asked.Task, asked.Port, protocol)
+	if err == nil {
+		err = r.May(own.of) // once more: Recheck closes the link from here on
+	}
+	if err != nil {
+		r.end(own)
+		return nil, err
+	}
+	dialer := net.Dialer{Timeout: dialTime, KeepAlive: 30 * time.Second}
+	to, err := dialer.DialContext(ctx, protocol, address)
+	if err != nil {
+		r.end(own)
+		return nil, err
+	}
+	return to, nil
+}
+
+func (r *Relay) begin(l *link) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.open[l] = true
+	if r.tasks[l.task] == nil {
+		r.tasks[l.task] = &destination{over: make(chan struct{})}
+	}
+	r.tasks[l.task].links++
+}
+
+func (r *Relay) end(l *link) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.open, l)
+	to := r.tasks[l.task]
+	if to.links--; to.links == 0 {
+		close(to.over)
+		delete(r.tasks, l.task)
+	}
+}
+
+// Drained waits until no connection of another node leads to a task any more, or until ctx ends. Other nodes close
+// theirs once they know that the task gets no more requests, and the last request is answered.
+func (r *Relay) Drained(ctx context.Context, task string) error {
+	r.mu.Lock()
+	to := r.tasks[task]
+	r.mu.Unlock()
+	if to == nil {
+		return nil
+	}
+	select {
+	case <-to.over:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Recheck closes the connections of machines that may not ask any more.
+func (r *Relay) Recheck() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	may := map[authority.Machine]bool{}
+	for l := range r.open {
+		if _, judged := may[l.of]; !judged {
+			may[l.of] = r.May(l.of) == nil
+		}
+		if !may[l.of] {
+			_ = l.conn.Close()
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package resolver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/platform/recovery"
+)
+
+// Options are the options of a Resolver. Ask is required.
+type Options struct {
+	// Ask returns what the control plane knows of a name.
+	Ask func(context.Context, string) (node.Names, error)
+	// Config is the file that names the machine's own name servers, which listen at the port Upstream. Default
+	// /etc/resolv.conf and 53.
+	Config, Upstream string
+	// Port defaults to 53, Now to time.Now, Logger to slog.Default().
+	Port   int
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// Resolver answers queries. Create it with New; Listen at an address, and Close.
+type Resolver struct {
+	Options
+	names *names
+
+	mu      sync.Mutex
+	at      netip.Addr
+	servers []*dns.Server
+}
+
+// New returns a Resolver that listens nowhere yet.
+func New(o Options) *Resolver {
+	if o.Config == "" {
+		o.Config = "/etc/resolv.conf"
+	}
+	if o.Upstream == "" {
+		o.Upstream = "53"
+	}
+	if o.Port == 0 {
+		o.Port = 53
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return &Resolver{Options: o, names: &names{ask: o.Ask, now: o.Now, kept: map[string]answer{}}}
+}
+
+// Listen answers at an address from now on, over UDP and TCP. It does nothing if it does so already.
+func (r *Resolver) Listen(at netip.Addr) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.at == at {
+		return nil
+	}
+	r.close()
+	address := netip.AddrPortFrom(at, uint16(r.Port)).String()
+	packets, err := net.ListenPacket("udp", address)
+	if err != nil {
+		return fmt.Errorf("answer the name queries of containers: %w: end what listens there", err)
+	}
+	streams, err := net.Listen("tcp", packets.LocalAddr().String())
+	if err != nil {
+		return errors.Join(fmt.Errorf("answer the name queries of containers: %w: end what listens there", err),
+			packets.Close())
+	}
+	handler := dns.HandlerFunc(func(w dns.ResponseWriter, query *dns.Msg) {
+		_ = recovery.Call(func() error { r.serve(w, query); return nil }) // the library's goroutines don't recover
+	})
+	r.servers = []*dns.Server{{PacketConn: packets, Handler: handler}, {Listener: streams, Handler: handler}}
+	for _, server := range r.servers {
+		started := make(chan struct{})
+		server.NotifyStartedFunc = func() { close(started) }
+		recovery.Go(func() {
+			if err := server.ActivateAndServe(); err != nil {
+				r.Logger.Warn("answering name queries ended", "address", address, "error", err)
+			}
+		})
+		<-started
+	}
+	r.at = at
+	return nil
+}
+
+// listens returns the address where it listens.
+func (r *Resolver) listens() netip.Addr {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.at
+}
+
+// Close ends it.
+func (r *Resolver) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.close()
+}
+
+func (r *Resolver) close() {
+	for _, server := range r.servers {
+		_ = server.Shutdown()
+	}
+	r.servers, r.at = nil, netip.Addr{}
+}
+
+// serve answers one query.
+func (r *Resolver) serve(w dns.ResponseWriter, query *dns.Msg) {
+	if len(query.Question) != 1 {
+		r.reply(w, query, dns.RcodeFormatError, nil)
+		return
+	}
+	question := query.Question[0]
+	name := strings.ToLower(question.Name)
+	zoned, ours := candidate(name)
+	var found node.Names
+	if ours {
+		found = r.names.of(context.Background(), name)
+	}
+	switch {
+	case found.Known:
+		r.reply(w, query, dns.RcodeSuccess, records(question, found.Addresses))
+	case zoned:
+		r.reply(w, query, dns.RcodeNameError, nil)
+	default:
+		r.forward(w, query)
+	}
+}
+
+// ttl is the time for which containers may keep an answer, in seconds.
+const ttl = 1
+
+// records returns the addresses in an order of their own each time, so that requests spread.
+func records(question dns.Question, addresses []netip.Addr) (out []dns.RR) {
+	for _, i := range rand.Perm(len(addresses)) {
+		header := dns.RR_Header{Name: question.Name, Rrtype: question.Qtype, Class: dns.ClassINET, Ttl: ttl}
+		address := addresses[i]
+		switch {
+		case question.Qtype == dns.TypeA && address.Is4():
+			out = append(out, &dns.A{Hdr: header, A: address.AsSlice()})
+		case question.Qtype == dns.TypeAAAA && address.Is6():
+			out = append(out, &dns.AAAA{Hdr: header, AAAA: address.AsSlice()})
+		}
+	}
+	return out
+}
+
+func (r *Resolver) reply(w dns.ResponseWriter, query *dns.Msg, code int, answers []dns.RR) {
+	message := new(dns.Msg).SetRcode(query, code)
+	message.RecursionAvailable, message.Answer = true, answers
+	r.write(w, query, message)
+}
+
+// write sends an answer, as much of it as the asker takes.
+func (r *Resolver) write(w dns.ResponseWriter, query, message *dns.Msg) {
+	size := dns.MaxMsgSize
+	if w.LocalAddr().Network() == "udp" {
+		size = dns.MinMsgSize
+		if options := query.IsEdns0(); options != nil {
+			size = max(size, int(options.UDPSize()))
+		}
+	}
+	message.Truncate(size)
+	if err := w.WriteMsg(message); err != nil {
+		r.Logger.Debug("an answer to a name query was not sent", "error", err)
+	}
+}
+
+// forwardTime bounds a query to one of the machine's own name servers.
+const forwardTime = 2 * time.Second
+
+// forward asks the machine's own name servers, one after another.
+func (r *Resolver) forward(w dns.ResponseWriter, query *dns.Msg) {
+	config, err := dns.ClientConfigFromFile(r.Config)
+	if err != nil {
+		r.Logger.Debug("the machine's name servers are not known", "file", r.Config, "error", err)
+		r.reply(w, query, dns.RcodeServerFailure, nil)
+		return
+	}
+	client := &dns.Client{Net: w.LocalAddr().Network(), Timeout: forwardTime, UDPSize: dns.MaxMsgSize - 1}
+	for _, server := range config.Servers {
+		if at, err := netip.ParseAddr(server); err != nil || at == r.listens() {
+			continue
+		}
+		answer, _, err := client.Exchange(query, net.JoinHostPort(server, r.Upstream))
+		if err == nil {
+			r.write(w, query, answer)
+			return
+		}
+	}
+	r.reply(w, query, dns.RcodeServerFailure, nil)
+}

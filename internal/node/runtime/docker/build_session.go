@@ -1,0 +1,101 @@
+package docker
+
+import (
+	"context"
+	"net"
+	"os"
+	"strconv"
+
+	"github.com/moby/buildkit/session"
+	"github.com/moby/buildkit/session/auth"
+	"github.com/moby/buildkit/session/secrets/secretsprovider"
+	"github.com/moby/moby/api/types/build"
+	"github.com/moby/moby/client"
+	"google.golang.org/grpc"
+
+	"tend.dev/tend/internal/platform/recovery"
+)
+
+// buildSession is the connection over which BuildKit asks for credentials and secrets during a build.
+type buildSession struct {
+	*session.Session
+	ended chan struct{}
+}
+
+// openSession opens a session with the engine's BuildKit. It returns nil if the engine has none.
+func (r *Runtime) openSession(ctx context.Context, secrets map[string]string) (*buildSession, error) {
+	if has, err := r.hasBuildKit(ctx); err != nil || !has {
+		return nil, err
+	}
+	opened, err := session.NewSession(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	values := make(map[string][]byte, len(secrets))
+	for id, value := range secrets {
+		values[id] = []byte(value)
+	}
+	opened.Allow(secretsprovider.FromMap(values))
+	opened.Allow(credentials{provider: r.options.Auth})
+	s, dialled := &buildSession{Session: opened, ended: make(chan struct{})}, make(chan error, 1)
+	recovery.Go(func() {
+		defer close(s.ended)
+		err := recovery.Call(func() error {
+			return opened.Run(ctx, func(ctx context.Context, proto string, meta map[string][]string) (net.Conn, error) {
+				conn, err := r.client.DialHijack(ctx, "/session", proto, meta)
+				dialled <- err
+				return conn, err
+			}) // it fails by what the dialer returns, alone
+		})
+		select {
+		case dialled <- err: // it panicked before it dialled
+		default:
+		}
+	})
+	switch err := <-dialled; {
+	case err == nil:
+		return s, nil
+	case ctx.Err() != nil || unavailable(err):
+		return nil, err
+	}
+	return nil, nil // an engine that only speaks Docker's API refuses the upgrade
+}
+
+// hasBuildKit reports whether to build with BuildKit. DOCKER_BUILDKIT decides, as it does for docker's own command;
+// else the engine does, unless it says nothing: then it is older than BuildKit being its default, and may have it.
+func (r *Runtime) hasBuildKit(ctx context.Context) (bool, error) {
+	if wanted, err := strconv.ParseBool(os.Getenv("DOCKER_BUILDKIT")); err == nil {
+		return wanted, nil
+	}
+	ping, err := r.client.Ping(ctx, client.PingOptions{})
+	return ping.BuilderVersion != build.BuilderV1 && ping.OSType != "windows", err
+}
+
+func (s *buildSession) end() {
+	_ = s.Close() // it always returns nil
+	<-s.ended
+}
+
+// credentials answers BuildKit's questions for logins.
+type credentials struct {
+	auth.UnimplementedAuthServer
+	provider AuthProvider
+}
+
+// Register implements session.Attachable.
+func (c credentials) Register(server *grpc.Server) { auth.RegisterAuthServer(server, c) }
+
+// Credentials implements auth.AuthServer. An empty answer means that there are none.
+func (c credentials) Credentials(
+	ctx context.Context, request *auth.CredentialsRequest,
+) (*auth.CredentialsResponse, error) {
+	host := request.Host
+	if host == "registry-1.docker.io" {
+		host = "docker.io"
+	}
+	found, _, err := c.provider(ctx, host+"/image")
+	if err != nil {
+		return nil, err
+	}
+	return &auth.CredentialsResponse{Username: found.Username, Secret: first(found.IdentityToken, found.Password)}, nil
+}

@@ -1,0 +1,191 @@
+package docker
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/node/runtime"
+)
+
+// follow reads an engine's answer to a build.
+func follow(answer string) (lines []string, read *buildOutput, err error) {
+	read = newBuildOutput(func(line string) { lines = append(lines, line) })
+	err = read.read(json.NewDecoder(strings.NewReader(answer)))
+	return lines, read, err
+}
+
+func TestBuildOutputIsRead(t *testing.T) {
+	lines, read, err := follow(`{"stream":"Step 1/2 : FROM scratch"}{"stream":"\n"}
+{"status":"Pulling fs layer","id":"a","progressDetail":{}}{"status":"Downloading","id":"a","progressDetail":{"current":1,"total":9}}
+{"stream":"half a "}{"stream":"line\r\nand another\n"}{"stream":"Step 2/2 : RUN [\"make\"]\n"}{"stream":"no end"}{"aux":{"ID":"sha256:1"}}`)
+	want := []string{"Step 1/2 : FROM scratch", "a: Pulling fs layer", "half a line", "and another",
+		`Step 2/2 : RUN ["make"]`, "no end"}
+	if err != nil || !slices.Equal(lines, want) || read.step != `2/2 RUN ["make"]` {
+		t.Errorf("%q, %q, %v", lines, read.step, err)
+	}
+	long, _, err := follow(`{"stream":"` + strings.Repeat("x", 3*maxBuildLine) + `"}`)
+	if err != nil || len(long) != 3 || len(long[0]) != maxBuildLine {
+		t.Errorf("%d lines of a long one, %v", len(long), err)
+	}
+}
+
+func TestWhoseFaultAFailedBuildIs(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer, reason, says string
+		transient            bool
+	}{
+		"a step": {
+			`{"stream":"Step 3/4 : RUN make\n"}{"errorDetail":{"code":2,"message":"The command '/bin/sh -c make' returned a non-zero code: 2"},"error":"x"}`,
+			api.ReasonBuildFailed, "step 3/4 RUN make: The command", false,
+		},
+		"a base image": {
+			`{"stream":"Step 1/4 : FROM ghcr.io/o/base:1 AS build\n"}{"errorDetail":{"message":"manifest for ghcr.io/o/base:1 not found: manifest unknown"}}`,
+			"ImageNotFound", "ghcr.io/o/base:1", false,
+		},
+		"a registry that is down": {
+			`{"stream":"Step 1/4 : FROM reg.local:5000/base\n"}{"errorDetail":{"message":"Get http://reg.local:5000/v2/: dial tcp: connection refused"}}`,
+			"RegistryUnreachable", "reg.local:5000", true,
+		},
+		"a full disk": {
+			`{"stream":"Step 2/4 : COPY . .\n"}{"errorDetail":{"message":"write /x: no space left on device"}}`,
+			"DiskFull", "free space", true,
+		},
+		"BuildKit": {
+			`{"stream":"Step 2/4 : RUN x\n"}{"errorDetail":{"message":"the --mount option requires BuildKit. Refer to the docs"}}`,
+			api.ReasonBuildFailed, "classic builder", false,
+		},
+	} {
+		_, read, err := follow(test.answer)
+		if err == nil {
+			t.Errorf("%s: it went well", name)
+			continue
+		}
+		fault := buildFault(read.step, read.base, err)
+		var rejected *runtime.RejectedError
+		var transient *runtime.TransientError
+		reason := ""
+		switch {
+		case errors.As(fault, &rejected):
+			reason = rejected.Reason
+		case errors.As(fault, &transient):
+			reason = transient.Reason
+		}
+		if reason != test.reason || !strings.Contains(fault.Error(), test.says) || (transient != nil) != test.transient {
+			t.Errorf("%s: %s: %v", name, reason, fault)
+		}
+	}
+	_, read, err := follow(`{"stream":"Step 2/4 : RUN x\n"}{"stream`)
+	if fault := buildFault(read.step, read.base, err); !errors.Is(fault, runtime.ErrUnavailable) {
+		t.Errorf("an answer that was cut: %v", fault)
+	}
+	if errors.Is(err, io.EOF) {
+		t.Error("an answer that was cut is taken for its end")
+	}
+}
+
+// oldEngine answers as an engine does that builds nothing: it records which builder it was asked for.
+func oldEngine(t *testing.T, builder string) (host string, asked *string) {
+	asked = new(string)
+	mux := http.NewServeMux()
+	mux.HandleFunc("/_ping", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("API-Version", "1.41")
+		w.Header().Set("Builder-Version", builder)
+	})
+	mux.HandleFunc("/v1.41/build", func(w http.ResponseWriter, r *http.Request) {
+		*asked = r.URL.Query().Get("version")
+		_, _ = io.WriteString(w, `{"errorDetail":{"message":"enough"}}`)
+	})
+	server := httptest.NewServer(mux) // a session is not found
+	t.Cleanup(server.Close)
+	return strings.Replace(server.URL, "http://", "tcp://", 1), asked
+}
+
+// TestAnEngineWithoutBuildKit builds with the classic builder, and says so where that can't do it.
+func TestAnEngineWithoutBuildKit(t *testing.T) {
+	for builder, reason := range map[string]string{"1": "the engine prefers the classic one", "": "the session is refused",
+		"2": "the session is refused"} {
+		host, asked := oldEngine(t, builder)
+		rt, err := New(t.Context(), Options{Host: host, Cluster: "c", Node: "n"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		build := func(spec runtime.BuildSpec) error {
+			_, err := rt.Build(t.Context(), spec, func(string) {})
+			return err
+		}
+		if err := build(runtime.BuildSpec{}); err == nil || *asked != "1" {
+			t.Errorf("Builder-Version %q (%s): asked for builder %q, %v", builder, reason, *asked, err)
+		}
+		*asked = ""
+		needs := errors.New("Dockerfile:2: RUN --mount needs BuildKit")
+		if err := build(runtime.BuildSpec{BuildKit: needs}); err == nil ||
+			!strings.Contains(err.Error(), needs.Error()) || *asked != "" {
+			t.Errorf("Builder-Version %q: a Dockerfile that needs BuildKit: %v, asked %q", builder, err, *asked)
+		}
+		if err := rt.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// proto encodes a message of BuildKit's: pairs of a field and a text, a message or true.
+func proto(fields ...any) (out []byte) {
+	for i := 0; i < len(fields); i += 2 {
+		number := protowire.Number(fields[i].(int))
+		switch value := fields[i+1].(type) {
+		case string:
+			out = protowire.AppendString(protowire.AppendTag(out, number, protowire.BytesType), value)
+		case []byte:
+			out = protowire.AppendBytes(protowire.AppendTag(out, number, protowire.BytesType), value)
+		case bool:
+			out = protowire.AppendVarint(protowire.AppendTag(out, number, protowire.VarintType), protowire.EncodeBool(value))
+		}
+	}
+	return out
+}
+
+func traced(fields ...any) string {
+	aux, _ := json.Marshal(proto(fields...))
+	return `{"id":"moby.buildkit.trace","aux":` + string(aux) + `}`
+}
+
+// TestBuildKitProgressIsRead: steps that run beside each other are kept apart, and the one that failed is named.
+func TestBuildKitProgressIsRead(t *testing.T) {
+	now := proto(1, true)
+	lines, read, err := follow(
+		traced(1, proto(1, "m", 3, "[internal] load metadata for docker.io/library/golang:1", 5, now)) +
+			traced(1, proto(1, "c", 3, "[2/3] COPY . .", 4, true, 5, now, 6, now)) +
+			traced(1, proto(1, "a", 3, "[build 2/2] RUN make", 5, now), 1, proto(1, "b", 3, "[3/3] RUN test", 5, now)) +
+			traced(3, proto(1, "a", 4, []byte("half a ")), 3, proto(1, "b", 4, []byte("of b\r\n"))) +
+			traced(3, proto(1, "a", 4, []byte("line\n"))) + traced(99, "unknown", 3, proto(1, "nobody", 4, []byte("x\n"))) +
+			traced(1, proto(1, "b", 3, "[3/3] RUN test", 5, now, 6, now, 7, "context canceled")) +
+			traced(1, proto(1, "a", 3, "[build 2/2] RUN make", 5, now, 6, now, 7, "exit code: 2")) +
+			`{"errorDetail":{"message":"exit code: 2"}}`)
+	want := []string{
+		"Looking up docker.io/library/golang:1", "Step 2/3 : COPY . .", " ---> Using cache", "Step 2/2 : [build] RUN make",
+		"Step 3/3 : RUN test", "of b", "Step 2/2 : [build] RUN make", "half a line",
+	}
+	if diff := cmp.Diff(want, lines); diff != "" || err == nil || read.step != "2/2 [build] RUN make" || read.base != "" {
+		t.Errorf("%v, step %q, base %q\n%s", err, read.step, read.base, diff)
+	}
+	_, read, err = follow(traced(1,
+		proto(1, "m", 3, "[internal] load metadata for docker.io/library/golang:1", 5, now, 7, "not found")) +
+		`{"errorDetail":{"message":"docker.io/library/golang:1: not found"}}`)
+	var rejected *runtime.RejectedError
+	if fault := buildFault(read.step, read.base, err); !errors.As(fault, &rejected) || rejected.Reason != "ImageNotFound" {
+		t.Errorf("a base image that isn't there: %v", fault)
+	}
+	if _, _, err := follow(`{"id":"moby.buildkit.trace","aux":{}}`); err == nil {
+		t.Error("progress that can't be read was taken")
+	}
+}

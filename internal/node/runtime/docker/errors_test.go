@@ -1,0 +1,118 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/distribution/reference"
+
+	"tend.dev/tend/internal/node/runtime"
+)
+
+func TestFault(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		err    error
+		is     error  // what errors.Is finds, or
+		word   string // the RejectedError's reason
+		says   string // its detail, where that is in our words
+	}{
+		"cancelled": {"the caller's own doing", context.Canceled, context.Canceled, "", ""},
+		"cut":       {"the engine went in mid-answer", io.ErrUnexpectedEOF, runtime.ErrUnavailable, "", ""},
+		"starting":  {"the engine is not up yet", cerrdefs.ErrUnavailable, runtime.ErrUnavailable, "", ""},
+		"not found": {"nothing there", cerrdefs.ErrNotFound.WithMessage("No such container: x"), runtime.ErrNotFound, "", ""},
+		"bad": {"what the engine calls invalid is refused", cerrdefs.ErrInvalidArgument.WithMessage("odd"), nil,
+			"InvalidOption", ""},
+		"port": {"another container's", errors.New("driver failed programming external connectivity on endpoint a (b): " +
+			"Bind for 127.0.0.1:80 failed: port is already allocated"), nil, "PortTaken", "port 127.0.0.1:80 is in use"},
+		"proxy": {"a process's",
+			errors.New("Error starting userland proxy: listen tcp4 127.0.0.1:18861: bind: address already in use"),
+			nil, "PortTaken", "port 127.0.0.1:18861 is in use"},
+		"mount": {"a host path",
+			errors.New(`invalid mount config for type "bind": bind source path does not exist: /srv/no such`),
+			nil, "MountNotFound", "the host path /srv/no such does not exist"},
+		"program": {"a command",
+			errors.New(`OCI runtime create failed: runc create failed: exec: "/nosuch": stat /nosuch: no such file or directory: unknown`),
+			nil, "CommandNotFound", "the image has no program /nosuch"},
+		"denied": {"a file without x", errors.New(`OCI runtime create failed: exec: "/etc/app": permission denied: unknown`),
+			nil, "CommandNotExecutable", "permission denied: /etc/app is not executable"},
+		"processor": {"another processor's",
+			errors.New(`standard_init_linux.go:228: exec user process caused: exec format error`),
+			nil, "CommandNotExecutable", "the program is for another processor, or no program"},
+		"plugin": {"a driver that is missing", errors.New("error looking up volume plugin nope: plugin not found"), nil,
+			"VolumeDriverNotFound", ""},
+		"no command": {"an image without one", cerrdefs.ErrInvalidArgument.WithMessage("No command specified"), nil,
+			"CommandNotFound", "the image names no command"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := fault("try", test.err)
+			if test.is != nil && !errors.Is(got, test.is) {
+				t.Errorf("%s: %v is not %v", test.reason, got, test.is)
+			}
+			var rejected *runtime.RejectedError
+			if test.word != "" && (!errors.As(got, &rejected) || rejected.Reason != test.word || rejected.Next == "") {
+				t.Errorf("%s: %#v, want %s with a next step", test.reason, got, test.word)
+			}
+			if test.says != "" && rejected.Detail != test.says {
+				t.Errorf("%s: %q, want %q", test.reason, rejected.Detail, test.says)
+			}
+			if test.says == "" && !strings.HasPrefix(got.Error(), "try: ") {
+				t.Errorf("%s: %q does not say what was tried", test.reason, got)
+			}
+		})
+	}
+	if fault("try", nil) != nil {
+		t.Error("nil counted as a fault")
+	}
+	var transient *runtime.TransientError
+	if err := fault("try", errors.New("write /x: no space left on device")); !errors.As(err, &transient) ||
+		transient.Reason != "DiskFull" {
+		t.Errorf("a full disk passes: %v", err)
+	}
+}
+
+func TestPullFault(t *testing.T) {
+	tests := map[string]struct {
+		reason, text, want string
+		transient          bool
+	}{
+		"hub": {"docker hub hides what is private",
+			"pull access denied for web, repository does not exist or may require 'docker login'", "Unauthorized", false},
+		"rate": {"a limit passes", "toomanyrequests: You have reached your pull rate limit", "RateLimited", true},
+		"dns": {"a name may come back", "dial tcp: lookup shop on 10.0.0.1:53: no such host",
+			"RegistryUnreachable", true},
+		"certificate": {"a person has to install it", "x509: certificate signed by unknown authority",
+			"UntrustedRegistry", false},
+		"plain": {"a person has to list it", "http: server gave HTTP response to HTTPS client",
+			"InsecureRegistry", false},
+		"processor": {"another image is needed", "no matching manifest for linux/amd64 in the manifest list entries",
+			"WrongPlatform", false},
+		"cut":     {"the next try may get through", "unexpected EOF while reading layer", "PullInterrupted", true},
+		"unknown": {"an unknown fault is tried again", "moon in the wrong phase", "PullFailed", true},
+	}
+	named, err := reference.ParseNormalizedNamed("shop.example/web:2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := pullFault(named, errors.New(test.text))
+			var rejected *runtime.RejectedError
+			var transient *runtime.TransientError
+			switch {
+			case errors.As(got, &rejected) && !test.transient && rejected.Reason == test.want && rejected.Next != "":
+			case errors.As(got, &transient) && test.transient && transient.Reason == test.want && transient.Next != "":
+			default:
+				t.Errorf("%s: %#v, want %s (transient %v)", test.reason, got, test.want, test.transient)
+			}
+			if strings.Contains(got.Error(), "%") {
+				t.Errorf("%s: %q is not filled in", test.reason, got)
+			}
+		})
+	}
+}

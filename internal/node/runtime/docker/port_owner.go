@@ -1,0 +1,90 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/moby/moby/client"
+
+	"tend.dev/tend/api/pattern"
+	"tend.dev/tend/internal/core/volumes"
+	"tend.dev/tend/internal/node/runtime"
+	"tend.dev/tend/internal/platform/portowner"
+)
+
+var takenPort = pattern.Lazy(`:(\d+) is in use$`)
+
+// withOwner adds to the error of an occupied port what occupies it, if that can be found out: a container, or a process
+// of this machine.
+func (r *Runtime) withOwner(ctx context.Context, err error) error {
+	var rejected *runtime.RejectedError
+	if !errors.As(err, &rejected) || rejected.Reason != "PortTaken" {
+		return err
+	}
+	found := takenPort().FindStringSubmatch(rejected.Detail)
+	if found == nil {
+		return err
+	}
+	holder, next := r.publisher(ctx, found[1])
+	port, _ := strconv.Atoi(found[1])
+	if _, local := r.local(); holder == "" && local {
+		if owner, ok := portowner.Of(port); ok {
+			holder = owner.String()
+		}
+	}
+	if holder == "" {
+		return err
+	}
+	named := *rejected
+	named.Detail += " by " + holder
+	if next != "" {
+		named.Next = next
+	}
+	return &named
+}
+
+// publisher returns the running container that publishes a host port, and what to do about it if it is Compose's; empty
+// if none is known.
+func (r *Runtime) publisher(ctx context.Context, port string) (holder, next string) {
+	list, err := r.client.ContainerList(ctx,
+		client.ContainerListOptions{Filters: make(client.Filters).Add("publish", port)})
+	if err != nil {
+		return "", "" // the message goes without
+	}
+	for _, c := range list.Items {
+		for _, published := range c.Ports {
+			if strconv.Itoa(int(published.PublicPort)) == port && len(c.Names) > 0 {
+				return holderOf(c.Names[0][1:], c.Labels, "stop it, or change `ports`")
+			}
+		}
+	}
+	return "", ""
+}
+
+// holderOf names a container and, if Compose made it, the step that takes its project over; otherwise says what else
+// helps.
+func holderOf(name string, labels map[string]string, otherwise string) (holder, next string) {
+	holder = "container " + name
+	project, service := labels[volumes.LabelProject], labels[volumes.LabelService]
+	if project == "" || service == "" {
+		return holder, ""
+	}
+	return fmt.Sprintf("%s (service %s of the Compose project %s)", holder, service, project),
+		"take the project over: tend adopt compose; or " + otherwise + "; Tend retries"
+}
+
+// nameTaken returns the error of a container's name that another container has. It names that one's project if Compose
+// made it.
+func (r *Runtime) nameTaken(ctx context.Context, name string) error {
+	rejected := &runtime.RejectedError{Reason: "NameTaken", Detail: fmt.Sprintf("create container %s: %v", name, runtime.ErrNameTaken),
+		Next: "docker rename or remove the other container; Tend retries"}
+	found, err := r.client.ContainerInspect(ctx, name, client.ContainerInspectOptions{})
+	if err == nil && found.Container.Config != nil {
+		if holder, next := holderOf(name, found.Container.Config.Labels, "rename or remove it"); next != "" {
+			rejected.Detail, rejected.Next = rejected.Detail+" by "+holder, next
+		}
+	}
+	return errors.Join(rejected, runtime.ErrNameTaken)
+}

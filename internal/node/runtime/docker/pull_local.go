@@ -1,0 +1,74 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/distribution/reference"
+	"github.com/moby/moby/client"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/node/runtime"
+)
+
+// pullFault classifies the error of a failed pull. If the repository has other tags here, it is most likely one that is
+// made here: the error then names them, and not what the network says.
+func (r *Runtime) pullFault(ctx context.Context, named reference.Named, err error) error {
+	fault := pullFault(named, err)
+	var passing *runtime.TransientError
+	var refused *runtime.RejectedError
+	switch {
+	case errors.As(fault, &passing) && passing.Reason == "RegistryUnreachable":
+		if said := missingTag(named, r.tags(ctx, named), "can't be reached"); said != "" {
+			passing.Detail = said
+		}
+	case errors.As(fault, &refused) && (refused.Reason == "ImageNotFound" || refused.Reason == "Unauthorized"):
+		if said := missingTag(named, r.tags(ctx, named), "has none that this node may pull"); said != "" {
+			refused.Detail = said
+		}
+	}
+	return fault
+}
+
+// tags returns the tags of an image's repository that this node has, the newest first.
+func (r *Runtime) tags(ctx context.Context, named reference.Named) []string {
+	repository := reference.FamiliarName(named)
+	listed, err := r.client.ImageList(ctx,
+		client.ImageListOptions{Filters: make(client.Filters).Add("reference", repository)})
+	if err != nil {
+		return nil
+	}
+	var tags []string
+	for _, image := range listed.Items {
+		if image.Labels[api.LabelBuildCluster] != "" {
+			continue // what was built here belongs to a scope, and no other one learns of it
+		}
+		for _, name := range image.RepoTags {
+			if tag, ok := strings.CutPrefix(name, repository+":"); ok && !slices.Contains(tags, tag) {
+				tags = append(tags, tag)
+			}
+		}
+	}
+	return tags
+}
+
+// missingTag says that an image is not here, though others of its repository are, and what became of its registry;
+// empty if there are no others.
+func missingTag(named reference.Named, tags []string, registry string) string {
+	const shown = 5
+	if len(tags) == 0 {
+		return ""
+	}
+	verb := "are"
+	if len(tags) == 1 {
+		verb = "is"
+	}
+	if len(tags) > shown {
+		tags = append(slices.Clone(tags[:shown]), "…")
+	}
+	return fmt.Sprintf("no image %s here (%s %s); %s %s", reference.FamiliarString(named), strings.Join(tags, ", "), verb,
+		reference.Domain(named), registry)
+}

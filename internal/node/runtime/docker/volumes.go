@@ -1,0 +1,62 @@
+package docker
+
+import (
+	"context"
+	"maps"
+	"strings"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/moby/moby/client"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/node/runtime"
+)
+
+// EnsureVolume creates a volume of the local driver. Like the engine, it leaves an existing one unchanged, because a
+// user may have created it, and refuses that of another claim.
+func (r *Runtime) EnsureVolume(ctx context.Context, name string, labels map[string]string) error {
+	labels = maps.Clone(labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[api.LabelCluster], labels[api.LabelNode] = r.options.Cluster, r.options.Node
+	made, err := r.client.VolumeCreate(ctx, client.VolumeCreateOptions{Name: name, Labels: labels})
+	if err != nil {
+		return fault("make volume "+name, err)
+	}
+	return runtime.CheckVolume(name, made.Volume.Labels, labels)
+}
+
+// OlderVolume returns the predecessor's volume of a claim (voodu-… for tend-…) if it exists and Tend's own volume of
+// that name does not. Else it returns "".
+func (r *Runtime) OlderVolume(ctx context.Context, name string) (string, error) {
+	rest, ours := strings.CutPrefix(name, "tend-")
+	if !ours {
+		return "", nil
+	}
+	if there, err := r.volumeExists(ctx, name); there || err != nil {
+		return "", err
+	}
+	older := "voodu-" + rest
+	if there, err := r.volumeExists(ctx, older); !there || err != nil {
+		return "", err
+	}
+	return older, nil
+}
+
+func (r *Runtime) volumeExists(ctx context.Context, name string) (bool, error) {
+	_, err := r.client.VolumeInspect(ctx, name, client.VolumeInspectOptions{})
+	if cerrdefs.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, fault("inspect volume "+name, err)
+}
+
+// RemoveVolume never forces: a volume in use by a container stays, and the error says which container that is.
+func (r *Runtime) RemoveVolume(ctx context.Context, name string) error {
+	_, err := r.client.VolumeRemove(ctx, name, client.VolumeRemoveOptions{})
+	if cerrdefs.IsNotFound(err) {
+		return nil
+	}
+	return fault("remove volume "+name, err)
+}

@@ -1,0 +1,18 @@
+package process
+
+import (
+	"context"
+
+	"tend.dev/tend/internal/node/runtime"
+)
+
+// EnsureVolume returns an error: a plain process sees the host's own files at a path.
+func (r *Runtime) EnsureVolume(context.Context, string, map[string]string) error {
+	return &runtime.RejectedError{
+		Reason: "UnsupportedByProcessRuntime", Detail: "plain processes can't honour volume_claims",
+		Next: "leave them out and write below the working directory, or run on a node with Docker",
+	}
+}
+
+// RemoveVolume does nothing, because there are no volumes.
+func (r *Runtime) RemoveVolume(context.Context, string) error { return nil }

@@ -1,0 +1,160 @@
+package clusterapi
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/pull"
+	"tend.dev/tend/internal/core/cluster"
+	"tend.dev/tend/internal/platform/limit"
+	"tend.dev/tend/internal/store/records"
+)
+
+// ErrNoCluster means that no cluster of a name is declared.
+var ErrNoCluster = errors.New("no such cluster is declared")
+
+// Invite makes a registration token for a cluster. Only its hash is stored.
+func (h *Handler) Invite(
+	ctx context.Context, name string, life time.Duration,
+) (token string, ends time.Time, err error) {
+	return h.invite(ctx, name, life, func(stored *api.ClusterAccess, _ string) *api.ClusterAccess { return stored })
+}
+
+// InviteWithNewKeys replaces what a cluster checks jobs and approvals with, and makes the registration token that the
+// new keys come with. Those that its operator has count until it has registered with that.
+func (h *Handler) InviteWithNewKeys(
+	ctx context.Context, name string, life time.Duration,
+) (token string, ends time.Time, err error) {
+	return h.invite(ctx, name, life, func(stored *api.ClusterAccess, uid string) *api.ClusterAccess {
+		renewed := cluster.RenewKeys(stored, uid)
+		return &renewed
+	})
+}
+
+// invite changes a cluster's access and makes a registration token for it, in one transaction.
+func (h *Handler) invite(ctx context.Context, name string, life time.Duration,
+	change func(*api.ClusterAccess, string) *api.ClusterAccess,
+) (token string, ends time.Time, err error) {
+	token = cluster.RegistrationPrefix + rand.Text()
+	s, err := h.Fresh(ctx)
+	if err != nil {
+		return "", ends, err
+	}
+	_, err = h.change(ctx, s, func(s records.Snapshot) (*records.Txn, error) {
+		object := s.Cluster(name)
+		if !object.Exists() || object.Value.Metadata.Deleting() {
+			return nil, ErrNoCluster
+		}
+		access, key, uid := s.ClusterAccess(name), records.ClusterAccessKey(name), object.Value.Metadata.UID
+		next := cluster.Invite(change(access.Value, uid), uid, cluster.TokenHash(token), life, h.Now())
+		ends = next.Registration.ExpiresAt
+		txn := records.NewTxn("cluster.invite").If(records.ObjectKey(object.Value.Ref()), object.Modified)
+		return txn.If(key, access.Modified).Put(key, next), nil
+	})
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	return token, ends, nil
+}
+
+// Keys returns what an operator checks jobs and approvals with that registers now: the newest alone. Until then jobs
+// are signed with the key that it has too.
+func (h *Handler) Keys(ctx context.Context, name string) (jobs, approvals string, err error) {
+	s, err := h.Fresh(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	access := accessOf(s, s.Cluster(name))
+	if access == nil {
+		return "", "", ErrNoCluster
+	}
+	return pull.PublicKeys(cluster.JobKeys(h.MAC, *access)[0]), cluster.NewestApprovalSecret(h.MAC, *access), nil
+}
+
+// register gives an operator its credential. Until that was used once, asking again gives the same one, so an answer
+// that got lost does no harm.
+func (h *Handler) register(r *http.Request) (any, error) {
+	if wait := h.limits.refused(addressOf(r)); wait > 0 {
+		return nil, &failure{http.StatusTooManyRequests, "TooManyRequests", "too many requests with wrong tokens", wait}
+	}
+	leave, ok := h.registering.Enter(r.Context(), limit.Client(r.RemoteAddr))
+	if !ok {
+		return nil, &failure{http.StatusTooManyRequests, "TooManyRequests",
+			"too many requests to register come from this address at this moment", time.Second}
+	}
+	defer leave()
+	var asked pull.Registration
+	if err := read(r, &asked); err != nil {
+		return nil, err
+	}
+	token := bearer(r)
+	if token == "" || token != asked.RegistrationToken {
+		h.limits.refuse(addressOf(r))
+		return nil, &failure{http.StatusUnauthorized, "Unauthorized",
+			"the registration token is to be the bearer token and the body's registrationToken", 0}
+	}
+	s, err := h.Fresh(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	var given pull.Credential
+	_, err = h.change(r.Context(), s, func(s records.Snapshot) (*records.Txn, error) {
+		object, access := h.invited(s, cluster.TokenHash(token))
+		switch {
+		case access == nil:
+			h.limits.refuse(addressOf(r))
+			return nil, &failure{http.StatusUnauthorized, "Unauthorized",
+				"the registration token is wrong, used or expired; tend clusters add NAME makes another", 0}
+		case asked.ClusterID != "" && asked.ClusterID != object.Value.Name:
+			return nil, &failure{http.StatusForbidden, "Forbidden",
+				"the registration token is not one of cluster " + asked.ClusterID, 0}
+		}
+		name := object.Value.Name
+		note(r, caller{cluster: name})
+		given = pull.Credential{ClusterID: name,
+			Token: cluster.CredentialPrefix + h.MAC([]byte("cluster credential\n"+object.Value.Metadata.UID+"\n"+token))}
+		txn, key, hash := records.NewTxn("cluster.register"), records.ClusterAccessKey(name), cluster.TokenHash(given.Token)
+		if access.Token != nil && access.Token.Hash == hash {
+			return txn, nil
+		}
+		return txn.If(records.ObjectKey(object.Value.Ref()), object.Modified).If(key, s.ClusterAccess(name).Modified).Put(key,
+			cluster.Register(*access, hash, h.Now())), nil
+	})
+	if err == nil {
+		h.Logger.InfoContext(r.Context(), "a cluster's operator has registered", "kubernetes", given.ClusterID, "from",
+			addressOf(r), "client", r.UserAgent())
+	}
+	return given, err
+}
+
+// invited returns the cluster for which a registration token is valid.
+func (h *Handler) invited(s records.Snapshot, hash string) (records.Read[api.Object], *api.ClusterAccess) {
+	for object := range s.Objects(api.KindCluster) {
+		if access := accessOf(s, object); cluster.Invited(access, hash, h.Now()) {
+			return object, access
+		}
+	}
+	return records.Read[api.Object]{}, nil
+}
+
+// rotate gives an operator another token; the one that it came with stays valid for a day.
+func (h *Handler) rotate(r *http.Request, by *caller, s records.Snapshot) (any, error) {
+	token := cluster.CredentialPrefix + rand.Text()
+	_, err := h.change(r.Context(), s, func(s records.Snapshot) (*records.Txn, error) {
+		access, key := s.ClusterAccess(by.cluster), records.ClusterAccessKey(by.cluster)
+		if !access.Exists() || cluster.Check(access.Value, by.hash, h.Now()) == cluster.Refused {
+			return nil, unauthorized()
+		}
+		next := cluster.Rotate(*access.Value, by.hash, cluster.TokenHash(token), h.Now())
+		return records.NewTxn("cluster.rotate").If(key, access.Modified).Put(key, next), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.Logger.InfoContext(r.Context(), "a cluster's token was rotated", "kubernetes", by.cluster)
+	return pull.Credential{ClusterID: by.cluster, Token: token}, nil
+}

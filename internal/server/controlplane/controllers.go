@@ -1,0 +1,94 @@
+package controlplane
+
+import (
+	"context"
+	"slices"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/board"
+	"tend.dev/tend/internal/control/scheduler"
+	"tend.dev/tend/internal/core/webhook"
+	"tend.dev/tend/internal/kinds/autoscaler"
+	"tend.dev/tend/internal/kinds/cluster"
+	"tend.dev/tend/internal/kinds/delivery"
+	"tend.dev/tend/internal/kinds/flapping"
+	"tend.dev/tend/internal/kinds/ingress"
+	"tend.dev/tend/internal/kinds/job"
+	"tend.dev/tend/internal/kinds/lab"
+	"tend.dev/tend/internal/kinds/network"
+	"tend.dev/tend/internal/kinds/sink"
+	"tend.dev/tend/internal/kinds/syncs"
+	"tend.dev/tend/internal/kinds/unanswered"
+	"tend.dev/tend/internal/kinds/workload"
+	"tend.dev/tend/internal/platform/version"
+	"tend.dev/tend/internal/store/records"
+)
+
+// Kinds are the kinds whose controllers need nothing but the store. A new kind is a folder and a line here.
+var Kinds = slices.Concat([]func() control.Kind{
+	ingress.Kind,
+	network.Kind,
+}, cluster.Kinds)
+
+// controllers returns the controllers of a term, which commit through a store, in the order they are started.
+func (p *Plane) controllers(commits records.Committer) []control.Controller {
+	deps := control.Deps{
+		Snapshot: p.snapshot, Store: commits, Sealer: p.Sealer, Board: board.New(), Changes: p.Changes, Now: p.Now,
+		Logger: p.Logger,
+	}
+	out := []control.Controller{
+		scheduler.New(deps),
+		control.New(deps, flapping.Kind(p.liveness)),
+		unanswered.New(deps),
+		delivery.New(delivery.Deps{
+			Deps: deps, Call: p.Call, Blob: p.Blob, Agent: "tend-webhook/" + version.Version, Count: p.Delivered,
+		}),
+		control.New(deps, workload.Kind(deps, api.KindDeployment, p.liveness)),
+		control.New(deps, workload.Kind(deps, api.KindStatefulSet, p.liveness)),
+		control.New(deps, job.Kind(deps, job.Options{Kind: api.KindJob, Liveness: p.liveness})),
+		control.New(deps, job.Kind(deps, job.Options{Kind: api.KindCronJob, Liveness: p.liveness})),
+		control.New(deps, lab.Kind(deps, lab.Options{Liveness: p.liveness})),
+		sink.New(sink.Deps{Deps: deps, Effects: p.Sinks.Effects, Log: p.Sinks.Log, Source: p.Sinks.Source,
+			Count: p.Sinks.Count}),
+		autoscaler.New(deps, autoscaler.Options{
+			Interval: p.AutoscaleInterval, Load: p.Load, Holder: p.ReplicasHolder, Stepped: p.Scaled,
+			Scale: func(ctx context.Context, ref api.Ref, replicas int) error {
+				return p.Scale(ctx, commits, ref, replicas)
+			},
+		}),
+	}
+	if p.Sources != nil {
+		out = append(out, syncs.New(syncs.Deps{Deps: deps, Sources: p.Sources, Metrics: p.Watchers}))
+	}
+	for _, kind := range Kinds {
+		out = append(out, control.New(deps, kind()))
+	}
+	return out
+}
+
+// Effects are the functions by which controllers act outside of the store.
+type Effects struct {
+	// Call makes one attempt to call a webhook and returns when its context ends; Blob reads the body with an asset's
+	// digest.
+	Call func(ctx context.Context, r webhook.Request) webhook.Answer
+	Blob func(digest string) ([]byte, error)
+	// Load returns what pods used since the last call; Scale sets the replicas of an object by the verbs, and commits
+	// through the term.
+	Load  func(ctx context.Context, tasks []string) []autoscaler.Sample
+	Scale func(ctx context.Context, term records.Committer, ref api.Ref, replicas int) error
+	// Sinks is what sinks read and how they send.
+	Sinks Sinks
+	// Sources fetches and applies what syncs name. Default: syncs are stored, and nothing is done about them.
+	Sources syncs.Sources
+	// Delivered counts attempts to call a webhook by their outcome, Scaled changes of replicas by their direction.
+	Delivered, Scaled func(what string)
+}
+
+// Sinks is what the controller of sinks needs outside of the store; see sink.Deps.
+type Sinks struct {
+	sink.Effects
+	Log    sink.Log
+	Source string
+	Count  func(kind, outcome string)
+}

@@ -1,0 +1,185 @@
+package controlplane
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/verbs"
+	"tend.dev/tend/internal/kinds/autoscaler"
+	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/records"
+	"tend.dev/tend/internal/store/view"
+)
+
+// office is a store with what a server has on it.
+type office struct {
+	store   *memory.Store
+	view    *view.View
+	service *verbs.Service
+}
+
+func newOffice(t *testing.T) office {
+	t.Helper()
+	s, quiet := memory.New(), slog.New(slog.DiscardHandler)
+	v := view.New(s, view.Options{Decode: records.Decode, Indexes: records.Indexes, Logger: quiet})
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = v.Run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait(); _ = s.Close() })
+	<-v.Synced()
+	return office{s, v, verbs.New(verbs.Options{Store: s, Reader: verbs.FromView{Store: s, View: v}, Logger: quiet})}
+}
+
+func (o office) begin(t *testing.T) *Term {
+	t.Helper()
+	term, err := Begin(t.Context(), o.store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return term
+}
+
+func (o office) has(t *testing.T, ref api.Ref) bool {
+	_, err := o.store.Get(t.Context(), records.ObjectKey(ref))
+	return err == nil
+}
+
+// TestADeposedServerAppliesNothing: what controllers apply, prune and delete by the verbs, as syncs do, goes through
+// their term. Once another server has the controllers nothing of it is stored, while what users ask of the same server
+// is.
+func TestADeposedServerAppliesNothing(t *testing.T) {
+	o := newOffice(t)
+	service, term := o.service, o.begin(t)
+	web := api.Object{Kind: api.KindIngress, Scope: "shop", Name: "web", Spec: json.RawMessage(`{"host":"a.example"}`)}
+	other := web
+	other.Name, other.Spec = "other", json.RawMessage(`{"host":"b.example"}`)
+	through := verbs.ApplyOptions{Set: "sync:shop/uid", Prune: true,
+		FieldManager: verbs.FieldManager{Manager: api.SyncManager("shop"), Through: term}}
+	if _, err := service.Apply(t.Context(), []api.Object{web}, through); err != nil {
+		t.Fatal(err)
+	}
+	o.begin(t)
+	if _, err := service.Apply(t.Context(), []api.Object{other}, through); !errors.Is(err, ErrDeposed) {
+		t.Errorf("an apply that prunes answered %v", err)
+	}
+	if _, err := service.DeleteWith(t.Context(), verbs.TargetOf(web.Ref()),
+		verbs.DeleteOptions{Through: term}); !errors.Is(err, ErrDeposed) {
+		t.Errorf("a deletion answered %v", err)
+	}
+	if !o.has(t, web.Ref()) || o.has(t, other.Ref()) {
+		t.Errorf("it deleted %v, it applied %v", !o.has(t, web.Ref()), o.has(t, other.Ref()))
+	}
+	if _, err := service.Apply(t.Context(), []api.Object{other}, verbs.ApplyOptions{}); err != nil ||
+		!o.has(t, other.Ref()) {
+		t.Errorf("a user's apply: %v", err)
+	}
+}
+
+// TestADeposedServerScalesNothing: another server takes over while the autoscaler takes a step. What it decided is not
+// stored, while a user's scale of the same deployment by the same server is.
+func TestADeposedServerScalesNothing(t *testing.T) {
+	for reason, c := range map[string]struct {
+		deposed bool
+		want    int
+	}{
+		"its own term":             {false, 2},
+		"another server took over": {true, 1},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			o := newOffice(t)
+			web := o.busy(t)
+			_, err := o.autoscaler(t, func() {
+				if c.deposed {
+					o.begin(t)
+				}
+			}).Reconcile(t.Context(), autoscaler.Key(web))
+			if errors.Is(err, ErrDeposed) != c.deposed || !c.deposed && err != nil {
+				t.Errorf("the step ended with %v", err)
+			}
+			if got := o.replicas(t, web); got != c.want {
+				t.Errorf("%d replicas, want %d", got, c.want)
+			}
+			force := verbs.FieldManager{ForceConflicts: true}
+			if _, err := o.service.Scale(t.Context(), verbs.TargetOf(web), 3, force); err != nil ||
+				o.replicas(t, web) != 3 {
+				t.Errorf("a user's scale to 3: %d replicas, %v", o.replicas(t, web), err)
+			}
+		})
+	}
+}
+
+// autoscaler returns the autoscaler of a new term, on a server whose pods are busy. before is called before each step.
+func (o office) autoscaler(t *testing.T, before func()) control.Controller {
+	t.Helper()
+	plane := New(Options{View: o.view, Logger: slog.New(slog.DiscardHandler), ReplicasHolder: verbs.ReplicasHolder,
+		Effects: Effects{
+			Load: func(_ context.Context, tasks []string) []autoscaler.Sample {
+				return slices.Repeat([]autoscaler.Sample{{CPUPercent: 90, Known: true}}, len(tasks))
+			},
+			Scale: func(ctx context.Context, term records.Committer, ref api.Ref, replicas int) error {
+				before()
+				by := verbs.FieldManager{Manager: api.ManagerAutoscaler, Through: term}
+				_, err := o.service.Scale(ctx, verbs.TargetOf(ref), replicas, by)
+				return err
+			},
+		}})
+	for _, c := range plane.controllers(o.begin(t)) {
+		if c.Name() == autoscaler.Kind {
+			return c
+		}
+	}
+	t.Fatal("no autoscaler")
+	return nil
+}
+
+// busy stores a deployment that is scaled by its load, with one ready pod.
+func (o office) busy(t *testing.T) api.Ref {
+	t.Helper()
+	web := api.Object{Kind: api.KindDeployment, Scope: "shop", Name: "web", Spec: json.RawMessage(
+		`{"image":"web:1","autoscale":{"min":1,"max":5,"cpu_target":50}}`)}
+	if _, err := o.service.Apply(t.Context(), []api.Object{web}, verbs.ApplyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	stored := map[string]any{
+		records.StatusKey(web.Ref()): api.WorkloadStatus{ObservedGeneration: 1,
+			Rollout: &api.RolloutStatus{Phase: api.RolloutComplete}},
+		records.TaskKey("a"): api.Task{ID: "a", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "a",
+			Desired: api.DesiredRunning},
+		records.TaskStatusKey("a"): api.TaskStatus{ID: "a", State: api.TaskRunning, StartedAt: now, ReadyAt: now},
+	}
+	for key, record := range stored {
+		if _, err := records.NewTxn("test").Put(key, record).Commit(t.Context(), o.store); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.fresh(t)
+	return web.Ref()
+}
+
+// fresh waits until the view shows what was stored.
+func (o office) fresh(t *testing.T) records.Snapshot {
+	t.Helper()
+	snap, err := verbs.FromView{Store: o.store, View: o.view}.Fresh(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snap
+}
+
+func (o office) replicas(t *testing.T, ref api.Ref) int {
+	t.Helper()
+	spec, err := api.DecodeSpec[api.DeploymentSpec](*o.fresh(t).Object(ref).Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec.ReplicaCount()
+}

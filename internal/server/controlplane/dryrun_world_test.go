@@ -1,0 +1,226 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/imageask"
+	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/records"
+)
+
+// dryKinds are the kinds on the Shell, each with specs that it may be declared with.
+var dryKinds = map[api.Kind][]string{
+	api.KindDeployment: {
+		`{"image":"web:1","replicas":1}`, `{"image":"web:2","replicas":2}`, `{"image":"web:1","replicas":0}`,
+	},
+	api.KindStatefulSet: {`{"image":"web:1","replicas":2}`, `{"image":"web:2","replicas":1}`},
+	api.KindJob: {
+		`{"image":"web:1"}`, `{"image":"web:1","run_on_release":true}`, `{"image":"web:2","run_on_release":true}`,
+	},
+	api.KindCronJob: {
+		`{"image":"web:1","schedule":"*/5 * * * *"}`,
+		`{"image":"web:2","schedule":"*/7 * * * *","concurrency_policy":"Replace"}`,
+	},
+	api.KindLab: {
+		`{"image":"web:1","duration":"1h"}`, `{"image":"web:1","duration":"2h"}`, `{"image":"web:2","duration":"30m"}`,
+	},
+	api.KindIngress: {`{"host":"shop.example","service":"deployment"}`, `{"host":"shop.example","service":"none"}`},
+	api.KindNetwork: {`{}`},
+	api.KindCluster: {`{}`, `{"drift":"report"}`},
+	api.KindApplicationInstance: {
+		instance("1.0.0"), instance("2.0.0"),
+	},
+	api.KindOperation: {
+		`{"cluster":"cluster","targetRef":{"name":"applicationinstance"},"type":"Backup","engine":"velero"}`,
+	},
+}
+
+// noDryKinds are the kinds that the plane can preview and the property does not declare, each with the reason.
+var noDryKinds = map[api.Kind]string{
+	"flapping":   "its steps are about nodes, and no object is declared for it",
+	api.KindSink: "its steps write a status alone, and what it sends is no step",
+}
+
+// TestEveryKindHasItsDryRunCompared: a new kind is declared in the random worlds, or says why not.
+func TestEveryKindHasItsDryRunCompared(t *testing.T) {
+	w := newDryWorld(t)
+	defer w.end()
+	for kind := range w.previews {
+		if len(dryKinds[kind]) == 0 && noDryKinds[kind] == "" {
+			t.Errorf("%s is on the Shell, and dryKinds has no spec of it", kind)
+		}
+	}
+}
+
+func instance(version string) string {
+	return fmt.Sprintf(`{"cluster":"cluster","appRef":{"catalogId":"x"},
+		"chart":{"sourceType":"oci","url":"oci://r/c","name":"x",
+		"version":%q},"release":{"name":"a"},"values":{"source":"inline","inline":{}}}`, version)
+}
+
+// dryWorld is a plane whose controllers are called one at a time, with an agent and an operator that are written by
+// hand.
+type dryWorld struct {
+	*Plane
+	store       *memory.Store
+	now         time.Time
+	controllers map[string]control.Controller
+	last        store.Txn
+	logged      []string
+	after       time.Duration // when the last reconcile wants the next one
+	uids        int
+	end         func()
+}
+
+func newDryWorld(t *testing.T) *dryWorld {
+	w := &dryWorld{store: memory.New(), controllers: map[string]control.Controller{}}
+	w.now = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	v := newVictim(t, w.store)
+	v.Now, v.Logger = func() time.Time { return w.now }, slog.New(planLog{slog.DiscardHandler, w})
+	w.Plane = New(v.Options)
+	for _, c := range w.Plane.controllers(w) {
+		w.controllers[c.Name()] = c
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = w.View.Run(ctx) }()
+	w.end = func() { cancel(); <-ended; _ = w.store.Close() }
+	<-w.View.Synced()
+	w.put(t, records.NodeKey("n1"), api.NodeStatus{ID: "n1", Ready: true, Runtime: "hollow", MemoryBytes: 1 << 30})
+	w.put(t, records.AliveKey("n1"), "n1")
+	return w
+}
+
+// planLog takes down the actions that controllers say they do.
+type planLog struct {
+	slog.Handler
+	w *dryWorld
+}
+
+func (planLog) Enabled(context.Context, slog.Level) bool { return true }
+func (l planLog) WithAttrs([]slog.Attr) slog.Handler     { return l }
+
+func (l planLog) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(attr slog.Attr) bool {
+		if r.Message == "plan" && attr.Key == "action" {
+			l.w.logged = append(l.w.logged, attr.Value.String())
+		}
+		return true
+	})
+	return nil
+}
+
+// Commit implements records.Committer for the controllers.
+func (w *dryWorld) Commit(ctx context.Context, txn store.Txn) (int64, error) {
+	w.last = txn
+	return w.store.Commit(ctx, txn)
+}
+
+func (w *dryWorld) put(t rapid.TB, key string, value any) {
+	t.Helper()
+	w.write(t, func(txn *records.Txn) { txn.Put(key, value) })
+}
+
+// finds returns what the node of an object says of its image: now and then it has it.
+func (w *dryWorld) finds(rt *rapid.T, object api.Object) []records.Found {
+	if !object.Kind.HasContainers() || !rapid.Bool().Draw(rt, "the node says that it has the image") {
+		return nil
+	}
+	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	request := imageask.Request(object, spec)
+	return []records.Found{{Answer: api.ImageStatus{
+		Owner: request.Owner, OwnerUID: request.OwnerUID, Node: "n1", Image: request.Image, Nonce: request.Nonce,
+		State: api.ImagePresent, ImageID: "sha256:" + request.Image, UpdatedAt: w.now,
+	}}}
+}
+
+func (w *dryWorld) write(t rapid.TB, fill func(*records.Txn)) {
+	t.Helper()
+	txn := records.NewTxn("test")
+	fill(txn)
+	w.await(t)(txn.Commit(context.Background(), w.store))
+}
+
+func (w *dryWorld) await(t rapid.TB) func(int64, error) {
+	t.Helper()
+	return func(revision int64, err error) {
+		t.Helper()
+		if err == nil {
+			err = w.View.WaitFor(context.Background(), revision)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// object returns the object of a kind as it is stored, or a new one. There is one of each kind, with the kind's name.
+func (w *dryWorld) object(kind api.Kind) api.Object {
+	ref := api.Ref{Kind: kind, Scope: "prod", Name: string(kind)}
+	if kind.Info().Scope == api.ScopeNone {
+		ref.Scope = api.Unscoped
+	}
+	if only := kind.Info().Only; only != "" {
+		ref.Name = only
+	}
+	if stored := w.snapshot().Object(ref); stored.Exists() {
+		return *stored.Value
+	}
+	w.uids++
+	object := api.Object{Kind: kind, Scope: ref.Scope, Name: ref.Name}
+	object.Metadata = api.Metadata{UID: strings.Repeat("u", w.uids), CreatedAt: w.now, UpdatedAt: w.now}
+	if finalizer := kind.Info().Finalizer; finalizer != "" {
+		object.Metadata.Finalizers = []string{finalizer}
+	}
+	return object
+}
+
+// some returns an object that is stored.
+func (w *dryWorld) some(rt *rapid.T) (api.Object, bool) {
+	var all []api.Object
+	for _, kind := range slices.Sorted(maps.Keys(dryKinds)) {
+		if object := w.object(kind); w.snapshot().Object(object.Ref()).Exists() {
+			all = append(all, object)
+		}
+	}
+	if len(all) == 0 {
+		return api.Object{}, false
+	}
+	return rapid.SampledFrom(all).Draw(rt, "object"), true
+}
+
+// reconcile reconciles an object once, and returns the actions that were logged, and the records that were written: nil
+// for those that were deleted.
+func (w *dryWorld) reconcile(rt *rapid.T, ref api.Ref) (logged []string, wrote map[string]any) {
+	w.last, w.logged, wrote = store.Txn{}, nil, map[string]any{}
+	result, err := w.controllers[string(ref.Kind)].Reconcile(context.Background(), control.Key(ref))
+	if engine.IsTerminal(err) {
+		err = nil
+	}
+	w.await(rt)(result.Revision, err)
+	w.after = result.After
+	for _, op := range w.last.Do {
+		if op.Delete {
+			wrote[op.Key] = nil
+		} else if value, err := records.Decode(op.Key, op.Value); err == nil {
+			wrote[op.Key] = value
+		}
+	}
+	return w.logged, wrote
+}

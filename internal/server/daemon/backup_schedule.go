@@ -1,0 +1,136 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/timetable"
+	"tend.dev/tend/internal/platform/delay"
+	"tend.dev/tend/internal/server/controlplane"
+	"tend.dev/tend/internal/store/records"
+	"tend.dev/tend/internal/store/secret"
+)
+
+// BackupOptions say which backups a server takes by itself. The zero value means none.
+type BackupOptions struct {
+	// Schedule is a cron expression in UTC; empty for none.
+	Schedule string
+	// To is the folder they are written to, or Command the shell command that reads each from its standard input.
+	To      string
+	Command string
+	// Keep is the number of files of this cluster that stay in To. Default 7.
+	Keep int
+	// Recipients can open them; Unencrypted leaves them open to all who can read them.
+	Recipients  secret.Recipients
+	Unencrypted bool
+}
+
+const (
+	// backupRetry is the time between a backup that failed and the next try, if no due time comes before.
+	backupRetry = 15 * time.Minute
+	// backupLook bounds how long nothing is looked at: the clock may jump.
+	backupLook = time.Minute
+)
+
+// nextBackup returns when a backup is due, given what has become of the last one. However many due times were missed,
+// one backup is due. The first one is due at once: it shows whether what is configured works.
+func nextBackup(schedule *timetable.Schedule, last *api.BackupRecord, now time.Time) (time.Time, bool) {
+	if last == nil || last.At.After(now.Add(backupLook)) { // none was taken, or the clock was ahead
+		return now, true
+	}
+	due, ok := schedule.Next(last.At)
+	if again := last.At.Add(backupRetry); last.Error != "" && (!ok || again.Before(due)) {
+		return again, true
+	}
+	return due, ok
+}
+
+// keepBackups takes the backups that are due until ctx ends. It runs while a term of this server lasts.
+func (d *daemon) keepBackups(ctx context.Context, term *controlplane.Term) {
+	if d.Backups.Schedule == "" {
+		return
+	}
+	select {
+	case <-d.view.Synced(): // before, it isn't known when the last one was taken
+	case <-ctx.Done():
+		return
+	}
+	schedule, err := timetable.Parse(d.Backups.Schedule, "")
+	if err != nil {
+		d.Logger.ErrorContext(ctx, "no backups are taken: their schedule can't be read", "schedule",
+			d.Backups.Schedule, "error", err)
+		return
+	}
+	if last := d.snapshot().Backup(); last.Exists() {
+		d.backups.metrics.show(*last.Value)
+	}
+	for {
+		wait := backupLook
+		now := d.Now()
+		if due, ok := nextBackup(schedule, d.snapshot().Backup().Value, now); ok {
+			wait = min(wait, due.Sub(now))
+		}
+		if wait <= 0 {
+			d.scheduledBackup(ctx, term)
+			wait = time.Second
+		}
+		if delay.For(ctx, wait) != nil {
+			return
+		}
+	}
+}
+
+// scheduledBackup takes one backup and records what has become of it.
+func (d *daemon) scheduledBackup(ctx context.Context, term *controlplane.Term) {
+	last := api.BackupRecord{}
+	if known := d.snapshot().Backup(); known.Exists() {
+		last = *known.Value
+	}
+	began := d.Now().UTC()
+	made, err := d.storeBackup(ctx, began)
+	if ctx.Err() != nil {
+		return // the server ends: the next one catches up
+	}
+	last.At, last.Took, last.Error = began, d.Now().Sub(began).Seconds(), ""
+	if err != nil {
+		last.Error = err.Error()
+		d.Logger.ErrorContext(ctx, "the scheduled backup failed", "error", err, "next_try", backupRetry)
+	} else {
+		last.Succeeded, last.Name, last.Size, last.Revision = began, made.name, made.size, made.revision
+		d.Logger.InfoContext(ctx, "backup taken", "file", made.name, "bytes", made.size, "revision", made.revision)
+	}
+	d.backups.metrics.count(last)
+	for ctx.Err() == nil {
+		revision, err := records.NewTxn("backup.record").Put(records.BackupKey, last).Commit(ctx, term)
+		if err == nil {
+			_ = d.view.WaitFor(ctx, revision)
+			return
+		}
+		d.Logger.WarnContext(ctx, "what has become of the backup could not be recorded; it is tried again", "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(backupLook):
+		}
+	}
+}
+
+// backupStatus answers GET /v1/backup.
+func (d *daemon) backupStatus() api.BackupStatus {
+	o := d.Backups
+	out := api.BackupStatus{Schedule: o.Schedule, To: o.To, Last: d.snapshot().Backup().Value}
+	if o.Command != "" {
+		out.To = "command: " + o.Command
+	} else if o.To != "" {
+		out.Keep = o.Keep
+	}
+	if d.backups.taking.TryLock() {
+		d.backups.taking.Unlock()
+	} else {
+		out.Running = true
+	}
+	if schedule, err := timetable.Parse(o.Schedule, ""); o.Schedule != "" && err == nil {
+		out.Next, _ = nextBackup(schedule, out.Last, d.Now())
+	}
+	return out
+}

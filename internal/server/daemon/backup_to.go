@@ -1,0 +1,167 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/renameio/v2"
+
+	"tend.dev/tend/internal/server/backup"
+	"tend.dev/tend/internal/store/secret"
+)
+
+// storedBackup is a backup that is where it belongs.
+type storedBackup struct {
+	name     string
+	size     int64
+	revision int64
+}
+
+// storeBackup takes a backup to where the options say.
+func (d *daemon) storeBackup(ctx context.Context, at time.Time) (storedBackup, error) {
+	if d.Backups.Command != "" {
+		return d.commandBackup(ctx, at)
+	}
+	made, err := d.folderBackup(ctx, at)
+	if err != nil {
+		return made, err
+	}
+	if err := d.supersede(made.name); err != nil { // the backup is good all the same, and another one would not help
+		d.Logger.ErrorContext(ctx, "older backups stay", "error", err)
+	}
+	return made, nil
+}
+
+// sealedBackup writes a backup to w, encrypted unless the options say that it is not to be.
+func (d *daemon) sealedBackup(ctx context.Context, w io.Writer) (made storedBackup, err error) {
+	counted := &counter{w: w}
+	var out io.Writer = counted
+	var sealed io.WriteCloser
+	if !d.Backups.Unencrypted {
+		if sealed, err = secret.Seal(counted, d.Backups.Recipients); err != nil {
+			return made, err
+		}
+		out = sealed
+	}
+	manifest, err := d.takeBackup(ctx, out)
+	if err == nil && sealed != nil {
+		err = sealed.Close()
+	}
+	made.size, made.revision = counted.n, manifest.Revision
+	return made, err
+}
+
+// folderBackup writes a file: completely, or not at all. It reads it again before it counts.
+func (d *daemon) folderBackup(ctx context.Context, at time.Time) (made storedBackup, err error) {
+	folder := d.Backups.To
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return made, fmt.Errorf("back up to %s: %w", folder, err)
+	}
+	path := filepath.Join(folder, backup.Name(d.cluster.UID, at, !d.Backups.Unencrypted))
+	d.removeHalves()
+	file, err := renameio.NewPendingFile(path, renameio.WithTempDir(folder), renameio.WithPermissions(0o600),
+		renameio.IgnoreUmask())
+	if err != nil {
+		return made, fmt.Errorf("back up to %s: %w", folder, err)
+	}
+	defer func() { _ = file.Cleanup() }()
+	sum := sha256.New()
+	made, err = d.sealedBackup(ctx, io.MultiWriter(roomy{file, folder, d.MinFree}, sum))
+	if err == nil {
+		err = file.CloseAtomicallyReplace()
+	}
+	if err != nil {
+		return made, fmt.Errorf("back up to %s: %w", folder, err)
+	}
+	made.name = path
+	return made, errors.Join(syncFolder(folder), reads(path, sum))
+}
+
+// reads compares a file with the sum of what was written to it.
+func reads(path string, written hash.Hash) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read the backup again: %w", err)
+	}
+	defer file.Close()
+	found := sha256.New()
+	if _, err := io.Copy(found, file); err != nil {
+		return fmt.Errorf("read the backup again: %w", err)
+	}
+	if !bytes.Equal(found.Sum(nil), written.Sum(nil)) {
+		return fmt.Errorf("read the backup again: %s has other bytes than were written: check its disk", path)
+	}
+	return nil
+}
+
+// supersede deletes older backups of this cluster.
+func (d *daemon) supersede(made string) error {
+	entries, err := os.ReadDir(d.Backups.To)
+	if err != nil {
+		return fmt.Errorf("delete older backups: %w", err)
+	}
+	var names []string
+	for _, entry := range entries {
+		if entry.Type().IsRegular() {
+			names = append(names, entry.Name())
+		}
+	}
+	for _, name := range backup.Superseded(names, d.cluster.UID, filepath.Base(made), d.Backups.Keep) {
+		if err := os.Remove(filepath.Join(d.Backups.To, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("delete an older backup: %w", err)
+		}
+		d.Logger.Info("older backup deleted", "file", name)
+	}
+	return nil
+}
+
+// removeHalves removes what a crash left of this cluster's backups.
+func (d *daemon) removeHalves() {
+	halves, _ := filepath.Glob(filepath.Join(d.Backups.To, ".tend-"+d.cluster.UID+"-*"))
+	for _, half := range halves {
+		_ = os.Remove(half)
+	}
+}
+
+// roomy is a file that leaves room on its disk: it may be the store's.
+type roomy struct {
+	file   io.Writer
+	folder string
+	least  int64
+}
+
+func (r roomy) Write(p []byte) (int, error) {
+	if free, err := freeBytes(r.folder); err == nil && r.least > 0 && free < r.least+int64(len(p)) {
+		return 0, fmt.Errorf("the disk of %s has %d MiB free, %d MiB must stay free (--min-free-disk)", r.folder,
+			free>>20, r.least>>20)
+	}
+	return r.file.Write(p)
+}
+
+// counter counts the bytes that pass.
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("sync %s: %w", path, err)
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}

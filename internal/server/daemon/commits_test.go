@@ -1,0 +1,97 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/records"
+)
+
+// TestCommitsUntilAContainerRuns counts from outside what is stored between an apply and a running container, whose
+// image its node has: the node is asked before the apply is stored, and the first step makes the release, its tasks
+// and their places. The next commit is the node's first report of the container. A lab may say first that its node is
+// known.
+func TestCommitsUntilAContainerRuns(t *testing.T) {
+	for kind, most := range map[api.Kind]int{
+		api.KindDeployment: 2, api.KindStatefulSet: 2, api.KindLab: 3, api.KindJob: 2,
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			m := newMachine(t)
+			m.engine.AddImage("web:1")
+			r := m.startWith(func(*Options) {}).ready()
+			r.until("its node can be asked for an image", func() bool {
+				nodes, err := r.client.Nodes(t.Context())
+				return err == nil && len(nodes.Items) == 1 && nodes.Items[0].Alive && nodes.Items[0].Ready
+			})
+			object := manifestOf(api.Ref{Kind: kind, Scope: "prod", Name: "web"}, nil)
+			if kind == api.KindLab || kind == api.KindJob {
+				object.Spec = json.RawMessage(`{"image":"web:1","duration":"1h","owner":"ada@example.org"}`)
+			}
+			if kind == api.KindJob {
+				object.Spec = json.RawMessage(`{"image":"web:1","run_on_release":true}`)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			watch := m.store.Watch(ctx, "", 0)
+			r.apply(object)
+			var seen []string
+			for !slices.ContainsFunc(seen, func(commit string) bool { return strings.Contains(commit, "report:running") }) {
+				batch, open := <-watch.Batches()
+				if !open {
+					t.Fatalf("no container runs after %q: %v", seen, watch.Err())
+				}
+				if what := readCommit(t, batch.Events, object.Ref()); what != "" {
+					seen = append(seen, what)
+				}
+			}
+			reported := slices.IndexFunc(seen, func(commit string) bool { return strings.Contains(commit, "report:") })
+			if reported > most {
+				t.Errorf("%d commits before the first report of a container, want %d at most: %q", reported, most, seen)
+			}
+			if len(seen) < 2 || seen[0] != "object" || !strings.HasPrefix(seen[1], "answer request release placed") {
+				t.Errorf("the release and the places of its tasks are not the first commit after the apply: %q", seen)
+			}
+			if again := strings.Count(strings.Join(seen, " "), "answer"); again != 1 {
+				t.Errorf("the node's answer was stored %d times", again)
+			}
+		})
+	}
+}
+
+// readCommit names what a commit stores of an object: each kind of record once, in the order of a life.
+func readCommit(t *testing.T, events []store.Event, of api.Ref) string {
+	t.Helper()
+	var words []string
+	for _, event := range events {
+		for _, record := range []struct{ prefix, word string }{
+			{records.ObjectKey(of), "object"}, {records.ImageKey(of), "request"},
+			{records.ImageStatusKey("n1", of), "answer"}, {records.ReleasePrefix(of), "release"},
+			{records.RunSetPrefix(of), "run"}, {records.StatusKey(of), "status"},
+			{records.TasksPrefix, "task"}, {records.ActualTasksPrefix, "task"},
+		} {
+			if !strings.HasPrefix(event.Key, record.prefix) || slices.Contains(words, record.word) {
+				continue
+			}
+			decoded, err := records.Decode(event.Key, event.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch value := decoded.(type) {
+			case *api.Task:
+				if value.Node != "" {
+					record.word = "placed"
+				}
+			case *api.TaskStatus:
+				record.word = "report:" + string(value.State)
+			}
+			words = append(words, record.word)
+		}
+	}
+	return strings.Join(words, " ")
+}

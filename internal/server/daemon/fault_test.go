@@ -1,0 +1,158 @@
+package daemon
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tend.dev/tend/internal/test/fault"
+	"tend.dev/tend/internal/test/race"
+)
+
+// everyHit also crashes at every single hit, and at random pairs of them, with the resync practically off. It takes
+// some minutes.
+var everyHit = flag.Bool("every-hit", false, "crash at every hit of every failpoint")
+
+// crash is where a server dies: at the n-th hit of a point.
+type crash struct {
+	point string
+	hit   int
+}
+
+func (c crash) points() *fault.Points { return fault.New(fault.Options{Crash: c.point, At: c.hit}) }
+
+func (c crash) String() string { return fmt.Sprintf("%s:%d", c.point, c.hit) }
+
+// TestEveryFailpoint runs a whole scenario once without faults, and once more for every failpoint it passed, with a
+// server that dies there. Whatever that server did last, reported or not, the next server brings the scenario to the
+// same end. So does the one after it, if the next one dies in the same place.
+func TestEveryFailpoint(t *testing.T) {
+	passed, want := rehearse(t)
+	if len(passed) < 30 {
+		t.Errorf("the scenario passes %d points, want at least 30: %v", len(passed), passed)
+	}
+	work := make(chan []crash)
+	var workers sync.WaitGroup
+	for range max(8, 32/race.Few) { // they mostly wait: a case takes 2 to 9 s, of which it computes 0.2 s
+		workers.Go(func() {
+			for deaths := range work {
+				t.Run(fmt.Sprint(deaths), func(t *testing.T) { dieAt(t, deaths, want) })
+			}
+		})
+	}
+	for _, name := range slices.Sorted(maps.Keys(passed)) {
+		t.Logf("%-36s %d", name, passed[name])
+		if race.Few > 1 {
+			work <- []crash{{name, 1}}
+			continue
+		}
+		for _, hit := range sample(passed[name]) {
+			work <- []crash{{name, hit}}
+		}
+		work <- []crash{{name, 1}, {name, 1}}
+	}
+	if *everyHit {
+		for range 300 {
+			work <- []crash{anyOf(passed), anyOf(passed)}
+		}
+	}
+	close(work)
+	workers.Wait()
+}
+
+func anyOf(passed map[string]int) crash {
+	names := slices.Sorted(maps.Keys(passed))
+	name := names[rand.IntN(len(names))]
+	return crash{name, 1 + rand.IntN(passed[name])}
+}
+
+// rehearse runs the scenario without a fault. It returns which points it passes, how often, and the end state.
+func rehearse(t *testing.T) (passed map[string]int, end []string) {
+	t.Helper()
+	passed = map[string]int{}
+	d := newDrill(t, fault.New(fault.Options{Trace: func(name string) { passed[name]++ }}))
+	d.live()
+	d.settled(nil)
+	end = d.calm()
+	d.stop() // nothing is passed any more
+	return passed, end
+}
+
+// calm returns the end state once it has been the same for a second: what the scenario doesn't wait for, such as the
+// last report about an image whose object was deleted, would else be taken for a part of it, and no other run would
+// ever end so.
+func (d *drill) calm() []string {
+	d.t.Helper()
+	end, since, deadline := d.end(), time.Now(), time.Now().Add(patience)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for time.Since(since) < time.Second {
+		if <-tick.C; time.Now().After(deadline) {
+			d.t.Fatal("the scenario comes to no end without a fault")
+		}
+		if now := d.end(); !slices.Equal(now, end) {
+			end, since = now, time.Now()
+		}
+	}
+	return end
+}
+
+// sample picks the first hit, one in the middle and one of the last: how often a point is passed differs between runs.
+func sample(hits int) []int {
+	var picked []int
+	for hit := 1; *everyHit && hit <= hits; hit++ {
+		picked = append(picked, hit)
+	}
+	picked = append(picked, 1, (hits+1)/2, hits*4/5)
+	picked = slices.DeleteFunc(picked, func(hit int) bool { return hit < 1 })
+	slices.Sort(picked)
+	return slices.Compact(picked)
+}
+
+func dieAt(t *testing.T, deaths []crash, want []string) {
+	var lives []*fault.Points
+	for _, at := range deaths {
+		lives = append(lives, at.points())
+	}
+	d := newDrill(t, lives...)
+	began := time.Now()
+	d.live()
+	d.settled(want)
+	t.Logf("%d deaths, %s", d.deaths, time.Since(began).Round(time.Millisecond))
+	if deaths[0].hit == 1 && d.deaths == 0 {
+		t.Error("the server did not die")
+	}
+}
+
+// settled waits for the wanted end state, and checks the invariants on the way.
+func (d *drill) settled(want []string) {
+	d.t.Helper()
+	var got []string
+	deadline := time.Now().Add(patience)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for want != nil {
+		d.revive()
+		if got = d.end(); slices.Equal(got, want) {
+			break
+		}
+		if <-tick.C; time.Now().After(deadline) {
+			d.t.Fatalf("another end than without faults (-want +got):\n%s", cmp.Diff(want, got))
+		}
+	}
+	for _, finding := range d.audit.findings() {
+		d.t.Error(finding)
+	}
+	for slot, most := range d.m.engine.MaxAlive() {
+		if most > 1 {
+			d.t.Errorf("%d containers of slot %s ran at one time", most, slot)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/platform/recovery"
+	"tend.dev/tend/internal/server/controlplane"
+)
+
+// several reports whether other servers may have the store at the same time.
+func (d *daemon) several() bool { return d.peers != nil || d.external != nil || d.Shared }
+
+func (d *daemon) candidate() controlplane.Candidate {
+	return controlplane.Candidate{Store: d.store, Name: d.Name, Alone: d.alone}
+}
+
+// alone reports whether no other process can have the store: its one member is this process's.
+func (d *daemon) alone() bool { return d.etcd != nil && len(d.etcd.Members()) == 1 }
+
+// lead runs the controllers while the term of this server lasts. Among several servers it waits for a term, and for
+// another one after a lost one.
+func (d *daemon) lead(ctx context.Context) error {
+	if !d.several() {
+		return d.leadFor(ctx, d.term.Load())
+	}
+	for {
+		term, err := d.elect(ctx)
+		if err != nil {
+			return nil //nolint:nilerr // ctx has ended
+		}
+		d.Logger.InfoContext(ctx, "this server has the controllers", "server", d.Name)
+		err = d.leadFor(ctx, term)
+		d.abdicate(ctx)
+		if !errors.Is(err, controlplane.ErrDeposed) {
+			return err
+		}
+		d.Logger.WarnContext(ctx, "this server has lost the controllers", "server", d.Name)
+	}
+}
+
+// elect returns this server's term as soon as it has one; ctx's error if ctx ends first.
+func (d *daemon) elect(ctx context.Context) (*controlplane.Term, error) {
+	if term := d.term.Load(); term != nil {
+		return term, nil // resume has claimed it
+	}
+	term, err := d.plane.Elect(ctx, d.candidate())
+	if err == nil {
+		d.term.Store(term)
+	}
+	return term, err
+}
+
+// abdicate gives this server's term back, if it has one among several.
+func (d *daemon) abdicate(ctx context.Context) {
+	if !d.several() {
+		return
+	}
+	if term := d.term.Swap(nil); term != nil {
+		term.End(ctx)
+	}
+}
+
+// leadFor runs the controllers, declares the folder of manifests, takes the backups that are due, trims the logs and
+// rotates keys, while a term lasts.
+func (d *daemon) leadFor(ctx context.Context, term *controlplane.Term) error {
+	within, end := context.WithCancel(ctx)
+	var beside recovery.Group
+	for _, keep := range []func(context.Context,
+		*controlplane.Term){d.keepBackups, d.keepLogs, d.keepManifests, d.keepKeys} {
+		beside.Go(func() {
+			_ = recovery.Keep(within, func(ctx context.Context) error { keep(ctx, term); return nil })
+		})
+	}
+	defer func() { end(); beside.Wait() }()
+	return d.plane.Run(ctx, term)
+}
+
+// claimed makes sure that no other server has the controllers while this one settles what it resumes with. It claims
+// them again each time: a commit of an earlier resume that got no answer is seen then, or can no longer be applied. It
+// returns false if nothing is to be settled, because the cluster is not paused.
+func (d *daemon) claimed(ctx context.Context) (bool, error) {
+	switch {
+	case d.pause.why() == "":
+		return false, nil
+	case !d.several():
+		if err := d.begin(ctx); err != nil {
+			return false, err
+		}
+		return true, d.view.WaitFor(ctx, d.term.Load().Revision())
+	}
+	wait, cancel := context.WithTimeout(ctx, 2*controlplane.ElectionTTL)
+	defer cancel()
+	term, err := d.elect(wait)
+	if err == nil {
+		return true, d.view.WaitFor(ctx, term.Revision())
+	}
+	if d.followPause(ctx); d.pause.why() == "" { // another server has resumed meanwhile
+		return false, nil
+	}
+	holder, unread := d.store.Get(ctx, controlplane.ElectionKey)
+	if other := controlplane.Leader(holder.Value); unread == nil && other != "" && other != d.Name {
+		return false, &api.Problem{Status: http.StatusConflict, Detail: "server " + other + " resumes at this moment",
+			Next: "wait a moment; if tend get still says that it is paused: tend resume"}
+	}
+	return false, fmt.Errorf("claim the controllers: %w", err)
+}
+
+// unclaimed gives the controllers back after a resume that failed.
+func (d *daemon) unclaimed(ctx context.Context) {
+	if d.pause.why() != "" {
+		d.abdicate(ctx)
+	}
+}

@@ -1,0 +1,118 @@
+package daemon
+
+import (
+	"crypto/x509"
+	"errors"
+	"net"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tend.dev/tend/internal/node/host"
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/etcd"
+	"tend.dev/tend/internal/store/eventlog"
+)
+
+// Options are the server's flags. Every field but Root has a usable zero value.
+type Options struct {
+	// Options are those of this machine as a node. Data is the etcd data dir here.
+	host.Options
+	// NoAgent leaves the containers to other machines: no agent runs in the server.
+	NoAgent bool
+	// NodeListen is the TCP address where agents of other machines connect, with TLS. Default: there is none.
+	NodeListen string
+	// Plugins is the plugin root. Default <Root>/plugins.
+	Plugins string
+	// PluginTimeout bounds a call of a plugin. Default 1 m.
+	PluginTimeout time.Duration
+	// Manifests is a folder whose manifests are kept applied while this server has the controllers. Default: there is
+	// none.
+	Manifests string
+	// HTTP is the TCP listener. Default 127.0.0.1:8686; "off" for none. It must be a loopback address.
+	HTTP string
+	// Listen is the TCP address where people on other machines reach the API, with TLS, as in :8685. Default: there is
+	// none.
+	Listen string
+	// TLSCert and TLSKey are the files of the certificate there, in PEM; they are read again when they change. Default:
+	// the cluster's own authority issues one, which access tokens pin.
+	TLSCert, TLSKey string
+	// HostMounts are the folders of the host that people who are no admins may mount. Default: none.
+	HostMounts []string
+	// EtcdClient and EtcdPeer open etcd on TCP; by default it listens only on unix sockets inside Data.
+	EtcdClient string
+	EtcdPeer   string
+	// External is an etcd that the user runs, instead of the embedded one. Default: the embedded one.
+	External etcd.ExternalOptions
+	// PeerListen is where the stores of other servers reach this one's, HOST:PORT, with TLS; PeerAddress is that
+	// address as the others see it, if it is another. Once given they are remembered. Default: this server is alone.
+	PeerListen, PeerAddress string
+	// Join is the address of a running server's listener for nodes; the first start joins it with Token.
+	Join, Token string
+	// Name is the server's name, and its etcd member's. Default: the one that its root remembers, else that of its node.
+	Name string
+	// QuietEtcd limits etcd's own log to warnings.
+	QuietEtcd bool
+	// Paused starts the server paused, as after the restore of an older store.
+	Paused bool
+	// Backups are those that the server takes by itself. Default: none.
+	Backups BackupOptions
+	// Events and AuditLog are what is kept of the logs of changes and of calls. Default eventlog.DefaultRetention.
+	Events, AuditLog eventlog.Retention
+
+	// Store and Registry are for tests: a store that outlives the server, and what its metrics are registered with.
+	// Default: those of the server.
+	Store    store.Store
+	Registry *prometheus.Registry
+	// AroundStore is for tests: failpoints. Default: none.
+	AroundStore func(store.Store) store.Store
+	// MailRoots are for tests: the authorities that mail servers are trusted by. Default: those of the machine.
+	MailRoots *x509.CertPool
+	// Shared says that other servers have the Store too. It is for simulations: with a store of its own a server knows
+	// that.
+	Shared bool
+	// opened is for tests: it gets the server before it serves.
+	opened func(*daemon)
+	// Listener and Nodes are for simulations, which have no sockets: the trusted listener instead of the unix socket, and
+	// the listener for nodes. Zero values mean the real ones.
+	Listener net.Listener
+	Nodes    net.Listener
+}
+
+// errNoDataDir is returned if there is no place to store state.
+var errNoDataDir = errors.New("no data directory: give --root or --data (or set TEND_ROOT)")
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Root == "" && o.Data == "" {
+		return o, errNoDataDir
+	}
+	if o.Root == "" {
+		o.Root = filepath.Dir(o.Data)
+	}
+	if o.Data == "" {
+		o.Data = filepath.Join(o.Root, "state")
+	}
+	if o.Plugins == "" {
+		o.Plugins = filepath.Join(o.Root, "plugins")
+	}
+	orString(&o.HTTP, "127.0.0.1:8686")
+	if o.Registry == nil {
+		o.Registry = prometheus.NewRegistry()
+	}
+	if o.Backups.Keep == 0 {
+		o.Backups.Keep = 7
+	}
+	for _, keep := range []*eventlog.Retention{&o.Events, &o.AuditLog} {
+		*keep = keep.WithDefaults()
+	}
+	o.Options = o.WithDefaults()
+	return o, nil
+}
+
+func orString(value *string, fallback string) {
+	if strings.TrimSpace(*value) == "" {
+		*value = fallback
+	}
+}

@@ -1,0 +1,208 @@
+package daemon
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/node/nodeapi/authority"
+	"tend.dev/tend/internal/node/nodeapi/session"
+	"tend.dev/tend/internal/node/peer"
+	"tend.dev/tend/internal/platform/recovery"
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/records"
+)
+
+// behindTime is the time for which a node that comes from another server, or has just started, waits until this one has
+// seen what others had.
+const behindTime = 5 * time.Second
+
+// current returns an error if this server may not show all that was written up to a revision: a node that follows it
+// would take what it knew already for gone.
+func (d *daemon) current(ctx context.Context, revision int64) error {
+	if !d.several() {
+		return nil
+	}
+	if why := d.quorum(); why != "" {
+		return unavailable(why)
+	}
+	if d.view.Revision() >= revision {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, behindTime)
+	defer cancel()
+	if d.view.WaitFor(ctx, revision) != nil {
+		return unavailable(fmt.Sprintf("this server has seen revision %d and the node %d", d.view.Revision(), revision))
+	}
+	return nil
+}
+
+// caughtUp returns an error if this server may not show all that any server has stored.
+func (d *daemon) caughtUp(ctx context.Context) error {
+	fresh := d.fresh()
+	if fresh == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, behindTime)
+	defer cancel()
+	if err := fresh(ctx); err != nil {
+		return unavailable(fmt.Sprintf("this server may be behind what others have stored: %s", err))
+	}
+	return nil
+}
+
+func unavailable(why string) error {
+	return &api.Problem{Status: http.StatusServiceUnavailable, Title: "Behind", Detail: why, Next: "ask another server"}
+}
+
+// presences returns what the servers that run say of themselves, by name.
+func (d *daemon) presences() map[string]*api.ServerPresence {
+	out := map[string]*api.ServerPresence{}
+	for record := range d.snapshot().Prefix(records.ServersPrefix) {
+		if presence, ok := record.Value.(*api.ServerPresence); ok {
+			out[strings.TrimPrefix(record.Key, records.ServersPrefix)] = presence
+		}
+	}
+	return out
+}
+
+// addresses returns where the servers that run take nodes.
+func (d *daemon) addresses() (out []string) {
+	for _, presence := range d.presences() {
+		if presence.Address != "" {
+			out = append(out, presence.Address)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// others returns the addresses of the other servers that run.
+func (d *daemon) others() (out []string) {
+	for name, presence := range d.presences() {
+		if name != d.Name && presence.Address != "" {
+			out = append(out, presence.Address)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// lookEvery is the interval between two looks at what other servers there are.
+const lookEvery = 3 * time.Second
+
+// answerOthers keeps a connection to every other server on which this one's own node answers, until ctx ends: any
+// server may be asked for its logs.
+func (d *daemon) answerOthers(ctx context.Context) error {
+	var running recovery.Group
+	defer running.Wait()
+	kept := map[string]bool{}
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for {
+		for _, address := range d.others() {
+			if kept[address] {
+				continue
+			}
+			kept[address] = true
+			running.Go(func() {
+				dial := func(ctx context.Context) (net.Conn, error) { return d.dialOther(ctx, address) }
+				_ = recovery.Keep(ctx, func(ctx context.Context) error {
+					return session.Keep(ctx, dial, func(error) bool { return false }, d.host.Access(), d.host.Ready(), d.Logger)
+				})
+			})
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// dialOther connects to another server as this one's node.
+func (d *daemon) dialOther(ctx context.Context, address string) (net.Conn, error) {
+	config, err := d.asking(authority.Machine{Node: d.Node, UID: ofServer + d.Name}, session.Protocol)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := (&tls.Dialer{NetDialer: &net.Dialer{Timeout: behindTime}, Config: config}).DialContext(ctx,
+		"tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return session.Plain(conn.(*tls.Conn)), nil
+}
+
+// askLife is the life of a certificate with which this server asks others: each connection has one of its own.
+const askLife = time.Hour
+
+// asking returns the configuration to reach another server with, as a node or as the server.
+func (d *daemon) asking(as authority.Machine, protocol string) (*tls.Config, error) {
+	own, err := d.gate.desk.Authority.Client(as, askLife)
+	if err != nil {
+		return nil, err
+	}
+	return authority.NodeTLS(d.gate.desk.Authority.PEM(), func() (*tls.Certificate, error) { return &own, nil }, protocol)
+}
+
+// copyFiles copies the files that something refers to and this server doesn't have from those that do, until ctx ends:
+// any server may be the last that is left.
+func (d *daemon) copyFiles(ctx context.Context) error {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	looked := int64(-1)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if now := d.view.Revision(); now != looked && d.copyMissing(ctx) {
+			looked = now
+		}
+	}
+}
+
+// copyMissing reports whether nothing is missing any more.
+func (d *daemon) copyMissing(ctx context.Context) bool {
+	whole := true
+	for digest := range d.snapshot().ReferredFiles() {
+		if here, err := d.files.blobs.Has(digest); err == nil && !here && digest != "" && ctx.Err() == nil {
+			if err := d.copyFile(ctx, digest); err != nil {
+				whole = false
+				d.Logger.DebugContext(ctx, "a file can't be copied from another server; tried again", "digest",
+					digest, "error", err)
+			}
+		}
+	}
+	return whole
+}
+
+// copyFile copies a file from the first server that has it.
+func (d *daemon) copyFile(ctx context.Context, digest string) error {
+	err := fmt.Errorf("no other server runs: %w", store.ErrNotFound)
+	for _, address := range d.others() {
+		if err = d.copyFrom(ctx, address, digest); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func (d *daemon) copyFrom(ctx context.Context, address, digest string) error {
+	config, err := d.asking(authority.Machine{}, "h2")
+	if err != nil {
+		return err
+	}
+	return peer.Fetch(ctx, config, address, digest, func(content io.Reader) error {
+		return d.files.blobs.PutAs(digest, content, d.Build.MaxTar())
+	})
+}

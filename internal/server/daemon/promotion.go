@@ -1,0 +1,97 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"tend.dev/tend/internal/core/membership"
+	"tend.dev/tend/internal/platform/recovery"
+	"tend.dev/tend/internal/store/etcd"
+)
+
+// promoteEvery is the interval between two looks at the servers that join.
+const promoteEvery = 500 * time.Millisecond
+
+// How many looks a server may take to go on with its join, before its store has started and then until it could open
+// all that it needs: 10 min and an hour. Looks are counted, because no clock may decide who is a server.
+const (
+	looksAdded   = int(10 * time.Minute / promoteEvery)
+	looksJoining = int(time.Hour / promoteEvery)
+)
+
+// promote gives servers a vote when they are ready for it, undoes joins that don't go on, and keeps this one's
+// certificate for the others, until ctx ends.
+func (d *daemon) promote(ctx context.Context) error {
+	renewed := make(chan error, 1)
+	recovery.Go(func() {
+		renewed <- recovery.Keep(ctx, func(ctx context.Context) error { return d.peers.Renew(ctx, d.Logger) })
+	})
+	ticker := time.NewTicker(promoteEvery)
+	defer ticker.Stop()
+	looks := map[uint64]int{}
+	for {
+		select {
+		case <-ctx.Done():
+			return <-renewed
+		case <-ticker.C:
+		}
+		d.lookAtJoins(ctx, looks)
+	}
+}
+
+// lookAtJoins is one look. looks counts those at each member that doesn't vote, of this server while its store leads.
+func (d *daemon) lookAtJoins(ctx context.Context, looks map[uint64]int) {
+	running := d.presences()
+	ready := func(m etcd.Member) bool { return running[m.Name] != nil && running[m.Name].Member == idOf(m) }
+	if err := d.etcd.PromoteMembers(ctx, ready); err != nil && ctx.Err() == nil {
+		d.Logger.WarnContext(ctx, "a server can't get its vote; it is tried again", "error", err)
+	}
+	members := d.etcd.Members()
+	if !d.etcd.Self().Leads {
+		clear(looks)
+		return
+	}
+	for _, m := range members {
+		if m.Voting || ready(m) {
+			delete(looks, m.ID)
+			continue
+		}
+		looks[m.ID]++
+		limit := looksJoining
+		if m.Name == "" {
+			limit = looksAdded
+		}
+		effect, _ := membership.Decide(membership.Expire, membership.StateOf(serversOf(members), nameOr(m)),
+			membership.Subject{})
+		if looks[m.ID] < limit || effect != membership.Leaves {
+			continue
+		}
+		if err := d.takeOut(ctx, m); err != nil {
+			d.Logger.WarnContext(ctx, "a server that does not go on with its join can't be removed; it is tried again", "server",
+				nameOf(m), "error", err)
+			continue
+		}
+		delete(looks, m.ID)
+		d.Logger.WarnContext(ctx, "a server did not go on with its join, and is removed", "server", nameOf(m), "store", m.URL)
+	}
+}
+
+// nameOr returns the name of a member, or its address until it has started.
+func nameOr(m etcd.Member) string {
+	if m.Name == "" {
+		return m.URL
+	}
+	return m.Name
+}
+
+// takeOut removes a server, and what is kept for it.
+func (d *daemon) takeOut(ctx context.Context, m etcd.Member) error {
+	spent := func(server string) bool { return server == m.Name }
+	if m.Name == "" { // it is one of those that nothing else is known of
+		spent = func(server string) bool { return !d.started(server) }
+	}
+	if err := d.etcd.RemoveMember(ctx, m); err != nil {
+		return err
+	}
+	return d.forgetServer(ctx, nameOr(m), spent)
+}

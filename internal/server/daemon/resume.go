@@ -1,0 +1,231 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/adoption"
+	"tend.dev/tend/internal/node/runtime"
+	"tend.dev/tend/internal/server/controlplane"
+	"tend.dev/tend/internal/store/records"
+)
+
+// resumeTime bounds a resume, which continues if its caller leaves.
+const resumeTime = 5 * time.Minute
+
+// resume ends the pause of the cluster. Containers that match a task of the store take its place; unknown says what
+// happens to the others. If there are others and unknown says nothing, resume returns an error before it changes
+// anything. Its last commit ends the pause: after a crash before it the cluster is still paused, and the next resume,
+// by any server, continues.
+func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api.ResumeResult, error) {
+	d.resuming.Lock()
+	defer d.resuming.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resumeTime)
+	defer cancel()
+	if err := d.catchUp(ctx); err != nil {
+		return api.ResumeResult{}, err
+	}
+	settles, err := d.claimed(ctx)
+	defer d.unclaimed(ctx)
+	if err != nil {
+		return api.ResumeResult{}, err
+	}
+	snap := d.snapshot()
+	if absent := d.absent(snap); len(absent) > 0 && unknown != api.UnknownKeep {
+		return api.ResumeResult{}, nodesAbsent(absent)
+	}
+	adopted, left, err := d.found(ctx, snap)
+	if err != nil {
+		return api.ResumeResult{}, err
+	}
+	if !settles {
+		adopted = nil // the controllers use the store as it is
+	}
+	result := resultOf(adopted, left)
+	if len(left) > 0 && unknown == "" {
+		return result, &api.Problem{Type: api.ProblemType + "UnknownContainers", Status: http.StatusConflict,
+			Title:  "UnknownContainers",
+			Detail: "the store doesn't know these containers of this cluster: " + strings.Join(result.Unknown, ", "),
+			Next:   "tend resume --stop stops and removes them (volumes stay); tend resume --keep leaves them running, quarantined"}
+	}
+	if err := d.adopt(ctx, snap, adopted); err != nil {
+		return result, err
+	}
+	if err := d.discardEnded(ctx, adopted); err != nil {
+		return result, err
+	}
+	if unknown == api.UnknownStop {
+		if err := d.discard(ctx, left); err != nil {
+			return result, err
+		}
+		result.Stopped, result.Unknown = result.Unknown, nil
+	}
+	if !settles {
+		return result, nil
+	}
+	if err := d.settle(ctx); err != nil {
+		return result, err
+	}
+	if err := d.endPause(ctx); err != nil {
+		return result, err
+	}
+	d.Logger.InfoContext(ctx, "resumed", "adopted", result.Adopted, "stopped", result.Stopped, "kept", result.Unknown)
+	d.followPause(ctx)
+	return result, nil
+}
+
+// resumeTxn begins a commit of a resume: it is applied only while this server has the controllers.
+func (d *daemon) resumeTxn(site string) *records.Txn {
+	return records.NewTxn(site).If(controlplane.ElectionKey, d.term.Load().Revision())
+}
+
+// catchUp waits until this server knows what is stored. Before, every container seems unknown; and another server may
+// have paused the cluster, or resumed it.
+func (d *daemon) catchUp(ctx context.Context) error {
+	if !d.awaitView(ctx) {
+		return fmt.Errorf("read the store: %w", ctx.Err())
+	}
+	if fresh := d.fresh(); fresh != nil {
+		if err := fresh(ctx); err != nil {
+			return err
+		}
+	}
+	d.followPause(ctx)
+	return nil
+}
+
+// nodesAbsent is the error of a resume while nodes are not connected.
+func nodesAbsent(absent []string) error {
+	return &api.Problem{Type: api.ProblemType + "NodesAbsent", Status: http.StatusConflict, Title: "NodesAbsent",
+		Detail: "these nodes are not connected, so what runs there can't be compared with the store: " +
+			strings.Join(absent, ", "),
+		Next: "start their agents and resume again; tend resume --keep goes on without them, and leaves what the store doesn't know quarantined"}
+}
+
+// absent returns the nodes that the store knows and that are not connected.
+func (d *daemon) absent(snap records.Snapshot) (out []string) {
+	for _, known := range snap.Nodes() {
+		if _, err := d.fleet.Node(known.Value.ID); err != nil {
+			out = append(out, known.Value.ID)
+		}
+	}
+	return out
+}
+
+// stray is a container without a task, and its node.
+type stray struct {
+	adoption.Orphan
+	node string
+}
+
+// found compares the containers of all connected nodes with the store: each takes the place of a task of its own node,
+// or is left.
+func (d *daemon) found(
+	ctx context.Context, snap records.Snapshot,
+) (adopted []adoption.Adoption, left []stray, err error) {
+	for _, id := range d.fleet.Connected() {
+		on, err := d.fleet.Node(id)
+		if err != nil {
+			return nil, nil, err
+		}
+		listed, err := on.List(ctx)
+		if err != nil {
+			return nil, nil, fmt.Errorf("list the containers of %s: %w", id, err)
+		}
+		own, others := adoption.Match(vacant(snap, id, listed), orphans(snap, listed))
+		adopted = append(adopted, own...)
+		adopted = append(adopted, unplaced(snap, id, listed, own)...)
+		for _, other := range others {
+			left = append(left, stray{other, id})
+		}
+	}
+	return adopted, left, nil
+}
+
+// vacant returns the tasks of the node that should run and have no container, or one that has ended: what replaced it
+// since the backup may run.
+func vacant(snap records.Snapshot, node string, listed []runtime.Container) (out []adoption.Vacant) {
+	present, ended := map[string]bool{}, map[string]bool{}
+	for _, container := range listed {
+		switch {
+		case container.Labels[api.LabelInit] != "" || container.Labels[api.LabelRole] != "":
+		case hasEnded(container):
+			ended[container.Task()] = true
+		default:
+			present[container.Task()] = true
+		}
+	}
+	for _, task := range snap.TasksOn(node) {
+		release := snap.Release(task.Value.Owner(), task.Value.Release)
+		if !present[task.Value.ID] && release.Exists() {
+			out = append(out, adoption.Vacant{
+				Task: *task.Value, Fingerprint: release.Value.Fingerprint(), Succeeded: succeeded(snap, *task.Value),
+				Ended: ended[task.Value.ID],
+			})
+		}
+	}
+	return out
+}
+
+func hasEnded(c runtime.Container) bool {
+	return c.State == runtime.StateExited || c.State == runtime.StateDead
+}
+
+// succeeded reports whether a task of the same owner replaces this one.
+func succeeded(snap records.Snapshot, task api.Task) bool {
+	return slices.ContainsFunc(snap.TasksOf(task.Owner()), func(other records.Read[api.Task]) bool {
+		return other.Value.Replaces == task.Slot && other.Value.ID != task.ID && other.Value.Desired == api.DesiredRunning
+	})
+}
+
+// unplaced returns the tasks that have a container here, although the store knows of no node for them yet: it is older
+// than their placing. They go on replacing those whose places were adopted.
+func unplaced(
+	snap records.Snapshot, node string, listed []runtime.Container, adopted []adoption.Adoption,
+) (out []adoption.Adoption) {
+	for _, container := range listed {
+		task := snap.Task(container.Task())
+		if !task.Exists() || task.Value.Node != "" ||
+			slices.ContainsFunc(out, func(a adoption.Adoption) bool { return a.Old.ID == task.Value.ID }) {
+			continue
+		}
+		placed := *task.Value
+		placed.Node = node
+		adoption.Rename(&placed, adopted)
+		out = append(out, adoption.Adoption{Old: *task.Value, New: placed})
+	}
+	return out
+}
+
+// orphans returns the containers whose task the store doesn't know.
+func orphans(snap records.Snapshot, listed []runtime.Container) (out []adoption.Orphan) {
+	for _, c := range listed {
+		if snap.Task(c.Task()).Exists() {
+			continue
+		}
+		out = append(out, adoption.Orphan{
+			ID: c.ID, Name: c.Name, Task: c.Task(), Slot: c.Labels[api.LabelSlot], Release: c.Labels[api.LabelRelease],
+			Fingerprint: c.Labels[api.LabelFingerprint],
+			Owner: api.Ref{Kind: api.Kind(c.Labels[api.LabelKind]), Scope: c.Labels[api.LabelScope],
+				Name: c.Labels[api.LabelName]},
+			Running:   c.State == runtime.StateRunning,
+			Auxiliary: c.Labels[api.LabelInit] != "" || c.Labels[api.LabelRole] != "",
+		})
+	}
+	return out
+}
+
+func resultOf(adopted []adoption.Adoption, left []stray) (out api.ResumeResult) {
+	for _, a := range adopted {
+		out.Adopted = append(out.Adopted, a.New.ContainerName())
+	}
+	for _, s := range left {
+		out.Unknown = append(out.Unknown, s.Name)
+	}
+	return out
+}

@@ -1,0 +1,206 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/membership"
+	"tend.dev/tend/internal/core/suggest"
+	"tend.dev/tend/internal/platform/version"
+	"tend.dev/tend/internal/server/controlplane"
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/etcd"
+	"tend.dev/tend/internal/store/records"
+)
+
+// besideOthers returns the parts of a server that other servers may run beside.
+func (d *daemon) besideOthers() (parts []part) {
+	if !d.several() {
+		return nil
+	}
+	if d.peers != nil {
+		parts = append(parts, part{"servers", d.promote})
+	}
+	parts = append(parts, part{"presence", d.bePresent})
+	if d.gate == nil {
+		return parts // it can't have admitted another one
+	}
+	parts = append(parts, part{"copies", d.copyFiles})
+	if d.host != nil {
+		parts = append(parts, part{"others", d.answerOthers})
+	}
+	return parts
+}
+
+// bePresent says to the other servers that this one runs, until ctx ends.
+func (d *daemon) bePresent(ctx context.Context) error {
+	since := d.Now().UTC()
+	var lease store.LeaseID
+	spent := false
+	ticker := time.NewTicker(controlplane.ElectionTTL / 3)
+	defer ticker.Stop()
+	for {
+		if !spent { // before the others see this one: who finds its token gets nothing for it from then on
+			spent = d.spendTokens(ctx, func(server string) bool { return server == d.Name }) == nil
+		}
+		if lease == 0 || errors.Is(d.store.KeepAlive(ctx, lease), store.ErrLeaseNotFound) {
+			var err error
+			if lease, err = d.announcePresence(ctx, since, d.gateAddress()); err != nil && ctx.Err() == nil {
+				d.Logger.DebugContext(ctx, "this server could not say that it runs; tried again", "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+			defer cancel()
+			if lease != 0 {
+				_ = d.store.Revoke(ctx, lease)
+			}
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// gateAddress returns where nodes reach this server; empty if it has no listener for them.
+func (d *daemon) gateAddress() string {
+	if d.gate == nil {
+		return ""
+	}
+	return d.nodeAddress()
+}
+
+// announcePresence says that this server runs, and where nodes reach it; nowhere if the address is empty.
+func (d *daemon) announcePresence(ctx context.Context, since time.Time, address string) (store.LeaseID, error) {
+	presence := api.ServerPresence{Address: address, Version: version.Version, Since: since}
+	if d.etcd != nil {
+		presence.Member = idOf(d.etcd.Self())
+	}
+	lease, err := d.store.Grant(ctx, controlplane.ElectionTTL)
+	if err != nil {
+		return 0, err
+	}
+	_, err = records.NewTxn("server.present").PutLeased(records.ServerKey(d.Name), presence, lease).Commit(ctx, d.store)
+	if err != nil {
+		return 0, err
+	}
+	return lease, nil
+}
+
+// servers returns the servers of the cluster.
+func (d *daemon) servers() api.Servers {
+	if !d.several() {
+		return api.Servers{Items: []api.Server{{Name: d.Name, State: api.ServerUp, Leads: true, Vote: api.VotesAsServer,
+			Version: version.Version}}}
+	}
+	if d.etcd == nil {
+		return d.externalServers()
+	}
+	out := api.Servers{Items: []api.Server{}, Quorum: d.quorum()}
+	holder, _ := d.snapshot().Get(controlplane.ElectionKey)
+	running, leader := d.presences(), controlplane.Leader(holder.Value)
+	for _, m := range d.etcd.Members() {
+		s := d.serverOf(m, running[m.Name])
+		switch {
+		case out.Quorum == "":
+			s.Leads = s.Name == leader && s.State == api.ServerUp
+		case !m.Self:
+			s.State = api.ServerUnknown
+		}
+		out.Items = append(out.Items, s)
+	}
+	slices.SortFunc(out.Items, func(a, b api.Server) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// serverOf returns what is known of a server whose store is one of the members.
+func (d *daemon) serverOf(m etcd.Member, presence *api.ServerPresence) api.Server {
+	s := api.Server{Name: nameOf(m), Store: m.URL, State: api.ServerDown, Vote: api.VotesAsServer}
+	if !m.Voting {
+		s.Vote = api.LearnsToVote
+	}
+	switch {
+	case m.Name == "":
+		s.State = api.ServerAdded
+	case !m.Voting:
+		s.State = api.ServerJoining
+	case presence != nil || m.Self:
+		s.State = api.ServerUp
+	}
+	if presence != nil {
+		s.Address, s.Version, s.Since = presence.Address, presence.Version, presence.Since
+	}
+	return s
+}
+
+// serverMeant asks whether another server was meant; empty if no name is near.
+func serverMeant(name string, members []etcd.Member) string {
+	var names []string
+	for _, member := range members {
+		names = append(names, nameOr(member))
+	}
+	if question := suggest.Question(name, names); question != "" {
+		return "; " + question
+	}
+	return ""
+}
+
+// removeServer takes a server out of the cluster.
+func (d *daemon) removeServer(ctx context.Context, name string) error {
+	if !d.several() {
+		return &api.Problem{Status: http.StatusConflict, Detail: "this cluster's store has no servers that could be removed",
+			Next: "tend servers"}
+	}
+	if d.etcd == nil {
+		return &api.Problem{Status: http.StatusConflict,
+			Detail: "the store is an external etcd, which knows no servers: one that is stopped is in no list any more",
+			Next:   "stop tend server on that machine; for its node: tend drain, then tend nodes remove"}
+	}
+	members := d.etcd.Members()
+	i := slices.IndexFunc(members, func(m etcd.Member) bool { return name == nameOf(m) || name == m.URL && m.Name == "" })
+	state := membership.Absent
+	if i >= 0 {
+		state = membership.StateOf(serversOf(members), nameOr(members[i]))
+	}
+	if _, refused := membership.Decide(membership.Remove, state, membership.Subject{Server: name}); refused != nil {
+		if state == membership.Absent {
+			return &api.Problem{Status: http.StatusNotFound,
+				Detail: refused.Why + serverMeant(name, members), Next: refused.Next}
+		}
+		return ofRefusal(refused)
+	}
+	err := d.takeOut(ctx, members[i])
+	switch {
+	case errors.Is(err, etcd.ErrMember):
+		return refusedServer(err.Error(), "tend servers")
+	case errors.Is(err, store.ErrNotFound):
+		return &api.Problem{Status: http.StatusNotFound, Detail: err.Error(), Next: "tend servers lists them"}
+	}
+	return err
+}
+
+// forgetServer deletes what is kept for a server that was removed, and spends the tokens that it has used.
+func (d *daemon) forgetServer(ctx context.Context, name string, spent func(server string) bool) error {
+	if err := d.spendTokens(ctx, spent); err != nil {
+		return err
+	}
+	_, err := records.NewTxn("server.removed").Delete(records.HoldingsKey(name)).Delete(records.ServerKey(name)).Commit(ctx, d.store)
+	return err
+}
+
+// quorum returns why nothing can be written; empty if it can.
+func (d *daemon) quorum() string {
+	store, ok := d.Store.(interface{ Quorum() error })
+	if !ok || !d.several() {
+		return ""
+	}
+	if err := store.Quorum(); err != nil {
+		return err.Error()
+	}
+	return ""
+}

@@ -1,0 +1,52 @@
+package rotation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"tend.dev/tend/internal/store/records"
+)
+
+// LookEvery is the interval between two looks at what is to be done.
+const LookEvery = 2 * time.Second
+
+// Follow does this server's part of every rotation, until ctx ends.
+func (s *Service) Follow(ctx context.Context) error {
+	ticker := time.NewTicker(LookEvery)
+	defer ticker.Stop()
+	for {
+		if err := s.FollowOnce(ctx); err != nil && ctx.Err() == nil {
+			s.Logger.WarnContext(ctx, "a key could not be followed; it is tried again", "backoff", LookEvery, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// FollowOnce does what is to be done now. A key that can't be followed keeps none of the others from it.
+func (s *Service) FollowOnce(ctx context.Context) error {
+	snap, said := s.Snapshot(), records.Holdings{}
+	var faults []error
+	for _, key := range s.Keys {
+		info := key.Info(snap)
+		if info.Fingerprint == "" {
+			continue
+		}
+		holding, err := key.Follow(snap, snap.Rotation(info.Name).Value)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("the key %s: %w", info.Name, err))
+		}
+		said[info.Name] = holding
+	}
+	if !reflect.DeepEqual(said, snap.Holdings()[s.Server]) {
+		_, err := records.NewTxn("key.hold").Put(records.HoldingsKey(s.Server), said).Commit(ctx, s.Store)
+		faults = append(faults, err)
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,64 @@
+package arch
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// speaking are the folders whose texts people read: what commands print, errors, conditions, actions of dry runs.
+var speaking = []string{
+	"api", "client", "internal/node/agent", "internal/cli", "internal/input/compose", "internal/control", "internal/core",
+	"internal/input/manifest", "internal/server", "internal/control/verbs",
+}
+
+// inner finds the words that belong to developers: people know pods.
+var inner = regexp.MustCompile(`(?i)(?:^|[^\w-])(tasks?|slots?|(?:the|its) controller)(?:[^\w-]|$)`)
+
+// TestTextsSpeakOfPods: no text that people read says task, slot, or the controller.
+func TestTextsSpeakOfPods(t *testing.T) { report(t, innerWords(sources(t), speaking)) }
+
+func innerWords(all []*source, folders []string) (faults []string) {
+	for _, s := range all {
+		within := slices.ContainsFunc(folders, func(folder string) bool { return within(s.folder(), folder) })
+		if s.test || !within || strings.HasSuffix(s.folder(), "test") {
+			continue
+		}
+		tags := map[*ast.BasicLit]bool{} // names for programs
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.Field:
+				tags[n.Tag] = true
+			case *ast.CallExpr:
+				if logs(n) {
+					return false
+				}
+			case *ast.BasicLit:
+				text, _ := strconv.Unquote(n.Value)
+				if tags[n] {
+					return false
+				}
+				if found := inner.FindStringSubmatch(text); n.Kind == token.STRING && found != nil && strings.Contains(text, " ") {
+					faults = append(faults, fmt.Sprintf("%s says %q: people know pods", s.at(n), found[1]))
+				}
+			}
+			return true
+		})
+	}
+	return faults
+}
+
+// logs reports whether a call writes a line of the log, which operators read beside the store's records.
+func logs(call *ast.CallExpr) bool {
+	selector, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	receiver := strings.ToLower(lastName(selector.X))
+	return strings.HasSuffix(receiver, "log") || strings.HasSuffix(receiver, "logger")
+}

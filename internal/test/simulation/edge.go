@@ -1,0 +1,102 @@
+package simulation
+
+import (
+	"cmp"
+	"context"
+	"net/netip"
+	"slices"
+	"sync"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/node/agent"
+	"tend.dev/tend/internal/node/ingress"
+	"tend.dev/tend/internal/node/ingress/certs"
+	"tend.dev/tend/internal/node/relay"
+)
+
+// edge is the node's proxy as far as routing goes: it keeps the table the agent gives it, and chooses pods from it.
+// Routes are compiled by the real code.
+type edge struct {
+	mu     sync.Mutex
+	routes []ingress.Route
+	turn   int
+	// endpoint answers the node's relay; nil while the agent doesn't run.
+	endpoint func(task string, port int, protocol string) (string, error)
+}
+
+var _ agent.Edge = (*edge)(nil)
+
+// Update implements agent.Edge.
+func (e *edge) Update(routes []ingress.Route, _ []certs.Policy) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.routes = slices.Clone(routes)
+}
+
+// Drained implements agent.Edge: simulated requests take no time.
+func (e *edge) Drained(context.Context, string) error { return nil }
+
+// Listeners implements agent.Edge.
+func (e *edge) States() (plain, secure ingress.ListenerState) {
+	return ingress.ListenerState{}, ingress.ListenerState{}
+}
+
+// Ports implements agent.Edge: all are open.
+func (e *edge) Ports() map[string]ingress.ListenerState {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := map[string]ingress.ListenerState{}
+	for _, r := range e.routes {
+		if r.Listen.Port != 0 {
+			out[r.Listen.String()] = ingress.ListenerState{Address: r.Listen.Address(), Wanted: true, Open: true}
+		}
+	}
+	return out
+}
+
+// Certificate implements agent.Edge.
+func (e *edge) Certificate(string) (certs.State, bool) { return certs.State{}, false }
+
+// Run implements agent.Edge. A proxy that has stopped answers no request, also if the process goes on, as that of an
+// agent does which forgets what it knew.
+func (e *edge) Run(ctx context.Context) error {
+	<-ctx.Done()
+	e.Update(nil, nil)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.endpoint = nil
+	return nil
+}
+
+// relay takes the function that answers other nodes. Nothing listens at the address: see ask.
+func (e *edge) relay(endpoint func(task string, port int, protocol string) (string, error)) netip.AddrPort {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.endpoint = endpoint
+	return netip.MustParseAddrPort("192.0.2.1:8690")
+}
+
+// ask asks the node where a pod listens, as another node's proxy does; false if the node names none.
+func (e *edge) ask(to relay.Target) (address string, ok bool) {
+	e.mu.Lock()
+	endpoint := e.endpoint
+	e.mu.Unlock()
+	if endpoint == nil {
+		return "", false
+	}
+	address, err := endpoint(to.Task, to.Port, cmp.Or(to.Protocol, api.ProtocolTCP))
+	return address, err == nil
+}
+
+// route returns the pod that the next request for a host goes to; false where the host has no pod.
+func (e *edge) route(host string) (ingress.Pod, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range e.routes {
+		if r.Host == host && len(r.Pods) > 0 {
+			e.turn++
+			return r.Pods[e.turn%len(r.Pods)], true
+		}
+	}
+	return ingress.Pod{}, false
+}

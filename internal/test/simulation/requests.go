@@ -1,0 +1,71 @@
+package simulation
+
+import (
+	"net"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/node/ingress"
+	"tend.dev/tend/internal/node/relay"
+	"tend.dev/tend/internal/node/runtime"
+)
+
+// requests sends some to every host, and checks who answers.
+func (w *World) requests(n int) {
+	select {
+	case <-w.server.done:
+		return
+	default:
+	}
+	for _, name := range served {
+		for range n {
+			w.request(name)
+		}
+	}
+}
+
+// request asks for a host once. It reports whether a pod answered.
+func (w *World) request(name string) bool {
+	pod, ok := w.nodeEdge().route(name + ".test")
+	if !ok {
+		return false
+	}
+	w.count.requests.Add(1)
+	container, reached := w.reached(pod)
+	if !reached {
+		return false // connection refused: another pod is tried
+	}
+	if got := container.Labels[api.LabelName]; got != name {
+		w.fail("a request for %s.test was answered by %s", name, container.Name)
+	}
+	if container.Name != pod.Name {
+		w.fail("a request for pod %s was answered by %s", pod.Name, container.Name)
+	}
+	probes := w.engine.Spec(container.Name).Spec.Probes
+	if probes != nil && probes.Readiness != nil && w.behaviourOf(container.ImageID).neverReady {
+		w.fail("a request for %s.test was answered by %s, which isn't ready", name, container.Name)
+	}
+	return true
+}
+
+// reached returns the container that answers where a pod is said to be: on this node at its address, on another one
+// where that node connects to.
+func (w *World) reached(pod ingress.Pod) (runtime.Container, bool) {
+	on, at := "n1", pod.Address
+	if pod.Via != (relay.Target{}) {
+		other := w.machine(pod.Via.Node)
+		if other == nil || other.off.Load() {
+			return runtime.Container{}, false
+		}
+		var named bool
+		if at, named = other.edge.ask(pod.Via); !named {
+			return runtime.Container{}, false
+		}
+		on = pod.Via.Node
+	}
+	address, _, err := net.SplitHostPort(at)
+	if err != nil {
+		w.fail("pod %s has the address %q", pod.Name, at)
+		return runtime.Container{}, false
+	}
+	return w.engine.At(on, address)
+}

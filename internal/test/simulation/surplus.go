@@ -1,0 +1,81 @@
+package simulation
+
+import (
+	"context"
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/records"
+)
+
+// surplus: what makes pods of a deployment leaves no more of them than are declared. A pod and the one that replaces it
+// are one place. Where people stopped some for good nothing is said: those fill places too.
+func (l *link) surplus(txn store.Txn) {
+	for owner := range madeFor(txn) {
+		entry, err := l.Store.Get(context.Background(), records.ObjectKey(owner))
+		if err != nil || len(l.under(records.FrozenSetPrefix(owner))) > 0 {
+			continue
+		}
+		var object api.Object
+		var spec api.DeploymentSpec
+		decode(entry.Value, &object)
+		decode(object.Spec, &spec)
+		if places := l.places(owner); places > spec.ReplicaCount() {
+			l.w.fail("%s gets %d pods by %s, declared are %d", owner, places, txn.Site, spec.ReplicaCount())
+		}
+	}
+}
+
+// madeFor are the deployments that a transaction makes pods for.
+func madeFor(txn store.Txn) map[api.Ref]bool {
+	out := map[api.Ref]bool{}
+	for _, condition := range txn.If {
+		for _, op := range txn.Do {
+			if op.Key != condition.Key || condition.Modified != 0 || !strings.HasPrefix(op.Key, records.TasksPrefix) {
+				continue
+			}
+			var task api.Task
+			decode(op.Value, &task)
+			if task.Kind == api.KindDeployment && task.Role == api.RoleMain {
+				out[task.Owner()] = true
+			}
+		}
+	}
+	return out
+}
+
+// places are how many places of a deployment are filled, as far as the store says.
+func (l *link) places(owner api.Ref) int {
+	live, replaced := map[string]bool{}, map[string]bool{}
+	for _, entry := range l.under(records.TasksPrefix) {
+		var task api.Task
+		var status api.TaskStatus
+		decode(entry.Value, &task)
+		if task.Owner() != owner || task.Role != api.RoleMain || task.Desired != api.DesiredRunning {
+			continue
+		}
+		if said, err := l.Store.Get(context.Background(), records.TaskStatusKey(task.ID)); err == nil {
+			decode(said.Value, &status)
+		}
+		if !status.State.Terminal() {
+			live[task.Slot], replaced[task.Replaces] = true, true
+		}
+	}
+	places := len(live)
+	for slot := range replaced {
+		if live[slot] {
+			places--
+		}
+	}
+	return places
+}
+
+// under are the entries below a prefix, whatever the weather.
+func (l *link) under(prefix string) []store.Entry {
+	page, err := l.Store.List(context.Background(), prefix, store.ListOptions{})
+	if err != nil {
+		return nil // the store of a life that is over
+	}
+	return page.Entries
+}

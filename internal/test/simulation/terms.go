@@ -1,0 +1,83 @@
+package simulation
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"tend.dev/tend/internal/server/controlplane"
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/records"
+)
+
+// terms are the claims of the controllers that were written, with the life of the server that wrote each.
+type terms struct {
+	mu     sync.Mutex
+	by     map[string]*server
+	number int       // of the server that claimed last
+	since  time.Time // when
+}
+
+// leader is the number of the server that claimed the controllers last.
+func (t *terms) leader() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.number
+}
+
+// began is when the controllers were claimed last.
+func (t *terms) began() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.since
+}
+
+// claims takes note of a claim.
+func (l *link) claims(txn store.Txn) {
+	t := &l.w.terms
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, op := range txn.Do {
+		if op.Key != controlplane.ElectionKey || op.Delete || t.by[string(op.Value)] == l.life {
+			continue
+		}
+		if t.by == nil {
+			t.by = map[string]*server{}
+		}
+		t.by[string(op.Value)], t.number, t.since = l.life, l.number, time.Now()
+		l.w.storyf("server %s has the controllers", serverName(l.number))
+	}
+}
+
+// leads reports whether the store says that this life of a server has the controllers. While the world commits, no
+// other claim is written.
+func (l *link) leads() bool {
+	if !l.w.shared() {
+		return true
+	}
+	entry, err := l.Store.Get(context.Background(), controlplane.ElectionKey)
+	t := &l.w.terms
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return err == nil && t.by[string(entry.Value)] == l.life
+}
+
+// led are the records that the leader's controllers alone write.
+var led = []string{records.StatusPrefix, records.ReleasesPrefix, records.SlotsPrefix,
+	records.ImagesPrefix, records.TasksPrefix, records.PlacingKey}
+
+// mayWrite: only the server that has the controllers, in the life in which it claimed them, writes what they write.
+func (l *link) mayWrite(leads bool, txn store.Txn) {
+	if leads {
+		return
+	}
+	for _, op := range txn.Do {
+		for _, prefix := range led {
+			if strings.HasPrefix(op.Key, prefix) {
+				l.w.fail("server %s writes %s by %s, and doesn't have the controllers", serverName(l.number), op.Key, txn.Site)
+				return
+			}
+		}
+	}
+}
