@@ -64,14 +64,14 @@ endef
 # nothing has changed. All others run each time (-count=1): the cache doesn't know the programs that they run. internal/test/arch sees
 # to it that tests which run a program stand in one of them.
 MODULE := $(shell go list -m)
-SHARED := ^$(MODULE)/(examples/cluster|internal/(e2e|runtime/docker|testimage))(/|$$)
+SHARED := ^$(MODULE)/(examples/cluster|internal/(test/(e2e|testimage)|node/runtime/docker))(/|$$)
 HOSTS := ^$(MODULE)/internal/test/e2e/hosts$$
-MACHINE := ^$(MODULE)/internal/(build|cli|gitcmd|host|ingress|member|messenger|netpolicy|nodeapi/remote|nodeapi/session|overlay|peer|plugin|portowner|resolver|runtime|server|subprocess|syncer)(/|$$)
+MACHINE := ^$(MODULE)/internal/(server$$|(platform/(gitcmd|portowner|subprocess)|cli|compat/plugin|control/(messenger|syncer)|input/build|node/(host|ingress|member|netpolicy|nodeapi/remote|nodeapi/session|overlay|peer|resolver|runtime))(/|$$))
 SECOND_TRY := --rerun-fails=1 --rerun-fails-max-failures=3
-PROCESSES := ^$(MODULE)/(api/kube|cmd/tend-operator|internal/(agent|arch|backup/restore|ci/inputs|ci/portable|daemon|distribution/manpages|distribution/notices|fault|histories|mutants|operator|store/etcd))$$
+PROCESSES := ^$(MODULE)/(api/kube|cmd/tend-operator|internal/(ci/(inputs|manpages|notices|portable)|node/agent|operator|server/(backup/restore|daemon)|store/etcd|test/(arch|fault|histories|mutants)))$$
 # Packages that take longest begin first. The simulation uses one processor.
 PURE_PACKAGES := $$({ echo $(MODULE)/internal/test/simulation; go list -tags integration ./... | grep -vE '$(SHARED)|$(MACHINE)|$(PROCESSES)'; } | awk '!seen[$$0]++' | xargs)
-LONGEST := daemon histories store/etcd agent
+LONGEST := server/daemon test/histories store/etcd node/agent
 MEMORY_PACKAGES := $$({ printf '$(MODULE)/internal/%s\n' $(LONGEST); go list -tags integration ./... | grep -E '$(PROCESSES)'; } | awk '!seen[$$0]++' | xargs)
 MACHINE_PACKAGES := $$(go list -tags integration ./... | grep -vE '$(SHARED)' | grep -E '$(MACHINE)' | xargs)
 SHARED_PACKAGES := $$(go list -tags integration ./... | grep -E '$(SHARED)' | grep -vE '$(HOSTS)' | xargs)
@@ -126,8 +126,8 @@ test-unit: ## run the tests that need nothing but Go
 # The detector makes tests several times slower, so they try fewer cases under it (internal/test/race; properties by RAPID_CHECKS).
 # CI watches where goroutines live, with the store in memory. make race watches every package that has goroutines: it leaves out
 # those that only run programs, which are built without it, and what links Kubernetes' libraries, which make test-kube tests.
-RACE_CI := engine|store/memory|store/view|eventlog|controlplane|control/owner|verbs|agent|agent/prober|nodeapi/local|nodeapi/remote|nodeapi/session|ingress|ingress/edge|server|watcher
-NO_RACE := ^$(MODULE)/(api/kube|cmd/tend-operator|internal/(arch|backup|build/recipe|build/tree|core|distribution|e2e|testimage)|internal/operator$$|internal/operator/(apply|cluster|clusterid|downstream|engine|gate|identity|instance|kubetest|operation|window))(/|$$)
+RACE_CI := control/(verbs|watcher)|engine|kinds/owner|node/(agent|agent/prober|ingress|ingress/edge|nodeapi/(local|remote|session))|server|server/controlplane|store/(eventlog|memory|view)
+NO_RACE := ^$(MODULE)/(api/kube|cmd/tend-operator|internal/(ci|core|input/build/(recipe|tree)|server/backup|test/(arch|e2e|testimage))|internal/operator$$|internal/operator/(apply|cluster|clusterid|downstream|engine|gate|identity|instance|kubetest|operation|window))(/|$$)
 RACE := $$(go list ./... | $(if $(QUICK),grep -E '/internal/($(RACE_CI))$$',grep -vE '$(NO_RACE)') | xargs)
 
 .PHONY: race-packages
@@ -151,11 +151,11 @@ simulate: export GOGC = 400
 simulate: ## live through simulated worlds: TIME=10m of fresh ones, or SEED=kept, or the one of SEED=N
 	go test -c -tags simulate -o $(SIMULATE) ./internal/test/simulation
 ifeq ($(SEED),kept)
-	cd internal/test/simulation && ../../$(SIMULATE) -test.run 'TestKeptSeeds$$' -test.v
+	cd internal/test/simulation && ../../../$(SIMULATE) -test.run 'TestKeptSeeds$$' -test.v
 else ifdef SEED
-	cd internal/test/simulation && ../../$(SIMULATE) -test.run 'TestSeed$$' -test.v -seed $(SEED)
+	cd internal/test/simulation && ../../../$(SIMULATE) -test.run 'TestSeed$$' -test.v -seed $(SEED)
 else
-	@cd internal/test/simulation; for i in $$(seq $$(nproc)); do ../../$(SIMULATE) -test.run 'TestFresh$$' -test.v -time $(TIME) -from $$(date +%s%N) & \
+	@cd internal/test/simulation; for i in $$(seq $$(nproc)); do ../../../$(SIMULATE) -test.run 'TestFresh$$' -test.v -time $(TIME) -from $$(date +%s%N) & \
 		sleep 0.1; done; status=0; for job in $$(jobs -p); do wait $$job || status=1; done; exit $$status
 endif
 
@@ -193,7 +193,7 @@ test-otlp: binary ## test that a trace leads from tend apply to a container's st
 # Built from Kubernetes' own module in a module of its own: some minutes of both processors the first time.
 $(BIN)/kube-apiserver: tools/kube-apiserver/go.mod tools/kube-apiserver/go.sum
 	version="$$(go list -C tools/kube-apiserver -m -f '{{.Version}}' k8s.io/kubernetes)" && \
-		CGO_ENABLED=0 go build -C tools/kube-apiserver -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$version" \
+		CGO_ENABLED=0 go build -C tools/kube-apiserver -ldflags "-s -w -X k8s.io/component-platform/version.gitVersion=$$version" \
 		-o "$(abspath $(BIN)/kube-apiserver)" k8s.io/kubernetes/cmd/kube-apiserver
 
 .PHONY: kube-apiserver

@@ -1,14 +1,14 @@
 // Package control holds the Shell, which is the controller of a kind, and what the controllers share: the clock, the
 // store they commit to, and the engine's keys.
 //
-// The folders below hold the kinds. A kind's step is a pure function: it observes (reads a snapshot), plans (calls
+// The kinds are in internal/kinds. A kind's step is a pure function: it observes (reads a snapshot), plans (calls
 // internal/core) and returns everything to do as a Step. The Shell commits the step, checks in each pass whether it is
 // empty, and shows it as the dry run:
 //
 //	controller := control.New(deps, ingress.Kind())
 //
-// Some controllers are not kinds: the scheduler, the autoscaler, and those that work outside of the store, such as
-// syncs, webhooks and the pumps of sinks.
+// The folders below hold the verbs, the ledger of nodes and its scheduler, merged environments, and the calls to the
+// world outside: sources of syncs, webhooks, messages to people.
 //
 // A kind makes no decision that a pure function of internal/core could make, and touches no container.
 package control

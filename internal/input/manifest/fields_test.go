@@ -21,8 +21,8 @@ import (
 //	default field: what holds where it is left out
 //
 // A body stands between a block's braces; ⏎ is a new line. What the kind needs besides (prelude) is added, and not
-// shown but for image. Add a line with nothing behind =>, then run `go test ./internal/input/manifest -run Fields -rewrite`
-// and read what it wrote.
+// shown but for image. Add a line with nothing behind =>, then run `go test ./internal/input/manifest -run Fields
+// -rewrite` and read what it wrote.
 type fieldFile struct {
 	name  string
 	kinds []api.Kind

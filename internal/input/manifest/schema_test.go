@@ -279,7 +279,7 @@ func pointerTo[T any](v T) *T { return &v }
 // fieldDocs reads the comments of api's fields: Type.Field → text.
 func fieldDocs(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob("../../api/*.go")
+	files, err := filepath.Glob("../../../api/*.go")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no api: %v", err)
 	}

@@ -4,8 +4,8 @@
 // Control, the container from a cache that one event stream keeps current), asks internal/core/healing for the next
 // action, carries it out through the runtime, and repeats until there is none; then it reports. What blocks (stopping,
 // pulling, reading last lines) runs outside of the workers and requeues its task when it ends. A second controller
-// answers image requests. internal/node/agent/prober runs the probes of running containers; a phase that changes requeues
-// its task.
+// answers image requests. internal/node/agent/prober runs the probes of running containers; a phase that changes
+// requeues its task.
 //
 // It makes no decisions: healing decides what a container needs, and the control plane what should run. It never
 // touches a container whose task the store doesn't know: it quarantines and shows it, because an empty or restored

@@ -24,7 +24,7 @@ import (
 	"tend.dev/tend/internal/node/overlay"
 	"tend.dev/tend/internal/node/resolver"
 	"tend.dev/tend/internal/node/runtime"
-	"tend.dev/tend/internal/observe/telemetry"
+	"tend.dev/tend/internal/node/runtime/measured"
 	"tend.dev/tend/internal/platform/retention"
 )
 
@@ -175,7 +175,7 @@ func (h *Host) openRuntime(ctx context.Context) error {
 	}
 	h.gateway, _ = rt.(gatewayer)
 	h.bridged, _ = rt.(bridged)
-	h.runtime = telemetry.Runtime(rt, telemetry.NewRuntimeMetrics(h.Registry))
+	h.runtime = measured.Runtime(rt, measured.NewMetrics(h.Registry))
 	if h.AroundRuntime != nil {
 		h.runtime = h.AroundRuntime(h.runtime)
 	}

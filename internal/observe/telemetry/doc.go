@@ -1,5 +1,6 @@
-// Package telemetry measures the store and the container runtime from outside. A decorator of each counts and times
-// every call. Each commit, and each call that changes a container, becomes a step of its trace (package tracing).
+// Package telemetry measures the store from outside: a decorator counts and times every call, and each commit becomes a
+// step of its trace (package tracing). Calls are the metrics of any interface; node/runtime/measured uses them for the
+// container runtime.
 //
 //	metrics := telemetry.NewStoreMetrics(registry)
 //	s = telemetry.Store(s, metrics)

@@ -15,7 +15,7 @@ import (
 
 // StoreMetrics are the metrics of a store. Create them with NewStoreMetrics.
 type StoreMetrics struct {
-	calls *calls
+	calls *Calls
 	// newest is the newest successful commit of this process; waiting is a commit that the view was seen to lack.
 	newest, waiting atomic.Pointer[committed]
 	view            atomic.Pointer[func() int64]
@@ -29,11 +29,11 @@ type committed struct {
 
 // NewStoreMetrics registers the metrics of a store.
 func NewStoreMetrics(registry prometheus.Registerer) *StoreMetrics {
-	m := &StoreMetrics{calls: newCalls(registry, callOptions{
-		name: "store", duration: "tend_store_request_duration_seconds", errors: "tend_store_request_errors_total",
-		buckets:    prometheus.ExponentialBuckets(0.0005, 3, 10), // 0.5 ms to 9.8 s
-		operations: []string{"get", "list", "commit", "grant", "keepalive", "revoke", "compact"},
-		failures:   map[string][]string{"commit": {"conflict", "unknown_outcome", "no_space", "canceled", "other"}},
+	m := &StoreMetrics{calls: NewCalls(registry, CallOptions{
+		Name: "store", Duration: "tend_store_request_duration_seconds", Errors: "tend_store_request_errors_total",
+		Buckets:    prometheus.ExponentialBuckets(0.0005, 3, 10), // 0.5 ms to 9.8 s
+		Operations: []string{"get", "list", "commit", "grant", "keepalive", "revoke", "compact"},
+		Failures:   map[string][]string{"commit": {"conflict", "unknown_outcome", "no_space", "canceled", "other"}},
 	})}
 	registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -93,7 +93,7 @@ func (m *StoreMetrics) lag() time.Duration {
 func (m *StoreMetrics) measure(ctx context.Context, operation string, call func(context.Context) error) error {
 	began := time.Now()
 	err := call(ctx)
-	m.calls.observe(operation, began, storeFailure(err))
+	m.calls.Observe(operation, began, storeFailure(err))
 	return err
 }
 

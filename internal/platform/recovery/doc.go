@@ -8,7 +8,7 @@
 //	running.Go(func() { _ = recovery.Keep(ctx, v.Run) })
 //	err := recovery.Call(func() error { return listener(change) }, "store_key", change.Key)
 //
-// A test (internal/test/arch) refuses a bare go statement in such code. The package decides nothing about what panicked: its
-// caller chooses what an error means. Some faults end a process regardless: a stack without end, two goroutines that
-// write one map, and memory that runs out.
+// A test (internal/test/arch) refuses a bare go statement in such code. The package decides nothing about what
+// panicked: its caller chooses what an error means. Some faults end a process regardless: a stack without end, two
+// goroutines that write one map, and memory that runs out.
 package recovery

@@ -325,7 +325,9 @@ func inDirty() bool {
 	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers[:])])
 	for {
 		frame, more := frames.Next()
-		if strings.HasSuffix(frame.Function, ".Dirty") && strings.Contains(frame.Function, "internal/control") {
+		ours := strings.Contains(frame.Function, "internal/control") ||
+			strings.Contains(frame.Function, "internal/kinds")
+		if ours && strings.HasSuffix(frame.Function, ".Dirty") {
 			return true
 		}
 		if !more {

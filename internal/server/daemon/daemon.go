@@ -277,7 +277,7 @@ func (d *daemon) missing() []string {
 	}
 	for name, ready := range map[string]<-chan struct{}{
 		"reading the store": d.view.Synced(), "the first reconcile of every object": d.planeReady(),
-		"the first reconcile of every task": d.hostReady(),
+		"the first look at every pod": d.hostReady(),
 	} {
 		select {
 		case <-ready:

@@ -91,7 +91,7 @@ func TestMonitoringNamesWhatAServerServes(t *testing.T) {
 	text := map[string]string{}
 	for _, path := range []string{"deploy/prometheus/tend.rules.yml", "deploy/grafana/tend.json",
 		"docs/operate/metrics.md"} {
-		bytes, err := os.ReadFile(filepath.Join("..", "..", path))
+		bytes, err := os.ReadFile(filepath.Join("..", "..", "..", path))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,8 +5,8 @@
 // memory. When the store deletes history that the view has yet to read, the view lists again and reports the difference
 // to its readers, deletions included, as one commit.
 //
-// It makes no decisions, writes nothing and knows no record types: Decode and Indexes come from internal/store/records. What
-// it returns is shared and must not be modified.
+// It makes no decisions, writes nothing and knows no record types: Decode and Indexes come from internal/store/records.
+// What it returns is shared and must not be modified.
 //
 //	v := view.New(s, view.Options{Decode: records.Decode, Indexes: records.Indexes})
 //	go v.Run(ctx)

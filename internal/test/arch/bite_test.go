@@ -9,9 +9,8 @@ import (
 // TestEveryCheckBites gives each check a small tree that breaks its rule once, beside one that keeps it: a check that
 // finds nothing is worse than none.
 func TestEveryCheckBites(t *testing.T) {
-	table := []layer{{"api", nil, "values"}, {"internal/core", []string{"api"}, "pure"},
-		{"internal/node/agent", []string{"api"}, "far"},
-		{"internal/node/agent/below", []string{"internal/node/agent"}, "both"}}
+	table := []room{{"api", nil, "values"}, {"internal/core", []string{"api"}, "pure"},
+		{"internal/node", []string{"api"}, "far"}}
 	tests := map[string]struct {
 		reason string
 		check  func([]*source) []string
@@ -35,18 +34,17 @@ func TestEveryCheckBites(t *testing.T) {
 				"api/a_test.go":      `package api; import "tend.dev/tend/internal/core/rollout"`,
 				"internal/core/b.go": `package core; import "tend.dev/tend/api"`,
 			}, "api/a.go imports internal/core/rollout"},
-		"Layer below": {"a folder of its own layer is not its parent's",
-			func(s []*source) []string { return wrongImports(s, table) },
-			map[string]string{
-				"internal/node/agent/a.go":       `package agent; import "tend.dev/tend/internal/node/agent/below"`,
-				"internal/node/agent/below/b.go": `package below; import "tend.dev/tend/internal/node/agent"`,
-			}, "internal/node/agent/a.go imports internal/node/agent/below"},
-		"Layer below another's": {"nor is it for those who may import the parent", func(s []*source) []string {
-			return wrongImports(s, append(table, layer{"internal/server", []string{"internal/node/agent"}, "far"}))
+		"Breached wall": {"a part of a room keeps its distance", func(s []*source) []string {
+			return breaches(s, []wall{{[]string{"api/..."}, []string{"internal/core/..."}, []string{"api/b"}, "far"}})
 		}, map[string]string{
-			"internal/server/a.go": `package server; import "tend.dev/tend/internal/node/agent/below"`,
-			"internal/server/b.go": `package server; import "tend.dev/tend/internal/node/agent"`,
-		}, "internal/server/a.go imports internal/node/agent/below"},
+			"api/a/a.go":      `package a; import "tend.dev/tend/internal/core/rollout"`,
+			"api/a/a_test.go": `package a; import "tend.dev/tend/internal/core/rollout"`,
+			"api/b/b.go":      `package b; import "tend.dev/tend/internal/core/rollout"`,
+		}, "api/a/a.go imports internal/core/rollout"},
+		"Crossed kinds": {"a kind stands alone", crossedKinds, map[string]string{
+			"internal/kinds/a/a.go": `package a; import "tend.dev/tend/internal/kinds/b"`,
+			"internal/kinds/b/b.go": `package b; import "tend.dev/tend/internal/kinds/owner"`,
+		}, "internal/kinds/a/a.go imports internal/kinds/b"},
 		"Unfed metric": {"a metric that nothing sets misleads", unfedMetrics,
 			map[string]string{
 				"internal/a/a.go": "package a\nvar m = metrics{\nruns: counter(\"tend_runs_total\"),\nends: counter(\"tend_ends_total\")}\nfunc f() { m.runs.Inc() }",
@@ -80,12 +78,12 @@ func TestEveryCheckBites(t *testing.T) {
 		"Reason": {"reasons are declared in one place", declaredReasonFaults,
 			map[string]string{"api/reasons.go": "package api\nconst ReasonA = \"A\"",
 				"internal/a/a.go": "package a\nconst reasonB = \"Bad\""}, "declares the reason Bad"},
-		"No layer": {"a new folder needs its line", func(s []*source) []string { return unlayered(s, table[:1]) },
+		"No room": {"a new folder needs its room", func(s []*source) []string { return homeless(s, table[:1]) },
 			map[string]string{"api/a.go": `package api`, "internal/new/a.go": `package new`},
-			"internal/new/a.go is in no layer"},
-		"Stale layer": {"a folder that went takes its line along",
-			func(s []*source) []string { return unlayered(s, table[:2]) },
-			map[string]string{"api/a.go": `package api`}, "the layer internal/core has no files"},
+			"internal/new/a.go is in no room"},
+		"Empty room": {"a folder that went takes its line along",
+			func(s []*source) []string { return homeless(s, table[:2]) },
+			map[string]string{"api/a.go": `package api`}, "the room internal/core has no files"},
 		"Docker": {"one package speaks Docker", func(s []*source) []string { return bannedImports(s, bans) },
 			map[string]string{
 				"internal/node/agent/a.go":          `package agent; import "github.com/moby/moby/client"`,

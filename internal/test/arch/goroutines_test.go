@@ -27,8 +27,8 @@ var ownGoroutines = map[string]string{
 	"internal/node/ingress/acmetest":           "tests",
 }
 
-// TestGoroutinesOutliveAPanic: a goroutine of the server or the agent is started by internal/platform/recovery, or the panic of
-// one object ends the process, which then meets the same object again.
+// TestGoroutinesOutliveAPanic: a goroutine of the server or the agent is started by internal/platform/recovery, or the
+// panic of one object ends the process, which then meets the same object again.
 func TestGoroutinesOutliveAPanic(t *testing.T) {
 	report(t, bareGoroutines(sources(t), processes, ownGoroutines))
 }

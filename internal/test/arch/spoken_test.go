@@ -13,8 +13,8 @@ import (
 
 // speaking are the folders whose texts people read: what commands print, errors, conditions, actions of dry runs.
 var speaking = []string{
-	"api", "client", "internal/node/agent", "internal/cli", "internal/input/compose", "internal/control", "internal/core",
-	"internal/input/manifest", "internal/server", "internal/control/verbs",
+	"api", "client", "internal/cli", "internal/control", "internal/core", "internal/input", "internal/kinds",
+	"internal/node/agent", "internal/server",
 }
 
 // inner finds the words that belong to developers: people know pods.

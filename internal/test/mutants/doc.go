@@ -2,7 +2,8 @@
 // sees it.
 //
 // A mutant is a .txtar file: a sentence that says what is wrong, then pairs of a source file's text and what it
-// becomes. By default the worlds of internal/test/simulation have to fail. A line behind the sentence names another test:
+// becomes. By default the worlds of internal/test/simulation have to fail. A line behind the sentence names another
+// test:
 //
 //	caught by: ./internal/server/daemon TestOptionsReachTheirParts
 //

@@ -3,8 +3,8 @@
 //
 // A world is made of a store, a container engine, a root folder, a clock and people. One seed decides all that happens:
 // which verbs people call, what hands do to containers, which parts fail and when. The server is the real one
-// (internal/server/daemon); its surroundings are simulated. Time is the virtual clock of testing/synctest, so an hour takes a
-// moment.
+// (internal/server/daemon); its surroundings are simulated. Time is the virtual clock of testing/synctest, so an hour
+// takes a moment.
 //
 // The oracle never compares Tend with itself. It reads the engine's own record of containers, the bytes in the store
 // and the files on disk, and the answers people got:

@@ -1,8 +1,8 @@
 // Package testimage builds the container image that tests and demonstrations run: one static Go server, FROM scratch,
 // so that nothing has to be pulled from anywhere.
 //
-// It compiles internal/test/testimage/server once per machine, packs it as an image archive whose bytes (and so whose id)
-// depend on nothing but its source and version, and loads it into the engine under the tags it is given. It decides
+// It compiles internal/test/testimage/server once per machine, packs it as an image archive whose bytes (and so whose
+// id) depend on nothing but its source and version, and loads it into the engine under the tags it is given. It decides
 // nothing about containers and removes no image; callers that use unique tags drop them with Remove.
 //
 //	err := testimage.Ensure(ctx, "v1", "tend-test/server:v1")

@@ -1,4 +1,6 @@
-package telemetry
+// Package measured counts and times every call of a container runtime. Each call that changes a container becomes a
+// step of its trace. It changes no answer and decides nothing.
+package measured
 
 import (
 	"context"
@@ -8,25 +10,26 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tend.dev/tend/internal/node/runtime"
+	"tend.dev/tend/internal/observe/telemetry"
 	"tend.dev/tend/internal/observe/tracing"
 )
 
-// RuntimeMetrics are the metrics of a runtime. Create them with NewRuntimeMetrics.
-type RuntimeMetrics struct{ calls *calls }
+// Metrics are the metrics of a runtime. Create them with NewMetrics.
+type Metrics struct{ calls *telemetry.Calls }
 
-// NewRuntimeMetrics registers the metrics of a runtime.
-func NewRuntimeMetrics(registry prometheus.Registerer) *RuntimeMetrics {
-	return &RuntimeMetrics{newCalls(registry, callOptions{
-		name: "container runtime", duration: "tend_runtime_request_duration_seconds", errors: "tend_runtime_request_errors_total",
-		buckets: prometheus.ExponentialBuckets(0.001, 4, 9), // 1 ms to 65 s
-		operations: []string{"info", "list", "inspect", "create", "start", "stop", "remove", "ensure_volume", "remove_volume",
+// NewMetrics registers the metrics of a runtime.
+func NewMetrics(registry prometheus.Registerer) *Metrics {
+	return &Metrics{telemetry.NewCalls(registry, telemetry.CallOptions{
+		Name: "container runtime", Duration: "tend_runtime_request_duration_seconds", Errors: "tend_runtime_request_errors_total",
+		Buckets: prometheus.ExponentialBuckets(0.001, 4, 9), // 1 ms to 65 s
+		Operations: []string{"info", "list", "inspect", "create", "start", "stop", "remove", "ensure_volume", "remove_volume",
 			"resolve", "pull", "save_image", "load_image", "build", "stats"},
-		failures: map[string][]string{"info": {"unavailable"}, "list": {"unavailable"}, "create": {"unavailable"}, "start": {"unavailable"}},
+		Failures: map[string][]string{"info": {"unavailable"}, "list": {"unavailable"}, "create": {"unavailable"}, "start": {"unavailable"}},
 	})}
 }
 
 // Runtime returns a runtime that measures every call, except streams. It returns inner itself if metrics is nil.
-func Runtime(inner runtime.Runtime, metrics *RuntimeMetrics) runtime.Runtime {
+func Runtime(inner runtime.Runtime, metrics *Metrics) runtime.Runtime {
 	if metrics == nil {
 		return inner
 	}
@@ -40,8 +43,8 @@ var changes = map[string]bool{
 }
 
 // measure runs and measures one call. Operations that only name images are not measured.
-func (m *RuntimeMetrics) measure(ctx context.Context, operation string, call func(context.Context) error) error {
-	if !m.calls.has(operation) {
+func (m *Metrics) measure(ctx context.Context, operation string, call func(context.Context) error) error {
+	if !m.calls.Has(operation) {
 		return call(ctx)
 	}
 	end := func(error) {}
@@ -50,7 +53,7 @@ func (m *RuntimeMetrics) measure(ctx context.Context, operation string, call fun
 	}
 	began := time.Now()
 	err := call(ctx)
-	m.calls.observe(operation, began, runtimeFailure(err))
+	m.calls.Observe(operation, began, runtimeFailure(err))
 	end(err)
 	return err
 }

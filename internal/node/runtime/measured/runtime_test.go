@@ -1,4 +1,4 @@
-package telemetry
+package measured
 
 import (
 	"context"
@@ -21,11 +21,11 @@ type particular struct{ runtime.Runtime }
 func (particular) Particular() string { return "here" }
 
 func TestAMeasuredRuntimeCanBeSeenThrough(t *testing.T) {
-	measured := Runtime(particular{}, NewRuntimeMetrics(prometheus.NewRegistry()))
-	if found, ok := runtime.As[interface{ Particular() string }](measured); !ok || found.Particular() != "here" {
+	seen := Runtime(particular{}, NewMetrics(prometheus.NewRegistry()))
+	if found, ok := runtime.As[interface{ Particular() string }](seen); !ok || found.Particular() != "here" {
 		t.Error("what the runtime can do besides is hidden")
 	}
-	if _, ok := runtime.As[interface{ Absent() }](measured); ok {
+	if _, ok := runtime.As[interface{ Absent() }](seen); ok {
 		t.Error("it is said to do what it can't")
 	}
 }
@@ -36,7 +36,7 @@ func TestChangesAreSteps(t *testing.T) {
 	engine := hollow.NewEngine()
 	defer engine.Close()
 	registry, recorder := prometheus.NewRegistry(), tracetest.NewSpanRecorder()
-	r := Runtime(engine.Client("c", "n1"), NewRuntimeMetrics(registry))
+	r := Runtime(engine.Client("c", "n1"), NewMetrics(registry))
 	ctx, work := tracing.New(recorder, tracing.Options{}).Work(context.Background(), trace.SpanContext{}, "work")
 	if _, err := r.List(ctx); err != nil {
 		t.Fatal(err)
@@ -50,10 +50,27 @@ func TestChangesAreSteps(t *testing.T) {
 		t.Errorf("the spans are %v", namesOf(spans))
 	}
 	for _, operation := range []string{"list", "pull"} {
-		if count, _ := histogram(t, registry, "tend_runtime_request_duration_seconds", operation); count != 1 {
+		if count := timed(t, registry, operation); count != 1 {
 			t.Errorf("%s was measured %d times", operation, count)
 		}
 	}
+}
+
+// timed returns how many calls of an operation were timed.
+func timed(t *testing.T, registry *prometheus.Registry, operation string) uint64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if family.GetName() == "tend_runtime_request_duration_seconds" && metric.GetLabel()[0].GetValue() == operation {
+				return metric.GetHistogram().GetSampleCount()
+			}
+		}
+	}
+	return 0
 }
 
 func namesOf(spans []sdktrace.ReadOnlySpan) (out []string) {
