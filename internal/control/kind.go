@@ -26,14 +26,14 @@ type Kind struct {
 	// Rests says that an object which needs nothing needs nothing until Step.After, unless something is written that
 	// its step reads. Passes then remember such objects; see Quiet.
 	Rests bool
-	// Workers is how many objects are reconciled at once. Default that of the engine.
+	// Workers limits how many objects are reconciled at once. Default: the engine's own limit.
 	Workers int
 }
 
 // leaves reports whether something may be left of an object that is gone.
 func (k Kind) leaves() bool { return k.Gone != nil || k.Finalizer == "" }
 
-// Observation is what a step decides from.
+// Observation holds all that a step decides from.
 type Observation struct {
 	records.Snapshot
 	Ref api.Ref

@@ -19,7 +19,7 @@ import (
 // and a dry run shows the actions of the step: what is decided about an object, the kind decides in one place.
 type Shell struct {
 	Deps
-	// Kind is what the Shell does; it is not changed after New.
+	// Kind says what the Shell does; it is not changed after New.
 	Kind  Kind
 	quiet Quiet
 }

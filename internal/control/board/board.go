@@ -126,7 +126,7 @@ func (b *Board) update(s records.Snapshot) {
 	}
 }
 
-// stale is what of a ledger has to be read again.
+// stale names the parts of a ledger that have to be read again.
 type stale struct {
 	nodes, tasks map[string]bool
 	slots        map[api.Ref]map[string]bool

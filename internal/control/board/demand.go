@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// demand is what the tasks of a release require of a node, and where they keep data.
+// demand holds the requirements of a release's tasks: of a node, and where they keep data.
 type demand struct {
 	*placement.Demand
 	// quiet is the same without ports: the commands of a release publish nothing.
@@ -50,7 +50,8 @@ func (d *demands) of(snapshot records.Snapshot, task *api.Task) demand {
 	if len(d.known) > 100_000 {
 		clear(d.known)
 	}
-	read := demand{Demand: &placement.Demand{}, quiet: &placement.Demand{}} // of a release that panics: it stops no other task
+	// This one stays for a release that panics: it stops no other task.
+	read := demand{Demand: &placement.Demand{}, quiet: &placement.Demand{}}
 	reads := func() error { read = demandOf(release.Value, object.Value); return nil }
 	_ = recovery.Call(reads, "object", task.Owner().String())
 	if stored {

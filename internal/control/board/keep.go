@@ -23,7 +23,7 @@ func (b *Board) Misplaced(snapshot records.Snapshot, task *api.Task) func(node s
 }
 
 // Places counts the nodes for the pods of a global deployment: those in hosts, which have one, and those that may get
-// one. need is what the pods need of a runtime.
+// one. need says what the pods need of a runtime.
 func (b *Board) Places(snapshot records.Snapshot, object api.Object, need fit.Need,
 	hosts map[string]bool) (places int) {
 	b.onNodes(snapshot)

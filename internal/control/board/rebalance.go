@@ -46,7 +46,7 @@ func (b *Board) Rebalance(snapshot records.Snapshot, chosen func(api.Ref) bool) 
 	})
 }
 
-// input is what a rebalance is decided from.
+// input holds all that a rebalance is decided from.
 type input struct {
 	tasks []placement.Task
 	nodes []placement.Node

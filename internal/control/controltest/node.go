@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// startTime is what it takes to start something.
+// startTime passes before something has started.
 const startTime = time.Millisecond
 
 // Node plays the node n1: it answers for images and runs containers. It works after each write, and when a container is
@@ -19,10 +19,10 @@ const startTime = time.Millisecond
 type Node struct {
 	// Images are those that exist, with their ids.
 	Images map[string]string
-	// Lasts is how long containers run, Grace how long a stop takes, Code their exit code. Default an hour, 0, 0.
+	// Containers run for Lasts, a stop takes Grace, Code is their exit code. Default an hour, 0, 0.
 	Lasts, Grace time.Duration
 	Code         int
-	// Rejects is how many containers can't be started from now on; Cut says that the node is away.
+	// Rejects counts the containers that can't be started from now on; Cut says that the node is away.
 	Rejects int
 	Cut     bool
 

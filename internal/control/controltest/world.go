@@ -32,7 +32,7 @@ type World struct {
 	Store *memory.Store
 	View  *view.View
 	Node  *Node
-	// Commits is what the controllers and the scheduler commit to; nil is Store.
+	// Commits, if not nil, gets the commits of the controllers and of the scheduler instead of Store.
 	Commits records.Committer
 
 	board     *board.Board

@@ -183,7 +183,7 @@ func TestConsumers(t *testing.T) {
 	} {
 		bucket, ok := BucketOf(key)
 		if !ok {
-			t.Fatalf("%s is no key of a bucket", key)
+			t.Fatalf("no bucket has the key %s", key)
 		}
 		var names []string
 		for _, object := range Consumers(l.snapshot(), api.KindDeployment, bucket) {

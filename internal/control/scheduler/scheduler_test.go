@@ -114,11 +114,13 @@ func TestRefusals(t *testing.T) {
 		}, "node n1 is not ready: the engine does not answer"},
 		"memory": {"a limit is kept free", func(l *harness) {
 			l.node("n1", true)
-			l.release("v1", api.DeploymentSpec{Container: api.Container{Resources: &api.Resources{Limits: &api.ResourceLimits{Memory: "8Gi"}}}})
+			l.release("v1", api.DeploymentSpec{Container: api.Container{Resources: &api.Resources{
+				Limits: &api.ResourceLimits{Memory: "8Gi"}}}})
 		}, "no node has 8Gi of memory; n1 has 4Gi"},
 		"cores": {"so are cores", func(l *harness) {
 			l.node("n1", true)
-			l.release("v1", api.DeploymentSpec{Container: api.Container{Resources: &api.Resources{Limits: &api.ResourceLimits{CPU: "8"}}}})
+			l.release("v1", api.DeploymentSpec{Container: api.Container{Resources: &api.Resources{
+				Limits: &api.ResourceLimits{CPU: "8"}}}})
 		}, "no node has 8 cores; n1 has 4"},
 		"port": {"a fixed port is held by one container a node", func(l *harness) {
 			l.node("n1", true)

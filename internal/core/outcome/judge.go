@@ -81,7 +81,7 @@ func (s *judged) judgeSeen(object api.Object, status api.WorkloadStatus, c condi
 func (s *judged) rule(object api.Object, status api.WorkloadStatus, c conditions) api.OutcomeState {
 	switch degraded := holds(c.degraded); {
 	case holds(c.ready) && !c.under() && degraded && c.degraded.Reason == api.ReasonRunFailed && runsItself(object):
-		return api.OutcomeFailed // it ran, which is what was asked for
+		return api.OutcomeFailed // it ran, as was asked for
 	case holds(c.ready) && !c.under() && (s.follows == "" || s.Counts):
 		return api.OutcomeConverged
 	case holds(c.ready), c.under(), slices.Contains(missing, c.ready.Reason):

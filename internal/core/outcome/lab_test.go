@@ -32,7 +32,7 @@ func TestALabsOutcome(t *testing.T) {
 	}{
 		"scheduled": {"its instant has not come", api.LabStatus{Conditions: conditions("False Scheduled",
 			"False Scheduled", "False AsExpected")}, api.OutcomeConverged, ""},
-		"runs": {"that is what was asked for", api.LabStatus{Conditions: conditions("True Running",
+		"runs": {"as was asked for", api.LabStatus{Conditions: conditions("True Running",
 			"False Complete", "False AsExpected")}, api.OutcomeConverged, ""},
 		"made": {"a node makes it", api.LabStatus{Conditions: conditions("False Provisioning", "True Provisioning",
 			"False AsExpected")}, api.OutcomePending, ""},
@@ -96,7 +96,8 @@ func TestALabSettles(t *testing.T) {
 		"over":     {"nothing is waited for", api.ConditionFalse, true, api.OutcomeConverged},
 	} {
 		status := api.LabStatus{ObservedRevision: 10, Conditions: []api.Condition{
-			{Type: api.ConditionReady, Status: c.ready, Reason: map[api.ConditionStatus]string{api.ConditionTrue: "Running", api.ConditionFalse: "TimedOut"}[c.ready]},
+			{Type: api.ConditionReady, Status: c.ready, Reason: map[api.ConditionStatus]string{
+				api.ConditionTrue: "Running", api.ConditionFalse: "TimedOut"}[c.ready]},
 			{Type: api.ConditionProgressing, Status: api.ConditionFalse, Reason: "Complete"},
 			{Type: api.ConditionDegraded, Status: api.ConditionFalse, Reason: "AsExpected"},
 		}}

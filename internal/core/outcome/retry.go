@@ -18,7 +18,7 @@ var lasting = []string{
 // operation is carried out once, whatever it came to.
 func Retry(object api.Object) (bool, error) { return retry(object, false) }
 
-// RetryOnce is Retry for a verb that is no apply: while the try that was asked for last is under way, it asks for no
+// RetryOnce is Retry for a verb other than apply: while the try that was asked for last is under way, it asks for no
 // other.
 func RetryOnce(object api.Object) (bool, error) { return retry(object, true) }
 

@@ -54,5 +54,5 @@ func (c *Controller) file(object api.Object, text string) ([]byte, error) {
 			return content, nil
 		}
 	}
-	return nil, fmt.Errorf("%s is no asset that is stored", text)
+	return nil, fmt.Errorf("no asset of this digest is stored: %s", text)
 }

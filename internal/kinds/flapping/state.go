@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// firstHeartbeat is how long a node that has just joined or returned may take to be heard of.
+// firstHeartbeat bounds the time until a node that has just joined or returned is heard of.
 const firstHeartbeat = 5 * time.Second
 
 // stateOf returns what to know of a node. A node that was lost stays so until it answers: a new term, which can't tell

@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// outage is how long an app whose pods were ready may be without a ready one before that is a failure: a pod that
+// outage is the time that an app whose pods were ready may be without a ready one before that is a failure: a pod that
 // crashed once is back sooner. What has a deadline of its own is not measured by it.
 const outage = 30 * time.Second
 
@@ -17,7 +17,7 @@ func (o *observed) unreadySince(before []api.Condition, now time.Time) {
 	}
 }
 
-// excused reports whether the lack of a ready pod is no failure, and if time alone ends that, how long it is still
+// excused reports whether the lack of a ready pod is excused, and if time alone ends that, how long it is still
 // none. Nothing is a failure before its deadline: an image, a command and a pod that starts have theirs, and once it
 // has passed, the workload is degraded.
 func (o observed) excused() (left time.Duration, excused bool) {

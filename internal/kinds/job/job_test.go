@@ -325,7 +325,7 @@ func TestARunFailsWithItsNode(t *testing.T) {
 	})
 }
 
-// TestARunThatEndedOnALostNode: what the node reports when it is back is how the run ended, be it a success or a
+// TestARunThatEndedOnALostNode: what the node reports when it is back says how the run ended, be it a success or a
 // failure.
 func TestARunThatEndedOnALostNode(t *testing.T) {
 	for code, want := range map[int]api.RunState{0: api.RunSucceeded, 7: api.RunFailed} {

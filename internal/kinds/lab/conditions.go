@@ -106,7 +106,7 @@ func (o observed) next(a assessment, s api.LabStatus) string {
 	return ""
 }
 
-// manyFailures is how many containers of a lab may fail to start before nothing counts as under way. Tend goes on
+// manyFailures says how many containers of a lab may fail to start before nothing counts as under way. Tend goes on
 // trying.
 const manyFailures = 3
 

@@ -30,7 +30,7 @@ type harness struct {
 	reconciles, commits, passes atomic.Int64
 	// trouble, if set, may fail a commit of the lab controllers, before or after it is applied.
 	trouble func(site string) (before, after error)
-	// recorded, if set, is what all controllers write to.
+	// recorded, if set, gets what all controllers write.
 	recorded store.Store
 
 	mu      sync.Mutex

@@ -46,7 +46,7 @@ func TestPendingLabsCostNothing(t *testing.T) {
 		if dirty := l.dirty(); len(dirty) > 0 {
 			t.Errorf("%d labs are dirty, such as %s", len(dirty), dirty[0])
 		}
-		// A node that comes and goes is none of their business.
+		// A node that comes and goes doesn't concern them.
 		reconciles = l.reconciles.Load()
 		l.SetNode("n2", true)
 		l.SetNode("n2", false)
@@ -58,7 +58,7 @@ func TestPendingLabsCostNothing(t *testing.T) {
 }
 
 // TestAThousandInstants: 1,000 labs, which begin at 500 instants, two at each: they begin within 100 ms of it, and end
-// within 100 ms of theirs, while time is what the clock of the test says.
+// within 100 ms of theirs, while time follows the clock of the test.
 func TestAThousandInstants(t *testing.T) {
 	const labs = 1000 / race.Few
 	inHarness(t, func(l *harness) {

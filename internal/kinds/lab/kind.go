@@ -26,7 +26,7 @@ type labs struct {
 	now   func() time.Time
 }
 
-// workers is how many labs are reconciled at once: a class begins and ends at one instant, and a commit is mostly
+// workers says how many labs are reconciled at once: a class begins and ends at one instant, and a commit is mostly
 // waiting.
 const workers = 16
 

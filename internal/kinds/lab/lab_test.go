@@ -127,7 +127,7 @@ func TestAContainerThatCantBeStartedFailsNoLab(t *testing.T) {
 	})
 }
 
-// TestALabWithoutRoomWaits: it is PENDING, and the reason is what the scheduler says.
+// TestALabWithoutRoomWaits: it is PENDING, and the scheduler gives the reason.
 func TestALabWithoutRoomWaits(t *testing.T) {
 	inHarness(t, func(l *harness) {
 		big := labOf(0, time.Hour)

@@ -141,7 +141,8 @@ type assessment struct {
 	unserved unserved
 }
 
-// roomPatience is how long a lab that no node takes counts as under way: a node may be about to connect, or to be free.
+// roomPatience is the time that a lab that no node takes counts as under way: a node may be about to connect, or to be
+// free.
 const roomPatience = 5 * time.Second
 
 // assess decides what a lab needs.

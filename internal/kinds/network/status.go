@@ -37,7 +37,7 @@ func nodes(s records.Snapshot) (out []api.NetworkNode) {
 		switch {
 		case refused[name] != "":
 			entry.Connected, entry.Message = false, refused[name]
-		case !s.Alive(name): // what it said last is no news
+		case !s.Alive(name): // what it said last is out of date
 			entry.Connected, entry.Message = false, silent
 		}
 		out = append(out, entry)

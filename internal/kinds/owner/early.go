@@ -10,7 +10,7 @@ import (
 // earlyTime is for how long an early answer counts: a step that comes later, as one after a crash, asks again.
 const earlyTime = 10 * time.Second
 
-// Early is what a node said of an object's image as the object was stored: the answer to the request that its first
+// Early holds what a node said of an object's image as the object was stored: the answer to the request that its first
 // step writes. It counts for that step alone: a later one would not know whether the node still has the image.
 type Early struct {
 	found  records.Read[records.Found]

@@ -44,8 +44,8 @@ func Image(answers []records.Read[api.ImageStatus], asked api.ImageRequest, cand
 	return best
 }
 
-// Candidates returns those of the nodes whose answer about an owner's image is waited for: one that was asked in vain
-// is none, nor is one of another kind of runtime than is asked for.
+// Candidates returns those of the nodes whose answer about an owner's image is waited for: not one that was
+// asked in vain, nor one of another kind of runtime than is asked for.
 func Candidates(s records.Snapshot, ref api.Ref, nodes NodeSet) []string {
 	request, vain, all := s.ImageRequest(ref), s.Unanswered(ref), nodes.Candidates
 	if request.Exists() && request.Value.Runtime != "" {

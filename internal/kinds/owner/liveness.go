@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// defaultTimeout is how long a node may be silent if nothing else is set.
+// defaultTimeout bounds the silence of a node if nothing else is set.
 const defaultTimeout = 30 * time.Second
 
 // Liveness records since when each node has had no heartbeat. All controllers of a term share one, so that they agree
@@ -80,16 +80,16 @@ func (l *Liveness) Notice(change view.Change) {
 	}
 }
 
-// Absence is what is known of a node's heartbeat. The zero value is that of a node that answers.
+// Absence holds what is known of a node's heartbeat. The zero value is that of a node that answers.
 type Absence struct {
-	// Lost is set once the node has been silent for the whole timeout; until then, Left is how long that takes.
+	// Lost is set once the node has been silent for the whole timeout; until then, Left says how long that takes.
 	Lost bool
 	Left time.Duration
-	// Together is how many nodes went silent with a lost one, if so many did that what they run is not replaced.
+	// Together counts the nodes that went silent with a lost one, if so many did that what they run is not replaced.
 	Together int
 }
 
-// Of returns the absence of a node. The empty name is no node.
+// Of returns the absence of a node. The empty name stands for no node.
 func (l *Liveness) Of(s records.Snapshot, node string) Absence {
 	if node == "" || s.Alive(node) {
 		return Absence{}

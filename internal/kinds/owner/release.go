@@ -15,10 +15,10 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// Recipe is what the release of something that runs once is made from.
+// Recipe holds the parts of a release of something that runs once.
 type Recipe struct {
 	Object api.Object
-	// Declared is what it runs, before references to other objects are replaced.
+	// Declared says what it runs, before references to other objects are replaced.
 	Declared api.DeploymentSpec
 	// Spec returns the spec to store in the release, with the container as it was resolved.
 	Spec func(resolved api.Container) any
@@ -49,7 +49,7 @@ type Refusal struct {
 	At   time.Time
 }
 
-// Choose returns the release: the newest one if it is what the object asks for, else a new one.
+// Choose returns the release: the newest one if it fits what the object asks for, else a new one.
 func Choose(s records.Snapshot, env *environment.Environments, r Recipe, now time.Time) (Target, *Refusal, error) {
 	container, variables, err := env.Resolve(s, r.Object.Ref(), r.Declared.Container)
 	if err != nil {
@@ -118,7 +118,7 @@ func (r Recipe) release(env *environment.Environments, container api.Container, 
 	return next, nil
 }
 
-// same reports whether the newest release is what the object asks for. One hashed by an older version of Tend is
+// same reports whether the newest release fits what the object asks for. One hashed by an older version of Tend is
 // compared by that version's hash.
 func (r Recipe) same(next api.Release, container api.Container) bool {
 	old := r.Newest

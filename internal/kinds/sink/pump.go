@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/store/eventlog"
 )
 
-// batch is how many events are read at a time.
+// batch is the number of events that are read at a time.
 const batch = 100
 
 // pump sends what one sink wants, by one generation of its spec.

@@ -37,14 +37,14 @@ func NewSender(deps control.Deps, effects Effects, source string) *Sender {
 	return &Sender{Effects: effects, deps: deps, source: source, environments: environment.New(deps.Sealer)}
 }
 
-// Outcome is what came of an attempt. Each is what came of a mail, for each address; Answer combines them.
+// Outcome says what came of an attempt. Each says it of a mail, for each address; Answer combines them.
 type Outcome struct {
 	core.Answer
 	Each []core.Addressed
 }
 
-// Attempt makes one attempt to send something as an object's spec says, with the config values of now. receiver is what
-// may be shown of the address.
+// Attempt makes one attempt to send something as an object's spec says, with the config values of now. receiver says
+// what may be shown of the address.
 func (s *Sender) Attempt(ctx context.Context, ref api.Ref, spec api.SinkSpec, content core.Content) (outcome Outcome,
 	receiver string) {
 	content.Source = s.source

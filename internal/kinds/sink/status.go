@@ -13,7 +13,7 @@ import (
 const (
 	// failing is from which failed attempt on a sink's condition says so.
 	failing = 3
-	// gapShown is how long a condition says that events were skipped.
+	// gapShown is the time for which a condition says that events were skipped.
 	gapShown = time.Hour
 )
 

@@ -16,7 +16,7 @@ const (
 	urgentSave = 2
 )
 
-// track is how far a sink is. Its pump changes it, a reconcile writes it to the store.
+// track says how far a sink is. Its pump changes it, a reconcile writes it to the store.
 type track struct {
 	wake func()
 

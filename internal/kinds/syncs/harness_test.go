@@ -37,12 +37,12 @@ type harness struct {
 	controller *Controller
 
 	mu sync.Mutex
-	// polls and applies are the behaviours of sources by their folder; done is what was asked of them, in order.
+	// polls and applies are the behaviours of sources by their folder; done says what was asked of them, in order.
 	polls   map[string]func(ctx context.Context) (string, error)
 	applies map[string]func(ctx context.Context) source.Applied
 	done    []string
 	fate    func(store.Txn) storefault.Fate
-	// through is what the last apply was to commit through.
+	// The last apply was to commit through this.
 	through records.Committer
 }
 

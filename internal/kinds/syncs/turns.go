@@ -29,14 +29,14 @@ func newTurns() *turns {
 	return &turns{quick: make(chan struct{}, pollsAtOnce), slow: make(chan struct{}, pollsAtOnce)}
 }
 
-// fetched is what a poll found.
+// fetched holds what a poll found.
 type fetched struct {
 	revision string
 	files    []source.File
 	err      error
 }
 
-// polling is what is known of a source from its earlier polls. It belongs to the goroutine that polls.
+// polling holds what is known of a source from its earlier polls. It belongs to the goroutine that polls.
 type polling struct {
 	// slow: it lost its last turn.
 	slow bool

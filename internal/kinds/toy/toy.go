@@ -9,14 +9,14 @@ import (
 	"tend.dev/tend/internal/control"
 )
 
-// Spec is what a user declares.
+// Spec holds what a user declares.
 type Spec struct {
 	// Text is repeated Times times.
 	Text  string `json:"text" hcl:"text"`
 	Times int    `json:"times,omitempty" hcl:"times,optional"`
 }
 
-// Status is what the controller answers.
+// Status holds what the controller answers.
 type Status struct {
 	ObservedGeneration int64           `json:"observedGeneration,omitempty"`
 	ObservedRevision   int64           `json:"observedRevision,omitempty"`
@@ -26,7 +26,7 @@ type Status struct {
 
 var info = api.RegisterKind(api.KindOf[Spec, Status](api.KindInfo{Kind: "toy", Short: []string{"plaything"}}, check))
 
-// Kind is what the line names.
+// Kind returns the kind that the line names.
 func Kind() control.Kind { return control.Kind{KindInfo: info, Step: control.Report(status)} }
 
 func check(spec Spec) (found []api.FieldError) {

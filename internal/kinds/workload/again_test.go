@@ -48,7 +48,7 @@ func TestWhatFailedIsTriedAgainWhenAnApplyAsks(t *testing.T) {
 // minWait is the shortest backoff of a failed pod.
 const minWait = 1e9
 
-// TestHealingIsReported: what happens to a pod without a change of the object is no rollout that someone asked for.
+// TestHealingIsReported: what happens to a pod without a change of the object isn't a rollout that someone asked for.
 func TestHealingIsReported(t *testing.T) {
 	l := newHarness(t)
 	l.apply(replicas(1, "web:1"))

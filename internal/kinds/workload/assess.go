@@ -53,7 +53,7 @@ func (c *workloads) assess(o observed, now time.Time) (assessment, error) {
 	return o.collect(a), nil
 }
 
-// keepDead is how many failed tasks stay for inspection.
+// keepDead is the number of failed tasks that stay for inspection.
 const keepDead = 3
 
 func (o observed) desired(t target) rollout.Desired {

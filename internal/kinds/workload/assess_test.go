@@ -109,7 +109,7 @@ func TestReplicasWhileTheImageIsLookedFor(t *testing.T) {
 		"known":   {"nothing stands against it", &api.RolloutStatus{Replicas: 2}, 5, false, nil, 5},
 		"unknown": {"it would be replaced at once", &api.RolloutStatus{Replicas: 2}, 5, true, nil, 2},
 		"pulling": {"still", &api.RolloutStatus{Replicas: 2}, 5, true, at(api.ImagePulling), 2},
-		"can't be had": {"a wrong image is no reason to stay small", &api.RolloutStatus{Replicas: 2}, 5, true,
+		"can't be had": {"a wrong image doesn't keep it small", &api.RolloutStatus{Replicas: 2}, 5, true,
 			at(api.ImageFailed), 5},
 		"down":          {"what isn't wanted goes at once", &api.RolloutStatus{Replicas: 2}, 1, true, nil, 1},
 		"healing":       {"what was there is brought back", &api.RolloutStatus{Replicas: 3}, 5, true, nil, 3},

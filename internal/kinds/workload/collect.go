@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// keptAsked is how many ended runs of release commands that were requested by hand are kept.
+// keptAsked is the number of ended runs of release commands, requested by hand, that are kept.
 const keptAsked = 5
 
 // collect chooses the releases to delete: those beyond keep_releases, once the containers of their commands are gone.

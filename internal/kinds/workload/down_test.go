@@ -158,7 +158,8 @@ func TestANodeThatReturnsKeepsItsOrdinal(t *testing.T) {
 	}
 }
 
-// That a node is off is no failure of the pods that ran there: they are replaced at once, and nothing is turned back.
+// That a node is off doesn't count as a failure of the pods that ran there: they are replaced at once, and nothing is
+// turned back.
 func TestPodsOfANodeThatIsOffAreReplacedAtOnce(t *testing.T) {
 	l := onNodes(t, replicas(4, "web:1"), "n2")
 	l.apply(replicas(4, "web:2"))

@@ -71,7 +71,7 @@ func TestFailedCommandTouchesNothing(t *testing.T) {
 	}
 
 	more := released(3, "web:2")
-	l.apply(more) // a scale is no reason to run a migration again
+	l.apply(more) // a scale runs no migration again
 	l.settle()
 	l.ranOnce("v2-pre v2-command")
 	if got := l.running(); got != "v1 v1 v1" {

@@ -216,7 +216,7 @@ func TestAPodWaitsForTheDataOfItsRelease(t *testing.T) {
 	}
 }
 
-// Another node that can't take the pods is no other node.
+// Another node that can't take the pods doesn't count.
 func TestANodeThatIsFullTakesNothing(t *testing.T) {
 	l := newHarness(t)
 	l.write(func(txn *records.Txn) {

@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// ending is how a rollout ended.
+// ending says how a rollout ended.
 type ending struct {
 	release *api.Release
 	restart string

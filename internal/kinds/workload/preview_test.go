@@ -69,7 +69,7 @@ func (l *harness) done(since int) map[string]int {
 	return out
 }
 
-// The dry run is what happens, if the agent does its work. Resolving an image is the agent's action, not a commit's.
+// The dry run shows what happens, if the agent does its work. Resolving an image is the agent's action, not a commit's.
 func TestPreviewIsWhatHappens(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		l := newHarness(t)

@@ -38,7 +38,7 @@ func TestUnworkableObjects(t *testing.T) {
 			api.ReasonEnvironmentUnreadable, []string{"/config/apps/prod/web/TOKEN", "no key fits"},
 		},
 		"a reference to no object": {
-			"a reference names what it lacks, and is no text for a container",
+			"a reference names what it lacks, and no container gets its text",
 			func(l *harness) { l.apply(withEnv(2, "API", "${ref.deployment.api.host}")) },
 			func(l *harness) { l.beside("api") },
 			api.ReasonUnresolvedReference, []string{"there is no deployment/prod/api", "tried again"},

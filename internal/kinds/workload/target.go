@@ -46,14 +46,14 @@ type target struct {
 	awaits bool
 	// superseded is set if release is not what the spec asks for, though it is in force until that is known.
 	superseded bool
-	// pending is what the spec asks for and may not touch a slot yet. Until then release is the one in force, or nil
+	// pending says what the spec asks for and may not touch a slot yet. Until then release is the one in force, or nil
 	// the first time. With mint it is pending's release that is new.
 	pending *pending
 	// turned is set if an automatic rollback turned away from what the spec asks for.
 	turned *api.FailedRollout
 }
 
-// isOfSpec reports whether the release in force is what the spec asks for.
+// isOfSpec reports whether the release in force fits what the spec asks for.
 func (t target) isOfSpec() bool {
 	return t.turned == nil && !t.awaits && !t.superseded && t.pending == nil
 }
@@ -109,11 +109,11 @@ func (o observed) pinnedEnv(pinned *api.Release, now string) string {
 	return now
 }
 
-// same reports whether a release is what the identity asks for. An image that isn't known can't differ. A release
+// same reports whether a release fits what the identity asks for. An image that isn't known can't differ. A release
 // hashed by an older version of Tend is compared by that version's hash, so that an upgrade rolls nothing.
 func (o observed) same(r *api.Release, id identity) bool {
-	if r == nil || r.Build.Name() != id.build.Name() || r.EnvHash != id.envHash && !id.quiet || id.imageID != "" &&
-		r.ImageID != id.imageID {
+	if r == nil || r.Build.Name() != id.build.Name() || r.EnvHash != id.envHash && !id.quiet ||
+		id.imageID != "" && r.ImageID != id.imageID {
 		return false
 	}
 	if id.pinned == nil && probesOff(r.Spec) != o.spec.Probes.None() {
@@ -173,12 +173,12 @@ func (c *workloads) choose(o observed, id identity) (target, error) {
 	return c.admit(o, id, release, true)
 }
 
-// unknown is what is wanted while the image of a new release isn't known: what is in force.
+// unknown returns what is wanted while the image of a new release isn't known: the release in force.
 func (o observed) unknown() target {
 	return target{release: o.release(o.rollout().TargetRelease), awaits: true, superseded: true}
 }
 
-// turnedAway reports whether what is asked for is what an automatic rollback gave up on.
+// turnedAway reports whether an automatic rollback gave up on what is asked for.
 func (o observed) turnedAway(failed *api.FailedRollout, id identity) bool {
 	meta := o.object.Value.Metadata
 	if r := o.release(failed.Release); r != nil && (!maps.Equal(r.AssetDigests, id.assets) ||

@@ -77,7 +77,7 @@ type Effects struct {
 	// through the term.
 	Load  func(ctx context.Context, tasks []string) []autoscaler.Sample
 	Scale func(ctx context.Context, term records.Committer, ref api.Ref, replicas int) error
-	// Sinks is what sinks read and how they send.
+	// Sinks says what sinks read and how they send.
 	Sinks Sinks
 	// Sources fetches and applies what syncs name. Default: syncs are stored, and nothing is done about them.
 	Sources syncs.Sources
@@ -85,7 +85,7 @@ type Effects struct {
 	Delivered, Scaled func(what string)
 }
 
-// Sinks is what the controller of sinks needs outside of the store; see sink.Deps.
+// Sinks holds what the controller of sinks needs outside of the store; see sink.Deps.
 type Sinks struct {
 	sink.Effects
 	Log    sink.Log

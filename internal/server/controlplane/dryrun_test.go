@@ -155,7 +155,7 @@ var unsaid = map[string]string{
 }
 
 // comesTrue lets the scheduler, the agent and the operator work until all that a dry run said has happened.
-// does is what has already.
+// does holds what has already.
 func (w *dryWorld) comesTrue(rt *rapid.T, ref api.Ref, said []api.PlannedAction, does map[string]int) {
 	want := map[string]int{}
 	for _, action := range said {
@@ -198,7 +198,7 @@ func texts(actions []api.PlannedAction) (out []string) {
 	return out
 }
 
-// chore is what no record is written for. No dry run shows any of chores.
+// chore names what no record is written for. No dry run shows any of chores.
 const chore = "chore"
 
 var chores = map[string]bool{chore: true, "forgets": true, "prunes": true}

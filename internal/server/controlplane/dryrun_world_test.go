@@ -51,7 +51,7 @@ var dryKinds = map[api.Kind][]string{
 // noDryKinds are the kinds that the plane can preview and the property does not declare, each with the reason.
 var noDryKinds = map[api.Kind]string{
 	"flapping":   "its steps are about nodes, and no object is declared for it",
-	api.KindSink: "its steps write a status alone, and what it sends is no step",
+	api.KindSink: "its steps write a status alone, and sending needs no step",
 }
 
 // TestEveryKindHasItsDryRunCompared: a new kind is declared in the random worlds, or says why not.

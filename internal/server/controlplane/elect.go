@@ -13,7 +13,8 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// ElectionTTL is how long the controllers of a server that vanished belong to it: another one claims them then.
+// ElectionTTL is the time for which the controllers of a server that vanished belong to it: another one claims them
+// then.
 const ElectionTTL = 6 * time.Second
 
 // electTime bounds one attempt to claim the controllers, and giving a claim back.

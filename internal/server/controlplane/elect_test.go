@@ -75,7 +75,7 @@ func (f *flaky) Revoke(ctx context.Context, id store.LeaseID) error {
 	return f.Store.Revoke(ctx, id)
 }
 
-// bench is what the candidates of a test share: who leads, seen from outside.
+// bench holds what the candidates of a test share: who leads, seen from outside.
 type bench struct {
 	t     *testing.T
 	mu    sync.Mutex

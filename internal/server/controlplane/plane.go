@@ -30,9 +30,9 @@ type Options struct {
 	// ReplicasHolder returns the field manager other than a person that sets the replicas of an object; see
 	// autoscaler.Options.
 	ReplicasHolder func(object api.Object) string
-	// NodeTimeout is how long a node may go without a heartbeat; AutoscaleInterval how often load is measured.
+	// NodeTimeout bounds the time that a node goes without a heartbeat; AutoscaleInterval how often load is measured.
 	NodeTimeout time.Duration
-	// NodeGather is how long before the end of NodeTimeout a heartbeat ends; see nodeapi.Gather. Default all of it.
+	// NodeGather says how long before the end of NodeTimeout a heartbeat ends; see nodeapi.Gather. Default all of it.
 	NodeGather        time.Duration
 	AutoscaleInterval time.Duration
 	// Resync is the time between two pure passes over the view; see engine.Options.

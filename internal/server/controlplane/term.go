@@ -40,7 +40,7 @@ type Term struct {
 	// lost is closed once another process holds the key.
 	lost chan struct{}
 	once sync.Once
-	// lease is what the key is bound to among several servers; keeping renews it until release is called.
+	// Among several servers the key is bound to lease; keeping renews it until release is called.
 	lease   store.LeaseID
 	keeping recovery.Group
 	release func()

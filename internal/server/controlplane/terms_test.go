@@ -51,8 +51,8 @@ type rivals struct {
 	holder *server
 	took   int64
 	wrote  map[*server]int
-	// strike is how many commits of controllers are let through before the other server takes over, in the middle of
-	// the next one: before it reaches the store, or before its answer returns. Negative is never.
+	// strike is the number of commits of controllers that are let through before the other server takes over, in the
+	// middle of the next one: before it reaches the store, or before its answer returns. Negative is never.
 	strike int
 	before bool
 	struck chan struct{}

@@ -16,26 +16,19 @@ import (
 // broken is not found any more, nor do directives of tools.
 const maxColumns = 120
 
-// unread are the folders whose sentences and lines nobody has read yet. The list only shrinks: a folder without
-// faults must leave it. The longest name that contains a file counts.
-var unread = []string{
-	"internal/control", "internal/kinds", "internal/server/controlplane", "internal/core/outcome",
-}
-
 // relative finds relative clauses in the place of a noun ("X is how Y is"), and denials of a noun ("X is no Y").
 var relative = regexp.MustCompile(`(?i)(?:^|[^\w-])(is (?:how|what|none|no))(?:[^\w-]|$)`)
 
 // natural are the good sentences with these words. They are cut out before the search.
 var natural = regexp.MustCompile(`(?i)there is no(?:ne)?\b|\bis no (?:longer|more|less|such)\b|network_mode is none`)
 
-func TestSentencesHaveTheirSubject(t *testing.T) { report(t, relativeClauses(sources(t), unread)) }
+func TestSentencesHaveTheirSubject(t *testing.T) { report(t, relativeClauses(sources(t))) }
 
-// relativeClauses finds such sentences in comments and in texts, apart from folders that are unread, and unread folders
-// that have none.
-func relativeClauses(all []*source, unread []string) []string {
-	return readFaults(all, unread, func(s *source) (faults []string) {
+// relativeClauses finds such sentences in comments and in texts.
+func relativeClauses(all []*source) (faults []string) {
+	for _, s := range all {
 		if s.folder() == "internal/test/arch" {
-			return nil
+			continue
 		}
 		check := func(n ast.Node, text string) {
 			text = natural.ReplaceAllString(strings.Join(strings.Fields(text), " "), "")
@@ -53,46 +46,16 @@ func relativeClauses(all []*source, unread []string) []string {
 			}
 			return true
 		})
-		return faults
-	})
-}
-
-// readFaults calls find for each file, and returns what it finds outside of unread folders. An unread folder without
-// faults is one itself.
-func readFaults(all []*source, unread []string, find func(*source) []string) (faults []string) {
-	left := map[string]bool{}
-	for _, s := range all {
-		found := find(s)
-		if folder := owner(s.folder(), unread); folder == "" {
-			faults = append(faults, found...)
-		} else if len(found) > 0 {
-			left[folder] = true
-		}
-	}
-	for _, folder := range unread {
-		if !left[folder] {
-			faults = append(faults, fmt.Sprintf("%s has no faults: take it off the list of unread folders", folder))
-		}
 	}
 	return faults
 }
 
-// owner returns the longest of folders that contains name; empty if none does.
-func owner(name string, folders []string) (longest string) {
-	for _, folder := range folders {
-		if within(name, folder) && len(folder) > len(longest) {
-			longest = folder
-		}
-	}
-	return longest
-}
+func TestLinesAreShort(t *testing.T) { report(t, longLines(sources(t))) }
 
-func TestLinesAreShort(t *testing.T) { report(t, longLines(sources(t), unread)) }
-
-func longLines(all []*source, unread []string) []string {
-	return readFaults(all, unread, func(s *source) (faults []string) {
+func longLines(all []*source) (faults []string) {
+	for _, s := range all {
 		if ast.IsGenerated(s.ast) {
-			return nil
+			continue
 		}
 		spared := sparedColumns(s)
 		for i, line := range strings.Split(string(s.text), "\n") {
@@ -100,8 +63,8 @@ func longLines(all []*source, unread []string) []string {
 				faults = append(faults, fmt.Sprintf("%s:%d has %d columns, the most is %d", s.name, i+1, length, maxColumns))
 			}
 		}
-		return faults
-	})
+	}
+	return faults
 }
 
 // sparedColumns returns how many columns of each line don't count.
