@@ -47,7 +47,7 @@ func (n *nodes) snapshot() records.Snapshot { return records.Snapshot{Reader: n.
 // lead makes the controller of another leader.
 func (n *nodes) lead() {
 	liveness := owner.NewLiveness(0, 0, n.clock)
-	liveness.Begin()
+	liveness.Begin(0)
 	n.Cleanup(n.view.OnChange(liveness.Notice))
 	recorder := eventlog.Record(n.store, n.view.Snapshot, n.clock)
 	n.c = control.New(control.Deps{Snapshot: n.snapshot, Store: recorder, Now: n.clock}, Kind(liveness))

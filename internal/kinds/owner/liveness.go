@@ -14,22 +14,32 @@ import (
 // defaultTimeout bounds the silence of a node if nothing else is set.
 const defaultTimeout = 30 * time.Second
 
+// electionTime bounds how much longer a heartbeat lasts at an election than from the former leader's end on: until the
+// members elect, what a new leader adds for it, and until it ends what is over.
+const electionTime = 5 * time.Second
+
 // Liveness records since when each node has had no heartbeat. All controllers of a term share one, so that they agree
-// on which nodes are lost. A server that begins a term waits a whole timeout before it treats a node as lost, because
-// it can't know how long the heartbeat has been missing; except that a node that was lost in an earlier term, and has
-// not returned, still is.
+// on which nodes are lost. A node whose heartbeat ends within the term counts as silent from its last one on, also if
+// that was before the term. For a heartbeat that had ended by then the server waits a whole timeout, because it can't
+// know how long it had been missing, or whether the node had a server to send it to; except that a node that was lost
+// in an earlier term, and has not returned, still is.
 type Liveness struct {
-	Nodes           Nodes
+	Nodes Nodes
+	// FormerLeader returns the latest time at which a former leader of the store can have taken a heartbeat; see
+	// local.Options. Default: the store has had no other leader.
+	FormerLeader    func() time.Time
 	tasks           taskSets
 	timeout, gather time.Duration
 	now             func() time.Time
 
 	mu       sync.Mutex
-	revision int64 // of the newest snapshot that was read
+	written  map[string]time.Time // when a heartbeat was written, of those that were not only renewed
+	revision int64                // of the newest snapshot that was read
 	nodes    int
 	silent   map[string]time.Time
 	known    map[string]bool // those of them that were lost in an earlier term
 	began    time.Time       // of the term; zero before the first one
+	term     int64           // the revision of its claim
 	verdict  liveness.Verdict
 	judged   time.Time // when; zero after a change
 	next     time.Time // when time alone changes the verdict; zero is never
@@ -49,16 +59,17 @@ func NewLiveness(timeout, gather time.Duration, now func() time.Time) *Liveness 
 		gather = timeout
 	}
 	return &Liveness{timeout: timeout, gather: gather, now: now, silent: map[string]time.Time{},
-		known: map[string]bool{}}
+		known:   map[string]bool{},
+		written: map[string]time.Time{}, FormerLeader: func() time.Time { return time.Time{} }}
 }
 
-// Begin forgets what was seen so far: a new term begins.
-func (l *Liveness) Begin() {
+// Begin begins a new term, which was claimed at a revision. It forgets who is silent.
+func (l *Liveness) Begin(revision int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.silent)
 	clear(l.known)
-	l.revision, l.judged, l.began = 0, time.Time{}, l.now()
+	l.revision, l.judged, l.began, l.term = 0, time.Time{}, l.now(), revision
 }
 
 // Notice takes note of a node's heartbeat that begins or ends. Without it, a heartbeat between two lapses that no
@@ -71,13 +82,29 @@ func (l *Liveness) Notice(change view.Change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.mark(node, !change.Deleted)
-	last := l.now().Add(l.gather - l.timeout) // when its last heartbeat was
-	if last.Before(l.began) {
+	if !change.Deleted {
+		l.written[node] = l.now()
+		return
+	}
+	last := l.lastHeartbeat(node)
+	delete(l.written, node)
+	if change.Revision < l.term && last.Before(l.began) {
 		last = l.began // nodes whose server is gone may still be about to find another one
 	}
-	if change.Deleted && last.Before(l.silent[node]) {
+	if last.Before(l.silent[node]) {
 		l.silent[node], l.judged = last, time.Time{}
 	}
+}
+
+// lastHeartbeat returns when the last heartbeat was that a node can have sent, as the heartbeat ends. A new leader of
+// the store renews all heartbeats; a node that answers writes its own again then.
+func (l *Liveness) lastHeartbeat(node string) time.Time {
+	last := l.now().Add(l.gather - l.timeout) // when its last heartbeat was
+	former := l.FormerLeader()
+	if gone := last.Sub(former); gone > 0 && gone < electionTime && !l.written[node].After(former) {
+		return former
+	}
+	return last
 }
 
 // Absence holds what is known of a node's heartbeat. The zero value is that of a node that answers.

@@ -58,7 +58,7 @@ func (h *harness) alive(node string, alive bool) {
 			txn.Delete(records.AliveKey(node))
 		}
 	})
-	h.l.Notice(view.Change{Key: records.AliveKey(node), Deleted: !alive})
+	h.l.Notice(view.Change{Key: records.AliveKey(node), Revision: h.view.Revision(), Deleted: !alive})
 }
 
 func (h *harness) of(node string) Absence {
@@ -114,7 +114,7 @@ func TestTheTimeOfTheLastHeartbeatCounts(t *testing.T) {
 	if got := h.of("a"); !got.Lost || got.Together != 2 {
 		t.Errorf("%+v when b has gone too; want it held", got)
 	}
-	h.l.Begin()
+	h.l.Begin(h.view.Revision())
 	if got := h.of("a"); got.Lost || got.Left != 30*time.Second {
 		t.Errorf("%+v in a term that saw no heartbeat", got)
 	}
@@ -125,7 +125,7 @@ func TestATermWaitsAWholeTimeout(t *testing.T) {
 	h := newHarness(t, "a")
 	h.alive("a", false)
 	h.now = h.now.Add(time.Minute)
-	h.l.Begin()
+	h.l.Begin(h.view.Revision())
 	if got := h.of("a"); got.Lost || got.Left != 30*time.Second {
 		t.Errorf("%+v at the begin of a term", got)
 	}
@@ -135,16 +135,52 @@ func TestATermWaitsAWholeTimeout(t *testing.T) {
 	}
 }
 
-// A term that hears late of a heartbeat that ended, as one whose server was far from the store, waits as long: the node
-// may be about to find another server.
+// A term that hears late of a heartbeat that ended, as one whose server was far from the store, waits as long: the
+// node may be about to find another server. A heartbeat that ends within the term counts from when it was given last,
+// also before the term.
 func TestATermWaitsAWholeTimeoutAlsoForALateEvent(t *testing.T) {
-	h := newHarness(t, "a")
+	h := newHarness(t, "a", "b")
 	h.l = NewLiveness(30*time.Second, 5*time.Second, func() time.Time { return h.now })
-	h.l.Begin()
-	h.now = h.now.Add(time.Second)
-	h.alive("a", false)
-	if got := h.of("a"); got != (Absence{Left: 29 * time.Second}) {
-		t.Errorf("%+v a second into a term", got)
+	for node, left := range map[string]time.Duration{"a": 29 * time.Second, "b": 5 * time.Second} {
+		claim := h.view.Revision()
+		if node == "a" {
+			claim += 100 // its heartbeat had ended by then
+		}
+		h.l.Begin(claim)
+		h.now = h.now.Add(time.Second)
+		h.alive(node, false)
+		if got := h.of(node); got != (Absence{Left: left}) {
+			t.Errorf("%s a second into a term: %+v, want %s left", node, got, left)
+		}
+	}
+}
+
+// A new leader of the store renews the heartbeats of all nodes. That of a node that didn't write it afterwards is as
+// old as the former leader at least.
+func TestAHeartbeatThatOnlyTheStoreRenewed(t *testing.T) {
+	for name, test := range map[string]struct {
+		reason         string
+		written, ended time.Duration // after the former leader's end
+		left           time.Duration
+	}{
+		"silent since": {"it went with the leader", -time.Minute, 27 * time.Second, 3 * time.Second},
+		"answered": {"it wrote its heartbeat to the new leader", 2 * time.Second, 27 * time.Second,
+			5 * time.Second},
+		"long after": {"it renewed its heartbeat long after the election", -time.Minute, time.Hour, 5 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, "a")
+			former := h.now
+			h.l = NewLiveness(30*time.Second, 5*time.Second, func() time.Time { return h.now })
+			h.l.FormerLeader = func() time.Time { return former }
+			h.now = former.Add(test.written)
+			h.alive("a", true)
+			h.now = former.Add(test.ended)
+			h.alive("a", false)
+			if got := h.of("a"); got != (Absence{Left: test.left}) {
+				t.Errorf("%+v: %s", got, test.reason)
+			}
+		})
 	}
 }
 
@@ -174,7 +210,7 @@ func TestATermRemembersWhatWasLost(t *testing.T) {
 		})
 	}
 	h.write(func(txn *records.Txn) { txn.Put(records.LossesKey("c"), api.NodeLosses{At: []time.Time{h.now}}) })
-	h.l.Begin()
+	h.l.Begin(h.view.Revision())
 	for node, want := range map[string]Absence{"a": {Lost: true}, "b": {Lost: true}, "c": {}, "d": {}} {
 		if got := h.of(node); got != want {
 			t.Errorf("%s as the term begins: %+v, want %+v", node, got, want)
@@ -194,7 +230,7 @@ func TestATermRemembersWhatWasLost(t *testing.T) {
 		t.Errorf("%+v of one that was back: want the whole timeout", got)
 	}
 	h.now = h.now.Add(-time.Hour) // the next leader's clock is behind
-	h.l.Begin()
+	h.l.Begin(h.view.Revision())
 	if got := h.of("b"); got != (Absence{Lost: true}) {
 		t.Errorf("%+v by a clock that is behind", got)
 	}

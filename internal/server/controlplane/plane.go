@@ -33,7 +33,9 @@ type Options struct {
 	// NodeTimeout bounds the time that a node goes without a heartbeat; AutoscaleInterval how often load is measured.
 	NodeTimeout time.Duration
 	// NodeGather says how long before the end of NodeTimeout a heartbeat ends; see nodeapi.Gather. Default all of it.
-	NodeGather        time.Duration
+	NodeGather time.Duration
+	// FormerLeader is owner.Liveness's.
+	FormerLeader      func() time.Time
 	AutoscaleInterval time.Duration
 	// Resync is the time between two pure passes over the view; see engine.Options.
 	Resync time.Duration
@@ -76,6 +78,10 @@ func New(o Options) *Plane {
 		previews: map[api.Kind]control.Previewer{},
 		snapshot: func() records.Snapshot { return records.Snapshot{Reader: o.View.Snapshot()} },
 	}
+	if o.FormerLeader != nil {
+		p.liveness.FormerLeader = o.FormerLeader
+	}
+	o.View.OnChange(p.liveness.Notice) // also while another server has the controllers
 	p.make = p.controllers
 	for _, c := range p.controllers(readOnly{}) {
 		if previewer, ok := c.(control.Previewer); ok {
@@ -112,7 +118,7 @@ func (p *Plane) Ready() <-chan struct{} { return p.ready }
 func (p *Plane) Run(ctx context.Context, term *Term) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p.liveness.Begin()
+	p.liveness.Begin(term.Revision())
 	var members []engine.Member
 	var notify []func(records.Snapshot, view.Change)
 	for _, c := range p.make(term) {
@@ -136,7 +142,6 @@ func (p *Plane) Run(ctx context.Context, term *Term) error {
 			term.observe(change.New, change.Revision)
 			return
 		}
-		p.liveness.Notice(change)
 		snapshot := p.snapshot()
 		for _, each := range notify {
 			each(snapshot, change)

@@ -30,7 +30,8 @@ type Store struct {
 	// serving is set once Open has succeeded.
 	serving atomic.Bool
 	// removed is set once another member has said that this one was removed.
-	removed atomic.Bool
+	removed   atomic.Bool
+	elections elections
 
 	closeOnce sync.Once
 	closeErr  error
@@ -62,6 +63,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	s.disk.keepBallast()
 	s.spawn(s.supervise)
 	s.spawn(s.probeDisk)
+	s.spawn(s.followElections)
 	return s, nil
 }
 

@@ -193,6 +193,7 @@ func TestOneServerBecomesThree(t *testing.T) {
 	}
 	_ = c.Close()
 	eventually(t, "write with two of three", func() error { return write(t.Context(), a, "/two") })
+	gone := time.Now()
 	_ = b.Close()
 	eventually(t, "no quorum", func() error {
 		if err := write(t.Context(), a, "/one"); !errors.Is(err, store.ErrNoQuorum) ||
@@ -203,6 +204,9 @@ func TestOneServerBecomesThree(t *testing.T) {
 	})
 	b = s.start("b", nil)
 	eventually(t, "write after the quorum is back", func() error { return write(t.Context(), a, "/two-again") })
+	if former := a.FormerLeader(); former.Before(gone.Add(-time.Second)) || former.After(time.Now()) {
+		t.Errorf("by the election after %s the former leader had ended at %s", gone, former)
+	}
 	eventually(t, "remove the lost one", func() error { return remove(t.Context(), a, "c") })
 	eventually(t, "remove the other", func() error { return remove(t.Context(), a, "b") })
 	if err := <-s.ended; !errors.Is(err, etcd.ErrRemoved) {

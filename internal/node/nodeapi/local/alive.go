@@ -14,19 +14,22 @@ func (c *Control) Lease() time.Duration { return c.Options.Lease }
 
 // Alive implements nodeapi.Control: the heartbeat lasts as long as the server says. What a node asks for, by its own
 // flags, would have the server find it lost too early or too late. The key is written once per lease; renewing the
-// lease writes nothing. The key is written on the condition that it is as it was read: a write that got no answer and
-// came late would bind it to a lease that is no longer renewed.
+// lease writes nothing. It is written again after the store has elected another leader, which renewed all leases: so
+// who sees it end knows whether the node has answered since. The key is written on the condition that it is as it was
+// read: a write that got no answer and came late would bind it to a lease that is no longer renewed.
 func (c *Control) Alive(ctx context.Context, _ time.Duration) error {
 	c.mu.Lock()
-	lease, bound := c.lease, c.bound
+	lease, bound, former := c.lease, c.bound, c.former
 	c.mu.Unlock()
 	first := c.snapshot().Member(c.node)
 	if lease != 0 && c.stillBound(bound) {
 		err := c.Store.KeepAlive(ctx, lease)
-		if !errors.Is(err, store.ErrLeaseNotFound) {
+		elected := err == nil && !c.FormerLeader().Equal(former)
+		if !elected && !errors.Is(err, store.ErrLeaseNotFound) {
 			return err
 		}
 	}
+	former = c.FormerLeader()
 	stored, err := c.Store.Get(ctx, records.AliveKey(c.node))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
@@ -49,7 +52,7 @@ func (c *Control) Alive(ctx context.Context, _ time.Duration) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lease, c.bound = lease, revision
+	c.lease, c.bound, c.former = lease, revision, former
 	return nil
 }
 

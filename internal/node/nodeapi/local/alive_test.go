@@ -103,3 +103,32 @@ func TestHeartbeatsWriteNothing(t *testing.T) {
 		}
 	})
 }
+
+// TestAHeartbeatIsWrittenAfterAnElection: once, whatever the new leader of the store renewed.
+func TestAHeartbeatIsWrittenAfterAnElection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New()
+		defer s.Close()
+		var former time.Time
+		c := New(Options{Store: s, View: view.New(s, view.Options{}),
+			FormerLeader: func() time.Time { return former }}).Node("n1")
+		seen := map[int64]bool{}
+		for beat := range 20 {
+			if beat == 10 {
+				former = time.Now()
+			}
+			if err := c.Alive(t.Context(), 10*time.Second); err != nil {
+				t.Fatal(err)
+			}
+			read, err := s.Get(t.Context(), records.AliveKey("n1"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen[read.Modified] = true
+			if want := 1 + beat/10; len(seen) != want {
+				t.Fatalf("heartbeat %d: %d writes, want %d", beat, len(seen), want)
+			}
+			<-time.After(3 * time.Second)
+		}
+	})
+}

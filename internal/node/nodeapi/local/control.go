@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
@@ -25,6 +26,8 @@ type Control struct {
 	lease       store.LeaseID
 	// bound is the revision at which the heartbeat's key was bound to the lease.
 	bound int64
+	// former was the FormerLeader then.
+	former time.Time
 }
 
 var _ nodeapi.Control = (*Control)(nil)

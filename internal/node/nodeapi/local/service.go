@@ -42,6 +42,9 @@ type Options struct {
 	Timeout time.Duration
 	// Lease is the validity of a heartbeat, whatever a node asks for: Timeout without nodeapi.Gather. Default Timeout.
 	Lease time.Duration
+	// FormerLeader returns the latest time at which a former leader of the store can have taken a heartbeat. It changes
+	// when another leader is elected. Default: the store has had no other leader.
+	FormerLeader func() time.Time
 	// Certificates stores what proxies obtained; nil if no node has a proxy.
 	Certificates certmagic.Storage
 	// Sign signs a certificate for names that an ingress declares, in PEM, by the cluster's own authority. Default:
@@ -76,6 +79,9 @@ type Service struct {
 func New(o Options) *Service {
 	if o.Lease <= 0 {
 		o.Lease = cmp.Or(max(o.Timeout, 0), defaultTimeout)
+	}
+	if o.FormerLeader == nil {
+		o.FormerLeader = func() time.Time { return time.Time{} }
 	}
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout

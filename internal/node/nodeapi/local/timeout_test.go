@@ -48,7 +48,7 @@ func TestTheServersTimeoutGovernsEveryNode(t *testing.T) {
 		now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 		last := now
 		judge := owner.NewLiveness(timeout, gather, func() time.Time { return now })
-		judge.Begin()
+		judge.Begin(0)
 		now = last.Add(db.lasts) // the store ends the lease
 		revision, err := records.NewTxn("test").Delete(records.AliveKey("n1")).Commit(ctx, db)
 		if err == nil {

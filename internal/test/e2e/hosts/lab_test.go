@@ -79,6 +79,7 @@ type host struct {
 	disk    string // where the engine's data and tend's root are; the folder, unless the test has a disk for them
 	engine  *process
 	tend    *process
+	serves  bool // tend is a server
 }
 
 // newLab makes hosts, whose engines run.
@@ -89,6 +90,19 @@ func newLab(t testing.TB, count int) *lab {
 
 // newLabOn is newLab with the folders of disks by the hosts' names.
 func newLabOn(t testing.TB, count int, disks map[string]string) *lab {
+	t.Helper()
+	l := newBareLab(t, count, disks)
+	for _, h := range l.hosts {
+		h.startEngine()
+	}
+	for _, h := range l.hosts {
+		h.loadImages()
+	}
+	return l
+}
+
+// newBareLab makes hosts without engines.
+func newBareLab(t testing.TB, count int, disks map[string]string) *lab {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "tend") // short: sockets lie in it
 	if err != nil {
@@ -110,12 +124,6 @@ func newLabOn(t testing.TB, count int, disks map[string]string) *lab {
 		}
 		l.hosts = append(l.hosts, h)
 		h.plugIn()
-	}
-	for _, h := range l.hosts {
-		h.startEngine()
-	}
-	for _, h := range l.hosts {
-		h.loadImages()
 	}
 	return l
 }
@@ -233,6 +241,7 @@ func (h *host) startServer(more ...string) {
 	args := []string{"server", "--root", h.root(), "--node", h.name, "--name", h.name, "--http", "off",
 		"--node-listen", h.address + ":8688"}
 	h.start(append(args, more...))
+	h.serves = true
 	h.lab.until("the server of "+h.name+" is ready", func() bool { return h.command("nodes").err == nil })
 }
 

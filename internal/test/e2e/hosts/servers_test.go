@@ -75,9 +75,19 @@ func (l *lab) leader() (leads, follows *host) {
 			}
 			up++
 		}
-		return up == len(l.hosts) && leads != nil
+		return up == l.servers() && leads != nil
 	})
 	return leads, follows
+}
+
+// servers counts the hosts that run a server.
+func (l *lab) servers() (n int) {
+	for _, h := range l.hosts {
+		if h.serves {
+			n++
+		}
+	}
+	return n
 }
 
 // releases counts the pods of each release on the engines of all hosts but some: what runs, not what the servers
