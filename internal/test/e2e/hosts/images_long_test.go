@@ -15,26 +15,29 @@ import (
 const onlyHere = `
 deployment "prod" "web" {
   image    = "only:1"
-  replicas = 4
+  replicas = 6
   ports    = ["8080"]
 }
 `
 
-// TestAnImageOfOneEngine: what was loaded into the engine of one host alone runs on the others, as the same image.
+// TestAnImageOfOneEngine: what was loaded into the engine of one agent's host alone runs on the others, that of the
+// server and that of another agent, as the same image.
 func TestAnImageOfOneEngine(t *testing.T) {
 	archive, err := testimage.Archive(t.Context(), "v3", "only:1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newLab(t, 2)
+	l := newLab(t, 3)
 	load := l.hosts[1].inside("docker", "load")
 	load.Stdin = bytes.NewReader(archive)
 	if output, err := load.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
 	l.hosts[0].startServer()
-	l.hosts[1].startAgent()
-	l.until("both have joined", func() bool { return strings.Count(l.command("nodes").output, "ready") == 2 })
+	for _, h := range l.hosts[1:] {
+		h.startAgent()
+	}
+	l.until("all have joined", func() bool { return strings.Count(l.command("nodes").output, "ready") == 3 })
 	file := filepath.Join(l.folder, "only.hcl")
 	if err := os.WriteFile(file, []byte(onlyHere), 0o644); err != nil {
 		t.Fatal(err)
