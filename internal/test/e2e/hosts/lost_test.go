@@ -47,7 +47,8 @@ deployment "prod" "web" {
 //   - decided is when that store took the first task that replaces a pod;
 //   - created is when the kernel started the first process of a replacement in another host's namespace.
 //
-// decided is to be within lossTimeout and a second more, and no other node may be lost. Run it with -benchtime 1x.
+// decided is to be within lossTimeout and a second more, and no other node may be lost. The harm follows a heartbeat at
+// once. Run it with -benchtime 1x.
 func BenchmarkReplacedInTime(b *testing.B) {
 	agent := func(l *lab) *host { return l.hosts[3] }
 	leads := func(l *lab) *host { is, _ := l.leader(); return is }
