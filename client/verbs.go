@@ -43,12 +43,16 @@ const DryRun Option = "dry_run"
 // NoRestart lets a change of a bucket reach containers with their workload's next release or restart alone.
 const NoRestart Option = "no_restart"
 
-// ask has a verb carried out on an object, with parameters by name and value. The parts of a target that are left out
-// are - in the path.
-func ask[Answer any](ctx context.Context, c *Client, target Target, verb string, pairs ...string) (Answer, error) {
+// Verb has a verb carried out on an object, with its input as parameters. The API's description lists the verbs; many
+// have typed calls in this package. The parts of a target that are left out are - in the path.
+func Verb[Answer any](ctx context.Context, c *Client, target Target, verb string, input url.Values) (Answer, error) {
 	ref := api.Ref{Kind: cmp.Or(target.Kind, "-"), Scope: cmp.Or(target.Scope, "-"), Name: target.Name}
-	return call[Answer](ctx, c,
-		request{method: http.MethodPost, path: objectPath(ref) + "/" + verb, query: queryWith(pairs...)})
+	return call[Answer](ctx, c, request{method: http.MethodPost, path: objectPath(ref) + "/" + verb, query: input})
+}
+
+// ask is Verb with parameters by name and value; those without a value are left out.
+func ask[Answer any](ctx context.Context, c *Client, target Target, verb string, pairs ...string) (Answer, error) {
+	return Verb[Answer](ctx, c, target, verb, queryWith(pairs...))
 }
 
 // unscoped names an object that is in no scope.
@@ -72,11 +76,6 @@ func (c *Client) Scale(ctx context.Context, target Target, replicas int, options
 // Restart replaces every pod by the workload's strategy.
 func (c *Client) Restart(ctx context.Context, target Target) (api.VerbResult, error) {
 	return ask[api.VerbResult](ctx, c, target, "restart")
-}
-
-// Reconcile sends an application of a Kubernetes cluster there again, and has it reconciled there at once.
-func (c *Client) Reconcile(ctx context.Context, target Target) (api.VerbResult, error) {
-	return ask[api.VerbResult](ctx, c, target, "reconcile")
 }
 
 // SyncNow polls the source of a sync at once. Its status has the answer's revision as ObservedRevision when that is
@@ -221,12 +220,6 @@ func (c *Client) SetAvailability(
 ) (api.VerbResult, error) {
 	return ask[api.VerbResult](ctx, c, unscoped(api.KindNode, node), "availability",
 		"availability", availability, "force_conflicts", flag(forceConflicts))
-}
-
-// SetNodeIngress says whether a node serves ingresses, and so gets the keys of their certificates.
-func (c *Client) SetNodeIngress(ctx context.Context, node string, serves, forceConflicts bool) (api.VerbResult, error) {
-	return ask[api.VerbResult](ctx, c, unscoped(api.KindNode, node), "ingress",
-		"serves", strconv.FormatBool(serves), "force_conflicts", flag(forceConflicts))
 }
 
 // Rebalance moves pods of deployments so that the nodes are level: of one deployment, of a scope, or of all. A dry run

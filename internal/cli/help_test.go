@@ -25,6 +25,7 @@ func TestHelp(t *testing.T) {
 	root := newRoot(streams{out: &found, err: &found})
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
+	root.RemoveCommand(commandAt(root, []string{"toy"})) // the tests' own kind
 	describeCommand(&found, root)
 	const path = "testdata/help.txt"
 	if *rewrite {

@@ -18,45 +18,9 @@ func (a *app) ingressCommand() *cobra.Command {
 			"`tend ingress resume`.",
 	}
 	command.AddCommand(
-		a.trafficCommand("pause", "have requests wait, up to 10 s each, until resumed", "requests wait"),
-		a.trafficCommand("maintenance", "answer requests with 503 and a message", "requests are answered with 503"),
-		a.trafficCommand("resume", "let requests through again", "requests are let through"),
+		a.verb("ingress pause"), a.verb("ingress maintenance"), a.verb("ingress resume"),
 		a.authorityCommand(),
 	)
-	return command
-}
-
-func (a *app) trafficCommand(traffic, short, done string) *cobra.Command {
-	var message string
-	command := &cobra.Command{
-		Use: traffic + " SCOPE/NAME", Short: short, Args: takes(1, 2), ValidArgsFunction: a.completeObjects,
-		Example: "  tend ingress " + traffic + " prod/web",
-	}
-	command.RunE = a.addressed(func(ctx context.Context, c *client.Client, wanted address, rest []string) error {
-		if wanted.kind == "" || wanted.kind == api.KindApp {
-			wanted.kind = api.KindIngress
-		}
-		ref, err := resolve(ctx, c, wanted)
-		if err != nil {
-			return err
-		}
-		if ref.Kind != api.KindIngress {
-			return fmt.Errorf("%s is not an ingress: `tend get ingress` lists them", ref)
-		}
-		if len(rest) > 0 {
-			return tooMuch(command.Name(), rest)
-		}
-		result, err := c.Traffic(ctx, client.TargetOf(ref), traffic, message)
-		if err != nil {
-			return err
-		}
-		return a.say(result, ref.String(), fmt.Sprintf("%s: %s", ref, done))
-	})
-	if traffic == "maintenance" {
-		command.Example += ` --message "back at noon"`
-		command.Flags().StringVar(&message, "message", "",
-			"`TEXT` that is answered, one line (default \"under maintenance\")")
-	}
 	return command
 }
 

@@ -19,7 +19,7 @@ func (a *app) nodesCommand() *cobra.Command {
 		Example: "  tend nodes\n  tend nodes -o wide\n  tend nodes add",
 		RunE:    a.connected(func(ctx context.Context, c *client.Client, _ []string) error { return a.getNodes(ctx, c) }),
 	}
-	command.AddCommand(a.addNodeCommand(), a.tokensCommand(), a.nodeIngressCommand(), a.nodeDownCommand(),
+	command.AddCommand(a.addNodeCommand(), a.tokensCommand(), a.verb("nodes ingress"), a.nodeDownCommand(),
 		a.removeNodeCommand())
 	return command
 }

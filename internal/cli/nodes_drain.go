@@ -13,36 +13,6 @@ import (
 	"tend.dev/tend/client"
 )
 
-func (a *app) cordonCommand() *cobra.Command {
-	return a.availabilityCommand(&cobra.Command{
-		Use: "cordon NODE", Short: "let a node keep its pods and get no more", Example: "  tend cordon worker-1",
-	}, api.NodeCordoned, "%s is cordoned")
-}
-
-func (a *app) uncordonCommand() *cobra.Command {
-	return a.availabilityCommand(&cobra.Command{
-		Use: "uncordon NODE", Short: "let a node take pods again", Example: "  tend uncordon worker-1",
-	}, api.NodeActive, "%s takes pods again")
-}
-
-func (a *app) availabilityCommand(command *cobra.Command, availability, did string) *cobra.Command {
-	var force bool
-	command.Args, command.ValidArgsFunction = takes(1, 1), a.completeNodes
-	command.RunE = a.connected(func(ctx context.Context, c *client.Client, args []string) error {
-		result, err := c.SetAvailability(ctx, args[0], availability, force)
-		if err != nil {
-			return err
-		}
-		return a.say(result, args[0], fmt.Sprintf(did, args[0]))
-	})
-	forceConflicts(command, &force)
-	return command
-}
-
-func forceConflicts(command *cobra.Command, force *bool) {
-	command.Flags().BoolVar(force, "force-conflicts", false, "also where the node's manifest says otherwise")
-}
-
 func (a *app) drainCommand() *cobra.Command {
 	var force bool
 	var wait waiting
@@ -73,7 +43,7 @@ func (a *app) drainCommand() *cobra.Command {
 			return a.say(result, args[0], text)
 		}),
 	}
-	forceConflicts(command, &force)
+	command.Flags().BoolVar(&force, "force-conflicts", false, "also where the node's manifest says otherwise")
 	wait.flags(command)
 	return command
 }

@@ -74,13 +74,14 @@ func (a *app) addCommands(root *cobra.Command) {
 	add("inspect", "Inspect:", a.getCommand(), a.describeCommand(), a.logsCommand(), a.releasesCommand(), a.runsCommand(),
 		a.eventsCommand(), a.historyCommand(), a.auditCommand(), a.blameCommand(), a.statsCommand(), a.systemCommand(),
 		a.nodesCommand(), a.accessTokensCommand(), a.sinksCommand())
-	add("act", "Act:", a.scaleCommand(), a.restartCommand(), a.reconcileCommand(), a.stopCommand(), a.startCommand(),
-		a.rollbackCommand(), a.rebootstrapCommand(), a.resumeCommand(), a.ingressCommand(), a.execCommand(), a.runCommand())
+	add("act", "Act:", a.verb("scale"), a.verb("restart"), a.verb("reconcile"), a.stopCommand(), a.startCommand(),
+		a.verb("rollback"), a.verb("rebootstrap"), a.resumeCommand(), a.ingressCommand(), a.execCommand(), a.runCommand())
 	add("run", "Run Tend:", group(a.devCommand()), group(a.serverCommand()), group(a.agentCommand()), a.backupCommand(),
 		a.restoreCommand(), a.pluginsCommand(), a.receivePackCommand(), a.dialStdioCommand(), a.sendMessageCommand(),
 		a.versionCommand(), schemaCommand(a.streams))
-	add("many", "Several machines, labs, Kubernetes:", a.serversCommand(), a.cordonCommand(), a.drainCommand(),
-		a.uncordonCommand(), a.rebalanceCommand(), a.keysCommand(), a.labCommand(), a.clustersCommand(), a.approveCommand())
+	add("many", "Several machines, labs, Kubernetes:", a.serversCommand(), a.verb("cordon"), a.drainCommand(),
+		a.verb("uncordon"), a.rebalanceCommand(), a.keysCommand(), a.labCommand(), a.clustersCommand(), a.approveCommand())
+	a.addKinds(root)
 	root.AddCommand(a.callPluginCommand(), a.remoteCommand(), a.psCommand())
 	root.SetHelpCommandGroupID("run")
 	root.SetCompletionCommandGroupID("run")

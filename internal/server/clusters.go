@@ -6,19 +6,28 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/verbs"
+	"tend.dev/tend/internal/core/access"
 	"tend.dev/tend/internal/core/cluster"
+	"tend.dev/tend/internal/core/verb"
 )
 
-// inviting says how long a registration token is valid.
-type inviteQuery struct {
-	VerbPath
+// inviting says how long a registration token is valid, and whether the cluster gets other keys.
+type inviting struct {
 	TTL     string `query:"ttl"`
 	NewKeys bool   `query:"new_keys"`
 }
 
+var _ = declare(verb.Verb{
+	Name: "token", Kind: api.KindCluster, Rule: access.Admins("clusters add"),
+	Summary: "Make a token with which the operator of a Kubernetes cluster registers, valid for ttl (default 24h)",
+}, (*Server).inviteCluster)
+
 // inviteCluster makes a token with which the operator of a cluster registers.
-func (s *Server) inviteCluster(ctx context.Context, name string, in inviteQuery) (api.ClusterRegistration, error) {
-	ttl := cluster.RegistrationLife
+func (s *Server) inviteCluster(
+	ctx context.Context, target verbs.Target, in inviting,
+) (api.ClusterRegistration, error) {
+	name, ttl := target.Name, cluster.RegistrationLife
 	if in.TTL != "" {
 		var err error
 		if ttl, err = time.ParseDuration(in.TTL); err != nil || ttl < time.Second || ttl > cluster.MaxRegistrationLife {

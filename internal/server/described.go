@@ -21,6 +21,8 @@ const (
 // shape says what huma can't read off a net/http handler: what it takes, and what it answers.
 type shape struct {
 	query []*huma.Param
+	// at are all parameters, those in the path too. Default: what the path says, and query.
+	at []*huma.Param
 	// takes is the body by media type; nil if it has none.
 	takes map[string]*huma.Schema
 	// answers are by status. Errors that any operation may answer needn't be named.
@@ -83,8 +85,11 @@ func queryOfTexts(names ...string) []*huma.Param {
 
 // documented registers a net/http handler and describes it in the OpenAPI document.
 func (s *Server) documented(method, path, summary string, d shape, handle http.HandlerFunc) {
+	if d.at == nil {
+		d.at = append(pathParameters(path), d.query...)
+	}
 	operation := &huma.Operation{Method: method, Path: path, Summary: summary, OperationID: operationID(method, path),
-		Parameters: append(pathParameters(path), d.query...), Responses: map[string]*huma.Response{}}
+		Parameters: d.at, Responses: map[string]*huma.Response{}}
 	if d.takes != nil {
 		operation.RequestBody = &huma.RequestBody{Required: true, Content: contentOf(d.takes)}
 	}

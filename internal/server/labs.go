@@ -2,20 +2,10 @@ package server
 
 import (
 	"context"
-	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/verbs"
 )
-
-// extendLabs gives labs more time.
-func (s *Server) extendLabs(ctx context.Context, target verbs.Target, in extendQuery) (api.LabResult, error) {
-	more, err := time.ParseDuration(in.For)
-	if err != nil {
-		return api.LabResult{}, badRequest("say how much more, such as for=30m", "for %s is not a duration", clip(in.For))
-	}
-	return s.Verbs.ExtendLabs(ctx, target, more, actorOf(ctx))
-}
 
 // endLab carries out a stop of a lab's pod, or of the lab as an object that has pods.
 func (s *Server) endLab(ctx context.Context, target verbs.Target) (api.StopResult, error) {

@@ -7,6 +7,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/verbs"
+	"tend.dev/tend/internal/core/access"
+	"tend.dev/tend/internal/core/verb"
 	"tend.dev/tend/internal/platform/recovery"
 	"tend.dev/tend/internal/store/records"
 )
@@ -116,7 +118,22 @@ func (s *Server) stopPod(ctx context.Context, in *stopPodQuery) (api.StopResult,
 	return s.stop(ctx, task.Owner(), []*api.Task{task})
 }
 
-func (s *Server) stopObject(ctx context.Context, target verbs.Target, freeze bool) (api.StopResult, error) {
+type stopping struct {
+	Freeze bool `query:"freeze"`
+}
+
+var (
+	_ = declare(verb.Verb{
+		Name: "stop", Summary: "Stop all pods of an object; with freeze they stay stopped", Rule: access.Deployers("stop"),
+	}, (*Server).stopObject)
+	_ = declare(verb.Verb{
+		Name: "start", Summary: "Let all frozen pods of an object run again", Rule: access.Deployers("start"),
+	}, func(s *Server, ctx context.Context, target verbs.Target, _ struct{}) (api.StopResult, error) {
+		return s.thaw(ctx, target, nil)
+	})
+)
+
+func (s *Server) stopObject(ctx context.Context, target verbs.Target, in stopping) (api.StopResult, error) {
 	snap, err := s.snapshot()
 	if err != nil {
 		return api.StopResult{}, err
@@ -126,11 +143,11 @@ func (s *Server) stopObject(ctx context.Context, target verbs.Target, freeze boo
 		return api.StopResult{}, err
 	}
 	switch {
-	case freeze && ref.Kind.TimeBoxed():
+	case in.Freeze && ref.Kind.TimeBoxed():
 		return s.endLab(ctx, verbs.TargetOf(ref))
-	case freeze && ref.Kind.HasRuns():
+	case in.Freeze && ref.Kind.HasRuns():
 		return s.stopRuns(ctx, target, nil)
-	case freeze:
+	case in.Freeze:
 		return s.freeze(ctx, target, nil)
 	}
 	var tasks []*api.Task

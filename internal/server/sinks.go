@@ -5,15 +5,22 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/verbs"
+	"tend.dev/tend/internal/core/access"
+	"tend.dev/tend/internal/core/verb"
 )
 
+var _ = declare(verb.Verb{
+	Name: "test", Summary: "Send a test to a sink's receiver and say what came back", Rule: access.Admins("sinks test"),
+	Kind: api.KindSink,
+}, (*Server).testSink)
+
 // testSink sends a test to a sink's receiver and answers what came back.
-func (s *Server) testSink(ctx context.Context, name string) (api.SinkTest, error) {
+func (s *Server) testSink(ctx context.Context, target verbs.Target, _ struct{}) (api.SinkTest, error) {
 	snap, err := s.snapshot()
 	if err != nil {
 		return api.SinkTest{}, err
 	}
-	ref, err := verbs.TargetOf(api.Ref{Kind: api.KindSink, Scope: api.Unscoped, Name: name}).Resolve(snap)
+	ref, err := target.Resolve(snap)
 	if err != nil {
 		return api.SinkTest{}, err
 	}

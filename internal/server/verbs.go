@@ -3,10 +3,15 @@ package server
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"reflect"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/verbs"
+	"tend.dev/tend/internal/core/verb"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -30,13 +35,6 @@ func (t TargetQuery) target() (verbs.Target, error) {
 	return target, err
 }
 
-// VerbPath names the object that something is asked of. A kind or a scope of - is left out, as in a TargetQuery.
-type VerbPath struct {
-	Kind  string `path:"kind" doc:"its kind, or - where the rest is unambiguous"`
-	Scope string `path:"scope" doc:"its scope, or - where the rest is unambiguous"`
-	Name  string `path:"name"`
-}
-
 // leftOut stands for a part of a path that is left out.
 const leftOut = "-"
 
@@ -48,53 +46,113 @@ func orEmpty(part string) string {
 	return part
 }
 
-func (p VerbPath) target() (verbs.Target, error) {
-	return TargetQuery{Kind: orEmpty(p.Kind), Scope: orEmpty(p.Scope), Name: p.Name}.target()
+// verbRoutes registers what can be asked of an object. The kinds that a verb is for are checked where it is decided,
+// but for those in no scope.
+func (s *Server) verbRoutes() {
+	for _, v := range verbs.All() {
+		s.mount(v.Verb, func(ctx context.Context, target verbs.Target, input any) (any, error) {
+			return v.Do(ctx, s.Verbs, target, actorOf(ctx), input)
+		})
+	}
+	for _, v := range ownVerbs {
+		s.mount(v.Verb, func(ctx context.Context, target verbs.Target, input any) (any, error) {
+			return v.do(s, ctx, target, input)
+		})
+	}
 }
 
-// verb registers what can be asked of an object, at the path that ends with its name. In is the path, with parameters.
-func verb[In interface {
-	target() (verbs.Target, error)
-}, Out any](s *Server, name, summary string, do func(context.Context, verbs.Target, In) (Out, error)) {
-	typed(s, "POST", "/v1/objects/{kind}/{scope}/{name}/"+name, summary, func(ctx context.Context, in *In) (out Out, err error) {
-		target, err := (*in).target()
-		if err != nil {
-			return out, err
+// ownVerbs are those for which containers or receivers are reached: they aren't of the service alone.
+var ownVerbs []ownVerb
+
+type ownVerb struct {
+	verb.Verb
+	do func(s *Server, ctx context.Context, target verbs.Target, input any) (any, error)
+}
+
+// declare adds a verb of the server's own.
+func declare[In, Out any](v verb.Verb, do func(*Server, context.Context, verbs.Target, In) (Out, error)) ownVerb {
+	v = verb.Register(verb.Of[In, Out](v))
+	own := ownVerb{v, func(s *Server, ctx context.Context, target verbs.Target, input any) (any, error) {
+		return do(s, ctx, target, *input.(*In))
+	}}
+	ownVerbs = append(ownVerbs, own)
+	return own
+}
+
+// mount registers a verb at the path that ends with its name.
+func (s *Server) mount(v verb.Verb, do func(context.Context, verbs.Target, any) (any, error)) {
+	const unless = ", or - where the rest is unambiguous"
+	schemas := s.api.OpenAPI().Components.Schemas
+	at := []*huma.Param{parameterOf("path", "kind", "its kind"+unless), parameterOf("path", "scope", "its scope"+unless),
+		parameterOf("path", "name", "")}
+	for _, p := range verb.Parameters(v.In) {
+		param := parameterOf("query", p.Name, p.Doc)
+		if param.Required, param.Explode = p.Required, new(bool); p.Type != reflect.TypeFor[time.Duration]() {
+			param.Schema = schemas.Schema(p.Type, true, p.Name)
+			param.Schema.Description = p.Doc
 		}
-		if out, err = do(ctx, target, *in); err == nil {
-			s.settle(ctx, revisionOf(out))
-		}
-		return out, err
-	})
+		at = append(at, param)
+	}
+	answer := map[string]*huma.Schema{"application/json": schemas.Schema(v.Out, true, v.Out.Name())}
+	s.documented("POST", v.Path(), v.Summary, shape{at: at, answers: replies("OK", answer)},
+		func(w http.ResponseWriter, r *http.Request) {
+			out, err := s.askedOf(r, v, do)
+			if err != nil {
+				s.fail(w, r, err)
+				return
+			}
+			noteAnswer(r.Context(), out)
+			writeJSON(w, http.StatusOK, out)
+		})
 }
 
-// plainVerb registers a verb without parameters that an actor asks for.
-func plainVerb[Out any](s *Server, name, summary string,
-	do func(ctx context.Context, target verbs.Target, actor string) (Out, error),
-) {
-	verb(s, name, summary, func(ctx context.Context, target verbs.Target, _ VerbPath) (Out, error) {
-		return do(ctx, target, actorOf(ctx))
-	})
+// parameterOf returns the description of a text in the path or in the query.
+func parameterOf(in, name, doc string) *huma.Param {
+	return &huma.Param{Name: name, In: in, Description: doc, Required: in == "path",
+		Schema: &huma.Schema{Type: huma.TypeString, Description: doc}}
 }
 
-// serviceVerb registers a verb that the service decides. The paths are registered before there is a service.
-func serviceVerb[Out any](s *Server, name, summary string,
-	do func(*verbs.Service, context.Context, verbs.Target, string) (Out, error),
-) {
-	plainVerb(s, name, summary, func(ctx context.Context, target verbs.Target, actor string) (Out, error) {
-		return do(s.Verbs, ctx, target, actor)
-	})
+// askedOf carries out the verb that a request is for.
+func (s *Server) askedOf(
+	r *http.Request, v verb.Verb, do func(context.Context, verbs.Target, any) (any, error),
+) (any, error) {
+	input := reflect.New(v.In).Interface()
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, badRequest("escape the parameters", "malformed query: %v", err)
+	}
+	var faults []error
+	for _, fault := range verb.Decode(query, input) {
+		faults = append(faults, &huma.ErrorDetail{Location: "query." + fault.Name, Message: fault.Detail})
+	}
+	if len(faults) > 0 {
+		return nil, problemOfHuma(http.StatusBadRequest, "validation failed", faults).Problem
+	}
+	target, err := TargetQuery{Kind: orEmpty(r.PathValue("kind")), Scope: orEmpty(r.PathValue("scope")),
+		Name: r.PathValue("name")}.target()
+	if err == nil && v.Kind != "" && v.Kind.Info().Scope == api.ScopeNone {
+		target, err = inNoScope(target, v.Kind)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out, err := do(r.Context(), target, input)
+	if err != nil {
+		return nil, err
+	}
+	s.settle(r.Context(), revisionOf(out))
+	return out, nil
 }
 
-// only carries out a verb that objects of one kind have, which are in no scope.
-func only[Out any](target verbs.Target, kind api.Kind, do func(name string) (Out, error)) (out Out, err error) {
+// inNoScope returns the target of a verb that objects of one kind have, which are in no scope.
+func inNoScope(target verbs.Target, kind api.Kind) (verbs.Target, error) {
 	if target.Kind != "" && target.Kind != kind {
-		return out, badRequest("name a "+string(kind), "%s has another kind", target)
+		return target, badRequest("name a "+string(kind), "%s has another kind", target)
 	}
 	if target.Scope != "" && target.Scope != api.Unscoped {
-		return out, badRequest("write - for its scope", "%s names a scope, and a %s is in no scope", target, kind)
+		return target, badRequest("write - for its scope", "%s names a scope, and a %s is in no scope", target, kind)
 	}
-	return do(target.Name)
+	return verbs.Target{Kind: kind, Scope: api.Unscoped, Name: target.Name}, nil
 }
 
 // revisionOf returns the revision of what a verb stored.
@@ -112,102 +170,6 @@ func revisionOf(answer any) int64 {
 		return a.Revision
 	}
 	return 0
-}
-
-// The parameters of verbs.
-type (
-	scaleQuery struct {
-		VerbPath
-		Replicas       int  `query:"replicas" required:"true"`
-		ForceConflicts bool `query:"force_conflicts"`
-	}
-	rebootstrapQuery struct {
-		VerbPath
-		Ordinal int `query:"ordinal" required:"true"`
-	}
-	rollbackQuery struct {
-		VerbPath
-		Release        string `query:"release"`
-		WithConfig     bool   `query:"with_config"`
-		DryRun         bool   `query:"dry_run"`
-		ForceConflicts bool   `query:"force_conflicts"`
-	}
-	buildQuery struct {
-		VerbPath
-		Tree  string `query:"tree" required:"true"`
-		Force bool   `query:"force"`
-	}
-	stopQuery struct {
-		VerbPath
-		Freeze bool `query:"freeze"`
-	}
-	extendQuery struct {
-		VerbPath
-		For string `query:"for" required:"true"`
-	}
-	approveQuery struct {
-		VerbPath
-		Reason string `query:"reason" doc:"why, for the audit and the claim"`
-		Valid  string `query:"valid" doc:"how long the approval is valid, 24h by default"`
-		Deny   bool   `query:"deny"`
-		// UID and Generation bind the decision to what the person saw.
-		UID        string `query:"uid" doc:"the operation's metadata.uid, which an approval needs: another operation of the name is not approved"`
-		Generation int64  `query:"generation" doc:"the generation that was seen, which an approval needs: another one is not approved"`
-	}
-)
-
-// verbRoutes registers what can be asked of an object. The kinds that a verb is for are checked where it is decided.
-func (s *Server) verbRoutes() {
-	verb(s, "scale", "Set the replicas of a workload",
-		func(ctx context.Context, target verbs.Target, in scaleQuery) (api.VerbResult, error) {
-			return s.Verbs.Scale(ctx, target, in.Replicas,
-				verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts})
-		})
-	serviceVerb(s, "restart", "Replace every pod, by the workload's strategy", (*verbs.Service).Restart)
-	verb(s, "rebootstrap", "Recreate one ordinal of a statefulset with empty volumes",
-		func(ctx context.Context, target verbs.Target, in rebootstrapQuery) (api.VerbResult, error) {
-			return s.Verbs.Rebootstrap(ctx, target, in.Ordinal, actorOf(ctx))
-		})
-	verb(s, "rollback", "Return to an earlier release",
-		func(ctx context.Context, target verbs.Target, in rollbackQuery) (api.VerbResult, error) {
-			return s.Verbs.Rollback(ctx, target, verbs.RollbackOptions{
-				Release: in.Release, WithConfig: in.WithConfig, DryRun: in.DryRun,
-				FieldManager: verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts},
-			})
-		})
-	verb(s, "build", "Have an object built from a source that was sent as a blob",
-		func(ctx context.Context, target verbs.Target, in buildQuery) (api.VerbResult, error) {
-			return s.Verbs.SetBuild(ctx, target, in.Tree, in.Force, actorOf(ctx))
-		})
-	verb(s, "stop", "Stop all pods of an object; with freeze they stay stopped",
-		func(ctx context.Context, target verbs.Target, in stopQuery) (api.StopResult, error) {
-			return s.stopObject(ctx, target, in.Freeze)
-		})
-	plainVerb(s, "start", "Let all frozen pods of an object run again",
-		func(ctx context.Context, target verbs.Target, _ string) (api.StopResult, error) {
-			return s.thaw(ctx, target, nil)
-		})
-	serviceVerb(s, "run", "Ask for a run of a job, or of a cron job whatever its schedule says", (*verbs.Service).Run)
-	serviceVerb(s, "run-release", "Run the release command of what is in force again", (*verbs.Service).RunRelease)
-	verb(s, "extend", "Give a lab, or the labs of a class, more time", s.extendLabs)
-	serviceVerb(s, "end", "End a lab, or the labs of a class, before their time is over", (*verbs.Service).StopLabs)
-	serviceVerb(s, "reconcile", "Send an application of a Kubernetes cluster there again, and reconcile it there at once",
-		(*verbs.Service).Reconcile)
-	verb(s, "approve", "Approve an operation that waits for it; with deny end it instead", s.approveOperation)
-	serviceVerb(s, "poll", "Poll the source of a sync at once", (*verbs.Service).SyncNow)
-	plainVerb(s, "test", "Send a test to a sink's receiver and say what came back",
-		func(ctx context.Context, target verbs.Target, _ string) (api.SinkTest, error) {
-			return only(target, api.KindSink, func(name string) (api.SinkTest, error) { return s.testSink(ctx, name) })
-		})
-	verb(s, "token",
-		"Make a token with which the operator of a Kubernetes cluster registers, valid for ttl (default 24h)",
-		func(ctx context.Context, target verbs.Target, in inviteQuery) (api.ClusterRegistration, error) {
-			return only(target, api.KindCluster, func(name string) (api.ClusterRegistration, error) {
-				return s.inviteCluster(ctx, name, in)
-			})
-		})
-	s.nodeVerbs()
-	s.trafficVerbs()
 }
 
 // resolved returns the object that was named, as the store is now.

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/access"
 	"tend.dev/tend/internal/core/approval"
 	"tend.dev/tend/internal/core/cluster"
+	"tend.dev/tend/internal/core/verb"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -29,16 +31,23 @@ const annotationCancel = "ops.vworkspace.io/cancel"
 // Approval is a person's decision about an operation.
 type Approval struct {
 	// Why is for the record; it is in the claim.
-	Why string
+	Why string `query:"reason" doc:"why, for the audit and the claim"`
 	// Life is the time until the approval expires. Default ApprovalLife.
-	Life time.Duration
+	Life time.Duration `query:"valid" doc:"how long the approval is valid, 24h by default"`
 	// Deny ends the operation instead.
-	Deny bool
+	Deny bool `query:"deny"`
 	// UID and Generation are those of the operation that the person saw. An approval needs both. Default of a denial:
 	// whatever it is.
-	UID        string
-	Generation int64
+	UID        string `query:"uid" doc:"the operation's metadata.uid, which an approval needs: another operation of the name is not approved"`
+	Generation int64  `query:"generation" doc:"the generation that was seen, which an approval needs: another one is not approved"`
 }
+
+var _ = Declare(verb.Verb{
+	Name: "approve", Summary: "Approve an operation that waits for it; with deny end it instead",
+	Rule: access.Rule{Least: api.Admin, Bound: access.Named, Does: "approve"},
+}, func(ctx context.Context, s *Service, r Request[Approval]) (api.VerbResult, error) {
+	return s.Approve(ctx, r.Target, r.In, r.Actor)
+})
 
 // sees returns an error unless an operation is the one that the person saw. What nobody says to have seen is not
 // approved.
@@ -105,7 +114,7 @@ func (s *Service) prepareApproval(
 		}
 		next.Metadata.Annotations[annotationCancel] = strings.TrimSuffix("denied by "+
 			api.ActorName(by.Actor)+": "+a.Why, ": ")
-		decided.write(object, next, s.opts.Now())
+		write(decided, object, next, s.opts.Now())
 		return decided, nil
 	}
 	if next.Spec, err = s.approve(snap, *object.Value, status, a, by.Actor); err != nil {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/access"
+	"tend.dev/tend/internal/core/verb"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -124,6 +126,18 @@ func buildOf(object api.Object) (api.Build, bool) {
 	return *spec.Build, true
 }
 
+type buildInput struct {
+	Tree  string `query:"tree" required:"true"`
+	Force bool   `query:"force"`
+}
+
+var _ = Declare(verb.Verb{
+	Name: "build", Summary: "Have an object built from a source that was sent as a blob",
+	Rule: access.Deployers("build"),
+}, func(ctx context.Context, s *Service, r Request[buildInput]) (api.VerbResult, error) {
+	return s.SetBuild(ctx, r.Target, r.In.Tree, r.In.Force, r.Actor)
+})
+
 // SetBuild sets the source tree that a stored object is built from. The server must have the tree already. With force,
 // the object is built again even if the tree is the same.
 func (s *Service) SetBuild(
@@ -155,7 +169,7 @@ func (s *Service) SetBuild(
 		decided.result.Build = p.result.Build
 		if !maps.Equal(object.Value.Metadata.Stamps, p.next.Metadata.Stamps) {
 			p.next.Metadata.Change = &api.Change{Verb: "build", Actor: actor}
-			decided.write(object, p.next, s.opts.Now())
+			write(decided, object, p.next, s.opts.Now())
 		}
 		return decided, nil
 	})

@@ -105,12 +105,12 @@ func TestReconcile(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(clusterObject("east"), instanceOf("east", "cloud"), deployment("prod", "web", `{"image":"web:1"}`))
 	ref := instanceOf("", "").Ref()
-	result, err := w.service.Reconcile(t.Context(), TargetOf(ref), "ann")
+	result, err := w.ask("reconcile", TargetOf(ref), "")
 	if err != nil || !result.Changed || w.object(ref).Metadata.Stamps[api.StampPull] == "" ||
 		w.object(ref).Metadata.Generation != 1 {
 		t.Errorf("%+v, %v: %+v", result, err, w.object(ref).Metadata)
 	}
-	_, err = w.service.Reconcile(t.Context(), Target{Name: "web"}, "ann")
+	_, err = w.ask("reconcile", Target{Name: "web"}, "")
 	if refused := wantReason(t, err, Invalid); !strings.Contains(refused.Next, "tend restart") {
 		t.Error(refused.Next)
 	}

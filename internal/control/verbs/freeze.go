@@ -8,29 +8,23 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-type freezeDecision struct {
-	txn    *records.Txn
-	result api.StopResult
-}
-
-func (d *freezeDecision) transaction() *records.Txn { return d.txn }
-
 // Freeze marks slots as stopped on purpose: only Thaw or Restart starts them again. Without slots, it marks all that
 // are wanted running.
 func (s *Service) Freeze(ctx context.Context, target Target, slots []string, actor string) (api.StopResult, error) {
-	return s.mark(ctx, "freeze", actor, func(snap records.Snapshot) (*freezeDecision, error) {
+	return s.mark(ctx, "freeze", actor, func(snap records.Snapshot) (*Decision[api.StopResult], error) {
 		return prepareFreeze(snap, target, slots, actor, s.opts.Now())
 	})
 }
 
 // Thaw removes the marks, so that the slots run again. Without slots, it removes all marks of the object.
 func (s *Service) Thaw(ctx context.Context, target Target, slots []string, actor string) (api.StopResult, error) {
-	return s.mark(ctx, "thaw", actor, func(snap records.Snapshot) (*freezeDecision, error) {
+	return s.mark(ctx, "thaw", actor, func(snap records.Snapshot) (*Decision[api.StopResult], error) {
 		return prepareThaw(snap, target, slots)
 	})
 }
 
-func (s *Service) mark(ctx context.Context, verb, actor string, prepare func(records.Snapshot) (*freezeDecision, error),
+func (s *Service) mark(
+	ctx context.Context, verb, actor string, prepare func(records.Snapshot) (*Decision[api.StopResult], error),
 ) (api.StopResult, error) {
 	decided, revision, err := decide(FieldManager{Actor: actor}.asks(ctx, verb), s, prepare)
 	if err != nil {
@@ -42,13 +36,14 @@ func (s *Service) mark(ctx context.Context, verb, actor string, prepare func(rec
 }
 
 func prepareFreeze(snap records.Snapshot, target Target, slots []string, actor string, now time.Time,
-) (*freezeDecision, error) {
+) (*Decision[api.StopResult], error) {
 	object, err := target.findSlotted(snap, "frozen")
 	if err != nil {
 		return nil, err
 	}
 	ref := object.Value.Ref()
-	decided := &freezeDecision{txn: records.NewTxn("freeze"), result: api.StopResult{Object: ref, Frozen: true}}
+	decided := &Decision[api.StopResult]{txn: records.NewTxn("freeze"),
+		result: api.StopResult{Object: ref, Frozen: true}}
 	marked := marks(snap, ref)
 	if ref.Kind == api.KindStatefulSet {
 		return decided, freezeOrdinals(decided, object, marked, slots, actor, now)
@@ -74,13 +69,13 @@ func prepareFreeze(snap records.Snapshot, target Target, slots []string, actor s
 	return decided, nil
 }
 
-func prepareThaw(snap records.Snapshot, target Target, slots []string) (*freezeDecision, error) {
+func prepareThaw(snap records.Snapshot, target Target, slots []string) (*Decision[api.StopResult], error) {
 	object, err := target.findSlotted(snap, "started")
 	if err != nil {
 		return nil, err
 	}
 	ref := object.Value.Ref()
-	decided := &freezeDecision{txn: records.NewTxn("thaw"), result: api.StopResult{Object: ref}}
+	decided := &Decision[api.StopResult]{txn: records.NewTxn("thaw"), result: api.StopResult{Object: ref}}
 	wanted := make(map[string]bool, len(slots))
 	for _, slot := range slots {
 		wanted[slot] = true

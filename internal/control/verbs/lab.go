@@ -19,13 +19,6 @@ const (
 	maxExtension = api.MaxLabDuration
 )
 
-type labDecision struct {
-	txn    *records.Txn
-	result api.LabResult
-}
-
-func (d *labDecision) transaction() *records.Txn { return d.txn }
-
 // ExtendLabs gives a lab, or all labs of a class that have not ended, more time. It is recorded beside the spec.
 func (s *Service) ExtendLabs(
 	ctx context.Context, target Target, more time.Duration, actor string,
@@ -94,7 +87,7 @@ func (s *Service) orderLabs(
 	ctx context.Context, verb string, target Target, actor string, change func(*ordered) error,
 ) (api.LabResult, error) {
 	decided, revision, err := decide(FieldManager{Actor: actor}.asks(ctx, verb), s,
-		func(snap records.Snapshot) (*labDecision, error) {
+		func(snap records.Snapshot) (*Decision[api.LabResult], error) {
 			found, err := target.findLabs(snap)
 			if err != nil {
 				return nil, err
@@ -116,8 +109,8 @@ func (s *Service) orderLabs(
 
 func prepareOrders(
 	snap records.Snapshot, site string, found []records.Read[api.Object], change func(*ordered) error,
-) (*labDecision, error) {
-	d := &labDecision{txn: records.NewTxn(site)}
+) (*Decision[api.LabResult], error) {
+	d := &Decision[api.LabResult]{txn: records.NewTxn(site)}
 	var refused error
 	for _, object := range found {
 		l, stored, status, err := readLab(snap, object)

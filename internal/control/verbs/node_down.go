@@ -9,13 +9,6 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-type downDecision struct {
-	txn    *records.Txn
-	result api.NodeDownResult
-}
-
-func (d *downDecision) transaction() *records.Txn { return d.txn }
-
 // Down is an operator's statement about a node.
 type Down int
 
@@ -29,34 +22,27 @@ const (
 // NodeDown records that a silent node is off: its tasks have ended, so that others take their places, in statefulsets
 // too. One that is removed is no longer of the cluster: its certificate is refused, its connections are closed, and
 // what its volumes held is given up. A node that answers is refused, unless it is forced out: what it could read is
-// named then.
-func (s *Service) NodeDown(ctx context.Context, node string, how Down, actor string) (api.NodeDownResult, error) {
+// named then. A dry run stores nothing.
+func (s *Service) NodeDown(ctx context.Context, node string, how Down, dryRun bool, actor string,
+) (api.NodeDownResult, error) {
 	verb := "remove"
 	if how == ConfirmDown {
 		verb = "confirm-down"
 	}
-	decided, revision, err := decide(FieldManager{Actor: actor}.asks(ctx, verb), s,
-		func(snap records.Snapshot) (*downDecision, error) {
-			return s.prepareDown(snap, node, how)
-		})
+	prepare := func(snap records.Snapshot) (*downDecision, error) { return s.prepareDown(snap, node, how) }
+	if dryRun {
+		decided, _, err := consider(ctx, s, prepare)
+		if err != nil {
+			return api.NodeDownResult{}, err
+		}
+		return decided.result, nil
+	}
+	decided, revision, err := decide(FieldManager{Actor: actor}.asks(ctx, verb), s, prepare)
 	if err != nil {
 		return api.NodeDownResult{}, err
 	}
 	decided.result.Revision = revision
 	s.note(ctx, verb, actor, revision, nodeRef(node))
-	return decided.result, nil
-}
-
-// WouldBeDown returns what NodeDown would do.
-func (s *Service) WouldBeDown(ctx context.Context, node string, how Down) (api.NodeDownResult, error) {
-	snap, err := s.opts.Reader.Fresh(ctx)
-	if err != nil {
-		return api.NodeDownResult{}, err
-	}
-	decided, err := s.prepareDown(snap, node, how)
-	if err != nil {
-		return api.NodeDownResult{}, err
-	}
 	return decided.result, nil
 }
 
@@ -77,7 +63,7 @@ func (s *Service) prepareDown(snap records.Snapshot, node string, how Down) (*do
 	case how == ForceNodeOut:
 		d.txn.Delete(records.AliveKey(node))
 		d.result.Rotate = exposed(snap, node)
-		d.revokeToken(snap, node, s)
+		revokeToken(d, snap, node, s)
 	case snap.Alive(node):
 		return nil, &Error{Reason: InUse, Detail: "node " + node + " answers",
 			Next: "stop Tend on it first (systemctl stop tend-agent) and wait for the node timeout; `tend drain " + node +

@@ -47,7 +47,7 @@ func TestWhatANodeKeepsIsNamed(t *testing.T) {
 	}
 	before := w.snapshot().Revision()
 	for _, how := range []Down{ConfirmDown, RemoveNode} {
-		would, err := w.service.WouldBeDown(t.Context(), "n1", how)
+		would, err := w.service.NodeDown(t.Context(), "n1", how, true, "ann")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestWhatANodeKeepsIsNamed(t *testing.T) {
 	if after := w.snapshot().Revision(); after != before {
 		t.Errorf("a question was stored: revision %d, before %d", after, before)
 	}
-	result, err := w.service.NodeDown(t.Context(), "n1", RemoveNode, "ann")
+	result, err := w.service.NodeDown(t.Context(), "n1", RemoveNode, false, "ann")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func exposedTLS(snap records.Snapshot, found map[string]bool) {
 
 // revokeToken revokes the token with which a node joined, if another machine could still join with it: who was forced
 // out knows it.
-func (d *downDecision) revokeToken(snap records.Snapshot, node string, s *Service) {
+func revokeToken(d *downDecision, snap records.Snapshot, node string, s *Service) {
 	member := snap.Member(node)
 	if !member.Exists() || member.Value.Token == "" {
 		return

@@ -73,7 +73,7 @@ func offline(t *testing.T) *world {
 
 func TestANodeThatIsOff(t *testing.T) {
 	w := offline(t)
-	result, err := w.service.NodeDown(t.Context(), "n1", ConfirmDown, "ann")
+	result, err := w.service.NodeDown(t.Context(), "n1", ConfirmDown, false, "ann")
 	if err != nil || !slices.Equal(result.Pods, []string{"prod-web.runs"}) {
 		t.Fatalf("%+v, %v", result, err)
 	}
@@ -97,7 +97,7 @@ func TestANodeThatIsOff(t *testing.T) {
 func TestANodeThatIsRemoved(t *testing.T) {
 	w := offline(t)
 	w.mustApply(nodeObject("n1", `{"labels":{"zone":"eu"}}`))
-	result, err := w.service.NodeDown(t.Context(), "n1", RemoveNode, "ann")
+	result, err := w.service.NodeDown(t.Context(), "n1", RemoveNode, false, "ann")
 	if err != nil || !slices.Equal(result.Volumes, []string{"data-of-n1"}) {
 		t.Fatalf("%+v, %v", result, err)
 	}
@@ -109,7 +109,7 @@ func TestANodeThatIsRemoved(t *testing.T) {
 	if homes := snap.Homes(); len(homes) != 1 || homes["data-of-n2"] != "n2" {
 		t.Errorf("%v", homes)
 	}
-	_, err = w.service.NodeDown(t.Context(), "n1", RemoveNode, "ann")
+	_, err = w.service.NodeDown(t.Context(), "n1", RemoveNode, false, "ann")
 	wantReason(t, err, NotFound)
 }
 
@@ -139,7 +139,7 @@ func TestANodeThatIsForcedOut(t *testing.T) {
 	} {
 		w.put(records.ObjectKey(object.Ref()), object)
 	}
-	result, err := w.service.NodeDown(t.Context(), "n2", ForceNodeOut, "ann")
+	result, err := w.service.NodeDown(t.Context(), "n2", ForceNodeOut, false, "ann")
 	want := []string{
 		"the TLS key of shop.example", "the accounts at certificate authorities (ACME)",
 		"the asset files of deployment/prod/web", "the credentials of registry/_/ghcr",
@@ -159,13 +159,13 @@ func TestANodeThatIsForcedOut(t *testing.T) {
 	}
 	w.put(records.NodeKey("n3"), api.NodeStatus{ID: "n3"})
 	w.put(records.MemberKey("n3"), records.Member{Server: "b"})
-	_, err = w.service.NodeDown(t.Context(), "n3", ForceNodeOut, "ann")
+	_, err = w.service.NodeDown(t.Context(), "n3", ForceNodeOut, false, "ann")
 	if refused := wantReason(t, err, InUse); !strings.Contains(refused.Next, "tend servers remove b") {
 		t.Errorf("the node of a server: %+v", refused)
 	}
 	w.put(records.NodeKey("n4"), api.NodeStatus{ID: "n4"})
 	w.put(records.AliveKey("n4"), "n4")
-	_, err = w.service.NodeDown(t.Context(), "n4", ForceNodeOut, "ann")
+	_, err = w.service.NodeDown(t.Context(), "n4", ForceNodeOut, false, "ann")
 	if refused := wantReason(t, err, InUse); !strings.Contains(refused.Next, "--no-agent") {
 		t.Errorf("the node of a server that is alone: %+v", refused)
 	}
@@ -207,7 +207,7 @@ func TestWhatABuilderCouldRead(t *testing.T) {
 			"the credentials of registry/_/hub", "the source of deployment/prod/built"},
 		"idle": nil,
 	} {
-		if result, err := w.service.NodeDown(t.Context(), node, ForceNodeOut, "ann"); err != nil ||
+		if result, err := w.service.NodeDown(t.Context(), node, ForceNodeOut, false, "ann"); err != nil ||
 			!slices.Equal(result.Rotate, want) {
 			t.Errorf("%s: %q, %v", node, result.Rotate, err)
 		}
@@ -217,12 +217,12 @@ func TestWhatABuilderCouldRead(t *testing.T) {
 // A node that answers is refused, also if it begins to answer between the decision and its commit.
 func TestANodeThatAnswersIsNotOff(t *testing.T) {
 	w := offline(t)
-	_, err := w.service.NodeDown(t.Context(), "n2", RemoveNode, "ann")
+	_, err := w.service.NodeDown(t.Context(), "n2", RemoveNode, false, "ann")
 	if refused := wantReason(t, err, InUse); !strings.Contains(refused.Next, "tend drain n2") {
 		t.Errorf("next: %s", refused.Next)
 	}
 	w.before = func() { w.put(records.AliveKey("n1"), "now") }
-	_, err = w.service.NodeDown(t.Context(), "n1", ConfirmDown, "ann")
+	_, err = w.service.NodeDown(t.Context(), "n1", ConfirmDown, false, "ann")
 	wantReason(t, err, InUse)
 	if s := w.snapshot().TaskStatus("runs").Value; s.State != api.TaskRunning {
 		t.Errorf("%+v", s)

@@ -11,7 +11,7 @@ import (
 // freezeOrdinals marks ordinals, all of them if none is named. An ordinal is a place of its own, so it is frozen
 // whether or not it has a task now, and stays so through rollouts and scaling; the object must be the one that was
 // read, so that the ordinal is one of its own.
-func freezeOrdinals(decided *freezeDecision, object records.Read[api.Object],
+func freezeOrdinals(decided *Decision[api.StopResult], object records.Read[api.Object],
 	marked map[string]records.Read[api.Frozen],
 	slots []string, actor string, now time.Time,
 ) error {

@@ -2,12 +2,57 @@ package verbs
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/access"
+	"tend.dev/tend/internal/core/verb"
 	"tend.dev/tend/internal/store/records"
 )
+
+type rebootstrapInput struct {
+	Ordinal int `query:"ordinal" required:"true"`
+}
+
+var _ = Declare(verb.Verb{
+	Name: "rebootstrap", Summary: "Recreate one ordinal of a statefulset with empty volumes",
+	Rule: access.Deployers("rebootstrap"),
+	Commands: []verb.Command{{
+		Path: "rebootstrap", Use: "[KIND] SCOPE/NAME ORDINAL",
+		Short: "recreate one ordinal of a statefulset with empty volumes",
+		Long: "Stop one ordinal of a statefulset, remove its container and the volumes of its volume_claims, and recreate it.\n" +
+			"WHAT THE VOLUMES HOLD IS LOST. No other ordinal is touched, and no other command removes a volume. On a terminal it\n" +
+			"asks first; elsewhere it wants --yes.",
+		Example: "  tend rebootstrap prod/db 2\n  tend rebootstrap statefulset prod/db 2 --yes",
+		Rest:    1, Waits: true, Read: verb.Reads(readOrdinal),
+		Asks: func(ref api.Ref, input any) string {
+			return "This removes what the volumes of " + podName(ref,
+				strconv.Itoa(input.(*rebootstrapInput).Ordinal)) + " hold, for good."
+		},
+		Says: verb.Says(func(ref api.Ref, in rebootstrapInput, result api.VerbResult) string {
+			pod := podName(ref, strconv.Itoa(in.Ordinal))
+			if len(result.Volumes) == 0 {
+				return pod + " is recreated; it has no volumes"
+			}
+			return fmt.Sprintf("%s is recreated, without what was in %s", pod, strings.Join(result.Volumes, ", "))
+		}),
+	}},
+}, func(ctx context.Context, s *Service, r Request[rebootstrapInput]) (api.VerbResult, error) {
+	return s.Rebootstrap(ctx, r.Target, r.In.Ordinal, r.Actor)
+})
+
+func readOrdinal(at string, rest []string, in *rebootstrapInput) (err error) {
+	if len(rest) != 1 {
+		return fmt.Errorf("say which ordinal: tend rebootstrap %s 0", at)
+	}
+	if in.Ordinal, err = strconv.Atoi(rest[0]); err != nil || in.Ordinal < 0 {
+		return fmt.Errorf("%q is not an ordinal: want 0 or more", rest[0])
+	}
+	return nil
+}
 
 // Rebootstrap recreates one ordinal of a statefulset with empty volumes. It is the only verb that removes an ordinal's
 // volumes. It only writes a nonce, which the controller compares with the one that the ordinal's task carries; so the
@@ -56,7 +101,7 @@ func (s *Service) renew(
 		wipes := stampRenewal(next.Metadata.Stamps, *task.Value, verb == verbRecreate)
 		next.Metadata.Change = &api.Change{Verb: verb, Actor: actor}
 		decided := unchanged(verb, object)
-		decided.write(object, next, s.opts.Now())
+		write(decided, object, next, s.opts.Now())
 		decided.txn.If(records.TaskKey(task.Value.ID), task.Modified)
 		if wipes {
 			decided.result.Volumes = volumesOfTask(snap, *task.Value, spec, ordinal)

@@ -1,32 +1,29 @@
 package verbs
 
 import (
-	"context"
-	"maps"
+	"fmt"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/store/records"
+	"tend.dev/tend/internal/core/access"
+	"tend.dev/tend/internal/core/verb"
 )
 
-// Reconcile sends an application of a Kubernetes cluster there again, unchanged, and has it reconciled there at once.
-func (s *Service) Reconcile(ctx context.Context, target Target, actor string) (api.VerbResult, error) {
-	return s.verb(ctx, "reconcile", FieldManager{Actor: actor}, func(snap records.Snapshot) (*verbDecision, error) {
-		object, err := target.findLive(snap)
-		if err != nil {
-			return nil, err
-		}
-		if object.Value.Kind != api.KindApplicationInstance {
-			return nil, invalid("for the pods of a workload: tend restart; for a sync: tend sync now",
-				"%s is not an application of a Kubernetes cluster", object.Value.Ref())
-		}
-		next := *object.Value
-		if next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps); next.Metadata.Stamps == nil {
-			next.Metadata.Stamps = map[string]string{}
-		}
-		next.Metadata.Stamps[api.StampPull] = api.NewNonce(s.opts.Now())
-		next.Metadata.Change = &api.Change{Verb: "reconcile", Actor: actor}
-		decided := unchanged("reconcile", object)
-		decided.write(object, next, s.opts.Now())
-		return decided, nil
-	})
-}
+var _ = Declare(verb.Verb{
+	Name: "reconcile", Rule: access.Deployers("reconcile"),
+	Summary: "Send an application of a Kubernetes cluster there again, and reconcile it there at once",
+	Commands: []verb.Command{{
+		Path: "reconcile", Use: "[KIND] SCOPE/NAME", Short: "reconcile an application of a Kubernetes cluster now",
+		Long: "Send an application to its Kubernetes cluster again, unchanged, and have Flux reconcile it at once: the chart is fetched,\n" +
+			"values are read again, and a release that has no retries left is tried again.",
+		Example: "  tend reconcile appinst prod/web",
+		Waits:   true,
+		Says: verb.Says(func(ref api.Ref, _ struct{}, _ api.VerbResult) string {
+			return fmt.Sprintf("%s is sent to its cluster again", ref)
+		}),
+	}},
+}, Decided(Fits{
+	Kind: api.KindApplicationInstance, Not: "is not an application of a Kubernetes cluster",
+	Next: "for the pods of a workload: tend restart; for a sync: tend sync now", Any: true,
+}, "reconcile", func(a Asked[struct{}]) (*Decision[api.VerbResult], error) {
+	return a.Stamped("reconcile", func(stamps map[string]string) { stamps[api.StampPull] = api.NewNonce(a.Now) }), nil
+}))

@@ -4,14 +4,20 @@ import (
 	"context"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/access"
+	"tend.dev/tend/internal/core/verb"
 	"tend.dev/tend/internal/store/records"
 )
+
+var _ = Declare(verb.Verb{
+	Name: "run-release", Summary: "Run the release command of what is in force again", Rule: access.Deployers("run"),
+}, plainly((*Service).RunRelease))
 
 // RunRelease requests another run of the release command of the release in force. It changes no slot, and its outcome
 // affects nothing else. To retry a command that failed before its release came into force, restart the workload.
 func (s *Service) RunRelease(ctx context.Context, target Target, actor string) (api.RunResult, error) {
 	decided, revision, err := decide(FieldManager{Actor: actor}.asks(ctx, "release run"), s,
-		func(snap records.Snapshot) (*runDecision, error) {
+		func(snap records.Snapshot) (*Decision[api.RunResult], error) {
 			return s.prepareReleaseRun(ctx, snap, target, actor)
 		})
 	if err != nil {
@@ -26,7 +32,7 @@ func (s *Service) RunRelease(ctx context.Context, target Target, actor string) (
 
 func (s *Service) prepareReleaseRun(
 	ctx context.Context, snap records.Snapshot, target Target, actor string,
-) (*runDecision, error) {
+) (*Decision[api.RunResult], error) {
 	object, err := target.findLive(snap)
 	if err != nil {
 		return nil, err
@@ -56,7 +62,7 @@ func (s *Service) prepareReleaseRun(
 	key := records.RunKey(ref, run.ID)
 	txn := records.NewTxn("release.run").If(records.ObjectKey(ref), object.Modified).
 		If(records.ReleaseKey(ref, release.Value.ID), release.Modified).If(key, 0).Put(key, run)
-	return &runDecision{txn: txn, result: api.RunResult{Run: run}}, nil
+	return &Decision[api.RunResult]{txn: txn, result: api.RunResult{Run: run}}, nil
 }
 
 // hasCommand reports whether a release declares release.command. A release made by a rollback runs no steps, but has

@@ -2,12 +2,34 @@ package verbs
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"strconv"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/access"
+	"tend.dev/tend/internal/core/verb"
 	"tend.dev/tend/internal/store/records"
 )
+
+var _ = Declare(verb.Verb{
+	Name: "restart", Summary: "Replace every pod, by the workload's strategy", Rule: access.Deployers("restart"),
+	Commands: []verb.Command{{
+		Path: "restart", Use: "[KIND] SCOPE/NAME",
+		Short: "restart all pods, following the rollout strategy; also restarts stopped pods",
+		Long: "Restart all pods, following the rollout strategy. Pods that `tend stop` stopped run again.\n" +
+			"If a command of a newer release failed, Tend retries that release; pods keep serving until the command succeeds.",
+		Example: "  tend restart prod/web",
+		Waits:   true,
+		Says: verb.Says(func(ref api.Ref, _ struct{}, result api.VerbResult) string {
+			if result.Retries != "" {
+				return fmt.Sprintf("%s tries %s, whose command failed, again; its pods stay as they are until that passes",
+					ref, result.Retries)
+			}
+			return fmt.Sprintf("%s restarting", ref)
+		}),
+	}},
+}, plainly((*Service).Restart))
 
 // Restart makes every slot outdated by a new nonce, and thaws the frozen ones: a user who restarts wants them to run.
 // If the release command of a newer release failed, Restart requests another try of it. If that succeeds, every slot is
@@ -33,7 +55,7 @@ func (s *Service) Restart(ctx context.Context, target Target, actor string) (api
 		delete(next.Metadata.Stamps, api.StampQuietEnv) // the restart applies what config set --no-restart postponed
 		next.Metadata.Change = &api.Change{Verb: "restart", Actor: actor}
 		decided := unchanged("restart", object)
-		decided.write(object, next, s.opts.Now())
+		write(decided, object, next, s.opts.Now())
 		if decided.result.Retries = failed; failed == "" {
 			decided.result.Restart = nonce
 		}

@@ -47,7 +47,7 @@ func (s *Service) retryScale(
 	now, next := s.opts.Now(), *object.Value
 	next.Metadata.Stamps = with(next.Metadata.Stamps, api.StampPull, api.NewNonce(now))
 	next.Metadata.Change = &api.Change{Verb: "scale", Actor: by.Actor}
-	decided.write(object, next, now)
+	write(decided, object, next, now)
 	decided.result.Changed, decided.result.Retried = false, true
 	return nil
 }

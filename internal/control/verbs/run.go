@@ -7,21 +7,21 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/access"
+	"tend.dev/tend/internal/core/verb"
 	"tend.dev/tend/internal/store/records"
 )
 
-type runDecision struct {
-	txn    *records.Txn
-	result api.RunResult
-}
-
-func (d *runDecision) transaction() *records.Txn { return d.txn }
+var _ = Declare(verb.Verb{
+	Name: "run", Summary: "Ask for a run of a job, or of a cron job whatever its schedule says",
+	Rule: access.Deployers("run"),
+}, plainly((*Service).Run))
 
 // Run requests a run of a job, or of a cron job independent of its schedule. It creates the run at once; the controller
 // runs it. Under concurrency_policy Forbid it is refused while another run is under way.
 func (s *Service) Run(ctx context.Context, target Target, actor string) (api.RunResult, error) {
 	decided, revision, err := decide(FieldManager{Actor: actor}.asks(ctx, "run"), s,
-		func(snap records.Snapshot) (*runDecision, error) {
+		func(snap records.Snapshot) (*Decision[api.RunResult], error) {
 			return s.prepareRun(ctx, snap, target, actor)
 		})
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Service) Run(ctx context.Context, target Target, actor string) (api.Run
 
 func (s *Service) prepareRun(
 	ctx context.Context, snap records.Snapshot, target Target, actor string,
-) (*runDecision, error) {
+) (*Decision[api.RunResult], error) {
 	object, err := target.findLive(snap)
 	if err != nil {
 		return nil, err
@@ -58,20 +58,20 @@ func (s *Service) prepareRun(
 	}
 	key := records.RunKey(ref, run.ID)
 	txn := records.NewTxn("run").If(records.ObjectKey(ref), object.Modified).If(key, 0).Put(key, run)
-	return &runDecision{txn: txn, result: api.RunResult{Run: run}}, nil
+	return &Decision[api.RunResult]{txn: txn, result: api.RunResult{Run: run}}, nil
 }
 
 // repeatedRun returns the decision to write nothing if a request with the same idempotency key has made a run of an
 // object. Its id ends as the key says: of a release command it begins with the release, which may be another one by
 // now.
-func repeatedRun(ctx context.Context, snap records.Snapshot, ref api.Ref) *runDecision {
+func repeatedRun(ctx context.Context, snap records.Snapshot, ref api.Ref) *Decision[api.RunResult] {
 	keyed, ok := keyedRun(ctx)
 	if !ok {
 		return nil
 	}
 	for _, run := range snap.Runs(ref) {
 		if strings.HasSuffix(run.Value.ID, keyed) {
-			return &runDecision{txn: records.NewTxn("run"),
+			return &Decision[api.RunResult]{txn: records.NewTxn("run"),
 				result: api.RunResult{Run: *run.Value, Revision: run.Modified}}
 		}
 	}

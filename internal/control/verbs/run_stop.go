@@ -11,12 +11,14 @@ import (
 // StopRuns ends runs of a job for good: it stops running ones, keeps waiting ones from beginning, and prevents further
 // attempts. Without ids it ends all unfinished runs.
 func (s *Service) StopRuns(ctx context.Context, target Target, ids []string, actor string) (api.StopResult, error) {
-	return s.mark(ctx, "run stop", actor, func(snap records.Snapshot) (*freezeDecision, error) {
+	return s.mark(ctx, "run stop", actor, func(snap records.Snapshot) (*Decision[api.StopResult], error) {
 		return prepareStopRuns(snap, target, ids, actor)
 	})
 }
 
-func prepareStopRuns(snap records.Snapshot, target Target, ids []string, actor string) (*freezeDecision, error) {
+func prepareStopRuns(
+	snap records.Snapshot, target Target, ids []string, actor string,
+) (*Decision[api.StopResult], error) {
 	object, err := target.findLive(snap)
 	if err != nil {
 		return nil, err
@@ -25,7 +27,7 @@ func prepareStopRuns(snap records.Snapshot, target Target, ids []string, actor s
 	if !ref.Kind.HasRuns() {
 		return nil, invalid("name a job or a cron job", "%s has no runs", ref)
 	}
-	decided := &freezeDecision{txn: records.NewTxn("run.stop"), result: api.StopResult{Object: ref}}
+	decided := &Decision[api.StopResult]{txn: records.NewTxn("run.stop"), result: api.StopResult{Object: ref}}
 	for _, read := range snap.Runs(ref) {
 		run := *read.Value
 		if run.State.Ended() || len(ids) > 0 && !slices.Contains(ids, run.ID) {

@@ -3,9 +3,13 @@ package verbs
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strconv"
+	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/access"
+	"tend.dev/tend/internal/core/verb"
 	"tend.dev/tend/internal/core/volumes"
 	"tend.dev/tend/internal/store/records"
 )
@@ -13,14 +17,45 @@ import (
 // MaxReplicas bounds what scale accepts, so that a typo doesn't become ten million containers.
 const MaxReplicas = 10_000
 
-// verbDecision is the outcome of a verb on one object.
-type verbDecision struct {
-	txn    *records.Txn
-	result api.VerbResult
-	next   *api.Object // what is written; nil for nothing
+type scaleInput struct {
+	Replicas       int  `query:"replicas" required:"true"`
+	ForceConflicts bool `query:"force_conflicts" flag:"force-conflicts" help:"take over fields that another manager set to another value"`
 }
 
-func (d *verbDecision) transaction() *records.Txn { return d.txn }
+var _ = Declare(verb.Verb{
+	Name: "scale", Summary: "Set the replicas of a workload", Rule: access.Deployers("scale"),
+	Commands: []verb.Command{{
+		Path: "scale", Use: "[KIND] SCOPE/NAME REPLICAS", Short: "set how many replicas run",
+		Long:    "Set how many replicas run. The next apply of a manifest that names replicas sets them again.",
+		Example: "  tend scale prod/web 5\n  tend scale deployment prod/web 0",
+		Rest:    1, Waits: true, Counts: true, Read: verb.Reads(readReplicas), Says: verb.Says(scaleText),
+	}},
+}, func(ctx context.Context, s *Service, r Request[scaleInput]) (api.VerbResult, error) {
+	return s.Scale(ctx, r.Target, r.In.Replicas, FieldManager{Actor: r.Actor, ForceConflicts: r.In.ForceConflicts})
+})
+
+func readReplicas(at string, rest []string, in *scaleInput) (err error) {
+	if len(rest) != 1 {
+		return fmt.Errorf("give the number of replicas: tend scale %s 3", at)
+	}
+	in.Replicas, err = strconv.Atoi(strings.TrimPrefix(rest[0], "="))
+	if err != nil || in.Replicas < 0 {
+		return fmt.Errorf("%q is not a number of replicas: want 0 or more", rest[0])
+	}
+	return nil
+}
+
+func scaleText(ref api.Ref, in scaleInput, result api.VerbResult) string {
+	switch {
+	case result.Retried:
+		return fmt.Sprintf("%s has %d replicas already; it was in trouble, and is tried again", ref, in.Replicas)
+	case !result.Changed:
+		return fmt.Sprintf("%s has %d replicas already", ref, in.Replicas)
+	case result.PreviousReplicas != nil:
+		return fmt.Sprintf("%s scaled from %d to %d", ref, *result.PreviousReplicas, in.Replicas)
+	}
+	return fmt.Sprintf("%s scaled to %d", ref, in.Replicas)
+}
 
 // Scale sets spec.replicas.
 func (s *Service) Scale(ctx context.Context, target Target, replicas int, by FieldManager) (api.VerbResult, error) {

@@ -2,10 +2,11 @@ package verbs
 
 import (
 	"context"
-	"maps"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/access"
 	"tend.dev/tend/internal/core/source"
+	"tend.dev/tend/internal/core/verb"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -42,25 +43,12 @@ func (o ApplyOptions) checkSync(snap records.Snapshot, txn *records.Txn) error {
 	return nil
 }
 
-// SyncNow has the source of a sync polled at once. The status has the answer's revision as ObservedRevision when that
-// is done.
-func (s *Service) SyncNow(ctx context.Context, target Target, actor string) (api.VerbResult, error) {
-	if target.Kind != "" && target.Kind != api.KindSync {
-		return api.VerbResult{}, invalid("`tend sync` lists what there is", "%s is not a sync", target)
-	}
-	target.Kind = api.KindSync
-	return s.verb(ctx, "sync", FieldManager{Actor: actor}, func(snap records.Snapshot) (*verbDecision, error) {
-		object, err := target.findLive(snap)
-		if err != nil {
-			return nil, err
-		}
-		next := *object.Value
-		if next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps); next.Metadata.Stamps == nil {
-			next.Metadata.Stamps = map[string]string{}
-		}
-		next.Metadata.Stamps[api.StampSync] = nextNonce(next.Metadata.Stamps[api.StampSync])
-		decided := unchanged("sync", object)
-		decided.write(object, next, s.opts.Now())
-		return decided, nil
-	})
-}
+// The source of a sync is polled at once. Its status has the answer's revision as ObservedRevision when that is done.
+var _ = Declare(verb.Verb{
+	Name: "poll", Summary: "Poll the source of a sync at once", Rule: access.Admins("sync now"), Kind: api.KindSync,
+}, Decided(Fits{Kind: api.KindSync, Not: "is not a sync", Next: "`tend sync` lists what there is"}, "sync",
+	func(a Asked[struct{}]) (*Decision[api.VerbResult], error) {
+		return a.Stamped("sync", func(stamps map[string]string) {
+			stamps[api.StampSync] = nextNonce(stamps[api.StampSync])
+		}), nil
+	}))

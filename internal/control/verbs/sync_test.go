@@ -198,7 +198,7 @@ func TestAnApplyInFlightEndsWithItsSync(t *testing.T) {
 		"declared otherwise": {func(t *testing.T, s *Service) { declare(t, s, `{"dir":"/b","scopes":["shop"]}`) },
 			Busy},
 		"polled at once": {func(t *testing.T, s *Service) {
-			if _, err := s.SyncNow(t.Context(), Target{Name: "shop"}, "ann"); err != nil {
+			if _, err := ask(t, s, "poll", Target{Name: "shop"}, ""); err != nil {
 				t.Fatal(err)
 			}
 		}, ""},
@@ -236,15 +236,14 @@ func TestSyncNow(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(syncObject(`{"dir":"/a"}`))
 	for _, nonce := range []string{"1", "2"} {
-		result, err := w.service.SyncNow(t.Context(), Target{Name: "shop"}, "ann")
+		result, err := w.ask("poll", Target{Name: "shop"}, "")
 		stored := w.object(syncObject("").Ref())
 		if err != nil || stored.Metadata.Stamps[api.StampSync] != nonce ||
 			stored.Metadata.Generation != 1 || !result.Changed {
 			t.Errorf("%+v, %v: %+v", result, err, stored.Metadata)
 		}
 	}
-	if _, err := w.service.SyncNow(t.Context(), Target{Name: "none"}, ""); err == nil ||
-		!strings.Contains(err.Error(), "none") {
+	if _, err := w.ask("poll", Target{Name: "none"}, ""); err == nil || !strings.Contains(err.Error(), "none") {
 		t.Errorf("of none: %v", err)
 	}
 }

@@ -2,56 +2,67 @@ package verbs
 
 import (
 	"context"
-	"maps"
+	"fmt"
 	"strings"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/store/records"
+	"tend.dev/tend/internal/core/access"
+	"tend.dev/tend/internal/core/verb"
 )
 
 // maxTrafficMessage bounds the message of a maintenance, because it is stored in a stamp.
 const maxTrafficMessage = 500
 
-// SetTraffic sets what happens to an ingress's requests: served (an empty mode), api.TrafficPaused, or
-// api.TrafficMaintenance with a message. It holds until the next SetTraffic; an apply doesn't change it.
-func (s *Service) SetTraffic(ctx context.Context, target Target, mode, message, actor string) (api.VerbResult, error) {
-	if err := checkTraffic(mode, message); err != nil {
-		return api.VerbResult{}, err
+type maintenanceInput struct {
+	Message string "query:\"message\" flag:\"message\" help:\"`TEXT` that is answered, one line (default \\\"under maintenance\\\")\""
+}
+
+// The three verbs set what happens to an ingress's requests. It holds until the next of them; an apply doesn't change
+// it.
+var (
+	_ = Declare(traffic("resume", "Let the requests of an ingress through", "let requests through again",
+		"requests are let through", ""), sets[struct{}](""))
+	_ = Declare(traffic("pause", "Have the requests of an ingress wait",
+		"have requests wait, up to 10 s each, until resumed",
+		"requests wait", ""), sets[struct{}](api.TrafficPaused))
+	_ = Declare(traffic("maintenance", "Answer the requests of an ingress with 503 and a message",
+		"answer requests with 503 and a message", "requests are answered with 503", ` --message "back at noon"`),
+		func(ctx context.Context, s *Service, r Request[maintenanceInput]) (api.VerbResult, error) {
+			if err := checkTraffic(r.In.Message); err != nil {
+				return api.VerbResult{}, err
+			}
+			return sets[maintenanceInput](strings.TrimSuffix(api.TrafficMaintenance+":"+r.In.Message, ":"))(ctx, s, r)
+		})
+)
+
+func traffic(name, summary, short, done, example string) verb.Verb {
+	return verb.Verb{
+		Name: name, Summary: summary, Rule: access.Deployers("ingress"), Kind: api.KindIngress,
+		Commands: []verb.Command{{
+			Path: "ingress " + name, Use: "SCOPE/NAME", Short: short,
+			Example: "  tend ingress " + name + " prod/web" + example,
+			Another: "is not an ingress: `tend get ingress` lists them",
+			Says: func(ref api.Ref, _, _ any) []verb.Line {
+				return []verb.Line{{Name: ref.String(), Text: fmt.Sprintf("%s: %s", ref, done)}}
+			},
+		}},
 	}
-	return s.verb(ctx, "traffic", FieldManager{Actor: actor}, func(snap records.Snapshot) (*verbDecision, error) {
-		if target.Kind == "" {
-			target.Kind = api.KindIngress
-		}
-		object, err := target.findLive(snap)
-		if err != nil {
-			return nil, err
-		}
-		if object.Value.Kind != api.KindIngress {
-			return nil, invalid("name an ingress", "%s serves no requests of its own", object.Value.Ref())
-		}
-		next := *object.Value
-		next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps)
-		if next.Metadata.Stamps == nil {
-			next.Metadata.Stamps = map[string]string{}
-		}
-		delete(next.Metadata.Stamps, api.StampTraffic)
-		if mode != "" {
-			next.Metadata.Stamps[api.StampTraffic] = strings.TrimSuffix(mode+":"+message, ":")
-		}
-		decided := unchanged("traffic", object)
-		if !maps.Equal(object.Value.Metadata.Stamps, next.Metadata.Stamps) {
-			decided.write(object, next, s.opts.Now())
-		}
-		return decided, nil
+}
+
+// sets carries out a verb that sets the stamp of what happens to requests. Without a stamp they are served.
+func sets[In any](stamp string) func(context.Context, *Service, Request[In]) (api.VerbResult, error) {
+	fits := Fits{Kind: api.KindIngress, Not: "serves no requests of its own", Next: "name an ingress"}
+	return Decided(fits, "traffic", func(a Asked[In]) (*Decision[api.VerbResult], error) {
+		return a.Stamped("traffic", func(stamps map[string]string) {
+			if delete(stamps, api.StampTraffic); stamp != "" {
+				stamps[api.StampTraffic] = stamp
+			}
+		}), nil
 	})
 }
 
-func checkTraffic(mode, message string) error {
+func checkTraffic(message string) error {
 	switch {
-	case mode != "" && mode != api.TrafficPaused && mode != api.TrafficMaintenance:
-		return invalid("pause, resume or maintenance", "%q is nothing that becomes of requests", mode)
-	case message != "" && mode != api.TrafficMaintenance:
-		return invalid("leave the message out", "only a maintenance answers with a message")
 	case len(message) > maxTrafficMessage:
 		return invalid("shorten it", "the message is longer than %d bytes", maxTrafficMessage)
 	case strings.ContainsFunc(message, func(r rune) bool { return r < ' ' || r == 0x7f }):

@@ -14,15 +14,14 @@ func TestTraffic(t *testing.T) {
 	shop := api.Ref{Kind: api.KindIngress, Scope: "prod", Name: "shop"}
 	ingress := api.Object{Kind: shop.Kind, Scope: shop.Scope, Name: shop.Name, Spec: []byte(`{"host":"shop.org"}`)}
 	w.mustApply(ingress)
-	for _, step := range []struct{ mode, message, want string }{
-		{api.TrafficPaused, "", "paused"},
-		{api.TrafficMaintenance, "back: at noon", "maintenance:back: at noon"},
-		{api.TrafficMaintenance, "", "maintenance"},
-		{"", "", ""},
+	for _, step := range []struct{ verb, query, want string }{
+		{"pause", "", "paused"},
+		{"maintenance", "message=back: at noon", "maintenance:back: at noon"},
+		{"maintenance", "", "maintenance"},
+		{"resume", "", ""},
 	} {
 		for _, changed := range []bool{true, false} {
-			result, err := w.service.SetTraffic(t.Context(), Target{Scope: "prod", Name: "shop"}, step.mode,
-				step.message, "ann")
+			result, err := w.ask(step.verb, Target{Scope: "prod", Name: "shop"}, step.query)
 			if err != nil || result.Changed != changed || result.Generation != 1 {
 				t.Errorf("%v: %+v %v", step, result, err)
 			}
@@ -38,19 +37,17 @@ func TestTrafficRefuses(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(deployment("prod", "web", `{"image":"web:1"}`))
 	for name, step := range map[string]struct {
-		target        Target
-		mode, message string
-		want          Reason
+		target      Target
+		verb, query string
+		want        Reason
 	}{
-		"no ingress":             {TargetOf(ref("prod", "web")), api.TrafficPaused, "", Invalid},
-		"nobody":                 {Target{Name: "shop"}, api.TrafficPaused, "", NotFound},
-		"an unknown word":        {Target{Name: "shop"}, "stop", "", Invalid},
-		"a needless message":     {Target{Name: "shop"}, api.TrafficPaused, "why", Invalid},
-		"a long message":         {Target{Name: "shop"}, api.TrafficMaintenance, strings.Repeat("x", 501), Invalid},
-		"a message of two lines": {Target{Name: "shop"}, api.TrafficMaintenance, "a\nb", Invalid},
+		"no ingress":             {TargetOf(ref("prod", "web")), "pause", "", Invalid},
+		"nobody":                 {Target{Name: "shop"}, "pause", "", NotFound},
+		"a long message":         {Target{Name: "shop"}, "maintenance", "message=" + strings.Repeat("x", 501), Invalid},
+		"a message of two lines": {Target{Name: "shop"}, "maintenance", "message=a%0Ab", Invalid},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := w.service.SetTraffic(t.Context(), step.target, step.mode, step.message, "ann")
+			_, err := w.ask(step.verb, step.target, step.query)
 			wantReason(t, err, step.want)
 		})
 	}

@@ -9,6 +9,20 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
+// Decision holds the writes of a verb and its answer.
+type Decision[Out any] struct {
+	txn    *records.Txn
+	result Out
+	next   *api.Object // the object as it is written; nil if it stays
+}
+
+func (d *Decision[Out]) transaction() *records.Txn { return d.txn }
+
+type (
+	verbDecision = Decision[api.VerbResult]
+	downDecision = Decision[api.NodeDownResult]
+)
+
 // verb decides and commits, and sets the revision in the result.
 func (s *Service) verb(ctx context.Context, name string, by FieldManager,
 	prepare func(records.Snapshot) (*verbDecision, error),
@@ -32,7 +46,7 @@ func unchanged(site string, object records.Read[api.Object]) *verbDecision {
 }
 
 // write adds the object's new form, on the condition that it has not changed since it was read.
-func (d *verbDecision) write(read records.Read[api.Object], next api.Object, now time.Time) {
+func write(d *verbDecision, read records.Read[api.Object], next api.Object, now time.Time) {
 	next.Metadata.Revision = 0
 	next.Metadata.UpdatedAt = now
 	d.result.Changed, d.next = true, &next
@@ -65,7 +79,7 @@ func (s *Service) amend(snap records.Snapshot, decided *verbDecision, object rec
 	if err := s.checkWrite(snap, owned.object); err != nil {
 		return err
 	}
-	decided.write(object, owned.object, now)
+	write(decided, object, owned.object, now)
 	return nil
 }
 

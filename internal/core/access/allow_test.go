@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/core/access"
 )
 
-const scale = "POST /v1/objects/{kind}/{scope}/{name}/scale"
+const change = "POST /v1/config"
 
 // TestAllow: the edges of the rules; internal/server tries every route for every role.
 func TestAllow(t *testing.T) {
@@ -36,8 +36,8 @@ func TestAllow(t *testing.T) {
 		"values of config": {viewer,
 			access.Call{Route: "GET /v1/config", Scope: "prod", Parameters: []string{"scope", "key"}},
 			"config with values needs deployer"},
-		"changes in the second": {deployer, access.Call{Route: scale, Scope: "shop"}, ""},
-		"changes elsewhere": {deployer, access.Call{Route: scale, Scope: "bank"},
+		"changes in the second": {deployer, access.Call{Route: change, Scope: "shop"}, ""},
+		"changes elsewhere": {deployer, access.Call{Route: change, Scope: "bank"},
 			"bank is another scope"},
 		"what has no scope": {everywhere,
 			access.Call{Route: "DELETE /v1/objects/{kind}/{scope}/{name}", Scope: api.Unscoped, Kind: api.KindNode},
@@ -45,7 +45,7 @@ func TestAllow(t *testing.T) {
 		"what lies in a cluster": {everywhere,
 			access.Call{Route: "DELETE /v1/objects/{kind}/{scope}/{name}", Scope: "prod", Kind: api.KindOperation},
 			"needs admin"},
-		"any scope":                  {everywhere, access.Call{Route: scale, Scope: "bank"}, ""},
+		"any scope":                  {everywhere, access.Call{Route: change, Scope: "bank"}, ""},
 		"the cluster, from a scope":  {viewer, access.Call{Route: "GET /v1/nodes"}, "nodes needs a token without scopes"},
 		"the cluster, from all":      {everywhere, access.Call{Route: "GET /v1/nodes"}, ""},
 		"tokens":                     {everywhere, access.Call{Route: "POST /v1/tokens"}, "tokens add needs admin"},

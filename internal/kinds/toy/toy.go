@@ -3,10 +3,15 @@
 package toy
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/verbs"
+	"tend.dev/tend/internal/core/access"
+	"tend.dev/tend/internal/core/verb"
 )
 
 // Spec holds what a user declares.
@@ -29,6 +34,29 @@ var info = api.RegisterKind(api.KindOf[Spec, Status](api.KindInfo{Kind: "toy", S
 // Kind returns the kind that the line names.
 func Kind() control.Kind { return control.Kind{KindInfo: info, Step: control.Report(status)} }
 
+// Input is what is said when a toy is asked to shout.
+type Input struct {
+	Marks int `query:"marks" flag:"marks" help:"how many exclamation marks (default 1)"`
+}
+
+// stampShout has the exclamation marks. It is beside the spec: applying the manifest again leaves it as it is.
+const stampShout = "toy/shout"
+
+var _ = verbs.Declare(verb.Verb{
+	Name: "shout", Summary: "Have a toy shout", Rule: access.Deployers("toy shout"), Kind: info.Kind,
+	Commands: []verb.Command{{
+		Use: "SCOPE/NAME", Short: "have a toy shout", Example: "  tend toy shout prod/parrot --marks 3", Waits: true,
+		Says: verb.Says(func(ref api.Ref, _ Input, _ api.VerbResult) string { return fmt.Sprintf("%s shouts", ref) }),
+	}},
+}, verbs.Decided(verbs.Fits{Kind: info.Kind, Not: "is not a toy", Next: "tend get toys"}, "toy.shout", shout))
+
+// shout decides what the verb stores.
+func shout(a verbs.Asked[Input]) (*verbs.Decision[api.VerbResult], error) {
+	return a.Stamped("toy.shout", func(stamps map[string]string) {
+		stamps[stampShout] = strconv.Itoa(max(a.In.Marks, 1))
+	}), nil
+}
+
 func check(spec Spec) (found []api.FieldError) {
 	if spec.Text == "" {
 		found = append(found, api.FieldError{Field: "text", Detail: "is required"})
@@ -50,7 +78,8 @@ func status(o control.Observation, before Status) Status {
 	if err != nil {
 		ready.Status, ready.Reason, ready.Message = api.ConditionFalse, api.ReasonInvalidSpec, err.Error()
 	}
-	next.Repeated = strings.Repeat(spec.Text, max(spec.Times, 1))
+	marks, _ := strconv.Atoi(object.Value.Metadata.Stamps[stampShout])
+	next.Repeated = strings.Repeat(spec.Text, max(spec.Times, 1)) + strings.Repeat("!", max(marks, 0))
 	next.Conditions = api.SetCondition(next.Conditions, ready, o.Now)
 	return next
 }
