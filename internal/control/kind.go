@@ -1,9 +1,11 @@
 package control
 
 import (
+	"context"
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/calls"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -26,6 +28,11 @@ type Kind struct {
 	// Rests says that an object which needs nothing needs nothing until Step.After, unless something is written that
 	// its step reads. Passes then remember such objects; see Quiet.
 	Rests bool
+	// Call makes a call that a step asks for, and returns its answer. object is the one of the step. It returns when
+	// ctx ends.
+	Call func(ctx context.Context, object records.Read[api.Object], call Call) any
+	// Failed returns the answer of a call that panicked. Default: the error.
+	Failed func(error) any
 	// Workers limits how many objects are reconciled at once. Default: the engine's own limit.
 	Workers int
 }
@@ -40,6 +47,11 @@ type Observation struct {
 	// Object is the zero value if the object is gone. In a dry run it is the object as it would be stored.
 	Object records.Read[api.Object]
 	Now    time.Time
+	// Going are the calls under way by their names, Answers those of ended ones that no committed step has seen, and
+	// Memo what the step before asked to remember. A dry run has none.
+	Going   map[string]calls.Going
+	Answers map[string]any
+	Memo    any
 	// NewTask and NewSlot draw fresh ids. Passes and dry runs draw ids that are used for nothing.
 	NewTask, NewSlot func() string
 }

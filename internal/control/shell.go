@@ -20,12 +20,15 @@ import (
 type Shell struct {
 	Deps
 	// Kind says what the Shell does; it is not changed after New.
-	Kind  Kind
-	quiet Quiet
+	Kind    Kind
+	quiet   Quiet
+	outside *outside
 }
 
 // New returns the controller of a kind.
-func New(deps Deps, kind Kind) *Shell { return &Shell{Deps: deps.Defaults(), Kind: kind} }
+func New(deps Deps, kind Kind) *Shell {
+	return &Shell{Deps: deps.Defaults(), Kind: kind, outside: newOutside()}
+}
 
 // Name implements Controller.
 func (c *Shell) Name() string { return string(c.Kind.Kind) }
@@ -66,11 +69,13 @@ func (c *Shell) Dirty(now time.Time) []engine.Key {
 
 func (c *Shell) judge(s records.Snapshot, key engine.Key, now time.Time) Verdict {
 	ref := c.ref(key)
-	step, err := c.step(unused(Observation{Snapshot: s, Ref: ref, Object: s.Object(ref), Now: now}))
+	o := unused(Observation{Snapshot: s, Ref: ref, Object: s.Object(ref), Now: now})
+	c.outside.into(&o, key)
+	step, err := c.step(o)
 	if err != nil || step.Stalled != nil {
 		s.Fleeting() // what can't be read may be readable without a write: a key that decrypts it
 	}
-	verdict := Verdict{Dirty: err != nil || !step.Empty()}
+	verdict := Verdict{Dirty: err != nil || !step.Empty() || step.changes(o)}
 	if step.After > 0 {
 		verdict.Until = now.Add(step.After)
 	}
@@ -99,9 +104,11 @@ func (c *Shell) Affected(s records.Snapshot, change view.Change) (out []engine.K
 // Reconcile commits the step of one object.
 func (c *Shell) Reconcile(ctx context.Context, key engine.Key) (engine.Result, error) {
 	s, ref := c.Snapshot(), c.ref(key)
-	step, err := c.step(Observation{
+	o := Observation{
 		Snapshot: s, Ref: ref, Object: s.Object(ref), Now: c.Now(), NewTask: c.NewTask, NewSlot: c.NewSlot,
-	})
+	}
+	c.outside.into(&o, key)
+	step, err := c.step(o)
 	if err != nil {
 		return engine.Result{}, err
 	}
@@ -112,6 +119,7 @@ func (c *Shell) Reconcile(ctx context.Context, key engine.Key) (engine.Result, e
 	if revision > 0 {
 		c.report(ctx, ref, step)
 	}
+	c.follow(ctx, key, o, step)
 	return engine.Result{Revision: revision, After: step.After}, engine.Terminal(step.Stalled)
 }
 
@@ -137,7 +145,7 @@ func (c *Shell) Preview(s records.Snapshot, object api.Object) (plan []api.Plann
 			return err
 		}
 		if step.Forecast == nil {
-			plan = step.Actions
+			plan = append(slices.Clip(step.Actions), step.planned(o)...)
 			return step.Stalled
 		}
 		plan, err = step.Forecast(step.Actions)
@@ -165,7 +173,7 @@ func (c *Shell) step(o Observation) (step Step, err error) {
 	if step, err = decide(o); err != nil {
 		return Step{}, err
 	}
-	err = step.complete(o)
+	err = step.complete(o, c.Kind.Keys == nil)
 	return step, err
 }
 

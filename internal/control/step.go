@@ -13,7 +13,7 @@ import (
 // as the dry run. The zero value does nothing.
 type Step struct {
 	// Txn holds the writes besides the status, on the conditions that they need. The Shell adds the condition that the
-	// object is the one that was read. Default: none, and the site <kind>.status.
+	// object, if there may be one, is the one that was read. Default: none, and the site <kind>.status.
 	Txn *records.Txn
 	// Status is written if it differs from the stored one, and with any other write. nil leaves the stored one as it
 	// is.
@@ -27,11 +27,15 @@ type Step struct {
 	Actions, Chores []api.PlannedAction
 	// Forecast completes the actions for the dry run. Default: nothing more.
 	Forecast Forecast
+	// Calls are the calls to the outside that the object needs now; see Call.
+	Calls []Call
+	// Memo is what the next step is given, as Observation.Memo: what the next server need not know. nil is nothing.
+	Memo any
 	// After is when to take the next step if nothing is written before; 0 is never.
 	After time.Duration
 	// Stalled is why nothing more is done before a person changes something.
 	Stalled error
-	// Log logs what else a commit did; nil if there is nothing to say.
+	// Log logs and counts what else a commit did; nil if there is nothing to say.
 	Log func(*slog.Logger)
 }
 
@@ -48,7 +52,8 @@ func (o Observation) Planned(verb, text string) api.PlannedAction {
 }
 
 // complete adds the status, and the conditions that every commit is on. One that can't be made is an error.
-func (s *Step) complete(o Observation) error {
+// stored says that the subject is an object.
+func (s *Step) complete(o Observation, stored bool) error {
 	key := records.StatusKey(o.Ref)
 	if s.Txn == nil {
 		s.Txn = records.NewTxn(string(o.Ref.Kind) + ".status")
@@ -66,7 +71,9 @@ func (s *Step) complete(o Observation) error {
 			s.Txn.If(key, stored.Modified).Put(key, s.Status)
 		}
 	}
-	s.Txn.If(records.ObjectKey(o.Ref), o.Object.Modified)
+	if stored {
+		s.Txn.If(records.ObjectKey(o.Ref), o.Object.Modified)
+	}
 	return s.Txn.Err()
 }
 

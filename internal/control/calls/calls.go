@@ -3,6 +3,7 @@ package calls
 import (
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -14,10 +15,8 @@ import (
 // MaxPerHost is the most calls to one host at a time, so that a host that doesn't answer takes no more than this.
 const MaxPerHost = 8
 
-// Calls holds the calls under way, and the answers of ended ones until they are recorded. Create it with New.
-type Calls[Answer any] struct {
-	limit  time.Duration
-	failed func(error) Answer
+// Calls holds the calls under way, and the answers of ended ones until they are forgotten. Create it with New.
+type Calls struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
@@ -25,20 +24,41 @@ type Calls[Answer any] struct {
 	// wake takes the keys to reconcile. It is nil before open and after drain, when no call is made.
 	wake func(...engine.Key)
 	// early are the keys that were reconciled before open.
-	early   map[engine.Key]bool
-	going   map[ID]bool
-	answers map[ID]Answer
-	hosts   map[string]*host
-	wait    recovery.Group
+	early map[engine.Key]bool
+	keys  map[engine.Key]*State
+	hosts map[string]*host
+	wait  recovery.Group
 }
 
-// ID identifies what a call is made for. Created is the revision that created its record: one that was deleted and
-// created again has the key of the earlier one. Attempt is the number of the call: an answer is not recorded twice if a
-// commit that got no answer recorded it.
-type ID struct {
-	Key     engine.Key
-	Created int64
-	Attempt int
+// State is what became of the calls of a key, by their names.
+type State struct {
+	// Going are the calls under way.
+	Going map[string]Going
+	// Answers are those of ended calls.
+	Answers map[string]any
+}
+
+// Going is a call under way.
+type Going struct {
+	// Lasts says that it has no limit.
+	Lasts  bool
+	cancel context.CancelFunc
+}
+
+// Call is a call to make.
+type Call struct {
+	Key engine.Key
+	// Name tells the calls of a key apart: while one is under way, none of the same name begins.
+	Name string
+	// Host is whom it is made to.
+	Host string
+	// Limit bounds it. 0 is a call that lasts until Cancel: it takes no share of the host, answers only what it says,
+	// is repeated after a panic, and begins once the one before of its key has ended.
+	Limit time.Duration
+	// Do makes the call, and returns when its context ends. What it says is an answer before the end, in place of the
+	// one before. Failed returns the answer of one that panicked.
+	Do     func(ctx context.Context, say func(answer any)) any
+	Failed func(error) any
 }
 
 // host is the share of one receiver: how many calls it has, and which keys wait for one of them to end.
@@ -47,12 +67,9 @@ type host struct {
 	waiting map[engine.Key]bool
 }
 
-// New returns Calls that make none before Run. limit bounds each call; failed returns the answer of one that panicked.
-func New[Answer any](limit time.Duration, failed func(error) Answer) *Calls[Answer] {
-	c := &Calls[Answer]{
-		limit: limit, failed: failed, early: map[engine.Key]bool{}, going: map[ID]bool{}, answers: map[ID]Answer{},
-		hosts: map[string]*host{},
-	}
+// New returns Calls that make none before Run.
+func New() *Calls {
+	c := &Calls{early: map[engine.Key]bool{}, keys: map[engine.Key]*State{}, hosts: map[string]*host{}}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
@@ -60,7 +77,7 @@ func New[Answer any](limit time.Duration, failed func(error) Answer) *Calls[Answ
 // Run allows calls until ctx ends; then it cancels those under way and waits for them. wake is called with the keys
 // whose call was asked for before, whose call ended, and that waited for their host. A cancelled call has no answer:
 // the next server makes it again.
-func (c *Calls[Answer]) Run(ctx context.Context, wake func(...engine.Key)) error {
+func (c *Calls) Run(ctx context.Context, wake func(...engine.Key)) error {
 	c.open(wake)
 	<-ctx.Done()
 	c.mu.Lock()
@@ -71,7 +88,7 @@ func (c *Calls[Answer]) Run(ctx context.Context, wake func(...engine.Key)) error
 	return nil
 }
 
-func (c *Calls[Answer]) open(wake func(...engine.Key)) {
+func (c *Calls) open(wake func(...engine.Key)) {
 	c.mu.Lock()
 	c.wake = wake
 	early := slices.Collect(maps.Keys(c.early))
@@ -80,85 +97,140 @@ func (c *Calls[Answer]) open(wake func(...engine.Key)) {
 	wake(early...)
 }
 
-// Begin makes a call, unless the same one is under way or its host has MaxPerHost of them. call returns when its
-// context ends.
-func (c *Calls[Answer]) Begin(id ID, name string, call func(context.Context) Answer) {
+// Of returns the state of a key.
+func (c *Calls) Of(key engine.Key) State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	wake := c.wake
-	switch {
+	if s := c.keys[key]; s != nil {
+		return State{Going: maps.Clone(s.Going), Answers: maps.Clone(s.Answers)}
+	}
+	return State{}
+}
+
+// Begin makes a call, unless it is under way or must wait, and reports whether it does. If it waits, its key is
+// reconciled when it may begin.
+func (c *Calls) Begin(call Call) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wake, s := c.wake, c.keys[call.Key]
+	if s == nil {
+		s = &State{Going: map[string]Going{}, Answers: map[string]any{}}
+	}
+	switch _, going := s.Going[call.Name]; {
 	case wake == nil:
-		c.early[id.Key] = true
-		return
-	case c.going[id]:
-		return
+		c.early[call.Key] = true
+		return false
+	case going || call.Limit > 0 && !c.admit(call) || call.Limit == 0 && s.lasts():
+		return false
 	}
-	h := c.hosts[name]
-	if h == nil {
-		h = &host{waiting: map[engine.Key]bool{}}
-		c.hosts[name] = h
+	limit := call.Limit
+	if limit == 0 {
+		limit = math.MaxInt64
 	}
-	if h.busy >= MaxPerHost {
-		h.waiting[id.Key] = true
-		return
-	}
-	h.busy++
-	c.going[id] = true
+	ctx, cancel := context.WithTimeout(c.ctx, limit)
+	c.keys[call.Key] = s
+	s.Going[call.Name] = Going{Lasts: call.Limit == 0, cancel: cancel}
 	c.wait.Go(func() {
-		ctx, cancel := context.WithTimeout(c.ctx, c.limit)
 		defer cancel()
-		var answer Answer
-		if err := recovery.Call(func() error { answer = call(ctx); return nil }, "object", id.Key); err != nil {
-			answer = c.failed(err)
-		}
-		if c.ctx.Err() == nil {
-			wake(c.ended(id, name, answer)...)
+		answer := call.make(ctx, func(answer any) {
+			if c.said(call, answer); ctx.Err() == nil {
+				wake(call.Key)
+			}
+		})
+		if keys := c.ended(call, answer); c.ctx.Err() == nil {
+			wake(keys...)
 		}
 	})
+	return true
+}
+
+// admit takes a share of a call's host, or has the key wait for one.
+func (c *Calls) admit(call Call) bool {
+	h := c.hosts[call.Host]
+	if h == nil {
+		h = &host{waiting: map[engine.Key]bool{}}
+		c.hosts[call.Host] = h
+	}
+	if h.busy >= MaxPerHost {
+		h.waiting[call.Key] = true
+		return false
+	}
+	h.busy++
+	return true
+}
+
+func (call Call) make(ctx context.Context, say func(any)) (answer any) {
+	do := func(ctx context.Context) error { answer = call.Do(ctx, say); return nil }
+	if call.Limit == 0 {
+		_ = recovery.Keep(ctx, do, "object", call.Key)
+		return nil
+	}
+	if err := recovery.Call(func() error { return do(ctx) }, "object", call.Key); err != nil {
+		return call.Failed(err)
+	}
+	return answer
+}
+
+// said keeps an answer of a call that goes on.
+func (c *Calls) said(call Call, answer any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keys[call.Key].Answers[call.Name] = answer
+}
+
+// lasts reports whether a call without a limit is under way.
+func (s *State) lasts() bool {
+	for _, going := range s.Going {
+		if going.Lasts {
+			return true
+		}
+	}
+	return false
 }
 
 // ended keeps an answer and returns the keys to reconcile: the call's own and those that waited for the host.
-func (c *Calls[Answer]) ended(id ID, name string, answer Answer) []engine.Key {
+func (c *Calls) ended(call Call, answer any) []engine.Key {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.going, id)
-	c.answers[id] = answer
-	h := c.hosts[name]
+	s, keys := c.keys[call.Key], []engine.Key{call.Key}
+	delete(s.Going, call.Name)
+	if call.Limit == 0 {
+		c.tidy(call.Key)
+		return keys
+	}
+	s.Answers[call.Name] = answer
+	h := c.hosts[call.Host]
 	h.busy--
-	wake := slices.AppendSeq([]engine.Key{id.Key}, maps.Keys(h.waiting))
+	keys = slices.AppendSeq(keys, maps.Keys(h.waiting))
 	clear(h.waiting)
 	if h.busy == 0 {
-		delete(c.hosts, name)
+		delete(c.hosts, call.Host)
 	}
-	return wake
+	return keys
 }
 
-// Running reports whether the call is under way.
-func (c *Calls[Answer]) Running(id ID) bool {
+// Cancel ends a call that lasts.
+func (c *Calls) Cancel(key engine.Key, name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.going[id]
-}
-
-// Answer returns how the call ended. ok is false while it is under way, and if none was made.
-func (c *Calls[Answer]) Answer(id ID) (a Answer, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	a, ok = c.answers[id]
-	return a, ok
+	if s := c.keys[key]; s != nil && s.Going[name].Lasts {
+		s.Going[name].cancel()
+	}
 }
 
 // Forget drops the answer of a call.
-func (c *Calls[Answer]) Forget(id ID) {
+func (c *Calls) Forget(key engine.Key, name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.answers, id)
+	if s := c.keys[key]; s != nil {
+		delete(s.Answers, name)
+		c.tidy(key)
+	}
 }
 
-// ForgetOthers drops the answers for the key of id, except the one to id itself: they belong to records that had the
-// key before. With Created 0 it drops all of them.
-func (c *Calls[Answer]) ForgetOthers(id ID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	maps.DeleteFunc(c.answers, func(other ID, _ Answer) bool { return other.Key == id.Key && other != id })
+// tidy forgets a key that nothing is known of.
+func (c *Calls) tidy(key engine.Key) {
+	if s := c.keys[key]; len(s.Going) == 0 && len(s.Answers) == 0 {
+		delete(c.keys, key)
+	}
 }

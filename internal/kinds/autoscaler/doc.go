@@ -1,6 +1,6 @@
-// Package autoscaler reconciles every deployment with an autoscale block once per interval: it measures the pods, asks
-// internal/core/autoscale for the number of replicas, and scales with the same verb as people do, as the manager
-// api.ManagerAutoscaler.
+// Package autoscaler is the kind of deployments with an autoscale block. Once per interval its steps ask for the load
+// of the pods and internal/core/autoscale for the number of replicas, and scale with the same verb as people do, as the
+// manager api.ManagerAutoscaler. Both are calls.
 //
 // It never touches tasks: the deployment's controller carries out a changed count. Only the autoscaler writes the
 // status under /autoscale/, which holds the cooldowns, so they survive a restart. A step is recorded there before it is

@@ -32,7 +32,7 @@ type harness struct {
 	testing.TB
 	store *memory.Store
 	view  *view.View
-	c     *Controller
+	c     *control.Shell
 	work  *engine.Controller
 	// kill ends the controller that was started last, and its calls.
 	kill func()
@@ -75,9 +75,9 @@ func (l *harness) start(ctx context.Context, parts *sync.WaitGroup) (stop func()
 	ctx, cancel := context.WithCancel(ctx)
 	l.kill = cancel
 	began := time.Now()
-	l.c = New(Deps{
-		Deps: control.Deps{Snapshot: func() records.Snapshot { return records.Snapshot{Reader: l.view.Snapshot()} },
-			Store: storefault.New(l.store, l.fated), Sealer: plainly{}},
+	deps := control.Deps{Snapshot: func() records.Snapshot { return records.Snapshot{Reader: l.view.Snapshot()} },
+		Store: storefault.New(l.store, l.fated), Sealer: plainly{}}
+	l.c = control.New(deps, Kind(deps, Options{
 		Call: func(ctx context.Context, r webhook.Request) webhook.Answer {
 			l.mu.Lock()
 			l.called = append(l.called, call{r, time.Since(began)})
@@ -98,7 +98,7 @@ func (l *harness) start(ctx context.Context, parts *sync.WaitGroup) (stop func()
 		},
 		Count:  func(outcome string) { l.mu.Lock(); l.counted[outcome]++; l.mu.Unlock() },
 		Spread: func() float64 { return 0 },
-	})
+	}))
 	l.work = engine.New(engine.Options{
 		Name: "delivery", Reconciler: l.c, Replay: l.c.Keys, Dirty: l.c.Dirty,
 		Synced: l.view.Synced(), Revision: l.view.Revision, WaitFor: l.view.WaitFor,

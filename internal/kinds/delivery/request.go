@@ -16,7 +16,7 @@ var (
 )
 
 // request builds the call from the current object.
-func (c *Controller) request(s records.Snapshot, d api.Delivery) (webhook.Request, error) {
+func (c *deliveries) request(s records.Snapshot, d api.Delivery) (webhook.Request, error) {
 	object := s.Object(d.Owner()).Value
 	if object == nil {
 		return webhook.Request{}, errObjectGone
@@ -43,7 +43,7 @@ func (c *Controller) request(s records.Snapshot, d api.Delivery) (webhook.Reques
 }
 
 // file reads the asset of a hook's body, in the version that the object was stored with.
-func (c *Controller) file(object api.Object, text string) ([]byte, error) {
+func (c *deliveries) file(object api.Object, text string) ([]byte, error) {
 	digests := object.HookDigests()
 	for _, reference := range api.References(text) { // one, as validation has it
 		if key, ok := api.AssetKey(reference, object.Scope, func(key string) bool { return digests[key] != "" }); ok {

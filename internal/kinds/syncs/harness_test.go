@@ -34,7 +34,7 @@ type harness struct {
 	view  *view.View
 	began time.Time
 	// controller is the last one that was started.
-	controller *Controller
+	controller *control.Shell
 
 	mu sync.Mutex
 	// polls and applies are the behaviours of sources by their folder; done says what was asked of them, in order.
@@ -68,18 +68,16 @@ func inHarness(t *testing.T, test func(h *harness)) {
 // start runs a controller, as a server does that gets the controllers. stop ends it, as the loss of a term does.
 func (h *harness) start(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	c := New(Deps{
-		Deps: control.Deps{
-			Snapshot: func() records.Snapshot { return records.Snapshot{Reader: h.view.Snapshot()} },
-			Store: storefault.New(h.store, func(txn store.Txn) storefault.Fate {
-				if h.fate == nil {
-					return storefault.Answered
-				}
-				return h.fate(txn)
-			}),
-		},
-		Sources: h,
-	})
+	deps := control.Deps{
+		Snapshot: func() records.Snapshot { return records.Snapshot{Reader: h.view.Snapshot()} },
+		Store: storefault.New(h.store, func(txn store.Txn) storefault.Fate {
+			if h.fate == nil {
+				return storefault.Answered
+			}
+			return h.fate(txn)
+		}),
+	}
+	c := control.New(deps, Kind(deps, Options{Sources: h}))
 	h.controller = c
 	work := engine.New(engine.Options{
 		Name: "sync", Reconciler: c, Replay: c.Keys, Dirty: c.Dirty, Workers: c.Workers(),

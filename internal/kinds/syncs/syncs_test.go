@@ -265,3 +265,19 @@ func TestAStatusWithoutAnAnswerIsWrittenOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestAnApplyThatPanicsIsRefused: the status says so, and the source is applied again after the next poll, no sooner.
+func TestAnApplyThatPanicsIsRefused(t *testing.T) {
+	inHarness(t, func(h *harness) {
+		h.behave("/a", has("r1"), func(context.Context) source.Applied { panic("no parser") })
+		h.declare("a", "uid-a")
+		after(time.Second)
+		h.want("declared", "[0s keep [uid-a] 0s poll /a 0s apply /a]")
+		if got := h.status("a"); got != "ApplyRefused " {
+			t.Errorf("status %q", got)
+		}
+		h.behave("/a", has("r1"), applies("r1", nil))
+		after(time.Minute)
+		h.want("polled", "[1m0s poll /a 1m0s apply /a]")
+	})
+}

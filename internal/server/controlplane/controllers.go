@@ -40,10 +40,10 @@ func (p *Plane) controllers(commits records.Committer) []control.Controller {
 	out := []control.Controller{
 		scheduler.New(deps),
 		control.New(deps, flapping.Kind(p.liveness)),
-		unanswered.New(deps),
-		delivery.New(delivery.Deps{
-			Deps: deps, Call: p.Call, Blob: p.Blob, Agent: "tend-webhook/" + version.Version, Count: p.Delivered,
-		}),
+		control.New(deps, unanswered.Kind()),
+		control.New(deps, delivery.Kind(deps, delivery.Options{
+			Call: p.Call, Blob: p.Blob, Agent: "tend-webhook/" + version.Version, Count: p.Delivered,
+		})),
 		control.New(deps, workload.Kind(deps, api.KindDeployment, p.liveness)),
 		control.New(deps, workload.Kind(deps, api.KindStatefulSet, p.liveness)),
 		control.New(deps, job.Kind(deps, job.Options{Kind: api.KindJob, Liveness: p.liveness})),
@@ -51,15 +51,15 @@ func (p *Plane) controllers(commits records.Committer) []control.Controller {
 		control.New(deps, lab.Kind(deps, lab.Options{Liveness: p.liveness})),
 		sink.New(sink.Deps{Deps: deps, Effects: p.Sinks.Effects, Log: p.Sinks.Log, Source: p.Sinks.Source,
 			Count: p.Sinks.Count}),
-		autoscaler.New(deps, autoscaler.Options{
+		control.New(deps, autoscaler.Kind(deps, autoscaler.Options{
 			Interval: p.AutoscaleInterval, Load: p.Load, Holder: p.ReplicasHolder, Stepped: p.Scaled,
 			Scale: func(ctx context.Context, ref api.Ref, replicas int) error {
 				return p.Scale(ctx, commits, ref, replicas)
 			},
-		}),
+		})),
 	}
 	if p.Sources != nil {
-		out = append(out, syncs.New(syncs.Deps{Deps: deps, Sources: p.Sources, Metrics: p.Watchers}))
+		out = append(out, control.New(deps, syncs.Kind(deps, syncs.Options{Sources: p.Sources, Metrics: p.Watchers})))
 	}
 	for _, kind := range Kinds {
 		out = append(out, control.New(deps, kind()))

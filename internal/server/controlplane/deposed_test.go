@@ -13,6 +13,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/verbs"
+	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/kinds/autoscaler"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/records"
@@ -96,11 +97,11 @@ func TestADeposedServerScalesNothing(t *testing.T) {
 		t.Run(reason, func(t *testing.T) {
 			o := newOffice(t)
 			web := o.busy(t)
-			_, err := o.autoscaler(t, func() {
+			err := o.autoscales(t, web, func() {
 				if c.deposed {
 					o.begin(t)
 				}
-			}).Reconcile(t.Context(), autoscaler.Key(web))
+			})
 			if errors.Is(err, ErrDeposed) != c.deposed || !c.deposed && err != nil {
 				t.Errorf("the step ended with %v", err)
 			}
@@ -116,9 +117,11 @@ func TestADeposedServerScalesNothing(t *testing.T) {
 	}
 }
 
-// autoscaler returns the autoscaler of a new term, on a server whose pods are busy. before is called before each step.
-func (o office) autoscaler(t *testing.T, before func()) control.Controller {
+// autoscales has the autoscaler of a new term take a step, on a server whose pods are busy, and returns how it ended.
+// before is called before the step.
+func (o office) autoscales(t *testing.T, ref api.Ref, before func()) (err error) {
 	t.Helper()
+	scaled := false
 	plane := New(Options{View: o.view, Logger: slog.New(slog.DiscardHandler), ReplicasHolder: verbs.ReplicasHolder,
 		Effects: Effects{
 			Load: func(_ context.Context, tasks []string) []autoscaler.Sample {
@@ -127,17 +130,36 @@ func (o office) autoscaler(t *testing.T, before func()) control.Controller {
 			Scale: func(ctx context.Context, term records.Committer, ref api.Ref, replicas int) error {
 				before()
 				by := verbs.FieldManager{Manager: api.ManagerAutoscaler, Through: term}
-				_, err := o.service.Scale(ctx, verbs.TargetOf(ref), replicas, by)
+				scaled = true
+				_, err = o.service.Scale(ctx, verbs.TargetOf(ref), replicas, by)
 				return err
 			},
 		}})
+	key, woken := control.Key(autoscaler.Ref(ref)), make(chan engine.Key, 10)
 	for _, c := range plane.controllers(o.begin(t)) {
-		if c.Name() == autoscaler.Kind {
-			return c
+		if c.Name() != key.Kind {
+			continue
 		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = c.(control.Source).Source(ctx, func(keys ...engine.Key) {
+				for _, key := range keys {
+					woken <- key
+				}
+			})
+		}()
+		for !scaled { // first it measures the load
+			if _, err := c.Reconcile(t.Context(), key); err != nil {
+				t.Fatal(err)
+			}
+			<-woken
+		}
+		cancel()
+		<-ended
 	}
-	t.Fatal("no autoscaler")
-	return nil
+	return err
 }
 
 // busy stores a deployment that is scaled by its load, with one ready pod.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -39,6 +40,7 @@ var dryKinds = map[api.Kind][]string{
 	},
 	api.KindIngress: {`{"host":"shop.example","service":"deployment"}`, `{"host":"shop.example","service":"none"}`},
 	api.KindNetwork: {`{}`},
+	api.KindSync:    {`{"dir":"/srv/a"}`, `{"dir":"/srv/b"}`},
 	api.KindCluster: {`{}`, `{"drift":"report"}`},
 	api.KindApplicationInstance: {
 		instance("1.0.0"), instance("2.0.0"),
@@ -51,6 +53,9 @@ var dryKinds = map[api.Kind][]string{
 // noDryKinds are the kinds that the plane can preview and the property does not declare, each with the reason.
 var noDryKinds = map[api.Kind]string{
 	"flapping":   "its steps are about nodes, and no object is declared for it",
+	"unanswered": "its steps are about requests for images, and no object is declared for it",
+	"autoscale":  "its steps are about the load of deployments, which a dry run doesn't know",
+	"delivery":   "its steps are about calls that others asked for, and no object is declared for it",
 	api.KindSink: "its steps write a status alone, and sending needs no step",
 }
 
@@ -81,8 +86,12 @@ type dryWorld struct {
 	last        store.Txn
 	logged      []string
 	after       time.Duration // when the last reconcile wants the next one
-	uids        int
-	end         func()
+	// made are the calls for syncs, and woken the ends of those; polled is the revision of the sync whose poll goes on.
+	made   chan string
+	woken  chan struct{}
+	polled int64
+	uids   int
+	end    func()
 }
 
 func newDryWorld(t *testing.T) *dryWorld {
@@ -95,13 +104,55 @@ func newDryWorld(t *testing.T) *dryWorld {
 		w.controllers[c.Name()] = c
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() { defer close(ended); _ = w.View.Run(ctx) }()
-	w.end = func() { cancel(); <-ended; _ = w.store.Close() }
+	var running sync.WaitGroup
+	running.Go(func() { _ = w.View.Run(ctx) })
+	w.call(ctx, &running)
+	w.end = func() { cancel(); running.Wait(); _ = w.store.Close() }
 	<-w.View.Synced()
 	w.put(t, records.NodeKey("n1"), api.NodeStatus{ID: "n1", Ready: true, Runtime: "hollow", MemoryBytes: 1 << 30})
 	w.put(t, records.AliveKey("n1"), "n1")
 	return w
+}
+
+// call has the calls for syncs made, by what never answers.
+func (w *dryWorld) call(ctx context.Context, running *sync.WaitGroup) {
+	w.made, w.woken = make(chan string, 1), make(chan struct{}, 1)
+	syncs := w.controllers[string(api.KindSync)].(*control.Shell)
+	syncs.Kind.Call = func(ctx context.Context, _ records.Read[api.Object], call control.Call) any {
+		w.made <- call.Text
+		<-ctx.Done()
+		return nil
+	}
+	running.Go(func() { _ = syncs.Source(ctx, func(...engine.Key) { w.woken <- struct{}{} }) })
+	<-w.woken // calls are made from now on
+}
+
+// made is a call that was made, among the records that were written.
+type made string
+
+// calls returns the call that a reconcile of a sync made; empty if it ended that of an earlier revision.
+func (w *dryWorld) calls(rt *rapid.T, ref api.Ref) string {
+	revision := w.snapshot().Object(ref).Modified
+	late := time.After(time.Minute)
+	switch w.polled {
+	case revision:
+	case 0:
+		select {
+		case text := <-w.made:
+			w.polled = revision
+			return text
+		case <-late:
+			rt.Fatal("no call is made")
+		}
+	default:
+		select {
+		case <-w.woken:
+			w.polled = 0
+		case <-late:
+			rt.Fatal("the call of an earlier revision goes on")
+		}
+	}
+	return ""
 }
 
 // planLog takes down the actions that controllers say they do.
@@ -215,6 +266,11 @@ func (w *dryWorld) reconcile(rt *rapid.T, ref api.Ref) (logged []string, wrote m
 	}
 	w.await(rt)(result.Revision, err)
 	w.after = result.After
+	if ref.Kind == api.KindSync {
+		if text := w.calls(rt, ref); text != "" {
+			wrote["call"] = made(text)
+		}
+	}
 	for _, op := range w.last.Do {
 		if op.Delete {
 			wrote[op.Key] = nil

@@ -73,15 +73,14 @@ func panicInDirty(t *testing.T, kind string) {
 	v.run()
 	v.forget()
 	time.Sleep(v.Resync + time.Second)
-	if v.count() == 0 || kind != autoscaler.Kind && !v.reconciled("good") {
+	if v.count() == 0 || !v.reconciled("good") {
 		t.Errorf("after %d panics in Dirty the keys %v were reconciled", v.count(), v.keys())
 	}
 	v.goesOn()
 }
 
-// alone are the controllers that have one key, and no object whose judgement could panic by itself; the autoscaler's
-// pass finds nothing by itself.
-var alone = map[string]bool{"schedule": true, string(api.KindNetwork): true, autoscaler.Kind: true}
+// alone are the controllers that have one key, and no object whose judgement could panic by itself.
+var alone = map[string]bool{"schedule": true, string(api.KindNetwork): true}
 
 // panicInOne: what is read of one object makes a pass panic. It finds the other object all the same.
 func panicInOne(t *testing.T, kind string) {
@@ -202,8 +201,9 @@ func (v *victim) put(kind, name string) {
 		d := api.Delivery{ID: name, Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, State: api.DeliveryPending}
 		txn.Put(records.DeliveryKey(ref, name), d)
 	default:
-		if kind == autoscaler.Kind {
-			ref.Kind = api.KindDeployment
+		spec := `{"image":"web:1"}`
+		if kind == "autoscale" {
+			ref.Kind, spec = api.KindDeployment, `{"autoscale":{"min":1,"max":2,"cpu_target":50}}`
 		}
 		if ref.Kind == api.KindNetwork {
 			ref = api.NetworkRef
@@ -212,7 +212,7 @@ func (v *victim) put(kind, name string) {
 		}
 		object := api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name,
 			Metadata: api.Metadata{UID: name, Generation: 1}}
-		object.Spec = []byte(`{"image":"web:1"}`)
+		object.Spec = []byte(spec)
 		txn.Put(records.ObjectKey(ref), object)
 	}
 	if _, err := txn.Commit(context.Background(), v.store); err != nil {
@@ -252,7 +252,7 @@ func (v *victim) reconciled(name string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for key := range v.done {
-		if strings.Contains(key.Name, name) || alone[key.Kind] && key.Kind != autoscaler.Kind {
+		if strings.Contains(key.Name, name) || alone[key.Kind] {
 			return true
 		}
 	}

@@ -18,7 +18,7 @@ type world struct {
 	*testing.T
 	store *memory.Store
 	view  *view.View
-	c     *Controller
+	c     *control.Shell
 	now   time.Time
 }
 
@@ -32,7 +32,8 @@ func newWorld(t *testing.T) *world {
 	go func() { done <- w.view.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done; _ = w.store.Close() })
 	<-w.view.Synced()
-	w.c = New(control.Deps{Snapshot: w.snapshot, Store: w.store, Now: func() time.Time { return w.now }})
+	w.c = control.New(control.Deps{Snapshot: w.snapshot, Store: w.store, Now: func() time.Time { return w.now }},
+		Kind())
 	for _, node := range []string{"n1", "n2", "n3"} {
 		w.put(records.AliveKey(node), node)
 	}
@@ -107,8 +108,8 @@ func TestTheNextIsAsked(t *testing.T) {
 		t.Error("another request inherits who was asked in vain")
 	}
 	w.await(records.NewTxn("test").Delete(records.ImageKey(web)).Commit(t.Context(), w.store))
-	result, err := w.c.Reconcile(t.Context(), keyOf(web))
-	if w.await(result.Revision, err); w.snapshot().Unanswered(web).Exists() || len(w.c.since) > 0 {
+	result, err := w.c.Reconcile(t.Context(), control.Key(of(web)))
+	if w.await(result.Revision, err); w.snapshot().Unanswered(web).Exists() {
 		t.Error("a request that is gone leaves something behind")
 	}
 }
