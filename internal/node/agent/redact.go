@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -54,9 +53,26 @@ func hider(release node.Release) func(string) string {
 		values = append(values, configParts(text, release.Env[name])...)
 	}
 	for _, env := range []map[string]string{release.Env, release.Spec.Env, release.SecretFiles, optionsEnv(release)} {
-		values = slices.AppendSeq(values, maps.Values(env))
+		for name, value := range env {
+			if !isPort(name, value, release.Spec) {
+				values = append(values, value)
+			}
+		}
 	}
 	return Hide(values...)
+}
+
+// isPort reports whether a variable holds a port, which messages must show: its name says so, or the spec publishes
+// it. Other numbers, such as a PIN, stay hidden.
+func isPort(name, value string, spec api.DeploymentSpec) bool {
+	port, err := strconv.ParseUint(value, 10, 16)
+	if err != nil || port == 0 {
+		return false
+	}
+	return name == "PORT" || strings.HasSuffix(name, "_PORT") || slices.ContainsFunc(spec.Ports, func(entry string) bool {
+		published, err := api.NormalizePort(entry)
+		return err == nil && published.Container.First <= int(port) && int(port) <= published.Container.Last
+	})
 }
 
 // Hide returns a function that replaces values, plain or as Go and JSON quote them, and their single lines, since a
