@@ -104,6 +104,12 @@ func status(generation int64, rollout string, conditions ...api.Condition) json.
 	return raw
 }
 
+// counted returns a status with the number of ready pods.
+func counted(degraded api.Condition, ready int) json.RawMessage {
+	raw, _ := json.Marshal(map[string]any{"observedGeneration": 1, "ready": ready, "conditions": []api.Condition{degraded}})
+	return raw
+}
+
 func condition(kind string, is api.ConditionStatus, reason, message string) api.Condition {
 	return api.Condition{Type: kind, Status: is, Reason: reason, Message: message}
 }
@@ -135,6 +141,8 @@ func TestStatus(t *testing.T) {
 				"reconciliation.failed because ImageMissing: image web:none is not there"}},
 		"Still fails": {"and is one once", status(1, "progressing", broken), status(1, "paused", broken),
 			[]string{`status_updated status.rollout.phase:"progressing":"paused"`}},
+		"Crash loop": {"while it stays failed, counts alone are no news", counted(broken, 1), counted(broken, 0), nil},
+		"Rollout": {"else they are", counted(fine, 0), counted(fine, 1), []string{"status_updated status.ready:0:1"}},
 		"Lab fails": {"the phase of its own says so", json.RawMessage(`{"phase":"RUNNING"}`),
 			json.RawMessage(`{"phase":"FAILED","reason":"Exited","message":"exit code 3\nTOKEN=x"}`),
 			[]string{`status_updated status.message:: status.phase:"RUNNING":"FAILED" status.reason::`,

@@ -61,8 +61,8 @@ func (s status) release() string {
 }
 
 // Status returns the events of a write of the status of an object. An absent old is empty. The first event says what
-// changed; an outcome follows where the write records one. One in which only texts differ makes none. What can't be
-// read as a status makes an event without details.
+// changed; an outcome follows where the write records one. One in which only texts differ makes none, nor one in which
+// only counts of pods differ while the object stays failed. What can't be read as a status makes an event without details.
 func Status(object api.Object, old, next json.RawMessage) []Event {
 	if string(old) == string(next) {
 		return nil
@@ -92,7 +92,9 @@ func Status(object api.Object, old, next json.RawMessage) []Event {
 		found.shows = nothing
 	}
 	found.compare("status", old, next)
-	if len(data.Conditions)+len(ends) == 0 && !slices.ContainsFunc(found.found, isState) {
+	stuck := after.staysFailed(before)
+	isNews := func(c api.EventChange) bool { return isState(c) && !(stuck && isCount(c)) }
+	if len(data.Conditions)+len(ends) == 0 && !slices.ContainsFunc(found.found, isNews) {
 		return nil // the same, in other words
 	}
 	data.Changes, data.MoreChanges = found.list()
@@ -106,6 +108,22 @@ func isState(c api.EventChange) bool {
 		return false
 	}
 	return true
+}
+
+// isCount reports whether a changed field counts pods. In a crash loop these change at every turn.
+func isCount(c api.EventChange) bool {
+	switch c.Path {
+	case "status.replicas", "status.running", "status.ready", "status.updated":
+		return true
+	}
+	return false
+}
+
+// staysFailed reports whether a status had failed before, for the same reason and with the same release.
+func (s status) staysFailed(before status) bool {
+	reason, _, failed := s.failure()
+	was, _, failedBefore := before.failure()
+	return failed && failedBefore && reason == was && s.release() == before.release()
 }
 
 func statusShows(path string) bool {
