@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -106,8 +107,8 @@ func running(command Command) string {
 }
 
 func failed(release string, command Command) string {
-	return fmt.Sprintf("%s of %s failed, no pod was touched: %s: %s", Field(command.Role), release,
-		command.Run.Reason, command.Run.Message)
+	return fmt.Sprintf("%s of %s failed, no pod was touched: %s", Field(command.Role), release,
+		cmp.Or(command.Run.Message, command.Run.Reason))
 }
 
 // pod returns the container name of a run's last attempt.

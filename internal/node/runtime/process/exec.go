@@ -3,9 +3,12 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"slices"
@@ -50,8 +53,12 @@ func (r *Runtime) Exec(ctx context.Context, id string, opts runtime.ExecOptions)
 	}
 	s := &shell{command: command, tty: opts.TTY, done: make(chan struct{})}
 	if err := s.start(opts); err != nil {
+		detail := fmt.Sprintf("%s can't be run: %v", opts.Command[0], cmp.Or(errors.Unwrap(err), err))
+		if errors.Is(err, fs.ErrNotExist) {
+			detail = fmt.Sprintf("neither the image nor the host has a program %s", opts.Command[0])
+		}
 		return nil, &runtime.RejectedError{
-			Reason: "CommandNotFound", Detail: err.Error(), Next: "name a program of the image or of the host",
+			Reason: "CommandNotFound", Detail: detail, Next: "name a program of the image or of the host",
 		}
 	}
 	r.shells.add(record.ID, s)

@@ -209,6 +209,20 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
+// TestExecNamesAMissingProgram as it was asked for, without a path of the runtime's own.
+func TestExecNamesAMissingProgram(t *testing.T) {
+	b := newBench(t)
+	c := b.run(spec("a", "/server", "wait"))
+	for _, program := range []string{"nothere", "/no/where"} {
+		_, err := b.rt.Exec(t.Context(), c.ID, runtime.ExecOptions{Command: []string{program}})
+		want := "neither the image nor the host has a program " + program
+		var refused *runtime.RejectedError
+		if !errors.As(err, &refused) || refused.Detail != want {
+			t.Errorf("%s: the answer is %v, want %s", program, err, want)
+		}
+	}
+}
+
 // TestExecEnds: a command ends when its container ends or its caller goes away.
 func TestExecEnds(t *testing.T) {
 	b := newBench(t)
