@@ -171,6 +171,13 @@ func rollbackTarget(snap records.Snapshot, ref api.Ref, wanted string) (*api.Rel
 			}
 		}
 	}
+	for _, release := range slices.Backward(releases) {
+		if earlier := release.Value; !sameSnapshot(earlier, current) {
+			return nil, notFound(fmt.Sprintf("to go back to it all the same: tend rollback %s/%s %s", ref.Scope,
+				ref.Name, earlier.ID),
+				"%s has no good release to return to: %s failed, and %s is current", ref, earlier.ID, current.ID)
+		}
+	}
 	return nil, notFound(fmt.Sprintf("what has no release yet, such as an image that can't be had, is undone by name: tend rollback %s/%s %s", ref.Scope, ref.Name, current.ID),
 		"%s has no release to return to but %s, which is current", ref, current.ID)
 }

@@ -118,3 +118,16 @@ func TestConfigEndsWhatARollbackBroughtBack(t *testing.T) {
 		t.Errorf("the stamps are %v", stamps)
 	}
 }
+
+// TestRollbackNamesWhatFailed: where every other release failed, the answer names one and the command that takes it.
+func TestRollbackNamesWhatFailed(t *testing.T) {
+	w := rollbackWorld(t, nil, "hash", nil)
+	w.put(records.StatusKey(ref("prod", "web")), api.WorkloadStatus{
+		Outcomes: map[string]api.ReleaseOutcome{"v1": {}, "v2": {}}})
+	_, err := w.service.Rollback(t.Context(), TargetOf(ref("prod", "web")), RollbackOptions{})
+	var refused *Error
+	if !errors.As(err, &refused) || !strings.Contains(refused.Detail, "v1 failed, and v2 is current") ||
+		!strings.HasSuffix(refused.Next, "tend rollback prod/web v1") {
+		t.Errorf("the answer is %+v", err)
+	}
+}
