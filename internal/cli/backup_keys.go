@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -128,6 +129,15 @@ func (f *openFlags) open(ctx context.Context, a *app, path string) (io.Reader, f
 	}
 	plain, err := secret.Unseal(buffered, with)
 	return plain, done, err
+}
+
+// aboutFile names the file that an error is about, unless the error does.
+func aboutFile(path string, err error) error {
+	var failed *fs.PathError
+	if errors.As(err, &failed) && failed.Path == path {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 // keys returns what opens a backup; it asks for a passphrase if that may be asked for.

@@ -31,7 +31,7 @@ func (a *app) verifyCommand() *cobra.Command {
 					return a.printReport(report)
 				}
 			}
-			return fmt.Errorf("%s: %w", args[0], err)
+			return aboutFile(args[0], err)
 		},
 	}
 	with.add(command)

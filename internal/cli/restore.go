@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"log/slog"
 
 	"github.com/spf13/cobra"
@@ -23,12 +22,12 @@ func (a *app) restoreCommand() *cobra.Command {
 			in, done, err := with.open(cmd.Context(), a, args[0])
 			defer done()
 			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
+				return aboutFile(args[0], err)
 			}
 			o.Logger = slog.New(logHandler("text", slog.LevelError))
 			result, err := restore.Restore(cmd.Context(), in, o)
 			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
+				return aboutFile(args[0], err)
 			}
 			if a.structured() {
 				return listing{value: result}.write(a.streams, a.output)

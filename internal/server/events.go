@@ -126,6 +126,9 @@ func (s *Server) eventRequest(r *http.Request, log Log) (eventRequest, error) {
 			return request, err
 		}
 	}
+	if err := checkEventTypes(request.wanted.types); err != nil {
+		return request, err
+	}
 	if request.wanted.scope != "" && request.wanted.name != "" {
 		request.query.Scope, request.query.Name = request.wanted.scope, request.wanted.name
 	}

@@ -29,9 +29,11 @@ func (b Bucket) String() string {
 }
 
 func (b Bucket) check() error {
-	if !bucketName().MatchString(b.Scope) || (b.Name != "" && !bucketName().MatchString(b.Name)) {
-		return invalid("scope and name are lower-case letters, digits and dashes",
-			"no bucket can be called %q/%q", b.Scope, b.Name)
+	for _, part := range []struct{ is, text string }{{"a scope", b.Scope}, {"the name of an app", b.Name}} {
+		if !bucketName().MatchString(part.text) && (part.text != "" || part.is == "a scope") {
+			return invalid("name a SCOPE or a SCOPE/NAME: lower-case letters, digits and dashes, as in prod/web",
+				"%q can't be %s", part.text, part.is)
+		}
 	}
 	return nil
 }
