@@ -35,6 +35,11 @@ func draftOfValue(src *source, n *node, f *faults) *draft {
 		f.at(src, n.at, "", "a manifest is an object with kind, scope, name and spec, not %s", n.kind)
 		return nil
 	}
+	if services := n.find("services"); services != nil && n.find("kind") == nil {
+		f.at(src, services.at, "tend import compose makes a manifest from it, and tend adopt compose takes over what runs",
+			"this is a Compose file, not a manifest")
+		return nil
+	}
 	for _, entry := range n.fields {
 		if !slices.Contains(envelopeKeys, entry.key) {
 			f.at(src, entry.at, suggest.Question(entry.key, envelopeKeys), "a manifest has no field %q", entry.key)
