@@ -44,7 +44,8 @@ func (s steps) list(breaks int, apply string) (out []Step) {
 		add("Store the secrets:", s.secrets...)
 	}
 	if s.project != "" {
-		add("Where Compose runs it on this machine, end that first, without -v, so that its volumes stay:",
+		add("Where Compose runs it on this machine, let tend adopt compose move it, and stop here; "+
+			"or end it first, without -v, so that its volumes stay:",
 			"docker compose -p "+s.project+" down")
 	}
 	if len(s.hosts) > 0 {
