@@ -115,3 +115,18 @@ func TestAdoptionHints(t *testing.T) {
 		}
 	}
 }
+
+// TestAdoptionThatWasFinished: where nothing of a project is left, its manifest says whether an adoption is the reason.
+func TestAdoptionThatWasFinished(t *testing.T) {
+	p := &composeProject{name: "shop", file: filepath.Join(t.TempDir(), "shop.hcl")}
+	if got := p.nothingThere().Error(); !strings.Contains(got, "no container of the Compose project shop") {
+		t.Error(got)
+	}
+	if err := os.WriteFile(p.file, signed([]byte("# nothing\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.nothingThere().Error(); !strings.Contains(got, "an adoption that was finished") ||
+		!strings.Contains(got, "tend apply -f "+p.file) {
+		t.Error(got)
+	}
+}

@@ -66,8 +66,7 @@ func readProject(ctx context.Context, ask adoption, args []string) (*composeProj
 		return p, nil // there is nothing to do, and nothingLeft says why
 	}
 	if err == nil && len(containers) == 0 {
-		err = fmt.Errorf("this machine's engine has no container of the Compose project %s\n"+
-			"  name the project with -p, or, if nothing runs: tend init && tend apply", p.name)
+		err = p.nothingThere()
 	}
 	if err == nil {
 		err = p.explain(takeover.InScope(plainContainers(containers), p.read.Scope))
@@ -80,6 +79,17 @@ func readProject(ctx context.Context, ask adoption, args []string) (*composeProj
 		return nil, err
 	}
 	return p, nil
+}
+
+// nothingThere says that the engine has no container of the project, and why, if an adoption was finished here.
+func (p *composeProject) nothingThere() error {
+	text, _ := os.ReadFile(p.file) // what can't be read was not written by an adoption
+	if _, _, adopted := signature(text); adopted {
+		return fmt.Errorf("no container of %s is left to take over: %s is of an adoption that was finished\n"+
+			"  see what Tend runs of it: tend get; change that file, and: tend apply -f %s", p.name, p.file, shellQuoted(p.file))
+	}
+	return fmt.Errorf("this machine's engine has no container of the Compose project %s\n"+
+		"  name the project with -p, or, if nothing runs: tend init && tend apply", p.name)
 }
 
 // sources returns the folder of the project and its files.

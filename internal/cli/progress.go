@@ -154,7 +154,7 @@ func answered(pod api.Pod) string {
 	for _, kind := range []string{"startup", "readiness"} {
 		if !pod.Ready && pod.Probes[kind].Message != "" && pod.Probes[kind].Phase != api.ProbeHealthy {
 			head, _, _ := strings.Cut(pod.Message, "\n")
-			return ": " + head
+			return strings.TrimSuffix(": "+head, ": ")
 		}
 	}
 	return ""

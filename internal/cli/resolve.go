@@ -118,7 +118,7 @@ func bestPod(ctx context.Context, c *client.Client, wanted address) (string, err
 	all := slices.Clone(pods)
 	running := slices.DeleteFunc(pods, func(pod api.Pod) bool { return !pod.Live() || pod.State != api.TaskRunning })
 	if newest := newestOf(all); len(running) == 0 && newest != nil {
-		return "", fmt.Errorf("%s isn't running (%s)\n  tend logs %s", newest.Name, podState(*newest), wanted)
+		return "", fmt.Errorf("%s isn't running: %s\n  tend logs %s", newest.Name, podState(*newest), wanted)
 	}
 	if len(running) == 0 {
 		return "", fmt.Errorf("no pod of %s runs: `tend describe %s` says why", wanted, wanted)
