@@ -25,9 +25,9 @@ type Call struct {
 	// Limit bounds it. 0 is a call that lasts until a step is committed without it; it answers only what it says, and
 	// begins when the one before, of another name, has ended.
 	Limit time.Duration
-	// Request is what Kind.Call needs to make it.
+	// Request holds what Kind.Call needs to make it.
 	Request any
-	// Text is what a dry run says of it. Default: a dry run leaves it out.
+	// Text says in a dry run what will be done. Default: a dry run leaves it out.
 	Text string
 	// Say gives the next steps an answer before the call ends, in place of the one before. The Shell sets it.
 	Say func(answer any)

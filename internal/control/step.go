@@ -29,7 +29,7 @@ type Step struct {
 	Forecast Forecast
 	// Calls are the calls to the outside that the object needs now; see Call.
 	Calls []Call
-	// Memo is what the next step is given, as Observation.Memo: what the next server need not know. nil is nothing.
+	// Memo reaches the next step, as Observation.Memo: what the next server need not know. nil is nothing.
 	Memo any
 	// After is when to take the next step if nothing is written before; 0 is never.
 	After time.Duration

@@ -87,7 +87,7 @@ func TestRefusals(t *testing.T) {
 		"start unknown":        {"POST", "/v1/pods/x/start", "", "", 404, "x"},
 		"config without scope": {"GET", "/v1/config", "", "", 400, "scope"},
 		"config of bad key":    {"POST", "/v1/config?scope=prod", "application/json", `{"set":{"A-B":"1"}}`, 422, "A-B"},
-		"config of bad scope":  {"POST", "/v1/config?scope=../x", "application/json", `{"set":{"A":"1"}}`, 422, "bucket"},
+		"config of bad scope":  {"POST", "/v1/config?scope=../x", "application/json", `{"set":{"A":"1"}}`, 422, "can't be a scope"},
 		"config unset missing": {"POST", "/v1/config?scope=prod", "application/json", `{"unset":["A"]}`, 404, "A"},
 		"config unknown field": {"POST", "/v1/config?scope=prod", "application/json", `{"sett":{"A":"1"}}`, 400, ""},
 	}

@@ -102,7 +102,6 @@ func TestEventFilters(t *testing.T) {
 		"type=lab.created":                            "c",
 		"type=labinstancerequest.created":             "c",
 		"type=deleted,deployment.updated":             "df",
-		"type=create":                                 "",
 		"actor=user ann":                              "abd",
 		"actor=user ann (pid 9)":                      "d",
 		"actor=user an":                               "",

@@ -30,7 +30,7 @@ type Calls struct {
 	wait  recovery.Group
 }
 
-// State is what became of the calls of a key, by their names.
+// State says what became of the calls of a key, by their names.
 type State struct {
 	// Going are the calls under way.
 	Going map[string]Going

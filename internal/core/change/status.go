@@ -62,7 +62,8 @@ func (s status) release() string {
 
 // Status returns the events of a write of the status of an object. An absent old is empty. The first event says what
 // changed; an outcome follows where the write records one. One in which only texts differ makes none, nor one in which
-// only counts of pods differ while the object stays failed. What can't be read as a status makes an event without details.
+// only counts of pods differ while the object stays failed. What can't be read as a status makes an event without
+// details.
 func Status(object api.Object, old, next json.RawMessage) []Event {
 	if string(old) == string(next) {
 		return nil

@@ -69,7 +69,7 @@ type change struct {
 	noted, before api.AutoscaleStatus
 }
 
-// scaled is what became of a change.
+// scaled says what became of a change.
 type scaled struct {
 	change
 	refused bool

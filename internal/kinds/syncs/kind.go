@@ -65,7 +65,7 @@ type known struct {
 	state source.State
 }
 
-// polled is what came of a poll, and applied of an apply. begun is what was known when it began.
+// polled says what came of a poll, and applied of an apply. begun holds what was known when it began.
 type (
 	polled struct {
 		revision string

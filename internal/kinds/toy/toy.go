@@ -34,7 +34,7 @@ var info = api.RegisterKind(api.KindOf[Spec, Status](api.KindInfo{Kind: "toy", S
 // Kind returns the kind that the line names.
 func Kind() control.Kind { return control.Kind{KindInfo: info, Step: control.Report(status)} }
 
-// Input is what is said when a toy is asked to shout.
+// Input holds what is said when a toy is asked to shout.
 type Input struct {
 	Marks int `query:"marks" flag:"marks" help:"how many exclamation marks (default 1)"`
 }

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// patience is how long a node that is asked may give no sign: agents report at once that they pull or build.
+// patience bounds the time in which a node that is asked gives no sign: agents report at once that they pull or build.
 const patience = 30 * time.Second
 
 const kind = "unanswered"
