@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"time"
+
+	"tend.dev/tend/internal/platform/delay"
 )
 
 // gateRetry is the pause after the view failed to answer.
@@ -79,7 +81,7 @@ func (c *Controller) watchView(ctx context.Context) {
 		c.endWait()
 		if err != nil && !superseded {
 			c.log.Warn("view does not catch up, waits on", "revision", revision, "error", err)
-			sleep(ctx, gateRetry)
+			_ = delay.For(ctx, gateRetry)
 		}
 		c.release(c.seen())
 	}
@@ -118,14 +120,5 @@ func (c *Controller) release(seen int64) {
 			delete(c.gate.parked, rec)
 			c.pushLocked(rec)
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }

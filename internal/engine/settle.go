@@ -3,7 +3,10 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
+	"tend.dev/tend/internal/platform/delay"
 	"tend.dev/tend/internal/platform/recovery"
 	"tend.dev/tend/internal/store"
 )
@@ -50,7 +53,7 @@ func (c *Controller) settle(ctx context.Context) (int64, bool) {
 		case failures == 0:
 			c.log.Warn("the outcome of a commit is unknown and the store does not answer, retrying", "error", err)
 		}
-		sleep(ctx, gateRetry)
+		_ = delay.For(ctx, gateRetry)
 	}
 }
 
@@ -58,11 +61,7 @@ func (c *Controller) settle(ctx context.Context) (int64, bool) {
 func (c *Controller) unsettled() []*record {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	records := make([]*record, 0, len(c.gate.unsettled))
-	for rec := range c.gate.unsettled {
-		records = append(records, rec)
-	}
-	return records
+	return slices.Collect(maps.Keys(c.gate.unsettled))
 }
 
 // settled releases records once the view has a revision.

@@ -14,6 +14,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/node/nodeapi/authority"
 	"tend.dev/tend/internal/platform/connlimit"
+	"tend.dev/tend/internal/platform/delay"
 	"tend.dev/tend/internal/platform/recovery"
 )
 
@@ -62,9 +63,7 @@ const (
 
 // New returns a Relay.
 func New(o Options) *Relay {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return &Relay{
 		Options: o, limit: connlimit.Within(connlimit.Files(), 4, mostLinks), open: map[*link]bool{},
 		tasks: map[string]*destination{},
@@ -92,10 +91,7 @@ func (r *Relay) Run(ctx context.Context, listener net.Listener) error {
 			return err
 		default: // such as too many open files: it passes
 			r.Logger.Warn("a connection of another node could not be taken", "error", err)
-			select {
-			case <-time.After(acceptPause):
-			case <-ctx.Done():
-			}
+			_ = delay.For(ctx, acceptPause)
 			continue
 		}
 		running.Go(func() { r.serve(ctx, tls.Server(conn, config)) })

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -74,9 +75,7 @@ func New(o Options) *Agent {
 	if o.ReadyTime <= 0 {
 		o.ReadyTime = 10 * time.Minute
 	}
-	if o.UserAgent == "" {
-		o.UserAgent = "tend-operator"
-	}
+	o.UserAgent = cmp.Or(o.UserAgent, "tend-operator")
 	if o.Health == nil {
 		o.Health = func(Health) {}
 	}
@@ -95,9 +94,7 @@ func New(o Options) *Agent {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return &Agent{
 		Options: o, client: &Client{Endpoint: o.Endpoint, HTTP: o.HTTP, UserAgent: o.UserAgent}, buffer: newBuffer(),
 		intents: newIntents(), queries: newQueries(), moved: make(chan struct{}, 1),

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"net/http"
@@ -50,18 +49,6 @@ func (b *backoff) after(err error) time.Duration {
 		return answered.RetryAfter
 	}
 	return wait + time.Duration(float64(wait)*b.jitter()/2)
-}
-
-// rest waits. It returns the error of ctx if ctx ends first.
-func rest(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // passes reports whether repeating a request may help: it got no answer, or one that asks for a retry.

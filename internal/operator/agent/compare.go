@@ -11,6 +11,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
+	"tend.dev/tend/internal/platform/delay"
 )
 
 // The intervals of comparing, and a bound: how often everything is compared without a notice, how often to check for
@@ -132,7 +133,7 @@ func (a *Agent) compareAll(ctx context.Context) error {
 		case isEnd(err):
 			return err
 		case err != nil && ctx.Err() == nil:
-			_ = rest(ctx, again.after(err))
+			_ = delay.For(ctx, again.after(err))
 			continue
 		}
 		again.reset()
@@ -200,7 +201,7 @@ func (a *Agent) WaitForRoom(ctx context.Context) error {
 		if waiting, _ := a.Buffered(); waiting < room {
 			return nil
 		}
-		if err := rest(ctx, roomEvery); err != nil {
+		if err := delay.For(ctx, roomEvery); err != nil {
 			return err
 		}
 	}

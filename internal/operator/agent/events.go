@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api/pull"
+	"tend.dev/tend/internal/platform/delay"
 )
 
 // The bounds of events: the interval between batches, and how many events may wait.
@@ -132,7 +133,7 @@ func (a *Agent) sendEvents(ctx context.Context) error {
 		}
 		if failed == nil {
 			again.reset()
-		} else if rest(ctx, again.after(failed)) != nil {
+		} else if delay.For(ctx, again.after(failed)) != nil {
 			continue // ctx has ended
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
+	"tend.dev/tend/internal/platform/delay"
 )
 
 // pollJobs requests jobs and does them one after the other, until ctx ends. At the start, and after a failure, some
@@ -27,7 +28,7 @@ func (a *Agent) pollJobs(ctx context.Context) error {
 			resume = true
 			wait := again.after(err)
 			a.Logger.InfoContext(ctx, "a request to the control plane failed; it is retried", "after", wait, "error", err)
-			_ = rest(ctx, wait)
+			_ = delay.For(ctx, wait)
 		}
 	}
 	return nil

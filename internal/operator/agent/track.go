@@ -10,6 +10,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
+	"tend.dev/tend/internal/platform/delay"
 )
 
 // The intervals of tracking: how often resources are observed without a notice, and how often a status is sent at
@@ -72,7 +73,7 @@ func (a *Agent) trackReady(ctx context.Context) error {
 		case isEnd(err):
 			return err
 		case ctx.Err() == nil:
-			_ = rest(ctx, again.after(err))
+			_ = delay.For(ctx, again.after(err))
 		}
 	}
 }
