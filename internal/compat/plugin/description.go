@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -69,9 +70,7 @@ func describe(dir, fallback string) (Description, error) {
 		return Description{}, fmt.Errorf("%s is not what a plugin.yml is: %s", describedBy,
 			strings.TrimPrefix(err.Error(), "yaml: "))
 	}
-	if d.Name == "" {
-		d.Name = fallback
-	}
+	d.Name = cmp.Or(d.Name, fallback)
 	return d, d.check(dir)
 }
 

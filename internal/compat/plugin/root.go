@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -63,9 +64,7 @@ func Open(opts Options) (*Root, error) {
 	if opts.MaxStderr <= 0 {
 		opts.MaxStderr = 1 << 20
 	}
-	if opts.Git == "" {
-		opts.Git = "git"
-	}
+	opts.Git = cmp.Or(opts.Git, "git")
 	if opts.Environ == nil {
 		opts.Environ = os.Environ
 	}

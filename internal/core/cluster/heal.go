@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -34,10 +35,7 @@ func (in Input) live(job *api.ClusterJob) *api.ClusterLive {
 
 // heals reports whether what differs is applied again. An operation is done once: it never is.
 func (in Input) heals() bool {
-	policy := in.Object.Metadata.Annotations[api.AnnotationDrift]
-	if policy == "" {
-		policy = in.Cluster.Spec.Drift
-	}
+	policy := cmp.Or(in.Object.Metadata.Annotations[api.AnnotationDrift], in.Cluster.Spec.Drift)
 	return in.Object.Kind != api.KindOperation && policy != api.DriftReport
 }
 

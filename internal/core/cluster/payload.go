@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -97,9 +98,7 @@ func (r *resource) instance(object api.Object) error {
 	if err != nil {
 		return err
 	}
-	if spec.Mode == "" {
-		spec.Mode = api.ModeManaged
-	}
+	spec.Mode = cmp.Or(spec.Mode, api.ModeManaged)
 	if spec.Release != nil {
 		spec.Release.Namespace = object.Scope
 	}

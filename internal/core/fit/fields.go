@@ -2,6 +2,7 @@ package fit
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -43,12 +44,9 @@ func Unsupported(spec api.DeploymentSpec) (names []string) {
 
 // ours reports whether networks has no network but the platform's: every process is reachable on its host anyway.
 func ours(networks ...string) bool {
-	for _, name := range networks {
-		if name != "" && name != api.Network && name != api.NetworkAlias {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(networks, func(name string) bool {
+		return name != "" && name != api.Network && name != api.NetworkAlias
+	})
 }
 
 // samePlaces reports whether every volume is a writable host path mounted at its own path: what a process sees without

@@ -1,6 +1,7 @@
 package healing
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -10,9 +11,7 @@ import (
 // observe copies the observed state of the container into the status.
 func (p *planner) observe() {
 	c, next := p.Container, &p.out.Status
-	if next.State == "" {
-		next.State = api.TaskAccepted
-	}
+	next.State = cmp.Or(next.State, api.TaskAccepted)
 	p.advance(api.TaskAccepted)
 	if c == nil {
 		return

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -57,9 +58,7 @@ func marked(m Message, by *api.SinkMessage, subject, text string) (marked, body 
 }
 
 func fill(text, otherwise string, most int, data api.SinkMessageData) (string, error) {
-	if text == "" {
-		text = otherwise
-	}
+	text = cmp.Or(text, otherwise)
 	t, err := api.ParseSinkTemplate(text)
 	if err != nil {
 		return "", err

@@ -1,6 +1,7 @@
 package once
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -108,9 +109,7 @@ func (o Outcome) tidy(placed bool) Outcome {
 		o.Reason, o.Message = "", ""
 		return o
 	}
-	if o.Reason == "" {
-		o.Reason = api.ReasonStopped
-	}
+	o.Reason = cmp.Or(o.Reason, api.ReasonStopped)
 	switch {
 	case o.Message != "" || !o.Stopped:
 	case !placed:

@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"cmp"
 	"tend.dev/tend/api"
 )
 
@@ -74,9 +75,6 @@ func judgeOne(a api.Awaited, o Observed) (judged, error) {
 		return j, nil
 	}
 	served, err := api.DecodeStatus[api.IngressStatus](o.Object)
-	j.idle, j.service = served.Pods == 0, served.Service
-	if j.service == "" {
-		j.service = a.Name
-	}
+	j.idle, j.service = served.Pods == 0, cmp.Or(served.Service, a.Name)
 	return j, err
 }

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -51,9 +52,7 @@ func (l *Ledger) SetHomes(homes map[string]string) {
 // Homes returns where the data of volumes is: where SetHomes said, or else where a task has used it.
 func (l *Ledger) Homes() map[string]string {
 	homes := make(map[string]string, len(l.homes))
-	for volume, node := range l.homes {
-		homes[volume] = node
-	}
+	maps.Copy(homes, l.homes)
 	for _, id := range sortedKeys(l.keeps) {
 		task := l.tasks[id]
 		for _, volume := range task.Volumes {

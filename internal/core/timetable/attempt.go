@@ -1,6 +1,7 @@
 package timetable
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -131,9 +132,7 @@ func (p *planner) stands(other, r *run) bool {
 }
 
 func (p *planner) wait(what string) {
-	if p.plan.Waiting == "" {
-		p.plan.Waiting = what
-	}
+	p.plan.Waiting = cmp.Or(p.plan.Waiting, what)
 }
 
 // watch stops an attempt that exceeds its timeout, or that no node took in time.

@@ -1,6 +1,7 @@
 package timetable
 
 import (
+	"slices"
 	"time"
 
 	"tend.dev/tend/api"
@@ -89,10 +90,5 @@ func (p *planner) begin(due time.Time) {
 }
 
 func (p *planner) anyActive() bool {
-	for i := range p.runs {
-		if p.runs[i].active() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.runs, func(r run) bool { return r.active() })
 }

@@ -117,10 +117,7 @@ func SecondWriter(written []string, labels map[string]string, running []Containe
 
 // shares reports whether a container's labels name the source as one that several programs write to.
 func shares(labels map[string]string, source string) bool {
-	for name := range strings.SplitSeq(labels[api.SharedVolumes], ",") {
-		if strings.TrimSpace(name) == source {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Split(labels[api.SharedVolumes], ","), func(name string) bool {
+		return strings.TrimSpace(name) == source
+	})
 }

@@ -3,6 +3,7 @@ package portowner
 import (
 	"bufio"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,12 +20,7 @@ func listening(proc string, pid int) (where []string, known bool) {
 	for _, table := range []string{"tcp6", "tcp"} {
 		known = readListening(filepath.Join(proc, strconv.Itoa(pid), "net", table), ports) || known
 	}
-	numbers := make([]int, 0, len(ports))
-	for port := range ports {
-		numbers = append(numbers, port)
-	}
-	slices.Sort(numbers)
-	for _, port := range numbers {
+	for _, port := range slices.Sorted(maps.Keys(ports)) {
 		where = append(where, fmt.Sprintf("%s%d", ports[port], port))
 	}
 	return where, known

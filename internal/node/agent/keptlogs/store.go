@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -103,13 +104,7 @@ func (s *Store) Keep(log node.KeptLog, from runtime.LogReader) error {
 	return nil
 }
 
-func (s *Store) all() []kept {
-	out := make([]kept, 0, len(s.files))
-	for _, k := range s.files {
-		out = append(out, k)
-	}
-	return out
-}
+func (s *Store) all() []kept { return slices.Collect(maps.Values(s.files)) }
 
 func (s *Store) removeLocked(k kept) {
 	if err := os.Remove(k.path); err == nil || errors.Is(err, os.ErrNotExist) {
