@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/etcd"
 	"tend.dev/tend/internal/store/memory"
@@ -36,14 +36,14 @@ func watchThrough(ctx context.Context, name string, s store.Store) (err error) {
 	quiet := slog.New(slog.DiscardHandler)
 	v := view.New(s, view.Options{Logger: quiet})
 	started := make(chan time.Time, 1)
-	c := engine.New(engine.Options{
+	c := reconciler.New(reconciler.Options{
 		Name: "bench", Synced: v.Synced(), Logger: quiet,
-		Reconciler: engine.Func(func(context.Context, engine.Key) (engine.Result, error) {
+		Reconciler: reconciler.Func(func(context.Context, reconciler.Key) (reconciler.Result, error) {
 			started <- time.Now()
-			return engine.Result{}, nil
+			return reconciler.Result{}, nil
 		}),
 	})
-	v.OnChange(func(change view.Change) { c.Enqueue(engine.Key{Kind: "bench", Name: change.Key}) })
+	v.OnChange(func(change view.Change) { c.Enqueue(reconciler.Key{Kind: "bench", Name: change.Key}) })
 	ended := make(chan error, 2)
 	go func() { ended <- v.Run(ctx) }()
 	go func() { ended <- c.Run(ctx) }()

@@ -14,7 +14,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/core/cluster"
+	"tend.dev/tend/internal/core/clusterjob"
 )
 
 func (a *app) clustersCommand() *cobra.Command {
@@ -69,7 +69,7 @@ func (a *app) addClusterCommand() *cobra.Command {
 	}
 	command.Flags().BoolVar(&newKeys, "new-keys", false,
 		"make other keys for the cluster's jobs and approvals, as after a leak")
-	command.Flags().DurationVar(&ttl, "ttl", cluster.RegistrationLife, "how long the token is valid, up to 168h")
+	command.Flags().DurationVar(&ttl, "ttl", clusterjob.RegistrationLife, "how long the token is valid, up to 168h")
 	return command
 }
 
@@ -116,7 +116,7 @@ var clusterTable = table{
 		if status.Contact != nil {
 			heard, operator = age(status.Contact.At, now), dash(status.Contact.Operator)
 		}
-		if c := api.FindCondition(status.Conditions, cluster.ConditionConnected); c != nil {
+		if c := api.FindCondition(status.Conditions, clusterjob.ConditionConnected); c != nil {
 			message = dash(c.Message)
 		}
 		if !status.RegisteredAt.IsZero() {
@@ -145,7 +145,7 @@ var deliveredTable = table{
 		}
 		state, message := stateOf(object, api.WorkloadStatus{Conditions: status.Conditions})
 		message, _, _ = strings.Cut(message, "\n")
-		return []string{dash(cluster.ClusterOf(object)), ready, state, age(object.Metadata.CreatedAt, now)},
+		return []string{dash(clusterjob.ClusterOf(object)), ready, state, age(object.Metadata.CreatedAt, now)},
 			[]string{fmt.Sprintf("%d/%d", status.ObservedGeneration, object.Metadata.Generation), outcome, dash(message)}
 	},
 }
@@ -153,7 +153,7 @@ var deliveredTable = table{
 // describeDelivered writes what became of the delivery of an object to its cluster.
 func describeDelivered(w plain, object api.Object, now time.Time) {
 	status, _ := api.DecodeStatus[api.DeliveredStatus](object)
-	w.printf("  cluster %s, %s, which has generation %d\n", cluster.ClusterOf(object), dash(status.Phase),
+	w.printf("  cluster %s, %s, which has generation %d\n", clusterjob.ClusterOf(object), dash(status.Phase),
 		status.ObservedGeneration)
 	if d := status.Delivery; d != nil {
 		w.printf("  %s of generation %d, attempt %d, made %s ago", d.Action, d.Generation, d.Attempt, age(d.CreatedAt, now))

@@ -8,8 +8,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/calls"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/observe/tracing"
+	"tend.dev/tend/internal/reconciler"
 )
 
 // Call is a call to the outside that an object needs now, as data; Kind.Call makes it, off the workers.
@@ -49,13 +49,13 @@ func Recall[M any](o Observation) M {
 type outside struct {
 	*calls.Calls
 	mu    sync.Mutex
-	memos map[engine.Key]any
+	memos map[reconciler.Key]any
 }
 
-func newOutside() *outside { return &outside{Calls: calls.New(), memos: map[engine.Key]any{}} }
+func newOutside() *outside { return &outside{Calls: calls.New(), memos: map[reconciler.Key]any{}} }
 
 // into adds what is known to an observation.
-func (c *outside) into(o *Observation, key engine.Key) {
+func (c *outside) into(o *Observation, key reconciler.Key) {
 	state := c.Of(key)
 	o.Going, o.Answers = state.Going, state.Answers
 	c.mu.Lock()
@@ -91,7 +91,7 @@ func (s Step) dropped(o Observation) (out []string) {
 }
 
 // follow makes the calls of a committed step and ends those that it has no need of.
-func (c *Shell) follow(ctx context.Context, key engine.Key, o Observation, step Step) {
+func (c *Shell) follow(ctx context.Context, key reconciler.Key, o Observation, step Step) {
 	for name := range o.Answers {
 		c.outside.Forget(key, name)
 	}
@@ -110,7 +110,7 @@ func (c *Shell) follow(ctx context.Context, key engine.Key, o Observation, step 
 	}
 }
 
-func (c *Shell) begin(ctx context.Context, key engine.Key, o Observation, call Call) {
+func (c *Shell) begin(ctx context.Context, key reconciler.Key, o Observation, call Call) {
 	failed := c.Kind.Failed
 	if failed == nil {
 		failed = func(err error) any { return err }
@@ -129,7 +129,7 @@ func (c *Shell) begin(ctx context.Context, key engine.Key, o Observation, call C
 }
 
 // Source implements Source: it makes calls until ctx ends.
-func (c *Shell) Source(ctx context.Context, enqueue func(keys ...engine.Key)) error {
+func (c *Shell) Source(ctx context.Context, enqueue func(keys ...reconciler.Key)) error {
 	return c.outside.Run(ctx, enqueue)
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/records"
@@ -86,7 +86,7 @@ func inShell(t *testing.T, test func(c *caller)) {
 			},
 		})
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { _ = c.shell.Source(ctx, func(...engine.Key) {}) }()
+		go func() { _ = c.shell.Source(ctx, func(...reconciler.Key) {}) }()
 		synctest.Wait()
 		test(c)
 		cancel()

@@ -5,22 +5,22 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
 
 // Controller reconciles the objects of a kind, or whatever else its keys name.
 type Controller interface {
-	engine.Reconciler
+	reconciler.Reconciler
 	// Name returns the kind of the keys. Logs and metrics use it as the controller's name.
 	Name() string
 	// Keys returns all keys, for the replay and the full pass.
-	Keys() []engine.Key
+	Keys() []reconciler.Key
 	// Dirty returns the keys whose plan is not empty. It is a pure pass over the view.
-	Dirty(now time.Time) []engine.Key
+	Dirty(now time.Time) []reconciler.Key
 	// Affected returns the keys to reconcile after a change.
-	Affected(snapshot records.Snapshot, change view.Change) []engine.Key
+	Affected(snapshot records.Snapshot, change view.Change) []reconciler.Key
 }
 
 // Previewer is a Controller that can show what it would do with an object.
@@ -30,5 +30,5 @@ type Previewer interface {
 
 // Source is a Controller whose keys also come from elsewhere. Source runs until ctx ends, alongside the reconciles.
 type Source interface {
-	Source(ctx context.Context, enqueue func(keys ...engine.Key)) error
+	Source(ctx context.Context, enqueue func(keys ...reconciler.Key)) error
 }

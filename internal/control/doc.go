@@ -1,5 +1,5 @@
 // Package control holds the Shell, which is the controller of a kind, and what the controllers share: the clock, the
-// store they commit to, and the engine's keys.
+// store they commit to, and the queue's keys.
 //
 // The kinds are in internal/kinds. A kind's step is a pure function: it observes (reads a snapshot), plans (calls
 // internal/core) and returns everything to do as a Step. The Shell commits the step, checks in each pass whether it is

@@ -12,8 +12,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/platform/recovery"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
@@ -46,19 +46,19 @@ func TestOneBadObjectHidesNoOther(t *testing.T) {
 	}
 	var quiet control.Quiet
 	resting := shell(true)
-	passes := map[string]func() []engine.Key{
-		"Due": func() []engine.Key {
+	passes := map[string]func() []reconciler.Key{
+		"Due": func() []reconciler.Key {
 			return control.Due(control.Keys(s, api.KindDeployment),
-				func(key engine.Key) bool { return judge(key.Name) })
+				func(key reconciler.Key) bool { return judge(key.Name) })
 		},
-		"Quiet": func() []engine.Key {
+		"Quiet": func() []reconciler.Key {
 			keys := control.Keys(s, api.KindDeployment)
-			return quiet.Dirty(s, keys, now, func(_ records.Snapshot, key engine.Key, _ time.Time) control.Verdict {
+			return quiet.Dirty(s, keys, now, func(_ records.Snapshot, key reconciler.Key, _ time.Time) control.Verdict {
 				return control.Verdict{Dirty: judge(key.Name)}
 			})
 		},
-		"Shell":            func() []engine.Key { return shell(false).Dirty(now) },
-		"Shell that rests": func() []engine.Key { return resting.Dirty(now) },
+		"Shell":            func() []reconciler.Key { return shell(false).Dirty(now) },
+		"Shell that rests": func() []reconciler.Key { return resting.Dirty(now) },
 	}
 	for name, pass := range passes {
 		for round := range 2 {
@@ -90,7 +90,7 @@ func TestWhatPanicsIsAnError(t *testing.T) {
 	if plan, err := c.Preview(s, object); !errors.As(err, &panicked) {
 		t.Errorf("the dry run is %v, %v", plan, err)
 	}
-	own := []engine.Key{control.Key(object.Ref())}
+	own := []reconciler.Key{control.Key(object.Ref())}
 	if diff := cmp.Diff(own, c.Affected(s, view.Change{New: &object})); diff != "" {
 		t.Error(diff)
 	}

@@ -33,7 +33,7 @@ type Kind struct {
 	Call func(ctx context.Context, object records.Read[api.Object], call Call) any
 	// Failed returns the answer of a call that panicked. Default: the error.
 	Failed func(error) any
-	// Workers limits how many objects are reconciled at once. Default: the engine's own limit.
+	// Workers limits how many objects are reconciled at once. Default: the queue's own limit.
 	Workers int
 }
 

@@ -8,18 +8,18 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/records"
 )
 
-// Key returns the engine's key of an object.
-func Key(ref api.Ref) engine.Key {
-	return engine.Key{Kind: string(ref.Kind), Scope: ref.Scope, Name: ref.Name}
+// Key returns the queue's key of an object.
+func Key(ref api.Ref) reconciler.Key {
+	return reconciler.Key{Kind: string(ref.Kind), Scope: ref.Scope, Name: ref.Name}
 }
 
 // Keys returns the keys of all objects of a kind, for the replay and the full pass.
-func Keys(s records.Snapshot, kind api.Kind) []engine.Key {
-	var out []engine.Key
+func Keys(s records.Snapshot, kind api.Kind) []reconciler.Key {
+	var out []reconciler.Key
 	for object := range s.Objects(kind) {
 		out = append(out, Key(object.Value.Ref()))
 	}
@@ -27,7 +27,7 @@ func Keys(s records.Snapshot, kind api.Kind) []engine.Key {
 }
 
 // KeysAndStatuses returns the keys of all objects of a kind, and of those of which only the status is left.
-func KeysAndStatuses(s records.Snapshot, kind api.Kind) []engine.Key {
+func KeysAndStatuses(s records.Snapshot, kind api.Kind) []reconciler.Key {
 	out := Keys(s, kind)
 	for record := range s.Prefix(records.StatusPrefix + string(kind) + "/") {
 		ref, _, ok := records.ParseRef(strings.TrimPrefix(record.Key, records.StatusPrefix))

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -17,7 +17,7 @@ import (
 // listings included, and decides again if one is another. A key that needs something is never remembered.
 type Quiet struct {
 	mu    sync.Mutex
-	known map[engine.Key]*quiet
+	known map[reconciler.Key]*quiet
 }
 
 // quiet records that a key needs nothing from one instant until before another. A zero until means never.
@@ -34,13 +34,13 @@ type Verdict struct {
 
 // Dirty returns the keys that have something to do, as Due does. judge must read all that it depends on, but the time,
 // from the snapshot that it is given.
-func (q *Quiet) Dirty(s records.Snapshot, keys []engine.Key, now time.Time,
-	judge func(records.Snapshot, engine.Key, time.Time) Verdict,
-) (out []engine.Key) {
+func (q *Quiet) Dirty(s records.Snapshot, keys []reconciler.Key, now time.Time,
+	judge func(records.Snapshot, reconciler.Key, time.Time) Verdict,
+) (out []reconciler.Key) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.known == nil {
-		q.known = map[engine.Key]*quiet{}
+		q.known = map[reconciler.Key]*quiet{}
 	}
 	rest := 0
 	for _, key := range keys {
@@ -66,12 +66,12 @@ func (q *Quiet) Dirty(s records.Snapshot, keys []engine.Key, now time.Time,
 }
 
 // keep forgets all keys but some.
-func (q *Quiet) keep(keys []engine.Key) {
-	there := make(map[engine.Key]bool, len(keys))
+func (q *Quiet) keep(keys []reconciler.Key) {
+	there := make(map[reconciler.Key]bool, len(keys))
 	for _, key := range keys {
 		there[key] = true
 	}
-	maps.DeleteFunc(q.known, func(key engine.Key, _ *quiet) bool { return !there[key] })
+	maps.DeleteFunc(q.known, func(key reconciler.Key, _ *quiet) bool { return !there[key] })
 }
 
 func (q *quiet) holds(s records.Snapshot, now time.Time) bool {

@@ -8,9 +8,9 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/board"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/observe/tracing"
 	"tend.dev/tend/internal/platform/recovery"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
@@ -33,13 +33,13 @@ func New(deps Deps, kind Kind) *Shell {
 // Name implements Controller.
 func (c *Shell) Name() string { return string(c.Kind.Kind) }
 
-// Workers returns how many objects are reconciled at once; 0 is the engine's default.
+// Workers returns how many objects are reconciled at once; 0 is the queue's default.
 func (c *Shell) Workers() int { return c.Kind.Workers }
 
 // Keys returns all objects of the kind, and those of which only the status is left.
-func (c *Shell) Keys() []engine.Key { return c.keys(c.Snapshot()) }
+func (c *Shell) Keys() []reconciler.Key { return c.keys(c.Snapshot()) }
 
-func (c *Shell) keys(s records.Snapshot) (out []engine.Key) {
+func (c *Shell) keys(s records.Snapshot) (out []reconciler.Key) {
 	if c.Kind.Keys != nil {
 		for _, ref := range c.Kind.Keys(s) {
 			out = append(out, Key(ref))
@@ -59,15 +59,15 @@ func (c *Shell) keys(s records.Snapshot) (out []engine.Key) {
 }
 
 // Dirty returns the objects whose step is not empty.
-func (c *Shell) Dirty(now time.Time) []engine.Key {
+func (c *Shell) Dirty(now time.Time) []reconciler.Key {
 	s := c.Snapshot()
 	if c.Kind.Rests {
 		return c.quiet.Dirty(s, c.keys(s), now, c.judge)
 	}
-	return Due(c.keys(s), func(key engine.Key) bool { return c.judge(s, key, now).Dirty })
+	return Due(c.keys(s), func(key reconciler.Key) bool { return c.judge(s, key, now).Dirty })
 }
 
-func (c *Shell) judge(s records.Snapshot, key engine.Key, now time.Time) Verdict {
+func (c *Shell) judge(s records.Snapshot, key reconciler.Key, now time.Time) Verdict {
 	ref := c.ref(key)
 	o := unused(Observation{Snapshot: s, Ref: ref, Object: s.Object(ref), Now: now})
 	c.outside.into(&o, key)
@@ -83,7 +83,7 @@ func (c *Shell) judge(s records.Snapshot, key engine.Key, now time.Time) Verdict
 }
 
 // Affected returns the changed object, if it is of the kind, and those whose steps read what changed.
-func (c *Shell) Affected(s records.Snapshot, change view.Change) (out []engine.Key) {
+func (c *Shell) Affected(s records.Snapshot, change view.Change) (out []reconciler.Key) {
 	if object, ok := Changed(change).(*api.Object); ok && object.Kind == c.Kind.Kind {
 		out = append(out, Key(object.Ref()))
 	}
@@ -102,7 +102,7 @@ func (c *Shell) Affected(s records.Snapshot, change view.Change) (out []engine.K
 }
 
 // Reconcile commits the step of one object.
-func (c *Shell) Reconcile(ctx context.Context, key engine.Key) (engine.Result, error) {
+func (c *Shell) Reconcile(ctx context.Context, key reconciler.Key) (reconciler.Result, error) {
 	s, ref := c.Snapshot(), c.ref(key)
 	o := Observation{
 		Snapshot: s, Ref: ref, Object: s.Object(ref), Now: c.Now(), NewTask: c.NewTask, NewSlot: c.NewSlot,
@@ -110,17 +110,17 @@ func (c *Shell) Reconcile(ctx context.Context, key engine.Key) (engine.Result, e
 	c.outside.into(&o, key)
 	step, err := c.step(o)
 	if err != nil {
-		return engine.Result{}, err
+		return reconciler.Result{}, err
 	}
 	revision, err := c.commit(ctx, s, step)
 	if err != nil {
-		return engine.Result{}, err
+		return reconciler.Result{}, err
 	}
 	if revision > 0 {
 		c.report(ctx, ref, step)
 	}
 	c.follow(ctx, key, o, step)
-	return engine.Result{Revision: revision, After: step.After}, engine.Terminal(step.Stalled)
+	return reconciler.Result{Revision: revision, After: step.After}, reconciler.Terminal(step.Stalled)
 }
 
 // commit commits a step, with the nodes of the tasks that it creates. If others placed tasks meanwhile, the step leaves
@@ -154,7 +154,7 @@ func (c *Shell) Preview(s records.Snapshot, object api.Object) (plan []api.Plann
 	return plan, err
 }
 
-func (c *Shell) ref(key engine.Key) api.Ref {
+func (c *Shell) ref(key reconciler.Key) api.Ref {
 	return api.Ref{Kind: c.Kind.Kind, Scope: key.Scope, Name: key.Name}
 }
 

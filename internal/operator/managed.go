@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
-	"tend.dev/tend/internal/operator/gate"
+	"tend.dev/tend/internal/operator/bounds"
 	"tend.dev/tend/internal/operator/operation"
 )
 
@@ -17,13 +17,13 @@ import (
 func managed(reader client.Reader) func(context.Context) ([]opsv1alpha1.ManagedNamespace, error) {
 	every := operation.TemplateNames(func(opsv1alpha1.OperationType) bool { return true })
 	return func(ctx context.Context) (all []opsv1alpha1.ManagedNamespace, err error) {
-		namespaces, err := gate.ListOpen(ctx, reader)
+		namespaces, err := bounds.ListOpen(ctx, reader)
 		if err != nil {
 			return nil, err
 		}
 		for i := range namespaces {
 			allowed := operation.TemplateNames(func(kind opsv1alpha1.OperationType) bool {
-				return gate.Allows(&namespaces[i], kind)
+				return bounds.Allows(&namespaces[i], kind)
 			})
 			if len(allowed) == len(every) {
 				allowed = nil

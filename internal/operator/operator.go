@@ -28,11 +28,11 @@ import (
 
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
-	"tend.dev/tend/internal/operator/cluster"
+	"tend.dev/tend/internal/operator/bounds"
 	"tend.dev/tend/internal/operator/clusterid"
-	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/instance"
+	"tend.dev/tend/internal/operator/link"
 	"tend.dev/tend/internal/operator/operation/controller"
 	"tend.dev/tend/internal/operator/podlog"
 )
@@ -47,8 +47,9 @@ type Options struct {
 	Retry time.Duration
 	// ClusterID is the value of the label cluster-id. Default: the id in the Cluster object.
 	ClusterID string
-	// Policy says which objects the operator may work on. Default: all in namespaces with the label managed-by=vworkspace.
-	Policy gate.Policy
+	// Policy says which objects the operator may work on. Default: all in namespaces with the label
+	// managed-by=vworkspace.
+	Policy bounds.Policy
 	// Webhooks configures the admission webhooks. Nil serves none.
 	Webhooks *Webhooks
 	// VeleroNamespace is the namespace for Velero's objects. Default: that of a BackupStorageLocation.
@@ -147,7 +148,7 @@ func addControllers(made manager.Manager, opts Options) error {
 			if len(opts.ApprovalSecret) > 0 {
 				return opts.ApprovalSecret, nil
 			}
-			return cluster.ApprovalSecret(ctx, made.GetClient(), opts.Namespace, opts.CredentialsSecret)
+			return link.ApprovalSecret(ctx, made.GetClient(), opts.Namespace, opts.CredentialsSecret)
 		},
 		Metrics: measured, Now: time.Now,
 	}
@@ -171,7 +172,7 @@ func addControllers(made manager.Manager, opts Options) error {
 		return fmt.Errorf("make the client that reads logs: %w", err)
 	}
 	logs := &podlog.Reader{Live: made.GetAPIReader(), Open: podlog.Through(set)}
-	if err := cluster.Add(made, cluster.Options{
+	if err := link.Add(made, link.Options{
 		Namespace: opts.Namespace, Secret: opts.CredentialsSecret, Disabled: opts.NoAgent, Managed: namespacesOf,
 		Wait: opts.PollWait, Version: opts.Version, Logger: opts.Logger,
 		Metrics: measured, Query: logs.Answer,
@@ -186,8 +187,8 @@ func addControllers(made manager.Manager, opts Options) error {
 func caching(opts Options) cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(), DefaultNamespaces: namespaces(opts.Namespaces),
-		// Secrets are watched only in the operator's namespace; of ConfigMaps only the operator's own, and of Jobs only those
-		// of operations. Everything that the operator writes is watched, so that reads see the writes.
+		// Secrets are watched only in the operator's namespace; of ConfigMaps only the operator's own, and of Jobs only
+		// those of operations. Everything that the operator writes is watched, so that reads see the writes.
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Secret{}: {Namespaces: map[string]cache.Config{opts.Namespace: {}}},
 			&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{opts.Namespace: {

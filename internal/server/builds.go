@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/input/build/journal"
+	"tend.dev/tend/internal/input/build/buildlog"
 	"tend.dev/tend/internal/node/nodeapi"
 )
 
@@ -66,7 +66,7 @@ func (s *Server) builtAs(scope, name, id string) (built, error) {
 		if !snap.Object(ref).Exists() {
 			continue
 		}
-		out, earlier := built{called: journal.Name(ref.AppID(), id)}, []string(nil)
+		out, earlier := built{called: buildlog.Name(ref.AppID(), id)}, []string(nil)
 		for _, status := range snap.ImageStatuses(ref) {
 			earlier = append(earlier, status.Value.Node)
 			if status.Value.Image == (api.ImageBuild{ID: id}).Image(ref) {
@@ -94,7 +94,7 @@ func (s *Server) readBuild(ctx context.Context, of built, follow bool, each func
 		if gone != nil {
 			continue
 		}
-		if err = readLines(ctx, on, of.called, follow, each); !errors.Is(err, journal.ErrNotFound) {
+		if err = readLines(ctx, on, of.called, follow, each); !errors.Is(err, buildlog.ErrNotFound) {
 			return err
 		}
 	}

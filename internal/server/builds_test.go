@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/input/build/journal"
+	"tend.dev/tend/internal/input/build/buildlog"
 	"tend.dev/tend/internal/node/nodeapi"
 	"tend.dev/tend/internal/server"
 	"tend.dev/tend/internal/store/records"
@@ -16,27 +16,27 @@ import (
 
 // TestBuildLog: the output comes from the node that builds the image of the object, and of no other.
 func TestBuildLog(t *testing.T) {
-	logs, err := journal.Open(t.TempDir())
+	logs, err := buildlog.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := logs.Begin(journal.Name("prod-web", "abc"))
+	log, err := logs.Begin(buildlog.Name("prod-web", "abc"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	log.Line("Step 1/1 : FROM scratch")
 	log.End("built")
 	// of prod-web/x: prod/web-x, which isn't there, would be called the same
-	theirs, err := logs.Begin(journal.Name("prod-web-x", "abc"))
+	theirs, err := logs.Begin(buildlog.Name("prod-web-x", "abc"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	theirs.End("theirs")
-	another, err := journal.Open(t.TempDir())
+	another, err := buildlog.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	forged, err := another.Begin(journal.Name("prod-web", "abc"))
+	forged, err := another.Begin(buildlog.Name("prod-web", "abc"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestBuildLog(t *testing.T) {
 // builder is a node with the output of builds.
 type builder struct {
 	nodeapi.Node
-	logs *journal.Journal
+	logs *buildlog.Journal
 }
 
 // BuildLog implements nodeapi.Node.

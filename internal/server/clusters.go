@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/verbs"
 	"tend.dev/tend/internal/core/access"
-	"tend.dev/tend/internal/core/cluster"
+	"tend.dev/tend/internal/core/clusterjob"
 	"tend.dev/tend/internal/core/verb"
 )
 
@@ -27,10 +27,10 @@ var _ = declare(verb.Verb{
 func (s *Server) inviteCluster(
 	ctx context.Context, target verbs.Target, in inviting,
 ) (api.ClusterRegistration, error) {
-	name, ttl := target.Name, cluster.RegistrationLife
+	name, ttl := target.Name, clusterjob.RegistrationLife
 	if in.TTL != "" {
 		var err error
-		if ttl, err = time.ParseDuration(in.TTL); err != nil || ttl < time.Second || ttl > cluster.MaxRegistrationLife {
+		if ttl, err = time.ParseDuration(in.TTL); err != nil || ttl < time.Second || ttl > clusterjob.MaxRegistrationLife {
 			return api.ClusterRegistration{},
 				badRequest("give a duration such as 24h", "ttl is %s: from 1s to 168h", clip(in.TTL))
 		}

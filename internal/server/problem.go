@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/control/verbs"
 	"tend.dev/tend/internal/core/suggest"
-	"tend.dev/tend/internal/input/build/journal"
+	"tend.dev/tend/internal/input/build/buildlog"
 	"tend.dev/tend/internal/input/manifest"
 	container "tend.dev/tend/internal/node/runtime"
 	"tend.dev/tend/internal/store"
@@ -59,7 +59,7 @@ var known = []struct {
 	{store.ErrSlow, http.StatusServiceUnavailable, "try again; the server's log says what is slow"},
 	{store.ErrPaused, http.StatusServiceUnavailable, "compare with tend get, tend nodes and tend diff; then: tend resume"},
 	{blob.ErrNotFound, http.StatusNotFound, "send it with PUT first"},
-	{journal.ErrNotFound, http.StatusNotFound, "`tend describe` shows an object's build"},
+	{buildlog.ErrNotFound, http.StatusNotFound, "`tend describe` shows an object's build"},
 	{blob.ErrDigest, http.StatusBadRequest, "name it by sha256: and the 64 hex digits of its bytes"},
 	{blob.ErrMismatch, http.StatusBadRequest, "it changed while it was sent, or came damaged: send it again"},
 	{blob.ErrTooLarge, http.StatusRequestEntityTooLarge, "mount a file this large from a volume"},

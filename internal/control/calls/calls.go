@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/platform/recovery"
+	"tend.dev/tend/internal/reconciler"
 )
 
 // MaxPerHost is the most calls to one host at a time, so that a host that doesn't answer takes no more than this.
@@ -22,10 +22,10 @@ type Calls struct {
 
 	mu sync.Mutex
 	// wake takes the keys to reconcile. It is nil before open and after drain, when no call is made.
-	wake func(...engine.Key)
+	wake func(...reconciler.Key)
 	// early are the keys that were reconciled before open.
-	early map[engine.Key]bool
-	keys  map[engine.Key]*State
+	early map[reconciler.Key]bool
+	keys  map[reconciler.Key]*State
 	hosts map[string]*host
 	wait  recovery.Group
 }
@@ -47,7 +47,7 @@ type Going struct {
 
 // Call is a call to make.
 type Call struct {
-	Key engine.Key
+	Key reconciler.Key
 	// Name tells the calls of a key apart: while one is under way, none of the same name begins.
 	Name string
 	// Host is whom it is made to.
@@ -64,12 +64,12 @@ type Call struct {
 // host is the share of one receiver: how many calls it has, and which keys wait for one of them to end.
 type host struct {
 	busy    int
-	waiting map[engine.Key]bool
+	waiting map[reconciler.Key]bool
 }
 
 // New returns Calls that make none before Run.
 func New() *Calls {
-	c := &Calls{early: map[engine.Key]bool{}, keys: map[engine.Key]*State{}, hosts: map[string]*host{}}
+	c := &Calls{early: map[reconciler.Key]bool{}, keys: map[reconciler.Key]*State{}, hosts: map[string]*host{}}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
@@ -77,7 +77,7 @@ func New() *Calls {
 // Run allows calls until ctx ends; then it cancels those under way and waits for them. wake is called with the keys
 // whose call was asked for before, whose call ended, and that waited for their host. A cancelled call has no answer:
 // the next server makes it again.
-func (c *Calls) Run(ctx context.Context, wake func(...engine.Key)) error {
+func (c *Calls) Run(ctx context.Context, wake func(...reconciler.Key)) error {
 	c.open(wake)
 	<-ctx.Done()
 	c.mu.Lock()
@@ -88,7 +88,7 @@ func (c *Calls) Run(ctx context.Context, wake func(...engine.Key)) error {
 	return nil
 }
 
-func (c *Calls) open(wake func(...engine.Key)) {
+func (c *Calls) open(wake func(...reconciler.Key)) {
 	c.mu.Lock()
 	c.wake = wake
 	early := slices.Collect(maps.Keys(c.early))
@@ -98,7 +98,7 @@ func (c *Calls) open(wake func(...engine.Key)) {
 }
 
 // Of returns the state of a key.
-func (c *Calls) Of(key engine.Key) State {
+func (c *Calls) Of(key reconciler.Key) State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s := c.keys[key]; s != nil {
@@ -148,7 +148,7 @@ func (c *Calls) Begin(call Call) bool {
 func (c *Calls) admit(call Call) bool {
 	h := c.hosts[call.Host]
 	if h == nil {
-		h = &host{waiting: map[engine.Key]bool{}}
+		h = &host{waiting: map[reconciler.Key]bool{}}
 		c.hosts[call.Host] = h
 	}
 	if h.busy >= MaxPerHost {
@@ -189,10 +189,10 @@ func (s *State) lasts() bool {
 }
 
 // ended keeps an answer and returns the keys to reconcile: the call's own and those that waited for the host.
-func (c *Calls) ended(call Call, answer any) []engine.Key {
+func (c *Calls) ended(call Call, answer any) []reconciler.Key {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s, keys := c.keys[call.Key], []engine.Key{call.Key}
+	s, keys := c.keys[call.Key], []reconciler.Key{call.Key}
 	delete(s.Going, call.Name)
 	if call.Limit == 0 {
 		c.tidy(call.Key)
@@ -210,7 +210,7 @@ func (c *Calls) ended(call Call, answer any) []engine.Key {
 }
 
 // Cancel ends a call that lasts.
-func (c *Calls) Cancel(key engine.Key, name string) {
+func (c *Calls) Cancel(key reconciler.Key, name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s := c.keys[key]; s != nil && s.Going[name].Lasts {
@@ -219,7 +219,7 @@ func (c *Calls) Cancel(key engine.Key, name string) {
 }
 
 // Forget drops the answer of a call.
-func (c *Calls) Forget(key engine.Key, name string) {
+func (c *Calls) Forget(key reconciler.Key, name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s := c.keys[key]; s != nil {
@@ -229,7 +229,7 @@ func (c *Calls) Forget(key engine.Key, name string) {
 }
 
 // tidy forgets a key that nothing is known of.
-func (c *Calls) tidy(key engine.Key) {
+func (c *Calls) tidy(key reconciler.Key) {
 	if s := c.keys[key]; len(s.Going) == 0 && len(s.Answers) == 0 {
 		delete(c.keys, key)
 	}

@@ -9,19 +9,19 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/reconciler"
 )
 
 // inBubble runs a test with calls that may be made. woken holds the keys that were reconciled.
-func inBubble(t *testing.T, test func(t *testing.T, c *Calls, woken *[]engine.Key)) {
+func inBubble(t *testing.T, test func(t *testing.T, c *Calls, woken *[]reconciler.Key)) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { slog.SetDefault(before) })
 	synctest.Test(t, func(t *testing.T) {
 		c := New()
 		ctx, cancel := context.WithCancel(t.Context())
-		var woken []engine.Key
-		go func() { _ = c.Run(ctx, func(keys ...engine.Key) { woken = append(woken, keys...) }) }()
+		var woken []reconciler.Key
+		go func() { _ = c.Run(ctx, func(keys ...reconciler.Key) { woken = append(woken, keys...) }) }()
 		synctest.Wait()
 		test(t, c, &woken)
 		cancel()
@@ -29,11 +29,11 @@ func inBubble(t *testing.T, test func(t *testing.T, c *Calls, woken *[]engine.Ke
 	})
 }
 
-var key = engine.Key{Kind: "delivery", Name: "d"}
+var key = reconciler.Key{Kind: "delivery", Name: "d"}
 
 // TestACallThatPanicsHasAnAnswer: its key is reconciled with it, and its host has its share again.
 func TestACallThatPanicsHasAnAnswer(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *Calls, woken *[]engine.Key) {
+	inBubble(t, func(t *testing.T, c *Calls, woken *[]reconciler.Key) {
 		for range 2 * MaxPerHost {
 			c.Begin(Call{
 				Key: key, Name: "a", Host: "example.org", Limit: time.Minute,
@@ -56,7 +56,7 @@ func TestACallThatPanicsHasAnAnswer(t *testing.T) {
 // TestACallThatLasts: it goes on without a limit, also after a panic, until it is cancelled. Only then does the next
 // one begin.
 func TestACallThatLasts(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *Calls, woken *[]engine.Key) {
+	inBubble(t, func(t *testing.T, c *Calls, woken *[]reconciler.Key) {
 		begun := map[string]int{}
 		last := func(name string) {
 			c.Begin(Call{Key: key, Name: name, Do: func(ctx context.Context, say func(any)) any {
@@ -80,7 +80,7 @@ func TestACallThatLasts(t *testing.T) {
 		c.Cancel(key, "a")
 		synctest.Wait()
 		if state := c.Of(key); len(state.Going)+len(state.Answers) > 0 ||
-			!slices.Equal(*woken, []engine.Key{key, key}) {
+			!slices.Equal(*woken, []reconciler.Key{key, key}) {
 			t.Errorf("after the end it has %+v, and woken are %v", state, *woken)
 		}
 		if last("b"); begun["b"] != 1 {

@@ -7,7 +7,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -30,7 +30,7 @@ func Agrees(t interface {
 	}
 }
 
-func names(keys []engine.Key) map[string]bool {
+func names(keys []reconciler.Key) map[string]bool {
 	out := map[string]bool{}
 	for _, key := range keys {
 		out[key.Scope+"/"+key.Name] = true

@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/board"
 	"tend.dev/tend/internal/control/scheduler"
-	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
@@ -97,16 +97,16 @@ func (w *World) Serve() {
 	var alive atomic.Bool
 	alive.Store(true)
 	w.board = board.New()
-	var members []engine.Member
+	var members []reconciler.Member
 	for _, c := range append([]control.Controller{scheduler.New(w.Deps())}, w.Controllers(w)...) {
-		opts := engine.Options{
+		opts := reconciler.Options{
 			Name: c.Name(), Reconciler: c, Replay: c.Keys, Dirty: c.Dirty, Synced: w.View.Synced(),
 			Revision: w.View.Revision, WaitFor: w.View.WaitFor,
 		}
 		if many, ok := c.(interface{ Workers() int }); ok {
 			opts.Workers = many.Workers()
 		}
-		work := engine.New(opts)
+		work := reconciler.New(opts)
 		w.OnChange(func(change view.Change) {
 			if alive.Load() {
 				work.Enqueue(c.Affected(w.Snapshot(), change)...)
@@ -116,7 +116,7 @@ func (w *World) Serve() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- engine.NewGroup(engine.GroupOptions{}, members...).Run(ctx) }()
+	go func() { done <- reconciler.NewGroup(reconciler.GroupOptions{}, members...).Run(ctx) }()
 	w.ends = func() {
 		alive.Store(false)
 		cancel()

@@ -9,7 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/records"
@@ -79,7 +79,7 @@ func (l *harness) await(revision int64) {
 	}
 }
 
-func (l *harness) looks() engine.Result {
+func (l *harness) looks() reconciler.Result {
 	l.Helper()
 	result, err := l.s.Reconcile(context.Background(), key)
 	if err != nil {

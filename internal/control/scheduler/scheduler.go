@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/board"
-	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
@@ -17,7 +17,7 @@ import (
 type Scheduler struct{ control.Deps }
 
 // key is the only key: placing is one decision over all tasks and nodes.
-var key = engine.Key{Kind: "schedule", Name: "all"}
+var key = reconciler.Key{Kind: "schedule", Name: "all"}
 
 // New returns a scheduler.
 func New(deps control.Deps) *Scheduler { return &Scheduler{deps.Defaults()} }
@@ -29,10 +29,10 @@ func (s *Scheduler) Name() string { return key.Kind }
 func (s *Scheduler) Workers() int { return 1 }
 
 // Keys returns the only key.
-func (s *Scheduler) Keys() []engine.Key { return []engine.Key{key} }
+func (s *Scheduler) Keys() []reconciler.Key { return []reconciler.Key{key} }
 
 // Dirty returns the key while a waiting task fits on a node.
-func (s *Scheduler) Dirty(time.Time) []engine.Key {
+func (s *Scheduler) Dirty(time.Time) []reconciler.Key {
 	if s.Board.Waiting(s.Snapshot()) {
 		return s.Keys()
 	}
@@ -40,38 +40,38 @@ func (s *Scheduler) Dirty(time.Time) []engine.Key {
 }
 
 // Affected returns the key when tasks are created or end, and when nodes change.
-func (s *Scheduler) Affected(_ records.Snapshot, change view.Change) []engine.Key {
+func (s *Scheduler) Affected(_ records.Snapshot, change view.Change) []reconciler.Key {
 	if strings.HasPrefix(change.Key, records.AlivePrefix) || strings.HasPrefix(change.Key, records.LossesPrefix) {
-		return []engine.Key{key} // a heartbeat began or ended, or the pause of a flapping node
+		return []reconciler.Key{key} // a heartbeat began or ended, or the pause of a flapping node
 	}
 	switch record := change.New.(type) {
 	case *api.Task:
 		if record.Node == "" && record.Desired == api.DesiredRunning {
-			return []engine.Key{key}
+			return []reconciler.Key{key}
 		}
 	case *api.TaskStatus:
 		if record.State.Terminal() {
-			return []engine.Key{key}
+			return []reconciler.Key{key}
 		}
 	case *api.NodeStatus:
-		return []engine.Key{key}
+		return []reconciler.Key{key}
 	case *api.Object:
 		// What placement reads of it may have changed: labels and availability of a node, or the rules of a workload.
 		if record.Kind == api.KindNode || record.Kind.HasContainers() {
-			return []engine.Key{key}
+			return []reconciler.Key{key}
 		}
 	}
 	return nil
 }
 
 // Reconcile places the tasks that can be placed. If a step placed tasks of its own meanwhile, it decides again.
-func (s *Scheduler) Reconcile(ctx context.Context, _ engine.Key) (engine.Result, error) {
+func (s *Scheduler) Reconcile(ctx context.Context, _ reconciler.Key) (reconciler.Result, error) {
 	txn, more := s.Board.PlaceWaiting(s.Snapshot())
 	revision, err := txn.Commit(ctx, s.Store)
 	if at, overtaken := board.Overtaken(err); overtaken {
-		return engine.Result{Revision: at, After: time.Millisecond}, nil
+		return reconciler.Result{Revision: at, After: time.Millisecond}, nil
 	}
-	result := engine.Result{Revision: revision}
+	result := reconciler.Result{Revision: revision}
 	if more {
 		result.After = time.Millisecond
 	}

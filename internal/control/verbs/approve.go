@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/access"
 	"tend.dev/tend/internal/core/approval"
-	"tend.dev/tend/internal/core/cluster"
+	"tend.dev/tend/internal/core/clusterjob"
 	"tend.dev/tend/internal/core/verb"
 	"tend.dev/tend/internal/store/records"
 )
@@ -197,5 +197,5 @@ func (s *Service) approvalSecret(snap records.Snapshot, name string) ([]byte, er
 	if s.opts.MAC == nil || !declared.Exists() || !access.Exists() || access.Value.UID != declared.Value.Metadata.UID {
 		return nil, invalid("tend clusters add "+name, "cluster %s is not registered", name)
 	}
-	return []byte(cluster.ApprovalSecret(s.opts.MAC, *access.Value)), nil
+	return []byte(clusterjob.ApprovalSecret(s.opts.MAC, *access.Value)), nil
 }

@@ -142,7 +142,7 @@ func TestStatus(t *testing.T) {
 		"Still fails": {"and is one once", status(1, "progressing", broken), status(1, "paused", broken),
 			[]string{`status_updated status.rollout.phase:"progressing":"paused"`}},
 		"Crash loop": {"while it stays failed, counts alone are no news", counted(broken, 1), counted(broken, 0), nil},
-		"Rollout": {"else they are", counted(fine, 0), counted(fine, 1), []string{"status_updated status.ready:0:1"}},
+		"Rollout":    {"else they are", counted(fine, 0), counted(fine, 1), []string{"status_updated status.ready:0:1"}},
 		"Lab fails": {"the phase of its own says so", json.RawMessage(`{"phase":"RUNNING"}`),
 			json.RawMessage(`{"phase":"FAILED","reason":"Exited","message":"exit code 3\nTOKEN=x"}`),
 			[]string{`status_updated status.message:: status.phase:"RUNNING":"FAILED" status.reason::`,

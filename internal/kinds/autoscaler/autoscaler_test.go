@@ -13,7 +13,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/records"
@@ -131,7 +131,7 @@ func (l *harness) autoscaler() *process {
 			return nil
 		},
 	}))}
-	go func() { _ = p.Source(ctx, func(keys ...engine.Key) { p.woken = len(keys) > 0 }) }()
+	go func() { _ = p.Source(ctx, func(keys ...reconciler.Key) { p.woken = len(keys) > 0 }) }()
 	synctest.Wait()
 	return p
 }

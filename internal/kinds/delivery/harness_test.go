@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/core/webhook"
-	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/records"
@@ -33,7 +33,7 @@ type harness struct {
 	store *memory.Store
 	view  *view.View
 	c     *control.Shell
-	work  *engine.Controller
+	work  *reconciler.Controller
 	// kill ends the controller that was started last, and its calls.
 	kill func()
 
@@ -99,7 +99,7 @@ func (l *harness) start(ctx context.Context, parts *sync.WaitGroup) (stop func()
 		Count:  func(outcome string) { l.mu.Lock(); l.counted[outcome]++; l.mu.Unlock() },
 		Spread: func() float64 { return 0 },
 	}))
-	l.work = engine.New(engine.Options{
+	l.work = reconciler.New(reconciler.Options{
 		Name: "delivery", Reconciler: l.c, Replay: l.c.Keys, Dirty: l.c.Dirty,
 		Synced: l.view.Synced(), Revision: l.view.Revision, WaitFor: l.view.WaitFor,
 	})

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/controltest"
-	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
@@ -376,10 +376,10 @@ func TestAffected(t *testing.T) {
 	l.object(shop, api.IngressSpec{Host: "shop.org", Service: "web"}, nil)
 	l.pod("a", true)
 	other := api.Ref{Kind: api.KindDeployment, Scope: "other", Name: "web"}
-	own := []engine.Key{control.Key(shop)}
+	own := []reconciler.Key{control.Key(shop)}
 	for name, test := range map[string]struct {
 		change view.Change
-		want   []engine.Key
+		want   []reconciler.Key
 	}{
 		"its object": {view.Change{New: &api.Object{Kind: shop.Kind, Scope: shop.Scope, Name: shop.Name}},
 			own},

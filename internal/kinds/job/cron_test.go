@@ -6,7 +6,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/controltest"
-	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -207,7 +207,7 @@ func TestDirtyNamesWhatIsDue(t *testing.T) {
 			t.Errorf("%v; nothing is due", keys)
 		}
 		if keys := c.Dirty(now.Add(10 * time.Minute)); len(keys) != 1 ||
-			keys[0] != (engine.Key{Kind: "cronjob", Scope: "prod", Name: "backup"}) {
+			keys[0] != (reconciler.Key{Kind: "cronjob", Scope: "prod", Name: "backup"}) {
 			t.Errorf("%v; want the one that is due", keys)
 		}
 	})

@@ -12,8 +12,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/controltest"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/kinds/owner"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/records"
 )
@@ -405,7 +405,7 @@ func TestAHeartbeatOnTheWayKeepsTheRun(t *testing.T) {
 		c.Dirty(time.Now())
 		l.Pass(time.Minute)
 		l.SetNode("n1", true)
-		if _, err := c.Reconcile(context.Background(), engine.Key{Kind: "job", Scope: mail.Scope,
+		if _, err := c.Reconcile(context.Background(), reconciler.Key{Kind: "job", Scope: mail.Scope,
 			Name: mail.Name}); !errors.Is(err, store.ErrConflict) {
 			t.Errorf("%v; want a conflict", err)
 		}

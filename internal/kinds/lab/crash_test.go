@@ -12,8 +12,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/kinds/owner"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/records"
 )
@@ -118,7 +118,7 @@ func TestReconcilesThatRaceMakeOneContainer(t *testing.T) {
 		deps := l.Deps()
 		first := controller(deps, Options{Liveness: owner.NewLiveness(0, 0, nil)})
 		reconcile := func(c *control.Shell) {
-			_, _ = c.Reconcile(context.Background(), engine.Key{Kind: "lab", Scope: linux.Scope, Name: linux.Name})
+			_, _ = c.Reconcile(context.Background(), reconciler.Key{Kind: "lab", Scope: linux.Scope, Name: linux.Name})
 			synctest.Wait()
 		}
 		reconcile(first) // PENDING, and its image is asked for
@@ -133,7 +133,7 @@ func TestReconcilesThatRaceMakeOneContainer(t *testing.T) {
 			}
 			racing.Go(func() {
 				_, _ = racer.Reconcile(context.Background(),
-					engine.Key{Kind: "lab", Scope: linux.Scope, Name: linux.Name})
+					reconciler.Key{Kind: "lab", Scope: linux.Scope, Name: linux.Name})
 			})
 		}
 		racing.Wait()

@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/controltest"
 	"tend.dev/tend/internal/core/lab/labtest"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/kinds/owner"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
@@ -68,12 +68,12 @@ type counted struct {
 	l *harness
 }
 
-func (c *counted) Reconcile(ctx context.Context, key engine.Key) (engine.Result, error) {
+func (c *counted) Reconcile(ctx context.Context, key reconciler.Key) (reconciler.Result, error) {
 	c.l.reconciles.Add(1)
 	return c.Shell.Reconcile(ctx, key)
 }
 
-func (c *counted) Dirty(now time.Time) []engine.Key {
+func (c *counted) Dirty(now time.Time) []reconciler.Key {
 	c.l.passes.Add(1)
 	return c.Shell.Dirty(now)
 }

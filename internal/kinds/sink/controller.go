@@ -7,7 +7,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/eventlog"
 	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
@@ -81,7 +81,7 @@ func New(deps Deps) *Controller {
 }
 
 // Source implements control.Source: it starts the pumps, and when ctx ends it stops them and waits for them.
-func (c *Controller) Source(ctx context.Context, enqueue func(keys ...engine.Key)) error {
+func (c *Controller) Source(ctx context.Context, enqueue func(keys ...reconciler.Key)) error {
 	c.pumps.open(enqueue)
 	enqueue(c.Keys()...)
 	<-ctx.Done()
@@ -90,9 +90,9 @@ func (c *Controller) Source(ctx context.Context, enqueue func(keys ...engine.Key
 }
 
 // Dirty returns the sinks for which a reconcile would write or start something.
-func (c *Controller) Dirty(now time.Time) []engine.Key {
+func (c *Controller) Dirty(now time.Time) []reconciler.Key {
 	s := c.Snapshot()
-	unsettled := func(key engine.Key) bool {
+	unsettled := func(key reconciler.Key) bool {
 		object := s.Object(api.Ref{Kind: api.KindSink, Scope: key.Scope, Name: key.Name})
 		return object.Exists() && !c.pumps.settled(object.Value.Metadata, now)
 	}
@@ -100,7 +100,7 @@ func (c *Controller) Dirty(now time.Time) []engine.Key {
 }
 
 // Reconcile starts and stops the sink's pump, writes its progress where it is time, and then its status.
-func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Result, error) {
+func (c *Controller) Reconcile(ctx context.Context, key reconciler.Key) (reconciler.Result, error) {
 	ref := api.Ref{Kind: api.KindSink, Scope: key.Scope, Name: key.Name}
 	s, now := c.Snapshot(), c.Now()
 	object, stored := s.Object(ref), s.SinkProgress(ref)
@@ -144,7 +144,7 @@ func (c *Controller) run(object records.Read[api.Object], stored records.Read[ap
 
 // save writes a sink's progress.
 func (c *Controller) save(ctx context.Context, object records.Read[api.Object], stored records.Read[api.SinkProgress],
-	t *track, now time.Time) (engine.Result, error) {
+	t *track, now time.Time) (reconciler.Result, error) {
 	progress, version := t.copy()
 	ref := object.Value.Ref()
 	key := records.SinkKey(ref)
@@ -152,8 +152,8 @@ func (c *Controller) save(ctx context.Context, object records.Read[api.Object], 
 		progress)
 	revision, err := c.Commit(ctx, txn, key)
 	if err != nil {
-		return engine.Result{}, err
+		return reconciler.Result{}, err
 	}
 	t.saved(version, now)
-	return engine.Result{Revision: revision, After: time.Millisecond}, nil
+	return reconciler.Result{Revision: revision, After: time.Millisecond}, nil
 }

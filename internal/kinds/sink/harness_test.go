@@ -17,7 +17,7 @@ import (
 	"tend.dev/tend/internal/control"
 	core "tend.dev/tend/internal/core/sink"
 	"tend.dev/tend/internal/core/webhook"
-	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/eventlog"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/records"
@@ -118,7 +118,7 @@ func (h *harness) start(ctx context.Context) {
 		Count:  func(kind, outcome string) { h.mu.Lock(); h.counted[kind+" "+outcome]++; h.mu.Unlock() },
 		Spread: func() float64 { return 0 },
 	})
-	work := engine.New(engine.Options{
+	work := reconciler.New(reconciler.Options{
 		Name: "sink", Reconciler: c, Replay: c.Keys, Dirty: c.Dirty, Synced: h.view.Synced(), Revision: h.view.Revision,
 		WaitFor: h.view.WaitFor,
 	})

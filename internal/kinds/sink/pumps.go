@@ -7,8 +7,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/platform/recovery"
+	"tend.dev/tend/internal/reconciler"
 )
 
 // runner sends until ctx ends, or until the receiver is gone for good.
@@ -22,7 +22,7 @@ type pumps struct {
 
 	mu sync.Mutex
 	// enqueue is nil before open and after close, when no pump may run.
-	enqueue func(...engine.Key)
+	enqueue func(...reconciler.Key)
 	running map[string]*running
 }
 
@@ -41,7 +41,7 @@ func newPumps() *pumps {
 	return p
 }
 
-func (p *pumps) open(enqueue func(...engine.Key)) {
+func (p *pumps) open(enqueue func(...reconciler.Key)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.enqueue = enqueue

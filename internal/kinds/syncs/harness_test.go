@@ -16,7 +16,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/core/source"
-	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/records"
@@ -79,7 +79,7 @@ func (h *harness) start(ctx context.Context) (stop func()) {
 	}
 	c := control.New(deps, Kind(deps, Options{Sources: h}))
 	h.controller = c
-	work := engine.New(engine.Options{
+	work := reconciler.New(reconciler.Options{
 		Name: "sync", Reconciler: c, Replay: c.Keys, Dirty: c.Dirty, Workers: c.Workers(),
 		Synced: h.view.Synced(), Revision: h.view.Revision, WaitFor: h.view.WaitFor,
 	})

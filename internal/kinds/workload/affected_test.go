@@ -8,7 +8,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
@@ -28,14 +28,16 @@ func TestAffected(t *testing.T) {
 	l.put(api.Object{Kind: web.Kind, Scope: "test", Name: "web",
 		Spec: json.RawMessage(`{"env":{"A":"${ref.statefulset.db.host}"},"env_from":["shared/db"]}`)})
 	other := api.Ref{Kind: api.KindStatefulSet, Scope: "test", Name: "db"}
-	key := func(scope, name string) engine.Key { return engine.Key{Kind: "deployment", Scope: scope, Name: name} }
-	own, inScope := []engine.Key{key("prod", "web")}, []engine.Key{key("prod", "api"), key("prod", "web")}
+	key := func(scope, name string) reconciler.Key {
+		return reconciler.Key{Kind: "deployment", Scope: scope, Name: name}
+	}
+	own, inScope := []reconciler.Key{key("prod", "web")}, []reconciler.Key{key("prod", "api"), key("prod", "web")}
 	everyone := append(inScope, key("test", "web"))
 	object := &api.Object{Kind: web.Kind, Scope: web.Scope, Name: web.Name}
 	for name, test := range map[string]struct {
 		reason string
 		change view.Change
-		want   []engine.Key
+		want   []reconciler.Key
 	}{
 		"object": {"its spec", view.Change{Key: records.ObjectKey(web), New: object}, own},
 		"object gone": {"what is left of it", view.Change{Key: records.ObjectKey(web), Old: object, Deleted: true},
@@ -68,12 +70,12 @@ func TestAffected(t *testing.T) {
 		"scope bucket": {"that of a whole scope", view.Change{Key: records.ConfigScopePrefix("prod") + "A",
 			New: []byte("x")}, inScope},
 		"env_from": {"a bucket that another names", view.Change{Key: records.ConfigAppPrefix("shared", "db") + "A",
-			New: []byte("x")}, []engine.Key{key("test", "web")}},
+			New: []byte("x")}, []reconciler.Key{key("test", "web")}},
 		"referred to": {"what it refers to came or changed", view.Change{
 			Key: records.ObjectKey(other), New: &api.Object{Kind: other.Kind, Scope: other.Scope, Name: other.Name},
-		}, []engine.Key{key("test", "web")}},
+		}, []reconciler.Key{key("test", "web")}},
 		"status of what is referred to": {"its release may be what is wanted",
-			view.Change{Key: records.StatusKey(other), New: &api.WorkloadStatus{}}, []engine.Key{key("test", "web")}},
+			view.Change{Key: records.StatusKey(other), New: &api.WorkloadStatus{}}, []reconciler.Key{key("test", "web")}},
 		"own status": {"what it wrote itself",
 			view.Change{Key: records.StatusKey(web), New: &api.WorkloadStatus{}}, nil},
 		"own release": {"that too", view.Change{Key: records.ReleaseKey(web, "v1"),

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -124,9 +124,9 @@ func (l *harness) settle() {
 }
 
 // place lets the scheduler work once.
-func (l *harness) place() engine.Result {
+func (l *harness) place() reconciler.Result {
 	l.Helper()
-	placed, err := l.scheduler.Reconcile(context.Background(), engine.Key{})
+	placed, err := l.scheduler.Reconcile(context.Background(), reconciler.Key{})
 	if err != nil {
 		l.Fatal(err)
 	}

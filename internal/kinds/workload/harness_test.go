@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/board"
 	"tend.dev/tend/internal/control/scheduler"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/kinds/owner"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/records"
@@ -147,7 +147,7 @@ func (l *harness) await(revision int64) {
 }
 
 // look reconciles once.
-func (l *harness) look() (engine.Result, error) {
+func (l *harness) look() (reconciler.Result, error) {
 	l.Helper()
 	result, err := l.c.Reconcile(context.Background(), control.Key(l.ref))
 	l.await(result.Revision)
@@ -158,7 +158,7 @@ func (l *harness) look() (engine.Result, error) {
 }
 
 // looks reconciles once and fails the test on an error.
-func (l *harness) looks() engine.Result {
+func (l *harness) looks() reconciler.Result {
 	l.Helper()
 	result, err := l.look()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/board"
 	"tend.dev/tend/internal/control/controltest"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/kinds/owner"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -118,7 +118,7 @@ func (l *crowd) dirty(c *controller) map[string]bool {
 	return names(controltest.WithoutMemory(c.Shell).Dirty(l.now))
 }
 
-func names(keys []engine.Key) map[string]bool {
+func names(keys []reconciler.Key) map[string]bool {
 	out := map[string]bool{}
 	for _, key := range keys {
 		out[key.Name] = true

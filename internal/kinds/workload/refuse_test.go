@@ -8,8 +8,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/controltest"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/kinds/owner"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -72,8 +72,8 @@ func TestUnworkableObjects(t *testing.T) {
 			test.spoil(l)
 			_, err := l.look()
 			var unworkable *owner.UnworkableError
-			if !engine.IsTerminal(err) || !errors.As(err, &unworkable) || unworkable.Reason != test.says {
-				t.Fatalf("%s: %v (terminal: %v)", test.reason, err, engine.IsTerminal(err))
+			if !reconciler.IsTerminal(err) || !errors.As(err, &unworkable) || unworkable.Reason != test.says {
+				t.Fatalf("%s: %v (terminal: %v)", test.reason, err, reconciler.IsTerminal(err))
 			}
 			for _, conditionType := range []string{api.ConditionReady, api.ConditionProgressing,
 				api.ConditionDegraded} {
@@ -98,7 +98,7 @@ func TestUnworkableObjects(t *testing.T) {
 			if dirty := l.c.Dirty(l.now); len(dirty) != 0 {
 				t.Errorf("%s: it is tried again every pass", test.reason)
 			}
-			if _, err := l.look(); !engine.IsTerminal(err) || len(l.commits) != before {
+			if _, err := l.look(); !reconciler.IsTerminal(err) || len(l.commits) != before {
 				t.Errorf("%s: another look wrote again, or was no terminal error: %v", test.reason, err)
 			}
 			if len(l.live()) != running {
@@ -128,7 +128,7 @@ func TestWhatIsInForceIsKeptWithoutItsEnvironment(t *testing.T) {
 		txn.Put(records.TaskStatusKey(lost.ID), status)
 	})
 	for range 10 {
-		if _, err := l.look(); !engine.IsTerminal(err) {
+		if _, err := l.look(); !reconciler.IsTerminal(err) {
 			t.Fatalf("it has no environment, and the look says %v", err)
 		}
 		l.place()

@@ -9,10 +9,10 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/node/agent/prober"
 	"tend.dev/tend/internal/node/nodeapi"
 	"tend.dev/tend/internal/node/runtime"
+	"tend.dev/tend/internal/reconciler"
 )
 
 // The kinds of keys of the two controllers.
@@ -48,14 +48,14 @@ type Agent struct {
 	releases   *releases
 	secrets    *secrets
 	successors *waiters
-	tasks      *engine.Controller
-	images     *engine.Controller
+	tasks      *reconciler.Controller
+	images     *reconciler.Controller
 	imageEnds  *results[api.Ref]
 	retries    sync.Map // owners of failed pulls to retry without waiting for their backoff
 	taskEnds   *results[string]
 	stats      *sampler // for the current use
 	load       *sampler // for the mean since the last call
-	group      *engine.Group
+	group      *reconciler.Group
 }
 
 // backoff are the waits before a step of a task that failed is tried again: 1, 2, 4, 8, 16 s, then 30 s each for an
@@ -93,22 +93,22 @@ func New(o Options) *Agent {
 	a.former = newFormer(a)
 	a.serving = newServing(a)
 	a.reports.served = a.serving.changed
-	a.tasks = engine.New(engine.Options{
-		Name: kindTask, Reconciler: engine.Func(a.tracedTask), Workers: o.Workers, Replay: a.taskKeys,
+	a.tasks = reconciler.New(reconciler.Options{
+		Name: kindTask, Reconciler: reconciler.Func(a.tracedTask), Workers: o.Workers, Replay: a.taskKeys,
 		Synced: a.watcher.listed, Dirty: a.drifted, Resync: o.Resync, Backoff: backoff, DrainTime: o.DrainTime,
 		Logger: a.log, Metrics: o.Metrics,
 	})
-	a.images = engine.New(engine.Options{
-		Name: kindImage, Reconciler: engine.Func(a.tracedImage), Replay: a.imageKeys, Synced: a.watcher.listed,
+	a.images = reconciler.New(reconciler.Options{
+		Name: kindImage, Reconciler: reconciler.Func(a.tracedImage), Replay: a.imageKeys, Synced: a.watcher.listed,
 		DrainTime: o.DrainTime, Logger: a.log, Metrics: o.Metrics,
 	})
-	members := []engine.Member{
+	members := []reconciler.Member{
 		a.reports, a.stops, a.looks, a.pulls.operations, a.builds.operations, a.lastLogs.operations, a.keeper.operations,
-		engine.NewMember(a.beat), a.machine, a.watcher, engine.NewMember(a.prober.Run),
+		reconciler.NewMember(a.beat), a.machine, a.watcher, reconciler.NewMember(a.prober.Run),
 	}
-	sweeps := []engine.Member{engine.NewMember(a.sweepSecrets), engine.NewMember(a.keeper.sweep)}
+	sweeps := []reconciler.Member{reconciler.NewMember(a.sweepSecrets), reconciler.NewMember(a.keeper.sweep)}
 	members = append(members, a.heldBack(append(sweeps, a.former, a.images, a.tasks)...)...)
-	a.group = engine.NewGroup(engine.GroupOptions{}, append(members, a.serving.members()...)...)
+	a.group = reconciler.NewGroup(reconciler.GroupOptions{}, append(members, a.serving.members()...)...)
 	a.control.Subscribe(a.changed)
 	return a
 }
@@ -148,18 +148,18 @@ func (a *Agent) wakeAll() {
 	a.images.Enqueue(a.imageKeys()...)
 }
 
-func (a *Agent) taskKeys() []engine.Key {
+func (a *Agent) taskKeys() []reconciler.Key {
 	ids := a.control.Tasks()
-	keys := make([]engine.Key, len(ids))
+	keys := make([]reconciler.Key, len(ids))
 	for i, id := range ids {
 		keys[i] = taskKey(id)
 	}
 	return keys
 }
 
-func (a *Agent) imageKeys() []engine.Key {
+func (a *Agent) imageKeys() []reconciler.Key {
 	owners := a.control.Images()
-	keys := make([]engine.Key, len(owners))
+	keys := make([]reconciler.Key, len(owners))
 	for i, owner := range owners {
 		keys[i] = imageKey(owner)
 	}
@@ -168,9 +168,9 @@ func (a *Agent) imageKeys() []engine.Key {
 
 func (a *Agent) now() time.Time { return a.opts.Now().UTC() }
 
-func taskKey(id string) engine.Key { return engine.Key{Kind: kindTask, Name: id} }
+func taskKey(id string) reconciler.Key { return reconciler.Key{Kind: kindTask, Name: id} }
 
 // imageKey encodes the owner's kind in the name: a key has room for only one kind.
-func imageKey(owner api.Ref) engine.Key {
-	return engine.Key{Kind: kindImage, Scope: owner.Scope, Name: string(owner.Kind) + "/" + owner.Name}
+func imageKey(owner api.Ref) reconciler.Key {
+	return reconciler.Key{Kind: kindImage, Scope: owner.Scope, Name: string(owner.Kind) + "/" + owner.Name}
 }

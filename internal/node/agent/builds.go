@@ -8,8 +8,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/deadline"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/node/runtime"
+	"tend.dev/tend/internal/reconciler"
 )
 
 // Builder builds an image from source. It calls step as each step begins. The error is a *BuildError if the output says
@@ -114,7 +114,7 @@ func (b *builds) running(request imageRequest) (step string, ok bool) {
 
 // build builds a missing image. A failure caused by the source is not retried until another tree or another nonce is
 // requested; one that may pass is, with a growing backoff.
-func (a *Agent) build(ctx context.Context, request api.ImageRequest, last, next api.ImageStatus) engine.Result {
+func (a *Agent) build(ctx context.Context, request api.ImageRequest, last, next api.ImageStatus) reconciler.Result {
 	this := requestOf(request)
 	step, running := a.builds.running(this)
 	if err := a.imageEnd(this); err != nil && next.State == api.ImageBuilding && !running {
@@ -122,10 +122,10 @@ func (a *Agent) build(ctx context.Context, request api.ImageRequest, last, next 
 	}
 	if next.State == api.ImageFailed && !running {
 		if next.RetryAt.IsZero() {
-			return engine.Result{}
+			return reconciler.Result{}
 		}
 		if backoff := deadline.Left(next.RetryAt, a.now(), lastPullBackoff); backoff > 0 {
-			return engine.Result{After: min(backoff, maxWait)}
+			return reconciler.Result{After: min(backoff, maxWait)}
 		}
 	}
 	if a.builds.builder == nil {
@@ -139,7 +139,7 @@ func (a *Agent) build(ctx context.Context, request api.ImageRequest, last, next 
 	next.State, next.Step, next.ImageID, next.Digest, next.Arch = api.ImageBuilding, step, "", "", ""
 	next.Reason, next.Message, next.Next, next.Log = "", "", "", nil
 	a.reports.reportImage(last, next, a.now())
-	return engine.Result{}
+	return reconciler.Result{}
 }
 
 func (a *Agent) buildListener(this imageRequest) listener {
@@ -154,7 +154,7 @@ func (a *Agent) buildListener(this imageRequest) listener {
 }
 
 // buildFailed reports why a build failed, with the last lines of its output.
-func (a *Agent) buildFailed(last, next api.ImageStatus, cause error) engine.Result {
+func (a *Agent) buildFailed(last, next api.ImageStatus, cause error) reconciler.Result {
 	next.State, next.Step = api.ImageBuilding, ""
 	var failed *BuildError
 	if errors.As(cause, &failed) {

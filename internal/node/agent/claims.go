@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/healing"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/node/runtime"
+	"tend.dev/tend/internal/reconciler"
 )
 
 // wipeAgain is when the removal of a volume is retried.
@@ -124,11 +124,11 @@ func (a *Agent) wipe(ctx context.Context, task api.Task) error {
 }
 
 // notWiped keeps the task until its volumes are gone, and reports why they aren't: another container may use one.
-func (a *Agent) notWiped(assigned node.Assignment, status api.TaskStatus, cause error) (engine.Result, error) {
+func (a *Agent) notWiped(assigned node.Assignment, status api.TaskStatus, cause error) (reconciler.Result, error) {
 	a.log.Warn("volume not removed", "pod", assigned.Task.ContainerName(), "error", cause)
 	if status.State != "" {
 		status.Reason, status.Message = api.ReasonVolumeNotRemoved, cause.Error()
 		a.reports.reportTask(assigned, status)
 	}
-	return engine.Result{After: wipeAgain}, nil
+	return reconciler.Result{After: wipeAgain}, nil
 }

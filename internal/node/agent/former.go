@@ -9,15 +9,15 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/node/runtime"
 	"tend.dev/tend/internal/platform/recovery"
+	"tend.dev/tend/internal/reconciler"
 )
 
 // former stops what ran here when the node was taken out of the cluster, once the machine is a node of it again. The
 // store has given those tasks up and replaced them, so their containers are no quarantine: nothing will ever know them.
 type former struct {
-	engine.Member
+	reconciler.Member
 	agent *Agent
 	// left is set until none of those containers is left.
 	left atomic.Bool
@@ -28,7 +28,7 @@ type former struct {
 func newFormer(a *Agent) *former {
 	f := &former{agent: a}
 	f.left.Store(len(a.opts.Former) > 0)
-	f.Member = engine.NewMember(f.run)
+	f.Member = reconciler.NewMember(f.run)
 	return f
 }
 

@@ -3,16 +3,16 @@ package agent
 import (
 	"context"
 
-	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/reconciler"
 )
 
 // held is a member that starts when the agent may touch containers.
 type held struct {
-	engine.Member
+	reconciler.Member
 	hold <-chan struct{}
 }
 
-// Run implements engine.Member.
+// Run implements reconciler.Member.
 func (h held) Run(ctx context.Context) error {
 	select {
 	case <-h.hold:
@@ -23,11 +23,11 @@ func (h held) Run(ctx context.Context) error {
 }
 
 // heldBack makes members wait until the agent may touch containers. Then the node is reported again.
-func (a *Agent) heldBack(members ...engine.Member) (out []engine.Member) {
+func (a *Agent) heldBack(members ...reconciler.Member) (out []reconciler.Member) {
 	for _, m := range members {
 		out = append(out, held{m, a.opts.Hold})
 	}
-	return append(out, engine.NewMember(func(ctx context.Context) error {
+	return append(out, reconciler.NewMember(func(ctx context.Context) error {
 		select {
 		case <-a.opts.Hold:
 			a.machine.refresh()

@@ -13,9 +13,9 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/deadline"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/node/nodeapi"
 	"tend.dev/tend/internal/node/runtime"
+	"tend.dev/tend/internal/reconciler"
 )
 
 // The backoff between two pulls of an image that fails.
@@ -26,7 +26,7 @@ const (
 
 // reconcileImage answers one image request: which image the reference names on this node, or why there is none. A tag
 // that moved locally is noticed at the next reconcile, which image events cause.
-func (a *Agent) reconcileImage(ctx context.Context, key engine.Key) (engine.Result, error) {
+func (a *Agent) reconcileImage(ctx context.Context, key reconciler.Key) (reconciler.Result, error) {
 	owner := imageOwner(key)
 	assigned := a.control.Image(owner)
 	if !assigned.Requested {
@@ -34,10 +34,10 @@ func (a *Agent) reconcileImage(ctx context.Context, key engine.Key) (engine.Resu
 		if assigned.Answered {
 			a.reports.forgetImage(owner)
 		}
-		return engine.Result{}, nil
+		return reconciler.Result{}, nil
 	}
 	if a.watcher.trouble.Load() != nil {
-		return engine.Result{}, nil // the watcher requeues all requests when the engine is back
+		return reconciler.Result{}, nil // the watcher requeues all requests when the engine is back
 	}
 	last, this := a.reports.image(assigned, owner), requestOf(assigned.Request)
 	next := answer(last, assigned.Request, a.opts.Node)
@@ -54,9 +54,9 @@ func (a *Agent) reconcileImage(ctx context.Context, key engine.Key) (engine.Resu
 			a.nameLatest(ctx, owner, image)
 		}
 		a.reports.reportImage(last, next, a.now())
-		return engine.Result{}, nil
+		return reconciler.Result{}, nil
 	case errors.Is(err, runtime.ErrUnavailable):
-		return engine.Result{}, err
+		return reconciler.Result{}, err
 	case !errors.Is(err, runtime.ErrNotFound):
 		return a.imageFailed(last, next, err), nil
 	}
@@ -155,7 +155,7 @@ func (a *Agent) FindImage(ctx context.Context, scope, name string) (node.FoundIm
 }
 
 // fetch pulls a missing image: at once the first time, after a growing backoff when it failed.
-func (a *Agent) fetch(ctx context.Context, this imageRequest, last, next api.ImageStatus) engine.Result {
+func (a *Agent) fetch(ctx context.Context, this imageRequest, last, next api.ImageStatus) reconciler.Result {
 	owner := this.owner
 	if err := a.imageEnd(this); err != nil && next.State == api.ImagePulling {
 		return a.imageFailed(last, next, err)
@@ -166,7 +166,7 @@ func (a *Agent) fetch(ctx context.Context, this imageRequest, last, next api.Ima
 	}
 	if backoff := deadline.Left(next.RetryAt, a.now(), lastPullBackoff); !running &&
 		next.State == api.ImageFailed && backoff > 0 {
-		return engine.Result{After: min(backoff, maxWait)}
+		return reconciler.Result{After: min(backoff, maxWait)}
 	}
 	if !running {
 		percent = -1
@@ -181,7 +181,7 @@ func (a *Agent) fetch(ctx context.Context, this imageRequest, last, next api.Ima
 	})
 	next.State, next.Progress, next.ImageID, next.Digest, next.Arch = api.ImagePulling, percent, "", "", ""
 	a.reports.reportImage(last, next, a.now())
-	return engine.Result{}
+	return reconciler.Result{}
 }
 
 // retryImages retries every failed pull from a registry at once.
@@ -197,13 +197,13 @@ func (a *Agent) retryImages(host string) {
 }
 
 // imageFailed reports in plain words why a pull failed, and when it is retried.
-func (a *Agent) imageFailed(last, next api.ImageStatus, cause error) engine.Result {
+func (a *Agent) imageFailed(last, next api.ImageStatus, cause error) reconciler.Result {
 	backoff := lastPullBackoff
 	if next.Attempts < 5 {
 		backoff = min(firstPullBackoff<<next.Attempts, lastPullBackoff)
 	}
 	if left := deadline.Left(next.RetryAt, a.now(), lastPullBackoff); next.State == api.ImageFailed && left > 0 {
-		return engine.Result{After: min(left, maxWait)}
+		return reconciler.Result{After: min(left, maxWait)}
 	}
 	built := next.State == api.ImageBuilding
 	next.State, next.Progress = api.ImageFailed, 0
@@ -227,10 +227,10 @@ func (a *Agent) imageFailed(last, next api.ImageStatus, cause error) engine.Resu
 	a.log.Warn("image can't be had", "image", next.Image, "object", next.Owner.String(), "reason",
 		next.Reason, "error", cause)
 	a.reports.reportImage(last, next, a.now())
-	return engine.Result{After: min(backoff, maxWait)}
+	return reconciler.Result{After: min(backoff, maxWait)}
 }
 
-func imageOwner(key engine.Key) api.Ref {
+func imageOwner(key reconciler.Key) api.Ref {
 	kind, name, _ := strings.Cut(key.Name, "/")
 	return api.Ref{Kind: api.Kind(kind), Scope: key.Scope, Name: name}
 }

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/node/nodeapi"
 	"tend.dev/tend/internal/node/runtime"
 	"tend.dev/tend/internal/platform/version"
+	"tend.dev/tend/internal/reconciler"
 )
 
 // infoTime bounds the call for the engine's facts.
@@ -24,7 +24,7 @@ const conditionLimited = "Limited"
 
 // machine reports the facts of the machine on request.
 type machine struct {
-	engine.Member
+	reconciler.Member
 	agent   *Agent
 	wake    chan struct{}
 	started time.Time
@@ -35,7 +35,7 @@ type machine struct {
 
 func newMachine(a *Agent) *machine {
 	n := &machine{agent: a, wake: make(chan struct{}, 1), started: a.now()}
-	n.Member = engine.NewMember(n.run)
+	n.Member = reconciler.NewMember(n.run)
 	return n
 }
 

@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/healing"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/node/runtime"
+	"tend.dev/tend/internal/reconciler"
 )
 
 // observe gathers the input of the decision about a task. It calls the engine only for a container that something
@@ -36,8 +36,8 @@ func (a *Agent) observe(ctx context.Context, assigned node.Assignment) (healing.
 }
 
 // drifted returns the tasks that need something, judging only by what is known.
-func (a *Agent) drifted(now time.Time) []engine.Key {
-	var keys []engine.Key
+func (a *Agent) drifted(now time.Time) []reconciler.Key {
+	var keys []reconciler.Key
 	for _, id := range a.control.Tasks() {
 		assigned, ok := a.control.Task(id)
 		if !ok {

@@ -4,15 +4,15 @@ import (
 	"context"
 	"sync"
 
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/observe/tracing"
 	"tend.dev/tend/internal/platform/recovery"
+	"tend.dev/tend/internal/reconciler"
 )
 
 // operations are calls that block for long, run outside of the workers: at most one per key, and a bounded number at
 // once.
 type operations struct {
-	engine.Member
+	reconciler.Member
 	ctx    context.Context
 	cancel context.CancelFunc
 	slots  chan struct{}
@@ -26,7 +26,7 @@ type operations struct {
 func newOperations(atOnce int) *operations {
 	o := &operations{slots: make(chan struct{}, atOnce), running: map[string]bool{}}
 	o.ctx, o.cancel = context.WithCancel(context.Background())
-	o.Member = engine.NewMember(o.drain)
+	o.Member = reconciler.NewMember(o.drain)
 	return o
 }
 

@@ -7,13 +7,13 @@ import (
 	"os"
 	"time"
 
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/node/agent/keptlogs"
 	"tend.dev/tend/internal/node/agent/prober"
 	"tend.dev/tend/internal/node/nodeapi"
 	"tend.dev/tend/internal/node/relay"
 	"tend.dev/tend/internal/node/runtime"
 	"tend.dev/tend/internal/observe/tracing"
+	"tend.dev/tend/internal/reconciler"
 )
 
 // Options are the options of an Agent. Node, Control and Runtime are required.
@@ -66,7 +66,8 @@ type Options struct {
 	// Edge creates the node's proxy, which calls changed when a listener or a certificate changed. Default: the node
 	// has none.
 	Edge func(changed func()) Edge
-	// Outside returns where other nodes reach this machine, and its relay; port 0 if there is none. Default: they don't.
+	// Outside returns where other nodes reach this machine, and its relay; port 0 if there is none. Default: they
+	// don't.
 	Outside func() netip.AddrPort
 	// Reach returns why the relay of another node can't be asked; nil if it can. Default: it isn't tried.
 	Reach func(ctx context.Context, to relay.Target, at netip.AddrPort) error
@@ -93,7 +94,7 @@ type Options struct {
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 	// Metrics of the engine; may be nil.
-	Metrics *engine.Metrics
+	Metrics *reconciler.Metrics
 	// Now is the clock; default time.Now.
 	Now func() time.Time
 }

@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/healing"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/node/runtime"
+	"tend.dev/tend/internal/reconciler"
 )
 
 // maxSteps bounds one reconcile: pull, create, start, and what a race adds. A task that needs more is requeued.
@@ -19,7 +19,7 @@ const maxSteps = 8
 const maxWait = time.Minute
 
 // reconcileTask reconciles one task: observe, plan, act, until there is no action.
-func (a *Agent) reconcileTask(ctx context.Context, key engine.Key) (engine.Result, error) {
+func (a *Agent) reconcileTask(ctx context.Context, key reconciler.Key) (reconciler.Result, error) {
 	defer a.wakeSuccessors(key.Name)
 	assigned, known := a.control.Task(key.Name)
 	if !known {
@@ -27,10 +27,10 @@ func (a *Agent) reconcileTask(ctx context.Context, key engine.Key) (engine.Resul
 		a.lastLogs.request(api.Task{ID: key.Name}, healing.LogRequest{})
 		a.doubts.end(key.Name)
 		a.reports.dropTask(key.Name) // what still runs is shown as quarantined
-		return engine.Result{}, nil
+		return reconciler.Result{}, nil
 	}
 	if trouble := a.watcher.trouble.Load(); trouble != nil {
-		return engine.Result{}, a.unreachable(assigned, *trouble)
+		return reconciler.Result{}, a.unreachable(assigned, *trouble)
 	}
 	result, err := a.runSteps(ctx, assigned)
 	if errors.Is(err, runtime.ErrUnavailable) {
@@ -54,10 +54,10 @@ func (a *Agent) unreachable(assigned node.Assignment, message string) error {
 
 // runSteps plans and acts until the plan for the task is empty. It reports the first step, the last one, and any step
 // that can take long; the others finish too quickly to be worth a write.
-func (a *Agent) runSteps(ctx context.Context, assigned node.Assignment) (engine.Result, error) {
+func (a *Agent) runSteps(ctx context.Context, assigned node.Assignment) (reconciler.Result, error) {
 	in, err := a.observe(ctx, assigned)
 	if err != nil {
-		return engine.Result{}, err
+		return reconciler.Result{}, err
 	}
 	if fault := a.taskEnds.take(assigned.Task.ID); fault != nil {
 		return a.failed(ctx, assigned, in, fault)
@@ -67,7 +67,7 @@ func (a *Agent) runSteps(ctx context.Context, assigned node.Assignment) (engine.
 		decision := healing.Plan(in, a.now())
 		if decision.Inspect {
 			if in, err = a.inspectAgain(ctx, assigned, in); err != nil {
-				return engine.Result{}, err
+				return reconciler.Result{}, err
 			}
 			continue
 		}
@@ -81,7 +81,7 @@ func (a *Agent) runSteps(ctx context.Context, assigned node.Assignment) (engine.
 			a.reportDecision(assigned, decision)
 		}
 		if decision.Action.Verb == healing.None {
-			return engine.Result{After: min(decision.After, maxWait)}, nil
+			return reconciler.Result{After: min(decision.After, maxWait)}, nil
 		}
 		in.Status.State = decision.Status.State // it may be reported already, and no report returns to an earlier state
 		done := a.sayOverdue(assigned, decision)
@@ -91,15 +91,15 @@ func (a *Agent) runSteps(ctx context.Context, assigned node.Assignment) (engine.
 			return a.failed(ctx, assigned, in, err)
 		}
 		if waits {
-			return engine.Result{Unfinished: true}, nil
+			return reconciler.Result{Unfinished: true}, nil
 		}
 		if in, err = a.observe(ctx, assigned); err != nil {
-			return engine.Result{}, err
+			return reconciler.Result{}, err
 		}
 		in.Status = decision.Status
 	}
 	a.reports.reportTask(assigned, in.Status)
-	return engine.Result{After: time.Second}, nil
+	return reconciler.Result{After: time.Second}, nil
 }
 
 // inspectAgain inspects the container again, and keeps the status decided so far.
@@ -130,19 +130,19 @@ func (a *Agent) reportDecision(assigned node.Assignment, d healing.Decision) {
 // failed reports the result of an action, and retries it unless that is useless.
 func (a *Agent) failed(
 	ctx context.Context, assigned node.Assignment, in healing.Input, cause error,
-) (engine.Result, error) {
+) (reconciler.Result, error) {
 	cause = a.withoutEnv(ctx, assigned.Task, cause)
 	if errors.Is(cause, runtime.ErrUnavailable) || ctx.Err() != nil {
-		return engine.Result{}, cause
+		return reconciler.Result{}, cause
 	}
 	fault := faultOf(cause)
 	in.Fault = &fault
 	decision := healing.Plan(in, a.now())
 	a.reportDecision(assigned, decision)
 	if decision.Status.State.Terminal() && assigned.Task.Desired == api.DesiredRunning {
-		return engine.Result{}, nil
+		return reconciler.Result{}, nil
 	}
-	return engine.Result{}, cause
+	return reconciler.Result{}, cause
 }
 
 // faultOf returns the fault of an error, including whether a retry can help.

@@ -11,8 +11,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/node/nodeapi"
+	"tend.dev/tend/internal/reconciler"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 // reporter sends changes to the control plane: at once if no report is under way, else with the next batch, which holds
 // only the newest status of each thing. It remembers the last status of each, so that nothing unchanged is sent.
 type reporter struct {
-	engine.Member
+	reconciler.Member
 	control nodeapi.Reports
 	log     *slog.Logger
 	wake    chan struct{}
@@ -46,7 +46,7 @@ func newReporter(control nodeapi.Reports, log *slog.Logger) *reporter {
 		control: control, log: log, wake: make(chan struct{}, 1), tasks: map[string]api.TaskStatus{},
 		images: map[api.Ref]api.ImageStatus{}, pending: map[string]func(*node.Report){},
 	}
-	r.Member = engine.NewMember(r.send)
+	r.Member = reconciler.NewMember(r.send)
 	return r
 }
 

@@ -8,11 +8,11 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/node/ingress"
 	"tend.dev/tend/internal/node/ingress/certs"
 	"tend.dev/tend/internal/node/nodeapi"
 	"tend.dev/tend/internal/node/relay"
+	"tend.dev/tend/internal/reconciler"
 )
 
 // Edge is the node's proxy with its listeners and certificates; see internal/node/ingress/edge.
@@ -68,12 +68,13 @@ func (s *serving) changed() {
 
 // members returns the parts that the agent runs. Updating the proxy never waits for a report: otherwise, while the
 // store doesn't answer, requests would go to pods that are gone.
-func (s *serving) members() []engine.Member {
+func (s *serving) members() []reconciler.Member {
 	if s == nil {
 		return nil
 	}
-	return []engine.Member{engine.NewMember(s.edge.Run), engine.NewMember(s.follow), engine.NewMember(s.report),
-		engine.NewMember(s.reach.run)}
+	return []reconciler.Member{reconciler.NewMember(s.edge.Run), reconciler.NewMember(s.follow),
+		reconciler.NewMember(s.report),
+		reconciler.NewMember(s.reach.run)}
 }
 
 // follow refreshes the proxy on each change, until ctx ends.
@@ -212,13 +213,15 @@ func (a *Agent) drain(ctx context.Context, task api.Task, limit time.Duration) {
 		err = a.opts.Drained(ctx, task.ID)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		a.log.Warn("requests were still under way when the drain time was over", "pod", task.ContainerName(), "drain", limit)
+		a.log.Warn("requests were still under way when the drain time was over", "pod", task.ContainerName(), "drain",
+			limit)
 	}
 }
 
 func (s *serving) status() api.IngressNodeStatus {
 	plain, secure := s.edge.States()
-	out := api.IngressNodeStatus{Node: s.a.opts.Node, HTTP: api.ListenerStatus(plain), HTTPS: api.ListenerStatus(secure),
+	out := api.IngressNodeStatus{Node: s.a.opts.Node, HTTP: api.ListenerStatus(plain),
+		HTTPS:     api.ListenerStatus(secure),
 		Unreached: s.reach.unreached()}
 	for at, state := range s.edge.Ports() {
 		if out.Ports == nil {

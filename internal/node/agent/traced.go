@@ -6,12 +6,12 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/observe/tracing"
+	"tend.dev/tend/internal/reconciler"
 )
 
 // tracedTask reconciles a task as part of the trace that led to it.
-func (a *Agent) tracedTask(ctx context.Context, key engine.Key) (engine.Result, error) {
+func (a *Agent) tracedTask(ctx context.Context, key reconciler.Key) (reconciler.Result, error) {
 	if a.opts.Tracer == nil {
 		return a.reconcileTask(ctx, key)
 	}
@@ -26,7 +26,7 @@ func (a *Agent) tracedTask(ctx context.Context, key engine.Key) (engine.Result, 
 }
 
 // tracedImage answers an image request as part of the trace that led to it.
-func (a *Agent) tracedImage(ctx context.Context, key engine.Key) (engine.Result, error) {
+func (a *Agent) tracedImage(ctx context.Context, key reconciler.Key) (reconciler.Result, error) {
 	if a.opts.Tracer == nil {
 		return a.reconcileImage(ctx, key)
 	}

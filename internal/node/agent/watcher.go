@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/node/runtime"
 	"tend.dev/tend/internal/platform/recovery"
+	"tend.dev/tend/internal/reconciler"
 )
 
 // The backoff between two attempts to reach the engine.
@@ -19,7 +19,7 @@ const (
 
 // watcher keeps the container cache current: one event stream, a full list at its beginning, and another every Resync.
 type watcher struct {
-	engine.Member
+	reconciler.Member
 	agent *Agent
 	// listed is closed after the first attempt to reach the engine, whether it succeeded or not.
 	listed chan struct{}
@@ -35,7 +35,7 @@ type watcher struct {
 
 func newWatcher(a *Agent) *watcher {
 	w := &watcher{agent: a, listed: make(chan struct{})}
-	w.Member = engine.NewMember(w.watch)
+	w.Member = reconciler.NewMember(w.watch)
 	return w
 }
 

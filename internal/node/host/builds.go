@@ -10,7 +10,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/input/build/journal"
+	"tend.dev/tend/internal/input/build/buildlog"
 	"tend.dev/tend/internal/node/agent/builder"
 	"tend.dev/tend/internal/node/agent/pulled"
 	"tend.dev/tend/internal/node/runtime"
@@ -39,7 +39,7 @@ func (h *Host) openBuilds() error {
 	if err != nil {
 		return fmt.Errorf("open the builds: %w", err)
 	}
-	if h.journal, err = journal.Open(filepath.Join(root, "logs")); err != nil {
+	if h.journal, err = buildlog.Open(filepath.Join(root, "logs")); err != nil {
 		return err
 	}
 	h.pulled = pulled.New(pulled.Options{Runtime: h.runtime, Ledger: h.ledger("pulled"), Now: h.Now, Logger: h.Logger})

@@ -11,8 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/input/build/journal"
+	"tend.dev/tend/internal/input/build/buildlog"
 	"tend.dev/tend/internal/node/agent"
 	"tend.dev/tend/internal/node/agent/builder"
 	"tend.dev/tend/internal/node/agent/keptlogs"
@@ -26,6 +25,7 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 	"tend.dev/tend/internal/node/runtime/measured"
 	"tend.dev/tend/internal/platform/retention"
+	"tend.dev/tend/internal/reconciler"
 )
 
 // Link is a machine's way to its control plane. Cluster, Control and Registry are required.
@@ -39,8 +39,9 @@ type Link struct {
 	Seal, Open func([]byte) ([]byte, error)
 	// Registry gets the metrics of the machine's parts, Metrics those of its engine.
 	Registry *prometheus.Registry
-	Metrics  *engine.Metrics
-	// Hold keeps everything from touching containers until it is closed; Paused says why meanwhile. Default: it is closed.
+	Metrics  *reconciler.Metrics
+	// Hold keeps everything from touching containers until it is closed; Paused says why meanwhile. Default: it is
+	// closed.
 	Hold   <-chan struct{}
 	Paused func() string
 	// Outside returns where other nodes reach this machine, unless Options.Advertise says it; invalid if they don't.
@@ -64,7 +65,7 @@ type Host struct {
 	gateway     gatewayer // nil if containers have none
 	bridged     bridged   // nil if containers share the machine's network
 	cache       *cache    // nil if Assets finds the files
-	journal     *journal.Journal
+	journal     *buildlog.Journal
 	builder     *builder.Builder
 	pulled      *pulled.Images
 	agent       *agent.Agent
@@ -74,7 +75,7 @@ type Host struct {
 	resolver    *resolver.Resolver
 	policy      *netpolicy.Keeper // nil where containers have no network of their own
 	relay       *relaying         // nil if the machine takes no connections of other nodes
-	group       *engine.Group
+	group       *reconciler.Group
 	// stops are called in reverse order.
 	stops []func() error
 }
@@ -118,24 +119,24 @@ func Open(ctx context.Context, o Options, l Link) (*Host, error) {
 		Warnings: h.missingPrograms, Moved: h.podsMoved,
 		Outside: h.relayAddress, Reach: h.reach(), Drained: h.relay.drained, Former: h.Former, Cleared: h.Cleared,
 	})
-	members := []engine.Member{engine.NewMember(h.held(h.collectImages))}
+	members := []reconciler.Member{reconciler.NewMember(h.held(h.collectImages))}
 	if h.cache != nil {
-		members = append(members, engine.NewMember(h.held(h.cache.run)))
+		members = append(members, reconciler.NewMember(h.held(h.cache.run)))
 	}
 	if h.callbacks = h.newCallbacks(); h.callbacks != nil {
-		members = append(members, engine.NewMember(h.callbacks.run))
+		members = append(members, reconciler.NewMember(h.callbacks.run))
 	}
 	if h.overlay = h.newOverlay(); h.overlay != nil {
-		members = append(members, engine.NewMember(h.overlay.Run))
+		members = append(members, reconciler.NewMember(h.overlay.Run))
 	}
 	if h.policy = h.newPolicy(); h.policy != nil {
-		members = append(members, engine.NewMember(h.policy.Run), engine.NewMember(h.watchUnsynced))
+		members = append(members, reconciler.NewMember(h.policy.Run), reconciler.NewMember(h.watchUnsynced))
 	}
 	h.reportPrograms()
 	if h.relay != nil {
-		members = append(members, engine.NewMember(h.relay.run))
+		members = append(members, reconciler.NewMember(h.relay.run))
 	}
-	h.group = engine.NewGroup(engine.GroupOptions{}, append(members, h.agent)...)
+	h.group = reconciler.NewGroup(reconciler.GroupOptions{}, append(members, h.agent)...)
 	return h, nil
 }
 

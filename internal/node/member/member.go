@@ -12,13 +12,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/node/host"
 	"tend.dev/tend/internal/node/nodeapi/authority"
 	"tend.dev/tend/internal/node/nodeapi/join"
 	"tend.dev/tend/internal/node/nodeapi/remote"
 	"tend.dev/tend/internal/node/nodeapi/session"
 	"tend.dev/tend/internal/platform/servicemanager"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/secret"
 )
 
@@ -118,7 +118,7 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error
 	}
 	machine, err := host.Open(ctx, o.Options, host.Link{
 		Cluster: known.Cluster, Control: client, Seal: keys.Encrypt, Open: keys.Decrypt, Registry: registry,
-		Metrics: engine.NewMetrics(registry), Callbacks: callbacks, Outside: to.outside,
+		Metrics: reconciler.NewMetrics(registry), Callbacks: callbacks, Outside: to.outside,
 		Own:    &authority.Own{Certificate: who.certificate, Roots: who.roots, Now: o.Now},
 		Former: known.Former, Cleared: who.cleared,
 	})
@@ -131,12 +131,12 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error
 		}}
 	o.Logger.Info("starting the agent", "root", o.Root, "node", o.Node, "cluster", known.Cluster, "server", known.Server,
 		"runtime", o.Runtime)
-	group := engine.NewGroup(engine.GroupOptions{},
-		engine.NewMember(scraped.run),
-		engine.NewMember(client.Run),
-		engine.NewMember(func(ctx context.Context) error { return who.renew(ctx, web) }),
-		engine.NewMember(answering.run),
-		engine.NewMember(func(ctx context.Context) error {
+	group := reconciler.NewGroup(reconciler.GroupOptions{},
+		reconciler.NewMember(scraped.run),
+		reconciler.NewMember(client.Run),
+		reconciler.NewMember(func(ctx context.Context) error { return who.renew(ctx, web) }),
+		reconciler.NewMember(answering.run),
+		reconciler.NewMember(func(ctx context.Context) error {
 			if o.Started != nil {
 				o.Started()
 			}
@@ -144,7 +144,7 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error
 			return nil
 		}),
 		machine,
-		engine.NewMember(func(ctx context.Context) error { return announce(ctx, machine.Ready(), o.Logger) }),
+		reconciler.NewMember(func(ctx context.Context) error { return announce(ctx, machine.Ready(), o.Logger) }),
 	)
 	return errors.Join(group.Run(ctx), machine.Close())
 }

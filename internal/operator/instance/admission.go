@@ -14,14 +14,14 @@ import (
 
 	"tend.dev/tend/api"
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
-	"tend.dev/tend/internal/operator/gate"
+	"tend.dev/tend/internal/operator/bounds"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/window"
 )
 
 // Admit returns why an instance must not be stored, or nil. The CRD's own rules are checked before; faults that only
 // show later, such as a missing chart, are reported in the status. denied is the policy's refusal.
-func Admit(instance *appsv1alpha1.ApplicationInstance, denied *gate.RefusalError) error {
+func Admit(instance *appsv1alpha1.ApplicationInstance, denied *bounds.RefusalError) error {
 	if denied != nil {
 		return denied
 	}

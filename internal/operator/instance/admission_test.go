@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
-	"tend.dev/tend/internal/operator/gate"
+	"tend.dev/tend/internal/operator/bounds"
 	"tend.dev/tend/internal/operator/identity"
 )
 
@@ -21,11 +21,11 @@ func TestAdmit(t *testing.T) {
 	tests := map[string]struct {
 		reason string
 		change func(*appsv1alpha1.ApplicationInstance)
-		denied *gate.RefusalError
+		denied *bounds.RefusalError
 		want   string
 	}{
 		"fine":    {reason: "nothing is wrong"},
-		"policy":  {reason: "the operator may not", denied: &gate.RefusalError{Reason: gate.NotManaged, Message: "it lacks the label"}, want: "NotManaged: it lacks the label"},
+		"policy":  {reason: "the operator may not", denied: &bounds.RefusalError{Reason: bounds.NotManaged, Message: "it lacks the label"}, want: "NotManaged: it lacks the label"},
 		"secret":  {reason: "a password in the values is read by whoever reads the object", change: values(`{"db":{"password":"hunter2"}}`), want: "db.password"},
 		"name":    {reason: "a Secret's name may be public", change: values(`{"existingSecret":"postgres-credentials"}`)},
 		"list":    {reason: "values are an object", change: values(`[1]`), want: "spec.values.inline must be an object"},

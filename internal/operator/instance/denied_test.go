@@ -7,13 +7,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
-	"tend.dev/tend/internal/operator/gate"
+	"tend.dev/tend/internal/operator/bounds"
 )
 
 // TestDenied: for an instance that the operator may not work on, nothing is applied or deleted; the installed state is
 // reported.
 func TestDenied(t *testing.T) {
-	denied := &gate.RefusalError{Reason: gate.NamespaceNotGated, Message: "label it"}
+	denied := &bounds.RefusalError{Reason: bounds.NamespaceNotGated, Message: "label it"}
 	fresh := web()
 	fresh.Finalizers = nil
 	result := Plan(fresh, &Observed{Denied: denied}, noon)

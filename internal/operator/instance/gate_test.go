@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"tend.dev/tend/internal/operator/gate"
+	"tend.dev/tend/internal/operator/bounds"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/kubetest"
 )
@@ -87,16 +87,16 @@ func TestNamespaceGate(t *testing.T) {
 func TestDeniedIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		policy gate.Policy
+		policy bounds.Policy
 		labels map[string]string
 		closed bool
 		want   string
-		allow  gate.Policy
+		allow  bounds.Policy
 	}{
-		"namespace": {closed: true, want: "kubectl label namespace", allow: gate.Policy{AnyNamespace: true}},
-		"chart": {policy: gate.Policy{Charts: []string{"oci://registry.example.org/chart"}}, want: "--chart-allow",
-			allow: gate.Policy{Charts: []string{"oci://registry.example.org/charts"}}},
-		"manager": {policy: gate.Policy{RequireManagedBy: true}, want: identity.LabelManagedBy},
+		"namespace": {closed: true, want: "kubectl label namespace", allow: bounds.Policy{AnyNamespace: true}},
+		"chart": {policy: bounds.Policy{Charts: []string{"oci://registry.example.org/chart"}}, want: "--chart-allow",
+			allow: bounds.Policy{Charts: []string{"oci://registry.example.org/charts"}}},
+		"manager": {policy: bounds.Policy{RequireManagedBy: true}, want: identity.LabelManagedBy},
 		"cluster": {labels: map[string]string{identity.LabelClusterID: "paris"}, want: "paris"},
 	} {
 		w := newWorld(t, kubetest.Shared())

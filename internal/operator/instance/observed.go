@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"tend.dev/tend/internal/operator/apply"
-	"tend.dev/tend/internal/operator/gate"
+	"tend.dev/tend/internal/operator/bounds"
 )
 
 // Observed holds what Plan knows besides the instance.
@@ -17,7 +17,7 @@ type Observed struct {
 	// Children are the live objects with the names of the instance's children, of all possible kinds.
 	Children []*unstructured.Unstructured
 	// Denied says why the operator may not work on the instance; nil if it may.
-	Denied *gate.RefusalError
+	Denied *bounds.RefusalError
 	// Dependencies maps the instances that this one waits for to their releases.
 	Dependencies map[string]string
 	// Unmet says why waiting for a dependency is impossible; empty if all can be waited for.

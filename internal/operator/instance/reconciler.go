@@ -18,8 +18,8 @@ import (
 
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 	"tend.dev/tend/internal/operator/apply"
+	"tend.dev/tend/internal/operator/bounds"
 	"tend.dev/tend/internal/operator/clusterid"
-	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/transition"
 )
@@ -35,14 +35,15 @@ import (
 
 // Reconciler reconciles ApplicationInstances. All fields but Policy and Live are required.
 type Reconciler struct {
-	// Client reads and writes. Instances and Flux's kinds are unstructured, in a cache that has the client's own writes.
+	// Client reads and writes. Instances and Flux's kinds are unstructured, in a cache that has the client's own
+	// writes.
 	Client client.Client
 	// Live reads from the API server. Without it, messages about conflicts lack a command.
 	Live client.Reader
 	// ClusterID is the identity of the cluster.
 	ClusterID clusterid.Source
 	// Policy says which instances the operator may work on.
-	Policy gate.Policy
+	Policy bounds.Policy
 	// Served reports whether objects of a kind can be read.
 	Served func(schema.GroupVersionKind) bool
 	// Events writes the transitions.
@@ -157,12 +158,12 @@ func (r *Reconciler) report(ctx context.Context, instance *appsv1alpha1.Applicat
 // denied returns the policy's refusal of an instance, or nil.
 func (r *Reconciler) denied(
 	ctx context.Context, instance *appsv1alpha1.ApplicationInstance,
-) (*gate.RefusalError, error) {
+) (*bounds.RefusalError, error) {
 	id, err := r.ClusterID(ctx)
 	if err != nil {
 		return nil, err
 	}
-	namespace, err := gate.Namespace(ctx, r.Client, instance.Namespace)
+	namespace, err := bounds.Namespace(ctx, r.Client, instance.Namespace)
 	if err != nil {
 		return nil, err
 	}

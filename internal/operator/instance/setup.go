@@ -19,9 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/bounds"
 	"tend.dev/tend/internal/operator/clusterid"
 	"tend.dev/tend/internal/operator/downstream"
-	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/transition"
 )
@@ -34,7 +34,7 @@ type Options struct {
 	// ClusterID is the identity of the cluster. Required.
 	ClusterID clusterid.Source
 	// Policy says which instances the operator may work on.
-	Policy gate.Policy
+	Policy bounds.Policy
 	// Retry is the interval at which absent kinds are looked up. Default 10 s.
 	Retry time.Duration
 }
@@ -59,7 +59,7 @@ func Add(mgr manager.Manager, opts Options) error {
 		Watches(&opsv1alpha1.Operation{}, handler.EnqueueRequestsFromMapFunc(toTarget)).
 		Watches(&opsv1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(w.all)).
 		WatchesMetadata(
-			&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(w.inNamespace), builder.WithPredicates(gate.Changed),
+			&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(w.inNamespace), builder.WithPredicates(bounds.Changed),
 		).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, ReconciliationTimeout: time.Minute})
 	for _, kind := range []schema.GroupVersionKind{kindHelmRelease, kindOCIRepository, kindHelmRepository} {

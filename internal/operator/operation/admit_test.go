@@ -10,8 +10,8 @@ import (
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/internal/core/approval"
 	"tend.dev/tend/internal/core/approval/approvaltest"
+	"tend.dev/tend/internal/operator/bounds"
 	"tend.dev/tend/internal/operator/engine"
-	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/identity"
 )
 
@@ -31,7 +31,7 @@ func TestAdmit(t *testing.T) {
 	}{
 		"fine": {},
 		"policy": {input: func(in *Input) {
-			in.Denied = &gate.RefusalError{Reason: gate.TypeNotAllowed, Message: "Backup is not allowed"}
+			in.Denied = &bounds.RefusalError{Reason: bounds.TypeNotAllowed, Message: "Backup is not allowed"}
 		}, refused: "OperationTemplateNotAllowedInNamespace: Backup is not allowed"},
 		"engine":     {change: func(_ *world, op *opsv1alpha1.Operation) { op.Spec.Engine = opsv1alpha1.EngineHelm }, refused: "engines that can are velero, volsync"},
 		"parameters": {change: func(_ *world, op *opsv1alpha1.Operation) { op.Spec.Parameters.Raw = []byte(`{"tll":"1h"}`) }, refused: "spec.parameters"},

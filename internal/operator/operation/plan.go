@@ -8,8 +8,8 @@ import (
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/internal/operator/apply"
+	"tend.dev/tend/internal/operator/bounds"
 	"tend.dev/tend/internal/operator/engine"
-	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/transition"
 )
 
@@ -18,7 +18,7 @@ type Input struct {
 	// Request is the operation, its target (or nil) and what its engine needs.
 	engine.Request
 	// Denied says why the operator may not start the operation; nil if it may.
-	Denied *gate.RefusalError
+	Denied *bounds.RefusalError
 	// Others are the operations of the namespace, possibly including this one.
 	Others []opsv1alpha1.Operation
 	// Observed is the subject in the cluster, or nil if it doesn't exist.
@@ -27,8 +27,8 @@ type Input struct {
 	NotInstalled bool
 	// Refused says why the API server did not create the operation's object, or nil.
 	Refused *apply.Refusal
-	// Conflicts are the fields, set by other managers to other values, because of which the API server did not create the
-	// operation's object.
+	// Conflicts are the fields, set by other managers to other values, because of which the API server did not create
+	// the operation's object.
 	Conflicts []apply.Conflict
 	// Missing are objects that the operation needs and that don't exist.
 	Missing []engine.Need

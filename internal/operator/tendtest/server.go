@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/verbs"
-	"tend.dev/tend/internal/engine"
-	controllers "tend.dev/tend/internal/kinds/cluster"
+	controllers "tend.dev/tend/internal/kinds/clusterjob"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/server/clusterapi"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
@@ -40,7 +40,7 @@ func Start(ctx context.Context, t testing.TB, parts *sync.WaitGroup, now func() 
 	<-s.view.Synced()
 	for _, kind := range controllers.Kinds {
 		c := control.New(control.Deps{Snapshot: s.Snapshot, Store: s.Store, Now: now}, kind())
-		work := engine.New(engine.Options{
+		work := reconciler.New(reconciler.Options{
 			Name: c.Name(), Reconciler: c, Replay: c.Keys, Dirty: c.Dirty,
 			Synced: s.view.Synced(), Revision: s.view.Revision, WaitFor: s.view.WaitFor,
 		})

@@ -10,7 +10,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
-	"tend.dev/tend/internal/core/cluster"
+	"tend.dev/tend/internal/core/clusterjob"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
@@ -52,7 +52,7 @@ func (h *Handler) Ask(ctx context.Context, token string, ref api.Ref, q pull.Que
 		if name, err = askable(s, ref); err != nil {
 			return nil, err
 		}
-		object, resource := s.Object(ref), cluster.ResourceOf(ref)
+		object, resource := s.Object(ref), clusterjob.ResourceOf(ref)
 		q.Namespace, q.Name, q.Object = resource.Namespace, resource.Name, object.Value.Metadata.UID
 		key := records.ClusterQueryKey(name, q.ID)
 		return records.NewTxn("cluster.query").If(records.ObjectKey(ref), object.Modified).If(key, 0).
@@ -71,13 +71,13 @@ func askable(s records.Snapshot, ref api.Ref) (string, error) {
 		return "", &api.Problem{Status: http.StatusNotFound, Detail: "there is no object " + ref.String(),
 			Next: "`tend get` lists what there is"}
 	}
-	name := cluster.ClusterOf(*object.Value)
+	name := clusterjob.ClusterOf(*object.Value)
 	declared := s.Cluster(name)
 	if !declared.Exists() || accessOf(s, declared) == nil {
 		return "", unavailable(name, "no operator of cluster %s has registered", name)
 	}
 	if status := s.ClusterStatus(name); status.Exists() {
-		c := api.FindCondition(status.Value.Conditions, cluster.ConditionConnected)
+		c := api.FindCondition(status.Value.Conditions, clusterjob.ConditionConnected)
 		if c != nil && c.Status == api.ConditionFalse {
 			return "", unavailable(name, "cluster %s is not connected: %s", name, c.Message)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
-	"tend.dev/tend/internal/core/cluster"
+	"tend.dev/tend/internal/core/clusterjob"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/records"
 )
@@ -37,7 +37,7 @@ func (h *Handler) known(next handler) func(*http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		by, grant := h.find(s, cluster.TokenHash(token))
+		by, grant := h.find(s, clusterjob.TokenHash(token))
 		if token == "" || by == nil {
 			h.limits.refuse(addressOf(r))
 			return nil, unauthorized()
@@ -48,7 +48,7 @@ func (h *Handler) known(next handler) func(*http.Request) (any, error) {
 		if wait := h.limits.busy(by.cluster); wait > 0 {
 			return nil, &failure{http.StatusTooManyRequests, "TooManyRequests", "the cluster asks too often", wait}
 		}
-		if grant == cluster.FirstUse {
+		if grant == clusterjob.FirstUse {
 			if s, err = h.change(r.Context(), s,
 				func(s records.Snapshot) (*records.Txn, error) { return h.firstUse(s, by) }); err != nil {
 				return nil, err
@@ -80,14 +80,14 @@ func bearer(r *http.Request) string {
 }
 
 // find returns the cluster that a token is of. A cluster that is being deleted, or was declared again since, has none.
-func (h *Handler) find(s records.Snapshot, hash string) (*caller, cluster.Grant) {
+func (h *Handler) find(s records.Snapshot, hash string) (*caller, clusterjob.Grant) {
 	for object := range s.Objects(api.KindCluster) {
 		access := accessOf(s, object)
-		if grant := cluster.Check(access, hash, h.Now()); grant != cluster.Refused {
+		if grant := clusterjob.Check(access, hash, h.Now()); grant != clusterjob.Refused {
 			return &caller{object.Value.Name, object.Value.Metadata.UID, hash}, grant
 		}
 	}
-	return nil, cluster.Refused
+	return nil, clusterjob.Refused
 }
 
 // accessOf returns the tokens of a cluster; nil if there are none for this object of the name.
@@ -103,14 +103,14 @@ func accessOf(s records.Snapshot, object records.Read[api.Object]) *api.ClusterA
 func (h *Handler) firstUse(s records.Snapshot, by *caller) (*records.Txn, error) {
 	txn := records.NewTxn("cluster.first-use")
 	access := s.ClusterAccess(by.cluster)
-	switch cluster.Check(access.Value, by.hash, h.Now()) {
-	case cluster.Refused:
+	switch clusterjob.Check(access.Value, by.hash, h.Now()) {
+	case clusterjob.Refused:
 		return nil, unauthorized()
-	case cluster.Granted:
+	case clusterjob.Granted:
 		return txn, nil
 	}
 	key := records.ClusterAccessKey(by.cluster)
-	return txn.If(key, access.Modified).Put(key, cluster.Use(*access.Value)), nil
+	return txn.If(key, access.Modified).Put(key, clusterjob.Use(*access.Value)), nil
 }
 
 // maxTries bounds how often a change is decided again because another one came first.
@@ -158,7 +158,7 @@ func (h *Handler) heard(
 		kept = append(kept, api.Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message,
 			LastTransitionTime: c.LastTransitionTime})
 	}
-	next, worth := cluster.Heard(stored.Value, by.uid, operator, kept, h.Now())
+	next, worth := clusterjob.Heard(stored.Value, by.uid, operator, kept, h.Now())
 	if !worth {
 		return txn
 	}

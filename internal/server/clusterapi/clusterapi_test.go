@@ -12,7 +12,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
-	"tend.dev/tend/internal/core/cluster"
+	"tend.dev/tend/internal/core/clusterjob"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/storefault"
@@ -107,8 +107,8 @@ func TestPollsWait(t *testing.T) {
 		began = time.Now()
 		for len(h.poll(token, 300)) == 0 {
 		}
-		if since := time.Since(began); since < cluster.Lease || since > cluster.Lease+time.Minute {
-			h.Errorf("sent again after %s, the lease is %s", since, cluster.Lease)
+		if since := time.Since(began); since < clusterjob.Lease || since > clusterjob.Lease+time.Minute {
+			h.Errorf("sent again after %s, the lease is %s", since, clusterjob.Lease)
 		}
 		h.want(204, "", h.call(h.ctx, token, "POST", path(jobs[0], "ack"), nil))
 		ctx, cancel := context.WithCancel(h.ctx)
@@ -128,7 +128,7 @@ func TestRegistration(t *testing.T) {
 	inHarness(t, func(h *harness) {
 		h.declare("east")
 		reg, ends, err := h.handler.Invite(h.ctx, "east", time.Hour)
-		if err != nil || !strings.HasPrefix(reg, cluster.RegistrationPrefix) || !ends.Equal(time.Now().Add(time.Hour)) {
+		if err != nil || !strings.HasPrefix(reg, clusterjob.RegistrationPrefix) || !ends.Equal(time.Now().Add(time.Hour)) {
 			h.Fatalf("%s, %s, %v", reg, ends, err)
 		}
 		if _, _, err := h.handler.Invite(h.ctx, "west", time.Hour); !errors.Is(err, ErrNoCluster) {
@@ -187,7 +187,7 @@ func TestAFirstUseMeetsARotation(t *testing.T) {
 			if txn.Site == "cluster.first-use" && !rotated {
 				rotated = true
 				access, key := h.snapshot().ClusterAccess("east"), records.ClusterAccessKey("east")
-				next := cluster.Rotate(*access.Value, cluster.TokenHash(token), "another", time.Now())
+				next := clusterjob.Rotate(*access.Value, clusterjob.TokenHash(token), "another", time.Now())
 				if _, err := records.NewTxn("rotate").If(key, access.Modified).Put(key, next).Commit(h.ctx, h.store); err != nil {
 					h.Error(err)
 				}
@@ -234,7 +234,7 @@ func TestEvents(t *testing.T) {
 		object := instance("cloud", 1)
 		h.put(object)
 		job := h.poll(token, 30)[0]
-		ref := cluster.ResourceOf(object.Ref())
+		ref := clusterjob.ResourceOf(object.Ref())
 		ref.UID, ref.Generation = "k1", 5
 		h.want(204, "", h.call(h.ctx, token, "POST", path(job, "ack"), nil))
 		h.want(204, "", h.call(h.ctx, token, "POST", path(job, "result"),

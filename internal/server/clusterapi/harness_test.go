@@ -18,8 +18,8 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/engine"
-	controllers "tend.dev/tend/internal/kinds/cluster"
+	controllers "tend.dev/tend/internal/kinds/clusterjob"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/records"
@@ -53,7 +53,7 @@ func inHarness(t *testing.T, test func(h *harness)) {
 		<-h.view.Synced()
 		for _, kind := range controllers.Kinds {
 			c := control.New(control.Deps{Snapshot: h.snapshot, Store: h.store}, kind())
-			work := engine.New(engine.Options{
+			work := reconciler.New(reconciler.Options{
 				Name: c.Name(), Reconciler: c, Replay: c.Keys, Dirty: c.Dirty,
 				Synced: h.view.Synced(), Revision: h.view.Revision, WaitFor: h.view.WaitFor,
 			})

@@ -12,7 +12,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
-	"tend.dev/tend/internal/core/cluster"
+	"tend.dev/tend/internal/core/clusterjob"
 	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
@@ -65,7 +65,7 @@ func (h *Handler) sign(s records.Snapshot, by *caller, due []pull.Job, queries [
 	if stored := s.ClusterAccess(by.cluster); stored.Exists() && stored.Value.UID == by.uid {
 		access = *stored.Value
 	}
-	keys := cluster.JobKeys(h.MAC, access)
+	keys := clusterjob.JobKeys(h.MAC, access)
 	for i := range due {
 		if due[i].Signature, err = pull.Sign(due[i], by.cluster, keys...); err != nil {
 			return err
@@ -127,8 +127,8 @@ func dueJobs(s records.Snapshot, name string, now time.Time, resume bool) (due [
 	var jobs []*api.ClusterJob
 	for _, read := range s.ClusterJobs(name) {
 		report := s.ClusterReport(read.Value.Object).Value
-		is, at := cluster.Due(*read.Value, report, now)
-		if is || resume && cluster.Unfinished(*read.Value, report, now) {
+		is, at := clusterjob.Due(*read.Value, report, now)
+		if is || resume && clusterjob.Unfinished(*read.Value, report, now) {
 			jobs = append(jobs, read.Value)
 		} else if !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
@@ -153,7 +153,7 @@ func sent(job *api.ClusterJob) pull.Job {
 	return pull.Job{
 		ID: job.ID, Kind: job.Action, Payload: job.Payload, IdempotencyKey: job.Key, CreatedAt: job.CreatedAt,
 		ExpiresAt: job.ExpiresAt,
-		Object:    cluster.VersionOf(*job), Force: job.Force || job.Heal != nil && job.Heal.Force,
+		Object:    clusterjob.VersionOf(*job), Force: job.Force || job.Heal != nil && job.Heal.Force,
 	}
 }
 
@@ -162,7 +162,7 @@ func (h *Handler) delivered(r *http.Request, by *caller, s records.Snapshot) (an
 	after := r.URL.Query().Get(pull.AfterParameter)
 	var jobs []*api.ClusterJob
 	for _, read := range s.ClusterJobs(by.cluster) {
-		if read.Value.ID > after && cluster.Delivered(*read.Value, s.ClusterReport(read.Value.Object).Value) {
+		if read.Value.ID > after && clusterjob.Delivered(*read.Value, s.ClusterReport(read.Value.Object).Value) {
 			jobs = append(jobs, read.Value)
 		}
 	}

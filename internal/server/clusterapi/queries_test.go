@@ -15,7 +15,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
-	"tend.dev/tend/internal/core/cluster"
+	"tend.dev/tend/internal/core/clusterjob"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/records"
 )
@@ -98,7 +98,7 @@ func TestAsk(t *testing.T) {
 			t.Fatalf("%d queries after %s", len(queries), time.Since(began))
 		}
 		q := queries[0]
-		keys := pull.PublicKeys(cluster.JobKeys(h.handler.MAC, api.ClusterAccess{UID: "uid-east"})...)
+		keys := pull.PublicKeys(clusterjob.JobKeys(h.handler.MAC, api.ClusterAccess{UID: "uid-east"})...)
 		if err := pull.VerifyQuery(q, "east", keys); err != nil {
 			t.Error(err)
 		}
@@ -249,7 +249,7 @@ func TestUnansweredQueries(t *testing.T) {
 			<-a.done
 		}
 		synctest.Wait()
-		time.Sleep(cluster.ContactGrace + time.Minute) // the operator falls silent
+		time.Sleep(clusterjob.ContactGrace + time.Minute) // the operator falls silent
 		problem(h.ask(h.ctx, h.handler, pull.Query{}), 503, "cluster east is not connected")
 	})
 }

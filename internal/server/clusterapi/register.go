@@ -9,7 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
-	"tend.dev/tend/internal/core/cluster"
+	"tend.dev/tend/internal/core/clusterjob"
 	"tend.dev/tend/internal/platform/limit"
 	"tend.dev/tend/internal/store/records"
 )
@@ -30,7 +30,7 @@ func (h *Handler) InviteWithNewKeys(
 	ctx context.Context, name string, life time.Duration,
 ) (token string, ends time.Time, err error) {
 	return h.invite(ctx, name, life, func(stored *api.ClusterAccess, uid string) *api.ClusterAccess {
-		renewed := cluster.RenewKeys(stored, uid)
+		renewed := clusterjob.RenewKeys(stored, uid)
 		return &renewed
 	})
 }
@@ -39,7 +39,7 @@ func (h *Handler) InviteWithNewKeys(
 func (h *Handler) invite(ctx context.Context, name string, life time.Duration,
 	change func(*api.ClusterAccess, string) *api.ClusterAccess,
 ) (token string, ends time.Time, err error) {
-	token = cluster.RegistrationPrefix + rand.Text()
+	token = clusterjob.RegistrationPrefix + rand.Text()
 	s, err := h.Fresh(ctx)
 	if err != nil {
 		return "", ends, err
@@ -50,7 +50,7 @@ func (h *Handler) invite(ctx context.Context, name string, life time.Duration,
 			return nil, ErrNoCluster
 		}
 		access, key, uid := s.ClusterAccess(name), records.ClusterAccessKey(name), object.Value.Metadata.UID
-		next := cluster.Invite(change(access.Value, uid), uid, cluster.TokenHash(token), life, h.Now())
+		next := clusterjob.Invite(change(access.Value, uid), uid, clusterjob.TokenHash(token), life, h.Now())
 		ends = next.Registration.ExpiresAt
 		txn := records.NewTxn("cluster.invite").If(records.ObjectKey(object.Value.Ref()), object.Modified)
 		return txn.If(key, access.Modified).Put(key, next), nil
@@ -72,7 +72,7 @@ func (h *Handler) Keys(ctx context.Context, name string) (jobs, approvals string
 	if access == nil {
 		return "", "", ErrNoCluster
 	}
-	return pull.PublicKeys(cluster.JobKeys(h.MAC, *access)[0]), cluster.NewestApprovalSecret(h.MAC, *access), nil
+	return pull.PublicKeys(clusterjob.JobKeys(h.MAC, *access)[0]), clusterjob.NewestApprovalSecret(h.MAC, *access), nil
 }
 
 // register gives an operator its credential. Until that was used once, asking again gives the same one, so an answer
@@ -103,7 +103,7 @@ func (h *Handler) register(r *http.Request) (any, error) {
 	}
 	var given pull.Credential
 	_, err = h.change(r.Context(), s, func(s records.Snapshot) (*records.Txn, error) {
-		object, access := h.invited(s, cluster.TokenHash(token))
+		object, access := h.invited(s, clusterjob.TokenHash(token))
 		switch {
 		case access == nil:
 			h.limits.refuse(addressOf(r))
@@ -116,13 +116,13 @@ func (h *Handler) register(r *http.Request) (any, error) {
 		name := object.Value.Name
 		note(r, caller{cluster: name})
 		given = pull.Credential{ClusterID: name,
-			Token: cluster.CredentialPrefix + h.MAC([]byte("cluster credential\n"+object.Value.Metadata.UID+"\n"+token))}
-		txn, key, hash := records.NewTxn("cluster.register"), records.ClusterAccessKey(name), cluster.TokenHash(given.Token)
+			Token: clusterjob.CredentialPrefix + h.MAC([]byte("cluster credential\n"+object.Value.Metadata.UID+"\n"+token))}
+		txn, key, hash := records.NewTxn("cluster.register"), records.ClusterAccessKey(name), clusterjob.TokenHash(given.Token)
 		if access.Token != nil && access.Token.Hash == hash {
 			return txn, nil
 		}
 		return txn.If(records.ObjectKey(object.Value.Ref()), object.Modified).If(key, s.ClusterAccess(name).Modified).Put(key,
-			cluster.Register(*access, hash, h.Now())), nil
+			clusterjob.Register(*access, hash, h.Now())), nil
 	})
 	if err == nil {
 		h.Logger.InfoContext(r.Context(), "a cluster's operator has registered", "kubernetes", given.ClusterID, "from",
@@ -134,7 +134,7 @@ func (h *Handler) register(r *http.Request) (any, error) {
 // invited returns the cluster for which a registration token is valid.
 func (h *Handler) invited(s records.Snapshot, hash string) (records.Read[api.Object], *api.ClusterAccess) {
 	for object := range s.Objects(api.KindCluster) {
-		if access := accessOf(s, object); cluster.Invited(access, hash, h.Now()) {
+		if access := accessOf(s, object); clusterjob.Invited(access, hash, h.Now()) {
 			return object, access
 		}
 	}
@@ -143,13 +143,13 @@ func (h *Handler) invited(s records.Snapshot, hash string) (records.Read[api.Obj
 
 // rotate gives an operator another token; the one that it came with stays valid for a day.
 func (h *Handler) rotate(r *http.Request, by *caller, s records.Snapshot) (any, error) {
-	token := cluster.CredentialPrefix + rand.Text()
+	token := clusterjob.CredentialPrefix + rand.Text()
 	_, err := h.change(r.Context(), s, func(s records.Snapshot) (*records.Txn, error) {
 		access, key := s.ClusterAccess(by.cluster), records.ClusterAccessKey(by.cluster)
-		if !access.Exists() || cluster.Check(access.Value, by.hash, h.Now()) == cluster.Refused {
+		if !access.Exists() || clusterjob.Check(access.Value, by.hash, h.Now()) == clusterjob.Refused {
 			return nil, unauthorized()
 		}
-		next := cluster.Rotate(*access.Value, by.hash, cluster.TokenHash(token), h.Now())
+		next := clusterjob.Rotate(*access.Value, by.hash, clusterjob.TokenHash(token), h.Now())
 		return records.NewTxn("cluster.rotate").If(key, access.Modified).Put(key, next), nil
 	})
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
-	"tend.dev/tend/internal/core/cluster"
+	"tend.dev/tend/internal/core/clusterjob"
 	"tend.dev/tend/internal/store/records"
 )
 
 // acknowledge records that the operator has taken a job: it is not sent again before its lease is over.
 func (h *Handler) acknowledge(r *http.Request, by *caller, s records.Snapshot) (any, error) {
-	return nil, h.report(r, by, s, "cluster.ack", cluster.Acknowledge)
+	return nil, h.report(r, by, s, "cluster.ack", clusterjob.Acknowledge)
 }
 
 // status records how far the operator is with a job.
@@ -23,8 +23,8 @@ func (h *Handler) status(r *http.Request, by *caller, s records.Snapshot) (any, 
 		return nil, err
 	}
 	return nil, h.report(r, by, s, "cluster.status",
-		func(stored *api.ClusterReport, job api.ClusterJob, now time.Time) (api.ClusterReport, cluster.Verdict) {
-			return cluster.TakeStatus(stored, job, status, now)
+		func(stored *api.ClusterReport, job api.ClusterJob, now time.Time) (api.ClusterReport, clusterjob.Verdict) {
+			return clusterjob.TakeStatus(stored, job, status, now)
 		})
 }
 
@@ -42,17 +42,17 @@ func (h *Handler) result(r *http.Request, by *caller, s records.Snapshot) (any, 
 		return nil, invalid("InvalidResult", "a result that is failed needs an error")
 	}
 	return nil, h.report(r, by, s, "cluster.result",
-		func(stored *api.ClusterReport, job api.ClusterJob, now time.Time) (api.ClusterReport, cluster.Verdict) {
-			return cluster.TakeResult(stored, job, result, now)
+		func(stored *api.ClusterReport, job api.ClusterJob, now time.Time) (api.ClusterReport, clusterjob.Verdict) {
+			return clusterjob.TakeResult(stored, job, result, now)
 		})
 }
 
 // report stores what the operator says of a job.
 func (h *Handler) report(r *http.Request, by *caller, s records.Snapshot, site string,
-	take func(*api.ClusterReport, api.ClusterJob, time.Time) (api.ClusterReport, cluster.Verdict),
+	take func(*api.ClusterReport, api.ClusterJob, time.Time) (api.ClusterReport, clusterjob.Verdict),
 ) error {
 	_, err := h.change(r.Context(), s, func(s records.Snapshot) (*records.Txn, error) {
-		ref, ok := cluster.ObjectOf(r.PathValue("id"))
+		ref, ok := clusterjob.ObjectOf(r.PathValue("id"))
 		job := s.ClusterJob(by.cluster, ref)
 		switch {
 		case !ok || !job.Exists():
@@ -63,9 +63,9 @@ func (h *Handler) report(r *http.Request, by *caller, s records.Snapshot, site s
 		stored, key := s.ClusterReport(ref), records.ClusterReportKey(ref)
 		next, verdict := take(stored.Value, *job.Value, h.Now())
 		switch verdict {
-		case cluster.Closed:
+		case clusterjob.Closed:
 			return nil, &failure{http.StatusConflict, "Closed", "the job has a result", 0}
-		case cluster.Unacknowledged:
+		case clusterjob.Unacknowledged:
 			return nil, &failure{http.StatusConflict, "Unacknowledged", "acknowledge the job first", 0}
 		}
 		txn := records.NewTxn(site).If(records.ClusterJobKey(by.cluster, ref), job.Modified).If(key, stored.Modified).
@@ -102,17 +102,17 @@ func (h *Handler) take(s records.Snapshot, by *caller, operator string, events [
 			}
 			continue
 		}
-		ref, ok := cluster.RefOf(event.ResourceRef)
+		ref, ok := clusterjob.RefOf(event.ResourceRef)
 		object := s.Object(ref)
-		if !ok || !object.Exists() || cluster.ClusterOf(*object.Value) != by.cluster {
+		if !ok || !object.Exists() || clusterjob.ClusterOf(*object.Value) != by.cluster {
 			continue
 		}
 		stored, begun := reports[ref]
 		if !begun {
 			stored = s.ClusterReport(ref).Value
 		}
-		next, verdict := cluster.TakeEvent(stored, object.Value.Metadata.UID, event, h.Now())
-		if verdict != cluster.Taken {
+		next, verdict := clusterjob.TakeEvent(stored, object.Value.Metadata.UID, event, h.Now())
+		if verdict != clusterjob.Taken {
 			continue
 		}
 		if !begun {

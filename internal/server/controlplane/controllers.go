@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/control/scheduler"
 	"tend.dev/tend/internal/core/webhook"
 	"tend.dev/tend/internal/kinds/autoscaler"
-	"tend.dev/tend/internal/kinds/cluster"
+	"tend.dev/tend/internal/kinds/clusterjob"
 	"tend.dev/tend/internal/kinds/delivery"
 	"tend.dev/tend/internal/kinds/flapping"
 	"tend.dev/tend/internal/kinds/ingress"
@@ -29,7 +29,7 @@ import (
 var Kinds = slices.Concat([]func() control.Kind{
 	ingress.Kind,
 	network.Kind,
-}, cluster.Kinds)
+}, clusterjob.Kinds)
 
 // controllers returns the controllers of a term, which commit through a store, in the order they are started.
 func (p *Plane) controllers(commits records.Committer) []control.Controller {

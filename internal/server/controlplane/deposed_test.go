@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/verbs"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/kinds/autoscaler"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
@@ -135,7 +135,7 @@ func (o office) autoscales(t *testing.T, ref api.Ref, before func()) (err error)
 				return err
 			},
 		}})
-	key, woken := control.Key(autoscaler.Ref(ref)), make(chan engine.Key, 10)
+	key, woken := control.Key(autoscaler.Ref(ref)), make(chan reconciler.Key, 10)
 	for _, c := range plane.controllers(o.begin(t)) {
 		if c.Name() != key.Kind {
 			continue
@@ -144,7 +144,7 @@ func (o office) autoscales(t *testing.T, ref api.Ref, before func()) (err error)
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			_ = c.(control.Source).Source(ctx, func(keys ...engine.Key) {
+			_ = c.(control.Source).Source(ctx, func(keys ...reconciler.Key) {
 				for _, key := range keys {
 					woken <- key
 				}

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/core/cluster"
+	"tend.dev/tend/internal/core/clusterjob"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -108,7 +108,7 @@ func (w *dryWorld) operator(rt *rapid.T, found func() int) {
 			AppliedAt: w.now,
 			Result:    &api.ClusterResult{Outcome: "succeeded", At: w.now},
 		}
-		resource := cluster.ResourceOf(job.Value.Object)
+		resource := clusterjob.ResourceOf(job.Value.Object)
 		resource.UID = "k1"
 		report.Applied = &resource
 		switch finds() {

@@ -15,7 +15,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/imageask"
 	"tend.dev/tend/internal/store/memory"
@@ -123,7 +123,7 @@ func (w *dryWorld) call(ctx context.Context, running *sync.WaitGroup) {
 		<-ctx.Done()
 		return nil
 	}
-	running.Go(func() { _ = syncs.Source(ctx, func(...engine.Key) { w.woken <- struct{}{} }) })
+	running.Go(func() { _ = syncs.Source(ctx, func(...reconciler.Key) { w.woken <- struct{}{} }) })
 	<-w.woken // calls are made from now on
 }
 
@@ -261,7 +261,7 @@ func (w *dryWorld) some(rt *rapid.T) (api.Object, bool) {
 func (w *dryWorld) reconcile(rt *rapid.T, ref api.Ref) (logged []string, wrote map[string]any) {
 	w.last, w.logged, wrote = store.Txn{}, nil, map[string]any{}
 	result, err := w.controllers[string(ref.Kind)].Reconcile(context.Background(), control.Key(ref))
-	if engine.IsTerminal(err) {
+	if reconciler.IsTerminal(err) {
 		err = nil
 	}
 	w.await(rt)(result.Revision, err)

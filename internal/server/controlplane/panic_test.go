@@ -17,8 +17,8 @@ import (
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/core/webhook"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/kinds/autoscaler"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/eventlog"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/records"
@@ -107,12 +107,12 @@ type victim struct {
 	ended chan error
 
 	mu     sync.Mutex
-	done   map[engine.Key]int
+	done   map[reconciler.Key]int
 	panics int
 }
 
 func newVictim(t *testing.T, s *memory.Store) *victim {
-	v := &victim{T: t, store: s, done: map[engine.Key]int{}, ended: make(chan error, 1)}
+	v := &victim{T: t, store: s, done: map[reconciler.Key]int{}, ended: make(chan error, 1)}
 	v.Plane = New(Options{
 		View: view.New(s, view.Options{Decode: records.Decode, Indexes: records.Indexes}), Sealer: plain{},
 		NodeTimeout: 30 * time.Second, Resync: 10 * time.Second, Logger: slog.New(slog.DiscardHandler),
@@ -270,14 +270,14 @@ type faulty struct {
 // Name hides the testing.T's.
 func (f *faulty) Name() string { return f.Controller.Name() }
 
-func (f *faulty) Reconcile(_ context.Context, key engine.Key) (engine.Result, error) {
+func (f *faulty) Reconcile(_ context.Context, key reconciler.Key) (reconciler.Result, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.done[key]++
-	return engine.Result{}, nil
+	return reconciler.Result{}, nil
 }
 
-func (f *faulty) Dirty(now time.Time) []engine.Key {
+func (f *faulty) Dirty(now time.Time) []reconciler.Key {
 	if f.dirty {
 		f.panicked()
 		panic("the whole pass")
@@ -285,7 +285,7 @@ func (f *faulty) Dirty(now time.Time) []engine.Key {
 	return f.Controller.Dirty(now)
 }
 
-func (f *faulty) Affected(s records.Snapshot, change view.Change) []engine.Key {
+func (f *faulty) Affected(s records.Snapshot, change view.Change) []reconciler.Key {
 	if f.affected {
 		f.affected = false
 		f.panicked()

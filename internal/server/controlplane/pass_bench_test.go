@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/core/webhook"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/kinds/autoscaler"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
@@ -112,7 +112,7 @@ func (w *passWorld) settle() {
 }
 
 // dirty is the pass.
-func (w *passWorld) dirty() (out []engine.Key) {
+func (w *passWorld) dirty() (out []reconciler.Key) {
 	for _, c := range w.controllers {
 		out = append(out, c.Dirty(w.now)...)
 	}

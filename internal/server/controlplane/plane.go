@@ -10,10 +10,10 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/watcher"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/kinds/owner"
 	"tend.dev/tend/internal/observe/tracing"
 	"tend.dev/tend/internal/platform/recovery"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
@@ -37,12 +37,12 @@ type Options struct {
 	// FormerLeader is owner.Liveness's.
 	FormerLeader      func() time.Time
 	AutoscaleInterval time.Duration
-	// Resync is the time between two pure passes over the view; see engine.Options.
+	// Resync is the time between two pure passes over the view; see reconciler.Options.
 	Resync time.Duration
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 	// Metrics and Watchers may be nil.
-	Metrics  *engine.Metrics
+	Metrics  *reconciler.Metrics
 	Watchers *watcher.Metrics
 	// Tracer exports traces. Default: nothing does.
 	Tracer *tracing.Tracer
@@ -119,10 +119,10 @@ func (p *Plane) Run(ctx context.Context, term *Term) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p.liveness.Begin(term.Revision())
-	var members []engine.Member
+	var members []reconciler.Member
 	var notify []func(records.Snapshot, view.Change)
 	for _, c := range p.make(term) {
-		work := engine.New(p.engineOptions(c, term))
+		work := reconciler.New(p.engineOptions(c, term))
 		if source, ok := c.(control.Source); ok {
 			members = append(members, running(func(ctx context.Context) error {
 				return source.Source(ctx,
@@ -136,7 +136,7 @@ func (p *Plane) Run(ctx context.Context, term *Term) error {
 				change.Key) // the next pass finds what it missed
 		})
 	}
-	group := engine.NewGroup(engine.GroupOptions{}, members...)
+	group := reconciler.NewGroup(reconciler.GroupOptions{}, members...)
 	remove := p.View.OnChange(func(change view.Change) {
 		if change.Key == ElectionKey {
 			term.observe(change.New, change.Revision)
@@ -180,8 +180,8 @@ func (p *Plane) watch(ctx context.Context, end context.CancelFunc, term *Term, r
 	}
 }
 
-func (p *Plane) engineOptions(c control.Controller, term *Term) engine.Options {
-	o := engine.Options{
+func (p *Plane) engineOptions(c control.Controller, term *Term) reconciler.Options {
+	o := reconciler.Options{
 		Name: c.Name(), Reconciler: p.traced(c), Replay: c.Keys, Dirty: c.Dirty, Resync: p.Resync,
 		Synced: p.View.Synced(), Revision: p.View.Revision, WaitFor: p.View.WaitFor, Settle: term.Settle,
 		Logger: p.Logger, Metrics: p.Metrics, Now: p.Now,
@@ -195,10 +195,10 @@ func (p *Plane) engineOptions(c control.Controller, term *Term) engine.Options {
 // running is a member that is ready from the start.
 type running func(ctx context.Context) error
 
-// Run implements engine.Member.
+// Run implements reconciler.Member.
 func (r running) Run(ctx context.Context) error { return r(ctx) }
 
-// Ready implements engine.Member.
+// Ready implements reconciler.Member.
 func (running) Ready() <-chan struct{} { return started }
 
 var started = func() chan struct{} {

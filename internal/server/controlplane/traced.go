@@ -8,18 +8,18 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/observe/tracing"
+	"tend.dev/tend/internal/reconciler"
 )
 
 // traced returns the reconciler of a controller whose reconciles are part of the trace that led to them: that of the
 // object's last write, and for the scheduler that of a task that waits for a node.
-func (p *Plane) traced(c control.Controller) engine.Reconciler {
+func (p *Plane) traced(c control.Controller) reconciler.Reconciler {
 	if p.Tracer == nil {
 		return c
 	}
 	name := "reconcile " + c.Name()
-	return engine.Func(func(ctx context.Context, key engine.Key) (engine.Result, error) {
+	return reconciler.Func(func(ctx context.Context, key reconciler.Key) (reconciler.Result, error) {
 		ctx, work := p.Tracer.Follow(ctx, p.parent(key), name,
 			attribute.String("tend.kind", key.Kind), attribute.String("tend.scope", key.Scope),
 			attribute.String("tend.name", key.Name))
@@ -29,7 +29,7 @@ func (p *Plane) traced(c control.Controller) engine.Reconciler {
 	})
 }
 
-func (p *Plane) parent(key engine.Key) trace.SpanContext {
+func (p *Plane) parent(key reconciler.Key) trace.SpanContext {
 	snapshot, now := p.snapshot(), p.Now()
 	if object := snapshot.Object(api.Ref{Kind: api.Kind(key.Kind), Scope: key.Scope, Name: key.Name}); object.Exists() {
 		return tracing.Parent(object.Value.Metadata.Trace, now)

@@ -10,7 +10,6 @@ import (
 
 	"tend.dev/tend/internal/compat/plugin/broker"
 	"tend.dev/tend/internal/control/verbs"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/node/host"
 	"tend.dev/tend/internal/node/ingress/certs"
 	"tend.dev/tend/internal/node/nodeapi"
@@ -20,6 +19,7 @@ import (
 	"tend.dev/tend/internal/observe/telemetry/census"
 	"tend.dev/tend/internal/platform/recovery"
 	"tend.dev/tend/internal/platform/servicemanager"
+	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/server"
 	"tend.dev/tend/internal/server/backup/restore"
 	"tend.dev/tend/internal/server/clusterapi"
@@ -39,8 +39,8 @@ type daemon struct {
 	Options
 	// used reports whether the root had been used before this start.
 	used bool
-	// pause prevents all changes after an older store was restored; resuming is held while a resume runs. lastPause is the
-	// number of the last pause that was over when this server started.
+	// pause prevents all changes after an older store was restored; resuming is held while a resume runs. lastPause is
+	// the number of the last pause that was over when this server started.
 	pause     *standstill
 	resuming  sync.Mutex
 	lastPause int64
@@ -63,7 +63,7 @@ type daemon struct {
 	files         files
 	nodes         *local.Service
 	fleet         nodeapi.Fleet
-	metrics       *engine.Metrics
+	metrics       *reconciler.Metrics
 	storeMetrics  *telemetry.StoreMetrics
 
 	plane   *controlplane.Plane
@@ -135,7 +135,7 @@ func (d *daemon) prepareRoot(context.Context) (err error) {
 
 // build creates the parts above the store; nothing runs yet.
 func (d *daemon) build(context.Context) error {
-	d.metrics = engine.NewMetrics(d.Registry)
+	d.metrics = reconciler.NewMetrics(d.Registry)
 	d.Registry.MustRegister(recovery.Metric())
 	d.openView()
 	d.storeMetrics.Follow(d.view.Revision)

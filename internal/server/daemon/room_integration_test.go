@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tend.dev/tend/internal/compat/plugin"
-	buildlog "tend.dev/tend/internal/input/build/journal"
+	buildlog "tend.dev/tend/internal/input/build/buildlog"
 	"tend.dev/tend/internal/node/host"
 	"tend.dev/tend/internal/node/runtime/process/journal"
 	"tend.dev/tend/internal/platform/retention"

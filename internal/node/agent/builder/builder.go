@@ -17,7 +17,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/input/build/journal"
+	"tend.dev/tend/internal/input/build/buildlog"
 	"tend.dev/tend/internal/input/build/recipe"
 	"tend.dev/tend/internal/input/build/tree"
 	"tend.dev/tend/internal/node/agent"
@@ -38,7 +38,7 @@ type Options struct {
 	Secrets func(ctx context.Context, owner api.Ref) (map[string]string, error)
 	// Folder is where trees are unpacked while they are built.
 	Folder  string
-	Journal *journal.Journal
+	Journal *buildlog.Journal
 	// Images and Logs record which built images and logs may be deleted; default: none.
 	Images *retention.Ledger
 	Logs   *retention.Ledger
@@ -103,7 +103,7 @@ func New(o Options) (*Builder, error) {
 
 // Build implements agent.Builder.
 func (b *Builder) Build(ctx context.Context, owner api.Ref, build api.ImageBuild, step func(text string)) error {
-	called := journal.Name(owner.AppID(), build.ID)
+	called := buildlog.Name(owner.AppID(), build.ID)
 	log, err := b.opts.Journal.Begin(called)
 	if err != nil {
 		return err

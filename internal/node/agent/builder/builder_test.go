@@ -21,7 +21,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/input/build/journal"
+	"tend.dev/tend/internal/input/build/buildlog"
 	"tend.dev/tend/internal/input/build/tree"
 	"tend.dev/tend/internal/node/agent"
 	"tend.dev/tend/internal/node/runtime"
@@ -92,7 +92,7 @@ type bench struct {
 	engine  *engine
 	builder *Builder
 	trees   map[string][]byte
-	journal *journal.Journal
+	journal *buildlog.Journal
 	folder  string
 	metrics *prometheus.Registry
 	// secrets are what builds get of those that they name, or noSecrets why they get none.
@@ -112,7 +112,7 @@ func (b *bench) reopen() {
 	b.Helper()
 	b.metrics = prometheus.NewRegistry()
 	var err error
-	if b.journal, err = journal.Open(filepath.Join(b.folder, "logs")); err != nil {
+	if b.journal, err = buildlog.Open(filepath.Join(b.folder, "logs")); err != nil {
 		b.Fatal(err)
 	}
 	b.builder, err = New(Options{
@@ -152,7 +152,7 @@ func (b *bench) build(of api.ImageBuild) (steps []string, err error) {
 
 func (b *bench) log(of api.ImageBuild) (lines []string) {
 	b.Helper()
-	if err := b.journal.Read(b.Context(), journal.Name("prod-web", of.ID), false, func(line string) error {
+	if err := b.journal.Read(b.Context(), buildlog.Name("prod-web", of.ID), false, func(line string) error {
 		lines = append(lines, line)
 		return nil
 	}); err != nil {

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"tend.dev/tend/internal/input/build/journal"
+	"tend.dev/tend/internal/input/build/buildlog"
 )
 
 // What is reported of a failed build: its last lines, each of them cut.
@@ -17,7 +17,7 @@ const (
 
 // output is the output of a build: it is logged, its steps are reported, and its end is kept.
 type output struct {
-	log  *journal.Log
+	log  *buildlog.Log
 	step func(text string)
 	// hide removes the values of secrets from a line; nil before they are known.
 	hide func(text string) string

@@ -13,7 +13,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/input/build/journal"
+	"tend.dev/tend/internal/input/build/buildlog"
 	"tend.dev/tend/internal/node/runtime"
 )
 
@@ -251,7 +251,7 @@ func TestBuildLog(t *testing.T) {
 	}{
 		"lines":        {lines: []string{"one", "", "three"}},
 		"none":         {},
-		"unknown":      {last: journal.ErrNotFound, want: journal.ErrNotFound},
+		"unknown":      {last: buildlog.ErrNotFound, want: buildlog.ErrNotFound},
 		"fails midway": {lines: []string{"one"}, last: runtime.ErrUnavailable, want: runtime.ErrUnavailable},
 		"left":         {lines: []string{"one"}, each: stop, want: stop},
 	} {

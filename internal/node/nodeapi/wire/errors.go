@@ -11,7 +11,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/input/build/journal"
+	"tend.dev/tend/internal/input/build/buildlog"
 	"tend.dev/tend/internal/node/runtime"
 )
 
@@ -34,7 +34,7 @@ var known = []struct {
 	{"NoPod", http.StatusNotFound, node.ErrNoPod},
 	{"Paused", http.StatusServiceUnavailable, node.ErrPaused},
 	{"NoFile", http.StatusNotFound, fs.ErrNotExist},
-	{"NoBuild", http.StatusNotFound, journal.ErrNotFound},
+	{"NoBuild", http.StatusNotFound, buildlog.ErrNotFound},
 	{"NoContainer", http.StatusNotFound, runtime.ErrNotFound},
 	{"EngineAway", http.StatusServiceUnavailable, runtime.ErrUnavailable},
 	{"InUse", http.StatusConflict, runtime.ErrInUse},

@@ -17,7 +17,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/input/build/journal"
+	"tend.dev/tend/internal/input/build/buildlog"
 	"tend.dev/tend/internal/node/nodeapi/wire"
 	"tend.dev/tend/internal/node/runtime"
 )
@@ -39,7 +39,7 @@ func TestErrorsKeepTheirIdentity(t *testing.T) {
 	for _, want := range []error{
 		wire.ErrBadRequest, node.ErrForbidden, node.ErrNoRelease, node.ErrNoBlob, node.ErrNotConnected,
 		node.ErrNoImage, node.ErrNoConfig,
-		node.ErrNoPod, node.ErrPaused, fs.ErrNotExist, journal.ErrNotFound, runtime.ErrNotFound, runtime.ErrUnavailable,
+		node.ErrNoPod, node.ErrPaused, fs.ErrNotExist, buildlog.ErrNotFound, runtime.ErrNotFound, runtime.ErrUnavailable,
 		runtime.ErrUnsupported,
 		runtime.ErrInUse, context.DeadlineExceeded,
 	} {

@@ -13,8 +13,8 @@ import (
 
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/bounds"
 	"tend.dev/tend/internal/operator/engine"
-	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/operation"
 )
@@ -38,7 +38,7 @@ func (r *Reconciler) observe(ctx context.Context, op *opsv1alpha1.Operation) (op
 		if in.ApprovalSecret, err = r.ApprovalSecret(ctx); err != nil {
 			return in, err
 		}
-		namespace, err := gate.Namespace(ctx, r.Client, op.Namespace)
+		namespace, err := bounds.Namespace(ctx, r.Client, op.Namespace)
 		if err != nil {
 			return in, err
 		}

@@ -13,8 +13,8 @@ import (
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/internal/operator/apply"
+	"tend.dev/tend/internal/operator/bounds"
 	"tend.dev/tend/internal/operator/clusterid"
-	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/operation"
 	"tend.dev/tend/internal/operator/transition"
 )
@@ -46,7 +46,7 @@ type Reconciler struct {
 	// ClusterID is the identity of the cluster. Required.
 	ClusterID clusterid.Source
 	// Policy says which operations may start.
-	Policy gate.Policy
+	Policy bounds.Policy
 	// Events writes the transitions. Required.
 	Events *transition.Recorder
 	// Ended counts operations by type, engine and outcome. Default: not counted.

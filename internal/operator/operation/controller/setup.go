@@ -19,10 +19,10 @@ import (
 
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/bounds"
 	"tend.dev/tend/internal/operator/clusterid"
 	"tend.dev/tend/internal/operator/downstream"
 	"tend.dev/tend/internal/operator/engine"
-	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/operation"
 	"tend.dev/tend/internal/operator/transition"
@@ -33,7 +33,7 @@ type Options struct {
 	// ClusterID is the identity of the cluster. Required.
 	ClusterID clusterid.Source
 	// Policy says which operations may start.
-	Policy gate.Policy
+	Policy bounds.Policy
 	// Retry is the interval at which absent kinds are looked up. Default 10 s.
 	Retry time.Duration
 	// VeleroNamespace is the namespace for Velero's objects. Default: that of a BackupStorageLocation.
@@ -78,7 +78,7 @@ func Add(mgr manager.Manager, opts Options) error {
 		Watches(target, handler.EnqueueRequestsFromMapFunc(w.ofTarget)).
 		Watches(&opsv1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(w.waiting)).
 		WatchesMetadata(
-			&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(w.waiting), builder.WithPredicates(gate.Changed),
+			&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(w.waiting), builder.WithPredicates(bounds.Changed),
 		).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1, ReconciliationTimeout: time.Minute})
 	for _, kind := range engine.Kinds() {

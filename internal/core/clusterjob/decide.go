@@ -1,0 +1,123 @@
+package clusterjob
+
+import (
+	"cmp"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/deadline"
+)
+
+// Known holds what is known of an object's cluster.
+type Known struct {
+	Name string
+	// Declared: there is such a cluster. Registered: an operator registered for it.
+	Declared, Registered bool
+	Spec                 api.ClusterSpec
+	// Connected is its condition of that type; nil if it has none yet.
+	Connected *api.Condition
+}
+
+// Input is the input of Decide.
+type Input struct {
+	Object api.Object
+	// Revision is that of the object's last write.
+	Revision int64
+	// Job is the one that is stored for the object, Report what the operator said of it; nil if there is none.
+	Job     *api.ClusterJob
+	Report  *api.ClusterReport
+	Cluster Known
+	Before  api.DeliveredStatus
+	Now     time.Time
+}
+
+// Decision holds the writes to commit.
+type Decision struct {
+	// Job is the one that should be stored; nil if none should.
+	Job    *api.ClusterJob
+	Status api.DeliveredStatus
+	// Gone: the object is being deleted, and nothing is left to wait for.
+	Gone bool
+	// After is when to decide again without a change; zero if never.
+	After time.Time
+	// Actions are what this decision sends to the cluster. Ahead are the differences between the cluster and what was
+	// applied that this decision leaves as they are.
+	Actions, Ahead []api.PlannedAction
+}
+
+// Decide returns the job and the status that an object should have.
+func Decide(in Input) (Decision, error) {
+	if in.Report != nil && in.Report.UID != in.Object.Metadata.UID {
+		in.Report = nil // it is of an earlier object of the name
+	}
+	if in.Job != nil && in.Job.UID != in.Object.Metadata.UID {
+		in.Job = nil
+	}
+	d, err := in.decide()
+	d.Actions, d.Ahead = in.planned(d)
+	return d, err
+}
+
+func (in Input) decide() (d Decision, err error) {
+	if in.Object.Metadata.Deleting() {
+		if in.abandoned() || in.Job != nil && in.Job.Action == api.ActionDelete && succeeded(resultOf(in.Job, in.Report)) {
+			d.Gone = true
+			return d, nil
+		}
+		return in.finish(d, api.ActionDelete)
+	}
+	if !in.Cluster.Declared || !in.Cluster.Spec.Allows(in.Object.Scope) {
+		d.Job = nil
+		d.Status = in.status(nil, time.Time{})
+		return d, nil
+	}
+	return in.finish(d, api.ActionApply)
+}
+
+// abandoned reports whether an object that is being deleted waits for no cluster: it was asked not to, or no operator
+// can have got it.
+func (in Input) abandoned() bool {
+	return in.Object.Metadata.Stamps[api.StampOrphan] != "" || !in.Cluster.Declared || !in.Cluster.Registered
+}
+
+// finish completes a decision with the job for an action and the status.
+func (in Input) finish(d Decision, action string) (Decision, error) {
+	job, retry, err := in.job(action)
+	if err != nil {
+		return d, err
+	}
+	d.Job, d.After = job, retry
+	if d.After.IsZero() && resultOf(job, in.Report) == nil {
+		d.After = job.ExpiresAt
+	}
+	d.Status = in.status(job, retry)
+	return d, nil
+}
+
+// job returns the stored job if it is still the one that is wanted, and when another is to follow it; else a new one.
+func (in Input) job(action string) (job *api.ClusterJob, retry time.Time, err error) {
+	key := jobKey(in.Object, action)
+	stored := in.Job
+	if stored == nil || stored.Action != action || !asksFor(*stored, key) {
+		if job, err = newJob(in.Object, action, key, 1, in.Now); err == nil {
+			job.Force = action == api.ActionApply && in.takesBack(stored)
+		}
+		return job, time.Time{}, err
+	}
+	if job, retry, err = in.healed(stored); job != nil || !retry.IsZero() || err != nil {
+		return cmp.Or(job, stored), retry, err
+	}
+	again := over(*stored, in.Now)
+	if result := resultOf(stored, in.Report); result != nil {
+		retry = retryAt(*stored, *result)
+		again = !retry.IsZero() && deadline.Left(retry, in.Now, lastRetry) == 0
+	}
+	if !again {
+		return stored, retry, nil
+	}
+	job, err = newJob(in.Object, action, stored.Key, stored.Attempt+1, in.Now)
+	if err == nil {
+		job.Heal, job.Force = stored.Heal, stored.Force
+	}
+	return job, time.Time{}, err
+}

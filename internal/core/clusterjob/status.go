@@ -1,0 +1,243 @@
+package clusterjob
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// ConditionDelivered says whether the cluster has the object as it is declared.
+const ConditionDelivered = "Delivered"
+
+// own are the conditions that Tend sets itself, in their order; those of other types are the cluster's.
+var own = []string{api.ConditionReady, api.ConditionProgressing, api.ConditionDegraded, ConditionDelivered}
+
+// status returns the status of an object with a job; nil if it has none.
+func (in Input) status(job *api.ClusterJob, retry time.Time) api.DeliveredStatus {
+	next := api.DeliveredStatus{ObservedRevision: in.Revision, Delivery: in.delivery(job, retry)}
+	if in.Report != nil {
+		next.ObservedGeneration, next.Endpoints = in.Report.Observed, in.Report.Endpoints
+		next.Objects, next.ObjectCount = in.Report.Objects, in.Report.ObjectCount
+	}
+	if live := in.live(job); live != nil {
+		next.Differences = live.Differences
+	}
+	delivered := in.delivered(job)
+	ready := in.ready(job, delivered)
+	degraded := in.degraded(job, delivered)
+	progressing := in.progressing(job, delivered, ready, degraded)
+	next.Phase = in.phase(delivered, job)
+	for _, c := range []api.Condition{ready, progressing, degraded, delivered} {
+		next.Conditions = append(next.Conditions, kept(in.Before.Conditions, c, in.Now))
+	}
+	next.Conditions = append(next.Conditions, in.others()...)
+	return next
+}
+
+// degraded says what is wrong: with the delivery, else what the cluster says. What the cluster can't do before a person
+// changes something is wrong with an instance; an operation waits for it.
+func (in Input) degraded(job *api.ClusterJob, delivered api.Condition) api.Condition {
+	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionFalse, Reason: api.ReasonAsExpected}
+	troubled := func(kind string) bool {
+		reported := in.reported(kind, api.ConditionTrue)
+		if reported != nil {
+			c.Status, c.Reason, c.Message = api.ConditionTrue, reported.Reason, reported.Message
+		}
+		return reported != nil
+	}
+	switch isOperation := in.Object.Kind == api.KindOperation; {
+	case delivered.Status == api.ConditionFalse:
+		c.Status, c.Reason, c.Message, c.Next = api.ConditionTrue, delivered.Reason, delivered.Message, delivered.Next
+	case !in.applied(job):
+		if heal := healOf(job); heal != nil && heal.Count > 1 {
+			c.Status, c.Reason, c.Message = api.ConditionTrue, heal.Reason,
+				fmt.Sprintf("%s; it is applied again for the %d. time", heal.Message, heal.Count)
+		}
+	case isOperation:
+		_ = troubled(operationFailed) || troubled(api.ConditionDegraded)
+	default:
+		_ = troubled(reportedBlocked) || troubled(api.ConditionDegraded)
+	}
+	return c
+}
+
+// progressing says what is under way: the delivery, or what the cluster does.
+func (in Input) progressing(job *api.ClusterJob, delivered, ready, degraded api.Condition) api.Condition {
+	c := api.Condition{Type: api.ConditionProgressing, Status: api.ConditionFalse, Reason: api.ReasonComplete}
+	begin := func(reason, message string) { c.Status, c.Reason, c.Message = api.ConditionTrue, reason, message }
+	blocked, working := in.reported(reportedBlocked, api.ConditionTrue),
+		in.reported(reportedReconciling, api.ConditionTrue)
+	switch {
+	case degraded.Status == api.ConditionTrue:
+	case delivered.Status == api.ConditionUnknown:
+		begin(delivered.Reason, delivered.Message)
+	case ready.Status == api.ConditionTrue || !in.applied(job):
+	case in.Object.Kind == api.KindOperation && blocked != nil:
+		begin(blocked.Reason, blocked.Message)
+	case in.Object.Kind == api.KindOperation:
+		begin(ready.Reason, ready.Message)
+	case working != nil:
+		begin(working.Reason, cmp.Or(working.Message, ready.Message))
+	default:
+		begin(ready.Reason, ready.Message)
+	}
+	return c
+}
+
+// The conditions of an instance in the cluster that Tend reads besides Ready and Degraded.
+const (
+	reportedBlocked     = "Blocked"
+	reportedReconciling = "Reconciling"
+)
+
+// applied reports whether the cluster has what a job applies. Only then do the conditions that it reported speak of it.
+func (in Input) applied(job *api.ClusterJob) bool {
+	if job == nil || job.Action != api.ActionApply || in.Report == nil {
+		return false
+	}
+	return in.Report.AppliedJob == job.ID || succeeded(resultOf(job, in.Report))
+}
+
+func healOf(job *api.ClusterJob) *api.ClusterHeal {
+	if job == nil {
+		return nil
+	}
+	return job.Heal
+}
+
+// kept returns a condition with the time since which it has its status.
+func kept(before []api.Condition, c api.Condition, now time.Time) api.Condition {
+	var was []api.Condition
+	if old := api.FindCondition(before, c.Type); old != nil {
+		was = append(was, *old)
+	}
+	return api.SetCondition(was, c, now.UTC())[0]
+}
+
+// The conditions of an operation that end it.
+const (
+	operationSucceeded = "Succeeded"
+	operationFailed    = "Failed"
+	operationCancelled = "Cancelled"
+	operationRunning   = "Running"
+)
+
+// operationEnds are the conditions of an operation that has ended.
+var operationEnds = []string{operationSucceeded, operationFailed, operationCancelled}
+
+// ready returns whether the declared generation is ready: of an operation, whether it has succeeded. A report counts if
+// it is about the content of the present job, and the cluster has that content.
+func (in Input) ready(job *api.ClusterJob, delivered api.Condition) api.Condition {
+	c := api.Condition{Type: api.ConditionReady, Status: api.ConditionUnknown, Reason: delivered.Reason,
+		Message: delivered.Message}
+	if delivered.Status == api.ConditionFalse {
+		c.Status = api.ConditionFalse
+	}
+	if heal := healOf(job); heal != nil && delivered.Status != api.ConditionTrue && !in.applied(job) {
+		c.Status, c.Reason, c.Message = api.ConditionFalse, heal.Reason, heal.Message
+	}
+	if in.Object.Metadata.Deleting() || delivered.Status != api.ConditionTrue || !in.applied(job) {
+		return c
+	}
+	wanted := api.ConditionReady
+	if in.Object.Kind == api.KindOperation {
+		wanted = operationSucceeded
+	}
+	c.Reason, c.Message = api.ReasonNotReported, "the cluster has not reported yet how it is"
+	for _, reported := range in.Report.Conditions {
+		if reported.Type == wanted {
+			c.Status, c.Reason, c.Message = reported.Status, reported.Reason, reported.Message
+		}
+	}
+	if silent := in.silent(); silent != nil && in.Object.Kind != api.KindOperation {
+		c.Message = fmt.Sprintf("%s; it was %s/%s then", silent.Message, c.Status, c.Reason)
+		c.Status, c.Reason = api.ConditionUnknown, silent.Reason
+	}
+	return c
+}
+
+// silent returns the condition of a cluster that nothing was heard of lately: what it said last may not be true any
+// more.
+func (in Input) silent() *api.Condition {
+	if c := in.Cluster.Connected; c != nil && c.Status == api.ConditionFalse && c.Reason == api.ReasonNoRecentRoundTrip {
+		return c
+	}
+	return nil
+}
+
+// pastOperation reports whether the object is an operation that has ended: that its resource is gone since changes
+// nothing.
+func (in Input) pastOperation() bool {
+	ended := slices.ContainsFunc(operationEnds,
+		func(kind string) bool { return in.reported(kind, api.ConditionTrue) != nil })
+	return in.Object.Kind == api.KindOperation && ended
+}
+
+// reported returns a condition of the resource with a status.
+func (in Input) reported(conditionType string, status api.ConditionStatus) *api.ReportedCondition {
+	if in.Report == nil {
+		return nil
+	}
+	for i, c := range in.Report.Conditions {
+		if c.Type == conditionType && c.Status == status {
+			return &in.Report.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// others returns the conditions of the resource that Tend has none of its own for.
+func (in Input) others() (out []api.Condition) {
+	if in.Report == nil {
+		return nil
+	}
+	for _, c := range in.Report.Conditions {
+		mine := false
+		for _, t := range own {
+			mine = mine || t == c.Type
+		}
+		if !mine {
+			out = append(out, c.Condition)
+		}
+	}
+	return out
+}
+
+// phase returns one word for the state of the object.
+func (in Input) phase(delivered api.Condition, job *api.ClusterJob) string {
+	switch {
+	case job == nil:
+		return api.DeliveredPending
+	case job.Action == api.ActionDelete:
+		return api.DeliveredDeleting
+	case delivered.Reason == api.ReasonFieldConflict:
+		return api.DeliveredConflict
+	case delivered.Reason == api.ReasonMissing || delivered.Reason == api.ReasonTerminating:
+		return api.DeliveredMissing
+	case delivered.Reason == api.ReasonDrifted:
+		return api.DeliveredDrifted
+	case in.Object.Kind == api.KindOperation && in.applied(job):
+		for _, end := range []struct{ condition, phase string }{
+			{operationSucceeded, api.OperationSucceeded}, {operationFailed, api.DeliveredFailed},
+			{operationCancelled, api.OperationCancelled}, {operationRunning, api.OperationRunning},
+		} {
+			if in.reported(end.condition, api.ConditionTrue) != nil {
+				return end.phase
+			}
+		}
+	}
+	switch {
+	case delivered.Status == api.ConditionFalse:
+		return api.DeliveredFailed
+	case delivered.Reason == api.ReasonWaitingForCluster:
+		return api.DeliveredPending
+	case delivered.Status == api.ConditionUnknown:
+		return api.DeliveredDelivering
+	case in.Object.Kind == api.KindOperation:
+		return api.DeliveredPending
+	}
+	return api.DeliveredApplied
+}

@@ -1,0 +1,84 @@
+package buildlog
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// Read gives the lines of a log to each. With follow it waits for more until the build has ended, and for one that has
+// not begun; without, ErrNotFound if there is none.
+func (j *Journal) Read(ctx context.Context, called string, follow bool, each func(line string) error) error {
+	path, err := j.path(called)
+	if err != nil {
+		return err
+	}
+	file, log, err := j.find(ctx, called, path, follow)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	lines := bufio.NewReader(file)
+	half := ""
+	for {
+		var changed <-chan struct{}
+		done := true
+		if log != nil && follow {
+			changed, done = log.state() // before reading: what comes meanwhile is not missed
+		}
+		if half, err = drain(lines, half, each); err != nil || done {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// find opens the file of a log, and the log if it is being written. With follow it waits until it has begun.
+func (j *Journal) find(ctx context.Context, called, path string, follow bool) (*os.File, *Log, error) {
+	for {
+		j.mu.Lock()
+		log, begun := j.open[called], j.begun
+		file, err := os.Open(path)
+		j.mu.Unlock()
+		switch {
+		case err == nil:
+			return file, log, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, nil, fmt.Errorf("read a build's log: %w", err)
+		case !follow:
+			return nil, nil, fmt.Errorf("%s: %w", called, ErrNotFound)
+		}
+		select {
+		case <-begun:
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+	}
+}
+
+// drain passes on the complete lines there are, and returns the beginning of an incomplete one.
+func drain(lines *bufio.Reader, half string, each func(line string) error) (string, error) {
+	for {
+		text, err := lines.ReadString('\n')
+		half += text
+		if errors.Is(err, io.EOF) {
+			return half, nil
+		}
+		if err != nil {
+			return half, fmt.Errorf("read a build's log: %w", err)
+		}
+		if err := each(strings.TrimSuffix(half, "\n")); err != nil {
+			return "", err
+		}
+		half = ""
+	}
+}

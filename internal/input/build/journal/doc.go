@@ -1,3 +1,0 @@
-// Package journal stores the output of builds: a bounded file for each build, which may be read while it is written. It
-// doesn't know what a build is.
-package journal

@@ -1,0 +1,123 @@
+package link
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"tend.dev/tend/api"
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/api/pull"
+	"tend.dev/tend/internal/operator/agent"
+	"tend.dev/tend/internal/operator/identity"
+)
+
+// resourceOf names an ApplicationInstance or an Operation.
+func resourceOf(object client.Object) api.ClusterResource {
+	kind := kindInstance
+	if _, typed := object.(*opsv1alpha1.Operation); typed ||
+		object.GetObjectKind().GroupVersionKind().Kind == kindOperation.Kind {
+		kind = kindOperation
+	}
+	return api.ClusterResource{
+		APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Namespace: object.GetNamespace(), Name: object.GetName(),
+		UID: string(object.GetUID()), Generation: object.GetGeneration(),
+	}
+}
+
+// observationOf returns the state of an ApplicationInstance or an Operation.
+func observationOf(object client.Object) agent.Observation {
+	seen := agent.Observation{Found: true, Resource: resourceOf(object)}
+	var status struct {
+		ObservedGeneration int64              `json:"observedGeneration"`
+		Conditions         []metav1.Condition `json:"conditions"`
+	}
+	switch o := object.(type) {
+	case *opsv1alpha1.Operation:
+		status.ObservedGeneration, status.Conditions = o.Status.ObservedGeneration, o.Status.Conditions
+	case *unstructured.Unstructured:
+		values, _, _ := unstructured.NestedMap(o.Object, "status")
+		// The API server has checked the object by its schema. A field that can't be read is left empty.
+		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(values, &status)
+		seen.Inventory = inventoryOf(values)
+	}
+	seen.ObservedGeneration = status.ObservedGeneration
+	for _, c := range status.Conditions {
+		seen.Conditions = append(seen.Conditions, conditionOf(c, status.ObservedGeneration))
+	}
+	return seen
+}
+
+// inventoryOf returns the inventory in a status.
+func inventoryOf(status map[string]any) *pull.Inventory {
+	var has struct {
+		Inventory      []api.ClusterResource `json:"inventory"`
+		InventoryCount int                   `json:"inventoryCount"`
+	}
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(status, &has) // as above
+	if has.InventoryCount == 0 {
+		return nil
+	}
+	return &pull.Inventory{Count: has.InventoryCount, Objects: has.Inventory}
+}
+
+func conditionOf(c metav1.Condition, observed int64) pull.Condition {
+	if c.ObservedGeneration == 0 {
+		c.ObservedGeneration = observed
+	}
+	return pull.Condition{
+		Type: c.Type, Status: api.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
+		LastTransitionTime: c.LastTransitionTime.UTC(), ObservedGeneration: c.ObservedGeneration,
+	}
+}
+
+// isReported reports whether an object belongs to the control plane, which then gets events about it.
+func isReported(object client.Object) bool {
+	return object.GetLabels()[identity.LabelManagedBy] == identity.ManagedBy
+}
+
+// changes returns an event for each condition that has changed, or for all if nothing was known before, and one for a
+// changed inventory.
+func changes(before, now agent.Observation, at time.Time) (events []pull.Event) {
+	known := map[string]pull.Condition{}
+	if before.Resource.UID == now.Resource.UID {
+		for _, c := range before.Conditions {
+			known[c.Type] = c
+		}
+	}
+	for _, c := range now.Conditions {
+		if old, ok := known[c.Type]; ok && old == c {
+			continue
+		}
+		events = append(events, pull.Event{
+			EventKey: eventKey(now.Resource, c), Kind: pull.EventConditionTransition, ResourceRef: now.Resource,
+			Conditions: []pull.Condition{c}, Timestamp: at.UTC(),
+		})
+	}
+	var was *pull.Inventory
+	if before.Resource.UID == now.Resource.UID {
+		was = before.Inventory
+	}
+	if reflect.DeepEqual(was, now.Inventory) {
+		return events
+	}
+	inventory := now.Inventory
+	if inventory == nil {
+		inventory = &pull.Inventory{} // the inventory became empty
+	}
+	return append(events, pull.Event{
+		Kind: pull.EventConditionTransition, ResourceRef: now.Resource, Inventory: inventory, Timestamp: at.UTC(),
+	})
+}
+
+// eventKey identifies a transition. A condition that changes and changes back in one generation has two.
+func eventKey(r api.ClusterResource, c pull.Condition) string {
+	return fmt.Sprintf("condition/%s/%s/%s/%s/%s/%s/%s/%s@%d/%d",
+		r.APIVersion, r.Kind, r.Namespace, r.Name, r.UID, c.Type, c.Status, c.Reason, c.ObservedGeneration,
+		c.LastTransitionTime.Unix())
+}
