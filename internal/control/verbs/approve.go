@@ -70,7 +70,7 @@ func (a Approval) sees(object api.Object) error {
 }
 
 // Approve approves an operation that has not started, or ends it. The claim that the cluster's operator checks is bound
-// to the one resource in the cluster, and to its parameters.
+// to the one resource in the cluster, to its parameters and to its policy.
 func (s *Service) Approve(ctx context.Context, target Target, a Approval, actor string) (api.VerbResult, error) {
 	if a.Life == 0 {
 		a.Life = ApprovalLife
@@ -170,11 +170,19 @@ func (s *Service) approve(
 	if err != nil {
 		return nil, err
 	}
+	var demands approval.Policy
+	if policy := spec.Policy; policy != nil && policy.RequireReady != nil {
+		demands.RequireReady = *policy.RequireReady
+	}
+	policy, err := demands.Digest()
+	if err != nil {
+		return nil, err
+	}
 	now, by := s.opts.Now().UTC(), api.ActorName(actor)
 	claim, err := approval.Sign(approval.Claim{
 		At: now.Format(time.RFC3339), By: by, Expires: now.Add(a.Life).Unix(), Namespace: object.Scope,
 		Operation:  object.Name,
-		Parameters: digest, Request: now.UnixMicro(), UID: status.Delivery.Resource.UID, Why: a.Why,
+		Parameters: digest, Policy: policy, Request: now.UnixMicro(), UID: status.Delivery.Resource.UID, Why: a.Why,
 	}, secret)
 	if err != nil {
 		return nil, err

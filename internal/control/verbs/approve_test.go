@@ -71,6 +71,11 @@ func TestApprove(t *testing.T) {
 		approval.ErrParameters) {
 		t.Errorf("with other parameters: %v", err)
 	}
+	strict := op
+	strict.Policy.RequireReady = true
+	if _, err := approval.Verify(spec.Approvals.Claim, secret, strict, testTime); !errors.Is(err, approval.ErrPolicy) {
+		t.Errorf("with another policy: %v", err)
+	}
 	if _, err := approval.Verify(spec.Approvals.Claim, []byte(approval.Secret(w.service.opts.MAC, uid, 2)), op,
 		testTime); !errors.Is(err, approval.ErrForged) {
 		t.Errorf("with the next secret: %v", err)

@@ -26,6 +26,8 @@ var (
 	ErrOther = errors.New("spec.approvals.claim approves another operation")
 	// ErrParameters means that the parameters are not those that were approved.
 	ErrParameters = errors.New("spec.parameters are not those that spec.approvals.claim approves: ask for another claim")
+	// ErrPolicy means that the policy is not the one that was approved.
+	ErrPolicy = errors.New("spec.policy is not the one that spec.approvals.claim approves: ask for another claim")
 	// ErrExpired means that the claim is too old.
 	ErrExpired = errors.New("spec.approvals.claim has expired: ask for another one")
 )
@@ -49,6 +51,8 @@ type Claim struct {
 	Operation string `json:"op"`
 	// Parameters is the Digest of the operation's parameters. An empty one means any.
 	Parameters string `json:"par,omitempty"`
+	// Policy is the Digest of the operation's policy. An empty one means any.
+	Policy string `json:"pol,omitempty"`
 	// Request identifies the approval in the control plane.
 	Request int64 `json:"rid"`
 	// UID identifies the one operation of that name. An empty one means any.
@@ -76,8 +80,8 @@ func Secret(mac func([]byte) string, uid string, number int) string {
 	return mac(fmt.Appendf(nil, "approvals of operations\n%s\n%d", uid, number))
 }
 
-// Digest identifies an operation's parameters: the SHA-256 of their JSON with sorted keys and no spaces, in hexadecimal
-// digits. None are the empty object.
+// Digest identifies an object, such as an operation's parameters: the SHA-256 of its JSON with sorted keys and no
+// spaces, in hexadecimal digits. None are the empty object.
 func Digest(parameters []byte) (string, error) {
 	var values any = map[string]any{}
 	if len(parameters) > 0 {
@@ -107,6 +111,21 @@ type Operation struct {
 	Namespace, Name, UID string
 	// Parameters are its parameters in JSON.
 	Parameters []byte
+	Policy     Policy
+}
+
+// Policy is an operation's demand on its target.
+type Policy struct {
+	RequireReady bool `json:"requireReady,omitempty"`
+}
+
+// Digest identifies a policy: the Digest of its JSON, in which a demand that is not made is left out.
+func (p Policy) Digest() (string, error) {
+	plain, err := json.Marshal(p)
+	if err != nil {
+		return "", fmt.Errorf("write the policy: %w", err)
+	}
+	return Digest(plain)
 }
 
 // Verify returns the claim if it approves the operation at the time, and else one of this package's errors. What the
@@ -140,11 +159,12 @@ func Verify(text string, secret []byte, op Operation, now time.Time) (Claim, err
 		return Claim{}, ErrOther
 	case now.Unix() > claim.Expires:
 		return Claim{}, ErrExpired
-	case claim.Parameters == "":
-		return claim, nil
 	}
-	if given, err := Digest(op.Parameters); err != nil || given != claim.Parameters {
+	if given, err := Digest(op.Parameters); claim.Parameters != "" && (err != nil || given != claim.Parameters) {
 		return Claim{}, ErrParameters
+	}
+	if given, err := op.Policy.Digest(); claim.Policy != "" && (err != nil || given != claim.Policy) {
+		return Claim{}, ErrPolicy
 	}
 	return claim, nil
 }

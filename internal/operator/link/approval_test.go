@@ -58,11 +58,12 @@ func TestApprovalFromEndToEnd(t *testing.T) {
 		{sign(approval.Claim{Operation: "run", Expires: time.Now().Add(-time.Hour).Unix()}, secret), "expired"},
 		{sign(approval.Claim{Operation: "run", Expires: later, UID: "of-one-that-was-deleted"}, secret), "another operation"},
 		{sign(approval.Claim{Operation: "run", Expires: later, Parameters: "of others"}, secret), "parameters"},
+		{sign(approval.Claim{Operation: "run", Expires: later, Policy: "of another"}, secret), "policy"},
 	} {
 		w.tend.put(command(w, int64(i+1), lie.claim))
 		w.held(int64(i+1), lie.says)
 	}
-	w.approves(command(w, 6, ""))
+	w.approves(command(w, 7, ""))
 }
 
 // TestKeysThatWereNeverRegistered: new keys are made and applied, but their token has expired. The operator keeps its

@@ -175,6 +175,9 @@ func (d *decision) verify(claim string) error {
 	if d.op.Spec.Parameters != nil {
 		op.Parameters = d.op.Spec.Parameters.Raw
 	}
+	if policy := d.op.Spec.Policy; policy != nil {
+		op.Policy.RequireReady = policy.RequireReady
+	}
 	_, err := approval.Verify(claim, d.ApprovalSecret, op, d.Now)
 	return err
 }
