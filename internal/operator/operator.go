@@ -187,14 +187,11 @@ func addControllers(made manager.Manager, opts Options) error {
 func caching(opts Options) cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(), DefaultNamespaces: namespaces(opts.Namespaces),
-		// Secrets are watched only in the operator's namespace; of ConfigMaps only the operator's own, and of Jobs only
-		// those of operations. Everything that the operator writes is watched, so that reads see the writes.
+		// Secrets are watched only in the operator's namespace, and of Jobs only those of operations. Everything that the
+		// operator writes and reads here is watched, so that reads see the writes.
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Secret{}: {Namespaces: map[string]cache.Config{opts.Namespace: {}}},
-			&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{opts.Namespace: {
-				FieldSelector: fields.OneTermEqualSelector("metadata.name", identity.ConfigMapAppliedJobs),
-			}}},
-			&batchv1.Job{}: {Label: ofOperation()},
+			&batchv1.Job{}:   {Label: ofOperation()},
 			&admissionv1.ValidatingWebhookConfiguration{}: {
 				Field: fields.OneTermEqualSelector("metadata.name", identity.WebhookConfiguration),
 			},

@@ -75,28 +75,28 @@ func (k *kept) Save(_ context.Context, c pull.Credential) error {
 	return nil
 }
 
-// texts holds one text, as a ConfigMap does.
+// texts holds pages of text, as ConfigMaps do.
 type texts struct {
-	mu   sync.Mutex
-	text []byte
-	fail error
+	mu    sync.Mutex
+	pages [KeyPages][]byte
+	fail  error
 	// saves counts the writes.
 	saves int
 }
 
-func (x *texts) Load(context.Context) ([]byte, error) {
+func (x *texts) Load(_ context.Context, page int) ([]byte, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.text, nil
+	return x.pages[page], nil
 }
 
-func (x *texts) Save(_ context.Context, text []byte) error {
+func (x *texts) Save(_ context.Context, page int, text []byte) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.fail != nil {
 		return x.fail
 	}
-	x.text = text
+	x.pages[page] = text
 	x.saves++
 	return nil
 }

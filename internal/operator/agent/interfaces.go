@@ -129,10 +129,10 @@ type Credentials interface {
 	Save(ctx context.Context, credential pull.Credential) error
 }
 
-// KeyStore stores one text of bounded size. Keys uses it.
+// KeyStore stores KeyPages texts of bounded size, numbered from 0. Keys uses it.
 type KeyStore interface {
-	Load(ctx context.Context) ([]byte, error)
-	Save(ctx context.Context, text []byte) error
+	Load(ctx context.Context, page int) ([]byte, error)
+	Save(ctx context.Context, page int, text []byte) error
 }
 
 // Health is the state of the connection.

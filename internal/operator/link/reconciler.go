@@ -26,7 +26,7 @@ import (
 // +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=apps.vworkspace.io,resources=applicationinstances,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=secrets,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=configmaps,resourceNames=vworkspace-applied-jobs,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=configmaps,resourceNames=vworkspace-applied-jobs;vworkspace-applied-jobs-1;vworkspace-applied-jobs-2;vworkspace-applied-jobs-3;vworkspace-applied-jobs-4;vworkspace-applied-jobs-5;vworkspace-applied-jobs-6;vworkspace-applied-jobs-7;vworkspace-applied-jobs-8;vworkspace-applied-jobs-9;vworkspace-applied-jobs-10;vworkspace-applied-jobs-11;vworkspace-applied-jobs-12;vworkspace-applied-jobs-13;vworkspace-applied-jobs-14;vworkspace-applied-jobs-15,verbs=get;create;patch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=get;create;patch
 
