@@ -327,7 +327,7 @@ install: ## install what `make build` made, its docs and the systemd units (PREF
 		{ echo 'error: $(BIN) lacks tend, man or THIRD-PARTY-NOTICES: run `make build` first, as a user who has Go'; exit 1; }
 	install -D -m 0755 $(BIN)/tend $(DESTDIR)$(PREFIX)/bin/tend
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/tend README.md CHANGELOG.md LICENSE $(BIN)/THIRD-PARTY-NOTICES
-	find -L docs examples deploy/prometheus deploy/grafana deploy/operator deploy/operator-logs deploy/operator-webhooks -type f -exec install -D -m 0644 {} $(DESTDIR)$(PREFIX)/share/doc/tend/{} \;
+	find -L docs examples deploy/prometheus deploy/grafana deploy/operator deploy/operator-logs deploy/operator-health deploy/operator-webhooks -type f -exec install -D -m 0644 {} $(DESTDIR)$(PREFIX)/share/doc/tend/{} \;
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(BIN)/man/*.1
 	install -d -m 0755 $(DESTDIR)$(UNITDIR) $(DESTDIR)/etc/tend
 	for unit in $(UNITS); do sed 's|/usr/local|$(PREFIX)|g' deploy/systemd/$$unit > $(DESTDIR)$(UNITDIR)/$$unit || exit 1; \

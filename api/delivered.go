@@ -20,8 +20,10 @@ type DeliveredStatus struct {
 	// Endpoints are where the application is reached, as the cluster says.
 	Endpoints []ClusterEndpoint `json:"endpoints,omitempty"`
 	// Objects are what the application consists of in the cluster, as Flux reports it: the first 100 of ObjectCount.
-	Objects     []ClusterResource `json:"objects,omitempty"`
-	ObjectCount int               `json:"objectCount,omitempty"`
+	Objects     []ClusterObject `json:"objects,omitempty"`
+	ObjectCount int             `json:"objectCount,omitempty"`
+	// Health is the worst health of Objects; empty until the cluster has said it of what was applied last.
+	Health ClusterHealth `json:"health,omitempty"`
 	// Conditions are Tend's own (Ready, Progressing, Degraded, Delivered), and those that the cluster reports.
 	Conditions []Condition `json:"conditions,omitempty"`
 }
@@ -73,6 +75,26 @@ type ClusterResource struct {
 	UID        string `json:"uid,omitempty"`
 	Generation int64  `json:"generation,omitempty"`
 }
+
+// ClusterObject is an object that a chart made in a cluster.
+type ClusterObject struct {
+	ClusterResource
+	// Health is empty until the cluster has said it of what was applied last. Message says why it isn't Healthy.
+	Health  ClusterHealth `json:"health,omitempty"`
+	Message string        `json:"message,omitempty"`
+}
+
+// ClusterHealth is the health of an object in a cluster.
+type ClusterHealth string
+
+// The values of ClusterHealth. Unknown is an object that the operator could not read, such as for lack of a right.
+const (
+	ClusterHealthy     ClusterHealth = "Healthy"
+	ClusterProgressing ClusterHealth = "Progressing"
+	ClusterDegraded    ClusterHealth = "Degraded"
+	ClusterMissing     ClusterHealth = "Missing"
+	ClusterUnknown     ClusterHealth = "Unknown"
+)
 
 // ClusterEndpoint is where an application is reached.
 type ClusterEndpoint struct {
@@ -170,9 +192,12 @@ type ClusterReport struct {
 	// Conditions are those of the resource, each as it was reported last.
 	Conditions []ReportedCondition `json:"conditions,omitempty"`
 	Endpoints  []ClusterEndpoint   `json:"endpoints,omitempty"`
-	// Objects are those of the release, the first 100 of ObjectCount.
-	Objects     []ClusterResource `json:"objects,omitempty"`
-	ObjectCount int               `json:"objectCount,omitempty"`
+	// Objects are those of the release, the first 100 of ObjectCount. Health is the worst of theirs.
+	Objects     []ClusterObject `json:"objects,omitempty"`
+	ObjectCount int             `json:"objectCount,omitempty"`
+	Health      ClusterHealth   `json:"health,omitempty"`
+	// HealthOf is the resource, with its generation, of which the health was reported; nil if none is known.
+	HealthOf *ClusterResource `json:"healthOf,omitempty"`
 	// Seen are the hashes of the last events, so that none is taken twice.
 	Seen []string `json:"seen,omitempty"`
 }

@@ -169,8 +169,10 @@ type Event struct {
 
 // Inventory lists the objects of an application: the first MaxInventory of Count.
 type Inventory struct {
-	Count   int                   `json:"count"`
-	Objects []api.ClusterResource `json:"objects,omitempty"`
+	Count   int                 `json:"count"`
+	Objects []api.ClusterObject `json:"objects,omitempty"`
+	// Health is the worst health of the objects; empty if none was read for the resource's generation.
+	Health api.ClusterHealth `json:"health,omitempty"`
 }
 
 // MaxInventory bounds the objects of an Inventory.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -144,6 +142,10 @@ var deliveredTable = table{
 			outcome = dash(status.Delivery.Outcome)
 		}
 		state, message := stateOf(object, api.WorkloadStatus{Conditions: status.Conditions})
+		if c := api.FindCondition(status.Conditions, api.ConditionReady); c != nil &&
+			c.Status == api.ConditionTrue && c.Reason == state {
+			state, message = healthState(status, state, message)
+		}
 		message, _, _ = strings.Cut(message, "\n")
 		return []string{dash(clusterjob.ClusterOf(object)), ready, state, age(object.Metadata.CreatedAt, now)},
 			[]string{fmt.Sprintf("%d/%d", status.ObservedGeneration, object.Metadata.Generation), outcome, dash(message)}
@@ -173,25 +175,6 @@ func describeDelivered(w plain, object api.Object, now time.Time) {
 		w.printf("  %s %s\n", e.Name, e.URL)
 	}
 	describeInventory(w, status)
-}
-
-// describeInventory lists what an application consists of in its cluster, kind by kind.
-func describeInventory(w plain, status api.DeliveredStatus) {
-	if status.ObjectCount == 0 {
-		return
-	}
-	byKind := map[string][]string{}
-	for _, o := range status.Objects {
-		byKind[o.Kind] = append(byKind[o.Kind], o.Name)
-	}
-	w.printf("  %d objects in the cluster", status.ObjectCount)
-	if shown := len(status.Objects); shown < status.ObjectCount {
-		w.printf(", of which the first %d are", shown)
-	}
-	w.printf(":\n")
-	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
-		w.printf("    %s %s\n", kind, strings.Join(byKind[kind], ", "))
-	}
 }
 
 // describeCluster writes when a cluster's operator was heard of.

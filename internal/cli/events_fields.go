@@ -18,7 +18,8 @@ var fieldWords = map[string]string{
 	"accessUrl": "URL", "url": "URL", "tls": "TLS", "imageID": "image",
 	"readyPods": "pods that get requests", "traffic": "what becomes of requests", "service": "workload that serves",
 	"fetched": "revision of the source", "revision": "applied revision", "objects": "objects", "more": "further changes",
-	"objectCount": "objects in the cluster", "endpoints": "addresses in the cluster",
+	"objectCount": "objects in the cluster", "health": "health in the cluster",
+	"endpoints":   "addresses in the cluster",
 	"differences": "differences in the cluster", "delivery": "delivery to the cluster", "contact": "contact with the cluster",
 }
 

@@ -54,6 +54,7 @@ requireManagedBy: true
 chartAllow: [oci://ghcr.io/team, https://charts.example.org]
 webhooks: {enabled: true}
 logs: {enabled: true}
+health: {enabled: true}
 extraArgs: [--metrics-bind-address=0]
 `
 
@@ -86,6 +87,11 @@ func TestInstallations(t *testing.T) {
 	install(t, server, kustomized)
 	if diff := cmp.Diff(byName(kustomized, "Namespace"), byName(render(t, "logs: {enabled: true}", "helm", chart, namespace))); diff != "" {
 		t.Errorf("with logs, the chart (+) is not the base (-):\n%s", diff)
+	}
+	kustomized = render(t, "", "kustomize", base+"-health")
+	install(t, server, kustomized)
+	if diff := cmp.Diff(byName(kustomized, "Namespace"), byName(render(t, "health: {enabled: true}", "helm", chart, namespace))); diff != "" {
+		t.Errorf("with health, the chart (+) is not the base (-):\n%s", diff)
 	}
 	admin := server.Client(t, "user")
 	if err := admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "elsewhere"}}); err != nil {

@@ -21,7 +21,7 @@ var checks = map[string]check{
 	"test-kube": {
 		packages: []string{"./api/kube/...", "./internal/operator/...", "./cmd/tend-operator/..."}, tags: "kube",
 		paths: []string{"tools/kube-apiserver", "tools/kubegen", "tools/kuberender", "deploy/operator",
-			"deploy/operator-logs", "deploy/operator-webhooks"},
+			"deploy/operator-logs", "deploy/operator-health", "deploy/operator-webhooks"},
 	},
 	"tidy-tools": {paths: []string{
 		"tools/go.mod", "tools/go.sum", "tools/promcheck", "tools/otlpcheck", "tools/helmrelease", "tools/kubegen",

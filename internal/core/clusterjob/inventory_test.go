@@ -18,7 +18,9 @@ func TestInventoryIsKept(t *testing.T) {
 		inventory := &pull.Inventory{Count: n}
 		for range min(n, 2*pull.MaxInventory) {
 			inventory.Objects = append(inventory.Objects,
-				api.ClusterResource{APIVersion: "v1", Kind: "Service", Namespace: "prod", Name: "web", UID: "dropped"})
+				api.ClusterObject{ClusterResource: api.ClusterResource{
+					APIVersion: "v1", Kind: "Service", Namespace: "prod", Name: "web", UID: "dropped",
+				}})
 		}
 		return pull.Event{Kind: pull.EventConditionTransition, Inventory: inventory,
 			ResourceRef: api.ClusterResource{UID: "c1", Generation: generation}}
@@ -39,7 +41,7 @@ func TestInventoryIsKept(t *testing.T) {
 	take(of(1, 1), Repeated, 500, pull.MaxInventory)
 	take(of(1, 2), Taken, 1, 1)
 	if diff := cmp.Diff(api.ClusterResource{APIVersion: "v1", Kind: "Service", Namespace: "prod", Name: "web"},
-		stored.Objects[0]); diff != "" {
+		stored.Objects[0].ClusterResource); diff != "" {
 		t.Error(diff)
 	}
 	status := Input{Report: &stored, Object: api.Object{Kind: api.KindApplicationInstance},

@@ -127,6 +127,9 @@ func (r *report) applied(job api.ClusterJob, resource *api.ClusterResource) {
 	r.Applied = &copied
 	r.Conditions = slices.DeleteFunc(r.Conditions,
 		func(c api.ReportedCondition) bool { return r.isStale(c.UID, c.Generation) })
+	if of := r.HealthOf; of != nil && r.isStale(of.UID, of.Generation) {
+		r.Objects, r.Health, r.HealthOf = withoutHealth(r.Objects), "", nil
+	}
 }
 
 // isStale reports whether something is about another resource of the name, or about a generation before the one that
@@ -193,7 +196,7 @@ func TakeEvent(stored *api.ClusterReport, uid string, event pull.Event, now time
 		changed = true
 	}
 	if event.Inventory != nil && !next.isStale(event.ResourceRef.UID, event.ResourceRef.Generation) {
-		changed = next.inventory(*event.Inventory) || changed
+		changed = next.inventory(*event.Inventory, event.ResourceRef) || changed
 	}
 	changed = next.compared(event, at(event.Timestamp, now)) || changed
 	if !changed {
@@ -204,22 +207,6 @@ func TakeEvent(stored *api.ClusterReport, uid string, event pull.Event, now time
 		next.Seen = next.Seen[max(len(next.Seen)-maxSeen, 0):]
 	}
 	return next.ClusterReport, Taken
-}
-
-// inventory records what an application consists of. It reports whether that was not known.
-func (r *report) inventory(has pull.Inventory) bool {
-	var objects []api.ClusterResource
-	for _, o := range has.Objects[:min(len(has.Objects), pull.MaxInventory)] {
-		objects = append(objects, api.ClusterResource{
-			APIVersion: short(o.APIVersion, maxWord), Kind: short(o.Kind, maxWord), Namespace: short(o.Namespace, maxWord),
-			Name: short(o.Name, 2*maxWord),
-		})
-	}
-	if slices.Equal(objects, r.Objects) && r.ObjectCount == has.Count {
-		return false
-	}
-	r.Objects, r.ObjectCount = objects, max(has.Count, len(objects))
-	return true
 }
 
 // compared records how the resource compares with what was applied, unless that is known, or something later is.

@@ -20,7 +20,7 @@ func (in Input) status(job *api.ClusterJob, retry time.Time) api.DeliveredStatus
 	next := api.DeliveredStatus{ObservedRevision: in.Revision, Delivery: in.delivery(job, retry)}
 	if in.Report != nil {
 		next.ObservedGeneration, next.Endpoints = in.Report.Observed, in.Report.Endpoints
-		next.Objects, next.ObjectCount = in.Report.Objects, in.Report.ObjectCount
+		next.Objects, next.ObjectCount, next.Health = in.objects(job)
 	}
 	if live := in.live(job); live != nil {
 		next.Differences = live.Differences

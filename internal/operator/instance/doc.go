@@ -2,8 +2,8 @@
 // translates Flux's reports into the instance's conditions.
 //
 // Plan decides, from the instance, the observed objects and the time. Reconciler observes, calls Plan, carries out the
-// result, and writes the status that Plan computes. It never calls Helm, and never reads a release's history, the
-// chart's own objects or a Secret: Flux reads the values where they are.
+// result, and writes the status that Plan computes. It never calls Helm, and never reads a release's history or a
+// Secret: Flux reads the values where they are. The package health reads the chart's own objects.
 //
 // All writes are server-side applies by one field manager, without force. A field that another manager set to another
 // value is a conflict. The instance reports it in its condition Blocked and leaves the field alone, unless an

@@ -12,23 +12,25 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// translate sets the conditions from Flux's report on the live release and its source, and for drift.
-func (p *planner) translate(source, release *unstructured.Unstructured) {
+// translate sets the conditions from Flux's report on the live release and its source, and for drift. It returns the
+// report.
+func (p *planner) translate(source, release *unstructured.Unstructured) fluxState {
 	live := fluxObject{p.observed.child(kindHelmRelease, release.GetName())}
 	p.references(live, release)
 	was := meta.FindStatusCondition(p.instance.Status.Conditions, appsv1alpha1.ConditionReady)
-	said := translate(fluxState{
+	reported := fluxState{
 		source: fluxObject{p.observed.child(source.GroupVersionKind(), source.GetName())}, release: live,
 		oci: p.instance.Spec.Chart.SourceType == appsv1alpha1.ChartSourceOCI, version: p.version(),
 		values:   p.instance.Spec.Values.Source,
 		applying: len(p.result.Apply) > 0, held: p.held,
 		wasReady: was != nil && was.Status == metav1.ConditionTrue && was.ObservedGeneration == p.instance.Generation,
-	})
-	for _, c := range said {
+	}
+	for _, c := range translate(reported) {
 		p.set(c.Type, c.Status, c.Reason, c.Message)
 	}
 	p.drifted(source, release)
 	p.endpoints()
+	return reported
 }
 
 // references records the existing HelmRelease and the chart that was applied.

@@ -6,6 +6,7 @@ import (
 
 	"tend.dev/tend/internal/operator/apply"
 	"tend.dev/tend/internal/operator/bounds"
+	"tend.dev/tend/internal/operator/health"
 )
 
 // Observed holds what Plan knows besides the instance.
@@ -26,6 +27,8 @@ type Observed struct {
 	Upgrade *Upgrade
 	// Refused are the objects that could not be applied in this reconcile because of conflicts.
 	Refused []Refusal
+	// Health is the last reading of the release's objects for Flux's present report; nil if there is none.
+	Health map[health.Entry]health.Health
 	// Failure is another reason why the API server refused an object in this reconcile; empty if it accepted all.
 	Failure string
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
+	"tend.dev/tend/internal/operator/health"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/transition"
 	"tend.dev/tend/internal/operator/window"
@@ -27,6 +28,8 @@ type Result struct {
 	TakeOver []string
 	// Request asks Flux to reconcile.
 	Request Request
+	// Tree names the release's objects, which are to be read from now on; nil ends that.
+	Tree *health.Wanted
 	// Status is the new status, computed only from what was observed.
 	Status appsv1alpha1.ApplicationInstanceStatus
 	// Events are the transitions of conditions from the instance's current status to Status.
@@ -45,7 +48,7 @@ type Event = transition.Event
 // maintenance window.
 func Plan(instance *appsv1alpha1.ApplicationInstance, observed *Observed, now time.Time) Result {
 	p := &planner{instance: instance, observed: observed, now: now}
-	p.result.Status = *instance.Status.DeepCopy()
+	p.result.Status = withoutHealth(instance.Status)
 	p.result.AddFinalizer = instance.DeletionTimestamp == nil && observed.Denied == nil &&
 		!slices.Contains(instance.Finalizers, identity.FinalizerInstance)
 	switch {
@@ -149,7 +152,7 @@ func (p *planner) managed() {
 	if p.instance.Spec.Suspend && live.suspended() {
 		p.set(appsv1alpha1.ConditionSuspended, metav1.ConditionTrue, appsv1alpha1.SuspendedManually, "spec.suspend is true: set it to false to continue")
 	}
-	p.translate(children[0], children[1])
+	p.tree(live, p.translate(children[0], children[1]))
 }
 
 // denied plans an instance that the operator may not work on. What it has installed stays and is reported.

@@ -20,6 +20,7 @@ import (
 	"tend.dev/tend/internal/operator/apply"
 	"tend.dev/tend/internal/operator/bounds"
 	"tend.dev/tend/internal/operator/clusterid"
+	"tend.dev/tend/internal/operator/health"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/transition"
 )
@@ -33,7 +34,7 @@ import (
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=get;create;patch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 
-// Reconciler reconciles ApplicationInstances. All fields but Policy and Live are required.
+// Reconciler reconciles ApplicationInstances. All fields but Policy, Live and Trees are required.
 type Reconciler struct {
 	// Client reads and writes. Instances and Flux's kinds are unstructured, in a cache that has the client's own
 	// writes.
@@ -48,6 +49,8 @@ type Reconciler struct {
 	Served func(schema.GroupVersionKind) bool
 	// Events writes the transitions.
 	Events *transition.Recorder
+	// Trees reads the objects of releases. Without it their health isn't known.
+	Trees *health.Trees
 	// Now returns the time.
 	Now func() time.Time
 }
@@ -56,6 +59,9 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	instance, err := r.read(ctx, request)
 	if err != nil || instance == nil {
+		if err == nil {
+			r.Trees.Forget(request.NamespacedName)
+		}
 		return reconcile.Result{}, err
 	}
 	r.Events.CatchUp(ctx, instance, kindInstance, eventsOf(instance.Status.Conditions))
@@ -87,6 +93,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err := r.ask(ctx, result.Request); err != nil {
 		return reconcile.Result{}, err
 	}
+	r.watchTree(instance, result.Tree)
 	if err := r.report(ctx, instance, result); err != nil {
 		return reconcile.Result{}, err
 	}
@@ -208,6 +215,7 @@ func (r *Reconciler) observe(ctx context.Context, instance *appsv1alpha1.Applica
 	if observed.ClusterID == "" {
 		observed.ClusterID = labelled(observed.Children)
 	}
+	observed.Health = r.readings(instance, observed)
 	observed.Upgrade, err = r.upgrade(ctx, instance)
 	return observed, err
 }

@@ -17,11 +17,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/internal/operator/bounds"
 	"tend.dev/tend/internal/operator/clusterid"
 	"tend.dev/tend/internal/operator/downstream"
+	"tend.dev/tend/internal/operator/health"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/transition"
 )
@@ -69,12 +71,17 @@ func Add(mgr manager.Manager, opts Options) error {
 		})
 		controlled = controlled.WatchesRawSource(served[kind])
 	}
-	err := controlled.Complete(&Reconciler{
+	trees, err := health.Add(mgr)
+	if err != nil {
+		return err
+	}
+	err = controlled.WatchesRawSource(source.Func(trees.Changes)).Complete(&Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), ClusterID: opts.ClusterID, Policy: opts.Policy, Now: time.Now,
 		Events: &transition.Recorder{
 			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Reporter: identity.FieldManager, ClusterID: opts.ClusterID,
 			Now: time.Now,
 		},
+		Trees:  trees,
 		Served: func(kind schema.GroupVersionKind) bool { return served[kind].Served() },
 	})
 	if err != nil {

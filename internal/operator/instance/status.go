@@ -25,6 +25,7 @@ func (p *planner) finish(now time.Time) {
 		meta.SetStatusCondition(&p.result.Status.Conditions, c)
 	}
 	slices.SortFunc(p.result.Status.Conditions, func(a, b metav1.Condition) int { return strings.Compare(a.Type, b.Type) })
+	p.keepHealth()
 	if changed(p.instance.Status, p.result.Status) {
 		p.result.Status.LastReconcileTime = &at
 	}

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"tend.dev/tend/api"
+	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/api/pull"
 	"tend.dev/tend/internal/operator/agent"
@@ -44,7 +45,7 @@ func observationOf(object client.Object) agent.Observation {
 		values, _, _ := unstructured.NestedMap(o.Object, "status")
 		// The API server has checked the object by its schema. A field that can't be read is left empty.
 		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(values, &status)
-		seen.Inventory = inventoryOf(values)
+		seen.Inventory = inventoryOf(values, status.ObservedGeneration >= object.GetGeneration())
 	}
 	seen.ObservedGeneration = status.ObservedGeneration
 	for _, c := range status.Conditions {
@@ -53,18 +54,34 @@ func observationOf(object client.Object) agent.Observation {
 	return seen
 }
 
-// inventoryOf returns the inventory in a status.
-func inventoryOf(status map[string]any) *pull.Inventory {
+// inventoryOf returns the inventory in a status. Only a status of the current generation has a health.
+func inventoryOf(status map[string]any, current bool) *pull.Inventory {
 	var has struct {
-		Inventory      []api.ClusterResource `json:"inventory"`
-		InventoryCount int                   `json:"inventoryCount"`
+		Inventory      []inventoryEntry  `json:"inventory"`
+		InventoryCount int               `json:"inventoryCount"`
+		Health         api.ClusterHealth `json:"health"`
 	}
 	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(status, &has) // as above
 	if has.InventoryCount == 0 {
 		return nil
 	}
-	return &pull.Inventory{Count: has.InventoryCount, Objects: has.Inventory}
+	inventory := &pull.Inventory{Count: has.InventoryCount}
+	for _, entry := range has.Inventory {
+		object := api.ClusterObject{ClusterResource: api.ClusterResource{
+			APIVersion: entry.APIVersion, Kind: entry.Kind, Namespace: entry.Namespace, Name: entry.Name,
+		}}
+		if current {
+			object.Health, object.Message = api.ClusterHealth(entry.Health), entry.Message
+		}
+		inventory.Objects = append(inventory.Objects, object)
+	}
+	if current {
+		inventory.Health = has.Health
+	}
+	return inventory
 }
+
+type inventoryEntry = appsv1alpha1.InventoryEntry
 
 func conditionOf(c metav1.Condition, observed int64) pull.Condition {
 	if c.ObservedGeneration == 0 {

@@ -37,6 +37,10 @@ type ApplicationInstanceStatus struct {
 	// inventoryCount is the number of objects in the release.
 	// +optional
 	InventoryCount int32 `json:"inventoryCount,omitempty"`
+	// health is the worst health of the objects in inventory. It is Progressing at best while Flux changes the release.
+	// It is absent before all of them were read for the present spec.
+	// +optional
+	Health Health `json:"health,omitempty"`
 	// endpoints are the addresses of a ready application, as spec.integrations.ingress declares them.
 	// +listType=map
 	// +listMapKey=name
@@ -63,7 +67,32 @@ type InventoryEntry struct {
 	Namespace string `json:"namespace,omitempty"`
 	// name is the object's name.
 	Name string `json:"name"`
+	// health is the object's health; absent before it was read for the present spec.
+	// +optional
+	Health Health `json:"health,omitempty"`
+	// message says why the object isn't healthy.
+	// +kubebuilder:validation:MaxLength=256
+	// +optional
+	Message string `json:"message,omitempty"`
 }
+
+// Health is the health of an object in the cluster.
+// +kubebuilder:validation:Enum=Healthy;Progressing;Degraded;Missing;Unknown
+type Health string
+
+// The values of Health.
+const (
+	// HealthHealthy: the object is as it should be.
+	HealthHealthy Health = "Healthy"
+	// HealthProgressing: the object isn't as it should be yet.
+	HealthProgressing Health = "Progressing"
+	// HealthDegraded: something failed.
+	HealthDegraded Health = "Degraded"
+	// HealthMissing: the object doesn't exist.
+	HealthMissing Health = "Missing"
+	// HealthUnknown: the object could not be read.
+	HealthUnknown Health = "Unknown"
+)
 
 // AppliedChart is the chart in a HelmRelease that the operator wrote.
 type AppliedChart struct {
