@@ -193,7 +193,7 @@ test-otlp: binary ## test that a trace leads from tend apply to a container's st
 # Built from Kubernetes' own module in a module of its own: some minutes of both processors the first time.
 $(BIN)/kube-apiserver: tools/kube-apiserver/go.mod tools/kube-apiserver/go.sum
 	version="$$(go list -C tools/kube-apiserver -m -f '{{.Version}}' k8s.io/kubernetes)" && \
-		CGO_ENABLED=0 go build -C tools/kube-apiserver -ldflags "-s -w -X k8s.io/component-platform/version.gitVersion=$$version" \
+		CGO_ENABLED=0 go build -C tools/kube-apiserver -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$version" \
 		-o "$(abspath $(BIN)/kube-apiserver)" k8s.io/kubernetes/cmd/kube-apiserver
 
 .PHONY: kube-apiserver
