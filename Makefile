@@ -60,7 +60,7 @@ endef
 # disks, up to 3 tests that fail run once more, and the summary names them as failures of the first run; a test that fails twice
 # fails. What shares this machine's engine runs one package at a time, beside the hosts that have engines of their own.
 #
-# The first group (simulation, controllers, engine) links all that it tests, so Go may take its result from the cache where
+# The first group (simulation, controllers, queue) links all that it tests, so Go may take its result from the cache where
 # nothing has changed. All others run each time (-count=1): the cache doesn't know the programs that they run. internal/test/arch sees
 # to it that tests which run a program stand in one of them.
 MODULE := $(shell go list -m)

@@ -32,7 +32,8 @@ type verbCommand struct {
 
 const exitStatusOfVerbs = "\n\nExit status: 0 converged, 1 error, 2 rolled back or paused, 3 timed out (Tend goes on working at it),\n4 replaced by a newer change."
 
-// verb returns the command of a path that a verb declares.
+// verb returns the command of a path that a verb declares. All are there: the server, which this binary runs too, links
+// what declares them.
 func (a *app) verb(path string) *cobra.Command {
 	for _, v := range verb.All() {
 		if i := slices.IndexFunc(v.Commands, func(c verb.Command) bool { return c.Path == path }); i >= 0 {

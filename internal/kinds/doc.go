@@ -2,5 +2,5 @@
 // package control runs it. What kinds that own tasks share is in owner. The subjects of
 // autoscaler, delivery, flapping and unanswered are no objects; sink is a controller of its own.
 //
-// A kind imports no other kind, commits nothing itself, and reaches no container.
+// A kind imports no other kind, commits nothing itself (sink does), and reaches no container.
 package kinds

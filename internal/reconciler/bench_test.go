@@ -22,7 +22,7 @@ func BenchmarkNoop(b *testing.B) {
 		ours = min(ours, throughController(all, 4))
 	}
 	b.ReportMetric(float64(ours.Nanoseconds())/float64(len(all)), "ns/key")
-	fmt.Printf("bench: engine_noop_100k %.2f x workqueue\n", float64(ours)/float64(bare))
+	fmt.Printf("bench: reconciler_noop_100k %.2f x workqueue\n", float64(ours)/float64(bare))
 }
 
 func throughWorkqueue(all []Key, workers int) time.Duration {

@@ -8,7 +8,7 @@ import (
 // jumpSize is the divergence of wall and monotonic time from which it counts as a jump rather than as clock discipline.
 const jumpSize = time.Second
 
-// clock counts engine time: it never goes back, and it jumps ahead with the wall clock.
+// clock counts queue time: it never goes back, and it jumps ahead with the wall clock.
 //
 // The monotonic clock stands still while a machine is suspended and the wall clock may be set back, so neither alone
 // says when something is due. Engine time runs with the monotonic clock and adds what the wall clock jumps ahead. A

@@ -36,7 +36,7 @@ type record struct {
 	// replayed is set if the controller isn't ready before the key was tried.
 	replayed bool
 
-	// failures in a row, with the last one's error and engine time.
+	// failures in a row, with the last one's error and queue time.
 	failures int
 	err      error
 	failedAt time.Duration

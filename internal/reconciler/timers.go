@@ -10,7 +10,7 @@ import (
 // it, however far away the next alarm is.
 const maxStep = 60 * time.Second
 
-// alarm calls fire once engine time has reached due. It is in one heap, at index.
+// alarm calls fire once queue time has reached due. It is in one heap, at index.
 type alarm struct {
 	due   time.Duration
 	fire  func()

@@ -53,7 +53,7 @@ func TestNewestResultReplacesAPendingWait(t *testing.T) {
 	})
 }
 
-// A wait that is longer than engine time lasts ends with it, not at once.
+// A wait that is longer than queue time lasts ends with it, not at once.
 func TestTheLongestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
@@ -145,7 +145,7 @@ func TestClockNeverGoesBack(t *testing.T) {
 	for _, step := range steps {
 		wall, mono = step.wall, step.mono
 		if got := c.now(); got != step.want {
-			t.Errorf("%s: engine time %v, want %v", step.reason, got, step.want)
+			t.Errorf("%s: queue time %v, want %v", step.reason, got, step.want)
 		}
 	}
 }

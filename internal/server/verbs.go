@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"reflect"
 	"time"
 
@@ -117,9 +116,9 @@ func (s *Server) askedOf(
 	r *http.Request, v verb.Verb, do func(context.Context, verbs.Target, any) (any, error),
 ) (any, error) {
 	input := reflect.New(v.In).Interface()
-	query, err := url.ParseQuery(r.URL.RawQuery)
+	query, err := plainQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, badRequest("escape the parameters", "malformed query: %v", err)
+		return nil, err
 	}
 	var faults []error
 	for _, fault := range verb.Decode(query, input) {

@@ -1,4 +1,4 @@
-// Package watcher polls what can't be watched and hands on what changed: a source of keys for the engine.
+// Package watcher polls what can't be watched and hands on what changed: a source of keys for the queue.
 //
 //	w := watcher.New(watcher.Options[File]{Name: "sync", List: list, Facts: facts, Clone: clone})
 //	w.Handle("enqueue", func(context.Context, watch.Change[File]) error { enqueue(key); return nil })

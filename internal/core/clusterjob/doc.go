@@ -7,7 +7,7 @@
 // two steps loses nothing; the job's key makes the second time a no-op. What an answer says of an older generation
 // never replaces what is known of a newer one.
 //
-//	decision := cluster.Decide(cluster.Input{Object: object, Job: job, Report: report, Cluster: known, Now: now})
+//	decision := clusterjob.Decide(clusterjob.Input{Object: object, Job: job, Report: report, Cluster: known, Now: now})
 //
 // It never changes a spec, and knows neither the store nor HTTP.
 package clusterjob

@@ -2,8 +2,7 @@
 // carries it out. From its declaration follow its route, its operation in the API's description, its row in the table
 // of rights, how its input is written and read, and its commands, if they do no more than call it and print.
 //
-// It carries out nothing: package verbs decides what a verb stores, and the server, by which containers and receivers
-// are reached, has a few of its own.
-//
-//	verb.Register(verb.Of[Input, api.VerbResult](verb.Verb{Name: "restart", Summary: "Replace every pod", Rule: rule}))
+// It carries out nothing. Package verbs decides what a verb stores; verbs that reach containers or receivers are
+// declared in the server. A kind of its own declares its verbs by verbs.Declare, which registers them here; the toy
+// kind shows it.
 package verb

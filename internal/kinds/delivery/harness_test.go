@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var web = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 
-// harness is the controller under its engine, over a store in memory, with receivers that are functions. It runs in a
+// harness is the controller under its queue, over a store in memory, with receivers that are functions. It runs in a
 // synctest bubble: time passes when every goroutine waits.
 type harness struct {
 	testing.TB

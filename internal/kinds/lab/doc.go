@@ -3,7 +3,7 @@
 //
 // The image is requested as soon as the lab is stored, so that it is there at the start. A release is created together
 // with the container that needs it. The commit requires the status on which the decision is based, so that two
-// reconciles of a lab, or two servers, make one container. The engine's requeue reconciles a lab at its start and its
+// reconciles of a lab, or two servers, make one container. The queue reconciles a lab at its start and its
 // end; in case that is missed, its pass over all labs does.
 //
 // The package never changes the spec: an extension or an early end is a separate record, which internal/control/verbs

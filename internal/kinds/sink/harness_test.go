@@ -33,7 +33,7 @@ type plainly struct{ control.Sealer }
 
 func (plainly) Decrypt(sealed []byte) ([]byte, error) { return sealed, nil }
 
-// harness is the controller under its engine, over a store in memory with its log of events. Receivers are functions.
+// harness is the controller under its queue, over a store in memory with its log of events. Receivers are functions.
 // It runs in a synctest bubble: time passes when every goroutine waits.
 type harness struct {
 	testing.TB

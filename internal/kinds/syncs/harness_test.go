@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// harness is the controller under its engine, over a store in memory, with sources that are functions. It runs in a
+// harness is the controller under its queue, over a store in memory, with sources that are functions. It runs in a
 // synctest bubble: time passes when every goroutine waits.
 type harness struct {
 	testing.TB

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -52,7 +53,8 @@ func hider(release node.Release) func(string) string {
 	for name, text := range release.Spec.Env {
 		values = append(values, configParts(text, release.Env[name])...)
 	}
-	for _, env := range []map[string]string{release.Env, release.Spec.Env, release.SecretFiles, optionsEnv(release)} {
+	values = slices.AppendSeq(values, maps.Values(release.SecretFiles))
+	for _, env := range []map[string]string{release.Env, release.Spec.Env, optionsEnv(release)} {
 		for name, value := range env {
 			if !isPort(name, value, release.Spec) {
 				values = append(values, value)
@@ -63,15 +65,15 @@ func hider(release node.Release) func(string) string {
 }
 
 // isPort reports whether a variable holds a port, which messages must show: its name says so, or the spec publishes
-// it. Other numbers, such as a PIN, stay hidden.
+// this very port. Other numbers, such as a PIN, stay hidden, also within a range of ports.
 func isPort(name, value string, spec api.DeploymentSpec) bool {
 	port, err := strconv.ParseUint(value, 10, 16)
-	if err != nil || port == 0 {
+	if err != nil || port == 0 || strconv.FormatUint(port, 10) != value {
 		return false
 	}
 	return name == "PORT" || strings.HasSuffix(name, "_PORT") || slices.ContainsFunc(spec.Ports, func(entry string) bool {
 		published, err := api.NormalizePort(entry)
-		return err == nil && published.Container.First <= int(port) && int(port) <= published.Container.Last
+		return err == nil && published.Container.First == int(port) && published.Container.Last == int(port)
 	})
 }
 

@@ -53,10 +53,10 @@ func TestErrorsDontShowTheEnvironment(t *testing.T) {
 
 // TestPortsAreShown: messages name ports, and a variable that holds one hides none of them.
 func TestPortsAreShown(t *testing.T) {
-	const text = "8080 refuses connections; the program listens on 9000, 7777 and 4821"
+	const text = "8080 refuses connections; the program listens on 9000, 7777, 31337 and 4821"
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t)
-		l.env = `{"PORT":"8080","LISTEN":"9000","PIN":"4821","OTHER":"7777"}`
+		l.env = `{"PORT":"8080","LISTEN":"9000","PIN":"4821","OTHER":"7777","RANGED":"31337"}`
 		l.engine.Before(func(verb, _ string) error {
 			if verb == "start" {
 				return errors.New(text)
@@ -65,9 +65,9 @@ func TestPortsAreShown(t *testing.T) {
 		})
 		l.start()
 		defer l.close()
-		task := l.deploy(taskID(1), func(_ *api.Task, spec *api.DeploymentSpec) { spec.Ports = []string{"9000"} })
+		task := l.deploy(taskID(1), func(_ *api.Task, spec *api.DeploymentSpec) { spec.Ports = []string{"9000", "30000-40000"} })
 		l.settle()
-		const want = "8080 refuses connections; the program listens on 9000, [redacted] and [redacted]"
+		const want = "8080 refuses connections; the program listens on 9000, [redacted], [redacted] and [redacted]"
 		if got := l.status(task).Message; !strings.Contains(got, want) {
 			t.Errorf("the message is %q, want %q in it", got, want)
 		}

@@ -25,7 +25,7 @@ const (
 const (
 	// LabelNamespaceGate is the label's key.
 	LabelNamespaceGate = "managed-by"
-	// LabelNamespaceGateLong is another key, on namespaces of older installations.
+	// LabelNamespaceGateLong is the older key of the namespace label; older installations use it.
 	LabelNamespaceGateLong = pull.LabelManagedBy
 	// NamespaceGate is the value of both.
 	NamespaceGate = "vworkspace"

@@ -14,7 +14,7 @@ type room struct {
 	why    string
 }
 
-// rooms is the map of the house. Dependencies run one way, down this table. The longest folder that fits counts.
+// rooms is the map of the house. A room imports only rooms above its own. The longest folder that fits counts.
 var rooms = []room{
 	{"api", nil, "values that every room uses, other programs too: they drag nothing along"},
 	{"api/kube", nil, "kinds of Kubernetes, as its machinery wants them; they know nothing of Tend's own values"},
@@ -28,7 +28,7 @@ var rooms = []room{
 		"from text and folders to objects and images, without a server"},
 	{"internal/control", []string{"api", "internal/platform", "internal/core", "internal/reconciler", "internal/input",
 		"internal/observe", "internal/store"},
-		"it says what should be, and reaches no container, no socket and no agent"},
+		"it says what should be, and touches no container and no agent"},
 	{"internal/kinds", []string{"api", "internal/platform", "internal/control", "internal/core", "internal/reconciler",
 		"internal/observe", "internal/store"},
 		"a kind decides from a snapshot; when it is asked, and how its step is committed, control knows"},
@@ -50,12 +50,13 @@ var rooms = []room{
 		"main hands over; the process runtime's shim is the same binary"},
 	{"examples", []string{"api", "client"}, "an example shows what a user could write"},
 	{"bench", []string{"api", "client", "internal"}, "benchmarks measure every part"},
-	{"internal/test", []string{"api", "client", "internal"}, "it stands around the product, which doesn't know it"},
+	{"internal/test", []string{"api", "client", "internal"}, "it stands around the product, which doesn't know it; only the commands link failpoints, by a build tag"},
 }
 
 // wall forbids within the rooms what would make one part of a room depend on another. A name that ends in /... covers
 // what is below it, and the folder itself.
 type wall struct {
+	// Packages of around import none of not. The ones of but are excepted, on either side.
 	around, not, but []string
 	why              string
 }
@@ -96,6 +97,19 @@ var walls = []wall{
 }
 
 func TestImportsRunOneWay(t *testing.T) { report(t, wrongImports(sources(t), rooms)) }
+
+// TestRoomsStandInOrder: what a room may import is above it in the table, apart from failpoints, and from rooms that
+// may import all that is internal.
+func TestRoomsStandInOrder(t *testing.T) {
+	for i, r := range rooms {
+		for _, folder := range r.may {
+			above, _ := roomOf(folder, rooms[:i])
+			if above.folder == "" && folder != "internal" && folder != "internal/test/fault" {
+				t.Errorf("%s may import %s, which is not above it", r.folder, folder)
+			}
+		}
+	}
+}
 
 func TestEveryFolderHasItsRoom(t *testing.T) { report(t, homeless(sources(t), rooms)) }
 
