@@ -214,7 +214,7 @@ func module(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(filepath.Dir(strings.TrimSpace(string(out))), "internal", "e2e", "acme")
+	return filepath.Join(filepath.Dir(strings.TrimSpace(string(out))), "internal", "test", "e2e", "acme")
 }
 
 // ownCertificate writes the certificate the ACME server itself listens with.
