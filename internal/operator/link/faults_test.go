@@ -23,9 +23,9 @@ import (
 // TestTheLinkToTendFails: Tend and the cluster change while the link is cut, and while answers are lost on it. When the
 // link is back, nothing is lost or done twice, and Tend shows the cluster's state.
 func TestTheLinkToTendFails(t *testing.T) {
-	for name, harm := range map[string]func(*link){
-		"cut":          func(l *link) { l.cut.Store(true) },
-		"answers lost": func(l *link) { l.lossy.Store(true) },
+	for name, harm := range map[string]func(*wire){
+		"cut":          func(l *wire) { l.cut.Store(true) },
+		"answers lost": func(l *wire) { l.lossy.Store(true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

@@ -37,7 +37,7 @@ type tend struct {
 	lies atomic.Pointer[func(*pull.Jobs)]
 	// replayed are the ids of jobs that a proxy sends. Reports about them don't reach Tend.
 	replayed sync.Map
-	link     link
+	link     wire
 
 	mu sync.Mutex
 	// jobs counts how often each job was sent. results are the outcomes received.
@@ -66,19 +66,19 @@ func startTend(t testing.TB) *tend {
 	return s
 }
 
-// link is the network between an operator and Tend.
-type link struct {
+// wire is the network between an operator and Tend.
+type wire struct {
 	// cut drops requests, lossy drops answers.
 	cut, lossy atomic.Bool
 }
 
-func (l *link) heal() {
+func (l *wire) heal() {
 	l.cut.Store(false)
 	l.lossy.Store(false)
 }
 
 // carry passes a request and its answer on, as far as the link allows.
-func (l *link) carry(w http.ResponseWriter, r *http.Request, serve http.HandlerFunc) {
+func (l *wire) carry(w http.ResponseWriter, r *http.Request, serve http.HandlerFunc) {
 	if l.cut.Load() {
 		panic(http.ErrAbortHandler) // the connection ends
 	}
