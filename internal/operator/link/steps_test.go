@@ -26,7 +26,9 @@ import (
 func still(t *testing.T) *world {
 	t.Helper()
 	server := kubetest.Shared()
-	w := &world{T: t, Server: server, tend: startTend(t), namespace: server.Namespace(t), user: server.Client(t, "user")}
+	w := &world{
+		TB: t, Server: server, tend: startTend(t), namespace: server.Namespace(t), user: server.Client(t, "user"),
+	}
 	w.name = "east-" + w.namespace
 	t.Cleanup(w.remove)
 	return w

@@ -38,7 +38,7 @@ var (
 // world is a Kubernetes cluster with one operator, and Tend. A Cluster has no namespace and there can be only one, so
 // the tests of this package run one after the other.
 type world struct {
-	*testing.T
+	testing.TB
 	*kubetest.Server
 	tend       *tend
 	namespace  string
@@ -57,7 +57,7 @@ type world struct {
 }
 
 // newWorld returns a world with a running operator.
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := emptyWorld(t)
 	w.operate()
@@ -65,16 +65,16 @@ func newWorld(t *testing.T) *world {
 }
 
 // emptyWorld returns a world whose operator doesn't run yet.
-func emptyWorld(t *testing.T) *world {
+func emptyWorld(t testing.TB) *world {
 	t.Helper()
 	return worldOf(t, kubetest.Shared())
 }
 
 // worldOf returns a world with an API server, whose operator doesn't run yet.
-func worldOf(t *testing.T, server *kubetest.Server) *world {
+func worldOf(t testing.TB, server *kubetest.Server) *world {
 	t.Helper()
 	w := &world{
-		T: t, Server: server, tend: startTend(t), namespace: server.Namespace(t), user: server.Client(t, "user"),
+		TB: t, Server: server, tend: startTend(t), namespace: server.Namespace(t), user: server.Client(t, "user"),
 		flux: server.Client(t, "helm-controller"),
 	}
 	w.name = "east-" + w.namespace
