@@ -20,10 +20,11 @@ import (
 type Call struct {
 	// Name tells the calls of an object apart. A call of the same name is the same call.
 	Name string
-	// Host is whom it is made to. One host has at most calls.MaxPerHost calls at a time.
+	// Host is whom it is made to. One host has at most calls.MaxPerHost calls of a kind at a time. Without a host, or
+	// without a limit, a call doesn't count.
 	Host string
-	// Limit bounds it. 0 is a call that lasts until a step is committed without it; it answers only what it says, and
-	// begins when the one before, of another name, has ended.
+	// Limit bounds it. 0 is a call that lasts until a step is committed without it: it answers only what it says, and
+	// is repeated after a panic. It begins when the one before of its object, of another name, has ended.
 	Limit time.Duration
 	// Request holds what Kind.Call needs to make it.
 	Request any
@@ -35,7 +36,7 @@ type Call struct {
 
 // Answer returns what the last steps have not recorded yet of a call's answer. ok is false if there is none.
 func Answer[A any](o Observation, name string) (answer A, ok bool) {
-	answer, ok = o.Answers[name].(A)
+	answer, ok = o.Answers[name].Value.(A)
 	return answer, ok
 }
 
@@ -92,8 +93,8 @@ func (s Step) dropped(o Observation) (out []string) {
 
 // follow makes the calls of a committed step and ends those that it has no need of.
 func (c *Shell) follow(ctx context.Context, key reconciler.Key, o Observation, step Step) {
-	for name := range o.Answers {
-		c.outside.Forget(key, name)
+	for name, answer := range o.Answers {
+		c.outside.Forget(key, name, answer)
 	}
 	c.outside.mu.Lock()
 	if c.outside.memos[key] = step.Memo; step.Memo == nil {
@@ -115,11 +116,12 @@ func (c *Shell) begin(ctx context.Context, key reconciler.Key, o Observation, ca
 	if failed == nil {
 		failed = func(err error) any { return err }
 	}
+	object := o.Object // a call may last for weeks, and holds nothing else of what was observed
 	begun := c.outside.Begin(calls.Call{
 		Key: key, Name: call.Name, Host: call.Host, Limit: call.Limit, Failed: failed,
 		Do: func(ctx context.Context, say func(any)) any {
 			call.Say = say
-			return c.Kind.Call(ctx, o.Object, call)
+			return c.Kind.Call(ctx, object, call)
 		},
 	})
 	if begun && call.Text != "" {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
@@ -148,5 +150,20 @@ func TestAMemoIsGivenToTheNextStep(t *testing.T) {
 		c.reconcile(nil, "memo m")
 		c.reconcile(nil)
 		c.dirty(false)
+	})
+}
+
+// TestACallThatLastsHoldsNoObservation: what the step before it remembered is freed, as its snapshot is.
+func TestACallThatLastsHoldsNoObservation(t *testing.T) {
+	inShell(t, func(c *caller) {
+		memo := new([1024]byte)
+		c.wants.Memo = memo
+		held := weak.Make(memo)
+		c.reconcile(nil)
+		c.wants.Memo, c.wants.Calls = nil, []control.Call{{Name: "one"}}
+		c.reconcile(nil)
+		if runtime.GC(); fmt.Sprint(c.made) != "[one]" || held.Value() != nil {
+			t.Errorf("made were %q; the memo is held: %v", c.made, held.Value() != nil)
+		}
 	})
 }

@@ -50,7 +50,7 @@ type Observation struct {
 	// Going are the calls under way by their names, Answers those of ended ones that no committed step has seen, and
 	// Memo what the step before asked to remember. A dry run has none.
 	Going   map[string]calls.Going
-	Answers map[string]any
+	Answers map[string]calls.Answer
 	Memo    any
 	// NewTask and NewSlot draw fresh ids. Passes and dry runs draw ids that are used for nothing.
 	NewTask, NewSlot func() string

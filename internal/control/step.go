@@ -52,8 +52,8 @@ func (o Observation) Planned(verb, text string) api.PlannedAction {
 }
 
 // complete adds the status, and the conditions that every commit is on. One that can't be made is an error.
-// stored says that the subject is an object.
-func (s *Step) complete(o Observation, stored bool) error {
+// isObject says that the subject is an object.
+func (s *Step) complete(o Observation, isObject bool) error {
 	key := records.StatusKey(o.Ref)
 	if s.Txn == nil {
 		s.Txn = records.NewTxn(string(o.Ref.Kind) + ".status")
@@ -71,7 +71,7 @@ func (s *Step) complete(o Observation, stored bool) error {
 			s.Txn.If(key, stored.Modified).Put(key, s.Status)
 		}
 	}
-	if stored {
+	if isObject {
 		s.Txn.If(records.ObjectKey(o.Ref), o.Object.Modified)
 	}
 	return s.Txn.Err()

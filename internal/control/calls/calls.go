@@ -27,15 +27,24 @@ type Calls struct {
 	early map[reconciler.Key]bool
 	keys  map[reconciler.Key]*State
 	hosts map[string]*host
-	wait  recovery.Group
+	// answers is how many there were.
+	answers int
+	wait    recovery.Group
 }
 
 // State says what became of the calls of a key, by their names.
 type State struct {
 	// Going are the calls under way.
 	Going map[string]Going
-	// Answers are those of ended calls.
-	Answers map[string]any
+	// Answers are those of ended calls, and what calls under way have said last.
+	Answers map[string]Answer
+}
+
+// Answer is one answer of a call.
+type Answer struct {
+	Value any
+	// number tells it from other answers of the same name.
+	number int
 }
 
 // Going is a call under way.
@@ -50,10 +59,10 @@ type Call struct {
 	Key reconciler.Key
 	// Name tells the calls of a key apart: while one is under way, none of the same name begins.
 	Name string
-	// Host is whom it is made to.
+	// Host is whom it is made to. Without one it takes no share of any.
 	Host string
 	// Limit bounds it. 0 is a call that lasts until Cancel: it takes no share of the host, answers only what it says,
-	// is repeated after a panic, and begins once the one before of its key has ended.
+	// and is repeated after a panic. It begins when the one before of its key, of another name, has ended.
 	Limit time.Duration
 	// Do makes the call, and returns when its context ends. What it says is an answer before the end, in place of the
 	// one before. Failed returns the answer of one that panicked.
@@ -114,13 +123,13 @@ func (c *Calls) Begin(call Call) bool {
 	defer c.mu.Unlock()
 	wake, s := c.wake, c.keys[call.Key]
 	if s == nil {
-		s = &State{Going: map[string]Going{}, Answers: map[string]any{}}
+		s = &State{Going: map[string]Going{}, Answers: map[string]Answer{}}
 	}
 	switch _, going := s.Going[call.Name]; {
 	case wake == nil:
 		c.early[call.Key] = true
 		return false
-	case going || call.Limit > 0 && !c.admit(call) || call.Limit == 0 && s.lasts():
+	case going || call.shares() && !c.admit(call) || call.Limit == 0 && s.lasts():
 		return false
 	}
 	limit := call.Limit
@@ -143,6 +152,9 @@ func (c *Calls) Begin(call Call) bool {
 	})
 	return true
 }
+
+// shares reports whether the call takes a share of its host.
+func (call Call) shares() bool { return call.Limit > 0 && call.Host != "" }
 
 // admit takes a share of a call's host, or has the key wait for one.
 func (c *Calls) admit(call Call) bool {
@@ -175,7 +187,12 @@ func (call Call) make(ctx context.Context, say func(any)) (answer any) {
 func (c *Calls) said(call Call, answer any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.keys[call.Key].Answers[call.Name] = answer
+	c.answer(call, answer)
+}
+
+func (c *Calls) answer(call Call, value any) {
+	c.answers++
+	c.keys[call.Key].Answers[call.Name] = Answer{Value: value, number: c.answers}
 }
 
 // lasts reports whether a call without a limit is under way.
@@ -198,7 +215,10 @@ func (c *Calls) ended(call Call, answer any) []reconciler.Key {
 		c.tidy(call.Key)
 		return keys
 	}
-	s.Answers[call.Name] = answer
+	c.answer(call, answer)
+	if !call.shares() {
+		return keys
+	}
 	h := c.hosts[call.Host]
 	h.busy--
 	keys = slices.AppendSeq(keys, maps.Keys(h.waiting))
@@ -218,11 +238,11 @@ func (c *Calls) Cancel(key reconciler.Key, name string) {
 	}
 }
 
-// Forget drops the answer of a call.
-func (c *Calls) Forget(key reconciler.Key, name string) {
+// Forget drops an answer of a call, unless the call has said something else since.
+func (c *Calls) Forget(key reconciler.Key, name string, answer Answer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s := c.keys[key]; s != nil {
+	if s := c.keys[key]; s != nil && s.Answers[name].number == answer.number {
 		delete(s.Answers, name)
 		c.tidy(key)
 	}

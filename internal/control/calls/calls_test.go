@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,10 +43,10 @@ func TestACallThatPanicsHasAnAnswer(t *testing.T) {
 			})
 			synctest.Wait()
 			answer := c.Of(key).Answers["a"]
-			if answer != "panic in internal/control/calls.TestACallThatPanicsHasAnAnswer: no answer" {
-				t.Errorf("answered %q", answer)
+			if answer.Value != "panic in internal/control/calls.TestACallThatPanicsHasAnAnswer: no answer" {
+				t.Errorf("answered %q", answer.Value)
 			}
-			c.Forget(key, "a")
+			c.Forget(key, "a", answer)
 		}
 		if len(*woken) != 2*MaxPerHost || len(c.keys) > 0 || len(c.hosts) > 0 {
 			t.Errorf("%d keys were woken, want %d; left are %v and %v", len(*woken), 2*MaxPerHost, c.keys, c.hosts)
@@ -73,10 +74,11 @@ func TestACallThatLasts(t *testing.T) {
 		time.Sleep(time.Hour)
 		last("a")
 		last("b")
-		if answers := c.Of(key).Answers; !maps.Equal(begun, map[string]int{"a": 2}) || answers["a"] != "begun" {
-			t.Errorf("begun are %v, and said was %v", begun, answers)
+		answer := c.Of(key).Answers["a"]
+		if !maps.Equal(begun, map[string]int{"a": 2}) || answer.Value != "begun" {
+			t.Errorf("begun are %v, and said was %v", begun, answer)
 		}
-		c.Forget(key, "a")
+		c.Forget(key, "a", answer)
 		c.Cancel(key, "a")
 		synctest.Wait()
 		if state := c.Of(key); len(state.Going)+len(state.Answers) > 0 ||
@@ -85,6 +87,49 @@ func TestACallThatLasts(t *testing.T) {
 		}
 		if last("b"); begun["b"] != 1 {
 			t.Errorf("begun are %v", begun)
+		}
+	})
+}
+
+// TestOnlyCallsToAHostShareIt: any number of calls to no host goes on at once.
+func TestOnlyCallsToAHostShareIt(t *testing.T) {
+	for host, want := range map[string]int{"example.org": MaxPerHost, "": 2 * MaxPerHost} {
+		inBubble(t, func(t *testing.T, c *Calls, _ *[]reconciler.Key) {
+			begun, end := 0, make(chan struct{})
+			for i := range 2 * MaxPerHost {
+				if c.Begin(Call{
+					Key: reconciler.Key{Kind: "autoscale", Name: strconv.Itoa(i)}, Name: "a", Host: host, Limit: time.Hour,
+					Do: func(context.Context, func(any)) any { <-end; return nil },
+				}) {
+					begun++
+				}
+			}
+			close(end)
+			if synctest.Wait(); begun != want || len(c.hosts) > 0 {
+				t.Errorf("%d calls to %q began, want %d; left are %v", begun, host, want, c.hosts)
+			}
+		})
+	}
+}
+
+// TestAnAnswerThatIsNotSeenIsKept: what a call says after the step has observed it is for the next step.
+func TestAnAnswerThatIsNotSeenIsKept(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *Calls, _ *[]reconciler.Key) {
+		next := make(chan struct{})
+		c.Begin(Call{Key: key, Name: "a", Do: func(ctx context.Context, say func(any)) any {
+			say("first")
+			<-next
+			say("second")
+			<-ctx.Done()
+			return nil
+		}})
+		synctest.Wait()
+		seen := c.Of(key).Answers["a"]
+		close(next)
+		synctest.Wait()
+		c.Forget(key, "a", seen)
+		if left := c.Of(key).Answers["a"]; seen.Value != "first" || left.Value != "second" {
+			t.Errorf("seen was %v, and left is %v", seen.Value, left.Value)
 		}
 	})
 }

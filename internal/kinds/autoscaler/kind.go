@@ -3,6 +3,7 @@ package autoscaler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/core/autoscale"
+	"tend.dev/tend/internal/platform/recovery"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -47,18 +49,19 @@ type autoscaler struct {
 	logger *slog.Logger
 }
 
-// The calls of steps, and their limits.
+// The limits of the calls of steps.
 const (
-	callLoad  = "load"
-	callScale = "scale"
 	loadTime  = 30 * time.Second
 	scaleTime = time.Minute
 )
 
-// measured is the memo of a step: when the load was measured last, of which generation.
-type measured struct {
+// known is the memo of a step about the deployment that was created at a revision: when its load was measured last, of
+// which generation, and the change that has not been answered yet.
+type known struct {
+	created    int64
 	at         time.Time
 	generation int64
+	pending    *change
 }
 
 // change is a change of the replicas, which a status has noted. before is that status without it.
@@ -148,34 +151,43 @@ func (a *autoscaler) step(o control.Observation) (control.Step, error) {
 	write := func(status api.AutoscaleStatus) {
 		next.Txn.If(records.ObjectKey(ref), object.Modified).If(at, stored.Modified).Put(at, status)
 	}
-	if samples, ok := control.Answer[[]Sample](o, callLoad); ok {
+	memo := control.Recall[known](o)
+	if memo.created != object.Created {
+		memo = known{created: object.Created}
+	}
+	load, scale := fmt.Sprint("load ", object.Created), fmt.Sprint("scale ", object.Created)
+	if samples, ok := control.Answer[[]Sample](o, load); ok {
 		in := a.observe(o.Snapshot, *object.Value, *spec, samples)
 		decided := autoscale.Decide(in, o.Now.UTC())
 		if decided.Replicas != in.Replicas || autoscale.StatusDue(in.Status, decided.Status) {
 			write(decided.Status)
 		}
 		if decided.Replicas != in.Replicas {
-			change := change{ref, in.Replicas, decided.Replicas, spec.Autoscale.CPUTarget, decided.Status, in.Status}
-			next.Calls = []control.Call{{Name: callScale, Limit: scaleTime, Request: change}}
+			memo.pending = &change{
+				ref, in.Replicas, decided.Replicas, spec.Autoscale.CPUTarget, decided.Status, in.Status,
+			}
 		}
-		next.Memo, next.After = measured{o.Now, object.Value.Metadata.Generation}, a.Interval
-		return next, nil
-	}
-	if done, ok := control.Answer[scaled](o, callScale); ok && done.refused {
-		if differs, err := control.Differs(stored.Value, done.noted); err == nil && !differs {
+		memo.at, memo.generation = o.Now, object.Value.Metadata.Generation
+	} else if done, ok := control.Answer[scaled](o, scale); ok {
+		memo.pending = nil
+		differs, err := control.Differs(stored.Value, done.noted)
+		if done.refused && err == nil && !differs {
 			write(done.takenBack())
 		}
 	}
-	next.Memo = o.Memo
-	if _, scales := o.Going[callScale]; scales { // its end leads to the next step
+	next.Memo = memo
+	if memo.pending != nil {
+		next.Calls = []control.Call{{Name: scale, Limit: scaleTime, Request: *memo.pending}}
 		return next, nil
 	}
-	memo := control.Recall[measured](o)
+	if _, scales := o.Going[scale]; scales { // its end leads to the next step
+		return next, nil
+	}
 	if age := o.Now.Sub(memo.at); memo.generation == object.Value.Metadata.Generation && age >= 0 && age < a.Interval {
 		next.After = a.Interval - age
 		return next, nil
 	}
-	next.Calls = []control.Call{{Name: callLoad, Limit: loadTime, Request: measurable(o.Snapshot, ref)}}
+	next.Calls = []control.Call{{Name: load, Limit: loadTime, Request: measurable(o.Snapshot, ref)}}
 	return next, nil
 }
 
@@ -194,7 +206,7 @@ func (a *autoscaler) call(ctx context.Context, _ records.Read[api.Object], call 
 	}
 	c := call.Request.(change)
 	log := a.logger.With("object", c.ref.String(), "from", c.from, "to", c.to)
-	err := a.Scale(ctx, c.ref, c.to)
+	err := recovery.Call(func() error { return a.Scale(ctx, c.ref, c.to) }, "object", c.ref.String())
 	switch {
 	case err == nil:
 		direction := "up"
