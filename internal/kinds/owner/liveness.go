@@ -14,9 +14,13 @@ import (
 // defaultTimeout bounds the silence of a node if nothing else is set.
 const defaultTimeout = 30 * time.Second
 
-// electionTime bounds how much longer a heartbeat lasts at an election than from the former leader's end on: until the
-// members elect, what a new leader adds for it, and until it ends what is over.
+// electionTime bounds how much longer than usual a heartbeat lasts when the store elects a leader: the election, the
+// renewal by the new leader, and the delay until expired leases end.
 const electionTime = 5 * time.Second
+
+// leastGather is left until the judgement at least if gather allows it: heartbeats that end together do so in several
+// commits.
+const leastGather = 2 * time.Second
 
 // Liveness records since when each node has had no heartbeat. All controllers of a term share one, so that they agree
 // on which nodes are lost. A node whose heartbeat ends within the term counts as silent from its last one on, also if
@@ -26,14 +30,14 @@ const electionTime = 5 * time.Second
 type Liveness struct {
 	Nodes Nodes
 	// FormerLeader returns the latest time at which a former leader of the store can have taken a heartbeat; see
-	// local.Options. Default: the store has had no other leader.
+	// local.Options. Default: the store can't say, and a heartbeat counts from the term's begin on at the earliest.
 	FormerLeader    func() time.Time
 	tasks           taskSets
 	timeout, gather time.Duration
 	now             func() time.Time
 
 	mu       sync.Mutex
-	written  map[string]time.Time // when a heartbeat was written, of those that were not only renewed
+	written  map[string]time.Time // when each node last wrote its heartbeat; renewals don't count
 	revision int64                // of the newest snapshot that was read
 	nodes    int
 	silent   map[string]time.Time
@@ -59,8 +63,7 @@ func NewLiveness(timeout, gather time.Duration, now func() time.Time) *Liveness 
 		gather = timeout
 	}
 	return &Liveness{timeout: timeout, gather: gather, now: now, silent: map[string]time.Time{},
-		known:   map[string]bool{},
-		written: map[string]time.Time{}, FormerLeader: func() time.Time { return time.Time{} }}
+		known: map[string]bool{}, written: map[string]time.Time{}}
 }
 
 // Begin begins a new term, which was claimed at a revision. It forgets who is silent.
@@ -88,7 +91,9 @@ func (l *Liveness) Notice(change view.Change) {
 	}
 	last := l.lastHeartbeat(node)
 	delete(l.written, node)
-	if change.Revision < l.term && last.Before(l.began) {
+	// Without word of former leaders, the store may have gone on while no server was there. After the view has listed
+	// again, the revision is the listing's: a heartbeat that had ended before the term then passes as one of the term.
+	if (l.FormerLeader == nil || change.Revision < l.term) && last.Before(l.began) {
 		last = l.began // nodes whose server is gone may still be about to find another one
 	}
 	if last.Before(l.silent[node]) {
@@ -100,8 +105,14 @@ func (l *Liveness) Notice(change view.Change) {
 // the store renews all heartbeats; a node that answers writes its own again then.
 func (l *Liveness) lastHeartbeat(node string) time.Time {
 	last := l.now().Add(l.gather - l.timeout) // when its last heartbeat was
+	if l.FormerLeader == nil {
+		return last
+	}
 	former := l.FormerLeader()
 	if gone := last.Sub(former); gone > 0 && gone < electionTime && !l.written[node].After(former) {
+		if latest := l.now().Add(min(l.gather, leastGather) - l.timeout); former.Before(latest) {
+			return latest
+		}
 		return former
 	}
 	return last

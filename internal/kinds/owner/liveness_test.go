@@ -141,6 +141,7 @@ func TestATermWaitsAWholeTimeout(t *testing.T) {
 func TestATermWaitsAWholeTimeoutAlsoForALateEvent(t *testing.T) {
 	h := newHarness(t, "a", "b")
 	h.l = NewLiveness(30*time.Second, 5*time.Second, func() time.Time { return h.now })
+	h.l.FormerLeader = func() time.Time { return time.Time{} }
 	for node, left := range map[string]time.Duration{"a": 29 * time.Second, "b": 5 * time.Second} {
 		claim := h.view.Revision()
 		if node == "a" {
@@ -181,6 +182,38 @@ func TestAHeartbeatThatOnlyTheStoreRenewed(t *testing.T) {
 				t.Errorf("%+v: %s", got, test.reason)
 			}
 		})
+	}
+}
+
+// A store that can't tell of former leaders may have gone on while no server was there.
+func TestATermWaitsAWholeTimeoutIfTheStoreKnowsNoLeaders(t *testing.T) {
+	h := newHarness(t, "a")
+	h.l = NewLiveness(30*time.Second, 5*time.Second, func() time.Time { return h.now })
+	h.l.Begin(h.view.Revision())
+	h.now = h.now.Add(time.Second)
+	h.alive("a", false)
+	if got := h.of("a"); got != (Absence{Left: 29 * time.Second}) {
+		t.Errorf("%+v a second into a term, want 29s left", got)
+	}
+}
+
+// Heartbeats that end together do so in several commits: the first node isn't judged alone.
+func TestAMassIsHeldAfterAnElection(t *testing.T) {
+	h := newHarness(t, "a", "b", "c", "d", "e")
+	former := h.now
+	h.l = NewLiveness(30*time.Second, time.Second, func() time.Time { return h.now })
+	h.l.FormerLeader = func() time.Time { return former }
+	h.now = former.Add(32 * time.Second)
+	for _, node := range []string{"a", "b", "c", "d", "e"} {
+		h.alive(node, false)
+		if got := h.of("a"); got.Lost && got.Together == 0 {
+			t.Fatalf("%+v as the heartbeat of %s ends", got, node)
+		}
+		h.now = h.now.Add(100 * time.Millisecond)
+	}
+	h.now = h.now.Add(time.Second)
+	if got := h.of("a"); !got.Lost || got.Together != 5 {
+		t.Errorf("%+v, want it held with all five", got)
 	}
 }
 

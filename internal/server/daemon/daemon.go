@@ -149,7 +149,7 @@ func (d *daemon) build(context.Context) error {
 	}
 	d.nodes = local.New(local.Options{
 		Store: d.store, View: d.view, Keys: d.keys, Blobs: d.files.open, ImageOf: d.image, FindOn: d.findOn,
-		CallbackPath: d.callbackPath, Own: own, Timeout: d.NodeTimeout, FormerLeader: d.formerLeader,
+		CallbackPath: d.callbackPath, Own: own, Timeout: d.NodeTimeout, FormerLeader: d.formerLeader(),
 		Lease:        d.NodeTimeout - nodeapi.Gather(d.NodeTimeout, d.Heartbeat),
 		Certificates: certificates, Sign: certs.Authority{Storage: certificates}.Sign,
 	})

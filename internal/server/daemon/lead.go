@@ -22,13 +22,13 @@ func (d *daemon) candidate() controlplane.Candidate {
 // alone reports whether no other process can have the store: its one member is this process's.
 func (d *daemon) alone() bool { return d.etcd != nil && len(d.etcd.Members()) == 1 }
 
-// formerLeader returns the latest time at which a former leader of the store can have taken a heartbeat; zero if there
-// was none, or if the store is an external etcd, whose elections this server doesn't see.
-func (d *daemon) formerLeader() time.Time {
+// formerLeader returns what tells of former leaders of the store; nil if the store is an external etcd, whose elections
+// this server doesn't see.
+func (d *daemon) formerLeader() func() time.Time {
 	if d.etcd == nil {
-		return time.Time{}
+		return nil
 	}
-	return d.etcd.FormerLeader()
+	return d.etcd.FormerLeader
 }
 
 // lead runs the controllers while the term of this server lasts. Among several servers it waits for a term, and for

@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"tend.dev/tend/internal/store"
@@ -25,11 +26,32 @@ func (c *Control) Alive(ctx context.Context, _ time.Duration) error {
 	if lease != 0 && c.stillBound(bound) {
 		err := c.Store.KeepAlive(ctx, lease)
 		elected := err == nil && !c.FormerLeader().Equal(former)
-		if !elected && !errors.Is(err, store.ErrLeaseNotFound) {
+		if elected {
+			c.rewrite(ctx, first)
+		}
+		if !errors.Is(err, store.ErrLeaseNotFound) {
 			return err
 		}
 	}
-	former = c.FormerLeader()
+	return c.write(ctx, first)
+}
+
+// rewrite writes a heartbeat that was renewed. A failure is no failure of the heartbeat, which lasts without it: it is
+// logged once, and the next heartbeat tries again.
+func (c *Control) rewrite(ctx context.Context, first records.Read[records.Member]) {
+	err := c.write(ctx, first)
+	c.mu.Lock()
+	logged := c.unwritten
+	c.unwritten = err != nil
+	c.mu.Unlock()
+	if err != nil && !logged {
+		slog.WarnContext(ctx, "a heartbeat can't be written after an election; it is renewed", "node", c.node, "error", err)
+	}
+}
+
+// write binds the heartbeat to another lease.
+func (c *Control) write(ctx context.Context, first records.Read[records.Member]) error {
+	former := c.FormerLeader()
 	stored, err := c.Store.Get(ctx, records.AliveKey(c.node))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
@@ -42,7 +64,8 @@ func (c *Control) Alive(ctx context.Context, _ time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if lease, err = c.Store.Grant(ctx, c.Lease()); err != nil {
+	lease, err := c.Store.Grant(ctx, c.Lease())
+	if err != nil {
 		return err
 	}
 	txn.If(records.AliveKey(c.node), stored.Modified).PutLeased(records.AliveKey(c.node), c.node, lease)

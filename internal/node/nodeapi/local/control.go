@@ -28,6 +28,8 @@ type Control struct {
 	bound int64
 	// former was the FormerLeader then.
 	former time.Time
+	// unwritten is set while the heartbeat can't be written after an election.
+	unwritten bool
 }
 
 var _ nodeapi.Control = (*Control)(nil)
