@@ -132,3 +132,55 @@ func TestAHeartbeatIsWrittenAfterAnElection(t *testing.T) {
 		}
 	})
 }
+
+// full is a store that refuses what needs room, and renews leases.
+type full struct {
+	store.Store
+	refuses bool
+}
+
+func (s *full) Grant(ctx context.Context, ttl time.Duration) (store.LeaseID, error) {
+	if s.refuses {
+		return 0, errors.New("no space")
+	}
+	return s.Store.Grant(ctx, ttl)
+}
+
+// TestAHeartbeatThatCantBeWrittenLasts: after an election on a full disk the renewed heartbeat counts, and it is
+// written once there is room.
+func TestAHeartbeatThatCantBeWrittenLasts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &full{Store: memory.New()}
+		defer s.Close()
+		var former time.Time
+		c := New(Options{Store: s, View: view.New(s, view.Options{}),
+			FormerLeader: func() time.Time { return former }}).Node("n1")
+		written := func() int64 {
+			read, err := s.Get(t.Context(), records.AliveKey("n1"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return read.Modified
+		}
+		beat := func() {
+			if err := c.Alive(t.Context(), 10*time.Second); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(3 * time.Second)
+		}
+		beat()
+		before := written()
+		former, s.refuses = time.Now(), true
+		for range 10 { // longer than a lease
+			beat()
+		}
+		if written() != before {
+			t.Error("it was written without room")
+		}
+		s.refuses = false
+		beat()
+		if written() == before {
+			t.Error("it is not written although there is room")
+		}
+	})
+}
