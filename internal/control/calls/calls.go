@@ -27,7 +27,7 @@ type Calls struct {
 	early map[reconciler.Key]bool
 	keys  map[reconciler.Key]*State
 	hosts map[string]*host
-	// answers is how many there were.
+	// answers counts the answers that there were.
 	answers int
 	wait    recovery.Group
 }

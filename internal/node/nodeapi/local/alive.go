@@ -36,7 +36,7 @@ func (c *Control) Alive(ctx context.Context, _ time.Duration) error {
 	return c.write(ctx, first)
 }
 
-// rewrite writes a heartbeat that was renewed. A failure is no failure of the heartbeat, which lasts without it: it is
+// rewrite writes a heartbeat that was renewed. The heartbeat lasts without it, so a failure is
 // logged once, and the next heartbeat tries again.
 func (c *Control) rewrite(ctx context.Context, first records.Read[records.Member]) {
 	err := c.write(ctx, first)
