@@ -165,7 +165,8 @@ func (k *verbCommand) call(ctx context.Context, c *client.Client, ref api.Ref, a
 	ask := func(ctx context.Context) (json.RawMessage, error) {
 		return client.Verb[json.RawMessage](ctx, c, client.TargetOf(ref), k.verb.Name, verb.Encode(input))
 	}
-	text, err := json.RawMessage(nil), error(nil)
+	var text json.RawMessage
+	var err error
 	if k.Repeats {
 		text, err = client.Repeat(ctx, unknownPatience, ask)
 	} else {

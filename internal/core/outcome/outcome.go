@@ -2,6 +2,7 @@ package outcome
 
 import (
 	"cmp"
+
 	"tend.dev/tend/api"
 )
 
