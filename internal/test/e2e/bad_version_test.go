@@ -100,45 +100,51 @@ func (m *machine) checkedImage(command string) string {
 	return tag
 }
 
-// TestABadVersionCostsAStep walks every cell of the table at once: a good version, then a bad one. What it costs is
-// read from the engine's events alone: which containers of the good version ran when.
+// TestABadVersionCostsAStep walks every cell of the table, those of an order at once: a good version, then a bad one.
+// What it costs is read from the engine's events alone: which containers of the good version ran when.
 func TestABadVersionCostsAStep(t *testing.T) {
 	m := newMachine(t).start()
 	checked := m.checkedImage(fmt.Sprintf("[%q, %q, %q]", "/server", "check", healthz))
 	all := cells()
+	second := slices.IndexFunc(all, func(c cell) bool { return c.order != all[0].order })
+	m.costsAStep(checked, all[:second])
+	m.costsAStep(checked, all[second:])
+}
+
+func (m *machine) costsAStep(checked string, cells []cell) {
 	apply := func(bad bool) {
 		request := api.ApplyRequest{}
-		for _, c := range all {
+		for _, c := range cells {
 			request.Objects = append(request.Objects, c.manifest(m, checked, bad))
 		}
-		if _, err := m.client.Apply(t.Context(), request); err != nil {
-			t.Fatal(err)
+		if _, err := m.client.Apply(m.Context(), request); err != nil {
+			m.Fatal(err)
 		}
 	}
 	apply(false)
-	for _, c := range all {
+	for _, c := range cells {
 		m.converged(c.name, 0)
 	}
 	h := m.follow()
 	began := time.Now()
 	apply(true)
-	for _, c := range all {
+	for _, c := range cells {
 		m.until(fmt.Sprintf("%+v has failed", c), func() bool { return c.over(h) })
 	}
 	h.caughtUp()
-	for _, c := range all {
+	for _, c := range cells {
 		lost, down := c.cost(h, began)
 		want := 0
 		if c.order == api.OrderStopFirst {
 			want = 1
 		}
-		t.Logf("%-11s %-9s %d replicas, %-34s %d lost, down for %s", c.order, c.probes, c.replicas, c.fails, lost,
+		m.Logf("%-11s %-9s %d replicas, %-34s %d lost, down for %s", c.order, c.probes, c.replicas, c.fails, lost,
 			down.Round(100*time.Millisecond))
 		if lost != want {
-			t.Errorf("%+v: %d pods of the good version were lost at once, want %d", c, lost, want)
+			m.Errorf("%+v: %d pods of the good version were lost at once, want %d", c, lost, want)
 		}
 		if want == 0 && down > 0 {
-			t.Errorf("%+v: it was down for %s", c, down)
+			m.Errorf("%+v: it was down for %s", c, down)
 		}
 	}
 }
