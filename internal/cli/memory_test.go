@@ -16,14 +16,14 @@ func TestSpareMemory(t *testing.T) {
 	for _, test := range []struct {
 		variable       string
 		starts, passes uint64 // the percentage while the process starts, and from the first collection on
-	}{{"300", 300, 300}, {"off", 300, 300}, {"", math.MaxUint64, growth}} {
+	}{{"300", 300, 300}, {"off", 300, 300}, {"", math.MaxUint64, gcPercent}} {
 		debug.SetGCPercent(300)
 		t.Setenv("GOGC", test.variable)
 		spareMemory()
-		if got := gcPercent(); got != test.starts {
+		if got := currentPercent(); got != test.starts {
 			t.Errorf("GOGC=%q: %d while it starts, want %d", test.variable, got, test.starts)
 		}
-		for gcPercent() != test.passes { // a cleanup runs some time after its collection
+		for currentPercent() != test.passes { // a cleanup runs some time after its collection
 			runtime.GC()
 		}
 		if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
@@ -35,7 +35,7 @@ func TestSpareMemory(t *testing.T) {
 	}
 }
 
-func gcPercent() uint64 {
+func currentPercent() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/gogc:percent"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
