@@ -56,7 +56,7 @@ func block(value json.RawMessage) (map[string]json.RawMessage, bool) {
 
 func (l *leaves) add(path string, old, next json.RawMessage) {
 	change := api.EventChange{Path: Cut(path, maxPath)}
-	if l.shows(path) && showable(old) && showable(next) {
+	if (l.shows(path) || isStatus(path) && isNumber(old) && isNumber(next)) && showable(old) && showable(next) {
 		change.Old, change.New = old, next
 	}
 	l.found = append(l.found, change)
@@ -72,6 +72,14 @@ func (l *leaves) list() (shown []api.EventChange, more int) {
 // showable reports whether a value is short, a scalar, and no URL with a password. A list of short texts counts as one.
 func showable(value json.RawMessage) bool {
 	return len(value) <= maxValue && !bytes.HasPrefix(value, []byte("{")) && !bytes.ContainsRune(value, '@')
+}
+
+func isStatus(path string) bool { return strings.HasPrefix(path, "status.") }
+
+// isNumber reports whether a value is a number, or absent.
+func isNumber(value json.RawMessage) bool {
+	var number json.Number
+	return len(value) == 0 || value[0] != '"' && json.Unmarshal(value, &number) == nil
 }
 
 // nothing shows no value.
@@ -98,7 +106,7 @@ func specShows(path string) bool {
 	return public[first]
 }
 
-// statusPublic are the texts of statuses that are shown; counts always are.
+// statusPublic are the texts of statuses that are shown; numbers always are.
 var statusPublic = map[string]bool{
 	"phase": true, "release": true, "image": true, "lastState": true, "lastRun": true, "nextRun": true,
 	"targetRelease": true, "lastGoodRelease": true, "url": true,

@@ -129,13 +129,7 @@ func (s status) staysFailed(before status) bool {
 
 func statusShows(path string) bool {
 	name := path[strings.LastIndex(path, ".")+1:]
-	return statusPublic[name] || counts[name]
-}
-
-var counts = map[string]bool{
-	"replicas": true, "running": true, "ready": true, "updated": true, "frozen": true, "active": true,
-	"succeeded": true, "failed": true,
-	"observedGeneration": true, "lastReleaseNumber": true, "lastExitCode": true, "missed": true,
+	return statusPublic[name]
 }
 
 // conditions returns those that changed their status or reason, and those that are gone.
