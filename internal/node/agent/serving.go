@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -104,12 +105,17 @@ func (s *serving) reportSoon() {
 	}
 }
 
-// reportRetry is the wait before a failed report is retried.
-const reportRetry = time.Second
+// A report that failed is retried after reportRetry. One that was refused is retried after refusedRetry: a node that may
+// not serve ingresses is refused until somebody lets it.
+const (
+	reportRetry  = time.Second
+	refusedRetry = 30 * time.Second
+)
 
 // report reports the state of the proxy, until ctx ends.
 func (s *serving) report(ctx context.Context) error {
 	var reported api.IngressNodeStatus
+	logged := "" // each error is logged once
 	retry := time.NewTimer(0)
 	retry.Stop()
 	defer retry.Stop()
@@ -125,11 +131,18 @@ func (s *serving) report(ctx context.Context) error {
 			continue
 		}
 		if err := s.control.ReportIngress(ctx, status); err != nil && !errors.Is(err, context.Canceled) {
-			s.a.log.Warn("the ingress's state could not be reported", "error", err)
-			retry.Reset(reportRetry)
+			level, wait := slog.LevelWarn, reportRetry
+			if errors.Is(err, node.ErrForbidden) {
+				level, wait = slog.LevelInfo, refusedRetry
+			}
+			if text := err.Error(); text != logged {
+				s.a.log.Log(ctx, level, "the ingress's state could not be reported", "error", err)
+				logged = text
+			}
+			retry.Reset(wait)
 			continue
 		}
-		reported = status
+		reported, logged = status, ""
 	}
 }
 

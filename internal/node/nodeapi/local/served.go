@@ -193,7 +193,8 @@ func (c *Control) ReportIngress(ctx context.Context, status api.IngressNodeStatu
 		return fmt.Errorf("the ingress of node %s: %w", status.Node, node.ErrForbidden)
 	}
 	if !c.servesIngress(c.snapshot()) {
-		return fmt.Errorf("the ingress of node %s, which serves none: %w", status.Node, node.ErrForbidden)
+		return fmt.Errorf("node %s serves no ingress until tend nodes ingress %s on: %w", c.node, c.node,
+			node.ErrForbidden)
 	}
 	return c.put(ctx, "agent.ingress", records.IngressNodeKey(c.node), status)
 }
