@@ -20,6 +20,8 @@ type Settings struct {
 	// Listen is where its store listens for the others, URL where they reach it.
 	Listen string `json:"listen"`
 	URL    string `json:"url"`
+	// NodeListen is where it listens for agents and the other servers. Earlier versions wrote none.
+	NodeListen string `json:"nodeListen,omitempty"`
 	// Members are those of the cluster that this server joined.
 	Members map[string]string `json:"members,omitempty"`
 	// Cluster is the uid of the cluster in an external etcd; empty if the store is in this server.

@@ -45,8 +45,12 @@ func (d *daemon) openPeers(ctx context.Context) (*etcd.Peers, error) {
 		return nil, nil
 	}
 	if d.NodeListen == "" && d.Nodes == nil {
+		d.NodeListen = settings.NodeListen
+	}
+	if d.NodeListen == "" && d.Nodes == nil {
 		return nil, errNoGate
 	}
+	settings.NodeListen = d.NodeListen
 	if known && !d.hasMember() {
 		if _, refused := membership.Decide(membership.StartWiped, settings.State,
 			membership.Subject{Server: settings.Name, Root: d.Root}); refused != nil {
