@@ -180,6 +180,7 @@ func enter(ctx context.Context, o Options) (join.Membership, error) {
 	if err != nil {
 		return join.Membership{}, err
 	}
+	o.Logger.InfoContext(ctx, "joining a cluster", "through", o.Server, "node", o.Node)
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.MaxInterval, wait.Multiplier = firstWait, longWait, 2
 	return backoff.Retry(ctx, func() (join.Membership, error) {

@@ -143,7 +143,7 @@ func ask[Answer any](ctx context.Context, client *http.Client, url string, asked
 	}
 	response, err := wire.Patient(client.Do)(request) //nolint:bodyclose // closed below
 	if err != nil {
-		return given, err
+		return given, reached(err)
 	}
 	defer response.Body.Close()
 	if err := wire.Answer(response); err != nil {
