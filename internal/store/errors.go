@@ -45,6 +45,16 @@ var (
 	ErrUnknownOutcome = errors.New("outcome unknown")
 )
 
+// Why returns the part of an error that says why the store does not answer, without what it was asked.
+func Why(err error) error {
+	for _, reason := range []error{ErrNoQuorum, ErrNoAnswer, ErrStalled, ErrSlow} {
+		for inner := errors.Unwrap(err); inner != nil && inner != reason && errors.Is(inner, reason); {
+			err, inner = inner, errors.Unwrap(inner)
+		}
+	}
+	return err
+}
+
 // ConflictError says which precondition did not hold.
 type ConflictError struct {
 	Key  string

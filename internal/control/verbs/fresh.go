@@ -25,7 +25,7 @@ type FromView struct {
 func (f FromView) Fresh(ctx context.Context) (records.Snapshot, error) {
 	page, err := f.Store.List(ctx, records.SchemaKey, store.ListOptions{Limit: 1})
 	if err != nil {
-		return records.Snapshot{}, fmt.Errorf("ask the store for its revision: %w", err)
+		return records.Snapshot{}, store.Why(err)
 	}
 	if err := f.View.WaitFor(ctx, page.Revision); err != nil {
 		return records.Snapshot{}, fmt.Errorf("wait for revision %d: %w", page.Revision, err)
