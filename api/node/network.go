@@ -56,6 +56,6 @@ type Relay struct {
 	Address netip.AddrPort `json:"address,omitzero"`
 	// UID is that of the machine in its certificate.
 	UID string `json:"uid,omitempty"`
-	// Asks is set for a node that serves ingresses.
+	// Asks is set for a node that serves ingresses. Others may ask for the ports of every node alone.
 	Asks bool `json:"asks,omitempty"`
 }

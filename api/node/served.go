@@ -5,8 +5,8 @@ import "tend.dev/tend/api"
 // Served holds what a node's proxy serves: ingresses, and the workloads they name by scope/name.
 type Served struct {
 	Table
-	// Services are those that the ingresses name. A node without a proxy gets those of its own pods alone, without
-	// their Pods.
+	// Services are those that the ingresses name. A node that serves none of a workload's gets it for its own pods alone,
+	// without Pods.
 	Services map[string]Service
 }
 
@@ -44,6 +44,8 @@ type Service struct {
 type At struct {
 	Port     int    `json:"port"`
 	Protocol string `json:"protocol"`
+	// Every is set if an ingress that listens at a port of every node leads there: then each node may ask for it.
+	Every bool `json:"every,omitempty"`
 }
 
 // Pod is one that may serve.

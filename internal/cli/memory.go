@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// gcPercent is the heap growth, in percent, that triggers a collection in a server or an agent. With Go's default of 100
-// a server with 50,000 pods takes a fifth more memory, and a fifth less processor time while all of them start.
+// gcPercent is the heap growth, in percent, that triggers a collection in a server or an agent. With Go's default of
+// 100 a server with 50,000 pods takes a fifth more memory, and a fifth less processor time while all of them start.
 const gcPercent = 40
 
 // A process that starts collects nothing before it has taken startMemory bytes or startTime has passed: while the heap

@@ -11,7 +11,7 @@ import (
 func TestWhy(t *testing.T) {
 	quorum := fmt.Errorf("%w: 2 of the 3 servers must be up", store.ErrNoQuorum)
 	for want, err := range map[string]error{
-		quorum.Error(): fmt.Errorf("list /schema: %w", fmt.Errorf("read: %w", quorum)),
+		quorum.Error():                      fmt.Errorf("list /schema: %w", fmt.Errorf("read: %w", quorum)),
 		"the store does not answer in time": fmt.Errorf("%w", store.ErrSlow),
 		"list /schema: disk on fire":        fmt.Errorf("list /schema: %w", errors.New("disk on fire")),
 	} {

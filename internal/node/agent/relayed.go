@@ -53,7 +53,8 @@ func (a *Agent) Endpoint(task string, port int, protocol string) (string, error)
 		return "", errors.New("the node has no such pod")
 	}
 	service, served := a.services.of(a, assigned.Task.Scope+"/"+assigned.Task.Name)
-	if !served || !slices.Contains(service.At, node.At{Port: port, Protocol: protocol}) {
+	leads := func(at node.At) bool { return at.Port == port && at.Protocol == protocol }
+	if !served || !slices.ContainsFunc(service.At, leads) {
 		return "", fmt.Errorf("no ingress leads to port %d/%s of %s", port, protocol, assigned.Task.Owner())
 	}
 	status := a.reports.task(assigned)
@@ -65,4 +66,14 @@ func (a *Agent) Endpoint(task string, port int, protocol string) (string, error)
 		return address, nil
 	}
 	return "", errNotReady
+}
+
+// AtEvery reports whether a port of every node leads to a port of a task of this node.
+func (a *Agent) AtEvery(task string, port int, protocol string) bool {
+	assigned, known := a.control.Task(task)
+	if !known {
+		return false
+	}
+	service, _ := a.services.of(a, assigned.Task.Scope+"/"+assigned.Task.Name)
+	return slices.Contains(service.At, node.At{Port: port, Protocol: protocol, Every: true})
 }

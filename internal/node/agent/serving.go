@@ -105,8 +105,7 @@ func (s *serving) reportSoon() {
 	}
 }
 
-// A report that failed is retried after reportRetry. One that was refused is retried after refusedRetry: a node that may
-// not serve ingresses is refused until somebody lets it.
+// A report that failed is retried after reportRetry, one that was refused after refusedRetry: most refusals last.
 const (
 	reportRetry  = time.Second
 	refusedRetry = 30 * time.Second

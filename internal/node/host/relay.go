@@ -55,13 +55,19 @@ func (h *Host) openRelay() error {
 	}
 	h.onStop(func() error { _ = listener.Close(); return nil }) // closed already if it ran
 	others := &askers{read: h.Control.Relays}
-	may := func(machine authority.Machine) error {
+	may := func(machine authority.Machine, task string, port int, protocol string) error {
 		select {
 		case <-h.Control.Synced(): // what is known before is nothing, and its change isn't announced
-			return h.mayAsk(others.known(), machine)
 		default:
 			return errNotSynced
 		}
+		if serves, err := h.mayAsk(others.known(), machine); err != nil || serves || task == "" {
+			return err
+		}
+		if !h.agent.AtEvery(task, port, protocol) {
+			return fmt.Errorf("node %s serves no ingresses, and no port of every node leads there", machine.Node)
+		}
+		return nil
 	}
 	h.relay = &relaying{listener: listener, Relay: relay.New(relay.Options{
 		Own: *h.Own, May: may, Logger: h.Logger,
@@ -105,17 +111,14 @@ func (a *askers) known() map[string]node.Relay {
 	return a.nodes
 }
 
-// mayAsk returns why a machine may not ask for connections to the pods of this one; nil if it may. The servers say who
-// may.
-func (h *Host) mayAsk(others map[string]node.Relay, machine authority.Machine) error {
+// mayAsk returns why a machine may not ask for connections to the pods of this one; nil if it may, and whether for all
+// that ingresses lead to. The servers say who may.
+func (h *Host) mayAsk(others map[string]node.Relay, machine authority.Machine) (serves bool, err error) {
 	known, is := others[machine.Node]
-	switch {
-	case !is || known.UID != machine.UID:
-		return fmt.Errorf("%s does not know the machine as node %s of the cluster", h.Node, machine.Node)
-	case !known.Asks:
-		return fmt.Errorf("node %s serves no ingresses", machine.Node)
+	if !is || known.UID != machine.UID {
+		return false, fmt.Errorf("%s does not know the machine as node %s of the cluster", h.Node, machine.Node)
 	}
-	return nil
+	return known.Asks, nil
 }
 
 // relayAddress returns where other nodes ask for connections to this one's pods. A server that listens on loopback has

@@ -57,7 +57,7 @@ func newFar(t testing.TB, pods ...Pod) *far {
 		a.pods[pod.Name] = pod.Address
 	}
 	there := relay.New(relay.Options{
-		Own: own("there"), May: func(authority.Machine) error { return nil },
+		Own: own("there"), May: func(authority.Machine, string, int, string) error { return nil },
 		Endpoint: func(task string, _ int, _ string) (string, error) {
 			if address, runs := a.pods[task]; runs {
 				a.opened.Add(1)

@@ -92,7 +92,7 @@ func (c cluster) far() *far {
 	return f
 }
 
-func (f *far) judge(machine authority.Machine) error {
+func (f *far) judge(machine authority.Machine, _ string, _ int, _ string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if why, known := f.may[machine]; known {

@@ -21,8 +21,8 @@ import (
 // Options make a Relay. All but Logger are required.
 type Options struct {
 	Own authority.Own
-	// May returns why a machine may not ask; nil if it may.
-	May func(authority.Machine) error
+	// May returns why a machine may not ask for a port of a task, or, if no task is named, for any; nil if it may.
+	May func(by authority.Machine, task string, port int, protocol string) error
 	// Endpoint returns where a pod of this node listens now, for a task, a port and a protocol. Its errors go to the
 	// caller.
 	Endpoint func(task string, port int, protocol string) (string, error)
@@ -47,9 +47,9 @@ type destination struct {
 
 // link is a connection of another node.
 type link struct {
-	of   authority.Machine
-	task string // empty before it leads to one
-	conn net.Conn
+	of    authority.Machine
+	asked request // empty before it was read
+	conn  net.Conn
 }
 
 // Limits. The file of a connection to a pod belongs to each that another node makes.
@@ -106,7 +106,8 @@ func (r *Relay) serve(ctx context.Context, conn *tls.Conn) {
 	defer stop()
 	to, err := r.admit(ctx, own, conn)
 	if err != nil {
-		r.Logger.Debug("a connection of another node was refused", "node", own.of.Node, "task", own.task, "error", err)
+		r.Logger.Debug("a connection of another node was refused", "node", own.of.Node, "task", own.asked.Task,
+			"error", err)
 		return
 	}
 	if to == nil { // it only asked whether it may
@@ -139,7 +140,8 @@ func (r *Relay) admit(ctx context.Context, own *link, conn *tls.Conn) (net.Conn,
 	if err := readHead(conn, &asked); err != nil {
 		return nil, err
 	}
-	err = r.May(own.of)
+	own.asked = asked
+	err = r.May(own.of, asked.Task, asked.Port, asked.protocol())
 	if err == nil && asked.Task == "" {
 		return nil, writeHead(conn, answer{})
 	}
@@ -173,16 +175,15 @@ func short(err error) string {
 // connect connects to the pod of a task. The link counts before the task is looked up: Drained, called once the task
 // gets no more requests, misses none.
 func (r *Relay) connect(ctx context.Context, own *link, asked request) (net.Conn, error) {
-	own.task = asked.Task
 	r.begin(own)
-	protocol := cmp.Or(asked.Protocol, api.ProtocolTCP)
+	protocol := asked.protocol()
 	if protocol != api.ProtocolTCP && protocol != api.ProtocolUDP {
 		r.end(own)
 		return nil, fmt.Errorf("it is asked for %q: a relay carries tcp and udp", protocol)
 	}
 	address, err := r.Endpoint(asked.Task, asked.Port, protocol)
 	if err == nil {
-		err = r.May(own.of) // once more: Recheck closes the link from here on
+		err = r.May(own.of, asked.Task, asked.Port, protocol) // once more: Recheck closes the link from here on
 	}
 	if err != nil {
 		r.end(own)
@@ -201,20 +202,20 @@ func (r *Relay) begin(l *link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.open[l] = true
-	if r.tasks[l.task] == nil {
-		r.tasks[l.task] = &destination{over: make(chan struct{})}
+	if r.tasks[l.asked.Task] == nil {
+		r.tasks[l.asked.Task] = &destination{over: make(chan struct{})}
 	}
-	r.tasks[l.task].links++
+	r.tasks[l.asked.Task].links++
 }
 
 func (r *Relay) end(l *link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.open, l)
-	to := r.tasks[l.task]
+	to := r.tasks[l.asked.Task]
 	if to.links--; to.links == 0 {
 		close(to.over)
-		delete(r.tasks, l.task)
+		delete(r.tasks, l.asked.Task)
 	}
 }
 
@@ -237,14 +238,19 @@ func (r *Relay) Drained(ctx context.Context, task string) error {
 
 // Recheck closes the connections of machines that may not ask any more.
 func (r *Relay) Recheck() {
+	type question struct {
+		of    authority.Machine
+		asked request
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	may := map[authority.Machine]bool{}
+	may := map[question]bool{}
 	for l := range r.open {
-		if _, judged := may[l.of]; !judged {
-			may[l.of] = r.May(l.of) == nil
+		q := question{l.of, l.asked}
+		if _, judged := may[q]; !judged {
+			may[q] = r.May(l.of, l.asked.Task, l.asked.Port, l.asked.protocol()) == nil
 		}
-		if !may[l.of] {
+		if !may[q] {
 			_ = l.conn.Close()
 		}
 	}

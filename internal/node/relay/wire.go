@@ -1,10 +1,13 @@
 package relay
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"tend.dev/tend/api"
 )
 
 // Protocol is the name by which the two sides agree on what they speak.
@@ -20,6 +23,8 @@ type request struct {
 	// Protocol is tcp (also where it is empty) or udp: then what follows the heads are datagrams, as Packets writes them.
 	Protocol string `json:"protocol,omitempty"`
 }
+
+func (r request) protocol() string { return cmp.Or(r.Protocol, api.ProtocolTCP) }
 
 // answer is empty if the connection leads to the pod from here on.
 type answer struct {

@@ -106,6 +106,23 @@ func (s *Service) routes(e effect) bool {
 	return named
 }
 
+// atEvery reports whether a port of every node leads to a workload.
+func (s *Service) atEvery(workload string) bool {
+	return slices.ContainsFunc(s.served()[workload], atEvery)
+}
+
+// portsAtEvery reports whether there is a port of every node.
+func (s *Service) portsAtEvery() bool {
+	for _, ingresses := range s.served() {
+		if slices.ContainsFunc(ingresses, atEvery) {
+			return true
+		}
+	}
+	return false
+}
+
+func atEvery(spec api.IngressSpec) bool { return spec.Listen != "" }
+
 // served returns the ingresses that lead to each workload. It is not to be written to.
 func (s *Service) served() map[string][]api.IngressSpec {
 	s.audience.mu.Lock()

@@ -29,8 +29,10 @@ type effect struct {
 	// network is set if the network changed as a whole, or the node's own part of it; peer is a node whose part changed.
 	network bool
 	peer    string
-	// relay is a node that takes connections elsewhere now, or may ask for some now, or no longer.
+	// relay is a node that takes connections elsewhere now, or may ask for some now, or no longer; ports is set if a port
+	// of every node was declared, or is no longer.
 	relay string
+	ports bool
 	// pods is a node one of whose pods had the first of these addresses, and has the second now.
 	pods  string
 	moved [2]netip.Addr
@@ -232,7 +234,7 @@ func (s *Service) released(key string) (out []effect) {
 func objectChanged(snap records.Snapshot, change view.Change, object *api.Object) []effect {
 	switch {
 	case object.Kind == api.KindIngress:
-		return []effect{{table: true}}
+		return []effect{{table: true}, {all: portMoved(change), ports: true}}
 	case object.Kind == api.KindNode:
 		return nodeDeclared(snap, object.Name)
 	case object.Kind.TimeBoxed():

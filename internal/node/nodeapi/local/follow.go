@@ -127,7 +127,7 @@ func (p *pending) add(c *Control, effects []effect) {
 	served, proxies := false, sync.OnceValue(func() bool { return c.servesIngress(c.snapshot()) })
 	for _, e := range effects {
 		p.table = p.table || e.table
-		if c.routes(e) && (e.table || e.node == "" || e.node == c.node || proxies()) {
+		if c.routes(e) && (e.table || e.node == "" || e.node == c.node || proxies() || c.atEvery(e.service)) {
 			served = true
 			if e.service != "" {
 				p.services[e.service] = true
@@ -142,6 +142,9 @@ func (p *pending) add(c *Control, effects []effect) {
 		}
 		if e.relay != "" {
 			p.relays[e.relay] = true
+		}
+		if e.ports {
+			p.relays[c.node] = true
 		}
 		if e.pods != "" && e.pods != c.node { // its own it knows itself
 			p.move(e)

@@ -14,8 +14,9 @@ import (
 // Relays implements nodeapi.Control.
 func (c *Control) Relays() map[string]node.Relay {
 	snap, out := c.snapshot(), map[string]node.Relay{}
+	relay := c.relays(snap)
 	for _, name := range c.machines(snap) {
-		if relay := c.relay(snap, name); relay != nil {
+		if relay := relay(name); relay != nil {
 			out[name] = *relay
 		}
 	}
@@ -31,25 +32,29 @@ func (c *Control) machines(snap records.Snapshot) []string {
 	return names
 }
 
-// relay returns another node's relay as far as this one needs it; nil if it doesn't. Every node needs to know which
-// ones may ask it; one that serves ingresses, where to ask.
-func (c *Control) relay(snap records.Snapshot, name string) *node.Relay {
-	member := snap.Member(name)
-	if name == c.node || !member.Exists() && name != c.Own || member.Exists() && member.Value.Removed {
-		return nil
-	}
-	out := &node.Relay{Asks: c.asksOthers(snap, name)}
-	if member.Exists() {
-		out.UID = member.Value.UID
-	}
-	if c.servesIngress(snap) {
-		if status := snap.Node(name); status.Exists() && status.Value.Address.IsValid() && status.Value.RelayPort != 0 {
+// relays returns a function that reads another node's relay as far as this one needs it; nil if it doesn't. Every node
+// needs to know which ones may ask it; one that serves ingresses, where to ask. A port of every node makes all of them
+// both.
+func (c *Control) relays(snap records.Snapshot) func(name string) *node.Relay {
+	asks := c.portsAtEvery() || c.servesIngress(snap)
+	return func(name string) *node.Relay {
+		member := snap.Member(name)
+		if name == c.node || !member.Exists() && name != c.Own || member.Exists() && member.Value.Removed {
+			return nil
+		}
+		out := &node.Relay{Asks: c.asksOthers(snap, name)}
+		if !asks && !out.Asks {
+			return nil
+		}
+		if member.Exists() {
+			out.UID = member.Value.UID
+		}
+		if status := snap.Node(name); asks && status.Exists() && status.Value.Address.IsValid() &&
+			status.Value.RelayPort != 0 {
 			out.Address = netip.AddrPortFrom(status.Value.Address, status.Value.RelayPort)
 		}
-	} else if !out.Asks {
-		return nil
+		return out
 	}
-	return out
 }
 
 // asksOthers reports whether a node serves ingresses, and so asks others for connections to their pods: that of this
@@ -70,18 +75,32 @@ func relayMoved(change view.Change, status *api.NodeStatus) []effect {
 	return []effect{{all: true, relay: status.ID}}
 }
 
+// portMoved reports whether an ingress that changed listens at a port of every node now, or no longer.
+func portMoved(change view.Change) bool {
+	listens := func(value any) bool {
+		object, ok := value.(*api.Object)
+		if !ok {
+			return false
+		}
+		spec, err := api.DecodeSpec[api.IngressSpec](*object)
+		return err == nil && spec.Listen != ""
+	}
+	return listens(change.Old) != (!change.Deleted && listens(change.New))
+}
+
 // relaying adds the relays that changed to a frame: all of them if the node's own role may have.
 func (c *Control) relaying(snap records.Snapshot, p pending, out *node.Frame) {
 	if len(p.relays) == 0 {
 		return
 	}
 	out.Relays = map[string]*node.Relay{}
+	relay := c.relays(snap)
 	if p.relays[c.node] {
 		for _, name := range c.machines(snap) {
-			out.Relays[name] = c.relay(snap, name)
+			out.Relays[name] = relay(name)
 		}
 	}
 	for name := range p.relays {
-		out.Relays[name] = c.relay(snap, name)
+		out.Relays[name] = relay(name)
 	}
 }

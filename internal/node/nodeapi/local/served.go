@@ -44,12 +44,10 @@ func (c *Control) named(snap records.Snapshot, table node.Table) map[string]bool
 	return out
 }
 
-// table returns what is served except for the workloads; nothing to a node that may serve no ingress. A host is served
-// for the scope that it belongs to, and by one policy.
+// table returns what is served except for the workloads; to a node that may serve no ingress the ports of every node
+// alone. A host is served for the scope that it belongs to, and by one policy.
 func (c *Control) table(snap records.Snapshot) (out node.Table) {
-	if !c.servesIngress(snap) {
-		return out
-	}
+	hosted := c.servesIngress(snap)
 	claims := hosts.TableOf(snap.Routed())
 	for object := range snap.Objects(api.KindIngress) {
 		spec, err := api.DecodeSpec[api.IngressSpec](*object.Value)
@@ -57,18 +55,20 @@ func (c *Control) table(snap records.Snapshot) (out node.Table) {
 			continue // its controller says why it isn't served
 		}
 		by, served := takesPolicy(claims, *object.Value, &spec)
-		if !served && spec.Listen == "" {
+		if !atEvery(spec) && (!served || !hosted) {
 			continue
 		}
 		declared := node.Ingress{Ref: object.Value.Ref(), Spec: spec}
 		declared.Traffic, declared.Message, _ = strings.Cut(object.Value.Metadata.Stamps[api.StampTraffic], ":")
 		out.Ingresses = append(out.Ingresses, declared)
-		if policy, wanted := c.certificate(snap, object.Value.Ref(), spec); wanted && by == object.Value.Ref() {
+		if policy, wanted := c.certificate(snap, object.Value.Ref(), spec); wanted && hosted && by == object.Value.Ref() {
 			policy.Confined = object.Value.Confined()
 			out.Certificates = append(out.Certificates, policy)
 		}
 	}
-	out.Ingresses = append(out.Ingresses, labRoutes(snap, claims)...)
+	if hosted {
+		out.Ingresses = append(out.Ingresses, labRoutes(snap, claims)...)
+	}
 	return out
 }
 
@@ -83,7 +83,7 @@ func takesPolicy(claims hosts.Table, object api.Object, spec *api.IngressSpec) (
 	return by, served
 }
 
-// service returns what proxies need to know of a workload; its pods are for nodes that serve ingresses.
+// service returns what proxies need to know of a workload; its pods are for nodes whose own proxy leads there.
 func (c *Control) service(snap records.Snapshot, key string) (node.Service, bool) {
 	ref, spec, found := workload(snap, key)
 	if !found {
@@ -91,9 +91,9 @@ func (c *Control) service(snap records.Snapshot, key string) (node.Service, bool
 	}
 	out := node.Service{Ports: spec.Ports, NetworkMode: spec.NetworkMode}
 	for _, in := range c.served()[key] {
-		out.At = append(out.At, node.At{Port: in.PortOf(spec.DeploymentSpec), Protocol: in.Protocol()})
+		out.At = append(out.At, node.At{Port: in.PortOf(spec.DeploymentSpec), Protocol: in.Protocol(), Every: atEvery(in)})
 	}
-	if !c.servesIngress(snap) {
+	if !c.servesIngress(snap) && !c.atEvery(key) {
 		return out, true
 	}
 	out.Pods = c.podsOf(snap, ref)
@@ -187,14 +187,17 @@ func nodeAddresses(snap records.Snapshot, name string) (out []netip.Addr) {
 	return out
 }
 
-// ReportIngress implements nodeapi.Control.
+// ReportIngress implements nodeapi.Control. Of a node that may serve no ingress the ports of every node count, and
+// nothing else that it says.
 func (c *Control) ReportIngress(ctx context.Context, status api.IngressNodeStatus) error {
 	if status.Node != c.node {
 		return fmt.Errorf("the ingress of node %s: %w", status.Node, node.ErrForbidden)
 	}
-	if !c.servesIngress(c.snapshot()) {
-		return fmt.Errorf("node %s serves no ingress until tend nodes ingress %s on: %w", c.node, c.node,
-			node.ErrForbidden)
+	if snap := c.snapshot(); !c.servesIngress(snap) {
+		status = api.IngressNodeStatus{Node: c.node, Ports: status.Ports, Unreached: status.Unreached}
+		if len(status.Ports) == 0 && !snap.IngressNode(c.node).Exists() {
+			return nil
+		}
 	}
 	return c.put(ctx, "agent.ingress", records.IngressNodeKey(c.node), status)
 }

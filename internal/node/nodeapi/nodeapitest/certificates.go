@@ -130,12 +130,11 @@ func noIngress(t *testing.T, w *World, c nodeapi.Control) {
 	served(0)
 	key := "certificates/internal/inside.example/inside.example.key"
 	for name, tell := range map[string]func() error{
-		"loads":   func() error { _, err := c.Certificates().Load(t.Context(), key); return err },
-		"stores":  func() error { return c.Certificates().Store(t.Context(), key, []byte("x")) },
-		"lists":   func() error { _, err := c.Certificates().List(t.Context(), "acme/ca", true); return err },
-		"locks":   func() error { return c.Certificates().Lock(t.Context(), "issue") },
-		"signs":   func() error { _, err := c.Sign(t.Context(), requestFor(t, []string{"inside.example"})); return err },
-		"reports": func() error { return c.ReportIngress(t.Context(), api.IngressNodeStatus{Node: Here}) },
+		"loads":  func() error { _, err := c.Certificates().Load(t.Context(), key); return err },
+		"stores": func() error { return c.Certificates().Store(t.Context(), key, []byte("x")) },
+		"lists":  func() error { _, err := c.Certificates().List(t.Context(), "acme/ca", true); return err },
+		"locks":  func() error { return c.Certificates().Lock(t.Context(), "issue") },
+		"signs":  func() error { _, err := c.Sign(t.Context(), requestFor(t, []string{"inside.example"})); return err },
 		"accounts": func() error {
 			_, err := c.Certificates().Load(t.Context(), "acme/ca/users/default/default.key")
 			return err
@@ -144,6 +143,11 @@ func noIngress(t *testing.T, w *World, c nodeapi.Control) {
 		if err := tell(); !errors.Is(err, node.ErrForbidden) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	lies := api.IngressNodeStatus{Node: Here, HTTP: api.ListenerStatus{Open: true, Address: ":80"},
+		Certificates: map[string]api.CertificateStatus{"inside.example": {}}}
+	if err := c.ReportIngress(t.Context(), lies); err != nil || w.snapshot().IngressNode(Here).Exists() {
+		t.Errorf("what it says of hosts is stored: %v", err)
 	}
 	yes := true
 	spec, _ := json.Marshal(api.NodeSpec{Ingress: &yes})

@@ -48,6 +48,10 @@ func relays(t *testing.T, w *World, c nodeapi.Control) {
 	becomes("the other one serves none", map[string]node.Relay{There: {Address: at, UID: There}})
 	ingress(Here, false)
 	becomes("nor does this one", nil)
+	w.Object(api.KindIngress, "port", api.IngressSpec{Listen: "7000"})
+	becomes("each node asks for the pods of a port of every node", map[string]node.Relay{There: {Address: at, UID: There}})
+	w.Commit(records.NewTxn("test").Delete(records.ObjectKey(api.Ref{Kind: api.KindIngress, Scope: "prod", Name: "port"})))
+	becomes("there is none any more", nil)
 	ingress(There, true)
 	becomes("the other one asks this one", map[string]node.Relay{There: {UID: There, Asks: true}})
 	ingress(Here, true)
@@ -59,8 +63,23 @@ func relays(t *testing.T, w *World, c nodeapi.Control) {
 	becomes("it is removed", nil)
 }
 
-// ownServices: a node without a proxy learns at which ports ingresses lead to its own pods, and nothing of other
-// workloads or pods.
+// reportsPorts has a node that serves no ingress report its listeners: of those the ports of every node are stored.
+func reportsPorts(t *testing.T, w *World, c nodeapi.Control, want ...string) {
+	t.Helper()
+	status := api.IngressNodeStatus{Node: Here, HTTP: api.ListenerStatus{Open: true},
+		Ports: map[string]api.ListenerStatus{}}
+	for _, port := range want {
+		status.Ports[port] = api.ListenerStatus{Open: true}
+	}
+	err := c.ReportIngress(t.Context(), status)
+	got := w.snapshot().IngressNode(Here)
+	if err != nil || !got.Exists() || len(got.Value.Ports) != len(want) || got.Value.HTTP.Open {
+		t.Errorf("it is stored that it listens at %+v: %v", got.Value, err)
+	}
+}
+
+// ownServices: a node that serves no ingress learns at which ports ingresses lead to its own pods, and nothing of other
+// workloads or pods. Of a port of every node it learns all: its own proxy leads there.
 func ownServices(t *testing.T, w *World, c nodeapi.Control) {
 	changes := listen(t, c)
 	w.Commit(records.NewTxn("test").Put(records.MemberKey(Here), records.Member{UID: Here}))
@@ -75,7 +94,8 @@ func ownServices(t *testing.T, w *World, c nodeapi.Control) {
 		eventually(t, changes, func() (any, bool) {
 			got, known := c.Served().Services[service]
 			return map[string]any{reason: c.Served()}, known == (len(want) > 0) &&
-				slices.Equal(got.At, want) && len(got.Pods) == 0
+				slices.Equal(got.At, want) &&
+				(len(got.Pods) > 0) == slices.ContainsFunc(want, func(at node.At) bool { return at.Every })
 		})
 	}
 	tcp := func(port int) node.At { return node.At{Port: port, Protocol: "tcp"} }
@@ -95,12 +115,17 @@ func ownServices(t *testing.T, w *World, c nodeapi.Control) {
 	pod("far", "d", Here)
 	becomes("it has a pod of it now", "prod/far", tcp(8080))
 	w.Object(api.KindIngress, "web-port", api.IngressSpec{Listen: "53/udp", Service: "web"})
-	becomes("a port leads there too", "prod/web", tcp(9000), node.At{Port: 8080, Protocol: "udp"})
+	becomes("a port leads there too", "prod/web", tcp(9000), node.At{Port: 8080, Protocol: "udp", Every: true})
+	if got := c.Served(); len(got.Ingresses) != 1 || got.Ingresses[0].Spec.Listen == "" || len(got.Certificates) > 0 {
+		t.Errorf("it serves %+v", got.Table)
+	}
+	reportsPorts(t, w, c, ":53/udp")
 	for _, name := range []string{"web", "web-port"} {
 		w.Commit(records.NewTxn("test").Delete(records.ObjectKey(api.Ref{Kind: api.KindIngress, Scope: "prod", Name: name})))
 	}
 	becomes("the ingresses are gone", "prod/web")
+	reportsPorts(t, w, c)
 	if got := c.Served(); len(got.Ingresses)+len(got.Certificates) > 0 {
-		t.Errorf("a node without a proxy learns %+v", got.Table)
+		t.Errorf("a node that serves no ingress learns %+v", got.Table)
 	}
 }

@@ -80,6 +80,7 @@ type host struct {
 	engine  *process
 	tend    *process
 	serves  bool // tend is a server
+	plain   bool // its agent joins without --ingress
 }
 
 // newLab makes hosts, whose engines run.
@@ -250,7 +251,11 @@ func (h *host) startAgent() {
 	h.lab.Helper()
 	args := []string{"agent", "--root", h.root(), "--node", h.name}
 	if _, err := os.Stat(filepath.Join(h.root(), "joined")); err != nil {
-		args = append(args, h.lab.joining("nodes", "add", "--ingress")...)
+		join := []string{"nodes", "add", "--ingress"}
+		if h.plain {
+			join = join[:2]
+		}
+		args = append(args, h.lab.joining(join...)...)
 	}
 	h.start(args)
 }
