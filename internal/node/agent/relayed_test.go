@@ -35,6 +35,22 @@ func TestEndpoint(t *testing.T) {
 			t.Errorf("another protocol: %v", err)
 		}
 		leads("no task of the node", "nobody's", 80, "no such pod")
+		every := func(want bool) {
+			t.Helper()
+			if l.agent.AtEvery(task.ID, 80, "tcp") != want || l.agent.AtEvery(task.ID, 80, "udp") ||
+				l.agent.AtEvery(task.ID, 22, "tcp") || l.agent.AtEvery("nobody's", 80, "tcp") {
+				t.Errorf("each node may ask for another port than 80/tcp, or, want %t, for that", want)
+			}
+		}
+		every(false) // an ingress with a host leads there alone
+		port := api.Object{Kind: api.KindIngress, Scope: "shop", Name: "port",
+			Spec: []byte(`{"listen":"7000","service":"web","port":80}`)}
+		l.commit(records.NewTxn("test").Put(records.ObjectKey(port.Ref()), port))
+		l.settle()
+		every(true)
+		l.commit(records.NewTxn("test").Delete(records.ObjectKey(port.Ref())))
+		l.settle()
+		every(false)
 		private := l.deploy(taskID(2), func(task *api.Task, _ *api.DeploymentSpec) { task.Name = "db" })
 		l.settle()
 		leads("a workload that no ingress names", private.ID, 80, "no ingress leads to port 80/tcp of deployment/shop/db")
