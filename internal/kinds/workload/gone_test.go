@@ -81,6 +81,9 @@ func TestADeletionPassesANodeThatIsGone(t *testing.T) {
 					func(task records.Read[api.Task]) bool { return task.Value.Node != "n2" }) {
 					t.Errorf("%d tasks are left, these are leftovers: %+v", n, left)
 				}
+				if len(left) == 0 && kind != "commands" {
+					t.Error("its node won't know of what it ran")
+				}
 				l.returns("n2")
 				for range 5 {
 					l.runAgent()

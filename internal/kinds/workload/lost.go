@@ -121,8 +121,8 @@ func (o observed) loss(t owner.Task) (elsewhere bool, reason, message, next stri
 	return true, api.ReasonNodeLost, silent + "; its pods are replaced on other nodes", next
 }
 
-// followed reports whether a task that is to start after another one has a node that answers. That it took the last room
-// there doesn't hold it back.
+// followed reports whether a task that is to start after another one has a node that answers. That it took the last
+// room there doesn't hold it back.
 func (o observed) followed(id string) bool {
 	return slices.ContainsFunc(o.tasks, func(t owner.Task) bool {
 		next := t.Desired.Value
