@@ -179,3 +179,45 @@ func TestAPodThatItsNodeDoesNotLeadTo(t *testing.T) {
 		t.Errorf("%d %q", response.StatusCode, text)
 	}
 }
+
+// TestAWayThatIsCut: where the connection to a pod of another node ended without an answer, as at a restart of its
+// agent, a request that may be sent twice is sent once more; any other is not, nor is one to a pod of this node.
+func TestAWayThatIsCut(t *testing.T) {
+	for name, test := range map[string]struct {
+		method string
+		cuts   int64
+		here   bool
+		status int
+		asked  int64
+	}{
+		"a GET":           {"GET", 1, false, http.StatusOK, 2},
+		"a DELETE":        {"DELETE", 1, false, http.StatusOK, 2},
+		"cut twice":       {"GET", 2, false, http.StatusBadGateway, 2},
+		"a POST":          {"POST", 1, false, http.StatusBadGateway, 1},
+		"a GET, pod here": {"GET", 1, true, http.StatusBadGateway, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked atomic.Int64
+			here := podOf(t, "p", func(w http.ResponseWriter, _ *http.Request) {
+				if asked.Add(1) > test.cuts {
+					_, _ = io.WriteString(w, "late")
+				} else if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+					_ = conn.Close()
+				}
+			})
+			a := newAcross(t, here)
+			if test.here {
+				a.serve(here)
+			} else {
+				a.serve(a.pod("p"))
+			}
+			var body io.Reader
+			if test.method == "POST" {
+				body = strings.NewReader("once")
+			}
+			if response, text := a.do(test.method, "/", body); response.StatusCode != test.status || asked.Load() != test.asked {
+				t.Errorf("%d %q, asked %d times; want %d, %d", response.StatusCode, text, asked.Load(), test.status, test.asked)
+			}
+		})
+	}
+}

@@ -39,12 +39,18 @@ func (s *spread) RoundTrip(request *http.Request) (*http.Response, error) {
 		x.body.trailer = request.Trailer
 		request.Body = io.NopCloser(request.Body) // a transport closes it, even if it sent none of it
 	}
-	now := s.now()
+	now, cut := s.now(), false
 	until, pause := now.Add(s.retry), 20*time.Millisecond
 	for ; ; now = s.now() {
 		response, err := s.round(request, x, now)
-		if err == nil || !unsent(err) || s.now().Add(pause).After(until) || request.Context().Err() != nil {
+		if err == nil || s.now().Add(pause).After(until) || request.Context().Err() != nil {
 			return response, err
+		}
+		if !unsent(err) {
+			if cut || !x.relayed() || !again(request, err) {
+				return response, err
+			}
+			cut = true // the agent of the pod's node may have been restarted: it is asked once more
 		}
 		_ = delay.For(request.Context(), pause) // an attempt ends with it too
 		pause = min(2*pause, 200*time.Millisecond)

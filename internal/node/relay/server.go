@@ -49,7 +49,8 @@ type destination struct {
 type link struct {
 	of   authority.Machine
 	task string // empty before it leads to one
-	conn net.Conn
+	conn *tls.Conn
+	last spoken
 }
 
 // Limits. The file of a connection to a pod belongs to each that another node makes.
@@ -70,14 +71,19 @@ func New(o Options) *Relay {
 	}
 }
 
-// Run takes connections until ctx ends; then it closes all of them. It closes the listener.
+// Run takes connections until ctx ends. Then requests under way have up to ten seconds; for most of them others are taken
+// still, since no process takes them in this one's place yet. It closes the listener.
 func (r *Relay) Run(ctx context.Context, listener net.Listener) error {
 	listener = connlimit.New(listener, connlimit.Options{Total: r.limit, Name: "relay", Logger: r.Logger})
 	var running recovery.Group
 	defer running.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
+	links, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	finished := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(finished)
+		r.finish(listener)
+	})
 	defer stop()
 	// who may not ask gets the reason as an answer: see admit
 	config := r.Own.Between(Protocol, func(authority.Machine) error { return nil })
@@ -86,6 +92,7 @@ func (r *Relay) Run(ctx context.Context, listener net.Listener) error {
 		switch {
 		case err == nil:
 		case ctx.Err() != nil:
+			<-finished
 			return nil
 		case errors.Is(err, net.ErrClosed):
 			return err
@@ -94,7 +101,7 @@ func (r *Relay) Run(ctx context.Context, listener net.Listener) error {
 			_ = delay.For(ctx, acceptPause)
 			continue
 		}
-		running.Go(func() { r.serve(ctx, tls.Server(conn, config)) })
+		running.Go(func() { r.serve(links, tls.Server(conn, config)) })
 	}
 }
 
@@ -114,10 +121,11 @@ func (r *Relay) serve(ctx context.Context, conn *tls.Conn) {
 	}
 	defer r.end(own)
 	defer to.Close()
+	heard := heard{conn, &own.last}
 	if pod, ok := to.(*net.TCPConn); ok {
-		Join(conn, pod)
+		Join(heard, pod)
 	} else {
-		exchange(Packets(conn), to)
+		exchange(Packets(heard), to)
 	}
 }
 
@@ -200,6 +208,7 @@ func (r *Relay) connect(ctx context.Context, own *link, asked request) (net.Conn
 func (r *Relay) begin(l *link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	l.last.say(byPod)
 	r.open[l] = true
 	if r.tasks[l.task] == nil {
 		r.tasks[l.task] = &destination{over: make(chan struct{})}

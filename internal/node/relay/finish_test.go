@@ -1,0 +1,93 @@
+package relay_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"testing"
+
+	"tend.dev/tend/internal/node/nodeapi/authority"
+	"tend.dev/tend/internal/node/relay"
+)
+
+// TestAnEndLetsRequestsFinish: what a pod is asked is answered whole, a connection that rests between two requests is
+// closed, and new ones are taken meanwhile.
+func TestAnEndLetsRequestsFinish(t *testing.T) {
+	c := newCluster(t)
+	asked, answer := make(chan struct{}), make(chan struct{})
+	pod, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pod.Close()
+	go func() {
+		for {
+			conn, err := pod.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				lines := bufio.NewReader(conn)
+				for {
+					line, err := lines.ReadString('\n')
+					if err != nil {
+						return
+					}
+					if line == "slow\n" {
+						asked <- struct{}{}
+						<-answer
+					}
+					_, _ = io.WriteString(conn, "got "+line)
+				}
+			}()
+		}
+	}()
+	far := relay.New(relay.Options{Own: c.own(there), May: func(authority.Machine) error { return nil },
+		Endpoint: func(string, int, string) (string, error) { return pod.Addr().String(), nil }})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- far.Run(ctx, listener) }()
+	open := func(line string) (net.Conn, *bufio.Reader) {
+		conn, err := relay.Open(t.Context(), c.own(here), c.dial(address), target("web", 8080))
+		if err == nil {
+			_, err = io.WriteString(conn, line)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return conn, bufio.NewReader(conn)
+	}
+	_, rests := open("quick\n")
+	if got, err := rests.ReadString('\n'); got != "got quick\n" {
+		t.Fatalf("%q, %v", got, err)
+	}
+	busy, slow := open("slow\n")
+	<-asked
+	end()
+	if got, err := rests.ReadString('\n'); err == nil {
+		t.Errorf("between two requests: %q", got)
+	}
+	_, late := open("late\n")
+	if got, err := late.ReadString('\n'); got != "got late\n" {
+		t.Errorf("meanwhile: %q, %v", got, err)
+	}
+	close(answer)
+	if got, err := slow.ReadString('\n'); got != "got slow\n" {
+		t.Errorf("under way: %q, %v", got, err)
+	}
+	_ = busy.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if conn, err := net.Dial("tcp", address); err == nil {
+		_ = conn.Close()
+		t.Error("it takes connections after its end")
+	}
+}
