@@ -60,7 +60,7 @@ func (h *Host) openRelay() error {
 		case <-h.Control.Synced(): // what is known before is nothing, and its change isn't announced
 			return h.mayAsk(others.known(), machine)
 		default:
-			return errNotSynced
+			return relay.ErrEarly
 		}
 	}
 	h.relay = &relaying{listener: listener, Relay: relay.New(relay.Options{
@@ -77,8 +77,6 @@ func (h *Host) openRelay() error {
 	})
 	return nil
 }
-
-var errNotSynced = errors.New("the node does not know yet who may ask it")
 
 // askers are the other nodes as they were when the last change was announced.
 type askers struct {

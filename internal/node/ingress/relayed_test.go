@@ -9,10 +9,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tend.dev/tend/internal/node/nodeapi/authority"
@@ -218,6 +221,47 @@ func TestAWayThatIsCut(t *testing.T) {
 			if response, text := a.do(test.method, "/", body); response.StatusCode != test.status || asked.Load() != test.asked {
 				t.Errorf("%d %q, asked %d times; want %d, %d", response.StatusCode, text, asked.Load(), test.status, test.asked)
 			}
+		})
+	}
+}
+
+// TestAnAgentThatIsAway: a request waits as long for the agent of the pod's node as for a pod, whatever its method. A
+// pod of this node that refuses connections is given up earlier.
+func TestAnAgentThatIsAway(t *testing.T) {
+	early := &net.OpError{Op: "dial", Err: &relay.RefusedError{Early: true}}
+	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	for name, test := range map[string]struct {
+		via     relay.Target
+		failure error
+		want    time.Duration
+	}{
+		"its port is closed":      {relay.Target{Node: "n2"}, refused, 10 * time.Second},
+		"it doesn't know its pod": {relay.Target{Node: "n2"}, early, 10 * time.Second},
+		"the machine is away":     {relay.Target{Node: "n2"}, &net.OpError{Op: "dial", Err: syscall.EHOSTUNREACH}, 2 * time.Second},
+		"a pod here":              {relay.Target{}, refused, 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := New(Options{Hold: 10 * time.Second, Relayed: func(context.Context, net.Conn, relay.Target) (*tls.Conn, error) {
+					return nil, nil
+				}})
+				pod := Pod{Name: "p", Address: "127.0.0.1:1", Via: test.via}
+				p.Update([]Route{{Host: "shop.org", Path: "/", Pods: []Pod{pod}}})
+				for _, b := range p.routing.Load().backends {
+					for _, each := range b.pods {
+						each.lines.plain.DialContext = func(context.Context, string, string) (net.Conn, error) {
+							return nil, test.failure
+						}
+					}
+				}
+				began := time.Now()
+				request := httptest.NewRequest("POST", "http://shop.org/", strings.NewReader("once"))
+				answer := httptest.NewRecorder()
+				p.ServeHTTP(answer, request)
+				if took := time.Since(began); answer.Code != http.StatusBadGateway || took > test.want || took < test.want-time.Second {
+					t.Errorf("%d after %s, want it after %s", answer.Code, took, test.want)
+				}
+			})
 		})
 	}
 }

@@ -5,24 +5,33 @@ import (
 	"crypto/tls"
 	"maps"
 	"net"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// How long the requests under way have to end while others are taken still, and how long all have once none is taken: a
-// proxy that is refused asks again for 2 s. restTime is how long nothing is said between two requests.
+// How long the requests under way have to end while others are taken still, and how long the others have then: a proxy
+// that is refused holds its requests for longer. restTime is how long nothing is said between two requests.
 const (
-	earlyTime  = 8 * time.Second
-	lateTime   = time.Second
+	earlyTime  = 5 * time.Second
+	lateTime   = 5 * time.Second
 	restTime   = 500 * time.Millisecond
-	finishLook = 50 * time.Millisecond
+	finishLook = 20 * time.Millisecond
 )
 
-// finish waits until the requests under way have ended, and closes the listener. A connection that rests between two
-// requests is closed.
+// finish waits until the requests under way have ended, closes the listener, and waits for those that have begun
+// meanwhile. A connection that rests between two requests is closed, and the caller closes one after its next answer.
 func (r *Relay) finish(listener net.Listener) {
-	early := r.links()
-	r.await(earlyTime, func(l *link) bool { return early[l] })
+	r.finishing.Store(true)
+	early := map[*link]int{}
+	for l := range r.links() {
+		early[l] = l.last.turn()
+	}
+	r.await(earlyTime, func(l *link) bool {
+		turn, was := early[l]
+		return was && turn > 0 && turn == l.last.turn()
+	})
 	_ = listener.Close()
 	r.await(lateTime, func(*link) bool { return true })
 }
@@ -48,19 +57,20 @@ func (r *Relay) await(most time.Duration, counts func(*link) bool) {
 	}
 }
 
-// spoken is who said something last on a connection, and when: a connection rests once the pod has spoken last. A pod
-// that says something has not stopped before the caller has taken it. On HTTP/2 many requests are under way at once, so
-// it says nothing about them.
+// spoken is who said something last on a connection, and when: a connection rests once the pod has spoken last, and
+// the caller begins another request when it speaks then. On HTTP/2 many requests are under way at once, so that says
+// nothing about them.
 type spoken struct {
 	mu    sync.Mutex
 	by    speaker
 	when  time.Time
-	begun bool // the caller has spoken
+	turns int  // of the caller
 	many  bool // it speaks HTTP/2
 }
 
 type speaker int
 
+// A pod that says something has not stopped before the caller has taken it.
 const (
 	byPod speaker = iota
 	byCaller
@@ -77,10 +87,31 @@ func (s *spoken) say(by speaker) {
 func (s *spoken) hear(text []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.begun {
-		s.begun, s.many = true, bytes.HasPrefix(text, []byte("PRI * HTTP/2"))
+	if s.by != byCaller {
+		if s.turns++; s.turns == 1 {
+			s.many = bytes.HasPrefix(text, []byte("PRI * HTTP/2"))
+		}
 	}
 	s.by, s.when = byCaller, time.Now()
+}
+
+// answers notes that the pod begins to say something, and reports whether that begins its answer.
+func (s *spoken) answers() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := s.by == byCaller
+	s.by, s.when = podAtIt, time.Now()
+	return first
+}
+
+// turn returns which request is under way, as a number; 0 before the first, and where that can't be known.
+func (s *spoken) turn() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.many {
+		return 0
+	}
+	return s.turns
 }
 
 func (s *spoken) rests(now time.Time) bool {
@@ -92,7 +123,8 @@ func (s *spoken) rests(now time.Time) bool {
 // heard is the connection of a caller, of which is noted who speaks.
 type heard struct {
 	*tls.Conn
-	last *spoken
+	last      *spoken
+	finishing *atomic.Bool
 }
 
 // Read implements net.Conn.
@@ -106,8 +138,24 @@ func (h heard) Read(into []byte) (int, error) {
 
 // Write implements net.Conn.
 func (h heard) Write(text []byte) (int, error) {
-	h.last.say(podAtIt)
-	n, err := h.Conn.Write(text)
+	out := text
+	if h.last.answers() && h.finishing.Load() {
+		out = closing(text)
+	}
+	n, err := h.Conn.Write(out)
 	h.last.say(byPod)
-	return n, err
+	if err == nil {
+		n = len(text)
+	}
+	return min(n, len(text)), err
+}
+
+// closing returns the beginning of an answer so that its caller sends no other request on the connection. What is no
+// answer of HTTP/1.1, and one that makes another protocol of it, stays as it is.
+func closing(answer []byte) []byte {
+	line, rest, whole := bytes.Cut(answer, []byte("\r\n"))
+	if !whole || !bytes.HasPrefix(line, []byte("HTTP/1.1 ")) || bytes.HasPrefix(line, []byte("HTTP/1.1 101")) {
+		return answer
+	}
+	return slices.Concat(line, []byte("\r\nConnection: close\r\n"), rest)
 }

@@ -31,3 +31,18 @@ func TestWhatRests(t *testing.T) {
 		}
 	}
 }
+
+// TestTheLastAnswer: an answer of HTTP/1.1 says that the connection ends, nothing else is changed.
+func TestTheLastAnswer(t *testing.T) {
+	for text, want := range map[string]string{
+		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok": "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
+		"HTTP/1.1 101 Switching Protocols\r\n\r\n":       "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+		"HTTP/1.0 200 OK\r\n\r\n":                        "HTTP/1.0 200 OK\r\n\r\n",
+		"HTTP/1.1 200":                                   "HTTP/1.1 200",
+		"+OK\r\nHTTP/1.1 200 OK\r\n":                     "+OK\r\nHTTP/1.1 200 OK\r\n",
+	} {
+		if got := string(closing([]byte(text))); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}

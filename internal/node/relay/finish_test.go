@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"strings"
 	"testing"
 
 	"tend.dev/tend/internal/node/nodeapi/authority"
@@ -39,7 +40,7 @@ func TestAnEndLetsRequestsFinish(t *testing.T) {
 						asked <- struct{}{}
 						<-answer
 					}
-					_, _ = io.WriteString(conn, "got "+line)
+					_, _ = io.WriteString(conn, "HTTP/1.1 200 "+strings.TrimSpace(line)+"\r\n")
 				}
 			}()
 		}
@@ -65,24 +66,30 @@ func TestAnEndLetsRequestsFinish(t *testing.T) {
 		return conn, bufio.NewReader(conn)
 	}
 	_, rests := open("quick\n")
-	if got, err := rests.ReadString('\n'); got != "got quick\n" {
+	if got, err := rests.ReadString('\n'); got != "HTTP/1.1 200 quick\r\n" {
 		t.Fatalf("%q, %v", got, err)
 	}
-	busy, slow := open("slow\n")
+	_, slow := open("slow\n")
 	<-asked
 	end()
 	if got, err := rests.ReadString('\n'); err == nil {
 		t.Errorf("between two requests: %q", got)
 	}
 	_, late := open("late\n")
-	if got, err := late.ReadString('\n'); got != "got late\n" {
+	if got, err := late.ReadString('\n'); got != "HTTP/1.1 200 late\r\n" {
 		t.Errorf("meanwhile: %q, %v", got, err)
 	}
-	close(answer)
-	if got, err := slow.ReadString('\n'); got != "got slow\n" {
-		t.Errorf("under way: %q, %v", got, err)
+	if got, err := late.ReadString('\n'); got != "Connection: close\r\n" {
+		t.Errorf("its caller may ask on the connection again: %q, %v", got, err)
 	}
-	_ = busy.Close()
+	_, later := open("slow\n")
+	<-asked
+	close(answer)
+	for what, reader := range map[string]*bufio.Reader{"under way": slow, "begun meanwhile": later} {
+		if got, err := reader.ReadString('\n'); got != "HTTP/1.1 200 slow\r\n" {
+			t.Errorf("%s: %q, %v", what, got, err)
+		}
+	}
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}

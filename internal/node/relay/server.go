@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tend.dev/tend/api"
@@ -17,6 +18,9 @@ import (
 	"tend.dev/tend/internal/platform/delay"
 	"tend.dev/tend/internal/platform/recovery"
 )
+
+// ErrEarly is in the errors of May and Endpoint while the node can't know: its agent has just begun.
+var ErrEarly = errors.New("the node does not know its pods yet")
 
 // Options make a Relay. All but Logger are required.
 type Options struct {
@@ -32,7 +36,8 @@ type Options struct {
 // Relay takes connections of other nodes to the pods of this one. Create it with New; it runs once.
 type Relay struct {
 	Options
-	limit int // of connections
+	limit     int // of connections
+	finishing atomic.Bool
 
 	mu    sync.Mutex
 	open  map[*link]bool
@@ -71,8 +76,8 @@ func New(o Options) *Relay {
 	}
 }
 
-// Run takes connections until ctx ends. Then requests under way have up to ten seconds; for most of them others are taken
-// still, since no process takes them in this one's place yet. It closes the listener.
+// Run takes connections until ctx ends. Then requests under way have up to ten seconds; for most of them others are
+// taken still, since no process takes them in its place yet. It closes the listener.
 func (r *Relay) Run(ctx context.Context, listener net.Listener) error {
 	listener = connlimit.New(listener, connlimit.Options{Total: r.limit, Name: "relay", Logger: r.Logger})
 	var running recovery.Group
@@ -121,7 +126,7 @@ func (r *Relay) serve(ctx context.Context, conn *tls.Conn) {
 	}
 	defer r.end(own)
 	defer to.Close()
-	heard := heard{conn, &own.last}
+	heard := heard{conn, &own.last, &r.finishing}
 	if pod, ok := to.(*net.TCPConn); ok {
 		Join(heard, pod)
 	} else {
@@ -156,7 +161,7 @@ func (r *Relay) admit(ctx context.Context, own *link, conn *tls.Conn) (net.Conn,
 		to, err = r.connect(ctx, own, asked)
 	}
 	if err != nil {
-		return nil, errors.Join(err, writeHead(conn, answer{Error: short(err)}))
+		return nil, errors.Join(err, writeHead(conn, answer{Error: short(err), Early: errors.Is(err, ErrEarly)}))
 	}
 	err = writeHead(conn, answer{})
 	if err == nil {

@@ -24,6 +24,8 @@ type request struct {
 // answer is empty if the connection leads to the pod from here on.
 type answer struct {
 	Error string `json:"error,omitempty"`
+	// Early says that the node can't know yet.
+	Early bool `json:"early,omitempty"`
 }
 
 func writeHead(to io.Writer, head any) error {
