@@ -218,7 +218,8 @@ func TestAWayThatIsCut(t *testing.T) {
 			if test.method == "POST" {
 				body = strings.NewReader("once")
 			}
-			if response, text := a.do(test.method, "/", body); response.StatusCode != test.status || asked.Load() != test.asked {
+			response, text := a.do(test.method, "/", body)
+			if response.StatusCode != test.status || asked.Load() != test.asked {
 				t.Errorf("%d %q, asked %d times; want %d, %d", response.StatusCode, text, asked.Load(), test.status, test.asked)
 			}
 		})
@@ -237,14 +238,14 @@ func TestAnAgentThatIsAway(t *testing.T) {
 	}{
 		"its port is closed":      {relay.Target{Node: "n2"}, refused, 10 * time.Second},
 		"it doesn't know its pod": {relay.Target{Node: "n2"}, early, 10 * time.Second},
-		"the machine is away":     {relay.Target{Node: "n2"}, &net.OpError{Op: "dial", Err: syscall.EHOSTUNREACH}, 2 * time.Second},
+		"the machine is away":     {relay.Target{Node: "n2"}, &net.OpError{Op: "dial", Err: syscall.EHOSTUNREACH},
+			2 * time.Second},
 		"a pod here":              {relay.Target{}, refused, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := New(Options{Hold: 10 * time.Second, Relayed: func(context.Context, net.Conn, relay.Target) (*tls.Conn, error) {
-					return nil, nil
-				}})
+				open := func(context.Context, net.Conn, relay.Target) (*tls.Conn, error) { return nil, nil }
+				p := New(Options{Hold: 10 * time.Second, Relayed: open})
 				pod := Pod{Name: "p", Address: "127.0.0.1:1", Via: test.via}
 				p.Update([]Route{{Host: "shop.org", Path: "/", Pods: []Pod{pod}}})
 				for _, b := range p.routing.Load().backends {
@@ -258,7 +259,8 @@ func TestAnAgentThatIsAway(t *testing.T) {
 				request := httptest.NewRequest("POST", "http://shop.org/", strings.NewReader("once"))
 				answer := httptest.NewRecorder()
 				p.ServeHTTP(answer, request)
-				if took := time.Since(began); answer.Code != http.StatusBadGateway || took > test.want || took < test.want-time.Second {
+				took := time.Since(began)
+				if answer.Code != http.StatusBadGateway || took > test.want || took < test.want-time.Second {
 					t.Errorf("%d after %s, want it after %s", answer.Code, took, test.want)
 				}
 			})
