@@ -238,9 +238,9 @@ func TestAnAgentThatIsAway(t *testing.T) {
 	}{
 		"its port is closed":      {relay.Target{Node: "n2"}, refused, 10 * time.Second},
 		"it doesn't know its pod": {relay.Target{Node: "n2"}, early, 10 * time.Second},
-		"the machine is away":     {relay.Target{Node: "n2"}, &net.OpError{Op: "dial", Err: syscall.EHOSTUNREACH},
+		"the machine is away": {relay.Target{Node: "n2"}, &net.OpError{Op: "dial", Err: syscall.EHOSTUNREACH},
 			2 * time.Second},
-		"a pod here":              {relay.Target{}, refused, 2 * time.Second},
+		"a pod here": {relay.Target{}, refused, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

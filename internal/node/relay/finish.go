@@ -12,7 +12,7 @@ import (
 )
 
 // How long the requests under way have to end while others are taken still, and how long the others have then: a proxy
-// that is refused holds its requests for longer. restTime is how long nothing is said between two requests.
+// that is refused holds its requests for longer. A connection on which the pod spoke last rests after restTime.
 const (
 	earlyTime  = 5 * time.Second
 	lateTime   = 5 * time.Second
@@ -150,8 +150,8 @@ func (h heard) Write(text []byte) (int, error) {
 	return min(n, len(text)), err
 }
 
-// closing returns the beginning of an answer so that its caller sends no other request on the connection. What is no
-// answer of HTTP/1.1, and one that makes another protocol of it, stays as it is.
+// closing returns the beginning of an answer so that its caller sends no other request on the connection. One that
+// isn't HTTP/1.1, or makes another protocol of it, stays as it is.
 func closing(answer []byte) []byte {
 	line, rest, whole := bytes.Cut(answer, []byte("\r\n"))
 	if !whole || !bytes.HasPrefix(line, []byte("HTTP/1.1 ")) || bytes.HasPrefix(line, []byte("HTTP/1.1 101")) {

@@ -24,7 +24,7 @@ func (s *slowly) Read(into []byte) (int, error) {
 	if s.left == 0 {
 		return 0, io.EOF
 	}
-	time.Sleep(200 * time.Millisecond)
+	<-time.After(200 * time.Millisecond)
 	s.left--
 	into[0] = 'x'
 	return 1, nil
@@ -59,12 +59,13 @@ func TestAnAgentsRestartCutsNoRequest(t *testing.T) {
 		rounds = 3
 	}
 	for range rounds {
-		time.Sleep(time.Second)
+		before := long.answered.Load()
+		l.until("requests are under way", func() bool { return long.answered.Load() > before+4 })
 		began := time.Now()
 		l.hosts[1].tend.end(syscall.SIGTERM)
 		t.Logf("the agent ended after %s", time.Since(began).Round(time.Millisecond))
 		l.hosts[1].startAgent()
-		before := short.answered.Load()
+		before = short.answered.Load()
 		l.until("it answers again", func() bool { return short.answered.Load() > before+100 })
 	}
 	close(stop)
